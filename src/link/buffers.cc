@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/buffers.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+namespace verity::link {
+
+unsigned Buffers::class_of(size_t size) noexcept {
+  const auto bits = static_cast<unsigned>(std::bit_width(std::max<size_t>(size, 1) - 1));
+  return std::max(bits, kSmallest) - kSmallest;
+}
+
+void* Buffers::take(size_t size) noexcept {
+  const unsigned c = class_of(size);
+  if (c >= kClasses) return std::malloc(size);
+  Free* buffer = free_[c];
+  if (buffer == nullptr) return std::malloc(size_t{1} << (c + kSmallest));
+  free_[c] = buffer->next;
+  kept_ -= size_t{1} << (c + kSmallest);
+  return buffer;
+}
+
+void Buffers::give(void* buffer, size_t size) noexcept {
+  const unsigned c = class_of(size);
+  const size_t bytes = c < kClasses ? size_t{1} << (c + kSmallest) : SIZE_MAX;
+  if (bytes > keep_ - kept_) {
+    std::free(buffer);
+    return;
+  }
+  free_[c] = new (buffer) Free{free_[c]};
+  kept_ += bytes;
+}
+
+void Buffers::trim() noexcept {
+  for (Free*& first : free_) {
+    while (first != nullptr) {
+      Free* next = first->next;
+      std::free(first);
+      first = next;
+    }
+  }
+  kept_ = 0;
+}
+
+}  // namespace verity::link

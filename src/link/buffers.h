@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Buffers for copies of zero-copy payloads. Given back ones are kept, so that a steady stream of copies allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace verity::link {
+
+class Buffers {
+ public:
+  // `keep`: bytes of free buffers that are kept at most.
+  explicit Buffers(size_t keep) noexcept : keep_(keep) {}
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  ~Buffers() { trim(); }
+
+  // `size` bytes or more; the caller gives them back with the same `size`. nullptr when memory is out.
+  [[nodiscard]] void* take(size_t size) noexcept;
+  void give(void* buffer, size_t size) noexcept;
+  // Frees what is kept.
+  void trim() noexcept;
+
+ private:
+  static constexpr unsigned kSmallest = 12;  // log2 of bytes
+  static constexpr unsigned kClasses = 13;   // larger ones are not kept
+  struct Free {
+    Free* next;
+  };
+  // log2 of the bytes of the class, counted from kSmallest.
+  [[nodiscard]] static unsigned class_of(size_t size) noexcept;
+
+  Free* free_[kClasses] = {};
+  size_t kept_ = 0;
+  const size_t keep_;
+};
+
+}  // namespace verity::link

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pool of slots in a few size classes. take() and give() neither allocate nor lock; refill() does, off the data path.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "link/slot.h"
+
+namespace verity::link {
+
+class Pool {
+ public:
+  // `max_frame`: bytes of the largest frame that is ever stored. `limit`: bytes that the pool may hold in all.
+  Pool(size_t max_frame, size_t limit) noexcept;
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  ~Pool();
+
+  // A slot for a frame of up to `size` bytes, or nullptr when the class is empty: the caller then waits for refill() or takes
+  // its reserve. `size` is at most max_frame. The last slot taken is the last one given back, which is still in the cache.
+  [[nodiscard]] Slot* take(size_t size) noexcept {
+    const unsigned wanted = class_of(size);
+    used_[wanted] = true;
+    for (unsigned c = wanted; c < kSizeClasses; ++c) {
+      if (Slot* slot = free_[c]; slot != nullptr) {
+        free_[c] = slot->next;
+        if (--free_count_[c] < low_[c]) wants_refill_ = true;
+        return slot;
+      }
+    }
+    return nullptr;
+  }
+
+  // A slot from the heap, outside of every limit: a link's reserve of one. nullptr when memory is out.
+  [[nodiscard]] static Slot* take_reserve(size_t size) noexcept;
+
+  void give(Slot* slot) noexcept {
+    if (slot->repair != nullptr || slot->on_heap) return give_slow(slot);
+    slot->next = free_[slot->size_class];
+    free_[slot->size_class] = slot;
+    ++free_count_[slot->size_class];
+  }
+
+  [[nodiscard]] bool wants_refill() const noexcept { return wants_refill_; }
+  // Grows every class in use that runs low, up to the limit. Allocates: never called on the fault-free data path.
+  void refill() noexcept;
+  // Gives all memory back to the system when no slot is taken and more than `keep` bytes are held.
+  void trim(size_t keep) noexcept;
+  // Bytes held from the system, free slots included.
+  [[nodiscard]] size_t footprint() const noexcept { return footprint_; }
+
+ private:
+  static constexpr unsigned kSizeClasses = 4;
+
+  [[nodiscard]] unsigned class_of(size_t size) const noexcept {
+    unsigned c = 0;
+    while (c + 1 < kSizeClasses && size > capacity_[c]) ++c;
+    return c;
+  }
+  void give_slow(Slot* slot) noexcept;
+  void grow(unsigned size_class) noexcept;
+
+  Slot* free_[kSizeClasses] = {};
+  uint32_t free_count_[kSizeClasses] = {};
+  uint32_t low_[kSizeClasses];
+  size_t capacity_[kSizeClasses];  // bytes of the largest frame of the class
+  bool used_[kSizeClasses] = {};
+  bool wants_refill_ = false;
+  uint32_t total_ = 0;  // slots in all chunks
+  size_t footprint_ = 0;
+  size_t limit_;
+  std::vector<void*> chunks_;
+};
+
+}  // namespace verity::link

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the link layer needs from below and above it. Implemented by the UCT interface and by the simulated wire of the tests.
+#pragma once
+
+#include <cstdint>
+
+#include "link/link.h"
+#include "util/bytes.h"
+#include "wire/codec.h"
+
+namespace verity::link {
+
+enum class Sent : uint8_t {
+  kOk,
+  kBusy,    // no resources now: Port promises to call Hub::resume(link) when there are
+  kFailed,  // the lower transport gave the peer up, or will say so: the bytes are gone, do not repeat
+};
+
+enum class Failure : uint8_t {
+  kRepairsExhausted,  // the same frame was damaged more often than MAX_REPAIRS allows
+  kSourceFault,       // the retransmit copy in our own memory is damaged
+  kRestarted,         // the peer opened a new incarnation of the link
+  kNoMemory,
+};
+
+class Port {
+ public:
+  virtual ~Port() = default;
+
+  // Sends one frame; its bytes may be reused on return.
+  virtual Sent send(Link& link, wire::Class c, util::Pieces frame) noexcept = 0;
+
+  // The same for a compact frame (Config::compact), in the synchronous class.
+  virtual Sent send_compact(Link&, util::Piece) noexcept { return Sent::kFailed; }
+
+  // First transmission of a stored zero-copy frame whose lower transport was busy before.
+  virtual Sent send_source(Link& link, wire::Class c, Slot& slot) noexcept = 0;
+
+  // Hands a payload that had been held back to the upper layer. The bytes are gone on return.
+  virtual void deliver(Link& link, uint8_t am_id, const void* payload, size_t length) noexcept = 0;
+
+  // The user's buffers of this zero-copy slot are free: acknowledged, or copied. Called once. The upper completion must
+  // not run inside this call.
+  virtual void source_free(Link& link, Slot& slot) noexcept = 0;
+
+  // The window has room again. Upper callbacks must not run inside this call.
+  virtual void writable(Link& link) noexcept = 0;
+
+  // The link cannot go on; everything in flight was dropped. Upper callbacks must not run inside this call.
+  virtual void failed(Link& link, Failure why) noexcept = 0;
+
+  // The peer's interface has closed; everything in flight is done with.
+  virtual void peer_closed(Link& link) noexcept = 0;
+
+  // A greeting from an interface for which there is no link yet: returns a new one (opened with Hub::open), or nullptr.
+  virtual Link* greeted(const wire::HelloView& hello) noexcept = 0;
+
+  // Writes our HELLO's addresses (device, then interface) to `out` and their lengths into `ext`. At most kMaxHello in all.
+  virtual void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept = 0;
+
+  // A fault was seen on this link; for the log. `psn` 0 and `length` as far as known.
+  virtual void faulted(Link* link, wire::Verdict verdict, const wire::FrameHeader& header) noexcept = 0;
+};
+
+}  // namespace verity::link

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Slots: one frame in flight each, kept until the peer acknowledged it. The memory behind retransmission.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "util/bytes.h"
+#include "util/list.h"
+#include "wire/compact.h"
+#include "wire/frame.h"
+
+namespace verity::link {
+
+// Most pieces of a zero-copy payload: the upper header, the upper iov, each entry one piece.
+inline constexpr size_t kMaxSourcePieces = 17;
+
+struct Link;
+struct Slot;
+
+// What a zero-copy frame was made of. The pieces after the first are the user's memory, until `owned`.
+struct Source {
+  util::ListNode unowned;  // in Hub::unowned_, until owned or acknowledged
+  Link* link = nullptr;
+  Slot* slot = nullptr;
+  util::Piece pieces[kMaxSourcePieces];
+  void* handles[kMaxSourcePieces] = {};  // for the port: the memory handle of each piece
+  uint32_t count = 0;
+  bool sending = false;   // the lower transport still reads the pieces
+  bool acked = false;     // not in flight any more
+  bool owned = false;     // the pieces were replaced by a copy
+  bool told = false;      // Port::source_free() was called
+  bool released = false;  // Hub::release() was called
+  void* copy = nullptr;   // from Hub::copies_, as large as the payload
+  util::Piece hello = {}; // follows the payload on the wire; stands in the slot
+  alignas(8) unsigned char port[64];  // for the port: the lower and the upper completion
+};
+
+// What is to be sent again of a slot. Exists only after a NACK.
+struct Repair {
+  uint8_t bad[wire::kMaxFrameLeaves / 8] = {};  // bitmap of the leaves asked for
+  uint32_t offset = 0;                          // how far the answer got, bytes of payload
+  uint32_t tries = 0;
+  uint16_t after_probe = 0;                     // the last probe that left before the answer did
+  bool whole = false;     // the frame was lost or its header damaged
+  bool pending = false;
+  bool prepared = false;  // the stored bytes were checked against the root
+};
+
+struct Slot {
+  Slot* next = nullptr;
+  Repair* repair = nullptr;
+  Source* source = nullptr;  // nullptr: the frame's bytes follow the header in the slot
+  uint32_t psn = 0;
+  union {
+    struct {
+      uint32_t size : 24;  // bytes of the stored frame, header and HELLO included
+      uint32_t size_class : 6;
+      uint32_t on_heap : 1;
+      uint32_t compact : 1;  // sealed with the compact header, the 16 bytes before the payload
+    };
+    uint32_t word = 0;
+  };
+
+  // Both in one store: a byte stored here and then read with its neighbours would stall the data path.
+  void set_frame(uint32_t bytes, bool is_compact) noexcept {
+    constexpr uint32_t kKept = 0x7f000000;
+    word = (word & kKept) | bytes | static_cast<uint32_t>(is_compact) << 31;
+  }
+
+  // What the frame takes of the window in bytes: zero-copy ones stand in the user's memory, not here.
+  [[nodiscard]] uint32_t weight() const noexcept { return source != nullptr ? size / 4 : size; }
+
+  // Behind the slot's own fields there is room for a full header; the payload then stands on a cache line.
+  [[nodiscard]] uint8_t* frame() noexcept {
+    return payload() - (compact ? wire::kCompactHeader : sizeof(wire::FrameHeader));
+  }
+  // wire::compact_key() of a compact frame: stands where the longer header begins.
+  [[nodiscard]] uint64_t key() const noexcept {
+    uint64_t key;
+    std::memcpy(&key, this + 1, sizeof(key));
+    return key;
+  }
+  void set_key(uint64_t key) noexcept { std::memcpy(static_cast<void*>(this + 1), &key, sizeof(key)); }
+  // Meaningless in a compact slot until Hub::expand().
+  [[nodiscard]] wire::FrameHeader* header() noexcept { return reinterpret_cast<wire::FrameHeader*>(this + 1); }
+  [[nodiscard]] uint8_t* payload() noexcept { return reinterpret_cast<uint8_t*>(this + 1) + sizeof(wire::FrameHeader); }
+};
+static_assert(sizeof(Slot) == 32);
+
+}  // namespace verity::link
