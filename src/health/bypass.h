@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Names what can carry payloads past the plugin: UCX transports in use without a wrapper, and MPI
+// components that move data themselves. All of it is computed from strings; loaded_objects() is the
+// only function that looks at the process.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace verity::health {
+
+// Whether UCX would take transport `name` for payloads under the value `ucx_tls` of UCX_TLS: a list
+// with UCX's aliases, "^list" for all but those, "\name" for exactly that name, "all" or empty for
+// everything. Entries "name:aux" set up connections only and carry no payload.
+[[nodiscard]] bool transport_enabled(std::string_view ucx_tls, std::string_view name);
+
+// The transports that UCX_TLS entry `name` stands for in UCX: an alias's members (without those for
+// connection set-up only), or `name` itself.
+[[nodiscard]] std::vector<std::string> expand_alias(std::string_view name);
+
+// Whether `name` moves bytes between processes or within one. False for those that only copy
+// between host and device memory of one process (cuda_copy ...), which never form a lane to a peer.
+[[nodiscard]] bool is_lane(std::string_view name);
+
+// Those of `available` (names of lower transports on this machine) that `ucx_tls` leaves in use
+// without a wrapper, in order, each once. Names of wrappers ("v" + name) may be in the list.
+[[nodiscard]] std::vector<std::string> raw_lanes(std::string_view ucx_tls,
+                                                 const std::vector<std::string>& available);
+
+// One line for the start of a process, without a newline; empty when nothing is raw.
+[[nodiscard]] std::string raw_lane_warning(const std::vector<std::string>& raw);
+
+// The settings of the MPI library that decide what its loaded components do; unset ones are empty.
+struct MpiSettings {
+  std::optional<std::string> pml;               // OMPI_MCA_pml
+  std::optional<std::string> osc;               // OMPI_MCA_osc
+  std::optional<std::string> coll_sm_priority;  // OMPI_MCA_coll_sm_priority
+
+  // From the environment of this process.
+  static MpiSettings from_environment();
+};
+
+// The MPI components among `objects` (paths or file names of loaded shared objects) that can carry
+// payloads outside UCX, as "framework/name", sorted, each once. They are loaded: MPI may not have
+// used them. What a healthy job with pml=ucx and osc=ucx loads without using is left out.
+[[nodiscard]] std::vector<std::string> mpi_bypass(const std::vector<std::string>& objects,
+                                                  const MpiSettings& settings);
+
+// Paths of the shared objects that the process has loaded now. MPI unloads its components before it
+// ends, so ask while its communication is still open.
+[[nodiscard]] std::vector<std::string> loaded_objects();
+
+}  // namespace verity::health

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a process counts. One list makes the structure, the sums, the JSON keys and the help texts;
+// a counter added to it appears everywhere.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace verity::health {
+
+// X(name, unit, help). Units: frames, bytes, segments, messages, links, events.
+// "sent again" counts are kept apart from the first sending, so cost and repair can be told apart.
+#define VERITY_COUNTERS(X)                                                                        \
+  X(frames_sent, "frames", "payload frames handed to the lower transport for the first time")     \
+  X(bytes_sent, "bytes", "payload bytes in them")                                                 \
+  X(frames_verified, "frames", "payload frames that passed their check and were delivered")       \
+  X(bytes_verified, "bytes", "payload bytes in them")                                             \
+  X(frames_unverified, "frames", "payload frames delivered unchecked (a side in mode off)")       \
+  X(bytes_unverified, "bytes", "payload bytes in them")                                           \
+  X(segments_repaired, "segments", "damaged segments received again and found right")             \
+  X(segments_resent, "segments", "segments sent again because the peer found them damaged")       \
+  X(segment_bytes_resent, "bytes", "payload bytes in them")                                       \
+  X(frames_resent, "frames", "whole frames sent again (lost, or header or length damaged)")       \
+  X(frame_bytes_resent, "bytes", "payload bytes in them")                                         \
+  X(faults_payload, "frames", "frames received with a damaged payload")                           \
+  X(faults_header, "frames", "frames received with a damaged header")                             \
+  X(faults_length, "frames", "frames received with a wrong length")                               \
+  X(faults_observed, "frames", "faulty frames delivered all the same (mode observe)")             \
+  X(frames_dropped_unknown, "frames", "frames of no link that is known here, dropped")            \
+  X(frames_duplicate, "frames", "frames received again, dropped")                                 \
+  X(gaps, "events", "frames found missing in a link's sequence")                                  \
+  X(frames_held, "frames", "frames kept back to keep the order while an earlier one is repaired") \
+  X(held_dropped, "frames", "frames dropped because too many were held (they come again)")        \
+  X(acks_sent, "messages", "acknowledgements that travelled alone")                               \
+  X(nacks_sent, "messages", "requests to the peer for damaged or missing data")                   \
+  X(nacks_received, "messages", "requests from peers for damaged or missing data")                \
+  X(probes_sent, "messages", "questions to a silent peer")                                        \
+  X(late_copies, "frames", "zero-copy sends copied before their peer had acknowledged them")      \
+  X(bounce_copies, "frames", "frames sent again from a copy after a fault repeated itself")       \
+  X(source_changed, "frames", "frames whose source buffer changed before they were acknowledged") \
+  X(source_faults, "frames", "frames whose retransmit copy no longer matched (sender's memory)")  \
+  X(links_opened, "links", "links opened")                                                        \
+  X(links_failed, "links", "links given up")
+
+// Plain numbers: one interface, and so one thread at a time, increments one of these.
+struct Counters {
+#define VERITY_FIELD(name, unit, help) std::uint64_t name = 0;
+  VERITY_COUNTERS(VERITY_FIELD)
+#undef VERITY_FIELD
+
+  Counters& operator+=(const Counters& other) noexcept {
+#define VERITY_ADD(name, unit, help) name += other.name;
+    VERITY_COUNTERS(VERITY_ADD)
+#undef VERITY_ADD
+    return *this;
+  }
+};
+
+// Describes one counter: for listings, documentation and exporters.
+struct CounterInfo {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view help;
+  std::uint64_t Counters::*field;
+};
+
+inline constexpr std::array kCounterInfo = {
+#define VERITY_INFO(name, unit, help) CounterInfo{#name, unit, help, &Counters::name},
+    VERITY_COUNTERS(VERITY_INFO)
+#undef VERITY_INFO
+};
+
+}  // namespace verity::health
