@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# The preload: plain C, no dependency, none of the sanitizers' run time.
+preload_LTLIBRARIES += libverity_preload.la
+libverity_preload_la_SOURCES = src/loader/preload.c
+libverity_preload_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs \
+	-Wl,--version-script=$(PRELOAD_MAP)
+EXTRA_libverity_preload_la_DEPENDENCIES = $(PRELOAD_MAP)
+PRELOAD_MAP = $(top_srcdir)/src/loader/preload.map
+EXTRA_DIST += src/loader/preload.map
+
+TESTS += test/integration/loader.sh
+EXTRA_DIST += test/tap.sh test/integration/loader.sh

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flush. Active messages are flushed when they are acknowledged, or when the link owns a copy of what is
+// not and the peer has been silent for a while: waiting on would hang a rank whose peer left first.
+#include "uct/verity_ep.h"
+
+namespace verity::uct {
+
+namespace {
+
+constexpr uint64_t kPatience = 3'000'000'000;  // ns of silence that a flush waits for acknowledgements
+
+}  // namespace
+
+// Whether the lower transport may be flushed for `ep`, or for all endpoints with nullptr.
+bool VerityIface::may_flush(VerityEp* ep) noexcept {
+  if (ep != nullptr) return !hub_->has_unsent(ep->link()) && !hub_->has_unowned(ep->link());
+  for (util::ListNode* node = links_.next; node != &links_; node = node->next) {
+    const UctLink& l = UctLink::in_all(node);
+    if (hub_->has_unsent(l) || hub_->has_unowned(l)) return false;
+  }
+  return true;
+}
+
+// A flush is often a process's last progress for long, before a barrier that another library makes
+// (MPICH's MPI_Finalize): what was damaged last must be repaired now. But a peer that went there first
+// does not answer, and its last acknowledgement may be what was lost.
+bool VerityIface::settled(UctLink& l) noexcept {
+  if (!l.in_flight() || l.peer_gone) {
+    l.flush_until = 0;
+    return true;
+  }
+  const uint64_t now = monotonic_ns();
+  const uint32_t acknowledged = l.tx[0].una + l.tx[1].una;
+  if (l.flush_until == 0 || acknowledged != l.flush_una) {
+    l.flush_una = acknowledged;
+    l.flush_until = now + kPatience;
+  }
+  return now >= l.flush_until;
+}
+
+// UCS_OK: done; UCS_INPROGRESS: the lower transport completes request.comp; UCS_ERR_NO_RESOURCE:
+// to be tried again.
+ucs_status_t VerityIface::try_flush(const FlushRequest& request, bool) noexcept {
+  if (request.ep == nullptr) {
+    if (!may_flush(nullptr)) return UCS_ERR_NO_RESOURCE;
+    return uct_iface_flush(lower(), request.flags, request.comp);
+  }
+  UctLink& l = request.ep->link();
+  const bool cancel = (request.flags & UCT_FLUSH_FLAG_CANCEL) != 0;
+  if (cancel || l.failed || l.peer_gone) hub_->own_sources(l);
+  const bool ready = cancel || l.failed ? !hub_->has_unowned(l) : may_flush(request.ep);
+  if (!ready) return UCS_ERR_NO_RESOURCE;
+  if (l.lower == nullptr) return UCS_OK;
+  // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush, which waits
+  // for the peer's progress without end.
+  if (!cancel && !l.failed && l.mode == link::Mode::kVerify) {
+    if (!settled(l)) return UCS_ERR_NO_RESOURCE;
+    (void)hub_->flush_owed();  // what peers wait for in their flushes
+    return UCS_OK;
+  }
+  // A cancel would also stop what the other endpoints of this link have on their way.
+  const bool shared = l.eps.next != l.eps.prev;
+  const unsigned flags = shared ? unsigned{UCT_FLUSH_FLAG_LOCAL} : request.flags;
+  const ucs_status_t status = uct_ep_flush(l.lower.get(), flags, request.comp);
+  if (cancel && l.to_ep && status != UCS_ERR_NO_RESOURCE) {
+    // The lower endpoint is not to be used hereafter: rc takes its queue pair down.
+    l.told = true;  // it is the upper layer's own wish
+    give_up(l, UCS_ERR_CANCELED);
+  }
+  return status;
+}
+
+ucs_status_t VerityIface::flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept {
+  const AsyncGuard guard(*this);
+  // Messages that wait for room come first: the upper layer then queues its flush behind them.
+  if (ep != nullptr && ep->link().gated && (flags & UCT_FLUSH_FLAG_CANCEL) == 0) return UCS_ERR_NO_RESOURCE;
+  const FlushRequest request{ep, flags, comp};
+  const ucs_status_t status = try_flush(request, true);
+  if (status != UCS_ERR_NO_RESOURCE) return status;
+  if (comp == nullptr) return UCS_INPROGRESS;
+  return guarded([&] {
+    flushes_.push_back(request);
+    return UCS_INPROGRESS;
+  });
+}
+
+unsigned VerityIface::run_flushes() noexcept {
+  unsigned count = 0;
+  for (size_t i = 0; i < flushes_.size();) {
+    const FlushRequest request = flushes_[i];
+    ucs_status_t status;
+    {
+      const AsyncGuard guard(*this);
+      status = try_flush(request, false);
+      if (status == UCS_ERR_NO_RESOURCE) {
+        ++i;
+        continue;
+      }
+      flushes_.erase(flushes_.begin() + static_cast<ptrdiff_t>(i));
+    }
+    ++count;
+    if (status == UCS_INPROGRESS) continue;
+    uct_invoke_completion(request.comp, status);
+    i = 0;  // the callback may have changed the list
+  }
+  return count;
+}
+
+void VerityIface::drop_flushes(VerityEp* ep) noexcept {
+  std::erase_if(flushes_, [ep](const FlushRequest& request) { return request.ep == ep; });
+}
+
+ucs_status_t Ops::ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  return self.verity().flush(&self, flags, comp);
+}
+
+ucs_status_t Ops::iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t* comp) noexcept {
+  return VerityIface::of(iface).flush(nullptr, flags, comp);
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/options.h"
+
+#include <atomic>
+#include <bit>
+#include <cstdio>
+#include <memory>
+
+#include "merkle/geometry.h"
+
+namespace verity::uct {
+
+namespace {
+
+// What UCX's parser fills: plain C, starts with the base structure.
+struct ConfigTable {
+  uct_md_config_t super;
+  int mode;
+  size_t segment_size;
+  unsigned window;
+  size_t window_bytes;
+  unsigned max_repairs;
+  int on_failure;
+  double linger;
+  int attest;
+  char* attest_file;
+  unsigned ack_polls;
+  double copy_after;
+  double probe_after;
+  size_t pool_limit;
+  size_t held_limit;
+  char* extra_modules;
+};
+
+// Filled on purpose as far as the enumerations go: the parser's index is the value.
+const char* const kModeNames[] = {"off", "observe", "verify", nullptr};
+const char* const kOnFailureNames[] = {"auto", "abort", "error", nullptr};
+
+#define FIELD(member) offsetof(ConfigTable, member)
+
+ucs_config_field_t kFields[] = {
+    {"", "", nullptr, FIELD(super), UCS_CONFIG_TYPE_TABLE(uct_md_config_table)},
+    {"MODE", "verify",
+     "verify:  check every payload, repair what is damaged.\n"
+     "observe: check and count, deliver whatever comes, keep no copy to repair from.\n"
+     "off:     pass everything through unchecked.\n"
+     "Two peers use the lower of their modes.",
+     FIELD(mode), UCS_CONFIG_TYPE_ENUM(kModeNames)},
+    {"SEGMENT_SIZE", "8k",
+     "Bytes of a Merkle leaf, the unit that is sent again when damaged: a power of two from 256\n"
+     "to 64k. Payloads up to this size cost a single hash.",
+     FIELD(segment_size), UCS_CONFIG_TYPE_MEMUNITS},
+    {"WINDOW", "256", "Frames in flight per link before the sender waits for acknowledgement.",
+     FIELD(window), UCS_CONFIG_TYPE_UINT},
+    {"WINDOW_BYTES", "512k", "Bytes in flight per link before the sender waits for acknowledgement.",
+     FIELD(window_bytes), UCS_CONFIG_TYPE_MEMUNITS},
+    {"MAX_REPAIRS", "16", "Times that one frame is sent again before the link is given up.",
+     FIELD(max_repairs), UCS_CONFIG_TYPE_UINT},
+    {"ON_FAILURE", "auto",
+     "When a link is given up. auto: the endpoint's error handler hears of it; where there is none,\n"
+     "the process aborts with one line, as its receives would never end. abort: always abort.\n"
+     "error: only the error handler.",
+     FIELD(on_failure), UCS_CONFIG_TYPE_ENUM(kOnFailureNames)},
+    {"LINGER", "1s",
+     "How long a closing interface waits at most for its last frames to be acknowledged.",
+     FIELD(linger), UCS_CONFIG_TYPE_TIME},
+    {"ATTEST", "auto",
+     "Report on stderr at the end of the process. always, never, or auto: when anything was\n"
+     "damaged, repaired or went past the plugin.",
+     FIELD(attest), UCS_CONFIG_TYPE_ENUM(health::kAttestPolicyNames)},
+    {"ATTEST_FILE", "",
+     "File to append that report to, as a line of JSON. %h: host, %p: process id, %r: rank.",
+     FIELD(attest_file), UCS_CONFIG_TYPE_STRING},
+    {"ACK_POLLS", "64",
+     "Progress calls without a frame to ride on after which an acknowledgement travels alone.",
+     FIELD(ack_polls), UCS_CONFIG_TYPE_UINT},
+    {"COPY_AFTER", "100us",
+     "Silence of a peer after which unacknowledged zero-copy sends are copied and so completed.",
+     FIELD(copy_after), UCS_CONFIG_TYPE_TIME},
+    {"PROBE_AFTER", "1ms",
+     "Silence of a peer after which it is asked for what it has; four times as long each time.",
+     FIELD(probe_after), UCS_CONFIG_TYPE_TIME},
+    {"POOL_LIMIT", "64m", "Bytes of retransmit copies per interface before senders wait.",
+     FIELD(pool_limit), UCS_CONFIG_TYPE_MEMUNITS},
+    {"HELD_LIMIT", "32m",
+     "Bytes per interface of frames held back at the receiver while an earlier one is repaired;\n"
+     "more are dropped and sent again.",
+     FIELD(held_limit), UCS_CONFIG_TYPE_MEMUNITS},
+    {"EXTRA_MODULES", "",
+     "Further transport modules that the preload library makes UCX load, separated by ':'.",
+     FIELD(extra_modules), UCS_CONFIG_TYPE_STRING},
+    {nullptr, "", nullptr, 0, {}}};
+
+#undef FIELD
+
+constinit std::atomic<const Options*> current{nullptr};
+
+// Once per variable: every memory domain is refused for the same reason.
+ucs_status_t refuse(const char* variable, const char* allowed) noexcept {
+  static std::atomic<const char*> last{nullptr};
+  if (last.exchange(variable) == variable) return UCS_ERR_INVALID_PARAM;
+  std::fprintf(stderr, "ucx-verity: UCX_VERITY_%s: bad value; allowed: %s\n", variable, allowed);
+  return UCS_ERR_INVALID_PARAM;
+}
+
+ucs_status_t check(const ConfigTable& c) noexcept {
+  if (!merkle::is_valid_segment_size(c.segment_size)) {
+    return refuse("SEGMENT_SIZE", "a power of two from 256 to 65536");
+  }
+  if (c.window < 2 || c.window > 32768) return refuse("WINDOW", "2 to 32768 frames");
+  if (c.window_bytes < 4096 || c.window_bytes > (size_t{1} << 30)) {
+    return refuse("WINDOW_BYTES", "4k to 1g");
+  }
+  if (c.max_repairs < 1 || c.max_repairs > 1000000) return refuse("MAX_REPAIRS", "1 to 1000000");
+  if (!(c.linger >= 0 && c.linger <= 3600)) return refuse("LINGER", "0 to 3600s");
+  if (c.ack_polls < 1) return refuse("ACK_POLLS", "1 or more");
+  if (!(c.copy_after > 0 && c.copy_after <= 60)) return refuse("COPY_AFTER", "1us to 60s");
+  if (!(c.probe_after > 0 && c.probe_after <= 60)) return refuse("PROBE_AFTER", "1us to 60s");
+  if (c.pool_limit < (1u << 20)) return refuse("POOL_LIMIT", "1m or more");
+  if (c.held_limit < (1u << 20)) return refuse("HELD_LIMIT", "1m or more");
+  return UCS_OK;
+}
+
+uint64_t nanoseconds(double seconds) noexcept { return static_cast<uint64_t>(seconds * 1e9); }
+
+}  // namespace
+
+const MdConfigTable kVerityConfigTable = {
+    .title = "Verified memory domain",
+    .prefix = "VERITY_",
+    .table = kFields,
+    .size = sizeof(ConfigTable),
+};
+
+const Options& options() noexcept {
+  if (const Options* set = current.load(std::memory_order_acquire)) return *set;
+  static const Options* const defaults = new Options;  // outlives every static destructor
+  return *defaults;
+}
+
+const char* mode_name(link::Mode mode) noexcept { return kModeNames[static_cast<unsigned>(mode)]; }
+
+ucs_status_t configure(const uct_md_config_t* config) {
+  const auto& c = *reinterpret_cast<const ConfigTable*>(config);
+  const ucs_status_t status = check(c);
+  if (status != UCS_OK) return status;
+  auto made = std::make_unique<Options>();
+  Options& o = *made;
+  o.link.mode = static_cast<link::Mode>(c.mode);
+  o.link.segment_log2 = static_cast<unsigned>(std::countr_zero(c.segment_size));
+  o.link.window_frames = c.window;
+  o.link.window_bytes = static_cast<uint32_t>(c.window_bytes);
+  o.link.max_repairs = c.max_repairs;
+  o.link.ack_polls = c.ack_polls;
+  o.link.copy_after = nanoseconds(c.copy_after);
+  o.link.probe_after = nanoseconds(c.probe_after);
+  o.link.pool_limit = c.pool_limit;
+  o.link.held_limit = c.held_limit;
+  o.on_failure = static_cast<OnFailure>(c.on_failure);
+  o.linger = nanoseconds(c.linger);
+  o.attest = static_cast<health::AttestPolicy>(c.attest);
+  o.attest_file = c.attest_file != nullptr ? c.attest_file : "";
+  // Nearly always the same: each memory domain reads the same variables.
+  if (o != options()) current.store(made.release(), std::memory_order_release);
+  return UCS_OK;
+}
+
+}  // namespace verity::uct

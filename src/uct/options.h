@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The UCX_VERITY_* variables, read by UCX's parser whenever a memory domain opens.
+#ifndef VERITY_UCT_OPTIONS_H
+#define VERITY_UCT_OPTIONS_H
+
+#include <string>
+
+#include "health/attestation.h"
+#include "link/hub.h"
+#include "uct/wrap/registry.h"
+
+namespace verity::uct {
+
+enum class OnFailure : uint8_t { kAuto, kAbort, kError };
+
+// Checked values; those of the last memory domain opened count for interfaces opened after it. Never
+// changed or freed once they are current: other threads may be reading them.
+struct Options {
+  link::Config link;
+  OnFailure on_failure = OnFailure::kAuto;
+  uint64_t linger = 0;  // ns
+  health::AttestPolicy attest = health::AttestPolicy::kAuto;
+  std::string attest_file;
+
+  bool operator==(const Options&) const = default;
+};
+
+[[nodiscard]] const Options& options() noexcept;
+[[nodiscard]] const char* mode_name(link::Mode mode) noexcept;
+
+extern const MdConfigTable kVerityConfigTable;
+
+// Takes and checks the parsed values. A bad one: a line on stderr that names the variable, what is
+// wrong with it and what is allowed, and UCS_ERR_INVALID_PARAM.
+[[nodiscard]] ucs_status_t configure(const uct_md_config_t* config);
+
+}  // namespace verity::uct
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Entry of the plugin: UCX loads it as a module, the constructor registers the component.
+#include <string_view>
+
+#include "uct/options.h"
+#include "uct/verity_iface.h"
+#include "uct/wrap/load_check.h"
+#include "uct/wrap/registry.h"
+
+namespace verity::uct {
+namespace {
+
+// Every transport, those of the corrupting test component included.
+bool wraps(std::string_view, std::string_view) { return true; }
+
+std::unique_ptr<WrapIface> make_iface() { return std::make_unique<VerityIface>(); }
+
+// Made on first use: constructors of this file may run before those of others.
+const WrapSpec& verity_spec() {
+  static const WrapSpec spec = {
+      .component_name = "verity",
+      .prefix = 'v',
+      .wraps = wraps,
+      .passes_rma = false,
+      .md_config = kVerityConfigTable,
+      .configure = configure,
+      .make_iface = make_iface,
+  };
+  return spec;
+}
+
+__attribute__((constructor)) void register_verity() {
+  if (ucx_fits_this_build("ucx-verity")) {
+    (void)register_component(verity_spec());
+  }
+}
+
+}  // namespace
+}  // namespace verity::uct

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/process.h"
+
+#include <pthread.h>
+
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "health/attestation_io.h"
+#include "health/bypass.h"
+#include "uct/options.h"
+#include "uct/wrap/lower.h"
+
+namespace verity::uct {
+
+namespace {
+
+constexpr size_t kMostNamed = 16;  // failed links in the attestation
+
+const char* text_of(link::Failure why) noexcept {
+  switch (why) {
+    case link::Failure::kRepairsExhausted: return "the same frame stayed damaged however often it was sent";
+    case link::Failure::kSourceFault: return "the retransmit copy in this process's own memory is damaged";
+    case link::Failure::kRestarted: return "the peer opened the link anew";
+    case link::Failure::kNoMemory: return "out of memory";
+  }
+  return "";
+}
+
+// Names of the transports that UCX found on this machine, wrappers excluded.
+std::vector<std::string> lower_transports() {
+  std::vector<std::string> names;
+  std::vector<uct_component_h> components;
+  if (query_components(&components) != UCS_OK) return names;
+  for (uct_component_h component : components) {
+    if (std::string_view(component->name) == "verity") continue;
+    std::vector<uct_md_resource_desc_t> domains;  // none: no such device on this machine
+    if (query_md_resources(component, &domains) != UCS_OK || domains.empty()) continue;
+    uct_tl_t* tl;
+    ucs_list_for_each(tl, &component->tl_list, list) names.emplace_back(tl->name);
+  }
+  return names;
+}
+
+std::string tls_setting() {
+  const char* value = std::getenv("UCX_TLS");
+  return value != nullptr ? value : "all";
+}
+
+bool speaks_for_job(const health::Identity& who) { return who.rank.empty() || who.rank == "0"; }
+
+}  // namespace
+
+Process& process() noexcept {
+  static Process* const instance = new Process;
+  return *instance;
+}
+
+Process::Process() noexcept {
+  (void)pthread_atfork(nullptr, nullptr, [] { process().in_child_.store(true, std::memory_order_relaxed); });
+}
+
+void Process::opened(link::Mode mode) noexcept {
+  const std::lock_guard lock(mutex_);
+  mode_ = mode;
+  if (started_) return;
+  started_ = true;
+  start();
+}
+
+void Process::start() noexcept {
+  try {
+    raw_lanes_ = health::raw_lanes(tls_setting(), lower_transports());
+    const std::string warning = health::raw_lane_warning(raw_lanes_);
+    const bool wanted = options().attest != health::AttestPolicy::kNever;
+    if (wanted && !warning.empty() && speaks_for_job(health::identify_process())) {
+      std::fprintf(stderr, "%s\n", warning.c_str());
+    }
+  } catch (...) {  // a warning less
+  }
+}
+
+void Process::closing() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!mpi_components_.empty()) return;
+  try {
+    mpi_components_ = health::mpi_bypass(health::loaded_objects(), health::MpiSettings::from_environment());
+  } catch (...) {
+  }
+}
+
+void Process::link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept {
+  const std::lock_guard lock(mutex_);
+  char text[160];
+  std::snprintf(text, sizeof(text), "v%s to interface %016" PRIx64 ": %s", transport, peer, text_of(why));
+  ucs_error("ucx-verity: link given up: %s", text);
+  try {
+    if (failed_links_.size() < kMostNamed) failed_links_.emplace_back(text);
+  } catch (...) {
+  }
+}
+
+void Process::abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept {
+  std::fprintf(stderr,
+               "ucx-verity: v%s: the link to interface %016" PRIx64 " is lost (%s) and the program handles no "
+               "endpoint errors: aborting, as its communication could never end (UCX_VERITY_ON_FAILURE)\n",
+               transport, peer, ucs_status_string(status));
+  finish();
+  std::signal(SIGABRT, SIG_DFL);  // the line above says it all: no backtrace
+  std::abort();
+}
+
+void Process::finish() noexcept {
+  if (in_child()) return;
+  const std::lock_guard lock(mutex_);
+  if (!started_ || finished_) return;
+  finished_ = true;
+  try {
+    health::Report report;
+    report.plugin_version = VERITY_VERSION;  // PACKAGE_VERSION is that of UCX here
+    report.ucx_version = VERITY_UCX_VERSION;
+    report.mode = mode_name(mode_);
+    report.who = health::identify_process();
+    report.counters = registry.snapshot();
+    report.failed_links = failed_links_;
+    report.raw_lanes = raw_lanes_;
+    report.mpi_components = mpi_components_;
+    health::publish(report, options().attest, options().attest_file);
+  } catch (...) {
+    std::fprintf(stderr, "ucx-verity: out of memory for the report at the end of the process\n");
+  }
+}
+
+namespace {
+__attribute__((destructor)) void finish_process() { process().finish(); }
+}  // namespace
+
+}  // namespace verity::uct

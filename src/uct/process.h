@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What belongs to the process and not to one interface: the counters' sum, the attestation at the
+// end, the warning about raw lanes, fork, and the one line before an abort.
+#ifndef VERITY_UCT_PROCESS_H
+#define VERITY_UCT_PROCESS_H
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "health/registry.h"
+#include "link/port.h"
+#include "uct/wrap/compat.h"
+
+namespace verity::uct {
+
+class Process {
+ public:
+  health::CounterRegistry registry;
+
+  // An interface opened: the first time, warns if raw lanes stand beside the verified ones.
+  void opened(link::Mode mode) noexcept;
+  // An interface is about to close: notes which MPI components are loaded while they still are.
+  void closing() noexcept;
+  void link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept;
+  [[noreturn]] void abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept;
+
+  // In a child made by fork(): nothing of the parent's is touched or reported.
+  [[nodiscard]] bool in_child() const noexcept { return in_child_.load(std::memory_order_relaxed); }
+
+  // At the end of the process: the attestation.
+  void finish() noexcept;
+
+ private:
+  friend Process& process() noexcept;
+  Process() noexcept;
+  void start() noexcept;
+
+  std::mutex mutex_;
+  std::atomic<bool> in_child_{false};
+  bool started_ = false;
+  bool finished_ = false;
+  link::Mode mode_ = link::Mode::kVerify;
+  std::vector<std::string> failed_links_;
+  std::vector<std::string> raw_lanes_;
+  std::vector<std::string> mpi_components_;
+};
+
+// Never destroyed: interfaces may close after static destructors ran.
+[[nodiscard]] Process& process() noexcept;
+
+}  // namespace verity::uct
+
+#endif

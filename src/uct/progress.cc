@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// This layer's share of progress: owed frames, timers, and every upper callback but the received
+// messages: completions, pending requests, errors.
+#include <ctime>
+
+#include "uct/process.h"
+#include "uct/verity_ep.h"
+
+namespace verity::uct {
+
+uint64_t monotonic_ns() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+unsigned VerityIface::progress_cb(void* arg) noexcept {
+  return static_cast<VerityIface*>(arg)->progress();
+}
+
+unsigned VerityIface::progress() noexcept {
+  unsigned count = 0;
+  {
+    const AsyncGuard guard(*this);
+    if (hub_->poll() || check_time_) [[unlikely]] {
+      check_time_ = false;
+      hub_->tick(monotonic_ns());
+    }
+  }
+  if (done_first_ != nullptr) count += run_completions();
+  if (attention_.linked()) [[unlikely]] count += attend();
+  if (!deferred_.empty()) [[unlikely]] count += run_deferred();
+  if (!flushes_.empty()) [[unlikely]] count += run_flushes();
+  return count;
+}
+
+void VerityIface::want_attention(UctLink& l) noexcept {
+  if (!l.attention_node().linked()) attention_.push_back(l.attention_node());
+}
+
+unsigned VerityIface::run_completions() noexcept {
+  unsigned count = 0;
+  while (done_first_ != nullptr) {
+    uct_completion_t* upper;
+    ucs_status_t status;
+    {
+      const AsyncGuard guard(*this);
+      link::Slot* slot = done_first_;
+      const auto* state = reinterpret_cast<const ZcopyState*>(slot->source->port);
+      done_first_ = state->next_done;
+      upper = state->upper;
+      status = state->status;
+      hub_->release(slot);
+    }
+    uct_invoke_completion(upper, status);
+    ++count;
+  }
+  return count;
+}
+
+unsigned VerityIface::attend() noexcept {
+  util::ListNode due;
+  while (attention_.linked()) {
+    util::ListNode* node = attention_.next;
+    node->unlink();
+    due.push_back(*node);
+  }
+  unsigned count = 0;
+  while (due.linked()) {
+    UctLink& l = UctLink::in_attention(due.next);
+    l.attention_node().unlink();
+    count += attend(l);
+  }
+  return count;
+}
+
+unsigned VerityIface::attend(UctLink& l) noexcept {
+  unsigned count = 0;
+  if (l.corked && !l.to_ep && !l.failed && l.eps.linked()) {
+    const AsyncGuard guard(*this);
+    const ucs_status_t status = ensure_lower(l);
+    if (status != UCS_OK) give_up(l, status);
+  }
+  if (l.failed && !l.told) tell_failure(l);
+  if (!l.pending.empty()) count += run_pending(l);
+  if (!l.eps.linked()) reap(l);
+  return count;
+}
+
+// Whether something will call for attention once a message can be sent again. False: it can now.
+bool VerityIface::awaits_room(UctLink& l) noexcept {
+  const bool window = hub_->can_send(l, wire::Class::kSync) && hub_->can_send(l, wire::Class::kAsync);
+  return !window || (l.lower_refused && wait_for_lower(l));
+}
+
+// Until one of them finds no room. Each may make endpoints, destroy others, or purge this queue.
+unsigned VerityIface::run_pending(UctLink& l) noexcept {
+  unsigned count = 0;
+  VerityEp* ep = nullptr;
+  l.gated = false;  // these are the oldest
+  while (uct_pending_req_t* request = l.pending.pop(&ep)) {
+    const ucs_status_t status = request->func(request);
+    if (status == UCS_OK) {
+      ++count;
+      continue;
+    }
+    l.pending.push_front(request, ep);
+    if (status != UCS_INPROGRESS) break;
+    ++count;
+  }
+  const AsyncGuard guard(*this);
+  l.gated = !l.pending.empty();
+  if (l.gated && !awaits_room(l)) want_attention(l);
+  return count;
+}
+
+// Each endpoint hears of it once. Where nobody handles it, the receives that wait on the peer would
+// never end: the process then aborts, with one line. Not when the peer had said goodbye: it closed in
+// good order, as ranks do at the end of a job, and stock UCX goes on as well.
+void VerityIface::tell_failure(UctLink& l) noexcept {
+  const ucs_status_t status = l.failure;
+  l.told = true;
+  const OnFailure policy = options().on_failure;
+  bool handled = l.peer_gone || policy != OnFailure::kAbort;
+  util::ListNode told;
+  while (l.eps.linked() && handled) {
+    auto* ep = static_cast<VerityEp*>(static_cast<InLink*>(l.eps.next));
+    ep->link_node().unlink();
+    told.push_back(ep->link_node());
+    const ucs_status_t result = uct_iface_handle_ep_err(handle(), ep->handle(), status);
+    handled = result == UCS_OK || l.peer_gone || policy == OnFailure::kError;
+  }
+  while (told.linked()) {
+    util::ListNode* node = told.next;
+    node->unlink();
+    l.eps.push_back(*node);
+  }
+  if (!handled) process().abort_job(lower_tl_name(), l.peer_uid, status);
+}
+
+// A link without endpoints goes when it has nothing left to do; one to an interface stays for as
+// long as the peer may still send.
+void VerityIface::reap(UctLink& l) noexcept {
+  const AsyncGuard guard(*this);
+  if (hub_->has_unowned(l)) return want_attention(l);  // the lower transport still reads buffers
+  if (l.failed || l.peer_gone) return drop_link(l);
+  if (!l.to_ep || !l.orphan) return;
+  if (l.in_flight() || l.owed != 0 || l.owe_bye) return want_attention(l);
+  if (l.said_bye) return drop_link(l);
+  l.said_bye = true;
+  hub_->say_bye(l);
+  want_attention(l);
+}
+
+unsigned VerityIface::run_deferred() noexcept {
+  std::vector<Deferred> messages;
+  {
+    const AsyncGuard guard(*this);
+    messages.swap(deferred_);
+  }
+  for (Deferred& message : messages) {
+    (void)upcall(message.am_id, reinterpret_cast<uint8_t*>(message.bytes.data()),
+                 message.bytes.size(), 0, nullptr);
+  }
+  return static_cast<unsigned>(messages.size());
+}
+
+// --- enabling and pending, the upper layer's side ---
+
+void VerityIface::enable_progress(unsigned flags) noexcept {
+  if (is_off()) WrapIface::sync_am_handlers();
+  uct_iface_progress_enable(lower(), flags);
+  lower_enabled_ = true;
+  if (progress_id_ != UCS_CALLBACKQ_ID_NULL) return;
+  const bool safe = (flags & UCT_PROGRESS_THREAD_SAFE) != 0;
+  ucs_callbackq_t* queue = &worker->super.progress_q;
+  progress_id_ = safe ? ucs_callbackq_add_safe(queue, progress_cb, this, UCS_CALLBACKQ_FLAG_FAST)
+                      : ucs_callbackq_add(queue, progress_cb, this, UCS_CALLBACKQ_FLAG_FAST);
+}
+
+// Only when nothing is left to do: acknowledgements and repairs are owed whoever is waiting.
+void VerityIface::disable_progress(unsigned flags) noexcept {
+  if (links_.linked()) return;
+  uct_iface_progress_disable(lower(), flags);
+  lower_enabled_ = false;
+  if (progress_id_ == UCS_CALLBACKQ_ID_NULL) return;
+  ucs_callbackq_t* queue = &worker->super.progress_q;
+  if ((flags & UCT_PROGRESS_THREAD_SAFE) != 0) {
+    ucs_callbackq_remove_safe(queue, progress_id_);
+  } else {
+    ucs_callbackq_remove(queue, progress_id_);
+  }
+  progress_id_ = UCS_CALLBACKQ_ID_NULL;
+}
+
+void Ops::progress_enable(uct_iface_h iface, unsigned flags) noexcept {
+  VerityIface::of(iface).enable_progress(flags);
+}
+
+void Ops::progress_disable(uct_iface_h iface, unsigned flags) noexcept {
+  VerityIface::of(iface).disable_progress(flags);
+}
+
+unsigned Ops::iface_progress(uct_iface_h iface) noexcept {
+  VerityIface& self = VerityIface::of(iface);
+  const unsigned count = uct_iface_progress(self.lower());
+  return count + self.progress();
+}
+
+ucs_status_t Ops::pending_add(uct_ep_h ep, uct_pending_req_t* request, unsigned flags) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  const AsyncGuard guard(f);
+  UctLink& l = self.link();
+  if (l.mode == link::Mode::kOff) return uct_ep_pending_add(l.lower.get(), request, flags);
+  if (l.failed || l.peer_gone) return UCS_ERR_BUSY;
+  if (l.pending.empty() && !f.awaits_room(l)) return UCS_ERR_BUSY;
+  l.pending.push_back(request, &self);
+  l.gated = true;
+  return UCS_OK;
+}
+
+void Ops::pending_purge(uct_ep_h ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  const AsyncGuard guard(self.verity());
+  UctLink& l = self.link();
+  if (l.mode == link::Mode::kOff) return uct_ep_pending_purge(l.lower.get(), callback, arg);
+  l.purge_pending(&self, callback, arg);
+}
+
+}  // namespace verity::uct

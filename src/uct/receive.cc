@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Receiving: lower active messages become verified upcalls, in order.
+#include <utility>
+
+#include "uct/process.h"
+#include "uct/verity_ep.h"
+
+namespace verity::uct {
+
+uct_am_callback_t VerityIface::am_callback() const noexcept { return receive_op; }
+
+ucs_status_t VerityIface::receive_op(void* arg, void* data, size_t length, unsigned flags) noexcept {
+  const auto* slot = static_cast<const AmSlot*>(arg);
+  auto& self = static_cast<VerityIface&>(*slot->iface);
+  if (slot->id == kCompactId) [[likely]] return self.receive_compact(data, length, flags);
+  if (slot->id == kSyncId) return self.receive(wire::Class::kSync, data, length, flags);
+  if (slot->id == kAsyncId) return self.receive(wire::Class::kAsync, data, length, flags);
+  return unframed_op(arg, data, length, flags);
+}
+
+// From a peer in mode off, or in a process in mode off.
+ucs_status_t VerityIface::unframed_op(void* arg, void* data, size_t length, unsigned flags) noexcept {
+  const auto* slot = static_cast<const AmSlot*>(arg);
+  auto& self = static_cast<VerityIface&>(*slot->iface);
+  if (self.closing_) return UCS_OK;
+  self.counters_.frames_unverified++;
+  self.counters_.bytes_unverified += length;
+  const uct_am_handler_t& handler = self.am[slot->id];
+  return handler.cb(handler.arg, data, length, flags);
+}
+
+ucs_status_t VerityIface::receive_compact(void* data, size_t length, unsigned flags) noexcept {
+  link::Received received;
+  if (!hub_->receive_compact(data, length, &received)) [[unlikely]] return UCS_OK;
+  auto* payload = const_cast<uint8_t*>(received.payload);
+  const ucs_status_t status =
+      upcall(received.am_id, payload, received.length, flags, &release_compact_);
+  hub_->delivered(received, wire::Class::kSync);
+  return status;
+}
+
+ucs_status_t VerityIface::receive(wire::Class c, void* data, size_t length, unsigned flags) noexcept {
+  const wire::Class outer = std::exchange(receiving_, c);  // upcalls may bring messages in here
+  const ucs_status_t status = receive_one(c, data, length, flags);
+  receiving_ = outer;
+  return status;
+}
+
+ucs_status_t VerityIface::receive_one(wire::Class c, void* data, size_t length, unsigned flags) noexcept {
+  link::Received received;
+  if (!hub_->receive(c, data, length, &received)) [[unlikely]] return UCS_OK;
+  auto* payload = const_cast<uint8_t*>(received.payload);
+  if (must_defer(c, received.am_id)) {
+    defer(received.am_id, payload, received.length);
+    hub_->delivered(received, c);
+    return UCS_OK;
+  }
+  // The upper layer then copies, to where it wants it: the lower transport aligned for the other header.
+  const auto position = reinterpret_cast<uintptr_t>(payload) + align_offset_;
+  if ((position & align_mask_) != 0) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
+  const ucs_status_t status = upcall(received.am_id, payload, received.length, flags, &release_);
+  hub_->delivered(received, c);
+  return status;
+}
+
+// With UCT_CB_PARAM_FLAG_DESC the upper layer may keep the descriptor. It then finds our release
+// hook in front of its headroom: the lower one's lies a frame header before, untouched.
+//
+//   | lower hook (8) | headroom ...            | frame header (16 or 32) | payload
+//                            | our hook (8) | headroom ...              |
+ucs_status_t VerityIface::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
+                                 uct_recv_desc_t* release) noexcept {
+  if (closing_) [[unlikely]] return UCS_OK;
+  const uct_am_handler_t& handler = am[am_id];
+  if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0) uct_recv_desc(payload - headroom_) = release;
+  ++upcalls_;
+  const ucs_status_t status = handler.cb(handler.arg, payload, length, flags);
+  --upcalls_;
+  return status;
+}
+
+// Messages that had been held back, those of a frame received just now.
+void VerityIface::deliver(link::Link&, uint8_t am_id, const void* payload, size_t length) noexcept {
+  if (must_defer(receiving_, am_id)) return defer(am_id, payload, length);
+  (void)upcall(am_id, static_cast<uint8_t*>(const_cast<void*>(payload)), length, 0, nullptr);
+}
+
+// A message for a synchronous handler that came while the upper layer was outside of progress.
+void VerityIface::defer(uint8_t am_id, const void* payload, size_t length) noexcept {
+  const auto* bytes = static_cast<const char*>(payload);
+  const ucs_status_t status = guarded([&] {
+    deferred_.push_back({am_id, std::vector<char>(bytes, bytes + length)});
+    return UCS_OK;
+  });
+  if (status != UCS_OK) ucs_fatal("ucx-verity: out of memory for a received message");
+}
+
+}  // namespace verity::uct

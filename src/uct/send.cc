@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sending: upper operations become frames in slots, frames go to the lower endpoint.
+#include "uct/verity_ep.h"
+
+namespace verity::uct {
+
+namespace {
+
+// Zero-copy sends up to this are copied: cheaper than keeping the user waiting for an
+// acknowledgement.
+constexpr size_t kCopyUpTo = 2048;
+
+// A bcopy of unknown size is packed into a large slot; a short one is moved to a small slot, so that
+// many messages in flight stay in the cache.
+constexpr size_t kMoveUpTo = 448;
+
+// From here on the hash is made while the frame is copied to the lower transport's buffer.
+constexpr size_t kFuseFrom = 512;
+
+// No room in the window, no link any more, or a link in mode off.
+ucs_status_t refusal(const UctLink& l) noexcept {
+  if (l.failed) return l.failure;
+  return UCS_ERR_NO_RESOURCE;
+}
+
+// The peer has closed its interface: nobody is left to receive, as on a lower transport that keeps
+// no connection.
+bool nobody_there(const UctLink& l) noexcept { return l.peer_gone && !l.failed; }
+bool unframed(const UctLink& l) noexcept { return l.mode == link::Mode::kOff && !l.failed; }
+
+size_t iov_length(const uct_iov_t& iov) noexcept { return iov.length * iov.count; }
+
+size_t iov_total(const uct_iov_t* iov, size_t count) noexcept {
+  size_t total = 0;
+  for (size_t i = 0; i < count; ++i) total += iov_length(iov[i]);
+  return total;
+}
+
+void copy_iov(uint8_t* out, const uct_iov_t* iov, size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) {
+    const size_t length = iov_length(iov[i]);
+    if (length == 0) continue;
+    std::memcpy(out, iov[i].buffer, length);
+    out += length;
+  }
+}
+
+// Adds the user's buffers to the source. False: too many pieces.
+bool add_pieces(link::Source& source, const uct_iov_t* iov, size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) {
+    const size_t length = iov_length(iov[i]);
+    if (length == 0) continue;
+    if (iov[i].count > 1 && iov[i].stride != 0 && iov[i].stride != iov[i].length) return false;
+    if (source.count == link::kMaxSourcePieces) return false;
+    source.handles[source.count] = iov[i].memh;
+    source.pieces[source.count++] = {iov[i].buffer, length};
+  }
+  return true;
+}
+
+ZcopyState& zcopy_of(link::Slot& slot) noexcept {
+  return *reinterpret_cast<ZcopyState*>(slot.source->port);
+}
+
+void lower_zcopy_done(uct_completion_t* comp) noexcept {
+  auto* state = reinterpret_cast<ZcopyState*>(comp);
+  if (comp->status != UCS_OK && state->status == UCS_OK) state->status = comp->status;
+  const AsyncGuard guard(*state->link->iface);
+  state->link->iface->hub().source_sent(*state->link, *state->slot);
+}
+
+// Sends a zero-copy frame: the header with the upper one behind it, the user's pieces, the HELLO.
+ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
+  link::Source& source = *slot.source;
+  uct_iov_t iov[link::kMaxSourcePieces + 1];
+  size_t count = 0;
+  for (uint32_t i = 1; i < source.count; ++i) {
+    iov[count++] = {const_cast<void*>(source.pieces[i].data), source.pieces[i].length,
+                    source.handles[i], 0, 1};
+  }
+  if (source.hello.length != 0) {
+    iov[count++] = {const_cast<void*>(source.hello.data), source.hello.length, UCT_MEM_HANDLE_NULL, 0, 1};
+  }
+  ZcopyState& state = zcopy_of(slot);
+  state.lower = {lower_zcopy_done, 1, UCS_OK};
+  source.sending = true;
+  const auto header = static_cast<unsigned>(sizeof(wire::FrameHeader) + source.pieces[0].length);
+  const ucs_status_t status = uct_ep_am_zcopy(l.lower.get(), VerityIface::lower_id(c), slot.frame(),
+                                              header, iov, count, 0, &state.lower);
+  if (status == UCS_INPROGRESS) return UCS_OK;
+  if (status == UCS_ERR_NO_RESOURCE) {
+    source.sending = false;
+    return status;
+  }
+  l.iface->hub().source_sent(l, slot);
+  return status;
+}
+
+}  // namespace
+
+namespace {
+
+// A frame on its way into a lower buffer. It is committed only there: when the lower transport has no room it does not ask for the
+// bytes, the upper layer hears so, and nothing has happened. What returned UCS_OK needs no progress of the sender to arrive.
+struct Launch {
+  VerityIface* iface;
+  UctLink* link;
+  wire::Class c;
+  link::Slot* slot;
+  size_t length;  // of the payload in the slot, unless `pack` is to write it
+  uint8_t id;
+  uct_pack_callback_t pack;
+  void* arg;
+  bool compact;  // as the lower message id says, which is chosen before the length is known
+};
+
+void pack_payload(Launch& launch) noexcept {
+  launch.length = launch.pack(launch.slot->payload(), launch.arg);
+  if (launch.length > kMoveUpTo) return;
+  link::Hub& hub = launch.iface->hub();
+  link::Slot* small = hub.reserve(*launch.link, launch.c, launch.length);
+  if (small == nullptr) return;
+  std::memcpy(small->payload(), launch.slot->payload(), launch.length);
+  hub.cancel(launch.slot);
+  launch.slot = small;
+}
+
+size_t pack_frame(void* dest, void* arg) noexcept {
+  auto& launch = *static_cast<Launch*>(arg);
+  if (launch.pack != nullptr) pack_payload(launch);
+  link::Hub& hub = launch.iface->hub();
+  UctLink& l = *launch.link;
+  link::Slot* slot = launch.slot;
+  const bool open = hub.commit_open(l, launch.c, slot, static_cast<uint32_t>(launch.length), launch.id,
+                                   launch.compact);
+  const size_t size = slot->size;
+  if (open && launch.length >= kFuseFrom) {
+    link::Hub::seal_copy(l, launch.c, slot, dest);
+    return size;
+  }
+  if (open) link::Hub::seal(l, launch.c, slot);
+  std::memcpy(dest, slot->frame(), size);
+  return size;
+}
+
+}  // namespace
+
+// The lower transport has no room for the slot's frame, which is given back.
+ucs_status_t VerityIface::refused(UctLink& l, link::Slot* slot) noexcept {
+  if (slot != nullptr) hub_->cancel(slot);
+  l.lower_refused = true;
+  return UCS_ERR_NO_RESOURCE;
+}
+
+// Sends the slot's frame through a buffer of the lower transport. The payload's length, or an error.
+ssize_t VerityIface::launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
+                                  uct_pack_callback_t pack, void* arg) noexcept {
+  const bool compact = hub_->will_be_compact(l, c, pack != nullptr ? max_bcopy_ : length);
+  Launch launch{this, &l, c, slot, length, id, pack, arg, compact};
+  const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), compact ? kCompactId : lower_id(c), pack_frame, &launch, 0);
+  if (sent >= 0) [[likely]] {
+    hub_->sent(l, c);
+    return static_cast<ssize_t>(launch.length);
+  }
+  return sent == UCS_ERR_NO_RESOURCE ? static_cast<ssize_t>(refused(l, slot)) : sent;
+}
+
+// The same through the lower transport's short send, where the frame fits.
+ucs_status_t VerityIface::launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+                                 uint8_t id) noexcept {
+  const size_t header = hub_->will_be_compact(l, c, length) ? wire::kCompactHeader : sizeof(wire::FrameHeader);
+  if (header + length > max_short_ || !l.plain) [[unlikely]] {
+    const ssize_t sent = launch_bcopy(l, c, slot, length, id, nullptr, nullptr);
+    return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
+  }
+  link::Slot* before = link::Hub::newest(l, c);
+  hub_->commit(l, c, slot, static_cast<uint32_t>(length), id);
+  uint64_t first;
+  std::memcpy(&first, slot->frame(), sizeof(first));
+  const ucs_status_t status =
+      uct_ep_am_short(l.lower.get(), lower_id(*slot, c), first, slot->frame() + sizeof(first),
+                      static_cast<unsigned>(slot->size - sizeof(first)));
+  if (status == UCS_OK) [[likely]] {
+    hub_->sent(l, c);
+    return UCS_OK;
+  }
+  if (status != UCS_ERR_NO_RESOURCE) return status;
+  hub_->uncommit(l, c, slot, before, static_cast<uint32_t>(length));
+  return refused(l, nullptr);
+}
+
+namespace {
+
+// Runs inside the lower transport's progress: sends what waits there, upper callbacks run later.
+ucs_status_t lower_has_room(uct_pending_req_t* request) noexcept {
+  UctLink* l = static_cast<LowerRequest*>(request)->link;
+  const AsyncGuard guard(*l->iface);
+  l->lower_waiting = l->lower_refused = false;
+  if (!l->pending.empty()) l->iface->want_attention(*l);
+  if (l->failed || l->iface->hub().resume(*l)) return UCS_OK;
+  l->lower_waiting = true;
+  return UCS_ERR_NO_RESOURCE;
+}
+
+}  // namespace
+
+// Waits in the lower transport's pending queue. False: it has room already.
+bool VerityIface::wait_for_lower(UctLink& l) noexcept {
+  if (l.lower_waiting || l.failed) return true;
+  l.lower_request.func = lower_has_room;
+  l.lower_waiting = true;
+  if (uct_ep_pending_add(l.lower.get(), &l.lower_request, 0) == UCS_OK) return true;
+  l.lower_waiting = l.lower_refused = false;
+  return false;
+}
+
+// For frames that are kept here: returns when they are sent, or wait.
+void VerityIface::push_unsent(UctLink& l) noexcept {
+  while (!wait_for_lower(l)) {
+    if (hub_->resume(l)) return;
+  }
+}
+
+ucs_status_t Ops::am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void* payload,
+                           unsigned length) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const AsyncGuard guard(f);
+  const wire::Class c = f.class_of(id);
+  link::Slot* slot = f.hub().reserve(l, c, sizeof(header) + length);
+  if (slot == nullptr) [[unlikely]] {
+    if (unframed(l)) return uct_ep_am_short(l.lower.get(), id, header, payload, length);
+    return nobody_there(l) ? UCS_OK : refusal(l);
+  }
+  std::memcpy(slot->payload(), &header, sizeof(header));
+  if (length != 0) std::memcpy(slot->payload() + sizeof(header), payload, length);
+  return f.launch(l, c, slot, sizeof(header) + length, id);
+}
+
+ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
+                               size_t iovcnt) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const AsyncGuard guard(f);
+  const wire::Class c = f.class_of(id);
+  const size_t length = iov_total(iov, iovcnt);
+  link::Slot* slot = f.hub().reserve(l, c, length);
+  if (slot == nullptr) [[unlikely]] {
+    if (unframed(l)) return uct_ep_am_short_iov(l.lower.get(), id, iov, iovcnt);
+    return nobody_there(l) ? UCS_OK : refusal(l);
+  }
+  copy_iov(slot->payload(), iov, iovcnt);
+  return f.launch(l, c, slot, length, id);
+}
+
+namespace {
+
+// The upper layer counts on its callback, and on the length.
+ssize_t pack_for_nobody(VerityIface& f, uct_pack_callback_t pack, void* arg) noexcept {
+  const size_t size = sizeof(wire::FrameHeader) + f.max_payload_bcopy();
+  link::Slot* slot = f.hub().pool().take(size);
+  if (slot == nullptr) slot = link::Pool::take_reserve(size);
+  if (slot == nullptr) return UCS_ERR_NO_MEMORY;
+  const size_t length = pack(slot->payload(), arg);
+  f.hub().cancel(slot);
+  return static_cast<ssize_t>(length);
+}
+
+}  // namespace
+
+ssize_t Ops::am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack, void* arg,
+                      unsigned flags) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const AsyncGuard guard(f);
+  const wire::Class c = f.class_of(id);
+  link::Slot* slot = f.hub().reserve(l, c, f.max_payload_bcopy());
+  if (slot == nullptr) [[unlikely]] {
+    if (unframed(l)) return uct_ep_am_bcopy(l.lower.get(), id, pack, arg, flags);
+    return nobody_there(l) ? pack_for_nobody(f, pack, arg) : static_cast<ssize_t>(refusal(l));
+  }
+  return f.launch_bcopy(l, c, slot, 0, id, pack, arg);
+}
+
+namespace {
+
+ucs_status_t send_copied(VerityIface& f, UctLink& l, wire::Class c, uint8_t id, const void* header,
+                         unsigned header_length, const uct_iov_t* iov, size_t iovcnt) noexcept {
+  const size_t length = header_length + iov_total(iov, iovcnt);
+  link::Slot* slot = f.hub().reserve(l, c, length);
+  if (slot == nullptr) return nobody_there(l) ? UCS_OK : refusal(l);
+  if (header_length != 0) std::memcpy(slot->payload(), header, header_length);
+  copy_iov(slot->payload() + header_length, iov, iovcnt);
+  return f.launch(l, c, slot, length, id);
+}
+
+}  // namespace
+
+ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned header_length,
+                           const uct_iov_t* iov, size_t iovcnt, unsigned flags,
+                           uct_completion_t* comp) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const AsyncGuard guard(f);
+  const wire::Class c = f.class_of(id);
+  if (unframed(l)) {
+    return uct_ep_am_zcopy(l.lower.get(), id, header, header_length, iov, iovcnt, flags, comp);
+  }
+  const size_t length = header_length + iov_total(iov, iovcnt);
+  if (length <= kCopyUpTo || (l.greeting && length <= f.max_payload_bcopy())) {
+    return send_copied(f, l, c, id, header, header_length, iov, iovcnt);
+  }
+  link::Slot* slot = f.hub().reserve(l, c, link::Hub::source_space(header_length));
+  if (slot == nullptr) return nobody_there(l) ? UCS_OK : refusal(l);
+  link::Source* source = link::Hub::make_source(slot, header, header_length);
+  if (!add_pieces(*source, iov, iovcnt)) {
+    slot->source = nullptr;
+    f.hub().cancel(slot);
+    return UCS_ERR_INVALID_PARAM;
+  }
+  zcopy_of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, comp, &l, slot, nullptr, UCS_OK};
+  f.hub().commit_source(l, c, slot, id);
+  const ucs_status_t status = lower_zcopy(l, c, *slot);
+  if (status == UCS_ERR_NO_RESOURCE) {
+    f.hub().stalled(l, c, slot);
+    f.push_unsent(l);
+  } else if (status == UCS_OK) {
+    f.hub().sent(l, c);
+  }
+  // A lower error has been or will be reported to the error handler, which completes the send.
+  return UCS_INPROGRESS;
+}
+
+link::Sent VerityIface::send_source(link::Link& link, wire::Class c, link::Slot& slot) noexcept {
+  UctLink& l = UctLink::of(link);
+  const ucs_status_t status = lower_zcopy(l, c, slot);
+  if (status == UCS_ERR_NO_RESOURCE) return link::Sent::kBusy;
+  return status == UCS_OK ? link::Sent::kOk : link::Sent::kFailed;
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A link with its UCX objects: the lower endpoint that carries it and the upper endpoints that use
+// it. Outlives the upper endpoints.
+#ifndef VERITY_UCT_UCT_LINK_H
+#define VERITY_UCT_UCT_LINK_H
+
+#include <memory>
+
+#include "link/hub.h"
+#include "uct/wrap/lower.h"
+#include "util/list.h"
+
+namespace verity::uct {
+
+class VerityIface;
+class VerityEp;
+
+// Upper requests that wait for room, in order. The link is made of the requests' private bytes.
+class PendingQueue {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+  void push_back(uct_pending_req_t* request, VerityEp* ep) noexcept;
+  void push_front(uct_pending_req_t* request, VerityEp* ep) noexcept;
+  // nullptr when empty.
+  uct_pending_req_t* pop(VerityEp** ep_p) noexcept;
+  // Takes the requests of `ep` out and gives them to `callback`.
+  void purge(VerityEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept;
+
+ private:
+  struct Node {
+    uct_pending_req_t* next;
+    VerityEp* ep;
+  };
+  static_assert(sizeof(Node) <= UCT_PENDING_REQ_PRIV_LEN);
+  static Node& node(uct_pending_req_t* request) noexcept {
+    return *reinterpret_cast<Node*>(request->priv);
+  }
+
+  uct_pending_req_t* head_ = nullptr;
+  uct_pending_req_t* tail_ = nullptr;
+};
+
+struct UctLink;
+struct LowerRequest : uct_pending_req_t {
+  UctLink* link = nullptr;
+};
+
+// The lists that a link may be in, as bases so that a node leads back to its link.
+struct InAll : util::ListNode {};
+struct InAttention : util::ListNode {};
+
+struct UctLink : link::Link, InAll, InAttention {
+  VerityIface* iface = nullptr;
+  LowerEp lower;
+  util::ListNode eps;  // of VerityEp (InLink)
+  PendingQueue pending;
+  LowerRequest lower_request;         // ours in the lower transport's pending queue
+  bool lower_waiting = false;         // lower_request is queued there
+  bool lower_refused = false;         // the last send found the lower transport busy
+  bool to_ep = false;                 // connect-to-endpoint: the link serves one endpoint
+  bool orphan = false;                // its only endpoint is gone (to_ep)
+  bool said_bye = false;
+  bool told = false;                  // the upper endpoints know of the failure
+  ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
+  uint32_t flush_una = 0;    // acknowledged when flush_until was set
+  uint64_t flush_until = 0;  // ns; a flush waits no longer for a silent peer. 0: never set
+  std::unique_ptr<char[]> addresses;  // device and interface, until a lower endpoint exists
+
+  void purge_pending(VerityEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
+    pending.purge(ep, callback, arg);
+    gated = gated && !pending.empty();
+  }
+
+  [[nodiscard]] InAll& all_node() noexcept { return *this; }
+  [[nodiscard]] InAttention& attention_node() noexcept { return *this; }
+
+  static UctLink& of(link::Link& link) noexcept { return static_cast<UctLink&>(link); }
+  static UctLink& in_all(util::ListNode* node) noexcept {
+    return static_cast<UctLink&>(static_cast<InAll&>(*node));
+  }
+  static UctLink& in_attention(util::ListNode* node) noexcept {
+    return static_cast<UctLink&>(static_cast<InAttention&>(*node));
+  }
+};
+static_assert(sizeof(UctLink) + 64 <= 1024, "DESIGN: at most 1 KiB for an idle link");
+
+}  // namespace verity::uct
+
+#endif

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoints and the links that they use.
+#include "uct/verity_ep.h"
+
+#include <cstdio>
+
+#include "uct/process.h"
+
+namespace verity::uct {
+
+namespace {
+
+// What a peer's address says, or nothing when it was made by something else.
+bool read_tail(const void* address, size_t offset, AddressTail* tail) noexcept {
+  std::memcpy(tail, static_cast<const char*>(address) + offset, sizeof(*tail));
+  return tail->magic == kAddressMagic && tail->mode <= static_cast<uint8_t>(link::Mode::kVerify);
+}
+
+ucs_status_t refuse_version(const AddressTail& tail) noexcept {
+  if (tail.magic != kAddressMagic) {
+    ucs_error("ucx-verity: the peer's address is not one of a verified transport: is the plugin "
+              "loaded on every host of the job?");
+  } else {
+    ucs_error("ucx-verity: the peer speaks protocol version %u, this side %u: install one "
+              "version of ucx-verity on all hosts", tail.version, wire::kVersion);
+  }
+  return UCS_ERR_UNREACHABLE;
+}
+
+}  // namespace
+
+std::unique_ptr<WrapEp> VerityIface::new_ep() { return std::make_unique<VerityEp>(); }
+
+UctLink* VerityIface::new_link() {
+  auto* l = new UctLink;
+  l->iface = this;
+  l->to_ep = to_ep_;
+  l->lower_request.link = l;
+  links_.push_back(l->all_node());
+  return l;
+}
+
+void VerityIface::adopt_lower(UctLink& l, LowerEp lower) {
+  by_lower_[lower.get()] = &l;
+  l.lower = std::move(lower);
+  if (l.corked) hub_->uncork(l);
+}
+
+void VerityIface::keep_addresses(UctLink& l, const void* device, const void* iface) {
+  const size_t device_length = lower_attr().device_addr_len;
+  const size_t iface_length = lower_attr().iface_addr_len;
+  auto addresses = std::make_unique<char[]>(device_length + iface_length + 1);
+  if (device_length != 0) std::memcpy(addresses.get(), device, device_length);
+  if (iface_length != 0) std::memcpy(addresses.get() + device_length, iface, iface_length);
+  l.addresses = std::move(addresses);
+}
+
+UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* status_p) {
+  AddressTail tail;
+  if (!read_tail(params.iface_addr, lower_attr().iface_addr_len, &tail) ||
+      tail.version != wire::kVersion) {
+    *status_p = refuse_version(tail);
+    return nullptr;
+  }
+  const bool has_path = (params.field_mask & UCT_EP_PARAM_FIELD_PATH_INDEX) != 0;
+  const auto path = static_cast<uint8_t>(has_path ? params.path_index : 0);
+  auto* l = static_cast<UctLink*>(hub_->find(tail.uid, path));
+  if (l == nullptr || l->failed || l->peer_gone) {
+    l = new_link();
+    hub_->open(*l, tail.uid, path, static_cast<link::Mode>(tail.mode));
+    if (l->mode == link::Mode::kOff) l->tx[0].blocked = l->tx[1].blocked = true;  // goes unframed
+  }
+  // Inside a lower receive callback tcp must not be asked for an endpoint: it would take over the very
+  // connection whose buffer it is reading, and stumble over the rest of it. It is made in progress.
+  const bool later = upcalls_ != 0 && !has_async_ && l->mode != link::Mode::kOff;
+  if (l->lower == nullptr && later) {
+    keep_addresses(*l, params.dev_addr, params.iface_addr);
+    link::Hub::cork(*l);
+    want_attention(*l);
+  } else if (l->lower == nullptr) {
+    LowerEp lower;
+    *status_p = create_lower_ep(params, &lower);
+    if (*status_p != UCS_OK) {
+      if (!l->in_flight() && l->peer_epoch == 0) drop_link(*l);
+      return nullptr;
+    }
+    adopt_lower(*l, std::move(lower));
+    l->addresses.reset();
+  }
+  *status_p = UCS_OK;
+  return l;
+}
+
+ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
+  VerityIface& f = verity();
+  const AsyncGuard guard(f);
+  ucs_status_t status = UCS_OK;
+  if (!f.connects_to_ep()) {
+    link_ = f.link_to(lower_params, &status);
+  } else {
+    LowerEp lower;
+    status = create_lower_ep(lower_params, &lower);
+    if (status == UCS_OK) {
+      link_ = f.new_link();
+      f.hub().enter(*link_);
+      f.adopt_lower(*link_, std::move(lower));
+      link::Hub::cork(*link_);  // nothing can be sent before the peer's address is known
+    }
+  }
+  if (link_ != nullptr) link_->eps.push_back(link_node());
+  return status;
+}
+
+void VerityEp::destroying() noexcept {
+  if (link_ == nullptr) return;
+  VerityIface& f = verity();
+  const AsyncGuard guard(f);
+  link_->purge_pending(this, nullptr, nullptr);
+  f.drop_flushes(this);
+  link_node().unlink();
+  if (!link_->eps.linked()) {
+    // What the user's buffers still hold is copied now: nothing may point into them hereafter.
+    f.hub().own_sources(*link_);
+    link_->orphan = true;
+    f.want_attention(*link_);
+  }
+}
+
+// On demand: the peer greeted us before we made an endpoint to it.
+ucs_status_t VerityIface::ensure_lower(UctLink& l) noexcept {
+  if (l.lower != nullptr) return UCS_OK;
+  if (l.addresses == nullptr) return UCS_ERR_UNREACHABLE;
+  return guarded([&] {
+    uct_ep_params_t params{};
+    params.field_mask = UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR |
+                        UCT_EP_PARAM_FIELD_IFACE_ADDR | UCT_EP_PARAM_FIELD_PATH_INDEX;
+    params.iface = lower();
+    params.dev_addr = reinterpret_cast<const uct_device_addr_t*>(l.addresses.get());
+    params.iface_addr = reinterpret_cast<const uct_iface_addr_t*>(l.addresses.get() + lower_attr().device_addr_len);
+    params.path_index = l.path;
+    LowerEp lower;
+    const ucs_status_t status = create_lower_ep(params, &lower);
+    if (status != UCS_OK) return status;
+    adopt_lower(l, std::move(lower));
+    l.addresses.reset();
+    return UCS_OK;
+  });
+}
+
+// Only from progress and closing: nothing on the stack may hold the link.
+void VerityIface::drop_link(UctLink& l) noexcept {
+  hub_->remove(l);
+  if (l.lower_waiting) uct_ep_pending_purge(l.lower.get(), [](uct_pending_req_t*, void*) {}, nullptr);
+  if (l.lower != nullptr) by_lower_.erase(l.lower.get());
+  delete &l;
+}
+
+ucs_status_t Ops::ep_get_address(uct_ep_h ep, uct_ep_addr_t* address) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  const ucs_status_t status = uct_ep_get_address(self.carrier(), address);
+  if (status != UCS_OK) return status;
+  VerityIface& f = self.verity();
+  f.write_ep_addr_extra(self, reinterpret_cast<char*>(address) + f.lower_attr().ep_addr_len);
+  return UCS_OK;
+}
+
+ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
+                                   const uct_ep_addr_t* address) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  const AsyncGuard guard(f);
+  AddressTail tail;
+  if (!read_tail(address, f.lower_attr().ep_addr_len, &tail) || tail.version != wire::kVersion) {
+    return refuse_version(tail);
+  }
+  const ucs_status_t status = uct_ep_connect_to_ep(self.carrier(), device, address);
+  if (status != UCS_OK) return status;
+  UctLink& l = self.link();
+  f.hub().connect(l, tail.uid, tail.link, static_cast<link::Mode>(tail.mode));
+  if (l.mode != link::Mode::kOff) f.hub().uncork(l);
+  f.want_attention(l);
+  return UCS_OK;
+}
+
+ucs_status_t Ops::ep_query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  return self.carrier() != nullptr ? uct_ep_query(self.carrier(), attr) : UCS_ERR_NOT_CONNECTED;
+}
+
+// Emulates a failure of the transport: ours too, if the lower one cannot.
+ucs_status_t Ops::ep_invalidate(uct_ep_h ep, unsigned flags) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  const ucs_status_t status =
+      self.carrier() != nullptr ? uct_ep_invalidate(self.carrier(), flags) : UCS_ERR_UNSUPPORTED;
+  if (status == UCS_ERR_UNSUPPORTED) {
+    self.verity().give_up(self.link(), UCS_ERR_ENDPOINT_TIMEOUT);
+    return UCS_OK;
+  }
+  return status;
+}
+
+ucs_status_t Ops::ep_check(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  if (self.link().failed || self.carrier() == nullptr) return UCS_OK;  // already told; not connected yet
+  return uct_ep_check(self.carrier(), flags, comp);
+}
+
+// Active messages are delivered in order anyway.
+ucs_status_t Ops::ep_fence(uct_ep_h, unsigned) noexcept { return UCS_OK; }
+ucs_status_t Ops::iface_fence(uct_iface_h, unsigned) noexcept { return UCS_OK; }
+
+}  // namespace verity::uct

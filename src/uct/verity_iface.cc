@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/verity_iface.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "uct/process.h"
+#include "uct/verity_ep.h"
+
+namespace verity::uct {
+
+namespace {
+
+// The least that a message needs of the lower transport: a control frame with a HELLO, and the
+// smallest payload UCP wants (UCP_MIN_BCOPY).
+constexpr size_t kLeastBcopy = 512;
+
+// What checking adds, for UCX's choice among transports: a few tens of ns per message and side, and
+// a hash of some 10 GB/s in series with the transport.
+constexpr double kMessageCost = 20e-9;
+constexpr double kHashRate = 12e9;
+
+uint64_t random_uid() {
+  std::random_device device;
+  uint64_t uid = 0;
+  while (uid == 0) uid = uint64_t{device()} << 32 | device();
+  return uid;
+}
+
+double in_series(double bandwidth) noexcept {
+  return bandwidth <= 0 ? bandwidth : 1 / (1 / bandwidth + 1 / kHashRate);
+}
+
+void add_cost(uct_perf_attr_t& attr) noexcept {
+  if ((attr.field_mask & UCT_PERF_ATTR_FIELD_SEND_PRE_OVERHEAD) != 0) {
+    attr.send_pre_overhead += kMessageCost;
+  }
+  if ((attr.field_mask & UCT_PERF_ATTR_FIELD_RECV_OVERHEAD) != 0) {
+    attr.recv_overhead += kMessageCost;
+  }
+  if ((attr.field_mask & UCT_PERF_ATTR_FIELD_BANDWIDTH) != 0) {
+    attr.bandwidth.dedicated = in_series(attr.bandwidth.dedicated);
+    attr.bandwidth.shared = in_series(attr.bandwidth.shared);
+  }
+}
+
+}  // namespace
+
+VerityIface::~VerityIface() {
+  if (attached_) process().registry.detach(&counters_);
+  if (epoll_fd_ >= 0) ::close(epoll_fd_);
+  if (timer_fd_ >= 0) ::close(timer_fd_);
+}
+
+void VerityIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
+  ops.ep_am_short = Ops::am_short;
+  ops.ep_am_short_iov = Ops::am_short_iov;
+  ops.ep_am_bcopy = Ops::am_bcopy;
+  ops.ep_am_zcopy = Ops::am_zcopy;
+  ops.ep_pending_add = Ops::pending_add;
+  ops.ep_pending_purge = Ops::pending_purge;
+  ops.ep_flush = Ops::ep_flush;
+  ops.ep_fence = Ops::ep_fence;
+  ops.ep_check = Ops::ep_check;
+  ops.ep_get_address = Ops::ep_get_address;
+  ops.ep_connect_to_ep = Ops::ep_connect_to_ep;
+  ops.iface_flush = Ops::iface_flush;
+  ops.iface_fence = Ops::iface_fence;
+  ops.iface_progress_enable = Ops::progress_enable;
+  ops.iface_progress_disable = Ops::progress_disable;
+  ops.iface_progress = Ops::iface_progress;
+  ops.iface_event_fd_get = Ops::event_fd_get;
+  ops.iface_event_arm = Ops::event_arm;
+  ops.iface_is_reachable = Ops::is_reachable;
+}
+
+void VerityIface::fill_internal_ops(uct_iface_internal_ops_t& ops) const noexcept {
+  ops.iface_estimate_perf = Ops::estimate_perf;
+  ops.ep_query = Ops::ep_query;
+  ops.ep_invalidate = Ops::ep_invalidate;
+}
+
+// Of nearly all frames; the others' descriptors are not offered where they are not aligned.
+size_t VerityIface::am_header_size() const noexcept { return wire::kCompactHeader; }
+size_t VerityIface::iface_addr_extra() const noexcept { return to_ep_ ? 0 : sizeof(AddressTail); }
+size_t VerityIface::ep_addr_extra() const noexcept { return sizeof(AddressTail); }
+
+void VerityIface::write_iface_addr_extra(void* out) noexcept {
+  if (to_ep_) return;
+  const AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(config_.mode), 0, uid_};
+  std::memcpy(out, &tail, sizeof(tail));
+}
+
+void VerityIface::write_ep_addr_extra(WrapEp& ep, void* out) noexcept {
+  const UctLink& l = static_cast<VerityEp&>(ep).link();
+  const AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(config_.mode),
+                         l.local_id, uid_};
+  std::memcpy(out, &tail, sizeof(tail));
+}
+
+void VerityIface::map_attr(uct_iface_attr_t& attr) const noexcept {
+  WrapIface::map_attr(attr);
+  attr.cap.flags &= ~static_cast<uint64_t>(UCT_IFACE_FLAG_AM_DUP);
+  attr.priority = static_cast<uint8_t>(attr.priority + 1);
+  if (is_off()) return;
+  attr.cap.flags |= UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_PENDING;
+  attr.cap.am.max_short = max_bcopy_;
+  attr.cap.am.max_bcopy = max_bcopy_;
+  if (max_zcopy_ == 0) attr.cap.flags &= ~static_cast<uint64_t>(UCT_IFACE_FLAG_AM_ZCOPY);
+  attr.cap.am.max_zcopy = max_zcopy_;
+  attr.cap.am.max_hdr = max_header_;
+  // Without zero-copy it limits am_short_iov only, which copies any number of pieces.
+  if (max_zcopy_ != 0) attr.cap.am.max_iov = max_iov_;
+  attr.overhead += kMessageCost;
+  attr.bandwidth.dedicated = in_series(attr.bandwidth.dedicated);
+  attr.bandwidth.shared = in_series(attr.bandwidth.shared);
+}
+
+void VerityIface::set_limits() noexcept {
+  const auto& cap = lower_attr().cap.am;
+  const bool has_short = (lower_attr().cap.flags & UCT_IFACE_FLAG_AM_SHORT) != 0;
+  const bool has_zcopy = (lower_attr().cap.flags & UCT_IFACE_FLAG_AM_ZCOPY) != 0;
+  constexpr size_t kHeader = sizeof(wire::FrameHeader);
+  const size_t hello = to_ep_ ? 0 : config_.hello_size;
+  const size_t segment = size_t{1} << config_.segment_log2;
+  const size_t most = std::min<size_t>(segment * wire::kMaxFrameLeaves, 1u << 23);
+  max_short_ = has_short ? cap.max_short : 0;
+  max_bcopy_ = std::min(cap.max_bcopy - kHeader - hello, most);
+  if (!has_zcopy || cap.max_zcopy <= kHeader + hello || cap.max_iov < 3) return;
+  max_zcopy_ = std::min(cap.max_zcopy - kHeader - hello, most);
+  max_header_ = std::min<size_t>(cap.max_hdr > kHeader ? cap.max_hdr - kHeader : 0, 256);
+  max_iov_ = std::min(cap.max_iov - 1, link::kMaxSourcePieces - 1);
+  if (max_header_ < 64) max_zcopy_ = max_header_ = max_iov_ = 0;
+}
+
+ucs_status_t VerityIface::open_hub() {
+  const uct_iface_attr_t& attr = lower_attr();
+  config_ = options().link;
+  to_ep_ = (attr.cap.flags & UCT_IFACE_FLAG_CONNECT_TO_IFACE) == 0;
+  config_.hello_size = sizeof(wire::HelloExt) + attr.device_addr_len + attr.iface_addr_len + 8;
+  config_.compact = true;
+  config_.max_send = attr.cap.am.max_bcopy;
+  config_.max_frame = std::max<size_t>(attr.cap.am.max_bcopy, 2048);
+  if (attr.cap.am.max_bcopy < kLeastBcopy || attr.device_addr_len > wire::kMaxDeviceAddress ||
+      attr.iface_addr_len > wire::kMaxIfaceAddress) {
+    ucs_error("ucx-verity: %s sends at most %zu bytes and has addresses of %zu and %zu bytes: it "
+              "cannot be wrapped", lower_tl_name(), attr.cap.am.max_bcopy, attr.device_addr_len,
+              attr.iface_addr_len);
+    return UCS_ERR_UNSUPPORTED;
+  }
+  set_limits();
+  device_address_.resize(attr.device_addr_len);
+  iface_address_.resize(attr.iface_addr_len);
+  uid_ = random_uid();
+  hub_ = std::make_unique<link::Hub>(uid_, config_, *this, counters_);
+  return UCS_OK;
+}
+
+ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
+  stub_ = am[kAsyncId].cb;
+  has_async_ = (lower_attr().cap.flags & UCT_IFACE_FLAG_CB_ASYNC) != 0;
+  headroom_ = (params.field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) != 0 ? params.rx_headroom : 0;
+  if ((params.field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT) != 0) {
+    align_mask_ = params.am_alignment - 1;
+    if ((params.field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET) != 0) {
+      align_offset_ = params.am_align_offset;
+    }
+  }
+  if ((params.field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB) != 0 &&
+      (lower_attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_ASYNC_CB) != 0) {
+    event_cb_ = params.async_event_cb;
+    event_arg_ =
+        (params.field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG) != 0 ? params.async_event_arg : nullptr;
+  }
+  release_.cb = [](uct_recv_desc_t*, void* desc) noexcept {
+    uct_iface_release_desc(static_cast<char*>(desc) - sizeof(wire::FrameHeader));
+  };
+  release_compact_.cb = [](uct_recv_desc_t*, void* desc) noexcept {
+    uct_iface_release_desc(static_cast<char*>(desc) - wire::kCompactHeader);
+  };
+  const ucs_status_t status = open_hub();
+  if (status != UCS_OK) return status;
+  process().registry.attach(&counters_);
+  attached_ = true;
+  process().opened(config_.mode);
+  return has_async_ ? set_lower_am_handler(kAsyncId, UCT_CB_FLAG_ASYNC) : UCS_OK;
+}
+
+int Ops::is_reachable(const uct_iface_h iface, const uct_device_addr_t* device,
+                      const uct_iface_addr_t* address) noexcept {
+  VerityIface& self = VerityIface::of(iface);
+  if (self.iface_addr_extra() != 0 && address != nullptr) {
+    AddressTail tail;
+    std::memcpy(&tail, reinterpret_cast<const char*>(address) + self.lower_attr().iface_addr_len,
+                sizeof(tail));
+    if (tail.magic != kAddressMagic || tail.version != wire::kVersion) return 0;
+  }
+  return uct_iface_is_reachable(self.lower(), device, address);
+}
+
+ucs_status_t Ops::estimate_perf(uct_iface_h iface, uct_perf_attr_t* attr) noexcept {
+  const ucs_status_t status = uct_iface_estimate_perf(VerityIface::of(iface).lower(), attr);
+  if (status == UCS_OK) add_cost(*attr);
+  return status;
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The verifying interface: a wrapper whose active messages travel in frames of the link protocol.
+//
+//   verity_iface.cc  opening, capabilities, addresses        send.cc      am_short, am_bcopy, am_zcopy
+//   verity_ep.cc     endpoints and their links               receive.cc   lower active messages
+//   port.cc          what the links send through             progress.cc  timers, completions, pending
+//   flush.cc         flush and cancel                        events.cc    sleeping and waking
+//   closing.cc       last frames, goodbyes                   process.cc   attestation, fork, warnings
+#ifndef VERITY_UCT_VERITY_IFACE_H
+#define VERITY_UCT_VERITY_IFACE_H
+
+#include <unordered_map>
+#include <vector>
+
+#include "link/hub.h"
+#include "uct/options.h"
+#include "uct/uct_link.h"
+#include "uct/wrap/iface.h"
+
+namespace verity::uct {
+
+// Lower active message ids: compact frames, and full ones of the two classes. The others carry
+// unframed messages to and from peers in mode off, under the upper layer's own id: UCP uses ids up
+// to 28.
+inline constexpr uint8_t kCompactId = UCT_AM_ID_MAX - 3;
+inline constexpr uint8_t kSyncId = UCT_AM_ID_MAX - 2;
+inline constexpr uint8_t kAsyncId = UCT_AM_ID_MAX - 1;
+
+// What is appended to an interface address, so that a peer knows with whom it links.
+struct AddressTail {
+  uint16_t magic;
+  uint8_t version;
+  uint8_t mode;
+  uint32_t link;  // in endpoint addresses only
+  uint64_t uid;
+};
+static_assert(sizeof(AddressTail) == 16);
+inline constexpr uint16_t kAddressMagic = 0x7679;  // "yv"
+
+// A zero-copy send, in link::Source::port.
+struct ZcopyState {
+  uct_completion_t lower;  // what the lower transport completes
+  uct_completion_t* upper;
+  UctLink* link;
+  link::Slot* slot;
+  link::Slot* next_done;
+  ucs_status_t status;
+};
+static_assert(sizeof(ZcopyState) <= sizeof(link::Source::port));
+
+class VerityIface final : public WrapIface, public link::Port {
+ public:
+  VerityIface() = default;
+  ~VerityIface() override;
+
+  static VerityIface& of(uct_iface_h iface) noexcept {
+    return static_cast<VerityIface&>(WrapIface::of(iface));
+  }
+
+  [[nodiscard]] link::Hub& hub() noexcept { return *hub_; }
+  [[nodiscard]] bool is_off() const noexcept { return config_.mode == link::Mode::kOff; }
+  [[nodiscard]] bool has_async() const noexcept { return has_async_; }
+  [[nodiscard]] ucs_async_context_t* async() const noexcept { return worker->async; }
+
+  // The class in which upper message `id` travels: as the upper layer wants to receive it.
+  [[nodiscard]] wire::Class class_of(uint8_t id) const noexcept {
+    const bool is_async = has_async_ && (am[id].flags & UCT_CB_FLAG_ASYNC) != 0 && am[id].cb != stub_;
+    return is_async ? wire::Class::kAsync : wire::Class::kSync;
+  }
+  [[nodiscard]] static uint8_t lower_id(const link::Slot& slot, wire::Class c) noexcept {
+    return slot.compact ? kCompactId : lower_id(c);
+  }
+  [[nodiscard]] static uint8_t lower_id(wire::Class c) noexcept {
+    return c == wire::Class::kSync ? kSyncId : kAsyncId;
+  }
+
+  // --- links (verity_ep.cc) ---
+  [[nodiscard]] UctLink* link_to(const uct_ep_params_t& params, ucs_status_t* status_p);
+  [[nodiscard]] UctLink* new_link();
+  [[nodiscard]] ucs_status_t ensure_lower(UctLink& l) noexcept;
+  void adopt_lower(UctLink& l, LowerEp lower);
+  void keep_addresses(UctLink& l, const void* device, const void* iface);
+  void drop_link(UctLink& l) noexcept;
+  void give_up(UctLink& l, ucs_status_t status) noexcept;
+
+  // --- sending (send.cc) ---
+  [[nodiscard]] ucs_status_t launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+                                    uint8_t id) noexcept;
+  [[nodiscard]] ssize_t launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+                                     uint8_t id, uct_pack_callback_t pack, void* arg) noexcept;
+  [[nodiscard]] ucs_status_t refused(UctLink& l, link::Slot* slot) noexcept;
+  [[nodiscard]] bool wait_for_lower(UctLink& l) noexcept;
+  void push_unsent(UctLink& l) noexcept;
+  void finish(link::Slot* slot, ucs_status_t status) noexcept;  // completes a zcopy in progress()
+
+  // --- progress ---
+  unsigned progress() noexcept;
+  void want_attention(UctLink& l) noexcept;
+  [[nodiscard]] ucs_status_t flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
+  void drop_flushes(VerityEp* ep) noexcept;
+
+  // --- Port ---
+  link::Sent send(link::Link& l, wire::Class c, util::Pieces frame) noexcept override;
+  link::Sent send_compact(link::Link& l, util::Piece frame) noexcept override;
+  link::Sent send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept override;
+  void deliver(link::Link& l, uint8_t am_id, const void* payload, size_t length) noexcept override;
+  void source_free(link::Link& l, link::Slot& slot) noexcept override;
+  void writable(link::Link& l) noexcept override;
+  void failed(link::Link& l, link::Failure why) noexcept override;
+  void peer_closed(link::Link& l) noexcept override;
+  link::Link* greeted(const wire::HelloView& hello) noexcept override;
+  void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override;
+  void faulted(link::Link* l, wire::Verdict verdict, const wire::FrameHeader& header) noexcept override;
+
+  // --- WrapIface ---
+  void fill_ops(uct_iface_ops_t& ops) const noexcept override;
+  void fill_internal_ops(uct_iface_internal_ops_t& ops) const noexcept override;
+  void map_attr(uct_iface_attr_t& attr) const noexcept override;
+  [[nodiscard]] uct_am_callback_t am_callback() const noexcept override;
+  [[nodiscard]] size_t am_header_size() const noexcept override;
+  [[nodiscard]] size_t iface_addr_extra() const noexcept override;
+  void write_iface_addr_extra(void* out) noexcept override;
+  [[nodiscard]] size_t ep_addr_extra() const noexcept override;
+  void write_ep_addr_extra(WrapEp& ep, void* out) noexcept override;
+  [[nodiscard]] std::unique_ptr<WrapEp> new_ep() override;
+  ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& config) override;
+  void closing() noexcept override;
+  ucs_status_t ep_failed(WrapEp& ep, ucs_status_t status) noexcept override;
+  ucs_status_t unknown_ep_failed(uct_ep_h lower, ucs_status_t status) noexcept override;
+  void sync_am_handlers() noexcept override {}
+
+  // Frames to send at most through the lower interface's bcopy, and whether it has the others.
+  [[nodiscard]] size_t max_lower_short() const noexcept { return max_short_; }
+  [[nodiscard]] size_t max_lower_bcopy() const noexcept { return lower_attr().cap.am.max_bcopy; }
+  [[nodiscard]] size_t max_payload_bcopy() const noexcept { return max_bcopy_; }
+  [[nodiscard]] size_t max_payload_zcopy() const noexcept { return max_zcopy_; }
+  [[nodiscard]] bool connects_to_ep() const noexcept { return to_ep_; }
+
+ private:
+  friend struct Ops;
+
+  struct FlushRequest {
+    VerityEp* ep;  // nullptr: the interface
+    unsigned flags;
+    uct_completion_t* comp;
+  };
+  struct Deferred {  // an asynchronous arrival for a synchronous handler
+    uint8_t am_id;
+    std::vector<char> bytes;
+  };
+
+  ucs_status_t open_hub();
+  void set_limits() noexcept;
+  static ucs_status_t receive_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
+  static ucs_status_t unframed_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
+  ucs_status_t receive_compact(void* data, size_t length, unsigned flags) noexcept;
+  ucs_status_t receive(wire::Class c, void* data, size_t length, unsigned flags) noexcept;
+  ucs_status_t receive_one(wire::Class c, void* data, size_t length, unsigned flags) noexcept;
+  // The sender's handler of that message is asynchronous, ours is not: it waits for progress().
+  [[nodiscard]] bool must_defer(wire::Class c, uint8_t am_id) const noexcept {
+    return c == wire::Class::kAsync && (am[am_id].flags & UCT_CB_FLAG_ASYNC) == 0;
+  }
+  ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
+                      uct_recv_desc_t* release) noexcept;
+  void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
+
+  void enable_progress(unsigned flags) noexcept;
+  void disable_progress(unsigned flags) noexcept;
+  static unsigned progress_cb(void* arg) noexcept;
+  unsigned attend() noexcept;
+  unsigned attend(UctLink& l) noexcept;
+  unsigned run_pending(UctLink& l) noexcept;
+  [[nodiscard]] bool awaits_room(UctLink& l) noexcept;
+  void tell_failure(UctLink& l) noexcept;
+  void reap(UctLink& l) noexcept;
+  unsigned run_completions() noexcept;
+  unsigned run_deferred() noexcept;
+  unsigned run_flushes() noexcept;
+  [[nodiscard]] ucs_status_t try_flush(const FlushRequest& request, bool first) noexcept;
+  [[nodiscard]] bool may_flush(VerityEp* ep) noexcept;
+  [[nodiscard]] static bool settled(UctLink& l) noexcept;
+
+  [[nodiscard]] ucs_status_t event_fd(int* fd_p) noexcept;
+  [[nodiscard]] ucs_status_t arm(unsigned events) noexcept;
+  void set_timer(uint64_t now) noexcept;
+  void set_timer_fd(uint64_t wait) noexcept;
+  void start_async_timer(uint64_t wait) noexcept;
+  void stop_async_timer(bool wait) noexcept;
+  void close_links() noexcept;
+
+  link::Config config_;
+  health::Counters counters_;
+  std::unique_ptr<link::Hub> hub_;
+  uint64_t uid_ = 0;
+  uct_am_callback_t stub_ = nullptr;
+  bool has_async_ = false;
+  bool to_ep_ = false;
+  bool closing_ = false;
+  unsigned upcalls_ = 0;  // received messages that the upper layer is handling: more than one on self
+  bool attached_ = false;
+  size_t max_short_ = 0;
+  size_t max_bcopy_ = 0;
+  size_t max_zcopy_ = 0;
+  size_t max_header_ = 0;
+  size_t max_iov_ = 0;
+  size_t headroom_ = 0;
+  uintptr_t align_mask_ = 0;  // what the upper layer asked for: (data + offset) & mask == 0
+  uintptr_t align_offset_ = 0;
+  uct_recv_desc_t release_{};          // of descriptors whose frame has a full header
+  uct_recv_desc_t release_compact_{};  // a compact one
+  std::vector<char> device_address_;
+  std::vector<char> iface_address_;
+  util::ListNode links_;
+  util::ListNode attention_;
+  std::unordered_map<uct_ep_h, UctLink*> by_lower_;
+  link::Slot* done_first_ = nullptr;
+  link::Slot* done_last_ = nullptr;
+  std::vector<FlushRequest> flushes_;
+  std::vector<Deferred> deferred_;
+  uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;
+  bool lower_enabled_ = false;
+  int epoll_fd_ = -1;
+  int timer_fd_ = -1;
+  int async_timer_ = -1;
+  uct_async_event_cb_t event_cb_ = nullptr;  // how the upper layer wants to be woken, without a descriptor
+  void* event_arg_ = nullptr;
+  bool timer_set_ = false;
+  bool check_time_ = false;
+  wire::Class receiving_ = wire::Class::kSync;  // of the full frame that receive() has in hand
+};
+
+// Blocks the asynchronous context where the lower transport may call from it; nothing otherwise.
+class AsyncGuard {
+ public:
+  explicit AsyncGuard(const VerityIface& iface) noexcept
+      : async_(iface.has_async() ? iface.async() : nullptr) {
+    if (async_ != nullptr) UCS_ASYNC_BLOCK(async_);
+  }
+  ~AsyncGuard() {
+    if (async_ != nullptr) UCS_ASYNC_UNBLOCK(async_);
+  }
+  AsyncGuard(const AsyncGuard&) = delete;
+  AsyncGuard& operator=(const AsyncGuard&) = delete;
+
+ private:
+  ucs_async_context_t* async_;
+};
+
+[[nodiscard]] uint64_t monotonic_ns() noexcept;
+
+}  // namespace verity::uct
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The transport entries of a wrapping component. UCX asks a transport for its devices with the
+// memory domain as only argument, so each entry needs a function of its own: a table of small
+// trampolines, one per slot.
+#ifndef VERITY_UCT_WRAP_DEVICES_H
+#define VERITY_UCT_WRAP_DEVICES_H
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "uct/wrap/registry.h"
+
+namespace verity::uct {
+
+enum class HasAm { kUnknown, kNo, kYes };
+
+// What is known of a transport by its name: whether it carries active messages, without which
+// there is nothing to wrap.
+[[nodiscard]] HasAm known_active_messages(std::string_view tl) noexcept;
+
+struct TlEntry {
+  uct_tl_t uct{};
+  uct_component_h lower = nullptr;
+  char lower_name[UCT_TL_NAME_MAX] = {};
+  // Settled by opening the transport once if the name says nothing; by several threads, maybe, with
+  // the same answer.
+  std::atomic<HasAm> has_am = HasAm::kUnknown;
+  std::string config_title;
+  std::string config_prefix;
+};
+
+// Makes the entry that wraps `lower_tl` and registers it with `component`; null (after a debug
+// line) when the trampoline table is full. Owned by the process.
+[[nodiscard]] TlEntry* register_tl(Component& component, uct_component_h lower,
+                                   std::string_view lower_tl, const std::string& name);
+
+}  // namespace verity::uct
+
+#endif

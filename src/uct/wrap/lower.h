@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Owning handles of the lower transport's objects, made through UCX's client interface with the
+// lower transport's own configuration (UCX_TCP_..., UCX_POSIX_...), as if UCP had opened them.
+#ifndef VERITY_UCT_WRAP_LOWER_H
+#define VERITY_UCT_WRAP_LOWER_H
+
+#include <memory>
+#include <vector>
+
+#include "uct/wrap/compat.h"
+
+namespace verity::uct {
+
+struct MdCloser {
+  void operator()(uct_md_h md) const noexcept { uct_md_close(md); }
+};
+struct IfaceCloser {
+  void operator()(uct_iface_h iface) const noexcept { uct_iface_close(iface); }
+};
+struct EpCloser {
+  void operator()(uct_ep_h ep) const noexcept { uct_ep_destroy(ep); }
+};
+
+// Close order is the owner's business: endpoints, then the interface, then the memory domain.
+using LowerMd = std::unique_ptr<uct_md_t, MdCloser>;
+using LowerIface = std::unique_ptr<uct_iface_t, IfaceCloser>;
+using LowerEp = std::unique_ptr<uct_ep_t, EpCloser>;
+
+// Each function fills its last argument only on success; errors are those of UCX.
+
+[[nodiscard]] ucs_status_t open_lower_md(uct_component_h component, const char* name,
+                                         LowerMd* md_p);
+
+// `params` names the lower transport and device in mode.device.
+[[nodiscard]] ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker,
+                                            const uct_iface_params_t& params, LowerIface* iface_p);
+
+[[nodiscard]] ucs_status_t create_lower_ep(const uct_ep_params_t& params, LowerEp* ep_p);
+
+// All components that this process knows, wrapped ones and our own included.
+[[nodiscard]] ucs_status_t query_components(std::vector<uct_component_h>* components_p);
+
+// Names of the memory domains that `component` offers now.
+[[nodiscard]] ucs_status_t query_md_resources(uct_component_h component,
+                                              std::vector<uct_md_resource_desc_t>* resources_p);
+
+// Transports and devices of an open memory domain.
+[[nodiscard]] ucs_status_t query_tl_resources(uct_md_h md,
+                                              std::vector<uct_tl_resource_desc_t>* resources_p);
+
+}  // namespace verity::uct
+
+#endif

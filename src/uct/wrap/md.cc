@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/wrap/md.h"
+
+#include <climits>
+#include <memory>
+
+namespace verity::uct {
+namespace {
+
+uct_md_h lower_of(uct_md_h md) noexcept {
+  return WrapMd::of(md).lower();
+}
+
+// A packed key says which lower component can unpack it: with one component for all lower ones,
+// nobody else knows.
+struct PackedKey {
+  static constexpr size_t kPrefix = sizeof(uint32_t);
+};
+
+struct UnpackedKey {
+  uct_component_h lower;
+  uct_rkey_bundle_t bundle;
+};
+
+// The handle of memory above a lower domain that registers nothing; UCX wants one that is not null.
+char no_registration;
+
+void close_op(uct_md_h md) noexcept {
+  delete &WrapMd::of(md);
+}
+
+ucs_status_t query_op(uct_md_h md, uct_md_attr_t* attr) noexcept {
+  const ucs_status_t status = uct_md_query(lower_of(md), attr);
+  if (status == UCS_OK) {
+    WrapMd::of(md).map_attr(*attr);
+  }
+  return status;
+}
+
+ucs_status_t mem_alloc_op(uct_md_h md, size_t* length_p, void** address_p,
+                          ucs_memory_type_t mem_type, unsigned flags, const char* name,
+                          uct_mem_h* memh_p) noexcept {
+  return uct_md_mem_alloc(lower_of(md), length_p, address_p, mem_type, flags, name, memh_p);
+}
+
+ucs_status_t mem_free_op(uct_md_h md, uct_mem_h memh) noexcept {
+  return uct_md_mem_free(lower_of(md), memh);
+}
+
+ucs_status_t mem_advise_op(uct_md_h md, uct_mem_h memh, void* address, size_t length,
+                           unsigned advice) noexcept {
+  return uct_md_mem_advise(lower_of(md), memh, address, length,
+                           static_cast<uct_mem_advice_t>(advice));
+}
+
+ucs_status_t mem_reg_op(uct_md_h md, void* address, size_t length, unsigned flags,
+                        uct_mem_h* memh_p) noexcept {
+  if (!WrapMd::of(md).lower_registers() && !WrapMd::of(md).spec().passes_rma) {
+    *memh_p = &no_registration;
+    return UCS_OK;
+  }
+  return uct_md_mem_reg(lower_of(md), address, length, flags, memh_p);
+}
+
+ucs_status_t mem_dereg_op(uct_md_h md, const uct_md_mem_dereg_params_t* params) noexcept {
+  if (params->memh == &no_registration) {
+    return UCS_OK;
+  }
+  return uct_md_mem_dereg_v2(lower_of(md), params);
+}
+
+ucs_status_t mem_query_op(uct_md_h md, const void* address, size_t length,
+                          uct_md_mem_attr_t* attr) noexcept {
+  return uct_md_mem_query(lower_of(md), address, length, attr);
+}
+
+ucs_status_t mkey_pack_op(uct_md_h md, uct_mem_h memh, const uct_md_mkey_pack_params_t* params,
+                          void* buffer) noexcept {
+  if (!WrapMd::of(md).spec().passes_rma) {
+    return UCS_OK;  // keys are empty: nothing remote may be done with them
+  }
+  const uint32_t tag = component_tag(lower_of(md)->component->name);
+  std::memcpy(buffer, &tag, sizeof(tag));
+  return uct_md_mkey_pack_v2(lower_of(md), memh, params,
+                             static_cast<char*>(buffer) + PackedKey::kPrefix);
+}
+
+int is_sockaddr_accessible_op(uct_md_h, const ucs_sock_addr_t*,
+                              uct_sockaddr_accessibility_t) noexcept {
+  return 0;
+}
+
+ucs_status_t detect_memory_type_op(uct_md_h md, const void* address, size_t length,
+                                   ucs_memory_type_t* mem_type_p) noexcept {
+  return uct_md_detect_memory_type(lower_of(md), address, length, mem_type_p);
+}
+
+uct_md_ops_t md_ops = {
+    .close = close_op,
+    .query = query_op,
+    .mem_alloc = mem_alloc_op,
+    .mem_free = mem_free_op,
+    .mem_advise = mem_advise_op,
+    .mem_reg = mem_reg_op,
+    .mem_dereg = mem_dereg_op,
+    .mem_query = mem_query_op,
+    .mkey_pack = mkey_pack_op,
+    .is_sockaddr_accessible = is_sockaddr_accessible_op,
+    .detect_memory_type = detect_memory_type_op,
+};
+
+}  // namespace
+
+void WrapMd::map_attr(uct_md_attr_t& attr) const noexcept {
+  if (spec().passes_rma) {
+    attr.rkey_packed_size += PackedKey::kPrefix;
+    attr.cap.flags &= ~static_cast<uint64_t>(UCT_MD_FLAG_SOCKADDR);
+    return;
+  }
+  constexpr uint64_t kHost = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+  attr.cap.flags &= UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_ADVISE;
+  if (!lower_registers()) {
+    attr.cap.flags = UCT_MD_FLAG_REG;
+    attr.cap.max_reg = ULONG_MAX;
+    attr.cap.reg_mem_types = kHost;
+    attr.reg_cost = ucs_linear_func_make(0, 0);
+  }
+  attr.cap.max_alloc = 0;
+  attr.cap.alloc_mem_types = 0;
+  attr.cap.detect_mem_types = 0;
+  attr.cap.access_mem_types &= kHost;
+  attr.cap.reg_mem_types &= kHost;
+  attr.rkey_packed_size = 0;
+}
+
+ucs_status_t WrapMd::opened(const uct_md_config_t*) {
+  return UCS_OK;
+}
+
+ucs_status_t WrapMd::open_lower(const Component::MdEntry& entry) {
+  ucs_status_t status = open_lower_md(entry.lower, entry.lower_name, &lower_);
+  if (status != UCS_OK) {
+    return status;
+  }
+  uct_md_attr_t attr;
+  status = uct_md_query(lower(), &attr);
+  lower_registers_ = status == UCS_OK && (attr.cap.flags & UCT_MD_FLAG_REG) != 0;
+  return status;
+}
+
+ucs_status_t WrapMd::open(uct_component_t* component, const char* name,
+                          const uct_md_config_t* config, uct_md_h* md_p) noexcept {
+  return guarded([&] {
+    Component& wrapper = Component::of(component);
+    Component::MdEntry entry;
+    if (!wrapper.find_md(name, &entry)) {
+      return UCS_ERR_NO_DEVICE;
+    }
+    const WrapSpec& spec = wrapper.spec();
+    ucs_status_t status = spec.configure != nullptr ? spec.configure(config) : UCS_OK;
+    if (status != UCS_OK) {
+      return status;
+    }
+    auto md = spec.make_md != nullptr ? spec.make_md() : std::make_unique<WrapMd>();
+    md->ops = &md_ops;
+    md->component = component;
+    md->wrapper_ = &wrapper;
+    status = md->open_lower(entry);
+    if (status == UCS_OK) {
+      status = md->opened(config);
+    }
+    if (status == UCS_OK) {
+      *md_p = md.release();
+    }
+    return status;
+  });
+}
+
+ucs_status_t WrapMd::rkey_unpack(uct_component_t* component, const void* buffer, uct_rkey_t* rkey_p,
+                                 void** handle_p) noexcept {
+  return guarded([&] {
+    Component& wrapper = Component::of(component);
+    if (!wrapper.spec().passes_rma) {
+      *rkey_p = UCT_INVALID_RKEY;
+      *handle_p = nullptr;
+      return UCS_OK;
+    }
+    uint32_t tag;
+    std::memcpy(&tag, buffer, sizeof(tag));
+    uct_component_h lower = wrapper.find_lower(tag);
+    if (lower == nullptr) {
+      return UCS_ERR_UNREACHABLE;
+    }
+    auto key = std::make_unique<UnpackedKey>();
+    key->lower = lower;
+    const ucs_status_t status =
+        uct_rkey_unpack(lower, static_cast<const char*>(buffer) + PackedKey::kPrefix, &key->bundle);
+    if (status == UCS_OK) {
+      *rkey_p = key->bundle.rkey;
+      *handle_p = key.release();
+    }
+    return status;
+  });
+}
+
+ucs_status_t WrapMd::rkey_ptr(uct_component_t*, uct_rkey_t, void* handle, uint64_t remote_addr,
+                              void** local_addr_p) noexcept {
+  if (handle == nullptr) {
+    return UCS_ERR_UNSUPPORTED;
+  }
+  auto* key = static_cast<UnpackedKey*>(handle);
+  return uct_rkey_ptr(key->lower, &key->bundle, remote_addr, local_addr_p);
+}
+
+ucs_status_t WrapMd::rkey_release(uct_component_t*, uct_rkey_t, void* handle) noexcept {
+  if (handle == nullptr) {
+    return UCS_OK;
+  }
+  const std::unique_ptr<UnpackedKey> key(static_cast<UnpackedKey*>(handle));
+  return uct_rkey_release(key->lower, &key->bundle);
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/wrap/registry.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "uct/wrap/devices.h"
+#include "uct/wrap/lower.h"
+#include "uct/wrap/md.h"
+
+namespace verity::uct {
+namespace {
+
+ucs_status_t query_md_resources_op(uct_component_t* component, uct_md_resource_desc_t** resources_p,
+                                   unsigned* count_p) noexcept {
+  return guarded([&] {
+    std::vector<uct_md_resource_desc_t> found;
+    ucs_status_t status = Component::of(component).list_mds(&found);
+    if (status != UCS_OK) {
+      return status;
+    }
+    // UCX releases the array with ucs_free.
+    const size_t bytes = std::max<size_t>(found.size(), 1) * sizeof(found[0]);
+    auto* resources = static_cast<uct_md_resource_desc_t*>(ucs_malloc(bytes, "verity_mds"));
+    if (resources == nullptr) {
+      return UCS_ERR_NO_MEMORY;
+    }
+    std::copy(found.begin(), found.end(), resources);
+    *resources_p = resources;
+    *count_p = static_cast<unsigned>(found.size());
+    return UCS_OK;
+  });
+}
+
+ucs_status_t cm_open_op(uct_component_t*, uct_worker_h, const uct_cm_config_t*,
+                        uct_cm_h*) noexcept {
+  return UCS_ERR_UNSUPPORTED;
+}
+
+// The component's name is a constant array inside UCX's structure: it can only be initialised.
+template <size_t... I>
+uct_component_t make_uct_component(const char (&name)[UCT_COMPONENT_NAME_MAX],
+                                   const MdConfigTable& config, std::index_sequence<I...>) {
+  return uct_component_t{
+      .name = {name[I]...},
+      .query_md_resources = query_md_resources_op,
+      .md_open = WrapMd::open,
+      .cm_open = cm_open_op,
+      .rkey_unpack = WrapMd::rkey_unpack,
+      .rkey_ptr = WrapMd::rkey_ptr,
+      .rkey_release = WrapMd::rkey_release,
+      .md_config = {.name = config.title,
+                    .prefix = config.prefix,
+                    .table = config.table,
+                    .size = config.size,
+                    .list = {}},
+      .cm_config = {.name = "", .prefix = "", .table = nullptr, .size = 0, .list = {}},
+      .tl_list = {},
+      .list = {},
+      .flags = 0,
+      .md_vfs_init = [](uct_md_h) noexcept {},
+  };
+}
+
+uct_component_t make_uct_component(const WrapSpec& spec) {
+  char name[UCT_COMPONENT_NAME_MAX] = {};
+  std::strncpy(name, spec.component_name, sizeof(name) - 1);
+  return make_uct_component(name, spec.md_config,
+                            std::make_index_sequence<UCT_COMPONENT_NAME_MAX>());
+}
+
+// "v" + "posix"; cut to what UCX has room for.
+std::string wrapped_name(const WrapSpec& spec, std::string_view lower, size_t room) {
+  std::string name = spec.prefix + std::string(lower);
+  name.resize(std::min(name.size(), room - 1));
+  return name;
+}
+
+std::vector<Component*>& all_components() {
+  static auto* components = new std::vector<Component*>;  // outlives static destructors
+  return *components;
+}
+
+}  // namespace
+
+Component::Component(const WrapSpec& spec) : spec_(spec), uct_(make_uct_component(spec)) {
+  ucs_list_head_init(&uct_.tl_list);
+}
+
+Component& Component::of(uct_component_h component) {
+  for (Component* candidate : all_components()) {
+    if (&candidate->uct_ == component) {
+      return *candidate;
+    }
+  }
+  std::abort();  // UCX called one component's function with another component: not survivable
+}
+
+bool Component::is_candidate(uct_component_h lower, const uct_tl_t& tl) const {
+  return (!spec_.needs_am || known_active_messages(tl.name) != HasAm::kNo) &&
+         spec_.wraps(lower->name, tl.name);
+}
+
+bool Component::has_candidates(uct_component_h lower) const {
+  uct_tl_t* tl;
+  ucs_list_for_each(tl, &lower->tl_list, list) {
+    if (is_candidate(lower, *tl)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void Component::discover_tls(uct_component_h lower) {
+  uct_tl_t* tl;
+  ucs_list_for_each(tl, &lower->tl_list, list) {
+    const auto same = [&](const TlEntry* entry) {
+      return entry->lower == lower && std::strcmp(entry->lower_name, tl->name) == 0;
+    };
+    if (!is_candidate(lower, *tl) || std::any_of(tls_.begin(), tls_.end(), same)) {
+      continue;
+    }
+    const std::string name = spec_.tl_name != nullptr
+                                 ? spec_.tl_name(tl->name)
+                                 : wrapped_name(spec_, tl->name, UCT_TL_NAME_MAX);
+    tls_.reserve(tls_.size() + 1);
+    if (TlEntry* entry = register_tl(*this, lower, tl->name, name); entry != nullptr) {
+      tls_.push_back(entry);
+    }
+  }
+}
+
+void Component::discover_mds(uct_component_h lower, std::vector<uct_md_resource_desc_t>& found) {
+  std::vector<uct_md_resource_desc_t> resources;
+  if (query_md_resources(lower, &resources) != UCS_OK) {
+    return;  // this component has nothing to offer now; the others still have
+  }
+  for (const uct_md_resource_desc_t& resource : resources) {
+    MdEntry entry{};
+    entry.lower = lower;
+    std::memcpy(entry.lower_name, resource.md_name, sizeof(entry.lower_name));
+    wrapped_name(spec_, resource.md_name, sizeof(entry.name)).copy(entry.name, sizeof(entry.name));
+    const auto same_name = [&](const MdEntry& other) {
+      return std::strcmp(other.name, entry.name) == 0;
+    };
+    const auto known = std::find_if(mds_.begin(), mds_.end(), same_name);
+    if (known == mds_.end()) {
+      mds_.push_back(entry);
+    } else if (known->lower != lower || std::strcmp(known->lower_name, entry.lower_name) != 0) {
+      ucs_diag("%s: memory domain %s not wrapped, the name %s is taken", spec_.component_name,
+               entry.lower_name, entry.name);
+      continue;
+    }
+    uct_md_resource_desc_t& out = found.emplace_back();
+    std::memcpy(out.md_name, entry.name, sizeof(out.md_name));
+  }
+}
+
+ucs_status_t Component::list_mds(std::vector<uct_md_resource_desc_t>* resources_p) {
+  std::vector<uct_component_h> components;
+  const ucs_status_t status = query_components(&components);
+  if (status != UCS_OK) {
+    return status;
+  }
+  const std::lock_guard lock(mutex_);
+  std::vector<uct_md_resource_desc_t> found;
+  for (uct_component_h lower : components) {
+    // A wrapping component fills its transport list when it is asked for memory domains, so a
+    // component that has none yet is asked too, if the spec would take its transports.
+    if (lower == &uct_ || !(ucs_list_is_empty(&lower->tl_list) ? spec_.wraps(lower->name, "")
+                                                               : has_candidates(lower))) {
+      continue;
+    }
+    const size_t before = found.size();
+    discover_mds(lower, found);
+    if (!has_candidates(lower)) {
+      found.resize(before);
+      continue;
+    }
+    if (std::find(lowers_.begin(), lowers_.end(), lower) == lowers_.end()) {
+      lowers_.push_back(lower);
+    }
+    discover_tls(lower);
+  }
+  *resources_p = std::move(found);
+  return UCS_OK;
+}
+
+TlEntry* Component::find_tl(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto it = std::find_if(tls_.begin(), tls_.end(),
+                               [&](const TlEntry* entry) { return name == entry->uct.name; });
+  return it == tls_.end() ? nullptr : *it;
+}
+
+bool Component::find_md(std::string_view name, MdEntry* entry_p) {
+  const std::lock_guard lock(mutex_);
+  const auto it = std::find_if(mds_.begin(), mds_.end(),
+                               [&](const MdEntry& entry) { return name == entry.name; });
+  if (it == mds_.end()) {
+    return false;
+  }
+  *entry_p = *it;
+  return true;
+}
+
+uct_component_h Component::find_lower(uint32_t tag) {
+  const std::lock_guard lock(mutex_);
+  const auto it = std::find_if(lowers_.begin(), lowers_.end(), [&](uct_component_h lower) {
+    return component_tag(lower->name) == tag;
+  });
+  return it == lowers_.end() ? nullptr : *it;
+}
+
+uint32_t component_tag(std::string_view name) noexcept {
+  uint32_t hash = 2166136261U;  // FNV-1a: a dozen names, any spread will do
+  for (const char c : name) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  }
+  return hash;
+}
+
+ucs_status_t register_component(const WrapSpec& spec) noexcept {
+  return guarded([&] {
+    auto component = std::make_unique<Component>(spec);
+    all_components().push_back(component.get());
+    uct_component_register(component.release()->handle());
+    return UCS_OK;
+  });
+}
+
+}  // namespace verity::uct
