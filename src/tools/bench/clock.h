@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A clock that costs a few nanoseconds, its scale, and what reading it costs.
+#pragma once
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace verity::tools::bench {
+
+inline std::uint64_t monotonic_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Cycles of a constant-rate counter, comparable within one process.
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t value;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+  return monotonic_ns();
+#endif
+}
+
+// Measured once per process (20 ms).
+class TickScale {
+ public:
+  TickScale() {
+    const std::uint64_t start_ns = monotonic_ns();
+    const std::uint64_t start = ticks();
+    while (monotonic_ns() - start_ns < 20'000'000) {
+    }
+    const std::uint64_t stop = ticks();
+    ns_per_tick_ = static_cast<double>(monotonic_ns() - start_ns) /
+                   static_cast<double>(std::max<std::uint64_t>(1, stop - start));
+    overhead_ = measure_overhead();
+  }
+
+  // Of an interval between two readings; the cost of one reading is taken off.
+  [[nodiscard]] double ns(std::uint64_t interval) const {
+    return static_cast<double>(interval - std::min(interval, overhead_)) * ns_per_tick_;
+  }
+
+ private:
+  static std::uint64_t measure_overhead() {
+    std::uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 10000; ++i) {
+      const std::uint64_t first = ticks();
+      least = std::min(least, ticks() - first);
+    }
+    return least;
+  }
+
+  double ns_per_tick_ = 1;
+  std::uint64_t overhead_ = 0;
+};
+
+}  // namespace verity::tools::bench

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/bench/statistics.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace verity::tools::bench {
+
+double percentile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  const double position = q * static_cast<double>(values.size() - 1);
+  const auto nth = values.begin() + static_cast<std::ptrdiff_t>(std::lround(position));
+  std::nth_element(values.begin(), nth, values.end());
+  return *nth;
+}
+
+double median(const std::vector<double>& values) {
+  return percentile(values, 0.5);
+}
+
+double middle_mean(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t cut = values.size() / 4;
+  double sum = 0;
+  for (std::size_t i = cut; i < values.size() - cut; ++i) sum += values[i];
+  return sum / static_cast<double>(values.size() - 2 * cut);
+}
+
+Estimate estimate_median(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<double>(values.size());
+  // Ranks n/2 -+ 0.98 sqrt(n): the normal form of the binomial distribution of values below it.
+  const double reach = values.size() < 6 ? count : 0.98 * std::sqrt(count);
+  const double low = std::max(0.0, std::floor(count / 2 - reach));
+  const double high = std::min(count - 1, std::ceil(count / 2 + reach));
+  return {median(values), values[static_cast<std::size_t>(low)],
+          values[static_cast<std::size_t>(high)]};
+}
+
+Comparison compare(const std::vector<Block>& blocks) {
+  std::vector<double> raw, wrapped, differences, ratios;
+  for (const Block& block : blocks) {
+    raw.insert(raw.end(), {block.raw_first, block.raw_second});
+    wrapped.insert(wrapped.end(), {block.wrapped_first, block.wrapped_second});
+    differences.push_back(block.wrapped() - block.raw());
+    if (block.raw() > 0) ratios.push_back(block.wrapped() / block.raw());
+  }
+  Comparison result;
+  result.raw = median(raw);
+  result.wrapped = median(wrapped);
+  result.difference = estimate_median(differences);
+  result.ratio = estimate_median(ratios);
+  result.raw_spread = percentile(raw, 0.75) - percentile(raw, 0.25);
+  result.blocks = blocks.size();
+  return result;
+}
+
+Verdict judge(const Comparison& comparison, const std::optional<Limit>& limit) {
+  if (!limit) return Verdict::kNoLimit;
+  if (comparison.blocks == 0) return Verdict::kUndecided;
+  const bool absolute = limit->kind == Limit::Kind::kDifferenceAtMost;
+  const double room =
+      absolute ? limit->value : std::abs(limit->value - 1) * std::abs(comparison.raw);
+  if (comparison.raw_spread > room) return Verdict::kUndecided;
+  const Estimate& measured = absolute ? comparison.difference : comparison.ratio;
+  if (limit->kind == Limit::Kind::kRatioAtLeast) {
+    if (measured.low >= limit->value) return Verdict::kOk;
+    return measured.high < limit->value ? Verdict::kOver : Verdict::kUndecided;
+  }
+  if (measured.high <= limit->value) return Verdict::kOk;
+  return measured.low > limit->value ? Verdict::kOver : Verdict::kUndecided;
+}
+
+const char* verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kNoLimit:
+      return "";
+    case Verdict::kOk:
+      return "ok";
+    case Verdict::kOver:
+      return "OVER";
+    case Verdict::kUndecided:
+      return "undecided";
+  }
+  return "";
+}
+
+std::string limit_text(const Limit& limit) {
+  std::array<char, 32> text;
+  switch (limit.kind) {
+    case Limit::Kind::kDifferenceAtMost:
+      std::snprintf(text.data(), text.size(), "<= +%.0f ns", limit.value);
+      break;
+    case Limit::Kind::kRatioAtMost:
+      std::snprintf(text.data(), text.size(), "<= x%.2f", limit.value);
+      break;
+    case Limit::Kind::kRatioAtLeast:
+      std::snprintf(text.data(), text.size(), ">= x%.2f", limit.value);
+      break;
+  }
+  return text.data();
+}
+
+}  // namespace verity::tools::bench

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// `ucx-verity env`: the variables, in the language of a shell.
+#include "tools/env.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tools/commands.h"
+#include "tools/install.h"
+#include "tools/shell.h"
+#include "tools/transports.h"
+#include "tools/ucx_query.h"
+
+namespace verity::tools {
+
+namespace {
+
+struct EnvOptions {
+  std::string tls;
+  std::string shell = "sh";
+  bool shared_windows = false;
+  bool json = false;
+};
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void print_json(const JobEnvironment& environment) {
+  nlohmann::ordered_json json;
+  json["ucx"] = environment.ucx_version;
+  json["transports"] = environment.transports;
+  auto& variables = json["environment"] = nlohmann::ordered_json::object();
+  for (const Variable& variable : environment.variables) {
+    variables[variable.name] = variable.value;
+  }
+  std::printf("%s\n", json.dump(2).c_str());
+}
+
+int run(const EnvOptions& options) {
+  const auto shell = parse_shell(options.shell);
+  if (!shell) {
+    std::fprintf(stderr, "ucx-verity env: unknown shell '%s': sh, csh or fish\n",
+                 options.shell.c_str());
+    return kExitError;
+  }
+  const JobEnvironment environment =
+      job_environment(query_ucx(), options.tls, options.shared_windows);
+  if (!environment.error.empty()) {
+    std::fprintf(stderr, "ucx-verity env: %s\n", environment.error.c_str());
+    return kExitError;
+  }
+  if (options.json) {
+    print_json(environment);
+    return kExitOk;
+  }
+  for (const Variable& variable : environment.variables) {
+    std::fputs(export_line(*shell, variable.name, variable.value).c_str(), stdout);
+  }
+  return kExitOk;
+}
+
+std::string missing_plugin(const Install& install, const std::string& ucx_version) {
+  std::string text = "no plugin for UCX " + ucx_version + " in " + install.base;
+  if (!install.versions.empty()) text += " (there are: " + join(install.versions, ", ") + ")";
+  return text + "\nbuild and install ucx-verity against this UCX";
+}
+
+}  // namespace
+
+JobEnvironment job_environment(const UcxInfo& ucx, const std::string& tls, bool shared_windows) {
+  JobEnvironment result;
+  result.ucx_version = ucx.version;
+  const Install install = find_install(ucx.version);
+  const auto available = lower_transports(ucx.devices);
+  const Selection selection = tls.empty() ? select_default(available) : select(tls, available);
+  if (install.module_dir.empty()) result.error = missing_plugin(install, ucx.version);
+  const Version version = parse_version(ucx.version);
+  if (result.error.empty() && install.preload.empty() && needs_preload(version)) {
+    result.error = "no libverity_preload.so in " + install.base + ": install ucx-verity again";
+  }
+  if (result.error.empty()) result.error = selection.error;
+  if (!result.error.empty()) return result;
+  result.transports = selection.lower;
+  result.variables = make_environment({.ucx = version,
+                                       .preload = install.preload,
+                                       .module_dir = install.module_dir,
+                                       .ucx_tls = selection.ucx_tls,
+                                       .old_preload = from_environment("LD_PRELOAD"),
+                                       .old_plugin_path = from_environment("UCX_PLUGIN_PATH"),
+                                       .shared_windows = shared_windows});
+  return result;
+}
+
+void add_env_command(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<EnvOptions>();
+  CLI::App* command =
+      app.add_subcommand("env", "Print the variables that make jobs use the plugin");
+  command
+      ->add_option("--tls", options->tls,
+                   "Transports to wrap: names (tcp), wrappers (vtcp), aliases (rc, ud, sm) or "
+                   "all; default: what is worth using on this machine")
+      ->type_name("LIST");
+  command->add_option("--shell", options->shell, "Language: sh (default), csh or fish")
+      ->type_name("SHELL");
+  command->add_flag("--shared-windows", options->shared_windows,
+                    "Allow MPI_Win_allocate_shared: plain shared memory, not verified");
+  command->add_flag("--json", options->json, "Print JSON instead of shell lines");
+  command->footer("Use: eval \"$(ucx-verity env --tls tcp,posix,self)\"");
+  command->callback([options, exit_code] { *exit_code = run(*options); });
+}
+
+}  // namespace verity::tools

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/environment.h"
+#include "tools/ucx_query.h"
+
+namespace verity::tools {
+
+// What a job needs set, or why it cannot be told (`error`).
+struct JobEnvironment {
+  std::string ucx_version;
+  std::vector<std::string> transports;  // lower names
+  std::vector<Variable> variables;
+  std::string error;
+};
+
+// `tls`: as for --tls, empty for the default. Reads LD_PRELOAD and the installation's folders.
+[[nodiscard]] JobEnvironment job_environment(const UcxInfo& ucx, const std::string& tls,
+                                             bool shared_windows);
+
+}  // namespace verity::tools

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/environment.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace verity::tools {
+
+namespace {
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+void add_loader(const EnvironmentRequest& request, std::vector<Variable>* variables) {
+  if (needs_preload(request.ucx)) {
+    variables->push_back({"LD_PRELOAD", prepend_path(request.old_preload, request.preload, " :")});
+    variables->push_back({"UCX_MODULE_DIR", request.module_dir});
+  } else {
+    variables->push_back(
+        {"UCX_PLUGIN_PATH", prepend_path(request.old_plugin_path, request.module_dir, ":")});
+  }
+}
+
+// Open MPI falls back to other components without a word when the chosen one is not named, and its
+// UCX components refuse transports whose names they do not know.
+void add_open_mpi(const EnvironmentRequest& request, std::vector<Variable>* variables) {
+  variables->push_back({"OMPI_MCA_pml", "ucx"});
+  if (request.shared_windows) {
+    variables->push_back({"OMPI_MCA_osc", "ucx,sm"});
+    // osc/sm's own priority is 100: leave it the shared windows, which only it can make.
+    variables->push_back({"OMPI_MCA_osc_ucx_priority", "200"});
+  } else {
+    variables->push_back({"OMPI_MCA_osc", "ucx"});
+  }
+  variables->push_back({"OMPI_MCA_opal_common_ucx_tls", "any"});
+  variables->push_back({"OMPI_MCA_opal_common_ucx_devices", "any"});
+}
+
+}  // namespace
+
+Version parse_version(std::string_view text) {
+  Version version;
+  if (std::sscanf(std::string(text).c_str(), "%d.%d", &version.major, &version.minor) != 2) {
+    return {};
+  }
+  return version;
+}
+
+bool needs_preload(Version ucx) {
+  return ucx.major < 1 || (ucx.major == 1 && ucx.minor < 22);
+}
+
+std::vector<Variable> make_environment(const EnvironmentRequest& request) {
+  std::vector<Variable> variables;
+  add_loader(request, &variables);
+  variables.push_back({"UCX_TLS", request.ucx_tls});
+  add_open_mpi(request, &variables);
+  return variables;
+}
+
+std::string prepend_path(std::string_view list, const std::string& entry,
+                         std::string_view separators) {
+  std::string result = entry;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find_first_of(separators), list.size());
+    const std::string_view old = list.substr(0, end);
+    if (!old.empty() && old != entry && file_name(old) != file_name(entry)) {
+      result += ":" + std::string(old);
+    }
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return result;
+}
+
+}  // namespace verity::tools

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The variables that make a job use the plugin: computed, not set.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace verity::tools {
+
+struct Variable {
+  std::string name;
+  std::string value;
+};
+
+struct Version {
+  int major = 0;
+  int minor = 0;
+};
+
+// "1.13.1" -> {1, 13}; zeros where it is no version.
+[[nodiscard]] Version parse_version(std::string_view text);
+
+// From UCX 1.22 on UCX_PLUGIN_PATH loads the plugin; before, a preload does.
+[[nodiscard]] bool needs_preload(Version ucx);
+
+struct EnvironmentRequest {
+  Version ucx;
+  std::string preload;          // path of libverity_preload.so
+  std::string module_dir;       // folder of libuct_verity
+  std::string ucx_tls;          // wrappers
+  std::string old_preload;      // LD_PRELOAD now
+  std::string old_plugin_path;  // UCX_PLUGIN_PATH now
+  bool shared_windows = false;  // allow MPI_Win_allocate_shared (plain shared memory, unverified)
+};
+
+// In the order in which they are to be set.
+[[nodiscard]] std::vector<Variable> make_environment(const EnvironmentRequest& request);
+
+// `list` (entries between any of `separators`) with `entry` first, and without other entries of the
+// same file name: a second evaluation, or another installation, does not pile up.
+[[nodiscard]] std::string prepend_path(std::string_view list, const std::string& entry,
+                                       std::string_view separators);
+
+}  // namespace verity::tools

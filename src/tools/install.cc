@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/install.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "util/build_config.h"
+
+namespace verity::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool has_plugin(const fs::path& folder) {
+  std::error_code none;
+  return fs::exists(folder / "libuct_verity.so", none);
+}
+
+// A build tree has the plugin in modules/, for the one version it was configured for.
+Install read_build_tree(const fs::path& tree, const std::string& ucx_version) {
+  Install install;
+  install.base = tree;
+  std::error_code none;
+  const fs::path preload = tree / ".libs" / "libverity_preload.so";
+  if (fs::exists(preload, none)) install.preload = preload;
+  install.versions = {VERITY_UCX_VERSION};
+  if (ucx_version == VERITY_UCX_VERSION) install.module_dir = tree / "modules";
+  return install;
+}
+
+}  // namespace
+
+std::string own_path() {
+  std::error_code none;
+  return fs::read_symlink("/proc/self/exe", none);
+}
+
+Install read_install(const std::string& base, const std::string& ucx_version) {
+  Install install;
+  install.base = base;
+  std::error_code none;
+  const fs::path preload = fs::path(base) / "libverity_preload.so";
+  if (fs::exists(preload, none)) install.preload = preload;
+  for (const auto& entry : fs::directory_iterator(base, none)) {
+    if (entry.is_directory(none) && has_plugin(entry.path())) {
+      install.versions.push_back(entry.path().filename());
+    }
+  }
+  std::sort(install.versions.begin(), install.versions.end());
+  if (has_plugin(fs::path(base) / ucx_version)) install.module_dir = fs::path(base) / ucx_version;
+  return install;
+}
+
+Install find_install(const std::string& ucx_version) {
+  const fs::path here = fs::path(own_path()).parent_path();
+  if (has_plugin(here / "modules")) return read_build_tree(here, ucx_version);
+  // VERITY_LIBDIR and VERITY_BINDIR are absolute; their difference survives a move of the tree.
+  const fs::path moved =
+      (here / fs::path(VERITY_LIBDIR).lexically_relative(VERITY_BINDIR)).lexically_normal();
+  std::error_code none;
+  return read_install(fs::is_directory(moved, none) ? moved : fs::path(VERITY_LIBDIR), ucx_version);
+}
+
+}  // namespace verity::tools

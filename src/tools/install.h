@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where this installation, or build tree, has its plugin and preload.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace verity::tools {
+
+struct Install {
+  std::string preload;                // libverity_preload.so, empty when it is missing
+  std::string module_dir;             // the folder for the running UCX, empty when there is none
+  std::vector<std::string> versions;  // UCX versions with a plugin here
+  std::string base;                   // the folder that was looked at
+};
+
+// For UCX `ucx_version`. Looks beside the command itself (build tree, or an installation that was
+// moved), then where `make install` put it.
+[[nodiscard]] Install find_install(const std::string& ucx_version);
+
+// The same, below `base`: base/libverity_preload.so and base/<UCX version>/libuct_verity.so*.
+[[nodiscard]] Install read_install(const std::string& base, const std::string& ucx_version);
+
+// Absolute path of this program.
+[[nodiscard]] std::string own_path();
+
+}  // namespace verity::tools

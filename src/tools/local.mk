@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# The ucx-verity command. What has no edge is compiled into the unit tests too.
+tools_pure_sources = \
+	src/tools/bench/clock.h \
+	src/tools/bench/peer.h \
+	src/tools/bench/stack.cc src/tools/bench/stack.h \
+	src/tools/bench/statistics.cc src/tools/bench/statistics.h \
+	src/tools/devices.cc src/tools/devices.h \
+	src/tools/diagnosis.cc src/tools/diagnosis.h \
+	src/tools/environment.cc src/tools/environment.h \
+	src/tools/install.cc src/tools/install.h \
+	src/tools/shell.cc src/tools/shell.h \
+	src/tools/subprocess.cc src/tools/subprocess.h \
+	src/tools/transports.cc src/tools/transports.h
+tools_cppflags = -DVERITY_LIBDIR='"$(veritydir)"' -DVERITY_BINDIR='"$(bindir)"'
+
+bin_PROGRAMS += ucx-verity
+ucx_verity_CPPFLAGS = -Isrc $(AM_CPPFLAGS) $(UCX_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS) $(tools_cppflags)
+ucx_verity_LDADD = libverity_core.la $(UCX_LIBS)
+ucx_verity_SOURCES = $(tools_pure_sources) \
+	src/tools/bench/bench.cc \
+	src/tools/bench/buffer.h \
+	src/tools/bench/measure.cc src/tools/bench/measure.h \
+	src/tools/bench/mpi.cc src/tools/bench/mpi.h \
+	src/tools/bench/peer.cc \
+	src/tools/bench/report.cc src/tools/bench/report.h \
+	src/tools/bench/ucp_stack.cc \
+	src/tools/bench/uct_stack.h src/tools/bench/uct_stack_open.cc src/tools/bench/uct_stack_run.cc \
+	src/tools/commands.h \
+	src/tools/doctor.cc \
+	src/tools/env.cc src/tools/env.h \
+	src/tools/main.cc \
+	src/tools/probe.cc \
+	src/tools/quiet_stdout.cc src/tools/quiet_stdout.h \
+	src/tools/ucx_query.cc src/tools/ucx_query.h
+
+# The MPI ping-pong travels within the command, as a C++ string: the site's own MPI compiles it.
+EXTRA_DIST += src/tools/bench/mpi_pingpong.c
+BUILT_SOURCES += src/tools/bench/mpi_pingpong.inc
+CLEANFILES += src/tools/bench/mpi_pingpong.inc
+src/tools/bench/mpi_pingpong.inc: src/tools/bench/mpi_pingpong.c
+	$(AM_V_GEN)$(MKDIR_P) src/tools/bench && \
+	{ echo 'R"mpi('; cat $(srcdir)/src/tools/bench/mpi_pingpong.c; echo ')mpi"'; } > $@.new && \
+	mv $@.new $@
+src/tools/bench/ucx_verity-mpi.$(OBJEXT): src/tools/bench/mpi_pingpong.inc
+
+verity_unit_CPPFLAGS += $(tools_cppflags) $(JSON_CFLAGS)
+verity_unit_SOURCES += $(tools_pure_sources) \
+	test/unit/tools_bench_test.cc \
+	test/unit/tools_diagnosis_test.cc \
+	test/unit/tools_environment_test.cc \
+	test/unit/tools_install_test.cc \
+	test/unit/tools_transports_test.cc
+
+TESTS += test/integration/bench.sh test/integration/doctor.sh test/integration/env.sh
+EXTRA_DIST += test/integration/bench.sh test/integration/doctor.sh test/integration/env.sh
+
+dist_man1_MANS += \
+	src/tools/man/ucx-verity.1 \
+	src/tools/man/ucx-verity-bench.1 \
+	src/tools/man/ucx-verity-doctor.1 \
+	src/tools/man/ucx-verity-env.1
+TESTS += test/integration/man.sh
+EXTRA_DIST += test/integration/man.sh
