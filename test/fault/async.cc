@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The transport as InfiniBand's ud is: it receives in UCX's asynchronous thread too. Messages for
+// asynchronous handlers go up there and then, the others wait for the next call of progress. All
+// operations exclude that thread, as ud's own do.
+#include "fault/iface.h"
+
+extern "C" {
+#include <ucs/time/time.h>
+}
+
+namespace verity::fault {
+namespace {
+
+using Ops = uct_iface_ops_t;
+
+class Block {
+ public:
+  explicit Block(uct_iface_h iface) noexcept : async_(FaultIface::of(iface).worker->async) {
+    UCS_ASYNC_BLOCK(async_);
+  }
+  ~Block() { UCS_ASYNC_UNBLOCK(async_); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+ private:
+  ucs_async_context_t* async_;
+};
+
+// The operation that the table had, with the asynchronous thread excluded.
+template <auto Op>
+struct Locked;
+
+template <typename R, typename... Args, R (*Ops::*Op)(uct_ep_h, Args...)>
+struct Locked<Op> {
+  static inline R (*inner)(uct_ep_h, Args...);
+  static R call(uct_ep_h ep, Args... args) noexcept {
+    const Block block(ep->iface);
+    return inner(ep, args...);
+  }
+};
+
+template <typename R, typename... Args, R (*Ops::*Op)(uct_iface_h, Args...)>
+struct Locked<Op> {
+  static inline R (*inner)(uct_iface_h, Args...);
+  static R call(uct_iface_h iface, Args... args) noexcept {
+    const Block block(iface);
+    return inner(iface, args...);
+  }
+};
+
+template <auto... Op>
+void lock(Ops& ops) noexcept {
+  ((Locked<Op>::inner = ops.*Op, ops.*Op = Locked<Op>::call), ...);
+}
+
+ucs_status_t ep_create_op(const uct_ep_params_t* params, uct_ep_h* ep_p) noexcept {
+  const Block block(params->iface);
+  return uct::WrapEp::create(params, ep_p);
+}
+
+unsigned progress_op(uct_iface_h iface) noexcept { return FaultIface::of(iface).progress(); }
+
+unsigned progress_cb(void* arg) noexcept { return static_cast<FaultIface*>(arg)->progress(); }
+
+void enable_op(uct_iface_h iface, unsigned) noexcept { FaultIface::of(iface).enable_progress(); }
+
+void disable_op(uct_iface_h iface, unsigned) noexcept { FaultIface::of(iface).disable_progress(); }
+
+}  // namespace
+
+void fill_async_ops(Ops& ops) noexcept {
+  lock<&Ops::ep_am_short, &Ops::ep_am_short_iov, &Ops::ep_am_bcopy, &Ops::ep_am_zcopy,
+       &Ops::ep_pending_add, &Ops::ep_pending_purge, &Ops::ep_flush, &Ops::ep_fence,
+       &Ops::ep_check, &Ops::ep_destroy, &Ops::ep_get_address, &Ops::ep_connect_to_ep,
+       &Ops::iface_flush, &Ops::iface_fence, &Ops::iface_event_arm>(ops);
+  ops.ep_create = ep_create_op;
+  ops.iface_progress = progress_op;
+  ops.iface_progress_enable = enable_op;
+  ops.iface_progress_disable = disable_op;
+}
+
+// Runs in the asynchronous thread, or when the thread that had excluded it is done.
+void FaultIface::on_timer(int, ucs_event_set_types_t, void* arg) noexcept {
+  auto* self = static_cast<FaultIface*>(arg);
+  self->in_async_ = true;
+  (void)uct_iface_progress(self->lower());
+  self->in_async_ = false;
+}
+
+ucs_status_t FaultIface::opened(const uct_iface_params_t&, const uct_iface_config_t&) {
+  const double interval = injector().settings().async_interval;
+  if (interval <= 0) {
+    return UCS_OK;
+  }
+  return ucs_async_add_timer(worker->async->mode, ucs_time_from_sec(interval), on_timer, this,
+                             worker->async, &timer_id_);
+}
+
+void FaultIface::closing() noexcept {
+  disable_progress();
+  if (timer_id_ >= 0) {
+    (void)ucs_async_remove_handler(timer_id_, 1);
+  }
+}
+
+unsigned FaultIface::progress() noexcept {
+  const Block block(handle());
+  unsigned count = 0;
+  for (; !waiting_.empty(); ++count) {
+    const OldFrame frame = std::move(waiting_.front());
+    waiting_.pop_front();
+    (void)uct_iface_invoke_am(this, frame.am_id, const_cast<uint8_t*>(frame.bytes.data()),
+                              static_cast<unsigned>(frame.bytes.size()), 0);
+  }
+  return count + uct_iface_progress(lower());
+}
+
+void FaultIface::enable_progress() noexcept {
+  if (progress_id_ == UCS_CALLBACKQ_ID_NULL) {
+    progress_id_ = ucs_callbackq_add_safe(&worker->super.progress_q, progress_cb, this,
+                                          UCS_CALLBACKQ_FLAG_FAST);
+  }
+}
+
+void FaultIface::disable_progress() noexcept {
+  if (progress_id_ != UCS_CALLBACKQ_ID_NULL) {
+    ucs_callbackq_remove_safe(&worker->super.progress_q, progress_id_);
+    progress_id_ = UCS_CALLBACKQ_ID_NULL;
+  }
+}
+
+}  // namespace verity::fault

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# The corrupting transport, for tests only and never installed; README.md tells how to use it.
+FAULT_CORE_SOURCES = \
+	test/fault/damage.cc test/fault/damage.h \
+	test/fault/injector.cc test/fault/injector.h \
+	test/fault/kinds.h \
+	test/fault/report.cc test/fault/report.h \
+	test/fault/settings.cc test/fault/settings.h
+
+check_LTLIBRARIES += libuct_fault.la
+check_DATA += modules/libuct_fault.so.0
+libuct_fault_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(UCX_INTERNAL_CPPFLAGS)
+# -rpath: a shared object although it is not installed. nodelete: as for the plugin.
+libuct_fault_la_LDFLAGS = $(PLUGIN_LDFLAGS) -Wl,-z,nodelete -rpath /nowhere
+libuct_fault_la_LIBADD = $(UCX_LIBS)
+EXTRA_libuct_fault_la_DEPENDENCIES = $(PLUGIN_DEPS)
+libuct_fault_la_SOURCES = $(UCT_WRAP_SOURCES) $(FAULT_CORE_SOURCES) \
+	test/fault/async.cc \
+	test/fault/config.cc test/fault/config.h \
+	test/fault/frames.cc \
+	test/fault/iface.h \
+	test/fault/owned.cc test/fault/owned.h \
+	test/fault/plugin.cc \
+	test/fault/rma.cc \
+	test/fault/rx.cc \
+	test/fault/tx.cc
+
+verity_unit_SOURCES += $(FAULT_CORE_SOURCES) test/fault/fault_test.cc
+
+# Sends messages through plain UCP and checks every byte.
+check_PROGRAMS += ucp_check
+ucp_check_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+ucp_check_LDADD = $(UCX_LIBS)
+ucp_check_SOURCES = test/fault/ucp_check.cc
+
+dist_check_SCRIPTS += test/integration/fault_self.sh
+TESTS += test/integration/fault_self.sh
+
+EXTRA_DIST += test/fault/README.md
