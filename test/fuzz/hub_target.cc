@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "fuzz/targets.h"
+#include "link/hub.h"
+
+namespace verity::fuzz {
+
+namespace {
+
+constexpr uint64_t kOwnUid = 1;
+constexpr unsigned kPeers = 3;
+constexpr size_t kHeldLimit = 64 * 1024;
+// The most that a peer can make one class of a link hold above the limit: the frame that all others wait for.
+constexpr size_t kLargestFrame = size_t{wire::kMaxFrameLeaves} << wire::kMaxSegmentLog2;
+
+link::Config config() {
+  link::Config c;
+  c.segment_log2 = 8;
+  c.window_frames = 16;
+  c.window_bytes = 16 * 1024;
+  c.max_repairs = 5;
+  c.ack_polls = 4;
+  c.max_send = c.max_frame = 1024;
+  c.pool_limit = 128 * 1024;
+  c.held_limit = kHeldLimit;
+  c.compact = true;
+  return c;
+}
+
+// A link and what its user keeps for it.
+struct Peer {
+  std::unique_ptr<link::Link> link;
+  unsigned failures = 0;
+};
+
+class Target final : public link::Port {
+ public:
+  Target() : hub_(kOwnUid, config(), *this, counters_) {
+    for (unsigned i = 0; i < 2; ++i) open(i);
+    hub_.connect(*peers_[0].link, uid_of(0), 0x77, link::Mode::kVerify);
+  }
+  ~Target() override {
+    for (Peer& peer : peers_) {
+      if (peer.link != nullptr) hub_.remove(*peer.link);
+    }
+    finish_lower(~size_t{0});
+    hub_.pool().trim(0);
+    require(hub_.pool().footprint() == 0, "a slot was lost");
+    for (const auto& b : buffers_) require(b->frees == 1, "source_free was not called just once");
+  }
+
+  void run(Input& input) {
+    while (!input.empty()) {
+      step(input);
+      check_rules();
+    }
+  }
+
+ private:
+  struct Buffer {
+    std::vector<uint8_t> bytes;
+    unsigned frees = 0;
+  };
+  struct Reading {
+    link::Link* link;
+    link::Slot* slot;
+  };
+
+  static uint64_t uid_of(unsigned i) { return 100 + i; }
+
+  void open(unsigned i) {
+    peers_[i] = {std::make_unique<link::Link>(), 0};
+    hub_.open(*peers_[i].link, uid_of(i), 0, link::Mode::kVerify);
+  }
+
+  void step(Input& input) {
+    const uint8_t what = input.u8();
+    Peer& peer = peers_[(what >> 4) % kPeers];
+    switch (what & 15) {
+      case 0: case 1: case 2: case 3: case 4: case 5: case 6: hostile_frame((what >> 4) % kPeers, input); break;
+      case 7: compact_frame((what >> 4) % kPeers, input); break;
+      case 8: send_copy(peer, input); break;
+      case 9: send_zero_copy(peer, input); break;
+      case 10: for (unsigned n = input.u8() % 16; n != 0; --n) (void)hub_.poll(); break;
+      case 11: hub_.tick(now_ += uint64_t{1} << input.u8() % 36); break;
+      case 12: toggle_busy(); break;
+      case 13: finish_lower(input.u8()); break;
+      case 14: close_something(peer, (what >> 4) % kPeers, input); break;
+      default: raw_frame(input); break;
+    }
+  }
+
+  void close_something(Peer& peer, unsigned i, Input& input) {
+    switch (input.u8() % 8) {
+      case 0: hub_.say_bye(); break;
+      case 1: (void)hub_.flush_owed(); break;
+      case 2: if (peer.link != nullptr) hub_.own_sources(*peer.link); break;
+      case 3: if (peer.link != nullptr) hub_.shut(*peer.link); break;
+      case 4:
+        if (peer.link == nullptr) break;
+        hub_.remove(*peer.link);
+        graveyard_.push_back(std::move(peer.link));  // the lower transport may still read for it
+        break;
+      default: if (peer.link == nullptr) open(i); break;
+    }
+  }
+
+  // A psn or acknowledgement: near the one that matters, or anything.
+  static uint32_t near(uint32_t value, Input& input) {
+    const uint8_t how = input.u8();
+    return how < 250 ? value + static_cast<uint32_t>(how % 32) - 8u : input.u32();
+  }
+
+  void body_of(wire::FrameKind kind, link::Link& l, wire::Class c, Input& input, std::vector<uint8_t>& out) {
+    const auto put = [&](const auto& value) {
+      const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+      out.insert(out.end(), bytes, bytes + sizeof(value));
+    };
+    const uint8_t odd = input.u8();
+    if (kind == wire::FrameKind::kNack) {
+      const auto count = static_cast<uint16_t>(odd < 200 ? odd % 6 : input.u16());
+      put(wire::NackBody{near(l.sender(c).una, input), count, input.u16()});
+      for (unsigned n = odd < 240 ? std::max<unsigned>(count % 600, 1) : odd % 5; n != 0; --n) put(input.u64());
+    } else if (kind == wire::FrameKind::kProbe) {
+      put(wire::ProbeBody{near(l.receiver(c).expected + 8, input), input.u16(), 0});
+    } else if (kind == wire::FrameKind::kRepair) {
+      wire::RepairBody body{};
+      body.header.psn = near(l.receiver(c).expected + 4, input);
+      body.header.length = odd < 200 ? input.u16() % 1500 : input.u32();
+      body.header.kind = wire::kind_byte(wire::FrameKind::kData);
+      body.header.flags = odd % 3 == 0 ? uint8_t{0} : uint8_t{wire::kTree};
+      body.header.am_id = wire::am_byte(input.u8(), c);
+      body.header.segment = wire::segment_byte(wire::kMinSegmentLog2 + (odd < 200 ? 0u : odd % 9u));
+      body.header.root = input.u64();
+      body.offset = odd < 220 ? input.u8() % 8 * 256u : input.u32();
+      body.last = odd % 4 == 0;
+      const size_t n = input.u16() % 700;
+      std::vector<uint8_t> bytes(n, odd);
+      if (odd % 5 == 0 && body.offset == 0) {  // a true one
+        body.header.length = static_cast<uint32_t>(n);
+        body.header.flags = n > 256 ? uint8_t{wire::kTree} : uint8_t{0};
+        body.header.segment = wire::segment_byte(8);
+        const util::Piece piece{bytes.data(), n};
+        if (n > 256) {
+          wire::seal_tree(&body.header, {&piece, 1}, l.receiver(c).nonce);
+        } else {
+          wire::seal_single(&body.header, util::Pieces(&piece, 1), l.receiver(c).nonce);
+        }
+      }
+      put(body);
+      out.insert(out.end(), bytes.begin(), bytes.end());
+    } else {
+      out.resize(input.u16() % 900, odd);
+    }
+    if (odd == 255) out.resize(input.u8());
+  }
+
+  // Right in its digest, wrong in whatever the input makes wrong.
+  void hostile_frame(unsigned i, Input& input) {
+    link::Link nobody;
+    link::Link& l = peers_[i].link != nullptr ? *peers_[i].link : nobody;
+    const uint8_t how = input.u8();
+    const auto c = static_cast<wire::Class>(how & 1);
+    const auto kind = static_cast<wire::FrameKind>(1 + (how >> 1) % 6);
+    wire::FrameHeader header{};
+    std::vector<uint8_t> body;
+    body_of(kind, l, c, input, body);
+    const uint8_t flags = input.u8();
+    header.link = (flags & 0x20) != 0 ? wire::kLinkUnknown : (flags & 0x40) != 0 ? input.u32() : l.local_id;
+    header.psn = kind == wire::FrameKind::kData ? near(l.receiver(c).expected + 6, input) : 0;
+    header.ack = near(l.sender(c).una + 8, input);
+    header.length = static_cast<uint32_t>(body.size());
+    header.kind = wire::kind_byte(kind);
+    header.flags = flags & (wire::kKnownFlags & ~wire::kTree);
+    if (kind == wire::FrameKind::kData && body.size() > 256) header.flags |= wire::kTree;
+    header.am_id = wire::am_byte(input.u8(), c);
+    header.segment = wire::segment_byte(8);
+    send_in(header, c, body, i, l, input);
+  }
+
+  void send_in(wire::FrameHeader header, wire::Class c, std::vector<uint8_t> body, unsigned i, link::Link& l, Input& input) {
+    uint64_t nonce = l.receiver(c).nonce;
+    std::vector<uint8_t> hello;
+    if ((header.flags & wire::kHello) != 0) {
+      wire::HelloExt ext{};
+      ext.uid = uid_of(i);
+      ext.epoch = input.u8() % 8;
+      ext.link = input.u8();
+      ext.mode = input.u8() % 4;
+      ext.path = input.u8() % 2;
+      ext.device_length = input.u8() % 64;
+      ext.iface_length = input.u8() % 128;
+      hello.resize(sizeof(ext) + ext.device_length + ext.iface_length + sizeof(uint64_t));
+      std::memcpy(hello.data(), &ext, sizeof(ext));
+      nonce = wire::nonce(ext.uid, kOwnUid, c);
+      wire::seal_hello(hello.data(), hello.size(), nonce);
+    }
+    const util::Piece payload{body.data(), body.size()};
+    const util::Piece rest[2] = {payload, {hello.data(), hello.size()}};
+    if ((header.flags & wire::kTree) != 0) {
+      wire::seal_tree(&header, {&payload, 1}, nonce);
+    } else {
+      wire::seal_single(&header, util::Pieces(rest, 2), nonce);
+    }
+    std::vector<uint8_t> frame(sizeof(header));
+    std::memcpy(frame.data(), &header, sizeof(header));
+    frame.insert(frame.end(), body.begin(), body.end());
+    frame.insert(frame.end(), hello.begin(), hello.end());
+    if (input.u8() < 20) {  // and sometimes damaged all the same
+      const size_t bit = input.u16() % (frame.size() * 8);
+      frame[bit / 8] = static_cast<uint8_t>(frame[bit / 8] ^ (1u << bit % 8));
+    }
+    receive(c, frame);
+  }
+
+  void raw_frame(Input& input) {
+    std::vector<uint8_t> frame(input.u8());
+    for (uint8_t& byte : frame) byte = input.u8();
+    const uint8_t how = input.u8();
+    receive(static_cast<wire::Class>(how & 1), frame, (how & 2) != 0);
+  }
+
+  void compact_frame(unsigned i, Input& input) {
+    if (peers_[i].link == nullptr) return;
+    link::Link& l = *peers_[i].link;
+    const uint8_t odd = input.u8();
+    std::vector<uint8_t> frame(wire::kCompactHeader + (odd < 250 ? odd : input.u16()), odd);
+    const uint8_t how = input.u8();
+    wire::CompactFields f{l.local_id, near(l.rx[0].expected + 6, input), near(l.tx[0].una + 8, input), input.u8(),
+                          static_cast<uint8_t>(odd < 240 ? 0xc0 | (odd & 1) : odd)};
+    if (how < 60) f.am_id &= 31;
+    // From long ago, or of a former link, or damaged: what the header shows is right, but must not be believed.
+    bool wrong = true;
+    switch (how % 16) {
+      case 0: f.psn += 0x10000u << how / 16; break;
+      case 1: f.ack += 0x10000u << how / 16; break;
+      case 2: f.link ^= 0x1000000u << how / 16 % 8; break;
+      default: wrong = false; break;
+    }
+    uint8_t* payload = frame.data() + wire::kCompactHeader;
+    wire::write_compact(payload, f);
+    wire::seal_compact(payload, frame.size() - wire::kCompactHeader, l.rx[0].nonce, wire::compact_key(f));
+    if (how % 16 == 3) {
+      frame[input.u16() % frame.size()] ^= 1;
+      wrong = true;
+    }
+    const uint64_t before = counters_.frames_verified;
+    wrong = wrong && l.mode == link::Mode::kVerify;  // mode observe delivers it, and what was held back behind it
+    receive(wire::Class::kSync, frame, true);
+    require(!wrong || counters_.frames_verified == before, "a wrong compact frame was believed");
+  }
+
+  void receive(wire::Class c, const std::vector<uint8_t>& frame, bool compact = false) {
+    const auto copy = std::make_unique<uint8_t[]>(frame.size());
+    std::copy(frame.begin(), frame.end(), copy.get());
+    link::Received received;
+    if (compact ? !hub_.receive_compact(copy.get(), frame.size(), &received)
+                : !hub_.receive(c, copy.get(), frame.size(), &received)) {
+      return;
+    }
+    if (compact) c = wire::Class::kSync;
+    require(received.payload >= copy.get() && received.payload + received.length <= copy.get() + frame.size(),
+            "a delivered payload lies outside of its frame");
+    deliver(*received.link, received.am_id, received.payload, received.length);
+    hub_.delivered(received, c);
+  }
+
+  void send_copy(Peer& peer, Input& input) {
+    if (peer.link == nullptr) return;
+    const auto c = static_cast<wire::Class>(input.u8() & 1);
+    const uint32_t length = input.u16() % (1024 - 32 - wire::kMaxHello);
+    link::Slot* slot = hub_.reserve(*peer.link, c, length);
+    if (slot == nullptr) return;
+    std::memset(slot->payload(), 0x11, length);
+    if (hub_.commit_open(*peer.link, c, slot, length, 5, input.u8() < 200)) link::Hub::seal(*peer.link, c, slot);
+    const util::Piece frame{slot->frame(), slot->size};
+    handed(peer, c, slot, slot->compact ? send_compact(*peer.link, frame) : send(*peer.link, c, {&frame, 1}));
+  }
+
+  void send_zero_copy(Peer& peer, Input& input) {
+    if (peer.link == nullptr) return;
+    const auto c = static_cast<wire::Class>(input.u8() & 1);
+    link::Slot* slot = hub_.reserve(*peer.link, c, link::Hub::source_space(4));
+    if (slot == nullptr) return;
+    buffers_.push_back(std::make_unique<Buffer>());
+    buffers_.back()->bytes.assign(input.u16() % 5000, 0x22);
+    link::Source* source = link::Hub::make_source(slot, "head", 4);
+    *reinterpret_cast<Buffer**>(source->port) = buffers_.back().get();
+    source->pieces[source->count++] = {buffers_.back()->bytes.data(), buffers_.back()->bytes.size()};
+    hub_.commit_source(*peer.link, c, slot, 6);
+    if (input.u8() < 30 && !buffers_.back()->bytes.empty()) buffers_.back()->bytes[0] ^= 1;  // the user changes it
+    handed(peer, c, slot, send_source(*peer.link, c, *slot));
+  }
+
+  void handed(Peer& peer, wire::Class c, link::Slot* slot, link::Sent sent) {
+    if (sent == link::Sent::kBusy) {
+      hub_.stalled(*peer.link, c, slot);
+    } else {
+      hub_.sent(*peer.link, c);
+    }
+  }
+
+  void toggle_busy() {
+    busy_ = !busy_;
+    if (busy_) return;
+    for (Peer& peer : peers_) {
+      if (peer.link != nullptr) require(hub_.resume(*peer.link), "busy, but it is not");
+    }
+  }
+
+  void finish_lower(size_t n) {
+    for (; n != 0 && !reading_.empty(); --n) {
+      const Reading r = reading_.back();
+      reading_.pop_back();
+      hub_.source_sent(*r.link, *r.slot);
+    }
+  }
+
+  void check_rules() {
+    size_t held = 0;
+    for (const Peer& peer : peers_) {
+      if (peer.link == nullptr) continue;
+      const link::Link& l = *peer.link;
+      require((l.owed != 0 || l.owe_bye) == l.owed_node.linked(), "owed bits and list disagree");
+      require(l.timer_armed == l.timer_node.linked(), "timer flag and wheel disagree");
+      require(!l.in_flight() || l.timer_armed, "frames in flight without a timer");
+      for (const link::Receiver& rx : l.rx) {
+        size_t above = 0;
+        for (link::Held* h = rx.held; h != nullptr; h = h->next) {
+          above += h->footprint();
+          if (h->header.psn == rx.expected) above -= std::min(above, kLargestFrame + sizeof(link::Held));
+        }
+        held += above;
+      }
+    }
+    require(held <= kHeldLimit, "held memory is above its limit");
+    require(hub_.pool().footprint() <= config().pool_limit, "the pool is above its limit");
+  }
+
+  // link::Port
+  link::Sent send(link::Link&, wire::Class, util::Pieces frame) noexcept override {
+    if (busy_) return link::Sent::kBusy;
+    std::vector<uint8_t> bytes(util::total_length(frame));
+    util::copy_out(frame, 0, bytes.data(), bytes.size());  // reads all of it
+    require(bytes.size() <= 1024, "a frame above max_send");
+    return link::Sent::kOk;
+  }
+  link::Sent send_compact(link::Link& l, util::Piece frame) noexcept override {
+    return send(l, wire::Class::kSync, {&frame, 1});
+  }
+  link::Sent send_source(link::Link& l, wire::Class, link::Slot& slot) noexcept override {
+    if (busy_) return link::Sent::kBusy;
+    slot.source->sending = true;
+    reading_.push_back({&l, &slot});
+    return link::Sent::kOk;
+  }
+  void deliver(link::Link& l, uint8_t am_id, const void* payload, size_t length) noexcept override {
+    require(am_id < 32, "an active message of no number");
+    uint64_t sum = 0;
+    for (size_t i = 0; i < length; ++i) sum += static_cast<const uint8_t*>(payload)[i];
+    // Some upcalls send, some give the link up.
+    if (sum % 97 == 13) hub_.shut(l);
+    if (am_id == 3) {
+      for (Peer& peer : peers_) {
+        Input none(nullptr, 0);
+        if (peer.link.get() == &l) send_copy(peer, none);
+      }
+    }
+  }
+  void source_free(link::Link&, link::Slot& slot) noexcept override {
+    (*reinterpret_cast<Buffer**>(slot.source->port))->frees++;
+    hub_.release(&slot);
+  }
+  void writable(link::Link&) noexcept override {}
+  void failed(link::Link& l, link::Failure) noexcept override {
+    for (Peer& peer : peers_) {
+      if (peer.link.get() == &l) require(++peer.failures == 1, "failed called twice");
+    }
+  }
+  void peer_closed(link::Link&) noexcept override {}
+  link::Link* greeted(const wire::HelloView& hello) noexcept override {
+    const auto i = static_cast<unsigned>(hello.ext.uid - uid_of(0));
+    if (i >= kPeers || hello.ext.path != 0) return nullptr;
+    if (peers_[i].link != nullptr) {
+      hub_.remove(*peers_[i].link);
+      graveyard_.push_back(std::move(peers_[i].link));
+    }
+    open(i);
+    return peers_[i].link.get();
+  }
+  void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override {
+    ext.device_length = wire::kMaxDeviceAddress;
+    ext.iface_length = wire::kMaxIfaceAddress;
+    std::memset(out, 1, wire::kMaxDeviceAddress + wire::kMaxIfaceAddress);
+  }
+  void faulted(link::Link*, wire::Verdict, const wire::FrameHeader&) noexcept override {}
+
+  health::Counters counters_{};
+  Peer peers_[kPeers];
+  std::vector<std::unique_ptr<link::Link>> graveyard_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::vector<Reading> reading_;
+  uint64_t now_ = 1;
+  bool busy_ = false;
+  link::Hub hub_;
+};
+
+}  // namespace
+
+void hub_target(const uint8_t* data, size_t size) {
+  Target target;
+  Input input(data, size);
+  target.run(input);
+}
+
+}  // namespace verity::fuzz

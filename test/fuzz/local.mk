@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# verity_fuzz runs the targets for a few seconds under any compiler. With --enable-fuzzers there are libFuzzer programs too, which
+# libfuzzer.sh runs for VERITY_FUZZ_TOTAL seconds in all; or one of them by hand:
+#   ./fuzz_hub -max_total_time=600 FOLDER
+fuzz_targets = \
+	test/fuzz/compact_target.cc \
+	test/fuzz/hub_target.cc \
+	test/fuzz/shapes_target.cc \
+	test/fuzz/targets.h \
+	test/fuzz/wire_target.cc
+fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS)
+
+if GTEST
+check_PROGRAMS += verity_fuzz
+TESTS += verity_fuzz
+endif
+verity_fuzz_CPPFLAGS = $(fuzz_cppflags) $(GTEST_CFLAGS)
+verity_fuzz_LDADD = libverity_core.la -lgtest_main $(GTEST_LIBS)
+verity_fuzz_SOURCES = $(fuzz_targets) \
+	test/fuzz/fuzz_test.cc \
+	test/sim/rng.h
+
+if FUZZERS
+noinst_PROGRAMS += fuzz_compact fuzz_hub fuzz_shapes fuzz_wire
+endif
+fuzz_compact_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=compact_target
+fuzz_compact_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_compact_LDADD = libverity_core.la
+fuzz_compact_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_hub_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=hub_target
+fuzz_hub_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_hub_LDADD = libverity_core.la
+fuzz_hub_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_shapes_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=shapes_target
+fuzz_shapes_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_shapes_LDADD = libverity_core.la
+fuzz_shapes_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_wire_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=wire_target
+fuzz_wire_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_wire_LDADD = libverity_core.la
+fuzz_wire_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+
+TESTS += test/fuzz/libfuzzer.sh
+EXTRA_DIST += test/fuzz/libfuzzer.sh

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What a job says at its end: nothing when healthy, the account when asked or when something was
+# repaired, as text and as JSON, and by name what went past the plugin.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$openmpi" ] || skip_all "no Open MPI"
+
+run() { mpi_run 100 "$openmpi" 2 "$1" mixed -n 5000 -m 60000; }
+
+lacks "healthy: not a line, nor one of UCX's" "$(run vtcp,vself)" '^ucx-verity|UCX +(WARN|ERROR)'
+contains "asked for: what was verified" "$(UCX_VERITY_ATTEST=always run vtcp,vself)" '^  verified +[0-9,]+ frames'
+
+export UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p" UCX_FAULT_REPORT="$tap_dir/fault.%p"
+damage_frames 0.005 3 flip
+UCX_FAULT_PLACE=payload UCX_FAULT_MIN_LEN=2k
+export UCX_FAULT_PLACE UCX_FAULT_MIN_LEN
+output=$(run vftcp,vself)
+contains "after repairs the account comes by itself" "$output" '^  repaired +[1-9][0-9,]* segments repaired'
+contains "all messages right" "$output" 'wrong 0 lost 0'
+is "a JSON line per process" "$(cat "$tap_dir"/attest.* | grep -c '^{.*}$')" 2
+if command -v python3 > /dev/null; then
+  ok "the JSON parses" python3 -c 'import json, sys; [json.loads(line) for f in sys.argv[1:] for line in open(f)]' "$tap_dir"/attest.*
+fi
+is "as many payload faults are found as were made" "$(json_sum faults_payload "$tap_dir"/attest.*)" \
+  "$(json_sum faults "$tap_dir"/fault.*)"
+is "JSON: repaired segments" "$(($(json_sum segments_repaired "$tap_dir"/attest.*) > 0))" 1
+rm -f "$tap_dir"/attest.* "$tap_dir"/fault.*
+
+# Observe: counted, not repaired, delivered as it came.
+export UCX_FAULT_HEADER_SIZE=160 UCX_FAULT_AFTER=50
+output=$(UCX_VERITY_MODE=observe run vftcp,vself)
+contains "mode observe: the damage is counted" "$output" '^  DELIVERED +[1-9][0-9,]* faulty frames'
+contains "mode observe: and delivered" "$output" '^messages [0-9]+ wrong [1-9]'
+unset UCX_VERITY_ATTEST_FILE
+no_damage
+
+output=$(UCX_VERITY_MODE=off UCX_VERITY_ATTEST=always run vtcp,vself)
+contains "mode off: the messages pass, and are named as not verified" "$output" '^  not verified: .*mode off'
+
+output=$(UCX_VERITY_ATTEST=always run vtcp,posix,self)
+contains "raw lanes beside verified ones are named" "$output" '^(ucx-verity: warning|  not verified: ).*posix'
+
+done_testing

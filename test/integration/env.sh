@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `ucx-verity env`: its lines work in each shell, twice too, and what they set makes UCX offer the
+# wrappers without a line on stderr.
+. "${abs_top_srcdir:?}/test/tap.sh"
+
+tool=$abs_top_builddir/ucx-verity
+# Nothing of the caller's: the variables under test are the only ones.
+clean() { env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" "$@"; }
+
+wanted=$(clean "$tool" env --tls tcp,posix,self --json |
+  sed -n 's/^    "\(.*\)": "\(.*\)",\{0,1\}$/\1=\2/p')
+contains "json: the wrappers" "$wanted" '^UCX_TLS=vtcp,vposix,vself$'
+contains "json: Open MPI's messaging layer" "$wanted" '^OMPI_MCA_pml=ucx$'
+contains "json: Open MPI's one-sided layer" "$wanted" '^OMPI_MCA_osc=ucx$'
+names=$(cut -d= -f1 <<< "$wanted" | tr '\n' '|')
+show="env | grep -E '^(${names%|})='"
+
+for shell in sh bash dash ksh zsh; do
+  if ! command -v "$shell" > /dev/null; then
+    skip "$shell: round trip" "$shell is not installed"
+    continue
+  fi
+  is "$shell: round trip" \
+    "$(clean "$shell" -c "eval \"\$($tool env --tls tcp,posix,self --shell $shell)\"; $show" | sort)" \
+    "$(sort <<< "$wanted")"
+done
+if command -v csh > /dev/null; then
+  is "csh: round trip" \
+    "$(clean csh -fc "eval \`$tool env --tls tcp,posix,self --shell csh\`; $show" | sort)" \
+    "$(sort <<< "$wanted")"
+else
+  skip "csh: round trip" "no csh (tcsh) is installed"
+fi
+if command -v fish > /dev/null; then
+  is "fish: round trip" \
+    "$(clean fish -c "$tool env --tls tcp,posix,self --shell fish | source; $show" | sort)" \
+    "$(sort <<< "$wanted")"
+else
+  skip "fish: round trip" "fish is not installed"
+fi
+
+twice="eval \"\$($tool env)\"; eval \"\$($tool env)\"; echo \"\$LD_PRELOAD\""
+is "a second evaluation does not repeat the preload" \
+  "$(clean bash -c "$twice" | grep -o libverity_preload.so | wc -l)" 1
+contains "an older preload stays, behind" \
+  "$(clean LD_PRELOAD=libm.so.6 bash -c "$twice")" 'libverity_preload\.so:libm\.so\.6$'
+
+in_environment="eval \"\$($tool env --tls tcp,posix,self)\";"
+listing=$(clean bash -c "$in_environment ${UCX_INFO:-ucx_info} -d" 2> "$tap_dir/stderr")
+for transport in vtcp vposix vself; do
+  contains "UCX offers $transport" "$listing" "Transport: $transport\$"
+done
+is "UCX writes nothing on stderr" "$(cat "$tap_dir/stderr")" ""
+context=$(clean bash -c "$in_environment UCX_VERITY_EXTRA_MODULES= ${UCX_INFO:-ucx_info} -epw -u t" 2> "$tap_dir/stderr")
+is "nor does a context that uses them" "$(cat "$tap_dir/stderr")" ""
+# Its log goes to stdout: no warning of unknown variables there.
+lacks "and UCX knows every variable that was set" "$context" 'UCX +(WARN|ERROR)'
+# UCX logs to stdout, which a shell evaluates here.
+is "what UCX logs is no part of the answer" \
+  "$(clean bash -c "$in_environment UCX_VERITY_MODE=wrong UCX_LOG_LEVEL=info '$tool' env --tls tcp 2> /dev/null" |
+    grep -v '^export [A-Z_a-z]*=')" ""
+is "nor does the command itself" "$(clean "$tool" env 2>&1 > /dev/null)" ""
+lacks "by default no raw transport" ",$(clean "$tool" env | sed -n 's/^export UCX_TLS=\(.*\);/\1/p')" ',[^v]'
+
+refusal=$(clean "$tool" env --tls tcp,nonsense 2>&1; echo "status $?")
+contains "an unknown transport is refused by name" "$refusal" "transport 'nonsense' does not exist"
+contains "with a list of those that exist" "$refusal" 'this machine has: .*tcp'
+contains "and exit status 2" "$refusal" '^status 2'
+is "and nothing for eval" "$(clean "$tool" env --tls tcp,nonsense 2> /dev/null)" ""
+contains "a transport that cannot be wrapped says why" \
+  "$(clean "$tool" env --tls tcp,cma 2>&1)" "'cma' (cannot be wrapped|does not exist)"
+contains "an unknown shell is refused" "$(clean "$tool" env --shell dos 2>&1)" "unknown shell 'dos'"
+contains "help" "$(clean "$tool" env --help)" '--tls LIST'
+contains "shared windows: osc/sm beside osc/ucx" \
+  "$(clean "$tool" env --shared-windows)" 'OMPI_MCA_osc=ucx,sm'
+
+# An installation that was moved as a whole.
+mkdir -p "$tap_dir/moved/bin" "$tap_dir/moved/lib/ucx-verity/$VERITY_UCX_VERSION"
+cp "$tool" "$tap_dir/moved/bin"
+contains "without a plugin for this UCX: refused" "$(clean "$tap_dir/moved/bin/ucx-verity" env 2>&1)" \
+  "no plugin for UCX"
+
+done_testing

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What the tests with real UCX and MPI runs share. Source it in place of test/tap.sh.
+#
+# They run what is in the build tree: modules/ holds the plugin and the corrupting transport. Under
+# sanitizers they are skipped, since stock programs cannot load such a module.
+# VERITY_TEST_LONG=1 asks for the long forms. By hand, in the build folder:
+#   abs_top_srcdir=$PWD/.. abs_top_builddir=$PWD bash ../test/integration/NAME.sh
+# shellcheck shell=bash
+
+. "${abs_top_srcdir:?}/test/tap.sh"
+
+build=${abs_top_builddir:?}
+# By hand: what the harness would have exported.
+made() { sed -n "s/^$1 = //p" "$build/Makefile" 2> /dev/null; }
+MPICC=${MPICC-$(made MPICC)} VERITY_SANITIZERS=${VERITY_SANITIZERS-$(made VERITY_SANITIZERS)}
+VERITY_UCX_VERSION=${VERITY_UCX_VERSION-$(made VERITY_UCX_VERSION)}
+[ -z "${VERITY_SANITIZERS:-}" ] || skip_all "a module with sanitizers does not load into stock programs"
+[ -e "$build/modules/libuct_verity.so.0" ] || skip_all "the plugin is not built"
+
+# Exported by the harness; UCX would warn of a variable that it does not know.
+export -n UCX_INFO
+
+long_form() { [ "${VERITY_TEST_LONG:-0}" != 0 ]; }
+normal_or_long() { if long_form; then echo "$2"; else echo "$1"; fi; } # normal_or_long NORMAL LONG
+
+# verity_env LIST: sets what a job needs whose UCX_TLS is LIST. Wrapped (vtcp), raw (tcp) and
+# corrupting transports (ftcp, vftcp) may be named.
+verity_env() {
+  local line
+  if [ -x "$build/ucx-verity" ] && line=$("$build/ucx-verity" env --tls tcp,posix,self --shell sh 2> /dev/null); then
+    eval "$line"
+  else
+    export LD_PRELOAD="$build/.libs/libverity_preload.so${LD_PRELOAD:+:$LD_PRELOAD}"
+    export OMPI_MCA_pml=ucx OMPI_MCA_osc=ucx
+    export OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any
+  fi
+  # UCX looks for modules in one folder; the build tree's has the corrupting transport as well.
+  export UCX_MODULE_DIR="$build/modules" UCX_TLS="$1"
+  case ,$1 in
+    *,f* | *,vf*) export UCX_VERITY_EXTRA_MODULES=fault ;;
+  esac
+  case ,$1 in
+    *,v*) ;;
+    *) export UCX_WARN_UNUSED_ENV_VARS=n ;; # stock UCX knows none of the plugin's variables
+  esac
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+}
+
+# with_tls LIST COMMAND...: runs it in that environment, which ends with it.
+with_tls() (
+  verity_env "$1"
+  shift
+  "$@"
+)
+
+# Damage of every kind, 1 frame in 1,000 (or $1): 0.001 by default. Before with_tls, in a subshell.
+damage_frames() {
+  export UCX_FAULT_RATE="${1:-0.001}" UCX_FAULT_SEED="${2:-1}"
+  export UCX_FAULT_KINDS="${3:-flip,burst,zero_line,truncate,drop,replace,repeat}"
+}
+
+# shellcheck disable=SC2046 # the names
+no_damage() { unset $(compgen -v UCX_FAULT_); }
+
+# within SECONDS COMMAND...: ends it, and then kills it, when it takes longer (status 124 or 137).
+within() {
+  local seconds=$1
+  shift
+  timeout -k 5 "$seconds" "$@"
+}
+
+# A TCP port that nobody listens on.
+free_port() {
+  local port hex
+  while :; do
+    port=$((20000 + RANDOM % 12000))
+    printf -v hex '%04X' "$port"
+    grep -q ":$hex " /proc/net/tcp /proc/net/tcp6 2> /dev/null || { echo "$port"; return; }
+  done
+}
+
+# Transports of this machine that the tests use: tcp posix sysv self, as far as there are.
+lower_transports() {
+  with_tls all "${UCX_INFO:-ucx_info}" -d 2> /dev/null | sed -n 's/.*Transport: \(tcp\|posix\|sysv\|self\)$/\1/p' | sort -u
+}
+
+# tap_of NAME COMMAND...: a program that prints TAP; its tests become this script's.
+tap_of() {
+  local name=$1 line status=0 reason=
+  shift
+  "$@" > "$tap_dir/tap" 2>&1 || status=$?
+  while IFS= read -r line; do
+    case $line in
+      "ok "*" # SKIP"*) skip "$name: $(sed 's/^ok [0-9]* - //; s/ # SKIP.*//' <<< "$line")" "${reason:-no reason given}" ;;
+      "ok "*) tap_result 0 "$name: ${line#ok * - }" ;;
+      "not ok "*) tap_result 1 "$name: ${line#not ok * - }"; note "$reason" ;;
+      1..*) ;;
+      "# side "*) reason=${line#\# side ?: } ;;
+      *) note "$line" ;;
+    esac
+  done < "$tap_dir/tap"
+  grep -q '^1\.\.' "$tap_dir/tap" || { tap_result 1 "$name: ran to its end (status $status)"; }
+}
+
+# ---- MPI ----------------------------------------------------------------------------------------
+
+# Open MPI's and MPICH's launchers: empty where there is none; MPICH only when built on UCX.
+find_openmpi() {
+  local name
+  [ -n "${MPICC:-}" ] || return 0
+  for name in mpirun.openmpi mpirun; do
+    if command -v $name > /dev/null && $name --version 2>&1 | grep -q 'Open MPI'; then
+      command -v $name
+      return
+    fi
+  done
+}
+find_mpich() {
+  command -v mpicc.mpich > /dev/null && command -v mpirun.mpich > /dev/null || return 0
+  mpichversion 2> /dev/null | grep -q 'ch4:ucx' || return 0
+  command -v mpirun.mpich
+}
+openmpi=$(find_openmpi)
+mpich=$(find_mpich)
+
+# mpi_program LAUNCHER NAME: path of the test program for that MPI, compiled when needed.
+mpi_program() {
+  local out=$tap_dir/mpich-$2
+  if [ "$1" != "$mpich" ]; then
+    echo "$build/test/mpi/$2"
+    return
+  fi
+  # MPICH's header makes gcc warn about MPI_STATUSES_IGNORE.
+  [ -x "$out" ] || mpicc.mpich -w -O2 -g -o "$out" "$abs_top_srcdir/test/mpi/$2.c" \
+    $(find "$abs_top_srcdir/test/mpi" -name "$2_*.c") || return 1
+  echo "$out"
+}
+
+# mpi_run SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: output of a job, all of it on stdout.
+mpi_run() {
+  local seconds=$1 launcher=$2 ranks=$3 list=$4 name=$5 program
+  shift 5
+  program=$(mpi_program "$launcher" "$name") || return 1
+  with_tls "$list" timeout -k 5 "$seconds" "$launcher" -np "$ranks" "$program" "$@" 2>&1
+}
+
+# mpi_clean NAME WANTED-REGEX SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: passes when the job
+# ends with 0 and a line matches. Its output stays in $tap_dir/job.
+mpi_clean() {
+  local name=$1 wanted=$2 status=0
+  shift 2
+  mpi_run "$@" > "$tap_dir/job" || status=$?
+  if [ "$status" -eq 0 ] && grep -Eq -- "$wanted" "$tap_dir/job"; then
+    tap_result 0 "$name"
+  else
+    tap_result 1 "$name"
+    note "exit status $status, wanted a line like: $wanted"
+    note "$(tail -n 30 "$tap_dir/job")"
+  fi
+}
+
+# mpi_or_stock NAME WANTED-REGEX SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_clean; but when
+# the job fails and stock UCX on the raw transports fails too, in one of three tries and without damage,
+# that is a skip with stock's last words.
+mpi_or_stock() {
+  local name=$1 wanted=$2 seconds=$3 launcher=$4 ranks=$5 list=$6 status=0 raw
+  shift 6
+  mpi_run "$seconds" "$launcher" "$ranks" "$list" "$@" > "$tap_dir/job" || status=$?
+  if [ "$status" -ne 0 ] || ! grep -Eq -- "$wanted" "$tap_dir/job"; then
+    raw=$(sed -E 's/(^|,)vf?/\1/g' <<< "$list")
+    for _ in 1 2 3; do
+      (no_damage; mpi_run "$seconds" "$launcher" "$ranks" "$raw" "$@") > "$tap_dir/stock" && continue
+      skip "$name" "stock fails too: $(grep -E 'HANG|WRONG|rror' "$tap_dir/stock" | head -n 1)"
+      return
+    done
+    tap_result 1 "$name"
+    note "exit status $status, wanted a line like: $wanted; stock passes"
+    note "$(tail -n 30 "$tap_dir/job")"
+    return
+  fi
+  tap_result 0 "$name"
+}
+
+# Sum of a number in JSON lines: json_sum KEY FILE...
+json_sum() {
+  local key=$1
+  shift
+  grep -oh "\"$key\":[0-9]*" "$@" 2> /dev/null | awk -F: '{ sum += $2 } END { print sum + 0 }'
+}

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The modulefiles, under the distribution's Lmod and Environment Modules: loading sets what
+# `ucx-verity env` prints, unloading restores what was there. The two packages conflict, so neither is
+# installed: each is downloaded and unpacked into a folder of its own.
+. "${abs_top_srcdir:?}/test/tap.sh"
+
+prefix=$tap_dir/prefix
+tool=$prefix/bin/ucx-verity
+downloads=$abs_top_builddir/test/integration/debs # kept: later runs need no network
+base_path=/usr/bin:/bin
+
+install_output=$(env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -C "$abs_top_builddir" install \
+  prefix="$prefix" exec_prefix="$prefix" libdir="$prefix/lib" bindir="$prefix/bin" \
+  datarootdir="$prefix/share" 2>&1)
+tap_result $? "make install into another prefix"
+[ -e "$prefix/share/lmod/ucx-verity" ] || note "$(tail -n 20 <<< "$install_output")"
+
+ok "the installed ucx-verity env works there" env -i PATH=$base_path "$tool" env
+
+# Variables that differ from shell to shell, or belong to the module command itself.
+listing="bash $tap_dir/listing"
+cat > "$tap_dir/listing" <<'SH'
+env | LC_ALL=C sort |
+  grep -Ev '^(_|PWD|OLDPWD|SHLVL|MODULEPATH|LOADEDMODULES|_LMFILES_|VERITY_MODULE_TLS|__MODULES_.*|_ModuleTable.*|_?_?LMOD_.*)='
+SH
+# What the command line gives, in an empty environment and in one where a user set some before.
+user_settings="UCX_TLS=tcp,self OMPI_MCA_pml=ob1 UCX_MODULE_DIR=/some/where LD_PRELOAD=libc.so.6"
+wanted() { # wanted VARIABLE=VALUE...
+  env -i PATH=$base_path "$@" bash -c "export PATH=$prefix/bin:\$PATH
+    eval \"\$('$tool' env)\"; $listing"
+}
+
+unpack() { # unpack PACKAGE: to $tap_dir/PACKAGE
+  mkdir -p "$downloads" "$tap_dir/$1"
+  compgen -G "$downloads/$1_*.deb" > /dev/null ||
+    (cd "$downloads" && apt-get -o APT::Sandbox::User=root download "$1" > /dev/null 2>&1)
+  compgen -G "$downloads/$1_*.deb" > /dev/null &&
+    dpkg -x "$(ls "$downloads/$1"_*.deb | tail -n 1)" "$tap_dir/$1"
+}
+
+try() { # try NAME MODULEPATH MODULE-COMMAND...: all that is asked of one module system
+  local name=$1 path=$2 script settings over result before after
+  shift 2
+  script="module() { eval \"\$($* bash \"\$@\")\"; }"
+  for settings in "" "$user_settings"; do
+    over=${settings:+, over settings of the user}
+    # shellcheck disable=SC2086 # a list of settings
+    result=$(env -i PATH=$base_path MODULEPATH="$path" $settings bash -c "$script
+      module load ucx-verity; $listing" 2>&1)
+    # shellcheck disable=SC2086
+    is "$name: load sets what env prints$over" "$result" "$(wanted $settings)"
+    contains "$name: and that names wrapped transports$over" "$result" '^UCX_TLS=v'
+    # shellcheck disable=SC2086
+    before=$(env -i PATH=$base_path MODULEPATH="$path" $settings $listing)
+    # shellcheck disable=SC2086
+    after=$(env -i PATH=$base_path MODULEPATH="$path" $settings bash -c "$script
+      module load ucx-verity; module unload ucx-verity; $listing" 2>&1)
+    is "$name: unload restores the environment$over" "$after" "$before"
+  done
+  after=$(env -i PATH=$base_path MODULEPATH="$path" UCX_TLS=tcp bash -c "$script
+    module load ucx-verity; export UCX_TLS=vtcp; module unload ucx-verity; echo \"\$UCX_TLS\"" 2>&1)
+  is "$name: unload restores UCX_TLS also when it was changed in between" "$after" "tcp"
+  contains "$name: avail lists the version" \
+    "$(env -i PATH=$base_path MODULEPATH="$path" bash -c "$script; module avail" 2>&1)" \
+    "ucx-verity/[0-9.]*-ucx$VERITY_UCX_VERSION"
+  mv "$tool" "$tool.away"
+  contains "$name: without the command the load fails and says so" \
+    "$(env -i PATH=$base_path MODULEPATH="$path" bash -c "$script
+      module load ucx-verity; echo \"preload: \$LD_PRELOAD.\"" 2>&1 | tr -s '\n ' '  ')" \
+    'names no transports.*preload: \.'
+  mv "$tool.away" "$tool"
+}
+
+if ! lua5.3 -e 'require("posix"); require("lfs"); require("term")' > /dev/null 2>&1; then
+  skip "Lmod" "no lua5.3 with posix, lfs and term (lua5.3 lua-posix lua-filesystem lua-term lua-json)"
+elif ! unpack lmod; then
+  skip "Lmod" "the package lmod cannot be downloaded"
+else
+  lmod=$(ls "$tap_dir"/lmod/usr/share/lmod/*/libexec/lmod | head -n 1)
+  try "Lmod" "$prefix/share/lmod" "LMOD_CMD=$lmod" lua5.3 "$lmod"
+fi
+if ! command -v tclsh > /dev/null; then
+  skip "Environment Modules" "no tclsh (tcl)"
+elif ! unpack environment-modules; then
+  skip "Environment Modules" "the package environment-modules cannot be downloaded"
+else
+  try "Environment Modules" "$prefix/share/modulefiles" \
+    tclsh "$(ls "$tap_dir"/environment-modules/usr/lib/*/modulecmd.tcl)"
+fi
+done_testing

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Ranks that end in any order, frames damaged at the last moment; and a peer that computes, for a minute
+# in the long form (VERITY_TEST_LONG=1).
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
+
+ended='^finalize [a-z]+ messages 60 wrong 0$'
+end_in() { # end_in NAME LAUNCHER LIST ORDER ARGUMENT...
+  local name=$1 launcher=$2 list=$3 order=$4
+  shift 4
+  mpi_clean "$name" "$ended" 90 "$launcher" 4 "$list" finalize -o "$order" -t 60 "$@"
+}
+
+for launcher in $openmpi $mpich; do
+  case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
+  for lower in tcp posix; do
+    for order in forward reverse even shuffle; do
+      no_damage
+      end_in "$mpi, v$lower: $order" "$launcher" "v$lower,vself" $order
+      for seed in $(normal_or_long "1 2" "$(seq -s ' ' 20)"); do
+        damage_frames 0.05 "$seed"
+        end_in "$mpi, vf$lower, damage number $seed: $order" "$launcher" "vf$lower,vself" $order
+      done
+    done
+    # Who ends first is in a barrier without progress (MPICH) long before its last messages are wanted.
+    damage_frames 0.05 7 drop
+    end_in "$mpi, vf$lower, loss: reverse, 0.7 s apart" "$launcher" "vf$lower,vself" reverse -d 700
+    # All goodbyes lost: bytes 28 of full frames, lower active message 30 (src/wire/frame.h).
+    no_damage
+    export UCX_FAULT_RATE=1 UCX_FAULT_KINDS=drop UCX_FAULT_MATCH=28:ff:b6 UCX_FAULT_AM_IDS=30 \
+      UCX_FAULT_REPORT="$tap_dir/fault.%p"
+    end_in "$mpi, vf$lower, goodbyes lost: forward" "$launcher" "vf$lower,vself" forward
+    is "goodbyes were lost" "$(($(json_sum drop "$tap_dir"/fault.*) > 0))" 1
+    rm -f "$tap_dir"/fault.*
+    no_damage
+  done
+done
+
+# A peer that computes: sends end soon, nothing is reported, the link asks at most ten times a minute.
+# Raw first, as the measure of how soon: with a short delay and a copy more. Without and with zero-copy
+# sends, which a silent peer does not acknowledge; posix has none.
+seconds=$(normal_or_long 5 60)
+longest_of_shortest() { awk '/send_ms/ && $4 > longest { longest = $4 } END { print longest + 0 }' "$1"; }
+computes() { # computes LOWER ZCOPY-THRESHOLD
+  local name="v$1, zero-copy from $2 bytes"
+  export UCX_ZCOPY_THRESH=$2 UCX_RNDV_THRESH=inf UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p"
+  mpi_run 100 "${openmpi:-$mpich}" 2 "$1,self" compute -k 2 -n 5 -m 8,1024,8000,60000 > "$tap_dir/raw"
+  rm -f "$tap_dir"/attest.*
+  mpi_clean "$name: the peer computes for $seconds s" ' wrong 0 slow 0$' 200 "${openmpi:-$mpich}" 2 "v$1,vself" \
+    compute -k "$seconds" -n 5 -m 8,1024,8000,60000 -l 500
+  note "raw $(grep send_ms "$tap_dir/raw" | tr '\n' ';') wrapped $(grep send_ms "$tap_dir/job" | tr '\n' ';')"
+  is "$name: sends end 2 ms later than raw ones at most" \
+    "$(awk -v raw="$(longest_of_shortest "$tap_dir/raw")" -v own="$(longest_of_shortest "$tap_dir/job")" \
+      'BEGIN { print own <= raw + 2 ? "yes" : "raw " raw " ms, wrapped " own " ms" }')" yes
+  lacks "$name: nothing is reported" "$(cat "$tap_dir/job")" '^ucx-verity|ERROR|WARN'
+  # Of the process that sends; two more for the start and the end of the job.
+  probes=$(for file in "$tap_dir"/attest.*; do json_sum probes_sent "$file"; done | sort -n | tail -n 1)
+  note "probes $probes, late copies $(json_sum late_copies "$tap_dir"/attest.*)"
+  is "$name: asked at most ten times in $seconds s" "$((probes > 0 && probes <= 12))" 1
+  [ "$2" = inf ] || is "$name: frames were zero-copy" "$(($(json_sum late_copies "$tap_dir"/attest.*) > 0))" 1
+}
+computes tcp inf
+computes tcp 1
+computes posix inf
+
+done_testing

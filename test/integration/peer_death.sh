@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A peer killed in the middle: the survivor learns of it from UCX, or ends with one line.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+
+export UCX_KEEPALIVE_INTERVAL=1s
+death() { # death LIST ARGUMENT...: output and exit status
+  local list=$1
+  shift
+  with_tls "$list" within 90 "$build/peer_death" "$@" 2>&1
+  echo "exit status $?"
+}
+
+for list in tcp vtcp vftcp; do
+  case $list in vf*) damage_frames ;; *) no_damage ;; esac
+  for size in 8 4096 200000; do
+    contains "$list, $size bytes: UCX reports the death" "$(death $list -s $size)" '^exit status 0'
+  done
+  contains "$list: the same when only waiting" "$(death $list -q)" '^exit status 0'
+done
+
+no_damage
+for arguments in "" "-q"; do
+  # shellcheck disable=SC2086 # several arguments
+  told=$(death vtcp -m none -t 20 $arguments)
+  contains "no error handler ($arguments): the survivor ends itself" "$told" '^survivor: ended with status (134|1[0-9][0-9])'
+  is "no error handler ($arguments): with one line" "$(grep -c '^ucx-verity: .*aborting' <<< "$told")" 1
+done
+# With a send under way its status may tell the program before the plugin ends it.
+contains "no error handler, in a long send: an error or the end" "$(death vtcp -m none -t 20 -s 200000)" \
+  '^survivor: (ended with status (134|1[0-9][0-9])|Endpoint timeout|Connection reset)'
+
+# Shared memory has no such word of its own; the wrapper does not pretend to.
+for list in posix,self vposix,vself; do
+  contains "$list: UCX says that it handles no peer errors" "$(death $list -t 5)" 'no peer failure handler'
+done
+
+done_testing

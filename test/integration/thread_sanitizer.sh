@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What several threads touch, under ThreadSanitizer: MPI_THREAD_MULTIPLE, and threads with contexts of
+# their own. Only the plugin is instrumented, but UCX's locks are seen, so a race between two accesses
+# of the plugin is found. For builds with --enable-sanitizers=thread and gcc, by `make check-threads`.
+abs_top_builddir=${abs_top_builddir:?}
+[ "${VERITY_SANITIZERS:-}" = thread ] || { echo '1..0 # SKIP no build with --enable-sanitizers=thread'; exit 0; }
+unset VERITY_SANITIZERS # lib.sh leaves sanitizer builds alone; here the run-time library is preloaded
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+
+runtime=$($CC -print-file-name=libtsan.so)
+[ -e "$runtime" ] || skip_all "$CC has no libtsan.so that could be preloaded"
+messages=$(normal_or_long 3000 50000)
+rounds=$(normal_or_long 5 50)
+
+# Both replace functions that ThreadSanitizer needs as they are.
+export UCX_MEM_EVENTS=n OMPI_MCA_memory=^patcher UCX_HANDLE_ERRORS=none
+TSAN_OPTIONS="ignore_noninstrumented_modules=1 exitcode=66 halt_on_error=0 log_path=$tap_dir/report"
+
+# shellcheck disable=SC2317 # called through clean
+mpi_job() { # mpi_job LIST THREADS
+  with_tls "$1" sh -c 'exec timeout -k 5 200 "$1" -np 2 -x LD_PRELOAD="$2:$LD_PRELOAD" -x TSAN_OPTIONS="$3" \
+    "$4/test/mpi/threads" -n "$5" -k "$6"' sh "$openmpi" "$runtime" "$TSAN_OPTIONS" "$build" "$messages" "$2"
+}
+# shellcheck disable=SC2317
+contexts_job() { # contexts_job LIST THREADS
+  TSAN_OPTIONS=$TSAN_OPTIONS with_tls "$1" timeout -k 5 200 "$build/contexts" "$2" "$rounds"
+}
+
+clean() { # clean NAME WANTED COMMAND...: ends well, says WANTED, and nothing is reported
+  local name=$1 wanted=$2 status=0
+  shift 2
+  rm -f "$tap_dir"/report*
+  "$@" > "$tap_dir/out" 2>&1 || status=$?
+  is "$name" "$status $(grep -o "$wanted" "$tap_dir/out") $(find "$tap_dir" -name 'report*' | wc -l)" "0 $wanted 0"
+  if [ "$status" -ne 0 ]; then
+    note "$(tail -n 20 "$tap_dir/out")"
+    note "$(cat "$tap_dir"/report* 2> /dev/null | head -n 120)"
+  fi
+}
+
+for list in vposix,vself vtcp,vself vftcp,vfself; do
+  case $list in vf*) damage_frames 0.003 ;; *) no_damage ;; esac
+  for threads in 4 8; do
+    if [ -n "$openmpi" ] && [ -x "$build/test/mpi/threads" ]; then
+      clean "Open MPI, $threads threads, $list" 'wrong 0 lost 0' mpi_job "$list" "$threads"
+    else
+      skip "Open MPI, $threads threads, $list" "no Open MPI"
+    fi
+    # The corrupting component and the plugin look at one another's lists of transports while UCX asks for
+    # them the first time, for which there is no lock of UCX.
+    case $list in vf*) continue ;; esac
+    clean "$threads threads with contexts of their own, $list" 'wrong 0' contexts_job "$list" "$threads"
+  done
+done
+
+done_testing

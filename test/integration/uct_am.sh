@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Active messages through the public UCT interface: raw transports first, to see that the tests ask
+# for nothing that UCX does not give; then the wrappers; then the wrappers over transports that
+# damage frames in every way.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+
+device() { case $1 in *tcp) echo lo ;; esac; }
+
+# shellcheck disable=SC2046 # a device or nothing
+for lower in $(lower_transports); do
+  within 300 "$build/uct_am" -r "$(normal_or_long 20 100)" "$lower" $(device "$lower") > "$tap_dir/raw" 2>&1
+  # What stock UCX does not do, on a busy machine for instance, is not ours to fail.
+  tap_of "$lower" sed -E 's/^not ok (.*)/ok \1 # SKIP stock UCX fails/' "$tap_dir/raw"
+  tap_of "v$lower" with_tls "v$lower" within 600 "$build/uct_am" -r "$(normal_or_long 40 200)" "v$lower" \
+    $(device "$lower")
+  [ "$lower" != sysv ] || continue # the same code as posix
+  (
+    damage_frames 0.003
+    export UCX_FAULT_REPORT="$tap_dir/fault.%p" UCX_VERITY_ATTEST=never
+    with_tls "vf$lower" within 600 "$build/uct_am" -r "$(normal_or_long 40 200)" "vf$lower" $(device "$lower")
+  ) > "$tap_dir/damaged" 2>&1
+  tap_of "vf$lower, damaged" cat "$tap_dir/damaged"
+  is "vf$lower: frames were damaged" "$(($(json_sum faults "$tap_dir"/fault.*) > 50))" 1
+  rm -f "$tap_dir"/fault.*
+done
+
+# Endpoints connected to endpoints, as InfiniBand's rc has them: tcp below a transport that offers
+# nothing else. And a tcp that is busy soon, with little room in its sockets.
+if [[ " $(lower_transports | tr '\n' ' ')" == *" tcp "* ]]; then
+  for rate in 0 0.003; do
+    (
+      [ $rate = 0 ] || damage_frames $rate
+      export UCX_FAULT_CONNECT=ep UCX_VERITY_ATTEST=never
+      with_tls vftcp within 600 "$build/uct_am" -r "$(normal_or_long 20 200)" vftcp lo
+    ) > "$tap_dir/pairs" 2>&1
+    tap_of "vftcp, endpoints in pairs, damaged $rate" cat "$tap_dir/pairs"
+  done
+  (
+    export UCX_TCP_SNDBUF=16k UCX_TCP_RCVBUF=16k UCX_VERITY_ATTEST=never
+    with_tls vtcp within 600 "$build/uct_am" -r "$(normal_or_long 20 200)" -c "$(normal_or_long pending "")" vtcp lo
+  ) > "$tap_dir/busy" 2>&1
+  tap_of "vtcp, small socket buffers" cat "$tap_dir/busy"
+fi
+
+# A transport that receives in UCX's asynchronous thread too, as InfiniBand's ud does.
+for rate in 0 0.003; do
+  (
+    [ $rate = 0 ] || damage_frames $rate
+    export UCX_FAULT_ASYNC=1ms UCX_VERITY_ATTEST=never
+    with_tls vfposix within 600 "$build/uct_am" -r "$(normal_or_long 20 200)" vfposix
+  ) > "$tap_dir/async" 2>&1
+  tap_of "vfposix, asynchronous, damaged $rate" cat "$tap_dir/async"
+done
+
+# The tests can fail: without the plugin the same damage is seen.
+(
+  damage_frames 0.003 1 flip
+  with_tls fposix within 100 "$build/uct_am" -c mixed fposix
+) > "$tap_dir/raw" 2>&1
+contains "fposix without the plugin delivers wrong bytes" "$(cat "$tap_dir/raw")" '^not ok .*mixed'
+
+done_testing

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Two workers that sleep: they exchange messages, and wake up when a frame was lost.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+
+turns=$(normal_or_long 300 3000)
+for lower in tcp posix; do
+  for mode in wait fd; do
+    no_damage
+    for size in 8 4000 100000; do
+      ok "v$lower, $mode, $size bytes" with_tls "v$lower,vself" within 120 "$build/wakeup" -n "$turns" -m $mode -s $size
+    done
+    damage_frames 0.01 1 drop
+    export UCX_FAULT_AFTER=20
+    ok "vf$lower, $mode: lost frames" with_tls "vf$lower,vself" within 120 "$build/wakeup" -n "$turns" -m $mode
+    damage_frames 0.01
+    ok "vf$lower, $mode: damage of all kinds" with_tls "vf$lower,vself" within 120 "$build/wakeup" -n "$turns" -m $mode -s 4000
+  done
+done
+
+damage_frames 0.02 1 drop
+export UCX_FAULT_AFTER=20
+contains "without the plugin both sleep for ever" \
+  "$(with_tls ftcp within 60 "$build/wakeup" -m fd -t 5 2>&1)" '^HANG'
+
+done_testing

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
+mpi_test_programs += test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute
+mpi_test_files = \
+	test/mpi/compute.c \
+	test/mpi/content.h \
+	test/mpi/finalize.c \
+	test/mpi/mixed.c \
+	test/mpi/mixed.h \
+	test/mpi/mixed_account.c \
+	test/mpi/mixed_collective.c \
+	test/mpi/mixed_exact.c \
+	test/mpi/mixed_p2p.c \
+	test/mpi/mixed_plan.c \
+	test/mpi/mixed_ring.c \
+	test/mpi/mixed_wild.c \
+	test/mpi/rma.c \
+	test/mpi/threads.c \
+	test/mpi/watch.h
+EXTRA_DIST += $(mpi_test_files)
+
+# The only one of several files: whatever is named mixed_* belongs to it.
+test/mpi/mixed: $(mpi_test_files)
+	$(AM_V_GEN)$(MKDIR_P) test/mpi && $(MPICC) $(VERITY_CFLAGS) -O2 -g -o $@ \
+	  $(srcdir)/test/mpi/mixed.c $(srcdir)/test/mpi/mixed_*.c
+test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute: \
+	test/mpi/content.h test/mpi/watch.h

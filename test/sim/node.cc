@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/node.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "sim/world.h"
+
+namespace verity::sim {
+
+namespace {
+
+constexpr unsigned kMaxDepth = 12;  // of upcalls that send
+
+std::vector<uint8_t> gather(util::Pieces pieces) {
+  std::vector<uint8_t> bytes(util::total_length(pieces));
+  util::copy_out(pieces, 0, bytes.data(), bytes.size());
+  return bytes;
+}
+
+// Where a Source keeps the application's buffer.
+Buffer*& buffer_of(link::Slot& slot) noexcept { return *reinterpret_cast<Buffer**>(slot.source->port); }
+
+}  // namespace
+
+Node::Node(World& world, unsigned index, uint64_t uid, const link::Config& config)
+    : world_(world), index_(index), rng_(world.plan().seed * 131 + index) {
+  for (unsigned i = 0; i < world.plan().interfaces; ++i) peers_.push_back(std::make_unique<Peer>());
+  hub_ = std::make_unique<link::Hub>(uid, config, *this, counters_);
+}
+
+Node::~Node() = default;
+
+void Node::connect_to(unsigned to) {
+  Peer& p = peer(to);
+  if (p.open) return;
+  p.open = true;
+  hub_->open(p.link, world_.node(to).uid(), 0, link::Mode::kVerify);
+  for (unsigned c = 0; c < wire::kClasses; ++c) {
+    p.link.tx[c].next_psn = p.link.tx[c].una = p.link.seen_una[c] = world_.first_psn(index_, to, c);
+    p.link.rx[c].expected = p.link.rx[c].top = p.link.rx[c].nacked_to = world_.first_psn(to, index_, c);
+  }
+}
+
+unsigned Node::index_of(const link::Link& link) const noexcept {
+  for (unsigned i = 0; i < peers_.size(); ++i) {
+    if (&peers_[i]->link == &link) return i;
+  }
+  return ~0u;
+}
+
+size_t Node::buffers_in_use() const noexcept {
+  return static_cast<size_t>(
+      std::count_if(buffers_.begin(), buffers_.end(), [](const auto& b) { return !b->completed; }));
+}
+
+void Node::progress(uint64_t now, bool tick) {
+  if (now < silent_until_) return;
+  complete();
+  for (unsigned burst = 0; burst < 4; ++burst) {
+    const auto to = static_cast<unsigned>(rng_.below(peers_.size()));
+    send_next(to, static_cast<wire::Class>(rng_.below(2)));
+  }
+  if (world_.plan().mutate > 0 && !buffers_.empty()) {
+    Buffer& b = *buffers_[rng_.below(buffers_.size())];
+    if (!b.completed && b.version + 1 < kVersions && rng_.chance(world_.plan().mutate)) {
+      fill_message(b.id, ++b.version, b.bytes.data(), b.bytes.size());
+    }
+  }
+  if (hub_->poll() || tick) hub_->tick(now);
+}
+
+// The upper layer's completions run from progress only, never inside a call of the link.
+void Node::complete() {
+  for (Buffer* b : std::exchange(freed_, {})) {
+    b->completed = true;
+    std::fill(b->bytes.begin(), b->bytes.end(), uint8_t{0xdd});
+    hub_->release(b->slot);
+    b->slot = nullptr;
+  }
+}
+
+bool Node::wants_to_send() const noexcept {
+  for (const auto& p : peers_) {
+    for (const Stream& s : p->out) {
+      if (s.sent < s.planned && s.writable) return true;
+    }
+  }
+  return false;
+}
+
+bool Node::all_sent() const noexcept {
+  for (const auto& p : peers_) {
+    for (const Stream& s : p->out) {
+      if (s.sent < s.planned) return false;
+    }
+  }
+  return true;
+}
+
+bool Node::send_next(unsigned to, wire::Class c) {
+  Stream& s = peer(to).out[static_cast<unsigned>(c)];
+  if (s.sent >= s.planned || !s.writable) return false;
+  connect_to(to);
+  const MessageId id{index_, c, s.sent};
+  const uint32_t length = message_length(id, world_.plan().longest);
+  const bool zero_copy = length != 0 && (length + 300 > hub_->config().max_frame || rng_.chance(world_.plan().zero_copy));
+  return zero_copy ? send_zero_copy(to, id, length) : send_copy(to, id, length);
+}
+
+bool Node::send_copy(unsigned to, const MessageId& id, uint32_t length) {
+  Peer& p = peer(to);
+  Stream& s = p.out[static_cast<unsigned>(id.c)];
+  link::Slot* slot = hub_->reserve(p.link, id.c, length);
+  if (slot == nullptr) return s.writable = false;
+  if (rng_.chance(0.02)) {
+    hub_->cancel(slot);
+    return false;
+  }
+  fill_message(id, 0, slot->payload(), length);
+  s.sent++;
+  const bool may_be_compact = !rng_.chance(world_.plan().mixed);
+  if (hub_->commit_open(p.link, id.c, slot, length, message_am(id), may_be_compact)) link::Hub::seal(p.link, id.c, slot);
+  const util::Piece frame{slot->frame(), slot->size};
+  after_send(to, id.c, slot, slot->compact ? send_compact(p.link, frame) : send(p.link, id.c, {&frame, 1}));
+  return true;
+}
+
+bool Node::send_zero_copy(unsigned to, const MessageId& id, uint32_t length) {
+  Peer& p = peer(to);
+  Stream& s = p.out[static_cast<unsigned>(id.c)];
+  // The first bytes travel as the upper header; it does not change.
+  const uint32_t header = 0;
+  link::Slot* slot = hub_->reserve(p.link, id.c, link::Hub::source_space(header));
+  if (slot == nullptr) return s.writable = false;
+  buffers_.push_back(std::make_unique<Buffer>());
+  Buffer* b = buffers_.back().get();
+  b->id = id;
+  b->slot = slot;
+  b->bytes.resize(length);
+  fill_message(id, 0, b->bytes.data(), length);
+  link::Source* source = link::Hub::make_source(slot, nullptr, header);
+  buffer_of(*slot) = b;
+  const size_t cut = rng_.below(length + 1);
+  source->pieces[source->count++] = {b->bytes.data(), cut};
+  source->pieces[source->count++] = {b->bytes.data() + cut, length - cut};
+  s.sent++;
+  hub_->commit_source(p.link, id.c, slot, message_am(id));
+  after_send(to, id.c, slot, send_source(p.link, id.c, *slot));
+  return true;
+}
+
+void Node::after_send(unsigned to, wire::Class c, link::Slot* slot, link::Sent result) {
+  if (result == link::Sent::kBusy) {
+    hub_->stalled(peer(to).link, c, slot);
+  } else {
+    hub_->sent(peer(to).link, c);
+  }
+}
+
+void Node::resume() {
+  for (unsigned to = 0; to < peers_.size(); ++to) {
+    Peer& p = peer(to);
+    if (!p.waits_for_lower || world_.now() < world_.channel(index_, to).busy_until()) continue;
+    p.waits_for_lower = !hub_->resume(p.link);
+  }
+}
+
+void Node::receive(const Packet& packet) {
+  // A copy of its own of just this size: reading past it is an error that AddressSanitizer sees.
+  std::vector<uint8_t> bytes(packet.bytes);
+  link::Received received;
+  if (packet.compact ? !hub_->receive_compact(bytes.data(), bytes.size(), &received)
+                     : !hub_->receive(packet.c, bytes.data(), bytes.size(), &received)) {
+    return;
+  }
+  on_message(index_of(*received.link), received.am_id, received.payload, received.length);
+  hub_->delivered(received, packet.c);
+}
+
+void Node::on_message(unsigned from, uint8_t am_id, const void* payload, size_t length) {
+  if (from == ~0u) return world_.error("a message of a link that does not exist");
+  const bool exact = !world_.plan().faults.any() || peer(from).link.mode == link::Mode::kVerify;
+  if (am_id >= kMessageIds) {  // damaged, in mode observe
+    if (exact) world_.error("an active message that nobody sends");
+    return;
+  }
+  const wire::Class c = class_of_am(am_id);
+  Stream& s = peer(from).in[static_cast<unsigned>(c)];
+  const MessageId id{from, c, s.received++};
+  received_++;
+  if (exact && (am_id != message_am(id) || !is_message(id, payload, length, world_.plan().longest))) {
+    world_.error("interface " + std::to_string(index_) + " got from " + std::to_string(from) + " class " +
+                 std::to_string(static_cast<unsigned>(c)) + " something else than message " + std::to_string(id.number));
+  }
+  if (depth_ >= kMaxDepth) return;
+  ++depth_;
+  if (rng_.chance(world_.plan().replies)) send_next(from, rng_.chance(0.8) ? c : static_cast<wire::Class>(rng_.below(2)));
+  --depth_;
+}
+
+link::Sent Node::send(link::Link& link, wire::Class c, util::Pieces frame) noexcept {
+  const unsigned to = index_of(link);
+  if (to == ~0u) {
+    world_.error("a frame of a link that does not exist");
+    return link::Sent::kFailed;
+  }
+  if (util::total_length(frame) > hub_->config().max_send) world_.error("a frame above max_send");
+  const link::Sent sent = world_.transmit(index_, to, c, gather(frame), nullptr);
+  if (sent == link::Sent::kBusy) peer(to).waits_for_lower = true;
+  return sent;
+}
+
+link::Sent Node::send_compact(link::Link& link, util::Piece frame) noexcept {
+  const unsigned to = index_of(link);
+  if (to == ~0u) {
+    world_.error("a compact frame of a link that does not exist");
+    return link::Sent::kFailed;
+  }
+  const link::Sent sent = world_.transmit(index_, to, wire::Class::kSync, gather({&frame, 1}), nullptr, true);
+  if (sent == link::Sent::kBusy) peer(to).waits_for_lower = true;
+  return sent;
+}
+
+// The lower transport reads one half at once, the other when the frame leaves: what lies between may change.
+link::Sent Node::send_source(link::Link& link, wire::Class c, link::Slot& slot) noexcept {
+  const unsigned to = index_of(link);
+  if (world_.channel(index_, to).busy(world_.now())) {
+    peer(to).waits_for_lower = true;
+    return link::Sent::kBusy;
+  }
+  std::vector<util::Piece> pieces{{slot.header(), sizeof(wire::FrameHeader)}};
+  for (uint32_t i = 0; i < slot.source->count; ++i) pieces.push_back(slot.source->pieces[i]);
+  const std::vector<uint8_t> hello(static_cast<const uint8_t*>(slot.source->hello.data),
+                                   static_cast<const uint8_t*>(slot.source->hello.data) + slot.source->hello.length);
+  std::vector<uint8_t> bytes = gather(pieces);
+  Buffer* b = buffer_of(slot);
+  const size_t length = slot.header()->length;
+  bytes.insert(bytes.end(), hello.begin(), hello.end());
+  slot.source->sending = true;
+  auto finish = [this, b, length, &link, &slot](Packet& packet) {
+    const size_t half = length / 2;
+    std::copy(b->bytes.begin() + static_cast<ptrdiff_t>(half), b->bytes.begin() + static_cast<ptrdiff_t>(length),
+              packet.bytes.begin() + static_cast<ptrdiff_t>(sizeof(wire::FrameHeader) + half));
+    if (b->completed || b->frees != 0) world_.error("a buffer was freed while the lower transport read it");
+    hub_->source_sent(link, slot);
+  };
+  return world_.transmit(index_, to, c, std::move(bytes), finish);
+}
+
+void Node::deliver(link::Link& link, uint8_t am_id, const void* payload, size_t length) noexcept {
+  on_message(index_of(link), am_id, payload, length);
+}
+
+void Node::source_free(link::Link&, link::Slot& slot) noexcept {
+  Buffer* b = buffer_of(slot);
+  if (++b->frees != 1) return world_.error("source_free called twice");
+  freed_.push_back(b);
+}
+
+void Node::writable(link::Link& link) noexcept {
+  const unsigned to = index_of(link);
+  if (to == ~0u) return world_.error("writable on a link that does not exist");
+  for (Stream& s : peer(to).out) s.writable = true;
+}
+
+void Node::failed(link::Link& link, link::Failure why) noexcept {
+  const unsigned to = index_of(link);
+  if (to == ~0u) return world_.error("failed on a link that does not exist");
+  if (++peer(to).failures != 1) world_.error("failed called twice");
+  peer(to).why = why;
+}
+
+void Node::peer_closed(link::Link& link) noexcept {
+  const unsigned to = index_of(link);
+  if (to == ~0u) return world_.error("peer_closed on a link that does not exist");
+  if (++peer(to).closed != 1) world_.error("peer_closed called twice");
+}
+
+link::Link* Node::greeted(const wire::HelloView& hello) noexcept {
+  const unsigned from = world_.node_of_uid(hello.ext.uid);
+  if (from == ~0u || peer(from).open) return nullptr;
+  connect_to(from);
+  return &peer(from).link;
+}
+
+void Node::write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept {
+  ext.device_length = static_cast<uint8_t>(index_ % 64);
+  ext.iface_length = static_cast<uint8_t>(1 + index_ * 7 % 100);
+  for (unsigned i = 0; i < unsigned{ext.device_length} + ext.iface_length; ++i) out[i] = static_cast<uint8_t>(index_ + i);
+}
+
+std::string Node::broken_rule() {
+  for (const auto& p : peers_) {
+    const link::Link& l = p->link;
+    if (!p->open) continue;
+    if ((l.owed != 0 || l.owe_bye) != l.owed_node.linked()) return "owed bits and list disagree";
+    if (l.timer_armed != l.timer_node.linked()) return "timer flag and wheel disagree";
+    if (l.in_flight() && !l.timer_armed) return "frames in flight without a timer";
+    for (unsigned c = 0; c < wire::kClasses; ++c) {
+      const link::Sender& tx = l.tx[c];
+      uint32_t bytes = 0;
+      uint32_t count = 0;
+      for (const link::Slot* slot = tx.oldest; slot != nullptr; slot = slot->next, ++count) {
+        bytes += slot->weight();
+        if (slot->psn != tx.una + count) return "psn out of order in the window";
+      }
+      if (count != tx.frames() || bytes != tx.bytes) return "window count is wrong";
+      const bool owes_repair = (l.owed & link::owed_bit(link::kOweRepair, static_cast<wire::Class>(c))) != 0;
+      for (const link::Slot* slot = tx.oldest; slot != nullptr; slot = slot->next) {
+        if (slot->repair != nullptr && slot->repair->pending && !owes_repair) return "a repair that nobody owes";
+      }
+      const link::Receiver& rx = l.rx[c];
+      if (rx.top - rx.expected > (1u << 17)) return "top before expected";
+      for (const link::Held* h = rx.held; h != nullptr && h->next != nullptr; h = h->next) {
+        if (static_cast<int32_t>(h->next->header.psn - h->header.psn) <= 0) return "held frames out of order";
+      }
+      if (rx.held != nullptr && static_cast<int32_t>(rx.held->header.psn - rx.expected) < 0) return "a held frame of the past";
+      if (rx.held != nullptr && rx.held->good && rx.held->header.psn == rx.expected) return "a held frame not delivered";
+    }
+    const bool full = l.tx[0].blocked || l.tx[1].blocked || l.failed || l.peer_gone || p->waits_for_lower;
+    for (const Stream& s : p->out) {
+      if (!s.writable && !full) return "no longer blocked, but writable() was not called";
+    }
+  }
+  return {};
+}
+
+std::string Node::describe() const {
+  std::ostringstream text;
+  text << "interface " << index_ << ":";
+  for (size_t to = 0; to < peers_.size(); ++to) {
+    const link::Link& l = peers_[to]->link;
+    if (!peers_[to]->open) continue;
+    text << "\n  to " << to << (l.failed ? " failed" : "") << (l.greeting ? " greeting" : "") << (l.plain ? " plain" : "")
+         << (peers_[to]->waits_for_lower ? " waits for the lower" : "") << " owed " << unsigned{l.owed};
+    for (unsigned c = 0; c < wire::kClasses; ++c) {
+      const link::Sender& tx = l.tx[c];
+      const link::Receiver& rx = l.rx[c];
+      const Stream& out = peers_[to]->out[c];
+      text << "\n    class " << c << " sent " << out.sent << '/' << out.planned << (out.writable ? "" : " refused") << " una "
+           << tx.una << " next " << tx.next_psn << (tx.blocked ? " blocked" : "") << (tx.first_unsent ? " unsent" : "")
+           << (tx.oldest && tx.oldest->repair ? " repair tries " + std::to_string(tx.oldest->repair->tries) : "")
+           << "; expects " << rx.expected << " top " << rx.top << " nacked to " << rx.nacked_to;
+      for (const link::Held* h = rx.held; h != nullptr; h = h->next) {
+        text << " [" << h->header.psn << (h->good ? "" : " bad") << (h->nacked ? " nacked" : "") << ' ' << h->header.length << ']';
+      }
+    }
+  }
+  return text.str();
+}
+
+void Node::remove_links() {
+  for (const auto& p : peers_) {
+    if (p->open) hub_->remove(p->link);
+    p->open = false;
+  }
+  complete();
+}
+
+}  // namespace verity::sim

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Rules about the source files themselves: the layering of includes, and the licence line.
+. "${abs_top_srcdir:?}/test/tap.sh"
+
+check=$abs_top_srcdir/contrib/check-layers
+
+ok "includes point down the layers" "$check" "$abs_top_srcdir"
+
+# The check itself: each rule, broken in a small tree.
+tree=$tap_dir/tree
+offence() { # offence NAME FILE INCLUDE-LINE WANTED-REASON
+  rm -rf "$tree"
+  mkdir -p "$tree/src/"{util,merkle,wire,link,health,uct,tools,loader}
+  touch "$tree/src/"{util/a,merkle/a,wire/a,link/a,uct/a,health/a}.h
+  echo "$3" > "$tree/src/$2"
+  contains "seen: $1" "$("$check" "$tree"; echo "status $?")" "$4"
+}
+offence "upwards" wire/b.cc '#include "link/a.h"' '^src/wire/b.cc: wire may not include link/a.h'
+offence "sideways" health/b.cc '  #  include "wire/a.h"' 'health may not include wire/a.h'
+offence "UCX below src/uct" link/b.h '#include <ucs/type/status.h>' "link may not include UCX's"
+offence "internal UCX headers in the tools" tools/b.cc '#include <uct/base/uct_iface.h>' "tools may not"
+offence "the plugin's own headers in the tools" tools/b.cc '#include "uct/a.h"' "tools may not"
+offence "a clock in the core" merkle/b.cc '#include <chrono>' "merkle is pure"
+offence "the generated header" link/b.cc '#include "verity_config.h"' "util/build_config.h"
+offence "allowed: public UCX headers in the tools" tools/b.cc '#include <uct/api/uct.h>' '^status 0'
+offence "allowed: down" link/b.cc '#include "merkle/a.h"' '^status 0'
+offence "allowed: UCX in src/uct" uct/b.cc '#include <uct/base/uct_iface.h>' '^status 0'
+
+unlicensed=$(
+  cd "$abs_top_srcdir" || exit 1
+  {
+    # shellcheck disable=SC2046
+    find src test contrib $([ ! -d include ] || echo include) \( -name corpus -o -path contrib/build-aux -o -path contrib/m4/libtool.m4 \
+      -o -path 'contrib/m4/lt*' -o -name '.*' \) -prune -o -type f \
+      \( -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o -name '*.mk' -o -name '*.m4' -o -name '*.py' \
+      -o -name '*.map' -o -name '*.in' -o -name '*.[1-8]' -o -path 'contrib/*' -perm -u+x \) -print
+    ls configure.ac Makefile.am .ci/run contrib/build-aux/{gtest-tap,plugin.map,ucx-source-version}
+  } | while read -r file; do
+    head -n 5 "$file" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || echo "$file"
+  done
+)
+is "each source file names its licence" "$unlicensed" ""
+
+# Only in a clone: the unpacked tarball is no repository, and may lie inside one.
+if [ -e "$abs_top_srcdir/.git" ] && command -v git > /dev/null; then
+  forgotten=$(comm -13 \
+    <(env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$abs_top_builddir" print-distfiles | sort -u) \
+    <(git -C "$abs_top_srcdir" ls-files | grep -v '^\.git' | sort))
+  is "the tarball holds every file of the repository" "$forgotten" ""
+else
+  skip "the tarball holds every file of the repository" "this is no clone"
+fi
+
+done_testing

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# TAP for bash tests: source it, call the functions below, end with done_testing.
+#   . "${abs_top_srcdir:?}/test/tap.sh"
+# A temporary folder $tap_dir exists until the end of the script.
+# shellcheck shell=bash
+
+tap_count=0
+tap_failed=0
+tap_dir=$(mktemp -d)
+trap 'rm -rf "$tap_dir"' EXIT
+
+tap_result() { # tap_result STATUS NAME: a passed or failed test
+  tap_count=$((tap_count + 1))
+  if [ "$1" -eq 0 ]; then
+    echo "ok $tap_count - $2"
+  else
+    tap_failed=$((tap_failed + 1))
+    echo "not ok $tap_count - $2"
+  fi
+}
+
+note() { printf '%s\n' "$*" | sed 's/^/# /'; }
+
+ok() { # ok NAME COMMAND...: passes when the command does; shows its output when not
+  local name=$1 output status=0
+  shift
+  output=$("$@" 2>&1) || status=$?
+  tap_result "$status" "$name"
+  [ "$status" -eq 0 ] || note "$(printf 'exit status %s of: %s\n%s' "$status" "$*" "$output" | tail -n 40)"
+}
+
+is() { # is NAME GOT WANTED
+  local status=0
+  [ "$2" = "$3" ] || status=1
+  tap_result "$status" "$1"
+  [ "$status" -eq 0 ] || note "$(printf 'got:    %s\nwanted: %s' "$2" "$3")"
+}
+
+contains() { # contains NAME TEXT EXTENDED-REGEX
+  local status=0
+  grep -Eq -- "$3" <<< "$2" || status=1
+  tap_result "$status" "$1"
+  [ "$status" -eq 0 ] || note "$(printf 'no match for: %s\nin:\n%s' "$3" "$2" | tail -n 40)"
+}
+
+lacks() { # lacks NAME TEXT EXTENDED-REGEX
+  local status=0
+  ! grep -Eq -- "$3" <<< "$2" || status=1
+  tap_result "$status" "$1"
+  [ "$status" -eq 0 ] || note "$(printf 'should not match: %s\nin:\n%s' "$3" "$2" | tail -n 40)"
+}
+
+skip() { # skip NAME REASON
+  tap_count=$((tap_count + 1))
+  echo "ok $tap_count - $1 # SKIP $2"
+}
+
+skip_all() { # skip_all REASON: the whole script
+  echo "1..0 # SKIP $1"
+  exit 0
+}
+
+# The exit status speaks for the script, not for its tests: the harness counts another one as one
+# more failure.
+done_testing() {
+  echo "1..$tap_count"
+  [ "$tap_failed" -eq 0 ] || note "$tap_failed of $tap_count failed"
+  exit 0
+}

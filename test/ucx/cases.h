@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The cases of uct_am. Each runs in two fresh processes at once, or in one that talks with itself;
+// what goes wrong is thrown.
+#pragma once
+
+#include <span>
+
+#include "flow.h"
+#include "peer.h"
+
+namespace verity::test {
+
+struct Side {
+  Channel& channel;
+  Options options;
+  int role;    // 0 or 1; 0 when alone
+  int rounds;  // scales the long cases, 100 is the normal form
+};
+
+struct Case {
+  const char* name;
+  void (*run)(Side& side);
+};
+
+std::span<const Case> send_cases();
+std::span<const Case> receive_cases();
+std::span<const Case> queue_cases();
+std::span<const Case> lifetime_cases();
+std::span<const Case> link_cases();
+std::span<const Case> async_cases();
+
+// Destroys endpoints at the end of a scope, in any way it is left.
+class Endpoints {
+ public:
+  Endpoints(Iface& iface, Channel& channel, size_t count) : eps_(iface.connect(channel, count)) {}
+  ~Endpoints() {
+    for (uct_ep_h ep : eps_) {
+      if (ep != nullptr) {
+        uct_ep_destroy(ep);
+      }
+    }
+  }
+  Endpoints(const Endpoints&) = delete;
+  Endpoints& operator=(const Endpoints&) = delete;
+  uct_ep_h operator[](size_t i) const { return eps_[i]; }
+  void destroy(size_t i) {
+    uct_ep_destroy(eps_[i]);
+    eps_[i] = nullptr;
+  }
+
+ private:
+  std::vector<uct_ep_h> eps_;
+};
+
+// Ends a case: all sent is flushed, nobody leaves before the other is done.
+inline void finish(Side& side, Iface& iface) {
+  unsigned before = iface.errors();
+  side.channel.barrier([&] { iface.progress(); });
+  // One side comes here first and may close; where endpoints come in pairs, and on tcp itself, the
+  // other one hears of that as an error.
+  bool hears = !iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE) || side.options.transport.front() != 'v';
+  require((hears ? before : iface.errors()) == 0, "the error handler was called");
+}
+
+// A pseudo-random number that both sides compute alike.
+uint64_t dice(uint64_t seed, uint64_t index);
+
+}  // namespace verity::test

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Links of a wrapper: made by the peer's greeting, refused to strangers, kept alive by an interface
+// that nobody progresses, given up, left behind by a fork.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "cases.h"
+
+namespace verity::test {
+namespace {
+
+constexpr uint8_t kId = 5;
+
+size_t longish(uint64_t i) { return static_cast<size_t>(2500 + dice(20, i) % 1000); }
+
+void need_wrapper_and_two(const Side& side) {
+  if (side.options.transport.front() != 'v' || side.channel.alone()) {
+    throw Skip("needs a wrapper and two processes");
+  }
+}
+
+Kind largest_kind(const Iface& iface) {
+  return Outbound::has(iface, Kind::kZcopy) ? Kind::kZcopy : Kind::kBcopy;
+}
+
+// Only role 0 makes an endpoint. Its messages are acknowledged all the same, or the window would
+// close and the zero-copy sends, which nobody copies here, would never end.
+void one_way(Side& side) {
+  need_wrapper_and_two(side);
+  setenv("UCX_VERITY_COPY_AFTER", "60s", 1);
+  Iface iface(side.options);
+  Inbound in(iface, kId, longish);
+  Iface::Address peer = iface.exchange_addresses(side.channel);
+  if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) {
+    throw Skip("endpoints are connected in pairs");
+  }
+  constexpr uint64_t kMessages = 1000;  // several windows
+  if (side.role == 0) {
+    uct_ep_h ep = iface.connect_to_iface(peer);
+    {
+      Outbound out(iface, ep, kId, longish);
+      for (uint64_t i = 0; i < kMessages; ++i) {
+        out.send(i % 2 == 0 ? largest_kind(iface) : Kind::kBcopy);
+      }
+      out.wait();
+    }
+    uct_ep_destroy(ep);
+  } else {
+    in.expect(kMessages);
+  }
+  finish(side, iface);
+}
+
+// The address of something else, and that of another protocol version.
+void strangers(Side& side) {
+  need_wrapper_and_two(side);
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) {
+    throw Skip("the interface address is not used");
+  }
+  Iface::Address peer = iface.exchange_addresses(side.channel);
+  require(iface.is_reachable(peer), "the peer is not reachable");
+  constexpr size_t kTail = 16;  // what the wrapper appends: magic (2), version (1), ...
+  for (size_t at : {0, 2}) {
+    Iface::Address stranger = peer;
+    stranger.iface[stranger.iface.size() - 1 - kTail + at] ^= 0x40;
+    require(!iface.is_reachable(stranger), "a stranger is reachable");
+    uct_ep_h ep = nullptr;
+    ucs_status_t status = iface.try_connect_to_iface(stranger, &ep);
+    require(status == UCS_ERR_UNREACHABLE,
+            std::string("an endpoint to a stranger: ") + ucs_status_string(status));
+  }
+  finish(side, iface);
+}
+
+// A peer whose user has disabled its interface's progress still acknowledges: its sender goes on.
+void progress_disabled(Side& side) {
+  need_wrapper_and_two(side);
+  Iface iface(side.options);
+  Inbound in(iface, kId, longish);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, longish);
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  side.channel.barrier([&] { iface.progress(); });
+  constexpr uint64_t kMessages = 1000;  // several windows
+  if (side.role == 0) {
+    for (uint64_t i = 0; i < kMessages; ++i) {
+      out.send(Kind::kBcopy);
+    }
+  } else {
+    uct_iface_progress_disable(iface.handle(), UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 1) {
+    uct_iface_progress_enable(iface.handle(), UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+    in.expect(1 + kMessages);
+  }
+  finish(side, iface);
+}
+
+struct Ended {
+  uct_completion_t completion = {};
+  bool done = false;
+  static void on_complete(uct_completion_t* completion) {
+    reinterpret_cast<Ended*>(completion)->done = true;
+  }
+};
+
+// Every message of role 0 comes damaged, however often it is sent: after MAX_REPAIRS the error
+// handler hears of it, and all that was under way ends.
+void given_up(Side& side) {
+  need_wrapper_and_two(side);
+  if (side.options.transport[1] != 'f') {
+    throw Skip("needs a transport that damages");
+  }
+  setenv("UCX_FAULT_RATE", side.role == 0 ? "1" : "0", 1);
+  setenv("UCX_FAULT_KINDS", "flip", 1);
+  setenv("UCX_FAULT_PLACE", "payload", 1);
+  setenv("UCX_FAULT_MIN_LEN", "2000", 1);
+  setenv("UCX_VERITY_MAX_REPAIRS", "3", 1);
+  setenv("UCX_VERITY_COPY_AFTER", "60s", 1);
+  Iface iface(side.options);
+  auto length_of = [](uint64_t i) { return i == 0 ? size_t{100} : longish(i); };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 0) {
+    out.send(largest_kind(iface));
+    out.send(Kind::kBcopy);
+    iface.progress_until([&] { return iface.errors() > 0; }, "the error handler");
+    require(iface.errors() == 1, "the error handler was called more than once");
+    out.wait();
+    Ended flush;
+    flush.completion = {.func = Ended::on_complete, .count = 1, .status = UCS_OK};
+    ucs_status_t status = uct_ep_flush(eps[0], UCT_FLUSH_FLAG_LOCAL, &flush.completion);
+    if (status == UCS_INPROGRESS) {
+      iface.progress_until([&] { return flush.done; }, "a flush of the failed endpoint");
+    }
+    uint64_t word = 0;
+    status = uct_ep_am_short(eps[0], kId, word, nullptr, 0);
+    require(UCS_STATUS_IS_ERR(status) && status != UCS_ERR_NO_RESOURCE,
+            std::string("a send on the failed endpoint: ") + ucs_status_string(status));
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  in.verify();
+  require(in.count() == 1, "a damaged message was delivered");
+}
+
+// A child that fork() made, and that ends as programs do, changes nothing for its parent and attests
+// nothing. (Closing what it inherited would end it in UCX itself.)
+void forked(Side& side) {
+  need_wrapper_and_two(side);
+  std::string file = "/tmp/verity-fork." + std::to_string(::getpid());
+  setenv("UCX_VERITY_ATTEST_FILE", file.c_str(), 1);
+  Iface iface(side.options);
+  Inbound in(iface, kId, longish);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, longish);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      out.send(Kind::kBcopy);  // some of them still unacknowledged when the child is made
+    }
+    pid_t child = fork();
+    if (child == 0) {
+      std::exit(0);
+    }
+    int status = 1;
+    require(::waitpid(child, &status, 0) == child && status == 0, "the child did not end well");
+    bool wrote = ::unlink(file.c_str()) == 0;
+    require(!wrote, "the child wrote an attestation");
+  }
+  in.expect(300);
+  finish(side, iface);
+  unsetenv("UCX_VERITY_ATTEST_FILE");
+  Iface reads_it_again(side.options);
+}
+
+constexpr Case kCases[] = {
+    {"one side only makes an endpoint", one_way},
+    {"strangers are refused", strangers},
+    {"acknowledgements while progress is disabled", progress_disabled},
+    {"a link given up", given_up},
+    {"children made by fork", forked},
+};
+
+}  // namespace
+
+std::span<const Case> link_cases() { return kCases; }
+
+}  // namespace verity::test

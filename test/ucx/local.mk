@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Programs on the public UCT and UCP interfaces; test/integration runs them.
+check_PROGRAMS += contexts uct_am wakeup peer_death steady
+UCX_TEST_PEER = test/ucx/peer.cc test/ucx/peer.h
+UCX_TEST_UCP_PEER = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
+	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h
+
+uct_am_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+uct_am_LDADD = $(UCX_LIBS)
+uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
+	test/ucx/cases.h \
+	test/ucx/cases_async.cc \
+	test/ucx/cases_lifetime.cc \
+	test/ucx/cases_links.cc \
+	test/ucx/cases_queue.cc \
+	test/ucx/cases_receive.cc \
+	test/ucx/cases_send.cc \
+	test/ucx/uct_am.cc
+
+contexts_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+contexts_LDADD = $(UCX_LIBS) -lpthread
+contexts_SOURCES = test/ucx/contexts.cc
+
+wakeup_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+wakeup_LDADD = $(UCX_LIBS)
+wakeup_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/wakeup.cc
+
+peer_death_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+peer_death_LDADD = $(UCX_LIBS)
+peer_death_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/peer_death.cc
+
+steady_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+steady_LDADD = $(UCX_LIBS) -ldl
+steady_SOURCES = $(UCX_TEST_PEER) test/ucx/count.h test/ucx/steady.cc
+
+# A preload, so visible symbols; -fno-builtin as it defines malloc itself.
+check_LTLIBRARIES += libverity_count.la
+libverity_count_la_SOURCES = test/ucx/count.c test/ucx/count.h
+libverity_count_la_CFLAGS = $(AM_CFLAGS) -fno-builtin -fvisibility=default
+libverity_count_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Two processes that talk over one UCT transport through the public API, and the pipe between them.
+#pragma once
+
+#include <uct/api/uct.h>
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace verity::test {
+
+using Bytes = std::vector<uint8_t>;
+
+// Ends a case: failed, or not applicable.
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+struct Skip : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws Failure with the text unless the condition holds.
+void require(bool condition, const std::string& text);
+// Throws Failure unless status is UCS_OK or UCS_INPROGRESS.
+void check(ucs_status_t status, const std::string& what);
+
+// A stream socket to the other process, apart from the transport under test. With no file
+// descriptor it is the channel of a process that talks with itself.
+class Channel {
+ public:
+  explicit Channel(int fd) : fd_(fd) {}
+  [[nodiscard]] bool alone() const { return fd_ < 0; }
+  // Sends a block and returns the other side's.
+  Bytes exchange(const Bytes& mine);
+  // Waits until the other side comes here too, calling `progress` all the while (may be empty).
+  void barrier(const std::function<void()>& progress);
+
+ private:
+  void put(const void* data, size_t length) const;
+  void get(void* data, size_t length) const;
+  int fd_;
+};
+
+struct Options {
+  std::string transport;
+  std::string device;       // empty: the first
+  size_t rx_headroom = 0;
+  size_t am_alignment = 0;  // 0: not asked for
+};
+
+// An opened interface with all that belongs to it. Not copyable; everything is closed in reverse.
+class Iface {
+ public:
+  explicit Iface(const Options& options);
+  ~Iface() { close(); }
+  Iface(const Iface&) = delete;
+  Iface& operator=(const Iface&) = delete;
+
+  void close();
+  unsigned progress() { return uct_worker_progress(worker_); }
+  // Progresses until the condition holds; throws Failure after `seconds`.
+  void progress_until(const std::function<bool()>& condition, const std::string& what,
+                      double seconds = 30);
+
+  [[nodiscard]] uct_iface_h handle() const { return iface_; }
+  [[nodiscard]] uct_md_h md() const { return md_; }
+  [[nodiscard]] ucs_async_context_t* async() const { return async_; }
+  [[nodiscard]] const uct_iface_attr_t& attr() const { return attr_; }
+  [[nodiscard]] const uct_md_attr_t& md_attr() const { return md_attr_; }
+  [[nodiscard]] bool has(uint64_t flag) const { return (attr_.cap.flags & flag) != 0; }
+  // Endpoint failures that the error handler was told of.
+  [[nodiscard]] unsigned errors() const { return errors_; }
+
+  struct Address {
+    Bytes device, iface;  // one byte longer than they are, so that the pointers are always valid
+  };
+  // Tells the other process this one's address, and returns its.
+  Address exchange_addresses(Channel& channel);
+  [[nodiscard]] bool is_reachable(const Address& peer);
+  ucs_status_t try_connect_to_iface(const Address& peer, uct_ep_h* ep_p);
+  uct_ep_h connect_to_iface(const Address& peer);
+  // Connects `count` endpoints to the other process, which does the same.
+  std::vector<uct_ep_h> connect(Channel& channel, size_t count);
+  // Waits until the flush of the endpoint is done.
+  void flush(uct_ep_h ep);
+
+ private:
+  bool open_component(uct_component_h component, const Options& options);
+  bool open_md(uct_component_h component, const char* md_name, const Options& options);
+  void open_iface(const char* device, const Options& options);
+  void connect_to_ep(Channel& channel, uct_ep_h ep, const Bytes& device);
+  static ucs_status_t on_error(void* self, uct_ep_h ep, ucs_status_t status);
+
+  ucs_async_context_t* async_ = nullptr;
+  uct_worker_h worker_ = nullptr;
+  uct_md_h md_ = nullptr;
+  uct_iface_h iface_ = nullptr;
+  uct_iface_attr_t attr_ = {};
+  uct_md_attr_t md_attr_ = {};
+  unsigned errors_ = 0;
+};
+
+double seconds_now();
+
+}  // namespace verity::test

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One of two processes is killed in the middle of an exchange; the other must learn of it.
+//
+//   peer_death [-m peer|none] [-s BYTES] [-k TURNS] [-t SECONDS] [-q]
+//
+//   -m  peer: UCP_ERR_HANDLING_MODE_PEER with an error handler (default); none: without
+//   -s  length of the messages (default 4096);  -k  turns before the death (default 200)
+//   -q  the survivor only waits for a message (nothing of its own is under way)
+//   -t  seconds until the survivor must have learned of it (default 30)
+//
+// Prints 'survivor: <what it was told> after X s'. Exit status: 0 told (or, without a handler, the
+// survivor ended itself: 'survivor: ended with status N'), 1 otherwise, 3 when it hangs.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "flow.h"
+#include "ucp_peer.h"
+
+namespace verity::test {
+namespace {
+
+constexpr int kHang = 3;
+
+struct Arguments {
+  bool handler = true;
+  bool quiet = false;
+  size_t length = 4096;
+  uint64_t turns = 200;
+  unsigned seconds = 30;
+};
+
+// One turn in both directions. Returns the first error of the two requests.
+ucs_status_t turn(UcpPeer& peer, const Arguments& arguments, uint64_t sequence, int role) {
+  static Bytes out, in;
+  out.resize(arguments.length);
+  in.resize(arguments.length);
+  fill(out.data(), out.size(), static_cast<uint8_t>(role), sequence);
+  void *send, *receive;
+  ucs_status_t received = peer.receive(in.data(), in.size(), sequence, &receive);
+  ucs_status_t sent = peer.send(out.data(), out.size(), sequence, &send);
+  auto limit = static_cast<double>(arguments.seconds);
+  if (sent == UCS_INPROGRESS) {
+    sent = peer.wait(send, limit);
+  }
+  if (sent != UCS_OK) {
+    return sent;
+  }
+  // A receive has no endpoint: after a failure it would wait for ever, so watch the handler too.
+  double end = seconds_now() + limit;
+  while (received == UCS_INPROGRESS && peer.failure() == UCS_OK) {
+    ucp_worker_progress(peer.worker());
+    received = ucp_request_check_status(receive);
+    require(seconds_now() < end, "no message and no error for too long");
+  }
+  if (received != UCS_OK) {
+    if (receive != nullptr) {
+      ucp_request_cancel(peer.worker(), receive);
+      (void)peer.wait(receive, limit);
+    }
+    return peer.failure();
+  }
+  if (receive != nullptr) {
+    ucp_request_free(receive);
+  }
+  require(first_wrong(in.data(), in.size(), static_cast<uint8_t>(1 - role), sequence) == in.size(),
+          "wrong bytes before the death");
+  return UCS_OK;
+}
+
+int survive(UcpPeer& peer, const Arguments& arguments) {
+  double begin = seconds_now();
+  ucs_status_t status = UCS_OK;
+  if (arguments.quiet) {
+    double end = begin + arguments.seconds;
+    while (peer.failure() == UCS_OK && seconds_now() < end) {
+      ucp_worker_progress(peer.worker());
+    }
+    status = peer.failure();
+  }
+  for (uint64_t i = arguments.turns; status == UCS_OK && !arguments.quiet; ++i) {
+    status = turn(peer, arguments, i, 0);
+  }
+  std::printf("survivor: %s after %.1f s\n", ucs_status_string(status), seconds_now() - begin);
+  return status == UCS_OK ? 1 : 0;
+}
+
+int run_side(Channel& channel, int role, const Arguments& arguments) {
+  UcpPeer peer(channel, {.error_handling = arguments.handler});
+  for (uint64_t i = 0; i < arguments.turns; ++i) {
+    check(turn(peer, arguments, i, role), "turn before the death");
+  }
+  if (role == 1) {
+    raise(SIGKILL);
+  }
+  int status = survive(peer, arguments);
+  std::fflush(stdout);
+  return status;
+}
+
+// Waits for the survivor up to its limit and some seconds; kills it then.
+int judge(pid_t survivor, const Arguments& arguments) {
+  int status = 0;
+  double end = seconds_now() + arguments.seconds + 10;
+  while (waitpid(survivor, &status, WNOHANG) == 0) {
+    if (seconds_now() > end) {
+      std::printf("survivor: HANG\n");
+      kill(survivor, SIGKILL);
+      waitpid(survivor, &status, 0);
+      return kHang;
+    }
+    usleep(20'000);
+  }
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (arguments.handler || code == 0) {
+    return code == 0 ? 0 : 1;
+  }
+  std::printf("survivor: ended with status %d\n", code);
+  return code == 1 ? 1 : 0;
+}
+
+Arguments parse(int argc, char** argv) {
+  Arguments arguments;
+  int option;
+  while ((option = getopt(argc, argv, "m:s:k:t:q")) != -1) {
+    switch (option) {
+      case 'm':
+        arguments.handler = std::string(optarg) != "none";
+        break;
+      case 's':
+        arguments.length = std::strtoul(optarg, nullptr, 0);
+        break;
+      case 'k':
+        arguments.turns = std::strtoul(optarg, nullptr, 0);
+        break;
+      case 't':
+        arguments.seconds = static_cast<unsigned>(std::atoi(optarg));
+        break;
+      case 'q':
+        arguments.quiet = true;
+        break;
+      default:
+        std::fprintf(stderr, "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
+                             "[-t seconds] [-q]\n");
+        std::exit(2);
+    }
+  }
+  return arguments;
+}
+
+int run(const Arguments& arguments) {
+  pid_t pids[2];
+  start_pair([&](Channel& channel, int role) { return run_side(channel, role, arguments); }, pids);
+  int status;
+  waitpid(pids[1], &status, 0);
+  if (!WIFSIGNALED(status)) {
+    std::printf("the victim ended by itself\n");
+    kill(pids[0], SIGKILL);
+    waitpid(pids[0], &status, 0);
+    return 1;
+  }
+  return judge(pids[0], arguments);
+}
+
+}  // namespace
+}  // namespace verity::test
+
+int main(int argc, char** argv) { return verity::test::run(verity::test::parse(argc, argv)); }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "health/bypass.h"
+
+namespace verity::health {
+namespace {
+
+using Names = std::vector<std::string>;
+
+const Names kMachine = {"self",     "tcp",      "posix",   "sysv",      "cma",
+                        "rc_verbs", "ud_verbs", "rc_mlx5", "cuda_copy", "cuda_ipc",
+                        "vself",    "vtcp",     "vposix",  "vrc_verbs"};
+
+TEST(HealthLanes, OnlyWrappersNamedLeavesNothingRaw) {
+  EXPECT_EQ(raw_lanes("vtcp,vposix,vself", kMachine), Names{});
+  EXPECT_EQ(raw_lanes("vrc_verbs", kMachine), Names{});
+}
+
+TEST(HealthLanes, UnsetAndAllEnableEverythingButCopies) {
+  const Names everything = {"self",     "tcp",      "posix",   "sysv",    "cma",
+                            "rc_verbs", "ud_verbs", "rc_mlx5", "cuda_ipc"};
+  EXPECT_EQ(raw_lanes("", kMachine), everything);
+  EXPECT_EQ(raw_lanes("all", kMachine), everything);
+  EXPECT_EQ(raw_lanes(",", kMachine), everything);
+}
+
+TEST(HealthLanes, RawBesideWrapped) {
+  EXPECT_EQ(raw_lanes("vtcp,vself,tcp,self", kMachine), (Names{"self", "tcp"}));
+  EXPECT_EQ(raw_lanes("vtcp,posix", kMachine), Names{"posix"});
+}
+
+TEST(HealthLanes, Aliases) {
+  EXPECT_EQ(raw_lanes("vtcp,sm", kMachine), (Names{"posix", "sysv", "cma"}));
+  EXPECT_EQ(raw_lanes("shm", kMachine), (Names{"posix", "sysv", "cma"}));
+  EXPECT_EQ(raw_lanes("mm", kMachine), (Names{"posix", "sysv"}));
+  EXPECT_EQ(raw_lanes("ib", kMachine), (Names{"rc_verbs", "ud_verbs", "rc_mlx5"}));
+  EXPECT_EQ(raw_lanes("rc_v", kMachine), Names{"rc_verbs"});  // ud_verbs connects only
+  EXPECT_EQ(raw_lanes("rc", kMachine), (Names{"rc_verbs", "rc_mlx5"}));
+  EXPECT_EQ(raw_lanes("ud", kMachine), Names{"ud_verbs"});
+  EXPECT_EQ(raw_lanes("cuda", kMachine), Names{"cuda_ipc"});
+}
+
+TEST(HealthLanes, Negation) {
+  EXPECT_EQ(raw_lanes("^ib,cuda", kMachine), (Names{"self", "tcp", "posix", "sysv", "cma"}));
+  EXPECT_EQ(raw_lanes("^self,tcp,sm,ib,cuda", kMachine), Names{});
+  EXPECT_EQ(raw_lanes("^vtcp", Names{"tcp", "vtcp"}), Names{"tcp"});
+}
+
+TEST(HealthLanes, StrictNamesAreNoAliases) {
+  EXPECT_EQ(raw_lanes("\\posix", kMachine), Names{"posix"});
+  EXPECT_EQ(raw_lanes("\\sm", kMachine), Names{});
+}
+
+TEST(HealthLanes, ConnectionSetUpOnlyIsNoLane) {
+  EXPECT_EQ(raw_lanes("vrc_verbs,ud_verbs:aux", kMachine), Names{});
+}
+
+TEST(HealthLanes, EachNameOnce) {
+  EXPECT_EQ(raw_lanes("tcp", Names{"tcp", "tcp", "tcp"}), Names{"tcp"});
+}
+
+TEST(HealthLanes, TheTestTransportsAreRaw) {
+  EXPECT_EQ(raw_lanes("vtcp,ftcp", Names{"tcp", "ftcp", "vtcp", "vftcp"}), Names{"ftcp"});
+}
+
+TEST(HealthLanes, WarningIsOneLine) {
+  EXPECT_EQ(raw_lane_warning({}), "");
+  const std::string warning = raw_lane_warning({"tcp", "self"});
+  EXPECT_NE(warning.find("tcp,self"), std::string::npos);
+  EXPECT_EQ(warning.find('\n'), std::string::npos);
+}
+
+// What Open MPI 4.1.4 has loaded at the end of a run with pml=ucx, osc=ucx, windows included.
+const Names kHealthy = {
+    "/lib/x86_64-linux-gnu/libopen-pal.so.40", "/usr/lib/openmpi3/mca_bml_r2.so",
+    "/usr/lib/openmpi3/mca_btl_tcp.so",        "/usr/lib/openmpi3/mca_btl_vader.so",
+    "/usr/lib/openmpi3/mca_btl_self.so",       "/usr/lib/openmpi3/mca_btl_sm.so",
+    "/usr/lib/openmpi3/mca_pml_ucx.so",        "/usr/lib/openmpi3/mca_coll_sm.so",
+    "/usr/lib/openmpi3/mca_coll_tuned.so",     "/usr/lib/openmpi3/mca_coll_han.so",
+    "/usr/lib/openmpi3/mca_coll_libnbc.so",    "/usr/lib/openmpi3/mca_osc_ucx.so"};
+const MpiSettings kSettings = {.pml = "ucx", .osc = "ucx", .coll_sm_priority = {}};
+
+Names with(Names objects, std::initializer_list<const char*> more) {
+  objects.insert(objects.end(), more.begin(), more.end());
+  return objects;
+}
+
+TEST(HealthMpi, AHealthyJobNamesNothing) {
+  EXPECT_EQ(mpi_bypass(kHealthy, kSettings), Names{});
+}
+
+TEST(HealthMpi, NoMpiNamesNothing) {
+  EXPECT_EQ(mpi_bypass({"/lib/libc.so.6", "mca_", "mca_x.so", ""}, {}), Names{});
+}
+
+TEST(HealthMpi, OneSidedComponents) {
+  EXPECT_EQ(mpi_bypass(with(kHealthy, {"mca_osc_sm.so"}), kSettings), Names{"osc/sm"});
+  EXPECT_EQ(mpi_bypass(with(kHealthy, {"mca_osc_rdma.so"}), kSettings),
+            (Names{"btl/sm", "btl/tcp", "btl/vader", "osc/rdma"}));
+  EXPECT_EQ(mpi_bypass(with(kHealthy, {"mca_osc_pt2pt.so"}), kSettings), Names{"osc/pt2pt"});
+}
+
+TEST(HealthMpi, AnotherMessagingLayer) {
+  EXPECT_EQ(mpi_bypass({"mca_pml_ob1.so", "mca_btl_tcp.so", "mca_btl_self.so"}, {}),
+            (Names{"btl/tcp", "pml/ob1"}));
+  EXPECT_EQ(mpi_bypass({"mca_pml_cm.so", "mca_mtl_ofi.so"}, {}), (Names{"mtl/ofi", "pml/cm"}));
+  EXPECT_EQ(mpi_bypass(with(kHealthy, {"mca_pml_monitoring.so"}), kSettings), Names{});
+}
+
+TEST(HealthMpi, Collectives) {
+  EXPECT_EQ(mpi_bypass(with(kHealthy, {"/opt/hcoll/lib/libhcoll.so.1"}), kSettings),
+            Names{"coll/hcoll"});
+  EXPECT_EQ(mpi_bypass(with(kHealthy, {"mca_coll_ucc.so", "libucc.so.1"}), kSettings),
+            Names{"coll/ucc"});
+  MpiSettings raised = kSettings;
+  raised.coll_sm_priority = "90";
+  EXPECT_EQ(mpi_bypass(kHealthy, raised), Names{"coll/sm"});
+  raised.coll_sm_priority = "0";
+  EXPECT_EQ(mpi_bypass(kHealthy, raised), Names{});
+}
+
+TEST(HealthMpi, ComponentsInsideTheLibraryAreToldBySettings) {
+  const Names built_in = {"/opt/openmpi5/lib/libopen-pal.so.80"};
+  EXPECT_EQ(mpi_bypass(built_in, kSettings), Names{});
+  EXPECT_EQ(mpi_bypass(built_in, {}).size(), 2U);
+}
+
+TEST(HealthMpi, SeesItsOwnLibraries) {
+  bool found = false;
+  for (const std::string& object : loaded_objects()) {
+    found |= object.find("libc.so") != std::string::npos;
+  }
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace verity::health

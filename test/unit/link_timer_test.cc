@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Silence, probes, late copies, and the wheel behind them.
+#include <gtest/gtest.h>
+
+#include "unit/link_pair.h"
+
+namespace verity::test {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+class Timer : public InEachForm {
+ protected:
+  Timer() { pair.join(); }
+  // Time passes for `a` alone; what it sends meanwhile stays on the wire.
+  void silence(uint64_t time, uint64_t step) {
+    for (const uint64_t end = now + time; now < end; now += step) {
+      a.poll();
+      a.hub.tick(now);
+    }
+  }
+  unsigned probes() const {
+    unsigned count = 0;
+    for (const WireFrame& frame : a.wire) count += frame.kind() == FrameKind::kProbe;
+    return count;
+  }
+  Pair pair;
+  End& a = pair.a;
+  End& b = pair.b;
+  uint64_t now = kSecond;
+};
+VERITY_IN_EACH_FORM(Timer);
+
+TEST_P(Timer, APeerSilentForAMinuteIsProbedTenTimesAtMost) {
+  a.hub.tick(now);
+  a.send("sync");
+  a.send("async", Class::kAsync);
+  a.take();
+  a.take();
+  silence(60 * kSecond, 100'000);
+  EXPECT_LE(a.counters.probes_sent, 10u);
+  EXPECT_GE(a.counters.probes_sent, 5u);
+  EXPECT_EQ(a.wire.size(), a.counters.probes_sent);
+  EXPECT_TRUE(a.failures.empty());
+  // Both are found lost once the peer is back, and the link rests.
+  pair.now = now;
+  pair.run_for(40 * kSecond, 1'000'000);
+  EXPECT_EQ(b.got.size(), 2u);
+  EXPECT_FALSE(a.link->in_flight());
+}
+
+TEST_P(Timer, AHealthyLinkIsNotProbed) {
+  for (unsigned i = 0; i < 2000; ++i) {
+    a.send("x");
+    pair.run_for(60'000, 20'000);
+  }
+  EXPECT_EQ(a.counters.probes_sent, 0u);
+  EXPECT_EQ(b.got.size(), 2000u);
+}
+
+TEST_P(Timer, ASilentPeersZeroCopySendCompletesEarly) {
+  a.hub.tick(now);
+  std::vector<uint8_t> buffer(5000, 3);
+  a.send_zero_copy(buffer);
+  silence(1'000'000, 20'000);
+  EXPECT_EQ(a.freed, 1u);
+  EXPECT_EQ(a.counters.late_copies, 1u);
+  EXPECT_FALSE(a.hub.has_unowned(*a.link));
+  std::fill(buffer.begin(), buffer.end(), uint8_t{0});
+  pair.now = now;
+  pair.run_for(kSecond, 1'000'000);
+  EXPECT_EQ(b.got, std::vector<std::string>{std::string(5000, 3)});
+}
+
+// Whoever sends, and then calls for progress and finds none, waits for the send to complete.
+TEST_P(Timer, AnIdleSendersZeroCopySendsCompleteByPolls) {
+  std::vector<uint8_t> first(5000, 3);
+  std::vector<uint8_t> second(5000, 4);
+  const unsigned polls = a.hub.config().copy_polls;
+  a.send_zero_copy(first);
+  a.poll(polls - 1);
+  a.send_zero_copy(second);
+  a.poll(polls - 1);
+  EXPECT_EQ(a.freed, 0u);
+  a.poll(1);
+  EXPECT_EQ(a.freed, 1u);
+  a.poll(1);
+  EXPECT_EQ(a.freed, 2u);
+  EXPECT_EQ(a.counters.late_copies, 2u);
+  a.poll(100);
+  EXPECT_EQ(a.freed, 2u);
+  first.assign(5000, 0);
+  second.assign(5000, 0);
+  pair.run_for(kSecond, 1'000'000);
+  EXPECT_EQ(b.got, (std::vector<std::string>{std::string(5000, 3), std::string(5000, 4)}));
+}
+
+// Nothing is copied while the lower transport still reads, nor before it took the frame.
+TEST_P(Timer, BuffersThatCannotBeFreeYetAreNotCopied) {
+  std::vector<uint8_t> read(5000, 3);
+  std::vector<uint8_t> waiting(5000, 4);
+  a.lower_keeps_sources = true;
+  link::Slot* slot = a.send_zero_copy(read);
+  a.busy = true;
+  a.send_zero_copy(waiting);
+  a.poll(1000);
+  EXPECT_EQ(a.counters.late_copies, 0u);
+  a.hub.source_sent(*a.link, *slot);
+  a.poll(1);
+  EXPECT_EQ(a.counters.late_copies, 1u);
+  EXPECT_EQ(a.freed, 1u);
+  a.busy = a.lower_keeps_sources = false;
+  EXPECT_TRUE(a.hub.resume(*a.link));
+  pair.run_for(kSecond, 1'000'000);
+  EXPECT_EQ(b.got, (std::vector<std::string>{std::string(5000, 3), std::string(5000, 4)}));
+  EXPECT_EQ(a.freed, 2u);
+}
+
+// The clock stands still while nobody calls; silence is not told from one long pause of our own.
+TEST_P(Timer, OnePauseOfOurOwnIsNotSilence) {
+  a.hub.tick(now);
+  now += 100 * kSecond;
+  std::vector<uint8_t> buffer(5000, 3);
+  a.send_zero_copy(buffer);
+  a.hub.tick(now);
+  EXPECT_EQ(a.freed, 0u);
+  EXPECT_EQ(a.counters.probes_sent, 0u);
+}
+
+TEST_P(Timer, NextDeadlineWakesInTime) {
+  a.hub.tick(now);
+  EXPECT_EQ(a.hub.next_deadline(), UINT64_MAX);
+  a.send("lost");
+  a.take();
+  unsigned wakes = 0;
+  while (a.counters.probes_sent < 4) {
+    const uint64_t at = a.hub.next_deadline();
+    ASSERT_NE(at, UINT64_MAX);
+    now = std::max(at, now + 70'000);  // one step of the wheel
+    a.hub.tick(now);
+    a.poll();
+    ASSERT_LT(++wakes, 20u);
+  }
+  EXPECT_LT(now, kSecond + 100'000'000);
+}
+
+// Many links, each with its own deadline; none may be lost, and none fired early or twice.
+TEST_P(Timer, TheWheelLosesNoLink) {
+  constexpr unsigned kLinks = 3000;
+  End c(0xc3, {});
+  std::vector<std::unique_ptr<link::Link>> links;
+  uint64_t t = 5 * kSecond;
+  c.hub.tick(t);
+  for (unsigned i = 0; i < kLinks; ++i) {
+    links.push_back(std::make_unique<link::Link>());
+    c.hub.open(*links.back(), 1000 + i, 0, Mode::kVerify);
+    c.hub.connect(*links.back(), 1000 + i, i, Mode::kVerify);
+    link::Slot* slot = c.hub.reserve(*links.back(), Class::kSync, 8);
+    ASSERT_NE(slot, nullptr);
+    c.hub.commit(*links.back(), Class::kSync, slot, 8, 1);
+    t += i % 3 * 7'000;
+    c.hub.tick(t);
+  }
+  for (unsigned i = 0; i < kLinks; i += 3) c.hub.remove(*links[i]);
+  for (const uint64_t end = t + 90 * kSecond; t < end; t += 10'000'000) {
+    c.hub.tick(t);
+    for (unsigned n = 0; n < 100; ++n) (void)c.hub.poll();
+    c.wire.clear();
+  }
+  for (unsigned i = 0; i < kLinks; ++i) {
+    EXPECT_EQ(links[i]->timer_node.linked(), i % 3 != 0);
+    EXPECT_EQ(links[i]->timer_armed, i % 3 != 0);
+  }
+  // 90 s: nine in the first minute, then one every 20 s.
+  const double each = static_cast<double>(c.counters.probes_sent) / (kLinks - kLinks / 3);
+  EXPECT_GE(each, 9.0);
+  EXPECT_LE(each, 12.0);
+  for (auto& l : links) c.hub.remove(*l);
+}
+
+// Time may jump far, or by less than a step of the wheel.
+TEST_P(Timer, OddTimes) {
+  for (const uint64_t jump : {uint64_t{1}, uint64_t{65'535}, uint64_t{4'200'000}, 3 * kSecond, 1'000'000 * kSecond}) {
+    a.send("x");
+    a.wire.clear();
+    for (unsigned i = 0; i < 50; ++i) a.hub.tick(now += jump);
+    pair.now = now;
+    pair.run_for(50 * kSecond, 5'000'000);
+    now = pair.now;
+    EXPECT_FALSE(a.link->in_flight());
+  }
+  EXPECT_EQ(b.got.size(), 5u);
+}
+
+}  // namespace
+}  // namespace verity::test

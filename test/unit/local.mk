@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+verity_unit_SOURCES += \
+	test/unit/health_attestation_test.cc \
+	test/unit/health_bypass_test.cc \
+	test/unit/health_counters_test.cc \
+	test/unit/health_text_test.cc \
+	test/unit/link_compact_test.cc \
+	test/unit/link_exchange_test.cc \
+	test/unit/link_hello_test.cc \
+	test/unit/link_pair.h \
+	test/unit/link_pool_test.cc \
+	test/unit/link_repair_test.cc \
+	test/unit/link_timer_test.cc \
+	test/unit/merkle_bitmap_test.cc \
+	test/unit/merkle_bytes.h \
+	test/unit/merkle_geometry_test.cc \
+	test/unit/merkle_hash_test.cc \
+	test/unit/merkle_tree_test.cc \
+	test/unit/util_bytes_test.cc \
+	test/unit/wire_test.cc
+
+if GTEST
+check_PROGRAMS += verity_threads
+TESTS += verity_threads
+endif
+verity_threads_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS) $(GTEST_CFLAGS)
+verity_threads_LDADD = libverity_core.la -lgtest_main $(GTEST_LIBS) -lpthread
+verity_threads_SOURCES = \
+	test/unit/link_pair.h \
+	test/unit/threads_test.cc

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What several threads of a process share, or must not: for ThreadSanitizer, but right in every build.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "health/registry.h"
+#include "merkle/tree.h"
+#include "unit/link_pair.h"
+
+namespace verity::test {
+namespace {
+
+constexpr unsigned kThreads = 4;
+
+void in_threads(const std::function<void(unsigned)>& body) {
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < kThreads; ++i) threads.emplace_back(body, i);
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Interfaces open, count and close in some threads while the sum is taken in others.
+TEST(Threads, CountersAreSummedWhileTheyCount) {
+  health::CounterRegistry registry;
+  constexpr unsigned kRounds = 50;
+  constexpr uint64_t kFrames = 1000;
+  in_threads([&](unsigned) {
+    uint64_t before = 0;
+    for (unsigned round = 0; round < kRounds; ++round) {
+      health::Counters counters{};
+      registry.attach(&counters);
+      for (uint64_t i = 0; i < kFrames; ++i) counters.frames_sent++;
+      const uint64_t now = registry.snapshot().frames_sent;
+      EXPECT_GE(now, before);
+      before = now;
+      registry.detach(&counters);
+    }
+  });
+  EXPECT_EQ(registry.live(), 0u);
+  EXPECT_EQ(registry.snapshot().frames_sent, kThreads * kRounds * kFrames);
+}
+
+// Links of different interfaces have nothing in common.
+TEST(Threads, InterfacesOfDifferentThreadsAreApart) {
+  in_threads([](unsigned thread) {
+    Pair pair;
+    pair.join(thread);
+    std::vector<std::string> sent;
+    for (unsigned i = 0; i < 200; ++i) {
+      sent.push_back(text_of(i * 50, thread));
+      ASSERT_TRUE(pair.a.send(sent.back()));
+      if (i % 7 == 0) pair.a.wire.back().flip(i);
+      pair.settle();
+    }
+    pair.run_for(100'000'000);
+    EXPECT_EQ(pair.b.got, sent);
+  });
+}
+
+TEST(Threads, AllHashAlike) {
+  const std::string text = text_of(100'000);
+  const util::Piece piece{text.data(), text.size()};
+  const merkle::Geometry geometry(text.size(), 4096);
+  const merkle::Digest root = merkle::root(geometry, {&piece, 1});
+  in_threads([&](unsigned) {
+    for (unsigned i = 0; i < 20; ++i) EXPECT_EQ(merkle::root(geometry, {&piece, 1}), root);
+  });
+}
+
+}  // namespace
+}  // namespace verity::test

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/environment.h"
+
+#include <gtest/gtest.h>
+
+#include "tools/shell.h"
+
+namespace verity::tools {
+namespace {
+
+std::string value_of(const std::vector<Variable>& variables, std::string_view name) {
+  for (const Variable& variable : variables) {
+    if (variable.name == name) return variable.value;
+  }
+  return "(unset)";
+}
+
+EnvironmentRequest request_for(std::string_view version) {
+  EnvironmentRequest request;
+  request.ucx = parse_version(version);
+  request.preload = "/opt/lib/ucx-verity/libverity_preload.so";
+  request.module_dir = "/opt/lib/ucx-verity/x";
+  request.ucx_tls = "vtcp,vself";
+  return request;
+}
+
+TEST(ToolsEnvironment, VersionsDecideTheLoader) {
+  EXPECT_TRUE(needs_preload(parse_version("1.13.1")));
+  EXPECT_TRUE(needs_preload(parse_version("1.21.0")));
+  EXPECT_FALSE(needs_preload(parse_version("1.22.0")));
+  EXPECT_FALSE(needs_preload(parse_version("1.23.0-rc1")));
+  EXPECT_FALSE(needs_preload(parse_version("2.0")));
+  EXPECT_EQ(parse_version("unknown").major, 0);
+}
+
+TEST(ToolsEnvironment, PreloadUpTo121) {
+  auto request = request_for("1.13.1");
+  request.old_preload = "libdarshan.so";
+  const auto variables = make_environment(request);
+  EXPECT_EQ(value_of(variables, "LD_PRELOAD"),
+            "/opt/lib/ucx-verity/libverity_preload.so:libdarshan.so");
+  EXPECT_EQ(value_of(variables, "UCX_MODULE_DIR"), "/opt/lib/ucx-verity/x");
+  EXPECT_EQ(value_of(variables, "UCX_TLS"), "vtcp,vself");
+  EXPECT_EQ(value_of(variables, "OMPI_MCA_pml"), "ucx");
+  EXPECT_EQ(value_of(variables, "OMPI_MCA_osc"), "ucx");
+  EXPECT_EQ(value_of(variables, "OMPI_MCA_opal_common_ucx_tls"), "any");
+  EXPECT_EQ(value_of(variables, "OMPI_MCA_opal_common_ucx_devices"), "any");
+  EXPECT_EQ(value_of(variables, "UCX_PLUGIN_PATH"), "(unset)");
+}
+
+TEST(ToolsEnvironment, NoPreloadFrom122) {
+  auto request = request_for("1.22.0");
+  request.old_plugin_path = "/other";
+  const auto variables = make_environment(request);
+  EXPECT_EQ(value_of(variables, "UCX_PLUGIN_PATH"), "/opt/lib/ucx-verity/x:/other");
+  EXPECT_EQ(value_of(variables, "LD_PRELOAD"), "(unset)");
+  EXPECT_EQ(value_of(variables, "UCX_MODULE_DIR"), "(unset)");
+}
+
+TEST(ToolsEnvironment, SharedWindows) {
+  auto request = request_for("1.13.1");
+  request.shared_windows = true;
+  const auto variables = make_environment(request);
+  EXPECT_EQ(value_of(variables, "OMPI_MCA_osc"), "ucx,sm");
+  EXPECT_EQ(value_of(variables, "OMPI_MCA_osc_ucx_priority"), "200");
+}
+
+TEST(ToolsEnvironment, PrependOnce) {
+  EXPECT_EQ(prepend_path("", "/a/x.so", " :"), "/a/x.so");
+  EXPECT_EQ(prepend_path("/a/x.so", "/a/x.so", " :"), "/a/x.so");
+  EXPECT_EQ(prepend_path("b.so /a/x.so:c.so", "/a/x.so", " :"), "/a/x.so:b.so:c.so");
+  // Another installation's preload gives way.
+  EXPECT_EQ(prepend_path("/old/x.so::b.so", "/new/x.so", " :"), "/new/x.so:b.so");
+}
+
+TEST(ToolsShell, Names) {
+  EXPECT_EQ(parse_shell("bash"), Shell::kSh);
+  EXPECT_EQ(parse_shell("tcsh"), Shell::kCsh);
+  EXPECT_EQ(parse_shell("fish"), Shell::kFish);
+  EXPECT_EQ(parse_shell("powershell"), std::nullopt);
+}
+
+TEST(ToolsShell, Lines) {
+  EXPECT_EQ(export_line(Shell::kSh, "A", "/x:y,z"), "export A=/x:y,z;\n");
+  EXPECT_EQ(export_line(Shell::kCsh, "A", "b c"), "setenv A 'b c';\n");
+  EXPECT_EQ(export_line(Shell::kFish, "A", ""), "set -gx A '';\n");
+}
+
+TEST(ToolsShell, Quotes) {
+  EXPECT_EQ(quote(Shell::kSh, "it's $HOME"), "'it'\\''s $HOME'");
+  EXPECT_EQ(quote(Shell::kCsh, "a!b"), "'a\\!b'");
+  EXPECT_EQ(quote(Shell::kFish, "it's \\"), "'it\\'s \\\\'");
+}
+
+}  // namespace
+}  // namespace verity::tools
