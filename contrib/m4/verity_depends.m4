@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# VERITY_UCX: the installed UCX, by pkg-config; --with-ucx=PREFIX for a private one.
+# Sets UCX_CPPFLAGS, UCX_LIBS, UCX_INFO, VERITY_UCX_VERSION, VERITY_UCX_PREFIX.
+AC_DEFUN([VERITY_UCX], [
+  AC_ARG_WITH([ucx], [AS_HELP_STRING([--with-ucx=PREFIX], [UCX installed under PREFIX instead of the system's])],
+              [], [with_ucx=yes])
+  AS_CASE([$with_ucx],
+    [no], [AC_MSG_ERROR([ucx-verity is a UCX plugin: --without-ucx makes no sense])],
+    [yes], [],
+    [/*], [
+      verity_pc=
+      for verity_dir in "$with_ucx"/lib*/pkgconfig "$with_ucx"/lib/*/pkgconfig; do
+        AS_IF([test -f "$verity_dir/ucx.pc"], [verity_pc="$verity_dir"])
+      done
+      AS_IF([test -z "$verity_pc"], [AC_MSG_ERROR([no ucx.pc below $with_ucx])])
+      PKG_CONFIG_PATH="$verity_pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+      export PKG_CONFIG_PATH],
+    [AC_MSG_ERROR([--with-ucx needs an absolute path])])
+  PKG_CHECK_MODULES([UCX], [ucx >= 1.13], [], [VERITY_NEED([UCX 1.13 or newer (ucx.pc)], [libucx-dev ucx-utils])])
+  UCX_CPPFLAGS="$UCX_CFLAGS"
+  PKG_CHECK_VAR([VERITY_UCX_PREFIX], [ucx], [prefix])
+  PKG_CHECK_VAR([verity_ucx_libdir], [ucx], [libdir])
+  # The command asks the UCX it was built for, wherever that is; LD_LIBRARY_PATH still goes first.
+  AS_CASE([$with_ucx], [/*], [UCX_LIBS="$UCX_LIBS -R$verity_ucx_libdir"])
+  AC_PATH_PROG([UCX_INFO], [ucx_info], [], [$VERITY_UCX_PREFIX/bin:$PATH])
+  AS_IF([test -z "$UCX_INFO"], [VERITY_NEED([ucx_info], [ucx-utils])])
+  # ucx_info speaks for the library it runs with, so this is the run-time version, not a header's.
+  verity_run_ucx="env LD_LIBRARY_PATH=$verity_ucx_libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} $UCX_INFO"
+  AC_MSG_CHECKING([for the version of the installed UCX])
+  VERITY_UCX_VERSION=`$verity_run_ucx -v | $SED -n 's/^# *\(Library version:\|Version\) *\(@<:@0-9@:>@@<:@0-9.@:>@*\).*/\2/p' | $SED 1q`
+  AC_MSG_RESULT([$VERITY_UCX_VERSION])
+  AS_IF([test -z "$VERITY_UCX_VERSION"], [AC_MSG_ERROR([$UCX_INFO -v names no version])])
+  # UCX 1.22 looks for modules in UCX_PLUGIN_PATH by itself; a modulefile keeps the lines it needs.
+  AS_VERSION_COMPARE([$VERITY_UCX_VERSION], [1.22],
+    [verity_loading=preload], [verity_loading=plugin_path], [verity_loading=plugin_path])
+  AC_SUBST([VERITY_MODULEFILE_KEEP], ["s/^@${verity_loading}_only@<:@@@:>@//"])
+  AC_SUBST([UCX_CPPFLAGS])
+  AC_SUBST([VERITY_UCX_VERSION])
+  AC_DEFINE_UNQUOTED([VERITY_UCX_VERSION], ["$VERITY_UCX_VERSION"], [UCX version this build is for.])
+  AC_DEFINE_UNQUOTED([VERITY_UCX_MAJOR], [`AS_ECHO(["$VERITY_UCX_VERSION"]) | cut -d. -f1`], [Its major number.])
+  AC_DEFINE_UNQUOTED([VERITY_UCX_MINOR], [`AS_ECHO(["$VERITY_UCX_VERSION"]) | cut -d. -f2`], [Its minor number.])
+  AC_DEFINE_UNQUOTED([VERITY_UCX_PATCH], [`AS_ECHO(["$VERITY_UCX_VERSION"]) | cut -d. -f3`], [Its release number.])
+])
+
+# VERITY_UCX_SOURCE: UCX's internal headers, from the source of exactly the installed version, and
+# the config.h of the installed build. Sets UCX_SOURCE, UCX_INTERNAL_CPPFLAGS.
+AC_DEFUN([VERITY_UCX_SOURCE], [
+  AC_ARG_WITH([ucx-source],
+    [AS_HELP_STRING([--with-ucx-source=DIR], [source tree of exactly the installed UCX (default: what contrib/get-ucx-source got)])],
+    [], [with_ucx_source=])
+  AC_MSG_CHECKING([for the source of UCX $VERITY_UCX_VERSION])
+  verity_abs_srcdir=`cd "$srcdir" && pwd`
+  AS_CASE([$with_ucx_source],
+    [''|yes], [UCX_SOURCE="$verity_abs_srcdir/.ucx-source/$VERITY_UCX_VERSION"],
+    [no], [AC_MSG_RESULT([no]); AC_MSG_ERROR([the plugin needs UCX's internal headers])],
+    [/*], [UCX_SOURCE="$with_ucx_source"],
+    [UCX_SOURCE="`pwd`/$with_ucx_source"])
+  AS_IF([test ! -f "$UCX_SOURCE/src/uct/base/uct_iface.h"], [
+    AC_MSG_RESULT([no])
+    AC_MSG_ERROR([no UCX source at $UCX_SOURCE.
+  UCX installs no internal headers, so the source of UCX $VERITY_UCX_VERSION is needed. Run
+      $srcdir/contrib/get-ucx-source
+  (gets the distribution's source package), then configure again; or unpack the release of your
+  own build of UCX and give --with-ucx-source=DIR.])])
+  verity_source_version=`"$srcdir/contrib/build-aux/ucx-source-version" "$UCX_SOURCE"`
+  AS_IF([test "$verity_source_version" != "$VERITY_UCX_VERSION"], [
+    AC_MSG_RESULT([no])
+    AC_MSG_ERROR([the source at $UCX_SOURCE is UCX $verity_source_version, but UCX $VERITY_UCX_VERSION is installed.
+  Internal structures change between versions. Run $srcdir/contrib/get-ucx-source, or give
+  --with-ucx-source=DIR with the source of $VERITY_UCX_VERSION.])])
+  AC_MSG_RESULT([$UCX_SOURCE])
+  AC_SUBST([UCX_SOURCE])
+
+  # What the installed library was compiled with decides the layout of its structures.
+  AC_MSG_CHECKING([for the configuration of the installed UCX])
+  mkdir -p ucx-config
+  $verity_run_ucx -b | $SED -n 's/^#define UCX_CONFIG_H.*//; /^#define/p' > ucx-config/config.h.new
+  AS_IF([grep -q ENABLE_ASSERT ucx-config/config.h.new || grep -q HAVE_ALLOCA ucx-config/config.h.new], [],
+        [AC_MSG_ERROR([$UCX_INFO -b prints no configuration])])
+  AS_IF([cmp -s ucx-config/config.h.new ucx-config/config.h],
+        [rm -f ucx-config/config.h.new], [mv -f ucx-config/config.h.new ucx-config/config.h])
+  verity_count=`grep -c define ucx-config/config.h`
+  AC_MSG_RESULT([$verity_count definitions])
+  # As system headers: their warnings are not ours.
+  UCX_INTERNAL_CPPFLAGS='-I$(top_builddir)/ucx-config -isystem $(UCX_SOURCE)/src $(UCX_CPPFLAGS)'
+  AC_SUBST([UCX_INTERNAL_CPPFLAGS])
+])
+
+# VERITY_XXHASH: headers only (XXH_INLINE_ALL), so nothing is linked.
+AC_DEFUN([VERITY_XXHASH], [
+  PKG_CHECK_MODULES([XXHASH], [libxxhash >= 0.8.1], [],
+                    [VERITY_NEED([xxHash 0.8.1 or newer], [libxxhash-dev])])
+])
+
+# VERITY_HEADER_LIBS: the command-line and JSON libraries of the ucx-verity command, headers only.
+AC_DEFUN([VERITY_HEADER_LIBS], [
+  PKG_CHECK_MODULES([CLI11], [CLI11 >= 2.0], [], [VERITY_NEED([CLI11], [libcli11-dev])])
+  PKG_CHECK_MODULES([JSON], [nlohmann_json >= 3.9], [],
+                    [VERITY_NEED([the JSON library of nlohmann], [nlohmann-json3-dev])])
+])
+
+# VERITY_GTEST: for `make check`; --without-gtest to build without it.
+AC_DEFUN([VERITY_GTEST], [
+  AC_ARG_WITH([gtest], [AS_HELP_STRING([--without-gtest], [no unit tests])], [], [with_gtest=yes])
+  verity_have_gtest=no
+  AS_IF([test "$with_gtest" != no], [
+    PKG_CHECK_MODULES([GTEST], [gtest >= 1.12], [verity_have_gtest=yes],
+      [VERITY_NEED([GoogleTest (or give --without-gtest)], [libgtest-dev])])])
+  AM_CONDITIONAL([GTEST], [test "$verity_have_gtest" = yes])
+])
+
+# VERITY_MPI: Open MPI's compiler, for tests and the benchmark only.
+# --with-mpi=PREFIX or --with-mpi demand it, --without-mpi leaves it out, the default takes it if there.
+AC_DEFUN([VERITY_MPI], [
+  AC_ARG_WITH([mpi], [AS_HELP_STRING([--with-mpi@<:@=PREFIX@:>@], [MPI compiler for the tests (default: if there)])],
+              [], [with_mpi=check])
+  AC_ARG_VAR([MPICC], [MPI C compiler])
+  AS_CASE([$with_mpi],
+    [no], [MPICC=],
+    [yes|check], [AC_PATH_PROGS([MPICC], [mpicc.openmpi mpicc])],
+    [AC_PATH_PROG([MPICC], [mpicc], [], [$with_mpi/bin])])
+  AS_IF([test -z "$MPICC" && test "$with_mpi" != no && test "$with_mpi" != check],
+        [VERITY_NEED([mpicc], [libopenmpi-dev openmpi-bin])])
+  AM_CONDITIONAL([MPI], [test -n "$MPICC"])
+])

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What contrib/quickstart and contrib/run-tests share: progress lines, packages, the UCX source, a
+# build in a folder of the clone that git ignores. Sourced by bash with $top set to the clone.
+# shellcheck shell=bash
+
+# shellcheck disable=SC2034 # used by the scripts that source this
+build_packages=(
+  autoconf automake libtool make pkg-config g++ dpkg-dev ca-certificates xz-utils
+  libucx-dev ucx-utils libxxhash-dev nlohmann-json3-dev libcli11-dev libopenmpi-dev openmpi-bin
+)
+# shellcheck disable=SC2034
+test_packages=(
+  libgtest-dev clang libclang-rt-14-dev python3 valgrind mpich libmpich-dev
+  # What the distribution's lmod and environment-modules need; they themselves conflict, so the
+  # tests unpack them into a temporary folder.
+  lua5.3 lua-filesystem lua-json lua-posix lua-term tcl less procps
+)
+
+step_count=0
+step() { # step TEXT: one line of progress
+  step_count=$((step_count + 1))
+  printf '\n==> %s. %s  (%dm%02ds)\n' "$step_count" "$*" $((SECONDS / 60)) $((SECONDS % 60))
+}
+die() {
+  echo "$(basename "$0"): $*" >&2
+  exit 1
+}
+
+# Runs a command with its output in a log file; the end of the log is shown when it fails.
+logged() { # logged LOG COMMAND...
+  local log=$1
+  shift
+  if ! "$@" > "$log" 2>&1; then
+    tail -n 60 "$log"
+    die "failed: $* (all of it in $log)"
+  fi
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo > /dev/null; then
+    sudo "$@"
+  else
+    die "needs root or sudo for: $*"
+  fi
+}
+
+install_packages() { # install_packages PACKAGE...: those that are not there yet
+  local package missing=()
+  command -v apt-get > /dev/null || die "apt-get not found: this script is for Debian and its kin"
+  for package in "$@"; do
+    # shellcheck disable=SC2016 # dpkg-query's own variable
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] ||
+      missing+=("$package")
+  done
+  [ "${#missing[@]}" -gt 0 ] || { echo "all $# packages are there"; return; }
+  echo "installing: ${missing[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update > "$work/apt.log" 2>&1 || true
+  logged "$work/apt.log" as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get -q -y --no-install-recommends install "${missing[@]}"
+}
+
+bootstrap() { # the UCX source, and configure
+  "$top/contrib/get-ucx-source"
+  logged "$work/autoreconf.log" sh -c "cd '$top' && autoreconf -fi"
+}
+
+configured() { # configured DIR CONFIGURE-ARGUMENT...: configures when the arguments or configure changed
+  local dir=$1 stamp
+  shift
+  mkdir -p "$dir"
+  stamp="$* $(cksum < "$top/configure")"
+  if [ ! -f "$dir/Makefile" ] || [ "$(cat "$dir/.configured" 2> /dev/null)" != "$stamp" ]; then
+    echo "configuring in $dir"
+    (cd "$dir" && logged "$dir/configure.out" "$top/configure" "$@") || exit 1
+    echo "$stamp" > "$dir/.configured"
+  fi
+}
+
+build() { # build DIR CONFIGURE-ARGUMENT...: configures when needed, then makes
+  local dir=$1
+  configured "$@"
+  echo "making with $(nproc) processes"
+  logged "$dir/make.out" make -C "$dir" -j"$(nproc)"
+}
