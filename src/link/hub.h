@@ -240,6 +240,8 @@ class Hub {
   // When tick() must be called next, ns; UINT64_MAX when no timer runs. Before a process sleeps.
   [[nodiscard]] uint64_t next_deadline() const noexcept;
   [[nodiscard]] bool owes() const noexcept { return owed_.linked(); }
+  // What tick() was told last, ns.
+  [[nodiscard]] uint64_t now() const noexcept { return now_; }
 
   // --- closing -----------------------------------------------------------------------------------------------------------
   // Says goodbye, on every link or on one: its interface or endpoint goes.

@@ -37,7 +37,7 @@ class Port {
   virtual Sent send_source(Link& link, wire::Class c, Slot& slot) noexcept = 0;
 
   // Hands a payload that had been held back to the upper layer. The bytes are gone on return.
-  virtual void deliver(Link& link, uint8_t am_id, const void* payload, size_t length) noexcept = 0;
+  virtual void deliver(Link& link, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept = 0;
 
   // The user's buffers of this zero-copy slot are free: acknowledged, or copied. Called once. The upper completion must
   // not run inside this call.

@@ -425,7 +425,7 @@ void Hub::drain(Link& link, wire::Class c) noexcept {
     rx.held = held->next;
     held_bytes_ -= held->footprint();
     accept(link, c, held->header);
-    port_.deliver(link, held->header.upper_am_id(), held->payload(), held->header.length);
+    port_.deliver(link, c, held->header.upper_am_id(), held->payload(), held->header.length);
     std::free(held);
     any = true;
   }

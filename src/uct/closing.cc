@@ -31,7 +31,8 @@ ucs_status_t VerityIface::unknown_ep_failed(uct_ep_h lower_ep, ucs_status_t stat
 void VerityIface::closing() noexcept {
   if (hub_ == nullptr) return;
   process().closing();
-  closing_ = true;
+  leave_neighbours();
+  closing_ = unusual_ = true;
   if (process().in_child()) return;  // of a fork: the parent's links are not ours to close
   stop_async_timer(true);
   if (links_.linked() && !is_off()) close_links();

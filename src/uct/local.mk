@@ -22,6 +22,7 @@ libuct_verity_la_LDFLAGS = $(PLUGIN_LDFLAGS) -Wl,-z,nodelete
 libuct_verity_la_LIBADD = libverity_core.la $(UCX_LIBS)
 EXTRA_libuct_verity_la_DEPENDENCIES = $(PLUGIN_DEPS)
 libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
+	src/uct/apart.cc \
 	src/uct/closing.cc \
 	src/uct/events.cc \
 	src/uct/flush.cc \

@@ -20,17 +20,22 @@ unsigned VerityIface::progress_cb(void* arg) noexcept {
 
 unsigned VerityIface::progress() noexcept {
   unsigned count = 0;
+  bool timed;
   {
     const AsyncGuard guard(*this);
-    if (hub_->poll() || check_time_) [[unlikely]] {
+    timed = hub_->poll() || check_time_;
+    if (timed) [[unlikely]] {
       check_time_ = false;
       hub_->tick(monotonic_ns());
     }
   }
+  if (timed) [[unlikely]] serve_neighbours();
+  ++progressing_;
   if (done_first_ != nullptr) count += run_completions();
   if (attention_.linked()) [[unlikely]] count += attend();
   if (!deferred_.empty()) [[unlikely]] count += run_deferred();
   if (!flushes_.empty()) [[unlikely]] count += run_flushes();
+  --progressing_;
   return count;
 }
 
@@ -150,19 +155,6 @@ void VerityIface::reap(UctLink& l) noexcept {
   l.said_bye = true;
   hub_->say_bye(l);
   want_attention(l);
-}
-
-unsigned VerityIface::run_deferred() noexcept {
-  std::vector<Deferred> messages;
-  {
-    const AsyncGuard guard(*this);
-    messages.swap(deferred_);
-  }
-  for (Deferred& message : messages) {
-    (void)upcall(message.am_id, reinterpret_cast<uint8_t*>(message.bytes.data()),
-                 message.bytes.size(), 0, nullptr);
-  }
-  return static_cast<unsigned>(messages.size());
 }
 
 // --- enabling and pending, the upper layer's side ---

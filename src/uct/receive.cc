@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Receiving: lower active messages become verified upcalls, in order.
-#include <utility>
-
 #include "uct/process.h"
 #include "uct/verity_ep.h"
 
@@ -22,11 +20,10 @@ ucs_status_t VerityIface::receive_op(void* arg, void* data, size_t length, unsig
 ucs_status_t VerityIface::unframed_op(void* arg, void* data, size_t length, unsigned flags) noexcept {
   const auto* slot = static_cast<const AmSlot*>(arg);
   auto& self = static_cast<VerityIface&>(*slot->iface);
-  if (self.closing_) return UCS_OK;
   self.counters_.frames_unverified++;
   self.counters_.bytes_unverified += length;
-  const uct_am_handler_t& handler = self.am[slot->id];
-  return handler.cb(handler.arg, data, length, flags);
+  if (self.unusual_ && self.is_kept(slot->id, data, length)) [[unlikely]] return UCS_OK;
+  return self.call(slot->id, static_cast<uint8_t*>(data), length, flags);
 }
 
 ucs_status_t VerityIface::receive_compact(void* data, size_t length, unsigned flags) noexcept {
@@ -40,13 +37,6 @@ ucs_status_t VerityIface::receive_compact(void* data, size_t length, unsigned fl
 }
 
 ucs_status_t VerityIface::receive(wire::Class c, void* data, size_t length, unsigned flags) noexcept {
-  const wire::Class outer = std::exchange(receiving_, c);  // upcalls may bring messages in here
-  const ucs_status_t status = receive_one(c, data, length, flags);
-  receiving_ = outer;
-  return status;
-}
-
-ucs_status_t VerityIface::receive_one(wire::Class c, void* data, size_t length, unsigned flags) noexcept {
   link::Received received;
   if (!hub_->receive(c, data, length, &received)) [[unlikely]] return UCS_OK;
   auto* payload = const_cast<uint8_t*>(received.payload);
@@ -70,22 +60,36 @@ ucs_status_t VerityIface::receive_one(wire::Class c, void* data, size_t length, 
 //                            | our hook (8) | headroom ...              |
 ucs_status_t VerityIface::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
                                  uct_recv_desc_t* release) noexcept {
-  if (closing_) [[unlikely]] return UCS_OK;
-  const uct_am_handler_t& handler = am[am_id];
+  if (unusual_ && is_kept(am_id, payload, length)) [[unlikely]] return UCS_OK;
   if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0) uct_recv_desc(payload - headroom_) = release;
+  return call(am_id, payload, length, flags);
+}
+
+ucs_status_t VerityIface::call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
+  const uct_am_handler_t& handler = am[am_id];
   ++upcalls_;
   const ucs_status_t status = handler.cb(handler.arg, payload, length, flags);
   --upcalls_;
   return status;
 }
 
-// Messages that had been held back, those of a frame received just now.
-void VerityIface::deliver(link::Link&, uint8_t am_id, const void* payload, size_t length) noexcept {
-  if (must_defer(receiving_, am_id)) return defer(am_id, payload, length);
+// Messages that had been held back.
+void VerityIface::deliver(link::Link&, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept {
+  if (must_defer(c, am_id)) return defer(am_id, payload, length);
   (void)upcall(am_id, static_cast<uint8_t*>(const_cast<void*>(payload)), length, 0, nullptr);
 }
 
-// A message for a synchronous handler that came while the upper layer was outside of progress.
+// True: not to be delivered now. What was kept before goes first.
+bool VerityIface::is_kept(uint8_t am_id, const void* payload, size_t length) noexcept {
+  if (closing_) return true;
+  if (has_async_ && (am[am_id].flags & UCT_CB_FLAG_ASYNC) != 0) return false;
+  if (!apart_) (void)run_deferred();
+  if (deferred_.empty() && !apart_ && !runs_deferred_) return false;
+  defer(am_id, payload, length);
+  return true;
+}
+
+// A message that came while the upper layer was outside of progress, or behind such a one.
 void VerityIface::defer(uint8_t am_id, const void* payload, size_t length) noexcept {
   const auto* bytes = static_cast<const char*>(payload);
   const ucs_status_t status = guarded([&] {
@@ -93,6 +97,31 @@ void VerityIface::defer(uint8_t am_id, const void* payload, size_t length) noexc
     return UCS_OK;
   });
   if (status != UCS_OK) ucs_fatal("ucx-verity: out of memory for a received message");
+  deferred_bytes_ += length;
+  unusual_ = true;
+}
+
+unsigned VerityIface::run_deferred() noexcept {
+  if (runs_deferred_) return 0;
+  runs_deferred_ = true;
+  unsigned count = 0;
+  for (;;) {
+    std::vector<Deferred> messages;
+    {
+      const AsyncGuard guard(*this);
+      messages.swap(deferred_);
+      deferred_bytes_ = 0;
+      if (messages.empty()) {
+        runs_deferred_ = false;
+        unusual_ = closing_;
+        return count;
+      }
+    }
+    for (Deferred& message : messages) {
+      (void)call(message.am_id, reinterpret_cast<uint8_t*>(message.bytes.data()), message.bytes.size(), 0);
+    }
+    count += static_cast<unsigned>(messages.size());
+  }
 }
 
 }  // namespace verity::uct

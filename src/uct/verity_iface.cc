@@ -184,6 +184,7 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   if (status != UCS_OK) return status;
   process().registry.attach(&counters_);
   attached_ = true;
+  enter_neighbours();
   process().opened(config_.mode);
   return has_async_ ? set_lower_am_handler(kAsyncId, UCT_CB_FLAG_ASYNC) : UCS_OK;
 }

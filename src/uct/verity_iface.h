@@ -7,8 +7,11 @@
 //   port.cc          what the links send through             progress.cc  timers, completions, pending
 //   flush.cc         flush and cancel                        events.cc    sleeping and waking
 //   closing.cc       last frames, goodbyes                   process.cc   attestation, fork, warnings
+//   apart.cc         while the worker is not progressed
 #ifndef VERITY_UCT_VERITY_IFACE_H
 #define VERITY_UCT_VERITY_IFACE_H
+
+#include <pthread.h>
 
 #include <unordered_map>
 #include <vector>
@@ -97,6 +100,7 @@ class VerityIface final : public WrapIface, public link::Port {
   // --- progress ---
   unsigned progress() noexcept;
   void want_attention(UctLink& l) noexcept;
+  void serve_apart(uint64_t now) noexcept;
   [[nodiscard]] ucs_status_t flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
   void drop_flushes(VerityEp* ep) noexcept;
 
@@ -104,7 +108,7 @@ class VerityIface final : public WrapIface, public link::Port {
   link::Sent send(link::Link& l, wire::Class c, util::Pieces frame) noexcept override;
   link::Sent send_compact(link::Link& l, util::Piece frame) noexcept override;
   link::Sent send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept override;
-  void deliver(link::Link& l, uint8_t am_id, const void* payload, size_t length) noexcept override;
+  void deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept override;
   void source_free(link::Link& l, link::Slot& slot) noexcept override;
   void writable(link::Link& l) noexcept override;
   void failed(link::Link& l, link::Failure why) noexcept override;
@@ -145,7 +149,7 @@ class VerityIface final : public WrapIface, public link::Port {
     unsigned flags;
     uct_completion_t* comp;
   };
-  struct Deferred {  // an asynchronous arrival for a synchronous handler
+  struct Deferred {  // a message that waits for progress()
     uint8_t am_id;
     std::vector<char> bytes;
   };
@@ -156,13 +160,14 @@ class VerityIface final : public WrapIface, public link::Port {
   static ucs_status_t unframed_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
   ucs_status_t receive_compact(void* data, size_t length, unsigned flags) noexcept;
   ucs_status_t receive(wire::Class c, void* data, size_t length, unsigned flags) noexcept;
-  ucs_status_t receive_one(wire::Class c, void* data, size_t length, unsigned flags) noexcept;
   // The sender's handler of that message is asynchronous, ours is not: it waits for progress().
   [[nodiscard]] bool must_defer(wire::Class c, uint8_t am_id) const noexcept {
     return c == wire::Class::kAsync && (am[am_id].flags & UCT_CB_FLAG_ASYNC) == 0;
   }
   ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
                       uct_recv_desc_t* release) noexcept;
+  ucs_status_t call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
+  [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
 
   void enable_progress(unsigned flags) noexcept;
@@ -188,6 +193,9 @@ class VerityIface final : public WrapIface, public link::Port {
   void start_async_timer(uint64_t wait) noexcept;
   void stop_async_timer(bool wait) noexcept;
   void close_links() noexcept;
+  void enter_neighbours();
+  void leave_neighbours() noexcept;
+  void serve_neighbours() noexcept;
 
   link::Config config_;
   health::Counters counters_;
@@ -197,6 +205,12 @@ class VerityIface final : public WrapIface, public link::Port {
   bool has_async_ = false;
   bool to_ep_ = false;
   bool closing_ = false;
+  bool apart_ = false;          // serve_apart() is at work: no upcalls
+  bool unusual_ = false;        // any of: closing_, apart_, messages in deferred_
+  bool runs_deferred_ = false;
+  unsigned progressing_ = 0;    // calls of progress() on the stack
+  pthread_t owner_{};           // the thread that progressed this last
+  uint64_t neighbours_at_ = 0;  // ns; when the other interfaces were looked at
   unsigned upcalls_ = 0;  // received messages that the upper layer is handling: more than one on self
   bool attached_ = false;
   size_t max_short_ = 0;
@@ -218,6 +232,7 @@ class VerityIface final : public WrapIface, public link::Port {
   link::Slot* done_last_ = nullptr;
   std::vector<FlushRequest> flushes_;
   std::vector<Deferred> deferred_;
+  size_t deferred_bytes_ = 0;
   uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;
   bool lower_enabled_ = false;
   int epoll_fd_ = -1;
@@ -227,7 +242,6 @@ class VerityIface final : public WrapIface, public link::Port {
   void* event_arg_ = nullptr;
   bool timer_set_ = false;
   bool check_time_ = false;
-  wire::Class receiving_ = wire::Class::kSync;  // of the full frame that receive() has in hand
 };
 
 // Blocks the asynchronous context where the lower transport may call from it; nothing otherwise.

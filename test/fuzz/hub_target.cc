@@ -265,7 +265,7 @@ class Target final : public link::Port {
     if (compact) c = wire::Class::kSync;
     require(received.payload >= copy.get() && received.payload + received.length <= copy.get() + frame.size(),
             "a delivered payload lies outside of its frame");
-    deliver(*received.link, received.am_id, received.payload, received.length);
+    deliver(*received.link, c, received.am_id, received.payload, received.length);
     hub_.delivered(received, c);
   }
 
@@ -358,7 +358,7 @@ class Target final : public link::Port {
     reading_.push_back({&l, &slot});
     return link::Sent::kOk;
   }
-  void deliver(link::Link& l, uint8_t am_id, const void* payload, size_t length) noexcept override {
+  void deliver(link::Link& l, wire::Class, uint8_t am_id, const void* payload, size_t length) noexcept override {
     require(am_id < 32, "an active message of no number");
     uint64_t sum = 0;
     for (size_t i = 0; i < length; ++i) sum += static_cast<const uint8_t*>(payload)[i];

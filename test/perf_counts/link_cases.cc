@@ -20,7 +20,7 @@ class NoPort final : public link::Port {
  public:
   link::Sent send(link::Link&, Class, util::Pieces) noexcept override { std::abort(); }
   link::Sent send_source(link::Link&, Class, link::Slot&) noexcept override { std::abort(); }
-  void deliver(link::Link&, uint8_t, const void*, size_t) noexcept override { std::abort(); }
+  void deliver(link::Link&, wire::Class, uint8_t, const void*, size_t) noexcept override { std::abort(); }
   void source_free(link::Link&, link::Slot&) noexcept override { std::abort(); }
   void writable(link::Link&) noexcept override { std::abort(); }
   void failed(link::Link&, link::Failure) noexcept override { std::abort(); }

@@ -249,7 +249,7 @@ link::Sent Node::send_source(link::Link& link, wire::Class c, link::Slot& slot) 
   return world_.transmit(index_, to, c, std::move(bytes), finish);
 }
 
-void Node::deliver(link::Link& link, uint8_t am_id, const void* payload, size_t length) noexcept {
+void Node::deliver(link::Link& link, wire::Class, uint8_t am_id, const void* payload, size_t length) noexcept {
   on_message(index_of(link), am_id, payload, length);
 }
 

@@ -80,7 +80,7 @@ class Node final : public link::Port {
   link::Sent send(link::Link& link, wire::Class c, util::Pieces frame) noexcept override;
   link::Sent send_compact(link::Link& link, util::Piece frame) noexcept override;
   link::Sent send_source(link::Link& link, wire::Class c, link::Slot& slot) noexcept override;
-  void deliver(link::Link& link, uint8_t am_id, const void* payload, size_t length) noexcept override;
+  void deliver(link::Link& link, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept override;
   void source_free(link::Link& link, link::Slot& slot) noexcept override;
   void writable(link::Link& link) noexcept override;
   void failed(link::Link& link, link::Failure why) noexcept override;

@@ -114,7 +114,7 @@ class End : public link::Port {
                       : !hub.receive(frame.c, copy.get(), frame.bytes.size(), &received)) {
       return;
     }
-    deliver(*received.link, received.am_id, received.payload, received.length);
+    deliver(*received.link, frame.c, received.am_id, received.payload, received.length);
     hub.delivered(received, frame.c);
   }
   // Takes the oldest frame off the wire.
@@ -150,7 +150,7 @@ class End : public link::Port {
     if (result == Sent::kOk && lower_keeps_sources) slot.source->sending = true;
     return result;
   }
-  void deliver(link::Link&, uint8_t am_id, const void* payload, size_t length) noexcept override {
+  void deliver(link::Link&, wire::Class, uint8_t am_id, const void* payload, size_t length) noexcept override {
     am_ids.push_back(am_id);
     got.emplace_back(static_cast<const char*>(payload), length);
     if (on_message) on_message();
