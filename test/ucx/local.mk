@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Programs on the public UCT and UCP interfaces; test/integration runs them.
-check_PROGRAMS += contexts uct_am wakeup peer_death steady
+check_PROGRAMS += contexts uct_am wakeup peer_death steady two_workers
 UCX_TEST_PEER = test/ucx/peer.cc test/ucx/peer.h
 UCX_TEST_UCP_PEER = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h
@@ -25,6 +25,10 @@ contexts_SOURCES = test/ucx/contexts.cc
 wakeup_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 wakeup_LDADD = $(UCX_LIBS)
 wakeup_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/wakeup.cc
+
+two_workers_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+two_workers_LDADD = $(UCX_LIBS)
+two_workers_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/two_workers.cc
 
 peer_death_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 peer_death_LDADD = $(UCX_LIBS)
