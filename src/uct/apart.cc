@@ -8,6 +8,7 @@
 // Only the links are served. Messages are kept until the interface's own progress, like every other
 // upper callback: the program did not ask for that worker's.
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "uct/verity_ep.h"
@@ -18,11 +19,19 @@ namespace {
 
 constexpr uint64_t kLeftAlone = 1'000'000;  // ns without progress
 
-// The lock guards the list. An interface in it is served by the thread that progresses it, and only where
-// the upper layer said that a single thread uses the worker.
+// An interface is served by the thread that progresses it, and only where the upper layer said that a
+// single thread uses the worker.
 struct Neighbours {
   std::mutex mutex;
-  std::vector<VerityIface*> ifaces;
+  std::vector<VerityIface*> ifaces;   // under the lock
+  std::atomic<bool> several = false;  // workers: most programs have one, and take no lock then
+
+  void changed() noexcept {
+    const bool one = std::all_of(ifaces.begin(), ifaces.end(), [&](const VerityIface* iface) {
+      return iface->worker == ifaces.front()->worker;
+    });
+    several.store(!one, std::memory_order_relaxed);
+  }
 };
 
 Neighbours& neighbours() noexcept {
@@ -38,21 +47,23 @@ void VerityIface::enter_neighbours() {
   Neighbours& all = neighbours();
   const std::lock_guard lock(all.mutex);
   all.ifaces.push_back(this);
+  all.changed();
 }
 
 void VerityIface::leave_neighbours() noexcept {
   Neighbours& all = neighbours();
   const std::lock_guard lock(all.mutex);
   std::erase(all.ifaces, this);
+  all.changed();
 }
 
 void VerityIface::serve_neighbours() noexcept {
   if (worker->thread_mode != UCS_THREAD_MODE_SINGLE) return;
   owner_ = pthread_self();
-  const uint64_t now = hub_->now();
-  if (now - neighbours_at_ < kLeftAlone) return;
-  neighbours_at_ = now;
   Neighbours& all = neighbours();
+  const uint64_t now = hub_->now();
+  if (!all.several.load(std::memory_order_relaxed) || now - neighbours_at_ < kLeftAlone) return;
+  neighbours_at_ = now;
   const std::unique_lock lock(all.mutex, std::try_to_lock);
   if (!lock.owns_lock()) return;
   for (VerityIface* other : all.ifaces) {
