@@ -109,10 +109,11 @@ Sent Hub::send_control(Link& link, wire::Class c, wire::FrameKind kind, util::Pi
   header.kind = wire::kind_byte(kind);
   header.am_id = wire::am_byte(0, c);
   header.segment = segment_byte_;
+  if (link.leaving) header.flags |= wire::kLeaving;
   // A probe says who asks: a peer that has given its link up could not tell from an id that it knows no more, and its answer, of
   // another epoch, ends ours. (Links of connect-to-endpoint transports have no HELLO: their connection ends.)
   if (link.greeting || (kind == wire::FrameKind::kProbe && link.peer_epoch != 0)) {
-    header.flags = wire::kHello;
+    header.flags |= wire::kHello;
     frame[count++] = {hello, append_hello(link, c, hello)};
   }
   wire::seal_single(&header, util::Pieces(frame + 1, count - 1), link.sender(c).nonce);

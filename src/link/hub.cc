@@ -130,9 +130,23 @@ void Hub::say_bye() noexcept {
   }
 }
 
+bool Hub::is_strange(const Link& link) noexcept {
+  return link.remote_id == wire::kLinkUnknown && link.peer_epoch == 0 && !link.in_flight();
+}
+
+void Hub::leave(Link& link) noexcept {
+  constexpr int kTimes = 3;
+  link.leaving = true;
+  if (link.failed || link.peer_gone || link.mode != Mode::kVerify || is_strange(link)) return;
+  for (int i = 0; i < kTimes; ++i) {
+    if (send_control(link, wire::Class::kSync, wire::FrameKind::kAck, {}) == Sent::kOk) continue;
+    if (!link.failed) owe_ack(link, wire::Class::kSync, wire::kAckRequest);
+    return;
+  }
+}
+
 void Hub::say_bye(Link& link) noexcept {
-  if (link.failed || link.peer_gone || link.mode == Mode::kOff) return;
-  if (link.remote_id == wire::kLinkUnknown && link.peer_epoch == 0 && !link.in_flight()) return;  // never spoke
+  if (link.failed || link.peer_gone || link.mode == Mode::kOff || is_strange(link)) return;
   link.owe_bye = true;
   owe_now(link);
 }

@@ -247,6 +247,10 @@ class Hub {
   // Says goodbye, on every link or on one: its interface or endpoint goes.
   void say_bye() noexcept;
   void say_bye(Link& link) noexcept;
+  // The last endpoint of a link goes, with it perhaps all progress, though the interface stays: the peer's flushes need not wait
+  // for long. Said several times, as it may be lost. stay(): there is an endpoint again.
+  void leave(Link& link) noexcept;
+  static void stay(Link& link) noexcept { link.leaving = false; }
   // Nothing in flight that a peer could still ask for, and nothing owed.
   [[nodiscard]] bool quiet() const noexcept;
 
@@ -255,6 +259,8 @@ class Hub {
   static constexpr uint32_t kIndexMask = (1u << kIndexBits) - 1;
 
   [[nodiscard]] uint64_t& former_word(uint64_t key) noexcept { return former_[key >> 6 & 63]; }
+  // Never spoke with its peer.
+  [[nodiscard]] static bool is_strange(const Link& link) noexcept;
   void set_peer(Link& link, uint64_t peer_uid, Mode peer_mode) noexcept;
   void established(Link& link) noexcept;
 
@@ -425,6 +431,7 @@ class Hub {
   void fire(Link& link) noexcept;
   void on_silence(Link& link) noexcept;
   bool heard_since(Link& link) noexcept;
+  void hasten(Link& link) noexcept;
   void fire_bucket(util::ListNode& bucket) noexcept;
 
   static constexpr unsigned kBuckets = 64;

@@ -89,6 +89,8 @@ struct Link {
   bool gated = false;        // older messages wait above: no slot for a new one, lest it overtake them
   bool peer_gone = false;    // BYE received: nothing is kept for the peer any more
   bool failed = false;
+  bool leaving = false;      // no endpoint uses it: said in every control frame
+  bool peer_leaves = false;  // what the peer's last control frame said
   bool reborn = false;       // there was a link to the same peer before
   bool corked = false;       // the caller has no way to the peer yet: no new frame, whatever is acknowledged
   uint32_t owed_since = 0;   // poll count

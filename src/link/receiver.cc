@@ -61,7 +61,10 @@ bool Hub::receive_compact_slow(const void* data, size_t size, Received* out) noe
 bool Hub::take(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameView& view, size_t size,
                Received* out) noexcept {
   if (link != nullptr && link->failed) return false;
-  if (link != nullptr) link->heard = true;
+  if (link != nullptr) {
+    link->heard = true;
+    hasten(*link);
+  }
   if (verdict != wire::Verdict::kGood) {
     on_fault(link, c, verdict, view);
     return link != nullptr && link->mode == Mode::kObserve && observe_fault(*link, view, size, out);
@@ -158,6 +161,7 @@ void Hub::probe_at_once(Link& link) noexcept {
 
 bool Hub::on_frame(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept {
   if (view.header.ack != link.sender(c).una) on_ack(link, c, view.header.ack);
+  if (view.header.frame_kind() != wire::FrameKind::kData) link.peer_leaves = (view.header.flags & wire::kLeaving) != 0;
   switch (view.header.frame_kind()) {
     case wire::FrameKind::kData:
       if ((view.header.flags & wire::kObserve) != 0 || link.mode == Mode::kObserve) return on_observed(link, c, view, out);

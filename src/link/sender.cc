@@ -169,6 +169,7 @@ void Hub::on_ack(Link& link, wire::Class c, uint32_t ack) noexcept {
   }
   // Answered without having been asked, as in a ping-pong: an acknowledgement of its own would be an extra frame.
   if (tx.oldest == nullptr) tx.bytes_unasked = tx.frames_unasked = 0;
+  if (tx.oldest != nullptr) hasten(link);
   if (tx.blocked) unblock(link, tx);
 }
 

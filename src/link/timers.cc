@@ -90,6 +90,15 @@ bool Hub::heard_since(Link& link) noexcept {
   return heard;
 }
 
+// A peer that had been silent for long, computing perhaps, can be heard: it is asked soon, not after the pause that had grown.
+void Hub::hasten(Link& link) noexcept {
+  if (!link.timer_armed || link.probe_at <= now_ + config_.probe_after) return;
+  link.probe_interval = config_.probe_after;
+  link.probe_at = now_ + config_.probe_after;
+  link.timer_node.unlink();
+  set_deadline(link, link.probe_at);
+}
+
 void Hub::on_silence(Link& link) noexcept {
   own_sources(link);
   if (now_ >= link.probe_at) {

@@ -7,7 +7,9 @@ namespace verity::uct {
 
 namespace {
 
-constexpr uint64_t kPatience = 3'000'000'000;  // ns of silence that a flush waits for acknowledgements
+// ns of silence that a flush waits for acknowledgements: of a peer that may compute, and of one that left.
+constexpr uint64_t kPatience = 60'000'000'000;
+constexpr uint64_t kLeftPatience = 500'000'000;
 
 }  // namespace
 
@@ -22,20 +24,21 @@ bool VerityIface::may_flush(VerityEp* ep) noexcept {
 }
 
 // A flush is often a process's last progress for long, before a barrier that another library makes
-// (MPICH's MPI_Finalize): what was damaged last must be repaired now. But a peer that went there first
-// does not answer, and its last acknowledgement may be what was lost.
+// (MPICH's MPI_Finalize): what was damaged last must be repaired now, however late the peer comes. But one
+// that went there first does not answer, and its last acknowledgement may be what was lost: it said that
+// it leaves.
 bool VerityIface::settled(UctLink& l) noexcept {
   if (!l.in_flight() || l.peer_gone) {
-    l.flush_until = 0;
+    l.flush_since = 0;
     return true;
   }
   const uint64_t now = monotonic_ns();
   const uint32_t acknowledged = l.tx[0].una + l.tx[1].una;
-  if (l.flush_until == 0 || acknowledged != l.flush_una) {
+  if (l.flush_since == 0 || acknowledged != l.flush_una) {
     l.flush_una = acknowledged;
-    l.flush_until = now + kPatience;
+    l.flush_since = now;
   }
-  return now >= l.flush_until;
+  return now - l.flush_since >= (l.peer_leaves ? kLeftPatience : kPatience);
 }
 
 // UCS_OK: done; UCS_INPROGRESS: the lower transport completes request.comp; UCS_ERR_NO_RESOURCE:

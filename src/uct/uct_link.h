@@ -63,8 +63,8 @@ struct UctLink : link::Link, InAll, InAttention {
   bool said_bye = false;
   bool told = false;                  // the upper endpoints know of the failure
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
-  uint32_t flush_una = 0;    // acknowledged when flush_until was set
-  uint64_t flush_until = 0;  // ns; a flush waits no longer for a silent peer. 0: never set
+  uint32_t flush_una = 0;    // acknowledged at flush_since
+  uint64_t flush_since = 0;  // ns; since when a flush waits for a peer that acknowledges nothing new. 0: none does
   std::unique_ptr<char[]> addresses;  // device and interface, until a lower endpoint exists
 
   void purge_pending(VerityEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {

@@ -107,7 +107,10 @@ ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
       link::Hub::cork(*link_);  // nothing can be sent before the peer's address is known
     }
   }
-  if (link_ != nullptr) link_->eps.push_back(link_node());
+  if (link_ != nullptr) {
+    link_->eps.push_back(link_node());
+    link::Hub::stay(*link_);
+  }
   return status;
 }
 
@@ -121,6 +124,7 @@ void VerityEp::destroying() noexcept {
   if (!link_->eps.linked()) {
     // What the user's buffers still hold is copied now: nothing may point into them hereafter.
     f.hub().own_sources(*link_);
+    f.hub().leave(*link_);
     link_->orphan = true;
     f.want_attention(*link_);
   }

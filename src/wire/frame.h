@@ -67,7 +67,8 @@ enum FrameFlags : uint8_t {
   kHello = 1u << 1,       // a HelloExt follows the payload
   kAckRequest = 1u << 2,  // acknowledge at the next progress, do not wait for reverse traffic
   kObserve = 1u << 3,     // the sender keeps no copy: check and count, deliver whatever comes
-  kKnownFlags = kTree | kHello | kAckRequest | kObserve,
+  kLeaving = 1u << 4,     // in control frames: the sender has no endpoint here any more and may not progress again
+  kKnownFlags = kTree | kHello | kAckRequest | kObserve | kLeaving,
 };
 
 struct FrameHeader {

@@ -144,6 +144,9 @@ void sleep_for_event(Iface& iface, int fd, const Inbound& in, uint64_t wanted, u
   }
 }
 
+// us; long enough for the other side to fall asleep, on a busy machine too.
+constexpr useconds_t kNap = 60000;
+
 // Ping-pong of two processes that both sleep.
 void asleep(Side& side) {
   Iface iface(side.options);
@@ -162,14 +165,14 @@ void asleep(Side& side) {
   unsigned slept = 0;
   auto turns = 5 * static_cast<uint64_t>(side.rounds);
   for (uint64_t i = 1; i <= turns; ++i) {
-    bool pause = i % 20 == 0;  // long enough for the other side to fall asleep
+    bool pause = i % 20 == 0;
     if (side.role == 0) {
-      ::usleep(pause ? 5000 : 0);
+      ::usleep(pause ? kNap : 0);
       out.send(Kind::kBcopy);
     }
     sleep_for_event(iface, fd, in, i + 1, slept);
     if (side.role == 1) {
-      ::usleep(pause ? 5000 : 0);
+      ::usleep(pause ? kNap : 0);
       out.send(Kind::kBcopy);
       iface.flush(eps[0]);
     }
