@@ -145,7 +145,7 @@ void sleep_for_event(Iface& iface, int fd, const Inbound& in, uint64_t wanted, u
 }
 
 // us; long enough for the other side to fall asleep, on a busy machine too.
-constexpr useconds_t kNap = 60000;
+constexpr useconds_t kNap = 20000;
 
 // Ping-pong of two processes that both sleep.
 void asleep(Side& side) {
@@ -174,7 +174,6 @@ void asleep(Side& side) {
     if (side.role == 1) {
       ::usleep(pause ? kNap : 0);
       out.send(Kind::kBcopy);
-      iface.flush(eps[0]);
     }
   }
   in.verify();
