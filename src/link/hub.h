@@ -251,6 +251,12 @@ class Hub {
   // for long. Said several times, as it may be lost. stay(): there is an endpoint again.
   void leave(Link& link) noexcept;
   static void stay(Link& link) noexcept { link.leaving = false; }
+  // Sends everything unacknowledged once more, unasked: the sender may make no progress when the peer asks.
+  void repeat(Link& link) noexcept;
+  // Something is to be sent again still.
+  [[nodiscard]] static bool repeats(const Link& link) noexcept {
+    return (link.owed & (owed_bit(kOweRepair, wire::Class::kSync) | owed_bit(kOweRepair, wire::Class::kAsync))) != 0;
+  }
   // Nothing in flight that a peer could still ask for, and nothing owed.
   [[nodiscard]] bool quiet() const noexcept;
 
@@ -342,6 +348,7 @@ class Hub {
   // repairing, sender's side
   void on_nack(Link& link, wire::Class c, const wire::FrameView& view) noexcept;
   void mark_repair(Link& link, wire::Class c, Slot& slot, const uint8_t* digests, uint16_t count) noexcept;
+  bool mark_whole(Link& link, wire::Class c, Slot& slot) noexcept;
   void mark_bad_leaves(Slot& slot, const uint8_t* digests, uint16_t count) noexcept;
   bool prepare_repair(Link& link, wire::Class c, Slot& slot) noexcept;
   bool send_repairs(Link& link, wire::Class c) noexcept;

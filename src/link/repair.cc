@@ -103,20 +103,41 @@ void Hub::on_nack(Link& link, wire::Class c, const wire::FrameView& view) noexce
 }
 
 void Hub::mark_repair(Link& link, wire::Class c, Slot& slot, const uint8_t* digests, uint16_t count) noexcept {
-  if (slot.compact && !expand(link, slot)) return;
-  if (slot.repair == nullptr) slot.repair = new (std::nothrow) Repair;
-  if (slot.repair == nullptr) return fail(link, Failure::kNoMemory);
+  if (!mark_whole(link, c, slot)) return;
   Repair& repair = *slot.repair;
-  if (repair.pending) return;
   if (++repair.tries > config_.max_repairs) return fail(link, Failure::kRepairsExhausted);
+  repair.whole = count == 0 || count != geometry_of(*slot.header()).leaf_count();
+  if (!repair.whole) mark_bad_leaves(slot, digests, count);
+}
+
+// False: it is going to be sent again already, or the link failed.
+bool Hub::mark_whole(Link& link, wire::Class c, Slot& slot) noexcept {
+  if (slot.compact && !expand(link, slot)) return false;
+  if (slot.repair == nullptr) slot.repair = new (std::nothrow) Repair;
+  if (slot.repair == nullptr) {
+    fail(link, Failure::kNoMemory);
+    return false;
+  }
+  Repair& repair = *slot.repair;
+  if (repair.pending) return false;
   repair.pending = true;
   repair.prepared = false;
   repair.offset = 0;
-  repair.whole = count == 0 || count != geometry_of(*slot.header()).leaf_count();
-  if (!repair.whole) mark_bad_leaves(slot, digests, count);
+  repair.whole = true;
   link.sender(c).repairing = true;
   link.owed |= owed_bit(kOweRepair, c);
   owe_now(link);
+  return true;
+}
+
+void Hub::repeat(Link& link) noexcept {
+  for (unsigned i = 0; i < wire::kClasses && link.mode == Mode::kVerify; ++i) {
+    const auto c = static_cast<wire::Class>(i);
+    const Sender& tx = link.sender(c);
+    for (Slot* slot = tx.oldest; slot != nullptr && slot != tx.first_unsent && !link.failed; slot = slot->next) {
+      (void)mark_whole(link, c, *slot);
+    }
+  }
 }
 
 // Gives a compact slot its full header, with which it is sent again. False: our own copy is damaged, and the link failed.

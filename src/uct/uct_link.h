@@ -63,7 +63,8 @@ struct UctLink : link::Link, InAll, InAttention {
   bool said_bye = false;
   bool told = false;                  // the upper endpoints know of the failure
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
-  uint32_t flush_una = 0;    // acknowledged at flush_since
+  uint32_t flush_mark = 0;   // what was sent and acknowledged at flush_since
+  uint8_t flush_copies = 0;  // times that a flush sent everything again since then
   uint64_t flush_since = 0;  // ns; since when a flush waits for a peer that acknowledges nothing new. 0: none does
   std::unique_ptr<char[]> addresses;  // device and interface, until a lower endpoint exists
 

@@ -184,7 +184,7 @@ class VerityIface final : public WrapIface, public link::Port {
   unsigned run_flushes() noexcept;
   [[nodiscard]] ucs_status_t try_flush(const FlushRequest& request, bool first) noexcept;
   [[nodiscard]] bool may_flush(VerityEp* ep) noexcept;
-  [[nodiscard]] static bool settled(UctLink& l) noexcept;
+  [[nodiscard]] bool settled(UctLink& l) noexcept;
 
   [[nodiscard]] ucs_status_t event_fd(int* fd_p) noexcept;
   [[nodiscard]] ucs_status_t arm(unsigned events) noexcept;
