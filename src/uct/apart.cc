@@ -19,62 +19,78 @@ namespace {
 
 constexpr uint64_t kLeftAlone = 1'000'000;  // ns without progress
 
-// An interface is served by the thread that progresses it, and only where the upper layer said that a
-// single thread uses the worker.
+// Programs hand workers from one thread to another, or guard them with locks of their own: nobody may be
+// looked after from outside then. So it is done only where the upper layer said that a single thread uses
+// each worker, and only as long as one thread has used them all.
+constinit std::atomic<pthread_t> only_thread{};
+constinit std::atomic<bool> several_threads = false;
+constinit std::atomic<bool> several_workers = false;  // most programs have one, and take no lock then
+
 struct Neighbours {
   std::mutex mutex;
-  std::vector<VerityIface*> ifaces;   // under the lock
-  std::atomic<bool> several = false;  // workers: most programs have one, and take no lock then
+  std::vector<VerityIface*> ifaces;  // under the lock
 
   void changed() noexcept {
     const bool one = std::all_of(ifaces.begin(), ifaces.end(), [&](const VerityIface* iface) {
       return iface->worker == ifaces.front()->worker;
     });
-    several.store(!one, std::memory_order_relaxed);
+    several_workers.store(!one, std::memory_order_relaxed);
   }
 };
 
-Neighbours& neighbours() noexcept {
-  static Neighbours* const instance = new Neighbours;  // outlives every static destructor
-  return *instance;
+// Outlives every static destructor. A child made by fork() has its own: the parent's interfaces are not
+// its to serve, and the lock may be held by a thread that it does not have.
+Neighbours* all_ifaces = new Neighbours;
+
+void forget() noexcept {
+  all_ifaces = new Neighbours;
+  only_thread = pthread_t{};
+  several_threads = several_workers = false;
 }
 
 }  // namespace
 
+void VerityIface::note_thread() const noexcept {
+  const pthread_t self = pthread_self();
+  pthread_t seen = only_thread.load(std::memory_order_relaxed);
+  if (seen == self) [[likely]] return;
+  if (worker->thread_mode != UCS_THREAD_MODE_SINGLE) return;
+  if (seen == pthread_t{} && only_thread.compare_exchange_strong(seen, self)) return;
+  several_threads.store(true, std::memory_order_relaxed);
+}
+
 void VerityIface::enter_neighbours() {
-  if (is_off() || worker->thread_mode != UCS_THREAD_MODE_SINGLE) return;
-  owner_ = pthread_self();
-  Neighbours& all = neighbours();
-  const std::lock_guard lock(all.mutex);
-  all.ifaces.push_back(this);
-  all.changed();
+  static const int forks = pthread_atfork(nullptr, nullptr, forget);
+  note_thread();
+  if (is_off() || forks != 0 || worker->thread_mode != UCS_THREAD_MODE_SINGLE) return;
+  const std::lock_guard lock(all_ifaces->mutex);
+  all_ifaces->ifaces.push_back(this);
+  all_ifaces->changed();
 }
 
 void VerityIface::leave_neighbours() noexcept {
-  Neighbours& all = neighbours();
-  const std::lock_guard lock(all.mutex);
-  std::erase(all.ifaces, this);
-  all.changed();
+  const std::lock_guard lock(all_ifaces->mutex);
+  std::erase(all_ifaces->ifaces, this);
+  all_ifaces->changed();
 }
 
 void VerityIface::serve_neighbours() noexcept {
-  if (worker->thread_mode != UCS_THREAD_MODE_SINGLE) return;
-  owner_ = pthread_self();
-  Neighbours& all = neighbours();
+  if (!several_workers.load(std::memory_order_relaxed) || several_threads.load(std::memory_order_relaxed)) return;
   const uint64_t now = hub_->now();
-  if (!all.several.load(std::memory_order_relaxed) || now - neighbours_at_ < kLeftAlone) return;
+  if (worker->thread_mode != UCS_THREAD_MODE_SINGLE || now - neighbours_at_ < kLeftAlone) return;
   neighbours_at_ = now;
-  const std::unique_lock lock(all.mutex, std::try_to_lock);
-  if (!lock.owns_lock()) return;
-  for (VerityIface* other : all.ifaces) {
-    if (other->worker != worker && pthread_equal(other->owner_, owner_) != 0) other->serve_apart(now);
+  const std::unique_lock lock(all_ifaces->mutex, std::try_to_lock);
+  if (!lock.owns_lock() || several_threads.load(std::memory_order_relaxed)) return;
+  for (VerityIface* other : all_ifaces->ifaces) {
+    if (other->worker != worker) other->serve_apart(now);
   }
 }
 
+// An interface that waits for nothing is read all the same: its peers may wait, for what they ask it.
 void VerityIface::serve_apart(uint64_t now) noexcept {
-  if (progressing_ != 0 || upcalls_ != 0 || now - hub_->now() < kLeftAlone) return;
+  const uint64_t before = hub_->now();
+  if (progressing_ != 0 || upcalls_ != 0 || before == 0 || now - before < kLeftAlone || !links_.linked()) return;
   const AsyncGuard guard(*this);
-  if (!hub_->owes() && hub_->next_deadline() == UINT64_MAX) return;
   if (deferred_bytes_ < hub_->config().held_limit) {
     apart_ = unusual_ = true;
     (void)uct_iface_progress(lower());
@@ -84,6 +100,14 @@ void VerityIface::serve_apart(uint64_t now) noexcept {
   (void)hub_->poll();
   (void)hub_->flush_owed();
   hub_->tick(now);
+  // What now waits for the worker's progress was to wake it, if it sleeps.
+  if (deferred_.empty() && done_first_ == nullptr && !attention_.linked()) return;
+  if (timer_fd_ >= 0) {
+    set_timer_fd(1);
+    timer_set_ = true;
+  } else if (event_cb_ != nullptr) {
+    event_cb_(event_arg_, 0);
+  }
 }
 
 }  // namespace verity::uct

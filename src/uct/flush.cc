@@ -65,6 +65,7 @@ ucs_status_t VerityIface::try_flush(const FlushRequest& request, bool) noexcept 
   if (cancel || l.failed || l.peer_gone) hub_->own_sources(l);
   const bool ready = cancel || l.failed ? !hub_->has_unowned(l) : may_flush(request.ep);
   if (!ready) return UCS_ERR_NO_RESOURCE;
+  if (l.failed && !cancel) return l.failure;  // what was in flight is lost
   if (l.lower == nullptr) return UCS_OK;
   // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush, which waits
   // for the peer's progress without end.
@@ -88,7 +89,10 @@ ucs_status_t VerityIface::try_flush(const FlushRequest& request, bool) noexcept 
 ucs_status_t VerityIface::flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept {
   const AsyncGuard guard(*this);
   // Messages that wait for room come first: the upper layer then queues its flush behind them.
-  if (ep != nullptr && ep->link().gated && (flags & UCT_FLUSH_FLAG_CANCEL) == 0) return UCS_ERR_NO_RESOURCE;
+  if (ep != nullptr && (flags & UCT_FLUSH_FLAG_CANCEL) == 0) {
+    const UctLink& l = ep->link();
+    if (l.gated && !l.failed && !l.peer_gone) return UCS_ERR_NO_RESOURCE;
+  }
   const FlushRequest request{ep, flags, comp};
   const ucs_status_t status = try_flush(request, true);
   if (status != UCS_ERR_NO_RESOURCE) return status;
@@ -121,8 +125,18 @@ unsigned VerityIface::run_flushes() noexcept {
   return count;
 }
 
-void VerityIface::drop_flushes(VerityEp* ep) noexcept {
-  std::erase_if(flushes_, [ep](const FlushRequest& request) { return request.ep == ep; });
+// Its flushes end with it, as on the transports of UCX.
+void VerityIface::cancel_flushes(VerityEp* ep) noexcept {
+  for (size_t i = 0; i < flushes_.size();) {
+    if (flushes_[i].ep != ep) {
+      ++i;
+      continue;
+    }
+    uct_completion_t* comp = flushes_[i].comp;
+    flushes_.erase(flushes_.begin() + static_cast<ptrdiff_t>(i));
+    uct_invoke_completion(comp, UCS_ERR_CANCELED);
+    i = 0;  // the callback may have changed the list
+  }
 }
 
 ucs_status_t Ops::ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {

@@ -37,6 +37,7 @@ link::Sent send_bcopy(UctLink& l, uint8_t id, util::Pieces frame) noexcept {
 
 link::Sent VerityIface::send(link::Link& link, wire::Class c, util::Pieces frame) noexcept {
   UctLink& l = UctLink::of(link);
+  if (l.lower == nullptr && upcalls_ != 0 && !has_async_) return link::Sent::kBusy;  // see link_to()
   if (ensure_lower(l) != UCS_OK) {
     give_up(l, UCS_ERR_UNREACHABLE);
     return link::Sent::kFailed;

@@ -19,6 +19,7 @@ unsigned VerityIface::progress_cb(void* arg) noexcept {
 }
 
 unsigned VerityIface::progress() noexcept {
+  note_thread();
   unsigned count = 0;
   bool timed;
   {
@@ -63,19 +64,26 @@ unsigned VerityIface::run_completions() noexcept {
   return count;
 }
 
+UctLink* VerityIface::next_due(util::ListNode& due) noexcept {
+  const AsyncGuard guard(*this);
+  if (!due.linked()) return nullptr;
+  UctLink& l = UctLink::in_attention(due.next);
+  l.attention_node().unlink();
+  return &l;
+}
+
 unsigned VerityIface::attend() noexcept {
   util::ListNode due;
-  while (attention_.linked()) {
-    util::ListNode* node = attention_.next;
-    node->unlink();
-    due.push_back(*node);
+  {
+    const AsyncGuard guard(*this);
+    while (attention_.linked()) {
+      util::ListNode* node = attention_.next;
+      node->unlink();
+      due.push_back(*node);
+    }
   }
   unsigned count = 0;
-  while (due.linked()) {
-    UctLink& l = UctLink::in_attention(due.next);
-    l.attention_node().unlink();
-    count += attend(l);
-  }
+  while (UctLink* l = next_due(due)) count += attend(*l);
   return count;
 }
 
@@ -102,13 +110,18 @@ bool VerityIface::awaits_room(UctLink& l) noexcept {
 unsigned VerityIface::run_pending(UctLink& l) noexcept {
   unsigned count = 0;
   VerityEp* ep = nullptr;
-  l.gated = false;  // these are the oldest
-  while (uct_pending_req_t* request = l.pending.pop(&ep)) {
+  const auto next = [&] {
+    const AsyncGuard guard(*this);
+    l.gated = false;  // these are the oldest
+    return l.pending.pop(&ep);
+  };
+  while (uct_pending_req_t* request = next()) {
     const ucs_status_t status = request->func(request);
     if (status == UCS_OK) {
       ++count;
       continue;
     }
+    const AsyncGuard guard(*this);
     l.pending.push_front(request, ep);
     if (status != UCS_INPROGRESS) break;
     ++count;

@@ -93,6 +93,7 @@ UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* statu
 
 ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
   VerityIface& f = verity();
+  f.note_thread();
   const AsyncGuard guard(f);
   ucs_status_t status = UCS_OK;
   if (!f.connects_to_ep()) {
@@ -119,7 +120,7 @@ void VerityEp::destroying() noexcept {
   VerityIface& f = verity();
   const AsyncGuard guard(f);
   link_->purge_pending(this, nullptr, nullptr);
-  f.drop_flushes(this);
+  f.cancel_flushes(this);
   link_node().unlink();
   if (!link_->eps.linked()) {
     // What the user's buffers still hold is copied now: nothing may point into them hereafter.

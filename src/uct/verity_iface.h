@@ -98,11 +98,12 @@ class VerityIface final : public WrapIface, public link::Port {
   void finish(link::Slot* slot, ucs_status_t status) noexcept;  // completes a zcopy in progress()
 
   // --- progress ---
+  void note_thread() const noexcept;
   unsigned progress() noexcept;
   void want_attention(UctLink& l) noexcept;
   void serve_apart(uint64_t now) noexcept;
   [[nodiscard]] ucs_status_t flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
-  void drop_flushes(VerityEp* ep) noexcept;
+  void cancel_flushes(VerityEp* ep) noexcept;
 
   // --- Port ---
   link::Sent send(link::Link& l, wire::Class c, util::Pieces frame) noexcept override;
@@ -173,6 +174,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void enable_progress(unsigned flags) noexcept;
   void disable_progress(unsigned flags) noexcept;
   static unsigned progress_cb(void* arg) noexcept;
+  UctLink* next_due(util::ListNode& due) noexcept;
   unsigned attend() noexcept;
   unsigned attend(UctLink& l) noexcept;
   unsigned run_pending(UctLink& l) noexcept;
@@ -209,7 +211,6 @@ class VerityIface final : public WrapIface, public link::Port {
   bool unusual_ = false;        // any of: closing_, apart_, messages in deferred_
   bool runs_deferred_ = false;
   unsigned progressing_ = 0;    // calls of progress() on the stack
-  pthread_t owner_{};           // the thread that progressed this last
   uint64_t neighbours_at_ = 0;  // ns; when the other interfaces were looked at
   unsigned upcalls_ = 0;  // received messages that the upper layer is handling: more than one on self
   bool attached_ = false;

@@ -92,11 +92,11 @@ tap_of() {
   "$@" > "$tap_dir/tap" 2>&1 || status=$?
   while IFS= read -r line; do
     case $line in
-      "ok "*" # SKIP"*) skip "$name: $(sed 's/^ok [0-9]* - //; s/ # SKIP.*//' <<< "$line")" "${reason:-no reason given}" ;;
-      "ok "*) tap_result 0 "$name: ${line#ok * - }" ;;
-      "not ok "*) tap_result 1 "$name: ${line#not ok * - }"; note "$reason" ;;
+      "ok "*" # SKIP"*) skip "$name: $(sed 's/^ok [0-9]* - //; s/ # SKIP.*//' <<< "$line")" "${reason:-no reason given}"; reason= ;;
+      "ok "*) tap_result 0 "$name: ${line#ok * - }"; reason= ;;
+      "not ok "*) tap_result 1 "$name: ${line#not ok * - }"; note "$reason"; reason= ;;
       1..*) ;;
-      "# side "*) reason=${line#\# side ?: } ;;
+      "# side "*) reason="${reason:+$reason; }${line#\# side ?: }" ;;
       *) note "$line" ;;
     esac
   done < "$tap_dir/tap"

@@ -6,7 +6,7 @@
 # of the plugin is found. For builds with --enable-sanitizers=thread and gcc, by `make check-threads`.
 abs_top_builddir=${abs_top_builddir:?}
 [ "${VERITY_SANITIZERS:-}" = thread ] || { echo '1..0 # SKIP no build with --enable-sanitizers=thread'; exit 0; }
-unset VERITY_SANITIZERS # lib.sh leaves sanitizer builds alone; here the run-time library is preloaded
+VERITY_SANITIZERS= # lib.sh leaves sanitizer builds alone; here the run-time library is preloaded
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 
 runtime=$($CC -print-file-name=libtsan.so)

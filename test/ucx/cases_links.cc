@@ -143,7 +143,9 @@ void given_up(Side& side) {
     ucs_status_t status = uct_ep_flush(eps[0], UCT_FLUSH_FLAG_LOCAL, &flush.completion);
     if (status == UCS_INPROGRESS) {
       iface.progress_until([&] { return flush.done; }, "a flush of the failed endpoint");
+      status = flush.completion.status;
     }
+    require(UCS_STATUS_IS_ERR(status), "a flush of the failed endpoint says that all arrived");
     uint64_t word = 0;
     status = uct_ep_am_short(eps[0], kId, word, nullptr, 0);
     require(UCS_STATUS_IS_ERR(status) && status != UCS_ERR_NO_RESOURCE,

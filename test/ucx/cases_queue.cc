@@ -336,6 +336,42 @@ void flush_without_peer(Side& side) {
   finish(side, iface);
 }
 
+// The endpoint goes while a flush of it waits for the peer: whoever waits for the flush hears of it.
+void flush_cancelled(Side& side) {
+  if (side.options.transport.front() != 'v' || side.channel.alone()) {
+    throw Skip("needs a wrapper and two processes");
+  }
+  Iface iface(side.options);
+  Inbound in(iface, kId, [](uint64_t) { return size_t{40}; });
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, [](uint64_t) { return size_t{40}; });
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 0) {
+    Flushed& flushed = *new Flushed;
+    flushed.completion.func = Flushed::on_complete;
+    flushed.completion.count = 1;
+    flushed.completion.status = UCS_OK;
+    out.send(Kind::kBcopy);
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+    iface.progress_until(
+        [&] {
+          status = uct_ep_flush(eps[0], UCT_FLUSH_FLAG_LOCAL, &flushed.completion);
+          return status != UCS_ERR_NO_RESOURCE;
+        },
+        "resources for a flush", 5);
+    require(status == UCS_INPROGRESS, "the flush does not wait for the peer");
+    eps.destroy(0);
+    require(flushed.done && flushed.completion.status == UCS_ERR_CANCELED,
+            "the flush of an endpoint that is gone was not cancelled");
+    delete &flushed;
+  }
+  side.channel.barrier({});
+  in.expect(side.role == 1 ? 2 : 1);
+  finish(side, iface);
+}
+
 // Flushes under load, completions and plain calls mixed; fences in between change no order.
 void flush_and_fence(Side& side) {
   Iface iface(side.options);
@@ -369,6 +405,7 @@ constexpr Case kCases[] = {
     {"purge of the pending queue", pending_purge},
     {"a flush waits for the pending queue", flush_behind_pending},
     {"flush towards a peer that does nothing", flush_without_peer},
+    {"endpoint destroyed during its flush", flush_cancelled},
     {"flushes and fences under load", flush_and_fence},
 };
 
