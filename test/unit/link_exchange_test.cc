@@ -182,6 +182,34 @@ TEST_P(Exchange, LostAcknowledgementIsFoundByTheProbe) {
   EXPECT_EQ(a.counters.frames_resent, 0u);
 }
 
+TEST_P(Exchange, WhoLeavesSaysSoMoreThanOnce) {
+  b.send("hello");
+  a.receive(b.take());
+  b.hub.leave(*b.link);
+  ASSERT_GE(b.wire.size(), 3u);
+  b.take();
+  b.take();  // two are lost
+  a.receive(b.take());
+  EXPECT_TRUE(a.link->peer_leaves);
+  a.send("still here?");
+  b.receive(a.take());
+  link::Hub::stay(*b.link);
+  b.poll(200);
+  a.receive(b.take());
+  EXPECT_FALSE(a.link->peer_leaves);
+}
+
+TEST_P(Exchange, WhoLeavesABusyTransportSaysSoLater) {
+  b.send("hello");
+  a.receive(b.take());
+  b.busy = true;
+  b.hub.leave(*b.link);
+  b.busy = false;
+  b.poll(1);
+  a.receive(b.take());
+  EXPECT_TRUE(a.link->peer_leaves);
+}
+
 TEST_P(Exchange, ABusyLowerTransportKeepsTheFrame) {
   a.busy = true;
   EXPECT_TRUE(a.send("1"));

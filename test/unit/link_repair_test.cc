@@ -306,6 +306,28 @@ TEST_P(Repairing, AttemptsAreCountedExactly) {
   }
 }
 
+// A sender that will not hear the request: what it repeats unasked is enough, in order, and is no attempt.
+TEST_P(Repairing, WhatIsRepeatedNeedsNoRequest) {
+  const std::string large(3 * kSegment, 'x');
+  a.send("first");
+  a.send(large);
+  a.send("last");
+  for (int i = 0; i < 3; ++i) (void)a.take();
+  for (unsigned i = 0; i < 3 * a.hub.config().max_repairs; ++i) {
+    a.wire.clear();
+    a.hub.repeat(*a.link);
+    EXPECT_TRUE(link::Hub::repeats(*a.link));
+    a.poll();
+    EXPECT_FALSE(link::Hub::repeats(*a.link));
+  }
+  EXPECT_TRUE(a.failures.empty());
+  while (!a.wire.empty()) b.receive(a.take());
+  EXPECT_EQ(b.got, (std::vector<std::string>{"first", large, "last"}));
+  EXPECT_EQ(b.counters.nacks_sent, 0u);
+  pair.settle();
+  EXPECT_FALSE(a.link->in_flight());
+}
+
 TEST_P(Repairing, DamageInOurOwnCopyFailsTheLink) {
   a.send("hello");
   a.take();

@@ -49,6 +49,23 @@ TEST_P(Timer, APeerSilentForAMinuteIsProbedTenTimesAtMost) {
   EXPECT_FALSE(a.link->in_flight());
 }
 
+// Asked first after long, it need not wait as long again when its answer was lost but something else arrives.
+TEST_P(Timer, APeerThatIsHeardAgainIsAskedSoon) {
+  a.hub.tick(now);
+  a.send("lost");
+  a.take();
+  silence(30 * kSecond, 100'000);
+  a.wire.clear();
+  b.send("here I am", Class::kAsync);
+  b.wire.front().flip_payload(3);  // damaged, but heard
+  a.receive(b.take());
+  silence(3'000'000, 100'000);
+  EXPECT_GE(probes(), 1u);
+  pair.now = now;
+  pair.run_for(10'000'000, 100'000);
+  EXPECT_EQ(b.got, std::vector<std::string>{"lost"});
+}
+
 TEST_P(Timer, AHealthyLinkIsNotProbed) {
   for (unsigned i = 0; i < 2000; ++i) {
     a.send("x");
