@@ -73,10 +73,10 @@ ucs_status_t turn(UcpPeer& peer, const Arguments& arguments, uint64_t sequence, 
   return UCS_OK;
 }
 
-int survive(UcpPeer& peer, const Arguments& arguments) {
+// `status`: of the last turn before the death, which may have hit it.
+int survive(UcpPeer& peer, const Arguments& arguments, ucs_status_t status) {
   double begin = seconds_now();
-  ucs_status_t status = UCS_OK;
-  if (arguments.quiet) {
+  if (status == UCS_OK && arguments.quiet) {
     double end = begin + arguments.seconds;
     while (peer.failure() == UCS_OK && seconds_now() < end) {
       ucp_worker_progress(peer.worker());
@@ -92,13 +92,15 @@ int survive(UcpPeer& peer, const Arguments& arguments) {
 
 int run_side(Channel& channel, int role, const Arguments& arguments) {
   UcpPeer peer(channel, {.error_handling = arguments.handler});
+  ucs_status_t last = UCS_OK;
   for (uint64_t i = 0; i < arguments.turns; ++i) {
-    check(turn(peer, arguments, i, role), "turn before the death");
+    check(last, "turn before the death");
+    last = turn(peer, arguments, i, role);
   }
   if (role == 1) {
     raise(SIGKILL);
   }
-  int status = survive(peer, arguments);
+  int status = survive(peer, arguments, last);
   std::fflush(stdout);
   return status;
 }

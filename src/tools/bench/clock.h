@@ -48,9 +48,9 @@ class TickScale {
     overhead_ = measure_overhead();
   }
 
-  // Of an interval between two readings; the cost of one reading is taken off.
+  // Of an interval between two readings; the cost of one reading is taken off. One tick at least.
   [[nodiscard]] double ns(std::uint64_t interval) const {
-    return static_cast<double>(interval - std::min(interval, overhead_)) * ns_per_tick_;
+    return static_cast<double>(interval > overhead_ ? interval - overhead_ : 1) * ns_per_tick_;
   }
 
  private:
