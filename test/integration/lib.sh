@@ -96,7 +96,8 @@ tap_of() {
       "ok "*) tap_result 0 "$name: ${line#ok * - }"; reason= ;;
       "not ok "*) tap_result 1 "$name: ${line#not ok * - }"; note "$reason"; reason= ;;
       1..*) ;;
-      "# side "*) reason="${reason:+$reason; }${line#\# side ?: }" ;;
+      "# side "*) # the other side may say the same
+        [ "$reason" = "${line#\# side ?: }" ] || reason="${reason:+$reason; }${line#\# side ?: }" ;;
       *) note "$line" ;;
     esac
   done < "$tap_dir/tap"
