@@ -139,6 +139,15 @@ class Hub {
       wire::seal_copy(slot->header(), dest, slot->size, nonce);
     }
   }
+  // The same for a compact frame whose payload is not in the slot yet, but in `frame`, behind room for the header: the slot gets
+  // its copy in the same pass, and `frame` its header.
+  static void seal_in_place(Link& link, Slot* slot, void* frame) noexcept {
+    constexpr size_t kWord = sizeof(uint64_t);
+    auto* payload = static_cast<uint8_t*>(frame) + wire::kCompactHeader;
+    std::memcpy(payload - kWord, slot->payload() - kWord, kWord);
+    wire::seal_compact_copy(payload, slot->frame(), slot->size - wire::kCompactHeader, link.sender(wire::Class::kSync).nonce,
+                            slot->key());
+  }
   // The same for a frame whose payload is slot->source's pieces.
   void commit_source(Link& link, wire::Class c, Slot* slot, uint8_t am_id) noexcept;
 

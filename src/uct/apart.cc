@@ -75,6 +75,7 @@ void VerityIface::leave_neighbours() noexcept {
 }
 
 void VerityIface::serve_neighbours() noexcept {
+  note_thread();
   if (!several_workers.load(std::memory_order_relaxed) || several_threads.load(std::memory_order_relaxed)) return;
   const uint64_t now = hub_->now();
   if (worker->thread_mode != UCS_THREAD_MODE_SINGLE || now - neighbours_at_ < kLeftAlone) return;

@@ -19,7 +19,6 @@ unsigned VerityIface::progress_cb(void* arg) noexcept {
 }
 
 unsigned VerityIface::progress() noexcept {
-  note_thread();
   unsigned count = 0;
   bool timed;
   {

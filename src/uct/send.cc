@@ -114,20 +114,35 @@ struct Launch {
   bool compact;  // as the lower message id says, which is chosen before the length is known
 };
 
-void pack_payload(Launch& launch) noexcept {
-  launch.length = launch.pack(launch.slot->payload(), launch.arg);
+// A small message in a large slot gets a small one, with the bytes that are in the large one already.
+void fit_slot(Launch& launch, size_t bytes) noexcept {
   if (launch.length > kMoveUpTo) return;
   link::Hub& hub = launch.iface->hub();
   link::Slot* small = hub.reserve(*launch.link, launch.c, launch.length);
   if (small == nullptr) return;
-  std::memcpy(small->payload(), launch.slot->payload(), launch.length);
+  std::memcpy(small->payload(), launch.slot->payload(), bytes);
   hub.cancel(launch.slot);
   launch.slot = small;
 }
 
+// The payload is packed where the lower transport wants it, and copied from there: written while its
+// lines are fetched from the peer's cache, read while they are in ours.
+size_t pack_in_place(void* dest, Launch& launch) noexcept {
+  launch.length = launch.pack(static_cast<uint8_t*>(dest) + wire::kCompactHeader, launch.arg);
+  fit_slot(launch, 0);
+  link::Hub& hub = launch.iface->hub();
+  (void)hub.commit_open(*launch.link, launch.c, launch.slot, static_cast<uint32_t>(launch.length), launch.id);
+  link::Hub::seal_in_place(*launch.link, launch.slot, dest);
+  return launch.slot->size;
+}
+
 size_t pack_frame(void* dest, void* arg) noexcept {
   auto& launch = *static_cast<Launch*>(arg);
-  if (launch.pack != nullptr) pack_payload(launch);
+  if (launch.compact && launch.pack != nullptr) return pack_in_place(dest, launch);
+  if (launch.pack != nullptr) {
+    launch.length = launch.pack(launch.slot->payload(), launch.arg);
+    fit_slot(launch, launch.length);
+  }
   link::Hub& hub = launch.iface->hub();
   UctLink& l = *launch.link;
   link::Slot* slot = launch.slot;
