@@ -55,7 +55,7 @@ bool VerityIface::settled(UctLink& l) noexcept {
 
 // UCS_OK: done; UCS_INPROGRESS: the lower transport completes request.comp; UCS_ERR_NO_RESOURCE:
 // to be tried again.
-ucs_status_t VerityIface::try_flush(const FlushRequest& request, bool) noexcept {
+ucs_status_t VerityIface::try_flush(const FlushRequest& request) noexcept {
   if (request.ep == nullptr) {
     if (!may_flush(nullptr)) return UCS_ERR_NO_RESOURCE;
     return uct_iface_flush(lower(), request.flags, request.comp);
@@ -94,7 +94,7 @@ ucs_status_t VerityIface::flush(VerityEp* ep, unsigned flags, uct_completion_t* 
     if (l.gated && !l.failed && !l.peer_gone) return UCS_ERR_NO_RESOURCE;
   }
   const FlushRequest request{ep, flags, comp};
-  const ucs_status_t status = try_flush(request, true);
+  const ucs_status_t status = try_flush(request);
   if (status != UCS_ERR_NO_RESOURCE) return status;
   if (comp == nullptr) return UCS_INPROGRESS;
   return guarded([&] {
@@ -110,7 +110,7 @@ unsigned VerityIface::run_flushes() noexcept {
     ucs_status_t status;
     {
       const AsyncGuard guard(*this);
-      status = try_flush(request, false);
+      status = try_flush(request);
       if (status == UCS_ERR_NO_RESOURCE) {
         ++i;
         continue;

@@ -184,7 +184,7 @@ class VerityIface final : public WrapIface, public link::Port {
   unsigned run_completions() noexcept;
   unsigned run_deferred() noexcept;
   unsigned run_flushes() noexcept;
-  [[nodiscard]] ucs_status_t try_flush(const FlushRequest& request, bool first) noexcept;
+  [[nodiscard]] ucs_status_t try_flush(const FlushRequest& request) noexcept;
   [[nodiscard]] bool may_flush(VerityEp* ep) noexcept;
   [[nodiscard]] bool settled(UctLink& l) noexcept;
 

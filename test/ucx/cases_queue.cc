@@ -240,7 +240,7 @@ void pending_purge(Side& side) {
 }
 
 struct Flushed {
-  uct_completion_t completion = {};
+  uct_completion_t completion = {.func = on_complete, .count = 1, .status = UCS_OK};
   bool done = false;
   static void on_complete(uct_completion_t* completion) {
     reinterpret_cast<Flushed*>(completion)->done = true;
@@ -251,9 +251,6 @@ struct Flushed {
 void flush_with_completion(Iface& iface, uct_ep_h ep, double seconds) {
   // Left behind when a flush never ends: UCT may still write to it.
   Flushed& flushed = *new Flushed;
-  flushed.completion.func = Flushed::on_complete;
-  flushed.completion.count = 1;
-  flushed.completion.status = UCS_OK;
   ucs_status_t status = UCS_ERR_NO_RESOURCE;
   iface.progress_until(
       [&] {
@@ -293,8 +290,6 @@ void flush_behind_pending(Side& side) {
   side.channel.barrier({});
   if (side.role == 0 && left > 0) {
     Flushed& flushed = *new Flushed;  // left behind when the check fails
-    flushed.completion.func = Flushed::on_complete;
-    flushed.completion.count = 1;
     const ucs_status_t status = uct_ep_flush(eps[0], UCT_FLUSH_FLAG_LOCAL, &flushed.completion);
     require(status == UCS_ERR_NO_RESOURCE || status == UCS_INPROGRESS,
             std::string("a flush in front of what waits: ") + ucs_status_string(status));
@@ -350,9 +345,6 @@ void flush_cancelled(Side& side) {
   side.channel.barrier([&] { iface.progress(); });
   if (side.role == 0) {
     Flushed& flushed = *new Flushed;
-    flushed.completion.func = Flushed::on_complete;
-    flushed.completion.count = 1;
-    flushed.completion.status = UCS_OK;
     out.send(Kind::kBcopy);
     ucs_status_t status = UCS_ERR_NO_RESOURCE;
     iface.progress_until(
