@@ -233,14 +233,17 @@ class Target final : public link::Port {
     wire::CompactFields f{l.local_id, near(l.rx[0].expected + 6, input), near(l.tx[0].una + 8, input), input.u8(),
                           static_cast<uint8_t>(odd < 240 ? 0xc0 | (odd & 1) : odd)};
     if (how < 60) f.am_id &= 31;
-    // From long ago, or of a former link, or damaged: what the header shows is right, but must not be believed.
-    bool wrong = true;
+    // From long ago, or of a former link, or damaged: what the header shows is right, but must not be believed. What the input made
+    // of the numbers before may lie just as far on the other side.
+    const auto is_old = [](uint32_t full, uint32_t near_to) { return wire::widen(full & 0xffff, near_to) != full; };
+    bool wrong = false;
     switch (how % 16) {
       case 0: f.psn += 0x10000u << how / 16; break;
       case 1: f.ack += 0x10000u << how / 16; break;
-      case 2: f.link ^= 0x1000000u << how / 16 % 8; break;
-      default: wrong = false; break;
+      case 2: f.link ^= 0x1000000u << how / 16 % 8; wrong = true; break;
+      default: break;
     }
+    wrong = wrong || is_old(f.psn, l.rx[0].expected) || is_old(f.ack, l.tx[0].una);
     uint8_t* payload = frame.data() + wire::kCompactHeader;
     wire::write_compact(payload, f);
     wire::seal_compact(payload, frame.size() - wire::kCompactHeader, l.rx[0].nonce, wire::compact_key(f));

@@ -39,6 +39,6 @@ for target in "${targets[@]}"; do
   cover=$(grep -oE 'cov: [0-9]+' "$tap_dir/$target.log" | tail -n 1)
   tap_result "$status" "fuzz_$target: nothing breaks in ${seconds[$target]} s"
   note "${runs:-?} runs, $cover"
-  [ "$status" -eq 0 ] || note "$(tail -n 60 "$tap_dir/$target.log")"
+  [ "$status" -eq 0 ] || note "$(grep -vE '^#[0-9]|NEW_FUNC' "$tap_dir/$target.log" | tail -n 40 | cut -c1-1000)"
 done
 done_testing
