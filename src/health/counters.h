@@ -42,6 +42,24 @@ namespace verity::health {
   X(bounce_copies, "frames", "frames sent again from a copy after a fault repeated itself")       \
   X(source_changed, "frames", "frames whose source buffer changed before they were acknowledged") \
   X(source_faults, "frames", "frames whose retransmit copy no longer matched (sender's memory)")  \
+  X(read_chunks_verified, "messages", "parts of remote reads whose digest was the owner's")       \
+  X(read_bytes_verified, "bytes", "bytes in them")                                                \
+  X(read_chunks_damaged, "messages", "parts of remote reads whose digest was not the owner's")    \
+  X(read_segments_damaged, "segments", "segments found different in them")                        \
+  X(read_segments_repaired, "segments", "segments of them that were right when read again")       \
+  X(read_bytes_again, "bytes", "bytes read again")                                                \
+  X(reads_damaged_on_wire, "messages", "of these parts: surely damaged on the way")               \
+  X(reads_ambiguous, "messages", "of these parts: damaged, or changed by their owner meanwhile")  \
+  X(reads_source_changed, "messages", "of these parts: changed by their owner while being read")  \
+  X(reads_persistent, "messages", "of these parts: the same wrong bytes came twice")              \
+  X(get_bytes_received, "bytes", "bytes of remote reads that came in frames")                     \
+  X(puts_applied, "messages", "remote writes checked and applied to this process's memory")       \
+  X(put_bytes_applied, "bytes", "bytes in them")                                                  \
+  X(gets_served, "messages", "remote reads of this process's memory answered in frames")          \
+  X(get_bytes_served, "bytes", "bytes in them")                                                   \
+  X(digests_served, "messages", "digests of this process's memory given to peers")                \
+  X(digest_bytes, "bytes", "bytes hashed for them")                                               \
+  X(rma_refused, "messages", "requests for memory that peers may not have, or cannot be read")    \
   X(links_opened, "links", "links opened")                                                        \
   X(links_failed, "links", "links given up")
 

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rma/client.h"
+
+#include <algorithm>
+#include <new>
+
+#include "merkle/tree.h"
+
+namespace verity::rma {
+
+using wire::RmaKind;
+using wire::RmaStatus;
+
+namespace {
+
+constexpr unsigned kIndexBits = 10;
+constexpr uint32_t kIndexMask = (1u << kIndexBits) - 1;
+
+Chunk& chunk_of(Ticket& ticket) noexcept { return static_cast<Chunk&>(ticket); }
+Fetch& fetch_of(Ticket& ticket) noexcept { return static_cast<Fetch&>(ticket); }
+
+// Takes a spare object, or makes one. nullptr: no memory.
+template <typename T>
+T* take(std::vector<std::unique_ptr<T>>& spare) noexcept {
+  if (spare.empty()) return new (std::nothrow) T;
+  T* object = spare.back().release();
+  spare.pop_back();
+  return object;
+}
+
+// The vector never grows here: there was room for `most` from the start.
+template <typename T>
+void give(std::vector<std::unique_ptr<T>>& spare, T* object) noexcept {
+  if (spare.size() < spare.capacity()) {
+    std::destroy_at(object);
+    spare.emplace_back(std::construct_at(object));
+  } else {
+    delete object;
+  }
+}
+
+}  // namespace
+
+Client::Client(Port& port, health::Counters& counters, const ClientConfig& config)
+    : port_(port), counters_(counters), config_(config) {
+  constexpr size_t kSpare = 64;
+  spare_reads_.reserve(kSpare);
+  spare_chunks_.reserve(kMaxChunks);
+  spare_fetches_.reserve(kSpare);
+  table_.resize(kMaxChunks + kMaxFetches);
+  free_.reserve(table_.size());
+  for (auto i = static_cast<uint32_t>(table_.size()); i != 0; --i) free_.push_back(i - 1);
+}
+
+Client::~Client() {
+  for (Ticket* ticket : table_) {
+    if (ticket == nullptr) continue;
+    ticket->is_chunk ? delete &chunk_of(*ticket) : delete &fetch_of(*ticket);
+  }
+  for (util::ListNode* list : {&waiting_, &started_}) {
+    while (list->linked()) delete VERITY_CONTAINER_OF(list->next, Read, node);
+  }
+}
+
+// --- tickets -------------------------------------------------------------------------------------------------------------------
+
+// There is always a place: the table is as large as the limits together.
+void Client::enter(Ticket& ticket) noexcept {
+  const uint32_t index = free_.back();
+  free_.pop_back();
+  table_[index] = &ticket;
+  ticket.id = (ticket.id & ~kIndexMask) | index;
+  renew(ticket);
+}
+
+void Client::renew(Ticket& ticket) noexcept {
+  generation_ += kIndexMask + 1;
+  ticket.id = generation_ | (ticket.id & kIndexMask);
+}
+
+void Client::leave(Ticket& ticket) noexcept {
+  const uint32_t index = ticket.id & kIndexMask;
+  table_[index] = nullptr;
+  free_.push_back(index);
+  ticket.node.unlink();
+}
+
+Ticket* Client::find(uint32_t id) const noexcept {
+  const uint32_t index = id & kIndexMask;
+  Ticket* ticket = index < table_.size() ? table_[index] : nullptr;
+  return ticket != nullptr && ticket->id == id ? ticket : nullptr;
+}
+
+void Client::move(Ticket& ticket, util::ListNode& list) noexcept {
+  ticket.node.unlink();
+  list.push_back(ticket.node);
+}
+
+void Client::to_do(Chunk& chunk, Stage stage) noexcept {
+  chunk.stage = stage;
+  move(chunk, todo_);
+}
+
+// --- operations ----------------------------------------------------------------------------------------------------------------
+
+Read* Client::make_read() noexcept { return reads_open_ < kMaxReads ? take(spare_reads_) : nullptr; }
+
+void Client::release(Read& read) noexcept { give(spare_reads_, &read); }
+
+Fetch* Client::make_fetch() noexcept { return fetches_open_ < kMaxFetches ? take(spare_fetches_) : nullptr; }
+
+void Client::start(Read& read) noexcept {
+  ++reads_open_;
+  ++read.peer->open;
+  waiting_.push_back(read.node);
+  (void)start_chunks(read);
+}
+
+void Client::start(Fetch& fetch) noexcept {
+  ++fetches_open_;
+  ++fetch.peer->open;
+  enter(fetch);
+  move(fetch, ask(fetch) ? idle_ : todo_);
+}
+
+unsigned Client::start_chunks(Read& read) noexcept {
+  unsigned count = 0;
+  if (gated(*read.peer)) return 0;
+  while (read.next < read.length && read.chunks < kChunksOfRead && !read.broken && read.status == RmaStatus::kOk && start_chunk(read)) {
+    ++count;
+  }
+  if (read.next == read.length && read.node.linked() && !read.started) {
+    read.started = true;
+    read.node.unlink();
+    started_.push_back(read.node);
+  }
+  return count;
+}
+
+bool Client::start_chunk(Read& read) noexcept {
+  Chunk* chunk = chunks_open_ < kMaxChunks ? take(spare_chunks_) : nullptr;
+  if (chunk == nullptr) return false;
+  const uint64_t left = read.length - read.next;
+  const uint64_t most = std::min({config_.chunk, read.most, uint64_t{wire::kMaxHashLeaves} << config_.segment_log2});
+  uint64_t length = std::min(left, most);
+  // What the lower transport does not read, because it is too short, goes with what comes before.
+  if (left > length && left - length < read.least) length = left - std::min(left - 1, read.least);
+  chunk->is_chunk = true;
+  chunk->read = &read;
+  chunk->offset = read.next;
+  chunk->length = static_cast<uint32_t>(length);
+  ++chunks_open_;
+  ++read.chunks;
+  read.next += length;
+  enter(*chunk);
+  move(*chunk, todo_);
+  (void)step(*chunk);
+  return true;
+}
+
+// --- fences --------------------------------------------------------------------------------------------------------------------
+
+void Client::fence(Peer& peer) noexcept {
+  if (!puts_done(peer)) {
+    peer.fenced = true;
+    peer.fence_mark = peer.put_mark;
+  }
+  peer.reads_first = peer.open != 0;
+}
+
+void Client::put_sent(Peer& peer) noexcept {
+  peer.put_mark = port_.mark(peer);
+  peer.has_put = true;
+}
+
+bool Client::puts_done(Peer& peer) noexcept {
+  if (peer.has_put && port_.has_taken(peer, peer.put_mark)) peer.has_put = false;
+  return !peer.has_put;
+}
+
+bool Client::gated(Peer& peer) noexcept {
+  if (peer.fenced && port_.has_taken(peer, peer.fence_mark)) peer.fenced = false;
+  return peer.fenced;
+}
+
+void Client::closed(Peer& peer) noexcept {
+  if (--peer.open == 0) peer.reads_first = false;
+}
+
+// --- what is sent --------------------------------------------------------------------------------------------------------------
+
+bool Client::ask(Peer& peer, RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept {
+  uint8_t* out = port_.open_message(peer, sizeof(request));
+  if (out == nullptr) return false;
+  renew(ticket);
+  wire::RmaRequest message = request;
+  const auto segment = static_cast<uint8_t>(config_.segment_log2 - wire::kMinSegmentLog2);
+  message.header = {static_cast<uint8_t>(kind), what, segment, 0, ticket.id};
+  std::memcpy(out, &message, sizeof(message));
+  port_.send_message(peer, sizeof(message));
+  return true;
+}
+
+bool Client::ask_hash(Chunk& chunk, uint8_t what) noexcept {
+  const Read& read = *chunk.read;
+  return ask(*read.peer, RmaKind::kHash, chunk, what, {{}, read.token, read.address + chunk.offset, chunk.length, 0});
+}
+
+bool Client::ask(Fetch& fetch) noexcept {
+  return ask(*fetch.peer, RmaKind::kGet, fetch, 0, {{}, fetch.token, fetch.address, fetch.length, 0});
+}
+
+// False: something is missing, the ticket stays where it is.
+bool Client::step(Ticket& ticket) noexcept {
+  if (!ticket.is_chunk) {
+    if (!ask(fetch_of(ticket))) return false;
+    move(ticket, idle_);
+    return true;
+  }
+  Chunk& chunk = chunk_of(ticket);
+  switch (chunk.stage) {
+    case Stage::kTransfer: return transfer(chunk);
+    case Stage::kLeaves:
+      chunk.descent->heard = 0;
+      if (!ask_hash(chunk, wire::kLeaves)) return false;
+      move(chunk, idle_);
+      return true;
+    case Stage::kReread: return reread(chunk);
+    case Stage::kSnapshot: return ask_bytes(chunk);
+  }
+  return false;
+}
+
+bool Client::transfer(Chunk& chunk) noexcept {
+  if (!chunk.asked) chunk.asked = ask_hash(chunk, wire::kRoot);
+  if (!chunk.asked) return false;
+  const bool digest_first = chunk.answered;
+  const Started started = port_.read(chunk, chunk.offset, chunk.length);
+  if (started == Started::kBusy) return false;
+  chunk.posted = true;
+  chunk.digest_first = digest_first;
+  if (started == Started::kFailed) {
+    finish(chunk, RmaStatus::kOk, true);
+    return true;
+  }
+  chunk.landed = started == Started::kDone;
+  chunk.flights += !chunk.landed;
+  move(chunk, chunk.landed ? hashing_ : idle_);
+  return true;
+}
+
+unsigned Client::poll() noexcept {
+  unsigned count = hash_slice();
+  for (util::ListNode* node = todo_.next; node != &todo_;) {
+    Ticket& ticket = *VERITY_CONTAINER_OF(node, Ticket, node);
+    node = node->next;
+    count += step(ticket);
+  }
+  for (util::ListNode* node = waiting_.next; node != &waiting_;) {
+    Read& read = *VERITY_CONTAINER_OF(node, Read, node);
+    node = node->next;
+    count += start_chunks(read);
+  }
+  return count;
+}
+
+// --- what comes back -----------------------------------------------------------------------------------------------------------
+
+void Client::landed(Chunk& chunk, bool good) noexcept {
+  --chunk.flights;
+  if (chunk.dead) {
+    if (chunk.flights == 0) retire(chunk);
+    return;
+  }
+  if (!good) return finish(chunk, RmaStatus::kOk, true);
+  if (chunk.flights != 0 || !chunk.posted) return;
+  if (chunk.stage == Stage::kReread) return compare_again(chunk);
+  chunk.landed = true;
+  move(chunk, hashing_);
+}
+
+void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept {
+  wire::RmaHeader header;
+  if (!wire::read_message(message, length, &header)) return;
+  if (header.kind == static_cast<uint8_t>(RmaKind::kRefused)) return port_.refused(peer);
+  Ticket* ticket = find(header.id);
+  if (ticket == nullptr) return;
+  const auto status = static_cast<RmaStatus>(std::min<uint8_t>(header.what, static_cast<uint8_t>(RmaStatus::kBusy)));
+  const uint8_t* body = message + sizeof(header);
+  const size_t rest = length - sizeof(header);
+  const bool is_get = header.kind == static_cast<uint8_t>(RmaKind::kGot);
+  if (!ticket->is_chunk) {
+    Fetch& fetch = fetch_of(*ticket);
+    if (fetch.peer != &peer || !is_get) return;
+    const bool whole = status != RmaStatus::kOk || rest == fetch.length;
+    return end(fetch, whole ? status : RmaStatus::kRefused, body, rest);
+  }
+  Chunk& chunk = chunk_of(*ticket);
+  if (chunk.read->peer != &peer || chunk.dead || is_get != (chunk.stage == Stage::kSnapshot)) return;
+  if (status != RmaStatus::kOk) return finish(chunk, status);
+  if (is_get) return take_bytes(chunk, body, rest);
+  if (chunk.stage == Stage::kLeaves) return hear_leaves(chunk, message, length);
+  if (chunk.stage != Stage::kTransfer || rest != sizeof(chunk.theirs) || chunk.answered) return;
+  std::memcpy(&chunk.theirs, body, rest);
+  chunk.answered = true;
+  if (chunk.landed && chunk.hashed == geometry(chunk).leaf_count()) judge(chunk);
+}
+
+// --- hashing -------------------------------------------------------------------------------------------------------------------
+
+merkle::Geometry Client::geometry(const Chunk& chunk) const noexcept { return {chunk.length, 1u << config_.segment_log2}; }
+
+merkle::Digest Client::leaf(const Chunk& chunk, uint32_t i) const noexcept {
+  const merkle::Geometry g = geometry(chunk);
+  const Read& read = *chunk.read;
+  return merkle::hash_range(util::Pieces(read.pieces, read.count), chunk.offset + g.leaf_offset(i), g.leaf_length(i));
+}
+
+unsigned Client::hash_slice() noexcept {
+  unsigned count = 0;
+  size_t budget = kSlice;
+  while (hashing_.linked() && budget != 0) {
+    Chunk& chunk = chunk_of(*VERITY_CONTAINER_OF(hashing_.next, Ticket, node));
+    const merkle::Geometry g = geometry(chunk);
+    const auto leaves = static_cast<uint32_t>(g.leaf_count());
+    for (; chunk.hashed < leaves && budget != 0; ++chunk.hashed) {
+      leaves_[chunk.hashed] = leaf(chunk, chunk.hashed);
+      budget -= std::min<size_t>(budget, g.segment_size());
+    }
+    ++count;
+    if (chunk.hashed < leaves) return count;
+    chunk.mine = merkle::root_of(g, std::span(leaves_, leaves));
+    move(chunk, idle_);
+    if (chunk.answered) judge(chunk);
+  }
+  return count;
+}
+
+void Client::judge(Chunk& chunk) noexcept {
+  if (chunk.mine != chunk.theirs) return damaged(chunk);
+  counters_.read_chunks_verified++;
+  counters_.read_bytes_verified += chunk.length;
+  finish(chunk, RmaStatus::kOk);
+}
+
+// --- ends ----------------------------------------------------------------------------------------------------------------------
+
+void Client::finish(Chunk& chunk, RmaStatus status, bool broken) noexcept {
+  Read& read = *chunk.read;
+  if (status == RmaStatus::kOk && !broken) {
+    read.done += chunk.length;
+  } else if (read.status == RmaStatus::kOk) {
+    read.status = status;
+  }
+  read.broken = read.broken || broken;
+  if (chunk.flights == 0) return retire(chunk);
+  chunk.dead = true;
+  renew(chunk);
+  move(chunk, idle_);
+}
+
+void Client::retire(Chunk& chunk) noexcept {
+  Read& read = *chunk.read;
+  leave(chunk);
+  --chunks_open_;
+  --read.chunks;
+  give(spare_chunks_, &chunk);
+  check_end(read);
+}
+
+void Client::check_end(Read& read) noexcept {
+  const bool over = read.done == read.length || read.broken || read.status != RmaStatus::kOk;
+  if (read.chunks != 0 || !over) return;
+  read.node.unlink();
+  --reads_open_;
+  closed(*read.peer);
+  port_.finished(read);
+}
+
+void Client::end(Fetch& fetch, RmaStatus status, const uint8_t* bytes, size_t length) noexcept {
+  leave(fetch);
+  --fetches_open_;
+  fetch.status = status;
+  closed(*fetch.peer);
+  if (status == RmaStatus::kOk && !fetch.broken) {
+    counters_.get_bytes_received += length;
+    port_.fetched(fetch, bytes, length);
+  } else {
+    port_.fetched(fetch, nullptr, 0);
+  }
+  give(spare_fetches_, &fetch);
+}
+
+void Client::abort(Peer& peer, const void* owner) noexcept {
+  const auto meant = [&](const Peer* p, const void* o) { return p == &peer && (owner == nullptr || o == owner); };
+  for (Ticket* ticket : table_) {
+    if (ticket == nullptr) continue;
+    if (ticket->is_chunk) {
+      Chunk& chunk = chunk_of(*ticket);
+      if (!chunk.dead && meant(chunk.read->peer, chunk.read->owner)) finish(chunk, RmaStatus::kOk, true);
+    } else if (Fetch& fetch = fetch_of(*ticket); meant(fetch.peer, fetch.owner)) {
+      fetch.broken = true;
+      end(fetch, RmaStatus::kOk, nullptr, 0);
+    }
+  }
+  // What is left has no chunk, or only such as the lower transport still reads for.
+  for (util::ListNode* node = waiting_.next; node != &waiting_;) {
+    Read& read = *VERITY_CONTAINER_OF(node, Read, node);
+    node = node->next;
+    if (!meant(read.peer, read.owner)) continue;
+    read.broken = true;
+    check_end(read);
+  }
+}
+
+}  // namespace verity::rma

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The reader's side of remote memory access, for one interface.
+//
+// A Read is cut into chunks. For each the lower transport reads the bytes and the peer is asked for their digest, both at once;
+// when the bytes are there they are hashed, in bounded slices, and compared. Only a mismatch costs more:
+//
+//   kTransfer  read and HASH under way; hashing; equal: done
+//   kLeaves    the peer was asked for all leaves: a second look at its memory as well
+//   kReread    what differs is read again and compared; then kLeaves again
+//   kSnapshot  after some rounds: the rest comes in frames, which are checked on their own
+//
+// A Fetch is a small read in frames. One thread at a time, as for the links; upper callbacks never run in here (see Port).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "health/counters.h"
+#include "merkle/geometry.h"
+#include "merkle/hash.h"
+#include "rma/port.h"
+#include "util/list.h"
+
+namespace verity::rma {
+
+inline constexpr size_t kMaxPieces = 16;
+
+struct Read {
+  util::ListNode node;
+  Peer* peer = nullptr;
+  uint64_t token = 0;
+  uint64_t address = 0;  // the peer's
+  uint64_t length = 0;   // bytes
+  util::Piece pieces[kMaxPieces];  // where they go: memory that is written
+  uint32_t count = 0;              // of pieces
+  uint64_t most = ~uint64_t{0};    // bytes that the lower transport reads at a time
+  uint64_t least = 1;
+  uint64_t next = 0;  // offset of the first byte not asked for yet
+  uint64_t done = 0;  // bytes verified
+  uint32_t chunks = 0;
+  wire::RmaStatus status = wire::RmaStatus::kOk;
+  bool broken = false;  // the lower transport failed, or the link
+  bool started = false;
+  // The port's.
+  void* path = nullptr;
+  void* owner = nullptr;
+  void* upper = nullptr;
+  uint64_t key = 0;
+  void* handles[kMaxPieces] = {};
+};
+
+// What answers are found by: the id holds the place in the table, and a generation that changes with every question.
+struct Ticket {
+  util::ListNode node;
+  uint32_t id = 0;
+  bool is_chunk = false;
+};
+
+struct Fetch : Ticket {
+  Peer* peer = nullptr;
+  uint64_t token = 0;
+  uint64_t address = 0;
+  uint32_t length = 0;
+  wire::RmaStatus status = wire::RmaStatus::kOk;
+  bool broken = false;
+  // The port's.
+  void* owner = nullptr;
+  void* unpack = nullptr;
+  void* arg = nullptr;
+  void* upper = nullptr;
+};
+
+enum class Stage : uint8_t { kTransfer, kLeaves, kReread, kSnapshot };
+
+// Exists after a mismatch only.
+struct Descent {
+  std::vector<merkle::Digest> theirs;
+  std::vector<merkle::Digest> wrong;  // what the bad leaves were when compared last
+  std::vector<uint8_t> bad;           // bitmap
+  uint32_t heard = 0;                 // leaves of the answer that came so far
+  uint64_t at = 0;                    // where in the chunk to go on reading
+  uint32_t asked = 0;                 // bytes of the GET under way
+  uint32_t rounds = 0;
+  bool changed = false;     // the peer's digests differ from those before
+  bool persistent = false;  // the same wrong bytes came twice
+};
+
+struct Chunk : Ticket {
+  Read* read = nullptr;
+  uint64_t offset = 0;
+  uint32_t length = 0;
+  uint32_t flights = 0;  // reads under way
+  uint32_t hashed = 0;   // leaves
+  Stage stage = Stage::kTransfer;
+  bool asked = false;
+  bool posted = false;
+  bool landed = false;
+  bool answered = false;
+  bool digest_first = false;  // the digest came before the read began: a mismatch is not the program's
+  bool dead = false;          // only the flights are waited for
+  merkle::Digest theirs = 0;
+  merkle::Digest mine = 0;
+  std::unique_ptr<Descent> descent;
+  alignas(8) unsigned char port[64];
+};
+
+struct ClientConfig {
+  uint64_t chunk = 256 * 1024;  // bytes
+  unsigned segment_log2 = 13;
+  bool observe = false;  // count mismatches, repair nothing
+};
+
+class Client {
+ public:
+  static constexpr unsigned kMaxChunks = 64;      // in all
+  static constexpr unsigned kChunksOfRead = 8;    // of one Read
+  static constexpr unsigned kMaxFetches = 128;    // the peer keeps Server::kMaxJobs requests
+  static constexpr unsigned kMaxReads = 4096;
+  static constexpr size_t kSlice = 256 * 1024;    // bytes hashed in one poll() at most
+  static constexpr unsigned kRereads = 2;         // rounds before the rest comes in frames
+
+  Client(Port& port, health::Counters& counters, const ClientConfig& config);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // An empty Read or Fetch to be filled and started; nullptr: too many are open, or no memory.
+  [[nodiscard]] Read* make_read() noexcept;
+  [[nodiscard]] Fetch* make_fetch() noexcept;
+  void start(Read& read) noexcept;
+  void start(Fetch& fetch) noexcept;
+  [[nodiscard]] bool has_room() const noexcept { return reads_open_ < kMaxReads && fetches_open_ < kMaxFetches; }
+
+  // One of the lower transport's reads for that chunk ended.
+  void landed(Chunk& chunk, bool good) noexcept;
+  // GOT, HASHED.
+  void answer(Peer& peer, const uint8_t* message, size_t length) noexcept;
+  // Sends, posts, hashes a slice; the number of steps made.
+  unsigned poll() noexcept;
+  // poll() has something to do now.
+  [[nodiscard]] bool busy() const noexcept { return waiting_.linked() || todo_.linked() || hashing_.linked(); }
+  // The peer is lost, or the upper layer cancels: everything ends, broken, as soon as the lower transport lets go of it. Of all
+  // owners, or of one.
+  void abort(Peer& peer, const void* owner = nullptr) noexcept;
+  void release(Read& read) noexcept;
+
+  // Later reads wait for the puts so far, later puts for the reads that are open (see may_put()).
+  void fence(Peer& peer) noexcept;
+  void put_sent(Peer& peer) noexcept;
+  [[nodiscard]] bool may_put(const Peer& peer) const noexcept { return !peer.reads_first; }
+  // Whether all puts so far were applied.
+  [[nodiscard]] bool puts_done(Peer& peer) noexcept;
+
+ private:
+  [[nodiscard]] bool gated(Peer& peer) noexcept;
+  void enter(Ticket& ticket) noexcept;
+  void renew(Ticket& ticket) noexcept;
+  void leave(Ticket& ticket) noexcept;
+  [[nodiscard]] Ticket* find(uint32_t id) const noexcept;
+
+  unsigned start_chunks(Read& read) noexcept;
+  bool start_chunk(Read& read) noexcept;
+  bool step(Ticket& ticket) noexcept;
+  bool transfer(Chunk& chunk) noexcept;
+  bool ask(Peer& peer, wire::RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept;
+  bool ask_hash(Chunk& chunk, uint8_t what) noexcept;
+  bool ask(Fetch& fetch) noexcept;
+  bool reread(Chunk& chunk) noexcept;
+  bool ask_bytes(Chunk& chunk) noexcept;
+  void to_do(Chunk& chunk, Stage stage) noexcept;
+  static void move(Ticket& ticket, util::ListNode& list) noexcept;
+
+  unsigned hash_slice() noexcept;
+  [[nodiscard]] merkle::Geometry geometry(const Chunk& chunk) const noexcept;
+  [[nodiscard]] merkle::Digest leaf(const Chunk& chunk, uint32_t i) const noexcept;
+  void judge(Chunk& chunk) noexcept;
+  void damaged(Chunk& chunk) noexcept;
+  void hear_leaves(Chunk& chunk, const uint8_t* message, size_t length) noexcept;
+  void compare(Chunk& chunk) noexcept;
+  void compare_again(Chunk& chunk) noexcept;
+  void settle(Chunk& chunk) noexcept;
+  void take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexcept;
+  struct Run {  // of bytes in the chunk
+    uint64_t begin;
+    uint64_t end;
+  };
+  // The first bad bytes from descent->at on; begin == end: none.
+  [[nodiscard]] Run next_run(const Chunk& chunk) const noexcept;
+
+  void end(Fetch& fetch, wire::RmaStatus status, const uint8_t* bytes, size_t length) noexcept;
+  void finish(Chunk& chunk, wire::RmaStatus status, bool broken = false) noexcept;
+  void retire(Chunk& chunk) noexcept;
+  void check_end(Read& read) noexcept;
+  void closed(Peer& peer) noexcept;
+
+  Port& port_;
+  health::Counters& counters_;
+  const ClientConfig config_;
+  util::ListNode waiting_;  // Reads of which something is not asked for
+  util::ListNode started_;  // the other open ones
+  util::ListNode todo_;     // tickets with a message to send or a read to post
+  util::ListNode hashing_;  // chunks; the first one's leaves so far stand in leaves_
+  util::ListNode idle_;     // chunks and fetches that wait for an answer or the lower transport
+  std::vector<Ticket*> table_;
+  std::vector<uint32_t> free_;  // places in the table
+  std::vector<std::unique_ptr<Read>> spare_reads_;
+  std::vector<std::unique_ptr<Chunk>> spare_chunks_;
+  std::vector<std::unique_ptr<Fetch>> spare_fetches_;
+  unsigned chunks_open_ = 0;
+  unsigned fetches_open_ = 0;
+  unsigned reads_open_ = 0;
+  uint32_t generation_ = 0;
+  merkle::Digest leaves_[wire::kMaxHashLeaves];
+};
+
+}  // namespace verity::rma

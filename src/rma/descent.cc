@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// After a mismatch: which segments, whose fault, and the right bytes.
+#include <algorithm>
+#include <new>
+
+#include "merkle/bitmap.h"
+#include "merkle/tree.h"
+#include "rma/client.h"
+
+namespace verity::rma {
+
+using wire::RmaStatus;
+
+namespace {
+
+merkle::Bitmap bad_of(Descent& d) noexcept { return {d.bad.data(), d.theirs.size()}; }
+
+}  // namespace
+
+void Client::damaged(Chunk& chunk) noexcept {
+  counters_.read_chunks_damaged++;
+  if (config_.observe) {
+    counters_.faults_observed++;
+    return finish(chunk, RmaStatus::kOk);
+  }
+  try {
+    const auto leaves = static_cast<size_t>(geometry(chunk).leaf_count());
+    chunk.descent = std::make_unique<Descent>();
+    chunk.descent->theirs.resize(leaves);
+    chunk.descent->wrong.resize(leaves);
+    chunk.descent->bad.resize(merkle::bitmap_bytes(leaves));
+  } catch (const std::bad_alloc&) {
+    return finish(chunk, RmaStatus::kBusy);
+  }
+  to_do(chunk, Stage::kLeaves);
+}
+
+void Client::hear_leaves(Chunk& chunk, const uint8_t* message, size_t length) noexcept {
+  Descent& d = *chunk.descent;
+  wire::RmaLeaves part;
+  const size_t bytes = length - std::min(length, sizeof(part));
+  const size_t n = bytes / sizeof(merkle::Digest);
+  if (!wire::read_message(message, length, &part) || part.first != d.heard || n == 0 || bytes % sizeof(merkle::Digest) != 0 ||
+      n > d.theirs.size() - d.heard) {
+    return finish(chunk, RmaStatus::kRefused);
+  }
+  std::memcpy(d.theirs.data() + d.heard, message + sizeof(part), bytes);
+  d.heard += static_cast<uint32_t>(n);
+  if (d.heard == d.theirs.size()) compare(chunk);
+}
+
+// With the peer's second look at its memory.
+void Client::compare(Chunk& chunk) noexcept {
+  Descent& d = *chunk.descent;
+  const merkle::Digest root = merkle::root_of(geometry(chunk), d.theirs);
+  d.changed = d.changed || root != chunk.theirs;
+  chunk.theirs = root;
+  for (uint32_t i = 0; i < d.theirs.size(); ++i) {
+    const merkle::Digest mine = leaf(chunk, i);
+    if (mine == d.theirs[i]) continue;
+    if (d.rounds == 0) counters_.read_segments_damaged++;
+    bad_of(d).set(i);
+    d.wrong[i] = mine;
+  }
+  d.at = 0;
+  if (!bad_of(d).any()) return settle(chunk);
+  chunk.posted = false;
+  to_do(chunk, ++d.rounds > kRereads ? Stage::kSnapshot : Stage::kReread);
+}
+
+Client::Run Client::next_run(const Chunk& chunk) const noexcept {
+  const Descent& d = *chunk.descent;
+  const merkle::ConstBitmap bad(d.bad.data(), d.theirs.size());
+  auto i = static_cast<uint32_t>(d.at >> config_.segment_log2);
+  while (i < bad.size() && !bad.test(i)) ++i;
+  if (i >= bad.size()) return {chunk.length, chunk.length};
+  Run run{std::max(d.at, geometry(chunk).leaf_offset(i)), 0};
+  while (i < bad.size() && bad.test(i)) ++i;
+  run.end = i < bad.size() ? geometry(chunk).leaf_offset(i) : chunk.length;
+  return run;
+}
+
+bool Client::reread(Chunk& chunk) noexcept {
+  Descent& d = *chunk.descent;
+  const Read& read = *chunk.read;
+  for (Run run = next_run(chunk); run.begin != run.end; run = next_run(chunk)) {
+    // Never less than the lower transport reads: good bytes come again then.
+    const uint64_t short_by = read.least - std::min(read.least, run.end - run.begin);
+    const uint64_t begin = run.begin - std::min(run.begin, short_by);
+    const Started started = port_.read(chunk, chunk.offset + begin, run.end - begin);
+    if (started == Started::kBusy) return false;
+    if (started == Started::kFailed) {
+      finish(chunk, RmaStatus::kOk, true);
+      return true;
+    }
+    chunk.flights += started == Started::kUnderWay;
+    counters_.read_bytes_again += run.end - begin;
+    d.at = run.end;
+  }
+  chunk.posted = true;
+  move(chunk, idle_);
+  if (chunk.flights == 0) compare_again(chunk);
+  return true;
+}
+
+// After a second reading, with the digests that the peer gave before it.
+void Client::compare_again(Chunk& chunk) noexcept {
+  Descent& d = *chunk.descent;
+  const merkle::Bitmap bad = bad_of(d);
+  bad.for_each([&](uint64_t i) {
+    const merkle::Digest mine = leaf(chunk, static_cast<uint32_t>(i));
+    if (mine == d.theirs[i]) {
+      bad.reset(i);
+      counters_.read_segments_repaired++;
+    } else {
+      d.persistent = d.persistent || mine == d.wrong[i];
+    }
+  });
+  if (!bad.any()) return settle(chunk);
+  to_do(chunk, Stage::kLeaves);
+}
+
+bool Client::ask_bytes(Chunk& chunk) noexcept {
+  Descent& d = *chunk.descent;
+  const Run run = next_run(chunk);
+  if (run.begin == run.end) {
+    bad_of(d).clear();
+    settle(chunk);
+    return true;
+  }
+  const uint64_t most = port_.max_message() - sizeof(wire::RmaHeader);
+  const auto length = static_cast<uint32_t>(std::min(most, run.end - run.begin));
+  const Read& read = *chunk.read;
+  const uint64_t address = read.address + chunk.offset + run.begin;
+  if (!ask(*read.peer, wire::RmaKind::kGet, chunk, 0, {{}, read.token, address, length, 0})) return false;
+  d.at = run.begin;
+  d.asked = length;
+  move(chunk, idle_);
+  return true;
+}
+
+void Client::take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexcept {
+  Descent& d = *chunk.descent;
+  if (length != d.asked) return finish(chunk, RmaStatus::kRefused);
+  const Read& read = *chunk.read;
+  uint64_t skip = chunk.offset + d.at;
+  for (uint32_t i = 0; i < read.count && length != 0; ++i) {
+    const util::Piece& piece = read.pieces[i];
+    if (skip >= piece.length) {
+      skip -= piece.length;
+      continue;
+    }
+    const size_t n = std::min<size_t>(piece.length - skip, length);
+    std::memcpy(static_cast<uint8_t*>(const_cast<void*>(piece.data)) + skip, bytes, n);
+    bytes += n;
+    length -= n;
+    skip = 0;
+  }
+  const uint64_t before = d.at >> config_.segment_log2;
+  d.at += d.asked;
+  counters_.read_bytes_again += d.asked;
+  counters_.read_segments_repaired += (d.at == chunk.length ? d.theirs.size() : d.at >> config_.segment_log2) - before;
+  to_do(chunk, Stage::kSnapshot);
+}
+
+// The bytes are right. Whose fault it was: the peer's program wrote to them if their digest changed. When the digest stayed the
+// same, it may still have done so between the reading and the first digest, unless the digest was there before; then, or when
+// wrong bytes came again, it was the way between.
+void Client::settle(Chunk& chunk) noexcept {
+  const Descent& d = *chunk.descent;
+  const char* what = "ambiguous: damaged on the way, or changed while it was read";
+  if (d.changed) {
+    counters_.reads_source_changed++;
+    what = "source changed while it was read";
+  } else if (d.persistent) {
+    counters_.reads_persistent++;
+    what = "persistent: the same wrong bytes came twice";
+  } else if (chunk.digest_first || d.rounds > 1) {
+    counters_.reads_damaged_on_wire++;
+    what = "damaged on the way";
+  } else {
+    counters_.reads_ambiguous++;
+  }
+  port_.mismatched(*chunk.read, chunk.offset, chunk.length, what);
+  counters_.read_chunks_verified++;
+  counters_.read_bytes_verified += chunk.length;
+  finish(chunk, RmaStatus::kOk);
+}
+
+}  // namespace verity::rma

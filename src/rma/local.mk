@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-3-Clause
+libverity_core_la_SOURCES += \
+  src/rma/client.cc \
+  src/rma/client.h \
+  src/rma/descent.cc \
+  src/rma/peer.h \
+  src/rma/port.h \
+  src/rma/regions.cc \
+  src/rma/regions.h \
+  src/rma/server.cc \
+  src/rma/server.h \
+  src/wire/rma.h

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What remote memory access keeps for each peer: a part of the link's object.
+#pragma once
+
+#include <cstdint>
+
+namespace verity::rma {
+
+struct Peer {
+  uint32_t open = 0;         // reads and fetches from this peer that are not over
+  uint32_t put_mark = 0;     // Port::mark() after the newest put
+  uint32_t fence_mark = 0;   // meaningful when `fenced`
+  uint16_t requests = 0;     // of the peer's, which wait here
+  bool has_put = false;      // a put was sent that is not known to be applied
+  bool fenced = false;       // reads wait until the puts before fence_mark are applied
+  bool reads_first = false;  // puts wait until no read is open
+};
+
+}  // namespace verity::rma

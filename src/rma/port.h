@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What remote memory access needs from below and above it. Implemented by the UCT interface and by the tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rma/peer.h"
+#include "wire/rma.h"
+
+namespace verity::rma {
+
+struct Chunk;
+struct Fetch;
+struct Read;
+
+enum class Started : uint8_t {
+  kUnderWay,  // Client::landed() will be called for it
+  kDone,      // the bytes are there
+  kBusy,      // no resources now: try again
+  kFailed,
+};
+
+class Port {
+ public:
+  virtual ~Port() = default;
+
+  // Room for a message of `length` bytes to the peer, at most max_message(); nullptr: none now, try again. It is sent with
+  // send_message() before anything else is done; `length` may be less then.
+  virtual uint8_t* open_message(Peer& peer, size_t length) noexcept = 0;
+  virtual void send_message(Peer& peer, size_t length) noexcept = 0;
+  [[nodiscard]] virtual size_t max_message() const noexcept = 0;
+
+  // How far the messages to the peer have got: what was sent until now, and whether the peer has taken all of that.
+  [[nodiscard]] virtual uint32_t mark(Peer& peer) noexcept = 0;
+  [[nodiscard]] virtual bool has_taken(Peer& peer, uint32_t mark) noexcept = 0;
+
+  // Has the lower transport read bytes [offset, offset + length) of the chunk's Read from the peer's memory into place. Each
+  // kUnderWay is answered by one Client::landed(), never inside this call.
+  virtual Started read(Chunk& chunk, uint64_t offset, uint64_t length) noexcept = 0;
+
+  // `length` bytes of our own memory: where they can be read, be it a copy in `scratch`, which has room for them; nullptr when
+  // they cannot, because the program took them away.
+  virtual const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept = 0;
+
+  // The Read is over: the port tells the upper layer, later, and calls Client::release().
+  virtual void finished(Read& read) noexcept = 0;
+  // The same for a Fetch, which is gone on return. `data`: nullptr unless fetch.status is kOk.
+  virtual void fetched(Fetch& fetch, const uint8_t* data, size_t length) noexcept = 0;
+
+  // The peer refused a put: the endpoint is to fail, as with hardware.
+  virtual void refused(Peer& peer) noexcept = 0;
+  // The bytes that `read` asked for were not what the peer has; for the log.
+  virtual void mismatched(const Read& read, uint64_t offset, uint64_t length, const char* what) noexcept = 0;
+};
+
+}  // namespace verity::rma

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rma/server.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "merkle/tree.h"
+
+namespace verity::rma {
+
+using wire::RmaKind;
+using wire::RmaStatus;
+
+struct Server::Job {
+  util::ListNode node;
+  Peer* peer = nullptr;
+  wire::RmaRequest request{};
+  RmaStatus status = RmaStatus::kOk;
+  bool ready = false;      // hashed: the answer can go
+  uint32_t hashed = 0;     // leaves
+  uint32_t answered = 0;   // leaves
+  std::vector<merkle::Digest> leaves;
+
+  [[nodiscard]] merkle::Geometry geometry() const noexcept {
+    return {request.length, 1u << (request.header.segment + wire::kMinSegmentLog2)};
+  }
+};
+
+Server::~Server() {
+  while (jobs_.linked()) end(*VERITY_CONTAINER_OF(jobs_.next, Job, node));
+}
+
+void Server::end(Job& job) noexcept {
+  job.node.unlink();
+  --job.peer->requests;
+  delete &job;
+}
+
+void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
+  wire::RmaPut put;
+  RmaStatus status = RmaStatus::kRefused;
+  if (wire::read_message(message, length, &put)) {
+    const size_t bytes = length - sizeof(put);
+    status = regions_.with(put.token, put.address, bytes, kWrite, [&] {
+      std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
+      return RmaStatus::kOk;
+    });
+    counters_.puts_applied += status == RmaStatus::kOk;
+    counters_.put_bytes_applied += status == RmaStatus::kOk ? bytes : 0;
+  }
+  if (status == RmaStatus::kOk) return;
+  counters_.rma_refused++;
+  (void)answer(peer, {RmaKind::kRefused, status, 0});  // lost when there is no room: the put is not applied either way
+}
+
+void Server::ask(Peer& peer, const uint8_t* message, size_t length) noexcept {
+  wire::RmaRequest request;
+  if (!wire::read_message(message, length, &request)) {
+    counters_.rma_refused++;
+    return;
+  }
+  const bool is_get = request.header.kind == static_cast<uint8_t>(RmaKind::kGet);
+  auto* job = peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr;
+  if (job == nullptr) {
+    counters_.rma_refused++;
+    (void)answer(peer, {is_get ? RmaKind::kGot : RmaKind::kHashed, RmaStatus::kBusy, request.header.id});
+    return;
+  }
+  job->peer = &peer;
+  job->request = request;
+  const size_t most = port_.max_message() - sizeof(wire::RmaHeader);
+  if (is_get ? request.length > most : !wire::is_valid_hash(request)) job->status = RmaStatus::kRefused;
+  ++peer.requests;
+  jobs_.push_back(job->node);
+}
+
+// A job whose link has no room now stays where it is, and those of other links go on.
+unsigned Server::poll() noexcept {
+  unsigned done = 0;
+  size_t budget = kSlice;
+  for (util::ListNode* node = jobs_.next; node != &jobs_ && budget != 0;) {
+    Job& job = *VERITY_CONTAINER_OF(node, Job, node);
+    node = node->next;
+    done += serve(job, &budget);
+  }
+  return done;
+}
+
+unsigned Server::serve(Job& job, size_t* budget) noexcept {
+  const bool is_get = job.request.header.kind == static_cast<uint8_t>(RmaKind::kGet);
+  if (is_get) {
+    *budget -= std::min<size_t>(*budget, job.request.length);
+    if (!answer_get(job)) return 0;
+  } else {
+    if (!job.ready && job.status == RmaStatus::kOk && !hash(job, budget)) return 0;
+    if (!answer_hash(job)) return 0;
+  }
+  counters_.rma_refused += job.status != RmaStatus::kOk;
+  end(job);
+  return 1;
+}
+
+// False: not through yet.
+bool Server::hash(Job& job, size_t* budget) noexcept {
+  const merkle::Geometry geometry = job.geometry();
+  const auto count = static_cast<uint32_t>(geometry.leaf_count());
+  try {
+    job.leaves.resize(count);
+    scratch_.resize(std::max<size_t>(scratch_.size(), std::max<size_t>(kSlice, geometry.segment_size())));
+  } catch (const std::bad_alloc&) {
+    job.status = RmaStatus::kBusy;
+    return true;
+  }
+  const uint32_t per_slice = std::max<uint32_t>(1, static_cast<uint32_t>(kSlice / geometry.segment_size()));
+  while (job.hashed < count && *budget != 0) {
+    const uint32_t last = std::min(count, job.hashed + per_slice);
+    const uint64_t begin = geometry.leaf_offset(job.hashed);
+    const uint64_t length = std::min<uint64_t>(geometry.leaf_offset(last), job.request.length) - begin;
+    const uint64_t address = job.request.address + begin;
+    job.status = regions_.with(job.request.token, address, length, kRead, [&] {
+      const uint8_t* bytes = port_.readable(address, length, scratch_.data());
+      if (bytes == nullptr) return RmaStatus::kUnreadable;
+      merkle::leaf_digests({length, geometry.segment_size()}, util::Pieces{{{bytes, length}}},
+                           std::span(job.leaves).subspan(job.hashed, last - job.hashed));
+      return RmaStatus::kOk;
+    });
+    if (job.status != RmaStatus::kOk) return true;
+    counters_.digest_bytes += length;
+    *budget -= std::min<size_t>(*budget, length);
+    job.hashed = last;
+  }
+  job.ready = job.hashed == count;
+  return job.ready;
+}
+
+// The three below are false when the link has no room now.
+bool Server::answer_get(Job& job) noexcept {
+  const wire::RmaRequest& r = job.request;
+  if (job.status != RmaStatus::kOk) return answer(*job.peer, {RmaKind::kGot, job.status, r.header.id});
+  const size_t length = sizeof(wire::RmaHeader) + r.length;
+  uint8_t* out = port_.open_message(*job.peer, length);
+  if (out == nullptr) return false;
+  uint8_t* bytes = out + sizeof(wire::RmaHeader);
+  job.status = regions_.with(r.token, r.address, r.length, kRead, [&] {
+    const uint8_t* from = port_.readable(r.address, r.length, bytes);
+    if (from == nullptr) return RmaStatus::kUnreadable;
+    if (from != bytes && r.length != 0) std::memcpy(bytes, from, r.length);
+    return RmaStatus::kOk;
+  });
+  const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kGot), static_cast<uint8_t>(job.status), 0, 0, r.header.id};
+  std::memcpy(out, &header, sizeof(header));
+  const bool good = job.status == RmaStatus::kOk;
+  port_.send_message(*job.peer, good ? length : sizeof(header));
+  counters_.gets_served += good;
+  counters_.get_bytes_served += good ? r.length : 0;
+  return true;
+}
+
+bool Server::answer_hash(Job& job) noexcept {
+  const wire::RmaHeader& asked = job.request.header;
+  if (job.status != RmaStatus::kOk) return answer(*job.peer, {RmaKind::kHashed, job.status, asked.id});
+  if (asked.what == wire::kLeaves) return answer_leaves(job);
+  uint8_t* out = port_.open_message(*job.peer, sizeof(asked) + sizeof(merkle::Digest));
+  if (out == nullptr) return false;
+  const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kHashed), static_cast<uint8_t>(RmaStatus::kOk), 0, 0, asked.id};
+  const merkle::Digest root = merkle::root_of(job.geometry(), job.leaves);
+  std::memcpy(out, &header, sizeof(header));
+  std::memcpy(out + sizeof(header), &root, sizeof(root));
+  port_.send_message(*job.peer, sizeof(header) + sizeof(root));
+  counters_.digests_served++;
+  return true;
+}
+
+bool Server::answer_leaves(Job& job) noexcept {
+  const auto count = static_cast<uint32_t>(job.leaves.size());
+  const auto most = static_cast<uint32_t>((port_.max_message() - sizeof(wire::RmaLeaves)) / sizeof(merkle::Digest));
+  while (job.answered < count) {
+    const uint32_t n = std::min(most, count - job.answered);
+    const size_t bytes = n * sizeof(merkle::Digest);
+    uint8_t* out = port_.open_message(*job.peer, sizeof(wire::RmaLeaves) + bytes);
+    if (out == nullptr) return false;
+    const wire::RmaLeaves message{
+        {static_cast<uint8_t>(RmaKind::kHashed), static_cast<uint8_t>(RmaStatus::kOk), wire::kLeaves, 0, job.request.header.id},
+        job.answered};
+    std::memcpy(out, &message, sizeof(message));
+    std::memcpy(out + sizeof(message), job.leaves.data() + job.answered, bytes);
+    port_.send_message(*job.peer, sizeof(message) + bytes);
+    job.answered += n;
+  }
+  counters_.digests_served++;
+  return true;
+}
+
+bool Server::answer(Peer& peer, const Answer& a) noexcept {
+  const wire::RmaHeader header{static_cast<uint8_t>(a.kind), static_cast<uint8_t>(a.status), 0, 0, a.id};
+  uint8_t* out = port_.open_message(peer, sizeof(header));
+  if (out == nullptr) return false;
+  std::memcpy(out, &header, sizeof(header));
+  port_.send_message(peer, sizeof(header));
+  return true;
+}
+
+void Server::forget(Peer& peer) noexcept {
+  for (util::ListNode* node = jobs_.next; node != &jobs_;) {
+    Job& job = *VERITY_CONTAINER_OF(node, Job, node);
+    node = node->next;
+    if (job.peer == &peer) end(job);
+  }
+}
+
+}  // namespace verity::rma

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The owner's side of remote memory access: applies puts, answers gets and digests, for one interface.
+//
+// Puts are applied as they come, after the frame's check. Gets and digests wait in a queue, and poll() serves them in bounded
+// slices, so that a large digest holds up nobody. One thread at a time, as for the links.
+#pragma once
+
+#include <vector>
+
+#include "health/counters.h"
+#include "merkle/geometry.h"
+#include "merkle/hash.h"
+#include "rma/port.h"
+#include "rma/regions.h"
+#include "util/list.h"
+
+namespace verity::rma {
+
+class Server {
+ public:
+  // Requests of one peer that are kept at a time: a client asks for less.
+  static constexpr unsigned kMaxJobs = 256;
+  // Bytes hashed or copied in one poll() at most, but for the last segment.
+  static constexpr size_t kSlice = 128 * 1024;
+
+  Server(Port& port, Regions& regions, health::Counters& counters) : port_(port), regions_(regions), counters_(counters) {}
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // A PUT, GET or HASH. Throws nothing: without memory the request is answered as busy.
+  void put(Peer& peer, const uint8_t* message, size_t length) noexcept;
+  void ask(Peer& peer, const uint8_t* message, size_t length) noexcept;
+  // A slice of what is waiting; the number of answers sent.
+  unsigned poll() noexcept;
+  [[nodiscard]] bool busy() const noexcept { return jobs_.linked(); }
+  // The link goes: nothing is answered.
+  void forget(Peer& peer) noexcept;
+
+ private:
+  struct Job;
+  struct Answer {
+    wire::RmaKind kind;
+    wire::RmaStatus status;
+    uint32_t id;
+  };
+
+  unsigned serve(Job& job, size_t* budget) noexcept;
+  bool hash(Job& job, size_t* budget) noexcept;
+  bool answer_get(Job& job) noexcept;
+  bool answer_hash(Job& job) noexcept;
+  bool answer_leaves(Job& job) noexcept;
+  bool answer(Peer& peer, const Answer& a) noexcept;
+  void end(Job& job) noexcept;
+
+  Port& port_;
+  Regions& regions_;
+  health::Counters& counters_;
+  util::ListNode jobs_;  // oldest first
+  std::vector<uint8_t> scratch_;
+};
+
+}  // namespace verity::rma

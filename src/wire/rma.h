@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of remote memory access: payloads of data frames whose active message number is kRmaId. Being in frames they are
+// checked, repaired and kept in order like every other; here is only what they say.
+//
+//    0       1       2       3       4       5       6       7
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+//   | kind  | what  |segment|   0   |              id               |   all
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+//   |                             token                             |   PUT, GET, HASH
+//   |                            address                            |
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+//   |            length             |               0               |   GET, HASH
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+//
+// PUT     the rest are the bytes that the owner writes to its memory at `address`. Not answered but when refused.
+// GET     asks for `length` bytes of the owner's memory. Answer: GOT, the rest are the bytes.
+// HASH    asks for the digest of that memory in segments of 2^(8 + segment) bytes. Answer: HASHED, followed by the Merkle
+//         root, or with `what` = kLeaves by an index (8 bytes) and the digests of the leaves from that one on; the answer may
+//         come in several messages.
+// what    of a request: what is wanted; of an answer: RmaStatus.
+// id      what the asking side gave the request: the answer carries it back.
+// token   of the registration that the peer gave us with its remote key: it stands for a range of memory and what may be done.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "wire/frame.h"
+
+namespace verity::wire {
+
+// The highest number that fits: UCP uses those up to 28.
+inline constexpr uint8_t kRmaId = 31;
+
+enum class RmaKind : uint8_t { kPut = 1, kGet = 2, kGot = 3, kHash = 4, kHashed = 5, kRefused = 6 };
+
+enum class RmaStatus : uint8_t {
+  kOk = 0,
+  kRefused = 1,     // no such token (any more), outside of its memory, not allowed, or not understood
+  kUnreadable = 2,  // the owner's program took the memory away under its registration
+  kBusy = 3,        // more requests at a time than the owner keeps
+};
+
+// HASH wants: the root, or all leaves.
+inline constexpr uint8_t kRoot = 0;
+inline constexpr uint8_t kLeaves = 1;
+
+// The most leaves of one HASH.
+inline constexpr uint32_t kMaxHashLeaves = 512;
+
+struct RmaHeader {
+  uint8_t kind;
+  uint8_t what;
+  uint8_t segment;
+  uint8_t zero;
+  uint32_t id;
+};
+static_assert(sizeof(RmaHeader) == 8);
+
+struct RmaPut {
+  RmaHeader header;
+  uint64_t token;
+  uint64_t address;
+};
+static_assert(sizeof(RmaPut) == 24);
+
+struct RmaRequest {
+  RmaHeader header;
+  uint64_t token;
+  uint64_t address;
+  uint32_t length;
+  uint32_t zero;
+};
+static_assert(sizeof(RmaRequest) == 32);
+
+struct RmaLeaves {
+  RmaHeader header;
+  uint64_t first;
+};
+static_assert(sizeof(RmaLeaves) == 16);
+
+// False when the message is too short for it.
+template <typename Message>
+[[nodiscard]] bool read_message(const uint8_t* data, size_t length, Message* out) noexcept {
+  if (length < sizeof(*out)) return false;
+  std::memcpy(out, data, sizeof(*out));
+  return true;
+}
+
+// What a HASH may ask for.
+[[nodiscard]] inline bool is_valid_hash(const RmaRequest& r) noexcept {
+  if (r.header.segment > kMaxSegmentLog2 - kMinSegmentLog2 || r.length == 0) return false;
+  return ((r.length - 1) >> (r.header.segment + kMinSegmentLog2)) < kMaxHashLeaves && r.header.what <= kLeaves;
+}
+
+}  // namespace verity::wire
