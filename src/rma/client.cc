@@ -391,8 +391,10 @@ void Client::end(Fetch& fetch, RmaStatus status, const uint8_t* bytes, size_t le
   give(spare_fetches_, &fetch);
 }
 
-void Client::abort(Peer& peer, const void* owner) noexcept {
-  const auto meant = [&](const Peer* p, const void* o) { return p == &peer && (owner == nullptr || o == owner); };
+void Client::abort_if(const Peer* peer, const void* owner) noexcept {
+  const auto meant = [&](const Peer* p, const void* o) {
+    return (peer == nullptr || p == peer) && (owner == nullptr || o == owner);
+  };
   for (Ticket* ticket : table_) {
     if (ticket == nullptr) continue;
     if (ticket->is_chunk) {

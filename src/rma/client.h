@@ -139,9 +139,12 @@ class Client {
   unsigned poll() noexcept;
   // poll() has something to do now.
   [[nodiscard]] bool busy() const noexcept { return waiting_.linked() || todo_.linked() || hashing_.linked(); }
+  // The same, without reads that wait for earlier ones: their ends will be told of.
+  [[nodiscard]] bool must_poll() const noexcept { return todo_.linked() || hashing_.linked(); }
   // The peer is lost, or the upper layer cancels: everything ends, broken, as soon as the lower transport lets go of it. Of all
-  // owners, or of one.
-  void abort(Peer& peer, const void* owner = nullptr) noexcept;
+  // owners, or of one; or of one owner whoever the peer is.
+  void abort(Peer& peer, const void* owner = nullptr) noexcept { abort_if(&peer, owner); }
+  void abort_owner(const void* owner) noexcept { abort_if(nullptr, owner); }
   void release(Read& read) noexcept;
 
   // Later reads wait for the puts so far, later puts for the reads that are open (see may_put()).
@@ -152,6 +155,7 @@ class Client {
   [[nodiscard]] bool puts_done(Peer& peer) noexcept;
 
  private:
+  void abort_if(const Peer* peer, const void* owner) noexcept;
   [[nodiscard]] bool gated(Peer& peer) noexcept;
   void enter(Ticket& ticket) noexcept;
   void renew(Ticket& ticket) noexcept;

@@ -181,7 +181,7 @@ void Client::settle(Chunk& chunk) noexcept {
   } else {
     counters_.reads_ambiguous++;
   }
-  port_.mismatched(*chunk.read, chunk.offset, chunk.length, what);
+  port_.mismatched(*chunk.read, chunk.offset, chunk.length, what, d.changed);
   counters_.read_chunks_verified++;
   counters_.read_bytes_verified += chunk.length;
   finish(chunk, RmaStatus::kOk);

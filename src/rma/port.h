@@ -50,8 +50,9 @@ class Port {
 
   // The peer refused a put: the endpoint is to fail, as with hardware.
   virtual void refused(Peer& peer) noexcept = 0;
-  // The bytes that `read` asked for were not what the peer has; for the log.
-  virtual void mismatched(const Read& read, uint64_t offset, uint64_t length, const char* what) noexcept = 0;
+  // The bytes that `read` asked for were not what the peer had, and are right now; for the log. `by_program`: the peer's own
+  // program wrote to them meanwhile.
+  virtual void mismatched(const Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept = 0;
 };
 
 }  // namespace verity::rma

@@ -98,6 +98,7 @@ void VerityIface::serve_apart(uint64_t now) noexcept {
     apart_ = false;
     unusual_ = closing_ || !deferred_.empty();
   }
+  if (onesided_ != nullptr) onesided_->serve();
   (void)hub_->poll();
   (void)hub_->flush_owed();
   hub_->tick(now);

@@ -37,6 +37,7 @@ void VerityIface::closing() noexcept {
   stop_async_timer(true);
   if (links_.linked() && !is_off()) close_links();
   while (links_.linked()) drop_link(UctLink::in_all(links_.next));
+  group_.leave();
   if (progress_id_ != UCS_CALLBACKQ_ID_NULL) {
     ucs_callbackq_remove(&worker->super.progress_q, progress_id_);
     progress_id_ = UCS_CALLBACKQ_ID_NULL;

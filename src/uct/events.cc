@@ -55,6 +55,7 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
     const uint64_t now = monotonic_ns();
     hub_->tick(now);
     if (done_first_ != nullptr || !deferred_.empty()) return UCS_ERR_BUSY;
+    if (onesided_ != nullptr && onesided_->must_poll()) return UCS_ERR_BUSY;
     set_timer(now);
     check_time_ = true;
   }

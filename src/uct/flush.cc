@@ -18,12 +18,18 @@ constexpr uint64_t kBusyPatience = 10'000'000'000;
 
 }  // namespace
 
+// Whether the puts are applied. Others may wait for that without progress of ours, so no time limits it, but
+// for a peer that left and whose last word may be what was lost.
+bool VerityIface::applied(UctLink& l) noexcept {
+  return onesided_ == nullptr || onesided_->client().puts_done(l) || (l.peer_leaves && settled(l));
+}
+
 // Whether the lower transport may be flushed for `ep`, or for all endpoints with nullptr.
 bool VerityIface::may_flush(VerityEp* ep) noexcept {
   if (ep != nullptr) return !hub_->has_unsent(ep->link()) && !hub_->has_unowned(ep->link());
   for (util::ListNode* node = links_.next; node != &links_; node = node->next) {
-    const UctLink& l = UctLink::in_all(node);
-    if (hub_->has_unsent(l) || hub_->has_unowned(l)) return false;
+    UctLink& l = UctLink::in_all(node);
+    if (hub_->has_unsent(l) || hub_->has_unowned(l) || l.open != 0 || !applied(l)) return false;
   }
   return true;
 }
@@ -63,6 +69,8 @@ ucs_status_t VerityIface::try_flush(const FlushRequest& request) noexcept {
   UctLink& l = request.ep->link();
   const bool cancel = (request.flags & UCT_FLUSH_FLAG_CANCEL) != 0;
   if (cancel || l.failed || l.peer_gone) hub_->own_sources(l);
+  if ((cancel || l.failed) && request.ep->open != 0) onesided_->abort(l, request.ep);
+  if (request.ep->open != 0) return UCS_ERR_NO_RESOURCE;  // what the lower transport reads must have landed, whatever becomes of it
   const bool ready = cancel || l.failed ? !hub_->has_unowned(l) : may_flush(request.ep);
   if (!ready) return UCS_ERR_NO_RESOURCE;
   if (l.failed && !cancel) return l.failure;  // what was in flight is lost
@@ -70,7 +78,7 @@ ucs_status_t VerityIface::try_flush(const FlushRequest& request) noexcept {
   // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush, which waits
   // for the peer's progress without end.
   if (!cancel && !l.failed && l.mode == link::Mode::kVerify) {
-    if (!settled(l)) return UCS_ERR_NO_RESOURCE;
+    if (!applied(l) || !settled(l)) return UCS_ERR_NO_RESOURCE;
     (void)hub_->flush_owed();  // what peers wait for in their flushes
     return UCS_OK;
   }
@@ -137,6 +145,20 @@ void VerityIface::cancel_flushes(VerityEp* ep) noexcept {
     uct_invoke_completion(comp, UCS_ERR_CANCELED);
     i = 0;  // the callback may have changed the list
   }
+}
+
+void VerityIface::fence() noexcept {
+  if (onesided_ == nullptr) return;
+  const AsyncGuard guard(*this);
+  for (util::ListNode* node = links_.next; node != &links_; node = node->next) onesided_->client().fence(UctLink::in_all(node));
+}
+
+// The endpoint goes without having been flushed. The lower transport may still write to the upper buffers,
+// and its last reads end soon, or with the connection.
+void VerityIface::abandon_reads(VerityEp& ep) noexcept {
+  onesided_->abort(ep.link(), &ep);
+  const uint64_t until = monotonic_ns() + kBusyPatience;
+  while (ep.open != 0 && monotonic_ns() < until) (void)uct_iface_progress(lower());
 }
 
 ucs_status_t Ops::ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {

@@ -26,16 +26,21 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/closing.cc \
 	src/uct/events.cc \
 	src/uct/flush.cc \
+	src/uct/onesided.cc src/uct/onesided.h \
 	src/uct/options.cc src/uct/options.h \
+	src/uct/own_memory.cc src/uct/own_memory.h \
 	src/uct/plugin.cc \
 	src/uct/port.cc \
 	src/uct/process.cc src/uct/process.h \
 	src/uct/progress.cc \
+	src/uct/read_iface.cc src/uct/read_iface.h \
 	src/uct/receive.cc \
 	src/uct/send.cc \
 	src/uct/uct_link.cc src/uct/uct_link.h \
 	src/uct/verity_ep.cc src/uct/verity_ep.h \
-	src/uct/verity_iface.cc src/uct/verity_iface.h
+	src/uct/verity_iface.cc src/uct/verity_iface.h \
+	src/uct/verity_md.cc src/uct/verity_md.h \
+	src/uct/worker_group.cc src/uct/worker_group.h
 nodist_EXTRA_libuct_verity_la_SOURCES = cxx.cc
 all-local: modules/libuct_verity.so.0
 

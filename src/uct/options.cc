@@ -19,6 +19,7 @@ struct ConfigTable {
   size_t segment_size;
   unsigned window;
   size_t window_bytes;
+  size_t chunk;
   unsigned max_repairs;
   int on_failure;
   double linger;
@@ -54,6 +55,10 @@ ucs_config_field_t kFields[] = {
      FIELD(window), UCS_CONFIG_TYPE_UINT},
     {"WINDOW_BYTES", "512k", "Bytes in flight per link before the sender waits for acknowledgement.",
      FIELD(window_bytes), UCS_CONFIG_TYPE_MEMUNITS},
+    {"CHUNK", "256k",
+     "Bytes of the parts in which large remote reads (rendezvous, MPI_Get) are transferred and\n"
+     "checked, several at a time: at least the segment size, at most 512 segments are used.",
+     FIELD(chunk), UCS_CONFIG_TYPE_MEMUNITS},
     {"MAX_REPAIRS", "16", "Times that one frame is sent again before the link is given up.",
      FIELD(max_repairs), UCS_CONFIG_TYPE_UINT},
     {"ON_FAILURE", "auto",
@@ -111,6 +116,9 @@ ucs_status_t check(const ConfigTable& c) noexcept {
   if (c.window_bytes < 4096 || c.window_bytes > (size_t{1} << 30)) {
     return refuse("WINDOW_BYTES", "4k to 1g");
   }
+  if (c.chunk < c.segment_size || c.chunk > (size_t{32} << 20)) {
+    return refuse("CHUNK", "from UCX_VERITY_SEGMENT_SIZE to 32m");
+  }
   if (c.max_repairs < 1 || c.max_repairs > 1000000) return refuse("MAX_REPAIRS", "1 to 1000000");
   if (!(c.linger >= 0 && c.linger <= 3600)) return refuse("LINGER", "0 to 3600s");
   if (c.ack_polls < 1) return refuse("ACK_POLLS", "1 or more");
@@ -150,6 +158,7 @@ ucs_status_t configure(const uct_md_config_t* config) {
   o.link.segment_log2 = static_cast<unsigned>(std::countr_zero(c.segment_size));
   o.link.window_frames = c.window;
   o.link.window_bytes = static_cast<uint32_t>(c.window_bytes);
+  o.chunk = c.chunk;
   o.link.max_repairs = c.max_repairs;
   o.link.ack_polls = c.ack_polls;
   o.link.copy_after = nanoseconds(c.copy_after);

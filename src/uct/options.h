@@ -20,6 +20,7 @@ struct Options {
   link::Config link;
   OnFailure on_failure = OnFailure::kAuto;
   uint64_t linger = 0;  // ns
+  uint64_t chunk = 256 * 1024;  // bytes
   health::AttestPolicy attest = health::AttestPolicy::kAuto;
   std::string attest_file;
 

@@ -4,7 +4,9 @@
 #include <string_view>
 
 #include "uct/options.h"
+#include "uct/read_iface.h"
 #include "uct/verity_iface.h"
+#include "uct/verity_md.h"
 #include "uct/wrap/load_check.h"
 #include "uct/wrap/registry.h"
 
@@ -14,7 +16,15 @@ namespace {
 // Every transport, those of the corrupting test component included.
 bool wraps(std::string_view, std::string_view) { return true; }
 
-std::unique_ptr<WrapIface> make_iface() { return std::make_unique<VerityIface>(); }
+std::unique_ptr<WrapMd> make_md() { return std::make_unique<VerityMd>(); }
+
+// Without active messages, but with reads of another process's memory; those of the test component too.
+bool reads(std::string_view tl) { return tl.ends_with("cma") || tl.ends_with("knem"); }
+
+std::unique_ptr<WrapIface> make_iface(std::string_view lower_tl) {
+  if (reads(lower_tl)) return std::make_unique<ReadIface>();
+  return std::make_unique<VerityIface>();
+}
 
 // Made on first use: constructors of this file may run before those of others.
 const WrapSpec& verity_spec() {
@@ -22,9 +32,12 @@ const WrapSpec& verity_spec() {
       .component_name = "verity",
       .prefix = 'v',
       .wraps = wraps,
+      .reads = reads,
       .passes_rma = false,
+      .keys = &kVerityKeys,
       .md_config = kVerityConfigTable,
       .configure = configure,
+      .make_md = make_md,
       .make_iface = make_iface,
   };
   return spec;

@@ -102,6 +102,20 @@ void Process::link_failed(const char* transport, uint64_t peer, link::Failure wh
   }
 }
 
+void Process::read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
+                              bool by_program) noexcept {
+  constexpr unsigned kWarnings = 8;
+  const std::lock_guard lock(mutex_);
+  if (!by_program || warned_ == kWarnings) {
+    ucs_debug("ucx-verity: v%s: %" PRIu64 " bytes read at 0x%" PRIx64 " of interface %016" PRIx64 ": %s", transport, length,
+              address, peer, what);
+    return;
+  }
+  ucs_warn("ucx-verity: v%s: %" PRIu64 " bytes at 0x%" PRIx64 " in the process of interface %016" PRIx64 ": %s: its program "
+           "writes to a buffer that it has given to MPI, or polls; the result is what was there last%s",
+           transport, length, address, peer, what, ++warned_ == kWarnings ? " (not told again)" : "");
+}
+
 void Process::abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept {
   std::fprintf(stderr,
                "ucx-verity: v%s: the link to interface %016" PRIx64 " is lost (%s) and the program handles no "

@@ -25,6 +25,9 @@ class Process {
   // An interface is about to close: notes which MPI components are loaded while they still are.
   void closing() noexcept;
   void link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept;
+  // Bytes that were read from a peer's memory were not what is there, and are right now.
+  void read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
+                       bool by_program) noexcept;
   [[noreturn]] void abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept;
 
   // In a child made by fork(): nothing of the parent's is touched or reported.
@@ -42,6 +45,7 @@ class Process {
   std::atomic<bool> in_child_{false};
   bool started_ = false;
   bool finished_ = false;
+  unsigned warned_ = 0;  // of memory that its program changed
   link::Mode mode_ = link::Mode::kVerify;
   std::vector<std::string> failed_links_;
   std::vector<std::string> raw_lanes_;

@@ -31,6 +31,7 @@ unsigned VerityIface::progress() noexcept {
   }
   if (timed) [[unlikely]] serve_neighbours();
   ++progressing_;
+  if (onesided_ != nullptr && !onesided_->idle()) [[unlikely]] count += onesided_->progress();
   if (done_first_ != nullptr) count += run_completions();
   if (attention_.linked()) [[unlikely]] count += attend();
   if (!deferred_.empty()) [[unlikely]] count += run_deferred();
@@ -93,6 +94,11 @@ unsigned VerityIface::attend(UctLink& l) noexcept {
     const ucs_status_t status = ensure_lower(l);
     if (status != UCS_OK) give_up(l, status);
   }
+  if ((l.failed || l.peer_gone) && l.open != 0) {
+    const AsyncGuard guard(*this);
+    onesided_->abort(l);
+    if (l.open != 0) want_attention(l);
+  }
   if (l.failed && !l.told) tell_failure(l);
   if (!l.pending.empty()) count += run_pending(l);
   if (!l.eps.linked()) reap(l);
@@ -102,13 +108,14 @@ unsigned VerityIface::attend(UctLink& l) noexcept {
 // Whether something will call for attention once a message can be sent again. False: it can now.
 bool VerityIface::awaits_room(UctLink& l) noexcept {
   const bool window = hub_->can_send(l, wire::Class::kSync) && hub_->can_send(l, wire::Class::kAsync);
+  if (onesided_ != nullptr && onesided_->must_wait(l)) return true;
   return !window || (l.lower_refused && wait_for_lower(l));
 }
 
 // Until one of them finds no room. Each may make endpoints, destroy others, or purge this queue.
 unsigned VerityIface::run_pending(UctLink& l) noexcept {
   unsigned count = 0;
-  VerityEp* ep = nullptr;
+  WrapEp* ep = nullptr;
   const auto next = [&] {
     const AsyncGuard guard(*this);
     l.gated = false;  // these are the oldest
@@ -159,7 +166,7 @@ void VerityIface::tell_failure(UctLink& l) noexcept {
 // long as the peer may still send.
 void VerityIface::reap(UctLink& l) noexcept {
   const AsyncGuard guard(*this);
-  if (hub_->has_unowned(l)) return want_attention(l);  // the lower transport still reads buffers
+  if (hub_->has_unowned(l) || l.open != 0) return want_attention(l);  // the lower transport is still at buffers
   if (l.failed || l.peer_gone) return drop_link(l);
   if (!l.to_ep || !l.orphan) return;
   if (l.in_flight() || l.owed != 0 || l.owe_bye) return want_attention(l);

@@ -16,6 +16,13 @@ ucs_status_t VerityIface::receive_op(void* arg, void* data, size_t length, unsig
   return unframed_op(arg, data, length, flags);
 }
 
+// Remote memory access. It is served whatever the upper layer is doing.
+ucs_status_t VerityIface::onesided_op(void* arg, void* data, size_t length, unsigned) noexcept {
+  auto& self = *static_cast<VerityIface*>(arg);
+  if (self.current_ != nullptr) self.onesided_->receive(*self.current_, static_cast<const uint8_t*>(data), length);
+  return UCS_OK;
+}
+
 // From a peer in mode off, or in a process in mode off.
 ucs_status_t VerityIface::unframed_op(void* arg, void* data, size_t length, unsigned flags) noexcept {
   const auto* slot = static_cast<const AmSlot*>(arg);
@@ -30,6 +37,7 @@ ucs_status_t VerityIface::receive_compact(void* data, size_t length, unsigned fl
   link::Received received;
   if (!hub_->receive_compact(data, length, &received)) [[unlikely]] return UCS_OK;
   auto* payload = const_cast<uint8_t*>(received.payload);
+  current_ = &UctLink::of(*received.link);
   const ucs_status_t status =
       upcall(received.am_id, payload, received.length, flags, &release_compact_);
   hub_->delivered(received, wire::Class::kSync);
@@ -48,6 +56,7 @@ ucs_status_t VerityIface::receive(wire::Class c, void* data, size_t length, unsi
   // The upper layer then copies, to where it wants it: the lower transport aligned for the other header.
   const auto position = reinterpret_cast<uintptr_t>(payload) + align_offset_;
   if ((position & align_mask_) != 0) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
+  current_ = &UctLink::of(*received.link);
   const ucs_status_t status = upcall(received.am_id, payload, received.length, flags, &release_);
   hub_->delivered(received, c);
   return status;
@@ -74,14 +83,16 @@ ucs_status_t VerityIface::call(uint8_t am_id, uint8_t* payload, size_t length, u
 }
 
 // Messages that had been held back.
-void VerityIface::deliver(link::Link&, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept {
+void VerityIface::deliver(link::Link& link, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept {
   if (must_defer(c, am_id)) return defer(am_id, payload, length);
+  current_ = &UctLink::of(link);
   (void)upcall(am_id, static_cast<uint8_t*>(const_cast<void*>(payload)), length, 0, nullptr);
 }
 
 // True: not to be delivered now. What was kept before goes first.
 bool VerityIface::is_kept(uint8_t am_id, const void* payload, size_t length) noexcept {
   if (closing_) return true;
+  if (am_id == wire::kRmaId) return false;
   if (has_async_ && (am[am_id].flags & UCT_CB_FLAG_ASYNC) != 0) return false;
   if (!apart_) (void)run_deferred();
   if (deferred_.empty() && !apart_ && !runs_deferred_) return false;

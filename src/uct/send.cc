@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sending: upper operations become frames in slots, frames go to the lower endpoint.
 #include "uct/verity_ep.h"
+#include "uct/verity_md.h"
 
 namespace verity::uct {
 
@@ -16,6 +17,9 @@ constexpr size_t kMoveUpTo = 448;
 
 // From here on the hash is made while the frame is copied to the lower transport's buffer.
 constexpr size_t kFuseFrom = 512;
+
+// Of an unframed zero-copy send: no transport takes more.
+constexpr size_t kMostPieces = 128;
 
 // No room in the window, no link any more, or a link in mode off.
 ucs_status_t refusal(const UctLink& l) noexcept {
@@ -52,7 +56,7 @@ bool add_pieces(link::Source& source, const uct_iov_t* iov, size_t count) noexce
     if (length == 0) continue;
     if (iov[i].count > 1 && iov[i].stride != 0 && iov[i].stride != iov[i].length) return false;
     if (source.count == link::kMaxSourcePieces) return false;
-    source.handles[source.count] = iov[i].memh;
+    source.handles[source.count] = VerityMd::lower_handle(iov[i].memh);
     source.pieces[source.count++] = {iov[i].buffer, length};
   }
   return true;
@@ -229,6 +233,21 @@ bool VerityIface::wait_for_lower(UctLink& l) noexcept {
   return false;
 }
 
+// A message of this layer's own, in a slot with its payload. It is kept like all others, and waits when
+// the lower transport has no room.
+void VerityIface::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept {
+  constexpr wire::Class c = wire::Class::kSync;
+  hub_->commit(l, c, slot, static_cast<uint32_t>(length), id);
+  const util::Piece frame{slot->frame(), slot->size};
+  const link::Sent sent = slot->compact ? send_compact(l, frame) : send(l, c, {&frame, 1});
+  if (sent == link::Sent::kOk) {
+    hub_->sent(l, c);
+  } else if (sent == link::Sent::kBusy) {
+    hub_->stalled(l, c, slot);
+    if (l.lower != nullptr) push_unsent(l);
+  }
+}
+
 // For frames that are kept here: returns when they are sent, or wait.
 void VerityIface::push_unsent(UctLink& l) noexcept {
   while (!wait_for_lower(l)) {
@@ -323,7 +342,13 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
   if (unframed(l)) {
-    return uct_ep_am_zcopy(l.lower.get(), id, header, header_length, iov, iovcnt, flags, comp);
+    uct_iov_t lower_iov[kMostPieces];
+    if (iovcnt > kMostPieces) return UCS_ERR_INVALID_PARAM;
+    for (size_t i = 0; i < iovcnt; ++i) {
+      lower_iov[i] = iov[i];
+      lower_iov[i].memh = VerityMd::lower_handle(iov[i].memh);
+    }
+    return uct_ep_am_zcopy(l.lower.get(), id, header, header_length, lower_iov, iovcnt, flags, comp);
   }
   const size_t length = header_length + iov_total(iov, iovcnt);
   if (length <= kCopyUpTo || (l.greeting && length <= f.max_payload_bcopy())) {

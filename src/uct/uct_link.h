@@ -8,29 +8,31 @@
 #include <memory>
 
 #include "link/hub.h"
+#include "rma/peer.h"
 #include "uct/wrap/lower.h"
 #include "util/list.h"
 
 namespace verity::uct {
 
-class VerityIface;
 class VerityEp;
+class VerityIface;
+class WrapEp;
 
 // Upper requests that wait for room, in order. The link is made of the requests' private bytes.
 class PendingQueue {
  public:
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
-  void push_back(uct_pending_req_t* request, VerityEp* ep) noexcept;
-  void push_front(uct_pending_req_t* request, VerityEp* ep) noexcept;
+  void push_back(uct_pending_req_t* request, WrapEp* ep) noexcept;
+  void push_front(uct_pending_req_t* request, WrapEp* ep) noexcept;
   // nullptr when empty.
-  uct_pending_req_t* pop(VerityEp** ep_p) noexcept;
+  uct_pending_req_t* pop(WrapEp** ep_p) noexcept;
   // Takes the requests of `ep` out and gives them to `callback`.
-  void purge(VerityEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept;
+  void purge(WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept;
 
  private:
   struct Node {
     uct_pending_req_t* next;
-    VerityEp* ep;
+    WrapEp* ep;
   };
   static_assert(sizeof(Node) <= UCT_PENDING_REQ_PRIV_LEN);
   static Node& node(uct_pending_req_t* request) noexcept {
@@ -50,7 +52,7 @@ struct LowerRequest : uct_pending_req_t {
 struct InAll : util::ListNode {};
 struct InAttention : util::ListNode {};
 
-struct UctLink : link::Link, InAll, InAttention {
+struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   VerityIface* iface = nullptr;
   LowerEp lower;
   util::ListNode eps;  // of VerityEp (InLink)
@@ -63,12 +65,13 @@ struct UctLink : link::Link, InAll, InAttention {
   bool said_bye = false;
   bool told = false;                  // the upper endpoints know of the failure
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
+  uint64_t peer_worker = 0;  // WorkerGroup::id() at the peer; 0: not known
   uint32_t flush_mark = 0;   // what was sent and acknowledged at flush_since
   uint8_t flush_copies = 0;  // times that a flush sent everything again since then
   uint64_t flush_since = 0;  // ns; since when a flush waits for a peer that acknowledges nothing new. 0: none does
   std::unique_ptr<char[]> addresses;  // device and interface, until a lower endpoint exists
 
-  void purge_pending(VerityEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
+  void purge_pending(WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
     pending.purge(ep, callback, arg);
     gated = gated && !pending.empty();
   }

@@ -8,15 +8,13 @@
 
 namespace verity::uct {
 
-namespace {
-
-// What a peer's address says, or nothing when it was made by something else.
 bool read_tail(const void* address, size_t offset, AddressTail* tail) noexcept {
   std::memcpy(tail, static_cast<const char*>(address) + offset, sizeof(*tail));
-  return tail->magic == kAddressMagic && tail->mode <= static_cast<uint8_t>(link::Mode::kVerify);
+  return tail->magic == kAddressMagic && tail->mode <= static_cast<uint8_t>(link::Mode::kVerify) &&
+         tail->version == wire::kVersion;
 }
 
-ucs_status_t refuse_version(const AddressTail& tail) noexcept {
+ucs_status_t refuse_address(const AddressTail& tail) noexcept {
   if (tail.magic != kAddressMagic) {
     ucs_error("ucx-verity: the peer's address is not one of a verified transport: is the plugin "
               "loaded on every host of the job?");
@@ -26,8 +24,6 @@ ucs_status_t refuse_version(const AddressTail& tail) noexcept {
   }
   return UCS_ERR_UNREACHABLE;
 }
-
-}  // namespace
 
 std::unique_ptr<WrapEp> VerityIface::new_ep() { return std::make_unique<VerityEp>(); }
 
@@ -57,9 +53,8 @@ void VerityIface::keep_addresses(UctLink& l, const void* device, const void* ifa
 
 UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* status_p) {
   AddressTail tail;
-  if (!read_tail(params.iface_addr, lower_attr().iface_addr_len, &tail) ||
-      tail.version != wire::kVersion) {
-    *status_p = refuse_version(tail);
+  if (!read_tail(params.iface_addr, lower_attr().iface_addr_len, &tail)) {
+    *status_p = refuse_address(tail);
     return nullptr;
   }
   const bool has_path = (params.field_mask & UCT_EP_PARAM_FIELD_PATH_INDEX) != 0;
@@ -87,6 +82,7 @@ UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* statu
     adopt_lower(*l, std::move(lower));
     l->addresses.reset();
   }
+  l->peer_worker = tail.worker;
   *status_p = UCS_OK;
   return l;
 }
@@ -121,6 +117,7 @@ void VerityEp::destroying() noexcept {
   const AsyncGuard guard(f);
   link_->purge_pending(this, nullptr, nullptr);
   f.cancel_flushes(this);
+  if (open != 0) f.abandon_reads(*this);
   link_node().unlink();
   if (!link_->eps.linked()) {
     // What the user's buffers still hold is copied now: nothing may point into them hereafter.
@@ -129,6 +126,14 @@ void VerityEp::destroying() noexcept {
     link_->orphan = true;
     f.want_attention(*link_);
   }
+}
+
+UctLink* VerityIface::link_to_worker(uint64_t peer_worker) noexcept {
+  for (util::ListNode* node = links_.next; node != &links_; node = node->next) {
+    UctLink& l = UctLink::in_all(node);
+    if (l.peer_worker == peer_worker && is_usable(l)) return &l;
+  }
+  return nullptr;
 }
 
 // On demand: the peer greeted us before we made an endpoint to it.
@@ -154,9 +159,18 @@ ucs_status_t VerityIface::ensure_lower(UctLink& l) noexcept {
 
 // Only from progress and closing: nothing on the stack may hold the link.
 void VerityIface::drop_link(UctLink& l) noexcept {
+  if (onesided_ != nullptr) onesided_->forget(l);
+  if (l.open != 0) onesided_->abort(l);
   hub_->remove(l);
   if (l.lower_waiting) uct_ep_pending_purge(l.lower.get(), [](uct_pending_req_t*, void*) {}, nullptr);
   if (l.lower != nullptr) by_lower_.erase(l.lower.get());
+  l.lower.reset();  // what it still reads ends with it
+  if (l.open != 0) {
+    ucs_error("ucx-verity: v%s: a read never ended: its link is not freed", lower_tl_name());
+    l.all_node().unlink();
+    l.attention_node().unlink();
+    return;
+  }
   delete &l;
 }
 
@@ -175,13 +189,12 @@ ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
   VerityIface& f = self.verity();
   const AsyncGuard guard(f);
   AddressTail tail;
-  if (!read_tail(address, f.lower_attr().ep_addr_len, &tail) || tail.version != wire::kVersion) {
-    return refuse_version(tail);
-  }
+  if (!read_tail(address, f.lower_attr().ep_addr_len, &tail)) return refuse_address(tail);
   const ucs_status_t status = uct_ep_connect_to_ep(self.carrier(), device, address);
   if (status != UCS_OK) return status;
   UctLink& l = self.link();
   f.hub().connect(l, tail.uid, tail.link, static_cast<link::Mode>(tail.mode));
+  l.peer_worker = tail.worker;
   if (l.mode != link::Mode::kOff) f.hub().uncork(l);
   f.want_attention(l);
   return UCS_OK;
@@ -209,9 +222,5 @@ ucs_status_t Ops::ep_check(uct_ep_h ep, unsigned flags, uct_completion_t* comp) 
   if (self.link().failed || self.carrier() == nullptr) return UCS_OK;  // already told; not connected yet
   return uct_ep_check(self.carrier(), flags, comp);
 }
-
-// Active messages are delivered in order anyway.
-ucs_status_t Ops::ep_fence(uct_ep_h, unsigned) noexcept { return UCS_OK; }
-ucs_status_t Ops::iface_fence(uct_iface_h, unsigned) noexcept { return UCS_OK; }
 
 }  // namespace verity::uct

@@ -12,7 +12,7 @@ namespace verity::uct {
 
 struct InLink : util::ListNode {};  // in UctLink::eps
 
-class VerityEp final : public WrapEp, public InLink {
+class VerityEp final : public WrapEp, public InLink, public ReadOwner {
  public:
   static VerityEp& of(uct_ep_h ep) noexcept { return static_cast<VerityEp&>(WrapEp::of(ep)); }
 
@@ -28,7 +28,7 @@ class VerityEp final : public WrapEp, public InLink {
   UctLink* link_ = nullptr;
 };
 
-// Entries for UCX's table (send.cc and verity_ep.cc). Public so that their addresses can be taken.
+// Entries for UCX's table (send.cc, onesided.cc, verity_ep.cc). Public so that their addresses can be taken.
 struct Ops {
   static ucs_status_t am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void* payload,
                                unsigned length) noexcept;
@@ -39,6 +39,14 @@ struct Ops {
   static ucs_status_t am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned header_length,
                                const uct_iov_t* iov, size_t iovcnt, unsigned flags,
                                uct_completion_t* comp) noexcept;
+  static ucs_status_t put_short(uct_ep_h ep, const void* buffer, unsigned length, uint64_t address,
+                                uct_rkey_t rkey) noexcept;
+  static ssize_t put_bcopy(uct_ep_h ep, uct_pack_callback_t pack, void* arg, uint64_t address,
+                           uct_rkey_t rkey) noexcept;
+  static ucs_status_t get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg, size_t length,
+                                uint64_t address, uct_rkey_t rkey, uct_completion_t* comp) noexcept;
+  static ucs_status_t get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address,
+                                uct_rkey_t rkey, uct_completion_t* comp) noexcept;
   static ucs_status_t pending_add(uct_ep_h ep, uct_pending_req_t* request, unsigned flags) noexcept;
   static void pending_purge(uct_ep_h ep, uct_pending_purge_callback_t callback, void* arg) noexcept;
   static ucs_status_t ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept;

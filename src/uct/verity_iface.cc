@@ -29,6 +29,8 @@ uint64_t random_uid() {
   return uid;
 }
 
+}  // namespace
+
 double in_series(double bandwidth) noexcept {
   return bandwidth <= 0 ? bandwidth : 1 / (1 / bandwidth + 1 / kHashRate);
 }
@@ -46,8 +48,6 @@ void add_cost(uct_perf_attr_t& attr) noexcept {
   }
 }
 
-}  // namespace
-
 VerityIface::~VerityIface() {
   if (attached_) process().registry.detach(&counters_);
   if (epoll_fd_ >= 0) ::close(epoll_fd_);
@@ -59,6 +59,12 @@ void VerityIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
   ops.ep_am_short_iov = Ops::am_short_iov;
   ops.ep_am_bcopy = Ops::am_bcopy;
   ops.ep_am_zcopy = Ops::am_zcopy;
+  if (!is_off()) {
+    ops.ep_put_short = Ops::put_short;
+    ops.ep_put_bcopy = Ops::put_bcopy;
+    ops.ep_get_bcopy = Ops::get_bcopy;
+    ops.ep_get_zcopy = Ops::get_zcopy;
+  }
   ops.ep_pending_add = Ops::pending_add;
   ops.ep_pending_purge = Ops::pending_purge;
   ops.ep_flush = Ops::ep_flush;
@@ -89,14 +95,15 @@ size_t VerityIface::ep_addr_extra() const noexcept { return sizeof(AddressTail);
 
 void VerityIface::write_iface_addr_extra(void* out) noexcept {
   if (to_ep_) return;
-  const AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(config_.mode), 0, uid_};
+  const AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(config_.mode), 0, uid_,
+                         group_.id()};
   std::memcpy(out, &tail, sizeof(tail));
 }
 
 void VerityIface::write_ep_addr_extra(WrapEp& ep, void* out) noexcept {
   const UctLink& l = static_cast<VerityEp&>(ep).link();
   const AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(config_.mode),
-                         l.local_id, uid_};
+                         l.local_id, uid_, group_.id()};
   std::memcpy(out, &tail, sizeof(tail));
 }
 
@@ -113,9 +120,28 @@ void VerityIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   attr.cap.am.max_hdr = max_header_;
   // Without zero-copy it limits am_short_iov only, which copies any number of pieces.
   if (max_zcopy_ != 0) attr.cap.am.max_iov = max_iov_;
+  map_onesided(attr);
   attr.overhead += kMessageCost;
   attr.bandwidth.dedicated = in_series(attr.bandwidth.dedicated);
   attr.bandwidth.shared = in_series(attr.bandwidth.shared);
+}
+
+// Puts and small gets travel in frames, whatever the lower transport has. Its own reads are verified; its
+// puts are not offered, since what they write is there before any check.
+void VerityIface::map_onesided(uct_iface_attr_t& attr) const noexcept {
+  attr.cap.flags |= UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY;
+  attr.cap.put.max_short = attr.cap.put.max_bcopy = max_bcopy_ - sizeof(wire::RmaPut);
+  attr.cap.put.opt_zcopy_align = attr.cap.put.align_mtu = 1;
+  attr.cap.get.max_bcopy = max_bcopy_ - sizeof(wire::RmaHeader);
+  attr.cap.get.opt_zcopy_align = attr.cap.get.align_mtu = 1;
+  if ((lower_attr().cap.flags & UCT_IFACE_FLAG_GET_ZCOPY) == 0) return;
+  attr.cap.flags |= UCT_IFACE_FLAG_GET_ZCOPY;
+  const auto& get = lower_attr().cap.get;
+  attr.cap.get.min_zcopy = get.min_zcopy;
+  attr.cap.get.max_zcopy = get.max_zcopy;
+  attr.cap.get.opt_zcopy_align = get.opt_zcopy_align;
+  attr.cap.get.align_mtu = get.align_mtu;
+  attr.cap.get.max_iov = std::min(get.max_iov, rma::kMaxPieces);
 }
 
 void VerityIface::set_limits() noexcept {
@@ -155,6 +181,10 @@ ucs_status_t VerityIface::open_hub() {
   iface_address_.resize(attr.iface_addr_len);
   uid_ = random_uid();
   hub_ = std::make_unique<link::Hub>(uid_, config_, *this, counters_);
+  group_.join(&worker->super, this);
+  if (is_off()) return UCS_OK;
+  onesided_ = std::make_unique<OneSided>(*this);
+  am[wire::kRmaId] = {onesided_op, this, 0};
   return UCS_OK;
 }
 

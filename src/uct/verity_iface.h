@@ -8,6 +8,7 @@
 //   flush.cc         flush and cancel                        events.cc    sleeping and waking
 //   closing.cc       last frames, goodbyes                   process.cc   attestation, fork, warnings
 //   apart.cc         while the worker is not progressed
+//   onesided.cc      put, get, fence; what they need is in src/rma
 #ifndef VERITY_UCT_VERITY_IFACE_H
 #define VERITY_UCT_VERITY_IFACE_H
 
@@ -17,8 +18,10 @@
 #include <vector>
 
 #include "link/hub.h"
+#include "uct/onesided.h"
 #include "uct/options.h"
 #include "uct/uct_link.h"
+#include "uct/worker_group.h"
 #include "uct/wrap/iface.h"
 
 namespace verity::uct {
@@ -35,10 +38,11 @@ struct AddressTail {
   uint16_t magic;
   uint8_t version;
   uint8_t mode;
-  uint32_t link;  // in endpoint addresses only
-  uint64_t uid;
+  uint32_t link;    // in endpoint addresses only
+  uint64_t uid;     // 0: a transport that only reads
+  uint64_t worker;  // WorkerGroup::id() there
 };
-static_assert(sizeof(AddressTail) == 16);
+static_assert(sizeof(AddressTail) == 24);
 inline constexpr uint16_t kAddressMagic = 0x7679;  // "yv"
 
 // A zero-copy send, in link::Source::port.
@@ -62,6 +66,10 @@ class VerityIface final : public WrapIface, public link::Port {
   }
 
   [[nodiscard]] link::Hub& hub() noexcept { return *hub_; }
+  [[nodiscard]] health::Counters& counters() noexcept { return counters_; }
+  // Not in mode off.
+  [[nodiscard]] bool has_onesided() const noexcept { return onesided_ != nullptr; }
+  [[nodiscard]] OneSided& onesided() noexcept { return *onesided_; }
   [[nodiscard]] bool is_off() const noexcept { return config_.mode == link::Mode::kOff; }
   [[nodiscard]] bool has_async() const noexcept { return has_async_; }
   [[nodiscard]] ucs_async_context_t* async() const noexcept { return worker->async; }
@@ -94,6 +102,7 @@ class VerityIface final : public WrapIface, public link::Port {
                                      uint8_t id, uct_pack_callback_t pack, void* arg) noexcept;
   [[nodiscard]] ucs_status_t refused(UctLink& l, link::Slot* slot) noexcept;
   [[nodiscard]] bool wait_for_lower(UctLink& l) noexcept;
+  void send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept;
   void push_unsent(UctLink& l) noexcept;
   void finish(link::Slot* slot, ucs_status_t status) noexcept;  // completes a zcopy in progress()
 
@@ -104,6 +113,8 @@ class VerityIface final : public WrapIface, public link::Port {
   void serve_apart(uint64_t now) noexcept;
   [[nodiscard]] ucs_status_t flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
   void cancel_flushes(VerityEp* ep) noexcept;
+  void fence() noexcept;
+  void abandon_reads(VerityEp& ep) noexcept;
 
   // --- Port ---
   link::Sent send(link::Link& l, wire::Class c, util::Pieces frame) noexcept override;
@@ -141,6 +152,11 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] size_t max_payload_bcopy() const noexcept { return max_bcopy_; }
   [[nodiscard]] size_t max_payload_zcopy() const noexcept { return max_zcopy_; }
   [[nodiscard]] bool connects_to_ep() const noexcept { return to_ep_; }
+  // A link to that worker that can be used; nullptr: none.
+  [[nodiscard]] static bool is_usable(const UctLink& l) noexcept {
+    return !l.failed && !l.peer_gone && !(l.to_ep && l.orphan) && l.mode != link::Mode::kOff;
+  }
+  [[nodiscard]] UctLink* link_to_worker(uint64_t peer_worker) noexcept;
 
  private:
   friend struct Ops;
@@ -157,7 +173,9 @@ class VerityIface final : public WrapIface, public link::Port {
 
   ucs_status_t open_hub();
   void set_limits() noexcept;
+  void map_onesided(uct_iface_attr_t& attr) const noexcept;
   static ucs_status_t receive_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
+  static ucs_status_t onesided_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
   static ucs_status_t unframed_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
   ucs_status_t receive_compact(void* data, size_t length, unsigned flags) noexcept;
   ucs_status_t receive(wire::Class c, void* data, size_t length, unsigned flags) noexcept;
@@ -187,6 +205,7 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] ucs_status_t try_flush(const FlushRequest& request) noexcept;
   [[nodiscard]] bool may_flush(VerityEp* ep) noexcept;
   [[nodiscard]] bool settled(UctLink& l) noexcept;
+  [[nodiscard]] bool applied(UctLink& l) noexcept;
 
   [[nodiscard]] ucs_status_t event_fd(int* fd_p) noexcept;
   [[nodiscard]] ucs_status_t arm(unsigned events) noexcept;
@@ -202,6 +221,9 @@ class VerityIface final : public WrapIface, public link::Port {
   link::Config config_;
   health::Counters counters_;
   std::unique_ptr<link::Hub> hub_;
+  std::unique_ptr<OneSided> onesided_;
+  WorkerGroup group_;
+  UctLink* current_ = nullptr;  // whose message is being delivered
   uint64_t uid_ = 0;
   uct_am_callback_t stub_ = nullptr;
   bool has_async_ = false;
@@ -263,6 +285,14 @@ class AsyncGuard {
 };
 
 [[nodiscard]] uint64_t monotonic_ns() noexcept;
+
+// What a peer's address says; false: something else made it, or another version (then told on stderr).
+[[nodiscard]] bool read_tail(const void* address, size_t offset, AddressTail* tail) noexcept;
+[[nodiscard]] ucs_status_t refuse_address(const AddressTail& tail) noexcept;
+
+// What checking costs, for UCX's choice among transports.
+[[nodiscard]] double in_series(double bandwidth) noexcept;
+void add_cost(uct_perf_attr_t& attr) noexcept;
 
 }  // namespace verity::uct
 

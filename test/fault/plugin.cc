@@ -36,7 +36,7 @@ std::string tl_name(std::string_view lower) {
   return "f" + std::string(lower.substr(0, 7));
 }
 
-std::unique_ptr<uct::WrapIface> make_iface() {
+std::unique_ptr<uct::WrapIface> make_iface(std::string_view) {
   return std::make_unique<FaultIface>();
 }
 

@@ -70,7 +70,7 @@ ucs_status_t to_device_array(const std::vector<uct_tl_resource_desc_t>& resource
 ucs_status_t query_entry_devices(TlEntry& entry, WrapMd& md, uct_tl_device_resource_t** devices_p,
                                  unsigned* count_p) {
   std::vector<uct_tl_resource_desc_t> resources;
-  const bool any = !md.spec().needs_am;
+  const bool any = !md.wrapper().needs_am(entry.lower_name);
   if (md.lower()->component == entry.lower && (any || entry.has_am != HasAm::kNo)) {
     const ucs_status_t status = query_tl_resources(md.lower(), &resources);
     if (status != UCS_OK) {

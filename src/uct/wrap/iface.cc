@@ -168,7 +168,7 @@ ucs_status_t WrapIface::open(uct_md_h md, uct_worker_h worker, const uct_iface_p
       return UCS_ERR_NO_DEVICE;
     }
     const WrapSpec& spec = wrapper.spec();
-    auto iface = spec.make_iface != nullptr ? spec.make_iface() : std::make_unique<WrapIface>();
+    auto iface = spec.make_iface != nullptr ? spec.make_iface(entry->lower_name) : std::make_unique<WrapIface>();
     iface->entry_ = entry;
     const ucs_status_t status = iface->init(md, worker, *params, *config);
     if (status == UCS_OK) {

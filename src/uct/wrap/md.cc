@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/wrap/md.h"
 
-#include <climits>
 #include <memory>
 
 namespace verity::uct {
@@ -21,9 +20,6 @@ struct UnpackedKey {
   uct_component_h lower;
   uct_rkey_bundle_t bundle;
 };
-
-// The handle of memory above a lower domain that registers nothing; UCX wants one that is not null.
-char no_registration;
 
 void close_op(uct_md_h md) noexcept {
   delete &WrapMd::of(md);
@@ -49,24 +45,16 @@ ucs_status_t mem_free_op(uct_md_h md, uct_mem_h memh) noexcept {
 
 ucs_status_t mem_advise_op(uct_md_h md, uct_mem_h memh, void* address, size_t length,
                            unsigned advice) noexcept {
-  return uct_md_mem_advise(lower_of(md), memh, address, length,
-                           static_cast<uct_mem_advice_t>(advice));
+  return WrapMd::of(md).mem_advise(memh, address, length, advice);
 }
 
 ucs_status_t mem_reg_op(uct_md_h md, void* address, size_t length, unsigned flags,
                         uct_mem_h* memh_p) noexcept {
-  if (!WrapMd::of(md).lower_registers() && !WrapMd::of(md).spec().passes_rma) {
-    *memh_p = &no_registration;
-    return UCS_OK;
-  }
-  return uct_md_mem_reg(lower_of(md), address, length, flags, memh_p);
+  return WrapMd::of(md).mem_reg(address, length, flags, memh_p);
 }
 
 ucs_status_t mem_dereg_op(uct_md_h md, const uct_md_mem_dereg_params_t* params) noexcept {
-  if (params->memh == &no_registration) {
-    return UCS_OK;
-  }
-  return uct_md_mem_dereg_v2(lower_of(md), params);
+  return WrapMd::of(md).mem_dereg(*params);
 }
 
 ucs_status_t mem_query_op(uct_md_h md, const void* address, size_t length,
@@ -76,13 +64,7 @@ ucs_status_t mem_query_op(uct_md_h md, const void* address, size_t length,
 
 ucs_status_t mkey_pack_op(uct_md_h md, uct_mem_h memh, const uct_md_mkey_pack_params_t* params,
                           void* buffer) noexcept {
-  if (!WrapMd::of(md).spec().passes_rma) {
-    return UCS_OK;  // keys are empty: nothing remote may be done with them
-  }
-  const uint32_t tag = component_tag(lower_of(md)->component->name);
-  std::memcpy(buffer, &tag, sizeof(tag));
-  return uct_md_mkey_pack_v2(lower_of(md), memh, params,
-                             static_cast<char*>(buffer) + PackedKey::kPrefix);
+  return WrapMd::of(md).mkey_pack(memh, params, static_cast<char*>(buffer));
 }
 
 int is_sockaddr_accessible_op(uct_md_h, const ucs_sock_addr_t*,
@@ -112,25 +94,26 @@ uct_md_ops_t md_ops = {
 }  // namespace
 
 void WrapMd::map_attr(uct_md_attr_t& attr) const noexcept {
-  if (spec().passes_rma) {
-    attr.rkey_packed_size += PackedKey::kPrefix;
-    attr.cap.flags &= ~static_cast<uint64_t>(UCT_MD_FLAG_SOCKADDR);
-    return;
-  }
-  constexpr uint64_t kHost = UCS_BIT(UCS_MEMORY_TYPE_HOST);
-  attr.cap.flags &= UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_ADVISE;
-  if (!lower_registers()) {
-    attr.cap.flags = UCT_MD_FLAG_REG;
-    attr.cap.max_reg = ULONG_MAX;
-    attr.cap.reg_mem_types = kHost;
-    attr.reg_cost = ucs_linear_func_make(0, 0);
-  }
-  attr.cap.max_alloc = 0;
-  attr.cap.alloc_mem_types = 0;
-  attr.cap.detect_mem_types = 0;
-  attr.cap.access_mem_types &= kHost;
-  attr.cap.reg_mem_types &= kHost;
-  attr.rkey_packed_size = 0;
+  attr.rkey_packed_size += PackedKey::kPrefix;
+  attr.cap.flags &= ~static_cast<uint64_t>(UCT_MD_FLAG_SOCKADDR);
+}
+
+ucs_status_t WrapMd::mem_reg(void* address, size_t length, unsigned flags, uct_mem_h* memh_p) noexcept {
+  return uct_md_mem_reg(lower(), address, length, flags, memh_p);
+}
+
+ucs_status_t WrapMd::mem_dereg(const uct_md_mem_dereg_params_t& params) noexcept {
+  return uct_md_mem_dereg_v2(lower(), &params);
+}
+
+ucs_status_t WrapMd::mem_advise(uct_mem_h memh, void* address, size_t length, unsigned advice) noexcept {
+  return uct_md_mem_advise(lower(), memh, address, length, static_cast<uct_mem_advice_t>(advice));
+}
+
+ucs_status_t WrapMd::mkey_pack(uct_mem_h memh, const uct_md_mkey_pack_params_t* params, char* buffer) noexcept {
+  const uint32_t tag = component_tag(lower()->component->name);
+  std::memcpy(buffer, &tag, sizeof(tag));
+  return uct_md_mkey_pack_v2(lower(), memh, params, buffer + PackedKey::kPrefix);
 }
 
 ucs_status_t WrapMd::opened(const uct_md_config_t*) {
@@ -138,14 +121,11 @@ ucs_status_t WrapMd::opened(const uct_md_config_t*) {
 }
 
 ucs_status_t WrapMd::open_lower(const Component::MdEntry& entry) {
-  ucs_status_t status = open_lower_md(entry.lower, entry.lower_name, &lower_);
+  const ucs_status_t status = open_lower_md(entry.lower, entry.lower_name, &lower_);
   if (status != UCS_OK) {
     return status;
   }
-  uct_md_attr_t attr;
-  status = uct_md_query(lower(), &attr);
-  lower_registers_ = status == UCS_OK && (attr.cap.flags & UCT_MD_FLAG_REG) != 0;
-  return status;
+  return uct_md_query(lower(), &lower_attr_);
 }
 
 ucs_status_t WrapMd::open(uct_component_t* component, const char* name,
@@ -180,11 +160,6 @@ ucs_status_t WrapMd::rkey_unpack(uct_component_t* component, const void* buffer,
                                  void** handle_p) noexcept {
   return guarded([&] {
     Component& wrapper = Component::of(component);
-    if (!wrapper.spec().passes_rma) {
-      *rkey_p = UCT_INVALID_RKEY;
-      *handle_p = nullptr;
-      return UCS_OK;
-    }
     uint32_t tag;
     std::memcpy(&tag, buffer, sizeof(tag));
     uct_component_h lower = wrapper.find_lower(tag);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory domain of a wrapping component: registration goes to the lower domain and handles are
-// the lower domain's own, so they can be given to the lower transport as they are.
+// Memory domain of a wrapping component: all goes to the lower domain, unless a derived class
+// changes it.
 #ifndef VERITY_UCT_WRAP_MD_H
 #define VERITY_UCT_WRAP_MD_H
 
@@ -23,11 +23,15 @@ class WrapMd : public uct_md_t {
   [[nodiscard]] Component& wrapper() const noexcept { return *wrapper_; }
   [[nodiscard]] const WrapSpec& spec() const noexcept { return wrapper_->spec(); }
 
-  // What the domain says about itself; `attr` holds the lower domain's answer. By default, unless
-  // the spec passes remote memory access: registration of host memory only, nothing remote.
-  // Registration is offered even above a lower domain without it (posix, sysv), as a no-op: a UCT
-  // client needs either that or allocation to get a buffer at all (uct_iface_mem_alloc).
+  // What the domain says about itself; `attr` holds the lower domain's answer.
   virtual void map_attr(uct_md_attr_t& attr) const noexcept;
+
+  // Registration and packed remote keys: by default those of the lower domain, whose handles are
+  // then the upper ones too; a key has the lower component's tag in front.
+  virtual ucs_status_t mem_reg(void* address, size_t length, unsigned flags, uct_mem_h* memh_p) noexcept;
+  virtual ucs_status_t mem_dereg(const uct_md_mem_dereg_params_t& params) noexcept;
+  virtual ucs_status_t mem_advise(uct_mem_h memh, void* address, size_t length, unsigned advice) noexcept;
+  virtual ucs_status_t mkey_pack(uct_mem_h memh, const uct_md_mkey_pack_params_t* params, char* buffer) noexcept;
 
   // Last step of opening, lower() is open. An error refuses the domain.
   virtual ucs_status_t opened(const uct_md_config_t* config);
@@ -42,13 +46,14 @@ class WrapMd : public uct_md_t {
   static ucs_status_t rkey_release(uct_component_t* component, uct_rkey_t rkey,
                                    void* handle) noexcept;
 
-  // False when mem_reg is that no-op.
-  [[nodiscard]] bool lower_registers() const noexcept { return lower_registers_; }
+  // What the lower domain said when it was opened.
+  [[nodiscard]] bool lower_registers() const noexcept { return (lower_attr_.cap.flags & UCT_MD_FLAG_REG) != 0; }
+  [[nodiscard]] const uct_md_attr_t& lower_attr() const noexcept { return lower_attr_; }
 
  private:
   ucs_status_t open_lower(const Component::MdEntry& entry);
 
-  bool lower_registers_ = false;
+  uct_md_attr_t lower_attr_{};
   Component* wrapper_ = nullptr;
   LowerMd lower_;
 };

@@ -40,16 +40,16 @@ ucs_status_t cm_open_op(uct_component_t*, uct_worker_h, const uct_cm_config_t*,
 
 // The component's name is a constant array inside UCX's structure: it can only be initialised.
 template <size_t... I>
-uct_component_t make_uct_component(const char (&name)[UCT_COMPONENT_NAME_MAX],
+uct_component_t make_uct_component(const char (&name)[UCT_COMPONENT_NAME_MAX], const KeyOps& keys,
                                    const MdConfigTable& config, std::index_sequence<I...>) {
   return uct_component_t{
       .name = {name[I]...},
       .query_md_resources = query_md_resources_op,
       .md_open = WrapMd::open,
       .cm_open = cm_open_op,
-      .rkey_unpack = WrapMd::rkey_unpack,
-      .rkey_ptr = WrapMd::rkey_ptr,
-      .rkey_release = WrapMd::rkey_release,
+      .rkey_unpack = keys.unpack,
+      .rkey_ptr = keys.ptr,
+      .rkey_release = keys.release,
       .md_config = {.name = config.title,
                     .prefix = config.prefix,
                     .table = config.table,
@@ -66,7 +66,8 @@ uct_component_t make_uct_component(const char (&name)[UCT_COMPONENT_NAME_MAX],
 uct_component_t make_uct_component(const WrapSpec& spec) {
   char name[UCT_COMPONENT_NAME_MAX] = {};
   std::strncpy(name, spec.component_name, sizeof(name) - 1);
-  return make_uct_component(name, spec.md_config,
+  constexpr KeyOps kPlain{WrapMd::rkey_unpack, WrapMd::rkey_ptr, WrapMd::rkey_release};
+  return make_uct_component(name, spec.keys != nullptr ? *spec.keys : kPlain, spec.md_config,
                             std::make_index_sequence<UCT_COMPONENT_NAME_MAX>());
 }
 
@@ -98,7 +99,7 @@ Component& Component::of(uct_component_h component) {
 }
 
 bool Component::is_candidate(uct_component_h lower, const uct_tl_t& tl) const {
-  return (!spec_.needs_am || known_active_messages(tl.name) != HasAm::kNo) &&
+  return (!needs_am(tl.name) || known_active_messages(tl.name) != HasAm::kNo) &&
          spec_.wraps(lower->name, tl.name);
 }
 

@@ -29,6 +29,13 @@ struct MdConfigTable {
   size_t size = sizeof(uct_md_config_t);  // of the structure that starts with uct_md_config_t
 };
 
+// Remote keys are the component's business in UCX, not the memory domain's.
+struct KeyOps {
+  decltype(uct_component_t::rkey_unpack) unpack;
+  decltype(uct_component_t::rkey_ptr) ptr;
+  decltype(uct_component_t::rkey_release) release;
+};
+
 // How one component wraps. Must live as long as the process.
 struct WrapSpec {
   const char* component_name;  // less than UCT_COMPONENT_NAME_MAX characters
@@ -41,11 +48,17 @@ struct WrapSpec {
   // The wrapping transport's name (less than UCT_TL_NAME_MAX characters); null: prefix + lower.
   std::string (*tl_name)(std::string_view lower) = nullptr;
 
-  // Whether to leave out transports without active messages (cma, memory copies).
+  // Whether to leave out transports without active messages (cma, memory copies), but for those of
+  // which `reads` says true: they are wrapped for what they read of another process's memory.
   bool needs_am = true;
+  bool (*reads)(std::string_view tl) = nullptr;
 
-  // True: remote memory access, atomics and memory allocation are offered as the lower does.
+  // True: remote memory access and atomics are offered as the lower does. Otherwise the interface
+  // that make_iface() makes says what there is.
   bool passes_rma = false;
+
+  // The component's part of remote keys; null: WrapMd's.
+  const KeyOps* keys = nullptr;
 
   MdConfigTable md_config{};
 
@@ -53,9 +66,9 @@ struct WrapSpec {
   // process). An error refuses the domain; say why on stderr before returning it.
   ucs_status_t (*configure)(const uct_md_config_t* config) = nullptr;
 
-  // What to make; null: the plain pass-through classes.
+  // What to make; null: the plain pass-through classes. `lower_tl`: the lower transport's name.
   std::unique_ptr<WrapMd> (*make_md)() = nullptr;
-  std::unique_ptr<WrapIface> (*make_iface)() = nullptr;
+  std::unique_ptr<WrapIface> (*make_iface)(std::string_view lower_tl) = nullptr;
 };
 
 // Registers the component with UCX: call once, from a constructor function of the plugin. Lower
@@ -74,6 +87,9 @@ class Component {
   static Component& of(uct_component_h component);
 
   [[nodiscard]] const WrapSpec& spec() const noexcept { return spec_; }
+  [[nodiscard]] bool needs_am(std::string_view tl) const {
+    return spec_.needs_am && (spec_.reads == nullptr || !spec_.reads(tl));
+  }
   [[nodiscard]] uct_component_h handle() noexcept { return &uct_; }
 
   // The three calls below may come from any thread.

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/onesided.h"
+
+#include <algorithm>
+
+#include "uct/own_memory.h"
+#include "uct/process.h"
+#include "uct/verity_ep.h"
+#include "uct/verity_md.h"
+
+namespace verity::uct {
+
+namespace {
+
+UctLink& link_of(rma::Peer& peer) noexcept { return static_cast<UctLink&>(peer); }
+
+// In rma::Chunk::port: what the lower transport completes when the last of a chunk's reads ended.
+struct LowerRead {
+  uct_completion_t comp;
+  rma::Chunk* chunk;
+  OneSided* self;
+};
+static_assert(sizeof(LowerRead) <= sizeof(rma::Chunk::port));
+
+rma::ClientConfig client_config() noexcept {
+  const link::Config& link = options().link;
+  return {.chunk = options().chunk, .segment_log2 = link.segment_log2, .observe = link.mode == link::Mode::kObserve};
+}
+
+ucs_status_t status_of(const UctLink& l, wire::RmaStatus status, bool broken) noexcept {
+  if (broken) return l.failed ? l.failure : l.peer_gone ? UCS_ERR_CONNECTION_RESET : UCS_ERR_CANCELED;
+  switch (status) {
+    case wire::RmaStatus::kOk: return UCS_OK;
+    case wire::RmaStatus::kRefused: return UCS_ERR_REJECTED;
+    case wire::RmaStatus::kUnreadable: return UCS_ERR_IO_ERROR;
+    case wire::RmaStatus::kBusy: return UCS_ERR_NO_MEMORY;
+  }
+  return UCS_ERR_IO_ERROR;
+}
+
+// False: more pieces than one read takes.
+bool add_pieces(rma::Read& read, const uct_iov_t* iov, size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) {
+    const size_t length = iov[i].length * iov[i].count;
+    if (length == 0) continue;
+    if (read.count == rma::kMaxPieces || (iov[i].count > 1 && iov[i].stride != 0 && iov[i].stride != iov[i].length)) return false;
+    read.handles[read.count] = VerityMd::lower_handle(iov[i].memh);
+    read.pieces[read.count++] = {iov[i].buffer, length};
+    read.length += length;
+  }
+  return true;
+}
+
+}  // namespace
+
+OneSided::OneSided(VerityIface& iface)
+    : iface_(iface),
+      client_(*this, iface.counters(), client_config()),
+      server_(*this, regions(), iface.counters()) {
+  done_.reserve(64);
+}
+
+ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
+  rma::Read* read = client_.make_read();
+  if (read == nullptr) return UCS_ERR_NO_RESOURCE;
+  if (!add_pieces(*read, request.iov, request.iovcnt)) {
+    client_.release(*read);
+    return UCS_ERR_INVALID_PARAM;
+  }
+  if (read->length == 0) {
+    client_.release(*read);
+    return UCS_OK;
+  }
+  const RemoteKey& key = RemoteKey::of(request.rkey);
+  read->peer = request.link;
+  read->token = key.token;
+  read->key = key.bundle.rkey;
+  read->address = request.address;
+  read->most = request.most;
+  read->least = request.least;
+  read->path = request.path;
+  read->owner = request.owner;
+  read->upper = request.comp;
+  ++request.owner->open;
+  client_.start(*read);
+  return UCS_INPROGRESS;
+}
+
+ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
+  rma::Fetch* fetch = client_.make_fetch();
+  if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
+  fetch->peer = request.link;
+  fetch->token = RemoteKey::of(request.rkey).token;
+  fetch->address = request.address;
+  fetch->length = static_cast<uint32_t>(request.length);
+  fetch->owner = request.owner;
+  fetch->unpack = reinterpret_cast<void*>(request.unpack);
+  fetch->arg = request.arg;
+  fetch->upper = request.comp;
+  ++request.owner->open;
+  client_.start(*fetch);
+  return UCS_INPROGRESS;
+}
+
+void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexcept {
+  wire::RmaHeader header;
+  if (!wire::read_message(message, length, &header)) return;
+  switch (static_cast<wire::RmaKind>(header.kind)) {
+    case wire::RmaKind::kPut: return server_.put(l, message, length);
+    case wire::RmaKind::kGet:
+    case wire::RmaKind::kHash: return ask(l, message, length);
+    case wire::RmaKind::kGot:
+    case wire::RmaKind::kHashed:
+    case wire::RmaKind::kRefused: return client_.answer(l, message, length);
+  }
+  iface_.counters().rma_refused++;
+}
+
+// Answered at once when nothing else waits: the next progress may be far away. Not inside a message of our own, which the self
+// transport delivers before it is known as sent.
+void OneSided::ask(UctLink& l, const uint8_t* message, size_t length) noexcept {
+  const bool at_once = !server_.busy() && !sending_;
+  server_.ask(l, message, length);
+  if (at_once) (void)server_.poll();
+}
+
+unsigned OneSided::progress() noexcept {
+  unsigned count = 0;
+  {
+    const AsyncGuard guard(iface_);
+    if (client_.busy()) count += client_.poll();
+    if (server_.busy()) count += server_.poll();
+  }
+  // A callback may start other operations, and those may end at once.
+  for (size_t i = 0; i < done_.size(); ++i) {
+    const Done done = done_[i];
+    uct_invoke_completion(done.comp, done.status);
+  }
+  count += static_cast<unsigned>(done_.size());
+  done_.clear();
+  return count;
+}
+
+void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abort(l, owner); }
+
+// --- what src/rma asks for -----------------------------------------------------------------------------------------------------
+
+uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
+  UctLink& l = link_of(peer);
+  if (l.failed || l.peer_gone) return nullptr;
+  open_ = iface_.hub().reserve(l, wire::Class::kSync, length);
+  return open_ != nullptr ? open_->payload() : nullptr;
+}
+
+void OneSided::send_message(rma::Peer& peer, size_t length) noexcept {
+  const bool outer = sending_;
+  sending_ = true;
+  iface_.send_own(link_of(peer), open_, length, wire::kRmaId);
+  sending_ = outer;
+}
+
+size_t OneSided::max_message() const noexcept { return iface_.max_payload_bcopy(); }
+
+uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].next_psn; }
+
+bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
+  const UctLink& l = link_of(peer);
+  return l.mode == link::Mode::kObserve || l.failed || l.peer_gone || static_cast<int32_t>(l.tx[0].una - mark) >= 0;
+}
+
+rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept {
+  const rma::Read& read = *chunk.read;
+  uct_iov_t iov[rma::kMaxPieces];
+  size_t count = 0;
+  uint64_t skip = offset;
+  uint64_t left = length;
+  for (uint32_t i = 0; i < read.count && left != 0; ++i) {
+    const util::Piece& piece = read.pieces[i];
+    if (skip >= piece.length) {
+      skip -= piece.length;
+      continue;
+    }
+    const size_t here = std::min<uint64_t>(piece.length - skip, left);
+    iov[count++] = {static_cast<char*>(const_cast<void*>(piece.data)) + skip, here, read.handles[i], 0, 1};
+    left -= here;
+    skip = 0;
+  }
+  auto& lower = *reinterpret_cast<LowerRead*>(chunk.port);
+  if (chunk.flights == 0) {
+    lower = {{lower_done, 1, UCS_OK}, &chunk, this};
+  } else {
+    ++lower.comp.count;
+  }
+  const ucs_status_t status = uct_ep_get_zcopy(static_cast<uct_ep_h>(read.path), iov, count, read.address + offset, read.key, &lower.comp);
+  if (status == UCS_INPROGRESS) return rma::Started::kUnderWay;
+  if (chunk.flights != 0) --lower.comp.count;
+  if (status == UCS_OK) return rma::Started::kDone;
+  return status == UCS_ERR_NO_RESOURCE ? rma::Started::kBusy : rma::Started::kFailed;
+}
+
+void OneSided::lower_done(uct_completion_t* comp) noexcept {
+  const auto& lower = *reinterpret_cast<LowerRead*>(comp);
+  rma::Chunk& chunk = *lower.chunk;
+  OneSided& self = *lower.self;
+  const bool good = comp->status == UCS_OK;
+  const AsyncGuard guard(self.iface_);
+  for (uint32_t n = chunk.flights; n != 0; --n) self.client_.landed(chunk, good);
+}
+
+const uint8_t* OneSided::readable(uint64_t address, size_t length, uint8_t* scratch) noexcept {
+  return readable_memory(address, length, scratch);
+}
+
+void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept {
+  --static_cast<ReadOwner*>(owner)->open;
+  if (!l.pending.empty()) iface_.want_attention(l);
+  if (comp == nullptr) return;
+  const ucs_status_t kept = guarded([&] {
+    done_.push_back({static_cast<uct_completion_t*>(comp), status});
+    return UCS_OK;
+  });
+  if (kept != UCS_OK) ucs_fatal("ucx-verity: out of memory for a completion");
+}
+
+void OneSided::finished(rma::Read& read) noexcept {
+  UctLink& l = link_of(*read.peer);
+  ended(l, read.owner, read.upper, status_of(l, read.status, read.broken));
+  client_.release(read);
+}
+
+void OneSided::fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept {
+  UctLink& l = link_of(*fetch.peer);
+  if (data != nullptr) reinterpret_cast<uct_unpack_callback_t>(fetch.unpack)(fetch.arg, data, length);
+  ended(l, fetch.owner, fetch.upper, status_of(l, fetch.status, fetch.broken));
+}
+
+void OneSided::refused(rma::Peer& peer) noexcept {
+  UctLink& l = link_of(peer);
+  ucs_error("ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, registered there",
+            iface_.lower_tl_name());
+  iface_.give_up(l, UCS_ERR_REJECTED);
+}
+
+void OneSided::mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept {
+  process().read_mismatched(iface_.lower_tl_name(), link_of(*read.peer).peer_uid, read.address + offset, length, what, by_program);
+}
+
+// --- UCX's operations ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr wire::Class kClass = wire::Class::kSync;
+
+void write_put(uint8_t* out, uint64_t address, uct_rkey_t rkey) noexcept {
+  const wire::RmaPut put{{static_cast<uint8_t>(wire::RmaKind::kPut), 0, 0, 0, 0}, RemoteKey::of(rkey).token, address};
+  std::memcpy(out, &put, sizeof(put));
+}
+
+// Why nothing can be sent now, if it is not only for lack of room.
+ucs_status_t put_refusal(const UctLink& l) noexcept {
+  if (l.failed) return l.failure;
+  if (l.peer_gone) return UCS_ERR_CONNECTION_RESET;
+  return l.mode == link::Mode::kOff ? UCS_ERR_UNSUPPORTED : UCS_ERR_NO_RESOURCE;
+}
+
+link::Slot* put_slot(VerityIface& f, UctLink& l, size_t length) noexcept {
+  return f.has_onesided() && f.onesided().client().may_put(l) ? f.hub().reserve(l, kClass, sizeof(wire::RmaPut) + length) : nullptr;
+}
+
+struct PutPacking {
+  uct_pack_callback_t pack;
+  void* arg;
+  uint64_t address;
+  uct_rkey_t rkey;
+};
+
+size_t pack_put(void* dest, void* arg) noexcept {
+  const auto& put = *static_cast<const PutPacking*>(arg);
+  write_put(static_cast<uint8_t*>(dest), put.address, put.rkey);
+  return sizeof(wire::RmaPut) + put.pack(static_cast<uint8_t*>(dest) + sizeof(wire::RmaPut), put.arg);
+}
+
+}  // namespace
+
+ucs_status_t Ops::put_short(uct_ep_h ep, const void* buffer, unsigned length, uint64_t address, uct_rkey_t rkey) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const AsyncGuard guard(f);
+  link::Slot* slot = put_slot(f, l, length);
+  if (slot == nullptr) return put_refusal(l);
+  write_put(slot->payload(), address, rkey);
+  if (length != 0) std::memcpy(slot->payload() + sizeof(wire::RmaPut), buffer, length);
+  const ucs_status_t status = f.launch(l, kClass, slot, sizeof(wire::RmaPut) + length, wire::kRmaId);
+  if (status == UCS_OK) f.onesided().client().put_sent(l);
+  return status;
+}
+
+ssize_t Ops::put_bcopy(uct_ep_h ep, uct_pack_callback_t pack, void* arg, uint64_t address, uct_rkey_t rkey) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const AsyncGuard guard(f);
+  link::Slot* slot = put_slot(f, l, f.max_payload_bcopy() - sizeof(wire::RmaPut));
+  if (slot == nullptr) return put_refusal(l);
+  PutPacking put{pack, arg, address, rkey};
+  const ssize_t sent = f.launch_bcopy(l, kClass, slot, 0, wire::kRmaId, pack_put, &put);
+  if (sent < 0) return sent;
+  f.onesided().client().put_sent(l);
+  return sent - static_cast<ssize_t>(sizeof(wire::RmaPut));
+}
+
+ucs_status_t Ops::get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg, size_t length, uint64_t address,
+                            uct_rkey_t rkey, uct_completion_t* comp) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const AsyncGuard guard(f);
+  if (const ucs_status_t refusal = put_refusal(l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
+  return f.onesided().get_bcopy({&l, &self, unpack, arg, length, address, rkey, comp});
+}
+
+ucs_status_t Ops::get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
+                            uct_completion_t* comp) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const AsyncGuard guard(f);
+  if (const ucs_status_t refusal = put_refusal(l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
+  if (l.lower == nullptr) return UCS_ERR_NO_RESOURCE;
+  const auto& cap = f.lower_attr().cap.get;
+  return f.onesided().get_zcopy({&l, l.lower.get(), &self, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy});
+}
+
+// Active messages and puts go and are applied in order anyway.
+ucs_status_t Ops::ep_fence(uct_ep_h ep, unsigned) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  const AsyncGuard guard(self.verity());
+  if (self.verity().has_onesided()) self.verity().onesided().client().fence(self.link());
+  return UCS_OK;
+}
+
+ucs_status_t Ops::iface_fence(uct_iface_h iface, unsigned) noexcept {
+  VerityIface::of(iface).fence();
+  return UCS_OK;
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Remote memory access of one interface: what src/rma needs of UCX, and the completions that wait for
+// progress().
+#ifndef VERITY_UCT_ONESIDED_H
+#define VERITY_UCT_ONESIDED_H
+
+#include <vector>
+
+#include "rma/client.h"
+#include "rma/server.h"
+#include "uct/uct_link.h"
+
+namespace verity::uct {
+
+class VerityIface;
+
+// Who started a read: an endpoint. It must outlive its open ones.
+struct ReadOwner {
+  unsigned open = 0;
+};
+
+// One upper get_zcopy.
+struct ReadRequest {
+  UctLink* link;      // over which the digests come
+  uct_ep_h path;      // the lower endpoint that reads
+  ReadOwner* owner;
+  const uct_iov_t* iov;
+  size_t iovcnt;
+  uint64_t address;
+  uct_rkey_t rkey;
+  uct_completion_t* comp;
+  uint64_t most;   // bytes that the lower transport reads at a time
+  uint64_t least;
+};
+
+class OneSided final : public rma::Port {
+ public:
+  explicit OneSided(VerityIface& iface);
+
+  // As UCX's operations. NO_RESOURCE: too many are under way.
+  [[nodiscard]] ucs_status_t get_zcopy(const ReadRequest& request) noexcept;
+  struct FetchRequest {
+    UctLink* link;
+    ReadOwner* owner;
+    uct_unpack_callback_t unpack;
+    void* arg;
+    size_t length;
+    uint64_t address;
+    uct_rkey_t rkey;
+    uct_completion_t* comp;
+  };
+  [[nodiscard]] ucs_status_t get_bcopy(const FetchRequest& request) noexcept;
+
+  // A message of remote memory access arrived.
+  void receive(UctLink& l, const uint8_t* message, size_t length) noexcept;
+
+  // Of the interface's progress: the owner's work alone, and everything with the upper completions.
+  void serve() noexcept {
+    if (server_.busy()) [[unlikely]] (void)server_.poll();
+  }
+  [[nodiscard]] bool idle() const noexcept { return !client_.busy() && !server_.busy() && done_.empty(); }
+  unsigned progress() noexcept;
+  // There is something to do that no event will tell of.
+  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.busy() || !done_.empty(); }
+
+  [[nodiscard]] rma::Client& client() noexcept { return client_; }
+  // Nothing of the link is under way any more, or ends as soon as the lower transport lets go of it.
+  void abort(UctLink& l, const ReadOwner* owner = nullptr) noexcept;
+  void abort_owner(const ReadOwner* owner) noexcept { client_.abort_owner(owner); }
+  void forget(UctLink& l) noexcept { server_.forget(l); }
+  // Whether a put that finds no room will hear of it.
+  [[nodiscard]] bool must_wait(const UctLink& l) const noexcept { return !client_.may_put(l) || !client_.has_room(); }
+
+  // --- rma::Port ---
+  uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override;
+  void send_message(rma::Peer& peer, size_t length) noexcept override;
+  [[nodiscard]] size_t max_message() const noexcept override;
+  [[nodiscard]] uint32_t mark(rma::Peer& peer) noexcept override;
+  [[nodiscard]] bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override;
+  rma::Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
+  const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept override;
+  void finished(rma::Read& read) noexcept override;
+  void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override;
+  void refused(rma::Peer& peer) noexcept override;
+  void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept override;
+
+ private:
+  struct Done {
+    uct_completion_t* comp;
+    ucs_status_t status;
+  };
+  void ask(UctLink& l, const uint8_t* message, size_t length) noexcept;
+  void ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept;
+  static void lower_done(uct_completion_t* comp) noexcept;
+
+  VerityIface& iface_;
+  rma::Client client_;
+  rma::Server server_;
+  link::Slot* open_ = nullptr;  // between open_message() and send_message()
+  bool sending_ = false;        // in send_message()
+  std::vector<Done> done_;
+};
+
+}  // namespace verity::uct
+
+#endif

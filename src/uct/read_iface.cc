@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/read_iface.h"
+
+#include <algorithm>
+
+#include "uct/process.h"
+#include "uct/verity_ep.h"
+#include "uct/verity_md.h"
+
+namespace verity::uct {
+
+namespace {
+
+constexpr uint64_t kLetGo = 10'000'000'000;  // ns that a read may take to land when its endpoint goes
+
+bool is_cancel(unsigned flags) noexcept { return (flags & UCT_FLUSH_FLAG_CANCEL) != 0; }
+
+// A peer, or this process, in mode off: nothing is checked, and that is counted.
+ucs_status_t read_unverified(ReadEp& ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
+                             uct_completion_t* comp) noexcept {
+  uct_iov_t lower_iov[rma::kMaxPieces];
+  if (iovcnt > rma::kMaxPieces) return UCS_ERR_INVALID_PARAM;
+  size_t bytes = 0;
+  for (size_t i = 0; i < iovcnt; ++i) {
+    lower_iov[i] = iov[i];
+    lower_iov[i].memh = VerityMd::lower_handle(iov[i].memh);
+    bytes += iov[i].length * iov[i].count;
+  }
+  const ucs_status_t status = uct_ep_get_zcopy(ep.lower(), lower_iov, iovcnt, address, RemoteKey::of(rkey).bundle.rkey, comp);
+  if (status == UCS_OK || status == UCS_INPROGRESS) {
+    health::Counters& counters = ep.reader().counters();
+    counters.frames_unverified++;
+    counters.bytes_unverified += bytes;
+  }
+  return status;
+}
+
+}  // namespace
+
+ReadIface& ReadEp::reader() const noexcept { return ReadIface::of(super.iface); }
+
+ucs_status_t ReadEp::created(const uct_ep_params_t& params) {
+  AddressTail tail;
+  if (!read_tail(params.iface_addr, reader().lower_attr().iface_addr_len, &tail)) return refuse_address(tail);
+  peer_worker_ = tail.worker;
+  verifies_ = static_cast<link::Mode>(tail.mode) != link::Mode::kOff && options().link.mode != link::Mode::kOff;
+  reader().add_reader(*this);
+  return UCS_OK;
+}
+
+void ReadEp::destroying() noexcept {
+  pending.purge(this, nullptr, nullptr);
+  cancel();
+  const uint64_t until = monotonic_ns() + kLetGo;
+  while (open != 0 && monotonic_ns() < until) (void)uct_iface_progress(reader().lower());
+  reader().forget(*this);
+}
+
+bool ReadEp::find_link(VerityIface** iface_p, UctLink** link_p) noexcept {
+  for (VerityIface* iface : reader().group().ifaces()) {
+    if (!iface->has_onesided()) continue;
+    UctLink* l = nullptr;
+    if (iface == last_iface_) l = static_cast<UctLink*>(iface->hub().find(last_link_));
+    if (l == nullptr || l->peer_worker != peer_worker_ || !VerityIface::is_usable(*l)) l = iface->link_to_worker(peer_worker_);
+    if (l == nullptr) continue;
+    last_iface_ = *iface_p = iface;
+    last_link_ = l->local_id;
+    *link_p = l;
+    return true;
+  }
+  return false;
+}
+
+ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
+                               uct_completion_t* comp) noexcept {
+  if (!verifies_) return read_unverified(*this, iov, iovcnt, address, rkey, comp);
+  VerityIface* iface;
+  UctLink* l;
+  if (!find_link(&iface, &l)) return UCS_ERR_NO_RESOURCE;
+  const AsyncGuard guard(*iface);
+  const auto& cap = reader().lower_attr().cap.get;
+  return iface->onesided().get_zcopy({l, lower(), this, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy});
+}
+
+bool ReadEp::must_wait() noexcept {
+  VerityIface* iface;
+  UctLink* l;
+  return verifies_ && (!find_link(&iface, &l) || !iface->onesided().client().has_room());
+}
+
+// All links to that peer: the read may have been begun over another one than would be taken now.
+void ReadEp::cancel() noexcept {
+  if (open == 0) return;
+  for (VerityIface* iface : reader().group().ifaces()) {
+    if (!iface->has_onesided()) continue;
+    const AsyncGuard guard(*iface);
+    iface->onesided().abort_owner(this);
+  }
+}
+
+ucs_status_t ReadEp::flush(unsigned flags, uct_completion_t* comp) noexcept {
+  if (is_cancel(flags)) cancel();
+  if (open == 0) return uct_ep_flush(lower(), flags, comp);
+  return reader().queue_flush(*this, flags, comp);
+}
+
+unsigned ReadEp::run_pending() noexcept {
+  unsigned count = 0;
+  WrapEp* ep;
+  while (uct_pending_req_t* request = pending.pop(&ep)) {
+    const ucs_status_t status = request->func(request);
+    count += status != UCS_ERR_NO_RESOURCE;
+    if (status == UCS_OK) continue;
+    pending.push_front(request, ep);
+    break;
+  }
+  return count;
+}
+
+// --- the interface -------------------------------------------------------------------------------------------------------------
+
+ucs_status_t ReadIface::opened(const uct_iface_params_t&, const uct_iface_config_t&) {
+  group_.join(&worker->super, nullptr);
+  process().registry.attach(&counters_);
+  attached_ = true;
+  process().opened(options().link.mode);
+  return UCS_OK;
+}
+
+void ReadIface::closing() noexcept {
+  if (progress_id_ != UCS_CALLBACKQ_ID_NULL) ucs_callbackq_remove(&worker->super.progress_q, progress_id_);
+  progress_id_ = UCS_CALLBACKQ_ID_NULL;
+  group_.leave();
+  if (attached_) process().registry.detach(&counters_);
+  attached_ = false;
+}
+
+void ReadIface::map_attr(uct_iface_attr_t& attr) const noexcept {
+  const auto get = attr.cap.get;
+  WrapIface::map_attr(attr);
+  attr.cap.flags |= UCT_IFACE_FLAG_GET_ZCOPY | UCT_IFACE_FLAG_PENDING;
+  attr.cap.get = get;
+  attr.cap.get.max_short = attr.cap.get.max_bcopy = 0;
+  attr.cap.get.max_iov = std::min(get.max_iov, rma::kMaxPieces);
+  attr.cap.put.opt_zcopy_align = attr.cap.put.align_mtu = 1;
+  attr.priority = static_cast<uint8_t>(attr.priority + 1);
+  if (options().link.mode == link::Mode::kOff) return;
+  attr.bandwidth.dedicated = in_series(attr.bandwidth.dedicated);
+  attr.bandwidth.shared = in_series(attr.bandwidth.shared);
+}
+
+size_t ReadIface::iface_addr_extra() const noexcept { return sizeof(AddressTail); }
+
+void ReadIface::write_iface_addr_extra(void* out) noexcept {
+  const AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(options().link.mode), 0, 0, group_.id()};
+  std::memcpy(out, &tail, sizeof(tail));
+}
+
+void ReadIface::add_reader(ReadEp& ep) { eps_.push_back(&ep); }
+
+bool ReadIface::reading() const noexcept {
+  return std::any_of(eps_.begin(), eps_.end(), [](const ReadEp* ep) { return ep->open != 0; });
+}
+
+void ReadIface::need_progress() noexcept {
+  if (progress_id_ != UCS_CALLBACKQ_ID_NULL) return;
+  progress_id_ = ucs_callbackq_add(&worker->super.progress_q, progress_cb, this, UCS_CALLBACKQ_FLAG_FAST);
+}
+
+void ReadIface::wait(ReadEp& ep, uct_pending_req_t* request) noexcept {
+  ep.pending.push_back(request, &ep);
+  need_progress();
+}
+
+ucs_status_t ReadIface::queue_flush(ReadEp& ep, unsigned flags, uct_completion_t* comp) noexcept {
+  if (comp == nullptr) return UCS_INPROGRESS;
+  need_progress();
+  return guarded([&] {
+    flushes_.push_back({&ep, flags, comp});
+    return UCS_INPROGRESS;
+  });
+}
+
+void ReadIface::forget(ReadEp& ep) noexcept {
+  std::erase(eps_, &ep);
+  for (size_t i = 0; i < flushes_.size();) {
+    if (flushes_[i].ep != &ep) {
+      ++i;
+      continue;
+    }
+    uct_completion_t* comp = flushes_[i].comp;
+    flushes_.erase(flushes_.begin() + static_cast<ptrdiff_t>(i));
+    uct_invoke_completion(comp, UCS_ERR_CANCELED);
+    i = 0;  // the callback may have changed the list
+  }
+}
+
+unsigned ReadIface::progress_cb(void* arg) noexcept { return static_cast<ReadIface*>(arg)->progress(); }
+
+unsigned ReadIface::progress() noexcept {
+  unsigned count = 0;
+  for (size_t i = 0; i < eps_.size(); ++i) {  // a callback may make endpoints, or destroy some
+    if (!eps_[i]->pending.empty()) count += eps_[i]->run_pending();
+  }
+  for (size_t i = 0; i < flushes_.size();) {
+    const FlushRequest request = flushes_[i];
+    const ucs_status_t status =
+        request.ep->open != 0 ? UCS_ERR_NO_RESOURCE : uct_ep_flush(request.ep->lower(), request.flags, request.comp);
+    if (status == UCS_ERR_NO_RESOURCE) {
+      ++i;
+      continue;
+    }
+    flushes_.erase(flushes_.begin() + static_cast<ptrdiff_t>(i));
+    ++count;
+    if (status == UCS_INPROGRESS) continue;
+    uct_invoke_completion(request.comp, status);
+    i = 0;
+  }
+  return count;
+}
+
+// --- UCX's operations ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+ucs_status_t get_zcopy_op(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
+                          uct_completion_t* comp) noexcept {
+  return ReadEp::of(ep).get_zcopy(iov, iovcnt, address, rkey, comp);
+}
+
+ucs_status_t pending_add_op(uct_ep_h ep, uct_pending_req_t* request, unsigned) noexcept {
+  ReadEp& self = ReadEp::of(ep);
+  if (self.pending.empty() && !self.must_wait()) return UCS_ERR_BUSY;
+  self.reader().wait(self, request);
+  return UCS_OK;
+}
+
+void pending_purge_op(uct_ep_h ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
+  ReadEp& self = ReadEp::of(ep);
+  self.pending.purge(&self, callback, arg);
+}
+
+ucs_status_t flush_op(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {
+  return ReadEp::of(ep).flush(flags, comp);
+}
+
+ucs_status_t iface_flush_op(uct_iface_h iface, unsigned flags, uct_completion_t* comp) noexcept {
+  ReadIface& self = ReadIface::of(iface);
+  return self.reading() ? UCS_INPROGRESS : uct_iface_flush(self.lower(), flags, comp);
+}
+
+// Reads are ordered behind puts by the fence of the interface that carries those.
+ucs_status_t ep_fence_op(uct_ep_h, unsigned) noexcept { return UCS_OK; }
+ucs_status_t iface_fence_op(uct_iface_h, unsigned) noexcept { return UCS_OK; }
+
+ucs_status_t estimate_perf_op(uct_iface_h iface, uct_perf_attr_t* attr) noexcept {
+  const ucs_status_t status = uct_iface_estimate_perf(ReadIface::of(iface).lower(), attr);
+  if (status == UCS_OK) add_cost(*attr);
+  return status;
+}
+
+int is_reachable_op(const uct_iface_h iface, const uct_device_addr_t* device, const uct_iface_addr_t* address) noexcept {
+  ReadIface& self = ReadIface::of(iface);
+  AddressTail tail;
+  if (address == nullptr || !read_tail(address, self.lower_attr().iface_addr_len, &tail)) return 0;
+  return uct_iface_is_reachable(self.lower(), device, address);
+}
+
+}  // namespace
+
+void ReadIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
+  ops.ep_get_zcopy = get_zcopy_op;
+  ops.ep_pending_add = pending_add_op;
+  ops.ep_pending_purge = pending_purge_op;
+  ops.ep_flush = flush_op;
+  ops.ep_fence = ep_fence_op;
+  ops.iface_flush = iface_flush_op;
+  ops.iface_fence = iface_fence_op;
+  ops.iface_is_reachable = is_reachable_op;
+}
+
+void ReadIface::fill_internal_ops(uct_iface_internal_ops_t& ops) const noexcept {
+  ops.iface_estimate_perf = estimate_perf_op;
+}
+
+}  // namespace verity::uct

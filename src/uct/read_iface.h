@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A transport that reads another process's memory and has no active messages (cma, knem): its reads are
+// verified over a link of the same worker to the same peer, whichever transport that uses.
+#ifndef VERITY_UCT_READ_IFACE_H
+#define VERITY_UCT_READ_IFACE_H
+
+#include <vector>
+
+#include "uct/onesided.h"
+#include "uct/worker_group.h"
+#include "uct/wrap/iface.h"
+
+namespace verity::uct {
+
+class ReadIface;
+
+class ReadEp final : public WrapEp, public ReadOwner {
+ public:
+  static ReadEp& of(uct_ep_h ep) noexcept { return static_cast<ReadEp&>(WrapEp::of(ep)); }
+
+  [[nodiscard]] ReadIface& reader() const noexcept;
+  ucs_status_t created(const uct_ep_params_t& params) override;
+  void destroying() noexcept override;
+
+  ucs_status_t get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
+                         uct_completion_t* comp) noexcept;
+  ucs_status_t flush(unsigned flags, uct_completion_t* comp) noexcept;
+  // Ends what is open as soon as the lower transport lets go of it.
+  void cancel() noexcept;
+  unsigned run_pending() noexcept;
+  [[nodiscard]] bool must_wait() noexcept;
+
+  PendingQueue pending;
+
+ private:
+  // The link that digests come over; false: none now.
+  bool find_link(VerityIface** iface_p, UctLink** link_p) noexcept;
+
+  uint64_t peer_worker_ = 0;
+  bool verifies_ = false;
+  VerityIface* last_iface_ = nullptr;  // where the link was found last, if it is there still
+  uint32_t last_link_ = 0;
+};
+
+class ReadIface final : public WrapIface {
+ public:
+  static ReadIface& of(uct_iface_h iface) noexcept { return static_cast<ReadIface&>(WrapIface::of(iface)); }
+
+  [[nodiscard]] const WorkerGroup& group() const noexcept { return group_; }
+  [[nodiscard]] health::Counters& counters() noexcept { return counters_; }
+
+  void wait(ReadEp& ep, uct_pending_req_t* request) noexcept;
+  ucs_status_t queue_flush(ReadEp& ep, unsigned flags, uct_completion_t* comp) noexcept;
+  void forget(ReadEp& ep) noexcept;
+  [[nodiscard]] bool reading() const noexcept;
+  void add_reader(ReadEp& ep);
+
+  // --- WrapIface ---
+  void fill_ops(uct_iface_ops_t& ops) const noexcept override;
+  void fill_internal_ops(uct_iface_internal_ops_t& ops) const noexcept override;
+  void map_attr(uct_iface_attr_t& attr) const noexcept override;
+  [[nodiscard]] size_t iface_addr_extra() const noexcept override;
+  void write_iface_addr_extra(void* out) noexcept override;
+  [[nodiscard]] std::unique_ptr<WrapEp> new_ep() override { return std::make_unique<ReadEp>(); }
+  ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& config) override;
+  void closing() noexcept override;
+
+ private:
+  struct FlushRequest {
+    ReadEp* ep;
+    unsigned flags;
+    uct_completion_t* comp;
+  };
+
+  static unsigned progress_cb(void* arg) noexcept;
+  unsigned progress() noexcept;
+  void need_progress() noexcept;
+
+  WorkerGroup group_;
+  health::Counters counters_;
+  bool attached_ = false;
+  std::vector<ReadEp*> eps_;
+  std::vector<FlushRequest> flushes_;
+  uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;
+};
+
+}  // namespace verity::uct
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/worker_group.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <random>
+
+namespace verity::uct {
+
+struct WorkerMembers {
+  uct_worker_h worker;
+  uint64_t id;
+  unsigned members = 0;
+  std::vector<VerityIface*> ifaces;
+};
+
+namespace {
+
+struct Groups {
+  std::mutex mutex;
+  std::map<uct_worker_h, WorkerMembers> all;
+};
+
+// Never destroyed: interfaces may close after static destructors ran.
+Groups& groups() {
+  static auto* const instance = new Groups;
+  return *instance;
+}
+
+}  // namespace
+
+void WorkerGroup::join(uct_worker_h worker, VerityIface* iface) {
+  std::random_device device;
+  const uint64_t fresh = uint64_t{device()} << 32 | device() | 1;
+  const std::lock_guard lock(groups().mutex);
+  WorkerMembers& group = groups().all.try_emplace(worker, WorkerMembers{worker, fresh, 0, {}}).first->second;
+  if (iface != nullptr) group.ifaces.push_back(iface);
+  ++group.members;
+  group_ = &group;
+  iface_ = iface;
+  id_ = group.id;
+}
+
+void WorkerGroup::leave() noexcept {
+  if (group_ == nullptr) return;
+  const std::lock_guard lock(groups().mutex);
+  if (iface_ != nullptr) std::erase(group_->ifaces, iface_);
+  if (--group_->members == 0) groups().all.erase(group_->worker);
+  group_ = nullptr;
+}
+
+const std::vector<VerityIface*>& WorkerGroup::ifaces() const noexcept { return group_->ifaces; }
+
+}  // namespace verity::uct
