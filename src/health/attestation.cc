@@ -41,11 +41,12 @@ std::string heading(const Report& report) {
 }
 
 std::string repairs(const Counters& c) {
-  std::string text = grouped(c.segments_repaired) + " segments repaired";
+  std::string text = grouped(c.segments_repaired + c.read_segments_repaired) + " segments repaired";
   if (c.segments_resent > 0) {
     text += ", " + grouped(c.segments_resent) + " sent again (" +
             human_bytes(c.segment_bytes_resent) + ")";
   }
+  if (c.read_bytes_again > 0) text += ", " + human_bytes(c.read_bytes_again) + " read again";
   return text;
 }
 
@@ -57,7 +58,10 @@ std::string faults(const Counters& c) {
   };
   const Kind kinds[] = {{"payload", c.faults_payload},        {"header", c.faults_header},
                         {"length", c.faults_length},          {"missing", c.gaps},
-                        {"source changed", c.source_changed}, {"sender's memory", c.source_faults}};
+                        {"source changed", c.source_changed + c.reads_source_changed},
+                        {"sender's memory", c.source_faults}, {"read", c.reads_damaged_on_wire},
+                        {"read, ambiguous", c.reads_ambiguous}, {"read, persistent", c.reads_persistent},
+                        {"refused", c.rma_refused}};
   std::string text;
   for (const Kind& kind : kinds) {
     if (kind.count == 0) continue;
@@ -114,7 +118,7 @@ std::optional<AttestPolicy> parse_attest_policy(std::string_view name) noexcept 
 bool had_trouble(const Counters& c) noexcept {
   return (c.segments_repaired | c.segments_resent | c.frames_resent | c.faults_payload |
           c.faults_header | c.faults_length | c.faults_observed | c.gaps | c.source_changed |
-          c.source_faults | c.links_failed) != 0;
+          c.source_faults | c.read_chunks_damaged | c.rma_refused | c.links_failed) != 0;
 }
 
 bool worth_telling(const Report& report, AttestPolicy policy) {
@@ -128,6 +132,12 @@ std::string render_text(const Report& report) {
   std::string text = heading(report);
   text += line("verified", frames_and_bytes(c.frames_verified, c.bytes_verified) +
                                " received; sent " + frames_and_bytes(c.frames_sent, c.bytes_sent));
+  if (c.read_bytes_verified > 0) {
+    text += line("remote reads", human_bytes(c.read_bytes_verified) + " verified");
+  }
+  if (c.puts_applied > 0) {
+    text += line("remote writes", human_bytes(c.put_bytes_applied) + " to here, applied after their check");
+  }
   text += line("repaired", repairs(c));
   if (c.frames_resent > 0) {
     text += line("resent whole", frames_and_bytes(c.frames_resent, c.frame_bytes_resent));

@@ -29,8 +29,15 @@ std::string set_up_transport(std::string_view name) {
   return {};
 }
 
+// Wrapped for its reads of other processes' memory, which are verified over another transport.
+bool only_reads(std::string_view name) { return name == "cma" || name == "knem"; }
+
 Selection finish(Names lower, const Names& available) {
   Selection selection;
+  if (!lower.empty() && std::all_of(lower.begin(), lower.end(), only_reads)) {
+    selection.error = lower.front() + " has no active messages of its own: name another transport beside it, such as posix";
+    return selection;
+  }
   selection.lower = std::move(lower);
   Names entries;
   for (const std::string& name : selection.lower) add_once(&entries, wrapper_of(name));
@@ -81,7 +88,7 @@ bool is_wrapper_name(std::string_view name, const Names& available) {
 std::string not_wrappable_because(std::string_view name) {
   if (name.starts_with("v") || name.starts_with("f")) return "it is itself a wrapper";
   if (!health::is_lane(name) || name.starts_with("gdr")) return "it copies within one process";
-  if (name.ends_with("_ipc") || name == "cma" || name == "knem" || name == "gga_mlx5") {
+  if (name.ends_with("_ipc") || name == "gga_mlx5") {
     return "it has no active messages of its own";
   }
   if (name.size() > kLongestLower) return "its name is too long";
@@ -118,6 +125,7 @@ Selection select_default(const Names& available) {
   add({"srd"}, 1);
   // xpmem would do too, but posix is where it is, and sysv where there is no /dev/shm.
   add({"posix", "sysv"}, 1);
+  if (!lower.empty()) add({"cma"}, 1);
   add({"tcp"}, 1);
   add({"self"}, 1);
   Selection selection = finish(std::move(lower), available);
@@ -137,7 +145,7 @@ Selection select(std::string_view list, const Names& available) {
     for (const std::string& name : found) add_once(&lower, name);
   }
   Selection selection = finish(std::move(lower), available);
-  if (selection.lower.empty()) selection.error = "the list of transports is empty";
+  if (selection.lower.empty() && selection.error.empty()) selection.error = "the list of transports is empty";
   return selection;
 }
 

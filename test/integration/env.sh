@@ -69,8 +69,10 @@ contains "an unknown transport is refused by name" "$refusal" "transport 'nonsen
 contains "with a list of those that exist" "$refusal" 'this machine has: .*tcp'
 contains "and exit status 2" "$refusal" '^status 2'
 is "and nothing for eval" "$(clean "$tool" env --tls tcp,nonsense 2> /dev/null)" ""
+contains "a transport that only reads needs another one" \
+  "$(clean "$tool" env --tls cma 2>&1)" "cma has no active messages of its own|'cma' does not exist"
 contains "a transport that cannot be wrapped says why" \
-  "$(clean "$tool" env --tls tcp,cma 2>&1)" "'cma' (cannot be wrapped|does not exist)"
+  "$(clean "$tool" env --tls tcp,cuda_ipc 2>&1)" "'cuda_ipc' (cannot be wrapped|does not exist)"
 contains "an unknown shell is refused" "$(clean "$tool" env --shell dos 2>&1)" "unknown shell 'dos'"
 contains "help" "$(clean "$tool" env --help)" '--tls LIST'
 contains "shared windows: osc/sm beside osc/ucx" \

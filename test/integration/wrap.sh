@@ -15,23 +15,27 @@ with_plugin() { env UCX_MODULE_DIR="$modules" LD_PRELOAD="$preload" "$@"; }
 # "transport device" lines of all transports whose name matches.
 devices() { awk '/Transport:/ { tl = $3 } /Device:/ { print tl, $3 }' | sort; }
 listed=$(with_plugin "$ucx_info" -d 2>&1)
-lower=$(devices <<< "$listed" | grep -E '^(tcp|self|posix|sysv|rc_verbs|ud_verbs|rc_mlx5|ud_mlx5|dc_mlx5|srd) ')
+lower=$(devices <<< "$listed" | grep -E '^(tcp|self|posix|sysv|cma|knem|rc_verbs|ud_verbs|rc_mlx5|ud_mlx5|dc_mlx5|srd) ')
 wanted=$(awk '{ print "v" $0 }' <<< "$lower" | sort)
-is "each transport with active messages is wrapped on the same devices" \
+is "each transport with active messages or remote reads is wrapped on the same devices" \
   "$(devices <<< "$listed" | grep '^v')" "$wanted"
-lacks "transports without active messages are not listed" "$listed" 'Transport: v(cma|knem|cuda|rocm|gdr)'
+lacks "transports that copy within a process are not listed" "$listed" 'Transport: v(cuda|rocm|gdr)'
 
 if [ -e "$modules/libuct_fault.so.0" ]; then
-  contains "the test transports are wrapped too, except those without active messages" \
+  contains "the test transports are wrapped too" \
     "$(with_plugin UCX_VERITY_EXTRA_MODULES=fault "$ucx_info" -d |
-      sed -n 's/.*Transport: \(vf.*\)/\1/p' | sort -u | tr '\n' ' ')" '^vfposix vfself vfsysv vftcp $'
+      sed -n 's/.*Transport: \(vf.*\)/\1/p' | sort -u | tr '\n' ' ')" '^(vfcma )?(vfknem )?vfposix vfself vfsysv vftcp $'
 fi
 
 ours=$(awk '/Memory domain:/ { ours = 0 } /Component: verity/ { ours = 1 } ours' <<< "$listed")
-lacks "no remote memory access" "$ours" '(put|get)_(short|bcopy|zcopy)'
+lacks "nothing that writes to or reads from memory before it is checked" "$ours" '(put_zcopy|get_short)'
+contains "puts and gets in frames" "$ours" 'put_bcopy: '
+of_reads=$(awk '/Transport:/ { tl = $3 } /get_zcopy/ { print tl }' <<< "$ours" | sort -u | tr '\n' ' ')
+wanted=$(awk '/Transport:/ { tl = $3 } /get_zcopy/ { print "v" tl }' <<< "$listed" | grep -Ev '^v(v|.*_copy|.*_ipc|gdr)' | sort -u | tr '\n' ' ')
+is "zero-copy reads where the lower transport has them" "$of_reads" "$wanted"
 lacks "no atomics" "$ours" '(atomic|domain:)'
 lacks "no tag matching" "$ours" 'tag_'
-lacks "no remote keys, no memory of its own" "$ours" '(remote key|allocate|rkey_ptr)'
+lacks "no memory of its own, no pointers to that of peers" "$ours" '(allocate|rkey_ptr)'
 contains "buffers can be had" "$ours" 'register: unlimited'
 lacks "connection to the interface wherever the lower transport offers it" "$ours" 'to ep, to iface'
 is "healthy: nothing on stderr" "$(with_plugin UCX_TLS=vtcp,vself "$ucx_info" -d 2>&1 > /dev/null)" ""

@@ -77,10 +77,30 @@ TEST(HealthAttestation, RepairedText) {
             "                MPI, loaded, may have carried: osc/rdma\n");
 }
 
+TEST(HealthAttestation, RemoteMemoryText) {
+  Report report = healthy();
+  report.counters.read_bytes_verified = 1 << 20;
+  report.counters.puts_applied = 3;
+  report.counters.put_bytes_applied = 3000;
+  report.counters.segments_repaired = 1;
+  report.counters.read_segments_repaired = 2;
+  report.counters.read_bytes_again = 16384;
+  report.counters.reads_ambiguous = 1;
+  report.counters.reads_source_changed = 1;
+  EXPECT_EQ(render_text(report),
+            "ucx-verity: rank 3, pid 4242 on node17 (mode verify)\n"
+            "  verified      1 frame, 8 B received; sent 1,204,332 frames, 12.3 GiB\n"
+            "  remote reads  1.00 MiB verified\n"
+            "  remote writes 2.93 KiB to here, applied after their check\n"
+            "  repaired      3 segments repaired, 16.0 KiB read again\n"
+            "  faults        source changed 1, read, ambiguous 1\n"
+            "  not verified: nothing known\n");
+}
+
 TEST(HealthAttestation, TheWorstTextIsStillReadable) {
   const auto lines = lines_of(render_text(worst()));
-  EXPECT_EQ(lines.size(), 10U);
-  for (std::size_t i = 6; i <= 9; ++i) EXPECT_LE(lines.at(i).size(), 80U) << lines.at(i);
+  EXPECT_EQ(lines.size(), 12U);
+  for (std::size_t i = 8; i <= 11; ++i) EXPECT_LE(lines.at(i).size(), 80U) << lines.at(i);
 }
 
 TEST(HealthAttestation, DeliveredFaultsAreSaidLoudly) {
@@ -108,7 +128,8 @@ TEST(HealthAttestation, AutoIsSilentWhenAllIsWell) {
 TEST(HealthAttestation, AnyTroubleIsTold) {
   for (const char* name : {"segments_repaired", "segments_resent", "frames_resent",
                            "faults_payload", "faults_header", "faults_length", "faults_observed",
-                           "gaps", "source_changed", "source_faults", "links_failed"}) {
+                           "gaps", "source_changed", "source_faults", "read_chunks_damaged",
+                           "rma_refused", "links_failed"}) {
     Report report = healthy();
     const auto info = std::find_if(kCounterInfo.begin(), kCounterInfo.end(),
                                    [&](const CounterInfo& i) { return i.name == name; });

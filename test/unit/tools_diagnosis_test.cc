@@ -16,7 +16,7 @@ Facts healthy() {
       .version = "1.13.1",
       .library = "/usr/lib/libucp.so.0",
       .suffix = ".so.0",
-      .devices = {{"self", "memory0", "self"}, {"tcp", "lo", "tcp"}, {"cma", "memory", "cma"}}};
+      .devices = {{"self", "memory0", "self"}, {"tcp", "lo", "tcp"}, {"cuda_ipc", "memory", "cuda"}}};
   facts.built_for = "1.13.1";
   facts.install = {.preload = "/opt/v/libverity_preload.so",
                    .module_dir = "/opt/v/1.13.1",
@@ -64,7 +64,7 @@ bool has(const Facts& facts, Grade grade, const std::string& words) {
 TEST(ToolsDiagnosis, Healthy) {
   EXPECT_EQ(worst(diagnose(healthy())), Grade::kOk);
   EXPECT_TRUE(has(healthy(), Grade::kOk, "vtcp (lo)"));
-  EXPECT_TRUE(has(healthy(), Grade::kOk, "cma: it has no active messages"));
+  EXPECT_TRUE(has(healthy(), Grade::kOk, "cuda_ipc: it has no active messages"));
 }
 
 TEST(ToolsDiagnosis, NoPluginForThisUcx) {
@@ -109,7 +109,7 @@ TEST(ToolsDiagnosis, NothingSet) {
   Facts facts = healthy();
   facts.current.clear();
   EXPECT_TRUE(has(facts, Grade::kWarning, "not set: LD_PRELOAD, UCX_MODULE_DIR"));
-  EXPECT_TRUE(has(facts, Grade::kWarning, "UCX may use self, tcp, cma"));
+  EXPECT_TRUE(has(facts, Grade::kWarning, "UCX may use self, tcp, cuda_ipc"));
 }
 
 TEST(ToolsDiagnosis, OtherPreloadsMayComeFirst) {

@@ -22,18 +22,18 @@ TEST(ToolsTransports, NamesWrappersAndMixesOfThem) {
 }
 
 TEST(ToolsTransports, AliasesMeanWhatIsThere) {
-  EXPECT_EQ(select("sm", kLaptop).ucx_tls, "vposix,vsysv");
-  EXPECT_EQ(select("vsm", kLaptop).ucx_tls, "vposix,vsysv");
+  EXPECT_EQ(select("sm", kLaptop).ucx_tls, "vposix,vsysv,vcma");
+  EXPECT_EQ(select("vsm", kLaptop).ucx_tls, "vposix,vsysv,vcma");
   EXPECT_EQ(select("rc", kVerbs).ucx_tls, "vrc_verbs,vud_verbs:aux");
   EXPECT_EQ(select("vrc,ud", kVerbs).ucx_tls, "vrc_verbs,vud_verbs");
   EXPECT_EQ(select("rc", kMellanox).ucx_tls, "vrc_mlx5,vrc_verbs,vud_mlx5:aux,vud_verbs:aux");
   EXPECT_EQ(select("dc", kMellanox).ucx_tls, "vdc_mlx5,vud_mlx5:aux");
-  EXPECT_EQ(select("all", kLaptop).ucx_tls, "vself,vtcp,vsysv,vposix");
+  EXPECT_EQ(select("all", kLaptop).ucx_tls, "vself,vtcp,vsysv,vposix,vcma");
 }
 
 TEST(ToolsTransports, DefaultsNeverHoldARawOne) {
-  EXPECT_EQ(select_default(kLaptop).ucx_tls, "vposix,vtcp,vself");
-  EXPECT_EQ(select_default(kVerbs).ucx_tls, "vrc_verbs,vud_verbs,vposix,vtcp,vself");
+  EXPECT_EQ(select_default(kLaptop).ucx_tls, "vposix,vcma,vtcp,vself");
+  EXPECT_EQ(select_default(kVerbs).ucx_tls, "vrc_verbs,vud_verbs,vposix,vcma,vtcp,vself");
   EXPECT_EQ(select_default(kMellanox).ucx_tls, "vrc_mlx5,vdc_mlx5,vud_mlx5,vposix,vtcp,vself");
   EXPECT_EQ(select_default({"sysv", "self"}).ucx_tls, "vsysv,vself");
 }
@@ -50,11 +50,13 @@ TEST(ToolsTransports, UnknownNamesListWhatExists) {
   EXPECT_EQ(selection.ucx_tls, "");
   EXPECT_EQ(selection.error,
             "transport 'rc' does not exist on this machine\n"
-            "this machine has: self, tcp, sysv, posix");
+            "this machine has: self, tcp, sysv, posix, cma");
 }
 
 TEST(ToolsTransports, TransportsWithoutActiveMessagesSayWhy) {
   EXPECT_NE(select("cma", kLaptop).error.find("no active messages"), std::string::npos);
+  EXPECT_EQ(select("cma,posix", kLaptop).ucx_tls, "vcma,vposix");
+  EXPECT_NE(select("cuda_ipc", kMellanox).error.find("no active messages"), std::string::npos);
   EXPECT_NE(select("vcma", kLaptop).error.find("no active messages"), std::string::npos);
   EXPECT_NE(select("cuda_copy", kMellanox).error.find("within one process"), std::string::npos);
   EXPECT_NE(not_wrappable_because("ugni_smsg"), "");
