@@ -15,6 +15,7 @@ uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/cases_links.cc \
 	test/ucx/cases_queue.cc \
 	test/ucx/cases_receive.cc \
+	test/ucx/cases_rma.cc \
 	test/ucx/cases_send.cc \
 	test/ucx/uct_am.cc
 

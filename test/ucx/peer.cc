@@ -72,15 +72,22 @@ void Channel::barrier(const std::function<void()>& progress) {
 
 // ---- Iface -------------------------------------------------------------------------------------
 
-Iface::Iface(const Options& options) {
-  check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &async_), "async context");
-  check(uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_), "worker");
+Iface::Iface(const Options& options, Iface* other) {
+  if (other != nullptr) {
+    worker_ = other->worker_;
+    async_ = other->async_;
+    owns_worker_ = false;
+  } else {
+    check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &async_), "async context");
+    check(uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_), "worker");
+  }
   uct_component_h* components;
   unsigned count;
   check(uct_query_components(&components, &count), "uct_query_components");
   bool found = false;
   for (unsigned i = 0; i < count && !found; ++i) {
     found = open_component(components[i], options);
+    component_ = components[i];
   }
   uct_release_component_list(components);
   if (!found) {
@@ -97,11 +104,11 @@ void Iface::close() {
     uct_md_close(md_);
     md_ = nullptr;
   }
-  if (worker_ != nullptr) {
+  if (worker_ != nullptr && owns_worker_) {
     uct_worker_destroy(worker_);
     worker_ = nullptr;
   }
-  if (async_ != nullptr) {
+  if (async_ != nullptr && owns_worker_) {
     ucs_async_context_destroy(async_);
     async_ = nullptr;
   }

@@ -55,7 +55,9 @@ struct Options {
 // An opened interface with all that belongs to it. Not copyable; everything is closed in reverse.
 class Iface {
  public:
-  explicit Iface(const Options& options);
+  explicit Iface(const Options& options) : Iface(options, nullptr) {}
+  // On the worker of another one, which must outlive it.
+  Iface(const Options& options, Iface& other) : Iface(options, &other) {}
   ~Iface() { close(); }
   Iface(const Iface&) = delete;
   Iface& operator=(const Iface&) = delete;
@@ -68,6 +70,7 @@ class Iface {
 
   [[nodiscard]] uct_iface_h handle() const { return iface_; }
   [[nodiscard]] uct_md_h md() const { return md_; }
+  [[nodiscard]] uct_component_h component() const { return component_; }
   [[nodiscard]] ucs_async_context_t* async() const { return async_; }
   [[nodiscard]] const uct_iface_attr_t& attr() const { return attr_; }
   [[nodiscard]] const uct_md_attr_t& md_attr() const { return md_attr_; }
@@ -89,6 +92,7 @@ class Iface {
   void flush(uct_ep_h ep);
 
  private:
+  Iface(const Options& options, Iface* other);
   bool open_component(uct_component_h component, const Options& options);
   bool open_md(uct_component_h component, const char* md_name, const Options& options);
   void open_iface(const char* device, const Options& options);
@@ -97,6 +101,8 @@ class Iface {
 
   ucs_async_context_t* async_ = nullptr;
   uct_worker_h worker_ = nullptr;
+  bool owns_worker_ = true;
+  uct_component_h component_ = nullptr;
   uct_md_h md_ = nullptr;
   uct_iface_h iface_ = nullptr;
   uct_iface_attr_t attr_ = {};
