@@ -112,8 +112,8 @@ bool Server::hash(Job& job, size_t* budget) noexcept {
     job.status = RmaStatus::kBusy;
     return true;
   }
-  const uint32_t per_slice = std::max<uint32_t>(1, static_cast<uint32_t>(kSlice / geometry.segment_size()));
   while (job.hashed < count && *budget != 0) {
+    const auto per_slice = static_cast<uint32_t>(std::max<size_t>(1, *budget / geometry.segment_size()));
     const uint32_t last = std::min(count, job.hashed + per_slice);
     const uint64_t begin = geometry.leaf_offset(job.hashed);
     const uint64_t length = std::min<uint64_t>(geometry.leaf_offset(last), job.request.length) - begin;
