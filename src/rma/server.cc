@@ -90,8 +90,8 @@ unsigned Server::poll() noexcept {
 unsigned Server::serve(Job& job, size_t* budget) noexcept {
   const bool is_get = job.request.header.kind == static_cast<uint8_t>(RmaKind::kGet);
   if (is_get) {
+    if (!answer_get(job)) return 0;  // costs the other links nothing
     *budget -= std::min<size_t>(*budget, job.request.length);
-    if (!answer_get(job)) return 0;
   } else {
     if (!job.ready && job.status == RmaStatus::kOk && !hash(job, budget)) return 0;
     if (!answer_hash(job)) return 0;
