@@ -12,6 +12,15 @@ namespace verity::rma {
 using wire::RmaKind;
 using wire::RmaStatus;
 
+namespace {
+
+RmaKind answer_to(uint8_t kind) noexcept {
+  if (kind == static_cast<uint8_t>(RmaKind::kPut)) return RmaKind::kRefused;
+  return kind == static_cast<uint8_t>(RmaKind::kGet) ? RmaKind::kGot : RmaKind::kHashed;
+}
+
+}  // namespace
+
 struct Server::Job {
   util::ListNode node;
   Peer* peer = nullptr;
@@ -49,9 +58,23 @@ void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
     counters_.puts_applied += status == RmaStatus::kOk;
     counters_.put_bytes_applied += status == RmaStatus::kOk ? bytes : 0;
   }
-  if (status == RmaStatus::kOk) return;
+  if (status != RmaStatus::kOk) refuse(peer, {{static_cast<uint8_t>(RmaKind::kPut), 0, 0, 0, 0}, 0, 0, 0, 0}, status);
+}
+
+// Without room the answer waits as a job: the peer waits for it, or takes its put for applied.
+void Server::refuse(Peer& peer, const wire::RmaRequest& request, RmaStatus status) noexcept {
+  const bool wait = !answer(peer, {answer_to(request.header.kind), status, request.header.id}) && peer.requests < 2 * kMaxJobs;
+  auto* job = wait ? new (std::nothrow) Job : nullptr;
+  if (job != nullptr) return keep(peer, *job, request, status);
   counters_.rma_refused++;
-  (void)answer(peer, {RmaKind::kRefused, status, 0});  // lost when there is no room: the put is not applied either way
+}
+
+void Server::keep(Peer& peer, Job& job, const wire::RmaRequest& request, RmaStatus status) noexcept {
+  job.peer = &peer;
+  job.request = request;
+  job.status = status;
+  ++peer.requests;
+  jobs_.push_back(job.node);
 }
 
 void Server::ask(Peer& peer, const uint8_t* message, size_t length) noexcept {
@@ -62,17 +85,10 @@ void Server::ask(Peer& peer, const uint8_t* message, size_t length) noexcept {
   }
   const bool is_get = request.header.kind == static_cast<uint8_t>(RmaKind::kGet);
   auto* job = peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr;
-  if (job == nullptr) {
-    counters_.rma_refused++;
-    (void)answer(peer, {is_get ? RmaKind::kGot : RmaKind::kHashed, RmaStatus::kBusy, request.header.id});
-    return;
-  }
-  job->peer = &peer;
-  job->request = request;
+  if (job == nullptr) return refuse(peer, request, RmaStatus::kBusy);
   const size_t most = port_.max_message() - sizeof(wire::RmaHeader);
-  if (is_get ? request.length > most : !wire::is_valid_hash(request)) job->status = RmaStatus::kRefused;
-  ++peer.requests;
-  jobs_.push_back(job->node);
+  const bool good = is_get ? request.length <= most : wire::is_valid_hash(request);
+  keep(peer, *job, request, good ? RmaStatus::kOk : RmaStatus::kRefused);
 }
 
 // A job whose link has no room now stays where it is, and those of other links go on.
@@ -88,12 +104,14 @@ unsigned Server::poll() noexcept {
 }
 
 unsigned Server::serve(Job& job, size_t* budget) noexcept {
-  const bool is_get = job.request.header.kind == static_cast<uint8_t>(RmaKind::kGet);
-  if (is_get) {
+  const wire::RmaHeader& asked = job.request.header;
+  if (job.status != RmaStatus::kOk) {
+    if (!answer(*job.peer, {answer_to(asked.kind), job.status, asked.id})) return 0;
+  } else if (asked.kind == static_cast<uint8_t>(RmaKind::kGet)) {
     if (!answer_get(job)) return 0;  // costs the other links nothing
     *budget -= std::min<size_t>(*budget, job.request.length);
   } else {
-    if (!job.ready && job.status == RmaStatus::kOk && !hash(job, budget)) return 0;
+    if (!job.ready && !hash(job, budget)) return 0;
     if (!answer_hash(job)) return 0;
   }
   counters_.rma_refused += job.status != RmaStatus::kOk;
@@ -137,7 +155,6 @@ bool Server::hash(Job& job, size_t* budget) noexcept {
 // The three below are false when the link has no room now.
 bool Server::answer_get(Job& job) noexcept {
   const wire::RmaRequest& r = job.request;
-  if (job.status != RmaStatus::kOk) return answer(*job.peer, {RmaKind::kGot, job.status, r.header.id});
   const size_t length = sizeof(wire::RmaHeader) + r.length;
   uint8_t* out = port_.open_message(*job.peer, length);
   if (out == nullptr) return false;

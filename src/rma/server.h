@@ -18,7 +18,7 @@ namespace verity::rma {
 
 class Server {
  public:
-  // Requests of one peer that are kept at a time: a client asks for less.
+  // Requests of one peer that are kept at a time: a client asks for less. As many refusals may wait for room besides.
   static constexpr unsigned kMaxJobs = 256;
   // Bytes hashed or copied in one poll() at most, but for the last segment.
   static constexpr size_t kSlice = 128 * 1024;
@@ -45,6 +45,8 @@ class Server {
     uint32_t id;
   };
 
+  void refuse(Peer& peer, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
+  void keep(Peer& peer, Job& job, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
   unsigned serve(Job& job, size_t* budget) noexcept;
   bool hash(Job& job, size_t* budget) noexcept;
   bool answer_get(Job& job) noexcept;
