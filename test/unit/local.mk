@@ -17,6 +17,9 @@ verity_unit_SOURCES += \
 	test/unit/merkle_geometry_test.cc \
 	test/unit/merkle_hash_test.cc \
 	test/unit/merkle_tree_test.cc \
+	test/unit/rma_pair.h \
+	test/unit/rma_regions_test.cc \
+	test/unit/rma_server_test.cc \
 	test/unit/util_bytes_test.cc \
 	test/unit/wire_test.cc
 
