@@ -75,8 +75,8 @@ enum class Stage : uint8_t { kTransfer, kLeaves, kReread, kSnapshot };
 // Exists after a mismatch only.
 struct Descent {
   std::vector<merkle::Digest> theirs;
-  std::vector<merkle::Digest> wrong;  // what the bad leaves were when compared last
-  std::vector<uint8_t> bad;           // bitmap
+  std::vector<merkle::Digest> mine;  // what the leaves were when compared last with all of theirs
+  std::vector<uint8_t> bad;          // bitmap: to be read again, or read again and not compared yet
   uint32_t heard = 0;                 // leaves of the answer that came so far
   uint64_t at = 0;                    // where in the chunk to go on reading
   uint32_t asked = 0;                 // bytes of the GET under way
@@ -190,6 +190,7 @@ class Client {
   };
   // The first bad bytes from descent->at on; begin == end: none.
   [[nodiscard]] Run next_run(const Chunk& chunk) const noexcept;
+  [[nodiscard]] Run widen(const Chunk& chunk, Run run) const noexcept;
 
   void end(Fetch& fetch, wire::RmaStatus status, const uint8_t* bytes, size_t length) noexcept;
   void finish(Chunk& chunk, wire::RmaStatus status, bool broken = false) noexcept;

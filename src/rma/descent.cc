@@ -27,7 +27,7 @@ void Client::damaged(Chunk& chunk) noexcept {
     const auto leaves = static_cast<size_t>(geometry(chunk).leaf_count());
     chunk.descent = std::make_unique<Descent>();
     chunk.descent->theirs.resize(leaves);
-    chunk.descent->wrong.resize(leaves);
+    chunk.descent->mine.resize(leaves);
     chunk.descent->bad.resize(merkle::bitmap_bytes(leaves));
   } catch (const std::bad_alloc&) {
     return finish(chunk, RmaStatus::kBusy);
@@ -55,15 +55,20 @@ void Client::compare(Chunk& chunk) noexcept {
   const merkle::Digest root = merkle::root_of(geometry(chunk), d.theirs);
   d.changed = d.changed || root != chunk.theirs;
   chunk.theirs = root;
+  const merkle::Bitmap bad = bad_of(d);
   for (uint32_t i = 0; i < d.theirs.size(); ++i) {
-    const merkle::Digest mine = leaf(chunk, i);
-    if (mine == d.theirs[i]) continue;
-    if (d.rounds == 0) counters_.read_segments_damaged++;
-    bad_of(d).set(i);
-    d.wrong[i] = mine;
+    const bool was_bad = bad.test(i);
+    d.mine[i] = leaf(chunk, i);
+    if (d.mine[i] == d.theirs[i]) {
+      counters_.read_segments_repaired += was_bad;
+      bad.reset(i);
+    } else {
+      counters_.read_segments_damaged += !was_bad;
+      bad.set(i);
+    }
   }
   d.at = 0;
-  if (!bad_of(d).any()) return settle(chunk);
+  if (!bad.any()) return settle(chunk);
   chunk.posted = false;
   to_do(chunk, ++d.rounds > kRereads ? Stage::kSnapshot : Stage::kReread);
 }
@@ -80,22 +85,31 @@ Client::Run Client::next_run(const Chunk& chunk) const noexcept {
   return run;
 }
 
+// By whole segments to what the lower transport reads at least.
+Client::Run Client::widen(const Chunk& chunk, Run run) const noexcept {
+  const uint64_t least = std::min<uint64_t>(chunk.read->least, chunk.length);
+  const uint64_t segment = geometry(chunk).segment_size();
+  if (run.end - run.begin >= least) return run;
+  run.end = std::min<uint64_t>((run.begin + least + segment - 1) / segment * segment, chunk.length);
+  run.begin = std::min(run.begin, (run.end - least) / segment * segment);
+  return run;
+}
+
 bool Client::reread(Chunk& chunk) noexcept {
   Descent& d = *chunk.descent;
-  const Read& read = *chunk.read;
   for (Run run = next_run(chunk); run.begin != run.end; run = next_run(chunk)) {
-    // Never less than the lower transport reads: good bytes come again then.
-    const uint64_t short_by = read.least - std::min(read.least, run.end - run.begin);
-    const uint64_t begin = run.begin - std::min(run.begin, short_by);
-    const Started started = port_.read(chunk, chunk.offset + begin, run.end - begin);
+    run = widen(chunk, run);
+    const Started started = port_.read(chunk, chunk.offset + run.begin, run.end - run.begin);
     if (started == Started::kBusy) return false;
     if (started == Started::kFailed) {
       finish(chunk, RmaStatus::kOk, true);
       return true;
     }
     chunk.flights += started == Started::kUnderWay;
-    counters_.read_bytes_again += run.end - begin;
+    counters_.read_bytes_again += run.end - run.begin;
     d.at = run.end;
+    // Good bytes come again too, and may come damaged: all are checked.
+    for (uint64_t at = run.begin; at < run.end; at += geometry(chunk).segment_size()) bad_of(d).set(at >> config_.segment_log2);
   }
   chunk.posted = true;
   move(chunk, idle_);
@@ -109,11 +123,13 @@ void Client::compare_again(Chunk& chunk) noexcept {
   const merkle::Bitmap bad = bad_of(d);
   bad.for_each([&](uint64_t i) {
     const merkle::Digest mine = leaf(chunk, static_cast<uint32_t>(i));
+    const bool was_good = d.mine[i] == d.theirs[i];
     if (mine == d.theirs[i]) {
       bad.reset(i);
-      counters_.read_segments_repaired++;
+      counters_.read_segments_repaired += !was_good;
     } else {
-      d.persistent = d.persistent || mine == d.wrong[i];
+      counters_.read_segments_damaged += was_good;
+      d.persistent = d.persistent || mine == d.mine[i];
     }
   });
   if (!bad.any()) return settle(chunk);
