@@ -141,10 +141,10 @@ bool Client::start_chunk(Read& read) noexcept {
   Chunk* chunk = chunks_open_ < kMaxChunks ? take(spare_chunks_) : nullptr;
   if (chunk == nullptr) return false;
   const uint64_t left = read.length - read.next;
-  const uint64_t most = std::min({config_.chunk, read.most, uint64_t{wire::kMaxHashLeaves} << config_.segment_log2});
-  uint64_t length = std::min(left, most);
-  // What the lower transport does not read, because it is too short, goes with what comes before.
-  if (left > length && left - length < read.least) length = left - std::min(left - 1, read.least);
+  const uint64_t most = std::min(read.most, uint64_t{wire::kMaxHashLeaves} << config_.segment_log2);
+  uint64_t length = std::min({left, most, std::max(config_.chunk, read.least)});
+  // What the lower transport does not read, because it is too short, goes with what comes before, or takes something from it.
+  if (left > length && left - length < read.least) length = left <= most ? left : left - std::min(left - 1, read.least);
   chunk->is_chunk = true;
   chunk->read = &read;
   chunk->offset = read.next;
