@@ -113,6 +113,7 @@ void Client::start(Read& read) noexcept {
   ++reads_open_;
   ++read.peer->open;
   waiting_.push_back(read.node);
+  if (read.length == 0) return check_end(read);
   (void)start_chunks(read);
 }
 
