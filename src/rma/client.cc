@@ -290,6 +290,7 @@ void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept 
   const uint8_t* body = message + sizeof(header);
   const size_t rest = length - sizeof(header);
   const bool is_get = header.kind == static_cast<uint8_t>(RmaKind::kGot);
+  if (!is_get && header.kind != static_cast<uint8_t>(RmaKind::kHashed)) return;
   if (!ticket->is_chunk) {
     Fetch& fetch = fetch_of(*ticket);
     if (fetch.peer != &peer || !is_get) return;
