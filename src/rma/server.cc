@@ -52,7 +52,7 @@ void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
   if (wire::read_message(message, length, &put)) {
     const size_t bytes = length - sizeof(put);
     status = regions_.with(put.token, put.address, bytes, kWrite, [&] {
-      std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
+      if (bytes != 0) std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
       return RmaStatus::kOk;
     });
     counters_.puts_applied += status == RmaStatus::kOk;
@@ -160,9 +160,10 @@ bool Server::answer_get(Job& job) noexcept {
   if (out == nullptr) return false;
   uint8_t* bytes = out + sizeof(wire::RmaHeader);
   job.status = regions_.with(r.token, r.address, r.length, kRead, [&] {
+    if (r.length == 0) return RmaStatus::kOk;
     const uint8_t* from = port_.readable(r.address, r.length, bytes);
     if (from == nullptr) return RmaStatus::kUnreadable;
-    if (from != bytes && r.length != 0) std::memcpy(bytes, from, r.length);
+    if (from != bytes) std::memcpy(bytes, from, r.length);
     return RmaStatus::kOk;
   });
   const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kGot), static_cast<uint8_t>(job.status), 0, 0, r.header.id};
