@@ -17,8 +17,10 @@ verity_unit_SOURCES += \
 	test/unit/merkle_geometry_test.cc \
 	test/unit/merkle_hash_test.cc \
 	test/unit/merkle_tree_test.cc \
+	test/unit/rma_client_test.cc \
 	test/unit/rma_pair.h \
 	test/unit/rma_regions_test.cc \
+	test/unit/rma_repair_test.cc \
 	test/unit/rma_server_test.cc \
 	test/unit/util_bytes_test.cc \
 	test/unit/wire_test.cc
