@@ -81,6 +81,11 @@ TEST(Fuzz, Hub) {
   run_random(hub_target, 2000);
 }
 
+TEST(Fuzz, Rma) {
+  replay(rma_target, "rma");
+  run_random(rma_target, 2000);
+}
+
 TEST(Fuzz, Shapes) {
   replay(shapes_target, "shapes");
   run_random(shapes_target, 4000);

@@ -6,6 +6,7 @@
 fuzz_targets = \
 	test/fuzz/compact_target.cc \
 	test/fuzz/hub_target.cc \
+	test/fuzz/rma_target.cc \
 	test/fuzz/shapes_target.cc \
 	test/fuzz/targets.h \
 	test/fuzz/wire_target.cc
@@ -22,7 +23,7 @@ verity_fuzz_SOURCES = $(fuzz_targets) \
 	test/sim/rng.h
 
 if FUZZERS
-noinst_PROGRAMS += fuzz_compact fuzz_hub fuzz_shapes fuzz_wire
+noinst_PROGRAMS += fuzz_compact fuzz_hub fuzz_rma fuzz_shapes fuzz_wire
 endif
 fuzz_compact_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=compact_target
 fuzz_compact_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
@@ -32,6 +33,10 @@ fuzz_hub_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=hub_target
 fuzz_hub_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_hub_LDADD = libverity_core.la
 fuzz_hub_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_rma_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=rma_target
+fuzz_rma_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_rma_LDADD = libverity_core.la
+fuzz_rma_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
 fuzz_shapes_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=shapes_target
 fuzz_shapes_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_shapes_LDADD = libverity_core.la

@@ -14,6 +14,8 @@ void wire_target(const uint8_t* data, size_t size);
 void compact_target(const uint8_t* data, size_t size);
 // A script of hostile frames, sealed so that they pass every digest, among sends, polls, timers, removals of one Hub.
 void hub_target(const uint8_t* data, size_t size);
+// A script of hostile requests and answers of remote memory access, among honest ones, reads, aborts, revocations.
+void rma_target(const uint8_t* data, size_t size);
 // Bitmaps, geometries and trees of any size.
 void shapes_target(const uint8_t* data, size_t size);
 

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "fuzz/targets.h"
+#include "rma/client.h"
+#include "rma/regions.h"
+#include "rma/server.h"
+
+namespace verity::fuzz {
+
+namespace {
+
+using rma::Client;
+using rma::Server;
+using rma::Started;
+using wire::RmaKind;
+using wire::RmaStatus;
+
+constexpr unsigned kPeers = 3;
+constexpr size_t kMemory = 6 * 1024;
+constexpr size_t kQueue = 4096;  // messages kept for a peer: whatever is beyond is lost
+
+using Message = std::vector<uint8_t>;
+
+struct Line {
+  rma::Peer peer;
+  std::deque<Message> out;
+  bool room = true;
+  uint32_t sent = 0;
+  uint32_t taken = 0;
+};
+
+// Where a registration lies in the memory.
+struct Region {
+  uint64_t token;
+  size_t begin;
+  size_t length;
+  unsigned access;
+  bool alive;
+};
+
+struct Flight {
+  rma::Chunk* chunk;
+  rma::Read* read;
+  uint64_t offset;
+  uint64_t length;
+};
+
+struct Reading {
+  std::vector<std::unique_ptr<uint8_t[]>> pieces;  // of exactly the right sizes, for the sanitizer
+  size_t from;       // in the memory; kMemory: elsewhere
+  uint64_t version;  // of the memory when the read began
+  bool finished = false;
+};
+
+// One interface that is owner and reader. Its peers are hostile, or it is itself its honest peer, as the input says.
+class Target final : public rma::Port {
+ public:
+  explicit Target(Input& input)
+      : input_(input), most_(sizeof(wire::RmaRequest) + input.u8()), client_(*this, counters_, {1024, 8, input.u8() < 10}),
+        server_(*this, regions_, counters_) {
+    for (size_t i = 0; i < kMemory; ++i) memory_[i] = static_cast<uint8_t>(i * 131 + i / 256);
+    shadow_.assign(memory_.get(), memory_.get() + kMemory);
+    add(64, 3000, rma::kRead | rma::kWrite);
+    add(3100, 1500, rma::kRead);
+    add(4700, 500, rma::kWrite);
+  }
+
+  void run() {
+    while (!input_.empty()) {
+      step();
+      check_rules();
+    }
+  }
+
+  // Whatever happened, all ends, once.
+  void close() {
+    for (Line& line : lines_) {
+      client_.abort(line.peer);
+      server_.forget(line.peer);
+      require(line.peer.requests == 0, "a job survives its link");
+    }
+    while (!flights_.empty()) land(input_.u8() & 1);
+    release();
+    require(started_ == ended_, "a read has no end");
+    require(fetches_ == fetched_, "a fetch has no end");
+    for (Line& line : lines_) {
+      require(line.peer.open == 0, "a peer's reads are counted wrong");
+      require(client_.may_put(line.peer), "puts wait for no read");
+    }
+    require(!client_.busy() && !server_.busy() && client_.has_room(), "something is left");
+    check_rules();
+  }
+
+ private:
+  void add(size_t begin, size_t length, unsigned access) {
+    table_.push_back({regions_.add(address(begin), length, access), begin, length, access, true});
+  }
+  [[nodiscard]] uint64_t address(size_t at) const { return reinterpret_cast<uint64_t>(memory_.get()) + at; }
+  Line& line() { return lines_[input_.u8() % kPeers]; }
+  Line& line_of(const rma::Peer& peer) {
+    const auto it = std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) { return &l.peer == &peer; });
+    require(it != lines_.end(), "a peer that nobody knows");
+    return *it;
+  }
+
+  void step() {
+    switch (input_.u8() & 15) {
+      case 0: put(); break;
+      case 1: ask(); break;
+      case 2: raw(); break;
+      case 3: answer(); break;
+      case 4: case 5: start_read(); break;
+      case 6: start_fetch(); break;
+      case 7: (void)client_.poll(); (void)server_.poll(); break;
+      case 8: (void)(input_.u8() < 128 ? client_.poll() : server_.poll()); break;
+      case 9: deliver(line(), input_.u8() % 64); break;
+      case 10: for (unsigned n = input_.u8() % 16; n != 0 && !flights_.empty(); --n) land(true); break;
+      case 11: end_something(); break;
+      case 12: change_rights(); break;
+      case 13: change_lower(); break;
+      case 14: fence(); break;
+      default: release(); break;
+    }
+  }
+
+  // --- what hostile peers send ---
+
+  const Region& region() { return table_[input_.u8() % table_.size()]; }
+
+  // Mostly of one registration and near its edges.
+  wire::RmaRequest request(RmaKind kind) {
+    const Region& r = region();
+    const uint8_t odd = input_.u8();
+    wire::RmaRequest q{};
+    q.header = {static_cast<uint8_t>(kind), static_cast<uint8_t>(odd & 1), 0, 0, input_.u16()};
+    q.token = odd < 230 ? r.token : odd < 245 ? region().token : input_.u64();
+    q.address = address(r.begin) + static_cast<uint64_t>(int64_t{input_.u8()} - 4) * (odd % 3 == 0 ? 16 : 1);
+    q.length = odd % 5 == 0 ? static_cast<uint32_t>(r.length) : input_.u8();
+    if (odd % 7 == 0) q.length += input_.u16();
+    if (odd % 31 == 0) q.address = input_.u64();
+    if (odd % 37 == 0) q.length = ~input_.u8();
+    if (odd % 11 == 0) q.header.segment = input_.u8() % 12;
+    if (odd % 13 == 0) q.header.what = input_.u8();
+    return q;
+  }
+  void put() {
+    const wire::RmaRequest q = request(RmaKind::kPut);
+    const wire::RmaPut head{q.header, q.token, q.address};
+    const size_t bytes = std::min<size_t>(q.length, 4000);
+    const auto message = std::make_unique<uint8_t[]>(sizeof(head) + bytes);
+    std::memcpy(message.get(), &head, sizeof(head));
+    std::memset(message.get() + sizeof(head), input_.u8(), bytes);
+    server_.put(line().peer, message.get(), sizeof(head) + bytes);
+    check_memory();
+  }
+  void ask() {
+    const uint8_t kind = input_.u8();
+    const wire::RmaRequest q = request(kind < 120 ? RmaKind::kGet : kind < 240 ? RmaKind::kHash : static_cast<RmaKind>(kind));
+    server_.ask(line().peer, reinterpret_cast<const uint8_t*>(&q), sizeof(q));
+  }
+  void raw() {
+    const size_t length = input_.u8() % 80;
+    const auto message = std::make_unique<uint8_t[]>(length);
+    for (size_t i = 0; i < length; ++i) message[i] = input_.u8();
+    rma::Peer& peer = line().peer;
+    switch (input_.u8() % 3) {
+      case 0: server_.put(peer, message.get(), length); break;
+      case 1: server_.ask(peer, message.get(), length); break;
+      default: honest_ = false; client_.answer(peer, message.get(), length); break;
+    }
+    check_memory();
+  }
+  void answer() {
+    honest_ = false;
+    const uint8_t odd = input_.u8();
+    wire::RmaLeaves head{};
+    head.header.kind = static_cast<uint8_t>(odd % 8 < 4 ? RmaKind::kHashed : odd % 8 < 7 ? RmaKind::kGot : RmaKind::kRefused);
+    if (odd % 16 == 15) head.header.kind = input_.u8();
+    head.header.what = odd < 200 ? 0 : input_.u8();
+    head.header.id = ids_[input_.u8() % ids_.size()];
+    if (odd % 9 == 0) head.header.id = input_.u32();
+    head.first = odd % 10 == 0 ? input_.u64() : input_.u8() % 5;
+    // A root, leaves, or bytes.
+    const size_t length = odd % 4 == 0 ? 8 : odd % 4 == 1 ? 8 + 8 * (input_.u8() % 6u) : input_.u16() % 1100;
+    const auto message = std::make_unique<uint8_t[]>(sizeof(head) + length);
+    std::memcpy(message.get(), &head, sizeof(head));
+    std::memset(message.get() + sizeof(head), odd, length);
+    const size_t total = odd % 4 == 1 ? sizeof(head) + length - 8 : sizeof(head.header) + length;
+    client_.answer(line().peer, message.get(), total);
+  }
+
+  // --- what the program and honest peers do ---
+
+  void start_read() {
+    rma::Read* read = client_.make_read();
+    require((read != nullptr) == (open() < Client::kMaxReads), "the limit of reads");
+    if (read == nullptr) return;
+    const Region& r = region();
+    const uint8_t odd = input_.u8();
+    read->peer = &line().peer;
+    read->token = odd < 240 ? r.token : input_.u64();
+    read->length = odd < 128 ? r.length : input_.u16() % (r.length + 1);
+    read->address = address(r.begin) + (odd % 8 == 0 ? input_.u8() : 0u);
+    read->least = 1 + (odd % 4 == 0 ? input_.u16() % 400u : 0u);
+    read->most = odd % 16 == 1 ? 2 * read->least + input_.u8() : ~uint64_t{0};
+    read->owner = &owners_[odd & 1];
+    auto reading = std::make_unique<Reading>();
+    reading->from = odd % 8 == 0 ? kMemory : r.begin;
+    reading->version = version_;
+    read->count = 1 + odd % rma::kMaxPieces;
+    uint64_t left = read->length;
+    for (uint32_t i = 0; i < read->count; ++i) {
+      const uint64_t n = i + 1 == read->count ? left : std::min<uint64_t>(left, input_.u16() % 1024);
+      reading->pieces.push_back(std::make_unique<uint8_t[]>(n));
+      read->pieces[i] = {reading->pieces.back().get(), n};
+      left -= n;
+    }
+    read->upper = reading.get();
+    readings_.push_back(std::move(reading));
+    ++started_;
+    client_.start(*read);
+  }
+  [[nodiscard]] uint64_t open() const { return started_ - ended_; }
+
+  void start_fetch() {
+    rma::Fetch* fetch = client_.make_fetch();
+    require((fetch != nullptr) == (fetches_ - fetched_ < Client::kMaxFetches), "the limit of fetches");
+    if (fetch == nullptr) return;
+    const Region& r = region();
+    fetch->peer = &line().peer;
+    fetch->token = r.token;
+    fetch->address = address(r.begin);
+    fetch->length = input_.u8();
+    fetch->owner = &owners_[fetch->length & 1];
+    ++fetches_;
+    client_.start(*fetch);
+  }
+
+  // This interface is its own peer.
+  void deliver(Line& line, unsigned count) {
+    for (; count != 0 && !line.out.empty(); --count) {
+      const Message message = std::move(line.out.front());
+      line.out.pop_front();
+      ++line.taken;
+      wire::RmaHeader header{};
+      if (!wire::read_message(message.data(), message.size(), &header)) continue;
+      const auto kind = static_cast<RmaKind>(header.kind);
+      if (kind == RmaKind::kGet || kind == RmaKind::kHash) {
+        server_.ask(line.peer, message.data(), message.size());
+      } else {
+        client_.answer(line.peer, message.data(), message.size());
+      }
+    }
+  }
+  void land(bool good) {
+    std::swap(flights_.front(), flights_[input_.u8() % flights_.size()]);
+    const Flight flight = flights_.front();
+    flights_.pop_front();
+    bring(flight);
+    client_.landed(*flight.chunk, good);
+  }
+  void bring(const Flight& flight) {
+    const auto* reading = static_cast<const Reading*>(flight.read->upper);
+    const size_t from = reading->from == kMemory ? 0 : reading->from + flight.offset;
+    Message bytes(flight.length, 0x77);
+    std::copy_n(memory_.get() + from, std::min<size_t>(flight.length, kMemory - from), bytes.begin());
+    if (const uint8_t harm = input_.u8(); harm % 4 == 0) bytes[harm % bytes.size()] ^= 0x40;
+    size_t taken = 0;
+    uint64_t skip = flight.offset;
+    for (uint32_t i = 0; i < flight.read->count; ++i) {
+      const util::Piece& piece = flight.read->pieces[i];
+      const uint64_t here = std::min<uint64_t>(skip, piece.length);
+      const uint64_t n = std::min<uint64_t>(piece.length - here, bytes.size() - taken);
+      if (n != 0) std::memcpy(static_cast<uint8_t*>(const_cast<void*>(piece.data)) + here, bytes.data() + taken, n);
+      skip -= here;
+      taken += n;
+    }
+  }
+  void end_something() {
+    Line& l = line();
+    switch (input_.u8() % 8) {
+      case 0: client_.abort(l.peer); break;
+      case 1: server_.forget(l.peer); break;
+      case 2: l.out.clear(); break;
+      default: client_.abort(l.peer, &owners_[input_.u8() & 1]); break;
+    }
+  }
+  void change_rights() {
+    const size_t i = input_.u8() % table_.size();
+    if (input_.u8() < 100) {
+      regions_.revoke(table_[i].token);
+      table_[i].alive = false;
+    } else if (table_.size() < 30) {
+      const size_t begin = input_.u16() % kMemory;
+      add(begin, std::min<size_t>(input_.u16(), kMemory - begin), input_.u8() & 3);
+    }
+  }
+  void change_lower() {
+    const uint8_t how = input_.u8();
+    switch (how % 6) {
+      case 0: line().room ^= true; break;
+      case 1: lower_ = static_cast<Started>(input_.u8() & 3); break;
+      case 2: lower_ = Started::kUnderWay; break;
+      case 3: unreadable_ = how > 200; break;
+      case 4: copies_ = how > 100; break;
+      default:  // the program writes to its memory
+        memory_[input_.u16() % kMemory] ^= 1;
+        ++version_;
+        shadow_.assign(memory_.get(), memory_.get() + kMemory);
+        break;
+    }
+  }
+  void fence() {
+    Line& l = line();
+    switch (input_.u8() % 4) {
+      case 0: client_.fence(l.peer); break;
+      case 1: l.sent++; client_.put_sent(l.peer); break;
+      case 2: l.taken = l.sent; break;
+      default: (void)client_.puts_done(l.peer); break;
+    }
+  }
+  void release() {
+    for (rma::Read* read : over_) {
+      const auto* reading = static_cast<const Reading*>(read->upper);
+      std::erase_if(readings_, [&](const auto& r) { return r.get() == reading; });
+      client_.release(*read);
+    }
+    over_.clear();
+  }
+
+  // --- rules ---
+
+  [[nodiscard]] bool may(uint64_t at, size_t length, unsigned access) const {
+    return std::any_of(table_.begin(), table_.end(), [&](const Region& r) {
+      return r.alive && (r.access & access) != 0 && at >= address(r.begin) && at - address(r.begin) <= r.length &&
+             length <= r.length - (at - address(r.begin));
+    });
+  }
+  // Only memory that may be written has changed.
+  void check_memory() {
+    if (std::equal(shadow_.begin(), shadow_.end(), memory_.get())) return;
+    ++version_;
+    for (size_t i = 0; i < kMemory; ++i) {
+      require(shadow_[i] == memory_[i] || may(address(i), 1, rma::kWrite), "a write outside of what may be written");
+      shadow_[i] = memory_[i];
+    }
+  }
+  void check_rules() {
+    std::set<const rma::Chunk*> chunks;
+    for (const Flight& flight : flights_) chunks.insert(flight.chunk);
+    require(chunks.size() <= Client::kMaxChunks, "more chunks than allowed");
+    for (Line& l : lines_) require(l.peer.requests <= 2 * Server::kMaxJobs, "more jobs than allowed");
+    require(!opened_, "a message was opened and not sent");
+  }
+  // What ends well in spite of the lower transport has the owner's bytes.
+  void check_bytes(const rma::Read& read, const Reading& reading) {
+    if (!honest_ || read.broken || read.status != RmaStatus::kOk || reading.version != version_ || reading.from == kMemory) return;
+    if (counters_.faults_observed != 0) return;
+    size_t at = reading.from;
+    for (uint32_t i = 0; i < read.count; ++i) {
+      const util::Piece& piece = read.pieces[i];
+      require(piece.length == 0 || std::memcmp(memory_.get() + at, piece.data, piece.length) == 0, "a read ended with wrong bytes");
+      at += piece.length;
+    }
+  }
+
+  // rma::Port
+  uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override {
+    require(!opened_, "two messages at a time");
+    require(length <= most_, "a message too long");
+    if (!line_of(peer).room) return nullptr;
+    opened_ = true;
+    draft_ = std::make_unique<uint8_t[]>(length);
+    draft_length_ = length;
+    return draft_.get();
+  }
+  void send_message(rma::Peer& peer, size_t length) noexcept override {
+    require(opened_ && length <= draft_length_, "more is sent than was opened");
+    opened_ = false;
+    Line& l = line_of(peer);
+    ++l.sent;
+    if (l.out.size() < kQueue) l.out.emplace_back(draft_.get(), draft_.get() + length);
+    wire::RmaHeader header{};
+    require(wire::read_message(draft_.get(), length, &header), "a message without a header");
+    ids_[next_id_++ % ids_.size()] = header.id;
+  }
+  size_t max_message() const noexcept override { return most_; }
+  uint32_t mark(rma::Peer& peer) noexcept override { return line_of(peer).sent; }
+  bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override {
+    return static_cast<int32_t>(line_of(peer).taken - mark) >= 0;
+  }
+  Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override {
+    rma::Read& read = *chunk.read;
+    require(length != 0 && offset < read.length && length <= read.length - offset, "more is read than asked for");
+    require(length >= std::min(read.least, read.length) && length <= read.most, "a length that the lower transport does not read");
+    require(!static_cast<const Reading*>(read.upper)->finished, "a read that is over goes on");
+    if (lower_ == Started::kUnderWay) flights_.push_back({&chunk, &read, offset, length});
+    if (lower_ == Started::kDone) bring({&chunk, &read, offset, length});
+    return lower_;
+  }
+  const uint8_t* readable(uint64_t at, size_t length, uint8_t* scratch) noexcept override {
+    require(may(at, length, rma::kRead), "a look outside of what may be read");
+    if (unreadable_) return nullptr;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(at);
+    if (!copies_) return bytes;
+    std::memcpy(scratch, bytes, length);
+    return scratch;
+  }
+  void finished(rma::Read& read) noexcept override {
+    auto* reading = static_cast<Reading*>(read.upper);
+    require(!reading->finished, "a read ends twice");
+    for (const Flight& flight : flights_) require(flight.read != &read, "a read ends while the lower transport writes for it");
+    require(read.broken || read.status != RmaStatus::kOk || read.done == read.length, "a read ends early");
+    reading->finished = true;
+    ++ended_;
+    over_.push_back(&read);
+    check_bytes(read, *reading);
+  }
+  void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override {
+    ++fetched_;
+    require((data != nullptr) == (fetch.status == RmaStatus::kOk && !fetch.broken), "bytes of a fetch that failed, or none");
+    require(data == nullptr || length == fetch.length, "a fetch of a wrong length");
+    uint64_t sum = 0;
+    for (size_t i = 0; i < length; ++i) sum += data[i];
+    sum_ = sum;
+  }
+  void refused(rma::Peer&) noexcept override {}
+  void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*) noexcept override {
+    require(offset < read.length && length <= read.length - offset, "a mismatch outside of the read");
+  }
+
+  Input& input_;
+  const size_t most_;
+  health::Counters counters_{};
+  rma::Regions regions_;
+  Client client_;
+  Server server_;
+  const std::unique_ptr<uint8_t[]> memory_ = std::make_unique<uint8_t[]>(kMemory);
+  std::vector<uint8_t> shadow_;
+  uint64_t version_ = 0;
+  std::vector<Region> table_;
+  std::array<Line, kPeers> lines_;
+  std::deque<Flight> flights_;
+  std::vector<std::unique_ptr<Reading>> readings_;
+  std::vector<rma::Read*> over_;
+  std::array<uint32_t, 32> ids_{};
+  unsigned next_id_ = 0;
+  uint8_t owners_[2] = {};
+  uint64_t started_ = 0;
+  uint64_t ended_ = 0;
+  uint64_t fetches_ = 0;
+  uint64_t fetched_ = 0;
+  Started lower_ = Started::kUnderWay;
+  bool unreadable_ = false;
+  bool copies_ = false;
+  bool honest_ = true;
+  bool opened_ = false;
+  std::unique_ptr<uint8_t[]> draft_;
+  size_t draft_length_ = 0;
+  volatile uint64_t sum_ = 0;
+};
+
+}  // namespace
+
+void rma_target(const uint8_t* data, size_t size) {
+  Input input(data, size);
+  Target target(input);
+  target.run();
+  target.close();
+}
+
+}  // namespace verity::fuzz
