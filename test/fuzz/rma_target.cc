@@ -118,7 +118,7 @@ class Target final : public rma::Port {
       case 3: answer(); break;
       case 4: case 5: start_read(); break;
       case 6: start_fetch(); break;
-      case 7: (void)client_.poll(); (void)server_.poll(); break;
+      case 7: for (unsigned n = input_.u8() % 32; n != 0; --n) go_on(); break;
       case 8: (void)(input_.u8() < 128 ? client_.poll() : server_.poll()); break;
       case 9: deliver(line(), input_.u8() % 64); break;
       case 10: for (unsigned n = input_.u8() % 16; n != 0 && !flights_.empty(); --n) land(true); break;
@@ -259,6 +259,15 @@ class Target final : public rma::Port {
       }
     }
   }
+  // What it takes for honest reads to get on.
+  void go_on() {
+    (void)client_.poll();
+    for (size_t n = flights_.size(); n != 0; --n) land(true);
+    for (unsigned twice = 0; twice < 2; ++twice) {
+      for (Line& l : lines_) deliver(l, 256);
+      (void)server_.poll();
+    }
+  }
   void land(bool good) {
     std::swap(flights_.front(), flights_[input_.u8() % flights_.size()]);
     const Flight flight = flights_.front();
@@ -271,7 +280,7 @@ class Target final : public rma::Port {
     const size_t from = reading->from == kMemory ? 0 : reading->from + flight.offset;
     Message bytes(flight.length, 0x77);
     std::copy_n(memory_.get() + from, std::min<size_t>(flight.length, kMemory - from), bytes.begin());
-    if (const uint8_t harm = input_.u8(); harm % 4 == 0) bytes[harm % bytes.size()] ^= 0x40;
+    if (input_.u8() % 4 == 0) bytes[input_.u16() % bytes.size()] ^= 0x40;
     size_t taken = 0;
     uint64_t skip = flight.offset;
     for (uint32_t i = 0; i < flight.read->count; ++i) {

@@ -22,6 +22,7 @@ verity_unit_SOURCES += \
 	test/unit/rma_regions_test.cc \
 	test/unit/rma_repair_test.cc \
 	test/unit/rma_server_test.cc \
+	test/unit/rma_time_test.cc \
 	test/unit/util_bytes_test.cc \
 	test/unit/wire_test.cc
 
