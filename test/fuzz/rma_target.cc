@@ -441,7 +441,7 @@ class Target final : public rma::Port {
     sum_ = sum;
   }
   void refused(rma::Peer&) noexcept override {}
-  void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*) noexcept override {
+  void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*, bool) noexcept override {
     require(offset < read.length && length <= read.length - offset, "a mismatch outside of the read");
   }
 

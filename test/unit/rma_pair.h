@@ -161,7 +161,7 @@ class RmaEnd final : public rma::Port {
     EXPECT_EQ(data != nullptr, fetch.status == RmaStatus::kOk && !fetch.broken);
   }
   void refused(Peer& peer) noexcept override { ++line_of(peer).refusals; }
-  void mismatched(const rma::Read&, uint64_t, uint64_t, const char* what) noexcept override { mismatches.emplace_back(what); }
+  void mismatched(const rma::Read&, uint64_t, uint64_t, const char* what, bool) noexcept override { mismatches.emplace_back(what); }
 
   Line lines[2];
   size_t most_of_message = 8192;
