@@ -55,6 +55,7 @@ namespace verity::health {
   X(get_bytes_received, "bytes", "bytes of remote reads that came in frames")                     \
   X(puts_applied, "messages", "remote writes checked and applied to this process's memory")       \
   X(put_bytes_applied, "bytes", "bytes in them")                                                  \
+  X(atomics_applied, "messages", "remote atomic operations on this process's memory")             \
   X(gets_served, "messages", "remote reads of this process's memory answered in frames")          \
   X(get_bytes_served, "bytes", "bytes in them")                                                   \
   X(digests_served, "messages", "digests of this process's memory given to peers")                \

@@ -208,7 +208,23 @@ bool Client::ask_hash(Chunk& chunk, uint8_t what) noexcept {
 }
 
 bool Client::ask(Fetch& fetch) noexcept {
+  if (fetch.is_atomic) return ask_atomic(fetch);
   return ask(*fetch.peer, RmaKind::kGet, fetch, 0, {{}, fetch.token, fetch.address, fetch.length, 0});
+}
+
+// For fences it is a put too.
+bool Client::ask_atomic(Fetch& fetch) noexcept {
+  uint8_t* out = port_.open_message(*fetch.peer, sizeof(wire::RmaAtomic));
+  if (out == nullptr) return false;
+  renew(fetch);
+  const auto what = static_cast<uint8_t>(static_cast<uint8_t>(fetch.op) | wire::kAtomicFetch);
+  const auto log2 = static_cast<uint8_t>(fetch.length == sizeof(uint32_t) ? 2 : 3);
+  const wire::RmaAtomic message{
+      {static_cast<uint8_t>(RmaKind::kAtomic), what, log2, 0, fetch.id}, fetch.token, fetch.address, fetch.value, fetch.compare};
+  std::memcpy(out, &message, sizeof(message));
+  port_.send_message(*fetch.peer, sizeof(message));
+  put_sent(*fetch.peer);
+  return true;
 }
 
 // False: something is missing, the ticket stays where it is.

@@ -9,7 +9,7 @@
 //   kReread    what differs is read again and compared; then kLeaves again
 //   kSnapshot  after some rounds: the rest comes in frames, which are checked on their own
 //
-// A Fetch is a small read in frames. One thread at a time, as for the links; upper callbacks never run in here (see Port).
+// A Fetch is a small read in frames, or an atomic operation whose result is wanted. One thread at a time, as for the links; upper callbacks never run in here (see Port).
 #pragma once
 
 #include <memory>
@@ -60,7 +60,11 @@ struct Fetch : Ticket {
   Peer* peer = nullptr;
   uint64_t token = 0;
   uint64_t address = 0;
-  uint32_t length = 0;
+  uint32_t length = 0;  // bytes
+  bool is_atomic = false;
+  wire::AtomicOp op = wire::AtomicOp::kAdd;
+  uint64_t value = 0;
+  uint64_t compare = 0;
   wire::RmaStatus status = wire::RmaStatus::kOk;
   bool broken = false;
   // The port's.
@@ -169,6 +173,7 @@ class Client {
   bool ask(Peer& peer, wire::RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept;
   bool ask_hash(Chunk& chunk, uint8_t what) noexcept;
   bool ask(Fetch& fetch) noexcept;
+  bool ask_atomic(Fetch& fetch) noexcept;
   bool reread(Chunk& chunk) noexcept;
   bool ask_bytes(Chunk& chunk) noexcept;
   void to_do(Chunk& chunk, Stage stage) noexcept;

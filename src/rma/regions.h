@@ -15,7 +15,7 @@
 
 namespace verity::rma {
 
-enum Access : uint8_t { kRead = 1, kWrite = 2 };
+enum Access : uint8_t { kRead = 1, kWrite = 2, kReadWrite = 3 };
 
 class Regions {
  public:
@@ -33,7 +33,7 @@ class Regions {
     const auto it = regions_.find(token);
     if (it == regions_.end()) return wire::RmaStatus::kRefused;
     const Region& r = it->second;
-    if ((r.access & access) == 0 || address < r.base || length > r.length || address - r.base > r.length - length) {
+    if ((r.access & access) != access || address < r.base || length > r.length || address - r.base > r.length - length) {
       return wire::RmaStatus::kRefused;
     }
     return use();

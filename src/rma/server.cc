@@ -2,6 +2,7 @@
 #include "rma/server.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <new>
 
@@ -16,7 +17,27 @@ namespace {
 
 RmaKind answer_to(uint8_t kind) noexcept {
   if (kind == static_cast<uint8_t>(RmaKind::kPut)) return RmaKind::kRefused;
-  return kind == static_cast<uint8_t>(RmaKind::kGet) ? RmaKind::kGot : RmaKind::kHashed;
+  return kind == static_cast<uint8_t>(RmaKind::kHash) ? RmaKind::kHashed : RmaKind::kGot;
+}
+
+// With the CPU's own instructions: the owner's threads, and other interfaces, may be at the same word. What was there before.
+template <typename Word>
+uint64_t apply(const wire::RmaAtomic& a) noexcept {
+  const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(a.address));
+  const auto value = static_cast<Word>(a.value);
+  switch (static_cast<wire::AtomicOp>(a.header.what & ~wire::kAtomicFetch)) {
+    case wire::AtomicOp::kAdd: return word.fetch_add(value);
+    case wire::AtomicOp::kAnd: return word.fetch_and(value);
+    case wire::AtomicOp::kOr: return word.fetch_or(value);
+    case wire::AtomicOp::kXor: return word.fetch_xor(value);
+    case wire::AtomicOp::kSwap: return word.exchange(value);
+    case wire::AtomicOp::kCompareSwap: {
+      auto expected = static_cast<Word>(a.compare);
+      (void)word.compare_exchange_strong(expected, value);
+      return expected;
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -29,6 +50,7 @@ struct Server::Job {
   bool ready = false;      // hashed: the answer can go
   uint32_t hashed = 0;     // leaves
   uint32_t answered = 0;   // leaves
+  uint64_t old = 0;        // of an atomic operation
   std::vector<merkle::Digest> leaves;
 
   [[nodiscard]] merkle::Geometry geometry() const noexcept {
@@ -59,6 +81,28 @@ void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
     counters_.put_bytes_applied += status == RmaStatus::kOk ? bytes : 0;
   }
   if (status != RmaStatus::kOk) refuse(peer, {{static_cast<uint8_t>(RmaKind::kPut), 0, 0, 0, 0}, 0, 0, 0, 0}, status);
+}
+
+// Done at once, since what comes behind it may count on it; only the answer may wait.
+void Server::atomic(Peer& peer, const uint8_t* message, size_t length) noexcept {
+  wire::RmaAtomic a{};
+  const bool good = wire::read_message(message, length, &a) && wire::is_valid_atomic(a);
+  const bool fetches = (a.header.what & wire::kAtomicFetch) != 0;
+  wire::RmaRequest request{a.header, a.token, a.address, good ? 1u << a.header.segment : 0, 0};
+  if (!fetches) request.header.kind = static_cast<uint8_t>(RmaKind::kPut);  // refused in the same way
+  if (!good) return refuse(peer, request, RmaStatus::kRefused);
+  std::unique_ptr<Job> job(fetches && peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr);
+  if (fetches && job == nullptr) return refuse(peer, request, RmaStatus::kBusy);
+  uint64_t old = 0;
+  const RmaStatus status = regions_.with(a.token, a.address, request.length, kReadWrite, [&] {
+    old = request.length == sizeof(uint32_t) ? apply<uint32_t>(a) : apply<uint64_t>(a);
+    return RmaStatus::kOk;
+  });
+  if (status != RmaStatus::kOk) return refuse(peer, request, status);
+  counters_.atomics_applied++;
+  if (job == nullptr) return;
+  job->old = old;
+  keep(peer, *job.release(), request, RmaStatus::kOk);
 }
 
 // Without room the answer waits as a job: the peer waits for it, or takes its put for applied.
@@ -110,6 +154,8 @@ unsigned Server::serve(Job& job, size_t* budget) noexcept {
   } else if (asked.kind == static_cast<uint8_t>(RmaKind::kGet)) {
     if (!answer_get(job)) return 0;  // costs the other links nothing
     *budget -= std::min<size_t>(*budget, job.request.length);
+  } else if (asked.kind == static_cast<uint8_t>(RmaKind::kAtomic)) {
+    if (!answer_atomic(job)) return 0;
   } else {
     if (!job.ready && !hash(job, budget)) return 0;
     if (!answer_hash(job)) return 0;
@@ -152,7 +198,7 @@ bool Server::hash(Job& job, size_t* budget) noexcept {
   return job.ready;
 }
 
-// The three below are false when the link has no room now.
+// The four below are false when the link has no room now.
 bool Server::answer_get(Job& job) noexcept {
   const wire::RmaRequest& r = job.request;
   const size_t length = sizeof(wire::RmaHeader) + r.length;
@@ -172,6 +218,17 @@ bool Server::answer_get(Job& job) noexcept {
   port_.send_message(*job.peer, good ? length : sizeof(header));
   counters_.gets_served += good;
   counters_.get_bytes_served += good ? r.length : 0;
+  return true;
+}
+
+bool Server::answer_atomic(Job& job) noexcept {
+  const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kGot), 0, 0, 0, job.request.header.id};
+  const size_t length = sizeof(header) + job.request.length;
+  uint8_t* out = port_.open_message(*job.peer, length);
+  if (out == nullptr) return false;
+  std::memcpy(out, &header, sizeof(header));
+  std::memcpy(out + sizeof(header), &job.old, job.request.length);  // little endian, as all of the wire format
+  port_.send_message(*job.peer, length);
   return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The owner's side of remote memory access: applies puts, answers gets and digests, for one interface.
 //
-// Puts are applied as they come, after the frame's check. Gets and digests wait in a queue, and poll() serves them in bounded
+// Puts and atomic operations are applied as they come, after the frame's check. Gets and digests wait in a queue, and poll() serves them in bounded
 // slices, so that a large digest holds up nobody. One thread at a time, as for the links.
 #pragma once
 
@@ -28,8 +28,9 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // A PUT, GET or HASH. Throws nothing: without memory the request is answered as busy.
+  // A PUT; an ATOMIC; a GET or HASH. Throws nothing: without memory the request is answered as busy.
   void put(Peer& peer, const uint8_t* message, size_t length) noexcept;
+  void atomic(Peer& peer, const uint8_t* message, size_t length) noexcept;
   void ask(Peer& peer, const uint8_t* message, size_t length) noexcept;
   // A slice of what is waiting; the number of answers sent.
   unsigned poll() noexcept;
@@ -50,6 +51,7 @@ class Server {
   unsigned serve(Job& job, size_t* budget) noexcept;
   bool hash(Job& job, size_t* budget) noexcept;
   bool answer_get(Job& job) noexcept;
+  bool answer_atomic(Job& job) noexcept;
   bool answer_hash(Job& job) noexcept;
   bool answer_leaves(Job& job) noexcept;
   bool answer(Peer& peer, const Answer& a) noexcept;

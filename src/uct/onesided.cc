@@ -102,13 +102,37 @@ ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
   return UCS_INPROGRESS;
 }
 
+ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
+  if (!client_.may_put(*request.link)) return UCS_ERR_NO_RESOURCE;
+  rma::Fetch* fetch = client_.make_fetch();
+  if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
+  const auto unpack = [](void* result, const void* data, size_t length) { std::memcpy(result, data, length); };
+  fetch->peer = request.link;
+  fetch->token = RemoteKey::of(request.rkey).token;
+  fetch->address = request.address;
+  fetch->length = request.bytes;
+  fetch->is_atomic = true;
+  fetch->op = request.op;
+  fetch->value = request.value;
+  fetch->compare = request.compare;
+  fetch->owner = request.owner;
+  fetch->unpack = reinterpret_cast<void*>(static_cast<uct_unpack_callback_t>(unpack));
+  fetch->arg = request.result;
+  fetch->upper = request.comp;
+  ++request.owner->open;
+  client_.start(*fetch);
+  return UCS_INPROGRESS;
+}
+
 void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexcept {
   wire::RmaHeader header;
   if (!wire::read_message(message, length, &header)) return;
-  switch (static_cast<wire::RmaKind>(header.kind)) {
+  const auto kind = static_cast<wire::RmaKind>(header.kind);
+  switch (kind) {
     case wire::RmaKind::kPut: return server_.put(l, message, length);
+    case wire::RmaKind::kAtomic:
     case wire::RmaKind::kGet:
-    case wire::RmaKind::kHash: return ask(l, message, length);
+    case wire::RmaKind::kHash: return serve(l, kind, message, length);
     case wire::RmaKind::kGot:
     case wire::RmaKind::kHashed:
     case wire::RmaKind::kRefused: return client_.answer(l, message, length);
@@ -118,10 +142,10 @@ void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexce
 
 // Answered at once when nothing else waits: the next progress may be far away. Not inside a message of our own, which the self
 // transport delivers before it is known as sent.
-void OneSided::ask(UctLink& l, const uint8_t* message, size_t length) noexcept {
+void OneSided::serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept {
   const bool at_once = !server_.busy() && !sending_;
-  server_.ask(l, message, length);
-  if (at_once) (void)server_.poll();
+  kind == wire::RmaKind::kAtomic ? server_.atomic(l, message, length) : server_.ask(l, message, length);
+  if (at_once && server_.busy()) (void)server_.poll();
 }
 
 unsigned OneSided::progress() noexcept {
@@ -130,14 +154,11 @@ unsigned OneSided::progress() noexcept {
     const AsyncGuard guard(iface_);
     if (client_.busy()) count += client_.poll();
     if (server_.busy()) count += server_.poll();
+    telling_.swap(done_);  // a callback may start other operations, and those may end at once
   }
-  // A callback may start other operations, and those may end at once.
-  for (size_t i = 0; i < done_.size(); ++i) {
-    const Done done = done_[i];
-    uct_invoke_completion(done.comp, done.status);
-  }
-  count += static_cast<unsigned>(done_.size());
-  done_.clear();
+  for (const Done& done : telling_) uct_invoke_completion(done.comp, done.status);
+  count += static_cast<unsigned>(telling_.size());
+  telling_.clear();
   return count;
 }
 
@@ -316,6 +337,7 @@ ucs_status_t Ops::get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
+  if (!f.has_onesided()) return UCS_ERR_UNSUPPORTED;
   if (const ucs_status_t refusal = put_refusal(l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
   return f.onesided().get_bcopy({&l, &self, unpack, arg, length, address, rkey, comp});
 }
@@ -326,10 +348,75 @@ ucs_status_t Ops::get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, ui
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
+  if (!f.has_onesided()) return UCS_ERR_UNSUPPORTED;
   if (const ucs_status_t refusal = put_refusal(l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
   if (l.lower == nullptr) return UCS_ERR_NO_RESOURCE;
   const auto& cap = f.lower_attr().cap.get;
   return f.onesided().get_zcopy({&l, l.lower.get(), &self, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy});
+}
+
+namespace {
+
+// UCX numbers them so too.
+static_assert(static_cast<int>(wire::AtomicOp::kCompareSwap) == UCT_ATOMIC_OP_CSWAP);
+
+ucs_status_t post(uct_ep_h ep, unsigned op, uint64_t value, uint8_t log2, uint64_t address, uct_rkey_t rkey) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const AsyncGuard guard(f);
+  if (!f.has_onesided() || op > UCT_ATOMIC_OP_XOR) return UCS_ERR_UNSUPPORTED;
+  const wire::RmaAtomic message{{static_cast<uint8_t>(wire::RmaKind::kAtomic), static_cast<uint8_t>(op), log2, 0, 0},
+                                RemoteKey::of(rkey).token, address, value, 0};
+  link::Slot* slot = f.onesided().client().may_put(l) ? f.hub().reserve(l, kClass, sizeof(message)) : nullptr;
+  if (slot == nullptr) return put_refusal(l);
+  std::memcpy(slot->payload(), &message, sizeof(message));
+  const ucs_status_t status = f.launch(l, kClass, slot, sizeof(message), wire::kRmaId);
+  if (status == UCS_OK) f.onesided().client().put_sent(l);
+  return status;
+}
+
+template <typename Word>
+ucs_status_t fetch(uct_ep_h ep, unsigned op, Word value, Word compare, Word* result, uint64_t address, uct_rkey_t rkey,
+                   uct_completion_t* comp) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const AsyncGuard guard(f);
+  if (!f.has_onesided() || op >= UCT_ATOMIC_OP_LAST) return UCS_ERR_UNSUPPORTED;
+  if (const ucs_status_t refusal = put_refusal(l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
+  return f.onesided().atomic_fetch(
+      {&l, &self, static_cast<wire::AtomicOp>(op), sizeof(Word), value, compare, result, address, rkey, comp});
+}
+
+}  // namespace
+
+ucs_status_t Ops::atomic32_post(uct_ep_h ep, unsigned op, uint32_t value, uint64_t address, uct_rkey_t rkey) noexcept {
+  return post(ep, op, value, 2, address, rkey);
+}
+
+ucs_status_t Ops::atomic64_post(uct_ep_h ep, unsigned op, uint64_t value, uint64_t address, uct_rkey_t rkey) noexcept {
+  return post(ep, op, value, 3, address, rkey);
+}
+
+ucs_status_t Ops::atomic32_fetch(uct_ep_h ep, unsigned op, uint32_t value, uint32_t* result, uint64_t address,
+                                 uct_rkey_t rkey, uct_completion_t* comp) noexcept {
+  return fetch<uint32_t>(ep, op, value, 0, result, address, rkey, comp);
+}
+
+ucs_status_t Ops::atomic64_fetch(uct_ep_h ep, unsigned op, uint64_t value, uint64_t* result, uint64_t address,
+                                 uct_rkey_t rkey, uct_completion_t* comp) noexcept {
+  return fetch<uint64_t>(ep, op, value, 0, result, address, rkey, comp);
+}
+
+ucs_status_t Ops::atomic_cswap32(uct_ep_h ep, uint32_t compare, uint32_t swap, uint64_t address, uct_rkey_t rkey,
+                                 uint32_t* result, uct_completion_t* comp) noexcept {
+  return fetch<uint32_t>(ep, UCT_ATOMIC_OP_CSWAP, swap, compare, result, address, rkey, comp);
+}
+
+ucs_status_t Ops::atomic_cswap64(uct_ep_h ep, uint64_t compare, uint64_t swap, uint64_t address, uct_rkey_t rkey,
+                                 uint64_t* result, uct_completion_t* comp) noexcept {
+  return fetch<uint64_t>(ep, UCT_ATOMIC_OP_CSWAP, swap, compare, result, address, rkey, comp);
 }
 
 // Active messages and puts go and are applied in order anyway.

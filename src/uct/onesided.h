@@ -51,6 +51,20 @@ class OneSided final : public rma::Port {
     uct_completion_t* comp;
   };
   [[nodiscard]] ucs_status_t get_bcopy(const FetchRequest& request) noexcept;
+  // `bytes`: 4 or 8; `result` gets as many.
+  struct AtomicRequest {
+    UctLink* link;
+    ReadOwner* owner;
+    wire::AtomicOp op;
+    uint32_t bytes;
+    uint64_t value;
+    uint64_t compare;
+    void* result;
+    uint64_t address;
+    uct_rkey_t rkey;
+    uct_completion_t* comp;
+  };
+  [[nodiscard]] ucs_status_t atomic_fetch(const AtomicRequest& request) noexcept;
 
   // A message of remote memory access arrived.
   void receive(UctLink& l, const uint8_t* message, size_t length) noexcept;
@@ -90,7 +104,7 @@ class OneSided final : public rma::Port {
     uct_completion_t* comp;
     ucs_status_t status;
   };
-  void ask(UctLink& l, const uint8_t* message, size_t length) noexcept;
+  void serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept;
   void ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept;
   static void lower_done(uct_completion_t* comp) noexcept;
 
@@ -100,6 +114,7 @@ class OneSided final : public rma::Port {
   link::Slot* open_ = nullptr;  // between open_message() and send_message()
   bool sending_ = false;        // in send_message()
   std::vector<Done> done_;
+  std::vector<Done> telling_;  // taken from done_
 };
 
 }  // namespace verity::uct

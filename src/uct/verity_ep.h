@@ -47,6 +47,18 @@ struct Ops {
                                 uint64_t address, uct_rkey_t rkey, uct_completion_t* comp) noexcept;
   static ucs_status_t get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address,
                                 uct_rkey_t rkey, uct_completion_t* comp) noexcept;
+  static ucs_status_t atomic32_post(uct_ep_h ep, unsigned op, uint32_t value, uint64_t address,
+                                    uct_rkey_t rkey) noexcept;
+  static ucs_status_t atomic64_post(uct_ep_h ep, unsigned op, uint64_t value, uint64_t address,
+                                    uct_rkey_t rkey) noexcept;
+  static ucs_status_t atomic32_fetch(uct_ep_h ep, unsigned op, uint32_t value, uint32_t* result,
+                                     uint64_t address, uct_rkey_t rkey, uct_completion_t* comp) noexcept;
+  static ucs_status_t atomic64_fetch(uct_ep_h ep, unsigned op, uint64_t value, uint64_t* result,
+                                     uint64_t address, uct_rkey_t rkey, uct_completion_t* comp) noexcept;
+  static ucs_status_t atomic_cswap32(uct_ep_h ep, uint32_t compare, uint32_t swap, uint64_t address,
+                                     uct_rkey_t rkey, uint32_t* result, uct_completion_t* comp) noexcept;
+  static ucs_status_t atomic_cswap64(uct_ep_h ep, uint64_t compare, uint64_t swap, uint64_t address,
+                                     uct_rkey_t rkey, uint64_t* result, uct_completion_t* comp) noexcept;
   static ucs_status_t pending_add(uct_ep_h ep, uct_pending_req_t* request, unsigned flags) noexcept;
   static void pending_purge(uct_ep_h ep, uct_pending_purge_callback_t callback, void* arg) noexcept;
   static ucs_status_t ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept;

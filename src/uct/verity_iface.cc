@@ -64,6 +64,12 @@ void VerityIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
     ops.ep_put_bcopy = Ops::put_bcopy;
     ops.ep_get_bcopy = Ops::get_bcopy;
     ops.ep_get_zcopy = Ops::get_zcopy;
+    ops.ep_atomic32_post = Ops::atomic32_post;
+    ops.ep_atomic64_post = Ops::atomic64_post;
+    ops.ep_atomic32_fetch = Ops::atomic32_fetch;
+    ops.ep_atomic64_fetch = Ops::atomic64_fetch;
+    ops.ep_atomic_cswap32 = Ops::atomic_cswap32;
+    ops.ep_atomic_cswap64 = Ops::atomic_cswap64;
   }
   ops.ep_pending_add = Ops::pending_add;
   ops.ep_pending_purge = Ops::pending_purge;
@@ -126,10 +132,14 @@ void VerityIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   attr.bandwidth.shared = in_series(attr.bandwidth.shared);
 }
 
-// Puts and small gets travel in frames, whatever the lower transport has. Its own reads are verified; its
+// Puts, small gets and atomic operations travel in frames, whatever the lower transport has. Its own reads are verified; its
 // puts are not offered, since what they write is there before any check.
 void VerityIface::map_onesided(uct_iface_attr_t& attr) const noexcept {
-  attr.cap.flags |= UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY;
+  attr.cap.flags |= UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY | UCT_IFACE_FLAG_ATOMIC_CPU;
+  constexpr uint64_t kPost = UCS_BIT(UCT_ATOMIC_OP_ADD) | UCS_BIT(UCT_ATOMIC_OP_AND) | UCS_BIT(UCT_ATOMIC_OP_OR) | UCS_BIT(UCT_ATOMIC_OP_XOR);
+  constexpr uint64_t kFetch = kPost | UCS_BIT(UCT_ATOMIC_OP_SWAP) | UCS_BIT(UCT_ATOMIC_OP_CSWAP);
+  attr.cap.atomic32.op_flags = attr.cap.atomic64.op_flags = kPost;
+  attr.cap.atomic32.fop_flags = attr.cap.atomic64.fop_flags = kFetch;
   attr.cap.put.max_short = attr.cap.put.max_bcopy = max_bcopy_ - sizeof(wire::RmaPut);
   attr.cap.put.opt_zcopy_align = attr.cap.put.align_mtu = 1;
   attr.cap.get.max_bcopy = max_bcopy_ - sizeof(wire::RmaHeader);

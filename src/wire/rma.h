@@ -17,6 +17,8 @@
 // HASH    asks for the digest of that memory in segments of 2^(8 + segment) bytes. Answer: HASHED, followed by the Merkle
 //         root, or with `what` = kLeaves by an index (8 bytes) and the digests of the leaves from that one on; the answer may
 //         come in several messages.
+// ATOMIC  the owner does what `what` says (RmaAtomic) with 4 or 8 aligned bytes of its memory, `segment` being 2 or 3. With the
+//         fetch bit the answer is GOT, with what was there before.
 // what    of a request: what is wanted; of an answer: RmaStatus.
 // id      what the asking side gave the request: the answer carries it back.
 // token   of the registration that the peer gave us with its remote key: it stands for a range of memory and what may be done.
@@ -33,7 +35,7 @@ namespace verity::wire {
 // The highest number that fits: UCP uses those up to 28.
 inline constexpr uint8_t kRmaId = 31;
 
-enum class RmaKind : uint8_t { kPut = 1, kGet = 2, kGot = 3, kHash = 4, kHashed = 5, kRefused = 6 };
+enum class RmaKind : uint8_t { kPut = 1, kGet = 2, kGot = 3, kHash = 4, kHashed = 5, kRefused = 6, kAtomic = 7 };
 
 enum class RmaStatus : uint8_t {
   kOk = 0,
@@ -74,6 +76,19 @@ struct RmaRequest {
 };
 static_assert(sizeof(RmaRequest) == 32);
 
+// Numbers as UCX's.
+enum class AtomicOp : uint8_t { kAdd = 0, kAnd = 1, kOr = 2, kXor = 3, kSwap = 4, kCompareSwap = 5 };
+inline constexpr uint8_t kAtomicFetch = 0x80;
+
+struct RmaAtomic {
+  RmaHeader header;
+  uint64_t token;
+  uint64_t address;
+  uint64_t value;
+  uint64_t compare;  // of kCompareSwap
+};
+static_assert(sizeof(RmaAtomic) == 40);
+
 struct RmaLeaves {
   RmaHeader header;
   uint64_t first;
@@ -92,6 +107,12 @@ template <typename Message>
 [[nodiscard]] inline bool is_valid_hash(const RmaRequest& r) noexcept {
   if (r.header.segment > kMaxSegmentLog2 - kMinSegmentLog2 || r.length == 0) return false;
   return ((r.length - 1) >> (r.header.segment + kMinSegmentLog2)) < kMaxHashLeaves && r.header.what <= kLeaves;
+}
+
+[[nodiscard]] inline bool is_valid_atomic(const RmaAtomic& a) noexcept {
+  const unsigned log2 = a.header.segment;
+  return (log2 == 2 || log2 == 3) && a.address % (1u << log2) == 0 &&
+         (a.header.what & ~kAtomicFetch) <= static_cast<uint8_t>(AtomicOp::kCompareSwap);
 }
 
 }  // namespace verity::wire

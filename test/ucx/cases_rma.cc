@@ -264,6 +264,53 @@ void fence_orders_gets(Side& side) {
   finish(side, iface);
 }
 
+// Counters of both sides' memory, hit from both sides at once: every operation counts once, and each of those that fetch saw a
+// value that no other one saw.
+void atomics(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_ATOMIC_CPU, side);
+  if (side.options.transport.front() != 'v') throw Skip("stock UCX leaves that to the CPU");
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  std::memset(window.at(0), 0, 4096);
+  side.channel.barrier([&] { iface.progress(); });
+  const auto rounds = 20 * static_cast<uint64_t>(side.rounds);
+  std::deque<uint64_t> seen64;
+  std::deque<uint32_t> seen32;
+  std::deque<Get> gets;
+  unsigned open = 0;
+  for (uint64_t i = 0; i < rounds; ++i) {
+    post(iface, "atomic64_post", [&] { return uct_ep_atomic64_post(eps[0], UCT_ATOMIC_OP_ADD, 3, window.remote(0), window.key()); });
+    post(iface, "atomic32_post", [&] { return uct_ep_atomic32_post(eps[0], UCT_ATOMIC_OP_XOR, 1u << i % 32, window.remote(8), window.key()); });
+    uct_completion_t* done = gets.emplace_back().start(&open);
+    seen64.push_back(0);
+    post(iface, "atomic64_fetch", [&] {
+      return uct_ep_atomic64_fetch(eps[0], UCT_ATOMIC_OP_ADD, 1, &seen64.back(), window.remote(16), window.key(), done);
+    });
+    done = gets.emplace_back().start(&open);
+    seen32.push_back(0);
+    post(iface, "atomic_cswap32", [&] {  // from the value that it must have: each succeeds
+      return uct_ep_atomic_cswap32(eps[0], static_cast<uint32_t>(i), static_cast<uint32_t>(i + 1), window.remote(24), window.key(),
+                                   &seen32.back(), done);
+    });
+  }
+  iface.flush(eps[0]);
+  iface.progress_until([&] { return open == 0; }, "atomic operations");
+  for (const Get& get : gets) require(get.status == UCS_OK, "an atomic operation failed");
+  for (uint64_t i = 0; i < rounds; ++i) require(seen64[i] == i && seen32[i] == i, "a fetched value is wrong");
+  side.channel.barrier([&] { iface.progress(); });
+  uint64_t sum;
+  uint32_t bits;
+  uint32_t last;
+  std::memcpy(&sum, window.at(0), sizeof(sum));
+  std::memcpy(&bits, window.at(8), sizeof(bits));
+  std::memcpy(&last, window.at(24), sizeof(last));
+  uint32_t wanted = 0;
+  for (uint64_t i = 0; i < rounds; ++i) wanted ^= 1u << i % 32;
+  require(sum == 3 * rounds && bits == wanted && last == rounds, "an atomic operation is lost, or was done twice");
+  finish(side, iface);
+}
+
 // What was deregistered is neither read nor written, and the owner lives.
 void dead_keys_are_refused(Side& side) {
   Iface iface(side.options);
@@ -366,6 +413,7 @@ constexpr Case kCases[] = {
     {"rma: a flush waits until puts are applied", flush_means_applied},
     {"rma: gets in frames", gets_in_frames},
     {"rma: a fence orders gets behind puts", fence_orders_gets},
+    {"rma: atomic operations", atomics},
     {"rma: deregistered memory is refused", dead_keys_are_refused},
     {"rma: memory that the program took away", memory_taken_away},
     {"rma: zero-copy reads", zcopy_reads},
