@@ -87,6 +87,47 @@ void VerityIface::serve_neighbours() noexcept {
   }
 }
 
+// --- a thread for workers that nobody progresses --------------------------------------------------------------------------------
+
+namespace {
+
+constexpr double kThreadEvery = 1e-3;              // s
+constexpr uint64_t kThreadSlice = 500'000;         // ns that it works on digests at a time
+
+}  // namespace
+
+// A program that computes answers nobody, and its peers wait: for repairs, for the digests of what they
+// read from it, for one-sided operations. With this option UCX's asynchronous thread looks after its
+// interfaces then, in the same way: links and remote memory access, no upper callbacks.
+void VerityIface::start_thread() noexcept {
+  if (!options().progress_thread || is_off()) return;
+  const ucs_async_mode_t mode = async()->mode;
+  if (mode != UCS_ASYNC_MODE_THREAD_SPINLOCK && mode != UCS_ASYNC_MODE_THREAD_MUTEX) {
+    ucs_warn("ucx-verity: UCX_VERITY_PROGRESS_THREAD needs UCX_ASYNC_MODE=thread_spinlock or thread_mutex: no thread");
+    return;
+  }
+  threaded_ = true;
+  const auto fired = [](int, ucs_event_set_types_t, void* arg) noexcept { static_cast<VerityIface*>(arg)->serve_alone(); };
+  if (ucs_async_add_timer(mode, ucs_time_from_sec(kThreadEvery), fired, this, async(), &thread_timer_) != UCS_OK) {
+    threaded_ = false;
+    thread_timer_ = -1;
+  }
+}
+
+void VerityIface::stop_thread() noexcept {
+  if (thread_timer_ >= 0) (void)ucs_async_remove_handler(thread_timer_, 1);
+  thread_timer_ = -1;
+}
+
+// In UCX's thread, with the asynchronous context blocked.
+void VerityIface::serve_alone() noexcept {
+  const uint64_t begin = monotonic_ns();
+  const uint64_t before = hub_->now();
+  serve_apart(begin);
+  if (hub_->now() == before) return;  // not left alone
+  while (onesided_->serves() && monotonic_ns() - begin < kThreadSlice) onesided_->serve();
+}
+
 // An interface that waits for nothing is read all the same: its peers may wait, for what they ask it.
 void VerityIface::serve_apart(uint64_t now) noexcept {
   const uint64_t before = hub_->now();

@@ -32,9 +32,10 @@ void VerityIface::closing() noexcept {
   if (hub_ == nullptr) return;
   process().closing();
   leave_neighbours();
-  closing_ = unusual_ = true;
   if (process().in_child()) return;  // of a fork: the parent's links are not ours to close
   stop_async_timer(true);
+  stop_thread();
+  closing_ = unusual_ = true;
   if (links_.linked() && !is_off()) close_links();
   while (links_.linked()) drop_link(UctLink::in_all(links_.next));
   group_.leave();

@@ -73,6 +73,7 @@ class OneSided final : public rma::Port {
   void serve() noexcept {
     if (server_.busy()) [[unlikely]] (void)server_.poll();
   }
+  [[nodiscard]] bool serves() const noexcept { return server_.busy(); }
   [[nodiscard]] bool idle() const noexcept { return !client_.busy() && !server_.busy() && done_.empty(); }
   unsigned progress() noexcept;
   // There is something to do that no event will tell of.

@@ -20,6 +20,7 @@ struct ConfigTable {
   unsigned window;
   size_t window_bytes;
   size_t chunk;
+  int progress_thread;
   unsigned max_repairs;
   int on_failure;
   double linger;
@@ -59,6 +60,10 @@ ucs_config_field_t kFields[] = {
      "Bytes of the parts in which large remote reads (rendezvous, MPI_Get) are transferred and\n"
      "checked, several at a time: at least the segment size, at most 512 segments are used.",
      FIELD(chunk), UCS_CONFIG_TYPE_MEMUNITS},
+    {"PROGRESS_THREAD", "n",
+     "While the program makes no progress, UCX's asynchronous thread repairs, answers digests and\n"
+     "serves one-sided operations in its place. Costs a lock for each message.",
+     FIELD(progress_thread), UCS_CONFIG_TYPE_BOOL},
     {"MAX_REPAIRS", "16", "Times that one frame is sent again before the link is given up.",
      FIELD(max_repairs), UCS_CONFIG_TYPE_UINT},
     {"ON_FAILURE", "auto",
@@ -159,6 +164,7 @@ ucs_status_t configure(const uct_md_config_t* config) {
   o.link.window_frames = c.window;
   o.link.window_bytes = static_cast<uint32_t>(c.window_bytes);
   o.chunk = c.chunk;
+  o.progress_thread = c.progress_thread != 0;
   o.link.max_repairs = c.max_repairs;
   o.link.ack_polls = c.ack_polls;
   o.link.copy_after = nanoseconds(c.copy_after);

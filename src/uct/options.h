@@ -21,6 +21,7 @@ struct Options {
   OnFailure on_failure = OnFailure::kAuto;
   uint64_t linger = 0;  // ns
   uint64_t chunk = 256 * 1024;  // bytes
+  bool progress_thread = false;
   health::AttestPolicy attest = health::AttestPolicy::kAuto;
   std::string attest_file;
 

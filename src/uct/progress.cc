@@ -23,6 +23,7 @@ unsigned VerityIface::progress() noexcept {
   bool timed;
   {
     const AsyncGuard guard(*this);
+    if (threaded_) [[unlikely]] count += uct_iface_progress(lower());
     timed = hub_->poll() || check_time_;
     if (timed) [[unlikely]] {
       check_time_ = false;
@@ -30,13 +31,13 @@ unsigned VerityIface::progress() noexcept {
     }
   }
   if (timed) [[unlikely]] serve_neighbours();
-  ++progressing_;
+  progressing_.store(progressing_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (onesided_ != nullptr && !onesided_->idle()) [[unlikely]] count += onesided_->progress();
   if (done_first_ != nullptr) count += run_completions();
   if (attention_.linked()) [[unlikely]] count += attend();
   if (!deferred_.empty()) [[unlikely]] count += run_deferred();
   if (!flushes_.empty()) [[unlikely]] count += run_flushes();
-  --progressing_;
+  progressing_.store(progressing_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   return count;
 }
 
@@ -180,7 +181,7 @@ void VerityIface::reap(UctLink& l) noexcept {
 
 void VerityIface::enable_progress(unsigned flags) noexcept {
   if (is_off()) WrapIface::sync_am_handlers();
-  uct_iface_progress_enable(lower(), flags);
+  if (!threaded_) uct_iface_progress_enable(lower(), flags);  // else progress() calls it, with the thread kept out
   lower_enabled_ = true;
   if (progress_id_ != UCS_CALLBACKQ_ID_NULL) return;
   const bool safe = (flags & UCT_PROGRESS_THREAD_SAFE) != 0;
@@ -214,7 +215,7 @@ void Ops::progress_disable(uct_iface_h iface, unsigned flags) noexcept {
 
 unsigned Ops::iface_progress(uct_iface_h iface) noexcept {
   VerityIface& self = VerityIface::of(iface);
-  const unsigned count = uct_iface_progress(self.lower());
+  const unsigned count = self.threaded_ ? 0 : uct_iface_progress(self.lower());
   return count + self.progress();
 }
 

@@ -225,6 +225,7 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   process().registry.attach(&counters_);
   attached_ = true;
   enter_neighbours();
+  start_thread();
   process().opened(config_.mode);
   return has_async_ ? set_lower_am_handler(kAsyncId, UCT_CB_FLAG_ASYNC) : UCS_OK;
 }

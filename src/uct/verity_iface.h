@@ -7,13 +7,14 @@
 //   port.cc          what the links send through             progress.cc  timers, completions, pending
 //   flush.cc         flush and cancel                        events.cc    sleeping and waking
 //   closing.cc       last frames, goodbyes                   process.cc   attestation, fork, warnings
-//   apart.cc         while the worker is not progressed
+//   apart.cc         while the worker is not progressed: by another one's progress, or by a thread
 //   onesided.cc      put, get, fence; what they need is in src/rma
 #ifndef VERITY_UCT_VERITY_IFACE_H
 #define VERITY_UCT_VERITY_IFACE_H
 
 #include <pthread.h>
 
+#include <atomic>
 #include <unordered_map>
 #include <vector>
 
@@ -72,6 +73,8 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] OneSided& onesided() noexcept { return *onesided_; }
   [[nodiscard]] bool is_off() const noexcept { return config_.mode == link::Mode::kOff; }
   [[nodiscard]] bool has_async() const noexcept { return has_async_; }
+  // Another thread may be at work here: the lower transport's own, or UCX_VERITY_PROGRESS_THREAD's.
+  [[nodiscard]] bool is_shared() const noexcept { return has_async_ || threaded_; }
   [[nodiscard]] ucs_async_context_t* async() const noexcept { return worker->async; }
 
   // The class in which upper message `id` travels: as the upper layer wants to receive it.
@@ -217,6 +220,9 @@ class VerityIface final : public WrapIface, public link::Port {
   void enter_neighbours();
   void leave_neighbours() noexcept;
   void serve_neighbours() noexcept;
+  void start_thread() noexcept;
+  void stop_thread() noexcept;
+  void serve_alone() noexcept;
 
   link::Config config_;
   health::Counters counters_;
@@ -227,12 +233,14 @@ class VerityIface final : public WrapIface, public link::Port {
   uint64_t uid_ = 0;
   uct_am_callback_t stub_ = nullptr;
   bool has_async_ = false;
+  bool threaded_ = false;       // UCX's asynchronous thread serves it while its worker is left alone
+  int thread_timer_ = -1;
   bool to_ep_ = false;
   bool closing_ = false;
   bool apart_ = false;          // serve_apart() is at work: no upcalls
   bool unusual_ = false;        // any of: closing_, apart_, messages in deferred_
   bool runs_deferred_ = false;
-  unsigned progressing_ = 0;    // calls of progress() on the stack
+  std::atomic<unsigned> progressing_ = 0;  // calls of progress() on the stack; written by one thread at a time
   uint64_t neighbours_at_ = 0;  // ns; when the other interfaces were looked at
   unsigned upcalls_ = 0;  // received messages that the upper layer is handling: more than one on self
   bool attached_ = false;
@@ -267,11 +275,11 @@ class VerityIface final : public WrapIface, public link::Port {
   bool check_time_ = false;
 };
 
-// Blocks the asynchronous context where the lower transport may call from it; nothing otherwise.
+// Keeps UCX's asynchronous thread out where it may be at work on this interface; nothing otherwise.
 class AsyncGuard {
  public:
   explicit AsyncGuard(const VerityIface& iface) noexcept
-      : async_(iface.has_async() ? iface.async() : nullptr) {
+      : async_(iface.is_shared() ? iface.async() : nullptr) {
     if (async_ != nullptr) UCS_ASYNC_BLOCK(async_);
   }
   ~AsyncGuard() {
