@@ -121,7 +121,9 @@ void Client::start(Fetch& fetch) noexcept {
   ++fetches_open_;
   ++fetch.peer->open;
   enter(fetch);
-  move(fetch, ask(fetch) ? idle_ : todo_);
+  fetch.waits = fetch.peer->waiting != 0 || !ask(fetch);
+  fetch.peer->waiting = static_cast<uint16_t>(fetch.peer->waiting + fetch.waits);
+  move(fetch, fetch.waits ? todo_ : idle_);
 }
 
 unsigned Client::start_chunks(Read& read) noexcept {
@@ -227,13 +229,21 @@ bool Client::ask_atomic(Fetch& fetch) noexcept {
   return true;
 }
 
+bool Client::ask_in_turn(Fetch& fetch) noexcept {
+  Peer& peer = *fetch.peer;
+  if (peer.stuck == polls_ || !ask(fetch)) {
+    peer.stuck = polls_;
+    return false;
+  }
+  fetch.waits = false;
+  --peer.waiting;
+  move(fetch, idle_);
+  return true;
+}
+
 // False: something is missing, the ticket stays where it is.
 bool Client::step(Ticket& ticket) noexcept {
-  if (!ticket.is_chunk) {
-    if (!ask(fetch_of(ticket))) return false;
-    move(ticket, idle_);
-    return true;
-  }
+  if (!ticket.is_chunk) return ask_in_turn(fetch_of(ticket));
   Chunk& chunk = chunk_of(ticket);
   switch (chunk.stage) {
     case Stage::kTransfer: return transfer(chunk);
@@ -267,6 +277,7 @@ bool Client::transfer(Chunk& chunk) noexcept {
 }
 
 unsigned Client::poll() noexcept {
+  ++polls_;
   unsigned count = hash_slice();
   for (util::ListNode* node = todo_.next; node != &todo_;) {
     Ticket& ticket = *VERITY_CONTAINER_OF(node, Ticket, node);
@@ -398,6 +409,7 @@ void Client::check_end(Read& read) noexcept {
 void Client::end(Fetch& fetch, RmaStatus status, const uint8_t* bytes, size_t length) noexcept {
   leave(fetch);
   --fetches_open_;
+  fetch.peer->waiting = static_cast<uint16_t>(fetch.peer->waiting - fetch.waits);
   fetch.status = status;
   closed(*fetch.peer);
   if (status == RmaStatus::kOk && !fetch.broken) {

@@ -62,6 +62,7 @@ struct Fetch : Ticket {
   uint64_t address = 0;
   uint32_t length = 0;  // bytes
   bool is_atomic = false;
+  bool waits = false;  // counted in Peer::waiting
   wire::AtomicOp op = wire::AtomicOp::kAdd;
   uint64_t value = 0;
   uint64_t compare = 0;
@@ -151,10 +152,11 @@ class Client {
   void abort_owner(const void* owner) noexcept { abort_if(nullptr, owner); }
   void release(Read& read) noexcept;
 
-  // Later reads wait for the puts so far, later puts for the reads that are open (see may_put()).
+  // Later reads wait for the puts so far, later puts for the reads that are open (see may_put()). Without one, puts, gets and
+  // atomic operations of a peer are done in the order in which they were started.
   void fence(Peer& peer) noexcept;
   void put_sent(Peer& peer) noexcept;
-  [[nodiscard]] bool may_put(const Peer& peer) const noexcept { return !peer.reads_first; }
+  [[nodiscard]] bool may_put(const Peer& peer) const noexcept { return !peer.reads_first && peer.waiting == 0; }
   // Whether all puts so far were applied.
   [[nodiscard]] bool puts_done(Peer& peer) noexcept;
 
@@ -174,6 +176,7 @@ class Client {
   bool ask_hash(Chunk& chunk, uint8_t what) noexcept;
   bool ask(Fetch& fetch) noexcept;
   bool ask_atomic(Fetch& fetch) noexcept;
+  bool ask_in_turn(Fetch& fetch) noexcept;
   bool reread(Chunk& chunk) noexcept;
   bool ask_bytes(Chunk& chunk) noexcept;
   void to_do(Chunk& chunk, Stage stage) noexcept;
@@ -220,6 +223,7 @@ class Client {
   unsigned fetches_open_ = 0;
   unsigned reads_open_ = 0;
   uint32_t generation_ = 0;
+  uint32_t polls_ = 1;
   merkle::Digest leaves_[wire::kMaxHashLeaves];
 };
 

@@ -10,6 +10,8 @@ struct Peer {
   uint32_t open = 0;         // reads and fetches from this peer that are not over
   uint32_t put_mark = 0;     // Port::mark() after the newest put
   uint32_t fence_mark = 0;   // meaningful when `fenced`
+  uint32_t stuck = 0;        // the poll in which there was no room for a fetch
+  uint16_t waiting = 0;      // fetches that found no room: later ones and puts must not overtake them
   uint16_t requests = 0;     // of the peer's, which wait here
   bool has_put = false;      // a put was sent that is not known to be applied
   bool fenced = false;       // reads wait until the puts before fence_mark are applied

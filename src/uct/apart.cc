@@ -103,7 +103,7 @@ void VerityIface::start_thread() noexcept {
   if (!options().progress_thread || is_off()) return;
   const ucs_async_mode_t mode = async()->mode;
   if (mode != UCS_ASYNC_MODE_THREAD_SPINLOCK && mode != UCS_ASYNC_MODE_THREAD_MUTEX) {
-    ucs_warn("ucx-verity: UCX_VERITY_PROGRESS_THREAD needs UCX_ASYNC_MODE=thread_spinlock or thread_mutex: no thread");
+    ucs_warn("ucx-verity: UCX_VERITY_PROGRESS_THREAD: the program's asynchronous context has no thread: not served by one");
     return;
   }
   threaded_ = true;

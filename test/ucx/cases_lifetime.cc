@@ -218,7 +218,7 @@ void attributes(Side& side) {
   Iface wrapper(side.options);
   constexpr uint64_t kForbidden =
       UCT_IFACE_FLAG_PUT_ZCOPY | UCT_IFACE_FLAG_TAG_EAGER_SHORT | UCT_IFACE_FLAG_TAG_EAGER_BCOPY |
-      UCT_IFACE_FLAG_TAG_EAGER_ZCOPY | UCT_IFACE_FLAG_TAG_RNDV_ZCOPY | UCT_IFACE_FLAG_ATOMIC_CPU |
+      UCT_IFACE_FLAG_TAG_EAGER_ZCOPY | UCT_IFACE_FLAG_TAG_RNDV_ZCOPY | UCT_IFACE_FLAG_GET_SHORT |
       UCT_IFACE_FLAG_ATOMIC_DEVICE;
   require(!wrapper.has(kForbidden), "offers what cannot be verified");
   require((wrapper.md_attr().cap.flags & UCT_MD_FLAG_RKEY_PTR) == 0, "offers rkey_ptr");
@@ -229,7 +229,7 @@ void attributes(Side& side) {
   Options lower = side.options;
   lower.transport.erase(0, 1);
   Iface raw(lower);
-  require(wrapper.attr().iface_addr_len <= raw.attr().iface_addr_len + 16,
+  require(wrapper.attr().iface_addr_len <= raw.attr().iface_addr_len + 24,
           "the interface address grew by " +
               std::to_string(wrapper.attr().iface_addr_len - raw.attr().iface_addr_len));
   require(wrapper.attr().device_addr_len == raw.attr().device_addr_len, "another device address");

@@ -103,7 +103,8 @@ void put(Iface& iface, uct_ep_h ep, const Window& window, size_t offset, const B
   });
 }
 
-// Puts of every length, each followed by a message: what was put is there when the message comes.
+// Puts of every length, each followed by a message: what was put is there when the message comes. The other side
+// tells when it has looked, before the place is used again.
 void puts_before_messages(Side& side) {
   Iface iface(side.options);
   need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY, side);
@@ -130,15 +131,23 @@ void puts_before_messages(Side& side) {
   window = &memory;
   side.channel.barrier([] {});
   Outbound out(iface, eps[0], kId, length_of_message);
+  const auto length_of_answer = [](uint64_t) -> size_t { return 8; };
+  Inbound looked(iface, kId + 1, length_of_answer);
+  Outbound answers(iface, eps[0], kId + 1, length_of_answer);
+  const auto answer = [&] {
+    while (answers.count() < in.count()) answers.send(Kind::kShort);
+  };
   const uint64_t count = 40 * static_cast<uint64_t>(side.rounds);
   for (uint64_t i = 0; i < count; ++i) {
+    iface.progress_until([&] { answer(); return looked.count() >= i; }, "the other side's looking");
     Bytes content(length_of_put(i));
     fill(content.data(), content.size(), kPattern, i + 1);
     put(iface, eps[0], memory, offset_of(i), content, i % 2 == 0);
     check(uct_ep_fence(eps[0], 0), "uct_ep_fence");
     out.send(Kind::kShort);
   }
-  in.expect(count);
+  iface.progress_until([&] { answer(); return looked.count() >= count && in.count() >= count; }, "the last ones");
+  in.verify();
   require(wrong.empty(), wrong);
   iface.flush(eps[0]);
   finish(side, iface);

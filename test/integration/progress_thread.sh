@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# UCX_VERITY_PROGRESS_THREAD: a process that computes is served in the meantime, and nothing else changes.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$openmpi" ] || skip_all "no Open MPI"
+
+export UCX_VERITY_ATTEST=never
+has_cma=$(with_tls vposix,vcma "${UCX_INFO:-ucx_info}" -d 2> /dev/null | grep -c 'Transport: vcma')
+
+passive() { mpi_run 90 "$openmpi" 2 "$1" passive -o "$2" -c 5 | tail -n 1; } # passive LIST OPERATION
+for thread in n y; do
+  export UCX_VERITY_PROGRESS_THREAD=$thread
+  case $thread in y) answer=yes ;; *) answer=no ;; esac
+  for list in vtcp,vself vposix,vself; do
+    is "$list, thread $thread: a passive target that computes" "$(passive $list window)" \
+      "passive window wrong 0, done while computing: $answer"
+  done
+  if [ "$has_cma" -gt 0 ]; then
+    is "vcma, thread $thread: a rendezvous whose sender computes" "$(passive vposix,vself,vcma receive)" \
+      "passive receive wrong 0, done while computing: $answer"
+  else
+    skip "vcma, thread $thread: a rendezvous whose sender computes" "no cma on this machine"
+  fi
+done
+
+# With the thread, under damage, as without it.
+export UCX_VERITY_PROGRESS_THREAD=y
+for lower in tcp posix; do
+  (
+    damage_frames 0.003
+    with_tls "vf$lower" within 600 "$build/uct_am" -r "$(normal_or_long 15 100)" "vf$lower" $([ $lower != tcp ] || echo lo)
+  ) > "$tap_dir/uct_am" 2>&1
+  tap_of "vf$lower, thread, damaged" cat "$tap_dir/uct_am"
+  damage_frames 0.002
+  mpi_clean "vf$lower, thread, damaged: mixed messages" '^messages [0-9]+ wrong 0 lost 0 repeated 0 reordered 0 ' 180 "$openmpi" 3 \
+    "vf$lower,vself" mixed -n "$(normal_or_long 5000 100000)"
+  mpi_or_stock "vf$lower, thread, damaged: one-sided operations" '^rma checks [1-9][0-9]* wrong 0$' 90 "$openmpi" 3 \
+    "vf$lower,vself" rma -n "$(normal_or_long 5 50)" -t 60
+  no_damage
+done
+contains "several threads in MPI" "$(mpi_run 120 "$openmpi" 2 vposix,vself threads -n 200 2>&1)" 'wrong 0 lost 0'
+
+done_testing
