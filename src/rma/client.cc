@@ -129,9 +129,8 @@ void Client::start(Fetch& fetch) noexcept {
 unsigned Client::start_chunks(Read& read) noexcept {
   unsigned count = 0;
   if (gated(*read.peer)) return 0;
-  while (read.next < read.length && read.chunks < kChunksOfRead && !read.broken && read.status == RmaStatus::kOk && start_chunk(read)) {
-    ++count;
-  }
+  const auto goes_on = [&] { return read.next < read.length && !read.broken && read.status == RmaStatus::kOk; };
+  while (goes_on() && read.chunks < kChunksOfRead && start_chunk(read)) ++count;
   if (read.next == read.length && read.node.linked() && !read.started) {
     read.started = true;
     read.node.unlink();
