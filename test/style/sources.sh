@@ -12,7 +12,7 @@ ok "includes point down the layers" "$check" "$abs_top_srcdir"
 tree=$tap_dir/tree
 offence() { # offence NAME FILE INCLUDE-LINE WANTED-REASON
   rm -rf "$tree"
-  mkdir -p "$tree/src/"{util,merkle,wire,link,health,uct,tools,loader}
+  mkdir -p "$tree/src/"{util,merkle,wire,link,rma,health,uct,tools,loader}
   touch "$tree/src/"{util/a,merkle/a,wire/a,link/a,uct/a,health/a}.h
   echo "$3" > "$tree/src/$2"
   contains "seen: $1" "$("$check" "$tree"; echo "status $?")" "$4"
@@ -23,8 +23,11 @@ offence "UCX below src/uct" link/b.h '#include <ucs/type/status.h>' "link may no
 offence "internal UCX headers in the tools" tools/b.cc '#include <uct/base/uct_iface.h>' "tools may not"
 offence "the plugin's own headers in the tools" tools/b.cc '#include "uct/a.h"' "tools may not"
 offence "a clock in the core" merkle/b.cc '#include <chrono>' "merkle is pure"
+offence "a lock in the core" rma/client.h '#include <shared_mutex>' "rma is pure"
+offence "a clock beside the lock" rma/regions.h '#include <chrono>' "rma is pure"
 offence "the generated header" link/b.cc '#include "verity_config.h"' "util/build_config.h"
 offence "allowed: public UCX headers in the tools" tools/b.cc '#include <uct/api/uct.h>' '^status 0'
+offence "allowed: the lock of the registrations" rma/regions.h '#include <shared_mutex>' '^status 0'
 offence "allowed: down" link/b.cc '#include "merkle/a.h"' '^status 0'
 offence "allowed: UCX in src/uct" uct/b.cc '#include <uct/base/uct_iface.h>' '^status 0'
 
