@@ -18,6 +18,7 @@ verity_unit_SOURCES += \
 	test/unit/merkle_hash_test.cc \
 	test/unit/merkle_tree_test.cc \
 	test/unit/rma_client_test.cc \
+	test/unit/rma_ends_test.cc \
 	test/unit/rma_pair.h \
 	test/unit/rma_regions_test.cc \
 	test/unit/rma_repair_test.cc \

@@ -212,7 +212,8 @@ class RmaPair {
     }
     return read;
   }
-  void read(const std::vector<uint8_t>& source, std::vector<uint8_t>& target, uint64_t token, unsigned pieces = 1, unsigned link = 0) {
+  void read(const std::vector<uint8_t>& source, std::vector<uint8_t>& target, uint64_t token, unsigned pieces = 1,
+            unsigned link = 0) {
     rma::Read* read = prepare(source, target, token, pieces, link);
     ASSERT_NE(read, nullptr);
     client.start(*read);
@@ -241,8 +242,8 @@ class RmaPair {
   // A request as it stands in a message, for the owner's side alone.
   void ask(RmaKind kind, uint8_t what, uint64_t token, uint64_t address, uint32_t length, uint32_t id, unsigned segment_log2 = 13,
            unsigned link = 0) {
-    const wire::RmaRequest r{
-        {static_cast<uint8_t>(kind), what, static_cast<uint8_t>(segment_log2 - wire::kMinSegmentLog2), 0, id}, token, address, length, 0};
+    const auto segment = static_cast<uint8_t>(segment_log2 - wire::kMinSegmentLog2);
+    const wire::RmaRequest r{{static_cast<uint8_t>(kind), what, segment, 0, id}, token, address, length, 0};
     server.ask(owner.lines[link].peer, reinterpret_cast<const uint8_t*>(&r), sizeof(r));
   }
 

@@ -47,7 +47,9 @@ class Side : public rma::Port {
     landings.push_back({link_free + kLatency, &chunk, offset, length});
     return Started::kUnderWay;
   }
-  const uint8_t* readable(uint64_t address, size_t, uint8_t*) noexcept override { return reinterpret_cast<const uint8_t*>(address); }
+  const uint8_t* readable(uint64_t address, size_t, uint8_t*) noexcept override {
+    return reinterpret_cast<const uint8_t*>(address);
+  }
   void finished(rma::Read& read) noexcept override { over.push_back(&read); }
   void fetched(rma::Fetch&, const uint8_t*, size_t) noexcept override {}
   void refused(rma::Peer&) noexcept override {}
@@ -153,7 +155,7 @@ TEST_P(RmaTime, BytesAndHashesOverlap) {
   // What the first chunk needs before it can be hashed, and the last one after it came.
   const auto bytes = static_cast<double>(chunk);
   double most = std::max(link, hash) + 2 * kLatency + bytes / kLink + bytes / slower;
-  // One slice of hashing ends several small chunks, and the next ones are asked for together: eight of them need not last so long.
+  // A slice of hashing ends several small chunks, and the next ones are asked for together: those under way may not last so long.
   if (chunk < Client::kSlice) most += static_cast<double>(kLength / Client::kSlice) * 2 * kLatency;
   for (const unsigned reads : {1u, 4u}) {
     const double time = time_of(kLength, reads, chunk, rates);
@@ -163,8 +165,8 @@ TEST_P(RmaTime, BytesAndHashesOverlap) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rates, RmaTime,
-                         ::testing::Combine(::testing::Values(Rates{5, 5}, Rates{5, 200}, Rates{200, 5}, Rates{20, 50}, Rates{50, 50},
-                                                              Rates{60, 60}, Rates{200, 200}),
+                         ::testing::Combine(::testing::Values(Rates{5, 5}, Rates{5, 200}, Rates{200, 5}, Rates{20, 50},
+                                                              Rates{50, 50}, Rates{60, 60}, Rates{200, 200}),
                                             ::testing::Values(uint64_t{64} << 10, uint64_t{256} << 10, uint64_t{1} << 20)));
 
 // A read of one chunk: its digest comes while its bytes do.
