@@ -140,7 +140,8 @@ unsigned Client::start_chunks(Read& read) noexcept {
 }
 
 bool Client::start_chunk(Read& read) noexcept {
-  Chunk* chunk = chunks_open_ < kMaxChunks ? take(spare_chunks_) : nullptr;
+  if (chunks_open_ == kMaxChunks || read.peer->chunks == kChunksOfPeer) return false;
+  Chunk* chunk = take(spare_chunks_);
   if (chunk == nullptr) return false;
   const uint64_t left = read.length - read.next;
   const uint64_t most = std::min(read.most, uint64_t{wire::kMaxHashLeaves} << config_.segment_log2);
@@ -152,6 +153,7 @@ bool Client::start_chunk(Read& read) noexcept {
   chunk->offset = read.next;
   chunk->length = static_cast<uint32_t>(length);
   ++chunks_open_;
+  ++read.peer->chunks;
   ++read.chunks;
   read.next += length;
   enter(*chunk);
@@ -391,6 +393,7 @@ void Client::retire(Chunk& chunk) noexcept {
   Read& read = *chunk.read;
   leave(chunk);
   --chunks_open_;
+  --read.peer->chunks;
   --read.chunks;
   give(spare_chunks_, &chunk);
   check_end(read);

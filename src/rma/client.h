@@ -118,6 +118,7 @@ struct ClientConfig {
 class Client {
  public:
   static constexpr unsigned kMaxChunks = 64;      // in all
+  static constexpr unsigned kChunksOfPeer = 32;   // the rest is for others when one peer makes no progress
   static constexpr unsigned kChunksOfRead = 8;    // of one Read
   static constexpr unsigned kMaxFetches = 128;    // the peer keeps Server::kMaxJobs requests
   static constexpr unsigned kMaxReads = 4096;

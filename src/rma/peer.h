@@ -13,6 +13,7 @@ struct Peer {
   uint32_t stuck = 0;        // the poll in which there was no room for a fetch
   uint16_t waiting = 0;      // fetches that found no room: later ones and puts must not overtake them
   uint16_t requests = 0;     // of the peer's, which wait here
+  uint16_t chunks = 0;       // of reads from this peer
   bool has_put = false;      // a put was sent that is not known to be applied
   bool fenced = false;       // reads wait until the puts before fence_mark are applied
   bool reads_first = false;  // puts wait until no read is open

@@ -173,6 +173,28 @@ TEST_F(RmaClient, OneReadDoesNotTakeAllChunks) {
   EXPECT_TRUE(target == memory);
 }
 
+// Digests depend on the progress of the peer: one that makes none must leave something for the others.
+TEST_F(RmaClient, APeerThatDoesNotAnswerDoesNotHoldUpTheOthers) {
+  std::vector<std::vector<uint8_t>> targets(20);
+  for (auto& into : targets) read(memory, into, token);
+  land_all();
+  while (client.poll() != 0) land_all();
+  std::vector<uint8_t> others;
+  read(memory, others, token, 1, 1);
+  for (unsigned i = 0; i < 20; ++i) {
+    (void)client.poll();
+    land_all();
+    to_owner(1);
+    (void)server.poll();
+    to_reader(1);
+  }
+  EXPECT_EQ(reader.ended.size(), 1u);
+  EXPECT_TRUE(others == memory);
+  settle();
+  EXPECT_EQ(reader.ended.size(), 21u);
+  expect_idle();
+}
+
 TEST_F(RmaClient, AsManyReadsAndFetchesAsAllowed) {
   reader.lines[0].room = 0;
   std::vector<std::vector<uint8_t>> targets(Client::kMaxReads);
