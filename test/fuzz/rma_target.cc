@@ -91,7 +91,7 @@ class Target final : public rma::Port {
     require(started_ == ended_, "a read has no end");
     require(fetches_ == fetched_, "a fetch has no end");
     for (Line& line : lines_) {
-      require(line.peer.open == 0, "a peer's reads are counted wrong");
+      require(line.peer.open == 0 && line.peer.chunks == 0, "a peer's reads are counted wrong");
       require(client_.may_put(line.peer), "puts wait for no read");
     }
     require(!client_.busy() && !server_.busy() && client_.has_room(), "something is left");
@@ -365,7 +365,10 @@ class Target final : public rma::Port {
     std::set<const rma::Chunk*> chunks;
     for (const Flight& flight : flights_) chunks.insert(flight.chunk);
     require(chunks.size() <= Client::kMaxChunks, "more chunks than allowed");
-    for (Line& l : lines_) require(l.peer.requests <= 2 * Server::kMaxJobs, "more jobs than allowed");
+    for (Line& l : lines_) {
+      require(l.peer.requests <= 2 * Server::kMaxJobs, "more jobs than allowed");
+      require(l.peer.chunks <= Client::kChunksOfPeer, "more chunks of a peer than allowed");
+    }
     require(!opened_, "a message was opened and not sent");
   }
   // What ends well in spite of the lower transport has the owner's bytes.
