@@ -131,7 +131,8 @@ void Server::ask(Peer& peer, const uint8_t* message, size_t length) noexcept {
   auto* job = peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr;
   if (job == nullptr) return refuse(peer, request, RmaStatus::kBusy);
   const size_t most = port_.max_message() - sizeof(wire::RmaHeader);
-  const bool good = is_get ? request.length <= most : wire::is_valid_hash(request);
+  const bool is_hash = request.header.kind == static_cast<uint8_t>(RmaKind::kHash);
+  const bool good = is_get ? request.length <= most : is_hash && wire::is_valid_hash(request);
   keep(peer, *job, request, good ? RmaStatus::kOk : RmaStatus::kRefused);
 }
 

@@ -188,12 +188,17 @@ TEST_F(RmaServer, RequestsThatMakeNoSenseAreRefused) {
     EXPECT_EQ(status_of(answer), RmaStatus::kRefused);
   }
   EXPECT_TRUE(out().empty());
+  for (const uint8_t kind : {0, 1, 3, 5, 6, 7, 255}) ask(static_cast<RmaKind>(kind), wire::kRoot, token, base, 100, kind);
+  poll_all();
+  for (const Message& answer : out()) EXPECT_EQ(status_of(answer), RmaStatus::kRefused);
+  EXPECT_EQ(out().size(), 7u);
+  out().clear();
   // Too short for a request: there is nobody to answer.
   const Message cut(sizeof(wire::RmaRequest) - 1, static_cast<uint8_t>(RmaKind::kHash));
   server.ask(peer(), cut.data(), cut.size());
   EXPECT_FALSE(server.busy());
   EXPECT_TRUE(out().empty());
-  EXPECT_EQ(owner_counters.rma_refused, 8u);
+  EXPECT_EQ(owner_counters.rma_refused, 15u);
 }
 
 TEST_F(RmaServer, MemoryThatIsGoneIsUnreadable) {
