@@ -63,7 +63,7 @@ struct Reading {
 class Target final : public rma::Port {
  public:
   explicit Target(Input& input)
-      : input_(input), most_(sizeof(wire::RmaRequest) + input.u8()), client_(*this, counters_, {1024, 8, input.u8() < 10}),
+      : input_(input), most_(sizeof(wire::RmaAtomic) + input.u8()), client_(*this, counters_, {1024, 8, input.u8() < 10}),
         server_(*this, regions_, counters_) {
     for (size_t i = 0; i < kMemory; ++i) memory_[i] = static_cast<uint8_t>(i * 131 + i / 256);
     shadow_.assign(memory_.get(), memory_.get() + kMemory);
@@ -112,7 +112,7 @@ class Target final : public rma::Port {
 
   void step() {
     switch (input_.u8() & 15) {
-      case 0: put(); break;
+      case 0: input_.u8() < 160 ? put() : atomic(); break;
       case 1: ask(); break;
       case 2: raw(); break;
       case 3: answer(); break;
@@ -160,6 +160,18 @@ class Target final : public rma::Port {
     server_.put(line().peer, message.get(), sizeof(head) + bytes);
     check_memory();
   }
+  // Any operation, mostly aligned.
+  void atomic() {
+    const wire::RmaRequest q = request(RmaKind::kAtomic);
+    wire::RmaAtomic a{q.header, q.token, q.address, input_.u64(), input_.u64()};
+    const uint8_t odd = input_.u8();
+    if (odd < 200) a.address &= ~uint64_t{7};
+    if (odd < 220) a.header.segment = 2 + (odd & 1);
+    a.header.what = odd < 230 ? static_cast<uint8_t>((odd & 2) << 6 | odd % 6) : input_.u8();
+    const auto* message = reinterpret_cast<const uint8_t*>(&a);
+    server_.atomic(line().peer, message, odd < 250 ? sizeof(a) : input_.u8() % sizeof(a));
+    check_memory();
+  }
   void ask() {
     const uint8_t kind = input_.u8();
     const wire::RmaRequest q = request(kind < 120 ? RmaKind::kGet : kind < 240 ? RmaKind::kHash : static_cast<RmaKind>(kind));
@@ -170,8 +182,9 @@ class Target final : public rma::Port {
     const auto message = std::make_unique<uint8_t[]>(length);
     for (size_t i = 0; i < length; ++i) message[i] = input_.u8();
     rma::Peer& peer = line().peer;
-    switch (input_.u8() % 3) {
+    switch (input_.u8() % 4) {
       case 0: server_.put(peer, message.get(), length); break;
+      case 3: server_.atomic(peer, message.get(), length); break;
       case 1: server_.ask(peer, message.get(), length); break;
       default: honest_ = false; client_.answer(peer, message.get(), length); break;
     }
@@ -239,6 +252,7 @@ class Target final : public rma::Port {
     fetch->address = address(r.begin);
     fetch->length = input_.u8();
     fetch->owner = &owners_[fetch->length & 1];
+    fetch->is_atomic = fetch->length == 4 || fetch->length == 8;
     ++fetches_;
     client_.start(*fetch);
   }
@@ -252,7 +266,10 @@ class Target final : public rma::Port {
       wire::RmaHeader header{};
       if (!wire::read_message(message.data(), message.size(), &header)) continue;
       const auto kind = static_cast<RmaKind>(header.kind);
-      if (kind == RmaKind::kGet || kind == RmaKind::kHash) {
+      if (kind == RmaKind::kAtomic) {
+        server_.atomic(line.peer, message.data(), message.size());
+        check_memory();
+      } else if (kind == RmaKind::kGet || kind == RmaKind::kHash) {
         server_.ask(line.peer, message.data(), message.size());
       } else {
         client_.answer(line.peer, message.data(), message.size());
