@@ -94,6 +94,13 @@ class Hub {
     Slot* slot = pool_.take(sizeof(wire::FrameHeader) + length + (link.plain ? 0 : hello_size_));
     return slot != nullptr ? slot : reserve_slow(link, tx, length);
   }
+  // The same for a message of the layer above the link itself, which waits for nobody's: what is gated may be waiting for it.
+  [[nodiscard]] Slot* reserve_own(Link& link, wire::Class c, size_t length) noexcept {
+    Sender& tx = link.sender(c);
+    if (tx.blocked) return nullptr;
+    Slot* slot = pool_.take(sizeof(wire::FrameHeader) + length + (link.plain ? 0 : hello_size_));
+    return slot != nullptr ? slot : reserve_slow(link, tx, length);
+  }
   // A slot that was reserved and is not used after all.
   void cancel(Slot* slot) noexcept { pool_.give(slot); }
 

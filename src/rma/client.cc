@@ -111,7 +111,7 @@ Fetch* Client::make_fetch() noexcept { return fetches_open_ < kMaxFetches ? take
 
 void Client::start(Read& read) noexcept {
   ++reads_open_;
-  ++read.peer->open;
+  opened(*read.peer, &read.epoch);
   waiting_.push_back(read.node);
   if (read.length == 0) return check_end(read);
   (void)start_chunks(read);
@@ -119,7 +119,7 @@ void Client::start(Read& read) noexcept {
 
 void Client::start(Fetch& fetch) noexcept {
   ++fetches_open_;
-  ++fetch.peer->open;
+  opened(*fetch.peer, &fetch.epoch);
   enter(fetch);
   fetch.waits = fetch.peer->waiting != 0 || !ask(fetch);
   fetch.peer->waiting = static_cast<uint16_t>(fetch.peer->waiting + fetch.waits);
@@ -130,12 +130,15 @@ unsigned Client::start_chunks(Read& read) noexcept {
   unsigned count = 0;
   if (gated(*read.peer)) return 0;
   const auto goes_on = [&] { return read.next < read.length && !read.broken && read.status == RmaStatus::kOk; };
-  while (goes_on() && read.chunks < kChunksOfRead && start_chunk(read)) ++count;
+  ++read.chunks;  // a chunk that fails at once must not end the read under our hands
+  while (goes_on() && read.chunks <= kChunksOfRead && start_chunk(read)) ++count;
+  --read.chunks;
   if (read.next == read.length && read.node.linked() && !read.started) {
     read.started = true;
     read.node.unlink();
     started_.push_back(read.node);
   }
+  check_end(read);
   return count;
 }
 
@@ -169,7 +172,8 @@ void Client::fence(Peer& peer) noexcept {
     peer.fenced = true;
     peer.fence_mark = peer.put_mark;
   }
-  peer.reads_first = peer.open != 0;
+  peer.before = peer.open;
+  ++peer.epoch;
 }
 
 void Client::put_sent(Peer& peer) noexcept {
@@ -187,8 +191,14 @@ bool Client::gated(Peer& peer) noexcept {
   return peer.fenced;
 }
 
-void Client::closed(Peer& peer) noexcept {
-  if (--peer.open == 0) peer.reads_first = false;
+void Client::opened(Peer& peer, uint32_t* epoch) noexcept {
+  ++peer.open;
+  *epoch = peer.epoch;
+}
+
+void Client::closed(Peer& peer, uint32_t epoch) noexcept {
+  --peer.open;
+  if (epoch != peer.epoch) --peer.before;
 }
 
 // --- what is sent --------------------------------------------------------------------------------------------------------------
@@ -404,7 +414,7 @@ void Client::check_end(Read& read) noexcept {
   if (read.chunks != 0 || !over) return;
   read.node.unlink();
   --reads_open_;
-  closed(*read.peer);
+  closed(*read.peer, read.epoch);
   port_.finished(read);
 }
 
@@ -413,7 +423,7 @@ void Client::end(Fetch& fetch, RmaStatus status, const uint8_t* bytes, size_t le
   --fetches_open_;
   fetch.peer->waiting = static_cast<uint16_t>(fetch.peer->waiting - fetch.waits);
   fetch.status = status;
-  closed(*fetch.peer);
+  closed(*fetch.peer, fetch.epoch);
   if (status == RmaStatus::kOk && !fetch.broken) {
     counters_.get_bytes_received += length;
     port_.fetched(fetch, bytes, length);

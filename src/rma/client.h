@@ -41,11 +41,13 @@ struct Read {
   wire::RmaStatus status = wire::RmaStatus::kOk;
   bool broken = false;  // the lower transport failed, or the link
   bool started = false;
+  uint32_t epoch = 0;   // Peer::epoch when it began
   // The port's.
   void* path = nullptr;
   void* owner = nullptr;
   void* upper = nullptr;
   uint64_t key = 0;
+  int error = 0;
   void* handles[kMaxPieces] = {};
 };
 
@@ -63,6 +65,7 @@ struct Fetch : Ticket {
   uint32_t length = 0;  // bytes
   bool is_atomic = false;
   bool waits = false;  // counted in Peer::waiting
+  uint32_t epoch = 0;  // Peer::epoch when it began
   wire::AtomicOp op = wire::AtomicOp::kAdd;
   uint64_t value = 0;
   uint64_t compare = 0;
@@ -153,11 +156,11 @@ class Client {
   void abort_owner(const void* owner) noexcept { abort_if(nullptr, owner); }
   void release(Read& read) noexcept;
 
-  // Later reads wait for the puts so far, later puts for the reads that are open (see may_put()). Without one, puts, gets and
+  // Later reads wait for the puts so far, later puts for the reads that are open now (see may_put()). Without one, puts, gets and
   // atomic operations of a peer are done in the order in which they were started.
   void fence(Peer& peer) noexcept;
   void put_sent(Peer& peer) noexcept;
-  [[nodiscard]] bool may_put(const Peer& peer) const noexcept { return !peer.reads_first && peer.waiting == 0; }
+  [[nodiscard]] bool may_put(const Peer& peer) const noexcept { return peer.before == 0 && peer.waiting == 0; }
   // Whether all puts so far were applied.
   [[nodiscard]] bool puts_done(Peer& peer) noexcept;
 
@@ -205,7 +208,8 @@ class Client {
   void finish(Chunk& chunk, wire::RmaStatus status, bool broken = false) noexcept;
   void retire(Chunk& chunk) noexcept;
   void check_end(Read& read) noexcept;
-  void closed(Peer& peer) noexcept;
+  static void opened(Peer& peer, uint32_t* epoch) noexcept;
+  static void closed(Peer& peer, uint32_t epoch) noexcept;
 
   Port& port_;
   health::Counters& counters_;

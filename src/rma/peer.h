@@ -16,7 +16,8 @@ struct Peer {
   uint16_t chunks = 0;       // of reads from this peer
   bool has_put = false;      // a put was sent that is not known to be applied
   bool fenced = false;       // reads wait until the puts before fence_mark are applied
-  bool reads_first = false;  // puts wait until no read is open
+  uint32_t epoch = 0;        // fences so far
+  uint32_t before = 0;       // reads and fetches still open that began before the last fence: puts wait for them
 };
 
 }  // namespace verity::rma

@@ -27,9 +27,11 @@ bool VerityIface::applied(UctLink& l) noexcept {
 // Whether the lower transport may be flushed for `ep`, or for all endpoints with nullptr.
 bool VerityIface::may_flush(VerityEp* ep) noexcept {
   if (ep != nullptr) return !hub_->has_unsent(ep->link()) && !hub_->has_unowned(ep->link());
+  if (onesided_ != nullptr && !onesided_->has_told()) return false;
   for (util::ListNode* node = links_.next; node != &links_; node = node->next) {
     UctLink& l = UctLink::in_all(node);
     if (hub_->has_unsent(l) || hub_->has_unowned(l) || l.open != 0 || !applied(l)) return false;
+    if (!l.pending.empty() && !l.failed && !l.peer_gone) return false;
   }
   return true;
 }
@@ -158,7 +160,11 @@ void VerityIface::fence() noexcept {
 void VerityIface::abandon_reads(VerityEp& ep) noexcept {
   onesided_->abort(ep.link(), &ep);
   const uint64_t until = monotonic_ns() + kBusyPatience;
-  while (ep.open != 0 && monotonic_ns() < until) (void)uct_iface_progress(lower());
+  onesided_->tell_all();
+  while (ep.open != 0 && monotonic_ns() < until) {
+    (void)uct_iface_progress(lower());
+    onesided_->tell_all();
+  }
 }
 
 ucs_status_t Ops::ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {

@@ -27,15 +27,18 @@ rma::ClientConfig client_config() noexcept {
   return {.chunk = options().chunk, .segment_log2 = link.segment_log2, .observe = link.mode == link::Mode::kObserve};
 }
 
-ucs_status_t status_of(const UctLink& l, wire::RmaStatus status, bool broken) noexcept {
-  if (broken) return l.failed ? l.failure : l.peer_gone ? UCS_ERR_CONNECTION_RESET : UCS_ERR_CANCELED;
+// The owner's word first, then the link's, the lower transport's (`error`), and last our own upper layer's.
+ucs_status_t status_of(const UctLink& l, wire::RmaStatus status, bool broken, ucs_status_t error) noexcept {
   switch (status) {
-    case wire::RmaStatus::kOk: return UCS_OK;
+    case wire::RmaStatus::kOk: break;
     case wire::RmaStatus::kRefused: return UCS_ERR_REJECTED;
     case wire::RmaStatus::kUnreadable: return UCS_ERR_IO_ERROR;
     case wire::RmaStatus::kBusy: return UCS_ERR_NO_MEMORY;
   }
-  return UCS_ERR_IO_ERROR;
+  if (!broken) return UCS_OK;
+  if (l.failed) return l.failure;
+  if (l.peer_gone) return UCS_ERR_CONNECTION_RESET;
+  return error != UCS_OK ? error : UCS_ERR_CANCELED;
 }
 
 // False: more pieces than one read takes.
@@ -156,10 +159,24 @@ unsigned OneSided::progress() noexcept {
     if (server_.busy()) count += server_.poll();
     telling_.swap(done_);  // a callback may start other operations, and those may end at once
   }
-  for (const Done& done : telling_) uct_invoke_completion(done.comp, done.status);
   count += static_cast<unsigned>(telling_.size());
-  telling_.clear();
+  tell(telling_);
   return count;
+}
+
+// An owner is busy until it has heard: it may be destroyed right after.
+void OneSided::tell(std::vector<Done>& done) noexcept {
+  for (const Done& d : done) {
+    --d.owner->open;
+    uct_invoke_completion(d.comp, d.status);
+  }
+  done.clear();
+}
+
+void OneSided::tell_all() noexcept {
+  std::vector<Done> all;
+  all.swap(done_);
+  tell(all);
 }
 
 void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abort(l, owner); }
@@ -169,7 +186,7 @@ void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abor
 uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
   UctLink& l = link_of(peer);
   if (l.failed || l.peer_gone) return nullptr;
-  open_ = iface_.hub().reserve(l, wire::Class::kSync, length);
+  open_ = iface_.hub().reserve_own(l, wire::Class::kSync, length);
   return open_ != nullptr ? open_->payload() : nullptr;
 }
 
@@ -186,7 +203,9 @@ uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].n
 
 bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const UctLink& l = link_of(peer);
-  return l.mode == link::Mode::kObserve || l.failed || l.peer_gone || static_cast<int32_t>(l.tx[0].una - mark) >= 0;
+  const link::Sender& tx = l.tx[0];
+  const uint32_t ahead = mark - tx.una;  // a mark far behind may seem to be ahead of all that was ever sent
+  return l.failed || l.peer_gone || ahead == 0 || ahead > tx.next_psn - tx.una;
 }
 
 rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept {
@@ -216,7 +235,9 @@ rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length)
   if (status == UCS_INPROGRESS) return rma::Started::kUnderWay;
   if (chunk.flights != 0) --lower.comp.count;
   if (status == UCS_OK) return rma::Started::kDone;
-  return status == UCS_ERR_NO_RESOURCE ? rma::Started::kBusy : rma::Started::kFailed;
+  if (status == UCS_ERR_NO_RESOURCE) return rma::Started::kBusy;
+  chunk.read->error = status;
+  return rma::Started::kFailed;
 }
 
 void OneSided::lower_done(uct_completion_t* comp) noexcept {
@@ -225,6 +246,7 @@ void OneSided::lower_done(uct_completion_t* comp) noexcept {
   OneSided& self = *lower.self;
   const bool good = comp->status == UCS_OK;
   const AsyncGuard guard(self.iface_);
+  if (!good && chunk.read->error == UCS_OK) chunk.read->error = comp->status;
   for (uint32_t n = chunk.flights; n != 0; --n) self.client_.landed(chunk, good);
 }
 
@@ -233,11 +255,18 @@ const uint8_t* OneSided::readable(uint64_t address, size_t length, uint8_t* scra
 }
 
 void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept {
-  --static_cast<ReadOwner*>(owner)->open;
   if (!l.pending.empty()) iface_.want_attention(l);
-  if (comp == nullptr) return;
+  if (room_wanted_) {
+    room_wanted_ = false;
+    iface_.wake_pending();
+  }
+  auto* reader = static_cast<ReadOwner*>(owner);
+  if (comp == nullptr) {
+    --reader->open;
+    return;
+  }
   const ucs_status_t kept = guarded([&] {
-    done_.push_back({static_cast<uct_completion_t*>(comp), status});
+    done_.push_back({reader, static_cast<uct_completion_t*>(comp), status});
     return UCS_OK;
   });
   if (kept != UCS_OK) ucs_fatal("ucx-verity: out of memory for a completion");
@@ -245,14 +274,14 @@ void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) n
 
 void OneSided::finished(rma::Read& read) noexcept {
   UctLink& l = link_of(*read.peer);
-  ended(l, read.owner, read.upper, status_of(l, read.status, read.broken));
+  ended(l, read.owner, read.upper, status_of(l, read.status, read.broken, static_cast<ucs_status_t>(read.error)));
   client_.release(read);
 }
 
 void OneSided::fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept {
   UctLink& l = link_of(*fetch.peer);
   if (data != nullptr) reinterpret_cast<uct_unpack_callback_t>(fetch.unpack)(fetch.arg, data, length);
-  ended(l, fetch.owner, fetch.upper, status_of(l, fetch.status, fetch.broken));
+  ended(l, fetch.owner, fetch.upper, status_of(l, fetch.status, fetch.broken, UCS_OK));
 }
 
 void OneSided::refused(rma::Peer& peer) noexcept {
@@ -278,10 +307,11 @@ void write_put(uint8_t* out, uint64_t address, uct_rkey_t rkey) noexcept {
 }
 
 // Why nothing can be sent now, if it is not only for lack of room.
-ucs_status_t put_refusal(const UctLink& l) noexcept {
+ucs_status_t put_refusal(const VerityIface& f, const UctLink& l) noexcept {
   if (l.failed) return l.failure;
   if (l.peer_gone) return UCS_ERR_CONNECTION_RESET;
-  return l.mode == link::Mode::kOff ? UCS_ERR_UNSUPPORTED : UCS_ERR_NO_RESOURCE;
+  const bool both = f.has_onesided() && l.mode == link::Mode::kVerify;
+  return both ? UCS_ERR_NO_RESOURCE : process().modes_differ(f.lower_tl_name());
 }
 
 link::Slot* put_slot(VerityIface& f, UctLink& l, size_t length) noexcept {
@@ -309,7 +339,7 @@ ucs_status_t Ops::put_short(uct_ep_h ep, const void* buffer, unsigned length, ui
   UctLink& l = self.link();
   const AsyncGuard guard(f);
   link::Slot* slot = put_slot(f, l, length);
-  if (slot == nullptr) return put_refusal(l);
+  if (slot == nullptr) return put_refusal(f, l);
   write_put(slot->payload(), address, rkey);
   if (length != 0) std::memcpy(slot->payload() + sizeof(wire::RmaPut), buffer, length);
   const ucs_status_t status = f.launch(l, kClass, slot, sizeof(wire::RmaPut) + length, wire::kRmaId);
@@ -323,7 +353,7 @@ ssize_t Ops::put_bcopy(uct_ep_h ep, uct_pack_callback_t pack, void* arg, uint64_
   UctLink& l = self.link();
   const AsyncGuard guard(f);
   link::Slot* slot = put_slot(f, l, f.max_payload_bcopy() - sizeof(wire::RmaPut));
-  if (slot == nullptr) return put_refusal(l);
+  if (slot == nullptr) return put_refusal(f, l);
   PutPacking put{pack, arg, address, rkey};
   const ssize_t sent = f.launch_bcopy(l, kClass, slot, 0, wire::kRmaId, pack_put, &put);
   if (sent < 0) return sent;
@@ -337,8 +367,8 @@ ucs_status_t Ops::get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
-  if (!f.has_onesided()) return UCS_ERR_UNSUPPORTED;
-  if (const ucs_status_t refusal = put_refusal(l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
+  if (!f.has_onesided()) return process().modes_differ(f.lower_tl_name());
+  if (const ucs_status_t refusal = put_refusal(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
   return f.onesided().get_bcopy({&l, &self, unpack, arg, length, address, rkey, comp});
 }
 
@@ -348,8 +378,8 @@ ucs_status_t Ops::get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, ui
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
-  if (!f.has_onesided()) return UCS_ERR_UNSUPPORTED;
-  if (const ucs_status_t refusal = put_refusal(l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
+  if (!f.has_onesided()) return process().modes_differ(f.lower_tl_name());
+  if (const ucs_status_t refusal = put_refusal(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
   if (l.lower == nullptr) return UCS_ERR_NO_RESOURCE;
   const auto& cap = f.lower_attr().cap.get;
   return f.onesided().get_zcopy({&l, l.lower.get(), &self, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy});
@@ -365,11 +395,12 @@ ucs_status_t post(uct_ep_h ep, unsigned op, uint64_t value, uint8_t log2, uint64
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
-  if (!f.has_onesided() || op > UCT_ATOMIC_OP_XOR) return UCS_ERR_UNSUPPORTED;
+  if (!f.has_onesided()) return process().modes_differ(f.lower_tl_name());
+  if (op > UCT_ATOMIC_OP_XOR) return UCS_ERR_UNSUPPORTED;
   const wire::RmaAtomic message{{static_cast<uint8_t>(wire::RmaKind::kAtomic), static_cast<uint8_t>(op), log2, 0, 0},
                                 RemoteKey::of(rkey).token, address, value, 0};
   link::Slot* slot = f.onesided().client().may_put(l) ? f.hub().reserve(l, kClass, sizeof(message)) : nullptr;
-  if (slot == nullptr) return put_refusal(l);
+  if (slot == nullptr) return put_refusal(f, l);
   std::memcpy(slot->payload(), &message, sizeof(message));
   const ucs_status_t status = f.launch(l, kClass, slot, sizeof(message), wire::kRmaId);
   if (status == UCS_OK) f.onesided().client().put_sent(l);
@@ -383,8 +414,9 @@ ucs_status_t fetch(uct_ep_h ep, unsigned op, Word value, Word compare, Word* res
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
-  if (!f.has_onesided() || op >= UCT_ATOMIC_OP_LAST) return UCS_ERR_UNSUPPORTED;
-  if (const ucs_status_t refusal = put_refusal(l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
+  if (!f.has_onesided()) return process().modes_differ(f.lower_tl_name());
+  if (op >= UCT_ATOMIC_OP_LAST) return UCS_ERR_UNSUPPORTED;
+  if (const ucs_status_t refusal = put_refusal(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
   return f.onesided().atomic_fetch(
       {&l, &self, static_cast<wire::AtomicOp>(op), sizeof(Word), value, compare, result, address, rkey, comp});
 }

@@ -84,8 +84,14 @@ class OneSided final : public rma::Port {
   void abort(UctLink& l, const ReadOwner* owner = nullptr) noexcept;
   void abort_owner(const ReadOwner* owner) noexcept { client_.abort_owner(owner); }
   void forget(UctLink& l) noexcept { server_.forget(l); }
-  // Whether a put that finds no room will hear of it.
-  [[nodiscard]] bool must_wait(const UctLink& l) const noexcept { return !client_.may_put(l) || !client_.has_room(); }
+  // Whether there is no room for another operation now; the link's pending requests are woken then when there is.
+  [[nodiscard]] bool must_wait(const UctLink& l) noexcept {
+    if (!client_.has_room()) room_wanted_ = true;
+    return !client_.may_put(l) || !client_.has_room();
+  }
+  // The upper completions that are due, outside of progress(): their endpoint goes.
+  void tell_all() noexcept;
+  [[nodiscard]] bool has_told() const noexcept { return done_.empty(); }
 
   // --- rma::Port ---
   uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override;
@@ -102,10 +108,12 @@ class OneSided final : public rma::Port {
 
  private:
   struct Done {
+    ReadOwner* owner;
     uct_completion_t* comp;
     ucs_status_t status;
   };
   void serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept;
+  static void tell(std::vector<Done>& done) noexcept;
   void ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept;
   static void lower_done(uct_completion_t* comp) noexcept;
 
@@ -114,6 +122,7 @@ class OneSided final : public rma::Port {
   rma::Server server_;
   link::Slot* open_ = nullptr;  // between open_message() and send_message()
   bool sending_ = false;        // in send_message()
+  bool room_wanted_ = false;    // some link's pending requests wait for fewer reads to be open
   std::vector<Done> done_;
   std::vector<Done> telling_;  // taken from done_
 };

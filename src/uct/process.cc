@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "health/attestation_io.h"
 #include "health/bypass.h"
@@ -100,6 +101,23 @@ void Process::link_failed(const char* transport, uint64_t peer, link::Failure wh
     if (failed_links_.size() < kMostNamed) failed_links_.emplace_back(text);
   } catch (...) {
   }
+}
+
+ucs_status_t Process::modes_differ(const char* transport) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(told_modes_, true)) {
+    ucs_error("ucx-verity: v%s: a one-sided operation between processes of unlike modes: set UCX_VERITY_MODE alike in all of the job",
+              transport);
+  }
+  return UCS_ERR_UNSUPPORTED;
+}
+
+void Process::cannot_verify(const char* transport) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(told_unverified_, true)) return;
+  ucs_warn("ucx-verity: v%s: no verified transport to the same peer to ask for digests: reads go UNVERIFIED; name wrapped "
+           "transports alone in UCX_TLS (see 'ucx-verity doctor')",
+           transport);
 }
 
 void Process::read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,

@@ -28,6 +28,10 @@ class Process {
   // Bytes that were read from a peer's memory were not what is there, and are right now.
   void read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
                        bool by_program) noexcept;
+  // A one-sided operation between processes of unlike modes; for the caller to return.
+  ucs_status_t modes_differ(const char* transport) noexcept;
+  // Reads through that transport have no verified one to the same peer beside them.
+  void cannot_verify(const char* transport) noexcept;
   [[noreturn]] void abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept;
 
   // In a child made by fork(): nothing of the parent's is touched or reported.
@@ -45,6 +49,8 @@ class Process {
   std::atomic<bool> in_child_{false};
   bool started_ = false;
   bool finished_ = false;
+  bool told_unverified_ = false;
+  bool told_modes_ = false;
   unsigned warned_ = 0;  // of memory that its program changed
   link::Mode mode_ = link::Mode::kVerify;
   std::vector<std::string> failed_links_;

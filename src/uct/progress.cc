@@ -95,9 +95,12 @@ unsigned VerityIface::attend(UctLink& l) noexcept {
     const ucs_status_t status = ensure_lower(l);
     if (status != UCS_OK) give_up(l, status);
   }
-  if ((l.failed || l.peer_gone) && l.open != 0) {
+  const bool lost = l.failed || l.peer_gone;
+  if (!lost && !l.corked && !l.lower_waiting && hub_->has_unsent(l)) push_stored(l);
+  if (lost && onesided_ != nullptr) {
     const AsyncGuard guard(*this);
-    onesided_->abort(l);
+    onesided_->forget(l);
+    if (l.open != 0) onesided_->abort(l);
     if (l.open != 0) want_attention(l);
   }
   if (l.failed && !l.told) tell_failure(l);
@@ -109,8 +112,24 @@ unsigned VerityIface::attend(UctLink& l) noexcept {
 // Whether something will call for attention once a message can be sent again. False: it can now.
 bool VerityIface::awaits_room(UctLink& l) noexcept {
   const bool window = hub_->can_send(l, wire::Class::kSync) && hub_->can_send(l, wire::Class::kAsync);
-  if (onesided_ != nullptr && onesided_->must_wait(l)) return true;
-  return !window || (l.lower_refused && wait_for_lower(l));
+  const bool lower = l.lower_refused && wait_for_lower(l);
+  const bool reads = onesided_ != nullptr && onesided_->must_wait(l);
+  return !window || lower || reads;
+}
+
+void VerityIface::wake_pending() noexcept {
+  for (util::ListNode* node = links_.next; node != &links_; node = node->next) {
+    UctLink& l = UctLink::in_all(node);
+    if (!l.pending.empty()) want_attention(l);
+  }
+}
+
+// What was stored while there was no way to the peer: it greeted us, and was to be answered inside its message.
+void VerityIface::push_stored(UctLink& l) noexcept {
+  const AsyncGuard guard(*this);
+  const ucs_status_t status = ensure_lower(l);
+  if (status != UCS_OK) return give_up(l, status);
+  push_unsent(l);
 }
 
 // Until one of them finds no room. Each may make endpoints, destroy others, or purge this queue.

@@ -15,7 +15,11 @@ constexpr uint64_t kLetGo = 10'000'000'000;  // ns that a read may take to land 
 
 bool is_cancel(unsigned flags) noexcept { return (flags & UCT_FLUSH_FLAG_CANCEL) != 0; }
 
-// A peer, or this process, in mode off: nothing is checked, and that is counted.
+// ns that a read waits for a verified transport to the peer. There will be none when the program's UCX_TLS has a raw one that
+// UCX prefers for messages.
+constexpr uint64_t kLinkPatience = 5'000'000'000;
+
+// Nothing is checked, and that is counted: a peer, or this process, is not in mode verify, or no digest can be had.
 ucs_status_t read_unverified(ReadEp& ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
                              uct_completion_t* comp) noexcept {
   uct_iov_t lower_iov[rma::kMaxPieces];
@@ -43,7 +47,7 @@ ucs_status_t ReadEp::created(const uct_ep_params_t& params) {
   AddressTail tail;
   if (!read_tail(params.iface_addr, reader().lower_attr().iface_addr_len, &tail)) return refuse_address(tail);
   peer_worker_ = tail.worker;
-  verifies_ = static_cast<link::Mode>(tail.mode) != link::Mode::kOff && options().link.mode != link::Mode::kOff;
+  verifies_ = static_cast<link::Mode>(tail.mode) == link::Mode::kVerify && options().link.mode == link::Mode::kVerify;
   reader().add_reader(*this);
   return UCS_OK;
 }
@@ -52,13 +56,19 @@ void ReadEp::destroying() noexcept {
   pending.purge(this, nullptr, nullptr);
   cancel();
   const uint64_t until = monotonic_ns() + kLetGo;
-  while (open != 0 && monotonic_ns() < until) (void)uct_iface_progress(reader().lower());
+  while (open != 0 && monotonic_ns() < until) {
+    (void)uct_iface_progress(reader().lower());
+    for (VerityIface* iface : reader().group().ifaces()) {
+      if (iface->has_onesided()) iface->onesided().tell_all();
+    }
+  }
   reader().forget(*this);
 }
 
 bool ReadEp::find_link(VerityIface** iface_p, UctLink** link_p) noexcept {
   for (VerityIface* iface : reader().group().ifaces()) {
     if (!iface->has_onesided()) continue;
+    const AsyncGuard guard(*iface);
     UctLink* l = nullptr;
     if (iface == last_iface_) l = static_cast<UctLink*>(iface->hub().find(last_link_));
     if (l == nullptr || l->peer_worker != peer_worker_ || !VerityIface::is_usable(*l)) l = iface->link_to_worker(peer_worker_);
@@ -76,7 +86,14 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
   if (!verifies_) return read_unverified(*this, iov, iovcnt, address, rkey, comp);
   VerityIface* iface;
   UctLink* l;
-  if (!find_link(&iface, &l)) return UCS_ERR_NO_RESOURCE;
+  if (!find_link(&iface, &l)) {
+    const uint64_t now = monotonic_ns();
+    if (without_link_ == 0) without_link_ = now;
+    if (now - without_link_ < kLinkPatience) return UCS_ERR_NO_RESOURCE;
+    process().cannot_verify(reader().lower_tl_name());
+    return read_unverified(*this, iov, iovcnt, address, rkey, comp);
+  }
+  without_link_ = 0;
   const AsyncGuard guard(*iface);
   const auto& cap = reader().lower_attr().cap.get;
   return iface->onesided().get_zcopy({l, lower(), this, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy});
@@ -99,7 +116,11 @@ void ReadEp::cancel() noexcept {
 }
 
 ucs_status_t ReadEp::flush(unsigned flags, uct_completion_t* comp) noexcept {
-  if (is_cancel(flags)) cancel();
+  if (is_cancel(flags)) {
+    cancel();
+  } else if (!pending.empty()) {
+    return UCS_ERR_NO_RESOURCE;  // the upper layer queues its flush behind them
+  }
   if (open == 0) return uct_ep_flush(lower(), flags, comp);
   return reader().queue_flush(*this, flags, comp);
 }
@@ -159,7 +180,7 @@ void ReadIface::write_iface_addr_extra(void* out) noexcept {
 void ReadIface::add_reader(ReadEp& ep) { eps_.push_back(&ep); }
 
 bool ReadIface::reading() const noexcept {
-  return std::any_of(eps_.begin(), eps_.end(), [](const ReadEp* ep) { return ep->open != 0; });
+  return std::any_of(eps_.begin(), eps_.end(), [](const ReadEp* ep) { return ep->open != 0 || !ep->pending.empty(); });
 }
 
 void ReadIface::need_progress() noexcept {

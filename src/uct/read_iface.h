@@ -39,6 +39,7 @@ class ReadEp final : public WrapEp, public ReadOwner {
 
   uint64_t peer_worker_ = 0;
   bool verifies_ = false;
+  uint64_t without_link_ = 0;  // ns; since when a read waits for a link to ask for digests. 0: none does
   VerityIface* last_iface_ = nullptr;  // where the link was found last, if it is there still
   uint32_t last_link_ = 0;
 };

@@ -128,6 +128,7 @@ unsigned VerityIface::run_deferred() noexcept {
         return count;
       }
     }
+    current_ = nullptr;  // of remote memory access none waits here
     for (Deferred& message : messages) {
       (void)call(message.am_id, reinterpret_cast<uint8_t*>(message.bytes.data()), message.bytes.size(), 0);
     }

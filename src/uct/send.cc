@@ -244,7 +244,11 @@ void VerityIface::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t 
     hub_->sent(l, c);
   } else if (sent == link::Sent::kBusy) {
     hub_->stalled(l, c, slot);
-    if (l.lower != nullptr) push_unsent(l);
+    if (l.lower != nullptr) {
+      push_unsent(l);
+    } else {
+      want_attention(l);
+    }
   }
 }
 

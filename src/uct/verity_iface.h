@@ -113,6 +113,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void note_thread() const noexcept;
   unsigned progress() noexcept;
   void want_attention(UctLink& l) noexcept;
+  void wake_pending() noexcept;
   void serve_apart(uint64_t now) noexcept;
   [[nodiscard]] ucs_status_t flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
   void cancel_flushes(VerityEp* ep) noexcept;
@@ -200,6 +201,7 @@ class VerityIface final : public WrapIface, public link::Port {
   unsigned attend(UctLink& l) noexcept;
   unsigned run_pending(UctLink& l) noexcept;
   [[nodiscard]] bool awaits_room(UctLink& l) noexcept;
+  void push_stored(UctLink& l) noexcept;
   void tell_failure(UctLink& l) noexcept;
   void reap(UctLink& l) noexcept;
   unsigned run_completions() noexcept;
