@@ -1,39 +1,51 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Two virtual machines, a and b, joined by a RoCEv2 link (soft-RoCE, rdma_rxe) whose forwarder can flip
-# bits undetectably. Source it, after test/tap.sh; the machines are emulated, which needs no rights.
+# bits undetectably. Source it, after link.sh; the machines are emulated, which needs no rights.
 #
 #   lab_missing                       why there can be no machines here; nothing when there can
-#   lab_up, lab_down                  start and stop them
+#   lab_image                         makes what they start from; prints why it cannot
+#   lab_up                            starts them; prints why they did not; link_stop ends them
 #   guest a|b COMMAND...              runs a shell's command line in a machine, /share is $lab_share
-#   forwarder [NAME=NUMBER...]        sets the forwarder, see forwarder.c; without settings it is faithful
-#   forwarder_stats                   its counters since then
 #   mpi LIST [NAME=VALUE...] PROGRAM ARGUMENT...
 #                                     $lab_share/bin/PROGRAM, a process on each machine, with UCX_TLS=LIST
 # shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # shared with the other files of the test
 
-lab_build=${abs_top_builddir:?}
-lab_dir=${VERITY_ROCE_DIR:-$lab_build/roce-guest} # what build-guest made
+lab_dir=${VERITY_ROCE_DIR:-$link_build/roce-guest} # what build-guest made
 lab_share=$lab_dir/share
 lab_prefix=ucx-verity     # in $lab_share: what `make install` made
-lab_limit=1700            # seconds after which machines end by themselves
-lab_ready_limit=180       # seconds that a machine may take to start: a busy host emulates slowly
-lab_run=                  # sockets and logs; a short name, as sockets have room for no other
-lab_pids=()
+lab_image_limit=420       # seconds: a distribution is fetched
+lab_ready_limit=240       # seconds that the machines may take to start: a busy host emulates slowly
+lab_disk=3000             # MB that build-guest uses at its height
+lab_memory=2200           # MB: two machines and what runs beside them
+attest_dir=$lab_share/run
 declare -A lab_port
 
 lab_missing() {
   local tool
-  for tool in qemu-system-x86_64 ssh; do
+  for tool in qemu-system-x86_64 ssh setpriv flock; do
     command -v $tool > /dev/null || echo "no $tool"
   done
   [ "$(uname -m)" = x86_64 ] || echo "not an x86-64 machine"
+  [ "$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)" -ge "$lab_memory" ] ||
+    echo "less than $lab_memory MB of memory are free"
   [ ! -e "$lab_dir/stamp" ] || return 0
-  for tool in debootstrap mke2fs ssh-keygen; do
+  for tool in debootstrap mke2fs ssh-keygen apt-get dpkg-deb; do
     command -v $tool > /dev/null || echo "no $tool"
   done
   (. /etc/os-release 2> /dev/null && [ "${ID:-}" = debian ]) || echo "not a Debian host"
   [ "$(id -u)" -eq 0 ] || echo "root is needed once, for the machines' disk image"
+  [ "$(df -Pm "$lab_dir" | awk 'NR == 2 { print $4 }')" -ge "$lab_disk" ] || echo "less than $lab_disk MB of disk are free"
+}
+
+# In a mount namespace of its own where that can be: whatever debootstrap mounts is gone when it ends.
+lab_image() {
+  local apart=() status=0
+  unshare --mount true 2> /dev/null && apart=(unshare --mount)
+  timeout -k 10 "$lab_image_limit" "${apart[@]}" "$abs_top_srcdir/test/roce/build-guest" "$lab_dir" || status=$?
+  [ "$status" -lt 124 ] || echo "it took longer than $lab_image_limit s"
+  return "$status"
 }
 
 lab_free_port() { # of 127.0.0.1
@@ -41,15 +53,8 @@ lab_free_port() { # of 127.0.0.1
   while :; do
     port=$((20000 + RANDOM % 12000))
     printf -v hex '%04X' "$port"
-    grep -q ":$hex " /proc/net/tcp || { echo "$port"; return; }
+    grep -qs ":$hex " /proc/net/tcp || { echo "$port"; return; }
   done
-}
-
-lab_start() { # lab_start LOG COMMAND...: in the background, until lab_down
-  local log=$1
-  shift
-  (cd "$lab_run" && exec timeout -k 5 "$lab_limit" "$@") < /dev/null > "$lab_run/$log" 2>&1 &
-  lab_pids+=($!)
 }
 
 # lab_start_guest a|b NUMBER CLOCK: CLOCK tells the kernel how fast its counter runs. Without KVM: where there is
@@ -57,7 +62,7 @@ lab_start() { # lab_start LOG COMMAND...: in the background, until lab_down
 lab_start_guest() {
   local boot="console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr random.trust_cpu=on net.ifnames=0"
   lab_port[$1]=$(lab_free_port)
-  lab_start "qemu.$1" qemu-system-x86_64 -accel tcg,thread=multi -cpu max,la57=off,pclmulqdq=off -smp 1 -m 768 \
+  link_start "qemu.$1" qemu-system-x86_64 -accel tcg,thread=multi -cpu max,la57=off,pclmulqdq=off -smp 1 -m 768 \
     -nodefaults -no-user-config -display none -no-reboot -kernel "$lab_dir/vmlinuz" -initrd "$lab_dir/initrd.img" \
     -append "$boot $3 verity.role=$1" \
     -drive "file=$lab_dir/disk.img,if=virtio,format=raw,snapshot=on" -device virtio-rng-pci \
@@ -69,71 +74,63 @@ lab_start_guest() {
     -serial "file:console.$1"
 }
 
-lab_alive() {
-  local pid
-  for pid in "${lab_pids[@]}"; do
-    kill -0 "$pid" 2> /dev/null || return 1
-  done
-}
-
-lab_wait_ready() { # lab_wait_ready a|b
-  local end=$((SECONDS + lab_ready_limit))
-  until [ -e "$lab_share/run/ready.$1" ] && guest "$1" true 2> /dev/null; do
-    if ! lab_alive || [ "$SECONDS" -gt "$end" ]; then
-      echo "machine $1 did not start"
-      tail -n 10 "$lab_run/qemu.$1" "$lab_run/console.$1" "$lab_run/forwarder.log"
+# lab_wait_ready a|b END: until its RoCE port is active, or SECONDS is END.
+lab_wait_ready() {
+  until [ -e "$lab_share/run/ready.$1" ] && guest "$1" 'ibv_devinfo -d rxe0 | grep -q PORT_ACTIVE' 2> /dev/null; do
+    if ! link_alive || [ "$SECONDS" -gt "$2" ]; then
+      echo "machine $1 did not start within $lab_ready_limit s"
+      tail -n 10 "$link_dir/qemu.$1" "$link_dir/console.$1" "$link_dir/forwarder.log"
       return 1
     fi
     sleep 0.3
   done
 }
 
-lab_up() {
-  local khz clock=clocksource=hpet
-  lab_run=$(mktemp -d)
+lab_up_once() {
+  local khz clock=clocksource=hpet end=$((SECONDS + lab_ready_limit))
   rm -rf "$lab_share/run"
   mkdir -p "$lab_share/run"
-  khz=$("$lab_build/roce_tsc") && clock="tsc=reliable tsc_early_khz=$khz"
-  lab_start forwarder.log "$lab_build/roce_forwarder" .
+  khz=$("$link_build/roce_tsc") && clock="tsc=reliable tsc_early_khz=$khz"
+  link_start forwarder.log "$link_build/roce_forwarder" .
   lab_start_guest a 1 "$clock"
   lab_start_guest b 2 "$clock"
-  lab_wait_ready a && lab_wait_ready b
+  lab_wait_ready a "$end" && lab_wait_ready b "$end"
 }
 
-lab_down() {
-  [ -n "$lab_run" ] || return 0
-  kill "${lab_pids[@]}" 2> /dev/null
-  wait "${lab_pids[@]}" 2> /dev/null
-  lab_pids=()
-  rm -rf "$lab_run" "$lab_share/run"
-  lab_run=
-}
-
-guest() { # guest a|b COMMAND...
-  local options=(-q -i "$lab_dir/id" -p "${lab_port[$1]}" -o BatchMode=yes -o ConnectTimeout=10)
-  shift
-  options+=(-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null)
-  timeout -k 5 "${lab_command_limit:-240}" ssh "${options[@]}" root@127.0.0.1 "$@" < /dev/null
-}
-
-# Waits until the forwarder has taken the settings up: what comes before would not be damaged.
-forwarder() {
-  local epoch=${EPOCHREALTIME/[.,]/}
-  epoch=${epoch: -9}
-  epoch=$((10#$epoch))
-  echo "$* epoch=$epoch" > "$lab_run/control.new"
-  mv "$lab_run/control.new" "$lab_run/control"
-  for _ in $(seq 100); do
-    grep -qsx "epoch=$epoch" "$lab_run/counters" && return
-    sleep 0.1
+# A second try: a port may have been taken in between, an emulated machine may hang as it starts.
+lab_up() {
+  local status
+  for _ in 1 2; do
+    [ "$(link_left)" -gt "$lab_ready_limit" ] || { echo "no time left to start the machines"; return 1; }
+    status=0
+    lab_up_once || status=$?
+    [ "$status" -ne 0 ] || return 0
+    link_stop
   done
-  echo "the forwarder does not answer"
   return 1
 }
 
-forwarder_stats() {
-  sleep 0.3 # until it has written them again
-  cat "$lab_run/counters"
+guest() { # guest a|b COMMAND...
+  local options=(-q -i "$lab_dir/id" -p "${lab_port[$1]}" -o BatchMode=yes -o ConnectTimeout=60)
+  shift
+  options+=(-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null)
+  timeout -k 5 "${guest_limit:-90}" ssh "${options[@]}" root@127.0.0.1 "$@" < /dev/null
+}
+
+# After a job that failed: what it left in the machines is ended, which also shows whether they answer.
+hosts_fault() {
+  local machine
+  for machine in a b; do
+    if ! link_alive || ! guest "$machine" 'pkill -KILL "^(mpirun|orted|hello_integrity|mixed|rma)"; exec true' 2> /dev/null; then
+      echo "machine $machine does not answer"
+      return
+    fi
+  done
+}
+
+hosts_restart() {
+  link_stop
+  lab_up
 }
 
 # lab_environment LIST: the lines that set it in a machine: for wrapped transports those of `ucx-verity env`,
@@ -164,10 +161,10 @@ mpi() {
   done
   program=$1
   shift
-  script+=$'\n'"exec timeout -k 5 ${lab_job_limit:-200} mpirun --allow-run-as-root -np 2 -H a:1,b:1"
+  script+=$'\n'"exec timeout -k 5 $job_limit mpirun --allow-run-as-root -np 2 -H a:1,b:1"
   script+=" --mca btl ^openib,uct --mca mtl ^ofi --mca oob_tcp_if_include 10.55.0.0/24"
   for option in "${exported[@]}"; do
     script+=" -x $option"
   done
-  guest a "$script /share/bin/$program $* 2>&1"
+  guest_limit=$((job_limit + 20)) guest a "$script /share/bin/$program $* 2>&1"
 }

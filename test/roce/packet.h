@@ -28,9 +28,10 @@ enum {
 
 struct packet {
   uint8_t *ip, *udp;
+  uint8_t* tcp;     /* instead of udp, base: see segment.h */
   uint8_t* base;    /* base transport header: behind the UDP header */
   uint8_t* end;     /* of what the ICRC covers: there it stands itself */
-  char operation;   /* s(end), w(rite), r(ead response) or u (UD datagram) */
+  char operation;   /* s(end), w(rite), r(ead response), u (UD datagram) or t (TCP) */
   uint8_t* payload; /* of that operation */
   long length;      /* of the payload */
 };
