@@ -13,12 +13,14 @@ roce_forwarder_SOURCES = \
 EXTRA_PROGRAMS += roce_tsc
 roce_tsc_SOURCES = test/roce/tsc.c
 CLEANFILES += roce_tsc$(EXEEXT)
+TESTS += test/roce/tcp.sh
 EXTRA_DIST += \
 	test/roce/build-guest \
 	test/roce/guest-init.sh \
 	test/roce/lab.sh \
 	test/roce/link.sh \
 	test/roce/roce.sh \
+	test/roce/tcp.sh \
 	test/roce/verdicts.sh
 
 # Where the machines' image is kept between runs, and, in share/, what they see of this host.
