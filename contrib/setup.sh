@@ -15,7 +15,11 @@ test_packages=(
   # What the distribution's lmod and environment-modules need; they themselves conflict, so the
   # tests unpack them into a temporary folder.
   lua5.3 lua-filesystem lua-json lua-posix lua-term tcl less procps
+  # Network namespaces with a link between them.
+  iproute2
 )
+# shellcheck disable=SC2034
+roce_packages=(qemu-system-x86 seabios ipxe-qemu debootstrap e2fsprogs openssh-client)
 
 step_count=0
 step() { # step TEXT: one line of progress
