@@ -18,7 +18,7 @@ lab_prefix=ucx-verity     # in $lab_share: what `make install` made
 lab_image_limit=420       # seconds: a distribution is fetched
 lab_ready_limit=240       # seconds that the machines may take to start: a busy host emulates slowly
 lab_disk=3000             # MB that build-guest uses at its height
-lab_memory=2200           # MB: two machines and what runs beside them
+lab_memory=3000           # MB: two machines and what runs beside them
 attest_dir=$lab_share/run
 declare -A lab_port
 
@@ -78,7 +78,7 @@ lab_start_guest() {
 lab_wait_ready() {
   until [ -e "$lab_share/run/ready.$1" ] && guest "$1" 'ibv_devinfo -d rxe0 | grep -q PORT_ACTIVE' 2> /dev/null; do
     if ! link_alive || [ "$SECONDS" -gt "$2" ]; then
-      echo "machine $1 did not start within $lab_ready_limit s"
+      echo "machine $1 $(link_alive && echo "is not ready after $lab_ready_limit s" || echo "or what it needs ended as it started")"
       tail -n 10 "$link_dir/qemu.$1" "$link_dir/console.$1" "$link_dir/forwarder.log"
       return 1
     fi

@@ -35,6 +35,9 @@ wrong_of() {
     s/^messages [0-9]+ wrong ([0-9]+) lost 0 repeated 0 .*/\1/p' "$tap_dir/job" | tail -n 1
 }
 
+# It printed a last line that is not one of success: nothing else can explain that.
+found_wrong() { [ "${wrong:-1}" != 0 ] && grep -Eq '^messages |messages wrong|rma checks' "$tap_dir/job"; }
+
 # What of the job's failure is not UCX's nor the plugin's: the launcher, the lower transport's patience.
 launch_fault() {
   grep -Eom 1 'unable to reliably start|ORTE has lost communication|kex_exchange.*|^ssh: .*|[Tt]ransport retry count' \
@@ -92,6 +95,7 @@ run_damaged() {
     [ "$job_limit" -lt "$job_limit_most" ] || job_limit=$job_limit_most
     attempt "$@"
     "$until" && return
+    [ "$until" != ended ] || ! found_wrong || return 0
     repair_hosts
     [ -z "$spoiled" ] || note "try $try: $spoiled"
     [ -n "$spoiled" ] || [ "$until" != ended ] || return 0
@@ -99,8 +103,11 @@ run_damaged() {
   [ -z "$spoiled" ]
 }
 
-# Conditions: the job came to its end; it did and found wrong bytes.
+last_words() { echo "exit status $status, $(tail -n 1 "$tap_dir/job" | cut -c 1-200)"; }
+
+# Conditions: the job came to its end; it did and found all right; it found wrong bytes.
 ended() { [ "$status" -eq 0 ] && [ -n "$wrong" ]; }
+ended_right() { ended && [ "$wrong" -eq 0 ]; }
 ended_wrong() { [ -n "$wrong" ] && [ "$wrong" -gt 0 ]; }
 
 # verdict NAME REASON...: passes without reasons.
@@ -123,15 +130,13 @@ doubts() { # doubts KIND LEAST: so many of that kind corrupted, at least
 # undamaged NAME LIST JOB...: the link as it should be; what the runs below show is then the damage's doing.
 # Of stock UCX that is no finding about the plugin: a host where it does not work can show nothing.
 undamaged() {
-  local name=$1 list=$2 reasons=()
+  local name=$1 until=ended reasons=()
   shift
-  run_damaged ended "${faithful:-}" "$@" || { skip "$name" "$spoiled"; return; }
-  figures+="; checksums right in $(counter right), faults $(attested_faults)"
-  case $list in
-    v*) ;;
-    *) [ "${wrong:-1}" = 0 ] || hosts_lost="stock UCX does not work here: $(tail -n 1 "$tap_dir/job")" ;;
-  esac
+  [[ $1 = v* ]] || until=ended_right
+  run_damaged $until "${faithful:-}" "$@" || { skip "$name" "$spoiled"; return; }
+  [ $until = ended ] || ended_right || hosts_lost="stock UCX does not work here: $(last_words)"
   [ -z "$hosts_lost" ] || { skip "$name" "$hosts_lost"; return; }
+  figures+="; checksums right in $(counter right), faults $(attested_faults)"
   mapfile -t reasons < <(
     [ "$(counter right)" -gt 0 ] || echo "no packets"
     [ "$(counter wrong)" = 0 ] || echo "the forwarder computes another checksum than the senders"
@@ -148,7 +153,7 @@ stock() {
   local name="$1: stock UCX delivers wrong bytes" kind=$2 least=$3 reasons=() job_limit_most=$stock_limit
   shift 3
   run_damaged ended_wrong "$@" || { skip "$name" "$spoiled"; return; }
-  [ -n "$wrong" ] || { skip "$name" "it came to no end, three times: $(tail -n 1 "$tap_dir/job")"; return; }
+  [ -n "$wrong" ] || { skip "$name" "it came to no end, three times: $(last_words)"; return; }
   mapfile -t reasons < <(
     doubts "$kind" "$least"
     ended_wrong || echo "no wrong bytes were delivered"
