@@ -15,7 +15,7 @@
 lab_dir=${VERITY_ROCE_DIR:-$link_build/roce-guest} # what build-guest made
 lab_share=$lab_dir/share
 lab_prefix=ucx-verity     # in $lab_share: what `make install` made
-lab_image_limit=420       # seconds: a distribution is fetched
+lab_image_limit=540       # seconds: a distribution is fetched
 lab_ready_limit=240       # seconds that the machines may take to start: a busy host emulates slowly
 lab_disk=3000             # MB that build-guest uses at its height
 lab_memory=3000           # MB: two machines and what runs beside them

@@ -63,13 +63,13 @@ undamaged "nothing damaged: the plugin delivers all right and finds no fault" $w
 # many packets are corrupted at least.
 both "eager sends" send 100 send "operations=s least=900 skip=64 nth=3" $raw hello_integrity 4000 4000
 both "UD" datagram 10 datagram "operations=u least=900 skip=64 nth=10" ud_verbs,self hello_integrity 2000 4000
-# Wrapped transports carry rendezvous and one-sided operations in frames, that is in sends: the plugin's runs
-# damage those too, and their figures tell what reads and writes there were.
-both "rendezvous by reads" read 100 send "operations=swr least=900 skip=64 nth=25" $raw \
+# Wrapped transports read as the raw ones do, and carry what is written, and small reads, in frames, that is in
+# sends: the plugin's runs damage those too.
+both "rendezvous by reads" read 100 read "operations=swr least=900 skip=64 nth=25" $raw \
   UCX_RNDV_SCHEME=get_zcopy hello_integrity 300 1048576
-both "rendezvous by writes" write 50 send "operations=swr least=900 skip=64 nth=50" $raw \
+both "rendezvous by writes" write 50 any "operations=swr least=900 skip=64 nth=50" $raw \
   UCX_RNDV_SCHEME=put_zcopy hello_integrity 300 1048576
-both "MPI_Put and MPI_Get" write 10 send "operations=swr least=700 skip=64 nth=10" $raw rma -o fence -n 60 -t 250
+both "MPI_Put and MPI_Get" write 10 any "operations=swr least=700 skip=64 nth=10" $raw rma -o fence -n 60 -t 250
 
 # ---- the plugin alone: what stock UCX does not survive ------------------------------------------
 

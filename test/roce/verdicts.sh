@@ -27,7 +27,7 @@ attested() { # attested NAME...: sum of these counters over the plugin's attesta
   names=$(IFS='|' && echo "$*")
   grep -Eohs "\"($names)\":[0-9]*" "$attest_dir"/attest.* | awk -F: '{ sum += $2 } END { print sum + 0 }'
 }
-attested_faults() { attested faults_payload faults_header faults_length frames_dropped_unknown; }
+attested_faults() { attested faults_payload faults_header faults_length frames_dropped_unknown read_chunks_damaged; }
 
 # Messages or checks that the job found wrong, by its own last line; nothing when it has none.
 wrong_of() {
@@ -122,8 +122,10 @@ verdict() {
 }
 
 # What makes a run worthless: the damage has to happen, and to go unnoticed below.
-doubts() { # doubts KIND LEAST: so many of that kind corrupted, at least
-  [ "$(counter "corrupted_$1")" -ge "$2" ] || echo "fewer than $2 of kind $1 corrupted"
+doubts() { # doubts KIND LEAST: so many of that kind (or any) corrupted, at least
+  local name=corrupted_$1
+  [ "$1" != any ] || name=corrupted
+  [ "$(counter "$name")" -ge "$2" ] || echo "fewer than $2 of kind $1 corrupted"
   [ "$(counter wrong)" = 0 ] || echo "the forwarder computes another checksum than the senders"
 }
 
@@ -169,6 +171,7 @@ plugin() {
   run_damaged ended "$@" || { skip "$name" "$spoiled"; return; }
   figures+="; found $(attested_faults), repaired $(attested segments_repaired) segments"
   figures+=", resent $(attested frames_resent) of $(attested frames_verified) frames"
+  figures+=", repaired $(attested read_segments_repaired) segments of $(attested read_chunks_verified) parts of reads"
   mapfile -t reasons < <(
     ended || echo "the job failed"
     [ "${wrong:-1}" = 0 ] || echo "not all arrived right"
