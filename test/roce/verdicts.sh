@@ -14,7 +14,7 @@
 # shellcheck disable=SC2034,SC2154 # shared with the other files of the test
 
 job_limit_most=300 # seconds; jobs take ten where they were written
-stock_limit=120    # of those that stock UCX may not survive
+stock_limit=180    # of those that stock UCX may not survive
 job_limit=
 job_settings=      # of the job that ran last: the forwarder's, then status and so on
 hosts_lost=        # why no job can run any more
