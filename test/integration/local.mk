@@ -37,6 +37,8 @@ INTEGRATION_RUNS = \
 	test/integration/mpi_threads.sh \
 	test/integration/peer_death.sh \
 	test/integration/perftest.sh \
+	test/integration/progress_thread.sh \
+	test/integration/reads.sh \
 	test/integration/two_workers.sh \
 	test/integration/uct_am.sh \
 	test/integration/wakeup.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# One-sided MPI, which UCP emulates over verified active messages. What stock UCX fails on the raw
+# One-sided MPI: puts, gets and atomic operations in verified frames. What stock UCX fails on the raw
 # transports as well is skipped.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
@@ -17,6 +17,8 @@ for launcher in $openmpi $mpich; do
         -n "$rounds" -o $operation -t 30
     done
     mpi_or_stock "$mpi, v$lower, 3 ranks" "$clean" 90 "$launcher" 3 "v$lower,vself" rma -n "$rounds" -t 30
+    # Larger than what may be under way at a time, from both sides at once, and from oneself.
+    mpi_or_stock "$mpi, v$lower: large ones" "$clean" 90 "$launcher" 3 "v$lower,vself" rma -n 2 -m 4000000 -o fence,lock -t 30
     damage_frames 0.005
     export UCX_FAULT_REPORT="$tap_dir/fault.%p" UCX_VERITY_ATTEST=never
     mpi_or_stock "$mpi, vf$lower, damaged" "$clean" 90 "$launcher" 2 "vf$lower,vself" rma -n "$rounds" -t 30

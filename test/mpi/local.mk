@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive
+mpi_test_programs += test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble
 mpi_test_files = \
 	test/mpi/compute.c \
 	test/mpi/content.h \
@@ -17,6 +17,7 @@ mpi_test_files = \
 	test/mpi/mixed_wild.c \
 	test/mpi/passive.c \
 	test/mpi/rma.c \
+	test/mpi/scribble.c \
 	test/mpi/threads.c \
 	test/mpi/watch.h
 EXTRA_DIST += $(mpi_test_files)
@@ -25,5 +26,5 @@ EXTRA_DIST += $(mpi_test_files)
 test/mpi/mixed: $(mpi_test_files)
 	$(AM_V_GEN)$(MKDIR_P) test/mpi && $(MPICC) $(VERITY_CFLAGS) -O2 -g -o $@ \
 	  $(srcdir)/test/mpi/mixed.c $(srcdir)/test/mpi/mixed_*.c
-test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive: \
+test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble: \
 	test/mpi/content.h test/mpi/watch.h

@@ -246,6 +246,29 @@ void gets_in_frames(Side& side) {
   finish(side, iface);
 }
 
+// The first message ever is a get, to a side that has no endpoint: it learns from that where to answer.
+void get_from_a_stranger(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_GET_BCOPY, side);
+  if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE) || side.channel.alone()) throw Skip("endpoints are connected in pairs, or alone");
+  const Iface::Address peer = iface.exchange_addresses(side.channel);
+  Window window(iface, side.channel, 4096);
+  if (side.role == 0) {
+    uct_ep_h ep = iface.connect_to_iface(peer);
+    Get get;
+    get.content.resize(1000);
+    unsigned open = 0;
+    uct_completion_t* completion = get.start(&open);
+    post(iface, "get_bcopy", [&] {
+      return uct_ep_get_bcopy(ep, Get::unpack, &get, 1000, window.remote(0), window.key(), completion);
+    });
+    iface.progress_until([&] { return open == 0; }, "a get as the first message");
+    verify(get, window_content(4096));
+    uct_ep_destroy(ep);
+  }
+  finish(side, iface);
+}
+
 // A get behind a fence sees the put before it.
 void fence_orders_gets(Side& side) {
   Iface iface(side.options);
@@ -421,6 +444,7 @@ constexpr Case kCases[] = {
     {"rma: puts are there before the messages behind them", puts_before_messages},
     {"rma: a flush waits until puts are applied", flush_means_applied},
     {"rma: gets in frames", gets_in_frames},
+    {"rma: a get as the first message", get_from_a_stranger},
     {"rma: a fence orders gets behind puts", fence_orders_gets},
     {"rma: atomic operations", atomics},
     {"rma: deregistered memory is refused", dead_keys_are_refused},

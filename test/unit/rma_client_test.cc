@@ -125,6 +125,18 @@ TEST_F(RmaClient, AFailingLowerTransportBreaksTheRead) {
   expect_idle();
 }
 
+// More of them than are kept for the next ones: what ended is freed at once.
+TEST_F(RmaClient, ALowerTransportThatFailsAtOnceEndsManyReads) {
+  reader.answers = [](uint64_t, uint64_t) { return Started::kBusy; };
+  constexpr unsigned kReads = 90;
+  std::vector<std::vector<uint8_t>> targets(kReads);
+  for (auto& to : targets) read(memory, to, token);
+  reader.answers = [](uint64_t, uint64_t) { return Started::kFailed; };
+  settle();
+  EXPECT_EQ(reader.ended.size(), kReads);
+  expect_idle();
+}
+
 TEST_F(RmaClient, ABusyLowerTransportAndALinkWithoutRoomAreTriedAgain) {
   unsigned calls = 0;
   reader.answers = [&](uint64_t, uint64_t) { return ++calls % 5 != 0 ? Started::kBusy : Started::kUnderWay; };

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Large messages by reads of the other process's memory (cma), which no CPU of the sender sees: verified, and
+# repaired where what was read is damaged, with few bytes read again.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
+with_tls vposix,vcma "${UCX_INFO:-ucx_info}" -d 2> /dev/null | grep -q 'Transport: vcma' || skip_all "no cma on this machine"
+
+attestation() { json_sum "$1" "$tap_dir"/attest.*; }
+fault() { json_sum "$1" "$tap_dir"/fault.*; }
+fresh() { rm -f "$tap_dir"/attest.* "$tap_dir"/fault.*; }
+export UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p" UCX_FAULT_REPORT="$tap_dir/fault.%p"
+
+for launcher in $openmpi $mpich; do
+  case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
+  fresh
+  mpi_clean "$mpi: healthy" ': 0 messages wrong' 90 "$launcher" 2 vposix,vself,vcma hello_integrity 60 4000000
+  is "$mpi: it read" "$(($(attestation read_bytes_verified) > 10000000))" 1
+  is "$mpi: nothing was read twice" "$(attestation read_bytes_again)" 0
+  # Two of three reads are damaged in one bit, or in a few neighbouring bytes.
+  damage_frames 0.67 1 flip,burst
+  export UCX_FAULT_OPS=get
+  fresh
+  mpi_clean "$mpi: damaged reads" ': 0 messages wrong' 90 "$launcher" 2 vposix,vself,vfcma hello_integrity 60 4000000
+  is "$mpi: there were some" "$(($(fault faults) > 10))" 1
+  is "$mpi: all segments found damaged were repaired" "$(attestation read_segments_repaired)" "$(attestation read_segments_damaged)"
+  # A burst may lie in two segments; one that is read again may be damaged again.
+  again=$(attestation read_bytes_again) damaged=$(attestation read_segments_damaged)
+  is "$mpi: read again: not more than 1.1 times the damaged segments, those of rereads included" \
+    "$((again * 10 <= (damaged + $(fault faults)) * 8192 * 11))" 1
+  contains "$mpi: stock UCX delivers wrong bytes there" \
+    "$(mpi_run 90 "$launcher" 2 posix,self,fcma hello_integrity 60 4000000 2> /dev/null)" ': [1-9][0-9]* messages wrong'
+  no_damage
+  # Everything at once.
+  export UCX_FAULT_REPORT="$tap_dir/fault.%p"
+  damage_frames 0.003
+  mpi_clean "$mpi: mixed messages, frames and reads damaged" '^messages [0-9]+ wrong 0 lost 0 repeated 0 reordered 0 ' 180 "$launcher" 3 \
+    vfposix,vself,vfcma mixed -n "$(normal_or_long 5000 100000)"
+  mpi_or_stock "$mpi: one-sided operations, frames and reads damaged" '^rma checks [1-9][0-9]* wrong 0$' 90 "$launcher" 3 \
+    vfposix,vself,vfcma rma -n "$(normal_or_long 5 50)" -t 60
+  no_damage
+  export UCX_FAULT_REPORT="$tap_dir/fault.%p"
+done
+
+# A program that writes to a buffer which it is sending: nobody is blamed but it, and the job goes on.
+fresh
+mpi_clean "a source that changes" '^scribble messages 4$' 90 "${openmpi:-$mpich}" 2 vposix,vself,vcma scribble -n 4
+is "it is told as that" "$(($(attestation reads_source_changed) > 0))" 1
+is "and nobody else is blamed" "$(($(attestation reads_persistent) + $(attestation links_failed)))" 0
+contains "a warning names the reason" "$(cat "$tap_dir/job")" 'source changed while it was read: its program writes to a buffer'
+
+done_testing
