@@ -296,6 +296,45 @@ void fence_orders_gets(Side& side) {
   finish(side, iface);
 }
 
+// Polling: data, a fence, a flag behind it. Who sees the flag takes the data out of the mailbox, and spoils it at once, long
+// before any check of a write made after the fact could come.
+void mailboxes(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY, side);
+  if (side.channel.alone()) throw Skip("needs a peer");
+  constexpr size_t kFlag = 8192;
+  const size_t longest = std::min<size_t>(iface.attr().cap.put.max_bcopy, kFlag);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, kFlag + 8);
+  std::memset(window.at(kFlag), 0, 8);
+  side.channel.barrier([&] { iface.progress(); });
+  const auto length_of = [&](uint64_t i) { return dice(31, i) % (longest + 1); };
+  const auto flag = [&] {
+    uint64_t value;
+    std::memcpy(&value, const_cast<const uint8_t*>(window.at(kFlag)), sizeof(value));
+    return value;
+  };
+  const auto send = [&](uint64_t i) {
+    Bytes content(length_of(i));
+    fill(content.data(), content.size(), kPattern, i);
+    put(iface, eps[0], window, 0, content, i % 3 == 0);
+    check(i % 2 == 0 ? uct_iface_fence(iface.handle(), 0) : uct_ep_fence(eps[0], 0), "fence");
+    Bytes number(8);
+    std::memcpy(number.data(), &i, sizeof(i));
+    put(iface, eps[0], window, kFlag, number, true);
+  };
+  const uint64_t count = 20 * static_cast<uint64_t>(side.rounds);
+  for (uint64_t i = 1; i <= count; ++i) {
+    if (side.role == 0) send(i);
+    iface.progress_until([&] { return flag() == i; }, "a flag");
+    require(first_wrong(window.at(0), length_of(i), kPattern, i) == length_of(i), "the flag came before the data");
+    std::memset(window.at(0), 0xee, kFlag);
+    if (side.role == 1) send(i);
+  }
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
 // Counters of both sides' memory, hit from both sides at once: every operation counts once, and each of those that fetch saw a
 // value that no other one saw.
 void atomics(Side& side) {
@@ -443,6 +482,7 @@ void memory_taken_away(Side& side) {
 constexpr Case kCases[] = {
     {"rma: puts are there before the messages behind them", puts_before_messages},
     {"rma: a flush waits until puts are applied", flush_means_applied},
+    {"rma: mailboxes that are polled", mailboxes},
     {"rma: gets in frames", gets_in_frames},
     {"rma: a get as the first message", get_from_a_stranger},
     {"rma: a fence orders gets behind puts", fence_orders_gets},
