@@ -29,9 +29,6 @@ std::string set_up_transport(std::string_view name) {
   return {};
 }
 
-// Wrapped for its reads of other processes' memory, which are verified over another transport.
-bool only_reads(std::string_view name) { return name == "cma" || name == "knem"; }
-
 Selection finish(Names lower, const Names& available) {
   Selection selection;
   if (!lower.empty() && std::all_of(lower.begin(), lower.end(), only_reads)) {
@@ -95,6 +92,8 @@ std::string not_wrappable_because(std::string_view name) {
   return {};
 }
 
+bool only_reads(std::string_view name) { return name == "cma" || name == "knem"; }
+
 std::string wrapper_of(std::string_view name) {
   return "v" + std::string(name);
 }
@@ -151,6 +150,7 @@ Selection select(std::string_view list, const Names& available) {
 
 std::string with_set_up_transport(const std::string& name) {
   const bool wrapped = name.starts_with('v');
+  if (only_reads(wrapped ? name.substr(1) : name)) return name + (wrapped ? ",vposix" : ",posix");
   const std::string helper = set_up_transport(wrapped ? name.substr(1) : name);
   if (helper.empty()) return name;
   return name + "," + (wrapped ? wrapper_of(helper) : helper) + ":aux";

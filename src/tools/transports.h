@@ -12,6 +12,9 @@ namespace verity::tools {
 // Why the plugin makes no wrapper for lower transport `name`; empty when it makes one.
 [[nodiscard]] std::string not_wrappable_because(std::string_view name);
 
+// Wrapped for its reads of other processes' memory, with no messages of its own: needs another transport beside it.
+[[nodiscard]] bool only_reads(std::string_view name);
+
 // The wrapper of `name`: "v" + name.
 [[nodiscard]] std::string wrapper_of(std::string_view name);
 
@@ -26,15 +29,15 @@ struct Selection {
   std::string error;
 };
 
-// What is worth using of `available`: self, one shared memory transport, InfiniBand (mlx5 rather
-// than verbs), tcp.
+// What is worth using of `available`: self, one shared memory transport and cma, InfiniBand (mlx5
+// rather than verbs), tcp.
 [[nodiscard]] Selection select_default(const std::vector<std::string>& available);
 
 // What `list` names: transports, their wrappers, UCX's aliases (rc, ud, dc, ib, sm, shm, mm),
 // "all".
 [[nodiscard]] Selection select(std::string_view list, const std::vector<std::string>& available);
 
-// A value of UCX_TLS with `name` (a lower transport or a wrapper) alone, and what connects it.
+// A value of UCX_TLS with `name` (a lower transport or a wrapper) alone, and what connects it or carries its messages.
 [[nodiscard]] std::string with_set_up_transport(const std::string& name);
 
 // Splits at commas; empty entries are dropped.

@@ -67,6 +67,8 @@ TEST(ToolsTransports, OneTransportWithWhatConnectsIt) {
   EXPECT_EQ(with_set_up_transport("tcp"), "tcp");
   EXPECT_EQ(with_set_up_transport("vtcp"), "vtcp");
   EXPECT_EQ(with_set_up_transport("rc_verbs"), "rc_verbs,ud_verbs:aux");
+  EXPECT_EQ(with_set_up_transport("cma"), "cma,posix");
+  EXPECT_EQ(with_set_up_transport("vcma"), "vcma,vposix");
   EXPECT_EQ(with_set_up_transport("vrc_mlx5"), "vrc_mlx5,vud_mlx5:aux");
 }
 
