@@ -29,8 +29,8 @@ struct Selection {
   std::string error;
 };
 
-// What is worth using of `available`: self, one shared memory transport and cma, InfiniBand (mlx5
-// rather than verbs), tcp.
+// What is worth using of `available`: self, one shared memory transport, InfiniBand (mlx5 rather
+// than verbs), tcp.
 [[nodiscard]] Selection select_default(const std::vector<std::string>& available);
 
 // What `list` names: transports, their wrappers, UCX's aliases (rc, ud, dc, ib, sm, shm, mm),

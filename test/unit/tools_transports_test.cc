@@ -32,8 +32,8 @@ TEST(ToolsTransports, AliasesMeanWhatIsThere) {
 }
 
 TEST(ToolsTransports, DefaultsNeverHoldARawOne) {
-  EXPECT_EQ(select_default(kLaptop).ucx_tls, "vposix,vcma,vtcp,vself");
-  EXPECT_EQ(select_default(kVerbs).ucx_tls, "vrc_verbs,vud_verbs,vposix,vcma,vtcp,vself");
+  EXPECT_EQ(select_default(kLaptop).ucx_tls, "vposix,vtcp,vself");
+  EXPECT_EQ(select_default(kVerbs).ucx_tls, "vrc_verbs,vud_verbs,vposix,vtcp,vself");
   EXPECT_EQ(select_default(kMellanox).ucx_tls, "vrc_mlx5,vdc_mlx5,vud_mlx5,vposix,vtcp,vself");
   EXPECT_EQ(select_default({"sysv", "self"}).ucx_tls, "vsysv,vself");
 }
