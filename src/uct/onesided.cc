@@ -85,6 +85,7 @@ ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
   read->owner = request.owner;
   read->upper = request.comp;
   ++request.owner->open;
+  work_ = true;
   client_.start(*read);
   return UCS_INPROGRESS;
 }
@@ -101,6 +102,7 @@ ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
   fetch->arg = request.arg;
   fetch->upper = request.comp;
   ++request.owner->open;
+  work_ = true;
   client_.start(*fetch);
   return UCS_INPROGRESS;
 }
@@ -123,6 +125,7 @@ ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
   fetch->arg = request.result;
   fetch->upper = request.comp;
   ++request.owner->open;
+  work_ = true;
   client_.start(*fetch);
   return UCS_INPROGRESS;
 }
@@ -131,6 +134,7 @@ void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexce
   wire::RmaHeader header;
   if (!wire::read_message(message, length, &header)) return;
   const auto kind = static_cast<wire::RmaKind>(header.kind);
+  work_ = true;
   switch (kind) {
     case wire::RmaKind::kPut: return server_.put(l, message, length);
     case wire::RmaKind::kAtomic:
@@ -157,6 +161,7 @@ unsigned OneSided::progress() noexcept {
     const AsyncGuard guard(iface_);
     if (client_.busy()) count += client_.poll();
     if (server_.busy()) count += server_.poll();
+    work_ = client_.busy() || server_.busy();
     telling_.swap(done_);  // a callback may start other operations, and those may end at once
   }
   count += static_cast<unsigned>(telling_.size());
@@ -246,6 +251,7 @@ void OneSided::lower_done(uct_completion_t* comp) noexcept {
   OneSided& self = *lower.self;
   const bool good = comp->status == UCS_OK;
   const AsyncGuard guard(self.iface_);
+  self.work_ = true;
   if (!good && chunk.read->error == UCS_OK) chunk.read->error = comp->status;
   for (uint32_t n = chunk.flights; n != 0; --n) self.client_.landed(chunk, good);
 }
@@ -255,6 +261,7 @@ const uint8_t* OneSided::readable(uint64_t address, size_t length, uint8_t* scra
 }
 
 void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept {
+  work_ = true;
   if (!l.pending.empty()) iface_.want_attention(l);
   if (room_wanted_) {
     room_wanted_ = false;

@@ -74,7 +74,8 @@ class OneSided final : public rma::Port {
     if (server_.busy()) [[unlikely]] (void)server_.poll();
   }
   [[nodiscard]] bool serves() const noexcept { return server_.busy(); }
-  [[nodiscard]] bool idle() const noexcept { return !client_.busy() && !server_.busy() && done_.empty(); }
+  // progress() has nothing to do. One load, since it is asked in every call of the interface's progress.
+  [[nodiscard]] bool idle() const noexcept { return !work_; }
   unsigned progress() noexcept;
   // There is something to do that no event will tell of.
   [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.busy() || !done_.empty(); }
@@ -122,6 +123,7 @@ class OneSided final : public rma::Port {
   rma::Server server_;
   link::Slot* open_ = nullptr;  // between open_message() and send_message()
   bool sending_ = false;        // in send_message()
+  bool work_ = false;           // something was started, received or ended since progress() found nothing left
   bool room_wanted_ = false;    // some link's pending requests wait for fewer reads to be open
   std::vector<Done> done_;
   std::vector<Done> telling_;  // taken from done_
