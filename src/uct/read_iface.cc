@@ -65,20 +65,27 @@ void ReadEp::destroying() noexcept {
   reader().forget(*this);
 }
 
+// Where it was found last; else over the transport that answers soonest.
 bool ReadEp::find_link(VerityIface** iface_p, UctLink** link_p) noexcept {
+  double best = 0;
+  *iface_p = nullptr;
   for (VerityIface* iface : reader().group().ifaces()) {
     if (!iface->has_onesided()) continue;
     const AsyncGuard guard(*iface);
-    UctLink* l = nullptr;
-    if (iface == last_iface_) l = static_cast<UctLink*>(iface->hub().find(last_link_));
-    if (l == nullptr || l->peer_worker != peer_worker_ || !VerityIface::is_usable(*l)) l = iface->link_to_worker(peer_worker_);
-    if (l == nullptr) continue;
-    last_iface_ = *iface_p = iface;
-    last_link_ = l->local_id;
+    UctLink* l = iface == last_iface_ ? static_cast<UctLink*>(iface->hub().find(last_link_)) : nullptr;
+    const bool same = l != nullptr && l->peer_worker == peer_worker_ && VerityIface::is_usable(*l);
+    if (!same) l = iface->link_to_worker(peer_worker_);
+    const double latency = iface->lower_attr().latency.c;
+    if (l == nullptr || (*iface_p != nullptr && latency >= best && !same)) continue;
+    *iface_p = iface;
     *link_p = l;
-    return true;
+    best = latency;
+    if (same) break;
   }
-  return false;
+  if (*iface_p == nullptr) return false;
+  last_iface_ = *iface_p;
+  last_link_ = (*link_p)->local_id;
+  return true;
 }
 
 ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
