@@ -90,9 +90,10 @@ ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
   return UCS_INPROGRESS;
 }
 
-ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
+// nullptr: too many are open.
+rma::Fetch* OneSided::new_fetch(const FetchRequest& request) noexcept {
   rma::Fetch* fetch = client_.make_fetch();
-  if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
+  if (fetch == nullptr) return nullptr;
   fetch->peer = request.link;
   fetch->token = RemoteKey::of(request.rkey).token;
   fetch->address = request.address;
@@ -103,29 +104,26 @@ ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
   fetch->upper = request.comp;
   ++request.owner->open;
   work_ = true;
+  return fetch;
+}
+
+ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
+  rma::Fetch* fetch = new_fetch(request);
+  if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
   client_.start(*fetch);
   return UCS_INPROGRESS;
 }
 
 ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
   if (!client_.may_put(*request.link)) return UCS_ERR_NO_RESOURCE;
-  rma::Fetch* fetch = client_.make_fetch();
-  if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
   const auto unpack = [](void* result, const void* data, size_t length) { std::memcpy(result, data, length); };
-  fetch->peer = request.link;
-  fetch->token = RemoteKey::of(request.rkey).token;
-  fetch->address = request.address;
-  fetch->length = request.bytes;
+  rma::Fetch* fetch = new_fetch({request.link, request.owner, unpack, request.result, request.bytes, request.address,
+                                 request.rkey, request.comp});
+  if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
   fetch->is_atomic = true;
   fetch->op = request.op;
   fetch->value = request.value;
   fetch->compare = request.compare;
-  fetch->owner = request.owner;
-  fetch->unpack = reinterpret_cast<void*>(static_cast<uct_unpack_callback_t>(unpack));
-  fetch->arg = request.result;
-  fetch->upper = request.comp;
-  ++request.owner->open;
-  work_ = true;
   client_.start(*fetch);
   return UCS_INPROGRESS;
 }

@@ -113,6 +113,7 @@ class OneSided final : public rma::Port {
     uct_completion_t* comp;
     ucs_status_t status;
   };
+  rma::Fetch* new_fetch(const FetchRequest& request) noexcept;
   void serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept;
   static void tell(std::vector<Done>& done) noexcept;
   void ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept;
