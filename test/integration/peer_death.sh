@@ -31,6 +31,15 @@ done
 contains "no error handler, in a long send: an error or the end" "$(death vtcp -m none -t 20 -s 200000)" \
   '^survivor: (ended with status (134|1[0-9][0-9])|Endpoint timeout|Connection reset)'
 
+# In the middle of a rendezvous that reads the dead process's memory: the digests do not come any more.
+if with_tls vtcp,vcma "${UCX_INFO:-ucx_info}" -d 2> /dev/null | grep -q 'Transport: vcma'; then
+  contains "no error handler, while it is read: an error or the end" "$(death vtcp,vcma -m none -t 20 -s 5000000)" \
+    '^survivor: (ended with status (134|1[0-9][0-9])|Endpoint timeout|Connection reset|Input/output error)'
+  contains "with one: an error" "$(death vtcp,vcma -s 5000000)" '^exit status 0'
+else
+  skip "while it is read" "no cma on this machine"
+fi
+
 # Shared memory has no such word of its own; the wrapper does not pretend to.
 for list in posix,self vposix,vself; do
   contains "$list: UCX says that it handles no peer errors" "$(death $list -t 5)" 'no peer failure handler'
