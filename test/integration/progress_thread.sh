@@ -33,8 +33,8 @@ for thread in n y; do
 done
 
 # With the thread, under damage, as without it.
-# shellcheck disable=SC2046 # a device or nothing
 export UCX_VERITY_PROGRESS_THREAD=y
+# shellcheck disable=SC2046 # a device or nothing
 for lower in tcp posix; do
   (
     damage_frames 0.003
