@@ -121,17 +121,20 @@ void VerityIface::stop_thread() noexcept {
 
 // In UCX's thread, with the asynchronous context blocked.
 void VerityIface::serve_alone() noexcept {
+  if (has_off_links_) return;
   const uint64_t begin = monotonic_ns();
   const uint64_t before = hub_->now();
   serve_apart(begin);
   if (hub_->now() == before) return;  // not left alone
-  while (onesided_->serves() && monotonic_ns() - begin < kThreadSlice) onesided_->serve();
+  while (onesided_->serve() && monotonic_ns() - begin < kThreadSlice) {
+  }
 }
 
 // An interface that waits for nothing is read all the same: its peers may wait, for what they ask it.
 void VerityIface::serve_apart(uint64_t now) noexcept {
   const uint64_t before = hub_->now();
-  if (progressing_ != 0 || upcalls_ != 0 || before == 0 || now - before < kLeftAlone || !links_.linked()) return;
+  if (progressing_ != 0 || upcalls_ != 0 || before == 0 || now - before < kLeftAlone) return;
+  if (!threaded_ && !links_.linked()) return;  // a thread answers strangers too
   const AsyncGuard guard(*this);
   if (deferred_bytes_ < hub_->config().held_limit) {
     apart_ = unusual_ = true;
@@ -139,12 +142,17 @@ void VerityIface::serve_apart(uint64_t now) noexcept {
     apart_ = false;
     unusual_ = closing_ || !deferred_.empty();
   }
-  if (onesided_ != nullptr) onesided_->serve();
+  for (util::ListNode* node = attention_.next; threaded_ && node != &attention_; node = node->next) {
+    UctLink& l = UctLink::in_attention(node);
+    if (needs_push(l)) push_stored(l);
+  }
+  if (onesided_ != nullptr) (void)onesided_->serve();
   (void)hub_->poll();
   (void)hub_->flush_owed();
   hub_->tick(now);
   // What now waits for the worker's progress was to wake it, if it sleeps.
-  if (deferred_.empty() && done_first_ == nullptr && !attention_.linked()) return;
+  const bool reads = onesided_ != nullptr && onesided_->must_poll();
+  if (deferred_.empty() && done_first_ == nullptr && !attention_.linked() && !reads) return;
   if (timer_fd_ >= 0) {
     set_timer_fd(1);
     timer_set_ = true;

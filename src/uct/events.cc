@@ -58,8 +58,8 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
     if (onesided_ != nullptr && onesided_->must_poll()) return UCS_ERR_BUSY;
     set_timer(now);
     check_time_ = true;
+    return uct_iface_event_arm(lower(), events);
   }
-  return uct_iface_event_arm(lower(), events);
 }
 
 void VerityIface::set_timer(uint64_t now) noexcept {

@@ -153,6 +153,11 @@ void OneSided::serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, siz
   if (at_once && server_.busy()) (void)server_.poll();
 }
 
+bool OneSided::serve() noexcept {
+  const uint64_t hashed = iface_.counters().digest_bytes;
+  return server_.busy() && (server_.poll() != 0 || iface_.counters().digest_bytes != hashed);
+}
+
 unsigned OneSided::progress() noexcept {
   unsigned count = 0;
   {
@@ -160,26 +165,28 @@ unsigned OneSided::progress() noexcept {
     if (client_.busy()) count += client_.poll();
     if (server_.busy()) count += server_.poll();
     work_ = client_.busy() || server_.busy();
-    telling_.swap(done_);  // a callback may start other operations, and those may end at once
   }
-  count += static_cast<unsigned>(telling_.size());
-  tell(telling_);
+  return count + tell_all();
+}
+
+// One after the other: a callback may end other operations, destroy endpoints, or progress the worker again. An owner is busy
+// until it hears.
+unsigned OneSided::tell_all() noexcept {
+  unsigned count = 0;
+  for (Done done{}; next_done(&done); ++count) uct_invoke_completion(done.comp, done.status);
   return count;
 }
 
-// An owner is busy until it has heard: it may be destroyed right after.
-void OneSided::tell(std::vector<Done>& done) noexcept {
-  for (const Done& d : done) {
-    --d.owner->open;
-    uct_invoke_completion(d.comp, d.status);
+bool OneSided::next_done(Done* done) noexcept {
+  const AsyncGuard guard(iface_);
+  if (has_told()) {
+    done_.clear();
+    told_ = 0;
+    return false;
   }
-  done.clear();
-}
-
-void OneSided::tell_all() noexcept {
-  std::vector<Done> all;
-  all.swap(done_);
-  tell(all);
+  *done = done_[told_++];
+  --done->owner->open;
+  return true;
 }
 
 void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abort(l, owner); }

@@ -70,15 +70,13 @@ class OneSided final : public rma::Port {
   void receive(UctLink& l, const uint8_t* message, size_t length) noexcept;
 
   // Of the interface's progress: the owner's work alone, and everything with the upper completions.
-  void serve() noexcept {
-    if (server_.busy()) [[unlikely]] (void)server_.poll();
-  }
-  [[nodiscard]] bool serves() const noexcept { return server_.busy(); }
+  // False: nothing could be done.
+  bool serve() noexcept;
   // progress() has nothing to do. One load, since it is asked in every call of the interface's progress.
   [[nodiscard]] bool idle() const noexcept { return !work_; }
   unsigned progress() noexcept;
   // There is something to do that no event will tell of.
-  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.busy() || !done_.empty(); }
+  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.busy() || !has_told(); }
 
   [[nodiscard]] rma::Client& client() noexcept { return client_; }
   // Nothing of the link is under way any more, or ends as soon as the lower transport lets go of it.
@@ -90,9 +88,9 @@ class OneSided final : public rma::Port {
     if (!client_.has_room()) room_wanted_ = true;
     return !client_.may_put(l) || !client_.has_room();
   }
-  // The upper completions that are due, outside of progress(): their endpoint goes.
-  void tell_all() noexcept;
-  [[nodiscard]] bool has_told() const noexcept { return done_.empty(); }
+  // Makes the upper completions that are due; in progress(), or when their endpoint goes. How many.
+  unsigned tell_all() noexcept;
+  [[nodiscard]] bool has_told() const noexcept { return told_ == done_.size(); }
 
   // --- rma::Port ---
   uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override;
@@ -115,7 +113,7 @@ class OneSided final : public rma::Port {
   };
   rma::Fetch* new_fetch(const FetchRequest& request) noexcept;
   void serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept;
-  static void tell(std::vector<Done>& done) noexcept;
+  [[nodiscard]] bool next_done(Done* done) noexcept;
   void ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept;
   static void lower_done(uct_completion_t* comp) noexcept;
 
@@ -127,7 +125,7 @@ class OneSided final : public rma::Port {
   bool work_ = false;           // something was started, received or ended since progress() found nothing left
   bool room_wanted_ = false;    // some link's pending requests wait for fewer reads to be open
   std::vector<Done> done_;
-  std::vector<Done> telling_;  // taken from done_
+  size_t told_ = 0;  // of done_
 };
 
 }  // namespace verity::uct

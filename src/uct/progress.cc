@@ -96,7 +96,7 @@ unsigned VerityIface::attend(UctLink& l) noexcept {
     if (status != UCS_OK) give_up(l, status);
   }
   const bool lost = l.failed || l.peer_gone;
-  if (!lost && !l.corked && !l.lower_waiting && hub_->has_unsent(l)) push_stored(l);
+  if (needs_push(l)) push_stored(l);
   if (lost && onesided_ != nullptr) {
     const AsyncGuard guard(*this);
     onesided_->forget(l);
@@ -200,13 +200,21 @@ void VerityIface::reap(UctLink& l) noexcept {
 
 void VerityIface::enable_progress(unsigned flags) noexcept {
   if (is_off()) WrapIface::sync_am_handlers();
-  if (!threaded_) uct_iface_progress_enable(lower(), flags);  // else progress() calls it, with the thread kept out
+  uct_iface_progress_enable(lower(), flags);
+  if (threaded_) take_over_progress(flags);
   lower_enabled_ = true;
   if (progress_id_ != UCS_CALLBACKQ_ID_NULL) return;
   const bool safe = (flags & UCT_PROGRESS_THREAD_SAFE) != 0;
   ucs_callbackq_t* queue = &worker->super.progress_q;
   progress_id_ = safe ? ucs_callbackq_add_safe(queue, progress_cb, this, UCS_CALLBACKQ_FLAG_FAST)
                       : ucs_callbackq_add(queue, progress_cb, this, UCS_CALLBACKQ_FLAG_FAST);
+}
+
+// progress() calls the lower transport's, with the thread kept out, so that must not stand in the worker's list. It was enabled all
+// the same, as rc posts its first receives then; ud's own disabling would stop its timer too.
+void VerityIface::take_over_progress(unsigned flags) noexcept {
+  if (has_async_) return uct_base_iface_progress_disable(lower(), flags);
+  uct_iface_progress_disable(lower(), flags);
 }
 
 // Only when nothing is left to do: acknowledgements and repairs are owed whoever is waiting.

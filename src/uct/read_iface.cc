@@ -17,7 +17,7 @@ bool is_cancel(unsigned flags) noexcept { return (flags & UCT_FLUSH_FLAG_CANCEL)
 
 // ns that a read waits for a verified transport to the peer. There will be none when the program's UCX_TLS has a raw one that
 // UCX prefers for messages.
-constexpr uint64_t kLinkPatience = 5'000'000'000;
+constexpr uint64_t kLinkPatience = 10'000'000'000;
 
 // Nothing is checked, and that is counted: a peer, or this process, is not in mode verify, or no digest can be had.
 ucs_status_t read_unverified(ReadEp& ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
@@ -53,7 +53,7 @@ ucs_status_t ReadEp::created(const uct_ep_params_t& params) {
 }
 
 void ReadEp::destroying() noexcept {
-  pending.purge(this, nullptr, nullptr);
+  purge(nullptr, nullptr);
   cancel();
   const uint64_t until = monotonic_ns() + kLetGo;
   while (open != 0 && monotonic_ns() < until) {
@@ -94,6 +94,7 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
   VerityIface* iface;
   UctLink* l;
   if (!find_link(&iface, &l)) {
+    if (had_link_) return UCS_ERR_CONNECTION_RESET;  // it failed, or the peer closed
     const uint64_t now = monotonic_ns();
     if (without_link_ == 0) without_link_ = now;
     if (now - without_link_ < kLinkPatience) return UCS_ERR_NO_RESOURCE;
@@ -101,6 +102,7 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
     return read_unverified(*this, iov, iovcnt, address, rkey, comp);
   }
   without_link_ = 0;
+  had_link_ = true;
   const AsyncGuard guard(*iface);
   const auto& cap = reader().lower_attr().cap.get;
   return iface->onesided().get_zcopy({l, lower(), this, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy});
@@ -109,7 +111,8 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
 bool ReadEp::must_wait() noexcept {
   VerityIface* iface;
   UctLink* l;
-  return verifies_ && (!find_link(&iface, &l) || !iface->onesided().client().has_room());
+  if (!verifies_) return false;
+  return find_link(&iface, &l) ? !iface->onesided().client().has_room() : !had_link_;
 }
 
 // All links to that peer: the read may have been begun over another one than would be taken now.
@@ -125,7 +128,7 @@ void ReadEp::cancel() noexcept {
 ucs_status_t ReadEp::flush(unsigned flags, uct_completion_t* comp) noexcept {
   if (is_cancel(flags)) {
     cancel();
-  } else if (!pending.empty()) {
+  } else if (!pending.empty() && !running_) {
     return UCS_ERR_NO_RESOURCE;  // the upper layer queues its flush behind them
   }
   if (open == 0) return uct_ep_flush(lower(), flags, comp);
@@ -136,7 +139,9 @@ unsigned ReadEp::run_pending() noexcept {
   unsigned count = 0;
   WrapEp* ep;
   while (uct_pending_req_t* request = pending.pop(&ep)) {
+    running_ = true;
     const ucs_status_t status = request->func(request);
+    running_ = false;
     count += status != UCS_ERR_NO_RESOURCE;
     if (status == UCS_OK) continue;
     pending.push_front(request, ep);
@@ -264,8 +269,7 @@ ucs_status_t pending_add_op(uct_ep_h ep, uct_pending_req_t* request, unsigned) n
 }
 
 void pending_purge_op(uct_ep_h ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
-  ReadEp& self = ReadEp::of(ep);
-  self.pending.purge(&self, callback, arg);
+  ReadEp::of(ep).purge(callback, arg);
 }
 
 ucs_status_t flush_op(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {

@@ -29,6 +29,10 @@ class ReadEp final : public WrapEp, public ReadOwner {
   // Ends what is open as soon as the lower transport lets go of it.
   void cancel() noexcept;
   unsigned run_pending() noexcept;
+  void purge(uct_pending_purge_callback_t callback, void* arg) noexcept {
+    pending.purge(this, callback, arg);
+    without_link_ = 0;
+  }
   [[nodiscard]] bool must_wait() noexcept;
 
   PendingQueue pending;
@@ -39,6 +43,8 @@ class ReadEp final : public WrapEp, public ReadOwner {
 
   uint64_t peer_worker_ = 0;
   bool verifies_ = false;
+  bool had_link_ = false;
+  bool running_ = false;       // run_pending() is at work: what it runs stands in no queue
   uint64_t without_link_ = 0;  // ns; since when a read waits for a link to ask for digests. 0: none does
   VerityIface* last_iface_ = nullptr;  // where the link was found last, if it is there still
   uint32_t last_link_ = 0;

@@ -63,7 +63,10 @@ UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* statu
   if (l == nullptr || l->failed || l->peer_gone) {
     l = new_link();
     hub_->open(*l, tail.uid, path, static_cast<link::Mode>(tail.mode));
-    if (l->mode == link::Mode::kOff) l->tx[0].blocked = l->tx[1].blocked = true;  // goes unframed
+    if (l->mode == link::Mode::kOff) {
+      l->tx[0].blocked = l->tx[1].blocked = true;  // goes unframed
+      has_off_links_ = true;
+    }
   }
   // Inside a lower receive callback tcp must not be asked for an endpoint: it would take over the very
   // connection whose buffer it is reading, and stumble over the rest of it. It is made in progress.
@@ -195,7 +198,11 @@ ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
   UctLink& l = self.link();
   f.hub().connect(l, tail.uid, tail.link, static_cast<link::Mode>(tail.mode));
   l.peer_worker = tail.worker;
-  if (l.mode != link::Mode::kOff) f.hub().uncork(l);
+  if (l.mode != link::Mode::kOff) {
+    f.hub().uncork(l);
+  } else {
+    f.note_off_link();
+  }
   f.want_attention(l);
   return UCS_OK;
 }
@@ -208,6 +215,7 @@ ucs_status_t Ops::ep_query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept {
 // Emulates a failure of the transport: ours too, if the lower one cannot.
 ucs_status_t Ops::ep_invalidate(uct_ep_h ep, unsigned flags) noexcept {
   VerityEp& self = VerityEp::of(ep);
+  const AsyncGuard guard(self.verity());
   const ucs_status_t status =
       self.carrier() != nullptr ? uct_ep_invalidate(self.carrier(), flags) : UCS_ERR_UNSUPPORTED;
   if (status == UCS_ERR_UNSUPPORTED) {

@@ -49,6 +49,7 @@ void add_cost(uct_perf_attr_t& attr) noexcept {
 }
 
 VerityIface::~VerityIface() {
+  stop_thread();
   if (attached_) process().registry.detach(&counters_);
   if (epoll_fd_ >= 0) ::close(epoll_fd_);
   if (timer_fd_ >= 0) ::close(timer_fd_);
@@ -215,20 +216,28 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
     event_arg_ =
         (params.field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG) != 0 ? params.async_event_arg : nullptr;
   }
-  release_.cb = [](uct_recv_desc_t*, void* desc) noexcept {
-    uct_iface_release_desc(static_cast<char*>(desc) - sizeof(wire::FrameHeader));
+  release_.iface = release_compact_.iface = this;
+  release_.cb = [](uct_recv_desc_t* self, void* desc) noexcept {
+    release_desc(self, static_cast<char*>(desc) - sizeof(wire::FrameHeader));
   };
-  release_compact_.cb = [](uct_recv_desc_t*, void* desc) noexcept {
-    uct_iface_release_desc(static_cast<char*>(desc) - wire::kCompactHeader);
+  release_compact_.cb = [](uct_recv_desc_t* self, void* desc) noexcept {
+    release_desc(self, static_cast<char*>(desc) - wire::kCompactHeader);
   };
   const ucs_status_t status = open_hub();
   if (status != UCS_OK) return status;
   process().registry.attach(&counters_);
   attached_ = true;
   enter_neighbours();
-  start_thread();
   process().opened(config_.mode);
-  return has_async_ ? set_lower_am_handler(kAsyncId, UCT_CB_FLAG_ASYNC) : UCS_OK;
+  const ucs_status_t set = has_async_ ? set_lower_am_handler(kAsyncId, UCT_CB_FLAG_ASYNC) : UCS_OK;
+  if (set == UCS_OK) start_thread();
+  return set;
+}
+
+// The lower transport's pool of descriptors may be in another thread's hands.
+void VerityIface::release_desc(uct_recv_desc_t* release, const char* lower_desc) noexcept {
+  const AsyncGuard guard(*static_cast<Release*>(release)->iface);
+  uct_iface_release_desc(const_cast<char*>(lower_desc));
 }
 
 int Ops::is_reachable(const uct_iface_h iface, const uct_device_addr_t* device,

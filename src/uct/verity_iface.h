@@ -111,6 +111,7 @@ class VerityIface final : public WrapIface, public link::Port {
 
   // --- progress ---
   void note_thread() const noexcept;
+  void note_off_link() noexcept { has_off_links_ = true; }
   unsigned progress() noexcept;
   void want_attention(UctLink& l) noexcept;
   void wake_pending() noexcept;
@@ -194,6 +195,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
 
   void enable_progress(unsigned flags) noexcept;
+  void take_over_progress(unsigned flags) noexcept;
   void disable_progress(unsigned flags) noexcept;
   static unsigned progress_cb(void* arg) noexcept;
   UctLink* next_due(util::ListNode& due) noexcept;
@@ -201,6 +203,9 @@ class VerityIface final : public WrapIface, public link::Port {
   unsigned attend(UctLink& l) noexcept;
   unsigned run_pending(UctLink& l) noexcept;
   [[nodiscard]] bool awaits_room(UctLink& l) noexcept;
+  [[nodiscard]] bool needs_push(const UctLink& l) const noexcept {
+    return !l.failed && !l.peer_gone && !l.corked && !l.lower_waiting && hub_->has_unsent(l);
+  }
   void push_stored(UctLink& l) noexcept;
   void tell_failure(UctLink& l) noexcept;
   void reap(UctLink& l) noexcept;
@@ -239,6 +244,7 @@ class VerityIface final : public WrapIface, public link::Port {
   int thread_timer_ = -1;
   bool to_ep_ = false;
   bool closing_ = false;
+  bool has_off_links_ = false;  // their requests and completions are the lower transport's and the upper layer's alone
   bool apart_ = false;          // serve_apart() is at work: no upcalls
   bool unusual_ = false;        // any of: closing_, apart_, messages in deferred_
   bool runs_deferred_ = false;
@@ -254,8 +260,12 @@ class VerityIface final : public WrapIface, public link::Port {
   size_t headroom_ = 0;
   uintptr_t align_mask_ = 0;  // what the upper layer asked for: (data + offset) & mask == 0
   uintptr_t align_offset_ = 0;
-  uct_recv_desc_t release_{};          // of descriptors whose frame has a full header
-  uct_recv_desc_t release_compact_{};  // a compact one
+  struct Release : uct_recv_desc_t {
+    VerityIface* iface;
+  };
+  static void release_desc(uct_recv_desc_t* release, const char* lower_desc) noexcept;
+  Release release_{};          // of descriptors whose frame has a full header
+  Release release_compact_{};  // a compact one
   std::vector<char> device_address_;
   std::vector<char> iface_address_;
   util::ListNode links_;

@@ -19,7 +19,7 @@ fuzz() { # fuzz TARGET
   [ -d "$known" ] || known=
   # No allocation of a target is larger than the frames it makes; none needs a second.
   # shellcheck disable=SC2086 # no folder, no argument
-  timeout -k 10 $((seconds[$1] + 120)) "./fuzz_$1" -max_total_time="${seconds[$1]}" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
+  timeout -k 10 $((seconds[$1] + 120)) "./fuzz_$1" -max_total_time="${seconds[$1]}" -max_len=4096 -timeout=60 -rss_limit_mb=2048 \
     -artifact_prefix="fuzz_$1-" -print_final_stats=1 "$corpus" $known > "$tap_dir/$1.log" 2>&1
 }
 

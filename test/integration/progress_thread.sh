@@ -42,12 +42,12 @@ for lower in tcp posix; do
   ) > "$tap_dir/uct_am" 2>&1
   tap_of "vf$lower, thread, damaged" cat "$tap_dir/uct_am"
   damage_frames 0.002
-  mpi_clean "vf$lower, thread, damaged: mixed messages" '^messages [0-9]+ wrong 0 lost 0 repeated 0 reordered 0 ' 180 "$openmpi" 3 \
+  mpi_clean "vf$lower, thread, damaged: mixed messages" '^messages [0-9]+ wrong 0 lost 0 repeated 0 reordered 0 ' 300 "$openmpi" 3 \
     "vf$lower,vself" mixed -n "$(normal_or_long 5000 100000)"
-  mpi_or_stock "vf$lower, thread, damaged: one-sided operations" '^rma checks [1-9][0-9]* wrong 0$' 90 "$openmpi" 3 \
+  mpi_or_stock "vf$lower, thread, damaged: one-sided operations" '^rma checks [1-9][0-9]* wrong 0$' 300 "$openmpi" 3 \
     "vf$lower,vself" rma -n "$(normal_or_long 5 50)" -t 60
   no_damage
 done
-contains "several threads in MPI" "$(mpi_run 120 "$openmpi" 2 vposix,vself threads -n 200 2>&1)" 'wrong 0 lost 0'
+mpi_or_stock "several threads in MPI" 'wrong 0 lost 0' 180 "$openmpi" 2 vposix,vself threads -n 200
 
 done_testing

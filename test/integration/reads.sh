@@ -45,7 +45,7 @@ done
 
 # A program that writes to a buffer which it is sending: nobody is blamed but it, and the job goes on.
 fresh
-mpi_clean "a source that changes" '^scribble messages 4$' 90 "${openmpi:-$mpich}" 2 vposix,vself,vcma scribble -n 4
+mpi_clean "a source that changes" '^scribble messages 2$' 300 "${openmpi:-$mpich}" 2 vposix,vself,vcma scribble -n 2 -t 280
 is "it is told as that" "$(($(attestation reads_source_changed) > 0))" 1
 is "and nobody else is blamed" "$(($(attestation reads_persistent) + $(attestation links_failed)))" 0
 contains "a warning names the reason" "$(cat "$tap_dir/job")" 'source changed while it was read: its program writes to a buffer'

@@ -40,7 +40,7 @@ found_wrong() { [ "${wrong:-1}" != 0 ] && grep -Eq '^messages |messages wrong|rm
 
 # What of the job's failure is not UCX's nor the plugin's: the launcher, the lower transport's patience.
 launch_fault() {
-  grep -Eom 1 'unable to reliably start|ORTE has lost communication|kex_exchange.*|^ssh: .*|[Tt]ransport retry count' \
+  grep -Eom 1 'the forwarder does not answer|unable to reliably start|ORTE has lost communication|kex_exchange.*|^ssh: .*|[Tt]ransport retry count' \
     "$tap_dir/job"
 }
 
@@ -178,7 +178,7 @@ plugin() {
     doubts "$kind" "$least"
     case $job_settings in
       *stale=1*) [ "$(attested_faults)" = 0 ] || echo "what was lost reached the plugin" ;;
-      *) [ "$(attested_faults)" -gt 0 ] || [ "$corrupted" -lt 5 ] || echo "no damage was found" ;;
+      *) [ "$(attested_faults)" -gt 0 ] || [ "${corrupted:-0}" -lt 5 ] || echo "no damage was found" ;;
     esac
     ! grep -qs '"raw_lanes":\["' "$attest_dir"/attest.* || echo "raw lanes were used"
   )

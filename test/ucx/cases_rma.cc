@@ -47,8 +47,8 @@ class Window {
   }
   // From that offset on, a multiple of the page size.
   void take_away(size_t offset) {
-    require(munmap(memory_ + offset, length_ - offset) == 0, "munmap");
-    length_ = offset;
+    void* hole = mmap(memory_ + offset, length_ - offset, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    require(hole != MAP_FAILED, "mmap");
   }
   [[nodiscard]] uint8_t* at(size_t offset) { return memory_ + offset; }
   [[nodiscard]] uint64_t remote(size_t offset) const { return remote_ + offset; }
