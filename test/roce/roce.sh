@@ -92,6 +92,10 @@ both "MPI_Put and MPI_Get" write 10 any "operations=swr least=700 skip=64 nth=10
   plugin "lost packets, which rc_verbs sends again" send 1 "operations=s least=200 stale=1 nth=20 limit=30" $wrapped $mixed
   plugin "lost packets, which ud_verbs sends again" datagram 1 \
     "operations=u least=200 stale=1 nth=20 limit=30" vud_verbs,vself $mixed
+  plugin "with the progress thread, over rc_verbs" send 1 "operations=sr least=700 skip=64 nth=40" $wrapped \
+    UCX_VERITY_PROGRESS_THREAD=y $mixed
+  plugin "with the progress thread, over ud_verbs" datagram 1 "operations=u least=700 skip=64 nth=40" vud_verbs,vself \
+    UCX_VERITY_PROGRESS_THREAD=y $mixed
 }
 
 done_testing
