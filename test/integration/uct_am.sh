@@ -57,7 +57,7 @@ done
 # The tests can fail: without the plugin the same damage is seen.
 (
   damage_frames 0.003 1 flip
-  with_tls fposix within 100 "$build/uct_am" -c mixed fposix
+  with_tls fposix within 110 "$build/uct_am" -c mixed fposix
 ) > "$tap_dir/raw" 2>&1
 contains "fposix without the plugin delivers wrong bytes" "$(cat "$tap_dir/raw")" '^not ok .*mixed'
 

@@ -66,7 +66,7 @@ class Iface {
   unsigned progress() { return uct_worker_progress(worker_); }
   // Progresses until the condition holds; throws Failure after `seconds`.
   void progress_until(const std::function<bool()>& condition, const std::string& what,
-                      double seconds = 100);
+                      double seconds = 30);
 
   [[nodiscard]] uct_iface_h handle() const { return iface_; }
   [[nodiscard]] uct_md_h md() const { return md_; }
