@@ -16,18 +16,6 @@ class RmaClient : public ::testing::Test, public RmaPair {
  protected:
   RmaClient() : RmaPair({kChunk, 8, false}) {}
 
-  Peer& peer(unsigned link = 0) { return reader.lines[link].peer; }
-  std::deque<Message>& out(unsigned link = 0) { return reader.lines[link].out; }
-  void expect_idle() {
-    EXPECT_FALSE(client.busy());
-    EXPECT_FALSE(server.busy());
-    EXPECT_TRUE(client.has_room());
-    for (unsigned link : {0u, 1u}) {
-      EXPECT_EQ(peer(link).open, 0u);
-      EXPECT_EQ(owner.lines[link].peer.requests, 0u);
-    }
-  }
-
   std::vector<uint8_t> memory = bytes_of(8 * kChunk);
   std::vector<uint8_t> target;
   uint64_t token = share(memory);

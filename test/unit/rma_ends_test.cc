@@ -11,8 +11,6 @@ class RmaEnds : public ::testing::Test, public RmaPair {
  protected:
   RmaEnds() : RmaPair({kChunk, 8, false}) {}
 
-  Peer& peer(unsigned link = 0) { return reader.lines[link].peer; }
-  std::deque<Message>& out(unsigned link = 0) { return reader.lines[link].out; }
   uint32_t id_of(const Message& message) {
     wire::RmaHeader header{};
     EXPECT_TRUE(wire::read_message(message.data(), message.size(), &header));
@@ -25,15 +23,6 @@ class RmaEnds : public ::testing::Test, public RmaPair {
     std::memcpy(message.get(), &header, sizeof(header));
     if (!body.empty()) std::memcpy(message.get() + sizeof(header), body.data(), body.size());
     client.answer(peer(link), message.get(), sizeof(header) + body.size());
-  }
-  void expect_idle() {
-    EXPECT_FALSE(client.busy());
-    EXPECT_FALSE(server.busy());
-    EXPECT_TRUE(client.has_room());
-    for (unsigned link : {0u, 1u}) {
-      EXPECT_EQ(peer(link).open, 0u);
-      EXPECT_EQ(owner.lines[link].peer.requests, 0u);
-    }
   }
 
   std::vector<uint8_t> memory = bytes_of(8 * kChunk);

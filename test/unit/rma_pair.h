@@ -191,6 +191,20 @@ class RmaPair {
       : client(reader, reader_counters, config), server(owner, regions, owner_counters) {}
   ~RmaPair() { release(); }
 
+  // The reader's, and what it sent that has not arrived.
+  Peer& peer(unsigned link = 0) { return reader.lines[link].peer; }
+  std::deque<Message>& out(unsigned link = 0) { return reader.lines[link].out; }
+  // Nothing is left to do on either side.
+  void expect_idle() {
+    EXPECT_FALSE(client.busy());
+    EXPECT_FALSE(server.busy());
+    EXPECT_TRUE(client.has_room());
+    for (unsigned link : {0u, 1u}) {
+      EXPECT_EQ(peer(link).open, 0u);
+      EXPECT_EQ(owner.lines[link].peer.requests, 0u);
+    }
+  }
+
   [[nodiscard]] uint64_t share(const std::vector<uint8_t>& memory, unsigned access = rma::kRead | rma::kWrite) {
     return regions.add(address_of(memory.data()), memory.size(), access);
   }
