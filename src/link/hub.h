@@ -89,15 +89,13 @@ class Hub {
   // --- sending -----------------------------------------------------------------------------------------------------------
   // A slot for a frame whose upper payload is at most `length` bytes, or nullptr: no room now (see writable()).
   [[nodiscard]] Slot* reserve(Link& link, wire::Class c, size_t length) noexcept {
-    Sender& tx = link.sender(c);
-    if (tx.blocked || link.gated) [[unlikely]] return nullptr;
-    Slot* slot = pool_.take(sizeof(wire::FrameHeader) + length + (link.plain ? 0 : hello_size_));
-    return slot != nullptr ? slot : reserve_slow(link, tx, length);
+    if (link.gated) [[unlikely]] return nullptr;
+    return reserve_own(link, c, length);
   }
   // The same for a message of the layer above the link itself, which waits for nobody's: what is gated may be waiting for it.
   [[nodiscard]] Slot* reserve_own(Link& link, wire::Class c, size_t length) noexcept {
     Sender& tx = link.sender(c);
-    if (tx.blocked) return nullptr;
+    if (tx.blocked) [[unlikely]] return nullptr;
     Slot* slot = pool_.take(sizeof(wire::FrameHeader) + length + (link.plain ? 0 : hello_size_));
     return slot != nullptr ? slot : reserve_slow(link, tx, length);
   }

@@ -106,10 +106,11 @@ void VerityIface::start_thread() noexcept {
     ucs_warn("ucx-verity: UCX_VERITY_PROGRESS_THREAD: the program's asynchronous context has no thread: not served by one");
     return;
   }
-  threaded_ = true;
+  threaded_ = shared_ = true;
   const auto fired = [](int, ucs_event_set_types_t, void* arg) noexcept { static_cast<VerityIface*>(arg)->serve_alone(); };
   if (ucs_async_add_timer(mode, ucs_time_from_sec(kThreadEvery), fired, this, async(), &thread_timer_) != UCS_OK) {
     threaded_ = false;
+    shared_ = has_async_;
     thread_timer_ = -1;
   }
 }

@@ -27,6 +27,7 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/events.cc \
 	src/uct/flush.cc \
 	src/uct/onesided.cc src/uct/onesided.h \
+	src/uct/onesided_ops.cc \
 	src/uct/options.cc src/uct/options.h \
 	src/uct/own_memory.cc src/uct/own_memory.h \
 	src/uct/plugin.cc \

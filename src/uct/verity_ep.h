@@ -28,7 +28,7 @@ class VerityEp final : public WrapEp, public InLink, public ReadOwner {
   UctLink* link_ = nullptr;
 };
 
-// Entries for UCX's table (send.cc, onesided.cc, verity_ep.cc). Public so that their addresses can be taken.
+// Entries for UCX's table (send.cc, onesided_ops.cc, verity_ep.cc). Public so that their addresses can be taken.
 struct Ops {
   static ucs_status_t am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void* payload,
                                unsigned length) noexcept;

@@ -202,7 +202,7 @@ ucs_status_t VerityIface::open_hub() {
 
 ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
   stub_ = am[kAsyncId].cb;
-  has_async_ = (lower_attr().cap.flags & UCT_IFACE_FLAG_CB_ASYNC) != 0;
+  has_async_ = shared_ = (lower_attr().cap.flags & UCT_IFACE_FLAG_CB_ASYNC) != 0;
   headroom_ = (params.field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) != 0 ? params.rx_headroom : 0;
   if ((params.field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT) != 0) {
     align_mask_ = params.am_alignment - 1;

@@ -8,7 +8,7 @@
 //   flush.cc         flush and cancel                        events.cc    sleeping and waking
 //   closing.cc       last frames, goodbyes                   process.cc   attestation, fork, warnings
 //   apart.cc         while the worker is not progressed: by another one's progress, or by a thread
-//   onesided.cc      put, get, fence; what they need is in src/rma
+//   onesided_ops.cc  put, get, atomic operations, fence; onesided.cc is what src/rma needs for them
 #ifndef VERITY_UCT_VERITY_IFACE_H
 #define VERITY_UCT_VERITY_IFACE_H
 
@@ -74,7 +74,7 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] bool is_off() const noexcept { return config_.mode == link::Mode::kOff; }
   [[nodiscard]] bool has_async() const noexcept { return has_async_; }
   // Another thread may be at work here: the lower transport's own, or UCX_VERITY_PROGRESS_THREAD's.
-  [[nodiscard]] bool is_shared() const noexcept { return has_async_ || threaded_; }
+  [[nodiscard]] bool is_shared() const noexcept { return shared_; }
   [[nodiscard]] ucs_async_context_t* async() const noexcept { return worker->async; }
 
   // The class in which upper message `id` travels: as the upper layer wants to receive it.
@@ -241,6 +241,7 @@ class VerityIface final : public WrapIface, public link::Port {
   uct_am_callback_t stub_ = nullptr;
   bool has_async_ = false;
   bool threaded_ = false;       // UCX's asynchronous thread serves it while its worker is left alone
+  bool shared_ = false;         // either of them
   int thread_timer_ = -1;
   bool to_ep_ = false;
   bool closing_ = false;
