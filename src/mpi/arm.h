@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Between the MPI calls of a program and the UCP calls that the MPI library makes of them.
+//
+//   MPI_Isend -> arms the thread -> ucp_tag_send_nbx takes the arm -> the transport asks for the trailer
+//   MPI_Irecv -> arms the thread -> ucp_tag_recv_nbx takes the arm -> ... -> resolved() tells what the message carried
+//
+// The MPI side (calls, datatypes, reports) arms and is told; the UCP side (src/mpi/ucp_calls.cc and what is below it) takes and
+// tells. Neither knows the other's library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace verity::mpi {
+
+// Most bytes of a message's signature: record and description.
+inline constexpr size_t kMaxSignature = 224;
+
+// The tags of a communicator's user-level messages, as MPI_Iprobe(ANY, ANY, comm) showed them: a message belongs to it when
+// ((tag ^ value) & mask) == 0. A mask of 0 stands for "not known": then nothing is armed.
+struct TagFilter {
+  uint64_t value = 0;
+  uint64_t mask = 0;
+  [[nodiscard]] bool matches(uint64_t tag) const noexcept { return mask != 0 && ((tag ^ value) & mask) == 0; }
+};
+
+// A send that an MPI call is about to make. The bytes are a signature::Record with its description; the UCP side writes uid,
+// epoch and sequence into it. Owned by the caller, valid until the call returns.
+struct SendArm {
+  TagFilter filter;
+  const uint8_t* signature = nullptr;
+  size_t length = 0;  // bytes; 0: the message carries none
+};
+
+// A receive that the program posted, owned by the MPI side. From the moment the UCP side took it until resolved() or dropped(), which is
+// called exactly once. May be called inside of UCP's progress: no MPI or UCP call from there, and little time.
+class Receive {
+ public:
+  // The message that this receive got: its signature (record and description), or nullptr and 0 when it carried none or when that
+  // is not certain. `received`: bytes that arrived, before truncation.
+  virtual void resolved(const uint8_t* signature, size_t length, size_t received) noexcept = 0;
+  // It was cancelled, or failed.
+  virtual void dropped() noexcept = 0;
+
+ protected:
+  ~Receive() = default;
+};
+
+struct ReceiveArm {
+  TagFilter filter;
+  Receive* receive = nullptr;
+};
+
+// What the outermost MPI call of this thread arms. An arm is taken once; the caller looks afterwards whether it was (`send.length` or
+// `receive.receive` reset to zero) and disposes of it otherwise (MPI_PROC_NULL, an error).
+struct Armed {
+  SendArm send;
+  ReceiveArm receive;
+};
+
+// The arm of this thread; the MPI side fills it. Initial-exec TLS: the companion is preloaded.
+extern thread_local Armed armed __attribute__((tls_model("initial-exec")));
+
+// --- by the UCP side ---------------------------------------------------------------------------------------------------------
+
+// Whether the wrapped UCP calls do anything: set once, before MPI is initialised (UCX_VERITY_TYPECHECK other than off).
+void enable_ucp_calls() noexcept;
+
+// For the communicator's filter: the tag and mask of the first ucp_tag_probe call that this thread makes between start_probe() and
+// end_probe() (around PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm)). A mask of 0 when none was made.
+void start_probe() noexcept;
+[[nodiscard]] TagFilter end_probe() noexcept;
+
+// The removing probe of MPI_Mprobe and MPI_Improbe: after the MPI call returned with a message, a handle for what it carries, to be
+// given to the receive armed with it (ReceiveArm is then taken by ucp_tag_msg_recv, which finds the message itself).
+
+// How often a signature was attached, matched to its receive, not certain: for tests and the attestation.
+struct Tally {
+  uint64_t attached, arrived, resolved, uncertain;
+};
+[[nodiscard]] Tally tally() noexcept;
+
+}  // namespace verity::mpi
