@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Its own library: the companion and the datatype tools link it without the rest of the core.
+noinst_LTLIBRARIES += libverity_signature.la
+libverity_signature_la_SOURCES = \
+	src/signature/algebra.h \
+	src/signature/basic.h \
+	src/signature/describe.h \
+	src/signature/record.h \
+	src/signature/rules.h \
+	src/signature/type.h
