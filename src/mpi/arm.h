@@ -25,8 +25,8 @@ struct TagFilter {
   [[nodiscard]] bool matches(uint64_t tag) const noexcept { return mask != 0 && ((tag ^ value) & mask) == 0; }
 };
 
-// A send that an MPI call is about to make. The bytes are a signature::Record with its description; the UCP side writes uid,
-// epoch and sequence into it. Owned by the caller, valid until the call returns.
+// A send that an MPI call is about to make. The bytes are a signature::Record with its description; the UCP side writes uid and
+// sequence into it. Owned by the caller, valid until the call returns.
 struct SendArm {
   TagFilter filter;
   const uint8_t* signature = nullptr;
@@ -60,20 +60,20 @@ struct Armed {
 };
 
 // The arm of this thread; the MPI side fills it. Initial-exec TLS: the companion is preloaded.
-extern thread_local Armed armed __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Armed armed __attribute__((tls_model("initial-exec")));
 
 // --- by the UCP side ---------------------------------------------------------------------------------------------------------
 
-// Whether the wrapped UCP calls do anything: set once, before MPI is initialised (UCX_VERITY_TYPECHECK other than off).
-void enable_ucp_calls() noexcept;
+// From now on the wrapped UCP calls do something: to be called once, before MPI is initialised (UCX_VERITY_TYPECHECK other than off).
+// `several_threads`: MPI_THREAD_MULTIPLE was asked for.
+void enable_ucp_calls(bool several_threads = true) noexcept;
 
 // For the communicator's filter: the tag and mask of the first ucp_tag_probe call that this thread makes between start_probe() and
 // end_probe() (around PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm)). A mask of 0 when none was made.
 void start_probe() noexcept;
 [[nodiscard]] TagFilter end_probe() noexcept;
 
-// The removing probe of MPI_Mprobe and MPI_Improbe: after the MPI call returned with a message, a handle for what it carries, to be
-// given to the receive armed with it (ReceiveArm is then taken by ucp_tag_msg_recv, which finds the message itself).
+// MPI_Mprobe and MPI_Improbe need nothing: MPI_Mrecv and MPI_Imrecv arm as other receives do (their filter is not looked at).
 
 // How often a signature was attached, matched to its receive, not certain: for tests and the attestation.
 struct Tally {

@@ -91,7 +91,6 @@ void start_checking() noexcept {
     return;
   }
   predefined = find_handles();
-  enable_ucp_calls();
   state.store(kChecking, std::memory_order_release);
 }
 
@@ -111,6 +110,12 @@ void decide() noexcept {
     current = read;
     start_checking();
   });
+}
+
+void mpi_begins(int required) noexcept {
+  // Both libraries can be told to offer more than a program asks for.
+  const bool more = std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr || std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr;
+  enable_ucp_calls(required == MPI_THREAD_MULTIPLE || more);
 }
 
 bool mpi_runs() noexcept {

@@ -46,6 +46,8 @@ struct Handles {
 };
 [[nodiscard]] const Handles& handles() noexcept;
 
+// Before MPI is initialised. `required`: the level of threads that the program asks for.
+void mpi_begins(int required) noexcept;
 // MPI is initialised and not finalised: its functions may be called. `ended` is for good.
 [[nodiscard]] bool mpi_runs() noexcept;
 void mpi_ended() noexcept;

@@ -13,6 +13,7 @@
 #include "health/bypass.h"
 #include "uct/options.h"
 #include "uct/wrap/lower.h"
+#include "util/companion.h"
 
 namespace verity::uct {
 
@@ -110,6 +111,13 @@ ucs_status_t Process::modes_differ(const char* transport) noexcept {
               transport);
   }
   return UCS_ERR_UNSUPPORTED;
+}
+
+void Process::trailers_differ(unsigned theirs) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(told_trailers_, true)) return;
+  ucs_warn("ucx-verity: a peer's libverity_mpi has version %u, ours %u: the datatypes of messages between them are not checked; "
+           "install one version of ucx-verity on all hosts", theirs, VERITY_COMPANION_VERSION);
 }
 
 void Process::cannot_verify(const char* transport) noexcept {

@@ -30,6 +30,8 @@ class Process {
                        bool by_program) noexcept;
   // A one-sided operation between processes of unlike modes; for the caller to return.
   ucs_status_t modes_differ(const char* transport) noexcept;
+  // A peer's companion understands other trailers than ours: datatypes are not checked with it.
+  void trailers_differ(unsigned theirs) noexcept;
   // Reads through that transport have no verified one to the same peer beside them.
   void cannot_verify(const char* transport) noexcept;
   [[noreturn]] void abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept;
@@ -51,6 +53,7 @@ class Process {
   bool finished_ = false;
   bool told_unverified_ = false;
   bool told_modes_ = false;
+  bool told_trailers_ = false;
   unsigned warned_ = 0;  // of memory that its program changed
   link::Mode mode_ = link::Mode::kVerify;
   std::vector<std::string> failed_links_;

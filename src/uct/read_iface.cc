@@ -47,7 +47,7 @@ ucs_status_t ReadEp::created(const uct_ep_params_t& params) {
   AddressTail tail;
   if (!read_tail(params.iface_addr, reader().lower_attr().iface_addr_len, &tail)) return refuse_address(tail);
   peer_worker_ = tail.worker;
-  verifies_ = static_cast<link::Mode>(tail.mode) == link::Mode::kVerify && options().link.mode == link::Mode::kVerify;
+  verifies_ = mode_of(tail) == link::Mode::kVerify && options().link.mode == link::Mode::kVerify;
   reader().add_reader(*this);
   return UCS_OK;
 }

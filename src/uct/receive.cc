@@ -75,6 +75,24 @@ ucs_status_t VerityIface::upcall(uint8_t am_id, uint8_t* payload, size_t length,
 }
 
 ucs_status_t VerityIface::call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
+  if (((told_ids_ >> am_id) & 1) != 0) [[unlikely]] return call_told(am_id, payload, length, flags);
+  return call_handler(am_id, payload, length, flags);
+}
+
+// A message that the companion is told of first, perhaps with a trailer of its sender's.
+ucs_status_t VerityIface::call_told(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
+  Trailed message{am_id, payload, length, nullptr, 0};
+  if (am_id >= kLeaderId && !take_apart(am_id, payload, length, &message)) {
+    ucs_warn("ucx-verity: %s: a message of %zu bytes with a trailer that is none was dropped", lower_tl_name(), length);
+    return UCS_OK;
+  }
+  // A descriptor leads from the payload to its release hook: not from within it. The upper layer then copies.
+  if (message.message != payload) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
+  companion_->arrives(worker, message.am_id, message.message, message.length, message.trailer, message.trailer_length);
+  return call_handler(message.am_id, message.message, message.length, flags);
+}
+
+ucs_status_t VerityIface::call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
   const uct_am_handler_t& handler = am[am_id];
   ++upcalls_;
   const ucs_status_t status = handler.cb(handler.arg, payload, length, flags);

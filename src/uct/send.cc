@@ -104,6 +104,13 @@ ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
 
 namespace {
 
+[[nodiscard]] bool may_trail(const UctLink& l, uint8_t id) noexcept { return ((l.trailed_ids >> id) & 1) != 0; }
+
+// Room that a message may need behind it.
+[[nodiscard]] size_t trailer_room(const UctLink& l, uint8_t id) noexcept {
+  return may_trail(l, id) ? kTrailerRoom : 0;
+}
+
 // A frame on its way into a lower buffer. It is committed only there: when the lower transport has no room it does not ask for the
 // bytes, the upper layer hears so, and nothing has happened. What returned UCS_OK needs no progress of the sender to arrive.
 struct Launch {
@@ -116,6 +123,21 @@ struct Launch {
   uct_pack_callback_t pack;
   void* arg;
   bool compact;  // as the lower message id says, which is chosen before the length is known
+
+  // Lets the upper layer write the message at `out`. Nothing stops it from leaving then.
+  void write(uint8_t* out) noexcept {
+    length = pack(out, arg);
+    if (!may_trail(*link, id)) [[likely]] return;
+    const size_t trailer = append_trailer(iface->companion(), id, out, length, arg);
+    if (trailer == 0) return;
+    message_length = length;
+    length += trailer;
+    id = kTrailerId;
+  }
+  size_t message_length = 0;  // without the trailer, when there is one
+  [[nodiscard]] ssize_t upper_length() const noexcept {
+    return static_cast<ssize_t>(message_length != 0 ? message_length : length);
+  }
 };
 
 // A small message in a large slot gets a small one, with the bytes that are in the large one already.
@@ -132,7 +154,7 @@ void fit_slot(Launch& launch, size_t bytes) noexcept {
 // The payload is packed where the lower transport wants it, and copied from there: written while its
 // lines are fetched from the peer's cache, read while they are in ours.
 size_t pack_in_place(void* dest, Launch& launch) noexcept {
-  launch.length = launch.pack(static_cast<uint8_t*>(dest) + wire::kCompactHeader, launch.arg);
+  launch.write(static_cast<uint8_t*>(dest) + wire::kCompactHeader);
   fit_slot(launch, 0);
   link::Hub& hub = launch.iface->hub();
   (void)hub.commit_open(*launch.link, launch.c, launch.slot, static_cast<uint32_t>(launch.length), launch.id);
@@ -144,7 +166,7 @@ size_t pack_frame(void* dest, void* arg) noexcept {
   auto& launch = *static_cast<Launch*>(arg);
   if (launch.compact && launch.pack != nullptr) return pack_in_place(dest, launch);
   if (launch.pack != nullptr) {
-    launch.length = launch.pack(launch.slot->payload(), launch.arg);
+    launch.write(launch.slot->payload());
     fit_slot(launch, launch.length);
   }
   link::Hub& hub = launch.iface->hub();
@@ -174,12 +196,12 @@ ucs_status_t VerityIface::refused(UctLink& l, link::Slot* slot) noexcept {
 // Sends the slot's frame through a buffer of the lower transport. The payload's length, or an error.
 ssize_t VerityIface::launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
                                   uct_pack_callback_t pack, void* arg) noexcept {
-  const bool compact = hub_->will_be_compact(l, c, pack != nullptr ? max_bcopy_ : length);
+  const bool compact = hub_->will_be_compact(l, c, pack != nullptr ? max_bcopy_ + trailer_room(l, id) : length);
   Launch launch{this, &l, c, slot, length, id, pack, arg, compact};
   const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), compact ? kCompactId : lower_id(c), pack_frame, &launch, 0);
   if (sent >= 0) [[likely]] {
     hub_->sent(l, c);
-    return static_cast<ssize_t>(launch.length);
+    return launch.upper_length();
   }
   return sent == UCS_ERR_NO_RESOURCE ? static_cast<ssize_t>(refused(l, slot)) : sent;
 }
@@ -206,6 +228,17 @@ ucs_status_t VerityIface::launch(UctLink& l, wire::Class c, link::Slot* slot, si
   if (status != UCS_ERR_NO_RESOURCE) return status;
   hub_->uncommit(l, c, slot, before, static_cast<uint32_t>(length));
   return refused(l, nullptr);
+}
+
+// The same for a message whose bytes are all in the slot, where there is room for a trailer if it may get one.
+ucs_status_t VerityIface::launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
+                                        const void* origin) noexcept {
+  if (!may_trail(l, id)) [[likely]] return launch(l, c, slot, length, id);
+  const size_t trailer = append_trailer(companion(), id, slot->payload(), length, origin);
+  if (trailer == 0) return launch(l, c, slot, length, id);
+  const ucs_status_t status = launch(l, c, slot, length + trailer, kTrailerId);
+  if (status != UCS_OK) companion().stayed();
+  return status;
 }
 
 namespace {
@@ -266,14 +299,14 @@ ucs_status_t Ops::am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void*
   UctLink& l = self.link();
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
-  link::Slot* slot = f.hub().reserve(l, c, sizeof(header) + length);
+  link::Slot* slot = f.hub().reserve(l, c, sizeof(header) + length + trailer_room(l, id));
   if (slot == nullptr) [[unlikely]] {
     if (unframed(l)) return uct_ep_am_short(l.lower.get(), id, header, payload, length);
     return nobody_there(l) ? UCS_OK : refusal(l);
   }
   std::memcpy(slot->payload(), &header, sizeof(header));
   if (length != 0) std::memcpy(slot->payload() + sizeof(header), payload, length);
-  return f.launch(l, c, slot, sizeof(header) + length, id);
+  return f.launch_copied(l, c, slot, sizeof(header) + length, id, nullptr);
 }
 
 ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
@@ -284,13 +317,13 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
   const size_t length = iov_total(iov, iovcnt);
-  link::Slot* slot = f.hub().reserve(l, c, length);
+  link::Slot* slot = f.hub().reserve(l, c, length + trailer_room(l, id));
   if (slot == nullptr) [[unlikely]] {
     if (unframed(l)) return uct_ep_am_short_iov(l.lower.get(), id, iov, iovcnt);
     return nobody_there(l) ? UCS_OK : refusal(l);
   }
   copy_iov(slot->payload(), iov, iovcnt);
-  return f.launch(l, c, slot, length, id);
+  return f.launch_copied(l, c, slot, length, id, nullptr);
 }
 
 namespace {
@@ -315,7 +348,7 @@ ssize_t Ops::am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack, void* a
   UctLink& l = self.link();
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
-  link::Slot* slot = f.hub().reserve(l, c, f.max_payload_bcopy());
+  link::Slot* slot = f.hub().reserve(l, c, f.max_payload_bcopy() + trailer_room(l, id));
   if (slot == nullptr) [[unlikely]] {
     if (unframed(l)) return uct_ep_am_bcopy(l.lower.get(), id, pack, arg, flags);
     return nobody_there(l) ? pack_for_nobody(f, pack, arg) : static_cast<ssize_t>(refusal(l));
@@ -326,13 +359,31 @@ ssize_t Ops::am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack, void* a
 namespace {
 
 ucs_status_t send_copied(VerityIface& f, UctLink& l, wire::Class c, uint8_t id, const void* header,
-                         unsigned header_length, const uct_iov_t* iov, size_t iovcnt) noexcept {
+                         unsigned header_length, const uct_iov_t* iov, size_t iovcnt, const void* origin) noexcept {
   const size_t length = header_length + iov_total(iov, iovcnt);
-  link::Slot* slot = f.hub().reserve(l, c, length);
+  link::Slot* slot = f.hub().reserve(l, c, length + trailer_room(l, id));
   if (slot == nullptr) return nobody_there(l) ? UCS_OK : refusal(l);
   if (header_length != 0) std::memcpy(slot->payload(), header, header_length);
   copy_iov(slot->payload() + header_length, iov, iovcnt);
-  return f.launch(l, c, slot, length, id);
+  return f.launch_copied(l, c, slot, length, id, origin);
+}
+
+// What leads a zero-copy message, with the upper header behind it: both go into the lower transport's header.
+struct Leader {
+  uint8_t bytes[kTrailerRoom + 256];
+  size_t length = 0;   // of all of it
+  bool leads = false;
+};
+
+void make_leader(const VerityIface& f, uint8_t id, const void* header, unsigned header_length, const uct_completion_t* comp,
+                 Leader* out) noexcept {
+  if (header_length < sizeof(uint64_t) || header_length > 256) return;
+  const size_t room = std::min(f.header_room() - std::min<size_t>(f.header_room(), header_length), kTrailerRoom);
+  const size_t lead = write_leader(f.companion(), id, out->bytes, room, header, header_length, comp);
+  if (lead == 0) return;
+  std::memcpy(out->bytes + lead, header, header_length);
+  out->length = lead + header_length;
+  out->leads = true;
 }
 
 }  // namespace
@@ -356,18 +407,21 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
   }
   const size_t length = header_length + iov_total(iov, iovcnt);
   if (length <= kCopyUpTo || (l.greeting && length <= f.max_payload_bcopy())) {
-    return send_copied(f, l, c, id, header, header_length, iov, iovcnt);
+    return send_copied(f, l, c, id, header, header_length, iov, iovcnt, comp);
   }
-  link::Slot* slot = f.hub().reserve(l, c, link::Hub::source_space(header_length));
+  link::Slot* slot = f.hub().reserve(l, c, link::Hub::source_space(header_length + trailer_room(l, id)));
   if (slot == nullptr) return nobody_there(l) ? UCS_OK : refusal(l);
-  link::Source* source = link::Hub::make_source(slot, header, header_length);
+  Leader leader;
+  if (may_trail(l, id)) [[unlikely]] make_leader(f, id, header, header_length, comp, &leader);
+  link::Source* source = leader.leads ? link::Hub::make_source(slot, leader.bytes, leader.length)
+                                      : link::Hub::make_source(slot, header, header_length);
   if (!add_pieces(*source, iov, iovcnt)) {
     slot->source = nullptr;
     f.hub().cancel(slot);
     return UCS_ERR_INVALID_PARAM;
   }
   zcopy_of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, comp, &l, slot, nullptr, UCS_OK};
-  f.hub().commit_source(l, c, slot, id);
+  f.hub().commit_source(l, c, slot, leader.leads ? kLeaderId : id);
   const ucs_status_t status = lower_zcopy(l, c, *slot);
   if (status == UCS_ERR_NO_RESOURCE) {
     f.hub().stalled(l, c, slot);

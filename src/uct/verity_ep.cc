@@ -10,7 +10,7 @@ namespace verity::uct {
 
 bool read_tail(const void* address, size_t offset, AddressTail* tail) noexcept {
   std::memcpy(tail, static_cast<const char*>(address) + offset, sizeof(*tail));
-  return tail->magic == kAddressMagic && tail->mode <= static_cast<uint8_t>(link::Mode::kVerify) &&
+  return tail->magic == kAddressMagic && mode_of(*tail) <= link::Mode::kVerify &&
          tail->version == wire::kVersion;
 }
 
@@ -62,7 +62,7 @@ UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* statu
   auto* l = static_cast<UctLink*>(hub_->find(tail.uid, path));
   if (l == nullptr || l->failed || l->peer_gone) {
     l = new_link();
-    hub_->open(*l, tail.uid, path, static_cast<link::Mode>(tail.mode));
+    hub_->open(*l, tail.uid, path, mode_of(tail));
     if (l->mode == link::Mode::kOff) {
       l->tx[0].blocked = l->tx[1].blocked = true;  // goes unframed
       has_off_links_ = true;
@@ -86,6 +86,7 @@ UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* statu
     l->addresses.reset();
   }
   l->peer_worker = tail.worker;
+  set_trailers(*l, tail.mode >> 4);
   *status_p = UCS_OK;
   return l;
 }
@@ -196,8 +197,9 @@ ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
   const ucs_status_t status = uct_ep_connect_to_ep(self.carrier(), device, address);
   if (status != UCS_OK) return status;
   UctLink& l = self.link();
-  f.hub().connect(l, tail.uid, tail.link, static_cast<link::Mode>(tail.mode));
+  f.hub().connect(l, tail.uid, tail.link, mode_of(tail));
   l.peer_worker = tail.worker;
+  f.set_trailers(l, tail.mode >> 4);
   if (l.mode != link::Mode::kOff) {
     f.hub().uncork(l);
   } else {

@@ -100,17 +100,29 @@ size_t VerityIface::am_header_size() const noexcept { return wire::kCompactHeade
 size_t VerityIface::iface_addr_extra() const noexcept { return to_ep_ ? 0 : sizeof(AddressTail); }
 size_t VerityIface::ep_addr_extra() const noexcept { return sizeof(AddressTail); }
 
+AddressTail VerityIface::address_tail(uint32_t link) const noexcept {
+  const auto mode = static_cast<uint8_t>(static_cast<uint8_t>(config_.mode) | trailers() << 4);
+  return {kAddressMagic, wire::kVersion, mode, link, uid_, group_.id()};
+}
+
+void VerityIface::set_trailers(UctLink& l, unsigned theirs) const noexcept {
+  l.trailed_ids = 0;
+  if (companion_ == nullptr || theirs == 0 || l.mode == link::Mode::kOff) return;
+  if (theirs == VERITY_COMPANION_VERSION) {
+    l.trailed_ids = companion_->am_ids;
+  } else {
+    process().trailers_differ(theirs);
+  }
+}
+
 void VerityIface::write_iface_addr_extra(void* out) noexcept {
   if (to_ep_) return;
-  const AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(config_.mode), 0, uid_,
-                         group_.id()};
+  const AddressTail tail = address_tail(0);
   std::memcpy(out, &tail, sizeof(tail));
 }
 
 void VerityIface::write_ep_addr_extra(WrapEp& ep, void* out) noexcept {
-  const UctLink& l = static_cast<VerityEp&>(ep).link();
-  const AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(config_.mode),
-                         l.local_id, uid_, group_.id()};
+  const AddressTail tail = address_tail(static_cast<VerityEp&>(ep).link().local_id);
   std::memcpy(out, &tail, sizeof(tail));
 }
 
@@ -164,11 +176,16 @@ void VerityIface::set_limits() noexcept {
   const size_t hello = to_ep_ ? 0 : config_.hello_size;
   const size_t segment = size_t{1} << config_.segment_log2;
   const size_t most = std::min<size_t>(segment * wire::kMaxFrameLeaves, 1u << 23);
+  companion_ = cap.max_bcopy >= kHeader + hello + 2 * kTrailerRoom ? find_companion() : nullptr;
+  if (companion_ != nullptr) told_ids_ = companion_->am_ids | 1u << kTrailerId | 1u << kLeaderId;
+  const size_t room = companion_ != nullptr ? kTrailerRoom : 0;
+  const size_t added = hello + room;
   max_short_ = has_short ? cap.max_short : 0;
-  max_bcopy_ = std::min(cap.max_bcopy - kHeader - hello, most);
-  if (!has_zcopy || cap.max_zcopy <= kHeader + hello || cap.max_iov < 3) return;
-  max_zcopy_ = std::min(cap.max_zcopy - kHeader - hello, most);
-  max_header_ = std::min<size_t>(cap.max_hdr > kHeader ? cap.max_hdr - kHeader : 0, 256);
+  max_bcopy_ = std::min(cap.max_bcopy - kHeader - added, most - room);
+  if (!has_zcopy || cap.max_zcopy <= kHeader + added || cap.max_iov < 3) return;
+  max_zcopy_ = std::min(cap.max_zcopy - kHeader - added, most - room);
+  header_room_ = cap.max_hdr > kHeader ? cap.max_hdr - kHeader : 0;
+  max_header_ = std::min<size_t>(header_room_, 256);
   max_iov_ = std::min(cap.max_iov - 1, link::kMaxSourcePieces - 1);
   if (max_header_ < 64) max_zcopy_ = max_header_ = max_iov_ = 0;
 }
@@ -227,6 +244,7 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   if (status != UCS_OK) return status;
   process().registry.attach(&counters_);
   attached_ = true;
+  if (companion_ != nullptr) companion_->opened(worker);
   enter_neighbours();
   process().opened(config_.mode);
   const ucs_status_t set = has_async_ ? set_lower_am_handler(kAsyncId, UCT_CB_FLAG_ASYNC) : UCS_OK;

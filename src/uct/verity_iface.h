@@ -21,6 +21,7 @@
 #include "link/hub.h"
 #include "uct/onesided.h"
 #include "uct/options.h"
+#include "uct/trailers.h"
 #include "uct/uct_link.h"
 #include "uct/worker_group.h"
 #include "uct/wrap/iface.h"
@@ -38,12 +39,13 @@ inline constexpr uint8_t kAsyncId = UCT_AM_ID_MAX - 1;
 struct AddressTail {
   uint16_t magic;
   uint8_t version;
-  uint8_t mode;
+  uint8_t mode;     // low nibble; high nibble: which trailers it understands, 0 none
   uint32_t link;    // in endpoint addresses only
   uint64_t uid;     // 0: a transport that only reads
   uint64_t worker;  // WorkerGroup::id() there
 };
 static_assert(sizeof(AddressTail) == 24);
+[[nodiscard]] inline link::Mode mode_of(const AddressTail& tail) noexcept { return static_cast<link::Mode>(tail.mode & 0x0f); }
 inline constexpr uint16_t kAddressMagic = 0x7679;  // "yv"
 
 // A zero-copy send, in link::Source::port.
@@ -98,9 +100,20 @@ class VerityIface final : public WrapIface, public link::Port {
   void drop_link(UctLink& l) noexcept;
   void give_up(UctLink& l, ucs_status_t status) noexcept;
 
+  // --- trailers ---
+  // Which trailers this process understands: told to peers.
+  [[nodiscard]] uint8_t trailers() const noexcept {
+    return companion_ != nullptr ? static_cast<uint8_t>(VERITY_COMPANION_VERSION) : uint8_t{0};
+  }
+  // Those that the peer of this link understands.
+  void set_trailers(UctLink& l, unsigned theirs) const noexcept;
+  [[nodiscard]] const verity_companion& companion() const noexcept { return *companion_; }
+
   // --- sending (send.cc) ---
   [[nodiscard]] ucs_status_t launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
                                     uint8_t id) noexcept;
+  [[nodiscard]] ucs_status_t launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
+                                           const void* origin) noexcept;
   [[nodiscard]] ssize_t launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
                                      uint8_t id, uct_pack_callback_t pack, void* arg) noexcept;
   [[nodiscard]] ucs_status_t refused(UctLink& l, link::Slot* slot) noexcept;
@@ -156,6 +169,7 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] size_t max_lower_bcopy() const noexcept { return lower_attr().cap.am.max_bcopy; }
   [[nodiscard]] size_t max_payload_bcopy() const noexcept { return max_bcopy_; }
   [[nodiscard]] size_t max_payload_zcopy() const noexcept { return max_zcopy_; }
+  [[nodiscard]] size_t header_room() const noexcept { return header_room_; }
   [[nodiscard]] bool connects_to_ep() const noexcept { return to_ep_; }
   // A link to that worker that can be used; nullptr: none.
   [[nodiscard]] static bool is_usable(const UctLink& l) noexcept {
@@ -191,6 +205,9 @@ class VerityIface final : public WrapIface, public link::Port {
   ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
                       uct_recv_desc_t* release) noexcept;
   ucs_status_t call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
+  ucs_status_t call_told(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
+  ucs_status_t call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
+  [[nodiscard]] AddressTail address_tail(uint32_t link) const noexcept;
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
 
@@ -238,6 +255,9 @@ class VerityIface final : public WrapIface, public link::Port {
   WorkerGroup group_;
   UctLink* current_ = nullptr;  // whose message is being delivered
   uint64_t uid_ = 0;
+  const verity_companion* companion_ = nullptr;
+  uint32_t told_ids_ = 0;       // bitmap of the messages that the companion is told of
+  size_t header_room_ = 0;      // of the lower transport's zero-copy header, behind the frame's
   uct_am_callback_t stub_ = nullptr;
   bool has_async_ = false;
   bool threaded_ = false;       // UCX's asynchronous thread serves it while its worker is left alone

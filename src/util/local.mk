@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 libverity_core_la_SOURCES += src/util/build_config.h
-libverity_core_la_SOURCES += src/util/bytes.h src/util/list.h src/util/piece.h
+libverity_core_la_SOURCES += src/util/bytes.h \
+	src/util/companion.h src/util/list.h src/util/piece.h

@@ -30,7 +30,7 @@ bool hello_fits(const uint8_t* hello, size_t size) noexcept {
   HelloExt ext;
   std::memcpy(&ext, hello, sizeof(ext));
   return size == sizeof(ext) + ext.device_length + ext.iface_length + sizeof(uint64_t) &&
-         ext.device_length <= kMaxDeviceAddress && ext.iface_length <= kMaxIfaceAddress && ext.reserved == 0;
+         ext.device_length <= kMaxDeviceAddress && ext.iface_length <= kMaxIfaceAddress && (ext.reserved[0] | ext.reserved[1] | ext.reserved[2]) == 0;
 }
 
 uint64_t hello_digest(const void* hello, size_t size, uint64_t nonce) noexcept {

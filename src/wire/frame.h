@@ -131,7 +131,7 @@ static_assert(sizeof(RepairBody) == 40);
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 //   |             epoch             |             link              |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
-//   | mode  | path  |dev len|if len |           reserved            |
+//   | mode  | path  |dev len|if len |trail  |       reserved        |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 //   |   device address, then interface address of the sender ...    |
 //   |                             digest of all of the above (8)    |
@@ -143,7 +143,8 @@ struct HelloExt {
   uint8_t path;
   uint8_t device_length;
   uint8_t iface_length;
-  uint32_t reserved;
+  uint8_t trailers;  // which ones the sender understands (util/companion.h), 0: none
+  uint8_t reserved[3];
 };
 static_assert(sizeof(HelloExt) == 24);
 inline constexpr size_t kMaxDeviceAddress = 63;

@@ -17,6 +17,8 @@ verity_unit_SOURCES += \
 	test/unit/merkle_geometry_test.cc \
 	test/unit/merkle_hash_test.cc \
 	test/unit/merkle_tree_test.cc \
+	test/unit/mpi_departures_test.cc \
+	test/unit/mpi_receive_order_test.cc \
 	test/unit/rma_client_test.cc \
 	test/unit/rma_ends_test.cc \
 	test/unit/rma_pair.h \

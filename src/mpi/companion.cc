@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the transport plugin calls (util/companion.h).
+#include <cstring>
+
+#include "mpi/ucp_calls.h"
+#include "mpi/worker.h"
+
+namespace verity::mpi {
+
+namespace {
+
+// Upper active messages that begin a tagged message, from UCX 1.13 to 1.22: the payload starts with the tag.
+enum : uint8_t {
+  kEagerOnly = 2,
+  kEagerFirst = 3,
+  kEagerSyncOnly = 6,
+  kEagerSyncFirst = 7,
+  kRendezvous = 9,
+};
+constexpr uint32_t kFirstMessages =
+    1u << kEagerOnly | 1u << kEagerFirst | 1u << kEagerSyncOnly | 1u << kEagerSyncFirst | 1u << kRendezvous;
+
+// A rendezvous request names its protocol: 0 is a tagged message.
+constexpr size_t kRendezvousOpcode = 40;
+
+// False: it is no tagged message.
+bool read_tag(uint8_t am_id, const void* message, size_t length, uint64_t* tag) noexcept {
+  if (length < sizeof(*tag)) return false;
+  if (am_id == kRendezvous) {
+    if (length <= kRendezvousOpcode || static_cast<const uint8_t*>(message)[kRendezvousOpcode] != 0) return false;
+  }
+  std::memcpy(tag, message, sizeof(*tag));
+  return true;
+}
+
+void opened(void* uct_worker) noexcept {
+  Worker* worker = worker_in_creation();
+  if (worker == nullptr) return;
+  try {
+    worker->below.push_back(uct_worker);
+  } catch (...) {
+    worker->receives.lose();
+  }
+}
+
+size_t departs(uint8_t am_id, const void* message, size_t length, const void* origin, uint8_t* trailer, size_t room) noexcept {
+  uint64_t tag;
+  if (!read_tag(am_id, message, length, &tag)) return 0;
+  const size_t size = workers().departures.departs(tag, origin, trailer, room);
+  workers().attached += size != 0;
+  return size;
+}
+
+void stayed() noexcept {
+  --workers().attached;
+  workers().departures.stayed();
+}
+
+void arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
+             size_t trailer_length) noexcept {
+  uint64_t tag;
+  if (!read_tag(am_id, message, length, &tag)) return;
+  Worker* worker = workers().find_below(uct_worker);
+  if (worker == nullptr) return;
+  workers().arrived += trailer_length != 0;
+  worker->receives.arrive(tag, trailer, trailer_length);
+}
+
+}  // namespace
+
+}  // namespace verity::mpi
+
+extern "C" __attribute__((visibility("default"))) verity_companion verity_companion;
+struct verity_companion verity_companion = {VERITY_COMPANION_VERSION, 0,
+                                            verity::mpi::opened, verity::mpi::departs, verity::mpi::stayed,
+                                            verity::mpi::arrives};
+
+namespace verity::mpi {
+
+void want_messages() noexcept { ::verity_companion.am_ids = kFirstMessages; }
+
+}  // namespace verity::mpi

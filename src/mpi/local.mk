@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Which message belongs to which MPI call: pure.
+noinst_LTLIBRARIES += libverity_order.la
+libverity_order_la_SOURCES = \
+	src/mpi/arm.h \
+	src/mpi/departures.cc src/mpi/departures.h \
+	src/mpi/receive_order.cc src/mpi/receive_order.h \
+	src/mpi/stamp.h
+
+# The UCP calls that it is told from, and what the plugin calls. Into each companion (libverity_mpi_*.so).
+noinst_LTLIBRARIES += libverity_ucp_calls.la
+libverity_ucp_calls_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+libverity_ucp_calls_la_SOURCES = \
+	src/mpi/companion.cc \
+	src/mpi/ucp_calls.cc src/mpi/ucp_calls.h \
+	src/mpi/worker.cc src/mpi/worker.h
+libverity_ucp_calls_la_LIBADD = libverity_order.la

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which message did a receive get? UCP does not say; but among the receives that matched the same full tag, post order is message order,
+// and when a receive completes with a tag, every receive that was posted before it, could have taken that tag and is still pending has
+// matched another message already (else it would have taken this one). So the messages of a tag, in the order of their first active
+// messages, belong to the receives that got this tag, in post order; a receive's message is certain once no earlier receive that
+// could have taken the tag is pending.
+//
+// One worker's receives. Pure: told of events, calls Receive::resolved() and dropped(). Not thread-safe: the caller's lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mpi/arm.h"
+#include "mpi/stamp.h"
+
+namespace verity::mpi {
+
+// A posted receive, until its message is certain. From a free list of ReceiveOrder's.
+struct Post {
+  uint64_t tag, mask;      // as posted
+  uint64_t matched;        // the full tag of its message, once complete
+  uint64_t order;          // of posting
+  size_t received;         // bytes
+  Receive* receive;        // nullptr: nobody wants to know
+  void* caller;            // for the caller's own use
+  Post *previous, *next;   // in its bucket of pending ones, or in the list of complete ones of a stream
+};
+
+class ReceiveOrder {
+ public:
+  ReceiveOrder() noexcept;
+  ~ReceiveOrder();
+  ReceiveOrder(const ReceiveOrder&) = delete;
+  ReceiveOrder& operator=(const ReceiveOrder&) = delete;
+
+  // A receive is about to be posted. nullptr: out of memory (then nothing is certain any more: see lose()).
+  [[nodiscard]] Post* post(uint64_t tag, uint64_t mask, Receive* receive) noexcept;
+  // It completed with a message of that tag. The post may be gone afterwards.
+  void complete(Post* post, uint64_t tag, size_t received) noexcept;
+  // It will not get a message. The post is gone afterwards.
+  void drop(Post* post) noexcept;
+
+  // The first active message of a message with this tag arrived, with a stamped signature or none (length 0).
+  void arrive(uint64_t tag, const uint8_t* signature, size_t length) noexcept;
+
+  // Something happened that is not known here: what is pending gets no signature.
+  void lose() noexcept;
+
+  [[nodiscard]] size_t pending() const noexcept { return pending_; }
+  // Receives that are complete and wait for earlier ones.
+  [[nodiscard]] size_t waiting() const noexcept { return waiting_; }
+  [[nodiscard]] size_t streams() const noexcept { return stream_count_; }
+  [[nodiscard]] uint64_t resolved() const noexcept { return resolved_; }
+  [[nodiscard]] uint64_t uncertain() const noexcept { return uncertain_; }
+
+ private:
+  // What the first active message of a message brought.
+  struct Arrival {
+    Arrival* next;
+    uint16_t length;  // of the signature
+    bool is_long;     // in which free list it belongs
+    bool certain;
+    uint8_t* bytes() noexcept { return reinterpret_cast<uint8_t*>(this + 1); }
+  };
+  // The messages of one tag.
+  struct Stream {
+    Stream* chain;
+    uint64_t tag;
+    Arrival *first, *last;  // that no receive is known to have got
+    Post *complete, *complete_last;  // receives that got this tag, in post order
+    uint64_t uid;
+    uint32_t next;         // sequence expected next, of this numbering
+    bool known;            // a numbering was seen
+    bool unsure;           // a message went past: nothing is certain from here on
+    bool waits;            // in the list of streams with complete receives that wait for earlier ones
+    Stream* next_waiting;
+  };
+  struct Bucket {
+    Post *first, *last;  // in post order, of several tags and masks
+  };
+  struct Mask {
+    uint64_t mask;
+    size_t pending;
+  };
+  static constexpr size_t kBuckets = 4096;
+  static constexpr size_t kMostStreams = 1 << 15;
+
+  [[nodiscard]] static size_t bucket_of(uint64_t key, uint64_t mask) noexcept {
+    uint64_t v = (key ^ (mask * 0x9e3779b97f4a7c15ull)) * 0xbf58476d1ce4e5b9ull;
+    return static_cast<size_t>(v >> 52) % kBuckets;
+  }
+  [[nodiscard]] Stream* stream(uint64_t tag) noexcept;
+  void sweep() noexcept;
+  [[nodiscard]] bool count_mask(uint64_t mask) noexcept;
+  void unlink(Post* post) noexcept;
+  void recycle(Post* post) noexcept;
+  [[nodiscard]] Arrival* new_arrival(size_t length) noexcept;
+  void recycle(Arrival* arrival) noexcept;
+  [[nodiscard]] const Post* first_pending(uint64_t tag) const noexcept;
+  static void enter(Stream& s, Post* post) noexcept;
+  [[nodiscard]] bool settle(Stream& s) noexcept;
+  void settle_first(Stream& s) noexcept;
+  void settle_waiting() noexcept;
+  [[nodiscard]] bool note_sequence(Stream& s, const Stamp* stamp) const noexcept;
+
+  Bucket* buckets_ = nullptr;
+  Stream** table_ = nullptr;
+  std::vector<Mask> masks_;
+  Stream* waiting_streams_ = nullptr;
+  Post* free_posts_ = nullptr;
+  Arrival* free_arrivals_[2] = {nullptr, nullptr};  // short ones, long ones
+  uint64_t order_ = 0;
+  size_t pending_ = 0, waiting_ = 0, stream_count_ = 0;
+  uint64_t resolved_ = 0, uncertain_ = 0;
+  bool forgot_ = false;  // streams were swept: a numbering may be seen first in its middle
+  bool lost_ = false;
+};
+
+}  // namespace verity::mpi

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The UCP calls that an MPI library makes, interposed: sends and receives of tagged messages take the arm of their thread. Each wrapper has
+// the name, the arguments and the meaning of UCP's own function, and calls it. The _nb and _nbr forms are written with the _nbx ones, as
+// UCX itself does, so that each is seen once.
+#include "mpi/ucp_calls.h"
+
+#include <dlfcn.h>
+#include <ucp/api/ucp.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace verity::mpi {
+
+constinit thread_local Armed armed __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+std::atomic<bool> enabled{false};
+bool threads = false;
+
+thread_local Worker* creating __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local unsigned sends __attribute__((tls_model("initial-exec"))) = 0;  // send calls on the stack
+thread_local bool probing __attribute__((tls_model("initial-exec"))) = false;
+thread_local TagFilter probe __attribute__((tls_model("initial-exec")));
+
+[[nodiscard]] bool on() noexcept { return enabled.load(std::memory_order_relaxed); }
+
+// MPI libraries open their UCX module, and so libucp, for themselves: it may be in no search order.
+void* look_up(const char* name) noexcept {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) {
+    void* library = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
+    found = library == nullptr ? nullptr : dlsym(library, name);
+  }
+  if (found == nullptr) {
+    std::fprintf(stderr, "ucx-verity: libverity_mpi does not find %s, which was just called: remove it from LD_PRELOAD\n", name);
+    std::abort();
+  }
+  return found;
+}
+
+// UCP's own function.
+#define VERITY_NEXT(function)                                                             \
+  ([]() noexcept {                                                                        \
+    static const auto found = reinterpret_cast<decltype(&function)>(look_up(#function));  \
+    return found;                                                                         \
+  }())
+
+// A receive that UCP has, and what its caller wants of its completion.
+struct Call {
+  Worker* worker;
+  Post* post;
+  ucp_tag_recv_nbx_callback_t callback;
+  void* user_data;
+  void* request;  // once UCP has returned it
+  bool* done;     // for the call that is posting it: it completed already
+  bool freed;     // the caller gave the request up, UCP has it still
+  Call *previous, *next;
+};
+
+// Of calls under way: to find the one of a request that is given up. And of unused ones.
+Call* under_way = nullptr;
+Call* unused = nullptr;
+
+Call* new_call() noexcept {
+  Call* call = unused;
+  if (call != nullptr) {
+    unused = call->next;
+  } else {
+    call = static_cast<Call*>(std::malloc(sizeof(Call)));
+  }
+  if (call == nullptr) return nullptr;
+  *call = {};
+  call->next = under_way;
+  if (under_way != nullptr) under_way->previous = call;
+  return under_way = call;
+}
+
+void end_call(Call* call) noexcept {
+  (call->previous == nullptr ? under_way : call->previous->next) = call->next;
+  if (call->next != nullptr) call->next->previous = call->previous;
+  call->next = unused;
+  unused = call;
+}
+
+void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
+  const Call call = *static_cast<Call*>(argument);
+  if (call.done != nullptr) *call.done = true;
+  end_call(static_cast<Call*>(argument));
+  if (call.post != nullptr) {
+    if (status == UCS_OK || status == UCS_ERR_MESSAGE_TRUNCATED) {
+      call.worker->receives.complete(call.post, info->sender_tag, info->length);
+    } else {
+      call.worker->receives.drop(call.post);
+    }
+  }
+  if (call.freed) {
+    VERITY_NEXT(ucp_request_free)(request);
+  } else if (call.callback != nullptr) {
+    call.callback(request, status, info, call.user_data);
+  }
+}
+
+Receive* take_receive(uint64_t tag, bool any) noexcept {
+  if (armed.receive.receive == nullptr || !(any || armed.receive.filter.matches(tag))) return nullptr;
+  return std::exchange(armed.receive.receive, nullptr);
+}
+
+constexpr uint32_t kKnownFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                                  UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_REPLY_BUFFER |
+                                  UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_RECV_INFO | UCP_OP_ATTR_FIELD_MEMH |
+                                  UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND;
+
+// Has UCP complete the receive through on_receive(), always: its answer in the call itself would not say which message it was.
+// `start` calls UCP's function with the parameters given to it.
+template <typename Start>
+ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
+  Call* call = (param->op_attr_mask & ~kKnownFields) != 0 ? nullptr : new_call();
+  if (call == nullptr) {  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
+    worker->receives.lose();
+    if (post != nullptr) worker->receives.drop(post);
+    return start(param);
+  }
+  bool done = false;
+  call->worker = worker;
+  call->post = post;
+  call->callback = (param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) != 0 ? param->cb.recv : nullptr;
+  call->user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) != 0 ? param->user_data : nullptr;
+  call->done = &done;
+  ucp_request_param_t ours = *param;
+  ours.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  ours.cb.recv = on_receive;
+  ours.user_data = call;
+  const ucs_status_ptr_t request = start(&ours);
+  if (done) return request;
+  if (UCS_PTR_IS_PTR(request)) {
+    call->request = request;
+    call->done = nullptr;
+    return request;
+  }
+  end_call(call);
+  if (post != nullptr) worker->receives.drop(post);
+  return request;
+}
+
+// The receive of a request that is still under way.
+Call* find_call(const void* request) noexcept {
+  Call* call = under_way;
+  while (call != nullptr && call->request != request) call = call->next;
+  return call;
+}
+
+template <typename Start>
+ucs_status_ptr_t send(ucp_ep_h ep, ucp_tag_t tag, Start start) noexcept {
+  const Locked lock;
+  Departures& departures = workers().departures;
+  SendArm& arm = armed.send;
+  if (sends != 0) {  // from a callback inside of a send
+    departures.pass(ep, tag);
+    return start();
+  }
+  if (arm.length != 0 && arm.filter.matches(tag)) {
+    departures.begin(ep, tag, arm.signature, std::exchange(arm.length, 0));
+  } else {
+    departures.begin(ep, tag, nullptr, 0);
+  }
+  ++sends;
+  const ucs_status_ptr_t request = start();
+  --sends;
+  departures.end(UCS_PTR_IS_PTR(request) ? request : nullptr);
+  return request;
+}
+
+ucp_request_param_t plain(ucp_datatype_t datatype) noexcept {
+  ucp_request_param_t param = {};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
+  param.datatype = datatype;
+  return param;
+}
+
+}  // namespace
+
+Worker* worker_in_creation() noexcept { return creating; }
+
+void enable_ucp_calls(bool several_threads) noexcept {
+  threads = several_threads;
+  (void)workers();
+  want_messages();
+  enabled.store(true);
+}
+
+void start_probe() noexcept {
+  probing = true;
+  probe = {};
+}
+
+TagFilter end_probe() noexcept {
+  probing = false;
+  return probe;
+}
+
+}  // namespace verity::mpi
+
+using namespace verity::mpi;
+
+#define VERITY_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+// ---- workers ------------------------------------------------------------------------------------------------------------------
+
+VERITY_EXPORT ucs_status_t ucp_worker_create(ucp_context_h context, const ucp_worker_params_t* params, ucp_worker_h* worker_p) {
+  if (!on()) return VERITY_NEXT(ucp_worker_create)(context, params, worker_p);
+  const bool has_mode = (params->field_mask & UCP_WORKER_PARAM_FIELD_THREAD_MODE) != 0;
+  if (threads && has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE) workers().shared = true;
+  const Locked lock;
+  ucp_context_attr_t attr = {};
+  attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
+  if (VERITY_NEXT(ucp_context_query)(context, &attr) == UCS_OK) workers().departures.set_request_size(attr.request_size);
+  Worker* worker = creating = workers().create();
+  const ucs_status_t status = VERITY_NEXT(ucp_worker_create)(context, params, worker_p);
+  creating = nullptr;
+  if (worker == nullptr) return status;
+  worker->handle = worker;  // not UCP's, if it failed
+  if (status == UCS_OK) worker->handle = *worker_p;
+  if (status != UCS_OK) workers().destroy(worker);
+  return status;
+}
+
+VERITY_EXPORT void ucp_worker_destroy(ucp_worker_h handle) {
+  if (!on()) return VERITY_NEXT(ucp_worker_destroy)(handle);
+  const Locked lock;
+  VERITY_NEXT(ucp_worker_destroy)(handle);
+  workers().destroy(handle);
+}
+
+VERITY_EXPORT unsigned ucp_worker_progress(ucp_worker_h handle) {
+  if (!on()) return VERITY_NEXT(ucp_worker_progress)(handle);
+  const Locked lock;
+  return VERITY_NEXT(ucp_worker_progress)(handle);
+}
+
+VERITY_EXPORT ucs_status_t ucp_worker_flush(ucp_worker_h handle) {
+  if (!on()) return VERITY_NEXT(ucp_worker_flush)(handle);
+  const Locked lock;
+  return VERITY_NEXT(ucp_worker_flush)(handle);
+}
+
+VERITY_EXPORT ucs_status_t ucp_ep_flush(ucp_ep_h ep) {
+  if (!on()) return VERITY_NEXT(ucp_ep_flush)(ep);
+  const Locked lock;
+  return VERITY_NEXT(ucp_ep_flush)(ep);
+}
+
+VERITY_EXPORT void ucp_ep_destroy(ucp_ep_h ep) {
+  if (!on()) return VERITY_NEXT(ucp_ep_destroy)(ep);
+  const Locked lock;
+  VERITY_NEXT(ucp_ep_destroy)(ep);
+}
+
+// ---- sends --------------------------------------------------------------------------------------------------------------------
+
+VERITY_EXPORT ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
+                                                const ucp_request_param_t* param) {
+  const auto next = VERITY_NEXT(ucp_tag_send_nbx);
+  if (!on()) return next(ep, buffer, count, tag, param);
+  return send(ep, tag, [&] { return next(ep, buffer, count, tag, param); });
+}
+
+VERITY_EXPORT ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
+                                                     const ucp_request_param_t* param) {
+  const auto next = VERITY_NEXT(ucp_tag_send_sync_nbx);
+  if (!on()) return next(ep, buffer, count, tag, param);
+  return send(ep, tag, [&] { return next(ep, buffer, count, tag, param); });
+}
+
+VERITY_EXPORT ucs_status_ptr_t ucp_tag_send_nb(ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag,
+                                               ucp_send_callback_t callback) {
+  if (!on()) return VERITY_NEXT(ucp_tag_send_nb)(ep, buffer, count, datatype, tag, callback);
+  ucp_request_param_t param = plain(datatype);
+  param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK;
+  param.cb.send = reinterpret_cast<ucp_send_nbx_callback_t>(reinterpret_cast<void*>(callback));
+  return ucp_tag_send_nbx(ep, buffer, count, tag, &param);
+}
+
+VERITY_EXPORT ucs_status_ptr_t ucp_tag_send_sync_nb(ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype,
+                                                    ucp_tag_t tag, ucp_send_callback_t callback) {
+  if (!on()) return VERITY_NEXT(ucp_tag_send_sync_nb)(ep, buffer, count, datatype, tag, callback);
+  ucp_request_param_t param = plain(datatype);
+  param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK;
+  param.cb.send = reinterpret_cast<ucp_send_nbx_callback_t>(reinterpret_cast<void*>(callback));
+  return ucp_tag_send_sync_nbx(ep, buffer, count, tag, &param);
+}
+
+VERITY_EXPORT ucs_status_t ucp_tag_send_nbr(ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag,
+                                            void* request) {
+  if (!on()) return VERITY_NEXT(ucp_tag_send_nbr)(ep, buffer, count, datatype, tag, request);
+  ucp_request_param_t param = plain(datatype);
+  param.op_attr_mask |= UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_FAST_CMPL;
+  param.request = request;
+  const ucs_status_ptr_t status = ucp_tag_send_nbx(ep, buffer, count, tag, &param);
+  if (status == nullptr) return UCS_OK;
+  return UCS_PTR_IS_ERR(status) ? UCS_PTR_STATUS(status) : UCS_INPROGRESS;
+}
+
+// ---- receives -----------------------------------------------------------------------------------------------------------------
+
+VERITY_EXPORT ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag, ucp_tag_t mask,
+                                                const ucp_request_param_t* param) {
+  const auto next = VERITY_NEXT(ucp_tag_recv_nbx);
+  if (!on()) return next(handle, buffer, count, tag, mask, param);
+  const Locked lock;
+  Worker* worker = workers().find(handle);
+  if (worker == nullptr) return next(handle, buffer, count, tag, mask, param);
+  Receive* receiver = take_receive(tag, false);
+  Post* post = worker->receives.post(tag, mask, receiver);
+  if (post == nullptr && receiver != nullptr) receiver->dropped();
+  return receive(worker, post, param,
+                 [&](const ucp_request_param_t* p) { return next(handle, buffer, count, tag, mask, p); });
+}
+
+VERITY_EXPORT ucs_status_ptr_t ucp_tag_recv_nb(ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag,
+                                               ucp_tag_t mask, ucp_tag_recv_callback_t callback) {
+  if (!on()) return VERITY_NEXT(ucp_tag_recv_nb)(handle, buffer, count, datatype, tag, mask, callback);
+  ucp_request_param_t param = plain(datatype);
+  param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  param.cb.recv = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(reinterpret_cast<void*>(callback));
+  return ucp_tag_recv_nbx(handle, buffer, count, tag, mask, &param);
+}
+
+VERITY_EXPORT ucs_status_t ucp_tag_recv_nbr(ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag,
+                                            ucp_tag_t mask, void* request) {
+  if (!on()) return VERITY_NEXT(ucp_tag_recv_nbr)(handle, buffer, count, datatype, tag, mask, request);
+  ucp_request_param_t param = plain(datatype);
+  param.op_attr_mask |= UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  param.request = request;
+  const ucs_status_ptr_t status = ucp_tag_recv_nbx(handle, buffer, count, tag, mask, &param);
+  return UCS_PTR_IS_ERR(status) ? UCS_PTR_STATUS(status) : UCS_OK;
+}
+
+VERITY_EXPORT ucp_tag_message_h ucp_tag_probe_nb(ucp_worker_h handle, ucp_tag_t tag, ucp_tag_t mask, int remove,
+                                                 ucp_tag_recv_info_t* info) {
+  const auto next = VERITY_NEXT(ucp_tag_probe_nb);
+  if (!on()) return next(handle, tag, mask, remove, info);
+  const Locked lock;
+  if (probing && probe.mask == 0) probe = {tag & mask, mask};
+  const ucp_tag_message_h message = next(handle, tag, mask, remove, info);
+  Worker* worker = message != nullptr && remove != 0 ? workers().find(handle) : nullptr;
+  if (worker == nullptr) return message;
+  try {
+    auto& probed = worker->probed[message];
+    probed = std::make_unique<Probed>();
+    Post* post = worker->receives.post(info->sender_tag, ~uint64_t{0}, probed.get());
+    if (post != nullptr) worker->receives.complete(post, info->sender_tag, info->length);
+  } catch (...) {
+    worker->receives.lose();
+  }
+  return message;
+}
+
+VERITY_EXPORT ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h handle, void* buffer, size_t count, ucp_tag_message_h message,
+                                                    const ucp_request_param_t* param) {
+  const auto next = VERITY_NEXT(ucp_tag_msg_recv_nbx);
+  if (!on()) return next(handle, buffer, count, message, param);
+  const Locked lock;
+  Worker* worker = workers().find(handle);
+  if (worker == nullptr) return next(handle, buffer, count, message, param);
+  Receive* receiver = take_receive(0, true);
+  const auto found = worker->probed.find(message);
+  if (found == worker->probed.end()) {
+    if (receiver != nullptr) receiver->dropped();
+  } else {
+    if (!found->second->fetch(receiver)) worker->fetched.push_back(std::move(found->second));
+    worker->probed.erase(found);
+  }
+  return receive(worker, nullptr, param, [&](const ucp_request_param_t* p) { return next(handle, buffer, count, message, p); });
+}
+
+VERITY_EXPORT ucs_status_ptr_t ucp_tag_msg_recv_nb(ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype,
+                                                   ucp_tag_message_h message, ucp_tag_recv_callback_t callback) {
+  if (!on()) return VERITY_NEXT(ucp_tag_msg_recv_nb)(handle, buffer, count, datatype, message, callback);
+  ucp_request_param_t param = plain(datatype);
+  param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  param.cb.recv = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(reinterpret_cast<void*>(callback));
+  return ucp_tag_msg_recv_nbx(handle, buffer, count, message, &param);
+}
+
+// ---- requests -----------------------------------------------------------------------------------------------------------------
+
+VERITY_EXPORT void ucp_request_cancel(ucp_worker_h handle, void* request) {
+  if (!on()) return VERITY_NEXT(ucp_request_cancel)(handle, request);
+  const Locked lock;
+  VERITY_NEXT(ucp_request_cancel)(handle, request);
+}
+
+// MPI_Request_free on a receive that is under way: UCP would not tell of its completion, but its message must be accounted for.
+VERITY_EXPORT void ucp_request_free(void* request) {
+  const auto next = VERITY_NEXT(ucp_request_free);
+  if (!on()) return next(request);
+  const Locked lock;
+  workers().departures.forget(request);
+  Call* call = under_way == nullptr || VERITY_NEXT(ucp_request_check_status)(request) != UCS_INPROGRESS ? nullptr : find_call(request);
+  if (call == nullptr) return next(request);
+  call->freed = true;
+}
+
+}  // extern "C"

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is kept of one ucp_worker_h: its receives, the messages that a removing probe took, the interfaces below it. And the calls of
+// the plugin, which know the worker by its uct_worker_h.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "mpi/departures.h"
+#include "mpi/receive_order.h"
+#include "util/companion.h"
+
+namespace verity::mpi {
+
+// A message that ucp_tag_probe_nb() took off the queue, until ucp_tag_msg_recv() fetches it: its signature may be certain before that, or
+// only after.
+class Probed final : public Receive {
+ public:
+  void resolved(const uint8_t* signature, size_t length, size_t received) noexcept override;
+  void dropped() noexcept override {}
+  // It is fetched into this receive (nullptr: nobody's). True: it has been told, and the object may go.
+  [[nodiscard]] bool fetch(Receive* receive) noexcept;
+
+ private:
+  bool certain_ = false, fetched_ = false;
+  Receive* receive_ = nullptr;
+  size_t length_ = 0, received_ = 0;
+  uint8_t bytes_[kMaxSignature];
+};
+
+struct Worker {
+  const void* handle = nullptr;  // ucp_worker_h
+  std::vector<const void*> below;  // uct_worker_h
+  ReceiveOrder receives;
+  std::unordered_map<const void*, std::unique_ptr<Probed>> probed;  // by ucp_tag_message_h
+  std::vector<std::unique_ptr<Probed>> fetched;                     // not certain yet
+};
+
+// All of it. One lock, recursive, taken around each UCP call where several threads may use a worker: UCP's callbacks run inside.
+class Workers {
+ public:
+  explicit Workers(uint32_t uid) : departures(uid) {}
+
+  [[nodiscard]] Worker* find(const void* handle) noexcept;
+  [[nodiscard]] Worker* find_below(const void* uct_worker) noexcept;
+  // Returns nullptr when memory is out: nothing of that worker is told.
+  Worker* create() noexcept;
+  void destroy(const void* handle) noexcept;
+
+  Departures departures;
+  uint64_t attached = 0, arrived = 0;
+  uint64_t resolved_before = 0, uncertain_before = 0;  // of workers that are gone
+  std::recursive_mutex mutex;
+  bool shared = false;  // several threads: the lock is needed
+
+  [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& all() const noexcept { return workers_; }
+
+ private:
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+// Made at first use, never destroyed: messages may travel until the end of the process.
+[[nodiscard]] Workers& workers() noexcept;
+
+class Locked {
+ public:
+  Locked() noexcept : mutex_(workers().shared ? &workers().mutex : nullptr) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ~Locked() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  std::recursive_mutex* mutex_;
+};
+
+}  // namespace verity::mpi

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/trailers.h"
+
+#include <dlfcn.h>
+#include <ucs/debug/log.h>
+
+namespace verity::uct {
+
+namespace {
+
+const verity_companion* look_up() noexcept {
+  const auto* found = static_cast<const verity_companion*>(dlsym(RTLD_DEFAULT, "verity_companion"));
+  if (found == nullptr) return nullptr;
+  if (found->version != VERITY_COMPANION_VERSION) {
+    ucs_warn("ucx-verity: the preloaded libverity_mpi has version %u, the transport plugin %u: datatypes are not checked; preload "
+             "the one that was installed with this plugin",
+             found->version, VERITY_COMPANION_VERSION);
+    return nullptr;
+  }
+  return found->am_ids != 0 ? found : nullptr;
+}
+
+}  // namespace
+
+const verity_companion* find_companion() noexcept {
+  static const verity_companion* const companion = look_up();
+  return companion;
+}
+
+size_t append_trailer(const verity_companion& companion, uint8_t am_id, uint8_t* message, size_t length,
+                      const void* origin) noexcept {
+  uint8_t* trailer = message + length;
+  const size_t size = companion.departs(am_id, message, length, origin, trailer, VERITY_MAX_TRAILER);
+  if (size == 0) return 0;
+  trailer[size] = am_id;
+  trailer[size + 1] = static_cast<uint8_t>(size);
+  return size + kTrailerEnd;
+}
+
+size_t write_leader(const verity_companion& companion, uint8_t am_id, uint8_t* out, size_t room, const void* message,
+                    size_t length, const void* origin) noexcept {
+  if (room <= kTrailerEnd) return 0;
+  const size_t most = room - kTrailerEnd < VERITY_MAX_TRAILER ? room - kTrailerEnd : VERITY_MAX_TRAILER;
+  const size_t size = companion.departs(am_id, message, length, origin, out + kTrailerEnd, most);
+  if (size == 0) return 0;
+  out[0] = am_id;
+  out[1] = static_cast<uint8_t>(size);
+  return size + kTrailerEnd;
+}
+
+bool take_apart(uint8_t am_id, uint8_t* payload, size_t length, Trailed* out) noexcept {
+  if (length < kTrailerEnd) return false;
+  const bool leads = am_id == kLeaderId;
+  const uint8_t* end = leads ? payload : payload + length - kTrailerEnd;
+  const size_t size = end[1];
+  const size_t both = size + kTrailerEnd;
+  if (end[0] >= kLeaderId || size == 0 || both > length) return false;
+  *out = {end[0], leads ? payload + both : payload, length - both, leads ? payload + kTrailerEnd : end - size, size};
+  return true;
+}
+
+}  // namespace verity::uct

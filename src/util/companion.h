@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Between the plugin and the preloaded companion (libverity_mpi), which meet in one process without being linked: the companion
+// exports `verity_companion`, the plugin looks for it once. Tagged messages begin with one of a few active messages whose payload
+// starts with the 64-bit tag; the companion may give each of them a trailer, which travels in the frame and so under its hash, and is
+// told of the trailers that arrive. Plain C: either may be built with another compiler.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Of this table and of the trailers on the wire; 1 to 15. Peers of unlike versions send each other none.
+#define VERITY_COMPANION_VERSION 1
+// Most bytes of a trailer.
+#define VERITY_MAX_TRAILER 240
+
+struct verity_companion {
+  uint32_t version;
+  // Bitmap of the upper active messages that begin a tagged message. 0: nothing is wanted.
+  uint32_t am_ids;
+  // An interface of this uct_worker_h was opened, inside of ucp_worker_create().
+  void (*opened)(void* uct_worker);
+  // The message of `length` bytes at `message` is about to leave; `origin` is the argument of its pack callback, its completion, or
+  // NULL. Writes its trailer, at most `room` bytes, and returns its length; 0: none.
+  size_t (*departs)(uint8_t am_id, const void* message, size_t length, const void* origin, uint8_t* trailer, size_t room);
+  // The message of the last departs() could not leave after all: it will be offered again.
+  void (*stayed)(void);
+  // A message arrived, on an interface of this worker, and is handed to the upper layer next. No trailer: NULL, 0.
+  void (*arrives)(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
+                  size_t trailer_length);
+};
+
+#ifdef __cplusplus
+}
+#endif
