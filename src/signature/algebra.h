@@ -101,6 +101,13 @@ class Repeater {
   bool periodic_ = false;  // n is a multiple of p - 1: r^n = 1, each copy adds f
 };
 
+// Of k elements of one type. Precondition as of basic().
+[[nodiscard]] inline Signature repeat_basic(uint64_t code, uint64_t k) noexcept {
+  constexpr uint64_t kQuotient = inverse_mod(kBase - 1);
+  if (k == kTooMany) return kSaturated;
+  return {mul_mod(mul_mod(code, kQuotient), sub_mod(power(k), 1)), k};
+}
+
 // Of k copies, for one use: costs a division.
 [[nodiscard]] inline Signature repeat(const Signature& one, uint64_t k) noexcept { return Repeater(one).repeat(k); }
 

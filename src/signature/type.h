@@ -15,10 +15,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "signature/basic.h"
 
@@ -64,7 +64,9 @@ class Type {
  private:
   explicit Type(const Node* node) noexcept : node_(node) {}
 
-  const Node* node_;
+  static void release(const Node* node) noexcept;
+
+  const Node* node_;  // never null, except where release() takes a part away
 };
 
 struct Type::Item {
@@ -77,24 +79,27 @@ struct Type::Node {
   // A child with what comes before it in one copy of the parent, and at which it ends.
   struct Part {
     Type type;
-    uint64_t copies;               // 1 or more
-    uint64_t count_before;         // basic elements
-    uint64_t bytes_before;
-    uint64_t hash_before[kLevels]; // with count_before: the signature of what comes before
-    uint64_t bag_before[kLevels];  // the sum of their codes: commutative, tells an order from a content
+    uint64_t copies = 0;             // 1 or more
+    uint64_t count_before = 0;       // basic elements
+    uint64_t bytes_before = 0;
+    uint64_t hash_before[kLevels] = {};  // with count_before: the signature of what comes before
+    uint64_t bag_before[kLevels] = {};   // the sum of their codes: commutative, tells an order from a content
   };
 
   uint64_t count = 0;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;                  // kTooMany: not held by 64 bits, as count
   Repeater repeater[kLevels];
   uint64_t bag[kLevels] = {};
   BasicType basic;            // of a homogeneous type
   uint16_t classes = 0;       // bit 1 << Class
-  std::vector<Part> parts;    // none: a leaf, or the empty type
+  std::unique_ptr<Part[]> parts_of;
+  size_t part_count = 0;
   mutable std::atomic<size_t> references{1};
-  mutable Node* next_dead = nullptr;
+  Node* next_dead = nullptr;  // release()'s list
 
-  [[nodiscard]] bool leaf() const noexcept { return parts.empty() && count == 1; }
+  // Empty for a leaf and for the type without elements.
+  [[nodiscard]] std::span<const Part> parts() const noexcept { return {parts_of.get(), part_count}; }
+  [[nodiscard]] bool leaf() const noexcept { return part_count == 0 && count == 1; }
 };
 
 inline uint64_t Type::count() const noexcept { return node_->count; }

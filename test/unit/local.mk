@@ -26,6 +26,13 @@ verity_unit_SOURCES += \
 	test/unit/rma_repair_test.cc \
 	test/unit/rma_server_test.cc \
 	test/unit/rma_time_test.cc \
+	test/unit/signature_algebra_test.cc \
+	test/unit/signature_basic_test.cc \
+	test/unit/signature_describe_test.cc \
+	test/unit/signature_random.h \
+	test/unit/signature_record_test.cc \
+	test/unit/signature_rules_test.cc \
+	test/unit/signature_type_test.cc \
 	test/unit/util_bytes_test.cc \
 	test/unit/wire_test.cc
 
