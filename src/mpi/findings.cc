@@ -2,6 +2,7 @@
 #include "mpi/findings.h"
 
 #include <atomic>
+#include <bit>
 #include <map>
 #include <mutex>
 #include <new>
@@ -36,8 +37,14 @@ std::string_view reason_in_words(size_t index) {
   return index < kReasons ? signature::to_string(static_cast<signature::Reason>(index)) : kOwn[index - kReasons];
 }
 
-// Sender's site, receiver's site, what differs.
-using Pair = std::tuple<uint64_t, uint64_t, signature::What>;
+// What is told once: sender's site, receiver's site, what differs, and the basic types of both sides, as all messages of a program may
+// pass through one function of its own.
+using Pair = std::tuple<uint64_t, uint64_t, signature::What, uint32_t, uint32_t>;
+
+Pair pair_of(const Finding& finding) noexcept {
+  return {finding.sender.site, finding.receive.site, finding.verdict.what, std::bit_cast<uint32_t>(finding.sender.basic),
+          std::bit_cast<uint32_t>(finding.receive.type->type.basic())};
+}
 
 struct Found {
   std::mutex mutex;
@@ -57,7 +64,7 @@ std::vector<Finding> take_waiting() noexcept {
 
 void keep(Finding&& finding) {
   const std::lock_guard lock(found().mutex);
-  const bool first = ++found().seen[{finding.sender.site, finding.receive.site, finding.verdict.what}] == 1;
+  const bool first = ++found().seen[pair_of(finding)] == 1;
   if (!first && settings().check != Check::kError) return;
   found().waiting.push_back(std::move(finding));
   findings_wait.store(true, std::memory_order_relaxed);
@@ -66,7 +73,7 @@ void keep(Finding&& finding) {
 bool is_first(const Finding& finding) {
   static auto& reported = *new std::map<Pair, bool>;
   const std::lock_guard lock(found().mutex);
-  return reported.try_emplace({finding.sender.site, finding.receive.site, finding.verdict.what}, true).second;
+  return reported.try_emplace(pair_of(finding), true).second;
 }
 
 // The program's own handler decides what an error does; by default it ends the job.
@@ -81,8 +88,8 @@ void sums_of_pairs(std::string* text) {
   const std::lock_guard lock(found().mutex);
   for (const auto& [pair, times] : found().seen) {
     if (times == 1) continue;
-    const auto& [sender, receiver, what] = pair;
-    *text += "  " + std::to_string(times) + " times: sent at " + site_in_words(sender) + ", received at " + site_in_words(receiver) + "\n";
+    *text += "  " + std::to_string(times) + " times: sent in " + site_in_words(std::get<0>(pair)) + ", received in " +
+             site_in_words(std::get<1>(pair)) + "\n";
   }
 }
 
