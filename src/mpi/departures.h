@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which send does a leaving active message belong to? The transport sees a tag and, in some calls, a pointer:
+// Which send does a leaving active message belong to? The transport sees its own endpoint, a tag and, in some calls, a pointer:
 //   (a) inside of the ucp_tag_send call: the send of this call, when the tag is its;
 //   (b) later (not connected, no room): the pack callback's argument, or the completion, lies in the send's request, or is the
 //       address of a struct on the stack whose first word is that request (the v2 protocols' multi-fragment sends);
-//   (c) later and without a pointer (am_short): the sends that wait with this tag, if all carry the same signature.
-// When in doubt: no signature. Sends to an endpoint with one tag leave in the order of their calls.
+//   (c) later and without a pointer (am_short): of the sends that wait with this tag for this endpoint the one called first, as sends to
+//       an endpoint with one tag leave in the order of their calls (MPI's order of messages rests on that).
+// When in doubt: no signature.
 //
 // One process's sends. Pure; not thread-safe: the caller's lock.
 #pragma once
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "mpi/arm.h"
 #include "mpi/stamp.h"
@@ -28,7 +30,7 @@ class Departures {
   // Bytes of a UCP request in front of the address that the user sees; 0: not known, then (b) finds nothing.
   void set_request_size(size_t bytes) noexcept { request_size_ = bytes; }
 
-  // A send call begins: its message, if it leaves before end(), is (a). The signature is stamped and kept until end().
+  // A send call to a ucp_ep_h begins: its message, if it leaves before end(), is (a). The signature is stamped and kept until end().
   void begin(const void* endpoint, uint64_t tag, const uint8_t* signature, size_t length) noexcept;
   // A send of which nothing is to be told: it is numbered all the same.
   void pass(const void* endpoint, uint64_t tag) noexcept { (void)number(endpoint, tag); }
@@ -37,11 +39,11 @@ class Departures {
   // The request is complete or gone: it will not leave any more.
   void forget(const void* request) noexcept;
 
-  // An active message that begins a message with this tag is about to leave. Copies its signature to `out` and returns its length; 0:
-  // none, or not certain.
-  [[nodiscard]] size_t departs(uint64_t tag, const void* origin, uint8_t* out, size_t room) noexcept;
-  // What departs() told last could not leave after all.
-  void stayed() noexcept;
+  // An active message that begins a message with this tag is about to leave through the transport's endpoint `serial` (a number that is
+  // never used again). Copies its signature to `out` and returns its length; 0: none, or not certain.
+  [[nodiscard]] size_t departs(uint64_t serial, uint64_t tag, const void* origin, uint8_t* out, size_t room) noexcept;
+  // The message of the last departs() could not leave after all. Whether it had a signature.
+  bool stayed() noexcept;
 
   // Sends that have returned and whose message has not left.
   [[nodiscard]] size_t deferred() const noexcept { return deferred_.size(); }
@@ -50,34 +52,51 @@ class Departures {
   struct Send {
     const void* endpoint = nullptr;
     uint64_t tag = 0;
+    uint32_t epoch = 0, sequence = 0;
     size_t length = 0;  // 0: no signature
     bool left = false;
     uint8_t bytes[kMaxSignature];
   };
-  // The numbering of a tag to an endpoint. Direct-mapped: what is pushed out begins anew, with another epoch.
+  // The numbering of a tag to an endpoint. In one of the places from its own on; what is pushed out begins anew, as another epoch.
   struct Numbering {
     const void* endpoint;
     uint64_t tag;
     uint32_t epoch, next;
   };
-  static constexpr size_t kNumberings = 4096;
-  using Deferred = std::map<uintptr_t, Send>;
+  static constexpr size_t kNumberings = 8192;
+  static constexpr size_t kPlaces = 8;
+  // Which ucp_ep_h a transport's endpoint belongs to, as (a) and (b) showed. Direct-mapped.
+  struct Known {
+    uint64_t serial;
+    const void* endpoint;
+  };
+  static constexpr size_t kKnown = 4096;
 
-  [[nodiscard]] Stamp number(const void* endpoint, uint64_t tag) noexcept;
+  using Deferred = std::map<uintptr_t, Send>;                           // by request
+  using Order = std::tuple<const void*, uint64_t, uint32_t, uint32_t>;  // endpoint, tag, epoch, sequence
+
+  [[nodiscard]] Numbering& number(const void* endpoint, uint64_t tag) noexcept;
+  [[nodiscard]] static Order order_of(const Send& send) noexcept { return {send.endpoint, send.tag, send.epoch, send.sequence}; }
+  void defer(uintptr_t request, const Send& send) noexcept;
+  void erase(Deferred::iterator place) noexcept;
   [[nodiscard]] Deferred::iterator find(uint64_t tag, uintptr_t address) noexcept;
-  [[nodiscard]] Deferred::iterator find_by_tag(uint64_t tag) noexcept;
-  [[nodiscard]] static bool alike(const Send& a, const Send& b) noexcept;
-  [[nodiscard]] const Send* choose(uint64_t tag, const void* origin) noexcept;
+  [[nodiscard]] Deferred::iterator find_by_origin(uint64_t tag, const void* origin) noexcept;
+  [[nodiscard]] Deferred::iterator find_first(uint64_t serial, uint64_t tag) noexcept;
+  [[nodiscard]] Send* choose(uint64_t serial, uint64_t tag, const void* origin) noexcept;
 
-  uint64_t uid_;
+  uint32_t uid_;
   size_t request_size_ = 0;
   std::unique_ptr<Numbering[]> numberings_;
+  std::unique_ptr<Known[]> known_;
   uint32_t epoch_ = 0;
   bool in_call_ = false;
   Send call_;
   Deferred deferred_;
+  std::map<Order, uintptr_t> in_order_;
   Deferred::iterator chosen_;  // by choose(); end(): the call's
-  Send last_;                  // of the last departs(), and its request, 0: the call's
+  enum class Last : uint8_t { kNone, kCall, kDeferred } left_last_ = Last::kNone;
+  bool last_had_one_ = false;
+  Send last_;  // if deferred, and its request
   uintptr_t last_request_ = 0;
 };
 

@@ -171,14 +171,17 @@ void ReceiveOrder::recycle(Arrival* arrival) noexcept {
 bool ReceiveOrder::note_sequence(Stream& s, const Stamp* stamp) const noexcept {
   if (stamp == nullptr) {
     ++s.next;
+    ++s.blanks;
     return false;
   }
   const bool same = s.known && s.uid == stamp->uid;
-  const bool follows = same || !s.known ? stamp->sequence == s.next : stamp->sequence == 0;
+  // The first ones of another numbering may have had no signature.
+  const bool follows = same || !s.known ? stamp->sequence == s.next : stamp->sequence <= s.blanks;
   s.unsure = s.unsure || !(follows || (!s.known && forgot_));
   s.known = true;
   s.uid = stamp->uid;
   s.next = stamp->sequence + 1;
+  s.blanks = 0;
   return !s.unsure;
 }
 

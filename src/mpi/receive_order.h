@@ -73,6 +73,7 @@ class ReceiveOrder {
     Post *complete, *complete_last;  // receives that got this tag, in post order
     uint64_t uid;
     uint32_t next;         // sequence expected next, of this numbering
+    uint32_t blanks;       // messages without a signature since the last one with it
     bool known;            // a numbering was seen
     bool unsure;           // a message went past: nothing is certain from here on
     bool waits;            // in the list of streams with complete receives that wait for earlier ones

@@ -123,12 +123,13 @@ struct Launch {
   uct_pack_callback_t pack;
   void* arg;
   bool compact;  // as the lower message id says, which is chosen before the length is known
+  uint64_t serial;  // of the upper endpoint
 
   // Lets the upper layer write the message at `out`. Nothing stops it from leaving then.
   void write(uint8_t* out) noexcept {
     length = pack(out, arg);
     if (!may_trail(*link, id)) [[likely]] return;
-    const size_t trailer = append_trailer(iface->companion(), id, out, length, arg);
+    const size_t trailer = append_trailer(iface->companion(), serial, id, out, length, arg);
     if (trailer == 0) return;
     message_length = length;
     length += trailer;
@@ -195,9 +196,9 @@ ucs_status_t VerityIface::refused(UctLink& l, link::Slot* slot) noexcept {
 
 // Sends the slot's frame through a buffer of the lower transport. The payload's length, or an error.
 ssize_t VerityIface::launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
-                                  uct_pack_callback_t pack, void* arg) noexcept {
+                                  uct_pack_callback_t pack, void* arg, uint64_t serial) noexcept {
   const bool compact = hub_->will_be_compact(l, c, pack != nullptr ? max_bcopy_ + trailer_room(l, id) : length);
-  Launch launch{this, &l, c, slot, length, id, pack, arg, compact};
+  Launch launch{this, &l, c, slot, length, id, pack, arg, compact, serial};
   const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), compact ? kCompactId : lower_id(c), pack_frame, &launch, 0);
   if (sent >= 0) [[likely]] {
     hub_->sent(l, c);
@@ -232,11 +233,10 @@ ucs_status_t VerityIface::launch(UctLink& l, wire::Class c, link::Slot* slot, si
 
 // The same for a message whose bytes are all in the slot, where there is room for a trailer if it may get one.
 ucs_status_t VerityIface::launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
-                                        const void* origin) noexcept {
+                                        uint64_t serial, const void* origin) noexcept {
   if (!may_trail(l, id)) [[likely]] return launch(l, c, slot, length, id);
-  const size_t trailer = append_trailer(companion(), id, slot->payload(), length, origin);
-  if (trailer == 0) return launch(l, c, slot, length, id);
-  const ucs_status_t status = launch(l, c, slot, length + trailer, kTrailerId);
+  const size_t trailer = append_trailer(companion(), serial, id, slot->payload(), length, origin);
+  const ucs_status_t status = launch(l, c, slot, length + trailer, trailer != 0 ? kTrailerId : id);
   if (status != UCS_OK) companion().stayed();
   return status;
 }
@@ -306,7 +306,7 @@ ucs_status_t Ops::am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void*
   }
   std::memcpy(slot->payload(), &header, sizeof(header));
   if (length != 0) std::memcpy(slot->payload() + sizeof(header), payload, length);
-  return f.launch_copied(l, c, slot, sizeof(header) + length, id, nullptr);
+  return f.launch_copied(l, c, slot, sizeof(header) + length, id, self.serial(), nullptr);
 }
 
 ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
@@ -323,7 +323,7 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
     return nobody_there(l) ? UCS_OK : refusal(l);
   }
   copy_iov(slot->payload(), iov, iovcnt);
-  return f.launch_copied(l, c, slot, length, id, nullptr);
+  return f.launch_copied(l, c, slot, length, id, self.serial(), nullptr);
 }
 
 namespace {
@@ -353,19 +353,21 @@ ssize_t Ops::am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack, void* a
     if (unframed(l)) return uct_ep_am_bcopy(l.lower.get(), id, pack, arg, flags);
     return nobody_there(l) ? pack_for_nobody(f, pack, arg) : static_cast<ssize_t>(refusal(l));
   }
-  return f.launch_bcopy(l, c, slot, 0, id, pack, arg);
+  return f.launch_bcopy(l, c, slot, 0, id, pack, arg, self.serial());
 }
 
 namespace {
 
-ucs_status_t send_copied(VerityIface& f, UctLink& l, wire::Class c, uint8_t id, const void* header,
-                         unsigned header_length, const uct_iov_t* iov, size_t iovcnt, const void* origin) noexcept {
+ucs_status_t send_copied(VerityEp& ep, wire::Class c, uint8_t id, const void* header, unsigned header_length,
+                         const uct_iov_t* iov, size_t iovcnt, const void* origin) noexcept {
+  VerityIface& f = ep.verity();
+  UctLink& l = ep.link();
   const size_t length = header_length + iov_total(iov, iovcnt);
   link::Slot* slot = f.hub().reserve(l, c, length + trailer_room(l, id));
   if (slot == nullptr) return nobody_there(l) ? UCS_OK : refusal(l);
   if (header_length != 0) std::memcpy(slot->payload(), header, header_length);
   copy_iov(slot->payload() + header_length, iov, iovcnt);
-  return f.launch_copied(l, c, slot, length, id, origin);
+  return f.launch_copied(l, c, slot, length, id, ep.serial(), origin);
 }
 
 // What leads a zero-copy message, with the upper header behind it: both go into the lower transport's header.
@@ -375,11 +377,12 @@ struct Leader {
   bool leads = false;
 };
 
-void make_leader(const VerityIface& f, uint8_t id, const void* header, unsigned header_length, const uct_completion_t* comp,
+void make_leader(VerityEp& ep, uint8_t id, const void* header, unsigned header_length, const uct_completion_t* comp,
                  Leader* out) noexcept {
   if (header_length < sizeof(uint64_t) || header_length > 256) return;
+  const VerityIface& f = ep.verity();
   const size_t room = std::min(f.header_room() - std::min<size_t>(f.header_room(), header_length), kTrailerRoom);
-  const size_t lead = write_leader(f.companion(), id, out->bytes, room, header, header_length, comp);
+  const size_t lead = write_leader(f.companion(), ep.serial(), id, out->bytes, room, header, header_length, comp);
   if (lead == 0) return;
   std::memcpy(out->bytes + lead, header, header_length);
   out->length = lead + header_length;
@@ -407,12 +410,12 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
   }
   const size_t length = header_length + iov_total(iov, iovcnt);
   if (length <= kCopyUpTo || (l.greeting && length <= f.max_payload_bcopy())) {
-    return send_copied(f, l, c, id, header, header_length, iov, iovcnt, comp);
+    return send_copied(self, c, id, header, header_length, iov, iovcnt, comp);
   }
   link::Slot* slot = f.hub().reserve(l, c, link::Hub::source_space(header_length + trailer_room(l, id)));
   if (slot == nullptr) return nobody_there(l) ? UCS_OK : refusal(l);
   Leader leader;
-  if (may_trail(l, id)) [[unlikely]] make_leader(f, id, header, header_length, comp, &leader);
+  if (may_trail(l, id)) [[unlikely]] make_leader(self, id, header, header_length, comp, &leader);
   link::Source* source = leader.leads ? link::Hub::make_source(slot, leader.bytes, leader.length)
                                       : link::Hub::make_source(slot, header, header_length);
   if (!add_pieces(*source, iov, iovcnt)) {

@@ -29,11 +29,11 @@ inline constexpr size_t kTrailerRoom = VERITY_MAX_TRAILER + kTrailerEnd;
 
 // Lets the companion write the trailer of the message at `message` behind it, where kTrailerRoom bytes are. The bytes added; 0: none,
 // the message stays what it is.
-[[nodiscard]] size_t append_trailer(const verity_companion& companion, uint8_t am_id, uint8_t* message, size_t length,
-                                    const void* origin) noexcept;
+[[nodiscard]] size_t append_trailer(const verity_companion& companion, uint64_t serial, uint8_t am_id, uint8_t* message,
+                                    size_t length, const void* origin) noexcept;
 // Lets it write a leader at `out`, at most `room` bytes in all, for a message that begins with the `length` bytes at `message`.
-[[nodiscard]] size_t write_leader(const verity_companion& companion, uint8_t am_id, uint8_t* out, size_t room, const void* message,
-                                  size_t length, const void* origin) noexcept;
+[[nodiscard]] size_t write_leader(const verity_companion& companion, uint64_t serial, uint8_t am_id, uint8_t* out, size_t room,
+                                  const void* message, size_t length, const void* origin) noexcept;
 
 // A received message without its trailer.
 struct Trailed {

@@ -25,6 +25,11 @@ ucs_status_t refuse_address(const AddressTail& tail) noexcept {
   return UCS_ERR_UNREACHABLE;
 }
 
+uint64_t VerityEp::next_serial() noexcept {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 std::unique_ptr<WrapEp> VerityIface::new_ep() { return std::make_unique<VerityEp>(); }
 
 UctLink* VerityIface::new_link() {

@@ -23,9 +23,14 @@ class VerityEp final : public WrapEp, public InLink, public ReadOwner {
   ucs_status_t open_lower(const uct_ep_params_t& lower_params) override;
   void destroying() noexcept override;
   [[nodiscard]] InLink& link_node() noexcept { return *this; }
+  // A number that no other endpoint of the process ever has, from 1 on.
+  [[nodiscard]] uint64_t serial() const noexcept { return serial_; }
 
  private:
+  [[nodiscard]] static uint64_t next_serial() noexcept;
+
   UctLink* link_ = nullptr;
+  const uint64_t serial_ = next_serial();
 };
 
 // Entries for UCX's table (send.cc, onesided_ops.cc, verity_ep.cc). Public so that their addresses can be taken.

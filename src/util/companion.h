@@ -24,10 +24,12 @@ struct verity_companion {
   uint32_t am_ids;
   // An interface of this uct_worker_h was opened, inside of ucp_worker_create().
   void (*opened)(void* uct_worker);
-  // The message of `length` bytes at `message` is about to leave; `origin` is the argument of its pack callback, its completion, or
-  // NULL. Writes its trailer, at most `room` bytes, and returns its length; 0: none.
-  size_t (*departs)(uint8_t am_id, const void* message, size_t length, const void* origin, uint8_t* trailer, size_t room);
-  // The message of the last departs() could not leave after all: it will be offered again.
+  // The message of `length` bytes at `message` is about to leave through the endpoint `serial`, a number from 1 on that no other
+  // endpoint of the process ever has; `origin` is the argument of its pack callback, its completion, or NULL. Writes its trailer, at
+  // most `room` bytes, and returns its length; 0: none.
+  size_t (*departs)(uint64_t serial, uint8_t am_id, const void* message, size_t length, const void* origin, uint8_t* trailer,
+                    size_t room);
+  // The message of the last departs(), with or without a trailer, could not leave after all: it will be offered again.
   void (*stayed)(void);
   // A message arrived, on an interface of this worker, and is handed to the upper layer next. No trailer: NULL, 0.
   void (*arrives)(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,

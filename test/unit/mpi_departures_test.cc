@@ -19,7 +19,8 @@ struct Signature {
 struct Out {
   uint8_t bytes[kMaxSignature];
   size_t length;
-  Out(Departures& departures, uint64_t tag, const void* origin) : length(departures.departs(tag, origin, bytes, sizeof(bytes))) {}
+  Out(Departures& departures, uint64_t tag, const void* origin, uint64_t serial = 1)
+      : length(departures.departs(serial, tag, origin, bytes, sizeof(bytes))) {}
   [[nodiscard]] int what() const { return length == 0 ? -1 : bytes[0]; }
   [[nodiscard]] uint32_t sequence() const {
     Stamp stamp{};
@@ -65,6 +66,18 @@ TEST_F(MpiDepartures, WhatStayedIsOfferedAgain) {
   EXPECT_EQ(departures.deferred(), 0u);
 }
 
+TEST_F(MpiDepartures, OneWithoutSignatureThatStayedKeepsItsPlace) {
+  defer(&ep, 5, Signature(1), requests[2]);
+  EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);
+  departures.begin(&ep, 5, nullptr, 0);
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1);
+  EXPECT_FALSE(departures.stayed());
+  departures.end(requests[0] + kRequest);
+  defer(&ep, 5, Signature(2), requests[1]);
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "it leaves first, and is none's";
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), 2);
+}
+
 TEST_F(MpiDepartures, LaterByTheAddressInItsRequest) {
   defer(&ep, 5, Signature(1), requests[0]);
   defer(&ep, 5, Signature(2), requests[1]);
@@ -79,35 +92,41 @@ TEST_F(MpiDepartures, LaterByAStructThatBeginsWithItsRequest) {
   EXPECT_EQ(Out(departures, 5, on_stack).what(), 1);
 }
 
-TEST_F(MpiDepartures, LaterWithoutAnyAddress) {
-  defer(&ep, 5, Signature(1), requests[1]);
-  defer(&ep, 5, Signature(1), requests[0]);
-  const Out first(departures, 5, nullptr), second(departures, 5, nullptr);
-  EXPECT_EQ(first.what(), 1);
-  EXPECT_EQ(first.sequence(), 0u) << "in the order of the calls, whatever their addresses";
-  EXPECT_EQ(second.sequence(), 1u);
-}
-
-TEST_F(MpiDepartures, WithoutAnyAddressAndUnlikeNothingIsTold) {
-  defer(&ep, 5, Signature(1), requests[0]);
+// Without an address the transport's endpoint says to which peer, once it is known.
+TEST_F(MpiDepartures, LaterWithoutAnyAddressInTheOrderOfTheCalls) {
+  defer(&ep, 5, Signature(1), requests[2]);
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "not known yet whose endpoint that is";
+  EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);
   defer(&ep, 5, Signature(2), requests[1]);
+  defer(&other_ep, 5, Signature(4), requests[2]);
+  defer(&ep, 5, Signature(3), requests[0]);
+  EXPECT_EQ(Out(departures, 5, nullptr, 2).what(), -1) << "another endpoint";
+  EXPECT_EQ(Out(departures, 6, nullptr).what(), -1) << "another tag";
+  const Out first(departures, 5, nullptr), second(departures, 5, nullptr);
+  EXPECT_EQ(first.what(), 2);
+  EXPECT_EQ(first.sequence(), 1u);
+  EXPECT_EQ(second.what(), 3);
   EXPECT_EQ(Out(departures, 5, nullptr).what(), -1);
-  departures.forget(requests[1] + kRequest);
-  EXPECT_EQ(Out(departures, 5, nullptr).what(), 1);
+  EXPECT_EQ(departures.deferred(), 1u);
 }
 
-TEST_F(MpiDepartures, ToTwoPeersWithOneTagNothingIsTold) {
-  defer(&ep, 5, Signature(1), requests[0]);
-  defer(&other_ep, 5, Signature(1), requests[1]);
-  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "their sequences differ";
+TEST_F(MpiDepartures, AGoneRequestIsNotTheFirstAnyMore) {
+  defer(&ep, 5, Signature(1), requests[2]);
+  EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);
+  defer(&ep, 5, Signature(2), requests[0]);
+  defer(&ep, 5, Signature(3), requests[1]);
+  departures.forget(requests[0] + kRequest);
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), 3);
 }
 
 TEST_F(MpiDepartures, OneThatWaitsLeavesInsideOfALaterCall) {
-  defer(&ep, 5, Signature(1), requests[0]);
-  const Signature signature(1);
+  defer(&ep, 5, Signature(1), requests[2]);
+  EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);
+  defer(&ep, 5, Signature(2), requests[0]);
+  const Signature signature(3);
   departures.begin(&ep, 5, signature.bytes, sizeof(signature.bytes));
-  EXPECT_EQ(Out(departures, 5, nullptr).sequence(), 0u);
-  EXPECT_EQ(Out(departures, 5, nullptr).sequence(), 1u);
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), 2);
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), 3);
   departures.end(nullptr);
 }
 
@@ -127,7 +146,7 @@ TEST_F(MpiDepartures, OneThatIsTooLongForItsRoomGoesWithout) {
   const Signature signature(1);
   departures.begin(&ep, 5, signature.bytes, sizeof(signature.bytes));
   uint8_t out[16];
-  EXPECT_EQ(departures.departs(5, nullptr, out, sizeof(out)), 0u);
+  EXPECT_EQ(departures.departs(1, 5, nullptr, out, sizeof(out)), 0u);
   EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "it has left";
   departures.end(nullptr);
 }

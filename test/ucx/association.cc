@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Does each receive learn the signature of the very message that it got? Processes send each other messages whose first bytes say which
+// they are, and arm each with a signature that says the same; receives with all kinds of wildcards, removing probes, cancelled,
+// truncated and given up ones, messages without a signature and internal ones between them, several threads.
+//
+//   association [-p PROCESSES] [-t THREADS] [-n MESSAGES per thread] [-s SEED]
+//
+// The UCP calls of this program are those of libverity_mpi, linked in. UCX_TLS must name wrapped transports.
+// Prints 'messages N told N untold N wrong N' (untold: signed, but not certain); exit status 1 when any was wrong.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <ucp/api/ucp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "mpi/arm.h"
+
+namespace {
+
+using verity::mpi::armed;
+using verity::mpi::kMaxSignature;
+
+constexpr uint64_t kInternal = uint64_t{1} << 63;
+constexpr uint64_t kExact = ~uint64_t{0};
+constexpr size_t kMostProcesses = 8;
+constexpr size_t kLongest = 96 * 1024;
+constexpr size_t kOutstanding = 24;
+constexpr size_t kSignature = 48;
+
+struct Options {
+  unsigned processes = 3, threads = 1;
+  uint64_t messages = 20000;
+  uint64_t seed = 1;
+};
+
+struct Totals {
+  std::atomic<uint64_t> messages, told, untold, wrong;
+};
+
+// Between the processes.
+struct Shared {
+  std::atomic<unsigned> arrived[8];
+  uint8_t address[kMostProcesses][1024];
+  std::atomic<uint64_t> sent[kMostProcesses];  // to that process, by all
+  std::atomic<unsigned> done_sending;
+  Totals totals;
+};
+
+[[noreturn]] void die(const char* what, ucs_status_t status) {
+  std::fprintf(stderr, "association: %s: %s\n", what, ucs_status_string(status));
+  std::exit(2);
+}
+void check(ucs_status_t status, const char* what) {
+  if (status != UCS_OK) die(what, status);
+}
+
+// One receive: what its buffer said and what it was told.
+struct Receiving final : verity::mpi::Receive {
+  std::vector<uint8_t> buffer;
+  void* request = nullptr;
+  ucs_status_t status = UCS_INPROGRESS;
+  bool given_up = false;
+  std::atomic<bool> told{false};
+  uint64_t told_number = 0;
+  uint64_t number = 0;  // from the buffer
+  void resolved(const uint8_t* signature, size_t length, size_t) noexcept override {
+    if (length != 0) std::memcpy(&told_number, signature, sizeof(told_number));
+    told.store(true);
+  }
+  void dropped() noexcept override { told.store(true); }
+};
+
+// The number of a message: who sent it, which it is, whether it is signed.
+uint64_t number_of(unsigned process, unsigned thread, uint64_t index, bool is_signed) {
+  return uint64_t{is_signed} << 60 | uint64_t{process} << 52 | uint64_t{thread} << 44 | (index + 1);
+}
+
+class Process {
+ public:
+  Process(const Options& options, Shared& shared, unsigned me) : options_(options), shared_(shared), me_(me) {
+    verity::mpi::enable_ucp_calls(options.threads > 1);
+    ucp_params_t params = {};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_TAG;
+    check(ucp_init(&params, nullptr, &context_), "ucp_init");
+    ucp_worker_params_t worker = {};
+    worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    worker.thread_mode = options.threads > 1 ? UCS_THREAD_MODE_MULTI : UCS_THREAD_MODE_SINGLE;
+    check(ucp_worker_create(context_, &worker, &worker_), "ucp_worker_create");
+    ucp_address_t* address;
+    size_t length;
+    check(ucp_worker_get_address(worker_, &address, &length), "ucp_worker_get_address");
+    if (length > sizeof(shared.address[0])) die("address", UCS_ERR_BUFFER_TOO_SMALL);
+    std::memcpy(shared.address[me], address, length);
+    ucp_worker_release_address(worker_, address);
+    barrier(0);
+    for (unsigned peer = 0; peer < options.processes; ++peer) {
+      ucp_ep_params_t ep = {};
+      ep.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+      ep.address = reinterpret_cast<const ucp_address_t*>(shared.address[peer]);
+      check(ucp_ep_create(worker_, &ep, &eps_[peer]), "ucp_ep_create");
+    }
+  }
+
+  void run() {
+    std::vector<std::thread> threads;
+    for (unsigned t = 1; t < options_.threads; ++t) threads.emplace_back([this, t] { work(t); });
+    work(0);
+    for (auto& thread : threads) thread.join();
+    barrier(2);
+    for (unsigned peer = 0; peer < options_.processes; ++peer) {
+      ucp_request_param_t param = {};
+      ucs_status_ptr_t request = ucp_ep_close_nbx(eps_[peer], &param);
+      while (UCS_PTR_IS_PTR(request) && ucp_request_check_status(request) == UCS_INPROGRESS) ucp_worker_progress(worker_);
+      if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
+    }
+    barrier(3);
+    ucp_worker_destroy(worker_);
+    ucp_cleanup(context_);
+  }
+
+ private:
+  // Progresses while it waits.
+  void barrier(unsigned which) {
+    shared_.arrived[which]++;
+    while (shared_.arrived[which] < options_.processes) {
+      if (worker_ != nullptr) ucp_worker_progress(worker_);
+    }
+  }
+
+  struct Sending {
+    std::vector<uint8_t> buffer;
+    void* request;
+  };
+
+  struct Thread {
+    unsigned id;
+    std::mt19937_64 dice;
+    uint64_t sent = 0;
+    std::list<Sending> sends;
+    std::list<std::unique_ptr<Receiving>> receives;   // under way
+    std::list<std::unique_ptr<Receiving>> finished;   // complete, perhaps not told yet
+    struct Probed {
+      ucp_tag_message_h message;
+      size_t length;
+    };
+    std::list<Probed> probed;
+  };
+
+  void work(unsigned id) {
+    Thread thread{id, std::mt19937_64(options_.seed * 1000 + me_ * 50 + id), 0, {}, {}, {}, {}};
+    while (thread.sent < options_.messages) {
+      if (thread.sends.size() < 64) send(thread);
+      receive(thread);
+      tidy(thread);
+      if (thread.dice() % 3 == 0) ucp_worker_progress(worker_);
+    }
+    shared_.done_sending++;
+    const unsigned everybody = options_.processes * options_.threads;
+    while (shared_.done_sending < everybody || got_ < shared_.sent[me_]) {
+      receive(thread);
+      tidy(thread);
+      ucp_worker_progress(worker_);
+    }
+    for (auto& receiving : thread.receives) {
+      if (receiving->request != nullptr) ucp_request_cancel(worker_, receiving->request);
+    }
+    while (!thread.receives.empty() || !thread.sends.empty() || !thread.finished.empty()) {
+      ucp_worker_progress(worker_);
+      tidy(thread);
+    }
+  }
+
+  void send(Thread& thread) {
+    auto& dice = thread.dice;
+    const unsigned peer = dice() % options_.processes;
+    const bool internal = dice() % 8 == 0;
+    const bool is_signed = !internal && dice() % 10 != 0;
+    const unsigned kind = dice() % 32;
+    const size_t length = 8 + (kind == 0 ? dice() % (kLongest - 8) : kind < 6 ? dice() % 12000 : dice() % 100);
+    const uint64_t tag = (internal ? kInternal : 0) | uint64_t{me_} << 32 | dice() % 3;
+    const uint64_t number = number_of(me_, thread.id, thread.sent++, is_signed);
+    Sending sending{std::vector<uint8_t>(length), nullptr};
+    std::memcpy(sending.buffer.data(), &number, sizeof(number));
+    uint8_t signature[kSignature] = {};
+    std::memcpy(signature, &number, sizeof(number));
+    armed.send = {{0, kInternal}, signature, is_signed ? kSignature : 0};
+    shared_.sent[peer]++;
+    ucp_request_param_t param = {};
+    const ucs_status_ptr_t request = dice() % 10 == 0 ? ucp_tag_send_sync_nbx(eps_[peer], sending.buffer.data(), length, tag, &param)
+                                                      : ucp_tag_send_nbx(eps_[peer], sending.buffer.data(), length, tag, &param);
+    armed.send = {};
+    if (UCS_PTR_IS_ERR(request)) die("send", UCS_PTR_STATUS(request));
+    if (request == nullptr) return;
+    sending.request = request;
+    thread.sends.push_back(std::move(sending));
+  }
+
+  void receive(Thread& thread) {
+    auto& dice = thread.dice;
+    while (thread.receives.size() < kOutstanding) {
+      if (dice() % 8 == 0 && probe(thread)) continue;
+      static constexpr uint64_t kMasks[] = {kExact, kExact, kExact, kInternal | 0xff, kInternal | 0xffffffff00000000, kInternal, 0};
+      // One at least takes anything, or all could wait for what has been sent already.
+      const uint64_t mask = thread.receives.empty() ? 0 : kMasks[dice() % 7];
+      const uint64_t tag = (dice() % 8 == 0 ? kInternal : 0) | dice() % options_.processes << 32 | dice() % 3;
+      auto receiving = std::make_unique<Receiving>();
+      receiving->buffer.resize(dice() % 40 == 0 ? 64 : kLongest);
+      armed.receive = {{0, 0x8000000000000000u}, nullptr};
+      armed.receive.filter.mask = 1;  // whatever the tag: what is told of internal messages is nothing
+      armed.receive.filter.value = tag & 1;
+      armed.receive.receive = receiving.get();
+      ucp_request_param_t param = {};
+      param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+      param.cb.recv = on_receive;
+      param.user_data = receiving.get();
+      const ucs_status_ptr_t request =
+          ucp_tag_recv_nbx(worker_, receiving->buffer.data(), receiving->buffer.size(), tag, mask, &param);
+      armed.receive = {};
+      if (UCS_PTR_IS_ERR(request)) die("receive", UCS_PTR_STATUS(request));
+      receiving->request = request;
+      thread.receives.push_back(std::move(receiving));
+    }
+    if (dice() % 20 == 0) {
+      auto it = std::next(thread.receives.begin(), static_cast<long>(dice() % thread.receives.size()));
+      if ((*it)->request != nullptr) ucp_request_cancel(worker_, (*it)->request);
+    }
+  }
+
+  bool probe(Thread& thread) {
+    ucp_tag_recv_info_t info;
+    const ucp_tag_message_h message = ucp_tag_probe_nb(worker_, 0, 0, 1, &info);
+    if (message != nullptr) thread.probed.push_back({message, info.length});
+    if (thread.probed.empty() || (message != nullptr && thread.dice() % 2 == 0)) return message != nullptr;
+    const auto probed = thread.probed.front();
+    thread.probed.pop_front();
+    auto receiving = std::make_unique<Receiving>();
+    receiving->buffer.resize(kLongest);
+    armed.receive = {{}, receiving.get()};
+    ucp_request_param_t param = {};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+    param.cb.recv = on_receive;
+    param.user_data = receiving.get();
+    const ucs_status_ptr_t request =
+        ucp_tag_msg_recv_nbx(worker_, receiving->buffer.data(), receiving->buffer.size(), probed.message, &param);
+    armed.receive = {};
+    if (UCS_PTR_IS_ERR(request)) die("message receive", UCS_PTR_STATUS(request));
+    receiving->request = request;
+    thread.receives.push_back(std::move(receiving));
+    return true;
+  }
+
+  static void on_receive(void*, ucs_status_t status, const ucp_tag_recv_info_t*, void* argument) {
+    auto& receiving = *static_cast<Receiving*>(argument);
+    if (status == UCS_OK) std::memcpy(&receiving.number, receiving.buffer.data(), sizeof(receiving.number));
+    std::atomic_ref(receiving.status).store(status);
+  }
+
+  void tidy(Thread& thread) {
+    for (auto it = thread.sends.begin(); it != thread.sends.end();) {
+      const ucs_status_t status = ucp_request_check_status(it->request);
+      if (status == UCS_INPROGRESS) {
+        ++it;
+        continue;
+      }
+      check(status, "send");
+      ucp_request_free(it->request);
+      it = thread.sends.erase(it);
+    }
+    for (auto it = thread.receives.begin(); it != thread.receives.end();) {
+      Receiving& receiving = **it;
+      const ucs_status_t status = std::atomic_ref(receiving.status).load();
+      if (status == UCS_INPROGRESS || receiving.request == nullptr) {
+        ++it;
+        continue;
+      }
+      ucp_request_free(receiving.request);
+      if (status != UCS_ERR_CANCELED) ++got_;
+      thread.finished.push_back(std::move(*it));
+      it = thread.receives.erase(it);
+    }
+    for (auto it = thread.finished.begin(); it != thread.finished.end();) {
+      if (!(*it)->told) {
+        ++it;
+        continue;
+      }
+      judge(**it);
+      it = thread.finished.erase(it);
+    }
+  }
+
+  void judge(const Receiving& receiving) {
+    Totals& totals = shared_.totals;
+    if (receiving.status == UCS_ERR_CANCELED) {
+      totals.wrong += receiving.told_number != 0;
+      return;
+    }
+    ++totals.messages;
+    const bool is_signed = (receiving.number >> 60) != 0;
+    if (receiving.status == UCS_ERR_MESSAGE_TRUNCATED) return;  // its buffer does not say which it was
+    if (receiving.told_number == 0) {
+      totals.untold += is_signed;
+    } else if (receiving.told_number == receiving.number && is_signed) {
+      ++totals.told;
+    } else {
+      ++totals.wrong;
+    }
+  }
+
+  const Options& options_;
+  Shared& shared_;
+  unsigned me_;
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  ucp_ep_h eps_[kMostProcesses];
+  std::atomic<uint64_t> got_{0};
+};
+
+int run(const Options& options) {
+  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return 2;
+  auto& shared = *new (memory) Shared{};
+  std::vector<pid_t> pids;
+  for (unsigned i = 0; i < options.processes; ++i) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      Process(options, shared, i).run();
+      std::exit(0);
+    }
+    pids.push_back(pid);
+  }
+  int worst = 0;
+  for (const pid_t pid : pids) {
+    int status;
+    waitpid(pid, &status, 0);
+    worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  }
+  const Totals& totals = shared.totals;
+  std::printf("messages %lu told %lu untold %lu wrong %lu\n", totals.messages.load(), totals.told.load(), totals.untold.load(),
+              totals.wrong.load());
+  return worst != 0 ? worst : totals.wrong != 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  for (int option; (option = getopt(argc, argv, "p:t:n:s:")) != -1;) {
+    const uint64_t value = std::strtoull(optarg != nullptr ? optarg : "", nullptr, 10);
+    switch (option) {
+      case 'p': options.processes = static_cast<unsigned>(std::min<uint64_t>(value, kMostProcesses)); break;
+      case 't': options.threads = static_cast<unsigned>(value); break;
+      case 'n': options.messages = value; break;
+      case 's': options.seed = value; break;
+      default: std::fprintf(stderr, "usage: association [-p processes] [-t threads] [-n messages] [-s seed]\n"); return 2;
+    }
+  }
+  return run(options);
+}
