@@ -2,6 +2,7 @@
 // The fuzz targets with random inputs and with the corpus, under any compiler. VERITY_FUZZ_SECONDS: per target (default 2).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "fuzz/targets.h"
+#include "signature/describe.h"
+#include "signature/record.h"
 #include "sim/rng.h"
 
 namespace verity::fuzz {
@@ -89,6 +92,52 @@ TEST(Fuzz, Rma) {
 TEST(Fuzz, Shapes) {
   replay(shapes_target, "shapes");
   run_random(shapes_target, 4000);
+}
+
+// Random bytes are hardly ever a description: here they are numbers of copies, types and nestings.
+size_t put_description(const uint8_t* choices, size_t left, unsigned depth, std::vector<uint8_t>& out) {
+  if (depth == 0 || left < 4 || choices[0] < 100) {
+    const uint8_t id = left == 0 ? uint8_t{9} : static_cast<uint8_t>(choices[0] % 21 + 1);
+    const auto basic = signature::make_basic(id, 1 + (left < 2 ? 0u : choices[1] % 8u)).value();
+    out.insert(out.end(), {static_cast<uint8_t>(0x80 | basic.cls), basic.id, static_cast<uint8_t>(basic.size)});
+    return std::min<size_t>(left, 2);
+  }
+  const unsigned fields = choices[1] % 5;
+  size_t used = 2;
+  out.push_back(static_cast<uint8_t>(fields));
+  for (unsigned i = 0; i < fields; ++i) {
+    const uint8_t copies = used < left ? choices[used++] : uint8_t{1};
+    if (copies >= 0x80) {
+      out.insert(out.end(), {copies, 0xff, 0xff, 0xff, 0x7f});
+    } else {
+      out.push_back(std::max<uint8_t>(copies % 8, 1));
+    }
+    used += put_description(choices + std::min(used, left), left - std::min(used, left), depth - 1, out);
+  }
+  return std::min(used, left);
+}
+
+void signature_formed(const uint8_t* data, size_t size) {
+  if (size < 40 || (data[0] & 3) == 0) return signature_target(data, size);
+  std::vector<uint8_t> bytes(data, data + 17);
+  const size_t used = put_description(data + 17, std::min<size_t>(size - 17, 60), 4, bytes);
+  bytes[16] = static_cast<uint8_t>(std::min<size_t>(bytes.size() - 17, 255));
+  signature::Type type;
+  std::vector<uint8_t> text;
+  put_description(data + 17 + used, size - 17 - used, 4, text);
+  if (signature::decode(text, &type) == nullptr) {
+    std::vector<uint8_t> record(signature::kMaxRecord);
+    const signature::Level level = data[1] % 2 == 0 ? signature::Level::kLayout : signature::Level::kNames;
+    record.resize(signature::write_record(signature::make_record(type, data[2] % 40, level), text, record.data(), record.size()));
+    bytes.insert(bytes.end(), record.begin(), record.end());
+  }
+  if (data[3] < 60) bytes[data[4] % bytes.size()] = data[5];
+  signature_target(bytes.data(), bytes.size());
+}
+
+TEST(Fuzz, Signature) {
+  replay(signature_target, "signature");
+  run_random(signature_formed, 1500);
 }
 
 }  // namespace

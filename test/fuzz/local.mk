@@ -8,42 +8,48 @@ fuzz_targets = \
 	test/fuzz/hub_target.cc \
 	test/fuzz/rma_target.cc \
 	test/fuzz/shapes_target.cc \
+	test/fuzz/signature_target.cc \
 	test/fuzz/targets.h \
 	test/fuzz/wire_target.cc
 fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS)
+fuzz_libraries = libverity_core.la libverity_signature.la
 
 if GTEST
 check_PROGRAMS += verity_fuzz
 TESTS += verity_fuzz
 endif
 verity_fuzz_CPPFLAGS = $(fuzz_cppflags) $(GTEST_CFLAGS)
-verity_fuzz_LDADD = libverity_core.la -lgtest_main $(GTEST_LIBS)
+verity_fuzz_LDADD = $(fuzz_libraries) -lgtest_main $(GTEST_LIBS)
 verity_fuzz_SOURCES = $(fuzz_targets) \
 	test/fuzz/fuzz_test.cc \
 	test/sim/rng.h
 
 if FUZZERS
-noinst_PROGRAMS += fuzz_compact fuzz_hub fuzz_rma fuzz_shapes fuzz_wire
+noinst_PROGRAMS += fuzz_compact fuzz_hub fuzz_rma fuzz_shapes fuzz_signature fuzz_wire
 endif
 fuzz_compact_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=compact_target
 fuzz_compact_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-fuzz_compact_LDADD = libverity_core.la
+fuzz_compact_LDADD = $(fuzz_libraries)
 fuzz_compact_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
 fuzz_hub_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=hub_target
 fuzz_hub_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-fuzz_hub_LDADD = libverity_core.la
+fuzz_hub_LDADD = $(fuzz_libraries)
 fuzz_hub_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
 fuzz_rma_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=rma_target
 fuzz_rma_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-fuzz_rma_LDADD = libverity_core.la
+fuzz_rma_LDADD = $(fuzz_libraries)
 fuzz_rma_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
 fuzz_shapes_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=shapes_target
 fuzz_shapes_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-fuzz_shapes_LDADD = libverity_core.la
+fuzz_shapes_LDADD = $(fuzz_libraries)
 fuzz_shapes_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_signature_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=signature_target
+fuzz_signature_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_signature_LDADD = $(fuzz_libraries)
+fuzz_signature_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
 fuzz_wire_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=wire_target
 fuzz_wire_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-fuzz_wire_LDADD = libverity_core.la
+fuzz_wire_LDADD = $(fuzz_libraries)
 fuzz_wire_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
 
 TESTS += test/fuzz/libfuzzer.sh

@@ -18,6 +18,8 @@ void hub_target(const uint8_t* data, size_t size);
 void rma_target(const uint8_t* data, size_t size);
 // Bitmaps, geometries and trees of any size.
 void shapes_target(const uint8_t* data, size_t size);
+// A datatype's description and a record with another, of any bytes: reading, asking, comparing.
+void signature_target(const uint8_t* data, size_t size);
 
 // Takes numbers off the input; zeros when it is at its end.
 class Input {

@@ -28,7 +28,9 @@ verity_unit_SOURCES += \
 	test/unit/rma_time_test.cc \
 	test/unit/signature_algebra_test.cc \
 	test/unit/signature_basic_test.cc \
+	test/unit/signature_case.h \
 	test/unit/signature_describe_test.cc \
+	test/unit/signature_oracle_test.cc \
 	test/unit/signature_random.h \
 	test/unit/signature_record_test.cc \
 	test/unit/signature_rules_test.cc \
@@ -41,7 +43,7 @@ check_PROGRAMS += verity_threads
 TESTS += verity_threads
 endif
 verity_threads_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS) $(GTEST_CFLAGS)
-verity_threads_LDADD = libverity_core.la -lgtest_main $(GTEST_LIBS) -lpthread
+verity_threads_LDADD = libverity_core.la libverity_signature.la -lgtest_main $(GTEST_LIBS) -lpthread
 verity_threads_SOURCES = \
 	test/unit/link_pair.h \
 	test/unit/threads_test.cc

@@ -160,7 +160,7 @@ TEST(SignatureType, SillyNestingsCollapse) {
 
 // Nothing recurses: neither building nor asking nor the end of it.
 TEST(SignatureType, ChainsOfAnyLength) {
-  constexpr uint64_t kLinks = 300'000;
+  constexpr uint64_t kLinks = 100'000;
   const BasicType front[] = {named("MPI_DOUBLE"), named("MPI_FLOAT")};
   const Type fronts[] = {Type::leaf(front[0]), Type::leaf(front[1])};
   const Type i = leaf("MPI_INT");

@@ -2,11 +2,13 @@
 // What several threads of a process share, or must not: for ThreadSanitizer, but right in every build.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "health/registry.h"
 #include "merkle/tree.h"
+#include "signature/type.h"
 #include "unit/link_pair.h"
 
 namespace verity::test {
@@ -66,6 +68,25 @@ TEST(Threads, AllHashAlike) {
   in_threads([&](unsigned) {
     for (unsigned i = 0; i < 20; ++i) EXPECT_EQ(merkle::root(geometry, {&piece, 1}), root);
   });
+}
+
+// A datatype is shared: copied, asked and let go by all threads, the last of which ends it.
+TEST(Threads, TypesAreShared) {
+  using signature::Type;
+  const auto leaf = [](const char* name) { return Type::leaf(*signature::find_basic(name)); };
+  const Type::Item items[] = {{leaf("MPI_INT"), 3}, {leaf("MPI_DOUBLE"), 1}};
+  for (unsigned round = 0; round < 50; ++round) {
+    Type shared[kThreads];
+    std::fill_n(shared, kThreads, Type::sequence(items));
+    const signature::Signature wanted = shared[0].signature(9, signature::Level::kNames);
+    in_threads([&](unsigned thread) {
+      const Type mine = std::move(shared[thread]);
+      for (unsigned i = 0; i < 200; ++i) {
+        const Type copy = i % 3 == 0 ? Type::repeat(mine, 3) : mine;
+        EXPECT_EQ(copy.signature(i % 3 == 0 ? 3 : 9, signature::Level::kNames), wanted);
+      }
+    });
+  }
 }
 
 }  // namespace
