@@ -31,5 +31,7 @@ void forget_comm(MPI_Comm comm) noexcept;
 [[nodiscard]] MPI_Comm live_handle(const CommInfo& info) noexcept;
 // Rank in MPI_COMM_WORLD of a rank of the communicator (of the other group, when that has two); -1: not known. Calls MPI.
 [[nodiscard]] int to_world_rank(MPI_Comm comm, int rank) noexcept;
+// The same for a rank of a window.
+[[nodiscard]] int window_rank_to_world(MPI_Win window, int rank) noexcept;
 
 }  // namespace verity::mpi

@@ -15,6 +15,7 @@ MPI_COMPANION_SOURCES = \
 	src/mpi/mpi_api.h \
 	src/mpi/next.cc src/mpi/next.h \
 	src/mpi/objects.cc \
+	src/mpi/onesided.cc \
 	src/mpi/p2p.cc \
 	src/mpi/persistent.cc \
 	src/mpi/probe.cc \

@@ -78,6 +78,10 @@ bool is_first(const Finding& finding) {
 
 // The program's own handler decides what an error does; by default it ends the job.
 int raise_error(const Finding& finding) noexcept {
+  if (finding.remote) {
+    library().Win_call_errhandler(finding.remote->window, MPI_ERR_TYPE);
+    return MPI_ERR_TYPE;
+  }
   MPI_Comm comm = finding.receive.comm ? live_handle(*finding.receive.comm) : handles().comm_null;
   if (comm == handles().comm_null) comm = handles().comm_world;
   if (mpi_runs()) library().Comm_call_errhandler(comm, MPI_ERR_TYPE);
@@ -123,7 +127,16 @@ void add_finding(const signature::Verdict& verdict, const signature::Record& sen
           .sender = sender,
           .description = {description.begin(), description.end()},
           .received_bytes = received.bytes,
-          .receive = std::move(receive)});
+          .receive = std::move(receive),
+          .remote = std::nullopt});
+  } catch (const std::bad_alloc&) {  // it is counted
+  }
+}
+
+void add_finding(Finding&& finding) noexcept {
+  add(counters.mismatched);
+  try {
+    keep(std::move(finding));
   } catch (const std::bad_alloc&) {  // it is counted
   }
 }

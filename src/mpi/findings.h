@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,13 @@ void count_checked() noexcept;
 void count_unchecked(Unchecked why) noexcept;
 void count_unchecked(signature::Reason why) noexcept;
 
+// Where a one-sided operation went whose two datatypes do not match each other.
+struct Remote {
+  MPI_Win window;
+  int target;   // rank in the window's group
+  bool fetches;  // the data come from there
+};
+
 // A mismatch, with all that its report needs.
 struct Finding {
   signature::Verdict verdict;
@@ -30,11 +38,15 @@ struct Finding {
   std::vector<uint8_t> description;
   uint64_t received_bytes = signature::kWhole;
   PostedReceive::Facts receive;
+  std::optional<Remote> remote;  // of a one-sided operation: `sender` is this process too
 };
 
 // Counts it, and keeps it for the next exit of an MPI call when it is the first one of its pair of call sites, or when each is an error.
 void add_finding(const signature::Verdict& verdict, const signature::Record& sender, std::span<const uint8_t> description,
                  const signature::Received& received, PostedReceive::Facts&& receive) noexcept;
+
+// The same for a comparison of a one-sided operation's two datatypes.
+void add_finding(Finding&& finding) noexcept;
 
 // At the end: what has not been reported, and a line with the sums when there is something to say. Only the first call does it.
 void conclude() noexcept;

@@ -25,7 +25,9 @@ namespace verity::mpi {
   X(Type_get_envelope)     \
   X(Type_get_contents)     \
   X(Type_free)             \
-  X(Win_get_group)
+  X(Win_call_errhandler)   \
+  X(Win_get_group)         \
+  X(Win_get_name)
 
 // Of MPI 4: may be missing where the header has them.
 #ifdef VERITY_MPI4_COUNTS

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+
 #include <ctime>
 
 #include "health/text.h"
 #include "mpi/findings.h"
+#include "mpi/library.h"
 #include "mpi/sites.h"
 #include "mpi/state.h"
 
@@ -45,10 +47,44 @@ int sender_of(const Finding& finding) {
   return to_world_rank(live_handle(*finding.receive.comm), finding.receive.envelope.source);
 }
 
+std::string window_in_words(const Remote& remote) {
+  char name[MPI_MAX_OBJECT_NAME + 1] = {};
+  int length = 0;
+  const int rc = library().Win_get_name(remote.window, name, &length);
+  return rc == MPI_SUCCESS && length > 0 ? name : "a window without a name";
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const size_t at = text.find(from);
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+// Both types are named by one call of this process; "sender" is the side that the data come from.
+Told tell_remote(const Finding& finding, const signature::Received& received) {
+  const Remote& remote = *finding.remote;
+  const std::string site = site_in_words(finding.receive.site);
+  const int target = window_rank_to_world(remote.window, remote.target);
+  signature::Explanation words = signature::explain(finding.verdict, finding.sender, finding.description, received);
+  words.verdict = replaced(words.verdict, "at the sender", remote.fetches ? "at the target" : "at the origin");
+  words.verdict = replaced(words.verdict, "at the receiver", remote.fetches ? "at the origin" : "at the target");
+  return {.sender_rank = remote.fetches ? target : world_rank(),
+          .receiver_rank = remote.fetches ? world_rank() : target,
+          .sender_call = finding.receive.call,
+          .receiver_call = finding.receive.call,
+          .sender_site = site,
+          .receiver_site = site,
+          .comm = window_in_words(remote),
+          .source = target,
+          .tag = MPI_ANY_TAG,
+          .element = finding.verdict.position,
+          .words = std::move(words)};
+}
+
 Told tell(const Finding& finding) {
   const signature::Received received{.type = finding.receive.type->type,
                                      .copies = finding.receive.count,
                                      .bytes = finding.received_bytes};
+  if (finding.remote) return tell_remote(finding, received);
   return {.sender_rank = sender_of(finding),
           .receiver_rank = world_rank(),
           .sender_call = family_name(finding.sender.family()),
@@ -69,6 +105,18 @@ std::string for_people(const Told& t) {
          "               by " + t.sender_call + " in " + t.sender_site + "\n" +
          "  received as: " + t.words.expected + "\n" +
          "               by " + t.receiver_call + " in " + t.receiver_site + "\n" +
+         "  difference:  " + t.words.verdict + "\n";
+}
+
+std::string remote_for_people(const Told& t, const Remote& remote) {
+  const char* const ends[] = {"origin:", "target:"};
+  const bool fetches = remote.fetches;
+  const auto padded = [](std::string text) { return text + std::string(13 - text.size(), ' '); };
+  return std::string("ucx-verity: datatype mismatch in ") + t.receiver_call + " by " + rank_in_words(world_rank()) +
+         (fetches ? " from " : " to ") + rank_in_words(t.source) + " (" + t.comm + ")\n" +
+         "  " + padded(ends[fetches]) + t.words.sent + "\n" +
+         "  " + padded(ends[!fetches]) + t.words.expected + "\n" +
+         "               in " + t.receiver_site + "\n" +
          "  difference:  " + t.words.verdict + "\n";
 }
 
@@ -110,7 +158,7 @@ void print(const std::string& text) noexcept {
 
 void report(const Finding& finding) {
   const Told told = tell(finding);
-  print(for_people(told));
+  print(finding.remote ? remote_for_people(told, *finding.remote) : for_people(told));
   if (settings().log != nullptr) append_to_log(for_programs(told));
 }
 

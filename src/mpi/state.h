@@ -42,7 +42,7 @@ struct Handles {
   MPI_Comm comm_world;
   MPI_Datatype type_null;
   MPI_Request request_null;
-  MPI_Message message_null;
+  MPI_Op no_op;
 };
 [[nodiscard]] const Handles& handles() noexcept;
 

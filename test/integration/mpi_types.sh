@@ -58,6 +58,10 @@ for launcher in $openmpi $mpich; do
   contains "$mpi: the sending call by file and line" "$(cat "$tap_dir/job")" "by MPI_Send in other_comm \\(.*types_p2p.c:[0-9]+\\)"
   words "$mpi" "$launcher" any "unsigned" "3 x MPI_UNSIGNED" "3 x MPI_INT" "element 1 .*" "MPI_COMM_WORLD, MPI_ANY_TAG"
 
+  UCX_VERITY_TYPECHECK=warn types_run 60 "$launcher" 2 vposix,vself types wrong get "another class" > "$tap_dir/job"
+  contains "$mpi: MPI_Get" "$(tr '\n' ' ' < "$tap_dir/job")" \
+    'mismatch in MPI_Get by rank 0 from rank 1 \(halo\)   target:      100 x MPI_FLOAT   origin:      100 x MPI_INT .* at the origin'
+
   # Once for each pair of places, with a sum at the end.
   types_run 60 "$launcher" 2 vposix,vself types wrong send > "$tap_dir/job"
   contains "$mpi: sums at the end" "$(cat "$tap_dir/job")" "^ucx-verity: rank 0: datatypes of [0-9]+ messages checked, [0-9]+ mismatched; 0 not checked"

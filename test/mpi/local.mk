@@ -22,6 +22,7 @@ mpi_test_files = \
 	test/mpi/types.c \
 	test/mpi/types.h \
 	test/mpi/types_kinds.c \
+	test/mpi/types_onesided.c \
 	test/mpi/types_p2p.c \
 	test/mpi/watch.h
 EXTRA_DIST += $(mpi_test_files)

@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-enum { kRoom = 1 << 16, kMaxCases = 64 };
+enum { kRoom = 1 << 16, kMaxCases = 64, kBasicKinds = 3 };
 
 /* What one side names as a message: `count` of `type`. */
 struct side {
@@ -25,13 +25,18 @@ struct kind {
 struct operation {
   const char* name;
   void (*run)(int rank, int from, int to, struct side sent, struct side received, int tag);
+  int kinds; /* how many of the first kinds can be had with it: kBasicKinds are as many of one predefined type; 0: all */
 };
 
 /* types_kinds.c */
 int make_kinds(struct kind* kinds);
 void free_kinds(void);
 
-/* types_p2p.c: ends with a NULL name. */
-extern const struct operation operations[];
+/* types_p2p.c, types_onesided.c: end with a NULL name. */
+extern const struct operation p2p_operations[];
+extern const struct operation onesided_operations[];
+
+/* types.c: counts errors. */
+extern MPI_Errhandler window_errors;
 
 #endif

@@ -70,10 +70,11 @@ static MPI_Datatype nested(int depth, MPI_Datatype element) {
 int make_kinds(struct kind* kinds) {
   const struct kind all[] = {
       {"another class", {MPI_INT, 100}, {MPI_FLOAT, 100}, {MPI_INT, 100}},
-      {"another size", {MPI_DOUBLE, 10}, {MPI_FLOAT, 20}, {MPI_DOUBLE, 20}},
       {"unsigned", {MPI_UNSIGNED, 3}, {MPI_INT, 3}, {MPI_UNSIGNED, 3}},
-      {"complex as floats", {MPI_C_DOUBLE_COMPLEX, 4}, {MPI_DOUBLE, 8}, {MPI_C_DOUBLE_COMPLEX, 4}},
       {"large, another class", {MPI_INT, 10000}, {MPI_FLOAT, 10000}, {MPI_INT, 10000}},
+      /* kBasicKinds so far */
+      {"another size", {MPI_DOUBLE, 10}, {MPI_FLOAT, 20}, {MPI_DOUBLE, 20}},
+      {"complex as floats", {MPI_C_DOUBLE_COMPLEX, 4}, {MPI_DOUBLE, 8}, {MPI_C_DOUBLE_COMPLEX, 4}},
       {"order in a structure",
        {two(1, MPI_INT, 2, MPI_DOUBLE), 3},
        {two(1, MPI_DOUBLE, 2, MPI_INT), 4},

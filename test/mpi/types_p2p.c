@@ -166,38 +166,38 @@ static void isendrecv(int rank, int from, int to, struct side sent, struct side 
 #endif
 #endif
 
-const struct operation operations[] = {
-    {"send", send},
-    {"ssend", ssend},
-    {"rsend", rsend},
-    {"bsend", bsend},
-    {"isend", isend},
-    {"issend", issend},
-    {"irsend", irsend},
-    {"ibsend", ibsend},
-    {"irecv", irecv},
-    {"testing", testing},
-    {"any", any},
-    {"send_init", send_init},
-    {"ssend_init", ssend_init},
-    {"bsend_init", bsend_init},
-    {"rsend_init", rsend_init},
-    {"startall", startall},
-    {"mprobe", mprobe},
-    {"improbe", improbe},
-    {"sendrecv", sendrecv},
-    {"sendrecv_replace", sendrecv_replace},
-    {"other_comm", other_comm},
+const struct operation p2p_operations[] = {
+    {"send", send, 0},
+    {"ssend", ssend, 0},
+    {"rsend", rsend, 0},
+    {"bsend", bsend, 0},
+    {"isend", isend, 0},
+    {"issend", issend, 0},
+    {"irsend", irsend, 0},
+    {"ibsend", ibsend, 0},
+    {"irecv", irecv, 0},
+    {"testing", testing, 0},
+    {"any", any, 0},
+    {"send_init", send_init, 0},
+    {"ssend_init", ssend_init, 0},
+    {"bsend_init", bsend_init, 0},
+    {"rsend_init", rsend_init, 0},
+    {"startall", startall, 0},
+    {"mprobe", mprobe, 0},
+    {"improbe", improbe, 0},
+    {"sendrecv", sendrecv, 0},
+    {"sendrecv_replace", sendrecv_replace, 0},
+    {"other_comm", other_comm, 0},
 #ifndef MPICH
-    {"self", self},
+    {"self", self, 0},
 #endif
-    {"pmpi", pmpi},
+    {"pmpi", pmpi, 0},
 #if MPI_VERSION >= 4
-    {"send_c", send_c},
-    {"isend_c", isend_c},
+    {"send_c", send_c, 0},
+    {"isend_c", isend_c, 0},
 #ifdef ISENDRECV
-    {"isendrecv", isendrecv},
+    {"isendrecv", isendrecv, 0},
 #endif
 #endif
-    {NULL, NULL},
+    {NULL, NULL, 0},
 };
