@@ -72,6 +72,20 @@ for launcher in $openmpi $mpich; do
     '"sender":\{"rank":1,"call":"MPI_Send","site":"[^"]*","type":"100 x MPI_INT"\},"receiver":\{"rank":0,"call":"MPI_Recv",'
   rm -f "$tap_dir/log"
 
+  # Types that change with each message: a signature that is given to another message would show.
+  export UCX_VERITY_TYPECHECK=error UCX_VERITY_ATTEST=always
+  for threads in 1 4; do
+    types_run 100 "$launcher" 3 vposix,vself storm -n "$(normal_or_long 30 3000)" -t $threads > "$tap_dir/job"
+    contains "$mpi, $threads threads: each message has its own signature" "$(cat "$tap_dir/job")" '^storm messages [0-9]+ errors 0$'
+    is "$mpi, $threads threads: and each is checked" \
+      "$(grep -cE '^ucx-verity: rank [0-2]: datatypes of [0-9]+ messages checked, 0 mismatched; 0 not checked$' "$tap_dir/job")" 3
+  done
+  # Others' programs, on the same terms.
+  types_run 100 "$launcher" 3 vtcp,vself mixed -n 3000 > "$tap_dir/job"
+  contains "$mpi: mixed messages pass" "$(cat "$tap_dir/job")" '^messages [0-9]+ wrong 0 lost 0 repeated 0 reordered 0'
+  is "$mpi: no mismatch in them" "$(grep -c ', 0 mismatched' "$tap_dir/job")" 3
+  unset UCX_VERITY_ATTEST
+
   UCX_VERITY_TYPECHECK=off types_run 60 "$launcher" 2 vposix,vself types wrong send > "$tap_dir/job"
   is "$mpi: off: nothing is said" "$(grep -c ucx-verity: "$tap_dir/job")" 0
   UCX_VERITY_TYPECHECK=maybe types_run 60 "$launcher" 2 vposix,vself types right send "another class" > "$tap_dir/job"

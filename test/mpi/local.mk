@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/types
+mpi_test_programs += test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types
 mpi_test_files = \
 	test/mpi/compute.c \
 	test/mpi/content.h \
@@ -18,6 +18,7 @@ mpi_test_files = \
 	test/mpi/passive.c \
 	test/mpi/rma.c \
 	test/mpi/scribble.c \
+	test/mpi/storm.c \
 	test/mpi/threads.c \
 	test/mpi/types.c \
 	test/mpi/types.h \
@@ -31,5 +32,5 @@ EXTRA_DIST += $(mpi_test_files)
 test/mpi/mixed test/mpi/types: $(mpi_test_files)
 	$(AM_V_GEN)$(MKDIR_P) test/mpi && $(MPICC) $(VERITY_CFLAGS) -O2 -g -o $@ \
 	  $(srcdir)/$@.c $(srcdir)/$@_*.c
-test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble: \
+test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm: \
 	test/mpi/content.h test/mpi/watch.h
