@@ -124,3 +124,33 @@ AC_DEFUN([VERITY_MPI], [
         [VERITY_NEED([mpicc], [libopenmpi-dev openmpi-bin])])
   AM_CONDITIONAL([MPI], [test -n "$MPICC"])
 ])
+
+# VERITY_MPI_COMPANIONS: the MPI libraries whose calls libverity_mpi_* wraps, told by their compilers: only their headers are used.
+# Sets OPENMPI_CPPFLAGS and MPICH_CPPFLAGS, and the conditionals OPENMPI_COMPANION and MPICH_COMPANION. After VERITY_MPI.
+AC_DEFUN([VERITY_MPI_COMPANIONS], [
+  VERITY_MPI_HEADER([OPENMPI], [OPEN_MPI], [$MPICC mpicc.openmpi mpicc])
+  VERITY_MPI_HEADER([MPICH], [MPICH_VERSION], [mpicc.mpich $MPICC mpicc])
+])
+
+# VERITY_MPI_HEADER(PREFIX, MACRO, COMPILERS): the first compiler whose mpi.h defines the macro.
+AC_DEFUN([VERITY_MPI_HEADER], [
+  AC_MSG_CHECKING([for the header of an MPI with $2])
+  $1_CPPFLAGS= verity_found=no
+  AS_IF([test "$with_mpi" != no], [
+    for verity_mpicc in $3; do
+      # Both -show a command line; its include folders are system headers to us.
+      verity_includes=`$verity_mpicc -show 2> /dev/null | tr ' ' '\n' | $SED -n 's/^-I/-isystem /p' | tr '\n' ' '`
+      verity_saved=$CPPFLAGS
+      CPPFLAGS="$CPPFLAGS $verity_includes"
+      AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <mpi.h>]], [[
+        #ifndef $2
+        #error another MPI
+        #endif]])],
+        [verity_found=$verity_mpicc $1_CPPFLAGS=$verity_includes])
+      CPPFLAGS=$verity_saved
+      test "$verity_found" = no || break
+    done])
+  AC_MSG_RESULT([$verity_found])
+  AC_SUBST([$1_CPPFLAGS])
+  AM_CONDITIONAL([$1_COMPANION], [test "$verity_found" != no])
+])

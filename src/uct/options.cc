@@ -32,6 +32,9 @@ struct ConfigTable {
   size_t pool_limit;
   size_t held_limit;
   char* extra_modules;
+  char* typecheck;
+  char* typecheck_level;
+  char* typecheck_log;
 };
 
 // Filled on purpose as far as the enumerations go: the parser's index is the value.
@@ -99,6 +102,18 @@ ucs_config_field_t kFields[] = {
     {"EXTRA_MODULES", "",
      "Further transport modules that the preload library makes UCX load, separated by ':'.",
      FIELD(extra_modules), UCS_CONFIG_TYPE_STRING},
+    // Read by the companion (src/mpi): here so that UCX lists them and does not take them for misspelt ones.
+    {"TYPECHECK", "off",
+     "With libverity_mpi_openmpi or libverity_mpi_mpich preloaded: compare the MPI datatypes of each\n"
+     "message's send and receive. off, warn (report on stderr), or error (and MPI_ERR_TYPE by the\n"
+     "communicator's error handler).",
+     FIELD(typecheck), UCS_CONFIG_TYPE_STRING},
+    {"TYPECHECK_LEVEL", "layout",
+     "layout: elements differ in class (signed, float, ...) or size. names: their names differ too,\n"
+     "as MPI_INT and MPI_INT32_T do.",
+     FIELD(typecheck_level), UCS_CONFIG_TYPE_STRING},
+    {"TYPECHECK_LOG", "", "File to append each report of datatypes to, as a line of JSON.", FIELD(typecheck_log),
+     UCS_CONFIG_TYPE_STRING},
     {nullptr, "", nullptr, 0, {}}};
 
 #undef FIELD

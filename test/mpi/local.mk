@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble
+mpi_test_programs += test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types
 mpi_test_files = \
 	test/mpi/compute.c \
 	test/mpi/content.h \
@@ -18,13 +18,19 @@ mpi_test_files = \
 	test/mpi/passive.c \
 	test/mpi/rma.c \
 	test/mpi/scribble.c \
+	test/mpi/storm.c \
 	test/mpi/threads.c \
+	test/mpi/types.c \
+	test/mpi/types.h \
+	test/mpi/types_kinds.c \
+	test/mpi/types_onesided.c \
+	test/mpi/types_p2p.c \
 	test/mpi/watch.h
 EXTRA_DIST += $(mpi_test_files)
 
-# The only one of several files: whatever is named mixed_* belongs to it.
-test/mpi/mixed: $(mpi_test_files)
+# Those of several files: whatever is named NAME_* belongs to it.
+test/mpi/mixed test/mpi/types: $(mpi_test_files)
 	$(AM_V_GEN)$(MKDIR_P) test/mpi && $(MPICC) $(VERITY_CFLAGS) -O2 -g -o $@ \
-	  $(srcdir)/test/mpi/mixed.c $(srcdir)/test/mpi/mixed_*.c
-test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble: \
+	  $(srcdir)/$@.c $(srcdir)/$@_*.c
+test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm: \
 	test/mpi/content.h test/mpi/watch.h

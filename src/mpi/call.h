@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An MPI call of the program, from its entry to its exit. Of calls within calls the outermost counts, for an MPI library makes its own
+// through the same functions; but a tool between the program and the library (PMPI) makes calls in its own name.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "mpi/arm.h"
+#include "mpi/mpi_api.h"
+#include "mpi/sites.h"
+
+namespace verity::mpi {
+
+// Of this thread.
+struct Thread {
+  int depth = 0;             // calls entered
+  uint64_t site = 0;         // of the outermost
+  const char* name = "";     // of the outermost
+  uint8_t signature[kMaxSignature] = {};
+};
+extern thread_local constinit Thread thread __attribute__((tls_model("initial-exec")));
+
+// Mismatches wait for a report, which the next exit makes.
+extern constinit std::atomic<bool> findings_wait;
+// Reports them. Returns `rc`, or MPI_ERR_TYPE where mismatches are errors. No MPI call of the program may be under way in this thread.
+[[nodiscard]] int report_findings(int rc) noexcept;
+
+class Call {
+ public:
+  Call(const char* name, const void* return_address) noexcept : from_(site_of(return_address)) {
+    if (thread.depth++ == 0) {
+      thread.site = from_.id;
+      thread.name = name;
+      nested_ = false;
+    } else if (!from_.library) {
+      saved_ = armed;
+    }
+  }
+  ~Call() {
+    --thread.depth;
+    if (nested_ && !from_.library) armed = saved_;
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // Made by the MPI library for its own ends: goes through as it is, and what the call around it armed stays.
+  [[nodiscard]] bool internal() const noexcept { return from_.library; }
+
+  [[nodiscard]] int leave() const noexcept {
+    if (findings_wait.load(std::memory_order_relaxed) && thread.depth == 1) [[unlikely]] return report_findings(rc);
+    return rc;
+  }
+
+  int rc = MPI_SUCCESS;  // what the function returned
+
+ private:
+  Site from_;
+  bool nested_ = true;
+  Armed saved_;  // what the call around this one armed
+};
+
+}  // namespace verity::mpi

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/comms.h"
+
+#include <new>
+
+#include "mpi/library.h"
+#include "mpi/state.h"
+
+namespace verity::mpi {
+
+namespace {
+
+void fill(CommInfo* info, MPI_Comm comm) {
+  info->name = {};
+  int length = 0;
+  if (library().Comm_get_name(comm, info->name.data(), &length) != MPI_SUCCESS) info->name = {};
+  int flag = 0;
+  MPI_Status status;
+  start_probe();
+  library().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status);
+  info->filter = end_probe();
+}
+
+}  // namespace
+
+CommInfo* find_comm(MPI_Comm comm) noexcept {
+  if (comm == handles().comm_null) return nullptr;
+  try {
+    return CommTable::find(comm, [comm](CommInfo* info) { fill(info, comm); });
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void forget_comm(MPI_Comm comm) noexcept { CommTable::drop(comm); }
+
+MPI_Comm live_handle(const CommInfo& info) noexcept {
+  return info.current.load(std::memory_order_acquire) ? info.handle.load(std::memory_order_relaxed) : handles().comm_null;
+}
+
+namespace {
+
+// Of a rank of `group`, which is freed.
+int translate(MPI_Group group, int rank) noexcept {
+  int translated = -1;
+  MPI_Group world;
+  if (library().Comm_group(handles().comm_world, &world) == MPI_SUCCESS) {
+    const int rc = library().Group_translate_ranks(group, 1, &rank, world, &translated);
+    if (rc != MPI_SUCCESS || translated == MPI_UNDEFINED) translated = -1;
+    library().Group_free(&world);
+  }
+  library().Group_free(&group);
+  return translated;
+}
+
+}  // namespace
+
+int to_world_rank(MPI_Comm comm, int rank) noexcept {
+  if (comm == handles().comm_null || rank < 0) return -1;
+  if (comm == handles().comm_world) return rank;
+  int between_groups = 0;
+  if (library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) return -1;
+  MPI_Group group;
+  const int rc = between_groups != 0 ? library().Comm_remote_group(comm, &group) : library().Comm_group(comm, &group);
+  return rc == MPI_SUCCESS ? translate(group, rank) : -1;
+}
+
+int window_rank_to_world(MPI_Win window, int rank) noexcept {
+  MPI_Group group;
+  return rank >= 0 && library().Win_get_group(window, &group) == MPI_SUCCESS ? translate(group, rank) : -1;
+}
+
+}  // namespace verity::mpi

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators: which tags of UCP belong to one, and what it is called.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "mpi/arm.h"
+#include "mpi/handle_table.h"
+#include "mpi/mpi_api.h"
+
+namespace verity::mpi {
+
+struct CommInfo : HandleInfo<MPI_Comm> {
+  TagFilter filter;
+  std::array<char, MPI_MAX_OBJECT_NAME + 1> name{};  // as it was when first seen, or when it was named
+  CommInfo* next_free = nullptr;
+
+  void clear() noexcept { filter = {}; }
+};
+using CommTable = HandleTable<MPI_Comm, CommInfo>;
+using CommRef = CommTable::Ref;
+
+// Of a communicator that is in use; nullptr for MPI_COMM_NULL or when there is no memory. At first sight it is probed once
+// (MPI_Iprobe), to learn its tags. Valid until forget_comm().
+[[nodiscard]] CommInfo* find_comm(MPI_Comm comm) noexcept;
+// Before MPI_Comm_free or MPI_Comm_disconnect, and when its name changes.
+void forget_comm(MPI_Comm comm) noexcept;
+
+// The handle while the communicator is the same one as when `info` was made; else MPI_COMM_NULL.
+[[nodiscard]] MPI_Comm live_handle(const CommInfo& info) noexcept;
+// Rank in MPI_COMM_WORLD of a rank of the communicator (of the other group, when that has two); -1: not known. Calls MPI.
+[[nodiscard]] int to_world_rank(MPI_Comm comm, int rank) noexcept;
+// The same for a rank of a window.
+[[nodiscard]] int window_rank_to_world(MPI_Win window, int rank) noexcept;
+
+}  // namespace verity::mpi

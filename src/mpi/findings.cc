@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/findings.h"
+
+#include <atomic>
+#include <bit>
+#include <map>
+#include <mutex>
+#include <new>
+#include <string>
+#include <tuple>
+
+#include "mpi/call.h"
+#include "mpi/library.h"
+#include "mpi/report.h"
+#include "mpi/state.h"
+
+namespace verity::mpi {
+
+constinit std::atomic<bool> findings_wait{false};
+
+namespace {
+
+constexpr size_t kReasons = static_cast<size_t>(signature::Reason::kNoMemory) + 1;
+constexpr size_t kOwnReasons = static_cast<size_t>(Unchecked::kUnreadable) + 1;
+
+struct Counters {
+  std::atomic<uint64_t> checked{0}, mismatched{0};
+  std::atomic<uint64_t> unchecked[kReasons + kOwnReasons] = {};
+};
+constinit Counters counters;
+
+void add(std::atomic<uint64_t>& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
+
+std::string_view reason_in_words(size_t index) {
+  static const char* const kOwn[kOwnReasons] = {"without a signature", "received with a datatype that cannot be decoded",
+                                                "with a malformed signature"};
+  return index < kReasons ? signature::to_string(static_cast<signature::Reason>(index)) : kOwn[index - kReasons];
+}
+
+// What is told once: sender's site, receiver's site, what differs, and the basic types of both sides, as all messages of a program may
+// pass through one function of its own.
+using Pair = std::tuple<uint64_t, uint64_t, signature::What, uint32_t, uint32_t>;
+
+Pair pair_of(const Finding& finding) noexcept {
+  return {finding.sender.site, finding.receive.site, finding.verdict.what, std::bit_cast<uint32_t>(finding.sender.basic),
+          std::bit_cast<uint32_t>(finding.receive.type->type.basic())};
+}
+
+struct Found {
+  std::mutex mutex;
+  std::vector<Finding> waiting;
+  std::map<Pair, uint64_t> seen;
+};
+Found& found() noexcept {  // never destroyed: messages may arrive while the process ends
+  static Found& made = *new Found;
+  return made;
+}
+
+std::vector<Finding> take_waiting() noexcept {
+  const std::lock_guard lock(found().mutex);
+  findings_wait.store(false, std::memory_order_relaxed);
+  return std::exchange(found().waiting, {});
+}
+
+void keep(Finding&& finding) {
+  const std::lock_guard lock(found().mutex);
+  const bool first = ++found().seen[pair_of(finding)] == 1;
+  if (!first && settings().check != Check::kError) return;
+  found().waiting.push_back(std::move(finding));
+  findings_wait.store(true, std::memory_order_relaxed);
+}
+
+bool is_first(const Finding& finding) {
+  static auto& reported = *new std::map<Pair, bool>;
+  const std::lock_guard lock(found().mutex);
+  return reported.try_emplace(pair_of(finding), true).second;
+}
+
+// The program's own handler decides what an error does; by default it ends the job.
+int raise_error(const Finding& finding) noexcept {
+  if (finding.remote) {
+    library().Win_call_errhandler(finding.remote->window, MPI_ERR_TYPE);
+    return MPI_ERR_TYPE;
+  }
+  MPI_Comm comm = finding.receive.comm ? live_handle(*finding.receive.comm) : handles().comm_null;
+  if (comm == handles().comm_null) comm = handles().comm_world;
+  if (mpi_runs()) library().Comm_call_errhandler(comm, MPI_ERR_TYPE);
+  return MPI_ERR_TYPE;
+}
+
+void sums_of_pairs(std::string* text) {
+  const std::lock_guard lock(found().mutex);
+  for (const auto& [pair, times] : found().seen) {
+    if (times == 1) continue;
+    *text += "  " + std::to_string(times) + " times: sent in " + site_in_words(std::get<0>(pair)) + ", received in " +
+             site_in_words(std::get<1>(pair)) + "\n";
+  }
+}
+
+std::string sums() {
+  std::string text = "ucx-verity: rank " + std::to_string(world_rank()) + ": datatypes of " +
+                     std::to_string(counters.checked.load()) + " messages checked, " +
+                     std::to_string(counters.mismatched.load()) + " mismatched";
+  uint64_t all = 0;
+  std::string reasons;
+  for (size_t i = 0; i < kReasons + kOwnReasons; ++i) {
+    const uint64_t number = counters.unchecked[i].load();
+    if (number == 0) continue;
+    all += number;
+    reasons += (reasons.empty() ? ": " : ", ") + std::to_string(number) + " " + std::string(reason_in_words(i));
+  }
+  text += "; " + std::to_string(all) + " not checked" + (reasons.empty() ? "" : reasons) + "\n";
+  return text;
+}
+
+}  // namespace
+
+void count_checked() noexcept { add(counters.checked); }
+void count_unchecked(Unchecked why) noexcept { add(counters.unchecked[kReasons + static_cast<size_t>(why)]); }
+void count_unchecked(signature::Reason why) noexcept { add(counters.unchecked[static_cast<size_t>(why)]); }
+
+void add_finding(const signature::Verdict& verdict, const signature::Record& sender, std::span<const uint8_t> description,
+                 const signature::Received& received, PostedReceive::Facts&& receive) noexcept {
+  add(counters.mismatched);
+  try {
+    keep({.verdict = verdict,
+          .sender = sender,
+          .description = {description.begin(), description.end()},
+          .received_bytes = received.bytes,
+          .receive = std::move(receive),
+          .remote = std::nullopt});
+  } catch (const std::bad_alloc&) {  // it is counted
+  }
+}
+
+void add_finding(Finding&& finding) noexcept {
+  add(counters.mismatched);
+  try {
+    keep(std::move(finding));
+  } catch (const std::bad_alloc&) {  // it is counted
+  }
+}
+
+int report_findings(int rc) noexcept {
+  try {
+    for (const Finding& finding : take_waiting()) {
+      if (is_first(finding)) report(finding);
+      if (settings().check == Check::kError) rc = raise_error(finding);
+    }
+  } catch (const std::bad_alloc&) {  // it is counted
+  }
+  return rc;
+}
+
+void conclude() noexcept {
+  static std::atomic<bool> done{false};
+  if (done.exchange(true)) return;
+  try {
+    for (const Finding& finding : take_waiting()) {
+      if (is_first(finding)) report(finding);
+    }
+    if (counters.mismatched.load() == 0 && !settings().always_attest) return;
+    std::string text = sums();
+    sums_of_pairs(&text);
+    print(text);
+  } catch (const std::bad_alloc&) {  // nothing more can be said
+  }
+}
+
+}  // namespace verity::mpi

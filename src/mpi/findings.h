@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the comparisons found: counters, and mismatches until they are reported. May be called inside of UCP's progress; nothing here
+// calls MPI but report_findings() (call.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mpi/receive.h"
+#include "signature/rules.h"
+
+namespace verity::mpi {
+
+// Why a message was not checked, besides signature::Reason.
+enum class Unchecked : uint8_t {
+  kUnsigned,    // it came without a signature
+  kUndecoded,   // the receive's datatype could not be decoded
+  kUnreadable,  // its signature is malformed
+};
+
+void count_checked() noexcept;
+void count_unchecked(Unchecked why) noexcept;
+void count_unchecked(signature::Reason why) noexcept;
+
+// Where a one-sided operation went whose two datatypes do not match each other.
+struct Remote {
+  MPI_Win window;
+  int target;   // rank in the window's group
+  bool fetches;  // the data come from there
+};
+
+// A mismatch, with all that its report needs.
+struct Finding {
+  signature::Verdict verdict;
+  signature::Record sender;
+  std::vector<uint8_t> description;
+  uint64_t received_bytes = signature::kWhole;
+  PostedReceive::Facts receive;
+  std::optional<Remote> remote;  // of a one-sided operation: `sender` is this process too
+};
+
+// Counts it, and keeps it for the next exit of an MPI call when it is the first one of its pair of call sites, or when each is an error.
+void add_finding(const signature::Verdict& verdict, const signature::Record& sender, std::span<const uint8_t> description,
+                 const signature::Received& received, PostedReceive::Facts&& receive) noexcept;
+
+// The same for a comparison of a one-sided operation's two datatypes.
+void add_finding(Finding&& finding) noexcept;
+
+// At the end: what has not been reported, and a line with the sums when there is something to say. Only the first call does it.
+void conclude() noexcept;
+
+}  // namespace verity::mpi

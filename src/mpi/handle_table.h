@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known about MPI handles (datatypes, communicators): a table for the process, and before it a small one for each thread.
+//
+// An Info is counted by reference and its memory is never given back, only used again: so a thread may look at one that it
+// remembers without a lock. As long as the Info's handle is the one asked for, it is the right one.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace verity::mpi {
+
+// Base of what a HandleTable keeps.
+template <typename Handle>
+struct HandleInfo {
+  std::atomic<Handle> handle{};
+  std::atomic<bool> current{false};  // the table has it under its handle
+  std::atomic<unsigned> references{0};
+};
+
+// Info: derived from HandleInfo<Handle>, default constructible, with void clear() noexcept, which frees what it holds.
+template <typename Handle, typename Info>
+class HandleTable {
+ public:
+  // A reference that outlives the handle.
+  class Ref {
+   public:
+    Ref() noexcept = default;
+    explicit Ref(Info* info) noexcept : info_(info) { info_->references.fetch_add(1, std::memory_order_relaxed); }
+    Ref(Ref&& other) noexcept : info_(std::exchange(other.info_, nullptr)) {}
+    Ref& operator=(Ref&& other) noexcept {
+      std::swap(info_, other.info_);
+      return *this;
+    }
+    ~Ref() { reset(); }
+    void reset() noexcept {
+      if (Info* info = std::exchange(info_, nullptr)) release(info);
+    }
+    [[nodiscard]] Info* operator->() const noexcept { return info_; }
+    [[nodiscard]] Info& operator*() const noexcept { return *info_; }
+    [[nodiscard]] explicit operator bool() const noexcept { return info_ != nullptr; }
+
+   private:
+    Info* info_ = nullptr;
+  };
+
+  // What is known about a handle that is in use; made by fill(Info*), with no lock held, at first sight. Valid until drop().
+  template <typename Fill>
+  [[nodiscard]] static Info* find(Handle handle, Fill&& fill) {
+    Info*& remembered = cache_[index(handle)];
+    if (remembered != nullptr && remembered->handle.load(std::memory_order_acquire) == handle &&
+        remembered->current.load(std::memory_order_relaxed)) [[likely]] {
+      return remembered;
+    }
+    return remembered = look_up(handle, std::forward<Fill>(fill));
+  }
+
+  // The same without making it: nullptr when the handle was never seen.
+  [[nodiscard]] static Info* known(Handle handle) {
+    const std::lock_guard lock(mutex());
+    const auto it = map().find(handle);
+    return it == map().end() ? nullptr : it->second;
+  }
+
+  // The handle is freed: it may come again for something else.
+  static void drop(Handle handle) noexcept {
+    Info* info = nullptr;
+    {
+      const std::lock_guard lock(mutex());
+      const auto it = map().find(handle);
+      if (it == map().end()) return;
+      info = it->second;
+      map().erase(it);
+      info->current.store(false, std::memory_order_release);
+    }
+    release(info);
+  }
+
+  static void release(Info* info) noexcept {
+    if (info->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    info->clear();
+    const std::lock_guard lock(mutex());
+    info->next_free = free_;
+    free_ = info;
+  }
+
+ private:
+  static constexpr size_t kRemembered = 64;
+
+  static size_t index(Handle handle) noexcept {
+    const auto bits = static_cast<uint64_t>((uintptr_t)handle);
+    return bits * 0x9e3779b97f4a7c15ull >> 58;
+  }
+
+  // Never destroyed: threads may still run when the process ends.
+  static std::mutex& mutex() noexcept {
+    static auto& made = *new std::mutex;
+    return made;
+  }
+  static std::unordered_map<Handle, Info*>& map() noexcept {
+    static auto& made = *new std::unordered_map<Handle, Info*>;
+    return made;
+  }
+
+  template <typename Fill>
+  static Info* look_up(Handle handle, Fill&& fill) {
+    if (Info* info = known(handle)) return info;
+    Info* made = take();
+    fill(made);
+    const std::lock_guard lock(mutex());
+    const auto [it, added] = map().try_emplace(handle, made);
+    if (!added) {  // another thread was faster
+      made->clear();
+      made->next_free = free_;
+      free_ = made;
+      return it->second;
+    }
+    made->references.store(1, std::memory_order_relaxed);
+    made->current.store(true, std::memory_order_relaxed);
+    made->handle.store(handle, std::memory_order_release);
+    return made;
+  }
+
+  static Info* take() {
+    const std::lock_guard lock(mutex());
+    if (free_ == nullptr) return new Info;
+    return std::exchange(free_, free_->next_free);
+  }
+
+  static inline constinit thread_local std::array<Info*, kRemembered> cache_ __attribute__((tls_model("initial-exec"))) = {};
+  static inline constinit Info* free_ = nullptr;
+};
+
+}  // namespace verity::mpi

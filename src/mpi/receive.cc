@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/receive.h"
+
+#include <pthread.h>
+
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "mpi/findings.h"
+#include "mpi/state.h"
+#include "signature/rules.h"
+
+namespace verity::mpi {
+
+namespace {
+
+struct List {
+  PostedReceive* first = nullptr;
+  unsigned length = 0;
+  bool watched = false;
+};
+
+}  // namespace
+
+// Receives that are not in use: a few with each thread, the others in a list for all.
+class ReceivePool {
+ public:
+  static PostedReceive* take() noexcept {
+    if (own_.first == nullptr) refill();
+    PostedReceive* taken = own_.first;
+    if (taken == nullptr) return new (std::nothrow) PostedReceive;
+    own_.first = taken->next_;
+    --own_.length;
+    return taken;
+  }
+  static void give(PostedReceive* receive) noexcept {
+    if (own_.length == kMost) {
+      const std::lock_guard lock(mutex_);
+      receive->next_ = std::exchange(all_, receive);
+      return;
+    }
+    watch_thread();
+    receive->next_ = std::exchange(own_.first, receive);
+    ++own_.length;
+  }
+
+ private:
+  static constexpr unsigned kMost = 256;
+
+  static void refill() noexcept {
+    const std::lock_guard lock(mutex_);
+    while (all_ != nullptr && own_.length < kMost / 2) {
+      PostedReceive* moved = std::exchange(all_, all_->next_);
+      moved->next_ = std::exchange(own_.first, moved);
+      ++own_.length;
+    }
+  }
+  // What a thread has when it ends goes to the others.
+  static void watch_thread() noexcept {
+    if (own_.watched) [[likely]] return;
+    static const pthread_key_t key = [] {
+      pthread_key_t made{};
+      pthread_key_create(&made, [](void*) { thread_ends(); });
+      return made;
+    }();
+    pthread_setspecific(key, &own_);
+    own_.watched = true;
+  }
+  static void thread_ends() noexcept {
+    const std::lock_guard lock(mutex_);
+    while (own_.first != nullptr) {
+      PostedReceive* moved = std::exchange(own_.first, own_.first->next_);
+      moved->next_ = std::exchange(all_, moved);
+    }
+    own_ = {};
+  }
+
+  static inline constinit std::mutex mutex_;
+  static inline constinit PostedReceive* all_ = nullptr;
+  static inline constinit thread_local List own_ __attribute__((tls_model("initial-exec"))) = {};
+};
+
+PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
+                                   const char* call) noexcept {
+  PostedReceive* made = ReceivePool::take();
+  if (made == nullptr) return nullptr;
+  made->facts_ = {.type = TypeRef(type),
+                  .comm = CommRef(comm),
+                  .count = static_cast<uint64_t>(count),
+                  .envelope = envelope,
+                  .site = site,
+                  .call = call};
+  return made;
+}
+
+void PostedReceive::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
+  check(signature, length, received);
+  dropped();
+}
+
+void PostedReceive::dropped() noexcept {
+  facts_.type.reset();
+  facts_.comm.reset();
+  ReceivePool::give(this);
+}
+
+void PostedReceive::check(const uint8_t* bytes, size_t length, size_t received) noexcept {
+  if (bytes == nullptr) return count_unchecked(Unchecked::kUnsigned);
+  if (!facts_.type->checkable) return count_unchecked(Unchecked::kUndecoded);
+  signature::Record record;
+  std::span<const uint8_t> description;
+  if (signature::read_record(bytes, length, &record, &description) != nullptr) return count_unchecked(Unchecked::kUnreadable);
+  const uint64_t room = signature::multiply_counts(facts_.type->type.bytes(), facts_.count);
+  const signature::Received posted{.type = facts_.type->type,
+                                   .copies = facts_.count,
+                                   .bytes = received > room ? room : signature::kWhole};
+  const signature::Verdict verdict = signature::compare(record, description, posted, settings().level);
+  switch (verdict.outcome) {
+    case signature::Outcome::kEqual: return count_checked();
+    case signature::Outcome::kNoCheck: return count_unchecked(verdict.reason);
+    case signature::Outcome::kMismatch: break;
+  }
+  count_checked();
+  add_finding(verdict, record, description, posted, std::move(facts_));
+}
+
+Receiving::Receiving(Buffer buffer, int source, int tag, MPI_Comm comm) noexcept {
+  if (source == MPI_PROC_NULL || buffer.count < 0 || !mpi_runs()) return;
+  CommInfo* known = find_comm(comm);
+  TypeInfo* type = known != nullptr ? find_type(buffer.datatype) : nullptr;
+  if (type != nullptr) arm(type, buffer.count, known, {source, tag}, thread.site);
+}
+
+void Receiving::arm(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {
+  if (comm->filter.mask == 0) return;
+  armed.receive = {.filter = comm->filter,
+                   .receive = PostedReceive::make(type, count, comm, envelope, site, thread.name)};
+}
+
+}  // namespace verity::mpi

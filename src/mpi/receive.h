@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an MPI call receives: armed while the call lasts, compared when the message is there.
+#pragma once
+
+#include "mpi/arm.h"
+#include "mpi/comms.h"
+#include "mpi/send.h"
+#include "mpi/types.h"
+
+namespace verity::mpi {
+
+// Where a receive wants its message from, as the program said it.
+struct Envelope {
+  int source;
+  int tag;
+};
+
+// One receive. From a pool; gives itself back when it is told how it ended.
+class PostedReceive final : public Receive {
+ public:
+  // nullptr: no memory.
+  [[nodiscard]] static PostedReceive* make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
+                                           const char* call) noexcept;
+  void resolved(const uint8_t* signature, size_t length, size_t received) noexcept override;
+  void dropped() noexcept override;
+
+  // What a report tells about it.
+  struct Facts {
+    TypeRef type;
+    CommRef comm;
+    uint64_t count = 0;
+    Envelope envelope{};
+    uint64_t site = 0;
+    const char* call = "";
+  };
+
+ private:
+  friend class ReceivePool;
+  void check(const uint8_t* signature, size_t length, size_t received) noexcept;
+
+  Facts facts_;
+  PostedReceive* next_ = nullptr;
+};
+
+class Receiving {
+ public:
+  Receiving(Buffer buffer, int source, int tag, MPI_Comm comm) noexcept;
+  // Of a request made earlier.
+  Receiving(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {
+    arm(type, count, comm, envelope, site);
+  }
+  // Nobody took it: the call failed, or had nothing to receive from.
+  ~Receiving() {
+    if (armed.receive.receive != nullptr) armed.receive.receive->dropped();
+    armed.receive = {};
+  }
+  Receiving(const Receiving&) = delete;
+  Receiving& operator=(const Receiving&) = delete;
+
+ private:
+  static void arm(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site) noexcept;
+};
+
+}  // namespace verity::mpi

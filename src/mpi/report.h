@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A mismatch in words, for people on stderr and for programs in a file of JSON lines.
+#pragma once
+
+#include <string>
+
+namespace verity::mpi {
+
+struct Finding;
+
+// Calls MPI for ranks and names, reads debug information. May throw std::bad_alloc.
+void report(const Finding& finding);
+
+// To stderr, in one piece.
+void print(const std::string& text) noexcept;
+
+}  // namespace verity::mpi

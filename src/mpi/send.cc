@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/send.h"
+
+#include "mpi/state.h"
+
+namespace verity::mpi {
+
+thread_local constinit Thread thread __attribute__((tls_model("initial-exec")));
+
+const char* family_name(uint8_t family) noexcept {
+  static const char* const kNames[] = {"a send",    "MPI_Send",   "MPI_Isend",    "MPI_Ssend",            "MPI_Issend",
+                                       "MPI_Rsend", "MPI_Irsend", "MPI_Bsend",    "MPI_Ibsend",           "MPI_Sendrecv",
+                                       "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Start (a persistent send)"};
+  return family < sizeof(kNames) / sizeof(kNames[0]) ? kNames[family] : kNames[0];
+}
+
+size_t write_signature(const TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out) noexcept {
+  if (!type.checkable || count < 0) return 0;
+  signature::Record record = signature::make_record(type.type, static_cast<uint64_t>(count), settings().level);
+  record.site = site;
+  record.epoch = static_cast<uint32_t>(world_rank());
+  signature::set_family(&record, family);
+  return signature::write_record(record, {type.description, type.description_length}, out, kMaxSignature);
+}
+
+Sending::Sending(SendFamily family, Buffer buffer, int dest, MPI_Comm comm) noexcept {
+  if (dest == MPI_PROC_NULL || buffer.count < 0 || !mpi_runs()) return;
+  const CommInfo* known = find_comm(comm);
+  const TypeInfo* type = known != nullptr ? find_type(buffer.datatype) : nullptr;
+  if (type != nullptr) arm(family, *type, buffer.count, *known, thread.site);
+}
+
+void Sending::arm(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, uint64_t site) noexcept {
+  if (comm.filter.mask == 0) return;
+  armed.send = {.filter = comm.filter,
+                .signature = thread.signature,
+                .length = write_signature(type, count, site, family, thread.signature)};
+}
+
+}  // namespace verity::mpi

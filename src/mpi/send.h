@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an MPI call sends, armed while the call lasts.
+#pragma once
+
+#include "mpi/call.h"
+#include "mpi/comms.h"
+#include "mpi/types.h"
+
+namespace verity::mpi {
+
+// Which call sent, in the record's family: tells it at the receiver. On the wire: the numbers stay.
+enum SendFamily : uint8_t {
+  kUnknownFamily = 0,
+  kSend = 1,
+  kIsend = 2,
+  kSsend = 3,
+  kIssend = 4,
+  kRsend = 5,
+  kIrsend = 6,
+  kBsend = 7,
+  kIbsend = 8,
+  kSendrecv = 9,
+  kSendrecvReplace = 10,
+  kIsendrecv = 11,
+  kStart = 12,
+};
+[[nodiscard]] const char* family_name(uint8_t family) noexcept;
+
+// A message's datatype, as an MPI call names it.
+struct Buffer {
+  MPI_Count count;
+  MPI_Datatype datatype;
+};
+
+// Writes the signature of `count` copies to `out`, which has room for kMaxSignature bytes; returns its length, 0 when the type is not
+// checkable.
+[[nodiscard]] size_t write_signature(const TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out) noexcept;
+
+class Sending {
+ public:
+  Sending(SendFamily family, Buffer buffer, int dest, MPI_Comm comm) noexcept;
+  // Of a request made earlier: the type and the communicator may be freed by now.
+  Sending(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, uint64_t site) noexcept {
+    arm(family, type, count, comm, site);
+  }
+  ~Sending() { armed.send = {}; }
+  Sending(const Sending&) = delete;
+  Sending& operator=(const Sending&) = delete;
+
+ private:
+  static void arm(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, uint64_t site) noexcept;
+};
+
+}  // namespace verity::mpi

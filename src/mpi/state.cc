@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/state.h"
+
+#include <strings.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "mpi/arm.h"
+#include "mpi/library.h"
+#include "mpi/next.h"
+#include "mpi/report.h"
+
+namespace verity::mpi {
+
+constinit std::atomic<int> state{kUndecided};
+
+namespace {
+
+constinit Settings current;
+constinit Handles predefined{};
+enum Phase : int { kBefore, kRunning, kEnded };
+constinit std::atomic<int> phase{kBefore};
+constinit std::atomic<int> rank_in_world{-1};
+
+// The index of a variable's value in `names`; the first one with a line on stderr when it is none of them.
+int choice(const char* variable, const char* const names[], const char* allowed) noexcept {
+  const char* value = std::getenv(variable);
+  if (value == nullptr || *value == '\0') return 0;
+  for (int i = 0; names[i] != nullptr; ++i) {
+    if (strcasecmp(value, names[i]) == 0) return i;
+  }
+  std::fprintf(stderr, "ucx-verity: %s=%s: bad value; allowed: %s. Using %s\n", variable, value, allowed, names[0]);
+  return 0;
+}
+
+Settings read_settings() noexcept {
+  static const char* const kChecks[] = {"off", "warn", "error", nullptr};
+  static const char* const kLevels[] = {"layout", "names", nullptr};
+  Settings read;
+  read.check = static_cast<Check>(choice("UCX_VERITY_TYPECHECK", kChecks, "off, warn, error"));
+  if (read.check == Check::kOff) return read;
+  read.level = static_cast<signature::Level>(choice("UCX_VERITY_TYPECHECK_LEVEL", kLevels, "layout, names"));
+  const char* log = std::getenv("UCX_VERITY_TYPECHECK_LOG");
+  if (log != nullptr && *log != '\0') read.log = log;
+  const char* attest = std::getenv("UCX_VERITY_ATTEST");
+  read.always_attest = attest != nullptr && strcasecmp(attest, "always") == 0;
+  return read;
+}
+
+// Whether the process's MPI is the one whose header this was compiled with. May be asked before MPI_Init.
+bool is_own_mpi() noexcept {
+  using GetVersion = int (*)(char*, int*);
+  const auto get_version = reinterpret_cast<GetVersion>(find_next("PMPI_Get_library_version"));
+  if (get_version == nullptr) return false;
+  char version[MPI_MAX_LIBRARY_VERSION_STRING + 8192] = {};  // as long as any library's
+  int length = 0;
+  get_version(version, &length);
+#if defined(OPEN_MPI)
+  return std::strstr(version, "Open MPI") != nullptr;
+#else
+  for (const char* kin : {"MPICH", "MVAPICH", "Intel(R) MPI"}) {
+    if (std::strstr(version, kin) != nullptr) return true;
+  }
+  return false;
+#endif
+}
+
+Handles find_handles() noexcept {
+#if defined(OPEN_MPI)
+  return {.comm_null = static_cast<MPI_Comm>(find_data("ompi_mpi_comm_null")),
+          .comm_world = static_cast<MPI_Comm>(find_data("ompi_mpi_comm_world")),
+          .type_null = static_cast<MPI_Datatype>(find_data("ompi_mpi_datatype_null")),
+          .request_null = static_cast<MPI_Request>(find_data("ompi_request_null")),
+          .no_op = static_cast<MPI_Op>(find_data("ompi_mpi_op_no_op"))};
+#else
+  return {.comm_null = MPI_COMM_NULL,
+          .comm_world = MPI_COMM_WORLD,
+          .type_null = MPI_DATATYPE_NULL,
+          .request_null = MPI_REQUEST_NULL,
+          .no_op = MPI_NO_OP};
+#endif
+}
+
+void start_checking() noexcept {
+  if (!load_library()) {
+    std::fprintf(stderr, "ucx-verity: this " VERITY_MPI_NAME " lacks functions that the checks of datatypes need: none is made\n");
+    state.store(kForward, std::memory_order_relaxed);
+    return;
+  }
+  predefined = find_handles();
+  state.store(kChecking, std::memory_order_release);
+}
+
+}  // namespace
+
+const Settings& settings() noexcept { return current; }
+const Handles& handles() noexcept { return predefined; }
+
+void decide() noexcept {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const Settings read = read_settings();
+    if (read.check == Check::kOff || !is_own_mpi()) {
+      state.store(kForward, std::memory_order_relaxed);
+      return;
+    }
+    current = read;
+    start_checking();
+  });
+}
+
+void mpi_begins(int required) noexcept {
+  // Both libraries can be told to offer more than a program asks for.
+  const bool more = std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr || std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr;
+  enable_ucp_calls(required == MPI_THREAD_MULTIPLE || more);
+}
+
+bool mpi_runs() noexcept {
+  const int now = phase.load(std::memory_order_acquire);
+  if (now != kBefore) return now == kRunning;
+  int initialized = 0, finalized = 0;
+  library().Initialized(&initialized);
+  library().Finalized(&finalized);
+  if (initialized == 0 || finalized != 0) return false;
+  int rank = -1;
+  library().Comm_rank(handles().comm_world, &rank);
+  rank_in_world.store(rank, std::memory_order_relaxed);
+  phase.store(kRunning, std::memory_order_release);
+  return true;
+}
+
+void mpi_ended() noexcept { phase.store(kEnded, std::memory_order_release); }
+int world_rank() noexcept { return rank_in_world.load(std::memory_order_relaxed); }
+
+}  // namespace verity::mpi

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/types.h"
+
+#include <new>
+
+#include "mpi/state.h"
+#include "signature/describe.h"
+
+namespace verity::mpi {
+
+namespace {
+
+void fill(TypeInfo* info, MPI_Datatype datatype) {
+  signature::Type type;
+  info->checkable = decode_type(datatype, &type);
+  info->description_length = 0;
+  // One basic type is in the record itself.
+  if (info->checkable && !type.homogeneous()) {
+    info->description_length =
+        static_cast<uint8_t>(signature::encode(type, info->description, sizeof(info->description)));
+  }
+  info->type = std::move(type);
+}
+
+}  // namespace
+
+TypeInfo* find_type(MPI_Datatype datatype) noexcept {
+  if (datatype == handles().type_null) return nullptr;
+  try {
+    return TypeTable::find(datatype, [datatype](TypeInfo* info) { fill(info, datatype); });
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void forget_type(MPI_Datatype datatype) noexcept { TypeTable::drop(datatype); }
+
+}  // namespace verity::mpi

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI datatypes and their signatures.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/arm.h"
+#include "mpi/handle_table.h"
+#include "mpi/mpi_api.h"
+#include "signature/record.h"
+#include "signature/type.h"
+
+namespace verity::mpi {
+
+// Room that a record leaves for the description.
+inline constexpr size_t kMaxTypeDescription = kMaxSignature - sizeof(signature::Record);
+
+struct TypeInfo : HandleInfo<MPI_Datatype> {
+  signature::Type type;
+  bool checkable = false;  // it could be decoded
+  uint8_t description_length = 0;
+  uint8_t description[kMaxTypeDescription];
+  TypeInfo* next_free = nullptr;
+
+  void clear() noexcept { type = signature::Type(); }
+};
+using TypeTable = HandleTable<MPI_Datatype, TypeInfo>;
+using TypeRef = TypeTable::Ref;
+
+// Of a datatype that is in use; nullptr when that is not known (MPI_DATATYPE_NULL, no memory). Valid until forget_type().
+[[nodiscard]] TypeInfo* find_type(MPI_Datatype datatype) noexcept;
+// Before MPI_Type_free.
+void forget_type(MPI_Datatype datatype) noexcept;
+
+// The sequence of basic types that a datatype stands for. False when it holds something that cannot be decoded. May throw
+// std::bad_alloc.
+[[nodiscard]] bool decode_type(MPI_Datatype datatype, signature::Type* type_p);
+
+}  // namespace verity::mpi
