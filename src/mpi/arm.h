@@ -52,11 +52,27 @@ struct ReceiveArm {
   Receive* receive = nullptr;
 };
 
+// A collective operation that an MPI call is about to make: the messages that the call itself sends carry this. They are told from
+// user-level messages of the communicator by one bit of the filter's mask, or a few beside each other (Open MPI: the sign of the tag;
+// MPICH: the low four bits of the context id, which say what the library uses it for), or not at all (Open MPI's neighbourhood
+// collectives): a thread that is in a collective operation sends no messages of the program's. Owned by the caller, valid until the call
+// returns; for as many messages as the call sends.
+struct CollectiveArm {
+  TagFilter filter;
+  const uint8_t* signature = nullptr;
+  size_t length = 0;
+  [[nodiscard]] bool matches(uint64_t tag) const noexcept {
+    const uint64_t differing = (tag ^ filter.value) & filter.mask;
+    return length != 0 && filter.mask != 0 && (differing == 0 || differing >> __builtin_ctzll(differing) < 16);
+  }
+};
+
 // What the outermost MPI call of this thread arms. An arm is taken once; the caller looks afterwards whether it was (`send.length` or
 // `receive.receive` reset to zero) and disposes of it otherwise (MPI_PROC_NULL, an error).
 struct Armed {
   SendArm send;
   ReceiveArm receive;
+  CollectiveArm collective;
 };
 
 // The arm of this thread; the MPI side fills it. Initial-exec TLS: the companion is preloaded.
@@ -67,6 +83,9 @@ extern constinit thread_local Armed armed __attribute__((tls_model("initial-exec
 // From now on the wrapped UCP calls do something: to be called once, before MPI is initialised (UCX_VERITY_TYPECHECK other than off).
 // `several_threads`: MPI_THREAD_MULTIPLE was asked for.
 void enable_ucp_calls(bool several_threads = true) noexcept;
+
+// Called for each signature that arrives, with the full tag of its message, before the message is matched. No MPI or UCP call from there.
+void on_arrival(void (*arrived)(uint64_t tag, const uint8_t* signature, size_t length) noexcept) noexcept;
 
 // For the communicator's filter: the tag and mask of the first ucp_tag_probe call that this thread makes between start_probe() and
 // end_probe() (around PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm)). A mask of 0 when none was made.

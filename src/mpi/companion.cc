@@ -62,7 +62,10 @@ void arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length
   if (!read_tag(am_id, message, length, &tag)) return;
   Worker* worker = workers().find_below(uct_worker);
   if (worker == nullptr) return;
-  workers().arrived += trailer_length != 0;
+  if (trailer_length != 0) {
+    ++workers().arrived;
+    if (workers().on_arrival != nullptr) workers().on_arrival(tag, trailer, trailer_length);
+  }
   worker->receives.arrive(tag, trailer, trailer_length);
 }
 

@@ -4,6 +4,10 @@
 MPI_COMPANION_SOURCES = \
 	src/health/text.cc src/health/text.h \
 	src/mpi/call.h \
+	src/mpi/collecting.cc src/mpi/collecting.h \
+	src/mpi/collective.h \
+	src/mpi/collective_calls.cc \
+	src/mpi/collective_report.cc src/mpi/collective_report.h \
 	src/mpi/comms.cc src/mpi/comms.h \
 	src/mpi/completion.cc \
 	src/mpi/decode.cc \
@@ -20,6 +24,7 @@ MPI_COMPANION_SOURCES = \
 	src/mpi/persistent.cc \
 	src/mpi/probe.cc \
 	src/mpi/receive.cc src/mpi/receive.h \
+	src/mpi/reduction.cc src/mpi/reduction.h \
 	src/mpi/report.cc src/mpi/report.h \
 	src/mpi/requests.cc src/mpi/requests.h \
 	src/mpi/send.cc src/mpi/send.h \

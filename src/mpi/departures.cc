@@ -17,6 +17,11 @@ uintptr_t first_word(const void* origin) noexcept {
   return word;
 }
 
+bool same_but_stamp(const uint8_t* a, const uint8_t* b, size_t length) noexcept {
+  const auto same = [&](size_t from, size_t to) { return std::memcmp(a + from, b + from, to - from) == 0; };
+  return length < kStampEnd || (same(0, kUidOffset) && same(kUidOffset + sizeof(uint64_t), kSequenceOffset) && same(kStampEnd, length));
+}
+
 }  // namespace
 
 Departures::Departures(uint32_t uid)
@@ -48,7 +53,7 @@ void Departures::begin(const void* endpoint, uint64_t tag, const void* buffer, c
   call_.left = false;
   const auto before = deferred_.empty() ? deferred_.end() : first_of(endpoint, tag);
   call_.doubtful = before != deferred_.end() && before->second.doubtful;
-  call_.length = length <= kMaxSignature && length >= kStampEnd && !call_.doubtful ? length : 0;
+  call_.length = length <= kMaxSignature && length >= kStampEnd ? length : 0;
   call_.epoch = numbering.epoch;
   call_.sequence = numbering.next - 1;
   if (call_.length == 0) return;
@@ -110,14 +115,10 @@ Departures::Deferred::iterator Departures::first_of(const void* endpoint, uint64
   return deferred_.find(first->second);
 }
 
-Departures::Deferred::iterator Departures::find_first(const Message& message) noexcept {
+// nullptr: it cannot be told.
+const void* Departures::endpoint_of(const Message& message) const noexcept {
   const Known& known = known_[message.serial % kKnown];
-  const void* endpoint = known.serial == message.serial ? known.endpoint : only_endpoint(message);
-  if (endpoint == nullptr) {
-    doubt(message.tag);
-    return deferred_.end();
-  }
-  return first_of(endpoint, message.tag);
+  return known.serial == message.serial ? known.endpoint : only_endpoint(message);
 }
 
 // For which all sends with that tag wait, or else all of them with that buffer; nullptr: there are several.
@@ -141,15 +142,25 @@ const void* Departures::only_endpoint(const Message& message) const noexcept {
 }
 
 // One of them leaves: which one, and so which ones remain, is not known. Their requests' ends will tell.
-void Departures::doubt(uint64_t tag) noexcept {
-  for (auto& [request, send] : deferred_) {
-    if (send.tag != tag) continue;
+Departures::Send* Departures::doubt(uint64_t tag) noexcept {
+  const Send* any = nullptr;
+  bool are_alike = true;
+  const auto of_all = [&](auto&& visit) {
+    for (auto& [request, send] : deferred_) {
+      if (send.tag == tag) visit(send);
+    }
+    if (in_call_ && call_.tag == tag && !call_.left) visit(call_);
+  };
+  of_all([&](Send& send) {
+    are_alike = are_alike && (any == nullptr || (send.length == any->length && same_but_stamp(send.bytes, any->bytes, send.length)));
+    any = &send;
+  });
+  of_all([&](Send& send) {
     send.doubtful = true;
-    send.length = 0;
-  }
-  if (!in_call_ || call_.tag != tag || call_.left) return;
-  call_.doubtful = true;
-  call_.length = 0;
+    if (!are_alike) send.length = 0;
+  });
+  doubtful_ = *any;
+  return &doubtful_;
 }
 
 // ---- leaving ------------------------------------------------------------------------------------------------------------------
@@ -157,8 +168,12 @@ void Departures::doubt(uint64_t tag) noexcept {
 Departures::Send* Departures::choose(const Message& message) noexcept {
   chosen_ = deferred_.end();
   // One that waits may leave inside of a later call, before that call's own.
-  if (!deferred_.empty()) {
-    chosen_ = message.origin != nullptr ? find_by_origin(message.tag, message.origin) : find_first(message);
+  if (!deferred_.empty() && message.origin != nullptr) {
+    chosen_ = find_by_origin(message.tag, message.origin);
+  } else if (!deferred_.empty()) {
+    const void* endpoint = endpoint_of(message);
+    if (endpoint == nullptr) return doubt(message.tag);
+    chosen_ = first_of(endpoint, message.tag);
   }
   if (chosen_ != deferred_.end()) return &chosen_->second;
   return in_call_ && call_.tag == message.tag && !call_.left ? &call_ : nullptr;
@@ -172,7 +187,9 @@ size_t Departures::departs(const Message& message, uint8_t* out, size_t room) no
   if (!send->doubtful) known_[message.serial % kKnown] = {message.serial, send->endpoint};
   const size_t length = send->length <= room ? send->length : 0;
   std::memcpy(out, send->bytes, length);
+  if (send->doubtful && length != 0) write_stamp(out, {0, 0});
   last_had_one_ = length != 0;
+  if (send == &doubtful_) return length;
   if (send == &call_) {
     left_last_ = Last::kCall;
     call_.left = true;

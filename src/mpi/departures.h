@@ -7,7 +7,7 @@
 //   (c) later and without a pointer (am_short): of the sends that wait with this tag for this endpoint the one called first, as sends to
 //       an endpoint with one tag leave in the order of their calls (MPI's order of messages rests on that). Whose endpoint it is shows
 //       with the first message in one of the other ways; before that, it must be the only one for which sends of this buffer wait.
-// When in doubt: no signature, for none of those in question, until they are gone.
+// When in doubt, no place: the signature of those in question, if they all have the same, but no number; until they are gone.
 //
 // One process's sends. Pure; not thread-safe: the caller's lock.
 #pragma once
@@ -90,10 +90,10 @@ class Departures {
   void erase(Deferred::iterator place) noexcept;
   [[nodiscard]] Deferred::iterator find(uint64_t tag, uintptr_t address) noexcept;
   [[nodiscard]] Deferred::iterator find_by_origin(uint64_t tag, const void* origin) noexcept;
-  [[nodiscard]] Deferred::iterator find_first(const Message& message) noexcept;
+  [[nodiscard]] const void* endpoint_of(const Message& message) const noexcept;
   [[nodiscard]] Deferred::iterator first_of(const void* endpoint, uint64_t tag) noexcept;
   [[nodiscard]] const void* only_endpoint(const Message& message) const noexcept;
-  void doubt(uint64_t tag) noexcept;
+  [[nodiscard]] Send* doubt(uint64_t tag) noexcept;
   [[nodiscard]] Send* choose(const Message& message) noexcept;
 
   uint32_t uid_;
@@ -103,6 +103,7 @@ class Departures {
   uint32_t epoch_ = 0;
   bool in_call_ = false;
   Send call_;
+  Send doubtful_;  // any of several
   Deferred deferred_;
   std::map<Order, uintptr_t> in_order_;
   Deferred::iterator chosen_;  // by choose(); end(): the call's

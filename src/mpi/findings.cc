@@ -28,6 +28,7 @@ struct Counters {
   std::atomic<uint64_t> unchecked[kReasons + kOwnReasons] = {};
 };
 constinit Counters counters;
+constinit std::atomic<bool> collective_errors{false};
 
 void add(std::atomic<uint64_t>& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
 
@@ -141,7 +142,18 @@ void add_finding(Finding&& finding) noexcept {
   }
 }
 
+void add_collective_mismatch() noexcept {
+  add(counters.mismatched);
+  if (settings().check != Check::kError) return;
+  collective_errors.store(true, std::memory_order_relaxed);
+  findings_wait.store(true, std::memory_order_relaxed);
+}
+
 int report_findings(int rc) noexcept {
+  if (collective_errors.exchange(false) && mpi_runs()) {
+    rc = MPI_ERR_TYPE;
+    library().Comm_call_errhandler(handles().comm_world, MPI_ERR_TYPE);
+  }
   try {
     for (const Finding& finding : take_waiting()) {
       if (is_first(finding)) report(finding);

@@ -48,6 +48,10 @@ void add_finding(const signature::Verdict& verdict, const signature::Record& sen
 // The same for a comparison of a one-sided operation's two datatypes.
 void add_finding(Finding&& finding) noexcept;
 
+// Counts a mismatch between collective operations, which has been told. Where mismatches are errors the next exit of an MPI call raises
+// one on MPI_COMM_WORLD.
+void add_collective_mismatch() noexcept;
+
 // At the end: what has not been reported, and a line with the sums when there is something to say. Only the first call does it.
 void conclude() noexcept;
 

@@ -11,6 +11,7 @@ namespace verity::mpi {
   X(Initialized)           \
   X(Finalized)             \
   X(Comm_rank)             \
+  X(Comm_size)             \
   X(Comm_group)            \
   X(Comm_remote_group)     \
   X(Comm_test_inter)       \

@@ -134,16 +134,6 @@ std::string for_programs(const Told& t) {
          ",\"element\":" + (placed ? std::to_string(t.element) : "null") + ",\"difference\":" + health::json_string(t.words.verdict) + "}\n";
 }
 
-void append_to_log(const std::string& line) noexcept {
-  const int file = open(settings().log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0 || write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    static bool told = false;
-    if (!told) print("ucx-verity: UCX_VERITY_TYPECHECK_LOG=" + std::string(settings().log) + ": cannot be written\n");
-    told = true;
-  }
-  if (file >= 0) close(file);
-}
-
 }  // namespace
 
 void print(const std::string& text) noexcept {
@@ -154,6 +144,16 @@ void print(const std::string& text) noexcept {
     next += written;
     left -= static_cast<size_t>(written);
   }
+}
+
+void append_to_log(const std::string& line) noexcept {
+  const int file = open(settings().log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0 || write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    static bool told = false;
+    if (!told) print("ucx-verity: UCX_VERITY_TYPECHECK_LOG=" + std::string(settings().log) + ": cannot be written\n");
+    told = true;
+  }
+  if (file >= 0) close(file);
 }
 
 void report(const Finding& finding) {

@@ -13,5 +13,7 @@ void report(const Finding& finding);
 
 // To stderr, in one piece.
 void print(const std::string& text) noexcept;
+// To the file of JSON lines, which is set.
+void append_to_log(const std::string& line) noexcept;
 
 }  // namespace verity::mpi

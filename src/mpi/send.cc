@@ -14,13 +14,13 @@ const char* family_name(uint8_t family) noexcept {
   return family < sizeof(kNames) / sizeof(kNames[0]) ? kNames[family] : kNames[0];
 }
 
-size_t write_signature(const TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out) noexcept {
+size_t write_signature(const TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out, size_t room) noexcept {
   if (!type.checkable || count < 0) return 0;
   signature::Record record = signature::make_record(type.type, static_cast<uint64_t>(count), settings().level);
   record.site = site;
   record.epoch = static_cast<uint32_t>(world_rank());
   signature::set_family(&record, family);
-  return signature::write_record(record, {type.description, type.description_length}, out, kMaxSignature);
+  return signature::write_record(record, {type.description, type.description_length}, out, room);
 }
 
 Sending::Sending(SendFamily family, Buffer buffer, int dest, MPI_Comm comm) noexcept {

@@ -32,9 +32,10 @@ struct Buffer {
   MPI_Datatype datatype;
 };
 
-// Writes the signature of `count` copies to `out`, which has room for kMaxSignature bytes; returns its length, 0 when the type is not
+// Writes the signature of `count` copies to `out`, at most `room` bytes; returns its length, 0 when the type is not
 // checkable.
-[[nodiscard]] size_t write_signature(const TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out) noexcept;
+[[nodiscard]] size_t write_signature(const TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out,
+                                     size_t room = kMaxSignature) noexcept;
 
 class Sending {
  public:

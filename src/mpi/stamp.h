@@ -15,16 +15,16 @@ inline constexpr size_t kSequenceOffset = 36;
 inline constexpr size_t kStampEnd = kSequenceOffset + sizeof(uint32_t);
 
 struct Stamp {
-  uint64_t uid;       // of the sending process (high half) and of its numbering of this tag to this endpoint
+  uint64_t uid;       // of the sending process (high half) and of its numbering of this tag to this endpoint; 0: has no number
   uint32_t sequence;  // from 0 on
 };
 
-// False: it is too short to hold one.
+// False: it holds none.
 [[nodiscard]] inline bool read_stamp(const uint8_t* signature, size_t length, Stamp* out) noexcept {
   if (length < kStampEnd) return false;
   std::memcpy(&out->uid, signature + kUidOffset, sizeof(out->uid));
   std::memcpy(&out->sequence, signature + kSequenceOffset, sizeof(out->sequence));
-  return true;
+  return out->uid != 0;
 }
 
 // Precondition: read_stamp() would succeed.

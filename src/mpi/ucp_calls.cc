@@ -165,6 +165,8 @@ ucs_status_ptr_t send(ucp_ep_h ep, const void* buffer, ucp_tag_t tag, Start star
   }
   if (arm.length != 0 && arm.filter.matches(tag)) {
     departures.begin(ep, tag, buffer, arm.signature, std::exchange(arm.length, 0));
+  } else if (armed.collective.matches(tag)) {
+    departures.begin(ep, tag, buffer, armed.collective.signature, armed.collective.length);
   } else {
     departures.begin(ep, tag, buffer, nullptr, 0);
   }
@@ -191,6 +193,10 @@ void enable_ucp_calls(bool several_threads) noexcept {
   (void)workers();
   want_messages();
   enabled.store(true);
+}
+
+void on_arrival(void (*arrived)(uint64_t tag, const uint8_t* signature, size_t length) noexcept) noexcept {
+  workers().on_arrival = arrived;
 }
 
 void start_probe() noexcept {

@@ -53,6 +53,7 @@ class Workers {
   Departures departures;
   uint64_t attached = 0, arrived = 0;
   uint64_t resolved_before = 0, uncertain_before = 0;  // of workers that are gone
+  void (*on_arrival)(uint64_t tag, const uint8_t* signature, size_t length) noexcept = nullptr;
   std::recursive_mutex mutex;
   bool shared = false;  // several threads: the lock is needed
 

@@ -189,3 +189,15 @@ json_sum() {
   shift
   grep -oh "\"$key\":[0-9]*" "$@" 2> /dev/null | awk -F: '{ sum += $2 } END { print sum + 0 }'
 }
+
+# typechecked SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the companion for that MPI.
+typechecked() {
+  local companion=$build/.libs/libverity_mpi_openmpi.so
+  [ "$2" != "$mpich" ] || companion=$build/.libs/libverity_mpi_mpich.so
+  (
+    verity_env "$4"
+    export LD_PRELOAD="$LD_PRELOAD:$companion"
+    program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
+    timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2>&1
+  )
+}

@@ -32,6 +32,7 @@ INTEGRATION_RUNS = \
 	test/integration/attestation.sh \
 	test/integration/contexts.sh \
 	test/integration/missing_plugin.sh \
+	test/integration/mpi_collectives.sh \
 	test/integration/mpi_finalize.sh \
 	test/integration/mpi_mixed.sh \
 	test/integration/mpi_rma.sh \

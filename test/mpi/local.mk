@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types
+mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/collectives test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types
 mpi_test_files = \
+	test/mpi/collectives.c \
 	test/mpi/compute.c \
 	test/mpi/content.h \
 	test/mpi/finalize.c \
@@ -32,5 +33,5 @@ EXTRA_DIST += $(mpi_test_files)
 test/mpi/mixed test/mpi/types: $(mpi_test_files)
 	$(AM_V_GEN)$(MKDIR_P) test/mpi && $(MPICC) $(VERITY_CFLAGS) -O2 -g -o $@ \
 	  $(srcdir)/$@.c $(srcdir)/$@_*.c
-test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm: \
+test/mpi/collectives test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm: \
 	test/mpi/content.h test/mpi/watch.h

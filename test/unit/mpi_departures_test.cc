@@ -134,6 +134,21 @@ TEST_F(MpiDepartures, OfUnknownEndpointsNothingIsToldUntilTheirRequestsEnd) {
   departures.end(nullptr);
 }
 
+// A broadcast's: all the same, so it is told what leaves, but not which one it is.
+TEST_F(MpiDepartures, OfUnknownEndpointsWithOneSignatureItIsToldWithoutANumber) {
+  defer(&ep, 5, Signature(1), requests[0]);
+  defer(&other_ep, 5, Signature(1), requests[1]);
+  for (uint64_t serial : {7, 8}) {
+    const Out out(departures, 5, nullptr, nullptr, serial);
+    EXPECT_EQ(out.what(), 1);
+    Stamp stamp;
+    EXPECT_FALSE(read_stamp(out.bytes, out.length, &stamp));
+  }
+  for (int i = 0; i < 2; ++i) departures.forget(requests[i] + kRequest);
+  defer(&ep, 5, Signature(2), requests[0]);
+  EXPECT_EQ(Out(departures, 5, nullptr).sequence(), 1u);
+}
+
 TEST_F(MpiDepartures, AGoneRequestIsNotTheFirstAnyMore) {
   defer(&ep, 5, Signature(1), requests[2]);
   EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collective operations: what one rank calls, carried by the messages that its call sends, compared where they arrive with what that
+// rank calls as its collective of the same number on the communicator. So a mismatch is told even when the job then hangs.
+//
+//   | signature::Record, description | CollectiveTail |
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace verity::mpi {
+
+// X(enumerator, name of the blocking call without MPI_)
+#define VERITY_COLLECTIVES(X)                 \
+  X(kBarrier, Barrier)                        \
+  X(kBcast, Bcast)                            \
+  X(kReduce, Reduce)                          \
+  X(kAllreduce, Allreduce)                    \
+  X(kGather, Gather)                          \
+  X(kGatherv, Gatherv)                        \
+  X(kScatter, Scatter)                        \
+  X(kScatterv, Scatterv)                      \
+  X(kAllgather, Allgather)                    \
+  X(kAllgatherv, Allgatherv)                  \
+  X(kAlltoall, Alltoall)                      \
+  X(kAlltoallv, Alltoallv)                    \
+  X(kAlltoallw, Alltoallw)                    \
+  X(kReduceScatter, Reduce_scatter)           \
+  X(kReduceScatterBlock, Reduce_scatter_block) \
+  X(kScan, Scan)                              \
+  X(kExscan, Exscan)                          \
+  X(kNeighborAllgather, Neighbor_allgather)   \
+  X(kNeighborAllgatherv, Neighbor_allgatherv) \
+  X(kNeighborAlltoall, Neighbor_alltoall)     \
+  X(kNeighborAlltoallv, Neighbor_alltoallv)   \
+  X(kNeighborAlltoallw, Neighbor_alltoallw)
+
+// On the wire: the numbers stay.
+enum class Collective : uint8_t {
+  kNone = 0,
+#define VERITY_ENUMERATOR(enumerator, name) enumerator,
+  VERITY_COLLECTIVES(VERITY_ENUMERATOR)
+#undef VERITY_ENUMERATOR
+  kLast
+};
+
+// "MPI_Bcast", or "MPI_Ibcast". Static storage.
+[[nodiscard]] const char* collective_name(Collective operation, bool nonblocking) noexcept;
+
+// The family of the record of a collective's message.
+inline constexpr uint8_t kCollectiveFamily = 15;
+
+enum CollectiveFlags : uint8_t {
+  kNonblocking = 1u << 0,
+  kByElement = 1u << 1,  // the record says what blocks are made of, not how long they are
+  kKnownCollectiveFlags = kNonblocking | kByElement,
+};
+
+// Little endian:
+//    0       1       2       3       4       5       6       7
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+// 0 |            number             |             root              |
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+// 8 |             rank              |  op   |  red  | flags |   0   |
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+// number  of the call, among the collectives of its communicator, from 1 on
+// root    -1: the operation has none
+// rank    of the sender in the communicator
+// red     reduction (reduction.h); 0: the operation has none
+struct CollectiveTail {
+  uint32_t number;
+  int32_t root;
+  uint32_t rank;
+  Collective operation;
+  uint8_t reduction;
+  uint8_t flags;
+  uint8_t reserved;
+};
+static_assert(sizeof(CollectiveTail) == 16);
+
+// False: these bytes end with no such thing. `record_length`: of what is in front of it.
+[[nodiscard]] inline bool read_tail(const uint8_t* bytes, size_t length, CollectiveTail* out, size_t* record_length) noexcept {
+  if (length < sizeof(*out)) return false;
+  *record_length = length - sizeof(*out);
+  std::memcpy(out, bytes + *record_length, sizeof(*out));
+  return out->operation > Collective::kNone && out->operation < Collective::kLast && out->number != 0 &&
+         (out->flags & ~kKnownCollectiveFlags) == 0 && out->reserved == 0;
+}
+
+}  // namespace verity::mpi

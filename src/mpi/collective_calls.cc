@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective operations, blocking and nonblocking.
+#include <numeric>
+
+#include "mpi/collecting.h"
+#include "mpi/library.h"
+#include "mpi/reduction.h"
+#include "mpi/wrap.h"
+
+using namespace verity::mpi;  // NOLINT: the wrappers are C functions
+
+namespace {
+
+using Op = Collective;
+
+struct Which {
+  Collective operation;
+  bool nonblocking;
+};
+
+int rank_in(MPI_Comm comm) noexcept {
+  int rank = -1;
+  if (mpi_runs() && comm != handles().comm_null) library().Comm_rank(comm, &rank);
+  return rank;
+}
+int size_of(MPI_Comm comm) noexcept {
+  int size = 0;
+  if (mpi_runs() && comm != handles().comm_null) library().Comm_size(comm, &size);
+  return size;
+}
+
+CollectiveCall start(Which which, int root = -1, uint8_t reduction = kNoReduction) {
+  CollectiveCall call;
+  call.operation = which.operation;
+  call.nonblocking = which.nonblocking;
+  call.root = root;
+  call.reduction = reduction;
+  return call;
+}
+
+CollectiveCall barrier(Which which) { return start(which); }
+
+// All ranks name the same data.
+CollectiveCall alike(Which which, Buffer data, int root, uint8_t reduction) {
+  CollectiveCall call = start(which, root, reduction);
+  call.gives = call.expects = data;
+  return call;
+}
+
+// One block for each rank, of the same signature: the root's side of it, or that of the others.
+CollectiveCall rooted(Which which, Buffer roots, Buffer others, int root, MPI_Comm comm) {
+  return alike(which, rank_in(comm) == root ? roots : others, root, kNoReduction);
+}
+
+// A block to each, a block from each.
+CollectiveCall exchange(Which which, const void* from, Buffer given, Buffer got) {
+  CollectiveCall call = start(which);
+  call.gives = from == MPI_IN_PLACE ? got : given;
+  call.expects = got;
+  return call;
+}
+
+template <typename Count>
+std::vector<MPI_Count> copied(const Count* counts, MPI_Comm comm) {
+  const int size = counts == nullptr ? 0 : size_of(comm);
+  return std::vector<MPI_Count>(counts, counts + size);
+}
+
+template <typename Count>
+CollectiveCall gather_v(Which which, Buffer given, const Count* counts, MPI_Datatype type, int root, MPI_Comm comm) {
+  CollectiveCall call = start(which, root);
+  if (rank_in(comm) == root) {
+    call.expects = Buffer{0, type};
+    call.lengths = copied(counts, comm);
+  } else {
+    call.gives = given;
+  }
+  return call;
+}
+
+template <typename Count>
+CollectiveCall allgather_v(Which which, const void* from, Buffer given, const Count* counts, MPI_Datatype type, MPI_Comm comm) {
+  CollectiveCall call = start(which);
+  call.expects = Buffer{0, type};
+  call.lengths = copied(counts, comm);
+  const int rank = rank_in(comm);
+  if (from != MPI_IN_PLACE) {
+    call.gives = given;
+  } else if (rank >= 0 && static_cast<size_t>(rank) < call.lengths.size()) {
+    call.gives = Buffer{call.lengths[static_cast<size_t>(rank)], type};
+  }
+  return call;
+}
+
+// How much goes to each is not told: only what it is made of.
+CollectiveCall scatter_v(Which which, MPI_Datatype given, Buffer got, int root, MPI_Comm comm) {
+  CollectiveCall call = start(which, root);
+  call.by_element = true;
+  if (rank_in(comm) == root) {
+    call.gives = Buffer{1, given};
+  } else {
+    call.expects = got;
+  }
+  return call;
+}
+
+template <typename Count>
+CollectiveCall alltoall_v(Which which, const void* from, MPI_Datatype given, const Count* counts, MPI_Datatype got, MPI_Comm comm) {
+  CollectiveCall call = start(which);
+  call.by_element = true;
+  call.gives = Buffer{1, from == MPI_IN_PLACE ? got : given};
+  call.expects = Buffer{0, got};
+  call.lengths = copied(counts, comm);
+  return call;
+}
+
+template <typename Count>
+MPI_Count sum(const Count* counts, MPI_Comm comm) {
+  return counts == nullptr ? 0 : std::accumulate(counts, counts + size_of(comm), MPI_Count{0});
+}
+
+// No exception may pass into C: an operation for which there is no memory goes unchecked.
+template <typename Make>
+CollectiveCall guarded(Make make) noexcept {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+#define COLLECTING(make) const Collecting collecting(guarded([&] { return make; }), comm)
+
+// One shape for the two forms of a call: name, its arity when blocking, parameters and arguments before the communicator.
+#define FORMS(name, inonblocking, arity, next_arity, parameters, arguments, operation, make)                                      \
+  VERITY_WRAP(name, arity, (VERITY_STRIP parameters MPI_Comm comm), (VERITY_STRIP arguments comm), \
+              const Which which{operation, false}; COLLECTING(make))                                                              \
+  VERITY_WRAP(inonblocking, next_arity, (VERITY_STRIP parameters MPI_Comm comm, MPI_Request* request), \
+              (VERITY_STRIP arguments comm, request), const Which which{operation, true}; COLLECTING(make))
+#define VERITY_STRIP(...) __VA_ARGS__ __VA_OPT__(, )
+
+FORMS(Barrier, Ibarrier, 1, 2, (), (), Op::kBarrier, barrier(which))
+FORMS(Bcast, Ibcast, 5, 6, (void* buffer, int count, MPI_Datatype type, int root), (buffer, count, type, root), Op::kBcast,
+      alike(which, Buffer{count, type}, root, kNoReduction))
+FORMS(Reduce, Ireduce, 7, 8, (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root),
+      (from, to, count, type, op, root), Op::kReduce, alike(which, Buffer{count, type}, root, reduction_number(op)))
+#define REDUCTION(name, inonblocking, operation)                                                                       \
+  FORMS(name, inonblocking, 6, 7, (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op), (from, to, count, type, op), \
+        operation, alike(which, Buffer{count, type}, -1, reduction_number(op)))
+REDUCTION(Allreduce, Iallreduce, Op::kAllreduce)
+REDUCTION(Scan, Iscan, Op::kScan)
+REDUCTION(Exscan, Iexscan, Op::kExscan)
+REDUCTION(Reduce_scatter_block, Ireduce_scatter_block, Op::kReduceScatterBlock)
+FORMS(Reduce_scatter, Ireduce_scatter, 6, 7, (const void* from, void* to, const int counts[], MPI_Datatype type, MPI_Op op),
+      (from, to, counts, type, op), Op::kReduceScatter, alike(which, Buffer{sum(counts, comm), type}, -1, reduction_number(op)))
+
+#define SENT const void *from, int sent, MPI_Datatype sent_type
+#define GOT void *to, int got, MPI_Datatype got_type
+FORMS(Gather, Igather, 8, 9, (SENT, GOT, int root), (from, sent, sent_type, to, got, got_type, root), Op::kGather,
+      rooted(which, Buffer{got, got_type}, Buffer{sent, sent_type}, root, comm))
+FORMS(Scatter, Iscatter, 8, 9, (SENT, GOT, int root), (from, sent, sent_type, to, got, got_type, root), Op::kScatter,
+      rooted(which, Buffer{sent, sent_type}, Buffer{got, got_type}, root, comm))
+FORMS(Gatherv, Igatherv, 9, 10, (SENT, void* to, const int counts[], const int places[], MPI_Datatype got_type, int root),
+      (from, sent, sent_type, to, counts, places, got_type, root), Op::kGatherv,
+      gather_v(which, Buffer{sent, sent_type}, counts, got_type, root, comm))
+FORMS(Scatterv, Iscatterv, 9, 10,
+      (const void* from, const int counts[], const int places[], MPI_Datatype sent_type, GOT, int root),
+      (from, counts, places, sent_type, to, got, got_type, root), Op::kScatterv,
+      scatter_v(which, sent_type, Buffer{got, got_type}, root, comm))
+
+#define EXCHANGE(name, inonblocking, operation)                                                              \
+  FORMS(name, inonblocking, 7, 8, (SENT, GOT), (from, sent, sent_type, to, got, got_type), operation,        \
+        exchange(which, from, Buffer{sent, sent_type}, Buffer{got, got_type}))
+EXCHANGE(Allgather, Iallgather, Op::kAllgather)
+EXCHANGE(Alltoall, Ialltoall, Op::kAlltoall)
+EXCHANGE(Neighbor_allgather, Ineighbor_allgather, Op::kNeighborAllgather)
+EXCHANGE(Neighbor_alltoall, Ineighbor_alltoall, Op::kNeighborAlltoall)
+
+#define GATHERS_V (SENT, void* to, const int counts[], const int places[], MPI_Datatype got_type)
+#define GATHERS_V_ARGUMENTS (from, sent, sent_type, to, counts, places, got_type)
+FORMS(Allgatherv, Iallgatherv, 8, 9, GATHERS_V, GATHERS_V_ARGUMENTS, Op::kAllgatherv,
+      allgather_v(which, from, Buffer{sent, sent_type}, counts, got_type, comm))
+FORMS(Neighbor_allgatherv, Ineighbor_allgatherv, 8, 9, GATHERS_V, GATHERS_V_ARGUMENTS, Op::kNeighborAllgatherv, start(which))
+
+#define ALL_V                                                                                                \
+  (const void* from, const int sents[], const int sent_places[], MPI_Datatype sent_type, void* to, const int counts[], \
+   const int places[], MPI_Datatype got_type)
+#define ALL_V_ARGUMENTS (from, sents, sent_places, sent_type, to, counts, places, got_type)
+FORMS(Alltoallv, Ialltoallv, 9, 10, ALL_V, ALL_V_ARGUMENTS, Op::kAlltoallv,
+      alltoall_v(which, from, sent_type, counts, got_type, comm))
+FORMS(Neighbor_alltoallv, Ineighbor_alltoallv, 9, 10, ALL_V, ALL_V_ARGUMENTS, Op::kNeighborAlltoallv, start(which))
+
+// Each block of a type of its own: the call is compared, not what it moves.
+#define ALL_W(Place)                                                                                                   \
+  (const void* from, const int sents[], const Place sent_places[], const MPI_Datatype sent_types[], void* to, const int counts[], \
+   const Place places[], const MPI_Datatype got_types[])
+#define ALL_W_ARGUMENTS (from, sents, sent_places, sent_types, to, counts, places, got_types)
+FORMS(Alltoallw, Ialltoallw, 9, 10, ALL_W(int), ALL_W_ARGUMENTS, Op::kAlltoallw, start(which))
+FORMS(Neighbor_alltoallw, Ineighbor_alltoallw, 9, 10, ALL_W(MPI_Aint), ALL_W_ARGUMENTS, Op::kNeighborAlltoallw, start(which))

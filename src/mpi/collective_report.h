@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A mismatch between collective operations in words.
+#pragma once
+
+#include <string>
+
+#include "mpi/collective.h"
+
+namespace verity::mpi {
+
+struct CollectiveSide {
+  int rank;  // in MPI_COMM_WORLD; -1: not known
+  Collective operation;
+  bool nonblocking;
+  int root;
+  uint8_t reduction;
+  uint64_t site;
+  std::string type;  // "": not what differs
+};
+
+struct CollectiveFinding {
+  std::string comm;
+  uint32_t number;
+  CollectiveSide theirs, own;
+  std::string difference;
+};
+
+// Counts it and, the first time for its pair of call sites, tells it on stderr and in the log at once: the job may hang. Calls no MPI.
+void report_collective(const CollectiveFinding& finding);
+
+}  // namespace verity::mpi

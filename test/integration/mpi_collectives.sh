@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Collective operations that do not match are told where their messages arrive, even when the job then hangs; correct ones are not.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
+
+export UCX_VERITY_TYPECHECK=warn
+
+# Told of rank 1 against another one, by calls and difference: regular expressions.
+told() { # told NAME LAUNCHER OPERATION KIND CALL OTHER DIFFERENCE
+  typechecked 60 "$2" 3 vposix,vself collectives wrong "$3" "$4" > "$tap_dir/job"
+  contains "$1: $3, $4" "$(tr '\n' ' ' < "$tap_dir/job")" \
+    "mismatch in a collective operation \\(ring, call 1\\)   rank [012] +($5|$6) +in [^ ]+ \\([^ ]*collectives.c:[0-9]+\\)   rank [012] +($5|$6) +in [^ ]+ \\([^ ]*collectives.c:[0-9]+\\)   difference: $7"
+}
+
+for launcher in $openmpi $mpich; do
+  case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
+  for list in vposix,vself vtcp,vself; do
+    UCX_VERITY_ATTEST=always typechecked 100 "$launcher" 3 $list collectives right > "$tap_dir/job"
+    contains "$mpi, $list: correct programs" "$(cat "$tap_dir/job")" '^collectives right [0-9]+ calls$'
+    contains "$mpi, $list: their calls are compared" "$(cat "$tap_dir/job")" 'datatypes of [1-9][0-9]+ messages checked, 0 mismatched'
+    is "$mpi, $list: and nothing is said of them" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
+  done
+
+  typechecked 60 "$launcher" 3 vposix,vself collectives types > "$tap_dir/job"
+  contains "$mpi: with other types it runs" "$(cat "$tap_dir/job")" '^collectives types [0-9]+ calls$'
+  for call in Bcast Reduce Allreduce Scan Exscan Reduce_scatter_block Reduce_scatter Gather Scatter Allgather Alltoall Gatherv \
+    Scatterv Allgatherv Alltoallv Neighbor_allgather Neighbor_alltoall; do
+    contains "$mpi: MPI_$call with another type" "$(grep -A 5 'mismatch in' "$tap_dir/job" | tr '\n' ' ')" \
+      "MPI_$call \\([^)]*MPI_(FLOAT|INT)[^)]*\\) +in [^ ]+ [^ ]+   rank . +MPI_$call \\([^)]*MPI_(FLOAT|INT)[^)]*\\)"
+  done
+
+  told "$mpi" "$launcher" bcast root "MPI_Bcast \\(root 0\\)" "MPI_Bcast \\(root 1\\)" "another root"
+  told "$mpi" "$launcher" reduce reduction "MPI_Reduce \\(MPI_SUM, root 0\\)" "MPI_Reduce \\(MPI_MAX, root 0\\)" "another reduction"
+  told "$mpi" "$launcher" allreduce reduction "MPI_Allreduce \\(MPI_SUM\\)" "MPI_Allreduce \\(MPI_MAX\\)" "another reduction"
+  told "$mpi" "$launcher" allreduce operation "MPI_Allreduce \\(MPI_SUM\\)" "MPI_Scan \\(MPI_SUM\\)" "another operation"
+  told "$mpi" "$launcher" allgather operation "MPI_Allgather" "MPI_Alltoall" "another operation"
+  told "$mpi" "$launcher" alltoall form "MPI_Alltoall" "MPI_Ialltoall" "another operation"
+  told "$mpi" "$launcher" allgather count "MPI_Allgather \\(8 x MPI_INT\\)" "MPI_Allgather \\(4 x MPI_INT\\)" ".*4.*8|.*8.*4"
+done
+
+done_testing
