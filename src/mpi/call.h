@@ -28,7 +28,7 @@ extern constinit std::atomic<bool> findings_wait;
 
 class Call {
  public:
-  Call(const char* name, const void* return_address) noexcept : from_(site_of(return_address)) {
+  Call(const char* name, const void* return_address, const void* frame_end) noexcept : from_(site_of(return_address, frame_end)) {
     if (thread.depth++ == 0) {
       thread.site = from_.id;
       thread.name = name;

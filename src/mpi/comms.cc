@@ -11,6 +11,7 @@ namespace verity::mpi {
 namespace {
 
 void fill(CommInfo* info, MPI_Comm comm) {
+  info->permanent = comm == handles().comm_world;
   info->name = {};
   int length = 0;
   if (library().Comm_get_name(comm, info->name.data(), &length) != MPI_SUCCESS) info->name = {};

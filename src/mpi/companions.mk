@@ -6,6 +6,7 @@ MPI_COMPANION_SOURCES = \
 	src/mpi/call.h \
 	src/mpi/comms.cc src/mpi/comms.h \
 	src/mpi/completion.cc \
+	src/mpi/counting.h \
 	src/mpi/decode.cc \
 	src/mpi/findings.cc src/mpi/findings.h \
 	src/mpi/handle_table.h \

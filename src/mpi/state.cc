@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "mpi/arm.h"
+#include "mpi/counting.h"
 #include "mpi/library.h"
 #include "mpi/next.h"
 #include "mpi/report.h"
@@ -16,6 +17,7 @@
 namespace verity::mpi {
 
 constinit std::atomic<int> state{kUndecided};
+constinit bool several_threads = true;
 
 namespace {
 
@@ -115,7 +117,8 @@ void decide() noexcept {
 void mpi_begins(int required) noexcept {
   // Both libraries can be told to offer more than a program asks for.
   const bool more = std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr || std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr;
-  enable_ucp_calls(required == MPI_THREAD_MULTIPLE || more);
+  several_threads = required == MPI_THREAD_MULTIPLE || more;
+  enable_ucp_calls(several_threads);
 }
 
 bool mpi_runs() noexcept {

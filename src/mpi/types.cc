@@ -12,6 +12,7 @@ namespace {
 
 void fill(TypeInfo* info, MPI_Datatype datatype) {
   signature::Type type;
+  info->permanent = is_predefined(datatype);
   info->checkable = decode_type(datatype, &type);
   info->description_length = 0;
   // One basic type is in the record itself.

@@ -29,6 +29,8 @@ using TypeRef = TypeTable::Ref;
 
 // Of a datatype that is in use; nullptr when that is not known (MPI_DATATYPE_NULL, no memory). Valid until forget_type().
 [[nodiscard]] TypeInfo* find_type(MPI_Datatype datatype) noexcept;
+// One that MPI defines, and that is never freed.
+[[nodiscard]] bool is_predefined(MPI_Datatype datatype);
 // Before MPI_Type_free.
 void forget_type(MPI_Datatype datatype) noexcept;
 

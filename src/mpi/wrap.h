@@ -72,17 +72,21 @@ class Unpack {
 
 #define VERITY_EXPORT __attribute__((visibility("default")))
 
-#define VERITY_LIST(first, ...) first __VA_OPT__(, ) __VA_ARGS__
+// Where the program called from.
+#define VERITY_FROM const void *return_address, const void *frame_end
+#define VERITY_HERE __builtin_return_address(0), __builtin_dwarf_cfa()
+#define VERITY_LIST(...) VERITY_LIST_OF(__VA_ARGS__)
+#define VERITY_LIST_OF(first, second, ...) first, second __VA_OPT__(, ) __VA_ARGS__
 
 // One exported function, MPI_x or PMPI_x; `name` is MPI_x for both. Where nothing is checked it is two loads and a jump: the rest is a
 // function of its own, so that no register has to be saved before.
 #define VERITY_ENTRY(function, name, arity, ...)                                                       \
   namespace {                                                                                          \
   constinit ::verity::mpi::Next next_##function(#function);                                            \
-  [[gnu::noinline]] int checked_##function(VERITY_LIST(const void* return_address, VERITY_W##arity)) { \
+  [[gnu::noinline]] int checked_##function(VERITY_LIST(VERITY_FROM, VERITY_W##arity)) {                  \
     using Words = int (*)(VERITY_W##arity);                                                            \
     if (::verity::mpi::forwarding()) return next_##function.as<Words>()(VERITY_A##arity);              \
-    ::verity::mpi::Call call(name, return_address);                                                    \
+    ::verity::mpi::Call call(name, return_address, frame_end);                                         \
     if (call.internal()) return next_##function.as<Words>()(VERITY_A##arity);                          \
     __VA_ARGS__;                                                                                       \
     return call.leave();                                                                               \
@@ -94,7 +98,7 @@ class Unpack {
     if (::verity::mpi::state.load(std::memory_order_relaxed) == ::verity::mpi::kForward) [[likely]] {  \
       if (const auto next = next_##function.peek<Words>()) [[likely]] return next(VERITY_A##arity);    \
     }                                                                                                  \
-    return checked_##function(VERITY_LIST(__builtin_return_address(0), VERITY_A##arity));              \
+    return checked_##function(VERITY_LIST(VERITY_HERE, VERITY_A##arity));                              \
   }
 
 #define VERITY_TYPED(function, label, arity, parameters, arguments, ...)                             \

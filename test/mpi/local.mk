@@ -22,6 +22,8 @@ mpi_test_files = \
 	test/mpi/threads.c \
 	test/mpi/types.c \
 	test/mpi/types.h \
+	test/mpi/types_fortran.f90 \
+	test/mpi/types_fortran08.f90 \
 	test/mpi/types_kinds.c \
 	test/mpi/types_onesided.c \
 	test/mpi/types_p2p.c \
