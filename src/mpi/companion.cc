@@ -43,11 +43,11 @@ void opened(void* uct_worker) noexcept {
   }
 }
 
-size_t departs(uint64_t serial, uint8_t am_id, const void* message, size_t length, const void* origin, uint8_t* trailer,
-               size_t room) noexcept {
+size_t departs(uint64_t serial, uint8_t am_id, const void* message, size_t length, const void* origin, const void* data,
+               uint8_t* trailer, size_t room) noexcept {
   uint64_t tag;
   if (!read_tag(am_id, message, length, &tag)) return 0;
-  const size_t size = workers().departures.departs(serial, tag, origin, trailer, room);
+  const size_t size = workers().departures.departs({serial, tag, origin, data}, trailer, room);
   workers().attached += size != 0;
   return size;
 }

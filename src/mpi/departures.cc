@@ -39,13 +39,16 @@ Departures::Numbering& Departures::number(const void* endpoint, uint64_t tag) no
   return numberings_[home + epoch_ % kPlaces] = {endpoint, tag, epoch_, 1};
 }
 
-void Departures::begin(const void* endpoint, uint64_t tag, const uint8_t* signature, size_t length) noexcept {
+void Departures::begin(const void* endpoint, uint64_t tag, const void* buffer, const uint8_t* signature, size_t length) noexcept {
   const Numbering& numbering = number(endpoint, tag);
   in_call_ = true;
   call_.endpoint = endpoint;
+  call_.buffer = buffer;
   call_.tag = tag;
   call_.left = false;
-  call_.length = length <= kMaxSignature && length >= kStampEnd ? length : 0;
+  const auto before = deferred_.empty() ? deferred_.end() : first_of(endpoint, tag);
+  call_.doubtful = before != deferred_.end() && before->second.doubtful;
+  call_.length = length <= kMaxSignature && length >= kStampEnd && !call_.doubtful ? length : 0;
   call_.epoch = numbering.epoch;
   call_.sequence = numbering.next - 1;
   if (call_.length == 0) return;
@@ -101,32 +104,72 @@ Departures::Deferred::iterator Departures::find_by_origin(uint64_t tag, const vo
 }
 
 // Of those that wait with that tag for that endpoint the one called first.
-Departures::Deferred::iterator Departures::find_first(uint64_t serial, uint64_t tag) noexcept {
-  const Known& known = known_[serial % kKnown];
-  if (known.serial != serial) return deferred_.end();
-  const auto first = in_order_.lower_bound({known.endpoint, tag, 0, 0});
-  if (first == in_order_.end() || std::get<0>(first->first) != known.endpoint || std::get<1>(first->first) != tag) {
+Departures::Deferred::iterator Departures::first_of(const void* endpoint, uint64_t tag) noexcept {
+  const auto first = in_order_.lower_bound({endpoint, tag, 0, 0});
+  if (first == in_order_.end() || std::get<0>(first->first) != endpoint || std::get<1>(first->first) != tag) return deferred_.end();
+  return deferred_.find(first->second);
+}
+
+Departures::Deferred::iterator Departures::find_first(const Message& message) noexcept {
+  const Known& known = known_[message.serial % kKnown];
+  const void* endpoint = known.serial == message.serial ? known.endpoint : only_endpoint(message);
+  if (endpoint == nullptr) {
+    doubt(message.tag);
     return deferred_.end();
   }
-  return deferred_.find(first->second);
+  return first_of(endpoint, message.tag);
+}
+
+// For which all sends with that tag wait, or else all of them with that buffer; nullptr: there are several.
+const void* Departures::only_endpoint(const Message& message) const noexcept {
+  const void* of_tag = nullptr;
+  const void* of_buffer = nullptr;
+  bool several = false, several_of_buffer = false;
+  const auto look_at = [&](const Send& send) {
+    if (send.tag != message.tag) return;
+    several = several || (of_tag != nullptr && send.endpoint != of_tag);
+    of_tag = send.endpoint;
+    if (message.data == nullptr || send.buffer != message.data) return;
+    several_of_buffer = several_of_buffer || (of_buffer != nullptr && send.endpoint != of_buffer);
+    of_buffer = send.endpoint;
+  };
+  if (in_call_ && !call_.left) look_at(call_);
+  for (const auto& [request, send] : deferred_) look_at(send);
+  if (of_tag == nullptr) return this;  // nobody's: of this none waits
+  if (!several) return of_tag;
+  return several_of_buffer ? nullptr : of_buffer;
+}
+
+// One of them leaves: which one, and so which ones remain, is not known. Their requests' ends will tell.
+void Departures::doubt(uint64_t tag) noexcept {
+  for (auto& [request, send] : deferred_) {
+    if (send.tag != tag) continue;
+    send.doubtful = true;
+    send.length = 0;
+  }
+  if (!in_call_ || call_.tag != tag || call_.left) return;
+  call_.doubtful = true;
+  call_.length = 0;
 }
 
 // ---- leaving ------------------------------------------------------------------------------------------------------------------
 
-Departures::Send* Departures::choose(uint64_t serial, uint64_t tag, const void* origin) noexcept {
+Departures::Send* Departures::choose(const Message& message) noexcept {
   chosen_ = deferred_.end();
   // One that waits may leave inside of a later call, before that call's own.
-  if (!deferred_.empty()) chosen_ = origin != nullptr ? find_by_origin(tag, origin) : find_first(serial, tag);
+  if (!deferred_.empty()) {
+    chosen_ = message.origin != nullptr ? find_by_origin(message.tag, message.origin) : find_first(message);
+  }
   if (chosen_ != deferred_.end()) return &chosen_->second;
-  return in_call_ && call_.tag == tag && !call_.left ? &call_ : nullptr;
+  return in_call_ && call_.tag == message.tag && !call_.left ? &call_ : nullptr;
 }
 
-size_t Departures::departs(uint64_t serial, uint64_t tag, const void* origin, uint8_t* out, size_t room) noexcept {
-  Send* send = choose(serial, tag, origin);
+size_t Departures::departs(const Message& message, uint8_t* out, size_t room) noexcept {
+  Send* send = choose(message);
   last_had_one_ = false;
   left_last_ = Last::kNone;
   if (send == nullptr) return 0;
-  known_[serial % kKnown] = {serial, send->endpoint};
+  if (!send->doubtful) known_[message.serial % kKnown] = {message.serial, send->endpoint};
   const size_t length = send->length <= room ? send->length : 0;
   std::memcpy(out, send->bytes, length);
   last_had_one_ = length != 0;

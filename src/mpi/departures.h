@@ -5,8 +5,9 @@
 //   (b) later (not connected, no room): the pack callback's argument, or the completion, lies in the send's request, or is the
 //       address of a struct on the stack whose first word is that request (the v2 protocols' multi-fragment sends);
 //   (c) later and without a pointer (am_short): of the sends that wait with this tag for this endpoint the one called first, as sends to
-//       an endpoint with one tag leave in the order of their calls (MPI's order of messages rests on that).
-// When in doubt: no signature.
+//       an endpoint with one tag leave in the order of their calls (MPI's order of messages rests on that). Whose endpoint it is shows
+//       with the first message in one of the other ways; before that, it must be the only one for which sends of this buffer wait.
+// When in doubt: no signature, for none of those in question, until they are gone.
 //
 // One process's sends. Pure; not thread-safe: the caller's lock.
 #pragma once
@@ -31,7 +32,7 @@ class Departures {
   void set_request_size(size_t bytes) noexcept { request_size_ = bytes; }
 
   // A send call to a ucp_ep_h begins: its message, if it leaves before end(), is (a). The signature is stamped and kept until end().
-  void begin(const void* endpoint, uint64_t tag, const uint8_t* signature, size_t length) noexcept;
+  void begin(const void* endpoint, uint64_t tag, const void* buffer, const uint8_t* signature, size_t length) noexcept;
   // A send of which nothing is to be told: it is numbered all the same.
   void pass(const void* endpoint, uint64_t tag) noexcept { (void)number(endpoint, tag); }
   // It returned. `request` is what the user got, or nullptr when the send is complete.
@@ -39,9 +40,15 @@ class Departures {
   // The request is complete or gone: it will not leave any more.
   void forget(const void* request) noexcept;
 
-  // An active message that begins a message with this tag is about to leave through the transport's endpoint `serial` (a number that is
-  // never used again). Copies its signature to `out` and returns its length; 0: none, or not certain.
-  [[nodiscard]] size_t departs(uint64_t serial, uint64_t tag, const void* origin, uint8_t* out, size_t room) noexcept;
+  // An active message that begins a message is about to leave. Copies its signature to `out` and returns its length; 0: none, or not
+  // certain.
+  struct Message {
+    uint64_t serial;     // of the transport's endpoint: a number that is never used again
+    uint64_t tag;
+    const void* origin;  // see (b); nullptr: then ...
+    const void* data;    // ... the send's buffer, or a copy of it
+  };
+  [[nodiscard]] size_t departs(const Message& message, uint8_t* out, size_t room) noexcept;
   // The message of the last departs() could not leave after all. Whether it had a signature.
   bool stayed() noexcept;
 
@@ -51,10 +58,12 @@ class Departures {
  private:
   struct Send {
     const void* endpoint = nullptr;
+    const void* buffer = nullptr;
     uint64_t tag = 0;
     uint32_t epoch = 0, sequence = 0;
     size_t length = 0;  // 0: no signature
     bool left = false;
+    bool doubtful = false;  // of several one left, it is not known which
     uint8_t bytes[kMaxSignature];
   };
   // The numbering of a tag to an endpoint. In one of the places from its own on; what is pushed out begins anew, as another epoch.
@@ -81,8 +90,11 @@ class Departures {
   void erase(Deferred::iterator place) noexcept;
   [[nodiscard]] Deferred::iterator find(uint64_t tag, uintptr_t address) noexcept;
   [[nodiscard]] Deferred::iterator find_by_origin(uint64_t tag, const void* origin) noexcept;
-  [[nodiscard]] Deferred::iterator find_first(uint64_t serial, uint64_t tag) noexcept;
-  [[nodiscard]] Send* choose(uint64_t serial, uint64_t tag, const void* origin) noexcept;
+  [[nodiscard]] Deferred::iterator find_first(const Message& message) noexcept;
+  [[nodiscard]] Deferred::iterator first_of(const void* endpoint, uint64_t tag) noexcept;
+  [[nodiscard]] const void* only_endpoint(const Message& message) const noexcept;
+  void doubt(uint64_t tag) noexcept;
+  [[nodiscard]] Send* choose(const Message& message) noexcept;
 
   uint32_t uid_;
   size_t request_size_ = 0;

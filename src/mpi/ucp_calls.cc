@@ -155,7 +155,7 @@ Call* find_call(const void* request) noexcept {
 }
 
 template <typename Start>
-ucs_status_ptr_t send(ucp_ep_h ep, ucp_tag_t tag, Start start) noexcept {
+ucs_status_ptr_t send(ucp_ep_h ep, const void* buffer, ucp_tag_t tag, Start start) noexcept {
   const Locked lock;
   Departures& departures = workers().departures;
   SendArm& arm = armed.send;
@@ -164,9 +164,9 @@ ucs_status_ptr_t send(ucp_ep_h ep, ucp_tag_t tag, Start start) noexcept {
     return start();
   }
   if (arm.length != 0 && arm.filter.matches(tag)) {
-    departures.begin(ep, tag, arm.signature, std::exchange(arm.length, 0));
+    departures.begin(ep, tag, buffer, arm.signature, std::exchange(arm.length, 0));
   } else {
-    departures.begin(ep, tag, nullptr, 0);
+    departures.begin(ep, tag, buffer, nullptr, 0);
   }
   ++sends;
   const ucs_status_ptr_t request = start();
@@ -268,14 +268,14 @@ VERITY_EXPORT ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer,
                                                 const ucp_request_param_t* param) {
   const auto next = VERITY_NEXT(ucp_tag_send_nbx);
   if (!on()) return next(ep, buffer, count, tag, param);
-  return send(ep, tag, [&] { return next(ep, buffer, count, tag, param); });
+  return send(ep, buffer, tag, [&] { return next(ep, buffer, count, tag, param); });
 }
 
 VERITY_EXPORT ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
                                                      const ucp_request_param_t* param) {
   const auto next = VERITY_NEXT(ucp_tag_send_sync_nbx);
   if (!on()) return next(ep, buffer, count, tag, param);
-  return send(ep, tag, [&] { return next(ep, buffer, count, tag, param); });
+  return send(ep, buffer, tag, [&] { return next(ep, buffer, count, tag, param); });
 }
 
 VERITY_EXPORT ucs_status_ptr_t ucp_tag_send_nb(ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag,

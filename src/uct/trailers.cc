@@ -27,23 +27,24 @@ const verity_companion* find_companion() noexcept {
   return companion;
 }
 
-size_t append_trailer(const verity_companion& companion, uint64_t serial, uint8_t am_id, uint8_t* message, size_t length,
-                      const void* origin) noexcept {
+size_t append_trailer(const verity_companion& companion, const Leaving& leaving, uint8_t* message, size_t length) noexcept {
   uint8_t* trailer = message + length;
-  const size_t size = companion.departs(serial, am_id, message, length, origin, trailer, VERITY_MAX_TRAILER);
+  const size_t size = companion.departs(leaving.serial, leaving.am_id, message, length, leaving.origin, leaving.data, trailer,
+                                        VERITY_MAX_TRAILER);
   if (size == 0) return 0;
-  trailer[size] = am_id;
+  trailer[size] = leaving.am_id;
   trailer[size + 1] = static_cast<uint8_t>(size);
   return size + kTrailerEnd;
 }
 
-size_t write_leader(const verity_companion& companion, uint64_t serial, uint8_t am_id, uint8_t* out, size_t room,
-                    const void* message, size_t length, const void* origin) noexcept {
+size_t write_leader(const verity_companion& companion, const Leaving& leaving, uint8_t* out, size_t room, const void* message,
+                    size_t length) noexcept {
   if (room <= kTrailerEnd) return 0;
   const size_t most = room - kTrailerEnd < VERITY_MAX_TRAILER ? room - kTrailerEnd : VERITY_MAX_TRAILER;
-  const size_t size = companion.departs(serial, am_id, message, length, origin, out + kTrailerEnd, most);
+  const size_t size = companion.departs(leaving.serial, leaving.am_id, message, length, leaving.origin, leaving.data,
+                                        out + kTrailerEnd, most);
   if (size == 0) return 0;
-  out[0] = am_id;
+  out[0] = leaving.am_id;
   out[1] = static_cast<uint8_t>(size);
   return size + kTrailerEnd;
 }

@@ -27,13 +27,20 @@ inline constexpr size_t kTrailerRoom = VERITY_MAX_TRAILER + kTrailerEnd;
 // The companion that was preloaded and wants to be told; nullptr: none. Says so once when its version is another.
 [[nodiscard]] const verity_companion* find_companion() noexcept;
 
+// Which message the companion is asked about.
+struct Leaving {
+  uint64_t serial;     // of the upper endpoint
+  uint8_t am_id;
+  const void* origin;  // the pack callback's argument, the completion, or nullptr: then ...
+  const void* data;    // ... where the upper layer's bytes lie
+};
+
 // Lets the companion write the trailer of the message at `message` behind it, where kTrailerRoom bytes are. The bytes added; 0: none,
 // the message stays what it is.
-[[nodiscard]] size_t append_trailer(const verity_companion& companion, uint64_t serial, uint8_t am_id, uint8_t* message,
-                                    size_t length, const void* origin) noexcept;
+[[nodiscard]] size_t append_trailer(const verity_companion& companion, const Leaving& leaving, uint8_t* message, size_t length) noexcept;
 // Lets it write a leader at `out`, at most `room` bytes in all, for a message that begins with the `length` bytes at `message`.
-[[nodiscard]] size_t write_leader(const verity_companion& companion, uint64_t serial, uint8_t am_id, uint8_t* out, size_t room,
-                                  const void* message, size_t length, const void* origin) noexcept;
+[[nodiscard]] size_t write_leader(const verity_companion& companion, const Leaving& leaving, uint8_t* out, size_t room,
+                                  const void* message, size_t length) noexcept;
 
 // A received message without its trailer.
 struct Trailed {

@@ -25,10 +25,10 @@ struct verity_companion {
   // An interface of this uct_worker_h was opened, inside of ucp_worker_create().
   void (*opened)(void* uct_worker);
   // The message of `length` bytes at `message` is about to leave through the endpoint `serial`, a number from 1 on that no other
-  // endpoint of the process ever has; `origin` is the argument of its pack callback, its completion, or NULL. Writes its trailer, at
-  // most `room` bytes, and returns its length; 0: none.
-  size_t (*departs)(uint64_t serial, uint8_t am_id, const void* message, size_t length, const void* origin, uint8_t* trailer,
-                    size_t room);
+  // endpoint of the process ever has; `origin` is the argument of its pack callback, its completion, or NULL; then `data` is where the
+  // upper layer's bytes lie (am_short). Writes its trailer, at most `room` bytes, and returns its length; 0: none.
+  size_t (*departs)(uint64_t serial, uint8_t am_id, const void* message, size_t length, const void* origin, const void* data,
+                    uint8_t* trailer, size_t room);
   // The message of the last departs(), with or without a trailer, could not leave after all: it will be offered again.
   void (*stayed)(void);
   // A message arrived, on an interface of this worker, and is handed to the upper layer next. No trailer: NULL, 0.

@@ -28,6 +28,7 @@ include test/mpi/local.mk
 include test/ucx/local.mk
 INTEGRATION_RUNS = \
 	test/integration/alloc_count.sh \
+	test/integration/association.sh \
 	test/integration/attestation.sh \
 	test/integration/contexts.sh \
 	test/integration/missing_plugin.sh \

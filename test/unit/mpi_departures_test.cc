@@ -19,8 +19,8 @@ struct Signature {
 struct Out {
   uint8_t bytes[kMaxSignature];
   size_t length;
-  Out(Departures& departures, uint64_t tag, const void* origin, uint64_t serial = 1)
-      : length(departures.departs(serial, tag, origin, bytes, sizeof(bytes))) {}
+  Out(Departures& departures, uint64_t tag, const void* origin, const void* data = nullptr, uint64_t serial = 1)
+      : length(departures.departs({serial, tag, origin, data}, bytes, sizeof(bytes))) {}
   [[nodiscard]] int what() const { return length == 0 ? -1 : bytes[0]; }
   [[nodiscard]] uint32_t sequence() const {
     Stamp stamp{};
@@ -33,7 +33,7 @@ class MpiDepartures : public testing::Test {
  protected:
   MpiDepartures() { departures.set_request_size(kRequest); }
   void defer(const void* endpoint, uint64_t tag, const Signature& signature, char* request) {
-    departures.begin(endpoint, tag, signature.bytes, sizeof(signature.bytes));
+    departures.begin(endpoint, tag, request, signature.bytes, sizeof(signature.bytes));
     departures.end(request + kRequest);
   }
   Departures departures{0x1234};
@@ -43,7 +43,7 @@ class MpiDepartures : public testing::Test {
 
 TEST_F(MpiDepartures, InsideOfTheCall) {
   const Signature signature(1);
-  departures.begin(&ep, 5, signature.bytes, sizeof(signature.bytes));
+  departures.begin(&ep, 5, nullptr, signature.bytes, sizeof(signature.bytes));
   EXPECT_EQ(Out(departures, 6, nullptr).what(), -1) << "another tag";
   EXPECT_EQ(Out(departures, 5, nullptr).what(), 1);
   EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "once";
@@ -53,7 +53,7 @@ TEST_F(MpiDepartures, InsideOfTheCall) {
 
 TEST_F(MpiDepartures, WhatStayedIsOfferedAgain) {
   const Signature signature(1);
-  departures.begin(&ep, 5, signature.bytes, sizeof(signature.bytes));
+  departures.begin(&ep, 5, nullptr, signature.bytes, sizeof(signature.bytes));
   EXPECT_EQ(Out(departures, 5, nullptr).what(), 1);
   departures.stayed();
   EXPECT_EQ(Out(departures, 5, nullptr).what(), 1);
@@ -69,7 +69,7 @@ TEST_F(MpiDepartures, WhatStayedIsOfferedAgain) {
 TEST_F(MpiDepartures, OneWithoutSignatureThatStayedKeepsItsPlace) {
   defer(&ep, 5, Signature(1), requests[2]);
   EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);
-  departures.begin(&ep, 5, nullptr, 0);
+  departures.begin(&ep, 5, nullptr, nullptr, 0);
   EXPECT_EQ(Out(departures, 5, nullptr).what(), -1);
   EXPECT_FALSE(departures.stayed());
   departures.end(requests[0] + kRequest);
@@ -95,12 +95,10 @@ TEST_F(MpiDepartures, LaterByAStructThatBeginsWithItsRequest) {
 // Without an address the transport's endpoint says to which peer, once it is known.
 TEST_F(MpiDepartures, LaterWithoutAnyAddressInTheOrderOfTheCalls) {
   defer(&ep, 5, Signature(1), requests[2]);
-  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "not known yet whose endpoint that is";
-  EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), 1) << "no other one has such sends";
   defer(&ep, 5, Signature(2), requests[1]);
   defer(&other_ep, 5, Signature(4), requests[2]);
   defer(&ep, 5, Signature(3), requests[0]);
-  EXPECT_EQ(Out(departures, 5, nullptr, 2).what(), -1) << "another endpoint";
   EXPECT_EQ(Out(departures, 6, nullptr).what(), -1) << "another tag";
   const Out first(departures, 5, nullptr), second(departures, 5, nullptr);
   EXPECT_EQ(first.what(), 2);
@@ -108,6 +106,32 @@ TEST_F(MpiDepartures, LaterWithoutAnyAddressInTheOrderOfTheCalls) {
   EXPECT_EQ(second.what(), 3);
   EXPECT_EQ(Out(departures, 5, nullptr).what(), -1);
   EXPECT_EQ(departures.deferred(), 1u);
+}
+
+// The tests' sends have their request for a buffer.
+TEST_F(MpiDepartures, OfUnknownEndpointsTheBufferTells) {
+  defer(&ep, 5, Signature(1), requests[0]);
+  defer(&other_ep, 5, Signature(2), requests[1]);
+  EXPECT_EQ(Out(departures, 5, nullptr, requests[1], 7).what(), 2);
+  EXPECT_EQ(Out(departures, 5, nullptr, requests[0], 8).what(), 1);
+}
+
+TEST_F(MpiDepartures, OfUnknownEndpointsNothingIsToldUntilTheirRequestsEnd) {
+  const Signature signature(3);
+  defer(&ep, 5, Signature(1), requests[0]);
+  defer(&other_ep, 5, Signature(2), requests[1]);
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "which of the two?";
+  departures.begin(&ep, 5, nullptr, signature.bytes, sizeof(signature.bytes));
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "perhaps the first one";
+  departures.end(requests[2] + kRequest);
+  defer(&ep, 6, Signature(4), requests[3]);
+  EXPECT_EQ(Out(departures, 6, requests[3]).what(), 4) << "another tag";
+  for (int i = 0; i < 3; ++i) departures.forget(requests[i] + kRequest);
+  departures.begin(&ep, 5, nullptr, signature.bytes, sizeof(signature.bytes));
+  const Out out(departures, 5, nullptr);
+  EXPECT_EQ(out.what(), 3);
+  EXPECT_EQ(out.sequence(), 2u) << "two went without before";
+  departures.end(nullptr);
 }
 
 TEST_F(MpiDepartures, AGoneRequestIsNotTheFirstAnyMore) {
@@ -124,7 +148,7 @@ TEST_F(MpiDepartures, OneThatWaitsLeavesInsideOfALaterCall) {
   EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);
   defer(&ep, 5, Signature(2), requests[0]);
   const Signature signature(3);
-  departures.begin(&ep, 5, signature.bytes, sizeof(signature.bytes));
+  departures.begin(&ep, 5, nullptr, signature.bytes, sizeof(signature.bytes));
   EXPECT_EQ(Out(departures, 5, nullptr).what(), 2);
   EXPECT_EQ(Out(departures, 5, nullptr).what(), 3);
   departures.end(nullptr);
@@ -132,11 +156,11 @@ TEST_F(MpiDepartures, OneThatWaitsLeavesInsideOfALaterCall) {
 
 TEST_F(MpiDepartures, ASendOfNothingTakesAPlaceInTheNumbering) {
   const Signature signature(1);
-  departures.begin(&ep, 5, nullptr, 0);
+  departures.begin(&ep, 5, nullptr, nullptr, 0);
   EXPECT_EQ(Out(departures, 5, nullptr).what(), -1);
   departures.end(nullptr);
   departures.pass(&ep, 5);
-  departures.begin(&ep, 5, signature.bytes, sizeof(signature.bytes));
+  departures.begin(&ep, 5, nullptr, signature.bytes, sizeof(signature.bytes));
   EXPECT_EQ(Out(departures, 5, nullptr).sequence(), 2u);
   departures.end(nullptr);
   EXPECT_EQ(departures.deferred(), 0u);
@@ -144,9 +168,9 @@ TEST_F(MpiDepartures, ASendOfNothingTakesAPlaceInTheNumbering) {
 
 TEST_F(MpiDepartures, OneThatIsTooLongForItsRoomGoesWithout) {
   const Signature signature(1);
-  departures.begin(&ep, 5, signature.bytes, sizeof(signature.bytes));
+  departures.begin(&ep, 5, nullptr, signature.bytes, sizeof(signature.bytes));
   uint8_t out[16];
-  EXPECT_EQ(departures.departs(1, 5, nullptr, out, sizeof(out)), 0u);
+  EXPECT_EQ(departures.departs({1, 5, nullptr, nullptr}, out, sizeof(out)), 0u);
   EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "it has left";
   departures.end(nullptr);
 }
@@ -155,7 +179,7 @@ TEST_F(MpiDepartures, StaleRequestsDoNotPileUp) {
   std::vector<char> memory(100'000);
   for (size_t i = 0; i < memory.size(); ++i) {
     const Signature signature(1);
-    departures.begin(&ep, i, signature.bytes, sizeof(signature.bytes));
+    departures.begin(&ep, i, nullptr, signature.bytes, sizeof(signature.bytes));
     departures.end(&memory[i]);
   }
   EXPECT_LE(departures.deferred(), size_t{1} << 16);

@@ -96,7 +96,12 @@ TEST(SignatureRules, TruncatedMessagesAreComparedAsFarAsTheyArrived) {
     some.arrived = arrived;
     EXPECT_EQ(some.verdict(), arrived < 12 ? kFine : differs(What::kType, 1)) << arrived;
   }
+  Case cut{pair, 2, wrong, 10};
+  cut.arrived = 20;
+  cut.with_description = false;
+  EXPECT_EQ(cut.verdict(), unchecked(Reason::kTruncated)) << "no more elements than posted, but not all arrived";
   EXPECT_EQ((Case{leaf("MPI_INT"), 10, leaf("MPI_INT"), 0}.verdict()), kFine);
+  EXPECT_EQ((Case{leaf("MPI_BYTE"), 10, leaf("MPI_INT"), 0}.verdict()), kFine);
 }
 
 TEST(SignatureRules, WhereTheAmountMustBeTheSame) {
@@ -106,6 +111,7 @@ TEST(SignatureRules, WhereTheAmountMustBeTheSame) {
   EXPECT_EQ((Case{leaf("MPI_INT"), 10, leaf("MPI_INT"), 12, layout, layout, Length::kExact}.verdict()), differs(What::kCount, 10));
   EXPECT_EQ((Case{leaf("MPI_INT"), 12, leaf("MPI_INT"), 10, layout, layout, Length::kExact}.verdict()), differs(What::kCount, 10));
   EXPECT_EQ((Case{leaf("MPI_INT"), 12, leaf("MPI_FLOAT"), 10, layout, layout, Length::kExact}.verdict()), differs(What::kType, 0));
+  EXPECT_EQ((Case{leaf("MPI_BYTE"), 10, leaf("MPI_INT"), 0, layout, layout, Length::kExact}.verdict()), differs(What::kCount, 0));
   EXPECT_EQ((Case{pair, 2, pair, 3, layout, layout, Length::kExact}.verdict()), differs(What::kCount, 4));
   EXPECT_EQ((Case{pair, 2, pair, 3, layout, layout, Length::kExact, false}.verdict()),
             differs(What::kCount, kUnknownPosition));

@@ -205,6 +205,9 @@ TEST(SignatureType, TooManyElementsSaturate) {
   EXPECT_EQ(prefix(huge, 5, 1000, Level::kLayout), repeat_basic(code_of(named("MPI_INT"), Level::kLayout), 1000));
   EXPECT_EQ(element_at(huge, uint64_t{1} << 62), named("MPI_DOUBLE"));
   EXPECT_EQ(whole_elements(huge, 2, 4002), 1000u);
+  const Type::Item swapped[] = {{leaf("MPI_CHAR"), uint64_t{3} << 62}, {leaf("MPI_FLOAT"), uint64_t{1} << 62}};
+  const Type::Item both[] = {{huge, 2}, {Type::sequence(swapped), 2}};
+  EXPECT_EQ(Type::sequence(both).node().part_count, 2u) << "no hash says that they are the same";
   const Type::Item more[] = {{huge, 3}, {leaf("MPI_INT"), 1}, {huge, ~uint64_t{0}}};
   const Type larger = Type::repeat(Type::sequence(more), ~uint64_t{0});
   EXPECT_EQ(larger.count(), kTooMany);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The sub-commands of verity-types. Each adds itself to the command line; its callback sets
+// *exit_code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace verity::types {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitError = 2;  // wrong use
+
+void add_sig_command(CLI::App& app, int* exit_code);
+// Of `sig`.
+void add_of_command(CLI::App& sig, int* exit_code);
+
+}  // namespace verity::types
