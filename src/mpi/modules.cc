@@ -50,9 +50,10 @@ bool is_mpi_library(std::string_view file) noexcept {
   return false;
 }
 
+// Another MPI's companion in front of this one hands calls on as a binding does.
 bool is_binding(std::string_view file) noexcept {
   for (std::string_view start : {"libmpi_mpifh", "libmpi_usempi", "libmpi_cxx", "libmpifort", "libmpichfort", "libmpicxx",
-                                 "libmpichcxx", "libfmpich"}) {
+                                 "libmpichcxx", "libfmpich", "libverity_mpi_"}) {
     if (file.starts_with(start)) return true;
   }
   return false;
