@@ -24,7 +24,7 @@ void fill(CommInfo* info, MPI_Comm comm) {
 
 }  // namespace
 
-CommInfo* find_comm(MPI_Comm comm) noexcept {
+CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept {
   if (comm == handles().comm_null) return nullptr;
   try {
     return CommTable::find(comm, [comm](CommInfo* info) { fill(info, comm); });

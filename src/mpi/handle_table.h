@@ -55,15 +55,19 @@ class HandleTable {
     Info* info_ = nullptr;
   };
 
+  // What this thread remembers of a handle that is in use, or nullptr.
+  [[nodiscard]] static Info* recall(Handle handle) noexcept {
+    Info* remembered = cache_[index(handle)];
+    const bool right = remembered != nullptr && remembered->handle.load(std::memory_order_acquire) == handle &&
+                       remembered->current.load(std::memory_order_relaxed);
+    return right ? remembered : nullptr;
+  }
+
   // What is known about a handle that is in use; made by fill(Info*), with no lock held, at first sight. Valid until drop().
   template <typename Fill>
   [[nodiscard]] static Info* find(Handle handle, Fill&& fill) {
-    Info*& remembered = cache_[index(handle)];
-    if (remembered != nullptr && remembered->handle.load(std::memory_order_acquire) == handle &&
-        remembered->current.load(std::memory_order_relaxed)) [[likely]] {
-      return remembered;
-    }
-    return remembered = look_up(handle, std::forward<Fill>(fill));
+    Info* remembered = recall(handle);
+    return remembered != nullptr ? remembered : cache_[index(handle)] = look_up(handle, std::forward<Fill>(fill));
   }
 
   // The same without making it: nullptr when the handle was never seen.
