@@ -8,10 +8,11 @@
 build_packages=(
   autoconf automake libtool make pkg-config g++ dpkg-dev ca-certificates xz-utils
   libucx-dev ucx-utils libxxhash-dev nlohmann-json3-dev libcli11-dev libopenmpi-dev openmpi-bin
+  libdw-dev # call sites by file and line in reports about datatypes
 )
 # shellcheck disable=SC2034
 test_packages=(
-  libgtest-dev clang libclang-rt-14-dev python3 valgrind mpich libmpich-dev
+  libgtest-dev clang libclang-rt-14-dev python3 valgrind mpich libmpich-dev gfortran
   # What the distribution's lmod and environment-modules need; they themselves conflict, so the
   # tests unpack them into a temporary folder.
   lua5.3 lua-filesystem lua-json lua-posix lua-term tcl less procps

@@ -28,10 +28,12 @@ extern constinit std::atomic<bool> findings_wait;
 
 class Call {
  public:
-  Call(const char* name, const void* return_address) noexcept : from_(site_of(return_address)) {
-    if (thread.depth++ == 0) {
+  Call(const char* name, const void* return_address, const void* frame_end) noexcept : from_(site_of(return_address, frame_end)) {
+    if (thread.depth++ == 0 || thread.site == 0) {
       thread.site = from_.id;
       thread.name = name;
+    }
+    if (thread.depth == 1) {
       nested_ = false;
     } else if (!from_.library) {
       saved_ = armed;
@@ -58,6 +60,25 @@ class Call {
   Site from_;
   bool nested_ = true;
   Armed saved_;  // what the call around this one armed
+};
+
+// A call that sends and receives nothing itself: of where it comes from nothing is kept.
+class PlainCall {
+ public:
+  PlainCall() noexcept : outermost_(thread.depth++ == 0) {
+    if (outermost_) thread.site = 0;
+  }
+  ~PlainCall() { --thread.depth; }
+  PlainCall(const PlainCall&) = delete;
+  PlainCall& operator=(const PlainCall&) = delete;
+
+  [[nodiscard]] int leave(int rc) const noexcept {
+    if (findings_wait.load(std::memory_order_relaxed) && outermost_) [[unlikely]] return report_findings(rc);
+    return rc;
+  }
+
+ private:
+  bool outermost_;
 };
 
 }  // namespace verity::mpi

@@ -11,6 +11,7 @@ namespace verity::mpi {
 namespace {
 
 void fill(CommInfo* info, MPI_Comm comm) {
+  info->permanent = comm == handles().comm_world;
   info->name = {};
   int length = 0;
   if (library().Comm_get_name(comm, info->name.data(), &length) != MPI_SUCCESS) info->name = {};
@@ -23,7 +24,7 @@ void fill(CommInfo* info, MPI_Comm comm) {
 
 }  // namespace
 
-CommInfo* find_comm(MPI_Comm comm) noexcept {
+CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept {
   if (comm == handles().comm_null) return nullptr;
   try {
     return CommTable::find(comm, [comm](CommInfo* info) { fill(info, comm); });

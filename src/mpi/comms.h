@@ -23,7 +23,11 @@ using CommRef = CommTable::Ref;
 
 // Of a communicator that is in use; nullptr for MPI_COMM_NULL or when there is no memory. At first sight it is probed once
 // (MPI_Iprobe), to learn its tags. Valid until forget_comm().
-[[nodiscard]] CommInfo* find_comm(MPI_Comm comm) noexcept;
+[[nodiscard]] CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept;
+[[nodiscard]] inline CommInfo* find_comm(MPI_Comm comm) noexcept {
+  CommInfo* known = CommTable::recall(comm);
+  return known != nullptr ? known : first_sight_of_comm(comm);
+}
 // Before MPI_Comm_free or MPI_Comm_disconnect, and when its name changes.
 void forget_comm(MPI_Comm comm) noexcept;
 

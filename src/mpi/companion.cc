@@ -73,13 +73,24 @@ void arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length
 
 }  // namespace verity::mpi
 
+namespace verity::mpi {
+
+namespace {
+
+constexpr verity_companion table(uint32_t am_ids) noexcept {
+  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives};
+}
+
+}  // namespace
+
+}  // namespace verity::mpi
+
+// Where companions for several MPI libraries are preloaded, the first one's is everybody's: the one that is in use fills all of it.
 extern "C" __attribute__((visibility("default"))) verity_companion verity_companion;
-struct verity_companion verity_companion = {VERITY_COMPANION_VERSION, 0,
-                                            verity::mpi::opened, verity::mpi::departs, verity::mpi::stayed,
-                                            verity::mpi::arrives};
+struct verity_companion verity_companion = verity::mpi::table(0);
 
 namespace verity::mpi {
 
-void want_messages() noexcept { ::verity_companion.am_ids = kFirstMessages; }
+void want_messages() noexcept { ::verity_companion = table(kFirstMessages); }
 
 }  // namespace verity::mpi

@@ -10,6 +10,7 @@ MPI_COMPANION_SOURCES = \
 	src/mpi/collective_report.cc src/mpi/collective_report.h \
 	src/mpi/comms.cc src/mpi/comms.h \
 	src/mpi/completion.cc \
+	src/mpi/counting.h \
 	src/mpi/decode.cc \
 	src/mpi/findings.cc src/mpi/findings.h \
 	src/mpi/handle_table.h \

@@ -240,6 +240,11 @@ class Decoder {
 
 }  // namespace
 
+bool is_predefined(MPI_Datatype datatype) {
+  Envelope envelope;
+  return get_envelope(datatype, &envelope) && envelope.combiner == MPI_COMBINER_NAMED;
+}
+
 bool decode_type(MPI_Datatype datatype, Type* type_p) { return Decoder().run(datatype, type_p); }
 
 }  // namespace verity::mpi

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "mpi/call.h"
+#include "mpi/counting.h"
 #include "mpi/library.h"
 #include "mpi/report.h"
 #include "mpi/state.h"
@@ -30,7 +31,7 @@ struct Counters {
 constinit Counters counters;
 constinit std::atomic<bool> collective_errors{false};
 
-void add(std::atomic<uint64_t>& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
+void count(std::atomic<uint64_t>& counter) noexcept { add(counter, uint64_t{1}); }
 
 std::string_view reason_in_words(size_t index) {
   static const char* const kOwn[kOwnReasons] = {"without a signature", "received with a datatype that cannot be decoded",
@@ -116,13 +117,13 @@ std::string sums() {
 
 }  // namespace
 
-void count_checked() noexcept { add(counters.checked); }
-void count_unchecked(Unchecked why) noexcept { add(counters.unchecked[kReasons + static_cast<size_t>(why)]); }
-void count_unchecked(signature::Reason why) noexcept { add(counters.unchecked[static_cast<size_t>(why)]); }
+void count_checked() noexcept { count(counters.checked); }
+void count_unchecked(Unchecked why) noexcept { count(counters.unchecked[kReasons + static_cast<size_t>(why)]); }
+void count_unchecked(signature::Reason why) noexcept { count(counters.unchecked[static_cast<size_t>(why)]); }
 
 void add_finding(const signature::Verdict& verdict, const signature::Record& sender, std::span<const uint8_t> description,
                  const signature::Received& received, PostedReceive::Facts&& receive) noexcept {
-  add(counters.mismatched);
+  count(counters.mismatched);
   try {
     keep({.verdict = verdict,
           .sender = sender,
@@ -135,7 +136,7 @@ void add_finding(const signature::Verdict& verdict, const signature::Record& sen
 }
 
 void add_finding(Finding&& finding) noexcept {
-  add(counters.mismatched);
+  count(counters.mismatched);
   try {
     keep(std::move(finding));
   } catch (const std::bad_alloc&) {  // it is counted

@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "mpi/counting.h"
+
 namespace verity::mpi {
 
 // Base of what a HandleTable keeps.
@@ -21,6 +23,7 @@ struct HandleInfo {
   std::atomic<Handle> handle{};
   std::atomic<bool> current{false};  // the table has it under its handle
   std::atomic<unsigned> references{0};
+  bool permanent = false;  // its handle is never freed: nothing is counted
 };
 
 // Info: derived from HandleInfo<Handle>, default constructible, with void clear() noexcept, which frees what it holds.
@@ -31,7 +34,9 @@ class HandleTable {
   class Ref {
    public:
     Ref() noexcept = default;
-    explicit Ref(Info* info) noexcept : info_(info) { info_->references.fetch_add(1, std::memory_order_relaxed); }
+    explicit Ref(Info* info) noexcept : info_(info) {
+      if (!info_->permanent) add(info_->references, 1u);
+    }
     Ref(Ref&& other) noexcept : info_(std::exchange(other.info_, nullptr)) {}
     Ref& operator=(Ref&& other) noexcept {
       std::swap(info_, other.info_);
@@ -39,7 +44,8 @@ class HandleTable {
     }
     ~Ref() { reset(); }
     void reset() noexcept {
-      if (Info* info = std::exchange(info_, nullptr)) release(info);
+      Info* info = std::exchange(info_, nullptr);
+      if (info != nullptr && !info->permanent) release(info);
     }
     [[nodiscard]] Info* operator->() const noexcept { return info_; }
     [[nodiscard]] Info& operator*() const noexcept { return *info_; }
@@ -49,15 +55,19 @@ class HandleTable {
     Info* info_ = nullptr;
   };
 
+  // What this thread remembers of a handle that is in use, or nullptr.
+  [[nodiscard]] static Info* recall(Handle handle) noexcept {
+    Info* remembered = cache_[index(handle)];
+    const bool right = remembered != nullptr && remembered->handle.load(std::memory_order_acquire) == handle &&
+                       remembered->current.load(std::memory_order_relaxed);
+    return right ? remembered : nullptr;
+  }
+
   // What is known about a handle that is in use; made by fill(Info*), with no lock held, at first sight. Valid until drop().
   template <typename Fill>
   [[nodiscard]] static Info* find(Handle handle, Fill&& fill) {
-    Info*& remembered = cache_[index(handle)];
-    if (remembered != nullptr && remembered->handle.load(std::memory_order_acquire) == handle &&
-        remembered->current.load(std::memory_order_relaxed)) [[likely]] {
-      return remembered;
-    }
-    return remembered = look_up(handle, std::forward<Fill>(fill));
+    Info* remembered = recall(handle);
+    return remembered != nullptr ? remembered : cache_[index(handle)] = look_up(handle, std::forward<Fill>(fill));
   }
 
   // The same without making it: nullptr when the handle was never seen.
@@ -73,7 +83,7 @@ class HandleTable {
     {
       const std::lock_guard lock(mutex());
       const auto it = map().find(handle);
-      if (it == map().end()) return;
+      if (it == map().end() || it->second->permanent) return;
       info = it->second;
       map().erase(it);
       info->current.store(false, std::memory_order_release);
@@ -82,7 +92,7 @@ class HandleTable {
   }
 
   static void release(Info* info) noexcept {
-    if (info->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (add(info->references, ~0u) != 1) return;
     info->clear();
     const std::lock_guard lock(mutex());
     info->next_free = free_;

@@ -50,6 +50,15 @@ bool is_mpi_library(std::string_view file) noexcept {
   return false;
 }
 
+// Another MPI's companion in front of this one hands calls on as a binding does.
+bool is_binding(std::string_view file) noexcept {
+  for (std::string_view start : {"libmpi_mpifh", "libmpi_usempi", "libmpi_cxx", "libmpifort", "libmpichfort", "libmpicxx",
+                                 "libmpichcxx", "libfmpich", "libverity_mpi_"}) {
+    if (file.starts_with(start)) return true;
+  }
+  return false;
+}
+
 Module describe(const dl_phdr_info& info) noexcept {
   Module module{.base = info.dlpi_addr};
   uint64_t hash = 0;
@@ -66,6 +75,7 @@ Module describe(const dl_phdr_info& info) noexcept {
   const std::string_view file = file_name(info.dlpi_name);
   module.id = fold(hash != 0 ? hash : hash_of(file.data(), file.size()));
   module.mpi_library = is_mpi_library(file);
+  module.binding = is_binding(file);
   return module;
 }
 

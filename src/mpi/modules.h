@@ -13,6 +13,7 @@ struct Module {
   uintptr_t end = 0;       // 0: no module
   uint16_t id = 0;         // never 0 for a module
   bool mpi_library = false;
+  bool binding = false;    // functions that call the C ones in another's name: Fortran's
 };
 
 // The module whose code holds the address; one with end == 0 when there is none. Thread-safe.

@@ -85,12 +85,13 @@ PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* co
                                    const char* call) noexcept {
   PostedReceive* made = ReceivePool::take();
   if (made == nullptr) return nullptr;
-  made->facts_ = {.type = TypeRef(type),
-                  .comm = CommRef(comm),
-                  .count = static_cast<uint64_t>(count),
-                  .envelope = envelope,
-                  .site = site,
-                  .call = call};
+  Facts& facts = made->facts_;
+  facts.type = TypeRef(type);
+  facts.comm = CommRef(comm);
+  facts.count = static_cast<uint64_t>(count);
+  facts.envelope = envelope;
+  facts.site = site;
+  facts.call = call;
   return made;
 }
 

@@ -37,7 +37,13 @@ std::string rank_in_words(int rank) { return rank < 0 ? "an unknown rank" : "ran
 std::string tag_in_words(int tag) { return tag == MPI_ANY_TAG ? "MPI_ANY_TAG" : "tag " + std::to_string(tag); }
 
 std::string comm_in_words(const Finding& finding) {
-  const char* name = finding.receive.comm ? finding.receive.comm->name.data() : "";
+  if (!finding.receive.comm) return "a communicator";
+  // It may have been named since it was first seen.
+  char now[MPI_MAX_OBJECT_NAME + 1] = {};
+  int length = 0;
+  const MPI_Comm comm = live_handle(*finding.receive.comm);
+  const bool named = mpi_runs() && comm != handles().comm_null && library().Comm_get_name(comm, now, &length) == MPI_SUCCESS;
+  const char* name = named ? now : finding.receive.comm->name.data();
   return *name != '\0' ? name : "a communicator without a name";
 }
 

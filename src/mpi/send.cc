@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/send.h"
 
+#include <cstring>
+
 #include "mpi/state.h"
 
 namespace verity::mpi {
@@ -14,8 +16,26 @@ const char* family_name(uint8_t family) noexcept {
   return family < sizeof(kNames) / sizeof(kNames[0]) ? kNames[family] : kNames[0];
 }
 
+namespace {
+
+// Of one basic type there is nothing to compute: the record of one copy is the record of any number, but for the count.
+bool only_counts(const TypeInfo& type, MPI_Count count) noexcept {
+  return type.one.homogeneous() && count > 0 && type.one.count <= UINT32_MAX && static_cast<uint64_t>(count) <= UINT32_MAX;
+}
+
+}  // namespace
+
 size_t write_signature(const TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out, size_t room) noexcept {
   if (!type.checkable || count < 0) return 0;
+  if (only_counts(type, count)) [[likely]] {
+    signature::Record record = type.one;
+    record.count *= static_cast<uint64_t>(count);
+    record.site = site;
+    record.epoch = static_cast<uint32_t>(world_rank());
+    signature::set_family(&record, family);
+    std::memcpy(out, &record, sizeof(record));
+    return sizeof(record);
+  }
   signature::Record record = signature::make_record(type.type, static_cast<uint64_t>(count), settings().level);
   record.site = site;
   record.epoch = static_cast<uint32_t>(world_rank());

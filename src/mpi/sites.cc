@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/sites.h"
 
+#include <unwind.h>
+
 #include <cstdio>
 
 #include "mpi/modules.h"
@@ -14,24 +16,66 @@ constexpr uint64_t kOffsetMask = (uint64_t{1} << 48) - 1;
 struct Known {
   const void* address;
   Site site;
+  int frame;  // of a call out of a binding: bytes from the end of the called function's frame to the end of the caller's; else 0
 };
 constexpr size_t kCached = 64;
 thread_local constinit Known cache[kCached] __attribute__((tls_model("initial-exec"))) = {};
 
-Site look_up(const void* address) noexcept {
+struct Walk {
+  const void* address;    // of the frame that is looked for
+  uintptr_t end = 0;      // once it was found: of the function that it called
+  int frame = 0;
+};
+
+_Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
+  auto& walk = *static_cast<Walk*>(argument);
+  const uintptr_t end = _Unwind_GetCFA(context);
+  if (walk.end != 0) {
+    // Only where a return address lies at the frame's end, as on x86.
+    const auto* slot = reinterpret_cast<const uintptr_t*>(end) - 1;
+    if (*slot == _Unwind_GetIP(context)) walk.frame = static_cast<int>(end - walk.end);
+    return _URC_END_OF_STACK;
+  }
+  if (_Unwind_GetIP(context) == reinterpret_cast<uintptr_t>(walk.address)) walk.end = end;
+  return _URC_NO_REASON;
+}
+
+// A binding's functions have frames of a fixed size: it is found once, by the unwinder. 0: not found.
+int frame_around(const void* address) noexcept {
+  Walk walk{.address = address};
+  _Unwind_Backtrace(step, &walk);
+  return walk.frame;
+}
+
+Known look_up(const void* address) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const Module module = module_at(at);
-  if (module.end == 0) return {};
-  return {.id = uint64_t{module.id} << 48 | ((at - module.base) & kOffsetMask), .library = module.mpi_library};
+  if (module.end == 0) return {.address = address, .site = {}, .frame = 0};
+  return {.address = address,
+          .site = {.id = uint64_t{module.id} << 48 | ((at - module.base) & kOffsetMask), .library = module.mpi_library},
+          .frame = module.binding ? frame_around(address) : 0};
+}
+
+const Known& known_at(const void* address) noexcept {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  Known& known = cache[(at ^ at >> 7) % kCached];
+  if (known.address != address) [[unlikely]] known = look_up(address);
+  return known;
 }
 
 }  // namespace
 
-Site site_of(const void* address) noexcept {
-  const auto at = reinterpret_cast<uintptr_t>(address);
-  Known& known = cache[(at ^ at >> 7) % kCached];
-  if (known.address != address) [[unlikely]] known = {address, look_up(address)};
-  return known.site;
+Site site_of(const void* address, const void* frame_end) noexcept {
+  const Known* known = &known_at(address);
+  // Fortran's newest binding stands on the older one.
+  for (int depth = 0; known->frame != 0 && depth < 4; ++depth) [[unlikely]] {
+    frame_end = static_cast<const char*>(frame_end) + known->frame;
+    const void* outer = static_cast<const void* const*>(frame_end)[-1];
+    const Known* next = &known_at(outer);
+    if (next->site.id == 0) break;
+    known = next;
+  }
+  return known->site;
 }
 
 std::string site_in_words(uint64_t id) {

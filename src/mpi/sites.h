@@ -19,8 +19,9 @@ struct Site {
   bool library = false;  // in the MPI library or one of its components
 };
 
-// Of a return address. Cheap when asked before by the same thread.
-[[nodiscard]] Site site_of(const void* address) noexcept;
+// Of the call that returns to `address`, made by the frame whose end (canonical frame address of the called function) is `frame_end`.
+// Cheap when asked before by the same thread. A call out of another language's binding stands for the call into that.
+[[nodiscard]] Site site_of(const void* address, const void* frame_end) noexcept;
 
 // "exchange (solver.c:214)" where there is debug information, else what is known: a function's name, a module and an offset. Reads
 // files and allocates: only for reports.

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "mpi/arm.h"
+#include "mpi/counting.h"
 #include "mpi/library.h"
 #include "mpi/next.h"
 #include "mpi/report.h"
@@ -16,14 +17,14 @@
 namespace verity::mpi {
 
 constinit std::atomic<int> state{kUndecided};
+constinit bool several_threads = true;
+constinit Settings chosen;
+constinit std::atomic<int> phase{kBefore};
+constinit std::atomic<int> rank_in_world{-1};
 
 namespace {
 
-constinit Settings current;
 constinit Handles predefined{};
-enum Phase : int { kBefore, kRunning, kEnded };
-constinit std::atomic<int> phase{kBefore};
-constinit std::atomic<int> rank_in_world{-1};
 
 // The index of a variable's value in `names`; the first one with a line on stderr when it is none of them.
 int choice(const char* variable, const char* const names[], const char* allowed) noexcept {
@@ -96,7 +97,6 @@ void start_checking() noexcept {
 
 }  // namespace
 
-const Settings& settings() noexcept { return current; }
 const Handles& handles() noexcept { return predefined; }
 
 void decide() noexcept {
@@ -107,7 +107,7 @@ void decide() noexcept {
       state.store(kForward, std::memory_order_relaxed);
       return;
     }
-    current = read;
+    chosen = read;
     start_checking();
   });
 }
@@ -115,10 +115,11 @@ void decide() noexcept {
 void mpi_begins(int required) noexcept {
   // Both libraries can be told to offer more than a program asks for.
   const bool more = std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr || std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr;
-  enable_ucp_calls(required == MPI_THREAD_MULTIPLE || more);
+  several_threads = required == MPI_THREAD_MULTIPLE || more;
+  enable_ucp_calls(several_threads);
 }
 
-bool mpi_runs() noexcept {
+bool look_whether_mpi_runs() noexcept {
   const int now = phase.load(std::memory_order_acquire);
   if (now != kBefore) return now == kRunning;
   int initialized = 0, finalized = 0;
@@ -133,6 +134,5 @@ bool mpi_runs() noexcept {
 }
 
 void mpi_ended() noexcept { phase.store(kEnded, std::memory_order_release); }
-int world_rank() noexcept { return rank_in_world.load(std::memory_order_relaxed); }
 
 }  // namespace verity::mpi

@@ -17,7 +17,8 @@ struct Settings {
   const char* log = nullptr;    // file for JSON lines; nullptr: none
   bool always_attest = false;
 };
-[[nodiscard]] const Settings& settings() noexcept;
+extern constinit Settings chosen;
+[[nodiscard]] inline const Settings& settings() noexcept { return chosen; }
 
 enum State : int { kForward = 0, kUndecided = 1, kChecking = 2 };
 extern constinit std::atomic<int> state;
@@ -49,9 +50,15 @@ struct Handles {
 // Before MPI is initialised. `required`: the level of threads that the program asks for.
 void mpi_begins(int required) noexcept;
 // MPI is initialised and not finalised: its functions may be called. `ended` is for good.
-[[nodiscard]] bool mpi_runs() noexcept;
+enum Phase : int { kBefore, kRunning, kEnded };
+extern constinit std::atomic<int> phase;
+[[nodiscard]] bool look_whether_mpi_runs() noexcept;
+[[nodiscard]] inline bool mpi_runs() noexcept {
+  return phase.load(std::memory_order_acquire) == kRunning || look_whether_mpi_runs();
+}
 void mpi_ended() noexcept;
 // This process in MPI_COMM_WORLD; -1 while there is none.
-[[nodiscard]] int world_rank() noexcept;
+extern constinit std::atomic<int> rank_in_world;
+[[nodiscard]] inline int world_rank() noexcept { return rank_in_world.load(std::memory_order_relaxed); }
 
 }  // namespace verity::mpi

@@ -12,6 +12,7 @@ namespace {
 
 void fill(TypeInfo* info, MPI_Datatype datatype) {
   signature::Type type;
+  info->permanent = is_predefined(datatype);
   info->checkable = decode_type(datatype, &type);
   info->description_length = 0;
   // One basic type is in the record itself.
@@ -19,12 +20,13 @@ void fill(TypeInfo* info, MPI_Datatype datatype) {
     info->description_length =
         static_cast<uint8_t>(signature::encode(type, info->description, sizeof(info->description)));
   }
+  info->one = signature::make_record(type, 1, settings().level);
   info->type = std::move(type);
 }
 
 }  // namespace
 
-TypeInfo* find_type(MPI_Datatype datatype) noexcept {
+TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept {
   if (datatype == handles().type_null) return nullptr;
   try {
     return TypeTable::find(datatype, [datatype](TypeInfo* info) { fill(info, datatype); });

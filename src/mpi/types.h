@@ -17,6 +17,7 @@ inline constexpr size_t kMaxTypeDescription = kMaxSignature - sizeof(signature::
 
 struct TypeInfo : HandleInfo<MPI_Datatype> {
   signature::Type type;
+  signature::Record one;   // of one copy
   bool checkable = false;  // it could be decoded
   uint8_t description_length = 0;
   uint8_t description[kMaxTypeDescription];
@@ -28,7 +29,13 @@ using TypeTable = HandleTable<MPI_Datatype, TypeInfo>;
 using TypeRef = TypeTable::Ref;
 
 // Of a datatype that is in use; nullptr when that is not known (MPI_DATATYPE_NULL, no memory). Valid until forget_type().
-[[nodiscard]] TypeInfo* find_type(MPI_Datatype datatype) noexcept;
+[[nodiscard]] TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept;
+[[nodiscard]] inline TypeInfo* find_type(MPI_Datatype datatype) noexcept {
+  TypeInfo* known = TypeTable::recall(datatype);
+  return known != nullptr ? known : first_sight_of_type(datatype);
+}
+// One that MPI defines, and that is never freed.
+[[nodiscard]] bool is_predefined(MPI_Datatype datatype);
 // Before MPI_Type_free.
 void forget_type(MPI_Datatype datatype) noexcept;
 

@@ -72,20 +72,20 @@ class Unpack {
 
 #define VERITY_EXPORT __attribute__((visibility("default")))
 
-#define VERITY_LIST(first, ...) first __VA_OPT__(, ) __VA_ARGS__
+// The last argument may be of no parameters at all.
+#define VERITY_LIST(...) VERITY_LIST_OF(__VA_ARGS__)
+#define VERITY_LIST_OF(first, second, ...) first, second __VA_OPT__(, ) __VA_ARGS__
 
-// One exported function, MPI_x or PMPI_x; `name` is MPI_x for both. Where nothing is checked it is two loads and a jump: the rest is a
-// function of its own, so that no register has to be saved before.
-#define VERITY_ENTRY(function, name, arity, ...)                                                       \
+// One exported function, MPI_x or PMPI_x. Where nothing is checked it is two loads and a jump: the rest, which returns what the call
+// does, is a function of its own, so that no register has to be saved before.
+#define VERITY_FUNCTION(function, arity, ...)                                                          \
   namespace {                                                                                          \
   constinit ::verity::mpi::Next next_##function(#function);                                            \
-  [[gnu::noinline]] int checked_##function(VERITY_LIST(const void* return_address, VERITY_W##arity)) { \
+  [[gnu::noinline]] int checked_##function(                                                            \
+      VERITY_LIST([[maybe_unused]] const void* return_address, [[maybe_unused]] const void* frame_end, VERITY_W##arity)) { \
     using Words = int (*)(VERITY_W##arity);                                                            \
     if (::verity::mpi::forwarding()) return next_##function.as<Words>()(VERITY_A##arity);              \
-    ::verity::mpi::Call call(name, return_address);                                                    \
-    if (call.internal()) return next_##function.as<Words>()(VERITY_A##arity);                          \
-    __VA_ARGS__;                                                                                       \
-    return call.leave();                                                                               \
+    __VA_ARGS__                                                                                        \
   }                                                                                                    \
   }                                                                                                    \
   extern "C" VERITY_EXPORT int verity_##function(VERITY_W##arity) __asm__(#function);                  \
@@ -94,8 +94,16 @@ class Unpack {
     if (::verity::mpi::state.load(std::memory_order_relaxed) == ::verity::mpi::kForward) [[likely]] {  \
       if (const auto next = next_##function.peek<Words>()) [[likely]] return next(VERITY_A##arity);    \
     }                                                                                                  \
-    return checked_##function(VERITY_LIST(__builtin_return_address(0), VERITY_A##arity));              \
+    return checked_##function(VERITY_LIST(__builtin_return_address(0), __builtin_dwarf_cfa(), VERITY_A##arity)); \
   }
+
+// One that sends or receives; `name` is MPI_x for both.
+#define VERITY_ENTRY(function, name, arity, ...)                                  \
+  VERITY_FUNCTION(                                                                \
+      function, arity, ::verity::mpi::Call call(name, return_address, frame_end); \
+      if (call.internal()) return next_##function.as<Words>()(VERITY_A##arity);   \
+      __VA_ARGS__;                                                                \
+      return call.leave();)
 
 #define VERITY_TYPED(function, label, arity, parameters, arguments, ...)                             \
   namespace {                                                                                        \
@@ -117,8 +125,10 @@ class Unpack {
   VERITY_TYPED(PMPI_##name, "MPI_" #name, arity, parameters, arguments, __VA_ARGS__)
 
 // A function around which there is nothing to do, but which may end what others began.
-#define VERITY_PASS(name, arity)                                                                                   \
-  VERITY_ENTRY(MPI_##name, "MPI_" #name, arity, call.rc = next_MPI_##name.as<Words>()(VERITY_A##arity))            \
-  VERITY_ENTRY(PMPI_##name, "MPI_" #name, arity, call.rc = next_PMPI_##name.as<Words>()(VERITY_A##arity))
+#define VERITY_PASS_ONE(function, arity) \
+  VERITY_FUNCTION(function, arity, const ::verity::mpi::PlainCall call; return call.leave(next_##function.as<Words>()(VERITY_A##arity));)
+#define VERITY_PASS(name, arity)    \
+  VERITY_PASS_ONE(MPI_##name, arity) \
+  VERITY_PASS_ONE(PMPI_##name, arity)
 
 }  // namespace verity::mpi

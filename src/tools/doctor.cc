@@ -153,7 +153,7 @@ Facts gather() {
   facts.built_for = VERITY_UCX_VERSION;
   facts.install = find_install(facts.ucx.version);
   facts.plugin = try_plugin(facts.install, facts.ucx);
-  const JobEnvironment environment = job_environment(facts.ucx, "", false);
+  const JobEnvironment environment = job_environment(facts.ucx, {});
   facts.wanted = environment.variables;
   if (environment.error.empty()) {
     facts.probe = probe(environment.variables);

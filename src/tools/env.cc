@@ -19,9 +19,8 @@ namespace verity::tools {
 namespace {
 
 struct EnvOptions {
-  std::string tls;
+  JobRequest job;
   std::string shell = "sh";
-  bool shared_windows = false;
   bool json = false;
 };
 
@@ -48,8 +47,11 @@ int run(const EnvOptions& options) {
                  options.shell.c_str());
     return kExitError;
   }
-  const JobEnvironment environment =
-      job_environment(query_ucx(), options.tls, options.shared_windows);
+  if (!options.job.typecheck.empty() && options.job.typecheck != "warn" && options.job.typecheck != "error") {
+    std::fprintf(stderr, "ucx-verity env: unknown type check '%s': warn or error\n", options.job.typecheck.c_str());
+    return kExitError;
+  }
+  const JobEnvironment environment = job_environment(query_ucx(), options.job);
   if (!environment.error.empty()) {
     std::fprintf(stderr, "ucx-verity env: %s\n", environment.error.c_str());
     return kExitError;
@@ -72,16 +74,21 @@ std::string missing_plugin(const Install& install, const std::string& ucx_versio
 
 }  // namespace
 
-JobEnvironment job_environment(const UcxInfo& ucx, const std::string& tls, bool shared_windows) {
+JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
   JobEnvironment result;
   result.ucx_version = ucx.version;
   const Install install = find_install(ucx.version);
   const auto available = lower_transports(ucx.devices);
-  const Selection selection = tls.empty() ? select_default(available) : select(tls, available);
+  const Selection selection =
+      request.tls.empty() ? select_default(available) : select(request.tls, available);
   if (install.module_dir.empty()) result.error = missing_plugin(install, ucx.version);
   const Version version = parse_version(ucx.version);
   if (result.error.empty() && install.preload.empty() && needs_preload(version)) {
     result.error = "no libverity_preload.so in " + install.base + ": install ucx-verity again";
+  }
+  if (result.error.empty() && !request.typecheck.empty() && install.companions.empty()) {
+    result.error = "no libverity_mpi_openmpi.so or libverity_mpi_mpich.so in " + install.base +
+                   ": they are built where configure finds mpicc.openmpi, mpicc.mpich or mpicc";
   }
   if (result.error.empty()) result.error = selection.error;
   if (!result.error.empty()) return result;
@@ -92,7 +99,9 @@ JobEnvironment job_environment(const UcxInfo& ucx, const std::string& tls, bool 
                                        .ucx_tls = selection.ucx_tls,
                                        .old_preload = from_environment("LD_PRELOAD"),
                                        .old_plugin_path = from_environment("UCX_PLUGIN_PATH"),
-                                       .shared_windows = shared_windows});
+                                       .companions = install.companions,
+                                       .typecheck = request.typecheck,
+                                       .shared_windows = request.shared_windows});
   return result;
 }
 
@@ -101,13 +110,17 @@ void add_env_command(CLI::App& app, int* exit_code) {
   CLI::App* command =
       app.add_subcommand("env", "Print the variables that make jobs use the plugin");
   command
-      ->add_option("--tls", options->tls,
+      ->add_option("--tls", options->job.tls,
                    "Transports to wrap: names (tcp), wrappers (vtcp), aliases (rc, ud, sm) or "
                    "all; default: what is worth using on this machine")
       ->type_name("LIST");
   command->add_option("--shell", options->shell, "Language: sh (default), csh or fish")
       ->type_name("SHELL");
-  command->add_flag("--shared-windows", options->shared_windows,
+  command
+      ->add_option("--typecheck", options->job.typecheck,
+                   "Compare the MPI datatypes of sends and receives: warn (report) or error (MPI_ERR_TYPE too)")
+      ->type_name("WHAT");
+  command->add_flag("--shared-windows", options->job.shared_windows,
                     "Allow MPI_Win_allocate_shared: plain shared memory, not verified");
   command->add_flag("--json", options->json, "Print JSON instead of shell lines");
   command->footer("Use: eval \"$(ucx-verity env --tls tcp,posix,self)\"");

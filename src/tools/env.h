@@ -17,8 +17,14 @@ struct JobEnvironment {
   std::string error;
 };
 
-// `tls`: as for --tls, empty for the default. Reads LD_PRELOAD and the installation's folders.
-[[nodiscard]] JobEnvironment job_environment(const UcxInfo& ucx, const std::string& tls,
-                                             bool shared_windows);
+// What is asked for; the defaults are the command's.
+struct JobRequest {
+  std::string tls;        // as for --tls
+  std::string typecheck;  // warn, error, or empty: no checks of datatypes
+  bool shared_windows = false;
+};
+
+// Reads LD_PRELOAD and the installation's folders.
+[[nodiscard]] JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request);
 
 }  // namespace verity::tools

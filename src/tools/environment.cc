@@ -12,14 +12,28 @@ std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// The preload first, the companions behind it. Without type checks those of an earlier evaluation stay: they do nothing then.
+std::string preload_list(const EnvironmentRequest& request) {
+  std::string list = request.old_preload;
+  if (!request.typecheck.empty()) {
+    for (auto path = request.companions.rbegin(); path != request.companions.rend(); ++path) {
+      list = prepend_path(list, *path, " :");
+    }
+  }
+  return needs_preload(request.ucx) ? prepend_path(list, request.preload, " :") : list;
+}
+
 void add_loader(const EnvironmentRequest& request, std::vector<Variable>* variables) {
+  if (needs_preload(request.ucx) || !request.typecheck.empty()) {
+    variables->push_back({"LD_PRELOAD", preload_list(request)});
+  }
   if (needs_preload(request.ucx)) {
-    variables->push_back({"LD_PRELOAD", prepend_path(request.old_preload, request.preload, " :")});
     variables->push_back({"UCX_MODULE_DIR", request.module_dir});
   } else {
     variables->push_back(
         {"UCX_PLUGIN_PATH", prepend_path(request.old_plugin_path, request.module_dir, ":")});
   }
+  if (!request.typecheck.empty()) variables->push_back({"UCX_VERITY_TYPECHECK", request.typecheck});
 }
 
 // Open MPI falls back to other components without a word when the chosen one is not named, and its

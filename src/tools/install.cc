@@ -17,13 +17,21 @@ bool has_plugin(const fs::path& folder) {
   return fs::exists(folder / "libuct_verity.so", none);
 }
 
+// What lies beside each other: the preload and the companions.
+void read_preloads(const fs::path& folder, Install* install) {
+  std::error_code none;
+  const fs::path preload = folder / "libverity_preload.so";
+  if (fs::exists(preload, none)) install->preload = preload;
+  for (const char* name : {"libverity_mpi_openmpi.so", "libverity_mpi_mpich.so"}) {
+    if (fs::exists(folder / name, none)) install->companions.push_back(folder / name);
+  }
+}
+
 // A build tree has the plugin in modules/, for the one version it was configured for.
 Install read_build_tree(const fs::path& tree, const std::string& ucx_version) {
   Install install;
   install.base = tree;
-  std::error_code none;
-  const fs::path preload = tree / ".libs" / "libverity_preload.so";
-  if (fs::exists(preload, none)) install.preload = preload;
+  read_preloads(tree / ".libs", &install);
   install.versions = {VERITY_UCX_VERSION};
   if (ucx_version == VERITY_UCX_VERSION) install.module_dir = tree / "modules";
   return install;
@@ -39,9 +47,8 @@ std::string own_path() {
 Install read_install(const std::string& base, const std::string& ucx_version) {
   Install install;
   install.base = base;
+  read_preloads(base, &install);
   std::error_code none;
-  const fs::path preload = fs::path(base) / "libverity_preload.so";
-  if (fs::exists(preload, none)) install.preload = preload;
   for (const auto& entry : fs::directory_iterator(base, none)) {
     if (entry.is_directory(none) && has_plugin(entry.path())) {
       install.versions.push_back(entry.path().filename());

@@ -75,6 +75,20 @@ contains "a transport that cannot be wrapped says why" \
   "$(clean "$tool" env --tls tcp,cuda_ipc 2>&1)" "'cuda_ipc' (cannot be wrapped|does not exist)"
 contains "an unknown shell is refused" "$(clean "$tool" env --shell dos 2>&1)" "unknown shell 'dos'"
 contains "help" "$(clean "$tool" env --help)" '--tls LIST'
+companions=$(clean "$tool" env --typecheck warn 2>&1)
+if [ -e "$abs_top_builddir/.libs/libverity_mpi_openmpi.so" ] || [ -e "$abs_top_builddir/.libs/libverity_mpi_mpich.so" ]; then
+  contains "type checks: the companions behind the loader" "$companions" 'LD_PRELOAD=.*libverity_preload\.so:[^:]*libverity_mpi_'
+  contains "type checks: are asked for" "$companions" 'UCX_VERITY_TYPECHECK=warn'
+  is "a second evaluation does not repeat the companions" \
+    "$(clean bash -c "${twice//env)/env --typecheck error)}" | grep -o libverity_mpi_ | wc -l)" \
+    "$(grep -o libverity_mpi_ <<< "$companions" | wc -l)"
+  lacks "type checks: UCX knows the variables" \
+    "$(clean bash -c "eval \"\$($tool env --typecheck warn)\"; ${UCX_INFO:-ucx_info} -epw -u t" 2>&1)" 'UCX +(WARN|ERROR)'
+else
+  contains "type checks: that there are no companions is told" "$companions" 'no libverity_mpi_openmpi.so or libverity_mpi_mpich.so in'
+fi
+contains "an unknown type check is refused" "$(clean "$tool" env --typecheck maybe 2>&1)" "unknown type check 'maybe': warn or error"
+lacks "no companion unless asked for" "$(clean "$tool" env)" 'libverity_mpi|TYPECHECK'
 contains "shared windows: osc/sm beside osc/ucx" \
   "$(clean "$tool" env --shared-windows)" 'OMPI_MCA_osc=ucx,sm'
 

@@ -19,6 +19,7 @@ noinst_PROGRAMS += merkle_bench
 merkle_bench_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 merkle_bench_LDADD = libverity_core.la
 merkle_bench_SOURCES = test/bench/merkle_bench.cc
+EXTRA_DIST += test/bench/typecheck_cost
 
 TESTS += test/integration/repair.sh test/integration/give_up.sh test/integration/options.sh test/integration/pairs.sh
 EXTRA_DIST += test/integration/repair.sh test/integration/give_up.sh test/integration/options.sh test/integration/pairs.sh

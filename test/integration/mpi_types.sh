@@ -6,16 +6,33 @@
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
 
-# types_run SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the companion for that MPI.
+flavour() { if [ "$1" = "$mpich" ]; then echo mpich; else echo openmpi; fi; } # flavour LAUNCHER
+
+# All companions that there are: each has to leave the other MPI's processes alone.
+companions=
+for name in mpich openmpi; do
+  [ ! -e "$build/.libs/libverity_mpi_$name.so" ] || companions=$companions:$build/.libs/libverity_mpi_$name.so
+done
+
+# types_run SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the companions. What it says on stderr comes last,
+# as launchers cut lines where two streams meet.
 types_run() {
-  local companion=$build/.libs/libverity_mpi_openmpi.so
-  [ "$2" != "$mpich" ] || companion=$build/.libs/libverity_mpi_mpich.so
   (
     verity_env "$4"
-    export LD_PRELOAD="$LD_PRELOAD:$companion"
-    program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
-    timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2>&1
+    export LD_PRELOAD="$LD_PRELOAD$companions"
+    program=$tap_dir/$(flavour "$2")-$5
+    [ -x "$program" ] || program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
+    timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2> "$tap_dir/told"
   )
+  cat "$tap_dir/told"
+}
+
+# Compiled as a user does; mpif.h of Open MPI has no interfaces, which gfortran wants to be told.
+fortran_program() { # fortran_program LAUNCHER NAME
+  local compiler
+  compiler=mpifort.$(flavour "$1")
+  command -v $compiler > /dev/null || { echo "$compiler is not there"; return 1; }
+  $compiler -fallow-argument-mismatch -w -g -O1 -o "$tap_dir/$(flavour "$1")-$2" "$abs_top_srcdir/test/mpi/$2.f90"
 }
 
 # Every operation with every kind. With errors each mismatch counts, so that none can hide behind another.
@@ -62,6 +79,19 @@ for launcher in $openmpi $mpich; do
   contains "$mpi: MPI_Get" "$(tr '\n' ' ' < "$tap_dir/job")" \
     'mismatch in MPI_Get by rank 0 from rank 1 \(halo\)   target:      100 x MPI_FLOAT   origin:      100 x MPI_INT .* at the origin'
 
+  # Fortran: by its types, and by the place in the Fortran file.
+  for program in types_fortran types_fortran08; do
+    if ! fortran_program "$launcher" $program > "$tap_dir/compile" 2>&1; then
+      skip "$mpi: $program" "no Fortran compiler for it: $(tail -n 1 "$tap_dir/compile")"
+      continue
+    fi
+    UCX_VERITY_TYPECHECK=warn types_run 60 "$launcher" 2 vposix,vself $program wrong > "$tap_dir/job"
+    contains "$mpi: $program: the mismatch" "$(tr '\n' ' ' < "$tap_dir/job")" \
+      "sent:        100 x MPI_INTEGER                by MPI_I?[Ss]end in MAIN__ \([^)]*$program.f90:[0-9]+\)   received as: 100 x MPI_REAL                by MPI_Recv in MAIN__ \([^)]*$program.f90:[0-9]+\)"
+    UCX_VERITY_TYPECHECK=warn types_run 60 "$launcher" 2 vposix,vself $program right > "$tap_dir/job"
+    is "$mpi: $program: its twin" "$(cat "$tap_dir/job")" "types_fortran done"
+  done
+
   # Once for each pair of places, with a sum at the end.
   types_run 60 "$launcher" 2 vposix,vself types wrong send > "$tap_dir/job"
   contains "$mpi: sums at the end" "$(cat "$tap_dir/job")" "^ucx-verity: rank 0: datatypes of [0-9]+ messages checked, [0-9]+ mismatched; 0 not checked"
@@ -94,9 +124,8 @@ for launcher in $openmpi $mpich; do
 done
 [ -n "$mpich" ] || skip "MPICH" "no MPICH on UCX"
 
-# Harmless where there is no MPI, and where the MPI is another one.
-both=$build/.libs/libverity_mpi_openmpi.so:$build/.libs/libverity_mpi_mpich.so
+# Harmless where there is no MPI.
 export UCX_VERITY_TYPECHECK=error
-is "a shell with both companions" "$(LD_PRELOAD=$both bash -c 'echo fine' 2>&1)" fine
+is "a shell with the companions" "$(LD_PRELOAD=${companions#:} bash -c 'echo fine' 2>&1)" fine
 
 done_testing

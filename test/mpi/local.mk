@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/collectives test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types
+mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types test/mpi/typecheck_cost
 mpi_test_files = \
 	test/mpi/collectives.c \
 	test/mpi/compute.c \
@@ -21,8 +21,11 @@ mpi_test_files = \
 	test/mpi/scribble.c \
 	test/mpi/storm.c \
 	test/mpi/threads.c \
+	test/mpi/typecheck_cost.c \
 	test/mpi/types.c \
 	test/mpi/types.h \
+	test/mpi/types_fortran.f90 \
+	test/mpi/types_fortran08.f90 \
 	test/mpi/types_kinds.c \
 	test/mpi/types_onesided.c \
 	test/mpi/types_p2p.c \

@@ -207,7 +207,7 @@ int run(const BenchOptions& options, char** argv) {
     }
     // What a quick look wants: one shared memory, one network transport, and loopback.
     const std::string tls = options.tls;
-    const JobEnvironment environment = job_environment(query_ucx(), tls, false);
+    const JobEnvironment environment = job_environment(query_ucx(), {.tls = tls, .typecheck = {}});
     if (!environment.error.empty()) throw std::runtime_error(environment.error);
     start_again(environment, argv);
   } catch (const std::exception& error) {
