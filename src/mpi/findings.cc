@@ -144,7 +144,7 @@ void add_finding(Finding&& finding) noexcept {
 }
 
 void add_collective_mismatch() noexcept {
-  add(counters.mismatched);
+  count(counters.mismatched);
   if (settings().check != Check::kError) return;
   collective_errors.store(true, std::memory_order_relaxed);
   findings_wait.store(true, std::memory_order_relaxed);
