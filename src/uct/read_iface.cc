@@ -206,26 +206,13 @@ void ReadIface::wait(ReadEp& ep, uct_pending_req_t* request) noexcept {
 }
 
 ucs_status_t ReadIface::queue_flush(ReadEp& ep, unsigned flags, uct_completion_t* comp) noexcept {
-  if (comp == nullptr) return UCS_INPROGRESS;
-  need_progress();
-  return guarded([&] {
-    flushes_.push_back({&ep, flags, comp});
-    return UCS_INPROGRESS;
-  });
+  if (comp != nullptr) need_progress();
+  return flushes_.add({&ep, flags, comp});
 }
 
 void ReadIface::forget(ReadEp& ep) noexcept {
   std::erase(eps_, &ep);
-  for (size_t i = 0; i < flushes_.size();) {
-    if (flushes_[i].ep != &ep) {
-      ++i;
-      continue;
-    }
-    uct_completion_t* comp = flushes_[i].comp;
-    flushes_.erase(flushes_.begin() + static_cast<ptrdiff_t>(i));
-    uct_invoke_completion(comp, UCS_ERR_CANCELED);
-    i = 0;  // the callback may have changed the list
-  }
+  flushes_.cancel(&ep);
 }
 
 unsigned ReadIface::progress_cb(void* arg) noexcept { return static_cast<ReadIface*>(arg)->progress(); }
@@ -235,21 +222,10 @@ unsigned ReadIface::progress() noexcept {
   for (size_t i = 0; i < eps_.size(); ++i) {  // a callback may make endpoints, or destroy some
     if (!eps_[i]->pending.empty()) count += eps_[i]->run_pending();
   }
-  for (size_t i = 0; i < flushes_.size();) {
-    const FlushRequest request = flushes_[i];
-    const ucs_status_t status =
-        request.ep->open != 0 ? UCS_ERR_NO_RESOURCE : uct_ep_flush(request.ep->lower(), request.flags, request.comp);
-    if (status == UCS_ERR_NO_RESOURCE) {
-      ++i;
-      continue;
-    }
-    flushes_.erase(flushes_.begin() + static_cast<ptrdiff_t>(i));
-    ++count;
-    if (status == UCS_INPROGRESS) continue;
-    uct_invoke_completion(request.comp, status);
-    i = 0;
-  }
-  return count;
+  const auto flush = [](const FlushQueue<ReadEp>::Request& request) {
+    return request.ep->open != 0 ? UCS_ERR_NO_RESOURCE : uct_ep_flush(request.ep->lower(), request.flags, request.comp);
+  };
+  return count + flushes_.run([] { return 0; }, flush);
 }
 
 // --- UCX's operations ----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "uct/flush_queue.h"
 #include "uct/onesided.h"
 #include "uct/worker_group.h"
 #include "uct/wrap/iface.h"
@@ -74,12 +75,6 @@ class ReadIface final : public WrapIface {
   void closing() noexcept override;
 
  private:
-  struct FlushRequest {
-    ReadEp* ep;
-    unsigned flags;
-    uct_completion_t* comp;
-  };
-
   static unsigned progress_cb(void* arg) noexcept;
   unsigned progress() noexcept;
   void need_progress() noexcept;
@@ -88,7 +83,7 @@ class ReadIface final : public WrapIface {
   health::Counters counters_;
   bool attached_ = false;
   std::vector<ReadEp*> eps_;
-  std::vector<FlushRequest> flushes_;
+  FlushQueue<ReadEp> flushes_;
   uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;
 };
 
