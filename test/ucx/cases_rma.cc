@@ -409,18 +409,21 @@ void dead_keys_are_refused(Side& side) {
   require(first_wrong(window.at(0), 4096, kPattern, 0) == 4096, "deregistered memory was written");
 }
 
+// The transport under test with cma in posix' place; throws Skip where there is none.
+Options reading_beside(const Side& side) {
+  Options options = side.options;
+  const size_t at = options.transport.find("posix");
+  if (at == std::string::npos || side.channel.alone()) throw Skip("done with posix and cma");
+  options.transport.replace(at, 5, "cma");
+  if (!options.transport.starts_with('v')) throw Skip("stock UCX is not what is tested here");
+  return options;
+}
+
 // Zero-copy reads, in pieces, of all lengths, many at a time; through a transport that has nothing else (cma), with the transport
 // under test to carry the digests.
 void zcopy_reads(Side& side) {
   Iface carrier(side.options);
-  std::string name = side.options.transport;
-  const size_t at = name.find("posix");
-  if (at == std::string::npos || side.channel.alone()) throw Skip("done with posix and cma");
-  name.replace(at, 5, "cma");
-  if (!name.starts_with('v')) throw Skip("stock UCX is not what is tested here");
-  Options options = side.options;
-  options.transport = name;
-  Iface reader(options, carrier);
+  Iface reader(reading_beside(side), carrier);
   need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
   const size_t length = 3 << 20;
   const Bytes content = window_content(length);
@@ -453,6 +456,49 @@ void zcopy_reads(Side& side) {
   reader.flush(readers[0]);
   reader.progress_until([&] { return open == 0; }, "reads");
   for (Get& get : gets) verify(get, content);
+  side.channel.barrier([&] { carrier.progress(); });
+}
+
+// A request that waits for the link that digests come over, and destroys its endpoint when it is run: with others behind it, and
+// with an endpoint made in its place, be it at the same address.
+struct Suicide {
+  uct_pending_req_t request = {};
+  Iface* iface = nullptr;
+  const Iface::Address* peer = nullptr;
+  uct_ep_h* ep = nullptr;
+  ucs_status_t result = UCS_OK;
+  unsigned runs = 0;
+
+  static ucs_status_t run(uct_pending_req_t* request) {
+    auto* self = reinterpret_cast<Suicide*>(request);
+    ++self->runs;
+    uct_ep_pending_purge(*self->ep, [](uct_pending_req_t*, void*) {}, nullptr);
+    uct_ep_destroy(*self->ep);
+    *self->ep = self->iface->connect_to_iface(*self->peer);
+    return self->result;
+  }
+};
+static_assert(offsetof(Suicide, request) == 0);
+
+void requests_that_destroy(Side& side) {
+  Iface carrier(side.options);
+  Iface reader(reading_beside(side), carrier);
+  need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
+  const Iface::Address peer = reader.exchange_addresses(side.channel);
+  for (const ucs_status_t result : {UCS_OK, UCS_ERR_NO_RESOURCE, UCS_INPROGRESS}) {
+    uct_ep_h ep = reader.connect_to_iface(peer);
+    Suicide first;
+    Suicide second;
+    for (Suicide* request : {&first, &second}) {
+      *request = {{}, &reader, &peer, &ep, result, 0};
+      request->request.func = Suicide::run;
+      check(uct_ep_pending_add(ep, &request->request, 0), "uct_ep_pending_add without a link to the peer");
+    }
+    reader.progress_until([&] { return first.runs != 0; }, "the first request");
+    for (int i = 0; i < 100; ++i) reader.progress();
+    require(first.runs == 1 && second.runs == 0, "a request was run again, or after its endpoint went");
+    uct_ep_destroy(ep);
+  }
   side.channel.barrier([&] { carrier.progress(); });
 }
 
@@ -490,6 +536,7 @@ constexpr Case kCases[] = {
     {"rma: deregistered memory is refused", dead_keys_are_refused},
     {"rma: memory that the program took away", memory_taken_away},
     {"rma: zero-copy reads", zcopy_reads},
+    {"rma: requests that destroy their endpoint", requests_that_destroy},
 };
 
 }  // namespace
