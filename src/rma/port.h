@@ -43,6 +43,10 @@ class Port {
   // they cannot, because the program took them away.
   virtual const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept = 0;
 
+  // Calls use(arg), which reads and writes `length` bytes of our own memory at `address` and does nothing else. False: the program
+  // took them away; use() then ended somewhere in between.
+  [[nodiscard]] virtual bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept = 0;
+
   // The Read is over: the port tells the upper layer, later, and calls Client::release().
   virtual void finished(Read& read) noexcept = 0;
   // The same for a Fetch, which is gone on return. `data`: nullptr unless fetch.status is kOk.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "merkle/tree.h"
 
@@ -68,14 +69,21 @@ void Server::end(Job& job) noexcept {
   delete &job;
 }
 
+template <typename Use>
+RmaStatus Server::access(uint64_t address, size_t length, Use&& use) noexcept {
+  const auto call = [](void* arg) { (*static_cast<std::remove_reference_t<Use>*>(arg))(); };
+  return port_.access(address, length, call, &use) ? RmaStatus::kOk : RmaStatus::kUnreadable;
+}
+
 void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
   wire::RmaPut put;
   RmaStatus status = RmaStatus::kRefused;
   if (wire::read_message(message, length, &put)) {
     const size_t bytes = length - sizeof(put);
     status = regions_.with(put.token, put.address, bytes, kWrite, [&] {
-      if (bytes != 0) std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
-      return RmaStatus::kOk;
+      return access(put.address, bytes, [&] {
+        if (bytes != 0) std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
+      });
     });
     counters_.puts_applied += status == RmaStatus::kOk;
     counters_.put_bytes_applied += status == RmaStatus::kOk ? bytes : 0;
@@ -95,8 +103,9 @@ void Server::atomic(Peer& peer, const uint8_t* message, size_t length) noexcept 
   if (fetches && job == nullptr) return refuse(peer, request, RmaStatus::kBusy);
   uint64_t old = 0;
   const RmaStatus status = regions_.with(a.token, a.address, request.length, kReadWrite, [&] {
-    old = request.length == sizeof(uint32_t) ? apply<uint32_t>(a) : apply<uint64_t>(a);
-    return RmaStatus::kOk;
+    return access(a.address, request.length, [&] {
+      old = request.length == sizeof(uint32_t) ? apply<uint32_t>(a) : apply<uint64_t>(a);
+    });
   });
   if (status != RmaStatus::kOk) return refuse(peer, request, status);
   counters_.atomics_applied++;

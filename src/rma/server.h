@@ -46,6 +46,9 @@ class Server {
     uint32_t id;
   };
 
+  // use() touches that memory and has nothing to destroy: it may end in between.
+  template <typename Use>
+  [[nodiscard]] wire::RmaStatus access(uint64_t address, size_t length, Use&& use) noexcept;
   void refuse(Peer& peer, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
   void keep(Peer& peer, Job& job, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
   unsigned serve(Job& job, size_t* budget) noexcept;

@@ -25,6 +25,7 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/apart.cc \
 	src/uct/closing.cc \
 	src/uct/events.cc \
+	src/uct/fault_guard.cc src/uct/fault_guard.h \
 	src/uct/flush.cc src/uct/flush_queue.h \
 	src/uct/onesided.cc src/uct/onesided.h \
 	src/uct/onesided_ops.cc \

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "uct/fault_guard.h"
 #include "uct/own_memory.h"
 #include "uct/process.h"
 #include "uct/verity_ep.h"
@@ -265,6 +266,10 @@ const uint8_t* OneSided::readable(uint64_t address, size_t length, uint8_t* scra
   return readable_memory(address, length, scratch);
 }
 
+bool OneSided::access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept {
+  return guarded_access(address, length, use, arg);
+}
+
 void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept {
   work_ = true;
   if (!l.pending.empty()) iface_.want_attention(l);
@@ -298,7 +303,7 @@ void OneSided::fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) no
 
 void OneSided::refused(rma::Peer& peer) noexcept {
   UctLink& l = link_of(peer);
-  ucs_error("ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, registered there",
+  ucs_error("ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, registered there, or unmapped",
             iface_.lower_tl_name());
   iface_.give_up(l, UCS_ERR_REJECTED);
 }

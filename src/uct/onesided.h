@@ -100,6 +100,7 @@ class OneSided final : public rma::Port {
   [[nodiscard]] bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override;
   rma::Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
   const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept override;
+  bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept override;
   void finished(rma::Read& read) noexcept override;
   void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override;
   void refused(rma::Peer& peer) noexcept override;

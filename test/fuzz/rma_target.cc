@@ -442,6 +442,11 @@ class Target final : public rma::Port {
     std::memcpy(scratch, bytes, length);
     return scratch;
   }
+  bool access(uint64_t at, size_t length, void (*use)(void*), void* arg) noexcept override {
+    require(may(at, length, rma::kWrite), "a write outside of what may be written");
+    use(arg);
+    return true;
+  }
   void finished(rma::Read& read) noexcept override {
     auto* reading = static_cast<Reading*>(read.upper);
     require(!reading->finished, "a read ends twice");

@@ -525,6 +525,37 @@ void memory_taken_away(Side& side) {
   side.channel.barrier([&] { iface.progress(); });
 }
 
+// The same with writes: a lost endpoint for who writes.
+void memory_taken_from_writes(Side& side) {
+  if (side.options.transport.front() != 'v' || side.channel.alone()) throw Skip("needs a peer, and the plugin");
+  for (int kind = 0; kind < 4; ++kind) {
+    Iface iface(side.options);
+    need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_ATOMIC_CPU, side);
+    Endpoints eps(iface, side.channel, 1);
+    Window window(iface, side.channel, 1 << 16);
+    if (side.role == 1) window.take_away(4096);
+    side.channel.barrier([] {});
+    if (side.role == 0) {
+      Get get;
+      unsigned open = 0;
+      uint64_t result = 0;
+      if (kind < 2) {  // over the edge
+        put(iface, eps[0], window, 4000, Bytes(200, 0xee), kind == 0);
+      } else if (kind == 2) {
+        post(iface, "atomic64_post", [&] { return uct_ep_atomic64_post(eps[0], UCT_ATOMIC_OP_ADD, 1, window.remote(8192), window.key()); });
+      } else {
+        uct_completion_t* done = get.start(&open);
+        post(iface, "atomic64_fetch", [&] {
+          return uct_ep_atomic64_fetch(eps[0], UCT_ATOMIC_OP_ADD, 1, &result, window.remote(8192), window.key(), done);
+        });
+      }
+      iface.progress_until([&] { return kind == 3 ? open == 0 : iface.errors() != 0; }, "the word that a write failed");
+      if (kind == 3) require(get.status == UCS_ERR_IO_ERROR, std::string("an atomic operation ended with: ") + ucs_status_string(get.status));
+    }
+    side.channel.barrier([&] { iface.progress(); });
+  }
+}
+
 constexpr Case kCases[] = {
     {"rma: puts are there before the messages behind them", puts_before_messages},
     {"rma: a flush waits until puts are applied", flush_means_applied},
@@ -535,6 +566,7 @@ constexpr Case kCases[] = {
     {"rma: atomic operations", atomics},
     {"rma: deregistered memory is refused", dead_keys_are_refused},
     {"rma: memory that the program took away", memory_taken_away},
+    {"rma: memory that the program took away from writes", memory_taken_from_writes},
     {"rma: zero-copy reads", zcopy_reads},
     {"rma: requests that destroy their endpoint", requests_that_destroy},
 };

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 verity_unit_SOURCES += \
+	src/uct/fault_guard.cc src/uct/fault_guard.h \
+	test/unit/fault_guard_test.cc \
 	test/unit/health_attestation_test.cc \
 	test/unit/health_bypass_test.cc \
 	test/unit/health_counters_test.cc \

@@ -150,6 +150,12 @@ class RmaEnd final : public rma::Port {
     return scratch;
   }
 
+  bool access(uint64_t, size_t, void (*use)(void*), void* arg) noexcept override {
+    if (before_look) before_look();
+    if (!unreadable) use(arg);
+    return !unreadable;
+  }
+
   void finished(rma::Read& read) noexcept override {
     for (const Flight& flight : flights) EXPECT_NE(flight.read, &read) << "over, but still being written";
     EXPECT_EQ(std::find(over.begin(), over.end(), &read), over.end()) << "over twice";

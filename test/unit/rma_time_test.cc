@@ -50,6 +50,10 @@ class Side : public rma::Port {
   const uint8_t* readable(uint64_t address, size_t, uint8_t*) noexcept override {
     return reinterpret_cast<const uint8_t*>(address);
   }
+  bool access(uint64_t, size_t, void (*use)(void*), void* arg) noexcept override {
+    use(arg);
+    return true;
+  }
   void finished(rma::Read& read) noexcept override { over.push_back(&read); }
   void fetched(rma::Fetch&, const uint8_t*, size_t) noexcept override {}
   void refused(rma::Peer&) noexcept override {}
