@@ -12,6 +12,7 @@ namespace verity::rma {
 
 struct Chunk;
 struct Fetch;
+class Hasher;
 struct Read;
 
 enum class Started : uint8_t {
@@ -42,6 +43,9 @@ class Port {
   // `length` bytes of our own memory: where they can be read, be it a copy in `scratch`, which has room for them; nullptr when
   // they cannot, because the program took them away.
   virtual const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept = 0;
+
+  // Other threads that hash; nullptr: none. The same as long as anything is submitted there.
+  [[nodiscard]] virtual Hasher* hasher() noexcept { return nullptr; }
 
   // Calls use(arg), which reads and writes `length` bytes of our own memory at `address` and does nothing else. False: the program
   // took them away; use() then ended somewhere in between.

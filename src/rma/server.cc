@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rma/server.h"
+#include "rma/server_job.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,12 +7,7 @@
 #include <new>
 #include <type_traits>
 
-#include "merkle/tree.h"
-
 namespace verity::rma {
-
-using wire::RmaKind;
-using wire::RmaStatus;
 
 namespace {
 
@@ -43,28 +38,13 @@ uint64_t apply(const wire::RmaAtomic& a) noexcept {
 
 }  // namespace
 
-struct Server::Job {
-  util::ListNode node;
-  Peer* peer = nullptr;
-  wire::RmaRequest request{};
-  RmaStatus status = RmaStatus::kOk;
-  bool ready = false;      // hashed: the answer can go
-  uint32_t hashed = 0;     // leaves
-  uint32_t answered = 0;   // leaves
-  uint64_t old = 0;        // of an atomic operation
-  std::vector<merkle::Digest> leaves;
-
-  [[nodiscard]] merkle::Geometry geometry() const noexcept {
-    return {request.length, 1u << (request.header.segment + wire::kMinSegmentLog2)};
-  }
-};
-
 Server::~Server() {
   while (jobs_.linked()) end(*VERITY_CONTAINER_OF(jobs_.next, Job, node));
 }
 
 void Server::end(Job& job) noexcept {
   job.node.unlink();
+  take_back(job);
   --job.peer->requests;
   delete &job;
 }
@@ -175,40 +155,7 @@ unsigned Server::serve(Job& job, size_t* budget) noexcept {
   return 1;
 }
 
-// False: not through yet.
-bool Server::hash(Job& job, size_t* budget) noexcept {
-  const merkle::Geometry geometry = job.geometry();
-  const auto count = static_cast<uint32_t>(geometry.leaf_count());
-  try {
-    job.leaves.resize(count);
-    scratch_.resize(std::max<size_t>(scratch_.size(), std::max<size_t>(kSlice, geometry.segment_size())));
-  } catch (const std::bad_alloc&) {
-    job.status = RmaStatus::kBusy;
-    return true;
-  }
-  while (job.hashed < count && *budget != 0) {
-    const auto per_slice = static_cast<uint32_t>(std::max<size_t>(1, *budget / geometry.segment_size()));
-    const uint32_t last = std::min(count, job.hashed + per_slice);
-    const uint64_t begin = geometry.leaf_offset(job.hashed);
-    const uint64_t length = std::min<uint64_t>(geometry.leaf_offset(last), job.request.length) - begin;
-    const uint64_t address = job.request.address + begin;
-    job.status = regions_.with(job.request.token, address, length, kRead, [&] {
-      const uint8_t* bytes = port_.readable(address, length, scratch_.data());
-      if (bytes == nullptr) return RmaStatus::kUnreadable;
-      merkle::leaf_digests({length, geometry.segment_size()}, util::Pieces{{{bytes, length}}},
-                           std::span(job.leaves).subspan(job.hashed, last - job.hashed));
-      return RmaStatus::kOk;
-    });
-    if (job.status != RmaStatus::kOk) return true;
-    counters_.digest_bytes += length;
-    *budget -= std::min<size_t>(*budget, length);
-    job.hashed = last;
-  }
-  job.ready = job.hashed == count;
-  return job.ready;
-}
-
-// The four below are false when the link has no room now.
+// The three below, and those for digests, are false when the link has no room now.
 bool Server::answer_get(Job& job) noexcept {
   const wire::RmaRequest& r = job.request;
   const size_t length = sizeof(wire::RmaHeader) + r.length;
@@ -239,41 +186,6 @@ bool Server::answer_atomic(Job& job) noexcept {
   std::memcpy(out, &header, sizeof(header));
   std::memcpy(out + sizeof(header), &job.old, job.request.length);  // little endian, as all of the wire format
   port_.send_message(*job.peer, length);
-  return true;
-}
-
-bool Server::answer_hash(Job& job) noexcept {
-  const wire::RmaHeader& asked = job.request.header;
-  if (job.status != RmaStatus::kOk) return answer(*job.peer, {RmaKind::kHashed, job.status, asked.id});
-  if (asked.what == wire::kLeaves) return answer_leaves(job);
-  uint8_t* out = port_.open_message(*job.peer, sizeof(asked) + sizeof(merkle::Digest));
-  if (out == nullptr) return false;
-  const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kHashed), static_cast<uint8_t>(RmaStatus::kOk), 0, 0, asked.id};
-  const merkle::Digest root = merkle::root_of(job.geometry(), job.leaves);
-  std::memcpy(out, &header, sizeof(header));
-  std::memcpy(out + sizeof(header), &root, sizeof(root));
-  port_.send_message(*job.peer, sizeof(header) + sizeof(root));
-  counters_.digests_served++;
-  return true;
-}
-
-bool Server::answer_leaves(Job& job) noexcept {
-  const auto count = static_cast<uint32_t>(job.leaves.size());
-  const auto most = static_cast<uint32_t>((port_.max_message() - sizeof(wire::RmaLeaves)) / sizeof(merkle::Digest));
-  while (job.answered < count) {
-    const uint32_t n = std::min(most, count - job.answered);
-    const size_t bytes = n * sizeof(merkle::Digest);
-    uint8_t* out = port_.open_message(*job.peer, sizeof(wire::RmaLeaves) + bytes);
-    if (out == nullptr) return false;
-    const wire::RmaLeaves message{
-        {static_cast<uint8_t>(RmaKind::kHashed), static_cast<uint8_t>(RmaStatus::kOk), wire::kLeaves, 0, job.request.header.id},
-        job.answered};
-    std::memcpy(out, &message, sizeof(message));
-    std::memcpy(out + sizeof(message), job.leaves.data() + job.answered, bytes);
-    port_.send_message(*job.peer, sizeof(message) + bytes);
-    job.answered += n;
-  }
-  counters_.digests_served++;
   return true;
 }
 

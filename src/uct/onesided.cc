@@ -57,6 +57,14 @@ bool add_pieces(rma::Read& read, const uct_iov_t* iov, size_t count) noexcept {
 
 }  // namespace
 
+OneSided::Pool::Pool() noexcept : is_open(options().threads != 0) {
+  if (is_open) hash_pool().open(options().threads);
+}
+
+OneSided::Pool::~Pool() {
+  if (is_open) hash_pool().close();
+}
+
 OneSided::OneSided(VerityIface& iface)
     : iface_(iface),
       client_(*this, iface.counters(), client_config()),
@@ -156,7 +164,7 @@ void OneSided::serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, siz
 
 bool OneSided::serve() noexcept {
   const uint64_t hashed = iface_.counters().digest_bytes;
-  return server_.busy() && (server_.poll() != 0 || iface_.counters().digest_bytes != hashed);
+  return server_.busy() && (server_.poll() != 0 || iface_.counters().digest_bytes != hashed || server_.awaits_hasher());
 }
 
 unsigned OneSided::progress() noexcept {

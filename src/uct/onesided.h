@@ -9,6 +9,7 @@
 
 #include "rma/client.h"
 #include "rma/server.h"
+#include "uct/hash_pool.h"
 #include "uct/uct_link.h"
 
 namespace verity::uct {
@@ -101,6 +102,7 @@ class OneSided final : public rma::Port {
   rma::Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
   const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept override;
   bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept override;
+  [[nodiscard]] rma::Hasher* hasher() noexcept override { return pool_.is_open ? &hash_pool() : nullptr; }
   void finished(rma::Read& read) noexcept override;
   void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override;
   void refused(rma::Peer& peer) noexcept override;
@@ -118,6 +120,12 @@ class OneSided final : public rma::Port {
   void ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept;
   static void lower_done(uct_completion_t* comp) noexcept;
 
+  // Before the server, which takes back what the pool has of it when it goes.
+  struct Pool {
+    Pool() noexcept;
+    ~Pool();
+    const bool is_open;
+  } pool_;
   VerityIface& iface_;
   rma::Client client_;
   rma::Server server_;

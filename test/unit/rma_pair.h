@@ -156,6 +156,8 @@ class RmaEnd final : public rma::Port {
     return !unreadable;
   }
 
+  rma::Hasher* hasher() noexcept override { return pool; }
+
   void finished(rma::Read& read) noexcept override {
     for (const Flight& flight : flights) EXPECT_NE(flight.read, &read) << "over, but still being written";
     EXPECT_EQ(std::find(over.begin(), over.end(), &read), over.end()) << "over twice";
@@ -176,6 +178,7 @@ class RmaEnd final : public rma::Port {
   std::function<void(uint64_t, Message&)> damage;        // done to what was read
   std::function<void()> before_read;
   std::function<void()> before_look;                     // of the owner, at its own memory
+  rma::Hasher* pool = nullptr;
   bool unreadable = false;
   bool copies = false;
   std::deque<Flight> flights;
