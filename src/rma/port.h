@@ -30,6 +30,8 @@ class Port {
   // send_message() before anything else is done; `length` may be less then.
   virtual uint8_t* open_message(Peer& peer, size_t length) noexcept = 0;
   virtual void send_message(Peer& peer, size_t length) noexcept = 0;
+  // Whether it is worth trying. When not, something will happen that makes it so: no need to stay awake.
+  [[nodiscard]] virtual bool has_room(const Peer& peer) const noexcept = 0;
   [[nodiscard]] virtual size_t max_message() const noexcept = 0;
 
   // How far the messages to the peer have got: what was sent until now, and whether the peer has taken all of that.

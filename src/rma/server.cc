@@ -137,6 +137,15 @@ unsigned Server::poll() noexcept {
   return done;
 }
 
+bool Server::must_poll() const noexcept {
+  for (util::ListNode* node = jobs_.next; node != &jobs_; node = node->next) {
+    const Job& job = *VERITY_CONTAINER_OF(node, Job, node);
+    const bool hashes = job.status == RmaStatus::kOk && job.request.header.kind == static_cast<uint8_t>(RmaKind::kHash) && !job.ready;
+    if (hashes || port_.has_room(*job.peer)) return true;
+  }
+  return false;
+}
+
 unsigned Server::serve(Job& job, size_t* budget) noexcept {
   const wire::RmaHeader& asked = job.request.header;
   if (job.status != RmaStatus::kOk) {

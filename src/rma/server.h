@@ -38,6 +38,8 @@ class Server {
   // A slice of what is waiting; the number of answers sent.
   unsigned poll() noexcept;
   [[nodiscard]] bool busy() const noexcept { return jobs_.linked(); }
+  // poll() has something to do now, or will soon: not only answers that wait for room on their links.
+  [[nodiscard]] bool must_poll() const noexcept;
   // Other threads hash for it: poll() will find the results.
   [[nodiscard]] bool awaits_hasher() const noexcept { return shared_ != 0; }
   // The link goes: nothing is answered.

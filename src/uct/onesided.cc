@@ -216,6 +216,12 @@ void OneSided::send_message(rma::Peer& peer, size_t length) noexcept {
   sending_ = outer;
 }
 
+// A blocked link is unblocked by an acknowledgement, whose coming wakes the process, as its own timer does.
+bool OneSided::has_room(const rma::Peer& peer) const noexcept {
+  const auto& l = static_cast<const UctLink&>(peer);
+  return !l.failed && !l.peer_gone && iface_.hub().can_send(l, wire::Class::kSync);
+}
+
 size_t OneSided::max_message() const noexcept { return iface_.max_payload_bcopy(); }
 
 uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].next_psn; }

@@ -77,7 +77,9 @@ class OneSided final : public rma::Port {
   [[nodiscard]] bool idle() const noexcept { return !work_; }
   unsigned progress() noexcept;
   // There is something to do that no event will tell of.
-  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.busy() || !has_told(); }
+  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.must_poll() || !has_told(); }
+  // progress() should be called again soon.
+  [[nodiscard]] bool must_retry() const noexcept { return client_.must_retry(); }
 
   [[nodiscard]] rma::Client& client() noexcept { return client_; }
   // Nothing of the link is under way any more, or ends as soon as the lower transport lets go of it.
@@ -96,6 +98,7 @@ class OneSided final : public rma::Port {
   // --- rma::Port ---
   uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override;
   void send_message(rma::Peer& peer, size_t length) noexcept override;
+  [[nodiscard]] bool has_room(const rma::Peer& peer) const noexcept override;
   [[nodiscard]] size_t max_message() const noexcept override;
   [[nodiscard]] uint32_t mark(rma::Peer& peer) noexcept override;
   [[nodiscard]] bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override;

@@ -98,6 +98,7 @@ class RmaEnd final : public rma::Port {
     line.out.emplace_back(draft.get(), draft.get() + length);
     draft.reset();
   }
+  bool has_room(const Peer& peer) const noexcept override { return const_cast<RmaEnd*>(this)->line_of(peer).room != 0; }
   size_t max_message() const noexcept override { return most_of_message; }
   uint32_t mark(Peer& peer) noexcept override { return line_of(peer).sent; }
   bool has_taken(Peer& peer, uint32_t mark) noexcept override {
@@ -171,7 +172,7 @@ class RmaEnd final : public rma::Port {
   void refused(Peer& peer) noexcept override { ++line_of(peer).refusals; }
   void mismatched(const rma::Read&, uint64_t, uint64_t, const char* what, bool) noexcept override { mismatches.emplace_back(what); }
 
-  Line lines[2];
+  Line lines[4];
   size_t most_of_message = 8192;
   bool immediate = false;
   std::function<Started(uint64_t, uint64_t)> answers;    // of read(); nullptr: it works

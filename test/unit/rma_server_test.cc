@@ -321,6 +321,28 @@ TEST_F(RmaServer, ALinkWithoutRoomDoesNotHoldUpTheOthers) {
   EXPECT_EQ(owner_counters.digest_bytes, 21u * 200'000) << "a digest that waits for room is made once";
 }
 
+TEST_F(RmaServer, AnswersThatWaitForRoomNeedNoPolling) {
+  const uint64_t token = share(memory, rma::kRead);
+  owner.lines[0].room = 0;
+  ask(RmaKind::kGet, 0, token, base, 8000, 1);
+  EXPECT_TRUE(server.busy());
+  EXPECT_FALSE(server.must_poll());
+  ask(RmaKind::kHash, 0, token, base, 200'000, 2);
+  EXPECT_TRUE(server.must_poll()) << "it can be hashed meanwhile";
+  while (server.poll() != 0 || hashes()) {}
+  EXPECT_FALSE(server.must_poll());
+  put_now(token, base, {1});  // refused: read-only
+  EXPECT_FALSE(server.must_poll());
+  ask(RmaKind::kGet, 0, token, base, 8, 3, 13, 1);
+  EXPECT_TRUE(server.must_poll());
+  (void)server.poll();
+  EXPECT_FALSE(server.must_poll());
+  owner.lines[0].room = 10;
+  EXPECT_TRUE(server.must_poll());
+  poll_all();
+  EXPECT_FALSE(server.busy());
+}
+
 TEST_F(RmaServer, MoreRequestsThanKeptAreBusy) {
   const uint64_t token = share(memory, rma::kRead);
   for (uint32_t id = 0; id < Server::kMaxJobs; ++id) ask(RmaKind::kGet, 0, token, base, 1, id);

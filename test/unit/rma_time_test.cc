@@ -38,6 +38,7 @@ class Side : public rma::Port {
   void send_message(rma::Peer&, size_t length) noexcept override {
     other->inbox.push_back({now + kLatency, {draft_.begin(), draft_.begin() + static_cast<ptrdiff_t>(length)}});
   }
+  bool has_room(const rma::Peer&) const noexcept override { return true; }
   size_t max_message() const noexcept override { return 8192; }
   uint32_t mark(rma::Peer&) noexcept override { return 0; }
   bool has_taken(rma::Peer&, uint32_t) noexcept override { return true; }
