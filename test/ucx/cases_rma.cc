@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 
@@ -459,6 +460,33 @@ void zcopy_reads(Side& side) {
   side.channel.barrier([&] { carrier.progress(); });
 }
 
+// One read of VERITY_READ_BYTES bytes, for test/integration/large_read.sh.
+void large_read(Side& side) {
+  const char* wanted = std::getenv("VERITY_READ_BYTES");
+  if (wanted == nullptr) throw Skip("only with VERITY_READ_BYTES set");
+  const size_t length = std::stoull(wanted);
+  Iface carrier(side.options);
+  Iface reader(reading_beside(side), carrier);
+  need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
+  Endpoints carriers(carrier, side.channel, 1);
+  Endpoints readers(reader, side.channel, 1);
+  Window window(reader, side.channel, side.role == 1 ? length : 8);
+  if (side.role == 0) {
+    Get get;
+    get.content.resize(length);
+    unsigned open = 0;
+    const uct_iov_t iov{get.content.data(), length, UCT_MEM_HANDLE_NULL, 0, 1};
+    uct_completion_t* completion = get.start(&open);
+    post(reader, "get_zcopy", [&] {
+      return uct_ep_get_zcopy(readers[0], &iov, 1, window.remote(0), window.key(), completion);
+    });
+    reader.progress_until([&] { return open == 0; }, "the read", 120);
+    require(get.status == UCS_OK, std::string("the read ended with: ") + ucs_status_string(get.status));
+    require(first_wrong(get.content.data(), length, kPattern, 0) == length, "the read brought wrong bytes");
+  }
+  side.channel.barrier([&] { carrier.progress(); });
+}
+
 // A request that waits for the link that digests come over, and destroys its endpoint when it is run: with others behind it, and
 // with an endpoint made in its place, be it at the same address.
 struct Suicide {
@@ -568,6 +596,7 @@ constexpr Case kCases[] = {
     {"rma: memory that the program took away", memory_taken_away},
     {"rma: memory that the program took away from writes", memory_taken_from_writes},
     {"rma: zero-copy reads", zcopy_reads},
+    {"rma: a large read", large_read},
     {"rma: requests that destroy their endpoint", requests_that_destroy},
 };
 
