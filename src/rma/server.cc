@@ -39,11 +39,11 @@ uint64_t apply(const wire::RmaAtomic& a) noexcept {
 }  // namespace
 
 Server::~Server() {
-  while (jobs_.linked()) end(*VERITY_CONTAINER_OF(jobs_.next, Job, node));
+  while (jobs_.linked()) end(*static_cast<Job*>(jobs_.next));
 }
 
 void Server::end(Job& job) noexcept {
-  job.node.unlink();
+  job.unlink();
   take_back(job);
   --job.peer->requests;
   delete &job;
@@ -107,7 +107,7 @@ void Server::keep(Peer& peer, Job& job, const wire::RmaRequest& request, RmaStat
   job.request = request;
   job.status = status;
   ++peer.requests;
-  jobs_.push_back(job.node);
+  jobs_.push_back(job);
 }
 
 void Server::ask(Peer& peer, const uint8_t* message, size_t length) noexcept {
@@ -130,7 +130,7 @@ unsigned Server::poll() noexcept {
   unsigned done = 0;
   size_t budget = kSlice;
   for (util::ListNode* node = jobs_.next; node != &jobs_ && budget != 0;) {
-    Job& job = *VERITY_CONTAINER_OF(node, Job, node);
+    Job& job = *static_cast<Job*>(node);
     node = node->next;
     done += serve(job, &budget);
   }
@@ -139,7 +139,7 @@ unsigned Server::poll() noexcept {
 
 bool Server::must_poll() const noexcept {
   for (util::ListNode* node = jobs_.next; node != &jobs_; node = node->next) {
-    const Job& job = *VERITY_CONTAINER_OF(node, Job, node);
+    const Job& job = *static_cast<Job*>(node);
     const bool hashes = job.status == RmaStatus::kOk && job.request.header.kind == static_cast<uint8_t>(RmaKind::kHash) && !job.ready;
     if (hashes || port_.has_room(*job.peer)) return true;
   }
@@ -209,7 +209,7 @@ bool Server::answer(Peer& peer, const Answer& a) noexcept {
 
 void Server::forget(Peer& peer) noexcept {
   for (util::ListNode* node = jobs_.next; node != &jobs_;) {
-    Job& job = *VERITY_CONTAINER_OF(node, Job, node);
+    Job& job = *static_cast<Job*>(node);
     node = node->next;
     if (job.peer == &peer) end(job);
   }

@@ -13,8 +13,7 @@ namespace verity::rma {
 using wire::RmaKind;
 using wire::RmaStatus;
 
-struct Server::Job {
-  util::ListNode node;
+struct Server::Job : util::ListNode {
   Peer* peer = nullptr;
   wire::RmaRequest request{};
   RmaStatus status = RmaStatus::kOk;
