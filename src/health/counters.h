@@ -60,6 +60,7 @@ namespace verity::health {
   X(get_bytes_served, "bytes", "bytes in them")                                                   \
   X(digests_served, "messages", "digests of this process's memory given to peers")                \
   X(digest_bytes, "bytes", "bytes hashed for them")                                               \
+  X(digest_bytes_shared, "bytes", "those of them that UCX_VERITY_THREADS hashed")                 \
   X(rma_refused, "messages", "requests for memory that peers may not have, or cannot be read")    \
   X(links_opened, "links", "links opened")                                                        \
   X(links_failed, "links", "links given up")

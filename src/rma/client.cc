@@ -98,6 +98,7 @@ void Client::move(Ticket& ticket, util::ListNode& list) noexcept {
 
 void Client::to_do(Chunk& chunk, Stage stage) noexcept {
   chunk.stage = stage;
+  chunk.refused = false;
   move(chunk, todo_);
 }
 
@@ -142,8 +143,10 @@ unsigned Client::start_chunks(Read& read) noexcept {
   return count;
 }
 
+// Chunks wait for the progress of their peer. One that makes none gets half of all, two a third each: there is always something left
+// for one more.
 bool Client::start_chunk(Read& read) noexcept {
-  if (chunks_open_ == kMaxChunks || read.peer->chunks == kChunksOfPeer) return false;
+  if (read.peer->chunks >= kMaxChunks - chunks_open_) return false;
   Chunk* chunk = take(spare_chunks_);
   if (chunk == nullptr) return false;
   const uint64_t left = read.length - read.next;
@@ -274,7 +277,8 @@ bool Client::transfer(Chunk& chunk) noexcept {
   if (!chunk.asked) return false;
   const bool digest_first = chunk.answered;
   const Started started = port_.read(chunk, chunk.offset, chunk.length);
-  if (started == Started::kBusy) return false;
+  chunk.refused = started == Started::kBusy;
+  if (chunk.refused) return false;
   chunk.posted = true;
   chunk.digest_first = digest_first;
   if (started == Started::kFailed) {
@@ -285,6 +289,30 @@ bool Client::transfer(Chunk& chunk) noexcept {
   chunk.flights += !chunk.landed;
   move(chunk, chunk.landed ? hashing_ : idle_);
   return true;
+}
+
+// Of a ticket in todo_.
+bool Client::can_step(const Ticket& ticket) const noexcept {
+  if (!ticket.is_chunk) return port_.has_room(*static_cast<const Fetch&>(ticket).peer);
+  const auto& chunk = static_cast<const Chunk&>(ticket);
+  const bool reads = chunk.stage == Stage::kReread || (chunk.stage == Stage::kTransfer && chunk.asked);
+  return reads ? !chunk.refused : port_.has_room(*chunk.read->peer);
+}
+
+bool Client::must_poll() const noexcept {
+  if (hashing_.linked()) return true;
+  for (util::ListNode* node = todo_.next; node != &todo_; node = node->next) {
+    if (can_step(*VERITY_CONTAINER_OF(node, Ticket, node))) return true;
+  }
+  return false;
+}
+
+bool Client::must_retry() const noexcept {
+  for (util::ListNode* node = todo_.next; node != &todo_; node = node->next) {
+    const Ticket& ticket = *VERITY_CONTAINER_OF(node, Ticket, node);
+    if (ticket.is_chunk && static_cast<const Chunk&>(ticket).refused) return true;
+  }
+  return false;
 }
 
 unsigned Client::poll() noexcept {

@@ -106,6 +106,7 @@ struct Chunk : Ticket {
   bool answered = false;
   bool digest_first = false;  // the digest came before the read began: a mismatch is not the program's
   bool dead = false;          // only the flights are waited for
+  bool refused = false;       // by the lower transport, which was busy
   merkle::Digest theirs = 0;
   merkle::Digest mine = 0;
   std::unique_ptr<Descent> descent;
@@ -120,8 +121,7 @@ struct ClientConfig {
 
 class Client {
  public:
-  static constexpr unsigned kMaxChunks = 64;      // in all
-  static constexpr unsigned kChunksOfPeer = 32;   // the rest is for others when one peer makes no progress
+  static constexpr unsigned kMaxChunks = 64;      // in all; a peer gets as many as it leaves free: see start_chunk()
   static constexpr unsigned kChunksOfRead = 8;    // of one Read
   static constexpr unsigned kMaxFetches = 128;    // the peer keeps Server::kMaxJobs requests
   static constexpr unsigned kMaxReads = 4096;
@@ -148,8 +148,10 @@ class Client {
   unsigned poll() noexcept;
   // poll() has something to do now.
   [[nodiscard]] bool busy() const noexcept { return waiting_.linked() || todo_.linked() || hashing_.linked(); }
-  // The same, without reads that wait for earlier ones: their ends will be told of.
-  [[nodiscard]] bool must_poll() const noexcept { return todo_.linked() || hashing_.linked(); }
+  // The same, without what waits for earlier reads or for room on a link: something will happen then.
+  [[nodiscard]] bool must_poll() const noexcept;
+  // Something waits for the lower transport, of which nothing may tell: to be polled again soon.
+  [[nodiscard]] bool must_retry() const noexcept;
   // The peer is lost, or the upper layer cancels: everything ends, broken, as soon as the lower transport lets go of it. Of all
   // owners, or of one; or of one owner whoever the peer is.
   void abort(Peer& peer, const void* owner = nullptr) noexcept { abort_if(&peer, owner); }
@@ -175,6 +177,7 @@ class Client {
   unsigned start_chunks(Read& read) noexcept;
   bool start_chunk(Read& read) noexcept;
   bool step(Ticket& ticket) noexcept;
+  [[nodiscard]] bool can_step(const Ticket& ticket) const noexcept;
   bool transfer(Chunk& chunk) noexcept;
   bool ask(Peer& peer, wire::RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept;
   bool ask_hash(Chunk& chunk, uint8_t what) noexcept;

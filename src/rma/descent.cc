@@ -100,7 +100,8 @@ bool Client::reread(Chunk& chunk) noexcept {
   for (Run run = next_run(chunk); run.begin != run.end; run = next_run(chunk)) {
     run = widen(chunk, run);
     const Started started = port_.read(chunk, chunk.offset + run.begin, run.end - run.begin);
-    if (started == Started::kBusy) return false;
+    chunk.refused = started == Started::kBusy;
+    if (chunk.refused) return false;
     if (started == Started::kFailed) {
       finish(chunk, RmaStatus::kOk, true);
       return true;

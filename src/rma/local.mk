@@ -3,10 +3,12 @@ libverity_core_la_SOURCES += \
   src/rma/client.cc \
   src/rma/client.h \
   src/rma/descent.cc \
+  src/rma/digests.cc \
+  src/rma/hasher.h \
   src/rma/peer.h \
   src/rma/port.h \
   src/rma/regions.cc \
   src/rma/regions.h \
   src/rma/server.cc \
-  src/rma/server.h \
+  src/rma/server.h src/rma/server_job.h \
   src/wire/rma.h

@@ -12,6 +12,7 @@ namespace verity::rma {
 
 struct Chunk;
 struct Fetch;
+class Hasher;
 struct Read;
 
 enum class Started : uint8_t {
@@ -29,6 +30,8 @@ class Port {
   // send_message() before anything else is done; `length` may be less then.
   virtual uint8_t* open_message(Peer& peer, size_t length) noexcept = 0;
   virtual void send_message(Peer& peer, size_t length) noexcept = 0;
+  // Whether it is worth trying. When not, something will happen that makes it so: no need to stay awake.
+  [[nodiscard]] virtual bool has_room(const Peer& peer) const noexcept = 0;
   [[nodiscard]] virtual size_t max_message() const noexcept = 0;
 
   // How far the messages to the peer have got: what was sent until now, and whether the peer has taken all of that.
@@ -42,6 +45,13 @@ class Port {
   // `length` bytes of our own memory: where they can be read, be it a copy in `scratch`, which has room for them; nullptr when
   // they cannot, because the program took them away.
   virtual const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept = 0;
+
+  // Other threads that hash; nullptr: none. The same as long as anything is submitted there.
+  [[nodiscard]] virtual Hasher* hasher() noexcept { return nullptr; }
+
+  // Calls use(arg), which reads and writes `length` bytes of our own memory at `address` and does nothing else. False: the program
+  // took them away; use() then ended somewhere in between.
+  [[nodiscard]] virtual bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept = 0;
 
   // The Read is over: the port tells the upper layer, later, and calls Client::release().
   virtual void finished(Read& read) noexcept = 0;

@@ -6,7 +6,9 @@
 // or writes under it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <random>
 #include <shared_mutex>
 #include <unordered_map>
@@ -23,8 +25,24 @@ class Regions {
 
   // Returns the token, never 0. Throws std::bad_alloc. `access`: Access bits.
   [[nodiscard]] uint64_t add(uint64_t base, uint64_t length, unsigned access);
-  // Whoever shows the token hereafter is refused. Waits for those that use the memory now. An unknown token is ignored.
+  // Whoever shows the token hereafter is refused. Waits for those that use the memory now, but for nobody who has not begun. An
+  // unknown token is ignored.
   void revoke(uint64_t token) noexcept;
+
+  // The same memory for long, in a thread that nobody else waits for: whoever revokes the token waits for the holds of that one
+  // region alone.
+  class Hold {
+   public:
+    Hold(Regions& regions, uint64_t token, uint64_t address, uint64_t length, Access access) noexcept;
+    ~Hold();
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    explicit operator bool() const noexcept { return holds_ != nullptr; }
+
+   private:
+    Regions& regions_;
+    unsigned* holds_;  // of the region; nullptr: refused
+  };
 
   // Calls use() if `length` bytes at `address` may be accessed with that token. It must not come back to this object.
   template <typename Use>
@@ -32,11 +50,7 @@ class Regions {
     const std::shared_lock lock(mutex_);
     const auto it = regions_.find(token);
     if (it == regions_.end()) return wire::RmaStatus::kRefused;
-    const Region& r = it->second;
-    if ((r.access & access) != access || address < r.base || length > r.length || address - r.base > r.length - length) {
-      return wire::RmaStatus::kRefused;
-    }
-    return use();
+    return it->second.allows(address, length, access) ? use() : wire::RmaStatus::kRefused;
   }
 
  private:
@@ -44,11 +58,18 @@ class Regions {
     uint64_t base;
     uint64_t length;
     unsigned access;
+    unsigned holds = 0;  // under holds_mutex_
+
+    [[nodiscard]] bool allows(uint64_t address, uint64_t bytes, Access wanted) const noexcept {
+      return (access & wanted) == wanted && address >= base && bytes <= length && address - base <= length - bytes;
+    }
   };
 
   mutable std::shared_mutex mutex_;
   std::unordered_map<uint64_t, Region> regions_;
   std::mt19937_64 tokens_;
+  std::mutex holds_mutex_;  // taken after mutex_
+  std::atomic<uint32_t> let_go_ = 0;  // changes when a hold ends
 };
 
 }  // namespace verity::rma

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rma/server.h"
+#include "rma/server_job.h"
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <new>
-
-#include "merkle/tree.h"
+#include <type_traits>
 
 namespace verity::rma {
-
-using wire::RmaKind;
-using wire::RmaStatus;
 
 namespace {
 
@@ -42,30 +38,21 @@ uint64_t apply(const wire::RmaAtomic& a) noexcept {
 
 }  // namespace
 
-struct Server::Job {
-  util::ListNode node;
-  Peer* peer = nullptr;
-  wire::RmaRequest request{};
-  RmaStatus status = RmaStatus::kOk;
-  bool ready = false;      // hashed: the answer can go
-  uint32_t hashed = 0;     // leaves
-  uint32_t answered = 0;   // leaves
-  uint64_t old = 0;        // of an atomic operation
-  std::vector<merkle::Digest> leaves;
-
-  [[nodiscard]] merkle::Geometry geometry() const noexcept {
-    return {request.length, 1u << (request.header.segment + wire::kMinSegmentLog2)};
-  }
-};
-
 Server::~Server() {
-  while (jobs_.linked()) end(*VERITY_CONTAINER_OF(jobs_.next, Job, node));
+  while (jobs_.linked()) end(*static_cast<Job*>(jobs_.next));
 }
 
 void Server::end(Job& job) noexcept {
-  job.node.unlink();
+  job.unlink();
+  take_back(job);
   --job.peer->requests;
   delete &job;
+}
+
+template <typename Use>
+RmaStatus Server::access(uint64_t address, size_t length, Use&& use) noexcept {
+  const auto call = [](void* arg) { (*static_cast<std::remove_reference_t<Use>*>(arg))(); };
+  return port_.access(address, length, call, &use) ? RmaStatus::kOk : RmaStatus::kUnreadable;
 }
 
 void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
@@ -74,8 +61,9 @@ void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
   if (wire::read_message(message, length, &put)) {
     const size_t bytes = length - sizeof(put);
     status = regions_.with(put.token, put.address, bytes, kWrite, [&] {
-      if (bytes != 0) std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
-      return RmaStatus::kOk;
+      return access(put.address, bytes, [&] {
+        if (bytes != 0) std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
+      });
     });
     counters_.puts_applied += status == RmaStatus::kOk;
     counters_.put_bytes_applied += status == RmaStatus::kOk ? bytes : 0;
@@ -95,8 +83,9 @@ void Server::atomic(Peer& peer, const uint8_t* message, size_t length) noexcept 
   if (fetches && job == nullptr) return refuse(peer, request, RmaStatus::kBusy);
   uint64_t old = 0;
   const RmaStatus status = regions_.with(a.token, a.address, request.length, kReadWrite, [&] {
-    old = request.length == sizeof(uint32_t) ? apply<uint32_t>(a) : apply<uint64_t>(a);
-    return RmaStatus::kOk;
+    return access(a.address, request.length, [&] {
+      old = request.length == sizeof(uint32_t) ? apply<uint32_t>(a) : apply<uint64_t>(a);
+    });
   });
   if (status != RmaStatus::kOk) return refuse(peer, request, status);
   counters_.atomics_applied++;
@@ -118,7 +107,7 @@ void Server::keep(Peer& peer, Job& job, const wire::RmaRequest& request, RmaStat
   job.request = request;
   job.status = status;
   ++peer.requests;
-  jobs_.push_back(job.node);
+  jobs_.push_back(job);
 }
 
 void Server::ask(Peer& peer, const uint8_t* message, size_t length) noexcept {
@@ -141,11 +130,20 @@ unsigned Server::poll() noexcept {
   unsigned done = 0;
   size_t budget = kSlice;
   for (util::ListNode* node = jobs_.next; node != &jobs_ && budget != 0;) {
-    Job& job = *VERITY_CONTAINER_OF(node, Job, node);
+    Job& job = *static_cast<Job*>(node);
     node = node->next;
     done += serve(job, &budget);
   }
   return done;
+}
+
+bool Server::must_poll() const noexcept {
+  for (util::ListNode* node = jobs_.next; node != &jobs_; node = node->next) {
+    const Job& job = *static_cast<Job*>(node);
+    const bool hashes = job.status == RmaStatus::kOk && job.request.header.kind == static_cast<uint8_t>(RmaKind::kHash) && !job.ready;
+    if (hashes || port_.has_room(*job.peer)) return true;
+  }
+  return false;
 }
 
 unsigned Server::serve(Job& job, size_t* budget) noexcept {
@@ -166,40 +164,7 @@ unsigned Server::serve(Job& job, size_t* budget) noexcept {
   return 1;
 }
 
-// False: not through yet.
-bool Server::hash(Job& job, size_t* budget) noexcept {
-  const merkle::Geometry geometry = job.geometry();
-  const auto count = static_cast<uint32_t>(geometry.leaf_count());
-  try {
-    job.leaves.resize(count);
-    scratch_.resize(std::max<size_t>(scratch_.size(), std::max<size_t>(kSlice, geometry.segment_size())));
-  } catch (const std::bad_alloc&) {
-    job.status = RmaStatus::kBusy;
-    return true;
-  }
-  while (job.hashed < count && *budget != 0) {
-    const auto per_slice = static_cast<uint32_t>(std::max<size_t>(1, *budget / geometry.segment_size()));
-    const uint32_t last = std::min(count, job.hashed + per_slice);
-    const uint64_t begin = geometry.leaf_offset(job.hashed);
-    const uint64_t length = std::min<uint64_t>(geometry.leaf_offset(last), job.request.length) - begin;
-    const uint64_t address = job.request.address + begin;
-    job.status = regions_.with(job.request.token, address, length, kRead, [&] {
-      const uint8_t* bytes = port_.readable(address, length, scratch_.data());
-      if (bytes == nullptr) return RmaStatus::kUnreadable;
-      merkle::leaf_digests({length, geometry.segment_size()}, util::Pieces{{{bytes, length}}},
-                           std::span(job.leaves).subspan(job.hashed, last - job.hashed));
-      return RmaStatus::kOk;
-    });
-    if (job.status != RmaStatus::kOk) return true;
-    counters_.digest_bytes += length;
-    *budget -= std::min<size_t>(*budget, length);
-    job.hashed = last;
-  }
-  job.ready = job.hashed == count;
-  return job.ready;
-}
-
-// The four below are false when the link has no room now.
+// The three below, and those for digests, are false when the link has no room now.
 bool Server::answer_get(Job& job) noexcept {
   const wire::RmaRequest& r = job.request;
   const size_t length = sizeof(wire::RmaHeader) + r.length;
@@ -233,41 +198,6 @@ bool Server::answer_atomic(Job& job) noexcept {
   return true;
 }
 
-bool Server::answer_hash(Job& job) noexcept {
-  const wire::RmaHeader& asked = job.request.header;
-  if (job.status != RmaStatus::kOk) return answer(*job.peer, {RmaKind::kHashed, job.status, asked.id});
-  if (asked.what == wire::kLeaves) return answer_leaves(job);
-  uint8_t* out = port_.open_message(*job.peer, sizeof(asked) + sizeof(merkle::Digest));
-  if (out == nullptr) return false;
-  const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kHashed), static_cast<uint8_t>(RmaStatus::kOk), 0, 0, asked.id};
-  const merkle::Digest root = merkle::root_of(job.geometry(), job.leaves);
-  std::memcpy(out, &header, sizeof(header));
-  std::memcpy(out + sizeof(header), &root, sizeof(root));
-  port_.send_message(*job.peer, sizeof(header) + sizeof(root));
-  counters_.digests_served++;
-  return true;
-}
-
-bool Server::answer_leaves(Job& job) noexcept {
-  const auto count = static_cast<uint32_t>(job.leaves.size());
-  const auto most = static_cast<uint32_t>((port_.max_message() - sizeof(wire::RmaLeaves)) / sizeof(merkle::Digest));
-  while (job.answered < count) {
-    const uint32_t n = std::min(most, count - job.answered);
-    const size_t bytes = n * sizeof(merkle::Digest);
-    uint8_t* out = port_.open_message(*job.peer, sizeof(wire::RmaLeaves) + bytes);
-    if (out == nullptr) return false;
-    const wire::RmaLeaves message{
-        {static_cast<uint8_t>(RmaKind::kHashed), static_cast<uint8_t>(RmaStatus::kOk), wire::kLeaves, 0, job.request.header.id},
-        job.answered};
-    std::memcpy(out, &message, sizeof(message));
-    std::memcpy(out + sizeof(message), job.leaves.data() + job.answered, bytes);
-    port_.send_message(*job.peer, sizeof(message) + bytes);
-    job.answered += n;
-  }
-  counters_.digests_served++;
-  return true;
-}
-
 bool Server::answer(Peer& peer, const Answer& a) noexcept {
   const wire::RmaHeader header{static_cast<uint8_t>(a.kind), static_cast<uint8_t>(a.status), 0, 0, a.id};
   uint8_t* out = port_.open_message(peer, sizeof(header));
@@ -279,7 +209,7 @@ bool Server::answer(Peer& peer, const Answer& a) noexcept {
 
 void Server::forget(Peer& peer) noexcept {
   for (util::ListNode* node = jobs_.next; node != &jobs_;) {
-    Job& job = *VERITY_CONTAINER_OF(node, Job, node);
+    Job& job = *static_cast<Job*>(node);
     node = node->next;
     if (job.peer == &peer) end(job);
   }

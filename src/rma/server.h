@@ -22,6 +22,9 @@ class Server {
   static constexpr unsigned kMaxJobs = 256;
   // Bytes hashed or copied in one poll() at most, but for the last segment.
   static constexpr size_t kSlice = 128 * 1024;
+  // Digests of more bytes are made by other threads, where there are any (Port::hasher()), in parts of so many.
+  static constexpr size_t kShareAbove = 128 * 1024;
+  static constexpr size_t kSharedSlice = 64 * 1024;
 
   Server(Port& port, Regions& regions, health::Counters& counters) : port_(port), regions_(regions), counters_(counters) {}
   ~Server();
@@ -35,6 +38,10 @@ class Server {
   // A slice of what is waiting; the number of answers sent.
   unsigned poll() noexcept;
   [[nodiscard]] bool busy() const noexcept { return jobs_.linked(); }
+  // poll() has something to do now, or will soon: not only answers that wait for room on their links.
+  [[nodiscard]] bool must_poll() const noexcept;
+  // Other threads hash for it: poll() will find the results.
+  [[nodiscard]] bool awaits_hasher() const noexcept { return shared_ != 0; }
   // The link goes: nothing is answered.
   void forget(Peer& peer) noexcept;
 
@@ -46,10 +53,16 @@ class Server {
     uint32_t id;
   };
 
+  // use() touches that memory and has nothing to destroy: it may end in between.
+  template <typename Use>
+  [[nodiscard]] wire::RmaStatus access(uint64_t address, size_t length, Use&& use) noexcept;
   void refuse(Peer& peer, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
   void keep(Peer& peer, Job& job, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
   unsigned serve(Job& job, size_t* budget) noexcept;
   bool hash(Job& job, size_t* budget) noexcept;
+  bool share_out(Job& job) noexcept;
+  bool gather(Job& job) noexcept;
+  void take_back(Job& job) noexcept;
   bool answer_get(Job& job) noexcept;
   bool answer_atomic(Job& job) noexcept;
   bool answer_hash(Job& job) noexcept;
@@ -61,6 +74,7 @@ class Server {
   Regions& regions_;
   health::Counters& counters_;
   util::ListNode jobs_;  // oldest first
+  unsigned shared_ = 0;  // of them, digests that other threads make
   std::vector<uint8_t> scratch_;
 };
 

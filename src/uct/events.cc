@@ -63,9 +63,10 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
 }
 
 void VerityIface::set_timer(uint64_t now) noexcept {
-  constexpr uint64_t kRetry = 1'000'000;  // ns; owed frames that found the lower transport busy
+  constexpr uint64_t kRetry = 1'000'000;  // ns; what found the lower transport busy
   uint64_t deadline = hub_->next_deadline();
-  if (hub_->owes() || attention_.linked() || !flushes_.empty()) deadline = now + kRetry;
+  const bool reads = onesided_ != nullptr && onesided_->must_retry();
+  if (hub_->owes() || attention_.linked() || !flushes_.empty() || reads) deadline = now + kRetry;
   const bool wanted = deadline != UINT64_MAX;
   const uint64_t wait = deadline > now ? deadline - now : 1;
   if (timer_fd_ >= 0) {

@@ -63,7 +63,7 @@ bool VerityIface::settled(UctLink& l) noexcept {
 
 // UCS_OK: done; UCS_INPROGRESS: the lower transport completes request.comp; UCS_ERR_NO_RESOURCE:
 // to be tried again.
-ucs_status_t VerityIface::try_flush(const FlushRequest& request) noexcept {
+ucs_status_t VerityIface::try_flush(const Flushes::Request& request) noexcept {
   if (request.ep == nullptr) {
     if (!may_flush(nullptr)) return UCS_ERR_NO_RESOURCE;
     return uct_iface_flush(lower(), request.flags, request.comp);
@@ -103,50 +103,14 @@ ucs_status_t VerityIface::flush(VerityEp* ep, unsigned flags, uct_completion_t* 
     const UctLink& l = ep->link();
     if (l.gated && !l.failed && !l.peer_gone) return UCS_ERR_NO_RESOURCE;
   }
-  const FlushRequest request{ep, flags, comp};
+  const Flushes::Request request{ep, flags, comp};
   const ucs_status_t status = try_flush(request);
-  if (status != UCS_ERR_NO_RESOURCE) return status;
-  if (comp == nullptr) return UCS_INPROGRESS;
-  return guarded([&] {
-    flushes_.push_back(request);
-    return UCS_INPROGRESS;
-  });
+  return status == UCS_ERR_NO_RESOURCE ? flushes_.add(request) : status;
 }
 
 unsigned VerityIface::run_flushes() noexcept {
-  unsigned count = 0;
-  for (size_t i = 0; i < flushes_.size();) {
-    const FlushRequest request = flushes_[i];
-    ucs_status_t status;
-    {
-      const AsyncGuard guard(*this);
-      status = try_flush(request);
-      if (status == UCS_ERR_NO_RESOURCE) {
-        ++i;
-        continue;
-      }
-      flushes_.erase(flushes_.begin() + static_cast<ptrdiff_t>(i));
-    }
-    ++count;
-    if (status == UCS_INPROGRESS) continue;
-    uct_invoke_completion(request.comp, status);
-    i = 0;  // the callback may have changed the list
-  }
-  return count;
-}
-
-// Its flushes end with it, as on the transports of UCX.
-void VerityIface::cancel_flushes(VerityEp* ep) noexcept {
-  for (size_t i = 0; i < flushes_.size();) {
-    if (flushes_[i].ep != ep) {
-      ++i;
-      continue;
-    }
-    uct_completion_t* comp = flushes_[i].comp;
-    flushes_.erase(flushes_.begin() + static_cast<ptrdiff_t>(i));
-    uct_invoke_completion(comp, UCS_ERR_CANCELED);
-    i = 0;  // the callback may have changed the list
-  }
+  return flushes_.run([this] { return AsyncGuard(*this); },
+                      [this](const Flushes::Request& request) { return try_flush(request); });
 }
 
 void VerityIface::fence() noexcept {

@@ -25,7 +25,10 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/apart.cc \
 	src/uct/closing.cc \
 	src/uct/events.cc \
-	src/uct/flush.cc \
+	src/uct/fault_guard.cc src/uct/fault_guard.h \
+	src/uct/flush.cc src/uct/flush_queue.h \
+	src/uct/hash_memory.cc \
+	src/uct/hash_pool.cc src/uct/hash_pool.h \
 	src/uct/onesided.cc src/uct/onesided.h \
 	src/uct/onesided_ops.cc \
 	src/uct/options.cc src/uct/options.h \

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "uct/fault_guard.h"
 #include "uct/own_memory.h"
 #include "uct/process.h"
 #include "uct/verity_ep.h"
@@ -55,6 +56,14 @@ bool add_pieces(rma::Read& read, const uct_iov_t* iov, size_t count) noexcept {
 }
 
 }  // namespace
+
+OneSided::Pool::Pool() noexcept : is_open(options().threads != 0) {
+  if (is_open) hash_pool().open(options().threads);
+}
+
+OneSided::Pool::~Pool() {
+  if (is_open) hash_pool().close();
+}
 
 OneSided::OneSided(VerityIface& iface)
     : iface_(iface),
@@ -155,7 +164,7 @@ void OneSided::serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, siz
 
 bool OneSided::serve() noexcept {
   const uint64_t hashed = iface_.counters().digest_bytes;
-  return server_.busy() && (server_.poll() != 0 || iface_.counters().digest_bytes != hashed);
+  return server_.busy() && (server_.poll() != 0 || iface_.counters().digest_bytes != hashed || server_.awaits_hasher());
 }
 
 unsigned OneSided::progress() noexcept {
@@ -205,6 +214,12 @@ void OneSided::send_message(rma::Peer& peer, size_t length) noexcept {
   sending_ = true;
   iface_.send_own(link_of(peer), open_, length, wire::kRmaId);
   sending_ = outer;
+}
+
+// A blocked link is unblocked by an acknowledgement, whose coming wakes the process, as its own timer does.
+bool OneSided::has_room(const rma::Peer& peer) const noexcept {
+  const auto& l = static_cast<const UctLink&>(peer);
+  return !l.failed && !l.peer_gone && iface_.hub().can_send(l, wire::Class::kSync);
 }
 
 size_t OneSided::max_message() const noexcept { return iface_.max_payload_bcopy(); }
@@ -265,6 +280,10 @@ const uint8_t* OneSided::readable(uint64_t address, size_t length, uint8_t* scra
   return readable_memory(address, length, scratch);
 }
 
+bool OneSided::access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept {
+  return guarded_access(address, length, use, arg);
+}
+
 void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept {
   work_ = true;
   if (!l.pending.empty()) iface_.want_attention(l);
@@ -298,7 +317,7 @@ void OneSided::fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) no
 
 void OneSided::refused(rma::Peer& peer) noexcept {
   UctLink& l = link_of(peer);
-  ucs_error("ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, registered there",
+  ucs_error("ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, registered there, or unmapped",
             iface_.lower_tl_name());
   iface_.give_up(l, UCS_ERR_REJECTED);
 }

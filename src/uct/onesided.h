@@ -9,6 +9,7 @@
 
 #include "rma/client.h"
 #include "rma/server.h"
+#include "uct/hash_pool.h"
 #include "uct/uct_link.h"
 
 namespace verity::uct {
@@ -76,7 +77,9 @@ class OneSided final : public rma::Port {
   [[nodiscard]] bool idle() const noexcept { return !work_; }
   unsigned progress() noexcept;
   // There is something to do that no event will tell of.
-  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.busy() || !has_told(); }
+  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.must_poll() || !has_told(); }
+  // progress() should be called again soon.
+  [[nodiscard]] bool must_retry() const noexcept { return client_.must_retry(); }
 
   [[nodiscard]] rma::Client& client() noexcept { return client_; }
   // Nothing of the link is under way any more, or ends as soon as the lower transport lets go of it.
@@ -95,11 +98,14 @@ class OneSided final : public rma::Port {
   // --- rma::Port ---
   uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override;
   void send_message(rma::Peer& peer, size_t length) noexcept override;
+  [[nodiscard]] bool has_room(const rma::Peer& peer) const noexcept override;
   [[nodiscard]] size_t max_message() const noexcept override;
   [[nodiscard]] uint32_t mark(rma::Peer& peer) noexcept override;
   [[nodiscard]] bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override;
   rma::Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
   const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept override;
+  bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept override;
+  [[nodiscard]] rma::Hasher* hasher() noexcept override { return pool_.is_open ? &hash_pool() : nullptr; }
   void finished(rma::Read& read) noexcept override;
   void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override;
   void refused(rma::Peer& peer) noexcept override;
@@ -117,6 +123,12 @@ class OneSided final : public rma::Port {
   void ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept;
   static void lower_done(uct_completion_t* comp) noexcept;
 
+  // Before the server, which takes back what the pool has of it when it goes.
+  struct Pool {
+    Pool() noexcept;
+    ~Pool();
+    const bool is_open;
+  } pool_;
   VerityIface& iface_;
   rma::Client client_;
   rma::Server server_;

@@ -21,6 +21,7 @@ struct ConfigTable {
   size_t window_bytes;
   size_t chunk;
   int progress_thread;
+  unsigned threads;
   unsigned max_repairs;
   int on_failure;
   double linger;
@@ -67,6 +68,10 @@ ucs_config_field_t kFields[] = {
      "While the program makes no progress, UCX's asynchronous thread repairs, answers digests and\n"
      "serves one-sided operations in its place. Costs a lock for each message.",
      FIELD(progress_thread), UCS_CONFIG_TYPE_BOOL},
+    {"THREADS", "0",
+     "Threads of each process that make the digests of large remote reads (more than 128k) in place\n"
+     "of the program's. Of use where cores are left for them.",
+     FIELD(threads), UCS_CONFIG_TYPE_UINT},
     {"MAX_REPAIRS", "16", "Times that one frame is sent again before the link is given up.",
      FIELD(max_repairs), UCS_CONFIG_TYPE_UINT},
     {"ON_FAILURE", "auto",
@@ -139,6 +144,7 @@ ucs_status_t check(const ConfigTable& c) noexcept {
   if (c.chunk < c.segment_size || c.chunk > (size_t{32} << 20)) {
     return refuse("CHUNK", "from UCX_VERITY_SEGMENT_SIZE to 32m");
   }
+  if (c.threads > 64) return refuse("THREADS", "0 to 64");
   if (c.max_repairs < 1 || c.max_repairs > 1000000) return refuse("MAX_REPAIRS", "1 to 1000000");
   if (!(c.linger >= 0 && c.linger <= 3600)) return refuse("LINGER", "0 to 3600s");
   if (c.ack_polls < 1) return refuse("ACK_POLLS", "1 or more");
@@ -180,6 +186,7 @@ ucs_status_t configure(const uct_md_config_t* config) {
   o.link.window_bytes = static_cast<uint32_t>(c.window_bytes);
   o.chunk = c.chunk;
   o.progress_thread = c.progress_thread != 0;
+  o.threads = c.threads;
   o.link.max_repairs = c.max_repairs;
   o.link.ack_polls = c.ack_polls;
   o.link.copy_after = nanoseconds(c.copy_after);

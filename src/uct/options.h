@@ -22,6 +22,7 @@ struct Options {
   uint64_t linger = 0;  // ns
   uint64_t chunk = 256 * 1024;  // bytes
   bool progress_thread = false;
+  unsigned threads = 0;  // that hash
   health::AttestPolicy attest = health::AttestPolicy::kAuto;
   std::string attest_file;
 

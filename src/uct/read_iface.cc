@@ -135,21 +135,6 @@ ucs_status_t ReadEp::flush(unsigned flags, uct_completion_t* comp) noexcept {
   return reader().queue_flush(*this, flags, comp);
 }
 
-unsigned ReadEp::run_pending() noexcept {
-  unsigned count = 0;
-  WrapEp* ep;
-  while (uct_pending_req_t* request = pending.pop(&ep)) {
-    running_ = true;
-    const ucs_status_t status = request->func(request);
-    running_ = false;
-    count += status != UCS_ERR_NO_RESOURCE;
-    if (status == UCS_OK) continue;
-    pending.push_front(request, ep);
-    break;
-  }
-  return count;
-}
-
 // --- the interface -------------------------------------------------------------------------------------------------------------
 
 ucs_status_t ReadIface::opened(const uct_iface_params_t&, const uct_iface_config_t&) {
@@ -206,50 +191,54 @@ void ReadIface::wait(ReadEp& ep, uct_pending_req_t* request) noexcept {
 }
 
 ucs_status_t ReadIface::queue_flush(ReadEp& ep, unsigned flags, uct_completion_t* comp) noexcept {
-  if (comp == nullptr) return UCS_INPROGRESS;
-  need_progress();
-  return guarded([&] {
-    flushes_.push_back({&ep, flags, comp});
-    return UCS_INPROGRESS;
-  });
+  if (comp != nullptr) need_progress();
+  return flushes_.add({&ep, flags, comp});
 }
 
 void ReadIface::forget(ReadEp& ep) noexcept {
   std::erase(eps_, &ep);
-  for (size_t i = 0; i < flushes_.size();) {
-    if (flushes_[i].ep != &ep) {
-      ++i;
-      continue;
-    }
-    uct_completion_t* comp = flushes_[i].comp;
-    flushes_.erase(flushes_.begin() + static_cast<ptrdiff_t>(i));
-    uct_invoke_completion(comp, UCS_ERR_CANCELED);
-    i = 0;  // the callback may have changed the list
+  for (Running* r = running_; r != nullptr; r = r->outer) {
+    if (r->ep == &ep) r->ep = nullptr;
   }
+  flushes_.cancel(&ep);
 }
 
 unsigned ReadIface::progress_cb(void* arg) noexcept { return static_cast<ReadIface*>(arg)->progress(); }
 
+ucs_status_t ReadIface::run(uct_pending_req_t* request, Running& running) noexcept {
+  running_ = &running;
+  running.ep->running_ = true;
+  const ucs_status_t status = request->func(request);
+  if (running.ep != nullptr) running.ep->running_ = false;
+  running_ = running.outer;
+  return status;
+}
+
+// Until one finds no room. Each may destroy endpoints: its own queue was purged then, and what the request itself says is nobody's.
+unsigned ReadIface::run_pending(ReadEp& ep) noexcept {
+  unsigned count = 0;
+  WrapEp* of;
+  Running running{&ep, running_};
+  while (uct_pending_req_t* request = ep.pending.pop(&of)) {
+    const ucs_status_t status = run(request, running);
+    count += status != UCS_ERR_NO_RESOURCE;
+    if (running.ep == nullptr) break;
+    if (status == UCS_OK) continue;
+    ep.pending.push_front(request, of);
+    break;
+  }
+  return count;
+}
+
 unsigned ReadIface::progress() noexcept {
   unsigned count = 0;
   for (size_t i = 0; i < eps_.size(); ++i) {  // a callback may make endpoints, or destroy some
-    if (!eps_[i]->pending.empty()) count += eps_[i]->run_pending();
+    if (!eps_[i]->pending.empty()) count += run_pending(*eps_[i]);
   }
-  for (size_t i = 0; i < flushes_.size();) {
-    const FlushRequest request = flushes_[i];
-    const ucs_status_t status =
-        request.ep->open != 0 ? UCS_ERR_NO_RESOURCE : uct_ep_flush(request.ep->lower(), request.flags, request.comp);
-    if (status == UCS_ERR_NO_RESOURCE) {
-      ++i;
-      continue;
-    }
-    flushes_.erase(flushes_.begin() + static_cast<ptrdiff_t>(i));
-    ++count;
-    if (status == UCS_INPROGRESS) continue;
-    uct_invoke_completion(request.comp, status);
-    i = 0;
-  }
-  return count;
+  const auto flush = [](const FlushQueue<ReadEp>::Request& request) {
+    return request.ep->open != 0 ? UCS_ERR_NO_RESOURCE : uct_ep_flush(request.ep->lower(), request.flags, request.comp);
+  };
+  return count + flushes_.run([] { return 0; }, flush);
 }
 
 // --- UCX's operations ----------------------------------------------------------------------------------------------------------

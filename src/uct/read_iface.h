@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "uct/flush_queue.h"
 #include "uct/onesided.h"
 #include "uct/worker_group.h"
 #include "uct/wrap/iface.h"
@@ -28,7 +29,6 @@ class ReadEp final : public WrapEp, public ReadOwner {
   ucs_status_t flush(unsigned flags, uct_completion_t* comp) noexcept;
   // Ends what is open as soon as the lower transport lets go of it.
   void cancel() noexcept;
-  unsigned run_pending() noexcept;
   void purge(uct_pending_purge_callback_t callback, void* arg) noexcept {
     pending.purge(this, callback, arg);
     without_link_ = 0;
@@ -38,13 +38,14 @@ class ReadEp final : public WrapEp, public ReadOwner {
   PendingQueue pending;
 
  private:
+  friend class ReadIface;
   // The link that digests come over; false: none now.
   bool find_link(VerityIface** iface_p, UctLink** link_p) noexcept;
 
   uint64_t peer_worker_ = 0;
   bool verifies_ = false;
   bool had_link_ = false;
-  bool running_ = false;       // run_pending() is at work: what it runs stands in no queue
+  bool running_ = false;       // a pending request is at work: it stands in no queue
   uint64_t without_link_ = 0;  // ns; since when a read waits for a link to ask for digests. 0: none does
   VerityIface* last_iface_ = nullptr;  // where the link was found last, if it is there still
   uint32_t last_link_ = 0;
@@ -74,21 +75,24 @@ class ReadIface final : public WrapIface {
   void closing() noexcept override;
 
  private:
-  struct FlushRequest {
-    ReadEp* ep;
-    unsigned flags;
-    uct_completion_t* comp;
+  // A request of an endpoint is being run; it may destroy that, and progress the worker again.
+  struct Running {
+    ReadEp* ep;  // nullptr: destroyed meanwhile
+    Running* outer;
   };
 
   static unsigned progress_cb(void* arg) noexcept;
   unsigned progress() noexcept;
+  unsigned run_pending(ReadEp& ep) noexcept;
+  [[nodiscard]] ucs_status_t run(uct_pending_req_t* request, Running& running) noexcept;
   void need_progress() noexcept;
 
   WorkerGroup group_;
   health::Counters counters_;
   bool attached_ = false;
   std::vector<ReadEp*> eps_;
-  std::vector<FlushRequest> flushes_;
+  FlushQueue<ReadEp> flushes_;
+  Running* running_ = nullptr;  // innermost
   uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;
 };
 

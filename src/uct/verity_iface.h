@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "link/hub.h"
+#include "uct/flush_queue.h"
 #include "uct/onesided.h"
 #include "uct/options.h"
 #include "uct/trailers.h"
@@ -130,7 +131,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void wake_pending() noexcept;
   void serve_apart(uint64_t now) noexcept;
   [[nodiscard]] ucs_status_t flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
-  void cancel_flushes(VerityEp* ep) noexcept;
+  void cancel_flushes(VerityEp* ep) noexcept { flushes_.cancel(ep); }
   void fence() noexcept;
   void abandon_reads(VerityEp& ep) noexcept;
 
@@ -180,11 +181,7 @@ class VerityIface final : public WrapIface, public link::Port {
  private:
   friend struct Ops;
 
-  struct FlushRequest {
-    VerityEp* ep;  // nullptr: the interface
-    unsigned flags;
-    uct_completion_t* comp;
-  };
+  using Flushes = FlushQueue<VerityEp>;
   struct Deferred {  // a message that waits for progress()
     uint8_t am_id;
     std::vector<char> bytes;
@@ -229,7 +226,7 @@ class VerityIface final : public WrapIface, public link::Port {
   unsigned run_completions() noexcept;
   unsigned run_deferred() noexcept;
   unsigned run_flushes() noexcept;
-  [[nodiscard]] ucs_status_t try_flush(const FlushRequest& request) noexcept;
+  [[nodiscard]] ucs_status_t try_flush(const Flushes::Request& request) noexcept;
   [[nodiscard]] bool may_flush(VerityEp* ep) noexcept;
   [[nodiscard]] bool settled(UctLink& l) noexcept;
   [[nodiscard]] bool applied(UctLink& l) noexcept;
@@ -294,7 +291,7 @@ class VerityIface final : public WrapIface, public link::Port {
   std::unordered_map<uct_ep_h, UctLink*> by_lower_;
   link::Slot* done_first_ = nullptr;
   link::Slot* done_last_ = nullptr;
-  std::vector<FlushRequest> flushes_;
+  Flushes flushes_;
   std::vector<Deferred> deferred_;
   size_t deferred_bytes_ = 0;
   uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;

@@ -384,7 +384,7 @@ class Target final : public rma::Port {
     require(chunks.size() <= Client::kMaxChunks, "more chunks than allowed");
     for (Line& l : lines_) {
       require(l.peer.requests <= 2 * Server::kMaxJobs, "more jobs than allowed");
-      require(l.peer.chunks <= Client::kChunksOfPeer, "more chunks of a peer than allowed");
+      require(l.peer.chunks <= Client::kMaxChunks / 2, "more chunks of a peer than allowed");
     }
     require(!opened_, "a message was opened and not sent");
   }
@@ -420,6 +420,7 @@ class Target final : public rma::Port {
     require(wire::read_message(draft_.get(), length, &header), "a message without a header");
     ids_[next_id_++ % ids_.size()] = header.id;
   }
+  bool has_room(const rma::Peer& peer) const noexcept override { return const_cast<Target*>(this)->line_of(peer).room; }
   size_t max_message() const noexcept override { return most_; }
   uint32_t mark(rma::Peer& peer) noexcept override { return line_of(peer).sent; }
   bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override {
@@ -441,6 +442,11 @@ class Target final : public rma::Port {
     if (!copies_) return bytes;
     std::memcpy(scratch, bytes, length);
     return scratch;
+  }
+  bool access(uint64_t at, size_t length, void (*use)(void*), void* arg) noexcept override {
+    require(may(at, length, rma::kWrite), "a write outside of what may be written");
+    use(arg);
+    return true;
   }
   void finished(rma::Read& read) noexcept override {
     auto* reading = static_cast<Reading*>(read.upper);

@@ -12,12 +12,13 @@ fault() { json_sum "$1" "$tap_dir"/fault.*; }
 fresh() { rm -f "$tap_dir"/attest.* "$tap_dir"/fault.*; }
 export UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p" UCX_FAULT_REPORT="$tap_dir/fault.%p"
 
-for launcher in $openmpi $mpich; do
-  case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
+reads_of() { # reads_of LAUNCHER MPI
+  local launcher=$1 mpi=$2 again damaged
   fresh
   mpi_clean "$mpi: healthy" ': 0 messages wrong' 90 "$launcher" 2 vposix,vself,vcma hello_integrity 60 4000000
   is "$mpi: it read" "$(($(attestation read_bytes_verified) > 10000000))" 1
   is "$mpi: nothing was read twice" "$(attestation read_bytes_again)" 0
+  is "$mpi: threads hashed only if there are any" "$(($(attestation digest_bytes_shared) > 0))" "$((${UCX_VERITY_THREADS:-0} > 0))"
   # Two of three reads are damaged in one bit, or in a few neighbouring bytes.
   damage_frames 0.67 1 flip,burst
   export UCX_FAULT_OPS=get
@@ -41,6 +42,15 @@ for launcher in $openmpi $mpich; do
     vfposix,vself,vfcma rma -n "$(normal_or_long 5 50)" -t 60
   no_damage
   export UCX_FAULT_REPORT="$tap_dir/fault.%p"
+}
+
+for launcher in $openmpi $mpich; do
+  case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
+  reads_of "$launcher" "$mpi"
+  # The same with threads that hash.
+  export UCX_VERITY_THREADS=2
+  reads_of "$launcher" "$mpi, threads"
+  unset UCX_VERITY_THREADS
 done
 
 # A program that writes to a buffer which it is sending: nobody is blamed but it, and the job goes on.

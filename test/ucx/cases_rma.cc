@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 
@@ -409,18 +410,21 @@ void dead_keys_are_refused(Side& side) {
   require(first_wrong(window.at(0), 4096, kPattern, 0) == 4096, "deregistered memory was written");
 }
 
+// The transport under test with cma in posix' place; throws Skip where there is none.
+Options reading_beside(const Side& side) {
+  Options options = side.options;
+  const size_t at = options.transport.find("posix");
+  if (at == std::string::npos || side.channel.alone()) throw Skip("done with posix and cma");
+  options.transport.replace(at, 5, "cma");
+  if (!options.transport.starts_with('v')) throw Skip("stock UCX is not what is tested here");
+  return options;
+}
+
 // Zero-copy reads, in pieces, of all lengths, many at a time; through a transport that has nothing else (cma), with the transport
 // under test to carry the digests.
 void zcopy_reads(Side& side) {
   Iface carrier(side.options);
-  std::string name = side.options.transport;
-  const size_t at = name.find("posix");
-  if (at == std::string::npos || side.channel.alone()) throw Skip("done with posix and cma");
-  name.replace(at, 5, "cma");
-  if (!name.starts_with('v')) throw Skip("stock UCX is not what is tested here");
-  Options options = side.options;
-  options.transport = name;
-  Iface reader(options, carrier);
+  Iface reader(reading_beside(side), carrier);
   need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
   const size_t length = 3 << 20;
   const Bytes content = window_content(length);
@@ -456,6 +460,76 @@ void zcopy_reads(Side& side) {
   side.channel.barrier([&] { carrier.progress(); });
 }
 
+// One read of VERITY_READ_BYTES bytes, for test/integration/large_read.sh.
+void large_read(Side& side) {
+  const char* wanted = std::getenv("VERITY_READ_BYTES");
+  if (wanted == nullptr) throw Skip("only with VERITY_READ_BYTES set");
+  const size_t length = std::stoull(wanted);
+  Iface carrier(side.options);
+  Iface reader(reading_beside(side), carrier);
+  need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
+  Endpoints carriers(carrier, side.channel, 1);
+  Endpoints readers(reader, side.channel, 1);
+  Window window(reader, side.channel, side.role == 1 ? length : 8);
+  if (side.role == 0) {
+    Get get;
+    get.content.resize(length);
+    unsigned open = 0;
+    const uct_iov_t iov{get.content.data(), length, UCT_MEM_HANDLE_NULL, 0, 1};
+    uct_completion_t* completion = get.start(&open);
+    post(reader, "get_zcopy", [&] {
+      return uct_ep_get_zcopy(readers[0], &iov, 1, window.remote(0), window.key(), completion);
+    });
+    reader.progress_until([&] { return open == 0; }, "the read", 120);
+    require(get.status == UCS_OK, std::string("the read ended with: ") + ucs_status_string(get.status));
+    require(first_wrong(get.content.data(), length, kPattern, 0) == length, "the read brought wrong bytes");
+  }
+  side.channel.barrier([&] { carrier.progress(); });
+}
+
+// A request that waits for the link that digests come over, and destroys its endpoint when it is run: with others behind it, and
+// with an endpoint made in its place, be it at the same address.
+struct Suicide {
+  uct_pending_req_t request = {};
+  Iface* iface = nullptr;
+  const Iface::Address* peer = nullptr;
+  uct_ep_h* ep = nullptr;
+  ucs_status_t result = UCS_OK;
+  unsigned runs = 0;
+
+  static ucs_status_t run(uct_pending_req_t* request) {
+    auto* self = reinterpret_cast<Suicide*>(request);
+    ++self->runs;
+    uct_ep_pending_purge(*self->ep, [](uct_pending_req_t*, void*) {}, nullptr);
+    uct_ep_destroy(*self->ep);
+    *self->ep = self->iface->connect_to_iface(*self->peer);
+    return self->result;
+  }
+};
+static_assert(offsetof(Suicide, request) == 0);
+
+void requests_that_destroy(Side& side) {
+  Iface carrier(side.options);
+  Iface reader(reading_beside(side), carrier);
+  need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
+  const Iface::Address peer = reader.exchange_addresses(side.channel);
+  for (const ucs_status_t result : {UCS_OK, UCS_ERR_NO_RESOURCE, UCS_INPROGRESS}) {
+    uct_ep_h ep = reader.connect_to_iface(peer);
+    Suicide first;
+    Suicide second;
+    for (Suicide* request : {&first, &second}) {
+      *request = {{}, &reader, &peer, &ep, result, 0};
+      request->request.func = Suicide::run;
+      check(uct_ep_pending_add(ep, &request->request, 0), "uct_ep_pending_add without a link to the peer");
+    }
+    reader.progress_until([&] { return first.runs != 0; }, "the first request");
+    for (int i = 0; i < 100; ++i) reader.progress();
+    require(first.runs == 1 && second.runs == 0, "a request was run again, or after its endpoint went");
+    uct_ep_destroy(ep);
+  }
+  side.channel.barrier([&] { carrier.progress(); });
+}
+
 // The owner's memory goes away under its registration: an error for the reader, no signal for the owner.
 void memory_taken_away(Side& side) {
   Iface iface(side.options);
@@ -479,6 +553,37 @@ void memory_taken_away(Side& side) {
   side.channel.barrier([&] { iface.progress(); });
 }
 
+// The same with writes: a lost endpoint for who writes.
+void memory_taken_from_writes(Side& side) {
+  if (side.options.transport.front() != 'v' || side.channel.alone()) throw Skip("needs a peer, and the plugin");
+  for (int kind = 0; kind < 4; ++kind) {
+    Iface iface(side.options);
+    need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_ATOMIC_CPU, side);
+    Endpoints eps(iface, side.channel, 1);
+    Window window(iface, side.channel, 1 << 16);
+    if (side.role == 1) window.take_away(4096);
+    side.channel.barrier([] {});
+    if (side.role == 0) {
+      Get get;
+      unsigned open = 0;
+      uint64_t result = 0;
+      if (kind < 2) {  // over the edge
+        put(iface, eps[0], window, 4000, Bytes(200, 0xee), kind == 0);
+      } else if (kind == 2) {
+        post(iface, "atomic64_post", [&] { return uct_ep_atomic64_post(eps[0], UCT_ATOMIC_OP_ADD, 1, window.remote(8192), window.key()); });
+      } else {
+        uct_completion_t* done = get.start(&open);
+        post(iface, "atomic64_fetch", [&] {
+          return uct_ep_atomic64_fetch(eps[0], UCT_ATOMIC_OP_ADD, 1, &result, window.remote(8192), window.key(), done);
+        });
+      }
+      iface.progress_until([&] { return kind == 3 ? open == 0 : iface.errors() != 0; }, "the word that a write failed");
+      if (kind == 3) require(get.status == UCS_ERR_IO_ERROR, std::string("an atomic operation ended with: ") + ucs_status_string(get.status));
+    }
+    side.channel.barrier([&] { iface.progress(); });
+  }
+}
+
 constexpr Case kCases[] = {
     {"rma: puts are there before the messages behind them", puts_before_messages},
     {"rma: a flush waits until puts are applied", flush_means_applied},
@@ -489,7 +594,10 @@ constexpr Case kCases[] = {
     {"rma: atomic operations", atomics},
     {"rma: deregistered memory is refused", dead_keys_are_refused},
     {"rma: memory that the program took away", memory_taken_away},
+    {"rma: memory that the program took away from writes", memory_taken_from_writes},
     {"rma: zero-copy reads", zcopy_reads},
+    {"rma: a large read", large_read},
+    {"rma: requests that destroy their endpoint", requests_that_destroy},
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 verity_unit_SOURCES += \
+	src/uct/fault_guard.cc src/uct/fault_guard.h \
+	test/unit/fault_guard_test.cc \
 	test/unit/health_attestation_test.cc \
 	test/unit/health_bypass_test.cc \
 	test/unit/health_counters_test.cc \
@@ -21,6 +23,7 @@ verity_unit_SOURCES += \
 	test/unit/mpi_receive_order_test.cc \
 	test/unit/rma_client_test.cc \
 	test/unit/rma_ends_test.cc \
+	test/unit/rma_hasher_test.cc \
 	test/unit/rma_pair.h \
 	test/unit/rma_regions_test.cc \
 	test/unit/rma_repair_test.cc \
@@ -45,5 +48,7 @@ endif
 verity_threads_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS) $(GTEST_CFLAGS)
 verity_threads_LDADD = libverity_core.la libverity_signature.la -lgtest_main $(GTEST_LIBS) -lpthread
 verity_threads_SOURCES = \
+	src/uct/hash_pool.cc src/uct/hash_pool.h \
+	test/unit/hash_pool_test.cc \
 	test/unit/link_pair.h \
 	test/unit/threads_test.cc

@@ -155,7 +155,7 @@ TEST_F(RmaClient, ManyReadsAtOnce) {
     EXPECT_LE(reader.flights.size(), size_t{Client::kMaxChunks});
     EXPECT_LE(out(0).size() + out(1).size(), size_t{Client::kMaxChunks});
   }
-  EXPECT_EQ(reader.flights.size(), size_t{Client::kMaxChunks});
+  EXPECT_GE(reader.flights.size(), size_t{Client::kMaxChunks} * 2 / 3);
   EXPECT_TRUE(client.busy());
   settle();
   EXPECT_EQ(reader.ended.size(), kReads);
@@ -192,6 +192,72 @@ TEST_F(RmaClient, APeerThatDoesNotAnswerDoesNotHoldUpTheOthers) {
   EXPECT_TRUE(others == memory);
   settle();
   EXPECT_EQ(reader.ended.size(), 21u);
+  expect_idle();
+}
+
+TEST_F(RmaClient, NorDoTwoOrThree) {
+  std::vector<std::vector<uint8_t>> targets(60);
+  for (unsigned silent : {0u, 1u, 2u}) {
+    for (unsigned i = 0; i < 20; ++i) read(memory, targets[20 * silent + i], token, 1, silent);
+    land_all();
+    while (client.poll() != 0) land_all();
+    EXPECT_GT(peer(silent).chunks, 0u);
+  }
+  std::vector<uint8_t> others;
+  read(memory, others, token, 1, 3);
+  for (unsigned i = 0; i < 20; ++i) {
+    (void)client.poll();
+    land_all();
+    to_owner(3);
+    (void)server.poll();
+    to_reader(3);
+  }
+  EXPECT_EQ(reader.ended.size(), 1u);
+  EXPECT_TRUE(others == memory);
+  for (unsigned rounds = 0; rounds < 100; ++rounds) {
+    settle();
+    to_owner(2);
+    (void)server.poll();
+    to_reader(2);
+  }
+  EXPECT_EQ(reader.ended.size(), 61u);
+  expect_idle();
+}
+
+// What waits for a link's window is woken by an acknowledgement; what waits for the lower transport must be tried again.
+TEST_F(RmaClient, WhoWaitsForRoomMaySleep) {
+  reader.lines[0].room = 0;
+  read(memory, target, token);
+  EXPECT_TRUE(fetch({1, 2, 3}, token));
+  (void)client.poll();
+  EXPECT_TRUE(client.busy());
+  EXPECT_FALSE(client.must_poll());
+  EXPECT_FALSE(client.must_retry());
+  reader.lines[0].room = 1000;
+  EXPECT_TRUE(client.must_poll());
+  reader.answers = [](uint64_t, uint64_t) { return Started::kBusy; };
+  (void)client.poll();
+  EXPECT_FALSE(client.must_poll());
+  EXPECT_TRUE(client.must_retry());
+  reader.answers = nullptr;
+  (void)client.poll();
+  EXPECT_FALSE(client.must_poll()) << "all is under way";
+  EXPECT_FALSE(client.must_retry());
+  land();
+  EXPECT_TRUE(client.must_poll()) << "to be hashed";
+  // A digest that is not the right one: the leaves are to be asked for, and there is no room.
+  reader.damage = [](uint64_t offset, Message& bytes) { bytes[0] ^= offset == 2 * kChunk; };
+  land_all();
+  while (client.poll() != 0) {}
+  reader.lines[0].room = 0;
+  to_owner();
+  while (server.poll() != 0 || hashes()) {}
+  to_reader();
+  EXPECT_FALSE(client.must_poll());
+  reader.lines[0].room = 1000;
+  EXPECT_TRUE(client.must_poll());
+  settle();
+  EXPECT_TRUE(target == memory);
   expect_idle();
 }
 

@@ -98,6 +98,7 @@ class RmaEnd final : public rma::Port {
     line.out.emplace_back(draft.get(), draft.get() + length);
     draft.reset();
   }
+  bool has_room(const Peer& peer) const noexcept override { return const_cast<RmaEnd*>(this)->line_of(peer).room != 0; }
   size_t max_message() const noexcept override { return most_of_message; }
   uint32_t mark(Peer& peer) noexcept override { return line_of(peer).sent; }
   bool has_taken(Peer& peer, uint32_t mark) noexcept override {
@@ -150,6 +151,14 @@ class RmaEnd final : public rma::Port {
     return scratch;
   }
 
+  bool access(uint64_t, size_t, void (*use)(void*), void* arg) noexcept override {
+    if (before_look) before_look();
+    if (!unreadable) use(arg);
+    return !unreadable;
+  }
+
+  rma::Hasher* hasher() noexcept override { return pool; }
+
   void finished(rma::Read& read) noexcept override {
     for (const Flight& flight : flights) EXPECT_NE(flight.read, &read) << "over, but still being written";
     EXPECT_EQ(std::find(over.begin(), over.end(), &read), over.end()) << "over twice";
@@ -163,13 +172,14 @@ class RmaEnd final : public rma::Port {
   void refused(Peer& peer) noexcept override { ++line_of(peer).refusals; }
   void mismatched(const rma::Read&, uint64_t, uint64_t, const char* what, bool) noexcept override { mismatches.emplace_back(what); }
 
-  Line lines[2];
+  Line lines[4];
   size_t most_of_message = 8192;
   bool immediate = false;
   std::function<Started(uint64_t, uint64_t)> answers;    // of read(); nullptr: it works
   std::function<void(uint64_t, Message&)> damage;        // done to what was read
   std::function<void()> before_read;
   std::function<void()> before_look;                     // of the owner, at its own memory
+  rma::Hasher* pool = nullptr;
   bool unreadable = false;
   bool copies = false;
   std::deque<Flight> flights;

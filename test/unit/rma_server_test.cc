@@ -201,6 +201,27 @@ TEST_F(RmaServer, RequestsThatMakeNoSenseAreRefused) {
   EXPECT_EQ(owner_counters.rma_refused, 15u);
 }
 
+// The upper layer's endpoint fails, as with what is not registered.
+TEST_F(RmaServer, WritesToMemoryThatIsGoneAreRefused) {
+  const uint64_t token = share(memory);
+  owner.unreadable = true;
+  put_now(token, base, {1, 2, 3});
+  EXPECT_EQ(header_of(take()).kind, static_cast<uint8_t>(RmaKind::kRefused));
+  for (const uint8_t fetches : {uint8_t{0}, wire::kAtomicFetch}) {
+    const auto what = static_cast<uint8_t>(static_cast<uint8_t>(wire::AtomicOp::kAdd) | fetches);
+    const wire::RmaAtomic add{{static_cast<uint8_t>(RmaKind::kAtomic), what, 3, 0, 7}, token, base, 1, 0};
+    server.atomic(peer(), reinterpret_cast<const uint8_t*>(&add), sizeof(add));
+    poll_all();
+    const wire::RmaHeader answer = header_of(out().front());
+    EXPECT_EQ(answer.kind, static_cast<uint8_t>(fetches != 0 ? RmaKind::kGot : RmaKind::kRefused));
+    EXPECT_EQ(status_of(take()), RmaStatus::kUnreadable);
+  }
+  EXPECT_EQ(owner_counters.rma_refused, 3u);
+  EXPECT_EQ(owner_counters.puts_applied + owner_counters.atomics_applied, 0u);
+  EXPECT_EQ(memory, pristine);
+  EXPECT_FALSE(server.busy());
+}
+
 TEST_F(RmaServer, MemoryThatIsGoneIsUnreadable) {
   const uint64_t token = share(memory, rma::kRead);
   owner.unreadable = true;
@@ -298,6 +319,28 @@ TEST_F(RmaServer, ALinkWithoutRoomDoesNotHoldUpTheOthers) {
   EXPECT_EQ(out(0).size(), 120u);
   EXPECT_FALSE(server.busy());
   EXPECT_EQ(owner_counters.digest_bytes, 21u * 200'000) << "a digest that waits for room is made once";
+}
+
+TEST_F(RmaServer, AnswersThatWaitForRoomNeedNoPolling) {
+  const uint64_t token = share(memory, rma::kRead);
+  owner.lines[0].room = 0;
+  ask(RmaKind::kGet, 0, token, base, 8000, 1);
+  EXPECT_TRUE(server.busy());
+  EXPECT_FALSE(server.must_poll());
+  ask(RmaKind::kHash, 0, token, base, 200'000, 2);
+  EXPECT_TRUE(server.must_poll()) << "it can be hashed meanwhile";
+  while (server.poll() != 0 || hashes()) {}
+  EXPECT_FALSE(server.must_poll());
+  put_now(token, base, {1});  // refused: read-only
+  EXPECT_FALSE(server.must_poll());
+  ask(RmaKind::kGet, 0, token, base, 8, 3, 13, 1);
+  EXPECT_TRUE(server.must_poll());
+  (void)server.poll();
+  EXPECT_FALSE(server.must_poll());
+  owner.lines[0].room = 10;
+  EXPECT_TRUE(server.must_poll());
+  poll_all();
+  EXPECT_FALSE(server.busy());
 }
 
 TEST_F(RmaServer, MoreRequestsThanKeptAreBusy) {

@@ -38,6 +38,7 @@ class Side : public rma::Port {
   void send_message(rma::Peer&, size_t length) noexcept override {
     other->inbox.push_back({now + kLatency, {draft_.begin(), draft_.begin() + static_cast<ptrdiff_t>(length)}});
   }
+  bool has_room(const rma::Peer&) const noexcept override { return true; }
   size_t max_message() const noexcept override { return 8192; }
   uint32_t mark(rma::Peer&) noexcept override { return 0; }
   bool has_taken(rma::Peer&, uint32_t) noexcept override { return true; }
@@ -49,6 +50,10 @@ class Side : public rma::Port {
   }
   const uint8_t* readable(uint64_t address, size_t, uint8_t*) noexcept override {
     return reinterpret_cast<const uint8_t*>(address);
+  }
+  bool access(uint64_t, size_t, void (*use)(void*), void* arg) noexcept override {
+    use(arg);
+    return true;
   }
   void finished(rma::Read& read) noexcept override { over.push_back(&read); }
   void fetched(rma::Fetch&, const uint8_t*, size_t) noexcept override {}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For the server's own files: what waits at the owner.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "rma/hasher.h"
+#include "rma/server.h"
+
+namespace verity::rma {
+
+using wire::RmaKind;
+using wire::RmaStatus;
+
+struct Server::Job : util::ListNode {
+  Peer* peer = nullptr;
+  wire::RmaRequest request{};
+  RmaStatus status = RmaStatus::kOk;
+  bool ready = false;      // hashed: the answer can go
+  uint32_t hashed = 0;     // leaves
+  uint32_t answered = 0;   // leaves
+  uint64_t old = 0;        // of an atomic operation
+  std::vector<merkle::Digest> leaves;
+  std::unique_ptr<HashSlice[]> slices;  // while other threads hash
+  uint32_t slice_count = 0;
+
+  [[nodiscard]] merkle::Geometry geometry() const noexcept {
+    return {request.length, 1u << (request.header.segment + wire::kMinSegmentLog2)};
+  }
+};
+
+}  // namespace verity::rma
