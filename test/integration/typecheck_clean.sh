@@ -28,6 +28,10 @@ for launcher in $openmpi $mpich; do
   clean "$mpi" "$launcher" 2 vtcp,vself ' messages [0-9]+ wrong 0 ' threads -n 100
   clean "$mpi" "$launcher" 2 vposix,vself ' wrong 0' rma -n 20
   clean "$mpi" "$launcher" 3 vposix,vself ' wrong 0' finalize
+  for list in vposix,vself vtcp,vself; do
+    clean "$mpi" "$launcher" 2 "$list" '^gaps messages [0-9]+ wrong 0' gaps
+    mpi_clean "$mpi, $list: gaps, without the companion" '^gaps messages [0-9]+ wrong 0' 60 "$launcher" 2 "$list" gaps
+  done
   clean "$mpi" "$launcher" 2 vposix,vself 'types right messages [0-9]+ errors 0 ' types right
 done
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types
+mpi_test_programs += test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types test/mpi/gaps
 mpi_test_files = \
 	test/mpi/compute.c \
 	test/mpi/content.h \
 	test/mpi/finalize.c \
+	test/mpi/gaps.c \
 	test/mpi/mixed.c \
 	test/mpi/mixed.h \
 	test/mpi/mixed_account.c \
