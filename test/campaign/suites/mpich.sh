@@ -34,7 +34,7 @@ mpich_cases() { # mpich_cases MPI FOLDER SUB TESTLIST
   while read -r program ranks rest; do
     case $program:$ranks:$rest in \#* | :* | *::* | *xfail=* | *mem=*) continue ;; esac
     [ -x "$2/$3/$program" ] || continue
-    case $known in *" $program $program "*) continue ;; esac
+    case $known in *" $program "*" $program "*) continue ;; esac
     known+=" $program "
     command=$2/$3/$program
     for option in $rest; do
