@@ -168,6 +168,14 @@ void VerityIface::map_onesided(uct_iface_attr_t& attr) const noexcept {
   attr.cap.get.max_iov = std::min(get.max_iov, rma::kMaxPieces);
 }
 
+namespace {
+
+// UCP cuts long messages at these limits. A library that unpacks pieces of a non-contiguous type (MPICH) fails where a cut goes through an
+// element; the lower transports' own limits are multiples of 64.
+[[nodiscard]] constexpr size_t whole_elements(size_t limit) noexcept { return limit & ~size_t{63}; }
+
+}  // namespace
+
 void VerityIface::set_limits() noexcept {
   const auto& cap = lower_attr().cap.am;
   const bool has_short = (lower_attr().cap.flags & UCT_IFACE_FLAG_AM_SHORT) != 0;
@@ -181,9 +189,9 @@ void VerityIface::set_limits() noexcept {
   const size_t room = companion_ != nullptr ? kTrailerRoom : 0;
   const size_t added = hello + room;
   max_short_ = has_short ? cap.max_short : 0;
-  max_bcopy_ = std::min(cap.max_bcopy - kHeader - added, most - room);
+  max_bcopy_ = whole_elements(std::min(cap.max_bcopy - kHeader - added, most - room));
   if (!has_zcopy || cap.max_zcopy <= kHeader + added || cap.max_iov < 3) return;
-  max_zcopy_ = std::min(cap.max_zcopy - kHeader - added, most - room);
+  max_zcopy_ = whole_elements(std::min(cap.max_zcopy - kHeader - added, most - room));
   header_room_ = cap.max_hdr > kHeader ? cap.max_hdr - kHeader : 0;
   max_header_ = std::min<size_t>(header_room_, 256);
   max_iov_ = std::min(cap.max_iov - 1, link::kMaxSourcePieces - 1);

@@ -45,7 +45,9 @@ INTEGRATION_RUNS = \
 	test/integration/progress_thread.sh \
 	test/integration/reads.sh \
 	test/integration/two_workers.sh \
+	test/integration/typecheck_clean.sh \
 	test/integration/uct_am.sh \
 	test/integration/wakeup.sh
 TESTS += $(INTEGRATION_RUNS)
 EXTRA_DIST += $(INTEGRATION_RUNS) test/integration/lib.sh test/integration/thread_sanitizer.sh
+include test/campaign/local.mk

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Hours of others' programs under the datatype checks: no part of any check target, run by hand.
+EXTRA_DIST += \
+	test/campaign/case \
+	test/campaign/explained \
+	test/campaign/fetch.sh \
+	test/campaign/run \
+	test/campaign/suites/hpcc.sh \
+	test/campaign/suites/lammps.sh \
+	test/campaign/suites/mpi4py.sh \
+	test/campaign/suites/mpich.sh \
+	test/campaign/suites/mumps.sh \
+	test/campaign/suites/netpipe.sh \
+	test/campaign/suites/openmpi.sh \
+	test/campaign/suites/own.sh \
+	test/campaign/suites/scalapack.sh \
+	test/campaign/summary

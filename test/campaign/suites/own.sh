@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The programs of test/mpi, which count what they send.
+# shellcheck shell=bash disable=SC2154
+
+own_program() { # own_program MPI FOLDER NAME
+  mkdir -p "$2"
+  # MPICH's header makes gcc warn about MPI_STATUSES_IGNORE.
+  [ -x "$2/$3" ] || "mpicc.$1" -w -O2 -g -o "$2/$3" "$top/test/mpi/$3.c" $(find "$top/test/mpi" -name "$3_*.c")
+}
+
+suite_own() { # suite_own MPI FOLDER
+  local name
+  for name in mixed threads rma finalize compute passive storm types; do
+    own_program "$1" "$2" "$name" || return 1
+  done
+  one_case own mixed "$1" 2 '^messages [0-9]+ wrong 0' - "$2/mixed -n 100000"
+  one_case own mixed "$1" 3 '^messages [0-9]+ wrong 0' - "$2/mixed -n 20000 -s 2"
+  one_case own threads "$1" 2 '^messages [0-9]+ wrong 0' - "$2/threads -n 2000"
+  one_case own rma "$1" 3 ' wrong 0' - "$2/rma"
+  one_case own finalize "$1" 4 ' wrong 0' - "$2/finalize"
+  one_case own compute "$1" 2 - - "$2/compute -k 1"
+  one_case own storm "$1" 3 ' errors 0$' - "$2/storm -n 1000"
+  one_case own storm "$1" 3 ' errors 0$' - "$2/storm -n 300 -t 4"
+  one_case own types "$1" 2 ' errors 0 ' - "$2/types right"
+}

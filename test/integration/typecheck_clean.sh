@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Correct programs under the datatype checks: nothing is reported, their results stay. The long form of this is test/campaign/run, with
+# hundreds of programs of the distribution's packages.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
+
+# clean NAME LAUNCHER RANKS LIST WANTED PROGRAM ARGUMENT...: ends well, says WANTED, and each rank has checked all and found nothing.
+clean() {
+  local name="$1, $4: ${*:6}" launcher=$2 ranks=$3 list=$4 wanted=$5 companion=$build/.libs/libverity_mpi_openmpi.so status=0
+  [ "$launcher" != "$mpich" ] || companion=$build/.libs/libverity_mpi_mpich.so
+  (
+    verity_env "$list"
+    program=$(mpi_program "$launcher" "$6") || exit 1
+    export UCX_VERITY_TYPECHECK=warn UCX_VERITY_ATTEST=always LD_PRELOAD="$LD_PRELOAD:$companion"
+    timeout -k 5 100 "$launcher" -np "$ranks" "$program" "${@:7}" 2>&1
+  ) > "$tap_dir/job" || status=$?
+  is "$name: ends well" "$status" 0
+  contains "$name: its own verdict" "$(cat "$tap_dir/job")" "$wanted"
+  is "$name: no mismatch at any rank" "$(grep -c 'messages checked, 0 mismatched' "$tap_dir/job")" "$ranks"
+  is "$name: no report" "$(grep -c 'ucx-verity: datatype mismatch' "$tap_dir/job")" 0
+}
+
+for launcher in $openmpi $mpich; do
+  case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
+  clean "$mpi" "$launcher" 2 vposix,vself '^messages [0-9]+ wrong 0 ' mixed -n 1000
+  clean "$mpi" "$launcher" 2 vtcp,vself ' messages [0-9]+ wrong 0 ' threads -n 100
+  clean "$mpi" "$launcher" 2 vposix,vself ' wrong 0' rma -n 20
+  clean "$mpi" "$launcher" 3 vposix,vself ' wrong 0' finalize
+  for list in vposix,vself vtcp,vself; do
+    clean "$mpi" "$launcher" 2 "$list" '^gaps messages [0-9]+ wrong 0' gaps
+    mpi_clean "$mpi, $list: gaps, without the companion" '^gaps messages [0-9]+ wrong 0' 60 "$launcher" 2 "$list" gaps
+  done
+  clean "$mpi" "$launcher" 2 vposix,vself 'types right messages [0-9]+ errors 0 ' types right
+done
+
+done_testing
