@@ -21,6 +21,11 @@ verity_unit_SOURCES += \
 	test/unit/merkle_tree_test.cc \
 	test/unit/mpi_departures_test.cc \
 	test/unit/mpi_receive_order_test.cc \
+	src/mpi/modules.cc \
+	src/mpi/sites.cc \
+	src/mpi/symbolize.cc \
+	test/unit/mpi_handle_table_test.cc \
+	test/unit/mpi_sites_test.cc \
 	test/unit/rma_client_test.cc \
 	test/unit/rma_ends_test.cc \
 	test/unit/rma_hasher_test.cc \
