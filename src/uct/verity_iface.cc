@@ -29,6 +29,11 @@ uint64_t random_uid() {
   return uid;
 }
 
+// UCP cuts long messages at our limits. A library that unpacks pieces of a non-contiguous type (MPICH) fails where a cut goes through an
+// element; the lower transports' own limits are multiples of this.
+constexpr size_t kElement = 64;
+[[nodiscard]] constexpr size_t whole_elements(size_t limit) noexcept { return limit / kElement * kElement; }
+
 }  // namespace
 
 double in_series(double bandwidth) noexcept {
@@ -97,6 +102,11 @@ void VerityIface::fill_internal_ops(uct_iface_internal_ops_t& ops) const noexcep
 
 // Of nearly all frames; the others' descriptors are not offered where they are not aligned.
 size_t VerityIface::am_header_size() const noexcept { return wire::kCompactHeader; }
+// Header, HELLO and trailer, and what whole_elements() may take away. Always the same, for on shared memory both sides' buffers must be.
+size_t VerityIface::am_room() const noexcept {
+  constexpr size_t kMost = sizeof(wire::FrameHeader) + wire::kMaxHello + kTrailerRoom + kElement;
+  return kMost / kElement * kElement;
+}
 size_t VerityIface::iface_addr_extra() const noexcept { return to_ep_ ? 0 : sizeof(AddressTail); }
 size_t VerityIface::ep_addr_extra() const noexcept { return sizeof(AddressTail); }
 
@@ -167,14 +177,6 @@ void VerityIface::map_onesided(uct_iface_attr_t& attr) const noexcept {
   attr.cap.get.align_mtu = get.align_mtu;
   attr.cap.get.max_iov = std::min(get.max_iov, rma::kMaxPieces);
 }
-
-namespace {
-
-// UCP cuts long messages at these limits. A library that unpacks pieces of a non-contiguous type (MPICH) fails where a cut goes through an
-// element; the lower transports' own limits are multiples of 64.
-[[nodiscard]] constexpr size_t whole_elements(size_t limit) noexcept { return limit & ~size_t{63}; }
-
-}  // namespace
 
 void VerityIface::set_limits() noexcept {
   const auto& cap = lower_attr().cap.am;

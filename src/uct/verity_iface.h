@@ -154,6 +154,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void map_attr(uct_iface_attr_t& attr) const noexcept override;
   [[nodiscard]] uct_am_callback_t am_callback() const noexcept override;
   [[nodiscard]] size_t am_header_size() const noexcept override;
+  [[nodiscard]] size_t am_room() const noexcept override;
   [[nodiscard]] size_t iface_addr_extra() const noexcept override;
   void write_iface_addr_extra(void* out) noexcept override;
   [[nodiscard]] size_t ep_addr_extra() const noexcept override;

@@ -19,6 +19,7 @@ Facts healthy() {
       .devices = {{"self", "memory0", "self"}, {"tcp", "lo", "tcp"}, {"cuda_ipc", "memory", "cuda"}}};
   facts.built_for = "1.13.1";
   facts.install = {.preload = "/opt/v/libverity_preload.so",
+                   .companions = {},
                    .module_dir = "/opt/v/1.13.1",
                    .versions = {"1.13.1"},
                    .base = "/opt/v"};

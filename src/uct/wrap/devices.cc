@@ -44,7 +44,7 @@ bool probe_active_messages(uct_md_h md, const uct_tl_resource_desc_t& resource) 
   params.mode.device.dev_name = resource.dev_name;
   LowerIface iface;
   uct_iface_attr_t attr;
-  return open_lower_iface(md, worker, params, &iface) == UCS_OK &&
+  return open_lower_iface(md, worker, params, 0, &iface) == UCS_OK &&
          uct_iface_query(iface.get(), &attr) == UCS_OK &&
          (attr.cap.flags & (UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_AM_BCOPY)) != 0;
 }

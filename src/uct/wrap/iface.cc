@@ -130,7 +130,7 @@ ucs_status_t WrapIface::open_lower(uct_worker_h worker_handle, const uct_iface_p
     lower_params.field_mask |= UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET;
   }
   const ucs_status_t status =
-      open_lower_iface(memory_domain().lower(), worker_handle, lower_params, &lower_);
+      open_lower_iface(memory_domain().lower(), worker_handle, lower_params, am_room(), &lower_);
   return status == UCS_OK ? uct_iface_query(lower(), &lower_attr_) : status;
 }
 

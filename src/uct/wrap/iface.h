@@ -60,6 +60,9 @@ class WrapIface : public uct_base_iface_t {
   // wishes are met behind them.
   [[nodiscard]] virtual size_t am_header_size() const noexcept { return 0; }
 
+  // Bytes that a copied message is longer below, so that the upper layer's may be as long as on the lower transport.
+  [[nodiscard]] virtual size_t am_room() const noexcept { return 0; }
+
   // Bytes appended to the lower interface's or endpoint's address.
   [[nodiscard]] virtual size_t iface_addr_extra() const noexcept { return 0; }
   virtual void write_iface_addr_extra(void*) noexcept {}

@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/wrap/lower.h"
 
+#include <ucs/sys/string.h>
+
+#include <cstdio>
+
 namespace verity::uct {
 namespace {
+
+// "auto" and "inf" are larger.
+constexpr size_t kMostSegment = size_t{1} << 30;
 
 struct ConfigReleaser {
   void operator()(void* config) const noexcept { uct_config_release(config); }
 };
 using MdConfig = std::unique_ptr<uct_md_config_t, ConfigReleaser>;
 using IfaceConfig = std::unique_ptr<uct_iface_config_t, ConfigReleaser>;
+
+// Adds to a size in the configuration; nothing where there is no such variable, or no number.
+void enlarge(uct_iface_config_t* config, const char* variable, size_t room) noexcept {
+  char text[64];
+  size_t bytes = 0;
+  if (uct_config_get(config, variable, text, sizeof(text)) != UCS_OK) return;
+  if (ucs_str_to_memunits(text, &bytes) != UCS_OK || bytes >= kMostSegment) return;
+  (void)std::snprintf(text, sizeof(text), "%zu", bytes + room);
+  (void)uct_config_modify(config, variable, text);
+}
 
 }  // namespace
 
@@ -28,7 +45,7 @@ ucs_status_t open_lower_md(uct_component_h component, const char* name, LowerMd*
 }
 
 ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params,
-                              LowerIface* iface_p) {
+                              size_t room, LowerIface* iface_p) {
   uct_iface_config_t* config = nullptr;
   ucs_status_t status =
       uct_md_iface_config_read(md, params.mode.device.tl_name, nullptr, nullptr, &config);
@@ -36,6 +53,9 @@ ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_
     return status;
   }
   const IfaceConfig holder(config);
+  for (const char* variable : {"SEG_SIZE", "MM_SEG_SIZE", "TX_SEG_SIZE"}) {
+    if (room != 0) enlarge(config, variable, room);
+  }
   uct_iface_h iface = nullptr;
   status = uct_iface_open(md, worker, &params, config, &iface);
   if (status == UCS_OK) {

@@ -32,9 +32,11 @@ using LowerEp = std::unique_ptr<uct_ep_t, EpCloser>;
 [[nodiscard]] ucs_status_t open_lower_md(uct_component_h component, const char* name,
                                          LowerMd* md_p);
 
-// `params` names the lower transport and device in mode.device.
+// `params` names the lower transport and device in mode.device. Its copied messages may be `room` bytes longer than its configuration
+// says, where that is a matter of a buffer's size (SEG_SIZE, TX_SEG_SIZE).
 [[nodiscard]] ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker,
-                                            const uct_iface_params_t& params, LowerIface* iface_p);
+                                            const uct_iface_params_t& params, size_t room,
+                                            LowerIface* iface_p);
 
 [[nodiscard]] ucs_status_t create_lower_ep(const uct_ep_params_t& params, LowerEp* ep_p);
 
