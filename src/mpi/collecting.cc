@@ -218,8 +218,6 @@ Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept {
   if (call.operation == Collective::kNone || !mpi_runs()) return;
   const CommInfo* info = find_comm(comm);
   if (info == nullptr || info->filter.mask == 0) return;
-  static const bool listening = (on_arrival(arrived), true);
-  static_cast<void>(listening);
   try {
     TypeInfo* type = call.expects ? find_type(call.expects->datatype) : nullptr;
     const std::lock_guard lock(mutex);
@@ -234,6 +232,8 @@ Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept {
     armed.collective = {};
   }
 }
+
+void listen_to_collectives() noexcept { on_arrival(arrived); }
 
 void forget_collectives(MPI_Comm comm) noexcept {
   const CommInfo* info = mpi_runs() ? find_comm(comm) : nullptr;

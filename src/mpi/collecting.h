@@ -37,6 +37,9 @@ class Collecting {
   uint8_t bytes_[kMaxSignature];
 };
 
+// Before MPI is initialised: others may be ahead of this process.
+void listen_to_collectives() noexcept;
+
 // The communicator ends, and may come again as another one.
 void forget_collectives(MPI_Comm comm) noexcept;
 

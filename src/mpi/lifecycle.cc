@@ -2,6 +2,7 @@
 // The beginning and the end.
 #include <cstdlib>
 
+#include "mpi/collecting.h"
 #include "mpi/findings.h"
 #include "mpi/wrap.h"
 
@@ -14,6 +15,7 @@ void begin(int required) noexcept {
   static const int registered = std::atexit(conclude);
   static_cast<void>(registered);
   mpi_begins(required);
+  listen_to_collectives();
 }
 
 // For the time of MPI_Finalize: what the last messages bring is told after it.
