@@ -230,7 +230,7 @@ static void wrong(int i, enum kind kind) {
   const int differs = rank == 1;
   MPI_Errhandler handler;
   signal(SIGALRM, on_alarm);
-  alarm(3);
+  alarm(8);
   MPI_Comm_create_errhandler(on_error, &handler);
   MPI_Comm_set_errhandler(comm, handler);
   set_mine(differs && kind == kType ? MPI_FLOAT : MPI_INT, differs && kind == kCount ? 4 : 8, differs && kind == kRoot ? 1 : 0,
@@ -241,7 +241,7 @@ static void wrong(int i, enum kind kind) {
     operations[i].call();
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  usleep(500000); /* the launcher ends all when one goes */
+  usleep(1000000); /* the launcher ends all when one goes */
   _exit(0);       /* MPI_Finalize would meet what was left behind */
 }
 
