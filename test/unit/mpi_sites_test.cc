@@ -15,6 +15,9 @@ namespace {
 TEST(MpiSites, TheSamePlaceHasTheSameNumberAndAnotherPlaceAnother) {
   uint64_t ids[2] = {};
   const volatile int times = 2;  // hides from the compiler that it could make two calls of it
+#ifdef __clang__
+#pragma clang loop unroll(disable)
+#endif
   for (int i = 0; i < times; ++i) ids[i] = called_from().id;
   EXPECT_NE(ids[0], 0u);
   EXPECT_EQ(ids[0], ids[1]);
@@ -25,8 +28,9 @@ TEST(MpiSites, ThePlaceIsNamedInThisFile) {
   const Site site = called_from();
   EXPECT_FALSE(site.library);
   const std::string words = site_in_words(site.id);
-  // Without debug information or libdw it is the program and an offset.
-  EXPECT_TRUE(words.find("mpi_sites_test.cc:") != std::string::npos || words.find("verity_unit") != std::string::npos) << words;
+  // Without debug information or libdw it is the function, or the program and an offset.
+  const auto names = [&](const char* part) { return words.find(part) != std::string::npos; };
+  EXPECT_TRUE(names("mpi_sites_test.cc:") || names("ThePlaceIsNamedInThisFile") || names("verity_unit")) << words;
 }
 
 TEST(MpiSites, WhatIsInNoModuleIsUnknown) {
