@@ -22,6 +22,7 @@ Hub::Hub(uint64_t uid, const Config& config, Port& port, health::Counters& count
     : uid_(uid),
       config_(bounded(config)),
       segment_size_(1u << config.segment_log2),
+      compact_limit_(config.segment_log2 < wire::kMaxSegmentLog2 ? segment_size_ + segment_size_ / 8 : segment_size_),
       quarter_frames_(std::max(1u, config.window_frames / 4)),
       quarter_bytes_(std::max(1u, config.window_bytes / 4)),
       segment_byte_(wire::segment_byte(config.segment_log2)),

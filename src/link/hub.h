@@ -109,18 +109,19 @@ class Hub {
   }
   // The format that commit() will choose for a payload of this length.
   [[nodiscard]] bool will_be_compact(const Link& link, wire::Class c, size_t length) const noexcept {
-    return link.plain && length <= segment_size_ && config_.compact && c == wire::Class::kSync;
+    return link.plain && length <= compact_limit_ && config_.compact && c == wire::Class::kSync;
   }
   // As commit(), but leaves the sealing to seal(), or to the caller's copy of the frame with seal_copy(), so that the bytes are
   // passed over once. False: sealed already.
   // `compact`: whether the compact format may be used, for a caller that had to choose before it knew the length.
   [[nodiscard]] bool commit_open(Link& link, wire::Class c, Slot* slot, uint32_t length, uint8_t am_id,
                                  bool compact = true) noexcept {
-    if (!link.plain || length > segment_size_) [[unlikely]] {
+    const bool may_be_compact = compact && config_.compact && c == wire::Class::kSync;
+    if (!link.plain || length > (may_be_compact ? compact_limit_ : segment_size_)) [[unlikely]] {
       commit_slow(link, c, slot, length, am_id);
       return false;
     }
-    if (compact && config_.compact && c == wire::Class::kSync) [[likely]] {
+    if (may_be_compact) [[likely]] {
       prepare_compact(link, slot, length, am_id);
     } else {
       prepare(link, c, slot, length, am_id);
@@ -461,6 +462,9 @@ class Hub {
   const uint64_t uid_;
   const Config config_;
   const uint32_t segment_size_;
+  // A compact frame may be a little longer than a segment, so that a lower transport's usual message, with what is added to it, is
+  // still one: 8 KiB and some.
+  const uint32_t compact_limit_;
   const uint32_t quarter_frames_;
   const uint32_t quarter_bytes_;
   const uint8_t segment_byte_;

@@ -162,7 +162,8 @@ bool Hub::expand(Link& link, Slot& slot) noexcept {
   header.kind = wire::kind_byte(wire::FrameKind::kData);
   header.flags = slot.key() >> 56 & wire::kCompactAckRequest ? wire::kAckRequest : 0;
   header.am_id = wire::am_byte(view.fields.am_id, c);
-  header.segment = segment_byte_;
+  // One segment it is and remains, if a longer one than others are.
+  header.segment = header.length > segment_size_ ? wire::segment_byte(config_.segment_log2 + 1) : segment_byte_;
   *slot.header() = header;
   wire::seal_single(slot.header(), slot.size, tx.nonce);
   return true;

@@ -17,7 +17,6 @@ struct Thread {
   int depth = 0;             // calls entered
   uint64_t site = 0;         // of the outermost
   const char* name = "";     // of the outermost
-  uint8_t signature[kMaxSignature] = {};
 };
 extern thread_local constinit Thread thread __attribute__((tls_model("initial-exec")));
 
@@ -37,6 +36,7 @@ class Call {
       nested_ = false;
     } else if (!from_.library) {
       saved_ = armed;
+      armed = {};
     }
   }
   ~Call() {

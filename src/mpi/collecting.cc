@@ -2,6 +2,7 @@
 #include "mpi/collecting.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -41,7 +42,7 @@ struct Ledger {
 };
 
 struct Early {
-  uint64_t tag;
+  uint64_t communicator;
   std::vector<uint8_t> bytes;
 };
 
@@ -55,11 +56,14 @@ std::deque<Early>& early() noexcept {
   return made;
 }
 
-bool is_of(const TagFilter& filter, uint64_t tag) noexcept { return CollectiveArm{filter, nullptr, 1}.matches(tag); }
+std::vector<MPI_Comm>& uncounted() noexcept {
+  static auto& made = *new std::vector<MPI_Comm>;
+  return made;
+}
 
-Ledger* ledger_of(uint64_t tag) noexcept {
+Ledger* ledger_of(uint64_t communicator) noexcept {
   for (const auto& ledger : ledgers()) {
-    if (is_of(ledger->filter, tag)) return ledger.get();
+    if (ledger->filter.value == communicator) return ledger.get();
   }
   return nullptr;
 }
@@ -148,7 +152,7 @@ bool settle(Ledger& ledger, const uint8_t* bytes, size_t length) {
 }
 
 // Inside of UCP's progress.
-void arrived(uint64_t tag, const uint8_t* bytes, size_t length) noexcept {
+void arrived(uint64_t, const uint8_t* bytes, size_t length) noexcept {
   CollectiveTail tail;
   size_t record_length;
   if (length < sizeof(signature::Record) + sizeof(tail) || !read_tail(bytes, length, &tail, &record_length)) return;
@@ -157,28 +161,42 @@ void arrived(uint64_t tag, const uint8_t* bytes, size_t length) noexcept {
   if (head.family() != kCollectiveFamily) return;
   try {
     const std::lock_guard lock(mutex);
-    Ledger* ledger = ledger_of(tag);
+    Ledger* ledger = ledger_of(tail.communicator);
     if (ledger != nullptr && settle(*ledger, bytes, length)) return;
     if (early().size() >= kMostEarly) early().pop_front();
-    early().push_back({tag, {bytes, bytes + length}});
+    early().push_back({tail.communicator, {bytes, bytes + length}});
   } catch (const std::bad_alloc&) {  // it goes unchecked
   }
 }
 
 // ---- calls of this process ----------------------------------------------------------------------------------------------------
 
-Ledger* find_ledger(const CommInfo& info, MPI_Comm comm) {
-  for (const auto& ledger : ledgers()) {
-    if (ledger->filter.value == info.filter.value && ledger->filter.mask == info.filter.mask) return ledger.get();
-  }
-  if (ledgers().size() >= kMostComms) return nullptr;
+// A communicator whose calls were not counted from the first on, or one of two groups: each of these has its own numbers.
+struct Facts {
+  bool apart = false;
+  int rank = -1, ranks = 0;
+};
+
+Facts facts_of(MPI_Comm comm) noexcept {
+  Facts facts;
+  int between_groups = 0;
+  facts.apart = library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
+  library().Comm_rank(comm, &facts.rank);
+  library().Comm_size(comm, &facts.ranks);
+  return facts;
+}
+
+// No MPI call under the lock: the other way round it is taken inside of MPI's progress.
+Ledger* make_ledger(MPI_Comm comm, const CommInfo& info, const Facts& facts) {
+  // Once there is no room for one, numbers that begin later would not be those of other ranks: no further ones from then on.
+  static bool full = false;
+  full = full || ledgers().size() >= kMostComms;
+  if (full) return nullptr;
   auto made = std::make_unique<Ledger>();
   made->filter = info.filter;
-  int between_groups = 0;
-  // Of two groups each has its own numbers, and the messages go between them only.
-  if (library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0) made->apart = true;
-  library().Comm_rank(comm, &made->rank);
-  library().Comm_size(comm, &made->ranks);
+  made->apart = facts.apart || std::find(uncounted().begin(), uncounted().end(), comm) != uncounted().end();
+  made->rank = facts.rank;
+  made->ranks = facts.ranks;
   ledgers().push_back(std::move(made));
   return ledgers().back().get();
 }
@@ -186,15 +204,14 @@ Ledger* find_ledger(const CommInfo& info, MPI_Comm comm) {
 // What came before this process's own call.
 void settle_early(Ledger& ledger) {
   for (auto it = early().begin(); it != early().end();) {
-    const bool done = is_of(ledger.filter, it->tag) && settle(ledger, it->bytes.data(), it->bytes.size());
+    const bool done = it->communicator == ledger.filter.value && settle(ledger, it->bytes.data(), it->bytes.size());
     it = done ? early().erase(it) : it + 1;
   }
 }
 
-size_t write_call(const Own& own, int rank, uint8_t* out) noexcept {
+size_t write_call(const Own& own, const TypeInfo* type, const Ledger& ledger, uint8_t* out) noexcept {
   const CollectiveCall& call = own.call;
   size_t length = 0;
-  const TypeInfo* type = call.gives ? find_type(call.gives->datatype) : nullptr;
   if (type != nullptr) {
     length = write_signature(*type, call.gives->count, own.site, kCollectiveFamily, out, kMaxSignature - sizeof(CollectiveTail));
   }
@@ -206,29 +223,53 @@ size_t write_call(const Own& own, int rank, uint8_t* out) noexcept {
     signature::set_family(&record, kCollectiveFamily);
     length = signature::write_record(record, {}, out, kMaxSignature - sizeof(CollectiveTail));
   }
-  const CollectiveTail tail{own.number, call.root, static_cast<uint32_t>(rank), call.operation, call.reduction,
-                            static_cast<uint8_t>((call.nonblocking ? kNonblocking : 0) | (call.by_element ? kByElement : 0)), 0};
+  const CollectiveTail tail{own.number, call.root, static_cast<uint32_t>(ledger.rank), call.operation, call.reduction,
+                            static_cast<uint8_t>((call.nonblocking ? kNonblocking : 0) | (call.by_element ? kByElement : 0)), 0,
+                            ledger.filter.value};
   std::memcpy(out + length, &tail, sizeof(tail));
   return length + sizeof(tail);
+}
+
+// A call that could not be counted: this rank's numbers are not those of the others any more.
+constinit std::atomic<bool> miscounted{false};
+
+// A call on a communicator whose messages cannot be told from others': should that change, its numbers would begin late.
+void leave_uncounted(MPI_Comm comm) {
+  const std::lock_guard lock(mutex);
+  if (std::find(uncounted().begin(), uncounted().end(), comm) == uncounted().end()) uncounted().push_back(comm);
 }
 
 }  // namespace
 
 Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept {
-  if (call.operation == Collective::kNone || !mpi_runs()) return;
+  if (!mpi_runs() || miscounted.load(std::memory_order_relaxed)) return;
   const CommInfo* info = find_comm(comm);
-  if (info == nullptr || info->filter.mask == 0) return;
+  if (info == nullptr) return;
   try {
-    TypeInfo* type = call.expects ? find_type(call.expects->datatype) : nullptr;
-    const std::lock_guard lock(mutex);
-    Ledger* ledger = find_ledger(*info, comm);
+    if (info->filter.mask == 0) {
+      leave_uncounted(comm);
+      return;
+    }
+    if (call.operation == Collective::kNone) throw std::bad_alloc();
+    TypeInfo* expected = call.expects ? find_type(call.expects->datatype) : nullptr;
+    const TypeInfo* given = call.gives ? find_type(call.gives->datatype) : nullptr;
+    std::unique_lock lock(mutex);
+    Ledger* ledger = ledger_of(info->filter.value);
+    if (ledger == nullptr) {
+      lock.unlock();
+      const Facts facts = facts_of(comm);
+      lock.lock();
+      ledger = ledger_of(info->filter.value);
+      if (ledger == nullptr) ledger = make_ledger(comm, *info, facts);
+    }
     if (ledger == nullptr || ledger->apart || ledger->ranks < 2) return;
     ledger->name = info->name.data();
     if (ledger->own.size() >= kRemembered) ledger->own.pop_front();
-    ledger->own.push_back({++ledger->calls, std::move(call), type != nullptr ? TypeRef(type) : TypeRef(), thread.site});
-    armed.collective = {info->filter, bytes_, write_call(ledger->own.back(), ledger->rank, bytes_)};
+    ledger->own.push_back({++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(), thread.site});
+    armed.collective = {info->filter, bytes_, write_call(ledger->own.back(), given, *ledger, bytes_)};
     if (!early().empty()) settle_early(*ledger);
-  } catch (const std::bad_alloc&) {  // this rank's numbers are behind from here on
+  } catch (const std::bad_alloc&) {
+    miscounted.store(true, std::memory_order_relaxed);
     armed.collective = {};
   }
 }
@@ -238,10 +279,11 @@ void listen_to_collectives() noexcept { on_arrival(arrived); }
 void forget_collectives(MPI_Comm comm) noexcept {
   const CommInfo* info = mpi_runs() ? find_comm(comm) : nullptr;
   if (info == nullptr) return;
+  const uint64_t communicator = info->filter.value;
   const std::lock_guard lock(mutex);
-  const TagFilter filter = info->filter;
-  std::erase_if(ledgers(), [&](const auto& ledger) { return ledger->filter.value == filter.value && ledger->filter.mask == filter.mask; });
-  std::erase_if(early(), [&](const Early& message) { return is_of(filter, message.tag); });
+  std::erase_if(ledgers(), [&](const auto& ledger) { return ledger->filter.value == communicator; });
+  std::erase_if(early(), [&](const Early& message) { return message.communicator == communicator; });
+  std::erase(uncounted(), comm);
 }
 
 }  // namespace verity::mpi

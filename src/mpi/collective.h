@@ -65,10 +65,13 @@ enum CollectiveFlags : uint8_t {
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 // 8 |             rank              |  op   |  red  | flags |   0   |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
+// 16|                         communicator                          |
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
 // number  of the call, among the collectives of its communicator, from 1 on
 // root    -1: the operation has none
 // rank    of the sender in the communicator
 // red     reduction (reduction.h); 0: the operation has none
+// communicator  TagFilter::value: not the tag of the message that carries this, which may lie beside another communicator's
 struct CollectiveTail {
   uint32_t number;
   int32_t root;
@@ -77,8 +80,9 @@ struct CollectiveTail {
   uint8_t reduction;
   uint8_t flags;
   uint8_t reserved;
+  uint64_t communicator;
 };
-static_assert(sizeof(CollectiveTail) == 16);
+static_assert(sizeof(CollectiveTail) == 24);
 
 // False: these bytes end with no such thing. `record_length`: of what is in front of it.
 [[nodiscard]] inline bool read_tail(const uint8_t* bytes, size_t length, CollectiveTail* out, size_t* record_length) noexcept {

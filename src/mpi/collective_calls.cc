@@ -23,9 +23,13 @@ int rank_in(MPI_Comm comm) noexcept {
   if (mpi_runs() && comm != handles().comm_null) library().Comm_rank(comm, &rank);
   return rank;
 }
+// How long arrays with one entry for each rank are. 0 for communicators of two groups, whose calls are not compared: there the other
+// group's size may count.
 int size_of(MPI_Comm comm) noexcept {
-  int size = 0;
-  if (mpi_runs() && comm != handles().comm_null) library().Comm_size(comm, &size);
+  int size = 0, between_groups = 0;
+  if (!mpi_runs() || comm == handles().comm_null) return 0;
+  if (library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0) return 0;
+  library().Comm_size(comm, &size);
   return size;
 }
 

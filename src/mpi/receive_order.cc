@@ -150,6 +150,8 @@ void ReceiveOrder::sweep() noexcept {
       --stream_count_;
     }
   }
+  // Too many whose messages go past this layer: it is of no use here, and would only get slower.
+  if (stream_count_ > kMostStreams / 2) lose();
 }
 
 ReceiveOrder::Arrival* ReceiveOrder::new_arrival(size_t length) noexcept {
@@ -186,6 +188,7 @@ bool ReceiveOrder::note_sequence(Stream& s, const Stamp* stamp) const noexcept {
 }
 
 void ReceiveOrder::arrive(uint64_t tag, const uint8_t* signature, size_t length) noexcept {
+  if (lost_) return;
   Stream* s = stream(tag);
   Arrival* arrival = s == nullptr || length > kMaxSignature ? nullptr : new_arrival(length);
   if (arrival == nullptr) return lose();
@@ -212,12 +215,14 @@ void ReceiveOrder::complete(Post* post, uint64_t tag, size_t received) noexcept 
   unlink(post);
   post->matched = tag;
   post->received = received;
-  Stream* s = stream(tag);
+  Stream* s = lost_ ? nullptr : stream(tag);
   if (s == nullptr) {
     Receive* receive = post->receive;
     recycle(post);
     lose();
+    ++uncertain_;
     if (receive != nullptr) receive->resolved(nullptr, 0, received);
+    if (waiting_ != 0) settle_waiting();
     return;
   }
   enter(*s, post);

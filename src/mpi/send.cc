@@ -53,8 +53,8 @@ Sending::Sending(SendFamily family, Buffer buffer, int dest, MPI_Comm comm) noex
 void Sending::arm(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, uint64_t site) noexcept {
   if (comm.filter.mask == 0) return;
   armed.send = {.filter = comm.filter,
-                .signature = thread.signature,
-                .length = write_signature(type, count, site, family, thread.signature)};
+                .signature = bytes_,
+                .length = write_signature(type, count, site, family, bytes_)};
 }
 
 }  // namespace verity::mpi

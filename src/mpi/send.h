@@ -49,7 +49,9 @@ class Sending {
   Sending& operator=(const Sending&) = delete;
 
  private:
-  static void arm(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, uint64_t site) noexcept;
+  void arm(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, uint64_t site) noexcept;
+
+  uint8_t bytes_[kMaxSignature];  // a call within this call has its own
 };
 
 }  // namespace verity::mpi

@@ -114,7 +114,9 @@ void decide() noexcept {
 
 void mpi_begins(int required) noexcept {
   // Both libraries can be told to offer more than a program asks for.
-  const bool more = std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr || std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr;
+  const bool more = std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr || std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr ||
+                    std::getenv("MPIR_CVAR_ASYNC_PROGRESS") != nullptr || std::getenv("MPICH_ASYNC_PROGRESS") != nullptr ||
+                    std::getenv("I_MPI_ASYNC_PROGRESS") != nullptr;  // a thread of the library's own
   several_threads = required == MPI_THREAD_MULTIPLE || more;
   enable_ucp_calls(several_threads);
 }

@@ -95,6 +95,7 @@ void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* i
     if (status == UCS_OK || status == UCS_ERR_MESSAGE_TRUNCATED) {
       call.worker->receives.complete(call.post, info->sender_tag, info->length);
     } else {
+      if (status != UCS_ERR_CANCELED) call.worker->receives.lose();  // it had matched a message, of which nobody knows now
       call.worker->receives.drop(call.post);
     }
   }
@@ -145,6 +146,17 @@ ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* 
   end_call(call);
   if (post != nullptr) worker->receives.drop(post);
   return request;
+}
+
+// A probed message is fetched: it is kept until it is certain what it carried.
+void keep_fetched(Worker& worker, std::unique_ptr<Probed>& message, Receive* receiver) noexcept {
+  if (message->fetch(receiver)) return;
+  try {
+    std::erase_if(worker.fetched, [](const auto& earlier) { return earlier->is_certain(); });
+    worker.fetched.push_back(std::move(message));
+  } catch (...) {
+    (void)message.release();  // it is told of still
+  }
 }
 
 // The receive of a request that is still under way.
@@ -380,7 +392,7 @@ VERITY_EXPORT ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h handle, void* b
   if (found == worker->probed.end()) {
     if (receiver != nullptr) receiver->dropped();
   } else {
-    if (!found->second->fetch(receiver)) worker->fetched.push_back(std::move(found->second));
+    keep_fetched(*worker, found->second, receiver);
     worker->probed.erase(found);
   }
   return receive(worker, nullptr, param, [&](const ucp_request_param_t* p) { return next(handle, buffer, count, message, p); });

@@ -23,6 +23,7 @@ class Probed final : public Receive {
   void dropped() noexcept override {}
   // It is fetched into this receive (nullptr: nobody's). True: it has been told, and the object may go.
   [[nodiscard]] bool fetch(Receive* receive) noexcept;
+  [[nodiscard]] bool is_certain() const noexcept { return certain_; }
 
  private:
   bool certain_ = false, fetched_ = false;

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -61,6 +62,8 @@ void caught(int signal, siginfo_t* info, void* context) noexcept {
     return pass_on(signal, info, context);
   }
   current = nullptr;
+  // Another handler may have called this one, with signals blocked: what was interrupted had these.
+  pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
   siglongjmp(access->back, 1);
 }
 
@@ -85,12 +88,16 @@ bool guarded_access(uint64_t address, size_t length, void (*use)(void*), void* a
   Access access;
   access.begin = address;
   access.end = address + length;
-  if (sigsetjmp(access.back, 0) != 0) return false;
+  Access* const outer = current;  // of the code that a signal handler interrupted
+  if (sigsetjmp(access.back, 0) != 0) {
+    current = outer;
+    return false;
+  }
   current = &access;
   std::atomic_signal_fence(std::memory_order_seq_cst);  // in that order, for the handler
   use(arg);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  current = nullptr;
+  current = outer;
   return true;
 }
 

@@ -422,6 +422,7 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
   link::Source* source = leader.leads ? link::Hub::make_source(slot, leader.bytes, leader.length)
                                       : link::Hub::make_source(slot, header, header_length);
   if (!add_pieces(*source, iov, iovcnt)) {
+    if (leader.leads) f.companion().stayed();
     slot->source = nullptr;
     f.hub().cancel(slot);
     return UCS_ERR_INVALID_PARAM;

@@ -186,9 +186,10 @@ void VerityIface::set_limits() noexcept {
   const size_t hello = to_ep_ ? 0 : config_.hello_size;
   const size_t segment = size_t{1} << config_.segment_log2;
   const size_t most = std::min<size_t>(segment * wire::kMaxFrameLeaves, 1u << 23);
-  companion_ = cap.max_bcopy >= kHeader + hello + 2 * kTrailerRoom ? find_companion() : nullptr;
+  // With a companion or without: a peer goes by our limits, and may have the other.
+  const size_t room = cap.max_bcopy >= kHeader + hello + 2 * kTrailerRoom ? kTrailerRoom : 0;
+  companion_ = room != 0 ? find_companion() : nullptr;
   if (companion_ != nullptr) told_ids_ = companion_->am_ids | 1u << kTrailerId | 1u << kLeaderId;
-  const size_t room = companion_ != nullptr ? kTrailerRoom : 0;
   const size_t added = hello + room;
   max_short_ = has_short ? cap.max_short : 0;
   max_bcopy_ = whole_elements(std::min(cap.max_bcopy - kHeader - added, most - room));

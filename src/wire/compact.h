@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The compact frame: nearly all traffic. A data frame of an established link in the synchronous class whose payload is at most one
-// segment, in half of the full header's bytes: on shared memory an 8-byte message then stays within one cache line.
+// segment and an eighth, in half of the full header's bytes: on shared memory an 8-byte message then stays within one cache line.
 //
 //    0       1       2       3       4       5       6       7
 //   +-------+-------+-------+-------+-------+-------+-------+-------+

@@ -33,16 +33,16 @@ class Compact : public ::testing::Test {
   End& b = pair.b;
 };
 
-TEST_F(Compact, OnlyPlainSynchronousDataOfOneSegmentIsCompact) {
+TEST_F(Compact, OnlyPlainSynchronousDataOfOneSegmentAndAnEighthIsCompact) {
   std::vector<uint8_t> buffer(100);
-  a.send(text_of(256));
-  a.send(text_of(257));
+  a.send(text_of(288));
+  a.send(text_of(289));
   a.send("async", Class::kAsync);
   a.send_zero_copy(buffer);
   std::vector<bool> compact;
   for (const WireFrame& frame : a.wire) compact.push_back(frame.compact);
   EXPECT_EQ(compact, (std::vector<bool>{true, false, false, false}));
-  EXPECT_EQ(a.wire.front().bytes.size(), wire::kCompactHeader + 256);
+  EXPECT_EQ(a.wire.front().bytes.size(), wire::kCompactHeader + 288);
   pair.settle();
   EXPECT_EQ(b.got.size(), 4u);
 }
@@ -85,6 +85,26 @@ TEST_F(Compact, FramesSentAgainAreFull) {
   }
   EXPECT_EQ(b.got, (std::vector<std::string>{"1", "2"}));
   EXPECT_TRUE(a.failures.empty());
+}
+
+// It stays one segment, though a longer one than those of other frames.
+TEST_F(Compact, OneThatIsLongerThanASegmentIsRepairedAsOne) {
+  const std::string text = text_of(288);
+  for (const size_t at : {size_t{0}, size_t{255}, size_t{256}, size_t{287}}) {
+    Pair p{compact()};
+    p.join(7);
+    p.a.send(text);
+    WireFrame frame = p.a.take();
+    ASSERT_TRUE(frame.compact);
+    frame.flip((wire::kCompactHeader + at) * 8);
+    p.b.receive(frame);
+    EXPECT_TRUE(p.b.got.empty());
+    p.settle();
+    EXPECT_EQ(p.b.got, std::vector<std::string>{text});
+    EXPECT_EQ(p.b.counters.segments_repaired, 1u);
+    EXPECT_EQ(p.a.counters.segment_bytes_resent, 288u);
+    EXPECT_EQ(p.b.counters.faults_payload, 1u);
+  }
 }
 
 // Largest compact frame, whose full header makes it larger than the lower transport takes.

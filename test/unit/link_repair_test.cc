@@ -192,7 +192,7 @@ TEST_P(Repairing, OnlyDamagedSegmentsAreSentAgain) {
   uint64_t frames = 0;
   for (size_t leaves = 2; leaves <= 256; leaves += leaves < 40 ? 1 : 27) {
     for (size_t every = 1; every < leaves; every = every * 3 + 1) {
-      const size_t last = 1 + leaves * 7 % kSegment;
+      const size_t last = leaves == 2 ? kSegment / 2 : 1 + leaves * 7 % kSegment;  // no compact frame takes that
       const std::string text = text_of((leaves - 1) * kSegment + last, static_cast<unsigned>(leaves));
       std::vector<size_t> offsets;
       for (size_t leaf = leaves % every; leaf < leaves; leaf += every) {

@@ -195,8 +195,8 @@ TEST(Wire, ReservedBitsAreRefused) {
   EXPECT_TRUE(refused([](FrameHeader& h) { h.flags |= kTree; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.am_id |= 0x20; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.am_id |= 0x40; }));
-  EXPECT_TRUE(refused([](FrameHeader& h) { h.segment = 0x20; }));
-  EXPECT_TRUE(refused([](FrameHeader& h) { h.segment = 0x19; }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.segment = 0x10; }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.segment = 0x29; }));
   EXPECT_FALSE(refused([](FrameHeader&) {}));
 }
 

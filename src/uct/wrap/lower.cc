@@ -53,7 +53,7 @@ ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_
     return status;
   }
   const IfaceConfig holder(config);
-  for (const char* variable : {"SEG_SIZE", "MM_SEG_SIZE", "TX_SEG_SIZE"}) {
+  for (const char* variable : {"SEG_SIZE", "MM_SEG_SIZE", "TX_SEG_SIZE", "RX_SEG_SIZE"}) {
     if (room != 0) enlarge(config, variable, room);
   }
   uct_iface_h iface = nullptr;
