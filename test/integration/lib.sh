@@ -190,13 +190,16 @@ json_sum() {
   grep -oh "\"$key\":[0-9]*" "$@" 2> /dev/null | awk -F: '{ sum += $2 } END { print sum + 0 }'
 }
 
+# companion_for LAUNCHER: the library to preload for the datatype checks of that MPI.
+companion_for() {
+  if [ "$1" = "$mpich" ]; then echo "$build/.libs/libverity_mpi_mpich.so"; else echo "$build/.libs/libverity_mpi_openmpi.so"; fi
+}
+
 # typechecked SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the companion for that MPI.
 typechecked() {
-  local companion=$build/.libs/libverity_mpi_openmpi.so
-  [ "$2" != "$mpich" ] || companion=$build/.libs/libverity_mpi_mpich.so
   (
     verity_env "$4"
-    export LD_PRELOAD="$LD_PRELOAD:$companion"
+    LD_PRELOAD="$LD_PRELOAD:$(companion_for "$2")"
     program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
     timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2>&1
   )

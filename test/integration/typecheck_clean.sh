@@ -8,12 +8,12 @@
 
 # clean NAME LAUNCHER RANKS LIST WANTED PROGRAM ARGUMENT...: ends well, says WANTED, and each rank has checked all and found nothing.
 clean() {
-  local name="$1, $4: ${*:6}" launcher=$2 ranks=$3 list=$4 wanted=$5 companion=$build/.libs/libverity_mpi_openmpi.so status=0
-  [ "$launcher" != "$mpich" ] || companion=$build/.libs/libverity_mpi_mpich.so
+  local name="$1, $4: ${*:6}" launcher=$2 ranks=$3 list=$4 wanted=$5 status=0
   (
     verity_env "$list"
     program=$(mpi_program "$launcher" "$6") || exit 1
-    export UCX_VERITY_TYPECHECK=warn UCX_VERITY_ATTEST=always LD_PRELOAD="$LD_PRELOAD:$companion"
+    export UCX_VERITY_TYPECHECK=warn UCX_VERITY_ATTEST=always
+    LD_PRELOAD="$LD_PRELOAD:$(companion_for "$launcher")"
     timeout -k 5 100 "$launcher" -np "$ranks" "$program" "${@:7}" 2>&1
   ) > "$tap_dir/job" || status=$?
   is "$name: ends well" "$status" 0
