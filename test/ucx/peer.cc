@@ -72,7 +72,7 @@ void Channel::barrier(const std::function<void()>& progress) {
 
 // ---- Iface -------------------------------------------------------------------------------------
 
-Iface::Iface(const Options& options, Iface* other) : is_verified_(options.transport.starts_with('v')) {
+Iface::Iface(const Options& options, Iface* other) {
   if (other != nullptr) {
     worker_ = other->worker_;
     async_ = other->async_;

@@ -75,8 +75,6 @@ class Iface {
   [[nodiscard]] const uct_iface_attr_t& attr() const { return attr_; }
   [[nodiscard]] const uct_md_attr_t& md_attr() const { return md_attr_; }
   [[nodiscard]] bool has(uint64_t flag) const { return (attr_.cap.flags & flag) != 0; }
-  // Whether this is one of the plugin's interfaces.
-  [[nodiscard]] bool is_verified() const { return is_verified_; }
   // Endpoint failures that the error handler was told of.
   [[nodiscard]] unsigned errors() const { return errors_; }
 
@@ -104,7 +102,6 @@ class Iface {
   ucs_async_context_t* async_ = nullptr;
   uct_worker_h worker_ = nullptr;
   bool owns_worker_ = true;
-  bool is_verified_;
   uct_component_h component_ = nullptr;
   uct_md_h md_ = nullptr;
   uct_iface_h iface_ = nullptr;
