@@ -11,7 +11,7 @@ total=0
 associate() {
   local name=$1 list=$2 most=$3 line messages told untold wrong
   shift 3
-  line=$(with_tls "$list" within 300 "$build/association" "$@" 2>&1 | tail -n 1)
+  line=$(with_tls "$list" within "$(normal_or_long 300 3600)" "$build/association" "$@" 2>&1 | tail -n 1)
   read -r _ messages _ told _ untold _ wrong <<< "$line"
   total=$((total + ${messages:-0}))
   note "$name: $line"
