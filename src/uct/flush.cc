@@ -84,8 +84,10 @@ ucs_status_t VerityIface::try_flush(const Flushes::Request& request) noexcept {
     (void)hub_->flush_owed();  // what peers wait for in their flushes
     return UCS_OK;
   }
-  // A cancel would also stop what the other endpoints of this link have on their way.
+  // A cancel below would also stop what the other endpoints of this link have on their way. The link owns copies of all that is left,
+  // so that nothing of the upper layer's is read any more: no need to wait for the peer, as tcp's flush would.
   const bool shared = l.eps.next != l.eps.prev;
+  if (shared && l.mode != link::Mode::kOff) return UCS_OK;
   const unsigned flags = shared ? unsigned{UCT_FLUSH_FLAG_LOCAL} : request.flags;
   const ucs_status_t status = uct_ep_flush(l.lower.get(), flags, request.comp);
   if (cancel && l.to_ep && status != UCS_ERR_NO_RESOURCE) {
