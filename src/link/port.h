@@ -49,6 +49,9 @@ class Port {
   // The link cannot go on; everything in flight was dropped. Upper callbacks must not run inside this call.
   virtual void failed(Link& link, Failure why) noexcept = 0;
 
+  // The program wrote to the buffers of this zero-copy slot between their first sending and their copy (slot.source->user).
+  virtual void source_changed(Link&, const Slot&) noexcept {}
+
   // The peer's interface has closed; everything in flight is done with.
   virtual void peer_closed(Link& link) noexcept = 0;
 

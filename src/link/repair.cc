@@ -203,6 +203,7 @@ bool Hub::prepare_repair(Link& link, wire::Class c, Slot& slot) noexcept {
       return false;
     }
     counters_.source_changed++;
+    port_.source_changed(link, slot);
     repair.whole = true;
   }
   // One that lost its HELLO (see drop_hello) was sealed when the peer's id for the link was not known.

@@ -239,6 +239,7 @@ bool Hub::own_source(Link& link, Slot& slot) noexcept {
   source.unowned.unlink();
   util::copy_out({source.pieces, source.count}, 0, copy, length);
   source.copy = copy;
+  source.user = source.pieces[source.count - 1];
   source.pieces[0] = {copy, length};
   source.count = 1;
   source.owned = true;

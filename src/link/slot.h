@@ -33,6 +33,7 @@ struct Source {
   bool told = false;      // Port::source_free() was called
   bool released = false;  // Hub::release() was called
   void* copy = nullptr;   // from Hub::copies_, as large as the payload
+  util::Piece user = {};  // the last of the user's pieces, kept for reports when it was replaced
   util::Piece hello = {}; // follows the payload on the wire; stands in the slot
   alignas(8) unsigned char port[64];  // for the port: the lower and the upper completion
 };

@@ -25,12 +25,21 @@ struct TagFilter {
   [[nodiscard]] bool matches(uint64_t tag) const noexcept { return mask != 0 && ((tag ^ value) & mask) == 0; }
 };
 
+// Which call of the program sends: for what is told of its buffer later.
+struct Caller {
+  const char* call = nullptr;  // its name; nullptr: not known
+  uint64_t site = 0;           // where it is (mpi/sites.h)
+  const void* comm = nullptr;  // the MPI side's
+  int peer = -1;               // rank in it, of the other group where it has two
+};
+
 // A send that an MPI call is about to make. The bytes are a signature::Record with its description; the UCP side writes uid and
 // sequence into it. Owned by the caller, valid until the call returns.
 struct SendArm {
   TagFilter filter;
   const uint8_t* signature = nullptr;
   size_t length = 0;  // bytes; 0: the message carries none
+  Caller caller;
 };
 
 // A receive that the program posted, owned by the MPI side. From the moment the UCP side took it until resolved() or dropped(), which is
@@ -86,6 +95,10 @@ void enable_ucp_calls(bool several_threads = true) noexcept;
 
 // Called for each signature that arrives, with the full tag of its message, before the message is matched. No MPI or UCP call from there.
 void on_arrival(void (*arrived)(uint64_t tag, const uint8_t* signature, size_t length) noexcept) noexcept;
+
+// Called when the program wrote to the buffer of a send that is under way. In any thread; no MPI or UCP call from there.
+struct ChangedSend;
+void on_change(void (*changed)(const ChangedSend& send) noexcept) noexcept;
 
 // For the communicator's filter: the tag and mask of the first ucp_tag_probe call that this thread makes between start_probe() and
 // end_probe() (around PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm)). A mask of 0 when none was made.

@@ -69,6 +69,13 @@ void arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length
   worker->receives.arrive(tag, trailer, trailer_length);
 }
 
+int changed(const void* address, size_t length) noexcept {
+  std::optional<ChangedSend> send;
+  const bool found = workers().open_sends.changed(address, length, &send);
+  if (send && workers().on_change != nullptr) workers().on_change(*send);
+  return found;
+}
+
 }  // namespace
 
 }  // namespace verity::mpi
@@ -78,7 +85,7 @@ namespace verity::mpi {
 namespace {
 
 constexpr verity_companion table(uint32_t am_ids) noexcept {
-  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives};
+  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives, changed};
 }
 
 }  // namespace

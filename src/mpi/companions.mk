@@ -4,6 +4,7 @@
 MPI_COMPANION_SOURCES = \
 	src/health/text.cc src/health/text.h \
 	src/mpi/call.h \
+	src/mpi/changes.cc src/mpi/changes.h \
 	src/mpi/collecting.cc src/mpi/collecting.h \
 	src/mpi/collective.h \
 	src/mpi/collective_calls.cc \

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "mpi/call.h"
+#include "mpi/changes.h"
 #include "mpi/counting.h"
 #include "mpi/library.h"
 #include "mpi/report.h"
@@ -156,7 +157,9 @@ int report_findings(int rc) noexcept {
     library().Comm_call_errhandler(handles().comm_world, MPI_ERR_TYPE);
   }
   try {
-    for (const Finding& finding : take_waiting()) {
+    const std::vector<Finding> waiting = take_waiting();
+    report_changes();
+    for (const Finding& finding : waiting) {
       if (is_first(finding)) report(finding);
       if (settings().check == Check::kError) rc = raise_error(finding);
     }
@@ -172,6 +175,7 @@ void conclude() noexcept {
     for (const Finding& finding : take_waiting()) {
       if (is_first(finding)) report(finding);
     }
+    conclude_changes();
     if (counters.mismatched.load() == 0 && !settings().always_attest) return;
     std::string text = sums();
     sums_of_pairs(&text);

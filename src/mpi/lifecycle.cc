@@ -2,6 +2,7 @@
 // The beginning and the end.
 #include <cstdlib>
 
+#include "mpi/changes.h"
 #include "mpi/collecting.h"
 #include "mpi/findings.h"
 #include "mpi/wrap.h"
@@ -16,6 +17,7 @@ void begin(int required) noexcept {
   static_cast<void>(registered);
   mpi_begins(required);
   listen_to_collectives();
+  on_change(add_change);
 }
 
 // For the time of MPI_Finalize: what the last messages bring is told after it.

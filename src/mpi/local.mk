@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += libverity_order.la
 libverity_order_la_SOURCES = \
 	src/mpi/arm.h \
 	src/mpi/departures.cc src/mpi/departures.h \
+	src/mpi/open_sends.cc src/mpi/open_sends.h \
 	src/mpi/receive_order.cc src/mpi/receive_order.h \
 	src/mpi/stamp.h
 

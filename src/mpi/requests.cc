@@ -81,7 +81,7 @@ int start_armed(MPI_Request* request, int (*start)(MPI_Request*)) noexcept {
   const Persistent* made = requests().find(*request);
   if (made == nullptr) return start(request);
   if (made->sends) {
-    const Sending send(kStart, *made->type, made->count, *made->comm, made->site);
+    const Sending send(kStart, *made->type, made->count, *made->comm, made->envelope.source, made->site);
     return start(request);
   }
   const Receiving receive(&*made->type, made->count, &*made->comm, made->envelope, made->site);

@@ -16,7 +16,7 @@ struct Persistent {
   TypeRef type;
   CommRef comm;
   MPI_Count count;
-  Envelope envelope;  // of a receive
+  Envelope envelope;  // of a send: the destination, and its tag
   uint64_t site;
 };
 

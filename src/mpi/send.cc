@@ -47,14 +47,15 @@ Sending::Sending(SendFamily family, Buffer buffer, int dest, MPI_Comm comm) noex
   if (dest == MPI_PROC_NULL || buffer.count < 0 || !mpi_runs()) return;
   const CommInfo* known = find_comm(comm);
   const TypeInfo* type = known != nullptr ? find_type(buffer.datatype) : nullptr;
-  if (type != nullptr) arm(family, *type, buffer.count, *known, thread.site);
+  if (type != nullptr) arm(family, *type, buffer.count, *known, dest, thread.site);
 }
 
-void Sending::arm(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, uint64_t site) noexcept {
+void Sending::arm(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, uint64_t site) noexcept {
   if (comm.filter.mask == 0) return;
   armed.send = {.filter = comm.filter,
                 .signature = bytes_,
-                .length = write_signature(type, count, site, family, bytes_)};
+                .length = write_signature(type, count, site, family, bytes_),
+                .caller = {.call = family_name(family), .site = site, .comm = &comm, .peer = dest}};
 }
 
 }  // namespace verity::mpi

@@ -41,15 +41,15 @@ class Sending {
  public:
   Sending(SendFamily family, Buffer buffer, int dest, MPI_Comm comm) noexcept;
   // Of a request made earlier: the type and the communicator may be freed by now.
-  Sending(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, uint64_t site) noexcept {
-    arm(family, type, count, comm, site);
+  Sending(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, uint64_t site) noexcept {
+    arm(family, type, count, comm, dest, site);
   }
   ~Sending() { armed.send = {}; }
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
 
  private:
-  void arm(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, uint64_t site) noexcept;
+  void arm(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, uint64_t site) noexcept;
 
   uint8_t bytes_[kMaxSignature];  // a call within this call has its own
 };

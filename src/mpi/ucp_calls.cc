@@ -166,8 +166,20 @@ Call* find_call(const void* request) noexcept {
   return call;
 }
 
+// What is sent: `bytes` 0 where they do not lie in one piece.
+struct Sent {
+  const void* buffer;
+  size_t bytes;
+};
+
+Sent sent_of(const void* buffer, size_t count, const ucp_request_param_t* param) noexcept {
+  if ((param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE) == 0) return {buffer, count};
+  const bool in_one_piece = (param->datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG;
+  return {buffer, in_one_piece ? count * (param->datatype >> UCP_DATATYPE_SHIFT) : 0};
+}
+
 template <typename Start>
-ucs_status_ptr_t send(ucp_ep_h ep, const void* buffer, ucp_tag_t tag, Start start) noexcept {
+ucs_status_ptr_t send(ucp_ep_h ep, const Sent& what, ucp_tag_t tag, Start start) noexcept {
   const Locked lock;
   Departures& departures = workers().departures;
   SendArm& arm = armed.send;
@@ -175,17 +187,20 @@ ucs_status_ptr_t send(ucp_ep_h ep, const void* buffer, ucp_tag_t tag, Start star
     departures.pass(ep, tag);
     return start();
   }
-  if (arm.length != 0 && arm.filter.matches(tag)) {
-    departures.begin(ep, tag, buffer, arm.signature, std::exchange(arm.length, 0));
+  Caller caller;
+  if (arm.caller.call != nullptr && arm.filter.matches(tag)) {
+    caller = std::exchange(arm.caller, {});
+    departures.begin(ep, tag, what.buffer, arm.signature, std::exchange(arm.length, 0));
   } else if (armed.collective.matches(tag)) {
-    departures.begin(ep, tag, buffer, armed.collective.signature, armed.collective.length);
+    departures.begin(ep, tag, what.buffer, armed.collective.signature, armed.collective.length);
   } else {
-    departures.begin(ep, tag, buffer, nullptr, 0);
+    departures.begin(ep, tag, what.buffer, nullptr, 0);
   }
   ++sends;
   const ucs_status_ptr_t request = start();
   --sends;
   departures.end(UCS_PTR_IS_PTR(request) ? request : nullptr);
+  if (caller.call != nullptr && UCS_PTR_IS_PTR(request)) workers().open_sends.open(request, what.buffer, what.bytes, caller);
   return request;
 }
 
@@ -210,6 +225,8 @@ void enable_ucp_calls(bool several_threads) noexcept {
 void on_arrival(void (*arrived)(uint64_t tag, const uint8_t* signature, size_t length) noexcept) noexcept {
   workers().on_arrival = arrived;
 }
+
+void on_change(void (*changed)(const ChangedSend& send) noexcept) noexcept { workers().on_change = changed; }
 
 void start_probe() noexcept {
   probing = true;
@@ -286,14 +303,14 @@ VERITY_EXPORT ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer,
                                                 const ucp_request_param_t* param) {
   const auto next = VERITY_NEXT(ucp_tag_send_nbx);
   if (!on()) return next(ep, buffer, count, tag, param);
-  return send(ep, buffer, tag, [&] { return next(ep, buffer, count, tag, param); });
+  return send(ep, sent_of(buffer, count, param), tag, [&] { return next(ep, buffer, count, tag, param); });
 }
 
 VERITY_EXPORT ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
                                                      const ucp_request_param_t* param) {
   const auto next = VERITY_NEXT(ucp_tag_send_sync_nbx);
   if (!on()) return next(ep, buffer, count, tag, param);
-  return send(ep, buffer, tag, [&] { return next(ep, buffer, count, tag, param); });
+  return send(ep, sent_of(buffer, count, param), tag, [&] { return next(ep, buffer, count, tag, param); });
 }
 
 VERITY_EXPORT ucs_status_ptr_t ucp_tag_send_nb(ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag,
@@ -421,6 +438,7 @@ VERITY_EXPORT void ucp_request_free(void* request) {
   if (!on()) return next(request);
   const Locked lock;
   workers().departures.forget(request);
+  workers().open_sends.close(request);
   Call* call = under_way == nullptr || VERITY_NEXT(ucp_request_check_status)(request) != UCS_INPROGRESS ? nullptr : find_call(request);
   if (call == nullptr) return next(request);
   call->freed = true;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mpi/departures.h"
+#include "mpi/open_sends.h"
 #include "mpi/receive_order.h"
 #include "util/companion.h"
 
@@ -52,9 +53,11 @@ class Workers {
   void destroy(const void* handle) noexcept;
 
   Departures departures;
+  OpenSends open_sends;
   uint64_t attached = 0, arrived = 0;
   uint64_t resolved_before = 0, uncertain_before = 0;  // of workers that are gone
   void (*on_arrival)(uint64_t tag, const uint8_t* signature, size_t length) noexcept = nullptr;
+  void (*on_change)(const ChangedSend& send) noexcept = nullptr;
   std::recursive_mutex mutex;
   bool shared = false;  // several threads: the lock is needed
 

@@ -220,7 +220,8 @@ bool Client::ask(Peer& peer, RmaKind kind, Ticket& ticket, uint8_t what, const w
 
 bool Client::ask_hash(Chunk& chunk, uint8_t what) noexcept {
   const Read& read = *chunk.read;
-  return ask(*read.peer, RmaKind::kHash, chunk, what, {{}, read.token, read.address + chunk.offset, chunk.length, 0});
+  const uint32_t known = what == wire::kLeaves ? static_cast<uint32_t>(chunk.theirs) : 0;
+  return ask(*read.peer, RmaKind::kHash, chunk, what, {{}, read.token, read.address + chunk.offset, chunk.length, known});
 }
 
 bool Client::ask(Fetch& fetch) noexcept {

@@ -41,6 +41,7 @@ struct Read {
   wire::RmaStatus status = wire::RmaStatus::kOk;
   bool broken = false;  // the lower transport failed, or the link
   bool started = false;
+  bool told = false;    // that its source changed
   uint32_t epoch = 0;   // Peer::epoch when it began
   // The port's.
   void* path = nullptr;

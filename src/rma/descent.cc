@@ -2,6 +2,7 @@
 // After a mismatch: which segments, whose fault, and the right bytes.
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "merkle/bitmap.h"
 #include "merkle/tree.h"
@@ -198,7 +199,8 @@ void Client::settle(Chunk& chunk) noexcept {
   } else {
     counters_.reads_ambiguous++;
   }
-  port_.mismatched(*chunk.read, chunk.offset, chunk.length, what, d.changed);
+  const bool first_change = d.changed && !std::exchange(chunk.read->told, true);
+  port_.mismatched(*chunk.read, chunk.offset, chunk.length, what, first_change);
   counters_.read_chunks_verified++;
   counters_.read_bytes_verified += chunk.length;
   finish(chunk, RmaStatus::kOk);

@@ -98,7 +98,13 @@ void Server::take_back(Job& job) noexcept {
 bool Server::answer_hash(Job& job) noexcept {
   const wire::RmaHeader& asked = job.request.header;
   if (job.status != RmaStatus::kOk) return answer(*job.peer, {RmaKind::kHashed, job.status, asked.id});
-  if (asked.what == wire::kLeaves) return answer_leaves(job);
+  if (asked.what == wire::kLeaves) {
+    if (!answer_leaves(job)) return false;
+    const uint32_t known = job.request.known;
+    const bool same = known == 0 || known == static_cast<uint32_t>(merkle::root_of(job.geometry(), job.leaves));
+    if (!same) port_.source_changed(*job.peer, job.request.address, job.request.length);
+    return true;
+  }
   uint8_t* out = port_.open_message(*job.peer, sizeof(asked) + sizeof(merkle::Digest));
   if (out == nullptr) return false;
   const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kHashed), static_cast<uint8_t>(RmaStatus::kOk), 0, 0, asked.id};

@@ -61,8 +61,10 @@ class Port {
   // The peer refused a put: the endpoint is to fail, as with hardware.
   virtual void refused(Peer& peer) noexcept = 0;
   // The bytes that `read` asked for were not what the peer had, and are right now; for the log. `by_program`: the peer's own
-  // program wrote to them meanwhile.
+  // program wrote to them meanwhile; of each Read only the first time.
   virtual void mismatched(const Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept = 0;
+  // At the owner: while the peer read these bytes of ours, our own program wrote to them.
+  virtual void source_changed(Peer& peer, uint64_t address, uint32_t length) noexcept = 0;
 };
 
 }  // namespace verity::rma

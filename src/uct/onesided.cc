@@ -323,7 +323,16 @@ void OneSided::refused(rma::Peer& peer) noexcept {
 }
 
 void OneSided::mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept {
-  process().read_mismatched(iface_.lower_tl_name(), link_of(*read.peer).peer_uid, read.address + offset, length, what, by_program);
+  const UctLink& l = link_of(*read.peer);
+  const bool told_there = l.trailed_ids != 0;  // see source_changed()
+  process().read_mismatched(iface_.lower_tl_name(), l.peer_uid, read.address + offset, length, what, by_program && !told_there);
+}
+
+// With companions on both sides the owner tells of it, in the words of its program; else the reader has done so.
+void OneSided::source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept {
+  const UctLink& l = link_of(peer);
+  if (l.trailed_ids == 0) return;
+  process().source_changed(iface_.lower_tl_name(), l.peer_uid, reinterpret_cast<const void*>(address), length);
 }
 
 }  // namespace verity::uct

@@ -109,6 +109,7 @@ class OneSided final : public rma::Port {
   void finished(rma::Read& read) noexcept override;
   void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override;
   void refused(rma::Peer& peer) noexcept override;
+  void source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept override;
   void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept override;
 
  private:

@@ -12,6 +12,7 @@
 #include "health/attestation_io.h"
 #include "health/bypass.h"
 #include "uct/options.h"
+#include "uct/trailers.h"
 #include "uct/wrap/lower.h"
 #include "util/companion.h"
 
@@ -128,9 +129,27 @@ void Process::cannot_verify(const char* transport) noexcept {
            transport);
 }
 
+namespace {
+
+constexpr unsigned kWarnings = 8;
+
+const char* not_again(bool last) noexcept { return last ? " (not told again)" : ""; }
+
+}  // namespace
+
+void Process::source_changed(const char* transport, uint64_t peer, const void* data, size_t length) noexcept {
+  const verity_companion* companion = find_companion();
+  if (companion != nullptr && companion->changed(data, length) != 0) return;
+  const std::lock_guard lock(mutex_);
+  if (warned_ == kWarnings) return;
+  ++warned_;
+  ucs_warn("ucx-verity: v%s: source changed: the program wrote to %zu bytes at %p while they went to interface %016" PRIx64 ": to a "
+           "buffer that it has given to MPI, or one that is polled; the peer gets what was there last%s",
+           transport, length, data, peer, not_again(warned_ == kWarnings));
+}
+
 void Process::read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
                               bool by_program) noexcept {
-  constexpr unsigned kWarnings = 8;
   const std::lock_guard lock(mutex_);
   if (!by_program || warned_ == kWarnings) {
     ucs_debug("ucx-verity: v%s: %" PRIu64 " bytes read at 0x%" PRIx64 " of interface %016" PRIx64 ": %s", transport, length,
@@ -139,7 +158,7 @@ void Process::read_mismatched(const char* transport, uint64_t peer, uint64_t add
   }
   ucs_warn("ucx-verity: v%s: %" PRIu64 " bytes at 0x%" PRIx64 " in the process of interface %016" PRIx64 ": %s: its program "
            "writes to a buffer that it has given to MPI, or polls; the result is what was there last%s",
-           transport, length, address, peer, what, ++warned_ == kWarnings ? " (not told again)" : "");
+           transport, length, address, peer, what, not_again(++warned_ == kWarnings));
 }
 
 void Process::abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept {

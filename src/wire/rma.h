@@ -9,7 +9,7 @@
 //   |                             token                             |   PUT, GET, HASH
 //   |                            address                            |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
-//   |            length             |               0               |   GET, HASH
+//   |            length             |             known             |   GET (known 0), HASH
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 //
 // PUT     the rest are the bytes that the owner writes to its memory at `address`. Not answered but when refused.
@@ -17,6 +17,8 @@
 // HASH    asks for the digest of that memory in segments of 2^(8 + segment) bytes. Answer: HASHED, followed by the Merkle
 //         root, or with `what` = kLeaves by an index (8 bytes) and the digests of the leaves from that one on; the answer may
 //         come in several messages.
+// known   with kLeaves: the low half of the root that the owner gave before, which did not fit what was read. If it is another one
+//         now, the owner's own program wrote to that memory meanwhile, and the owner can say so.
 // ATOMIC  the owner does what `what` says (RmaAtomic) with 4 or 8 aligned bytes of its memory, `segment` being 2 or 3. With the
 //         fetch bit the answer is GOT, with what was there before.
 // what    of a request: what is wanted; of an answer: RmaStatus.
@@ -72,7 +74,7 @@ struct RmaRequest {
   uint64_t token;
   uint64_t address;
   uint32_t length;
-  uint32_t zero;
+  uint32_t known;
 };
 static_assert(sizeof(RmaRequest) == 32);
 

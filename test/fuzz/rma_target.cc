@@ -148,6 +148,7 @@ class Target final : public rma::Port {
     if (odd % 37 == 0) q.length = ~input_.u8();
     if (odd % 11 == 0) q.header.segment = input_.u8() % 12;
     if (odd % 13 == 0) q.header.what = input_.u8();
+    if (odd % 17 == 0) q.known = input_.u8();
     return q;
   }
   void put() {
@@ -467,6 +468,7 @@ class Target final : public rma::Port {
     sum_ = sum;
   }
   void refused(rma::Peer&) noexcept override {}
+  void source_changed(rma::Peer&, uint64_t, uint32_t) noexcept override {}
   void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*, bool) noexcept override {
     require(offset < read.length && length <= read.length - offset, "a mismatch outside of the read");
   }

@@ -60,4 +60,22 @@ is "it is told as that" "$(($(attestation reads_source_changed) > 0))" 1
 is "and nobody else is blamed" "$(($(attestation reads_persistent) + $(attestation links_failed)))" 0
 contains "a warning names the reason" "$(cat "$tap_dir/job")" 'source changed while it was read: its program writes to a buffer'
 
+# With the companion the process whose program it was names the send, once; the other one says nothing.
+for launcher in $openmpi $mpich; do
+  case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
+  if [ ! -e "$(companion_for "$launcher")" ]; then
+    skip "$mpi: a changed source is named" "its companion is not built"
+    continue
+  fi
+  rm -f "$tap_dir/told"
+  UCX_VERITY_TYPECHECK=warn UCX_VERITY_TYPECHECK_LOG="$tap_dir/told" typechecked 300 "$launcher" 2 vposix,vself,vcma \
+    scribble -n 3 -t 280 > "$tap_dir/job"
+  contains "$mpi: a source that changes, with the companion" "$(cat "$tap_dir/job")" '^scribble messages 3$'
+  contains "$mpi: the send is named, in words" "$(cat "$tap_dir/job")" 'source changed: rank 0 wrote to the buffer of a send'
+  contains "$mpi: rank, peer and call" "$(cat "$tap_dir/told")" \
+    '"event":"source_changed",.*"rank":0,"peer":1,"call":"MPI_Isend","site":"[^"]*scribble\.c:[0-9]+[^"]*","bytes":16777216,"offset":[0-9]+,"length":[1-9]'
+  is "$mpi: and told once" "$(wc -l < "$tap_dir/told")" 1
+  lacks "$mpi: the reader leaves it to the owner" "$(cat "$tap_dir/job")" 'source changed while it was read'
+done
+
 done_testing

@@ -155,6 +155,7 @@ class End : public link::Port {
     got.emplace_back(static_cast<const char*>(payload), length);
     if (on_message) on_message();
   }
+  void source_changed(link::Link&, const link::Slot& slot) noexcept override { changed.push_back(slot.source->user); }
   void source_free(link::Link&, link::Slot& slot) noexcept override {
     freed++;
     hub.release(&slot);
@@ -199,6 +200,7 @@ class End : public link::Port {
   std::vector<Failure> failures;
   std::vector<wire::Verdict> verdicts;
   unsigned freed = 0;
+  std::vector<util::Piece> changed;  // of zero-copy sends
   unsigned writables = 0;
   unsigned closed = 0;
   bool busy = false;

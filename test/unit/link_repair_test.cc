@@ -356,6 +356,9 @@ TEST_P(Repairing, AChangedSourceIsSentAsOneSnapshot) {
   pair.settle();
   EXPECT_EQ(b.got, std::vector<std::string>{after});
   EXPECT_EQ(a.counters.source_changed, 1u);
+  ASSERT_EQ(a.changed.size(), 1u);
+  EXPECT_EQ(a.changed[0].data, buffer.data());
+  EXPECT_EQ(a.changed[0].length, buffer.size());
   EXPECT_EQ(a.counters.source_faults, 0u);
   EXPECT_EQ(a.freed, 1u);
 }

@@ -20,6 +20,7 @@ verity_unit_SOURCES += \
 	test/unit/merkle_hash_test.cc \
 	test/unit/merkle_tree_test.cc \
 	test/unit/mpi_departures_test.cc \
+	test/unit/mpi_open_sends_test.cc \
 	test/unit/mpi_receive_order_test.cc \
 	src/mpi/modules.cc \
 	src/mpi/sites.cc \

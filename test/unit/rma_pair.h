@@ -170,7 +170,11 @@ class RmaEnd final : public rma::Port {
     EXPECT_EQ(data != nullptr, fetch.status == RmaStatus::kOk && !fetch.broken);
   }
   void refused(Peer& peer) noexcept override { ++line_of(peer).refusals; }
-  void mismatched(const rma::Read&, uint64_t, uint64_t, const char* what, bool) noexcept override { mismatches.emplace_back(what); }
+  void mismatched(const rma::Read&, uint64_t, uint64_t, const char* what, bool by_program) noexcept override {
+    mismatches.emplace_back(what);
+    changes_told += by_program;
+  }
+  void source_changed(Peer&, uint64_t address, uint32_t length) noexcept override { changed.emplace_back(address, length); }
 
   Line lines[4];
   size_t most_of_message = 8192;
@@ -188,6 +192,8 @@ class RmaEnd final : public rma::Port {
   std::vector<Result> ended;
   std::vector<Fetched> fetches;
   std::vector<std::string> mismatches;
+  unsigned changes_told = 0;                             // mismatches by the peer's program
+  std::vector<std::pair<uint64_t, uint32_t>> changed;    // at the owner: what was read while it was written to
 
  private:
   Peer* opened = nullptr;

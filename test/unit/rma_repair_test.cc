@@ -189,6 +189,26 @@ TEST_F(RmaRepair, ASourceChangedBetweenDigestAndReadIsKnownAsChanged) {
   expect_good(reader.ended.back());
   EXPECT_EQ(reader_counters.read_bytes_again, 0u) << "the second digest says that the bytes are right";
   EXPECT_EQ(classes(), (std::vector<uint64_t>{0, 0, 1, 0}));
+  EXPECT_EQ(owner.changed, (std::vector<std::pair<uint64_t, uint32_t>>{{address_of(memory.data()), kChunk}})) << "the owner sees it too";
+}
+
+TEST_F(RmaRepair, AReadIsToldOnceThatItsSourceChanged) {
+  read(memory, target, token);
+  to_owner();
+  while (server.poll() != 0 || hashes()) {}
+  for (size_t at = 300; at < memory.size(); at += kChunk) memory[at] ^= 1;
+  settle();
+  expect_good(reader.ended.back());
+  EXPECT_EQ(classes(), (std::vector<uint64_t>{0, 0, 4, 0})) << "all four parts";
+  EXPECT_EQ(reader.changes_told, 1u);
+  EXPECT_EQ(owner.changed.size(), 4u);
+}
+
+TEST_F(RmaRepair, TheOwnerTakesDamageOnTheWayForNoChange) {
+  hurt({300, kChunk + 7}, 2);
+  expect_good(run(memory, target, token));
+  EXPECT_EQ(owner.changed.size(), 0u);
+  EXPECT_EQ(reader.changes_told, 0u);
 }
 
 TEST_F(RmaRepair, ASourceThatChangesAllTheTimeEndsInFrames) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "merkle/geometry.h"
 #include "tools/bench/mpi.h"
 #include "tools/bench/report.h"
 #include "tools/commands.h"
@@ -35,6 +36,7 @@ struct BenchOptions {
   bool check = false;
   bool json = false;
   std::string csv;
+  std::vector<std::string> segments;
   bench::MpiOptions mpi;
 };
 
@@ -57,6 +59,8 @@ class Bench {
   Bench(const BenchOptions& options, std::vector<std::string> transports)
       : options_(options), transports_(std::move(transports)) {
     for (const std::string& size : options_.sizes) sizes_.push_back(parse_size(size));
+    read_axes();
+    (void)tests(wants("mpi"));
     if (options_.csv.empty()) return;
     csv_.reset(std::fopen(options_.csv.c_str(), "w"));
     if (!csv_) throw std::runtime_error("cannot write " + options_.csv);
@@ -81,10 +85,33 @@ class Bench {
     return false;
   }
 
-  std::vector<Test> tests() const {
+  // The axes of the MPI level: ranks and segment sizes.
+  void read_axes() {
+    mpi_ = options_.mpi;
+    axes_ = !options_.segments.empty() || mpi_.ranks != bench::MpiOptions{}.ranks;
+    if (axes_ && !wants("mpi")) throw std::runtime_error("--ranks and --segments need --level mpi");
+    if (!options_.segments.empty()) mpi_.segments.clear();
+    for (const std::string& text : options_.segments) {
+      mpi_.segments.push_back(parse_size(text));
+      if (merkle::is_valid_segment_size(mpi_.segments.back())) continue;
+      throw std::runtime_error("segment size '" + text + "': a power of two from 256 to 64K");
+    }
+    for (const unsigned ranks : mpi_.ranks) {
+      if (ranks % 2 != 0) throw std::runtime_error("--ranks: even numbers, as ranks work in pairs");
+    }
+  }
+
+  // Of those asked for, what there is at the MPI level, or at the others.
+  std::vector<Test> tests(bool mpi) const {
     std::vector<Test> list;
     for (const std::string& name : options_.tests) {
-      list.push_back(name == "latency" ? Test::kLatency : Test::kRate);
+      if (name == "latency") list.push_back(Test::kLatency);
+      if (name == "rate") list.push_back(Test::kRate);
+      if (mpi && name == "put") list.push_back(Test::kPut);
+      if (mpi && name == "get") list.push_back(Test::kGet);
+    }
+    if (list.empty() && !wants("mpi")) {
+      throw std::runtime_error("put and get are measured at --level mpi");
     }
     return list;
   }
@@ -92,12 +119,12 @@ class Bench {
   void explain(const std::string& text) {
     about_ = text;
     if (options_.json) return;
-    std::printf("%s\n%s", text.c_str(), bench::table_heading().c_str());
+    std::printf("%s\n%s", text.c_str(), bench::table_heading(axes_).c_str());
   }
 
   void add(Result result) {
     if (!options_.json) {
-      std::fputs(bench::table_line(result).c_str(), stdout);
+      std::fputs(bench::table_line(result, axes_).c_str(), stdout);
       std::fflush(stdout);
     }
     if (csv_) {
@@ -135,7 +162,7 @@ class Bench {
       return;
     }
     std::vector<std::string> left_out;
-    for (const Test test : tests()) {
+    for (const Test test : tests(false)) {
       for (const std::size_t size : sizes_) {
         Result result = bench::measure(
             peer, scale, {.level = level, .transport = transport, .test = test, .size = size},
@@ -160,10 +187,12 @@ class Bench {
     if (!options_.json && results_.empty()) explain("MPI programs, alternating A B B A; medians");
     for (const std::string& transport : transports_) {
       if (transport == "self") continue;
-      for (Result& result : bench::measure_mpi(transport, tests(), sizes_, options_.seconds,
-                                               options_.null_test, options_.mpi)) {
-        add(std::move(result));
-      }
+      bench::measure_mpi({.transport = transport,
+                          .tests = tests(true),
+                          .sizes = sizes_,
+                          .seconds = options_.seconds,
+                          .null_test = options_.null_test},
+                         mpi_, [this](Result result) { add(std::move(result)); });
     }
   }
 
@@ -185,6 +214,8 @@ class Bench {
   const BenchOptions& options_;
   std::vector<std::string> transports_;
   std::vector<std::size_t> sizes_;
+  bench::MpiOptions mpi_;
+  bool axes_ = false;  // a table with their columns
   std::vector<Result> results_;
   std::string about_;
   std::unique_ptr<std::FILE, CloseFile> csv_;
@@ -233,9 +264,11 @@ void add_bench_command(CLI::App& app, char** argv, int* exit_code) {
   command->add_option("--sizes", options->sizes, "Bytes, with K or M (default: 8,4K,64K,1M)")
       ->delimiter(',')
       ->type_name("LIST");
-  command->add_option("--tests", options->tests, "latency, rate (default: both)")
+  command
+      ->add_option("--tests", options->tests,
+                   "latency, rate; put, get (--level mpi) (default: latency,rate)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"latency", "rate"}))
+      ->check(CLI::IsMember({"latency", "rate", "put", "get"}))
       ->type_name("LIST");
   command->add_option("--seconds", options->seconds, "Time for each line (default: 0.4)")
       ->check(CLI::Range(0.01, 3600.0))
@@ -246,6 +279,22 @@ void add_bench_command(CLI::App& app, char** argv, int* exit_code) {
   command->add_flag("--check", options->check, "Exit with 1 when a limit is passed");
   command->add_flag("--null", options->null_test,
                     "Raw on both sides: shows the error of the method itself");
+  command
+      ->add_option("--ranks", options->mpi.ranks,
+                   "Even numbers of ranks for --level mpi, 2 to 4096 (default: 2)")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 4096))
+      ->type_name("LIST");
+  command
+      ->add_option("--segments", options->segments,
+                   "UCX_VERITY_SEGMENT_SIZE for --level mpi, each in turn (default: the plugin's)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command
+      ->add_option("--blocks", options->mpi.blocks,
+                   "Blocks of four MPI jobs for each line of --level mpi (default: 3)")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
   command->add_option("--mpicc", options->mpi.mpicc, "MPI compiler for --level mpi (mpicc)")
       ->type_name("PATH");
   command->add_option("--mpirun", options->mpi.mpirun, "MPI launcher for --level mpi (mpirun)")

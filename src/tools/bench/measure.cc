@@ -154,6 +154,9 @@ void conclude(Result* result, Test test, bool null_test) {
   if (test == Test::kLatency) {
     result->test = "latency";
     result->unit = "ns";
+  } else if (test == Test::kPut || test == Test::kGet) {
+    result->test = test == Test::kPut ? "put" : "get";
+    result->unit = "ns";
   } else {
     result->test = counts_bytes(result->size) ? "bandwidth" : "rate";
     result->unit = counts_bytes(result->size) ? "MB/s" : "Mmsg/s";

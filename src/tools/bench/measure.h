@@ -18,10 +18,12 @@ namespace verity::tools::bench {
 struct Result {
   std::string level;      // uct, ucp, mpi
   std::string transport;  // the lower one
-  std::string test;       // latency, rate, bandwidth
+  std::string test;       // latency, rate, bandwidth, put, get
   std::string send;       // short, bcopy, zcopy; empty above UCT
   std::size_t size = 0;
-  std::string unit;  // ns, Mmsg/s, MB/s
+  unsigned ranks = 2;
+  std::size_t segment = 0;  // bytes of a leaf; 0: the plugin's default
+  std::string unit;         // ns, Mmsg/s, MB/s
   Comparison comparison;
   double raw_p999 = 0;  // ns; latency only
   double wrapped_p999 = 0;

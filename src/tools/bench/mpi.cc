@@ -21,8 +21,6 @@ constexpr const char* kSource =
 #include "tools/bench/mpi_pingpong.inc"
     ;
 
-// Blocks A B B A; every job starts MPI anew, so few have to do.
-constexpr int kBlocks = 3;
 constexpr int kJobSeconds = 300;
 
 struct Figures {
@@ -63,6 +61,19 @@ class Program {
   std::filesystem::path folder_;
 };
 
+const char* name_of(Test test) {
+  switch (test) {
+    case Test::kLatency:
+      return "latency";
+    case Test::kPut:
+      return "put";
+    case Test::kGet:
+      return "get";
+    default:
+      return "rate";
+  }
+}
+
 // Other lines may stand between: UCX logs to the standard output.
 std::vector<Figures> parse(const std::string& output, std::size_t expected) {
   std::vector<Figures> figures;
@@ -78,55 +89,80 @@ std::vector<Figures> parse(const std::string& output, std::size_t expected) {
   return figures;
 }
 
-// One job on `transport`, a figure for each size.
-std::vector<Figures> run_job(const Program& program, const std::string& transport, Test test,
-                             const std::vector<std::size_t>& sizes, double seconds,
-                             const MpiOptions& options) {
-  const std::string loopback = transport.starts_with('v') ? "vself" : "self";
+// What the jobs of one measurement have in common.
+struct Case {
+  const Program& program;
+  const MpiPlan& plan;
+  const MpiOptions& options;
+  unsigned ranks;
+  std::size_t segment;
+  Test test;
+};
+
+std::vector<Variable> variables_of(const Case& c, bool wrapped) {
+  const std::string transport = wrapped ? wrapper_of(c.plan.transport) : c.plan.transport;
   std::vector<Variable> variables = {
-      {"UCX_TLS", with_set_up_transport(transport) + "," + loopback},
-      // A benchmark on two ranks may well have fewer cores than ranks.
-      {"OMPI_MCA_rmaps_base_oversubscribe", "1"}};
+      {"UCX_TLS", with_set_up_transport(transport) + (wrapped ? ",vself" : ",self")},
+      // A benchmark may well have fewer cores than ranks.
+      {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+      {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"}};
+  // Where no transport is wrapped UCX would warn of a variable that nobody reads.
+  if (wrapped && c.segment > 0) {
+    variables.push_back({"UCX_VERITY_SEGMENT_SIZE", std::to_string(c.segment)});
+  }
   if (geteuid() == 0) {
     variables.push_back({"OMPI_ALLOW_RUN_AS_ROOT", "1"});
     variables.push_back({"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"});
   }
-  std::vector<std::string> arguments = {options.mpirun,
-                                        "-np",
-                                        "2",
-                                        program.path(),
-                                        std::to_string(seconds),
-                                        test == Test::kLatency ? "latency" : "rate"};
-  for (const std::size_t size : sizes) arguments.push_back(std::to_string(size));
-  const ProcessResult result = run_process(arguments, variables, {}, kJobSeconds);
-  if (result.status == 0) return parse(result.out, sizes.size());
-  throw std::runtime_error(result.status == 127 ? "no " + options.mpirun + ": give --mpirun"
-                                                : options.mpirun + " on " + transport +
-                                                      " failed:\n" + result.err + result.out);
+  return variables;
+}
+
+// One job, a figure for each size.
+std::vector<Figures> run_job(const Case& c, bool wrapped) {
+  const double seconds = c.plan.seconds / (4 * c.options.blocks);
+  std::vector<std::string> arguments = {c.options.mpirun,  "-np",
+                                        std::to_string(c.ranks), c.program.path(),
+                                        std::to_string(seconds), name_of(c.test)};
+  for (const std::size_t size : c.plan.sizes) arguments.push_back(std::to_string(size));
+  const int patience = kJobSeconds + static_cast<int>(10 * c.ranks + seconds * arguments.size());
+  const ProcessResult result = run_process(arguments, variables_of(c, wrapped), {}, patience);
+  if (result.status == 0) return parse(result.out, c.plan.sizes.size());
+  if (result.status == 127) throw std::runtime_error("no " + c.options.mpirun + ": give --mpirun");
+  throw std::runtime_error(c.options.mpirun + " on " + (wrapped ? "wrapped " : "") +
+                           c.plan.transport + " with " + std::to_string(c.ranks) + " ranks " +
+                           (result.timed_out ? "did not end:\n" : "failed:\n") + result.err +
+                           result.out);
 }
 
 class Measurement {
  public:
-  Measurement(const Program& program, const std::string& raw, const std::string& wrapped, Test test,
-              const std::vector<std::size_t>& sizes, double seconds, const MpiOptions& options)
-      : blocks_(sizes.size()), p999_(sizes.size()) {
-    const auto job = [&](const std::string& transport) {
-      return run_job(program, transport, test, sizes, seconds / (4 * kBlocks), options);
-    };
-    for (int i = 0; i < kBlocks; ++i) {
-      const auto a1 = job(raw);
-      const auto b1 = job(wrapped);
-      const auto b2 = job(wrapped);
-      const auto a2 = job(raw);
-      for (std::size_t s = 0; s < sizes.size(); ++s)
-        add(s, a1[s], b1[s], b2[s], a2[s], test, sizes);
+  explicit Measurement(const Case& c)
+      : case_(c), blocks_(c.plan.sizes.size()), p999_(c.plan.sizes.size()) {
+    const bool wrapped = !c.plan.null_test;
+    for (int i = 0; i < c.options.blocks; ++i) {
+      const auto a1 = run_job(c, false);
+      const auto b1 = run_job(c, wrapped);
+      const auto b2 = run_job(c, wrapped);
+      const auto a2 = run_job(c, false);
+      for (std::size_t s = 0; s < blocks_.size(); ++s) add(s, a1[s], b1[s], b2[s], a2[s]);
     }
   }
 
-  void fill(std::size_t index, Result* result) const {
-    result->comparison = compare(blocks_[index]);
-    result->raw_p999 = median(p999_[index].raw);
-    result->wrapped_p999 = median(p999_[index].wrapped);
+  [[nodiscard]] Result result(std::size_t index) const {
+    Result result;
+    result.level = "mpi";
+    result.transport = case_.plan.transport;
+    result.size = case_.plan.sizes[index];
+    result.ranks = case_.ranks;
+    result.segment = case_.segment;
+    result.comparison = compare(blocks_[index]);
+    result.raw_p999 = median(p999_[index].raw);
+    result.wrapped_p999 = median(p999_[index].wrapped);
+    conclude(&result, case_.test, case_.plan.null_test);
+    if (result.comparison.raw <= 0) {
+      result.problem = "left out: the ranks of a host would fill half of its memory";
+    }
+    return result;
   }
 
  private:
@@ -136,39 +172,34 @@ class Measurement {
   };
 
   void add(std::size_t s, const Figures& a1, const Figures& b1, const Figures& b2,
-           const Figures& a2, Test test, const std::vector<std::size_t>& sizes) {
+           const Figures& a2) {
+    const std::size_t size = case_.plan.sizes[s];
     double scale = 1;
-    if (test == Test::kRate) scale = counts_bytes(sizes[s]) ? double(sizes[s]) / 1e6 : 1e-6;
+    if (case_.test == Test::kRate) scale = counts_bytes(size) ? double(size) / 1e6 : 1e-6;
     blocks_[s].push_back({a1.value * scale, b1.value * scale, b2.value * scale, a2.value * scale});
     p999_[s].raw.insert(p999_[s].raw.end(), {a1.p999, a2.p999});
     p999_[s].wrapped.insert(p999_[s].wrapped.end(), {b1.p999, b2.p999});
   }
 
+  const Case& case_;
   std::vector<std::vector<Block>> blocks_;
   std::vector<Tails> p999_;
 };
 
 }  // namespace
 
-std::vector<Result> measure_mpi(const std::string& transport, const std::vector<Test>& tests,
-                                const std::vector<std::size_t>& sizes, double seconds,
-                                bool null_test, const MpiOptions& options) {
+void measure_mpi(const MpiPlan& plan, const MpiOptions& options,
+                 const std::function<void(Result)>& add) {
   const Program program(options.mpicc);
-  std::vector<Result> results;
-  for (const Test test : tests) {
-    const Measurement measured(program, transport, null_test ? transport : wrapper_of(transport),
-                               test, sizes, seconds, options);
-    for (std::size_t s = 0; s < sizes.size(); ++s) {
-      Result result;
-      result.level = "mpi";
-      result.transport = transport;
-      result.size = sizes[s];
-      measured.fill(s, &result);
-      conclude(&result, test, null_test);
-      results.push_back(std::move(result));
+  for (const unsigned ranks : options.ranks) {
+    for (const std::size_t segment : options.segments) {
+      for (const Test test : plan.tests) {
+        const Case c{program, plan, options, ranks, segment, test};
+        const Measurement measured(c);
+        for (std::size_t s = 0; s < plan.sizes.size(); ++s) add(measured.result(s));
+      }
     }
   }
-  return results;
 }
 
 }  // namespace verity::tools::bench

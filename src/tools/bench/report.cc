@@ -28,9 +28,19 @@ std::string level_text(const Result& result) {
   return result.send.empty() ? result.level : result.level + "/" + result.send;
 }
 
-std::string head_text(const Result& result, const char* test) {
-  return format("%-9s %-8s %-10s %5s ", level_text(result).c_str(), result.transport.c_str(), test,
-                size_text(result.size).c_str());
+std::string axes_text(const Result& result) {
+  return format("%5u %7s ", result.ranks,
+                result.segment == 0 ? "default" : size_text(result.segment).c_str());
+}
+
+std::string head_text(const Result& result, const char* test, bool axes) {
+  return format("%-9s %-8s %-10s ", level_text(result).c_str(), result.transport.c_str(), test) +
+         (axes ? axes_text(result) : "") + format("%5s ", size_text(result.size).c_str());
+}
+
+std::string test_text(const Result& result) {
+  if (result.unit == "ns") return result.test + " ns";
+  return result.test == "bandwidth" ? "MB/s" : "M msg/s";
 }
 
 // Where a difference is small beside the figure its decimals say nothing.
@@ -52,29 +62,29 @@ std::string size_text(std::size_t size) {
   return format("%zu", size);
 }
 
-std::string table_heading() {
-  return format("%-9s %-8s %-10s %5s %8s %8s %8s %6s 95%% range\n", "level", "over", "test", "size",
-                "raw", "wrapped", "diff", "ratio");
+std::string table_heading(bool axes) {
+  return format("%-9s %-8s %-10s ", "level", "over", "test") +
+         (axes ? format("%5s %7s ", "ranks", "segment") : "") +
+         format("%5s %8s %8s %8s %6s 95%% range\n", "size", "raw", "wrapped", "diff", "ratio");
 }
 
-std::string table_line(const Result& result) {
+std::string table_line(const Result& result, bool axes) {
   if (!result.problem.empty()) {
-    return format("%-9s %-8s ", level_text(result).c_str(), result.transport.c_str()) +
+    return (result.size == 0 ? format("%-9s %-8s ", level_text(result).c_str(),
+                                      result.transport.c_str())
+                             : head_text(result, test_text(result).c_str(), axes)) +
            result.problem + "\n";
   }
   const Comparison& c = result.comparison;
-  const std::string test = result.test == "latency"     ? "latency ns"
-                           : result.test == "bandwidth" ? "MB/s"
-                                                        : "M msg/s";
   std::string text =
-      head_text(result, test.c_str()) +
+      head_text(result, test_text(result).c_str(), axes) +
       format("%8s %8s %8s %6.3f %.2f-%.2f", figure(c.raw).c_str(), figure(c.wrapped).c_str(),
              signed_figure(c.difference.value, c.raw).c_str(), c.ratio.value, c.ratio.low,
              c.ratio.high) +
       verdict_text(result) + "\n";
-  if (result.test != "latency") return text;
+  if (result.unit != "ns") return text;
   const double tail_ratio = result.raw_p999 > 0 ? result.wrapped_p999 / result.raw_p999 : 0;
-  return text + head_text(result, "  p99.9") +
+  return text + head_text(result, "  p99.9", axes) +
          format("%8s %8s %8s %6.3f\n", figure(result.raw_p999).c_str(),
                 figure(result.wrapped_p999).c_str(),
                 signed_figure(result.wrapped_p999 - result.raw_p999, result.raw_p999).c_str(),
@@ -82,7 +92,7 @@ std::string table_line(const Result& result) {
 }
 
 std::string csv_heading() {
-  return "level,transport,test,send,size,unit,raw,wrapped,difference,difference_low,"
+  return "level,transport,test,send,ranks,segment,size,unit,raw,wrapped,difference,difference_low,"
          "difference_high,ratio,ratio_low,ratio_high,raw_spread,raw_p999_ns,wrapped_p999_ns,blocks,"
          "disturbed,"
          "messages,limit,verdict,problem\n";
@@ -91,8 +101,8 @@ std::string csv_heading() {
 std::string csv_line(const Result& r) {
   const Comparison& c = r.comparison;
   return format(
-             "%s,%s,%s,%s,%zu,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f,%.1f,%zu,%zu,",
-             r.level.c_str(), r.transport.c_str(), r.test.c_str(), r.send.c_str(), r.size,
+             "%s,%s,%s,%s,%u,%zu,%zu,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f,%.1f,%zu,%zu,",
+             r.level.c_str(), r.transport.c_str(), r.test.c_str(), r.send.c_str(), r.ranks, r.segment, r.size,
              r.unit.c_str(), c.raw, c.wrapped, c.difference.value, c.difference.low,
              c.difference.high, c.ratio.value, c.ratio.low, c.ratio.high, c.raw_spread, r.raw_p999,
              r.wrapped_p999, c.blocks, r.disturbed) +
@@ -112,6 +122,8 @@ std::string render_json(const std::vector<Result>& results, const std::string& a
                     {"transport", r.transport},
                     {"test", r.test},
                     {"send", r.send},
+                    {"ranks", r.ranks},
+                    {"segment", r.segment},
                     {"size", r.size},
                     {"unit", r.unit},
                     {"raw", c.raw},

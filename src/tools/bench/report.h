@@ -13,9 +13,10 @@ namespace verity::tools::bench {
 // "8", "4K", "1M".
 [[nodiscard]] std::string size_text(std::size_t size);
 
-[[nodiscard]] std::string table_heading();
-// One line, and for latencies a second one with the tail.
-[[nodiscard]] std::string table_line(const Result& result);
+// With `axes`: columns of ranks and segment sizes.
+[[nodiscard]] std::string table_heading(bool axes);
+// One line, and where times of single operations are known a second one with the tail.
+[[nodiscard]] std::string table_line(const Result& result, bool axes);
 
 [[nodiscard]] std::string csv_heading();
 [[nodiscard]] std::string csv_line(const Result& result);

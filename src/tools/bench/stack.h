@@ -16,7 +16,8 @@
 namespace verity::tools::bench {
 
 enum class Level { kUct, kUcp };
-enum class Test { kLatency, kRate };
+// One-sided operations, each with its flush, are measured at the MPI level alone.
+enum class Test { kLatency, kRate, kPut, kGet };
 
 // How a UCT message is handed over; UCP chooses by itself.
 enum class Send { kAny, kShort, kBcopy, kZcopy };
