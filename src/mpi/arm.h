@@ -84,8 +84,8 @@ extern constinit thread_local Armed armed __attribute__((tls_model("initial-exec
 // `several_threads`: MPI_THREAD_MULTIPLE was asked for.
 void enable_ucp_calls(bool several_threads = true) noexcept;
 
-// Called for each signature that arrives, with the full tag of its message, before the message is matched. No MPI or UCP call from there.
-void on_arrival(void (*arrived)(uint64_t tag, const uint8_t* signature, size_t length) noexcept) noexcept;
+// Called for each signature that arrives, before its message is matched. No MPI or UCP call from there.
+void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept) noexcept;
 
 // For the communicator's filter: the tag and mask of the first ucp_tag_probe call that this thread makes between start_probe() and
 // end_probe() (around PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm)). A mask of 0 when none was made.
