@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "mpi/arm.h"
 #include "mpi/mpi_api.h"
@@ -32,16 +33,14 @@ class Call {
       thread.site = from_.id;
       thread.name = name;
     }
-    if (thread.depth == 1) {
-      nested_ = false;
-    } else if (!from_.library) {
-      saved_ = armed;
+    if (thread.depth != 1 && !from_.library) [[unlikely]] {
+      saved_.emplace(armed);
       armed = {};
     }
   }
   ~Call() {
     --thread.depth;
-    if (nested_ && !from_.library) armed = saved_;
+    if (saved_) [[unlikely]] armed = *saved_;
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -58,8 +57,7 @@ class Call {
 
  private:
   Site from_;
-  bool nested_ = true;
-  Armed saved_;  // what the call around this one armed
+  std::optional<Armed> saved_;  // what the call around this one armed
 };
 
 // A call that sends and receives nothing itself: of where it comes from nothing is kept.

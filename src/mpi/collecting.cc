@@ -152,13 +152,13 @@ bool settle(Ledger& ledger, const uint8_t* bytes, size_t length) {
 }
 
 // Inside of UCP's progress.
-void arrived(uint64_t, const uint8_t* bytes, size_t length) noexcept {
+void arrived(const uint8_t* bytes, size_t length) noexcept {
   CollectiveTail tail;
   size_t record_length;
-  if (length < sizeof(signature::Record) + sizeof(tail) || !read_tail(bytes, length, &tail, &record_length)) return;
+  if (length < sizeof(signature::Record) + sizeof(tail)) [[likely]] return;
   signature::Record head;
   std::memcpy(&head, bytes, sizeof(head));
-  if (head.family() != kCollectiveFamily) return;
+  if (head.family() != kCollectiveFamily || !read_tail(bytes, length, &tail, &record_length)) return;
   try {
     const std::lock_guard lock(mutex);
     Ledger* ledger = ledger_of(tail.communicator);
@@ -209,7 +209,7 @@ void settle_early(Ledger& ledger) {
   }
 }
 
-size_t write_call(const Own& own, const TypeInfo* type, const Ledger& ledger, uint8_t* out) noexcept {
+size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t* out) noexcept {
   const CollectiveCall& call = own.call;
   size_t length = 0;
   if (type != nullptr) {
@@ -252,7 +252,7 @@ Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept {
     }
     if (call.operation == Collective::kNone) throw std::bad_alloc();
     TypeInfo* expected = call.expects ? find_type(call.expects->datatype) : nullptr;
-    const TypeInfo* given = call.gives ? find_type(call.gives->datatype) : nullptr;
+    TypeInfo* given = call.gives ? find_type(call.gives->datatype) : nullptr;
     std::unique_lock lock(mutex);
     Ledger* ledger = ledger_of(info->filter.value);
     if (ledger == nullptr) {

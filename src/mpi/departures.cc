@@ -27,11 +27,12 @@ bool same_but_stamp(const uint8_t* a, const uint8_t* b, size_t length) noexcept 
 Departures::Departures(uint32_t uid)
     : uid_(uid),
       numberings_(std::make_unique<Numbering[]>(kNumberings)),
+      last_number_(numberings_.get()),
       known_(std::make_unique<Known[]>(kKnown)),
       chosen_(deferred_.end()) {}
 
 // Counts one more message.
-Departures::Numbering& Departures::number(const void* endpoint, uint64_t tag) noexcept {
+Departures::Numbering& Departures::search_number(const void* endpoint, uint64_t tag) noexcept {
   const uint64_t mixed = (tag ^ reinterpret_cast<uintptr_t>(endpoint) * 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
   const size_t home = (mixed ^ mixed >> 29) >> 20 & (kNumberings - 1) & ~(kPlaces - 1);
   for (size_t i = home; i < home + kPlaces; ++i) {
@@ -56,15 +57,12 @@ void Departures::begin(const void* endpoint, uint64_t tag, const void* buffer, c
   call_.length = length <= kMaxSignature && length >= kStampEnd ? length : 0;
   call_.epoch = numbering.epoch;
   call_.sequence = numbering.next - 1;
-  if (call_.length == 0) return;
-  std::memcpy(call_.bytes, signature, length);
-  write_stamp(call_.bytes, {uint64_t{uid_} << 32 | call_.epoch, call_.sequence});
+  call_.signature = signature;
 }
 
 void Departures::end(void* request) noexcept {
   in_call_ = false;
-  if (request == nullptr || call_.left) return;
-  defer(reinterpret_cast<uintptr_t>(request), call_);
+  if (request != nullptr && !call_.left) defer(reinterpret_cast<uintptr_t>(request), call_);
 }
 
 // ---- sends that have returned -------------------------------------------------------------------------------------------------
@@ -78,7 +76,9 @@ void Departures::defer(uintptr_t request, const Send& send) noexcept {
     const auto old = deferred_.find(request);
     if (old != deferred_.end()) erase(old);
     in_order_.emplace(order_of(send), request);
-    deferred_.emplace(request, send);
+    Send& kept = deferred_.emplace(request, send).first->second;
+    if (send.signature != nullptr) std::memcpy(kept.bytes, send.signature, send.length);
+    kept.signature = nullptr;
   } catch (...) {  // that message carries none
   }
   chosen_ = deferred_.end();
@@ -152,7 +152,7 @@ Departures::Send* Departures::doubt(uint64_t tag) noexcept {
     if (in_call_ && call_.tag == tag && !call_.left) visit(call_);
   };
   of_all([&](Send& send) {
-    are_alike = are_alike && (any == nullptr || (send.length == any->length && same_but_stamp(send.bytes, any->bytes, send.length)));
+    are_alike = are_alike && (any == nullptr || (send.length == any->length && same_but_stamp(send.content(), any->content(), send.length)));
     any = &send;
   });
   of_all([&](Send& send) {
@@ -186,8 +186,10 @@ size_t Departures::departs(const Message& message, uint8_t* out, size_t room) no
   if (send == nullptr) return 0;
   if (!send->doubtful) known_[message.serial % kKnown] = {message.serial, send->endpoint};
   const size_t length = send->length <= room ? send->length : 0;
-  std::memcpy(out, send->bytes, length);
-  if (send->doubtful && length != 0) write_stamp(out, {0, 0});
+  if (length != 0) {
+    std::memcpy(out, send->content(), length);
+    write_stamp(out, stamp_of(*send));
+  }
   last_had_one_ = length != 0;
   if (send == &doubtful_) return length;
   if (send == &call_) {

@@ -31,7 +31,7 @@ class Departures {
   // Bytes of a UCP request in front of the address that the user sees; 0: not known, then (b) finds nothing.
   void set_request_size(size_t bytes) noexcept { request_size_ = bytes; }
 
-  // A send call to a ucp_ep_h begins: its message, if it leaves before end(), is (a). The signature is stamped and kept until end().
+  // A send call to a ucp_ep_h begins: its message, if it leaves before end(), is (a). The signature stays the caller's until end().
   void begin(const void* endpoint, uint64_t tag, const void* buffer, const uint8_t* signature, size_t length) noexcept;
   // A send of which nothing is to be told: it is numbered all the same.
   void pass(const void* endpoint, uint64_t tag) noexcept { (void)number(endpoint, tag); }
@@ -64,7 +64,11 @@ class Departures {
     size_t length = 0;  // 0: no signature
     bool left = false;
     bool doubtful = false;  // of several one left, it is not known which
+    const uint8_t* signature = nullptr;  // the caller's, of a call under way; else `bytes`
     uint8_t bytes[kMaxSignature];
+
+    Send() noexcept {}  // `bytes` as they are
+    [[nodiscard]] const uint8_t* content() const noexcept { return signature != nullptr ? signature : bytes; }
   };
   // The numbering of a tag to an endpoint. In one of the places from its own on; what is pushed out begins anew, as another epoch.
   struct Numbering {
@@ -84,7 +88,16 @@ class Departures {
   using Deferred = std::map<uintptr_t, Send>;                           // by request
   using Order = std::tuple<const void*, uint64_t, uint32_t, uint32_t>;  // endpoint, tag, epoch, sequence
 
-  [[nodiscard]] Numbering& number(const void* endpoint, uint64_t tag) noexcept;
+  [[nodiscard]] Numbering& number(const void* endpoint, uint64_t tag) noexcept {
+    Numbering& last = *last_number_;
+    if (last.tag != tag || last.endpoint != endpoint) return *(last_number_ = &search_number(endpoint, tag));
+    ++last.next;
+    return last;
+  }
+  [[nodiscard]] Numbering& search_number(const void* endpoint, uint64_t tag) noexcept;
+  [[nodiscard]] Stamp stamp_of(const Send& send) const noexcept {
+    return send.doubtful ? Stamp{0, 0} : Stamp{uint64_t{uid_} << 32 | send.epoch, send.sequence};
+  }
   [[nodiscard]] static Order order_of(const Send& send) noexcept { return {send.endpoint, send.tag, send.epoch, send.sequence}; }
   void defer(uintptr_t request, const Send& send) noexcept;
   void erase(Deferred::iterator place) noexcept;
@@ -99,6 +112,7 @@ class Departures {
   uint32_t uid_;
   size_t request_size_ = 0;
   std::unique_ptr<Numbering[]> numberings_;
+  Numbering* last_number_;
   std::unique_ptr<Known[]> known_;
   uint32_t epoch_ = 0;
   bool in_call_ = false;

@@ -13,7 +13,9 @@ libverity_order_la_SOURCES = \
 noinst_LTLIBRARIES += libverity_ucp_calls.la
 libverity_ucp_calls_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 libverity_ucp_calls_la_SOURCES = \
+	src/mpi/aside.cc src/mpi/aside.h \
 	src/mpi/companion.cc \
 	src/mpi/ucp_calls.cc src/mpi/ucp_calls.h \
+	src/mpi/ucp_next.cc src/mpi/ucp_next.h \
 	src/mpi/worker.cc src/mpi/worker.h
 libverity_ucp_calls_la_LIBADD = libverity_order.la

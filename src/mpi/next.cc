@@ -9,6 +9,9 @@
 #include <cstring>
 #include <string>
 
+#include "mpi/aside.h"
+#include "mpi/state.h"
+
 namespace verity::mpi {
 
 namespace {
@@ -42,9 +45,19 @@ void* in_mpi_library(const char* name) noexcept {
 }  // namespace
 
 void* find_next(const char* name) noexcept {
-  void* next = dlsym(RTLD_NEXT, name);
+  void* next = find_behind(name);
   return next != nullptr ? next : in_mpi_library(name);
 }
+
+}  // namespace verity::mpi
+
+extern "C" int verity_step_aside(const char* name, void** next_p) {
+  if (!verity::mpi::forwarding()) return 0;
+  *next_p = verity::mpi::find_behind(name);
+  return 1;
+}
+
+namespace verity::mpi {
 
 void* find_data(const char* name) noexcept {
   void* data = dlsym(RTLD_DEFAULT, name);

@@ -21,10 +21,17 @@ class Next {
  public:
   constexpr explicit Next(const char* name) noexcept : name_(name) {}
 
-  // nullptr: not looked up yet.
+  // Where nothing is checked: the function, once forward() was called. Else nullptr.
   template <typename Function>
-  [[nodiscard]] Function peek() const noexcept {
-    return reinterpret_cast<Function>(function_.load(std::memory_order_acquire));
+  [[nodiscard]] Function forwarded() const noexcept {
+    return reinterpret_cast<Function>(forwarded_.load(std::memory_order_relaxed));
+  }
+  // From now on nothing is done around it. Returns as().
+  template <typename Function>
+  [[nodiscard]] Function forward() noexcept {
+    const auto function = as<Function>();
+    forwarded_.store(reinterpret_cast<void*>(function), std::memory_order_relaxed);
+    return function;
   }
   // Never nullptr: ends the process when there is no such function.
   template <typename Function>
@@ -37,6 +44,7 @@ class Next {
  private:
   void* resolve() noexcept;
 
+  std::atomic<void*> forwarded_{nullptr};
   std::atomic<void*> function_{nullptr};
   const char* name_;
 };

@@ -110,6 +110,7 @@ void PostedReceive::check(const uint8_t* bytes, size_t length, size_t received) 
   if (bytes == nullptr) return count_unchecked(Unchecked::kUnsigned);
   if (!facts_.type->checkable) return count_unchecked(Unchecked::kUndecoded);
   signature::Record record;
+  if (signature::says(bytes, length, facts_.type->record(facts_.count, &record))) [[likely]] return count_checked();
   std::span<const uint8_t> description;
   if (signature::read_record(bytes, length, &record, &description) != nullptr) return count_unchecked(Unchecked::kUnreadable);
   const uint64_t room = signature::multiply_counts(facts_.type->type.bytes(), facts_.count);

@@ -51,8 +51,9 @@ class Receiving {
   }
   // Nobody took it: the call failed, or had nothing to receive from.
   ~Receiving() {
-    if (armed.receive.receive != nullptr) armed.receive.receive->dropped();
-    armed.receive = {};
+    if (armed.receive.receive == nullptr) [[likely]] return;
+    armed.receive.receive->dropped();
+    armed.receive.receive = nullptr;
   }
   Receiving(const Receiving&) = delete;
   Receiving& operator=(const Receiving&) = delete;

@@ -51,30 +51,32 @@ ReceiveOrder::~ReceiveOrder() {
 // ---- pending receives ---------------------------------------------------------------------------------------------------------
 
 // Few masks are in use: that of exact receives and those of the wildcards.
-bool ReceiveOrder::count_mask(uint64_t mask) noexcept {
-  for (Mask& known : masks_) {
-    if (known.mask != mask) continue;
-    ++known.pending;
-    return true;
+uint32_t ReceiveOrder::count_mask(uint64_t mask) noexcept {
+  for (size_t i = 0; i < masks_.size(); ++i) {
+    if (masks_[i].mask != mask) continue;
+    ++masks_[i].pending;
+    return static_cast<uint32_t>(i);
   }
   try {
     masks_.push_back({mask, 1});
-    return true;
+    return static_cast<uint32_t>(masks_.size() - 1);
   } catch (...) {
-    return false;
+    return kNoMask;
   }
 }
 
 Post* ReceiveOrder::post(uint64_t tag, uint64_t mask, Receive* receive) noexcept {
   Post* post = take(free_posts_, &Post::next);
   if (post == nullptr) post = static_cast<Post*>(std::malloc(sizeof(Post)));
-  if (post == nullptr || buckets_ == nullptr || !count_mask(mask)) {
+  const uint32_t mask_index = post == nullptr || buckets_ == nullptr ? kNoMask : count_mask(mask);
+  if (mask_index == kNoMask) {
     std::free(post);
     lose();
     return nullptr;
   }
-  Bucket& bucket = buckets_[bucket_of(tag & mask, mask)];
-  *post = {tag & mask, mask, 0, ++order_, 0, receive, nullptr, bucket.last, nullptr};
+  const size_t place = bucket_of(tag & mask, mask);
+  Bucket& bucket = buckets_[place];
+  *post = {tag & mask, mask, 0, ++order_, 0, receive, static_cast<uint32_t>(place), mask_index, bucket.last, nullptr};
   (bucket.last == nullptr ? bucket.first : bucket.last->next) = post;
   bucket.last = post;
   ++pending_;
@@ -82,13 +84,11 @@ Post* ReceiveOrder::post(uint64_t tag, uint64_t mask, Receive* receive) noexcept
 }
 
 void ReceiveOrder::unlink(Post* post) noexcept {
-  Bucket& bucket = buckets_[bucket_of(post->tag, post->mask)];
+  Bucket& bucket = buckets_[post->bucket];
   (post->previous == nullptr ? bucket.first : post->previous->next) = post->next;
   (post->next == nullptr ? bucket.last : post->next->previous) = post->previous;
   --pending_;
-  for (Mask& known : masks_) {
-    if (known.mask == post->mask) --known.pending;
-  }
+  --masks_[post->mask_index].pending;
 }
 
 void ReceiveOrder::recycle(Post* post) noexcept {
@@ -119,7 +119,7 @@ void ReceiveOrder::drop(Post* post) noexcept {
 
 // ---- streams ------------------------------------------------------------------------------------------------------------------
 
-ReceiveOrder::Stream* ReceiveOrder::stream(uint64_t tag) noexcept {
+ReceiveOrder::Stream* ReceiveOrder::search_stream(uint64_t tag) noexcept {
   if (table_ == nullptr) return nullptr;
   Stream*& chain = table_[bucket_of(tag, 0)];
   for (Stream* s = chain; s != nullptr; s = s->chain) {
@@ -138,6 +138,7 @@ ReceiveOrder::Stream* ReceiveOrder::stream(uint64_t tag) noexcept {
 // Forgets the tags of which nothing is under way.
 void ReceiveOrder::sweep() noexcept {
   forgot_ = true;
+  last_stream_ = nullptr;
   for (size_t i = 0; i < kBuckets; ++i) {
     for (Stream** place = &table_[i]; *place != nullptr;) {
       Stream* s = *place;

@@ -25,7 +25,7 @@ struct Post {
   uint64_t order;          // of posting
   size_t received;         // bytes
   Receive* receive;        // nullptr: nobody wants to know
-  void* caller;            // for the caller's own use
+  uint32_t bucket, mask_index;  // where it is found
   Post *previous, *next;   // in its bucket of pending ones, or in the list of complete ones of a stream
 };
 
@@ -93,9 +93,14 @@ class ReceiveOrder {
     uint64_t v = (key ^ (mask * 0x9e3779b97f4a7c15ull)) * 0xbf58476d1ce4e5b9ull;
     return static_cast<size_t>(v >> 52) % kBuckets;
   }
-  [[nodiscard]] Stream* stream(uint64_t tag) noexcept;
+  [[nodiscard]] Stream* stream(uint64_t tag) noexcept {
+    return last_stream_ != nullptr && last_stream_->tag == tag ? last_stream_ : last_stream_ = search_stream(tag);
+  }
+  [[nodiscard]] Stream* search_stream(uint64_t tag) noexcept;
   void sweep() noexcept;
-  [[nodiscard]] bool count_mask(uint64_t mask) noexcept;
+  // Its place in masks_, where one more is pending then; kNoMask: no memory.
+  static constexpr uint32_t kNoMask = ~uint32_t{0};
+  [[nodiscard]] uint32_t count_mask(uint64_t mask) noexcept;
   void unlink(Post* post) noexcept;
   void recycle(Post* post) noexcept;
   [[nodiscard]] Arrival* new_arrival(size_t length) noexcept;
@@ -109,6 +114,7 @@ class ReceiveOrder {
 
   Bucket* buckets_ = nullptr;
   Stream** table_ = nullptr;
+  Stream* last_stream_ = nullptr;  // the message that arrives is often the one that is received next
   std::vector<Mask> masks_;
   Stream* waiting_streams_ = nullptr;
   Post* free_posts_ = nullptr;

@@ -16,46 +16,33 @@ const char* family_name(uint8_t family) noexcept {
   return family < sizeof(kNames) / sizeof(kNames[0]) ? kNames[family] : kNames[0];
 }
 
-namespace {
-
-// Of one basic type there is nothing to compute: the record of one copy is the record of any number, but for the count.
-bool only_counts(const TypeInfo& type, MPI_Count count) noexcept {
-  return type.one.homogeneous() && count > 0 && type.one.count <= UINT32_MAX && static_cast<uint64_t>(count) <= UINT32_MAX;
-}
-
-}  // namespace
-
-size_t write_signature(const TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out, size_t room) noexcept {
+size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out, size_t room) noexcept {
   if (!type.checkable || count < 0) return 0;
-  if (only_counts(type, count)) [[likely]] {
-    signature::Record record = type.one;
-    record.count *= static_cast<uint64_t>(count);
-    record.site = site;
-    record.epoch = static_cast<uint32_t>(world_rank());
-    signature::set_family(&record, family);
-    std::memcpy(out, &record, sizeof(record));
-    return sizeof(record);
-  }
-  signature::Record record = signature::make_record(type.type, static_cast<uint64_t>(count), settings().level);
+  signature::Record own;
+  signature::Record record = type.record(static_cast<uint64_t>(count), &own);
   record.site = site;
   record.epoch = static_cast<uint32_t>(world_rank());
   signature::set_family(&record, family);
+  if (type.description_length == 0) [[likely]] {
+    std::memcpy(out, &record, sizeof(record));
+    return sizeof(record);
+  }
   return signature::write_record(record, {type.description, type.description_length}, out, room);
 }
 
 Sending::Sending(SendFamily family, Buffer buffer, int dest, MPI_Comm comm) noexcept {
   if (dest == MPI_PROC_NULL || buffer.count < 0 || !mpi_runs()) return;
   const CommInfo* known = find_comm(comm);
-  const TypeInfo* type = known != nullptr ? find_type(buffer.datatype) : nullptr;
+  TypeInfo* type = known != nullptr ? find_type(buffer.datatype) : nullptr;
   if (type != nullptr) arm(family, *type, buffer.count, *known, dest, thread.site);
 }
 
-void Sending::arm(SendFamily family, const TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, uint64_t site) noexcept {
+void Sending::arm(SendFamily family, TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, uint64_t site) noexcept {
   if (comm.filter.mask == 0) return;
-  armed.send = {.filter = comm.filter,
-                .signature = bytes_,
-                .length = write_signature(type, count, site, family, bytes_),
-                .caller = {.call = family_name(family), .site = site, .comm = &comm, .peer = dest}};
+  armed.send.filter = comm.filter;
+  armed.send.signature = bytes_;
+  armed.send.length = write_signature(type, count, site, family, bytes_);
+  armed.send.caller = {.call = family_name(family), .site = site, .comm = &comm, .peer = dest};
 }
 
 }  // namespace verity::mpi

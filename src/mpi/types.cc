@@ -26,6 +26,16 @@ void fill(TypeInfo* info, MPI_Datatype datatype) {
 
 }  // namespace
 
+const signature::Record& TypeInfo::make_record(uint64_t copies, signature::Record* own) noexcept {
+  // Of one basic type there is nothing to compute: the record of one copy is the record of any number, but for the count.
+  const bool only_counts = one.homogeneous() && copies != 0 && one.count <= UINT32_MAX && copies <= UINT32_MAX;
+  *own = only_counts ? one : signature::make_record(type, copies, settings().level);
+  if (only_counts) own->count *= copies;
+  if (several_threads) return *own;
+  kept_copies_ = copies;
+  return kept_ = *own;
+}
+
 TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept {
   if (datatype == handles().type_null) return nullptr;
   try {

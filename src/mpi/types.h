@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "mpi/arm.h"
+#include "mpi/counting.h"
 #include "mpi/handle_table.h"
 #include "mpi/mpi_api.h"
 #include "signature/record.h"
@@ -23,7 +24,23 @@ struct TypeInfo : HandleInfo<MPI_Datatype> {
   uint8_t description[kMaxTypeDescription];
   TypeInfo* next_free = nullptr;
 
-  void clear() noexcept { type = signature::Type(); }
+  // Of `copies` copies, without what the sender adds. Programs repeat themselves: the last one is kept, unless several threads could
+  // ask at once; `own` has room for one that is not.
+  [[nodiscard]] const signature::Record& record(uint64_t copies, signature::Record* own) noexcept {
+    if (copies == kept_copies_ && !several_threads) [[likely]] return kept_;
+    return make_record(copies, own);
+  }
+  void clear() noexcept {
+    type = signature::Type();
+    kept_copies_ = kNone;
+  }
+
+ private:
+  [[nodiscard]] const signature::Record& make_record(uint64_t copies, signature::Record* own) noexcept;
+
+  static constexpr uint64_t kNone = ~uint64_t{0};
+  uint64_t kept_copies_ = kNone;
+  signature::Record kept_;
 };
 using TypeTable = HandleTable<MPI_Datatype, TypeInfo>;
 using TypeRef = TypeTable::Ref;

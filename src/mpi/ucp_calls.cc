@@ -5,13 +5,11 @@
 // UCX itself does, so that each is seen once.
 #include "mpi/ucp_calls.h"
 
-#include <dlfcn.h>
-#include <ucp/api/ucp.h>
-
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
+
+#include "mpi/ucp_next.h"
 
 namespace verity::mpi {
 
@@ -29,27 +27,6 @@ thread_local TagFilter probe __attribute__((tls_model("initial-exec")));
 
 [[nodiscard]] bool on() noexcept { return enabled.load(std::memory_order_relaxed); }
 
-// MPI libraries open their UCX module, and so libucp, for themselves: it may be in no search order.
-void* look_up(const char* name) noexcept {
-  void* found = dlsym(RTLD_NEXT, name);
-  if (found == nullptr) {
-    void* library = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
-    found = library == nullptr ? nullptr : dlsym(library, name);
-  }
-  if (found == nullptr) {
-    std::fprintf(stderr, "ucx-verity: libverity_mpi does not find %s, which was just called: remove it from LD_PRELOAD\n", name);
-    std::abort();
-  }
-  return found;
-}
-
-// UCP's own function.
-#define VERITY_NEXT(function)                                                             \
-  ([]() noexcept {                                                                        \
-    static const auto found = reinterpret_cast<decltype(&function)>(look_up(#function));  \
-    return found;                                                                         \
-  }())
-
 // A receive that UCP has, and what its caller wants of its completion.
 struct Call {
   Worker* worker;
@@ -66,18 +43,22 @@ struct Call {
 Call* under_way = nullptr;
 Call* unused = nullptr;
 
+// nullptr: no memory. The caller fills it.
 Call* new_call() noexcept {
   Call* call = unused;
-  if (call != nullptr) {
+  if (call != nullptr) [[likely]] {
     unused = call->next;
   } else {
     call = static_cast<Call*>(std::malloc(sizeof(Call)));
   }
-  if (call == nullptr) return nullptr;
-  *call = {};
+  return call;
+}
+
+void begin_call(Call* call) noexcept {
+  call->previous = nullptr;
   call->next = under_way;
   if (under_way != nullptr) under_way->previous = call;
-  return under_way = call;
+  under_way = call;
 }
 
 void end_call(Call* call) noexcept {
@@ -87,22 +68,35 @@ void end_call(Call* call) noexcept {
   unused = call;
 }
 
-void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
-  const Call call = *static_cast<Call*>(argument);
-  if (call.done != nullptr) *call.done = true;
-  end_call(static_cast<Call*>(argument));
-  if (call.post != nullptr) {
-    if (status == UCS_OK || status == UCS_ERR_MESSAGE_TRUNCATED) {
-      call.worker->receives.complete(call.post, info->sender_tag, info->length);
-    } else {
-      if (status != UCS_ERR_CANCELED) call.worker->receives.lose();  // it had matched a message, of which nobody knows now
-      call.worker->receives.drop(call.post);
-    }
+// The worker is gone: what it had under way never completes.
+void end_calls_of(const Worker* worker) noexcept {
+  for (Call *call = under_way, *next; call != nullptr; call = next) {
+    next = call->next;
+    if (call->worker == worker) end_call(call);
   }
-  if (call.freed) {
+}
+
+void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_info_t* info) noexcept {
+  if (status == UCS_OK || status == UCS_ERR_MESSAGE_TRUNCATED) [[likely]] {
+    worker.receives.complete(post, info->sender_tag, info->length);
+    return;
+  }
+  if (status != UCS_ERR_CANCELED) worker.receives.lose();  // it had matched a message, of which nobody knows now
+  worker.receives.drop(post);
+}
+
+void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
+  auto* call = static_cast<Call*>(argument);
+  const auto callback = call->callback;
+  void* const user_data = call->user_data;
+  const bool freed = call->freed;
+  if (call->done != nullptr) *call->done = true;
+  end_call(call);  // its fields stay until it is used again, which is not before finish() has them
+  if (call->post != nullptr) finish(*call->worker, call->post, status, info);
+  if (freed) {
     VERITY_NEXT(ucp_request_free)(request);
-  } else if (call.callback != nullptr) {
-    call.callback(request, status, info, call.user_data);
+  } else if (callback != nullptr) {
+    callback(request, status, info, user_data);
   }
 }
 
@@ -131,7 +125,10 @@ ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* 
   call->post = post;
   call->callback = (param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) != 0 ? param->cb.recv : nullptr;
   call->user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) != 0 ? param->user_data : nullptr;
+  call->request = nullptr;
   call->done = &done;
+  call->freed = false;
+  begin_call(call);
   ucp_request_param_t ours = *param;
   ours.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
   ours.cb.recv = on_receive;
@@ -217,12 +214,12 @@ Worker* worker_in_creation() noexcept { return creating; }
 
 void enable_ucp_calls(bool several_threads) noexcept {
   threads = several_threads;
-  (void)workers();
+  make_workers();
   want_messages();
   enabled.store(true);
 }
 
-void on_arrival(void (*arrived)(uint64_t tag, const uint8_t* signature, size_t length) noexcept) noexcept {
+void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept) noexcept {
   workers().on_arrival = arrived;
 }
 
@@ -251,7 +248,7 @@ extern "C" {
 VERITY_EXPORT ucs_status_t ucp_worker_create(ucp_context_h context, const ucp_worker_params_t* params, ucp_worker_h* worker_p) {
   if (!on()) return VERITY_NEXT(ucp_worker_create)(context, params, worker_p);
   const bool has_mode = (params->field_mask & UCP_WORKER_PARAM_FIELD_THREAD_MODE) != 0;
-  if (threads && has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE) workers().shared = true;
+  if (threads && has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE) Workers::shared = true;
   const Locked lock;
   ucp_context_attr_t attr = {};
   attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
@@ -270,6 +267,7 @@ VERITY_EXPORT void ucp_worker_destroy(ucp_worker_h handle) {
   if (!on()) return VERITY_NEXT(ucp_worker_destroy)(handle);
   const Locked lock;
   VERITY_NEXT(ucp_worker_destroy)(handle);
+  end_calls_of(workers().find(handle));
   workers().destroy(handle);
 }
 

@@ -25,18 +25,18 @@ bool Probed::fetch(Receive* receive) noexcept {
   return true;
 }
 
-Worker* Workers::find(const void* handle) noexcept {
+Worker* Workers::search(const void* handle) const noexcept {
   for (const auto& worker : workers_) {
     if (worker->handle == handle) return worker.get();
   }
   return nullptr;
 }
 
-Worker* Workers::find_below(const void* uct_worker) noexcept {
+Worker* Workers::search_below(const void* uct_worker) noexcept {
   for (const auto& worker : workers_) {
-    for (const void* below : worker->below) {
-      if (below == uct_worker) return worker.get();
-    }
+    if (std::find(worker->below.begin(), worker->below.end(), uct_worker) == worker->below.end()) continue;
+    last_below_ = uct_worker;
+    return last_above_ = worker.get();
   }
   return nullptr;
 }
@@ -57,17 +57,20 @@ void Workers::destroy(const void* handle) noexcept {
     uncertain_before += worker->receives.uncertain();
   }
   std::erase_if(workers_, [&](const auto& worker) { return worker->handle == handle; });
+  last_ = last_above_ = nullptr;
+  last_below_ = nullptr;
 }
 
-Workers& workers() noexcept {
-  static Workers* const all = [] {
-    std::random_device device;
-    return new Workers(static_cast<uint32_t>(device()));
-  }();
-  return *all;
+constinit Workers* all_workers = nullptr;
+
+void make_workers() noexcept {
+  if (all_workers != nullptr) return;
+  std::random_device device;
+  all_workers = new Workers(static_cast<uint32_t>(device()));
 }
 
 Tally tally() noexcept {
+  if (all_workers == nullptr) return {};
   const Locked lock;
   const Workers& all = workers();
   Tally sum{all.attached, all.arrived, all.resolved_before, all.uncertain_before};

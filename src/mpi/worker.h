@@ -46,8 +46,12 @@ class Workers {
  public:
   explicit Workers(uint32_t uid) : departures(uid) {}
 
-  [[nodiscard]] Worker* find(const void* handle) noexcept;
-  [[nodiscard]] Worker* find_below(const void* uct_worker) noexcept;
+  [[nodiscard]] Worker* find(const void* handle) noexcept {
+    return last_ != nullptr && last_->handle == handle ? last_ : last_ = search(handle);
+  }
+  [[nodiscard]] Worker* find_below(const void* uct_worker) noexcept {
+    return uct_worker == last_below_ ? last_above_ : search_below(uct_worker);
+  }
   // Returns nullptr when memory is out: nothing of that worker is told.
   Worker* create() noexcept;
   void destroy(const void* handle) noexcept;
@@ -56,27 +60,37 @@ class Workers {
   OpenSends open_sends;
   uint64_t attached = 0, arrived = 0;
   uint64_t resolved_before = 0, uncertain_before = 0;  // of workers that are gone
-  void (*on_arrival)(uint64_t tag, const uint8_t* signature, size_t length) noexcept = nullptr;
+  void (*on_arrival)(const uint8_t* signature, size_t length) noexcept = nullptr;
   void (*on_change)(const ChangedSend& send) noexcept = nullptr;
   std::recursive_mutex mutex;
-  bool shared = false;  // several threads: the lock is needed
+  static inline constinit bool shared = false;  // several threads: the lock is needed
 
   [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& all() const noexcept { return workers_; }
 
  private:
+  [[nodiscard]] Worker* search(const void* handle) const noexcept;
+  [[nodiscard]] Worker* search_below(const void* uct_worker) noexcept;
+
   std::vector<std::unique_ptr<Worker>> workers_;
+  // The last answers: most processes have one worker.
+  Worker* last_ = nullptr;
+  const void* last_below_ = nullptr;
+  Worker* last_above_ = nullptr;
 };
 
-// Made at first use, never destroyed: messages may travel until the end of the process.
-[[nodiscard]] Workers& workers() noexcept;
+// Never destroyed: messages may travel until the end of the process.
+extern constinit Workers* all_workers;
+// Before any use of workers(). Again: nothing.
+void make_workers() noexcept;
+[[nodiscard]] inline Workers& workers() noexcept { return *all_workers; }
 
 class Locked {
  public:
-  Locked() noexcept : mutex_(workers().shared ? &workers().mutex : nullptr) {
-    if (mutex_ != nullptr) mutex_->lock();
+  Locked() noexcept : mutex_(Workers::shared ? &workers().mutex : nullptr) {
+    if (mutex_ != nullptr) [[unlikely]] mutex_->lock();
   }
   ~Locked() {
-    if (mutex_ != nullptr) mutex_->unlock();
+    if (mutex_ != nullptr) [[unlikely]] mutex_->unlock();
   }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;

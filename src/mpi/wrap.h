@@ -76,7 +76,7 @@ class Unpack {
 #define VERITY_LIST(...) VERITY_LIST_OF(__VA_ARGS__)
 #define VERITY_LIST_OF(first, second, ...) first, second __VA_OPT__(, ) __VA_ARGS__
 
-// One exported function, MPI_x or PMPI_x. Where nothing is checked it is two loads and a jump: the rest, which returns what the call
+// One exported function, MPI_x or PMPI_x. Where nothing is checked it is a load and a jump: the rest, which returns what the call
 // does, is a function of its own, so that no register has to be saved before.
 #define VERITY_FUNCTION(function, arity, ...)                                                          \
   namespace {                                                                                          \
@@ -84,16 +84,14 @@ class Unpack {
   [[gnu::noinline]] int checked_##function(                                                            \
       VERITY_LIST([[maybe_unused]] const void* return_address, [[maybe_unused]] const void* frame_end, VERITY_W##arity)) { \
     using Words = int (*)(VERITY_W##arity);                                                            \
-    if (::verity::mpi::forwarding()) return next_##function.as<Words>()(VERITY_A##arity);              \
+    if (::verity::mpi::forwarding()) return next_##function.forward<Words>()(VERITY_A##arity);         \
     __VA_ARGS__                                                                                        \
   }                                                                                                    \
   }                                                                                                    \
   extern "C" VERITY_EXPORT int verity_##function(VERITY_W##arity) __asm__(#function);                  \
   extern "C" int verity_##function(VERITY_W##arity) {                                                  \
     using Words = int (*)(VERITY_W##arity);                                                            \
-    if (::verity::mpi::state.load(std::memory_order_relaxed) == ::verity::mpi::kForward) [[likely]] {  \
-      if (const auto next = next_##function.peek<Words>()) [[likely]] return next(VERITY_A##arity);    \
-    }                                                                                                  \
+    if (const auto next = next_##function.forwarded<Words>()) [[likely]] return next(VERITY_A##arity); \
     return checked_##function(VERITY_LIST(__builtin_return_address(0), __builtin_dwarf_cfa(), VERITY_A##arity)); \
   }
 

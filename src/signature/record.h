@@ -30,6 +30,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstring>
 #include <span>
 
 #include "signature/type.h"
@@ -85,6 +86,17 @@ inline void set_family(Record* record, uint8_t family) noexcept {
 // or does not fit `capacity` is left out. 0 when not even the record fits: nothing is written.
 [[nodiscard]] size_t write_record(const Record& record, std::span<const uint8_t> description, void* out,
                                   size_t capacity) noexcept;
+
+// The bytes are a record, with its description, of just what `own` is of, and everything in it can be compared: the types agree, and
+// there is nothing to look for. As read_record() and then compare() would find, for a record from make_record().
+[[nodiscard]] inline bool says(const uint8_t* bytes, size_t length, const Record& own) noexcept {
+  Record theirs;
+  if (length < sizeof(theirs)) return false;
+  std::memcpy(&theirs, bytes, sizeof(theirs));
+  const bool same = theirs.hash == own.hash && theirs.count == own.count && theirs.basic == own.basic && theirs.flags == own.flags;
+  return same && (own.flags & (kHasPacked | kHasOpaque)) == 0 && own.count != kTooMany && theirs.version >> 4 == kRecordVersion &&
+         theirs.reserved == 0 && length == sizeof(theirs) + theirs.description_length;
+}
 
 // Reads a record of exactly `length` bytes, which may be anything. Returns nullptr and sets *record_p and *description_p, which
 // points into `bytes`; or the name of the field that is wrong and why (static storage), and sets nothing. The description's own

@@ -160,5 +160,29 @@ TEST(SignatureRecord, LengthsThatDoNotAddUp) {
   EXPECT_NE(wrong_with(longer), "");
 }
 
+// What arrives most: exactly what the receiver names.
+TEST(SignatureRecord, SaysTheSame) {
+  const Record own = make_record(mixed(), 50, Level::kLayout);
+  Record theirs = own;
+  theirs.site = 7;
+  theirs.uid = 8;
+  theirs.epoch = 9;
+  theirs.sequence = 10;
+  set_family(&theirs, 11);
+  const uint8_t description[] = {1, 2, 3};
+  EXPECT_TRUE(says(written(theirs).data(), sizeof(Record), own)) << "who sends, and how, plays no part";
+  const Bytes described = written(theirs, description);
+  EXPECT_TRUE(says(described.data(), described.size(), own));
+  EXPECT_FALSE(says(described.data(), described.size() - 1, own)) << "cut";
+  EXPECT_FALSE(says(described.data(), sizeof(Record) - 1, own)) << "shorter than a record";
+  for (size_t at : {0, 8, 40, 41, 42, 45, 47}) {  // hash, count, basic type, flags, the byte that is 0
+    Bytes changed = described;
+    changed[at] ^= 1;
+    EXPECT_FALSE(says(changed.data(), changed.size(), own)) << "byte " << at;
+  }
+  const Record packed = make_record(leaf("MPI_PACKED"), 3, Level::kLayout);
+  EXPECT_FALSE(says(written(packed).data(), sizeof(Record), packed)) << "is not compared";
+}
+
 }  // namespace
 }  // namespace verity::signature

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/ucp_next.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "mpi/aside.h"
+
+namespace verity::mpi {
+
+#define VERITY_DEFINE(function) constinit UcpFunction next_##function(#function);
+VERITY_UCP_FUNCTIONS(VERITY_DEFINE)
+#undef VERITY_DEFINE
+
+// MPI libraries open their UCX module, and so libucp, for themselves: it may be in no search order.
+void* UcpFunction::resolve() noexcept {
+  void* found = find_behind(name_);
+  if (found == nullptr) {
+    void* library = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
+    found = library == nullptr ? nullptr : dlsym(library, name_);
+  }
+  if (found == nullptr) {
+    std::fprintf(stderr, "ucx-verity: libverity_mpi does not find %s, which was just called: remove it from LD_PRELOAD\n", name_);
+    std::abort();
+  }
+  function_.store(found, std::memory_order_release);
+  return found;
+}
+
+}  // namespace verity::mpi
