@@ -11,5 +11,7 @@ libverity_core_la_SOURCES += \
 	src/health/counters.h \
 	src/health/registry.cc \
 	src/health/registry.h \
+	src/health/syndrome.cc \
+	src/health/syndrome.h \
 	src/health/text.cc \
 	src/health/text.h

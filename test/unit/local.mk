@@ -6,6 +6,7 @@ verity_unit_SOURCES += \
 	test/unit/health_attestation_test.cc \
 	test/unit/health_bypass_test.cc \
 	test/unit/health_counters_test.cc \
+	test/unit/health_syndrome_test.cc \
 	test/unit/health_text_test.cc \
 	test/unit/link_compact_test.cc \
 	test/unit/link_exchange_test.cc \
