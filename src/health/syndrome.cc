@@ -127,6 +127,16 @@ Pattern classify(const Pair& p, const Extent& extent, Syndrome& s) noexcept {
   return is_burst(s) ? Pattern::kBurst : Pattern::kScattered;
 }
 
+// Of bytes that came from elsewhere, or are gone, the bits that differ would tell what the payload's are.
+bool has_positions(Pattern pattern) noexcept {
+  return pattern == Pattern::kSingleBit || pattern == Pattern::kBurst || pattern == Pattern::kScattered;
+}
+
+void forget_positions(Syndrome& s) noexcept {
+  s.positions = 0;
+  s.bit = {};
+}
+
 // What two parts make together.
 Pattern both(const Syndrome& a, const Syndrome& b, const Syndrome& sum) noexcept {
   if (b.pattern == Pattern::kNone) return a.pattern;
@@ -144,6 +154,7 @@ Syndrome compare(const void* bad, const void* good, std::size_t length, const Ex
   s.compared = length;
   count(pair, extent.offset, s);
   s.pattern = classify(pair, extent, s);
+  if (!has_positions(s.pattern)) forget_positions(s);
   return s;
 }
 
@@ -157,6 +168,7 @@ Syndrome join(const Syndrome& earlier, const Syndrome& later) noexcept {
   sum.last = std::max(earlier.last, later.last);
   for (unsigned i = 0; i < later.positions && sum.positions < Syndrome::kMostPositions; ++i) sum.bit[sum.positions++] = later.bit[i];
   sum.pattern = both(earlier, later, sum);
+  if (!has_positions(sum.pattern)) forget_positions(sum);
   if (sum.pattern != Pattern::kShifted) sum.shift = 0;
   return sum;
 }

@@ -48,7 +48,7 @@ struct Syndrome {
 
   Pattern pattern = Pattern::kNone;
   Again again = Again::kNo;
-  std::uint8_t positions = 0;  // how many of `bit` there are: the first ones
+  std::uint8_t positions = 0;  // how many of `bit` there are: the first ones; only of single bits, bursts and scattered ones
   std::int8_t shift = 0;       // of kShifted: bytes; positive: the right bytes came too late in the frame
   std::uint64_t compared = 0;  // bytes
   std::uint64_t bytes = 0;     // that differ
