@@ -4,11 +4,15 @@
 
 #include <cstdint>
 
+#include "health/fault_kind.h"
+#include "health/syndrome.h"
 #include "link/slot.h"
 #include "util/list.h"
 #include "wire/frame.h"
 
 namespace verity::link {
+
+struct Link;
 
 enum class Mode : uint8_t { kOff = 0, kObserve = 1, kVerify = 2 };
 
@@ -21,6 +25,12 @@ struct Held {
   bool nacked;    // asked for, or the answer is under way
   bool unproven;  // single-hash frame: header or payload is damaged, which is seen when the right one comes
   bool scratch;   // nothing of it had arrived: rebuilt from repairs alone
+  bool faulty;    // it came damaged, and that is to be told; what follows is for that
+  health::FaultKind kind;
+  wire::Class c;
+  uint32_t rounds;  // times that bytes of it came again
+  Link* link;
+  health::Syndrome syndrome;  // of what was repaired so far
 
   [[nodiscard]] uint8_t* payload() noexcept { return reinterpret_cast<uint8_t*>(this + 1); }
   [[nodiscard]] size_t footprint() const noexcept { return sizeof(Held) + header.length; }

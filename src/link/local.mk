@@ -3,6 +3,7 @@ libverity_core_la_SOURCES += \
   src/link/buffers.cc \
   src/link/buffers.h \
   src/link/control.cc \
+  src/link/diagnose.cc \
   src/link/hub.cc \
   src/link/hub.h \
   src/link/link.h \

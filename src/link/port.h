@@ -23,6 +23,17 @@ enum class Failure : uint8_t {
   kNoMemory,
 };
 
+// One damaged frame, told of once: when the right bytes came, or when it is known that they will not.
+struct Fault {
+  health::FaultKind kind;
+  wire::Class c;
+  bool sent;                         // by this side: its own memory's or program's; else it was received
+  const wire::FrameHeader& header;   // as far as known
+  uint32_t attempts;                 // times that bytes of it travelled again
+  const health::Syndrome* syndrome;  // nullptr: no payload to compare, or it was right
+  const uint8_t* payload;            // the right one; nullptr when it never came
+};
+
 class Port {
  public:
   virtual ~Port() = default;
@@ -63,6 +74,9 @@ class Port {
 
   // A fault was seen on this link; for the log. `psn` 0 and `length` as far as known.
   virtual void faulted(Link* link, wire::Verdict verdict, const wire::FrameHeader& header) noexcept = 0;
+
+  // What became of it; for the records. `link` nullptr: of no link that is known. What `fault` points to is gone on return.
+  virtual void diagnosed(Link*, const Fault&) noexcept {}
 };
 
 }  // namespace verity::link

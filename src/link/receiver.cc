@@ -240,7 +240,8 @@ bool Hub::observe_fault(Link& link, const wire::FrameView& view, size_t size, Re
 
 void Hub::on_fault(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameView& view) noexcept {
   port_.faulted(link, verdict, view.header);
-  const bool may_be_next = link != nullptr && link->mode == Mode::kVerify && on_suspect(*link, c, verdict, view);
+  const Held* kept = link != nullptr && link->mode == Mode::kVerify ? on_suspect(*link, c, verdict, view) : nullptr;
+  const bool may_be_next = kept != nullptr && kept->unproven;
   // A control frame, perhaps a probe: what it would have asked is answered anyway, so that no long pause follows.
   if (link != nullptr && link->mode == Mode::kVerify && !may_be_next) {
     owe_ack(*link, c, wire::kAckRequest);
@@ -251,35 +252,36 @@ void Hub::on_fault(Link* link, wire::Class c, wire::Verdict verdict, const wire:
     case wire::Verdict::kBadFrame: counters_.faults_header += !may_be_next; break;  // else told when the right one comes
     default: counters_.faults_header++; break;
   }
+  if (kept == nullptr) diagnose(link, c, verdict, view.header);
 }
 
 // A damaged frame that looks like one that is missing is asked for at once: a wrong guess costs nothing, and saves waiting for
-// the next frame or a probe. True: its bytes are kept, to be compared with the right ones.
-bool Hub::on_suspect(Link& link, wire::Class c, wire::Verdict verdict, const wire::FrameView& view) noexcept {
+// the next frame or a probe. Not nullptr: its bytes are kept, to be compared with the right ones.
+Held* Hub::on_suspect(Link& link, wire::Class c, wire::Verdict verdict, const wire::FrameView& view) noexcept {
   Receiver& rx = link.receiver(c);
   const wire::FrameHeader& header = view.header;
-  if (header.kind != wire::kind_byte(wire::FrameKind::kData) || header.frame_class() != c) return false;
+  if (header.kind != wire::kind_byte(wire::FrameKind::kData) || header.frame_class() != c) return nullptr;
   // A proven header may be ahead of what is known; a doubtful one must be just what is missing or comes next.
   const bool proven = verdict == wire::Verdict::kBadPayload;
   const uint32_t most = proven ? kMaxAhead : rx.top - rx.expected;
-  if (header.psn - rx.expected > most) return false;
+  if (header.psn - rx.expected > most) return nullptr;
   Held** place = held_place(rx, header.psn);
   const bool known = *place != nullptr && (*place)->header.psn == header.psn;
-  if (known && (*place)->good) return false;
+  if (known && (*place)->good) return nullptr;
   if (distance(rx.top, header.psn) >= 0) rx.top = header.psn + 1;
   const bool whole = proven || verdict == wire::Verdict::kBadFrame;
   Held* held = known ? *place : whole ? hold(rx, header, view.payload) : nullptr;
   if (known) {
     held->nacked = false;
   } else if (held != nullptr) {
-    held->unproven = verdict == wire::Verdict::kBadFrame;
+    suspect(link, c, verdict, *held);
     held->next = *place;
     *place = held;
   } else if (distance(header.psn, rx.nacked_to) > 0) {
     rx.nacked_to = header.psn;  // nothing of it is here: it is asked for by number
   }
   owe_nack(link, c);
-  return !known && held != nullptr && held->unproven;
+  return known ? nullptr : held;
 }
 
 void Hub::on_probe(Link& link, wire::Class c, const wire::FrameView& view) noexcept {
@@ -324,17 +326,21 @@ void Hub::on_repair(Link& link, wire::Class c, const wire::FrameView& view) noex
   if (held == nullptr || held->good) return;
   if (std::exchange(held->unproven, false)) {
     (bytes == 0 ? counters_.faults_header : counters_.faults_payload)++;
+    held->kind = bytes == 0 ? health::FaultKind::kHeader : health::FaultKind::kPayload;
   }
+  look(*held, body.offset, view.payload + sizeof(body), bytes);
   std::memcpy(held->payload() + body.offset, view.payload + sizeof(body), bytes);
   const uint32_t segment = body.header.segment_size();
   merkle::Bitmap repaired(held->repaired, wire::kMaxFrameLeaves);
   for (uint32_t at = body.offset; at < body.offset + bytes; at += segment) repaired.set(at / segment);
   held->nacked = true;  // what is missing still is on its way: the lower transport keeps the order
   if (body.last == 0) return;
+  ++held->rounds;
   held->good = wire::check_rebuilt(held->header, held->payload(), rx.nonce);
   held->nacked = held->good;
   if (!held->good) return owe_nack(link, c);
   if (!held->scratch) counters_.segments_repaired += repaired.count();
+  diagnose(*held, held->payload());
   drain(link, c);
 }
 
@@ -371,14 +377,19 @@ void Hub::on_bye(Link& link) noexcept {
 
 // The right frame replaces a damaged one that was kept: now it is known where the damage was.
 void Hub::settle(Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept {
+  const bool same_length = held.header.length == header.length;
+  ++held.rounds;
+  if (same_length) look(held, 0, payload, header.length);
   if (!held.unproven) {
     counters_.segments_repaired += held.scratch ? 0 : 1;
-    return;
+    return diagnose(held, payload);
   }
-  const bool same = held.header.length == header.length && std::memcmp(held.payload(), payload, header.length) == 0;
+  const bool same = same_length && std::memcmp(held.payload(), payload, header.length) == 0;
+  held.kind = !same_length ? health::FaultKind::kLength : same ? health::FaultKind::kHeader : health::FaultKind::kPayload;
   counters_.faults_header += same;
   counters_.faults_payload += !same;
   counters_.segments_repaired += !same;
+  diagnose(held, payload);
 }
 
 Held** Hub::held_place(Receiver& rx, uint32_t psn) const noexcept {
@@ -409,6 +420,7 @@ Held* Hub::hold(Receiver& rx, const wire::FrameHeader& header, const uint8_t* pa
 void Hub::unhold(Held** place) noexcept {
   Held* held = *place;
   *place = held->next;
+  diagnose(*held, nullptr);
   held_bytes_ -= held->footprint();
   std::free(held);
 }

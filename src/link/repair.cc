@@ -105,7 +105,10 @@ void Hub::on_nack(Link& link, wire::Class c, const wire::FrameView& view) noexce
 void Hub::mark_repair(Link& link, wire::Class c, Slot& slot, const uint8_t* digests, uint16_t count) noexcept {
   if (!mark_whole(link, c, slot)) return;
   Repair& repair = *slot.repair;
-  if (++repair.tries > config_.max_repairs) return fail(link, Failure::kRepairsExhausted);
+  if (++repair.tries > config_.max_repairs) {
+    diagnose_sent(link, c, slot, health::FaultKind::kPersistent);
+    return fail(link, Failure::kRepairsExhausted);
+  }
   repair.whole = count == 0 || count != geometry_of(*slot.header()).leaf_count();
   if (!repair.whole) mark_bad_leaves(slot, digests, count);
 }
@@ -147,6 +150,11 @@ bool Hub::expand(Link& link, Slot& slot) noexcept {
   const wire::CompactView view = wire::read_compact(slot.frame());
   if (!wire::check_compact(slot.frame(), slot.size, view, tx.nonce, slot.key())) {
     counters_.source_faults++;
+    wire::FrameHeader header{};
+    header.psn = slot.psn;
+    header.length = slot.size - static_cast<uint32_t>(wire::kCompactHeader);
+    header.am_id = wire::am_byte(view.fields.am_id, c);
+    port_.diagnosed(&link, {health::FaultKind::kSourceMemory, c, true, header, 1, nullptr, nullptr});
     fail(link, Failure::kSourceFault);
     return false;
   }
@@ -199,11 +207,13 @@ bool Hub::prepare_repair(Link& link, wire::Class c, Slot& slot) noexcept {
   if (slot.header()->root != before.root) {
     if (slot.source == nullptr) {
       counters_.source_faults++;
+      diagnose_sent(link, c, slot, health::FaultKind::kSourceMemory);
       fail(link, Failure::kSourceFault);
       return false;
     }
     counters_.source_changed++;
     port_.source_changed(link, slot);
+    diagnose_sent(link, c, slot, health::FaultKind::kSourceChanged);
     repair.whole = true;
   }
   // One that lost its HELLO (see drop_hello) was sealed when the peer's id for the link was not known.

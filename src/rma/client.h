@@ -83,6 +83,8 @@ enum class Stage : uint8_t { kTransfer, kLeaves, kReread, kSnapshot };
 
 // Exists after a mismatch only.
 struct Descent {
+  static constexpr size_t kKept = 64 * 1024;  // bytes
+
   std::vector<merkle::Digest> theirs;
   std::vector<merkle::Digest> mine;  // what the leaves were when compared last with all of theirs
   std::vector<uint8_t> bad;          // bitmap: to be read again, or read again and not compared yet
@@ -92,6 +94,11 @@ struct Descent {
   uint32_t rounds = 0;
   bool changed = false;     // the peer's digests differ from those before
   bool persistent = false;  // the same wrong bytes came twice
+  uint32_t segments = 0;    // that were damaged
+  std::vector<uint8_t> kept;       // the first of the damaged segments, as they came first: some kKept bytes at most
+  std::vector<uint32_t> kept_at;   // which these are; the last one may be shorter than the others
+  std::vector<uint8_t> scratch;    // one segment
+  health::Syndrome syndrome;       // of those that came right since
 };
 
 struct Chunk : Ticket {
@@ -190,6 +197,10 @@ class Client {
   void to_do(Chunk& chunk, Stage stage) noexcept;
   static void move(Ticket& ticket, util::ListNode& list) noexcept;
 
+  struct Run {  // of bytes in the chunk
+    uint64_t begin;
+    uint64_t end;
+  };
   unsigned hash_slice() noexcept;
   [[nodiscard]] merkle::Geometry geometry(const Chunk& chunk) const noexcept;
   [[nodiscard]] merkle::Digest leaf(const Chunk& chunk, uint32_t i) const noexcept;
@@ -199,11 +210,11 @@ class Client {
   void compare(Chunk& chunk) noexcept;
   void compare_again(Chunk& chunk) noexcept;
   void settle(Chunk& chunk) noexcept;
+  void keep(Chunk& chunk, Run run) noexcept;
+  void look(Chunk& chunk, uint32_t leaf) noexcept;
+  void look(Chunk& chunk, const uint8_t* right, size_t length) noexcept;
+  void diagnose(const Chunk& chunk, health::FaultKind kind) noexcept;
   void take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexcept;
-  struct Run {  // of bytes in the chunk
-    uint64_t begin;
-    uint64_t end;
-  };
   // The first bad bytes from descent->at on; begin == end: none.
   [[nodiscard]] Run next_run(const Chunk& chunk) const noexcept;
   [[nodiscard]] Run widen(const Chunk& chunk, Run run) const noexcept;

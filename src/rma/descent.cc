@@ -22,6 +22,7 @@ void Client::damaged(Chunk& chunk) noexcept {
   counters_.read_chunks_damaged++;
   if (config_.observe) {
     counters_.faults_observed++;
+    diagnose(chunk, health::FaultKind::kAmbiguous);
     return finish(chunk, RmaStatus::kOk);
   }
   try {
@@ -65,6 +66,7 @@ void Client::compare(Chunk& chunk) noexcept {
       bad.reset(i);
     } else {
       counters_.read_segments_damaged += !was_bad;
+      d.segments += !was_bad;
       bad.set(i);
     }
   }
@@ -99,6 +101,7 @@ Client::Run Client::widen(const Chunk& chunk, Run run) const noexcept {
 bool Client::reread(Chunk& chunk) noexcept {
   Descent& d = *chunk.descent;
   for (Run run = next_run(chunk); run.begin != run.end; run = next_run(chunk)) {
+    keep(chunk, run);
     run = widen(chunk, run);
     const Started started = port_.read(chunk, chunk.offset + run.begin, run.end - run.begin);
     chunk.refused = started == Started::kBusy;
@@ -128,6 +131,7 @@ void Client::compare_again(Chunk& chunk) noexcept {
     const bool was_good = d.mine[i] == d.theirs[i];
     if (mine == d.theirs[i]) {
       bad.reset(i);
+      look(chunk, static_cast<uint32_t>(i));
       counters_.read_segments_repaired += !was_good;
     } else {
       counters_.read_segments_damaged += was_good;
@@ -160,6 +164,7 @@ bool Client::ask_bytes(Chunk& chunk) noexcept {
 void Client::take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexcept {
   Descent& d = *chunk.descent;
   if (length != d.asked) return finish(chunk, RmaStatus::kRefused);
+  look(chunk, bytes, length);
   const Read& read = *chunk.read;
   uint64_t skip = chunk.offset + d.at;
   for (uint32_t i = 0; i < read.count && length != 0; ++i) {
@@ -187,20 +192,25 @@ void Client::take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexc
 void Client::settle(Chunk& chunk) noexcept {
   const Descent& d = *chunk.descent;
   const char* what = "ambiguous: damaged on the way, or changed while it was read";
+  auto kind = health::FaultKind::kAmbiguous;
   if (d.changed) {
     counters_.reads_source_changed++;
+    kind = health::FaultKind::kSourceChanged;
     what = "source changed while it was read";
   } else if (d.persistent) {
     counters_.reads_persistent++;
+    kind = health::FaultKind::kPersistent;
     what = "persistent: the same wrong bytes came twice";
   } else if (chunk.digest_first || d.rounds > 1) {
     counters_.reads_damaged_on_wire++;
+    kind = health::FaultKind::kPayload;
     what = "damaged on the way";
   } else {
     counters_.reads_ambiguous++;
   }
   const bool first_change = d.changed && !std::exchange(chunk.read->told, true);
   port_.mismatched(*chunk.read, chunk.offset, chunk.length, what, first_change);
+  diagnose(chunk, kind);
   counters_.read_chunks_verified++;
   counters_.read_bytes_verified += chunk.length;
   finish(chunk, RmaStatus::kOk);

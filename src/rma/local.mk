@@ -3,6 +3,7 @@ libverity_core_la_SOURCES += \
   src/rma/client.cc \
   src/rma/client.h \
   src/rma/descent.cc \
+  src/rma/diagnose.cc \
   src/rma/digests.cc \
   src/rma/hasher.h \
   src/rma/peer.h \

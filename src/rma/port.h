@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "health/fault_kind.h"
+#include "health/syndrome.h"
 #include "rma/peer.h"
 #include "wire/rma.h"
 
@@ -20,6 +22,16 @@ enum class Started : uint8_t {
   kDone,      // the bytes are there
   kBusy,      // no resources now: try again
   kFailed,
+};
+
+// A part of a read that was not what the peer had; told of once, when it is right.
+struct ReadFault {
+  health::FaultKind kind;
+  uint64_t offset;                   // of the part in the read, and of the syndrome's positions
+  uint32_t length;                   // bytes of the part
+  uint32_t segments;                 // of it that were damaged
+  uint32_t attempts;                 // times that bytes of it were read again
+  const health::Syndrome* syndrome;  // nullptr: the program changed them, or no right bytes to compare
 };
 
 class Port {
@@ -65,6 +77,8 @@ class Port {
   virtual void mismatched(const Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept = 0;
   // At the owner: while the peer read these bytes of ours, our own program wrote to them.
   virtual void source_changed(Peer& peer, uint64_t address, uint32_t length) noexcept = 0;
+  // The same for the records, with what was wrong; also where nothing is repaired.
+  virtual void diagnosed(const Read&, const ReadFault&) noexcept {}
 };
 
 }  // namespace verity::rma

@@ -9,13 +9,15 @@ namespace verity::tools {
 
 // Exit codes of every sub-command.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitWarning = 1;  // doctor: works, but ...; bench: a limit was passed
+inline constexpr int kExitWarning = 1;  // doctor: works, but ...; bench: a limit was passed; report: faults
 inline constexpr int kExitError = 2;    // broken, or wrong use
 
 void add_env_command(CLI::App& app, int* exit_code);
 void add_doctor_command(CLI::App& app, int* exit_code);
 // `argv`: of main(); the command starts itself again with the plugin in its environment.
 void add_bench_command(CLI::App& app, char** argv, int* exit_code);
+
+void add_report_command(CLI::App& app, int* exit_code);
 
 // Hidden: prints what UCX offers this process as JSON. `doctor` runs it in a child with the
 // environment that `env` prints.

@@ -10,6 +10,14 @@ tools_pure_sources = \
 	src/tools/diagnosis.cc src/tools/diagnosis.h \
 	src/tools/environment.cc src/tools/environment.h \
 	src/tools/install.cc src/tools/install.h \
+	src/tools/report/common.cc \
+	src/tools/report/evidence.cc src/tools/report/evidence.h \
+	src/tools/report/html.cc \
+	src/tools/report/json.cc \
+	src/tools/report/ranking.cc src/tools/report/ranking.h \
+	src/tools/report/records.cc src/tools/report/records.h \
+	src/tools/report/render.h \
+	src/tools/report/text.cc \
 	src/tools/shell.cc src/tools/shell.h \
 	src/tools/subprocess.cc src/tools/subprocess.h \
 	src/tools/transports.cc src/tools/transports.h
@@ -32,6 +40,7 @@ ucx_verity_SOURCES = $(tools_pure_sources) \
 	src/tools/env.cc src/tools/env.h \
 	src/tools/main.cc \
 	src/tools/probe.cc \
+	src/tools/report/report.cc \
 	src/tools/quiet_stdout.cc src/tools/quiet_stdout.h \
 	src/tools/ucx_query.cc src/tools/ucx_query.h
 
@@ -51,6 +60,9 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools_diagnosis_test.cc \
 	test/unit/tools_environment_test.cc \
 	test/unit/tools_install_test.cc \
+	test/unit/tools_report_ranking_test.cc \
+	test/unit/tools_report_records_test.cc \
+	test/unit/tools_report_render_test.cc \
 	test/unit/tools_transports_test.cc
 
 TESTS += test/integration/bench.sh test/integration/doctor.sh test/integration/env.sh
@@ -60,6 +72,8 @@ dist_man1_MANS += \
 	src/tools/man/ucx-verity.1 \
 	src/tools/man/ucx-verity-bench.1 \
 	src/tools/man/ucx-verity-doctor.1 \
-	src/tools/man/ucx-verity-env.1
+	src/tools/man/ucx-verity-env.1 \
+	src/tools/man/ucx-verity-report.1
+dist_man7_MANS = src/tools/man/ucx-verity-health.7
 TESTS += test/integration/man.sh
 EXTRA_DIST += test/integration/man.sh

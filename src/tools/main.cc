@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   verity::tools::add_env_command(app, &exit_code);
   verity::tools::add_doctor_command(app, &exit_code);
   verity::tools::add_bench_command(app, argv, &exit_code);
+  verity::tools::add_report_command(app, &exit_code);
   verity::tools::add_probe_command(app, &exit_code);
   try {
     app.parse(argc, argv);

@@ -111,6 +111,7 @@ class OneSided final : public rma::Port {
   void refused(rma::Peer& peer) noexcept override;
   void source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept override;
   void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept override;
+  void diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept override;
 
  private:
   struct Done {

@@ -27,6 +27,9 @@ struct ConfigTable {
   double linger;
   int attest;
   char* attest_file;
+  char* fault_log;
+  unsigned fault_log_limit;
+  int fault_text;
   unsigned ack_polls;
   double copy_after;
   double probe_after;
@@ -40,6 +43,7 @@ struct ConfigTable {
 
 // Filled on purpose as far as the enumerations go: the parser's index is the value.
 const char* const kModeNames[] = {"off", "observe", "verify", nullptr};
+const char* const kFaultTextNames[] = {"none", "info", "warn", "syslog", nullptr};
 const char* const kOnFailureNames[] = {"auto", "abort", "error", nullptr};
 
 #define FIELD(member) offsetof(ConfigTable, member)
@@ -89,6 +93,19 @@ ucs_config_field_t kFields[] = {
     {"ATTEST_FILE", "",
      "File to append that report to, as a line of JSON. %h: host, %p: process id, %r: rank.",
      FIELD(attest_file), UCS_CONFIG_TYPE_STRING},
+    {"FAULT_LOG", "",
+     "File to append a line of JSON to for each fault: what was wrong, where, and between whom.\n"
+     "%h: host, %p: process id, %r: rank.",
+     FIELD(fault_log), UCS_CONFIG_TYPE_STRING},
+    {"FAULT_LOG_LIMIT", "10000",
+     "Most lines of one process there. The first 1000 come at once, later ones ten a second at most;\n"
+     "the next line tells how many were left out.",
+     FIELD(fault_log_limit), UCS_CONFIG_TYPE_UINT},
+    {"FAULT_TEXT", "info",
+     "Faults as lines of text, key=value, the first ten and then one in ten seconds at most.\n"
+     "info, warn: in UCX's log at that level (UCX_LOG_LEVEL, by default warn). syslog: to the system's\n"
+     "log. none: nowhere.",
+     FIELD(fault_text), UCS_CONFIG_TYPE_ENUM(kFaultTextNames)},
     {"ACK_POLLS", "64",
      "Progress calls without a frame to ride on after which an acknowledgement travels alone.",
      FIELD(ack_polls), UCS_CONFIG_TYPE_UINT},
@@ -197,6 +214,9 @@ ucs_status_t configure(const uct_md_config_t* config) {
   o.linger = nanoseconds(c.linger);
   o.attest = static_cast<health::AttestPolicy>(c.attest);
   o.attest_file = c.attest_file != nullptr ? c.attest_file : "";
+  o.fault_log = c.fault_log != nullptr ? c.fault_log : "";
+  o.fault_log_limit = c.fault_log_limit;
+  o.fault_text = static_cast<FaultText>(c.fault_text);
   // Nearly always the same: each memory domain reads the same variables.
   if (o != options()) current.store(made.release(), std::memory_order_release);
   return UCS_OK;

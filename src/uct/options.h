@@ -13,6 +13,7 @@
 namespace verity::uct {
 
 enum class OnFailure : uint8_t { kAuto, kAbort, kError };
+enum class FaultText : uint8_t { kNone, kInfo, kWarn, kSyslog };
 
 // Checked values; those of the last memory domain opened count for interfaces opened after it. Never
 // changed or freed once they are current: other threads may be reading them.
@@ -25,6 +26,9 @@ struct Options {
   unsigned threads = 0;  // that hash
   health::AttestPolicy attest = health::AttestPolicy::kAuto;
   std::string attest_file;
+  std::string fault_log;
+  uint64_t fault_log_limit = 10000;  // records
+  FaultText fault_text = FaultText::kInfo;
 
   bool operator==(const Options&) const = default;
 };

@@ -11,6 +11,7 @@
 
 #include "health/attestation_io.h"
 #include "health/bypass.h"
+#include "uct/fault_log.h"
 #include "uct/options.h"
 #include "uct/trailers.h"
 #include "uct/wrap/lower.h"
@@ -176,6 +177,7 @@ void Process::finish() noexcept {
   const std::lock_guard lock(mutex_);
   if (!started_ || finished_) return;
   finished_ = true;
+  fault_log().finish();
   try {
     health::Report report;
     report.plugin_version = VERITY_VERSION;  // PACKAGE_VERSION is that of UCX here

@@ -244,6 +244,7 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
     event_arg_ =
         (params.field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG) != 0 ? params.async_event_arg : nullptr;
   }
+  if ((params.open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0) device_name_ = params.mode.device.dev_name;
   release_.iface = release_compact_.iface = this;
   release_.cb = [](uct_recv_desc_t* self, void* desc) noexcept {
     release_desc(self, static_cast<char*>(desc) - sizeof(wire::FrameHeader));

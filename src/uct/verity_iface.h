@@ -8,6 +8,7 @@
 //   flush.cc         flush and cancel                        events.cc    sleeping and waking
 //   closing.cc       last frames, goodbyes                   process.cc   attestation, fork, warnings
 //   apart.cc         while the worker is not progressed: by another one's progress, or by a thread
+//   faults.cc        records of faults
 //   onesided_ops.cc  put, get, atomic operations, fence; onesided.cc is what src/rma needs for them
 #ifndef VERITY_UCT_VERITY_IFACE_H
 #define VERITY_UCT_VERITY_IFACE_H
@@ -18,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "health/fault_record.h"
 #include "link/hub.h"
 #include "uct/flush_queue.h"
 #include "uct/onesided.h"
@@ -148,6 +150,10 @@ class VerityIface final : public WrapIface, public link::Port {
   link::Link* greeted(const wire::HelloView& hello) noexcept override;
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override;
   void faulted(link::Link* l, wire::Verdict verdict, const wire::FrameHeader& header) noexcept override;
+  void diagnosed(link::Link* l, const link::Fault& fault) noexcept override;
+
+  // Between whom, as far as this interface and that link (or nullptr) know. Throws std::bad_alloc.
+  void describe(const UctLink* l, health::FaultRecord& record) const;
 
   // --- WrapIface ---
   void fill_ops(uct_iface_ops_t& ops) const noexcept override;
@@ -286,6 +292,7 @@ class VerityIface final : public WrapIface, public link::Port {
   static void release_desc(uct_recv_desc_t* release, const char* lower_desc) noexcept;
   Release release_{};          // of descriptors whose frame has a full header
   Release release_compact_{};  // a compact one
+  std::string device_name_;
   std::vector<char> device_address_;
   std::vector<char> iface_address_;
   util::ListNode links_;

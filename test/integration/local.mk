@@ -32,6 +32,7 @@ INTEGRATION_RUNS = \
 	test/integration/association.sh \
 	test/integration/attestation.sh \
 	test/integration/contexts.sh \
+	test/integration/fault_records.sh \
 	test/integration/large_read.sh \
 	test/integration/missing_plugin.sh \
 	test/integration/mpi_collectives.sh \

@@ -8,7 +8,7 @@ tool=$abs_top_builddir/ucx-verity
 pages=$abs_top_srcdir/src/tools/man
 plain() { sed 's/\\-/-/g' "$1"; }
 
-for command in env doctor bench; do
+for command in env doctor bench report; do
   page=$pages/ucx-verity-$command.1
   in_help=$("$tool" "$command" --help | grep -Eo '^ +(-h,)?--[a-z-]+' | grep -Eo -- '--[a-z-]+' | sort)
   in_page=$(plain "$page" | sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' | grep -E '^\.B' |
@@ -22,7 +22,7 @@ described=$(sed -n '/^an object of numbers/,/^\.SH/p' "$pages/ucx-verity.1" | gr
 is "the page has the counters of the attestation" "$described" "$counters"
 
 if command -v man > /dev/null; then
-  for page in "$pages"/*.1; do
+  for page in "$pages"/*.[17]; do
     is "$(basename "$page"): no warning of the formatter" \
       "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" 2>&1 > /dev/null)" ""
   done

@@ -33,7 +33,7 @@ HELD_LIMIT=1000 1m or more
 END
 
 # What UCX's parser cannot read it names itself.
-for setting in MODE=foo ON_FAILURE=foo ATTEST=foo WINDOW=x LINGER=abc; do
+for setting in MODE=foo ON_FAILURE=foo ATTEST=foo FAULT_TEXT=foo FAULT_LOG_LIMIT=-x WINDOW=x LINGER=abc; do
   output=$(listing "$setting")
   contains "$setting: UCX names it" "$output" "Invalid value for ${setting%%=*}: '${setting#*=}'. Expected:"
   is "$setting: nothing is wrapped" "$(wrappers "$output")" 0
@@ -41,7 +41,7 @@ done
 
 for setting in MODE=observe MODE=off SEGMENT_SIZE=256 SEGMENT_SIZE=64k WINDOW=2 WINDOW=32768 \
   WINDOW_BYTES=4k WINDOW_BYTES=1g MAX_REPAIRS=1 LINGER=0 ACK_POLLS=1 COPY_AFTER=60s PROBE_AFTER=1us \
-  POOL_LIMIT=inf HELD_LIMIT=inf ON_FAILURE=error ATTEST=never; do
+  POOL_LIMIT=inf HELD_LIMIT=inf ON_FAILURE=error ATTEST=never FAULT_TEXT=none FAULT_LOG_LIMIT=0; do
   output=$(listing "$setting")
   is "$setting is taken" "$(($(wrappers "$output") > 0)) $(grep -c 'ucx-verity:' <<< "$output")" "1 0"
 done

@@ -176,6 +176,12 @@ class End : public link::Port {
   }
   void faulted(link::Link*, wire::Verdict verdict, const FrameHeader&) noexcept override { verdicts.push_back(verdict); }
 
+  void diagnosed(link::Link* l, const link::Fault& fault) noexcept override {
+    faults.push_back({fault.kind, fault.c, fault.sent, fault.header, fault.attempts, l == link.get(),
+                      fault.syndrome != nullptr ? *fault.syndrome : health::Syndrome{},
+                      fault.payload != nullptr ? std::string(reinterpret_cast<const char*>(fault.payload), fault.header.length) : ""});
+  }
+
   void open(uint64_t peer_uid) {
     link = std::make_unique<link::Link>();
     hub.open(*link, peer_uid, 0, Mode::kVerify);
@@ -199,6 +205,17 @@ class End : public link::Port {
   std::vector<uint8_t> am_ids;
   std::vector<Failure> failures;
   std::vector<wire::Verdict> verdicts;
+  struct ToldFault {
+    health::FaultKind kind;
+    Class c;
+    bool sent;
+    FrameHeader header;
+    uint32_t attempts;
+    bool on_link;
+    health::Syndrome syndrome;  // without bits: there was none
+    std::string payload;
+  };
+  std::vector<ToldFault> faults;
   unsigned freed = 0;
   std::vector<util::Piece> changed;  // of zero-copy sends
   unsigned writables = 0;

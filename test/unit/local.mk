@@ -6,8 +6,11 @@ verity_unit_SOURCES += \
 	test/unit/health_attestation_test.cc \
 	test/unit/health_bypass_test.cc \
 	test/unit/health_counters_test.cc \
+	test/unit/health_fault_record_test.cc \
+	test/unit/health_syndrome_test.cc \
 	test/unit/health_text_test.cc \
 	test/unit/link_compact_test.cc \
+	test/unit/link_diagnose_test.cc \
 	test/unit/link_exchange_test.cc \
 	test/unit/link_hello_test.cc \
 	test/unit/link_pair.h \
@@ -28,6 +31,7 @@ verity_unit_SOURCES += \
 	test/unit/mpi_handle_table_test.cc \
 	test/unit/mpi_sites_test.cc \
 	test/unit/rma_client_test.cc \
+	test/unit/rma_diagnose_test.cc \
 	test/unit/rma_ends_test.cc \
 	test/unit/rma_hasher_test.cc \
 	test/unit/rma_pair.h \

@@ -176,6 +176,16 @@ class RmaEnd final : public rma::Port {
   }
   void source_changed(Peer&, uint64_t address, uint32_t length) noexcept override { changed.emplace_back(address, length); }
 
+  void diagnosed(const rma::Read&, const rma::ReadFault& fault) noexcept override {
+    faults.push_back({fault, fault.syndrome != nullptr ? *fault.syndrome : health::Syndrome{}});
+    faults.back().fault.syndrome = nullptr;
+  }
+
+  struct ToldFault {
+    rma::ReadFault fault;
+    health::Syndrome syndrome;  // without bits: there was none
+  };
+  std::vector<ToldFault> faults;
   Line lines[4];
   size_t most_of_message = 8192;
   bool immediate = false;

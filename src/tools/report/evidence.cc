@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/report/evidence.h"
+
+#include <algorithm>
+
+namespace verity::tools {
+
+namespace {
+
+Tally tally_of(const SeenFault& fault) {
+  Tally tally;
+  tally.faults = 1;
+  tally.again = fault.again;
+  tally.kinds[static_cast<std::size_t>(fault.kind)] = 1;
+  if (fault.has_syndrome) tally.patterns[static_cast<std::size_t>(fault.pattern)] = 1;
+  return tally;
+}
+
+template <std::size_t n>
+void sum_up(std::array<std::uint64_t, n>& sum, const std::array<std::uint64_t, n>& more) noexcept {
+  for (std::size_t i = 0; i < n; ++i) sum[i] += more[i];
+}
+
+}  // namespace
+
+Tally& Tally::operator+=(const Tally& other) noexcept {
+  faults += other.faults;
+  again += other.again;
+  sum_up(kinds, other.kinds);
+  sum_up(patterns, other.patterns);
+  return *this;
+}
+
+void EvidenceBuilder::note_time(const std::string& time) {
+  if (time.empty()) return;
+  if (sum_.first.empty() || time < sum_.first) sum_.first = time;
+  sum_.last = std::max(sum_.last, time);
+}
+
+void EvidenceBuilder::add(const SeenFault& fault) {
+  const health::Blame blame = health::info_of(fault.kind).blame;
+  note_time(fault.time);
+  HostData& host = sum_.hosts[fault.host];
+  if (!fault.interface.empty() && host_of_.size() < kMostInterfaces) host_of_.emplace(fault.interface, fault.host);
+  if (!fault.peer.empty() && !fault.peer_host.empty() && host_of_.size() < kMostInterfaces) host_of_.emplace(fault.peer, fault.peer_host);
+  if (!fault.peer_host.empty()) sum_.hosts[fault.peer_host];
+  if (blame == health::Blame::kProgram) {
+    ++host.source_changed;
+    ++sum_.source_changed;
+    return;
+  }
+  if (blame == health::Blame::kNobody) {
+    ++sum_.ambiguous;
+    return;
+  }
+  const std::string device = fault.transport + (fault.device.empty() ? "" : "/" + fault.device);
+  Raw raw;
+  if (blame == health::Blame::kMemory) {
+    raw.way = {fault.host, fault.host, std::string(kMemory)};
+  } else {
+    raw.way = fault.sent ? Way{fault.host, fault.peer_host, device} : Way{fault.peer_host, fault.host, device};
+    if (fault.peer_host.empty()) raw.peer = fault.peer;
+    raw.peer_sends = !fault.sent;
+  }
+  const auto found = raw_.find(raw);
+  if (found == raw_.end() && raw_.size() >= kMostWays) {
+    ++sum_.beyond;
+    return;
+  }
+  raw_[raw] += tally_of(fault);
+}
+
+void EvidenceBuilder::add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble) {
+  HostData& data = sum_.hosts[host];
+  ++data.processes;
+  data.clean += !trouble;
+  data.bytes += bytes_verified;
+}
+
+Evidence EvidenceBuilder::build() const {
+  Evidence evidence = sum_;
+  for (const auto& [raw, tally] : raw_) {
+    Way way = raw.way;
+    const auto found = raw.peer.empty() ? host_of_.end() : host_of_.find(raw.peer);
+    if (found != host_of_.end()) {
+      (raw.peer_sends ? way.sender : way.receiver) = found->second;
+      evidence.hosts[found->second];
+    }
+    evidence.ways[way] += tally;
+    evidence.faults += tally.faults;
+  }
+  return evidence;
+}
+
+}  // namespace verity::tools

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One page without scripts, pictures or anything from elsewhere. All texts from the files are escaped.
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "health/text.h"
+#include "tools/report/render.h"
+
+namespace verity::tools {
+
+namespace {
+
+constexpr std::size_t kMatrixHosts = 40;
+
+constexpr const char* kHead = R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>ucx-verity report</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: .2rem; }
+h2 { font-size: 1.1rem; margin-top: 2rem; }
+.lead { color: #51606e; margin-top: 0; }
+ol.suspects { padding-left: 1.6rem; }
+ol.suspects li { margin-bottom: 1rem; }
+.what { font-weight: 600; }
+.tag { border-radius: .6rem; padding: 0 .6rem; font-size: .85rem; margin-left: .5rem; color: #fff; }
+.strong { background: #a3200d; }
+.fair { background: #a85f00; }
+.weak { background: #5a6875; }
+.more { color: #51606e; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { border: 1px solid #d4dbe1; padding: .2rem .55rem; text-align: right; }
+th { background: #f2f5f7; font-weight: 500; }
+th.row { text-align: left; white-space: nowrap; }
+td.none { color: #b3bcc5; }
+</style>
+</head>
+<body>
+)";
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f ? '?' : c;
+    }
+  }
+  return out;
+}
+
+std::string element(const char* tag, const std::string& attributes, const std::string& text) {
+  return "<" + std::string(tag) + (attributes.empty() ? "" : " " + attributes) + ">" + escaped(text) + "</" + tag + ">";
+}
+
+std::string suspect_item(const Suspect& s, std::uint64_t all) {
+  const std::string confidence(name_of(s.confidence));
+  std::string html = "<li>" + element("span", "class=\"what\"", describe(s.what)) +
+                     element("span", "class=\"tag " + confidence + "\"", confidence + " evidence") + "<br>";
+  html += escaped(health::grouped(s.tally.faults) + " of " + health::grouped(all) + " faults");
+  if (s.what.part == Part::kDevice || s.what.part == Part::kHost) html += escaped("; other hosts: " + health::grouped(s.others));
+  if (const std::string patterns = patterns_in_words(s.tally); !patterns.empty()) {
+    html += "<br>" + escaped(patterns + (s.tally.again != 0 ? "; the same bits as before: " + health::grouped(s.tally.again) : ""));
+  }
+  if (const std::string words = hint(s); !words.empty()) html += "<br>" + element("span", "class=\"more\"", words);
+  std::string either;
+  for (const Explanation& e : s.or_else) either += (either.empty() ? "" : "; ") + describe(e);
+  if (!either.empty()) html += "<br>" + element("span", "class=\"more\"", "cannot be told from: " + either);
+  return html + "</li>\n";
+}
+
+// Redder with the logarithm of the count.
+std::string cell(std::uint64_t n, std::uint64_t largest) {
+  if (n == 0) return "<td class=\"none\">&middot;</td>";
+  const double part = std::log1p(static_cast<double>(n)) / std::log1p(static_cast<double>(largest));
+  std::array<char, 96> style;
+  std::snprintf(style.data(), style.size(), "style=\"background: hsl(12, 85%%, %d%%)\"", static_cast<int>(94 - 34 * part));
+  return element("td", style.data(), health::grouped(n));
+}
+
+std::string matrix_table(const Evidence& evidence) {
+  const Matrix m = matrix_of(evidence, kMatrixHosts);
+  const auto name = [&](std::size_t i) { return i < m.hosts.size() ? printable(m.hosts[i], 64) : std::to_string(m.others) + " others"; };
+  std::string html = "<div class=\"scroll\"><table>\n<tr><th class=\"row\">from \\ to</th>";
+  for (std::size_t i = 0; i < m.counts.size(); ++i) html += element("th", "", name(i));
+  html += "</tr>\n";
+  for (std::size_t row = 0; row < m.counts.size(); ++row) {
+    html += "<tr>" + element("th", "class=\"row\"", name(row));
+    for (const std::uint64_t n : m.counts[row]) html += cell(n, m.largest);
+    html += "</tr>\n";
+  }
+  return html + "</table></div>\n";
+}
+
+std::string row(const char* label, const std::string& value) {
+  return "<tr>" + element("th", "class=\"row\"", label) + element("td", "", value) + "</tr>\n";
+}
+
+std::string numbers(const Findings& f) {
+  const Evidence& e = f.evidence;
+  std::uint64_t processes = 0;
+  std::uint64_t bytes = 0;
+  for (const auto& [name, host] : e.hosts) {
+    processes += host.processes;
+    bytes += host.bytes;
+  }
+  const auto count = [](std::uint64_t n) { return health::grouped(n); };
+  std::string html = "<table>\n" + row("hosts", count(e.hosts.size())) + row("processes with an attestation", count(processes));
+  html += row("bytes verified in them", health::human_bytes(bytes));
+  html += row("program changed a buffer in use (no machine's fault)", count(e.source_changed));
+  html += row("datatypes unlike at sender and receiver (no machine's fault)", count(e.type_mismatches));
+  html += row("reads damaged, or changed by their owner (nobody is blamed)", count(e.ambiguous));
+  html += row("faults that were not recorded", count(e.dropped));
+  html += row("faults left out here", count(e.beyond));
+  html += row("lines that are no JSON", count(f.lines.broken));
+  html += row("lines of something else", count(f.lines.foreign));
+  return html + row("lines of another version", count(f.lines.newer)) + "</table>\n";
+}
+
+}  // namespace
+
+std::string render_html(const Findings& f) {
+  const Evidence& e = f.evidence;
+  std::string html = kHead + element("h1", "", health::grouped(e.faults) + " faults of machines");
+  html += "\n" + element("p", "class=\"lead\"", e.first.empty() ? "ucx-verity report" : "ucx-verity report, " + e.first + " to " + e.last) + "\n";
+  if (e.faults != 0) {
+    html += "<h2>Suspects</h2>\n<ol class=\"suspects\">\n";
+    for (const Suspect& s : f.suspects) html += suspect_item(s, e.faults);
+    html += "</ol>\n<h2>Faults, from the host of the row to that of the column</h2>\n" + matrix_table(e);
+  }
+  return html + "<h2>What was read</h2>\n" + numbers(f) + "</body>\n</html>\n";
+}
+
+}  // namespace verity::tools

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/report/records.h"
+
+#include <nlohmann/json.hpp>
+
+#include "health/attestation.h"
+#include "health/fault_record.h"
+
+namespace verity::tools {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kLongestName = 256;
+
+// Empty for anything but a text.
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return {};
+  return found->get_ref<const std::string&>().substr(0, kLongestName);
+}
+
+std::uint64_t number_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+const Json& object_of(const Json& object, const char* key) {
+  static const Json kNone = Json::object();
+  const auto found = object.find(key);
+  return found != object.end() && found->is_object() ? *found : kNone;
+}
+
+// False: of no kind that is known.
+bool read_fault(const Json& json, SeenFault* fault) {
+  const auto kind = health::parse_fault_kind(text_of(json, "kind"));
+  const std::string direction = text_of(json, "direction");
+  *fault = {.host = text_of(json, "host"),
+            .peer_host = text_of(json, "peer_host"),
+            .transport = text_of(json, "transport"),
+            .device = text_of(json, "device"),
+            .interface = text_of(json, "interface"),
+            .peer = text_of(json, "peer"),
+            .time = text_of(json, "time"),
+            .sent = direction == "sent",
+            .kind = kind.value_or(health::FaultKind::kFrame)};
+  const Json& syndrome = object_of(json, "syndrome");
+  const auto pattern = health::parse_pattern(text_of(syndrome, "pattern"));
+  fault->has_syndrome = pattern.has_value();
+  fault->pattern = pattern.value_or(health::Pattern::kNone);
+  const std::string again = text_of(syndrome, "again");
+  fault->again = again == "lane" || again == "position";
+  return kind.has_value() && !fault->host.empty() && (fault->sent || direction == "received");
+}
+
+bool is_attestation(const Json& json) { return json.contains("counters") && json.contains("trouble") && !json.contains("event"); }
+
+void read_attestation(const Json& json, EvidenceBuilder& builder) {
+  const Json& counters = object_of(json, "counters");
+  const auto trouble = json.find("trouble");
+  builder.add_process(text_of(json, "host"), number_of(counters, "bytes_verified") + number_of(counters, "read_bytes_verified"),
+                      trouble->is_boolean() && trouble->get<bool>());
+}
+
+void read_event(const Json& json, const std::string& event, EvidenceBuilder& builder, LineCounts& counts) {
+  if (event == "type_mismatch") {
+    ++counts.type_mismatches;
+    return builder.add_type_mismatch();
+  }
+  if (event != "fault" && event != "faults_dropped") {
+    ++counts.foreign;
+    return;
+  }
+  SeenFault fault;
+  const bool known = number_of(json, "schema") == static_cast<std::uint64_t>(health::kFaultSchema);
+  if (!known || (event == "fault" && !read_fault(json, &fault))) {
+    ++counts.newer;
+    return;
+  }
+  builder.add_dropped(number_of(json, "dropped"));
+  if (event != "fault") return;
+  ++counts.faults;
+  builder.add(fault);
+}
+
+}  // namespace
+
+void read_line(std::string_view line, EvidenceBuilder& builder, LineCounts& counts) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  const Json json = Json::parse(line, nullptr, false);
+  if (json.is_discarded()) {
+    ++counts.broken;
+    return;
+  }
+  if (!json.is_object()) {
+    ++counts.foreign;
+    return;
+  }
+  if (const std::string event = text_of(json, "event"); !event.empty()) return read_event(json, event, builder, counts);
+  if (!is_attestation(json) || text_of(json, "host").empty()) {
+    ++counts.foreign;
+  } else if (number_of(json, "schema") != static_cast<std::uint64_t>(health::kAttestationSchema)) {
+    ++counts.newer;
+  } else {
+    ++counts.attestations;
+    read_attestation(json, builder);
+  }
+}
+
+}  // namespace verity::tools

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The report as text for a terminal of 80 columns, as JSON, and as one HTML page that needs nothing else. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "tools/report/ranking.h"
+#include "tools/report/records.h"
+
+namespace verity::tools {
+
+struct Findings {
+  Evidence evidence;
+  LineCounts lines;
+  std::uint64_t files = 0;
+  std::vector<Suspect> suspects;
+};
+
+[[nodiscard]] std::string render_text(const Findings& findings);
+[[nodiscard]] std::string render_json(const Findings& findings);
+[[nodiscard]] std::string render_html(const Findings& findings);
+
+// What the three have in common.
+
+// The hosts with most faults, at most `most` of them, worst first, and how many hosts there are besides. Faults are counted from row to
+// column; the last of each, if there are others, stands for them together.
+struct Matrix {
+  std::vector<std::string> hosts;
+  std::size_t others = 0;
+  std::vector<std::vector<std::uint64_t>> counts;  // [sender][receiver]
+  std::uint64_t largest = 0;
+};
+[[nodiscard]] Matrix matrix_of(const Evidence& evidence, std::size_t most);
+
+// "single_bit 12, burst 3", the most frequent first.
+[[nodiscard]] std::string patterns_in_words(const Tally& tally);
+// What such damage comes from most often. Empty: nothing to say.
+[[nodiscard]] std::string hint(const Suspect& suspect);
+// A name as it may stand in a terminal: no control characters, at most `width` bytes.
+[[nodiscard]] std::string printable(const std::string& name, std::size_t width);
+
+}  // namespace verity::tools

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// `ucx-verity report`: reads the files; ranking.cc judges them.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "tools/commands.h"
+#include "tools/report/render.h"
+
+namespace verity::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestLine = 1 << 20;  // bytes; longer ones are none of ours
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string html;
+  bool json = false;
+};
+
+class Reading {
+ public:
+  // False: a path that was named cannot be read; said on stderr.
+  [[nodiscard]] bool read(const std::string& path) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) return read_file(path, true);
+    std::vector<std::string> files;
+    fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error);
+    for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) files.push_back(it->path().string());
+    if (error) return complain(path, error.message());
+    std::sort(files.begin(), files.end());
+    for (const std::string& file : files) (void)read_file(file, false);
+    return true;
+  }
+  [[nodiscard]] Findings findings() const {
+    Findings f{builder_.build(), lines_, files_, {}};
+    f.suspects = rank(f.evidence);
+    return f;
+  }
+
+ private:
+  static bool complain(const std::string& path, const std::string& why) {
+    std::fprintf(stderr, "ucx-verity report: %s: %s\n", printable(path, 4096).c_str(), why.c_str());
+    return false;
+  }
+  // Of a directory's entries only plain files are read; what is named may be a pipe or a link too.
+  bool read_file(const std::string& path, bool named) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (named ? 0 : O_NONBLOCK | O_NOFOLLOW));
+    if (file < 0 && !named && errno == ELOOP) return true;
+    if (file < 0) return complain(path, std::strerror(errno));
+    struct stat info {};
+    const bool take = fstat(file, &info) == 0 && (named || S_ISREG(info.st_mode));
+    std::string problem;
+    if (take) read_lines(file, &problem);
+    close(file);
+    files_ += take;
+    return problem.empty() || complain(path, problem);
+  }
+  void read_lines(int file, std::string* problem) {
+    std::array<char, 1 << 16> buffer;
+    std::string line;
+    bool skipping = false;
+    ssize_t n;
+    while ((n = ::read(file, buffer.data(), buffer.size())) > 0 || (n < 0 && errno == EINTR)) {
+      for (ssize_t at = 0; at < n;) {
+        const auto* end = static_cast<const char*>(std::memchr(buffer.data() + at, '\n', static_cast<std::size_t>(n - at)));
+        const ssize_t stop = end != nullptr ? end - buffer.data() : n;
+        if (!skipping) line.append(buffer.data() + at, static_cast<std::size_t>(stop - at));
+        skipping = skipping || line.size() > kLongestLine;
+        if (end != nullptr) take_line(line, skipping);
+        at = stop + 1;
+      }
+    }
+    if (n < 0) *problem = std::strerror(errno);
+    take_line(line, skipping);
+  }
+  void take_line(std::string& line, bool& skipped) {
+    if (std::exchange(skipped, false)) {
+      ++lines_.broken;
+    } else {
+      read_line(line, builder_, lines_);
+    }
+    line.clear();
+  }
+
+  EvidenceBuilder builder_;
+  LineCounts lines_;
+  std::uint64_t files_ = 0;
+};
+
+bool write_file(const std::string& path, const std::string& text) {
+  FILE* file = std::fopen(path.c_str(), "w");
+  const bool wrote = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  if (!wrote || !closed) std::fprintf(stderr, "ucx-verity report: cannot write %s: %s\n", path.c_str(), std::strerror(errno));
+  return wrote && closed;
+}
+
+int run(const Options& options) {
+  Reading reading;
+  bool good = true;
+  for (const std::string& path : options.paths) good = reading.read(path) && good;
+  const Findings findings = reading.findings();
+  if (!options.html.empty()) good = write_file(options.html, render_html(findings)) && good;
+  std::fputs((options.json ? render_json(findings) : render_text(findings)).c_str(), stdout);
+  const LineCounts& lines = findings.lines;
+  if (good && lines.faults + lines.attestations + lines.type_mismatches == 0) {
+    std::fprintf(stderr, "ucx-verity report: no record in these files: jobs write them with UCX_VERITY_FAULT_LOG and UCX_VERITY_ATTEST_FILE\n");
+    good = false;
+  }
+  if (!good) return kExitError;
+  return findings.evidence.faults != 0 ? kExitWarning : kExitOk;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("report", "Say which device, link or host explains the faults of jobs");
+  command->add_option("paths", options->paths, "Files, or folders of them, that jobs wrote: fault records and attestations")->required();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->add_option("--html", options->html, "Write a page for browsers to that file too");
+  command->footer("Exit status: 0 no faults of machines, 1 faults, 2 something cannot be read or there is nothing in it");
+  command->callback([options, exit_code] { *exit_code = run(*options); });
+}
+
+}  // namespace verity::tools

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where the records of faults go: UCX_VERITY_FAULT_LOG and UCX_VERITY_FAULT_TEXT. One for the process; any thread. Nothing of it runs
+// while there are no faults.
+#ifndef VERITY_UCT_FAULT_LOG_H
+#define VERITY_UCT_FAULT_LOG_H
+
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "health/fault_record.h"
+
+namespace verity::uct {
+
+class FaultLog {
+ public:
+  // Fills in who, when, and whether the same bits were hit before on the way between these two interfaces; writes what its budget allows.
+  void tell(health::FaultRecord& record) noexcept;
+  // At the end of the process: how many were not written.
+  void finish() noexcept;
+
+ private:
+  void recall(health::FaultRecord& record);
+  void write_text(const health::FaultRecord& record) noexcept;
+  void append(const std::string& line);
+
+  std::mutex mutex_;
+  health::Identity who_;
+  std::string path_;
+  bool opened_ = false;
+  bool complained_ = false;
+  bool torn_ = false;  // the last line was not written whole
+  uint64_t dropped_ = 0;
+  uint64_t silent_ = 0;  // without a line of text
+  health::FaultBudget text_budget_{10, 10'000'000'000, ~uint64_t{0}};
+  health::FaultBudget budget_{0, 0, 0};
+  std::unordered_map<uint64_t, health::Syndrome> before_;  // by both interfaces
+};
+
+// Never destroyed.
+[[nodiscard]] FaultLog& fault_log() noexcept;
+
+}  // namespace verity::uct
+
+#endif
