@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pool of slots in a few size classes. take() and give() neither allocate nor lock; refill() does, off the data path.
+//
+// Its memory is not registered with any device, on purpose. What leaves from a slot, its first sending and its repairs, goes as a copied
+// message of the lower transport (Port::send()), out of buffers which that has registered itself. Zero copy from here would save the copy,
+// which is in cache; but a slot would then have to wait for the device's completion besides the peer's acknowledgement, each memory
+// domain would have to know each block of the pool, and where a registration itself is at fault (openucx/ucx issue 10653) a repair
+// through the same one would bring the same wrong bytes again. Large messages are zero copy from the user's memory, and need no slot's.
 #pragma once
 
 #include <cstddef>

@@ -108,7 +108,7 @@ Read* Client::make_read() noexcept { return reads_open_ < kMaxReads ? take(spare
 
 void Client::release(Read& read) noexcept { give(spare_reads_, &read); }
 
-Fetch* Client::make_fetch() noexcept { return fetches_open_ < kMaxFetches ? take(spare_fetches_) : nullptr; }
+Fetch* Client::make_fetch(const Peer& peer) noexcept { return may_fetch(peer) ? take(spare_fetches_) : nullptr; }
 
 void Client::start(Read& read) noexcept {
   ++reads_open_;
@@ -120,6 +120,7 @@ void Client::start(Read& read) noexcept {
 
 void Client::start(Fetch& fetch) noexcept {
   ++fetches_open_;
+  ++fetch.peer->fetches;
   opened(*fetch.peer, &fetch.epoch);
   enter(fetch);
   fetch.waits = fetch.peer->waiting != 0 || !ask(fetch);
@@ -450,6 +451,7 @@ void Client::check_end(Read& read) noexcept {
 void Client::end(Fetch& fetch, RmaStatus status, const uint8_t* bytes, size_t length) noexcept {
   leave(fetch);
   --fetches_open_;
+  --fetch.peer->fetches;
   fetch.peer->waiting = static_cast<uint16_t>(fetch.peer->waiting - fetch.waits);
   fetch.status = status;
   closed(*fetch.peer, fetch.epoch);

@@ -132,6 +132,7 @@ class Client {
   static constexpr unsigned kMaxChunks = 64;      // in all; a peer gets as many as it leaves free: see start_chunk()
   static constexpr unsigned kChunksOfRead = 8;    // of one Read
   static constexpr unsigned kMaxFetches = 128;    // the peer keeps Server::kMaxJobs requests
+  static constexpr unsigned kMostOfPeer = kMaxFetches / 2;  // a peer has no more than it leaves free
   static constexpr unsigned kMaxReads = 4096;
   static constexpr size_t kSlice = 256 * 1024;    // bytes hashed in one poll() at most
   static constexpr unsigned kRereads = 2;         // rounds before the rest comes in frames
@@ -143,10 +144,10 @@ class Client {
 
   // An empty Read or Fetch to be filled and started; nullptr: too many are open, or no memory.
   [[nodiscard]] Read* make_read() noexcept;
-  [[nodiscard]] Fetch* make_fetch() noexcept;
+  [[nodiscard]] Fetch* make_fetch(const Peer& peer) noexcept;
   void start(Read& read) noexcept;
   void start(Fetch& fetch) noexcept;
-  [[nodiscard]] bool has_room() const noexcept { return reads_open_ < kMaxReads && fetches_open_ < kMaxFetches; }
+  [[nodiscard]] bool has_room(const Peer& peer) const noexcept { return reads_open_ < kMaxReads && may_fetch(peer); }
 
   // One of the lower transport's reads for that chunk ended.
   void landed(Chunk& chunk, bool good) noexcept;
@@ -190,6 +191,7 @@ class Client {
   bool ask(Peer& peer, wire::RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept;
   bool ask_hash(Chunk& chunk, uint8_t what) noexcept;
   bool ask(Fetch& fetch) noexcept;
+  [[nodiscard]] bool may_fetch(const Peer& peer) const noexcept { return peer.fetches < kMaxFetches - fetches_open_; }
   bool ask_atomic(Fetch& fetch) noexcept;
   bool ask_in_turn(Fetch& fetch) noexcept;
   bool reread(Chunk& chunk) noexcept;

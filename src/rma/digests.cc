@@ -8,6 +8,13 @@
 
 namespace verity::rma {
 
+namespace {
+
+// Looks at unfinished work before the thread that looks is taken for what keeps it from being done.
+constexpr uint32_t kPatience = 256;
+
+}  // namespace
+
 // False: not through yet.
 bool Server::hash(Job& job, size_t* budget) noexcept {
   if (job.slices != nullptr) return gather(job);
@@ -72,7 +79,10 @@ bool Server::share_out(Job& job) noexcept {
 // False: other threads are still at it.
 bool Server::gather(Job& job) noexcept {
   const std::span slices(job.slices.get(), job.slice_count);
-  if (!std::all_of(slices.begin(), slices.end(), [](const HashSlice& s) { return s.done.load(std::memory_order_acquire); })) return false;
+  if (!std::all_of(slices.begin(), slices.end(), [](const HashSlice& s) { return s.done.load(std::memory_order_acquire); })) {
+    if (++job.polls % kPatience == 0) port_.hasher()->give_way();
+    return false;
+  }
   for (const HashSlice& slice : slices) {
     const bool good = slice.status == RmaStatus::kOk;
     counters_.digest_bytes += good ? slice.length : 0;

@@ -14,11 +14,14 @@
 
 namespace verity::rma {
 
+class Hasher;
+
 // Filled by who wants it, and the hasher's from submit() until it is done or withdrawn.
 struct HashSlice {
   // The hasher's.
   util::ListNode node;
   bool begun = false;
+  Hasher* taken_by = nullptr;  // by submit()
   uint64_t token = 0;
   uint64_t address = 0;
   uint32_t length = 0;                // bytes
@@ -31,9 +34,11 @@ struct HashSlice {
 class Hasher {
  public:
   virtual ~Hasher() = default;
+  // The caller has found nothing done many times: lets the hasher's threads run where it would keep them from that.
+  virtual void give_way() noexcept {}
   // All of them, or none: false, the caller hashes itself.
   [[nodiscard]] virtual bool submit(std::span<HashSlice> slices) noexcept = 0;
-  // Nobody is at the slice any more when this returns, done or not.
+  // Nobody is at the slice any more when this returns, done or not. Slices of another hasher are left alone: see HashPool.
   virtual void withdraw(HashSlice& slice) noexcept = 0;
 };
 

@@ -14,6 +14,7 @@ struct Peer {
   uint16_t waiting = 0;      // fetches that found no room: later ones and puts must not overtake them
   uint16_t requests = 0;     // of the peer's, which wait here
   uint16_t chunks = 0;       // of reads from this peer
+  uint16_t fetches = 0;      // from this peer, not over
   bool has_put = false;      // a put was sent that is not known to be applied
   bool fenced = false;       // reads wait until the puts before fence_mark are applied
   uint32_t epoch = 0;        // fences so far

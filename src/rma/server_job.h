@@ -24,6 +24,7 @@ struct Server::Job : util::ListNode {
   std::vector<merkle::Digest> leaves;
   std::unique_ptr<HashSlice[]> slices;  // while other threads hash
   uint32_t slice_count = 0;
+  uint32_t polls = 0;  // that found them unfinished
 
   [[nodiscard]] merkle::Geometry geometry() const noexcept {
     return {request.length, 1u << (request.header.segment + wire::kMinSegmentLog2)};

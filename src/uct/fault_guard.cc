@@ -26,6 +26,18 @@ struct Access {
 // The handler must not be the first in its thread to ask for this: that would allocate.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Access* current = nullptr;
 
+// The signal that this thread is handing on. Whoever was before may have put itself in front of this handler since, and call it as the
+// one before: without an end, were it called again.
+struct Passing {
+  const siginfo_t* info;
+  const void* frame;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local Passing passing = {};
+
+// By a handler that pass_on() has called, further down the same stack. One that never returned has left its mark, and the next
+// signal may stand at the same place: but not below that frame.
+bool came_back(const siginfo_t* info, const void* frame) noexcept { return passing.info == info && frame < passing.frame; }
+
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
 struct sigaction before[2];  // of those
 
@@ -39,20 +51,27 @@ void call(const struct sigaction& handler, int signal, siginfo_t* info, void* co
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
-void pass_on(int signal, siginfo_t* info, void* context) noexcept {
+// What the system does where there is no handler.
+void end_process(int signal, bool was_sent) noexcept {
+  struct sigaction none = {};
+  none.sa_handler = SIG_DFL;
+  (void)sigaction(signal, &none, nullptr);
+  if (was_sent) (void)raise(signal);
+}
+
+[[gnu::noinline]] void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   const struct sigaction& handler = before[signal == SIGBUS];
   const bool was_sent = info->si_code <= 0;  // by a process: no instruction will fault again
+  const void* frame = __builtin_frame_address(0);
+  if (came_back(info, frame)) return end_process(signal, was_sent);
   if ((handler.sa_flags & SA_SIGINFO) == 0) {
     if (handler.sa_handler == SIG_IGN && was_sent) return;
-    if (handler.sa_handler == SIG_DFL || handler.sa_handler == SIG_IGN) {
-      struct sigaction none = {};
-      none.sa_handler = SIG_DFL;
-      (void)sigaction(signal, &none, nullptr);
-      if (was_sent) (void)raise(signal);
-      return;
-    }
+    if (handler.sa_handler == SIG_DFL || handler.sa_handler == SIG_IGN) return end_process(signal, was_sent);
   }
+  const Passing outer = passing;
+  passing = {info, frame};
   call(handler, signal, info, context);
+  passing = outer;
 }
 
 void caught(int signal, siginfo_t* info, void* context) noexcept {

@@ -2,7 +2,9 @@
 #include "uct/hash_pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <time.h>
 
 #include <algorithm>
 #include <system_error>
@@ -28,18 +30,17 @@ void HashPool::open(unsigned threads) noexcept {
 }
 
 void HashPool::close() noexcept {
-  std::vector<std::thread> last;
+  std::unique_ptr<Crew> last;
   {
     const std::lock_guard lock(mutex_);
     if (users_ == 0 || --users_ != 0) return;  // in a child the parent's interfaces were never opened
     wanted_ = 0;
-    ends_ = true;
-    last.swap(threads_);
+    last = std::move(crew_);
+    if (last == nullptr) return;
+    last->ends = true;
   }
   more_.notify_all();
-  for (std::thread& thread : last) thread.join();
-  const std::lock_guard lock(mutex_);
-  ends_ = false;
+  for (std::thread& thread : last->threads) thread.join();
 }
 
 // With the lock. Fewer than wanted will do.
@@ -47,10 +48,12 @@ void HashPool::start() noexcept {
   sigset_t before;
   block_signals(&before);
   try {
-    threads_.reserve(wanted_);
-    while (threads_.size() < wanted_) threads_.emplace_back([this] { work(); });
+    if (crew_ == nullptr) crew_ = std::make_unique<Crew>();
+    Crew& crew = *crew_;
+    crew.threads.reserve(wanted_);
+    while (crew.threads.size() < wanted_) crew.threads.emplace_back([this, &crew] { work(crew); });
   } catch (const std::exception&) {
-    wanted_ = static_cast<unsigned>(threads_.size());
+    wanted_ = crew_ == nullptr ? 0 : static_cast<unsigned>(crew_->threads.size());
   }
   (void)pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -58,30 +61,39 @@ void HashPool::start() noexcept {
 bool HashPool::submit(std::span<rma::HashSlice> slices) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (ends_) return false;
-    if (threads_.size() < wanted_) start();
-    if (threads_.empty()) return false;
-    for (rma::HashSlice& slice : slices) waiting_.push_back(slice.node);
+    if (wanted_ != 0 && (crew_ == nullptr || crew_->threads.size() < wanted_)) start();
+    if (crew_ == nullptr || crew_->threads.empty()) return false;
+    for (rma::HashSlice& slice : slices) {
+      slice.taken_by = this;
+      waiting_.push_back(slice.node);
+    }
   }
   slices.size() == 1 ? more_.notify_one() : more_.notify_all();
   return true;
 }
 
 void HashPool::withdraw(rma::HashSlice& slice) noexcept {
+  if (slice.taken_by != this) return;  // the parent's, in a child made by fork(): nobody is at it
   std::unique_lock lock(mutex_);
-  if (users_ == 0) return;  // in a child nobody is at it
   slice.node.unlink();
   // Neither waiting nor done: a thread is in the middle of it, unless it never began.
   fewer_.wait(lock, [&] { return !slice.begun || slice.done.load(std::memory_order_relaxed); });
 }
 
-void HashPool::work() noexcept {
+void HashPool::give_way() noexcept {
+  const int policy = sched_getscheduler(0);
+  if (policy != SCHED_FIFO && policy != SCHED_RR) return;  // the others get their turn
+  const timespec moment{0, 50'000};
+  (void)nanosleep(&moment, nullptr);
+}
+
+void HashPool::work(const Crew& crew) noexcept {
   (void)pthread_setname_np(pthread_self(), "verity-hash");
   std::vector<uint8_t> scratch;
   std::unique_lock lock(mutex_);
   for (;;) {
-    more_.wait(lock, [this] { return ends_ || waiting_.linked(); });
-    if (ends_) return;
+    more_.wait(lock, [&] { return crew.ends || waiting_.linked(); });
+    if (crew.ends) return;
     rma::HashSlice& slice = *VERITY_CONTAINER_OF(waiting_.next, rma::HashSlice, node);
     slice.node.unlink();
     slice.begun = true;

@@ -5,6 +5,7 @@
 #define VERITY_UCT_HASH_POOL_H
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -27,20 +28,26 @@ class HashPool final : public rma::Hasher {
 
   [[nodiscard]] bool submit(std::span<rma::HashSlice> slices) noexcept override;
   void withdraw(rma::HashSlice& slice) noexcept override;
+  // For a thread of a higher, or the same, fixed priority, which the system would let spin for ever.
+  void give_way() noexcept override;
 
  private:
+  // The threads of the time between the first open() and the last close(): another crew may be there before all of them have ended.
+  struct Crew {
+    std::vector<std::thread> threads;
+    bool ends = false;
+  };
   void start() noexcept;
-  void work() noexcept;
+  void work(const Crew& crew) noexcept;
 
   const Make make_;
   std::mutex mutex_;
   std::condition_variable more_;   // slices, or the end
   std::condition_variable fewer_;  // a slice is done
   util::ListNode waiting_;
-  std::vector<std::thread> threads_;
+  std::unique_ptr<Crew> crew_;  // nullptr: none was needed yet
   unsigned users_ = 0;
   unsigned wanted_ = 0;
-  bool ends_ = false;
 };
 
 [[nodiscard]] HashPool& hash_pool() noexcept;

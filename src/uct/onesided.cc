@@ -101,7 +101,7 @@ ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
 
 // nullptr: too many are open.
 rma::Fetch* OneSided::new_fetch(const FetchRequest& request) noexcept {
-  rma::Fetch* fetch = client_.make_fetch();
+  rma::Fetch* fetch = client_.make_fetch(*request.link);
   if (fetch == nullptr) return nullptr;
   fetch->peer = request.link;
   fetch->token = RemoteKey::of(request.rkey).token;

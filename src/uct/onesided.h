@@ -88,8 +88,9 @@ class OneSided final : public rma::Port {
   void forget(UctLink& l) noexcept { server_.forget(l); }
   // Whether there is no room for another operation now; the link's pending requests are woken then when there is.
   [[nodiscard]] bool must_wait(const UctLink& l) noexcept {
-    if (!client_.has_room()) room_wanted_ = true;
-    return !client_.may_put(l) || !client_.has_room();
+    const bool room = client_.has_room(l);
+    if (!room) room_wanted_ = true;
+    return !client_.may_put(l) || !room;
   }
   // Makes the upper completions that are due; in progress(), or when their endpoint goes. How many.
   unsigned tell_all() noexcept;

@@ -112,7 +112,7 @@ bool ReadEp::must_wait() noexcept {
   VerityIface* iface;
   UctLink* l;
   if (!verifies_) return false;
-  return find_link(&iface, &l) ? !iface->onesided().client().has_room() : !had_link_;
+  return find_link(&iface, &l) ? !iface->onesided().client().has_room(*l) : !had_link_;
 }
 
 // All links to that peer: the read may have been begun over another one than would be taken now.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/verity_md.h"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <climits>
 
@@ -38,9 +40,21 @@ unsigned access_of(unsigned flags) noexcept {
 
 }  // namespace
 
+// A child made by fork() begins anew: what the parent's threads hold or look at would never be let go of, and it serves nobody.
+namespace {
+
+rma::Regions* all_regions = nullptr;
+
+bool begin_regions() noexcept {
+  all_regions = new rma::Regions;
+  return pthread_atfork(nullptr, nullptr, [] { all_regions = new rma::Regions; }) == 0;
+}
+
+}  // namespace
+
 rma::Regions& regions() noexcept {
-  static auto* const instance = new rma::Regions;
-  return *instance;
+  [[maybe_unused]] static const bool begun = begin_regions();
+  return *all_regions;
 }
 
 uct_mem_h VerityMd::lower_handle(uct_mem_h memh) noexcept {

@@ -94,7 +94,7 @@ class Target final : public rma::Port {
       require(line.peer.open == 0 && line.peer.chunks == 0, "a peer's reads are counted wrong");
       require(client_.may_put(line.peer), "puts wait for no read");
     }
-    require(!client_.busy() && !server_.busy() && client_.has_room(), "something is left");
+    require(!client_.busy() && !server_.busy() && client_.has_room(lines_.front().peer), "something is left");
     check_rules();
   }
 
@@ -244,11 +244,14 @@ class Target final : public rma::Port {
   [[nodiscard]] uint64_t open() const { return started_ - ended_; }
 
   void start_fetch() {
-    rma::Fetch* fetch = client_.make_fetch();
-    require((fetch != nullptr) == (fetches_ - fetched_ < Client::kMaxFetches), "the limit of fetches");
+    rma::Peer& peer = line().peer;
+    const uint64_t free = Client::kMaxFetches - (fetches_ - fetched_);
+    const bool may = peer.fetches < free;
+    rma::Fetch* fetch = client_.make_fetch(peer);
+    require((fetch != nullptr) == may, "the limit of fetches");
     if (fetch == nullptr) return;
     const Region& r = region();
-    fetch->peer = &line().peer;
+    fetch->peer = &peer;
     fetch->token = r.token;
     fetch->address = address(r.begin);
     fetch->length = input_.u8();

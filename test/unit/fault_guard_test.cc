@@ -17,6 +17,9 @@ using uct::guarded_access;
 
 // What a program may have had before: this one ends with 42 when that is asked for.
 bool ends_with_42 = false;
+// Where it has put itself in front again: who was before it then, and how often it was called.
+struct sigaction before_it = {};
+unsigned calls = 0;
 
 void earlier(int signal) {
   if (ends_with_42) _exit(42);
@@ -24,10 +27,19 @@ void earlier(int signal) {
   raise(signal);
 }
 
+void earlier_with_info(int signal, siginfo_t* info, void* context) {
+  if (before_it.sa_sigaction == nullptr) return earlier(signal);
+  if (++calls == 3) _exit(3);
+  before_it.sa_sigaction(signal, info, context);
+}
+
 bool install() {
   struct sigaction theirs = {};
   theirs.sa_handler = earlier;
-  for (const int signal : {SIGSEGV, SIGBUS}) EXPECT_EQ(sigaction(signal, &theirs, nullptr), 0);
+  EXPECT_EQ(sigaction(SIGBUS, &theirs, nullptr), 0);
+  theirs.sa_flags = SA_SIGINFO;
+  theirs.sa_sigaction = earlier_with_info;
+  EXPECT_EQ(sigaction(SIGSEGV, &theirs, nullptr), 0);
   uct::start_guarding();
   return true;
 }
@@ -128,6 +140,20 @@ TEST_F(FaultGuardDeathTest, AnEarlierHandlerHearsOfThem) {
   EXPECT_EXIT(fault_elsewhere(), ::testing::ExitedWithCode(42), "");
   EXPECT_EXIT(raise(SIGBUS), ::testing::ExitedWithCode(42), "");
   ends_with_42 = false;
+}
+
+void put_earlier_in_front() {
+  struct sigaction theirs = {};
+  theirs.sa_flags = SA_SIGINFO;
+  theirs.sa_sigaction = earlier_with_info;
+  (void)sigaction(SIGSEGV, &theirs, &before_it);
+}
+
+TEST_F(FaultGuardDeathTest, HandlersThatCallEachOtherComeToAnEnd) {
+  ASSERT_EQ(mprotect(const_cast<uint8_t*>(memory + page), page, PROT_NONE), 0);
+  const auto ends = ::testing::KilledBySignal(SIGSEGV);
+  EXPECT_EXIT({ put_earlier_in_front(); memory[page] = 1; }, ends, "");
+  EXPECT_EXIT({ put_earlier_in_front(); raise(SIGSEGV); }, ends, "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -158,6 +159,53 @@ TEST(HashPool, WithdrawingWaitsForWhoIsAtIt) {
   opener.join();
   EXPECT_TRUE(work->slices[0].done);
   work.reset();
+  pool.close();
+}
+
+// As when one interface closes and another one opens and closes in another thread meanwhile.
+TEST(HashPool, ThreadsThatAreToldToEndDoSoWhoeverOpensMeanwhile) {
+  HashPool pool(make);
+  pool.open(1);
+  Work work(1);
+  closed = true;
+  ASSERT_TRUE(work.give(pool));
+  while (inside != 1) std::this_thread::yield();
+  std::thread closer([&] { pool.close(); });
+  for (bool taken = true; taken; std::this_thread::yield()) {  // until the closer is at it
+    Work probe(1);
+    taken = probe.give(pool);
+    if (taken) pool.withdraw(probe.slices[0]);
+  }
+  pool.open(1);
+  pool.close();
+  closed = false;
+  closer.join();
+  work.expect(RmaStatus::kOk);
+}
+
+// Its threads are not there.
+TEST(HashPool, AChildMadeByForkWaitsForNobody) {
+  HashPool pool(make);
+  pool.open(1);
+  Work work(2);
+  closed = true;
+  ASSERT_TRUE(work.give(pool));
+  while (inside != 1) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(300);  // in place of waiting for ever
+    HashPool own(make);
+    own.open(1);
+    for (uint32_t i = 0; i < work.count; ++i) own.withdraw(work.slices[i]);
+    own.close();
+    _exit(0);
+  }
+  int status = -1;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  EXPECT_EQ(status, 0);
+  closed = false;
+  work.wait();
+  work.expect(RmaStatus::kOk);
   pool.close();
 }
 

@@ -261,16 +261,35 @@ TEST_F(RmaClient, WhoWaitsForRoomMaySleep) {
   expect_idle();
 }
 
+TEST_F(RmaClient, APeerThatDoesNotAnswerLeavesFetchesToOthers) {
+  const std::vector<uint8_t> one(1, 7);
+  const uint64_t shared = share(one);
+  unsigned silent = 0;
+  while (silent < Client::kMaxFetches && fetch(one, shared, 0)) ++silent;
+  EXPECT_FALSE(client.has_room(peer(0)));
+  unsigned others = 0;
+  while (others < Client::kMaxFetches && fetch(one, shared, 1)) ++others;
+  EXPECT_GE(others, Client::kMaxFetches / 4);
+  to_owner(1);
+  while (server.poll() != 0) {}
+  to_reader(1);
+  EXPECT_EQ(reader.fetches.size(), size_t{others});
+  EXPECT_TRUE(client.has_room(peer(1)));
+  settle();
+  EXPECT_EQ(reader.fetches.size(), size_t{silent + others});
+  expect_idle();
+}
+
 TEST_F(RmaClient, AsManyReadsAndFetchesAsAllowed) {
   reader.lines[0].room = 0;
   std::vector<std::vector<uint8_t>> targets(Client::kMaxReads);
   const std::vector<uint8_t> one(1, 7);
   const uint64_t shared = share(one);
   for (auto& into : targets) {
-    EXPECT_TRUE(client.has_room());
+    EXPECT_TRUE(client.has_room(peer()));
     read(one, into, shared);
   }
-  EXPECT_FALSE(client.has_room());
+  EXPECT_FALSE(client.has_room(peer()));
   EXPECT_EQ(client.make_read(), nullptr);
   reader.lines[0].room = 1'000'000;
   settle();
@@ -278,12 +297,12 @@ TEST_F(RmaClient, AsManyReadsAndFetchesAsAllowed) {
   for (const auto& into : targets) EXPECT_EQ(into, one);
 
   reader.lines[0].room = 3;
-  for (unsigned i = 0; i < Client::kMaxFetches; ++i) EXPECT_TRUE(fetch(one, shared));
-  EXPECT_FALSE(client.has_room());
+  for (unsigned i = 0; i < Client::kMostOfPeer; ++i) EXPECT_TRUE(fetch(one, shared));
+  EXPECT_FALSE(client.has_room(peer()));
   EXPECT_FALSE(fetch(one, shared));
   reader.lines[0].room = 1'000'000;
   settle();
-  EXPECT_EQ(reader.fetches.size(), size_t{Client::kMaxFetches});
+  EXPECT_EQ(reader.fetches.size(), size_t{Client::kMostOfPeer});
   for (const RmaEnd::Fetched& f : reader.fetches) EXPECT_EQ(f.bytes, one);
   expect_idle();
 }

@@ -21,6 +21,7 @@ class LateHasher final : public rma::Hasher {
   void withdraw(rma::HashSlice& slice) noexcept override {
     withdrawn += static_cast<unsigned>(std::erase(given, &slice));
   }
+  void give_way() noexcept override { ++ways; }
   void make(size_t i) {
     rma::HashSlice& slice = *given[i];
     given.erase(given.begin() + static_cast<ptrdiff_t>(i));
@@ -33,6 +34,7 @@ class LateHasher final : public rma::Hasher {
 
   std::vector<rma::HashSlice*> given;
   unsigned withdrawn = 0;
+  unsigned ways = 0;
   bool refuses = false;
   bool unreadable = false;
 
@@ -120,6 +122,17 @@ TEST_F(RmaHasher, ALateOneHoldsUpNobody) {
   EXPECT_EQ(server.poll(), 1u);
   EXPECT_EQ(answer(), RmaStatus::kOk);
   expect_idle();
+}
+
+// Else a thread of fixed priority would keep those from running that it waits for.
+TEST_F(RmaHasher, WhoLooksInVainForLongGivesWay) {
+  ask_root(1, 1 << 20);
+  for (unsigned i = 0; i < 10'000; ++i) EXPECT_EQ(server.poll(), 0u);
+  EXPECT_GE(hasher.ways, 10u);
+  EXPECT_LE(hasher.ways, 100u) << "it costs time";
+  while (!hasher.given.empty()) hasher.make(0);
+  EXPECT_EQ(server.poll(), 1u);
+  EXPECT_EQ(answer(), RmaStatus::kOk);
 }
 
 // What was not begun is not begun any more; the sanitizer sees whoever still reads there.

@@ -224,7 +224,7 @@ class RmaPair {
   void expect_idle() {
     EXPECT_FALSE(client.busy());
     EXPECT_FALSE(server.busy());
-    EXPECT_TRUE(client.has_room());
+    EXPECT_TRUE(client.has_room(peer()));
     for (unsigned link : {0u, 1u}) {
       EXPECT_EQ(peer(link).open, 0u);
       EXPECT_EQ(owner.lines[link].peer.requests, 0u);
@@ -259,7 +259,7 @@ class RmaPair {
     client.start(*read);
   }
   bool fetch(const std::vector<uint8_t>& source, uint64_t token, unsigned link = 0) {
-    rma::Fetch* fetch = client.make_fetch();
+    rma::Fetch* fetch = client.make_fetch(reader.lines[link].peer);
     if (fetch == nullptr) return false;
     fetch->peer = &reader.lines[link].peer;
     fetch->token = token;
