@@ -52,6 +52,11 @@ class Receive {
   // It was cancelled, or failed.
   virtual void dropped() noexcept = 0;
 
+  // Its data, all of the message's, are in the buffer, and the program does not know yet. Where wants_data says so, before resolved();
+  // not for messages that a removing probe took.
+  virtual void landed(size_t /*received*/) noexcept {}
+  bool wants_data = false;
+
  protected:
   ~Receive() = default;
 };

@@ -12,9 +12,13 @@ MPI_COMPANION_SOURCES = \
 	src/mpi/comms.cc src/mpi/comms.h \
 	src/mpi/completion.cc \
 	src/mpi/counting.h \
+	src/mpi/contents.cc src/mpi/contents.h \
 	src/mpi/decode.cc \
+	src/mpi/digest.cc src/mpi/digest.h \
 	src/mpi/findings.cc src/mpi/findings.h \
 	src/mpi/handle_table.h \
+	src/mpi/landings.cc src/mpi/landings.h \
+	src/mpi/layout.cc src/mpi/layout.h \
 	src/mpi/library.cc src/mpi/library.h \
 	src/mpi/lifecycle.cc \
 	src/mpi/modules.cc src/mpi/modules.h \
@@ -45,7 +49,7 @@ EXTRA_DIST += src/mpi/companion.map
 if OPENMPI_COMPANION
 preload_LTLIBRARIES += libverity_mpi_openmpi.la
 endif
-libverity_mpi_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
+libverity_mpi_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(OPENMPI_CPPFLAGS)
 libverity_mpi_openmpi_la_CXXFLAGS = $(MPI_COMPANION_CXXFLAGS)
 libverity_mpi_openmpi_la_LDFLAGS = $(MPI_COMPANION_LDFLAGS)
 libverity_mpi_openmpi_la_LIBADD = libverity_ucp_calls.la libverity_signature.la
@@ -55,7 +59,7 @@ libverity_mpi_openmpi_la_SOURCES = $(MPI_COMPANION_SOURCES)
 if MPICH_COMPANION
 preload_LTLIBRARIES += libverity_mpi_mpich.la
 endif
-libverity_mpi_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
+libverity_mpi_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(MPICH_CPPFLAGS)
 libverity_mpi_mpich_la_CXXFLAGS = $(MPI_COMPANION_CXXFLAGS)
 libverity_mpi_mpich_la_LDFLAGS = $(MPI_COMPANION_LDFLAGS)
 libverity_mpi_mpich_la_LIBADD = libverity_ucp_calls.la libverity_signature.la

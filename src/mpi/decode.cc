@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mpi/contents.h"
 #include "mpi/library.h"
 #include "mpi/types.h"
 
@@ -15,53 +16,6 @@ namespace verity::mpi {
 namespace {
 
 using signature::Type;
-
-struct Envelope {
-  int combiner = MPI_COMBINER_NAMED;
-  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
-};
-
-bool get_envelope(MPI_Datatype datatype, Envelope* envelope_p) {
-  Envelope& e = *envelope_p;
-#ifdef VERITY_MPI4_COUNTS
-  if (library().Type_get_envelope_c != nullptr) {
-    return library().Type_get_envelope_c(datatype, &e.integers, &e.addresses, &e.counts, &e.types, &e.combiner) == MPI_SUCCESS;
-  }
-#endif
-  int integers = 0, addresses = 0, types = 0;
-  if (library().Type_get_envelope(datatype, &integers, &addresses, &types, &e.combiner) != MPI_SUCCESS) return false;
-  e.integers = integers;
-  e.addresses = addresses;
-  e.types = types;
-  return true;
-}
-
-struct Contents {
-  std::vector<int> integers;
-  std::vector<MPI_Count> counts;
-  std::vector<MPI_Datatype> types;
-
-  // Block lengths of a structure: behind its number of blocks.
-  [[nodiscard]] MPI_Count block(size_t i) const { return counts.empty() ? integers[i + 1] : counts[i + 1]; }
-  [[nodiscard]] bool has_blocks() const { return (counts.empty() ? integers.size() : counts.size()) > types.size(); }
-};
-
-bool get_contents(MPI_Datatype datatype, const Envelope& e, Contents* contents_p) {
-  Contents& c = *contents_p;
-  c.integers.resize(static_cast<size_t>(e.integers));
-  c.counts.resize(static_cast<size_t>(e.counts));
-  c.types.resize(static_cast<size_t>(e.types));
-  std::vector<MPI_Aint> addresses(static_cast<size_t>(e.addresses));
-#ifdef VERITY_MPI4_COUNTS
-  if (library().Type_get_contents_c != nullptr) {
-    return library().Type_get_contents_c(datatype, e.integers, e.addresses, e.counts, e.types, c.integers.data(),
-                                         addresses.data(), c.counts.data(), c.types.data()) == MPI_SUCCESS;
-  }
-#endif
-  return library().Type_get_contents(datatype, static_cast<int>(e.integers), static_cast<int>(e.addresses),
-                                     static_cast<int>(e.types), c.integers.data(), addresses.data(),
-                                     c.types.data()) == MPI_SUCCESS;
-}
 
 // -1: not known.
 MPI_Count size_of(MPI_Datatype datatype) {
@@ -177,15 +131,7 @@ class Decoder {
 
   // Each derived type that get_contents returned is ours to free, as often as it was returned.
   void own(MPI_Datatype child) {
-    Envelope envelope;
-    if (!get_envelope(child, &envelope)) return;
-    switch (envelope.combiner) {
-      case MPI_COMBINER_NAMED:
-      case MPI_COMBINER_F90_INTEGER:
-      case MPI_COMBINER_F90_REAL:
-      case MPI_COMBINER_F90_COMPLEX: return;
-      default: owned_.push_back(child);
-    }
+    if (must_be_freed(child)) owned_.push_back(child);
   }
 
   bool close(const Frame& frame) {

@@ -27,6 +27,7 @@ constexpr size_t kOwnReasons = static_cast<size_t>(Unchecked::kUnreadable) + 1;
 
 struct Counters {
   std::atomic<uint64_t> checked{0}, mismatched{0};
+  std::atomic<uint64_t> data_checked{0}, data_differed{0};
   std::atomic<uint64_t> unchecked[kReasons + kOwnReasons] = {};
 };
 constinit Counters counters;
@@ -87,8 +88,9 @@ int raise_error(const Finding& finding) noexcept {
   }
   MPI_Comm comm = finding.receive.comm ? live_handle(*finding.receive.comm) : handles().comm_null;
   if (comm == handles().comm_null) comm = handles().comm_world;
-  if (mpi_runs()) library().Comm_call_errhandler(comm, MPI_ERR_TYPE);
-  return MPI_ERR_TYPE;
+  const int error = finding.data ? MPI_ERR_OTHER : MPI_ERR_TYPE;
+  if (mpi_runs()) library().Comm_call_errhandler(comm, error);
+  return error;
 }
 
 void sums_of_pairs(std::string* text) {
@@ -112,7 +114,11 @@ std::string sums() {
     all += number;
     reasons += (reasons.empty() ? ": " : ", ") + std::to_string(number) + " " + std::string(reason_in_words(i));
   }
-  text += "; " + std::to_string(all) + " not checked" + (reasons.empty() ? "" : reasons) + "\n";
+  text += "; " + std::to_string(all) + " not checked" + reasons + "\n";
+  if (settings().digest) {
+    text += "ucx-verity: rank " + std::to_string(world_rank()) + ": data of " + std::to_string(counters.data_checked.load()) +
+            " messages compared end to end, " + std::to_string(counters.data_differed.load()) + " differed\n";
+  }
   return text;
 }
 
@@ -140,6 +146,25 @@ void add_finding(Finding&& finding) noexcept {
   count(counters.mismatched);
   try {
     keep(std::move(finding));
+  } catch (const std::bad_alloc&) {  // it is counted
+  }
+}
+
+void count_data(bool equal) noexcept {
+  count(counters.data_checked);
+  if (!equal) count(counters.data_differed);
+}
+
+void add_data_finding(const signature::Record& sender, std::span<const uint8_t> description, size_t bytes,
+                      PostedReceive::Facts&& receive) noexcept {
+  try {
+    keep({.verdict = {},
+          .sender = sender,
+          .description = {description.begin(), description.end()},
+          .received_bytes = bytes,
+          .receive = std::move(receive),
+          .remote = std::nullopt,
+          .data = true});
   } catch (const std::bad_alloc&) {  // it is counted
   }
 }
@@ -176,7 +201,7 @@ void conclude() noexcept {
       if (is_first(finding)) report(finding);
     }
     conclude_changes();
-    if (counters.mismatched.load() == 0 && !settings().always_attest) return;
+    if (counters.mismatched.load() == 0 && counters.data_differed.load() == 0 && !settings().always_attest) return;
     std::string text = sums();
     sums_of_pairs(&text);
     print(text);

@@ -39,6 +39,7 @@ struct Finding {
   uint64_t received_bytes = signature::kWhole;
   PostedReceive::Facts receive;
   std::optional<Remote> remote;  // of a one-sided operation: `sender` is this process too
+  bool data = false;             // the types agree, the data do not
 };
 
 // Counts it, and keeps it for the next exit of an MPI call when it is the first one of its pair of call sites, or when each is an error.
@@ -47,6 +48,11 @@ void add_finding(const signature::Verdict& verdict, const signature::Record& sen
 
 // The same for a comparison of a one-sided operation's two datatypes.
 void add_finding(Finding&& finding) noexcept;
+
+// Counts a comparison of the data's digests; and one that found a difference, with all that its report needs.
+void count_data(bool equal) noexcept;
+void add_data_finding(const signature::Record& sender, std::span<const uint8_t> description, size_t bytes,
+                      PostedReceive::Facts&& receive) noexcept;
 
 // Counts a mismatch between collective operations, which has been told. Where mismatches are errors the next exit of an MPI call raises
 // one on MPI_COMM_WORLD.

@@ -23,6 +23,7 @@ namespace verity::mpi {
   X(Start)                 \
   X(Type_get_name)         \
   X(Type_size_x)           \
+  X(Type_get_extent)       \
   X(Type_get_envelope)     \
   X(Type_get_contents)     \
   X(Type_free)             \

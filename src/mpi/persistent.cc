@@ -10,12 +10,12 @@ using namespace verity::mpi;  // NOLINT: the wrappers are C functions
   VERITY_WRAP(name, 7,                                                                                                  \
               (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request), \
               (buf, count, type, dest, tag, comm, request),                                                             \
-              const Making making(call, true, Buffer{count, type}, Envelope{dest, tag}, comm, request))
+              const Making making(call, true, Buffer{count, type, buf}, Envelope{dest, tag}, comm, request))
 #define RECV_INIT(name, Count)                                                                                      \
   VERITY_WRAP(name, 7,                                                                                              \
               (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request), \
               (buf, count, type, source, tag, comm, request),                                                       \
-              const Making making(call, false, Buffer{count, type}, Envelope{source, tag}, comm, request))
+              const Making making(call, false, Buffer{count, type, buf}, Envelope{source, tag}, comm, request))
 
 SEND_INIT(Send_init, int)
 SEND_INIT(Bsend_init, int)

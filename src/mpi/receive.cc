@@ -7,7 +7,9 @@
 #include <new>
 #include <utility>
 
+#include "mpi/digest.h"
 #include "mpi/findings.h"
+#include "mpi/landings.h"
 #include "mpi/state.h"
 #include "signature/rules.h"
 
@@ -95,12 +97,30 @@ PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* co
   return made;
 }
 
+void PostedReceive::want_data(const void* address) noexcept {
+  const uint64_t bytes = facts_.type->digestible(facts_.count);
+  if (bytes == 0) return;
+  address_ = address;
+  wants_data = Landings::begin(this, facts_.type->layout, address, facts_.count);
+}
+
+// What the program does with the buffer later plays no part, even if it is certain only then what should be in it.
+void PostedReceive::landed(size_t received) noexcept {
+  wants_data = false;
+  const bool alone = Landings::end(this);
+  const uint64_t room = facts_.type->digestible(facts_.count);
+  if (alone && received != 0 && received <= room) digest_ = digest_of(facts_.type->layout, address_, received);
+}
+
 void PostedReceive::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
   check(signature, length, received);
   dropped();
 }
 
 void PostedReceive::dropped() noexcept {
+  if (wants_data) (void)Landings::end(this);
+  wants_data = false;
+  digest_.reset();
   facts_.type.reset();
   facts_.comm.reset();
   ReceivePool::give(this);
@@ -109,35 +129,60 @@ void PostedReceive::dropped() noexcept {
 void PostedReceive::check(const uint8_t* bytes, size_t length, size_t received) noexcept {
   if (bytes == nullptr) return count_unchecked(Unchecked::kUnsigned);
   if (!facts_.type->checkable) return count_unchecked(Unchecked::kUndecoded);
+  if (agrees(bytes, length, received) && digest_) [[unlikely]] check_data(bytes, length, received);
+}
+
+// Counts and tells what it finds of the types. True: what arrived are the bytes of the sender's elements, in their order.
+bool PostedReceive::agrees(const uint8_t* bytes, size_t length, size_t received) noexcept {
   signature::Record record;
-  if (signature::says(bytes, length, facts_.type->record(facts_.count, &record))) [[likely]] return count_checked();
+  if (signature::says(bytes, length, facts_.type->record(facts_.count, &record))) [[likely]] {
+    count_checked();
+    return true;
+  }
   std::span<const uint8_t> description;
-  if (signature::read_record(bytes, length, &record, &description) != nullptr) return count_unchecked(Unchecked::kUnreadable);
+  if (signature::read_record(bytes, length, &record, &description) != nullptr) {
+    count_unchecked(Unchecked::kUnreadable);
+    return false;
+  }
+  if (find_digest(bytes, length, received)) description = description.first(description.size() - kDigestSize);
   const uint64_t room = signature::multiply_counts(facts_.type->type.bytes(), facts_.count);
   const signature::Received posted{.type = facts_.type->type,
                                    .copies = facts_.count,
                                    .bytes = received > room ? room : signature::kWhole};
   const signature::Verdict verdict = signature::compare(record, description, posted, settings().level);
-  switch (verdict.outcome) {
-    case signature::Outcome::kEqual: return count_checked();
-    case signature::Outcome::kNoCheck: return count_unchecked(verdict.reason);
-    case signature::Outcome::kMismatch: break;
+  if (verdict.outcome == signature::Outcome::kNoCheck) {
+    count_unchecked(verdict.reason);
+    return verdict.reason == signature::Reason::kByte;
   }
   count_checked();
+  if (verdict.outcome == signature::Outcome::kEqual) return true;
   add_finding(verdict, record, description, posted, std::move(facts_));
+  return false;
+}
+
+void PostedReceive::check_data(const uint8_t* bytes, size_t length, size_t received) noexcept {
+  const std::optional<uint64_t> sent = find_digest(bytes, length, received);
+  if (!sent) return;
+  count_data(*sent == *digest_);
+  if (*sent == *digest_) return;
+  signature::Record record;
+  std::span<const uint8_t> description;
+  if (signature::read_record(bytes, length, &record, &description) != nullptr) return;
+  add_data_finding(record, description.first(description.size() - kDigestSize), received, std::move(facts_));
 }
 
 Receiving::Receiving(Buffer buffer, int source, int tag, MPI_Comm comm) noexcept {
   if (source == MPI_PROC_NULL || buffer.count < 0 || !mpi_runs()) return;
   CommInfo* known = find_comm(comm);
   TypeInfo* type = known != nullptr ? find_type(buffer.datatype) : nullptr;
-  if (type != nullptr) arm(type, buffer.count, known, {source, tag}, thread.site);
+  if (type != nullptr) arm(type, {buffer.address, buffer.count}, known, {source, tag}, thread.site);
 }
 
-void Receiving::arm(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {
+void Receiving::arm(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {
   if (comm->filter.mask == 0) return;
-  armed.receive = {.filter = comm->filter,
-                   .receive = PostedReceive::make(type, count, comm, envelope, site, thread.name)};
+  PostedReceive* receive = PostedReceive::make(type, data.count, comm, envelope, site, thread.name);
+  if (settings().digest && data.digested && receive != nullptr) receive->want_data(data.address);
+  armed.receive = {.filter = comm->filter, .receive = receive};
 }
 
 }  // namespace verity::mpi

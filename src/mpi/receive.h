@@ -2,6 +2,8 @@
 // What an MPI call receives: armed while the call lasts, compared when the message is there.
 #pragma once
 
+#include <optional>
+
 #include "mpi/arm.h"
 #include "mpi/comms.h"
 #include "mpi/send.h"
@@ -21,6 +23,9 @@ class PostedReceive final : public Receive {
   // nullptr: no memory.
   [[nodiscard]] static PostedReceive* make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
                                            const char* call) noexcept;
+  // Its data are to be digested when they are in the buffer at `address`.
+  void want_data(const void* address) noexcept;
+  void landed(size_t received) noexcept override;
   void resolved(const uint8_t* signature, size_t length, size_t received) noexcept override;
   void dropped() noexcept override;
 
@@ -37,8 +42,12 @@ class PostedReceive final : public Receive {
  private:
   friend class ReceivePool;
   void check(const uint8_t* signature, size_t length, size_t received) noexcept;
+  [[nodiscard]] bool agrees(const uint8_t* signature, size_t length, size_t received) noexcept;
+  void check_data(const uint8_t* signature, size_t length, size_t received) noexcept;
 
   Facts facts_;
+  const void* address_ = nullptr;
+  std::optional<uint64_t> digest_;  // of what landed
   PostedReceive* next_ = nullptr;
 };
 
@@ -46,8 +55,8 @@ class Receiving {
  public:
   Receiving(Buffer buffer, int source, int tag, MPI_Comm comm) noexcept;
   // Of a request made earlier.
-  Receiving(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {
-    arm(type, count, comm, envelope, site);
+  Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {
+    arm(type, data, comm, envelope, site);
   }
   // Nobody took it: the call failed, or had nothing to receive from.
   ~Receiving() {
@@ -59,7 +68,7 @@ class Receiving {
   Receiving& operator=(const Receiving&) = delete;
 
  private:
-  static void arm(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site) noexcept;
+  static void arm(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept;
 };
 
 }  // namespace verity::mpi

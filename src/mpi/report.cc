@@ -91,6 +91,11 @@ Told tell(const Finding& finding) {
                                      .copies = finding.receive.count,
                                      .bytes = finding.received_bytes};
   if (finding.remote) return tell_remote(finding, received);
+  signature::Explanation words = signature::explain(finding.verdict, finding.sender, finding.description, received);
+  if (finding.data) {
+    words.verdict = std::to_string(finding.received_bytes) + " bytes arrived that are not those of the sender's buffer when it called: the buffer "
+                    "was changed before the send was complete, or the MPI library packed or unpacked them wrongly";
+  }
   return {.sender_rank = sender_of(finding),
           .receiver_rank = world_rank(),
           .sender_call = family_name(finding.sender.family()),
@@ -101,11 +106,11 @@ Told tell(const Finding& finding) {
           .source = finding.receive.envelope.source,
           .tag = finding.receive.envelope.tag,
           .element = finding.verdict.position,
-          .words = signature::explain(finding.verdict, finding.sender, finding.description, received)};
+          .words = std::move(words)};
 }
 
-std::string for_people(const Told& t) {
-  return "ucx-verity: datatype mismatch in a message from " + rank_in_words(t.sender_rank) + " to " +
+std::string for_people(const Told& t, bool data) {
+  return std::string("ucx-verity: ") + (data ? "data" : "datatype") + " mismatch in a message from " + rank_in_words(t.sender_rank) + " to " +
          rank_in_words(t.receiver_rank) + " (" + t.comm + ", " + tag_in_words(t.tag) + ")\n" +
          "  sent:        " + t.words.sent + "\n" +
          "               by " + t.sender_call + " in " + t.sender_site + "\n" +
@@ -131,9 +136,9 @@ std::string side(int rank, std::string_view call, std::string_view site, std::st
          ",\"type\":" + health::json_string(type) + "}";
 }
 
-std::string for_programs(const Told& t) {
+std::string for_programs(const Told& t, bool data) {
   const bool placed = t.element != signature::kUnknownPosition;
-  return "{\"event\":\"type_mismatch\",\"time\":" + std::to_string(std::time(nullptr)) +
+  return std::string("{\"event\":\"") + (data ? "data" : "type") + "_mismatch\",\"time\":" + std::to_string(std::time(nullptr)) +
          ",\"sender\":" + side(t.sender_rank, t.sender_call, t.sender_site, t.words.sent) +
          ",\"receiver\":" + side(t.receiver_rank, t.receiver_call, t.receiver_site, t.words.expected) +
          ",\"communicator\":" + health::json_string(t.comm) + ",\"tag\":" + (t.tag == MPI_ANY_TAG ? "null" : std::to_string(t.tag)) +
@@ -164,8 +169,8 @@ void append_to_log(const std::string& line) noexcept {
 
 void report(const Finding& finding) {
   const Told told = tell(finding);
-  print(finding.remote ? remote_for_people(told, *finding.remote) : for_people(told));
-  if (settings().log != nullptr) append_to_log(for_programs(told));
+  print(finding.remote ? remote_for_people(told, *finding.remote) : for_people(told, finding.data));
+  if (settings().log != nullptr) append_to_log(for_programs(told, finding.data));
 }
 
 }  // namespace verity::mpi

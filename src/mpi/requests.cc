@@ -64,7 +64,7 @@ Making::Making(Call& call, bool sends, Buffer buffer, Envelope envelope, MPI_Com
   made_ = Persistent{.sends = sends,
                      .type = TypeRef(type),
                      .comm = CommRef(known),
-                     .count = buffer.count,
+                     .data = {buffer.address, buffer.count},
                      .envelope = envelope,
                      .site = thread.site};
 }
@@ -81,10 +81,10 @@ int start_armed(MPI_Request* request, int (*start)(MPI_Request*)) noexcept {
   const Persistent* made = requests().find(*request);
   if (made == nullptr) return start(request);
   if (made->sends) {
-    const Sending send(kStart, *made->type, made->count, *made->comm, made->envelope.source, made->site);
+    const Sending send(kStart, *made->type, made->data, *made->comm, made->envelope.source, made->site);
     return start(request);
   }
-  const Receiving receive(&*made->type, made->count, &*made->comm, made->envelope, made->site);
+  const Receiving receive(&*made->type, made->data, &*made->comm, made->envelope, made->site);
   return start(request);
 }
 
@@ -111,7 +111,7 @@ ReceivingMessage::ReceivingMessage(Buffer buffer, const MPI_Message* message) no
   std::optional<Probed> probed = messages().take(*message);
   if (!probed || buffer.count < 0) return;
   TypeInfo* type = find_type(buffer.datatype);
-  if (type != nullptr) receive_.emplace(type, buffer.count, &*probed->comm, probed->envelope, thread.site);
+  if (type != nullptr) receive_.emplace(type, Data{nullptr, buffer.count, false}, &*probed->comm, probed->envelope, thread.site);
 }
 
 }  // namespace verity::mpi

@@ -15,7 +15,7 @@ struct Persistent {
   bool sends;
   TypeRef type;
   CommRef comm;
-  MPI_Count count;
+  Data data;
   Envelope envelope;  // of a send: the destination, and its tag
   uint64_t site;
 };

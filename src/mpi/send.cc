@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "mpi/digest.h"
 #include "mpi/state.h"
 
 namespace verity::mpi {
@@ -34,14 +35,27 @@ Sending::Sending(SendFamily family, Buffer buffer, int dest, MPI_Comm comm) noex
   if (dest == MPI_PROC_NULL || buffer.count < 0 || !mpi_runs()) return;
   const CommInfo* known = find_comm(comm);
   TypeInfo* type = known != nullptr ? find_type(buffer.datatype) : nullptr;
-  if (type != nullptr) arm(family, *type, buffer.count, *known, dest, thread.site);
+  if (type != nullptr) arm(family, *type, {buffer.address, buffer.count}, *known, dest, thread.site);
 }
 
-void Sending::arm(SendFamily family, TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, uint64_t site) noexcept {
+namespace {
+
+// A signature with the digest of the data, if there is one of them.
+size_t write_digested(TypeInfo& type, Data data, uint64_t site, SendFamily family, uint8_t* out) noexcept {
+  const size_t length = write_signature(type, data.count, site, family, out, kMaxSignature - kDigestSize);
+  const auto bytes = type.digestible(static_cast<uint64_t>(data.count));
+  if (length == 0 || bytes == 0) return length;
+  return append_digest(out, length, digest_of(type.layout, data.address, bytes), bytes);
+}
+
+}  // namespace
+
+void Sending::arm(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept {
   if (comm.filter.mask == 0) return;
   armed.send.filter = comm.filter;
   armed.send.signature = bytes_;
-  armed.send.length = write_signature(type, count, site, family, bytes_);
+  armed.send.length = settings().digest ? write_digested(type, data, site, family, bytes_)
+                                        : write_signature(type, data.count, site, family, bytes_);
   armed.send.caller = {.call = family_name(family), .site = site, .comm = &comm, .peer = dest};
 }
 

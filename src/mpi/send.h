@@ -30,6 +30,7 @@ enum SendFamily : uint8_t {
 struct Buffer {
   MPI_Count count;
   MPI_Datatype datatype;
+  const void* address = nullptr;  // where it is looked at
 };
 
 // Writes the signature of `count` copies to `out`, at most `room` bytes; returns its length, 0 when the type is not
@@ -37,19 +38,26 @@ struct Buffer {
 [[nodiscard]] size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out,
                                      size_t room = kMaxSignature) noexcept;
 
+// A buffer of a type that is known.
+struct Data {
+  const void* address;
+  MPI_Count count;
+  bool digested = true;  // where digests are wanted
+};
+
 class Sending {
  public:
   Sending(SendFamily family, Buffer buffer, int dest, MPI_Comm comm) noexcept;
   // Of a request made earlier: the type and the communicator may be freed by now.
-  Sending(SendFamily family, TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, uint64_t site) noexcept {
-    arm(family, type, count, comm, dest, site);
+  Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept {
+    arm(family, type, data, comm, dest, site);
   }
   ~Sending() { armed.send.length = 0; }
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
 
  private:
-  void arm(SendFamily family, TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, uint64_t site) noexcept;
+  void arm(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept;
 
   uint8_t bytes_[kMaxSignature];  // a call within this call has its own
 };

@@ -46,6 +46,8 @@ Settings read_settings() noexcept {
   read.level = static_cast<signature::Level>(choice("UCX_VERITY_TYPECHECK_LEVEL", kLevels, "layout, names"));
   const char* log = std::getenv("UCX_VERITY_TYPECHECK_LOG");
   if (log != nullptr && *log != '\0') read.log = log;
+  static const char* const kNo[] = {"n", "no", "off", "0", "y", "yes", "on", "1", nullptr};
+  read.digest = choice("UCX_VERITY_TYPECHECK_DIGEST", kNo, "y, n") >= 4;
   const char* attest = std::getenv("UCX_VERITY_ATTEST");
   read.always_attest = attest != nullptr && strcasecmp(attest, "always") == 0;
   return read;

@@ -16,6 +16,7 @@ struct Settings {
   signature::Level level = signature::Level::kLayout;
   const char* log = nullptr;    // file for JSON lines; nullptr: none
   bool always_attest = false;
+  bool digest = false;          // of the data, too
 };
 extern constinit Settings chosen;
 [[nodiscard]] inline const Settings& settings() noexcept { return chosen; }

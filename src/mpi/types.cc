@@ -22,6 +22,7 @@ void fill(TypeInfo* info, MPI_Datatype datatype) {
   }
   info->one = signature::make_record(type, 1, settings().level);
   info->type = std::move(type);
+  if (settings().digest && info->checkable) info->layout = lay_out(datatype);
 }
 
 }  // namespace

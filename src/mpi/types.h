@@ -7,6 +7,7 @@
 #include "mpi/arm.h"
 #include "mpi/counting.h"
 #include "mpi/handle_table.h"
+#include "mpi/layout.h"
 #include "mpi/mpi_api.h"
 #include "signature/record.h"
 #include "signature/type.h"
@@ -22,7 +23,15 @@ struct TypeInfo : HandleInfo<MPI_Datatype> {
   bool checkable = false;  // it could be decoded
   uint8_t description_length = 0;
   uint8_t description[kMaxTypeDescription];
+  Layout layout;  // for digests, where they are wanted
   TypeInfo* next_free = nullptr;
+
+  // Bytes of that many copies; 0: none, or they cannot be digested.
+  [[nodiscard]] uint64_t digestible(uint64_t copies) const noexcept {
+    if (!layout.known || type.contains(signature::Class::kPacked)) return 0;
+    const uint64_t bytes = signature::multiply_counts(layout.bytes, copies);
+    return bytes == signature::kTooMany ? 0 : bytes;
+  }
 
   // Of `copies` copies, without what the sender adds. Programs repeat themselves: the last one is kept, unless several threads could
   // ask at once; `own` has room for one that is not.
@@ -32,6 +41,7 @@ struct TypeInfo : HandleInfo<MPI_Datatype> {
   }
   void clear() noexcept {
     type = signature::Type();
+    layout = {};
     kept_copies_ = kNone;
   }
 

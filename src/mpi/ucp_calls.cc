@@ -78,6 +78,8 @@ void end_calls_of(const Worker* worker) noexcept {
 
 void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_info_t* info) noexcept {
   if (status == UCS_OK || status == UCS_ERR_MESSAGE_TRUNCATED) [[likely]] {
+    Receive* receive = post->receive;
+    if (receive != nullptr && receive->wants_data && status == UCS_OK) [[unlikely]] receive->landed(info->length);
     worker.receives.complete(post, info->sender_tag, info->length);
     return;
   }

@@ -39,6 +39,7 @@ struct ConfigTable {
   char* typecheck;
   char* typecheck_level;
   char* typecheck_log;
+  int typecheck_digest;
 };
 
 // Filled on purpose as far as the enumerations go: the parser's index is the value.
@@ -134,6 +135,10 @@ ucs_config_field_t kFields[] = {
      "layout: elements differ in class (signed, float, ...) or size. names: their names differ too,\n"
      "as MPI_INT and MPI_INT32_T do.",
      FIELD(typecheck_level), UCS_CONFIG_TYPE_STRING},
+    {"TYPECHECK_DIGEST", "n",
+     "y: compare a digest of each message's data too, from the sender's buffer when it calls and from\n"
+     "the receiver's when they are there. Both processes need it. Buffers in host memory only.",
+     FIELD(typecheck_digest), UCS_CONFIG_TYPE_BOOL},
     {"TYPECHECK_LOG", "", "File to append each report of datatypes to, as a line of JSON.", FIELD(typecheck_log),
      UCS_CONFIG_TYPE_STRING},
     {nullptr, "", nullptr, 0, {}}};

@@ -36,6 +36,7 @@ INTEGRATION_RUNS = \
 	test/integration/large_read.sh \
 	test/integration/missing_plugin.sh \
 	test/integration/mpi_collectives.sh \
+	test/integration/mpi_digest.sh \
 	test/integration/mpi_finalize.sh \
 	test/integration/mpi_mixed.sh \
 	test/integration/mpi_rma.sh \

@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
   lane lanes[16];
   pthread_t threads[16];
   for (int t = 0; t < job.threads && t < 16; ++t) {
-    lanes[t] = (lane){.rng = {job.seed * 31 + (uint64_t)t}, .thread = t, .tag = 16 * t, .out = calloc(1, kRoom), .in = calloc(1, 4 * kRoom)};
+    lanes[t] = (lane){.rng = {job.seed * 31 + (uint64_t)t}, .thread = t, .tag = 16 * t, .out = calloc(4, kRoom), .in = calloc(4, kRoom)};
     MPI_Comm_dup(MPI_COMM_WORLD, &lanes[t].comm);
     if (t > 0) pthread_create(&threads[t], NULL, run, &lanes[t]);
   }
