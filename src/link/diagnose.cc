@@ -47,12 +47,12 @@ void Hub::look(Held& held, uint32_t offset, const uint8_t* bytes, uint32_t lengt
       health::join(held.syndrome, health::compare(held.payload() + offset, bytes, length, {offset, held.header.length, 0}));
 }
 
-// `payload`: the right one; nullptr: it never came.
-void Hub::diagnose(Held& held, const uint8_t* payload) noexcept {
+// `payload`: the right one, with its header; nullptr: it never came.
+void Hub::diagnose(Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept {
   if (!std::exchange(held.faulty, false)) return;
   const bool differs = held.syndrome.bytes != 0;
   port_.diagnosed(held.link,
-                  {held.kind, held.c, false, held.header, held.rounds, differs ? &held.syndrome : nullptr, payload});
+                  {held.kind, held.c, false, header, held.rounds, differs ? &held.syndrome : nullptr, payload});
 }
 
 }  // namespace verity::link

@@ -420,7 +420,7 @@ class Hub {
   bool on_ahead(Link& link, wire::Class c, const wire::FrameView& view, Held** place) noexcept;
   void settle(Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
   void diagnose(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameHeader& header) noexcept;
-  void diagnose(Held& held, const uint8_t* payload) noexcept;
+  void diagnose(Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
   void diagnose_sent(Link& link, wire::Class c, Slot& slot, health::FaultKind kind) noexcept;
   static void suspect(Link& link, wire::Class c, wire::Verdict verdict, Held& held) noexcept;
   static void look(Held& held, uint32_t offset, const uint8_t* bytes, uint32_t length) noexcept;

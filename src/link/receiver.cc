@@ -340,7 +340,7 @@ void Hub::on_repair(Link& link, wire::Class c, const wire::FrameView& view) noex
   held->nacked = held->good;
   if (!held->good) return owe_nack(link, c);
   if (!held->scratch) counters_.segments_repaired += repaired.count();
-  diagnose(*held, held->payload());
+  diagnose(*held, held->header, held->payload());
   drain(link, c);
 }
 
@@ -382,14 +382,14 @@ void Hub::settle(Held& held, const wire::FrameHeader& header, const uint8_t* pay
   if (same_length) look(held, 0, payload, header.length);
   if (!held.unproven) {
     counters_.segments_repaired += held.scratch ? 0 : 1;
-    return diagnose(held, payload);
+    return diagnose(held, header, payload);
   }
   const bool same = same_length && std::memcmp(held.payload(), payload, header.length) == 0;
   held.kind = !same_length ? health::FaultKind::kLength : same ? health::FaultKind::kHeader : health::FaultKind::kPayload;
   counters_.faults_header += same;
   counters_.faults_payload += !same;
   counters_.segments_repaired += !same;
-  diagnose(held, payload);
+  diagnose(held, header, payload);
 }
 
 Held** Hub::held_place(Receiver& rx, uint32_t psn) const noexcept {
@@ -420,7 +420,7 @@ Held* Hub::hold(Receiver& rx, const wire::FrameHeader& header, const uint8_t* pa
 void Hub::unhold(Held** place) noexcept {
   Held* held = *place;
   *place = held->next;
-  diagnose(*held, nullptr);
+  diagnose(*held, held->header, nullptr);
   held_bytes_ -= held->footprint();
   std::free(held);
 }

@@ -33,29 +33,41 @@ FaultLog& fault_log() noexcept {
   return *instance;
 }
 
+// With UCX's asynchronous mode "signal" a fault may interrupt the telling of another: it is counted alone.
 void FaultLog::tell(health::FaultRecord& record) noexcept {
+  const pthread_t self = pthread_self();
+  if (pthread_equal(holder_.load(std::memory_order_relaxed), self) != 0) {
+    interrupted_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   const std::lock_guard lock(mutex_);
+  holder_.store(self, std::memory_order_relaxed);
   try {
-    if (!opened_) {
-      who_ = health::identify_process();
-      path_ = health::expand_path(options().fault_log, who_);
-      budget_ = {kBurst, kInterval, options().fault_log_limit};
-      opened_ = true;
-    }
-    record.time_ns = now_ns();
-    record.who = who_;
-    recall(record);
-    write_text(record);
-    if (path_.empty()) return;
-    if (!budget_.take(record.time_ns)) {
-      ++dropped_;
-      return;
-    }
-    record.dropped = std::exchange(dropped_, 0);
-    append(health::render_json(record));
+    tell_locked(record);
   } catch (...) {
     ++dropped_;  // out of memory
   }
+  holder_.store({}, std::memory_order_relaxed);
+}
+
+void FaultLog::tell_locked(health::FaultRecord& record) {
+  if (!std::exchange(opened_, true)) {
+    who_ = health::identify_process();
+    path_ = health::expand_path(options().fault_log, who_);
+    budget_ = {kBurst, kInterval, options().fault_log_limit};
+  }
+  record.time_ns = now_ns();
+  record.who = who_;
+  recall(record);
+  write_text(record);
+  if (path_.empty()) return;
+  dropped_ += interrupted_.exchange(0, std::memory_order_relaxed);
+  if (!budget_.take(record.time_ns)) {
+    ++dropped_;
+    return;
+  }
+  record.dropped = std::exchange(dropped_, 0);
+  if (!append(health::render_json(record))) dropped_ += record.dropped + 1;
 }
 
 void FaultLog::recall(health::FaultRecord& record) {
@@ -70,7 +82,7 @@ void FaultLog::recall(health::FaultRecord& record) {
   }
 }
 
-void FaultLog::write_text(const health::FaultRecord& record) noexcept {
+void FaultLog::write_text(const health::FaultRecord& record) {
   if (options().fault_text == FaultText::kNone) return;
   if (!text_budget_.take(record.time_ns)) {
     ++silent_;
@@ -87,21 +99,21 @@ void FaultLog::write_text(const health::FaultRecord& record) noexcept {
 }
 
 // The newline in front ends what a full disk cut off.
-void FaultLog::append(const std::string& line) {
+bool FaultLog::append(const std::string& line) {
   const std::string problem = health::append_to_file(path_, torn_ ? "\n" + line : line);
   torn_ = !problem.empty();
-  if (problem.empty()) return;
-  ++dropped_;
-  if (std::exchange(complained_, true)) return;
+  if (problem.empty() || std::exchange(complained_, true)) return problem.empty();
   std::fprintf(stderr, "ucx-verity: cannot write a record of a fault to %s: %s (UCX_VERITY_FAULT_LOG; not told again)\n", path_.c_str(),
                problem.c_str());
+  return false;
 }
 
 void FaultLog::finish() noexcept {
   const std::lock_guard lock(mutex_);
+  dropped_ += interrupted_.exchange(0, std::memory_order_relaxed);
   if (path_.empty() || dropped_ == 0) return;
   try {
-    append(health::render_dropped(who_, now_ns(), std::exchange(dropped_, 0)));
+    (void)append(health::render_dropped(who_, now_ns(), std::exchange(dropped_, 0)));
   } catch (...) {
   }
 }

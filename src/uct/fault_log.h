@@ -5,6 +5,9 @@
 #ifndef VERITY_UCT_FAULT_LOG_H
 #define VERITY_UCT_FAULT_LOG_H
 
+#include <pthread.h>
+
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -21,11 +24,14 @@ class FaultLog {
   void finish() noexcept;
 
  private:
+  void tell_locked(health::FaultRecord& record);
   void recall(health::FaultRecord& record);
-  void write_text(const health::FaultRecord& record) noexcept;
-  void append(const std::string& line);
+  void write_text(const health::FaultRecord& record);
+  [[nodiscard]] bool append(const std::string& line);
 
   std::mutex mutex_;
+  std::atomic<pthread_t> holder_{};       // of the mutex, in tell()
+  std::atomic<uint64_t> interrupted_{0};  // records that came to a thread while it was at another
   health::Identity who_;
   std::string path_;
   bool opened_ = false;

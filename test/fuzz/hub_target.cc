@@ -401,6 +401,13 @@ class Target final : public link::Port {
     std::memset(out, 1, wire::kMaxDeviceAddress + wire::kMaxIfaceAddress);
   }
   void faulted(link::Link*, wire::Verdict, const wire::FrameHeader&) noexcept override {}
+  // What is told of a fault can be read, and lies within its frame.
+  void diagnosed(link::Link*, const link::Fault& fault) noexcept override {
+    if (fault.payload != nullptr) (void)merkle::hash(fault.payload, fault.header.length);
+    if (fault.syndrome == nullptr) return;
+    require(fault.syndrome->bytes != 0 && fault.syndrome->last < fault.header.length, "a syndrome outside of its frame");
+    require(fault.syndrome->first <= fault.syndrome->last, "a syndrome that ends before it begins");
+  }
 
   health::Counters counters_{};
   Peer peers_[kPeers];

@@ -475,6 +475,11 @@ class Target final : public rma::Port {
   void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*, bool) noexcept override {
     require(offset < read.length && length <= read.length - offset, "a mismatch outside of the read");
   }
+  void diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept override {
+    require(fault.offset < read.length && fault.length <= read.length - fault.offset, "a fault outside of the read");
+    if (fault.syndrome == nullptr) return;
+    require(fault.syndrome->first >= fault.offset && fault.syndrome->last < fault.offset + fault.length, "a syndrome outside of its part");
+  }
 
   Input& input_;
   const size_t most_;

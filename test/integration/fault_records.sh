@@ -132,7 +132,7 @@ head -c 200 <(records) > "$tap_dir/odd/cut"
 head -c 100000 /dev/urandom > "$tap_dir/odd/noise"
 within 100 "$build/ucx-verity" report "$tap_dir/odd" > "$tap_dir/report" 2> "$tap_dir/complaint"
 is "a folder with a pipe, a link to a device, noise and a line cut off: status 2, as no record is in it" "$?" 2
-contains "what is no JSON is counted" "$(cat "$tap_dir/report")" 'lines are no JSON'
+contains "what is no JSON is counted" "$(cat "$tap_dir/report")" 'lines? of no JSON'
 contains "and what would help is said" "$(cat "$tap_dir/complaint")" 'UCX_VERITY_FAULT_LOG'
 
 # ---- four hosts, of which one sends wrong -----------------------------------------------------------------------------------

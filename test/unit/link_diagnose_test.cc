@@ -156,6 +156,23 @@ TEST_P(Diagnosing, DamagedTwice) {
   EXPECT_EQ(counted(), 2u);
 }
 
+// A compact frame does not say how long it is: that it was cut off is seen when the right one comes.
+TEST_P(Diagnosing, CutOff) {
+  for (const size_t left : {size_t{0}, size_t{1}, size_t{99}}) {
+    Pair p{config_with(8192)};
+    p.join(7);
+    p.a.send(text_of(100));
+    WireFrame frame = p.a.take();
+    frame.bytes.resize(frame.header_size() + left);
+    p.b.receive(frame);
+    p.run_for(20'000'000);
+    EXPECT_EQ(p.b.got, std::vector<std::string>{text_of(100)});
+    ASSERT_EQ(p.b.faults.size(), 1u);
+    EXPECT_EQ(p.b.faults[0].kind, FaultKind::kLength);
+    EXPECT_EQ(p.b.faults[0].header.length, 100u);
+  }
+}
+
 // Nobody answers any more: what was kept is told of when it goes.
 TEST_P(Diagnosing, NeverRepaired) {
   send_damaged("hello", {1});

@@ -147,6 +147,16 @@ TEST_F(Fleet, TwoHostsCannotTellALinkFromItsEnds) {
   EXPECT_TRUE(std::count(list[0].or_else.begin(), list[0].or_else.end(), Explanation{Part::kDevice, Role::kReceives, "n1", "", "vtcp/eth0"}));
 }
 
+// Equally likely, but of other faults: that is no other explanation of these.
+TEST_F(Fleet, TwoStrayFaultsAreTwoSuspects) {
+  everybody_reports(50);
+  fault("n2", "n5");
+  fault("n7", "n9");
+  const auto list = suspects();
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_TRUE(list[0].or_else.empty());
+}
+
 TEST_F(Fleet, OneFaultAloneIsWeakEvidence) {
   everybody_reports(100);
   fault("n2", "n5");
@@ -178,6 +188,18 @@ TEST_F(Fleet, PeersAreFoundByTheirInterfaces) {
   builder.add({.host = "n0", .transport = "vtcp", .device = "eth0", .interface = "a", .peer = "x", .kind = health::FaultKind::kSourceChanged});
   const auto list = suspects();
   EXPECT_EQ(list.at(0).what, (Explanation{Part::kLink, Role::kBoth, "n0", "n1", "vtcp/eth0"}));
+}
+
+TEST_F(Fleet, PeersMayKnowAHostByItsFirstName) {
+  builder.add_process("n0.example.org", 1000, false);
+  builder.add_process("n1.example.org", 1000, true);
+  builder.add_process("n2.example.org", 1000, false);
+  builder.add_process("n2.example.com", 1000, false);
+  fault("n0", "n1.example.org");
+  fault("n2", "n1.example.org");
+  const Evidence evidence = builder.build();
+  EXPECT_TRUE(evidence.ways.contains({"n0.example.org", "n1.example.org", "vrc_verbs/mlx5_0"}));
+  EXPECT_TRUE(evidence.ways.contains({"n2", "n1.example.org", "vrc_verbs/mlx5_0"})) << "which of them, nobody knows";
 }
 
 TEST_F(Fleet, AReceiverWithMostOfTheTrafficIsNotBlamedForIt) {

@@ -83,6 +83,7 @@ std::string patterns_in_words(const Tally& tally) {
 
 std::string hint(const Suspect& suspect) {
   const Tally& tally = suspect.tally;
+  if (suspect.confidence == Confidence::kWeak) return {};
   if (suspect.what.device == kMemory) return "the sender's copy changed in its own memory: test the DIMMs of that host";
   const std::size_t most = commonest(tally);
   const auto pattern = static_cast<Pattern>(most);

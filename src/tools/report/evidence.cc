@@ -21,6 +21,17 @@ void sum_up(std::array<std::uint64_t, n>& sum, const std::array<std::uint64_t, n
   for (std::size_t i = 0; i < n; ++i) sum[i] += more[i];
 }
 
+// The hosts by the first part of their names; empty where several have the same, or one has it as its whole name.
+std::map<std::string, std::string> names_by_short(const std::map<std::string, HostData>& hosts) {
+  std::map<std::string, std::string> names;
+  for (const auto& [name, data] : hosts) {
+    const std::string first = name.substr(0, name.find('.'));
+    const auto [place, is_new] = names.emplace(first, name);
+    if (!is_new) place->second.clear();
+  }
+  return names;
+}
+
 }  // namespace
 
 Tally& Tally::operator+=(const Tally& other) noexcept {
@@ -42,8 +53,6 @@ void EvidenceBuilder::add(const SeenFault& fault) {
   note_time(fault.time);
   HostData& host = sum_.hosts[fault.host];
   if (!fault.interface.empty() && host_of_.size() < kMostInterfaces) host_of_.emplace(fault.interface, fault.host);
-  if (!fault.peer.empty() && !fault.peer_host.empty() && host_of_.size() < kMostInterfaces) host_of_.emplace(fault.peer, fault.peer_host);
-  if (!fault.peer_host.empty()) sum_.hosts[fault.peer_host];
   if (blame == health::Blame::kProgram) {
     ++host.source_changed;
     ++sum_.source_changed;
@@ -79,13 +88,15 @@ void EvidenceBuilder::add_process(const std::string& host, std::uint64_t bytes_v
 
 Evidence EvidenceBuilder::build() const {
   Evidence evidence = sum_;
+  const auto full_names = names_by_short(sum_.hosts);
   for (const auto& [raw, tally] : raw_) {
     Way way = raw.way;
-    const auto found = raw.peer.empty() ? host_of_.end() : host_of_.find(raw.peer);
-    if (found != host_of_.end()) {
-      (raw.peer_sends ? way.sender : way.receiver) = found->second;
-      evidence.hosts[found->second];
-    }
+    std::string& peer_host = raw.peer_sends ? way.sender : way.receiver;
+    const auto known = raw.peer.empty() ? host_of_.end() : host_of_.find(raw.peer);
+    if (known != host_of_.end()) peer_host = known->second;
+    const auto full = full_names.find(peer_host);
+    if (full != full_names.end() && !full->second.empty()) peer_host = full->second;
+    if (!peer_host.empty()) evidence.hosts[peer_host];
     evidence.ways[way] += tally;
     evidence.faults += tally.faults;
   }

@@ -85,7 +85,7 @@ class EvidenceBuilder {
   void add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble);
   void add_type_mismatch() { ++sum_.type_mismatches; }
   void add_dropped(std::uint64_t records) { sum_.dropped += records; }
-  // With the names of hosts that other lines gave.
+  // With the names of hosts that other lines gave: a peer may know a host by the first part of its name alone.
   [[nodiscard]] Evidence build() const;
 
  private:
@@ -100,7 +100,7 @@ class EvidenceBuilder {
 
   Evidence sum_;
   std::map<Raw, Tally> raw_;
-  std::map<std::string, std::string> host_of_;  // interface
+  std::map<std::string, std::string> host_of_;  // interface, as its own host names itself
 };
 
 }  // namespace verity::tools

@@ -112,6 +112,10 @@ Confidence confidence_of(double score, std::size_t tried, std::uint64_t faults) 
   return beyond_chance < 6 ? Confidence::kFair : Confidence::kStrong;
 }
 
+bool cover_the_same(const Explanation& a, const Explanation& b, const Ways& ways) {
+  return std::all_of(ways.begin(), ways.end(), [&](const auto& entry) { return a.covers(entry.first) == b.covers(entry.first); });
+}
+
 // The first of equals is the smallest part: the order of Explanation.
 std::optional<Suspect> best_of(const Ways& ways, const Exposure& exposure) {
   const auto counts = covered(ways);
@@ -122,7 +126,7 @@ std::optional<Suspect> best_of(const Ways& ways, const Exposure& exposure) {
   for (const auto& [e, n] : counts) {
     const double s = score(e, n);
     const bool ties = best && equal(s, best->score) && n == best_count;
-    if (ties) best->or_else.push_back(e);
+    if (ties && cover_the_same(best->what, e, ways)) best->or_else.push_back(e);
     if (ties || (best && s <= best->score)) continue;
     best.emplace();
     best->what = e;

@@ -35,7 +35,7 @@ struct Matrix {
 
 // "single_bit 12, burst 3", the most frequent first.
 [[nodiscard]] std::string patterns_in_words(const Tally& tally);
-// What such damage comes from most often. Empty: nothing to say.
+// What such damage comes from most often. Empty: nothing to say, of weak evidence in any case.
 [[nodiscard]] std::string hint(const Suspect& suspect);
 // A name as it may stand in a terminal: no control characters, at most `width` bytes.
 [[nodiscard]] std::string printable(const std::string& name, std::size_t width);

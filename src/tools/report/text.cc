@@ -87,17 +87,17 @@ std::string summary(const Findings& f) {
 std::string not_machines(const Findings& f) {
   const Evidence& e = f.evidence;
   std::string text;
-  const auto add = [&](std::uint64_t n, const std::string& words) {
-    if (n != 0) text += wrapped(grouped(n) + " " + words, "  ");
+  const auto add = [&](std::uint64_t n, const std::string& one, const std::string& many, const std::string& rest) {
+    if (n != 0) text += wrapped(counted(n, one, many) + " " + rest, "  ");
   };
-  add(e.source_changed, "times a program changed a buffer that was being sent or read: its author's business, no machine's");
-  add(e.type_mismatches, "messages with unlike datatypes at sender and receiver: the program's author's business, no machine's");
-  add(e.ambiguous, "reads damaged on the way or changed by their owner meanwhile: nobody is blamed for them");
-  add(e.dropped, "more faults happened that the processes did not record (UCX_VERITY_FAULT_LOG_LIMIT)");
-  add(e.beyond, "more faults were left out here: too many different hosts and devices");
-  add(f.lines.broken, "lines are no JSON (cut off, or of another file)");
-  add(f.lines.foreign, "lines are JSON of something else");
-  add(f.lines.newer, "lines are of another version of ucx-verity or incomplete");
+  add(e.source_changed, "time", "times", "a program changed a buffer that was being sent or read: its author's business, no machine's");
+  add(e.type_mismatches, "message", "messages", "with unlike datatypes at sender and receiver: the program's author's business, no machine's");
+  add(e.ambiguous, "read", "reads", "damaged on the way or changed by the owner meanwhile: nobody is blamed for that");
+  add(e.dropped, "more fault", "more faults", "that the processes did not record (UCX_VERITY_FAULT_LOG_LIMIT)");
+  add(e.beyond, "more fault", "more faults", "left out here: too many different hosts and devices");
+  add(f.lines.broken, "line", "lines", "of no JSON: cut off, or of another file");
+  add(f.lines.foreign, "line", "lines", "of JSON of something else");
+  add(f.lines.newer, "line", "lines", "of another version of ucx-verity, or incomplete");
   return text.empty() ? text : "not counted as faults of machines:\n" + text;
 }
 
