@@ -8,7 +8,7 @@ UCT_WRAP_SOURCES = \
 	src/uct/wrap/forward.h \
 	src/uct/wrap/iface.cc src/uct/wrap/iface.h \
 	src/uct/wrap/load_check.cc src/uct/wrap/load_check.h \
-	src/uct/wrap/lower.cc src/uct/wrap/lower.h \
+	src/uct/wrap/lower.cc src/uct/wrap/lower.h src/uct/wrap/segments.h \
 	src/uct/wrap/md.cc src/uct/wrap/md.h \
 	src/uct/wrap/passthrough.cc src/uct/wrap/passthrough.h \
 	src/uct/wrap/registry.cc src/uct/wrap/registry.h

@@ -36,6 +36,9 @@ if with_tls vtcp,vcma "${UCX_INFO:-ucx_info}" -d 2> /dev/null | grep -q 'Transpo
   contains "no error handler, while it is read: an error or the end" "$(death vtcp,vcma -m none -t 20 -s 5000000)" \
     '^survivor: (ended with status (134|1[0-9][0-9])|Endpoint timeout|Connection reset|Input/output error)'
   contains "with one: an error" "$(death vtcp,vcma -s 5000000)" '^exit status 0'
+  for calls in 1 20; do
+    contains "with one, while it reads and is read ($calls): an error" "$(death vtcp,vcma -s 5000000 -k 3 -x $calls -t 60)" '^exit status 0'
+  done
 else
   skip "while it is read" "no cma on this machine"
 fi

@@ -6,6 +6,8 @@
 # damage frames in every way.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 
+tap_of "buffers of lower transports" "$build/segments"
+
 device() { case $1 in *tcp) echo lo ;; esac; }
 
 # shellcheck disable=SC2046 # a device or nothing

@@ -31,7 +31,7 @@ endif
 
 # Without room for the installation the test is skipped, as it is without room for the image.
 .PHONY: check-roce
-check-roce: all roce_forwarder$(EXEEXT) roce_tsc$(EXEEXT) $(roce_mpi_jobs)
+check-roce: all roce_forwarder$(EXEEXT) roce_tsc$(EXEEXT) peer_death$(EXEEXT) $(roce_mpi_jobs)
 	rm -rf "$(roce_dir)/share/ucx-verity"
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR= prefix="$(roce_dir)/share/ucx-verity" > roce-install.log 2>&1 || \
 	  rm -rf "$(roce_dir)/share/ucx-verity"

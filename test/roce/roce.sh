@@ -32,7 +32,7 @@ lab_image > "$tap_dir/image" 2>&1 || {
   skip_all "the machines' disk image could not be made: ${reason:0:200}"
 }
 note "image ready after $SECONDS s"
-cp "$link_build"/test/mpi/{hello_integrity,mixed,rma} "$lab_share/bin/"
+cp "$link_build"/test/mpi/{hello_integrity,mixed,rma} "$link_build/peer_death" "$lab_share/bin/"
 if ! lab_up > "$tap_dir/up" 2>&1; then
   note "$(tail -n 40 "$tap_dir/up")"
   skip_all "the machines did not start: $(head -n 1 "$tap_dir/up")"
@@ -51,6 +51,43 @@ both() {
   stock "$name" "$kind" "$least" "$settings" "$list" "$@"
   plugin "$name: the plugin repairs it" "$wrapped_kind" "$least" "$settings" "v${list//,/,v}" "$@"
 }
+
+# ---- what fits into a message -------------------------------------------------------------------
+
+# am_bcopy LIST TRANSPORT: bytes of its longest copied message; 0 where that cannot be told.
+am_bcopy() {
+  local limit
+  limit=$(guest a "$(lab_environment "$1")
+    ucx_info -d" 2> /dev/null | sed -n "/Transport: $2\$/,/am_bcopy/s/.*am_bcopy: <= //p" | sed 's/K$/ * 1024/' | head -n 1)
+  echo "$((${limit:-0}))"
+}
+
+longest=$(am_bcopy $raw rc_verbs)
+if [ "$longest" -eq 0 ]; then
+  skip "a message over rc_verbs is one over vrc_verbs" "stock UCX does not say how long it may be"
+else
+  is "a message over rc_verbs is one over vrc_verbs" "$(($(am_bcopy $wrapped vrc_verbs) >= longest))" 1
+fi
+
+# ---- a peer that is killed ----------------------------------------------------------------------
+
+# killed LIST: both processes on one machine, through its card; one dies while 4 MB are read from its memory and into it.
+killed() {
+  guest_limit=200 guest a "$(lab_environment "$1")
+    exec timeout -k 5 180 /share/bin/peer_death -s 4000000 -k 3 -x 5 -t 120 2>&1" || echo "exit status $?"
+}
+
+killed $raw > "$tap_dir/killed.stock" 2>&1
+if ! grep -q '^survivor: .* after' "$tap_dir/killed.stock" || grep -q '^exit status' "$tap_dir/killed.stock"; then
+  skip "killed in the middle of a rendezvous" "stock UCX does not tell either: $(tail -n 1 "$tap_dir/killed.stock" | cut -c 1-200)"
+else
+  note "stock: $(grep -m 1 '^survivor: ' "$tap_dir/killed.stock")"
+  killed $wrapped > "$tap_dir/killed" 2>&1
+  told=$(cat "$tap_dir/killed")
+  contains "killed in the middle of a rendezvous: the plugin's survivor gets UCX's error" "$told" '^survivor: .* after'
+  lacks "killed in the middle of a rendezvous: and no hang" "$told" '^exit status|HANG'
+  note "plugin: $(grep -m 1 '^survivor: ' <<< "$told")"
+fi
 
 # ---- stock UCX and the plugin -------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Programs on the public UCT and UCP interfaces; test/integration runs them.
-check_PROGRAMS += association contexts uct_am wakeup peer_death steady two_workers
+check_PROGRAMS += association contexts segments uct_am wakeup peer_death steady two_workers
 UCX_TEST_PEER = test/ucx/peer.cc test/ucx/peer.h
 UCX_TEST_UCP_PEER = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h
@@ -24,6 +24,10 @@ association_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 association_LDADD = libverity_ucp_calls.la $(UCX_LIBS) -lpthread -ldl
 association_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 association_SOURCES = test/ucx/association.cc
+
+segments_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+segments_LDADD = $(UCX_LIBS)
+segments_SOURCES = test/ucx/segments.cc
 
 contexts_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 contexts_LDADD = $(UCX_LIBS) -lpthread

@@ -2,10 +2,12 @@
 //
 // One of two processes is killed in the middle of an exchange; the other must learn of it.
 //
-//   peer_death [-m peer|none] [-s BYTES] [-k TURNS] [-t SECONDS] [-q]
+//   peer_death [-m peer|none] [-s BYTES] [-k TURNS] [-x CALLS] [-t SECONDS] [-q]
 //
 //   -m  peer: UCP_ERR_HANDLING_MODE_PEER with an error handler (default); none: without
 //   -s  length of the messages (default 4096);  -k  turns before the death (default 200)
+//   -x  the death comes in the middle of one turn more: after the victim has begun it and made so many calls
+//       of progress
 //   -q  the survivor only waits for a message (nothing of its own is under way)
 //   -t  seconds until the survivor must have learned of it (default 30)
 //
@@ -32,6 +34,7 @@ struct Arguments {
   bool quiet = false;
   size_t length = 4096;
   uint64_t turns = 200;
+  unsigned calls = 0;
   unsigned seconds = 30;
 };
 
@@ -73,6 +76,17 @@ ucs_status_t turn(UcpPeer& peer, const Arguments& arguments, uint64_t sequence, 
   return UCS_OK;
 }
 
+// A turn that the victim begins and does not end: with a long message it dies in the middle of a rendezvous.
+void die_in_a_turn(UcpPeer& peer, const Arguments& arguments) {
+  Bytes out(arguments.length), in(arguments.length);
+  fill(out.data(), out.size(), 1, arguments.turns);
+  void* request;
+  (void)peer.receive(in.data(), in.size(), arguments.turns, &request);
+  (void)peer.send(out.data(), out.size(), arguments.turns, &request);
+  for (unsigned i = 0; i < arguments.calls; ++i) ucp_worker_progress(peer.worker());
+  raise(SIGKILL);
+}
+
 // `status`: of the last turn before the death, which may have hit it.
 int survive(UcpPeer& peer, const Arguments& arguments, ucs_status_t status) {
   double begin = seconds_now();
@@ -98,6 +112,7 @@ int run_side(Channel& channel, int role, const Arguments& arguments) {
     last = turn(peer, arguments, i, role);
   }
   if (role == 1) {
+    if (arguments.calls != 0) die_in_a_turn(peer, arguments);
     raise(SIGKILL);
   }
   int status = survive(peer, arguments, last);
@@ -129,7 +144,7 @@ int judge(pid_t survivor, const Arguments& arguments) {
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   int option;
-  while ((option = getopt(argc, argv, "m:s:k:t:q")) != -1) {
+  while ((option = getopt(argc, argv, "m:s:k:x:t:q")) != -1) {
     switch (option) {
       case 'm':
         arguments.handler = std::string(optarg) != "none";
@@ -140,6 +155,9 @@ Arguments parse(int argc, char** argv) {
       case 'k':
         arguments.turns = std::strtoul(optarg, nullptr, 0);
         break;
+      case 'x':
+        arguments.calls = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0));
+        break;
       case 't':
         arguments.seconds = static_cast<unsigned>(std::atoi(optarg));
         break;
@@ -148,7 +166,7 @@ Arguments parse(int argc, char** argv) {
         break;
       default:
         std::fprintf(stderr, "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
-                             "[-t seconds] [-q]\n");
+                             "[-x calls] [-t seconds] [-q]\n");
         std::exit(2);
     }
   }

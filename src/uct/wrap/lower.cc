@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "uct/wrap/segments.h"
+
 namespace verity::uct {
 namespace {
 
@@ -18,13 +20,13 @@ using MdConfig = std::unique_ptr<uct_md_config_t, ConfigReleaser>;
 using IfaceConfig = std::unique_ptr<uct_iface_config_t, ConfigReleaser>;
 
 // Adds to a size in the configuration; nothing where there is no such variable, or no number.
-void enlarge(uct_iface_config_t* config, const char* variable, size_t room) noexcept {
+void enlarge(uct_iface_config_t* config, const SegmentVariable& variable, size_t room) noexcept {
   char text[64];
   size_t bytes = 0;
-  if (uct_config_get(config, variable, text, sizeof(text)) != UCS_OK) return;
+  if (uct_config_get(config, variable.read, text, sizeof(text)) != UCS_OK) return;
   if (ucs_str_to_memunits(text, &bytes) != UCS_OK || bytes >= kMostSegment) return;
   (void)std::snprintf(text, sizeof(text), "%zu", bytes + room);
-  (void)uct_config_modify(config, variable, text);
+  (void)uct_config_modify(config, variable.set, text);
 }
 
 }  // namespace
@@ -53,7 +55,7 @@ ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_
     return status;
   }
   const IfaceConfig holder(config);
-  for (const char* variable : {"SEG_SIZE", "MM_SEG_SIZE", "TX_SEG_SIZE", "RX_SEG_SIZE"}) {
+  for (const SegmentVariable& variable : kSegmentVariables) {
     if (room != 0) enlarge(config, variable, room);
   }
   uct_iface_h iface = nullptr;

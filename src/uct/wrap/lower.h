@@ -33,7 +33,7 @@ using LowerEp = std::unique_ptr<uct_ep_t, EpCloser>;
                                          LowerMd* md_p);
 
 // `params` names the lower transport and device in mode.device. Its copied messages may be `room` bytes longer than its configuration
-// says, where that is a matter of a buffer's size (SEG_SIZE, TX_SEG_SIZE, RX_SEG_SIZE).
+// says, where that is a matter of a buffer's size (segments.h).
 [[nodiscard]] ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker,
                                             const uct_iface_params_t& params, size_t room,
                                             LowerIface* iface_p);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The variables by which the plugin makes lower transports' buffers larger (src/uct/wrap/segments.h) are those of this UCX: each that a
+// transport has is read, set, and read again. Needs no device: the transports' tables are there without. Prints TAP.
+#include <ucs/config/parser.h>
+#include <uct/api/uct.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "uct/wrap/segments.h"
+
+namespace {
+
+constexpr size_t kMostOfTable = 1 << 16;
+
+// One transport's configuration, as it is by default.
+class Table {
+ public:
+  explicit Table(const ucs_config_global_list_entry_t& entry) : fields_(entry.table), data_(new char[kMostOfTable]()) {
+    filled_ = ucs_config_parser_fill_opts(data_.get(), fields_, "UCX_", entry.prefix, 0) == UCS_OK;
+  }
+  ~Table() {
+    if (filled_) ucs_config_parser_release_opts(data_.get(), fields_);
+  }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  [[nodiscard]] std::string get(const char* name) const {
+    char text[64] = "";
+    const bool found = filled_ && ucs_config_parser_get_value(data_.get(), fields_, name, text, sizeof(text)) == UCS_OK;
+    return found ? text : "";
+  }
+  [[nodiscard]] bool set(const char* name, const char* value) {
+    return ucs_config_parser_set_value(data_.get(), fields_, name, value) == UCS_OK;
+  }
+
+ private:
+  ucs_config_field_t* fields_;
+  std::unique_ptr<char[]> data_;
+  bool filled_;
+};
+
+// Of the variables that this transport has, whether all can be set, and how many there are.
+bool all_grow(const ucs_config_global_list_entry_t& entry, unsigned* count) {
+  for (const auto& variable : verity::uct::kSegmentVariables) {
+    Table table(entry);
+    if (table.get(variable.read).empty()) continue;
+    ++*count;
+    if (!table.set(variable.set, "12345") || table.get(variable.read) != "12345") return false;
+  }
+  return true;
+}
+
+const ucs_config_global_list_entry_t* find(const std::string& name) {
+  ucs_config_global_list_entry_t* entry;
+  ucs_list_for_each(entry, &ucs_config_global_list, list) {
+    if (entry->name == name + " transport") return entry;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+int main() {
+  // Has UCX load the transports' modules.
+  uct_component_h* components;
+  unsigned count;
+  if (uct_query_components(&components, &count) == UCS_OK) uct_release_component_list(components);
+  unsigned tests = 0;
+  for (const char* name : {"self", "tcp", "posix", "sysv", "rc_verbs", "rc_mlx5", "dc_mlx5"}) {
+    const auto* entry = find(name);
+    unsigned variables = 0;
+    if (entry == nullptr) {
+      std::printf("ok %u - %s # SKIP this UCX has no %s\n", ++tests, name, name);
+      continue;
+    }
+    const bool good = all_grow(*entry, &variables) && variables != 0;
+    std::printf("%s %u - %s: the size of its buffers can be read and set\n", good ? "ok" : "not ok", ++tests, name);
+  }
+  std::printf("1..%u\n", tests);
+}
