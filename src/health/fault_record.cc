@@ -86,7 +86,7 @@ std::string utc_text(std::int64_t time_ns) {
   std::array<char, 80> date;
   std::array<char, 96> text;
   if (std::strftime(date.data(), date.size(), "%Y-%m-%dT%H:%M:%S", &parts) == 0) date[0] = '\0';
-  std::snprintf(text.data(), text.size(), "%s.%06dZ", date.data(), static_cast<int>((time_ns - floor * kSecond) / 1000));
+  std::snprintf(text.data(), text.size(), "%s.%06dZ", date.data(), static_cast<int>((time_ns % kSecond + kSecond) % kSecond / 1000));
   return text.data();
 }
 

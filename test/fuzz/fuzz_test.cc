@@ -89,6 +89,33 @@ TEST(Fuzz, Rma) {
   run_random(rma_target, 2000);
 }
 
+// Lines as processes write them, of few hosts, cut off or changed here and there.
+void report_formed(const uint8_t* data, size_t size) {
+  Input input(data, size);
+  std::string text;
+  while (!input.empty()) {
+    const char* const kinds[] = {"payload", "header", "source_memory", "source_changed", "ambiguous", "persistent", "gremlin"};
+    const char* const hosts[] = {"n1", "n2", "n3", "", "<b>", "\\u001b[31m"};
+    const auto host = [&] { return std::string(hosts[input.u8() % 6]); };
+    std::string line = R"({"event":"fault","schema":1,"host":")" + host() + R"(","peer_host":")" + host() + R"(","transport":"v)" + host() +
+                       R"(","device":")" + host() + R"(","interface":")" + std::to_string(input.u8() % 4) + R"(","peer":")" +
+                       std::to_string(input.u8() % 4) + R"(","kind":")" + kinds[input.u8() % 7] + R"(","direction":")" +
+                       (input.u8() % 2 == 0 ? "sent" : "received") + R"(","syndrome":{"pattern":"burst","again":"lane"}})";
+    if (input.u8() % 8 == 0) {
+      line = R"({"schema":1,"host":")" + host() + R"(","trouble":false,"counters":{"bytes_verified":)" + std::to_string(input.u64()) + "}}";
+    }
+    if (input.u8() % 16 == 0) line[input.u16() % line.size()] = static_cast<char>(input.u8());
+    if (input.u8() % 16 == 0) line.resize(input.u16() % line.size());
+    text += line + "\n";
+  }
+  report_target(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+}
+
+TEST(Fuzz, Report) {
+  replay(report_target, "report");
+  run_random(report_formed, 600);
+}
+
 TEST(Fuzz, Shapes) {
   replay(shapes_target, "shapes");
   run_random(shapes_target, 4000);

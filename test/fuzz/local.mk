@@ -11,7 +11,16 @@ fuzz_targets = \
 	test/fuzz/signature_target.cc \
 	test/fuzz/targets.h \
 	test/fuzz/wire_target.cc
-fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS)
+# What `ucx-verity report` reads: of no use to the other targets.
+fuzz_report_files = test/fuzz/report_target.cc \
+	src/tools/report/common.cc \
+	src/tools/report/evidence.cc \
+	src/tools/report/html.cc \
+	src/tools/report/json.cc \
+	src/tools/report/ranking.cc \
+	src/tools/report/records.cc \
+	src/tools/report/text.cc
+fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS) $(JSON_CFLAGS)
 fuzz_libraries = libverity_core.la libverity_signature.la
 
 if GTEST
@@ -20,12 +29,12 @@ TESTS += verity_fuzz
 endif
 verity_fuzz_CPPFLAGS = $(fuzz_cppflags) $(GTEST_CFLAGS)
 verity_fuzz_LDADD = $(fuzz_libraries) -lgtest_main $(GTEST_LIBS)
-verity_fuzz_SOURCES = $(fuzz_targets) \
+verity_fuzz_SOURCES = $(fuzz_targets) $(fuzz_report_files) \
 	test/fuzz/fuzz_test.cc \
 	test/sim/rng.h
 
 if FUZZERS
-noinst_PROGRAMS += fuzz_compact fuzz_hub fuzz_rma fuzz_shapes fuzz_signature fuzz_wire
+noinst_PROGRAMS += fuzz_compact fuzz_hub fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_wire
 endif
 fuzz_compact_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=compact_target
 fuzz_compact_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
@@ -35,6 +44,10 @@ fuzz_hub_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=hub_target
 fuzz_hub_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_hub_LDADD = $(fuzz_libraries)
 fuzz_hub_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_report_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=report_target
+fuzz_report_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_report_LDADD = $(fuzz_libraries)
+fuzz_report_SOURCES = $(fuzz_report_files) test/fuzz/entry.cc test/fuzz/targets.h test/fuzz/wire_target.cc
 fuzz_rma_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=rma_target
 fuzz_rma_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_rma_LDADD = $(fuzz_libraries)

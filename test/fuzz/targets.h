@@ -16,6 +16,8 @@ void compact_target(const uint8_t* data, size_t size);
 void hub_target(const uint8_t* data, size_t size);
 // A script of hostile requests and answers of remote memory access, among honest ones, reads, aborts, revocations.
 void rma_target(const uint8_t* data, size_t size);
+// Lines of files that a report reads.
+void report_target(const uint8_t* data, size_t size);
 // Bitmaps, geometries and trees of any size.
 void shapes_target(const uint8_t* data, size_t size);
 // A datatype's description and a record with another, of any bytes: reading, asking, comparing.
