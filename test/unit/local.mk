@@ -6,6 +6,10 @@ verity_unit_SOURCES += \
 	test/unit/health_attestation_test.cc \
 	test/unit/health_bypass_test.cc \
 	test/unit/health_counters_test.cc \
+	test/unit/health_directory_test.cc \
+	test/unit/health_file.h \
+	test/unit/health_reader_test.cc \
+	test/unit/health_table_test.cc \
 	test/unit/health_text_test.cc \
 	test/unit/link_compact_test.cc \
 	test/unit/link_exchange_test.cc \

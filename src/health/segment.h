@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The memory of a process's table: a health file that others can read, or private memory, so that counting never fails.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "health/table.h"
+
+namespace verity::health {
+
+// UCX_VERITY_HEALTH*
+struct FileSettings {
+  bool enabled = true;
+  std::string directory;  // empty: default_directory()
+  mode_t mode = 0600;
+
+  bool operator==(const FileSettings&) const = default;
+};
+
+// /dev/shm/ucx-verity-UID
+[[nodiscard]] std::string default_directory(uid_t uid);
+
+class Segment final : public Ground {
+ public:
+  // Private memory. Throws std::bad_alloc.
+  Segment();
+  ~Segment() override;
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  [[nodiscard]] std::byte* base() noexcept override { return base_; }
+  [[nodiscard]] bool grow(std::size_t size) noexcept override;
+
+  // Before the first use: a new file in the folder, still under a hidden name, takes the memory's place. Returns why not, or an empty
+  // text. Makes the default folder, and no other one.
+  [[nodiscard]] std::string move_to_file(const FileSettings& settings, std::uint64_t pid);
+  // The file is complete: it gets its name.
+  [[nodiscard]] std::string publish();
+  // In a child made by fork(), which must not write to its parent's file: private memory at the same place, zeroed. Safe in a
+  // handler of pthread_atfork().
+  void leave_file() noexcept;
+
+  // Empty: private memory.
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  [[nodiscard]] std::string map_file(int directory, mode_t mode);
+  [[nodiscard]] bool is_ours() const noexcept;
+  void close_directory() noexcept;
+
+  std::byte* base_ = nullptr;
+  std::size_t usable_ = 0;
+  int fd_ = -1;         // of the file, open for good: its lock says that the process lives
+  int directory_ = -1;  // until it is published
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  std::string path_;
+  std::string hidden_;
+  std::string name_;
+};
+
+}  // namespace verity::health
