@@ -14,10 +14,10 @@ libverity_core_la_SOURCES += \
 	src/health/layout.h \
 	src/health/process_id.cc src/health/process_id.h \
 	src/health/reader.cc src/health/reader.h \
-	src/health/registry.cc \
-	src/health/registry.h \
+	src/health/sampler.h \
 	src/health/segment.cc src/health/segment.h \
 	src/health/table.cc src/health/table.h \
+	src/health/view.cc src/health/view.h \
 	src/health/text.cc \
 	src/health/text.h
 

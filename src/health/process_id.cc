@@ -28,6 +28,7 @@ std::string first_bytes(const std::string& path) {
 std::uint64_t parse_start_ticks(std::string_view stat) noexcept {
   constexpr int kBlanks = 20;  // from the name's ')' to the field
   std::size_t at = stat.rfind(')');
+  if (at == std::string_view::npos || at + 2 >= stat.size() || stat[at + 2] == 'Z' || stat[at + 2] == 'X') return 0;
   for (int i = 0; i < kBlanks && at != std::string_view::npos; ++i) at = stat.find(' ', at + 1);
   if (at == std::string_view::npos) return 0;
   std::uint64_t ticks = 0;

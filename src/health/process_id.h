@@ -9,7 +9,7 @@
 
 namespace verity::health {
 
-// Clock ticks from boot to the start of process `pid`; 0: there is none, or nobody may know.
+// Clock ticks from boot to the start of process `pid`; 0: there is none, or nobody may know, or it is over and nobody has taken note.
 [[nodiscard]] std::uint64_t start_ticks(std::uint64_t pid);
 
 // Of a line of /proc/PID/stat; the program's name in it may hold blanks and parentheses. 0: it is none.

@@ -15,7 +15,6 @@
 #include <cstring>
 #include <new>
 #include <random>
-#include <utility>
 
 namespace verity::health {
 
@@ -85,7 +84,6 @@ Segment::Segment() {
 
 Segment::~Segment() {
   munmap(base_, Table::kMostBytes);
-  close_directory();
   if (fd_ >= 0 && is_ours()) ::close(fd_);
 }
 
@@ -95,13 +93,9 @@ bool Segment::is_ours() const noexcept {
   return fstat(fd_, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
-void Segment::close_directory() noexcept {
-  if (directory_ >= 0) ::close(std::exchange(directory_, -1));
-}
-
 bool Segment::grow(std::size_t size) noexcept {
   if (size <= usable_) return true;
-  if (size > Table::kMostBytes || !is_ours()) return false;
+  if (size > Table::kMostBytes || fd_ < 0 || !is_ours()) return false;
   // Doubled, so that a job that meets a host after the other does not ask for each.
   const std::size_t wanted = std::min(whole_pages(std::max(size, usable_ * 2)), whole_pages(Table::kMostBytes));
   if (allocate(fd_, wanted) != 0) return false;
@@ -109,54 +103,53 @@ bool Segment::grow(std::size_t size) noexcept {
   return true;
 }
 
-std::string Segment::map_file(int directory, mode_t mode) {
-  fd_ = openat(directory, hidden_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
-  if (fd_ < 0) return reason("no file can be made there", errno);
-  struct stat info;
-  if (fstat(fd_, &info) != 0) return reason("cannot be looked at", errno);
-  device_ = info.st_dev;
-  inode_ = info.st_ino;
-  if (mode != 0600 && fchmod(fd_, mode) != 0) return reason("the mode cannot be set", errno);
-  const std::size_t size = whole_pages(size_for_rows(kFirstRows));
+// The file's pages replace the private ones at once: there is no moment without memory.
+std::string Segment::map_file(std::size_t used) {
+  const std::size_t size = whole_pages(std::max(used, size_for_rows(kFirstRows)));
   const int error = allocate(fd_, size);
   if (error != 0) return reason("no room", error);
+  if (pwrite(fd_, base_, used, 0) != static_cast<ssize_t>(used)) return reason("it cannot be written", errno);
   void* mapped = mmap(nullptr, Table::kMostBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (mapped == MAP_FAILED) return reason("it cannot be mapped", errno);
-  munmap(base_, Table::kMostBytes);
-  base_ = static_cast<std::byte*>(mapped);
+  if (mremap(mapped, Table::kMostBytes, Table::kMostBytes, MREMAP_MAYMOVE | MREMAP_FIXED, base_) == MAP_FAILED) {
+    munmap(mapped, Table::kMostBytes);
+    return reason("it cannot be mapped", errno);
+  }
   usable_ = size;
-  lock(fd_);
   return {};
 }
 
-std::string Segment::move_to_file(const FileSettings& settings, std::uint64_t pid) {
-  const bool own = settings.directory.empty();
-  const std::string folder = own ? default_directory(geteuid()) : settings.directory;
-  if (own) (void)mkdir(folder.c_str(), 0700);  // its error is told when it is opened
-  directory_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
-  if (directory_ < 0) return folder + ": " + reason("it cannot be opened", errno);
-  name_ = file_name(pid);
-  hidden_ = "." + name_;
-  std::string problem = check_folder(directory_);
-  if (problem.empty()) problem = map_file(directory_, settings.mode);
-  if (problem.empty()) {
-    path_ = folder + "/" + name_;
-    return {};
-  }
-  if (fd_ >= 0) {
-    (void)unlinkat(directory_, hidden_.c_str(), 0);
-    ::close(std::exchange(fd_, -1));
-  }
-  close_directory();
-  return folder + ": " + problem;
+// Under a hidden name until it is complete.
+std::string Segment::make_file(int directory, const std::string& name, mode_t mode, std::size_t used) {
+  const std::string hidden = "." + name;
+  fd_ = openat(directory, hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+  if (fd_ < 0) return reason("no file can be made there", errno);
+  lock(fd_);
+  struct stat info;
+  std::string problem;
+  if (fstat(fd_, &info) != 0 || (mode != 0600 && fchmod(fd_, mode) != 0)) problem = reason("its mode cannot be set", errno);
+  device_ = info.st_dev;
+  inode_ = info.st_ino;
+  if (problem.empty()) problem = map_file(used);
+  if (problem.empty() && renameat(directory, hidden.c_str(), directory, name.c_str()) == 0) return {};
+  if (problem.empty()) problem = reason("it cannot be renamed", errno);  // it is in use, unseen
+  (void)unlinkat(directory, hidden.c_str(), 0);
+  return problem;
 }
 
-std::string Segment::publish() {
-  if (directory_ < 0) return {};
-  const int error = renameat(directory_, hidden_.c_str(), directory_, name_.c_str()) != 0 ? errno : 0;
-  close_directory();
-  if (error == 0) return {};
-  return reason(path_.c_str(), error);
+std::string Segment::move_to_file(const FileSettings& settings, std::uint64_t pid, std::size_t used) {
+  const bool own = settings.directory.empty();
+  folder_ = own ? default_directory(geteuid()) : settings.directory;
+  if (own) (void)mkdir(folder_.c_str(), 0700);  // its error is told when it is opened
+  const int directory = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
+  if (directory < 0) return folder_ + ": " + reason("it cannot be opened", errno);
+  const std::string name = file_name(pid);
+  std::string problem = check_folder(directory);
+  if (problem.empty()) problem = make_file(directory, name, settings.mode, used);
+  ::close(directory);
+  if (!problem.empty()) return folder_ + ": " + problem;
+  path_ = folder_ + "/" + name;
+  return {};
 }
 
 void Segment::leave_file() noexcept {

@@ -34,32 +34,29 @@ class Segment final : public Ground {
   [[nodiscard]] std::byte* base() noexcept override { return base_; }
   [[nodiscard]] bool grow(std::size_t size) noexcept override;
 
-  // Before the first use: a new file in the folder, still under a hidden name, takes the memory's place. Returns why not, or an empty
-  // text. Makes the default folder, and no other one.
-  [[nodiscard]] std::string move_to_file(const FileSettings& settings, std::uint64_t pid);
-  // The file is complete: it gets its name.
-  [[nodiscard]] std::string publish();
+  // A new file in the folder takes the memory's place, with its first `used` bytes, at the same address. Returns why not, or an empty
+  // text. Makes the default folder, and no other one. Nobody may count meanwhile.
+  [[nodiscard]] std::string move_to_file(const FileSettings& settings, std::uint64_t pid, std::size_t used);
   // In a child made by fork(), which must not write to its parent's file: private memory at the same place, zeroed. Safe in a
   // handler of pthread_atfork().
   void leave_file() noexcept;
 
   // Empty: private memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
 
  private:
-  [[nodiscard]] std::string map_file(int directory, mode_t mode);
+  [[nodiscard]] std::string make_file(int directory, const std::string& name, mode_t mode, std::size_t used);
+  [[nodiscard]] std::string map_file(std::size_t used);
   [[nodiscard]] bool is_ours() const noexcept;
-  void close_directory() noexcept;
 
   std::byte* base_ = nullptr;
   std::size_t usable_ = 0;
   int fd_ = -1;         // of the file, open for good: its lock says that the process lives
-  int directory_ = -1;  // until it is published
   dev_t device_ = 0;
   ino_t inode_ = 0;
+  std::string folder_;
   std::string path_;
-  std::string hidden_;
-  std::string name_;
 };
 
 }  // namespace verity::health

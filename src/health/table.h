@@ -52,6 +52,7 @@ class Table {
   static constexpr std::size_t kMostRows = 1024;
   static constexpr std::size_t kMostPeers = 512;  // the others are left for interfaces
   static constexpr std::size_t kMostBytes = size_for_rows(kMostRows);
+  static_assert(kMostBytes <= std::size_t{1} << 20, "the README says so");
 
   // Writes the header and the names. `ground` outlives the table and can hold a row at least.
   Table(Ground& ground, const Origin& origin);
@@ -67,6 +68,13 @@ class Table {
   [[nodiscard]] Counters* open_others(const Path& path, std::uint64_t now_ns) noexcept;
   // Its owner counts no more.
   void close(const Counters& row) noexcept;
+
+  // Calls use(bytes), of what is in use from the ground's base on, while no row can be added.
+  template <typename Use>
+  void with_used(Use&& use) {
+    const std::lock_guard lock(mutex_);
+    use(size_for_rows(rows_));
+  }
 
   void set_mode(std::string_view mode) noexcept;
   // The process ends as it should.

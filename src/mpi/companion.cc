@@ -2,6 +2,7 @@
 // What the transport plugin calls (util/companion.h).
 #include <cstring>
 
+#include "mpi/counting.h"
 #include "mpi/ucp_calls.h"
 #include "mpi/worker.h"
 
@@ -78,7 +79,7 @@ namespace verity::mpi {
 namespace {
 
 constexpr verity_companion table(uint32_t am_ids) noexcept {
-  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives};
+  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives, count_into};
 }
 
 }  // namespace

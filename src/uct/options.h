@@ -7,6 +7,7 @@
 #include <string>
 
 #include "health/attestation.h"
+#include "health/segment.h"
 #include "link/hub.h"
 #include "uct/wrap/registry.h"
 
@@ -25,6 +26,9 @@ struct Options {
   unsigned threads = 0;  // that hash
   health::AttestPolicy attest = health::AttestPolicy::kAuto;
   std::string attest_file;
+  health::FileSettings health;
+  uint64_t health_keep = 3'600'000'000'000;  // ns
+  std::string host;  // empty: gethostname()
 
   bool operator==(const Options&) const = default;
 };

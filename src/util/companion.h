@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 // Of this table and of the trailers on the wire; 1 to 15. Peers of unlike versions send each other none.
-#define VERITY_COMPANION_VERSION 1
+#define VERITY_COMPANION_VERSION 2
 // Most bytes of a trailer.
 #define VERITY_MAX_TRAILER 240
 
@@ -34,6 +34,9 @@ struct verity_companion {
   // A message arrived, on an interface of this worker, and is handed to the upper layer next. No trailer: NULL, 0.
   void (*arrives)(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
                   size_t trailer_length);
+  // Three numbers, there until the process ends: messages compared, mismatched, not compared. They get what was counted so far, and
+  // all that is counted from now on.
+  void (*count_into)(uint64_t* counts);
 };
 
 #ifdef __cplusplus

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # libFuzzer on everything that reads received bytes, with what sanitizers the build has. VERITY_FUZZ_TOTAL: seconds in all, split
-# over the targets (default 27), three ninths for the link, two for remote memory access; as many run at a time as there are
+# over the targets (default 30), three tenths for the link, two for remote memory access; as many run at a time as there are
 # processors. What breaks a target is kept in the build tree and shown in base64.
 . "${abs_top_srcdir:?}/test/tap.sh"
 
-targets=(hub rma compact shapes signature wire)
-share=$((${VERITY_FUZZ_TOTAL:-27} / 9))
-declare -A seconds=([hub]=$((3 * share)) [rma]=$((2 * share)) [compact]=$share [shapes]=$share [signature]=$share [wire]=$share)
+targets=(hub rma compact health shapes signature wire)
+share=$((${VERITY_FUZZ_TOTAL:-30} / 10))
+declare -A seconds=([hub]=$((3 * share)) [rma]=$((2 * share)) [compact]=$share [health]=$share [shapes]=$share [signature]=$share [wire]=$share)
 cd "${abs_top_builddir:?}" || exit 1
 [ -x "./fuzz_${targets[0]}" ] || skip_all 'no libFuzzer programs: configure with --enable-fuzzers and clang'
 

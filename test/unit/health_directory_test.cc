@@ -19,9 +19,11 @@ struct Process {
   std::optional<Table> table;
   std::string problem;
   explicit Process(const std::string& folder, mode_t mode = 0600) {
-    problem = segment.move_to_file({true, folder, mode}, static_cast<std::uint64_t>(getpid()));
     table.emplace(segment, this_process());
-    if (problem.empty()) problem = segment.publish();
+    table->process().types_checked = 3;
+    table->with_used([&](std::size_t used) {
+      problem = segment.move_to_file({true, folder, mode}, static_cast<std::uint64_t>(getpid()), used);
+    });
   }
 };
 
@@ -51,6 +53,7 @@ TEST(HealthDirectory, AFileIsReadWhileItsProcessRuns) {
   EXPECT_EQ(file.problem, "");
   EXPECT_EQ(file.life, Life::kRunning);
   EXPECT_EQ(file.snapshot.sum().frames_sent, 9u);
+  EXPECT_EQ(file.snapshot.sum().types_checked, 3u);  // counted before there was a file
   EXPECT_EQ(file.owner, geteuid());
   EXPECT_EQ(process.segment.path(), folder.path + "/" + names[0]);
 }
@@ -269,6 +272,7 @@ TEST_F(HealthCollect, AStartLooksAtSomeOnly) {
 TEST(HealthProcessId, TellsProcessesApart) {
   EXPECT_EQ(parse_start_ticks("1 (a) b) (c) S 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1"), 8413u);
   EXPECT_EQ(parse_start_ticks("1 (a) S 1 1"), 0u);
+  EXPECT_EQ(parse_start_ticks("1 (a) Z 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1"), 0u);
   EXPECT_EQ(parse_start_ticks(""), 0u);
   EXPECT_NE(start_ticks(static_cast<std::uint64_t>(getpid())), 0u);
   EXPECT_EQ(start_ticks(0), 0u);
