@@ -40,6 +40,13 @@ fi
 unset UCX_VERITY_ATTEST_FILE
 rm -f "$dir"/* "$tap_dir"/attest.* "$tap_dir"/fault.*
 
+# What the companion counts goes there as well.
+(UCX_VERITY_TYPECHECK=warn typechecked 300 "$openmpi" 2 vposix,vself types wrong) > "$tap_dir/types" 2>&1
+mismatched=$(grep -o '[0-9]* mismatched' "$tap_dir/types" | awk '{ s += $1 } END { print s + 0 }')
+ok "datatypes that do not match were found" test "$mismatched" -gt 0
+is "and are in the files" "$(sum_of types_mismatched)" "$mismatched"
+rm -f "$dir"/*
+
 # ---- no communication, no file; what is asked for -------------------------------------------------------------------------------
 with_tls vtcp,vself "${UCX_INFO:-ucx_info}" -d > /dev/null 2>&1
 is "a process that opens no link makes no file" "$(find "$dir" -type f | wc -l)" 0
