@@ -12,9 +12,20 @@ libverity_core_la_SOURCES += \
 	src/health/fault_kind.h \
 	src/health/fault_record.cc \
 	src/health/fault_record.h \
-	src/health/registry.cc \
-	src/health/registry.h \
 	src/health/syndrome.cc \
 	src/health/syndrome.h \
+	src/health/directory.cc src/health/directory.h \
+	src/health/interface_rows.cc src/health/interface_rows.h \
+	src/health/layout.h \
+	src/health/process_id.cc src/health/process_id.h \
+	src/health/reader.cc src/health/reader.h \
+	src/health/sampler.h \
+	src/health/segment.cc src/health/segment.h \
+	src/health/table.cc src/health/table.h \
+	src/health/view.cc src/health/view.h \
 	src/health/text.cc \
 	src/health/text.h
+
+# The layout of the health file, for programs that read it.
+verityincludedir = $(includedir)/ucx-verity
+verityinclude_HEADERS = include/ucx-verity/health.h

@@ -91,7 +91,7 @@ bool Hub::serve_class(Link& link, wire::Class c) noexcept {
   if (take(kOweProbe) && !send_probe(link, c)) return put_back(kOweProbe);
   if (take(kOweAck)) {  // unless it rode on one of the above
     if (send_control(link, c, wire::FrameKind::kAck, {}) == Sent::kBusy) return put_back(kOweAck);
-    counters_.acks_sent++;
+    link.counters->acks_sent++;
   }
   return true;
 }
@@ -152,7 +152,7 @@ bool Hub::send_nack_run(Link& link, wire::Class c, uint32_t psn, uint32_t run) n
   const util::Piece pieces[2] = {{&body, sizeof(body)}, {&wide, sizeof(wide)}};
   if (send_control(link, c, wire::FrameKind::kNack, pieces) == Sent::kBusy) return false;
   ++rx.nack_serial;
-  counters_.nacks_sent++;
+  link.counters->nacks_sent++;
   return true;
 }
 
@@ -174,7 +174,7 @@ bool Hub::send_nack_held(Link& link, wire::Class c, Held& held) noexcept {
     return false;
   }
   ++rx.nack_serial;
-  counters_.nacks_sent++;
+  link.counters->nacks_sent++;
   return true;
 }
 
@@ -187,7 +187,7 @@ bool Hub::send_probe(Link& link, wire::Class c) noexcept {
   const util::Piece piece{&body, sizeof(body)};
   tx.probe_serial = serial;
   if (send_control(link, c, wire::FrameKind::kProbe, {&piece, 1}) == Sent::kBusy) return false;
-  counters_.probes_sent++;
+  link.counters->probes_sent++;
   return true;
 }
 

@@ -48,7 +48,8 @@ void Hub::enter(Link& link) {
   free_ids_.pop_back();
   table_[link.local_id & kIndexMask] = &link;
   link.epoch = ++epochs_;
-  counters_.links_opened++;
+  if (link.counters == nullptr) link.counters = &counters_;
+  link.counters->links_opened++;
 }
 
 void Hub::open(Link& link, uint64_t peer_uid, uint8_t path, Mode peer_mode) {
@@ -121,7 +122,7 @@ void Hub::shut(Link& link) noexcept {
 void Hub::fail(Link& link, Failure why) noexcept {
   if (link.failed) return;
   shut(link);
-  counters_.links_failed++;
+  link.counters->links_failed++;
   port_.failed(link, why);
 }
 

@@ -58,6 +58,7 @@ class Hub {
   [[nodiscard]] const Config& config() const noexcept { return config_; }
   [[nodiscard]] uint64_t uid() const noexcept { return uid_; }
   [[nodiscard]] Pool& pool() noexcept { return pool_; }
+  // Of what belongs to no link, and of links for which nobody named others.
   [[nodiscard]] health::Counters& counters() noexcept { return counters_; }
 
   // --- links -------------------------------------------------------------------------------------------------------------
@@ -327,8 +328,7 @@ class Hub {
     Sender& tx = link.sender(c);
     (tx.oldest == nullptr ? tx.oldest : tx.newest->next) = slot;
     tx.newest = slot;
-    counters_.frames_sent++;
-    counters_.bytes_sent += length;
+    link.counters->count_sent(length);
     if (tx.frames() >= config_.window_frames || tx.bytes >= config_.window_bytes) tx.blocked = true;
     if (!link.timer_armed) arm_timer(link);
   }
@@ -354,6 +354,10 @@ class Hub {
   void unblock(Link& link, Sender& tx) noexcept;
   bool own_source(Link& link, Slot& slot) noexcept;
   void own_oldest() noexcept;
+  void count_late_copy(Link& link) noexcept {
+    ++late_copies_;
+    link.counters->late_copies++;
+  }
   static void resize(Sender& tx, Slot& slot, uint32_t size) noexcept {
     tx.bytes -= slot.weight();
     slot.size = size;
@@ -370,7 +374,7 @@ class Hub {
   bool send_repair(Link& link, wire::Class c, Slot& slot) noexcept;
   bool resend_frame(Link& link, wire::Class c, Slot& slot) noexcept;
   bool send_pieces(Link& link, wire::Class c, Slot& slot) noexcept;
-  void count_piece(bool whole, uint32_t begin, uint32_t bytes, bool last) noexcept;
+  void count_piece(health::Counters& counters, bool whole, uint32_t begin, uint32_t bytes, bool last) noexcept;
 
   // receiving
   void accept(Link& link, wire::Class c, const wire::FrameHeader& header) noexcept {
@@ -380,8 +384,7 @@ class Hub {
     Receiver& rx = link.receiver(c);
     if (rx.top == rx.expected) ++rx.top;
     ++rx.expected;
-    counters_.frames_verified++;
-    counters_.bytes_verified += length;
+    link.counters->count_verified(length);
     if (ack != link.sender(c).una) on_ack(link, c, ack);
     owe_ack(link, c, flags);
   }
@@ -418,13 +421,13 @@ class Hub {
   bool on_observed(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept;
   bool observe_fault(Link& link, const wire::FrameView& view, size_t size, Received* out) noexcept;
   bool on_ahead(Link& link, wire::Class c, const wire::FrameView& view, Held** place) noexcept;
-  void settle(Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
+  void settle(Link& link, Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
   void diagnose(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameHeader& header) noexcept;
   void diagnose(Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
   void diagnose_sent(Link& link, wire::Class c, Slot& slot, health::FaultKind kind) noexcept;
   static void suspect(Link& link, wire::Class c, wire::Verdict verdict, Held& held) noexcept;
   static void look(Held& held, uint32_t offset, const uint8_t* bytes, uint32_t length) noexcept;
-  Held* held_for_repair(Receiver& rx, const wire::FrameHeader& header) noexcept;
+  Held* held_for_repair(Link& link, Receiver& rx, const wire::FrameHeader& header) noexcept;
   void owe_nack(Link& link, wire::Class c) noexcept;
   void on_fault(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameView& view) noexcept;
   void on_probe(Link& link, wire::Class c, const wire::FrameView& view) noexcept;
@@ -432,7 +435,7 @@ class Hub {
   void on_bye(Link& link) noexcept;
   Held* on_suspect(Link& link, wire::Class c, wire::Verdict verdict, const wire::FrameView& view) noexcept;
   Held** held_place(Receiver& rx, uint32_t psn) const noexcept;
-  Held* hold(Receiver& rx, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
+  Held* hold(Link& link, Receiver& rx, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
   void unhold(Held** place) noexcept;
   void drop_held(Receiver& rx) noexcept;
   void drain(Link& link, wire::Class c) noexcept;
@@ -493,6 +496,7 @@ class Hub {
   size_t held_bytes_ = 0;
   uint32_t epochs_ = 0;
   uint64_t trimmed_at_ = 0;
+  uint64_t late_copies_ = 0;
   uint64_t copies_at_trim_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "health/counters.h"
 #include "health/fault_kind.h"
 #include "health/syndrome.h"
 #include "link/slot.h"
@@ -83,6 +84,7 @@ enum Owed : uint8_t {
 struct Link {
   Sender tx[wire::kClasses];
   Receiver rx[wire::kClasses];
+  health::Counters* counters = nullptr;     // where it counts; set before it is opened, else the hub's
   uint64_t peer_uid = 0;
   uint32_t local_id = wire::kLinkUnknown;   // what the peer puts into its frames to us
   uint32_t remote_id = wire::kLinkUnknown;  // what we put into ours

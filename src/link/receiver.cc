@@ -182,12 +182,12 @@ bool Hub::on_data(Link& link, wire::Class c, const wire::FrameView& view, Receiv
   Held** place = held_place(rx, header.psn);
   const bool known = *place != nullptr && (*place)->header.psn == header.psn;
   if (ahead < 0 || (known && (*place)->good)) {
-    counters_.frames_duplicate++;
+    link.counters->frames_duplicate++;
     owe_ack(link, c, wire::kAckRequest);
     return false;
   }
   if (known) {
-    settle(**place, header, view.payload);
+    settle(link, **place, header, view.payload);
     unhold(place);
   }
   if (ahead > 0) return on_ahead(link, c, view, place);
@@ -201,14 +201,14 @@ bool Hub::on_ahead(Link& link, wire::Class c, const wire::FrameView& view, Held*
   Receiver& rx = link.receiver(c);
   const wire::FrameHeader& header = view.header;
   if (distance(rx.expected, header.psn) > static_cast<int32_t>(kMaxAhead)) return false;
-  if (distance(rx.top, header.psn) > 0) counters_.gaps += header.psn - rx.top;
+  if (distance(rx.top, header.psn) > 0) link.counters->gaps += header.psn - rx.top;
   if (distance(rx.top, header.psn) >= 0) rx.top = header.psn + 1;
-  Held* held = hold(rx, header, view.payload);
+  Held* held = hold(link, rx, header, view.payload);
   if (held != nullptr) {
     held->good = true;
     held->next = *place;
     *place = held;
-    counters_.frames_held++;
+    link.counters->frames_held++;
   }
   owe_nack(link, c);
   return false;
@@ -216,7 +216,7 @@ bool Hub::on_ahead(Link& link, wire::Class c, const wire::FrameView& view, Held*
 
 bool Hub::on_observed(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept {
   Receiver& rx = link.receiver(c);
-  if (view.header.psn != rx.expected) counters_.gaps++;
+  if (view.header.psn != rx.expected) link.counters->gaps++;
   rx.expected = view.header.psn;
   rx.top = rx.expected;
   // Who greets waits for an answer; who still keeps copies, as it does not know our mode, for acknowledgements.
@@ -230,7 +230,7 @@ bool Hub::on_observed(Link& link, wire::Class c, const wire::FrameView& view, Re
 // Mode observe delivers what came, as far as it is a frame at all. `size`: bytes behind the header.
 bool Hub::observe_fault(Link& link, const wire::FrameView& view, size_t size, Received* out) noexcept {
   if (view.header.frame_kind() != wire::FrameKind::kData || view.payload == nullptr) return false;
-  counters_.faults_observed++;
+  link.counters->faults_observed++;
   Receiver& rx = link.receiver(view.header.frame_class());
   rx.top = ++rx.expected;  // not what its header says, which may be wrong
   const size_t length = view.hello != nullptr ? view.header.length : size;
@@ -246,11 +246,12 @@ void Hub::on_fault(Link* link, wire::Class c, wire::Verdict verdict, const wire:
   if (link != nullptr && link->mode == Mode::kVerify && !may_be_next) {
     owe_ack(*link, c, wire::kAckRequest);
   }
+  health::Counters& counters = link != nullptr ? *link->counters : counters_;
   switch (verdict) {
-    case wire::Verdict::kBadLength: counters_.faults_length++; break;
-    case wire::Verdict::kBadPayload: counters_.faults_payload++; break;
-    case wire::Verdict::kBadFrame: counters_.faults_header += !may_be_next; break;  // else told when the right one comes
-    default: counters_.faults_header++; break;
+    case wire::Verdict::kBadLength: counters.faults_length++; break;
+    case wire::Verdict::kBadPayload: counters.faults_payload++; break;
+    case wire::Verdict::kBadFrame: counters.faults_header += !may_be_next; break;  // else told when the right one comes
+    default: counters.faults_header++; break;
   }
   if (kept == nullptr) diagnose(link, c, verdict, view.header);
 }
@@ -270,7 +271,7 @@ Held* Hub::on_suspect(Link& link, wire::Class c, wire::Verdict verdict, const wi
   if (known && (*place)->good) return nullptr;
   if (distance(rx.top, header.psn) >= 0) rx.top = header.psn + 1;
   const bool whole = proven || verdict == wire::Verdict::kBadFrame;
-  Held* held = known ? *place : whole ? hold(rx, header, view.payload) : nullptr;
+  Held* held = known ? *place : whole ? hold(link, rx, header, view.payload) : nullptr;
   if (known) {
     held->nacked = false;
   } else if (held != nullptr) {
@@ -322,10 +323,10 @@ void Hub::on_repair(Link& link, wire::Class c, const wire::FrameView& view) noex
     owe_ack(link, c, wire::kAckRequest);
     return;
   }
-  Held* held = held_for_repair(rx, body.header);
+  Held* held = held_for_repair(link, rx, body.header);
   if (held == nullptr || held->good) return;
   if (std::exchange(held->unproven, false)) {
-    (bytes == 0 ? counters_.faults_header : counters_.faults_payload)++;
+    (bytes == 0 ? link.counters->faults_header : link.counters->faults_payload)++;
     held->kind = bytes == 0 ? health::FaultKind::kHeader : health::FaultKind::kPayload;
   }
   look(*held, body.offset, view.payload + sizeof(body), bytes);
@@ -339,13 +340,13 @@ void Hub::on_repair(Link& link, wire::Class c, const wire::FrameView& view) noex
   held->good = wire::check_rebuilt(held->header, held->payload(), rx.nonce);
   held->nacked = held->good;
   if (!held->good) return owe_nack(link, c);
-  if (!held->scratch) counters_.segments_repaired += repaired.count();
+  if (!held->scratch) link.counters->segments_repaired += repaired.count();
   diagnose(*held, held->header, held->payload());
   drain(link, c);
 }
 
 // The place where the frame is put together: what arrived of it, or new memory when nothing did.
-Held* Hub::held_for_repair(Receiver& rx, const wire::FrameHeader& header) noexcept {
+Held* Hub::held_for_repair(Link& link, Receiver& rx, const wire::FrameHeader& header) noexcept {
   Held** place = held_place(rx, header.psn);
   if (*place != nullptr && (*place)->header.psn == header.psn) {
     Held* held = *place;
@@ -357,7 +358,7 @@ Held* Hub::held_for_repair(Receiver& rx, const wire::FrameHeader& header) noexce
     unhold(place);
   }
   if (distance(rx.top, header.psn) >= 0) rx.top = header.psn + 1;
-  Held* held = hold(rx, header, nullptr);
+  Held* held = hold(link, rx, header, nullptr);
   if (held == nullptr) return nullptr;
   held->scratch = true;
   held->next = *place;
@@ -376,19 +377,19 @@ void Hub::on_bye(Link& link) noexcept {
 }
 
 // The right frame replaces a damaged one that was kept: now it is known where the damage was.
-void Hub::settle(Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept {
+void Hub::settle(Link& link, Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept {
   const bool same_length = held.header.length == header.length;
   ++held.rounds;
   if (same_length) look(held, 0, payload, header.length);
   if (!held.unproven) {
-    counters_.segments_repaired += held.scratch ? 0 : 1;
+    link.counters->segments_repaired += held.scratch ? 0 : 1;
     return diagnose(held, header, payload);
   }
   const bool same = same_length && std::memcmp(held.payload(), payload, header.length) == 0;
   held.kind = !same_length ? health::FaultKind::kLength : same ? health::FaultKind::kHeader : health::FaultKind::kPayload;
-  counters_.faults_header += same;
-  counters_.faults_payload += !same;
-  counters_.segments_repaired += !same;
+  link.counters->faults_header += same;
+  link.counters->faults_payload += !same;
+  link.counters->segments_repaired += !same;
   diagnose(held, header, payload);
 }
 
@@ -400,13 +401,13 @@ Held** Hub::held_place(Receiver& rx, uint32_t psn) const noexcept {
 
 // The frame that all others wait for is held in any case, else one that needs memory to be repaired could never be: the later
 // ones of its link make room. They come again.
-Held* Hub::hold(Receiver& rx, const wire::FrameHeader& header, const uint8_t* payload) noexcept {
+Held* Hub::hold(Link& link, Receiver& rx, const wire::FrameHeader& header, const uint8_t* payload) noexcept {
   if (held_bytes_ + sizeof(Held) + header.length > config_.held_limit) {
     if (header.psn != rx.expected) {
-      counters_.held_dropped++;
+      link.counters->held_dropped++;
       return nullptr;
     }
-    for (; rx.held != nullptr; unhold(&rx.held)) counters_.held_dropped++;
+    for (; rx.held != nullptr; unhold(&rx.held)) link.counters->held_dropped++;
   }
   void* memory = std::calloc(1, sizeof(Held) + header.length);
   if (memory == nullptr) return nullptr;

@@ -88,7 +88,7 @@ void Hub::on_nack(Link& link, wire::Class c, const wire::FrameView& view) noexce
   if (length < sizeof(body) + sizeof(uint64_t)) return;
   std::memcpy(&body, view.payload, sizeof(body));
   if (length != sizeof(body) + sizeof(uint64_t) * std::max<size_t>(body.count, 1)) return;
-  counters_.nacks_received++;
+  link.counters->nacks_received++;
   Sender& tx = link.sender(c);
   tx.nacks_seen = body.serial;
   uint64_t run = 1;
@@ -149,7 +149,7 @@ bool Hub::expand(Link& link, Slot& slot) noexcept {
   Sender& tx = link.sender(c);
   const wire::CompactView view = wire::read_compact(slot.frame());
   if (!wire::check_compact(slot.frame(), slot.size, view, tx.nonce, slot.key())) {
-    counters_.source_faults++;
+    link.counters->source_faults++;
     wire::FrameHeader header{};
     header.psn = slot.psn;
     header.length = slot.size - static_cast<uint32_t>(wire::kCompactHeader);
@@ -200,18 +200,18 @@ bool Hub::prepare_repair(Link& link, wire::Class c, Slot& slot) noexcept {
       fail(link, Failure::kNoMemory);
       return false;
     }
-    counters_.bounce_copies += repair.tries == 1;
+    link.counters->bounce_copies += repair.tries == 1;
   }
   const wire::FrameHeader before = *slot.header();
   seal_again(slot, link.sender(c).nonce);
   if (slot.header()->root != before.root) {
     if (slot.source == nullptr) {
-      counters_.source_faults++;
+      link.counters->source_faults++;
       diagnose_sent(link, c, slot, health::FaultKind::kSourceMemory);
       fail(link, Failure::kSourceFault);
       return false;
     }
-    counters_.source_changed++;
+    link.counters->source_changed++;
     port_.source_changed(link, slot);
     diagnose_sent(link, c, slot, health::FaultKind::kSourceChanged);
     repair.whole = true;
@@ -252,7 +252,7 @@ bool Hub::send_repair(Link& link, wire::Class c, Slot& slot) noexcept {
       repair.pending = true;
       return false;
     }
-    count_piece(!damaged_payload, 0, length, true);
+    count_piece(*link.counters, !damaged_payload, 0, length, true);
     return true;
   }
   return send_pieces(link, c, slot);
@@ -305,21 +305,21 @@ bool Hub::send_pieces(Link& link, wire::Class c, Slot& slot) noexcept {
       repair.pending = true;
       return false;
     }
-    count_piece(whole, range.begin, range.length, last);
+    count_piece(*link.counters, whole, range.begin, range.length, last);
     if (psn - tx.una >= tx.frames()) return true;  // acknowledged meanwhile: the slot is gone
   }
   return true;
 }
 
-void Hub::count_piece(bool whole, uint32_t begin, uint32_t bytes, bool last) noexcept {
+void Hub::count_piece(health::Counters& counters, bool whole, uint32_t begin, uint32_t bytes, bool last) noexcept {
   if (whole) {
-    counters_.frames_resent += last;
-    counters_.frame_bytes_resent += bytes;
+    counters.frames_resent += last;
+    counters.frame_bytes_resent += bytes;
   } else {
     // A segment that goes in two pieces counts with its first byte.
     const auto segments_to = [&](uint32_t offset) { return (uint64_t{offset} + segment_size_ - 1) / segment_size_; };
-    counters_.segments_resent += segments_to(begin + bytes) - segments_to(begin);
-    counters_.segment_bytes_resent += bytes;
+    counters.segments_resent += segments_to(begin + bytes) - segments_to(begin);
+    counters.segment_bytes_resent += bytes;
   }
 }
 

@@ -99,8 +99,8 @@ void Hub::uncommit(Link& link, wire::Class c, Slot* slot, Slot* before, uint32_t
   tx.bytes -= slot->size;
   tx.frames_unasked = quarter_frames_;  // the next one asks for an acknowledgement, as this one may have
   tx.blocked = false;
-  counters_.frames_sent--;
-  counters_.bytes_sent -= length;
+  link.counters->frames_sent--;
+  link.counters->bytes_sent -= length;
   owe_ack(link, c, 0);  // it may have carried one
   pool_.give(slot);
 }
@@ -259,7 +259,7 @@ void Hub::own_oldest() noexcept {
     Slot& slot = *source.slot;
     const Slot* unsent = link.sender(slot.header()->frame_class()).first_unsent;
     if (unsent != nullptr && static_cast<int32_t>(slot.psn - unsent->psn) >= 0) continue;
-    if (own_source(link, slot)) counters_.late_copies++;
+    if (own_source(link, slot)) count_late_copy(link);
     return;
   }
 }
@@ -270,7 +270,7 @@ void Hub::own_sources(Link& link) noexcept {
       if (slot->source == nullptr || slot->source->owned) continue;
       // Not sent yet: the copy of a large one would go in pieces, which mode observe has nobody to put together for.
       if (link.mode == Mode::kObserve && slot->size > config_.max_send) continue;
-      if (own_source(link, *slot)) counters_.late_copies++;
+      if (own_source(link, *slot)) count_late_copy(link);
     }
   }
 }

@@ -39,8 +39,8 @@ void Hub::tick(uint64_t now) noexcept {
   if (now - trimmed_at_ > kTrimEvery) {
     trimmed_at_ = now;
     pool_.trim(kKeepIdle);
-    if (counters_.late_copies == copies_at_trim_) copies_.trim();
-    copies_at_trim_ = counters_.late_copies;
+    if (late_copies_ == copies_at_trim_) copies_.trim();
+    copies_at_trim_ = late_copies_;
   }
 }
 

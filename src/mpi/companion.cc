@@ -2,6 +2,7 @@
 // What the transport plugin calls (util/companion.h).
 #include <cstring>
 
+#include "mpi/counting.h"
 #include "mpi/ucp_calls.h"
 #include "mpi/worker.h"
 
@@ -85,7 +86,7 @@ namespace verity::mpi {
 namespace {
 
 constexpr verity_companion table(uint32_t am_ids) noexcept {
-  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives, changed};
+  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives, changed, count_into};
 }
 
 }  // namespace

@@ -25,15 +25,23 @@ namespace {
 constexpr size_t kReasons = static_cast<size_t>(signature::Reason::kNoMemory) + 1;
 constexpr size_t kOwnReasons = static_cast<size_t>(Unchecked::kUnreadable) + 1;
 
+// What others can see: in the health file once the plugin has told where.
 struct Counters {
-  std::atomic<uint64_t> checked{0}, mismatched{0};
-  std::atomic<uint64_t> data_checked{0}, data_differed{0};
-  std::atomic<uint64_t> unchecked[kReasons + kOwnReasons] = {};
+  std::atomic<uint64_t> checked{0}, mismatched{0}, unchecked{0};
 };
-constinit Counters counters;
+static_assert(sizeof(Counters) == 3 * sizeof(uint64_t) && std::atomic<uint64_t>::is_always_lock_free);
+constinit Counters own_counters;
+constinit std::atomic<Counters*> counters{&own_counters};
+constinit std::atomic<uint64_t> data_checked{0}, data_differed{0};
+constinit std::atomic<uint64_t> unchecked_why[kReasons + kOwnReasons] = {};
 constinit std::atomic<bool> collective_errors{false};
 
 void count(std::atomic<uint64_t>& counter) noexcept { add(counter, uint64_t{1}); }
+Counters& seen() noexcept { return *counters.load(std::memory_order_relaxed); }
+void count_unchecked(size_t reason) noexcept {
+  count(seen().unchecked);
+  count(unchecked_why[reason]);
+}
 
 std::string_view reason_in_words(size_t index) {
   static const char* const kOwn[kOwnReasons] = {"without a signature", "received with a datatype that cannot be decoded",
@@ -104,33 +112,42 @@ void sums_of_pairs(std::string* text) {
 
 std::string sums() {
   std::string text = "ucx-verity: rank " + std::to_string(world_rank()) + ": datatypes of " +
-                     std::to_string(counters.checked.load()) + " messages checked, " +
-                     std::to_string(counters.mismatched.load()) + " mismatched";
+                     std::to_string(seen().checked.load()) + " messages checked, " +
+                     std::to_string(seen().mismatched.load()) + " mismatched";
   uint64_t all = 0;
   std::string reasons;
   for (size_t i = 0; i < kReasons + kOwnReasons; ++i) {
-    const uint64_t number = counters.unchecked[i].load();
+    const uint64_t number = unchecked_why[i].load();
     if (number == 0) continue;
     all += number;
     reasons += (reasons.empty() ? ": " : ", ") + std::to_string(number) + " " + std::string(reason_in_words(i));
   }
   text += "; " + std::to_string(all) + " not checked" + reasons + "\n";
   if (settings().digest) {
-    text += "ucx-verity: rank " + std::to_string(world_rank()) + ": data of " + std::to_string(counters.data_checked.load()) +
-            " messages compared end to end, " + std::to_string(counters.data_differed.load()) + " differed\n";
+    text += "ucx-verity: rank " + std::to_string(world_rank()) + ": data of " + std::to_string(data_checked.load()) +
+            " messages compared end to end, " + std::to_string(data_differed.load()) + " differed\n";
   }
   return text;
 }
 
 }  // namespace
 
-void count_checked() noexcept { count(counters.checked); }
-void count_unchecked(Unchecked why) noexcept { count(counters.unchecked[kReasons + static_cast<size_t>(why)]); }
-void count_unchecked(signature::Reason why) noexcept { count(counters.unchecked[static_cast<size_t>(why)]); }
+void count_checked() noexcept { count(seen().checked); }
+void count_unchecked(Unchecked why) noexcept { count_unchecked(kReasons + static_cast<size_t>(why)); }
+void count_unchecked(signature::Reason why) noexcept { count_unchecked(static_cast<size_t>(why)); }
+
+// With the first interface, before any message.
+void count_into(uint64_t* counts) noexcept {
+  auto* shared = new (counts) Counters;
+  shared->checked = own_counters.checked.load();
+  shared->mismatched = own_counters.mismatched.load();
+  shared->unchecked = own_counters.unchecked.load();
+  counters.store(shared, std::memory_order_release);
+}
 
 void add_finding(const signature::Verdict& verdict, const signature::Record& sender, std::span<const uint8_t> description,
                  const signature::Received& received, PostedReceive::Facts&& receive) noexcept {
-  count(counters.mismatched);
+  count(seen().mismatched);
   try {
     keep({.verdict = verdict,
           .sender = sender,
@@ -143,7 +160,7 @@ void add_finding(const signature::Verdict& verdict, const signature::Record& sen
 }
 
 void add_finding(Finding&& finding) noexcept {
-  count(counters.mismatched);
+  count(seen().mismatched);
   try {
     keep(std::move(finding));
   } catch (const std::bad_alloc&) {  // it is counted
@@ -151,8 +168,8 @@ void add_finding(Finding&& finding) noexcept {
 }
 
 void count_data(bool equal) noexcept {
-  count(counters.data_checked);
-  if (!equal) count(counters.data_differed);
+  count(data_checked);
+  if (!equal) count(data_differed);
 }
 
 void add_data_finding(const signature::Record& sender, std::span<const uint8_t> description, size_t bytes,
@@ -170,7 +187,7 @@ void add_data_finding(const signature::Record& sender, std::span<const uint8_t> 
 }
 
 void add_collective_mismatch() noexcept {
-  count(counters.mismatched);
+  count(seen().mismatched);
   if (settings().check != Check::kError) return;
   collective_errors.store(true, std::memory_order_relaxed);
   findings_wait.store(true, std::memory_order_relaxed);
@@ -201,7 +218,7 @@ void conclude() noexcept {
       if (is_first(finding)) report(finding);
     }
     conclude_changes();
-    if (counters.mismatched.load() == 0 && counters.data_differed.load() == 0 && !settings().always_attest) return;
+    if (seen().mismatched.load() == 0 && data_differed.load() == 0 && !settings().always_attest) return;
     std::string text = sums();
     sums_of_pairs(&text);
     print(text);

@@ -406,10 +406,14 @@ unsigned Client::hash_slice() noexcept {
   return count;
 }
 
+health::Counters& Client::counts(const Chunk& chunk) noexcept {
+  return chunk.read->counts != nullptr ? *chunk.read->counts : counts(*chunk.read->peer);
+}
+
 void Client::judge(Chunk& chunk) noexcept {
   if (chunk.mine != chunk.theirs) return damaged(chunk);
-  counters_.read_chunks_verified++;
-  counters_.read_bytes_verified += chunk.length;
+  counts(chunk).read_chunks_verified++;
+  counts(chunk).read_bytes_verified += chunk.length;
   finish(chunk, RmaStatus::kOk);
 }
 
@@ -456,7 +460,7 @@ void Client::end(Fetch& fetch, RmaStatus status, const uint8_t* bytes, size_t le
   fetch.status = status;
   closed(*fetch.peer, fetch.epoch);
   if (status == RmaStatus::kOk && !fetch.broken) {
-    counters_.get_bytes_received += length;
+    counts(*fetch.peer).get_bytes_received += length;
     port_.fetched(fetch, bytes, length);
   } else {
     port_.fetched(fetch, nullptr, 0);

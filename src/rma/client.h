@@ -47,6 +47,7 @@ struct Read {
   void* path = nullptr;
   void* owner = nullptr;
   void* upper = nullptr;
+  health::Counters* counts = nullptr;  // where it is counted; nullptr: with what concerns its peer
   uint64_t key = 0;
   int error = 0;
   void* handles[kMaxPieces] = {};
@@ -225,6 +226,8 @@ class Client {
   void finish(Chunk& chunk, wire::RmaStatus status, bool broken = false) noexcept;
   void retire(Chunk& chunk) noexcept;
   void check_end(Read& read) noexcept;
+  [[nodiscard]] health::Counters& counts(const Peer& peer) noexcept { return peer.counts != nullptr ? *peer.counts : counters_; }
+  [[nodiscard]] health::Counters& counts(const Chunk& chunk) noexcept;
   static void opened(Peer& peer, uint32_t* epoch) noexcept;
   static void closed(Peer& peer, uint32_t epoch) noexcept;
 

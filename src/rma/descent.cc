@@ -19,9 +19,9 @@ merkle::Bitmap bad_of(Descent& d) noexcept { return {d.bad.data(), d.theirs.size
 }  // namespace
 
 void Client::damaged(Chunk& chunk) noexcept {
-  counters_.read_chunks_damaged++;
+  counts(chunk).read_chunks_damaged++;
   if (config_.observe) {
-    counters_.faults_observed++;
+    counts(chunk).faults_observed++;
     diagnose(chunk, health::FaultKind::kAmbiguous);
     return finish(chunk, RmaStatus::kOk);
   }
@@ -62,10 +62,10 @@ void Client::compare(Chunk& chunk) noexcept {
     const bool was_bad = bad.test(i);
     d.mine[i] = leaf(chunk, i);
     if (d.mine[i] == d.theirs[i]) {
-      counters_.read_segments_repaired += was_bad;
+      counts(chunk).read_segments_repaired += was_bad;
       bad.reset(i);
     } else {
-      counters_.read_segments_damaged += !was_bad;
+      counts(chunk).read_segments_damaged += !was_bad;
       d.segments += !was_bad;
       bad.set(i);
     }
@@ -111,7 +111,7 @@ bool Client::reread(Chunk& chunk) noexcept {
       return true;
     }
     chunk.flights += started == Started::kUnderWay;
-    counters_.read_bytes_again += run.end - run.begin;
+    counts(chunk).read_bytes_again += run.end - run.begin;
     d.at = run.end;
     // Good bytes come again too, and may come damaged: all are checked.
     for (uint64_t at = run.begin; at < run.end; at += geometry(chunk).segment_size()) bad_of(d).set(at >> config_.segment_log2);
@@ -132,9 +132,9 @@ void Client::compare_again(Chunk& chunk) noexcept {
     if (mine == d.theirs[i]) {
       bad.reset(i);
       look(chunk, static_cast<uint32_t>(i));
-      counters_.read_segments_repaired += !was_good;
+      counts(chunk).read_segments_repaired += !was_good;
     } else {
-      counters_.read_segments_damaged += was_good;
+      counts(chunk).read_segments_damaged += was_good;
       d.persistent = d.persistent || mine == d.mine[i];
     }
   });
@@ -181,8 +181,8 @@ void Client::take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexc
   }
   const uint64_t before = d.at >> config_.segment_log2;
   d.at += d.asked;
-  counters_.read_bytes_again += d.asked;
-  counters_.read_segments_repaired += (d.at == chunk.length ? d.theirs.size() : d.at >> config_.segment_log2) - before;
+  counts(chunk).read_bytes_again += d.asked;
+  counts(chunk).read_segments_repaired += (d.at == chunk.length ? d.theirs.size() : d.at >> config_.segment_log2) - before;
   to_do(chunk, Stage::kSnapshot);
 }
 
@@ -194,25 +194,25 @@ void Client::settle(Chunk& chunk) noexcept {
   const char* what = "ambiguous: damaged on the way, or changed while it was read";
   auto kind = health::FaultKind::kAmbiguous;
   if (d.changed) {
-    counters_.reads_source_changed++;
+    counts(chunk).reads_source_changed++;
     kind = health::FaultKind::kSourceChanged;
     what = "source changed while it was read";
   } else if (d.persistent) {
-    counters_.reads_persistent++;
+    counts(chunk).reads_persistent++;
     kind = health::FaultKind::kPersistent;
     what = "persistent: the same wrong bytes came twice";
   } else if (chunk.digest_first || d.rounds > 1) {
-    counters_.reads_damaged_on_wire++;
+    counts(chunk).reads_damaged_on_wire++;
     kind = health::FaultKind::kPayload;
     what = "damaged on the way";
   } else {
-    counters_.reads_ambiguous++;
+    counts(chunk).reads_ambiguous++;
   }
   const bool first_change = d.changed && !std::exchange(chunk.read->told, true);
   port_.mismatched(*chunk.read, chunk.offset, chunk.length, what, first_change);
   diagnose(chunk, kind);
-  counters_.read_chunks_verified++;
-  counters_.read_bytes_verified += chunk.length;
+  counts(chunk).read_chunks_verified++;
+  counts(chunk).read_bytes_verified += chunk.length;
   finish(chunk, RmaStatus::kOk);
 }
 

@@ -42,7 +42,8 @@ bool Server::hash(Job& job, size_t* budget) noexcept {
       return RmaStatus::kOk;
     });
     if (job.status != RmaStatus::kOk) return true;
-    counters_.digest_bytes += length;
+    counts(*job.peer).digest_bytes += length;
+    hashed_ += length;
     *budget -= std::min<size_t>(*budget, length);
     job.hashed = last;
   }
@@ -85,8 +86,9 @@ bool Server::gather(Job& job) noexcept {
   }
   for (const HashSlice& slice : slices) {
     const bool good = slice.status == RmaStatus::kOk;
-    counters_.digest_bytes += good ? slice.length : 0;
-    counters_.digest_bytes_shared += good ? slice.length : 0;
+    counts(*job.peer).digest_bytes += good ? slice.length : 0;
+    hashed_ += good ? slice.length : 0;
+    counts(*job.peer).digest_bytes_shared += good ? slice.length : 0;
     if (job.status == RmaStatus::kOk) job.status = slice.status;
   }
   job.slices.reset();
@@ -122,7 +124,7 @@ bool Server::answer_hash(Job& job) noexcept {
   std::memcpy(out, &header, sizeof(header));
   std::memcpy(out + sizeof(header), &root, sizeof(root));
   port_.send_message(*job.peer, sizeof(header) + sizeof(root));
-  counters_.digests_served++;
+  counts(*job.peer).digests_served++;
   return true;
 }
 
@@ -142,7 +144,7 @@ bool Server::answer_leaves(Job& job) noexcept {
     port_.send_message(*job.peer, sizeof(message) + bytes);
     job.answered += n;
   }
-  counters_.digests_served++;
+  counts(*job.peer).digests_served++;
   return true;
 }
 

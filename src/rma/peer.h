@@ -4,9 +4,12 @@
 
 #include <cstdint>
 
+#include "health/counters.h"
+
 namespace verity::rma {
 
 struct Peer {
+  health::Counters* counts = nullptr;  // where what concerns it is counted; nullptr: with the rest
   uint32_t open = 0;         // reads and fetches from this peer that are not over
   uint32_t put_mark = 0;     // Port::mark() after the newest put
   uint32_t fence_mark = 0;   // meaningful when `fenced`

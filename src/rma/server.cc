@@ -65,8 +65,8 @@ void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
         if (bytes != 0) std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
       });
     });
-    counters_.puts_applied += status == RmaStatus::kOk;
-    counters_.put_bytes_applied += status == RmaStatus::kOk ? bytes : 0;
+    counts(peer).puts_applied += status == RmaStatus::kOk;
+    counts(peer).put_bytes_applied += status == RmaStatus::kOk ? bytes : 0;
   }
   if (status != RmaStatus::kOk) refuse(peer, {{static_cast<uint8_t>(RmaKind::kPut), 0, 0, 0, 0}, 0, 0, 0, 0}, status);
 }
@@ -88,7 +88,7 @@ void Server::atomic(Peer& peer, const uint8_t* message, size_t length) noexcept 
     });
   });
   if (status != RmaStatus::kOk) return refuse(peer, request, status);
-  counters_.atomics_applied++;
+  counts(peer).atomics_applied++;
   if (job == nullptr) return;
   job->old = old;
   keep(peer, *job.release(), request, RmaStatus::kOk);
@@ -99,7 +99,7 @@ void Server::refuse(Peer& peer, const wire::RmaRequest& request, RmaStatus statu
   const bool wait = !answer(peer, {answer_to(request.header.kind), status, request.header.id}) && peer.requests < 2 * kMaxJobs;
   auto* job = wait ? new (std::nothrow) Job : nullptr;
   if (job != nullptr) return keep(peer, *job, request, status);
-  counters_.rma_refused++;
+  counts(peer).rma_refused++;
 }
 
 void Server::keep(Peer& peer, Job& job, const wire::RmaRequest& request, RmaStatus status) noexcept {
@@ -113,7 +113,7 @@ void Server::keep(Peer& peer, Job& job, const wire::RmaRequest& request, RmaStat
 void Server::ask(Peer& peer, const uint8_t* message, size_t length) noexcept {
   wire::RmaRequest request;
   if (!wire::read_message(message, length, &request)) {
-    counters_.rma_refused++;
+    counts(peer).rma_refused++;
     return;
   }
   const bool is_get = request.header.kind == static_cast<uint8_t>(RmaKind::kGet);
@@ -159,7 +159,7 @@ unsigned Server::serve(Job& job, size_t* budget) noexcept {
     if (!job.ready && !hash(job, budget)) return 0;
     if (!answer_hash(job)) return 0;
   }
-  counters_.rma_refused += job.status != RmaStatus::kOk;
+  counts(*job.peer).rma_refused += job.status != RmaStatus::kOk;
   end(job);
   return 1;
 }
@@ -182,8 +182,8 @@ bool Server::answer_get(Job& job) noexcept {
   std::memcpy(out, &header, sizeof(header));
   const bool good = job.status == RmaStatus::kOk;
   port_.send_message(*job.peer, good ? length : sizeof(header));
-  counters_.gets_served += good;
-  counters_.get_bytes_served += good ? r.length : 0;
+  counts(*job.peer).gets_served += good;
+  counts(*job.peer).get_bytes_served += good ? r.length : 0;
   return true;
 }
 

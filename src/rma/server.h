@@ -37,6 +37,8 @@ class Server {
   void ask(Peer& peer, const uint8_t* message, size_t length) noexcept;
   // A slice of what is waiting; the number of answers sent.
   unsigned poll() noexcept;
+  // Bytes hashed so far: whether poll() got on.
+  [[nodiscard]] uint64_t hashed() const noexcept { return hashed_; }
   [[nodiscard]] bool busy() const noexcept { return jobs_.linked(); }
   // poll() has something to do now, or will soon: not only answers that wait for room on their links.
   [[nodiscard]] bool must_poll() const noexcept;
@@ -69,10 +71,12 @@ class Server {
   bool answer_leaves(Job& job) noexcept;
   bool answer(Peer& peer, const Answer& a) noexcept;
   void end(Job& job) noexcept;
+  [[nodiscard]] health::Counters& counts(const Peer& peer) noexcept { return peer.counts != nullptr ? *peer.counts : counters_; }
 
   Port& port_;
   Regions& regions_;
   health::Counters& counters_;
+  uint64_t hashed_ = 0;
   util::ListNode jobs_;  // oldest first
   unsigned shared_ = 0;  // of them, digests that other threads make
   std::vector<uint8_t> scratch_;

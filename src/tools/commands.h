@@ -16,6 +16,8 @@ void add_env_command(CLI::App& app, int* exit_code);
 void add_doctor_command(CLI::App& app, int* exit_code);
 // `argv`: of main(); the command starts itself again with the plugin in its environment.
 void add_bench_command(CLI::App& app, char** argv, int* exit_code);
+void add_status_command(CLI::App& app, int* exit_code);
+void add_top_command(CLI::App& app, int* exit_code);
 
 void add_report_command(CLI::App& app, int* exit_code);
 

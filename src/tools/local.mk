@@ -9,6 +9,9 @@ tools_pure_sources = \
 	src/tools/devices.cc src/tools/devices.h \
 	src/tools/diagnosis.cc src/tools/diagnosis.h \
 	src/tools/environment.cc src/tools/environment.h \
+	src/tools/health/collected.cc src/tools/health/collected.h \
+	src/tools/health/status_text.cc src/tools/health/status_text.h \
+	src/tools/health/top_view.cc src/tools/health/top_view.h \
 	src/tools/install.cc src/tools/install.h \
 	src/tools/report/common.cc \
 	src/tools/report/evidence.cc src/tools/report/evidence.h \
@@ -38,6 +41,9 @@ ucx_verity_SOURCES = $(tools_pure_sources) \
 	src/tools/commands.h \
 	src/tools/doctor.cc \
 	src/tools/env.cc src/tools/env.h \
+	src/tools/health/status.cc \
+	src/tools/health/terminal.cc src/tools/health/terminal.h \
+	src/tools/health/top.cc \
 	src/tools/main.cc \
 	src/tools/probe.cc \
 	src/tools/report/report.cc \
@@ -59,6 +65,7 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools_bench_test.cc \
 	test/unit/tools_diagnosis_test.cc \
 	test/unit/tools_environment_test.cc \
+	test/unit/tools_health_test.cc \
 	test/unit/tools_install_test.cc \
 	test/unit/tools_report_ranking_test.cc \
 	test/unit/tools_report_records_test.cc \
@@ -73,7 +80,9 @@ dist_man1_MANS += \
 	src/tools/man/ucx-verity-bench.1 \
 	src/tools/man/ucx-verity-doctor.1 \
 	src/tools/man/ucx-verity-env.1 \
-	src/tools/man/ucx-verity-report.1
+	src/tools/man/ucx-verity-report.1 \
+	src/tools/man/ucx-verity-status.1 \
+	src/tools/man/ucx-verity-top.1
 dist_man7_MANS = src/tools/man/ucx-verity-health.7
 TESTS += test/integration/man.sh
 EXTRA_DIST += test/integration/man.sh

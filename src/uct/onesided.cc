@@ -91,6 +91,7 @@ ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
   read->most = request.most;
   read->least = request.least;
   read->path = request.path;
+  read->counts = request.counts;
   read->owner = request.owner;
   read->upper = request.comp;
   ++request.owner->open;
@@ -151,7 +152,7 @@ void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexce
     case wire::RmaKind::kHashed:
     case wire::RmaKind::kRefused: return client_.answer(l, message, length);
   }
-  iface_.counters().rma_refused++;
+  l.counters->rma_refused++;
 }
 
 // Answered at once when nothing else waits: the next progress may be far away. Not inside a message of our own, which the self
@@ -163,8 +164,8 @@ void OneSided::serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, siz
 }
 
 bool OneSided::serve() noexcept {
-  const uint64_t hashed = iface_.counters().digest_bytes;
-  return server_.busy() && (server_.poll() != 0 || iface_.counters().digest_bytes != hashed || server_.awaits_hasher());
+  const uint64_t hashed = server_.hashed();
+  return server_.busy() && (server_.poll() != 0 || server_.hashed() != hashed || server_.awaits_hasher());
 }
 
 unsigned OneSided::progress() noexcept {

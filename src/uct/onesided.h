@@ -33,6 +33,7 @@ struct ReadRequest {
   uct_completion_t* comp;
   uint64_t most;   // bytes that the lower transport reads at a time
   uint64_t least;
+  health::Counters* counts = nullptr;  // where it is counted; nullptr: with its link
 };
 
 class OneSided final : public rma::Port {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include "merkle/geometry.h"
@@ -30,6 +31,11 @@ struct ConfigTable {
   char* fault_log;
   unsigned fault_log_limit;
   int fault_text;
+  int health;
+  char* health_dir;
+  char* health_mode;
+  double health_keep;
+  char* host;
   unsigned ack_polls;
   double copy_after;
   double probe_after;
@@ -107,6 +113,22 @@ ucs_config_field_t kFields[] = {
      "info, warn: in UCX's log at that level (UCX_LOG_LEVEL, by default warn). syslog: to the system's\n"
      "log. none: nowhere.",
      FIELD(fault_text), UCS_CONFIG_TYPE_ENUM(kFaultTextNames)},
+    {"HEALTH", "y",
+     "Count in a file that 'ucx-verity status' and others can read while the process runs and after it\n"
+     "was killed. n: in private memory.",
+     FIELD(health), UCS_CONFIG_TYPE_BOOL},
+    {"HEALTH_DIR", "",
+     "Existing folder for that file: of this user, or of the site and sticky (mode 1777). Empty:\n"
+     "/dev/shm/ucx-verity-UID, which is made.",
+     FIELD(health_dir), UCS_CONFIG_TYPE_STRING},
+    {"HEALTH_MODE", "0600", "Its permissions, in octal; 0644 lets others read it.", FIELD(health_mode), UCS_CONFIG_TYPE_STRING},
+    {"HEALTH_KEEP", "60m",
+     "Files of processes that ended so long ago are removed by processes that start.",
+     FIELD(health_keep), UCS_CONFIG_TYPE_TIME},
+    {"HOST", "",
+     "Name of this host in counters and records, of which peers are told 20 bytes. Empty: the host\n"
+     "name up to the first dot.",
+     FIELD(host), UCS_CONFIG_TYPE_STRING},
     {"ACK_POLLS", "64",
      "Progress calls without a frame to ride on after which an acknowledgement travels alone.",
      FIELD(ack_polls), UCS_CONFIG_TYPE_UINT},
@@ -155,6 +177,14 @@ ucs_status_t refuse(const char* variable, const char* allowed) noexcept {
   return UCS_ERR_INVALID_PARAM;
 }
 
+// 0: none that may be.
+mode_t parse_mode(const char* octal) noexcept {
+  char* end = nullptr;
+  const unsigned long mode = octal != nullptr ? std::strtoul(octal, &end, 8) : 0;
+  const bool whole = end != nullptr && end != octal && *end == '\0';
+  return whole && (mode & ~0666UL) == 0 && (mode & 0600) == 0600 ? static_cast<mode_t>(mode) : 0;
+}
+
 ucs_status_t check(const ConfigTable& c) noexcept {
   if (!merkle::is_valid_segment_size(c.segment_size)) {
     return refuse("SEGMENT_SIZE", "a power of two from 256 to 65536");
@@ -169,6 +199,8 @@ ucs_status_t check(const ConfigTable& c) noexcept {
   if (c.threads > 64) return refuse("THREADS", "0 to 64");
   if (c.max_repairs < 1 || c.max_repairs > 1000000) return refuse("MAX_REPAIRS", "1 to 1000000");
   if (!(c.linger >= 0 && c.linger <= 3600)) return refuse("LINGER", "0 to 3600s");
+  if (parse_mode(c.health_mode) == 0) return refuse("HEALTH_MODE", "0600 to 0666, readable and writable by its owner");
+  if (!(c.health_keep >= 0 && c.health_keep <= 1e9)) return refuse("HEALTH_KEEP", "0 to 10000d");
   if (c.ack_polls < 1) return refuse("ACK_POLLS", "1 or more");
   if (!(c.copy_after > 0 && c.copy_after <= 60)) return refuse("COPY_AFTER", "1us to 60s");
   if (!(c.probe_after > 0 && c.probe_after <= 60)) return refuse("PROBE_AFTER", "1us to 60s");
@@ -176,6 +208,8 @@ ucs_status_t check(const ConfigTable& c) noexcept {
   if (c.held_limit < (1u << 20)) return refuse("HELD_LIMIT", "1m or more");
   return UCS_OK;
 }
+
+const char* text(const char* value) noexcept { return value != nullptr ? value : ""; }
 
 uint64_t nanoseconds(double seconds) noexcept { return static_cast<uint64_t>(seconds * 1e9); }
 
@@ -218,10 +252,15 @@ ucs_status_t configure(const uct_md_config_t* config) {
   o.on_failure = static_cast<OnFailure>(c.on_failure);
   o.linger = nanoseconds(c.linger);
   o.attest = static_cast<health::AttestPolicy>(c.attest);
-  o.attest_file = c.attest_file != nullptr ? c.attest_file : "";
-  o.fault_log = c.fault_log != nullptr ? c.fault_log : "";
+  o.fault_log = text(c.fault_log);
   o.fault_log_limit = c.fault_log_limit;
   o.fault_text = static_cast<FaultText>(c.fault_text);
+  o.attest_file = text(c.attest_file);
+  o.health.enabled = c.health != 0;
+  o.health.directory = text(c.health_dir);
+  o.health.mode = parse_mode(c.health_mode);
+  o.health_keep = nanoseconds(c.health_keep);
+  o.host = text(c.host);
   // Nearly always the same: each memory domain reads the same variables.
   if (o != options()) current.store(made.release(), std::memory_order_release);
   return UCS_OK;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "health/attestation.h"
+#include "health/segment.h"
 #include "link/hub.h"
 #include "uct/wrap/registry.h"
 
@@ -29,6 +30,9 @@ struct Options {
   std::string fault_log;
   uint64_t fault_log_limit = 10000;  // records
   FaultText fault_text = FaultText::kInfo;
+  health::FileSettings health;
+  uint64_t health_keep = 3'600'000'000'000;  // ns
+  std::string host;  // empty: gethostname()
 
   bool operator==(const Options&) const = default;
 };

@@ -106,6 +106,7 @@ link::Link* VerityIface::greeted(const wire::HelloView& hello) noexcept {
     }
     l = new_link();
     keep_addresses(*l, hello.device_address, hello.iface_address);
+    set_host(*l, hello.ext.host);
     hub_->open(*l, hello.ext.uid, hello.ext.path, static_cast<link::Mode>(hello.ext.mode));
     set_trailers(*l, hello.ext.trailers);
     return UCS_OK;
@@ -122,6 +123,7 @@ void VerityIface::write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept {
   ext.device_length = static_cast<uint8_t>(device_address_.size());
   ext.iface_length = static_cast<uint8_t>(iface_address_.size());
   ext.trailers = trailers();
+  process().write_host(ext.host);
 }
 
 void VerityIface::faulted(link::Link*, wire::Verdict verdict, const wire::FrameHeader& header) noexcept {

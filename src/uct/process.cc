@@ -2,16 +2,20 @@
 #include "uct/process.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "health/attestation_io.h"
 #include "health/bypass.h"
 #include "uct/fault_log.h"
+#include "health/directory.h"
+#include "health/process_id.h"
 #include "uct/options.h"
 #include "uct/trailers.h"
 #include "uct/wrap/lower.h"
@@ -63,12 +67,76 @@ Process& process() noexcept {
 }
 
 Process::Process() noexcept {
-  (void)pthread_atfork(nullptr, nullptr, [] { process().in_child_.store(true, std::memory_order_relaxed); });
+  (void)pthread_atfork(nullptr, nullptr, [] {
+    Process& self = process();
+    self.in_child_.store(true, std::memory_order_relaxed);
+    if (self.segment_ != nullptr) self.segment_->leave_file();
+  });
+}
+
+// A file that cannot be made costs nothing but the view from outside. Who asked for a folder wants to know.
+void Process::tell_no_file(const std::string& problem) noexcept {
+  if (!options().health.directory.empty() && speaks_for_job(health::identify_process())) {
+    std::fprintf(stderr, "ucx-verity: no health file (UCX_VERITY_HEALTH_DIR): %s\n", problem.c_str());
+  } else {
+    ucs_debug("ucx-verity: no health file: %s", problem.c_str());
+  }
+}
+
+void Process::start_counting() {
+  const health::Identity who = health::identify_process();
+  const auto pid = static_cast<uint64_t>(who.pid);
+  const std::string host = health::host_name(options().host);
+  const std::string told = health::short_name(host, sizeof(told_host_));
+  std::memcpy(told_host_, told.data(), told.size());
+  segment_ = std::make_unique<health::Segment>();
+  const health::Origin origin{.pid = pid,
+                              .start_ticks = health::start_ticks(pid),
+                              .created_ns = health::realtime_ns(),
+                              .uid = geteuid(),
+                              .mode = mode_name(options().link.mode),
+                              .host = host,
+                              .peer_name = told,
+                              .program = who.program,
+                              .rank = who.rank,
+                              .version = VERITY_VERSION,
+                              .ucx_version = VERITY_UCX_VERSION,
+                              .boot_id = health::boot_id()};
+  table_ = std::make_unique<health::Table>(*segment_, origin);
+}
+
+void Process::publish() noexcept {
+  const std::lock_guard lock(mutex_);
+  const health::FileSettings& settings = options().health;
+  if (published_.exchange(true) || !settings.enabled || in_child() || finished_) return;
+  try {
+    std::string problem;
+    table_->with_used([&](size_t used) { problem = segment_->move_to_file(settings, static_cast<uint64_t>(getpid()), used); });
+    if (!problem.empty()) return tell_no_file(problem);
+    health::collect_some(segment_->folder(), health::realtime_ns(), options().health_keep);
+  } catch (...) {  // without it
+  }
+}
+
+std::unique_ptr<health::InterfaceRows> Process::open_rows(const char* transport, const uct_iface_params_t& params) {
+  const std::lock_guard lock(mutex_);
+  if (table_ == nullptr) start_counting();
+  const bool has_device = (params.open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0 && params.mode.device.dev_name != nullptr;
+  return std::make_unique<health::InterfaceRows>(*table_, std::string("v") + transport, has_device ? params.mode.device.dev_name : "",
+                                                 health::realtime_ns());
+}
+
+void Process::count_types(const verity_companion& companion) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(counts_types_, true)) return;
+  static_assert(offsetof(health::Counters, types_unchecked) == offsetof(health::Counters, types_checked) + 2 * sizeof(uint64_t));
+  companion.count_into(&table_->process().types_checked);
 }
 
 void Process::opened(link::Mode mode) noexcept {
   const std::lock_guard lock(mutex_);
   mode_ = mode;
+  if (table_ != nullptr) table_->set_mode(mode_name(mode));
   if (started_) return;
   started_ = true;
   start();
@@ -184,7 +252,10 @@ void Process::finish() noexcept {
     report.ucx_version = VERITY_UCX_VERSION;
     report.mode = mode_name(mode_);
     report.who = health::identify_process();
-    report.counters = registry.snapshot();
+    if (table_ != nullptr) {
+      report.counters = table_->sum();
+      table_->end(health::realtime_ns());
+    }
     report.failed_links = failed_links_;
     report.raw_lanes = raw_lanes_;
     report.mpi_components = mpi_components_;

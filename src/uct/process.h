@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What belongs to the process and not to one interface: the counters' sum, the attestation at the
+// What belongs to the process and not to one interface: the counters and their file, the attestation at the
 // end, the warning about raw lanes, fork, and the one line before an abort.
 #ifndef VERITY_UCT_PROCESS_H
 #define VERITY_UCT_PROCESS_H
 
 #include <atomic>
+#include <cstring>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "health/registry.h"
+#include "health/interface_rows.h"
+#include "health/segment.h"
 #include "link/port.h"
 #include "uct/wrap/compat.h"
+#include "util/companion.h"
+#include "wire/frame.h"
 
 namespace verity::uct {
 
 class Process {
  public:
-  health::CounterRegistry registry;
+  // Where an interface of `transport`, without its v, counts. Throws std::bad_alloc.
+  [[nodiscard]] std::unique_ptr<health::InterfaceRows> open_rows(const char* transport, const uct_iface_params_t& params);
+  // A link opens: the first one makes the health file. A process that does not communicate needs none.
+  void communicates() noexcept {
+    if (!published_.load(std::memory_order_relaxed)) publish();
+  }
+  // The companion's counters are the process's.
+  void count_types(const verity_companion& companion) noexcept;
+  // This host's name, for peers.
+  void write_host(char (&field)[wire::kMaxHostName]) const noexcept { std::memcpy(field, told_host_, sizeof(field)); }
 
   // An interface opened: the first time, warns if raw lanes stand beside the verified ones.
   void opened(link::Mode mode) noexcept;
@@ -48,11 +62,19 @@ class Process {
   friend Process& process() noexcept;
   Process() noexcept;
   void start() noexcept;
+  void start_counting();
+  void publish() noexcept;
+  void tell_no_file(const std::string& problem) noexcept;
 
   std::mutex mutex_;
+  std::unique_ptr<health::Segment> segment_;
+  std::unique_ptr<health::Table> table_;
+  char told_host_[wire::kMaxHostName] = {};  // from the first open_rows() on
   std::atomic<bool> in_child_{false};
   bool started_ = false;
   bool finished_ = false;
+  std::atomic<bool> published_{false};
+  bool counts_types_ = false;
   bool told_unverified_ = false;
   bool told_modes_ = false;
   bool told_trailers_ = false;

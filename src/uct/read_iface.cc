@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "health/directory.h"
 #include "uct/process.h"
 #include "uct/verity_ep.h"
 #include "uct/verity_md.h"
@@ -32,7 +33,7 @@ ucs_status_t read_unverified(ReadEp& ep, const uct_iov_t* iov, size_t iovcnt, ui
   }
   const ucs_status_t status = uct_ep_get_zcopy(ep.lower(), lower_iov, iovcnt, address, RemoteKey::of(rkey).bundle.rkey, comp);
   if (status == UCS_OK || status == UCS_INPROGRESS) {
-    health::Counters& counters = ep.reader().counters();
+    health::Counters& counters = ep.counters();
     counters.frames_unverified++;
     counters.bytes_unverified += bytes;
   }
@@ -48,6 +49,7 @@ ucs_status_t ReadEp::created(const uct_ep_params_t& params) {
   if (!read_tail(params.iface_addr, reader().lower_attr().iface_addr_len, &tail)) return refuse_address(tail);
   peer_worker_ = tail.worker;
   verifies_ = mode_of(tail) == link::Mode::kVerify && options().link.mode == link::Mode::kVerify;
+  counters_ = &reader().rows().peer(host_text(tail.host), health::realtime_ns());
   reader().add_reader(*this);
   return UCS_OK;
 }
@@ -105,7 +107,8 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
   had_link_ = true;
   const AsyncGuard guard(*iface);
   const auto& cap = reader().lower_attr().cap.get;
-  return iface->onesided().get_zcopy({l, lower(), this, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy});
+  return iface->onesided().get_zcopy({l, lower(), this, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy,
+                                       counters_});
 }
 
 bool ReadEp::must_wait() noexcept {
@@ -137,10 +140,9 @@ ucs_status_t ReadEp::flush(unsigned flags, uct_completion_t* comp) noexcept {
 
 // --- the interface -------------------------------------------------------------------------------------------------------------
 
-ucs_status_t ReadIface::opened(const uct_iface_params_t&, const uct_iface_config_t&) {
+ucs_status_t ReadIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
   group_.join(&worker->super, nullptr);
-  process().registry.attach(&counters_);
-  attached_ = true;
+  rows_ = process().open_rows(lower_tl_name(), params);
   process().opened(options().link.mode);
   return UCS_OK;
 }
@@ -149,8 +151,6 @@ void ReadIface::closing() noexcept {
   if (progress_id_ != UCS_CALLBACKQ_ID_NULL) ucs_callbackq_remove(&worker->super.progress_q, progress_id_);
   progress_id_ = UCS_CALLBACKQ_ID_NULL;
   group_.leave();
-  if (attached_) process().registry.detach(&counters_);
-  attached_ = false;
 }
 
 void ReadIface::map_attr(uct_iface_attr_t& attr) const noexcept {
@@ -170,7 +170,8 @@ void ReadIface::map_attr(uct_iface_attr_t& attr) const noexcept {
 size_t ReadIface::iface_addr_extra() const noexcept { return sizeof(AddressTail); }
 
 void ReadIface::write_iface_addr_extra(void* out) noexcept {
-  const AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(options().link.mode), 0, 0, group_.id()};
+  AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(options().link.mode), 0, 0, group_.id(), {}};
+  process().write_host(tail.host);
   std::memcpy(out, &tail, sizeof(tail));
 }
 

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "health/interface_rows.h"
 #include "uct/flush_queue.h"
 #include "uct/onesided.h"
 #include "uct/worker_group.h"
@@ -34,6 +35,7 @@ class ReadEp final : public WrapEp, public ReadOwner {
     without_link_ = 0;
   }
   [[nodiscard]] bool must_wait() noexcept;
+  [[nodiscard]] health::Counters& counters() noexcept { return *counters_; }
 
   PendingQueue pending;
 
@@ -43,6 +45,7 @@ class ReadEp final : public WrapEp, public ReadOwner {
   bool find_link(VerityIface** iface_p, UctLink** link_p) noexcept;
 
   uint64_t peer_worker_ = 0;
+  health::Counters* counters_ = nullptr;
   bool verifies_ = false;
   bool had_link_ = false;
   bool running_ = false;       // a pending request is at work: it stands in no queue
@@ -56,7 +59,7 @@ class ReadIface final : public WrapIface {
   static ReadIface& of(uct_iface_h iface) noexcept { return static_cast<ReadIface&>(WrapIface::of(iface)); }
 
   [[nodiscard]] const WorkerGroup& group() const noexcept { return group_; }
-  [[nodiscard]] health::Counters& counters() noexcept { return counters_; }
+  [[nodiscard]] health::InterfaceRows& rows() noexcept { return *rows_; }
 
   void wait(ReadEp& ep, uct_pending_req_t* request) noexcept;
   ucs_status_t queue_flush(ReadEp& ep, unsigned flags, uct_completion_t* comp) noexcept;
@@ -88,8 +91,7 @@ class ReadIface final : public WrapIface {
   void need_progress() noexcept;
 
   WorkerGroup group_;
-  health::Counters counters_;
-  bool attached_ = false;
+  std::unique_ptr<health::InterfaceRows> rows_;
   std::vector<ReadEp*> eps_;
   FlushQueue<ReadEp> flushes_;
   Running* running_ = nullptr;  // innermost

@@ -66,6 +66,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   bool told = false;                  // the upper endpoints know of the failure
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
   uint32_t trailed_ids = 0;  // bitmap of the messages that may get a trailer
+  char host[wire::kMaxHostName + 1] = {};  // the peer's; empty: not known. Printable
   uint64_t peer_worker = 0;  // WorkerGroup::id() at the peer; 0: not known
   uint32_t flush_mark = 0;   // what was sent and acknowledged at flush_since
   uint8_t flush_copies = 0;  // times that a flush sent everything again since then

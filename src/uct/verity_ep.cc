@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "health/directory.h"
 #include "uct/process.h"
 
 namespace verity::uct {
@@ -12,6 +13,12 @@ bool read_tail(const void* address, size_t offset, AddressTail* tail) noexcept {
   std::memcpy(tail, static_cast<const char*>(address) + offset, sizeof(*tail));
   return tail->magic == kAddressMagic && mode_of(*tail) <= link::Mode::kVerify &&
          tail->version == wire::kVersion;
+}
+
+std::string host_text(const char (&field)[wire::kMaxHostName]) {
+  std::string text(field, strnlen(field, sizeof(field)));
+  for (char& c : text) c = c > 0x20 && c < 0x7f ? c : '?';
+  return text;
 }
 
 ucs_status_t refuse_address(const AddressTail& tail) noexcept {
@@ -41,6 +48,18 @@ UctLink* VerityIface::new_link() {
   return l;
 }
 
+void VerityIface::set_host(UctLink& l, const char (&host)[wire::kMaxHostName]) noexcept {
+  process().communicates();
+  const std::string name = host_text(host);
+  std::memcpy(l.host, name.c_str(), name.size() + 1);
+  health::Counters& row = rows_->peer(l.host, health::realtime_ns());
+  if (l.counters != nullptr) {  // it was entered before the peer was known
+    l.counters->links_opened--;
+    row.links_opened++;
+  }
+  l.counters = l.counts = &row;
+}
+
 void VerityIface::adopt_lower(UctLink& l, LowerEp lower) {
   by_lower_[lower.get()] = &l;
   l.lower = std::move(lower);
@@ -67,6 +86,7 @@ UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* statu
   auto* l = static_cast<UctLink*>(hub_->find(tail.uid, path));
   if (l == nullptr || l->failed || l->peer_gone) {
     l = new_link();
+    set_host(*l, tail.host);
     hub_->open(*l, tail.uid, path, mode_of(tail));
     if (l->mode == link::Mode::kOff) {
       l->tx[0].blocked = l->tx[1].blocked = true;  // goes unframed
@@ -202,6 +222,7 @@ ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
   const ucs_status_t status = uct_ep_connect_to_ep(self.carrier(), device, address);
   if (status != UCS_OK) return status;
   UctLink& l = self.link();
+  f.set_host(l, tail.host);
   f.hub().connect(l, tail.uid, tail.link, mode_of(tail));
   l.peer_worker = tail.worker;
   f.set_trailers(l, tail.mode >> 4);

@@ -55,7 +55,6 @@ void add_cost(uct_perf_attr_t& attr) noexcept {
 
 VerityIface::~VerityIface() {
   stop_thread();
-  if (attached_) process().registry.detach(&counters_);
   if (epoll_fd_ >= 0) ::close(epoll_fd_);
   if (timer_fd_ >= 0) ::close(timer_fd_);
 }
@@ -112,7 +111,9 @@ size_t VerityIface::ep_addr_extra() const noexcept { return sizeof(AddressTail);
 
 AddressTail VerityIface::address_tail(uint32_t link) const noexcept {
   const auto mode = static_cast<uint8_t>(static_cast<uint8_t>(config_.mode) | trailers() << 4);
-  return {kAddressMagic, wire::kVersion, mode, link, uid_, group_.id()};
+  AddressTail tail{kAddressMagic, wire::kVersion, mode, link, uid_, group_.id(), {}};
+  process().write_host(tail.host);
+  return tail;
 }
 
 void VerityIface::set_trailers(UctLink& l, unsigned theirs) const noexcept {
@@ -220,7 +221,7 @@ ucs_status_t VerityIface::open_hub() {
   device_address_.resize(attr.device_addr_len);
   iface_address_.resize(attr.iface_addr_len);
   uid_ = random_uid();
-  hub_ = std::make_unique<link::Hub>(uid_, config_, *this, counters_);
+  hub_ = std::make_unique<link::Hub>(uid_, config_, *this, rows_->own());
   group_.join(&worker->super, this);
   if (is_off()) return UCS_OK;
   onesided_ = std::make_unique<OneSided>(*this);
@@ -252,11 +253,13 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   release_compact_.cb = [](uct_recv_desc_t* self, void* desc) noexcept {
     release_desc(self, static_cast<char*>(desc) - wire::kCompactHeader);
   };
+  rows_ = process().open_rows(lower_tl_name(), params);
   const ucs_status_t status = open_hub();
   if (status != UCS_OK) return status;
-  process().registry.attach(&counters_);
-  attached_ = true;
-  if (companion_ != nullptr) companion_->opened(worker);
+  if (companion_ != nullptr) {
+    process().count_types(*companion_);
+    companion_->opened(worker);
+  }
   enter_neighbours();
   process().opened(config_.mode);
   const ucs_status_t set = has_async_ ? set_lower_am_handler(kAsyncId, UCT_CB_FLAG_ASYNC) : UCS_OK;

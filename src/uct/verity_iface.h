@@ -20,6 +20,8 @@
 #include <vector>
 
 #include "health/fault_record.h"
+#include "health/interface_rows.h"
+#include "health/sampler.h"
 #include "link/hub.h"
 #include "uct/flush_queue.h"
 #include "uct/onesided.h"
@@ -39,15 +41,16 @@ inline constexpr uint8_t kSyncId = UCT_AM_ID_MAX - 2;
 inline constexpr uint8_t kAsyncId = UCT_AM_ID_MAX - 1;
 
 // What is appended to an interface address, so that a peer knows with whom it links.
-struct AddressTail {
+struct [[gnu::packed]] AddressTail {
   uint16_t magic;
   uint8_t version;
   uint8_t mode;     // low nibble; high nibble: which trailers it understands, 0 none
   uint32_t link;    // in endpoint addresses only
   uint64_t uid;     // 0: a transport that only reads
   uint64_t worker;  // WorkerGroup::id() there
+  char host[wire::kMaxHostName];
 };
-static_assert(sizeof(AddressTail) == 24);
+static_assert(sizeof(AddressTail) == 44, "UCX packs no address of an endpoint of more than 63 bytes");
 [[nodiscard]] inline link::Mode mode_of(const AddressTail& tail) noexcept { return static_cast<link::Mode>(tail.mode & 0x0f); }
 inline constexpr uint16_t kAddressMagic = 0x7679;  // "yv"
 
@@ -72,7 +75,8 @@ class VerityIface final : public WrapIface, public link::Port {
   }
 
   [[nodiscard]] link::Hub& hub() noexcept { return *hub_; }
-  [[nodiscard]] health::Counters& counters() noexcept { return counters_; }
+  // Of what belongs to no link.
+  [[nodiscard]] health::Counters& counters() noexcept { return rows_->own(); }
   // Not in mode off.
   [[nodiscard]] bool has_onesided() const noexcept { return onesided_ != nullptr; }
   [[nodiscard]] OneSided& onesided() noexcept { return *onesided_; }
@@ -101,6 +105,8 @@ class VerityIface final : public WrapIface, public link::Port {
   void adopt_lower(UctLink& l, LowerEp lower);
   void keep_addresses(UctLink& l, const void* device, const void* iface);
   void drop_link(UctLink& l) noexcept;
+  // Its peer is on that host: it counts in that row from now on.
+  void set_host(UctLink& l, const char (&host)[wire::kMaxHostName]) noexcept;
   void give_up(UctLink& l, ucs_status_t status) noexcept;
 
   // --- trailers ---
@@ -201,6 +207,8 @@ class VerityIface final : public WrapIface, public link::Port {
   static ucs_status_t receive_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
   static ucs_status_t onesided_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
   static ucs_status_t unframed_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
+  template <typename Receive>
+  [[nodiscard]] bool timed(Receive&& receive, link::Received* received) noexcept;
   ucs_status_t receive_compact(void* data, size_t length, unsigned flags) noexcept;
   ucs_status_t receive(wire::Class c, void* data, size_t length, unsigned flags) noexcept;
   // The sender's handler of that message is asynchronous, ours is not: it waits for progress().
@@ -254,7 +262,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void serve_alone() noexcept;
 
   link::Config config_;
-  health::Counters counters_;
+  std::unique_ptr<health::InterfaceRows> rows_;
   std::unique_ptr<link::Hub> hub_;
   std::unique_ptr<OneSided> onesided_;
   WorkerGroup group_;
@@ -276,8 +284,8 @@ class VerityIface final : public WrapIface, public link::Port {
   bool runs_deferred_ = false;
   std::atomic<unsigned> progressing_ = 0;  // calls of progress() on the stack; written by one thread at a time
   uint64_t neighbours_at_ = 0;  // ns; when the other interfaces were looked at
+  health::Sampler sampler_;  // of received frames
   unsigned upcalls_ = 0;  // received messages that the upper layer is handling: more than one on self
-  bool attached_ = false;
   size_t max_short_ = 0;
   size_t max_bcopy_ = 0;
   size_t max_zcopy_ = 0;
@@ -335,6 +343,8 @@ class AsyncGuard {
 
 // What a peer's address says; false: something else made it, or another version (then told on stderr).
 [[nodiscard]] bool read_tail(const void* address, size_t offset, AddressTail* tail) noexcept;
+// A host's name as a peer told it, fit to be printed.
+[[nodiscard]] std::string host_text(const char (&field)[wire::kMaxHostName]);
 [[nodiscard]] ucs_status_t refuse_address(const AddressTail& tail) noexcept;
 
 // What checking costs, for UCX's choice among transports.

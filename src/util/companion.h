@@ -37,6 +37,9 @@ struct verity_companion {
   // The program wrote to these bytes while they were on their way to a peer. Not 0: they belong to a send that is under way, and the
   // companion tells of it. May be called in any thread that makes progress.
   int (*changed)(const void* address, size_t length);
+  // Three numbers, there until the process ends: messages compared, mismatched, not compared. They get what was counted so far, and
+  // all that is counted from now on.
+  void (*count_into)(uint64_t* counts);
 };
 
 #ifdef __cplusplus

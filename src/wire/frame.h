@@ -41,7 +41,7 @@ namespace verity::wire {
 static_assert(std::endian::native == std::endian::little, "the wire format is little endian, as UCX's own is host order");
 
 inline constexpr uint8_t kMagic = 0xb;
-inline constexpr uint8_t kVersion = 2;
+inline constexpr uint8_t kVersion = 3;
 inline constexpr uint32_t kLinkUnknown = 0xffffffffu;
 inline constexpr unsigned kMinSegmentLog2 = 8;   // 256 B
 inline constexpr unsigned kMaxSegmentLog2 = 16;  // 64 KiB
@@ -133,8 +133,14 @@ static_assert(sizeof(RepairBody) == 40);
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 //   | mode  | path  |dev len|if len |trail  |       reserved        |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
+//   |       the sender's host, 20 bytes, zero padded, for counters  |
+//   |                                               |   reserved    |
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
 //   |   device address, then interface address of the sender ...    |
 //   |                             digest of all of the above (8)    |
+// Bytes of a host's name that peers are told (health::short_name).
+inline constexpr size_t kMaxHostName = 20;
+
 struct HelloExt {
   uint64_t uid;
   uint32_t epoch;
@@ -145,8 +151,10 @@ struct HelloExt {
   uint8_t iface_length;
   uint8_t trailers;  // which ones the sender understands (util/companion.h), 0: none
   uint8_t reserved[3];
+  char host[kMaxHostName];  // without an end when it is full
+  uint8_t reserved2[4];
 };
-static_assert(sizeof(HelloExt) == 24);
+static_assert(sizeof(HelloExt) == 48);
 inline constexpr size_t kMaxDeviceAddress = 63;
 inline constexpr size_t kMaxIfaceAddress = 127;
 // The most that a HELLO adds to a frame, digest included.

@@ -15,6 +15,7 @@
 #include "signature/describe.h"
 #include "signature/record.h"
 #include "sim/rng.h"
+#include "wire/codec.h"
 
 namespace verity::fuzz {
 namespace {
@@ -55,7 +56,7 @@ void wire_formed(const uint8_t* data, size_t size) {
     bytes[8 + 29] = length > 256 ? 1 : 0;
     if (length > 256) bytes[8 + 28] = 0xb1;
     bytes[8 + 30] &= 0x9f;
-    bytes[8 + 31] = 0x10;
+    bytes[8 + 31] = wire::segment_byte(wire::kMinSegmentLog2);
   }
   wire_target(bytes.data(), bytes.size());
 }
@@ -77,6 +78,11 @@ void compact_formed(const uint8_t* data, size_t size) {
 TEST(Fuzz, Compact) {
   replay(compact_target, "compact");
   run_random(compact_formed, 1500);
+}
+
+TEST(Fuzz, Health) {
+  replay(health_target, "health");
+  run_random(health_target, 300);
 }
 
 TEST(Fuzz, Hub) {

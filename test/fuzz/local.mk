@@ -5,6 +5,7 @@
 #   ./fuzz_hub -max_total_time=600 FOLDER
 fuzz_targets = \
 	test/fuzz/compact_target.cc \
+	test/fuzz/health_target.cc \
 	test/fuzz/hub_target.cc \
 	test/fuzz/rma_target.cc \
 	test/fuzz/shapes_target.cc \
@@ -34,12 +35,16 @@ verity_fuzz_SOURCES = $(fuzz_targets) $(fuzz_report_files) \
 	test/sim/rng.h
 
 if FUZZERS
-noinst_PROGRAMS += fuzz_compact fuzz_hub fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_wire
+noinst_PROGRAMS += fuzz_compact fuzz_health fuzz_hub fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_wire
 endif
 fuzz_compact_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=compact_target
 fuzz_compact_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_compact_LDADD = $(fuzz_libraries)
 fuzz_compact_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_health_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=health_target
+fuzz_health_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_health_LDADD = $(fuzz_libraries)
+fuzz_health_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
 fuzz_hub_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=hub_target
 fuzz_hub_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_hub_LDADD = $(fuzz_libraries)

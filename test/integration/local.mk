@@ -7,6 +7,7 @@ perf_counts_LDADD = libverity_core.la
 perf_counts_SOURCES = \
 	test/perf_counts/case.h \
 	test/perf_counts/driver.cc \
+	test/perf_counts/health_cases.cc \
 	test/perf_counts/link_cases.cc \
 	test/perf_counts/merkle_cases.cc
 TESTS += test/integration/instructions.sh test/integration/baseline_symbols.sh
@@ -33,6 +34,7 @@ INTEGRATION_RUNS = \
 	test/integration/attestation.sh \
 	test/integration/contexts.sh \
 	test/integration/fault_records.sh \
+	test/integration/health.sh \
 	test/integration/large_read.sh \
 	test/integration/missing_plugin.sh \
 	test/integration/mpi_collectives.sh \

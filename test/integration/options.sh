@@ -26,6 +26,10 @@ MAX_REPAIRS=0 1 to 1000000
 LINGER=-1 0 to 3600s
 LINGER=inf 0 to 3600s
 ACK_POLLS=0 1 or more
+HEALTH_MODE=0777 0600 to 0666, readable and writable by its owner
+HEALTH_MODE=rw 0600 to 0666, readable and writable by its owner
+HEALTH_MODE=0400 0600 to 0666, readable and writable by its owner
+HEALTH_KEEP=-1 0 to 10000d
 COPY_AFTER=0 1us to 60s
 PROBE_AFTER=61s 1us to 60s
 POOL_LIMIT=1000 1m or more
@@ -41,7 +45,7 @@ done
 
 for setting in MODE=observe MODE=off SEGMENT_SIZE=256 SEGMENT_SIZE=64k WINDOW=2 WINDOW=32768 \
   WINDOW_BYTES=4k WINDOW_BYTES=1g MAX_REPAIRS=1 LINGER=0 ACK_POLLS=1 COPY_AFTER=60s PROBE_AFTER=1us \
-  POOL_LIMIT=inf HELD_LIMIT=inf ON_FAILURE=error ATTEST=never FAULT_TEXT=none FAULT_LOG_LIMIT=0; do
+  HEALTH=n HEALTH_MODE=0666 HEALTH_KEEP=0 POOL_LIMIT=inf HELD_LIMIT=inf ON_FAILURE=error ATTEST=never FAULT_TEXT=none FAULT_LOG_LIMIT=0; do
   output=$(listing "$setting")
   is "$setting is taken" "$(($(wrappers "$output") > 0)) $(grep -c 'ucx-verity:' <<< "$output")" "1 0"
 done

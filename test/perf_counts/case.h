@@ -17,6 +17,7 @@ struct Case {
 // One list per layer; driver.cc joins them.
 std::span<const Case> merkle_cases();
 std::span<const Case> link_cases();
+std::span<const Case> health_cases();
 
 // Hides a value from the optimizer.
 template <typename T>

@@ -23,7 +23,7 @@ long allocations = 0;
 
 std::vector<verity::perf::Case> all_cases() {
   std::vector<verity::perf::Case> cases;
-  for (const auto list : {verity::perf::merkle_cases(), verity::perf::link_cases()}) {
+  for (const auto list : {verity::perf::merkle_cases(), verity::perf::link_cases(), verity::perf::health_cases()}) {
     cases.insert(cases.end(), list.begin(), list.end());
   }
   return cases;

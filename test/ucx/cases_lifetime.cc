@@ -229,7 +229,7 @@ void attributes(Side& side) {
   Options lower = side.options;
   lower.transport.erase(0, 1);
   Iface raw(lower);
-  require(wrapper.attr().iface_addr_len <= raw.attr().iface_addr_len + 24,
+  require(wrapper.attr().iface_addr_len <= raw.attr().iface_addr_len + 44,
           "the interface address grew by " +
               std::to_string(wrapper.attr().iface_addr_len - raw.attr().iface_addr_len));
   require(wrapper.attr().device_addr_len == raw.attr().device_addr_len, "another device address");

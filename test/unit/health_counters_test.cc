@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "health/registry.h"
+#include "health/counters.h"
 
 namespace verity::health {
 namespace {
@@ -30,40 +30,6 @@ TEST(HealthCounters, SumAddsEveryField) {
   value = 1;
   for (const CounterInfo& info : kCounterInfo)
     EXPECT_EQ(a.*info.field, 1001 * value++) << info.name;
-}
-
-TEST(HealthRegistry, SumsLiveAndClosedInterfaces) {
-  CounterRegistry registry;
-  Counters first, second;
-  registry.attach(&first);
-  registry.attach(&second);
-  first.frames_sent = 3;
-  second.frames_sent = 4;
-  EXPECT_EQ(registry.snapshot().frames_sent, 7U);
-  registry.detach(&first);
-  first.frames_sent = 100;  // no longer ours
-  second.frames_sent = 5;
-  EXPECT_EQ(registry.snapshot().frames_sent, 8U);
-  EXPECT_EQ(registry.live(), 1U);
-}
-
-TEST(HealthRegistry, DetachOfAStrangerChangesNothing) {
-  CounterRegistry registry;
-  Counters stranger;
-  stranger.gaps = 9;
-  registry.detach(&stranger);
-  EXPECT_EQ(registry.snapshot().gaps, 0U);
-}
-
-TEST(HealthRegistry, TheSameMemoryMayComeAgain) {
-  CounterRegistry registry;
-  for (int i = 0; i < 3; ++i) {
-    Counters counters;
-    registry.attach(&counters);
-    counters.links_opened = 2;
-    registry.detach(&counters);
-  }
-  EXPECT_EQ(registry.snapshot().links_opened, 6U);
 }
 
 }  // namespace

@@ -8,6 +8,10 @@ verity_unit_SOURCES += \
 	test/unit/health_counters_test.cc \
 	test/unit/health_fault_record_test.cc \
 	test/unit/health_syndrome_test.cc \
+	test/unit/health_directory_test.cc \
+	test/unit/health_file.h \
+	test/unit/health_reader_test.cc \
+	test/unit/health_table_test.cc \
 	test/unit/health_text_test.cc \
 	test/unit/link_compact_test.cc \
 	test/unit/link_diagnose_test.cc \

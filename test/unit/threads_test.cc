@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "health/registry.h"
+#include "health/interface_rows.h"
 #include "merkle/tree.h"
 #include "signature/type.h"
 #include "unit/link_pair.h"
@@ -22,25 +22,30 @@ void in_threads(const std::function<void(unsigned)>& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Interfaces open, count and close in some threads while the sum is taken in others.
+struct Memory final : health::Ground {
+  std::vector<uint64_t> words = std::vector<uint64_t>(health::Table::kMostBytes / 8);
+  std::byte* base() noexcept override { return reinterpret_cast<std::byte*>(words.data()); }
+  bool grow(size_t) noexcept override { return true; }
+};
+
+// Interfaces of one name open, count and close in some threads while the sum is taken in others: each counts in rows of its own.
 TEST(Threads, CountersAreSummedWhileTheyCount) {
-  health::CounterRegistry registry;
+  Memory memory;
+  health::Table table(memory, {});
   constexpr unsigned kRounds = 50;
   constexpr uint64_t kFrames = 1000;
   in_threads([&](unsigned) {
     uint64_t before = 0;
     for (unsigned round = 0; round < kRounds; ++round) {
-      health::Counters counters{};
-      registry.attach(&counters);
+      health::InterfaceRows rows(table, "vtcp", "eth0", 0);
+      health::Counters& counters = rows.peer("node18", 0);
       for (uint64_t i = 0; i < kFrames; ++i) counters.frames_sent++;
-      const uint64_t now = registry.snapshot().frames_sent;
+      const uint64_t now = table.sum().frames_sent;
       EXPECT_GE(now, before);
       before = now;
-      registry.detach(&counters);
     }
   });
-  EXPECT_EQ(registry.live(), 0u);
-  EXPECT_EQ(registry.snapshot().frames_sent, kThreads * kRounds * kFrames);
+  EXPECT_EQ(table.sum().frames_sent, kThreads * kRounds * kFrames);
 }
 
 // Links of different interfaces have nothing in common.

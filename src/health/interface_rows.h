@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where one interface counts: a row of its own and one for each host that it has links to. Used by one thread at a time.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "health/table.h"
+
+namespace verity::health {
+
+class InterfaceRows {
+ public:
+  // `table` outlives this. Throws std::bad_alloc.
+  InterfaceRows(Table& table, std::string transport, std::string device, std::uint64_t now_ns)
+      : table_(table), transport_(std::move(transport)), device_(std::move(device)), own_(table.open_interface(path(), now_ns)) {}
+  ~InterfaceRows();
+  InterfaceRows(const InterfaceRows&) = delete;
+  InterfaceRows& operator=(const InterfaceRows&) = delete;
+
+  // What belongs to no peer.
+  [[nodiscard]] Counters& own() const noexcept { return own_; }
+  // What belongs to links to `host`; without a name, or without room for it, a row that others share.
+  [[nodiscard]] Counters& peer(std::string_view host, std::uint64_t now_ns) noexcept;
+
+ private:
+  [[nodiscard]] Path path() const noexcept { return {transport_, device_}; }
+
+  Table& table_;
+  const std::string transport_;
+  const std::string device_;
+  Counters& own_;
+  Counters* others_ = nullptr;
+  std::unordered_map<std::string, Counters*> peers_;
+};
+
+}  // namespace verity::health

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "health/process_id.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace verity::health {
+
+namespace {
+
+// The first bytes of a file in /proc; empty: not readable.
+std::string first_bytes(const std::string& path) {
+  std::array<char, 1024> bytes;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return {};
+  const ssize_t count = ::read(fd, bytes.data(), bytes.size());
+  ::close(fd);
+  return count > 0 ? std::string(bytes.data(), static_cast<std::size_t>(count)) : std::string();
+}
+
+}  // namespace
+
+std::uint64_t parse_start_ticks(std::string_view stat) noexcept {
+  constexpr int kBlanks = 20;  // from the name's ')' to the field
+  std::size_t at = stat.rfind(')');
+  if (at == std::string_view::npos || at + 2 >= stat.size() || stat[at + 2] == 'Z' || stat[at + 2] == 'X') return 0;
+  for (int i = 0; i < kBlanks && at != std::string_view::npos; ++i) at = stat.find(' ', at + 1);
+  if (at == std::string_view::npos) return 0;
+  std::uint64_t ticks = 0;
+  const char* first = stat.data() + at + 1;
+  const auto [end, error] = std::from_chars(first, stat.data() + stat.size(), ticks);
+  return error == std::errc() && end != first ? ticks : 0;
+}
+
+std::uint64_t start_ticks(std::uint64_t pid) { return parse_start_ticks(first_bytes("/proc/" + std::to_string(pid) + "/stat")); }
+
+std::string boot_id() {
+  std::string id = first_bytes("/proc/sys/kernel/random/boot_id");
+  id.erase(std::min(id.find('\n'), id.size()));
+  return id;
+}
+
+std::string host_name(std::string_view setting) {
+  if (!setting.empty()) return std::string(setting);
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) return {};
+  const std::string_view name = host.data();
+  return std::string(name.substr(0, name.find('.')));
+}
+
+std::string short_name(std::string_view name, std::size_t most) {
+  if (name.size() <= most) return std::string(name);
+  std::uint32_t digest = 2166136261U;  // FNV-1a
+  for (const char c : name) digest = (digest ^ static_cast<unsigned char>(c)) * 16777619U;
+  std::array<char, 16> tail;
+  const int length = std::snprintf(tail.data(), tail.size(), "~%07x", digest & 0xfffffffU);
+  return std::string(name.substr(0, most - static_cast<std::size_t>(length))) + tail.data();
+}
+
+}  // namespace verity::health

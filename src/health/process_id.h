@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What tells a process from a later one that has its number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace verity::health {
+
+// Clock ticks from boot to the start of process `pid`; 0: there is none, or nobody may know, or it is over and nobody has taken note.
+[[nodiscard]] std::uint64_t start_ticks(std::uint64_t pid);
+
+// Of a line of /proc/PID/stat; the program's name in it may hold blanks and parentheses. 0: it is none.
+[[nodiscard]] std::uint64_t parse_start_ticks(std::string_view stat) noexcept;
+
+// Empty where the system does not tell.
+[[nodiscard]] std::string boot_id();
+
+// This host's name as counters and records use it: `setting`, or what gethostname() says up to the first dot.
+[[nodiscard]] std::string host_name(std::string_view setting);
+
+// The name in at most `most` bytes (9 at least), as it is told to peers: a longer one keeps its beginning and gets a digest, so that
+// two hosts have two names still.
+[[nodiscard]] std::string short_name(std::string_view name, std::size_t most);
+
+}  // namespace verity::health

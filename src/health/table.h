@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The rows of a process's health file, or of private memory where there is none: each interface and each host it has links to count
+// straight into a row of their own, so that nothing has to be copied or summed on the data path.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "health/layout.h"
+
+namespace verity::health {
+
+// The interface that a row belongs to.
+struct Path {
+  std::string_view transport;  // with its v
+  std::string_view device;
+};
+
+// Who writes. Texts are cut to their fields.
+struct Origin {
+  std::uint64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  std::uint64_t created_ns = 0;
+  std::uint32_t uid = 0;
+  std::string mode;
+  std::string host;
+  std::string peer_name;
+  std::string program;
+  std::string rank;
+  std::string version;
+  std::string ucx_version;
+  std::string boot_id;
+};
+
+// Memory at a fixed place, of which only the first bytes can be used: the rest can when the file has grown.
+class Ground {
+ public:
+  virtual ~Ground() = default;
+  [[nodiscard]] virtual std::byte* base() noexcept = 0;
+  // Makes the first `size` bytes usable, zeroed where they are new. False: not possible.
+  [[nodiscard]] virtual bool grow(std::size_t size) noexcept = 0;
+};
+
+// Thread-safe; locks, so not for the data path. A row has one owner at a time, who counts in it without locks; when it is given back,
+// the next interface of the same name goes on with it. So the sum never shrinks, and a program that opens interfaces again and again
+// needs no more rows.
+class Table {
+ public:
+  static constexpr std::size_t kMostRows = 1024;
+  static constexpr std::size_t kMostPeers = 512;  // the others are left for interfaces
+  static constexpr std::size_t kMostBytes = size_for_rows(kMostRows);
+  static_assert(kMostBytes <= std::size_t{1} << 20, "the README says so");
+
+  // Writes the header and the names. `ground` outlives the table and can hold a row at least.
+  Table(Ground& ground, const Origin& origin);
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  // What belongs to no interface. Never given back.
+  [[nodiscard]] Counters& process() noexcept { return *process_; }
+  // For an interface that opens. Without room in the table it is a row that is only part of the sum. Throws std::bad_alloc.
+  [[nodiscard]] Counters& open_interface(const Path& path, std::uint64_t now_ns);
+  // For the links of one interface to `host`, and to the hosts for which there was no room. nullptr: no room.
+  [[nodiscard]] Counters* open_peer(const Path& path, std::string_view host, std::uint64_t now_ns) noexcept;
+  [[nodiscard]] Counters* open_others(const Path& path, std::uint64_t now_ns) noexcept;
+  // Its owner counts no more.
+  void close(const Counters& row) noexcept;
+
+  // Calls use(bytes), of what is in use from the ground's base on, while no row can be added.
+  template <typename Use>
+  void with_used(Use&& use) {
+    const std::lock_guard lock(mutex_);
+    use(size_for_rows(rows_));
+  }
+
+  void set_mode(std::string_view mode) noexcept;
+  // The process ends as it should.
+  void end(std::uint64_t now_ns) noexcept;
+
+  // Of all rows. What its owner increments meanwhile is read old or new, never torn; exact once the owners rest.
+  [[nodiscard]] Counters sum() const noexcept;
+
+ private:
+  [[nodiscard]] FileHeader& header() noexcept { return *reinterpret_cast<FileHeader*>(base_); }
+  [[nodiscard]] FileRow& row(std::size_t index) const noexcept {
+    return *reinterpret_cast<FileRow*>(base_ + size_for_rows(index));
+  }
+  [[nodiscard]] static Counters& counters(FileRow& row) noexcept { return *reinterpret_cast<Counters*>(&row + 1); }
+  [[nodiscard]] Counters* take(std::uint32_t kind, const Path& path, std::string_view peer, std::uint64_t now_ns) noexcept;
+  [[nodiscard]] FileRow* closed_row(const FileRow& like) const noexcept;
+  [[nodiscard]] FileRow* append(const FileRow& like) noexcept;
+
+  mutable std::mutex mutex_;
+  Ground& ground_;
+  std::byte* const base_;
+  // Ours, not those in the file: whatever happens to it, they stay right.
+  std::size_t rows_ = 0;
+  std::size_t peers_ = 0;
+  Counters* process_ = nullptr;
+  std::deque<Counters> beyond_;  // for interfaces without a row
+};
+
+}  // namespace verity::health

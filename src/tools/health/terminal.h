@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A terminal that is drawn anew again and again, with plain ANSI sequences, and answers to single keys. As it was at the end.
+#pragma once
+
+#include <string>
+#include <termios.h>
+#include <vector>
+
+namespace verity::tools {
+
+class Terminal {
+ public:
+  // Takes over the terminal at stdin and stdout.
+  Terminal();
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  // Both are terminals.
+  [[nodiscard]] static bool is_there() noexcept;
+  [[nodiscard]] std::size_t lines() const noexcept;
+  // Draws the lines from the top, cut to the window.
+  void draw(const std::vector<std::string>& lines) const;
+  // A key, within `seconds`; 0: none; -1: the terminal has gone, or a signal wants the end.
+  [[nodiscard]] int key(double seconds) const;
+
+ private:
+  termios before_{};
+};
+
+}  // namespace verity::tools

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/health/top_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "health/text.h"
+#include "tools/health/status_text.h"
+
+namespace verity::tools {
+
+namespace {
+
+using health::human_bytes;
+
+double metric(const TopRow& row, SortBy by) noexcept {
+  switch (by) {
+    case SortBy::kRate: return row.bytes_per_second;
+    case SortBy::kFrames: return row.frames_per_second;
+    case SortBy::kVerified: return static_cast<double>(row.sum.verified);
+    case SortBy::kRepaired: return static_cast<double>(row.sum.repaired);
+    case SortBy::kFaults: return static_cast<double>(row.sum.faults);
+    case SortBy::kUnverified: return static_cast<double>(row.sum.unverified);
+    case SortBy::kName: return 0;
+  }
+  return 0;
+}
+
+// Of numbers that only grow; less than before where a file went.
+double growth(std::uint64_t now, std::uint64_t before) noexcept { return now > before ? static_cast<double>(now - before) : 0; }
+
+std::string line(const TopRow& row) {
+  std::array<char, 160> text;
+  std::snprintf(text.data(), text.size(), "%s %10s %8s %9s %8s %6s %8s", first_column(row.name).c_str(),
+                (human_bytes(static_cast<std::uint64_t>(row.bytes_per_second)) + "/s").c_str(),
+                short_number(row.frames_per_second).c_str(), human_bytes(row.sum.verified).c_str(),
+                short_number(static_cast<double>(row.sum.repaired)).c_str(), short_number(static_cast<double>(row.sum.faults)).c_str(),
+                human_bytes(row.sum.unverified).c_str());
+  return text.data();
+}
+
+std::string heading(const Found& found, const TopText& options) {
+  health::Summary all;
+  for (const FoundProcess& p : found.processes) {
+    const health::Summary s = health::summary_of(p.view.counters);
+    all.repaired += s.repaired;
+    all.faults += s.faults;
+  }
+  std::string text = "ucx-verity top " + options.clock + "  " + std::to_string(found.processes.size()) + " processes, " +
+                     short_number(static_cast<double>(all.faults)) + " faults, " + short_number(static_cast<double>(all.repaired)) +
+                     " segments repaired";
+  if (!found.problems.empty()) text += ", " + std::to_string(found.problems.size()) + " not read";
+  return text.substr(0, 80);
+}
+
+}  // namespace
+
+std::string short_number(double number) {
+  constexpr std::array kUnits = {"", "k", "M", "G", "T", "P", "E"};
+  std::size_t unit = 0;
+  if (number >= 99999.5) {
+    while (number >= 999.5 && unit + 1 < kUnits.size()) {
+      number /= 1000;
+      ++unit;
+    }
+  }
+  const int decimals = unit == 0 ? 0 : number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.*f%s", decimals, number, kUnits[unit]);
+  return text.data();
+}
+
+void TopView::look(const Found& found, GroupBy by, std::uint64_t now_ns) {
+  before_ = by_ == by ? std::exchange(now_, {}) : std::map<std::string, Entry>();
+  now_.clear();
+  by_ = by;
+  before_ns_ = std::exchange(now_ns_, now_ns);
+  const auto add = [this](const std::string& key, const std::string& name, const health::Counters& counters) {
+    Entry& entry = now_[key];
+    entry.name = name;
+    entry.counters += counters;
+  };
+  for (const FoundProcess& p : found.processes) {
+    const health::Snapshot& s = p.file.snapshot;
+    if (by == GroupBy::kProcess) {
+      add(p.folder + "/" + p.file.name, std::to_string(s.pid) + (s.rank.empty() ? "" : " r" + s.rank) + " " + s.program, p.view.counters);
+      continue;
+    }
+    for (const health::PathView& path : p.view.paths) {
+      if (by == GroupBy::kPath) add(path.name(), path.name(), path.counters);
+      if (by == GroupBy::kDevice) add(path.device, path.device.empty() ? "(no device)" : path.device, path.counters);
+      if (by != GroupBy::kPeer) continue;
+      for (const health::PeerView& peer : path.peers) add(peer.host, peer.host.empty() ? "(other hosts)" : peer.host, peer.counters);
+    }
+  }
+}
+
+std::vector<TopRow> TopView::rows(SortBy by) const {
+  std::vector<TopRow> rows;
+  const double seconds = static_cast<double>(now_ns_ - before_ns_) / 1e9;
+  for (const auto& [key, entry] : now_) {
+    TopRow row{entry.name, health::summary_of(entry.counters), entry.counters.frames_verified, 0, 0};
+    const auto before = before_.find(key);
+    if (before != before_.end() && seconds > 0) {
+      row.bytes_per_second = growth(row.sum.verified, health::summary_of(before->second.counters).verified) / seconds;
+      row.frames_per_second = growth(row.frames, before->second.counters.frames_verified) / seconds;
+    }
+    rows.push_back(std::move(row));
+  }
+  std::stable_sort(rows.begin(), rows.end(), [by](const TopRow& a, const TopRow& b) {
+    return metric(a, by) != metric(b, by) ? metric(a, by) > metric(b, by) : a.name < b.name;
+  });
+  return rows;
+}
+
+std::vector<std::string> render_top(const Found& found, const std::vector<TopRow>& rows, const TopText& options) {
+  constexpr std::size_t kAround = 3;
+  std::string title = kGroupNames[static_cast<unsigned>(options.group)];
+  for (char& c : title) c = static_cast<char>(c - 'a' + 'A');
+  title.resize(25, ' ');
+  std::vector<std::string> lines = {heading(found, options), "", title + "       RATE FRAMES/S  VERIFIED REPAIRED FAULTS UNVERIF."};
+  std::size_t most = rows.size();
+  if (options.lines != 0) most = std::min(most, options.lines > kAround ? options.lines - kAround : 0);
+  for (std::size_t i = 0; i < most; ++i) lines.push_back(line(rows[i]));
+  return lines;
+}
+
+}  // namespace verity::tools

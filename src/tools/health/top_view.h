@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What `ucx-verity top` shows: sums and rates of processes, paths, devices or peer hosts, from one look to the next.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/health/collected.h"
+
+namespace verity::tools {
+
+enum class GroupBy : unsigned { kProcess, kPath, kDevice, kPeer };
+inline constexpr const char* kGroupNames[] = {"process", "path", "device", "peer"};
+
+enum class SortBy : unsigned { kRate, kFrames, kVerified, kRepaired, kFaults, kUnverified, kName };
+inline constexpr const char* kSortNames[] = {"rate", "frames", "verified", "repaired", "faults", "unverified", "name"};
+
+// Nothing for a name that is none of `names`.
+template <typename Enum, std::size_t N>
+[[nodiscard]] std::optional<Enum> parse_choice(const char* const (&names)[N], std::string_view name) noexcept {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (name == names[i]) return static_cast<Enum>(i);
+  }
+  return std::nullopt;
+}
+
+struct TopRow {
+  std::string name;
+  health::Summary sum;
+  std::uint64_t frames = 0;      // received and right
+  double bytes_per_second = 0;   // verified since the last look; 0 at the first
+  double frames_per_second = 0;
+};
+
+class TopView {
+ public:
+  // One look. `now_ns` only grows.
+  void look(const Found& found, GroupBy by, std::uint64_t now_ns);
+  // Largest first; by name where that is equal.
+  [[nodiscard]] std::vector<TopRow> rows(SortBy by) const;
+
+ private:
+  struct Entry {
+    std::string name;
+    health::Counters counters;
+  };
+  // By file or by name. What was there at the last look is what the rates are made of.
+  std::map<std::string, Entry> now_;
+  std::map<std::string, Entry> before_;
+  std::optional<GroupBy> by_;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t before_ns_ = 0;
+};
+
+struct TopText {
+  GroupBy group = GroupBy::kProcess;
+  SortBy sort = SortBy::kRate;
+  std::string clock;       // hh:mm:ss
+  std::size_t lines = 0;   // 0: all rows
+};
+
+// Lines of at most 80 columns.
+[[nodiscard]] std::vector<std::string> render_top(const Found& found, const std::vector<TopRow>& rows, const TopText& options);
+
+// "12345", "1.23M": at most seven columns.
+[[nodiscard]] std::string short_number(double number);
+
+}  // namespace verity::tools
