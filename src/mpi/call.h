@@ -16,6 +16,7 @@ namespace verity::mpi {
 // Of this thread.
 struct Thread {
   int depth = 0;             // calls entered
+  const void* outer = nullptr;  // end of the outermost one's frame
   uint64_t site = 0;         // of the outermost
   const char* name = "";     // of the outermost
 };
@@ -26,20 +27,32 @@ extern constinit std::atomic<bool> findings_wait;
 // Reports them. Returns `rc`, or MPI_ERR_TYPE where mismatches are errors. No MPI call of the program may be under way in this thread.
 [[nodiscard]] int report_findings(int rc) noexcept;
 
+// Calls that a program has left without returning from them (longjmp out of an error handler): forgotten at its next one, whose frame is
+// not within theirs.
+void abandon_calls() noexcept;
+
+// Enters one. The number of calls around it.
+inline int enter_call(const void* frame_end) noexcept {
+  if (thread.depth != 0 && frame_end >= thread.outer) [[unlikely]] abandon_calls();
+  if (thread.depth == 0) thread.outer = frame_end;
+  return thread.depth++;
+}
+
 class Call {
  public:
-  Call(const char* name, const void* return_address, const void* frame_end) noexcept : from_(site_of(return_address, frame_end)) {
-    if (thread.depth++ == 0 || thread.site == 0) {
+  Call(const char* name, const void* return_address, const void* frame_end) noexcept
+      : from_(site_of(return_address, frame_end)), around_(enter_call(frame_end)) {
+    if (around_ == 0 || thread.site == 0) {
       thread.site = from_.id;
       thread.name = name;
     }
-    if (thread.depth != 1 && !from_.library) [[unlikely]] {
+    if (around_ != 0 && !from_.library) [[unlikely]] {
       saved_.emplace(armed);
       armed = {};
     }
   }
   ~Call() {
-    --thread.depth;
+    thread.depth = around_;
     if (saved_) [[unlikely]] armed = *saved_;
   }
   Call(const Call&) = delete;
@@ -49,7 +62,7 @@ class Call {
   [[nodiscard]] bool internal() const noexcept { return from_.library; }
 
   [[nodiscard]] int leave() const noexcept {
-    if (findings_wait.load(std::memory_order_relaxed) && thread.depth == 1) [[unlikely]] return report_findings(rc);
+    if (findings_wait.load(std::memory_order_relaxed) && around_ == 0) [[unlikely]] return report_findings(rc);
     return rc;
   }
 
@@ -57,26 +70,27 @@ class Call {
 
  private:
   Site from_;
+  int around_;
   std::optional<Armed> saved_;  // what the call around this one armed
 };
 
 // A call that sends and receives nothing itself: of where it comes from nothing is kept.
 class PlainCall {
  public:
-  PlainCall() noexcept : outermost_(thread.depth++ == 0) {
-    if (outermost_) thread.site = 0;
+  explicit PlainCall(const void* frame_end) noexcept : around_(enter_call(frame_end)) {
+    if (around_ == 0) thread.site = 0;
   }
-  ~PlainCall() { --thread.depth; }
+  ~PlainCall() { thread.depth = around_; }
   PlainCall(const PlainCall&) = delete;
   PlainCall& operator=(const PlainCall&) = delete;
 
   [[nodiscard]] int leave(int rc) const noexcept {
-    if (findings_wait.load(std::memory_order_relaxed) && outermost_) [[unlikely]] return report_findings(rc);
+    if (findings_wait.load(std::memory_order_relaxed) && around_ == 0) [[unlikely]] return report_findings(rc);
     return rc;
   }
 
  private:
-  bool outermost_;
+  int around_;
 };
 
 }  // namespace verity::mpi

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
-#include "mpi/collective_report.h"
+#include "mpi/collective_ledger.h"
 #include "mpi/findings.h"
 #include "mpi/library.h"
 #include "mpi/reduction.h"
@@ -22,24 +26,6 @@ namespace {
 constexpr size_t kRemembered = 32;   // own calls of a communicator
 constexpr size_t kMostEarly = 1024;  // messages of calls that this process has not made yet
 constexpr size_t kMostComms = 4096;
-
-// One's own call, until it is old.
-struct Own {
-  uint32_t number;
-  CollectiveCall call;
-  TypeRef type;  // of what is expected
-  uint64_t site;
-};
-
-// Which collective operations were called on a communicator.
-struct Ledger {
-  TagFilter filter;
-  uint32_t calls = 0;
-  int rank = -1, ranks = 0;
-  bool apart = false;  // the ranks' calls differ: their numbers mean nothing any more
-  std::string name;
-  std::deque<Own> own;
-};
 
 struct Early {
   uint64_t communicator;
@@ -61,94 +47,28 @@ std::vector<MPI_Comm>& uncounted() noexcept {
   return made;
 }
 
+// Persistent operations, by request.
+struct Started {
+  TagFilter filter;
+  std::vector<uint8_t> bytes;
+};
+std::unordered_map<MPI_Request, Started>& started() noexcept {
+  static auto& made = *new std::unordered_map<MPI_Request, Started>;
+  return made;
+}
+
+// Communicators that were freed with calls that may have been under way, by their tags: what comes later of these calls would be taken for
+// the next communicator's of the same tags.
+std::set<uint64_t>& tainted() noexcept {
+  static auto& made = *new std::set<uint64_t>;
+  return made;
+}
+
 Ledger* ledger_of(uint64_t communicator) noexcept {
   for (const auto& ledger : ledgers()) {
     if (ledger->filter.value == communicator) return ledger.get();
   }
   return nullptr;
-}
-
-// ---- comparing ----------------------------------------------------------------------------------------------------------------
-
-// Whether the operation, its root or its reduction differ: then nothing else can be compared.
-const char* call_difference(const Own& own, const CollectiveTail& theirs) noexcept {
-  const bool nonblocking = (theirs.flags & kNonblocking) != 0;
-  if (theirs.operation != own.call.operation || nonblocking != own.call.nonblocking) return "another operation";
-  if (theirs.root != own.call.root) return "another root";
-  if (theirs.reduction != own.call.reduction) return "another reduction operation";
-  return nullptr;
-}
-
-// How long the block is that this rank expects of that one, in copies of its type. Negative: it expects none that could be compared.
-MPI_Count expected_of(const Own& own, const CollectiveTail& theirs) noexcept {
-  if (!own.call.expects || !own.type || !own.type->checkable) return -1;
-  if (own.call.lengths.empty()) return own.call.expects->count;
-  return theirs.rank < own.call.lengths.size() ? own.call.lengths[theirs.rank] : -1;
-}
-
-// Of blocks whose length is not told only those of one basic type on both sides can be compared.
-bool is_comparable(const Own& own, const signature::Record& record, MPI_Count copies) noexcept {
-  if (!own.call.by_element) return true;
-  return copies != 0 && record.homogeneous() && own.type->type.homogeneous();
-}
-
-void compare_blocks(const Ledger& ledger, const Own& own, const CollectiveTail& theirs, const uint8_t* bytes, size_t length) {
-  const MPI_Count copies = expected_of(own, theirs);
-  if (copies < 0 || ((theirs.flags & kByElement) != 0) != own.call.by_element) return;
-  signature::Record record;
-  std::span<const uint8_t> description;
-  if (signature::read_record(bytes, length, &record, &description) != nullptr) return count_unchecked(Unchecked::kUnreadable);
-  if (!is_comparable(own, record, copies)) return;
-  const signature::Received expected{.type = own.type->type,
-                                     .copies = static_cast<uint64_t>(own.call.by_element ? 1 : copies),
-                                     .length = own.call.by_element ? signature::Length::kAtMost : signature::Length::kExact};
-  const signature::Verdict verdict = signature::compare(record, description, expected, settings().level);
-  if (verdict.outcome == signature::Outcome::kNoCheck) return count_unchecked(verdict.reason);
-  count_checked();
-  if (verdict.outcome == signature::Outcome::kEqual) return;
-  const signature::Explanation words = signature::explain(verdict, record, description, expected);
-  report_collective({.comm = ledger.name,
-                     .number = own.number,
-                     .theirs = {static_cast<int>(record.epoch), theirs.operation, (theirs.flags & kNonblocking) != 0, theirs.root,
-                                theirs.reduction, record.site, words.sent},
-                     .own = {world_rank(), own.call.operation, own.call.nonblocking, own.call.root, own.call.reduction, own.site,
-                             words.expected},
-                     .difference = words.verdict});
-}
-
-// The site of the sender and its rank, where the record can be read.
-signature::Record record_of(const uint8_t* bytes, size_t length) noexcept {
-  signature::Record record;
-  std::span<const uint8_t> description;
-  (void)signature::read_record(bytes, length, &record, &description);
-  return record;
-}
-
-void compare(Ledger& ledger, const Own& own, const CollectiveTail& theirs, const uint8_t* bytes, size_t length) {
-  const char* difference = call_difference(own, theirs);
-  if (difference == nullptr) return compare_blocks(ledger, own, theirs, bytes, length);
-  ledger.apart = true;
-  const signature::Record record = record_of(bytes, length);
-  report_collective({.comm = ledger.name,
-                     .number = own.number,
-                     .theirs = {static_cast<int>(record.epoch), theirs.operation, (theirs.flags & kNonblocking) != 0, theirs.root,
-                                theirs.reduction, record.site, ""},
-                     .own = {world_rank(), own.call.operation, own.call.nonblocking, own.call.root, own.call.reduction, own.site, ""},
-                     .difference = difference});
-}
-
-// False: this process has not come to that call yet.
-bool settle(Ledger& ledger, const uint8_t* bytes, size_t length) {
-  CollectiveTail theirs;
-  size_t record_length;
-  if (ledger.apart || !read_tail(bytes, length, &theirs, &record_length)) return true;
-  if (theirs.number > ledger.calls) return false;
-  for (const Own& own : ledger.own) {
-    if (own.number != theirs.number) continue;
-    compare(ledger, own, theirs, bytes, record_length);
-    break;
-  }
-  return true;
 }
 
 // Inside of UCP's progress.
@@ -171,18 +91,23 @@ void arrived(const uint8_t* bytes, size_t length) noexcept {
 
 // ---- calls of this process ----------------------------------------------------------------------------------------------------
 
-// A communicator whose calls were not counted from the first on, or one of two groups: each of these has its own numbers.
+// A communicator whose calls were not counted from the first on has its own numbers.
 struct Facts {
-  bool apart = false;
+  bool apart = false, two_groups = false;
   int rank = -1, ranks = 0;
 };
 
 Facts facts_of(MPI_Comm comm) noexcept {
   Facts facts;
   int between_groups = 0;
-  facts.apart = library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
+  facts.apart = library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS;
+  facts.two_groups = between_groups != 0;
+#ifndef OPEN_MPI  // whose two groups know an intercommunicator by different tags
+  facts.apart = facts.apart || facts.two_groups;
+#endif
   library().Comm_rank(comm, &facts.rank);
   library().Comm_size(comm, &facts.ranks);
+  if (facts.two_groups) ++facts.ranks;  // one of the other at least
   return facts;
 }
 
@@ -194,7 +119,9 @@ Ledger* make_ledger(MPI_Comm comm, const CommInfo& info, const Facts& facts) {
   if (full) return nullptr;
   auto made = std::make_unique<Ledger>();
   made->filter = info.filter;
-  made->apart = facts.apart || std::find(uncounted().begin(), uncounted().end(), comm) != uncounted().end();
+  made->apart = facts.apart || tainted().contains(info.filter.value) ||
+                std::find(uncounted().begin(), uncounted().end(), comm) != uncounted().end();
+  made->two_groups = facts.two_groups;
   made->rank = facts.rank;
   made->ranks = facts.ranks;
   ledgers().push_back(std::move(made));
@@ -223,8 +150,9 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
     signature::set_family(&record, kCollectiveFamily);
     length = signature::write_record(record, {}, out, kMaxSignature - sizeof(CollectiveTail));
   }
+  constexpr uint8_t kForms[] = {0, kNonblocking, kPersistent};
   const CollectiveTail tail{own.number, call.root, static_cast<uint32_t>(ledger.rank), call.operation, call.reduction,
-                            static_cast<uint8_t>((call.nonblocking ? kNonblocking : 0) | (call.by_element ? kByElement : 0)), 0,
+                            static_cast<uint8_t>(kForms[static_cast<size_t>(call.form)] | (call.by_element ? kByElement : 0)), 0,
                             ledger.filter.value};
   std::memcpy(out + length, &tail, sizeof(tail));
   return length + sizeof(tail);
@@ -241,7 +169,53 @@ void leave_uncounted(MPI_Comm comm) {
 
 }  // namespace
 
-Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept {
+Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept { arm(std::move(call), comm); }
+
+Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc, const MPI_Request* request) noexcept
+    : rc_(&rc), request_(request) {
+  arm(std::move(call), comm);
+}
+
+Collecting::~Collecting() {
+  const CollectiveArm arm = std::exchange(armed.collective, {});
+  if (request_ == nullptr || *rc_ != MPI_SUCCESS || arm.length == 0) return;
+  try {
+    const std::lock_guard lock(mutex);
+    started().insert_or_assign(*request_, Started{arm.filter, {arm.signature, arm.signature + arm.length}});
+  } catch (const std::bad_alloc&) {  // its starts go unchecked
+  }
+}
+
+StartingCollective::StartingCollective(MPI_Request request) noexcept {
+  const std::lock_guard lock(mutex);
+  const auto found = started().find(request);
+  if (found == started().end()) return;
+  const auto& bytes = found->second.bytes;
+  std::memcpy(bytes_, bytes.data(), bytes.size());
+  armed.collective = {found->second.filter, bytes_, bytes.size()};
+}
+
+void forget_collective_request(MPI_Request request) noexcept {
+  const std::lock_guard lock(mutex);
+  started().erase(request);
+}
+
+namespace {
+
+// What persistent calls keep beside one's own last ones.
+constexpr size_t kMostPersistent = 4096;
+
+void keep(Ledger& ledger, Own&& own) {
+  const bool persistent = own.call.form == Form::kPersistent;
+  ledger.unfinished = ledger.unfinished || own.call.form != Form::kBlocking;
+  std::deque<Own>& calls = persistent ? ledger.persistent : ledger.own;
+  if (calls.size() >= (persistent ? kMostPersistent : kRemembered)) calls.pop_front();
+  calls.push_back(std::move(own));
+}
+
+}  // namespace
+
+void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
   if (!mpi_runs() || miscounted.load(std::memory_order_relaxed)) return;
   const CommInfo* info = find_comm(comm);
   if (info == nullptr) return;
@@ -252,6 +226,11 @@ Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept {
     }
     if (call.operation == Collective::kNone) throw std::bad_alloc();
     TypeInfo* expected = call.expects ? find_type(call.expects->datatype) : nullptr;
+    std::vector<TypeRef> types;
+    for (MPI_Datatype type : call.types) {
+      TypeInfo* of_rank = type != handles().type_null ? find_type(type) : nullptr;
+      types.push_back(of_rank != nullptr ? TypeRef(of_rank) : TypeRef());
+    }
     TypeInfo* given = call.gives ? find_type(call.gives->datatype) : nullptr;
     std::unique_lock lock(mutex);
     Ledger* ledger = ledger_of(info->filter.value);
@@ -263,10 +242,10 @@ Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept {
       if (ledger == nullptr) ledger = make_ledger(comm, *info, facts);
     }
     if (ledger == nullptr || ledger->apart || ledger->ranks < 2) return;
-    ledger->name = info->name.data();
-    if (ledger->own.size() >= kRemembered) ledger->own.pop_front();
-    ledger->own.push_back({++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(), thread.site});
-    armed.collective = {info->filter, bytes_, write_call(ledger->own.back(), given, *ledger, bytes_)};
+    ledger->name = name_of(*info);
+    Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(), std::move(types), thread.site};
+    armed.collective = {info->filter, bytes_, write_call(own, given, *ledger, bytes_)};
+    keep(*ledger, std::move(own));
     if (!early().empty()) settle_early(*ledger);
   } catch (const std::bad_alloc&) {
     miscounted.store(true, std::memory_order_relaxed);
@@ -281,6 +260,12 @@ void forget_collectives(MPI_Comm comm) noexcept {
   if (info == nullptr) return;
   const uint64_t communicator = info->filter.value;
   const std::lock_guard lock(mutex);
+  const Ledger* freed = ledger_of(communicator);
+  try {
+    if (freed != nullptr && freed->unfinished) tainted().insert(communicator);
+  } catch (const std::bad_alloc&) {
+    miscounted.store(true, std::memory_order_relaxed);
+  }
   std::erase_if(ledgers(), [&](const auto& ledger) { return ledger->filter.value == communicator; });
   std::erase_if(early(), [&](const Early& message) { return message.communicator == communicator; });
   std::erase(uncounted(), comm);

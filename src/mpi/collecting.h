@@ -15,13 +15,15 @@ namespace verity::mpi {
 // what a rank says is the signature of the block that it gives, what it expects that of the block that it gets.
 struct CollectiveCall {
   Collective operation = Collective::kNone;
-  bool nonblocking = false;
+  Form form = Form::kBlocking;
   int root = -1;
   uint8_t reduction = 0;
   std::optional<Buffer> gives;    // nullopt: not known for all, or there is none
   std::optional<Buffer> expects;
   // Blocks of unlike lengths: what is expected of each rank, in elements of `expects`. Empty: all the same.
   std::vector<MPI_Count> lengths;
+  // Blocks of types of their own: what is expected of each rank; no type: nothing.
+  std::vector<MPI_Datatype> types;
   // `gives` and `expects` say what blocks are made of, not how long they are.
   bool by_element = false;
 };
@@ -29,13 +31,33 @@ struct CollectiveCall {
 class Collecting {
  public:
   Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept;
-  ~Collecting() { armed.collective = {}; }
+  // Of a persistent operation: what it says is kept for its starts, once `rc` says that there is a request.
+  Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc, const MPI_Request* request) noexcept;
+  ~Collecting();
   Collecting(const Collecting&) = delete;
   Collecting& operator=(const Collecting&) = delete;
 
  private:
+  void arm(CollectiveCall&& call, MPI_Comm comm) noexcept;
+
+  const int* rc_ = nullptr;
+  const MPI_Request* request_ = nullptr;
   uint8_t bytes_[kMaxSignature];
 };
+
+// For the time of MPI_Start, if the request is that of a persistent collective operation.
+class StartingCollective {
+ public:
+  explicit StartingCollective(MPI_Request request) noexcept;
+  ~StartingCollective() { armed.collective.length = 0; }
+  StartingCollective(const StartingCollective&) = delete;
+  StartingCollective& operator=(const StartingCollective&) = delete;
+
+ private:
+  uint8_t bytes_[kMaxSignature];
+};
+// The request is freed.
+void forget_collective_request(MPI_Request request) noexcept;
 
 // Before MPI is initialised: others may be ahead of this process.
 void listen_to_collectives() noexcept;

@@ -46,8 +46,11 @@ enum class Collective : uint8_t {
   kLast
 };
 
-// "MPI_Bcast", or "MPI_Ibcast". Static storage.
-[[nodiscard]] const char* collective_name(Collective operation, bool nonblocking) noexcept;
+// MPI_Bcast, MPI_Ibcast, MPI_Bcast_init.
+enum class Form : uint8_t { kBlocking, kNonblocking, kPersistent };
+
+// "MPI_Bcast", or "MPI_Ibcast", or "MPI_Bcast_init". Static storage.
+[[nodiscard]] const char* collective_name(Collective operation, Form form) noexcept;
 
 // The family of the record of a collective's message.
 inline constexpr uint8_t kCollectiveFamily = 15;
@@ -55,7 +58,8 @@ inline constexpr uint8_t kCollectiveFamily = 15;
 enum CollectiveFlags : uint8_t {
   kNonblocking = 1u << 0,
   kByElement = 1u << 1,  // the record says what blocks are made of, not how long they are
-  kKnownCollectiveFlags = kNonblocking | kByElement,
+  kPersistent = 1u << 2,
+  kKnownCollectiveFlags = kNonblocking | kByElement | kPersistent,
 };
 
 // Little endian:
@@ -83,6 +87,11 @@ struct CollectiveTail {
   uint64_t communicator;
 };
 static_assert(sizeof(CollectiveTail) == 24);
+
+[[nodiscard]] inline Form form_of(const CollectiveTail& tail) noexcept {
+  if ((tail.flags & kPersistent) != 0) return Form::kPersistent;
+  return (tail.flags & kNonblocking) != 0 ? Form::kNonblocking : Form::kBlocking;
+}
 
 // False: these bytes end with no such thing. `record_length`: of what is in front of it.
 [[nodiscard]] inline bool read_tail(const uint8_t* bytes, size_t length, CollectiveTail* out, size_t* record_length) noexcept {

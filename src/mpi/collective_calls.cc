@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective operations, blocking and nonblocking.
+// Collective operations: blocking, nonblocking and persistent.
 #include <numeric>
+#include <optional>
 
 #include "mpi/collecting.h"
 #include "mpi/library.h"
@@ -15,7 +16,7 @@ using Op = Collective;
 
 struct Which {
   Collective operation;
-  bool nonblocking;
+  Form form;
 };
 
 int rank_in(MPI_Comm comm) noexcept {
@@ -36,7 +37,7 @@ int size_of(MPI_Comm comm) noexcept {
 CollectiveCall start(Which which, int root = -1, uint8_t reduction = kNoReduction) {
   CollectiveCall call;
   call.operation = which.operation;
-  call.nonblocking = which.nonblocking;
+  call.form = which.form;
   call.root = root;
   call.reduction = reduction;
   return call;
@@ -118,6 +119,35 @@ CollectiveCall alltoall_v(Which which, const void* from, MPI_Datatype given, con
   return call;
 }
 
+// Of blocks of types of their own, all made of one basic type: a type that is so; nullopt: there is none, or they are of several.
+std::optional<Buffer> one_basic(const int* counts, const MPI_Datatype* types, size_t ranks) {
+  const TypeInfo* first = nullptr;
+  std::optional<Buffer> found;
+  for (size_t i = 0; i < ranks; ++i) {
+    const TypeInfo* type = counts[i] > 0 ? find_type(types[i]) : nullptr;
+    if (counts[i] <= 0) continue;
+    if (type == nullptr || !type->checkable || !type->type.homogeneous()) return std::nullopt;
+    if (first != nullptr && !(first->type.basic() == type->type.basic())) return std::nullopt;
+    if (first == nullptr) found = Buffer{1, types[i]};
+    first = type;
+  }
+  return found;
+}
+
+CollectiveCall alltoall_w(Which which, const void* from, const int* given, const MPI_Datatype* given_types, const int* counts,
+                          const MPI_Datatype* types, MPI_Comm comm) {
+  CollectiveCall call = start(which);
+  call.by_element = true;
+  call.lengths = copied(counts, comm);
+  if (call.lengths.empty()) return call;
+  // Types of empty blocks are not looked at: programs have anything there.
+  for (size_t i = 0; i < call.lengths.size(); ++i) call.types.push_back(call.lengths[i] > 0 ? types[i] : handles().type_null);
+  call.expects = Buffer{0, handles().type_null};
+  const bool in_place = from == MPI_IN_PLACE;
+  call.gives = one_basic(in_place ? counts : given, in_place ? types : given_types, call.lengths.size());
+  return call;
+}
+
 template <typename Count>
 MPI_Count sum(const Count* counts, MPI_Comm comm) {
   return counts == nullptr ? 0 : std::accumulate(counts, counts + size_of(comm), MPI_Count{0});
@@ -137,12 +167,39 @@ CollectiveCall guarded(Make make) noexcept {
 
 #define COLLECTING(make) const Collecting collecting(guarded([&] { return make; }), comm)
 
-// One shape for the two forms of a call: name, its arity when blocking, parameters and arguments before the communicator.
+// Before they came with MPI 4, Open MPI had the persistent ones under names of its own.
+#if MPI_VERSION >= 4
+#define PERSISTENT(name, arity, parameters, arguments, operation, make) \
+  PERSISTENT_ONE(MPI_##name##_init, "MPI_" #name "_init", arity, parameters, arguments, operation, make) \
+  PERSISTENT_ONE(PMPI_##name##_init, "MPI_" #name "_init", arity, parameters, arguments, operation, make)
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define PERSISTENT(name, arity, parameters, arguments, operation, make) \
+  PERSISTENT_ONE(MPIX_##name##_init, "MPIX_" #name "_init", arity, parameters, arguments, operation, make) \
+  PERSISTENT_ONE(PMPIX_##name##_init, "MPIX_" #name "_init", arity, parameters, arguments, operation, make)
+#else
+#define PERSISTENT(name, arity, parameters, arguments, operation, make)
+#endif
+#define PERSISTENT_ONE(function, label, arity, parameters, arguments, operation, make)                                             \
+  VERITY_TYPED(function, label, arity, (VERITY_STRIP parameters MPI_Comm comm, MPI_Info info, MPI_Request* request),               \
+               (VERITY_STRIP arguments comm, info, request), const Which which{operation, Form::kPersistent};                      \
+               const Collecting collecting(guarded([&] { return make; }), comm, call.rc, request))
+// The number after another one.
+#define VERITY_NEXT_ARITY(n) VERITY_AFTER(n)
+#define VERITY_AFTER(n) VERITY_AFTER_##n
+#define VERITY_AFTER_2 3
+#define VERITY_AFTER_6 7
+#define VERITY_AFTER_7 8
+#define VERITY_AFTER_8 9
+#define VERITY_AFTER_9 10
+#define VERITY_AFTER_10 11
+
+// One shape for the forms of a call: name, its arity when blocking, parameters and arguments before the communicator.
 #define FORMS(name, inonblocking, arity, next_arity, parameters, arguments, operation, make)                                      \
   VERITY_WRAP(name, arity, (VERITY_STRIP parameters MPI_Comm comm), (VERITY_STRIP arguments comm), \
-              const Which which{operation, false}; COLLECTING(make))                                                              \
+              const Which which{operation, Form::kBlocking}; COLLECTING(make))                                                    \
   VERITY_WRAP(inonblocking, next_arity, (VERITY_STRIP parameters MPI_Comm comm, MPI_Request* request), \
-              (VERITY_STRIP arguments comm, request), const Which which{operation, true}; COLLECTING(make))
+              (VERITY_STRIP arguments comm, request), const Which which{operation, Form::kNonblocking}; COLLECTING(make)) \
+  PERSISTENT(name, VERITY_NEXT_ARITY(next_arity), parameters, arguments, operation, make)
 #define VERITY_STRIP(...) __VA_ARGS__ __VA_OPT__(, )
 
 FORMS(Barrier, Ibarrier, 1, 2, (), (), Op::kBarrier, barrier(which))
@@ -196,10 +253,10 @@ FORMS(Alltoallv, Ialltoallv, 9, 10, ALL_V, ALL_V_ARGUMENTS, Op::kAlltoallv,
       alltoall_v(which, from, sent_type, counts, got_type, comm))
 FORMS(Neighbor_alltoallv, Ineighbor_alltoallv, 9, 10, ALL_V, ALL_V_ARGUMENTS, Op::kNeighborAlltoallv, start(which))
 
-// Each block of a type of its own: the call is compared, not what it moves.
 #define ALL_W(Place)                                                                                                   \
   (const void* from, const int sents[], const Place sent_places[], const MPI_Datatype sent_types[], void* to, const int counts[], \
    const Place places[], const MPI_Datatype got_types[])
 #define ALL_W_ARGUMENTS (from, sents, sent_places, sent_types, to, counts, places, got_types)
-FORMS(Alltoallw, Ialltoallw, 9, 10, ALL_W(int), ALL_W_ARGUMENTS, Op::kAlltoallw, start(which))
+FORMS(Alltoallw, Ialltoallw, 9, 10, ALL_W(int), ALL_W_ARGUMENTS, Op::kAlltoallw,
+      alltoall_w(which, from, sents, sent_types, counts, got_types, comm))
 FORMS(Neighbor_alltoallw, Ineighbor_alltoallw, 9, 10, ALL_W(MPI_Aint), ALL_W_ARGUMENTS, Op::kNeighborAlltoallw, start(which))

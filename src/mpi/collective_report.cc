@@ -4,6 +4,7 @@
 #include <ctime>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -16,29 +17,52 @@
 
 namespace verity::mpi {
 
-const char* collective_name(Collective operation, bool nonblocking) noexcept {
+#if defined(OPEN_MPI) && MPI_VERSION < 4
+#define VERITY_INIT_PREFIX "MPIX_"
+#else
+#define VERITY_INIT_PREFIX "MPI_"
+#endif
+
+namespace {
+
+const char* blocking_name(size_t operation) noexcept {
 #define VERITY_NAME(enumerator, name) "MPI_" #name,
   static const char* const kBlocking[] = {"a collective operation", VERITY_COLLECTIVES(VERITY_NAME)};
 #undef VERITY_NAME
-  // MPI_Ibcast: an I in front, and a small letter.
-  static const auto& nonblocking_names = *new std::vector<std::string>([] {
-    std::vector<std::string> names;
-    for (const char* name : kBlocking) {
-      std::string made(name);
-      if (made.starts_with("MPI_")) made = "MPI_I" + std::string(1, static_cast<char>(made[4] | 0x20)) + made.substr(5);
-      names.push_back(made);
-    }
-    return names;
-  }());
+  return kBlocking[operation < static_cast<size_t>(Collective::kLast) ? operation : 0];
+}
+
+// MPI_Ibcast: an I in front, and a small letter. MPI_Bcast_init, which had another prefix before MPI 4 had it.
+std::string derived_name(std::string_view blocking, Form form) {
+  if (!blocking.starts_with("MPI_")) return std::string(blocking);
+  const std::string_view name = blocking.substr(4);
+  if (form == Form::kPersistent) return VERITY_INIT_PREFIX + std::string(name) + "_init";
+  return "MPI_I" + std::string(1, static_cast<char>(name[0] | 0x20)) + std::string(name.substr(1));
+}
+
+const std::vector<std::string>& derived_names(Form form) {
+  const auto make = [](Form of) {
+    auto& names = *new std::vector<std::string>;
+    for (size_t i = 0; i < static_cast<size_t>(Collective::kLast); ++i) names.push_back(derived_name(blocking_name(i), of));
+    return &names;
+  };
+  static const auto* const nonblocking = make(Form::kNonblocking);
+  static const auto* const persistent = make(Form::kPersistent);
+  return form == Form::kPersistent ? *persistent : *nonblocking;
+}
+
+}  // namespace
+
+const char* collective_name(Collective operation, Form form) noexcept {
   const auto index = static_cast<size_t>(operation);
-  if (index >= static_cast<size_t>(Collective::kLast)) return kBlocking[0];
-  return nonblocking ? nonblocking_names[index].c_str() : kBlocking[index];
+  if (form == Form::kBlocking || index >= static_cast<size_t>(Collective::kLast)) return blocking_name(index);
+  return derived_names(form)[index].c_str();
 }
 
 namespace {
 
 std::string call_in_words(const CollectiveSide& side) {
-  std::string text = collective_name(side.operation, side.nonblocking);
+  std::string text = collective_name(side.operation, side.form);
   std::string arguments;
   const auto add = [&](const std::string& argument) { arguments += (arguments.empty() ? "" : ", ") + argument; };
   if (!side.type.empty()) add(side.type);
@@ -55,7 +79,7 @@ std::string line(const CollectiveSide& side) {
 
 std::string json(const CollectiveSide& side) {
   return "{\"rank\":" + std::to_string(side.rank) +
-         ",\"call\":" + health::json_string(collective_name(side.operation, side.nonblocking)) +
+         ",\"call\":" + health::json_string(collective_name(side.operation, side.form)) +
          ",\"root\":" + (side.root < 0 ? "null" : std::to_string(side.root)) +
          ",\"reduction\":" + (side.reduction == kNoReduction ? "null" : health::json_string(reduction_name(side.reduction))) +
          ",\"type\":" + (side.type.empty() ? "null" : health::json_string(side.type)) +

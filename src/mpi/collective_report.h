@@ -11,7 +11,7 @@ namespace verity::mpi {
 struct CollectiveSide {
   int rank;  // in MPI_COMM_WORLD; -1: not known
   Collective operation;
-  bool nonblocking;
+  Form form;
   int root;
   uint8_t reduction;
   uint64_t site;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/comms.h"
 
+#include <cstdio>
+#include <mutex>
 #include <new>
 
 #include "mpi/library.h"
@@ -8,13 +10,28 @@
 
 namespace verity::mpi {
 
+// Names change while other threads read them.
+struct CommNames {
+  static inline constinit std::mutex mutex;
+
+  static void set(CommInfo* info, const char* name) noexcept {
+    const std::lock_guard lock(mutex);
+    std::snprintf(info->name_.data(), info->name_.size(), "%s", name);
+  }
+  static std::string get(const CommInfo& info) {
+    const std::lock_guard lock(mutex);
+    return info.name_.data();
+  }
+};
+
 namespace {
 
 void fill(CommInfo* info, MPI_Comm comm) {
   info->permanent = comm == handles().comm_world;
-  info->name = {};
+  char name[MPI_MAX_OBJECT_NAME + 1] = {};
   int length = 0;
-  if (library().Comm_get_name(comm, info->name.data(), &length) != MPI_SUCCESS) info->name = {};
+  const bool named = library().Comm_get_name(comm, name, &length) == MPI_SUCCESS;
+  CommNames::set(info, named ? name : "");
   int flag = 0;
   MPI_Status status;
   start_probe();
@@ -34,6 +51,13 @@ CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept {
 }
 
 void forget_comm(MPI_Comm comm) noexcept { CommTable::drop(comm); }
+
+void rename_comm(MPI_Comm comm, const char* name) noexcept {
+  CommInfo* info = name != nullptr ? CommTable::known(comm) : nullptr;
+  if (info != nullptr) CommNames::set(info, name);
+}
+
+std::string name_of(const CommInfo& comm) { return CommNames::get(comm); }
 
 MPI_Comm live_handle(const CommInfo& info) noexcept {
   return info.current.load(std::memory_order_acquire) ? info.handle.load(std::memory_order_relaxed) : handles().comm_null;

@@ -13,10 +13,13 @@ namespace verity::mpi {
 
 struct CommInfo : HandleInfo<MPI_Comm> {
   TagFilter filter;
-  std::array<char, MPI_MAX_OBJECT_NAME + 1> name{};  // as it was when first seen, or when it was named
   CommInfo* next_free = nullptr;
 
   void clear() noexcept { filter = {}; }
+
+ private:
+  friend struct CommNames;
+  std::array<char, MPI_MAX_OBJECT_NAME + 1> name_{};  // as it was when first seen, or when it was named
 };
 using CommTable = HandleTable<MPI_Comm, CommInfo>;
 using CommRef = CommTable::Ref;
@@ -28,8 +31,11 @@ using CommRef = CommTable::Ref;
   CommInfo* known = CommTable::recall(comm);
   return known != nullptr ? known : first_sight_of_comm(comm);
 }
-// Before MPI_Comm_free or MPI_Comm_disconnect, and when its name changes.
+// Before MPI_Comm_free or MPI_Comm_disconnect.
 void forget_comm(MPI_Comm comm) noexcept;
+// It gets another name; other threads may be using it.
+void rename_comm(MPI_Comm comm, const char* name) noexcept;
+[[nodiscard]] std::string name_of(const CommInfo& comm);
 
 // The handle while the communicator is the same one as when `info` was made; else MPI_COMM_NULL.
 [[nodiscard]] MPI_Comm live_handle(const CommInfo& info) noexcept;

@@ -8,6 +8,7 @@ MPI_COMPANION_SOURCES = \
 	src/mpi/collecting.cc src/mpi/collecting.h \
 	src/mpi/collective.h \
 	src/mpi/collective_calls.cc \
+	src/mpi/collective_ledger.cc src/mpi/collective_ledger.h \
 	src/mpi/collective_report.cc src/mpi/collective_report.h \
 	src/mpi/comms.cc src/mpi/comms.h \
 	src/mpi/completion.cc \

@@ -58,8 +58,9 @@ class HandleTable {
   // What this thread remembers of a handle that is in use, or nullptr.
   [[nodiscard]] static Info* recall(Handle handle) noexcept {
     Info* remembered = cache_[index(handle)];
-    const bool right = remembered != nullptr && remembered->handle.load(std::memory_order_acquire) == handle &&
-                       remembered->current.load(std::memory_order_relaxed);
+    // In this order, the opposite of look_up()'s: one that is being made for another handle is not taken for the old one.
+    const bool right = remembered != nullptr && remembered->current.load(std::memory_order_acquire) &&
+                       remembered->handle.load(std::memory_order_relaxed) == handle;
     return right ? remembered : nullptr;
   }
 
@@ -131,8 +132,8 @@ class HandleTable {
       return it->second;
     }
     made->references.store(1, std::memory_order_relaxed);
-    made->current.store(true, std::memory_order_relaxed);
-    made->handle.store(handle, std::memory_order_release);
+    made->handle.store(handle, std::memory_order_relaxed);
+    made->current.store(true, std::memory_order_release);
     return made;
   }
 

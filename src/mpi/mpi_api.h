@@ -8,6 +8,9 @@
 // Declared as hidden, what is called mpi_* here would be taken for our own.
 #pragma GCC visibility push(default)
 #include <mpi.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 #pragma GCC visibility pop
 
 #if defined(OPEN_MPI)

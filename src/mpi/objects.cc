@@ -19,4 +19,4 @@ void end_comm(MPI_Comm comm) noexcept {
 VERITY_WRAP(Type_free, 1, (MPI_Datatype * type), (type), forget_type(*type))
 VERITY_WRAP(Comm_free, 1, (MPI_Comm * comm), (comm), end_comm(*comm))
 VERITY_WRAP(Comm_disconnect, 1, (MPI_Comm * comm), (comm), end_comm(*comm))
-VERITY_WRAP(Comm_set_name, 2, (MPI_Comm comm, const char* name), (comm, name), forget_comm(comm))
+VERITY_WRAP(Comm_set_name, 2, (MPI_Comm comm, const char* name), (comm, name), rename_comm(comm, name))

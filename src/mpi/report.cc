@@ -43,8 +43,8 @@ std::string comm_in_words(const Finding& finding) {
   int length = 0;
   const MPI_Comm comm = live_handle(*finding.receive.comm);
   const bool named = mpi_runs() && comm != handles().comm_null && library().Comm_get_name(comm, now, &length) == MPI_SUCCESS;
-  const char* name = named ? now : finding.receive.comm->name.data();
-  return *name != '\0' ? name : "a communicator without a name";
+  std::string name = named ? now : name_of(*finding.receive.comm);
+  return name.empty() ? "a communicator without a name" : name;
 }
 
 int sender_of(const Finding& finding) {

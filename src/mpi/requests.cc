@@ -5,6 +5,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "mpi/collecting.h"
 #include "mpi/state.h"
 
 namespace verity::mpi {
@@ -79,7 +80,10 @@ Making::~Making() {
 
 int start_armed(MPI_Request* request, int (*start)(MPI_Request*)) noexcept {
   const Persistent* made = requests().find(*request);
-  if (made == nullptr) return start(request);
+  if (made == nullptr) {
+    const StartingCollective collective(*request);
+    return start(request);
+  }
   if (made->sends) {
     const Sending send(kStart, *made->type, made->data, *made->comm, made->envelope.source, made->site);
     return start(request);
@@ -88,7 +92,10 @@ int start_armed(MPI_Request* request, int (*start)(MPI_Request*)) noexcept {
   return start(request);
 }
 
-void forget_request(MPI_Request request) noexcept { static_cast<void>(requests().take(request)); }
+void forget_request(MPI_Request request) noexcept {
+  static_cast<void>(requests().take(request));
+  forget_collective_request(request);
+}
 
 Probing::Probing(Call& call, int source, MPI_Comm comm, const int* found, MPI_Message* message, MPI_Status** status) noexcept
     : call_(call), comm_(source == MPI_PROC_NULL ? handles().comm_null : comm), found_(found), message_(message) {

@@ -10,6 +10,13 @@ namespace verity::mpi {
 
 thread_local constinit Thread thread __attribute__((tls_model("initial-exec")));
 
+void abandon_calls() noexcept {
+  Receive* receive = armed.receive.receive;  // not taken; what the others point to went with its frame
+  armed = {};
+  if (receive != nullptr) receive->dropped();
+  thread.depth = 0;
+}
+
 const char* family_name(uint8_t family) noexcept {
   static const char* const kNames[] = {"a send",    "MPI_Send",   "MPI_Isend",    "MPI_Ssend",            "MPI_Issend",
                                        "MPI_Rsend", "MPI_Irsend", "MPI_Bsend",    "MPI_Ibsend",           "MPI_Sendrecv",

@@ -124,7 +124,7 @@ class Unpack {
 
 // A function around which there is nothing to do, but which may end what others began.
 #define VERITY_PASS_ONE(function, arity) \
-  VERITY_FUNCTION(function, arity, const ::verity::mpi::PlainCall call; return call.leave(next_##function.as<Words>()(VERITY_A##arity));)
+  VERITY_FUNCTION(function, arity, const ::verity::mpi::PlainCall call(frame_end); return call.leave(next_##function.as<Words>()(VERITY_A##arity));)
 #define VERITY_PASS(name, arity)    \
   VERITY_PASS_ONE(MPI_##name, arity) \
   VERITY_PASS_ONE(PMPI_##name, arity)

@@ -195,12 +195,18 @@ companion_for() {
   if [ "$1" = "$mpich" ]; then echo "$build/.libs/libverity_mpi_mpich.so"; else echo "$build/.libs/libverity_mpi_openmpi.so"; fi
 }
 
-# typechecked SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the companion for that MPI.
+flavour() { if [ "$1" = "$mpich" ]; then echo mpich; else echo openmpi; fi; } # flavour LAUNCHER
+
+# typechecked SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the companion for that MPI, or with those in $companions.
+# A program that the test has compiled itself is $tap_dir/FLAVOUR-PROGRAM. What the job says on stderr comes last, as launchers cut
+# lines where two streams meet.
 typechecked() {
   (
     verity_env "$4"
-    LD_PRELOAD="$LD_PRELOAD:$(companion_for "$2")"
-    program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
-    timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2>&1
+    LD_PRELOAD="$LD_PRELOAD:${companions:-$(companion_for "$2")}"
+    program=$tap_dir/$(flavour "$2")-$5
+    [ -x "$program" ] || program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
+    timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2> "$tap_dir/told"
   )
+  cat "$tap_dir/told"
 }

@@ -43,6 +43,7 @@ INTEGRATION_RUNS = \
 	test/integration/mpi_mixed.sh \
 	test/integration/mpi_rma.sh \
 	test/integration/mpi_threads.sh \
+	test/integration/mpi_tools.sh \
 	test/integration/mpi_types.sh \
 	test/integration/peer_death.sh \
 	test/integration/perftest.sh \

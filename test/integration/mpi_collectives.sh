@@ -25,10 +25,18 @@ for launcher in $openmpi $mpich; do
 
   typechecked 60 "$launcher" 3 vposix,vself collectives types > "$tap_dir/job"
   contains "$mpi: with other types it runs" "$(cat "$tap_dir/job")" '^collectives types [0-9]+ calls$'
+  typechecked 60 "$launcher" 3 vposix,vself collectives types persistent > "$tap_dir/persistent"
+  contains "$mpi: persistent ones with other types run" "$(cat "$tap_dir/persistent")" '^collectives types [0-9]+ calls$'
   for call in Bcast Reduce Allreduce Scan Exscan Reduce_scatter_block Reduce_scatter Gather Scatter Allgather Alltoall Gatherv \
-    Scatterv Allgatherv Alltoallv Neighbor_allgather Neighbor_alltoall; do
+    Scatterv Allgatherv Alltoallv Alltoallw Neighbor_allgather Neighbor_alltoall; do
     contains "$mpi: MPI_$call with another type" "$(grep -A 5 'mismatch in' "$tap_dir/job" | tr '\n' ' ')" \
       "MPI_$call \\([^)]*MPI_(FLOAT|INT)[^)]*\\) +in [^ ]+ [^ ]+   rank . +MPI_$call \\([^)]*MPI_(FLOAT|INT)[^)]*\\)"
+  done
+  # Those that send at once when they are started, in both libraries.
+  for call in Bcast Allreduce Scan Exscan Reduce_scatter_block Reduce_scatter Gather Alltoall Gatherv Scatterv Alltoallv Alltoallw \
+    Neighbor_allgather Neighbor_alltoall; do
+    contains "$mpi: MPI_${call}_init with another type" "$(grep -A 5 'mismatch in' "$tap_dir/persistent" | tr '\n' ' ')" \
+      "MPIX?_${call}_init \\([^)]*MPI_(FLOAT|INT)[^)]*\\) +in [^ ]+ [^ ]+   rank . +MPIX?_${call}_init \\([^)]*MPI_(FLOAT|INT)[^)]*\\)"
   done
 
   told "$mpi" "$launcher" bcast root "MPI_Bcast \\(root 0\\)" "MPI_Bcast \\(root 1\\)" "another root"
@@ -38,6 +46,15 @@ for launcher in $openmpi $mpich; do
   told "$mpi" "$launcher" allgather operation "MPI_Allgather" "MPI_Alltoall" "another operation"
   told "$mpi" "$launcher" alltoall form "MPI_Alltoall" "MPI_Ialltoall" "another operation"
   told "$mpi" "$launcher" allgather count "MPI_Allgather \\(8 x MPI_INT\\)" "MPI_Allgather \\(4 x MPI_INT\\)" ".*4.*8|.*8.*4"
+
+  typechecked 60 "$launcher" 3 vposix,vself collectives groups > "$tap_dir/job"
+  contains "$mpi: between two groups" "$(cat "$tap_dir/job")" '^collectives groups right$'
+  if [ "$launcher" = "$mpich" ]; then
+    is "$mpi: which are not compared" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
+  else
+    contains "$mpi: another reduction in one of them" "$(tr '\n' ' ' < "$tap_dir/job")" \
+      "mismatch in a collective operation \\(between, call 31\\)   rank [012] +MPI_Allreduce \\(MPI_(SUM|MAX)\\) .* difference: another reduction"
+  fi
 done
 
 done_testing

@@ -6,26 +6,11 @@
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
 
-flavour() { if [ "$1" = "$mpich" ]; then echo mpich; else echo openmpi; fi; } # flavour LAUNCHER
-
 # All companions that there are: each has to leave the other MPI's processes alone.
 companions=
 for name in mpich openmpi; do
-  [ ! -e "$build/.libs/libverity_mpi_$name.so" ] || companions=$companions:$build/.libs/libverity_mpi_$name.so
+  [ ! -e "$build/.libs/libverity_mpi_$name.so" ] || companions=${companions:+$companions:}$build/.libs/libverity_mpi_$name.so
 done
-
-# types_run SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the companions. What it says on stderr comes last,
-# as launchers cut lines where two streams meet.
-types_run() {
-  (
-    verity_env "$4"
-    export LD_PRELOAD="$LD_PRELOAD$companions"
-    program=$tap_dir/$(flavour "$2")-$5
-    [ -x "$program" ] || program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
-    timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2> "$tap_dir/told"
-  )
-  cat "$tap_dir/told"
-}
 
 # Compiled as a user does; mpif.h of Open MPI has no interfaces, which gfortran wants to be told.
 fortran_program() { # fortran_program LAUNCHER NAME
@@ -39,10 +24,10 @@ fortran_program() { # fortran_program LAUNCHER NAME
 matrix() { # matrix NAME LAUNCHER LIST
   local name=$1 launcher=$2 list=$3
   export UCX_VERITY_TYPECHECK=error
-  types_run 100 "$launcher" 2 "$list" types wrong > "$tap_dir/job"
+  typechecked 100 "$launcher" 2 "$list" types wrong > "$tap_dir/job"
   contains "$name: each mismatch is told" "$(grep '^types wrong messages' "$tap_dir/job")" \
     '^types wrong messages ([0-9]+) errors \1 failed 0 others 0$'
-  types_run 100 "$launcher" 2 "$list" types right > "$tap_dir/job"
+  typechecked 100 "$launcher" 2 "$list" types right > "$tap_dir/job"
   contains "$name: the corrected twins are not" "$(cat "$tap_dir/job")" '^types right messages [0-9]+ errors 0 failed 0 others 0$'
   is "$name: and nothing is said of them" "$(grep -c ucx-verity: "$tap_dir/job")" 0
 }
@@ -51,7 +36,7 @@ matrix() { # matrix NAME LAUNCHER LIST
 words() {
   local name=$1 launcher=$2 operation=$3 kind=$4 line where=${8:-MPI_COMM_WORLD, tag [0-9]+}
   export UCX_VERITY_TYPECHECK=warn
-  types_run 60 "$launcher" 2 vposix,vself types wrong "$operation" "$kind" > "$tap_dir/job"
+  typechecked 60 "$launcher" 2 vposix,vself types wrong "$operation" "$kind" > "$tap_dir/job"
   for line in "^ucx-verity: datatype mismatch in a message from rank [01] to rank 0 \\($where\\)$" \
     "^  sent:        $5$" "^  received as: $6$" "^  difference:  $7$"; do
     contains "$name: $operation, $kind: $line" "$(cat "$tap_dir/job")" "$line"
@@ -75,7 +60,7 @@ for launcher in $openmpi $mpich; do
   contains "$mpi: the sending call by file and line" "$(cat "$tap_dir/job")" "by MPI_Send in other_comm \\(.*types_p2p.c:[0-9]+\\)"
   words "$mpi" "$launcher" any "unsigned" "3 x MPI_UNSIGNED" "3 x MPI_INT" "element 1 .*" "MPI_COMM_WORLD, MPI_ANY_TAG"
 
-  UCX_VERITY_TYPECHECK=warn types_run 60 "$launcher" 2 vposix,vself types wrong get "another class" > "$tap_dir/job"
+  UCX_VERITY_TYPECHECK=warn typechecked 60 "$launcher" 2 vposix,vself types wrong get "another class" > "$tap_dir/job"
   contains "$mpi: MPI_Get" "$(tr '\n' ' ' < "$tap_dir/job")" \
     'mismatch in MPI_Get by rank 0 from rank 1 \(halo\)   target:      100 x MPI_FLOAT   origin:      100 x MPI_INT .* at the origin'
 
@@ -85,18 +70,18 @@ for launcher in $openmpi $mpich; do
       skip "$mpi: $program" "no Fortran compiler for it: $(tail -n 1 "$tap_dir/compile")"
       continue
     fi
-    UCX_VERITY_TYPECHECK=warn types_run 60 "$launcher" 2 vposix,vself $program wrong > "$tap_dir/job"
+    UCX_VERITY_TYPECHECK=warn typechecked 60 "$launcher" 2 vposix,vself $program wrong > "$tap_dir/job"
     contains "$mpi: $program: the mismatch" "$(tr '\n' ' ' < "$tap_dir/job")" \
       "sent:        100 x MPI_INTEGER                by MPI_I?[Ss]end in MAIN__ \([^)]*$program.f90:[0-9]+\)   received as: 100 x MPI_REAL                by MPI_Recv in MAIN__ \([^)]*$program.f90:[0-9]+\)"
-    UCX_VERITY_TYPECHECK=warn types_run 60 "$launcher" 2 vposix,vself $program right > "$tap_dir/job"
+    UCX_VERITY_TYPECHECK=warn typechecked 60 "$launcher" 2 vposix,vself $program right > "$tap_dir/job"
     is "$mpi: $program: its twin" "$(cat "$tap_dir/job")" "types_fortran done"
   done
 
   # Once for each pair of places, with a sum at the end.
-  types_run 60 "$launcher" 2 vposix,vself types wrong send > "$tap_dir/job"
+  typechecked 60 "$launcher" 2 vposix,vself types wrong send > "$tap_dir/job"
   contains "$mpi: sums at the end" "$(cat "$tap_dir/job")" "^ucx-verity: rank 0: datatypes of [0-9]+ messages checked, [0-9]+ mismatched; 0 not checked"
 
-  UCX_VERITY_TYPECHECK_LOG=$tap_dir/log types_run 60 "$launcher" 2 vposix,vself types wrong send "another class" > "$tap_dir/job"
+  UCX_VERITY_TYPECHECK_LOG=$tap_dir/log typechecked 60 "$launcher" 2 vposix,vself types wrong send "another class" > "$tap_dir/job"
   is "$mpi: a line of JSON" "$(wc -l < "$tap_dir/log")" 1
   contains "$mpi: with both sides" "$(cat "$tap_dir/log")" \
     '"sender":\{"rank":1,"call":"MPI_Send","site":"[^"]*","type":"100 x MPI_INT"\},"receiver":\{"rank":0,"call":"MPI_Recv",'
@@ -105,20 +90,20 @@ for launcher in $openmpi $mpich; do
   # Types that change with each message: a signature that is given to another message would show.
   export UCX_VERITY_TYPECHECK=error UCX_VERITY_ATTEST=always
   for threads in 1 4; do
-    types_run 100 "$launcher" 3 vposix,vself storm -n "$(normal_or_long 30 3000)" -t $threads > "$tap_dir/job"
+    typechecked 100 "$launcher" 3 vposix,vself storm -n "$(normal_or_long 30 3000)" -t $threads > "$tap_dir/job"
     contains "$mpi, $threads threads: each message has its own signature" "$(cat "$tap_dir/job")" '^storm messages [0-9]+ errors 0$'
     is "$mpi, $threads threads: and each is checked" \
       "$(grep -cE '^ucx-verity: rank [0-2]: datatypes of [0-9]+ messages checked, 0 mismatched; 0 not checked$' "$tap_dir/job")" 3
   done
   # Others' programs, on the same terms.
-  types_run 100 "$launcher" 3 vtcp,vself mixed -n 3000 > "$tap_dir/job"
+  typechecked 100 "$launcher" 3 vtcp,vself mixed -n 3000 > "$tap_dir/job"
   contains "$mpi: mixed messages pass" "$(cat "$tap_dir/job")" '^messages [0-9]+ wrong 0 lost 0 repeated 0 reordered 0'
   is "$mpi: no mismatch in them" "$(grep -c ', 0 mismatched' "$tap_dir/job")" 3
   unset UCX_VERITY_ATTEST
 
-  UCX_VERITY_TYPECHECK=off types_run 60 "$launcher" 2 vposix,vself types wrong send > "$tap_dir/job"
+  UCX_VERITY_TYPECHECK=off typechecked 60 "$launcher" 2 vposix,vself types wrong send > "$tap_dir/job"
   is "$mpi: off: nothing is said" "$(grep -c ucx-verity: "$tap_dir/job")" 0
-  UCX_VERITY_TYPECHECK=maybe types_run 60 "$launcher" 2 vposix,vself types right send "another class" > "$tap_dir/job"
+  UCX_VERITY_TYPECHECK=maybe typechecked 60 "$launcher" 2 vposix,vself types right send "another class" > "$tap_dir/job"
   contains "$mpi: a bad value is told" "$(cat "$tap_dir/job")" "UCX_VERITY_TYPECHECK=maybe: bad value; allowed: off, warn, error"
   unset UCX_VERITY_TYPECHECK
 done
@@ -126,6 +111,6 @@ done
 
 # Harmless where there is no MPI.
 export UCX_VERITY_TYPECHECK=error
-is "a shell with the companions" "$(LD_PRELOAD=${companions#:} bash -c 'echo fine' 2>&1)" fine
+is "a shell with the companions" "$(LD_PRELOAD=$companions bash -c 'echo fine' 2>&1)" fine
 
 done_testing

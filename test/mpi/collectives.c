@@ -4,12 +4,16 @@
  *
  *   collectives right                  all of them correct, several times; prints 'collectives right N calls'
  *   collectives list                   'OPERATION KIND' for each wrong one
- *   collectives types                  all operations with another type in rank 1; ends as a correct one does
+ *   collectives types [persistent]     all operations with another type in rank 1; ends as a correct one does
+ *   collectives groups                 operations between two groups, the last one not the same in both
  *   collectives wrong OPERATION KIND   KIND: operation, root, reduction, type, count, form
  *
  * A wrong one may hang or fail: it ends by itself after a few seconds, with status 0 whatever became of it.
  */
 #include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +22,7 @@
 
 enum kind { kNone, kOperation, kRoot, kReduction, kType, kCount, kForm, kKinds };
 static const char* const kind_names[] = {"none", "operation", "root", "reduction", "type", "count", "form"};
+enum { kBlocking, kNonblocking, kPersistent };
 enum { kAll = 1 << kOperation | 1 << kForm, kData = 1 << kType | 1 << kCount, kLength = 64, kMost = 8 };
 
 static int rank, size;
@@ -30,63 +35,80 @@ static struct {
   MPI_Datatype type;
   int count, root;
   MPI_Op op;
-  int nonblocking;
+  int form;
 } mine;
 
-#define BOTH(blocking, nonblocking_call)                 \
-  do {                                                   \
-    if (!mine.nonblocking) {                             \
-      blocking;                                          \
-    } else {                                             \
-      MPI_Request request;                               \
-      nonblocking_call;                                  \
-      MPI_Wait(&request, MPI_STATUS_IGNORE);             \
-    }                                                    \
+/* Before MPI 4, Open MPI had them under names of its own. */
+#if MPI_VERSION >= 4
+#define INIT(name) MPI_##name##_init
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define INIT(name) MPIX_##name##_init
+#endif
+/* MPICH 4.0.2 ends the job at the second one, by itself. */
+#ifdef OPEN_MPI
+enum { kStarts = 2 };
+#else
+enum { kStarts = 1 };
+#endif
+#ifdef INIT
+#define PERSISTENT(name, ...)                                           \
+  INIT(name)(__VA_ARGS__, MPI_INFO_NULL, &request);                     \
+  for (int start = 0; start < kStarts; ++start) {                       \
+    MPI_Start(&request);                                                \
+    MPI_Wait(&request, MPI_STATUS_IGNORE);                              \
+  }                                                                     \
+  MPI_Request_free(&request)
+#else
+#define PERSISTENT(name, ...) MPI_##name(__VA_ARGS__)
+#endif
+
+#define CALL(name, nonblocking_name, ...)               \
+  do {                                                  \
+    MPI_Request request;                                \
+    if (mine.form == kBlocking) {                       \
+      MPI_##name(__VA_ARGS__);                          \
+    } else if (mine.form == kNonblocking) {             \
+      MPI_I##nonblocking_name(__VA_ARGS__, &request);   \
+      MPI_Wait(&request, MPI_STATUS_IGNORE);            \
+    } else {                                            \
+      PERSISTENT(name, __VA_ARGS__);                    \
+    }                                                   \
   } while (0)
 
-static void barrier(void) { BOTH(MPI_Barrier(comm), MPI_Ibarrier(comm, &request)); }
+static void barrier(void) { CALL(Barrier, barrier, comm); }
 static void bcast(void) {
-  BOTH(MPI_Bcast(from, mine.count, mine.type, mine.root, comm), MPI_Ibcast(from, mine.count, mine.type, mine.root, comm, &request));
+  CALL(Bcast, bcast, from, mine.count, mine.type, mine.root, comm);
 }
 static void reduce(void) {
-  BOTH(MPI_Reduce(from, to, mine.count, mine.type, mine.op, mine.root, comm),
-       MPI_Ireduce(from, to, mine.count, mine.type, mine.op, mine.root, comm, &request));
+  CALL(Reduce, reduce, from, to, mine.count, mine.type, mine.op, mine.root, comm);
 }
 static void allreduce(void) {
-  BOTH(MPI_Allreduce(from, to, mine.count, mine.type, mine.op, comm),
-       MPI_Iallreduce(from, to, mine.count, mine.type, mine.op, comm, &request));
+  CALL(Allreduce, allreduce, from, to, mine.count, mine.type, mine.op, comm);
 }
 static void scan(void) {
-  BOTH(MPI_Scan(from, to, mine.count, mine.type, mine.op, comm), MPI_Iscan(from, to, mine.count, mine.type, mine.op, comm, &request));
+  CALL(Scan, scan, from, to, mine.count, mine.type, mine.op, comm);
 }
 static void exscan(void) {
-  BOTH(MPI_Exscan(from, to, mine.count, mine.type, mine.op, comm),
-       MPI_Iexscan(from, to, mine.count, mine.type, mine.op, comm, &request));
+  CALL(Exscan, exscan, from, to, mine.count, mine.type, mine.op, comm);
 }
 static void reduce_scatter_block(void) {
-  BOTH(MPI_Reduce_scatter_block(from, to, mine.count, mine.type, mine.op, comm),
-       MPI_Ireduce_scatter_block(from, to, mine.count, mine.type, mine.op, comm, &request));
+  CALL(Reduce_scatter_block, reduce_scatter_block, from, to, mine.count, mine.type, mine.op, comm);
 }
 static void reduce_scatter(void) {
   for (int i = 0; i < size; ++i) counts[i] = mine.count;
-  BOTH(MPI_Reduce_scatter(from, to, counts, mine.type, mine.op, comm),
-       MPI_Ireduce_scatter(from, to, counts, mine.type, mine.op, comm, &request));
+  CALL(Reduce_scatter, reduce_scatter, from, to, counts, mine.type, mine.op, comm);
 }
 static void gather(void) {
-  BOTH(MPI_Gather(from, mine.count, mine.type, to, mine.count, mine.type, mine.root, comm),
-       MPI_Igather(from, mine.count, mine.type, to, mine.count, mine.type, mine.root, comm, &request));
+  CALL(Gather, gather, from, mine.count, mine.type, to, mine.count, mine.type, mine.root, comm);
 }
 static void scatter(void) {
-  BOTH(MPI_Scatter(from, mine.count, mine.type, to, mine.count, mine.type, mine.root, comm),
-       MPI_Iscatter(from, mine.count, mine.type, to, mine.count, mine.type, mine.root, comm, &request));
+  CALL(Scatter, scatter, from, mine.count, mine.type, to, mine.count, mine.type, mine.root, comm);
 }
 static void allgather(void) {
-  BOTH(MPI_Allgather(from, mine.count, mine.type, to, mine.count, mine.type, comm),
-       MPI_Iallgather(from, mine.count, mine.type, to, mine.count, mine.type, comm, &request));
+  CALL(Allgather, allgather, from, mine.count, mine.type, to, mine.count, mine.type, comm);
 }
 static void alltoall(void) {
-  BOTH(MPI_Alltoall(from, mine.count, mine.type, to, mine.count, mine.type, comm),
-       MPI_Ialltoall(from, mine.count, mine.type, to, mine.count, mine.type, comm, &request));
+  CALL(Alltoall, alltoall, from, mine.count, mine.type, to, mine.count, mine.type, comm);
 }
 
 /* Rank i gives i blocks. */
@@ -98,18 +120,15 @@ static void lengths(void) {
 }
 static void gatherv(void) {
   lengths();
-  BOTH(MPI_Gatherv(from, counts[rank], mine.type, to, counts, places, mine.type, mine.root, comm),
-       MPI_Igatherv(from, counts[rank], mine.type, to, counts, places, mine.type, mine.root, comm, &request));
+  CALL(Gatherv, gatherv, from, counts[rank], mine.type, to, counts, places, mine.type, mine.root, comm);
 }
 static void scatterv(void) {
   lengths();
-  BOTH(MPI_Scatterv(from, counts, places, mine.type, to, counts[rank], mine.type, mine.root, comm),
-       MPI_Iscatterv(from, counts, places, mine.type, to, counts[rank], mine.type, mine.root, comm, &request));
+  CALL(Scatterv, scatterv, from, counts, places, mine.type, to, counts[rank], mine.type, mine.root, comm);
 }
 static void allgatherv(void) {
   lengths();
-  BOTH(MPI_Allgatherv(from, counts[rank], mine.type, to, counts, places, mine.type, comm),
-       MPI_Iallgatherv(from, counts[rank], mine.type, to, counts, places, mine.type, comm, &request));
+  CALL(Allgatherv, allgatherv, from, counts[rank], mine.type, to, counts, places, mine.type, comm);
 }
 /* To rank i as much as it has in number from each: what rank r gets from i is r blocks. */
 static void alltoallv(void) {
@@ -119,8 +138,7 @@ static void alltoallv(void) {
     got[i] = counts[rank];
     got_places[i] = i * counts[rank];
   }
-  BOTH(MPI_Alltoallv(from, counts, places, mine.type, to, got, got_places, mine.type, comm),
-       MPI_Ialltoallv(from, counts, places, mine.type, to, got, got_places, mine.type, comm, &request));
+  CALL(Alltoallv, alltoallv, from, counts, places, mine.type, to, got, got_places, mine.type, comm);
 }
 static void alltoallw(void) {
   MPI_Datatype types[kMost];
@@ -130,16 +148,13 @@ static void alltoallw(void) {
     each[i] = mine.count;
     bytes[i] = i * mine.count * (int)sizeof(int);
   }
-  BOTH(MPI_Alltoallw(from, each, bytes, types, to, each, bytes, types, comm),
-       MPI_Ialltoallw(from, each, bytes, types, to, each, bytes, types, comm, &request));
+  CALL(Alltoallw, alltoallw, from, each, bytes, types, to, each, bytes, types, comm);
 }
 static void neighbor_allgather(void) {
-  BOTH(MPI_Neighbor_allgather(from, mine.count, mine.type, to, mine.count, mine.type, comm),
-       MPI_Ineighbor_allgather(from, mine.count, mine.type, to, mine.count, mine.type, comm, &request));
+  CALL(Neighbor_allgather, neighbor_allgather, from, mine.count, mine.type, to, mine.count, mine.type, comm);
 }
 static void neighbor_alltoall(void) {
-  BOTH(MPI_Neighbor_alltoall(from, mine.count, mine.type, to, mine.count, mine.type, comm),
-       MPI_Ineighbor_alltoall(from, mine.count, mine.type, to, mine.count, mine.type, comm, &request));
+  CALL(Neighbor_alltoall, neighbor_alltoall, from, mine.count, mine.type, to, mine.count, mine.type, comm);
 }
 
 static const struct {
@@ -163,18 +178,18 @@ static const struct {
     {"scatterv", scatterv, kAll | 1 << kType | 1 << kRoot},
     {"allgatherv", allgatherv, kAll | kData},
     {"alltoallv", alltoallv, kAll | 1 << kType},
-    {"alltoallw", alltoallw, kAll},
+    {"alltoallw", alltoallw, kAll | 1 << kType},
     {"neighbor_allgather", neighbor_allgather, kAll | kData},
     {"neighbor_alltoall", neighbor_alltoall, kAll | kData},
 };
 enum { kOperations = sizeof(operations) / sizeof(operations[0]) };
 
-static void set_mine(MPI_Datatype type, int count, int root, MPI_Op op, int nonblocking) {
+static void set_mine(MPI_Datatype type, int count, int root, MPI_Op op, int form) {
   mine.type = type;
   mine.count = count;
   mine.root = root;
   mine.op = op;
-  mine.nonblocking = nonblocking;
+  mine.form = form;
 }
 
 /* As the standard has it: any types with the same sequence of basic ones. */
@@ -188,7 +203,7 @@ static int right(void) {
     for (int i = 0; i < kOperations; ++i) {
       const int reduces = (operations[i].kinds & 1 << kReduction) != 0;
       const int otherwise = !reduces && rank == round % size && strstr(operations[i].name, "v") == NULL;
-      set_mine(otherwise ? quadruple : MPI_INT, otherwise ? 2 : 8, round % size, round % 2 ? MPI_SUM : MPI_MAX, round % 3 == 0);
+      set_mine(otherwise ? quadruple : MPI_INT, otherwise ? 2 : 8, round % size, round % 2 ? MPI_SUM : MPI_MAX, round % 3);
       operations[i].call();
       ++calls;
     }
@@ -235,7 +250,7 @@ static void wrong(int i, enum kind kind) {
   MPI_Comm_create_errhandler(on_error, &handler);
   MPI_Comm_set_errhandler(comm, handler);
   set_mine(differs && kind == kType ? MPI_FLOAT : MPI_INT, differs && kind == kCount ? 4 : 8, differs && kind == kRoot ? 1 : 0,
-           differs && kind == kReduction ? MPI_MAX : MPI_SUM, differs && kind == kForm);
+           differs && kind == kReduction ? MPI_MAX : MPI_SUM, differs && kind == kForm ? kNonblocking : kBlocking);
   if (differs && kind == kOperation) {
     operations[(i + 1) % kOperations].call();
   } else {
@@ -247,15 +262,37 @@ static void wrong(int i, enum kind kind) {
 }
 
 /* Of as many bytes: the library does not mind. */
-static int wrong_types(void) {
+static int wrong_types(int form) {
   int calls = 0;
   for (int i = 0; i < kOperations; ++i) {
     if (!(operations[i].kinds & 1 << kType)) continue;
-    set_mine(rank == 1 ? MPI_FLOAT : MPI_INT, 8, 0, MPI_SUM, 0);
+    set_mine(rank == 1 ? MPI_FLOAT : MPI_INT, 8, 0, MPI_SUM, form);
     operations[i].call();
     ++calls;
   }
   return calls;
+}
+
+/* Rank 0 in one group, the others in the other one. */
+static void two_groups(void) {
+  MPI_Comm group, between;
+  int value = rank, sum = 0;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0, rank, &group);
+  MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, rank == 0, 1, &between);
+  MPI_Comm_set_name(between, "between");
+  for (int i = 0; i < 10; ++i) {
+    MPI_Barrier(between);
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, i % 2 ? MPI_SUM : MPI_MAX, between);
+    MPI_Bcast(&value, 1, MPI_INT, rank == 0 ? MPI_ROOT : 0, between);
+  }
+  if (rank == 0) printf("collectives groups right\n");
+  fflush(stdout);
+  signal(SIGALRM, on_alarm);
+  alarm(8);
+  MPI_Allreduce(&value, &sum, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, between);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&group);
 }
 
 int main(int argc, char** argv) {
@@ -273,8 +310,10 @@ int main(int argc, char** argv) {
       }
     }
   } else if (argc > 1 && strcmp(argv[1], "types") == 0) {
-    const int calls = wrong_types();
+    const int calls = wrong_types(argc > 2 && strcmp(argv[2], "persistent") == 0 ? kPersistent : kBlocking);
     if (rank == 0) printf("collectives types %d calls\n", calls);
+  } else if (argc > 1 && strcmp(argv[1], "groups") == 0) {
+    two_groups();
   } else if (argc > 3 && strcmp(argv[1], "wrong") == 0) {
     for (int i = 0; i < kOperations; ++i) {
       for (int kind = 1; kind < kKinds; ++kind) {

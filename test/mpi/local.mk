@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest
+mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/jump
 mpi_test_files = \
 	test/mpi/collectives.c \
 	test/mpi/compute.c \
 	test/mpi/digest.c \
 	test/mpi/content.h \
 	test/mpi/finalize.c \
+	test/mpi/exchange.py \
 	test/mpi/gaps.c \
+	test/mpi/jump.c \
 	test/mpi/mixed.c \
 	test/mpi/mixed.h \
 	test/mpi/mixed_account.c \
@@ -24,6 +26,7 @@ mpi_test_files = \
 	test/mpi/storm.c \
 	test/mpi/threads.c \
 	test/mpi/typecheck_cost.c \
+	test/mpi/tool.c \
 	test/mpi/types.c \
 	test/mpi/types.h \
 	test/mpi/types_fortran.f90 \

@@ -11,9 +11,11 @@ own_program() { # own_program MPI FOLDER NAME
 
 suite_own() { # suite_own MPI FOLDER
   local name
-  for name in mixed threads rma finalize compute passive storm types; do
+  for name in collectives mixed threads rma finalize compute gaps passive storm types; do
     own_program "$1" "$2" "$name" || return 1
   done
+  one_case own collectives "$1" 3 '^collectives right [0-9]+ calls$' - "$2/collectives right"
+  one_case own gaps "$1" 2 '^gaps messages [0-9]+ wrong 0' - "$2/gaps"
   one_case own mixed "$1" 2 '^messages [0-9]+ wrong 0' - "$2/mixed -n 100000"
   one_case own mixed "$1" 3 '^messages [0-9]+ wrong 0' - "$2/mixed -n 20000 -s 2"
   one_case own threads "$1" 2 '^messages [0-9]+ wrong 0' - "$2/threads -n 2000"

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/collective_ledger.h"
+
+#include <algorithm>
+#include <span>
+
+#include "mpi/collective_report.h"
+#include "mpi/findings.h"
+#include "mpi/state.h"
+#include "signature/rules.h"
+
+namespace verity::mpi {
+
+namespace {
+
+// Whether the operation, its root or its reduction differ: then nothing else can be compared.
+const char* call_difference(const Ledger& ledger, const Own& own, const CollectiveTail& theirs) noexcept {
+  if (theirs.operation != own.call.operation || form_of(theirs) != own.call.form) return "another operation";
+  if (!ledger.two_groups && theirs.root != own.call.root) return "another root";
+  if (theirs.reduction != own.call.reduction) return "another reduction operation";
+  return nullptr;
+}
+
+// What this rank expects of that one; nullptr: nothing that is known.
+const TypeInfo* type_from(const Own& own, uint32_t rank) noexcept {
+  const TypeRef* type = &own.type;
+  if (!own.types.empty()) type = rank < own.types.size() ? &own.types[rank] : nullptr;
+  return type != nullptr && *type ? &**type : nullptr;
+}
+
+// How long the block is that this rank expects of that one, in copies of its type. Negative: it expects none that could be compared.
+MPI_Count expected_of(const Own& own, const CollectiveTail& theirs) noexcept {
+  const TypeInfo* type = type_from(own, theirs.rank);
+  if (!own.call.expects || type == nullptr || !type->checkable) return -1;
+  if (own.call.lengths.empty()) return own.call.expects->count;
+  return theirs.rank < own.call.lengths.size() ? own.call.lengths[theirs.rank] : -1;
+}
+
+// Of blocks whose length is not told only those of one basic type on both sides can be compared.
+bool is_comparable(const Own& own, const TypeInfo& type, const signature::Record& record, MPI_Count copies) noexcept {
+  if (!own.call.by_element) return true;
+  return copies != 0 && record.homogeneous() && type.type.homogeneous();
+}
+
+void compare_blocks(const Ledger& ledger, const Own& own, const CollectiveTail& theirs, const uint8_t* bytes, size_t length) {
+  const MPI_Count copies = expected_of(own, theirs);
+  if (copies < 0 || ledger.two_groups || ((theirs.flags & kByElement) != 0) != own.call.by_element) return;
+  signature::Record record;
+  std::span<const uint8_t> description;
+  if (signature::read_record(bytes, length, &record, &description) != nullptr) return count_unchecked(Unchecked::kUnreadable);
+  const TypeInfo& type = *type_from(own, theirs.rank);
+  if (!is_comparable(own, type, record, copies)) return;
+  const signature::Received expected{.type = type.type,
+                                     .copies = static_cast<uint64_t>(own.call.by_element ? 1 : copies),
+                                     .length = own.call.by_element ? signature::Length::kAtMost : signature::Length::kExact};
+  const signature::Verdict verdict = signature::compare(record, description, expected, settings().level);
+  if (verdict.outcome == signature::Outcome::kNoCheck) return count_unchecked(verdict.reason);
+  count_checked();
+  if (verdict.outcome == signature::Outcome::kEqual) return;
+  const signature::Explanation words = signature::explain(verdict, record, description, expected);
+  report_collective({.comm = ledger.name,
+                     .number = own.number,
+                     .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs), theirs.root,
+                                theirs.reduction, record.site, words.sent},
+                     .own = {world_rank(), own.call.operation, own.call.form, own.call.root, own.call.reduction, own.site,
+                             words.expected},
+                     .difference = words.verdict});
+}
+
+// The site of the sender and its rank, where the record can be read.
+signature::Record record_of(const uint8_t* bytes, size_t length) noexcept {
+  signature::Record record;
+  std::span<const uint8_t> description;
+  (void)signature::read_record(bytes, length, &record, &description);
+  return record;
+}
+
+void compare(Ledger& ledger, const Own& own, const CollectiveTail& theirs, const uint8_t* bytes, size_t length) {
+  const char* difference = call_difference(ledger, own, theirs);
+  if (difference == nullptr) return compare_blocks(ledger, own, theirs, bytes, length);
+  ledger.apart = true;
+  const signature::Record record = record_of(bytes, length);
+  report_collective({.comm = ledger.name,
+                     .number = own.number,
+                     .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs), theirs.root,
+                                theirs.reduction, record.site, ""},
+                     .own = {world_rank(), own.call.operation, own.call.form, own.call.root, own.call.reduction, own.site, ""},
+                     .difference = difference});
+}
+
+const Own* find_own(const std::deque<Own>& calls, uint32_t number) noexcept {
+  const auto found = std::find_if(calls.begin(), calls.end(), [&](const Own& own) { return own.number == number; });
+  return found != calls.end() ? &*found : nullptr;
+}
+
+}  // namespace
+
+bool settle(Ledger& ledger, const uint8_t* bytes, size_t length) {
+  CollectiveTail theirs;
+  size_t record_length;
+  if (ledger.apart || !read_tail(bytes, length, &theirs, &record_length)) return true;
+  if (theirs.number > ledger.calls) return false;
+  const Own* own = find_own(form_of(theirs) == Form::kPersistent ? ledger.persistent : ledger.own, theirs.number);
+  if (own == nullptr) own = find_own(form_of(theirs) == Form::kPersistent ? ledger.own : ledger.persistent, theirs.number);
+  if (own != nullptr) compare(ledger, *own, theirs, bytes, record_length);
+  return true;
+}
+
+}  // namespace verity::mpi

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The companion beside others: a tool of the profiling interface preloaded before or after it, mpi4py, and error handlers that do not
+# return.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
+
+compile_tool() { # compile_tool LAUNCHER: prints its path
+  local out=$tap_dir/tool-$(basename "$1").so compiler=${MPICC:-mpicc}
+  [ "$1" != "$mpich" ] || compiler=mpicc.mpich
+  $compiler -w -O2 -g -shared -fPIC -o "$out" "$abs_top_srcdir/test/mpi/tool.c" && echo "$out"
+}
+
+# with_preloads LAUNCHER FIRST SECOND COMMAND...: a job of two ranks with these libraries preloaded, in that order. What it says on
+# stderr comes last, as launchers cut lines where two streams meet.
+with_preloads() {
+  (
+    verity_env vposix,vself
+    export LD_PRELOAD="$LD_PRELOAD:$2:$3"
+    timeout -k 5 100 "$1" -np 2 "${@:4}" 2> "$tap_dir/told"
+  )
+  cat "$tap_dir/told"
+}
+
+for launcher in $openmpi $mpich; do
+  case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
+  companion=$(companion_for "$launcher")
+  program=$(mpi_program "$launcher" types) tool=$(compile_tool "$launcher")
+  export UCX_VERITY_TYPECHECK=error
+  for order in "$tool $companion" "$companion $tool"; do
+    case $order in "$tool "*) name="$mpi, a tool before it" ;; *) name="$mpi, a tool after it" ;; esac
+    # shellcheck disable=SC2086 # two libraries
+    with_preloads "$launcher" $order "$program" right > "$tap_dir/job"
+    contains "$name: correct messages" "$(cat "$tap_dir/job")" '^types right messages [0-9]+ errors 0 failed 0 others 0$'
+    contains "$name: the tool counts" "$(cat "$tap_dir/job")" '^tool sends [1-9][0-9]* receives [1-9][0-9]*$'
+    # shellcheck disable=SC2086
+    with_preloads "$launcher" $order "$program" wrong > "$tap_dir/job"
+    contains "$name: each mismatch is told" "$(grep '^types wrong messages' "$tap_dir/job")" \
+      '^types wrong messages ([0-9]+) errors \1 failed 0 others 0$'
+  done
+  typechecked 60 "$launcher" 2 vposix,vself jump > "$tap_dir/job"
+  contains "$mpi: an error handler that does not return is called each time" "$(cat "$tap_dir/job")" '^jump errors ([1-9][0-9]*) of \1$'
+done
+
+# A Python that has mpi4py for Open MPI: the first one in PATH, or the distribution's.
+find_python() {
+  local python
+  for python in python3 /usr/bin/python3; do
+    if $python -c 'import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())' 2> /dev/null |
+      grep -q 'Open MPI'; then
+      echo $python
+      return
+    fi
+  done
+}
+python=$(find_python)
+if [ -n "$openmpi" ] && [ -n "$python" ]; then
+  export UCX_VERITY_TYPECHECK=warn
+  for what in right wrong; do
+    with_preloads "$openmpi" "$(companion_for "$openmpi")" "" "$python" "$abs_top_srcdir/test/mpi/exchange.py" $what > "$tap_dir/job"
+    contains "mpi4py: $what: runs" "$(cat "$tap_dir/job")" "^exchange $what$"
+    is "mpi4py: $what: reports" "$(grep -c 'ucx-verity: datatype mismatch' "$tap_dir/job")" $([ $what = wrong ] && echo 1 || echo 0)
+  done
+  contains "mpi4py: in words" "$(tr '\n' ' ' < "$tap_dir/job")" 'sent:        100 x MPI_INT .* received as: 100 x MPI_FLOAT '
+else
+  skip "mpi4py" "python3-mpi4py for Open MPI is not installed"
+fi
+[ -n "$mpich" ] || skip "MPICH" "no MPICH on UCX"
+
+done_testing
