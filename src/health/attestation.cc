@@ -164,6 +164,7 @@ std::string render_json(const Report& report) {
   out += "," + field("program", json_string(report.who.program));
   out += "," + field("trouble", had_trouble(report.counters) ? "true" : "false");
   out += "," + field("counters", json_counters(report.counters));
+  out += "," + field("interfaces", json_array(report.interfaces));
   out += "," + field("failed_links", json_array(report.failed_links));
   out += "," + field("raw_lanes", json_array(report.raw_lanes));
   out += "," + field("mpi_components", json_array(report.mpi_components));

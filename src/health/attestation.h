@@ -40,6 +40,7 @@ struct Report {
   std::string mode;  // verify, observe, off
   Identity who;
   Counters counters;
+  std::vector<std::string> interfaces;      // by which peers' records of faults name them
   std::vector<std::string> failed_links;    // one text each, as "vtcp/eth0 to node18"
   std::vector<std::string> raw_lanes;       // see bypass.h
   std::vector<std::string> mpi_components;  // see bypass.h

@@ -33,14 +33,6 @@ class Object {
   std::string text_ = "{";
 };
 
-// 64 bits are more than a JSON number holds everywhere.
-std::string id_text(std::uint64_t id) {
-  if (id == 0) return {};
-  std::array<char, 17> text;
-  std::snprintf(text.data(), text.size(), "%016" PRIx64, id);
-  return text.data();
-}
-
 void add_who(Object& object, std::string_view event, std::int64_t time_ns, const Identity& who) {
   object.add("event", event);
   object.add("schema", static_cast<std::uint64_t>(kFaultSchema));
@@ -78,6 +70,14 @@ std::string word(std::string_view text) {
 
 }  // namespace
 
+// 64 bits are more than a JSON number holds everywhere.
+std::string interface_text(std::uint64_t id) {
+  if (id == 0) return {};
+  std::array<char, 17> text;
+  std::snprintf(text.data(), text.size(), "%016" PRIx64, id);
+  return text.data();
+}
+
 std::string utc_text(std::int64_t time_ns) {
   const std::int64_t floor = time_ns / kSecond - (time_ns % kSecond < 0);
   const std::time_t seconds = floor;
@@ -96,8 +96,8 @@ std::string render_json(const FaultRecord& r) {
   object.add_known("peer_host", r.peer_host);
   object.add("transport", r.transport);
   object.add("device", r.device);
-  object.add_known("interface", id_text(r.interface));
-  object.add_known("peer", id_text(r.peer));
+  object.add_known("interface", interface_text(r.interface));
+  object.add_known("peer", interface_text(r.peer));
   object.add("direction", r.sent ? "sent" : "received");
   object.add("operation", kOperationNames[static_cast<std::size_t>(r.operation)]);
   object.add("kind", info_of(r.kind).name);

@@ -65,6 +65,9 @@ struct FaultRecord {
 // At the end of a process, when records were not written.
 [[nodiscard]] std::string render_dropped(const Identity& who, std::int64_t time_ns, std::uint64_t dropped);
 
+// How an interface is named in records; empty for 0.
+[[nodiscard]] std::string interface_text(std::uint64_t id);
+
 // 2026-01-31T12:00:00.123456Z
 [[nodiscard]] std::string utc_text(std::int64_t time_ns);
 

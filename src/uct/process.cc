@@ -25,7 +25,8 @@ namespace verity::uct {
 
 namespace {
 
-constexpr size_t kMostNamed = 16;  // failed links in the attestation
+constexpr size_t kMostNamed = 16;       // failed links in the attestation
+constexpr size_t kMostInterfaces = 256;  // the same
 
 const char* text_of(link::Failure why) noexcept {
   switch (why) {
@@ -142,6 +143,14 @@ void Process::opened(link::Mode mode) noexcept {
   start();
 }
 
+void Process::add_interface(uint64_t uid) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    if (interfaces_.size() < kMostInterfaces) interfaces_.push_back(health::interface_text(uid));
+  } catch (...) {
+  }
+}
+
 void Process::start() noexcept {
   try {
     raw_lanes_ = health::raw_lanes(tls_setting(), lower_transports());
@@ -256,6 +265,7 @@ void Process::finish() noexcept {
       report.counters = table_->sum();
       table_->end(health::realtime_ns());
     }
+    report.interfaces = interfaces_;
     report.failed_links = failed_links_;
     report.raw_lanes = raw_lanes_;
     report.mpi_components = mpi_components_;

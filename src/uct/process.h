@@ -36,6 +36,8 @@ class Process {
 
   // An interface opened: the first time, warns if raw lanes stand beside the verified ones.
   void opened(link::Mode mode) noexcept;
+  // By that number peers know it.
+  void add_interface(uint64_t uid) noexcept;
   // An interface is about to close: notes which MPI components are loaded while they still are.
   void closing() noexcept;
   void link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept;
@@ -80,6 +82,7 @@ class Process {
   bool told_trailers_ = false;
   unsigned warned_ = 0;  // of memory that its program changed
   link::Mode mode_ = link::Mode::kVerify;
+  std::vector<std::string> interfaces_;
   std::vector<std::string> failed_links_;
   std::vector<std::string> raw_lanes_;
   std::vector<std::string> mpi_components_;

@@ -73,6 +73,19 @@ TEST_F(Lines, AnAttestationIsReadBack) {
   EXPECT_EQ(host.bytes, 2048u);
 }
 
+// It names the host of a peer that no record names.
+TEST_F(Lines, InterfacesOfAnAttestation) {
+  health::Report report;
+  report.who = {.host = "n9", .program = "p", .pid = 1, .rank = "0"};
+  report.interfaces = {health::interface_text(0xa1), health::interface_text(0xa2)};
+  read(health::render_json(report));
+  health::FaultRecord r = record();
+  r.peer_host.clear();
+  r.peer = 0xa2;
+  read(health::render_json(r));
+  EXPECT_TRUE(builder.build().ways.contains({"n9", "n1", "vtcp/eth0"}));
+}
+
 TEST_F(Lines, UserErrorsAndWhatWasNotWritten) {
   read(R"({"event":"type_mismatch","time":1,"sender":{},"receiver":{}})");
   read(health::render_dropped({.host = "n1", .program = "", .pid = 1, .rank = ""}, 0, 77));

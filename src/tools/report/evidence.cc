@@ -52,7 +52,7 @@ void EvidenceBuilder::add(const SeenFault& fault) {
   const health::Blame blame = health::info_of(fault.kind).blame;
   note_time(fault.time);
   HostData& host = sum_.hosts[fault.host];
-  if (!fault.interface.empty() && host_of_.size() < kMostInterfaces) host_of_.emplace(fault.interface, fault.host);
+  add_interface(fault.interface, fault.host);
   if (blame == health::Blame::kProgram) {
     ++host.source_changed;
     ++sum_.source_changed;
@@ -77,6 +77,10 @@ void EvidenceBuilder::add(const SeenFault& fault) {
     return;
   }
   raw_[raw] += tally_of(fault);
+}
+
+void EvidenceBuilder::add_interface(const std::string& interface, const std::string& host) {
+  if (!interface.empty() && host_of_.size() < kMostInterfaces) host_of_.emplace(interface, host);
 }
 
 void EvidenceBuilder::add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble) {

@@ -83,6 +83,8 @@ class EvidenceBuilder {
   void add(const SeenFault& fault);
   // The attestation of one process.
   void add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble);
+  // A host's own word for one of its interfaces.
+  void add_interface(const std::string& interface, const std::string& host);
   void add_type_mismatch() { ++sum_.type_mismatches; }
   void add_dropped(std::uint64_t records) { sum_.dropped += records; }
   // With the names of hosts that other lines gave: a peer may know a host by the first part of its name alone.

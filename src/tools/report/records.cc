@@ -61,6 +61,11 @@ void read_attestation(const Json& json, EvidenceBuilder& builder) {
   const auto trouble = json.find("trouble");
   builder.add_process(text_of(json, "host"), number_of(counters, "bytes_verified") + number_of(counters, "read_bytes_verified"),
                       trouble->is_boolean() && trouble->get<bool>());
+  const auto interfaces = json.find("interfaces");
+  if (interfaces == json.end() || !interfaces->is_array()) return;
+  for (const Json& interface : *interfaces) {
+    if (interface.is_string()) builder.add_interface(interface.get_ref<const std::string&>().substr(0, kLongestName), text_of(json, "host"));
+  }
 }
 
 void read_event(const Json& json, const std::string& event, EvidenceBuilder& builder, LineCounts& counts) {
