@@ -2,7 +2,7 @@
 // What the transport plugin calls (util/companion.h).
 #include <cstring>
 
-#include "mpi/counting.h"
+#include "mpi/type_counters.h"
 #include "mpi/ucp_calls.h"
 #include "mpi/worker.h"
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 
 namespace verity::mpi {
 
@@ -18,8 +17,5 @@ inline T add(std::atomic<T>& counter, T difference) noexcept {
   counter.store(before + difference, std::memory_order_relaxed);
   return before;
 }
-
-// verity_companion::count_into, for what findings.h counts.
-void count_into(uint64_t* counts) noexcept;
 
 }  // namespace verity::mpi

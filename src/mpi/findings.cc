@@ -15,6 +15,7 @@
 #include "mpi/library.h"
 #include "mpi/report.h"
 #include "mpi/state.h"
+#include "mpi/type_counters.h"
 
 namespace verity::mpi {
 
@@ -25,21 +26,13 @@ namespace {
 constexpr size_t kReasons = static_cast<size_t>(signature::Reason::kNoMemory) + 1;
 constexpr size_t kOwnReasons = static_cast<size_t>(Unchecked::kUnreadable) + 1;
 
-// What others can see: in the health file once the plugin has told where.
-struct Counters {
-  std::atomic<uint64_t> checked{0}, mismatched{0}, unchecked{0};
-};
-static_assert(sizeof(Counters) == 3 * sizeof(uint64_t) && std::atomic<uint64_t>::is_always_lock_free);
-constinit Counters own_counters;
-constinit std::atomic<Counters*> counters{&own_counters};
 constinit std::atomic<uint64_t> data_checked{0}, data_differed{0};
 constinit std::atomic<uint64_t> unchecked_why[kReasons + kOwnReasons] = {};
 constinit std::atomic<bool> collective_errors{false};
 
 void count(std::atomic<uint64_t>& counter) noexcept { add(counter, uint64_t{1}); }
-Counters& seen() noexcept { return *counters.load(std::memory_order_relaxed); }
 void count_unchecked(size_t reason) noexcept {
-  count(seen().unchecked);
+  count(type_counters().unchecked);
   count(unchecked_why[reason]);
 }
 
@@ -112,8 +105,8 @@ void sums_of_pairs(std::string* text) {
 
 std::string sums() {
   std::string text = "ucx-verity: rank " + std::to_string(world_rank()) + ": datatypes of " +
-                     std::to_string(seen().checked.load()) + " messages checked, " +
-                     std::to_string(seen().mismatched.load()) + " mismatched";
+                     std::to_string(type_counters().checked.load()) + " messages checked, " +
+                     std::to_string(type_counters().mismatched.load()) + " mismatched";
   uint64_t all = 0;
   std::string reasons;
   for (size_t i = 0; i < kReasons + kOwnReasons; ++i) {
@@ -132,22 +125,13 @@ std::string sums() {
 
 }  // namespace
 
-void count_checked() noexcept { count(seen().checked); }
+void count_checked() noexcept { count(type_counters().checked); }
 void count_unchecked(Unchecked why) noexcept { count_unchecked(kReasons + static_cast<size_t>(why)); }
 void count_unchecked(signature::Reason why) noexcept { count_unchecked(static_cast<size_t>(why)); }
 
-// With the first interface, before any message.
-void count_into(uint64_t* counts) noexcept {
-  auto* shared = new (counts) Counters;
-  shared->checked = own_counters.checked.load();
-  shared->mismatched = own_counters.mismatched.load();
-  shared->unchecked = own_counters.unchecked.load();
-  counters.store(shared, std::memory_order_release);
-}
-
 void add_finding(const signature::Verdict& verdict, const signature::Record& sender, std::span<const uint8_t> description,
                  const signature::Received& received, PostedReceive::Facts&& receive) noexcept {
-  count(seen().mismatched);
+  count(type_counters().mismatched);
   try {
     keep({.verdict = verdict,
           .sender = sender,
@@ -160,7 +144,7 @@ void add_finding(const signature::Verdict& verdict, const signature::Record& sen
 }
 
 void add_finding(Finding&& finding) noexcept {
-  count(seen().mismatched);
+  count(type_counters().mismatched);
   try {
     keep(std::move(finding));
   } catch (const std::bad_alloc&) {  // it is counted
@@ -187,7 +171,7 @@ void add_data_finding(const signature::Record& sender, std::span<const uint8_t> 
 }
 
 void add_collective_mismatch() noexcept {
-  count(seen().mismatched);
+  count(type_counters().mismatched);
   if (settings().check != Check::kError) return;
   collective_errors.store(true, std::memory_order_relaxed);
   findings_wait.store(true, std::memory_order_relaxed);
@@ -218,7 +202,7 @@ void conclude() noexcept {
       if (is_first(finding)) report(finding);
     }
     conclude_changes();
-    if (seen().mismatched.load() == 0 && data_differed.load() == 0 && !settings().always_attest) return;
+    if (type_counters().mismatched.load() == 0 && data_differed.load() == 0 && !settings().always_attest) return;
     std::string text = sums();
     sums_of_pairs(&text);
     print(text);

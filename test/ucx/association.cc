@@ -196,7 +196,7 @@ class Process {
     std::memcpy(sending.buffer.data(), &number, sizeof(number));
     uint8_t signature[kSignature] = {};
     std::memcpy(signature, &number, sizeof(number));
-    armed.send = {{0, kInternal}, signature, is_signed ? kSignature : 0};
+    armed.send = {{0, kInternal}, signature, is_signed ? kSignature : 0, {}};
     shared_.sent[peer]++;
     ucp_request_param_t param = {};
     const ucs_status_ptr_t request = dice() % 10 == 0 ? ucp_tag_send_sync_nbx(eps_[peer], sending.buffer.data(), length, tag, &param)

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many messages had their datatypes compared: in the health file, once the plugin has told where.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace verity::mpi {
+
+struct TypeCounters {
+  std::atomic<uint64_t> checked{0}, mismatched{0}, unchecked{0};
+};
+static_assert(sizeof(TypeCounters) == 3 * sizeof(uint64_t) && std::atomic<uint64_t>::is_always_lock_free);
+
+[[nodiscard]] TypeCounters& type_counters() noexcept;
+
+// verity_companion::count_into: with the first interface, before any message.
+void count_into(uint64_t* counts) noexcept;
+
+}  // namespace verity::mpi
