@@ -53,6 +53,7 @@ void FaultLog::tell(health::FaultRecord& record) noexcept {
 void FaultLog::tell_locked(health::FaultRecord& record) {
   if (!std::exchange(opened_, true)) {
     who_ = health::identify_process();
+    if (!options().host.empty()) who_.host = options().host;
     path_ = health::expand_path(options().fault_log, who_);
     budget_ = {kBurst, kInterval, options().fault_log_limit};
   }

@@ -29,7 +29,9 @@ void VerityIface::describe(const UctLink* l, health::FaultRecord& record) const 
   record.device = device_name_;
   record.interface = uid_;
   record.segment_size = 1u << config_.segment_log2;
-  if (l != nullptr) record.peer = l->peer_uid;
+  if (l == nullptr) return;
+  record.peer = l->peer_uid;
+  record.peer_host = l->host;
 }
 
 void VerityIface::diagnosed(link::Link* link, const link::Fault& fault) noexcept {

@@ -261,6 +261,7 @@ void Process::finish() noexcept {
     report.ucx_version = VERITY_UCX_VERSION;
     report.mode = mode_name(mode_);
     report.who = health::identify_process();
+    if (!options().host.empty()) report.who.host = options().host;
     if (table_ != nullptr) {
       report.counters = table_->sum();
       table_->end(health::realtime_ns());

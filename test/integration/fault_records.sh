@@ -159,6 +159,7 @@ fresh
 ) > "$tap_dir/job" 2>&1
 contains "four hosts, one sends wrong: all messages right" "$(cat "$tap_dir/job")" '^messages [0-9]+ wrong 0 lost 0 '
 is "as many records as faults" "$(records | wc -l)" "$(faults)"
+is "each names the guilty sender" "$(with '"peer_host":"node2"')" "$(faults)"
 report "$tap_dir" > "$tap_dir/report"
 contains "the report names the guilty sender first" "$(sed -n '/^  1\./,/evidence/p' "$tap_dir/report" | xargs)" \
   '^1\. device vftcp/[^ ]+ of host node2, sending (strong|fair) evidence: '

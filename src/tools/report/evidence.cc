@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "health/process_id.h"
+#include "wire/frame.h"
+
 namespace verity::tools {
 
 namespace {
@@ -21,13 +24,15 @@ void sum_up(std::array<std::uint64_t, n>& sum, const std::array<std::uint64_t, n
   for (std::size_t i = 0; i < n; ++i) sum[i] += more[i];
 }
 
-// The hosts by the first part of their names; empty where several have the same, or one has it as its whole name.
+// The hosts by the names that peers have for them: the first part, and that cut to what travels. Empty where several have the same.
 std::map<std::string, std::string> names_by_short(const std::map<std::string, HostData>& hosts) {
   std::map<std::string, std::string> names;
   for (const auto& [name, data] : hosts) {
     const std::string first = name.substr(0, name.find('.'));
-    const auto [place, is_new] = names.emplace(first, name);
-    if (!is_new) place->second.clear();
+    for (const std::string& told : std::set<std::string>{first, health::short_name(first, wire::kMaxHostName), name}) {
+      const auto [place, is_new] = names.emplace(told, name);
+      if (!is_new && place->second != name) place->second.clear();
+    }
   }
   return names;
 }
