@@ -20,11 +20,13 @@ libverity_core_la_SOURCES += \
 	src/health/process_id.cc src/health/process_id.h \
 	src/health/reader.cc src/health/reader.h \
 	src/health/sampler.h \
+	src/health/paths.h \
 	src/health/segment.cc src/health/segment.h \
 	src/health/table.cc src/health/table.h \
 	src/health/view.cc src/health/view.h \
 	src/health/text.cc \
-	src/health/text.h
+	src/health/text.h \
+	src/health/verdict.cc src/health/verdict.h
 
 # The layout of the health file, for programs that read it.
 verityincludedir = $(includedir)/ucx-verity

@@ -21,6 +21,10 @@ void add_top_command(CLI::App& app, int* exit_code);
 
 void add_report_command(CLI::App& app, int* exit_code);
 
+// Exit codes as monitoring plugins have them: 0 ok, 1 warning, 2 critical, 3 unknown.
+void add_check_command(CLI::App& app, int* exit_code);
+void add_export_command(CLI::App& app, int* exit_code);
+
 // Hidden: prints what UCX offers this process as JSON. `doctor` runs it in a child with the
 // environment that `env` prints.
 void add_probe_command(CLI::App& app, int* exit_code);

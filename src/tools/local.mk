@@ -12,6 +12,9 @@ tools_pure_sources = \
 	src/tools/health/collected.cc src/tools/health/collected.h \
 	src/tools/health/status_text.cc src/tools/health/status_text.h \
 	src/tools/health/top_view.cc src/tools/health/top_view.h \
+	src/tools/export/exposition.cc src/tools/export/exposition.h \
+	src/tools/export/gather.cc src/tools/export/gather.h \
+	src/tools/export/ledger.cc src/tools/export/ledger.h src/tools/export/ledger_json.cc \
 	src/tools/install.cc src/tools/install.h \
 	src/tools/report/common.cc \
 	src/tools/report/evidence.cc src/tools/report/evidence.h \
@@ -24,7 +27,7 @@ tools_pure_sources = \
 	src/tools/shell.cc src/tools/shell.h \
 	src/tools/subprocess.cc src/tools/subprocess.h \
 	src/tools/transports.cc src/tools/transports.h
-tools_cppflags = -DVERITY_LIBDIR='"$(veritydir)"' -DVERITY_BINDIR='"$(bindir)"'
+tools_cppflags = -DVERITY_LIBDIR='"$(veritydir)"' -DVERITY_BINDIR='"$(bindir)"' -DVERITY_STATEDIR='"$(localstatedir)/lib/ucx-verity"'
 
 bin_PROGRAMS += ucx-verity
 ucx_verity_CPPFLAGS = -Isrc $(AM_CPPFLAGS) $(UCX_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS) $(tools_cppflags)
@@ -38,6 +41,7 @@ ucx_verity_SOURCES = $(tools_pure_sources) \
 	src/tools/bench/report.cc src/tools/bench/report.h \
 	src/tools/bench/ucp_stack.cc \
 	src/tools/bench/uct_stack.h src/tools/bench/uct_stack_open.cc src/tools/bench/uct_stack_run.cc \
+	src/tools/export/check.cc src/tools/export/export.cc \
 	src/tools/commands.h \
 	src/tools/doctor.cc \
 	src/tools/env.cc src/tools/env.h \
@@ -66,6 +70,7 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools_diagnosis_test.cc \
 	test/unit/tools_environment_test.cc \
 	test/unit/tools_health_test.cc \
+	test/unit/tools_export_test.cc \
 	test/unit/tools_install_test.cc \
 	test/unit/tools_report_ranking_test.cc \
 	test/unit/tools_report_records_test.cc \

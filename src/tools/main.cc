@@ -15,6 +15,8 @@ int main(int argc, char** argv) {
   verity::tools::add_report_command(app, &exit_code);
   verity::tools::add_status_command(app, &exit_code);
   verity::tools::add_top_command(app, &exit_code);
+  verity::tools::add_check_command(app, &exit_code);
+  verity::tools::add_export_command(app, &exit_code);
   verity::tools::add_probe_command(app, &exit_code);
   try {
     app.parse(argc, argv);

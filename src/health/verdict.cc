@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "health/verdict.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "health/text.h"
+
+namespace verity::health {
+namespace {
+
+// What the paths say together.
+struct Evidence {
+  std::uint64_t in = 0, out = 0, memory = 0, bytes = 0;
+  std::uint64_t local = 0;  // within this host
+  std::uint64_t unknown_peer = 0;
+  std::map<std::string, std::uint64_t> troubled;  // faults by remote host
+  std::set<std::string> remote;                   // hosts with traffic
+  std::map<std::string, std::uint64_t> devices;   // faults by device, of paths to others
+
+  [[nodiscard]] std::uint64_t faults() const { return in + out + memory; }
+};
+
+Evidence weigh(const std::vector<PathTrouble>& paths, std::string_view own) {
+  Evidence all;
+  for (const PathTrouble& path : paths) {
+    const std::uint64_t wire = path.faults_in + path.faults_out;
+    all.in += path.faults_in;
+    all.out += path.faults_out;
+    all.memory += path.faults_memory;
+    all.bytes += path.bytes;
+    if (path.peer == own) {
+      all.local += wire;
+      continue;
+    }
+    if (wire > 0) all.devices[path.device] += wire;
+    if (path.peer.empty()) {
+      all.unknown_peer += wire;
+      continue;
+    }
+    if (path.bytes > 0 || wire > 0) all.remote.insert(path.peer);
+    if (wire > 0) all.troubled[path.peer] += wire;
+  }
+  return all;
+}
+
+std::string counted(std::uint64_t number, const char* noun) {
+  return grouped(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+std::string faults_in_words(const Evidence& all) {
+  std::string text = counted(all.faults(), "fault");
+  text += " (" + grouped(all.in) + " in, " + grouped(all.out) + " out";
+  if (all.memory > 0) text += ", " + grouped(all.memory) + " in memory";
+  return text + ")";
+}
+
+// The device, where nearly all is on one.
+std::string main_device(const Evidence& all) {
+  std::uint64_t sum = 0;
+  for (const auto& [device, faults] : all.devices) sum += faults;
+  for (const auto& [device, faults] : all.devices) {
+    if (!device.empty() && faults * 10 >= sum * 9) return device;
+  }
+  return {};
+}
+
+bool mostly_own(const Evidence& all, unsigned percent) {
+  return all.troubled.size() >= 2 && all.troubled.size() * 100 >= all.remote.size() * percent;
+}
+
+Verdict blame_this_host(const Evidence& all, Level level) {
+  const std::string device = main_device(all);
+  Verdict verdict{level, faults_in_words(all), device.empty() ? "this host" : "device " + device};
+  if (!all.troubled.empty()) {
+    verdict.text += " with " + std::to_string(all.troubled.size()) + " of " + counted(all.remote.size(), "host");
+  }
+  if (all.local > 0) verdict.text += ", " + grouped(all.local) + " of them within this host";
+  verdict.text += ": " + verdict.suspect;
+  return verdict;
+}
+
+Verdict blame_others(const Evidence& all) {
+  std::vector<std::string> names;
+  for (const auto& [host, faults] : all.troubled) names.push_back(host);
+  Verdict verdict{Level::kWarning, faults_in_words(all), {}};
+  if (names.empty()) {
+    verdict.suspect = "peer unknown";
+  } else if (all.remote.size() == 1) {
+    verdict.suspect = "this host, " + names.front() + ", or the link between them (no other host to compare)";
+  } else {
+    verdict.suspect = (names.size() == 1 ? "host " : "hosts ") + name_list(names, 48) +
+                      (names.size() == 1 ? ", or the link to it" : ", or the links to them");
+  }
+  verdict.text += ": " + verdict.suspect;
+  return verdict;
+}
+
+}  // namespace
+
+const char* level_name(Level level) noexcept {
+  switch (level) {
+    case Level::kOk:
+      return "OK";
+    case Level::kWarning:
+      return "WARNING";
+    case Level::kCritical:
+      return "CRITICAL";
+    case Level::kUnknown:
+      break;
+  }
+  return "UNKNOWN";
+}
+
+Verdict judge(const std::vector<PathTrouble>& paths, std::string_view own, const Thresholds& thresholds) {
+  const Evidence all = weigh(paths, own);
+  if (all.faults() < std::max<std::uint64_t>(thresholds.warning, 1)) {
+    std::string text = human_bytes(all.bytes) + " checked with " + counted(all.remote.size(), "other host") + ", ";
+    return {Level::kOk, text + (all.faults() == 0 ? "no faults" : counted(all.faults(), "fault")), {}};
+  }
+  const std::uint64_t at_home = all.local + all.memory;
+  if (at_home == 0 && !mostly_own(all, thresholds.percent)) return blame_others(all);
+  // What is surely one's own decides; what others may have done does not make it worse.
+  const std::uint64_t own_faults = mostly_own(all, thresholds.percent) ? all.faults() : at_home;
+  return blame_this_host(all, own_faults >= thresholds.critical ? Level::kCritical : Level::kWarning);
+}
+
+}  // namespace verity::health

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What `ucx-verity check` concludes from what this host alone saw.
+//
+// A fault is seen at its receiver, and heard of at its sender, which is asked to repair: a host that damages what it sends or what
+// it gets has trouble with many peers, and each of those with only one. So: trouble with at least two hosts and with a good part of
+// all those that one talks to is one's own (critical); trouble with one of several is that host's or the link's (a warning that
+// names it); with one host and no other to compare, it may be either (a warning). Damage between processes of this host, and in
+// memory that no wire touched, is always one's own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace verity::health {
+
+// One path in the time that is looked at. In faults, as paths.h counts them.
+struct PathTrouble {
+  std::string transport;
+  std::string device;
+  std::string peer;  // host; empty: unknown
+  std::uint64_t bytes = 0;
+  std::uint64_t faults_in = 0;
+  std::uint64_t faults_out = 0;
+  std::uint64_t faults_memory = 0;
+};
+
+struct Thresholds {
+  std::uint64_t warning = 1;   // faults from which there is anything to say
+  std::uint64_t critical = 3;  // faults from which this host can be called bad
+  unsigned percent = 50;       // of the hosts that one talks to, that must see trouble with it
+};
+
+// Exit codes of `check`, as monitoring plugins have them.
+enum class Level { kOk = 0, kWarning = 1, kCritical = 2, kUnknown = 3 };
+
+[[nodiscard]] const char* level_name(Level level) noexcept;
+
+struct Verdict {
+  Level level = Level::kOk;
+  std::string text;     // one line, without the level, under 160 characters
+  std::string suspect;  // "this host", "device DEVICE", "host PEER or the link to it", ...; empty when all is well
+};
+
+// `own`: this host's name as peers know it.
+[[nodiscard]] Verdict judge(const std::vector<PathTrouble>& paths, std::string_view own, const Thresholds& thresholds);
+
+}  // namespace verity::health

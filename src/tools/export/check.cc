@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// `ucx-verity check`: one line and an exit code, for node health checks. Looks at this host alone, and not for long.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "tools/commands.h"
+#include "tools/export/gather.h"
+
+namespace verity::tools {
+
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// A check that hangs is worse than one that saw most files.
+constexpr auto kTime = std::chrono::milliseconds(80);
+constexpr std::size_t kMostFiles = 20000;
+
+struct CheckOptions {
+  std::string ledger = default_ledger();
+  std::vector<std::string> directories;
+  std::uint64_t hours = 24;
+  health::Thresholds thresholds;
+  health::Level drain_on = health::Level::kCritical;
+  bool drain = true;  // false: never
+  bool nhc = false;
+  bool slurm = false;
+};
+
+struct Checked {
+  health::Verdict verdict;
+  std::string note;  // what could not be looked at; empty: all was
+};
+
+Checked look(const CheckOptions& options) {
+  const auto deadline = std::chrono::steady_clock::now() + kTime;
+  Ledger ledger;
+  Checked checked;
+  if (access(options.ledger.c_str(), F_OK) == 0) {
+    if (const std::string problem = load_ledger(options.ledger, &ledger); !problem.empty()) {
+      checked.note = "without the ledger: " + problem;
+      ledger = {};
+    }
+  }
+  const auto directories = options.directories.empty() ? health::default_directories() : options.directories;
+  const Gathered gathered = gather(directories, ledger, {kMostFiles, deadline}, 0);
+  if (!gathered.complete) checked.note += (checked.note.empty() ? "" : "; ") + std::string("not all health files were looked at");
+  const std::uint64_t now = health::realtime_ns() / kNsPerSecond;
+  checked.verdict = health::judge(recent(ledger, gathered.totals, now, options.hours), health::kThisHost, options.thresholds);
+  return checked;
+}
+
+bool drains(const CheckOptions& options, health::Level level) {
+  return options.drain && level != health::Level::kUnknown && level >= options.drain_on && level != health::Level::kOk;
+}
+
+// What a node health check and Slurm want: silence and 0, or the reason and 1.
+int print_reason(const CheckOptions& options, const Checked& checked) {
+  if (!drains(options, checked.verdict.level)) return 0;
+  std::printf("%sucx-verity: %s\n", options.nhc ? "ERROR:  " : "", checked.verdict.text.c_str());
+  return 1;
+}
+
+int run(const CheckOptions& options) {
+  const Checked checked = look(options);
+  if (options.nhc || options.slurm) return print_reason(options, checked);
+  std::string line = std::string("UCX-VERITY ") + health::level_name(checked.verdict.level) + ": " + checked.verdict.text;
+  if (!checked.note.empty()) line += " (" + checked.note + ")";
+  std::puts(line.c_str());
+  return static_cast<int>(checked.verdict.level);
+}
+
+void add_drain_option(CLI::App* command, const std::shared_ptr<CheckOptions>& options) {
+  auto* drain = command->add_option_function<std::string>(
+      "--drain-on",
+      [options](const std::string& level) {
+        options->drain = level != "never";
+        options->drain_on = level == "warning" ? health::Level::kWarning : health::Level::kCritical;
+      },
+      "with --nhc and --slurm: from which level on they give a reason to drain: critical (default), warning, never");
+  drain->check(CLI::IsMember({"critical", "warning", "never"}));
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, int* exit_code) {
+  auto* command = app.add_subcommand("check", "is this host damaging data? One line; exit code 0 ok, 1 warning, 2 critical, 3 unknown");
+  auto options = std::make_shared<CheckOptions>();
+  command->add_option("--ledger", options->ledger, "the exporter's memory, used where it is there")->capture_default_str();
+  command->add_option("--directory", options->directories, "folder of health files (again for more); default: those of all users");
+  command->add_option("--hours", options->hours, "how far back to look; 0: as far as anything is known")->capture_default_str();
+  command->add_option("--warning", options->thresholds.warning, "faults from which there is something to say")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--critical", options->thresholds.critical, "faults from which this host is called bad")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--percent", options->thresholds.percent, "of the hosts that it talks to, that must have faults with it")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
+  command->set_config("--config", "", "file with these options, a line each: critical=10");
+  auto* nhc = command->add_flag("--nhc", options->nhc, "for a check of LBNL Node Health Check: a line and 1 when the node is to be drained");
+  command->add_flag("--slurm", options->slurm, "for Slurm's HealthCheckProgram: the drain reason and 1")->excludes(nhc);
+  add_drain_option(command, options);
+  command->callback([options, exit_code] { *exit_code = run(*options); });
+}
+
+}  // namespace verity::tools

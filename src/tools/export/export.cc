@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// `ucx-verity export`: one run writes the host's counters for the node exporter and looks after files of processes that ended.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "tools/commands.h"
+#include "tools/export/exposition.h"
+#include "tools/export/gather.h"
+#include "util/build_config.h"
+
+namespace verity::tools {
+
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+struct ExportOptions {
+  std::string textfile;
+  std::string ledger = default_ledger();
+  std::vector<std::string> directories;
+  std::uint64_t hours = 24;
+  std::uint64_t keep_seconds = 3600;
+  bool peers = false;
+  health::Thresholds thresholds;
+};
+
+// Held while a run lasts: two that add up the same files would count them twice.
+class Lock {
+ public:
+  explicit Lock(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
+    held_ = fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0;
+    if (!held_) error_ = errno;
+  }
+  ~Lock() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  [[nodiscard]] bool held() const { return held_; }
+  [[nodiscard]] bool busy() const { return error_ == EWOULDBLOCK; }
+  [[nodiscard]] const char* reason() const { return std::strerror(error_); }
+
+ private:
+  int fd_;
+  int error_ = 0;
+  bool held_ = false;
+};
+
+void complain(const std::string& text) { std::fprintf(stderr, "ucx-verity export: %s\n", text.c_str()); }
+
+// A ledger that cannot be read is put aside: what it held is lost for the counters, and they begin anew, as after a new installation.
+bool load(const std::string& path, Ledger* ledger) {
+  const std::string problem = load_ledger(path, ledger);
+  if (problem.empty()) return true;
+  const std::string aside = path + ".bad";
+  if (rename(path.c_str(), aside.c_str()) != 0) {
+    complain(problem);
+    return false;
+  }
+  complain(problem + "; it is now " + aside + ", and counters of processes that ended begin anew");
+  *ledger = {};
+  return true;
+}
+
+Exposition exposition_of(const ExportOptions& options, const Gathered& gathered, const Ledger& ledger, std::uint64_t now) {
+  Exposition exposition{.totals = gathered.totals, .peers = options.peers, .now_seconds = now};
+  exposition.recent = recent(ledger, gathered.totals, now, options.hours);
+  exposition.verdict = health::judge(exposition.recent, health::kThisHost, options.thresholds);
+  exposition.running = gathered.running;
+  exposition.ended = gathered.ended;
+  exposition.killed = gathered.killed;
+  exposition.unreadable = gathered.unreadable;
+  exposition.version = PACKAGE_VERSION;
+  exposition.ucx_version = VERITY_UCX_VERSION;
+  return exposition;
+}
+
+int publish(const ExportOptions& options, const std::string& text) {
+  if (options.textfile.empty()) {
+    std::fputs(text.c_str(), stdout);
+    return kExitOk;
+  }
+  const std::string problem = replace_file(options.textfile, text, 0644);
+  if (!problem.empty()) complain(problem);
+  return problem.empty() ? kExitOk : kExitError;
+}
+
+int run(const ExportOptions& options) {
+  const Lock lock(options.ledger + ".lock");
+  if (!lock.held()) {
+    complain(lock.busy() ? "another one is running (it holds " + options.ledger + ".lock)"
+                         : "cannot keep its ledger " + options.ledger + ": " + lock.reason() +
+                               "; give a place with --ledger FILE");
+    return kExitError;
+  }
+  Ledger ledger;
+  if (!load(options.ledger, &ledger)) return kExitError;
+  const std::uint64_t now_ns = health::realtime_ns();
+  const std::uint64_t now = now_ns / kNsPerSecond;
+  const auto directories = options.directories.empty() ? health::default_directories() : options.directories;
+  const Gathered gathered = gather(directories, ledger, {}, now_ns - options.keep_seconds * kNsPerSecond);
+  for (const std::string& problem : gathered.problems) complain(problem);
+  observe(ledger, gathered.totals, now);
+  if (const std::string problem = replace_file(options.ledger, to_json(ledger), 0600); !problem.empty()) {
+    complain(problem);
+    return kExitError;
+  }
+  remove_taken(gathered);
+  return publish(options, render_exposition(exposition_of(options, gathered, ledger, now)));
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, int* exit_code) {
+  auto* command = app.add_subcommand("export", "write this host's counters for Prometheus (node exporter's textfile collector)");
+  auto options = std::make_shared<ExportOptions>();
+  command->add_option("--textfile", options->textfile, "file to replace, NAME.prom in the collector's folder; default: print them");
+  command->add_option("--ledger", options->ledger, "where to remember what ended processes counted")->capture_default_str();
+  command->add_option("--directory", options->directories, "folder of health files (again for more); default: those of all users");
+  command->add_option("--hours", options->hours, "how far back the verdict and the hosts with faults look")
+      ->capture_default_str()
+      ->check(CLI::Range(1, static_cast<int>(Ledger::kHours)));
+  command->add_option("--keep", options->keep_seconds, "seconds that files of ended processes stay for ucx-verity status")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 30 * 86400));
+  command->add_flag("--peers", options->peers, "also a series per host with which there were faults");
+  command->callback([options, exit_code] { *exit_code = run(*options); });
+}
+
+}  // namespace verity::tools

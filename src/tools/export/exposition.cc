@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/export/exposition.h"
+
+#include <algorithm>
+#include <set>
+
+namespace verity::tools {
+namespace {
+
+// One metric: its help and type, then its samples.
+class Text {
+ public:
+  void metric(std::string_view name, std::string_view type, std::string_view help) {
+    name_ = name;
+    out_ += "# HELP ucx_verity_" + name_ + " " + std::string(help) + "\n# TYPE ucx_verity_" + name_ + " " + std::string(type) + "\n";
+  }
+  // `labels` as 'a="b",c="d"', or empty.
+  void sample(const std::string& labels, std::uint64_t value) {
+    out_ += "ucx_verity_" + name_ + (labels.empty() ? "" : "{" + labels + "}") + " " + std::to_string(value) + "\n";
+  }
+  void single(std::string_view name, std::string_view type, std::string_view help, std::uint64_t value) {
+    metric(name, type, help);
+    sample({}, value);
+  }
+  [[nodiscard]] std::string take() { return std::move(out_); }
+
+ private:
+  std::string name_;
+  std::string out_;
+};
+
+std::string label(std::string_view name, std::string_view value) {
+  return std::string(name) + "=\"" + label_value(value) + "\"";
+}
+
+std::string labels_of(const health::PathKey& key) {
+  return label("transport", key.transport) + "," + label("device", key.device);
+}
+
+// The busiest paths; what is beyond them in one.
+health::PathSums bounded(const health::PathSums& paths) {
+  std::vector<const health::PathSums::value_type*> order;
+  for (const auto& path : paths) order.push_back(&path);
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return health::bytes_checked(a->second) > health::bytes_checked(b->second);
+  });
+  health::PathSums kept;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i < kMostSeries) {
+      kept[order[i]->first] += order[i]->second;
+    } else {
+      kept[{"other", "other", {}}] += order[i]->second;
+    }
+  }
+  return kept;
+}
+
+void counters(Text& text, const health::PathSums& paths) {
+  for (const health::CounterInfo& info : health::kCounterInfo) {
+    text.metric(std::string(info.name) + "_total", "counter", info.help);
+    for (const auto& [key, values] : paths) text.sample(labels_of(key), values.*info.field);
+  }
+}
+
+// Which hosts one has trouble with: how many, and by name only where that is asked for.
+void peers(Text& text, const Exposition& exposition) {
+  std::set<std::string> all, in, out;
+  std::map<std::string, Trouble> by_name;
+  for (const health::PathTrouble& path : exposition.recent) {
+    if (path.peer.empty() || path.peer == health::kThisHost) continue;
+    all.insert(path.peer);
+    if (path.faults_in > 0) in.insert(path.peer);
+    if (path.faults_out > 0) out.insert(path.peer);
+    if (path.faults_in + path.faults_out > 0) {
+      by_name[label("device", path.device) + "," + label("peer", path.peer)] += {0, path.faults_in, path.faults_out, 0};
+    }
+  }
+  text.single("peer_hosts", "gauge", "hosts that this one exchanged checked data with in the time that check looks at", all.size());
+  text.metric("peer_hosts_with_faults", "gauge", "those of them with faults, in what came from them or in what went to them");
+  text.sample("direction=\"in\"", in.size());
+  text.sample("direction=\"out\"", out.size());
+  if (!exposition.peers) return;
+  text.metric("peer_faults", "gauge", "faults with one host in the time that check looks at");
+  for (const auto& [labels, trouble] : by_name) {
+    text.sample(labels + ",direction=\"in\"", trouble.in);
+    text.sample(labels + ",direction=\"out\"", trouble.out);
+  }
+}
+
+}  // namespace
+
+std::string label_value(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string render_exposition(const Exposition& exposition) {
+  Text text;
+  counters(text, bounded(exposition.totals.paths));
+  peers(text, exposition);
+  text.single("check_status", "gauge", "what ucx-verity check says: 0 ok, 1 warning, 2 critical",
+              static_cast<std::uint64_t>(exposition.verdict.level));
+  text.metric("processes", "gauge", "processes with a health file on this host");
+  text.sample("state=\"running\"", exposition.running);
+  text.sample("state=\"ended\"", exposition.ended);
+  text.sample("state=\"killed\"", exposition.killed);
+  text.single("unreadable_files", "gauge", "files among the health files that are none, see ucx-verity status", exposition.unreadable);
+  text.metric("build_info", "gauge", "version of the command that wrote this; always 1");
+  text.sample(label("version", exposition.version) + "," + label("ucx", exposition.ucx_version), 1);
+  text.single("export_timestamp_seconds", "gauge", "when this was written", exposition.now_seconds);
+  return text.take();
+}
+
+}  // namespace verity::tools

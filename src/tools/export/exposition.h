@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The host's counters in Prometheus's text format, for the node exporter's textfile collector.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "health/verdict.h"
+#include "tools/export/ledger.h"
+
+namespace verity::tools {
+
+struct Exposition {
+  Totals totals{};
+  health::Verdict verdict{};
+  std::vector<health::PathTrouble> recent{};  // of the time that the verdict looks at
+  bool peers = false;                       // name hosts: a series per host with faults
+  std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0;  // health files
+  std::uint64_t now_seconds = 0;
+  std::string version{};
+  std::string ucx_version{};
+};
+
+// Most paths that get series of their own: their names come from users' files. The others are added up as device "other".
+inline constexpr std::size_t kMostSeries = 64;
+
+[[nodiscard]] std::string render_exposition(const Exposition& exposition);
+
+// A label's value between its quotes.
+[[nodiscard]] std::string label_value(std::string_view text);
+
+}  // namespace verity::tools

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The health files of this host and the exporter's ledger, read together: what `export` publishes and `check` judges.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "health/directory.h"
+#include "tools/export/ledger.h"
+
+namespace verity::tools {
+
+// The ledger where nobody names one: of the system's exporter, which runs as root.
+[[nodiscard]] std::string default_ledger();
+
+// Reads a ledger. Returns an empty text when there is none yet; else what is wrong with it, and *ledger_p stays empty.
+[[nodiscard]] std::string load_ledger(const std::string& path, Ledger* ledger_p);
+// Replaces a file in one step: readers find the old text or the new one, whole. Returns why not, or an empty text.
+[[nodiscard]] std::string replace_file(const std::string& path, const std::string& text, unsigned mode);
+
+struct Gathered {
+  Totals totals;
+  std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0;
+  std::vector<std::string> problems;  // "FILE: what is wrong", the first few
+  // Files that went into the ledger, to be removed when that is safe on the disk; through the open folder, whatever its name leads to
+  // by then.
+  std::vector<std::pair<std::shared_ptr<health::Directory>, health::HealthFile>> to_remove;
+  bool complete = true;               // false: there was no time or no room for all files
+};
+
+struct GatherLimits {
+  std::size_t files = 200000;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+};
+
+// Adds up the ledger and all files that it does not hold. With `take_before_ns` > 0, files of processes that ended before that time
+// go into the ledger.
+[[nodiscard]] Gathered gather(const std::vector<std::string>& directories, Ledger& ledger, const GatherLimits& limits,
+                              std::uint64_t take_before_ns);
+
+// Removes what gather() took; they are forgotten by the next gather() that does not find them any more.
+void remove_taken(const Gathered& gathered) noexcept;
+
+}  // namespace verity::tools

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/export/ledger.h"
+
+namespace verity::tools {
+namespace {
+
+constexpr std::uint64_t kHour = 3600;
+
+// The path with its host, or without, where too many are known.
+Trouble& place(Troubles& troubles, const health::PathKey& key) {
+  const auto found = troubles.find(key);
+  if (found != troubles.end()) return found->second;
+  if (troubles.size() < Ledger::kMostPaths) return troubles[key];
+  return troubles[{key.transport, key.device, {}}];
+}
+
+void add_rows(health::PathSums& paths, Troubles& troubles, const health::Snapshot& snapshot) {
+  for (const health::SnapshotRow& row : snapshot.rows) {
+    paths[{row.transport, row.device, {}}] += row.counters;
+    const bool own = !row.peer.empty() && row.peer == snapshot.peer_name;
+    const Trouble trouble = trouble_of(row.counters);
+    if (trouble.any()) place(troubles, {row.transport, row.device, own ? health::kThisHost : row.peer}) += trouble;
+  }
+}
+
+void add_all(Troubles& to, const Troubles& from) {
+  for (const auto& [key, trouble] : from) place(to, key) += trouble;
+}
+
+// What `totals` has that the last run did not know of.
+Troubles news(const Ledger& ledger, const Totals& totals) {
+  Troubles fresh;
+  for (const auto& [key, trouble] : totals.trouble) {
+    const auto before = ledger.seen.find(key);
+    const Trouble more = before == ledger.seen.end() ? trouble : trouble.since(before->second);
+    if (more.any()) fresh[key] = more;
+  }
+  return fresh;
+}
+
+}  // namespace
+
+Trouble& Trouble::operator+=(const Trouble& other) noexcept {
+  bytes += other.bytes;
+  in += other.in;
+  out += other.out;
+  memory += other.memory;
+  return *this;
+}
+
+Trouble Trouble::since(const Trouble& before) const noexcept {
+  const auto less = [](std::uint64_t now, std::uint64_t then) { return now < then ? now : now - then; };
+  return {less(bytes, before.bytes), less(in, before.in), less(out, before.out), less(memory, before.memory)};
+}
+
+Trouble trouble_of(const health::Counters& counters) noexcept {
+  return {health::bytes_checked(counters), health::faults_in(counters), health::faults_out(counters),
+          health::faults_memory(counters)};
+}
+
+void add(Totals& totals, const health::Snapshot& snapshot) {
+  add_rows(totals.paths, totals.trouble, snapshot);
+}
+
+Totals totals_of(const Ledger& ledger) { return {ledger.ended, ledger.ended_trouble}; }
+
+void take(Ledger& ledger, const std::string& name, const health::Snapshot& snapshot) {
+  add_rows(ledger.ended, ledger.ended_trouble, snapshot);
+  ledger.taken.insert(name);
+}
+
+void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds) {
+  const std::uint64_t hour = now_seconds / kHour;
+  if (const Troubles fresh = news(ledger, totals); !fresh.empty()) add_all(ledger.hours[hour], fresh);
+  ledger.seen = totals.trouble;
+  while (!ledger.hours.empty() && ledger.hours.begin()->first + Ledger::kHours < hour) {
+    ledger.hours.erase(ledger.hours.begin());
+  }
+}
+
+std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, std::uint64_t hours) {
+  Troubles sum;
+  if (hours == 0) {
+    sum = totals.trouble;
+  } else {
+    const std::uint64_t now = now_seconds / kHour;
+    // The clock may have been set back since: hours to come count as this one.
+    for (const auto& [hour, troubles] : ledger.hours) {
+      if (hour + hours > now) add_all(sum, troubles);
+    }
+    add_all(sum, news(ledger, totals));
+  }
+  std::vector<health::PathTrouble> paths;
+  for (const auto& [key, trouble] : sum) {
+    paths.push_back({key.transport, key.device, key.peer, trouble.bytes, trouble.in, trouble.out, trouble.memory});
+  }
+  return paths;
+}
+
+}  // namespace verity::tools

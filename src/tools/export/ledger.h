@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the exporter remembers from one run to the next: what processes counted whose files are gone, so that the host's counters
+// only grow, and in which hour faults were seen, so that `check` can look at the last day.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "health/paths.h"
+#include "health/reader.h"
+#include "health/verdict.h"
+
+namespace verity::tools {
+
+// What `check` wants of a path.
+struct Trouble {
+  std::uint64_t bytes = 0;
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+  std::uint64_t memory = 0;
+
+  Trouble& operator+=(const Trouble& other) noexcept;
+  // What came since `before`; a number that shrank (a file was damaged) counts from zero again.
+  [[nodiscard]] Trouble since(const Trouble& before) const noexcept;
+  [[nodiscard]] bool any() const noexcept { return bytes + in + out + memory != 0; }
+  auto operator<=>(const Trouble&) const = default;
+};
+[[nodiscard]] Trouble trouble_of(const health::Counters& counters) noexcept;
+
+using Troubles = std::map<health::PathKey, Trouble>;
+
+struct Ledger {
+  // Most paths to hosts that are told apart; the others are added up under the path without a host.
+  static constexpr std::size_t kMostPaths = 20000;
+  static constexpr std::uint64_t kHours = 24 * 8;  // how long faults are told apart by the hour
+
+  health::PathSums ended;       // without hosts
+  Troubles ended_trouble;       // with hosts
+  std::set<std::string> taken;  // files in `ended` that may lie there still: the run was cut before it removed them
+  Troubles seen;                // all that the last run knew of
+  std::map<std::uint64_t, Troubles> hours;  // by hours since 1970
+};
+
+// All processes, ended or not.
+struct Totals {
+  health::PathSums paths;  // without hosts
+  Troubles trouble;        // with hosts
+};
+
+// Adds the rows of a file. Rows to more than kMostPaths hosts lose their host.
+void add(Totals& totals, const health::Snapshot& snapshot);
+// Of what the ledger holds. Files are added to it.
+[[nodiscard]] Totals totals_of(const Ledger& ledger);
+
+// The process of the file `name` is over, and its file will be removed.
+void take(Ledger& ledger, const std::string& name, const health::Snapshot& snapshot);
+
+// A run of the exporter at that time saw these totals: what is new belongs to this hour. Forgets hours that are too old.
+void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds);
+
+// What was seen in the last `hours` hours (0: ever), and is new since the last run.
+[[nodiscard]] std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
+                                                      std::uint64_t hours);
+
+// The file's text, and back: returns what is wrong with it, or an empty text.
+[[nodiscard]] std::string to_json(const Ledger& ledger);
+[[nodiscard]] std::string from_json(std::string_view text, Ledger* ledger_p);
+
+}  // namespace verity::tools

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The ledger as a file. Counters by name, so that versions with other counters read it; numbers that are missing are 0.
+#include <nlohmann/json.hpp>
+
+#include "tools/export/ledger.h"
+
+namespace verity::tools {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kSchema = 1;
+
+json json_of(const health::PathKey& key) { return json::array({key.transport, key.device, key.peer}); }
+
+health::PathKey key_of(const json& value) {
+  return {value.at(0).get<std::string>(), value.at(1).get<std::string>(), value.at(2).get<std::string>()};
+}
+
+json json_of(const Troubles& troubles) {
+  json list = json::array();
+  for (const auto& [key, trouble] : troubles) {
+    list.push_back({json_of(key), trouble.bytes, trouble.in, trouble.out, trouble.memory});
+  }
+  return list;
+}
+
+Troubles troubles_of(const json& list) {
+  Troubles troubles;
+  for (const json& item : list) {
+    troubles[key_of(item.at(0))] = {item.at(1).get<std::uint64_t>(), item.at(2).get<std::uint64_t>(),
+                                    item.at(3).get<std::uint64_t>(), item.at(4).get<std::uint64_t>()};
+  }
+  return troubles;
+}
+
+json json_of(const health::PathSums& paths) {
+  json list = json::array();
+  for (const auto& [key, counters] : paths) {
+    json values = json::object();
+    for (const health::CounterInfo& info : health::kCounterInfo) {
+      if (counters.*info.field != 0) values[std::string(info.name)] = counters.*info.field;
+    }
+    list.push_back({json_of(key), values});
+  }
+  return list;
+}
+
+health::PathSums paths_of(const json& list) {
+  health::PathSums paths;
+  for (const json& item : list) {
+    health::Counters& counters = paths[key_of(item.at(0))];
+    for (const health::CounterInfo& info : health::kCounterInfo) {
+      counters.*info.field = item.at(1).value(std::string(info.name), std::uint64_t{0});
+    }
+  }
+  return paths;
+}
+
+Ledger ledger_of(const json& root) {
+  Ledger ledger;
+  ledger.ended = paths_of(root.at("ended"));
+  ledger.ended_trouble = troubles_of(root.at("ended_trouble"));
+  ledger.taken = root.at("taken").get<std::set<std::string>>();
+  ledger.seen = troubles_of(root.at("seen"));
+  for (const json& hour : root.at("hours")) ledger.hours[hour.at(0).get<std::uint64_t>()] = troubles_of(hour.at(1));
+  return ledger;
+}
+
+}  // namespace
+
+std::string to_json(const Ledger& ledger) {
+  json hours = json::array();
+  for (const auto& [hour, troubles] : ledger.hours) hours.push_back({hour, json_of(troubles)});
+  const json root = {{"schema", kSchema},
+                     {"ended", json_of(ledger.ended)},
+                     {"ended_trouble", json_of(ledger.ended_trouble)},
+                     {"taken", ledger.taken},
+                     {"seen", json_of(ledger.seen)},
+                     {"hours", hours}};
+  return root.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string from_json(std::string_view text, Ledger* ledger_p) {
+  const json root = json::parse(text, nullptr, false);
+  if (!root.is_object()) return "it is no JSON object";
+  try {
+    if (root.at("schema") != kSchema) return "it is of another version (schema)";
+    *ledger_p = ledger_of(root);
+  } catch (const json::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace verity::tools

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# From a flipped bit to a verdict: a job of four processes, each of which takes itself for a host of its own, and `ucx-verity check`
+# and `export` on each of these hosts.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$openmpi" ] || skip_all "no Open MPI"
+. "$abs_top_srcdir/test/integration/hosts.sh"
+
+# verdict HOST [OPTION...]: the line and the exit code.
+verdict() {
+  local host=$1
+  shift
+  "$tool" check --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" "$@" 2>&1
+  echo "exit $?"
+}
+export_of() { # export_of HOST [OPTION...]
+  local host=$1
+  shift
+  "$tool" export --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" "$@"
+}
+sample() { # sample METRIC < EXPOSITION: the sum of its series
+  awk -v name="$1" '{ metric = $1; sub(/\{.*/, "", metric) } metric == name { sum += $2 } END { printf "%.0f\n", sum }'
+}
+
+hosts_job clean "" mixed -n 600
+tap_result $? "a clean job of four hosts"
+for host in $hosts; do
+  contains "clean: $host is well" "$(verdict "$host")" 'UCX-VERITY OK: .* checked with 3 other hosts, no faults.*exit 0|UCX-VERITY OK: .*no faults'
+  is "clean: $host exits 0" "$(verdict "$host" | tail -n 1)" "exit 0"
+done
+
+# Host node1 damages what it sends: all others see it, and it hears of it from all others.
+hosts_job guilty 1 mixed -n 1500
+tap_result $? "a job of which host node1 damages what it sends"
+is "node1 is critical" "$(verdict node1 | tail -n 1)" "exit 2"
+contains "node1 blames itself" "$(verdict node1)" 'UCX-VERITY CRITICAL: [0-9]+ faults \(0 in, [0-9]+ out\) with 3 of 3 hosts: device memory'
+for host in node0 node2 node3; do
+  contains "$host points at node1" "$(verdict $host)" 'UCX-VERITY WARNING: .*: host node1, or the link to it'
+  is "$host only warns" "$(verdict $host | tail -n 1)" "exit 1"
+done
+
+is "for NHC: node1 is to be drained" "$(verdict node1 --nhc | sed 's/[0-9][0-9]* faults.*/.../')" "ERROR:  ucx-verity: ...
+exit 1"
+is "for NHC: a warning drains nobody" "$(verdict node0 --nhc)" "exit 0"
+is "for Slurm: a site may drain at warnings" "$(verdict node0 --slurm --drain-on warning | tail -n 1)" "exit 1"
+is "for Slurm: a site may drain never" "$(verdict node1 --slurm --drain-on never)" "exit 0"
+is "a high threshold" "$(verdict node1 --warning 1000000 | tail -n 1)" "exit 0"
+echo "critical=1000000" > "$tap_dir/check.conf"
+is "thresholds from a file" "$(verdict node1 --config "$tap_dir/check.conf" | tail -n 1)" "exit 1"
+contains "a threshold that is none" "$(verdict node1 --critical 0)" 'critical'
+is "no folder is unknown" "$(verdict nowhere | tail -n 1)" "exit 3"
+
+# What counted: the test transport tells how many frames it damaged.
+export_of node1 > "$tap_dir/node1.prom"
+damaged=$(sed -n 's/.*faults \([0-9][0-9]*\).*/\1/p' "$tap_dir/faults.1" | head -n 1)
+seen=0
+for host in $hosts; do
+  export_of "$host" --keep 0 --textfile "$tap_dir/$host.prom"
+  seen=$((seen + $(sample ucx_verity_faults_payload_total < "$tap_dir/$host.prom") + $(sample ucx_verity_faults_header_total < "$tap_dir/$host.prom")))
+done
+is "as many faults counted as there were damaged frames" "$seen" "${damaged:-none told}"
+
+# Files of ended processes went into the ledger: nothing is lost, and nothing counts twice.
+is "the ended processes' files are gone" "$(find "$tap_dir/node0" "$tap_dir/node1" -name '*.health' | wc -l)" 0
+before=$(sample ucx_verity_bytes_verified_total < "$tap_dir/node0.prom")
+is "their counters are not" "$(export_of node0 | sample ucx_verity_bytes_verified_total)" "$before"
+is "nor is the verdict" "$(verdict node1 | tail -n 1)" "exit 2"
+mode=$(stat -c %a "$tap_dir/node1.prom")
+is "the collector may read the file" "$mode" 644
+is "no unfinished file stays behind" "$(find "$tap_dir" -maxdepth 1 -name '.*.prom.*' | wc -l)" 0
+
+# Hands on it: a broken ledger, one that cannot be written, a folder that is none.
+echo '{"schema":1' > "$tap_dir/node2.ledger"
+contains "a broken ledger is put aside" "$(export_of node2 2>&1 > "$tap_dir/out")" 'node2.ledger is no ledger .*it is now .*node2.ledger.bad'
+is "and the export goes on" "$(sample ucx_verity_check_status < "$tap_dir/out")" 0
+contains "a ledger that cannot be kept" "$("$tool" export --ledger /proc/nowhere/ledger 2>&1)" 'cannot keep its ledger /proc/nowhere/ledger'
+contains "a collector's folder that is not there" "$(export_of node2 --textfile "$tap_dir/nowhere/x.prom" 2>&1)" 'nowhere'
+(
+  flock 9
+  contains "a second run at the same time" "$(export_of node2 2>&1)" 'another one is running'
+) 9> "$tap_dir/node2.ledger.lock" > "$tap_dir/locked"
+tap_of "locked" cat "$tap_dir/locked"
+
+# A crowd of stale files and strange things among them: no harm, and a clear word.
+mkdir "$tap_dir/crowd"
+cp "$tap_dir/sample.health" "$tap_dir/crowd/1-x.health"
+(cd "$tap_dir/crowd" && mkfifo 2-x.health && ln -s /etc/passwd 3-x.health && head -c 100 1-x.health > 4-x.health && seq -f '%g-y.health' 5 3000 | xargs touch)
+contains "strange files are named" "$("$tool" export --ledger "$tap_dir/crowd.ledger" --directory "$tap_dir/crowd" 2>&1 > "$tap_dir/out")" '2-x.health: '
+is "and counted" "$(sample ucx_verity_unreadable_files < "$tap_dir/out")" 2999
+contains "check does not mind" "$(verdict crowd)" 'UCX-VERITY OK'
+
+done_testing

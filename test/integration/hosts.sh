@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Jobs whose four processes take themselves for hosts of their own, node0 to node3, each with a folder of health files:
+# $tap_dir/node0 and so on. Sourced after lib.sh.
+# shellcheck shell=bash
+
+tool=$build/ucx-verity
+hosts="node0 node1 node2 node3"
+for host in $hosts; do mkdir -p "$tap_dir/$host"; done
+
+cat > "$tap_dir/on_host" << 'SH'
+#!/bin/bash
+# on_host FOLDER PROGRAM...: as the host of this rank
+folder=$1
+shift
+export UCX_VERITY_HOST=node${OMPI_COMM_WORLD_RANK:-${PMI_RANK:?}}
+export UCX_VERITY_HEALTH_DIR=$folder/$UCX_VERITY_HOST UCX_FAULT_REPORT=$folder/faults.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+exec "$@"
+SH
+chmod +x "$tap_dir/on_host"
+
+# hosts_job NAME GUILTY PROGRAM ARGUMENT...: GUILTY's rank damages what it sends; empty: nobody.
+hosts_job() {
+  local name=$1 guilty=$2 program status=0
+  program=$(mpi_program "$openmpi" "$3") || return 1
+  shift 3
+  (
+    [ -z "$guilty" ] || export UCX_FAULT_RATE=0.02 UCX_FAULT_KINDS=flip UCX_FAULT_RANKS="$guilty" UCX_FAULT_MIN_LEN=100
+    export UCX_VERITY_ATTEST=never
+    with_tls vfposix,vself timeout -k 5 180 "$openmpi" -np 4 "$tap_dir/on_host" "$tap_dir" "$program" "$@"
+  ) > "$tap_dir/job.$name" 2>&1 || status=$?
+  [ "$status" -eq 0 ] || note "$(tail -n 20 "$tap_dir/job.$name")"
+  return "$status"
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "health/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace verity::health {
+namespace {
+
+// Three hosts a, b, c, each of which talks to the two others and to itself. What one of them sees.
+class Fleet {
+ public:
+  explicit Fleet(std::vector<std::string> hosts) : hosts_(std::move(hosts)) {}
+
+  // Damage on the way from one host to the other: seen there, and heard of here.
+  void damage(const std::string& from, const std::string& to, std::uint64_t faults) { damages_.push_back({from, to, faults}); }
+
+  [[nodiscard]] Verdict at(const std::string& host, const Thresholds& thresholds = {}) const {
+    std::vector<PathTrouble> paths;
+    for (const std::string& peer : hosts_) {
+      PathTrouble path{"vrc_verbs", "mlx5_0:1", peer, 1 << 30, 0, 0, 0};
+      for (const Damage& d : damages_) {
+        if (d.to == host && d.from == peer) path.faults_in += d.faults;
+        if (d.from == host && d.to == peer) path.faults_out += d.faults;
+      }
+      paths.push_back(path);
+    }
+    return judge(paths, host, thresholds);
+  }
+
+ private:
+  struct Damage {
+    std::string from, to;
+    std::uint64_t faults;
+  };
+  std::vector<std::string> hosts_;
+  std::vector<Damage> damages_;
+};
+
+TEST(Verdict, CleanFleet) {
+  const Fleet fleet({"a", "b", "c"});
+  for (const char* host : {"a", "b", "c"}) {
+    EXPECT_EQ(fleet.at(host).level, Level::kOk);
+    EXPECT_EQ(fleet.at(host).text, "3.00 GiB checked with 2 other hosts, no faults");
+  }
+}
+
+TEST(Verdict, NothingAtAllIsOk) { EXPECT_EQ(judge({}, "a", {}).level, Level::kOk); }
+
+TEST(Verdict, HostThatDamagesWhatItSends) {
+  Fleet fleet({"a", "b", "c", "d"});
+  for (const char* to : {"b", "c", "d"}) fleet.damage("a", to, 5);
+  EXPECT_EQ(fleet.at("a").level, Level::kCritical);
+  EXPECT_EQ(fleet.at("a").suspect, "device mlx5_0:1");
+  EXPECT_EQ(fleet.at("a").text, "15 faults (0 in, 15 out) with 3 of 3 hosts: device mlx5_0:1");
+  for (const char* host : {"b", "c", "d"}) {
+    EXPECT_EQ(fleet.at(host).level, Level::kWarning) << host;
+    EXPECT_EQ(fleet.at(host).suspect, "host a, or the link to it") << host;
+  }
+}
+
+TEST(Verdict, HostThatDamagesWhatItReceives) {
+  Fleet fleet({"a", "b", "c", "d"});
+  for (const char* from : {"b", "c", "d"}) fleet.damage(from, "a", 1);
+  EXPECT_EQ(fleet.at("a").level, Level::kCritical);
+  for (const char* host : {"b", "c", "d"}) EXPECT_EQ(fleet.at(host).level, Level::kWarning) << host;
+}
+
+TEST(Verdict, OneLinkIsNobodysOwn) {
+  Fleet fleet({"a", "b", "c", "d"});
+  fleet.damage("a", "b", 1000);
+  EXPECT_EQ(fleet.at("a").level, Level::kWarning);
+  EXPECT_EQ(fleet.at("a").suspect, "host b, or the link to it");
+  EXPECT_EQ(fleet.at("b").level, Level::kWarning);
+  EXPECT_EQ(fleet.at("c").level, Level::kOk);
+}
+
+TEST(Verdict, TwoHostsCannotBeToldApart) {
+  Fleet fleet({"a", "b"});
+  fleet.damage("a", "b", 1000);
+  for (const char* host : {"a", "b"}) EXPECT_EQ(fleet.at(host).level, Level::kWarning);
+  EXPECT_NE(fleet.at("a").suspect.find("no other host to compare"), std::string::npos);
+}
+
+TEST(Verdict, ManyPeersOfWhichFewHaveTrouble) {
+  std::vector<std::string> hosts = {"a"};
+  for (int i = 0; i < 10; ++i) hosts.push_back("n" + std::to_string(i));
+  Fleet fleet(hosts);
+  for (int i = 0; i < 4; ++i) fleet.damage("n" + std::to_string(i), "a", 10);
+  EXPECT_EQ(fleet.at("a").level, Level::kWarning);
+  fleet.damage("n4", "a", 10);
+  EXPECT_EQ(fleet.at("a").level, Level::kCritical);
+}
+
+TEST(Verdict, DamageWithinTheHostIsItsOwn) {
+  Fleet fleet({"a", "b", "c"});
+  fleet.damage("a", "a", 2);  // 2 in and 2 out
+  EXPECT_EQ(fleet.at("a").level, Level::kCritical);
+  EXPECT_EQ(fleet.at("a").suspect, "this host");
+  EXPECT_EQ(fleet.at("b").level, Level::kOk);
+  EXPECT_EQ(judge({{"vtcp", "eth0", "b", 100, 0, 0, 3}}, "a", {}).level, Level::kCritical) << "memory that no wire touched";
+}
+
+TEST(Verdict, OthersDamageDoesNotMakeOnesOwnWorse) {
+  const std::vector<PathTrouble> paths = {{"vtcp", "eth0", "b", 100, 1000, 0, 0}, {"vtcp", "eth0", "c", 100, 0, 0, 1}};
+  EXPECT_EQ(judge(paths, "a", {}).level, Level::kWarning);
+}
+
+TEST(Verdict, Thresholds) {
+  Fleet fleet({"a", "b", "c"});
+  fleet.damage("b", "a", 2);
+  fleet.damage("c", "a", 2);
+  EXPECT_EQ(fleet.at("a", {.warning = 5}).level, Level::kOk);
+  EXPECT_EQ(fleet.at("a", {.warning = 5}).text, "3.00 GiB checked with 2 other hosts, 4 faults");
+  EXPECT_EQ(fleet.at("a", {.critical = 5}).level, Level::kWarning);
+  EXPECT_EQ(fleet.at("a", {.critical = 4}).level, Level::kCritical);
+  EXPECT_EQ(fleet.at("a", {.warning = 0}).level, Level::kCritical);
+  EXPECT_EQ(Fleet({"a", "b", "c"}).at("a", {.warning = 0}).level, Level::kOk);
+}
+
+TEST(Verdict, UnknownPeersBlameNobody) {
+  const Verdict verdict = judge({{"vtcp", "eth0", "", 100, 9, 0, 0}}, "a", {});
+  EXPECT_EQ(verdict.level, Level::kWarning);
+  EXPECT_EQ(verdict.text, "9 faults (9 in, 0 out): peer unknown");
+}
+
+TEST(Verdict, TextIsOneLineWhateverTheNames) {
+  std::vector<PathTrouble> paths;
+  for (int i = 0; i < 1000; ++i) paths.push_back({"vtcp", "eth0", std::string(40, 'x') + std::to_string(i), 100, i < 300 ? 1U : 0U, 0, 0});
+  const Verdict verdict = judge(paths, "a", {});
+  EXPECT_LT(verdict.text.size(), 160U);
+  EXPECT_EQ(std::count(verdict.text.begin(), verdict.text.end(), '\n'), 0);
+}
+
+}  // namespace
+}  // namespace verity::health

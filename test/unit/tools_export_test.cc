@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tools/export/exposition.h"
+#include "tools/export/ledger.h"
+
+namespace verity::tools {
+namespace {
+
+constexpr std::uint64_t kHour = 3600;
+constexpr std::uint64_t kNow = 1000 * kHour;
+
+health::Snapshot process(const std::string& peer, std::uint64_t bytes, std::uint64_t faults) {
+  health::Snapshot snapshot;
+  snapshot.peer_name = "me";
+  health::SnapshotRow row;
+  row.kind = UCX_VERITY_HEALTH_PEER;
+  row.transport = "vtcp";
+  row.device = "eth0";
+  row.peer = peer;
+  row.counters.bytes_verified = bytes;
+  row.counters.faults_payload = faults;
+  snapshot.rows.push_back(row);
+  return snapshot;
+}
+
+Totals with(const Ledger& ledger, const std::vector<health::Snapshot>& live) {
+  Totals totals = totals_of(ledger);
+  for (const health::Snapshot& snapshot : live) add(totals, snapshot);
+  return totals;
+}
+
+std::uint64_t bytes_of(const Totals& totals) { return totals.paths.at({"vtcp", "eth0", {}}).bytes_verified; }
+
+std::uint64_t faults_of(const std::vector<health::PathTrouble>& paths) {
+  std::uint64_t sum = 0;
+  for (const auto& path : paths) sum += path.faults_in;
+  return sum;
+}
+
+TEST(Ledger, CountersOnlyGrowWhenProcessesGo) {
+  Ledger ledger;
+  const auto first = process("b", 100, 1);
+  const auto second = process("c", 50, 0);
+  EXPECT_EQ(bytes_of(with(ledger, {first, second})), 150U);
+  take(ledger, "/dir/1.health", first);
+  EXPECT_EQ(bytes_of(with(ledger, {second})), 150U);
+  take(ledger, "/dir/2.health", second);
+  EXPECT_EQ(bytes_of(with(ledger, {})), 150U);
+}
+
+TEST(Ledger, FaultsBelongToTheHourInWhichTheyWereSeen) {
+  Ledger ledger;
+  observe(ledger, with(ledger, {process("b", 100, 2)}), kNow);
+  const auto later = kNow + 5 * kHour;
+  const Totals totals = with(ledger, {process("b", 200, 5)});
+  EXPECT_EQ(faults_of(recent(ledger, totals, later, 1)), 3U) << "what is new since the last run";
+  observe(ledger, totals, later);
+  EXPECT_EQ(faults_of(recent(ledger, totals, later, 1)), 3U);
+  EXPECT_EQ(faults_of(recent(ledger, totals, later, 6)), 5U);
+  EXPECT_EQ(faults_of(recent(ledger, totals, later + 30 * kHour, 24)), 0U) << "long ago";
+  EXPECT_EQ(faults_of(recent(ledger, totals, later + 30 * kHour, 0)), 5U) << "ever";
+}
+
+TEST(Ledger, ProcessThatGoesIsNoNews) {
+  Ledger ledger;
+  const auto gone = process("b", 100, 7);
+  observe(ledger, with(ledger, {gone}), kNow);
+  take(ledger, "/dir/1.health", gone);
+  observe(ledger, with(ledger, {}), kNow + kHour);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, {}), kNow + kHour, 24)), 7U);
+  EXPECT_EQ(ledger.hours.size(), 1U);
+}
+
+TEST(Ledger, OldHoursAreForgotten) {
+  Ledger ledger;
+  observe(ledger, with(ledger, {process("b", 1, 1)}), kNow);
+  observe(ledger, with(ledger, {process("b", 2, 2)}), kNow + (Ledger::kHours + 1) * kHour);
+  EXPECT_EQ(ledger.hours.size(), 1U);
+}
+
+TEST(Ledger, ClockThatWasSetBackLosesNothing) {
+  Ledger ledger;
+  const Totals totals = with(ledger, {process("b", 1, 4)});
+  observe(ledger, totals, kNow);
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow - 10 * kHour, 24)), 4U);
+}
+
+TEST(Ledger, FileThatShrankCountsAgain) {
+  Ledger ledger;
+  observe(ledger, with(ledger, {process("b", 100, 9)}), kNow);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, {process("b", 10, 2)}), kNow + 30 * kHour, 24)), 2U);
+}
+
+TEST(Ledger, PathsAreBounded) {
+  Ledger ledger;
+  health::Snapshot many = process("b", 1, 1);
+  const auto row = many.rows.front();
+  for (std::size_t i = 0; i < Ledger::kMostPaths + 100; ++i) {
+    many.rows.push_back(row);
+    many.rows.back().peer = "host" + std::to_string(i);
+  }
+  const Totals totals = with(ledger, {many});
+  EXPECT_LE(totals.trouble.size(), Ledger::kMostPaths + 1);
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow, 0)), Ledger::kMostPaths + 101);
+}
+
+TEST(Ledger, OwnHostIsTold) {
+  const Ledger ledger;
+  const auto paths = recent(ledger, with(ledger, {process("me", 1, 1)}), kNow, 0);
+  ASSERT_EQ(paths.size(), 1U);
+  EXPECT_EQ(paths[0].peer, health::kThisHost);
+}
+
+TEST(Ledger, SurvivesItsFile) {
+  Ledger ledger;
+  take(ledger, "/dir/1.health", process("b\"\\\n\xff", 100, 3));
+  observe(ledger, with(ledger, {process("c", 5, 1)}), kNow);
+  Ledger again;
+  ASSERT_EQ(from_json(to_json(ledger), &again), "");
+  EXPECT_EQ(again.taken, ledger.taken);
+  EXPECT_EQ(bytes_of(totals_of(again)), 100U);
+  EXPECT_EQ(faults_of(recent(again, totals_of(again), kNow, 0)), 3U);
+  EXPECT_EQ(again.hours.size(), ledger.hours.size());
+  EXPECT_EQ(to_json(again), to_json(ledger)) << "the same but for bytes that are no text";
+}
+
+TEST(Ledger, RefusesWhatItIsNot) {
+  Ledger ledger;
+  EXPECT_EQ(from_json("", &ledger), "it is no JSON object");
+  EXPECT_EQ(from_json("[1]", &ledger), "it is no JSON object");
+  EXPECT_EQ(from_json(R"({"schema":99})", &ledger), "it is of another version (schema)");
+  for (const char* text : {R"({})", R"({"schema":1})", R"({"schema":1,"ended":[[1]],"ended_trouble":[],"taken":[],"seen":[],"hours":[]})",
+                           R"({"schema":1,"ended":[],"ended_trouble":[],"taken":5,"seen":[],"hours":[]})",
+                           R"({"schema":1,"ended":[],"ended_trouble":[[["a","b","c"],-1,"x",3,4]],"taken":[],"seen":[],"hours":[]})"}) {
+    EXPECT_NE(from_json(text, &ledger), "") << text;
+  }
+}
+
+bool has_line(const std::string& text, const std::string& line) { return ("\n" + text).find("\n" + line + "\n") != std::string::npos; }
+
+TEST(Exposition, EveryCounterOnceAWithHelpAndType) {
+  Exposition exposition{.totals = with({}, {process("b", 100, 2)}), .now_seconds = kNow};
+  const std::string text = render_exposition(exposition);
+  EXPECT_TRUE(has_line(text, "ucx_verity_bytes_verified_total{transport=\"vtcp\",device=\"eth0\"} 100"));
+  EXPECT_TRUE(has_line(text, "ucx_verity_faults_payload_total{transport=\"vtcp\",device=\"eth0\"} 2"));
+  EXPECT_TRUE(has_line(text, "ucx_verity_export_timestamp_seconds 3600000"));
+  EXPECT_TRUE(has_line(text, "ucx_verity_check_status 0"));
+  for (const auto& info : health::kCounterInfo) {
+    EXPECT_TRUE(has_line(text, "# TYPE ucx_verity_" + std::string(info.name) + "_total counter")) << info.name;
+  }
+  EXPECT_EQ(text.find("peer=\""), std::string::npos) << "no host is named unless asked for";
+}
+
+TEST(Exposition, HostsByNameOnlyWhenAskedFor) {
+  Exposition exposition;
+  exposition.recent = {{"vtcp", "eth0", "b", 9, 2, 1, 0}, {"vtcp", "eth0", "c", 9, 0, 0, 0}, {"vposix", "memory", ".", 9, 5, 0, 0}};
+  EXPECT_TRUE(has_line(render_exposition(exposition), "ucx_verity_peer_hosts 2"));
+  EXPECT_TRUE(has_line(render_exposition(exposition), "ucx_verity_peer_hosts_with_faults{direction=\"in\"} 1"));
+  exposition.peers = true;
+  EXPECT_TRUE(has_line(render_exposition(exposition), "ucx_verity_peer_faults{device=\"eth0\",peer=\"b\",direction=\"in\"} 2"));
+  EXPECT_EQ(render_exposition(exposition).find("peer=\"c\""), std::string::npos) << "only those with faults";
+}
+
+TEST(Exposition, SeriesAreBounded) {
+  Exposition exposition;
+  for (int i = 0; i < 1000; ++i) exposition.totals.paths[{"vtcp", "made-up-" + std::to_string(i), {}}].bytes_verified = 1;
+  const std::string text = render_exposition(exposition);
+  std::size_t series = 0;
+  for (std::size_t at = 0; (at = text.find("\nucx_verity_bytes_verified_total{", at)) != std::string::npos; ++at) ++series;
+  EXPECT_EQ(series, kMostSeries + 1);
+  EXPECT_TRUE(has_line(text, "ucx_verity_bytes_verified_total{transport=\"other\",device=\"other\"} " + std::to_string(1000 - kMostSeries)));
+}
+
+TEST(Exposition, LabelsAreEscaped) { EXPECT_EQ(label_value("a\"b\\c\nd"), "a\\\"b\\\\c\\nd"); }
+
+}  // namespace
+}  // namespace verity::tools
