@@ -25,6 +25,8 @@ sample() { # sample METRIC < EXPOSITION: the sum of its series
 
 hosts_job clean "" mixed -n 600
 tap_result $? "a clean job of four hosts"
+sample=$(find "$tap_dir/node0" -name '*.health' | head -n 1)
+cp "$sample" "$tap_dir/sample.health"
 for host in $hosts; do
   contains "clean: $host is well" "$(verdict "$host")" 'UCX-VERITY OK: .* checked with 3 other hosts, no faults.*exit 0|UCX-VERITY OK: .*no faults'
   is "clean: $host exits 0" "$(verdict "$host" | tail -n 1)" "exit 0"
@@ -53,7 +55,7 @@ is "no folder is unknown" "$(verdict nowhere | tail -n 1)" "exit 3"
 
 # What counted: the test transport tells how many frames it damaged.
 export_of node1 > "$tap_dir/node1.prom"
-damaged=$(sed -n 's/.*faults \([0-9][0-9]*\).*/\1/p' "$tap_dir/faults.1" | head -n 1)
+damaged=$(json_sum faults "$tap_dir/faults.1")
 seen=0
 for host in $hosts; do
   export_of "$host" --keep 0 --textfile "$tap_dir/$host.prom"
@@ -76,17 +78,16 @@ contains "a broken ledger is put aside" "$(export_of node2 2>&1 > "$tap_dir/out"
 is "and the export goes on" "$(sample ucx_verity_check_status < "$tap_dir/out")" 0
 contains "a ledger that cannot be kept" "$("$tool" export --ledger /proc/nowhere/ledger 2>&1)" 'cannot keep its ledger /proc/nowhere/ledger'
 contains "a collector's folder that is not there" "$(export_of node2 --textfile "$tap_dir/nowhere/x.prom" 2>&1)" 'nowhere'
-(
-  flock 9
-  contains "a second run at the same time" "$(export_of node2 2>&1)" 'another one is running'
-) 9> "$tap_dir/node2.ledger.lock" > "$tap_dir/locked"
-tap_of "locked" cat "$tap_dir/locked"
+exec 9> "$tap_dir/node2.ledger.lock"
+flock 9
+contains "a second run at the same time" "$(export_of node2 2>&1)" 'another one is running'
+exec 9>&-
 
 # A crowd of stale files and strange things among them: no harm, and a clear word.
 mkdir "$tap_dir/crowd"
 cp "$tap_dir/sample.health" "$tap_dir/crowd/1-x.health"
-(cd "$tap_dir/crowd" && mkfifo 2-x.health && ln -s /etc/passwd 3-x.health && head -c 100 1-x.health > 4-x.health && seq -f '%g-y.health' 5 3000 | xargs touch)
-contains "strange files are named" "$("$tool" export --ledger "$tap_dir/crowd.ledger" --directory "$tap_dir/crowd" 2>&1 > "$tap_dir/out")" '2-x.health: '
+(cd "$tap_dir/crowd" && mkfifo 0-x.health && ln -s /etc/passwd 00-x.health && head -c 100 1-x.health > 000-x.health && seq -f '%g-y.health' 5 3000 | xargs touch)
+contains "strange files are named" "$("$tool" export --ledger "$tap_dir/crowd.ledger" --directory "$tap_dir/crowd" 2>&1 > "$tap_dir/out")" '/0-x.health: '
 is "and counted" "$(sample ucx_verity_unreadable_files < "$tap_dir/out")" 2999
 contains "check does not mind" "$(verdict crowd)" 'UCX-VERITY OK'
 

@@ -3,7 +3,10 @@
 // `ucx-verity check`: one line and an exit code, for node health checks. Looks at this host alone, and not for long.
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 
 #include "tools/commands.h"
 #include "tools/export/gather.h"
@@ -26,6 +29,7 @@ struct CheckOptions {
   bool drain = true;  // false: never
   bool nhc = false;
   bool slurm = false;
+  std::string config;
 };
 
 struct Checked {
@@ -45,9 +49,15 @@ Checked look(const CheckOptions& options) {
   }
   const auto directories = options.directories.empty() ? health::default_directories() : options.directories;
   const Gathered gathered = gather(directories, ledger, {kMostFiles, deadline}, 0);
-  if (!gathered.complete) checked.note += (checked.note.empty() ? "" : "; ") + std::string("not all health files were looked at");
+  const bool blind = !checked.note.empty() || gathered.unopened > 0;
+  for (const std::string& problem : gathered.problems) {
+    if (gathered.unopened > 0) checked.note += (checked.note.empty() ? "" : "; ") + problem;
+  }
+  if (!gathered.complete && gathered.unopened == 0) checked.note += (checked.note.empty() ? "" : "; ") + std::string("not all health files were looked at");
   const std::uint64_t now = health::realtime_ns() / kNsPerSecond;
   checked.verdict = health::judge(recent(ledger, gathered.totals, now, options.hours), health::kThisHost, options.thresholds);
+  // Who did not see everything cannot say that all is well.
+  if (blind && checked.verdict.level == health::Level::kOk) checked.verdict.level = health::Level::kUnknown;
   return checked;
 }
 
@@ -71,6 +81,39 @@ int run(const CheckOptions& options) {
   return static_cast<int>(checked.verdict.level);
 }
 
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// An option of the file, unless the command line has it.
+void take_setting(CLI::App& command, const std::string& place, const std::string& line) {
+  const auto equals = line.find('=');
+  const std::string name = trimmed(line.substr(0, equals));
+  CLI::Option* option = command.get_option_no_throw("--" + name);
+  if (equals == std::string::npos || option == nullptr || name == "config" || name == "help" || option->get_items_expected_max() == 0) {
+    throw CLI::ValidationError(place, "no option of check with a value: '" + line + "' (such as critical=10; see ucx-verity check --help)");
+  }
+  if (option->count() > 0) return;
+  option->add_result(trimmed(line.substr(equals + 1)));
+  try {
+    option->run_callback();
+  } catch (const CLI::ParseError& error) {
+    throw CLI::ValidationError(place, error.what());
+  }
+}
+
+void read_config(CLI::App& command, const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw CLI::FileError("--config: cannot read " + path + ": " + std::strerror(errno), CLI::ExitCodes::FileError);
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    line = trimmed(line.substr(0, line.find('#')));
+    if (!line.empty()) take_setting(command, path + ":" + std::to_string(number), line);
+  }
+}
+
 void add_drain_option(CLI::App* command, const std::shared_ptr<CheckOptions>& options) {
   auto* drain = command->add_option_function<std::string>(
       "--drain-on",
@@ -92,18 +135,21 @@ void add_check_command(CLI::App& app, int* exit_code) {
   command->add_option("--hours", options->hours, "how far back to look; 0: as far as anything is known")->capture_default_str();
   command->add_option("--warning", options->thresholds.warning, "faults from which there is something to say")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1000000000));
   command->add_option("--critical", options->thresholds.critical, "faults from which this host is called bad")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1000000000));
   command->add_option("--percent", options->thresholds.percent, "of the hosts that it talks to, that must have faults with it")
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
-  command->set_config("--config", "", "file with these options, a line each: critical=10");
+  command->add_option("--config", options->config, "file with these options, a line each: critical=10; the command line goes first");
   auto* nhc = command->add_flag("--nhc", options->nhc, "for a check of LBNL Node Health Check: a line and 1 when the node is to be drained");
   command->add_flag("--slurm", options->slurm, "for Slurm's HealthCheckProgram: the drain reason and 1")->excludes(nhc);
   add_drain_option(command, options);
-  command->callback([options, exit_code] { *exit_code = run(*options); });
+  command->callback([command, options, exit_code] {
+    if (!options->config.empty()) read_config(*command, options->config);
+    *exit_code = run(*options);
+  });
 }
 
 }  // namespace verity::tools

@@ -116,6 +116,7 @@ Gathered gather(const std::vector<std::string>& directories, Ledger& ledger, con
     if (const std::string problem = directory->open(path); !problem.empty()) {
       run.result.problems.push_back(problem);
       run.result.complete = false;
+      ++run.result.unopened;
       continue;
     }
     bool more = false;

@@ -29,6 +29,7 @@ struct Gathered {
   // Files that went into the ledger, to be removed when that is safe on the disk; through the open folder, whatever its name leads to
   // by then.
   std::vector<std::pair<std::shared_ptr<health::Directory>, health::HealthFile>> to_remove;
+  unsigned unopened = 0;              // folders
   bool complete = true;               // false: there was no time or no room for all files
 };
 
