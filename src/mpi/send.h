@@ -52,7 +52,10 @@ class Sending {
   Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept {
     arm(family, type, data, comm, dest, site);
   }
-  ~Sending() { armed.send.length = 0; }
+  ~Sending() {
+    armed.send.length = 0;
+    armed.send.caller.call = nullptr;
+  }
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
 

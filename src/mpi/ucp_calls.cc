@@ -187,7 +187,7 @@ ucs_status_ptr_t send(ucp_ep_h ep, const Sent& what, ucp_tag_t tag, Start start)
     return start();
   }
   Caller caller;
-  if (arm.caller.call != nullptr && arm.filter.matches(tag)) {
+  if ((arm.length != 0 || arm.caller.call != nullptr) && arm.filter.matches(tag)) {
     caller = std::exchange(arm.caller, {});
     departures.begin(ep, tag, what.buffer, arm.signature, std::exchange(arm.length, 0));
   } else if (armed.collective.matches(tag)) {
