@@ -19,6 +19,9 @@ test_packages=(
   # Network namespaces with a link between them.
   iproute2
 )
+# Without these their tests are skipped.
+# shellcheck disable=SC2034
+monitoring_packages=(prometheus prometheus-node-exporter)
 # shellcheck disable=SC2034
 roce_packages=(qemu-system-x86 seabios ipxe-qemu debootstrap e2fsprogs openssh-client)
 

@@ -83,8 +83,10 @@ EXTRA_DIST += test/integration/bench.sh test/integration/doctor.sh test/integrat
 dist_man1_MANS += \
 	src/tools/man/ucx-verity.1 \
 	src/tools/man/ucx-verity-bench.1 \
+	src/tools/man/ucx-verity-check.1 \
 	src/tools/man/ucx-verity-doctor.1 \
 	src/tools/man/ucx-verity-env.1 \
+	src/tools/man/ucx-verity-export.1 \
 	src/tools/man/ucx-verity-report.1 \
 	src/tools/man/ucx-verity-status.1 \
 	src/tools/man/ucx-verity-top.1

@@ -149,6 +149,7 @@ TEST(Exposition, EveryCounterOnceAWithHelpAndType) {
   EXPECT_TRUE(has_line(text, "ucx_verity_export_timestamp_seconds 3600000"));
   EXPECT_TRUE(has_line(text, "ucx_verity_check_status 0"));
   for (const auto& info : health::kCounterInfo) {
+    if (info.name.ends_with("_ns")) continue;
     EXPECT_TRUE(has_line(text, "# TYPE ucx_verity_" + std::string(info.name) + "_total counter")) << info.name;
   }
   EXPECT_EQ(text.find("peer=\""), std::string::npos) << "no host is named unless asked for";
@@ -172,6 +173,15 @@ TEST(Exposition, SeriesAreBounded) {
   for (std::size_t at = 0; (at = text.find("\nucx_verity_bytes_verified_total{", at)) != std::string::npos; ++at) ++series;
   EXPECT_EQ(series, kMostSeries + 1);
   EXPECT_TRUE(has_line(text, "ucx_verity_bytes_verified_total{transport=\"other\",device=\"other\"} " + std::to_string(1000 - kMostSeries)));
+}
+
+TEST(Exposition, TimesAreSeconds) {
+  Exposition exposition;
+  exposition.totals.paths[{"vtcp", "eth0", {}}].timed_ns = 1'000'000'020;
+  exposition.totals.paths[{"vposix", "memory", {}}].timed_ns = 5;
+  const std::string text = render_exposition(exposition);
+  EXPECT_TRUE(has_line(text, "ucx_verity_timed_seconds_total{transport=\"vtcp\",device=\"eth0\"} 1.000000020"));
+  EXPECT_TRUE(has_line(text, "ucx_verity_timed_seconds_total{transport=\"vposix\",device=\"memory\"} 0.000000005"));
 }
 
 TEST(Exposition, LabelsAreEscaped) { EXPECT_EQ(label_value("a\"b\\c\nd"), "a\\\"b\\\\c\\nd"); }

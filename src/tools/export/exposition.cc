@@ -15,9 +15,10 @@ class Text {
     out_ += "# HELP ucx_verity_" + name_ + " " + std::string(help) + "\n# TYPE ucx_verity_" + name_ + " " + std::string(type) + "\n";
   }
   // `labels` as 'a="b",c="d"', or empty.
-  void sample(const std::string& labels, std::uint64_t value) {
-    out_ += "ucx_verity_" + name_ + (labels.empty() ? "" : "{" + labels + "}") + " " + std::to_string(value) + "\n";
+  void sample(const std::string& labels, const std::string& value) {
+    out_ += "ucx_verity_" + name_ + (labels.empty() ? "" : "{" + labels + "}") + " " + value + "\n";
   }
+  void sample(const std::string& labels, std::uint64_t value) { sample(labels, std::to_string(value)); }
   void single(std::string_view name, std::string_view type, std::string_view help, std::uint64_t value) {
     metric(name, type, help);
     sample({}, value);
@@ -31,6 +32,13 @@ class Text {
 
 std::string label(std::string_view name, std::string_view value) {
   return std::string(name) + "=\"" + label_value(value) + "\"";
+}
+
+// Nanoseconds as seconds, exactly.
+std::string seconds_text(std::uint64_t ns) {
+  std::string text = std::to_string(ns);
+  if (text.size() < 10) text.insert(0, 10 - text.size(), '0');
+  return text.insert(text.size() - 9, ".");
 }
 
 std::string labels_of(const health::PathKey& key) {
@@ -57,8 +65,14 @@ health::PathSums bounded(const health::PathSums& paths) {
 
 void counters(Text& text, const health::PathSums& paths) {
   for (const health::CounterInfo& info : health::kCounterInfo) {
-    text.metric(std::string(info.name) + "_total", "counter", info.help);
-    for (const auto& [key, values] : paths) text.sample(labels_of(key), values.*info.field);
+    // Prometheus wants base units.
+    const bool is_time = info.name.ends_with("_ns");
+    const std::string name(info.name.substr(0, info.name.size() - (is_time ? 3 : 0)));
+    text.metric(name + (is_time ? "_seconds_total" : "_total"), "counter", info.help);
+    for (const auto& [key, values] : paths) {
+      const std::uint64_t value = values.*info.field;
+      text.sample(labels_of(key), is_time ? seconds_text(value) : std::to_string(value));
+    }
   }
 }
 
