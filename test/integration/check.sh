@@ -35,6 +35,8 @@ done
 # Host node1 damages what it sends: all others see it, and it hears of it from all others.
 hosts_job guilty 1 mixed -n 1500
 tap_result $? "a job of which host node1 damages what it sends"
+note "node1: $(verdict node1 | head -n 1)"
+note "node0: $(verdict node0 | head -n 1)"
 is "node1 is critical" "$(verdict node1 | tail -n 1)" "exit 2"
 contains "node1 blames itself" "$(verdict node1)" 'UCX-VERITY CRITICAL: [0-9]+ faults \(0 in, [0-9]+ out\) with 3 of 3 hosts: device memory'
 for host in node0 node2 node3; do
