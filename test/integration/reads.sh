@@ -67,14 +67,14 @@ for launcher in $openmpi $mpich; do
     skip "$mpi: a changed source is named" "its companion is not built"
     continue
   fi
-  rm -f "$tap_dir/told"
-  UCX_VERITY_TYPECHECK=warn UCX_VERITY_TYPECHECK_LOG="$tap_dir/told" typechecked 300 "$launcher" 2 vposix,vself,vcma \
+  rm -f "$tap_dir/changes"
+  UCX_VERITY_TYPECHECK=warn UCX_VERITY_TYPECHECK_LOG="$tap_dir/changes" typechecked 300 "$launcher" 2 vposix,vself,vcma \
     scribble -n 3 -t 280 > "$tap_dir/job"
   contains "$mpi: a source that changes, with the companion" "$(cat "$tap_dir/job")" '^scribble messages 3$'
   contains "$mpi: the send is named, in words" "$(cat "$tap_dir/job")" 'source changed: rank 0 wrote to the buffer of a send'
-  contains "$mpi: rank, peer and call" "$(cat "$tap_dir/told")" \
+  contains "$mpi: rank, peer and call" "$(cat "$tap_dir/changes")" \
     '"event":"source_changed",.*"rank":0,"peer":1,"call":"MPI_Isend","site":"[^"]*scribble\.c:[0-9]+[^"]*","bytes":16777216,"offset":[0-9]+,"length":[1-9]'
-  is "$mpi: and told once" "$(wc -l < "$tap_dir/told")" 1
+  is "$mpi: and told once" "$(wc -l < "$tap_dir/changes")" 1
   lacks "$mpi: the reader leaves it to the owner" "$(cat "$tap_dir/job")" 'source changed while it was read'
 done
 
