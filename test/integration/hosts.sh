@@ -25,7 +25,7 @@ hosts_job() {
   program=$(mpi_program "$openmpi" "$3") || return 1
   shift 3
   (
-    [ -z "$guilty" ] || export UCX_FAULT_RATE=0.02 UCX_FAULT_KINDS=flip UCX_FAULT_RANKS="$guilty" UCX_FAULT_MIN_LEN=100
+    [ -z "$guilty" ] || export UCX_FAULT_RATE=0.06 UCX_FAULT_KINDS=flip UCX_FAULT_PLACE=payload UCX_FAULT_RANKS="$guilty" UCX_FAULT_MIN_LEN=100
     export UCX_VERITY_ATTEST=never
     with_tls vfposix,vself timeout -k 5 180 "$openmpi" -np 4 "$tap_dir/on_host" "$tap_dir" "$program" "$@"
   ) > "$tap_dir/job.$name" 2>&1 || status=$?

@@ -30,7 +30,7 @@ export_all() {
 
 # query EXPRESSION: a line per result, 'instance device value', sorted.
 query() {
-  python3 - "http://127.0.0.1:$port/api/v1/query" "$1" << 'PY'
+  no_proxy=127.0.0.1 NO_PROXY=127.0.0.1 python3 - "http://127.0.0.1:$port/api/v1/query" "$1" << 'PY'
 import json, sys, urllib.parse, urllib.request
 try:
     with urllib.request.urlopen(sys.argv[1] + "?" + urllib.parse.urlencode({"query": sys.argv[2]}), timeout=20) as answer:
