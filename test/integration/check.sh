@@ -19,10 +19,6 @@ export_of() { # export_of HOST [OPTION...]
   shift
   "$tool" export --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" "$@"
 }
-sample() { # sample METRIC < EXPOSITION: the sum of its series
-  awk -v name="$1" '{ metric = $1; sub(/\{.*/, "", metric) } metric == name { sum += $2 } END { printf "%.0f\n", sum }'
-}
-
 hosts_job clean "" mixed -n 600
 tap_result $? "a clean job of four hosts"
 sample=$(find "$tap_dir/node0" -name '*.health' | head -n 1)
@@ -56,19 +52,14 @@ contains "a threshold that is none" "$(verdict node1 --critical 0)" 'critical'
 is "no folder is unknown" "$(verdict nowhere | tail -n 1)" "exit 3"
 
 # What counted: the test transport tells how many frames it damaged.
-export_of node1 > "$tap_dir/node1.prom"
-damaged=$(json_sum faults "$tap_dir/faults.1")
-seen=0
-for host in $hosts; do
-  export_of "$host" --keep 0 --textfile "$tap_dir/$host.prom"
-  seen=$((seen + $(sample ucx_verity_faults_payload_total < "$tap_dir/$host.prom") + $(sample ucx_verity_faults_header_total < "$tap_dir/$host.prom")))
-done
-is "as many faults counted as there were damaged frames" "$seen" "${damaged:-none told}"
+for host in $hosts; do export_of "$host" --keep 0 --textfile "$tap_dir/$host.prom"; done
+explained "$(json_sum faults "$tap_dir/faults.1")" "$tap_dir"/node?.prom
+tap_result $? "as many faults counted as there were damaged frames"
 
 # Files of ended processes went into the ledger: nothing is lost, and nothing counts twice.
 is "the ended processes' files are gone" "$(find "$tap_dir/node0" "$tap_dir/node1" -name '*.health' | wc -l)" 0
-before=$(sample ucx_verity_bytes_verified_total < "$tap_dir/node0.prom")
-is "their counters are not" "$(export_of node0 | sample ucx_verity_bytes_verified_total)" "$before"
+before=$(metric_sum bytes_verified_total "$tap_dir/node0.prom")
+is "their counters are not" "$(export_of node0 | metric_sum bytes_verified_total)" "$before"
 is "nor is the verdict" "$(verdict node1 | tail -n 1)" "exit 2"
 mode=$(stat -c %a "$tap_dir/node1.prom")
 is "the collector may read the file" "$mode" 644
@@ -77,7 +68,7 @@ is "no unfinished file stays behind" "$(find "$tap_dir" -maxdepth 1 -name '.*.pr
 # Hands on it: a broken ledger, one that cannot be written, a folder that is none.
 echo '{"schema":1' > "$tap_dir/node2.ledger"
 contains "a broken ledger is put aside" "$(export_of node2 2>&1 > "$tap_dir/out")" 'node2.ledger is no ledger .*it is now .*node2.ledger.bad'
-is "and the export goes on" "$(sample ucx_verity_check_status < "$tap_dir/out")" 0
+is "and the export goes on" "$(metric_sum check_status "$tap_dir/out")" 0
 contains "a ledger that cannot be kept" "$("$tool" export --ledger /proc/nowhere/ledger 2>&1)" 'cannot keep its ledger /proc/nowhere/ledger'
 contains "a collector's folder that is not there" "$(export_of node2 --textfile "$tap_dir/nowhere/x.prom" 2>&1)" 'nowhere'
 exec 9> "$tap_dir/node2.ledger.lock"
@@ -90,7 +81,7 @@ mkdir "$tap_dir/crowd"
 cp "$tap_dir/sample.health" "$tap_dir/crowd/1-x.health"
 (cd "$tap_dir/crowd" && mkfifo 0-x.health && ln -s /etc/passwd 00-x.health && head -c 100 1-x.health > 000-x.health && seq -f '%g-y.health' 5 3000 | xargs touch)
 contains "strange files are named" "$("$tool" export --ledger "$tap_dir/crowd.ledger" --directory "$tap_dir/crowd" 2>&1 > "$tap_dir/out")" '/0-x.health: '
-is "and counted" "$(sample ucx_verity_unreadable_files < "$tap_dir/out")" 2999
+is "and counted" "$(metric_sum unreadable_files "$tap_dir/out")" 2999
 contains "check does not mind" "$(verdict crowd)" 'UCX-VERITY OK'
 
 done_testing

@@ -32,3 +32,21 @@ hosts_job() {
   [ "$status" -eq 0 ] || note "$(tail -n 20 "$tap_dir/job.$name")"
   return "$status"
 }
+
+# metric_sum METRIC FILE...: the sum of its series in exported files.
+metric_sum() {
+  local metric=$1
+  shift
+  awk -v wanted="ucx_verity_$metric" '{ name = $1; sub(/\{.*/, "", name) } name == wanted { sum += $2 } END { printf "%.0f\n", sum }' "$@"
+}
+faults_of() { echo $(($(metric_sum faults_payload_total "$@") + $(metric_sum faults_header_total "$@") + $(metric_sum faults_length_total "$@"))); }
+# explained INJECTED FILE...: the hosts' files have as many faults as frames were damaged, but for copies of frames that were there
+# already: those are dropped before anybody looks at their payload.
+explained() {
+  local injected=$1 seen twice
+  shift
+  seen=$(faults_of "$@")
+  twice=$(metric_sum frames_duplicate_total "$@")
+  note "$injected frames damaged, $seen faults counted, $twice frames came twice"
+  [ "$seen" -gt 0 ] && [ "$seen" -le "$injected" ] && [ $((seen + twice)) -ge "$injected" ]
+}

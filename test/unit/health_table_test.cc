@@ -5,8 +5,6 @@
 namespace verity::health {
 namespace {
 
-constexpr Path kTcp{"vtcp", "eth0"};
-
 Snapshot read(Plain& ground) {
   Snapshot snapshot;
   EXPECT_EQ(parse_health_file(ground.bytes(ground.limit), &snapshot), "");

@@ -19,7 +19,7 @@ class RmaDiagnose : public ::testing::Test, public RmaPair {
   explicit RmaDiagnose(bool observe = false) : RmaPair({kChunk, 8, observe}) {}
   // The first `times` readings of byte `at` bring a wrong bit.
   void hurt(uint64_t at, unsigned times = 1) {
-    reader.damage = [this, at, left = times](uint64_t offset, Message& bytes) mutable {
+    reader.damage = [at, left = times](uint64_t offset, Message& bytes) mutable {
       if (at < offset || at >= offset + bytes.size() || left == 0) return;
       --left;
       bytes[at - offset] ^= 0x10;
