@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "health/counters.h"
@@ -14,6 +15,22 @@ namespace verity::health {
 using FileHeader = ucx_verity_health_header;
 using FileRow = ucx_verity_health_row;
 static_assert(sizeof(FileHeader) == 512 && sizeof(FileRow) == 128, "changes need another layout number");
+
+// Who writes, as the header tells it. Texts are cut to their fields.
+struct Origin {
+  std::uint64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  std::uint64_t created_ns = 0;
+  std::uint32_t uid = 0;
+  std::string mode;
+  std::string host;
+  std::string peer_name;
+  std::string program;
+  std::string rank;
+  std::string version;
+  std::string ucx_version;
+  std::string boot_id;
+};
 
 inline constexpr std::size_t kNameSize = 32;
 inline constexpr std::size_t kCacheLine = 64;

@@ -28,21 +28,9 @@ struct SnapshotRow {
   std::vector<std::uint64_t> foreign;  // the rest, as in Snapshot::foreign_names
 };
 
-struct Snapshot {
-  std::uint64_t pid = 0;
-  std::uint64_t start_ticks = 0;
-  std::uint64_t created_ns = 0;
+struct Snapshot : Origin {
   std::uint64_t ended_ns = 0;
-  std::uint32_t uid = 0;
   std::uint32_t state = 0;
-  std::string mode;
-  std::string host;
-  std::string peer_name;
-  std::string program;
-  std::string rank;
-  std::string version;
-  std::string ucx_version;
-  std::string boot_id;
   std::vector<SnapshotRow> rows;
   std::vector<std::string> foreign_names;  // counters that this version does not know
   std::vector<std::string> missing_names;  // counters of ours that the file does not have

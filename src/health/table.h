@@ -19,22 +19,6 @@ struct Path {
   std::string_view device;
 };
 
-// Who writes. Texts are cut to their fields.
-struct Origin {
-  std::uint64_t pid = 0;
-  std::uint64_t start_ticks = 0;
-  std::uint64_t created_ns = 0;
-  std::uint32_t uid = 0;
-  std::string mode;
-  std::string host;
-  std::string peer_name;
-  std::string program;
-  std::string rank;
-  std::string version;
-  std::string ucx_version;
-  std::string boot_id;
-};
-
 // Memory at a fixed place, of which only the first bytes can be used: the rest can when the file has grown.
 class Ground {
  public:

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "health/paths.h"
+
 namespace verity::health {
 
 namespace {
@@ -42,7 +44,7 @@ Summary summary_of(const Counters& c) noexcept {
           .unverified = c.bytes_unverified,
           .repaired = c.segments_repaired + c.read_segments_repaired,
           .resent = c.segment_bytes_resent + c.frame_bytes_resent + c.read_bytes_again,
-          .faults = c.faults_payload + c.faults_header + c.faults_length + c.reads_damaged_on_wire + c.reads_persistent + c.reads_ambiguous,
+          .faults = faults_in(c) + c.reads_ambiguous,  // which blame nobody, and so are none of check's
           .failed = c.links_failed};
 }
 
