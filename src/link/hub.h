@@ -251,6 +251,8 @@ class Hub {
   }
   // Runs the timers. `now`: ns of a monotonic clock.
   void tick(uint64_t now) noexcept;
+  // Somebody waits until all that was sent is acknowledged: the peer is asked, by the next poll(), not to wait for traffic of its own.
+  void ask(Link& link) noexcept;
   // Sends everything owed at once, waiting for no reverse traffic: before sleeping or closing. False: the lower was busy.
   bool flush_owed() noexcept;
   // When tick() must be called next, ns; UINT64_MAX when no timer runs. Before a process sleeps.

@@ -51,6 +51,7 @@ struct Sender {
   uint32_t bytes = 0;            // bytes of frames in flight
   uint32_t bytes_unasked = 0;    // bytes since an acknowledgement was last asked for
   uint32_t frames_unasked = 0;
+  uint32_t asked_to = 0;         // the frames before this psn were asked for by ask()
   uint16_t nacks_seen = 0;       // serial of the last NACK processed
   uint16_t probe_serial = 0;     // of the last PROBE sent
   bool blocked = false;          // no new frame: window full, a frame waits for the lower transport, or not open

@@ -114,6 +114,20 @@ void Hub::on_silence(Link& link) noexcept {
   set_deadline(link, link.probe_at);
 }
 
+// One question at a time: whoever waits calls this again and again. What becomes of it, the timer sees.
+void Hub::ask(Link& link) noexcept {
+  for (unsigned c = 0; c < wire::kClasses; ++c) {
+    Sender& tx = link.tx[c];
+    if (tx.oldest == nullptr || tx.oldest == tx.first_unsent) continue;
+    const uint32_t next = tx.first_unsent != nullptr ? tx.first_unsent->psn : tx.next_psn;
+    const uint32_t open = tx.asked_to - tx.una;  // of what was asked for
+    if (open != 0 && open <= next - tx.una) continue;
+    tx.asked_to = next;
+    link.owed |= owed_bit(kOweProbe, static_cast<wire::Class>(c));
+    owe_now(link);
+  }
+}
+
 uint64_t Hub::next_deadline() const noexcept {
   uint64_t next = UINT64_MAX;
   for (const util::ListNode& bucket : wheel_) {

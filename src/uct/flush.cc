@@ -21,7 +21,9 @@ constexpr uint64_t kBusyPatience = 10'000'000'000;
 // Whether the puts are applied. Others may wait for that without progress of ours, so no time limits it, but
 // for a peer that left and whose last word may be what was lost.
 bool VerityIface::applied(UctLink& l) noexcept {
-  return onesided_ == nullptr || onesided_->client().puts_done(l) || (l.peer_leaves && settled(l));
+  if (onesided_ == nullptr || onesided_->client().puts_done(l)) return true;
+  hub_->ask(l);
+  return l.peer_leaves && settled(l);
 }
 
 // Whether the lower transport may be flushed for `ep`, or for all endpoints with nullptr.
@@ -45,6 +47,7 @@ bool VerityIface::settled(UctLink& l) noexcept {
     l.flush_since = 0;
     return true;
   }
+  hub_->ask(l);
   const uint64_t now = monotonic_ns();
   const uint32_t mark = l.tx[0].una + l.tx[1].una + l.tx[0].next_psn + l.tx[1].next_psn;
   if (l.flush_since == 0 || mark != l.flush_mark) {

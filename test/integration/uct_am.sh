@@ -46,6 +46,13 @@ if [[ " $(lower_transports | tr '\n' ' ')" == *" tcp "* ]]; then
   tap_of "vtcp, small socket buffers" cat "$tap_dir/busy"
 fi
 
+# An owner that would never acknowledge of itself, and a sender whose timers do not run: a flush asks.
+(
+  export UCX_VERITY_ACK_POLLS=1000000000 UCX_VERITY_PROBE_AFTER=60s UCX_VERITY_ATTEST=never
+  with_tls vposix within 110 "$build/uct_am" -c "rma: a flush" vposix
+) > "$tap_dir/asked" 2>&1
+tap_of "vposix, acknowledged when asked" cat "$tap_dir/asked"
+
 # A transport that receives in UCX's asynchronous thread too, as InfiniBand's ud does.
 for rate in 0 0.003; do
   (

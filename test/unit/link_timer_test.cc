@@ -75,6 +75,47 @@ TEST_P(Timer, AHealthyLinkIsNotProbed) {
   EXPECT_EQ(b.got.size(), 2000u);
 }
 
+// As a flush does, again and again until all is acknowledged.
+TEST_P(Timer, WhoWaitsAsksOnceAndIsAnsweredAtOnce) {
+  a.hub.ask(*a.link);
+  a.poll();
+  EXPECT_EQ(probes(), 0u) << "nothing is in flight";
+  a.send("first");
+  a.send("other class", Class::kAsync);
+  b.receive(a.take());
+  b.receive(a.take());
+  for (unsigned i = 0; i < 3; ++i) {
+    a.hub.ask(*a.link);
+    a.poll();
+  }
+  EXPECT_EQ(probes(), 2u) << "one for each class";
+  a.send("second");
+  a.hub.ask(*a.link);
+  a.poll();
+  EXPECT_EQ(probes(), 2u) << "while no answer came";
+  while (!a.wire.empty()) b.receive(a.take());
+  b.poll(1);
+  while (!b.wire.empty()) a.receive(b.take());
+  EXPECT_FALSE(a.link->in_flight());
+  a.send("third");
+  a.hub.ask(*a.link);
+  a.poll();
+  EXPECT_EQ(probes(), 1u);
+}
+
+TEST_P(Timer, ALostQuestionIsTheTimersBusiness) {
+  a.hub.tick(now);
+  a.send("lost");
+  a.hub.ask(*a.link);
+  a.poll();
+  a.wire.clear();
+  silence(10'000'000, 100'000);
+  EXPECT_GE(probes(), 1u);
+  pair.now = now;
+  pair.run_for(10'000'000, 100'000);
+  EXPECT_EQ(b.got, std::vector<std::string>{"lost"});
+}
+
 TEST_P(Timer, ASilentPeersZeroCopySendCompletesEarly) {
   a.hub.tick(now);
   std::vector<uint8_t> buffer(5000, 3);
