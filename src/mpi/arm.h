@@ -98,8 +98,8 @@ extern constinit thread_local Armed armed __attribute__((tls_model("initial-exec
 // `several_threads`: MPI_THREAD_MULTIPLE was asked for.
 void enable_ucp_calls(bool several_threads = true) noexcept;
 
-// Called for each signature that arrives, before its message is matched. No MPI or UCP call from there.
-void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept) noexcept;
+// Called for each signature of `least` bytes or more that arrives, before its message is matched. No MPI or UCP call from there.
+void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept, size_t least = 0) noexcept;
 
 // Called when the program wrote to the buffer of a send that is under way. In any thread; no MPI or UCP call from there.
 struct ChangedSend;

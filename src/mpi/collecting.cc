@@ -71,11 +71,10 @@ Ledger* ledger_of(uint64_t communicator) noexcept {
   return nullptr;
 }
 
-// Inside of UCP's progress.
+// Inside of UCP's progress. At least a record and a tail.
 void arrived(const uint8_t* bytes, size_t length) noexcept {
   CollectiveTail tail;
   size_t record_length;
-  if (length < sizeof(signature::Record) + sizeof(tail)) [[likely]] return;
   signature::Record head;
   std::memcpy(&head, bytes, sizeof(head));
   if (head.family() != kCollectiveFamily || !read_tail(bytes, length, &tail, &record_length)) return;
@@ -253,7 +252,7 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
   }
 }
 
-void listen_to_collectives() noexcept { on_arrival(arrived); }
+void listen_to_collectives() noexcept { on_arrival(arrived, sizeof(signature::Record) + sizeof(CollectiveTail)); }
 
 void forget_collectives(MPI_Comm comm) noexcept {
   const CommInfo* info = mpi_runs() ? find_comm(comm) : nullptr;

@@ -65,7 +65,7 @@ void arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length
   if (worker == nullptr) return;
   if (trailer_length != 0) {
     ++workers().arrived;
-    if (workers().on_arrival != nullptr) workers().on_arrival(trailer, trailer_length);
+    if (trailer_length >= workers().least_arrival) [[unlikely]] workers().on_arrival(trailer, trailer_length);
   }
   worker->receives.arrive(tag, trailer, trailer_length);
 }

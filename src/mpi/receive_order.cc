@@ -7,11 +7,14 @@
 #include <new>
 #include <utility>
 
+#include "util/words.h"
+
 namespace verity::mpi {
 
 namespace {
 
 constexpr size_t kShortArrival = 64;
+constexpr size_t kShortest = kStampEnd + util::kWord;  // nearly always: that is all of a record
 
 template <typename T>
 [[nodiscard]] T* take(T*& list, T* T::*next) noexcept {
@@ -34,15 +37,13 @@ ReceiveOrder::ReceiveOrder() noexcept
 }
 
 ReceiveOrder::~ReceiveOrder() {
-  for (size_t i = 0; buckets_ != nullptr && i < kBuckets; ++i) free_all(buckets_[i].first, &Post::next);
   for (size_t i = 0; table_ != nullptr && i < kBuckets; ++i) {
     for (Stream* s = table_[i]; s != nullptr; s = s->chain) {
       free_all(s->first, &Arrival::next);
-      free_all(s->complete, &Post::next);
     }
     free_all(table_[i], &Stream::chain);
   }
-  free_all(free_posts_, &Post::next);
+  free_all(chunks_, &Chunk::next);
   for (Arrival* list : free_arrivals_) free_all(list, &Arrival::next);
   std::free(buckets_);
   std::free(table_);
@@ -51,49 +52,86 @@ ReceiveOrder::~ReceiveOrder() {
 // ---- pending receives ---------------------------------------------------------------------------------------------------------
 
 // Few masks are in use: that of exact receives and those of the wildcards.
-uint32_t ReceiveOrder::count_mask(uint64_t mask) noexcept {
+uint32_t ReceiveOrder::search_mask(uint64_t mask) noexcept {
   for (size_t i = 0; i < masks_.size(); ++i) {
-    if (masks_[i].mask != mask) continue;
-    ++masks_[i].pending;
-    return static_cast<uint32_t>(i);
+    if (masks_[i].mask == mask) return last_mask_ = static_cast<uint32_t>(i);
   }
   try {
-    masks_.push_back({mask, 1});
-    return static_cast<uint32_t>(masks_.size() - 1);
+    masks_.push_back({mask, 0});
+    return last_mask_ = static_cast<uint32_t>(masks_.size() - 1);
   } catch (...) {
     return kNoMask;
   }
 }
 
+void ReceiveOrder::add_chunk() noexcept {
+  auto* chunk = static_cast<Chunk*>(std::malloc(sizeof(Chunk)));
+  if (chunk == nullptr) return;
+  chunk->next = std::exchange(chunks_, chunk);
+  for (Post& post : chunk->posts) recycle(&post);
+}
+
 Post* ReceiveOrder::post(uint64_t tag, uint64_t mask, Receive* receive) noexcept {
-  Post* post = take(free_posts_, &Post::next);
-  if (post == nullptr) post = static_cast<Post*>(std::malloc(sizeof(Post)));
-  const uint32_t mask_index = post == nullptr || buckets_ == nullptr ? kNoMask : count_mask(mask);
-  if (mask_index == kNoMask) {
-    std::free(post);
+  if (free_posts_ == nullptr) [[unlikely]] add_chunk();
+  uint32_t mask_index = last_mask_;
+  if (masks_.empty() || masks_[mask_index].mask != mask) [[unlikely]] mask_index = search_mask(mask);
+  if (mask_index == kNoMask || free_posts_ == nullptr || buckets_ == nullptr) [[unlikely]] {
     lose();
     return nullptr;
   }
+  ++masks_[mask_index].pending;
+  Post* post = take(free_posts_, &Post::next);
   const size_t place = bucket_of(tag & mask, mask);
   Bucket& bucket = buckets_[place];
-  *post = {tag & mask, mask, 0, ++order_, 0, receive, static_cast<uint32_t>(place), mask_index, bucket.last, nullptr};
+  post->tag = tag & mask;
+  post->mask = mask;
+  post->order = ++order_;
+  post->receive = receive;
+  post->bucket = static_cast<uint32_t>(place);
+  post->mask_index = mask_index;
+  post->pending = true;
+  post->lent = false;
+  post->call.request = nullptr;
+  post->previous = bucket.last;
+  post->next = nullptr;
   (bucket.last == nullptr ? bucket.first : bucket.last->next) = post;
   bucket.last = post;
   ++pending_;
   return post;
 }
 
-void ReceiveOrder::unlink(Post* post) noexcept {
+Post* ReceiveOrder::lend() noexcept {
+  if (free_posts_ == nullptr) add_chunk();
+  Post* post = take(free_posts_, &Post::next);
+  if (post == nullptr) return nullptr;
+  post->order = ++order_;
+  post->pending = post->lent = true;
+  post->call.request = nullptr;
+  ++lent_;
+  return post;
+}
+
+void ReceiveOrder::take_back(Post* post) noexcept {
+  --lent_;
+  recycle(post);
+}
+
+Post* ReceiveOrder::find(const void* request) noexcept {
+  for (Chunk* chunk = chunks_; chunk != nullptr; chunk = chunk->next) {
+    for (Post& post : chunk->posts) {
+      if (post.pending && post.call.request == request) return &post;
+    }
+  }
+  return nullptr;
+}
+
+inline void ReceiveOrder::unlink(Post* post) noexcept {
   Bucket& bucket = buckets_[post->bucket];
   (post->previous == nullptr ? bucket.first : post->previous->next) = post->next;
   (post->next == nullptr ? bucket.last : post->next->previous) = post->previous;
+  post->pending = false;
   --pending_;
   --masks_[post->mask_index].pending;
-}
-
-void ReceiveOrder::recycle(Post* post) noexcept {
-  post->next = free_posts_;
-  free_posts_ = post;
 }
 
 // The pending receive posted first of those that could take the tag.
@@ -155,23 +193,31 @@ void ReceiveOrder::sweep() noexcept {
   if (stream_count_ > kMostStreams / 2) lose();
 }
 
-ReceiveOrder::Arrival* ReceiveOrder::new_arrival(size_t length) noexcept {
+inline ReceiveOrder::Arrival* ReceiveOrder::new_arrival(size_t length) noexcept {
   const bool is_long = length > kShortArrival;
   Arrival* arrival = take(free_arrivals_[is_long], &Arrival::next);
-  if (arrival == nullptr) {
+  if (arrival == nullptr) [[unlikely]] {
     arrival = static_cast<Arrival*>(std::malloc(sizeof(Arrival) + (is_long ? kMaxSignature : kShortArrival)));
+    if (arrival == nullptr) return nullptr;
+    arrival->is_long = is_long;
   }
-  if (arrival != nullptr) *arrival = {nullptr, static_cast<uint16_t>(length), is_long, false};
+  arrival->next = nullptr;
+  arrival->length = static_cast<uint16_t>(length);
   return arrival;
 }
 
-void ReceiveOrder::recycle(Arrival* arrival) noexcept {
+inline void ReceiveOrder::recycle(Arrival* arrival) noexcept {
   arrival->next = free_arrivals_[arrival->is_long];
   free_arrivals_[arrival->is_long] = arrival;
 }
 
 // A sender numbers its messages of a tag. One that is missing went another way, past this layer, and some receive has it or will.
-bool ReceiveOrder::note_sequence(Stream& s, const Stamp* stamp) const noexcept {
+inline bool ReceiveOrder::note_sequence(Stream& s, const Stamp* stamp) const noexcept {
+  if (stamp != nullptr && s.known && s.uid == stamp->uid && s.next == stamp->sequence && !s.unsure) [[likely]] {
+    ++s.next;
+    s.blanks = 0;
+    return true;
+  }
   if (stamp == nullptr) {
     ++s.next;
     ++s.blanks;
@@ -195,7 +241,12 @@ void ReceiveOrder::arrive(uint64_t tag, const uint8_t* signature, size_t length)
   if (arrival == nullptr) return lose();
   Stamp stamp;
   arrival->certain = note_sequence(*s, read_stamp(signature, length, &stamp) ? &stamp : nullptr);
-  if (length != 0) std::memcpy(arrival->bytes(), signature, length);
+  if (length >= kShortest) [[likely]] {
+    util::copy_words<kShortest>(arrival->bytes(), signature);
+    if (length != kShortest) util::copy_words(arrival->bytes() + kStampEnd, signature + kStampEnd, length - kStampEnd);
+  } else if (length != 0) {
+    std::memcpy(arrival->bytes(), signature, length);
+  }
   (s->first == nullptr ? s->first : s->last->next) = arrival;
   s->last = arrival;
 }
@@ -214,26 +265,35 @@ void ReceiveOrder::enter(Stream& s, Post* post) noexcept {
 
 void ReceiveOrder::complete(Post* post, uint64_t tag, size_t received) noexcept {
   unlink(post);
-  post->matched = tag;
   post->received = received;
   Stream* s = lost_ ? nullptr : stream(tag);
-  if (s == nullptr) {
-    Receive* receive = post->receive;
-    recycle(post);
-    lose();
-    ++uncertain_;
-    if (receive != nullptr) receive->resolved(nullptr, 0, received);
-    if (waiting_ != 0) settle_waiting();
-    return;
+  if (s == nullptr) [[unlikely]] return complete_unknown(post);
+  // Nearly always: nothing else of this tag waits to be certain, and it is.
+  if (s->complete == nullptr && !must_wait(tag, post->order)) [[likely]] {
+    deliver(*s, post);
+  } else {
+    complete_in_order(*s, post);
   }
-  enter(*s, post);
+  if (waiting_streams_ != nullptr) [[unlikely]] settle_waiting();
+}
+
+void ReceiveOrder::complete_unknown(Post* post) noexcept {
+  Receive* receive = post->receive;
+  const size_t received = post->received;
+  recycle(post);
+  lose();
+  ++uncertain_;
+  if (receive != nullptr) receive->resolved(nullptr, 0, received);
+  if (waiting_ != 0) settle_waiting();
+}
+
+void ReceiveOrder::complete_in_order(Stream& s, Post* post) noexcept {
+  enter(s, post);
   ++waiting_;
-  if (!settle(*s) && !s->waits) {
-    s->waits = true;
-    s->next_waiting = waiting_streams_;
-    waiting_streams_ = s;
-  }
-  if (waiting_streams_ != nullptr) settle_waiting();
+  if (settle(s) || s.waits) return;
+  s.waits = true;
+  s.next_waiting = waiting_streams_;
+  waiting_streams_ = &s;
 }
 
 // Tells the receives of this tag that are certain now. False: some wait still.
@@ -241,16 +301,17 @@ bool ReceiveOrder::settle(Stream& s) noexcept {
   const Post* earlier = s.complete == nullptr || pending_ == 0 ? nullptr : first_pending(s.tag);
   while (s.complete != nullptr) {
     if (earlier != nullptr && earlier->order < s.complete->order) return false;
-    settle_first(s);
+    Post* post = s.complete;
+    s.complete = post->next;
+    (s.complete == nullptr ? s.complete_last : s.complete->previous) = nullptr;
+    --waiting_;
+    deliver(s, post);
   }
   return true;
 }
 
-void ReceiveOrder::settle_first(Stream& s) noexcept {
-  Post* post = s.complete;
-  s.complete = post->next;
-  (s.complete == nullptr ? s.complete_last : s.complete->previous) = nullptr;
-  --waiting_;
+// The post, in no list any more, got the first message of this tag.
+inline void ReceiveOrder::deliver(Stream& s, Post* post) noexcept {
   Arrival* arrival = take(s.first, &Arrival::next);
   if (arrival == nullptr) s.unsure = true;  // its message went past this layer
   const bool certain = arrival != nullptr && arrival->certain && !lost_;
@@ -259,7 +320,8 @@ void ReceiveOrder::settle_first(Stream& s) noexcept {
   const size_t received = post->received;
   recycle(post);
   if (receive != nullptr) {
-    receive->resolved(certain && arrival->length != 0 ? arrival->bytes() : nullptr, certain ? arrival->length : 0, received);
+    const size_t length = certain ? arrival->length : 0;
+    receive->resolved(length != 0 ? arrival->bytes() : nullptr, length, received);
   }
   if (arrival != nullptr) recycle(arrival);
 }

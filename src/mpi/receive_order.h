@@ -18,15 +18,26 @@
 
 namespace verity::mpi {
 
+// The call that posted a receive, for the caller's own use.
+struct PostingCall {
+  void (*callback)();   // what its own caller wants to be called
+  void* user_data;
+  const void* request;  // once it has returned one
+  bool freed;           // its caller gave the request up
+};
+
 // A posted receive, until its message is certain. From a free list of ReceiveOrder's.
 struct Post {
+  Post *previous, *next;   // in its bucket of pending ones, or in the list of complete ones of a stream; next: of unused ones, too
   uint64_t tag, mask;      // as posted
-  uint64_t matched;        // the full tag of its message, once complete
-  uint64_t order;          // of posting
-  size_t received;         // bytes
+  uint64_t order;          // of posting; 0: it is not in use
   Receive* receive;        // nullptr: nobody wants to know
   uint32_t bucket, mask_index;  // where it is found
-  Post *previous, *next;   // in its bucket of pending ones, or in the list of complete ones of a stream
+  bool pending;            // it has no message yet
+  bool lent;
+  size_t received;         // bytes
+  void* owner;             // the caller's
+  PostingCall call;        // the caller's
 };
 
 class ReceiveOrder {
@@ -42,6 +53,11 @@ class ReceiveOrder {
   void complete(Post* post, uint64_t tag, size_t received) noexcept;
   // It will not get a message. The post is gone afterwards.
   void drop(Post* post) noexcept;
+  // One that is not of this order: of a message that is known already. Gone after take_back().
+  [[nodiscard]] Post* lend() noexcept;
+  void take_back(Post* post) noexcept;
+  // Of those that wait for their message, or are lent, the one whose call returned that request.
+  [[nodiscard]] Post* find(const void* request) noexcept;
 
   // The first active message of a message with this tag arrived, with a stamped signature or none (length 0).
   void arrive(uint64_t tag, const uint8_t* signature, size_t length) noexcept;
@@ -50,6 +66,8 @@ class ReceiveOrder {
   void lose() noexcept;
 
   [[nodiscard]] size_t pending() const noexcept { return pending_; }
+  // With those that are lent.
+  [[nodiscard]] size_t under_way() const noexcept { return pending_ + lent_; }
   // Receives that are complete and wait for earlier ones.
   [[nodiscard]] size_t waiting() const noexcept { return waiting_; }
   [[nodiscard]] size_t streams() const noexcept { return stream_count_; }
@@ -82,6 +100,10 @@ class ReceiveOrder {
   struct Bucket {
     Post *first, *last;  // in post order, of several tags and masks
   };
+  struct Chunk {
+    Chunk* next;
+    Post posts[64];
+  };
   struct Mask {
     uint64_t mask;
     size_t pending;
@@ -98,17 +120,30 @@ class ReceiveOrder {
   }
   [[nodiscard]] Stream* search_stream(uint64_t tag) noexcept;
   void sweep() noexcept;
-  // Its place in masks_, where one more is pending then; kNoMask: no memory.
+  // Its place in masks_; kNoMask: no memory.
   static constexpr uint32_t kNoMask = ~uint32_t{0};
-  [[nodiscard]] uint32_t count_mask(uint64_t mask) noexcept;
+  [[nodiscard]] uint32_t search_mask(uint64_t mask) noexcept;
   void unlink(Post* post) noexcept;
-  void recycle(Post* post) noexcept;
+  void add_chunk() noexcept;
+  void recycle(Post* post) noexcept {
+    post->order = 0;
+    post->pending = false;
+    post->next = free_posts_;
+    free_posts_ = post;
+  }
   [[nodiscard]] Arrival* new_arrival(size_t length) noexcept;
   void recycle(Arrival* arrival) noexcept;
   [[nodiscard]] const Post* first_pending(uint64_t tag) const noexcept;
+  // One that was posted before may have taken a message of that tag.
+  [[nodiscard]] bool must_wait(uint64_t tag, uint64_t order) const noexcept {
+    const Post* earlier = pending_ == 0 ? nullptr : first_pending(tag);
+    return earlier != nullptr && earlier->order < order;
+  }
   static void enter(Stream& s, Post* post) noexcept;
+  void complete_in_order(Stream& s, Post* post) noexcept;
+  void complete_unknown(Post* post) noexcept;
   [[nodiscard]] bool settle(Stream& s) noexcept;
-  void settle_first(Stream& s) noexcept;
+  void deliver(Stream& s, Post* post) noexcept;
   void settle_waiting() noexcept;
   [[nodiscard]] bool note_sequence(Stream& s, const Stamp* stamp) const noexcept;
 
@@ -116,11 +151,13 @@ class ReceiveOrder {
   Stream** table_ = nullptr;
   Stream* last_stream_ = nullptr;  // the message that arrives is often the one that is received next
   std::vector<Mask> masks_;
+  uint32_t last_mask_ = 0;  // the place of one, if there is one
   Stream* waiting_streams_ = nullptr;
   Post* free_posts_ = nullptr;
+  Chunk* chunks_ = nullptr;
   Arrival* free_arrivals_[2] = {nullptr, nullptr};  // short ones, long ones
   uint64_t order_ = 0;
-  size_t pending_ = 0, waiting_ = 0, stream_count_ = 0;
+  size_t pending_ = 0, lent_ = 0, waiting_ = 0, stream_count_ = 0;
   uint64_t resolved_ = 0, uncertain_ = 0;
   bool forgot_ = false;  // streams were swept: a numbering may be seen first in its middle
   bool lost_ = false;

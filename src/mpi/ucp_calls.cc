@@ -6,10 +6,10 @@
 #include "mpi/ucp_calls.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <utility>
 
 #include "mpi/ucp_next.h"
+#include "util/words.h"
 
 namespace verity::mpi {
 
@@ -27,56 +27,8 @@ thread_local TagFilter probe __attribute__((tls_model("initial-exec")));
 
 [[nodiscard]] bool on() noexcept { return enabled.load(std::memory_order_relaxed); }
 
-// A receive that UCP has, and what its caller wants of its completion.
-struct Call {
-  Worker* worker;
-  Post* post;
-  ucp_tag_recv_nbx_callback_t callback;
-  void* user_data;
-  void* request;  // once UCP has returned it
-  bool* done;     // for the call that is posting it: it completed already
-  bool freed;     // the caller gave the request up, UCP has it still
-  Call *previous, *next;
-};
-
-// Of calls under way: to find the one of a request that is given up. And of unused ones.
-Call* under_way = nullptr;
-Call* unused = nullptr;
-
-// nullptr: no memory. The caller fills it.
-Call* new_call() noexcept {
-  Call* call = unused;
-  if (call != nullptr) [[likely]] {
-    unused = call->next;
-  } else {
-    call = static_cast<Call*>(std::malloc(sizeof(Call)));
-  }
-  return call;
-}
-
-void begin_call(Call* call) noexcept {
-  call->previous = nullptr;
-  call->next = under_way;
-  if (under_way != nullptr) under_way->previous = call;
-  under_way = call;
-}
-
-void end_call(Call* call) noexcept {
-  (call->previous == nullptr ? under_way : call->previous->next) = call->next;
-  if (call->next != nullptr) call->next->previous = call->previous;
-  call->next = unused;
-  unused = call;
-}
-
-// The worker is gone: what it had under way never completes.
-void end_calls_of(const Worker* worker) noexcept {
-  for (Call *call = under_way, *next; call != nullptr; call = next) {
-    next = call->next;
-    if (call->worker == worker) end_call(call);
-  }
-}
-
 void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_info_t* info) noexcept {
+  if (post->lent) return worker.receives.take_back(post);
   if (status == UCS_OK || status == UCS_ERR_MESSAGE_TRUNCATED) [[likely]] {
     Receive* receive = post->receive;
     if (receive != nullptr && receive->wants_data && status == UCS_OK) [[unlikely]] receive->landed(info->length);
@@ -88,14 +40,13 @@ void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_
 }
 
 void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
-  auto* call = static_cast<Call*>(argument);
-  const auto callback = call->callback;
-  void* const user_data = call->user_data;
-  const bool freed = call->freed;
-  if (call->done != nullptr) *call->done = true;
-  end_call(call);  // its fields stay until it is used again, which is not before finish() has them
-  if (call->post != nullptr) finish(*call->worker, call->post, status, info);
-  if (freed) {
+  auto* post = static_cast<Post*>(argument);
+  const auto callback = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(post->call.callback);
+  void* const user_data = post->call.user_data;
+  const bool freed = post->call.freed;
+  --workers().receives_under_way;
+  finish(*static_cast<Worker*>(post->owner), post, status, info);
+  if (freed) [[unlikely]] {
     VERITY_NEXT(ucp_request_free)(request);
   } else if (callback != nullptr) {
     callback(request, status, info, user_data);
@@ -107,43 +58,54 @@ Receive* take_receive(uint64_t tag, bool any) noexcept {
   return std::exchange(armed.receive.receive, nullptr);
 }
 
+// It gets no message that is known of.
+void give_up(Worker& worker, Post* post) noexcept {
+  post->lent ? worker.receives.take_back(post) : worker.receives.drop(post);
+}
+
 constexpr uint32_t kKnownFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                                   UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_REPLY_BUFFER |
                                   UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_RECV_INFO | UCP_OP_ATTR_FIELD_MEMH |
                                   UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND;
 
+// A copy, field by field as the caller has just written them, that completes through on_receive().
+void redirect(const ucp_request_param_t& param, Post* post, ucp_request_param_t* ours) noexcept {
+  constexpr size_t kFirst = offsetof(ucp_request_param_t, request);
+  ours->op_attr_mask =
+      param.op_attr_mask | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  ours->flags = param.flags;
+  util::copy_words<sizeof(param) - kFirst>(&ours->request, &param.request);
+  ours->cb.recv = on_receive;
+  ours->user_data = post;
+}
+
 // Has UCP complete the receive through on_receive(), always: its answer in the call itself would not say which message it was.
 // `start` calls UCP's function with the parameters given to it.
 template <typename Start>
 ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
-  Call* call = (param->op_attr_mask & ~kKnownFields) != 0 ? nullptr : new_call();
-  if (call == nullptr) {  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
-    worker->receives.lose();
-    if (post != nullptr) worker->receives.drop(post);
+  if (post == nullptr || (param->op_attr_mask & ~kKnownFields) != 0) [[unlikely]] {
+    worker->receives.lose();  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
+    if (post != nullptr) give_up(*worker, post);
     return start(param);
   }
-  bool done = false;
-  call->worker = worker;
-  call->post = post;
-  call->callback = (param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) != 0 ? param->cb.recv : nullptr;
-  call->user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) != 0 ? param->user_data : nullptr;
-  call->request = nullptr;
-  call->done = &done;
-  call->freed = false;
-  begin_call(call);
-  ucp_request_param_t ours = *param;
-  ours.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-  ours.cb.recv = on_receive;
-  ours.user_data = call;
+  const uint64_t order = post->order;
+  post->owner = worker;
+  post->call.callback = nullptr;
+  if ((param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) != 0) post->call.callback = reinterpret_cast<void (*)()>(param->cb.recv);
+  post->call.user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) != 0 ? param->user_data : nullptr;
+  post->call.freed = false;
+  ucp_request_param_t ours;
+  redirect(*param, post, &ours);
+  ++workers().receives_under_way;
   const ucs_status_ptr_t request = start(&ours);
-  if (done) return request;
+  // Completed in the call: its post is another receive's by now, or waits for earlier ones.
+  if (post->order != order || !post->pending) return request;
   if (UCS_PTR_IS_PTR(request)) {
-    call->request = request;
-    call->done = nullptr;
+    post->call.request = request;
     return request;
   }
-  end_call(call);
-  if (post != nullptr) worker->receives.drop(post);
+  --workers().receives_under_way;
+  give_up(*worker, post);
   return request;
 }
 
@@ -159,10 +121,12 @@ void keep_fetched(Worker& worker, std::unique_ptr<Probed>& message, Receive* rec
 }
 
 // The receive of a request that is still under way.
-Call* find_call(const void* request) noexcept {
-  Call* call = under_way;
-  while (call != nullptr && call->request != request) call = call->next;
-  return call;
+Post* find_post(void* request) noexcept {
+  if (VERITY_NEXT(ucp_request_check_status)(request) != UCS_INPROGRESS) return nullptr;
+  for (const auto& worker : workers().all()) {
+    if (Post* post = worker->receives.find(request)) return post;
+  }
+  return nullptr;
 }
 
 // What is sent: `bytes` 0 where they do not lie in one piece.
@@ -186,9 +150,9 @@ ucs_status_ptr_t send(ucp_ep_h ep, const Sent& what, ucp_tag_t tag, Start start)
     departures.pass(ep, tag);
     return start();
   }
-  Caller caller;
+  const char* caller = nullptr;
   if ((arm.length != 0 || arm.caller.call != nullptr) && arm.filter.matches(tag)) {
-    caller = std::exchange(arm.caller, {});
+    caller = std::exchange(arm.caller.call, nullptr);
     departures.begin(ep, tag, what.buffer, arm.signature, std::exchange(arm.length, 0));
   } else if (armed.collective.matches(tag)) {
     departures.begin(ep, tag, what.buffer, armed.collective.signature, armed.collective.length);
@@ -199,7 +163,9 @@ ucs_status_ptr_t send(ucp_ep_h ep, const Sent& what, ucp_tag_t tag, Start start)
   const ucs_status_ptr_t request = start();
   --sends;
   departures.end(UCS_PTR_IS_PTR(request) ? request : nullptr);
-  if (caller.call != nullptr && UCS_PTR_IS_PTR(request)) workers().open_sends.open(request, what.buffer, what.bytes, caller);
+  if (caller != nullptr && UCS_PTR_IS_PTR(request)) {  // the rest of the arm is as it was
+    workers().open_sends.open(request, what.buffer, what.bytes, {caller, arm.caller.site, arm.caller.comm, arm.caller.peer});
+  }
   return request;
 }
 
@@ -221,8 +187,9 @@ void enable_ucp_calls(bool several_threads) noexcept {
   enabled.store(true);
 }
 
-void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept) noexcept {
+void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept, size_t least) noexcept {
   workers().on_arrival = arrived;
+  workers().least_arrival = least;
 }
 
 void on_change(void (*changed)(const ChangedSend& send) noexcept) noexcept { workers().on_change = changed; }
@@ -269,7 +236,8 @@ VERITY_EXPORT void ucp_worker_destroy(ucp_worker_h handle) {
   if (!on()) return VERITY_NEXT(ucp_worker_destroy)(handle);
   const Locked lock;
   VERITY_NEXT(ucp_worker_destroy)(handle);
-  end_calls_of(workers().find(handle));
+  const Worker* worker = workers().find(handle);
+  if (worker != nullptr) workers().receives_under_way -= worker->receives.under_way();  // they never complete
   workers().destroy(handle);
 }
 
@@ -412,7 +380,7 @@ VERITY_EXPORT ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h handle, void* b
     keep_fetched(*worker, found->second, receiver);
     worker->probed.erase(found);
   }
-  return receive(worker, nullptr, param, [&](const ucp_request_param_t* p) { return next(handle, buffer, count, message, p); });
+  return receive(worker, worker->receives.lend(), param, [&](const ucp_request_param_t* p) { return next(handle, buffer, count, message, p); });
 }
 
 VERITY_EXPORT ucs_status_ptr_t ucp_tag_msg_recv_nb(ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype,
@@ -439,9 +407,9 @@ VERITY_EXPORT void ucp_request_free(void* request) {
   const Locked lock;
   workers().departures.forget(request);
   workers().open_sends.close(request);
-  Call* call = under_way == nullptr || VERITY_NEXT(ucp_request_check_status)(request) != UCS_INPROGRESS ? nullptr : find_call(request);
-  if (call == nullptr) return next(request);
-  call->freed = true;
+  Post* post = workers().receives_under_way == 0 ? nullptr : find_post(request);
+  if (post == nullptr) [[likely]] return next(request);
+  post->call.freed = true;
 }
 
 }  // extern "C"
