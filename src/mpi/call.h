@@ -41,12 +41,14 @@ inline int enter_call(const void* frame_end) noexcept {
 class Call {
  public:
   Call(const char* name, const void* return_address, const void* frame_end) noexcept
-      : from_(site_of(return_address, frame_end)), around_(enter_call(frame_end)) {
+      : around_(enter_call(frame_end)) {
+    const Site from = site_of(return_address, frame_end);
+    internal_ = from.library;
     if (around_ == 0 || thread.site == 0) {
-      thread.site = from_.id;
+      thread.site = from.id;
       thread.name = name;
     }
-    if (around_ != 0 && !from_.library) [[unlikely]] {
+    if (around_ != 0 && !internal_) [[unlikely]] {
       saved_.emplace(armed);
       armed = {};
     }
@@ -59,7 +61,7 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   // Made by the MPI library for its own ends: goes through as it is, and what the call around it armed stays.
-  [[nodiscard]] bool internal() const noexcept { return from_.library; }
+  [[nodiscard]] bool internal() const noexcept { return internal_; }
 
   [[nodiscard]] int leave() const noexcept {
     if (findings_wait.load(std::memory_order_relaxed) && around_ == 0) [[unlikely]] return report_findings(rc);
@@ -69,8 +71,8 @@ class Call {
   int rc = MPI_SUCCESS;  // what the function returned
 
  private:
-  Site from_;
   int around_;
+  bool internal_;
   std::optional<Armed> saved_;  // what the call around this one armed
 };
 

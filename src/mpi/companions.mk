@@ -44,7 +44,7 @@ MPI_COMPANION_SOURCES = \
 MPI_COMPANION_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,now -Wl,-z,defs \
 	-XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) -Wl,--version-script=$(MPI_COMPANION_MAP)
 MPI_COMPANION_MAP = $(top_srcdir)/src/mpi/companion.map
-MPI_COMPANION_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=hidden -fvisibility-inlines-hidden
+MPI_COMPANION_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE) -fvisibility=hidden -fvisibility-inlines-hidden
 EXTRA_DIST += src/mpi/companion.map
 
 if OPENMPI_COMPANION

@@ -45,24 +45,10 @@ Departures::Numbering& Departures::search_number(const void* endpoint, uint64_t 
   return numberings_[home + epoch_ % kPlaces] = {endpoint, tag, epoch_, 1};
 }
 
-void Departures::begin(const void* endpoint, uint64_t tag, const void* buffer, const uint8_t* signature, size_t length) noexcept {
-  const Numbering& numbering = number(endpoint, tag);
-  in_call_ = true;
-  call_.endpoint = endpoint;
-  call_.buffer = buffer;
-  call_.tag = tag;
-  call_.left = false;
-  const auto before = deferred_.empty() ? deferred_.end() : first_of(endpoint, tag);
-  call_.doubtful = before != deferred_.end() && before->second.doubtful;
-  call_.length = length <= kMaxSignature && length >= kStampEnd ? length : 0;
-  call_.epoch = numbering.epoch;
-  call_.sequence = numbering.next - 1;
-  call_.signature = signature;
-}
-
-void Departures::end(void* request) noexcept {
-  in_call_ = false;
-  if (request != nullptr && !call_.left) defer(reinterpret_cast<uintptr_t>(request), call_);
+// Sends with that tag wait for that endpoint, and it is not known which ones.
+bool Departures::doubts(const void* endpoint, uint64_t tag) noexcept {
+  const auto before = first_of(endpoint, tag);
+  return before != deferred_.end() && before->second.doubtful;
 }
 
 // ---- sends that have returned -------------------------------------------------------------------------------------------------
@@ -90,8 +76,7 @@ void Departures::erase(Deferred::iterator place) noexcept {
   chosen_ = deferred_.end();
 }
 
-void Departures::forget(const void* request) noexcept {
-  if (deferred_.empty()) return;
+void Departures::forget_deferred(const void* request) noexcept {
   const auto place = deferred_.find(reinterpret_cast<uintptr_t>(request));
   if (place != deferred_.end()) erase(place);
 }
@@ -179,7 +164,7 @@ Departures::Send* Departures::choose(const Message& message) noexcept {
   return in_call_ && call_.tag == message.tag && !call_.left ? &call_ : nullptr;
 }
 
-size_t Departures::departs(const Message& message, uint8_t* out, size_t room) noexcept {
+size_t Departures::departs_by_order(const Message& message, uint8_t* out, size_t room) noexcept {
   Send* send = choose(message);
   last_had_one_ = false;
   left_last_ = Last::kNone;
@@ -187,8 +172,7 @@ size_t Departures::departs(const Message& message, uint8_t* out, size_t room) no
   if (!send->doubtful) known_[message.serial % kKnown] = {message.serial, send->endpoint};
   const size_t length = send->length <= room ? send->length : 0;
   if (length != 0) {
-    std::memcpy(out, send->content(), length);
-    write_stamp(out, stamp_of(*send));
+    copy_stamped(out, send->content(), length, stamp_of(*send));
   }
   last_had_one_ = length != 0;
   if (send == &doubtful_) return length;

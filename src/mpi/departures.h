@@ -32,13 +32,30 @@ class Departures {
   void set_request_size(size_t bytes) noexcept { request_size_ = bytes; }
 
   // A send call to a ucp_ep_h begins: its message, if it leaves before end(), is (a). The signature stays the caller's until end().
-  void begin(const void* endpoint, uint64_t tag, const void* buffer, const uint8_t* signature, size_t length) noexcept;
+  void begin(const void* endpoint, uint64_t tag, const void* buffer, const uint8_t* signature, size_t length) noexcept {
+    const Numbering& numbering = number(endpoint, tag);
+    in_call_ = true;
+    call_.endpoint = endpoint;
+    call_.buffer = buffer;
+    call_.tag = tag;
+    call_.left = false;
+    call_.doubtful = !deferred_.empty() && doubts(endpoint, tag);
+    call_.length = length <= kMaxSignature && length >= kStampEnd ? length : 0;
+    call_.epoch = numbering.epoch;
+    call_.sequence = numbering.next - 1;
+    call_.signature = signature;
+  }
   // A send of which nothing is to be told: it is numbered all the same.
   void pass(const void* endpoint, uint64_t tag) noexcept { (void)number(endpoint, tag); }
   // It returned. `request` is what the user got, or nullptr when the send is complete.
-  void end(void* request) noexcept;
+  void end(void* request) noexcept {
+    in_call_ = false;
+    if (request != nullptr && !call_.left) defer(reinterpret_cast<uintptr_t>(request), call_);
+  }
   // The request is complete or gone: it will not leave any more.
-  void forget(const void* request) noexcept;
+  void forget(const void* request) noexcept {
+    if (!deferred_.empty()) [[unlikely]] forget_deferred(request);
+  }
 
   // An active message that begins a message is about to leave. Copies its signature to `out` and returns its length; 0: none, or not
   // certain.
@@ -48,7 +65,17 @@ class Departures {
     const void* origin;  // see (b); nullptr: then ...
     const void* data;    // ... the send's buffer, or a copy of it
   };
-  [[nodiscard]] size_t departs(const Message& message, uint8_t* out, size_t room) noexcept;
+  [[nodiscard]] size_t departs(const Message& message, uint8_t* out, size_t room) noexcept {
+    const bool of_call = deferred_.empty() && in_call_ && call_.tag == message.tag && !call_.left && !call_.doubtful;
+    if (!of_call) [[unlikely]] return departs_by_order(message, out, room);
+    known_[message.serial % kKnown] = {message.serial, call_.endpoint};
+    call_.left = true;
+    left_last_ = Last::kCall;
+    last_had_one_ = call_.length >= kStampEnd && call_.length <= room;
+    if (!last_had_one_) return 0;
+    copy_stamped(out, call_.signature, call_.length, stamp_of(call_));
+    return call_.length;
+  }
   // The message of the last departs() could not leave after all. Whether it had a signature.
   bool stayed() noexcept;
 
@@ -99,6 +126,9 @@ class Departures {
     return send.doubtful ? Stamp{0, 0} : Stamp{uint64_t{uid_} << 32 | send.epoch, send.sequence};
   }
   [[nodiscard]] static Order order_of(const Send& send) noexcept { return {send.endpoint, send.tag, send.epoch, send.sequence}; }
+  [[nodiscard]] size_t departs_by_order(const Message& message, uint8_t* out, size_t room) noexcept;
+  [[nodiscard]] bool doubts(const void* endpoint, uint64_t tag) noexcept;
+  void forget_deferred(const void* request) noexcept;
   void defer(uintptr_t request, const Send& send) noexcept;
   void erase(Deferred::iterator place) noexcept;
   [[nodiscard]] Deferred::iterator find(uint64_t tag, uintptr_t address) noexcept;

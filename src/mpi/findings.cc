@@ -125,7 +125,6 @@ std::string sums() {
 
 }  // namespace
 
-void count_checked() noexcept { count(type_counters().checked); }
 void count_unchecked(Unchecked why) noexcept { count_unchecked(kReasons + static_cast<size_t>(why)); }
 void count_unchecked(signature::Reason why) noexcept { count_unchecked(static_cast<size_t>(why)); }
 

@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "mpi/counting.h"
 #include "mpi/receive.h"
+#include "mpi/type_counters.h"
 #include "signature/rules.h"
 
 namespace verity::mpi {
@@ -20,7 +22,7 @@ enum class Unchecked : uint8_t {
   kUnreadable,  // its signature is malformed
 };
 
-void count_checked() noexcept;
+inline void count_checked() noexcept { add(type_counters().checked, uint64_t{1}); }
 void count_unchecked(Unchecked why) noexcept;
 void count_unchecked(signature::Reason why) noexcept;
 

@@ -16,8 +16,7 @@ void OpenSends::open(const void* request, const void* buffer, size_t bytes, cons
   count_.store(sends_.size(), std::memory_order_relaxed);
 }
 
-void OpenSends::close(const void* request) noexcept {
-  if (count_.load(std::memory_order_relaxed) == 0) return;
+void OpenSends::close_one(const void* request) noexcept {
   const std::lock_guard lock(mutex_);
   sends_.erase(request);
   count_.store(sends_.size(), std::memory_order_relaxed);

@@ -27,7 +27,9 @@ class OpenSends {
 
   void open(const void* request, const void* buffer, size_t bytes, const Caller& caller) noexcept;
   // The request is complete, or gone.
-  void close(const void* request) noexcept;
+  void close(const void* request) noexcept {
+    if (count_.load(std::memory_order_relaxed) != 0) [[unlikely]] close_one(request);
+  }
   // Whether [address, address + length) touches the buffer of a send. `first`: that send, unless it was returned before.
   [[nodiscard]] bool changed(const void* address, size_t length, std::optional<ChangedSend>* first) noexcept;
 
@@ -40,6 +42,8 @@ class OpenSends {
   };
   // Those whose end is never told must not pile up.
   static constexpr size_t kMost = 1 << 16;
+
+  void close_one(const void* request) noexcept;
 
   std::mutex mutex_;
   std::atomic<size_t> count_{0};

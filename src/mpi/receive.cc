@@ -83,8 +83,8 @@ class ReceivePool {
   static inline constinit thread_local List own_ __attribute__((tls_model("initial-exec"))) = {};
 };
 
-PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
-                                   const char* call) noexcept {
+inline PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
+                                          const char* call) noexcept {
   PostedReceive* made = ReceivePool::take();
   if (made == nullptr) return nullptr;
   Facts& facts = made->facts_;
@@ -113,12 +113,21 @@ void PostedReceive::landed(size_t received) noexcept {
 }
 
 void PostedReceive::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
-  check(signature, length, received);
-  dropped();
+  signature::Record own;
+  const bool same = length != 0 && facts_.type->checkable && signature::says(signature, length, facts_.type->record(facts_.count, &own));
+  if (same) [[likely]] {
+    count_checked();
+    if (digest_) [[unlikely]] check_data(signature, length, received);
+  } else {
+    check(signature, length, received);
+  }
+  end();
 }
 
-void PostedReceive::dropped() noexcept {
-  if (wants_data) (void)Landings::end(this);
+void PostedReceive::dropped() noexcept { end(); }
+
+inline void PostedReceive::end() noexcept {
+  if (wants_data) [[unlikely]] (void)Landings::end(this);
   wants_data = false;
   digest_.reset();
   facts_.type.reset();
@@ -129,16 +138,12 @@ void PostedReceive::dropped() noexcept {
 void PostedReceive::check(const uint8_t* bytes, size_t length, size_t received) noexcept {
   if (bytes == nullptr) return count_unchecked(Unchecked::kUnsigned);
   if (!facts_.type->checkable) return count_unchecked(Unchecked::kUndecoded);
-  if (agrees(bytes, length, received) && digest_) [[unlikely]] check_data(bytes, length, received);
+  if (agrees(bytes, length, received) && digest_) check_data(bytes, length, received);
 }
 
 // Counts and tells what it finds of the types. True: what arrived are the bytes of the sender's elements, in their order.
 bool PostedReceive::agrees(const uint8_t* bytes, size_t length, size_t received) noexcept {
   signature::Record record;
-  if (signature::says(bytes, length, facts_.type->record(facts_.count, &record))) [[likely]] {
-    count_checked();
-    return true;
-  }
   std::span<const uint8_t> description;
   if (signature::read_record(bytes, length, &record, &description) != nullptr) {
     count_unchecked(Unchecked::kUnreadable);
@@ -171,18 +176,24 @@ void PostedReceive::check_data(const uint8_t* bytes, size_t length, size_t recei
   add_data_finding(record, description.first(description.size() - kDigestSize), received, std::move(facts_));
 }
 
-Receiving::Receiving(Buffer buffer, int source, int tag, MPI_Comm comm) noexcept {
-  if (source == MPI_PROC_NULL || buffer.count < 0 || !mpi_runs()) return;
+Receiving::Receiving(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept {
+  if (source == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
   CommInfo* known = find_comm(comm);
-  TypeInfo* type = known != nullptr ? find_type(buffer.datatype) : nullptr;
-  if (type != nullptr) arm(type, {buffer.address, buffer.count}, known, {source, tag}, thread.site);
+  TypeInfo* type = known != nullptr ? find_type(datatype) : nullptr;
+  if (type != nullptr) arm(type, address, count, settings().digest, known, {source, tag}, thread.site);
 }
 
-void Receiving::arm(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {
+Receiving::Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {
+  arm(type, data.address, data.count, settings().digest && data.digested, comm, envelope, site);
+}
+
+inline void Receiving::arm(TypeInfo* type, const void* address, MPI_Count count, bool digested, CommInfo* comm, Envelope envelope,
+                           uint64_t site) noexcept {
   if (comm->filter.mask == 0) return;
-  PostedReceive* receive = PostedReceive::make(type, data.count, comm, envelope, site, thread.name);
-  if (settings().digest && data.digested && receive != nullptr) receive->want_data(data.address);
-  armed.receive = {.filter = comm->filter, .receive = receive};
+  PostedReceive* receive = PostedReceive::make(type, count, comm, envelope, site, thread.name);
+  if (digested && receive != nullptr) [[unlikely]] receive->want_data(address);
+  armed.receive.filter = comm->filter;
+  armed.receive.receive = receive;
 }
 
 }  // namespace verity::mpi

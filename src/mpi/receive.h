@@ -41,6 +41,7 @@ class PostedReceive final : public Receive {
 
  private:
   friend class ReceivePool;
+  void end() noexcept;
   void check(const uint8_t* signature, size_t length, size_t received) noexcept;
   [[nodiscard]] bool agrees(const uint8_t* signature, size_t length, size_t received) noexcept;
   void check_data(const uint8_t* signature, size_t length, size_t received) noexcept;
@@ -53,11 +54,9 @@ class PostedReceive final : public Receive {
 
 class Receiving {
  public:
-  Receiving(Buffer buffer, int source, int tag, MPI_Comm comm) noexcept;
+  Receiving(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept;
   // Of a request made earlier.
-  Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {
-    arm(type, data, comm, envelope, site);
-  }
+  Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept;
   // Nobody took it: the call failed, or had nothing to receive from.
   ~Receiving() {
     if (armed.receive.receive == nullptr) [[likely]] return;
@@ -68,7 +67,8 @@ class Receiving {
   Receiving& operator=(const Receiving&) = delete;
 
  private:
-  static void arm(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept;
+  static void arm(TypeInfo* type, const void* address, MPI_Count count, bool digested, CommInfo* comm, Envelope envelope,
+                  uint64_t site) noexcept;
 };
 
 }  // namespace verity::mpi

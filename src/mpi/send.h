@@ -33,8 +33,8 @@ struct Buffer {
   const void* address = nullptr;  // where it is looked at
 };
 
-// Writes the signature of `count` copies to `out`, at most `room` bytes; returns its length, 0 when the type is not
-// checkable.
+// Writes the signature of `count` copies to `out`, which holds kMaxSignature bytes, of at most `room` bytes; returns its length, 0 when
+// the type is not checkable.
 [[nodiscard]] size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out,
                                      size_t room = kMaxSignature) noexcept;
 
@@ -47,11 +47,10 @@ struct Data {
 
 class Sending {
  public:
-  Sending(SendFamily family, Buffer buffer, int dest, MPI_Comm comm) noexcept;
+  // (No structs: the call comes a few instructions after they would be made.)
+  Sending(SendFamily family, const void* address, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm) noexcept;
   // Of a request made earlier: the type and the communicator may be freed by now.
-  Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept {
-    arm(family, type, data, comm, dest, site);
-  }
+  Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept;
   ~Sending() {
     armed.send.length = 0;
     armed.send.caller.call = nullptr;
@@ -60,7 +59,8 @@ class Sending {
   Sending& operator=(const Sending&) = delete;
 
  private:
-  void arm(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept;
+  void arm(SendFamily family, TypeInfo& type, const void* address, MPI_Count count, const CommInfo& comm, int dest,
+           uint64_t site) noexcept;
 
   uint8_t bytes_[kMaxSignature];  // a call within this call has its own
 };

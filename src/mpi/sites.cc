@@ -13,14 +13,6 @@ namespace {
 
 constexpr uint64_t kOffsetMask = (uint64_t{1} << 48) - 1;
 
-struct Known {
-  const void* address;
-  Site site;
-  int frame;  // of a call out of a binding: bytes from the end of the called function's frame to the end of the caller's; else 0
-};
-constexpr size_t kCached = 64;
-thread_local constinit Known cache[kCached] __attribute__((tls_model("initial-exec"))) = {};
-
 struct Walk {
   const void* address;    // of the frame that is looked for
   uintptr_t end = 0;      // once it was found: of the function that it called
@@ -47,7 +39,7 @@ int frame_around(const void* address) noexcept {
   return walk.frame;
 }
 
-Known look_up(const void* address) noexcept {
+KnownSite look_up(const void* address) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const Module module = module_at(at);
   if (module.end == 0) return {.address = address, .site = {}, .frame = 0};
@@ -56,22 +48,23 @@ Known look_up(const void* address) noexcept {
           .frame = module.binding ? frame_around(address) : 0};
 }
 
-const Known& known_at(const void* address) noexcept {
-  const auto at = reinterpret_cast<uintptr_t>(address);
-  Known& known = cache[(at ^ at >> 7) % kCached];
-  if (known.address != address) [[unlikely]] known = look_up(address);
+const KnownSite& known_at(const void* address) noexcept {
+  KnownSite& known = known_site(address);
+  if (known.address != address) known = look_up(address);
   return known;
 }
 
 }  // namespace
 
-Site site_of(const void* address, const void* frame_end) noexcept {
-  const Known* known = &known_at(address);
+constinit thread_local KnownSite known_sites[kKnownSites] __attribute__((tls_model("initial-exec"))) = {};
+
+Site search_site(const void* address, const void* frame_end) noexcept {
+  const KnownSite* known = &known_at(address);
   // Fortran's newest binding stands on the older one.
-  for (int depth = 0; known->frame != 0 && depth < 4; ++depth) [[unlikely]] {
+  for (int depth = 0; known->frame != 0 && depth < 4; ++depth) {
     frame_end = static_cast<const char*>(frame_end) + known->frame;
     const void* outer = static_cast<const void* const*>(frame_end)[-1];
-    const Known* next = &known_at(outer);
+    const KnownSite* next = &known_at(outer);
     if (next->site.id == 0) break;
     known = next;
   }

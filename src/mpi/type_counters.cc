@@ -7,17 +7,16 @@ namespace verity::mpi {
 
 namespace {
 constinit TypeCounters own;
-constinit std::atomic<TypeCounters*> current{&own};
 }  // namespace
 
-TypeCounters& type_counters() noexcept { return *current.load(std::memory_order_relaxed); }
+constinit std::atomic<TypeCounters*> current_type_counters{&own};
 
 void count_into(uint64_t* counts) noexcept {
   auto* shared = new (counts) TypeCounters;
   shared->checked = own.checked.load();
   shared->mismatched = own.mismatched.load();
   shared->unchecked = own.unchecked.load();
-  current.store(shared, std::memory_order_release);
+  current_type_counters.store(shared, std::memory_order_release);
 }
 
 }  // namespace verity::mpi

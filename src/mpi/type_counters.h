@@ -12,7 +12,8 @@ struct TypeCounters {
 };
 static_assert(sizeof(TypeCounters) == 3 * sizeof(uint64_t) && std::atomic<uint64_t>::is_always_lock_free);
 
-[[nodiscard]] TypeCounters& type_counters() noexcept;
+extern constinit std::atomic<TypeCounters*> current_type_counters;
+[[nodiscard]] inline TypeCounters& type_counters() noexcept { return *current_type_counters.load(std::memory_order_relaxed); }
 
 // verity_companion::count_into: with the first interface, before any message.
 void count_into(uint64_t* counts) noexcept;

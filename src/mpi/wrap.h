@@ -72,9 +72,9 @@ class Unpack {
 
 #define VERITY_EXPORT __attribute__((visibility("default")))
 
-// The last argument may be of no parameters at all.
-#define VERITY_LIST(...) VERITY_LIST_OF(__VA_ARGS__)
-#define VERITY_LIST_OF(first, second, ...) first, second __VA_OPT__(, ) __VA_ARGS__
+// A list in front of further ones: may be of no parameters at all. What the program gave stays in the registers that it is in.
+#define VERITY_THEN(...) VERITY_THEN_OF(__VA_ARGS__)
+#define VERITY_THEN_OF(...) __VA_ARGS__ __VA_OPT__(, )
 
 // One exported function, MPI_x or PMPI_x. Where nothing is checked it is a load and a jump: the rest, which returns what the call
 // does, is a function of its own, so that no register has to be saved before.
@@ -82,7 +82,7 @@ class Unpack {
   namespace {                                                                                          \
   constinit ::verity::mpi::Next next_##function(#function);                                            \
   [[gnu::noinline]] int checked_##function(                                                            \
-      VERITY_LIST([[maybe_unused]] const void* return_address, [[maybe_unused]] const void* frame_end, VERITY_W##arity)) { \
+      VERITY_THEN(VERITY_W##arity) [[maybe_unused]] const void* return_address, [[maybe_unused]] const void* frame_end) { \
     using Words = int (*)(VERITY_W##arity);                                                            \
     if (::verity::mpi::forwarding()) return next_##function.forward<Words>()(VERITY_A##arity);         \
     __VA_ARGS__                                                                                        \
@@ -92,7 +92,7 @@ class Unpack {
   extern "C" int verity_##function(VERITY_W##arity) {                                                  \
     using Words = int (*)(VERITY_W##arity);                                                            \
     if (const auto next = next_##function.forwarded<Words>()) [[likely]] return next(VERITY_A##arity); \
-    return checked_##function(VERITY_LIST(__builtin_return_address(0), __builtin_dwarf_cfa(), VERITY_A##arity)); \
+    return checked_##function(VERITY_THEN(VERITY_A##arity) __builtin_return_address(0), __builtin_dwarf_cfa()); \
   }
 
 // One that sends or receives; `name` is MPI_x for both.

@@ -34,6 +34,7 @@
 #include <span>
 
 #include "signature/type.h"
+#include "util/words.h"
 
 namespace verity::signature {
 
@@ -87,15 +88,34 @@ inline void set_family(Record* record, uint8_t family) noexcept {
 [[nodiscard]] size_t write_record(const Record& record, std::span<const uint8_t> description, void* out,
                                   size_t capacity) noexcept;
 
+// The same with the sender's own fields (epoch: in front of the sequence, which is 0) set and without the description's bytes, word by
+// word: `record` is as make_record() gave it, `out` has room for a Record.
+inline void write_words(const Record& record, uint64_t site, uint32_t epoch, uint8_t family, uint8_t description_length,
+                        void* out) noexcept {
+  util::write_word(out, offsetof(Record, hash), record.hash);
+  util::write_word(out, offsetof(Record, count), record.count);
+  util::write_word(out, offsetof(Record, site), site);
+  util::write_word(out, offsetof(Record, uid), 0);
+  util::write_word(out, offsetof(Record, epoch), epoch);
+  const uint64_t others = uint64_t{family} << 32 | uint64_t{description_length} << 48;
+  util::write_word(out, offsetof(Record, basic), util::read_word(&record, offsetof(Record, basic)) | others);
+}
+
 // The bytes are a record, with its description, of just what `own` is of, and everything in it can be compared: the types agree, and
-// there is nothing to look for. As read_record() and then compare() would find, for a record from make_record().
+// there is nothing to look for. As read_record() and then compare() would find, for a record from make_record(), whatever is written
+// into its other fields.
 [[nodiscard]] inline bool says(const uint8_t* bytes, size_t length, const Record& own) noexcept {
-  Record theirs;
-  if (length < sizeof(theirs)) return false;
-  std::memcpy(&theirs, bytes, sizeof(theirs));
-  const bool same = theirs.hash == own.hash && theirs.count == own.count && theirs.basic == own.basic && theirs.flags == own.flags;
-  return same && (own.flags & (kHasPacked | kHasOpaque)) == 0 && own.count != kTooMany && theirs.version >> 4 == kRecordVersion &&
-         theirs.reserved == 0 && length == sizeof(theirs) + theirs.description_length;
+  if (length < sizeof(Record)) return false;
+  // The last word: basic type, version and family, flags, length of the description, reserved byte.
+  constexpr size_t kLast = offsetof(Record, basic);
+  static_assert(offsetof(Record, version) == kLast + 4 && offsetof(Record, description_length) == kLast + 6);
+  constexpr uint64_t kFamilyAndLength = uint64_t{0x0f} << 32 | uint64_t{0xff} << 48;
+  const uint64_t last = util::read_word(bytes, kLast);
+  const uint64_t differing = ((last ^ util::read_word(&own, kLast)) & ~kFamilyAndLength) |
+                             (util::read_word(bytes, offsetof(Record, hash)) ^ own.hash) |
+                             (util::read_word(bytes, offsetof(Record, count)) ^ own.count);
+  return differing == 0 && (own.flags & (kHasPacked | kHasOpaque)) == 0 && own.count != kTooMany &&
+         length == sizeof(Record) + (last >> 48 & 0xff);
 }
 
 // Reads a record of exactly `length` bytes, which may be anything. Returns nullptr and sets *record_p and *description_p, which

@@ -27,16 +27,6 @@ const verity_companion* find_companion() noexcept {
   return companion;
 }
 
-size_t append_trailer(const verity_companion& companion, const Leaving& leaving, uint8_t* message, size_t length) noexcept {
-  uint8_t* trailer = message + length;
-  const size_t size = companion.departs(leaving.serial, leaving.am_id, message, length, leaving.origin, leaving.data, trailer,
-                                        VERITY_MAX_TRAILER);
-  if (size == 0) return 0;
-  trailer[size] = leaving.am_id;
-  trailer[size + 1] = static_cast<uint8_t>(size);
-  return size + kTrailerEnd;
-}
-
 size_t write_leader(const verity_companion& companion, const Leaving& leaving, uint8_t* out, size_t room, const void* message,
                     size_t length) noexcept {
   if (room <= kTrailerEnd) return 0;
@@ -47,17 +37,6 @@ size_t write_leader(const verity_companion& companion, const Leaving& leaving, u
   out[0] = leaving.am_id;
   out[1] = static_cast<uint8_t>(size);
   return size + kTrailerEnd;
-}
-
-bool take_apart(uint8_t am_id, uint8_t* payload, size_t length, Trailed* out) noexcept {
-  if (length < kTrailerEnd) return false;
-  const bool leads = am_id == kLeaderId;
-  const uint8_t* end = leads ? payload : payload + length - kTrailerEnd;
-  const size_t size = end[1];
-  const size_t both = size + kTrailerEnd;
-  if (end[0] >= kLeaderId || size == 0 || both > length) return false;
-  *out = {end[0], leads ? payload + both : payload, length - both, leads ? payload + kTrailerEnd : end - size, size};
-  return true;
 }
 
 }  // namespace verity::uct

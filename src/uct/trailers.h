@@ -37,7 +37,16 @@ struct Leaving {
 
 // Lets the companion write the trailer of the message at `message` behind it, where kTrailerRoom bytes are. The bytes added; 0: none,
 // the message stays what it is.
-[[nodiscard]] size_t append_trailer(const verity_companion& companion, const Leaving& leaving, uint8_t* message, size_t length) noexcept;
+[[nodiscard]] inline size_t append_trailer(const verity_companion& companion, const Leaving& leaving, uint8_t* message,
+                                           size_t length) noexcept {
+  uint8_t* trailer = message + length;
+  const size_t size = companion.departs(leaving.serial, leaving.am_id, message, length, leaving.origin, leaving.data, trailer,
+                                        VERITY_MAX_TRAILER);
+  if (size == 0) return 0;
+  trailer[size] = leaving.am_id;
+  trailer[size + 1] = static_cast<uint8_t>(size);
+  return size + kTrailerEnd;
+}
 // Lets it write a leader at `out`, at most `room` bytes in all, for a message that begins with the `length` bytes at `message`.
 [[nodiscard]] size_t write_leader(const verity_companion& companion, const Leaving& leaving, uint8_t* out, size_t room,
                                   const void* message, size_t length) noexcept;
@@ -51,7 +60,16 @@ struct Trailed {
   size_t trailer_length;
 };
 // Takes a payload with kTrailerId or kLeaderId apart. False: it is too short, or names no active message.
-[[nodiscard]] bool take_apart(uint8_t am_id, uint8_t* payload, size_t length, Trailed* out) noexcept;
+[[nodiscard]] inline bool take_apart(uint8_t am_id, uint8_t* payload, size_t length, Trailed* out) noexcept {
+  if (length < kTrailerEnd) return false;
+  const bool leads = am_id == kLeaderId;
+  const uint8_t* end = leads ? payload : payload + length - kTrailerEnd;
+  const size_t size = end[1];
+  const size_t both = size + kTrailerEnd;
+  if (end[0] >= kLeaderId || size == 0 || both > length) return false;
+  *out = {end[0], leads ? payload + both : payload, length - both, leads ? payload + kTrailerEnd : end - size, size};
+  return true;
+}
 
 }  // namespace verity::uct
 
