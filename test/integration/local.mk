@@ -51,6 +51,7 @@ INTEGRATION_RUNS = \
 	test/integration/reads.sh \
 	test/integration/two_workers.sh \
 	test/integration/typecheck_clean.sh \
+	test/integration/typecheck_instructions.sh \
 	test/integration/uct_am.sh \
 	test/integration/wakeup.sh
 TESTS += $(INTEGRATION_RUNS)
