@@ -65,16 +65,16 @@ class Departures {
     const void* origin;  // see (b); nullptr: then ...
     const void* data;    // ... the send's buffer, or a copy of it
   };
-  [[nodiscard]] size_t departs(const Message& message, uint8_t* out, size_t room) noexcept {
+  [[nodiscard, gnu::always_inline]] size_t departs(const Message& message, uint8_t* out, size_t room) noexcept {
     const bool of_call = deferred_.empty() && in_call_ && call_.tag == message.tag && !call_.left && !call_.doubtful;
     if (!of_call) [[unlikely]] return departs_by_order(message, out, room);
     known_[message.serial % kKnown] = {message.serial, call_.endpoint};
+    const size_t length = call_.length >= kStampEnd && call_.length <= room ? call_.length : 0;
+    if (length != 0) copy_stamped(out, call_.signature, length, stamp_of(call_));
     call_.left = true;
     left_last_ = Last::kCall;
-    last_had_one_ = call_.length >= kStampEnd && call_.length <= room;
-    if (!last_had_one_) return 0;
-    copy_stamped(out, call_.signature, call_.length, stamp_of(call_));
-    return call_.length;
+    last_had_one_ = length != 0;
+    return length;
   }
   // The message of the last departs() could not leave after all. Whether it had a signature.
   bool stayed() noexcept;
