@@ -5,41 +5,51 @@
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 
 export UCX_VERITY_ATTEST=never
-total=0
+total=0 each=$(normal_or_long 16000 330000) # messages of one run
+declare -A of_part
 
-# associate NAME LIST MOST_UNTOLD ARGUMENT...: none wrong, all received, at most so many parts in 1,000 not certain.
+# associate PART NAME LIST MOST_UNTOLD PROCESSES THREADS ARGUMENT...: none wrong, all received, at most so many of 1,000 not certain.
 associate() {
-  local name=$1 list=$2 most=$3 line messages told untold wrong
-  shift 3
-  line=$(with_tls "$list" within "$(normal_or_long 300 3600)" "$build/association" "$@" 2>&1 | tail -n 1)
+  local part=$1 name=$2 list=$3 most=$4 processes=$5 threads=$6 line messages told untold wrong
+  shift 6
+  line=$(with_tls "$list" within "$(normal_or_long 300 3600)" "$build/association" -p "$processes" -t "$threads" \
+    -n $((each / processes / threads)) "$@" 2>&1 | tail -n 1)
   read -r _ messages _ told _ untold _ wrong <<< "$line"
-  total=$((total + ${messages:-0}))
-  note "$name: $line"
+  total=$((total + ${messages:-0})) of_part[$part]=$((${of_part[$part]:-0} + ${messages:-0}))
+  note "$part, $name: $line"
   [ "${wrong:-1}" = 0 ] && [ "${told:-0}" -gt 0 ] && [ $((untold * 1000)) -le $((most * (told + untold))) ]
-  tap_result $? "$name"
+  tap_result $? "$part, $name"
 }
 
-few=$(normal_or_long 4000 150000)
 for list in vposix,vself vtcp,vself; do
   for protocols in n y; do
     export UCX_PROTO_ENABLE=$protocols
-    associate "$list, protocols v2 $protocols" $list 500 -n "$few"
-    associate "$list, protocols v2 $protocols, 8 threads" $list 500 -n "$few" -t 8
-    associate "$list, protocols v2 $protocols, 6 processes" $list 500 -n "$few" -p 6
+    name="$list, protocols v2 $protocols"
+    associate "of everything" "$name" $list 500 3 1
+    associate "8 threads" "$name" $list 500 3 8
+    associate "wildcards with 8 senders" "$name" $list 500 8 1 -m wildcards
+    associate "cancel storms" "$name" $list 500 3 2 -m cancels
+    associate "probe races" "$name" $list 500 3 8 -m probes
+    associate "restarts" "$name" $list 500 3 1 -m restarts
+    # Two processes of four are not wrapped: raw tcp with those that are.
+    associate "wrapped and unwrapped peers" "$name" "$list,tcp" 1000 4 1 -r tcp,posix,self
   done
   unset UCX_PROTO_ENABLE
-  UCX_RNDV_THRESH=1024 UCX_ZCOPY_THRESH=256 associate "$list, early rendezvous and zero copy" $list 500 -n "$few"
-  UCX_VERITY_SEGMENT_SIZE=256 associate "$list, small segments" $list 500 -n "$few"
+  UCX_RNDV_THRESH=1024 UCX_ZCOPY_THRESH=256 associate "of everything" "$list, early rendezvous and zero copy" $list 500 3 1
+  UCX_VERITY_SEGMENT_SIZE=256 associate "of everything" "$list, small segments" $list 500 3 1
 done
 damage_frames 0.003
 for lower in posix tcp; do
-  associate "vf$lower, damaged frames" "vf$lower,vfself" 500 -n "$few" -t 2
+  associate "damaged frames" "vf$lower" "vf$lower,vfself" 500 3 2
 done
 no_damage
 
 # Messages to others go past the plugin: what is told must be right all the same.
-associate "raw posix beside vtcp" vtcp,vself,posix 1000 -n "$few"
-UCX_PROTO_ENABLE=y associate "raw posix beside vtcp, protocols v2" vtcp,vself,posix 1000 -n "$few"
+associate "raw posix beside vtcp" "protocols v1" vtcp,vself,posix 1000 3 1
+UCX_PROTO_ENABLE=y associate "raw posix beside vtcp" "protocols v2" vtcp,vself,posix 1000 3 1
+
+for part in "${!of_part[@]}"; do note "$part: ${of_part[$part]} messages"; done
 note "messages in all: $total"
+! long_form || { [ "$total" -ge 10000000 ]; tap_result $? "10 million messages at least"; }
 
 done_testing

@@ -4,7 +4,11 @@
 // they are, and arm each with a signature that says the same; receives with all kinds of wildcards, removing probes, cancelled,
 // truncated and given up ones, messages without a signature and internal ones between them, several threads.
 //
-//   association [-p PROCESSES] [-t THREADS] [-n MESSAGES per thread] [-s SEED]
+//   association [-p PROCESSES] [-t THREADS] [-n MESSAGES per thread] [-s SEED] [-m MIX] [-r TRANSPORTS]
+//
+// MIX says what there is most of: all (a bit of each), wildcards, cancels, probes, or restarts, where sends and receives are done again
+// with the same buffers, tags and lengths, as persistent requests are. With -r every second process has UCX_TLS=TRANSPORTS, so that
+// wrapped and unwrapped peers talk to one another.
 //
 // The UCP calls of this program are those of libverity_mpi, linked in. UCX_TLS must name wrapped transports.
 // Prints 'messages N told N untold N wrong N' (untold: signed, but not certain); exit status 1 when any was wrong.
@@ -13,79 +17,18 @@
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
 
-#include "mpi/arm.h"
+#include "association.h"
 
 namespace {
 
 using verity::mpi::armed;
-using verity::mpi::kMaxSignature;
-
-constexpr uint64_t kInternal = uint64_t{1} << 63;
-constexpr uint64_t kExact = ~uint64_t{0};
-constexpr size_t kMostProcesses = 8;
-constexpr size_t kLongest = 96 * 1024;
-constexpr size_t kOutstanding = 24;
-constexpr size_t kSignature = 48;
-
-struct Options {
-  unsigned processes = 3, threads = 1;
-  uint64_t messages = 20000;
-  uint64_t seed = 1;
-};
-
-struct Totals {
-  std::atomic<uint64_t> messages, told, untold, wrong;
-};
-
-// Between the processes.
-struct Shared {
-  std::atomic<unsigned> arrived[8];
-  uint8_t address[kMostProcesses][1024];
-  std::atomic<uint64_t> sent[kMostProcesses];  // to that process, by all
-  std::atomic<unsigned> done_sending;
-  Totals totals;
-};
-
-[[noreturn]] void die(const char* what, ucs_status_t status) {
-  std::fprintf(stderr, "association: %s: %s\n", what, ucs_status_string(status));
-  std::exit(2);
-}
-void check(ucs_status_t status, const char* what) {
-  if (status != UCS_OK) die(what, status);
-}
-
-// One receive: what its buffer said and what it was told.
-struct Receiving final : verity::mpi::Receive {
-  std::vector<uint8_t> buffer;
-  void* request = nullptr;
-  ucs_status_t status = UCS_INPROGRESS;
-  bool given_up = false;
-  std::atomic<bool> told{false};
-  uint64_t told_number = 0;
-  uint64_t number = 0;  // from the buffer
-  void resolved(const uint8_t* signature, size_t length, size_t) noexcept override {
-    if (length != 0) std::memcpy(&told_number, signature, sizeof(told_number));
-    told.store(true);
-  }
-  void dropped() noexcept override { told.store(true); }
-};
-
-// The number of a message: who sent it, which it is, whether it is signed.
-uint64_t number_of(unsigned process, unsigned thread, uint64_t index, bool is_signed) {
-  return uint64_t{is_signed} << 60 | uint64_t{process} << 52 | uint64_t{thread} << 44 | (index + 1);
-}
+using namespace verity::test;  // NOLINT: one program in two files
 
 class Process {
  public:
@@ -142,7 +85,9 @@ class Process {
 
   struct Sending {
     std::vector<uint8_t> buffer;
-    void* request;
+    unsigned peer;
+    uint64_t tag;
+    void* request = nullptr;
   };
 
   struct Thread {
@@ -152,6 +97,8 @@ class Process {
     std::list<Sending> sends;
     std::list<std::unique_ptr<Receiving>> receives;   // under way
     std::list<std::unique_ptr<Receiving>> finished;   // complete, perhaps not told yet
+    std::list<Sending> sends_again;                   // to be started again
+    std::list<std::unique_ptr<Receiving>> receives_again;
     struct Probed {
       ucp_tag_message_h message;
       size_t length;
@@ -160,7 +107,7 @@ class Process {
   };
 
   void work(unsigned id) {
-    Thread thread{id, std::mt19937_64(options_.seed * 1000 + me_ * 50 + id), 0, {}, {}, {}, {}};
+    Thread thread{id, std::mt19937_64(options_.seed * 1000 + me_ * 50 + id), 0, {}, {}, {}, {}, {}, {}};
     while (thread.sent < options_.messages) {
       if (thread.sends.size() < 64) send(thread);
       receive(thread);
@@ -183,59 +130,80 @@ class Process {
     }
   }
 
-  void send(Thread& thread) {
+  bool one_in_100(Thread& thread, unsigned of) { return thread.dice() % 100 < of; }
+
+  Sending next_send(Thread& thread) {
     auto& dice = thread.dice;
-    const unsigned peer = dice() % options_.processes;
-    const bool internal = dice() % 8 == 0;
-    const bool is_signed = !internal && dice() % 10 != 0;
-    const unsigned kind = dice() % 32;
+    if (!thread.sends_again.empty() && one_in_100(thread, options_.mix->restarted)) {
+      Sending again = std::move(thread.sends_again.front());
+      thread.sends_again.pop_front();
+      return again;
+    }
+    const unsigned peer = dice() % options_.processes, kind = dice() % 32;
     const size_t length = 8 + (kind == 0 ? dice() % (kLongest - 8) : kind < 6 ? dice() % 12000 : dice() % 100);
-    const uint64_t tag = (internal ? kInternal : 0) | uint64_t{me_} << 32 | dice() % 3;
+    return {std::vector<uint8_t>(length), peer, (dice() % 8 == 0 ? kInternal : 0) | uint64_t{me_} << 32 | dice() % 3};
+  }
+
+  void send(Thread& thread) {
+    Sending sending = next_send(thread);
+    const bool is_signed = (sending.tag & kInternal) == 0 && thread.dice() % 10 != 0;
     const uint64_t number = number_of(me_, thread.id, thread.sent++, is_signed);
-    Sending sending{std::vector<uint8_t>(length), nullptr};
     std::memcpy(sending.buffer.data(), &number, sizeof(number));
     uint8_t signature[kSignature] = {};
     std::memcpy(signature, &number, sizeof(number));
     armed.send = {{0, kInternal}, signature, is_signed ? kSignature : 0, {}};
-    shared_.sent[peer]++;
+    shared_.sent[sending.peer]++;
     ucp_request_param_t param = {};
-    const ucs_status_ptr_t request = dice() % 10 == 0 ? ucp_tag_send_sync_nbx(eps_[peer], sending.buffer.data(), length, tag, &param)
-                                                      : ucp_tag_send_nbx(eps_[peer], sending.buffer.data(), length, tag, &param);
+    const auto call = thread.dice() % 10 == 0 ? ucp_tag_send_sync_nbx : ucp_tag_send_nbx;
+    const ucs_status_ptr_t request = call(eps_[sending.peer], sending.buffer.data(), sending.buffer.size(), sending.tag, &param);
     armed.send = {};
     if (UCS_PTR_IS_ERR(request)) die("send", UCS_PTR_STATUS(request));
-    if (request == nullptr) return;
     sending.request = request;
-    thread.sends.push_back(std::move(sending));
+    (request != nullptr ? thread.sends : thread.sends_again).push_back(std::move(sending));
+  }
+
+  std::unique_ptr<Receiving> next_receive(Thread& thread) {
+    auto& dice = thread.dice;
+    // One at least takes anything, or all could wait for what has been sent already.
+    const bool anything = thread.receives.empty();
+    if (!anything && !thread.receives_again.empty() && one_in_100(thread, options_.mix->restarted)) {
+      auto again = std::move(thread.receives_again.front());
+      thread.receives_again.pop_front();
+      again->begin();
+      return again;
+    }
+    static constexpr uint64_t kMasks[] = {kInternal | 0xff, kInternal | 0xffffffff00000000, kInternal, 0, kExact, kExact, kExact};
+    auto receiving = std::make_unique<Receiving>();
+    receiving->mask = anything ? 0 : kMasks[dice() % (options_.mix->exact ? 7 : 4)];
+    receiving->tag = (dice() % 8 == 0 ? kInternal : 0) | dice() % options_.processes << 32 | dice() % 3;
+    receiving->buffer.resize(dice() % 40 == 0 ? 64 : kLongest);
+    return receiving;
   }
 
   void receive(Thread& thread) {
-    auto& dice = thread.dice;
     while (thread.receives.size() < kOutstanding) {
-      if (dice() % 8 == 0 && probe(thread)) continue;
-      static constexpr uint64_t kMasks[] = {kExact, kExact, kExact, kInternal | 0xff, kInternal | 0xffffffff00000000, kInternal, 0};
-      // One at least takes anything, or all could wait for what has been sent already.
-      const uint64_t mask = thread.receives.empty() ? 0 : kMasks[dice() % 7];
-      const uint64_t tag = (dice() % 8 == 0 ? kInternal : 0) | dice() % options_.processes << 32 | dice() % 3;
-      auto receiving = std::make_unique<Receiving>();
-      receiving->buffer.resize(dice() % 40 == 0 ? 64 : kLongest);
+      if (one_in_100(thread, options_.mix->probes) && probe(thread)) continue;
+      auto receiving = next_receive(thread);
       armed.receive = {{0, 0x8000000000000000u}, nullptr};
       armed.receive.filter.mask = 1;  // whatever the tag: what is told of internal messages is nothing
-      armed.receive.filter.value = tag & 1;
+      armed.receive.filter.value = receiving->tag & 1;
       armed.receive.receive = receiving.get();
       ucp_request_param_t param = {};
       param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
       param.cb.recv = on_receive;
       param.user_data = receiving.get();
-      const ucs_status_ptr_t request =
-          ucp_tag_recv_nbx(worker_, receiving->buffer.data(), receiving->buffer.size(), tag, mask, &param);
+      const ucs_status_ptr_t request = ucp_tag_recv_nbx(worker_, receiving->buffer.data(), receiving->buffer.size(), receiving->tag,
+                                                        receiving->mask, &param);
       armed.receive = {};
       if (UCS_PTR_IS_ERR(request)) die("receive", UCS_PTR_STATUS(request));
       receiving->request = request;
       thread.receives.push_back(std::move(receiving));
     }
-    if (dice() % 20 == 0) {
-      auto it = std::next(thread.receives.begin(), static_cast<long>(dice() % thread.receives.size()));
-      if ((*it)->request != nullptr) ucp_request_cancel(worker_, (*it)->request);
+    if (!one_in_100(thread, options_.mix->cancelling)) return;
+    auto it = std::next(thread.receives.begin(), static_cast<long>(thread.dice() % thread.receives.size()));
+    ucp_request_cancel(worker_, (*it)->request);
+    for (auto& receiving : thread.receives) {
+      if (one_in_100(thread, options_.mix->cancelled)) ucp_request_cancel(worker_, receiving->request);
     }
   }
 
@@ -248,6 +216,7 @@ class Process {
     thread.probed.pop_front();
     auto receiving = std::make_unique<Receiving>();
     receiving->buffer.resize(kLongest);
+    receiving->probed = true;
     armed.receive = {{}, receiving.get()};
     ucp_request_param_t param = {};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
@@ -277,6 +246,7 @@ class Process {
       }
       check(status, "send");
       ucp_request_free(it->request);
+      thread.sends_again.push_back(std::move(*it));
       it = thread.sends.erase(it);
     }
     for (auto it = thread.receives.begin(); it != thread.receives.end();) {
@@ -297,8 +267,17 @@ class Process {
         continue;
       }
       judge(**it);
+      if (!(*it)->probed) thread.receives_again.push_back(std::move(*it));
       it = thread.finished.erase(it);
     }
+    keep_few(thread.sends_again);
+    keep_few(thread.receives_again);
+  }
+
+  // What is to be started again, as far as this mix does so.
+  template <typename List>
+  void keep_few(List& list) {
+    while (list.size() > (options_.mix->restarted != 0 ? kOutstanding : 0)) list.pop_front();
   }
 
   void judge(const Receiving& receiving) {
@@ -336,6 +315,7 @@ int run(const Options& options) {
   for (unsigned i = 0; i < options.processes; ++i) {
     const pid_t pid = fork();
     if (pid == 0) {
+      if (options.raw != nullptr && i % 2 == 1) setenv("UCX_TLS", options.raw, 1);
       Process(options, shared, i).run();
       std::exit(0);
     }
@@ -357,15 +337,21 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  for (int option; (option = getopt(argc, argv, "p:t:n:s:")) != -1;) {
+  for (int option; (option = getopt(argc, argv, "p:t:n:s:m:r:")) != -1;) {
     const uint64_t value = std::strtoull(optarg != nullptr ? optarg : "", nullptr, 10);
     switch (option) {
       case 'p': options.processes = static_cast<unsigned>(std::min<uint64_t>(value, kMostProcesses)); break;
       case 't': options.threads = static_cast<unsigned>(value); break;
       case 'n': options.messages = value; break;
       case 's': options.seed = value; break;
-      default: std::fprintf(stderr, "usage: association [-p processes] [-t threads] [-n messages] [-s seed]\n"); return 2;
+      case 'm': options.mix = mix_named(optarg); break;
+      case 'r': options.raw = optarg; break;
+      default: options.mix = nullptr;
     }
+  }
+  if (options.mix == nullptr) {
+    std::fprintf(stderr, "usage: association [-p processes] [-t threads] [-n messages] [-s seed] [-m mix] [-r transports]\n");
+    return 2;
   }
   return run(options);
 }

@@ -23,7 +23,7 @@ uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 association_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 association_LDADD = libverity_ucp_calls.la $(UCX_LIBS) -lpthread -ldl
 association_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-association_SOURCES = test/ucx/association.cc
+association_SOURCES = test/ucx/association.cc test/ucx/association.h
 
 segments_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 segments_LDADD = $(UCX_LIBS)
