@@ -17,7 +17,7 @@ for launcher in $openmpi $mpich; do
     typechecked 100 "$launcher" 2 $list digest shared > "$tap_dir/job"
     contains "$mpi, $list: nothing is told of receives into one buffer" "$(cat "$tap_dir/job")" '^digest shared told 0$'
     typechecked 100 "$launcher" 2 $list types right > "$tap_dir/job"
-    contains "$mpi, $list: correct programs" "$(cat "$tap_dir/job")" '^types right messages [0-9]+ errors 0 failed 0 others 0$'
+    contains "$mpi, $list: correct programs" "$(cat "$tap_dir/job")" '^types right cases [0-9]+ expected 0 errors 0 failed 0 others 0$'
     contains "$mpi, $list: are compared" "$(cat "$tap_dir/job")" 'data of [1-9][0-9]+ messages compared end to end, 0 differed$'
   done
   typechecked 100 "$launcher" 3 vposix,vself storm -n 30 -t 4 > "$tap_dir/job"

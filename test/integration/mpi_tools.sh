@@ -32,12 +32,12 @@ for launcher in $openmpi $mpich; do
     case $order in "$tool "*) name="$mpi, a tool before it" ;; *) name="$mpi, a tool after it" ;; esac
     # shellcheck disable=SC2086 # two libraries
     with_preloads "$launcher" $order "$program" right > "$tap_dir/job"
-    contains "$name: correct messages" "$(cat "$tap_dir/job")" '^types right messages [0-9]+ errors 0 failed 0 others 0$'
+    contains "$name: correct messages" "$(cat "$tap_dir/job")" '^types right cases [0-9]+ expected 0 errors 0 failed 0 others 0$'
     contains "$name: the tool counts" "$(cat "$tap_dir/job")" '^tool sends [1-9][0-9]* receives [1-9][0-9]*$'
     # shellcheck disable=SC2086
     with_preloads "$launcher" $order "$program" wrong > "$tap_dir/job"
-    contains "$name: each mismatch is told" "$(grep '^types wrong messages' "$tap_dir/job")" \
-      '^types wrong messages ([0-9]+) errors \1 failed 0 others 0$'
+    contains "$name: each mismatch is told" "$(grep '^types wrong cases' "$tap_dir/job")" \
+      '^types wrong cases [0-9]+ expected ([1-9][0-9]*) errors \1 failed 0 others 0$'
   done
   typechecked 60 "$launcher" 2 vposix,vself jump > "$tap_dir/job"
   contains "$mpi: an error handler that does not return is called each time" "$(cat "$tap_dir/job")" '^jump errors ([1-9][0-9]*) of \1$'

@@ -25,11 +25,97 @@ matrix() { # matrix NAME LAUNCHER LIST
   local name=$1 launcher=$2 list=$3
   export UCX_VERITY_TYPECHECK=error
   typechecked 100 "$launcher" 2 "$list" types wrong > "$tap_dir/job"
-  contains "$name: each mismatch is told" "$(grep '^types wrong messages' "$tap_dir/job")" \
-    '^types wrong messages ([0-9]+) errors \1 failed 0 others 0$'
+  contains "$name: each mismatch is told" "$(grep '^types wrong cases' "$tap_dir/job")" \
+    '^types wrong cases [0-9]+ expected ([1-9][0-9]*) errors \1 failed 0 others 0$'
   typechecked 100 "$launcher" 2 "$list" types right > "$tap_dir/job"
-  contains "$name: the corrected twins are not" "$(cat "$tap_dir/job")" '^types right messages [0-9]+ errors 0 failed 0 others 0$'
+  contains "$name: the corrected twins are not" "$(cat "$tap_dir/job")" '^types right cases [0-9]+ expected 0 errors 0 failed 0 others 0$'
   is "$name: and nothing is said of them" "$(grep -c ucx-verity: "$tap_dir/job")" 0
+}
+
+# Which calls are named for each of the operations, in their order: the sender's and the receiver's, or the one-sided one; with one MPI only.
+named_calls() {
+  cat << CALLS
+Send Recv
+Ssend Recv
+Rsend Irecv
+Bsend Recv
+Isend Recv
+Issend Recv
+Irsend Irecv
+Ibsend Recv
+Send Irecv
+Isend Irecv
+Send Recv
+Start Start
+Start Recv
+Start Recv
+Start Irecv
+Start Startall
+Send Mrecv
+Send Imrecv
+Sendrecv Sendrecv
+Sendrecv_replace Sendrecv_replace
+Send Recv
+Send Irecv openmpi
+Send Recv
+Send Recv_c mpich
+Isend Irecv_c mpich
+Send Recv
+Send Recv
+Send Irecv
+Send Irecv
+Send Recv
+Send Recv
+Send Irecv
+Ssend Irecv
+Isend Recv
+Start Start
+Isend Irecv
+Isend Irecv
+Put
+Get
+Rput
+Rget
+Accumulate
+Raccumulate
+Get_accumulate
+Get_accumulate
+CALLS
+}
+
+# What the reports name: a line each.
+calls_told() {
+  awk '/^ucx-verity: datatype mismatch in MPI_/ { print $5 }
+    /^  (sent|received as): / { sends = /^  sent/ }
+    /^ +by MPI_/ { if (sends) sender = $2; else print sender, $2 }' "$1" | sed 's/MPI_//g'
+}
+
+# both_sides NAME LAUNCHER: each operation is told with the calls and the types of both sides.
+both_sides() {
+  local flavour wanted
+  flavour=$(flavour "$2")
+  UCX_VERITY_TYPECHECK=warn typechecked 100 "$2" 2 vposix,vself types wrong all "another class" > "$tap_dir/job"
+  wanted=$(named_calls | awk -v mpi="$flavour" '$3 == "" || $3 == mpi { print $1 ($2 == "" ? "" : " " $2) }')
+  is "$1: the calls of both sides" "$(calls_told "$tap_dir/job")" "$wanted"
+  is "$1: the types of both sides" \
+    "$(grep -cE '^  (sent|origin): +100 x MPI_INT$' "$tap_dir/job") $(grep -cE '^  (received as|target): +(100|99) x MPI_FLOAT$' "$tap_dir/job")" \
+    "$(wc -l <<< "$wanted") $(wc -l <<< "$wanted")"
+}
+
+# fortran NAME LAUNCHER PROGRAM: kinds and operations by Fortran's types, and by places in the Fortran file; the twin is silent.
+fortran() {
+  if ! fortran_program "$2" "$3" > "$tap_dir/compile" 2>&1; then
+    skip "$1: $3" "no Fortran compiler for it: $(tail -n 1 "$tap_dir/compile")"
+    return
+  fi
+  UCX_VERITY_TYPECHECK=warn typechecked 60 "$2" 2 vposix,vself "$3" wrong > "$tap_dir/job"
+  is "$1: $3: the types of both sides" "$(sed -nE 's/^  (sent|received as): +[0-9]+ x MPI_//p' "$tap_dir/job" | head -n 14 | paste -s -d ' ')" \
+    "INTEGER REAL REAL INTEGER DOUBLE_PRECISION COMPLEX LOGICAL INTEGER CHARACTER INTEGER1 INTEGER COMPLEX COMPLEX DOUBLE_PRECISION"
+  is "$1: $3: the calls of both sides" "$(calls_told "$tap_dir/job" | tail -n 7 | paste -s -d ,)" \
+    "Ssend Recv,Isend Irecv,Start Start,Sendrecv Sendrecv,Bsend Recv,Send Mrecv,Sendrecv_replace Recv"
+  is "$1: $3: each by its place" "$(grep -cE "^ +by MPI_[A-Z][a-z_]+( \\(a persistent send\\))? in [a-zA-Z_]+ \\([^)]*$3.f90:[0-9]+\\)\$" "$tap_dir/job")" 28
+  UCX_VERITY_TYPECHECK=warn typechecked 60 "$2" 2 vposix,vself "$3" right > "$tap_dir/job"
+  is "$1: $3: its twin" "$(cat "$tap_dir/job")" "types_fortran done"
 }
 
 # words NAME LAUNCHER OPERATION KIND SENT RECEIVED DIFFERENCE [WHERE]: regular expressions of the report's lines.
@@ -48,6 +134,8 @@ for launcher in $openmpi $mpich; do
   for list in vposix,vself vtcp,vself; do
     matrix "$mpi, $list" "$launcher" "$list"
   done
+  UCX_VERITY_TYPECHECK_LEVEL=names matrix "$mpi, by names" "$launcher" vposix,vself
+  both_sides "$mpi" "$launcher"
   words "$mpi" "$launcher" send "another class" "100 x MPI_INT" "100 x MPI_FLOAT" \
     "element 1 is MPI_INT at the sender and MPI_FLOAT at the receiver.*"
   words "$mpi" "$launcher" isend "another size" "10 x MPI_DOUBLE" "20 x MPI_FLOAT" "element 1 .*"
@@ -58,28 +146,24 @@ for launcher in $openmpi $mpich; do
   words "$mpi" "$launcher" other_comm "a subarray" "12 x MPI_INT" "12 x MPI_FLOAT" "element 1 .*" "ocean, tag [0-9]+"
   contains "$mpi: the receiving call by file and line" "$(cat "$tap_dir/job")" "by MPI_Recv in other_comm \\(.*types_p2p.c:[0-9]+\\)"
   contains "$mpi: the sending call by file and line" "$(cat "$tap_dir/job")" "by MPI_Send in other_comm \\(.*types_p2p.c:[0-9]+\\)"
+  words "$mpi" "$launcher" truncated "another class" "100 x MPI_INT" "99 x MPI_FLOAT" "element 1 .*"
+  words "$mpi" "$launcher" cancelled "a part of a structure" "3 x MPI_SHORT" "5 x \\{2 x MPI_SHORT, 2 x MPI_CHAR\\}" "element 3 .*"
+  words "$mpi" "$launcher" restarted "a pair as a structure" "3 x \\{MPI_FLOAT, MPI_INT\\}" "3 x \\{MPI_INT, MPI_FLOAT\\}" "element 1 .*"
+  UCX_VERITY_TYPECHECK_LEVEL=names words "$mpi" "$launcher" freed "a sized name" "8 x MPI_INT" "8 x MPI_INT32_T" \
+    "element 1 is MPI_INT at the sender and MPI_INT32_T at the receiver.*"
+  UCX_VERITY_TYPECHECK_LEVEL=names words "$mpi" "$launcher" probe "bytes as numbers" "64 x MPI_BYTE" "8 x MPI_DOUBLE" ".*"
   words "$mpi" "$launcher" any "unsigned" "3 x MPI_UNSIGNED" "3 x MPI_INT" "element 1 .*" "MPI_COMM_WORLD, MPI_ANY_TAG"
 
   UCX_VERITY_TYPECHECK=warn typechecked 60 "$launcher" 2 vposix,vself types wrong get "another class" > "$tap_dir/job"
   contains "$mpi: MPI_Get" "$(tr '\n' ' ' < "$tap_dir/job")" \
     'mismatch in MPI_Get by rank 0 from rank 1 \(halo\)   target:      100 x MPI_FLOAT   origin:      100 x MPI_INT .* at the origin'
 
-  # Fortran: by its types, and by the place in the Fortran file.
-  for program in types_fortran types_fortran08; do
-    if ! fortran_program "$launcher" $program > "$tap_dir/compile" 2>&1; then
-      skip "$mpi: $program" "no Fortran compiler for it: $(tail -n 1 "$tap_dir/compile")"
-      continue
-    fi
-    UCX_VERITY_TYPECHECK=warn typechecked 60 "$launcher" 2 vposix,vself $program wrong > "$tap_dir/job"
-    contains "$mpi: $program: the mismatch" "$(tr '\n' ' ' < "$tap_dir/job")" \
-      "sent:        100 x MPI_INTEGER                by MPI_I?[Ss]end in MAIN__ \([^)]*$program.f90:[0-9]+\)   received as: 100 x MPI_REAL                by MPI_Recv in MAIN__ \([^)]*$program.f90:[0-9]+\)"
-    UCX_VERITY_TYPECHECK=warn typechecked 60 "$launcher" 2 vposix,vself $program right > "$tap_dir/job"
-    is "$mpi: $program: its twin" "$(cat "$tap_dir/job")" "types_fortran done"
-  done
+  for program in types_fortran types_fortran08; do fortran "$mpi" "$launcher" $program; done
 
   # Once for each pair of places, with a sum at the end.
   typechecked 60 "$launcher" 2 vposix,vself types wrong send > "$tap_dir/job"
-  contains "$mpi: sums at the end" "$(cat "$tap_dir/job")" "^ucx-verity: rank 0: datatypes of [0-9]+ messages checked, [0-9]+ mismatched; 0 not checked"
+  contains "$mpi: sums at the end" "$(cat "$tap_dir/job")" \
+    "^ucx-verity: rank 0: datatypes of [0-9]+ messages checked, [0-9]+ mismatched; [0-9]+ not checked: [0-9]+ MPI_PACKED is not checked, [0-9]+ MPI_BYTE against"
 
   UCX_VERITY_TYPECHECK_LOG=$tap_dir/log typechecked 60 "$launcher" 2 vposix,vself types wrong send "another class" > "$tap_dir/job"
   is "$mpi: a line of JSON" "$(wc -l < "$tap_dir/log")" 1

@@ -32,7 +32,7 @@ for launcher in $openmpi $mpich; do
     clean "$mpi" "$launcher" 2 "$list" '^gaps messages [0-9]+ wrong 0' gaps
     mpi_clean "$mpi, $list: gaps, without the companion" '^gaps messages [0-9]+ wrong 0' 60 "$launcher" 2 "$list" gaps
   done
-  clean "$mpi" "$launcher" 2 vposix,vself 'types right messages [0-9]+ errors 0 ' types right
+  clean "$mpi" "$launcher" 2 vposix,vself 'types right cases [0-9]+ expected 0 errors 0 ' types right
 done
 
 done_testing

@@ -29,6 +29,7 @@ mpi_test_files = \
 	test/mpi/tool.c \
 	test/mpi/types.c \
 	test/mpi/types.h \
+	test/mpi/types_ends.c \
 	test/mpi/types_fortran.f90 \
 	test/mpi/types_fortran08.f90 \
 	test/mpi/types_kinds.c \

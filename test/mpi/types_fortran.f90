@@ -1,29 +1,93 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! A message whose datatypes do not match, and one whose do: by mpif.h.
+! Messages whose datatypes do not match, of several kinds and operations, and the same that do: by mpif.h.
 !
 !   types_fortran wrong|right
 program types_fortran
   implicit none
   include 'mpif.h'
-  integer :: rank, error, status(MPI_STATUS_SIZE)
+  integer, parameter :: kinds = 7, operations = 7
+  integer :: rank, error
+  integer :: i
   integer :: numbers(100)
-  real :: values(100)
   character(len=8) :: how
+  logical :: wrong
+  integer :: sent(kinds), other(kinds)
   numbers = 7
-  values = 0.0
   call get_command_argument(1, how)
-  call MPI_INIT(error)
-  call MPI_COMM_RANK(MPI_COMM_WORLD, rank, error)
-  if (rank == 1) then
-    call MPI_SEND(numbers, 100, MPI_INTEGER, 0, 3, MPI_COMM_WORLD, error)
-  else if (rank == 0) then
-    if (how == 'wrong') then
-      call MPI_RECV(values, 100, MPI_REAL, 1, 3, MPI_COMM_WORLD, status, error)
-    else
-      call MPI_RECV(numbers, 100, MPI_INTEGER, 1, 3, MPI_COMM_WORLD, status, error)
-    end if
-    print '(a)', 'types_fortran done'
-  end if
-  call MPI_FINALIZE(error)
+  wrong = how == 'wrong'
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  sent = [MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_LOGICAL, MPI_CHARACTER, MPI_2INTEGER, MPI_COMPLEX]
+  other = [MPI_REAL, MPI_INTEGER, MPI_COMPLEX, MPI_INTEGER, MPI_INTEGER1, MPI_COMPLEX, MPI_DOUBLE_PRECISION]
+  do i = 1, kinds
+    if (rank == 1) call MPI_Send(numbers, 6, sent(i), 0, i, MPI_COMM_WORLD, error)
+    if (rank == 0) call MPI_Recv(numbers, 6, merged(i), 1, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+  end do
+  do i = 1, operations
+    if (rank == 1) call send(i)
+    if (rank == 0) call receive(i, merged(1))
+  end do
+  if (rank == 0) print '(a)', 'types_fortran done'
+  call MPI_Finalize(error)
+contains
+  function merged(kind) result(type)
+    integer, intent(in) :: kind
+    integer :: type
+    type = sent(kind)
+    if (wrong) type = other(kind)
+  end function merged
+
+  subroutine send(operation)
+    integer, intent(in) :: operation
+    integer :: request
+    character(len=1000) :: space
+    integer :: bytes
+    select case (operation)
+    case (1)
+      call MPI_Ssend(numbers, 100, sent(1), 0, 50, MPI_COMM_WORLD, error)
+    case (2)
+      call MPI_Isend(numbers, 100, sent(1), 0, 50, MPI_COMM_WORLD, request, error)
+      call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+    case (3)
+      call MPI_Send_init(numbers, 100, sent(1), 0, 50, MPI_COMM_WORLD, request, error)
+      call MPI_Start(request, error)
+      call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+      call MPI_Request_free(request, error)
+    case (4)
+      call MPI_Sendrecv(numbers, 100, sent(1), 0, 50, numbers, 0, MPI_INTEGER, 0, 51, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+    case (5)
+      call MPI_Buffer_attach(space, 1000, error)
+      call MPI_Bsend(numbers, 100, sent(1), 0, 50, MPI_COMM_WORLD, error)
+      call MPI_Buffer_detach(space, bytes, error)
+    case (6)
+      call MPI_Send(numbers, 100, sent(1), 0, 50, MPI_COMM_WORLD, error)
+    case (7)
+      call MPI_Sendrecv_replace(numbers, 100, sent(1), 0, 50, MPI_PROC_NULL, 50, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+    end select
+  end subroutine send
+
+  subroutine receive(operation, type)
+    integer, intent(in) :: operation
+    integer, intent(in) :: type
+    integer :: request
+    integer :: message
+    select case (operation)
+    case (2)
+      call MPI_Irecv(numbers, 100, type, MPI_ANY_SOURCE, 50, MPI_COMM_WORLD, request, error)
+      call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+    case (3)
+      call MPI_Recv_init(numbers, 100, type, 1, 50, MPI_COMM_WORLD, request, error)
+      call MPI_Start(request, error)
+      call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+      call MPI_Request_free(request, error)
+    case (4)
+      call MPI_Sendrecv(numbers, 0, MPI_INTEGER, 1, 51, numbers, 100, type, 1, 50, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+    case (6)
+      call MPI_Mprobe(1, 50, MPI_COMM_WORLD, message, MPI_STATUS_IGNORE, error)
+      call MPI_Mrecv(numbers, 100, type, message, MPI_STATUS_IGNORE, error)
+    case default
+      call MPI_Recv(numbers, 100, type, 1, 50, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+    end select
+  end subroutine receive
 end program types_fortran

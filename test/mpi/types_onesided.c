@@ -44,13 +44,13 @@ AT_ORIGIN(get_accumulate, MPI_Get_accumulate(HERE, result, received.count, recei
 AT_ORIGIN(fetch, MPI_Get_accumulate(result, 0, MPI_BYTE, HERE, THERE, MPI_NO_OP, win))
 
 const struct operation onesided_operations[] = {
-    {"put", put, 0},
-    {"get", get, 0},
-    {"rput", rput, 0},
-    {"rget", rget, 0},
-    {"accumulate", accumulate, kBasicKinds},
-    {"raccumulate", raccumulate, kBasicKinds},
-    {"get_accumulate", get_accumulate, kBasicKinds},
-    {"fetch", fetch, kBasicKinds},
-    {NULL, NULL, 0},
+    {.name = "put", .run = put},
+    {.name = "get", .run = get},
+    {.name = "rput", .run = rput},
+    {.name = "rget", .run = rget},
+    {.name = "accumulate", .run = accumulate, .kinds = kBasicKinds},
+    {.name = "raccumulate", .run = raccumulate, .kinds = kBasicKinds},
+    {.name = "get_accumulate", .run = get_accumulate, .kinds = kBasicKinds},
+    {.name = "fetch", .run = fetch, .kinds = kBasicKinds},
+    {.name = NULL},
 };
