@@ -81,12 +81,22 @@ struct CollectiveArm {
   }
 };
 
+// A signature for the next active message of UCP that the MPI library sends in the call: it says for itself what it belongs to, and may
+// travel with a later one to the same process. Owned by the caller, valid until the call returns.
+struct ActiveArm {
+  const uint8_t* signature = nullptr;
+  size_t length = 0;
+};
+// Active messages have no tag; in place of it, as no tagged message of an MPI library has it.
+inline constexpr uint64_t kActiveTag = ~uint64_t{0};
+
 // What the outermost MPI call of this thread arms. An arm is taken once; the caller looks afterwards whether it was (`send.length` or
 // `receive.receive` reset to zero) and disposes of it otherwise (MPI_PROC_NULL, an error).
 struct Armed {
   SendArm send;
   ReceiveArm receive;
   CollectiveArm collective;
+  ActiveArm active;
 };
 
 // The arm of this thread; the MPI side fills it. Initial-exec TLS: the companion is preloaded.

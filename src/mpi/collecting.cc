@@ -16,6 +16,7 @@
 #include "mpi/collective_ledger.h"
 #include "mpi/findings.h"
 #include "mpi/library.h"
+#include "mpi/partitioned.h"
 #include "mpi/reduction.h"
 #include "mpi/state.h"
 
@@ -77,6 +78,7 @@ void arrived(const uint8_t* bytes, size_t length) noexcept {
   size_t record_length;
   signature::Record head;
   std::memcpy(&head, bytes, sizeof(head));
+  if (head.family() == kPsendInit) return partition_arrived(bytes, length);
   if (head.family() != kCollectiveFamily || !read_tail(bytes, length, &tail, &record_length)) return;
   try {
     const std::lock_guard lock(mutex);

@@ -17,15 +17,21 @@ enum : uint8_t {
   kEagerSyncOnly = 6,
   kEagerSyncFirst = 7,
   kRendezvous = 9,
+  kActive = 23,  // an active message of UCP, in one piece: it has no tag
 };
 constexpr uint32_t kFirstMessages =
-    1u << kEagerOnly | 1u << kEagerFirst | 1u << kEagerSyncOnly | 1u << kEagerSyncFirst | 1u << kRendezvous;
+    1u << kEagerOnly | 1u << kEagerFirst | 1u << kEagerSyncOnly | 1u << kEagerSyncFirst | 1u << kRendezvous |
+    1u << kActive;
 
 // A rendezvous request names its protocol: 0 is a tagged message.
 constexpr size_t kRendezvousOpcode = 40;
 
 // False: it is no tagged message.
 bool read_tag(uint8_t am_id, const void* message, size_t length, uint64_t* tag) noexcept {
+  if (am_id == kActive) {
+    *tag = kActiveTag;
+    return true;
+  }
   if (length < sizeof(*tag)) return false;
   if (am_id == kRendezvous) {
     if (length <= kRendezvousOpcode || static_cast<const uint8_t*>(message)[kRendezvousOpcode] != 0) return false;
@@ -67,7 +73,7 @@ void arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length
     ++workers().arrived;
     if (trailer_length >= workers().least_arrival) [[unlikely]] workers().on_arrival(trailer, trailer_length);
   }
-  worker->receives.arrive(tag, trailer, trailer_length);
+  if (am_id != kActive) worker->receives.arrive(tag, trailer, trailer_length);
 }
 
 int changed(const void* address, size_t length) noexcept {

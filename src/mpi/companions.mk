@@ -28,6 +28,7 @@ MPI_COMPANION_SOURCES = \
 	src/mpi/objects.cc \
 	src/mpi/onesided.cc \
 	src/mpi/p2p.cc \
+	src/mpi/partitioned.cc src/mpi/partitioned.h \
 	src/mpi/persistent.cc \
 	src/mpi/probe.cc \
 	src/mpi/receive.cc src/mpi/receive.h \

@@ -2,6 +2,7 @@
 // Calls that end the life of a handle, which may then come again for something else.
 #include "mpi/collecting.h"
 #include "mpi/comms.h"
+#include "mpi/partitioned.h"
 #include "mpi/types.h"
 #include "mpi/wrap.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 void end_comm(MPI_Comm comm) noexcept {
   forget_collectives(comm);
+  forget_partitioned(comm);
   forget_comm(comm);
 }
 

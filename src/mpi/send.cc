@@ -21,7 +21,8 @@ void abandon_calls() noexcept {
 const char* family_name(uint8_t family) noexcept {
   static const char* const kNames[] = {"a send",    "MPI_Send",   "MPI_Isend",    "MPI_Ssend",            "MPI_Issend",
                                        "MPI_Rsend", "MPI_Irsend", "MPI_Bsend",    "MPI_Ibsend",           "MPI_Sendrecv",
-                                       "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Start (a persistent send)"};
+                                       "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Start (a persistent send)",
+                                       "MPI_Psend_init"};
   return family < sizeof(kNames) / sizeof(kNames[0]) ? kNames[family] : kNames[0];
 }
 

@@ -23,6 +23,7 @@ enum SendFamily : uint8_t {
   kSendrecvReplace = 10,
   kIsendrecv = 11,
   kStart = 12,
+  kPsendInit = 13,
 };
 [[nodiscard]] const char* family_name(uint8_t family) noexcept;
 

@@ -29,6 +29,8 @@ class UcpFunction {
 };
 
 #define VERITY_UCP_FUNCTIONS(X) \
+  X(ucp_am_send_nb)             \
+  X(ucp_am_send_nbx)            \
   X(ucp_context_query)          \
   X(ucp_ep_destroy)             \
   X(ucp_ep_flush)               \

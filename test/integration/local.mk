@@ -41,6 +41,7 @@ INTEGRATION_RUNS = \
 	test/integration/mpi_digest.sh \
 	test/integration/mpi_finalize.sh \
 	test/integration/mpi_mixed.sh \
+	test/integration/mpi_partitioned.sh \
 	test/integration/mpi_rma.sh \
 	test/integration/mpi_threads.sh \
 	test/integration/mpi_tools.sh \

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Partitioned communication: MPI_Psend_init and the MPI_Precv_init that it meets are compared, however many partitions and starts; right
+# ones are silent. With MPICH, whose MPI_Psend_init sends a message of its own.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$mpich" ] || skip_all "no MPICH on UCX"
+typechecked 60 "$mpich" 2 vposix,vself partitioned right > "$tap_dir/job"
+! grep -q '^partitioned none' "$tap_dir/job" || skip_all "this MPICH has no partitioned communication"
+
+export UCX_VERITY_TYPECHECK=error UCX_VERITY_ATTEST=always
+for list in vposix,vself vtcp,vself; do
+  for protocols in n y; do
+    export UCX_PROTO_ENABLE=$protocols
+    name="$list, protocols v2 $protocols"
+    typechecked 60 "$mpich" 3 "$list" partitioned wrong > "$tap_dir/job"
+    contains "$name: each mismatch is told" "$(cat "$tap_dir/job")" '^partitioned wrong cases 24 expected 30 failed 0 wrong values 0$'
+    contains "$name: none is left out" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 36 messages checked, 30 mismatched; 0 not checked$'
+    contains "$name: by both calls" "$(tr '\n' ' ' < "$tap_dir/job")" \
+      "sent:        100 x MPI_INT +by MPI_Psend_init in [^)]*partitioned.c:[0-9]+\\)   received as: 100 x MPI_FLOAT +by MPI_Precv_init in [^)]*partitioned.c:[0-9]+\\)"
+    typechecked 60 "$mpich" 3 "$list" partitioned right > "$tap_dir/job"
+    contains "$name: right ones" "$(cat "$tap_dir/job")" '^partitioned right cases 24 expected 0 failed 0 wrong values 0$'
+    contains "$name: are compared too" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 36 messages checked, 0 mismatched; 0 not checked$'
+  done
+done
+unset UCX_PROTO_ENABLE
+UCX_VERITY_TYPECHECK_DIGEST=y typechecked 60 "$mpich" 2 vposix,vself partitioned right > "$tap_dir/job"
+contains "beside digests" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 36 messages checked, 0 mismatched; 0 not checked$'
+
+done_testing
