@@ -49,7 +49,7 @@ fetch_source() { # fetch_source PACKAGE [TAR-PATTERN]
   local archive
   [ ! -e "$cache/$1/.unpacked" ] || return 0
   (mkdir -p "$apt_folder/sources/$1" && cd "$apt_folder/sources/$1" 2> /dev/null || exit 1
-    campaign_apt source --download-only "$1") || return 1
+    campaign_apt --tar-only --download-only source "$1") || return 1
   archive=$(ls "$apt_folder/sources/$1"/*.orig.tar.* | grep -v '\.asc$' | head -n 1)
   mkdir -p "$cache/$1"
   tar -xf "$archive" -C "$cache/$1" --strip-components=1 --wildcards "${2:-*}" && touch "$cache/$1/.unpacked"
@@ -65,4 +65,16 @@ fetch_binary() { # fetch_binary PACKAGE...
     [ -e "$package.unpacked" ] || { dpkg -x "$package" "$cache/root" && touch "$package.unpacked"; } || return 1
   done
   touch "$stamp"
+}
+
+# A program of one file; what the compiler says is in PROGRAM.out. One that cannot be made is left out.
+compile_one() { # compile_one MPI SOURCE PROGRAM OPTION...
+  local compiler=mpicc lenient=-w
+  [ ! -x "$3" ] || return 0
+  case $2 in
+    *.cc | *.cpp | *.cxx) compiler=mpicxx ;;
+    *.f | *.F | *.f90 | *.F90) compiler=mpif90 lenient='-w -fallow-argument-mismatch' ;;
+  esac
+  # shellcheck disable=SC2086 # options
+  "$compiler.$1" $lenient -g -o "$3" "$2" "${@:4}" > "$3.out" 2>&1
 }

@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	test/campaign/fetch.sh \
 	test/campaign/run \
 	test/campaign/suites/hpcc.sh \
+	test/campaign/suites/hypre.sh \
 	test/campaign/suites/lammps.sh \
 	test/campaign/suites/mpi4py.sh \
 	test/campaign/suites/mpich.sh \
@@ -14,5 +15,7 @@ EXTRA_DIST += \
 	test/campaign/suites/netpipe.sh \
 	test/campaign/suites/openmpi.sh \
 	test/campaign/suites/own.sh \
+	test/campaign/suites/petsc.sh \
+	test/campaign/suites/pnetcdf.sh \
 	test/campaign/suites/scalapack.sh \
 	test/campaign/summary

@@ -3,15 +3,6 @@
 # Open MPI's examples and those of its test programs that end by themselves; ROMIO's tests.
 # shellcheck shell=bash disable=SC2154
 
-openmpi_compile() { # openmpi_compile MPI SOURCE PROGRAM
-  [ ! -x "$3" ] || return 0
-  case $2 in
-    *.c) "mpicc.$1" -w -g -o "$3" "$2" ;;
-    *.cc) "mpicxx.$1" -w -g -o "$3" "$2" ;;
-    *) "mpif90.$1" -w -g -fallow-argument-mismatch -o "$3" "$2" ;;
-  esac > "$3.out" 2>&1
-}
-
 suite_openmpi() { # suite_openmpi MPI FOLDER
   local file name
   fetch_source openmpi '*/examples/*' || return 1
@@ -19,7 +10,7 @@ suite_openmpi() { # suite_openmpi MPI FOLDER
   for file in "$cache"/openmpi/examples/*.{c,f,f90}; do
     name=$(basename "$file" | tr . _)
     case $name in *oshmem* | spc* | Hello*) continue ;; esac
-    openmpi_compile "$1" "$file" "$2/$name" || continue
+    compile_one "$1" "$file" "$2/$name" || continue
     one_case openmpi "$name" "$1" 4 - - "$2/$name"
   done
 }
