@@ -32,7 +32,7 @@ suite_petsc() { # suite_petsc MPI FOLDER
     while read -r ranks arguments; do
       compile_one "$1" "$file" "$2/$name" -I"$petsc/include" -I"$cache/root/usr/include" -L"$libraries" -L"$petsc/lib" \
         -lpetsc_real -lm -Wl,-rpath-link,"$libraries" || break
-      one_case petsc "$name" "$1" "$ranks" - - "env LD_LIBRARY_PATH=$libraries:$petsc/lib $2/$name $arguments"
+      one_case petsc "$name" "$1" "$ranks" - - "env PETSC_OPTIONS=-nox LD_LIBRARY_PATH=$libraries:$petsc/lib $2/$name $arguments"
     done < <(petsc_tests "$file")
   done < <(find "$cache/petsc/src"/{vec,mat,ksp,snes,ts,dm,tao} -path '*/tutorials/*.c' | sort)
 }
