@@ -35,6 +35,7 @@ struct FaultConfig {
   size_t min_len;
   size_t max_len;
   char* ranks;
+  char* peers;
   unsigned long my_rank;
   unsigned long seed;
   unsigned long limit;
@@ -87,6 +88,8 @@ ucs_config_field_t table[] = {
      UCS_CONFIG_TYPE_MEMUNITS},
     {"FAULT_RANKS", "", "Only in processes of these ranks.", OFFSET_OF(ranks),
      UCS_CONFIG_TYPE_STRING},
+    {"FAULT_PEERS", "", "Only what goes to these ranks; to be set in all processes.",
+     OFFSET_OF(peers), UCS_CONFIG_TYPE_STRING},
     {"FAULT_MY_RANK", "auto", "This process's rank; auto: what the launcher says.",
      OFFSET_OF(my_rank), UCS_CONFIG_TYPE_ULUNITS},
     {"FAULT_SEED", "1", "Start of the random numbers.", OFFSET_OF(seed), UCS_CONFIG_TYPE_ULUNITS},
@@ -146,11 +149,12 @@ bool choose_rank(const FaultConfig& config, Settings* settings, std::string* err
   settings->rank =
       config.my_rank == UCS_ULUNITS_AUTO ? rank_from_environment() : uint64_t{config.my_rank};
   Ranges ranks;
-  if (!parse_list("UCX_FAULT_RANKS", config.ranks, &ranks, error)) {
+  if (!parse_list("UCX_FAULT_RANKS", config.ranks, &ranks, error) ||
+      !parse_list("UCX_FAULT_PEERS", config.peers, &settings->peers, error)) {
     return false;
   }
-  if (!ranks.empty() && settings->rank == kUnset) {
-    *error = "UCX_FAULT_RANKS: no launcher tells this process's rank; set UCX_FAULT_MY_RANK";
+  if ((!ranks.empty() || !settings->peers.empty()) && settings->rank == kUnset) {
+    *error = std::string(ranks.empty() ? "UCX_FAULT_PEERS" : "UCX_FAULT_RANKS") + ": no launcher tells this process's rank; set UCX_FAULT_MY_RANK";
     return false;
   }
   settings->this_rank = contains(ranks, settings->rank);

@@ -188,6 +188,33 @@ TEST(FaultInjector, FiltersDecideWhatIsCounted) {
   EXPECT_TRUE(injector.judge(kTx, wanted, kAllKinds).hit);
 }
 
+TEST(FaultInjector, OnlyToPeersThatAreNamed) {
+  Settings settings;
+  settings.every = 1;
+  settings.peers = {{1, 1}, {4, 6}};
+  Injector injector;
+  injector.configure(settings);
+  const Bytes frame = some_bytes(8);
+  EXPECT_FALSE(injector.judge(kTx, frame, kAllKinds).hit) << "nobody knows its peer";
+  for (const uint64_t peer : {0U, 2U, 3U, 7U}) {
+    EXPECT_FALSE(injector.judge({Op::kAm, Side::kTx, 3, peer}, frame, kAllKinds).hit) << peer;
+  }
+  EXPECT_EQ(injector.judge({Op::kAm, Side::kTx, 3, 1}, frame, kAllKinds).number, 1U);
+  EXPECT_EQ(injector.judge({Op::kAm, Side::kTx, 3, 5}, frame, kAllKinds).number, 2U);
+  EXPECT_TRUE(injector.judge({Op::kGet, Side::kRx, -1, 4}, frame, kAllKinds).hit);
+}
+
+TEST(FaultSettings, ReceiversDoNotKnowTheirPeer) {
+  Settings settings;
+  settings.every = 1;
+  settings.peers = {{1, 1}};
+  std::string error;
+  EXPECT_TRUE(check(settings, &error)) << error;
+  settings.sides = 3;
+  EXPECT_FALSE(check(settings, &error));
+  EXPECT_NE(error.find("UCX_FAULT_PEERS"), std::string::npos);
+}
+
 TEST(FaultInjector, RetractedFrameIsJudgedAgain) {
   Settings settings;
   settings.by_number = true;

@@ -38,6 +38,14 @@ class FaultEp : public uct::WrapEp {
  public:
   static FaultEp& of(uct_ep_h ep) noexcept { return static_cast<FaultEp&>(WrapEp::of(ep)); }
   History history;
+
+  // The peer's rank, if UCX_FAULT_PEERS is set; kUnset for one that knows none.
+  [[nodiscard]] uint64_t peer() const noexcept { return peer_; }
+  ucs_status_t created(const uct_ep_params_t& params) override;
+  void connected(const uct_ep_addr_t* addr) noexcept;
+
+ private:
+  uint64_t peer_ = kUnset;
 };
 
 class FaultIface : public uct::WrapIface {
@@ -55,6 +63,12 @@ class FaultIface : public uct::WrapIface {
 
   ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& config) override;
   void closing() noexcept override;
+
+  // ---- with UCX_FAULT_PEERS (peers.cc) ----
+  [[nodiscard]] size_t iface_addr_extra() const noexcept override;
+  void write_iface_addr_extra(void* to) noexcept override;
+  [[nodiscard]] size_t ep_addr_extra() const noexcept override;
+  void write_ep_addr_extra(uct::WrapEp& ep, void* to) noexcept override;
 
   // ---- with UCX_FAULT_ASYNC (async.cc) ----
   unsigned progress() noexcept;
@@ -84,10 +98,11 @@ class FaultIface : public uct::WrapIface {
   std::vector<OldFrame> held_;  // by 'swap', until the next frame has been delivered
 };
 
-// Operation table entries: active messages in tx.cc, remote memory access in rma.cc, reception in
-// UCX's asynchronous thread in async.cc.
+// Operation table entries: active messages in tx.cc, remote memory access in rma.cc, connecting in
+// peers.cc, reception in UCX's asynchronous thread in async.cc.
 void fill_am_ops(uct_iface_ops_t& ops) noexcept;
 void fill_rma_ops(uct_iface_ops_t& ops) noexcept;
+void fill_connect_ops(uct_iface_ops_t& ops) noexcept;
 // Excludes the asynchronous thread from all of them: the last to be called.
 void fill_async_ops(uct_iface_ops_t& ops) noexcept;
 

@@ -58,7 +58,7 @@ void Injector::configure(const Settings& settings) {
 bool Injector::passes(const FrameInfo& info, std::span<const uint8_t> frame) const {
   return frame.size() >= settings_.min_len && frame.size() <= settings_.max_len &&
          (info.am_id < 0 || contains(settings_.am_ids, static_cast<uint64_t>(info.am_id))) &&
-         !region_of(settings_, frame.size()).empty() &&
+         contains(settings_.peers, info.peer) && !region_of(settings_, frame.size()).empty() &&
          std::all_of(settings_.match.begin(), settings_.match.end(),
                      [&](const Pattern& pattern) { return matches(pattern, frame); });
 }

@@ -19,7 +19,8 @@ namespace verity::fault {
 struct FrameInfo {
   Op op;
   Side side;
-  int am_id;  // of the lower active message; -1 for remote memory access
+  int am_id;             // of the lower active message; -1 for remote memory access
+  uint64_t peer = kUnset;  // its rank, where that is known
 };
 
 // What is to happen to one frame. A hit must be followed by record() or retract().

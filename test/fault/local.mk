@@ -21,6 +21,7 @@ libuct_fault_la_SOURCES = $(UCT_WRAP_SOURCES) $(FAULT_CORE_SOURCES) \
 	test/fault/frames.cc \
 	test/fault/iface.h \
 	test/fault/owned.cc test/fault/owned.h \
+	test/fault/peers.cc \
 	test/fault/plugin.cc \
 	test/fault/rma.cc \
 	test/fault/rx.cc \

@@ -11,10 +11,11 @@
 namespace verity::fault {
 namespace {
 
-constexpr FrameInfo kGet{Op::kGet, Side::kRx, -1};
-constexpr FrameInfo kPut{Op::kPut, Side::kTx, -1};
 constexpr KindMask kGetKinds = kByteKinds | mask_of(Kind::kTruncate);
 constexpr KindMask kPutKinds = kGetKinds | mask_of(Kind::kDrop);
+
+FrameInfo get_from(uint64_t peer) noexcept { return {Op::kGet, Side::kRx, -1, peer}; }
+FrameInfo put_to(uint64_t peer) noexcept { return {Op::kPut, Side::kTx, -1, peer}; }
 
 bool watches_put() noexcept {
   return injector().watches(Op::kPut, Side::kTx);
@@ -24,21 +25,21 @@ bool watches_get() noexcept {
 }
 
 // Damages what arrived; truncated means that the rest reads as zeros.
-Bytes damage_landed(std::span<const uint8_t> landed, bool* changed_p) {
+Bytes damage_landed(uint64_t peer, std::span<const uint8_t> landed, bool* changed_p) {
   Bytes bytes(landed.begin(), landed.end());
-  Verdict verdict = injector().judge(kGet, landed, kGetKinds);
+  Verdict verdict = injector().judge(get_from(peer), landed, kGetKinds);
   *changed_p = verdict.hit;
   if (verdict.hit) {
     const Damage done = damage_frame(verdict, bytes);
-    injector().record(kGet, verdict, done, landed.size());
+    injector().record(get_from(peer), verdict, done, landed.size());
     bytes.resize(landed.size());
   }
   return bytes;
 }
 
-void damage_in_place(const uct_iov_t* iov, size_t count) {
+void damage_in_place(uint64_t peer, const uct_iov_t* iov, size_t count) {
   bool changed;
-  const Bytes bytes = damage_landed(gather(iov, count), &changed);
+  const Bytes bytes = damage_landed(peer, gather(iov, count), &changed);
   if (!changed) {
     return;
   }
@@ -56,13 +57,15 @@ void damage_in_place(const uct_iov_t* iov, size_t count) {
 struct PendingGet {
   uct_completion_t completion;  // first: the lower transport gives back its address
   uct_completion_t* user;
+  uint64_t peer;
   std::vector<uct_iov_t> iov;
 };
 
 void get_done(uct_completion_t* completion) noexcept {
   const std::unique_ptr<PendingGet> get(reinterpret_cast<PendingGet*>(completion));
   if (completion->status == UCS_OK) {
-    (void)uct::guarded([&] { return damage_in_place(get->iov.data(), get->iov.size()), UCS_OK; });
+    (void)uct::guarded(
+        [&] { return damage_in_place(get->peer, get->iov.data(), get->iov.size()), UCS_OK; });
   }
   if (get->user != nullptr) {
     uct_invoke_completion(get->user, completion->status);
@@ -77,11 +80,11 @@ ucs_status_t get_zcopy_op(uct_ep_h tl_ep, const uct_iov_t* iov, size_t iovcnt, u
   }
   return uct::guarded([&] {
     std::unique_ptr<PendingGet> get(new PendingGet{
-        {.func = get_done, .count = 1, .status = UCS_OK}, comp, {iov, iov + iovcnt}});
+        {.func = get_done, .count = 1, .status = UCS_OK}, comp, ep.peer(), {iov, iov + iovcnt}});
     const ucs_status_t status =
         uct_ep_get_zcopy(ep.lower(), iov, iovcnt, remote_addr, rkey, &get->completion);
     if (status == UCS_OK) {
-      damage_in_place(iov, iovcnt);
+      damage_in_place(ep.peer(), iov, iovcnt);
     } else if (status == UCS_INPROGRESS) {
       (void)get.release();
     }
@@ -92,13 +95,14 @@ ucs_status_t get_zcopy_op(uct_ep_h tl_ep, const uct_iov_t* iov, size_t iovcnt, u
 struct PendingUnpack {
   uct_unpack_callback_t unpack;
   void* arg;
+  uint64_t peer;
 };
 
 void unpack_damaged(void* arg, const void* data, size_t length) noexcept {
   const std::unique_ptr<PendingUnpack> pending(static_cast<PendingUnpack*>(arg));
   (void)uct::guarded([&] {
     bool changed;
-    const Bytes bytes = damage_landed({static_cast<const uint8_t*>(data), length}, &changed);
+    const Bytes bytes = damage_landed(pending->peer, {static_cast<const uint8_t*>(data), length}, &changed);
     pending->unpack(pending->arg, bytes.data(), length);
     return UCS_OK;
   });
@@ -111,7 +115,7 @@ ucs_status_t get_bcopy_op(uct_ep_h tl_ep, uct_unpack_callback_t unpack, void* ar
     return uct_ep_get_bcopy(ep.lower(), unpack, arg, length, remote_addr, rkey, comp);
   }
   return uct::guarded([&] {
-    auto* pending = new PendingUnpack{unpack, arg};
+    auto* pending = new PendingUnpack{unpack, arg, ep.peer()};
     const ucs_status_t status =
         uct_ep_get_bcopy(ep.lower(), unpack_damaged, pending, length, remote_addr, rkey, comp);
     if (UCS_STATUS_IS_ERR(status)) {
@@ -123,24 +127,26 @@ ucs_status_t get_bcopy_op(uct_ep_h tl_ep, uct_unpack_callback_t unpack, void* ar
 
 ucs_status_t get_short_op(uct_ep_h tl_ep, void* buffer, unsigned length, uint64_t remote_addr,
                           uct_rkey_t rkey) noexcept {
-  uct_ep_h lower = FaultEp::of(tl_ep).lower();
+  FaultEp& ep = FaultEp::of(tl_ep);
+  uct_ep_h lower = ep.lower();
   const ucs_status_t status =
       lower->iface->ops.ep_get_short(lower, buffer, length, remote_addr, rkey);
   if (status != UCS_OK || !watches_get()) {
     return status;
   }
   const uct_iov_t iov{.buffer = buffer, .length = length, .memh = nullptr, .stride = 0, .count = 1};
-  return uct::guarded([&] { return damage_in_place(&iov, 1), UCS_OK; });
+  return uct::guarded([&] { return damage_in_place(ep.peer(), &iov, 1), UCS_OK; });
 }
 
 // Judges `bytes` and sends what is left of them with `send`, unless they are to be dropped.
 template <typename Send>
-ucs_status_t put_bytes(Bytes& bytes, Send&& send) {
-  Verdict verdict = injector().judge(kPut, bytes, kPutKinds);
+ucs_status_t put_bytes(uint64_t peer, Bytes& bytes, Send&& send) {
+  const FrameInfo info = put_to(peer);
+  Verdict verdict = injector().judge(info, bytes, kPutKinds);
   const size_t length = bytes.size();
   Damage done = whole_frame(length, 0);
   if (verdict.hit && verdict.kind == Kind::kDrop) {
-    injector().record(kPut, verdict, done, length);
+    injector().record(info, verdict, done, length);
     return UCS_OK;
   }
   if (verdict.hit) {
@@ -150,7 +156,7 @@ ucs_status_t put_bytes(Bytes& bytes, Send&& send) {
   if (UCS_STATUS_IS_ERR(status)) {
     injector().retract(verdict);
   } else if (verdict.hit) {
-    injector().record(kPut, verdict, done, length);
+    injector().record(info, verdict, done, length);
   }
   return status;
 }
@@ -166,7 +172,7 @@ ucs_status_t put_zcopy_op(uct_ep_h tl_ep, const uct_iov_t* iov, size_t iovcnt, u
   }
   return uct::guarded([&] {
     Bytes bytes = gather(iov, iovcnt);
-    return put_bytes(bytes, [&](bool hit) {
+    return put_bytes(ep.peer(), bytes, [&](bool hit) {
       if (!hit) {
         return send_original();
       }
@@ -191,7 +197,7 @@ ucs_status_t put_short_op(uct_ep_h tl_ep, const void* buffer, unsigned length, u
   return uct::guarded([&] {
     const auto* start = static_cast<const uint8_t*>(buffer);
     Bytes bytes(start, start + length);
-    return put_bytes(bytes, [&](bool) {
+    return put_bytes(ep.peer(), bytes, [&](bool) {
       return uct_ep_put_short(ep.lower(), bytes.data(), static_cast<unsigned>(bytes.size()),
                               remote_addr, rkey);
     });
@@ -201,6 +207,7 @@ ucs_status_t put_short_op(uct_ep_h tl_ep, const void* buffer, unsigned length, u
 struct PutPacking {
   uct_pack_callback_t pack;
   void* arg;
+  uint64_t peer;
   size_t length = 0;
 };
 
@@ -209,12 +216,12 @@ size_t pack_put(void* dest, void* arg) noexcept {
   auto& packing = *static_cast<PutPacking*>(arg);
   packing.length = packing.pack(dest, packing.arg);
   const std::span frame(static_cast<uint8_t*>(dest), packing.length);
-  Verdict verdict = injector().judge(kPut, frame, kGetKinds);
+  Verdict verdict = injector().judge(put_to(packing.peer), frame, kGetKinds);
   if (!verdict.hit) {
     return packing.length;
   }
   const Damage done = damage(injector().settings(), verdict.kind, frame, verdict.random);
-  injector().record(kPut, verdict, done, packing.length);
+  injector().record(put_to(packing.peer), verdict, done, packing.length);
   return done.any() ? done.new_length : packing.length;
 }
 
@@ -224,7 +231,7 @@ ssize_t put_bcopy_op(uct_ep_h tl_ep, uct_pack_callback_t pack, void* arg, uint64
   if (!watches_put()) {
     return uct_ep_put_bcopy(ep.lower(), pack, arg, remote_addr, rkey);
   }
-  PutPacking packing{pack, arg};
+  PutPacking packing{pack, arg, ep.peer()};
   const ssize_t sent = uct_ep_put_bcopy(ep.lower(), pack_put, &packing, remote_addr, rkey);
   return sent < 0 ? sent : static_cast<ssize_t>(packing.length);
 }

@@ -26,6 +26,7 @@ bool is_drop_mark(std::span<const uint8_t> frame) noexcept {
 void FaultIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
   fill_am_ops(ops);
   fill_rma_ops(ops);
+  fill_connect_ops(ops);
   if (injector().settings().async_interval > 0) {
     fill_async_ops(ops);
   }

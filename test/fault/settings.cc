@@ -103,6 +103,9 @@ bool check(const Settings& settings, std::string* error_p) {
   } else if (settings.sides == 1U << static_cast<unsigned>(Side::kTx) &&
              settings.kinds == mask_of(Kind::kSwap)) {
     *error_p = "UCX_FAULT_KINDS: swap happens at the receiver, set UCX_FAULT_SIDE=rx";
+  } else if (!settings.peers.empty() &&
+             settings.sides != 1U << static_cast<unsigned>(Side::kTx)) {
+    *error_p = "UCX_FAULT_PEERS: only a sender knows its peer, leave UCX_FAULT_SIDE=tx";
   } else if (settings.offset != kUnset && settings.bit != kUnset) {
     *error_p = "UCX_FAULT_OFFSET, UCX_FAULT_BIT: set only one of them";
   } else if (settings.bits == 0 || settings.burst == 0) {

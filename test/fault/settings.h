@@ -55,6 +55,7 @@ struct Settings {
   size_t max_len = std::numeric_limits<size_t>::max();
 
   bool this_rank = true;
+  Ranges peers;  // only to, and reads only from, these ranks
   uint64_t rank = kUnset;
   uint64_t seed = 1;
   uint64_t limit = kUnset;

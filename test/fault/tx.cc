@@ -66,7 +66,7 @@ bool send_again(FaultEp& ep, uint8_t id, Bytes& bytes, const Zcopy* zcopy) {
 template <typename SendOriginal>
 ucs_status_t send_hit(FaultEp& ep, uint8_t id, Bytes& frame, Verdict& verdict, const Zcopy* zcopy,
                       SendOriginal&& send_original) {
-  const FrameInfo info{Op::kAm, Side::kTx, id};
+  const FrameInfo info{Op::kAm, Side::kTx, id, ep.peer()};
   const size_t length = frame.size();
   Damage done = whole_frame(length, 0);
   ucs_status_t status = UCS_OK;
@@ -98,7 +98,7 @@ ucs_status_t send_hit(FaultEp& ep, uint8_t id, Bytes& frame, Verdict& verdict, c
 template <typename SendOriginal>
 ucs_status_t send_frame(FaultEp& ep, uint8_t id, Bytes frame, const Zcopy* zcopy,
                         SendOriginal&& send_original) {
-  Verdict verdict = injector().judge({Op::kAm, Side::kTx, id}, frame, kTxKinds);
+  Verdict verdict = injector().judge({Op::kAm, Side::kTx, id, ep.peer()}, frame, kTxKinds);
   ucs_status_t status;
   if (verdict.hit) {
     status = send_hit(ep, id, frame, verdict, zcopy, send_original);
@@ -206,7 +206,7 @@ size_t pack_op(void* dest, void* arg) noexcept {
   packing.length = packing.pack(dest, packing.arg);
   packing.packed = true;
   const std::span frame(static_cast<uint8_t*>(dest), packing.length);
-  const FrameInfo info{Op::kAm, Side::kTx, packing.id};
+  const FrameInfo info{Op::kAm, Side::kTx, packing.id, packing.ep.peer()};
   size_t length = frame.size();
   (void)uct::guarded([&] {
     packing.verdict = injector().judge(info, frame, kTxKinds);

@@ -84,4 +84,26 @@ contains "strange files are named" "$("$tool" export --ledger "$tap_dir/crowd.le
 is "and counted" "$(metric_sum unreadable_files "$tap_dir/out")" 2999
 contains "check does not mind" "$(verdict crowd)" 'UCX-VERITY OK'
 
+# Only the link from node0 to node1 is bad. Its ends cannot tell whether it is the other one or the link: both warn and name each other.
+fresh_hosts
+export UCX_VERITY_FAULT_LOG="$tap_dir/link.records" UCX_VERITY_ATTEST_FILE="$tap_dir/link.attest"
+hosts_job link 0-1 mixed -n 12000 -m 7000
+tap_result $? "a job of which the link from node0 to node1 damages data"
+for host in $hosts; do export_of "$host" --textfile "$tap_dir/$host.prom"; done
+injected=$(json_sum faults "$tap_dir"/faults.*)
+note "$injected frames damaged"
+ok "it did" test "$injected" -gt 5
+is "as many faults as damaged frames, all at node1" "$(faults_of "$tap_dir/node1.prom") $(faults_of "$tap_dir"/node?.prom)" "$injected $injected"
+is "as many records, all of one bit from node0 to node1" \
+  "$(grep -c '"host":"node1".*"peer_host":"node0".*"direction":"received".*"kind":"payload".*"pattern":"single_bit".*"bits":1,' "$UCX_VERITY_FAULT_LOG") of $(wc -l < "$UCX_VERITY_FAULT_LOG")" \
+  "$injected of $injected"
+"$tool" report "$tap_dir"/link.* > "$tap_dir/report"
+contains "the report names the link first" "$(sed -n '/^  1\./,/evidence/p' "$tap_dir/report" | xargs)" \
+  '^1\. link from host node0 to host node1 over vfposix/memory (strong|fair) evidence: '
+is "and nobody else" "$(grep -c '^  [2-9]\.' "$tap_dir/report")" 0
+contains "node0 points at node1" "$(verdict node0)" 'UCX-VERITY WARNING: .*\(0 in, [0-9]+ out\): host node1, or the link to it'
+contains "node1 points at node0" "$(verdict node1)" 'UCX-VERITY WARNING: .*\([0-9]+ in, 0 out\): host node0, or the link to it'
+for host in node2 node3; do is "$host is well" "$(verdict $host | tail -n 1)" "exit 0"; done
+for host in $hosts; do is "link: nobody drains $host" "$(verdict "$host" --nhc)" "exit 0"; done
+
 done_testing

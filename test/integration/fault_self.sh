@@ -107,6 +107,15 @@ fi
 run ftcp 100 1000 UCX_FAULT_EVERY=10 UCX_FAULT_RANKS=1 UCX_FAULT_MY_RANK=0
 contains "other ranks are left alone" "$result" "$clean"
 
+for shape in "ftcp UCX_FAULT_CONNECT=any" "ftcp,fposix:aux UCX_FAULT_CONNECT=ep UCX_FAULT_ASYNC=1ms"; do
+  # shellcheck disable=SC2086
+  run ${shape%% *} 100 1000 ${shape#* } $payload UCX_FAULT_EVERY=10 UCX_FAULT_PEERS=2,4 UCX_FAULT_MY_RANK=3
+  contains "peers of other ranks are left alone ($shape)" "$result" "$clean"
+  # shellcheck disable=SC2086
+  run ${shape%% *} 100 1000 ${shape#* } $payload UCX_FAULT_EVERY=10 UCX_FAULT_PEERS=2,3 UCX_FAULT_MY_RANK=3
+  is "those that are named are hit" "$(field "$report" faults) $(field "$result" wrong_messages)" "10 10"
+done
+
 run ftcp 10 100 UCX_FAULT_EVERY=1000
 lacks "no variable of ours is unknown to UCX" "$errors$result" 'unused env variable.*FAULT'
 
@@ -122,6 +131,8 @@ refused "numbers" '^UCX_FAULT_FRAMES: .*1,5,10-20' UCX_FAULT_FRAMES=5-1
 refused "probability" '^UCX_FAULT_RATE: a probability from 0 to 1' UCX_FAULT_RATE=2
 refused "two selections" 'UCX_FAULT_EVERY.*only one' UCX_FAULT_RATE=0.1 UCX_FAULT_EVERY=3
 refused "rank" 'UCX_FAULT_RANKS:.*set UCX_FAULT_MY_RANK' UCX_FAULT_RANKS=0
+refused "peers without a rank" 'UCX_FAULT_PEERS:.*set UCX_FAULT_MY_RANK' UCX_FAULT_PEERS=0
+refused "peers of a receiver" 'UCX_FAULT_PEERS: only a sender' UCX_FAULT_PEERS=0 UCX_FAULT_MY_RANK=0 UCX_FAULT_EVERY=9 UCX_FAULT_SIDE=rx
 run ftcp 1 100 UCX_FAULT_KINDS=flop
 contains "refused by UCX: kind" "$errors$result" "FAULT_KINDS: 'flop'"
 

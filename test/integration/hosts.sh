@@ -19,19 +19,27 @@ exec "$@"
 SH
 chmod +x "$tap_dir/on_host"
 
-# hosts_job NAME GUILTY PROGRAM ARGUMENT...: GUILTY's rank damages what it sends; empty: nobody.
+# hosts_job NAME GUILTY PROGRAM ARGUMENT...: GUILTY's rank damages what it sends; empty: nobody. 0-1: the link from rank 0 to rank 1
+# damages one bit of messages, each of which is sent as such only once.
 hosts_job() {
   local name=$1 guilty=$2 program status=0
   program=$(mpi_program "$openmpi" "$3") || return 1
   shift 3
   (
-    [ -z "$guilty" ] || export UCX_FAULT_RATE=0.06 UCX_FAULT_KINDS=flip UCX_FAULT_PLACE=payload UCX_FAULT_RANKS="$guilty" UCX_FAULT_MIN_LEN=100
+    [ -z "$guilty" ] || export UCX_FAULT_KINDS=flip UCX_FAULT_PLACE=payload UCX_FAULT_RANKS="${guilty%-*}"
+    case $guilty in
+      *-*) export UCX_FAULT_PEERS="${guilty#*-}" UCX_FAULT_EVERY=20 UCX_FAULT_AM_IDS=29 UCX_FAULT_HEADER_SIZE=16 UCX_FAULT_MIN_LEN=600 ;;
+      ?*) export UCX_FAULT_RATE=0.06 UCX_FAULT_MIN_LEN=100 ;;
+    esac
     export UCX_VERITY_ATTEST=never
     with_tls vfposix,vself timeout -k 5 180 "$openmpi" -np 4 "$tap_dir/on_host" "$tap_dir" "$program" "$@"
   ) > "$tap_dir/job.$name" 2>&1 || status=$?
   [ "$status" -eq 0 ] || note "$(tail -n 20 "$tap_dir/job.$name")"
   return "$status"
 }
+
+# fresh_hosts: as if nothing had run there.
+fresh_hosts() { (cd "$tap_dir" && rm -f node?/*.health node?.ledger* faults.* node?.prom); }
 
 # metric_sum METRIC FILE...: the sum of its series in exported files.
 metric_sum() {

@@ -89,19 +89,33 @@ wait_for 'count(max_over_time(ucx_verity_check_status[1h]) + ignoring(x) count_o
 tap_result $? "for a while"
 is "no alert without faults" "$(query 'ALERTS{alertname=~"UcxVerity.*"}')" ""
 
+# One bad link: both ends warn, and nobody is called bad for it.
+hosts_job link 0-1 mixed -n 12000 -m 7000
+tap_result $? "a job of which the link from node0 to node1 damages data"
+export_all
+wait_for 'ucx_verity_check_status' 'node0 1
+node1 1
+node2 0
+node3 0'
+tap_result $? "both ends of the link warn"
+wait_for 'sum by (alertname, instance) (ALERTS{alertname="UcxVerityFaults",alertstate="firing"})' 'UcxVerityFaults node1 1'
+tap_result $? "the alert for damaged data fires where it arrived"
+is "and no host is said to damage data" "$(query 'count_over_time(ALERTS{alertname="UcxVerityHostDamagesData"}[1h])')" ""
+
 hosts_job guilty 1 mixed -n 1500
 tap_result $? "a job of which host node1 damages what it sends"
 export_all
 wait_for 'ALERTS{alertname="UcxVerityHostDamagesData",alertstate="firing"}' 'UcxVerityHostDamagesData node1 1'
 tap_result $? "the alert for node1 fires, and for no other host"
 wait_for 'sum by (alertname, instance) (ALERTS{alertname="UcxVerityFaults",alertstate="firing"})' 'UcxVerityFaults node0 1
+UcxVerityFaults node1 1
 UcxVerityFaults node2 1
 UcxVerityFaults node3 1'
 tap_result $? "those that received damaged data warn"
 is "nothing else is alerted" \
   "$(query 'count by (alertname) (ALERTS{alertname!~"UcxVerity(HostDamagesData|Faults|RepairsCost)"})')" ""
 
-explained "$(json_sum faults "$tap_dir/faults.1")" "$tap_dir"/collector/*/ucx_verity.prom
+explained "$(json_sum faults "$tap_dir"/faults.*)" "$tap_dir"/collector/*/ucx_verity.prom
 tap_result $? "as many faults exported as there were damaged frames"
 counted=$(faults_of "$tap_dir"/collector/*/*.prom)
 wait_for 'sum(ucx_verity_faults_payload_total) + sum(ucx_verity_faults_header_total) + sum(ucx_verity_faults_length_total)' "$counted"
