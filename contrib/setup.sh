@@ -21,7 +21,7 @@ test_packages=(
 )
 # Without these their tests are skipped.
 # shellcheck disable=SC2034
-monitoring_packages=(prometheus prometheus-node-exporter slurmctld slurmd slurm-client munge)
+monitoring_packages=(prometheus prometheus-node-exporter slurmctld slurmd slurm-client munge chromium)
 # shellcheck disable=SC2034
 roce_packages=(qemu-system-x86 seabios ipxe-qemu debootstrap e2fsprogs openssh-client)
 

@@ -32,5 +32,5 @@ uninstall-health:
 	rm -f "$(DESTDIR)$(healthexecdir)/slurm-health-check"
 	-rmdir "$(DESTDIR)$(healthdir)" "$(DESTDIR)$(healthexecdir)" 2>/dev/null
 
-TESTS += test/integration/check.sh test/integration/monitoring.sh test/integration/slurm.sh
-EXTRA_DIST += test/integration/check.sh test/integration/monitoring.sh test/integration/slurm.sh test/integration/hosts.sh
+TESTS += test/integration/check.sh test/integration/monitoring.sh test/integration/report_page.sh test/integration/slurm.sh
+EXTRA_DIST += test/integration/check.sh test/integration/monitoring.sh test/integration/report_page.sh test/integration/slurm.sh test/integration/hosts.sh

@@ -22,24 +22,35 @@ constexpr const char* kHead = R"(<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>ucx-verity report</title>
 <style>
-body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
+/* Bright or dark as the reader's desktop is. The colour of a cell lies over either. */
+:root { color-scheme: light dark; --text: #1c2733; --dim: #51606e; --page: #fff; --head: #f2f5f7; --line: #d4dbe1; --faint: #a9b2bb; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #dfe5ea; --dim: #9fabb6; --page: #14191e; --head: #1f272e; --line: #37424c; --faint: #55616c; }
+}
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: .2rem; }
 h2 { font-size: 1.1rem; margin-top: 2rem; }
-.lead { color: #51606e; margin-top: 0; }
-ol.suspects { padding-left: 1.6rem; }
+.lead { color: var(--dim); margin-top: 0; }
+time { white-space: nowrap; }
+ol.suspects { padding-left: 1.8rem; }
 ol.suspects li { margin-bottom: 1rem; }
-.what { font-weight: 600; }
-.tag { border-radius: .6rem; padding: 0 .6rem; font-size: .85rem; margin-left: .5rem; color: #fff; }
+.what { font-weight: 600; overflow-wrap: anywhere; margin-right: .5rem; }
+.tag { display: inline-block; white-space: nowrap; border-radius: .6rem; padding: 0 .6rem; font-size: .85rem; color: #fff; }
 .strong { background: #a3200d; }
 .fair { background: #a85f00; }
 .weak { background: #5a6875; }
-.more { color: #51606e; }
+.more { color: var(--dim); }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { border: 1px solid #d4dbe1; padding: .2rem .55rem; text-align: right; }
-th { background: #f2f5f7; font-weight: 500; }
-th.row { text-align: left; white-space: nowrap; }
-td.none { color: #b3bcc5; }
+table { border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums; border: solid var(--line); border-width: 1px 0 0 1px; }
+th, td { border: solid var(--line); border-width: 0 1px 1px 0; padding: .2rem .55rem; text-align: right; }
+th { background: var(--head); font-weight: 500; }
+th.row { text-align: left; position: sticky; left: 0; }
+.matrix th { white-space: nowrap; }
+/* Names of many columns stand upright, so that more of them fit. */
+.many thead th:not(.row) { writing-mode: vertical-rl; transform: rotate(180deg); padding: .55rem .2rem; text-align: left; border-width: 1px 0 0 1px; }
+.many td { padding: .2rem .3rem; text-align: center; }
+td.none { color: var(--faint); }
+tr.none th, tr.none td { color: var(--faint); }
 </style>
 </head>
 <body>
@@ -80,21 +91,29 @@ std::string suspect_item(const Suspect& s, std::uint64_t all) {
   return html + "</li>\n";
 }
 
+// "2026-01-31T12:00:00.000000Z" for people; whatever else a file had there, as it is.
+std::string when(const std::string& time) {
+  const bool known = time.size() >= 20 && time[10] == 'T' && time.back() == 'Z';
+  return element("time", "", known ? time.substr(0, 10) + " " + time.substr(11, 8) + " UTC" : time);
+}
+
 // Redder with the logarithm of the count.
 std::string cell(std::uint64_t n, std::uint64_t largest) {
   if (n == 0) return "<td class=\"none\">&middot;</td>";
   const double part = std::log1p(static_cast<double>(n)) / std::log1p(static_cast<double>(largest));
   std::array<char, 96> style;
-  std::snprintf(style.data(), style.size(), "style=\"background: hsl(12, 85%%, %d%%)\"", static_cast<int>(94 - 34 * part));
+  std::snprintf(style.data(), style.size(), "style=\"background: hsla(12, 85%%, 50%%, .%02d)\"", static_cast<int>(12 + 58 * part));
   return element("td", style.data(), health::grouped(n));
 }
 
 std::string matrix_table(const Evidence& evidence) {
   const Matrix m = matrix_of(evidence, kMatrixHosts);
   const auto name = [&](std::size_t i) { return i < m.hosts.size() ? printable(m.hosts[i], 64) : std::to_string(m.others) + " others"; };
-  std::string html = "<div class=\"scroll\"><table>\n<tr><th class=\"row\">from \\ to</th>";
+  constexpr std::size_t kUpright = 10;  // columns
+  const char* const classes = m.counts.size() > kUpright ? "matrix many" : "matrix";
+  std::string html = "<div class=\"scroll\"><table class=\"" + std::string(classes) + "\">\n<thead><tr><th class=\"row\">from \\ to</th>";
   for (std::size_t i = 0; i < m.counts.size(); ++i) html += element("th", "", name(i));
-  html += "</tr>\n";
+  html += "</tr></thead>\n";
   for (std::size_t row = 0; row < m.counts.size(); ++row) {
     html += "<tr>" + element("th", "class=\"row\"", name(row));
     for (const std::uint64_t n : m.counts[row]) html += cell(n, m.largest);
@@ -104,7 +123,7 @@ std::string matrix_table(const Evidence& evidence) {
 }
 
 std::string row(const char* label, const std::string& value) {
-  return "<tr>" + element("th", "class=\"row\"", label) + element("td", "", value) + "</tr>\n";
+  return "<tr" + std::string(value == "0" ? " class=\"none\"" : "") + ">" + element("th", "class=\"row\"", label) + element("td", "", value) + "</tr>\n";
 }
 
 std::string numbers(const Findings& f) {
@@ -133,7 +152,7 @@ std::string numbers(const Findings& f) {
 std::string render_html(const Findings& f) {
   const Evidence& e = f.evidence;
   std::string html = kHead + element("h1", "", health::grouped(e.faults) + " faults of machines");
-  html += "\n" + element("p", "class=\"lead\"", e.first.empty() ? "ucx-verity report" : "ucx-verity report, " + e.first + " to " + e.last) + "\n";
+  html += "\n<p class=\"lead\">ucx-verity report" + (e.first.empty() ? std::string() : ", " + when(e.first) + " to " + when(e.last)) + "</p>\n";
   if (e.faults != 0) {
     html += "<h2>Suspects</h2>\n<ol class=\"suspects\">\n";
     for (const Suspect& s : f.suspects) html += suspect_item(s, e.faults);
