@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
@@ -15,8 +14,15 @@ namespace verity::tools {
 namespace {
 
 volatile std::sig_atomic_t ended = 0;
+volatile std::sig_atomic_t stopped = 0;
 
-void on_signal(int) { ended = 1; }
+void on_signal(int signal) {
+  if (signal == SIGTSTP) {
+    stopped = 1;
+  } else if (signal != SIGWINCH) {
+    ended = 1;
+  }
+}
 
 winsize window() noexcept {
   winsize size{};
@@ -35,18 +41,40 @@ bool Terminal::is_there() noexcept { return isatty(STDIN_FILENO) != 0 && isatty(
 
 Terminal::Terminal() {
   tcgetattr(STDIN_FILENO, &before_);
-  termios raw = before_;
-  raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-  tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  sigset_t ours;
+  sigemptyset(&ours);
   struct sigaction action {};
   action.sa_handler = on_signal;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-  put("\x1b[?1049h\x1b[?25l");  // the alternate screen, no cursor
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP}) {
+    sigaddset(&ours, signal);
+    sigaction(signal, &action, nullptr);
+  }
+  pthread_sigmask(SIG_BLOCK, &ours, &outside_);
+  enter();
 }
 
 Terminal::~Terminal() {
+  leave();
+  pthread_sigmask(SIG_SETMASK, &outside_, nullptr);
+}
+
+void Terminal::enter() {
+  termios raw = before_;
+  raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  put("\x1b[?1049h\x1b[?25l");  // the alternate screen, no cursor
+}
+
+void Terminal::leave() const {
   put("\x1b[?25h\x1b[?1049l");
   tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+}
+
+void Terminal::stop() {
+  stopped = 0;
+  leave();
+  raise(SIGSTOP);
+  enter();
 }
 
 std::size_t Terminal::lines() const noexcept { return window().ws_row; }
@@ -59,15 +87,16 @@ void Terminal::draw(const std::vector<std::string>& lines) const {
   put(text + "\x1b[J");
 }
 
-int Terminal::key(double seconds) const {
+int Terminal::key(double seconds) {
   pollfd input{STDIN_FILENO, POLLIN, 0};
-  const int ready = ended != 0 ? -1 : poll(&input, 1, static_cast<int>(seconds * 1000));
+  const auto whole = static_cast<time_t>(seconds);
+  const timespec limit{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
+  const int ready = ppoll(&input, 1, &limit, &outside_);
   if (ended != 0) return -1;
-  if (ready <= 0) return 0;  // a changed window interrupts it, too
+  if (stopped != 0) stop();
+  if (ready <= 0) return 0;
   char c = 0;
-  const ssize_t count = read(STDIN_FILENO, &c, 1);
-  if (count < 0 && errno == EINTR) return ended != 0 ? -1 : 0;
-  return count == 1 ? static_cast<unsigned char>(c) : -1;
+  return read(STDIN_FILENO, &c, 1) == 1 ? static_cast<unsigned char>(c) : -1;
 }
 
 }  // namespace verity::tools

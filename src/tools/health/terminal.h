@@ -3,6 +3,7 @@
 // A terminal that is drawn anew again and again, with plain ANSI sequences, and answers to single keys. As it was at the end.
 #pragma once
 
+#include <csignal>
 #include <string>
 #include <termios.h>
 #include <vector>
@@ -22,11 +23,17 @@ class Terminal {
   [[nodiscard]] std::size_t lines() const noexcept;
   // Draws the lines from the top, cut to the window.
   void draw(const std::vector<std::string>& lines) const;
-  // A key, within `seconds`; 0: none; -1: the terminal has gone, or a signal wants the end.
-  [[nodiscard]] int key(double seconds) const;
+  // A key, within `seconds`; 0: none, or the window is another one; -1: the terminal has gone, or a signal wants the end. Who stops the
+  // process (^Z) gets the terminal as it was meanwhile.
+  [[nodiscard]] int key(double seconds);
 
  private:
+  void enter();
+  void leave() const;
+  void stop();
+
   termios before_{};
+  sigset_t outside_{};  // signals that are blocked but in key(), where they are waited for
 };
 
 }  // namespace verity::tools

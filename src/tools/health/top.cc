@@ -70,7 +70,7 @@ bool obey(int key, Wanted* wanted, TopText* text) noexcept {
 }
 
 int run_live(Request request, TopText text) {
-  const Terminal terminal;
+  Terminal terminal;
   TopView view;
   for (unsigned i = 0; request.looks == 0 || i < request.looks; ++i) {
     text.lines = terminal.lines() > 1 ? terminal.lines() - 1 : 1;
