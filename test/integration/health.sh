@@ -56,6 +56,18 @@ is "UCX_VERITY_HEALTH=n makes none" "$(find "$dir" -type f | wc -l)" 0
 is "UCX_VERITY_HEALTH_MODE opens them" "$(find "$dir" -name '*.health' -perm 644 | wc -l)" 2
 rm -f "$dir"/*
 
+# ---- children that the program forks --------------------------------------------------------------------------------------------
+export UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p"
+inside="env -u LD_PRELOAD '$tool' status --json '$dir' > '$tap_dir/inside'; find '$dir' -type f | wc -l > '$tap_dir/files'"
+output=$(hello vposix,vself forks "$inside")
+is "children that end in four ways: the job is right" "$(grep -c ': 0 wrong, 0 failed$' <<< "$output")" 2
+is "they made no file, and left both" "$(cat "$tap_dir/files") $(status --brief | head -n 1)" "2 alpha: 2 processes, 2 ended"
+is "nor did they end their parents'" "$(grep -c '"state": "running"' "$tap_dir/inside")" 2
+is "which count on" "$(sum_of frames_verified)" "$(json_sum frames_verified "$tap_dir"/attest.*)"
+is "and have told twice, not six times, at their end" "$(cat "$tap_dir"/attest.* | wc -l)" 2
+unset UCX_VERITY_ATTEST_FILE
+rm -f "$dir"/* "$tap_dir"/attest.*
+
 # ---- killed in the middle -------------------------------------------------------------------------------------------------------
 hello vposix,vself hello_integrity 1000000000 1000 > "$tap_dir/killed" 2>&1 &
 job=$!

@@ -34,6 +34,7 @@ INTEGRATION_RUNS = \
 	test/integration/attestation.sh \
 	test/integration/contexts.sh \
 	test/integration/fault_records.sh \
+	test/integration/fault_syslog.sh \
 	test/integration/health.sh \
 	test/integration/large_read.sh \
 	test/integration/missing_plugin.sh \

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/jump
+mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump
 mpi_test_files = \
 	test/mpi/collectives.c \
 	test/mpi/compute.c \
 	test/mpi/digest.c \
 	test/mpi/content.h \
 	test/mpi/finalize.c \
+	test/mpi/forks.c \
 	test/mpi/exchange.py \
 	test/mpi/gaps.c \
 	test/mpi/jump.c \
