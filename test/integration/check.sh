@@ -23,6 +23,8 @@ hosts_job clean "" mixed -n 600
 tap_result $? "a clean job of four hosts"
 sample=$(find "$tap_dir/node0" -name '*.health' | head -n 1)
 cp "$sample" "$tap_dir/sample.health"
+sample_of_node3=$tap_dir/sample3.health
+cp "$(find "$tap_dir/node3" -name '*.health' | head -n 1)" "$sample_of_node3"
 for host in $hosts; do
   contains "clean: $host is well" "$(verdict "$host")" 'UCX-VERITY OK: .* checked with 3 other hosts, no faults.*exit 0|UCX-VERITY OK: .*no faults'
   is "clean: $host exits 0" "$(verdict "$host" | tail -n 1)" "exit 0"
@@ -64,6 +66,17 @@ is "nor is the verdict" "$(verdict node1 | tail -n 1)" "exit 2"
 mode=$(stat -c %a "$tap_dir/node1.prom")
 is "the collector may read the file" "$mode" 644
 is "no unfinished file stays behind" "$(find "$tap_dir" -maxdepth 1 -name '.*.prom.*' | wc -l)" 0
+
+# The exporter takes a file long before any other process would remove it, which adds up nothing. Ended 40 minutes ago:
+cp "$sample_of_node3" "$tap_dir/node3/1-aged.health"
+ended=$(printf '%016x' $((($(date +%s) - 2400) * 1000000000)))
+for byte in 14 12 10 8 6 4 2 0; do printf "\\x${ended:byte:2}"; done | dd of="$tap_dir/node3/1-aged.health" bs=1 seek=72 conv=notrunc 2> /dev/null
+is "processes that start would leave it yet" "$("$tool" status --collect "$tap_dir/node3")" "0 files removed"
+before=$(metric_sum bytes_verified_total "$tap_dir/node3.prom")
+export_of node3 > "$tap_dir/out"
+ok "the exporter takes it" test ! -e "$tap_dir/node3/1-aged.health"
+ok "and counts it" test "$(metric_sum bytes_verified_total "$tap_dir/out")" -gt "$before"
+is "once" "$(export_of node3 | metric_sum bytes_verified_total)" "$(metric_sum bytes_verified_total "$tap_dir/out")"
 
 # Hands on it: a broken ledger, one that cannot be written, a folder that is none.
 echo '{"schema":1' > "$tap_dir/node2.ledger"

@@ -26,7 +26,7 @@ struct ExportOptions {
   std::string ledger = default_ledger();
   std::vector<std::string> directories;
   std::uint64_t hours = 24;
-  std::uint64_t keep_seconds = 3600;
+  std::uint64_t keep_seconds = 1800;  // less than UCX_VERITY_HEALTH_KEEP, when other processes remove files whose counters are in no ledger
   bool peers = false;
   health::Thresholds thresholds;
 };
