@@ -22,6 +22,19 @@ for rate in 0 0.01; do
   mpi_clean "threads, damaged $rate" ' wrong 0 lost 0$' 100 "$openmpi" 2 $list threads
 done
 
+# Endpoints know their peer there as well.
+for peer in 1 5; do
+  (
+    no_damage
+    export UCX_FAULT_CONNECT=ep UCX_FAULT_ASYNC=1ms UCX_FAULT_EVERY=20 UCX_FAULT_RANKS=0 UCX_FAULT_PEERS=$peer UCX_FAULT_PLACE=payload \
+      UCX_FAULT_REPORT="$tap_dir/peer$peer.%p"
+    mpi_run 60 "$openmpi" 2 $list hello_integrity 500 10000
+  ) > "$tap_dir/job"
+  contains "damage to rank $peer alone" "$(cat "$tap_dir/job")" ' 0 messages wrong'
+done
+ok "reaches rank 1" test "$(json_sum faults "$tap_dir"/peer1.*)" -gt 0
+is "and nobody, where no such rank is" "$(json_sum faults "$tap_dir"/peer5.*)" 0
+
 # The jobs above would run all the same if it connected to interfaces.
 contains "that transport connects endpoints only" \
   "$(with_tls $list "${UCX_INFO:-ucx_info}" -d | sed -n '/Transport: vftcp$/,/connection:/s/.*connection: //p')" '^to ep$'
