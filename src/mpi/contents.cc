@@ -5,8 +5,8 @@
 
 namespace verity::mpi {
 
-bool get_envelope(MPI_Datatype datatype, Envelope* envelope_p) {
-  Envelope& e = *envelope_p;
+bool get_envelope(MPI_Datatype datatype, TypeEnvelope* envelope_p) {
+  TypeEnvelope& e = *envelope_p;
 #ifdef VERITY_MPI4_COUNTS
   if (library().Type_get_envelope_c != nullptr) {
     return library().Type_get_envelope_c(datatype, &e.integers, &e.addresses, &e.counts, &e.types, &e.combiner) == MPI_SUCCESS;
@@ -20,7 +20,7 @@ bool get_envelope(MPI_Datatype datatype, Envelope* envelope_p) {
   return true;
 }
 
-bool get_contents(MPI_Datatype datatype, const Envelope& e, Contents* contents_p) {
+bool get_contents(MPI_Datatype datatype, const TypeEnvelope& e, Contents* contents_p) {
   Contents& c = *contents_p;
   c.integers.resize(static_cast<size_t>(e.integers));
   c.counts.resize(static_cast<size_t>(e.counts));
@@ -38,7 +38,7 @@ bool get_contents(MPI_Datatype datatype, const Envelope& e, Contents* contents_p
 }
 
 bool must_be_freed(MPI_Datatype datatype) {
-  Envelope envelope;
+  TypeEnvelope envelope;
   if (!get_envelope(datatype, &envelope)) return false;
   switch (envelope.combiner) {
     case MPI_COMBINER_NAMED:

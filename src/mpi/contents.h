@@ -9,12 +9,12 @@
 
 namespace verity::mpi {
 
-struct Envelope {
+struct TypeEnvelope {
   int combiner = MPI_COMBINER_NAMED;
   MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
 };
 
-[[nodiscard]] bool get_envelope(MPI_Datatype datatype, Envelope* envelope_p);
+[[nodiscard]] bool get_envelope(MPI_Datatype datatype, TypeEnvelope* envelope_p);
 
 struct Contents {
   std::vector<int> integers;
@@ -28,7 +28,7 @@ struct Contents {
 };
 
 // The caller frees those of the types that must be.
-[[nodiscard]] bool get_contents(MPI_Datatype datatype, const Envelope& envelope, Contents* contents_p);
+[[nodiscard]] bool get_contents(MPI_Datatype datatype, const TypeEnvelope& envelope, Contents* contents_p);
 // Of a type that get_contents() returned: it is a derived one.
 [[nodiscard]] bool must_be_freed(MPI_Datatype datatype);
 

@@ -113,7 +113,7 @@ class Decoder {
 
   // Basic types are done at once, others wait for what they are made of.
   bool open(MPI_Datatype datatype) {
-    Envelope envelope;
+    TypeEnvelope envelope;
     if (!get_envelope(datatype, &envelope)) return false;
     switch (envelope.combiner) {
       case MPI_COMBINER_NAMED: return decode_named(datatype, &done_[datatype]);
@@ -187,7 +187,7 @@ class Decoder {
 }  // namespace
 
 bool is_predefined(MPI_Datatype datatype) {
-  Envelope envelope;
+  TypeEnvelope envelope;
   return get_envelope(datatype, &envelope) && envelope.combiner == MPI_COMBINER_NAMED;
 }
 

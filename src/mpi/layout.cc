@@ -156,7 +156,7 @@ bool lay_out_children(const Contents& contents, unsigned depth, std::vector<Layo
 }
 
 bool lay_out_at(MPI_Datatype datatype, unsigned depth, Layout* out) {
-  Envelope envelope;
+  TypeEnvelope envelope;
   if (depth == kMostDepth || !get_envelope(datatype, &envelope)) return false;
   switch (envelope.combiner) {
     case MPI_COMBINER_NAMED:

@@ -83,8 +83,8 @@ class ReceivePool {
   static inline constinit thread_local List own_ __attribute__((tls_model("initial-exec"))) = {};
 };
 
-inline PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
-                                          const char* call) noexcept {
+PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
+                                   const char* call) noexcept {
   PostedReceive* made = ReceivePool::take();
   if (made == nullptr) return nullptr;
   Facts& facts = made->facts_;
