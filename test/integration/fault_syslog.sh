@@ -15,7 +15,7 @@ cat > "$tap_dir/inside" << 'SH'
 set -e
 socket=$1
 shift
-made=$(mktemp -d)
+made=$(mktemp -d -p "$(dirname "$socket")")
 mount -t tmpfs none "$made"
 for name in null zero full random urandom tty; do : > "$made/$name" && mount --bind "/dev/$name" "$made/$name"; done
 for name in shm pts; do mkdir "$made/$name" && mount --rbind "/dev/$name" "$made/$name"; done
