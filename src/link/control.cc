@@ -23,6 +23,11 @@ void Hub::owe_nack(Link& link, wire::Class c) noexcept {
   owe_now(link);
 }
 
+void Hub::owe_probe(Link& link, wire::Class c) noexcept {
+  link.owed |= owed_bit(kOweProbe, c);
+  owe_now(link);
+}
+
 // The links stand in a list of their own meanwhile: serving one may run upcalls, which make links owe or remove them.
 void Hub::serve_owed() noexcept {
   util::ListNode due;

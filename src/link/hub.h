@@ -431,6 +431,7 @@ class Hub {
   static void look(Held& held, uint32_t offset, const uint8_t* bytes, uint32_t length) noexcept;
   Held* held_for_repair(Link& link, Receiver& rx, const wire::FrameHeader& header) noexcept;
   void owe_nack(Link& link, wire::Class c) noexcept;
+  void owe_probe(Link& link, wire::Class c) noexcept;
   void on_fault(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameView& view) noexcept;
   void on_probe(Link& link, wire::Class c, const wire::FrameView& view) noexcept;
   void on_repair(Link& link, wire::Class c, const wire::FrameView& view) noexcept;

@@ -154,8 +154,7 @@ void Hub::hear_hello(Link& link, const wire::HelloView& hello) noexcept {
 void Hub::probe_at_once(Link& link) noexcept {
   for (unsigned c = 0; c < wire::kClasses; ++c) {
     if (link.tx[c].oldest == nullptr) continue;
-    link.owed |= owed_bit(kOweProbe, static_cast<wire::Class>(c));
-    owe_now(link);
+    owe_probe(link, static_cast<wire::Class>(c));
   }
 }
 

@@ -106,8 +106,7 @@ void Hub::on_silence(Link& link) noexcept {
     // One class at a time: a silent peer is asked as rarely with both in flight as with one.
     link.probe_class ^= link.tx[0].oldest != nullptr && link.tx[1].oldest != nullptr ? 1 : 0;
     if (link.tx[link.probe_class].oldest == nullptr) link.probe_class ^= 1;
-    link.owed |= owed_bit(kOweProbe, static_cast<wire::Class>(link.probe_class));
-    owe_now(link);
+    owe_probe(link, static_cast<wire::Class>(link.probe_class));
     link.probe_interval = std::clamp(link.probe_interval * 4, config_.probe_after, config_.probe_limit);
     link.probe_at = now_ + link.probe_interval;
   }
@@ -123,8 +122,7 @@ void Hub::ask(Link& link) noexcept {
     const uint32_t open = tx.asked_to - tx.una;  // of what was asked for
     if (open != 0 && open <= next - tx.una) continue;
     tx.asked_to = next;
-    link.owed |= owed_bit(kOweProbe, static_cast<wire::Class>(c));
-    owe_now(link);
+    owe_probe(link, static_cast<wire::Class>(c));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Small structs, copied and compared word by word on the way of each message: what has just been written in words cannot be read in wider
-// pieces before it has reached the cache, which costs as much as fifty instructions. The compiler must not make wider ones of these
+// pieces before it has reached the cache, which holds the reader up. The compiler must not make wider ones of these
 // either (-fno-tree-slp-vectorize).
 #ifndef VERITY_UTIL_WORDS_H
 #define VERITY_UTIL_WORDS_H
