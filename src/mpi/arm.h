@@ -33,12 +33,13 @@ struct Caller {
   int peer = -1;               // rank in it, of the other group where it has two
 };
 
-// A send that an MPI call is about to make. The bytes are a signature::Record with its description; the UCP side writes uid and
-// sequence into it. Owned by the caller, valid until the call returns.
+// A send that an MPI call is about to make. Its signature is a signature::Record, in words, and what follows it (owned by the caller,
+// valid until the call returns); the UCP side writes uid and sequence.
 struct SendArm {
-  TagFilter filter;
-  const uint8_t* signature = nullptr;
-  size_t length = 0;  // bytes; 0: the message carries none
+  const TagFilter* filter = nullptr;
+  uint64_t head[6] = {};
+  const uint8_t* tail = nullptr;
+  size_t length = 0;  // of both, in bytes; 0: the message carries none
   Caller caller;
 };
 
@@ -62,7 +63,7 @@ class Receive {
 };
 
 struct ReceiveArm {
-  TagFilter filter;
+  const TagFilter* filter = nullptr;
   Receive* receive = nullptr;
 };
 

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 
 #include "mpi/arm.h"
 #include "mpi/mpi_api.h"
@@ -23,7 +22,7 @@ struct Thread {
 extern thread_local constinit Thread thread __attribute__((tls_model("initial-exec")));
 
 // Mismatches wait for a report, which the next exit makes.
-extern constinit std::atomic<bool> findings_wait;
+extern constinit std::atomic<bool> findings_wait __attribute__((visibility("hidden")));
 // Reports them. Returns `rc`, or MPI_ERR_TYPE where mismatches are errors. No MPI call of the program may be under way in this thread.
 [[nodiscard]] int report_findings(int rc) noexcept;
 
@@ -31,63 +30,77 @@ extern constinit std::atomic<bool> findings_wait;
 // not within theirs.
 void abandon_calls() noexcept;
 
-// Enters one. The number of calls around it.
-inline int enter_call(const void* frame_end) noexcept {
-  if (thread.depth != 0 && frame_end >= thread.outer) [[unlikely]] abandon_calls();
-  if (thread.depth == 0) thread.outer = frame_end;
-  return thread.depth++;
-}
+// What is kept of a call that is not a plain one, of the program's own code and within no other.
+struct Unusual {
+  int around;     // calls around it
+  bool internal;  // made by the MPI library for its own ends
+  bool saved;
+  Armed armed;    // by the call around it, if saved
+};
+// Nullptr: it is a plain one after all; else made in `room`.
+[[nodiscard]] const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept;
+void leave_unusual(const Unusual& call) noexcept;
 
 class Call {
  public:
-  Call(const char* name, const void* return_address, const void* frame_end) noexcept
-      : around_(enter_call(frame_end)) {
-    const Site from = site_of(return_address, frame_end);
-    internal_ = from.library;
-    if (around_ == 0 || thread.site == 0) {
-      thread.site = from.id;
-      thread.name = name;
+  // Apart from the call, which then may be in registers.
+  struct Room {
+    alignas(Unusual) unsigned char bytes[sizeof(Unusual)];
+  };
+  Call(const char* name, const void* return_address, const void* frame_end, Room* room) noexcept {
+    const KnownSite& known = known_site(return_address);
+    if (thread.depth != 0 || known.plain != return_address) [[unlikely]] {
+      unusual_ = enter_unusual(name, return_address, frame_end, room);
+      return;
     }
-    if (around_ != 0 && !internal_) [[unlikely]] {
-      saved_.emplace(armed);
-      armed = {};
-    }
+    thread.depth = 1;
+    thread.outer = frame_end;
+    thread.site = known.site.id;
+    thread.name = name;
   }
   ~Call() {
-    thread.depth = around_;
-    if (saved_) [[unlikely]] armed = *saved_;
+    if (unusual_ == nullptr) [[likely]] {
+      thread.depth = 0;
+    } else {
+      leave_unusual(*unusual_);
+    }
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
   // Made by the MPI library for its own ends: goes through as it is, and what the call around it armed stays.
-  [[nodiscard]] bool internal() const noexcept { return internal_; }
+  [[nodiscard]] bool internal() const noexcept { return unusual_ != nullptr && unusual_->internal; }
 
   [[nodiscard]] int leave() const noexcept {
-    if (findings_wait.load(std::memory_order_relaxed) && around_ == 0) [[unlikely]] return report_findings(rc);
-    return rc;
+    if (!findings_wait.load(std::memory_order_relaxed)) [[likely]] return rc;
+    return unusual_ == nullptr || unusual_->around == 0 ? report_findings(rc) : rc;
   }
 
   int rc = MPI_SUCCESS;  // what the function returned
 
  private:
-  int around_;
-  bool internal_;
-  std::optional<Armed> saved_;  // what the call around this one armed
+  const Unusual* unusual_ = nullptr;
 };
+
+// Enters one. The number of calls around it.
+inline int enter_call(const void* frame_end) noexcept {
+  if (thread.depth != 0 && frame_end >= thread.outer) [[unlikely]] abandon_calls();
+  if (thread.depth == 0) [[likely]] thread.outer = frame_end;
+  return thread.depth++;
+}
 
 // A call that sends and receives nothing itself: of where it comes from nothing is kept.
 class PlainCall {
  public:
   explicit PlainCall(const void* frame_end) noexcept : around_(enter_call(frame_end)) {
-    if (around_ == 0) thread.site = 0;
+    if (around_ == 0) [[likely]] thread.site = 0;
   }
   ~PlainCall() { thread.depth = around_; }
   PlainCall(const PlainCall&) = delete;
   PlainCall& operator=(const PlainCall&) = delete;
 
   [[nodiscard]] int leave(int rc) const noexcept {
-    if (findings_wait.load(std::memory_order_relaxed) && around_ == 0) [[unlikely]] return report_findings(rc);
+    if (findings_wait.load(std::memory_order_relaxed)) [[unlikely]] return around_ == 0 ? report_findings(rc) : rc;
     return rc;
   }
 

@@ -60,7 +60,7 @@ void rename_comm(MPI_Comm comm, const char* name) noexcept {
 std::string name_of(const CommInfo& comm) { return CommNames::get(comm); }
 
 MPI_Comm live_handle(const CommInfo& info) noexcept {
-  return info.current.load(std::memory_order_acquire) ? info.handle.load(std::memory_order_relaxed) : handles().comm_null;
+  return info.current() ? info.handle.load(std::memory_order_relaxed) : handles().comm_null;
 }
 
 namespace {

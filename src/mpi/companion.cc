@@ -5,6 +5,7 @@
 #include "mpi/type_counters.h"
 #include "mpi/ucp_calls.h"
 #include "mpi/worker.h"
+#include "util/words.h"
 
 namespace verity::mpi {
 
@@ -26,6 +27,9 @@ constexpr uint32_t kFirstMessages =
 // A rendezvous request names its protocol: 0 is a tagged message.
 constexpr size_t kRendezvousOpcode = 40;
 
+// A message that comes whole: which receive gets it shows at once.
+[[nodiscard]] constexpr bool is_whole(uint8_t am_id) noexcept { return am_id == kEagerOnly || am_id == kEagerSyncOnly; }
+
 // False: it is no tagged message.
 bool read_tag(uint8_t am_id, const void* message, size_t length, uint64_t* tag) noexcept {
   if (am_id == kActive) {
@@ -40,6 +44,9 @@ bool read_tag(uint8_t am_id, const void* message, size_t length, uint64_t* tag) 
   return true;
 }
 
+// Of one that comes whole.
+[[nodiscard]] inline uint64_t tag_of(const void* message) noexcept { return util::read_word(message, 0); }
+
 void opened(void* uct_worker) noexcept {
   Worker* worker = worker_in_creation();
   if (worker == nullptr) return;
@@ -50,12 +57,22 @@ void opened(void* uct_worker) noexcept {
   }
 }
 
-size_t departs(uint64_t serial, uint8_t am_id, const void* message, size_t length, const void* origin, const void* data,
-               uint8_t* trailer, size_t room) noexcept {
+[[gnu::noinline]] size_t departs_otherwise(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer,
+                                           size_t room) noexcept {
   uint64_t tag;
-  if (!read_tag(am_id, message, length, &tag)) return 0;
-  const size_t size = workers().departures.departs({serial, tag, origin, data}, trailer, room);
+  if (!read_tag(leaving->am_id, message, length, &tag)) return 0;
+  const size_t size = workers().departures.departs({leaving->serial, tag, leaving->origin, leaving->data}, trailer, room);
   workers().attached += size != 0;
+  return size;
+}
+
+size_t departs(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer, size_t room) noexcept {
+  Workers& all = workers();
+  if (!is_whole(leaving->am_id) || length < sizeof(uint64_t) || !all.departures.is_of_call(tag_of(message))) [[unlikely]] {
+    return departs_otherwise(leaving, message, length, trailer, room);
+  }
+  const size_t size = all.departures.departs_from_call(leaving->serial, trailer, room);
+  all.attached += size != 0;
   return size;
 }
 
@@ -63,17 +80,36 @@ void stayed() noexcept {
   workers().attached -= workers().departures.stayed();
 }
 
-void arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
-             size_t trailer_length) noexcept {
+[[gnu::noinline]] const uint64_t* arrives_otherwise(void* uct_worker, uint8_t am_id, const void* message, size_t length,
+                                                     const uint8_t* trailer, size_t trailer_length) noexcept {
   uint64_t tag;
-  if (!read_tag(am_id, message, length, &tag)) return;
+  if (!read_tag(am_id, message, length, &tag)) return nullptr;
   Worker* worker = workers().find_below(uct_worker);
-  if (worker == nullptr) return;
+  if (worker == nullptr) return nullptr;
   if (trailer_length != 0) {
     ++workers().arrived;
     if (trailer_length >= workers().least_arrival) [[unlikely]] workers().on_arrival(trailer, trailer_length);
   }
+  if (is_whole(am_id)) return worker->receives.begin_arrival(tag, trailer, trailer_length);
   if (am_id != kActive) worker->receives.arrive(tag, trailer, trailer_length);
+  return nullptr;
+}
+
+const uint64_t* arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
+                        size_t trailer_length) noexcept {
+  Workers& all = workers();
+  Worker* worker = all.last_below(uct_worker);
+  if (!is_whole(am_id) || length < sizeof(uint64_t) || worker == nullptr || trailer_length - kHead >= all.least_arrival - kHead ||
+      !worker->receives.begins_expected(tag_of(message), trailer)) [[unlikely]] {
+    return arrives_otherwise(uct_worker, am_id, message, length, trailer, trailer_length);
+  }
+  ++all.arrived;
+  return worker->receives.begin_expected(trailer, trailer_length);
+}
+
+void arrived(void* uct_worker) noexcept {
+  Worker* worker = workers().find_below(uct_worker);
+  if (worker != nullptr) worker->receives.end_arrival();
 }
 
 int changed(const void* address, size_t length) noexcept {
@@ -92,7 +128,7 @@ namespace verity::mpi {
 namespace {
 
 constexpr verity_companion table(uint32_t am_ids) noexcept {
-  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives, changed, count_into};
+  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives, arrived, changed, count_into};
 }
 
 }  // namespace

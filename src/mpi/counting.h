@@ -7,7 +7,7 @@
 namespace verity::mpi {
 
 // MPI_THREAD_MULTIPLE may be in use. Set before MPI is initialised.
-extern constinit bool several_threads;
+extern constinit bool several_threads __attribute__((visibility("hidden")));
 
 // Returns what it was before.
 template <typename T>

@@ -17,11 +17,6 @@ uintptr_t first_word(const void* origin) noexcept {
   return word;
 }
 
-bool same_but_stamp(const uint8_t* a, const uint8_t* b, size_t length) noexcept {
-  const auto same = [&](size_t from, size_t to) { return std::memcmp(a + from, b + from, to - from) == 0; };
-  return length < kStampEnd || (same(0, kUidOffset) && same(kUidOffset + sizeof(uint64_t), kSequenceOffset) && same(kStampEnd, length));
-}
-
 }  // namespace
 
 Departures::Departures(uint32_t uid)
@@ -63,8 +58,8 @@ void Departures::defer(uintptr_t request, const Send& send) noexcept {
     if (old != deferred_.end()) erase(old);
     in_order_.emplace(order_of(send), request);
     Send& kept = deferred_.emplace(request, send).first->second;
-    if (send.signature != nullptr) std::memcpy(kept.bytes, send.signature, send.length);
-    kept.signature = nullptr;
+    if (send.length != 0) send.copy(kept.bytes, Stamp{0, 0});
+    kept.head = nullptr;
   } catch (...) {  // that message carries none
   }
   chosen_ = deferred_.end();
@@ -126,6 +121,14 @@ const void* Departures::only_endpoint(const Message& message) const noexcept {
   return several_of_buffer ? nullptr : of_buffer;
 }
 
+bool Departures::same_but_stamp(const Send& a, const Send& b) noexcept {
+  if (a.length != b.length) return false;
+  uint8_t one[kMaxSignature], other[kMaxSignature];
+  if (a.length != 0) a.copy(one, Stamp{0, 0});
+  if (a.length != 0) b.copy(other, Stamp{0, 0});
+  return std::memcmp(one, other, a.length) == 0;
+}
+
 // One of them leaves: which one, and so which ones remain, is not known. Their requests' ends will tell.
 Departures::Send* Departures::doubt(uint64_t tag) noexcept {
   const Send* any = nullptr;
@@ -137,7 +140,7 @@ Departures::Send* Departures::doubt(uint64_t tag) noexcept {
     if (in_call_ && call_.tag == tag && !call_.left) visit(call_);
   };
   of_all([&](Send& send) {
-    are_alike = are_alike && (any == nullptr || (send.length == any->length && same_but_stamp(send.content(), any->content(), send.length)));
+    are_alike = are_alike && (any == nullptr || same_but_stamp(send, *any));
     any = &send;
   });
   of_all([&](Send& send) {
@@ -164,15 +167,16 @@ Departures::Send* Departures::choose(const Message& message) noexcept {
   return in_call_ && call_.tag == message.tag && !call_.left ? &call_ : nullptr;
 }
 
-size_t Departures::departs_by_order(const Message& message, uint8_t* out, size_t room) noexcept {
+size_t Departures::departs(const Message& message, uint8_t* out, size_t room) noexcept {
+  if (is_of_call(message.tag)) return departs_from_call(message.serial, out, room);
   Send* send = choose(message);
   last_had_one_ = false;
   left_last_ = Last::kNone;
   if (send == nullptr) return 0;
   if (!send->doubtful) known_[message.serial % kKnown] = {message.serial, send->endpoint};
-  const size_t length = send->length <= room ? send->length : 0;
+  const size_t length = in_words(send->length) <= room ? send->length : 0;
   if (length != 0) {
-    copy_stamped(out, send->content(), length, stamp_of(*send));
+    send->copy(out, stamp_of(*send));
   }
   last_had_one_ = length != 0;
   if (send == &doubtful_) return length;
@@ -189,7 +193,10 @@ size_t Departures::departs_by_order(const Message& message, uint8_t* out, size_t
 }
 
 bool Departures::stayed() noexcept {
-  if (left_last_ == Last::kCall) call_.left = false;
+  if (left_last_ == Last::kCall) {
+    call_.left = false;
+    alone_ = in_call_ && deferred_.empty();
+  }
   if (left_last_ == Last::kDeferred) defer(last_request_, last_);
   return last_had_one_;
 }

@@ -31,25 +31,32 @@ class Departures {
   // Bytes of a UCP request in front of the address that the user sees; 0: not known, then (b) finds nothing.
   void set_request_size(size_t bytes) noexcept { request_size_ = bytes; }
 
-  // A send call to a ucp_ep_h begins: its message, if it leaves before end(), is (a). The signature stays the caller's until end().
-  void begin(const void* endpoint, uint64_t tag, const void* buffer, const uint8_t* signature, size_t length) noexcept {
+  // A send call to a ucp_ep_h begins: its message, if it leaves before end(), is (a). The signature, of kHead bytes or more, stays the
+  // caller's until end(); shorter: none.
+  void begin(const void* endpoint, uint64_t tag, const void* buffer, const void* head, const uint8_t* tail, size_t length) noexcept {
     const Numbering& numbering = number(endpoint, tag);
     in_call_ = true;
     call_.endpoint = endpoint;
     call_.buffer = buffer;
     call_.tag = tag;
     call_.left = false;
-    call_.doubtful = !deferred_.empty() && doubts(endpoint, tag);
-    call_.length = length <= kMaxSignature && length >= kStampEnd ? length : 0;
+    alone_ = deferred_.empty();
+    call_.doubtful = !alone_ && doubts(endpoint, tag);
+    call_.length = length <= kMaxSignature && length >= kHead ? length : 0;
     call_.epoch = numbering.epoch;
     call_.sequence = numbering.next - 1;
-    call_.signature = signature;
+    call_.head = head;
+    call_.tail = tail;
   }
+  void begin(const void* endpoint, uint64_t tag, const void* buffer, const uint8_t* signature, size_t length) noexcept {
+    begin(endpoint, tag, buffer, signature, signature + kHead, length);
+  }
+  [[nodiscard]] bool in_call() const noexcept { return in_call_; }
   // A send of which nothing is to be told: it is numbered all the same.
   void pass(const void* endpoint, uint64_t tag) noexcept { (void)number(endpoint, tag); }
   // It returned. `request` is what the user got, or nullptr when the send is complete.
   void end(void* request) noexcept {
-    in_call_ = false;
+    in_call_ = alone_ = false;
     if (request != nullptr && !call_.left) defer(reinterpret_cast<uintptr_t>(request), call_);
   }
   // The request is complete or gone: it will not leave any more.
@@ -65,12 +72,14 @@ class Departures {
     const void* origin;  // see (b); nullptr: then ...
     const void* data;    // ... the send's buffer, or a copy of it
   };
-  [[nodiscard, gnu::always_inline]] size_t departs(const Message& message, uint8_t* out, size_t room) noexcept {
-    const bool of_call = deferred_.empty() && in_call_ && call_.tag == message.tag && !call_.left && !call_.doubtful;
-    if (!of_call) [[unlikely]] return departs_by_order(message, out, room);
-    known_[message.serial % kKnown] = {message.serial, call_.endpoint};
-    const size_t length = call_.length >= kStampEnd && call_.length <= room ? call_.length : 0;
-    if (length != 0) copy_stamped(out, call_.signature, length, stamp_of(call_));
+  [[nodiscard]] size_t departs(const Message& message, uint8_t* out, size_t room) noexcept;
+  // It is the one of the call under way, and no other waits: departs_from_call() does as departs() would.
+  [[nodiscard]] bool is_of_call(uint64_t tag) const noexcept { return alone_ && call_.tag == tag; }
+  [[nodiscard]] size_t departs_from_call(uint64_t serial, uint8_t* out, size_t room) noexcept {
+    known_[serial % kKnown] = {serial, call_.endpoint};
+    const size_t length = in_words(call_.length) <= room ? call_.length : 0;
+    if (length != 0) [[likely]] copy_stamped(out, call_.head, call_.tail, length, Stamp{uint64_t{uid_} << 32 | call_.epoch, call_.sequence});
+    alone_ = false;
     call_.left = true;
     left_last_ = Last::kCall;
     last_had_one_ = length != 0;
@@ -91,11 +100,15 @@ class Departures {
     size_t length = 0;  // 0: no signature
     bool left = false;
     bool doubtful = false;  // of several one left, it is not known which
-    const uint8_t* signature = nullptr;  // the caller's, of a call under way; else `bytes`
+    const void* head = nullptr;     // the caller's, of a call under way; else `bytes`
+    const uint8_t* tail = nullptr;
     uint8_t bytes[kMaxSignature];
+    static_assert(kMaxSignature % util::kWord == 0);
 
     Send() noexcept {}  // `bytes` as they are
-    [[nodiscard]] const uint8_t* content() const noexcept { return signature != nullptr ? signature : bytes; }
+    void copy(uint8_t* out, const Stamp& stamp) const noexcept {
+      copy_stamped(out, head != nullptr ? head : bytes, head != nullptr ? tail : bytes + kHead, length, stamp);
+    }
   };
   // The numbering of a tag to an endpoint. In one of the places from its own on; what is pushed out begins anew, as another epoch.
   struct Numbering {
@@ -126,7 +139,6 @@ class Departures {
     return send.doubtful ? Stamp{0, 0} : Stamp{uint64_t{uid_} << 32 | send.epoch, send.sequence};
   }
   [[nodiscard]] static Order order_of(const Send& send) noexcept { return {send.endpoint, send.tag, send.epoch, send.sequence}; }
-  [[nodiscard]] size_t departs_by_order(const Message& message, uint8_t* out, size_t room) noexcept;
   [[nodiscard]] bool doubts(const void* endpoint, uint64_t tag) noexcept;
   void forget_deferred(const void* request) noexcept;
   void defer(uintptr_t request, const Send& send) noexcept;
@@ -136,6 +148,7 @@ class Departures {
   [[nodiscard]] const void* endpoint_of(const Message& message) const noexcept;
   [[nodiscard]] Deferred::iterator first_of(const void* endpoint, uint64_t tag) noexcept;
   [[nodiscard]] const void* only_endpoint(const Message& message) const noexcept;
+  [[nodiscard]] static bool same_but_stamp(const Send& a, const Send& b) noexcept;
   [[nodiscard]] Send* doubt(uint64_t tag) noexcept;
   [[nodiscard]] Send* choose(const Message& message) noexcept;
 
@@ -146,6 +159,7 @@ class Departures {
   std::unique_ptr<Known[]> known_;
   uint32_t epoch_ = 0;
   bool in_call_ = false;
+  bool alone_ = false;  // the call's message has not left, and none waits
   Send call_;
   Send doubtful_;  // any of several
   Deferred deferred_;

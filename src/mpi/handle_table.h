@@ -2,14 +2,16 @@
 // What is known about MPI handles (datatypes, communicators): a table for the process, and before it a small one for each thread.
 //
 // An Info is counted by reference and its memory is never given back, only used again: so a thread may look at one that it
-// remembers without a lock. As long as the Info's handle is the one asked for, it is the right one.
+// remembers without a lock. As long as the Info's key is that of the handle asked for, it is the right one.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -20,8 +22,18 @@ namespace verity::mpi {
 // Base of what a HandleTable keeps.
 template <typename Handle>
 struct HandleInfo {
+  // Never 0: a handle is an int or the address of something.
+  [[nodiscard]] static uint64_t key_of(Handle handle) noexcept {
+    if constexpr (std::is_pointer_v<Handle>) {
+      return reinterpret_cast<uintptr_t>(handle) + 1;
+    } else {
+      return static_cast<uint64_t>(int64_t{handle} - std::numeric_limits<Handle>::min()) + 1;
+    }
+  }
+  [[nodiscard]] bool current() const noexcept { return key.load(std::memory_order_acquire) != 0; }
+
+  std::atomic<uint64_t> key{0};  // while the table has it under its handle
   std::atomic<Handle> handle{};
-  std::atomic<bool> current{false};  // the table has it under its handle
   std::atomic<unsigned> references{0};
   bool permanent = false;  // its handle is never freed: nothing is counted
 };
@@ -34,8 +46,11 @@ class HandleTable {
   class Ref {
    public:
     Ref() noexcept = default;
-    explicit Ref(Info* info) noexcept : info_(info) {
-      if (!info_->permanent) add(info_->references, 1u);
+    explicit Ref(Info* info) noexcept { set(info); }
+    // Precondition: it refers to nothing.
+    void set(Info* info) noexcept {
+      info_ = info;
+      if (!info->permanent) add(info->references, 1u);
     }
     Ref(Ref&& other) noexcept : info_(std::exchange(other.info_, nullptr)) {}
     Ref& operator=(Ref&& other) noexcept {
@@ -44,8 +59,10 @@ class HandleTable {
     }
     ~Ref() { reset(); }
     void reset() noexcept {
-      Info* info = std::exchange(info_, nullptr);
-      if (info != nullptr && !info->permanent) release(info);
+      if (info_ != nullptr) give_back(std::exchange(info_, nullptr));
+    }
+    static void give_back(Info* info) noexcept {
+      if (!info->permanent && add(info->references, ~0u) == 1) [[unlikely]] recycle(info);
     }
     [[nodiscard]] Info* operator->() const noexcept { return info_; }
     [[nodiscard]] Info& operator*() const noexcept { return *info_; }
@@ -58,9 +75,7 @@ class HandleTable {
   // What this thread remembers of a handle that is in use, or nullptr.
   [[nodiscard]] static Info* recall(Handle handle) noexcept {
     Info* remembered = cache_[index(handle)];
-    // In this order, the opposite of look_up()'s: one that is being made for another handle is not taken for the old one.
-    const bool right = remembered != nullptr && remembered->current.load(std::memory_order_acquire) &&
-                       remembered->handle.load(std::memory_order_relaxed) == handle;
+    const bool right = remembered != nullptr && remembered->key.load(std::memory_order_acquire) == Info::key_of(handle);
     return right ? remembered : nullptr;
   }
 
@@ -87,13 +102,16 @@ class HandleTable {
       if (it == map().end() || it->second->permanent) return;
       info = it->second;
       map().erase(it);
-      info->current.store(false, std::memory_order_release);
+      info->key.store(0, std::memory_order_release);
     }
     release(info);
   }
 
   static void release(Info* info) noexcept {
-    if (add(info->references, ~0u) != 1) return;
+    if (add(info->references, ~0u) == 1) recycle(info);
+  }
+  // Nobody refers to it.
+  [[gnu::noinline]] static void recycle(Info* info) noexcept {
     info->clear();
     const std::lock_guard lock(mutex());
     info->next_free = free_;
@@ -133,7 +151,7 @@ class HandleTable {
     }
     made->references.store(1, std::memory_order_relaxed);
     made->handle.store(handle, std::memory_order_relaxed);
-    made->current.store(true, std::memory_order_release);
+    made->key.store(Info::key_of(handle), std::memory_order_release);
     return made;
   }
 

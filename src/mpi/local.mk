@@ -21,8 +21,10 @@ libverity_ucp_calls_la_SOURCES = \
 	src/mpi/aside.cc src/mpi/aside.h \
 	src/mpi/companion.cc \
 	src/mpi/type_counters.cc src/mpi/type_counters.h \
-	src/mpi/ucp_active.cc \
 	src/mpi/ucp_calls.cc src/mpi/ucp_calls.h \
 	src/mpi/ucp_next.cc src/mpi/ucp_next.h \
+	src/mpi/ucp_receives.cc \
+	src/mpi/ucp_sends.cc \
+	src/mpi/ucp_wrap.h \
 	src/mpi/worker.cc src/mpi/worker.h
 libverity_ucp_calls_la_LIBADD = libverity_order.la

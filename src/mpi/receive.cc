@@ -19,7 +19,7 @@ namespace {
 
 struct List {
   PostedReceive* first = nullptr;
-  unsigned length = 0;
+  unsigned room = 0;  // for so many more
   bool watched = false;
 };
 
@@ -28,35 +28,42 @@ struct List {
 // Receives that are not in use: a few with each thread, the others in a list for all.
 class ReceivePool {
  public:
+  // nullptr: no memory.
   static PostedReceive* take() noexcept {
-    if (own_.first == nullptr) refill();
-    PostedReceive* taken = own_.first;
-    if (taken == nullptr) return new (std::nothrow) PostedReceive;
-    own_.first = taken->next_;
-    --own_.length;
+    PostedReceive* taken = first();
+    if (taken == nullptr) return take_other();
+    take_first();
     return taken;
   }
+  // The one that this thread would take; nullptr: it has none.
+  static PostedReceive* first() noexcept { return own_.first; }
+  static void take_first() noexcept {
+    own_.first = own_.first->next_;
+    ++own_.room;
+  }
   static void give(PostedReceive* receive) noexcept {
-    if (own_.length == kMost) {
-      const std::lock_guard lock(mutex_);
-      receive->next_ = std::exchange(all_, receive);
-      return;
-    }
-    watch_thread();
-    receive->next_ = std::exchange(own_.first, receive);
-    ++own_.length;
+    if (own_.room == 0) [[unlikely]] return give_other(receive);
+    receive->next_ = own_.first;
+    own_.first = receive;
+    --own_.room;
   }
 
  private:
   static constexpr unsigned kMost = 256;
 
-  static void refill() noexcept {
-    const std::lock_guard lock(mutex_);
-    while (all_ != nullptr && own_.length < kMost / 2) {
-      PostedReceive* moved = std::exchange(all_, all_->next_);
-      moved->next_ = std::exchange(own_.first, moved);
-      ++own_.length;
+  [[gnu::noinline]] static PostedReceive* take_other() noexcept {
+    watch_thread();
+    {
+      const std::lock_guard lock(mutex_);
+      while (all_ != nullptr && own_.room > kMost / 2) give(std::exchange(all_, all_->next_));
     }
+    return own_.first != nullptr ? take() : new (std::nothrow) PostedReceive;
+  }
+  [[gnu::noinline]] static void give_other(PostedReceive* receive) noexcept {
+    watch_thread();
+    if (own_.room != 0) return give(receive);
+    const std::lock_guard lock(mutex_);
+    receive->next_ = std::exchange(all_, receive);
   }
   // What a thread has when it ends goes to the others.
   static void watch_thread() noexcept {
@@ -68,6 +75,7 @@ class ReceivePool {
     }();
     pthread_setspecific(key, &own_);
     own_.watched = true;
+    own_.room = kMost;
   }
   static void thread_ends() noexcept {
     const std::lock_guard lock(mutex_);
@@ -83,17 +91,20 @@ class ReceivePool {
   static inline constinit thread_local List own_ __attribute__((tls_model("initial-exec"))) = {};
 };
 
+inline void PostedReceive::begin(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
+                                 const char* call) noexcept {
+  facts_.type.set(type);
+  facts_.comm.set(comm);
+  facts_.count = static_cast<uint64_t>(count);
+  facts_.envelope = envelope;
+  facts_.site = site;
+  facts_.call = call;
+}
+
 PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
                                    const char* call) noexcept {
   PostedReceive* made = ReceivePool::take();
-  if (made == nullptr) return nullptr;
-  Facts& facts = made->facts_;
-  facts.type = TypeRef(type);
-  facts.comm = CommRef(comm);
-  facts.count = static_cast<uint64_t>(count);
-  facts.envelope = envelope;
-  facts.site = site;
-  facts.call = call;
+  if (made != nullptr) made->begin(type, count, comm, envelope, site, call);
   return made;
 }
 
@@ -112,27 +123,48 @@ void PostedReceive::landed(size_t received) noexcept {
   if (alone && received != 0 && received <= room) digest_ = digest_of(facts_.type->layout, address_, received);
 }
 
-void PostedReceive::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
-  signature::Record own;
-  const bool same = length != 0 && facts_.type->checkable && signature::says(signature, length, facts_.type->record(facts_.count, &own));
-  if (same) [[likely]] {
-    count_checked();
-    if (digest_) [[unlikely]] check_data(signature, length, received);
-  } else {
-    check(signature, length, received);
-  }
-  end();
-}
-
-void PostedReceive::dropped() noexcept { end(); }
-
 inline void PostedReceive::end() noexcept {
   if (wants_data) [[unlikely]] (void)Landings::end(this);
   wants_data = false;
-  digest_.reset();
   facts_.type.reset();
   facts_.comm.reset();
   ReceivePool::give(this);
+}
+
+void PostedReceive::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
+  const signature::Record* own = facts_.type->kept(TypeInfo::kReceived, facts_.count);
+  if (own == nullptr || digest_ || !signature::says(signature, length, *own)) [[unlikely]] {
+    return resolved_otherwise(signature, length, received);
+  }
+  count_checked();
+  end();
+}
+
+[[gnu::noinline]] void PostedReceive::resolved_otherwise(const uint8_t* signature, size_t length, size_t received) noexcept {
+  if (says_the_same(signature, length)) {
+    count_checked();
+    if (digest_) check_data(signature, length, received);
+  } else {
+    check(signature, length, received);
+  }
+  digest_.reset();
+  end();
+}
+
+// Found out without reading it.
+bool PostedReceive::says_the_same(const uint8_t* signature, size_t length) noexcept {
+  TypeInfo& type = *facts_.type;
+  if (length == 0 || !type.checkable) return false;
+  const signature::Record* kept = type.kept(TypeInfo::kReceived, facts_.count);
+  if (kept != nullptr) return signature::says(signature, length, *kept);
+  const signature::Record own = type.record(facts_.count);
+  type.keep(TypeInfo::kReceived, facts_.count, own);
+  return signature::can_say(own) && signature::says(signature, length, own);
+}
+
+void PostedReceive::dropped() noexcept {
+  digest_.reset();
+  end();
 }
 
 void PostedReceive::check(const uint8_t* bytes, size_t length, size_t received) noexcept {
@@ -176,24 +208,47 @@ void PostedReceive::check_data(const uint8_t* bytes, size_t length, size_t recei
   add_data_finding(record, description.first(description.size() - kDigestSize), received, std::move(facts_));
 }
 
-Receiving::Receiving(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept {
+namespace {
+
+void arm_otherwise(TypeInfo* type, const void* address, MPI_Count count, bool digested, CommInfo* comm, Envelope envelope,
+                   uint64_t site) noexcept {
+  if (comm->filter.mask == 0) return;
+  PostedReceive* receive = PostedReceive::make(type, count, comm, envelope, site, thread.name);
+  if (receive == nullptr) return;
+  if (digested) receive->want_data(address);
+  armed.receive.filter = &comm->filter;
+  armed.receive.receive = receive;
+}
+
+// The first receive of its kind, or one from nobody.
+[[gnu::noinline]] void arm_new_receive(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                                       MPI_Comm comm) noexcept {
   if (source == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
   CommInfo* known = find_comm(comm);
   TypeInfo* type = known != nullptr ? find_type(datatype) : nullptr;
-  if (type != nullptr) arm(type, address, count, settings().digest, known, {source, tag}, thread.site);
+  if (type != nullptr) arm_otherwise(type, address, count, settings().digest, known, {source, tag}, thread.site);
+}
+
+}  // namespace
+
+void arm_receive(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept {
+  CommInfo* known = CommTable::recall(comm);
+  TypeInfo* type = TypeTable::recall(datatype);
+  PostedReceive* receive = ReceivePool::first();
+  if (known == nullptr || type == nullptr || receive == nullptr || known->filter.mask == 0 || source == MPI_PROC_NULL || count < 0 ||
+      !mpi_is_running() || settings().digest) [[unlikely]] {
+    return arm_new_receive(address, count, datatype, source, tag, comm);
+  }
+  ReceivePool::take_first();
+  receive->begin(type, count, known, {source, tag}, thread.site, thread.name);
+  armed.receive.filter = &known->filter;
+  armed.receive.receive = receive;
 }
 
 Receiving::Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {
-  arm(type, data.address, data.count, settings().digest && data.digested, comm, envelope, site);
+  arm_otherwise(type, data.address, data.count, settings().digest && data.digested, comm, envelope, site);
 }
 
-inline void Receiving::arm(TypeInfo* type, const void* address, MPI_Count count, bool digested, CommInfo* comm, Envelope envelope,
-                           uint64_t site) noexcept {
-  if (comm->filter.mask == 0) return;
-  PostedReceive* receive = PostedReceive::make(type, count, comm, envelope, site, thread.name);
-  if (digested && receive != nullptr) [[unlikely]] receive->want_data(address);
-  armed.receive.filter = comm->filter;
-  armed.receive.receive = receive;
-}
+void Receiving::give_up() noexcept { std::exchange(armed.receive.receive, nullptr)->dropped(); }
 
 }  // namespace verity::mpi

@@ -23,13 +23,14 @@ class PostedReceive final : public Receive {
   // nullptr: no memory.
   [[nodiscard]] static PostedReceive* make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
                                            const char* call) noexcept;
+  void begin(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site, const char* call) noexcept;
   // Its data are to be digested when they are in the buffer at `address`.
   void want_data(const void* address) noexcept;
   void landed(size_t received) noexcept override;
   void resolved(const uint8_t* signature, size_t length, size_t received) noexcept override;
   void dropped() noexcept override;
 
-  // What a report tells about it.
+  // What a report tells about it. Of one that is not in use, type and communicator are none.
   struct Facts {
     TypeRef type;
     CommRef comm;
@@ -42,6 +43,8 @@ class PostedReceive final : public Receive {
  private:
   friend class ReceivePool;
   void end() noexcept;
+  void resolved_otherwise(const uint8_t* signature, size_t length, size_t received) noexcept;
+  [[nodiscard]] bool says_the_same(const uint8_t* signature, size_t length) noexcept;
   void check(const uint8_t* signature, size_t length, size_t received) noexcept;
   [[nodiscard]] bool agrees(const uint8_t* signature, size_t length, size_t received) noexcept;
   void check_data(const uint8_t* signature, size_t length, size_t received) noexcept;
@@ -52,23 +55,26 @@ class PostedReceive final : public Receive {
   PostedReceive* next_ = nullptr;
 };
 
+// Arms a receive for the time of the call that posts it; nothing where its messages are not looked at. (In the order of the arguments of
+// MPI's own functions, in whose registers they are.)
+void arm_receive(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept;
+
 class Receiving {
  public:
-  Receiving(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept;
+  Receiving(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept {
+    arm_receive(address, count, datatype, source, tag, comm);
+  }
   // Of a request made earlier.
   Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept;
   // Nobody took it: the call failed, or had nothing to receive from.
   ~Receiving() {
-    if (armed.receive.receive == nullptr) [[likely]] return;
-    armed.receive.receive->dropped();
-    armed.receive.receive = nullptr;
+    if (armed.receive.receive != nullptr) [[unlikely]] give_up();
   }
   Receiving(const Receiving&) = delete;
   Receiving& operator=(const Receiving&) = delete;
 
  private:
-  static void arm(TypeInfo* type, const void* address, MPI_Count count, bool digested, CommInfo* comm, Envelope envelope,
-                  uint64_t site) noexcept;
+  static void give_up() noexcept;
 };
 
 }  // namespace verity::mpi

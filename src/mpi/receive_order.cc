@@ -30,10 +30,8 @@ void free_all(T* list, T* T::*next) noexcept {
 
 }  // namespace
 
-ReceiveOrder::ReceiveOrder() noexcept
-    : buckets_(static_cast<Bucket*>(std::calloc(kBuckets, sizeof(Bucket)))),
-      table_(static_cast<Stream**>(std::calloc(kBuckets, sizeof(Stream*)))) {
-  lost_ = buckets_ == nullptr || table_ == nullptr;
+ReceiveOrder::ReceiveOrder() noexcept : table_(static_cast<Stream**>(std::calloc(kBuckets, sizeof(Stream*)))) {
+  lost_ = table_ == nullptr;
 }
 
 ReceiveOrder::~ReceiveOrder() {
@@ -71,39 +69,30 @@ void ReceiveOrder::add_chunk() noexcept {
   for (Post& post : chunk->posts) recycle(&post);
 }
 
-Post* ReceiveOrder::post(uint64_t tag, uint64_t mask, Receive* receive) noexcept {
-  if (free_posts_ == nullptr) [[unlikely]] add_chunk();
-  uint32_t mask_index = last_mask_;
-  if (masks_.empty() || masks_[mask_index].mask != mask) [[unlikely]] mask_index = search_mask(mask);
-  if (mask_index == kNoMask || free_posts_ == nullptr || buckets_ == nullptr) [[unlikely]] {
-    lose();
-    return nullptr;
+// Puts the receives posted last where they are found by what they want. Nearly all receives are complete before anyone looks.
+bool ReceiveOrder::sort_fresh() noexcept {
+  if (buckets_ == nullptr) {
+    buckets_ = static_cast<PostLink*>(std::malloc(kBuckets * sizeof(PostLink)));
+    for (size_t i = 0; buckets_ != nullptr && i < kBuckets; ++i) buckets_[i] = {&buckets_[i], &buckets_[i]};
   }
-  ++masks_[mask_index].pending;
-  Post* post = take(free_posts_, &Post::next);
-  const size_t place = bucket_of(tag & mask, mask);
-  Bucket& bucket = buckets_[place];
-  post->tag = tag & mask;
-  post->mask = mask;
-  post->order = ++order_;
-  post->receive = receive;
-  post->bucket = static_cast<uint32_t>(place);
-  post->mask_index = mask_index;
-  post->pending = true;
-  post->lent = false;
-  post->call.request = nullptr;
-  post->previous = bucket.last;
-  post->next = nullptr;
-  (bucket.last == nullptr ? bucket.first : bucket.last->next) = post;
-  bucket.last = post;
-  ++pending_;
-  return post;
+  while (buckets_ != nullptr && fresh_.next != &fresh_) {
+    auto* post = static_cast<Post*>(fresh_.next);
+    const bool is_last_mask = !masks_.empty() && masks_[last_mask_].mask == post->mask;
+    post->mask_index = is_last_mask ? last_mask_ : search_mask(post->mask);
+    if (post->mask_index == kNoMask) return false;
+    ++masks_[post->mask_index].pending;
+    fresh_.next = post->next;
+    fresh_.next->previous = &fresh_;
+    append(buckets_[bucket_of(post->tag, post->mask)], post);
+  }
+  return buckets_ != nullptr;
 }
 
 Post* ReceiveOrder::lend() noexcept {
   if (free_posts_ == nullptr) add_chunk();
-  Post* post = take(free_posts_, &Post::next);
+  Post* post = free_posts_;
   if (post == nullptr) return nullptr;
+  free_posts_ = static_cast<Post*>(post->next);
   post->order = ++order_;
   post->pending = post->lent = true;
   post->call.request = nullptr;
@@ -125,24 +114,23 @@ Post* ReceiveOrder::find(const void* request) noexcept {
   return nullptr;
 }
 
-inline void ReceiveOrder::unlink(Post* post) noexcept {
-  Bucket& bucket = buckets_[post->bucket];
-  (post->previous == nullptr ? bucket.first : post->previous->next) = post->next;
-  (post->next == nullptr ? bucket.last : post->next->previous) = post->previous;
-  post->pending = false;
-  --pending_;
-  --masks_[post->mask_index].pending;
-}
-
 // The pending receive posted first of those that could take the tag.
-const Post* ReceiveOrder::first_pending(uint64_t tag) const noexcept {
+const Post* ReceiveOrder::first_pending(uint64_t tag) noexcept {
+  if (!sort_fresh()) {
+    lose();
+    return nullptr;
+  }
   const Post* first = nullptr;
   for (const Mask& known : masks_) {
     if (known.pending == 0) continue;
     const uint64_t key = tag & known.mask;
-    const Post* post = buckets_[bucket_of(key, known.mask)].first;
-    while (post != nullptr && (post->tag != key || post->mask != known.mask)) post = post->next;
-    if (post != nullptr && (first == nullptr || post->order < first->order)) first = post;
+    const PostLink& bucket = buckets_[bucket_of(key, known.mask)];
+    for (const PostLink* link = bucket.next; link != &bucket; link = link->next) {
+      const auto* post = static_cast<const Post*>(link);
+      if (post->tag != key || post->mask != known.mask) continue;
+      if (first == nullptr || post->order < first->order) first = post;
+      break;
+    }
   }
   return first;
 }
@@ -180,7 +168,7 @@ void ReceiveOrder::sweep() noexcept {
   for (size_t i = 0; i < kBuckets; ++i) {
     for (Stream** place = &table_[i]; *place != nullptr;) {
       Stream* s = *place;
-      if (s->first != nullptr || s->complete != nullptr || s->unsure || s->waits) {
+      if (s->first != nullptr || s->complete != nullptr || s->unsure || s->waits || (inbound_.order != 0 && inbound_.stream == s)) {
         place = &s->chain;
         continue;
       }
@@ -212,12 +200,8 @@ inline void ReceiveOrder::recycle(Arrival* arrival) noexcept {
 }
 
 // A sender numbers its messages of a tag. One that is missing went another way, past this layer, and some receive has it or will.
-inline bool ReceiveOrder::note_sequence(Stream& s, const Stamp* stamp) const noexcept {
-  if (stamp != nullptr && s.known && s.uid == stamp->uid && s.next == stamp->sequence && !s.unsure) [[likely]] {
-    ++s.next;
-    s.blanks = 0;
-    return true;
-  }
+// False: whoever gets this message by order alone may not have got it.
+bool ReceiveOrder::note_sequence(Stream& s, const Stamp* stamp) const noexcept {
   if (stamp == nullptr) {
     ++s.next;
     ++s.blanks;
@@ -228,43 +212,56 @@ inline bool ReceiveOrder::note_sequence(Stream& s, const Stamp* stamp) const noe
   const bool follows = same || !s.known ? stamp->sequence == s.next : stamp->sequence <= s.blanks;
   s.unsure = s.unsure || !(follows || (!s.known && forgot_));
   s.known = true;
+  s.sure = !s.unsure;
   s.uid = stamp->uid;
   s.next = stamp->sequence + 1;
   s.blanks = 0;
   return !s.unsure;
 }
 
-void ReceiveOrder::arrive(uint64_t tag, const uint8_t* signature, size_t length) noexcept {
-  if (lost_) return;
-  Stream* s = stream(tag);
-  Arrival* arrival = s == nullptr || length > kMaxSignature ? nullptr : new_arrival(length);
-  if (arrival == nullptr) return lose();
-  Stamp stamp;
-  arrival->certain = note_sequence(*s, read_stamp(signature, length, &stamp) ? &stamp : nullptr);
-  if (length >= kShortest) [[likely]] {
-    util::copy_words<kShortest>(arrival->bytes(), signature);
-    if (length != kShortest) util::copy_words(arrival->bytes() + kStampEnd, signature + kStampEnd, length - kStampEnd);
-  } else if (length != 0) {
-    std::memcpy(arrival->bytes(), signature, length);
+const uint64_t* ReceiveOrder::begin_arrival(uint64_t tag, const uint8_t* signature, size_t length) noexcept {
+  if (inbound_.order != 0) keep_inbound();  // the new one came inside of its handling
+  Stream* s = lost_ || length > kMaxSignature ? nullptr : stream(tag);
+  if (s == nullptr) {
+    lose();
+    return nullptr;
   }
-  (s->first == nullptr ? s->first : s->last->next) = arrival;
-  s->last = arrival;
+  Stamp stamp;
+  const bool certain = note_sequence(*s, read_stamp(signature, length, &stamp) ? &stamp : nullptr);
+  return open_inbound(*s, signature, length, certain);
+}
+
+// Nobody had it yet, or UCP's handling of it does not say who.
+void ReceiveOrder::keep_inbound() noexcept {
+  inbound_.order = 0;
+  const size_t length = inbound_.length;
+  Arrival* arrival = new_arrival(length);
+  if (arrival == nullptr) return lose();
+  arrival->certain = inbound_.certain;
+  if (length >= kShortest) [[likely]] {
+    util::copy_words<kShortest>(arrival->bytes(), inbound_.signature);
+    if (length != kShortest) util::copy_words(arrival->bytes() + kStampEnd, inbound_.signature + kStampEnd, length - kStampEnd);
+  } else if (length != 0) {
+    std::memcpy(arrival->bytes(), inbound_.signature, length);
+  }
+  Stream& s = *inbound_.stream;
+  (s.first == nullptr ? s.first : s.last->next) = arrival;
+  s.last = arrival;
 }
 
 // ---- which receive got which --------------------------------------------------------------------------------------------------
 
 void ReceiveOrder::enter(Stream& s, Post* post) noexcept {
-  Post* before = s.complete_last;
-  while (before != nullptr && before->order > post->order) before = before->previous;
-  Post*& link = before == nullptr ? s.complete : before->next;
+  PostLink* before = s.complete_last;
+  while (before != nullptr && static_cast<Post*>(before)->order > post->order) before = before->previous;
+  PostLink*& link = before == nullptr ? s.complete : before->next;
   post->previous = before;
   post->next = link;
   (link == nullptr ? s.complete_last : link->previous) = post;
   link = post;
 }
 
-void ReceiveOrder::complete(Post* post, uint64_t tag, size_t received) noexcept {
-  unlink(post);
+void ReceiveOrder::complete_by_order(Post* post, uint64_t tag, size_t received) noexcept {
   post->received = received;
   Stream* s = lost_ ? nullptr : stream(tag);
   if (s == nullptr) [[unlikely]] return complete_unknown(post);
@@ -274,7 +271,6 @@ void ReceiveOrder::complete(Post* post, uint64_t tag, size_t received) noexcept 
   } else {
     complete_in_order(*s, post);
   }
-  if (waiting_streams_ != nullptr) [[unlikely]] settle_waiting();
 }
 
 void ReceiveOrder::complete_unknown(Post* post) noexcept {
@@ -300,8 +296,8 @@ void ReceiveOrder::complete_in_order(Stream& s, Post* post) noexcept {
 bool ReceiveOrder::settle(Stream& s) noexcept {
   const Post* earlier = s.complete == nullptr || pending_ == 0 ? nullptr : first_pending(s.tag);
   while (s.complete != nullptr) {
-    if (earlier != nullptr && earlier->order < s.complete->order) return false;
-    Post* post = s.complete;
+    auto* post = static_cast<Post*>(s.complete);
+    if (earlier != nullptr && earlier->order < post->order) return false;
     s.complete = post->next;
     (s.complete == nullptr ? s.complete_last : s.complete->previous) = nullptr;
     --waiting_;
@@ -313,7 +309,10 @@ bool ReceiveOrder::settle(Stream& s) noexcept {
 // The post, in no list any more, got the first message of this tag.
 inline void ReceiveOrder::deliver(Stream& s, Post* post) noexcept {
   Arrival* arrival = take(s.first, &Arrival::next);
-  if (arrival == nullptr) s.unsure = true;  // its message went past this layer
+  if (arrival == nullptr) {  // its message went past this layer
+    s.unsure = true;
+    s.sure = false;
+  }
   const bool certain = arrival != nullptr && arrival->certain && !lost_;
   (certain ? resolved_ : uncertain_)++;
   Receive* receive = post->receive;
@@ -338,6 +337,9 @@ void ReceiveOrder::settle_waiting() noexcept {
   }
 }
 
-void ReceiveOrder::lose() noexcept { lost_ = true; }
+void ReceiveOrder::lose() noexcept {
+  lost_ = true;
+  last_stream_ = nullptr;
+}
 
 }  // namespace verity::mpi

@@ -2,6 +2,8 @@
 #include "mpi/send.h"
 
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "mpi/digest.h"
 #include "mpi/state.h"
@@ -18,71 +20,113 @@ void abandon_calls() noexcept {
   thread.depth = 0;
 }
 
-const char* family_name(uint8_t family) noexcept {
-  static const char* const kNames[] = {"a send",    "MPI_Send",   "MPI_Isend",    "MPI_Ssend",            "MPI_Issend",
-                                       "MPI_Rsend", "MPI_Irsend", "MPI_Bsend",    "MPI_Ibsend",           "MPI_Sendrecv",
-                                       "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Start (a persistent send)",
-                                       "MPI_Psend_init"};
-  return family < sizeof(kNames) / sizeof(kNames[0]) ? kNames[family] : kNames[0];
+const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept {
+  const Site from = site_of(return_address, frame_end);
+  const int around = enter_call(frame_end);
+  if (around == 0 || thread.site == 0) {
+    thread.site = from.id;
+    thread.name = name;
+  }
+  if (around == 0 && !from.library) return nullptr;
+  const bool saved = around != 0 && !from.library;
+  return new (room) Unusual{around, from.library, saved, saved ? std::exchange(armed, {}) : Armed()};
+}
+
+void leave_unusual(const Unusual& call) noexcept {
+  thread.depth = call.around;
+  if (call.saved) armed = call.armed;
 }
 
 namespace {
 
-inline size_t write(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out, size_t room) noexcept {
+constexpr const char* const kFamilies[] = {"a send",    "MPI_Send",   "MPI_Isend",    "MPI_Ssend",            "MPI_Issend",
+                                           "MPI_Rsend", "MPI_Irsend", "MPI_Bsend",    "MPI_Ibsend",           "MPI_Sendrecv",
+                                           "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Start (a persistent send)",
+                                           "MPI_Psend_init"};
+
+}  // namespace
+
+const char* family_name(uint8_t family) noexcept {
+  return family < sizeof(kFamilies) / sizeof(kFamilies[0]) ? kFamilies[family] : kFamilies[0];
+}
+
+size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out, size_t room) noexcept {
   if (!type.checkable || count < 0) return 0;
-  signature::Record own;
-  const signature::Record& record = type.record(static_cast<uint64_t>(count), &own);
+  const signature::Record record = type.record(static_cast<uint64_t>(count));
   const size_t description = type.description_length <= room - sizeof(record) ? type.description_length : 0;
   signature::write_words(record, site, static_cast<uint32_t>(world_rank()), family, static_cast<uint8_t>(description), out);
-  // In whole words: there is room for these in both places.
-  static_assert(kMaxTypeDescription % util::kWord == 0);
-  for (size_t at = 0; at < description; at += util::kWord) {
-    util::write_word(out, sizeof(record) + at, util::read_word(type.description, at));
-  }
+  if (description != 0) std::memcpy(out + sizeof(record), type.description, description);
   return sizeof(record) + description;
 }
 
-}  // namespace
-
-size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out, size_t room) noexcept {
-  return write(type, count, site, family, out, room);
-}
-
-Sending::Sending(SendFamily family, const void* address, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm) noexcept {
-  if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
-  const CommInfo* known = find_comm(comm);
-  TypeInfo* type = known != nullptr ? find_type(datatype) : nullptr;
-  if (type != nullptr) arm(family, *type, address, count, *known, dest, thread.site);
-}
-
-Sending::Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept {
-  arm(family, type, data.address, data.count, comm, dest, site);
-}
-
 namespace {
 
-// A signature with the digest of the data, if there is one of them.
-size_t write_digested(TypeInfo& type, const void* address, MPI_Count count, uint64_t site, SendFamily family, uint8_t* out) noexcept {
-  const size_t length = write_signature(type, count, site, family, out, kMaxSignature - kDigestSize);
-  const auto bytes = type.digestible(static_cast<uint64_t>(count));
-  if (length == 0 || bytes == 0) return length;
-  return append_digest(out, length, digest_of(type.layout, address, bytes), bytes);
-}
-
-}  // namespace
-
-inline void Sending::arm(SendFamily family, TypeInfo& type, const void* address, MPI_Count count, const CommInfo& comm, int dest,
-                         uint64_t site) noexcept {
-  if (comm.filter.mask == 0) return;
+inline void arm_caller(const CommInfo& comm, int dest, SendFamily family, uint64_t site) noexcept {
   SendArm& send = armed.send;
-  send.filter = comm.filter;
-  send.signature = bytes_;
-  send.length = settings().digest ? write_digested(type, address, count, site, family, bytes_)
-                                  : write(type, count, site, family, bytes_, kMaxSignature);
-  send.caller.call = family_name(family);
+  send.filter = &comm.filter;
+  send.caller.call = kFamilies[family];
   send.caller.site = site;
   send.caller.comm = &comm;
   send.caller.peer = dest;
+}
+
+// In words, as write_signature() writes them.
+inline void arm_signature(const TypeInfo& type, const signature::Record& record, SendFamily family, uint64_t site) noexcept {
+  SendArm& send = armed.send;
+  static_assert(sizeof(send.head) == sizeof(record) && kMaxTypeDescription == kMaxSignature - sizeof(record));
+  const uint8_t description = type.description_length;
+  signature::write_words(record, site, static_cast<uint32_t>(world_rank()), family, description, send.head);
+  send.tail = type.description;
+  send.length = sizeof(record) + description;
+}
+
+void arm_otherwise(TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, SendFamily family, uint64_t site) noexcept {
+  if (comm.filter.mask == 0) return;
+  arm_caller(comm, dest, family, site);
+  if (!type.checkable) return;
+  const auto copies = static_cast<uint64_t>(count);
+  const signature::Record* kept = type.kept(TypeInfo::kSent, copies);
+  if (kept != nullptr) return arm_signature(type, *kept, family, site);
+  const signature::Record made = type.record(copies);
+  type.keep(TypeInfo::kSent, copies, made);
+  arm_signature(type, made, family, site);
+}
+
+// The first send of its kind, or one to nobody.
+[[gnu::noinline]] void arm_new_send(const void*, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family,
+                                    MPI_Comm comm) noexcept {
+  if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
+  const CommInfo* known = find_comm(comm);
+  TypeInfo* type = known != nullptr ? find_type(datatype) : nullptr;
+  if (type != nullptr) arm_otherwise(*type, count, *known, dest, family, thread.site);
+}
+
+}  // namespace
+
+void arm_send(const void* address, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family, MPI_Comm comm) noexcept {
+  const CommInfo* known = CommTable::recall(comm);
+  const TypeInfo* type = TypeTable::recall(datatype);
+  const signature::Record* record = type != nullptr ? type->kept(TypeInfo::kSent, static_cast<uint64_t>(count)) : nullptr;
+  if (known == nullptr || record == nullptr || known->filter.mask == 0 || dest == MPI_PROC_NULL || !mpi_is_running()) [[unlikely]] {
+    return arm_new_send(address, count, datatype, dest, family, comm);
+  }
+  const uint64_t site = thread.site;
+  arm_caller(*known, dest, family, site);
+  arm_signature(*type, *record, family, site);
+}
+
+Sending::Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept {
+  arm_otherwise(type, data.count, comm, dest, family, site);
+  if (settings().digest) add_digest(type, data.address, data.count, family, site);
+}
+
+void Sending::add_digest(TypeInfo& type, const void* address, MPI_Count count, SendFamily family, uint64_t site) noexcept {
+  const auto bytes = type.digestible(static_cast<uint64_t>(count));
+  if (armed.send.length == 0 || bytes == 0) return;
+  const size_t length = write_signature(type, count, site, family, bytes_, kMaxSignature - kDigestSize);
+  armed.send.length = append_digest(bytes_, length, digest_of(type.layout, address, bytes), bytes);
+  std::memcpy(armed.send.head, bytes_, sizeof(armed.send.head));
+  armed.send.tail = bytes_ + sizeof(armed.send.head);
 }
 
 }  // namespace verity::mpi

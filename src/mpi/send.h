@@ -4,6 +4,7 @@
 
 #include "mpi/call.h"
 #include "mpi/comms.h"
+#include "mpi/state.h"
 #include "mpi/types.h"
 
 namespace verity::mpi {
@@ -46,10 +47,17 @@ struct Data {
   bool digested = true;  // where digests are wanted
 };
 
+// Arms a send for the time of the call that makes it; nothing where its messages are not looked at. (In the order of the arguments of
+// MPI's own functions, in whose registers they are.)
+void arm_send(const void* address, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family, MPI_Comm comm) noexcept;
+
 class Sending {
  public:
   // (No structs: the call comes a few instructions after they would be made.)
-  Sending(SendFamily family, const void* address, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm) noexcept;
+  Sending(SendFamily family, const void* address, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm) noexcept {
+    arm_send(address, count, datatype, dest, family, comm);
+    if (armed.send.length != 0 && settings().digest) [[unlikely]] add_digest(*find_type(datatype), address, count, family, thread.site);
+  }
   // Of a request made earlier: the type and the communicator may be freed by now.
   Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept;
   ~Sending() {
@@ -60,10 +68,9 @@ class Sending {
   Sending& operator=(const Sending&) = delete;
 
  private:
-  void arm(SendFamily family, TypeInfo& type, const void* address, MPI_Count count, const CommInfo& comm, int dest,
-           uint64_t site) noexcept;
+  void add_digest(TypeInfo& type, const void* address, MPI_Count count, SendFamily family, uint64_t site) noexcept;
 
-  uint8_t bytes_[kMaxSignature];  // a call within this call has its own
+  uint8_t bytes_[kMaxSignature];  // where there is a digest; a call within this call has its own
 };
 
 }  // namespace verity::mpi

@@ -42,10 +42,13 @@ int frame_around(const void* address) noexcept {
 KnownSite look_up(const void* address) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const Module module = module_at(at);
-  if (module.end == 0) return {.address = address, .site = {}, .frame = 0};
-  return {.address = address,
-          .site = {.id = uint64_t{module.id} << 48 | ((at - module.base) & kOffsetMask), .library = module.mpi_library},
-          .frame = module.binding ? frame_around(address) : 0};
+  if (module.end == 0) return {.plain = address, .address = address, .site = {}, .frame = 0};
+  KnownSite known{.plain = nullptr,
+                  .address = address,
+                  .site = {.id = uint64_t{module.id} << 48 | ((at - module.base) & kOffsetMask), .library = module.mpi_library},
+                  .frame = module.binding ? frame_around(address) : 0};
+  if (!known.site.library && known.frame == 0) known.plain = address;
+  return known;
 }
 
 const KnownSite& known_at(const void* address) noexcept {
@@ -58,7 +61,7 @@ const KnownSite& known_at(const void* address) noexcept {
 
 constinit thread_local KnownSite known_sites[kKnownSites] __attribute__((tls_model("initial-exec"))) = {};
 
-Site search_site(const void* address, const void* frame_end) noexcept {
+Site site_of(const void* address, const void* frame_end) noexcept {
   const KnownSite* known = &known_at(address);
   // Fortran's newest binding stands on the older one.
   for (int depth = 0; known->frame != 0 && depth < 4; ++depth) {

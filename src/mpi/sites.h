@@ -22,7 +22,8 @@ struct Site {
 
 // What a thread remembers of return addresses.
 struct KnownSite {
-  const void* address;
+  const void* plain;    // the address, where the program's own code is
+  const void* address;  // always
   Site site;
   int frame;  // of a call out of a binding: bytes from the end of the called function's frame to the end of the caller's; else 0
 };
@@ -32,15 +33,10 @@ extern constinit thread_local KnownSite known_sites[kKnownSites] __attribute__((
   const auto at = reinterpret_cast<uintptr_t>(address);
   return known_sites[(at ^ at >> 7) % kKnownSites];
 }
-[[nodiscard]] Site search_site(const void* address, const void* frame_end) noexcept;
 
 // Of the call that returns to `address`, made by the frame whose end (canonical frame address of the called function) is `frame_end`.
-// Cheap when asked before by the same thread. A call out of another language's binding stands for the call into that.
-[[nodiscard]] inline Site site_of(const void* address, const void* frame_end) noexcept {
-  const KnownSite& known = known_site(address);
-  if (known.address == address && known.frame == 0) [[likely]] return known.site;
-  return search_site(address, frame_end);
-}
+// Remembered by the thread. A call out of another language's binding stands for the call into that.
+[[nodiscard]] Site site_of(const void* address, const void* frame_end) noexcept;
 
 // "exchange (solver.c:214)" where there is debug information, else what is known: a function's name, a module and an offset. Reads
 // files and allocates: only for reports.

@@ -18,24 +18,21 @@ struct Settings {
   bool always_attest = false;
   bool digest = false;          // of the data, too
 };
-extern constinit Settings chosen;
+extern constinit Settings chosen __attribute__((visibility("hidden")));
 [[nodiscard]] inline const Settings& settings() noexcept { return chosen; }
 
 enum State : int { kForward = 0, kUndecided = 1, kChecking = 2 };
-extern constinit std::atomic<int> state;
+extern constinit std::atomic<int> state __attribute__((visibility("hidden")));
 
 // The decision, made once; afterwards `state` is not kUndecided.
 void decide() noexcept;
 
-// Nothing is checked in this process, for ever.
+// It is decided that this process checks.
+[[nodiscard]] inline bool checking() noexcept { return state.load(std::memory_order_relaxed) == kChecking; }
+// Nothing is checked in this process, for ever. Decides, if need be.
 [[nodiscard]] inline bool forwarding() noexcept {
-  const int now = state.load(std::memory_order_relaxed);
-  if (now == kForward) [[likely]] return true;
-  if (now == kUndecided) [[unlikely]] {
-    decide();
-    return state.load(std::memory_order_relaxed) == kForward;
-  }
-  return false;
+  if (state.load(std::memory_order_relaxed) == kUndecided) decide();
+  return state.load(std::memory_order_relaxed) == kForward;
 }
 
 // Predefined handles: in Open MPI they are addresses of data in a library that we are not linked against.
@@ -52,14 +49,14 @@ struct Handles {
 void mpi_begins(int required) noexcept;
 // MPI is initialised and not finalised: its functions may be called. `ended` is for good.
 enum Phase : int { kBefore, kRunning, kEnded };
-extern constinit std::atomic<int> phase;
+extern constinit std::atomic<int> phase __attribute__((visibility("hidden")));
 [[nodiscard]] bool look_whether_mpi_runs() noexcept;
-[[nodiscard]] inline bool mpi_runs() noexcept {
-  return phase.load(std::memory_order_acquire) == kRunning || look_whether_mpi_runs();
-}
+// Known to.
+[[nodiscard]] inline bool mpi_is_running() noexcept { return phase.load(std::memory_order_acquire) == kRunning; }
+[[nodiscard]] inline bool mpi_runs() noexcept { return mpi_is_running() || look_whether_mpi_runs(); }
 void mpi_ended() noexcept;
 // This process in MPI_COMM_WORLD; -1 while there is none.
-extern constinit std::atomic<int> rank_in_world;
+extern constinit std::atomic<int> rank_in_world __attribute__((visibility("hidden")));
 [[nodiscard]] inline int world_rank() noexcept { return rank_in_world.load(std::memory_order_relaxed); }
 
 }  // namespace verity::mpi

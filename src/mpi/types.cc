@@ -27,14 +27,17 @@ void fill(TypeInfo* info, MPI_Datatype datatype) {
 
 }  // namespace
 
-const signature::Record& TypeInfo::make_record(uint64_t copies, signature::Record* own) noexcept {
+signature::Record TypeInfo::record(uint64_t copies) const noexcept {
   // Of one basic type there is nothing to compute: the record of one copy is the record of any number, but for the count.
   const bool only_counts = one.homogeneous() && copies != 0 && one.count <= UINT32_MAX && copies <= UINT32_MAX;
-  *own = only_counts ? one : signature::make_record(type, copies, settings().level);
-  if (only_counts) own->count *= copies;
-  if (several_threads) return *own;
-  kept_copies_ = copies;
-  return kept_ = *own;
+  if (!only_counts) return signature::make_record(type, copies, settings().level);
+  signature::Record made = one;
+  made.count *= copies;
+  return made;
+}
+
+void TypeInfo::keep(Use use, uint64_t copies, const signature::Record& record) noexcept {
+  if (!several_threads && checkable && signature::can_say(record)) kept_[use] = {copies, record};
 }
 
 TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept {

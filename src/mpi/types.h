@@ -33,24 +33,27 @@ struct TypeInfo : HandleInfo<MPI_Datatype> {
     return bytes == signature::kTooMany ? 0 : bytes;
   }
 
-  // Of `copies` copies, without what the sender adds. Programs repeat themselves: the last one is kept, unless several threads could
-  // ask at once; `own` has room for one that is not.
-  [[nodiscard]] const signature::Record& record(uint64_t copies, signature::Record* own) noexcept {
-    if (copies == kept_copies_ && !several_threads) [[likely]] return kept_;
-    return make_record(copies, own);
+  // Of `copies` copies, without what the sender adds.
+  [[nodiscard]] signature::Record record(uint64_t copies) const noexcept;
+  // Programs repeat themselves: the last one of each use is kept, if signature::says() does for it and several threads cannot ask at once.
+  enum Use : uint8_t { kSent, kReceived };
+  [[nodiscard]] const signature::Record* kept(Use use, uint64_t copies) const noexcept {
+    return copies == kept_[use].copies ? &kept_[use].record : nullptr;
   }
+  void keep(Use use, uint64_t copies, const signature::Record& record) noexcept;
   void clear() noexcept {
     type = signature::Type();
     layout = {};
-    kept_copies_ = kNone;
+    for (Kept& kept : kept_) kept.copies = kNone;
   }
 
  private:
-  [[nodiscard]] const signature::Record& make_record(uint64_t copies, signature::Record* own) noexcept;
-
   static constexpr uint64_t kNone = ~uint64_t{0};
-  uint64_t kept_copies_ = kNone;
-  signature::Record kept_;
+  struct Kept {
+    uint64_t copies = kNone;
+    signature::Record record;
+  };
+  Kept kept_[2];
 };
 using TypeTable = HandleTable<MPI_Datatype, TypeInfo>;
 using TypeRef = TypeTable::Ref;

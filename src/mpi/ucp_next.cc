@@ -5,8 +5,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include "mpi/aside.h"
+#include "mpi/ucp_wrap.h"
 
 namespace verity::mpi {
 
@@ -27,6 +29,29 @@ void* UcpFunction::resolve() noexcept {
   }
   function_.store(found, std::memory_order_release);
   return found;
+}
+
+namespace {
+
+constinit std::mutex entering;
+constinit UcpWrapper* entered = nullptr;
+constinit bool enabled = false;
+
+}  // namespace
+
+void UcpWrapper::enter() noexcept {
+  const std::lock_guard lock(entering);
+  if (entered_) return;
+  entered_ = true;
+  next_ = entered;
+  entered = this;
+  choose(enabled);
+}
+
+void UcpWrapper::enable_all() noexcept {
+  const std::lock_guard lock(entering);
+  enabled = true;
+  for (UcpWrapper* wrapper = entered; wrapper != nullptr; wrapper = wrapper->next_) wrapper->choose(true);
 }
 
 }  // namespace verity::mpi

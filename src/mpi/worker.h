@@ -52,6 +52,8 @@ class Workers {
   [[nodiscard]] Worker* find_below(const void* uct_worker) noexcept {
     return uct_worker == last_below_ ? last_above_ : search_below(uct_worker);
   }
+  // nullptr: it is not the one that was found last.
+  [[nodiscard]] Worker* last_below(const void* uct_worker) const noexcept { return uct_worker == last_below_ ? last_above_ : nullptr; }
   // Returns nullptr when memory is out: nothing of that worker is told.
   Worker* create() noexcept;
   void destroy(const void* handle) noexcept;
@@ -81,7 +83,7 @@ class Workers {
 };
 
 // Never destroyed: messages may travel until the end of the process.
-extern constinit Workers* all_workers;
+extern constinit Workers* all_workers __attribute__((visibility("hidden")));
 // Before any use of workers(). Again: nothing.
 void make_workers() noexcept;
 [[nodiscard]] inline Workers& workers() noexcept { return *all_workers; }

@@ -84,7 +84,8 @@ class Unpack {
   [[gnu::noinline]] int checked_##function(                                                            \
       VERITY_THEN(VERITY_W##arity) [[maybe_unused]] const void* return_address, [[maybe_unused]] const void* frame_end) { \
     using Words = int (*)(VERITY_W##arity);                                                            \
-    if (::verity::mpi::forwarding()) return next_##function.forward<Words>()(VERITY_A##arity);         \
+    if (!::verity::mpi::checking() && ::verity::mpi::forwarding()) [[unlikely]]                        \
+      return next_##function.forward<Words>()(VERITY_A##arity);                                        \
     __VA_ARGS__                                                                                        \
   }                                                                                                    \
   }                                                                                                    \
@@ -98,7 +99,8 @@ class Unpack {
 // One that sends or receives; `name` is MPI_x for both.
 #define VERITY_ENTRY(function, name, arity, ...)                                  \
   VERITY_FUNCTION(                                                                \
-      function, arity, ::verity::mpi::Call call(name, return_address, frame_end); \
+      function, arity, ::verity::mpi::Call::Room room;                            \
+      ::verity::mpi::Call call(name, return_address, frame_end, &room);           \
       if (call.internal()) return next_##function.as<Words>()(VERITY_A##arity);   \
       __VA_ARGS__;                                                                \
       return call.leave();)

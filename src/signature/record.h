@@ -101,9 +101,13 @@ inline void write_words(const Record& record, uint64_t site, uint32_t epoch, uin
   util::write_word(out, offsetof(Record, basic), util::read_word(&record, offsetof(Record, basic)) | others);
 }
 
+// What says() needs of `own`.
+[[nodiscard]] inline bool can_say(const Record& own) noexcept {
+  return (own.flags & (kHasPacked | kHasOpaque)) == 0 && own.count != kTooMany;
+}
 // The bytes are a record, with its description, of just what `own` is of, and everything in it can be compared: the types agree, and
 // there is nothing to look for. As read_record() and then compare() would find, for a record from make_record(), whatever is written
-// into its other fields.
+// into its other fields. Precondition: can_say(own).
 [[nodiscard]] inline bool says(const uint8_t* bytes, size_t length, const Record& own) noexcept {
   if (length < sizeof(Record)) return false;
   // The last word: basic type, version and family, flags, length of the description, reserved byte.
@@ -114,8 +118,7 @@ inline void write_words(const Record& record, uint64_t site, uint32_t epoch, uin
   const uint64_t differing = ((last ^ util::read_word(&own, kLast)) & ~kFamilyAndLength) |
                              (util::read_word(bytes, offsetof(Record, hash)) ^ own.hash) |
                              (util::read_word(bytes, offsetof(Record, count)) ^ own.count);
-  return differing == 0 && (own.flags & (kHasPacked | kHasOpaque)) == 0 && own.count != kTooMany &&
-         length == sizeof(Record) + (last >> 48 & 0xff);
+  return differing == 0 && length == sizeof(Record) + (last >> 48 & 0xff);
 }
 
 // Reads a record of exactly `length` bytes, which may be anything. Returns nullptr and sets *record_p and *description_p, which

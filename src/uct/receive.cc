@@ -107,8 +107,10 @@ ucs_status_t VerityIface::call_told(uint8_t am_id, uint8_t* payload, size_t leng
   }
   // A descriptor leads from the payload to its release hook: not from within it. The upper layer then copies.
   if (message.message != payload) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
-  companion_->arrives(worker, message.am_id, message.message, message.length, message.trailer, message.trailer_length);
-  return call_handler(message.am_id, message.message, message.length, flags);
+  const uint64_t* open = companion_->arrives(worker, message.am_id, message.message, message.length, message.trailer, message.trailer_length);
+  const ucs_status_t status = call_handler(message.am_id, message.message, message.length, flags);
+  if (open != nullptr && *open != 0) companion_->arrived(worker);
+  return status;
 }
 
 ucs_status_t VerityIface::call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {

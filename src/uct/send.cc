@@ -132,7 +132,7 @@ struct Launch {
   void write(uint8_t* out) noexcept {
     length = pack(out, arg);
     if (!may_trail(*link, id)) [[likely]] return;
-    const size_t trailer = append_trailer(iface->companion(), {serial, id, arg, nullptr}, out, length);
+    const size_t trailer = append_trailer(iface->companion(), {serial, arg, nullptr, id}, out, length);
     if (trailer == 0) return;
     message_length = length;
     length += trailer;
@@ -236,7 +236,7 @@ ucs_status_t VerityIface::launch(UctLink& l, wire::Class c, link::Slot* slot, si
 
 // The same for a message whose bytes are all in the slot, where there is room for a trailer if it may get one.
 ucs_status_t VerityIface::launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
-                                        const Leaving& leaving) noexcept {
+                                        const verity_leaving& leaving) noexcept {
   if (!may_trail(l, leaving.am_id)) [[likely]] return launch(l, c, slot, length, leaving.am_id);
   const size_t trailer = append_trailer(companion(), leaving, slot->payload(), length);
   const ucs_status_t status = launch(l, c, slot, length + trailer, trailer != 0 ? kTrailerId : leaving.am_id);
@@ -309,7 +309,7 @@ ucs_status_t Ops::am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void*
   }
   std::memcpy(slot->payload(), &header, sizeof(header));
   if (length != 0) std::memcpy(slot->payload() + sizeof(header), payload, length);
-  return f.launch_copied(l, c, slot, sizeof(header) + length, {self.serial(), id, nullptr, payload});
+  return f.launch_copied(l, c, slot, sizeof(header) + length, {self.serial(), nullptr, payload, id});
 }
 
 ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
@@ -326,7 +326,7 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
     return nobody_there(l) ? UCS_OK : refusal(l);
   }
   copy_iov(slot->payload(), iov, iovcnt);
-  return f.launch_copied(l, c, slot, length, {self.serial(), id, nullptr, data_of(iov, iovcnt)});
+  return f.launch_copied(l, c, slot, length, {self.serial(), nullptr, data_of(iov, iovcnt), id});
 }
 
 namespace {
@@ -370,7 +370,7 @@ ucs_status_t send_copied(VerityEp& ep, wire::Class c, uint8_t id, const void* he
   if (slot == nullptr) return nobody_there(l) ? UCS_OK : refusal(l);
   if (header_length != 0) std::memcpy(slot->payload(), header, header_length);
   copy_iov(slot->payload() + header_length, iov, iovcnt);
-  return f.launch_copied(l, c, slot, length, {ep.serial(), id, origin, nullptr});
+  return f.launch_copied(l, c, slot, length, {ep.serial(), origin, nullptr, id});
 }
 
 // What leads a zero-copy message, with the upper header behind it: both go into the lower transport's header.
@@ -385,7 +385,7 @@ void make_leader(VerityEp& ep, uint8_t id, const void* header, unsigned header_l
   if (header_length < sizeof(uint64_t) || header_length > 256) return;
   const VerityIface& f = ep.verity();
   const size_t room = std::min(f.header_room() - std::min<size_t>(f.header_room(), header_length), kTrailerRoom);
-  const size_t lead = write_leader(f.companion(), {ep.serial(), id, comp, nullptr}, out->bytes, room, header, header_length);
+  const size_t lead = write_leader(f.companion(), {ep.serial(), comp, nullptr, id}, out->bytes, room, header, header_length);
   if (lead == 0) return;
   std::memcpy(out->bytes + lead, header, header_length);
   out->length = lead + header_length;

@@ -27,16 +27,14 @@ const verity_companion* find_companion() noexcept {
   return companion;
 }
 
-size_t write_leader(const verity_companion& companion, const Leaving& leaving, uint8_t* out, size_t room, const void* message,
+size_t write_leader(const verity_companion& companion, const verity_leaving& leaving, uint8_t* out, size_t room, const void* message,
                     size_t length) noexcept {
   if (room <= kTrailerEnd) return 0;
   const size_t most = room - kTrailerEnd < VERITY_MAX_TRAILER ? room - kTrailerEnd : VERITY_MAX_TRAILER;
-  const size_t size = companion.departs(leaving.serial, leaving.am_id, message, length, leaving.origin, leaving.data,
-                                        out + kTrailerEnd, most);
+  const size_t size = companion.departs(&leaving, message, length, out + kTrailerEnd, most);
   if (size == 0) return 0;
-  out[0] = leaving.am_id;
-  out[1] = static_cast<uint8_t>(size);
-  return size + kTrailerEnd;
+  write_end(out, leaving.am_id, size, 0);
+  return kTrailerEnd + size + gap_behind(size);
 }
 
 }  // namespace verity::uct

@@ -3,10 +3,15 @@
 // Trailers: what the companion (util/companion.h) adds to the messages that begin a tagged message. They are part of the frame's
 // payload, so they are checked, kept and sent again with it; the frame's active message id says that there is one.
 //
-//   kTrailerId   | message ...                 | trailer | id | n |      copied messages
-//   kLeaderId    | id | n | trailer | message ...                         zero copy: the user's pieces come last
+//   kTrailerId   | message ... | 0 | trailer | 0 | end |      copied messages
+//   kLeaderId    | end | trailer | 0 | message ...            zero copy: the user's pieces come last
 //
-// id  the upper active message (1 byte)      n  bytes of the trailer (1 byte)
+//   end   | id | n | g | 0 0 0 0 0 |
+//
+// id  the upper active message (1 byte)      n  bytes of the trailer (1 byte)      g  zeros in front of it (1 byte)
+//
+// All of it lies in words, counted from the payload's begin, and what is behind it too: bytes that have just been written in words are read
+// in the same words by the hash.
 #ifndef VERITY_UCT_TRAILERS_H
 #define VERITY_UCT_TRAILERS_H
 
@@ -15,40 +20,42 @@
 #include <cstring>
 
 #include "util/companion.h"
+#include "util/words.h"
 #include "wire/rma.h"
 
 namespace verity::uct {
 
 inline constexpr uint8_t kTrailerId = wire::kRmaId - 1;
 inline constexpr uint8_t kLeaderId = wire::kRmaId - 2;
-inline constexpr size_t kTrailerEnd = 2;  // id and n
-inline constexpr size_t kTrailerRoom = VERITY_MAX_TRAILER + kTrailerEnd;
+inline constexpr size_t kTrailerEnd = util::kWord;
+inline constexpr size_t kTrailerRoom = (util::kWord - 1) + VERITY_MAX_TRAILER + kTrailerEnd;
+static_assert(VERITY_MAX_TRAILER % util::kWord == 0);
+
+// Bytes up to the next word.
+[[nodiscard]] constexpr size_t gap_behind(size_t length) noexcept { return -length & (util::kWord - 1); }
+
+inline void write_end(uint8_t* out, uint8_t am_id, size_t size, size_t gap) noexcept {
+  util::write_word(out, 0, uint64_t{am_id} | uint64_t{size} << 8 | uint64_t{gap} << 16);
+}
 
 // The companion that was preloaded and wants to be told; nullptr: none. Says so once when its version is another.
 [[nodiscard]] const verity_companion* find_companion() noexcept;
 
-// Which message the companion is asked about.
-struct Leaving {
-  uint64_t serial;     // of the upper endpoint
-  uint8_t am_id;
-  const void* origin;  // the pack callback's argument, the completion, or nullptr: then ...
-  const void* data;    // ... where the upper layer's bytes lie
-};
-
 // Lets the companion write the trailer of the message at `message` behind it, where kTrailerRoom bytes are. The bytes added; 0: none,
 // the message stays what it is.
-[[nodiscard]] inline size_t append_trailer(const verity_companion& companion, const Leaving& leaving, uint8_t* message,
+[[nodiscard]] inline size_t append_trailer(const verity_companion& companion, const verity_leaving& leaving, uint8_t* message,
                                            size_t length) noexcept {
-  uint8_t* trailer = message + length;
-  const size_t size = companion.departs(leaving.serial, leaving.am_id, message, length, leaving.origin, leaving.data, trailer,
-                                        VERITY_MAX_TRAILER);
+  const size_t gap = gap_behind(length);
+  uint8_t* trailer = message + length + gap;
+  const size_t size = companion.departs(&leaving, message, length, trailer, VERITY_MAX_TRAILER);
   if (size == 0) return 0;
-  trailer[size] = leaving.am_id;
-  trailer[size + 1] = static_cast<uint8_t>(size);
-  return size + kTrailerEnd;
+  if (gap != 0) std::memset(message + length, 0, gap);
+  const size_t end = size + gap_behind(size);
+  write_end(trailer + end, leaving.am_id, size, gap);
+  return gap + end + kTrailerEnd;
 }
 // Lets it write a leader at `out`, at most `room` bytes in all, for a message that begins with the `length` bytes at `message`.
-[[nodiscard]] size_t write_leader(const verity_companion& companion, const Leaving& leaving, uint8_t* out, size_t room,
+[[nodiscard]] size_t write_leader(const verity_companion& companion, const verity_leaving& leaving, uint8_t* out, size_t room,
                                   const void* message, size_t length) noexcept;
 
 // A received message without its trailer.
@@ -63,11 +70,16 @@ struct Trailed {
 [[nodiscard]] inline bool take_apart(uint8_t am_id, uint8_t* payload, size_t length, Trailed* out) noexcept {
   if (length < kTrailerEnd) return false;
   const bool leads = am_id == kLeaderId;
-  const uint8_t* end = leads ? payload : payload + length - kTrailerEnd;
-  const size_t size = end[1];
-  const size_t both = size + kTrailerEnd;
-  if (end[0] >= kLeaderId || size == 0 || both > length) return false;
-  *out = {end[0], leads ? payload + both : payload, length - both, leads ? payload + kTrailerEnd : end - size, size};
+  const uint64_t end = util::read_word(payload, leads ? 0 : length - kTrailerEnd);
+  const size_t size = end >> 8 & 0xff, gap = end >> 16;
+  const size_t both = gap + size + gap_behind(size) + kTrailerEnd;
+  if ((end & 0xff) >= kLeaderId || size == 0 || gap >= util::kWord || both > length) return false;
+  if (leads && gap != 0) return false;
+  out->am_id = static_cast<uint8_t>(end);
+  out->message = leads ? payload + both : payload;
+  out->length = length - both;
+  out->trailer = leads ? payload + kTrailerEnd : payload + out->length + gap;
+  out->trailer_length = size;
   return true;
 }
 

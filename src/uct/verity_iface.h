@@ -122,7 +122,7 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] ucs_status_t launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
                                     uint8_t id) noexcept;
   [[nodiscard]] ucs_status_t launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
-                                           const Leaving& leaving) noexcept;
+                                           const verity_leaving& leaving) noexcept;
   [[nodiscard]] ssize_t launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
                                      uint8_t id, uct_pack_callback_t pack, void* arg, uint64_t serial = 0) noexcept;
   [[nodiscard]] ucs_status_t refused(UctLink& l, link::Slot* slot) noexcept;

@@ -14,9 +14,18 @@ extern "C" {
 #endif
 
 // Of this table and of the trailers on the wire; 1 to 15. Peers of unlike versions send each other none.
-#define VERITY_COMPANION_VERSION 2
-// Most bytes of a trailer.
+#define VERITY_COMPANION_VERSION 3
+// Most bytes of a trailer. In words of 8.
 #define VERITY_MAX_TRAILER 240
+
+// A message that is about to leave, through the endpoint `serial`, a number from 1 on that no other endpoint of the process ever has.
+// `origin` is the argument of its pack callback, its completion, or NULL; then `data` is where the upper layer's bytes lie (am_short).
+struct verity_leaving {
+  uint64_t serial;
+  const void* origin;
+  const void* data;
+  uint8_t am_id;
+};
 
 struct verity_companion {
   uint32_t version;
@@ -24,16 +33,16 @@ struct verity_companion {
   uint32_t am_ids;
   // An interface of this uct_worker_h was opened, inside of ucp_worker_create().
   void (*opened)(void* uct_worker);
-  // The message of `length` bytes at `message` is about to leave through the endpoint `serial`, a number from 1 on that no other
-  // endpoint of the process ever has; `origin` is the argument of its pack callback, its completion, or NULL; then `data` is where the
-  // upper layer's bytes lie (am_short). Writes its trailer, at most `room` bytes, and returns its length; 0: none.
-  size_t (*departs)(uint64_t serial, uint8_t am_id, const void* message, size_t length, const void* origin, const void* data,
-                    uint8_t* trailer, size_t room);
+  // The message of `length` bytes at `message` is about to leave. Writes its trailer, in words of 8 bytes of which the last one may end
+  // with zeros, at most `room` bytes, and returns its length without these; 0: none.
+  size_t (*departs)(const struct verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer, size_t room);
   // The message of the last departs(), with or without a trailer, could not leave after all: it will be offered again.
   void (*stayed)(void);
-  // A message arrived, on an interface of this worker, and is handed to the upper layer next. No trailer: NULL, 0.
-  void (*arrives)(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
-                  size_t trailer_length);
+  // A message arrived, on an interface of this worker, and is handed to the upper layer next. No trailer: NULL, 0. Returns NULL, or where
+  // to look when the upper layer is done with it: a number other than 0 there asks for arrived(), before the message's bytes go.
+  const uint64_t* (*arrives)(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
+                             size_t trailer_length);
+  void (*arrived)(void* uct_worker);
   // The program wrote to these bytes while they were on their way to a peer. Not 0: they belong to a send that is under way, and the
   // companion tells of it. May be called in any thread that makes progress.
   int (*changed)(const void* address, size_t length);

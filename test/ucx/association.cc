@@ -151,7 +151,12 @@ class Process {
     std::memcpy(sending.buffer.data(), &number, sizeof(number));
     uint8_t signature[kSignature] = {};
     std::memcpy(signature, &number, sizeof(number));
-    armed.send = {{0, kInternal}, signature, is_signed ? kSignature : 0, {}};
+    static constexpr verity::mpi::TagFilter kUsers{0, kInternal};
+    armed.send.filter = &kUsers;
+    std::memcpy(armed.send.head, signature, sizeof(armed.send.head));
+    armed.send.tail = signature + sizeof(armed.send.head);
+    armed.send.length = is_signed ? kSignature : 0;
+    armed.send.caller.call = "send";
     shared_.sent[sending.peer]++;
     ucp_request_param_t param = {};
     const auto call = thread.dice() % 10 == 0 ? ucp_tag_send_sync_nbx : ucp_tag_send_nbx;
@@ -184,10 +189,8 @@ class Process {
     while (thread.receives.size() < kOutstanding) {
       if (one_in_100(thread, options_.mix->probes) && probe(thread)) continue;
       auto receiving = next_receive(thread);
-      armed.receive = {{0, 0x8000000000000000u}, nullptr};
-      armed.receive.filter.mask = 1;  // whatever the tag: what is told of internal messages is nothing
-      armed.receive.filter.value = receiving->tag & 1;
-      armed.receive.receive = receiving.get();
+      const verity::mpi::TagFilter any{receiving->tag & 1, 1};  // whatever the tag: what is told of internal messages is nothing
+      armed.receive = {&any, receiving.get()};
       ucp_request_param_t param = {};
       param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
       param.cb.recv = on_receive;
