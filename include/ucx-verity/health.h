@@ -56,7 +56,8 @@ enum {
   UCX_VERITY_HEALTH_PROCESS = 1,   /* what belongs to no interface */
   UCX_VERITY_HEALTH_INTERFACE = 2, /* what belongs to an interface and to no peer */
   UCX_VERITY_HEALTH_PEER = 3,      /* all links of an interface to one host */
-  UCX_VERITY_HEALTH_OTHERS = 4     /* links to hosts that found no row of their own */
+  UCX_VERITY_HEALTH_OTHERS = 4     /* links to hosts that found no row of their own, or one whose name is not known: such a row becomes
+                                      a _PEER's when the host has told it, after `peer` was filled in */
 };
 
 struct ucx_verity_health_header {
@@ -94,7 +95,7 @@ struct ucx_verity_health_row {
   uint64_t opened_ns;
   char transport[24];   /* as UCX_TLS names it, with its v: "vtcp" */
   char device[48];      /* as UCX names it: "eth0", "mlx5_0:1" */
-  char peer[40];        /* host */
+  char peer[40];        /* host; only of rows of the kind _PEER */
   /* uint64_t counters[counter_count] follow at counters_offset */
 };
 

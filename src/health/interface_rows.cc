@@ -9,14 +9,14 @@ InterfaceRows::~InterfaceRows() {
   for (const auto& [host, row] : peers_) table_.close(*row);
 }
 
-Counters& InterfaceRows::peer(std::string_view host, std::uint64_t now_ns) noexcept {
-  if (!host.empty()) {
+Counters& InterfaceRows::peer(HostId host, std::uint64_t now_ns) noexcept {
+  if (host != 0) {
     try {
-      Counters*& row = peers_[std::string(host)];
+      Counters*& row = peers_[host];
       if (row == nullptr) row = table_.open_peer(path(), host, now_ns);
       if (row != nullptr) return *row;
-      peers_.erase(std::string(host));
-    } catch (...) {  // no memory for the name
+      peers_.erase(host);
+    } catch (...) {  // no memory to remember it
     }
   }
   if (others_ == nullptr) others_ = table_.open_others(path(), now_ns);

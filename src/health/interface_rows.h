@@ -22,8 +22,9 @@ class InterfaceRows {
 
   // What belongs to no peer.
   [[nodiscard]] Counters& own() const noexcept { return own_; }
-  // What belongs to links to `host`; without a name, or without room for it, a row that others share.
-  [[nodiscard]] Counters& peer(std::string_view host, std::uint64_t now_ns) noexcept;
+  // What belongs to links to `host`; without one, or without room for it, a row that others share.
+  [[nodiscard]] Counters& peer(HostId host, std::uint64_t now_ns) noexcept;
+  [[nodiscard]] Counters& peer(std::string_view name, std::uint64_t now_ns) noexcept { return peer(table_.meet(name), now_ns); }
 
  private:
   [[nodiscard]] Path path() const noexcept { return {transport_, device_}; }
@@ -33,7 +34,7 @@ class InterfaceRows {
   const std::string device_;
   Counters& own_;
   Counters* others_ = nullptr;
-  std::unordered_map<std::string, Counters*> peers_;
+  std::unordered_map<HostId, Counters*> peers_;
 };
 
 }  // namespace verity::health

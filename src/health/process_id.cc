@@ -53,10 +53,15 @@ std::string host_name(std::string_view setting) {
   return std::string(name.substr(0, name.find('.')));
 }
 
-std::string short_name(std::string_view name, std::size_t most) {
-  if (name.size() <= most) return std::string(name);
+std::uint32_t name_hash(std::string_view name) noexcept {
   std::uint32_t digest = 2166136261U;  // FNV-1a
   for (const char c : name) digest = (digest ^ static_cast<unsigned char>(c)) * 16777619U;
+  return digest != 0 ? digest : 1;
+}
+
+std::string short_name(std::string_view name, std::size_t most) {
+  if (name.size() <= most) return std::string(name);
+  const std::uint32_t digest = name_hash(name);
   std::array<char, 16> tail;
   const int length = std::snprintf(tail.data(), tail.size(), "~%07x", digest & 0xfffffffU);
   return std::string(name.substr(0, most - static_cast<std::size_t>(length))) + tail.data();

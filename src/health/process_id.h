@@ -21,6 +21,9 @@ namespace verity::health {
 // This host's name as counters and records use it: `setting`, or what gethostname() says up to the first dot.
 [[nodiscard]] std::string host_name(std::string_view setting);
 
+// The hash by which a host is known to peers before they know its name. Never 0.
+[[nodiscard]] std::uint32_t name_hash(std::string_view name) noexcept;
+
 // The name in at most `most` bytes (9 at least), as it is told to peers: a longer one keeps its beginning and gets a digest, so that
 // two hosts have two names still.
 [[nodiscard]] std::string short_name(std::string_view name, std::size_t most);

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <new>
 
+#include "health/process_id.h"
+
 namespace verity::health {
 
 namespace {
@@ -57,49 +59,78 @@ constexpr bool names_fit() noexcept {
 static_assert(names_fit());
 
 bool same_labels(const FileRow& a, const FileRow& b) noexcept {
-  return a.kind == b.kind && std::strcmp(a.transport, b.transport) == 0 && std::strcmp(a.device, b.device) == 0 &&
-         std::strcmp(a.peer, b.peer) == 0;
+  return a.kind == b.kind && std::strcmp(a.transport, b.transport) == 0 && std::strcmp(a.device, b.device) == 0;
 }
-
-bool is_peer(const FileRow& row) noexcept { return row.kind == UCX_VERITY_HEALTH_PEER; }
 
 }  // namespace
 
 Table::Table(Ground& ground, const Origin& origin) : ground_(ground), base_(ground.base()) {
   fill(header(), origin);
   write_names(base_ + kNamesOffset);
-  process_ = take(UCX_VERITY_HEALTH_PROCESS, {}, {}, origin.created_ns);
+  process_ = take(UCX_VERITY_HEALTH_PROCESS, {}, 0, origin.created_ns);
   if (process_ == nullptr) process_ = &beyond_.emplace_back();
 }
 
 // A row of these labels whose interface has closed.
-FileRow* Table::closed_row(const FileRow& like) const noexcept {
+FileRow* Table::closed_row(const FileRow& like, HostId host) const noexcept {
   for (std::size_t i = 0; i < rows_; ++i) {
-    if (row(i).open == 0 && same_labels(row(i), like)) return &row(i);
+    if (row(i).open == 0 && row_hosts_[i] == host && same_labels(row(i), like)) return &row(i);
   }
   return nullptr;
 }
 
-FileRow* Table::append(const FileRow& like) noexcept {
-  if (rows_ == kMostRows || (is_peer(like) && peers_ == kMostPeers)) return nullptr;
+FileRow* Table::append(const FileRow& like, HostId host) noexcept {
+  if (rows_ == kMostRows || (host != 0 && peers_ == kMostPeers)) return nullptr;
   if (!ground_.grow(size_for_rows(rows_ + 1))) return nullptr;
   FileRow* added = &row(rows_);
   *added = like;
-  peers_ += is_peer(like);
+  row_hosts_[rows_] = host;
+  peers_ += host != 0;
   ++rows_;
   std::atomic_ref(header().row_count).store(static_cast<std::uint32_t>(rows_), std::memory_order_release);
   return added;
 }
 
-Counters* Table::take(std::uint32_t kind, const Path& path, std::string_view peer, std::uint64_t now_ns) noexcept {
+// The name first: who reads the kind of a row with a name finds all of that.
+void Table::put_name(FileRow& row, HostId host) const noexcept {
+  const auto named = hosts_.find(host);
+  if (named == hosts_.end()) return;
+  put_text(row.peer, named->second);
+  std::atomic_ref(row.kind).store(UCX_VERITY_HEALTH_PEER, std::memory_order_release);
+}
+
+HostId Table::meet(std::string_view name) noexcept {
+  if (name.empty()) return 0;
+  const std::lock_guard lock(mutex_);
+  try {
+    for (HostId id = name_hash(name);; id += id + 1 != 0 ? 1 : 2) {
+      const auto [host, fresh] = hosts_.try_emplace(id, name);
+      if (!fresh && host->second != name) continue;
+      for (std::size_t i = 0; fresh && i < rows_; ++i) {
+        if (row_hosts_[i] == id) put_name(row(i), id);
+      }
+      return id;
+    }
+  } catch (...) {
+    return 0;
+  }
+}
+
+std::string Table::host_name(HostId host) const {
+  const std::lock_guard lock(mutex_);
+  const auto named = hosts_.find(host);
+  return named != hosts_.end() ? named->second : std::string();
+}
+
+Counters* Table::take(std::uint32_t kind, const Path& path, HostId host, std::uint64_t now_ns) noexcept {
   FileRow like{};
   like.kind = kind;
   like.opened_ns = now_ns;
   put_text(like.transport, path.transport);
   put_text(like.device, path.device);
-  put_text(like.peer, peer);
-  FileRow* found = closed_row(like);
-  if (found == nullptr) found = append(like);
+  put_name(like, host);
+  FileRow* found = closed_row(like, host);
+  if (found == nullptr) found = append(like, host);
   if (found == nullptr) return nullptr;
   found->open = 1;
   return &counters(*found);
@@ -107,18 +138,18 @@ Counters* Table::take(std::uint32_t kind, const Path& path, std::string_view pee
 
 Counters& Table::open_interface(const Path& path, std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
-  Counters* found = take(UCX_VERITY_HEALTH_INTERFACE, path, {}, now_ns);
+  Counters* found = take(UCX_VERITY_HEALTH_INTERFACE, path, 0, now_ns);
   return found != nullptr ? *found : beyond_.emplace_back();
 }
 
-Counters* Table::open_peer(const Path& path, std::string_view host, std::uint64_t now_ns) noexcept {
+Counters* Table::open_peer(const Path& path, HostId host, std::uint64_t now_ns) noexcept {
   const std::lock_guard lock(mutex_);
-  return take(UCX_VERITY_HEALTH_PEER, path, host, now_ns);
+  return take(UCX_VERITY_HEALTH_OTHERS, path, host, now_ns);
 }
 
 Counters* Table::open_others(const Path& path, std::uint64_t now_ns) noexcept {
   const std::lock_guard lock(mutex_);
-  return take(UCX_VERITY_HEALTH_OTHERS, path, {}, now_ns);
+  return take(UCX_VERITY_HEALTH_OTHERS, path, 0, now_ns);
 }
 
 void Table::close(const Counters& closed) noexcept {

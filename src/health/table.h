@@ -4,10 +4,12 @@
 // straight into a row of their own, so that nothing has to be copied or summed on the data path.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "health/layout.h"
 
@@ -18,6 +20,10 @@ struct Path {
   std::string_view transport;  // with its v
   std::string_view device;
 };
+
+// A host's number in this process: the hash of its name, which its addresses tell; of two names with one hash the second gets the
+// next free number when it tells its name. 0: no host.
+using HostId = std::uint32_t;
 
 // Memory at a fixed place, of which only the first bytes can be used: the rest can when the file has grown.
 class Ground {
@@ -47,8 +53,13 @@ class Table {
   [[nodiscard]] Counters& process() noexcept { return *process_; }
   // For an interface that opens. Without room in the table it is a row that is only part of the sum. Throws std::bad_alloc.
   [[nodiscard]] Counters& open_interface(const Path& path, std::uint64_t now_ns);
-  // For the links of one interface to `host`, and to the hosts for which there was no room. nullptr: no room.
-  [[nodiscard]] Counters* open_peer(const Path& path, std::string_view host, std::uint64_t now_ns) noexcept;
+  // The number of the host of that name, whose rows have it from now on. 0: no name, or no memory for it.
+  [[nodiscard]] HostId meet(std::string_view name) noexcept;
+  // Empty: not told yet. Throws std::bad_alloc.
+  [[nodiscard]] std::string host_name(HostId host) const;
+  // For the links of one interface to `host`, and to the hosts for which there was no room. nullptr: no room. As long as the host's
+  // name is not known its row is one of those of others.
+  [[nodiscard]] Counters* open_peer(const Path& path, HostId host, std::uint64_t now_ns) noexcept;
   [[nodiscard]] Counters* open_others(const Path& path, std::uint64_t now_ns) noexcept;
   // Its owner counts no more.
   void close(const Counters& row) noexcept;
@@ -73,9 +84,10 @@ class Table {
     return *reinterpret_cast<FileRow*>(base_ + size_for_rows(index));
   }
   [[nodiscard]] static Counters& counters(FileRow& row) noexcept { return *reinterpret_cast<Counters*>(&row + 1); }
-  [[nodiscard]] Counters* take(std::uint32_t kind, const Path& path, std::string_view peer, std::uint64_t now_ns) noexcept;
-  [[nodiscard]] FileRow* closed_row(const FileRow& like) const noexcept;
-  [[nodiscard]] FileRow* append(const FileRow& like) noexcept;
+  [[nodiscard]] Counters* take(std::uint32_t kind, const Path& path, HostId host, std::uint64_t now_ns) noexcept;
+  void put_name(FileRow& row, HostId host) const noexcept;
+  [[nodiscard]] FileRow* closed_row(const FileRow& like, HostId host) const noexcept;
+  [[nodiscard]] FileRow* append(const FileRow& like, HostId host) noexcept;
 
   mutable std::mutex mutex_;
   Ground& ground_;
@@ -83,6 +95,8 @@ class Table {
   // Ours, not those in the file: whatever happens to it, they stay right.
   std::size_t rows_ = 0;
   std::size_t peers_ = 0;
+  std::array<HostId, kMostRows> row_hosts_{};  // whose each row is; 0: no host's
+  std::unordered_map<HostId, std::string> hosts_;
   Counters* process_ = nullptr;
   std::deque<Counters> beyond_;  // for interfaces without a row
 };

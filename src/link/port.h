@@ -69,6 +69,9 @@ class Port {
   // A greeting from an interface for which there is no link yet: returns a new one (opened with Hub::open), or nullptr.
   virtual Link* greeted(const wire::HelloView& hello) noexcept = 0;
 
+  // A HELLO of the peer of this link; not again once the peer is known to have meant this link.
+  virtual void introduced(Link&, const wire::HelloView&) noexcept {}
+
   // Writes our HELLO's addresses (device, then interface) to `out` and their lengths into `ext`. At most kMaxHello in all.
   virtual void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept = 0;
 

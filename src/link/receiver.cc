@@ -144,6 +144,7 @@ Link* Hub::on_hello(const wire::FrameView& view) noexcept {
 void Hub::hear_hello(Link& link, const wire::HelloView& hello) noexcept {
   link.heard_epoch = hello.ext.epoch;
   link.remote_id = hello.ext.link;
+  port_.introduced(link, hello);
   const auto theirs = static_cast<Mode>(hello.ext.mode);
   if (theirs >= link.mode) return;
   link.mode = theirs;

@@ -31,7 +31,7 @@ void VerityIface::describe(const UctLink* l, health::FaultRecord& record) const 
   record.segment_size = 1u << config_.segment_log2;
   if (l == nullptr) return;
   record.peer = l->peer_uid;
-  record.peer_host = l->host;
+  record.peer_host = process().host_name(l->host);
 }
 
 void VerityIface::diagnosed(link::Link* link, const link::Fault& fault) noexcept {

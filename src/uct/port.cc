@@ -106,12 +106,17 @@ link::Link* VerityIface::greeted(const wire::HelloView& hello) noexcept {
     }
     l = new_link();
     keep_addresses(*l, hello.device_address, hello.iface_address);
-    set_host(*l, hello.ext.host);
+    set_host(*l, process().meet(hello.ext.host));
     hub_->open(*l, hello.ext.uid, hello.ext.path, static_cast<link::Mode>(hello.ext.mode));
     set_trailers(*l, hello.ext.trailers);
     return UCS_OK;
   });
   return status == UCS_OK ? l : nullptr;
+}
+
+// The peer of a link that was opened with its address, which does not tell the name.
+void VerityIface::introduced(link::Link& link, const wire::HelloView& hello) noexcept {
+  set_host(UctLink::of(link), process().meet(hello.ext.host));
 }
 
 void VerityIface::write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept {

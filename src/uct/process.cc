@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
@@ -104,6 +105,15 @@ void Process::start_counting() {
                               .ucx_version = VERITY_UCX_VERSION,
                               .boot_id = health::boot_id()};
   table_ = std::make_unique<health::Table>(*segment_, origin);
+  host_ = meet(told_host_);
+}
+
+// Only what can be printed.
+health::HostId Process::meet(const char (&field)[wire::kMaxHostName]) noexcept {
+  char name[wire::kMaxHostName];
+  const size_t length = strnlen(field, sizeof(field));
+  std::transform(field, field + length, name, [](char c) { return c > 0x20 && c < 0x7f ? c : '?'; });
+  return table_->meet({name, length});
 }
 
 void Process::publish() noexcept {

@@ -31,8 +31,13 @@ class Process {
   }
   // The companion's counters are the process's.
   void count_types(const verity_companion& companion) noexcept;
-  // This host's name, for peers.
+  // This host's name, for peers, and the hash of it.
   void write_host(char (&field)[wire::kMaxHostName]) const noexcept { std::memcpy(field, told_host_, sizeof(field)); }
+  [[nodiscard]] health::HostId host() const noexcept { return host_; }
+  // The host of a peer that has told its name.
+  [[nodiscard]] health::HostId meet(const char (&field)[wire::kMaxHostName]) noexcept;
+  // Empty: not told yet. Throws std::bad_alloc.
+  [[nodiscard]] std::string host_name(health::HostId host) const { return table_->host_name(host); }
 
   // An interface opened: the first time, warns if raw lanes stand beside the verified ones.
   void opened(link::Mode mode) noexcept;
@@ -72,6 +77,7 @@ class Process {
   std::unique_ptr<health::Segment> segment_;
   std::unique_ptr<health::Table> table_;
   char told_host_[wire::kMaxHostName] = {};  // from the first open_rows() on
+  health::HostId host_ = 0;                  // the same
   std::atomic<bool> in_child_{false};
   bool started_ = false;
   bool finished_ = false;

@@ -45,13 +45,18 @@ ucs_status_t read_unverified(ReadEp& ep, const uct_iov_t* iov, size_t iovcnt, ui
 ReadIface& ReadEp::reader() const noexcept { return ReadIface::of(super.iface); }
 
 ucs_status_t ReadEp::created(const uct_ep_params_t& params) {
-  AddressTail tail;
+  wire::AddressTail tail;
   if (!read_tail(params.iface_addr, reader().lower_attr().iface_addr_len, &tail)) return refuse_address(tail);
-  peer_worker_ = tail.worker;
+  peer_worker_ = wire::worker_of(tail.uid);
   verifies_ = mode_of(tail) == link::Mode::kVerify && options().link.mode == link::Mode::kVerify;
-  counters_ = &reader().rows().peer(host_text(tail.host), health::realtime_ns());
+  set_host(tail.host);
   reader().add_reader(*this);
   return UCS_OK;
+}
+
+void ReadEp::set_host(health::HostId host) noexcept {
+  host_ = host;
+  counters_ = &reader().rows().peer(host, health::realtime_ns());
 }
 
 void ReadEp::destroying() noexcept {
@@ -75,7 +80,7 @@ bool ReadEp::find_link(VerityIface** iface_p, UctLink** link_p) noexcept {
     if (!iface->has_onesided()) continue;
     const AsyncGuard guard(*iface);
     UctLink* l = iface == last_iface_ ? static_cast<UctLink*>(iface->hub().find(last_link_)) : nullptr;
-    const bool same = l != nullptr && l->peer_worker == peer_worker_ && VerityIface::is_usable(*l);
+    const bool same = l != nullptr && wire::worker_of(l->peer_uid) == peer_worker_ && VerityIface::is_usable(*l);
     if (!same) l = iface->link_to_worker(peer_worker_);
     const double latency = iface->lower_attr().latency.c;
     if (l == nullptr || (*iface_p != nullptr && latency >= best && !same)) continue;
@@ -106,6 +111,7 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
   without_link_ = 0;
   had_link_ = true;
   const AsyncGuard guard(*iface);
+  if (l->host != host_ && l->host != 0) set_host(l->host);
   const auto& cap = reader().lower_attr().cap.get;
   return iface->onesided().get_zcopy({l, lower(), this, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy,
                                        counters_});
@@ -167,11 +173,11 @@ void ReadIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   attr.bandwidth.shared = in_series(attr.bandwidth.shared);
 }
 
-size_t ReadIface::iface_addr_extra() const noexcept { return sizeof(AddressTail); }
+size_t ReadIface::iface_addr_extra() const noexcept { return sizeof(wire::AddressTail); }
 
 void ReadIface::write_iface_addr_extra(void* out) noexcept {
-  AddressTail tail{kAddressMagic, wire::kVersion, static_cast<uint8_t>(options().link.mode), 0, 0, group_.id(), {}};
-  process().write_host(tail.host);
+  const auto mode = static_cast<uint8_t>(options().link.mode);
+  const wire::AddressTail tail{wire::kAddressMagic, wire::kVersion, mode, process().host(), group_.uid()};
   std::memcpy(out, &tail, sizeof(tail));
 }
 
@@ -283,7 +289,7 @@ ucs_status_t estimate_perf_op(uct_iface_h iface, uct_perf_attr_t* attr) noexcept
 
 int is_reachable_op(const uct_iface_h iface, const uct_device_addr_t* device, const uct_iface_addr_t* address) noexcept {
   ReadIface& self = ReadIface::of(iface);
-  AddressTail tail;
+  wire::AddressTail tail;
   if (address == nullptr || !read_tail(address, self.lower_attr().iface_addr_len, &tail)) return 0;
   return uct_iface_is_reachable(self.lower(), device, address);
 }

@@ -44,7 +44,11 @@ class ReadEp final : public WrapEp, public ReadOwner {
   // The link that digests come over; false: none now.
   bool find_link(VerityIface** iface_p, UctLink** link_p) noexcept;
 
+  // Its peer's. The host is known for certain once there is a link.
+  void set_host(health::HostId host) noexcept;
+
   uint64_t peer_worker_ = 0;
+  health::HostId host_ = 0;
   health::Counters* counters_ = nullptr;
   bool verifies_ = false;
   bool had_link_ = false;

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "health/table.h"
 #include "link/hub.h"
 #include "rma/peer.h"
 #include "uct/wrap/lower.h"
@@ -66,8 +67,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   bool told = false;                  // the upper endpoints know of the failure
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
   uint32_t trailed_ids = 0;  // bitmap of the messages that may get a trailer
-  char host[wire::kMaxHostName + 1] = {};  // the peer's; empty: not known. Printable
-  uint64_t peer_worker = 0;  // WorkerGroup::id() at the peer; 0: not known
+  health::HostId host = 0;   // the peer's; 0: not known
   uint32_t flush_mark = 0;   // what was sent and acknowledged at flush_since
   uint8_t flush_copies = 0;  // times that a flush sent everything again since then
   uint64_t flush_since = 0;  // ns; since when a flush waits for a peer that acknowledges nothing new. 0: none does

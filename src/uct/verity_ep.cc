@@ -9,20 +9,14 @@
 
 namespace verity::uct {
 
-bool read_tail(const void* address, size_t offset, AddressTail* tail) noexcept {
+bool read_tail(const void* address, size_t offset, wire::AddressTail* tail) noexcept {
   std::memcpy(tail, static_cast<const char*>(address) + offset, sizeof(*tail));
-  return tail->magic == kAddressMagic && mode_of(*tail) <= link::Mode::kVerify &&
+  return tail->magic == wire::kAddressMagic && mode_of(*tail) <= link::Mode::kVerify &&
          tail->version == wire::kVersion;
 }
 
-std::string host_text(const char (&field)[wire::kMaxHostName]) {
-  std::string text(field, strnlen(field, sizeof(field)));
-  for (char& c : text) c = c > 0x20 && c < 0x7f ? c : '?';
-  return text;
-}
-
-ucs_status_t refuse_address(const AddressTail& tail) noexcept {
-  if (tail.magic != kAddressMagic) {
+ucs_status_t refuse_address(const wire::AddressTail& tail) noexcept {
+  if (tail.magic != wire::kAddressMagic) {
     ucs_error("ucx-verity: the peer's address is not one of a verified transport: is the plugin "
               "loaded on every host of the job?");
   } else {
@@ -48,11 +42,11 @@ UctLink* VerityIface::new_link() {
   return l;
 }
 
-void VerityIface::set_host(UctLink& l, const char (&host)[wire::kMaxHostName]) noexcept {
+void VerityIface::set_host(UctLink& l, health::HostId host) noexcept {
+  if (host != 0 && l.host == host) return;
   process().communicates();
-  const std::string name = host_text(host);
-  std::memcpy(l.host, name.c_str(), name.size() + 1);
-  health::Counters& row = rows_->peer(l.host, health::realtime_ns());
+  l.host = host;
+  health::Counters& row = rows_->peer(host, health::realtime_ns());
   if (l.counters != nullptr) {  // it was entered before the peer was known
     l.counters->links_opened--;
     row.links_opened++;
@@ -76,7 +70,7 @@ void VerityIface::keep_addresses(UctLink& l, const void* device, const void* ifa
 }
 
 UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* status_p) {
-  AddressTail tail;
+  wire::AddressTail tail;
   if (!read_tail(params.iface_addr, lower_attr().iface_addr_len, &tail)) {
     *status_p = refuse_address(tail);
     return nullptr;
@@ -110,7 +104,6 @@ UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* statu
     adopt_lower(*l, std::move(lower));
     l->addresses.reset();
   }
-  l->peer_worker = tail.worker;
   set_trailers(*l, tail.mode >> 4);
   *status_p = UCS_OK;
   return l;
@@ -160,7 +153,7 @@ void VerityEp::destroying() noexcept {
 UctLink* VerityIface::link_to_worker(uint64_t peer_worker) noexcept {
   for (util::ListNode* node = links_.next; node != &links_; node = node->next) {
     UctLink& l = UctLink::in_all(node);
-    if (l.peer_worker == peer_worker && is_usable(l)) return &l;
+    if (wire::worker_of(l.peer_uid) == peer_worker && is_usable(l)) return &l;
   }
   return nullptr;
 }
@@ -217,15 +210,15 @@ ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   const AsyncGuard guard(f);
-  AddressTail tail;
-  if (!read_tail(address, f.lower_attr().ep_addr_len, &tail)) return refuse_address(tail);
+  wire::EpAddressTail tail;
+  if (!read_tail(address, f.lower_attr().ep_addr_len, &tail.iface)) return refuse_address(tail.iface);
+  std::memcpy(&tail, reinterpret_cast<const char*>(address) + f.lower_attr().ep_addr_len, sizeof(tail));
   const ucs_status_t status = uct_ep_connect_to_ep(self.carrier(), device, address);
   if (status != UCS_OK) return status;
   UctLink& l = self.link();
-  f.set_host(l, tail.host);
-  f.hub().connect(l, tail.uid, tail.link, mode_of(tail));
-  l.peer_worker = tail.worker;
-  f.set_trailers(l, tail.mode >> 4);
+  f.set_host(l, process().meet(tail.host));
+  f.hub().connect(l, tail.iface.uid, tail.link, mode_of(tail.iface));
+  f.set_trailers(l, tail.iface.mode >> 4);
   if (l.mode != link::Mode::kOff) {
     f.hub().uncork(l);
   } else {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <random>
 
 #include "uct/process.h"
 #include "uct/verity_ep.h"
@@ -21,13 +20,6 @@ constexpr size_t kLeastBcopy = 512;
 // a hash of some 10 GB/s in series with the transport.
 constexpr double kMessageCost = 20e-9;
 constexpr double kHashRate = 12e9;
-
-uint64_t random_uid() {
-  std::random_device device;
-  uint64_t uid = 0;
-  while (uid == 0) uid = uint64_t{device()} << 32 | device();
-  return uid;
-}
 
 // UCP cuts long messages at our limits. A library that unpacks pieces of a non-contiguous type (MPICH) fails where a cut goes through an
 // element; the lower transports' own limits are multiples of this.
@@ -106,14 +98,12 @@ size_t VerityIface::am_room() const noexcept {
   constexpr size_t kMost = sizeof(wire::FrameHeader) + wire::kMaxHello + kTrailerRoom + kElement;
   return kMost / kElement * kElement;
 }
-size_t VerityIface::iface_addr_extra() const noexcept { return to_ep_ ? 0 : sizeof(AddressTail); }
-size_t VerityIface::ep_addr_extra() const noexcept { return sizeof(AddressTail); }
+size_t VerityIface::iface_addr_extra() const noexcept { return to_ep_ ? 0 : sizeof(wire::AddressTail); }
+size_t VerityIface::ep_addr_extra() const noexcept { return sizeof(wire::EpAddressTail); }
 
-AddressTail VerityIface::address_tail(uint32_t link) const noexcept {
+wire::AddressTail VerityIface::address_tail() const noexcept {
   const auto mode = static_cast<uint8_t>(static_cast<uint8_t>(config_.mode) | trailers() << 4);
-  AddressTail tail{kAddressMagic, wire::kVersion, mode, link, uid_, group_.id(), {}};
-  process().write_host(tail.host);
-  return tail;
+  return {wire::kAddressMagic, wire::kVersion, mode, process().host(), uid_};
 }
 
 void VerityIface::set_trailers(UctLink& l, unsigned theirs) const noexcept {
@@ -128,12 +118,13 @@ void VerityIface::set_trailers(UctLink& l, unsigned theirs) const noexcept {
 
 void VerityIface::write_iface_addr_extra(void* out) noexcept {
   if (to_ep_) return;
-  const AddressTail tail = address_tail(0);
+  const wire::AddressTail tail = address_tail();
   std::memcpy(out, &tail, sizeof(tail));
 }
 
 void VerityIface::write_ep_addr_extra(WrapEp& ep, void* out) noexcept {
-  const AddressTail tail = address_tail(static_cast<VerityEp&>(ep).link().local_id);
+  wire::EpAddressTail tail{address_tail(), static_cast<VerityEp&>(ep).link().local_id, {}};
+  process().write_host(tail.host);
   std::memcpy(out, &tail, sizeof(tail));
 }
 
@@ -220,9 +211,9 @@ ucs_status_t VerityIface::open_hub() {
   set_limits();
   device_address_.resize(attr.device_addr_len);
   iface_address_.resize(attr.iface_addr_len);
-  uid_ = random_uid();
-  hub_ = std::make_unique<link::Hub>(uid_, config_, *this, rows_->own());
   group_.join(&worker->super, this);
+  uid_ = group_.uid();
+  hub_ = std::make_unique<link::Hub>(uid_, config_, *this, rows_->own());
   if (is_off()) return UCS_OK;
   onesided_ = std::make_unique<OneSided>(*this);
   am[wire::kRmaId] = {onesided_op, this, 0};
@@ -278,10 +269,10 @@ int Ops::is_reachable(const uct_iface_h iface, const uct_device_addr_t* device,
                       const uct_iface_addr_t* address) noexcept {
   VerityIface& self = VerityIface::of(iface);
   if (self.iface_addr_extra() != 0 && address != nullptr) {
-    AddressTail tail;
+    wire::AddressTail tail;
     std::memcpy(&tail, reinterpret_cast<const char*>(address) + self.lower_attr().iface_addr_len,
                 sizeof(tail));
-    if (tail.magic != kAddressMagic || tail.version != wire::kVersion) return 0;
+    if (tail.magic != wire::kAddressMagic || tail.version != wire::kVersion) return 0;
   }
   return uct_iface_is_reachable(self.lower(), device, address);
 }

@@ -30,6 +30,7 @@
 #include "uct/uct_link.h"
 #include "uct/worker_group.h"
 #include "uct/wrap/iface.h"
+#include "wire/address.h"
 
 namespace verity::uct {
 
@@ -40,19 +41,7 @@ inline constexpr uint8_t kCompactId = UCT_AM_ID_MAX - 3;
 inline constexpr uint8_t kSyncId = UCT_AM_ID_MAX - 2;
 inline constexpr uint8_t kAsyncId = UCT_AM_ID_MAX - 1;
 
-// What is appended to an interface address, so that a peer knows with whom it links.
-struct [[gnu::packed]] AddressTail {
-  uint16_t magic;
-  uint8_t version;
-  uint8_t mode;     // low nibble; high nibble: which trailers it understands, 0 none
-  uint32_t link;    // in endpoint addresses only
-  uint64_t uid;     // 0: a transport that only reads
-  uint64_t worker;  // WorkerGroup::id() there
-  char host[wire::kMaxHostName];
-};
-static_assert(sizeof(AddressTail) == 44, "UCX packs no address of an endpoint of more than 63 bytes");
-[[nodiscard]] inline link::Mode mode_of(const AddressTail& tail) noexcept { return static_cast<link::Mode>(tail.mode & 0x0f); }
-inline constexpr uint16_t kAddressMagic = 0x7679;  // "yv"
+[[nodiscard]] inline link::Mode mode_of(const wire::AddressTail& tail) noexcept { return static_cast<link::Mode>(tail.mode & 0x0f); }
 
 // A zero-copy send, in link::Source::port.
 struct ZcopyState {
@@ -106,7 +95,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void keep_addresses(UctLink& l, const void* device, const void* iface);
   void drop_link(UctLink& l) noexcept;
   // Its peer is on that host: it counts in that row from now on.
-  void set_host(UctLink& l, const char (&host)[wire::kMaxHostName]) noexcept;
+  void set_host(UctLink& l, health::HostId host) noexcept;
   void give_up(UctLink& l, ucs_status_t status) noexcept;
 
   // --- trailers ---
@@ -154,6 +143,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void failed(link::Link& l, link::Failure why) noexcept override;
   void peer_closed(link::Link& l) noexcept override;
   link::Link* greeted(const wire::HelloView& hello) noexcept override;
+  void introduced(link::Link& l, const wire::HelloView& hello) noexcept override;
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override;
   void faulted(link::Link* l, wire::Verdict verdict, const wire::FrameHeader& header) noexcept override;
   void diagnosed(link::Link* l, const link::Fault& fault) noexcept override;
@@ -220,7 +210,7 @@ class VerityIface final : public WrapIface, public link::Port {
   ucs_status_t call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
   ucs_status_t call_told(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
   ucs_status_t call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
-  [[nodiscard]] AddressTail address_tail(uint32_t link) const noexcept;
+  [[nodiscard]] wire::AddressTail address_tail() const noexcept;
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
 
@@ -342,10 +332,8 @@ class AsyncGuard {
 [[nodiscard]] uint64_t monotonic_ns() noexcept;
 
 // What a peer's address says; false: something else made it, or another version (then told on stderr).
-[[nodiscard]] bool read_tail(const void* address, size_t offset, AddressTail* tail) noexcept;
-// A host's name as a peer told it, fit to be printed.
-[[nodiscard]] std::string host_text(const char (&field)[wire::kMaxHostName]);
-[[nodiscard]] ucs_status_t refuse_address(const AddressTail& tail) noexcept;
+[[nodiscard]] bool read_tail(const void* address, size_t offset, wire::AddressTail* tail) noexcept;
+[[nodiscard]] ucs_status_t refuse_address(const wire::AddressTail& tail) noexcept;
 
 // What checking costs, for UCX's choice among transports.
 [[nodiscard]] double in_series(double bandwidth) noexcept;

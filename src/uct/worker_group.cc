@@ -6,11 +6,13 @@
 #include <mutex>
 #include <random>
 
+#include "wire/address.h"
+
 namespace verity::uct {
 
 struct WorkerMembers {
   uct_worker_h worker;
-  uint64_t id;
+  uint64_t uid;  // the last one given out
   unsigned members = 0;
   std::vector<VerityIface*> ifaces;
 };
@@ -28,18 +30,29 @@ Groups& groups() {
   return *instance;
 }
 
+uint64_t random_worker() {
+  std::random_device device;
+  uint64_t worker = 0;
+  while (worker == 0) worker = wire::worker_of(uint64_t{device()} << 32 | device());
+  return worker;
+}
+
 }  // namespace
 
 void WorkerGroup::join(uct_worker_h worker, VerityIface* iface) {
-  std::random_device device;
-  const uint64_t fresh = uint64_t{device()} << 32 | device() | 1;
+  const uint64_t fresh = random_worker();
   const std::lock_guard lock(groups().mutex);
   WorkerMembers& group = groups().all.try_emplace(worker, WorkerMembers{worker, fresh, 0, {}}).first->second;
-  if (iface != nullptr) group.ifaces.push_back(iface);
+  if (iface != nullptr) {
+    group.ifaces.push_back(iface);
+    // UCP opens fewer. A number is never used again: peers may have a link to the interface that had it.
+    if (group.uid - wire::worker_of(group.uid) == wire::kMostInterfaces) group.uid = fresh;
+    ++group.uid;
+  }
   ++group.members;
   group_ = &group;
   iface_ = iface;
-  id_ = group.id;
+  uid_ = iface != nullptr ? group.uid : wire::worker_of(group.uid);
 }
 
 void WorkerGroup::leave() noexcept {

@@ -41,7 +41,7 @@ namespace verity::wire {
 static_assert(std::endian::native == std::endian::little, "the wire format is little endian, as UCX's own is host order");
 
 inline constexpr uint8_t kMagic = 0xb;
-inline constexpr uint8_t kVersion = 3;
+inline constexpr uint8_t kVersion = 4;
 inline constexpr uint32_t kLinkUnknown = 0xffffffffu;
 inline constexpr unsigned kMinSegmentLog2 = 8;   // 256 B
 inline constexpr unsigned kMaxSegmentLog2 = 16;  // 64 KiB
@@ -138,7 +138,7 @@ static_assert(sizeof(RepairBody) == 40);
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 //   |   device address, then interface address of the sender ...    |
 //   |                             digest of all of the above (8)    |
-// Bytes of a host's name that peers are told (health::short_name).
+// Bytes of a host's name that peers are told (health::short_name). Its address tells a hash of it only.
 inline constexpr size_t kMaxHostName = 20;
 
 struct HelloExt {

@@ -395,6 +395,9 @@ class Target final : public link::Port {
     open(i);
     return peers_[i].link.get();
   }
+  void introduced(link::Link& l, const wire::HelloView& hello) noexcept override {
+    require(hello.ext.uid == l.peer_uid && hello.ext.path == l.path, "a link got another one's HELLO");
+  }
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override {
     ext.device_length = wire::kMaxDeviceAddress;
     ext.iface_length = wire::kMaxIfaceAddress;

@@ -36,6 +36,7 @@ INTEGRATION_RUNS = \
 	test/integration/fault_records.sh \
 	test/integration/fault_syslog.sh \
 	test/integration/health.sh \
+	test/integration/host_names.sh \
 	test/integration/large_read.sh \
 	test/integration/missing_plugin.sh \
 	test/integration/mpi_collectives.sh \

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
+#include <set>
 
 #include "cases.h"
 
@@ -229,14 +231,47 @@ void attributes(Side& side) {
   Options lower = side.options;
   lower.transport.erase(0, 1);
   Iface raw(lower);
-  require(wrapper.attr().iface_addr_len <= raw.attr().iface_addr_len + 44,
-          "the interface address grew by " +
-              std::to_string(wrapper.attr().iface_addr_len - raw.attr().iface_addr_len));
+  const bool to_iface = wrapper.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE);
+  const size_t tail = wrapper.attr().iface_addr_len - raw.attr().iface_addr_len;
+  require(tail == (to_iface ? 16 : 0), "the interface address grew by " + std::to_string(tail));
+  require(wrapper.attr().ep_addr_len == (to_iface ? 0 : raw.attr().ep_addr_len + 40),
+          "an endpoint address of " + std::to_string(wrapper.attr().ep_addr_len) + " bytes");
   require(wrapper.attr().device_addr_len == raw.attr().device_addr_len, "another device address");
   require(wrapper.attr().cap.am.max_bcopy >= 1024, "max_bcopy too small for UCP");
 }
 
+uint64_t uid_of(const Iface& iface) {
+  std::vector<uint8_t> address(iface.attr().iface_addr_len);
+  check(uct_iface_get_address(iface.handle(), reinterpret_cast<uct_iface_addr_t*>(address.data())), "uct_iface_get_address");
+  uint64_t uid;
+  std::memcpy(&uid, address.data() + address.size() - sizeof(uid), sizeof(uid));
+  return uid;
+}
+
+// By their uids peers tell interfaces, and those of one worker from another's: its number is all but the low byte. One that has
+// opened more interfaces than that can number is another one from then on, and still no two are the same.
+void uids(Side& side) {
+  if (side.options.transport.front() != 'v') {
+    throw Skip("not a wrapper");
+  }
+  constexpr unsigned kNumbered = 255;
+  Iface first(side.options);
+  skip_if_pairs(first);
+  std::set<uint64_t> all{uid_of(first)};
+  for (unsigned opened = 2; opened <= kNumbered + 2; ++opened) {
+    Iface next(side.options, first);
+    const uint64_t uid = uid_of(next);
+    require(all.insert(uid).second, "a uid was used again");
+    require((uid >> 8 == uid_of(first) >> 8) == (opened <= kNumbered),
+            "interface " + std::to_string(opened) + " of the worker has another worker's number, or the same after all are used");
+  }
+  Iface stranger(side.options);
+  require(std::none_of(all.begin(), all.end(), [&](uint64_t uid) { return uid >> 8 == uid_of(stranger) >> 8; }),
+          "two workers have one number");
+}
+
 constexpr Case kCases[] = {
+    {"uids of interfaces and workers", uids},
     {"endpoints destroyed after a flush", endpoint_destroyed},
     {"endpoints destroyed with messages on their way", endpoint_dropped},
     {"the first process leaves early", leave_first},

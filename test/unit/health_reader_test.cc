@@ -101,6 +101,16 @@ TEST_F(HealthReader, TextsAreHarmlessOnATerminal) {
   EXPECT_EQ(s.host, std::string(64, 'h'));
 }
 
+// It may be half written: the kind is changed after it.
+TEST_F(HealthReader, TheHostOfARowThatIsNotAPeersIsNotRead) {
+  Snapshot s;
+  ASSERT_EQ(parse_health_file(ground_.bytes(ground_.limit), &s), "");
+  EXPECT_EQ(s.rows.back().peer, "node18");
+  reinterpret_cast<FileRow*>(ground_.base() + size_for_rows(2))->kind = UCX_VERITY_HEALTH_OTHERS;
+  ASSERT_EQ(parse_health_file(ground_.bytes(ground_.limit), &s), "");
+  EXPECT_EQ(s.rows.back().peer, "");
+}
+
 TEST_F(HealthReader, RowsOfALaterVersionMayBeLonger) {
   header().row_count = 1;
   header().row_size = kRowSize * 2;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "health/interface_rows.h"
 #include "unit/health_file.h"
 
@@ -117,6 +119,105 @@ TEST(HealthTable, AHostWithoutANameIsOneOfTheOthers) {
   InterfaceRows tcp(table, "vtcp", "eth0", 0);
   EXPECT_EQ(&tcp.peer("", 0), &tcp.peer("", 0));
   EXPECT_NE(&tcp.peer("", 0), &tcp.own());
+}
+
+const SnapshotRow& row_of(const Snapshot& s, const Counters& counters) {
+  const auto found = std::find_if(s.rows.begin(), s.rows.end(), [&](const SnapshotRow& row) {
+    return row.counters.frames_sent == counters.frames_sent;
+  });
+  EXPECT_NE(found, s.rows.end());
+  return *found;
+}
+
+// What is known of a peer before its first frame is the hash of its host's name.
+TEST(HealthTable, AHostIsNamedWhenItTellsItsName) {
+  Plain ground;
+  Table table(ground, this_process());
+  InterfaceRows tcp(table, "vtcp", "eth0", 0);
+  InterfaceRows self(table, "vself", "memory", 0);
+  Counters& at_tcp = tcp.peer(name_hash("node18"), 0);
+  Counters& at_self = self.peer(name_hash("node18"), 0);
+  Counters& other = tcp.peer(name_hash("node19"), 0);
+  at_tcp.frames_sent = 1;
+  at_self.frames_sent = 2;
+  other.frames_sent = 4;
+  EXPECT_NE(&at_tcp, &other);
+  EXPECT_NE(&at_tcp, &tcp.peer("", 0));
+  EXPECT_EQ(table.host_name(name_hash("node18")), "");
+  Snapshot s = read(ground);
+  for (const Counters* counters : {&at_tcp, &at_self, &other}) {
+    EXPECT_EQ(row_of(s, *counters).kind, static_cast<std::uint32_t>(UCX_VERITY_HEALTH_OTHERS));
+    EXPECT_EQ(row_of(s, *counters).peer, "");
+  }
+  EXPECT_EQ(table.meet("node18"), name_hash("node18"));
+  EXPECT_EQ(table.host_name(name_hash("node18")), "node18");
+  s = read(ground);
+  for (const Counters* counters : {&at_tcp, &at_self}) {
+    EXPECT_EQ(row_of(s, *counters).kind, static_cast<std::uint32_t>(UCX_VERITY_HEALTH_PEER));
+    EXPECT_EQ(row_of(s, *counters).peer, "node18");
+  }
+  EXPECT_EQ(row_of(s, other).kind, static_cast<std::uint32_t>(UCX_VERITY_HEALTH_OTHERS));
+  EXPECT_EQ(&tcp.peer("node18", 0), &at_tcp);
+  EXPECT_EQ(s.sum().frames_sent, 7u);
+}
+
+TEST(HealthTable, AHostThatIsKnownIsNamedAtOnce) {
+  Plain ground;
+  Table table(ground, this_process());
+  InterfaceRows tcp(table, "vtcp", "eth0", 0);
+  EXPECT_EQ(table.meet("node18"), name_hash("node18"));
+  tcp.peer(name_hash("node18"), 0).frames_sent = 1;
+  EXPECT_EQ(read(ground).rows.back().kind, static_cast<std::uint32_t>(UCX_VERITY_HEALTH_PEER));
+  EXPECT_EQ(read(ground).rows.back().peer, "node18");
+}
+
+// What an interface counted with one unknown host must not go to another one that its successor meets.
+TEST(HealthTable, AClosedRowWaitsForItsOwnHost) {
+  Plain ground;
+  Table table(ground, this_process());
+  for (const char* host : {"node18", "node19", "node18"}) {
+    InterfaceRows tcp(table, "vtcp", "eth0", 0);
+    tcp.peer(name_hash(host), 0).frames_sent += 10;
+  }
+  EXPECT_EQ(table.meet("node19"), name_hash("node19"));
+  EXPECT_EQ(table.meet("node18"), name_hash("node18"));
+  const Snapshot s = read(ground);
+  ASSERT_EQ(s.rows.size(), 4u);
+  EXPECT_EQ(s.rows[2].peer, "node18");
+  EXPECT_EQ(s.rows[2].counters.frames_sent, 20u);
+  EXPECT_EQ(s.rows[3].peer, "node19");
+  EXPECT_EQ(s.rows[3].counters.frames_sent, 10u);
+}
+
+TEST(HealthTable, HostsOfOneHashAreToldApartByTheirNames) {
+  ASSERT_EQ(name_hash("costarring"), name_hash("liquid"));
+  Plain ground;
+  Table table(ground, this_process());
+  InterfaceRows tcp(table, "vtcp", "eth0", 0);
+  const HostId first = table.meet("liquid");
+  const HostId second = table.meet("costarring");
+  EXPECT_EQ(first, name_hash("liquid"));
+  EXPECT_NE(second, first);
+  EXPECT_EQ(table.meet("liquid"), first);
+  EXPECT_EQ(table.meet("costarring"), second);
+  EXPECT_EQ(table.host_name(first), "liquid");
+  EXPECT_EQ(table.host_name(second), "costarring");
+  tcp.peer("liquid", 0).frames_sent = 1;
+  tcp.peer("costarring", 0).frames_sent = 2;
+  const Snapshot s = read(ground);
+  ASSERT_EQ(s.rows.size(), 4u);
+  EXPECT_EQ(s.rows[2].peer, "liquid");
+  EXPECT_EQ(s.rows[2].counters.frames_sent, 1u);
+  EXPECT_EQ(s.rows[3].peer, "costarring");
+}
+
+TEST(HealthTable, UnknownHostsBeyondTheBoundShareARow) {
+  Plain ground;
+  Table table(ground, this_process());
+  InterfaceRows tcp(table, "vtcp", "eth0", 0);
+  for (unsigned i = 0; i < Table::kMostPeers + 10; ++i) tcp.peer(HostId{1000} + i, 0).frames_sent++;
+  EXPECT_EQ(tcp.peer("", 0).frames_sent, 10u);
+  EXPECT_EQ(table.sum().frames_sent, Table::kMostPeers + 10);
 }
 
 TEST(HealthTable, WithoutRoomEverythingIsStillCounted) {

@@ -23,6 +23,8 @@ class Hello : public InEachForm {
 VERITY_IN_EACH_FORM(Hello);
 
 TEST_P(Hello, GreetingLastsUntilAnswered) {
+  a.host = "node17";
+  b.host = "exactly-twenty-chars";
   open_a();
   a.send("1");
   EXPECT_TRUE(has_hello(a.wire.front()));
@@ -32,13 +34,16 @@ TEST_P(Hello, GreetingLastsUntilAnswered) {
   ASSERT_NE(b.link, nullptr);
   EXPECT_EQ(b.got, std::vector<std::string>{"1"});
   EXPECT_EQ(b.link->remote_id, a.link->local_id);
+  EXPECT_EQ(b.introductions, (std::vector<End::Introduction>{{true, a.hub.uid(), "node17"}}));
   a.send("2");
   EXPECT_TRUE(has_hello(a.wire.front()));
   b.receive(a.take());
   b.send("answer");
   EXPECT_TRUE(has_hello(b.wire.front()));
   EXPECT_EQ(b.wire.front().header().link, a.link->local_id);
+  EXPECT_TRUE(a.introductions.empty());  // it knows an address alone
   a.receive(b.take());
+  EXPECT_EQ(a.introductions, (std::vector<End::Introduction>{{true, b.hub.uid(), "exactly-twenty-chars"}}));
   EXPECT_FALSE(a.link->greeting);
   EXPECT_TRUE(a.link->plain);
   a.send("3");
@@ -48,6 +53,7 @@ TEST_P(Hello, GreetingLastsUntilAnswered) {
   b.send("plain");
   EXPECT_FALSE(has_hello(b.wire.front()));
   EXPECT_EQ(b.got.size(), 3u);
+  EXPECT_EQ(a.introductions.size() + b.introductions.size(), 2u);
 }
 
 TEST_P(Hello, CrossingGreetingsMakeOneLink) {

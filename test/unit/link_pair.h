@@ -169,9 +169,13 @@ class End : public link::Port {
     if (on_open) on_open();
     return link.get();
   }
+  void introduced(link::Link& l, const wire::HelloView& hello) noexcept override {
+    introductions.push_back({&l == link.get(), hello.ext.uid, std::string(hello.ext.host, strnlen(hello.ext.host, wire::kMaxHostName))});
+  }
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override {
     ext.device_length = 3;
     ext.iface_length = 8;
+    host.copy(ext.host, wire::kMaxHostName);
     std::memset(out, 0x5a, 11);
   }
   void faulted(link::Link*, wire::Verdict verdict, const FrameHeader&) noexcept override { verdicts.push_back(verdict); }
@@ -216,6 +220,14 @@ class End : public link::Port {
     std::string payload;
   };
   std::vector<ToldFault> faults;
+  struct Introduction {
+    bool on_link;
+    uint64_t uid;
+    std::string host;
+    bool operator==(const Introduction&) const = default;
+  };
+  std::vector<Introduction> introductions;
+  std::string host = "node";
   unsigned freed = 0;
   std::vector<util::Piece> changed;  // of zero-copy sends
   unsigned writables = 0;

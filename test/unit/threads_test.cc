@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "health/interface_rows.h"
+#include "health/process_id.h"
+#include "health/reader.h"
 #include "merkle/tree.h"
 #include "signature/type.h"
 #include "unit/link_pair.h"
@@ -46,6 +48,32 @@ TEST(Threads, CountersAreSummedWhileTheyCount) {
     }
   });
   EXPECT_EQ(table.sum().frames_sent, kThreads * kRounds * kFrames);
+}
+
+// A host tells its name to one thread while others count in its rows, and open more.
+TEST(Threads, HostsAreNamedWhileTheyCount) {
+  Memory memory;
+  health::Table table(memory, {});
+  constexpr unsigned kHosts = 20;
+  constexpr uint64_t kFrames = 1000;
+  const auto name = [](unsigned host) { return "node" + std::to_string(host); };
+  in_threads([&](unsigned thread) {
+    health::InterfaceRows rows(table, "vtcp", "eth" + std::to_string(thread), 0);
+    for (unsigned host = 0; host < kHosts; ++host) {
+      health::Counters& counters = rows.peer(health::name_hash(name(host)), 0);
+      for (uint64_t i = 0; i < kFrames; ++i) counters.frames_sent++;
+      const health::HostId id = thread == host % kThreads ? table.meet(name(host)) : health::name_hash(name(host));
+      EXPECT_EQ(id, health::name_hash(name(host)));
+      for (uint64_t i = 0; i < kFrames; ++i) counters.frames_sent++;
+    }
+  });
+  health::Snapshot snapshot;
+  ASSERT_EQ(health::parse_health_file({memory.base(), health::Table::kMostBytes}, &snapshot), "");
+  unsigned named = 0;
+  for (const health::SnapshotRow& row : snapshot.rows) {
+    named += row.kind == UCX_VERITY_HEALTH_PEER && row.peer.starts_with("node") && row.counters.frames_sent == 2 * kFrames;
+  }
+  EXPECT_EQ(named, kThreads * kHosts);
 }
 
 // Links of different interfaces have nothing in common.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/rng.h"
+#include "wire/address.h"
 #include "wire/codec.h"
 #include "wire/compact.h"
 
@@ -217,6 +218,22 @@ TEST(Wire, HelloLengthsMustAddUp) {
                 fits ? Verdict::kGood : Verdict::kBadLength);
     }
   }
+}
+
+// Other versions look for the version where it is.
+TEST(Wire, AddressesAreAsDrawn) {
+  const AddressTail tail{kAddressMagic, kVersion, 0x32, 0x04030201, 0x1817161514131211};
+  std::vector<uint8_t> bytes(sizeof(tail));
+  std::memcpy(bytes.data(), &tail, sizeof(tail));
+  EXPECT_EQ(bytes, (std::vector<uint8_t>{0x79, 0x76, kVersion, 0x32, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18}));
+  EXPECT_EQ(offsetof(EpAddressTail, link), 16u);
+  EXPECT_EQ(offsetof(EpAddressTail, host), 20u);
+}
+
+TEST(Wire, InterfacesOfOneWorkerAreTold) {
+  constexpr uint64_t kWorker = 0xa1b2c3d4e5f60700;
+  for (uint64_t number : {uint64_t{0}, uint64_t{1}, kMostInterfaces}) EXPECT_EQ(worker_of(kWorker + number), kWorker);
+  for (unsigned bit = 8; bit < 64; ++bit) EXPECT_NE(worker_of(kWorker ^ uint64_t{1} << bit), kWorker);
 }
 
 CompactFields compact_fields() { return {0xab123456, 0x1fffe, 0x4004d, 21, kCompactKind}; }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is appended to the lower transport's addresses, so that a peer knows with whom it links.
+//
+// Behind an interface address, 16 bytes, little endian:
+//
+//    0       1       2       3       4       5       6       7
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+// 0 |     magic     |version| mode  |             host              |
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+// 8 |                              uid                              |
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+//
+// version  kVersion. It stays where it is, whatever else changes: versions can tell each other.
+// mode     low nibble: link::Mode; high nibble: which trailers the sender understands, 0: none.
+// host     hash of the host's name, for counters (health::name_hash). The name itself comes with the HELLO.
+// uid      of the interface. The low byte numbers the interfaces of a worker, the others are the worker's own: worker_of().
+//          Number 0 is of a transport that only reads, which has no links.
+//
+// Behind an endpoint address, 40 bytes: those 16, and what the HELLO would tell, which connected endpoints do not send.
+//
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+// 16|             link              |  the sender's host, 20 bytes, |
+//   +-------+-------+-------+-------+                               +
+// 24|                    zero padded                                |
+//   +                                                               +
+// 32|                                                               |
+//   +-------+-------+-------+-------+-------+-------+-------+-------+
+#pragma once
+
+#include "wire/frame.h"
+
+namespace verity::wire {
+
+inline constexpr uint16_t kAddressMagic = 0x7679;  // "yv"
+
+struct [[gnu::packed]] AddressTail {
+  uint16_t magic;
+  uint8_t version;
+  uint8_t mode;
+  uint32_t host;
+  uint64_t uid;
+};
+static_assert(sizeof(AddressTail) == 16, "every peer has a copy of every address");
+
+struct [[gnu::packed]] EpAddressTail {
+  AddressTail iface;
+  uint32_t link;  // the sender's id for it
+  char host[kMaxHostName];
+};
+static_assert(sizeof(EpAddressTail) == 40, "UCX packs no address of an endpoint of more than 63 bytes");
+
+// Interfaces that a worker may open before it is taken for another one.
+inline constexpr uint64_t kMostInterfaces = 255;
+// What the uids of all interfaces of one worker have in common.
+[[nodiscard]] constexpr uint64_t worker_of(uint64_t uid) noexcept { return uid & ~kMostInterfaces; }
+
+}  // namespace verity::wire
