@@ -46,6 +46,12 @@ AC_DEFUN([VERITY_WARNINGS], [
   AS_IF([test "$enable_werror" = yes], [VERITY_CFLAGS="$VERITY_CFLAGS -Werror"])
   VERITY_CFLAGS="$VERITY_CFLAGS -fvisibility=hidden"
   VERITY_CXXFLAGS="$VERITY_CFLAGS -fvisibility-inlines-hidden"
+  # What a message runs through must fit in the processor's caches of instructions beside UCX and the MPI library: no gaps between branches,
+  # and functions that share no line (test/bench/typecheck_cost shows it).
+  VERITY_TRY_FLAG([-fno-align-jumps], [VERITY_CXXFLAGS])
+  VERITY_TRY_FLAG([-fno-align-labels], [VERITY_CXXFLAGS])
+  VERITY_TRY_FLAG([-fno-align-loops], [VERITY_CXXFLAGS])
+  VERITY_TRY_FLAG([-falign-functions=64], [VERITY_CXXFLAGS])
   AC_SUBST([VERITY_CFLAGS])
   AC_SUBST([VERITY_CXXFLAGS])
 ])

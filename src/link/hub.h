@@ -115,7 +115,7 @@ class Hub {
   // As commit(), but leaves the sealing to seal(), or to the caller's copy of the frame with seal_copy(), so that the bytes are
   // passed over once. False: sealed already.
   // `compact`: whether the compact format may be used, for a caller that had to choose before it knew the length.
-  [[nodiscard]] bool commit_open(Link& link, wire::Class c, Slot* slot, uint32_t length, uint8_t am_id,
+  [[nodiscard, gnu::hot]] bool commit_open(Link& link, wire::Class c, Slot* slot, uint32_t length, uint8_t am_id,
                                  bool compact = true) noexcept {
     const bool may_be_compact = compact && config_.compact && c == wire::Class::kSync;
     if (!link.plain || length > (may_be_compact ? compact_limit_ : segment_size_)) [[unlikely]] {
@@ -217,7 +217,7 @@ class Hub {
     return receive_slow(c, data, size, out);
   }
   // The same for a compact frame, of the synchronous class.
-  [[nodiscard]] bool receive_compact(const void* data, size_t size, Received* out) noexcept {
+  [[nodiscard, gnu::hot]] bool receive_compact(const void* data, size_t size, Received* out) noexcept {
     if (size >= wire::kCompactHeader) [[likely]] {
       const wire::CompactView view = wire::read_compact(data);
       Link* link = find_compact(view.fields.link);

@@ -157,7 +157,7 @@ void Hub::unblock(Link& link, Sender& tx) noexcept {
   port_.writable(link);
 }
 
-void Hub::on_ack(Link& link, wire::Class c, uint32_t ack) noexcept {
+[[gnu::hot]] void Hub::on_ack(Link& link, wire::Class c, uint32_t ack) noexcept {
   Sender& tx = link.sender(c);
   if (ack - tx.una > tx.frames()) return;  // older than what is known, or of frames never sent
   while (tx.una != ack && tx.oldest != tx.first_unsent) {
@@ -178,7 +178,7 @@ void Hub::forget_sent(Link& link, wire::Class c) noexcept {
   on_ack(link, c, tx.first_unsent != nullptr ? tx.first_unsent->psn : tx.next_psn);
 }
 
-void Hub::retire(Link& link, Slot* slot) noexcept {
+[[gnu::hot]] void Hub::retire(Link& link, Slot* slot) noexcept {
   if (slot->source == nullptr) {
     pool_.give(slot);
     return;

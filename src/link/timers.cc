@@ -91,7 +91,7 @@ bool Hub::heard_since(Link& link) noexcept {
 }
 
 // A peer that had been silent for long, computing perhaps, can be heard: it is asked soon, not after the pause that had grown.
-void Hub::hasten(Link& link) noexcept {
+[[gnu::hot]] void Hub::hasten(Link& link) noexcept {
   if (!link.timer_armed || link.probe_at <= now_ + config_.probe_after) return;
   link.probe_interval = config_.probe_after;
   link.probe_at = now_ + config_.probe_after;

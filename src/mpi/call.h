@@ -24,11 +24,11 @@ extern thread_local constinit Thread thread __attribute__((tls_model("initial-ex
 // Mismatches wait for a report, which the next exit makes.
 extern constinit std::atomic<bool> findings_wait __attribute__((visibility("hidden")));
 // Reports them. Returns `rc`, or MPI_ERR_TYPE where mismatches are errors. No MPI call of the program may be under way in this thread.
-[[nodiscard]] int report_findings(int rc) noexcept;
+[[nodiscard, gnu::cold]] int report_findings(int rc) noexcept;
 
 // Calls that a program has left without returning from them (longjmp out of an error handler): forgotten at its next one, whose frame is
 // not within theirs.
-void abandon_calls() noexcept;
+[[gnu::cold]] void abandon_calls() noexcept;
 
 // What is kept of a call that is not a plain one, of the program's own code and within no other.
 struct Unusual {
@@ -38,8 +38,8 @@ struct Unusual {
   Armed armed;    // by the call around it, if saved
 };
 // Nullptr: it is a plain one after all; else made in `room`.
-[[nodiscard]] const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept;
-void leave_unusual(const Unusual& call) noexcept;
+[[nodiscard, gnu::cold]] const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept;
+[[gnu::cold]] void leave_unusual(const Unusual& call) noexcept;
 
 class Call {
  public:
@@ -48,7 +48,7 @@ class Call {
     alignas(Unusual) unsigned char bytes[sizeof(Unusual)];
   };
   Call(const char* name, const void* return_address, const void* frame_end, Room* room) noexcept {
-    const KnownSite& known = known_site(return_address);
+    KnownSite& known = known_site(return_address);
     if (thread.depth != 0 || known.plain != return_address) [[unlikely]] {
       unusual_ = enter_unusual(name, return_address, frame_end, room);
       return;
@@ -57,6 +57,7 @@ class Call {
     thread.outer = frame_end;
     thread.site = known.site.id;
     thread.name = name;
+    last_ = &known.last;
   }
   ~Call() {
     if (unusual_ == nullptr) [[likely]] {
@@ -76,10 +77,14 @@ class Call {
     return unusual_ == nullptr || unusual_->around == 0 ? report_findings(rc) : rc;
   }
 
+  // Where to remember what calls from here are about; nullptr: nowhere.
+  [[nodiscard]] Remembered* last() const noexcept { return last_; }
+
   int rc = MPI_SUCCESS;  // what the function returned
 
  private:
   const Unusual* unusual_ = nullptr;
+  Remembered* last_ = nullptr;
 };
 
 // Enters one. The number of calls around it.

@@ -66,7 +66,7 @@ void opened(void* uct_worker) noexcept {
   return size;
 }
 
-size_t departs(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer, size_t room) noexcept {
+[[gnu::hot]] size_t departs(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer, size_t room) noexcept {
   Workers& all = workers();
   if (!is_whole(leaving->am_id) || length < sizeof(uint64_t) || !all.departures.is_of_call(tag_of(message))) [[unlikely]] {
     return departs_otherwise(leaving, message, length, trailer, room);
@@ -95,7 +95,7 @@ void stayed() noexcept {
   return nullptr;
 }
 
-const uint64_t* arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
+[[gnu::hot]] const uint64_t* arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
                         size_t trailer_length) noexcept {
   Workers& all = workers();
   Worker* worker = all.last_below(uct_worker);

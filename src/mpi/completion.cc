@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that complete what others began: a mismatch is reported when they end.
+#define VERITY_HEAT gnu::hot
 #include "mpi/requests.h"
 #include "mpi/wrap.h"
 

@@ -19,6 +19,9 @@
 
 namespace verity::mpi {
 
+// Of all tables; changes when a handle is freed. Never 0.
+inline constinit std::atomic<uint64_t> handle_generation __attribute__((visibility("hidden"))) = 1;
+
 // Base of what a HandleTable keeps.
 template <typename Handle>
 struct HandleInfo {
@@ -103,6 +106,7 @@ class HandleTable {
       info = it->second;
       map().erase(it);
       info->key.store(0, std::memory_order_release);
+      handle_generation.fetch_add(1, std::memory_order_release);
     }
     release(info);
   }
@@ -111,7 +115,7 @@ class HandleTable {
     if (add(info->references, ~0u) == 1) recycle(info);
   }
   // Nobody refers to it.
-  [[gnu::noinline]] static void recycle(Info* info) noexcept {
+  [[gnu::cold, gnu::noinline]] static void recycle(Info* info) noexcept {
     info->clear();
     const std::lock_guard lock(mutex());
     info->next_free = free_;

@@ -28,7 +28,7 @@ class Next {
   }
   // From now on nothing is done around it. Returns as().
   template <typename Function>
-  [[nodiscard]] Function forward() noexcept {
+  [[nodiscard, gnu::cold]] Function forward() noexcept {
     const auto function = as<Function>();
     forwarded_.store(reinterpret_cast<void*>(function), std::memory_order_relaxed);
     return function;
@@ -42,7 +42,7 @@ class Next {
   }
 
  private:
-  void* resolve() noexcept;
+  [[gnu::cold]] void* resolve() noexcept;
 
   std::atomic<void*> forwarded_{nullptr};
   std::atomic<void*> function_{nullptr};

@@ -15,91 +15,66 @@
 
 namespace verity::mpi {
 
-namespace {
-
-struct List {
-  PostedReceive* first = nullptr;
-  unsigned room = 0;  // for so many more
-  bool watched = false;
-};
-
-}  // namespace
+constinit thread_local ReceiveList own_receives __attribute__((tls_model("initial-exec"))) = {};
 
 // Receives that are not in use: a few with each thread, the others in a list for all.
 class ReceivePool {
  public:
   // nullptr: no memory.
   static PostedReceive* take() noexcept {
-    PostedReceive* taken = first();
+    PostedReceive* taken = own_receives.first;
     if (taken == nullptr) return take_other();
-    take_first();
+    PostedReceive::take_first();
     return taken;
   }
-  // The one that this thread would take; nullptr: it has none.
-  static PostedReceive* first() noexcept { return own_.first; }
-  static void take_first() noexcept {
-    own_.first = own_.first->next_;
-    ++own_.room;
-  }
   static void give(PostedReceive* receive) noexcept {
-    if (own_.room == 0) [[unlikely]] return give_other(receive);
-    receive->next_ = own_.first;
-    own_.first = receive;
-    --own_.room;
+    if (own_receives.room == 0) [[unlikely]] return give_other(receive);
+    receive->next_ = own_receives.first;
+    own_receives.first = receive;
+    --own_receives.room;
   }
 
  private:
   static constexpr unsigned kMost = 256;
 
-  [[gnu::noinline]] static PostedReceive* take_other() noexcept {
+  [[gnu::cold, gnu::noinline]] static PostedReceive* take_other() noexcept {
     watch_thread();
     {
       const std::lock_guard lock(mutex_);
-      while (all_ != nullptr && own_.room > kMost / 2) give(std::exchange(all_, all_->next_));
+      while (all_ != nullptr && own_receives.room > kMost / 2) give(std::exchange(all_, all_->next_));
     }
-    return own_.first != nullptr ? take() : new (std::nothrow) PostedReceive;
+    return own_receives.first != nullptr ? take() : new (std::nothrow) PostedReceive;
   }
-  [[gnu::noinline]] static void give_other(PostedReceive* receive) noexcept {
+  [[gnu::cold, gnu::noinline]] static void give_other(PostedReceive* receive) noexcept {
     watch_thread();
-    if (own_.room != 0) return give(receive);
+    if (own_receives.room != 0) return give(receive);
     const std::lock_guard lock(mutex_);
     receive->next_ = std::exchange(all_, receive);
   }
   // What a thread has when it ends goes to the others.
   static void watch_thread() noexcept {
-    if (own_.watched) [[likely]] return;
+    if (own_receives.watched) [[likely]] return;
     static const pthread_key_t key = [] {
       pthread_key_t made{};
       pthread_key_create(&made, [](void*) { thread_ends(); });
       return made;
     }();
-    pthread_setspecific(key, &own_);
-    own_.watched = true;
-    own_.room = kMost;
+    pthread_setspecific(key, &own_receives);
+    own_receives.watched = true;
+    own_receives.room = kMost;
   }
   static void thread_ends() noexcept {
     const std::lock_guard lock(mutex_);
-    while (own_.first != nullptr) {
-      PostedReceive* moved = std::exchange(own_.first, own_.first->next_);
+    while (own_receives.first != nullptr) {
+      PostedReceive* moved = std::exchange(own_receives.first, own_receives.first->next_);
       moved->next_ = std::exchange(all_, moved);
     }
-    own_ = {};
+    own_receives = {};
   }
 
   static inline constinit std::mutex mutex_;
   static inline constinit PostedReceive* all_ = nullptr;
-  static inline constinit thread_local List own_ __attribute__((tls_model("initial-exec"))) = {};
 };
-
-inline void PostedReceive::begin(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
-                                 const char* call) noexcept {
-  facts_.type.set(type);
-  facts_.comm.set(comm);
-  facts_.count = static_cast<uint64_t>(count);
-  facts_.envelope = envelope;
-  facts_.site = site;
-  facts_.call = call;
-}
 
 PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
                                    const char* call) noexcept {
@@ -131,7 +106,7 @@ inline void PostedReceive::end() noexcept {
   ReceivePool::give(this);
 }
 
-void PostedReceive::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
+[[gnu::hot]] void PostedReceive::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
   const signature::Record* own = facts_.type->kept(TypeInfo::kReceived, facts_.count);
   if (own == nullptr || digest_ || !signature::says(signature, length, *own)) [[unlikely]] {
     return resolved_otherwise(signature, length, received);
@@ -220,29 +195,12 @@ void arm_otherwise(TypeInfo* type, const void* address, MPI_Count count, bool di
   armed.receive.receive = receive;
 }
 
-// The first receive of its kind, or one from nobody.
-[[gnu::noinline]] void arm_new_receive(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                                       MPI_Comm comm) noexcept {
-  if (source == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
-  CommInfo* known = find_comm(comm);
-  TypeInfo* type = known != nullptr ? find_type(datatype) : nullptr;
-  if (type != nullptr) arm_otherwise(type, address, count, settings().digest, known, {source, tag}, thread.site);
-}
-
 }  // namespace
 
-void arm_receive(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept {
-  CommInfo* known = CommTable::recall(comm);
-  TypeInfo* type = TypeTable::recall(datatype);
-  PostedReceive* receive = ReceivePool::first();
-  if (known == nullptr || type == nullptr || receive == nullptr || known->filter.mask == 0 || source == MPI_PROC_NULL || count < 0 ||
-      !mpi_is_running() || settings().digest) [[unlikely]] {
-    return arm_new_receive(address, count, datatype, source, tag, comm);
-  }
-  ReceivePool::take_first();
-  receive->begin(type, count, known, {source, tag}, thread.site, thread.name);
-  armed.receive.filter = &known->filter;
-  armed.receive.receive = receive;
+void arm_other_receive(Remembered* last, const void* address, MPI_Count count, MPI_Datatype datatype, Envelope envelope,
+                       MPI_Comm comm) noexcept {
+  const About about = find_out(last, count, datatype, envelope.source, comm);
+  if (about.comm != nullptr) arm_otherwise(about.type, address, count, settings().digest, about.comm, envelope, thread.site);
 }
 
 Receiving::Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept {

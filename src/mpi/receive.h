@@ -7,9 +7,12 @@
 #include "mpi/arm.h"
 #include "mpi/comms.h"
 #include "mpi/send.h"
+#include "mpi/state.h"
 #include "mpi/types.h"
 
 namespace verity::mpi {
+
+class PostedReceive;
 
 // Where a receive wants its message from, as the program said it.
 struct Envelope {
@@ -17,13 +20,34 @@ struct Envelope {
   int tag;
 };
 
+// Receives that are not in use, of this thread.
+struct ReceiveList {
+  PostedReceive* first = nullptr;
+  unsigned room = 0;  // for so many more
+  bool watched = false;
+};
+extern constinit thread_local ReceiveList own_receives __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 // One receive. From a pool; gives itself back when it is told how it ended.
 class PostedReceive final : public Receive {
  public:
   // nullptr: no memory.
   [[nodiscard]] static PostedReceive* make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
                                            const char* call) noexcept;
-  void begin(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site, const char* call) noexcept;
+  [[gnu::always_inline]] void begin(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
+                                    const char* call) noexcept {
+    facts_.type.set(type);
+    facts_.comm.set(comm);
+    facts_.count = static_cast<uint64_t>(count);
+    facts_.envelope = envelope;
+    facts_.site = site;
+    facts_.call = call;
+  }
+  // The first one of this thread's list is in use from now on.
+  static void take_first() noexcept {
+    own_receives.first = own_receives.first->next_;
+    ++own_receives.room;
+  }
   // Its data are to be digested when they are in the buffer at `address`.
   void want_data(const void* address) noexcept;
   void landed(size_t received) noexcept override;
@@ -55,14 +79,30 @@ class PostedReceive final : public Receive {
   PostedReceive* next_ = nullptr;
 };
 
-// Arms a receive for the time of the call that posts it; nothing where its messages are not looked at. (In the order of the arguments of
-// MPI's own functions, in whose registers they are.)
-void arm_receive(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept;
+// Arms a receive for the time of the call that posts it; nothing where its messages are not looked at. This is for one that is not like the
+// last one from there.
+[[gnu::noinline]] void arm_other_receive(Remembered* last, const void* address, MPI_Count count, MPI_Datatype datatype, Envelope envelope,
+                                         MPI_Comm comm) noexcept;
+
+// (In the wrapper itself, whose arguments so stay in their registers.)
+[[gnu::always_inline]] inline void arm_receive(Remembered* last, const void* address, MPI_Count count, MPI_Datatype datatype, int source,
+                                               int tag, MPI_Comm comm) noexcept {
+  const About about = same_as_last(last, comm, datatype);
+  PostedReceive* receive = own_receives.first;
+  if (about.comm == nullptr || receive == nullptr || source == MPI_PROC_NULL || count < 0) [[unlikely]] {
+    return arm_other_receive(last, address, count, datatype, {source, tag}, comm);
+  }
+  PostedReceive::take_first();
+  receive->begin(about.type, count, about.comm, {source, tag}, thread.site, thread.name);
+  armed.receive.filter = &about.comm->filter;
+  armed.receive.receive = receive;
+}
 
 class Receiving {
  public:
-  Receiving(const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept {
-    arm_receive(address, count, datatype, source, tag, comm);
+  [[gnu::always_inline]] Receiving(const Call& call, const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                                   MPI_Comm comm) noexcept {
+    arm_receive(call.last(), address, count, datatype, source, tag, comm);
   }
   // Of a request made earlier.
   Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept;
@@ -74,7 +114,7 @@ class Receiving {
   Receiving& operator=(const Receiving&) = delete;
 
  private:
-  static void give_up() noexcept;
+  [[gnu::cold]] static void give_up() noexcept;
 };
 
 }  // namespace verity::mpi

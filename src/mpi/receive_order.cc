@@ -81,6 +81,7 @@ bool ReceiveOrder::sort_fresh() noexcept {
     post->mask_index = is_last_mask ? last_mask_ : search_mask(post->mask);
     if (post->mask_index == kNoMask) return false;
     ++masks_[post->mask_index].pending;
+    post->simple = false;
     fresh_.next = post->next;
     fresh_.next->previous = &fresh_;
     append(buckets_[bucket_of(post->tag, post->mask)], post);

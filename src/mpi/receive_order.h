@@ -40,6 +40,7 @@ struct Post : PostLink {
   uint32_t mask_index;     // where its mask is counted; ReceiveOrder::kNoMask: nowhere yet
   bool pending;            // it has no message yet
   bool lent;
+  bool simple;             // nothing of what may be special about it is; the caller's, once it is posted
   size_t received;         // bytes
   void* owner;             // the caller's
   PostingCall call;        // the caller's
@@ -67,7 +68,7 @@ class ReceiveOrder {
     post->receive = receive;
     post->mask_index = kNoMask;
     post->pending = true;
-    post->lent = false;
+    post->lent = post->simple = false;
     post->call.request = nullptr;
     append(fresh_, post);
     ++pending_;
@@ -82,6 +83,16 @@ class ReceiveOrder {
       complete_by_order(post, tag, received);
     }
     if (waiting_streams_ != nullptr) [[unlikely]] settle_waiting();
+  }
+  // A simple one got the message that UCP is handling: complete_simple() is for it, and complete() does the same.
+  [[nodiscard]] bool got_inbound(const Post* post, uint64_t tag) const noexcept {
+    return post->simple && post->order <= inbound_.order && inbound_.tag == tag && waiting_streams_ == nullptr;
+  }
+  void complete_simple(Post* post, size_t received) noexcept {
+    post->previous->next = post->next;
+    post->next->previous = post->previous;
+    --pending_;
+    deliver_inbound(post, received);
   }
   // It will not get a message. The post is gone afterwards.
   void drop(Post* post) noexcept;
@@ -117,7 +128,7 @@ class ReceiveOrder {
   }
 
   // Something happened that is not known here: what is pending gets no signature.
-  void lose() noexcept;
+  [[gnu::cold]] void lose() noexcept;
 
   [[nodiscard]] size_t pending() const noexcept { return pending_; }
   // With those that are lent.
@@ -199,7 +210,7 @@ class ReceiveOrder {
     if (post->mask_index != kNoMask) [[unlikely]] --masks_[post->mask_index].pending;
   }
   [[nodiscard]] bool sort_fresh() noexcept;
-  void add_chunk() noexcept;
+  [[gnu::cold]] void add_chunk() noexcept;
   void recycle(Post* post) noexcept {
     post->order = 0;
     post->pending = false;

@@ -37,15 +37,6 @@ void leave_unusual(const Unusual& call) noexcept {
   if (call.saved) armed = call.armed;
 }
 
-namespace {
-
-constexpr const char* const kFamilies[] = {"a send",    "MPI_Send",   "MPI_Isend",    "MPI_Ssend",            "MPI_Issend",
-                                           "MPI_Rsend", "MPI_Irsend", "MPI_Bsend",    "MPI_Ibsend",           "MPI_Sendrecv",
-                                           "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Start (a persistent send)",
-                                           "MPI_Psend_init"};
-
-}  // namespace
-
 const char* family_name(uint8_t family) noexcept {
   return family < sizeof(kFamilies) / sizeof(kFamilies[0]) ? kFamilies[family] : kFamilies[0];
 }
@@ -61,25 +52,6 @@ size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t f
 
 namespace {
 
-inline void arm_caller(const CommInfo& comm, int dest, SendFamily family, uint64_t site) noexcept {
-  SendArm& send = armed.send;
-  send.filter = &comm.filter;
-  send.caller.call = kFamilies[family];
-  send.caller.site = site;
-  send.caller.comm = &comm;
-  send.caller.peer = dest;
-}
-
-// In words, as write_signature() writes them.
-inline void arm_signature(const TypeInfo& type, const signature::Record& record, SendFamily family, uint64_t site) noexcept {
-  SendArm& send = armed.send;
-  static_assert(sizeof(send.head) == sizeof(record) && kMaxTypeDescription == kMaxSignature - sizeof(record));
-  const uint8_t description = type.description_length;
-  signature::write_words(record, site, static_cast<uint32_t>(world_rank()), family, description, send.head);
-  send.tail = type.description;
-  send.length = sizeof(record) + description;
-}
-
 void arm_otherwise(TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, SendFamily family, uint64_t site) noexcept {
   if (comm.filter.mask == 0) return;
   arm_caller(comm, dest, family, site);
@@ -92,27 +64,22 @@ void arm_otherwise(TypeInfo& type, MPI_Count count, const CommInfo& comm, int de
   arm_signature(type, made, family, site);
 }
 
-// The first send of its kind, or one to nobody.
-[[gnu::noinline]] void arm_new_send(const void*, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family,
-                                    MPI_Comm comm) noexcept {
-  if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
-  const CommInfo* known = find_comm(comm);
-  TypeInfo* type = known != nullptr ? find_type(datatype) : nullptr;
-  if (type != nullptr) arm_otherwise(*type, count, *known, dest, family, thread.site);
-}
-
 }  // namespace
 
-void arm_send(const void* address, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family, MPI_Comm comm) noexcept {
-  const CommInfo* known = CommTable::recall(comm);
-  const TypeInfo* type = TypeTable::recall(datatype);
-  const signature::Record* record = type != nullptr ? type->kept(TypeInfo::kSent, static_cast<uint64_t>(count)) : nullptr;
-  if (known == nullptr || record == nullptr || known->filter.mask == 0 || dest == MPI_PROC_NULL || !mpi_is_running()) [[unlikely]] {
-    return arm_new_send(address, count, datatype, dest, family, comm);
-  }
-  const uint64_t site = thread.site;
-  arm_caller(*known, dest, family, site);
-  arm_signature(*type, *record, family, site);
+About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer, MPI_Comm comm) noexcept {
+  if (peer == MPI_PROC_NULL || count < 0 || !mpi_runs()) return {};
+  // Before the look: what is freed meanwhile is not remembered.
+  const uint64_t generation = handle_generation.load(std::memory_order_acquire);
+  CommInfo* known = find_comm(comm);
+  TypeInfo* type = known != nullptr && known->filter.mask != 0 ? find_type(datatype) : nullptr;
+  if (type == nullptr) return {};
+  if (last != nullptr && !settings().digest) *last = {generation, (uintptr_t)comm, (uintptr_t)datatype, known, type};
+  return {known, type};
+}
+
+void arm_other_send(Remembered* last, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family, MPI_Comm comm) noexcept {
+  const About about = find_out(last, count, datatype, dest, comm);
+  if (about.comm != nullptr) arm_otherwise(*about.type, count, *about.comm, dest, family, thread.site);
 }
 
 Sending::Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept {

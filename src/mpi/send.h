@@ -26,6 +26,10 @@ enum SendFamily : uint8_t {
   kStart = 12,
   kPsendInit = 13,
 };
+inline constexpr const char* kFamilies[] = {"a send",    "MPI_Send",   "MPI_Isend",    "MPI_Ssend",            "MPI_Issend",
+                                            "MPI_Rsend", "MPI_Irsend", "MPI_Bsend",    "MPI_Ibsend",           "MPI_Sendrecv",
+                                            "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Start (a persistent send)",
+                                            "MPI_Psend_init"};
 [[nodiscard]] const char* family_name(uint8_t family) noexcept;
 
 // A message's datatype, as an MPI call names it.
@@ -47,15 +51,61 @@ struct Data {
   bool digested = true;  // where digests are wanted
 };
 
-// Arms a send for the time of the call that makes it; nothing where its messages are not looked at. (In the order of the arguments of
-// MPI's own functions, in whose registers they are.)
-void arm_send(const void* address, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family, MPI_Comm comm) noexcept;
+// A communicator whose messages are looked at, and a datatype.
+struct About {
+  CommInfo* comm = nullptr;  // nullptr: it is not, or nothing is known of one
+  TypeInfo* type = nullptr;
+};
+// As the last call from there had it.
+[[nodiscard, gnu::always_inline]] inline About same_as_last(const Remembered* last, MPI_Comm comm, MPI_Datatype datatype) noexcept {
+  const bool same = last != nullptr && last->comm_handle == (uintptr_t)comm && last->type_handle == (uintptr_t)datatype &&
+                    last->generation == handle_generation.load(std::memory_order_acquire);
+  return same ? About{static_cast<CommInfo*>(last->comm), static_cast<TypeInfo*>(last->type)} : About{};
+}
+// Finds out, and has it remembered. `count`, `peer`: a call with a bad one, or to nobody, is about nothing.
+[[nodiscard]] About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer, MPI_Comm comm) noexcept;
+
+// Arms a send for the time of the call that makes it; nothing where its messages are not looked at. This is for one that is not like the
+// last one from there.
+[[gnu::noinline]] void arm_other_send(Remembered* last, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family,
+                                      MPI_Comm comm) noexcept;
+
+[[gnu::always_inline]] inline void arm_caller(const CommInfo& comm, int dest, SendFamily family, uint64_t site) noexcept {
+  SendArm& send = armed.send;
+  send.filter = &comm.filter;
+  send.caller.call = kFamilies[family];
+  send.caller.site = site;
+  send.caller.comm = &comm;
+  send.caller.peer = dest;
+}
+
+// In words, as write_signature() writes them.
+[[gnu::always_inline]] inline void arm_signature(const TypeInfo& type, const signature::Record& record, SendFamily family, uint64_t site) noexcept {
+  SendArm& send = armed.send;
+  static_assert(sizeof(send.head) == sizeof(record) && kMaxTypeDescription == kMaxSignature - sizeof(record));
+  const uint8_t description = type.description_length;
+  signature::write_words(record, site, static_cast<uint32_t>(world_rank()), family, description, send.head);
+  send.tail = type.description;
+  send.length = sizeof(record) + description;
+}
+
+// (In the wrapper itself, whose arguments so stay in their registers.)
+[[gnu::always_inline]] inline void arm_send(Remembered* last, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family,
+                                            MPI_Comm comm) noexcept {
+  const About about = same_as_last(last, comm, datatype);
+  const signature::Record* record = about.comm != nullptr ? about.type->kept(TypeInfo::kSent, static_cast<uint64_t>(count)) : nullptr;
+  if (record == nullptr || dest == MPI_PROC_NULL) [[unlikely]] return arm_other_send(last, count, datatype, dest, family, comm);
+  const uint64_t site = thread.site;
+  arm_caller(*about.comm, dest, family, site);
+  arm_signature(*about.type, *record, family, site);
+}
 
 class Sending {
  public:
   // (No structs: the call comes a few instructions after they would be made.)
-  Sending(SendFamily family, const void* address, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm) noexcept {
-    arm_send(address, count, datatype, dest, family, comm);
+  [[gnu::always_inline]] Sending(const Call& call, SendFamily family, const void* address, MPI_Count count, MPI_Datatype datatype,
+                                 int dest, MPI_Comm comm) noexcept {
+    arm_send(call.last(), count, datatype, dest, family, comm);
     if (armed.send.length != 0 && settings().digest) [[unlikely]] add_digest(*find_type(datatype), address, count, family, thread.site);
   }
   // Of a request made earlier: the type and the communicator may be freed by now.
@@ -68,7 +118,7 @@ class Sending {
   Sending& operator=(const Sending&) = delete;
 
  private:
-  void add_digest(TypeInfo& type, const void* address, MPI_Count count, SendFamily family, uint64_t site) noexcept;
+  [[gnu::cold]] void add_digest(TypeInfo& type, const void* address, MPI_Count count, SendFamily family, uint64_t site) noexcept;
 
   uint8_t bytes_[kMaxSignature];  // where there is a digest; a call within this call has its own
 };

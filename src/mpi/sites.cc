@@ -42,11 +42,15 @@ int frame_around(const void* address) noexcept {
 KnownSite look_up(const void* address) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const Module module = module_at(at);
-  if (module.end == 0) return {.plain = address, .address = address, .site = {}, .frame = 0};
-  KnownSite known{.plain = nullptr,
-                  .address = address,
-                  .site = {.id = uint64_t{module.id} << 48 | ((at - module.base) & kOffsetMask), .library = module.mpi_library},
-                  .frame = module.binding ? frame_around(address) : 0};
+  if (module.end == 0) {
+    KnownSite unknown{};
+    unknown.plain = unknown.address = address;
+    return unknown;
+  }
+  KnownSite known{};
+  known.address = address;
+  known.site = {.id = uint64_t{module.id} << 48 | ((at - module.base) & kOffsetMask), .library = module.mpi_library};
+  known.frame = module.binding ? frame_around(address) : 0;
   if (!known.site.library && known.frame == 0) known.plain = address;
   return known;
 }

@@ -20,12 +20,21 @@ struct Site {
   bool library = false;  // in the MPI library or one of its components
 };
 
+// A communicator and a datatype, by their handles, and what is known of them as long as no handle is freed (handle_table.h).
+struct Remembered {
+  uint64_t generation;  // 0: none
+  uint64_t comm_handle, type_handle;
+  void *comm, *type;
+};
+
 // What a thread remembers of return addresses.
 struct KnownSite {
   const void* plain;    // the address, where the program's own code is
   const void* address;  // always
   Site site;
   int frame;  // of a call out of a binding: bytes from the end of the called function's frame to the end of the caller's; else 0
+  // For the caller's use: what the call from there was about, the last time.
+  Remembered last;
 };
 inline constexpr size_t kKnownSites = 64;
 extern constinit thread_local KnownSite known_sites[kKnownSites] __attribute__((tls_model("initial-exec")));

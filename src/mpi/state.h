@@ -25,12 +25,12 @@ enum State : int { kForward = 0, kUndecided = 1, kChecking = 2 };
 extern constinit std::atomic<int> state __attribute__((visibility("hidden")));
 
 // The decision, made once; afterwards `state` is not kUndecided.
-void decide() noexcept;
+[[gnu::cold]] void decide() noexcept;
 
 // It is decided that this process checks.
 [[nodiscard]] inline bool checking() noexcept { return state.load(std::memory_order_relaxed) == kChecking; }
 // Nothing is checked in this process, for ever. Decides, if need be.
-[[nodiscard]] inline bool forwarding() noexcept {
+[[nodiscard, gnu::cold]] inline bool forwarding() noexcept {
   if (state.load(std::memory_order_relaxed) == kUndecided) decide();
   return state.load(std::memory_order_relaxed) == kForward;
 }
@@ -50,7 +50,7 @@ void mpi_begins(int required) noexcept;
 // MPI is initialised and not finalised: its functions may be called. `ended` is for good.
 enum Phase : int { kBefore, kRunning, kEnded };
 extern constinit std::atomic<int> phase __attribute__((visibility("hidden")));
-[[nodiscard]] bool look_whether_mpi_runs() noexcept;
+[[nodiscard, gnu::cold]] bool look_whether_mpi_runs() noexcept;
 // Known to.
 [[nodiscard]] inline bool mpi_is_running() noexcept { return phase.load(std::memory_order_acquire) == kRunning; }
 [[nodiscard]] inline bool mpi_runs() noexcept { return mpi_is_running() || look_whether_mpi_runs(); }

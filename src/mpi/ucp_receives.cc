@@ -28,7 +28,7 @@ void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_
   worker.receives.drop(post);
 }
 
-void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
+[[gnu::noinline]] void on_other_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
   auto* post = static_cast<Post*>(argument);
   const auto callback = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(post->call.callback);
   void* const user_data = post->call.user_data;
@@ -40,6 +40,19 @@ void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* i
   } else if (callback != nullptr) {
     callback(request, status, info, user_data);
   }
+}
+
+[[gnu::hot]] void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
+  auto* post = static_cast<Post*>(argument);
+  ReceiveOrder& receives = static_cast<Worker*>(post->owner)->receives;
+  const auto callback = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(post->call.callback);
+  if (status != UCS_OK || callback == nullptr || !receives.got_inbound(post, info->sender_tag)) [[unlikely]] {
+    return on_other_receive(request, status, info, argument);
+  }
+  void* const user_data = post->call.user_data;
+  --workers().receives_under_way;
+  receives.complete_simple(post, info->length);
+  callback(request, UCS_OK, info, user_data);
 }
 
 Receive* take_receive(uint64_t tag, bool any) noexcept {
@@ -73,7 +86,7 @@ void redirect(const ucp_request_param_t& param, Post* post, ucp_request_param_t*
 // Has UCP complete the receive through on_receive(), always: its answer in the call itself would not say which message it was.
 // `start` calls UCP's function with the parameters given to it.
 template <typename Start>
-ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
+[[gnu::always_inline]] inline ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
   if (post == nullptr || (param->op_attr_mask & ~kKnownFields) != 0) [[unlikely]] {
     worker->receives.lose();  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
     if (post != nullptr) give_up(*worker, post);
@@ -85,6 +98,7 @@ ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* 
   if ((param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) != 0) post->call.callback = reinterpret_cast<void (*)()>(param->cb.recv);
   post->call.user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) != 0 ? param->user_data : nullptr;
   post->call.freed = false;
+  post->simple = !post->lent && (post->receive == nullptr || !post->receive->wants_data);
   ucp_request_param_t ours;
   redirect(*param, post, &ours);
   ++workers().receives_under_way;
@@ -144,7 +158,10 @@ bool forget(void* request) noexcept {
   workers().departures.forget(request);
   workers().open_sends.close(request);
   Post* post = workers().receives_under_way == 0 ? nullptr : find_post(request);
-  if (post != nullptr) post->call.freed = true;
+  if (post != nullptr) {
+    post->call.freed = true;
+    post->simple = false;
+  }
   return post != nullptr;
 }
 
@@ -169,7 +186,7 @@ TagFilter end_probe() noexcept {
 
 using namespace verity::mpi;
 
-VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_recv_nbx,
+VERITY_UCP_WRAP_HOT(ucs_status_ptr_t, ucp_tag_recv_nbx,
                 (ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag, ucp_tag_t mask, const ucp_request_param_t* param),
                 (handle, buffer, count, tag, mask, param)) {
   if (Workers::shared) [[unlikely]] return receive_locked(VERITY_OWN(ucp_tag_recv_nbx), handle, buffer, count, tag, mask, param);
@@ -245,7 +262,7 @@ VERITY_UCP_WRAP(void, ucp_request_cancel, (ucp_worker_h handle, void* request), 
   VERITY_OWN(ucp_request_cancel)(handle, request);
 }
 
-VERITY_UCP_WRAP(void, ucp_request_free, (void* request), (request)) {
+VERITY_UCP_WRAP_HOT(void, ucp_request_free, (void* request), (request)) {
   if (Workers::shared) [[unlikely]] return free_locked(request);
   if (!forget(request)) [[likely]] VERITY_OWN(ucp_request_free)(request);
 }

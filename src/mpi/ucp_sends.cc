@@ -80,7 +80,7 @@ ucs_status_ptr_t send_active(ucp_ep_h ep, const void* buffer, Start start) noexc
 
 using namespace verity::mpi;
 
-VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_send_nbx,
+VERITY_UCP_WRAP_HOT(ucs_status_ptr_t, ucp_tag_send_nbx,
                 (ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag, const ucp_request_param_t* param),
                 (ep, buffer, count, tag, param)) {
   if (Workers::shared) [[unlikely]] return send_locked(VERITY_OWN(ucp_tag_send_nbx), ep, buffer, count, tag, param);

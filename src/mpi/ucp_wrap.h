@@ -52,12 +52,17 @@ class UcpEntry final : public UcpWrapper {
   Function wrapped_;
 };
 
-#define VERITY_UCP_WRAP(Result, function, parameters, arguments)                                                       \
+#define VERITY_UCP_WRAP(Result, function, parameters, arguments) VERITY_UCP_WRAP_AS(, Result, function, parameters, arguments)
+// One that is on the way of each message.
+#define VERITY_UCP_WRAP_HOT(Result, function, parameters, arguments) \
+  VERITY_UCP_WRAP_AS([[gnu::hot]], Result, function, parameters, arguments)
+
+#define VERITY_UCP_WRAP_AS(attribute, Result, function, parameters, arguments)                                         \
   static Result first_##function parameters;                                                                           \
-  static Result wrapped_##function parameters;                                                                         \
+  attribute static Result wrapped_##function parameters;                                                               \
   static constinit ::verity::mpi::UcpEntry<decltype(&::function)> entry_##function(first_##function, wrapped_##function); \
   Result first_##function parameters { return entry_##function.begin(VERITY_NEXT(function)) arguments; }               \
-  extern "C" __attribute__((visibility("default"))) Result function parameters { return entry_##function.now() arguments; } \
+  extern "C" __attribute__((hot, visibility("default"))) Result function parameters { return entry_##function.now() arguments; } \
   Result wrapped_##function parameters
 
 #define VERITY_OWN(function) entry_##function.own()

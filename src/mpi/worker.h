@@ -72,7 +72,7 @@ class Workers {
   [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& all() const noexcept { return workers_; }
 
  private:
-  [[nodiscard]] Worker* search(const void* handle) const noexcept;
+  [[nodiscard, gnu::cold]] Worker* search(const void* handle) const noexcept;
   [[nodiscard]] Worker* search_below(const void* uct_worker) noexcept;
 
   std::vector<std::unique_ptr<Worker>> workers_;

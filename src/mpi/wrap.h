@@ -10,6 +10,11 @@
 
 #include <type_traits>
 
+// Of a file whose functions are on the way of each message: gnu::hot. They lie together then.
+#ifndef VERITY_HEAT
+#define VERITY_HEAT
+#endif
+
 #include "mpi/call.h"
 #include "mpi/mpi_api.h"
 #include "mpi/next.h"
@@ -81,7 +86,7 @@ class Unpack {
 #define VERITY_FUNCTION(function, arity, ...)                                                          \
   namespace {                                                                                          \
   constinit ::verity::mpi::Next next_##function(#function);                                            \
-  [[gnu::noinline]] int checked_##function(                                                            \
+  [[gnu::noinline, VERITY_HEAT]] int checked_##function(                                               \
       VERITY_THEN(VERITY_W##arity) [[maybe_unused]] const void* return_address, [[maybe_unused]] const void* frame_end) { \
     using Words = int (*)(VERITY_W##arity);                                                            \
     if (!::verity::mpi::checking() && ::verity::mpi::forwarding()) [[unlikely]]                        \
@@ -89,7 +94,7 @@ class Unpack {
     __VA_ARGS__                                                                                        \
   }                                                                                                    \
   }                                                                                                    \
-  extern "C" VERITY_EXPORT int verity_##function(VERITY_W##arity) __asm__(#function);                  \
+  extern "C" VERITY_EXPORT [[VERITY_HEAT]] int verity_##function(VERITY_W##arity) __asm__(#function);  \
   extern "C" int verity_##function(VERITY_W##arity) {                                                  \
     using Words = int (*)(VERITY_W##arity);                                                            \
     if (const auto next = next_##function.forwarded<Words>()) [[likely]] return next(VERITY_A##arity); \

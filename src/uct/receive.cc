@@ -7,7 +7,7 @@ namespace verity::uct {
 
 uct_am_callback_t VerityIface::am_callback() const noexcept { return receive_op; }
 
-ucs_status_t VerityIface::receive_op(void* arg, void* data, size_t length, unsigned flags) noexcept {
+[[gnu::hot]] ucs_status_t VerityIface::receive_op(void* arg, void* data, size_t length, unsigned flags) noexcept {
   const auto* slot = static_cast<const AmSlot*>(arg);
   auto& self = static_cast<VerityIface&>(*slot->iface);
   if (slot->id == kCompactId) [[likely]] return self.receive_compact(data, length, flags);
@@ -48,7 +48,7 @@ __attribute__((noinline)) bool VerityIface::timed(Receive&& receive, link::Recei
   return true;
 }
 
-ucs_status_t VerityIface::receive_compact(void* data, size_t length, unsigned flags) noexcept {
+[[gnu::hot]] ucs_status_t VerityIface::receive_compact(void* data, size_t length, unsigned flags) noexcept {
   link::Received received;
   const bool right = !sampler_.is_due() ? hub_->receive_compact(data, length, &received)
                                         : timed([&] { return hub_->receive_compact(data, length, &received); }, &received);
@@ -86,31 +86,37 @@ ucs_status_t VerityIface::receive(wire::Class c, void* data, size_t length, unsi
 //
 //   | lower hook (8) | headroom ...            | frame header (16 or 32) | payload
 //                            | our hook (8) | headroom ...              |
-ucs_status_t VerityIface::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
+[[gnu::hot]] ucs_status_t VerityIface::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
                                  uct_recv_desc_t* release) noexcept {
   if (unusual_ && is_kept(am_id, payload, length)) [[unlikely]] return UCS_OK;
   if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0) uct_recv_desc(payload - headroom_) = release;
   return call(am_id, payload, length, flags);
 }
 
-ucs_status_t VerityIface::call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
+[[gnu::hot]] ucs_status_t VerityIface::call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
   if (((told_ids_ >> am_id) & 1) != 0) [[unlikely]] return call_told(am_id, payload, length, flags);
   return call_handler(am_id, payload, length, flags);
 }
 
 // A message that the companion is told of first, perhaps with a trailer of its sender's.
-ucs_status_t VerityIface::call_told(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
+[[gnu::hot]] ucs_status_t VerityIface::call_told(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
   Trailed message{am_id, payload, length, nullptr, 0};
-  if (am_id >= kLeaderId && !take_apart(am_id, payload, length, &message)) {
-    ucs_warn("ucx-verity: %s: a message of %zu bytes with a trailer that is none was dropped", lower_tl_name(), length);
-    return UCS_OK;
+  if (am_id == kTrailerId) {
+    if (!take_trailer(payload, length, &message)) [[unlikely]] return drop_trailed(length);
+  } else if (am_id == kLeaderId) {
+    if (!take_leader(payload, length, &message)) [[unlikely]] return drop_trailed(length);
+    // A descriptor leads from the payload to its release hook: not from within it. The upper layer then copies.
+    flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
   }
-  // A descriptor leads from the payload to its release hook: not from within it. The upper layer then copies.
-  if (message.message != payload) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
   const uint64_t* open = companion_->arrives(worker, message.am_id, message.message, message.length, message.trailer, message.trailer_length);
   const ucs_status_t status = call_handler(message.am_id, message.message, message.length, flags);
   if (open != nullptr && *open != 0) companion_->arrived(worker);
   return status;
+}
+
+ucs_status_t VerityIface::drop_trailed(size_t length) noexcept {
+  ucs_warn("ucx-verity: %s: a message of %zu bytes with a trailer that is none was dropped", lower_tl_name(), length);
+  return UCS_OK;
 }
 
 ucs_status_t VerityIface::call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {

@@ -145,7 +145,7 @@ struct Launch {
 };
 
 // A small message in a large slot gets a small one, with the bytes that are in the large one already.
-void fit_slot(Launch& launch, size_t bytes) noexcept {
+[[gnu::hot]] void fit_slot(Launch& launch, size_t bytes) noexcept {
   if (launch.length > kMoveUpTo) return;
   link::Hub& hub = launch.iface->hub();
   link::Slot* small = hub.reserve(*launch.link, launch.c, launch.length);
@@ -157,7 +157,7 @@ void fit_slot(Launch& launch, size_t bytes) noexcept {
 
 // The payload is packed where the lower transport wants it, and copied from there: written while its
 // lines are fetched from the peer's cache, read while they are in ours.
-size_t pack_in_place(void* dest, Launch& launch) noexcept {
+[[gnu::hot]] size_t pack_in_place(void* dest, Launch& launch) noexcept {
   launch.write(static_cast<uint8_t*>(dest) + wire::kCompactHeader);
   fit_slot(launch, 0);
   link::Hub& hub = launch.iface->hub();
@@ -166,7 +166,7 @@ size_t pack_in_place(void* dest, Launch& launch) noexcept {
   return launch.slot->size;
 }
 
-size_t pack_frame(void* dest, void* arg) noexcept {
+[[gnu::hot]] size_t pack_frame(void* dest, void* arg) noexcept {
   auto& launch = *static_cast<Launch*>(arg);
   if (launch.compact && launch.pack != nullptr) return pack_in_place(dest, launch);
   if (launch.pack != nullptr) {
@@ -198,7 +198,7 @@ ucs_status_t VerityIface::refused(UctLink& l, link::Slot* slot) noexcept {
 }
 
 // Sends the slot's frame through a buffer of the lower transport. The payload's length, or an error.
-ssize_t VerityIface::launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
+[[gnu::hot]] ssize_t VerityIface::launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
                                   uct_pack_callback_t pack, void* arg, uint64_t serial) noexcept {
   const bool compact = hub_->will_be_compact(l, c, pack != nullptr ? max_bcopy_ + trailer_room(l, id) : length);
   Launch launch{this, &l, c, slot, length, id, pack, arg, compact, serial};
@@ -211,7 +211,7 @@ ssize_t VerityIface::launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, s
 }
 
 // The same through the lower transport's short send, where the frame fits.
-ucs_status_t VerityIface::launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+[[gnu::hot]] ucs_status_t VerityIface::launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
                                  uint8_t id) noexcept {
   const size_t header = hub_->will_be_compact(l, c, length) ? wire::kCompactHeader : sizeof(wire::FrameHeader);
   if (header + length > max_short_ || !l.plain) [[unlikely]] {
@@ -235,7 +235,7 @@ ucs_status_t VerityIface::launch(UctLink& l, wire::Class c, link::Slot* slot, si
 }
 
 // The same for a message whose bytes are all in the slot, where there is room for a trailer if it may get one.
-ucs_status_t VerityIface::launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+[[gnu::hot]] ucs_status_t VerityIface::launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
                                         const verity_leaving& leaving) noexcept {
   if (!may_trail(l, leaving.am_id)) [[likely]] return launch(l, c, slot, length, leaving.am_id);
   const size_t trailer = append_trailer(companion(), leaving, slot->payload(), length);
@@ -295,7 +295,7 @@ void VerityIface::push_unsent(UctLink& l) noexcept {
   }
 }
 
-ucs_status_t Ops::am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void* payload,
+[[gnu::hot]] ucs_status_t Ops::am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void* payload,
                            unsigned length) noexcept {
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
@@ -344,7 +344,7 @@ ssize_t pack_for_nobody(VerityIface& f, uct_pack_callback_t pack, void* arg) noe
 
 }  // namespace
 
-ssize_t Ops::am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack, void* arg,
+[[gnu::hot]] ssize_t Ops::am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack, void* arg,
                       unsigned flags) noexcept {
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();

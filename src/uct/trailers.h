@@ -66,20 +66,31 @@ struct Trailed {
   const uint8_t* trailer;
   size_t trailer_length;
 };
-// Takes a payload with kTrailerId or kLeaderId apart. False: it is too short, or names no active message.
-[[nodiscard]] inline bool take_apart(uint8_t am_id, uint8_t* payload, size_t length, Trailed* out) noexcept {
-  if (length < kTrailerEnd) return false;
-  const bool leads = am_id == kLeaderId;
-  const uint64_t end = util::read_word(payload, leads ? 0 : length - kTrailerEnd);
-  const size_t size = end >> 8 & 0xff, gap = end >> 16;
-  const size_t both = gap + size + gap_behind(size) + kTrailerEnd;
-  if ((end & 0xff) >= kLeaderId || size == 0 || gap >= util::kWord || both > length) return false;
-  if (leads && gap != 0) return false;
+// The end word of a payload of that length: false when it is none. `both`: bytes of the trailer and all that belongs to it.
+[[nodiscard]] inline bool read_end(uint64_t end, size_t length, Trailed* out, size_t* gap, size_t* both) noexcept {
+  const size_t size = end >> 8 & 0xff;
+  *gap = end >> 16;
+  *both = *gap + size + gap_behind(size) + kTrailerEnd;
   out->am_id = static_cast<uint8_t>(end);
-  out->message = leads ? payload + both : payload;
-  out->length = length - both;
-  out->trailer = leads ? payload + kTrailerEnd : payload + out->length + gap;
   out->trailer_length = size;
+  return out->am_id < kLeaderId && size != 0 && *gap < util::kWord && *both <= length;
+}
+// Takes a payload with kTrailerId apart. False: it is too short, or names no active message.
+[[nodiscard]] inline bool take_trailer(uint8_t* payload, size_t length, Trailed* out) noexcept {
+  size_t gap, both;
+  if (length < kTrailerEnd || !read_end(util::read_word(payload, length - kTrailerEnd), length, out, &gap, &both)) return false;
+  out->message = payload;
+  out->length = length - both;
+  out->trailer = payload + out->length + gap;
+  return true;
+}
+// The same for kLeaderId.
+[[nodiscard]] inline bool take_leader(uint8_t* payload, size_t length, Trailed* out) noexcept {
+  size_t gap, both;
+  if (length < kTrailerEnd || !read_end(util::read_word(payload, 0), length, out, &gap, &both) || gap != 0) return false;
+  out->message = payload + both;
+  out->length = length - both;
+  out->trailer = payload + kTrailerEnd;
   return true;
 }
 

@@ -209,6 +209,7 @@ class VerityIface final : public WrapIface, public link::Port {
                       uct_recv_desc_t* release) noexcept;
   ucs_status_t call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
   ucs_status_t call_told(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
+  ucs_status_t drop_trailed(size_t length) noexcept;
   ucs_status_t call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
   [[nodiscard]] wire::AddressTail address_tail() const noexcept;
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
