@@ -55,8 +55,15 @@ inline void write_end(uint8_t* out, uint8_t am_id, size_t size, size_t gap) noex
   return gap + end + kTrailerEnd;
 }
 // Lets it write a leader at `out`, at most `room` bytes in all, for a message that begins with the `length` bytes at `message`.
-[[nodiscard]] size_t write_leader(const verity_companion& companion, const verity_leaving& leaving, uint8_t* out, size_t room,
-                                  const void* message, size_t length) noexcept;
+[[nodiscard]] inline size_t write_leader(const verity_companion& companion, const verity_leaving& leaving, uint8_t* out, size_t room,
+                                         const void* message, size_t length) noexcept {
+  if (room <= kTrailerEnd) return 0;
+  const size_t most = room - kTrailerEnd < VERITY_MAX_TRAILER ? room - kTrailerEnd : VERITY_MAX_TRAILER;
+  const size_t size = companion.departs(&leaving, message, length, out + kTrailerEnd, most);
+  if (size == 0) return 0;
+  write_end(out, leaving.am_id, size, 0);
+  return kTrailerEnd + size + gap_behind(size);
+}
 
 // A received message without its trailer.
 struct Trailed {
@@ -66,14 +73,14 @@ struct Trailed {
   const uint8_t* trailer;
   size_t trailer_length;
 };
-// Takes a payload with kTrailerId or kLeaderId apart. False: it is too short, or names no active message.
+// Takes a payload with kTrailerId or kLeaderId apart. False: it is too short, or was not made here.
 [[nodiscard]] inline bool take_apart(uint8_t am_id, uint8_t* payload, size_t length, Trailed* out) noexcept {
   if (length < kTrailerEnd) return false;
   const bool leads = am_id == kLeaderId;
   const uint64_t end = util::read_word(payload, leads ? 0 : length - kTrailerEnd);
   const size_t size = end >> 8 & 0xff, gap = end >> 16;
   const size_t both = gap + size + gap_behind(size) + kTrailerEnd;
-  if ((end & 0xff) >= kLeaderId || size == 0 || gap >= util::kWord || both > length) return false;
+  if ((end & 0xff) >= kLeaderId || size - 1 >= VERITY_MAX_TRAILER || gap >= util::kWord || both > length) return false;
   if (leads && gap != 0) return false;
   out->am_id = static_cast<uint8_t>(end);
   out->message = leads ? payload + both : payload;

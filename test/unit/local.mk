@@ -53,6 +53,7 @@ verity_unit_SOURCES += \
 	test/unit/signature_record_test.cc \
 	test/unit/signature_rules_test.cc \
 	test/unit/signature_type_test.cc \
+	test/unit/uct_trailers_test.cc \
 	test/unit/util_bytes_test.cc \
 	test/unit/wire_test.cc
 
