@@ -99,7 +99,8 @@ class ReceiveOrder {
   // it. Returns where it will be 0 then, so that end_arrival() need not be called; nullptr: there is nothing to end. The signature stays
   // the caller's until then.
   [[nodiscard]] const uint64_t* begin_arrival(uint64_t tag, const uint8_t* signature, size_t length) noexcept;
-  // The same where begins_expected(): with a stamped signature, which is the next one of its tag, and outside of another's handling.
+  // The same where begins_expected(): with a stamped signature of kHead to kMaxSignature bytes, which is the next one of its tag, and
+  // outside of another's handling.
   [[nodiscard]] const uint64_t* begin_expected(const uint8_t* signature, size_t length) noexcept {
     Stream& s = *last_stream_;
     ++s.next;
