@@ -29,7 +29,10 @@ verity_unit_SOURCES += \
 	test/unit/merkle_tree_test.cc \
 	test/unit/mpi_departures_test.cc \
 	test/unit/mpi_open_sends_test.cc \
+	test/unit/mpi_receive_case.h \
 	test/unit/mpi_receive_order_test.cc \
+	test/unit/mpi_receive_random_test.cc \
+	test/unit/mpi_receive_whole_test.cc \
 	src/mpi/modules.cc \
 	src/mpi/sites.cc \
 	src/mpi/symbolize.cc \
