@@ -27,6 +27,7 @@ verity_unit_SOURCES += \
 	test/unit/merkle_geometry_test.cc \
 	test/unit/merkle_hash_test.cc \
 	test/unit/merkle_tree_test.cc \
+	test/unit/mpi_departing_tails_test.cc \
 	test/unit/mpi_departures_test.cc \
 	test/unit/mpi_open_sends_test.cc \
 	test/unit/mpi_receive_case.h \
