@@ -88,7 +88,8 @@ void stayed() noexcept {
   if (worker == nullptr) return nullptr;
   if (trailer_length != 0) {
     ++workers().arrived;
-    if (trailer_length >= workers().least_arrival) [[unlikely]] workers().on_arrival(trailer, trailer_length);
+    const Workers& all = workers();
+    if (all.on_arrival != nullptr && trailer_length >= all.least_arrival) [[unlikely]] all.on_arrival(trailer, trailer_length);
   }
   if (is_whole(am_id)) return worker->receives.begin_arrival(tag, trailer, trailer_length);
   if (am_id != kActive) worker->receives.arrive(tag, trailer, trailer_length);

@@ -49,7 +49,7 @@ class Departures {
     call_.tail = tail;
   }
   void begin(const void* endpoint, uint64_t tag, const void* buffer, const uint8_t* signature, size_t length) noexcept {
-    begin(endpoint, tag, buffer, signature, signature + kHead, length);
+    begin(endpoint, tag, buffer, signature, length > kHead ? signature + kHead : nullptr, length);
   }
   [[nodiscard]] bool in_call() const noexcept { return in_call_; }
   // A send of which nothing is to be told: it is numbered all the same.

@@ -202,16 +202,18 @@ inline void ReceiveOrder::recycle(Arrival* arrival) noexcept {
 
 // A sender numbers its messages of a tag. One that is missing went another way, past this layer, and some receive has it or will.
 // False: whoever gets this message by order alone may not have got it.
-bool ReceiveOrder::note_sequence(Stream& s, const Stamp* stamp) const noexcept {
+bool ReceiveOrder::note_sequence(Stream& s, const Stamp* stamp) noexcept {
   if (stamp == nullptr) {
     ++s.next;
     ++s.blanks;
     return false;
   }
   const bool same = s.known && s.uid == stamp->uid;
-  // The first ones of another numbering may have had no signature.
-  const bool follows = same || !s.known ? stamp->sequence == s.next : stamp->sequence <= s.blanks;
-  s.unsure = s.unsure || !(follows || (!s.known && forgot_));
+  // The first ones of another numbering may have had no signature; the last ones of the one before may have gone past, where that happens
+  // at all. So may those of a tag that was forgotten.
+  const bool follows = same || !s.known ? stamp->sequence == s.next || (!s.known && forgot_ && !went_past_)
+                                        : stamp->sequence <= s.blanks && !went_past_;
+  if (!follows) doubt(s);
   s.known = true;
   s.sure = !s.unsure;
   s.uid = stamp->uid;
@@ -310,10 +312,7 @@ bool ReceiveOrder::settle(Stream& s) noexcept {
 // The post, in no list any more, got the first message of this tag.
 inline void ReceiveOrder::deliver(Stream& s, Post* post) noexcept {
   Arrival* arrival = take(s.first, &Arrival::next);
-  if (arrival == nullptr) {  // its message went past this layer
-    s.unsure = true;
-    s.sure = false;
-  }
+  if (arrival == nullptr) doubt(s);
   const bool certain = arrival != nullptr && arrival->certain && !lost_;
   (certain ? resolved_ : uncertain_)++;
   Receive* receive = post->receive;

@@ -110,7 +110,8 @@ class ReceiveOrder {
   // it. Returns where it will be 0 then, so that end_arrival() need not be called; nullptr: there is nothing to end. The signature stays
   // the caller's until then.
   [[nodiscard]] const uint64_t* begin_arrival(uint64_t tag, const uint8_t* signature, size_t length) noexcept;
-  // The same where begins_expected(): with a stamped signature, which is the next one of its tag, and outside of another's handling.
+  // The same where begins_expected(): with a stamped signature of kHead to kMaxSignature bytes, which is the next one of its tag, and
+  // outside of another's handling.
   [[nodiscard]] const uint64_t* begin_expected(const uint8_t* signature, size_t length) noexcept {
     Stream& s = *last_stream_;
     ++s.next;
@@ -249,7 +250,12 @@ class ReceiveOrder {
     inbound_.order = order_;
     return &inbound_.order;
   }
-  [[nodiscard]] bool note_sequence(Stream& s, const Stamp* stamp) const noexcept;
+  [[nodiscard]] bool note_sequence(Stream& s, const Stamp* stamp) noexcept;
+  // A message of that tag went past this layer.
+  void doubt(Stream& s) noexcept {
+    s.unsure = went_past_ = true;
+    s.sure = false;
+  }
 
   Inbound inbound_;
   PostLink fresh_{&fresh_, &fresh_};  // the pending ones posted last, in post order
@@ -266,6 +272,7 @@ class ReceiveOrder {
   size_t pending_ = 0, lent_ = 0, waiting_ = 0, stream_count_ = 0;
   uint64_t resolved_ = 0, uncertain_ = 0;
   bool forgot_ = false;  // streams were swept: a numbering may be seen first in its middle
+  bool went_past_ = false;  // some message did
   bool lost_ = false;
 };
 

@@ -4,6 +4,8 @@
 // (Sends: ucp_sends.cc; receives: ucp_receives.cc.)
 #include "mpi/ucp_calls.h"
 
+#include <algorithm>
+
 #include "mpi/ucp_wrap.h"
 
 namespace verity::mpi {
@@ -29,7 +31,7 @@ void enable_ucp_calls(bool several_threads) noexcept {
 
 void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept, size_t least) noexcept {
   workers().on_arrival = arrived;
-  workers().least_arrival = least;
+  workers().least_arrival = std::clamp(least, kHead, kMaxSignature + 1);
 }
 
 void on_change(void (*changed)(const ChangedSend& send) noexcept) noexcept { workers().on_change = changed; }

@@ -64,7 +64,7 @@ class Workers {
   uint64_t resolved_before = 0, uncertain_before = 0;  // of workers that are gone
   void (*on_arrival)(const uint8_t* signature, size_t length) noexcept = nullptr;
   size_t receives_under_way = 0;
-  size_t least_arrival = ~size_t{0};  // of as many bytes
+  size_t least_arrival = kMaxSignature + 1;  // of as many bytes; no signature is longer
   void (*on_change)(const ChangedSend& send) noexcept = nullptr;
   std::recursive_mutex mutex;
   static inline constinit bool shared = false;  // several threads: the lock is needed

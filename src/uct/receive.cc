@@ -101,13 +101,9 @@ ucs_status_t VerityIface::receive(wire::Class c, void* data, size_t length, unsi
 // A message that the companion is told of first, perhaps with a trailer of its sender's.
 [[gnu::hot]] ucs_status_t VerityIface::call_told(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
   Trailed message{am_id, payload, length, nullptr, 0};
-  if (am_id == kTrailerId) {
-    if (!take_trailer(payload, length, &message)) [[unlikely]] return drop_trailed(length);
-  } else if (am_id == kLeaderId) {
-    if (!take_leader(payload, length, &message)) [[unlikely]] return drop_trailed(length);
-    // A descriptor leads from the payload to its release hook: not from within it. The upper layer then copies.
-    flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
-  }
+  if (am_id >= kLeaderId && !take_apart(am_id, payload, length, &message)) [[unlikely]] return drop_trailed(length);
+  // A descriptor leads from the payload to its release hook: not from within it. The upper layer then copies.
+  if (am_id == kLeaderId) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
   const uint64_t* open = companion_->arrives(worker, message.am_id, message.message, message.length, message.trailer, message.trailer_length);
   const ucs_status_t status = call_handler(message.am_id, message.message, message.length, flags);
   if (open != nullptr && *open != 0) companion_->arrived(worker);

@@ -27,14 +27,4 @@ const verity_companion* find_companion() noexcept {
   return companion;
 }
 
-size_t write_leader(const verity_companion& companion, const verity_leaving& leaving, uint8_t* out, size_t room, const void* message,
-                    size_t length) noexcept {
-  if (room <= kTrailerEnd) return 0;
-  const size_t most = room - kTrailerEnd < VERITY_MAX_TRAILER ? room - kTrailerEnd : VERITY_MAX_TRAILER;
-  const size_t size = companion.departs(&leaving, message, length, out + kTrailerEnd, most);
-  if (size == 0) return 0;
-  write_end(out, leaving.am_id, size, 0);
-  return kTrailerEnd + size + gap_behind(size);
-}
-
 }  // namespace verity::uct

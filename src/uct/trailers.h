@@ -55,8 +55,15 @@ inline void write_end(uint8_t* out, uint8_t am_id, size_t size, size_t gap) noex
   return gap + end + kTrailerEnd;
 }
 // Lets it write a leader at `out`, at most `room` bytes in all, for a message that begins with the `length` bytes at `message`.
-[[nodiscard]] size_t write_leader(const verity_companion& companion, const verity_leaving& leaving, uint8_t* out, size_t room,
-                                  const void* message, size_t length) noexcept;
+[[nodiscard]] inline size_t write_leader(const verity_companion& companion, const verity_leaving& leaving, uint8_t* out, size_t room,
+                                         const void* message, size_t length) noexcept {
+  if (room <= kTrailerEnd) return 0;
+  const size_t most = room - kTrailerEnd < VERITY_MAX_TRAILER ? room - kTrailerEnd : VERITY_MAX_TRAILER;
+  const size_t size = companion.departs(&leaving, message, length, out + kTrailerEnd, most);
+  if (size == 0) return 0;
+  write_end(out, leaving.am_id, size, 0);
+  return kTrailerEnd + size + gap_behind(size);
+}
 
 // A received message without its trailer.
 struct Trailed {
@@ -73,9 +80,9 @@ struct Trailed {
   *both = *gap + size + gap_behind(size) + kTrailerEnd;
   out->am_id = static_cast<uint8_t>(end);
   out->trailer_length = size;
-  return out->am_id < kLeaderId && size != 0 && *gap < util::kWord && *both <= length;
+  return out->am_id < kLeaderId && size - 1 < VERITY_MAX_TRAILER && *gap < util::kWord && *both <= length;
 }
-// Takes a payload with kTrailerId apart. False: it is too short, or names no active message.
+// Takes a payload with kTrailerId apart. False: it is too short, or was not made here.
 [[nodiscard]] inline bool take_trailer(uint8_t* payload, size_t length, Trailed* out) noexcept {
   size_t gap, both;
   if (length < kTrailerEnd || !read_end(util::read_word(payload, length - kTrailerEnd), length, out, &gap, &both)) return false;
@@ -92,6 +99,10 @@ struct Trailed {
   out->length = length - both;
   out->trailer = payload + kTrailerEnd;
   return true;
+}
+
+[[nodiscard]] inline bool take_apart(uint8_t am_id, uint8_t* payload, size_t length, Trailed* out) noexcept {
+  return am_id == kTrailerId ? take_trailer(payload, length, out) : take_leader(payload, length, out);
 }
 
 }  // namespace verity::uct

@@ -173,5 +173,23 @@ TEST(Fuzz, Signature) {
   run_random(signature_formed, 1500);
 }
 
+// Random bytes hardly ever hold an end: mostly there is one, with fields in and near their ranges.
+void trailer_formed(const uint8_t* data, size_t size) {
+  std::vector<uint8_t> bytes(data, data + size);
+  if (size >= 12 && (bytes[1] & 7) != 0) {
+    const bool leads = (bytes[0] & 1) != 0;
+    uint8_t* const end = leads ? &bytes[1] : &bytes[size - 8];
+    end[0] %= 34;
+    end[2] = leads ? end[2] % 16 / 15 : end[2] % 9;
+    for (int i = 3; i < 8; ++i) end[i] = static_cast<uint8_t>(end[i] / 250 % 2);
+  }
+  trailer_target(bytes.data(), bytes.size());
+}
+
+TEST(Fuzz, Trailer) {
+  replay(trailer_target, "trailer");
+  run_random(trailer_formed, 600);
+}
+
 }  // namespace
 }  // namespace verity::fuzz

@@ -11,6 +11,7 @@ fuzz_targets = \
 	test/fuzz/shapes_target.cc \
 	test/fuzz/signature_target.cc \
 	test/fuzz/targets.h \
+	test/fuzz/trailer_target.cc \
 	test/fuzz/wire_target.cc
 # What `ucx-verity report` reads: of no use to the other targets.
 fuzz_report_files = test/fuzz/report_target.cc \
@@ -35,7 +36,7 @@ verity_fuzz_SOURCES = $(fuzz_targets) $(fuzz_report_files) \
 	test/sim/rng.h
 
 if FUZZERS
-noinst_PROGRAMS += fuzz_compact fuzz_health fuzz_hub fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_wire
+noinst_PROGRAMS += fuzz_compact fuzz_health fuzz_hub fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_trailer fuzz_wire
 endif
 fuzz_compact_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=compact_target
 fuzz_compact_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
@@ -65,6 +66,10 @@ fuzz_signature_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=signature_target
 fuzz_signature_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_signature_LDADD = $(fuzz_libraries)
 fuzz_signature_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_trailer_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=trailer_target
+fuzz_trailer_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_trailer_LDADD = $(fuzz_libraries)
+fuzz_trailer_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
 fuzz_wire_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=wire_target
 fuzz_wire_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_wire_LDADD = $(fuzz_libraries)

@@ -22,6 +22,8 @@ void report_target(const uint8_t* data, size_t size);
 void shapes_target(const uint8_t* data, size_t size);
 // A datatype's description and a record with another, of any bytes: reading, asking, comparing.
 void signature_target(const uint8_t* data, size_t size);
+// A message with a trailer in front or behind, of any bytes: it is taken apart, and made again.
+void trailer_target(const uint8_t* data, size_t size);
 // A health file of any bytes.
 void health_target(const uint8_t* data, size_t size);
 

@@ -27,9 +27,13 @@ verity_unit_SOURCES += \
 	test/unit/merkle_geometry_test.cc \
 	test/unit/merkle_hash_test.cc \
 	test/unit/merkle_tree_test.cc \
+	test/unit/mpi_departing_tails_test.cc \
 	test/unit/mpi_departures_test.cc \
 	test/unit/mpi_open_sends_test.cc \
+	test/unit/mpi_receive_case.h \
 	test/unit/mpi_receive_order_test.cc \
+	test/unit/mpi_receive_random_test.cc \
+	test/unit/mpi_receive_whole_test.cc \
 	src/mpi/modules.cc \
 	src/mpi/sites.cc \
 	src/mpi/symbolize.cc \
@@ -53,6 +57,7 @@ verity_unit_SOURCES += \
 	test/unit/signature_record_test.cc \
 	test/unit/signature_rules_test.cc \
 	test/unit/signature_type_test.cc \
+	test/unit/uct_trailers_test.cc \
 	test/unit/util_bytes_test.cc \
 	test/unit/wire_test.cc
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <vector>
 
 namespace verity::mpi {
 namespace {
@@ -198,6 +199,82 @@ TEST_F(MpiDepartures, StaleRequestsDoNotPileUp) {
     departures.end(&memory[i]);
   }
   EXPECT_LE(departures.deferred(), size_t{1} << 16);
+}
+
+// ---- the call's own, which is asked for first ---------------------------------------------------------------------------------
+
+TEST_F(MpiDepartures, OneOfTheCallThatStayedIsStillTheCalls) {
+  const Signature signature(1);
+  uint8_t out[sizeof(signature.bytes)];
+  const auto leaves = [&] { return departures.departs_from_call(1, out, sizeof(out)); };
+  departures.pass(&ep, 5);
+  departures.begin(&ep, 5, nullptr, signature.bytes, sizeof(signature.bytes));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(departures.is_of_call(6));
+    ASSERT_TRUE(departures.is_of_call(5));
+    ASSERT_EQ(leaves(), sizeof(out));
+    EXPECT_EQ(stamp_in(out).sequence, 1u) << "the second one, as before";
+    EXPECT_FALSE(departures.is_of_call(5)) << "once";
+    EXPECT_TRUE(departures.stayed());
+  }
+  ASSERT_EQ(leaves(), sizeof(out));
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1);
+  EXPECT_FALSE(departures.stayed()) << "the last one was nobody's";
+  EXPECT_FALSE(departures.is_of_call(5));
+  departures.end(requests[0] + kRequest);
+  EXPECT_EQ(departures.deferred(), 0u);
+}
+
+TEST_F(MpiDepartures, OneOfTheCallThatStayedLeavesLater) {
+  const Signature signature(1);
+  uint8_t out[sizeof(signature.bytes)];
+  departures.begin(&ep, 5, nullptr, signature.bytes, sizeof(signature.bytes));
+  ASSERT_EQ(departures.departs_from_call(1, out, sizeof(out)), sizeof(out));
+  EXPECT_TRUE(departures.stayed());
+  departures.end(requests[0] + kRequest);
+  EXPECT_FALSE(departures.is_of_call(5)) << "the call is over";
+  const Out later(departures, 5, requests[0]);
+  EXPECT_EQ(later.what(), 1);
+  EXPECT_EQ(later.sequence(), 0u);
+}
+
+TEST_F(MpiDepartures, OneOfTheCallWithoutSignatureThatStayed) {
+  uint8_t out[48];
+  departures.begin(&ep, 5, nullptr, nullptr, 0);
+  ASSERT_TRUE(departures.is_of_call(5));
+  EXPECT_EQ(departures.departs_from_call(1, out, sizeof(out)), 0u);
+  EXPECT_FALSE(departures.stayed());
+  EXPECT_TRUE(departures.is_of_call(5));
+  departures.end(nullptr);
+}
+
+TEST_F(MpiDepartures, WhileAnotherWaitsTheCallsIsNotTakenForGranted) {
+  const Signature signature(3);
+  defer(&ep, 5, Signature(1), requests[0]);
+  departures.begin(&ep, 6, nullptr, signature.bytes, sizeof(signature.bytes));
+  EXPECT_FALSE(departures.is_of_call(6));
+  const Out out(departures, 6, nullptr);
+  EXPECT_EQ(out.what(), 3) << "but found";
+  EXPECT_TRUE(departures.stayed());
+  EXPECT_FALSE(departures.is_of_call(6));
+  EXPECT_EQ(Out(departures, 6, nullptr).what(), 3);
+  departures.end(nullptr);
+  departures.forget(requests[0] + kRequest);
+  departures.begin(&ep, 6, nullptr, signature.bytes, sizeof(signature.bytes));
+  EXPECT_TRUE(departures.is_of_call(6)) << "none waits";
+  departures.end(nullptr);
+}
+
+// Whose the transport's endpoint is, the call's message showed.
+TEST_F(MpiDepartures, OfTheCallTheEndpointIsKnownFromThenOn) {
+  const Signature signature(1);
+  uint8_t out[sizeof(signature.bytes)];
+  departures.begin(&ep, 5, nullptr, signature.bytes, sizeof(signature.bytes));
+  ASSERT_EQ(departures.departs_from_call(7, out, sizeof(out)), sizeof(out));
+  departures.end(nullptr);
+  defer(&other_ep, 5, Signature(2), requests[0]);
+  defer(&ep, 5, Signature(3), requests[1]);
+  EXPECT_EQ(Out(departures, 5, nullptr, nullptr, 7).what(), 3);
 }
 
 }  // namespace

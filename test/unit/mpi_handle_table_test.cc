@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -12,15 +13,15 @@ constinit bool several_threads = true;  // of the companion's state.cc
 
 namespace {
 
-struct Info : HandleInfo<long> {
+struct Info : HandleInfo<int> {
   int value = 0;
   bool cleared = false;
   Info* next_free = nullptr;
   void clear() noexcept { cleared = true; }
 };
-using Table = HandleTable<long, Info>;
+using Table = HandleTable<int, Info>;
 
-Info* find(long handle, int value) {
+Info* find(int handle, int value) {
   return Table::find(handle, [value](Info* made) {
     made->value = value;
     made->cleared = false;
@@ -40,6 +41,57 @@ TEST(MpiHandleTable, AHandleThatComesAgainIsANewOne) {
   EXPECT_EQ(Table::recall(12), nullptr);
   EXPECT_EQ(find(12, 2)->value, 2);
   Table::drop(12);
+}
+
+// Its memory belongs to another handle then, but this thread remembers it yet.
+TEST(MpiHandleTable, ADroppedHandleIsNotTheNextOwnerOfItsMemory) {
+  for (int other = 2000; other < 2300; ++other) {
+    const Info* const old = find(21, 1);
+    Table::drop(21);
+    const Info* const made = find(other, 2);
+    ASSERT_EQ(made, old) << "used again";
+    ASSERT_EQ(Table::recall(21), nullptr);
+    ASSERT_EQ(Table::recall(other), made);
+    ASSERT_EQ(Table::known(21), nullptr);
+    ASSERT_EQ(find(21, 3)->value, 3);
+    ASSERT_EQ(find(other, 4)->value, 2);
+    Table::drop(21);
+    Table::drop(other);
+  }
+}
+
+TEST(MpiHandleTable, ADroppedHandleThatComesAgainIsNotRecalledAsTheOldOne) {
+  Table::Ref old(find(22, 1));
+  const auto make_again = [](int value) {
+    std::thread([value] {
+      Table::drop(22);
+      EXPECT_EQ(Table::recall(22), nullptr);
+      EXPECT_EQ(find(22, value)->value, value);
+    }).join();
+  };
+  make_again(2);
+  EXPECT_EQ(Table::recall(22), nullptr) << "what this thread remembers is somebody's, but the handle's no more";
+  EXPECT_FALSE(old->current());
+  EXPECT_EQ(old->value, 1);
+  EXPECT_EQ(find(22, 3)->value, 2);
+  EXPECT_NE(Table::recall(22), &*old);
+  // Nobody has it: its memory may serve the new one, which may be recalled then.
+  old.reset();
+  make_again(4);
+  const Info* recalled = Table::recall(22);
+  EXPECT_TRUE(recalled == nullptr || recalled->value == 4);
+  EXPECT_EQ(find(22, 5)->value, 4);
+  Table::drop(22);
+}
+
+TEST(MpiHandleTable, NoHandlesKeyIsThatOfNone) {
+  EXPECT_NE(Info::key_of(0), 0u);
+  EXPECT_NE(Info::key_of(-1), 0u);
+  EXPECT_EQ(Info::key_of(std::numeric_limits<int>::min()), 1u);
+  EXPECT_EQ(Info::key_of(std::numeric_limits<int>::max()), uint64_t{1} << 32);
+  const int object = 0;
+  EXPECT_NE(HandleInfo<const int*>::key_of(nullptr), 0u);
+  EXPECT_NE(HandleInfo<const int*>::key_of(&object), HandleInfo<const int*>::key_of(nullptr));
 }
 
 TEST(MpiHandleTable, AReferenceOutlivesItsHandle) {
@@ -65,9 +117,9 @@ TEST(MpiHandleTable, APermanentOneStays) {
 }
 
 TEST(MpiHandleTable, HandlesThatShareAPlaceInTheThreadsMemory) {
-  for (long handle = 100; handle < 400; ++handle) EXPECT_EQ(find(handle, static_cast<int>(handle))->value, handle);
-  for (long handle = 100; handle < 400; ++handle) EXPECT_EQ(find(handle, -1)->value, handle);
-  for (long handle = 100; handle < 400; ++handle) Table::drop(handle);
+  for (int handle = 100; handle < 400; ++handle) EXPECT_EQ(find(handle, handle)->value, handle);
+  for (int handle = 100; handle < 400; ++handle) EXPECT_EQ(find(handle, -1)->value, handle);
+  for (int handle = 100; handle < 400; ++handle) Table::drop(handle);
 }
 
 // Each thread frees and makes its own handles again and again, whose memory goes from one thread to the other.
@@ -76,7 +128,7 @@ TEST(MpiHandleTable, ThreadsThatMakeAndFree) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t] {
       for (int i = 0; i < 5000; ++i) {
-        const long handle = 1000 * (t + 1) + i % 7;
+        const int handle = 1000 * (t + 1) + i % 7;
         const Table::Ref ref(find(handle, i));
         ASSERT_EQ(ref->value, i);
         Table::drop(handle);

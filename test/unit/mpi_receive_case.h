@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages and receives of the tests of ReceiveOrder.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "mpi/receive_order.h"
+
+namespace verity::mpi {
+
+inline constexpr uint64_t kExact = ~uint64_t{0};
+
+struct Message {
+  uint64_t tag = 0;
+  uint64_t number = 0;     // what its signature says: unique
+  uint32_t sequence = 0;   // among those of its tag
+  bool is_signed = true;
+  bool is_seen = true;     // its first active message comes through this layer
+  size_t length = kHead;   // of its signature
+};
+
+// Without the stamp: the number, and bytes that follow from it.
+inline std::vector<uint8_t> unstamped(uint64_t number, size_t length) {
+  std::vector<uint8_t> bytes(length);
+  for (size_t i = 0; i < length; ++i) {
+    bytes[i] = static_cast<uint8_t>(i < sizeof(number) ? number >> 8 * i : number + i * 37);
+  }
+  return bytes;
+}
+
+struct Told final : Receive {
+  bool done = false, gone = false;
+  uint64_t number = 0;  // 0: no signature
+  size_t length = 0, received = 0;
+  void resolved(const uint8_t* signature, size_t of, size_t bytes) noexcept override {
+    EXPECT_FALSE(done);
+    EXPECT_EQ(signature == nullptr, of == 0);
+    done = true;
+    received = bytes;
+    length = of;
+    if (of == 0) return;
+    std::memcpy(&number, signature, sizeof(number));
+    auto copy = std::vector<uint8_t>(signature, signature + of), wanted = unstamped(number, of);
+    if (of >= kStampEnd) {
+      write_stamp(copy.data(), {});
+      write_stamp(wanted.data(), {});
+    }
+    EXPECT_EQ(copy, wanted) << number;
+  }
+  void dropped() noexcept override {
+    EXPECT_FALSE(done);
+    done = gone = true;
+  }
+};
+
+// A signature of just its size, as it lies in a frame, which is gone afterwards.
+class Signature {
+ public:
+  explicit Signature(const Message& message, uint64_t uid = 7)
+      : bytes_(message.is_signed ? unstamped(message.number, message.length) : std::vector<uint8_t>()) {
+    if (length() >= kStampEnd) write_stamp(bytes_.data(), {uid, message.sequence});
+  }
+  ~Signature() { bytes_.assign(bytes_.size(), 0xee); }
+  Signature(const Signature&) = delete;
+  Signature& operator=(const Signature&) = delete;
+  [[nodiscard]] const uint8_t* bytes() const { return bytes_.empty() ? nullptr : bytes_.data(); }
+  [[nodiscard]] size_t length() const { return bytes_.size(); }
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
+// The first part of one that comes in several.
+inline void arrive(ReceiveOrder& order, const Message& message) {
+  if (!message.is_seen) return;
+  const Signature signature(message);
+  order.arrive(message.tag, signature.bytes(), signature.length());
+}
+
+// One that comes whole, as long as UCP handles it: what the companion's arrives() and arrived() do.
+class Handling {
+ public:
+  Handling(ReceiveOrder& order, const Message& message)
+      : order_(order),
+        signature_(message),
+        expected_(signature_.length() >= kHead && signature_.length() <= kMaxSignature &&
+                  order.begins_expected(message.tag, signature_.bytes())),
+        open_(expected_ ? order.begin_expected(signature_.bytes(), signature_.length())
+                        : order.begin_arrival(message.tag, signature_.bytes(), signature_.length())) {}
+  ~Handling() {
+    if (is_open()) order_.end_arrival();
+  }
+  Handling(const Handling&) = delete;
+  Handling& operator=(const Handling&) = delete;
+  // Asks the plugin to tell when UCP is done with it.
+  [[nodiscard]] bool is_open() const { return open_ != nullptr && *open_ != 0; }
+  [[nodiscard]] bool was_expected() const { return expected_; }
+
+ private:
+  ReceiveOrder& order_;
+  Signature signature_;
+  bool expected_;
+  const uint64_t* open_;
+};
+
+}  // namespace verity::mpi

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A message that comes whole belongs to the receive that completes with its tag while UCP handles it.
+#include <deque>
+
+#include "unit/mpi_receive_case.h"
+
+namespace verity::mpi {
+namespace {
+
+class MpiWholeMessage : public testing::Test {
+ protected:
+  Post* post(uint64_t tag, Told& told, uint64_t mask = kExact) { return order.post(tag, mask, &told); }
+  // A receive that is posted now and gets a message of that tag at once.
+  uint64_t next_of(uint64_t tag) {
+    Told& told = tolds.emplace_back();
+    order.complete(post(tag, told), tag, 8);
+    EXPECT_TRUE(told.done);
+    return told.number;
+  }
+  ReceiveOrder order;
+  Told a, b, c;
+  std::deque<Told> tolds;
+};
+
+TEST_F(MpiWholeMessage, IsToldThoughAnEarlierReceiveCouldHaveTakenIt) {
+  Post* any = post(0, a, 0);
+  Post* exact = post(5, b);
+  arrive(order, {9, 100, 0});
+  {
+    const Handling handling(order, {5, 101, 0});
+    EXPECT_TRUE(handling.is_open());
+    order.complete(exact, 5, 24);
+    EXPECT_FALSE(handling.is_open()) << "nothing is left to be ended";
+    EXPECT_EQ(b.number, 101u);
+    EXPECT_EQ(b.received, 24u);
+  }
+  order.complete(any, 9, 8);
+  EXPECT_EQ(a.number, 100u);
+  EXPECT_EQ(order.resolved(), 2u);
+  EXPECT_EQ(order.pending(), 0u);
+}
+
+TEST_F(MpiWholeMessage, NobodyWantedItYet) {
+  { const Handling handling(order, {5, 100, 0}); }
+  { const Handling handling(order, {5, 101, 1}); }
+  EXPECT_EQ(next_of(5), 100u);
+  EXPECT_EQ(next_of(5), 101u);
+}
+
+TEST_F(MpiWholeMessage, OfTheTagSeenLastTheNextNumberIsExpected) {
+  const auto expects = [&](uint64_t tag, uint32_t sequence, uint64_t uid = 7) {
+    return order.begins_expected(tag, Signature({tag, 1, sequence}, uid).bytes());
+  };
+  EXPECT_FALSE(expects(5, 0)) << "none was seen";
+  arrive(order, {5, 100, 0});
+  EXPECT_TRUE(expects(5, 1));
+  EXPECT_FALSE(expects(5, 2));
+  EXPECT_FALSE(expects(5, 0));
+  EXPECT_FALSE(expects(6, 1));
+  EXPECT_FALSE(expects(5, 1, 8));
+  EXPECT_FALSE(expects(5, 1, 0)) << "it has no number";
+  arrive(order, {5, 101, 1, false});
+  EXPECT_TRUE(expects(5, 2));
+  {
+    const Handling handling(order, {5, 102, 2});
+    EXPECT_TRUE(handling.was_expected());
+    EXPECT_FALSE(expects(5, 3)) << "inside of another's handling";
+  }
+  EXPECT_TRUE(expects(5, 3));
+  EXPECT_EQ(next_of(5), 100u);
+  EXPECT_EQ(next_of(5), 0u);
+  EXPECT_EQ(next_of(5), 102u);
+  arrive(order, {5, 104, 4});
+  EXPECT_FALSE(expects(5, 5)) << "one went past";
+  order.lose();
+  EXPECT_FALSE(expects(5, 5));
+}
+
+// Its receive was posted afterwards: it got one that had waited.
+TEST_F(MpiWholeMessage, IsNotThatOfAReceivePostedInItsHandling) {
+  arrive(order, {5, 100, 0});
+  {
+    const Handling handling(order, {5, 101, 1});
+    EXPECT_EQ(next_of(5), 100u);
+    EXPECT_TRUE(handling.is_open());
+  }
+  EXPECT_EQ(next_of(5), 101u);
+}
+
+TEST_F(MpiWholeMessage, IsNotThatOfAReceiveOfAnotherTagThatCompletesInItsHandling) {
+  Post* five = post(5, a);
+  Post* six = post(6, b);
+  arrive(order, {6, 200, 0});
+  {
+    const Handling handling(order, {5, 100, 0});
+    order.complete(six, 6, 8);
+    EXPECT_EQ(b.number, 200u);
+    order.complete(five, 5, 8);
+    EXPECT_EQ(a.number, 100u);
+  }
+  { const Handling handling(order, {5, 101, 1}); }
+  EXPECT_EQ(next_of(5), 101u);
+}
+
+TEST_F(MpiWholeMessage, OlderOnesOfItsTagThatWaitKeepTheirs) {
+  Post* first = post(5, a);
+  Post* second = post(5, b);
+  Post* third = post(5, c);
+  arrive(order, {5, 100, 0});
+  arrive(order, {5, 101, 1});
+  {
+    const Handling handling(order, {5, 102, 2});
+    order.complete(third, 5, 8);
+    EXPECT_EQ(c.number, 102u);
+  }
+  arrive(order, {5, 103, 3});
+  order.complete(second, 5, 8);
+  EXPECT_FALSE(b.done);
+  order.complete(first, 5, 8);
+  EXPECT_EQ(a.number, 100u);
+  EXPECT_EQ(b.number, 101u);
+  EXPECT_EQ(next_of(5), 103u);
+}
+
+// UCP's matching does not come to this; but nothing must wait for ever.
+TEST_F(MpiWholeMessage, WhatWaitedForItsReceiveIsToldWithIt) {
+  Post* any = post(0, a, 0);
+  Post* exact = post(5, b);
+  arrive(order, {5, 100, 0});
+  order.complete(exact, 5, 8);
+  EXPECT_FALSE(b.done);
+  {
+    const Handling handling(order, {6, 200, 0});
+    order.complete(any, 6, 8);
+  }
+  EXPECT_EQ(a.number, 200u);
+  EXPECT_EQ(b.number, 100u);
+  EXPECT_EQ(order.waiting(), 0u);
+}
+
+TEST_F(MpiWholeMessage, IsToldAlsoAfterUncertainOnesOfItsTag) {
+  Post* first = post(5, a);
+  Post* second = post(5, b);
+  arrive(order, {5, 102, 2});  // two went past
+  {
+    const Handling handling(order, {5, 103, 3});
+    EXPECT_FALSE(handling.was_expected());
+    order.complete(second, 5, 8);
+    EXPECT_EQ(b.number, 103u);
+  }
+  order.complete(first, 5, 8);
+  EXPECT_EQ(a.number, 0u);
+  { const Handling handling(order, {5, 104, 4}); }
+  EXPECT_EQ(next_of(5), 0u) << "by order alone it is not certain";
+  EXPECT_EQ(order.resolved(), 1u);
+  EXPECT_EQ(order.uncertain(), 2u);
+}
+
+TEST_F(MpiWholeMessage, WithoutSignatureItsReceiveIsToldSo) {
+  Post* first = post(5, a);
+  Post* second = post(5, b);
+  arrive(order, {5, 100, 0});
+  {
+    const Handling handling(order, {5, 101, 1, false});
+    order.complete(second, 5, 8);
+    EXPECT_TRUE(b.done);
+    EXPECT_EQ(b.number, 0u);
+  }
+  order.complete(first, 5, 8);
+  EXPECT_EQ(a.number, 100u);
+  { const Handling handling(order, {5, 102, 2}); }
+  EXPECT_EQ(next_of(5), 102u);
+}
+
+TEST_F(MpiWholeMessage, OfAReceiveThatNobodyWantsToKnowOf) {
+  Post* post = order.post(5, kExact, nullptr);
+  {
+    const Handling handling(order, {5, 100, 0});
+    order.complete(post, 5, 8);
+    EXPECT_FALSE(handling.is_open());
+  }
+  { const Handling handling(order, {5, 101, 1}); }
+  EXPECT_EQ(next_of(5), 101u);
+}
+
+// ---- one inside of another's handling -----------------------------------------------------------------------------------------
+
+TEST_F(MpiWholeMessage, OneOfItsTagInsideOfItsHandling) {
+  Post* first = post(5, a);
+  Post* second = post(5, b);
+  {
+    const Handling outer(order, {5, 100, 0});
+    {
+      const Handling inner(order, {5, 101, 1});
+      EXPECT_FALSE(inner.was_expected());
+      order.complete(second, 5, 8);
+      EXPECT_EQ(b.number, 101u);
+    }
+    EXPECT_FALSE(outer.is_open());
+    order.complete(first, 5, 8);
+    EXPECT_EQ(a.number, 100u);
+  }
+  { const Handling handling(order, {5, 102, 2}); }
+  EXPECT_EQ(next_of(5), 102u) << "the outer one's is there once";
+}
+
+TEST_F(MpiWholeMessage, OneOfAnotherTagInsideOfItsHandling) {
+  Post* first = post(5, a);
+  Post* second = post(6, b);
+  {
+    const Handling outer(order, {5, 100, 0});
+    {
+      const Handling inner(order, {6, 200, 0});
+      order.complete(second, 6, 8);
+      EXPECT_EQ(b.number, 200u);
+    }
+    order.complete(first, 5, 8);
+    EXPECT_EQ(a.number, 100u);
+  }
+  { const Handling handling(order, {5, 101, 1}); }
+  { const Handling handling(order, {6, 201, 1}); }
+  EXPECT_EQ(next_of(5), 101u);
+  EXPECT_EQ(next_of(6), 201u);
+}
+
+TEST_F(MpiWholeMessage, SeveralInsideOfItsHandlingThatNobodyWantedYet) {
+  {
+    const Handling outer(order, {5, 100, 0});
+    const Handling inner(order, {5, 101, 1});
+    { const Handling innermost(order, {6, 200, 0}); }
+    arrive(order, {5, 102, 2});
+    { const Handling innermost(order, {5, 103, 3}); }
+    EXPECT_FALSE(outer.is_open());
+    EXPECT_FALSE(inner.is_open());
+  }
+  for (uint64_t number = 100; number <= 103; ++number) EXPECT_EQ(next_of(5), number);
+  EXPECT_EQ(next_of(6), 200u);
+}
+
+TEST_F(MpiWholeMessage, OneThatComesInPartsInsideOfItsHandling) {
+  Post* first = post(5, a);
+  {
+    const Handling outer(order, {5, 100, 0});
+    arrive(order, {5, 101, 1});
+    EXPECT_FALSE(outer.is_open());
+    order.complete(first, 5, 8);
+    EXPECT_EQ(a.number, 100u);
+  }
+  EXPECT_EQ(next_of(5), 101u);
+}
+
+TEST_F(MpiWholeMessage, AnEndTooManyChangesNothing) {
+  Post* first = post(5, a);
+  {
+    const Handling handling(order, {5, 100, 0});
+    order.complete(first, 5, 8);
+    order.end_arrival();
+  }
+  {
+    const Handling outer(order, {5, 101, 1});
+    { const Handling inner(order, {5, 102, 2}); }
+    order.end_arrival();
+  }
+  order.end_arrival();
+  arrive(order, {5, 103, 3});
+  for (uint64_t number = 101; number <= 103; ++number) EXPECT_EQ(next_of(5), number);
+}
+
+// ---- many tags, losses, lengths -----------------------------------------------------------------------------------------------
+
+TEST_F(MpiWholeMessage, ItsTagIsNotSweptInItsHandling) {
+  constexpr uint64_t kMost = 1 << 15;
+  for (const bool is_its : {true, false}) {  // somebody takes it at once, or nobody
+    ReceiveOrder many;
+    Told its, other;
+    for (uint64_t tag = 1; tag < kMost; ++tag) {
+      Post* posted = many.post(tag, kExact, nullptr);
+      const Handling handling(many, {tag, tag, 0});
+      many.complete(posted, tag, 8);
+    }
+    Post* posted = is_its ? many.post(kMost, kExact, &its) : nullptr;
+    Post* past = many.post(kMost + 1, kExact, &other);
+    {
+      const Handling handling(many, {kMost, 100, 0});
+      ASSERT_EQ(many.streams(), kMost);
+      many.complete(past, kMost + 1, 8);  // its message did not come through here: one tag too many
+      ASSERT_EQ(many.streams(), 2u);
+      EXPECT_EQ(other.number, 0u);
+      if (is_its) many.complete(posted, kMost, 8);
+    }
+    if (!is_its) many.complete(many.post(kMost, kExact, &its), kMost, 8);
+    EXPECT_EQ(its.number, 100u);
+  }
+}
+
+TEST_F(MpiWholeMessage, AfterALossOnlyTheOneUnderWayIsTold) {
+  Post* first = post(5, a);
+  Post* second = post(5, b);
+  {
+    const Handling handling(order, {5, 100, 0});
+    order.lose();
+    order.complete(first, 5, 8);
+    EXPECT_EQ(a.number, 100u);
+  }
+  {
+    const Handling handling(order, {5, 101, 1});
+    EXPECT_FALSE(handling.is_open());
+    order.complete(second, 5, 8);
+    EXPECT_TRUE(b.done);
+    EXPECT_EQ(b.number, 0u);
+  }
+}
+
+TEST_F(MpiWholeMessage, LostBeforeItsEnd) {
+  {
+    const Handling handling(order, {5, 100, 0});
+    order.lose();
+  }
+  EXPECT_EQ(next_of(5), 0u);
+}
+
+TEST_F(MpiWholeMessage, SignaturesOfEveryLength) {
+  uint32_t sequence = 0;
+  for (size_t length = kHead; length <= kMaxSignature; ++length) {
+    for (const bool is_wanted : {true, false}) {
+      Told told;
+      const Message message{5, 1000 + sequence, sequence, true, true, length};
+      ++sequence;
+      Post* posted = is_wanted ? post(5, told) : nullptr;
+      {
+        const Handling handling(order, message);
+        if (is_wanted) order.complete(posted, 5, 8);
+      }
+      if (!is_wanted) order.complete(post(5, told), 5, 8);
+      ASSERT_EQ(told.number, message.number);
+      ASSERT_EQ(told.length, length);
+    }
+  }
+}
+
+// They have no place among the others of their tag.
+TEST_F(MpiWholeMessage, ShorterThanASignature) {
+  for (const size_t length : {sizeof(uint64_t), kStampEnd - 1}) {
+    ReceiveOrder of;
+    Told at_once, later;
+    Post* posted = of.post(5, kExact, &at_once);
+    {
+      const Handling handling(of, {5, 100, 0, true, true, length});
+      of.complete(posted, 5, 8);
+    }
+    EXPECT_EQ(at_once.number, 100u);
+    { const Handling handling(of, {5, 101, 1, true, true, length}); }
+    of.complete(of.post(5, kExact, &later), 5, 8);
+    EXPECT_EQ(later.number, 0u);
+  }
+}
+
+TEST_F(MpiWholeMessage, LongerThanAnySignature) {
+  const Handling handling(order, {5, 100, 0, true, true, kMaxSignature + 1});
+  EXPECT_FALSE(handling.is_open());
+  EXPECT_EQ(next_of(5), 0u);
+}
+
+}  // namespace
+}  // namespace verity::mpi
