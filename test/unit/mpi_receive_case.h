@@ -106,4 +106,20 @@ class Handling {
   const uint64_t* open_;
 };
 
+// A receive, as src/mpi/ucp_receives.cc posts it.
+[[nodiscard]] inline Post* post_simple(ReceiveOrder& order, uint64_t tag, uint64_t mask, Receive* receive) {
+  Post* post = order.post(tag, mask, receive);
+  if (post != nullptr) post->simple = true;
+  return post;
+}
+
+// Its completion, as its callback there tells of it.
+inline void complete(ReceiveOrder& order, Post* post, uint64_t tag, size_t received) {
+  if (order.got_inbound(post, tag)) {
+    order.complete_simple(post, received);
+  } else {
+    order.complete(post, tag, received);
+  }
+}
+
 }  // namespace verity::mpi

@@ -40,9 +40,9 @@ class Ucp {
   void fill(uint64_t tags) {
     for (uint64_t tag = 0; tag < tags; ++tag) {
       const Message message{kFirstOther + tag, 1, 0};
-      Post* posted = order_.post(message.tag, kExact, nullptr);
+      Post* posted = post_simple(order_, message.tag, kExact, nullptr);
       const Handling handling(order_, message);
-      order_.complete(posted, message.tag, 8);
+      complete(order_, posted, message.tag, 8);
     }
   }
   uint64_t told = 0, silent = 0, direct = 0, nested = 0;
@@ -133,7 +133,7 @@ class Ucp {
     if (is_found && open_ && found->number == open_->number) return;  // not before its handling is over
     all_.push_back(std::make_unique<Told>());
     Receiving receiving{tag, mask, nullptr, all_.back().get(), {}};
-    receiving.post = order_.post(tag, mask, receiving.told);
+    receiving.post = post_simple(order_, tag, mask, receiving.told);
     if (!is_found) return expected_.push_back(receiving);
     receiving.message = *found;
     unexpected_.erase(found);
@@ -150,7 +150,7 @@ class Ucp {
     const Receiving receiving = *it;
     matched_.erase(it);
     truth_.push_back({receiving.told, receiving.message});
-    order_.complete(receiving.post, receiving.message.tag, 8);
+    complete(order_, receiving.post, receiving.message.tag, 8);
   }
   void cancel() {
     if (expected_.empty()) return;

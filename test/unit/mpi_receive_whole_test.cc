@@ -9,11 +9,11 @@ namespace {
 
 class MpiWholeMessage : public testing::Test {
  protected:
-  Post* post(uint64_t tag, Told& told, uint64_t mask = kExact) { return order.post(tag, mask, &told); }
+  Post* post(uint64_t tag, Told& told, uint64_t mask = kExact) { return post_simple(order, tag, mask, &told); }
   // A receive that is posted now and gets a message of that tag at once.
   uint64_t next_of(uint64_t tag) {
     Told& told = tolds.emplace_back();
-    order.complete(post(tag, told), tag, 8);
+    complete(order, post(tag, told), tag, 8);
     EXPECT_TRUE(told.done);
     return told.number;
   }
@@ -29,12 +29,12 @@ TEST_F(MpiWholeMessage, IsToldThoughAnEarlierReceiveCouldHaveTakenIt) {
   {
     const Handling handling(order, {5, 101, 0});
     EXPECT_TRUE(handling.is_open());
-    order.complete(exact, 5, 24);
+    complete(order, exact, 5, 24);
     EXPECT_FALSE(handling.is_open()) << "nothing is left to be ended";
     EXPECT_EQ(b.number, 101u);
     EXPECT_EQ(b.received, 24u);
   }
-  order.complete(any, 9, 8);
+  complete(order, any, 9, 8);
   EXPECT_EQ(a.number, 100u);
   EXPECT_EQ(order.resolved(), 2u);
   EXPECT_EQ(order.pending(), 0u);
@@ -93,9 +93,9 @@ TEST_F(MpiWholeMessage, IsNotThatOfAReceiveOfAnotherTagThatCompletesInItsHandlin
   arrive(order, {6, 200, 0});
   {
     const Handling handling(order, {5, 100, 0});
-    order.complete(six, 6, 8);
+    complete(order, six, 6, 8);
     EXPECT_EQ(b.number, 200u);
-    order.complete(five, 5, 8);
+    complete(order, five, 5, 8);
     EXPECT_EQ(a.number, 100u);
   }
   { const Handling handling(order, {5, 101, 1}); }
@@ -110,13 +110,13 @@ TEST_F(MpiWholeMessage, OlderOnesOfItsTagThatWaitKeepTheirs) {
   arrive(order, {5, 101, 1});
   {
     const Handling handling(order, {5, 102, 2});
-    order.complete(third, 5, 8);
+    complete(order, third, 5, 8);
     EXPECT_EQ(c.number, 102u);
   }
   arrive(order, {5, 103, 3});
-  order.complete(second, 5, 8);
+  complete(order, second, 5, 8);
   EXPECT_FALSE(b.done);
-  order.complete(first, 5, 8);
+  complete(order, first, 5, 8);
   EXPECT_EQ(a.number, 100u);
   EXPECT_EQ(b.number, 101u);
   EXPECT_EQ(next_of(5), 103u);
@@ -127,11 +127,11 @@ TEST_F(MpiWholeMessage, WhatWaitedForItsReceiveIsToldWithIt) {
   Post* any = post(0, a, 0);
   Post* exact = post(5, b);
   arrive(order, {5, 100, 0});
-  order.complete(exact, 5, 8);
+  complete(order, exact, 5, 8);
   EXPECT_FALSE(b.done);
   {
     const Handling handling(order, {6, 200, 0});
-    order.complete(any, 6, 8);
+    complete(order, any, 6, 8);
   }
   EXPECT_EQ(a.number, 200u);
   EXPECT_EQ(b.number, 100u);
@@ -145,10 +145,10 @@ TEST_F(MpiWholeMessage, IsToldAlsoAfterUncertainOnesOfItsTag) {
   {
     const Handling handling(order, {5, 103, 3});
     EXPECT_FALSE(handling.was_expected());
-    order.complete(second, 5, 8);
+    complete(order, second, 5, 8);
     EXPECT_EQ(b.number, 103u);
   }
-  order.complete(first, 5, 8);
+  complete(order, first, 5, 8);
   EXPECT_EQ(a.number, 0u);
   { const Handling handling(order, {5, 104, 4}); }
   EXPECT_EQ(next_of(5), 0u) << "by order alone it is not certain";
@@ -162,21 +162,21 @@ TEST_F(MpiWholeMessage, WithoutSignatureItsReceiveIsToldSo) {
   arrive(order, {5, 100, 0});
   {
     const Handling handling(order, {5, 101, 1, false});
-    order.complete(second, 5, 8);
+    complete(order, second, 5, 8);
     EXPECT_TRUE(b.done);
     EXPECT_EQ(b.number, 0u);
   }
-  order.complete(first, 5, 8);
+  complete(order, first, 5, 8);
   EXPECT_EQ(a.number, 100u);
   { const Handling handling(order, {5, 102, 2}); }
   EXPECT_EQ(next_of(5), 102u);
 }
 
 TEST_F(MpiWholeMessage, OfAReceiveThatNobodyWantsToKnowOf) {
-  Post* post = order.post(5, kExact, nullptr);
+  Post* post = post_simple(order, 5, kExact, nullptr);
   {
     const Handling handling(order, {5, 100, 0});
-    order.complete(post, 5, 8);
+    complete(order, post, 5, 8);
     EXPECT_FALSE(handling.is_open());
   }
   { const Handling handling(order, {5, 101, 1}); }
@@ -193,11 +193,11 @@ TEST_F(MpiWholeMessage, OneOfItsTagInsideOfItsHandling) {
     {
       const Handling inner(order, {5, 101, 1});
       EXPECT_FALSE(inner.was_expected());
-      order.complete(second, 5, 8);
+      complete(order, second, 5, 8);
       EXPECT_EQ(b.number, 101u);
     }
     EXPECT_FALSE(outer.is_open());
-    order.complete(first, 5, 8);
+    complete(order, first, 5, 8);
     EXPECT_EQ(a.number, 100u);
   }
   { const Handling handling(order, {5, 102, 2}); }
@@ -211,10 +211,10 @@ TEST_F(MpiWholeMessage, OneOfAnotherTagInsideOfItsHandling) {
     const Handling outer(order, {5, 100, 0});
     {
       const Handling inner(order, {6, 200, 0});
-      order.complete(second, 6, 8);
+      complete(order, second, 6, 8);
       EXPECT_EQ(b.number, 200u);
     }
-    order.complete(first, 5, 8);
+    complete(order, first, 5, 8);
     EXPECT_EQ(a.number, 100u);
   }
   { const Handling handling(order, {5, 101, 1}); }
@@ -243,7 +243,7 @@ TEST_F(MpiWholeMessage, OneThatComesInPartsInsideOfItsHandling) {
     const Handling outer(order, {5, 100, 0});
     arrive(order, {5, 101, 1});
     EXPECT_FALSE(outer.is_open());
-    order.complete(first, 5, 8);
+    complete(order, first, 5, 8);
     EXPECT_EQ(a.number, 100u);
   }
   EXPECT_EQ(next_of(5), 101u);
@@ -253,7 +253,7 @@ TEST_F(MpiWholeMessage, AnEndTooManyChangesNothing) {
   Post* first = post(5, a);
   {
     const Handling handling(order, {5, 100, 0});
-    order.complete(first, 5, 8);
+    complete(order, first, 5, 8);
     order.end_arrival();
   }
   {
@@ -274,21 +274,21 @@ TEST_F(MpiWholeMessage, ItsTagIsNotSweptInItsHandling) {
     ReceiveOrder many;
     Told its, other;
     for (uint64_t tag = 1; tag < kMost; ++tag) {
-      Post* posted = many.post(tag, kExact, nullptr);
+      Post* posted = post_simple(many, tag, kExact, nullptr);
       const Handling handling(many, {tag, tag, 0});
-      many.complete(posted, tag, 8);
+      complete(many, posted, tag, 8);
     }
-    Post* posted = is_its ? many.post(kMost, kExact, &its) : nullptr;
-    Post* past = many.post(kMost + 1, kExact, &other);
+    Post* posted = is_its ? post_simple(many, kMost, kExact, &its) : nullptr;
+    Post* past = post_simple(many, kMost + 1, kExact, &other);
     {
       const Handling handling(many, {kMost, 100, 0});
       ASSERT_EQ(many.streams(), kMost);
-      many.complete(past, kMost + 1, 8);  // its message did not come through here: one tag too many
+      complete(many, past, kMost + 1, 8);  // its message did not come through here: one tag too many
       ASSERT_EQ(many.streams(), 2u);
       EXPECT_EQ(other.number, 0u);
-      if (is_its) many.complete(posted, kMost, 8);
+      if (is_its) complete(many, posted, kMost, 8);
     }
-    if (!is_its) many.complete(many.post(kMost, kExact, &its), kMost, 8);
+    if (!is_its) complete(many, post_simple(many, kMost, kExact, &its), kMost, 8);
     EXPECT_EQ(its.number, 100u);
   }
 }
@@ -299,13 +299,13 @@ TEST_F(MpiWholeMessage, AfterALossOnlyTheOneUnderWayIsTold) {
   {
     const Handling handling(order, {5, 100, 0});
     order.lose();
-    order.complete(first, 5, 8);
+    complete(order, first, 5, 8);
     EXPECT_EQ(a.number, 100u);
   }
   {
     const Handling handling(order, {5, 101, 1});
     EXPECT_FALSE(handling.is_open());
-    order.complete(second, 5, 8);
+    complete(order, second, 5, 8);
     EXPECT_TRUE(b.done);
     EXPECT_EQ(b.number, 0u);
   }
@@ -329,9 +329,9 @@ TEST_F(MpiWholeMessage, SignaturesOfEveryLength) {
       Post* posted = is_wanted ? post(5, told) : nullptr;
       {
         const Handling handling(order, message);
-        if (is_wanted) order.complete(posted, 5, 8);
+        if (is_wanted) complete(order, posted, 5, 8);
       }
-      if (!is_wanted) order.complete(post(5, told), 5, 8);
+      if (!is_wanted) complete(order, post(5, told), 5, 8);
       ASSERT_EQ(told.number, message.number);
       ASSERT_EQ(told.length, length);
     }
@@ -343,14 +343,14 @@ TEST_F(MpiWholeMessage, ShorterThanASignature) {
   for (const size_t length : {sizeof(uint64_t), kStampEnd - 1}) {
     ReceiveOrder of;
     Told at_once, later;
-    Post* posted = of.post(5, kExact, &at_once);
+    Post* posted = post_simple(of, 5, kExact, &at_once);
     {
       const Handling handling(of, {5, 100, 0, true, true, length});
-      of.complete(posted, 5, 8);
+      complete(of, posted, 5, 8);
     }
     EXPECT_EQ(at_once.number, 100u);
     { const Handling handling(of, {5, 101, 1, true, true, length}); }
-    of.complete(of.post(5, kExact, &later), 5, 8);
+    complete(of, post_simple(of, 5, kExact, &later), 5, 8);
     EXPECT_EQ(later.number, 0u);
   }
 }
