@@ -72,6 +72,7 @@ Isend Recv
 Start Start
 Isend Irecv
 Isend Irecv
+Send Recv
 Put
 Get
 Rput

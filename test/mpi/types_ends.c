@@ -141,6 +141,27 @@ static void testsome(int rank, int from, int to, struct side sent, struct side r
   while ((rank == from || rank == to) && done == 0) MPI_Testsome(2, requests, &done, which, MPI_STATUSES_IGNORE);
 }
 
+/* Communicators and types that come and go: their context ids and handles are used again, from the same places, for other messages. The
+ * last message is the one of the case. */
+static void used_again(int rank, int from, int to, struct side sent, struct side received, int tag) {
+  for (int i = 0; i <= 2 * kStarts; ++i) {
+    const struct side right = {.count = 3, .type = i % 2 != 0 ? MPI_FLOAT : MPI_INT};
+    struct side ours = sent, theirs = received;
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (i < 2 * kStarts) {
+      MPI_Type_contiguous(3, right.type, &ours.type);
+      MPI_Type_commit(&ours.type);
+      ours.count = 1;
+      theirs = right;
+    }
+    if (rank == from) MPI_Send(out, ours.count, ours.type, to, tag, comm);
+    if (rank == to) MPI_Recv(in, theirs.count, theirs.type, from, tag, comm, MPI_STATUS_IGNORE);
+    if (i < 2 * kStarts) MPI_Type_free(&ours.type);
+    MPI_Comm_free(&comm);
+  }
+}
+
 const struct operation end_operations[] = {
     {.name = "probe", .run = probe},
     {.name = "iprobe", .run = iprobe},
@@ -154,5 +175,6 @@ const struct operation end_operations[] = {
     {.name = "restarted", .run = restarted, .times = kStarts},
     {.name = "waitany", .run = waitany},
     {.name = "testsome", .run = testsome},
+    {.name = "used_again", .run = used_again},
     {.name = NULL},
 };
