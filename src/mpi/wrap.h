@@ -94,7 +94,7 @@ class Unpack {
     __VA_ARGS__                                                                                        \
   }                                                                                                    \
   }                                                                                                    \
-  extern "C" VERITY_EXPORT [[VERITY_HEAT]] int verity_##function(VERITY_W##arity) __asm__(#function);  \
+  extern "C" [[VERITY_HEAT]] VERITY_EXPORT int verity_##function(VERITY_W##arity) __asm__(#function);  \
   extern "C" int verity_##function(VERITY_W##arity) {                                                  \
     using Words = int (*)(VERITY_W##arity);                                                            \
     if (const auto next = next_##function.forwarded<Words>()) [[likely]] return next(VERITY_A##arity); \
