@@ -55,11 +55,12 @@ class Parts {
 
  private:
   void push(const Type& type, uint64_t copies) {
-    if (!items_.empty() && same_sequence(items_.back().type, type) &&
-        !__builtin_add_overflow(items_.back().copies, copies, &items_.back().copies)) {
-      return;
+    uint64_t sum;
+    if (!items_.empty() && same_sequence(items_.back().type, type) && !__builtin_add_overflow(items_.back().copies, copies, &sum)) {
+      items_.back().copies = sum;
+    } else {
+      items_.push_back({type, copies});
     }
-    items_.push_back({type, copies});
   }
 
   std::vector<Type::Item> items_;

@@ -143,6 +143,15 @@ TEST(SignatureDescribe, CountsFromAnywhereDoNotOverflow) {
   EXPECT_FALSE(describe(type, 2).empty());
 }
 
+// Equal neighbours are one part where 64 bits hold both numbers.
+TEST(SignatureDescribe, CountsOfNeighboursDoNotOverflow) {
+  const Type::Item items[] = {{leaf("MPI_INT"), 1}, {leaf("MPI_INT"), UINT64_MAX}};
+  const Type type = Type::sequence(items);
+  ASSERT_EQ(type.node().parts().size(), 2u);
+  EXPECT_EQ(type.node().parts()[0].copies, 1u);
+  EXPECT_EQ(wrong_with(encoded(type)), "");
+}
+
 TEST(SignatureDescribe, CutOrChangedBytesAreNoDanger) {
   sim::Rng rng(2);
   for (unsigned round = 0; round < 300; ++round) {
