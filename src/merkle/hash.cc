@@ -10,6 +10,8 @@ namespace detail {
 constinit const Kernel* active_kernel = &kKernelBaseline;
 }  // namespace detail
 
+[[gnu::hot]] Digest hash_short(const void* data, size_t length) noexcept { return XXH3_64bits(data, length); }
+
 namespace {
 
 // A scattered range up to this size is gathered on the stack: cheaper than hashing across seams.

@@ -42,10 +42,13 @@ extern const Kernel* active_kernel;
 // first argument of the functions below.
 [[nodiscard]] std::span<const Kernel* const> supported_kernels() noexcept;
 
+// Of at most kShortHash bytes. One function for all: senders and receivers have it in the cache for each other.
+[[nodiscard]] Digest hash_short(const void* data, size_t length) noexcept;
+
 // Digest of `length` bytes; `data` may be null when `length` is 0.
 [[nodiscard]] inline Digest hash(const Kernel& kernel, const void* data, size_t length) noexcept {
   if (length <= kShortHash) {
-    return XXH3_64bits(data, length);
+    return hash_short(data, length);
   }
   return kernel.hash_long(data, length);
 }
@@ -84,7 +87,7 @@ extern const Kernel* active_kernel;
     if (length != 0) {
       std::memcpy(dst, src, length);
     }
-    return XXH3_64bits(src, length);
+    return hash_short(src, length);
   }
   return kernel.copy_and_hash_long(dst, src, length);
 }
