@@ -34,7 +34,7 @@ struct Caller {
 };
 
 // A send that an MPI call is about to make. Its signature is a signature::Record, in words, and what follows it (owned by the caller,
-// valid until the call returns); the UCP side writes uid and sequence.
+// valid until the call returns, as the arm itself is); the UCP side writes uid and sequence.
 struct SendArm {
   const TagFilter* filter = nullptr;
   uint64_t head[6] = {};
@@ -91,10 +91,10 @@ struct ActiveArm {
 // Active messages have no tag; in place of it, as no tagged message of an MPI library has it.
 inline constexpr uint64_t kActiveTag = ~uint64_t{0};
 
-// What the outermost MPI call of this thread arms. An arm is taken once; the caller looks afterwards whether it was (`send.length` or
-// `receive.receive` reset to zero) and disposes of it otherwise (MPI_PROC_NULL, an error).
+// What the outermost MPI call of this thread arms. An arm is taken once; the caller looks afterwards whether it was (`send` or
+// `receive.receive` reset to nullptr) and disposes of it otherwise (MPI_PROC_NULL, an error).
 struct Armed {
-  SendArm send;
+  const SendArm* send = nullptr;
   ReceiveArm receive;
   CollectiveArm collective;
   ActiveArm active;

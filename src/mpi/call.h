@@ -30,12 +30,20 @@ extern constinit std::atomic<bool> findings_wait __attribute__((visibility("hidd
 // not within theirs.
 [[gnu::cold]] void abandon_calls() noexcept;
 
+// A send's arm that no known site (mpi/sites.h) keeps, of this thread.
+struct OtherSend {
+  SendArm arm;
+  uint8_t digested[kMaxSignature];  // its signature, where there is a digest
+};
+extern constinit thread_local OtherSend other_send __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 // What is kept of a call that is not a plain one, of the program's own code and within no other.
 struct Unusual {
   int around;     // calls around it
   bool internal;  // made by the MPI library for its own ends
   bool saved;
   Armed armed;    // by the call around it, if saved
+  OtherSend send;  // the same
 };
 // Nullptr: it is a plain one after all; else made in `room`.
 [[nodiscard, gnu::cold]] const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept;
@@ -48,18 +56,19 @@ class Call {
     alignas(Unusual) unsigned char bytes[sizeof(Unusual)];
   };
   Call(const char* name, const void* return_address, const void* frame_end, Room* room) noexcept {
-    KnownSite& known = known_site(return_address);
-    if (thread.depth != 0 || known.plain != return_address) [[unlikely]] {
+    KnownSite* known = &known_site(return_address);
+    __asm__("" : "+r"(known));  // made once: for a variable of a thread compilers do it at each use
+    if (thread.depth != 0 || known->plain != return_address) [[unlikely]] {
       unusual_ = enter_unusual(name, return_address, frame_end, room);
       return;
     }
     thread.depth = 1;
     thread.outer = frame_end;
-    thread.site = known.site.id;
+    thread.site = known->site.id;
     thread.name = name;
-    last_ = &known.last;
+    known_ = known;
   }
-  ~Call() {
+  [[gnu::always_inline]] ~Call() {
     if (unusual_ == nullptr) [[likely]] {
       thread.depth = 0;
     } else {
@@ -78,13 +87,13 @@ class Call {
   }
 
   // Where to remember what calls from here are about; nullptr: nowhere.
-  [[nodiscard]] Remembered* last() const noexcept { return last_; }
+  [[nodiscard]] KnownSite* known() const noexcept { return known_; }
 
   int rc = MPI_SUCCESS;  // what the function returned
 
  private:
   const Unusual* unusual_ = nullptr;
-  Remembered* last_ = nullptr;
+  KnownSite* known_ = nullptr;
 };
 
 // Enters one. The number of calls around it.

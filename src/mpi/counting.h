@@ -12,7 +12,7 @@ extern constinit bool several_threads __attribute__((visibility("hidden")));
 // Returns what it was before.
 template <typename T>
 inline T add(std::atomic<T>& counter, T difference) noexcept {
-  if (several_threads) return counter.fetch_add(difference, std::memory_order_acq_rel);
+  if (several_threads) [[unlikely]] return counter.fetch_add(difference, std::memory_order_acq_rel);
   const T before = counter.load(std::memory_order_relaxed);
   counter.store(before + difference, std::memory_order_relaxed);
   return before;

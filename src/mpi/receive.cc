@@ -197,9 +197,9 @@ void arm_otherwise(TypeInfo* type, const void* address, MPI_Count count, bool di
 
 }  // namespace
 
-void arm_other_receive(Remembered* last, const void* address, MPI_Count count, MPI_Datatype datatype, Envelope envelope,
+void arm_other_receive(KnownSite* known, const void* address, MPI_Count count, MPI_Datatype datatype, Envelope envelope,
                        MPI_Comm comm) noexcept {
-  const About about = find_out(last, count, datatype, envelope.source, comm);
+  const About about = find_out(known != nullptr ? &known->received : nullptr, count, datatype, envelope.source, comm);
   if (about.comm != nullptr) arm_otherwise(about.type, address, count, settings().digest, about.comm, envelope, thread.site);
 }
 

@@ -81,17 +81,18 @@ class PostedReceive final : public Receive {
 
 // Arms a receive for the time of the call that posts it; nothing where its messages are not looked at. This is for one that is not like the
 // last one from there.
-[[gnu::noinline]] void arm_other_receive(Remembered* last, const void* address, MPI_Count count, MPI_Datatype datatype, Envelope envelope,
+[[gnu::noinline]] void arm_other_receive(KnownSite* known, const void* address, MPI_Count count, MPI_Datatype datatype, Envelope envelope,
                                          MPI_Comm comm) noexcept;
 
 // (In the wrapper itself, whose arguments so stay in their registers.)
-[[gnu::always_inline]] inline void arm_receive(Remembered* last, const void* address, MPI_Count count, MPI_Datatype datatype, int source,
+[[gnu::always_inline]] inline void arm_receive(KnownSite* known, const void* address, MPI_Count count, MPI_Datatype datatype, int source,
                                                int tag, MPI_Comm comm) noexcept {
-  const About about = same_as_last(last, comm, datatype);
   PostedReceive* receive = own_receives.first;
-  if (about.comm == nullptr || receive == nullptr || source == MPI_PROC_NULL || count < 0) [[unlikely]] {
-    return arm_other_receive(last, address, count, datatype, {source, tag}, comm);
+  if (known == nullptr || differs(known->received, comm, datatype) != 0 || receive == nullptr || source == MPI_PROC_NULL ||
+      count < 0) [[unlikely]] {
+    return arm_other_receive(known, address, count, datatype, {source, tag}, comm);
   }
+  const About about = about_of(known->received);
   PostedReceive::take_first();
   receive->begin(about.type, count, about.comm, {source, tag}, thread.site, thread.name);
   armed.receive.filter = &about.comm->filter;
@@ -102,7 +103,7 @@ class Receiving {
  public:
   [[gnu::always_inline]] Receiving(const Call& call, const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                                    MPI_Comm comm) noexcept {
-    arm_receive(call.last(), address, count, datatype, source, tag, comm);
+    arm_receive(call.known(), address, count, datatype, source, tag, comm);
   }
   // Of a request made earlier.
   Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept;

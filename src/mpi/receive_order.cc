@@ -96,6 +96,7 @@ Post* ReceiveOrder::lend() noexcept {
   free_posts_ = static_cast<Post*>(post->next);
   post->order = ++order_;
   post->pending = post->lent = true;
+  post->receive = nullptr;
   post->call.request = nullptr;
   ++lent_;
   return post;

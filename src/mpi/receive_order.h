@@ -55,12 +55,15 @@ class ReceiveOrder {
 
   // A receive is about to be posted. nullptr: out of memory (then nothing is certain any more: see lose()).
   [[nodiscard]] Post* post(uint64_t tag, uint64_t mask, Receive* receive) noexcept {
-    if (free_posts_ == nullptr) [[unlikely]] add_chunk();
+    if (!has_room()) [[unlikely]] add_chunk();
+    if (has_room()) [[likely]] return post_in_room(tag, mask, receive);
+    lose();
+    return nullptr;
+  }
+  // Then there is memory for it, and post_in_room() may be called.
+  [[nodiscard]] bool has_room() const noexcept { return free_posts_ != nullptr; }
+  [[nodiscard]] Post* post_in_room(uint64_t tag, uint64_t mask, Receive* receive) noexcept {
     Post* post = free_posts_;
-    if (post == nullptr) [[unlikely]] {
-      lose();
-      return nullptr;
-    }
     free_posts_ = static_cast<Post*>(post->next);
     post->tag = tag & mask;
     post->mask = mask;

@@ -12,6 +12,7 @@
 namespace verity::mpi {
 
 thread_local constinit Thread thread __attribute__((tls_model("initial-exec")));
+constinit thread_local OtherSend other_send __attribute__((tls_model("initial-exec"))) = {};
 
 void abandon_calls() noexcept {
   Receive* receive = armed.receive.receive;  // not taken; what the others point to went with its frame
@@ -21,6 +22,10 @@ void abandon_calls() noexcept {
 }
 
 const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept {
+  if (armed.send != nullptr && armed.send != &other_send.arm) {  // a known site's, which may be forgotten now
+    other_send.arm = *armed.send;
+    armed.send = &other_send.arm;
+  }
   const Site from = site_of(return_address, frame_end);
   const int around = enter_call(frame_end);
   if (around == 0 || thread.site == 0) {
@@ -29,12 +34,19 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
   }
   if (around == 0 && !from.library) return nullptr;
   const bool saved = around != 0 && !from.library;
-  return new (room) Unusual{around, from.library, saved, saved ? std::exchange(armed, {}) : Armed()};
+  auto* const call = new (room) Unusual{around, from.library, saved, {}, {}};
+  if (saved) {
+    call->armed = std::exchange(armed, {});
+    call->send = other_send;
+  }
+  return call;
 }
 
 void leave_unusual(const Unusual& call) noexcept {
   thread.depth = call.around;
-  if (call.saved) armed = call.armed;
+  if (!call.saved) return;
+  armed = call.armed;
+  other_send = call.send;
 }
 
 const char* family_name(uint8_t family) noexcept {
@@ -52,16 +64,36 @@ size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t f
 
 namespace {
 
-void arm_otherwise(TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, SendFamily family, uint64_t site) noexcept {
-  if (comm.filter.mask == 0) return;
-  arm_caller(comm, dest, family, site);
+// In words, as write_signature() writes them.
+void set_signature(const TypeInfo& type, const signature::Record& record, SendFamily family, uint64_t site, SendArm* arm) noexcept {
+  static_assert(sizeof(arm->head) == sizeof(record) && kMaxTypeDescription == kMaxSignature - sizeof(record));
+  const uint8_t description = type.description_length;
+  signature::write_words(record, site, static_cast<uint32_t>(world_rank()), family, description, arm->head);
+  arm->tail = type.description;
+  arm->length = sizeof(record) + description;
+}
+
+// To other_send, which is armed.
+void add_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noexcept {
+  const auto bytes = type.digestible(static_cast<uint64_t>(data.count));
+  auto& [arm, digested] = other_send;
+  if (arm.length == 0 || bytes == 0) return;
+  const size_t length = write_signature(type, data.count, site, family, digested, kMaxSignature - kDigestSize);
+  arm.length = append_digest(digested, length, digest_of(type.layout, data.address, bytes), bytes);
+  std::memcpy(arm.head, digested, sizeof(arm.head));
+  arm.tail = digested + sizeof(arm.head);
+}
+
+// Precondition: the communicator's filter is known.
+void arm_with(SendArm* arm, TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, SendFamily family, uint64_t site) noexcept {
+  *arm = {.filter = &comm.filter, .caller = {.call = kFamilies[family], .site = site, .comm = &comm, .peer = dest}};
+  armed.send = arm;
   if (!type.checkable) return;
   const auto copies = static_cast<uint64_t>(count);
-  const signature::Record* kept = type.kept(TypeInfo::kSent, copies);
-  if (kept != nullptr) return arm_signature(type, *kept, family, site);
+  if (const signature::Record* kept = type.kept(TypeInfo::kSent, copies)) return set_signature(type, *kept, family, site, arm);
   const signature::Record made = type.record(copies);
   type.keep(TypeInfo::kSent, copies, made);
-  arm_signature(type, made, family, site);
+  set_signature(type, made, family, site, arm);
 }
 
 }  // namespace
@@ -77,23 +109,20 @@ About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int pee
   return {known, type};
 }
 
-void arm_other_send(Remembered* last, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family, MPI_Comm comm) noexcept {
-  const About about = find_out(last, count, datatype, dest, comm);
-  if (about.comm != nullptr) arm_otherwise(*about.type, count, *about.comm, dest, family, thread.site);
+void arm_other_send(KnownSite* known, Data data, MPI_Datatype datatype, int dest, SendFamily family, MPI_Comm comm) noexcept {
+  RememberedSend* const sent = known != nullptr && !settings().digest ? &known->sent : nullptr;
+  const bool is_same = sent != nullptr && dest != MPI_PROC_NULL && data.count >= 0 && differs(sent->about, comm, datatype) == 0;
+  const About about = is_same ? about_of(sent->about) : find_out(sent != nullptr ? &sent->about : nullptr, data.count, datatype, dest, comm);
+  if (about.comm == nullptr) return;
+  arm_with(sent != nullptr ? &sent->arm : &other_send.arm, *about.type, data.count, *about.comm, dest, family, thread.site);
+  if (sent != nullptr) sent->copies = static_cast<uint64_t>(data.count);
+  if (settings().digest) add_digest(*about.type, data, family, thread.site);
 }
 
 Sending::Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept {
-  arm_otherwise(type, data.count, comm, dest, family, site);
-  if (settings().digest) add_digest(type, data.address, data.count, family, site);
-}
-
-void Sending::add_digest(TypeInfo& type, const void* address, MPI_Count count, SendFamily family, uint64_t site) noexcept {
-  const auto bytes = type.digestible(static_cast<uint64_t>(count));
-  if (armed.send.length == 0 || bytes == 0) return;
-  const size_t length = write_signature(type, count, site, family, bytes_, kMaxSignature - kDigestSize);
-  armed.send.length = append_digest(bytes_, length, digest_of(type.layout, address, bytes), bytes);
-  std::memcpy(armed.send.head, bytes_, sizeof(armed.send.head));
-  armed.send.tail = bytes_ + sizeof(armed.send.head);
+  if (comm.filter.mask == 0) return;
+  arm_with(&other_send.arm, type, data.count, comm, dest, family, site);
+  if (settings().digest) add_digest(type, data, family, site);
 }
 
 }  // namespace verity::mpi

@@ -56,48 +56,33 @@ struct About {
   CommInfo* comm = nullptr;  // nullptr: it is not, or nothing is known of one
   TypeInfo* type = nullptr;
 };
-// As the last call from there had it.
-[[nodiscard, gnu::always_inline]] inline About same_as_last(const Remembered* last, MPI_Comm comm, MPI_Datatype datatype) noexcept {
-  const bool same = last != nullptr && last->comm_handle == (uintptr_t)comm && last->type_handle == (uintptr_t)datatype &&
-                    last->generation == handle_generation.load(std::memory_order_acquire);
-  return same ? About{static_cast<CommInfo*>(last->comm), static_cast<TypeInfo*>(last->type)} : About{};
+// 0: as the last call from there had it. (Differences, so that several of them are one branch.)
+[[nodiscard, gnu::always_inline]] inline uint64_t differs(const Remembered& last, MPI_Comm comm, MPI_Datatype datatype) noexcept {
+  return (last.comm_handle ^ (uintptr_t)comm) | (last.type_handle ^ (uintptr_t)datatype) |
+         (last.generation ^ handle_generation.load(std::memory_order_acquire));
+}
+[[nodiscard, gnu::always_inline]] inline About about_of(const Remembered& last) noexcept {
+  return {static_cast<CommInfo*>(last.comm), static_cast<TypeInfo*>(last.type)};
 }
 // Finds out, and has it remembered. `count`, `peer`: a call with a bad one, or to nobody, is about nothing.
 [[nodiscard]] About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer, MPI_Comm comm) noexcept;
 
 // Arms a send for the time of the call that makes it; nothing where its messages are not looked at. This is for one that is not like the
 // last one from there.
-[[gnu::noinline]] void arm_other_send(Remembered* last, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family,
+[[gnu::noinline]] void arm_other_send(KnownSite* known, Data data, MPI_Datatype datatype, int dest, SendFamily family,
                                       MPI_Comm comm) noexcept;
 
-[[gnu::always_inline]] inline void arm_caller(const CommInfo& comm, int dest, SendFamily family, uint64_t site) noexcept {
-  SendArm& send = armed.send;
-  send.filter = &comm.filter;
-  send.caller.call = kFamilies[family];
-  send.caller.site = site;
-  send.caller.comm = &comm;
-  send.caller.peer = dest;
-}
-
-// In words, as write_signature() writes them.
-[[gnu::always_inline]] inline void arm_signature(const TypeInfo& type, const signature::Record& record, SendFamily family, uint64_t site) noexcept {
-  SendArm& send = armed.send;
-  static_assert(sizeof(send.head) == sizeof(record) && kMaxTypeDescription == kMaxSignature - sizeof(record));
-  const uint8_t description = type.description_length;
-  signature::write_words(record, site, static_cast<uint32_t>(world_rank()), family, description, send.head);
-  send.tail = type.description;
-  send.length = sizeof(record) + description;
-}
-
-// (In the wrapper itself, whose arguments so stay in their registers.)
-[[gnu::always_inline]] inline void arm_send(Remembered* last, MPI_Count count, MPI_Datatype datatype, int dest, SendFamily family,
-                                            MPI_Comm comm) noexcept {
-  const About about = same_as_last(last, comm, datatype);
-  const signature::Record* record = about.comm != nullptr ? about.type->kept(TypeInfo::kSent, static_cast<uint64_t>(count)) : nullptr;
-  if (record == nullptr || dest == MPI_PROC_NULL) [[unlikely]] return arm_other_send(last, count, datatype, dest, family, comm);
-  const uint64_t site = thread.site;
-  arm_caller(*about.comm, dest, family, site);
-  arm_signature(*about.type, *record, family, site);
+// (In the wrapper itself, whose arguments so stay in their registers.) A place in the program calls one function, but a pointer may be
+// what it calls.
+[[gnu::always_inline]] inline void arm_send(KnownSite* known, const void* address, MPI_Count count, MPI_Datatype datatype, int dest,
+                                            SendFamily family, MPI_Comm comm) noexcept {
+  if (known == nullptr || dest == MPI_PROC_NULL ||
+      (differs(known->sent.about, comm, datatype) | (known->sent.copies ^ static_cast<uint64_t>(count)) |
+       ((uintptr_t)known->sent.arm.caller.call ^ (uintptr_t)kFamilies[family])) != 0) [[unlikely]] {
+    return arm_other_send(known, {address, count}, datatype, dest, family, comm);
+  }
+  known->sent.arm.caller.peer = dest;
+  armed.send = &known->sent.arm;
 }
 
 class Sending {
@@ -105,22 +90,13 @@ class Sending {
   // (No structs: the call comes a few instructions after they would be made.)
   [[gnu::always_inline]] Sending(const Call& call, SendFamily family, const void* address, MPI_Count count, MPI_Datatype datatype,
                                  int dest, MPI_Comm comm) noexcept {
-    arm_send(call.last(), count, datatype, dest, family, comm);
-    if (armed.send.length != 0 && settings().digest) [[unlikely]] add_digest(*find_type(datatype), address, count, family, thread.site);
+    arm_send(call.known(), address, count, datatype, dest, family, comm);
   }
   // Of a request made earlier: the type and the communicator may be freed by now.
   Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept;
-  ~Sending() {
-    armed.send.length = 0;
-    armed.send.caller.call = nullptr;
-  }
+  ~Sending() { armed.send = nullptr; }
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
-
- private:
-  [[gnu::cold]] void add_digest(TypeInfo& type, const void* address, MPI_Count count, SendFamily family, uint64_t site) noexcept;
-
-  uint8_t bytes_[kMaxSignature];  // where there is a digest; a call within this call has its own
 };
 
 }  // namespace verity::mpi

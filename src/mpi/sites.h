@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <string>
 
+#include "mpi/arm.h"
+
 namespace verity::mpi {
 
 struct Site {
@@ -26,6 +28,12 @@ struct Remembered {
   uint64_t comm_handle, type_handle;
   void *comm, *type;
 };
+// What a send of so many copies is armed with.
+struct RememberedSend {
+  Remembered about;
+  uint64_t copies;
+  SendArm arm;
+};
 
 // What a thread remembers of return addresses.
 struct KnownSite {
@@ -34,7 +42,8 @@ struct KnownSite {
   Site site;
   int frame;  // of a call out of a binding: bytes from the end of the called function's frame to the end of the caller's; else 0
   // For the caller's use: what the call from there was about, the last time.
-  Remembered last;
+  Remembered received;
+  RememberedSend sent;
 };
 inline constexpr size_t kKnownSites = 64;
 extern constinit thread_local KnownSite known_sites[kKnownSites] __attribute__((tls_model("initial-exec")));

@@ -55,9 +55,10 @@ void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_
   callback(request, UCS_OK, info, user_data);
 }
 
-Receive* take_receive(uint64_t tag, bool any) noexcept {
+[[gnu::always_inline]] inline Receive* take_receive(uint64_t tag, bool any) noexcept {
   Receive* receive = armed.receive.receive;
-  if (receive == nullptr || !(any || armed.receive.filter->matches(tag))) return nullptr;
+  if (receive == nullptr) return nullptr;
+  if (!any && !armed.receive.filter->matches(tag)) [[unlikely]] return nullptr;
   armed.receive.receive = nullptr;
   return receive;
 }
@@ -72,46 +73,61 @@ constexpr uint32_t kKnownFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_
                                   UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_RECV_INFO | UCP_OP_ATTR_FIELD_MEMH |
                                   UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND;
 
-// A copy, field by field as the caller has just written them, that completes through on_receive().
+// Those that it has when it completes through on_receive().
+constexpr uint32_t redirected(uint32_t fields) noexcept {
+  return fields | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+}
+
+// A copy that does, field by field as the caller has just written them.
 void redirect(const ucp_request_param_t& param, Post* post, ucp_request_param_t* ours) noexcept {
   constexpr size_t kFirst = offsetof(ucp_request_param_t, request);
-  ours->op_attr_mask =
-      param.op_attr_mask | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  ours->op_attr_mask = redirected(param.op_attr_mask);
   ours->flags = param.flags;
   util::copy_words<sizeof(param) - kFirst>(&ours->request, &param.request);
   ours->cb.recv = on_receive;
   ours->user_data = post;
 }
 
-// Has UCP complete the receive through on_receive(), always: its answer in the call itself would not say which message it was.
-// `start` calls UCP's function with the parameters given to it.
-template <typename Start>
-[[gnu::always_inline]] inline ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
-  if (post == nullptr || (param->op_attr_mask & ~kKnownFields) != 0) [[unlikely]] {
-    worker->receives.lose();  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
-    if (post != nullptr) give_up(*worker, post);
-    return start(param);
-  }
-  const uint64_t order = post->order;
+// What the caller wants to be told when the receive is complete.
+[[gnu::always_inline]] inline void keep_call(Worker* worker, Post* post, const ucp_request_param_t* param) noexcept {
+  const uint32_t fields = param->op_attr_mask;
   post->owner = worker;
   post->call.callback = nullptr;
-  if ((param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) != 0) post->call.callback = reinterpret_cast<void (*)()>(param->cb.recv);
-  post->call.user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) != 0 ? param->user_data : nullptr;
+  if ((fields & UCP_OP_ATTR_FIELD_CALLBACK) != 0) [[likely]] post->call.callback = reinterpret_cast<void (*)()>(param->cb.recv);
+  post->call.user_data = nullptr;
+  if ((fields & UCP_OP_ATTR_FIELD_USER_DATA) != 0) [[likely]] post->call.user_data = param->user_data;
   post->call.freed = false;
   post->simple = !post->lent && (post->receive == nullptr || !post->receive->wants_data);
-  ucp_request_param_t ours;
-  redirect(*param, post, &ours);
   ++workers().receives_under_way;
-  const ucs_status_ptr_t request = start(&ours);
+}
+
+// The post has had that order when the receive began.
+[[gnu::always_inline]] inline ucs_status_ptr_t keep_request(Worker* worker, Post* post, uint64_t order, ucs_status_ptr_t request) noexcept {
   // Completed in the call: its post is another receive's by now, or waits for earlier ones.
   if (post->order != order || !post->pending) return request;
-  if (UCS_PTR_IS_PTR(request)) {
+  if (UCS_PTR_IS_PTR(request)) [[likely]] {
     post->call.request = request;
     return request;
   }
   --workers().receives_under_way;
   give_up(*worker, post);
   return request;
+}
+
+// Has UCP complete the receive through on_receive(), always: its answer in the call itself would not say which message it was.
+// `start` calls UCP's function with the parameters given to it.
+template <typename Start>
+ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
+  if (post == nullptr || (param->op_attr_mask & ~kKnownFields) != 0) [[unlikely]] {
+    worker->receives.lose();  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
+    if (post != nullptr) give_up(*worker, post);
+    return start(param);
+  }
+  const uint64_t order = post->order;
+  keep_call(worker, post, param);
+  ucp_request_param_t ours;
+  redirect(*param, post, &ours);
+  return keep_request(worker, post, order, start(&ours));
 }
 
 // A probed message is fetched: it is kept until it is certain what it carried.
@@ -136,20 +152,38 @@ Post* find_post(void* request) noexcept {
 
 using ReceiveFunction = decltype(&ucp_tag_recv_nbx);
 
-[[gnu::always_inline]] inline ucs_status_ptr_t receive_tagged(ReceiveFunction own, ucp_worker_h handle, void* buffer, size_t count,
-                                                              ucp_tag_t tag, ucp_tag_t mask, const ucp_request_param_t* param) noexcept {
+// In all its forms.
+[[gnu::noinline]] ucs_status_ptr_t receive_otherwise(ReceiveFunction own, ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag,
+                                                     ucp_tag_t mask, const ucp_request_param_t* param) noexcept {
+  const Locked lock;
   Worker* worker = workers().find(handle);
-  if (worker == nullptr) [[unlikely]] return own(handle, buffer, count, tag, mask, param);
+  if (worker == nullptr) return own(handle, buffer, count, tag, mask, param);
   Receive* receiver = take_receive(tag, false);
   Post* post = worker->receives.post(tag, mask, receiver);
-  if (post == nullptr && receiver != nullptr) [[unlikely]] receiver->dropped();
+  if (post == nullptr && receiver != nullptr) receiver->dropped();
   return receive(worker, post, param, [&](const ucp_request_param_t* p) { return own(handle, buffer, count, tag, mask, p); });
 }
 
-[[gnu::noinline]] ucs_status_ptr_t receive_locked(ReceiveFunction own, ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag,
-                                                  ucp_tag_t mask, const ucp_request_param_t* param) noexcept {
-  const Locked lock;
-  return receive_tagged(own, handle, buffer, count, tag, mask, param);
+// The fields that a receive usually has.
+constexpr uint32_t kUsualFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                                  UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+
+[[gnu::always_inline]] inline ucs_status_ptr_t receive_tagged(ReceiveFunction own, ucp_worker_h handle, void* buffer, size_t count,
+                                                              ucp_tag_t tag, ucp_tag_t mask, const ucp_request_param_t* param) noexcept {
+  Worker* worker = Workers::shared ? nullptr : workers().last(handle);
+  if (worker == nullptr || !worker->receives.has_room() || (param->op_attr_mask & ~kUsualFields) != 0) [[unlikely]] {
+    return receive_otherwise(own, handle, buffer, count, tag, mask, param);
+  }
+  Post* post = worker->receives.post_in_room(tag, mask, take_receive(tag, false));
+  const uint64_t order = post->order;
+  keep_call(worker, post, param);
+  ucp_request_param_t ours;
+  ours.op_attr_mask = redirected(param->op_attr_mask);
+  ours.request = param->request;
+  ours.datatype = param->datatype;
+  ours.cb.recv = on_receive;
+  ours.user_data = post;
+  return keep_request(worker, post, order, own(handle, buffer, count, tag, mask, &ours));
 }
 
 // MPI_Request_free on a receive that is under way: UCP would not tell of its completion, but its message must be accounted for.
@@ -189,7 +223,6 @@ using namespace verity::mpi;
 VERITY_UCP_WRAP_HOT(ucs_status_ptr_t, ucp_tag_recv_nbx,
                 (ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag, ucp_tag_t mask, const ucp_request_param_t* param),
                 (handle, buffer, count, tag, mask, param)) {
-  if (Workers::shared) [[unlikely]] return receive_locked(VERITY_OWN(ucp_tag_recv_nbx), handle, buffer, count, tag, mask, param);
   return receive_tagged(VERITY_OWN(ucp_tag_recv_nbx), handle, buffer, count, tag, mask, param);
 }
 

@@ -27,11 +27,11 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     departures.pass(ep, tag);
     return own(ep, buffer, count, tag, param);
   }
-  SendArm& arm = armed.send;
-  const char* caller = nullptr;
-  if (arm.caller.call != nullptr && arm.filter->matches(tag)) [[likely]] {
-    caller = std::exchange(arm.caller.call, nullptr);
-    departures.begin(ep, tag, buffer, arm.head, arm.tail, arm.length);
+  const SendArm* arm = armed.send;
+  if (arm != nullptr && !arm->filter->matches(tag)) arm = nullptr;
+  if (arm != nullptr) [[likely]] {
+    armed.send = nullptr;
+    departures.begin(ep, tag, buffer, arm->head, arm->tail, arm->length);
   } else if (armed.collective.matches(tag)) {
     departures.begin(ep, tag, buffer, armed.collective.signature, armed.collective.length);
   } else {
@@ -43,9 +43,7 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     return request;
   }
   departures.end(request);
-  if (caller != nullptr) {  // the rest of the arm is as it was
-    workers().open_sends.open(request, buffer, bytes_of(count, param), {caller, arm.caller.site, arm.caller.comm, arm.caller.peer});
-  }
+  if (arm != nullptr) workers().open_sends.open(request, buffer, bytes_of(count, param), arm->caller);
   return request;
 }
 

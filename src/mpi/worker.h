@@ -49,10 +49,12 @@ class Workers {
   [[nodiscard]] Worker* find(const void* handle) noexcept {
     return last_ != nullptr && last_->handle == handle ? last_ : last_ = search(handle);
   }
+  // nullptr: it is not the one that was found last.
+  [[nodiscard]] Worker* last(const void* handle) const noexcept { return last_ != nullptr && last_->handle == handle ? last_ : nullptr; }
   [[nodiscard]] Worker* find_below(const void* uct_worker) noexcept {
     return uct_worker == last_below_ ? last_above_ : search_below(uct_worker);
   }
-  // nullptr: it is not the one that was found last.
+  // As last().
   [[nodiscard]] Worker* last_below(const void* uct_worker) const noexcept { return uct_worker == last_below_ ? last_above_ : nullptr; }
   // Returns nullptr when memory is out: nothing of that worker is told.
   Worker* create() noexcept;

@@ -73,6 +73,7 @@ Start Start
 Isend Irecv
 Isend Irecv
 Send Recv
+Ssend Recv
 Put
 Get
 Rput

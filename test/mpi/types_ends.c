@@ -162,6 +162,18 @@ static void used_again(int rank, int from, int to, struct side sent, struct side
   }
 }
 
+/* One place in the program, several functions: the last message is the one of the case. The compiler knows neither the functions nor how
+ * often, so that it makes one call of it. */
+static void by_pointer(int rank, int from, int to, struct side sent, struct side received, int tag) {
+  static int (*volatile functions[])(const void*, int, MPI_Datatype, int, int, MPI_Comm) = {MPI_Send, MPI_Send, MPI_Ssend};
+  static volatile int last = 2;
+  for (int i = 0; i <= last; ++i) {
+    const struct side expected = i == last ? received : sent;
+    if (rank == from) functions[i](OUT, to, tag, MPI_COMM_WORLD);
+    if (rank == to) MPI_Recv(in, expected.count, expected.type, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
 const struct operation end_operations[] = {
     {.name = "probe", .run = probe},
     {.name = "iprobe", .run = iprobe},
@@ -176,5 +188,6 @@ const struct operation end_operations[] = {
     {.name = "waitany", .run = waitany},
     {.name = "testsome", .run = testsome},
     {.name = "used_again", .run = used_again},
+    {.name = "by_pointer", .run = by_pointer},
     {.name = NULL},
 };
