@@ -10,33 +10,14 @@ namespace {
 using health::FaultKind;
 using health::Pattern;
 
-constexpr unsigned kSegment = 256;
+constexpr unsigned kSegment = kSmallSegment;
 
-link::Config config_with(size_t max_send) {
-  link::Config config;
-  config.segment_log2 = 8;
-  config.max_send = max_send;
-  config.max_frame = 128 * 1024;
-  config.max_repairs = 4;
-  return config;
-}
-
-class Diagnosing : public InEachForm {
+class Diagnosing : public Damaging {
  protected:
-  Diagnosing() { pair.join(0xfffffffeu); }
-  void send_damaged(const std::string& text, const std::vector<size_t>& offsets) {
-    ASSERT_TRUE(a.send(text));
-    WireFrame frame = a.take();
-    for (const size_t offset : offsets) frame.flip_payload(offset);
-    b.receive(frame);
-  }
   // The sum of what b counted: one record each.
   [[nodiscard]] uint64_t counted() const {
     return b.counters.faults_payload + b.counters.faults_header + b.counters.faults_length;
   }
-  Pair pair{config_with(128 * 1024)};
-  End& a = pair.a;
-  End& b = pair.b;
 };
 VERITY_IN_EACH_FORM(Diagnosing);
 
@@ -95,7 +76,7 @@ TEST_P(Diagnosing, SegmentsOfALongFrame) {
 
 // What the wire takes at a time is less than a run of damaged segments.
 TEST_P(Diagnosing, RunsThatComeInPieces) {
-  Pair p{config_with(600)};
+  Pair p{small_segments(600)};
   p.join(5);
   const std::string text = text_of(12 * kSegment);
   p.a.send(text);
@@ -115,7 +96,7 @@ TEST_P(Diagnosing, RunsThatComeInPieces) {
 TEST_P(Diagnosing, EachBitOfAFrameIsToldOfOnce) {
   for (const size_t length : {size_t{5}, size_t{700}}) {
     for (size_t bit = 0;; bit += length == 5 ? 1 : 37) {
-      Pair p{config_with(8192)};
+      Pair p{small_segments(8192)};
       p.join(0x1fffe);
       p.a.send(text_of(length));
       WireFrame frame = p.a.take();
@@ -159,7 +140,7 @@ TEST_P(Diagnosing, DamagedTwice) {
 // A compact frame does not say how long it is: that it was cut off is seen when the right one comes.
 TEST_P(Diagnosing, CutOff) {
   for (const size_t left : {size_t{0}, size_t{1}, size_t{99}}) {
-    Pair p{config_with(8192)};
+    Pair p{small_segments(8192)};
     p.join(7);
     p.a.send(text_of(100));
     WireFrame frame = p.a.take();

@@ -307,6 +307,33 @@ inline std::string text_of(size_t length, unsigned seed = 1) {
   return text;
 }
 
+// Segments of 256 bytes, so that few bytes make many.
+inline constexpr unsigned kSmallSegment = 256;
+inline link::Config small_segments(size_t max_send = 128 * 1024) {
+  link::Config config;
+  config.segment_log2 = 8;
+  config.max_send = max_send;
+  config.max_frame = 128 * 1024;
+  config.max_repairs = 4;
+  return config;
+}
+
+// A pair with them, whose sequences soon begin anew.
+class Damaging : public InEachForm {
+ protected:
+  Damaging() { pair.join(0xfffffffeu); }
+  // Sends `text` from a, with bits flipped at these payload offsets.
+  void send_damaged(const std::string& text, const std::vector<size_t>& offsets) {
+    ASSERT_TRUE(a.send(text));
+    WireFrame frame = a.take();
+    for (const size_t offset : offsets) frame.flip_payload(offset);
+    b.receive(frame);
+  }
+  Pair pair{small_segments()};
+  End& a = pair.a;
+  End& b = pair.b;
+};
+
 }  // namespace verity::test
 
 #endif

@@ -9,31 +9,9 @@
 namespace verity::test {
 namespace {
 
-constexpr unsigned kSegment = 256;
+constexpr unsigned kSegment = kSmallSegment;
 
-link::Config config_with(size_t max_send) {
-  link::Config config;
-  config.segment_log2 = 8;
-  config.max_send = max_send;
-  config.max_frame = 128 * 1024;
-  config.max_repairs = 4;
-  return config;
-}
-
-class Repairing : public InEachForm {
- protected:
-  Repairing() { pair.join(0xfffffffeu); }
-  // Sends `text`, with bits flipped at these payload offsets.
-  void send_damaged(const std::string& text, const std::vector<size_t>& offsets) {
-    ASSERT_TRUE(a.send(text));
-    WireFrame frame = a.take();
-    for (const size_t offset : offsets) frame.flip_payload(offset);
-    b.receive(frame);
-  }
-  Pair pair{config_with(128 * 1024)};
-  End& a = pair.a;
-  End& b = pair.b;
-};
+class Repairing : public Damaging {};
 VERITY_IN_EACH_FORM(Repairing);
 
 TEST_P(Repairing, SinglePayloadIsAskedForAtOnceAndSentAgain) {
@@ -85,7 +63,7 @@ class LongWire {
 // Probes go out all the while that requests and answers travel: what was answered is not answered again.
 TEST_P(Repairing, NothingIsSentTwiceOverALongWire) {
   for (const uint64_t latency : {500'000u, 3'000'000u, 20'000'000u, 90'000'000u}) {
-    Pair p{config_with(128 * 1024)};
+    Pair p{small_segments()};
     p.join(0xfffffff0u);
     LongWire wire(p, latency);
     std::vector<std::string> sent;
@@ -121,7 +99,7 @@ TEST_P(Repairing, SingleHeaderIsToldFromPayload) {
 // Found by the next frame, or by a probe when there is none.
 TEST_P(Repairing, EachBitOfAShortFrameIsRepaired) {
   const auto check = [](Class c, size_t length, bool next, size_t bit) {
-    Pair p{config_with(8192)};
+    Pair p{small_segments(8192)};
     p.join(0x1fffe);
     p.a.send(text_of(length), c, 21);
     WireFrame frame = p.a.take();
@@ -157,7 +135,7 @@ TEST_P(Repairing, EachBitOfAShortFrameIsRepaired) {
 TEST_P(Repairing, EachBitOfATreeFramesHeaderIsRepaired) {
   const std::string text = text_of(3 * kSegment + 5);
   for (unsigned bit = 0; bit < sizeof(FrameHeader) * 8; ++bit) {
-    Pair p{config_with(8192)};
+    Pair p{small_segments(8192)};
     p.join(7);
     p.a.send(text);
     WireFrame frame = p.a.take();
@@ -172,7 +150,7 @@ TEST_P(Repairing, EachBitOfATreeFramesHeaderIsRepaired) {
 TEST_P(Repairing, LengthsAreWrongByAnyAmount) {
   const std::string text = text_of(40);
   for (size_t size = 0; size <= 100; ++size) {
-    Pair p{config_with(8192)};
+    Pair p{small_segments(8192)};
     p.join(7);
     p.a.send(text);
     WireFrame frame = p.a.take();
@@ -235,7 +213,7 @@ TEST_P(Repairing, DamagedRepairIsRepairedInTurn) {
 }
 
 TEST_P(Repairing, LargeFramesComeAgainInPieces) {
-  Pair p{config_with(1024)};
+  Pair p{small_segments(1024)};
   p.join(3);
   std::string text = text_of(40 * kSegment + 17);
   std::vector<uint8_t> buffer(text.begin(), text.end());
@@ -261,7 +239,7 @@ TEST_P(Repairing, LargeFramesComeAgainInPieces) {
 }
 
 TEST_P(Repairing, PiecesWaitForABusyLowerTransport) {
-  Pair p{config_with(512)};
+  Pair p{small_segments(512)};
   p.join(3);
   const std::string text = text_of(20 * kSegment);
   std::vector<uint8_t> buffer(text.begin(), text.end());
@@ -279,7 +257,7 @@ TEST_P(Repairing, PiecesWaitForABusyLowerTransport) {
 
 TEST_P(Repairing, AttemptsAreCountedExactly) {
   for (unsigned damaged = 0; damaged <= 6; ++damaged) {
-    Pair p{config_with(8192)};
+    Pair p{small_segments(8192)};
     p.join(3);
     p.a.send("hello");
     for (unsigned i = 0; i <= damaged && p.a.failures.empty(); ++i) {
@@ -395,7 +373,7 @@ TEST_P(Repairing, RemovalInFlightFreesSourcesOnce) {
 
 // A request that comes while the answer is under way is not answered twice.
 TEST_P(Repairing, AnswersUnderWayAreNotAskedForAgain) {
-  Pair p{config_with(512)};
+  Pair p{small_segments(512)};
   p.join(3);
   const std::string text = text_of(20 * kSegment);
   std::vector<uint8_t> buffer(text.begin(), text.end());
@@ -440,7 +418,7 @@ TEST_P(Repairing, ADamagedFrameDoesNotRepeatEarlierRequests) {
 
 // While all memory for held frames is taken, nothing is asked for in a loop, and all arrives.
 TEST_P(Repairing, WithoutMemoryForHeldFramesAllArrives) {
-  link::Config config = config_with(512);
+  link::Config config = small_segments(512);
   config.held_limit = 100;
   config.max_repairs = 16;
   Pair p{config};
