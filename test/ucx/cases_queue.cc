@@ -11,7 +11,7 @@ namespace verity::test {
 namespace {
 
 constexpr uint8_t kId = 7;
-constexpr uint64_t kMostToFill = 2'000'000;
+constexpr uint64_t kMostToFill = 200'000;
 
 size_t packet_length(const Iface& iface) {
   return std::min<size_t>(Outbound::longest(iface, Kind::kBcopy), 4000);
