@@ -61,7 +61,8 @@ class Port {
   virtual void failed(Link& link, Failure why) noexcept = 0;
 
   // The program wrote to the buffers of this zero-copy slot between their first sending and their copy (slot.source->user).
-  virtual void source_changed(Link&, const Slot&) noexcept {}
+  // `freed`: source_free() was called long before this is found out; the memory may be another message's now.
+  virtual void source_changed(Link&, const Slot&, bool /*freed*/) noexcept {}
 
   // The peer's interface has closed; everything in flight is done with.
   virtual void peer_closed(Link& link) noexcept = 0;

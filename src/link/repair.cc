@@ -195,6 +195,7 @@ void Hub::mark_bad_leaves(Slot& slot, const uint8_t* digests, uint16_t count) no
 bool Hub::prepare_repair(Link& link, wire::Class c, Slot& slot) noexcept {
   Repair& repair = *slot.repair;
   if (repair.prepared) return true;
+  const bool was_freed = slot.source != nullptr && slot.source->told;
   if (slot.source != nullptr) {
     if (!own_source(link, slot)) {
       fail(link, Failure::kNoMemory);
@@ -212,7 +213,7 @@ bool Hub::prepare_repair(Link& link, wire::Class c, Slot& slot) noexcept {
       return false;
     }
     link.counters->source_changed++;
-    port_.source_changed(link, slot);
+    port_.source_changed(link, slot, was_freed);
     diagnose_sent(link, c, slot, health::FaultKind::kSourceChanged);
     repair.whole = true;
   }

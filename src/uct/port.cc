@@ -74,9 +74,9 @@ void VerityIface::writable(link::Link& link) noexcept {
   if (!l.pending.empty()) want_attention(l);
 }
 
-void VerityIface::source_changed(link::Link& link, const link::Slot& slot) noexcept {
+void VerityIface::source_changed(link::Link& link, const link::Slot& slot, bool freed) noexcept {
   const util::Piece& user = slot.source->user;
-  process().source_changed(lower_tl_name(), UctLink::of(link).peer_uid, user.data, user.length);
+  process().source_changed(lower_tl_name(), UctLink::of(link).peer_uid, user.data, user.length, !freed);
 }
 
 void VerityIface::failed(link::Link& link, link::Failure why) noexcept {

@@ -139,7 +139,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept override;
   void source_free(link::Link& l, link::Slot& slot) noexcept override;
   void writable(link::Link& l) noexcept override;
-  void source_changed(link::Link& l, const link::Slot& slot) noexcept override;
+  void source_changed(link::Link& l, const link::Slot& slot, bool freed) noexcept override;
   void failed(link::Link& l, link::Failure why) noexcept override;
   void peer_closed(link::Link& l) noexcept override;
   link::Link* greeted(const wire::HelloView& hello) noexcept override;

@@ -155,7 +155,9 @@ class End : public link::Port {
     got.emplace_back(static_cast<const char*>(payload), length);
     if (on_message) on_message();
   }
-  void source_changed(link::Link&, const link::Slot& slot) noexcept override { changed.push_back(slot.source->user); }
+  void source_changed(link::Link&, const link::Slot& slot, bool was_freed) noexcept override {
+    (was_freed ? changed_before : changed).push_back(slot.source->user);
+  }
   void source_free(link::Link&, link::Slot& slot) noexcept override {
     freed++;
     hub.release(&slot);
@@ -229,7 +231,8 @@ class End : public link::Port {
   std::vector<Introduction> introductions;
   std::string host = "node";
   unsigned freed = 0;
-  std::vector<util::Piece> changed;  // of zero-copy sends
+  std::vector<util::Piece> changed;         // of zero-copy sends
+  std::vector<util::Piece> changed_before;  // the same, found out when they had been freed
   unsigned writables = 0;
   unsigned closed = 0;
   bool busy = false;

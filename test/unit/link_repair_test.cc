@@ -341,6 +341,24 @@ TEST_P(Repairing, AChangedSourceIsSentAsOneSnapshot) {
   EXPECT_EQ(a.freed, 1u);
 }
 
+// What is found out after the user has the buffer back may be another message's by then.
+TEST_P(Repairing, AChangedSourceThatWasFreedBeforeIsToldAsThat) {
+  const std::string after = text_of(5 * kSegment, 2);
+  std::vector<uint8_t> buffer(after.size(), 1);
+  ASSERT_NE(a.send_zero_copy(buffer), nullptr);
+  WireFrame frame = a.take();
+  frame.flip_payload(300);
+  std::copy(after.begin(), after.end(), buffer.begin());
+  a.poll(a.hub.config().copy_polls + 1);
+  EXPECT_EQ(a.freed, 1u) << "copied, as no acknowledgement came";
+  b.receive(frame);
+  pair.settle();
+  EXPECT_EQ(b.got, std::vector<std::string>{after});
+  EXPECT_TRUE(a.changed.empty());
+  ASSERT_EQ(a.changed_before.size(), 1u);
+  EXPECT_EQ(a.changed_before[0].data, buffer.data());
+}
+
 TEST_P(Repairing, LowerTransportThatStillReadsKeepsTheBuffer) {
   a.lower_keeps_sources = true;
   std::vector<uint8_t> buffer(1000, 7);
