@@ -30,7 +30,7 @@ struct Caller {
   const char* call = nullptr;  // its name; nullptr: not known
   uint64_t site = 0;           // where it is (mpi/sites.h)
   const void* comm = nullptr;  // the MPI side's
-  int peer = -1;               // rank in it, of the other group where it has two
+  int peer = 0;                // rank in it, of the other group where it has two
 };
 
 // A send that an MPI call is about to make. Its signature is a signature::Record, in words, and what follows it (owned by the caller,

@@ -40,6 +40,8 @@ extern constinit thread_local OtherSend other_send __attribute__((tls_model("ini
 // What is kept of a call that is not a plain one, of the program's own code and within no other.
 struct Unusual {
   int around;     // calls around it
+  uint64_t site;  // the thread's before it, as its name
+  const char* name;
   bool internal;  // made by the MPI library for its own ends
   bool saved;
   Armed armed;    // by the call around it, if saved
@@ -57,7 +59,6 @@ class Call {
   };
   Call(const char* name, const void* return_address, const void* frame_end, Room* room) noexcept {
     KnownSite* known = &known_site(return_address);
-    __asm__("" : "+r"(known));  // made once: for a variable of a thread compilers do it at each use
     if (thread.depth != 0 || known->plain != return_address) [[unlikely]] {
       unusual_ = enter_unusual(name, return_address, frame_end, room);
       return;

@@ -162,6 +162,7 @@ Departures::Send* Departures::choose(const Message& message) noexcept {
     const void* endpoint = endpoint_of(message);
     if (endpoint == nullptr) return doubt(message.tag);
     chosen_ = first_of(endpoint, message.tag);
+    if (chosen_ != deferred_.end() && chosen_->second.doubtful) return doubt(message.tag);  // it may have left before
   }
   if (chosen_ != deferred_.end()) return &chosen_->second;
   return in_call_ && call_.tag == message.tag && !call_.left ? &call_ : nullptr;

@@ -22,11 +22,10 @@ void abandon_calls() noexcept {
 }
 
 const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept {
-  if (armed.send != nullptr && armed.send != &other_send.arm) {  // a known site's, which may be forgotten now
-    other_send.arm = *armed.send;
-    armed.send = &other_send.arm;
-  }
-  const Site from = site_of(return_address, frame_end);
+  // What the call around it is armed with lies with its site.
+  const Site from = site_of(return_address, frame_end, thread.depth != 0 ? thread.site : 0);
+  const uint64_t outer_site = thread.site;
+  const char* const outer_name = thread.name;
   const int around = enter_call(frame_end);
   if (around == 0 || thread.site == 0) {
     thread.site = from.id;
@@ -34,7 +33,7 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
   }
   if (around == 0 && !from.library) return nullptr;
   const bool saved = around != 0 && !from.library;
-  auto* const call = new (room) Unusual{around, from.library, saved, {}, {}};
+  auto* const call = new (room) Unusual{around, outer_site, outer_name, from.library, saved, {}, {}};
   if (saved) {
     call->armed = std::exchange(armed, {});
     call->send = other_send;
@@ -44,6 +43,8 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
 
 void leave_unusual(const Unusual& call) noexcept {
   thread.depth = call.around;
+  thread.site = call.site;
+  thread.name = call.name;
   if (!call.saved) return;
   armed = call.armed;
   other_send = call.send;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/sites.h"
 
+#include <pthread.h>
 #include <unwind.h>
 
 #include <cstdio>
+#include <new>
 
 #include "mpi/modules.h"
 
@@ -55,27 +57,56 @@ KnownSite look_up(const void* address) noexcept {
   return known;
 }
 
-const KnownSite& known_at(const void* address) noexcept {
+// nullptr: no memory.
+KnownSite* own_sites() noexcept {
+  if (known_sites != none_known) [[likely]] return known_sites;
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    pthread_key_create(&made, [](void* sites) {
+      known_sites = none_known;
+      delete[] static_cast<KnownSite*>(sites);
+    });
+    return made;
+  }();
+  auto* made = new (std::nothrow) KnownSite[kKnownSites]();
+  if (made == nullptr) return nullptr;
+  if (pthread_setspecific(key, made) != 0) {
+    delete[] made;
+    return nullptr;
+  }
+  return known_sites = made;
+}
+
+struct Place {
+  Site site;
+  int frame;  // as KnownSite's
+};
+
+Place place_at(const void* address, uint64_t in_use) noexcept {
+  const bool can_keep = own_sites() != nullptr;
   KnownSite& known = known_site(address);
-  if (known.address != address) known = look_up(address);
-  return known;
+  if (known.address == address) return {known.site, known.frame};
+  const KnownSite found = look_up(address);
+  if (can_keep && (in_use == 0 || known.site.id != in_use)) known = found;
+  return {found.site, found.frame};
 }
 
 }  // namespace
 
-constinit thread_local KnownSite known_sites[kKnownSites] __attribute__((tls_model("initial-exec"))) = {};
+KnownSite none_known[kKnownSites];
+constinit thread_local KnownSite* known_sites __attribute__((tls_model("initial-exec"))) = none_known;
 
-Site site_of(const void* address, const void* frame_end) noexcept {
-  const KnownSite* known = &known_at(address);
+Site site_of(const void* address, const void* frame_end, uint64_t in_use) noexcept {
+  Place place = place_at(address, in_use);
   // Fortran's newest binding stands on the older one.
-  for (int depth = 0; known->frame != 0 && depth < 4; ++depth) {
-    frame_end = static_cast<const char*>(frame_end) + known->frame;
+  for (int depth = 0; place.frame != 0 && depth < 4; ++depth) {
+    frame_end = static_cast<const char*>(frame_end) + place.frame;
     const void* outer = static_cast<const void* const*>(frame_end)[-1];
-    const KnownSite* next = &known_at(outer);
-    if (next->site.id == 0) break;
-    known = next;
+    const Place next = place_at(outer, in_use);
+    if (next.site.id == 0) break;
+    place = next;
   }
-  return known->site;
+  return place.site;
 }
 
 std::string site_in_words(uint64_t id) {

@@ -35,7 +35,7 @@ struct RememberedSend {
   SendArm arm;
 };
 
-// What a thread remembers of return addresses.
+// What a thread remembers of return addresses. All zeros: nothing.
 struct KnownSite {
   const void* plain;    // the address, where the program's own code is
   const void* address;  // always
@@ -46,15 +46,18 @@ struct KnownSite {
   RememberedSend sent;
 };
 inline constexpr size_t kKnownSites = 64;
-extern constinit thread_local KnownSite known_sites[kKnownSites] __attribute__((tls_model("initial-exec")));
+// Of this thread: none_known until it asks for a site. (Not in the thread's own memory, which is part of its stack.)
+extern constinit thread_local KnownSite* known_sites __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern KnownSite none_known[kKnownSites] __attribute__((visibility("hidden")));
 [[nodiscard]] inline KnownSite& known_site(const void* address) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(address);
   return known_sites[(at ^ at >> 7) % kKnownSites];
 }
 
 // Of the call that returns to `address`, made by the frame whose end (canonical frame address of the called function) is `frame_end`.
-// Remembered by the thread. A call out of another language's binding stands for the call into that.
-[[nodiscard]] Site site_of(const void* address, const void* frame_end) noexcept;
+// Remembered by the thread, but not in place of `in_use`, the site of a call under way (0: there is none). A call out of another
+// language's binding stands for the call into that.
+[[nodiscard]] Site site_of(const void* address, const void* frame_end, uint64_t in_use = 0) noexcept;
 
 // "exchange (solver.c:214)" where there is debug information, else what is known: a function's name, a module and an offset. Reads
 // files and allocates: only for reports.

@@ -37,6 +37,7 @@ class UcpFunction {
   X(ucp_request_cancel)         \
   X(ucp_request_check_status)   \
   X(ucp_request_free)           \
+  X(ucp_request_release)        \
   X(ucp_tag_msg_recv_nb)        \
   X(ucp_tag_msg_recv_nbx)       \
   X(ucp_tag_probe_nb)           \

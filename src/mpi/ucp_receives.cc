@@ -186,11 +186,15 @@ constexpr uint32_t kUsualFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_
   return keep_request(worker, post, order, own(handle, buffer, count, tag, mask, &ours));
 }
 
+void forget_send(const void* request) noexcept {
+  workers().departures.forget(request);
+  workers().open_sends.close(request);
+}
+
 // MPI_Request_free on a receive that is under way: UCP would not tell of its completion, but its message must be accounted for.
 // True: it is freed later.
 bool forget(void* request) noexcept {
-  workers().departures.forget(request);
-  workers().open_sends.close(request);
+  forget_send(request);
   Post* post = workers().receives_under_way == 0 ? nullptr : find_post(request);
   if (post != nullptr) {
     post->call.freed = true;
@@ -293,6 +297,13 @@ VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nb,
 VERITY_UCP_WRAP(void, ucp_request_cancel, (ucp_worker_h handle, void* request), (handle, request)) {
   const Locked lock;
   VERITY_OWN(ucp_request_cancel)(handle, request);
+}
+
+// As ucp_request_free, but the callback is still called.
+VERITY_UCP_WRAP(void, ucp_request_release, (void* request), (request)) {
+  const Locked lock;
+  forget_send(request);
+  VERITY_OWN(ucp_request_release)(request);
 }
 
 VERITY_UCP_WRAP_HOT(void, ucp_request_free, (void* request), (request)) {

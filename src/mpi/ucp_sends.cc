@@ -18,6 +18,9 @@ size_t bytes_of(size_t count, const ucp_request_param_t* param) noexcept {
   return in_one_piece ? count * (param->datatype >> UCP_DATATYPE_SHIFT) : 0;
 }
 
+// In memory of the caller, who tells UCP neither of its completion nor that it is not used any more.
+bool has_own_request(const ucp_request_param_t* param) noexcept { return (param->op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) != 0; }
+
 using SendFunction = decltype(&ucp_tag_send_nbx);
 
 [[gnu::always_inline]] inline ucs_status_ptr_t send(SendFunction own, ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
@@ -27,6 +30,8 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     departures.pass(ep, tag);
     return own(ep, buffer, count, tag, param);
   }
+  // What was there before is complete.
+  if (departures.deferred() != 0 && has_own_request(param)) [[unlikely]] departures.forget(param->request);
   const SendArm* arm = armed.send;
   if (arm != nullptr && !arm->filter->matches(tag)) arm = nullptr;
   if (arm != nullptr) [[likely]] {
@@ -43,7 +48,7 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     return request;
   }
   departures.end(request);
-  if (arm != nullptr) workers().open_sends.open(request, buffer, bytes_of(count, param), arm->caller);
+  if (arm != nullptr && !has_own_request(param)) workers().open_sends.open(request, buffer, bytes_of(count, param), arm->caller);
   return request;
 }
 

@@ -150,6 +150,26 @@ TEST_F(MpiDepartures, OfUnknownEndpointsWithOneSignatureItIsToldWithoutANumber) 
   EXPECT_EQ(Out(departures, 5, nullptr).sequence(), 1u);
 }
 
+TEST_F(MpiDepartures, WhatMayHaveLeftBeforeGivesItsSignatureToNoLaterOne) {
+  const Signature first(1), second(2);
+  defer(&ep, 5, first, requests[0]);
+  defer(&other_ep, 5, first, requests[1]);
+  EXPECT_EQ(Out(departures, 5, nullptr, nullptr, 7).what(), 1) << "alike";
+  EXPECT_EQ(Out(departures, 5, nullptr, nullptr, 8).what(), 1);
+  // The endpoint becomes known; the requests are still there.
+  departures.begin(&ep, 6, nullptr, second.bytes, sizeof(second.bytes));
+  EXPECT_EQ(Out(departures, 6, requests[2], nullptr, 7).what(), 2);
+  departures.end(nullptr);
+  departures.begin(&ep, 5, nullptr, second.bytes, sizeof(second.bytes));
+  EXPECT_EQ(Out(departures, 5, nullptr, nullptr, 7).what(), -1);
+  departures.end(nullptr);
+  departures.forget(requests[0] + kRequest);
+  departures.forget(requests[1] + kRequest);
+  departures.begin(&ep, 5, nullptr, second.bytes, sizeof(second.bytes));
+  EXPECT_EQ(Out(departures, 5, nullptr, nullptr, 7).what(), 2);
+  departures.end(nullptr);
+}
+
 TEST_F(MpiDepartures, AGoneRequestIsNotTheFirstAnyMore) {
   defer(&ep, 5, Signature(1), requests[2]);
   EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <thread>
 
 #include "mpi/modules.h"
 
@@ -37,6 +38,25 @@ TEST(MpiSites, WhatIsInNoModuleIsUnknown) {
   int on_the_stack = 0;
   EXPECT_EQ(site_of(&on_the_stack, nullptr).id, 0u);
   EXPECT_EQ(site_in_words(0), "an unknown place");
+}
+
+TEST(MpiSites, TheSiteOfACallUnderWayIsNotForgotten) {
+  const auto* const code = static_cast<const char*>(__builtin_return_address(0));
+  const Site outer = site_of(code, nullptr);
+  ASSERT_NE(outer.id, 0u);
+  const KnownSite* place = &known_site(code);
+  const char* other = code + 1;
+  while (&known_site(other) != place) ++other;
+  const Site inner = site_of(other, nullptr, outer.id);
+  EXPECT_NE(inner.id, 0u);
+  EXPECT_NE(inner.id, outer.id);
+  EXPECT_EQ(place->address, code);
+  EXPECT_EQ(site_of(other, nullptr).id, inner.id);
+  EXPECT_EQ(place->address, other) << "no call is under way";
+}
+
+TEST(MpiSites, AThreadThatAsksForNoneHasNone) {
+  std::thread([] { EXPECT_EQ(known_sites, none_known); }).join();
 }
 
 TEST(MpiSites, AModuleThatThisProcessLacksIsNumbered) {

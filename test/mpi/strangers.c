@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * First messages to ranks that are not connected yet: they wait, several of one buffer and tag, and leave together. The next ones, with
+ * that tag, are of another type.
+ *
+ *   mpirun -np 6 strangers
+ *
+ * Last line of rank 0: strangers messages N wrong N
+ */
+#include <mpi.h>
+#include <stdio.h>
+
+#include "watch.h"
+
+enum { kTag = 5, kRounds = 3, kMostRanks = 64 };
+
+/* The ranks above the sender have heard nothing of it. */
+static void send_to_those_above(int rank, int size) {
+  MPI_Request requests[kMostRanks];
+  const int number = rank;
+  const float half = 0.5f;
+  for (int to = rank + 1; to < size; ++to) MPI_Isend(&number, 1, MPI_INT, to, kTag, MPI_COMM_WORLD, &requests[to]);
+  MPI_Waitall(size - rank - 1, requests + rank + 1, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < kRounds; ++i) {
+    for (int to = rank + 1; to < size; ++to) MPI_Send(&half, 1, MPI_FLOAT, to, kTag, MPI_COMM_WORLD);
+  }
+}
+
+static int receive_from(int from) {
+  int number = -1, wrong;
+  MPI_Recv(&number, 1, MPI_INT, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  wrong = number != from;
+  for (int i = 0; i < kRounds; ++i) {
+    float half = 0;
+    MPI_Recv(&half, 1, MPI_FLOAT, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    wrong += half != 0.5f;
+  }
+  return wrong;
+}
+
+int main(int argc, char** argv) {
+  int rank, size, wrong = 0, all_wrong = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  watch_start(rank, 60);
+  for (int from = 0; from < rank; ++from) wrong += receive_from(from);
+  if (size <= kMostRanks) send_to_those_above(rank, size);
+  MPI_Reduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("strangers messages %d wrong %d\n", size * (size - 1) / 2 * (1 + kRounds), all_wrong);
+  watch_stop();
+  MPI_Finalize();
+  return 0;
+}
