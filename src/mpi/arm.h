@@ -76,6 +76,8 @@ struct CollectiveArm {
   TagFilter filter;
   const uint8_t* signature = nullptr;
   size_t length = 0;
+  bool taken = false;  // by a message
+  bool begun = false;  // the call has sent or made progress: MPI did not refuse it
   [[nodiscard]] bool matches(uint64_t tag) const noexcept {
     const uint64_t differing = (tag ^ filter.value) & filter.mask;
     return length != 0 && filter.mask != 0 && (differing == 0 || differing >> __builtin_ctzll(differing) < 16);
@@ -111,6 +113,9 @@ void enable_ucp_calls(bool several_threads = true) noexcept;
 
 // Called for each signature of `least` bytes or more that arrives, before its message is matched. No MPI or UCP call from there.
 void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept, size_t least = 0) noexcept;
+
+// Called when a call that arms a collective operation begins, in its thread. No MPI or UCP call from there.
+void on_collective(void (*begins)() noexcept) noexcept;
 
 // Called when the program wrote to the buffer of a send that is under way. In any thread; no MPI or UCP call from there.
 struct ChangedSend;

@@ -96,9 +96,39 @@ void arrived(const uint8_t* bytes, size_t length) noexcept {
 struct Facts {
   bool apart = false, two_groups = false;
   int rank = -1, ranks = 0;
+  std::set<uint32_t> sources;
 };
 
-Facts facts_of(MPI_Comm comm) noexcept {
+// The ranks that send to this one in neighbourhood collectives. May throw std::bad_alloc.
+std::set<uint32_t> sources_of(MPI_Comm comm, int rank) {
+  std::vector<int> found;
+  int kind = MPI_UNDEFINED, count = 0;
+  if (library().Topo_test(comm, &kind) != MPI_SUCCESS) return {};
+  if (kind == MPI_CART && library().Cartdim_get(comm, &count) == MPI_SUCCESS) {
+    for (int dimension = 0; dimension < count; ++dimension) {
+      int below = -1, above = -1;
+      library().Cart_shift(comm, dimension, 1, &below, &above);
+      found.insert(found.end(), {below, above});
+    }
+  } else if (kind == MPI_GRAPH && library().Graph_neighbors_count(comm, rank, &count) == MPI_SUCCESS) {
+    found.resize(static_cast<size_t>(count));
+    library().Graph_neighbors(comm, rank, count, found.data());
+  } else if (kind == MPI_DIST_GRAPH) {
+    int destinations = 0, weighted = 0;
+    if (library().Dist_graph_neighbors_count(comm, &count, &destinations, &weighted) != MPI_SUCCESS) return {};
+    found.resize(static_cast<size_t>(count));
+    std::vector<int> unused(found.size() + 2 * static_cast<size_t>(destinations) + 1);
+    int* const others = unused.data() + count;
+    library().Dist_graph_neighbors(comm, count, found.data(), unused.data(), destinations, others, others + destinations);
+  }
+  std::set<uint32_t> sources;
+  for (const int source : found) {
+    if (source >= 0) sources.insert(static_cast<uint32_t>(source));
+  }
+  return sources;
+}
+
+Facts facts_of(MPI_Comm comm) {
   Facts facts;
   int between_groups = 0;
   facts.apart = library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS;
@@ -108,12 +138,16 @@ Facts facts_of(MPI_Comm comm) noexcept {
 #endif
   library().Comm_rank(comm, &facts.rank);
   library().Comm_size(comm, &facts.ranks);
-  if (facts.two_groups) ++facts.ranks;  // one of the other at least
+  if (facts.two_groups) {
+    ++facts.ranks;  // one of the other at least
+  } else {
+    facts.sources = sources_of(comm, facts.rank);
+  }
   return facts;
 }
 
 // No MPI call under the lock: the other way round it is taken inside of MPI's progress.
-Ledger* make_ledger(MPI_Comm comm, const CommInfo& info, const Facts& facts) {
+Ledger* make_ledger(MPI_Comm comm, const CommInfo& info, Facts&& facts) {
   // Once there is no room for one, numbers that begin later would not be those of other ranks: no further ones from then on.
   static bool full = false;
   full = full || ledgers().size() >= kMostComms;
@@ -123,13 +157,13 @@ Ledger* make_ledger(MPI_Comm comm, const CommInfo& info, const Facts& facts) {
   made->apart = facts.apart || tainted().contains(info.filter.value) ||
                 std::find(uncounted().begin(), uncounted().end(), comm) != uncounted().end();
   made->two_groups = facts.two_groups;
+  made->sources = std::move(facts.sources);
   made->rank = facts.rank;
   made->ranks = facts.ranks;
   ledgers().push_back(std::move(made));
   return ledgers().back().get();
 }
 
-// What came before this process's own call.
 void settle_early(Ledger& ledger) {
   for (auto it = early().begin(); it != early().end();) {
     const bool done = it->communicator == ledger.filter.value && settle(ledger, it->bytes.data(), it->bytes.size());
@@ -148,6 +182,7 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
     record.site = own.site;
     record.epoch = static_cast<uint32_t>(world_rank());
     record.flags = signature::kHasOpaque;
+    record.count = 2;  // of elements that nobody knows
     signature::set_family(&record, kCollectiveFamily);
     length = signature::write_record(record, {}, out, kMaxSignature - sizeof(CollectiveTail));
   }
@@ -157,6 +192,16 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
                             ledger.filter.value};
   std::memcpy(out + length, &tail, sizeof(tail));
   return length + sizeof(tail);
+}
+
+// What came before the call of this process that armed this. (Not before MPI has accepted the call.)
+void settle_early_of(const CollectiveArm& arm) noexcept {
+  try {
+    const std::lock_guard lock(mutex);
+    Ledger* ledger = early().empty() ? nullptr : ledger_of(arm.filter.value);
+    if (ledger != nullptr) settle_early(*ledger);
+  } catch (const std::bad_alloc&) {  // it goes unchecked
+  }
 }
 
 // A call that could not be counted: this rank's numbers are not those of the others any more.
@@ -170,21 +215,36 @@ void leave_uncounted(MPI_Comm comm) {
 
 }  // namespace
 
-Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept { arm(std::move(call), comm); }
-
 Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc, const MPI_Request* request) noexcept
-    : rc_(&rc), request_(request) {
+    : rc_(rc), request_(request) {
   arm(std::move(call), comm);
 }
 
 Collecting::~Collecting() {
   const CollectiveArm arm = std::exchange(armed.collective, {});
-  if (request_ == nullptr || *rc_ != MPI_SUCCESS || arm.length == 0) return;
+  if (arm.length == 0) return;
+  if (rc_ != MPI_SUCCESS) take_back(arm);
+  if (rc_ == MPI_SUCCESS && !arm.begun) settle_early_of(arm);
+  if (rc_ != MPI_SUCCESS || request_ == nullptr) return;
   try {
     const std::lock_guard lock(mutex);
     started().insert_or_assign(*request_, Started{arm.filter, {arm.signature, arm.signature + arm.length}});
   } catch (const std::bad_alloc&) {  // its starts go unchecked
   }
+}
+
+// MPI refused the call: it is none, unless others have heard of it.
+void Collecting::take_back(const CollectiveArm& arm) noexcept {
+  const std::lock_guard lock(mutex);
+  Ledger* ledger = ledger_of(arm.filter.value);
+  if (ledger == nullptr) return;
+  std::deque<Own>& calls = request_ != nullptr ? ledger->persistent : ledger->own;
+  if (arm.taken || ledger->calls != number_ || calls.empty() || calls.back().number != number_) {
+    ledger->apart = true;
+    return;
+  }
+  --ledger->calls;
+  calls.pop_back();
 }
 
 StartingCollective::StartingCollective(MPI_Request request) noexcept {
@@ -216,6 +276,50 @@ void keep(Ledger& ledger, Own&& own) {
 
 }  // namespace
 
+namespace {
+
+// nullptr: its calls are not counted.
+Ledger* ledger_for(MPI_Comm comm, const CommInfo& info) {
+  {
+    const std::lock_guard lock(mutex);
+    if (Ledger* ledger = ledger_of(info.filter.value)) return ledger;
+  }
+  Facts facts = facts_of(comm);
+  const std::lock_guard lock(mutex);
+  Ledger* ledger = ledger_of(info.filter.value);
+  return ledger != nullptr ? ledger : make_ledger(comm, info, std::move(facts));
+}
+
+// Between two groups only some of the arguments count, and the others may be anything: datatypes, too.
+void forget_data(CollectiveCall& call) noexcept {
+  call.gives.reset();
+  call.expects.reset();
+  call.lengths.clear();
+  call.types.clear();
+}
+
+constexpr bool has_root(Collective operation) noexcept {
+  switch (operation) {
+    case Collective::kBcast:
+    case Collective::kReduce:
+    case Collective::kGather:
+    case Collective::kGatherv:
+    case Collective::kScatter:
+    case Collective::kScatterv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// MPI will return an error.
+bool is_refused(const CollectiveCall& call, const Ledger& ledger) noexcept {
+  if ((call.gives && call.gives->count < 0) || (call.expects && call.expects->count < 0)) return true;
+  return has_root(call.operation) && !ledger.two_groups && (call.root < 0 || call.root >= ledger.ranks);
+}
+
+}  // namespace
+
 void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
   if (!mpi_runs() || miscounted.load(std::memory_order_relaxed)) return;
   const CommInfo* info = find_comm(comm);
@@ -226,6 +330,10 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
       return;
     }
     if (call.operation == Collective::kNone) throw std::bad_alloc();
+    Ledger* ledger = ledger_for(comm, *info);
+    if (ledger == nullptr || ledger->apart || ledger->ranks < 2) return;
+    if (ledger->two_groups) forget_data(call);
+    if (is_refused(call, *ledger)) return;
     TypeInfo* expected = call.expects ? find_type(call.expects->datatype) : nullptr;
     std::vector<TypeRef> types;
     for (MPI_Datatype type : call.types) {
@@ -233,28 +341,22 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
       types.push_back(of_rank != nullptr ? TypeRef(of_rank) : TypeRef());
     }
     TypeInfo* given = call.gives ? find_type(call.gives->datatype) : nullptr;
-    std::unique_lock lock(mutex);
-    Ledger* ledger = ledger_of(info->filter.value);
-    if (ledger == nullptr) {
-      lock.unlock();
-      const Facts facts = facts_of(comm);
-      lock.lock();
-      ledger = ledger_of(info->filter.value);
-      if (ledger == nullptr) ledger = make_ledger(comm, *info, facts);
-    }
-    if (ledger == nullptr || ledger->apart || ledger->ranks < 2) return;
+    const std::lock_guard lock(mutex);
+    number_ = ledger->calls + 1;
     ledger->name = name_of(*info);
     Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(), std::move(types), thread.site};
     armed.collective = {info->filter, bytes_, write_call(own, given, *ledger, bytes_)};
     keep(*ledger, std::move(own));
-    if (!early().empty()) settle_early(*ledger);
   } catch (const std::bad_alloc&) {
     miscounted.store(true, std::memory_order_relaxed);
     armed.collective = {};
   }
 }
 
-void listen_to_collectives() noexcept { on_arrival(arrived, sizeof(signature::Record) + sizeof(CollectiveTail)); }
+void listen_to_collectives() noexcept {
+  on_collective([]() noexcept { settle_early_of(armed.collective); });
+  on_arrival(arrived, sizeof(signature::Record) + sizeof(CollectiveTail));
+}
 
 void forget_collectives(MPI_Comm comm) noexcept {
   const CommInfo* info = mpi_runs() ? find_comm(comm) : nullptr;

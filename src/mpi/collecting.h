@@ -30,18 +30,20 @@ struct CollectiveCall {
 
 class Collecting {
  public:
-  Collecting(CollectiveCall&& call, MPI_Comm comm) noexcept;
-  // Of a persistent operation: what it says is kept for its starts, once `rc` says that there is a request.
-  Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc, const MPI_Request* request) noexcept;
+  // `rc`: what the call has returned when this is destroyed. `request`: of a persistent operation, of which what it says is kept for its
+  // starts.
+  Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc, const MPI_Request* request = nullptr) noexcept;
   ~Collecting();
   Collecting(const Collecting&) = delete;
   Collecting& operator=(const Collecting&) = delete;
 
  private:
   void arm(CollectiveCall&& call, MPI_Comm comm) noexcept;
+  void take_back(const CollectiveArm& arm) noexcept;
 
-  const int* rc_ = nullptr;
-  const MPI_Request* request_ = nullptr;
+  const int& rc_;
+  const MPI_Request* request_;
+  uint32_t number_ = 0;
   uint8_t bytes_[kMaxSignature];
 };
 

@@ -165,7 +165,7 @@ CollectiveCall guarded(Make make) noexcept {
 
 }  // namespace
 
-#define COLLECTING(make) const Collecting collecting(guarded([&] { return make; }), comm)
+#define COLLECTING(make) const Collecting collecting(guarded([&] { return make; }), comm, call.rc)
 
 // Before they came with MPI 4, Open MPI had the persistent ones under names of its own.
 #if MPI_VERSION >= 4

@@ -42,9 +42,16 @@ bool is_comparable(const Own& own, const TypeInfo& type, const signature::Record
   return copies != 0 && record.homogeneous() && type.type.homogeneous();
 }
 
+// While one rank is in the call, messages of its earlier, nonblocking ones leave with what this one says, to any rank.
+bool is_for_others(const Ledger& ledger, const Own& own, uint32_t rank) noexcept {
+  const Collective operation = own.call.operation;
+  const bool by_neighbours = operation == Collective::kNeighborAllgather || operation == Collective::kNeighborAlltoall;
+  return by_neighbours && !ledger.sources.contains(rank);
+}
+
 void compare_blocks(const Ledger& ledger, const Own& own, const CollectiveTail& theirs, const uint8_t* bytes, size_t length) {
   const MPI_Count copies = expected_of(own, theirs);
-  if (copies < 0 || ledger.two_groups || ((theirs.flags & kByElement) != 0) != own.call.by_element) return;
+  if (copies < 0 || ledger.two_groups || is_for_others(ledger, own, theirs.rank) || ((theirs.flags & kByElement) != 0) != own.call.by_element) return;
   signature::Record record;
   std::span<const uint8_t> description;
   if (signature::read_record(bytes, length, &record, &description) != nullptr) return count_unchecked(Unchecked::kUnreadable);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Ledger {
   bool apart = false;  // the ranks' calls differ: their numbers mean nothing any more
   bool unfinished = false;  // some of the calls may be under way when the communicator is freed
   bool two_groups = false;  // only the operations are compared: ranks, roots and blocks mean something else on each side
+  std::set<uint32_t> sources;  // in neighbourhood collectives
   std::string name;
   std::deque<Own> own;
   std::deque<Own> persistent;  // may be started at any time

@@ -79,6 +79,9 @@ bool decode_named(MPI_Datatype datatype, Type* type_p) {
   return true;
 }
 
+// Open MPI gives each child another handle, so that the same type is another one in each place: more than this are not looked at.
+constexpr size_t kMostTypes = 1 << 16;
+
 // Types within types, first the innermost: a stack in place of recursion, since programs nest them thousands deep.
 class Decoder {
  public:
@@ -91,8 +94,10 @@ class Decoder {
     while (!stack_.empty()) {
       Frame& top = stack_.back();
       if (top.next < top.contents.types.size()) {
-        const MPI_Datatype child = top.contents.types[top.next++];  // `top` moves when the stack grows
-        if (!done_.contains(child) && !open(child)) return false;
+        const MPI_Datatype child = top.contents.types[top.next];  // `top` moves when the stack grows
+        const bool is_used = !is_structure(top.combiner) || !top.contents.has_blocks() || top.contents.block(top.next) != 0;
+        ++top.next;
+        if (is_used && !done_.contains(child) && !open(child)) return false;
       } else if (!close(top)) {
         return false;
       } else {
@@ -125,6 +130,7 @@ class Decoder {
     Frame frame{.datatype = datatype, .combiner = envelope.combiner, .contents = {}};
     if (!get_contents(datatype, envelope, &frame.contents)) return false;
     for (MPI_Datatype child : frame.contents.types) own(child);
+    if (owned_.size() > kMostTypes) return false;
     stack_.push_back(std::move(frame));
     return true;
   }
@@ -157,9 +163,10 @@ class Decoder {
     items.reserve(contents.types.size());
     for (size_t i = 0; i < contents.types.size(); ++i) {
       if (contents.block(i) < 0) return false;
+      if (contents.block(i) == 0) continue;
       items.push_back({done_.at(contents.types[i]), static_cast<uint64_t>(contents.block(i))});
     }
-    return finish(frame, Type::sequence(items));
+    return finish(frame, items.empty() ? Type() : Type::sequence(items));
   }
 
   bool close_repetition(const Frame& frame) {

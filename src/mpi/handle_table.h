@@ -75,6 +75,23 @@ class HandleTable {
     Info* info_ = nullptr;
   };
 
+  // Handles that calls of this thread are about to end, which have been dropped. Callbacks may still use them, but what they are is not
+  // found out again: nobody would drop it. An array, as calls may be left without returning from them.
+  class Ending {
+   public:
+    explicit Ending(Handle handle) noexcept : place_(ending_count_++) {
+      if (place_ < kEnding) ending_[place_] = handle;
+    }
+    ~Ending() { ending_count_ = place_; }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    // No such call is under way.
+    static void forget_all() noexcept { ending_count_ = 0; }
+
+   private:
+    size_t place_;
+  };
+
   // What this thread remembers of a handle that is in use, or nullptr.
   [[nodiscard]] static Info* recall(Handle handle) noexcept {
     Info* remembered = cache_[index(handle)];
@@ -82,7 +99,8 @@ class HandleTable {
     return right ? remembered : nullptr;
   }
 
-  // What is known about a handle that is in use; made by fill(Info*), with no lock held, at first sight. Valid until drop().
+  // What is known about a handle that is in use; made by fill(Info*), with no lock held, at first sight. Valid until drop(). nullptr: it
+  // is ending.
   template <typename Fill>
   [[nodiscard]] static Info* find(Handle handle, Fill&& fill) {
     Info* remembered = recall(handle);
@@ -140,8 +158,18 @@ class HandleTable {
     return made;
   }
 
+  static constexpr size_t kEnding = 8;
+  static bool is_ending(Handle handle) noexcept {
+    const size_t count = ending_count_ < kEnding ? ending_count_ : kEnding;
+    for (size_t i = 0; i < count; ++i) {
+      if (ending_[i] == handle) return true;
+    }
+    return false;
+  }
+
   template <typename Fill>
   static Info* look_up(Handle handle, Fill&& fill) {
+    if (is_ending(handle)) return nullptr;
     if (Info* info = known(handle)) return info;
     Info* made = take();
     fill(made);
@@ -166,6 +194,8 @@ class HandleTable {
   }
 
   static inline constinit thread_local std::array<Info*, kRemembered> cache_ __attribute__((tls_model("initial-exec"))) = {};
+  static inline constinit thread_local Handle ending_[kEnding] __attribute__((tls_model("initial-exec"))) = {};
+  static inline constinit thread_local size_t ending_count_ __attribute__((tls_model("initial-exec"))) = 0;
   static inline constinit Info* free_ = nullptr;
 };
 

@@ -17,6 +17,13 @@ namespace verity::mpi {
   X(Comm_test_inter)       \
   X(Comm_get_name)         \
   X(Comm_call_errhandler)  \
+  X(Topo_test)             \
+  X(Cartdim_get)           \
+  X(Cart_shift)            \
+  X(Graph_neighbors_count) \
+  X(Graph_neighbors)       \
+  X(Dist_graph_neighbors_count) \
+  X(Dist_graph_neighbors)  \
   X(Group_translate_ranks) \
   X(Group_free)            \
   X(Iprobe)                \

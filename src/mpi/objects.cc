@@ -10,15 +10,33 @@ using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
 namespace {
 
-void end_comm(MPI_Comm comm) noexcept {
+// The handle is forgotten before the call, as another thread may have it again before the call returns.
+template <typename Table>
+class Ending {
+ public:
+  template <typename Handle>
+  Ending(Handle handle, void (*forget)(Handle)) noexcept : ending_(forgotten(handle, forget)) {}
+
+ private:
+  template <typename Handle>
+  static Handle forgotten(Handle handle, void (*forget)(Handle)) noexcept {
+    if (thread.depth == 1) Table::Ending::forget_all();
+    forget(handle);
+    return handle;
+  }
+  typename Table::Ending ending_;
+};
+
+void end_comm(MPI_Comm comm) {
   forget_collectives(comm);
   forget_partitioned(comm);
   forget_comm(comm);
 }
+void end_type(MPI_Datatype type) { forget_type(type); }
 
 }  // namespace
 
-VERITY_WRAP(Type_free, 1, (MPI_Datatype * type), (type), forget_type(*type))
-VERITY_WRAP(Comm_free, 1, (MPI_Comm * comm), (comm), end_comm(*comm))
-VERITY_WRAP(Comm_disconnect, 1, (MPI_Comm * comm), (comm), end_comm(*comm))
+VERITY_WRAP(Type_free, 1, (MPI_Datatype * type), (type), const Ending<TypeTable> ending(*type, end_type))
+VERITY_WRAP(Comm_free, 1, (MPI_Comm * comm), (comm), const Ending<CommTable> ending(*comm, end_comm))
+VERITY_WRAP(Comm_disconnect, 1, (MPI_Comm * comm), (comm), const Ending<CommTable> ending(*comm, end_comm))
 VERITY_WRAP(Comm_set_name, 2, (MPI_Comm comm, const char* name), (comm, name), rename_comm(comm, name))

@@ -35,6 +35,7 @@ void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcep
 }
 
 void on_change(void (*changed)(const ChangedSend& send) noexcept) noexcept { workers().on_change = changed; }
+void on_collective(void (*begins)() noexcept) noexcept { workers().on_collective = begins; }
 
 }  // namespace verity::mpi
 
@@ -68,6 +69,7 @@ VERITY_UCP_WRAP(void, ucp_worker_destroy, (ucp_worker_h handle), (handle)) {
 
 VERITY_UCP_WRAP(unsigned, ucp_worker_progress, (ucp_worker_h handle), (handle)) {
   const Locked lock;
+  begin_collective();
   return VERITY_OWN(ucp_worker_progress)(handle);
 }
 

@@ -186,15 +186,19 @@ constexpr uint32_t kUsualFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_
   return keep_request(worker, post, order, own(handle, buffer, count, tag, mask, &ours));
 }
 
-void forget_send(const void* request) noexcept {
-  workers().departures.forget(request);
+// A send that is complete, or of whose completion nobody is told.
+void forget_send(void* request, bool is_complete) noexcept {
+  Departures& departures = workers().departures;
   workers().open_sends.close(request);
+  if (departures.deferred() == 0) [[likely]] return;
+  // One under way may still leave; it is forgotten then, or when its memory is another request's.
+  if (is_complete || VERITY_NEXT(ucp_request_check_status)(request) != UCS_INPROGRESS) departures.forget(request);
 }
 
 // MPI_Request_free on a receive that is under way: UCP would not tell of its completion, but its message must be accounted for.
 // True: it is freed later.
 bool forget(void* request) noexcept {
-  forget_send(request);
+  forget_send(request, false);
   Post* post = workers().receives_under_way == 0 ? nullptr : find_post(request);
   if (post != nullptr) {
     post->call.freed = true;
@@ -299,10 +303,10 @@ VERITY_UCP_WRAP(void, ucp_request_cancel, (ucp_worker_h handle, void* request), 
   VERITY_OWN(ucp_request_cancel)(handle, request);
 }
 
-// As ucp_request_free, but the callback is still called.
+// MPICH's callbacks call it, for their own request, which UCP says is complete only when they have returned.
 VERITY_UCP_WRAP(void, ucp_request_release, (void* request), (request)) {
   const Locked lock;
-  forget_send(request);
+  forget_send(request, true);
   VERITY_OWN(ucp_request_release)(request);
 }
 

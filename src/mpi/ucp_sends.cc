@@ -38,6 +38,8 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     armed.send = nullptr;
     departures.begin(ep, tag, buffer, arm->head, arm->tail, arm->length);
   } else if (armed.collective.matches(tag)) {
+    armed.collective.taken = true;
+    begin_collective();
     departures.begin(ep, tag, buffer, armed.collective.signature, armed.collective.length);
   } else {
     departures.begin(ep, tag, buffer, nullptr, 0);

@@ -68,6 +68,7 @@ class Workers {
   size_t receives_under_way = 0;
   size_t least_arrival = kMaxSignature + 1;  // of as many bytes; no signature is longer
   void (*on_change)(const ChangedSend& send) noexcept = nullptr;
+  void (*on_collective)() noexcept = nullptr;
   std::recursive_mutex mutex;
   static inline constinit bool shared = false;  // several threads: the lock is needed
 
@@ -89,6 +90,13 @@ extern constinit Workers* all_workers __attribute__((visibility("hidden")));
 // Before any use of workers(). Again: nothing.
 void make_workers() noexcept;
 [[nodiscard]] inline Workers& workers() noexcept { return *all_workers; }
+
+// The call that armed a collective operation is at work.
+inline void begin_collective() noexcept {
+  if (armed.collective.length == 0 || armed.collective.begun) [[likely]] return;
+  armed.collective.begun = true;
+  if (workers().on_collective != nullptr) workers().on_collective();
+}
 
 class Locked {
  public:

@@ -30,6 +30,7 @@ for launcher in $openmpi $mpich; do
   clean "$mpi" "$launcher" 3 vposix,vself ' wrong 0' finalize
   clean "$mpi" "$launcher" 6 vtcp,vself '^strangers messages 60 wrong 0$' strangers
   for list in vposix,vself vtcp,vself; do
+    clean "$mpi" "$launcher" 4 "$list" '^legal wrong 0$' legal
     clean "$mpi" "$launcher" 2 "$list" '^gaps messages [0-9]+ wrong 0' gaps
     mpi_clean "$mpi, $list: gaps, without the companion" '^gaps messages [0-9]+ wrong 0' 60 "$launcher" 2 "$list" gaps
   done

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump
+mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump
 mpi_test_files = \
 	test/mpi/collectives.c \
 	test/mpi/compute.c \
@@ -12,6 +12,7 @@ mpi_test_files = \
 	test/mpi/exchange.py \
 	test/mpi/gaps.c \
 	test/mpi/jump.c \
+	test/mpi/legal.c \
 	test/mpi/mixed.c \
 	test/mpi/mixed.h \
 	test/mpi/mixed_account.c \
@@ -45,5 +46,5 @@ EXTRA_DIST += $(mpi_test_files)
 test/mpi/mixed test/mpi/types: $(mpi_test_files)
 	$(AM_V_GEN)$(MKDIR_P) test/mpi && $(MPICC) $(VERITY_CFLAGS) -O2 -g -o $@ \
 	  $(srcdir)/$@.c $(srcdir)/$@_*.c
-test/mpi/collectives test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/partitioned test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers: \
+test/mpi/collectives test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/partitioned test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal: \
 	test/mpi/content.h test/mpi/watch.h
