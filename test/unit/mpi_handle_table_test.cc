@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -41,6 +42,36 @@ TEST(MpiHandleTable, AHandleThatComesAgainIsANewOne) {
   EXPECT_EQ(Table::recall(12), nullptr);
   EXPECT_EQ(find(12, 2)->value, 2);
   Table::drop(12);
+}
+
+// A callback of the call that ends it may use it still; what is the handle's next owner's must not be taken for it.
+TEST(MpiHandleTable, WhileAHandleEndsNothingIsFoundOutAboutIt) {
+  EXPECT_EQ(find(13, 1)->value, 1);
+  Table::drop(13);
+  {
+    const Table::Ending ending(13);
+    EXPECT_EQ(find(13, 2), nullptr);
+    {
+      const Table::Ending inner(14);
+      EXPECT_EQ(find(13, 2), nullptr);
+      EXPECT_EQ(find(14, 2), nullptr);
+      EXPECT_EQ(find(15, 2)->value, 2);
+    }
+    EXPECT_EQ(find(14, 3)->value, 3);
+    std::thread([] { EXPECT_EQ(find(13, 4)->value, 4) << "another thread has it again"; }).join();
+    Table::drop(13);
+  }
+  EXPECT_EQ(find(13, 5)->value, 5);
+  for (const int handle : {13, 14, 15}) Table::drop(handle);
+}
+
+TEST(MpiHandleTable, ManyHandlesThatEndWithinEachOther) {
+  std::vector<std::unique_ptr<Table::Ending>> endings;
+  for (int handle = 3000; handle < 3020; ++handle) endings.push_back(std::make_unique<Table::Ending>(handle));
+  EXPECT_EQ(find(3000, 1), nullptr);
+  while (!endings.empty()) endings.pop_back();
+  EXPECT_EQ(find(3000, 1)->value, 1);
+  Table::drop(3000);
 }
 
 // Its memory belongs to another handle then, but this thread remembers it yet.
