@@ -19,6 +19,7 @@
 
 #include <list>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
@@ -241,12 +242,19 @@ class Process {
   void tidy(Thread& thread) {
     for (auto it = thread.sends.begin(); it != thread.sends.end();) {
       const ucs_status_t status = ucp_request_check_status(it->request);
-      if (status == UCS_INPROGRESS) {
+      if (status == UCS_INPROGRESS && !one_in_100(thread, options_.mix->freed)) {
         ++it;
         continue;
       }
+      if (status == UCS_INPROGRESS) {  // nobody is told when it is complete
+        ucp_request_free(it->request);
+        const std::lock_guard lock(freed_mutex_);
+        freed_.push_back(std::move(*it));
+        it = thread.sends.erase(it);
+        continue;
+      }
       check(status, "send");
-      ucp_request_free(it->request);
+      (thread.dice() % 2 == 0 ? ucp_request_free : ucp_request_release)(it->request);
       thread.sends_again.push_back(std::move(*it));
       it = thread.sends.erase(it);
     }
@@ -306,6 +314,8 @@ class Process {
   ucp_worker_h worker_ = nullptr;
   ucp_ep_h eps_[kMostProcesses];
   std::atomic<uint64_t> got_{0};
+  std::mutex freed_mutex_;
+  std::list<Sending> freed_;  // sends whose request nobody has; their buffers are kept to the end
 };
 
 int run(const Options& options) {

@@ -28,14 +28,14 @@ inline constexpr size_t kSignature = 48;
 // Of 100 each: receives by probes, rounds that cancel, receives that are cancelled then, requests that are started again.
 struct Mix {
   const char* name;
-  unsigned probes, cancelling, cancelled, restarted;
+  unsigned probes, cancelling, cancelled, restarted, freed;
   bool exact;  // receives by exact tag too
 };
-inline constexpr Mix kMixes[] = {{"all", 12, 5, 0, 0, true},
-                                 {"wildcards", 0, 5, 0, 0, false},
-                                 {"cancels", 6, 50, 40, 0, true},
-                                 {"probes", 80, 5, 0, 0, true},
-                                 {"restarts", 2, 5, 0, 90, true}};
+inline constexpr Mix kMixes[] = {{"all", 12, 5, 0, 0, 1, true},
+                                 {"wildcards", 0, 5, 0, 0, 1, false},
+                                 {"cancels", 6, 50, 40, 0, 0, true},
+                                 {"probes", 80, 5, 0, 0, 0, true},
+                                 {"restarts", 2, 5, 0, 90, 0, true}};
 
 inline const Mix* mix_named(const char* name) {
   const auto* it = std::find_if(std::begin(kMixes), std::end(kMixes), [&](const Mix& mix) { return std::strcmp(mix.name, name) == 0; });
