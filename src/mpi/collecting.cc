@@ -278,16 +278,25 @@ void keep(Ledger& ledger, Own&& own) {
 
 namespace {
 
-// nullptr: its calls are not counted.
-Ledger* ledger_for(MPI_Comm comm, const CommInfo& info) {
+// What does not change of the communicator's ledger. nullopt: its calls are not counted.
+struct Standing {
+  bool two_groups;
+  int ranks;
+};
+std::optional<Standing> standing_of(const Ledger* ledger) noexcept {
+  if (ledger == nullptr || ledger->apart || ledger->ranks < 2) return std::nullopt;
+  return Standing{ledger->two_groups, ledger->ranks};
+}
+
+std::optional<Standing> stand(MPI_Comm comm, const CommInfo& info) {
   {
     const std::lock_guard lock(mutex);
-    if (Ledger* ledger = ledger_of(info.filter.value)) return ledger;
+    if (const Ledger* ledger = ledger_of(info.filter.value)) return standing_of(ledger);
   }
   Facts facts = facts_of(comm);
   const std::lock_guard lock(mutex);
-  Ledger* ledger = ledger_of(info.filter.value);
-  return ledger != nullptr ? ledger : make_ledger(comm, info, std::move(facts));
+  const Ledger* ledger = ledger_of(info.filter.value);
+  return standing_of(ledger != nullptr ? ledger : make_ledger(comm, info, std::move(facts)));
 }
 
 // Between two groups only some of the arguments count, and the others may be anything: datatypes, too.
@@ -313,9 +322,9 @@ constexpr bool has_root(Collective operation) noexcept {
 }
 
 // MPI will return an error.
-bool is_refused(const CollectiveCall& call, const Ledger& ledger) noexcept {
+bool is_refused(const CollectiveCall& call, const Standing& standing) noexcept {
   if ((call.gives && call.gives->count < 0) || (call.expects && call.expects->count < 0)) return true;
-  return has_root(call.operation) && !ledger.two_groups && (call.root < 0 || call.root >= ledger.ranks);
+  return has_root(call.operation) && !standing.two_groups && (call.root < 0 || call.root >= standing.ranks);
 }
 
 }  // namespace
@@ -330,10 +339,10 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
       return;
     }
     if (call.operation == Collective::kNone) throw std::bad_alloc();
-    Ledger* ledger = ledger_for(comm, *info);
-    if (ledger == nullptr || ledger->apart || ledger->ranks < 2) return;
-    if (ledger->two_groups) forget_data(call);
-    if (is_refused(call, *ledger)) return;
+    const std::optional<Standing> standing = stand(comm, *info);
+    if (!standing) return;
+    if (standing->two_groups) forget_data(call);
+    if (is_refused(call, *standing)) return;
     TypeInfo* expected = call.expects ? find_type(call.expects->datatype) : nullptr;
     std::vector<TypeRef> types;
     for (MPI_Datatype type : call.types) {
@@ -342,6 +351,8 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
     }
     TypeInfo* given = call.gives ? find_type(call.gives->datatype) : nullptr;
     const std::lock_guard lock(mutex);
+    Ledger* ledger = ledger_of(info->filter.value);
+    if (ledger == nullptr || ledger->apart) return;
     number_ = ledger->calls + 1;
     ledger->name = name_of(*info);
     Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(), std::move(types), thread.site};
