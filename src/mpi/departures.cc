@@ -71,6 +71,11 @@ void Departures::erase(Deferred::iterator place) noexcept {
   chosen_ = deferred_.end();
 }
 
+void Departures::release_deferred(const void* request) noexcept {
+  const auto found = deferred_.find(reinterpret_cast<uintptr_t>(request));
+  if (found != deferred_.end()) found->second.released = true;
+}
+
 void Departures::forget_deferred(const void* request) noexcept {
   const auto place = deferred_.find(reinterpret_cast<uintptr_t>(request));
   if (place != deferred_.end()) erase(place);
@@ -158,11 +163,15 @@ Departures::Send* Departures::choose(const Message& message) noexcept {
   // One that waits may leave inside of a later call, before that call's own.
   if (!deferred_.empty() && message.origin != nullptr) {
     chosen_ = find_by_origin(message.tag, message.origin);
+    // The memory of a request that nobody tells the end of may be the call's by now.
+    const bool may_be_calls = in_call_ && call_.tag == message.tag && !call_.left;
+    if (chosen_ != deferred_.end() && chosen_->second.released && may_be_calls) return doubt(message.tag);
   } else if (!deferred_.empty()) {
     const void* endpoint = endpoint_of(message);
     if (endpoint == nullptr) return doubt(message.tag);
     chosen_ = first_of(endpoint, message.tag);
-    if (chosen_ != deferred_.end() && chosen_->second.doubtful) return doubt(message.tag);  // it may have left before
+    const bool may_have_left = chosen_ != deferred_.end() && (chosen_->second.doubtful || chosen_->second.released);
+    if (may_have_left) return doubt(message.tag);
   }
   if (chosen_ != deferred_.end()) return &chosen_->second;
   return in_call_ && call_.tag == message.tag && !call_.left ? &call_ : nullptr;

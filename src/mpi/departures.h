@@ -64,6 +64,11 @@ class Departures {
     if (!deferred_.empty()) [[unlikely]] forget_deferred(request);
   }
 
+  // Nobody will tell of the request's end: it leaves yet, or has left where it is not seen.
+  void release(const void* request) noexcept {
+    if (!deferred_.empty()) [[unlikely]] release_deferred(request);
+  }
+
   // An active message that begins a message is about to leave. Copies its signature to `out` and returns its length; 0: none, or not
   // certain.
   struct Message {
@@ -100,6 +105,7 @@ class Departures {
     size_t length = 0;  // 0: no signature
     bool left = false;
     bool doubtful = false;  // of several one left, it is not known which
+    bool released = false;
     const void* head = nullptr;     // the caller's, of a call under way; else `bytes`
     const uint8_t* tail = nullptr;
     uint8_t bytes[kMaxSignature];
@@ -141,6 +147,7 @@ class Departures {
   [[nodiscard]] static Order order_of(const Send& send) noexcept { return {send.endpoint, send.tag, send.epoch, send.sequence}; }
   [[nodiscard]] bool doubts(const void* endpoint, uint64_t tag) noexcept;
   void forget_deferred(const void* request) noexcept;
+  void release_deferred(const void* request) noexcept;
   void defer(uintptr_t request, const Send& send) noexcept;
   void erase(Deferred::iterator place) noexcept;
   [[nodiscard]] Deferred::iterator find(uint64_t tag, uintptr_t address) noexcept;

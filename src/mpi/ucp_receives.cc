@@ -191,8 +191,8 @@ void forget_send(void* request, bool is_complete) noexcept {
   Departures& departures = workers().departures;
   workers().open_sends.close(request);
   if (departures.deferred() == 0) [[likely]] return;
-  // One under way may still leave; it is forgotten then, or when its memory is another request's.
-  if (is_complete || VERITY_NEXT(ucp_request_check_status)(request) != UCS_INPROGRESS) departures.forget(request);
+  const bool under_way = !is_complete && VERITY_NEXT(ucp_request_check_status)(request) == UCS_INPROGRESS;
+  under_way ? departures.release(request) : departures.forget(request);
 }
 
 // MPI_Request_free on a receive that is under way: UCP would not tell of its completion, but its message must be accounted for.

@@ -170,6 +170,21 @@ TEST_F(MpiDepartures, WhatMayHaveLeftBeforeGivesItsSignatureToNoLaterOne) {
   departures.end(nullptr);
 }
 
+TEST_F(MpiDepartures, AReleasedOneLeavesByItsAddressOrInDoubt) {
+  const Signature first(1), second(2), third(3);
+  departures.begin(&ep, 6, nullptr, third.bytes, sizeof(third.bytes));
+  EXPECT_EQ(Out(departures, 6, nullptr).what(), 3) << "the endpoint is known";
+  departures.end(nullptr);
+  defer(&ep, 5, first, requests[0]);
+  departures.release(requests[0] + kRequest);
+  EXPECT_EQ(Out(departures, 5, requests[0]).what(), 1);
+  defer(&ep, 5, first, requests[1]);
+  departures.release(requests[1] + kRequest);
+  departures.begin(&ep, 5, nullptr, second.bytes, sizeof(second.bytes));
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "this one's, or the released one's";
+  departures.end(nullptr);
+}
+
 TEST_F(MpiDepartures, AGoneRequestIsNotTheFirstAnyMore) {
   defer(&ep, 5, Signature(1), requests[2]);
   EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);
