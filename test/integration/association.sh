@@ -31,6 +31,8 @@ for list in vposix,vself vtcp,vself; do
     associate "cancel storms" "$name" $list 500 3 2 -m cancels
     associate "probe races" "$name" $list 500 3 8 -m probes
     associate "restarts" "$name" $list 500 3 1 -m restarts
+    # Requests freed before their messages leave: many are in doubt then.
+    associate "freed sends" "$name" $list 1000 3 1 -m freed
     # Two processes of four are not wrapped: raw tcp with those that are.
     associate "wrapped and unwrapped peers" "$name" "$list,tcp" 1000 4 1 -r tcp,posix,self
   done
@@ -47,6 +49,7 @@ no_damage
 # Messages to others go past the plugin: what is told must be right all the same.
 associate "raw posix beside vtcp" "protocols v1" vtcp,vself,posix 1000 3 1
 UCX_PROTO_ENABLE=y associate "raw posix beside vtcp" "protocols v2" vtcp,vself,posix 1000 3 1
+associate "freed sends, raw posix beside vtcp" "protocols v1" vtcp,vself,posix 1000 3 1 -m freed
 
 for part in "${!of_part[@]}"; do note "$part: ${of_part[$part]} messages"; done
 note "messages in all: $total"

@@ -31,11 +31,12 @@ struct Mix {
   unsigned probes, cancelling, cancelled, restarted, freed;
   bool exact;  // receives by exact tag too
 };
-inline constexpr Mix kMixes[] = {{"all", 12, 5, 0, 0, 1, true},
-                                 {"wildcards", 0, 5, 0, 0, 1, false},
+inline constexpr Mix kMixes[] = {{"all", 12, 5, 0, 0, 0, true},
+                                 {"wildcards", 0, 5, 0, 0, 0, false},
                                  {"cancels", 6, 50, 40, 0, 0, true},
                                  {"probes", 80, 5, 0, 0, 0, true},
-                                 {"restarts", 2, 5, 0, 90, 0, true}};
+                                 {"restarts", 2, 5, 0, 90, 0, true},
+                                 {"freed", 12, 5, 0, 0, 1, true}};
 
 inline const Mix* mix_named(const char* name) {
   const auto* it = std::find_if(std::begin(kMixes), std::end(kMixes), [&](const Mix& mix) { return std::strcmp(mix.name, name) == 0; });
