@@ -11,6 +11,19 @@ namespace verity::test {
 
 namespace {
 
+// A get of 64 bytes that the owner refuses.
+void get_ends_with(ucs_status_t expected, Iface& iface, uct_ep_h ep, const Window& window, size_t offset) {
+  Get get;
+  get.content.resize(64);
+  unsigned open = 0;
+  uct_completion_t* completion = get.start(&open);
+  post(iface, "get_bcopy", [&] {
+    return uct_ep_get_bcopy(ep, Get::unpack, &get, 64, window.remote(offset), window.key(), completion);
+  });
+  iface.progress_until([&] { return open == 0; }, "a get that is refused");
+  require(get.status == expected, std::string("a get that is refused ended with: ") + ucs_status_string(get.status));
+}
+
 // What was deregistered is neither read nor written, and the owner lives.
 void dead_keys_are_refused(Side& side) {
   Iface iface(side.options);
@@ -22,15 +35,7 @@ void dead_keys_are_refused(Side& side) {
   window.deregister();
   side.channel.barrier([] {});
   if (side.role == 0) {
-    Get get;
-    get.content.resize(64);
-    unsigned open = 0;
-    uct_completion_t* completion = get.start(&open);
-    post(iface, "get_bcopy", [&] {
-      return uct_ep_get_bcopy(eps[0], Get::unpack, &get, 64, window.remote(0), window.key(), completion);
-    });
-    iface.progress_until([&] { return open == 0; }, "a refused get");
-    require(get.status == UCS_ERR_REJECTED, std::string("a refused get ended with: ") + ucs_status_string(get.status));
+    get_ends_with(UCS_ERR_REJECTED, iface, eps[0], window, 0);
     put(iface, eps[0], window, 0, Bytes(64, 0xee), true);
     iface.progress_until([&] { return iface.errors() != 0; }, "the word that a put was refused");
   }
@@ -48,15 +53,7 @@ void memory_taken_away(Side& side) {
   if (side.role == 1) window.take_away(4096 * 8);
   side.channel.barrier([] {});
   if (side.role == 0) {
-    Get get;
-    get.content.resize(64);
-    unsigned open = 0;
-    uct_completion_t* completion = get.start(&open);
-    post(iface, "get_bcopy", [&] {
-      return uct_ep_get_bcopy(eps[0], Get::unpack, &get, 64, window.remote(4096 * 9), window.key(), completion);
-    });
-    iface.progress_until([&] { return open == 0; }, "a get of what is not there");
-    require(get.status == UCS_ERR_IO_ERROR, std::string("a get of unmapped memory ended with: ") + ucs_status_string(get.status));
+    get_ends_with(UCS_ERR_IO_ERROR, iface, eps[0], window, 4096 * 9);
   }
   side.channel.barrier([&] { iface.progress(); });
 }
