@@ -94,51 +94,19 @@ void arrived(const uint8_t* bytes, size_t length) noexcept {
 
 // A communicator whose calls were not counted from the first on has its own numbers.
 struct Facts {
-  bool apart = false, two_groups = false;
+  bool apart = false;
   int rank = -1, ranks = 0;
   std::set<uint32_t> sources;
 };
 
-// The ranks that send to this one in neighbourhood collectives. May throw std::bad_alloc.
-std::set<uint32_t> sources_of(MPI_Comm comm, int rank) {
-  std::vector<int> found;
-  int kind = MPI_UNDEFINED, count = 0;
-  if (library().Topo_test(comm, &kind) != MPI_SUCCESS) return {};
-  if (kind == MPI_CART && library().Cartdim_get(comm, &count) == MPI_SUCCESS) {
-    for (int dimension = 0; dimension < count; ++dimension) {
-      int below = -1, above = -1;
-      library().Cart_shift(comm, dimension, 1, &below, &above);
-      found.insert(found.end(), {below, above});
-    }
-  } else if (kind == MPI_GRAPH && library().Graph_neighbors_count(comm, rank, &count) == MPI_SUCCESS) {
-    found.resize(static_cast<size_t>(count));
-    library().Graph_neighbors(comm, rank, count, found.data());
-  } else if (kind == MPI_DIST_GRAPH) {
-    int destinations = 0, weighted = 0;
-    if (library().Dist_graph_neighbors_count(comm, &count, &destinations, &weighted) != MPI_SUCCESS) return {};
-    found.resize(static_cast<size_t>(count));
-    std::vector<int> unused(found.size() + 2 * static_cast<size_t>(destinations) + 1);
-    int* const others = unused.data() + count;
-    library().Dist_graph_neighbors(comm, count, found.data(), unused.data(), destinations, others, others + destinations);
-  }
-  std::set<uint32_t> sources;
-  for (const int source : found) {
-    if (source >= 0) sources.insert(static_cast<uint32_t>(source));
-  }
-  return sources;
-}
-
-Facts facts_of(MPI_Comm comm) {
+Facts facts_of(MPI_Comm comm, const CommInfo& info) {
   Facts facts;
-  int between_groups = 0;
-  facts.apart = library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS;
-  facts.two_groups = between_groups != 0;
 #ifndef OPEN_MPI  // whose two groups know an intercommunicator by different tags
-  facts.apart = facts.apart || facts.two_groups;
+  facts.apart = info.two_groups;
 #endif
   library().Comm_rank(comm, &facts.rank);
   library().Comm_size(comm, &facts.ranks);
-  if (facts.two_groups) {
+  if (info.two_groups) {
     ++facts.ranks;  // one of the other at least
   } else {
     facts.sources = sources_of(comm, facts.rank);
@@ -156,7 +124,7 @@ Ledger* make_ledger(MPI_Comm comm, const CommInfo& info, Facts&& facts) {
   made->filter = info.filter;
   made->apart = facts.apart || tainted().contains(info.filter.value) ||
                 std::find(uncounted().begin(), uncounted().end(), comm) != uncounted().end();
-  made->two_groups = facts.two_groups;
+  made->two_groups = info.two_groups;
   made->sources = std::move(facts.sources);
   made->rank = facts.rank;
   made->ranks = facts.ranks;
@@ -164,6 +132,7 @@ Ledger* make_ledger(MPI_Comm comm, const CommInfo& info, Facts&& facts) {
   return ledgers().back().get();
 }
 
+// What came before this process's own call.
 void settle_early(Ledger& ledger) {
   for (auto it = early().begin(); it != early().end();) {
     const bool done = it->communicator == ledger.filter.value && settle(ledger, it->bytes.data(), it->bytes.size());
@@ -194,7 +163,7 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
   return length + sizeof(tail);
 }
 
-// What came before the call of this process that armed this. (Not before MPI has accepted the call.)
+// The same for the call that armed this, when MPI has accepted it.
 void settle_early_of(const CollectiveArm& arm) noexcept {
   try {
     const std::lock_guard lock(mutex);
@@ -274,31 +243,6 @@ void keep(Ledger& ledger, Own&& own) {
   calls.push_back(std::move(own));
 }
 
-}  // namespace
-
-namespace {
-
-// What does not change of the communicator's ledger. nullopt: its calls are not counted.
-struct Standing {
-  bool two_groups;
-  int ranks;
-};
-std::optional<Standing> standing_of(const Ledger* ledger) noexcept {
-  if (ledger == nullptr || ledger->apart || ledger->ranks < 2) return std::nullopt;
-  return Standing{ledger->two_groups, ledger->ranks};
-}
-
-std::optional<Standing> stand(MPI_Comm comm, const CommInfo& info) {
-  {
-    const std::lock_guard lock(mutex);
-    if (const Ledger* ledger = ledger_of(info.filter.value)) return standing_of(ledger);
-  }
-  Facts facts = facts_of(comm);
-  const std::lock_guard lock(mutex);
-  const Ledger* ledger = ledger_of(info.filter.value);
-  return standing_of(ledger != nullptr ? ledger : make_ledger(comm, info, std::move(facts)));
-}
-
 // Between two groups only some of the arguments count, and the others may be anything: datatypes, too.
 void forget_data(CollectiveCall& call) noexcept {
   call.gives.reset();
@@ -322,9 +266,9 @@ constexpr bool has_root(Collective operation) noexcept {
 }
 
 // MPI will return an error.
-bool is_refused(const CollectiveCall& call, const Standing& standing) noexcept {
+bool is_refused(const CollectiveCall& call, const Ledger& ledger) noexcept {
   if ((call.gives && call.gives->count < 0) || (call.expects && call.expects->count < 0)) return true;
-  return has_root(call.operation) && !standing.two_groups && (call.root < 0 || call.root >= standing.ranks);
+  return has_root(call.operation) && !ledger.two_groups && (call.root < 0 || call.root >= ledger.ranks);
 }
 
 }  // namespace
@@ -339,10 +283,7 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
       return;
     }
     if (call.operation == Collective::kNone) throw std::bad_alloc();
-    const std::optional<Standing> standing = stand(comm, *info);
-    if (!standing) return;
-    if (standing->two_groups) forget_data(call);
-    if (is_refused(call, *standing)) return;
+    if (info->two_groups) forget_data(call);
     TypeInfo* expected = call.expects ? find_type(call.expects->datatype) : nullptr;
     std::vector<TypeRef> types;
     for (MPI_Datatype type : call.types) {
@@ -350,9 +291,16 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
       types.push_back(of_rank != nullptr ? TypeRef(of_rank) : TypeRef());
     }
     TypeInfo* given = call.gives ? find_type(call.gives->datatype) : nullptr;
-    const std::lock_guard lock(mutex);
+    std::unique_lock lock(mutex);
     Ledger* ledger = ledger_of(info->filter.value);
-    if (ledger == nullptr || ledger->apart) return;
+    if (ledger == nullptr) {
+      lock.unlock();
+      Facts facts = facts_of(comm, *info);
+      lock.lock();
+      ledger = ledger_of(info->filter.value);
+      if (ledger == nullptr) ledger = make_ledger(comm, *info, std::move(facts));
+    }
+    if (ledger == nullptr || ledger->apart || ledger->ranks < 2 || is_refused(call, *ledger)) return;
     number_ = ledger->calls + 1;
     ledger->name = name_of(*info);
     Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(), std::move(types), thread.site};

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <mutex>
 #include <new>
+#include <vector>
 
 #include "mpi/library.h"
 #include "mpi/state.h"
@@ -32,6 +33,8 @@ void fill(CommInfo* info, MPI_Comm comm) {
   int length = 0;
   const bool named = library().Comm_get_name(comm, name, &length) == MPI_SUCCESS;
   CommNames::set(info, named ? name : "");
+  int between_groups = 0;
+  info->two_groups = library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
   int flag = 0;
   MPI_Status status;
   start_probe();
@@ -88,6 +91,34 @@ int to_world_rank(MPI_Comm comm, int rank) noexcept {
   MPI_Group group;
   const int rc = between_groups != 0 ? library().Comm_remote_group(comm, &group) : library().Comm_group(comm, &group);
   return rc == MPI_SUCCESS ? translate(group, rank) : -1;
+}
+
+std::set<uint32_t> sources_of(MPI_Comm comm, int rank) {
+  std::vector<int> found;
+  int kind = MPI_UNDEFINED, count = 0;
+  if (library().Topo_test(comm, &kind) != MPI_SUCCESS) return {};
+  if (kind == MPI_CART && library().Cartdim_get(comm, &count) == MPI_SUCCESS) {
+    for (int dimension = 0; dimension < count; ++dimension) {
+      int below = -1, above = -1;
+      library().Cart_shift(comm, dimension, 1, &below, &above);
+      found.insert(found.end(), {below, above});
+    }
+  } else if (kind == MPI_GRAPH && library().Graph_neighbors_count(comm, rank, &count) == MPI_SUCCESS) {
+    found.resize(static_cast<size_t>(count));
+    library().Graph_neighbors(comm, rank, count, found.data());
+  } else if (kind == MPI_DIST_GRAPH) {
+    int destinations = 0, weighted = 0;
+    if (library().Dist_graph_neighbors_count(comm, &count, &destinations, &weighted) != MPI_SUCCESS) return {};
+    found.resize(static_cast<size_t>(count));
+    std::vector<int> unused(found.size() + 2 * static_cast<size_t>(destinations) + 1);
+    int* const others = unused.data() + count;
+    library().Dist_graph_neighbors(comm, count, found.data(), unused.data(), destinations, others, others + destinations);
+  }
+  std::set<uint32_t> sources;
+  for (const int source : found) {
+    if (source >= 0) sources.insert(static_cast<uint32_t>(source));
+  }
+  return sources;
 }
 
 int window_rank_to_world(MPI_Win window, int rank) noexcept {

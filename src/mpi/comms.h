@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <set>
 #include <string>
 
 #include "mpi/arm.h"
@@ -13,6 +14,7 @@ namespace verity::mpi {
 
 struct CommInfo : HandleInfo<MPI_Comm> {
   TagFilter filter;
+  bool two_groups = false;  // an intercommunicator
   CommInfo* next_free = nullptr;
 
   void clear() noexcept { filter = {}; }
@@ -41,7 +43,9 @@ void rename_comm(MPI_Comm comm, const char* name) noexcept;
 [[nodiscard]] MPI_Comm live_handle(const CommInfo& info) noexcept;
 // Rank in MPI_COMM_WORLD of a rank of the communicator (of the other group, when that has two); -1: not known. Calls MPI.
 [[nodiscard]] int to_world_rank(MPI_Comm comm, int rank) noexcept;
-// The same for a rank of a window.
+// The ranks that send to `rank`, this process's, in neighbourhood collectives. Calls MPI. May throw std::bad_alloc.
+[[nodiscard]] std::set<uint32_t> sources_of(MPI_Comm comm, int rank);
+// to_world_rank() for a rank of a window.
 [[nodiscard]] int window_rank_to_world(MPI_Win window, int rank) noexcept;
 
 }  // namespace verity::mpi
