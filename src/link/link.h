@@ -112,6 +112,7 @@ struct Link {
   uint64_t deadline = 0;        // ns
   uint64_t probe_at = 0;        // ns; the next probe if the peer stays silent
   uint64_t probe_interval = 0;  // ns
+  uint64_t copy_at = 0;         // ns; zero-copy sends are copied if the peer is silent then
   uint32_t seen_una[wire::kClasses] = {};
   uint32_t seen_expected[wire::kClasses] = {};
   uint8_t probe_class = 0;  // the class that was asked for last

@@ -19,7 +19,7 @@ constexpr size_t kKeepIdle = 1 << 20;           // bytes of an idle pool that ar
 void Hub::arm_timer(Link& link) noexcept {
   link.timer_armed = true;
   link.observed = false;
-  set_deadline(link, now_ + config_.copy_after);
+  set_deadline(link, now_ + std::min(config_.copy_after, config_.probe_after));
 }
 
 void Hub::set_deadline(Link& link, uint64_t deadline) noexcept {
@@ -76,7 +76,8 @@ void Hub::fire(Link& link) noexcept {
   link.observed = true;
   link.probe_interval = config_.probe_after;
   link.probe_at = now_ + link.probe_interval;
-  set_deadline(link, now_ + config_.copy_after);
+  link.copy_at = now_ + config_.copy_after;
+  set_deadline(link, std::min(link.copy_at, link.probe_at));
 }
 
 // A peer that can be heard, but does not acknowledge, has lost something: pauses grow for silent ones only.
@@ -100,7 +101,8 @@ bool Hub::heard_since(Link& link) noexcept {
 }
 
 void Hub::on_silence(Link& link) noexcept {
-  own_sources(link);
+  const bool copies = last_bucket_ >= link.copy_at / kTick;
+  if (copies) own_sources(link);
   if (now_ >= link.probe_at) {
     if (heard_since(link)) link.probe_interval = config_.probe_after / 4;
     // One class at a time: a silent peer is asked as rarely with both in flight as with one.
@@ -110,7 +112,7 @@ void Hub::on_silence(Link& link) noexcept {
     link.probe_interval = std::clamp(link.probe_interval * 4, config_.probe_after, config_.probe_limit);
     link.probe_at = now_ + link.probe_interval;
   }
-  set_deadline(link, link.probe_at);
+  set_deadline(link, copies ? link.probe_at : std::min(link.copy_at, link.probe_at));
 }
 
 // One question at a time: whoever waits calls this again and again. What becomes of it, the timer sees.

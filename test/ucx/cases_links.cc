@@ -156,6 +156,42 @@ void given_up(Side& side) {
   require(in.count() == 1, "a damaged message was delivered");
 }
 
+// The peer closed in good order, said so, and its connection ended then. What is flushed, or closed, after that has not failed.
+void peer_closed(Side& side) {
+  need_wrapper_and_two(side);
+  if (std::getenv("UCX_FAULT_RATE") != nullptr) {
+    throw Skip("what it says last may be lost");
+  }
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) {
+    throw Skip("endpoints are connected in pairs");
+  }
+  Inbound in(iface, kId, longish);
+  {
+    Endpoints eps(iface, side.channel, 1);
+    Outbound out(iface, eps[0], kId, longish);
+    out.send(Kind::kBcopy);
+    in.expect(1);
+    iface.flush(eps[0]);
+    side.channel.barrier([&] { iface.progress(); });
+    if (side.role == 0) {
+      const double until = seconds_now() + 0.5;
+      while (seconds_now() < until) {
+        iface.progress();
+      }
+      iface.flush(eps[0]);
+    }
+  }
+  if (side.role == 1) {
+    iface.close();
+  }
+  side.channel.barrier([&] {
+    if (side.role == 0) {
+      iface.progress();
+    }
+  });
+}
+
 // A child that fork() made, and that ends as programs do, changes nothing for its parent and attests
 // nothing. (Closing what it inherited would end it in UCX itself.)
 void forked(Side& side) {
@@ -190,6 +226,7 @@ constexpr Case kCases[] = {
     {"strangers are refused", strangers},
     {"acknowledgements while progress is disabled", progress_disabled},
     {"a link given up", given_up},
+    {"the peer closed", peer_closed},
     {"children made by fork", forked},
 };
 

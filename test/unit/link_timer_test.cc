@@ -130,6 +130,41 @@ TEST_P(Timer, ASilentPeersZeroCopySendCompletesEarly) {
   EXPECT_EQ(b.got, std::vector<std::string>{std::string(5000, 3)});
 }
 
+// Two times of their own, whichever is the longer one.
+TEST_P(Timer, APeerIsAskedEarlyHoweverLateItsZeroCopySendsAreCopied) {
+  link::Config config;
+  config.copy_after = 60 * kSecond;
+  config.copy_polls = UINT32_MAX;
+  Pair slow(config);
+  slow.join();
+  slow.now = now;
+  std::vector<uint8_t> buffer(5000, 3);
+  slow.a.hub.tick(now);
+  slow.a.send_zero_copy(buffer);
+  slow.a.take();  // lost, and nothing comes after it
+  slow.run_for(20'000'000, 100'000);
+  EXPECT_EQ(slow.b.got, std::vector<std::string>{std::string(5000, 3)});
+  EXPECT_EQ(slow.a.freed, 1u) << "once it is acknowledged";
+  EXPECT_EQ(slow.a.counters.late_copies, 0u);
+}
+
+TEST_P(Timer, ZeroCopySendsAreCopiedEarlyHoweverLateAPeerIsAsked) {
+  link::Config config;
+  config.probe_after = config.probe_limit = 60 * kSecond;
+  config.copy_polls = UINT32_MAX;
+  Pair slow(config);
+  slow.join();
+  slow.now = now;
+  std::vector<uint8_t> buffer(5000, 3);
+  slow.a.hub.tick(now);
+  slow.a.send_zero_copy(buffer);
+  slow.a.take();
+  slow.run_for(20'000'000, 100'000);
+  EXPECT_EQ(slow.a.freed, 1u);
+  EXPECT_EQ(slow.a.counters.late_copies, 1u);
+  EXPECT_EQ(slow.a.counters.probes_sent, 0u);
+}
+
 // Whoever sends, and then calls for progress and finds none, waits for the send to complete.
 TEST_P(Timer, AnIdleSendersZeroCopySendsCompleteByPolls) {
   std::vector<uint8_t> first(5000, 3);
