@@ -322,6 +322,8 @@ void forget_collectives(MPI_Comm comm) noexcept {
   if (info == nullptr) return;
   const uint64_t communicator = info->filter.value;
   const std::lock_guard lock(mutex);
+  std::erase(uncounted(), comm);
+  if (info->filter.mask == 0) return;  // nothing was counted, and the value is none
   const Ledger* freed = ledger_of(communicator);
   try {
     if (freed != nullptr && freed->unfinished) tainted().insert(communicator);
@@ -330,7 +332,6 @@ void forget_collectives(MPI_Comm comm) noexcept {
   }
   std::erase_if(ledgers(), [&](const auto& ledger) { return ledger->filter.value == communicator; });
   std::erase_if(early(), [&](const Early& message) { return message.communicator == communicator; });
-  std::erase(uncounted(), comm);
 }
 
 }  // namespace verity::mpi

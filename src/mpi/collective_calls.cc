@@ -120,7 +120,8 @@ CollectiveCall alltoall_v(Which which, const void* from, MPI_Datatype given, con
 }
 
 // Of blocks of types of their own, all made of one basic type: a type that is so; nullopt: there is none, or they are of several.
-std::optional<Buffer> one_basic(const int* counts, const MPI_Datatype* types, size_t ranks) {
+template <typename Count>
+std::optional<Buffer> one_basic(const Count* counts, const MPI_Datatype* types, size_t ranks) {
   const TypeInfo* first = nullptr;
   std::optional<Buffer> found;
   for (size_t i = 0; i < ranks; ++i) {
@@ -134,7 +135,8 @@ std::optional<Buffer> one_basic(const int* counts, const MPI_Datatype* types, si
   return found;
 }
 
-CollectiveCall alltoall_w(Which which, const void* from, const int* given, const MPI_Datatype* given_types, const int* counts,
+template <typename Count>
+CollectiveCall alltoall_w(Which which, const void* from, const Count* given, const MPI_Datatype* given_types, const Count* counts,
                           const MPI_Datatype* types, MPI_Comm comm) {
   CollectiveCall call = start(which);
   call.by_element = true;
@@ -169,15 +171,15 @@ CollectiveCall guarded(Make make) noexcept {
 
 // Before they came with MPI 4, Open MPI had the persistent ones under names of its own.
 #if MPI_VERSION >= 4
-#define PERSISTENT(name, arity, parameters, arguments, operation, make) \
-  PERSISTENT_ONE(MPI_##name##_init, "MPI_" #name "_init", arity, parameters, arguments, operation, make) \
-  PERSISTENT_ONE(PMPI_##name##_init, "MPI_" #name "_init", arity, parameters, arguments, operation, make)
+#define PERSISTENT(name, s, arity, parameters, arguments, operation, make) \
+  PERSISTENT_ONE(MPI_##name##_init##s, "MPI_" #name "_init" #s, arity, parameters, arguments, operation, make) \
+  PERSISTENT_ONE(PMPI_##name##_init##s, "MPI_" #name "_init" #s, arity, parameters, arguments, operation, make)
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
-#define PERSISTENT(name, arity, parameters, arguments, operation, make) \
-  PERSISTENT_ONE(MPIX_##name##_init, "MPIX_" #name "_init", arity, parameters, arguments, operation, make) \
-  PERSISTENT_ONE(PMPIX_##name##_init, "MPIX_" #name "_init", arity, parameters, arguments, operation, make)
+#define PERSISTENT(name, s, arity, parameters, arguments, operation, make) \
+  PERSISTENT_ONE(MPIX_##name##_init##s, "MPIX_" #name "_init" #s, arity, parameters, arguments, operation, make) \
+  PERSISTENT_ONE(PMPIX_##name##_init##s, "MPIX_" #name "_init" #s, arity, parameters, arguments, operation, make)
 #else
-#define PERSISTENT(name, arity, parameters, arguments, operation, make)
+#define PERSISTENT(name, s, arity, parameters, arguments, operation, make)
 #endif
 #define PERSISTENT_ONE(function, label, arity, parameters, arguments, operation, make)                                             \
   VERITY_TYPED(function, label, arity, (VERITY_STRIP parameters MPI_Comm comm, MPI_Info info, MPI_Request* request),               \
@@ -193,70 +195,99 @@ CollectiveCall guarded(Make make) noexcept {
 #define VERITY_AFTER_9 10
 #define VERITY_AFTER_10 11
 
-// One shape for the forms of a call: name, its arity when blocking, parameters and arguments before the communicator.
-#define FORMS(name, inonblocking, arity, next_arity, parameters, arguments, operation, make)                                      \
-  VERITY_WRAP(name, arity, (VERITY_STRIP parameters MPI_Comm comm), (VERITY_STRIP arguments comm), \
+// One shape for the forms of a call: name and its suffix, its arity when blocking, parameters and arguments before the communicator.
+#define FORMS(name, inonblocking, s, arity, next_arity, parameters, arguments, operation, make)                                   \
+  VERITY_WRAP(name##s, arity, (VERITY_STRIP parameters MPI_Comm comm), (VERITY_STRIP arguments comm),                               \
               const Which which{operation, Form::kBlocking}; COLLECTING(make))                                                    \
-  VERITY_WRAP(inonblocking, next_arity, (VERITY_STRIP parameters MPI_Comm comm, MPI_Request* request), \
-              (VERITY_STRIP arguments comm, request), const Which which{operation, Form::kNonblocking}; COLLECTING(make)) \
-  PERSISTENT(name, VERITY_NEXT_ARITY(next_arity), parameters, arguments, operation, make)
+  VERITY_WRAP(inonblocking##s, next_arity, (VERITY_STRIP parameters MPI_Comm comm, MPI_Request* request),                           \
+              (VERITY_STRIP arguments comm, request), const Which which{operation, Form::kNonblocking}; COLLECTING(make))          \
+  PERSISTENT(name, s, VERITY_NEXT_ARITY(next_arity), parameters, arguments, operation, make)
 #define VERITY_STRIP(...) __VA_ARGS__ __VA_OPT__(, )
 
-FORMS(Barrier, Ibarrier, 1, 2, (), (), Op::kBarrier, barrier(which))
-FORMS(Bcast, Ibcast, 5, 6, (void* buffer, int count, MPI_Datatype type, int root), (buffer, count, type, root), Op::kBcast,
-      alike(which, Buffer{count, type}, root, kNoReduction))
-FORMS(Reduce, Ireduce, 7, 8, (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root),
-      (from, to, count, type, op, root), Op::kReduce, alike(which, Buffer{count, type}, root, reduction_number(op)))
-#define REDUCTION(name, inonblocking, operation)                                                                       \
-  FORMS(name, inonblocking, 6, 7, (const void* from, void* to, int count, MPI_Datatype type, MPI_Op op), (from, to, count, type, op), \
-        operation, alike(which, Buffer{count, type}, -1, reduction_number(op)))
-REDUCTION(Allreduce, Iallreduce, Op::kAllreduce)
-REDUCTION(Scan, Iscan, Op::kScan)
-REDUCTION(Exscan, Iexscan, Op::kExscan)
-REDUCTION(Reduce_scatter_block, Ireduce_scatter_block, Op::kReduceScatterBlock)
-FORMS(Reduce_scatter, Ireduce_scatter, 6, 7, (const void* from, void* to, const int counts[], MPI_Datatype type, MPI_Op op),
-      (from, to, counts, type, op), Op::kReduceScatter, alike(which, Buffer{sum(counts, comm), type}, -1, reduction_number(op)))
+// A call with counts and displacements of both sizes: a rank may make the one, its peers the other.
+#ifdef VERITY_MPI4_COUNTS
+#define BOTH(SHAPE, ...)                           \
+  SHAPE(__VA_ARGS__ __VA_OPT__(, ) , int, int)     \
+  SHAPE(__VA_ARGS__ __VA_OPT__(, ) _c, MPI_Count, MPI_Aint)
+#else
+#define BOTH(SHAPE, ...) SHAPE(__VA_ARGS__ __VA_OPT__(, ) , int, int)
+#endif
 
-#define SENT const void *from, int sent, MPI_Datatype sent_type
-#define GOT void *to, int got, MPI_Datatype got_type
-FORMS(Gather, Igather, 8, 9, (SENT, GOT, int root), (from, sent, sent_type, to, got, got_type, root), Op::kGather,
-      rooted(which, Buffer{got, got_type}, Buffer{sent, sent_type}, root, comm))
-FORMS(Scatter, Iscatter, 8, 9, (SENT, GOT, int root), (from, sent, sent_type, to, got, got_type, root), Op::kScatter,
-      rooted(which, Buffer{sent, sent_type}, Buffer{got, got_type}, root, comm))
-FORMS(Gatherv, Igatherv, 9, 10, (SENT, void* to, const int counts[], const int places[], MPI_Datatype got_type, int root),
-      (from, sent, sent_type, to, counts, places, got_type, root), Op::kGatherv,
-      gather_v(which, Buffer{sent, sent_type}, counts, got_type, root, comm))
-FORMS(Scatterv, Iscatterv, 9, 10,
-      (const void* from, const int counts[], const int places[], MPI_Datatype sent_type, GOT, int root),
-      (from, counts, places, sent_type, to, got, got_type, root), Op::kScatterv,
-      scatter_v(which, sent_type, Buffer{got, got_type}, root, comm))
+FORMS(Barrier, Ibarrier, , 1, 2, (), (), Op::kBarrier, barrier(which))
 
-#define EXCHANGE(name, inonblocking, operation)                                                              \
-  FORMS(name, inonblocking, 7, 8, (SENT, GOT), (from, sent, sent_type, to, got, got_type), operation,        \
+#define BCAST(s, Count, Place)                                                                                          \
+  FORMS(Bcast, Ibcast, s, 5, 6, (void* buffer, Count count, MPI_Datatype type, int root), (buffer, count, type, root), Op::kBcast, \
+        alike(which, Buffer{count, type}, root, kNoReduction))
+BOTH(BCAST)
+#define REDUCE(s, Count, Place)                                                                                    \
+  FORMS(Reduce, Ireduce, s, 7, 8, (const void* from, void* to, Count count, MPI_Datatype type, MPI_Op op, int root), \
+        (from, to, count, type, op, root), Op::kReduce, alike(which, Buffer{count, type}, root, reduction_number(op)))
+BOTH(REDUCE)
+#define REDUCTION(name, inonblocking, operation, s, Count, Place)                                                  \
+  FORMS(name, inonblocking, s, 6, 7, (const void* from, void* to, Count count, MPI_Datatype type, MPI_Op op),      \
+        (from, to, count, type, op), operation, alike(which, Buffer{count, type}, -1, reduction_number(op)))
+BOTH(REDUCTION, Allreduce, Iallreduce, Op::kAllreduce)
+BOTH(REDUCTION, Scan, Iscan, Op::kScan)
+BOTH(REDUCTION, Exscan, Iexscan, Op::kExscan)
+BOTH(REDUCTION, Reduce_scatter_block, Ireduce_scatter_block, Op::kReduceScatterBlock)
+#define REDUCE_SCATTER(s, Count, Place)                                                                                   \
+  FORMS(Reduce_scatter, Ireduce_scatter, s, 6, 7, (const void* from, void* to, const Count counts[], MPI_Datatype type, MPI_Op op), \
+        (from, to, counts, type, op), Op::kReduceScatter, alike(which, Buffer{sum(counts, comm), type}, -1, reduction_number(op)))
+BOTH(REDUCE_SCATTER)
+
+#define SENT(Count) const void *from, Count sent, MPI_Datatype sent_type
+#define GOT(Count) void *to, Count got, MPI_Datatype got_type
+#define GATHER(s, Count, Place)                                                                                                 \
+  FORMS(Gather, Igather, s, 8, 9, (SENT(Count), GOT(Count), int root), (from, sent, sent_type, to, got, got_type, root), Op::kGather, \
+        rooted(which, Buffer{got, got_type}, Buffer{sent, sent_type}, root, comm))
+BOTH(GATHER)
+#define SCATTER(s, Count, Place)                                                                                                    \
+  FORMS(Scatter, Iscatter, s, 8, 9, (SENT(Count), GOT(Count), int root), (from, sent, sent_type, to, got, got_type, root), Op::kScatter, \
+        rooted(which, Buffer{sent, sent_type}, Buffer{got, got_type}, root, comm))
+BOTH(SCATTER)
+#define GATHERV(s, Count, Place)                                                                                        \
+  FORMS(Gatherv, Igatherv, s, 9, 10,                                                                                    \
+        (SENT(Count), void* to, const Count counts[], const Place places[], MPI_Datatype got_type, int root),           \
+        (from, sent, sent_type, to, counts, places, got_type, root), Op::kGatherv,                                      \
+        gather_v(which, Buffer{sent, sent_type}, counts, got_type, root, comm))
+BOTH(GATHERV)
+#define SCATTERV(s, Count, Place)                                                                                              \
+  FORMS(Scatterv, Iscatterv, s, 9, 10,                                                                                         \
+        (const void* from, const Count counts[], const Place places[], MPI_Datatype sent_type, GOT(Count), int root),          \
+        (from, counts, places, sent_type, to, got, got_type, root), Op::kScatterv,                                             \
+        scatter_v(which, sent_type, Buffer{got, got_type}, root, comm))
+BOTH(SCATTERV)
+
+#define EXCHANGE(name, inonblocking, operation, s, Count, Place)                                                             \
+  FORMS(name, inonblocking, s, 7, 8, (SENT(Count), GOT(Count)), (from, sent, sent_type, to, got, got_type), operation,       \
         exchange(which, from, Buffer{sent, sent_type}, Buffer{got, got_type}))
-EXCHANGE(Allgather, Iallgather, Op::kAllgather)
-EXCHANGE(Alltoall, Ialltoall, Op::kAlltoall)
-EXCHANGE(Neighbor_allgather, Ineighbor_allgather, Op::kNeighborAllgather)
-EXCHANGE(Neighbor_alltoall, Ineighbor_alltoall, Op::kNeighborAlltoall)
+BOTH(EXCHANGE, Allgather, Iallgather, Op::kAllgather)
+BOTH(EXCHANGE, Alltoall, Ialltoall, Op::kAlltoall)
+BOTH(EXCHANGE, Neighbor_allgather, Ineighbor_allgather, Op::kNeighborAllgather)
+BOTH(EXCHANGE, Neighbor_alltoall, Ineighbor_alltoall, Op::kNeighborAlltoall)
 
-#define GATHERS_V (SENT, void* to, const int counts[], const int places[], MPI_Datatype got_type)
-#define GATHERS_V_ARGUMENTS (from, sent, sent_type, to, counts, places, got_type)
-FORMS(Allgatherv, Iallgatherv, 8, 9, GATHERS_V, GATHERS_V_ARGUMENTS, Op::kAllgatherv,
-      allgather_v(which, from, Buffer{sent, sent_type}, counts, got_type, comm))
-FORMS(Neighbor_allgatherv, Ineighbor_allgatherv, 8, 9, GATHERS_V, GATHERS_V_ARGUMENTS, Op::kNeighborAllgatherv, start(which))
+#define GATHERS_V(name, inonblocking, operation, make, s, Count, Place)                                                       \
+  FORMS(name, inonblocking, s, 8, 9,                                                                                          \
+        (SENT(Count), void* to, const Count counts[], const Place places[], MPI_Datatype got_type),                           \
+        (from, sent, sent_type, to, counts, places, got_type), operation, make)
+BOTH(GATHERS_V, Allgatherv, Iallgatherv, Op::kAllgatherv, allgather_v(which, from, Buffer{sent, sent_type}, counts, got_type, comm))
+BOTH(GATHERS_V, Neighbor_allgatherv, Ineighbor_allgatherv, Op::kNeighborAllgatherv, start(which))
 
-#define ALL_V                                                                                                \
-  (const void* from, const int sents[], const int sent_places[], MPI_Datatype sent_type, void* to, const int counts[], \
-   const int places[], MPI_Datatype got_type)
-#define ALL_V_ARGUMENTS (from, sents, sent_places, sent_type, to, counts, places, got_type)
-FORMS(Alltoallv, Ialltoallv, 9, 10, ALL_V, ALL_V_ARGUMENTS, Op::kAlltoallv,
-      alltoall_v(which, from, sent_type, counts, got_type, comm))
-FORMS(Neighbor_alltoallv, Ineighbor_alltoallv, 9, 10, ALL_V, ALL_V_ARGUMENTS, Op::kNeighborAlltoallv, start(which))
+#define ALL_V(name, inonblocking, operation, make, s, Count, Place)                                                            \
+  FORMS(name, inonblocking, s, 9, 10,                                                                                          \
+        (const void* from, const Count sents[], const Place sent_places[], MPI_Datatype sent_type, void* to, const Count counts[], \
+         const Place places[], MPI_Datatype got_type),                                                                         \
+        (from, sents, sent_places, sent_type, to, counts, places, got_type), operation, make)
+BOTH(ALL_V, Alltoallv, Ialltoallv, Op::kAlltoallv, alltoall_v(which, from, sent_type, counts, got_type, comm))
+BOTH(ALL_V, Neighbor_alltoallv, Ineighbor_alltoallv, Op::kNeighborAlltoallv, start(which))
 
-#define ALL_W(Place)                                                                                                   \
-  (const void* from, const int sents[], const Place sent_places[], const MPI_Datatype sent_types[], void* to, const int counts[], \
-   const Place places[], const MPI_Datatype got_types[])
-#define ALL_W_ARGUMENTS (from, sents, sent_places, sent_types, to, counts, places, got_types)
-FORMS(Alltoallw, Ialltoallw, 9, 10, ALL_W(int), ALL_W_ARGUMENTS, Op::kAlltoallw,
-      alltoall_w(which, from, sents, sent_types, counts, got_types, comm))
-FORMS(Neighbor_alltoallw, Ineighbor_alltoallw, 9, 10, ALL_W(MPI_Aint), ALL_W_ARGUMENTS, Op::kNeighborAlltoallw, start(which))
+#define ALL_W(name, inonblocking, operation, make, s, Count, Place)                                                             \
+  FORMS(name, inonblocking, s, 9, 10,                                                                                           \
+        (const void* from, const Count sents[], const Place sent_places[], const MPI_Datatype sent_types[], void* to,           \
+         const Count counts[], const Place places[], const MPI_Datatype got_types[]),                                           \
+        (from, sents, sent_places, sent_types, to, counts, places, got_types), operation, make)
+BOTH(ALL_W, Alltoallw, Ialltoallw, Op::kAlltoallw, alltoall_w(which, from, sents, sent_types, counts, got_types, comm))
+// Its displacements have one size only.
+#define NEIGHBOR_ALL_W(s, Count, Place) \
+  ALL_W(Neighbor_alltoallw, Ineighbor_alltoallw, Op::kNeighborAlltoallw, start(which), s, Count, MPI_Aint)
+BOTH(NEIGHBOR_ALL_W)

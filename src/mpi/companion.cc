@@ -113,9 +113,11 @@ void arrived(void* uct_worker) noexcept {
   if (worker != nullptr) worker->receives.end_arrival();
 }
 
-int changed(const void* address, size_t length) noexcept {
+uint64_t watched() noexcept { return workers().open_sends.opened(); }
+
+int changed(const void* address, size_t length, uint64_t opened) noexcept {
   std::optional<ChangedSend> send;
-  const bool found = workers().open_sends.changed(address, length, &send);
+  const bool found = workers().open_sends.changed(address, length, opened, &send);
   if (send && workers().on_change != nullptr) workers().on_change(*send);
   return found;
 }
@@ -129,7 +131,7 @@ namespace verity::mpi {
 namespace {
 
 constexpr verity_companion table(uint32_t am_ids) noexcept {
-  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives, arrived, changed, count_into};
+  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives, arrived, watched, changed, count_into};
 }
 
 }  // namespace

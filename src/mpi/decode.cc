@@ -3,6 +3,8 @@
 //
 // Displacements, gaps and orders of dimensions play no part: every constructor but the structure repeats one type, as often as its
 // bytes fit the whole. So of its arguments only that type is looked at, and of a structure the block lengths.
+#include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -61,7 +63,7 @@ bool decode_pair(const Pair& pair, MPI_Count size, Type* type_p) {
   return true;
 }
 
-bool decode_named(MPI_Datatype datatype, Type* type_p) {
+bool decode_name(MPI_Datatype datatype, Type* type_p) {
   char name[MPI_MAX_OBJECT_NAME + 1] = {};
   int length = 0;
   const MPI_Count size = size_of(datatype);
@@ -77,6 +79,23 @@ bool decode_named(MPI_Datatype datatype, Type* type_p) {
   if (!basic) return false;
   *type_p = Type::leaf(*basic);
   return true;
+}
+
+// By the name that it had when it was seen first: the program may give it another.
+bool decode_named(MPI_Datatype datatype, Type* type_p) {
+  static std::mutex mutex;
+  static auto& known = *new std::unordered_map<MPI_Datatype, std::optional<Type>>;
+  std::unique_lock lock(mutex);
+  auto it = known.find(datatype);
+  if (it == known.end()) {
+    lock.unlock();  // no MPI call under it
+    Type type;
+    const bool decoded = decode_name(datatype, &type);
+    lock.lock();
+    it = known.try_emplace(datatype, decoded ? std::optional<Type>(type) : std::nullopt).first;
+  }
+  if (it->second) *type_p = *it->second;
+  return it->second.has_value();
 }
 
 // Open MPI gives each child another handle, so that the same type is another one in each place: more than this are not looked at.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The beginning and the end.
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "mpi/changes.h"
@@ -12,8 +14,11 @@ using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 namespace {
 
 void begin(int required) noexcept {
-  // A process that ends without MPI_Finalize has its say too.
-  static const int registered = std::atexit(conclude);
+  // A process that ends without MPI_Finalize has its say too, but not its children.
+  static const pid_t process = ::getpid();
+  static const int registered = std::atexit([] {
+    if (::getpid() == process) conclude();
+  });
   static_cast<void>(registered);
   mpi_begins(required);
   listen_to_collectives();

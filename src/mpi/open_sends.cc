@@ -10,7 +10,9 @@ void OpenSends::open(const void* request, const void* buffer, size_t bytes, cons
   const std::lock_guard lock(mutex_);
   try {
     if (sends_.size() >= kMost) sends_.clear();
-    sends_.insert_or_assign(request, Send{reinterpret_cast<uintptr_t>(buffer), bytes, caller, false});
+    const uint64_t number = opened_.load(std::memory_order_relaxed) + 1;
+    sends_.insert_or_assign(request, Send{reinterpret_cast<uintptr_t>(buffer), bytes, caller, number, false});
+    opened_.store(number, std::memory_order_relaxed);
   } catch (...) {  // it has no name then
   }
   count_.store(sends_.size(), std::memory_order_relaxed);
@@ -22,7 +24,7 @@ void OpenSends::close_one(const void* request) noexcept {
   count_.store(sends_.size(), std::memory_order_relaxed);
 }
 
-bool OpenSends::changed(const void* address, size_t length, std::optional<ChangedSend>* first) noexcept {
+bool OpenSends::changed(const void* address, size_t length, uint64_t opened, std::optional<ChangedSend>* first) noexcept {
   const auto from = reinterpret_cast<uintptr_t>(address);
   const uintptr_t to = from + length;
   const std::lock_guard lock(mutex_);
@@ -30,7 +32,7 @@ bool OpenSends::changed(const void* address, size_t length, std::optional<Change
   for (auto& [request, send] : sends_) {
     const uintptr_t begin = std::max(from, send.begin);
     const uintptr_t end = std::min(to, send.begin + send.bytes);
-    if (begin >= end) continue;
+    if (begin >= end || send.number > opened) continue;
     found = true;
     if (send.told) continue;
     send.told = true;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -30,14 +31,18 @@ class OpenSends {
   void close(const void* request) noexcept {
     if (count_.load(std::memory_order_relaxed) != 0) [[unlikely]] close_one(request);
   }
-  // Whether [address, address + length) touches the buffer of a send. `first`: that send, unless it was returned before.
-  [[nodiscard]] bool changed(const void* address, size_t length, std::optional<ChangedSend>* first) noexcept;
+  // How many there were.
+  [[nodiscard]] uint64_t opened() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  // Whether [address, address + length) touches the buffer of one of the first `opened` sends, which has not ended since. `first`: that
+  // send, unless it was returned before.
+  [[nodiscard]] bool changed(const void* address, size_t length, uint64_t opened, std::optional<ChangedSend>* first) noexcept;
 
  private:
   struct Send {
     uintptr_t begin;
     size_t bytes;
     Caller caller;
+    uint64_t number;
     bool told;
   };
   // Those whose end is never told must not pile up.
@@ -47,6 +52,7 @@ class OpenSends {
 
   std::mutex mutex_;
   std::atomic<size_t> count_{0};
+  std::atomic<uint64_t> opened_{0};
   std::unordered_map<const void*, Send> sends_;  // by request
 };
 

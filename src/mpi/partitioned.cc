@@ -85,7 +85,7 @@ void partition_arrived(const uint8_t* bytes, size_t length) noexcept {
 
 void forget_partitioned(MPI_Comm comm) noexcept {
   const CommInfo* info = mpi_runs() ? find_comm(comm) : nullptr;
-  if (info == nullptr) return;
+  if (info == nullptr || info->filter.mask == 0) return;
   const std::lock_guard lock(mutex);
   const uint64_t communicator = info->filter.value;
   auto it = made().lower_bound({communicator, 0, INT32_MIN});

@@ -76,7 +76,9 @@ void VerityIface::writable(link::Link& link) noexcept {
 
 void VerityIface::source_changed(link::Link& link, const link::Slot& slot, bool freed) noexcept {
   const util::Piece& user = slot.source->user;
-  process().source_changed(lower_tl_name(), UctLink::of(link).peer_uid, user.data, user.length, !freed);
+  // Once it was given back, it may be the buffer of another send, that began later.
+  const uint64_t watched = freed ? reinterpret_cast<const ZcopyState*>(slot.source->port)->watched : Process::kAnySend;
+  process().source_changed(lower_tl_name(), UctLink::of(link).peer_uid, user.data, user.length, watched);
 }
 
 void VerityIface::failed(link::Link& link, link::Failure why) noexcept {

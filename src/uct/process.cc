@@ -225,9 +225,9 @@ const char* not_again(bool last) noexcept { return last ? " (not told again)" : 
 
 }  // namespace
 
-void Process::source_changed(const char* transport, uint64_t peer, const void* data, size_t length, bool in_use) noexcept {
-  const verity_companion* companion = in_use ? find_companion() : nullptr;
-  if (companion != nullptr && companion->changed(data, length) != 0) return;
+void Process::source_changed(const char* transport, uint64_t peer, const void* data, size_t length, uint64_t watched) noexcept {
+  const verity_companion* companion = find_companion();
+  if (companion != nullptr && companion->changed(data, length, watched) != 0) return;
   const std::lock_guard lock(mutex_);
   if (warned_ == kWarnings) return;
   ++warned_;

@@ -49,9 +49,10 @@ class Process {
   // Bytes that were read from a peer's memory were not what is there, and are right now.
   void read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
                        bool by_program) noexcept;
-  // Bytes of this process changed while they were sent, or read by the peer: told by the companion, which knows whose they are
-  // while they are, `in_use`; or here.
-  void source_changed(const char* transport, uint64_t peer, const void* data, size_t length, bool in_use = true) noexcept;
+  // Bytes of this process changed while they were sent, or read by the peer: told by the companion, if they belong to one of
+  // the first `watched` sends that it knew; or here.
+  static constexpr uint64_t kAnySend = UINT64_MAX;
+  void source_changed(const char* transport, uint64_t peer, const void* data, size_t length, uint64_t watched = kAnySend) noexcept;
   // A one-sided operation between processes of unlike modes; for the caller to return.
   ucs_status_t modes_differ(const char* transport) noexcept;
   // A peer's companion understands other trailers than ours: datatypes are not checked with it.

@@ -427,7 +427,7 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
     f.hub().cancel(slot);
     return UCS_ERR_INVALID_PARAM;
   }
-  zcopy_of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, comp, &l, slot, nullptr, UCS_OK};
+  zcopy_of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, comp, &l, slot, nullptr, UCS_OK, f.watched_sends()};
   f.hub().commit_source(l, c, slot, leader.leads ? kLeaderId : id);
   const ucs_status_t status = lower_zcopy(l, c, *slot);
   if (status == UCS_ERR_NO_RESOURCE) {

@@ -51,6 +51,7 @@ struct ZcopyState {
   link::Slot* slot;
   link::Slot* next_done;
   ucs_status_t status;
+  uint64_t watched;  // the companion's count of sends when this one left; 0 without it
 };
 static_assert(sizeof(ZcopyState) <= sizeof(link::Source::port));
 
@@ -106,6 +107,7 @@ class VerityIface final : public WrapIface, public link::Port {
   // Those that the peer of this link understands.
   void set_trailers(UctLink& l, unsigned theirs) const noexcept;
   [[nodiscard]] const verity_companion& companion() const noexcept { return *companion_; }
+  [[nodiscard]] uint64_t watched_sends() const noexcept { return companion_ != nullptr ? companion_->watched() : 0; }
 
   // --- sending (send.cc) ---
   [[nodiscard]] ucs_status_t launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 // Of this table and of the trailers on the wire; 1 to 15. Peers of unlike versions send each other none.
-#define VERITY_COMPANION_VERSION 3
+#define VERITY_COMPANION_VERSION 4
 // Most bytes of a trailer. In words of 8.
 #define VERITY_MAX_TRAILER 240
 
@@ -43,9 +43,11 @@ struct verity_companion {
   const uint64_t* (*arrives)(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
                              size_t trailer_length);
   void (*arrived)(void* uct_worker);
-  // The program wrote to these bytes while they were on their way to a peer. Not 0: they belong to a send that is under way, and the
-  // companion tells of it. May be called in any thread that makes progress.
-  int (*changed)(const void* address, size_t length);
+  // How many sends it has begun to watch: taken when bytes leave, told to changed() when they turn out to have changed.
+  uint64_t (*watched)(void);
+  // The program wrote to these bytes while they were on their way to a peer. Not 0: they belong to a send that is under way, one of the
+  // first `watched`, and the companion tells of it. May be called in any thread that makes progress.
+  int (*changed)(const void* address, size_t length, uint64_t watched);
   // Three numbers, there until the process ends: messages compared, mismatched, not compared. They get what was counted so far, and
   // all that is counted from now on.
   void (*count_into)(uint64_t* counts);

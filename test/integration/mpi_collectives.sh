@@ -44,6 +44,7 @@ for launcher in $openmpi $mpich; do
   told "$mpi" "$launcher" allreduce reduction "MPI_Allreduce \\(MPI_SUM\\)" "MPI_Allreduce \\(MPI_MAX\\)" "another reduction"
   told "$mpi" "$launcher" allreduce operation "MPI_Allreduce \\(MPI_SUM\\)" "MPI_Scan \\(MPI_SUM\\)" "another operation"
   told "$mpi" "$launcher" allgather operation "MPI_Allgather" "MPI_Alltoall" "another operation"
+  told "$mpi" "$launcher" barrier operation "MPI_Barrier" "MPI_Bcast \\(root 0\\)" "another operation"
   told "$mpi" "$launcher" alltoall form "MPI_Alltoall" "MPI_Ialltoall" "another operation"
   told "$mpi" "$launcher" allgather count "MPI_Allgather \\(8 x MPI_INT\\)" "MPI_Allgather \\(4 x MPI_INT\\)" ".*4.*8|.*8.*4"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Correct programs of unusual kinds: arguments that do not count, calls that MPI refuses, requests freed while their messages wait,
- * handles used by the callbacks of their own end, messages of one collective operation during another.
+ * handles used by the callbacks of their own end, messages of one collective operation during another, communicators of one rank that
+ * end, counts of both sizes, predefined types with names of the program's.
  *
  *   mpirun -np 4 legal
  *
@@ -140,6 +141,91 @@ static void between_groups(void) {
   MPI_Comm_free(&group);
 }
 
+/* What one rank does with a communicator of its own is nobody else's business. */
+static void alone(void) {
+  for (int i = 0; i < 3; ++i) {
+    int sum = 0;
+    MPI_Comm own;
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(sum == size * (size - 1) / 2);
+    if (i == rank) {
+      MPI_Comm_dup(MPI_COMM_SELF, &own);
+      MPI_Bcast(&sum, 1, MPI_INT, 0, own);
+      MPI_Comm_free(&own);
+    }
+    MPI_Bcast(&sum, 1, MPI_INT, i, MPI_COMM_WORLD);
+    MPI_Gather(&rank, 1, MPI_INT, rank == 0 ? (int[64]){0} : NULL, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+}
+
+#if MPI_VERSION >= 4
+/* The same, between partitioned messages. */
+static void alone_in_parts(void) {
+  const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE, MPI_CHAR, MPI_SHORT};
+  double data[8] = {0};
+  MPI_Request requests[4];
+  for (int i = 0; rank < 2 && i < 4; ++i) {
+    MPI_Comm own;
+    if (rank == 0) MPI_Psend_init(data, 2, 2, types[i], 1, kTag, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+    if (rank == 1) MPI_Precv_init(data, 2, 2, types[i], 0, kTag, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+    if (rank == 1 && i == 0) {
+      MPI_Comm_dup(MPI_COMM_SELF, &own);
+      MPI_Comm_free(&own);
+    }
+    MPI_Start(&requests[i]);
+    for (int part = 0; rank == 0 && part < 2; ++part) MPI_Pready(part, requests[i]);
+    MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+  }
+  for (int i = 0; rank < 2 && i < 4; ++i) MPI_Request_free(&requests[i]);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* One rank calls the functions with large counts, the others those with usual ones. */
+static void large_counts(void) {
+  const int is_large = rank == 1;
+  int data[64] = {rank}, all[64] = {0}, places[64], counts[64];
+  MPI_Count large[64];
+  MPI_Aint large_places[64];
+  for (int i = 0; i < 64; ++i) {
+    large[i] = counts[i] = 1;
+    large_places[i] = places[i] = i;
+  }
+  for (int i = 0; i < 3; ++i) {
+    MPI_Request request;
+    if (is_large) {
+      MPI_Bcast_c(all, 4, MPI_INT, 0, MPI_COMM_WORLD);
+      MPI_Iallreduce_c(data, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    } else {
+      MPI_Bcast(all, 4, MPI_INT, 0, MPI_COMM_WORLD);
+      MPI_Iallreduce(data, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(all[0] == size * (size - 1) / 2);
+    if (is_large) {
+      MPI_Allgatherv_c(data, 1, MPI_INT, all, large, large_places, MPI_INT, MPI_COMM_WORLD);
+      MPI_Alltoallv_c(all, large, large_places, MPI_INT, data + 32, large, large_places, MPI_INT, MPI_COMM_WORLD);
+    } else {
+      MPI_Allgatherv(data, 1, MPI_INT, all, counts, places, MPI_INT, MPI_COMM_WORLD);
+      MPI_Alltoallv(all, counts, places, MPI_INT, data + 32, counts, places, MPI_INT, MPI_COMM_WORLD);
+    }
+    expect(all[size - 1] == size - 1 && data[32] == rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+#endif
+
+/* A name is for people. Not used before. */
+static void renamed(void) {
+  unsigned long long value = (unsigned long long)rank;
+  MPI_Datatype copy;
+  if (rank == 0) MPI_Type_set_name(MPI_UNSIGNED_LONG_LONG, "MPI_DOUBLE");
+  MPI_Type_dup(MPI_UNSIGNED_LONG_LONG, &copy);
+  MPI_Sendrecv_replace(&value, 1, rank == 0 ? copy : MPI_UNSIGNED_LONG_LONG, (rank + 1) % size, kTag, (rank + size - 1) % size, kTag,
+                       MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  expect(value == (unsigned long long)((rank + size - 1) % size));
+  MPI_Type_free(&copy);
+}
+
 int main(int argc, char** argv) {
   int all_wrong = 0;
   MPI_Init(&argc, &argv);
@@ -151,6 +237,12 @@ int main(int argc, char** argv) {
   refused();
   neighbours_meanwhile();
   between_groups();
+  alone();
+#if MPI_VERSION >= 4
+  alone_in_parts();
+  large_counts();
+#endif
+  renamed();
   MPI_Reduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("legal wrong %d\n", all_wrong);
   watch_stop();

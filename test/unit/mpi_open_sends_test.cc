@@ -10,9 +10,9 @@ namespace {
 
 class OpenSendsTest : public ::testing::Test {
  protected:
-  [[nodiscard]] std::optional<ChangedSend> changed(size_t offset, size_t length) {
+  [[nodiscard]] std::optional<ChangedSend> changed(size_t offset, size_t length, uint64_t opened = UINT64_MAX) {
     std::optional<ChangedSend> send;
-    found = sends.changed(memory.data() + offset, length, &send);
+    found = sends.changed(memory.data() + offset, length, opened, &send);
     return send;
   }
   static Caller caller(uint64_t site) { return {.call = "MPI_Isend", .site = site, .comm = nullptr, .peer = 3}; }
@@ -62,6 +62,20 @@ TEST_F(OpenSendsTest, AnEndedSendsBufferIsTheProgramsOwn) {
   EXPECT_FALSE(found);
   sends.open(&requests[0], memory.data(), 10'000, caller(2));  // the request comes again
   EXPECT_EQ(changed(0, 100)->caller.site, 2u);
+}
+
+// The bytes left before the send that has the buffer now was made.
+TEST_F(OpenSendsTest, ALaterSendIsNotNamedForWhatLeftBefore) {
+  sends.open(&requests[0], memory.data(), 10'000, caller(1));
+  const uint64_t then = sends.opened();
+  sends.open(&requests[1], memory.data() + 10'000, 10'000, caller(2));
+  EXPECT_FALSE(changed(10'000, 100, then));
+  EXPECT_FALSE(found);
+  EXPECT_EQ(changed(0, 100, then)->caller.site, 1u);
+  sends.close(&requests[0]);
+  sends.open(&requests[0], memory.data(), 10'000, caller(3));  // of the same request
+  EXPECT_FALSE(changed(0, 100, then));
+  EXPECT_EQ(changed(0, 100, sends.opened())->caller.site, 3u);
 }
 
 TEST_F(OpenSendsTest, SmallOnesAreNotKept) {
