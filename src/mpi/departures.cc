@@ -2,6 +2,7 @@
 #include "mpi/departures.h"
 
 #include <cstring>
+#include <iterator>
 
 namespace verity::mpi {
 
@@ -53,6 +54,7 @@ void Departures::defer(uintptr_t request, const Send& send) noexcept {
     if (deferred_.size() >= kMostDeferred) {
       deferred_.clear();
       in_order_.clear();
+      released_ = 0;
     }
     const auto old = deferred_.find(request);
     if (old != deferred_.end()) erase(old);
@@ -60,12 +62,14 @@ void Departures::defer(uintptr_t request, const Send& send) noexcept {
     Send& kept = deferred_.emplace(request, send).first->second;
     if (send.length != 0) send.copy(kept.bytes, Stamp{0, 0});
     kept.head = nullptr;
+    released_ += kept.released;
   } catch (...) {  // that message carries none
   }
   chosen_ = deferred_.end();
 }
 
 void Departures::erase(Deferred::iterator place) noexcept {
+  released_ -= place->second.released;
   in_order_.erase(order_of(place->second));
   deferred_.erase(place);
   chosen_ = deferred_.end();
@@ -73,7 +77,36 @@ void Departures::erase(Deferred::iterator place) noexcept {
 
 void Departures::release_deferred(const void* request) noexcept {
   const auto found = deferred_.find(reinterpret_cast<uintptr_t>(request));
-  if (found != deferred_.end()) found->second.released = true;
+  if (found == deferred_.end() || found->second.released) return;
+  found->second.released = true;
+  if (++released_ > kMostReleased) give_up_released();
+}
+
+// Each message would look through all of them, for ever.
+void Departures::give_up_released() noexcept {
+  try {
+    for (const auto& [request, send] : deferred_) {
+      if (send.released) given_up_tags_.insert(send.tag);
+    }
+  } catch (...) {
+    return give_up_all();
+  }
+  if (given_up_tags_.size() > kMostGivenUp) return give_up_all();
+  given_up_ = GivenUp::kSome;
+  for (auto place = deferred_.begin(); place != deferred_.end();) {
+    const auto next = std::next(place);
+    if (given_up_tags_.contains(place->second.tag)) erase(place);
+    place = next;
+  }
+}
+
+void Departures::give_up_all() noexcept {
+  given_up_ = GivenUp::kAll;
+  deferred_.clear();
+  in_order_.clear();
+  given_up_tags_.clear();
+  released_ = 0;
+  chosen_ = deferred_.end();
 }
 
 void Departures::forget_deferred(const void* request) noexcept {
@@ -160,6 +193,7 @@ Departures::Send* Departures::doubt(uint64_t tag) noexcept {
 
 Departures::Send* Departures::choose(const Message& message) noexcept {
   chosen_ = deferred_.end();
+  if (is_given_up(message.tag)) return nullptr;
   // One that waits may leave inside of a later call, before that call's own.
   if (!deferred_.empty() && message.origin != nullptr) {
     chosen_ = find_by_origin(message.tag, message.origin);
@@ -207,7 +241,7 @@ bool Departures::stayed() noexcept {
     call_.left = false;
     alone_ = in_call_ && deferred_.empty();
   }
-  if (left_last_ == Last::kDeferred) defer(last_request_, last_);
+  if (left_last_ == Last::kDeferred && !is_given_up(last_.tag)) defer(last_request_, last_);
   return last_had_one_;
 }
 

@@ -8,6 +8,7 @@
 //       an endpoint with one tag leave in the order of their calls (MPI's order of messages rests on that). Whose endpoint it is shows
 //       with the first message in one of the other ways; before that, it must be the only one for which sends of this buffer wait.
 // When in doubt, no place: the signature of those in question, if they all have the same, but no number; until they are gone.
+// Of sends whose requests were freed nobody tells that they are gone. Where too many pile up, their tags carry nothing any more.
 //
 // One process's sends. Pure; not thread-safe: the caller's lock.
 #pragma once
@@ -17,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <unordered_set>
 
 #include "mpi/arm.h"
 #include "mpi/stamp.h"
@@ -43,6 +45,7 @@ class Departures {
     alone_ = deferred_.empty();
     call_.doubtful = !alone_ && doubts(endpoint, tag);
     call_.length = length <= kMaxSignature && length >= kHead ? length : 0;
+    if (given_up_ != GivenUp::kNone) [[unlikely]] call_.length = is_given_up(tag) ? 0 : call_.length;
     call_.epoch = numbering.epoch;
     call_.sequence = numbering.next - 1;
     call_.head = head;
@@ -57,7 +60,7 @@ class Departures {
   // It returned. `request` is what the user got, or nullptr when the send is complete.
   void end(void* request) noexcept {
     in_call_ = alone_ = false;
-    if (request != nullptr && !call_.left) defer(reinterpret_cast<uintptr_t>(request), call_);
+    if (request != nullptr && !call_.left && !is_given_up(call_.tag)) defer(reinterpret_cast<uintptr_t>(request), call_);
   }
   // The request is complete or gone: it will not leave any more.
   void forget(const void* request) noexcept {
@@ -130,6 +133,9 @@ class Departures {
     const void* endpoint;
   };
   static constexpr size_t kKnown = 4096;
+  // Sends that wait, as far as is known, and whose request was freed; tags that carry nothing any more. Beyond it no tag does.
+  static constexpr size_t kMostReleased = 64;
+  static constexpr size_t kMostGivenUp = 1024;
 
   using Deferred = std::map<uintptr_t, Send>;                           // by request
   using Order = std::tuple<const void*, uint64_t, uint32_t, uint32_t>;  // endpoint, tag, epoch, sequence
@@ -145,6 +151,11 @@ class Departures {
     return send.doubtful ? Stamp{0, 0} : Stamp{uint64_t{uid_} << 32 | send.epoch, send.sequence};
   }
   [[nodiscard]] static Order order_of(const Send& send) noexcept { return {send.endpoint, send.tag, send.epoch, send.sequence}; }
+  [[nodiscard]] bool is_given_up(uint64_t tag) const noexcept {
+    return given_up_ != GivenUp::kNone && (given_up_ == GivenUp::kAll || given_up_tags_.contains(tag));
+  }
+  void give_up_released() noexcept;
+  void give_up_all() noexcept;
   [[nodiscard]] bool doubts(const void* endpoint, uint64_t tag) noexcept;
   void forget_deferred(const void* request) noexcept;
   void release_deferred(const void* request) noexcept;
@@ -171,6 +182,9 @@ class Departures {
   Send doubtful_;  // any of several
   Deferred deferred_;
   std::map<Order, uintptr_t> in_order_;
+  size_t released_ = 0;  // of those deferred
+  enum class GivenUp : uint8_t { kNone, kSome, kAll } given_up_ = GivenUp::kNone;
+  std::unordered_set<uint64_t> given_up_tags_;
   Deferred::iterator chosen_;  // by choose(); end(): the call's
   enum class Last : uint8_t { kNone, kCall, kDeferred } left_last_ = Last::kNone;
   bool last_had_one_ = false;

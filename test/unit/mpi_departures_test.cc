@@ -185,6 +185,47 @@ TEST_F(MpiDepartures, AReleasedOneLeavesByItsAddressOrInDoubt) {
   departures.end(nullptr);
 }
 
+// A program that frees the requests of its sends for as long as it runs: neither time nor memory may grow, nor a wrong signature leave.
+TEST_F(MpiDepartures, WhereReleasedOnesPileUpTheirTagCarriesNothing) {
+  const Signature first(1), second(2);
+  std::vector<char> memory(kRequest + 100'000);
+  const auto request = [&](size_t i) { return memory.data() + i; };
+  for (size_t i = 1; i <= 10'000; ++i) {
+    defer(&ep, 5, first, request(8 * i));
+    departures.release(request(8 * i) + kRequest);
+    ASSERT_LE(departures.deferred(), 64u);
+  }
+  EXPECT_EQ(departures.deferred(), 0u);
+  for (unsigned i = 0; i < 3; ++i) {
+    departures.begin(&ep, 5, nullptr, second.bytes, sizeof(second.bytes));
+    EXPECT_EQ(Out(departures, 5, nullptr).what(), -1);
+    departures.end(requests[0] + kRequest);
+    EXPECT_EQ(Out(departures, 5, requests[0]).what(), -1) << "late";
+    EXPECT_FALSE(departures.stayed());
+    EXPECT_EQ(departures.deferred(), 0u);
+  }
+  defer(&ep, 6, first, requests[0]);
+  EXPECT_EQ(Out(departures, 6, requests[0]).what(), 1) << "another tag";
+  departures.begin(&ep, 6, nullptr, second.bytes, sizeof(second.bytes));
+  EXPECT_EQ(Out(departures, 6, nullptr).what(), 2);
+  departures.end(nullptr);
+}
+
+TEST_F(MpiDepartures, WhereTooManyTagsCarryNothingNoneDoes) {
+  const Signature first(1);
+  std::vector<char> memory(kRequest + 1'000'000);
+  for (uint64_t tag = 10; tag < 3000; ++tag) {
+    char* const request = memory.data() + 8 * tag;
+    defer(&ep, tag, first, request);
+    departures.release(request + kRequest);
+    ASSERT_LE(departures.deferred(), 64u);
+  }
+  departures.begin(&ep, 5, nullptr, first.bytes, sizeof(first.bytes));
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1);
+  departures.end(requests[0] + kRequest);
+  EXPECT_EQ(departures.deferred(), 0u);
+}
+
 TEST_F(MpiDepartures, AGoneRequestIsNotTheFirstAnyMore) {
   defer(&ep, 5, Signature(1), requests[2]);
   EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);
