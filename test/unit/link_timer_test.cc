@@ -130,19 +130,23 @@ TEST_P(Timer, ASilentPeersZeroCopySendCompletesEarly) {
   EXPECT_EQ(b.got, std::vector<std::string>{std::string(5000, 3)});
 }
 
+// A zero-copy send of `buffer` that is lost, with nothing after it, and 20 ms.
+void lose_zero_copy(Pair& pair, std::vector<uint8_t>& buffer) {
+  pair.join();
+  pair.a.hub.tick(pair.now);
+  pair.a.send_zero_copy(buffer);
+  pair.a.take();
+  pair.run_for(20'000'000, 100'000);
+}
+
 // Two times of their own, whichever is the longer one.
 TEST_P(Timer, APeerIsAskedEarlyHoweverLateItsZeroCopySendsAreCopied) {
   link::Config config;
   config.copy_after = 60 * kSecond;
   config.copy_polls = UINT32_MAX;
   Pair slow(config);
-  slow.join();
-  slow.now = now;
   std::vector<uint8_t> buffer(5000, 3);
-  slow.a.hub.tick(now);
-  slow.a.send_zero_copy(buffer);
-  slow.a.take();  // lost, and nothing comes after it
-  slow.run_for(20'000'000, 100'000);
+  lose_zero_copy(slow, buffer);
   EXPECT_EQ(slow.b.got, std::vector<std::string>{std::string(5000, 3)});
   EXPECT_EQ(slow.a.freed, 1u) << "once it is acknowledged";
   EXPECT_EQ(slow.a.counters.late_copies, 0u);
@@ -153,13 +157,8 @@ TEST_P(Timer, ZeroCopySendsAreCopiedEarlyHoweverLateAPeerIsAsked) {
   config.probe_after = config.probe_limit = 60 * kSecond;
   config.copy_polls = UINT32_MAX;
   Pair slow(config);
-  slow.join();
-  slow.now = now;
   std::vector<uint8_t> buffer(5000, 3);
-  slow.a.hub.tick(now);
-  slow.a.send_zero_copy(buffer);
-  slow.a.take();
-  slow.run_for(20'000'000, 100'000);
+  lose_zero_copy(slow, buffer);
   EXPECT_EQ(slow.a.freed, 1u);
   EXPECT_EQ(slow.a.counters.late_copies, 1u);
   EXPECT_EQ(slow.a.counters.probes_sent, 0u);
