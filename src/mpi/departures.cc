@@ -8,7 +8,8 @@ namespace verity::mpi {
 
 namespace {
 
-// Stale entries (requests that ended without leaving here, on a lane past this layer) must not pile up.
+// Stale entries (requests that ended without leaving here, on a lane past this layer) must not pile up. Nor may they be forgotten, as
+// they may yet leave, and would be taken for others.
 constexpr size_t kMostDeferred = 1 << 16;
 
 // `origin` may be the address of a struct that begins with the request's.
@@ -51,11 +52,7 @@ bool Departures::doubts(const void* endpoint, uint64_t tag) noexcept {
 
 void Departures::defer(uintptr_t request, const Send& send) noexcept {
   try {
-    if (deferred_.size() >= kMostDeferred) {
-      deferred_.clear();
-      in_order_.clear();
-      released_ = 0;
-    }
+    if (deferred_.size() >= kMostDeferred) return give_up_all();
     const auto old = deferred_.find(request);
     if (old != deferred_.end()) erase(old);
     in_order_.emplace(order_of(send), request);

@@ -226,6 +226,16 @@ TEST_F(MpiDepartures, WhereTooManyTagsCarryNothingNoneDoes) {
   EXPECT_EQ(departures.deferred(), 0u);
 }
 
+// They may leave yet: forgotten, they would be taken for later ones.
+TEST_F(MpiDepartures, WhereTooManyWaitNothingIsCarried) {
+  const Signature first(1), second(2);
+  std::vector<char> memory(kRequest + 8 * 70'000);
+  for (size_t i = 1; i < 70'000; ++i) defer(&ep, 5, first, memory.data() + 8 * i);
+  EXPECT_EQ(departures.deferred(), 0u);
+  defer(&ep, 5, second, requests[0]);
+  EXPECT_EQ(Out(departures, 5, nullptr).what(), -1) << "one of the first ones, in truth";
+}
+
 TEST_F(MpiDepartures, AGoneRequestIsNotTheFirstAnyMore) {
   defer(&ep, 5, Signature(1), requests[2]);
   EXPECT_EQ(Out(departures, 5, requests[2]).what(), 1);
