@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# MPICH's test suite and examples, with either MPI; its programs say 'No Errors'. Left out: what is wrong by intent (errors), new
-# processes (spawn), checkpoints, timings.
+# MPICH's test suite and examples, with either MPI; its programs say 'No Errors'. Left out: what is wrong by intent (errors),
+# checkpoints, timings, and but for --stock new processes (spawn).
 # shellcheck shell=bash disable=SC2154
 
 mpich_folders() { # the test suite's folders that this build has, as far as they are wanted
   (cd "$1" && find . -name Makefile -printf '%h\n' | sed 's|^\./||' | sort |
-    grep -Ev '^(\.|util|dtpools.*|errors.*|ckpoint|ft|perf|manual.*|include|maint|impls.*|.*spawn.*)$')
+    grep -Ev '^(\.|util|dtpools.*|errors.*|ckpoint|ft|perf|manual.*|include|maint|impls.*)$' |
+    if [ "${CAMPAIGN_STOCK:-no}" = yes ]; then cat; else grep -v spawn; fi)
 }
 
 build_mpich_suite() { # build_mpich_suite MPI FOLDER
@@ -17,7 +18,7 @@ build_mpich_suite() { # build_mpich_suite MPI FOLDER
     # Open MPI's header lacks names of MPI 1 that a header of the suite uses, and its C++ bindings some that the C++ tests use.
     [ "$1" = mpich ] || set -- "$1" "$2" --disable-cxx
     [ -e config.status ] || logged configure.out env FFLAGS='-g -fallow-argument-mismatch' FCFLAGS='-g -fallow-argument-mismatch' \
-      CFLAGS='-g -DOMPI_OMIT_MPI1_COMPAT_DECLS=0' "$cache/mpich/test/mpi/configure" --disable-spawn --enable-threads=multiple "${@:3}" \
+      CFLAGS='-g -DOMPI_OMIT_MPI1_COMPAT_DECLS=0' "$cache/mpich/test/mpi/configure" --enable-threads=multiple "${@:3}" \
       "MPICC=$(command -v "mpicc.$1")" "MPICXX=$(command -v "mpicxx.$1")" "MPIFC=$(command -v "mpif90.$1")" \
       "MPIF77=$(command -v "mpif77.$1")" "CC=mpicc.$1" "CXX=mpicxx.$1" "FC=mpif90.$1" "F77=mpif77.$1"
     # A program that this MPI lacks something for is left out: it has no file to run.
