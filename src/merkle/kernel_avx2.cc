@@ -11,6 +11,7 @@
 #define XXH_INLINE_ALL
 #define VERITY_KERNEL kKernelAvx2
 #define VERITY_KERNEL_NAME "avx2"
+#define VERITY_KERNEL_CLEAR_UPPER _mm256_zeroupper
 #define XXH_VECTOR XXH_AVX2
 
 #if defined(__clang__)

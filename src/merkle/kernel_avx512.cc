@@ -11,6 +11,7 @@
 #define XXH_INLINE_ALL
 #define VERITY_KERNEL kKernelAvx512
 #define VERITY_KERNEL_NAME "avx512"
+#define VERITY_KERNEL_CLEAR_UPPER _mm256_zeroupper
 #define XXH_VECTOR XXH_AVX512
 
 #if defined(__clang__)

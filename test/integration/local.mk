@@ -10,10 +10,11 @@ perf_counts_SOURCES = \
 	test/perf_counts/health_cases.cc \
 	test/perf_counts/link_cases.cc \
 	test/perf_counts/merkle_cases.cc
-TESTS += test/integration/instructions.sh test/integration/baseline_symbols.sh
+TESTS += test/integration/instructions.sh test/integration/baseline_symbols.sh test/integration/kernel_code.sh
 EXTRA_DIST += \
 	test/integration/baseline_symbols.sh \
 	test/integration/instructions.sh \
+	test/integration/kernel_code.sh \
 	test/perf_counts/instructions.table
 
 noinst_PROGRAMS += merkle_bench
