@@ -70,8 +70,9 @@ void Pool::trim(size_t keep) noexcept {
 
 void Pool::grow(unsigned size_class) noexcept {
   const size_t bytes = slot_bytes(capacity_[size_class]);
-  const size_t count = std::max<size_t>(kChunkBytes / bytes, 8);
-  if (footprint_ + count * bytes > limit_) return;
+  const size_t room = limit_ > footprint_ ? (limit_ - footprint_) / bytes : 0;
+  const size_t count = std::min(std::max<size_t>(kChunkBytes / bytes, 8), room);
+  if (count == 0) return;
   auto* chunk = static_cast<uint8_t*>(std::aligned_alloc(kLine, count * bytes));
   if (chunk == nullptr) return;
   try {

@@ -7,10 +7,6 @@ namespace verity::uct {
 
 namespace {
 
-// Zero-copy sends up to this are copied: cheaper than keeping the user waiting for an
-// acknowledgement.
-constexpr size_t kCopyUpTo = 2048;
-
 // A bcopy of unknown size is packed into a large slot; a short one is moved to a small slot, so that
 // many messages in flight stay in the cache.
 constexpr size_t kMoveUpTo = 448;
@@ -412,7 +408,7 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
     return uct_ep_am_zcopy(l.lower.get(), id, header, header_length, lower_iov, iovcnt, flags, comp);
   }
   const size_t length = header_length + iov_total(iov, iovcnt);
-  if (length <= kCopyUpTo || (l.greeting && length <= f.max_payload_bcopy())) {
+  if (length <= f.copy_up_to() || (l.greeting && length <= f.max_payload_bcopy())) {
     return send_copied(self, c, id, header, header_length, iov, iovcnt, comp);
   }
   link::Slot* slot = f.hub().reserve(l, c, link::Hub::source_space(header_length + trailer_room(l, id)));

@@ -16,6 +16,10 @@ namespace {
 // smallest payload UCP wants (UCP_MIN_BCOPY).
 constexpr size_t kLeastBcopy = 512;
 
+// Zero-copy sends up to this are copied, where the lower transport copies as much: cheaper than keeping the user waiting for an
+// acknowledgement.
+constexpr size_t kCopyUpTo = 2048;
+
 // What checking adds, for UCX's choice among transports: a few tens of ns per message and side, and
 // a hash of some 10 GB/s in series with the transport.
 constexpr double kMessageCost = 20e-9;
@@ -185,6 +189,8 @@ void VerityIface::set_limits() noexcept {
   const size_t added = hello + room;
   max_short_ = has_short ? cap.max_short : 0;
   max_bcopy_ = whole_elements(std::min(cap.max_bcopy - kHeader - added, most - room));
+  copy_up_to_ = std::min(kCopyUpTo, max_bcopy_);
+  config_.max_frame = std::max<size_t>(kHeader + max_bcopy_ + added, 2048);
   if (!has_zcopy || cap.max_zcopy <= kHeader + added || cap.max_iov < 3) return;
   max_zcopy_ = whole_elements(std::min(cap.max_zcopy - kHeader - added, most - room));
   header_room_ = cap.max_hdr > kHeader ? cap.max_hdr - kHeader : 0;
@@ -200,7 +206,6 @@ ucs_status_t VerityIface::open_hub() {
   config_.hello_size = sizeof(wire::HelloExt) + attr.device_addr_len + attr.iface_addr_len + 8;
   config_.compact = true;
   config_.max_send = attr.cap.am.max_bcopy;
-  config_.max_frame = std::max<size_t>(attr.cap.am.max_bcopy, 2048);
   if (attr.cap.am.max_bcopy < kLeastBcopy || attr.device_addr_len > wire::kMaxDeviceAddress ||
       attr.iface_addr_len > wire::kMaxIfaceAddress) {
     ucs_error("ucx-verity: %s sends at most %zu bytes and has addresses of %zu and %zu bytes: it "

@@ -176,6 +176,8 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] size_t max_lower_bcopy() const noexcept { return lower_attr().cap.am.max_bcopy; }
   [[nodiscard]] size_t max_payload_bcopy() const noexcept { return max_bcopy_; }
   [[nodiscard]] size_t max_payload_zcopy() const noexcept { return max_zcopy_; }
+  // Zero-copy sends up to this length are copied.
+  [[nodiscard]] size_t copy_up_to() const noexcept { return copy_up_to_; }
   [[nodiscard]] size_t header_room() const noexcept { return header_room_; }
   [[nodiscard]] bool connects_to_ep() const noexcept { return to_ep_; }
   // A link to that worker that can be used; nullptr: none.
@@ -282,6 +284,7 @@ class VerityIface final : public WrapIface, public link::Port {
   size_t max_short_ = 0;
   size_t max_bcopy_ = 0;
   size_t max_zcopy_ = 0;
+  size_t copy_up_to_ = 0;
   size_t max_header_ = 0;
   size_t max_iov_ = 0;
   size_t headroom_ = 0;

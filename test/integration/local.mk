@@ -53,6 +53,7 @@ INTEGRATION_RUNS = \
 	test/integration/perftest.sh \
 	test/integration/progress_thread.sh \
 	test/integration/reads.sh \
+	test/integration/segment_sizes.sh \
 	test/integration/top.sh \
 	test/integration/two_workers.sh \
 	test/integration/typecheck_clean.sh \

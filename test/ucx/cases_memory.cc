@@ -73,7 +73,7 @@ void memory_taken_from_writes(Side& side) {
       unsigned open = 0;
       uint64_t result = 0;
       if (kind < 2) {  // over the edge
-        put(iface, eps[0], window, 4000, Bytes(200, 0xee), kind == 0);
+        put(iface, eps[0], window, 4050, Bytes(100, 0xee), kind == 0);
       } else if (kind == 2) {
         post(iface, "atomic64_post", [&] { return uct_ep_atomic64_post(eps[0], UCT_ATOMIC_OP_ADD, 1, window.remote(8192), window.key()); });
       } else {

@@ -128,11 +128,12 @@ void get_from_a_stranger(Side& side) {
   if (side.role == 0) {
     uct_ep_h ep = iface.connect_to_iface(peer);
     Get get;
-    get.content.resize(1000);
+    const size_t length = std::min<size_t>(1000, iface.attr().cap.get.max_bcopy);
+    get.content.resize(length);
     unsigned open = 0;
     uct_completion_t* completion = get.start(&open);
     post(iface, "get_bcopy", [&] {
-      return uct_ep_get_bcopy(ep, Get::unpack, &get, 1000, window.remote(0), window.key(), completion);
+      return uct_ep_get_bcopy(ep, Get::unpack, &get, length, window.remote(0), window.key(), completion);
     });
     iface.progress_until([&] { return open == 0; }, "a get as the first message");
     verify(get, window_content(4096));
@@ -147,8 +148,9 @@ void fence_orders_gets(Side& side) {
   need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_GET_BCOPY, side);
   Endpoints eps(iface, side.channel, 1);
   Window window(iface, side.channel, 4096);
+  const size_t longest = std::min({iface.attr().cap.put.max_short, iface.attr().cap.get.max_bcopy, size_t{1000}});
   for (uint64_t i = 1; i <= 5 * static_cast<uint64_t>(side.rounds); ++i) {
-    const size_t length = 1 + dice(4, i) % 1000;
+    const size_t length = 1 + dice(4, i) % longest;
     Bytes content(length);
     fill(content.data(), length, kPattern, i);
     put(iface, eps[0], window, 100, content, true);

@@ -54,6 +54,9 @@ TEST(PoolTest, LimitHolds) {
   EXPECT_LE(pool.footprint(), size_t{1} << 20);
   EXPECT_GT(slots.size(), 100u);
   for (Slot* slot : slots) pool.give(slot);
+  Pool large(300'000, 1 << 20);  // fewer fit than are made at a time
+  EXPECT_NE(take(large, 300'000), nullptr);
+  EXPECT_LE(large.footprint(), size_t{1} << 20);
   Pool none(8192, 0);
   EXPECT_EQ(take(none, 100), nullptr);
 }

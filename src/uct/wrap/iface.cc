@@ -131,7 +131,7 @@ ucs_status_t WrapIface::open_lower(uct_worker_h worker_handle, const uct_iface_p
   }
   const ucs_status_t status =
       open_lower_iface(memory_domain().lower(), worker_handle, lower_params, am_room(), &lower_);
-  return status == UCS_OK ? uct_iface_query(lower(), &lower_attr_) : status;
+  return status == UCS_OK ? query_lower_iface(lower(), entry_->lower_name, &lower_attr_) : status;
 }
 
 ucs_status_t WrapIface::init(uct_md_h md_handle, uct_worker_h worker_handle,
@@ -186,7 +186,7 @@ void WrapIface::close(uct_iface_h iface) noexcept {
 
 ucs_status_t WrapIface::query(uct_iface_h iface, uct_iface_attr_t* attr) noexcept {
   WrapIface& self = of(iface);
-  const ucs_status_t status = uct_iface_query(self.lower(), attr);
+  const ucs_status_t status = query_lower_iface(self.lower(), self.lower_tl_name(), attr);
   if (status != UCS_OK) {
     return status;
   }

@@ -3,7 +3,9 @@
 
 #include <ucs/sys/string.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "uct/wrap/segments.h"
 
@@ -64,6 +66,17 @@ ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_
     iface_p->reset(iface);
   }
   return status;
+}
+
+ucs_status_t query_lower_iface(uct_iface_h iface, const char* name, uct_iface_attr_t* attr) {
+  const ucs_status_t status = uct_iface_query(iface, attr);
+  if (status != UCS_OK) return status;
+  for (const LengthField& field : kLengthFields) {
+    if (std::strcmp(field.transport, name) != 0) continue;
+    attr->cap.am.max_short = std::min(attr->cap.am.max_short, field.most);
+    attr->cap.am.max_bcopy = std::min(attr->cap.am.max_bcopy, field.most);
+  }
+  return UCS_OK;
 }
 
 ucs_status_t create_lower_ep(const uct_ep_params_t& params, LowerEp* ep_p) {

@@ -38,6 +38,9 @@ using LowerEp = std::unique_ptr<uct_ep_t, EpCloser>;
                                             const uct_iface_params_t& params, size_t room,
                                             LowerIface* iface_p);
 
+// What an interface of the lower transport `name` offers; no longer messages than its own header can tell the length of (segments.h).
+[[nodiscard]] ucs_status_t query_lower_iface(uct_iface_h iface, const char* name, uct_iface_attr_t* attr);
+
 [[nodiscard]] ucs_status_t create_lower_ep(const uct_ep_params_t& params, LowerEp* ep_p);
 
 // All components that this process knows, wrapped ones and our own included.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which variables of the lower transports say how long a copied message may be, where that is no more than a buffer's size.
+// Which variables of the lower transports say how long a copied message may be, where that is no more than a buffer's size; and
+// where the message's own header on the wire cannot say more than so much, whatever the variables ask for.
 #ifndef VERITY_UCT_WRAP_SEGMENTS_H
 #define VERITY_UCT_WRAP_SEGMENTS_H
+
+#include <cstddef>
+#include <cstdint>
 
 namespace verity::uct {
 
@@ -20,6 +24,19 @@ inline constexpr SegmentVariable kSegmentVariables[] = {
     {"RX_SEG_SIZE", "RX_SEG_SIZE"},
     {"RC_RC_IB_SEG_SIZE", "IB_SEG_SIZE"}, // rc_verbs, rc_mlx5
     {"DC_RC_IB_SEG_SIZE", "IB_SEG_SIZE"}, // dc_mlx5
+};
+
+// Shared memory queues write the length of a message into 16 bits and neither refuse a larger buffer nor a longer message, of which
+// the receiver then gets the length modulo 65536. All others have 32 bits or more, or no length at all (self, InfiniBand), and the
+// plugin's frames stay below 16 MiB. Read in UCX's sources from 1.13.1 to 1.21.
+struct LengthField {
+  const char* transport;
+  size_t most;  // bytes
+};
+inline constexpr LengthField kLengthFields[] = {
+    {"posix", UINT16_MAX},
+    {"sysv", UINT16_MAX},
+    {"xpmem", UINT16_MAX},
 };
 
 }  // namespace verity::uct
