@@ -147,7 +147,10 @@ std::string render_text(const Report& report) {
     text += line("DELIVERED", grouped(c.faults_observed) + " faulty frames, as in mode observe");
   }
   if (c.links_failed > 0) text += line("failed links", failed(report));
-  return text + not_verified(report);
+  text += not_verified(report);
+  // MPI does not say whether the job made any.
+  if (report.shared_windows) text += line("", "shared-memory windows (osc/sm), if any: nothing to verify");
+  return text;
 }
 
 std::string render_json(const Report& report) {
@@ -168,6 +171,7 @@ std::string render_json(const Report& report) {
   out += "," + field("failed_links", json_array(report.failed_links));
   out += "," + field("raw_lanes", json_array(report.raw_lanes));
   out += "," + field("mpi_components", json_array(report.mpi_components));
+  out += "," + field("shared_windows", report.shared_windows ? "true" : "false");
   return out + "}\n";
 }
 

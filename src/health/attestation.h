@@ -44,6 +44,7 @@ struct Report {
   std::vector<std::string> failed_links;    // one text each, as "vtcp/eth0 to node18"
   std::vector<std::string> raw_lanes;       // see bypass.h
   std::vector<std::string> mpi_components;  // see bypass.h
+  bool shared_windows = false;              // osc/sm is there, for shared windows alone (bypass.h)
 };
 
 // Whether data was damaged, lost or repaired, or a link given up.

@@ -38,6 +38,8 @@ struct MpiSettings {
   std::optional<std::string> pml;               // OMPI_MCA_pml
   std::optional<std::string> osc;               // OMPI_MCA_osc
   std::optional<std::string> coll_sm_priority;  // OMPI_MCA_coll_sm_priority
+  std::optional<std::string> osc_ucx_priority;  // OMPI_MCA_osc_ucx_priority
+  std::optional<std::string> osc_sm_priority;   // OMPI_MCA_osc_sm_priority, from Open MPI 5 on
 
   // From the environment of this process.
   static MpiSettings from_environment();
@@ -45,9 +47,14 @@ struct MpiSettings {
 
 // The MPI components among `objects` (paths or file names of loaded shared objects) that can carry
 // payloads outside UCX, as "framework/name", sorted, each once. They are loaded: MPI may not have
-// used them. What a healthy job with pml=ucx and osc=ucx loads without using is left out.
+// used them. What a healthy job with pml=ucx and osc=ucx,sm loads without using is left out, and so is osc/sm where it gets no windows
+// but shared ones.
 [[nodiscard]] std::vector<std::string> mpi_bypass(const std::vector<std::string>& objects,
                                                   const MpiSettings& settings);
+
+// Whether osc/sm is among `objects` and, by its priority below osc/ucx's, gets the windows of MPI_Win_allocate_shared alone. Nothing is
+// transported there: processes load and store in memory that they share.
+[[nodiscard]] bool only_shared_windows(const std::vector<std::string>& objects, const MpiSettings& settings);
 
 // Paths of the shared objects that the process has loaded now. MPI unloads its components before it
 // ends, so ask while its communication is still open.

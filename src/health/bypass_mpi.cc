@@ -3,8 +3,10 @@
 // MPI components, told by the names of the shared objects in the process.
 //
 // Open MPI opens every component of a framework before it chooses. Seen with 4.1.4 and pml=ucx,
-// osc=ucx: all of btl and coll/sm stay loaded, unused. So btl counts only when something that
-// drives it is there, and coll/sm only when its priority was raised from 0, which disables it.
+// osc=ucx,sm: all of btl and coll/sm stay loaded, unused. So btl counts only when something that
+// drives it is there, and coll/sm only when its priority was raised from 0, which disables it. osc/sm
+// counts unless osc/ucx stands above it: a window goes to the component of the highest priority that
+// offers its kind, and both offer MPI_Win_allocate.
 #include <link.h>
 
 #include <algorithm>
@@ -84,12 +86,28 @@ Loaded classify(const std::vector<std::string>& objects) {
   return loaded;
 }
 
+constexpr int kOscUcxPriority = 60;  // of both, where nothing is set
+constexpr int kOscSmPriority = 100;
+
+int number_or(const std::optional<std::string>& number, int otherwise) {
+  return number ? std::atoi(number->c_str()) : otherwise;
+}
+
+bool osc_ucx_is_above_sm(const MpiSettings& settings) {
+  return number_or(settings.osc_ucx_priority, kOscUcxPriority) > number_or(settings.osc_sm_priority, kOscSmPriority);
+}
+
+bool osc_carries_payload(const std::string& name, const Loaded& loaded, const MpiSettings& settings) {
+  if (name == "sm" && loaded.has("osc", "ucx")) return !osc_ucx_is_above_sm(settings);
+  return !any_of_names(name, {"ucx", "monitoring"});
+}
+
 bool carries_payload(const Component& component, const Loaded& loaded,
                      const MpiSettings& settings) {
   const std::string& name = component.name;
   if (component.framework == "pml") return !any_of_names(name, {"ucx", "monitoring", "v"});
   if (component.framework == "mtl") return loaded.has("pml", "cm");
-  if (component.framework == "osc") return !any_of_names(name, {"ucx", "monitoring"});
+  if (component.framework == "osc") return osc_carries_payload(name, loaded, settings);
   if (component.framework == "btl") {
     return name != "self" && (loaded.has("pml", "ob1") || loaded.has("osc", "rdma"));
   }
@@ -104,7 +122,10 @@ bool carries_payload(const Component& component, const Loaded& loaded,
 void add_built_in(const Loaded& loaded, const MpiSettings& settings, std::set<std::string>* names) {
   if (!loaded.open_mpi || loaded.has_framework("pml")) return;
   if (settings.pml != "ucx") names->insert("pml (OMPI_MCA_pml is not ucx)");
-  if (settings.osc != "ucx") names->insert("osc (OMPI_MCA_osc is not ucx)");
+  const bool beside_sm = settings.osc == "ucx,sm" || settings.osc == "sm,ucx";
+  if (settings.osc != "ucx" && !(beside_sm && osc_ucx_is_above_sm(settings))) {
+    names->insert("osc (OMPI_MCA_osc is not ucx, nor ucx,sm with osc/ucx above osc/sm)");
+  }
   if (is_positive(settings.coll_sm_priority)) names->insert("coll/sm");
 }
 
@@ -118,7 +139,9 @@ std::optional<std::string> setting(const char* name) {
 MpiSettings MpiSettings::from_environment() {
   return {.pml = setting("OMPI_MCA_pml"),
           .osc = setting("OMPI_MCA_osc"),
-          .coll_sm_priority = setting("OMPI_MCA_coll_sm_priority")};
+          .coll_sm_priority = setting("OMPI_MCA_coll_sm_priority"),
+          .osc_ucx_priority = setting("OMPI_MCA_osc_ucx_priority"),
+          .osc_sm_priority = setting("OMPI_MCA_osc_sm_priority")};
 }
 
 std::vector<std::string> mpi_bypass(const std::vector<std::string>& objects,
@@ -134,6 +157,11 @@ std::vector<std::string> mpi_bypass(const std::vector<std::string>& objects,
   if (loaded.hcoll) names.insert("coll/hcoll");
   if (loaded.ucc) names.insert("coll/ucc");
   return {names.begin(), names.end()};
+}
+
+bool only_shared_windows(const std::vector<std::string>& objects, const MpiSettings& settings) {
+  const Loaded loaded = classify(objects);
+  return loaded.has("osc", "sm") && !osc_carries_payload("sm", loaded, settings);
 }
 
 std::vector<std::string> loaded_objects() {

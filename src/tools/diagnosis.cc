@@ -120,9 +120,9 @@ void judge_environment(const Facts& facts, Findings* findings) {
       unset.push_back(wanted.name);
     } else if (is_as_wanted(wanted, *now, facts.install)) {
       continue;
-    } else if (wanted.name == "OMPI_MCA_osc" && *now == "ucx,sm") {
+    } else if (wanted.name == "OMPI_MCA_osc" && *now == "ucx") {
       findings->push_back({Grade::kWarning, "environment",
-                           "OMPI_MCA_osc=ucx,sm: shared windows are not verified", ""});
+                           "OMPI_MCA_osc=ucx ends programs that call MPI_Win_allocate_shared", kSetUp});
     } else {
       findings->push_back({Grade::kWarning, "environment",
                            wanted.name + " is " + *now + ", not " + wanted.value, kSetUp});
@@ -177,6 +177,18 @@ void judge_mpi_library(const std::string& topic, const std::string& library, con
                        "run 'ucx-verity doctor' with that UCX in LD_LIBRARY_PATH"});
 }
 
+// What carries the windows, and what stock Open MPI's osc/ucx gets wrong on stock UCX too.
+void judge_osc_ucx(const OpenMpi& mpi, Findings* findings) {
+  findings->push_back({Grade::kOk, "Open MPI",
+                       "windows: osc/ucx, verified; those of MPI_Win_allocate_shared are plain shared memory: nothing to verify", ""});
+  if (parse_version(mpi.version).major > 4) return;
+  findings->push_back({Grade::kOk, "Open MPI",
+                       "errors of this osc/ucx, with and without the plugin: MPI_Fetch_and_op on 8- and 16-bit types does nothing; "
+                       "MPI_Accumulate and MPI_Get_accumulate on several elements of a pair type (MPI_DOUBLE_INT) write past its "
+                       "buffer; dynamic windows with several attached regions may not find them",
+                       "such programs need osc/rdma, which is not verified: OMPI_MCA_osc=rdma"});
+}
+
 void judge_open_mpi(const Facts& facts, Findings* findings) {
   if (!facts.open_mpi) return;
   const OpenMpi& mpi = *facts.open_mpi;
@@ -193,6 +205,7 @@ void judge_open_mpi(const Facts& facts, Findings* findings) {
     findings->push_back({Grade::kWarning, "Open MPI", "no osc/ucx: MPI windows cannot be used",
                          "other one-sided components are not verified"});
   }
+  if (mpi.pml_ucx && mpi.osc_ucx) judge_osc_ucx(mpi, findings);
   judge_mpi_library("Open MPI", mpi.ucx_library, facts, findings);
   const auto collective = [&](bool there, const std::string& name) {
     const std::string variable = "OMPI_MCA_coll_" + name + "_enable";

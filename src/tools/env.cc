@@ -100,8 +100,7 @@ JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
                                        .old_preload = from_environment("LD_PRELOAD"),
                                        .old_plugin_path = from_environment("UCX_PLUGIN_PATH"),
                                        .companions = install.companions,
-                                       .typecheck = request.typecheck,
-                                       .shared_windows = request.shared_windows});
+                                       .typecheck = request.typecheck});
   return result;
 }
 
@@ -120,8 +119,7 @@ void add_env_command(CLI::App& app, int* exit_code) {
       ->add_option("--typecheck", options->job.typecheck,
                    "Compare the MPI datatypes of sends and receives: warn (report) or error (MPI_ERR_TYPE too)")
       ->type_name("WHAT");
-  command->add_flag("--shared-windows", options->job.shared_windows,
-                    "Allow MPI_Win_allocate_shared: plain shared memory, not verified");
+  command->add_flag_callback("--shared-windows", [] {}, "Accepted for older scripts: MPI_Win_allocate_shared works without it");
   command->add_flag("--json", options->json, "Print JSON instead of shell lines");
   command->footer("Use: eval \"$(ucx-verity env --tls tcp,posix,self)\"");
   command->callback([options, exit_code] { *exit_code = run(*options); });

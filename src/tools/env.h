@@ -21,7 +21,6 @@ struct JobEnvironment {
 struct JobRequest {
   std::string tls;        // as for --tls
   std::string typecheck;  // warn, error, or empty: no checks of datatypes
-  bool shared_windows = false;
 };
 
 // Reads LD_PRELOAD and the installation's folders.

@@ -38,15 +38,12 @@ void add_loader(const EnvironmentRequest& request, std::vector<Variable>* variab
 
 // Open MPI falls back to other components without a word when the chosen one is not named, and its
 // UCX components refuse transports whose names they do not know.
-void add_open_mpi(const EnvironmentRequest& request, std::vector<Variable>* variables) {
+void add_open_mpi(std::vector<Variable>* variables) {
   variables->push_back({"OMPI_MCA_pml", "ucx"});
-  if (request.shared_windows) {
-    variables->push_back({"OMPI_MCA_osc", "ucx,sm"});
-    // osc/sm's own priority is 100: leave it the shared windows, which only it can make.
-    variables->push_back({"OMPI_MCA_osc_ucx_priority", "200"});
-  } else {
-    variables->push_back({"OMPI_MCA_osc", "ucx"});
-  }
+  // Each window goes to the component of the highest priority that offers its kind, and to no other one when that fails. osc/sm offers
+  // shared windows and MPI_Win_allocate at 100: below osc/ucx it gets the shared windows alone, which osc/ucx of Open MPI 4 does not offer.
+  variables->push_back({"OMPI_MCA_osc", "ucx,sm"});
+  variables->push_back({"OMPI_MCA_osc_ucx_priority", "200"});
   variables->push_back({"OMPI_MCA_opal_common_ucx_tls", "any"});
   variables->push_back({"OMPI_MCA_opal_common_ucx_devices", "any"});
 }
@@ -69,7 +66,7 @@ std::vector<Variable> make_environment(const EnvironmentRequest& request) {
   std::vector<Variable> variables;
   add_loader(request, &variables);
   variables.push_back({"UCX_TLS", request.ucx_tls});
-  add_open_mpi(request, &variables);
+  add_open_mpi(&variables);
   return variables;
 }
 

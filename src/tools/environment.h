@@ -34,7 +34,6 @@ struct EnvironmentRequest {
   std::string old_plugin_path;  // UCX_PLUGIN_PATH now
   std::vector<std::string> companions;  // paths of libverity_mpi_*.so
   std::string typecheck;        // warn or error: the companions compare datatypes; empty: without them
-  bool shared_windows = false;  // allow MPI_Win_allocate_shared (plain shared memory, unverified)
 };
 
 // In the order in which they are to be set.

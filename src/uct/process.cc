@@ -177,7 +177,10 @@ void Process::closing() noexcept {
   const std::lock_guard lock(mutex_);
   if (!mpi_components_.empty()) return;
   try {
-    mpi_components_ = health::mpi_bypass(health::loaded_objects(), health::MpiSettings::from_environment());
+    const std::vector<std::string> objects = health::loaded_objects();
+    const health::MpiSettings settings = health::MpiSettings::from_environment();
+    mpi_components_ = health::mpi_bypass(objects, settings);
+    shared_windows_ |= health::only_shared_windows(objects, settings);
   } catch (...) {
   }
 }
@@ -280,6 +283,7 @@ void Process::finish() noexcept {
     report.failed_links = failed_links_;
     report.raw_lanes = raw_lanes_;
     report.mpi_components = mpi_components_;
+    report.shared_windows = shared_windows_;
     health::publish(report, options().attest, options().attest_file);
   } catch (...) {
     std::fprintf(stderr, "ucx-verity: out of memory for the report at the end of the process\n");

@@ -94,6 +94,7 @@ class Process {
   std::vector<std::string> failed_links_;
   std::vector<std::string> raw_lanes_;
   std::vector<std::string> mpi_components_;
+  bool shared_windows_ = false;
 };
 
 // Never destroyed: interfaces may close after static destructors ran.

@@ -13,7 +13,8 @@ wanted=$(clean "$tool" env --tls tcp,posix,self --json |
   sed -n 's/^    "\(.*\)": "\(.*\)",\{0,1\}$/\1=\2/p')
 contains "json: the wrappers" "$wanted" '^UCX_TLS=vtcp,vposix,vself$'
 contains "json: Open MPI's messaging layer" "$wanted" '^OMPI_MCA_pml=ucx$'
-contains "json: Open MPI's one-sided layer" "$wanted" '^OMPI_MCA_osc=ucx$'
+contains "json: Open MPI's one-sided layer" "$wanted" '^OMPI_MCA_osc=ucx,sm$'
+contains "json: above osc/sm, whose priority is 100" "$wanted" '^OMPI_MCA_osc_ucx_priority=200$'
 names=$(cut -d= -f1 <<< "$wanted" | tr '\n' '|')
 show="env | grep -E '^(${names%|})='"
 
@@ -89,8 +90,7 @@ else
 fi
 contains "an unknown type check is refused" "$(clean "$tool" env --typecheck maybe 2>&1)" "unknown type check 'maybe': warn or error"
 lacks "no companion unless asked for" "$(clean "$tool" env)" 'libverity_mpi|TYPECHECK'
-contains "shared windows: osc/sm beside osc/ucx" \
-  "$(clean "$tool" env --shared-windows)" 'OMPI_MCA_osc=ucx,sm'
+is "the option of older scripts for shared windows changes nothing" "$(clean "$tool" env --shared-windows)" "$(clean "$tool" env)"
 
 # An installation that was moved as a whole.
 mkdir -p "$tap_dir/moved/bin" "$tap_dir/moved/lib/ucx-verity/$VERITY_UCX_VERSION"

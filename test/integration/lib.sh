@@ -32,7 +32,7 @@ verity_env() {
     eval "$line"
   else
     export LD_PRELOAD="$build/.libs/libverity_preload.so${LD_PRELOAD:+:$LD_PRELOAD}"
-    export OMPI_MCA_pml=ucx OMPI_MCA_osc=ucx
+    export OMPI_MCA_pml=ucx OMPI_MCA_osc=ucx,sm OMPI_MCA_osc_ucx_priority=200
     export OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any
   fi
   # UCX looks for modules in one folder; the build tree's has the corrupting transport as well.

@@ -59,7 +59,8 @@ INTEGRATION_RUNS = \
 	test/integration/typecheck_clean.sh \
 	test/integration/typecheck_instructions.sh \
 	test/integration/uct_am.sh \
-	test/integration/wakeup.sh
+	test/integration/wakeup.sh \
+	test/integration/windows.sh
 TESTS += $(INTEGRATION_RUNS)
 EXTRA_DIST += $(INTEGRATION_RUNS) test/integration/lib.sh test/integration/thread_sanitizer.sh
 include test/campaign/local.mk

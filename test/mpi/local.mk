@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump
+mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump test/mpi/windows
 mpi_test_files = \
 	test/mpi/collectives.c \
 	test/mpi/compute.c \
@@ -39,7 +39,8 @@ mpi_test_files = \
 	test/mpi/types_kinds.c \
 	test/mpi/types_onesided.c \
 	test/mpi/types_p2p.c \
-	test/mpi/watch.h
+	test/mpi/watch.h \
+	test/mpi/windows.c
 EXTRA_DIST += $(mpi_test_files)
 
 # Those of several files: whatever is named NAME_* belongs to it.

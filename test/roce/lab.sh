@@ -139,7 +139,7 @@ lab_environment() {
   case $1 in
     v*) echo "eval \"\$(/share/$lab_prefix/bin/ucx-verity env --tls $(sed -E 's/(^|,)v/\1/g' <<< "$1"))\"" ;;
     *)
-      echo "export UCX_TLS=$1 OMPI_MCA_pml=ucx OMPI_MCA_osc=ucx"
+      echo "export UCX_TLS=$1 OMPI_MCA_pml=ucx OMPI_MCA_osc=ucx,sm OMPI_MCA_osc_ucx_priority=200"
       echo "export OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any"
       ;;
   esac

@@ -55,6 +55,15 @@ TEST(HealthAttestation, HealthyText) {
             "  not verified: nothing known\n");
 }
 
+TEST(HealthAttestation, SharedWindowsHaveNothingToVerify) {
+  Report report = healthy();
+  report.shared_windows = true;
+  EXPECT_TRUE(render_text(report).ends_with("  not verified: nothing known\n"
+                                            "                shared-memory windows (osc/sm), if any: nothing to verify\n"));
+  EXPECT_NE(render_json(report).find("\"shared_windows\":true"), std::string::npos);
+  EXPECT_FALSE(worth_telling(report, AttestPolicy::kAuto));
+}
+
 TEST(HealthAttestation, RepairedText) {
   Report report = healthy();
   report.counters.faults_payload = 3;

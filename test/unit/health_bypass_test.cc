@@ -79,7 +79,8 @@ const Names kHealthy = {
     "/usr/lib/openmpi3/mca_pml_ucx.so",        "/usr/lib/openmpi3/mca_coll_sm.so",
     "/usr/lib/openmpi3/mca_coll_tuned.so",     "/usr/lib/openmpi3/mca_coll_han.so",
     "/usr/lib/openmpi3/mca_coll_libnbc.so",    "/usr/lib/openmpi3/mca_osc_ucx.so"};
-const MpiSettings kSettings = {.pml = "ucx", .osc = "ucx", .coll_sm_priority = {}};
+const MpiSettings kSettings = {
+    .pml = "ucx", .osc = "ucx", .coll_sm_priority = {}, .osc_ucx_priority = {}, .osc_sm_priority = {}};
 
 Names with(Names objects, std::initializer_list<const char*> more) {
   objects.insert(objects.end(), more.begin(), more.end());
@@ -99,6 +100,20 @@ TEST(HealthMpi, OneSidedComponents) {
   EXPECT_EQ(mpi_bypass(with(kHealthy, {"mca_osc_rdma.so"}), kSettings),
             (Names{"btl/sm", "btl/tcp", "btl/vader", "osc/rdma"}));
   EXPECT_EQ(mpi_bypass(with(kHealthy, {"mca_osc_pt2pt.so"}), kSettings), Names{"osc/pt2pt"});
+}
+
+TEST(HealthMpi, BelowOscUcxOscSmGetsSharedWindowsAlone) {
+  const Names both = with(kHealthy, {"mca_osc_sm.so"});
+  MpiSettings settings = kSettings;
+  EXPECT_FALSE(only_shared_windows(both, settings)) << "osc/ucx's own priority is below osc/sm's";
+  settings.osc_ucx_priority = "200";
+  EXPECT_EQ(mpi_bypass(both, settings), Names{});
+  EXPECT_TRUE(only_shared_windows(both, settings));
+  EXPECT_FALSE(only_shared_windows(kHealthy, settings));
+  settings.osc_sm_priority = "300";
+  EXPECT_EQ(mpi_bypass(both, settings), Names{"osc/sm"});
+  settings.osc_sm_priority.reset();
+  EXPECT_EQ(mpi_bypass({"mca_pml_ucx.so", "mca_osc_sm.so"}, settings), Names{"osc/sm"}) << "there is no osc/ucx";
 }
 
 TEST(HealthMpi, AnotherMessagingLayer) {
@@ -124,6 +139,11 @@ TEST(HealthMpi, ComponentsInsideTheLibraryAreToldBySettings) {
   const Names built_in = {"/opt/openmpi5/lib/libopen-pal.so.80"};
   EXPECT_EQ(mpi_bypass(built_in, kSettings), Names{});
   EXPECT_EQ(mpi_bypass(built_in, {}).size(), 2U);
+  MpiSettings beside = kSettings;
+  beside.osc = "ucx,sm";
+  EXPECT_EQ(mpi_bypass(built_in, beside).size(), 1U);
+  beside.osc_ucx_priority = "200";
+  EXPECT_EQ(mpi_bypass(built_in, beside), Names{});
 }
 
 TEST(HealthMpi, SeesItsOwnLibraries) {

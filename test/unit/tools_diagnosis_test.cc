@@ -146,6 +146,13 @@ TEST(ToolsDiagnosis, MpiLibraries) {
   set(&facts, "OMPI_MCA_coll_hcoll_enable", "0");
   EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);
   EXPECT_TRUE(has(facts, Grade::kOk, "4.1.4, with pml/ucx and osc/ucx, on this UCX"));
+  EXPECT_TRUE(has(facts, Grade::kOk, "errors of this osc/ucx"));
+  facts.open_mpi->version = "5.0.7";
+  EXPECT_FALSE(has(facts, Grade::kOk, "errors of this osc/ucx"));
+  set(&facts, "OMPI_MCA_osc", "ucx");
+  facts.wanted = {{"OMPI_MCA_osc", "ucx,sm"}};
+  EXPECT_TRUE(has(facts, Grade::kWarning, "ends programs that call MPI_Win_allocate_shared"));
+  facts = healthy();
   facts.mpich = Mpich{.version = "4.0.2", .device = "ch4:ofi", .direct_auto = false, .ucx_library = ""};
   EXPECT_TRUE(has(facts, Grade::kWarning, "ch4:ofi: it cannot use the plugin"));
   facts.mpich = Mpich{.version = "4.2", .device = "ch4:ucx", .direct_auto = true, .ucx_library = ""};

@@ -42,7 +42,8 @@ TEST(ToolsEnvironment, PreloadUpTo121) {
   EXPECT_EQ(value_of(variables, "UCX_MODULE_DIR"), "/opt/lib/ucx-verity/x");
   EXPECT_EQ(value_of(variables, "UCX_TLS"), "vtcp,vself");
   EXPECT_EQ(value_of(variables, "OMPI_MCA_pml"), "ucx");
-  EXPECT_EQ(value_of(variables, "OMPI_MCA_osc"), "ucx");
+  EXPECT_EQ(value_of(variables, "OMPI_MCA_osc"), "ucx,sm");
+  EXPECT_EQ(value_of(variables, "OMPI_MCA_osc_ucx_priority"), "200");
   EXPECT_EQ(value_of(variables, "OMPI_MCA_opal_common_ucx_tls"), "any");
   EXPECT_EQ(value_of(variables, "OMPI_MCA_opal_common_ucx_devices"), "any");
   EXPECT_EQ(value_of(variables, "UCX_PLUGIN_PATH"), "(unset)");
@@ -55,14 +56,6 @@ TEST(ToolsEnvironment, NoPreloadFrom122) {
   EXPECT_EQ(value_of(variables, "UCX_PLUGIN_PATH"), "/opt/lib/ucx-verity/x:/other");
   EXPECT_EQ(value_of(variables, "LD_PRELOAD"), "(unset)");
   EXPECT_EQ(value_of(variables, "UCX_MODULE_DIR"), "(unset)");
-}
-
-TEST(ToolsEnvironment, SharedWindows) {
-  auto request = request_for("1.13.1");
-  request.shared_windows = true;
-  const auto variables = make_environment(request);
-  EXPECT_EQ(value_of(variables, "OMPI_MCA_osc"), "ucx,sm");
-  EXPECT_EQ(value_of(variables, "OMPI_MCA_osc_ucx_priority"), "200");
 }
 
 TEST(ToolsEnvironment, PrependOnce) {

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Windows of every kind under what `ucx-verity env` prints, and nothing else: shared ones work, and what all the others carry is verified.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$openmpi" ] || skip_all "no Open MPI"
+
+tool=$build/ucx-verity
+[ -x "$tool" ] || skip_all "the tools are not built"
+
+# under_env LAUNCHER [VARIABLE=VALUE...]: output of the job.
+under_env() {
+  local program
+  program=$(mpi_program "$1" windows) || return 1
+  env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    OMPI_MCA_rmaps_base_oversubscribe=1 UCX_VERITY_ATTEST=always UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p" \
+    bash -c 'eval "$("$1" env)"; shift; export "$@"; exec timeout -k 5 100 $job' bash "$tool" job="$1 -np 2 $program -n 1000000" "${@:2}" 2>&1
+}
+verified() { json_sum bytes_verified "$tap_dir"/attest.*; }
+
+for launcher in $openmpi $mpich; do
+  name=$(flavour "$launcher")
+  rm -f "$tap_dir"/attest.*
+  output=$(under_env "$launcher")
+  is "$name: ends well" $? 0
+  contains "$name: shared and other windows work" "$output" '^windows 2 shared ok allocated ok created ok$'
+  [ "$name" = openmpi ] || continue
+  lacks "$name: nothing of the job goes past the plugin" "$output" 'may have carried'
+  contains "$name: shared windows are attested as what they are" "$output" 'shared-memory windows \(osc/sm\), if any: nothing to verify'
+  # Two ranks, two windows: 4 MB by MPI_Put.
+  is "$name: what the other windows carried was verified" "$(($(verified) + $(json_sum put_bytes_applied "$tap_dir"/attest.*) >= 4000000))" 1
+  rm -f "$tap_dir"/attest.*
+  contains "$name: osc/sm above osc/ucx is named" "$(under_env "$launcher" OMPI_MCA_osc_ucx_priority=60)" 'may have carried: osc/sm'
+done
+[ -n "$mpich" ] || skip "mpich: windows" "no MPICH on UCX"
+done_testing
