@@ -23,6 +23,8 @@ libuct_verity_la_LIBADD = libverity_core.la $(UCX_LIBS)
 EXTRA_libuct_verity_la_DEPENDENCIES = $(PLUGIN_DEPS)
 libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/apart.cc \
+	src/uct/checks.cc \
+	src/uct/checks.h \
 	src/uct/closing.cc \
 	src/uct/events.cc \
 	src/uct/fault_guard.cc src/uct/fault_guard.h \

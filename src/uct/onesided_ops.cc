@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // UCX's one-sided operations: puts, gets, atomic operations, fences.
+#include "uct/checks.h"
 #include "uct/onesided.h"
 #include "uct/process.h"
 #include "uct/verity_ep.h"
@@ -48,6 +49,7 @@ ucs_status_t Ops::put_short(uct_ep_h ep, const void* buffer, unsigned length, ui
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
+  if (!is_length("put_short", length, f.max_put())) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   link::Slot* slot = writing_slot(f, l, sizeof(wire::RmaPut) + length);
   if (slot == nullptr) return refusal_of(f, l);
@@ -78,6 +80,7 @@ ucs_status_t Ops::get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
+  if (!is_length("get_bcopy", length, f.max_get_bcopy())) return UCS_ERR_INVALID_PARAM;
   if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
   return f.onesided().get_bcopy({&l, &self, unpack, arg, length, address, rkey, comp});
 }

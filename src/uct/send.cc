@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sending: upper operations become frames in slots, frames go to the lower endpoint.
+#include "uct/checks.h"
 #include "uct/verity_ep.h"
 #include "uct/verity_md.h"
 
@@ -296,6 +297,7 @@ void VerityIface::push_unsent(UctLink& l) noexcept {
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
+  if (!is_am_id(id) || !is_length("am_short", sizeof(header) + length, f.most_copied())) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
   link::Slot* slot = f.hub().reserve(l, c, sizeof(header) + length + trailer_room(l, id));
@@ -313,9 +315,10 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
+  const size_t length = iov_total(iov, iovcnt);
+  if (!is_am_id(id) || !is_length("am_short_iov", length, f.most_copied())) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
-  const size_t length = iov_total(iov, iovcnt);
   link::Slot* slot = f.hub().reserve(l, c, length + trailer_room(l, id));
   if (slot == nullptr) [[unlikely]] {
     if (unframed(l)) return uct_ep_am_short_iov(l.lower.get(), id, iov, iovcnt);
@@ -345,6 +348,7 @@ ssize_t pack_for_nobody(VerityIface& f, uct_pack_callback_t pack, void* arg) noe
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
+  if (!is_am_id(id)) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
   link::Slot* slot = f.hub().reserve(l, c, f.max_payload_bcopy() + trailer_room(l, id));
@@ -396,6 +400,7 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
+  if (!is_am_id(id)) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
   if (unframed(l)) {
@@ -408,6 +413,10 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
     return uct_ep_am_zcopy(l.lower.get(), id, header, header_length, lower_iov, iovcnt, flags, comp);
   }
   const size_t length = header_length + iov_total(iov, iovcnt);
+  if (!is_length("am_zcopy header", header_length, f.max_header()) || !is_length("am_zcopy", length, f.max_payload_zcopy()) ||
+      !are_pieces("am_zcopy", iovcnt, f.max_iov())) {
+    return UCS_ERR_INVALID_PARAM;
+  }
   if (length <= f.copy_up_to() || (l.greeting && length <= f.max_payload_bcopy())) {
     return send_copied(self, c, id, header, header_length, iov, iovcnt, comp);
   }

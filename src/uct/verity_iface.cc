@@ -160,9 +160,9 @@ void VerityIface::map_onesided(uct_iface_attr_t& attr) const noexcept {
   constexpr uint64_t kFetch = kPost | UCS_BIT(UCT_ATOMIC_OP_SWAP) | UCS_BIT(UCT_ATOMIC_OP_CSWAP);
   attr.cap.atomic32.op_flags = attr.cap.atomic64.op_flags = kPost;
   attr.cap.atomic32.fop_flags = attr.cap.atomic64.fop_flags = kFetch;
-  attr.cap.put.max_short = attr.cap.put.max_bcopy = max_bcopy_ - sizeof(wire::RmaPut);
+  attr.cap.put.max_short = attr.cap.put.max_bcopy = max_put();
   attr.cap.put.opt_zcopy_align = attr.cap.put.align_mtu = 1;
-  attr.cap.get.max_bcopy = max_bcopy_ - sizeof(wire::RmaHeader);
+  attr.cap.get.max_bcopy = max_get_bcopy();
   attr.cap.get.opt_zcopy_align = attr.cap.get.align_mtu = 1;
   if ((lower_attr().cap.flags & UCT_IFACE_FLAG_GET_ZCOPY) == 0) return;
   attr.cap.flags |= UCT_IFACE_FLAG_GET_ZCOPY;

@@ -178,6 +178,12 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] size_t max_payload_zcopy() const noexcept { return max_zcopy_; }
   // Zero-copy sends up to this length are copied.
   [[nodiscard]] size_t copy_up_to() const noexcept { return copy_up_to_; }
+  [[nodiscard]] size_t max_header() const noexcept { return max_header_; }
+  [[nodiscard]] size_t max_iov() const noexcept { return max_iov_; }
+  // Of am_short; in mode off the lower transport's own limit holds, and it looks at it.
+  [[nodiscard]] size_t most_copied() const noexcept { return is_off() ? ~size_t{0} : max_bcopy_; }
+  [[nodiscard]] size_t max_put() const noexcept { return max_bcopy_ - sizeof(wire::RmaPut); }
+  [[nodiscard]] size_t max_get_bcopy() const noexcept { return max_bcopy_ - sizeof(wire::RmaHeader); }
   [[nodiscard]] size_t header_room() const noexcept { return header_room_; }
   [[nodiscard]] bool connects_to_ep() const noexcept { return to_ep_; }
   // A link to that worker that can be used; nullptr: none.

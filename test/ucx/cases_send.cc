@@ -128,6 +128,45 @@ void mixed_order(Side& side) {
   finish(side, iface);
 }
 
+// What the attributes do not allow is refused at once and changes nothing: more bytes than fit would wait for room for ever.
+void refused_arguments(Side& side) {
+  Iface iface(side.options);
+  if (side.options.transport.front() != 'v') throw Skip("stock UCX checks only where it was built to");
+  const auto length_of = [](uint64_t) -> size_t { return 16; };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  const auto& cap = iface.attr().cap.am;
+  Bytes bytes(std::max(cap.max_short, cap.max_zcopy) + 64);
+  const auto refused = [](ssize_t status, const char* what) { require(status == UCS_ERR_INVALID_PARAM, std::string(what) + " was not refused"); };
+  const auto pack = [](void*, void*) -> size_t { throw Failure("asked for a message that is refused"); };
+  const auto length = static_cast<unsigned>(cap.max_short + 1);
+  const uct_iov_t iov{bytes.data(), length, UCT_MEM_HANDLE_NULL, 0, 1};
+  const uct_iov_t one{bytes.data(), 8, UCT_MEM_HANDLE_NULL, 0, 1};
+  refused(uct_ep_am_short(eps[0], kId, 0, bytes.data(), length - 8), "a long am_short");
+  refused(uct_ep_am_short(eps[0], UCT_AM_ID_MAX, 0, bytes.data(), 8), "am_short with an id that is none");
+  refused(uct_ep_am_short_iov(eps[0], kId, &iov, 1), "a long am_short_iov");
+  refused(uct_ep_am_short_iov(eps[0], UCT_AM_ID_MAX, &one, 1), "am_short_iov with an id that is none");
+  refused(uct_ep_am_bcopy(eps[0], UCT_AM_ID_MAX, pack, nullptr, 0), "am_bcopy with an id that is none");
+  if (iface.has(UCT_IFACE_FLAG_AM_ZCOPY)) {
+    const auto header = static_cast<unsigned>(cap.max_hdr);
+    const uct_iov_t most{bytes.data(), cap.max_zcopy - 7, UCT_MEM_HANDLE_NULL, 0, 1};
+    const std::vector<uct_iov_t> pieces(cap.max_iov + 1, one);
+    refused(uct_ep_am_zcopy(eps[0], kId, bytes.data(), header + 1, &one, 1, 0, nullptr), "am_zcopy with a long header");
+    refused(uct_ep_am_zcopy(eps[0], kId, bytes.data(), 8, &most, 1, 0, nullptr), "a long am_zcopy");
+    refused(uct_ep_am_zcopy(eps[0], kId, bytes.data(), 8, pieces.data(), pieces.size(), 0, nullptr), "am_zcopy with many pieces");
+    refused(uct_ep_am_zcopy(eps[0], UCT_AM_ID_MAX, bytes.data(), 8, &one, 1, 0, nullptr), "am_zcopy with an id that is none");
+  }
+  if (iface.has(UCT_IFACE_FLAG_PUT_SHORT)) {
+    const auto put = static_cast<unsigned>(iface.attr().cap.put.max_short + 1);
+    refused(uct_ep_put_short(eps[0], bytes.data(), put, 0, UCT_INVALID_RKEY), "a long put_short");
+  }
+  Outbound out(iface, eps[0], kId, length_of);
+  out.send(Kind::kShort);
+  in.expect(1);
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"am_short, all lengths", all_short},
     {"am_short_iov, all lengths and cuts", all_short_iov},
@@ -135,6 +174,7 @@ constexpr Case kCases[] = {
     {"am_zcopy, all lengths and cuts", all_zcopy},
     {"am_zcopy, the largest header, payload and list", zcopy_limits},
     {"all kinds mixed keep their order", mixed_order},
+    {"arguments that the attributes do not allow", refused_arguments},
 };
 
 }  // namespace
