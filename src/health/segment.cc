@@ -2,19 +2,22 @@
 #include "health/segment.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <new>
 #include <random>
+#include <vector>
+
+#include "util/memory_calls.h"
 
 namespace verity::health {
 
@@ -27,9 +30,26 @@ std::string reason(const char* what, int error) { return std::string(what) + ": 
 
 constexpr std::size_t whole_pages(std::size_t size) noexcept { return (size + kPage - 1) / kPage * kPage; }
 
-void* map_private(void* where) noexcept {
+// Shared, though with nobody, so that map_file() can look at the pages once more when others have taken their place.
+void* map_unshared(void* where) noexcept {
   const int fixed = where != nullptr ? MAP_FIXED : 0;
-  return mmap(where, Table::kMostBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+  return util::map_memory(where, Table::kMostBytes, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1);
+}
+
+using Words = std::vector<std::uint64_t>;
+
+// Other threads may be counting there: each word is read whole, as Table::sum() does.
+__attribute__((no_sanitize("thread"))) std::uint64_t read_live(const void* memory, std::size_t word) noexcept {
+  return static_cast<const volatile std::uint64_t*>(memory)[word];
+}
+
+// Adds what was counted in the `old` pages after they were `copied`. Only counters can have changed: the caller holds the table's lock.
+void carry_over(const void* old, const Words& copied, std::byte* base) noexcept {
+  auto* words = reinterpret_cast<std::uint64_t*>(base);
+  for (std::size_t i = kRowsOffset / sizeof(std::uint64_t); i < copied.size(); ++i) {
+    const std::uint64_t more = read_live(old, i) - copied[i];
+    if (more != 0) std::atomic_ref(words[i]).fetch_add(more, std::memory_order_relaxed);
+  }
 }
 
 // Who may replace files there could make others believe anything.
@@ -76,14 +96,14 @@ std::string file_name(std::uint64_t pid) {
 std::string default_directory(uid_t uid) { return "/dev/shm/ucx-verity-" + std::to_string(uid); }
 
 Segment::Segment() {
-  void* memory = map_private(nullptr);
+  void* memory = map_unshared(nullptr);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<std::byte*>(memory);
   usable_ = Table::kMostBytes;
 }
 
 Segment::~Segment() {
-  munmap(base_, Table::kMostBytes);
+  util::unmap_memory(base_, Table::kMostBytes);
   if (fd_ >= 0 && is_ours()) ::close(fd_);
 }
 
@@ -108,12 +128,18 @@ std::string Segment::map_file(std::size_t used) {
   const std::size_t size = whole_pages(std::max(used, size_for_rows(kFirstRows)));
   const int error = allocate(fd_, size);
   if (error != 0) return reason("no room", error);
-  if (pwrite(fd_, base_, used, 0) != static_cast<ssize_t>(used)) return reason("it cannot be written", errno);
-  void* mapped = mmap(nullptr, Table::kMostBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-  if (mapped == MAP_FAILED) return reason("it cannot be mapped", errno);
-  if (mremap(mapped, Table::kMostBytes, Table::kMostBytes, MREMAP_MAYMOVE | MREMAP_FIXED, base_) == MAP_FAILED) {
-    munmap(mapped, Table::kMostBytes);
-    return reason("it cannot be mapped", errno);
+  Words copied(used / sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < copied.size(); ++i) copied[i] = read_live(base_, i);
+  if (pwrite(fd_, copied.data(), used, 0) != static_cast<ssize_t>(used)) return reason("it cannot be written", errno);
+  void* old = util::map_again(base_, Table::kMostBytes);
+  if (util::map_memory(base_, Table::kMostBytes, MAP_SHARED | MAP_FIXED, fd_) != base_) {
+    const std::string problem = reason("it cannot be mapped", errno);
+    if (old != MAP_FAILED) util::move_memory(old, Table::kMostBytes, base_);  // a kernel without memory may have unmapped them
+    return problem;
+  }
+  if (old != MAP_FAILED) {
+    carry_over(old, copied, base_);
+    util::unmap_memory(old, Table::kMostBytes);
   }
   usable_ = size;
   return {};
@@ -153,7 +179,7 @@ std::string Segment::move_to_file(const FileSettings& settings, std::uint64_t pi
 }
 
 void Segment::leave_file() noexcept {
-  if (fd_ < 0 || map_private(base_) == MAP_FAILED) return;
+  if (map_unshared(base_) == MAP_FAILED) return;
   usable_ = Table::kMostBytes;
 }
 

@@ -35,10 +35,11 @@ class Segment final : public Ground {
   [[nodiscard]] bool grow(std::size_t size) noexcept override;
 
   // A new file in the folder takes the memory's place, with its first `used` bytes, at the same address. Returns why not, or an empty
-  // text. Makes the default folder, and no other one. Nobody may count meanwhile.
+  // text. Makes the default folder, and no other one. Others may count meanwhile, and do nothing else to the memory. Throws
+  // std::bad_alloc.
   [[nodiscard]] std::string move_to_file(const FileSettings& settings, std::uint64_t pid, std::size_t used);
-  // In a child made by fork(), which must not write to its parent's file: private memory at the same place, zeroed. Safe in a
-  // handler of pthread_atfork().
+  // In a child made by fork(), which must not write to its parent's memory or file: memory of its own at the same place, zeroed. Safe
+  // in a handler of pthread_atfork().
   void leave_file() noexcept;
 
   // Empty: private memory.

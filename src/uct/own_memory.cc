@@ -3,13 +3,14 @@
 // twice the hashing: the kernel is asked to map them for reading, which fails where reading would.
 #include "uct/own_memory.h"
 
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+
+#include "util/memory_calls.h"
 
 namespace verity::uct {
 
@@ -34,7 +35,7 @@ Answer populate(uint64_t address, size_t length) noexcept {
   static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t begin = address & ~(page - 1);
   const uint64_t end = (address + length + page - 1) & ~(page - 1);
-  if (madvise(reinterpret_cast<void*>(begin), end - begin, kPopulateRead) == 0) return Answer::kYes;
+  if (util::advise_memory(reinterpret_cast<void*>(begin), end - begin, kPopulateRead) == 0) return Answer::kYes;
   if (errno != EINVAL && errno != ENOSYS && errno != EPERM) return Answer::kNo;
   // Device memory that is mapped into the process is refused too: only that of this call may be meant.
   if (errno != EINVAL) has_populate.store(false, std::memory_order_relaxed);

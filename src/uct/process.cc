@@ -61,6 +61,14 @@ std::string tls_setting() {
 
 bool speaks_for_job(const health::Identity& who) { return who.rank.empty() || who.rank == "0"; }
 
+// One process of those that a launcher started on this host.
+bool speaks_for_host() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PALS_LOCAL_RANKID"}) {
+    if (const char* local = std::getenv(name); local != nullptr && *local != '\0') return std::string_view(local) == "0";
+  }
+  return true;
+}
+
 }  // namespace
 
 Process& process() noexcept {
@@ -76,13 +84,13 @@ Process::Process() noexcept {
   });
 }
 
-// A file that cannot be made costs nothing but the view from outside. Who asked for a folder wants to know.
-void Process::tell_no_file(const std::string& problem) noexcept {
-  if (!options().health.directory.empty() && speaks_for_job(health::identify_process())) {
-    std::fprintf(stderr, "ucx-verity: no health file (UCX_VERITY_HEALTH_DIR): %s\n", problem.c_str());
-  } else {
-    ucs_debug("ucx-verity: no health file: %s", problem.c_str());
-  }
+// A file that cannot be made costs nothing but the view from outside; who misses the process there finds the reason here. The problem is
+// the host's, so it is reported once for each host and not for each process.
+void Process::report_no_file(const std::string& problem) noexcept {
+  ucs_log(speaks_for_host() ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_DEBUG,
+          "ucx-verity: no health file: %s; 'ucx-verity status' will not show this process (set UCX_VERITY_HEALTH_DIR to a folder of this "
+          "user's on this host, or UCX_VERITY_HEALTH=n)",
+          problem.c_str());
 }
 
 void Process::start_counting() {
@@ -123,7 +131,7 @@ void Process::publish() noexcept {
   try {
     std::string problem;
     table_->with_used([&](size_t used) { problem = segment_->move_to_file(settings, static_cast<uint64_t>(getpid()), used); });
-    if (!problem.empty()) return tell_no_file(problem);
+    if (!problem.empty()) return report_no_file(problem);
     health::collect_some(segment_->folder(), health::realtime_ns(), options().health_keep);
   } catch (...) {  // without it
   }

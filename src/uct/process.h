@@ -73,7 +73,7 @@ class Process {
   void start() noexcept;
   void start_counting();
   void publish() noexcept;
-  void tell_no_file(const std::string& problem) noexcept;
+  void report_no_file(const std::string& problem) noexcept;
 
   std::mutex mutex_;
   std::unique_ptr<health::Segment> segment_;

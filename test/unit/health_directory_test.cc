@@ -4,7 +4,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <optional>
+#include <thread>
 
 #include "health/interface_rows.h"
 #include "unit/health_file.h"
@@ -127,6 +129,44 @@ TEST(HealthDirectory, AChildDoesNotWriteToItsParentsFile) {
   EXPECT_EQ(file.snapshot.sum().frames_sent, 5u);
   EXPECT_EQ(file.life, Life::kRunning);
   EXPECT_EQ(file.snapshot.rows.size(), 2u);
+}
+
+// A child forked before there is a file has memory of its own as well.
+TEST(HealthDirectory, AChildDoesNotWriteToItsParentsMemory) {
+  Segment segment;
+  Table table(segment, this_process());
+  InterfaceRows tcp(table, "vtcp", "eth0", 0);
+  tcp.own().frames_sent = 5;
+  in_child([&] {
+    segment.leave_file();
+    tcp.own().frames_sent += 7;
+    _exit(table.sum().frames_sent == 7 ? 0 : 1);
+  });
+  EXPECT_EQ(table.sum().frames_sent, 5u);
+}
+
+// The file takes the memory's place while the datatypes' counters, which are the process's, are incremented by other threads.
+TEST(HealthDirectory, NothingIsLostThatIsCountedWhileTheFileIsMade) {
+  const Folder folder;
+  for (int i = 0; i < 20; ++i) {
+    Segment segment;
+    Table table(segment, this_process());
+    std::uint64_t& counter = table.process().types_checked;
+    std::atomic<bool> done = false;
+    std::uint64_t counted = 0;
+    std::thread other([&] {
+      for (; !done.load(std::memory_order_relaxed); ++counted) std::atomic_ref(counter).fetch_add(1, std::memory_order_relaxed);
+    });
+    while (std::atomic_ref(counter).load(std::memory_order_relaxed) == 0) std::this_thread::yield();
+    std::string problem;
+    table.with_used([&](std::size_t used) { problem = segment.move_to_file({true, folder.path, 0600}, static_cast<std::uint64_t>(getpid()), used); });
+    done = true;
+    other.join();
+    ASSERT_EQ(problem, "");
+    EXPECT_EQ(counter, counted);
+    const std::string name = segment.path().substr(folder.path.size() + 1);
+    EXPECT_EQ(folder.read(name).snapshot.sum().types_checked, counted);
+  }
 }
 
 TEST(HealthDirectory, AFileGrowsWithItsRows) {

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Counters and the state of processes in which UCX has replaced the C library's memory functions, as it does wherever memory is
+# registered for a device: what was sent is in the health files, for root and for an ordinary user, in both ways of replacing.
+# A network device other than lo is one of a network namespace of this script.
+[ -z "${VERITY_OWN_NETWORK:-}" ] || mount -t sysfs sys /sys # which shows UCX this network
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+tool=$build/ucx-verity
+[ -x "$tool" ] || skip_all "the command is not built"
+
+apart=(unshare --net --mount)
+[ "$(id -u)" -eq 0 ] || apart+=(--user --map-root-user)
+if [ -z "${VERITY_OWN_NETWORK:-}" ] && command -v ip > /dev/null &&
+  "${apart[@]}" sh -c 'mount -t sysfs sys /sys && ip link add data0 type veth peer name data1' > /dev/null 2>&1; then
+  rm -rf "$tap_dir"
+  VERITY_ORDINARY=$(id -u) VERITY_OWN_NETWORK=yes exec "${apart[@]}" bash "$0"
+fi
+device=
+if [ -n "${VERITY_OWN_NETWORK:-}" ]; then
+  ip link set lo up && ip link add data0 type veth peer name data1 && ip addr add 10.57.0.1/24 dev data0 &&
+    ip link set data0 up && ip link set data1 up && device=data0
+fi
+export -n VERITY_OWN_NETWORK VERITY_ORDINARY
+
+# Asks UCX to report memory that goes away before anything else is opened, as a registration cache does.
+cat > "$tap_dir/hooks.c" << 'C'
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void unmapped(int type, void* event, void* arg) { (void)type, (void)event, (void)arg; }
+__attribute__((constructor)) static void ask(void) {
+  void* ucm;
+  int (*set_handler)(int events, int priority, void (*handler)(int, void*, void*), void* arg);
+  if (dlopen("libucs.so.0", RTLD_NOW | RTLD_GLOBAL) == NULL) return; /* which reads UCX_MEM_MMAP_HOOK_MODE */
+  ucm = dlopen("libucm.so.0", RTLD_NOW | RTLD_GLOBAL);
+  *(void**)&set_handler = ucm != NULL ? dlsym(ucm, "ucm_set_event_handler") : NULL;
+  /* UCM_EVENT_VM_UNMAPPED */
+  if (set_handler == NULL || set_handler(1 << 17, 0, unmapped, NULL) != 0) fprintf(stderr, "no memory hooks\n");
+}
+C
+${CC:-cc} -shared -fPIC -o "$tap_dir/hooks.so" "$tap_dir/hooks.c" -ldl || skip_all "no compiler for the library that asks for hooks"
+chmod 755 "$tap_dir"
+
+# Users: root, or who runs this; and one without rights, where that can be. Each has a home and a folder of health files.
+users=(self)
+if [ "$(id -u)" -eq 0 ] && [ "${VERITY_ORDINARY:-0}" -eq 0 ]; then
+  users=(root)
+  if command -v setpriv > /dev/null && setpriv --reuid=54321 --regid=54321 --clear-groups test -r "$build/modules/libuct_verity.so.0" -a -r "$tap_dir/hooks.so"; then
+    users+=(ordinary)
+  else
+    skip "an ordinary user" "no setpriv, or nobody else may read the build folder"
+  fi
+fi
+for user in "${users[@]}"; do
+  mkdir -m 700 "$tap_dir/$user" "$tap_dir/$user/health"
+  [ "$user" != ordinary ] || chown -R 54321:54321 "$tap_dir/$user"
+done
+
+# as USER MODE LIST COMMAND...: as that user, with UCX's hooks of that mode.
+as() (
+  user=$1 mode=$2 prefix=()
+  verity_env "$3"
+  shift 3
+  [ "$user" != ordinary ] || prefix=(setpriv --reuid=54321 --regid=54321 --clear-groups)
+  export HOME=$tap_dir/$user TMPDIR=$tap_dir/$user LD_PRELOAD=$LD_PRELOAD:$tap_dir/hooks.so
+  export UCX_VERITY_HEALTH_DIR=$tap_dir/$user/health UCX_VERITY_ATTEST_FILE=$tap_dir/$user/attest.%p
+  export UCX_MEM_EVENTS=y UCX_MEM_MMAP_HOOK_MODE=$mode
+  cd "$HOME" && exec "${prefix[@]}" timeout -k 5 60 "$@"
+)
+
+# counted NAME USER PROCESSES LEAST: what the files of the user's last job say; they go.
+counted() {
+  local name=$1 folder=$tap_dir/$2 processes=$3 least=$4 json key
+  json=$("$tool" status --json "$folder/health" | sed -n '/"state"/p; /^      "counters": {/,/^      }/p')
+  is "$name: $processes processes, which ended" "$(grep -c '"state": "ended"' <<< "$json")" "$processes"
+  for key in bytes_sent bytes_verified; do
+    sum=$(grep "\"$key\":" <<< "$json" | awk '{ sum += $2 } END { print sum + 0 }')
+    is "$name: $key as the attestations have it" "$sum" "$(json_sum $key "$folder"/attest.*)"
+    ok "$name: $sum are at least the $least that were sent" test "$sum" -ge "$least"
+  done
+  rm -f "$folder"/attest.* "$folder"/health/*
+}
+
+perftest=$(command -v ucx_perftest) || skip "ucx_perftest" "it is not installed"
+no_mpi=
+"${perftest:-false}" -h 2>&1 | grep -q '^ *-P ' && no_mpi='-P 0'
+listens() { grep -qs ":$(printf '%04X' "$1") [0-9A-F:]* 0A " /proc/net/tcp /proc/net/tcp6; }
+perf() { # perf NAME USER MODE LIST ADDRESS
+  local name=$1 user=$2 mode=$3 list=$4 address=$5 port server status=0
+  port=$(free_port)
+  # shellcheck disable=SC2086 # two arguments or none
+  as "$user" "$mode" "$list" "$perftest" $no_mpi -p "$port" < /dev/null > "$tap_dir/server" 2>&1 &
+  server=$!
+  for _ in $(seq 500); do
+    listens "$port" && break
+    sleep 0.02
+  done
+  # shellcheck disable=SC2086
+  as "$user" "$mode" "$list" "$perftest" $no_mpi -p "$port" -t tag_lat -n 300 -w 1 -s 4000 "$address" < /dev/null > "$tap_dir/client" 2>&1 || status=$?
+  [ "$status" -eq 0 ] || kill "$server" 2> /dev/null
+  wait "$server" || status=1
+  lacks "$name: the hooks are there" "$(cat "$tap_dir/client" "$tap_dir/server")" 'no memory hooks'
+  tap_result "$status" "$name: it runs"
+  [ "$status" -eq 0 ] || note "$(tail -n 15 "$tap_dir/client" "$tap_dir/server")"
+  counted "$name" "$user" 2 2400000
+}
+mpi() { # mpi NAME USER MODE LIST
+  local output status=0
+  output=$(as "$2" "$3" "$4" "$openmpi" -np 2 "$(mpi_program "$openmpi" hello_integrity)" 200 4000 2>&1) || status=$?
+  lacks "$1: the hooks are there" "$output" 'no memory hooks'
+  tap_result "$status" "$1: it runs"
+  contains "$1: it is right" "$output" ' 0 messages wrong'
+  counted "$1" "$2" 2 50000
+}
+
+# In mode reloc UCX 1.13 replaces malloc as well, and libraries that it loads later free what they never got.
+modes=()
+for mode in bistro reloc; do
+  if UCX_MEM_MMAP_HOOK_MODE=$mode LD_PRELOAD=$tap_dir/hooks.so within 10 "${UCX_INFO:-ucx_info}" -d > /dev/null 2>&1; then
+    modes+=($mode)
+  else
+    skip "hooks of mode $mode" "stock ucx_info does not survive them"
+  fi
+done
+
+for user in "${users[@]}"; do
+  for mode in "${modes[@]}"; do
+    if [ -n "$perftest" ]; then
+      perf "ucx_perftest, posix, $user, $mode" "$user" $mode vposix,vself 127.0.0.1
+      if [ -n "$device" ]; then
+        UCX_NET_DEVICES=$device perf "ucx_perftest, tcp, $user, $mode" "$user" $mode vtcp,vself 10.57.0.1
+      fi
+    fi
+    [ -n "$openmpi" ] || continue
+    mpi "Open MPI, posix, $user, $mode" "$user" $mode vposix,vself
+    [ -z "$device" ] || UCX_NET_DEVICES=$device mpi "Open MPI, tcp, $user, $mode" "$user" $mode vtcp,vself
+  done
+done
+[ -n "$openmpi" ] || skip "Open MPI" "there is none"
+[ -n "$device" ] || skip "tcp on a device other than lo" "no network namespace here, or no ip (Debian package: iproute2)"
+
+done_testing
