@@ -19,9 +19,12 @@ ucs_status_t refuse_address(const wire::AddressTail& tail) noexcept {
   if (tail.magic != wire::kAddressMagic) {
     ucs_error("ucx-verity: the peer's address is not one of a verified transport: is the plugin "
               "loaded on every host of the job?");
-  } else {
+  } else if (tail.version != wire::kVersion) {
     ucs_error("ucx-verity: the peer speaks protocol version %u, this side %u: install one "
               "version of ucx-verity on all hosts", tail.version, wire::kVersion);
+  } else {
+    ucs_error("ucx-verity: the peer's address names mode %u, this side knows 0 to %u: install one version of ucx-verity on all "
+              "hosts", static_cast<unsigned>(mode_of(tail)), static_cast<unsigned>(link::Mode::kVerify));
   }
   return UCS_ERR_UNREACHABLE;
 }

@@ -275,9 +275,7 @@ int Ops::is_reachable(const uct_iface_h iface, const uct_device_addr_t* device,
   VerityIface& self = VerityIface::of(iface);
   if (self.iface_addr_extra() != 0 && address != nullptr) {
     wire::AddressTail tail;
-    std::memcpy(&tail, reinterpret_cast<const char*>(address) + self.lower_attr().iface_addr_len,
-                sizeof(tail));
-    if (tail.magic != wire::kAddressMagic || tail.version != wire::kVersion) return 0;
+    if (!read_tail(address, self.lower_attr().iface_addr_len, &tail)) return 0;
   }
   return uct_iface_is_reachable(self.lower(), device, address);
 }

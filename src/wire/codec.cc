@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/codec.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "merkle/tree.h"
 
 namespace verity::wire {
@@ -29,8 +32,9 @@ bool hello_fits(const uint8_t* hello, size_t size) noexcept {
   if (size < sizeof(HelloExt) + sizeof(uint64_t) || size > kMaxHello) return false;
   HelloExt ext;
   std::memcpy(&ext, hello, sizeof(ext));
-  return size == sizeof(ext) + ext.device_length + ext.iface_length + sizeof(uint64_t) &&
-         ext.device_length <= kMaxDeviceAddress && ext.iface_length <= kMaxIfaceAddress && (ext.reserved[0] | ext.reserved[1] | ext.reserved[2]) == 0;
+  const auto is_zero = [](const auto& bytes) { return std::all_of(std::begin(bytes), std::end(bytes), [](uint8_t b) { return b == 0; }); };
+  return size == sizeof(ext) + ext.device_length + ext.iface_length + sizeof(uint64_t) && ext.device_length <= kMaxDeviceAddress &&
+         ext.iface_length <= kMaxIfaceAddress && is_zero(ext.reserved) && is_zero(ext.reserved2);
 }
 
 uint64_t hello_digest(const void* hello, size_t size, uint64_t nonce) noexcept {

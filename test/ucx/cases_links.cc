@@ -64,10 +64,11 @@ void strangers(Side& side) {
   }
   Iface::Address peer = iface.exchange_addresses(side.channel);
   require(iface.is_reachable(peer), "the peer is not reachable");
-  constexpr size_t kTail = 16;  // what the wrapper appends: magic (2), version (1), ...
-  for (size_t at : {0, 2}) {
+  constexpr size_t kTail = 16;  // what the wrapper appends: magic (2), version (1), mode (1), ...
+  const uint8_t changes[kTail] = {0x40, 0, 0x40, 0x0c};
+  for (size_t at : {0, 2, 3}) {
     Iface::Address stranger = peer;
-    stranger.iface[stranger.iface.size() - 1 - kTail + at] ^= 0x40;
+    stranger.iface[stranger.iface.size() - 1 - kTail + at] ^= changes[at];
     require(!iface.is_reachable(stranger), "a stranger is reachable");
     uct_ep_h ep = nullptr;
     ucs_status_t status = iface.try_connect_to_iface(stranger, &ep);

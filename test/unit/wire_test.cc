@@ -220,6 +220,15 @@ TEST(Wire, HelloLengthsMustAddUp) {
   }
 }
 
+TEST(Wire, ReservedBytesOfAHelloAreZero) {
+  for (const size_t at : {offsetof(HelloExt, reserved), offsetof(HelloExt, reserved) + 2, offsetof(HelloExt, reserved2), sizeof(HelloExt) - 1}) {
+    std::vector<uint8_t> hello = hello_of(3, 5);
+    hello[at] = 1;
+    seal_hello(hello.data(), hello.size(), kNonce);
+    EXPECT_EQ(verdict_of(frame_of(5, 8, FrameKind::kAck, hello)), Verdict::kBadLength) << at;
+  }
+}
+
 // Other versions look for the version where it is.
 TEST(Wire, AddressesAreAsDrawn) {
   const AddressTail tail{kAddressMagic, kVersion, 0x32, 0x04030201, 0x1817161514131211};
