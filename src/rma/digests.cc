@@ -37,9 +37,13 @@ bool Server::hash(Job& job, size_t* budget) noexcept {
     job.status = regions_.with(job.request.token, address, length, kRead, [&] {
       const uint8_t* bytes = port_.readable(address, length, scratch_.data());
       if (bytes == nullptr) return RmaStatus::kUnreadable;
-      merkle::leaf_digests({length, geometry.segment_size()}, util::Pieces{{{bytes, length}}},
-                           std::span(job.leaves).subspan(job.hashed, last - job.hashed));
-      return RmaStatus::kOk;
+      // Another thread may unmap the memory after the probe: the reads themselves are guarded, too.
+      auto use = [&] {
+        merkle::leaf_digests({length, geometry.segment_size()}, util::Pieces{{{bytes, length}}},
+                             std::span(job.leaves).subspan(job.hashed, last - job.hashed));
+      };
+      const auto call = [](void* arg) { (*static_cast<decltype(use)*>(arg))(); };
+      return port_.access(address, length, call, &use) ? RmaStatus::kOk : RmaStatus::kUnreadable;
     });
     if (job.status != RmaStatus::kOk) return true;
     counts(*job.peer).digest_bytes += length;

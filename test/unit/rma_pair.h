@@ -153,8 +153,9 @@ class RmaEnd final : public rma::Port {
 
   bool access(uint64_t, size_t, void (*use)(void*), void* arg) noexcept override {
     if (before_look) before_look();
-    if (!unreadable) use(arg);
-    return !unreadable;
+    if (unreadable || unmapped_after_probe) return false;
+    use(arg);
+    return true;
   }
 
   rma::Hasher* hasher() noexcept override { return pool; }
@@ -195,6 +196,7 @@ class RmaEnd final : public rma::Port {
   std::function<void()> before_look;                     // of the owner, at its own memory
   rma::Hasher* pool = nullptr;
   bool unreadable = false;
+  bool unmapped_after_probe = false;  // readable() says yes, and access() finds nothing there
   bool copies = false;
   std::deque<Flight> flights;
   std::vector<std::pair<uint64_t, uint64_t>> reads;      // offsets and lengths

@@ -222,6 +222,16 @@ TEST_F(RmaServer, WritesToMemoryThatIsGoneAreRefused) {
   EXPECT_FALSE(server.busy());
 }
 
+// Another thread unmaps it between the probe and the reading.
+TEST_F(RmaServer, MemoryThatGoesAfterTheProbeIsUnreadable) {
+  const uint64_t token = share(memory, rma::kRead);
+  owner.unmapped_after_probe = true;
+  ask(RmaKind::kHash, wire::kRoot, token, base, 100'000, 2);
+  poll_all();
+  EXPECT_EQ(status_of(take()), RmaStatus::kUnreadable);
+  EXPECT_FALSE(server.busy());
+}
+
 TEST_F(RmaServer, MemoryThatIsGoneIsUnreadable) {
   const uint64_t token = share(memory, rma::kRead);
   owner.unreadable = true;
