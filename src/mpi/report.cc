@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-
+#include <atomic>
 #include <ctime>
 
 #include "health/text.h"
@@ -160,9 +160,8 @@ void print(const std::string& text) noexcept {
 void append_to_log(const std::string& line) noexcept {
   const int file = open(settings().log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0 || write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    static bool told = false;
-    if (!told) print("ucx-verity: UCX_VERITY_TYPECHECK_LOG=" + std::string(settings().log) + ": cannot be written\n");
-    told = true;
+    static constinit std::atomic<bool> reported = false;  // several threads may find mismatches
+    if (!reported.exchange(true)) print("ucx-verity: UCX_VERITY_TYPECHECK_LOG=" + std::string(settings().log) + ": cannot be written\n");
   }
   if (file >= 0) close(file);
 }
