@@ -121,6 +121,7 @@ void Client::start(Read& read) noexcept {
 void Client::start(Fetch& fetch) noexcept {
   ++fetches_open_;
   ++fetch.peer->fetches;
+  fetch.peer->fetching += fetch.length;
   opened(*fetch.peer, &fetch.epoch);
   enter(fetch);
   fetch.waits = fetch.peer->waiting != 0 || !ask(fetch);
@@ -456,6 +457,7 @@ void Client::end(Fetch& fetch, RmaStatus status, const uint8_t* bytes, size_t le
   leave(fetch);
   --fetches_open_;
   --fetch.peer->fetches;
+  fetch.peer->fetching -= fetch.length;
   fetch.peer->waiting = static_cast<uint16_t>(fetch.peer->waiting - fetch.waits);
   fetch.status = status;
   closed(*fetch.peer, fetch.epoch);

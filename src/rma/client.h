@@ -12,6 +12,7 @@
 // A Fetch is a small read in frames, or an atomic operation whose result is wanted. One thread at a time, as for the links; upper callbacks never run in here (see Port).
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -134,6 +135,12 @@ class Client {
   static constexpr unsigned kChunksOfRead = 8;    // of one Read
   static constexpr unsigned kMaxFetches = 128;    // the peer keeps Server::kMaxJobs requests
   static constexpr unsigned kMostOfPeer = kMaxFetches / 2;  // a peer has no more than it leaves free
+  // Bytes that fetches of one peer ask for at a time, or one larger fetch, and those of one GET for a chunk: the peer may have to keep what it
+  // cannot send (Server::kMaxCopied).
+  static constexpr uint32_t kMaxFetching = 1024 * 1024;
+  static constexpr uint32_t kMostOfGet = 32 * 1024;
+  // Bytes of the longest fetch.
+  static constexpr uint32_t kMostOfFetch = 256 * 1024;
   static constexpr unsigned kMaxReads = 4096;
   static constexpr size_t kSlice = 256 * 1024;    // bytes hashed in one poll() at most
   static constexpr unsigned kRereads = 2;         // rounds before the rest comes in frames
@@ -192,7 +199,11 @@ class Client {
   bool ask(Peer& peer, wire::RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept;
   bool ask_hash(Chunk& chunk, uint8_t what) noexcept;
   bool ask(Fetch& fetch) noexcept;
-  [[nodiscard]] bool may_fetch(const Peer& peer) const noexcept { return peer.fetches < kMaxFetches - fetches_open_; }
+  [[nodiscard]] bool may_fetch(const Peer& peer) const noexcept {
+    // As if the next one were as long as can be: whether there is room must not depend on who asks.
+    const size_t most = std::min<size_t>(port_.max_message(), kMostOfFetch);
+    return peer.fetches < kMaxFetches - fetches_open_ && (peer.fetches == 0 || peer.fetching + most <= kMaxFetching);
+  }
   bool ask_atomic(Fetch& fetch) noexcept;
   bool ask_in_turn(Fetch& fetch) noexcept;
   bool reread(Chunk& chunk) noexcept;

@@ -150,7 +150,7 @@ bool Client::ask_bytes(Chunk& chunk) noexcept {
     settle(chunk);
     return true;
   }
-  const uint64_t most = port_.max_message() - sizeof(wire::RmaHeader);
+  const uint64_t most = std::min<uint64_t>(port_.max_message() - sizeof(wire::RmaHeader), kMostOfGet);
   const auto length = static_cast<uint32_t>(std::min(most, run.end - run.begin));
   const Read& read = *chunk.read;
   const uint64_t address = read.address + chunk.offset + run.begin;

@@ -16,6 +16,10 @@ struct Peer {
   uint32_t stuck = 0;        // the poll in which there was no room for a fetch
   uint16_t waiting = 0;      // fetches that found no room: later ones and puts must not overtake them
   uint16_t requests = 0;     // of the peer's, which wait here
+  uint16_t answers = 0;      // of them, gets and atomic operations: answered in the order in which they came
+  uint32_t copied = 0;       // bytes of ours that are kept for such answers
+  uint32_t no_room = 0;      // the server's poll in which an answer found none
+  uint32_t fetching = 0;     // bytes that fetches from this peer have asked for and not got
   uint16_t chunks = 0;       // of reads from this peer
   uint16_t fetches = 0;      // from this peer, not over
   bool has_put = false;      // a put was sent that is not known to be applied

@@ -45,7 +45,10 @@ Server::~Server() {
 void Server::end(Job& job) noexcept {
   job.unlink();
   take_back(job);
-  --job.peer->requests;
+  Peer& peer = *job.peer;
+  --peer.requests;
+  peer.answers = static_cast<uint16_t>(peer.answers - job.in_turn());
+  if (job.copy != nullptr) peer.copied -= job.request.length;
   delete &job;
 }
 
@@ -107,6 +110,8 @@ void Server::keep(Peer& peer, Job& job, const wire::RmaRequest& request, RmaStat
   job.request = request;
   job.status = status;
   ++peer.requests;
+  peer.answers = static_cast<uint16_t>(peer.answers + job.in_turn());
+  if (job.copy != nullptr) peer.copied += request.length;
   jobs_.push_back(job);
 }
 
@@ -116,17 +121,36 @@ void Server::ask(Peer& peer, const uint8_t* message, size_t length) noexcept {
     counts(peer).rma_refused++;
     return;
   }
-  const bool is_get = request.header.kind == static_cast<uint8_t>(RmaKind::kGet);
+  if (request.header.kind == static_cast<uint8_t>(RmaKind::kGet)) return get(peer, request);
   auto* job = peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr;
   if (job == nullptr) return refuse(peer, request, RmaStatus::kBusy);
-  const size_t most = port_.max_message() - sizeof(wire::RmaHeader);
-  const bool is_hash = request.header.kind == static_cast<uint8_t>(RmaKind::kHash);
-  const bool good = is_get ? request.length <= most : is_hash && wire::is_valid_hash(request);
+  const bool good = request.header.kind == static_cast<uint8_t>(RmaKind::kHash) && wire::is_valid_hash(request);
   keep(peer, *job, request, good ? RmaStatus::kOk : RmaStatus::kRefused);
+}
+
+// The memory is read now: a put to the same place may come right behind.
+void Server::get(Peer& peer, const wire::RmaRequest& request) noexcept {
+  if (request.length > port_.max_message() - sizeof(wire::RmaHeader)) return refuse(peer, request, RmaStatus::kRefused);
+  if (peer.answers == 0 && answer_get(peer, request, nullptr)) return;
+  const bool room = peer.copied == 0 || request.length <= kMaxCopied - std::min(peer.copied, kMaxCopied);
+  std::unique_ptr<Job> job(room && peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr);
+  if (job != nullptr) job->copy.reset(new (std::nothrow) uint8_t[std::max<size_t>(1, request.length)]);
+  if (job == nullptr || job->copy == nullptr) return refuse(peer, request, RmaStatus::kBusy);
+  const RmaStatus status = read(request, job->copy.get());
+  if (status != RmaStatus::kOk) return refuse(peer, request, status);
+  keep(peer, *job.release(), request, RmaStatus::kOk);
+}
+
+RmaStatus Server::read(const wire::RmaRequest& r, uint8_t* out) noexcept {
+  return regions_.with(r.token, r.address, r.length, kRead, [&] {
+    if (r.length == 0) return RmaStatus::kOk;
+    return access(r.address, r.length, [&] { std::memcpy(out, reinterpret_cast<const void*>(r.address), r.length); });
+  });
 }
 
 // A job whose link has no room now stays where it is, and those of other links go on.
 unsigned Server::poll() noexcept {
+  ++polls_;
   unsigned done = 0;
   size_t budget = kSlice;
   for (util::ListNode* node = jobs_.next; node != &jobs_ && budget != 0;) {
@@ -140,50 +164,49 @@ unsigned Server::poll() noexcept {
 bool Server::must_poll() const noexcept {
   for (util::ListNode* node = jobs_.next; node != &jobs_; node = node->next) {
     const Job& job = *static_cast<Job*>(node);
-    const bool hashes = job.status == RmaStatus::kOk && job.request.header.kind == static_cast<uint8_t>(RmaKind::kHash) && !job.ready;
+    const bool hashes = job.status == RmaStatus::kOk && job.is_hash() && !job.ready;
     if (hashes || port_.has_room(*job.peer)) return true;
   }
   return false;
 }
 
 unsigned Server::serve(Job& job, size_t* budget) noexcept {
-  const wire::RmaHeader& asked = job.request.header;
-  if (job.status != RmaStatus::kOk) {
-    if (!answer(*job.peer, {answer_to(asked.kind), job.status, asked.id})) return 0;
-  } else if (asked.kind == static_cast<uint8_t>(RmaKind::kGet)) {
-    if (!answer_get(job)) return 0;  // costs the other links nothing
-    *budget -= std::min<size_t>(*budget, job.request.length);
-  } else if (asked.kind == static_cast<uint8_t>(RmaKind::kAtomic)) {
-    if (!answer_atomic(job)) return 0;
-  } else {
-    if (!job.ready && !hash(job, budget)) return 0;
-    if (!answer_hash(job)) return 0;
+  if (job.status == RmaStatus::kOk && job.is_hash() && !job.ready && !hash(job, budget)) return 0;
+  if (job.peer->no_room == polls_) return 0;  // what is shorter must not overtake what found none
+  if (!reply(job)) {
+    job.peer->no_room = polls_;
+    return 0;
   }
   counts(*job.peer).rma_refused += job.status != RmaStatus::kOk;
   end(job);
   return 1;
 }
 
-// The three below, and those for digests, are false when the link has no room now.
-bool Server::answer_get(Job& job) noexcept {
-  const wire::RmaRequest& r = job.request;
+bool Server::reply(Job& job) noexcept {
+  if (job.is_hash()) return answer_hash(job);
+  if (job.status != RmaStatus::kOk) return answer(*job.peer, {answer_to(job.request.header.kind), job.status, job.request.header.id});
+  return job.copy != nullptr ? answer_get(*job.peer, job.request, job.copy.get()) : answer_atomic(job);
+}
+
+// False, here and below, and for digests: the link has no room now. `copy`: what was there when the get came; nullptr: it came just now.
+bool Server::answer_get(Peer& peer, const wire::RmaRequest& r, const uint8_t* copy) noexcept {
   const size_t length = sizeof(wire::RmaHeader) + r.length;
-  uint8_t* out = port_.open_message(*job.peer, length);
+  uint8_t* out = port_.open_message(peer, length);
   if (out == nullptr) return false;
   uint8_t* bytes = out + sizeof(wire::RmaHeader);
-  job.status = regions_.with(r.token, r.address, r.length, kRead, [&] {
-    if (r.length == 0) return RmaStatus::kOk;
-    const uint8_t* from = port_.readable(r.address, r.length, bytes);
-    if (from == nullptr) return RmaStatus::kUnreadable;
-    if (from != bytes) std::memcpy(bytes, from, r.length);
-    return RmaStatus::kOk;
-  });
-  const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kGot), static_cast<uint8_t>(job.status), 0, 0, r.header.id};
+  RmaStatus status = RmaStatus::kOk;
+  if (copy == nullptr) {
+    status = read(r, bytes);
+  } else if (r.length != 0) {
+    std::memcpy(bytes, copy, r.length);
+  }
+  const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kGot), static_cast<uint8_t>(status), 0, 0, r.header.id};
   std::memcpy(out, &header, sizeof(header));
-  const bool good = job.status == RmaStatus::kOk;
-  port_.send_message(*job.peer, good ? length : sizeof(header));
-  counts(*job.peer).gets_served += good;
-  counts(*job.peer).get_bytes_served += good ? r.length : 0;
+  const bool good = status == RmaStatus::kOk;
+  port_.send_message(peer, good ? length : sizeof(header));
+  counts(peer).gets_served += good;
+  counts(peer).get_bytes_served += good ? r.length : 0;
+  counts(peer).rma_refused += !good;
   return true;
 }
 

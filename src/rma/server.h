@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The owner's side of remote memory access: applies puts, answers gets and digests, for one interface.
 //
-// Puts and atomic operations are applied as they come, after the frame's check. Gets and digests wait in a queue, and poll() serves them in bounded
-// slices, so that a large digest holds up nobody. One thread at a time, as for the links.
+// Puts and atomic operations are applied as they come, after the frame's check, and a get reads the memory as it comes: what one peer asks
+// for is done in that order. An answer that cannot go at once, because the link has no room or earlier ones wait, goes later from a copy.
+// Digests wait in a queue, and poll() serves them in bounded slices, so that a large one holds up nobody. One thread at a time, as for the
+// links.
 #pragma once
 
 #include <vector>
@@ -20,7 +22,10 @@ class Server {
  public:
   // Requests of one peer that are kept at a time: a client asks for less. As many refusals may wait for room besides.
   static constexpr unsigned kMaxJobs = 256;
-  // Bytes hashed or copied in one poll() at most, but for the last segment.
+  // Bytes of answers to gets that are kept for one peer at a time, or a single answer: a client asks for less (Client::kMaxFetching, and
+  // Client::kMostOfGet for each of its chunks).
+  static constexpr uint32_t kMaxCopied = 4 * 1024 * 1024;
+  // Bytes hashed in one poll() at most, but for the last segment.
   static constexpr size_t kSlice = 128 * 1024;
   // Digests of more bytes are made by other threads, where there are any (Port::hasher()), in parts of so many.
   static constexpr size_t kShareAbove = 128 * 1024;
@@ -58,14 +63,17 @@ class Server {
   // use() touches that memory and has nothing to destroy: it may end in between.
   template <typename Use>
   [[nodiscard]] wire::RmaStatus access(uint64_t address, size_t length, Use&& use) noexcept;
+  void get(Peer& peer, const wire::RmaRequest& request) noexcept;
+  [[nodiscard]] wire::RmaStatus read(const wire::RmaRequest& request, uint8_t* out) noexcept;
   void refuse(Peer& peer, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
   void keep(Peer& peer, Job& job, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
   unsigned serve(Job& job, size_t* budget) noexcept;
+  [[nodiscard]] bool reply(Job& job) noexcept;
   bool hash(Job& job, size_t* budget) noexcept;
   bool share_out(Job& job) noexcept;
   bool gather(Job& job) noexcept;
   void take_back(Job& job) noexcept;
-  bool answer_get(Job& job) noexcept;
+  bool answer_get(Peer& peer, const wire::RmaRequest& request, const uint8_t* copy) noexcept;
   bool answer_atomic(Job& job) noexcept;
   bool answer_hash(Job& job) noexcept;
   bool answer_leaves(Job& job) noexcept;
@@ -79,6 +87,7 @@ class Server {
   uint64_t hashed_ = 0;
   util::ListNode jobs_;  // oldest first
   unsigned shared_ = 0;  // of them, digests that other threads make
+  uint32_t polls_ = 1;
   std::vector<uint8_t> scratch_;
 };
 

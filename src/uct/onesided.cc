@@ -155,10 +155,9 @@ void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexce
   l.counters->rma_refused++;
 }
 
-// Answered at once when nothing else waits: the next progress may be far away. Not inside a message of our own, which the self
-// transport delivers before it is known as sent.
+// Answered at once when nothing else waits: the next progress may be far away.
 void OneSided::serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept {
-  const bool at_once = !server_.busy() && !sending_;
+  const bool at_once = !server_.busy() && !sending_;  // see open_message()
   kind == wire::RmaKind::kAtomic ? server_.atomic(l, message, length) : server_.ask(l, message, length);
   if (at_once && server_.busy()) (void)server_.poll();
 }
@@ -203,9 +202,10 @@ void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abor
 
 // --- what src/rma asks for -----------------------------------------------------------------------------------------------------
 
+// Not inside a message of our own, which the self transport delivers before it is known as sent.
 uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
   UctLink& l = link_of(peer);
-  if (l.failed || l.peer_gone) return nullptr;
+  if (sending_ || l.failed || l.peer_gone) return nullptr;
   open_ = iface_.hub().reserve_own(l, wire::Class::kSync, length);
   return open_ != nullptr ? open_->payload() : nullptr;
 }

@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <unordered_map>
 #include <vector>
@@ -183,7 +184,9 @@ class VerityIface final : public WrapIface, public link::Port {
   // Of am_short; in mode off the lower transport's own limit holds, and it looks at it.
   [[nodiscard]] size_t most_copied() const noexcept { return is_off() ? ~size_t{0} : max_bcopy_; }
   [[nodiscard]] size_t max_put() const noexcept { return max_bcopy_ - sizeof(wire::RmaPut); }
-  [[nodiscard]] size_t max_get_bcopy() const noexcept { return max_bcopy_ - sizeof(wire::RmaHeader); }
+  [[nodiscard]] size_t max_get_bcopy() const noexcept {
+    return std::min<size_t>(max_bcopy_ - sizeof(wire::RmaHeader), rma::Client::kMostOfFetch);
+  }
   [[nodiscard]] size_t header_room() const noexcept { return header_room_; }
   [[nodiscard]] bool connects_to_ep() const noexcept { return to_ep_; }
   // A link to that worker that can be used; nullptr: none.

@@ -119,7 +119,7 @@ ucs_status_t VerityMd::mkey_pack(uct_mem_h memh, const uct_md_mkey_pack_params_t
   return guarded([&] {
     Registration& memory = registration(memh);
     if (memory.token == 0) {
-      if ((memory.access & rma::kWrite) != 0 || options().threads != 0) start_guarding();
+      start_guarding();
       uint64_t none = 0;
       const uint64_t token = regions().add(memory.base, memory.length, memory.access);
       if (!memory.token.compare_exchange_strong(none, token)) regions().revoke(token);  // another thread was faster

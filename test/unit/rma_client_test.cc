@@ -307,6 +307,27 @@ TEST_F(RmaClient, AsManyReadsAndFetchesAsAllowed) {
   expect_idle();
 }
 
+// The owner may have to keep the answers: it is not asked for more than it keeps.
+TEST_F(RmaClient, FetchesAreBoundedInBytes) {
+  reader.most_of_message = owner.most_of_message = 4 << 20;
+  const std::vector<uint8_t> source = bytes_of(Client::kMostOfFetch, 3);
+  const uint64_t shared = share(source);
+  owner.lines[0].room = 0;
+  unsigned started = 0;
+  while (started < 100 && fetch(source, shared)) ++started;
+  EXPECT_EQ(started, Client::kMaxFetching / Client::kMostOfFetch);
+  EXPECT_FALSE(client.has_room(peer()));
+  EXPECT_TRUE(fetch(source, shared, 1)) << "each peer has its own";
+  to_owner();
+  EXPECT_LE(owner.lines[0].peer.copied, Server::kMaxCopied - Client::kMaxChunks * Client::kMostOfGet);
+  owner.lines[0].room = 1'000'000;
+  settle();
+  EXPECT_EQ(reader.fetches.size(), started + 1);
+  for (const RmaEnd::Fetched& f : reader.fetches) EXPECT_TRUE(f.bytes == source);
+  EXPECT_EQ(peer().fetching, 0u);
+  expect_idle();
+}
+
 TEST_F(RmaClient, FetchesBringTheBytesInFrames) {
   for (const size_t size : {size_t{0}, size_t{1}, size_t{8000}, reader.most_of_message - sizeof(wire::RmaHeader)}) {
     const std::vector<uint8_t> source(memory.begin(), memory.begin() + static_cast<ptrdiff_t>(size));

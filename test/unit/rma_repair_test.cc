@@ -268,8 +268,8 @@ TEST_F(RmaRepair, ATokenRevokedDuringTheRepairEndsTheRead) {
     for (unsigned i = 0; i < 1000 && reader.lines[0].peer.open != 0; ++i) {
       (void)client.poll();
       land_all();
-      to_owner();
       if (!revoked && owner_counters.digests_served - before >= digests) regions.revoke(mortal), revoked = true;
+      to_owner();
       (void)server.poll();
       to_reader();
     }

@@ -130,9 +130,7 @@ TEST_F(RmaServer, GetsAreAnsweredWithTheBytes) {
     owner.copies = copies;
     for (const uint32_t length : {0u, 1u, 4096u, most}) {
       ask(RmaKind::kGet, 0, token, base + memory.size() - length, length, 77 + length);
-      EXPECT_TRUE(server.busy());
-      EXPECT_EQ(server.poll(), 1u);
-      EXPECT_FALSE(server.busy());
+      EXPECT_FALSE(server.busy()) << "answered at once";
       const Message answer = take();
       EXPECT_EQ(header_of(answer).kind, static_cast<uint8_t>(RmaKind::kGot));
       EXPECT_EQ(header_of(answer).id, 77 + length);
@@ -142,6 +140,82 @@ TEST_F(RmaServer, GetsAreAnsweredWithTheBytes) {
   }
   EXPECT_EQ(owner_counters.gets_served, 8u);
   EXPECT_EQ(owner_counters.get_bytes_served, 2 * (0 + 1 + 4096 + most));
+}
+
+// One peer's operations are done in the order in which they came, whenever their answers can go.
+TEST_F(RmaServer, AGetBringsWhatWasThereBeforeThePutBehindIt) {
+  const uint64_t token = share(memory);
+  owner.lines[0].room = 0;
+  ask(RmaKind::kGet, 0, token, base, 8000, 1);
+  put_now(token, base, bytes_of(8000, 2));
+  ask(RmaKind::kGet, 0, token, base, 100, 2);
+  put_now(token, base, bytes_of(8000, 3));
+  EXPECT_EQ(server.poll(), 0u);
+  owner.lines[0].room = 10;
+  ask(RmaKind::kGet, 0, token, base, 10, 3);
+  poll_all();
+  const std::vector<uint8_t> wanted[] = {pristine, bytes_of(8000, 2), bytes_of(8000, 3)};
+  const ptrdiff_t lengths[] = {8000, 100, 10};
+  for (uint32_t i = 0; i < 3; ++i) {
+    const Message answer = take();
+    EXPECT_EQ(header_of(answer).id, i + 1) << "in the order in which they came";
+    EXPECT_EQ(body_of(answer), Message(wanted[i].begin(), wanted[i].begin() + lengths[i])) << i;
+  }
+  EXPECT_FALSE(server.busy());
+  EXPECT_EQ(peer().copied, 0u);
+  EXPECT_EQ(owner_counters.gets_served, 3u);
+}
+
+TEST_F(RmaServer, GetsAndAtomicOperationsOfAPeerAreAnsweredInOrder) {
+  const uint64_t token = share(memory);
+  const uint64_t word = (base + 7) & ~uint64_t{7};
+  uint64_t before = 0;
+  std::memcpy(&before, reinterpret_cast<const void*>(word), sizeof(before));
+  const auto swap = [&](uint64_t value, uint32_t id) {
+    const auto what = static_cast<uint8_t>(static_cast<uint8_t>(wire::AtomicOp::kSwap) | wire::kAtomicFetch);
+    const wire::RmaAtomic a{{static_cast<uint8_t>(RmaKind::kAtomic), what, 3, 0, id}, token, word, value, 0};
+    server.atomic(peer(), reinterpret_cast<const uint8_t*>(&a), sizeof(a));
+  };
+  for (const unsigned room : {0u, 1u, 100u}) {
+    owner.lines[0].room = room;
+    uint64_t wanted[6];
+    for (uint32_t i = 0; i < 3; ++i) {
+      wanted[2 * i] = wanted[2 * i + 1] = before;
+      ask(RmaKind::kGet, 0, token, word, 8, 2 * i);
+      swap(before = 1000 * room + i, 2 * i + 1);
+    }
+    owner.lines[0].room = 100;
+    poll_all();
+    for (uint32_t id = 0; id < 6; ++id) {
+      const Message answer = take();
+      EXPECT_EQ(header_of(answer).id, id);
+      EXPECT_EQ(body_of(answer), Message(reinterpret_cast<uint8_t*>(&wanted[id]), reinterpret_cast<uint8_t*>(&wanted[id] + 1)));
+    }
+  }
+}
+
+TEST_F(RmaServer, WhatIsKeptForAPeerIsBounded) {
+  memory = bytes_of(3 << 20);
+  const uint64_t token = share(memory);
+  const uint64_t at = address_of(memory.data());
+  owner.most_of_message = 8 << 20;
+  owner.lines[0].room = 0;
+  for (uint32_t id = 0; id < 10; ++id) ask(RmaKind::kGet, 0, token, at, 1 << 20, id);
+  EXPECT_EQ(peer().copied, Server::kMaxCopied);
+  ask(RmaKind::kGet, 0, token, at, 3 << 20, 10, 13, 1);
+  EXPECT_EQ(header_of(take(1)).what, 0u) << "another peer has its own";
+  owner.lines[0].room = 100;
+  poll_all();
+  unsigned busy = 0;
+  while (!out().empty()) busy += status_of(take()) == RmaStatus::kBusy;
+  EXPECT_EQ(busy, 6u);
+  EXPECT_EQ(peer().copied, 0u);
+  EXPECT_EQ(peer().answers, 0u);
+  owner.lines[0].room = 0;
+  ask(RmaKind::kGet, 0, token, at, 100, 11);
+  server.forget(peer());
+  EXPECT_EQ(peer().copied, 0u);
+  EXPECT_EQ(peer().answers, 0u);
 }
 
 TEST_F(RmaServer, GetsAndDigestsOutsideOfTheTokenAreRefused) {
@@ -160,7 +234,7 @@ TEST_F(RmaServer, GetsAndDigestsOutsideOfTheTokenAreRefused) {
   for (const RmaKind kind : {RmaKind::kGet, RmaKind::kHash}) {
     for (const Case& c : cases) {
       ask(kind, 0, c.token, c.address, c.length, 5);
-      EXPECT_EQ(server.poll(), 1u);
+      EXPECT_EQ(server.poll(), kind == RmaKind::kHash ? 1u : 0u);
       const Message answer = take();
       EXPECT_EQ(header_of(answer).kind, static_cast<uint8_t>(kind == RmaKind::kGet ? RmaKind::kGot : RmaKind::kHashed));
       EXPECT_EQ(status_of(answer), RmaStatus::kRefused);
@@ -343,7 +417,7 @@ TEST_F(RmaServer, AnswersThatWaitForRoomNeedNoPolling) {
   EXPECT_FALSE(server.must_poll());
   put_now(token, base, {1});  // refused: read-only
   EXPECT_FALSE(server.must_poll());
-  ask(RmaKind::kGet, 0, token, base, 8, 3, 13, 1);
+  ask(RmaKind::kHash, 0, token, base, 8, 3, 13, 1);
   EXPECT_TRUE(server.must_poll());
   (void)server.poll();
   EXPECT_FALSE(server.must_poll());
@@ -355,8 +429,10 @@ TEST_F(RmaServer, AnswersThatWaitForRoomNeedNoPolling) {
 
 TEST_F(RmaServer, MoreRequestsThanKeptAreBusy) {
   const uint64_t token = share(memory, rma::kRead);
+  owner.lines[0].room = 0;
   for (uint32_t id = 0; id < Server::kMaxJobs; ++id) ask(RmaKind::kGet, 0, token, base, 1, id);
   EXPECT_TRUE(out().empty());
+  owner.lines[0].room = 10'000;
   ask(RmaKind::kGet, 0, token, base, 1, 5000);
   ask(RmaKind::kHash, 0, token, base, 1, 5001);
   EXPECT_EQ(status_of(out()[0]), RmaStatus::kBusy);
