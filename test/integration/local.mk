@@ -50,6 +50,7 @@ INTEGRATION_RUNS = \
 	test/integration/mpi_threads.sh \
 	test/integration/mpi_tools.sh \
 	test/integration/mpi_types.sh \
+	test/integration/onesided_model.sh \
 	test/integration/peer_death.sh \
 	test/integration/perftest.sh \
 	test/integration/progress_thread.sh \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump test/mpi/windows
+mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump test/mpi/windows test/mpi/onesided_model
 mpi_test_files = \
 	test/mpi/collectives.c \
 	test/mpi/compute.c \
@@ -22,6 +22,18 @@ mpi_test_files = \
 	test/mpi/mixed_plan.c \
 	test/mpi/mixed_ring.c \
 	test/mpi/mixed_wild.c \
+	test/mpi/onesided_model.c \
+	test/mpi/onesided_model.h \
+	test/mpi/onesided_model_apply.c \
+	test/mpi/onesided_model_check.c \
+	test/mpi/onesided_model_contend.c \
+	test/mpi/onesided_model_issue.c \
+	test/mpi/onesided_model_layout.c \
+	test/mpi/onesided_model_order.c \
+	test/mpi/onesided_model_plan.c \
+	test/mpi/onesided_model_program.c \
+	test/mpi/onesided_model_run.c \
+	test/mpi/onesided_model_text.c \
 	test/mpi/partitioned.c \
 	test/mpi/passive.c \
 	test/mpi/rma.c \
@@ -44,7 +56,7 @@ mpi_test_files = \
 EXTRA_DIST += $(mpi_test_files)
 
 # Those of several files: whatever is named NAME_* belongs to it.
-test/mpi/mixed test/mpi/types: $(mpi_test_files)
+test/mpi/mixed test/mpi/onesided_model test/mpi/types: $(mpi_test_files)
 	$(AM_V_GEN)$(MKDIR_P) test/mpi && $(MPICC) $(VERITY_CFLAGS) -O2 -g -o $@ \
 	  $(srcdir)/$@.c $(srcdir)/$@_*.c
 test/mpi/collectives test/mpi/threads test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/partitioned test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal: \
