@@ -113,6 +113,7 @@ Fetch* Client::make_fetch(const Peer& peer) noexcept { return may_fetch(peer) ? 
 void Client::start(Read& read) noexcept {
   ++reads_open_;
   opened(*read.peer, &read.epoch);
+  wait_for_writes(read);
   waiting_.push_back(read.node);
   if (read.length == 0) return check_end(read);
   (void)start_chunks(read);
@@ -123,6 +124,10 @@ void Client::start(Fetch& fetch) noexcept {
   ++fetch.peer->fetches;
   fetch.peer->fetching += fetch.length;
   opened(*fetch.peer, &fetch.epoch);
+  if (Order* order = fetch.peer->order; order != nullptr) {
+    order->fetches.push_back(static_cast<FetchInOrder&>(fetch));
+    ++order->fetches_open;
+  }
   enter(fetch);
   fetch.waits = fetch.peer->waiting != 0 || !ask(fetch);
   fetch.peer->waiting = static_cast<uint16_t>(fetch.peer->waiting + fetch.waits);
@@ -170,42 +175,6 @@ bool Client::start_chunk(Read& read) noexcept {
   return true;
 }
 
-// --- fences --------------------------------------------------------------------------------------------------------------------
-
-void Client::fence(Peer& peer) noexcept {
-  if (!puts_done(peer)) {
-    peer.fenced = true;
-    peer.fence_mark = peer.put_mark;
-  }
-  peer.before = peer.open;
-  ++peer.epoch;
-}
-
-void Client::put_sent(Peer& peer) noexcept {
-  peer.put_mark = port_.mark(peer);
-  peer.has_put = true;
-}
-
-bool Client::puts_done(Peer& peer) noexcept {
-  if (peer.has_put && port_.has_taken(peer, peer.put_mark)) peer.has_put = false;
-  return !peer.has_put;
-}
-
-bool Client::gated(Peer& peer) noexcept {
-  if (peer.fenced && port_.has_taken(peer, peer.fence_mark)) peer.fenced = false;
-  return peer.fenced;
-}
-
-void Client::opened(Peer& peer, uint32_t* epoch) noexcept {
-  ++peer.open;
-  *epoch = peer.epoch;
-}
-
-void Client::closed(Peer& peer, uint32_t epoch) noexcept {
-  --peer.open;
-  if (epoch != peer.epoch) --peer.before;
-}
-
 // --- what is sent --------------------------------------------------------------------------------------------------------------
 
 bool Client::ask(Peer& peer, RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept {
@@ -242,7 +211,7 @@ bool Client::ask_atomic(Fetch& fetch) noexcept {
       {static_cast<uint8_t>(RmaKind::kAtomic), what, log2, 0, fetch.id}, fetch.token, fetch.address, fetch.value, fetch.compare};
   std::memcpy(out, &message, sizeof(message));
   port_.send_message(*fetch.peer, sizeof(message));
-  put_sent(*fetch.peer);
+  put_sent(*fetch.peer, {fetch.address, fetch.length});
   return true;
 }
 
@@ -448,6 +417,7 @@ void Client::check_end(Read& read) noexcept {
   const bool over = read.done == read.length || read.broken || read.status != RmaStatus::kOk;
   if (read.chunks != 0 || !over) return;
   read.node.unlink();
+  read.in_order.unlink();
   --reads_open_;
   closed(*read.peer, read.epoch);
   port_.finished(read);
@@ -461,6 +431,10 @@ void Client::end(Fetch& fetch, RmaStatus status, const uint8_t* bytes, size_t le
   fetch.peer->waiting = static_cast<uint16_t>(fetch.peer->waiting - fetch.waits);
   fetch.status = status;
   closed(*fetch.peer, fetch.epoch);
+  if (FetchInOrder& in_order = fetch; in_order.linked()) {
+    in_order.unlink();
+    --fetch.peer->order->fetches_open;
+  }
   if (status == RmaStatus::kOk && !fetch.broken) {
     counts(*fetch.peer).get_bytes_received += length;
     port_.fetched(fetch, bytes, length);

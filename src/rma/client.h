@@ -9,7 +9,8 @@
 //   kReread    what differs is read again and compared; then kLeaves again
 //   kSnapshot  after some rounds: the rest comes in frames, which are checked on their own
 //
-// A Fetch is a small read in frames, or an atomic operation whose result is wanted. One thread at a time, as for the links; upper callbacks never run in here (see Port).
+// A Fetch is a small read in frames, or an atomic operation whose result is wanted. One thread at a time, as for the links; upper
+// callbacks never run in here (see Port).
 #pragma once
 
 #include <algorithm>
@@ -28,6 +29,7 @@ inline constexpr size_t kMaxPieces = 16;
 
 struct Read {
   util::ListNode node;
+  util::ListNode in_order;
   Peer* peer = nullptr;
   uint64_t token = 0;
   uint64_t address = 0;  // the peer's
@@ -54,6 +56,8 @@ struct Read {
   void* handles[kMaxPieces] = {};
 };
 
+struct FetchInOrder : util::ListNode {};  // in Order::fetches
+
 // What answers are found by: the id holds the place in the table, and a generation that changes with every question.
 struct Ticket {
   util::ListNode node;
@@ -61,7 +65,7 @@ struct Ticket {
   bool is_chunk = false;
 };
 
-struct Fetch : Ticket {
+struct Fetch : Ticket, FetchInOrder {
   Peer* peer = nullptr;
   uint64_t token = 0;
   uint64_t address = 0;
@@ -175,17 +179,23 @@ class Client {
   void abort_owner(const void* owner) noexcept { abort_if(nullptr, owner); }
   void release(Read& read) noexcept;
 
-  // Later reads wait for the puts so far, later puts for the reads that are open now (see may_put()). Without one, puts, gets and
-  // atomic operations of a peer are done in the order in which they were started.
+  // Later reads wait for the puts so far, later puts for the reads that are open now (see may_put()). Without one, puts, fetches and
+  // atomic operations of a peer are done in the order in which they were started, and for Reads and for other links see order.h.
   void fence(Peer& peer) noexcept;
-  void put_sent(Peer& peer) noexcept;
+  void put_sent(Peer& peer, const Range& range) noexcept;
   [[nodiscard]] bool may_put(const Peer& peer) const noexcept { return peer.before == 0 && peer.waiting == 0; }
-  // Whether all puts so far were applied.
+  // Whether bytes of the peer may be written, or fetched, now; when not, to be tried again soon.
+  [[nodiscard]] bool may_write(Peer& peer, const Range& range) noexcept;
+  [[nodiscard]] bool may_fetch(Peer& peer, const Range& range) noexcept;
+  // Whether all puts so far were applied, or those before the last fence.
   [[nodiscard]] bool puts_done(Peer& peer) noexcept;
+  [[nodiscard]] bool fenced_puts_done(Peer& peer) noexcept;
 
  private:
   void abort_if(const Peer* peer, const void* owner) noexcept;
   [[nodiscard]] bool gated(Peer& peer) noexcept;
+  void wait_for_writes(Read& read) noexcept;
+  [[nodiscard]] bool written_elsewhere(const Peer& peer, const Range& range) noexcept;
   void enter(Ticket& ticket) noexcept;
   void renew(Ticket& ticket) noexcept;
   void leave(Ticket& ticket) noexcept;

@@ -6,6 +6,7 @@ libverity_core_la_SOURCES += \
   src/rma/diagnose.cc \
   src/rma/digests.cc \
   src/rma/hasher.h \
+  src/rma/order.cc src/rma/order.h \
   src/rma/peer.h \
   src/rma/port.h \
   src/rma/regions.cc \

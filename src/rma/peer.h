@@ -5,10 +5,12 @@
 #include <cstdint>
 
 #include "health/counters.h"
+#include "rma/order.h"
 
 namespace verity::rma {
 
-struct Peer {
+struct Peer : InOrder {
+  Order* order = nullptr;  // with other links to the same worker; nullptr: it has none
   health::Counters* counts = nullptr;  // where what concerns it is counted; nullptr: with the rest
   uint32_t open = 0;         // reads and fetches from this peer that are not over
   uint32_t put_mark = 0;     // Port::mark() after the newest put
@@ -26,6 +28,7 @@ struct Peer {
   bool fenced = false;       // reads wait until the puts before fence_mark are applied
   uint32_t epoch = 0;        // fences so far
   uint32_t before = 0;       // reads and fetches still open that began before the last fence: puts wait for them
+  Range written;             // around what puts and atomic operations write that are not known to be applied; meaningful when `has_put`
 };
 
 }  // namespace verity::rma

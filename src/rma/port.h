@@ -50,6 +50,9 @@ class Port {
   [[nodiscard]] virtual uint32_t mark(Peer& peer) noexcept = 0;
   [[nodiscard]] virtual bool has_taken(Peer& peer, uint32_t mark) noexcept = 0;
 
+  // Somebody waits for has_taken(): the peer is not to wait for traffic of its own before it says so.
+  virtual void request_ack(Peer&) noexcept {}
+
   // Has the lower transport read bytes [offset, offset + length) of the chunk's Read from the peer's memory into place. Each
   // kUnderWay is answered by one Client::landed(), never inside this call.
   virtual Started read(Chunk& chunk, uint64_t offset, uint64_t length) noexcept = 0;

@@ -119,12 +119,6 @@ unsigned VerityIface::run_flushes() noexcept {
                       [this](const Flushes::Request& request) { return try_flush(request); });
 }
 
-void VerityIface::fence() noexcept {
-  if (onesided_ == nullptr) return;
-  const AsyncGuard guard(*this);
-  for (util::ListNode* node = links_.next; node != &links_; node = node->next) onesided_->client().fence(UctLink::in_all(node));
-}
-
 // The endpoint goes without having been flushed. The lower transport may still write to the upper buffers,
 // and its last reads end soon, or with the connection.
 void VerityIface::abandon_reads(VerityEp& ep) noexcept {

@@ -30,6 +30,7 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/fault_guard.cc src/uct/fault_guard.h \
 	src/uct/fault_log.cc src/uct/fault_log.h \
 	src/uct/faults.cc \
+	src/uct/fence.cc src/uct/lanes.h \
 	src/uct/flush.cc src/uct/flush_queue.h \
 	src/uct/hash_memory.cc \
 	src/uct/hash_pool.cc src/uct/hash_pool.h \

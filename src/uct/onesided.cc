@@ -96,6 +96,7 @@ ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
   read->upper = request.comp;
   ++request.owner->open;
   work_ = true;
+  const WorkerGroup::Guard all(iface_.group());
   client_.start(*read);
   return UCS_INPROGRESS;
 }
@@ -118,6 +119,7 @@ rma::Fetch* OneSided::new_fetch(const FetchRequest& request) noexcept {
 }
 
 ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
+  if (!may_fetch(*request.link, {request.address, request.length})) return UCS_ERR_NO_RESOURCE;
   rma::Fetch* fetch = new_fetch(request);
   if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
   client_.start(*fetch);
@@ -125,7 +127,8 @@ ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
 }
 
 ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
-  if (!client_.may_put(*request.link)) return UCS_ERR_NO_RESOURCE;
+  if (!iface_.follows_other_lanes(*request.link)) return UCS_ERR_NO_RESOURCE;
+  if (!may_write(*request.link, {request.address, request.bytes})) return UCS_ERR_NO_RESOURCE;
   const auto unpack = [](void* result, const void* data, size_t length) { std::memcpy(result, data, length); };
   rma::Fetch* fetch = new_fetch({request.link, request.owner, unpack, request.result, request.bytes, request.address,
                                  request.rkey, request.comp});
@@ -136,6 +139,20 @@ ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
   fetch->compare = request.compare;
   client_.start(*fetch);
   return UCS_INPROGRESS;
+}
+
+bool OneSided::may_write(UctLink& l, const rma::Range& range) noexcept {
+  const WorkerGroup::Guard all(iface_.group());
+  if (client_.may_write(l, range)) return true;
+  if (client_.may_put(l)) iface_.hold(l);  // else the end of what it waits for wakes it
+  return false;
+}
+
+bool OneSided::may_fetch(UctLink& l, const rma::Range& range) noexcept {
+  const WorkerGroup::Guard all(iface_.group());
+  if (client_.may_fetch(l, range)) return true;
+  iface_.hold(l);
+  return false;
 }
 
 void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexcept {
@@ -171,6 +188,7 @@ unsigned OneSided::progress() noexcept {
   unsigned count = 0;
   {
     const AsyncGuard guard(iface_);
+    const WorkerGroup::Guard all(iface_.group());
     if (client_.busy()) count += client_.poll();
     if (server_.busy()) count += server_.poll();
     work_ = client_.busy() || server_.busy();
@@ -232,6 +250,11 @@ bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const link::Sender& tx = l.tx[0];
   const uint32_t ahead = mark - tx.una;  // a mark far behind may seem to be ahead of all that was ever sent
   return l.failed || l.peer_gone || ahead == 0 || ahead > tx.next_psn - tx.una;
+}
+
+void OneSided::request_ack(rma::Peer& peer) noexcept {
+  UctLink& l = link_of(peer);
+  l.iface->hub().ask(l);
 }
 
 rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept {

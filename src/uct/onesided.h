@@ -68,6 +68,10 @@ class OneSided final : public rma::Port {
   };
   [[nodiscard]] ucs_status_t atomic_fetch(const AtomicRequest& request) noexcept;
 
+  // Whether bytes of the peer may be written, or fetched in frames, now. False: the link is held, and tries again.
+  [[nodiscard]] bool may_write(UctLink& l, const rma::Range& range) noexcept;
+  [[nodiscard]] bool may_fetch(UctLink& l, const rma::Range& range) noexcept;
+
   // A message of remote memory access arrived.
   void receive(UctLink& l, const uint8_t* message, size_t length) noexcept;
 
@@ -104,6 +108,7 @@ class OneSided final : public rma::Port {
   [[nodiscard]] size_t max_message() const noexcept override;
   [[nodiscard]] uint32_t mark(rma::Peer& peer) noexcept override;
   [[nodiscard]] bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override;
+  void request_ack(rma::Peer& peer) noexcept override;
   rma::Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
   const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept override;
   bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept override;

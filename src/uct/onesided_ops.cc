@@ -25,9 +25,10 @@ ucs_status_t refusal_of(const VerityIface& f, const UctLink& l) noexcept {
   return both ? UCS_ERR_NO_RESOURCE : process().modes_differ(f.lower_tl_name());
 }
 
-// For a message that changes the peer's memory.
-link::Slot* writing_slot(VerityIface& f, UctLink& l, size_t length) noexcept {
-  return f.has_onesided() && f.onesided().client().may_put(l) ? f.hub().reserve(l, kClass, length) : nullptr;
+// For a message that changes these bytes of the peer's memory.
+link::Slot* writing_slot(VerityIface& f, UctLink& l, size_t length, const rma::Range& range) noexcept {
+  if (l.gated || !f.has_onesided()) return nullptr;
+  return f.onesided().may_write(l, range) ? f.hub().reserve(l, kClass, length) : nullptr;
 }
 
 struct PutPacking {
@@ -51,12 +52,13 @@ ucs_status_t Ops::put_short(uct_ep_h ep, const void* buffer, unsigned length, ui
   UctLink& l = self.link();
   if (!is_length("put_short", length, f.max_put())) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
-  link::Slot* slot = writing_slot(f, l, sizeof(wire::RmaPut) + length);
+  const rma::Range range{address, length};
+  link::Slot* slot = writing_slot(f, l, sizeof(wire::RmaPut) + length, range);
   if (slot == nullptr) return refusal_of(f, l);
   write_put(slot->payload(), address, rkey);
   if (length != 0) std::memcpy(slot->payload() + sizeof(wire::RmaPut), buffer, length);
   const ucs_status_t status = f.launch(l, kClass, slot, sizeof(wire::RmaPut) + length, wire::kRmaId);
-  if (status == UCS_OK) f.onesided().client().put_sent(l);
+  if (status == UCS_OK) f.onesided().client().put_sent(l, range);
   return status;
 }
 
@@ -65,13 +67,15 @@ ssize_t Ops::put_bcopy(uct_ep_h ep, uct_pack_callback_t pack, void* arg, uint64_
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
-  link::Slot* slot = writing_slot(f, l, f.max_payload_bcopy());
+  const rma::Range most{address, f.max_payload_bcopy() - sizeof(wire::RmaPut)};  // its length is not known yet
+  link::Slot* slot = writing_slot(f, l, f.max_payload_bcopy(), most);
   if (slot == nullptr) return refusal_of(f, l);
   PutPacking put{pack, arg, address, rkey};
   const ssize_t sent = f.launch_bcopy(l, kClass, slot, 0, wire::kRmaId, pack_put, &put);
   if (sent < 0) return sent;
-  f.onesided().client().put_sent(l);
-  return sent - static_cast<ssize_t>(sizeof(wire::RmaPut));
+  const ssize_t length = sent - static_cast<ssize_t>(sizeof(wire::RmaPut));
+  f.onesided().client().put_sent(l, {address, static_cast<size_t>(length)});
+  return length;
 }
 
 ucs_status_t Ops::get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg, size_t length, uint64_t address,
@@ -110,11 +114,13 @@ ucs_status_t post(uct_ep_h ep, unsigned op, uint64_t value, uint8_t log2, uint64
   if (op > UCT_ATOMIC_OP_XOR) return UCS_ERR_UNSUPPORTED;
   const wire::RmaAtomic message{{static_cast<uint8_t>(wire::RmaKind::kAtomic), static_cast<uint8_t>(op), log2, 0, 0},
                                 RemoteKey::of(rkey).token, address, value, 0};
-  link::Slot* slot = writing_slot(f, l, sizeof(message));
+  const rma::Range range{address, size_t{1} << log2};
+  if (!l.gated && !f.follows_other_lanes(l)) return UCS_ERR_NO_RESOURCE;
+  link::Slot* slot = writing_slot(f, l, sizeof(message), range);
   if (slot == nullptr) return refusal_of(f, l);
   std::memcpy(slot->payload(), &message, sizeof(message));
   const ucs_status_t status = f.launch(l, kClass, slot, sizeof(message), wire::kRmaId);
-  if (status == UCS_OK) f.onesided().client().put_sent(l);
+  if (status == UCS_OK) f.onesided().client().put_sent(l, range);
   return status;
 }
 

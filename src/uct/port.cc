@@ -110,6 +110,7 @@ link::Link* VerityIface::greeted(const wire::HelloView& hello) noexcept {
     keep_addresses(*l, hello.device_address, hello.iface_address);
     set_host(*l, process().meet(hello.ext.host));
     hub_->open(*l, hello.ext.uid, hello.ext.path, static_cast<link::Mode>(hello.ext.mode));
+    join_lanes(*l);
     set_trailers(*l, hello.ext.trailers);
     return UCS_OK;
   });

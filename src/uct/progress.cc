@@ -104,7 +104,7 @@ unsigned VerityIface::attend(UctLink& l) noexcept {
     if (l.open != 0) want_attention(l);
   }
   if (l.failed && !l.told) tell_failure(l);
-  if (!l.pending.empty()) count += run_pending(l);
+  if (l.held || !l.pending.empty()) count += run_pending(l);
   if (!l.eps.linked()) reap(l);
   return count;
 }
@@ -114,7 +114,7 @@ bool VerityIface::awaits_room(UctLink& l) noexcept {
   const bool window = hub_->can_send(l, wire::Class::kSync) && hub_->can_send(l, wire::Class::kAsync);
   const bool lower = l.lower_refused && wait_for_lower(l);
   const bool reads = onesided_ != nullptr && onesided_->must_wait(l);
-  return !window || lower || reads;
+  return !window || lower || reads || l.held;
 }
 
 void VerityIface::wake_pending() noexcept {
@@ -135,27 +135,37 @@ void VerityIface::push_stored(UctLink& l) noexcept {
 // Until one of them finds no room. Each may make endpoints, destroy others, or purge this queue.
 unsigned VerityIface::run_pending(UctLink& l) noexcept {
   unsigned count = 0;
-  WrapEp* ep = nullptr;
-  const auto next = [&] {
+  PendingQueue::Of of;
+  const auto next = [&]() -> uct_pending_req_t* {
     const AsyncGuard guard(*this);
+    if (is_behind_fence(l)) return nullptr;
     l.gated = false;  // these are the oldest
-    return l.pending.pop(&ep);
+    return l.pending.pop(&of);
   };
   while (uct_pending_req_t* request = next()) {
-    const ucs_status_t status = request->func(request);
+    const ucs_status_t status = run(l, request, of.epoch);
     if (status == UCS_OK) {
       ++count;
       continue;
     }
     const AsyncGuard guard(*this);
-    l.pending.push_front(request, ep);
+    l.pending.push_front(request, of);
     if (status != UCS_INPROGRESS) break;
     ++count;
   }
   const AsyncGuard guard(*this);
-  l.gated = !l.pending.empty();
-  if (l.gated && !awaits_room(l)) want_attention(l);
+  if (l.pending.empty()) l.held = is_behind_fence(l);
+  l.gated = l.held || !l.pending.empty();
+  if (l.held || (l.gated && !awaits_room(l))) want_attention(l);
   return count;
+}
+
+ucs_status_t VerityIface::run(UctLink& l, uct_pending_req_t* request, uint32_t epoch) noexcept {
+  const WorkerGroup::InEpoch then(group_, epoch);
+  l.trying = true;
+  const ucs_status_t status = request->func(request);
+  l.trying = false;
+  return status;
 }
 
 // Each endpoint hears of it once. Where nobody handles it, the receives that wait on the peer would
@@ -254,7 +264,7 @@ ucs_status_t Ops::pending_add(uct_ep_h ep, uct_pending_req_t* request, unsigned 
   if (l.mode == link::Mode::kOff) return uct_ep_pending_add(l.lower.get(), request, flags);
   if (l.failed || l.peer_gone) return UCS_ERR_BUSY;
   if (l.pending.empty() && !f.awaits_room(l)) return UCS_ERR_BUSY;
-  l.pending.push_back(request, &self);
+  l.pending.push_back(request, {&self, f.group_.epoch()});
   l.gated = true;
   return UCS_OK;
 }

@@ -50,6 +50,10 @@ ucs_status_t ReadEp::created(const uct_ep_params_t& params) {
   peer_worker_ = wire::worker_of(tail.uid);
   verifies_ = mode_of(tail) == link::Mode::kVerify && options().link.mode == link::Mode::kVerify;
   set_host(tail.host);
+  if (verifies_) {
+    lanes_ = &reader().group().lanes(peer_worker_);
+    lanes_->readers.push_back(lane());
+  }
   reader().add_reader(*this);
   return UCS_OK;
 }
@@ -70,6 +74,17 @@ void ReadEp::destroying() noexcept {
     }
   }
   reader().forget(*this);
+  if (lanes_ == nullptr) return;
+  lane().unlink();
+  reader().group().give_back(*lanes_);
+  lanes_ = nullptr;
+}
+
+bool ReadEp::is_behind_fence() noexcept {
+  if (lanes_ == nullptr) return false;
+  const WorkerGroup::Guard all(reader().group());
+  const bool waits = !pending.empty() && !running_;
+  return lanes_->has_older(nullptr, &lane(), waits ? pending.epoch() : reader().group().epoch());
 }
 
 // Where it was found last; else over the transport that answers soonest.
@@ -98,6 +113,8 @@ bool ReadEp::find_link(VerityIface** iface_p, UctLink** link_p) noexcept {
 ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
                                uct_completion_t* comp) noexcept {
   if (!verifies_) return read_unverified(*this, iov, iovcnt, address, rkey, comp);
+  if (!running_ && !pending.empty()) return UCS_ERR_NO_RESOURCE;  // they may be of before a fence
+  if (is_behind_fence()) return UCS_ERR_NO_RESOURCE;
   VerityIface* iface;
   UctLink* l;
   if (!find_link(&iface, &l)) {
@@ -121,6 +138,7 @@ bool ReadEp::must_wait() noexcept {
   VerityIface* iface;
   UctLink* l;
   if (!verifies_) return false;
+  if (is_behind_fence()) return true;
   return find_link(&iface, &l) ? !iface->onesided().client().has_room(*l) : !had_link_;
 }
 
@@ -193,7 +211,7 @@ void ReadIface::need_progress() noexcept {
 }
 
 void ReadIface::wait(ReadEp& ep, uct_pending_req_t* request) noexcept {
-  ep.pending.push_back(request, &ep);
+  ep.pending.push_back(request, {&ep, group_.epoch()});
   need_progress();
 }
 
@@ -212,7 +230,8 @@ void ReadIface::forget(ReadEp& ep) noexcept {
 
 unsigned ReadIface::progress_cb(void* arg) noexcept { return static_cast<ReadIface*>(arg)->progress(); }
 
-ucs_status_t ReadIface::run(uct_pending_req_t* request, Running& running) noexcept {
+ucs_status_t ReadIface::run(uct_pending_req_t* request, uint32_t epoch, Running& running) noexcept {
+  const WorkerGroup::InEpoch then(group_, epoch);
   running_ = &running;
   running.ep->running_ = true;
   const ucs_status_t status = request->func(request);
@@ -224,10 +243,10 @@ ucs_status_t ReadIface::run(uct_pending_req_t* request, Running& running) noexce
 // Until one finds no room. Each may destroy endpoints: its own queue was purged then, and what the request itself says is nobody's.
 unsigned ReadIface::run_pending(ReadEp& ep) noexcept {
   unsigned count = 0;
-  WrapEp* of;
+  PendingQueue::Of of;
   Running running{&ep, running_};
   while (uct_pending_req_t* request = ep.pending.pop(&of)) {
-    const ucs_status_t status = run(request, running);
+    const ucs_status_t status = run(request, of.epoch, running);
     count += status != UCS_ERR_NO_RESOURCE;
     if (running.ep == nullptr) break;
     if (status == UCS_OK) continue;
@@ -277,9 +296,12 @@ ucs_status_t iface_flush_op(uct_iface_h iface, unsigned flags, uct_completion_t*
   return self.reading() ? UCS_INPROGRESS : uct_iface_flush(self.lower(), flags, comp);
 }
 
-// Reads are ordered behind puts by the fence of the interface that carries those.
+// Reads are ordered behind puts, and what comes behind reads is ordered behind them, by the fences of the interfaces that carry those.
 ucs_status_t ep_fence_op(uct_ep_h, unsigned) noexcept { return UCS_OK; }
-ucs_status_t iface_fence_op(uct_iface_h, unsigned) noexcept { return UCS_OK; }
+ucs_status_t iface_fence_op(uct_iface_h iface, unsigned) noexcept {
+  ReadIface::of(iface).group().begin_epoch();
+  return UCS_OK;
+}
 
 ucs_status_t estimate_perf_op(uct_iface_h iface, uct_perf_attr_t* attr) noexcept {
   const ucs_status_t status = uct_iface_estimate_perf(ReadIface::of(iface).lower(), attr);

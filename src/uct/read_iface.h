@@ -17,7 +17,7 @@ namespace verity::uct {
 
 class ReadIface;
 
-class ReadEp final : public WrapEp, public ReadOwner {
+class ReadEp final : public WrapEp, public ReadOwner, public ReaderLane {
  public:
   static ReadEp& of(uct_ep_h ep) noexcept { return static_cast<ReadEp&>(WrapEp::of(ep)); }
 
@@ -37,8 +37,6 @@ class ReadEp final : public WrapEp, public ReadOwner {
   [[nodiscard]] bool must_wait() noexcept;
   [[nodiscard]] health::Counters& counters() noexcept { return *counters_; }
 
-  PendingQueue pending;
-
  private:
   friend class ReadIface;
   // The link that digests come over; false: none now.
@@ -46,7 +44,11 @@ class ReadEp final : public WrapEp, public ReadOwner {
 
   // Its peer's. The host is known for certain once there is a link.
   void set_host(health::HostId host) noexcept;
+  [[nodiscard]] ReaderLane& lane() noexcept { return *this; }
+  // Something before a fence is not done yet, on another lane to that peer.
+  [[nodiscard]] bool is_behind_fence() noexcept;
 
+  Lanes* lanes_ = nullptr;  // nullptr: nothing is verified
   uint64_t peer_worker_ = 0;
   health::HostId host_ = 0;
   health::Counters* counters_ = nullptr;
@@ -63,6 +65,7 @@ class ReadIface final : public WrapIface {
   static ReadIface& of(uct_iface_h iface) noexcept { return static_cast<ReadIface&>(WrapIface::of(iface)); }
 
   [[nodiscard]] const WorkerGroup& group() const noexcept { return group_; }
+  [[nodiscard]] WorkerGroup& group() noexcept { return group_; }
   [[nodiscard]] health::InterfaceRows& rows() noexcept { return *rows_; }
 
   void wait(ReadEp& ep, uct_pending_req_t* request) noexcept;
@@ -91,7 +94,7 @@ class ReadIface final : public WrapIface {
   static unsigned progress_cb(void* arg) noexcept;
   unsigned progress() noexcept;
   unsigned run_pending(ReadEp& ep) noexcept;
-  [[nodiscard]] ucs_status_t run(uct_pending_req_t* request, Running& running) noexcept;
+  [[nodiscard]] ucs_status_t run(uct_pending_req_t* request, uint32_t epoch, Running& running) noexcept;
   void need_progress() noexcept;
 
   WorkerGroup group_;

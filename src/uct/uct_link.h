@@ -22,18 +22,25 @@ class WrapEp;
 // Upper requests that wait for room, in order. The link is made of the requests' private bytes.
 class PendingQueue {
  public:
+  struct Of {
+    WrapEp* ep = nullptr;
+    uint32_t epoch = 0;  // of the worker, when it came: see fence.cc
+  };
+
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
-  void push_back(uct_pending_req_t* request, WrapEp* ep) noexcept;
-  void push_front(uct_pending_req_t* request, WrapEp* ep) noexcept;
+  void push_back(uct_pending_req_t* request, const Of& of) noexcept;
+  void push_front(uct_pending_req_t* request, const Of& of) noexcept;
   // nullptr when empty.
-  uct_pending_req_t* pop(WrapEp** ep_p) noexcept;
+  uct_pending_req_t* pop(Of* of_p) noexcept;
+  // Of the oldest one; it must not be empty.
+  [[nodiscard]] uint32_t epoch() const noexcept { return node(head_).of.epoch; }
   // Takes the requests of `ep` out and gives them to `callback`.
   void purge(WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept;
 
  private:
   struct Node {
     uct_pending_req_t* next;
-    WrapEp* ep;
+    Of of;
   };
   static_assert(sizeof(Node) <= UCT_PENDING_REQ_PRIV_LEN);
   static Node& node(uct_pending_req_t* request) noexcept {
@@ -61,6 +68,8 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   LowerRequest lower_request;         // ours in the lower transport's pending queue
   bool lower_waiting = false;         // lower_request is queued there
   bool lower_refused = false;         // the last send found the lower transport busy
+  bool held = false;                  // what comes now waits for other links to the same worker, too: see fence.cc
+  bool trying = false;                // one of those that waited is tried again
   bool to_ep = false;                 // connect-to-endpoint: the link serves one endpoint
   bool orphan = false;                // its only endpoint is gone (to_ep)
   bool said_bye = false;
@@ -75,7 +84,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
 
   void purge_pending(WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
     pending.purge(ep, callback, arg);
-    gated = gated && !pending.empty();
+    gated = gated && (held || !pending.empty());
   }
 
   [[nodiscard]] InAll& all_node() noexcept { return *this; }

@@ -85,6 +85,7 @@ UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* statu
     l = new_link();
     set_host(*l, tail.host);
     hub_->open(*l, tail.uid, path, mode_of(tail));
+    join_lanes(*l);
     if (l->mode == link::Mode::kOff) {
       l->tx[0].blocked = l->tx[1].blocked = true;  // goes unframed
       has_off_links_ = true;
@@ -189,6 +190,7 @@ void VerityIface::drop_link(UctLink& l) noexcept {
   hub_->remove(l);
   if (l.lower_waiting) uct_ep_pending_purge(l.lower.get(), [](uct_pending_req_t*, void*) {}, nullptr);
   if (l.lower != nullptr) by_lower_.erase(l.lower.get());
+  leave_lanes(l);
   l.lower.reset();  // what it still reads ends with it
   if (l.open != 0) {
     ucs_error("ucx-verity: v%s: a read never ended: its link is not freed", lower_tl_name());
@@ -216,11 +218,16 @@ ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
   wire::EpAddressTail tail;
   if (!read_tail(address, f.lower_attr().ep_addr_len, &tail.iface)) return refuse_address(tail.iface);
   std::memcpy(&tail, reinterpret_cast<const char*>(address) + f.lower_attr().ep_addr_len, sizeof(tail));
-  const ucs_status_t status = uct_ep_connect_to_ep(self.carrier(), device, address);
+  ucs_status_t status = uct_ep_connect_to_ep(self.carrier(), device, address);
   if (status != UCS_OK) return status;
   UctLink& l = self.link();
   f.set_host(l, process().meet(tail.host));
   f.hub().connect(l, tail.iface.uid, tail.link, mode_of(tail.iface));
+  status = guarded([&] {
+    f.join_lanes(l);
+    return UCS_OK;
+  });
+  if (status != UCS_OK) return status;
   f.set_trailers(l, tail.iface.mode >> 4);
   if (l.mode != link::Mode::kOff) {
     f.hub().uncork(l);

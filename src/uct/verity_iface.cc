@@ -261,6 +261,7 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   process().add_interface(uid_);
   const ucs_status_t set = has_async_ ? set_lower_am_handler(kAsyncId, UCT_CB_FLAG_ASYNC) : UCS_OK;
   if (set == UCS_OK) start_thread();
+  if (shared_) group_.share(async());
   return set;
 }
 

@@ -5,7 +5,7 @@
 //   verity_iface.cc  opening, capabilities, addresses        send.cc      am_short, am_bcopy, am_zcopy
 //   verity_ep.cc     endpoints and their links               receive.cc   lower active messages
 //   port.cc          what the links send through             progress.cc  timers, completions, pending
-//   flush.cc         flush and cancel                        events.cc    sleeping and waking
+//   flush.cc         flush and cancel; fence.cc              events.cc    sleeping and waking
 //   closing.cc       last frames, goodbyes                   process.cc   attestation, fork, warnings
 //   apart.cc         while the worker is not progressed: by another one's progress, or by a thread
 //   faults.cc        records of faults
@@ -133,6 +133,9 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] ucs_status_t flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
   void cancel_flushes(VerityEp* ep) noexcept { flushes_.cancel(ep); }
   void fence() noexcept;
+  void hold(UctLink& l) noexcept;
+  [[nodiscard]] bool follows_other_lanes(UctLink& l) noexcept;
+  [[nodiscard]] const WorkerGroup& group() const noexcept { return group_; }
   void abandon_reads(VerityEp& ep) noexcept;
 
   // --- Port ---
@@ -236,12 +239,16 @@ class VerityIface final : public WrapIface, public link::Port {
   unsigned attend() noexcept;
   unsigned attend(UctLink& l) noexcept;
   unsigned run_pending(UctLink& l) noexcept;
+  [[nodiscard]] ucs_status_t run(UctLink& l, uct_pending_req_t* request, uint32_t epoch) noexcept;
   [[nodiscard]] bool awaits_room(UctLink& l) noexcept;
   [[nodiscard]] bool needs_push(const UctLink& l) const noexcept {
     return !l.failed && !l.peer_gone && !l.corked && !l.lower_waiting && hub_->has_unsent(l);
   }
   void push_stored(UctLink& l) noexcept;
   void tell_failure(UctLink& l) noexcept;
+  [[nodiscard]] bool is_behind_fence(UctLink& l) noexcept;
+  void join_lanes(UctLink& l);
+  void leave_lanes(UctLink& l) noexcept;
   void reap(UctLink& l) noexcept;
   unsigned run_completions() noexcept;
   unsigned run_deferred() noexcept;

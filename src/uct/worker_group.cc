@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <unordered_map>
 
 #include "wire/address.h"
 
@@ -15,6 +16,10 @@ struct WorkerMembers {
   uint64_t uid;  // the last one given out
   unsigned members = 0;
   std::vector<VerityIface*> ifaces;
+  std::unordered_map<uint64_t, Lanes> peers;  // by worker
+  uint32_t fences = 0;
+  uint32_t epoch = 0;  // of what is started now
+  ucs_async_context_t* async = nullptr;
 };
 
 namespace {
@@ -42,7 +47,11 @@ uint64_t random_worker() {
 void WorkerGroup::join(uct_worker_h worker, VerityIface* iface) {
   const uint64_t fresh = random_worker();
   const std::lock_guard lock(groups().mutex);
-  WorkerMembers& group = groups().all.try_emplace(worker, WorkerMembers{worker, fresh, 0, {}}).first->second;
+  WorkerMembers& group = groups().all.try_emplace(worker).first->second;
+  if (group.members == 0) {
+    group.worker = worker;
+    group.uid = fresh;
+  }
   if (iface != nullptr) {
     group.ifaces.push_back(iface);
     // UCP opens fewer. A number is never used again: peers may have a link to the interface that had it.
@@ -64,5 +73,38 @@ void WorkerGroup::leave() noexcept {
 }
 
 const std::vector<VerityIface*>& WorkerGroup::ifaces() const noexcept { return group_->ifaces; }
+
+Lanes& WorkerGroup::lanes(uint64_t peer_worker) {
+  const Guard guard(*this);
+  Lanes& lanes = group_->peers.try_emplace(peer_worker).first->second;
+  lanes.worker = peer_worker;
+  return lanes;
+}
+
+void WorkerGroup::give_back(Lanes& lanes) noexcept {
+  const Guard guard(*this);
+  if (!lanes.in_use()) group_->peers.erase(lanes.worker);
+}
+
+uint32_t WorkerGroup::epoch() const noexcept { return group_->epoch; }
+
+void WorkerGroup::begin_epoch() noexcept { group_->epoch = ++group_->fences; }
+
+void WorkerGroup::share(ucs_async_context_t* async) noexcept { group_->async = async; }
+
+WorkerGroup::InEpoch::InEpoch(const WorkerGroup& group, uint32_t epoch) noexcept
+    : group_(*group.group_), fences_(group_.fences), outer_(group_.epoch) {
+  group_.epoch = epoch;
+}
+
+WorkerGroup::InEpoch::~InEpoch() { group_.epoch = group_.fences == fences_ ? outer_ : group_.fences; }
+
+WorkerGroup::Guard::Guard(const WorkerGroup& group) noexcept : async_(group.group_->async) {
+  if (async_ != nullptr) UCS_ASYNC_BLOCK(async_);
+}
+
+WorkerGroup::Guard::~Guard() {
+  if (async_ != nullptr) UCS_ASYNC_UNBLOCK(async_);
+}
 
 }  // namespace verity::uct

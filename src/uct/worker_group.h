@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "uct/lanes.h"
 #include "uct/wrap/compat.h"
 
 namespace verity::uct {
@@ -32,6 +33,42 @@ class WorkerGroup {
   [[nodiscard]] uint64_t uid() const noexcept { return uid_; }
   // Under the rules of the worker: whoever uses it has it for himself.
   [[nodiscard]] const std::vector<VerityIface*>& ifaces() const noexcept;
+
+  // --- the order of operations that travel over several interfaces (fence.cc) ---
+  // What leads to that peer. Found or made, which may throw std::bad_alloc; and given back, which ends it when nobody is left there.
+  [[nodiscard]] Lanes& lanes(uint64_t peer_worker);
+  void give_back(Lanes& lanes) noexcept;
+  // Operations are of the epoch in which they came: a fence begins a new one.
+  [[nodiscard]] uint32_t epoch() const noexcept;
+  void begin_epoch() noexcept;
+  // From here on another thread may be at work on an interface of the worker.
+  void share(ucs_async_context_t* async) noexcept;
+
+  // What is done meanwhile is of an earlier epoch: it has waited since.
+  class InEpoch {
+   public:
+    InEpoch(const WorkerGroup& group, uint32_t epoch) noexcept;
+    ~InEpoch();
+    InEpoch(const InEpoch&) = delete;
+    InEpoch& operator=(const InEpoch&) = delete;
+
+   private:
+    WorkerMembers& group_;
+    const uint32_t fences_;
+    const uint32_t outer_;
+  };
+
+  // Keeps that other thread out, if there is one, from all interfaces.
+  class Guard {
+   public:
+    explicit Guard(const WorkerGroup& group) noexcept;
+    ~Guard();
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    ucs_async_context_t* async_;
+  };
 
  private:
   WorkerMembers* group_ = nullptr;

@@ -38,6 +38,7 @@ INTEGRATION_RUNS = \
 	test/integration/fault_syslog.sh \
 	test/integration/health.sh \
 	test/integration/host_names.sh \
+	test/integration/lanes.sh \
 	test/integration/large_read.sh \
 	test/integration/memory_hooks.sh \
 	test/integration/missing_plugin.sh \
@@ -47,6 +48,7 @@ INTEGRATION_RUNS = \
 	test/integration/mpi_mixed.sh \
 	test/integration/mpi_partitioned.sh \
 	test/integration/mpi_rma.sh \
+	test/integration/mpi_rma_order.sh \
 	test/integration/mpi_threads.sh \
 	test/integration/mpi_tools.sh \
 	test/integration/mpi_types.sh \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Programs on the public UCT and UCP interfaces; test/integration runs them.
-check_PROGRAMS += association contexts segments uct_am wakeup peer_death steady two_workers
+check_PROGRAMS += association contexts lanes segments uct_am wakeup peer_death steady two_workers
 UCX_TEST_PEER = test/ucx/peer.cc test/ucx/peer.h
 UCX_TEST_UCP_PEER = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h
@@ -34,6 +34,10 @@ segments_SOURCES = test/ucx/segments.cc
 contexts_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 contexts_LDADD = $(UCX_LIBS) -lpthread
 contexts_SOURCES = test/ucx/contexts.cc
+
+lanes_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+lanes_LDADD = $(UCX_LIBS)
+lanes_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/cases.h test/ucx/lanes.cc test/ucx/window.cc test/ucx/window.h
 
 wakeup_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 wakeup_LDADD = $(UCX_LIBS)

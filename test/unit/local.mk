@@ -43,6 +43,7 @@ verity_unit_SOURCES += \
 	test/unit/rma_diagnose_test.cc \
 	test/unit/rma_ends_test.cc \
 	test/unit/rma_hasher_test.cc \
+	test/unit/rma_order_test.cc \
 	test/unit/rma_pair.h \
 	test/unit/rma_regions_test.cc \
 	test/unit/rma_repair_test.cc \

@@ -279,7 +279,7 @@ class RmaPair {
     std::memcpy(out, &header, sizeof(header));
     std::copy(bytes.begin(), bytes.end(), out + sizeof(header));
     reader.send_message(peer, sizeof(header) + bytes.size());
-    client.put_sent(peer);
+    client.put_sent(peer, {address, bytes.size()});
   }
   // A request as it stands in a message, for the owner's side alone.
   void ask(RmaKind kind, uint8_t what, uint64_t token, uint64_t address, uint32_t length, uint32_t id, unsigned segment_log2 = 13,

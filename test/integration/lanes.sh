@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# One-sided operations over several interfaces of a worker: their order where they concern the same bytes, and fences.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+
+export UCX_VERITY_ATTEST=never
+tap_of lanes with_tls vtcp,vself,vcma within 120 "$build/lanes" "$(normal_or_long 5 100)"
+
+done_testing

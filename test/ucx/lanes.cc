@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One-sided operations of one process on the memory of another, over several interfaces of one worker. Stock UCX keeps their order where
+// they concern the same bytes, since shared memory does at once what it is asked for, and UCP's fences count on it.
+//
+//   lanes [ROUNDS]
+//
+// Prints TAP; exit status 0, or 1.
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+
+#include "flow.h"
+#include "ucp_peer.h"
+#include "window.h"
+
+namespace verity::test {
+namespace {
+
+Options transport(const char* name) {
+  Options options;
+  options.transport = name;
+  return options;
+}
+
+// What the window of the first interface holds, for the second as well.
+class Shared {
+ public:
+  Shared(Iface& iface, Channel& channel, Window& window, size_t length) : iface_(iface) {
+    check(uct_md_mem_reg(iface.md(), window.at(0), length, UCT_MD_MEM_ACCESS_ALL, &memh_), "uct_md_mem_reg");
+    Bytes key(iface.md_attr().rkey_packed_size);
+    check(uct_md_mkey_pack(iface.md(), memh_, key.data()), "uct_md_mkey_pack");
+    check(uct_rkey_unpack(iface.component(), channel.exchange(key).data(), &key_), "uct_rkey_unpack");
+  }
+  ~Shared() {
+    uct_rkey_release(iface_.component(), &key_);
+    uct_md_mem_dereg(iface_.md(), memh_);
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  [[nodiscard]] uct_rkey_t key() const { return key_.rkey; }
+
+ private:
+  Iface& iface_;
+  uct_mem_h memh_ = UCT_MEM_HANDLE_NULL;
+  uct_rkey_bundle_t key_ = {};
+};
+
+// A message each way: then there is a link over which digests can be asked for.
+void greet(Iface& iface, Channel& channel, uct_ep_h ep) {
+  const auto eight = [](uint64_t) -> size_t { return 8; };
+  Inbound in(iface, 5, eight);
+  Outbound out(iface, ep, 5, eight);
+  out.send(Kind::kShort);
+  iface.progress_until([&] { return in.count() != 0; }, "a greeting");
+  iface.flush(ep);
+  channel.barrier([&] { iface.progress(); });
+}
+
+// Two processes, tcp and cma.
+struct Mixed {
+  static constexpr size_t kLength = 100'000;
+  explicit Mixed(Channel& c)
+      : channel(c),
+        frames(transport("vtcp")),
+        reads(transport("vcma"), frames),
+        eps(frames.connect(c, 1)),
+        readers(reads.connect(c, 1)),
+        window(frames, c, kLength),
+        shared(reads, c, window, kLength) {
+    greet(frames, channel, eps[0]);
+  }
+  ~Mixed() {
+    channel.barrier([&] { frames.progress(); });
+    uct_ep_destroy(readers[0]);
+    uct_ep_destroy(eps[0]);
+  }
+  // All of the window, to `get`.
+  ucs_status_t try_read(Get& get, uct_completion_t* done) {
+    get.content.assign(kLength, 0xee);
+    const uct_iov_t iov{get.content.data(), kLength, UCT_MEM_HANDLE_NULL, 0, 1};
+    return uct_ep_get_zcopy(readers[0], &iov, 1, window.remote(0), shared.key(), done);
+  }
+  // UCS_ERR_NO_RESOURCE, or the put is under way.
+  ucs_status_t try_put(size_t offset, const Bytes& content) {
+    return uct_ep_put_short(eps[0], content.data(), static_cast<unsigned>(content.size()), window.remote(offset), window.key());
+  }
+  // That side 1 has done nothing, and now does.
+  void wake() { channel.barrier({}); }
+
+  Channel& channel;
+  Iface frames, reads;
+  std::vector<uct_ep_h> eps, readers;
+  Window window;
+  Shared shared;
+};
+
+// The put must not change what is being read before it is verified.
+int put_behind_a_read(Channel& channel, int role) {
+  Mixed m(channel);
+  const Bytes old = window_content(Mixed::kLength), fresh(500, 0x11);
+  if (role == 1) {
+    m.wake();
+    channel.barrier([&] { m.frames.progress(); });
+    require(*m.window.at(1000) == 0x11, "the put was lost");
+    return 0;
+  }
+  Get get;
+  unsigned open = 0;
+  uct_completion_t* done = get.start(&open);
+  ucs_status_t status = UCS_ERR_NO_RESOURCE;
+  m.frames.progress_until([&] { return (status = m.try_read(get, done)) != UCS_ERR_NO_RESOURCE; }, "room for a read");
+  require(status == UCS_INPROGRESS, "the read ended before the owner's digest");
+  require(m.try_put(1000, fresh) == UCS_ERR_NO_RESOURCE, "a put to what is being read was taken");
+  m.wake();
+  m.frames.progress_until([&] { return (status = m.try_put(1000, fresh)) != UCS_ERR_NO_RESOURCE; }, "room for the put");
+  check(status, "put");
+  require(open == 0 || get.content == old, "the put went while the read was open");
+  m.frames.progress_until([&] { return open == 0; }, "the read");
+  require(get.content == old, "a read brought what a later put wrote");
+  m.frames.flush(m.eps[0]);
+  channel.barrier([&] { m.frames.progress(); });
+  return 0;
+}
+
+// And the put before the read is there.
+int read_behind_a_put(Channel& channel, int role) {
+  Mixed m(channel);
+  Bytes wanted = window_content(Mixed::kLength);
+  const Bytes fresh(500, 0x11);
+  std::copy(fresh.begin(), fresh.end(), wanted.begin() + 1000);
+  if (role == 1) {
+    m.wake();
+    channel.barrier([&] { m.frames.progress(); });
+    return 0;
+  }
+  check(m.try_put(1000, fresh), "put");
+  Get get;
+  unsigned open = 0;
+  uct_completion_t* done = get.start(&open);
+  ucs_status_t status = m.try_read(get, done);
+  require(status == UCS_INPROGRESS || status == UCS_ERR_NO_RESOURCE, "the read did not wait for the put");
+  m.wake();
+  m.frames.progress_until([&] { return status != UCS_ERR_NO_RESOURCE || (status = m.try_read(get, done)) != UCS_ERR_NO_RESOURCE; }, "room");
+  m.frames.progress_until([&] { return open == 0; }, "the read");
+  require(get.content == wanted, "a read behind a put brought what was there before");
+  channel.barrier([&] { m.frames.progress(); });
+  return 0;
+}
+
+// A process alone, tcp and self: gets over one, then a fence, and an atomic operation over the other.
+int fence_over_lanes(Channel& channel, bool fences) {
+  Iface far(transport("vtcp"));
+  Iface near(transport("vself"), far);
+  std::vector<uct_ep_h> eps = far.connect(channel, 1), near_eps = near.connect(channel, 1);
+  constexpr size_t kGets = 20, kEach = 4000;
+  {
+    Window window(far, channel, kGets * kEach);
+    Window counter(near, channel, 4096);
+    std::deque<Get> gets(kGets);
+    unsigned open = 0, done = 0;
+    for (size_t i = 0; i < kGets; ++i) {
+      Get& get = gets[i];
+      get.content.resize(kEach);
+      get.offset = i * kEach;
+      uct_completion_t* completion = get.start(&open);
+      post(far, "get_bcopy", [&] {
+        return uct_ep_get_bcopy(eps[0], Get::unpack, &get, kEach, window.remote(get.offset), window.key(), completion);
+      });
+    }
+    if (fences) {
+      check(uct_iface_fence(near.handle(), 0), "fence");
+      check(uct_iface_fence(far.handle(), 0), "fence");
+      require(open == 0 || uct_ep_am_short(near_eps[0], 7, 0, nullptr, 0) == UCS_ERR_NO_RESOURCE, "a message went past a fence");
+    }
+    Get atomic;
+    uint64_t old = 0;
+    uct_completion_t* completion = atomic.start(&done);
+    const ucs_status_t status = post(near, "atomic", [&] {
+      return uct_ep_atomic64_fetch(near_eps[0], UCT_ATOMIC_OP_ADD, 1, &old, counter.remote(0), counter.key(), completion);
+    });
+    if (status == UCS_OK) Get::done(completion);
+    far.progress_until([&] { return done == 0; }, "the atomic operation");
+    require(open == 0, "an atomic operation was done before the gets that came before it over another lane");
+    for (Get& get : gets) verify(get, window_content(kGets * kEach));
+  }
+  uct_ep_destroy(near_eps[0]);
+  uct_ep_destroy(eps[0]);
+  return 0;
+}
+
+int alone(bool fences) {
+  Channel channel(-1);
+  return fence_over_lanes(channel, fences);
+}
+
+struct Test {
+  const char* name;
+  int (*run)(Channel& channel, int role);
+};
+constexpr Test kTests[] = {
+    {"a put over tcp waits for a read over cma of the same bytes", put_behind_a_read},
+    {"a read over cma waits for a put over tcp to the same bytes", read_behind_a_put},
+    {"a fence is one over all interfaces", [](Channel&, int role) { return role == 0 ? alone(true) : 0; }},
+    {"an atomic operation is behind what came before", [](Channel&, int role) { return role == 0 ? alone(false) : 0; }},
+};
+
+int run(int rounds) {
+  unsigned number = 0;
+  bool all_good = true;
+  for (const Test& test : kTests) {
+    int worst = 0;
+    for (int round = 0; round < rounds && worst == 0; ++round) {
+      pid_t pids[2];
+      start_pair(test.run, pids);
+      for (pid_t pid : pids) {
+        int status;
+        waitpid(pid, &status, 0);
+        worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+      }
+    }
+    const bool skipped = worst == 77;
+    all_good = all_good && (worst == 0 || skipped);
+    std::printf("%s %u - %s%s\n", worst == 0 || skipped ? "ok" : "not ok", ++number, test.name, skipped ? " # SKIP" : "");
+  }
+  std::printf("1..%u\n", number);
+  return all_good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace verity::test
+
+int main(int argc, char** argv) { return verity::test::run(argc > 1 ? std::atoi(argv[1]) : 5); }
