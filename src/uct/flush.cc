@@ -78,8 +78,9 @@ ucs_status_t VerityIface::try_flush(const Flushes::Request& request) noexcept {
   if (request.ep->open != 0) return UCS_ERR_NO_RESOURCE;  // what the lower transport reads must have landed, whatever becomes of it
   const bool ready = cancel || l.failed ? !hub_->has_unowned(l) : may_flush(request.ep);
   if (!ready) return UCS_ERR_NO_RESOURCE;
-  // What was in flight is lost. Not where the peer said goodbye first: its interface is closed, and with it the connection.
-  if (l.failed && !cancel) return l.peer_gone ? UCS_OK : l.failure;
+  // What was in flight is lost. Not where the peer said goodbye first: its interface is closed, and with it the connection. Nor
+  // where nothing ever was.
+  if (l.failed && !cancel) return l.peer_gone || (l.mode != link::Mode::kOff && l.never_used()) ? UCS_OK : l.failure;
   if (l.lower == nullptr) return UCS_OK;
   // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush, which waits
   // for the peer's progress without end.

@@ -170,19 +170,22 @@ ucs_status_t VerityIface::run(UctLink& l, uct_pending_req_t* request, uint32_t e
 
 // Each endpoint hears of it once. Where nobody handles it, the receives that wait on the peer would
 // never end: the process then aborts, with one line. Not when the peer had said goodbye: it closed in
-// good order, as ranks do at the end of a job, and stock UCX goes on as well.
+// good order, as ranks do at the end of a job, and stock UCX goes on as well. Nor when neither side ever used
+// the link: then the peer, which may not know of it, has nobody to say goodbye to. Mode off passes what is sent,
+// and says no goodbyes: its ends are stock UCX's as well.
 void VerityIface::tell_failure(UctLink& l) noexcept {
   const ucs_status_t status = l.failure;
   l.told = true;
   const OnFailure policy = options().on_failure;
-  bool handled = l.peer_gone || policy != OnFailure::kAbort;
+  const bool harmless = l.peer_gone || l.mode == link::Mode::kOff || l.never_used();
+  bool handled = harmless || policy != OnFailure::kAbort;
   util::ListNode told;
   while (l.eps.linked() && handled) {
     auto* ep = static_cast<VerityEp*>(static_cast<InLink*>(l.eps.next));
     ep->link_node().unlink();
     told.push_back(ep->link_node());
     const ucs_status_t result = uct_iface_handle_ep_err(handle(), ep->handle(), status);
-    handled = result == UCS_OK || l.peer_gone || policy == OnFailure::kError;
+    handled = result == UCS_OK || harmless || policy == OnFailure::kError;
   }
   while (told.linked()) {
     util::ListNode* node = told.next;

@@ -87,6 +87,15 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
     gated = gated && (held || !pending.empty());
   }
 
+  // No frame of either side ever was: neither can have lost anything, whatever ends the connection.
+  [[nodiscard]] bool never_used() const noexcept {
+    if (heard_epoch != 0 || open != 0 || !pending.empty()) return false;
+    for (unsigned c = 0; c < wire::kClasses; ++c) {
+      if (tx[c].next_psn != 0 || rx[c].top != 0) return false;
+    }
+    return true;
+  }
+
   [[nodiscard]] InAll& all_node() noexcept { return *this; }
   [[nodiscard]] InAttention& attention_node() noexcept { return *this; }
 

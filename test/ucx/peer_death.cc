@@ -5,14 +5,15 @@
 //   peer_death [-m peer|none] [-s BYTES] [-k TURNS] [-x CALLS] [-t SECONDS] [-q]
 //
 //   -m  peer: UCP_ERR_HANDLING_MODE_PEER with an error handler (default); none: without
-//   -s  length of the messages (default 4096);  -k  turns before the death (default 200)
+//   -s  length of the messages (default 4096);  -k  turns before the death (default 200). 0: both are connected and
+//       have never sent anything
 //   -x  the death comes in the middle of one turn more: after the victim has begun it and made so many calls
 //       of progress
 //   -q  the survivor only waits for a message (nothing of its own is under way)
 //   -t  seconds until the survivor must have learned of it (default 30)
 //
-// Prints 'survivor: <what it was told> after X s'. Exit status: 0 told (or, without a handler, the
-// survivor ended itself: 'survivor: ended with status N'), 1 otherwise, 3 when it hangs.
+// Prints 'survivor: <what it was told> after X s' (Success: nothing, within the limit). Exit status: 0 told (or,
+// without a handler, the survivor ended itself: 'survivor: ended with status N'), 1 otherwise, 3 when it hangs.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,6 +111,11 @@ int run_side(Channel& channel, int role, const Arguments& arguments) {
   for (uint64_t i = 0; i < arguments.turns; ++i) {
     check(last, "turn before the death");
     last = turn(peer, arguments, i, role);
+  }
+  if (arguments.turns == 0) {
+    const double connected = seconds_now() + 0.3;
+    while (seconds_now() < connected) ucp_worker_progress(peer.worker());
+    channel.barrier([&] { ucp_worker_progress(peer.worker()); });
   }
   if (role == 1) {
     if (arguments.calls != 0) die_in_a_turn(peer, arguments);
