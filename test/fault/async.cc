@@ -2,7 +2,7 @@
 //
 // The transport as InfiniBand's ud is: it receives in UCX's asynchronous thread too. Messages for
 // asynchronous handlers go up there and then, the others wait for the next call of progress. All
-// operations exclude that thread, as ud's own do.
+// operations exclude that thread, as ud's own do. Failures of endpoints that show in that thread wait, too.
 #include "fault/iface.h"
 
 extern "C" {
@@ -113,7 +113,30 @@ unsigned FaultIface::progress() noexcept {
     (void)uct_iface_invoke_am(this, frame.am_id, const_cast<uint8_t*>(frame.bytes.data()),
                               static_cast<unsigned>(frame.bytes.size()), 0);
   }
+  while (!failures_.empty()) {
+    const Failure failure = failures_.front();
+    failures_.pop_front();
+    (void)WrapIface::ep_failed(*failure.ep, failure.status);
+  }
   return count + uct_iface_progress(lower());
+}
+
+ucs_status_t FaultIface::ep_failed(uct::WrapEp& ep, ucs_status_t status) noexcept {
+  if (!in_async_) {
+    return WrapIface::ep_failed(ep, status);
+  }
+  return uct::guarded([&] {
+    failures_.push_back({&ep, status});
+    return UCS_OK;
+  });
+}
+
+void FaultIface::forget_failure(const uct::WrapEp& ep) noexcept {
+  std::erase_if(failures_, [&](const Failure& failure) { return failure.ep == &ep; });
+}
+
+void FaultEp::destroying() noexcept {
+  static_cast<FaultIface&>(iface()).forget_failure(*this);
 }
 
 void FaultIface::enable_progress() noexcept {

@@ -42,6 +42,7 @@ class FaultEp : public uct::WrapEp {
   // The peer's rank, if UCX_FAULT_PEERS is set; kUnset for one that knows none.
   [[nodiscard]] uint64_t peer() const noexcept { return peer_; }
   ucs_status_t created(const uct_ep_params_t& params) override;
+  void destroying() noexcept override;
   void connected(const uct_ep_addr_t* addr) noexcept;
 
  private:
@@ -74,6 +75,9 @@ class FaultIface : public uct::WrapIface {
   unsigned progress() noexcept;
   void enable_progress() noexcept;
   void disable_progress() noexcept;
+  // UCP takes no failure from its asynchronous thread: it waits for the next progress().
+  ucs_status_t ep_failed(uct::WrapEp& ep, ucs_status_t status) noexcept override;
+  void forget_failure(const uct::WrapEp& ep) noexcept;
 
   // Lets the frame go up, with what the injector wants done to it.
   ucs_status_t receive(uint8_t am_id, void* data, size_t length, unsigned flags);
@@ -89,6 +93,11 @@ class FaultIface : public uct::WrapIface {
 
   // For synchronous handlers, received asynchronously. Under the worker's asynchronous block.
   std::deque<OldFrame> waiting_;
+  struct Failure {
+    uct::WrapEp* ep;
+    ucs_status_t status;
+  };
+  std::deque<Failure> failures_;
   bool in_async_ = false;
   int timer_id_ = -1;
   uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;

@@ -44,6 +44,14 @@ for tl in ftcp fposix fsysv; do
   contains "$tl: unharmed by default, long messages" "$result" "$clean"
 done
 
+# Endpoints that connect to endpoints, messages that come in UCX's asynchronous thread; posix connects them. The peer's end shows there, too.
+# Several times: it may come before the process looks.
+for round in 1 2 3 4 5; do
+  run ftcp,fposix:aux 200 1000 UCX_FAULT_CONNECT=ep UCX_FAULT_ASYNC=1ms
+  contains "ftcp as rc is, asynchronous, round $round: unharmed" "$result" "$clean"
+  is "ftcp as rc is, asynchronous, round $round: to the end" "$(grep -c 'Assertion\|Caught signal' <<< "$errors")" 0
+done
+
 payload="UCX_FAULT_PLACE=payload UCX_FAULT_HEADER_SIZE=64 UCX_FAULT_MIN_LEN=1000"
 for tl in ftcp fposix; do
   for kind in flip burst zero_line truncate; do
