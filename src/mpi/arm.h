@@ -74,7 +74,7 @@ struct ReceiveArm {
 // returns; for as many messages as the call sends.
 struct CollectiveArm {
   TagFilter filter;
-  const uint8_t* signature = nullptr;
+  uint8_t* signature = nullptr;
   size_t length = 0;
   bool taken = false;  // by a message
   bool begun = false;  // the call has sent or made progress: MPI did not refuse it

@@ -122,6 +122,7 @@ Ledger* make_ledger(MPI_Comm comm, const CommInfo& info, Facts&& facts) {
   if (full) return nullptr;
   auto made = std::make_unique<Ledger>();
   made->filter = info.filter;
+  made->comm = comm;
   made->apart = facts.apart || tainted().contains(info.filter.value) ||
                 std::find(uncounted().begin(), uncounted().end(), comm) != uncounted().end();
   made->two_groups = info.two_groups;
@@ -310,6 +311,12 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
     miscounted.store(true, std::memory_order_relaxed);
     armed.collective = {};
   }
+}
+
+MPI_Comm collective_communicator(uint64_t communicator) noexcept {
+  const std::lock_guard lock(mutex);
+  const Ledger* ledger = ledger_of(communicator);
+  return ledger != nullptr ? ledger->comm : handles().comm_null;
 }
 
 void listen_to_collectives() noexcept {

@@ -61,6 +61,9 @@ class StartingCollective {
 // The request is freed.
 void forget_collective_request(MPI_Request request) noexcept;
 
+// The communicator of these tags, whose calls are counted; MPI_COMM_NULL: it was freed.
+[[nodiscard]] MPI_Comm collective_communicator(uint64_t communicator) noexcept;
+
 // Before MPI is initialised: others may be ahead of this process.
 void listen_to_collectives() noexcept;
 

@@ -67,7 +67,7 @@ enum CollectiveFlags : uint8_t {
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 // 0 |            number             |             root              |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
-// 8 |             rank              |  op   |  red  | flags |   0   |
+// 8 |             rank              |  op   |  red  | flags | knows |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 // 16|                         communicator                          |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
@@ -75,6 +75,7 @@ enum CollectiveFlags : uint8_t {
 // root    -1: the operation has none
 // rank    of the sender in the communicator
 // red     reduction (reduction.h); 0: the operation has none
+// knows   known_rank() of a rank whose call the sender has found to differ from its own, and reported; 0: none
 // communicator  TagFilter::value: not the tag of the message that carries this, which may lie beside another communicator's
 struct CollectiveTail {
   uint32_t number;
@@ -83,10 +84,13 @@ struct CollectiveTail {
   Collective operation;
   uint8_t reduction;
   uint8_t flags;
-  uint8_t reserved;
+  uint8_t knows;
   uint64_t communicator;
 };
 static_assert(sizeof(CollectiveTail) == 24);
+
+// Of a rank in the communicator, in a byte: ranks far apart have the same.
+[[nodiscard]] constexpr uint8_t known_rank(uint32_t rank) noexcept { return static_cast<uint8_t>(rank % 255 + 1); }
 
 [[nodiscard]] inline Form form_of(const CollectiveTail& tail) noexcept {
   if ((tail.flags & kPersistent) != 0) return Form::kPersistent;
@@ -99,7 +103,7 @@ static_assert(sizeof(CollectiveTail) == 24);
   *record_length = length - sizeof(*out);
   std::memcpy(out, bytes + *record_length, sizeof(*out));
   return out->operation > Collective::kNone && out->operation < Collective::kLast && out->number != 0 &&
-         (out->flags & ~kKnownCollectiveFlags) == 0 && out->reserved == 0;
+         (out->flags & ~kKnownCollectiveFlags) == 0;
 }
 
 }  // namespace verity::mpi

@@ -2,6 +2,7 @@
 #include "mpi/collective_ledger.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "mpi/collective_report.h"
@@ -49,6 +50,48 @@ bool is_for_others(const Ledger& ledger, const Own& own, uint32_t rank) noexcept
   return by_neighbours && !ledger.sources.contains(rank);
 }
 
+// The tail of the call that this thread is in, when it is this one; nullptr: it has returned.
+uint8_t* tail_under_way(const Ledger& ledger, const Own& own) noexcept {
+  const CollectiveArm& arm = armed.collective;
+  if (arm.length < sizeof(CollectiveTail) || arm.filter.value != ledger.filter.value) return nullptr;
+  uint8_t* const tail = arm.signature + arm.length - sizeof(CollectiveTail);
+  CollectiveTail ours;
+  std::memcpy(&ours, tail, sizeof(ours));
+  return ours.number == own.number ? tail : nullptr;
+}
+
+// Two ranks that hear of each other would both report the same. What the second one hears says so, when it was sent behind the first one's
+// report. Of two ranks that have sent before they heard (`both` compare, and neither ends over it) the lower one reports. Among more ranks
+// nobody knows whom a call has sent to: then both do.
+bool other_reports(const Ledger& ledger, const Own& own, const CollectiveTail& theirs, bool both) noexcept {
+  const auto rank = static_cast<uint32_t>(ledger.rank);
+  if (ledger.two_groups) return false;
+  if (theirs.knows == known_rank(rank)) return true;
+  return both && ledger.ranks == 2 && theirs.rank < rank && armed.collective.taken && tail_under_way(ledger, own) != nullptr;
+}
+
+// What leaves from now on says so.
+void note_reported(const Ledger& ledger, const Own& own, const CollectiveTail& theirs) noexcept {
+  uint8_t* const tail = tail_under_way(ledger, own);
+  if (tail != nullptr) tail[offsetof(CollectiveTail, knows)] = known_rank(theirs.rank);
+}
+
+// Whether each rank expects data of each other one, and goes on over those that differ: they are as long as the ones expected.
+bool both_compare(const Own& own, const signature::Record& record, const signature::Received& expected) noexcept {
+  if (settings().check == Check::kError || !record.homogeneous()) return false;
+  if (record.count * record.basic.size != signature::multiply_counts(expected.type.bytes(), expected.copies)) return false;
+  switch (own.call.operation) {
+    case Collective::kAllreduce:
+    case Collective::kAllgather:
+    case Collective::kAlltoall:
+    case Collective::kReduceScatter:
+    case Collective::kReduceScatterBlock:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void compare_blocks(const Ledger& ledger, const Own& own, const CollectiveTail& theirs, const uint8_t* bytes, size_t length) {
   const MPI_Count copies = expected_of(own, theirs);
   if (copies < 0 || ledger.two_groups || is_for_others(ledger, own, theirs.rank) || ((theirs.flags & kByElement) != 0) != own.call.by_element) return;
@@ -65,13 +108,16 @@ void compare_blocks(const Ledger& ledger, const Own& own, const CollectiveTail& 
   count_checked();
   if (verdict.outcome == signature::Outcome::kEqual) return;
   const signature::Explanation words = signature::explain(verdict, record, description, expected);
-  report_collective({.comm = ledger.name,
+  report_collective({.communicator = ledger.filter.value,
+                     .comm = ledger.name,
                      .number = own.number,
                      .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs), theirs.root,
                                 theirs.reduction, record.site, words.sent},
                      .own = {world_rank(), own.call.operation, own.call.form, own.call.root, own.call.reduction, own.site,
                              words.expected},
-                     .difference = words.verdict});
+                     .difference = words.verdict,
+                     .known = other_reports(ledger, own, theirs, both_compare(own, record, expected))});
+  note_reported(ledger, own, theirs);
 }
 
 // The site of the sender and its rank, where the record can be read.
@@ -86,13 +132,17 @@ void compare(Ledger& ledger, const Own& own, const CollectiveTail& theirs, const
   const char* difference = call_difference(ledger, own, theirs);
   if (difference == nullptr) return compare_blocks(ledger, own, theirs, bytes, length);
   ledger.apart = true;
+  count_checked();
   const signature::Record record = record_of(bytes, length);
-  report_collective({.comm = ledger.name,
+  report_collective({.communicator = ledger.filter.value,
+                     .comm = ledger.name,
                      .number = own.number,
                      .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs), theirs.root,
                                 theirs.reduction, record.site, ""},
                      .own = {world_rank(), own.call.operation, own.call.form, own.call.root, own.call.reduction, own.site, ""},
-                     .difference = difference});
+                     .difference = difference,
+                     .known = other_reports(ledger, own, theirs, false)});
+  note_reported(ledger, own, theirs);
 }
 
 const Own* find_own(const std::deque<Own>& calls, uint32_t number) noexcept {

@@ -95,8 +95,8 @@ bool is_first(const CollectiveFinding& finding) {
 }  // namespace
 
 void report_collective(const CollectiveFinding& finding) {
-  add_collective_mismatch();
-  if (!is_first(finding)) return;
+  add_collective_mismatch(finding.communicator);
+  if (finding.known || !is_first(finding)) return;
   const std::string comm = finding.comm.empty() ? "a communicator without a name" : finding.comm;
   const std::string number = std::to_string(finding.number);
   print("ucx-verity: mismatch in a collective operation (" + comm + ", call " + number + ")\n" + line(finding.theirs) +

@@ -19,13 +19,15 @@ struct CollectiveSide {
 };
 
 struct CollectiveFinding {
+  uint64_t communicator;  // TagFilter::value
   std::string comm;
   uint32_t number;
   CollectiveSide theirs, own;
   std::string difference;
+  bool known;  // the other rank has reported it, or will
 };
 
-// Counts it and, the first time for its pair of call sites, tells it on stderr and in the log at once: the job may hang. Calls no MPI.
+// Counts it and, the first time for its pair of call sites, reports it on stderr and in the log at once: the job may hang. Calls no MPI.
 void report_collective(const CollectiveFinding& finding);
 
 }  // namespace verity::mpi

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/findings.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <map>
@@ -11,6 +12,7 @@
 
 #include "mpi/call.h"
 #include "mpi/changes.h"
+#include "mpi/collecting.h"
 #include "mpi/counting.h"
 #include "mpi/library.h"
 #include "mpi/report.h"
@@ -28,7 +30,6 @@ constexpr size_t kOwnReasons = static_cast<size_t>(Unchecked::kUnreadable) + 1;
 
 constinit std::atomic<uint64_t> data_checked{0}, data_differed{0};
 constinit std::atomic<uint64_t> unchecked_why[kReasons + kOwnReasons] = {};
-constinit std::atomic<bool> collective_errors{false};
 
 void count(std::atomic<uint64_t>& counter) noexcept { add(counter, uint64_t{1}); }
 void count_unchecked(size_t reason) noexcept {
@@ -53,7 +54,8 @@ Pair pair_of(const Finding& finding) noexcept {
 
 struct Found {
   std::mutex mutex;
-  std::vector<Finding> waiting;
+  std::vector<Finding> waiting;       // to be raised
+  std::vector<uint64_t> collectives;  // the same, by communicator
   std::map<Pair, uint64_t> seen;
 };
 Found& found() noexcept {  // never destroyed: messages may arrive while the process ends
@@ -61,24 +63,27 @@ Found& found() noexcept {  // never destroyed: messages may arrive while the pro
   return made;
 }
 
-std::vector<Finding> take_waiting() noexcept {
+struct Waiting {
+  std::vector<Finding> findings;
+  std::vector<uint64_t> collectives;
+};
+Waiting take_waiting() noexcept {
   const std::lock_guard lock(found().mutex);
   findings_wait.store(false, std::memory_order_relaxed);
-  return std::exchange(found().waiting, {});
+  return {std::exchange(found().waiting, {}), std::exchange(found().collectives, {})};
+}
+
+bool count_pair(const Finding& finding) {
+  const std::lock_guard lock(found().mutex);
+  return ++found().seen[pair_of(finding)] == 1;
 }
 
 void keep(Finding&& finding) {
+  if (count_pair(finding)) report(finding);
+  if (settings().check != Check::kError) return;
   const std::lock_guard lock(found().mutex);
-  const bool first = ++found().seen[pair_of(finding)] == 1;
-  if (!first && settings().check != Check::kError) return;
   found().waiting.push_back(std::move(finding));
   findings_wait.store(true, std::memory_order_relaxed);
-}
-
-bool is_first(const Finding& finding) {
-  static auto& reported = *new std::map<Pair, bool>;
-  const std::lock_guard lock(found().mutex);
-  return reported.try_emplace(pair_of(finding), true).second;
 }
 
 // The program's own handler decides what an error does; by default it ends the job.
@@ -92,6 +97,12 @@ int raise_error(const Finding& finding) noexcept {
   const int error = finding.data ? MPI_ERR_OTHER : MPI_ERR_TYPE;
   if (mpi_runs()) library().Comm_call_errhandler(comm, error);
   return error;
+}
+
+void raise_collective_error(uint64_t communicator) noexcept {
+  MPI_Comm comm = collective_communicator(communicator);
+  if (comm == handles().comm_null) comm = handles().comm_world;
+  if (mpi_runs()) library().Comm_call_errhandler(comm, MPI_ERR_TYPE);
 }
 
 void sums_of_pairs(std::string* text) {
@@ -169,37 +180,41 @@ void add_data_finding(const signature::Record& sender, std::span<const uint8_t> 
   }
 }
 
-void add_collective_mismatch() noexcept {
+void add_collective_mismatch(uint64_t communicator) noexcept {
   count(type_counters().mismatched);
   if (settings().check != Check::kError) return;
-  collective_errors.store(true, std::memory_order_relaxed);
-  findings_wait.store(true, std::memory_order_relaxed);
+  try {
+    const std::lock_guard lock(found().mutex);
+    auto& waiting = found().collectives;
+    if (std::find(waiting.begin(), waiting.end(), communicator) == waiting.end()) waiting.push_back(communicator);
+    findings_wait.store(true, std::memory_order_relaxed);
+  } catch (const std::bad_alloc&) {  // it is counted
+  }
 }
 
 int report_findings(int rc) noexcept {
-  if (collective_errors.exchange(false) && mpi_runs()) {
-    rc = MPI_ERR_TYPE;
-    library().Comm_call_errhandler(handles().comm_world, MPI_ERR_TYPE);
-  }
+  const Waiting waiting = take_waiting();
   try {
-    const std::vector<Finding> waiting = take_waiting();
     report_changes();
-    for (const Finding& finding : waiting) {
-      if (is_first(finding)) report(finding);
-      if (settings().check == Check::kError) rc = raise_error(finding);
-    }
-  } catch (const std::bad_alloc&) {  // it is counted
+  } catch (const std::bad_alloc&) {  // the attestation counts them
   }
+  for (const uint64_t communicator : waiting.collectives) {
+    raise_collective_error(communicator);
+    rc = MPI_ERR_TYPE;
+  }
+  for (const Finding& finding : waiting.findings) rc = raise_error(finding);
   return rc;
+}
+
+bool take_unraised() noexcept {
+  const Waiting late = take_waiting();
+  return !late.findings.empty() || !late.collectives.empty();
 }
 
 void conclude() noexcept {
   static std::atomic<bool> done{false};
   if (done.exchange(true)) return;
   try {
-    for (const Finding& finding : take_waiting()) {
-      if (is_first(finding)) report(finding);
-    }
     conclude_changes();
     if (type_counters().mismatched.load() == 0 && data_differed.load() == 0 && !settings().always_attest) return;
     std::string text = sums();

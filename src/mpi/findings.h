@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the comparisons found: counters, and mismatches until they are reported. May be called inside of UCP's progress; nothing here
-// calls MPI but report_findings() (call.h).
+// What the comparisons found: counters, and mismatches until they are raised as errors. They are reported at once, before MPI sees the
+// message: it may end the job over it. May be called inside of UCP's progress; nothing here calls MPI but report_findings() (call.h) and the
+// report of a one-sided operation.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,8 @@ struct Finding {
   bool data = false;             // the types agree, the data do not
 };
 
-// Counts it, and keeps it for the next exit of an MPI call when it is the first one of its pair of call sites, or when each is an error.
+// Counts it, reports it when it is the first one of its pair of call sites, and keeps it for the next exit of an MPI call when each is an
+// error.
 void add_finding(const signature::Verdict& verdict, const signature::Record& sender, std::span<const uint8_t> description,
                  const signature::Received& received, PostedReceive::Facts&& receive) noexcept;
 
@@ -56,11 +58,13 @@ void count_data(bool equal) noexcept;
 void add_data_finding(const signature::Record& sender, std::span<const uint8_t> description, size_t bytes,
                       PostedReceive::Facts&& receive) noexcept;
 
-// Counts a mismatch between collective operations, which has been told. Where mismatches are errors the next exit of an MPI call raises
-// one on MPI_COMM_WORLD.
-void add_collective_mismatch() noexcept;
+// Counts a mismatch between collective operations of this communicator (TagFilter::value), which has been reported. Where mismatches are
+// errors the next exit of an MPI call raises one on the communicator.
+void add_collective_mismatch(uint64_t communicator) noexcept;
 
-// At the end: what has not been reported, and a line with the sums when there is something to say. Only the first call does it.
+// At the end: a line with the sums when there is something to say. Only the first call does it.
 void conclude() noexcept;
+// Errors that were found too late for any error handler: none is kept afterwards.
+[[nodiscard]] bool take_unraised() noexcept;
 
 }  // namespace verity::mpi

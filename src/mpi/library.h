@@ -17,6 +17,7 @@ namespace verity::mpi {
   X(Comm_test_inter)       \
   X(Comm_get_name)         \
   X(Comm_call_errhandler)  \
+  X(Comm_get_errhandler)   \
   X(Topo_test)             \
   X(Cartdim_get)           \
   X(Cart_shift)            \

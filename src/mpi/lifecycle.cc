@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "mpi/changes.h"
 #include "mpi/collecting.h"
 #include "mpi/findings.h"
+#include "mpi/library.h"
+#include "mpi/report.h"
 #include "mpi/wrap.h"
 
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
@@ -25,13 +28,35 @@ void begin(int required) noexcept {
   on_change(add_change);
 }
 
-// For the time of MPI_Finalize: what the last messages bring is told after it.
-struct Ending {
-  Ending() noexcept { static_cast<void>(report_findings(MPI_SUCCESS)); }
+bool errors_return() noexcept {
+  MPI_Errhandler handler;  // not given back: it may be a predefined one, and MPI is about to end
+  return mpi_runs() && library().Comm_get_errhandler(handles().comm_world, &handler) == MPI_SUCCESS && handler == handles().errors_return;
+}
+
+// For the time of MPI_Finalize. Errors that its own last messages bring come too late for an error handler: MPI_Finalize returns them where
+// MPI_COMM_WORLD's errors return, and otherwise they end the process, as MPI's own would.
+class Ending {
+ public:
+  explicit Ending(Call& call) noexcept : call_(call) {
+    static_cast<void>(report_findings(MPI_SUCCESS));
+    returns_ = settings().check != Check::kError || errors_return();
+  }
   ~Ending() {
     mpi_ended();
+    const bool late = take_unraised();
     conclude();
+    if (!late) return;
+    call_.rc = MPI_ERR_TYPE;
+    if (returns_) return;
+    print("ucx-verity: rank " + std::to_string(world_rank()) + " ends with an error: datatypes did not match in MPI_Finalize\n");
+    std::exit(EXIT_FAILURE);
   }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+ private:
+  Call& call_;
+  bool returns_ = true;
 };
 
 }  // namespace
@@ -42,4 +67,4 @@ VERITY_WRAP(Init_thread, 4, (int* argc, char*** argv, int required, int* provide
 VERITY_WRAP(Session_init, 3, (MPI_Info info, MPI_Errhandler handler, MPI_Session* session), (info, handler, session),
             begin(MPI_THREAD_MULTIPLE))
 #endif
-VERITY_WRAP(Finalize, 0, (), (), const Ending ending)
+VERITY_WRAP(Finalize, 0, (), (), const Ending ending(call))

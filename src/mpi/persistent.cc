@@ -6,27 +6,27 @@
 
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
-#define SEND_INIT(name, Count)                                                                                          \
+#define SEND_INIT(name, Count, family)                                                                                          \
   VERITY_WRAP(name, 7,                                                                                                  \
               (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request), \
               (buf, count, type, dest, tag, comm, request),                                                             \
-              const Making making(call, true, Buffer{count, type, buf}, Envelope{dest, tag}, comm, request))
+              const Making making(call, family, Buffer{count, type, buf}, Envelope{dest, tag}, comm, request))
 #define RECV_INIT(name, Count)                                                                                      \
   VERITY_WRAP(name, 7,                                                                                              \
               (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request), \
               (buf, count, type, source, tag, comm, request),                                                       \
-              const Making making(call, false, Buffer{count, type, buf}, Envelope{source, tag}, comm, request))
+              const Making making(call, kUnknownFamily, Buffer{count, type, buf}, Envelope{source, tag}, comm, request))
 
-SEND_INIT(Send_init, int)
-SEND_INIT(Bsend_init, int)
-SEND_INIT(Ssend_init, int)
-SEND_INIT(Rsend_init, int)
+SEND_INIT(Send_init, int, kSendInit)
+SEND_INIT(Bsend_init, int, kOtherSendInit)
+SEND_INIT(Ssend_init, int, kOtherSendInit)
+SEND_INIT(Rsend_init, int, kOtherSendInit)
 RECV_INIT(Recv_init, int)
 #ifdef VERITY_MPI4_COUNTS
-SEND_INIT(Send_init_c, MPI_Count)
-SEND_INIT(Bsend_init_c, MPI_Count)
-SEND_INIT(Ssend_init_c, MPI_Count)
-SEND_INIT(Rsend_init_c, MPI_Count)
+SEND_INIT(Send_init_c, MPI_Count, kSendInit)
+SEND_INIT(Bsend_init_c, MPI_Count, kOtherSendInit)
+SEND_INIT(Ssend_init_c, MPI_Count, kOtherSendInit)
+SEND_INIT(Rsend_init_c, MPI_Count, kOtherSendInit)
 RECV_INIT(Recv_init_c, MPI_Count)
 #endif
 

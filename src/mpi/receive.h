@@ -106,7 +106,7 @@ class Receiving {
     arm_receive(call.known(), address, count, datatype, source, tag, comm);
   }
   // Of a request made earlier.
-  Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site) noexcept;
+  Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site, const char* call) noexcept;
   // Nobody took it: the call failed, or had nothing to receive from.
   ~Receiving() {
     if (armed.receive.receive != nullptr) [[unlikely]] give_up();

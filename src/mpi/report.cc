@@ -38,19 +38,14 @@ std::string tag_in_words(int tag) { return tag == MPI_ANY_TAG ? "MPI_ANY_TAG" : 
 
 std::string comm_in_words(const Finding& finding) {
   if (!finding.receive.comm) return "a communicator";
-  // It may have been named since it was first seen.
-  char now[MPI_MAX_OBJECT_NAME + 1] = {};
-  int length = 0;
-  const MPI_Comm comm = live_handle(*finding.receive.comm);
-  const bool named = mpi_runs() && comm != handles().comm_null && library().Comm_get_name(comm, now, &length) == MPI_SUCCESS;
-  std::string name = named ? now : name_of(*finding.receive.comm);
+  const std::string name = name_of(*finding.receive.comm);
   return name.empty() ? "a communicator without a name" : name;
 }
 
 int sender_of(const Finding& finding) {
   const auto carried = static_cast<int>(finding.sender.epoch);
-  if (carried >= 0 || !finding.receive.comm || !mpi_runs()) return carried;
-  return to_world_rank(live_handle(*finding.receive.comm), finding.receive.envelope.source);
+  if (carried >= 0 || !finding.receive.comm) return carried;
+  return live_handle(*finding.receive.comm) == handles().comm_world ? finding.receive.envelope.source : -1;
 }
 
 std::string window_in_words(const Remote& remote) {

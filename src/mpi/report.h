@@ -8,7 +8,7 @@ namespace verity::mpi {
 
 struct Finding;
 
-// Calls MPI for ranks and names, reads debug information. May throw std::bad_alloc.
+// Reads debug information; calls MPI for the names of a one-sided operation alone. May throw std::bad_alloc.
 void report(const Finding& finding);
 
 // To stderr, in one piece.

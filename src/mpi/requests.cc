@@ -56,18 +56,19 @@ Kept<MPI_Message, Probed>& messages() {
 
 }  // namespace
 
-Making::Making(Call& call, bool sends, Buffer buffer, Envelope envelope, MPI_Comm comm, MPI_Request* request) noexcept
+Making::Making(Call& call, SendFamily family, Buffer buffer, Envelope envelope, MPI_Comm comm, MPI_Request* request) noexcept
     : call_(call), request_(request) {
   if (envelope.source == MPI_PROC_NULL || buffer.count < 0 || !mpi_runs()) return;
   CommInfo* known = find_comm(comm);
   TypeInfo* type = known != nullptr ? find_type(buffer.datatype) : nullptr;
   if (type == nullptr) return;
-  made_ = Persistent{.sends = sends,
+  made_ = Persistent{.family = family,
                      .type = TypeRef(type),
                      .comm = CommRef(known),
                      .data = {buffer.address, buffer.count},
                      .envelope = envelope,
-                     .site = thread.site};
+                     .site = thread.site,
+                     .call = thread.name};
 }
 
 Making::~Making() {
@@ -84,11 +85,11 @@ int start_armed(MPI_Request* request, int (*start)(MPI_Request*)) noexcept {
     const StartingCollective collective(*request);
     return start(request);
   }
-  if (made->sends) {
-    const Sending send(kStart, *made->type, made->data, *made->comm, made->envelope.source, made->site);
+  if (made->family != kUnknownFamily) {
+    const Sending send(made->family, *made->type, made->data, *made->comm, made->envelope.source, made->site);
     return start(request);
   }
-  const Receiving receive(&*made->type, made->data, &*made->comm, made->envelope, made->site);
+  const Receiving receive(&*made->type, made->data, &*made->comm, made->envelope, made->site, made->call);
   return start(request);
 }
 
@@ -118,7 +119,7 @@ ReceivingMessage::ReceivingMessage(Buffer buffer, const MPI_Message* message) no
   std::optional<Probed> probed = messages().take(*message);
   if (!probed || buffer.count < 0) return;
   TypeInfo* type = find_type(buffer.datatype);
-  if (type != nullptr) receive_.emplace(type, Data{nullptr, buffer.count, false}, &*probed->comm, probed->envelope, thread.site);
+  if (type != nullptr) receive_.emplace(type, Data{nullptr, buffer.count, false}, &*probed->comm, probed->envelope, thread.site, thread.name);
 }
 
 }  // namespace verity::mpi

@@ -12,18 +12,19 @@ namespace verity::mpi {
 
 // A send or receive that MPI_Start begins.
 struct Persistent {
-  bool sends;
+  SendFamily family;  // kUnknownFamily: it receives
   TypeRef type;
   CommRef comm;
   Data data;
   Envelope envelope;  // of a send: the destination, and its tag
-  uint64_t site;
+  uint64_t site;      // of the call that made it, which reports name: it has the datatype
+  const char* call;
 };
 
 // A request was made: *request when call.rc says so. For the time of the call that makes it.
 class Making {
  public:
-  Making(Call& call, bool sends, Buffer buffer, Envelope envelope, MPI_Comm comm, MPI_Request* request) noexcept;
+  Making(Call& call, SendFamily family, Buffer buffer, Envelope envelope, MPI_Comm comm, MPI_Request* request) noexcept;
   ~Making();
   Making(const Making&) = delete;
   Making& operator=(const Making&) = delete;

@@ -23,13 +23,14 @@ enum SendFamily : uint8_t {
   kSendrecv = 9,
   kSendrecvReplace = 10,
   kIsendrecv = 11,
-  kStart = 12,
+  kSendInit = 12,
   kPsendInit = 13,
+  kOtherSendInit = 14,
 };
 inline constexpr const char* kFamilies[] = {"a send",    "MPI_Send",   "MPI_Isend",    "MPI_Ssend",            "MPI_Issend",
                                             "MPI_Rsend", "MPI_Irsend", "MPI_Bsend",    "MPI_Ibsend",           "MPI_Sendrecv",
-                                            "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Start (a persistent send)",
-                                            "MPI_Psend_init"};
+                                            "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Send_init",
+                                            "MPI_Psend_init",          "MPI_Bsend_init, MPI_Ssend_init or MPI_Rsend_init"};
 [[nodiscard]] const char* family_name(uint8_t family) noexcept;
 
 // A message's datatype, as an MPI call names it.

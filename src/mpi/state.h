@@ -42,6 +42,7 @@ struct Handles {
   MPI_Datatype type_null;
   MPI_Request request_null;
   MPI_Op no_op;
+  MPI_Errhandler errors_return;
 };
 [[nodiscard]] const Handles& handles() noexcept;
 

@@ -199,7 +199,7 @@ flavour() { if [ "$1" = "$mpich" ]; then echo mpich; else echo openmpi; fi; } # 
 
 # typechecked SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the companion for that MPI, or with those in $companions.
 # A program that the test has compiled itself is $tap_dir/FLAVOUR-PROGRAM. What the job says on stderr comes last, as launchers cut
-# lines where two streams meet.
+# lines where two streams meet. The job's exit status is in $tap_dir/status.
 typechecked() {
   (
     verity_env "$4"
@@ -208,5 +208,6 @@ typechecked() {
     [ -x "$program" ] || program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
     timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2> "$tap_dir/told"
   )
+  echo $? > "$tap_dir/status"
   cat "$tap_dir/told"
 }

@@ -48,6 +48,13 @@ for launcher in $openmpi $mpich; do
   told "$mpi" "$launcher" alltoall form "MPI_Alltoall" "MPI_Ialltoall" "another operation"
   told "$mpi" "$launcher" allgather count "MPI_Allgather \\(8 x MPI_INT\\)" "MPI_Allgather \\(4 x MPI_INT\\)" ".*4.*8|.*8.*4"
 
+  typechecked 60 "$launcher" 2 vposix,vself mismatch reduction > "$tap_dir/job"
+  contains "$mpi: calls that differ count as compared" "$(cat "$tap_dir/job")" 'rank 0: datatypes of 1 messages checked, 1 mismatched;'
+  typechecked 60 "$launcher" 2 vposix,vself mismatch symmetric > "$tap_dir/job"
+  is "$mpi: two ranks that hear of each other report once" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
+  UCX_VERITY_TYPECHECK=error typechecked 60 "$launcher" 2 vposix,vself mismatch handler > "$tap_dir/job"
+  contains "$mpi: the communicator's error handler is called, not MPI_COMM_WORLD's" "$(cat "$tap_dir/job")" '^rank 1 errors own 1 world 0$'
+
   typechecked 60 "$launcher" 3 vposix,vself collectives groups > "$tap_dir/job"
   contains "$mpi: between two groups" "$(cat "$tap_dir/job")" '^collectives groups right$'
   if [ "$launcher" = "$mpich" ]; then

@@ -38,6 +38,20 @@ for launcher in $openmpi $mpich; do
   done
 done
 
+# Datatypes that do not match, of a message that arrives in MPI_Finalize.
+for launcher in $openmpi $mpich; do
+  case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
+  UCX_VERITY_TYPECHECK=error typechecked 60 "$launcher" 2 vposix,vself mismatch late > "$tap_dir/job"
+  is "$mpi: a mismatch in MPI_Finalize is an error of the job" "$(($(cat "$tap_dir/status") != 0))" 1
+  contains "$mpi: which says so" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0 ends with an error: datatypes did not match in MPI_Finalize$'
+  is "$mpi: after the report" "$(grep -c 'datatype mismatch in a message from rank 1 to rank 0' "$tap_dir/job")" 1
+  UCX_VERITY_TYPECHECK=error typechecked 60 "$launcher" 2 vposix,vself mismatch late return > "$tap_dir/job"
+  contains "$mpi: where errors return MPI_Finalize returns it" "$(cat "$tap_dir/job")" '^finalize returned type$'
+  is "$mpi: and the program goes on" "$(cat "$tap_dir/status")" 0
+  UCX_VERITY_TYPECHECK=warn typechecked 60 "$launcher" 2 vposix,vself mismatch late > "$tap_dir/job"
+  is "$mpi: no error where mismatches are reported alone" "$(cat "$tap_dir/status")" 0
+done
+
 # A peer that computes: sends end soon, nothing is reported, the link asks at most ten times a minute.
 # Raw first, as the measure of how soon: with a short delay and a copy more. Without and with zero-copy
 # sends, which a silent peer does not acknowledge; posix has none.

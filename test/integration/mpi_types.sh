@@ -46,11 +46,11 @@ Ibsend Recv
 Send Irecv
 Isend Irecv
 Send Recv
-Start Start
-Start Recv
-Start Recv
-Start Irecv
-Start Startall
+Send_init Recv_init
+Bsend_init, Recv
+Bsend_init, Recv
+Bsend_init, Irecv
+Send_init Recv_init
 Send Mrecv
 Send Imrecv
 Sendrecv Sendrecv
@@ -69,7 +69,7 @@ Send Recv
 Send Irecv
 Ssend Irecv
 Isend Recv
-Start Start
+Send_init Recv_init
 Isend Irecv
 Isend Irecv
 Send Recv
@@ -114,11 +114,13 @@ fortran() {
   is "$1: $3: the types of both sides" "$(sed -nE 's/^  (sent|received as): +[0-9]+ x MPI_//p' "$tap_dir/job" | head -n 14 | paste -s -d ' ')" \
     "INTEGER REAL REAL INTEGER DOUBLE_PRECISION COMPLEX LOGICAL INTEGER CHARACTER INTEGER1 INTEGER COMPLEX COMPLEX DOUBLE_PRECISION"
   is "$1: $3: the calls of both sides" "$(calls_told "$tap_dir/job" | tail -n 7 | paste -s -d ,)" \
-    "Ssend Recv,Isend Irecv,Start Start,Sendrecv Sendrecv,Bsend Recv,Send Mrecv,Sendrecv_replace Recv"
-  is "$1: $3: each by its place" "$(grep -cE "^ +by MPI_[A-Z][a-z_]+( \\(a persistent send\\))? in [a-zA-Z_]+ \\([^)]*$3.f90:[0-9]+\\)\$" "$tap_dir/job")" 28
+    "Ssend Recv,Isend Irecv,Send_init Recv_init,Sendrecv Sendrecv,Bsend Recv,Send Mrecv,Sendrecv_replace Recv"
+  is "$1: $3: each by its place" "$(grep -cE "^ +by MPI_[A-Z][a-z_]+ in [a-zA-Z_]+ \\([^)]*$3.f90:[0-9]+\\)\$" "$tap_dir/job")" 28
   UCX_VERITY_TYPECHECK=warn typechecked 60 "$2" 2 vposix,vself "$3" right > "$tap_dir/job"
   is "$1: $3: its twin" "$(cat "$tap_dir/job")" "types_fortran done"
 }
+
+line_of() { grep -n "$1(" "$abs_top_srcdir/test/mpi/mismatch.c" | cut -d: -f1; } # line_of CALL: in mismatch.c
 
 # words NAME LAUNCHER OPERATION KIND SENT RECEIVED DIFFERENCE [WHERE]: regular expressions of the report's lines.
 words() {
@@ -166,6 +168,19 @@ for launcher in $openmpi $mpich; do
   typechecked 60 "$launcher" 2 vposix,vself types wrong send > "$tap_dir/job"
   contains "$mpi: sums at the end" "$(cat "$tap_dir/job")" \
     "^ucx-verity: rank 0: datatypes of [0-9]+ messages checked, [0-9]+ mismatched; [0-9]+ not checked: [0-9]+ MPI_PACKED is not checked, [0-9]+ MPI_BYTE against"
+
+  typechecked 60 "$launcher" 2 vposix,vself mismatch persistent > "$tap_dir/job"
+  contains "$mpi: a persistent send by the line that made it" "$(cat "$tap_dir/job")" \
+    "^ +by MPI_Bsend_init, MPI_Ssend_init or MPI_Rsend_init in persistent \\(.*mismatch.c:$(line_of MPI_Ssend_init)\\)"
+  contains "$mpi: a persistent receive by the line that made it" "$(cat "$tap_dir/job")" \
+    "^ +by MPI_Recv_init in persistent \\(.*mismatch.c:$(line_of MPI_Recv_init)\\)"
+
+  # MPI itself refuses this one and ends the job.
+  UCX_VERITY_TYPECHECK_LOG=$tap_dir/log typechecked 60 "$launcher" 2 vposix,vself mismatch truncated > "$tap_dir/job"
+  is "$mpi: reported before MPI ends the job" "$(grep -c 'datatype mismatch in a message from rank 1 to rank 0' "$tap_dir/job")" 1
+  is "$mpi: in the log, too" "$(grep -c '"event":"type_mismatch"' "$tap_dir/log")" 1
+  is "$mpi: which ends with an error" "$(($(cat "$tap_dir/status") != 0))" 1
+  rm -f "$tap_dir/log"
 
   UCX_VERITY_TYPECHECK_LOG=$tap_dir/log typechecked 60 "$launcher" 2 vposix,vself types wrong send "another class" > "$tap_dir/job"
   is "$mpi: a line of JSON" "$(wc -l < "$tap_dir/log")" 1

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Mismatches of datatypes at inconvenient moments, between ranks 0 and 1.
+ *
+ *   mismatch late        the message arrives while its receiver is in MPI_Finalize
+ *   mismatch late return the same, with MPI_ERRORS_RETURN: prints "finalize returned type" for MPI_ERR_TYPE
+ *   mismatch truncated   of a message that MPI itself refuses, which by default ends the job
+ *   mismatch handler     a collective operation; each rank prints "rank R errors own N world N": calls of the communicator's error handler and
+ *                        of MPI_COMM_WORLD's
+ *   mismatch symmetric   collective operations in which each rank hears of the other
+ *   mismatch reduction   a collective operation whose calls differ, but not in their datatypes
+ *   mismatch persistent  between persistent requests */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { kLength = 100 };
+static int rank;
+static int ints[kLength];
+static float floats[kLength];
+static int own_errors, world_errors;
+
+static void late(void) {
+  MPI_Request request;
+  if (rank == 0) {
+    MPI_Irecv(floats, kLength, MPI_FLOAT, 1, 1, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 1) return;
+  usleep(500 * 1000);
+  MPI_Send(ints, kLength, MPI_INT, 0, 1, MPI_COMM_WORLD);
+}
+
+static void truncated(void) {
+  if (rank == 1) MPI_Send(ints, kLength, MPI_INT, 0, 1, MPI_COMM_WORLD);
+  if (rank == 0) MPI_Recv(floats, kLength - 1, MPI_FLOAT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void on_own_error(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  (void)code;
+  ++own_errors;
+}
+static void on_world_error(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  (void)code;
+  ++world_errors;
+}
+
+static void set_handlers(MPI_Comm comm) {
+  MPI_Errhandler own, world;
+  MPI_Comm_create_errhandler(on_own_error, &own);
+  MPI_Comm_create_errhandler(on_world_error, &world);
+  MPI_Comm_set_errhandler(comm, own);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, world);
+  MPI_Errhandler_free(&own);
+  MPI_Errhandler_free(&world);
+}
+
+static void handler(void) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_name(comm, "river");
+  set_handlers(comm);
+  MPI_Bcast(rank == 1 ? (void*)floats : (void*)ints, kLength, rank == 1 ? MPI_FLOAT : MPI_INT, 0, comm);
+  MPI_Barrier(comm);
+  printf("rank %d errors own %d world %d\n", rank, own_errors, world_errors);
+  fflush(stdout);
+  MPI_Comm_free(&comm);
+}
+
+static void symmetric(void) {
+  for (int i = 0; i < 3; ++i) {
+    if (rank == 1) {
+      float sums[kLength];
+      MPI_Allreduce(floats, sums, kLength, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    } else {
+      int sums[kLength];
+      MPI_Allreduce(ints, sums, kLength, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+  }
+}
+
+static void reduction(void) {
+  int sums[kLength];
+  MPI_Reduce(ints, sums, kLength, MPI_INT, rank == 1 ? MPI_MAX : MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void persistent(void) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (rank == 1) MPI_Ssend_init(ints, kLength, MPI_INT, 0, 1, MPI_COMM_WORLD, &request);
+  if (rank == 0) MPI_Recv_init(floats, kLength, MPI_FLOAT, 1, 1, MPI_COMM_WORLD, &request);
+  if (rank > 1) return;
+  MPI_Start(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+}
+
+int main(int argc, char** argv) {
+  static const struct {
+    const char* name;
+    void (*run)(void);
+  } cases[] = {{"late", late}, {"truncated", truncated}, {"handler", handler}, {"symmetric", symmetric},
+               {"reduction", reduction}, {"persistent", persistent}};
+  int error;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc > 2 && strcmp(argv[2], "return") == 0) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) cases[i].run();
+  }
+  error = MPI_Finalize();
+  if (error != MPI_SUCCESS) printf("finalize returned %s\n", error == MPI_ERR_TYPE ? "type" : "another error");
+  return 0;
+}
