@@ -37,16 +37,16 @@ int peer_of(const Caller& caller) noexcept {
 }
 
 std::string for_people(const ChangedSend& send, int peer, const std::string& site) {
-  return "ucx-verity: source changed: rank " + std::to_string(world_rank()) + " wrote to the buffer of a send before it was complete\n" +
-         "  sent:        " + std::to_string(send.bytes) + " bytes to " + (peer < 0 ? "an unknown rank" : "rank " + std::to_string(peer)) +
+  return "ucx-verity: source changed: " + process_in_words(world_rank()) + " wrote to the buffer of a send before it was complete\n" +
+         "  sent:        " + std::to_string(send.bytes) + " bytes to " + process_in_words(peer) +
          "\n               by " + send.caller.call + " in " + site + "\n" +
          "  changed:     within the " + std::to_string(send.length) + " bytes from offset " + std::to_string(send.offset) + " on\n" +
          "  consequence: the receiver gets what was there last; wait for the request before the buffer is used again\n";
 }
 
 std::string for_programs(const ChangedSend& send, int peer, const std::string& site) {
-  return "{\"event\":\"source_changed\",\"time\":" + std::to_string(std::time(nullptr)) + ",\"rank\":" + std::to_string(world_rank()) +
-         ",\"peer\":" + std::to_string(peer) + ",\"call\":" + health::json_string(send.caller.call) +
+  return "{\"event\":\"source_changed\",\"time\":" + std::to_string(std::time(nullptr)) + ",\"rank\":" + process_in_json(world_rank()) +
+         ",\"peer\":" + std::to_string(peer < 0 ? peer : peer & ((1 << kRankBits) - 1)) + ",\"call\":" + health::json_string(send.caller.call) +
          ",\"site\":" + health::json_string(site) + ",\"bytes\":" + std::to_string(send.bytes) +
          ",\"offset\":" + std::to_string(send.offset) + ",\"length\":" + std::to_string(send.length) + "}\n";
 }
@@ -84,7 +84,7 @@ void conclude_changes() {
   const std::lock_guard lock(kept().mutex);
   for (const auto& [site, times] : kept().times) {
     if (times == 1) continue;
-    print("ucx-verity: source changed: rank " + std::to_string(world_rank()) + ": " + std::to_string(times) + " sends in " +
+    print("ucx-verity: source changed: " + process_in_words(world_rank()) + ": " + std::to_string(times) + " sends in " +
           site_in_words(site) + "\n");
   }
 }

@@ -72,13 +72,13 @@ std::string call_in_words(const CollectiveSide& side) {
 }
 
 std::string line(const CollectiveSide& side) {
-  const std::string who = side.rank < 0 ? "another rank" : "rank " + std::to_string(side.rank);
+  const std::string who = side.rank < 0 ? "another rank" : process_in_words(side.rank);
   return "  " + who + std::string(who.size() < 11 ? 11 - who.size() : 1, ' ') + call_in_words(side) + "\n             in " +
          site_in_words(side.site) + "\n";
 }
 
 std::string json(const CollectiveSide& side) {
-  return "{\"rank\":" + std::to_string(side.rank) +
+  return "{\"rank\":" + process_in_json(side.rank) +
          ",\"call\":" + health::json_string(collective_name(side.operation, side.form)) +
          ",\"root\":" + (side.root < 0 ? "null" : std::to_string(side.root)) +
          ",\"reduction\":" + (side.reduction == kNoReduction ? "null" : health::json_string(reduction_name(side.reduction))) +

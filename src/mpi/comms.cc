@@ -72,20 +72,21 @@ namespace {
 int translate(MPI_Group group, int rank) noexcept {
   int translated = -1;
   MPI_Group world;
-  if (library().Comm_group(handles().comm_world, &world) == MPI_SUCCESS) {
+  const MPI_Comm comm = verity::mpi::world();
+  if (comm != handles().comm_null && library().Comm_group(comm, &world) == MPI_SUCCESS) {
     const int rc = library().Group_translate_ranks(group, 1, &rank, world, &translated);
     if (rc != MPI_SUCCESS || translated == MPI_UNDEFINED) translated = -1;
     library().Group_free(&world);
   }
   library().Group_free(&group);
-  return translated;
+  return in_this_world(translated);
 }
 
 }  // namespace
 
 int to_world_rank(MPI_Comm comm, int rank) noexcept {
   if (comm == handles().comm_null || rank < 0) return -1;
-  if (comm == handles().comm_world) return rank;
+  if (comm == handles().comm_world) return in_this_world(rank);
   int between_groups = 0;
   if (library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) return -1;
   MPI_Group group;

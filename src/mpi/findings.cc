@@ -93,16 +93,16 @@ int raise_error(const Finding& finding) noexcept {
     return MPI_ERR_TYPE;
   }
   MPI_Comm comm = finding.receive.comm ? live_handle(*finding.receive.comm) : handles().comm_null;
-  if (comm == handles().comm_null) comm = handles().comm_world;
+  if (comm == handles().comm_null) comm = world();
   const int error = finding.data ? MPI_ERR_OTHER : MPI_ERR_TYPE;
-  if (mpi_runs()) library().Comm_call_errhandler(comm, error);
+  if (comm != handles().comm_null && mpi_runs()) library().Comm_call_errhandler(comm, error);
   return error;
 }
 
 void raise_collective_error(uint64_t communicator) noexcept {
   MPI_Comm comm = collective_communicator(communicator);
-  if (comm == handles().comm_null) comm = handles().comm_world;
-  if (mpi_runs()) library().Comm_call_errhandler(comm, MPI_ERR_TYPE);
+  if (comm == handles().comm_null) comm = world();
+  if (comm != handles().comm_null && mpi_runs()) library().Comm_call_errhandler(comm, MPI_ERR_TYPE);
 }
 
 void sums_of_pairs(std::string* text) {
@@ -115,7 +115,7 @@ void sums_of_pairs(std::string* text) {
 }
 
 std::string sums() {
-  std::string text = "ucx-verity: rank " + std::to_string(world_rank()) + ": datatypes of " +
+  std::string text = "ucx-verity: " + process_in_words(world_rank()) + ": datatypes of " +
                      std::to_string(type_counters().checked.load()) + " messages checked, " +
                      std::to_string(type_counters().mismatched.load()) + " mismatched";
   uint64_t all = 0;
@@ -128,7 +128,7 @@ std::string sums() {
   }
   text += "; " + std::to_string(all) + " not checked" + reasons + "\n";
   if (settings().digest) {
-    text += "ucx-verity: rank " + std::to_string(world_rank()) + ": data of " + std::to_string(data_checked.load()) +
+    text += "ucx-verity: " + process_in_words(world_rank()) + ": data of " + std::to_string(data_checked.load()) +
             " messages compared end to end, " + std::to_string(data_differed.load()) + " differed\n";
   }
   return text;

@@ -32,8 +32,6 @@ struct Told {
   signature::Explanation words;
 };
 
-std::string rank_in_words(int rank) { return rank < 0 ? "an unknown rank" : "rank " + std::to_string(rank); }
-
 std::string tag_in_words(int tag) { return tag == MPI_ANY_TAG ? "MPI_ANY_TAG" : "tag " + std::to_string(tag); }
 
 std::string comm_in_words(const Finding& finding) {
@@ -45,7 +43,7 @@ std::string comm_in_words(const Finding& finding) {
 int sender_of(const Finding& finding) {
   const auto carried = static_cast<int>(finding.sender.epoch);
   if (carried >= 0 || !finding.receive.comm) return carried;
-  return live_handle(*finding.receive.comm) == handles().comm_world ? finding.receive.envelope.source : -1;
+  return live_handle(*finding.receive.comm) == handles().comm_world ? in_this_world(finding.receive.envelope.source) : -1;
 }
 
 std::string window_in_words(const Remote& remote) {
@@ -105,8 +103,8 @@ Told tell(const Finding& finding) {
 }
 
 std::string for_people(const Told& t, bool data) {
-  return std::string("ucx-verity: ") + (data ? "data" : "datatype") + " mismatch in a message from " + rank_in_words(t.sender_rank) + " to " +
-         rank_in_words(t.receiver_rank) + " (" + t.comm + ", " + tag_in_words(t.tag) + ")\n" +
+  return std::string("ucx-verity: ") + (data ? "data" : "datatype") + " mismatch in a message from " + process_in_words(t.sender_rank) + " to " +
+         process_in_words(t.receiver_rank) + " (" + t.comm + ", " + tag_in_words(t.tag) + ")\n" +
          "  sent:        " + t.words.sent + "\n" +
          "               by " + t.sender_call + " in " + t.sender_site + "\n" +
          "  received as: " + t.words.expected + "\n" +
@@ -118,8 +116,8 @@ std::string remote_for_people(const Told& t, const Remote& remote) {
   const char* const ends[] = {"origin:", "target:"};
   const bool fetches = remote.fetches;
   const auto padded = [](std::string text) { return text + std::string(13 - text.size(), ' '); };
-  return std::string("ucx-verity: datatype mismatch in ") + t.receiver_call + " by " + rank_in_words(world_rank()) +
-         (fetches ? " from " : " to ") + rank_in_words(t.source) + " (" + t.comm + ")\n" +
+  return std::string("ucx-verity: datatype mismatch in ") + t.receiver_call + " by " + process_in_words(world_rank()) +
+         (fetches ? " from " : " to ") + process_in_words(t.source) + " (" + t.comm + ")\n" +
          "  " + padded(ends[fetches]) + t.words.sent + "\n" +
          "  " + padded(ends[!fetches]) + t.words.expected + "\n" +
          "               in " + t.receiver_site + "\n" +
@@ -127,7 +125,7 @@ std::string remote_for_people(const Told& t, const Remote& remote) {
 }
 
 std::string side(int rank, std::string_view call, std::string_view site, std::string_view type) {
-  return "{\"rank\":" + std::to_string(rank) + ",\"call\":" + health::json_string(call) + ",\"site\":" + health::json_string(site) +
+  return "{\"rank\":" + process_in_json(rank) + ",\"call\":" + health::json_string(call) + ",\"site\":" + health::json_string(site) +
          ",\"type\":" + health::json_string(type) + "}";
 }
 
@@ -141,6 +139,20 @@ std::string for_programs(const Told& t, bool data) {
 }
 
 }  // namespace
+
+std::string process_in_words(int process) {
+  if (process < 0) return "an unknown rank";
+  const int world = process >> kRankBits;
+  const std::string rank = "rank " + std::to_string(process & ((1 << kRankBits) - 1));
+  return world == 0 ? rank : rank + " of spawned world " + std::to_string(world);
+}
+
+std::string process_in_json(int process) {
+  if (process < 0) return "-1";
+  const int world = process >> kRankBits;
+  const std::string rank = std::to_string(process & ((1 << kRankBits) - 1));
+  return world == 0 ? rank : rank + ",\"world\":" + std::to_string(world);
+}
 
 void print(const std::string& text) noexcept {
   const char* next = text.data();

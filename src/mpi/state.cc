@@ -20,11 +20,29 @@ constinit std::atomic<int> state{kUndecided};
 constinit bool several_threads = true;
 constinit Settings chosen;
 constinit std::atomic<int> phase{kBefore};
-constinit std::atomic<int> rank_in_world{-1};
+constinit std::atomic<int> this_process{-1};
 
 namespace {
 
 constinit Handles predefined{};
+constinit std::atomic<bool> has_world{false};
+
+// 0: the world that the job began with; from 1 on: which one of those that MPI_Comm_spawn made. Open MPI's launcher counts them in the name of
+// the job, as the low half of a number or behind an @; MPICH's says that it is one of them.
+int number_of_world() noexcept {
+  constexpr int kMost = 0x7f;
+  if (const char* job = std::getenv("PMIX_NAMESPACE")) {
+    const char* count = std::strrchr(job, '@');
+    const long number = count != nullptr ? std::atol(count + 1) : std::atol(job) & 0xffff;
+    return number > 1 ? static_cast<int>((number - 1) & kMost) : 0;
+  }
+  const char* spawned = std::getenv("PMI_SPAWNED");
+  return spawned != nullptr && std::atoi(spawned) != 0 ? 1 : 0;
+}
+
+void name_this_process(int rank) noexcept {
+  this_process.store(rank < 0 ? -1 : number_of_world() << kRankBits | rank, std::memory_order_relaxed);
+}
 
 // The index of a variable's value in `names`; the first one with a line on stderr when it is none of them.
 int choice(const char* variable, const char* const names[], const char* allowed) noexcept {
@@ -127,17 +145,46 @@ void mpi_begins(int required) noexcept {
 
 bool look_whether_mpi_runs() noexcept {
   const int now = phase.load(std::memory_order_acquire);
-  if (now != kBefore) return now == kRunning;
+  if (now == kEnded || (now == kRunning && has_world.load(std::memory_order_relaxed))) return now == kRunning;
   int initialized = 0, finalized = 0;
   library().Initialized(&initialized);
   library().Finalized(&finalized);
-  if (initialized == 0 || finalized != 0) return false;
+  if (initialized == 0 || finalized != 0) return now == kRunning;
   int rank = -1;
   library().Comm_rank(handles().comm_world, &rank);
-  rank_in_world.store(rank, std::memory_order_relaxed);
+  name_this_process(rank);
+  has_world.store(true, std::memory_order_relaxed);
   phase.store(kRunning, std::memory_order_release);
   return true;
 }
+
+MPI_Comm world() noexcept { return has_world.load(std::memory_order_relaxed) ? handles().comm_world : handles().comm_null; }
+
+#if MPI_VERSION >= 4
+namespace {
+constinit std::atomic<int> sessions{0};
+}
+
+void session_begins(MPI_Session session) noexcept {
+  if (sessions.fetch_add(1) != 0 || look_whether_mpi_runs()) return;
+  using FromSet = decltype(&PMPI_Group_from_session_pset);
+  using GroupRank = decltype(&PMPI_Group_rank);
+  const auto from_set = reinterpret_cast<FromSet>(find_next("PMPI_Group_from_session_pset"));
+  const auto rank_of = reinterpret_cast<GroupRank>(find_next("PMPI_Group_rank"));
+  MPI_Group group;
+  int rank = -1;
+  if (from_set == nullptr || rank_of == nullptr || from_set(session, "mpi://WORLD", &group) != MPI_SUCCESS) return;
+  rank_of(group, &rank);
+  library().Group_free(&group);
+  name_this_process(rank);
+  phase.store(kRunning, std::memory_order_release);
+}
+
+// The last one, in a process without MPI_Init: MPI may begin again.
+void session_ends() noexcept {
+  if (sessions.fetch_sub(1) == 1 && world() == handles().comm_null) phase.store(kBefore, std::memory_order_release);
+}
+#endif
 
 void mpi_ended() noexcept { phase.store(kEnded, std::memory_order_release); }
 

@@ -56,8 +56,23 @@ extern constinit std::atomic<int> phase __attribute__((visibility("hidden")));
 [[nodiscard]] inline bool mpi_is_running() noexcept { return phase.load(std::memory_order_acquire) == kRunning; }
 [[nodiscard]] inline bool mpi_runs() noexcept { return mpi_is_running() || look_whether_mpi_runs(); }
 void mpi_ended() noexcept;
-// This process in MPI_COMM_WORLD; -1 while there is none.
-extern constinit std::atomic<int> rank_in_world __attribute__((visibility("hidden")));
-[[nodiscard]] inline int world_rank() noexcept { return rank_in_world.load(std::memory_order_relaxed); }
+// A process as reports name it, also in the records of its messages: its rank in its MPI_COMM_WORLD, or in the process set mpi://WORLD where
+// it has sessions alone, and above kRankBits the number of that world: 0, or which one it is that MPI_Comm_spawn made. -1: not known.
+inline constexpr int kRankBits = 24;
+extern constinit std::atomic<int> this_process __attribute__((visibility("hidden")));
+[[nodiscard]] inline int world_rank() noexcept { return this_process.load(std::memory_order_relaxed); }
+// The one of this rank in this process's world.
+[[nodiscard]] inline int in_this_world(int rank) noexcept {
+  const int self = world_rank();
+  return rank < 0 || self < 0 ? rank : (self & ~((1 << kRankBits) - 1)) | rank;
+}
+
+// MPI_COMM_WORLD; MPI_COMM_NULL in a process that has sessions alone.
+[[nodiscard]] MPI_Comm world() noexcept;
+// A session begins, or ends: while there is one MPI's functions may be called without MPI_Init.
+#if MPI_VERSION >= 4
+void session_begins(MPI_Session session) noexcept;
+void session_ends() noexcept;
+#endif
 
 }  // namespace verity::mpi

@@ -210,6 +210,31 @@ for launcher in $openmpi $mpich; do
 done
 [ -n "$mpich" ] || skip "MPICH" "no MPICH on UCX"
 
+# Each world of a job has a rank 0. (MPICH's launcher does not spawn everywhere.)
+export UCX_VERITY_TYPECHECK=warn
+if [ -n "$openmpi" ]; then
+  UCX_VERITY_TYPECHECK_LOG=$tap_dir/log typechecked 60 "$openmpi" 1 vposix,vself spawned > "$tap_dir/job"
+  contains "Open MPI: spawned worlds" "$(cat "$tap_dir/job")" '^spawned done$'
+  for world in 1 2; do
+    contains "Open MPI: a rank of spawned world $world" "$(cat "$tap_dir/job")" \
+      "^ucx-verity: datatype mismatch in a message from rank 0 of spawned world $world to rank 0 \\("
+    contains "Open MPI: in the log, too: $world" "$(cat "$tap_dir/log")" "\"sender\":\\{\"rank\":0,\"world\":$world,"
+  done
+fi
+
+# A program without MPI_Init.
+if [ -n "$mpich" ] && mpi_program "$mpich" session > /dev/null 2>&1; then
+  typechecked 60 "$mpich" 2 vposix,vself session wrong > "$tap_dir/job"
+  contains "MPICH, sessions alone: ends as without checks" "$(cat "$tap_dir/job")" '^session done$'
+  contains "MPICH, sessions alone: a message" "$(cat "$tap_dir/job")" '^ucx-verity: datatype mismatch in a message from rank 1 to rank 0 \(lake, tag 1\)$'
+  contains "MPICH, sessions alone: a collective operation" "$(cat "$tap_dir/job")" '^ucx-verity: mismatch in a collective operation \(lake, call 1\)$'
+  contains "MPICH, sessions alone: sums" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 1 messages checked, 1 mismatched'
+  UCX_VERITY_ATTEST=always typechecked 60 "$mpich" 2 vposix,vself session right > "$tap_dir/job"
+  is "MPICH, sessions alone: correct messages are compared" "$(grep -c 'datatypes of 1 messages checked, 0 mismatched' "$tap_dir/job")" 2
+else
+  skip "sessions" "no MPI 4 here"
+fi
+
 # Harmless where there is no MPI.
 export UCX_VERITY_TYPECHECK=error
 is "a shell with the companions" "$(LD_PRELOAD=$companions bash -c 'echo fine' 2>&1)" fine

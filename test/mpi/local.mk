@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/order test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump test/mpi/windows test/mpi/onesided_model test/mpi/mismatch
+mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/order test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump test/mpi/windows test/mpi/onesided_model test/mpi/mismatch test/mpi/spawned
 mpi_test_files = \
 	test/mpi/collectives.c \
 	test/mpi/compute.c \
@@ -40,6 +40,8 @@ mpi_test_files = \
 	test/mpi/passive.c \
 	test/mpi/rma.c \
 	test/mpi/scribble.c \
+	test/mpi/session.c \
+	test/mpi/spawned.c \
 	test/mpi/storm.c \
 	test/mpi/strangers.c \
 	test/mpi/threads.c \
