@@ -141,6 +141,10 @@ typedef struct {
   int step, steps;
   sync_mode mode;
   size_t length; /* bytes of the window in use */
+  /* So that phases differ more than by chance: */
+  unsigned kinds; /* operations of this phase, as bits */
+  int crowded;    /* target of most of them, or -1 */
+  int large;      /* most of them have many elements */
   int regions[kMaxRanks];
   region region[kMaxRanks][kMaxRegions];
   unsigned reach[kMaxRanks]; /* targets of each origin in this step, as bits */

@@ -90,6 +90,9 @@ static void make_regions(content_rng* rng, size_t length, plan* p, int target) {
     }
     r->offset = offset;
     r->count = 1 + (int)any_magnitude(rng, (length - offset) / size - 1);
+    if (p->large && p->regions[target] == 0) {
+      r->count = (int)(length / 2 / size);
+    }
     offset += (size_t)r->count * size;
     ++p->regions[target];
   }
@@ -114,6 +117,14 @@ void plan_phase(const job_state* job, uint64_t phase, plan* p) {
   p->steps = 1 + (int)content_below(&rng, 4);
   p->length = scale < 5 ? 4096 : scale < 8 ? 100000 : job->max_length;
   p->length = p->length > job->max_length ? job->max_length : p->length;
+  p->kinds = content_below(&rng, 2) == 0 ? ~0u : (unsigned)content_next(&rng);
+  p->crowded = content_below(&rng, 2) == 0 ? (int)content_below(&rng, (uint64_t)job->size) : -1;
+  p->large = content_below(&rng, 4) == 0;
+  if (p->large) {
+    p->length = job->max_length;
+    p->kinds |= 1u << kGet | 1u << kGetAccumulate;
+    p->crowded = (int)content_below(&rng, (uint64_t)job->size);
+  }
   for (int target = 0; target < job->size; ++target) {
     make_regions(&rng, p->length, p, target);
   }
@@ -134,7 +145,7 @@ static reduce_op any_op(const job_state* job, content_rng* rng, unit_kind unit) 
   reduce_op op;
 
   do {
-    op = (reduce_op)content_below(rng, kNoOp);
+    op = content_below(rng, 4) == 0 ? kReplace : (reduce_op)content_below(rng, kNoOp);
   } while (!is_allowed(job, unit, op));
   return op;
 }
@@ -170,6 +181,17 @@ static void choose_access(content_rng* rng, const job_state* job, const plan* p,
       r->access == kLocked || (r->access == kShared && r->fetching && r->op == kSum && words);
 }
 
+/* Many large gets are answered late, and meanwhile others replace what they fetch: no put may
+ * overtake the get before it. */
+static void favour_overtaking(content_rng* rng, region* r, int index) {
+  if (index == 0 && content_below(rng, 4) != 0) {
+    r->access = kReaders;
+    r->small = 0;
+  } else if (r->access == kOwner && content_below(rng, 2) == 0) {
+    r->op = kReplace;
+  }
+}
+
 void plan_step(const job_state* job, plan* p, int step) {
   content_rng rng = {content_mix2(content_mix2(job->seed, p->phase), 1000 + (uint64_t)step)};
 
@@ -180,6 +202,9 @@ void plan_step(const job_state* job, plan* p, int step) {
       region* r = &p->region[target][i];
 
       choose_access(&rng, job, p, r);
+      if (p->large) {
+        favour_overtaking(&rng, r, i);
+      }
       r->stored = step == 0 || is_contended(r) || content_below(&rng, 6) == 0;
       r->key = content_next(&rng);
     }

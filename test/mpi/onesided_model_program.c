@@ -7,7 +7,7 @@
 
 #include "onesided_model.h"
 
-enum { kMaxBytes = 4 << 20, kMaxContended = 2000, kMaxArea = 1 << 20 };
+enum { kMaxBytes = 4 << 20, kLargeBytes = 16 << 20, kMaxContended = 2000, kMaxArea = 1 << 20 };
 
 typedef struct {
   const job_state* job;
@@ -80,7 +80,8 @@ static int is_permitted(const planner* its, const region* r, entry_kind kind) {
   int single = kind == kFetchAndOp || kind == kCompareAndSwap;
   int floating = r->unit == kFloat || r->unit == kDouble;
 
-  if ((its->job->kinds >> kind & 1) == 0 || (is_requested(kind) && !is_passive(its->p->mode))) {
+  if (((its->job->kinds & its->p->kinds) >> kind & 1) == 0 ||
+      (is_requested(kind) && !is_passive(its->p->mode))) {
     return 0;
   }
   if (r->unit == kMixed) {
@@ -131,7 +132,7 @@ static int any_count(planner* its, const region* r, entry_kind kind) {
   while (most >> bits > 1) {
     ++bits;
   }
-  if (choice < 11) {
+  if (choice < (its->p->large ? 6 : 11)) {
     most = most >> below(its, bits + 1);
   }
   return (int)(most - below(its, most / 2 + 1));
@@ -214,8 +215,10 @@ static void append_some_completion(planner* its, int target) {
 static void append_some(planner* its, int target, int count) {
   for (int i = 0; i < count; ++i) {
     int at = target >= 0 ? target : (int)below(its, (uint64_t)its->job->size);
+    at = target < 0 && its->p->crowded >= 0 && below(its, 8) != 0 ? its->p->crowded : at;
     int index = (int)below(its, (uint64_t)its->p->regions[at]);
 
+    index = its->p->large && below(its, 4) == 0 ? 0 : index;
     if (may_use(its, at, &its->p->region[at][index])) {
       append_operation(its, at, index);
       append_some_completion(its, at);
@@ -247,7 +250,11 @@ void plan_program(const job_state* job, plan* p, int origin, content_rng* rng) {
   if (its == NULL) {
     abort();
   }
-  *its = (planner){.job = job, .p = p, .rng = rng, .origin = origin, .bytes = kMaxBytes};
+  *its = (planner){.job = job,
+                   .p = p,
+                   .rng = rng,
+                   .origin = origin,
+                   .bytes = p->large ? kLargeBytes : kMaxBytes};
   count += (int)content_below(rng, (uint64_t)count);
   if (p->mode == kLockShared || p->mode == kLockExclusive) {
     append_locked(its, count);
