@@ -321,7 +321,9 @@ void Client::landed(Chunk& chunk, bool good) noexcept {
 void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept {
   wire::RmaHeader header;
   if (!wire::read_message(message, length, &header)) return;
-  if (header.kind == static_cast<uint8_t>(RmaKind::kRefused)) return port_.refused(peer);
+  if (header.kind == static_cast<uint8_t>(RmaKind::kRefused)) {
+    return port_.refused(peer, header.what == static_cast<uint8_t>(RmaStatus::kRevoked));
+  }
   Ticket* ticket = find(header.id);
   if (ticket == nullptr) return;
   const auto status = static_cast<RmaStatus>(std::min<uint8_t>(header.what, static_cast<uint8_t>(RmaStatus::kBusy)));

@@ -73,8 +73,9 @@ class Port {
   // The same for a Fetch, which is gone on return. `data`: nullptr unless fetch.status is kOk.
   virtual void fetched(Fetch& fetch, const uint8_t* data, size_t length) noexcept = 0;
 
-  // The peer refused a put: the endpoint is to fail, as with hardware.
-  virtual void refused(Peer& peer) noexcept = 0;
+  // The peer refused a put: the endpoint is to fail, as with hardware. `revoked`: because its program has deregistered the memory
+  // since, so that nobody there waits for the bytes; the next flush is to fail.
+  virtual void refused(Peer& peer, bool revoked) noexcept = 0;
   // The bytes that `read` asked for were not what the peer had, and are right now; for the log. `by_program`: the peer's own
   // program wrote to them meanwhile; of each Read only the first time.
   virtual void mismatched(const Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept = 0;

@@ -2,26 +2,54 @@
 #include "rma/regions.h"
 
 #include <mutex>
+#include <random>
 
 namespace verity::rma {
 
 namespace {
 
-uint64_t random_seed() {
+uint64_t random_key() {
   std::random_device device;
   return uint64_t{device()} << 32 | device();
 }
 
+// A permutation of the 64-bit numbers (the end of splitmix64), and its inverse.
+constexpr uint64_t kFirst = 0xbf58476d1ce4e5b9;
+constexpr uint64_t kSecond = 0x94d049bb133111eb;
+constexpr uint64_t kFirstInverse = 0x96de1b173f119089;
+constexpr uint64_t kSecondInverse = 0x319642b2d24d8ec3;
+static_assert(kFirst * kFirstInverse == 1 && kSecond * kSecondInverse == 1);
+
+uint64_t scatter(uint64_t x) noexcept {
+  x = (x ^ x >> 30) * kFirst;
+  x = (x ^ x >> 27) * kSecond;
+  return x ^ x >> 31;
+}
+
+uint64_t gather(uint64_t x) noexcept {
+  x = (x ^ x >> 31 ^ x >> 62) * kSecondInverse;
+  x = (x ^ x >> 27 ^ x >> 54) * kFirstInverse;
+  return x ^ x >> 30 ^ x >> 60;
+}
+
 }  // namespace
 
-Regions::Regions() : tokens_(random_seed()) {}
+Regions::Regions() : offset_(random_key()), mask_(random_key()) {}
 
 uint64_t Regions::add(uint64_t base, uint64_t length, unsigned access) {
   const std::unique_lock lock(mutex_);
   for (;;) {
-    const uint64_t token = tokens_();
-    if (token != 0 && regions_.try_emplace(token, Region{base, length, access}).second) return token;
+    const uint64_t token = scatter(offset_ + given_) ^ mask_;
+    ++given_;
+    if (token == 0) continue;
+    regions_.try_emplace(token, Region{base, length, access});
+    return token;
   }
+}
+
+bool Regions::was_revoked(uint64_t token) const noexcept {
+  const std::shared_lock lock(mutex_);
+  return token != 0 && gather(token ^ mask_) - offset_ < given_ && !regions_.contains(token);
 }
 
 void Regions::revoke(uint64_t token) noexcept {

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <random>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -28,6 +27,9 @@ class Regions {
   // Whoever shows the token hereafter is refused. Waits for those that use the memory now, but for nobody who has not begun. An
   // unknown token is ignored.
   void revoke(uint64_t token) noexcept;
+  // Whether the token was given out here and has been revoked. Of a number that is no token of ours it says so only by a chance of
+  // how many were given out in 2^64.
+  [[nodiscard]] bool was_revoked(uint64_t token) const noexcept;
 
   // The same memory for long, in a thread that nobody else waits for: whoever revokes the token waits for the holds of that one
   // region alone.
@@ -67,7 +69,10 @@ class Regions {
 
   mutable std::shared_mutex mutex_;
   std::unordered_map<uint64_t, Region> regions_;
-  std::mt19937_64 tokens_;
+  // The n-th token is a random permutation's value of n: none is given twice, and each can be known again when it is revoked.
+  const uint64_t offset_;
+  const uint64_t mask_;
+  uint64_t given_ = 0;
   std::mutex holds_mutex_;  // taken after mutex_
   std::atomic<uint32_t> let_go_ = 0;  // changes when a hold ends
 };

@@ -59,7 +59,7 @@ RmaStatus Server::access(uint64_t address, size_t length, Use&& use) noexcept {
 }
 
 void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
-  wire::RmaPut put;
+  wire::RmaPut put{};
   RmaStatus status = RmaStatus::kRefused;
   if (wire::read_message(message, length, &put)) {
     const size_t bytes = length - sizeof(put);
@@ -71,7 +71,7 @@ void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
     counts(peer).puts_applied += status == RmaStatus::kOk;
     counts(peer).put_bytes_applied += status == RmaStatus::kOk ? bytes : 0;
   }
-  if (status != RmaStatus::kOk) refuse(peer, {{static_cast<uint8_t>(RmaKind::kPut), 0, 0, 0, 0}, 0, 0, 0, 0}, status);
+  if (status != RmaStatus::kOk) refuse(peer, {{static_cast<uint8_t>(RmaKind::kPut), 0, 0, 0, 0}, put.token, 0, 0, 0}, status);
 }
 
 // Done at once, since what comes behind it may count on it; only the answer may wait.
@@ -99,6 +99,8 @@ void Server::atomic(Peer& peer, const uint8_t* message, size_t length) noexcept 
 
 // Without room the answer waits as a job: the peer waits for it, or takes its put for applied.
 void Server::refuse(Peer& peer, const wire::RmaRequest& request, RmaStatus status) noexcept {
+  const bool writes = request.header.kind == static_cast<uint8_t>(RmaKind::kPut);
+  if (writes && status == RmaStatus::kRefused && regions_.was_revoked(request.token)) status = RmaStatus::kRevoked;
   const bool wait = !answer(peer, {answer_to(request.header.kind), status, request.header.id}) && peer.requests < 2 * kMaxJobs;
   auto* job = wait ? new (std::nothrow) Job : nullptr;
   if (job != nullptr) return keep(peer, *job, request, status);

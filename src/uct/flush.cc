@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flush. Active messages are flushed when they are acknowledged, or when the link owns a copy of what is
 // not and the peer has been silent for a while: waiting on would hang a rank whose peer left first.
+#include <utility>
+
 #include "uct/verity_ep.h"
 
 namespace verity::uct {
@@ -87,7 +89,8 @@ ucs_status_t VerityIface::try_flush(const Flushes::Request& request) noexcept {
   if (!cancel && !l.failed && l.mode == link::Mode::kVerify) {
     if (!applied(l) || !settled(l)) return UCS_ERR_NO_RESOURCE;
     (void)hub_->flush_owed();  // what peers wait for in their flushes
-    return UCS_OK;
+    // Said once, and not by an interface's flush: UCP (1.13) does not survive that of a worker with an error.
+    return std::exchange(l.write_lost, false) ? UCS_ERR_REJECTED : UCS_OK;
   }
   // A cancel below would also stop what the other endpoints of this link have on their way. The link owns copies of all that is left,
   // so that nothing of the upper layer's is read any more: no need to wait for the peer, as tcp's flush would.

@@ -32,7 +32,8 @@ rma::ClientConfig client_config() noexcept {
 ucs_status_t status_of(const UctLink& l, wire::RmaStatus status, bool broken, ucs_status_t error) noexcept {
   switch (status) {
     case wire::RmaStatus::kOk: break;
-    case wire::RmaStatus::kRefused: return UCS_ERR_REJECTED;
+    case wire::RmaStatus::kRefused:
+    case wire::RmaStatus::kRevoked: return UCS_ERR_REJECTED;
     case wire::RmaStatus::kUnreadable: return UCS_ERR_IO_ERROR;
     case wire::RmaStatus::kBusy: return UCS_ERR_NO_MEMORY;
   }
@@ -339,8 +340,16 @@ void OneSided::fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) no
   ended(l, fetch.owner, fetch.upper, status_of(l, fetch.status, fetch.broken, UCS_OK));
 }
 
-void OneSided::refused(rma::Peer& peer) noexcept {
+// A program that unmaps memory with puts in flight loses them on raw transports too (shared memory that the owner has given up is
+// written, and nobody reads it). So the link lives; who flushes the puts hears of it.
+void OneSided::refused(rma::Peer& peer, bool revoked) noexcept {
   UctLink& l = link_of(peer);
+  if (revoked) {
+    ucs_diag("ucx-verity: v%s: a remote write came after the peer's program had deregistered the memory: not written",
+             iface_.lower_tl_name());
+    l.write_lost = true;
+    return;
+  }
   ucs_error("ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, registered there, or unmapped",
             iface_.lower_tl_name());
   iface_.give_up(l, UCS_ERR_REJECTED);

@@ -115,7 +115,7 @@ class OneSided final : public rma::Port {
   [[nodiscard]] rma::Hasher* hasher() noexcept override { return pool_.is_open ? &hash_pool() : nullptr; }
   void finished(rma::Read& read) noexcept override;
   void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override;
-  void refused(rma::Peer& peer) noexcept override;
+  void refused(rma::Peer& peer, bool revoked) noexcept override;
   void source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept override;
   void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept override;
   void diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept override;

@@ -73,6 +73,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   bool to_ep = false;                 // connect-to-endpoint: the link serves one endpoint
   bool orphan = false;                // its only endpoint is gone (to_ep)
   bool said_bye = false;
+  bool write_lost = false;            // came after its memory was deregistered; the next flush says so
   bool told = false;                  // the upper endpoints know of the failure
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
   uint32_t trailed_ids = 0;  // bitmap of the messages that may get a trailer

@@ -44,6 +44,7 @@ enum class RmaStatus : uint8_t {
   kRefused = 1,     // no such token (any more), outside of its memory, not allowed, or not understood
   kUnreadable = 2,  // the owner's program took the memory away under its registration
   kBusy = 3,        // more requests at a time than the owner keeps
+  kRevoked = 4,     // of writes only: the owner's program has deregistered that memory since it gave the token out
 };
 
 // HASH wants: the root, or all leaves.

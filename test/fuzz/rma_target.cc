@@ -470,7 +470,7 @@ class Target final : public rma::Port {
     for (size_t i = 0; i < length; ++i) sum += data[i];
     sum_ = sum;
   }
-  void refused(rma::Peer&) noexcept override {}
+  void refused(rma::Peer&, bool) noexcept override {}
   void source_changed(rma::Peer&, uint64_t, uint32_t) noexcept override {}
   void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*, bool) noexcept override {
     require(offset < read.length && length <= read.length - offset, "a mismatch outside of the read");

@@ -24,7 +24,19 @@ void get_ends_with(ucs_status_t expected, Iface& iface, uct_ep_h ep, const Windo
   require(get.status == expected, std::string("a get that is refused ended with: ") + ucs_status_string(get.status));
 }
 
-// What was deregistered is neither read nor written, and the owner lives.
+ucs_status_t flush_status(Iface& iface, uct_ep_h ep) {
+  ucs_status_t status = UCS_INPROGRESS;
+  iface.progress_until(
+      [&] {
+        status = uct_ep_flush(ep, UCT_FLUSH_FLAG_LOCAL, nullptr);
+        return status != UCS_INPROGRESS && status != UCS_ERR_NO_RESOURCE;
+      },
+      "a flush");
+  return status;
+}
+
+// What was deregistered is neither read nor written, and the owner lives. So does the link: the next flush says that a write is lost,
+// and the one after it that all that came since is there.
 void dead_keys_are_refused(Side& side) {
   Iface iface(side.options);
   need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_GET_BCOPY, side);
@@ -37,7 +49,9 @@ void dead_keys_are_refused(Side& side) {
   if (side.role == 0) {
     get_ends_with(UCS_ERR_REJECTED, iface, eps[0], window, 0);
     put(iface, eps[0], window, 0, Bytes(64, 0xee), true);
-    iface.progress_until([&] { return iface.errors() != 0; }, "the word that a put was refused");
+    require(flush_status(iface, eps[0]) == UCS_ERR_REJECTED, "no word that a put was refused");
+    require(flush_status(iface, eps[0]) == UCS_OK, "a flush with nothing lost since");
+    require(iface.errors() == 0, "the endpoint failed for a put to memory that its owner gave up");
   }
   side.channel.barrier([&] { iface.progress(); });
   require(first_wrong(window.at(0), 4096, kPattern, 0) == 4096, "deregistered memory was written");

@@ -50,6 +50,7 @@ class RmaEnd final : public rma::Port {
     uint32_t sent = 0;
     uint32_t taken = 0;
     unsigned refusals = 0;
+    unsigned revoked = 0;  // of them
     bool late = false;  // what was taken shows only when the test says so
   };
   struct Flight {
@@ -170,7 +171,10 @@ class RmaEnd final : public rma::Port {
     fetches.push_back({fetch.status, fetch.broken, Message(data, data + length), fetch.length});
     EXPECT_EQ(data != nullptr, fetch.status == RmaStatus::kOk && !fetch.broken);
   }
-  void refused(Peer& peer) noexcept override { ++line_of(peer).refusals; }
+  void refused(Peer& peer, bool revoked) noexcept override {
+    ++line_of(peer).refusals;
+    line_of(peer).revoked += revoked;
+  }
   void mismatched(const rma::Read&, uint64_t, uint64_t, const char* what, bool by_program) noexcept override {
     mismatches.emplace_back(what);
     changes_told += by_program;

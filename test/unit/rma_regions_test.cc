@@ -7,6 +7,7 @@
 #include <chrono>
 #include <set>
 #include <thread>
+#include <vector>
 
 namespace verity::test {
 namespace {
@@ -42,6 +43,22 @@ TEST(RmaRegions, OnlyTheBytesOfTheTokensOwnRegistration) {
   EXPECT_FALSE(allowed(regions, token, 1100, 1));
   EXPECT_TRUE(allowed(regions, neighbour, 1100, 1));
   EXPECT_FALSE(allowed(regions, neighbour, 1099, 1));
+}
+
+TEST(RmaRegions, RevokedTokensAreKnownAgain) {
+  Regions regions;
+  Regions others;
+  std::vector<uint64_t> tokens;
+  for (unsigned i = 0; i < 1000; ++i) tokens.push_back(regions.add(1000, 100, rma::kWrite));
+  for (const uint64_t token : tokens) EXPECT_FALSE(regions.was_revoked(token));
+  for (size_t i = 0; i < tokens.size(); i += 2) regions.revoke(tokens[i]);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    EXPECT_EQ(regions.was_revoked(tokens[i]), i % 2 == 0);
+    EXPECT_FALSE(others.was_revoked(tokens[i]));
+    for (unsigned bit = 0; bit < 64; ++bit) EXPECT_FALSE(regions.was_revoked(tokens[i] ^ uint64_t{1} << bit));
+  }
+  EXPECT_FALSE(regions.was_revoked(0));
+  EXPECT_FALSE(regions.was_revoked(~uint64_t{0}));
 }
 
 TEST(RmaRegions, NoSumOfAddressAndLengthOverflows) {

@@ -85,6 +85,7 @@ TEST_F(RmaServer, PutsOutsideOfTheTokenAreRefusedAndTheReaderIsTold) {
   ASSERT_EQ(out().size(), 8u);
   to_reader();
   EXPECT_EQ(reader.lines[0].refusals, 8u);
+  EXPECT_EQ(reader.lines[0].revoked, 2u);
   EXPECT_EQ(reader.lines[1].refusals, 0u);
 }
 

@@ -57,7 +57,7 @@ class Side : public rma::Port {
   }
   void finished(rma::Read& read) noexcept override { over.push_back(&read); }
   void fetched(rma::Fetch&, const uint8_t*, size_t) noexcept override {}
-  void refused(rma::Peer&) noexcept override {}
+  void refused(rma::Peer&, bool) noexcept override {}
   void mismatched(const rma::Read&, uint64_t, uint64_t, const char*, bool) noexcept override { ADD_FAILURE(); }
   void source_changed(rma::Peer&, uint64_t, uint32_t) noexcept override { ADD_FAILURE(); }
 
