@@ -3,11 +3,16 @@
 #include <sched.h>
 
 #include "uct/process.h"
+#include "uct/quiet_lower.h"
 #include "uct/verity_ep.h"
 
 namespace verity::uct {
 
 namespace {
+
+// The part of the time to linger after which nobody is waited for who has acknowledged nothing meanwhile: a peer that computes comes
+// back long after it or not at all. Halfway through it all is sent once more, since the last frame may be what was lost.
+constexpr uint64_t kSilentPart = 8;
 
 // After our goodbye nothing is waited for but the lower transport taking it.
 constexpr uint64_t kByeTime = 20'000'000;  // ns
@@ -36,12 +41,30 @@ void VerityIface::closing() noexcept {
   stop_async_timer(true);
   stop_thread();
   closing_ = unusual_ = true;
+  const QuietLower quiet;
   if (links_.linked() && !is_off()) close_links();
   while (links_.linked()) drop_link(UctLink::in_all(links_.next));
   group_.leave();
   if (progress_id_ != UCS_CALLBACKQ_ID_NULL) {
     ucs_callbackq_remove(&worker->super.progress_q, progress_id_);
     progress_id_ = UCS_CALLBACKQ_ID_NULL;
+  }
+}
+
+uint32_t VerityIface::acknowledged() noexcept {
+  uint32_t sum = 0;
+  for (util::ListNode* node = links_.next; node != &links_; node = node->next) {
+    const UctLink& l = UctLink::in_all(node);
+    sum += l.tx[0].una + l.tx[1].una;
+  }
+  return sum;
+}
+
+void VerityIface::repeat_all() noexcept {
+  const AsyncGuard guard(*this);
+  for (util::ListNode* node = links_.next; node != &links_; node = node->next) {
+    UctLink& l = UctLink::in_all(node);
+    if (l.in_flight() && !l.failed && !l.peer_gone) hub_->repeat(l);
   }
 }
 
@@ -55,10 +78,22 @@ void VerityIface::close_links() noexcept {
   };
   uint64_t now = monotonic_ns();
   const uint64_t until = now + options().linger;
-  while (!hub_->quiet() && now < until) {
+  const uint64_t silence = options().linger / kSilentPart;
+  uint64_t since = now;
+  uint32_t mark = acknowledged();
+  bool repeated = false;
+  while (!hub_->quiet() && now < until && now - since < silence) {
     turn(now);
     sched_yield();
     now = monotonic_ns();
+    if (const uint32_t seen = acknowledged(); seen != mark) {
+      mark = seen;
+      since = now;
+      repeated = false;
+    } else if (!repeated && now - since > silence / 2) {
+      repeated = true;
+      repeat_all();
+    }
   }
   hub_->say_bye();
   const uint64_t bye_until = now + kByeTime;

@@ -43,6 +43,8 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/process.cc src/uct/process.h \
 	src/uct/progress.cc \
 	src/uct/read_iface.cc src/uct/read_iface.h \
+	src/uct/quiet_lower.cc \
+	src/uct/quiet_lower.h \
 	src/uct/receive.cc \
 	src/uct/send.cc \
 	src/uct/trailers.cc src/uct/trailers.h \

@@ -257,6 +257,8 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] bool may_flush(VerityEp* ep) noexcept;
   [[nodiscard]] bool settled(UctLink& l) noexcept;
   [[nodiscard]] bool applied(UctLink& l) noexcept;
+  [[nodiscard]] uint32_t acknowledged() noexcept;
+  void repeat_all() noexcept;
 
   [[nodiscard]] ucs_status_t event_fd(int* fd_p) noexcept;
   [[nodiscard]] ucs_status_t arm(unsigned events) noexcept;

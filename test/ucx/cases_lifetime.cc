@@ -3,9 +3,11 @@
 // Beginnings and ends: endpoints and interfaces closed right after a send, sleeping on the event
 // descriptor, and what a wrapper says of itself.
 #include <poll.h>
+#include <ucs/debug/log_def.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstring>
 #include <set>
 
@@ -112,6 +114,34 @@ void leave_early(Side& side, int leaver) {
 
 void leave_first(Side& side) { leave_early(side, 0); }
 void leave_second(Side& side) { leave_early(side, 1); }
+
+unsigned complaints = 0;
+
+ucs_log_func_rc_t count_complaint(const char*, unsigned, const char*, ucs_log_level_t level, const ucs_log_component_config_t*, const char*,
+                                  va_list) {
+  complaints += level <= UCS_LOG_LEVEL_WARN;
+  return UCS_LOG_FUNC_RC_CONTINUE;
+}
+
+// The peer closes while endpoints still connect to it. Who closes behind it has nothing to complain of, and does not wait for it.
+void close_towards_nobody(Side& side) {
+  if (side.channel.alone()) throw Skip("needs two processes");
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  const Iface::Address peer = iface.exchange_addresses(side.channel);
+  std::vector<uct_ep_h> eps;
+  for (int i = 0; i < 5 && side.role == 0; ++i) eps.push_back(iface.connect_to_iface(peer));
+  side.channel.barrier([] {});
+  if (side.role == 1) iface.close();
+  side.channel.barrier([] {});
+  for (uct_ep_h ep : eps) uct_ep_destroy(ep);
+  ucs_log_push_handler(count_complaint);
+  const double began = seconds_now();
+  iface.close();
+  ucs_log_pop_handler();
+  require(complaints == 0, std::to_string(complaints) + " complaints while closing");
+  require(seconds_now() - began < 5, "closing takes long");
+}
 
 // Interfaces opened and closed again and again, messages each time.
 void reopen(Side& side) {
@@ -276,6 +306,7 @@ constexpr Case kCases[] = {
     {"endpoints destroyed with messages on their way", endpoint_dropped},
     {"the first process leaves early", leave_first},
     {"the second process leaves early", leave_second},
+    {"closing when the peer is gone", close_towards_nobody},
     {"interfaces opened again and again", reopen},
     {"both sides asleep", asleep},
     {"asleep with unanswered messages", arm_unanswered},
