@@ -65,6 +65,39 @@ unsigned VerityIface::run_completions() noexcept {
   return count;
 }
 
+// An endpoint goes: what the link owns of its sends is over for the upper layer, as on UCX's own transports.
+void VerityIface::end_sends(const UctLink& l) noexcept {
+  for (;;) {
+    uct_completion_t* upper = nullptr;
+    ucs_status_t status = UCS_OK;
+    {
+      const AsyncGuard guard(*this);
+      link::Slot* slot = take_done(l);
+      if (slot == nullptr) return;
+      const auto* state = reinterpret_cast<const ZcopyState*>(slot->source->port);
+      upper = state->upper;
+      status = state->status;
+      hub_->release(slot);
+    }
+    uct_invoke_completion(upper, status);
+  }
+}
+
+// The oldest one of that link that waits for its completion.
+link::Slot* VerityIface::take_done(const UctLink& l) noexcept {
+  const auto state_of = [](link::Slot* slot) { return reinterpret_cast<ZcopyState*>(slot->source->port); };
+  link::Slot* before = nullptr;
+  link::Slot* slot = done_first_;
+  while (slot != nullptr && state_of(slot)->link != &l) {
+    before = slot;
+    slot = state_of(slot)->next_done;
+  }
+  if (slot == nullptr) return nullptr;
+  (before == nullptr ? done_first_ : state_of(before)->next_done) = state_of(slot)->next_done;
+  if (done_last_ == slot) done_last_ = before;
+  return slot;
+}
+
 UctLink* VerityIface::next_due(util::ListNode& due) noexcept {
   const AsyncGuard guard(*this);
   if (!due.linked()) return nullptr;

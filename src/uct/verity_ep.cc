@@ -139,6 +139,11 @@ ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
 
 void VerityEp::destroying() noexcept {
   if (link_ == nullptr) return;
+  leave_link();
+  if (!link_->eps.linked()) verity().end_sends(*link_);
+}
+
+void VerityEp::leave_link() noexcept {
   VerityIface& f = verity();
   const AsyncGuard guard(f);
   link_->purge_pending(this, nullptr, nullptr);

@@ -28,6 +28,7 @@ class VerityEp final : public WrapEp, public InLink, public ReadOwner {
 
  private:
   [[nodiscard]] static uint64_t next_serial() noexcept;
+  void leave_link() noexcept;
 
   UctLink* link_ = nullptr;
   const uint64_t serial_ = next_serial();

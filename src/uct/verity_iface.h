@@ -131,6 +131,8 @@ class VerityIface final : public WrapIface, public link::Port {
   void wake_pending() noexcept;
   void serve_apart(uint64_t now) noexcept;
   [[nodiscard]] ucs_status_t flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
+  // Completes those zero-copy sends of the link that are copied.
+  void end_sends(const UctLink& l) noexcept;
   void cancel_flushes(VerityEp* ep) noexcept { flushes_.cancel(ep); }
   void fence() noexcept;
   void hold(UctLink& l) noexcept;
@@ -257,6 +259,7 @@ class VerityIface final : public WrapIface, public link::Port {
   [[nodiscard]] bool may_flush(VerityEp* ep) noexcept;
   [[nodiscard]] bool settled(UctLink& l) noexcept;
   [[nodiscard]] bool applied(UctLink& l) noexcept;
+  [[nodiscard]] link::Slot* take_done(const UctLink& l) noexcept;
   [[nodiscard]] uint32_t acknowledged() noexcept;
   void repeat_all() noexcept;
 

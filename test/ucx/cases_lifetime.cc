@@ -143,6 +143,36 @@ void close_towards_nobody(Side& side) {
   require(seconds_now() - began < 5, "closing takes long");
 }
 
+// Zero-copy sends end with their endpoint, as on UCX's own transports: afterwards nothing calls back into what the program has freed.
+void sends_end_with_endpoint(Side& side) {
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  if (!iface.has(UCT_IFACE_FLAG_AM_ZCOPY)) throw Skip("no am_zcopy");
+  Inbound in(iface, kId, [](uint64_t) -> size_t { return 4000; });
+  Inbound first(iface, kId + 1, small);
+  Endpoints eps(iface, side.channel, 1);
+  {
+    Outbound out(iface, eps[0], kId + 1, small);
+    out.send(Kind::kBcopy);
+    first.expect(1);
+    iface.flush(eps[0]);
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 0) {
+    uct_completion_t completion = {[](uct_completion_t*) {}, 1, UCS_OK};
+    Bytes bytes(4000);
+    fill(bytes.data(), bytes.size(), 0, 0);
+    const uct_iov_t iov{bytes.data(), bytes.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+    iface.progress_until([&] { return (status = uct_ep_am_zcopy(eps[0], kId, nullptr, 0, &iov, 1, 0, &completion)) != UCS_ERR_NO_RESOURCE; },
+                         "room for a message");
+    check(status, "uct_ep_am_zcopy");
+    eps.destroy(0);
+    require(status == UCS_OK || completion.count == 0, "a send outlives its endpoint");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+}
+
 // Interfaces opened and closed again and again, messages each time.
 void reopen(Side& side) {
   for (int round = 0; round < 8; ++round) {
@@ -307,6 +337,7 @@ constexpr Case kCases[] = {
     {"the first process leaves early", leave_first},
     {"the second process leaves early", leave_second},
     {"closing when the peer is gone", close_towards_nobody},
+    {"zero-copy sends end with their endpoint", sends_end_with_endpoint},
     {"interfaces opened again and again", reopen},
     {"both sides asleep", asleep},
     {"asleep with unanswered messages", arm_unanswered},
