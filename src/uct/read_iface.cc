@@ -121,7 +121,7 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
     if (had_link_) return UCS_ERR_CONNECTION_RESET;  // it failed, or the peer closed
     const uint64_t now = monotonic_ns();
     if (without_link_ == 0) without_link_ = now;
-    if (now - without_link_ < kLinkPatience) return UCS_ERR_NO_RESOURCE;
+    if (reader().has_carrier() && now - without_link_ < kLinkPatience) return UCS_ERR_NO_RESOURCE;
     process().cannot_verify(reader().lower_tl_name());
     return read_unverified(*this, iov, iovcnt, address, rkey, comp);
   }
@@ -139,7 +139,7 @@ bool ReadEp::must_wait() noexcept {
   UctLink* l;
   if (!verifies_) return false;
   if (is_behind_fence()) return true;
-  return find_link(&iface, &l) ? !iface->onesided().client().has_room(*l) : !had_link_;
+  return find_link(&iface, &l) ? !iface->onesided().client().has_room(*l) : !had_link_ && reader().has_carrier();
 }
 
 // All links to that peer: the read may have been begun over another one than would be taken now.
@@ -200,6 +200,11 @@ void ReadIface::write_iface_addr_extra(void* out) noexcept {
 }
 
 void ReadIface::add_reader(ReadEp& ep) { eps_.push_back(&ep); }
+
+bool ReadIface::has_carrier() const noexcept {
+  const auto& ifaces = group_.ifaces();
+  return std::any_of(ifaces.begin(), ifaces.end(), [](const VerityIface* iface) { return iface->has_onesided(); });
+}
 
 bool ReadIface::reading() const noexcept {
   return std::any_of(eps_.begin(), eps_.end(), [](const ReadEp* ep) { return ep->open != 0 || !ep->pending.empty(); });

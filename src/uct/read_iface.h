@@ -72,6 +72,8 @@ class ReadIface final : public WrapIface {
   ucs_status_t queue_flush(ReadEp& ep, unsigned flags, uct_completion_t* comp) noexcept;
   void forget(ReadEp& ep) noexcept;
   [[nodiscard]] bool reading() const noexcept;
+  // Without an interface that carries messages nobody can ever be asked for a digest.
+  [[nodiscard]] bool has_carrier() const noexcept;
   void add_reader(ReadEp& ep);
 
   // --- WrapIface ---

@@ -153,6 +153,27 @@ void zcopy_reads(Side& side) {
   side.channel.barrier([&] { carrier.progress(); });
 }
 
+// A transport that only reads, on a worker with none for messages: nobody can be asked for digests, now or later. The reads go at
+// once, and count as unverified.
+void reads_alone(Side& side) {
+  Iface reader(reading_beside(side));
+  need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
+  Endpoints readers(reader, side.channel, 1);
+  Window window(reader, side.channel, 4096);
+  Get get;
+  get.content.resize(1000);
+  unsigned open = 0;
+  uct_completion_t* completion = get.start(&open);
+  const uct_iov_t iov{get.content.data(), get.content.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+  const ucs_status_t status = uct_ep_get_zcopy(readers[0], &iov, 1, window.remote(0), window.key(), completion);
+  check(status, "the first uct_ep_get_zcopy");
+  if (status == UCS_OK) Get::done(completion);
+  reader.progress_until([&] { return open == 0; }, "a read");
+  get.status = UCS_OK;
+  verify(get, window_content(4096));
+  side.channel.barrier([] {});
+}
+
 // One read of VERITY_READ_BYTES bytes, for test/integration/large_read.sh.
 void large_read(Side& side) {
   const char* wanted = std::getenv("VERITY_READ_BYTES");
@@ -225,6 +246,7 @@ void requests_that_destroy(Side& side) {
 
 constexpr Case kCases[] = {
     {"rma: deregistered memory is refused", dead_keys_are_refused},
+    {"rma: reads without a transport for messages", reads_alone},
     {"rma: memory that the program took away", memory_taken_away},
     {"rma: memory that the program took away from writes", memory_taken_from_writes},
     {"rma: zero-copy reads", zcopy_reads},
