@@ -50,7 +50,8 @@ bool any_reader(Lanes& lanes, Check&& check) noexcept {
 bool Lanes::has_older(const UctLink* link, const ReaderLane* reader, uint32_t epoch) noexcept {
   const bool links = any_link(*this, [&](UctLink& l) {
     if (&l == link) return l.before != 0 && reads.linked();
-    return l.before != 0 || is_older(l.pending, epoch) || !l.iface->onesided().client().fenced_puts_done(l);
+    if (l.before != 0 || is_older(l.pending, epoch)) return true;
+    return !l.iface->onesided().client().fenced_puts_done(l) && !l.iface->has_left(l);
   });
   return links || any_reader(*this, [&](const ReaderLane& r) { return &r != reader && is_older(r.pending, epoch); });
 }

@@ -25,8 +25,10 @@ constexpr uint64_t kBusyPatience = 10'000'000'000;
 bool VerityIface::applied(UctLink& l) noexcept {
   if (onesided_ == nullptr || onesided_->client().puts_done(l)) return true;
   hub_->ask(l);
-  return l.peer_leaves && settled(l);
+  return has_left(l);
 }
+
+bool VerityIface::has_left(UctLink& l) noexcept { return l.peer_leaves && settled(l); }
 
 // Whether the lower transport may be flushed for `ep`, or for all endpoints with nullptr.
 bool VerityIface::may_flush(VerityEp* ep) noexcept {

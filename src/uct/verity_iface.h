@@ -137,6 +137,8 @@ class VerityIface final : public WrapIface, public link::Port {
   void fence() noexcept;
   void hold(UctLink& l) noexcept;
   [[nodiscard]] bool follows_other_lanes(UctLink& l) noexcept;
+  // The peer's last acknowledgement may be what was lost: nothing more is waited for.
+  [[nodiscard]] bool has_left(UctLink& l) noexcept;
   [[nodiscard]] const WorkerGroup& group() const noexcept { return group_; }
   void abandon_reads(VerityEp& ep) noexcept;
 

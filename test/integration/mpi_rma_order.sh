@@ -6,6 +6,7 @@
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
 
+export OMPI_MCA_osc=ucx # whatever else "env" comes to prefer
 clean='^order checks [1-9][0-9]* wrong 0$'
 rounds=$(normal_or_long 10 200)
 
