@@ -15,18 +15,22 @@ unsigned Buffers::class_of(size_t size) noexcept {
 
 void* Buffers::take(size_t size) noexcept {
   const unsigned c = class_of(size);
-  if (c >= kClasses) return std::malloc(size);
-  Free* buffer = free_[c];
-  if (buffer == nullptr) return std::malloc(size_t{1} << (c + kSmallest));
-  free_[c] = buffer->next;
-  kept_ -= size_t{1} << (c + kSmallest);
+  const size_t bytes = c < kClasses ? size_t{1} << (c + kSmallest) : size;
+  Free* kept = c < kClasses ? free_[c] : nullptr;
+  if (kept != nullptr) {
+    free_[c] = kept->next;
+    kept_ -= bytes;
+  }
+  void* buffer = kept != nullptr ? kept : std::malloc(bytes);
+  if (buffer != nullptr) in_use_ += bytes;
   return buffer;
 }
 
 void Buffers::give(void* buffer, size_t size) noexcept {
   const unsigned c = class_of(size);
-  const size_t bytes = c < kClasses ? size_t{1} << (c + kSmallest) : SIZE_MAX;
-  if (bytes > keep_ - kept_) {
+  const size_t bytes = c < kClasses ? size_t{1} << (c + kSmallest) : size;
+  in_use_ -= bytes;
+  if (c >= kClasses || bytes > keep_ - kept_) {
     std::free(buffer);
     return;
   }

@@ -18,6 +18,8 @@ class Buffers {
   // `size` bytes or more; the caller gives them back with the same `size`. nullptr when memory is out.
   [[nodiscard]] void* take(size_t size) noexcept;
   void give(void* buffer, size_t size) noexcept;
+  // Bytes of buffers that were taken and not given back.
+  [[nodiscard]] size_t in_use() const noexcept { return in_use_; }
   // Frees what is kept.
   void trim() noexcept;
 
@@ -32,6 +34,7 @@ class Buffers {
 
   Free* free_[kClasses] = {};
   size_t kept_ = 0;
+  size_t in_use_ = 0;
   const size_t keep_;
 };
 

@@ -188,6 +188,9 @@ class Hub {
   }
   // The lower transport has read the pieces of a zero-copy slot. The slot may be gone afterwards.
   void source_sent(Link& link, Slot& slot) noexcept;
+  // The same for a slot that the lower transport was done with as soon as it was given to it: copies the pieces, so that their
+  // buffers are free when the send returns. False: there is no memory for the copy, and source_free() will be called.
+  [[nodiscard]] bool complete_at_once(Link& link, Slot& slot) noexcept;
   // Frees a slot whose source_free() was called and which is not in flight any more.
   void release(Slot* slot) noexcept;
   // Copies all zero-copy payloads in flight, so that their buffers are free.

@@ -70,7 +70,8 @@ void lower_zcopy_done(uct_completion_t* comp) noexcept {
   state->link->iface->hub().source_sent(*state->link, *state->slot);
 }
 
-// Sends a zero-copy frame: the header with the upper one behind it, the user's pieces, the HELLO.
+// Sends a zero-copy frame: the header with the upper one behind it, the user's pieces, the HELLO. UCS_OK: the lower
+// transport is done with the pieces; UCS_INPROGRESS: it will say so.
 ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
   link::Source& source = *slot.source;
   uct_iov_t iov[link::kMaxSourcePieces + 1];
@@ -88,12 +89,7 @@ ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
   const auto header = static_cast<unsigned>(sizeof(wire::FrameHeader) + source.pieces[0].length);
   const ucs_status_t status = uct_ep_am_zcopy(l.lower.get(), VerityIface::lower_id(c), slot.frame(),
                                               header, iov, count, 0, &state.lower);
-  if (status == UCS_INPROGRESS) return UCS_OK;
-  if (status == UCS_ERR_NO_RESOURCE) {
-    source.sending = false;
-    return status;
-  }
-  l.iface->hub().source_sent(l, slot);
+  if (status == UCS_ERR_NO_RESOURCE) source.sending = false;
   return status;
 }
 
@@ -435,13 +431,17 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
   zcopy_of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, comp, &l, slot, nullptr, UCS_OK, f.watched_sends()};
   f.hub().commit_source(l, c, slot, leader.leads ? kLeaderId : id);
   const ucs_status_t status = lower_zcopy(l, c, *slot);
+  if (status == UCS_OK || status == UCS_INPROGRESS) {
+    f.hub().sent(l, c);
+    return status == UCS_OK && f.hub().complete_at_once(l, *slot) ? UCS_OK : UCS_INPROGRESS;
+  }
   if (status == UCS_ERR_NO_RESOURCE) {
     f.hub().stalled(l, c, slot);
     f.push_unsent(l);
-  } else if (status == UCS_OK) {
-    f.hub().sent(l, c);
+  } else {
+    // The error has been or will be reported to the error handler, which completes the send.
+    f.hub().source_sent(l, *slot);
   }
-  // A lower error has been or will be reported to the error handler, which completes the send.
   return UCS_INPROGRESS;
 }
 
@@ -449,6 +449,8 @@ link::Sent VerityIface::send_source(link::Link& link, wire::Class c, link::Slot&
   UctLink& l = UctLink::of(link);
   const ucs_status_t status = lower_zcopy(l, c, slot);
   if (status == UCS_ERR_NO_RESOURCE) return link::Sent::kBusy;
+  if (status == UCS_INPROGRESS) return link::Sent::kOk;
+  hub_->source_sent(l, slot);
   return status == UCS_OK ? link::Sent::kOk : link::Sent::kFailed;
 }
 

@@ -42,6 +42,7 @@ INTEGRATION_RUNS = \
 	test/integration/large_read.sh \
 	test/integration/memory_hooks.sh \
 	test/integration/missing_plugin.sh \
+	test/integration/mpi_buffered.sh \
 	test/integration/mpi_collectives.sh \
 	test/integration/mpi_digest.sh \
 	test/integration/mpi_finalize.sh \

@@ -167,12 +167,41 @@ void refused_arguments(Side& side) {
   finish(side, iface);
 }
 
+// A zero-copy send that the lower transport completes at once, as tcp does when the socket took it, needs no progress
+// of the sender over the wrapper either. The source is overwritten as soon as the send is complete.
+void zcopy_at_once(Side& side) {
+  if (!side.options.transport.ends_with("tcp") || side.channel.alone()) {
+    throw Skip("its zero-copy sends complete in progress, or there are none");
+  }
+  Iface iface(side.options);
+  const size_t length = std::min<size_t>(Outbound::longest(iface, Kind::kZcopy), 16384);
+  constexpr uint64_t kMessages = 10;
+  auto length_of = [&](uint64_t i) -> size_t { return i == 0 ? 8 : length; };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  finish(side, iface);  // both are connected, and know each other
+  if (side.role == 0) {
+    for (uint64_t i = 0; i < kMessages; ++i) {
+      require(out.try_send(Kind::kZcopy, {.header = i % 2 * 16}) == UCS_OK, "no resources");
+    }
+    require(out.under_way() == 0, "incomplete without progress: " + std::to_string(out.under_way()));
+  }
+  side.channel.barrier({});
+  out.wait();
+  in.expect(side.role == 0 ? 1 : kMessages + 1);
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"am_short, all lengths", all_short},
     {"am_short_iov, all lengths and cuts", all_short_iov},
     {"am_bcopy, all lengths", all_bcopy},
     {"am_zcopy, all lengths and cuts", all_zcopy},
     {"am_zcopy, the largest header, payload and list", zcopy_limits},
+    {"am_zcopy completes at once where the lower transport's does", zcopy_at_once},
     {"all kinds mixed keep their order", mixed_order},
     {"arguments that the attributes do not allow", refused_arguments},
 };

@@ -75,6 +75,8 @@ class Outbound {
   void send(Kind kind, const Cut& cut = {});
   // Waits for the completions of all am_zcopy.
   void wait();
+  // Messages of am_zcopy that are not complete.
+  [[nodiscard]] unsigned under_way() const { return *under_way_; }
   [[nodiscard]] uint64_t count() const { return count_; }
   // Longest message of this kind that the interface takes, header included (at most 1 MiB).
   static size_t longest(const Iface& iface, Kind kind);

@@ -130,6 +130,41 @@ TEST_P(Timer, ASilentPeersZeroCopySendCompletesEarly) {
   EXPECT_EQ(b.got, std::vector<std::string>{std::string(5000, 3)});
 }
 
+// The lower transport was done with it at once: the buffer is free without any progress, and what is repaired comes from the copy.
+TEST_P(Timer, AZeroCopySendCompletesAtOnceWithItsLowerOne) {
+  a.hub.tick(now);
+  std::vector<uint8_t> buffer(5000, 3);
+  for (unsigned i = 0; i < 3; ++i) {
+    std::fill(buffer.begin(), buffer.end(), static_cast<uint8_t>(i));
+    EXPECT_TRUE(a.hub.complete_at_once(*a.link, *a.send_zero_copy(buffer)));
+  }
+  std::fill(buffer.begin(), buffer.end(), uint8_t{0xee});
+  EXPECT_EQ(a.freed, 0u) << "the send's return says it";
+  EXPECT_FALSE(a.hub.has_unowned(*a.link));
+  a.wire[1].flip_payload(77);
+  pair.now = now;
+  pair.run_for(kSecond, 1'000'000);
+  EXPECT_EQ(b.got, (std::vector<std::string>{std::string(5000, 0), std::string(5000, 1), std::string(5000, 2)}));
+  EXPECT_EQ(a.counters.source_changed, 0u);
+  EXPECT_FALSE(a.link->in_flight());
+}
+
+// Memory for copies is bounded: beyond that a send completes when it is acknowledged.
+TEST(TimerLimit, CopiesMadeAtOnceAreBounded) {
+  Pair small({.pool_limit = 1 << 20});
+  small.join();
+  small.a.hub.tick(kSecond);
+  std::vector<uint8_t> buffer(400'000, 5);  // 512 KiB of memory
+  unsigned at_once = 0;
+  for (unsigned i = 0; i < 4; ++i) at_once += small.a.hub.complete_at_once(*small.a.link, *small.a.send_zero_copy(buffer));
+  EXPECT_EQ(at_once, 2u);
+  EXPECT_TRUE(small.a.hub.has_unowned(*small.a.link));
+  small.now = kSecond;
+  small.run_for(kSecond, 1'000'000);
+  EXPECT_EQ(small.b.got.size(), 4u);
+  EXPECT_EQ(small.a.freed, 2u);
+}
+
 // A zero-copy send of `buffer` that is lost, with nothing after it, and 20 ms.
 void lose_zero_copy(Pair& pair, std::vector<uint8_t>& buffer) {
   pair.join();
