@@ -18,4 +18,9 @@ EXTRA_DIST += \
 	test/campaign/suites/petsc.sh \
 	test/campaign/suites/pnetcdf.sh \
 	test/campaign/suites/scalapack.sh \
-	test/campaign/summary
+	test/campaign/summary \
+	test/campaign/ucx-gtest \
+	test/campaign/ucx-gtest-compare \
+	test/campaign/ucx-gtest-names.c \
+	test/campaign/ucx-gtest.differ \
+	test/campaign/ucx-gtest.mk
