@@ -33,6 +33,14 @@ stock() (
   mpi_run "$1" "$2" "$3" "$raw" onesided_model "${@:5}"
 )
 
+# finished LAUNCHER STATUS FILE: whether the job came to a clean end. Stock MPICH 4.0.2 hangs in
+# MPI_Finalize now and then after puts between 4 ranks: all is compared by then.
+finished() {
+  grep -Eq "$clean" "$3" || return 1
+  [ "$2" -ne 0 ] || return 0
+  [ "$1" = "$mpich" ] && grep -q HANG "$3" && ! grep -Eq 'WRONG|HANG, at: (seed|making|freeing|summing)' "$3"
+}
+
 # model LAUNCHER RANKS LIST ARGUMENT...: one job and its twin on stock UCX.
 model() {
   local launcher=$1 ranks=$2 list=$3 status=0 twin=0 name
@@ -40,10 +48,10 @@ model() {
   name="$(flavour "$launcher"), $list${UCX_FAULT_RATE:+ with damage}, $ranks ranks: $*"
   mpi_run 150 "$launcher" "$ranks" "$list" onesided_model "$@" > "$tap_dir/job" || status=$?
   stock 150 "$launcher" "$ranks" "$list" "$@" > "$tap_dir/stock" || twin=$?
-  if [ "$status" -eq 0 ] && grep -Eq "$clean" "$tap_dir/job"; then
-    [ "$twin" -eq 0 ] || note "stock fails: $(grep -E 'WRONG|HANG|rror' "$tap_dir/stock" | head -n 2)"
+  if finished "$launcher" "$status" "$tap_dir/job"; then
+    finished "$launcher" "$twin" "$tap_dir/stock" || note "stock fails: $(grep -E 'WRONG|HANG|rror' "$tap_dir/stock" | head -n 2)"
     tap_result 0 "$name"
-  elif [ "$twin" -ne 0 ] || ! grep -Eq "$clean" "$tap_dir/stock"; then
+  elif ! finished "$launcher" "$twin" "$tap_dir/stock"; then
     skip "$name" "stock fails too: $(grep -E 'WRONG|HANG|rror' "$tap_dir/stock" | head -n 1)"
     note "$(grep -E 'WRONG|HANG|^onesided' "$tap_dir/job" | head -n 3)"
   else

@@ -278,6 +278,8 @@ int main(int argc, char** argv) {
            (unsigned long long)phases, (unsigned long long)all[0], (unsigned long long)all[1],
            (unsigned long long)all[2]);
   }
+  fflush(stdout);
+  watch.seconds = kFinalizeHangs ? 10 : limit;
   watch_at("MPI_Finalize");
   for (int rank = 0; rank < job.size; ++rank) {
     free(job.model[rank]);

@@ -31,6 +31,7 @@ enum {
   kLocalFlushFails = 1,    /* local flushes return before gets of derived types have come */
   kDerivedRgetFails = 1,   /* so do waits for MPI_Rget */
   kDerivedAccumulateFails = 0,
+  kFinalizeHangs = 1, /* now and then, after puts between 4 ranks */
 };
 #else
 enum {
@@ -39,6 +40,7 @@ enum {
   kLocalFlushFails = 0,
   kDerivedRgetFails = 0,
   kDerivedAccumulateFails = 1, /* accumulates of derived types, with and without a fetch */
+  kFinalizeHangs = 0,
 };
 #endif
 
