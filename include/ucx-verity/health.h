@@ -60,6 +60,11 @@ enum {
                                       a _PEER's when the host has told it, after `peer` was filled in */
 };
 
+/* ucx_verity_health_row.flags */
+enum {
+  UCX_VERITY_HEALTH_INJECTED = 1 /* a test transport below makes faults on purpose: they say nothing of this host */
+};
+
 struct ucx_verity_health_header {
   char magic[8];
   uint32_t layout;          /* UCX_VERITY_HEALTH_LAYOUT */
@@ -94,7 +99,9 @@ struct ucx_verity_health_row {
   uint32_t open;        /* 1: an interface counts here; 0: it is closed, another one of the same name may go on with the row */
   uint64_t opened_ns;
   char transport[24];   /* as UCX_TLS names it, with its v: "vtcp" */
-  char device[48];      /* as UCX names it: "eth0", "mlx5_0:1" */
+  char device[32];      /* as UCX names it: "eth0", "mlx5_0:1" */
+  uint32_t flags;       /* UCX_VERITY_HEALTH_INJECTED; versions that had no flags wrote zero */
+  uint8_t reserved[12];
   char peer[40];        /* host; only of rows of the kind _PEER */
   /* uint64_t counters[counter_count] follow at counters_offset */
 };

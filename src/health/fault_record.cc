@@ -108,6 +108,7 @@ std::string render_json(const FaultRecord& r) {
   object.raw("segment", r.syndrome && r.segment_size != 0 ? std::to_string(r.syndrome->first / r.segment_size) : "null");
   object.add("attempts", r.attempts);
   object.raw("syndrome", r.syndrome ? syndrome_json(*r.syndrome) : "null");
+  if (r.injected) object.raw("injected", "true");
   if (r.dropped != 0) object.add("dropped", r.dropped);
   return object.done() + "\n";
 }
@@ -136,6 +137,7 @@ std::string render_text(const FaultRecord& r) {
     add("first", std::to_string(r.syndrome->first));
     add("again", name_of(r.syndrome->again));
   }
+  if (r.injected) add("injected", "yes");
   if (r.dropped != 0) add("dropped", std::to_string(r.dropped));
   return text;
 }

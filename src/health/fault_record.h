@@ -55,6 +55,7 @@ struct FaultRecord {
   std::uint32_t segment_size = 0;
   std::uint32_t attempts = 0;  // times that bytes travelled again
   std::optional<Syndrome> syndrome;
+  bool injected = false;      // on a path whose faults a test transport makes
   std::uint64_t dropped = 0;  // records of this process that were not written since the last one that was
 };
 

@@ -14,8 +14,12 @@ namespace verity::health {
 class InterfaceRows {
  public:
   // `table` outlives this. Throws std::bad_alloc.
-  InterfaceRows(Table& table, std::string transport, std::string device, std::uint64_t now_ns)
-      : table_(table), transport_(std::move(transport)), device_(std::move(device)), own_(table.open_interface(path(), now_ns)) {}
+  InterfaceRows(Table& table, std::string transport, std::string device, std::uint64_t now_ns, bool injected = false)
+      : table_(table),
+        transport_(std::move(transport)),
+        device_(std::move(device)),
+        own_(table.open_interface({transport_, device_, injected}, now_ns)),
+        injected_(injected) {}
   ~InterfaceRows();
   InterfaceRows(const InterfaceRows&) = delete;
   InterfaceRows& operator=(const InterfaceRows&) = delete;
@@ -27,7 +31,7 @@ class InterfaceRows {
   [[nodiscard]] Counters& peer(std::string_view name, std::uint64_t now_ns) noexcept { return peer(table_.meet(name), now_ns); }
 
  private:
-  [[nodiscard]] Path path() const noexcept { return {transport_, device_}; }
+  [[nodiscard]] Path path() const noexcept { return {transport_, device_, injected_}; }
 
   Table& table_;
   const std::string transport_;
@@ -35,6 +39,7 @@ class InterfaceRows {
   Counters& own_;
   Counters* others_ = nullptr;
   std::unordered_map<HostId, Counters*> peers_;
+  const bool injected_;
 };
 
 }  // namespace verity::health

@@ -19,6 +19,7 @@ struct PathKey {
   std::string transport;  // with its v; empty: what belongs to no interface
   std::string device;
   std::string peer;  // host; empty: what belongs to no link, or to one of the hosts that found no room
+  bool injected = false;  // its faults are made by a test transport
 
   auto operator<=>(const PathKey&) const = default;
 };

@@ -86,6 +86,7 @@ SnapshotRow read_row(const std::byte* at, const FileHeader& h, const Fields& fie
   out.opened_ns = row.opened_ns;
   out.transport = text_of(row.transport);
   out.device = text_of(row.device);
+  out.injected = (row.flags & UCX_VERITY_HEALTH_INJECTED) != 0;
   if (row.kind == UCX_VERITY_HEALTH_PEER) out.peer = text_of(row.peer);  // else it may be about to be written
   at += h.counters_offset;
   for (const auto field : fields) {

@@ -24,6 +24,7 @@ struct SnapshotRow {
   std::string transport;
   std::string device;
   std::string peer;
+  bool injected = false;               // faults made on purpose, by a test transport
   Counters counters;                   // those known to this version; the others of ours are 0
   std::vector<std::uint64_t> foreign;  // the rest, as in Snapshot::foreign_names
 };

@@ -59,7 +59,7 @@ constexpr bool names_fit() noexcept {
 static_assert(names_fit());
 
 bool same_labels(const FileRow& a, const FileRow& b) noexcept {
-  return a.kind == b.kind && std::strcmp(a.transport, b.transport) == 0 && std::strcmp(a.device, b.device) == 0;
+  return a.kind == b.kind && std::strcmp(a.transport, b.transport) == 0 && std::strcmp(a.device, b.device) == 0 && a.flags == b.flags;
 }
 
 }  // namespace
@@ -128,6 +128,7 @@ Counters* Table::take(std::uint32_t kind, const Path& path, HostId host, std::ui
   like.opened_ns = now_ns;
   put_text(like.transport, path.transport);
   put_text(like.device, path.device);
+  like.flags = path.injected ? UCX_VERITY_HEALTH_INJECTED : 0;
   put_name(like, host);
   FileRow* found = closed_row(like, host);
   if (found == nullptr) found = append(like, host);

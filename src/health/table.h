@@ -19,6 +19,7 @@ namespace verity::health {
 struct Path {
   std::string_view transport;  // with its v
   std::string_view device;
+  bool injected = false;  // its faults are made on purpose, by a test transport below
 };
 
 // A host's number in this process: the hash of its name, which its addresses tell; of two names with one hash the second gets the

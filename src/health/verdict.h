@@ -25,6 +25,7 @@ struct PathTrouble {
   std::uint64_t faults_in = 0;
   std::uint64_t faults_out = 0;
   std::uint64_t faults_memory = 0;
+  bool injected = false;  // by a test transport: for the caller to leave out
 };
 
 struct Thresholds {

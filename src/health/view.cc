@@ -13,7 +13,7 @@ PathView& path_of(ProcessView& process, const SnapshotRow& row) {
   const auto same = [&](const PathView& path) { return path.transport == row.transport && path.device == row.device; };
   const auto found = std::find_if(process.paths.begin(), process.paths.end(), same);
   if (found != process.paths.end()) return *found;
-  process.paths.push_back({row.transport, row.device, false, {}, {}});
+  process.paths.push_back({row.transport, row.device, false, row.injected, {}, {}});
   return process.paths.back();
 }
 

@@ -20,6 +20,7 @@ struct PathView {
   std::string transport;
   std::string device;
   bool open = false;  // some interface still is
+  bool injected = false;  // its faults are made by a test transport
   Counters counters;  // all of it: the peers' too
   std::vector<PeerView> peers;
 

@@ -27,6 +27,7 @@ health::Operation operation_of(const link::Fault& fault) noexcept {
 void VerityIface::describe(const UctLink* l, health::FaultRecord& record) const {
   record.transport = std::string("v") + lower_tl_name();
   record.device = device_name_;
+  record.injected = lower_injects();
   record.interface = uid_;
   record.segment_size = 1u << config_.segment_log2;
   if (l == nullptr) return;

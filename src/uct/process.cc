@@ -137,12 +137,12 @@ void Process::publish() noexcept {
   }
 }
 
-std::unique_ptr<health::InterfaceRows> Process::open_rows(const char* transport, const uct_iface_params_t& params) {
+std::unique_ptr<health::InterfaceRows> Process::open_rows(const char* transport, const uct_iface_params_t& params, bool injected) {
   const std::lock_guard lock(mutex_);
   if (table_ == nullptr) start_counting();
   const bool has_device = (params.open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0 && params.mode.device.dev_name != nullptr;
   return std::make_unique<health::InterfaceRows>(*table_, std::string("v") + transport, has_device ? params.mode.device.dev_name : "",
-                                                 health::realtime_ns());
+                                                 health::realtime_ns(), injected);
 }
 
 void Process::count_types(const verity_companion& companion) noexcept {

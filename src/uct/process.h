@@ -23,8 +23,8 @@ namespace verity::uct {
 
 class Process {
  public:
-  // Where an interface of `transport`, without its v, counts. Throws std::bad_alloc.
-  [[nodiscard]] std::unique_ptr<health::InterfaceRows> open_rows(const char* transport, const uct_iface_params_t& params);
+  // Where an interface of `transport`, without its v, counts; `injected`: see WrapIface::lower_injects(). Throws std::bad_alloc.
+  [[nodiscard]] std::unique_ptr<health::InterfaceRows> open_rows(const char* transport, const uct_iface_params_t& params, bool injected);
   // A link opens: the first one makes the health file. A process that does not communicate needs none.
   void communicates() noexcept {
     if (!published_.load(std::memory_order_relaxed)) publish();

@@ -166,7 +166,7 @@ ucs_status_t ReadEp::flush(unsigned flags, uct_completion_t* comp) noexcept {
 
 ucs_status_t ReadIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
   group_.join(&worker->super, nullptr);
-  rows_ = process().open_rows(lower_tl_name(), params);
+  rows_ = process().open_rows(lower_tl_name(), params, lower_injects());
   process().opened(options().link.mode);
   return UCS_OK;
 }

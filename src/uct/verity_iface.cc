@@ -249,7 +249,7 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   release_compact_.cb = [](uct_recv_desc_t* self, void* desc) noexcept {
     release_desc(self, static_cast<char*>(desc) - wire::kCompactHeader);
   };
-  rows_ = process().open_rows(lower_tl_name(), params);
+  rows_ = process().open_rows(lower_tl_name(), params, lower_injects());
   const ucs_status_t status = open_hub();
   if (status != UCS_OK) return status;
   if (companion_ != nullptr) {

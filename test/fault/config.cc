@@ -187,7 +187,7 @@ void tell_once(const std::string& error) {
 
 uct::MdConfigTable config_table() noexcept {
   std::copy(kKindNames.begin(), kKindNames.end(), kind_names);
-  return {.title = "Corrupting test transport",
+  return {.title = uct::kInjectorTitle,
           .prefix = "",
           .table = table,
           .size = sizeof(FaultConfig)};

@@ -11,13 +11,13 @@
 verdict() {
   local host=$1
   shift
-  "$tool" check --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" "$@" 2>&1
+  "$tool" check --injected --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" "$@" 2>&1
   echo "exit $?"
 }
 export_of() { # export_of HOST [OPTION...]
   local host=$1
   shift
-  "$tool" export --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" "$@"
+  "$tool" export --injected --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" "$@"
 }
 hosts_job clean "" mixed -n 600
 tap_result $? "a clean job of four hosts"
@@ -110,7 +110,7 @@ is "as many faults as damaged frames, all at node1" "$(faults_of "$tap_dir/node1
 is "as many records, all of one bit from node0 to node1" \
   "$(grep -c '"host":"node1".*"peer_host":"node0".*"direction":"received".*"kind":"payload".*"pattern":"single_bit".*"bits":1,' "$UCX_VERITY_FAULT_LOG") of $(wc -l < "$UCX_VERITY_FAULT_LOG")" \
   "$injected of $injected"
-"$tool" report "$tap_dir"/link.* > "$tap_dir/report"
+"$tool" report --injected "$tap_dir"/link.* > "$tap_dir/report"
 contains "the report names the link first" "$(sed -n '/^  1\./,/evidence/p' "$tap_dir/report" | xargs)" \
   '^1\. link from host node0 to host node1 over vfposix/memory (strong|fair) evidence: '
 is "and nobody else" "$(grep -c '^  [2-9]\.' "$tap_dir/report")" 0

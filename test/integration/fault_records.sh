@@ -9,7 +9,7 @@
 
 export UCX_VERITY_FAULT_LOG="$tap_dir/records.%p" UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p" UCX_VERITY_ATTEST=never
 export UCX_FAULT_EVENTS=1000
-report() { "$build/ucx-verity" report "$@" 2> "$tap_dir/complaint"; }
+report() { "$build/ucx-verity" report --injected "$@" 2> "$tap_dir/complaint"; }
 fresh() { rm -f "$tap_dir"/records.* "$tap_dir"/attest.* "$tap_dir"/fault.*; }
 records() { cat "$tap_dir"/records.* 2> /dev/null; }
 with() { records | grep -c -- "$1"; }

@@ -41,7 +41,10 @@ verity_env() {
     *,f* | *,vf*) export UCX_VERITY_EXTRA_MODULES=fault ;;
   esac
   case ,$1 in
-    *,v*) ;;
+    *,v*) # not where the machine's own jobs count: see quickstart.sh
+      mkdir -p "$tap_dir/health"
+      export UCX_VERITY_HEALTH_DIR="${UCX_VERITY_HEALTH_DIR-$tap_dir/health}"
+      ;;
     *) export UCX_WARN_UNUSED_ENV_VARS=n ;; # stock UCX knows none of the plugin's variables
   esac
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1

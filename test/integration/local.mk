@@ -39,6 +39,7 @@ INTEGRATION_RUNS = \
 	test/integration/health.sh \
 	test/integration/host_names.sh \
 	test/integration/lanes.sh \
+	test/integration/injected.sh \
 	test/integration/large_read.sh \
 	test/integration/memory_hooks.sh \
 	test/integration/missing_plugin.sh \

@@ -23,7 +23,7 @@ export_all() {
   local host
   for host in $hosts; do
     mkdir -p "$tap_dir/collector/$host"
-    "$tool" export --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" --textfile "$tap_dir/collector/$host/ucx_verity.prom" ||
+    "$tool" export --injected --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" --textfile "$tap_dir/collector/$host/ucx_verity.prom" ||
       note "export of $host failed"
   done
 }

@@ -27,7 +27,7 @@ sed "s|@bindir[@]|$build|g" "$abs_top_srcdir/contrib/health/slurm-health-check" 
 cat > "$etc/check" << SH
 #!/bin/sh
 shift
-exec "$tool" check --ledger "$tap_dir/here.ledger" --directory "$tap_dir/here" "\$@"
+exec "$tool" check --injected --ledger "$tap_dir/here.ledger" --directory "$tap_dir/here" "\$@"
 SH
 chmod +x "$etc/health-check" "$etc/check"
 cat > "$etc/run" << SH

@@ -29,6 +29,7 @@ struct CheckOptions {
   bool drain = true;  // false: never
   bool nhc = false;
   bool slurm = false;
+  bool injected = false;
   std::string config;
 };
 
@@ -55,9 +56,15 @@ Checked look(const CheckOptions& options) {
   }
   if (!gathered.complete && gathered.unopened == 0) checked.note += (checked.note.empty() ? "" : "; ") + std::string("not all health files were looked at");
   const std::uint64_t now = health::realtime_ns() / kNsPerSecond;
-  checked.verdict = health::judge(recent(ledger, gathered.totals, now, options.hours), health::kThisHost, options.thresholds);
+  auto paths = recent(ledger, gathered.totals, now, options.hours);
+  const std::uint64_t injected = options.injected ? 0 : leave_out_injected(paths);
+  checked.verdict = health::judge(paths, health::kThisHost, options.thresholds);
   // Who did not see everything cannot say that all is well.
   if (blind && checked.verdict.level == health::Level::kOk) checked.verdict.level = health::Level::kUnknown;
+  if (injected != 0) {
+    checked.note += (checked.note.empty() ? "" : "; ") + std::to_string(injected) +
+                    " injected by a test transport left out, see --injected";
+  }
   return checked;
 }
 
@@ -145,6 +152,7 @@ void add_check_command(CLI::App& app, int* exit_code) {
   command->add_option("--config", options->config, "file with these options, a line each: critical=10; the command line goes first");
   auto* nhc = command->add_flag("--nhc", options->nhc, "for a check of LBNL Node Health Check: a line and 1 when the node is to be drained");
   command->add_flag("--slurm", options->slurm, "for Slurm's HealthCheckProgram: the drain reason and 1")->excludes(nhc);
+  command->add_flag("--injected", options->injected, "count faults that a test transport made on purpose, too");
   add_drain_option(command, options);
   command->callback([command, options, exit_code] {
     if (!options->config.empty()) read_config(*command, options->config);

@@ -28,6 +28,7 @@ struct ExportOptions {
   std::uint64_t hours = 24;
   std::uint64_t keep_seconds = 1800;  // less than UCX_VERITY_HEALTH_KEEP, when other processes remove files whose counters are in no ledger
   bool peers = false;
+  bool injected = false;
   health::Thresholds thresholds;
 };
 
@@ -72,6 +73,10 @@ bool load(const std::string& path, Ledger* ledger) {
 Exposition exposition_of(const ExportOptions& options, const Gathered& gathered, const Ledger& ledger, std::uint64_t now) {
   Exposition exposition{.totals = gathered.totals, .peers = options.peers, .now_seconds = now};
   exposition.recent = recent(ledger, gathered.totals, now, options.hours);
+  if (!options.injected) {
+    exposition.injected = leave_out_injected(exposition.recent);
+    leave_out_injected(exposition.totals.paths);
+  }
   exposition.verdict = health::judge(exposition.recent, health::kThisHost, options.thresholds);
   exposition.running = gathered.running;
   exposition.ended = gathered.ended;
@@ -131,6 +136,7 @@ void add_export_command(CLI::App& app, int* exit_code) {
       ->capture_default_str()
       ->check(CLI::Range(0, 30 * 86400));
   command->add_flag("--peers", options->peers, "also a series per host with which there were faults");
+  command->add_flag("--injected", options->injected, "count faults that a test transport made on purpose, too");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }
 

@@ -123,6 +123,9 @@ std::string render_exposition(const Exposition& exposition) {
   peers(text, exposition);
   text.single("check_status", "gauge", "what ucx-verity check says: 0 ok, 1 warning, 2 critical",
               static_cast<std::uint64_t>(exposition.verdict.level));
+  text.single("injected_faults", "gauge",
+              "faults that a test transport made in the time that check looks at, left out of all else (export --injected)",
+              exposition.injected);
   text.metric("processes", "gauge", "processes with a health file on this host");
   text.sample("state=\"running\"", exposition.running);
   text.sample("state=\"ended\"", exposition.ended);

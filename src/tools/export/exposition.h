@@ -16,6 +16,7 @@ struct Exposition {
   Totals totals{};
   health::Verdict verdict{};
   std::vector<health::PathTrouble> recent{};  // of the time that the verdict looks at
+  std::uint64_t injected = 0;               // faults that were left out: a test transport made them
   bool peers = false;                       // name hosts: a series per host with faults
   std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0;  // health files
   std::uint64_t now_seconds = 0;

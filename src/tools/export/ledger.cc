@@ -11,15 +11,15 @@ Trouble& place(Troubles& troubles, const health::PathKey& key) {
   const auto found = troubles.find(key);
   if (found != troubles.end()) return found->second;
   if (troubles.size() < Ledger::kMostPaths) return troubles[key];
-  return troubles[{key.transport, key.device, {}}];
+  return troubles[{key.transport, key.device, {}, key.injected}];
 }
 
 void add_rows(health::PathSums& paths, Troubles& troubles, const health::Snapshot& snapshot) {
   for (const health::SnapshotRow& row : snapshot.rows) {
-    paths[{row.transport, row.device, {}}] += row.counters;
+    paths[{row.transport, row.device, {}, row.injected}] += row.counters;
     const bool own = !row.peer.empty() && row.peer == snapshot.peer_name;
     const Trouble trouble = trouble_of(row.counters);
-    if (trouble.any()) place(troubles, {row.transport, row.device, own ? health::kThisHost : row.peer}) += trouble;
+    if (trouble.any()) place(troubles, {row.transport, row.device, own ? health::kThisHost : row.peer, row.injected}) += trouble;
   }
 }
 
@@ -92,9 +92,22 @@ std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& tota
   }
   std::vector<health::PathTrouble> paths;
   for (const auto& [key, trouble] : sum) {
-    paths.push_back({key.transport, key.device, key.peer, trouble.bytes, trouble.in, trouble.out, trouble.memory});
+    paths.push_back({key.transport, key.device, key.peer, trouble.bytes, trouble.in, trouble.out, trouble.memory, key.injected});
   }
   return paths;
+}
+
+std::uint64_t leave_out_injected(std::vector<health::PathTrouble>& paths) {
+  std::uint64_t faults = 0;
+  std::erase_if(paths, [&](const health::PathTrouble& path) {
+    if (path.injected) faults += path.faults_in + path.faults_out + path.faults_memory;
+    return path.injected;
+  });
+  return faults;
+}
+
+void leave_out_injected(health::PathSums& paths) {
+  std::erase_if(paths, [](const auto& path) { return path.first.injected; });
 }
 
 }  // namespace verity::tools

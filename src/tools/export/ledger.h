@@ -67,6 +67,11 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds);
 [[nodiscard]] std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
                                                       std::uint64_t hours);
 
+// Removes what a test transport did on purpose. Returns how many faults that were.
+[[nodiscard]] std::uint64_t leave_out_injected(std::vector<health::PathTrouble>& paths);
+// The same with sums.
+void leave_out_injected(health::PathSums& paths);
+
 // The file's text, and back: returns what is wrong with it, or an empty text.
 [[nodiscard]] std::string to_json(const Ledger& ledger);
 [[nodiscard]] std::string from_json(std::string_view text, Ledger* ledger_p);

@@ -12,10 +12,15 @@ using nlohmann::json;
 
 constexpr int kSchema = 1;
 
-json json_of(const health::PathKey& key) { return json::array({key.transport, key.device, key.peer}); }
+json json_of(const health::PathKey& key) {
+  json value = json::array({key.transport, key.device, key.peer});
+  if (key.injected) value.push_back(true);
+  return value;
+}
 
 health::PathKey key_of(const json& value) {
-  return {value.at(0).get<std::string>(), value.at(1).get<std::string>(), value.at(2).get<std::string>()};
+  return {value.at(0).get<std::string>(), value.at(1).get<std::string>(), value.at(2).get<std::string>(),
+          value.size() > 3 && value.at(3).get<bool>()};
 }
 
 json json_of(const Troubles& troubles) {

@@ -37,7 +37,8 @@ std::string process_lines(const FoundProcess& p, const StatusOptions& options) {
   std::string text = line(name_of(p), health::life_name(p.file.life), p.view.counters);
   if (!options.paths) return text;
   for (const health::PathView& path : p.view.paths) {
-    text += line("  " + path.name(), path.open || p.file.life != Life::kRunning ? "" : "closed", path.counters);
+    const char* state = path.injected ? "test" : path.open || p.file.life != Life::kRunning ? "" : "closed";
+    text += line("  " + path.name(), state, path.counters);
     if (!options.peers) continue;
     for (const health::PeerView& peer : path.peers) {
       text += line("    " + (peer.host.empty() ? "other hosts" : peer.host), "", peer.counters);
@@ -81,7 +82,8 @@ Json counters_json(const Counters& counters) {
 }
 
 Json path_json(const health::PathView& path) {
-  Json json{{"transport", path.transport}, {"device", path.device}, {"open", path.open}, {"counters", counters_json(path.counters)}};
+  Json json{{"transport", path.transport}, {"device", path.device}, {"open", path.open}, {"injected", path.injected},
+            {"counters", counters_json(path.counters)}};
   json["peers"] = Json::array();
   for (const health::PeerView& peer : path.peers) {
     json["peers"].push_back({{"host", peer.host.empty() ? Json() : Json(peer.host)}, {"counters", counters_json(peer.counters)}});

@@ -54,6 +54,10 @@ void EvidenceBuilder::note_time(const std::string& time) {
 }
 
 void EvidenceBuilder::add(const SeenFault& fault) {
+  if (fault.injected && !with_injected_) {
+    ++sum_.injected;
+    return;
+  }
   const health::Blame blame = health::info_of(fault.kind).blame;
   note_time(fault.time);
   HostData& host = sum_.hosts[fault.host];

@@ -30,6 +30,7 @@ struct SeenFault {
   bool has_syndrome = false;
   health::Pattern pattern = health::Pattern::kNone;
   bool again = false;
+  bool injected = false;  // by a test transport
 };
 
 // From one host to another (or within one) over one device, as the side that tells of it names it.
@@ -66,6 +67,7 @@ struct Evidence {
   std::uint64_t ambiguous = 0;
   std::uint64_t source_changed = 0;
   std::uint64_t type_mismatches = 0;
+  std::uint64_t injected = 0;   // records of faults that a test transport made, left out
   std::uint64_t dropped = 0;    // that the processes did not write
   std::uint64_t beyond = 0;     // that were left out here: too many different names
   std::string first;            // times
@@ -79,6 +81,10 @@ class EvidenceBuilder {
  public:
   static constexpr std::size_t kMostWays = 100'000;
   static constexpr std::size_t kMostInterfaces = 1'000'000;
+
+  // `with_injected`: faults that a test transport made are evidence as well.
+  EvidenceBuilder() = default;
+  explicit EvidenceBuilder(bool with_injected) : with_injected_(with_injected) {}
 
   void add(const SeenFault& fault);
   // The attestation of one process.
@@ -100,6 +106,7 @@ class EvidenceBuilder {
   };
   void note_time(const std::string& time);
 
+  bool with_injected_ = false;
   Evidence sum_;
   std::map<Raw, Tally> raw_;
   std::map<std::string, std::string> host_of_;  // interface, as its own host names itself

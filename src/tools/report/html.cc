@@ -140,6 +140,7 @@ std::string numbers(const Findings& f) {
   html += row("program changed a buffer in use (no machine's fault)", count(e.source_changed));
   html += row("datatypes unlike at sender and receiver (no machine's fault)", count(e.type_mismatches));
   html += row("reads damaged, or changed by their owner (nobody is blamed)", count(e.ambiguous));
+  html += row("faults that a test transport made on purpose, left out", count(e.injected));
   html += row("faults that were not recorded", count(e.dropped));
   html += row("faults left out here", count(e.beyond));
   html += row("lines that are no JSON", count(f.lines.broken));

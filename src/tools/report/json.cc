@@ -53,6 +53,7 @@ std::string render_json(const Findings& f) {
             {"ambiguous", e.ambiguous},
             {"source_changed", e.source_changed},
             {"type_mismatches", e.type_mismatches},
+            {"injected", e.injected},
             {"dropped", e.dropped},
             {"left_out", e.beyond},
             {"lines_broken", f.lines.broken},

@@ -51,6 +51,8 @@ bool read_fault(const Json& json, SeenFault* fault) {
   fault->pattern = pattern.value_or(health::Pattern::kNone);
   const std::string again = text_of(syndrome, "again");
   fault->again = again == "lane" || again == "position";
+  const auto injected = json.find("injected");
+  fault->injected = injected != json.end() && injected->is_boolean() && injected->get<bool>();
   return kind.has_value() && !fault->host.empty() && (fault->sent || direction == "received");
 }
 

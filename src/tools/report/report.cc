@@ -28,10 +28,12 @@ struct Options {
   std::vector<std::string> paths;
   std::string html;
   bool json = false;
+  bool injected = false;
 };
 
 class Reading {
  public:
+  explicit Reading(bool with_injected) : builder_(with_injected) {}
   // False: a path that was named cannot be read; said on stderr.
   [[nodiscard]] bool read(const std::string& path) {
     std::error_code error;
@@ -109,7 +111,7 @@ bool write_file(const std::string& path, const std::string& text) {
 }
 
 int run(const Options& options) {
-  Reading reading;
+  Reading reading(options.injected);
   bool good = true;
   for (const std::string& path : options.paths) good = reading.read(path) && good;
   const Findings findings = reading.findings();
@@ -132,6 +134,7 @@ void add_report_command(CLI::App& app, int* exit_code) {
   command->add_option("paths", options->paths, "Files, or folders of them, that jobs wrote: fault records and attestations")->required();
   command->add_flag("--json", options->json, "Print JSON");
   command->add_option("--html", options->html, "Write a page for browsers to that file too");
+  command->add_flag("--injected", options->injected, "Count faults that a test transport made on purpose, too");
   command->footer("Exit status: 0 no faults of machines, 1 faults, 2 something cannot be read or there is nothing in it");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }

@@ -93,6 +93,7 @@ std::string not_machines(const Findings& f) {
   add(e.source_changed, "time", "times", "a program changed a buffer that was being sent or read: its author's business, no machine's");
   add(e.type_mismatches, "message", "messages", "with unlike datatypes at sender and receiver: the program's author's business, no machine's");
   add(e.ambiguous, "read", "reads", "damaged on the way or changed by the owner meanwhile: nobody is blamed for that");
+  add(e.injected, "fault", "faults", "that a test transport made on purpose: --injected counts them");
   add(e.dropped, "more fault", "more faults", "that the processes did not record (UCX_VERITY_FAULT_LOG_LIMIT)");
   add(e.beyond, "more fault", "more faults", "left out here: too many different hosts and devices");
   add(f.lines.broken, "line", "lines", "of no JSON: cut off, or of another file");

@@ -43,6 +43,8 @@ WrapIface::~WrapIface() {
   }
 }
 
+bool WrapIface::lower_injects() const noexcept { return std::strcmp(entry_->lower->md_config.name, kInjectorTitle) == 0; }
+
 const char* WrapIface::lower_tl_name() const noexcept {
   return entry_->lower_name;
 }

@@ -36,6 +36,8 @@ class WrapIface : public uct_base_iface_t {
   [[nodiscard]] const uct_iface_attr_t& lower_attr() const noexcept { return lower_attr_; }
   [[nodiscard]] WrapMd& memory_domain() const noexcept { return WrapMd::of(md); }
   [[nodiscard]] const char* lower_tl_name() const noexcept;
+  // The lower component says of itself that it makes faults (kInjectorTitle).
+  [[nodiscard]] bool lower_injects() const noexcept;
 
   // The lower interface calls `callback` with one of these as argument.
   struct AmSlot {
