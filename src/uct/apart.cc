@@ -21,7 +21,8 @@ constexpr uint64_t kLeftAlone = 1'000'000;  // ns without progress
 
 // Programs hand workers from one thread to another, or guard them with locks of their own: nobody may be
 // looked after from outside then. So it is done only where the upper layer said that a single thread uses
-// each worker, and only as long as one thread has used them all.
+// each worker, and only as long as one thread has used them all. Every call of the upper layer looks at its
+// thread first, and the first one of a second thread waits until nobody is looked after any more.
 constinit std::atomic<pthread_t> only_thread{};
 constinit std::atomic<bool> several_threads = false;
 constinit std::atomic<bool> several_workers = false;  // most programs have one, and take no lock then
@@ -51,18 +52,23 @@ void forget() noexcept {
 }  // namespace
 
 void VerityIface::note_thread() const noexcept {
-  const pthread_t self = pthread_self();
-  pthread_t seen = only_thread.load(std::memory_order_relaxed);
-  if (seen == self) [[likely]] return;
-  if (worker->thread_mode != UCS_THREAD_MODE_SINGLE) return;
-  if (seen == pthread_t{} && only_thread.compare_exchange_strong(seen, self)) return;
+  if (!is_neighbour_ || several_threads.load(std::memory_order_relaxed)) return;
+  if (only_thread.load(std::memory_order_relaxed) != pthread_self()) [[unlikely]] note_other_thread();
+}
+
+// Not in a thread that holds the lock: that is the only one.
+void VerityIface::note_other_thread() noexcept {
+  const std::lock_guard lock(all_ifaces->mutex);
+  pthread_t seen{};
+  if (only_thread.compare_exchange_strong(seen, pthread_self()) || seen == pthread_self()) return;
   several_threads.store(true, std::memory_order_relaxed);
 }
 
 void VerityIface::enter_neighbours() {
   static const int forks = pthread_atfork(nullptr, nullptr, forget);
-  note_thread();
   if (is_off() || forks != 0 || worker->thread_mode != UCS_THREAD_MODE_SINGLE) return;
+  is_neighbour_ = true;
+  note_thread();
   const std::lock_guard lock(all_ifaces->mutex);
   all_ifaces->ifaces.push_back(this);
   all_ifaces->changed();
@@ -75,7 +81,6 @@ void VerityIface::leave_neighbours() noexcept {
 }
 
 void VerityIface::serve_neighbours() noexcept {
-  note_thread();
   if (!several_workers.load(std::memory_order_relaxed) || several_threads.load(std::memory_order_relaxed)) return;
   const uint64_t now = hub_->now();
   if (worker->thread_mode != UCS_THREAD_MODE_SINGLE || now - neighbours_at_ < kLeftAlone) return;
@@ -83,7 +88,7 @@ void VerityIface::serve_neighbours() noexcept {
   const std::unique_lock lock(all_ifaces->mutex, std::try_to_lock);
   if (!lock.owns_lock() || several_threads.load(std::memory_order_relaxed)) return;
   for (VerityIface* other : all_ifaces->ifaces) {
-    if (other->worker != worker) other->serve_apart(now);
+    if (other->worker != worker && !other->threaded_) other->serve_apart(now);
   }
 }
 
@@ -134,7 +139,8 @@ void VerityIface::serve_alone() noexcept {
 // An interface that waits for nothing is read all the same: its peers may wait, for what they ask it.
 void VerityIface::serve_apart(uint64_t now) noexcept {
   const uint64_t before = hub_->now();
-  if (progressing_ != 0 || upcalls_ != 0 || before == 0 || now - before < kLeftAlone) return;
+  if (before == 0 || now - before < kLeftAlone) return;  // never progressed: perhaps about to go to another thread
+  if (progressing_ != 0 || upcalls_ != 0) return;
   if (!threaded_ && !links_.linked()) return;  // a thread answers strangers too
   const AsyncGuard guard(*this);
   if (deferred_bytes_ < hub_->config().held_limit) {

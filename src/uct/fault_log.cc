@@ -33,11 +33,11 @@ FaultLog& fault_log() noexcept {
   return *instance;
 }
 
-// With UCX's asynchronous mode "signal" a fault may interrupt the telling of another: it is counted alone.
+// What writes the text of a record, a program's log handler for instance, may come upon another fault: that one is counted alone.
 void FaultLog::tell(health::FaultRecord& record) noexcept {
   const pthread_t self = pthread_self();
   if (pthread_equal(holder_.load(std::memory_order_relaxed), self) != 0) {
-    interrupted_.fetch_add(1, std::memory_order_relaxed);
+    unrecorded_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   const std::lock_guard lock(mutex_);
@@ -50,19 +50,22 @@ void FaultLog::tell(health::FaultRecord& record) noexcept {
   holder_.store({}, std::memory_order_relaxed);
 }
 
+void FaultLog::open() {
+  if (std::exchange(opened_, true)) return;
+  who_ = health::identify_process();
+  if (!options().host.empty()) who_.host = options().host;
+  path_ = health::expand_path(options().fault_log, who_);
+  budget_ = {kBurst, kInterval, options().fault_log_limit};
+}
+
 void FaultLog::tell_locked(health::FaultRecord& record) {
-  if (!std::exchange(opened_, true)) {
-    who_ = health::identify_process();
-    if (!options().host.empty()) who_.host = options().host;
-    path_ = health::expand_path(options().fault_log, who_);
-    budget_ = {kBurst, kInterval, options().fault_log_limit};
-  }
+  open();
   record.time_ns = now_ns();
   record.who = who_;
   recall(record);
   write_text(record);
   if (path_.empty()) return;
-  dropped_ += interrupted_.exchange(0, std::memory_order_relaxed);
+  dropped_ += unrecorded_.exchange(0, std::memory_order_relaxed);
   if (!budget_.take(record.time_ns)) {
     ++dropped_;
     return;
@@ -111,9 +114,11 @@ bool FaultLog::append(const std::string& line) {
 
 void FaultLog::finish() noexcept {
   const std::lock_guard lock(mutex_);
-  dropped_ += interrupted_.exchange(0, std::memory_order_relaxed);
-  if (path_.empty() || dropped_ == 0) return;
+  dropped_ += unrecorded_.exchange(0, std::memory_order_relaxed);
+  if (dropped_ == 0) return;
   try {
+    open();
+    if (path_.empty()) return;
     (void)append(health::render_dropped(who_, now_ns(), std::exchange(dropped_, 0)));
   } catch (...) {
   }

@@ -35,8 +35,12 @@ void VerityIface::describe(const UctLink* l, health::FaultRecord& record) const 
   record.peer_host = process().host_name(l->host);
 }
 
+// UCX's asynchronous mode "signal" may interrupt anything, be it the allocation of memory or the making of another record.
+bool VerityIface::may_interrupt() const noexcept { return has_async_ && async()->mode == UCS_ASYNC_MODE_SIGNAL; }
+
 void VerityIface::diagnosed(link::Link* link, const link::Fault& fault) noexcept {
   if (process().in_child()) return;
+  if (may_interrupt()) return fault_log().count();
   (void)guarded([&] {
     health::FaultRecord record;
     describe(link != nullptr ? &UctLink::of(*link) : nullptr, record);
@@ -54,6 +58,7 @@ void VerityIface::diagnosed(link::Link* link, const link::Fault& fault) noexcept
 
 void OneSided::diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept {
   if (process().in_child()) return;
+  if (iface_.may_interrupt()) return fault_log().count();
   (void)guarded([&] {
     health::FaultRecord record;
     iface_.describe(static_cast<const UctLink*>(read.peer), record);

@@ -96,7 +96,7 @@ ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
   read->owner = request.owner;
   read->upper = request.comp;
   ++request.owner->open;
-  work_ = true;
+  note_work();
   const WorkerGroup::Guard all(iface_.group());
   client_.start(*read);
   return UCS_INPROGRESS;
@@ -115,7 +115,7 @@ rma::Fetch* OneSided::new_fetch(const FetchRequest& request) noexcept {
   fetch->arg = request.arg;
   fetch->upper = request.comp;
   ++request.owner->open;
-  work_ = true;
+  note_work();
   return fetch;
 }
 
@@ -160,7 +160,7 @@ void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexce
   wire::RmaHeader header;
   if (!wire::read_message(message, length, &header)) return;
   const auto kind = static_cast<wire::RmaKind>(header.kind);
-  work_ = true;
+  note_work();
   switch (kind) {
     case wire::RmaKind::kPut: return server_.put(l, message, length);
     case wire::RmaKind::kAtomic:
@@ -192,7 +192,7 @@ unsigned OneSided::progress() noexcept {
     const WorkerGroup::Guard all(iface_.group());
     if (client_.busy()) count += client_.poll();
     if (server_.busy()) count += server_.poll();
-    work_ = client_.busy() || server_.busy();
+    work_.store(client_.busy() || server_.busy(), std::memory_order_relaxed);
   }
   return count + tell_all();
 }
@@ -296,7 +296,7 @@ void OneSided::lower_done(uct_completion_t* comp) noexcept {
   OneSided& self = *lower.self;
   const bool good = comp->status == UCS_OK;
   const AsyncGuard guard(self.iface_);
-  self.work_ = true;
+  self.note_work();
   if (!good && chunk.read->error == UCS_OK) chunk.read->error = comp->status;
   for (uint32_t n = chunk.flights; n != 0; --n) self.client_.landed(chunk, good);
 }
@@ -310,7 +310,7 @@ bool OneSided::access(uint64_t address, size_t length, void (*use)(void*), void*
 }
 
 void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept {
-  work_ = true;
+  note_work();
   if (!l.pending.empty()) iface_.want_attention(l);
   if (room_wanted_) {
     room_wanted_ = false;

@@ -5,6 +5,7 @@
 #ifndef VERITY_UCT_ONESIDED_H
 #define VERITY_UCT_ONESIDED_H
 
+#include <atomic>
 #include <vector>
 
 #include "rma/client.h"
@@ -79,7 +80,7 @@ class OneSided final : public rma::Port {
   // False: nothing could be done.
   bool serve() noexcept;
   // progress() has nothing to do. One load, since it is asked in every call of the interface's progress.
-  [[nodiscard]] bool idle() const noexcept { return !work_; }
+  [[nodiscard]] bool idle() const noexcept { return !work_.load(std::memory_order_relaxed); }
   unsigned progress() noexcept;
   // There is something to do that no event will tell of.
   [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.must_poll() || !has_told(); }
@@ -126,6 +127,7 @@ class OneSided final : public rma::Port {
     uct_completion_t* comp;
     ucs_status_t status;
   };
+  void note_work() noexcept { work_.store(true, std::memory_order_relaxed); }
   rma::Fetch* new_fetch(const FetchRequest& request) noexcept;
   void serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept;
   [[nodiscard]] bool next_done(Done* done) noexcept;
@@ -143,7 +145,7 @@ class OneSided final : public rma::Port {
   rma::Server server_;
   link::Slot* open_ = nullptr;  // between open_message() and send_message()
   bool sending_ = false;        // in send_message()
-  bool work_ = false;           // something was started, received or ended since progress() found nothing left
+  std::atomic<bool> work_ = false;  // something was started, received or ended since progress() found nothing left
   bool room_wanted_ = false;    // some link's pending requests wait for fewer reads to be open
   std::vector<Done> done_;
   size_t told_ = 0;  // of done_

@@ -21,6 +21,7 @@ unsigned VerityIface::progress_cb(void* arg) noexcept {
 unsigned VerityIface::progress() noexcept {
   unsigned count = 0;
   bool timed;
+  if (shared_) [[unlikely]] note_thread();
   {
     const AsyncGuard guard(*this);
     if (threaded_) [[unlikely]] count += uct_iface_progress(lower());
@@ -33,12 +34,22 @@ unsigned VerityIface::progress() noexcept {
   if (timed) [[unlikely]] serve_neighbours();
   progressing_.store(progressing_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (onesided_ != nullptr && !onesided_->idle()) [[unlikely]] count += onesided_->progress();
-  if (done_first_ != nullptr) count += run_completions();
-  if (attention_.linked()) [[unlikely]] count += attend();
-  if (!deferred_.empty()) [[unlikely]] count += run_deferred();
-  if (!flushes_.empty()) [[unlikely]] count += run_flushes();
+  if (has_work()) count += work();
   progressing_.store(progressing_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   return count;
+}
+
+// Whether work() has something to do. Another thread adds to it where there is one.
+bool VerityIface::has_work() const noexcept {
+  const AsyncGuard guard(*this);
+  return done_first_ != nullptr || attention_.linked() || !deferred_.empty() || !flushes_.empty();
+}
+
+unsigned VerityIface::work() noexcept {
+  unsigned count = run_completions();
+  count += attend();
+  count += run_deferred();
+  return count + run_flushes();
 }
 
 void VerityIface::want_attention(UctLink& l) noexcept {
@@ -47,12 +58,13 @@ void VerityIface::want_attention(UctLink& l) noexcept {
 
 unsigned VerityIface::run_completions() noexcept {
   unsigned count = 0;
-  while (done_first_ != nullptr) {
+  for (;;) {
     uct_completion_t* upper;
     ucs_status_t status;
     {
       const AsyncGuard guard(*this);
       link::Slot* slot = done_first_;
+      if (slot == nullptr) return count;
       const auto* state = reinterpret_cast<const ZcopyState*>(slot->source->port);
       done_first_ = state->next_done;
       upper = state->upper;
@@ -62,7 +74,6 @@ unsigned VerityIface::run_completions() noexcept {
     uct_invoke_completion(upper, status);
     ++count;
   }
-  return count;
 }
 
 // An endpoint goes: what the link owns of its sends is over for the upper layer, as on UCX's own transports.
@@ -123,20 +134,23 @@ unsigned VerityIface::attend() noexcept {
 
 unsigned VerityIface::attend(UctLink& l) noexcept {
   unsigned count = 0;
-  if (l.corked && !l.to_ep && !l.failed && l.eps.linked()) {
+  bool is_to_report;
+  {
     const AsyncGuard guard(*this);
-    const ucs_status_t status = ensure_lower(l);
-    if (status != UCS_OK) give_up(l, status);
+    if (l.corked && !l.to_ep && !l.failed && l.eps.linked()) {
+      const ucs_status_t status = ensure_lower(l);
+      if (status != UCS_OK) give_up(l, status);
+    }
+    const bool lost = l.failed || l.peer_gone;
+    if (needs_push(l)) push_stored(l);
+    if (lost && onesided_ != nullptr) {
+      onesided_->forget(l);
+      if (l.open != 0) onesided_->abort(l);
+      if (l.open != 0) want_attention(l);
+    }
+    is_to_report = l.failed && !l.told;
   }
-  const bool lost = l.failed || l.peer_gone;
-  if (needs_push(l)) push_stored(l);
-  if (lost && onesided_ != nullptr) {
-    const AsyncGuard guard(*this);
-    onesided_->forget(l);
-    if (l.open != 0) onesided_->abort(l);
-    if (l.open != 0) want_attention(l);
-  }
-  if (l.failed && !l.told) tell_failure(l);
+  if (is_to_report) tell_failure(l);
   if (l.held || !l.pending.empty()) count += run_pending(l);
   if (!l.eps.linked()) reap(l);
   return count;
@@ -159,7 +173,6 @@ void VerityIface::wake_pending() noexcept {
 
 // What was stored while there was no way to the peer: it greeted us, and was to be answered inside its message.
 void VerityIface::push_stored(UctLink& l) noexcept {
-  const AsyncGuard guard(*this);
   const ucs_status_t status = ensure_lower(l);
   if (status != UCS_OK) return give_up(l, status);
   push_unsent(l);
@@ -279,6 +292,7 @@ void VerityIface::disable_progress(unsigned flags) noexcept {
 }
 
 void Ops::progress_enable(uct_iface_h iface, unsigned flags) noexcept {
+  VerityIface::of(iface).check_handlers();
   VerityIface::of(iface).enable_progress(flags);
 }
 

@@ -16,13 +16,6 @@ uct_am_callback_t VerityIface::am_callback() const noexcept { return receive_op;
   return unframed_op(arg, data, length, flags);
 }
 
-// Remote memory access. It is served whatever the upper layer is doing.
-ucs_status_t VerityIface::onesided_op(void* arg, void* data, size_t length, unsigned) noexcept {
-  auto& self = *static_cast<VerityIface*>(arg);
-  if (self.current_ != nullptr) self.onesided_->receive(*self.current_, static_cast<const uint8_t*>(data), length);
-  return UCS_OK;
-}
-
 // From a peer in mode off, or in a process in mode off.
 ucs_status_t VerityIface::unframed_op(void* arg, void* data, size_t length, unsigned flags) noexcept {
   const auto* slot = static_cast<const AmSlot*>(arg);
@@ -98,8 +91,14 @@ ucs_status_t VerityIface::receive(wire::Class c, void* data, size_t length, unsi
   return call_handler(am_id, payload, length, flags);
 }
 
-// A message that the companion is told of first, perhaps with a trailer of its sender's.
+// A message of remote memory access, or one that the companion is told of first, perhaps with a trailer of its sender's.
 [[gnu::hot]] ucs_status_t VerityIface::call_told(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
+  if (am_id == wire::kRmaId) {
+    count_upcall(1);
+    if (current_ != nullptr) onesided_->receive(*current_, payload, length);
+    count_upcall(-1);
+    return UCS_OK;
+  }
   Trailed message{am_id, payload, length, nullptr, 0};
   if (am_id >= kLeaderId && !take_apart(am_id, payload, length, &message)) [[unlikely]] return drop_trailed(length);
   // A descriptor leads from the payload to its release hook: not from within it. The upper layer then copies.
@@ -117,10 +116,20 @@ ucs_status_t VerityIface::drop_trailed(size_t length) noexcept {
 
 ucs_status_t VerityIface::call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
   const uct_am_handler_t& handler = am[am_id];
-  ++upcalls_;
+  count_upcall(1);
   const ucs_status_t status = handler.cb(handler.arg, payload, length, flags);
-  --upcalls_;
+  count_upcall(-1);
   return status;
+}
+
+// A message that had waited is handled outside of the guard, and UCX's asynchronous thread may be at another one then.
+void VerityIface::count_upcall(int change) noexcept {
+  if (!shared_) [[likely]] {
+    upcalls_ += static_cast<unsigned>(change);
+    return;
+  }
+  const AsyncGuard guard(*this);
+  upcalls_ += static_cast<unsigned>(change);
 }
 
 // Messages that had been held back.

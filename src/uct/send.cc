@@ -120,6 +120,7 @@ struct Launch {
   void* arg;
   bool compact;  // as the lower message id says, which is chosen before the length is known
   uint64_t serial;  // of the upper endpoint
+  bool committed = false;  // the link has the slot
 
   // Lets the upper layer write the message at `out`. Nothing stops it from leaving then.
   void write(uint8_t* out) noexcept {
@@ -154,6 +155,7 @@ struct Launch {
   launch.write(static_cast<uint8_t*>(dest) + wire::kCompactHeader);
   fit_slot(launch, 0);
   link::Hub& hub = launch.iface->hub();
+  launch.committed = true;
   (void)hub.commit_open(*launch.link, launch.c, launch.slot, static_cast<uint32_t>(launch.length), launch.id);
   link::Hub::seal_in_place(*launch.link, launch.slot, dest);
   return launch.slot->size;
@@ -169,6 +171,7 @@ struct Launch {
   link::Hub& hub = launch.iface->hub();
   UctLink& l = *launch.link;
   link::Slot* slot = launch.slot;
+  launch.committed = true;
   const bool open = hub.commit_open(l, launch.c, slot, static_cast<uint32_t>(launch.length), launch.id,
                                    launch.compact);
   const size_t size = slot->size;
@@ -200,7 +203,10 @@ ucs_status_t VerityIface::refused(UctLink& l, link::Slot* slot) noexcept {
     hub_->sent(l, c);
     return launch.upper_length();
   }
-  return sent == UCS_ERR_NO_RESOURCE ? static_cast<ssize_t>(refused(l, slot)) : sent;
+  if (sent == UCS_ERR_NO_RESOURCE) return refused(l, slot);
+  // The lower transport failed before it asked for the bytes. Afterwards the frame is the link's, as one that was lost.
+  if (!launch.committed) hub_->cancel(slot);
+  return sent;
 }
 
 // The same through the lower transport's short send, where the frame fits.
@@ -222,9 +228,9 @@ ucs_status_t VerityIface::refused(UctLink& l, link::Slot* slot) noexcept {
     hub_->sent(l, c);
     return UCS_OK;
   }
-  if (status != UCS_ERR_NO_RESOURCE) return status;
+  if (l.failed || l.peer_gone) return status;  // its frames went with it
   hub_->uncommit(l, c, slot, before, static_cast<uint32_t>(length));
-  return refused(l, nullptr);
+  return status == UCS_ERR_NO_RESOURCE ? refused(l, nullptr) : status;
 }
 
 // The same for a message whose bytes are all in the slot, where there is room for a trailer if it may get one.
@@ -296,6 +302,7 @@ void VerityIface::push_unsent(UctLink& l) noexcept {
   if (!is_am_id(id) || !is_length("am_short", sizeof(header) + length, f.most_copied())) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
+  if (is_own_id(id)) [[unlikely]] return f.refuse_id(id);
   link::Slot* slot = f.hub().reserve(l, c, sizeof(header) + length + trailer_room(l, id));
   if (slot == nullptr) [[unlikely]] {
     if (unframed(l)) return uct_ep_am_short(l.lower.get(), id, header, payload, length);
@@ -315,6 +322,7 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
   if (!is_am_id(id) || !is_length("am_short_iov", length, f.most_copied())) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
+  if (is_own_id(id)) [[unlikely]] return f.refuse_id(id);
   link::Slot* slot = f.hub().reserve(l, c, length + trailer_room(l, id));
   if (slot == nullptr) [[unlikely]] {
     if (unframed(l)) return uct_ep_am_short_iov(l.lower.get(), id, iov, iovcnt);
@@ -347,6 +355,7 @@ ssize_t pack_for_nobody(VerityIface& f, uct_pack_callback_t pack, void* arg) noe
   if (!is_am_id(id)) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
+  if (is_own_id(id)) [[unlikely]] return f.refuse_id(id);
   link::Slot* slot = f.hub().reserve(l, c, f.max_payload_bcopy() + trailer_room(l, id));
   if (slot == nullptr) [[unlikely]] {
     if (unframed(l)) return uct_ep_am_bcopy(l.lower.get(), id, pack, arg, flags);
@@ -399,6 +408,7 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
   if (!is_am_id(id)) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
+  if (is_own_id(id)) [[unlikely]] return f.refuse_id(id);
   if (unframed(l)) {
     uct_iov_t lower_iov[kMostPieces];
     if (iovcnt > kMostPieces) return UCS_ERR_INVALID_PARAM;

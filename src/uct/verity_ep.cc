@@ -116,6 +116,7 @@ UctLink* VerityIface::link_to(const uct_ep_params_t& params, ucs_status_t* statu
 ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
   VerityIface& f = verity();
   f.note_thread();
+  f.check_handlers();
   const AsyncGuard guard(f);
   ucs_status_t status = UCS_OK;
   if (!f.connects_to_ep()) {

@@ -185,7 +185,7 @@ void VerityIface::set_limits() noexcept {
   // With a companion or without: a peer goes by our limits, and may have the other.
   const size_t room = cap.max_bcopy >= kHeader + hello + 2 * kTrailerRoom ? kTrailerRoom : 0;
   companion_ = room != 0 ? find_companion() : nullptr;
-  if (companion_ != nullptr) told_ids_ = companion_->am_ids | 1u << kTrailerId | 1u << kLeaderId;
+  if (companion_ != nullptr) told_ids_ |= companion_->am_ids | 1u << kTrailerId | 1u << kLeaderId;
   const size_t added = hello + room;
   max_short_ = has_short ? cap.max_short : 0;
   max_bcopy_ = whole_elements(std::min(cap.max_bcopy - kHeader - added, most - room));
@@ -221,7 +221,7 @@ ucs_status_t VerityIface::open_hub() {
   hub_ = std::make_unique<link::Hub>(uid_, config_, *this, rows_->own());
   if (is_off()) return UCS_OK;
   onesided_ = std::make_unique<OneSided>(*this);
-  am[wire::kRmaId] = {onesided_op, this, 0};
+  told_ids_ |= 1u << wire::kRmaId;
   return UCS_OK;
 }
 
@@ -263,6 +263,18 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   if (set == UCS_OK) start_thread();
   if (shared_) group_.share(async());
   return set;
+}
+
+ucs_status_t VerityIface::refuse_id(uint8_t id) const noexcept {
+  ucs_error("ucx-verity: v%s: active message %u: numbers from %u on are used by the transport itself", lower_tl_name(), id, kCompactId);
+  return UCS_ERR_UNSUPPORTED;
+}
+
+// UCX notifies nobody when a handler is set.
+void VerityIface::check_handlers() const noexcept {
+  for (uint8_t id = kCompactId; id < UCT_AM_ID_MAX; ++id) {
+    if (am[id].cb != stub_) (void)refuse_id(id);
+  }
 }
 
 // The lower transport's pool of descriptors may be in another thread's hands.

@@ -36,11 +36,14 @@
 namespace verity::uct {
 
 // Lower active message ids: compact frames, and full ones of the two classes. The others carry
-// unframed messages to and from peers in mode off, under the upper layer's own id: UCP uses ids up
-// to 28.
+// unframed messages to and from peers in mode off, under the upper layer's own id. In frames the same
+// numbers stand for messages of this layer (wire::kRmaId, trailers.h), so the upper layer cannot use
+// them: UCP uses ids up to 28.
 inline constexpr uint8_t kCompactId = UCT_AM_ID_MAX - 3;
 inline constexpr uint8_t kSyncId = UCT_AM_ID_MAX - 2;
 inline constexpr uint8_t kAsyncId = UCT_AM_ID_MAX - 1;
+[[nodiscard]] constexpr bool is_own_id(uint8_t id) noexcept { return id >= kCompactId; }
+static_assert(is_own_id(kLeaderId) && is_own_id(kTrailerId) && is_own_id(wire::kRmaId));
 
 [[nodiscard]] inline link::Mode mode_of(const wire::AddressTail& tail) noexcept { return static_cast<link::Mode>(tail.mode & 0x0f); }
 
@@ -100,6 +103,11 @@ class VerityIface final : public WrapIface, public link::Port {
   void set_host(UctLink& l, health::HostId host) noexcept;
   void give_up(UctLink& l, ucs_status_t status) noexcept;
 
+  // An active message whose number is this layer's own; for the caller to return.
+  [[nodiscard, gnu::cold]] ucs_status_t refuse_id(uint8_t id) const noexcept;
+  // The upper layer may have set handlers of such.
+  void check_handlers() const noexcept;
+
   // --- trailers ---
   // Which trailers this process understands: told to peers.
   [[nodiscard]] uint8_t trailers() const noexcept {
@@ -124,6 +132,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void finish(link::Slot* slot, ucs_status_t status) noexcept;  // completes a zcopy in progress()
 
   // --- progress ---
+  // A call of the upper layer, in this thread.
   void note_thread() const noexcept;
   void note_off_link() noexcept { has_off_links_ = true; }
   unsigned progress() noexcept;
@@ -158,6 +167,8 @@ class VerityIface final : public WrapIface, public link::Port {
   void faulted(link::Link* l, wire::Verdict verdict, const wire::FrameHeader& header) noexcept override;
   void diagnosed(link::Link* l, const link::Fault& fault) noexcept override;
 
+  // Its code may run in a signal's handler.
+  [[nodiscard]] bool may_interrupt() const noexcept;
   // Between whom, as far as this interface and that link (or nullptr) know. Throws std::bad_alloc.
   void describe(const UctLink* l, health::FaultRecord& record) const;
 
@@ -215,7 +226,6 @@ class VerityIface final : public WrapIface, public link::Port {
   void set_limits() noexcept;
   void map_onesided(uct_iface_attr_t& attr) const noexcept;
   static ucs_status_t receive_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
-  static ucs_status_t onesided_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
   static ucs_status_t unframed_op(void* arg, void* data, size_t length, unsigned flags) noexcept;
   template <typename Receive>
   [[nodiscard]] bool timed(Receive&& receive, link::Received* received) noexcept;
@@ -230,6 +240,7 @@ class VerityIface final : public WrapIface, public link::Port {
   ucs_status_t call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
   ucs_status_t call_told(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
   ucs_status_t drop_trailed(size_t length) noexcept;
+  void count_upcall(int change) noexcept;
   ucs_status_t call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
   [[nodiscard]] wire::AddressTail address_tail() const noexcept;
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
@@ -254,6 +265,8 @@ class VerityIface final : public WrapIface, public link::Port {
   void join_lanes(UctLink& l);
   void leave_lanes(UctLink& l) noexcept;
   void reap(UctLink& l) noexcept;
+  [[nodiscard]] bool has_work() const noexcept;
+  unsigned work() noexcept;
   unsigned run_completions() noexcept;
   unsigned run_deferred() noexcept;
   unsigned run_flushes() noexcept;
@@ -275,6 +288,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void enter_neighbours();
   void leave_neighbours() noexcept;
   void serve_neighbours() noexcept;
+  [[gnu::cold]] static void note_other_thread() noexcept;
   void start_thread() noexcept;
   void stop_thread() noexcept;
   void serve_alone() noexcept;
@@ -294,6 +308,7 @@ class VerityIface final : public WrapIface, public link::Port {
   bool threaded_ = false;       // UCX's asynchronous thread serves it while its worker is left alone
   bool shared_ = false;         // either of them
   int thread_timer_ = -1;
+  bool is_neighbour_ = false;   // other interfaces of its thread may look after it (apart.cc)
   bool to_ep_ = false;
   bool closing_ = false;
   bool has_off_links_ = false;  // their requests and completions are the lower transport's and the upper layer's alone
@@ -341,12 +356,17 @@ class VerityIface final : public WrapIface, public link::Port {
   bool check_time_ = false;
 };
 
-// Keeps UCX's asynchronous thread out where it may be at work on this interface; nothing otherwise.
+// Keeps UCX's asynchronous thread out where it may be at work on this interface. Elsewhere it keeps out the thread that looks after
+// neighbours (apart.cc): one comparison.
 class AsyncGuard {
  public:
   explicit AsyncGuard(const VerityIface& iface) noexcept
       : async_(iface.is_shared() ? iface.async() : nullptr) {
-    if (async_ != nullptr) UCS_ASYNC_BLOCK(async_);
+    if (async_ != nullptr) [[unlikely]] {
+      UCS_ASYNC_BLOCK(async_);
+    } else {
+      iface.note_thread();
+    }
   }
   ~AsyncGuard() {
     if (async_ != nullptr) UCS_ASYNC_UNBLOCK(async_);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "cases.h"
+#include "window.h"
 
 namespace verity::test {
 namespace {
@@ -75,6 +76,44 @@ void strangers(Side& side) {
     require(status == UCS_ERR_UNREACHABLE,
             std::string("an endpoint to a stranger: ") + ucs_status_string(status));
   }
+  finish(side, iface);
+}
+
+// The highest numbers of active messages are the wrapper's own: they are refused, and a handler under them changes nothing.
+void own_numbers(Side& side) {
+  need_wrapper_and_two(side);
+  Iface iface(side.options);
+  const auto handler = [](void*, void*, size_t, unsigned) { return UCS_OK; };
+  for (uint8_t id = 29; id < UCT_AM_ID_MAX; ++id) {
+    check(uct_iface_set_am_handler(iface.handle(), id, handler, nullptr, 0), "uct_iface_set_am_handler");
+  }
+  Endpoints eps(iface, side.channel, 1);
+  const uint64_t bytes = 1;
+  const uct_iov_t iov{const_cast<uint64_t*>(&bytes), sizeof(bytes), UCT_MEM_HANDLE_NULL, 0, 1};
+  const auto pack = [](void*, void*) -> size_t { return 0; };
+  for (uint8_t id = 29; id < UCT_AM_ID_MAX; ++id) {
+    require(uct_ep_am_short(eps[0], id, 0, &bytes, sizeof(bytes)) == UCS_ERR_UNSUPPORTED, "am_short under a number of the wrapper");
+    require(uct_ep_am_short_iov(eps[0], id, &iov, 1) == UCS_ERR_UNSUPPORTED, "am_short_iov under a number of the wrapper");
+    require(uct_ep_am_bcopy(eps[0], id, pack, nullptr, 0) == UCS_ERR_UNSUPPORTED, "am_bcopy under a number of the wrapper");
+  }
+  Inbound in(iface, 28, longish);
+  Outbound out(iface, eps[0], 28, longish);
+  for (int i = 0; i < 10; ++i) out.send(Kind::kBcopy);
+  in.expect(10);
+  if (iface.has(UCT_IFACE_FLAG_GET_BCOPY)) {
+    Window window(iface, side.channel, 4096);
+    Get get;
+    get.content.resize(64);
+    unsigned open = 0;
+    uct_completion_t* completion = get.start(&open);
+    post(iface, "get_bcopy", [&] {
+      return uct_ep_get_bcopy(eps[0], Get::unpack, &get, 64, window.remote(0), window.key(), completion);
+    });
+    iface.progress_until([&] { return open == 0; }, "a get");
+    verify(get, window_content(4096));
+    side.channel.barrier([&] { iface.progress(); });
+  }
+  iface.flush(eps[0]);
   finish(side, iface);
 }
 
@@ -225,6 +264,7 @@ void forked(Side& side) {
 constexpr Case kCases[] = {
     {"one side only makes an endpoint", one_way},
     {"strangers are refused", strangers},
+    {"numbers of messages that are the wrapper's own", own_numbers},
     {"acknowledgements while progress is disabled", progress_disabled},
     {"a link given up", given_up},
     {"the peer closed", peer_closed},
