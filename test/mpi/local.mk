@@ -1,7 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/rma test/mpi/order test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump test/mpi/windows test/mpi/onesided_model test/mpi/mismatch test/mpi/spawned test/mpi/bsend
+mpi_test_programs += \
+	test/mpi/bsend \
+	test/mpi/collectives \
+	test/mpi/compute \
+	test/mpi/digest \
+	test/mpi/finalize \
+	test/mpi/forks \
+	test/mpi/gaps \
+	test/mpi/jump \
+	test/mpi/legal \
+	test/mpi/mismatch \
+	test/mpi/mixed \
+	test/mpi/onesided_model \
+	test/mpi/order \
+	test/mpi/partitioned \
+	test/mpi/passive \
+	test/mpi/rma \
+	test/mpi/scribble \
+	test/mpi/spawned \
+	test/mpi/storm \
+	test/mpi/strangers \
+	test/mpi/threads \
+	test/mpi/typecheck_cost \
+	test/mpi/types \
+	test/mpi/windows
 mpi_test_files = \
 	test/mpi/bsend.c \
 	test/mpi/collectives.c \
@@ -64,5 +88,17 @@ EXTRA_DIST += $(mpi_test_files)
 test/mpi/mixed test/mpi/onesided_model test/mpi/types: $(mpi_test_files)
 	$(AM_V_GEN)$(MKDIR_P) test/mpi && $(MPICC) $(VERITY_CFLAGS) -O2 -g -o $@ \
 	  $(srcdir)/$@.c $(srcdir)/$@_*.c
-test/mpi/collectives test/mpi/threads test/mpi/rma test/mpi/order test/mpi/finalize test/mpi/compute test/mpi/partitioned test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/bsend: \
+test/mpi/bsend \
+test/mpi/collectives \
+test/mpi/compute \
+test/mpi/finalize \
+test/mpi/legal \
+test/mpi/order \
+test/mpi/partitioned \
+test/mpi/passive \
+test/mpi/rma \
+test/mpi/scribble \
+test/mpi/storm \
+test/mpi/strangers \
+test/mpi/threads: \
 	test/mpi/content.h test/mpi/watch.h
