@@ -19,13 +19,13 @@ export UCX_MEM_EVENTS=n OMPI_MCA_memory=^patcher UCX_HANDLE_ERRORS=none
 TSAN_OPTIONS="ignore_noninstrumented_modules=1 exitcode=66 halt_on_error=0 log_path=$tap_dir/report"
 
 # shellcheck disable=SC2317 # called through clean
-mpi_job() { # mpi_job LIST THREADS
+mpi_job() { # mpi_job LIST THREADS [PROGRAM [N]]
   with_tls "$1" sh -c 'exec timeout -k 5 200 "$1" -np 2 -x LD_PRELOAD="$2:$LD_PRELOAD" -x TSAN_OPTIONS="$3" \
-    "$4/test/mpi/threads" -n "$5" -k "$6"' sh "$openmpi" "$runtime" "$TSAN_OPTIONS" "$build" "$messages" "$2"
+    "$4" -n "$5" -k "$6"' sh "$openmpi" "$runtime" "$TSAN_OPTIONS" "$build/test/mpi/${3:-threads}" "${4:-$messages}" "$2"
 }
 # shellcheck disable=SC2317
-contexts_job() { # contexts_job LIST THREADS
-  TSAN_OPTIONS=$TSAN_OPTIONS with_tls "$1" timeout -k 5 200 "$build/contexts" "$2" "$rounds"
+contexts_job() { # contexts_job LIST THREADS [given]
+  TSAN_OPTIONS=$TSAN_OPTIONS with_tls "$1" timeout -k 5 200 "$build/contexts" "$2" "$rounds" "${@:3}"
 }
 
 clean() { # clean NAME WANTED COMMAND...: ends well, says WANTED, and nothing is reported
@@ -53,6 +53,24 @@ for list in vposix,vself vtcp,vself vftcp,vfself; do
     case $list in vf*) continue ;; esac
     clean "$threads threads with contexts of their own, $list" 'wrong 0' contexts_job "$list" "$threads"
   done
+done
+
+# The plugin's own threads: those that hash for reads, and the one that serves what nobody progresses. One-sided operations of
+# several threads, and workers that are given from one thread to another.
+no_damage
+reads=vposix,vself
+with_tls vposix,vcma "${UCX_INFO:-ucx_info}" -d 2> /dev/null | grep -q 'Transport: vcma' && reads=$reads,vcma
+for threads in none UCX_VERITY_THREADS=2 UCX_VERITY_PROGRESS_THREAD=y; do
+  [ "$threads" = none ] || export "${threads?}"
+  for list in "$reads" vtcp,vself; do
+    clean "workers given to 4 threads, $list, $threads" 'wrong 0' contexts_job "$list" 4 given
+    if [ -n "$openmpi" ] && [ -x "$build/test/mpi/thread_windows" ]; then
+      clean "one-sided, 4 threads, $list, $threads" 'wrong 0' mpi_job "$list" 4 thread_windows "$(normal_or_long 10 200)"
+    else
+      skip "one-sided, 4 threads, $list, $threads" "no Open MPI"
+    fi
+  done
+  unset UCX_VERITY_THREADS UCX_VERITY_PROGRESS_THREAD
 done
 
 done_testing

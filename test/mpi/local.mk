@@ -26,6 +26,7 @@ mpi_test_programs += \
 	test/mpi/typecheck_cost \
 	test/mpi/types \
 	test/mpi/windows
+mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/thread_windows test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump
 mpi_test_files = \
 	test/mpi/bsend.c \
 	test/mpi/collectives.c \
@@ -68,6 +69,7 @@ mpi_test_files = \
 	test/mpi/session.c \
 	test/mpi/spawned.c \
 	test/mpi/storm.c \
+	test/mpi/thread_windows.c \
 	test/mpi/strangers.c \
 	test/mpi/threads.c \
 	test/mpi/typecheck_cost.c \
@@ -101,4 +103,5 @@ test/mpi/scribble \
 test/mpi/storm \
 test/mpi/strangers \
 test/mpi/threads: \
+test/mpi/collectives test/mpi/threads test/mpi/thread_windows test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/partitioned test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal: \
 	test/mpi/content.h test/mpi/watch.h

@@ -4,14 +4,18 @@
 // time: what belongs to the process and not to one interface is touched by all of them. In each
 // round every thread sends to the next one and receives from the one before.
 //
-//   contexts [THREADS [ROUNDS]]
+//   contexts [THREADS [ROUNDS [given]]]
+//
+// given: the first thread opens and connects all of them, and gives each of the others its own.
 #include <ucp/api/ucp.h>
 
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,12 +56,17 @@ class Member {
     const bool opened = open();
     ring_.meeting.arrive_and_wait();
     if (opened && connect()) exchange();
-    ++ring_.done;
-    while (ring_.done < ring_.addresses.size()) progress();
+    finish();
     close();
   }
 
- private:
+  // With open() and connect() in another thread.
+  void run_given() {
+    exchange();
+    finish();
+    close();
+  }
+
   bool open() {
     ucp_config_t* config;
     if (!good(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read")) return false;
@@ -84,6 +93,16 @@ class Member {
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address = reinterpret_cast<const ucp_address_t*>(next.data());
     return good(ucp_ep_create(worker_, &params, &ep_), "ucp_ep_create");
+  }
+
+  void progress() {
+    if (worker_ != nullptr && ucp_worker_progress(worker_) == 0) std::this_thread::yield();
+  }
+
+ private:
+  void finish() {
+    ++ring_.done;
+    while (ring_.done < ring_.addresses.size()) progress();
   }
 
   void exchange() {
@@ -127,10 +146,6 @@ class Member {
     ucp_request_free(request);
   }
 
-  void progress() {
-    if (worker_ != nullptr && ucp_worker_progress(worker_) == 0) std::this_thread::yield();
-  }
-
   Ring& ring_;
   unsigned index_;
   ucp_context_h context_ = nullptr;
@@ -138,13 +153,38 @@ class Member {
   ucp_ep_h ep_ = nullptr;
 };
 
+// The first thread has progressed all of them, and goes on with its own while the others begin.
+void run_given(Ring& ring, unsigned threads) {
+  std::vector<std::unique_ptr<Member>> members;
+  bool opened = true;
+  for (unsigned i = 0; i < threads; ++i) opened = members.emplace_back(std::make_unique<Member>(ring, i))->open() && opened;
+  for (auto& member : members) opened = opened && member->connect();
+  for (unsigned n = 0; n < 1000; ++n) {
+    for (auto& member : members) member->progress();
+  }
+  std::vector<std::thread> others;
+  for (unsigned i = 1; opened && i < threads; ++i) {
+    others.emplace_back([&members, i] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(3 * i));
+      members[i]->run_given();
+    });
+  }
+  if (opened) members[0]->run_given();
+  for (std::thread& thread : others) thread.join();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const unsigned threads = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 4;
   const unsigned rounds = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 5;
+  const bool given = argc > 3 && std::strcmp(argv[3], "given") == 0;
   for (unsigned round = 0; round < rounds; ++round) {
     Ring ring(threads);
+    if (given) {
+      run_given(ring, threads);
+      continue;
+    }
     std::vector<std::thread> all;
     for (unsigned i = 0; i < threads; ++i) all.emplace_back([&ring, i] { Member(ring, i).run(); });
     for (std::thread& thread : all) thread.join();
