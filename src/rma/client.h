@@ -249,7 +249,7 @@ class Client {
   void check_end(Read& read) noexcept;
   [[nodiscard]] health::Counters& counts(const Peer& peer) noexcept { return peer.counts != nullptr ? *peer.counts : counters_; }
   [[nodiscard]] health::Counters& counts(const Chunk& chunk) noexcept;
-  static void opened(Peer& peer, uint32_t* epoch) noexcept;
+  void opened(Peer& peer, uint32_t* epoch) noexcept;
   static void closed(Peer& peer, uint32_t epoch) noexcept;
 
   Port& port_;

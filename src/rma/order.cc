@@ -52,6 +52,9 @@ void Client::put_sent(Peer& peer, const Range& range) noexcept {
   peer.put_mark = port_.mark(peer);
   peer.written = peer.has_put ? peer.written.with(range) : range;
   peer.has_put = true;
+  if (!port_.is_before_fence()) return;
+  peer.fenced = true;
+  peer.fence_mark = peer.put_mark;
 }
 
 bool Client::puts_done(Peer& peer) noexcept {
@@ -69,9 +72,12 @@ bool Client::gated(Peer& peer) noexcept {
   return any_link(peer, [&](Peer& link) { return !fenced_puts_done(link); });
 }
 
+// An operation that waited while a fence came counts with those that were open then: what is behind the fence waits for it, too.
 void Client::opened(Peer& peer, uint32_t* epoch) noexcept {
+  const bool late = port_.is_before_fence();
   ++peer.open;
-  *epoch = peer.epoch;
+  peer.before += late;
+  *epoch = peer.epoch - late;
 }
 
 void Client::closed(Peer& peer, uint32_t epoch) noexcept {

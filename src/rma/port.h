@@ -50,6 +50,9 @@ class Port {
   [[nodiscard]] virtual uint32_t mark(Peer& peer) noexcept = 0;
   [[nodiscard]] virtual bool has_taken(Peer& peer, uint32_t mark) noexcept = 0;
 
+  // Whether what is started now had to wait while a fence came: it is of the time before the fence.
+  [[nodiscard]] virtual bool is_before_fence() const noexcept { return false; }
+
   // Somebody waits for has_taken(): the peer is not to wait for traffic of its own before it says so.
   virtual void request_ack(Peer&) noexcept {}
 

@@ -253,6 +253,8 @@ bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   return l.failed || l.peer_gone || ahead == 0 || ahead > tx.next_psn - tx.una;
 }
 
+bool OneSided::is_before_fence() const noexcept { return iface_.group().is_before_fence(); }
+
 void OneSided::request_ack(rma::Peer& peer) noexcept {
   UctLink& l = link_of(peer);
   l.iface->hub().ask(l);

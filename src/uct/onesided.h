@@ -109,6 +109,7 @@ class OneSided final : public rma::Port {
   [[nodiscard]] size_t max_message() const noexcept override;
   [[nodiscard]] uint32_t mark(rma::Peer& peer) noexcept override;
   [[nodiscard]] bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override;
+  [[nodiscard]] bool is_before_fence() const noexcept override;
   void request_ack(rma::Peer& peer) noexcept override;
   rma::Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
   const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept override;

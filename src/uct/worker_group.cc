@@ -88,6 +88,8 @@ void WorkerGroup::give_back(Lanes& lanes) noexcept {
 
 uint32_t WorkerGroup::epoch() const noexcept { return group_->epoch; }
 
+bool WorkerGroup::is_before_fence() const noexcept { return group_->epoch != group_->fences; }
+
 void WorkerGroup::begin_epoch() noexcept { group_->epoch = ++group_->fences; }
 
 void WorkerGroup::share(ucs_async_context_t* async) noexcept { group_->async = async; }

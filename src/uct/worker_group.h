@@ -41,6 +41,8 @@ class WorkerGroup {
   // Operations are of the epoch in which they came: a fence begins a new one.
   [[nodiscard]] uint32_t epoch() const noexcept;
   void begin_epoch() noexcept;
+  // Whether what is done now is of an epoch before the last fence, see InEpoch.
+  [[nodiscard]] bool is_before_fence() const noexcept;
   // From here on another thread may be at work on an interface of the worker.
   void share(ucs_async_context_t* async) noexcept;
 

@@ -22,11 +22,11 @@ mpi_test_programs += \
 	test/mpi/spawned \
 	test/mpi/storm \
 	test/mpi/strangers \
+	test/mpi/thread_windows \
 	test/mpi/threads \
 	test/mpi/typecheck_cost \
 	test/mpi/types \
 	test/mpi/windows
-mpi_test_programs += test/mpi/collectives test/mpi/mixed test/mpi/threads test/mpi/thread_windows test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal test/mpi/types test/mpi/partitioned test/mpi/typecheck_cost test/mpi/gaps test/mpi/digest test/mpi/forks test/mpi/jump
 mpi_test_files = \
 	test/mpi/bsend.c \
 	test/mpi/collectives.c \
@@ -69,8 +69,8 @@ mpi_test_files = \
 	test/mpi/session.c \
 	test/mpi/spawned.c \
 	test/mpi/storm.c \
-	test/mpi/thread_windows.c \
 	test/mpi/strangers.c \
+	test/mpi/thread_windows.c \
 	test/mpi/threads.c \
 	test/mpi/typecheck_cost.c \
 	test/mpi/tool.c \
@@ -102,6 +102,6 @@ test/mpi/rma \
 test/mpi/scribble \
 test/mpi/storm \
 test/mpi/strangers \
+test/mpi/thread_windows \
 test/mpi/threads: \
-test/mpi/collectives test/mpi/threads test/mpi/thread_windows test/mpi/rma test/mpi/finalize test/mpi/compute test/mpi/partitioned test/mpi/passive test/mpi/scribble test/mpi/storm test/mpi/strangers test/mpi/legal: \
 	test/mpi/content.h test/mpi/watch.h

@@ -6,7 +6,7 @@
  *
  *   mpirun -np 2 order [-n ROUNDS] [-m MAX_BYTES] [-o OPERATIONS] [-t SECONDS]
  *
- *   -o  only these, with commas: replace, rreplace, rget, swap
+ *   -o  only these, with commas: replace, rreplace, rget, rgets, swap
  *
  * Last line of rank 0: order checks N wrong N. Exit status: 0, 1 wrong, 2 usage, 3 hang.
  */
@@ -126,6 +126,28 @@ static void do_rget(int round, int target) {
   MPI_Win_flush(target, job.win);
 }
 
+/* Requests under way together, between gets without one: the last is waited for first. */
+static void do_rgets(int round, int target) {
+  MPI_Request requests[kReads];
+
+  memset(job.reads, 0xee, (size_t)kReads * kReadBytes);
+  for (int i = 0; i < kReads; ++i) {
+    uint8_t* into = job.reads + (size_t)i * kReadBytes;
+    requests[i] = MPI_REQUEST_NULL;
+    if (i % 2 == 0) {
+      MPI_Rget(into, kReadBytes, MPI_BYTE, target, shared_at(), kReadBytes, MPI_BYTE, job.win, &requests[i]);
+    } else {
+      MPI_Get(into, kReadBytes, MPI_BYTE, target, shared_at(), kReadBytes, MPI_BYTE, job.win);
+    }
+  }
+  for (int i = kReads - 2; i >= 0; i -= 2) {
+    MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    judge_bytes(job.reads + (size_t)i * kReadBytes, kReadBytes, shared_key(target), "one of several rgets, waited for", round, target);
+  }
+  MPI_Win_flush(target, job.win);
+  check_reads(target, round);
+}
+
 /* Each brings what the one before put there. */
 static void do_swap(int round, int target) {
   enum { kSwaps = 8 };
@@ -149,7 +171,7 @@ static void do_swap(int round, int target) {
 static const struct {
   const char* name;
   void (*run)(int round, int target);
-} kOperations[] = {{"replace", do_replace}, {"rreplace", do_rreplace}, {"rget", do_rget}, {"swap", do_swap}};
+} kOperations[] = {{"replace", do_replace}, {"rreplace", do_rreplace}, {"rget", do_rget}, {"rgets", do_rgets}, {"swap", do_swap}};
 
 static int wanted(const char* name) {
   size_t length = strlen(name);

@@ -135,5 +135,28 @@ TEST_F(RmaOrder, AFenceIsForReadsOverEveryLink) {
   finish();
 }
 
+// A request that found no room goes after a fence that came meanwhile, and is of before it.
+TEST_F(RmaOrder, WhatWaitedWhileAFenceCameIsOfBeforeIt) {
+  client.fence(peer(0));
+  reader.before_fence = true;
+  rma::Fetch* fetch = client.make_fetch(peer(0));
+  fetch->peer = &peer(0);
+  fetch->token = token;
+  fetch->address = base;
+  fetch->length = 100;
+  client.start(*fetch);
+  EXPECT_EQ(peer(0).before, 1u);
+  EXPECT_FALSE(client.may_put(peer(0)));
+  put(token, base + 1000, {1}, 1);
+  EXPECT_FALSE(client.fenced_puts_done(peer(1)));
+  reader.before_fence = false;
+  client.fence(peer(0));
+  EXPECT_EQ(peer(0).before, 1u);
+  finish();
+  EXPECT_EQ(peer(0).before, 0u);
+  EXPECT_TRUE(client.may_put(peer(0)));
+  EXPECT_TRUE(client.fenced_puts_done(peer(1)));
+}
+
 }  // namespace
 }  // namespace verity::test

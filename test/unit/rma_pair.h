@@ -106,6 +106,8 @@ class RmaEnd final : public rma::Port {
     return static_cast<int32_t>(line_of(peer).taken - mark) >= 0;
   }
 
+  bool is_before_fence() const noexcept override { return before_fence; }
+
   Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override {
     const rma::Read& read = *chunk.read;
     EXPECT_LE(offset + length, read.length);
@@ -194,6 +196,7 @@ class RmaEnd final : public rma::Port {
   Line lines[4];
   size_t most_of_message = 8192;
   bool immediate = false;
+  bool before_fence = false;  // what is started waited while a fence came
   std::function<Started(uint64_t, uint64_t)> answers;    // of read(); nullptr: it works
   std::function<void(uint64_t, Message&)> damage;        // done to what was read
   std::function<void()> before_read;
