@@ -397,6 +397,26 @@ void make_leader(VerityEp& ep, uint8_t id, const void* header, unsigned header_l
   out->leads = true;
 }
 
+// Returns the status of a zero-copy send to the upper layer; `status` is the lower transport's. With `at_once` the send completes locally
+// when the lower transport's does, because callers may rely on that without making progress.
+ucs_status_t complete_zcopy(UctLink& l, wire::Class c, link::Slot& slot, ucs_status_t status, bool at_once) noexcept {
+  link::Hub& hub = l.iface->hub();
+  if (status == UCS_ERR_NO_RESOURCE) {
+    hub.stalled(l, c, &slot);
+    l.iface->push_unsent(l);
+    return UCS_INPROGRESS;
+  }
+  if (status != UCS_OK && status != UCS_INPROGRESS) {
+    hub.source_sent(l, slot);  // the error handler is called, and completes the send
+    return UCS_INPROGRESS;
+  }
+  hub.sent(l, c);
+  if (status == UCS_INPROGRESS) return UCS_INPROGRESS;
+  if (at_once && hub.complete_at_once(l, slot)) return UCS_OK;
+  if (!at_once) hub.source_sent(l, slot);
+  return UCS_INPROGRESS;
+}
+
 }  // namespace
 
 ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned header_length,
@@ -440,19 +460,7 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
   }
   zcopy_of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, comp, &l, slot, nullptr, UCS_OK, f.watched_sends()};
   f.hub().commit_source(l, c, slot, leader.leads ? kLeaderId : id);
-  const ucs_status_t status = lower_zcopy(l, c, *slot);
-  if (status == UCS_OK || status == UCS_INPROGRESS) {
-    f.hub().sent(l, c);
-    return status == UCS_OK && f.hub().complete_at_once(l, *slot) ? UCS_OK : UCS_INPROGRESS;
-  }
-  if (status == UCS_ERR_NO_RESOURCE) {
-    f.hub().stalled(l, c, slot);
-    f.push_unsent(l);
-  } else {
-    // The error has been or will be reported to the error handler, which completes the send.
-    f.hub().source_sent(l, *slot);
-  }
-  return UCS_INPROGRESS;
+  return complete_zcopy(l, c, *slot, lower_zcopy(l, c, *slot), id != kRendezvousData);
 }
 
 link::Sent VerityIface::send_source(link::Link& link, wire::Class c, link::Slot& slot) noexcept {

@@ -42,6 +42,10 @@ namespace verity::uct {
 inline constexpr uint8_t kCompactId = UCT_AM_ID_MAX - 3;
 inline constexpr uint8_t kSyncId = UCT_AM_ID_MAX - 2;
 inline constexpr uint8_t kAsyncId = UCT_AM_ID_MAX - 1;
+
+// UCP_AM_ID_RNDV_DATA: UCP's data of a rendezvous. The sender must make progress to receive the peer's RTR, with stock transports as well,
+// so these sends need not complete without progress, and are not copied for it.
+inline constexpr uint8_t kRendezvousData = 12;
 [[nodiscard]] constexpr bool is_own_id(uint8_t id) noexcept { return id >= kCompactId; }
 static_assert(is_own_id(kLeaderId) && is_own_id(kTrailerId) && is_own_id(wire::kRmaId));
 
