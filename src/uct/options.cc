@@ -91,7 +91,8 @@ ucs_config_field_t kFields[] = {
      "error: only the error handler.",
      FIELD(on_failure), UCS_CONFIG_TYPE_ENUM(kOnFailureNames)},
     {"LINGER", "1s",
-     "How long a closing interface waits at most for its last frames to be acknowledged.",
+     "Longest wait of a closing interface for the acknowledgement of its last frames. The wait ends\n"
+     "after an eighth of this when no acknowledgement arrives meanwhile.",
      FIELD(linger), UCS_CONFIG_TYPE_TIME},
     {"ATTEST", "auto",
      "Report on stderr at the end of the process. always, never, or auto: when anything was\n"
