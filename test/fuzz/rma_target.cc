@@ -349,12 +349,19 @@ class Target final : public rma::Port {
   }
   void fence() {
     Line& l = line();
-    switch (input_.u8() % 4) {
+    switch (input_.u8() % 5) {
       case 0: client_.fence(l.peer); break;
-      case 1: l.sent++; client_.put_sent(l.peer); break;
+      case 1: put_sent(l); break;
       case 2: l.taken = l.sent; break;
+      case 3: before_fence_ ^= true; break;
       default: (void)client_.puts_done(l.peer); break;
     }
+  }
+  void put_sent(Line& l) {
+    const size_t begin = input_.u16() % kMemory;
+    l.sent++;
+    client_.put_sent(l.peer, {address(begin), std::min<size_t>(input_.u16(), kMemory - begin)});
+    require(before_fence_ <= l.peer.fenced, "a put of before a fence is not waited for");
   }
   void release() {
     for (rma::Read* read : over_) {
@@ -448,9 +455,16 @@ class Target final : public rma::Port {
     return scratch;
   }
   bool access(uint64_t at, size_t length, void (*use)(void*), void* arg) noexcept override {
-    require(may(at, length, rma::kWrite), "a write outside of what may be written");
+    require(may(at, length, rma::kRead | rma::kWrite), "an access outside of what may be read or written");
+    if (may(at, length, rma::kWrite)) {
+      use(arg);
+      return true;
+    }
+    const auto* bytes = reinterpret_cast<const uint8_t*>(at);
+    const std::vector<uint8_t> before(bytes, bytes + length);
     use(arg);
-    return true;
+    require(std::equal(before.begin(), before.end(), bytes), "a write outside of what may be written");
+    return !unreadable_;
   }
   void finished(rma::Read& read) noexcept override {
     auto* reading = static_cast<Reading*>(read.upper);
@@ -471,6 +485,7 @@ class Target final : public rma::Port {
     sum_ = sum;
   }
   void refused(rma::Peer&, bool) noexcept override {}
+  bool is_before_fence() const noexcept override { return before_fence_; }
   void source_changed(rma::Peer&, uint64_t, uint32_t) noexcept override {}
   void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*, bool) noexcept override {
     require(offset < read.length && length <= read.length - offset, "a mismatch outside of the read");
@@ -507,6 +522,7 @@ class Target final : public rma::Port {
   bool copies_ = false;
   bool honest_ = true;
   bool opened_ = false;
+  bool before_fence_ = false;  // what is started waited while a fence came
   std::unique_ptr<uint8_t[]> draft_;
   size_t draft_length_ = 0;
   volatile uint64_t sum_ = 0;
