@@ -174,6 +174,7 @@ void zcopy_at_once(Side& side) {
     throw Skip("its zero-copy sends complete in progress, or there are none");
   }
   Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_AM_ZCOPY)) throw Skip("no am_zcopy");
   const size_t length = std::min<size_t>(Outbound::longest(iface, Kind::kZcopy), 16384);
   constexpr uint64_t kMessages = 10;
   auto length_of = [&](uint64_t i) -> size_t { return i == 0 ? 8 : length; };
