@@ -150,7 +150,7 @@ done < "$tap_dir/queries"
 # As NHC calls it: a function of a sourced file, with NHC's own die().
 nhc() { # nhc HOST
   bash -c 'die() { shift; echo "died: $*"; }; . "$1"; UCX_VERITY=$2; shift 2; check_ucx_verity "$@"; echo "status $?"' nhc \
-    "$site/ucx_verity.nhc" "$tool" --directory "$tap_dir/$1" --ledger "$tap_dir/$1.ledger"
+    "$site/ucx_verity.nhc" "$tool" --injected --directory "$tap_dir/$1" --ledger "$tap_dir/$1.ledger"
 }
 contains "NHC: node1 is to be drained" "$(nhc node1)" '^died: check_ucx_verity:  ucx-verity: [0-9]+ faults .* with 3 of 3 hosts: device memory$'
 is "NHC: node0 is not" "$(nhc node0)" "status 0"
