@@ -24,6 +24,15 @@ class RmaOrder : public ::testing::Test, public RmaPair {
     r->address = base + begin;
     client.start(*r);
   }
+  // The first hundred bytes, over link 0.
+  void fetch_hundred() {
+    rma::Fetch* fetch = client.make_fetch(peer(0));
+    fetch->peer = &peer(0);
+    fetch->token = token;
+    fetch->address = base;
+    fetch->length = 100;
+    client.start(*fetch);
+  }
   void take_all(unsigned link) { reader.lines[link].taken = reader.lines[link].sent; }
   void finish() {
     for (unsigned link : {0u, 1u}) reader.lines[link].late = false;
@@ -104,12 +113,7 @@ TEST_F(RmaOrder, FetchesAndWritingWaitForWritingOfOtherLinks) {
 
 TEST_F(RmaOrder, WritingWaitsForFetchesOfOtherLinks) {
   const std::vector<uint8_t> bytes(memory.begin(), memory.begin() + 100);
-  rma::Fetch* fetch = client.make_fetch(peer(0));
-  fetch->peer = &peer(0);
-  fetch->token = token;
-  fetch->address = base;
-  fetch->length = 100;
-  client.start(*fetch);
+  fetch_hundred();
   EXPECT_TRUE(client.may_write(peer(0), part(0, 1))) << "a link keeps its own order";
   EXPECT_FALSE(client.may_write(peer(1), part(99, 1)));
   EXPECT_TRUE(client.may_write(peer(1), part(100, 1)));
@@ -139,12 +143,7 @@ TEST_F(RmaOrder, AFenceIsForReadsOverEveryLink) {
 TEST_F(RmaOrder, WhatWaitedWhileAFenceCameIsOfBeforeIt) {
   client.fence(peer(0));
   reader.before_fence = true;
-  rma::Fetch* fetch = client.make_fetch(peer(0));
-  fetch->peer = &peer(0);
-  fetch->token = token;
-  fetch->address = base;
-  fetch->length = 100;
-  client.start(*fetch);
+  fetch_hundred();
   EXPECT_EQ(peer(0).before, 1u);
   EXPECT_FALSE(client.may_put(peer(0)));
   put(token, base + 1000, {1}, 1);
