@@ -17,6 +17,7 @@ TESTS += test/roce/tcp.sh
 EXTRA_DIST += \
 	test/roce/build-guest \
 	test/roce/guest-init.sh \
+	test/roce/health.sh \
 	test/roce/lab.sh \
 	test/roce/link.sh \
 	test/roce/roce.sh \

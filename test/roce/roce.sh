@@ -10,6 +10,7 @@ set -u
 . "$abs_top_srcdir/test/roce/link.sh"
 . "$abs_top_srcdir/test/roce/lab.sh"
 . "$abs_top_srcdir/test/roce/verdicts.sh"
+. "$abs_top_srcdir/test/roce/health.sh"
 trap 'link_stop; rm -rf "$tap_dir"' EXIT
 
 mkdir -p "$lab_share/bin"
@@ -94,6 +95,19 @@ fi
 undamaged "nothing damaged: stock UCX delivers all right" $raw hello_integrity 2000 4000
 # shellcheck disable=SC2086 # words
 undamaged "nothing damaged: the plugin delivers all right and finds no fault" $wrapped $mixed
+
+# ---- what the machines' administrators see ------------------------------------------------------
+
+# shellcheck disable=SC2086 # words
+{
+  health_job "health, nothing damaged" none "" $wrapped $mixed
+  health_job "health, damaged sends" some "operations=s least=900 skip=64 nth=10" $wrapped $mixed
+  health_job "health, damaged reads" some "operations=swr least=900 skip=64 nth=25" $wrapped \
+    UCX_RNDV_SCHEME=get_zcopy hello_integrity 100 1048576
+}
+health_perftest "health, ucx_perftest" $wrapped
+
+# ---- damaged, in all ways -----------------------------------------------------------------------
 
 # The first 64 bytes hold headers of UCX, which damage makes hang rather than deliver wrong bytes; small
 # packets hold addresses while connections are made. How many messages are how long is fixed, and with it how
