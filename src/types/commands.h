@@ -12,6 +12,7 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitError = 2;  // wrong use
 
 void add_sig_command(CLI::App& app, int* exit_code);
+void add_normalize_command(CLI::App& app, int* exit_code);
 // Of `sig`.
 void add_of_command(CLI::App& sig, int* exit_code);
 

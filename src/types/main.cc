@@ -11,10 +11,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", PACKAGE_VERSION);
   app.callback([&app] {
     // Here and not by require_subcommand(), which says nothing of a command that is misspelt.
-    if (app.get_subcommands().empty()) throw CLI::RequiredError("A command (sig)");
+    if (app.get_subcommands().empty()) throw CLI::RequiredError("A command (sig or normalize)");
   });
   int exit_code = kExitOk;
   add_sig_command(app, &exit_code);
+  add_normalize_command(app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -39,6 +39,7 @@ verity_unit_SOURCES += \
 	src/mpi/symbolize.cc \
 	test/unit/mpi_handle_table_test.cc \
 	test/unit/mpi_sites_test.cc \
+	test/unit/normalize_test.cc \
 	test/unit/rma_client_test.cc \
 	test/unit/rma_diagnose_test.cc \
 	test/unit/rma_ends_test.cc \
