@@ -83,12 +83,18 @@ void VerityIface::leave_neighbours() noexcept {
 void VerityIface::serve_neighbours() noexcept {
   if (!several_workers.load(std::memory_order_relaxed) || several_threads.load(std::memory_order_relaxed)) return;
   const uint64_t now = hub_->now();
-  if (worker->thread_mode != UCS_THREAD_MODE_SINGLE || now - neighbours_at_ < kLeftAlone) return;
+  if (now - neighbours_at_ < kLeftAlone) return;
   neighbours_at_ = now;
+  serve_siblings(now, kLeftAlone);
+}
+
+// Serves the interfaces of this thread's other workers that were last progressed `idle` ns ago or earlier.
+void VerityIface::serve_siblings(uint64_t now, uint64_t idle) noexcept {
+  if (worker->thread_mode != UCS_THREAD_MODE_SINGLE) return;
   const std::unique_lock lock(all_ifaces->mutex, std::try_to_lock);
   if (!lock.owns_lock() || several_threads.load(std::memory_order_relaxed)) return;
   for (VerityIface* other : all_ifaces->ifaces) {
-    if (other->worker != worker && !other->threaded_) other->serve_apart(now);
+    if (other->worker != worker && !other->threaded_) other->serve_apart(now, idle);
   }
 }
 
@@ -130,18 +136,18 @@ void VerityIface::serve_alone() noexcept {
   if (has_off_links_) return;
   const uint64_t begin = monotonic_ns();
   const uint64_t before = hub_->now();
-  serve_apart(begin);
+  serve_apart(begin, kLeftAlone);
   if (hub_->now() == before) return;  // not left alone
   while (onesided_->serve() && monotonic_ns() - begin < kThreadSlice) {
   }
 }
 
 // An interface that waits for nothing is read all the same: its peers may wait, for what they ask it.
-void VerityIface::serve_apart(uint64_t now) noexcept {
+void VerityIface::serve_apart(uint64_t now, uint64_t idle) noexcept {
   const uint64_t before = hub_->now();
-  if (before == 0 || now - before < kLeftAlone) return;  // never progressed: perhaps about to go to another thread
+  if (before == 0 || now - before < idle) return;  // never progressed: perhaps about to go to another thread
   if (progressing_ != 0 || upcalls_ != 0) return;
-  if (!threaded_ && !links_.linked()) return;  // a thread answers strangers too
+  if (idle != 0 && !threaded_ && !links_.linked()) return;  // a thread and a closing interface serve handshakes too
   const AsyncGuard guard(*this);
   if (deferred_bytes_ < hub_->config().held_limit) {
     apart_ = unusual_ = true;

@@ -84,6 +84,8 @@ void VerityIface::close_links() noexcept {
   bool repeated = false;
   while (!hub_->quiet() && now < until && now - since < silence) {
     turn(now);
+    // The peer may be another worker of this thread, which cannot make progress itself while this call lasts.
+    serve_siblings(now, 0);
     sched_yield();
     now = monotonic_ns();
     if (const uint32_t seen = acknowledged(); seen != mark) {

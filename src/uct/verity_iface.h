@@ -142,7 +142,7 @@ class VerityIface final : public WrapIface, public link::Port {
   unsigned progress() noexcept;
   void want_attention(UctLink& l) noexcept;
   void wake_pending() noexcept;
-  void serve_apart(uint64_t now) noexcept;
+  void serve_apart(uint64_t now, uint64_t idle) noexcept;
   [[nodiscard]] ucs_status_t flush(VerityEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
   // Completes those zero-copy sends of the link that are copied.
   void end_sends(const UctLink& l) noexcept;
@@ -292,6 +292,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void enter_neighbours();
   void leave_neighbours() noexcept;
   void serve_neighbours() noexcept;
+  void serve_siblings(uint64_t now, uint64_t idle) noexcept;
   [[gnu::cold]] static void note_other_thread() noexcept;
   void start_thread() noexcept;
   void stop_thread() noexcept;

@@ -143,6 +143,45 @@ void close_towards_nobody(Side& side) {
   require(seconds_now() - began < 5, "closing takes long");
 }
 
+// A sender that closes while its receiver is another worker of the same thread: the receiver cannot acknowledge by its own progress, and
+// the sender does not wait in vain for that.
+void close_towards_sibling(Side& side) {
+  constexpr int kTimes = 6;
+  constexpr uint64_t kEach = 30;
+  constexpr double kInVain = 0.125;  // s, an eighth of UCX_VERITY_LINGER
+  if (side.role == 1) return;
+  Iface receiver(side.options);
+  skip_if_pairs(receiver);
+  Channel alone(-1);
+  const Iface::Address address = receiver.exchange_addresses(alone);
+  receiver.progress_until([turns = 0]() mutable { return ++turns > 200; }, "progress");
+  std::vector<double> took;
+  ucs_log_push_handler(count_complaint);
+  for (int i = 0; i < kTimes; ++i) {
+    Inbound in(receiver, kId, small);
+    Iface sender(side.options);
+    if (!sender.is_reachable(address)) throw Skip("workers do not reach each other");
+    uct_ep_h ep = sender.connect_to_iface(address);
+    Outbound out(sender, ep, kId, small);
+    sender.progress_until(
+        [&] {
+          receiver.progress();  // tcp connects with its help
+          return out.try_send(Kind::kBcopy) == UCS_OK;
+        },
+        "a first message");
+    while (out.count() < kEach) out.send(Kind::kBcopy);
+    uct_ep_destroy(ep);
+    const double began = seconds_now();
+    sender.close();
+    took.push_back(seconds_now() - began);
+    in.expect(kEach);
+  }
+  ucs_log_pop_handler();
+  const double quickest = *std::min_element(took.begin(), took.end());
+  require(quickest < kInVain / 2, "closing takes " + std::to_string(quickest) + " s at least");
+  require(complaints == 0, std::to_string(complaints) + " complaints");
+}
+
 // Zero-copy sends end with their endpoint, as on UCX's own transports: afterwards nothing calls back into what the program has freed.
 void sends_end_with_endpoint(Side& side) {
   Iface iface(side.options);
@@ -337,6 +376,7 @@ constexpr Case kCases[] = {
     {"the first process leaves early", leave_first},
     {"the second process leaves early", leave_second},
     {"closing when the peer is gone", close_towards_nobody},
+    {"closing towards a worker of the same thread", close_towards_sibling},
     {"zero-copy sends end with their endpoint", sends_end_with_endpoint},
     {"interfaces opened again and again", reopen},
     {"both sides asleep", asleep},
