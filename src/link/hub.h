@@ -417,6 +417,7 @@ class Hub {
   bool take(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameView& view, size_t size,
             Received* out) noexcept;
   Link* link_of(const wire::FrameView& view, wire::Class c, const void* data, size_t size, wire::Verdict* verdict) noexcept;
+  bool is_for_closed(const wire::FrameView& view, wire::Class c, const void* data, size_t size) noexcept;
   void met(Link& link) noexcept;
   Link* on_hello(const wire::FrameView& view) noexcept;
   void hear_hello(Link& link, const wire::HelloView& hello) noexcept;

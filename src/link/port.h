@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "link/link.h"
 #include "util/bytes.h"
@@ -72,6 +73,9 @@ class Port {
 
   // A HELLO of the peer of this link; not again once the peer is known to have meant this link.
   virtual void introduced(Link&, const wire::HelloView&) noexcept {}
+
+  // Writes the uids of interfaces of this process that closed before, the last ones as far as there is room; returns how many.
+  virtual size_t closed_interfaces(std::span<uint64_t> /*out*/) noexcept { return 0; }
 
   // Writes our HELLO's addresses (device, then interface) to `out` and their lengths into `ext`. At most kMaxHello in all.
   virtual void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept = 0;

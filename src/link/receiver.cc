@@ -12,6 +12,9 @@ namespace verity::link {
 
 namespace {
 
+// Closed interfaces whose late answers are recognised.
+constexpr size_t kMostClosed = 64;
+
 // No honest peer is further ahead: its window is smaller.
 constexpr uint32_t kMaxAhead = 1u << 16;
 
@@ -86,6 +89,10 @@ Link* Hub::link_of(const wire::FrameView& view, wire::Class c, const void* data,
   *verdict = wire::check(data, size, view, nonce);
   if (*verdict == wire::Verdict::kGood && view.header.frame_class() != c) *verdict = wire::Verdict::kBadHeader;
   if (*verdict != wire::Verdict::kGood) {
+    if (hello && is_for_closed(view, c, data, size)) {
+      *verdict = wire::Verdict::kGood;
+      return nullptr;
+    }
     if (link != nullptr || !hello) return link;
     const wire::HelloExt ext = wire::read_hello(view).ext;  // damaged, perhaps: a wrong guess does no harm
     return find(ext.uid, ext.path);
@@ -93,6 +100,18 @@ Link* Hub::link_of(const wire::FrameView& view, wire::Class c, const void* data,
   if (hello) return on_hello(view);
   if (link->greeting) met(*link);
   return link;
+}
+
+// Whether an undamaged frame is an answer to an interface of this process that has closed. Its address may be this one's now: a peer that
+// computed meanwhile connects to it only when it answers, and posix, for instance, addresses a file descriptor of the process.
+bool Hub::is_for_closed(const wire::FrameView& view, wire::Class c, const void* data, size_t size) noexcept {
+  uint64_t closed[kMostClosed];
+  const uint64_t source = wire::read_hello(view).ext.uid;
+  const size_t count = port_.closed_interfaces(closed);
+  return std::any_of(closed, closed + count, [&](uint64_t target) {
+    const wire::Verdict verdict = wire::check(data, size, view, wire::nonce(source, target, c));
+    return verdict == wire::Verdict::kGood && view.header.frame_class() == c;
+  });
 }
 
 // The peer used the id that we gave it: it knows us, and is who we answered last.

@@ -35,7 +35,7 @@ ucs_status_t VerityIface::unknown_ep_failed(uct_ep_h lower_ep, ucs_status_t stat
 
 void VerityIface::closing() noexcept {
   if (hub_ == nullptr) return;
-  process().closing();
+  process().closing(uid_);
   leave_neighbours();
   if (process().in_child()) return;  // of a fork: the parent's links are not ours to close
   stop_async_timer(true);

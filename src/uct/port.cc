@@ -122,6 +122,8 @@ void VerityIface::introduced(link::Link& link, const wire::HelloView& hello) noe
   set_host(UctLink::of(link), process().meet(hello.ext.host));
 }
 
+size_t VerityIface::closed_interfaces(std::span<uint64_t> out) noexcept { return process().closed_interfaces(out); }
+
 void VerityIface::write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept {
   auto* device = reinterpret_cast<uct_device_addr_t*>(out);
   auto* iface = reinterpret_cast<uct_iface_addr_t*>(out + device_address_.size());

@@ -181,7 +181,8 @@ void Process::start() noexcept {
   }
 }
 
-void Process::closing() noexcept {
+void Process::closing(uint64_t uid) noexcept {
+  closed_[closed_count_.fetch_add(1, std::memory_order_relaxed) % closed_.size()].store(uid, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   if (!mpi_components_.empty()) return;
   try {
@@ -191,6 +192,15 @@ void Process::closing() noexcept {
     shared_windows_ |= health::only_shared_windows(objects, settings);
   } catch (...) {
   }
+}
+
+size_t Process::closed_interfaces(std::span<uint64_t> out) const noexcept {
+  size_t count = 0;
+  for (const std::atomic<uint64_t>& entry : closed_) {
+    const uint64_t uid = entry.load(std::memory_order_relaxed);
+    if (uid != 0 && count < out.size()) out[count++] = uid;
+  }
+  return count;
 }
 
 void Process::link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept {

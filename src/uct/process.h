@@ -5,10 +5,12 @@
 #ifndef VERITY_UCT_PROCESS_H
 #define VERITY_UCT_PROCESS_H
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +46,9 @@ class Process {
   // By that number peers know it.
   void add_interface(uint64_t uid) noexcept;
   // An interface is about to close: notes which MPI components are loaded while they still are.
-  void closing() noexcept;
+  void closing(uint64_t uid) noexcept;
+  // Writes the uids of those that closed last; returns how many. May be called in a signal's handler.
+  [[nodiscard]] size_t closed_interfaces(std::span<uint64_t> out) const noexcept;
   void link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept;
   // Bytes that were read from a peer's memory were not what is there, and are right now.
   void read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
@@ -91,6 +95,8 @@ class Process {
   unsigned warned_ = 0;  // of memory that its program changed
   link::Mode mode_ = link::Mode::kVerify;
   std::vector<std::string> interfaces_;
+  std::array<std::atomic<uint64_t>, 64> closed_{};  // uids, a ring; 0: none yet
+  std::atomic<size_t> closed_count_{0};
   std::vector<std::string> failed_links_;
   std::vector<std::string> raw_lanes_;
   std::vector<std::string> mpi_components_;

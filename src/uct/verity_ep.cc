@@ -3,9 +3,11 @@
 #include "uct/verity_ep.h"
 
 #include <cstdio>
+#include <optional>
 
 #include "health/directory.h"
 #include "uct/process.h"
+#include "uct/quiet_lower.h"
 
 namespace verity::uct {
 
@@ -181,6 +183,9 @@ ucs_status_t VerityIface::ensure_lower(UctLink& l) noexcept {
     params.iface_addr = reinterpret_cast<const uct_iface_addr_t*>(l.addresses.get() + lower_attr().device_addr_len);
     params.path_index = l.path;
     LowerEp lower;
+    // A link without endpoints only answers, and a peer that has closed meanwhile needs no answer: UCX's errors would be false alarms.
+    std::optional<QuietLower> quiet;
+    if (!l.eps.linked()) quiet.emplace();
     const ucs_status_t status = create_lower_ep(params, &lower);
     if (status != UCS_OK) return status;
     adopt_lower(l, std::move(lower));

@@ -167,6 +167,7 @@ class VerityIface final : public WrapIface, public link::Port {
   void peer_closed(link::Link& l) noexcept override;
   link::Link* greeted(const wire::HelloView& hello) noexcept override;
   void introduced(link::Link& l, const wire::HelloView& hello) noexcept override;
+  size_t closed_interfaces(std::span<uint64_t> out) noexcept override;
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override;
   void faulted(link::Link* l, wire::Verdict verdict, const wire::FrameHeader& header) noexcept override;
   void diagnosed(link::Link* l, const link::Fault& fault) noexcept override;

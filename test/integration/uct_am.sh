@@ -53,6 +53,14 @@ fi
 ) > "$tap_dir/asked" 2>&1
 tap_of "vposix, acknowledged when asked" cat "$tap_dir/asked"
 
+# Answers to an interface that closed may reach the next one, which has its address on shared memory. They are no faults.
+(
+  export UCX_VERITY_ATTEST=always
+  with_tls vposix within 110 "$build/uct_am" -c "late answers" vposix
+) > "$tap_dir/late" 2>&1
+tap_of "vposix, late answers" cat "$tap_dir/late"
+is "late answers are no faults" "$(grep -E '^  faults' "$tap_dir/late" | sort -u)" "  faults        none"
+
 # A transport that receives in UCX's asynchronous thread too, as InfiniBand's ud does.
 for rate in 0 0.003; do
   (

@@ -27,6 +27,7 @@ std::span<const Case> send_cases();
 std::span<const Case> receive_cases();
 std::span<const Case> queue_cases();
 std::span<const Case> lifetime_cases();
+std::span<const Case> closing_cases();
 std::span<const Case> link_cases();
 std::span<const Case> async_cases();
 std::span<const Case> rma_cases();
@@ -54,6 +55,11 @@ class Endpoints {
  private:
   std::vector<uct_ep_h> eps_;
 };
+
+// Where endpoints come in pairs, one that goes ends the other: both sides have to agree first.
+inline void skip_if_pairs(const Iface& iface) {
+  if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) throw Skip("endpoints are connected in pairs");
+}
 
 // Ends a case: both sides are done and have heard of no error. Only after the second barrier may one
 // of them close, of which the other one may hear as an error.

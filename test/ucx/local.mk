@@ -11,6 +11,7 @@ uct_am_LDADD = $(UCX_LIBS)
 uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/cases.h \
 	test/ucx/cases_async.cc \
+	test/ucx/cases_closing.cc \
 	test/ucx/cases_lifetime.cc \
 	test/ucx/cases_links.cc \
 	test/ucx/cases_memory.cc \

@@ -282,6 +282,26 @@ TEST_P(Hello, FramesForAnotherInterfaceAreRefused) {
   EXPECT_EQ(c.verdicts, std::vector<wire::Verdict>{wire::Verdict::kBadFrame});
 }
 
+// An answer to an interface that closed reaches one of the same process that has its address now.
+TEST_P(Hello, AnAnswerToAClosedInterfaceIsNoFault) {
+  open_a();
+  a.send("1");
+  b.receive(a.take());
+  b.send("late answer");
+  WireFrame late = b.take();
+  End next(0xa2, {});
+  next.open(b.hub.uid());
+  next.closed_before = {0x1234, a.hub.uid()};
+  const WireFrame right = late;
+  late.flip_payload(3);
+  next.receive(right);
+  EXPECT_EQ(next.counters.frames_dropped_unknown, 1u);
+  EXPECT_EQ(next.counters.faults_header, 0u);
+  EXPECT_TRUE(next.got.empty() && next.verdicts.empty() && next.faults.empty());
+  next.receive(late);  // a damaged one
+  EXPECT_EQ(next.verdicts, std::vector<wire::Verdict>{wire::Verdict::kBadFrame});
+}
+
 TEST_P(Hello, GenerationsGuardReusedIds) {
   pair.join();
   a.send("1");

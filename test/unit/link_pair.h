@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -174,6 +175,9 @@ class End : public link::Port {
   void introduced(link::Link& l, const wire::HelloView& hello) noexcept override {
     introductions.push_back({&l == link.get(), hello.ext.uid, std::string(hello.ext.host, strnlen(hello.ext.host, wire::kMaxHostName))});
   }
+  size_t closed_interfaces(std::span<uint64_t> out) noexcept override {
+    return static_cast<size_t>(std::copy(closed_before.begin(), closed_before.end(), out.begin()) - out.begin());
+  }
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override {
     ext.device_length = 3;
     ext.iface_length = 8;
@@ -229,6 +233,7 @@ class End : public link::Port {
     bool operator==(const Introduction&) const = default;
   };
   std::vector<Introduction> introductions;
+  std::vector<uint64_t> closed_before;  // uids of this process's interfaces
   std::string host = "node";
   unsigned freed = 0;
   std::vector<util::Piece> changed;         // of zero-copy sends
