@@ -64,9 +64,10 @@ bool Lanes::is_busy_elsewhere(const UctLink& link) noexcept {
   return links || any_reader(*this, [](const ReaderLane& r) { return !r.pending.empty(); });
 }
 
-// Whether an atomic operation may go. Of those that have waited that is_behind_fence() decides.
+// Whether an atomic operation may go. Of those that have waited that is_behind_fence() decides, by the epoch that they are queued in: so one
+// that will have to wait behind others on its link begins an epoch all the same.
 bool VerityIface::follows_other_lanes(UctLink& l) noexcept {
-  if (l.order == nullptr || l.trying) return true;
+  if (l.order == nullptr || l.trying || is_lost(l)) return true;
   const WorkerGroup::Guard all(group_);
   Lanes& lanes = Lanes::of(l);
   if (!lanes.is_busy_elsewhere(l)) return true;

@@ -128,7 +128,6 @@ ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
 }
 
 ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
-  if (!iface_.follows_other_lanes(*request.link)) return UCS_ERR_NO_RESOURCE;
   if (!may_write(*request.link, {request.address, request.bytes})) return UCS_ERR_NO_RESOURCE;
   const auto unpack = [](void* result, const void* data, size_t length) { std::memcpy(result, data, length); };
   rma::Fetch* fetch = new_fetch({request.link, request.owner, unpack, request.result, request.bytes, request.address,

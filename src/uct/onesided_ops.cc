@@ -115,7 +115,7 @@ ucs_status_t post(uct_ep_h ep, unsigned op, uint64_t value, uint8_t log2, uint64
   const wire::RmaAtomic message{{static_cast<uint8_t>(wire::RmaKind::kAtomic), static_cast<uint8_t>(op), log2, 0, 0},
                                 RemoteKey::of(rkey).token, address, value, 0};
   const rma::Range range{address, size_t{1} << log2};
-  if (!l.gated && !f.follows_other_lanes(l)) return UCS_ERR_NO_RESOURCE;
+  if (!f.follows_other_lanes(l)) return UCS_ERR_NO_RESOURCE;
   link::Slot* slot = writing_slot(f, l, sizeof(message), range);
   if (slot == nullptr) return refusal_of(f, l);
   std::memcpy(slot->payload(), &message, sizeof(message));
@@ -132,7 +132,8 @@ ucs_status_t fetch(uct_ep_h ep, unsigned op, Word value, Word compare, Word* res
   UctLink& l = self.link();
   const AsyncGuard guard(f);
   if (op >= UCT_ATOMIC_OP_LAST) return UCS_ERR_UNSUPPORTED;
-  if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
+  if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
+  if (!f.follows_other_lanes(l) || l.gated) return UCS_ERR_NO_RESOURCE;
   return f.onesided().atomic_fetch(
       {&l, &self, static_cast<wire::AtomicOp>(op), sizeof(Word), value, compare, result, address, rkey, comp});
 }

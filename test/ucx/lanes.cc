@@ -191,6 +191,63 @@ int fence_over_lanes(Channel& channel, bool fences) {
   return 0;
 }
 
+// An atomic operation that waits in the pending queue of its endpoint.
+struct Waiting : uct_pending_req_t {
+  Get result;
+  uint64_t old = 0;
+  uct_ep_h ep = nullptr;
+  uint64_t address = 0;
+  uct_rkey_t key = 0;
+  uct_completion_t* completion = nullptr;
+
+  ucs_status_t start() { return uct_ep_atomic64_fetch(ep, UCT_ATOMIC_OP_ADD, 1, &old, address, key, completion); }
+  static ucs_status_t again(uct_pending_req_t* self) {
+    auto& waiting = static_cast<Waiting&>(*self);
+    const ucs_status_t status = waiting.start();
+    if (status == UCS_OK) Get::done(waiting.completion);
+    return status == UCS_INPROGRESS ? UCS_OK : status;
+  }
+};
+
+// The same for one that finds others waiting already: it is also behind what came after those.
+int atomic_behind_a_waiting_one(Channel& channel) {
+  Iface far(transport("vtcp"));
+  Iface near(transport("vself"), far);
+  std::vector<uct_ep_h> eps = far.connect(channel, 1), near_eps = near.connect(channel, 1);
+  constexpr size_t kGets = 60, kEach = 8000;
+  {
+    Window window(far, channel, kGets * kEach);
+    Window counter(near, channel, 4096);
+    std::deque<Get> gets(kGets);
+    unsigned open = 0, waiting = 0;
+    const auto get = [&](size_t i) {
+      gets[i].content.resize(kEach);
+      gets[i].offset = i * kEach;
+      uct_completion_t* completion = gets[i].start(&open);
+      post(far, "get_bcopy", [&] {
+        return uct_ep_get_bcopy(eps[0], Get::unpack, &gets[i], kEach, window.remote(gets[i].offset), window.key(), completion);
+      });
+    };
+    std::deque<Waiting> atomics(2);
+    for (size_t i = 0; i < 2; ++i) {
+      for (size_t n = i == 0 ? 0 : 1; n < (i == 0 ? 1 : kGets); ++n) get(n);
+      Waiting& atomic = atomics[i];
+      atomic.func = Waiting::again;
+      atomic.ep = near_eps[0];
+      atomic.address = counter.remote(0);
+      atomic.key = counter.key();
+      atomic.completion = atomic.result.start(&waiting);
+      require(atomic.start() == UCS_ERR_NO_RESOURCE, "an atomic operation did not wait for a get over another lane");
+      check(uct_ep_pending_add(near_eps[0], &atomic, 0), "pending_add");
+    }
+    far.progress_until([&] { return waiting == 0; }, "the atomic operations");
+    require(open == 0, std::to_string(open) + " gets over another lane were open when a later atomic operation was done");
+  }
+  uct_ep_destroy(near_eps[0]);
+  uct_ep_destroy(eps[0]);
+  return 0;
+}
+
 int alone(bool fences) {
   Channel channel(-1);
   return fence_over_lanes(channel, fences);
@@ -205,6 +262,11 @@ constexpr Test kTests[] = {
     {"a read over cma waits for a put over tcp to the same bytes", read_behind_a_put},
     {"a fence is one over all interfaces", [](Channel&, int role) { return role == 0 ? alone(true) : 0; }},
     {"an atomic operation is behind what came before", [](Channel&, int role) { return role == 0 ? alone(false) : 0; }},
+    {"an atomic operation that finds another one waiting is behind what came between",
+     [](Channel&, int role) {
+       Channel self(-1);
+       return role == 0 ? atomic_behind_a_waiting_one(self) : 0;
+     }},
 };
 
 int run(int rounds) {
