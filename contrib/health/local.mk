@@ -12,8 +12,9 @@ health_files = \
 	contrib/health/ucx-verity.dashboard.json \
 	contrib/health/ucx-verity.rules.yml \
 	contrib/health/ucx_verity.nhc
-fill_health_file = $(SED) -e 's|@bindir[@]|$(bindir)|g' -e 's|@libexecdir[@]|$(libexecdir)|g' -e 's|@ledgerdir[@]|$(localstatedir)/lib/ucx-verity|g'
-EXTRA_DIST += $(health_files) contrib/health/slurm-health-check
+health_scripts = contrib/health/slurm-health-check contrib/health/slurm-task-prolog
+fill_health_file = $(SED) -e 's|@bindir[@]|$(bindir)|g' -e 's|@healthdir[@]|$(healthdir)|g' -e 's|@libexecdir[@]|$(libexecdir)|g' -e 's|@ledgerdir[@]|$(localstatedir)/lib/ucx-verity|g'
+EXTRA_DIST += $(health_files) $(health_scripts)
 
 install-data-local: install-health
 .PHONY: install-health
@@ -22,15 +23,17 @@ install-health:
 	for file in $(health_files); do \
 	  $(fill_health_file) "$(srcdir)/$$file" > "$(DESTDIR)$(healthdir)/$${file##*/}" || exit 1; \
 	done
-	$(fill_health_file) $(srcdir)/contrib/health/slurm-health-check > "$(DESTDIR)$(healthexecdir)/slurm-health-check"
-	chmod 755 "$(DESTDIR)$(healthexecdir)/slurm-health-check"
+	for file in $(health_scripts); do \
+	  $(fill_health_file) "$(srcdir)/$$file" > "$(DESTDIR)$(healthexecdir)/$${file##*/}" && \
+	  chmod 755 "$(DESTDIR)$(healthexecdir)/$${file##*/}" || exit 1; \
+	done
 
 uninstall-local: uninstall-health
 .PHONY: uninstall-health
 uninstall-health:
 	for file in $(health_files); do rm -f "$(DESTDIR)$(healthdir)/$${file##*/}"; done
-	rm -f "$(DESTDIR)$(healthexecdir)/slurm-health-check"
+	for file in $(health_scripts); do rm -f "$(DESTDIR)$(healthexecdir)/$${file##*/}"; done
 	-rmdir "$(DESTDIR)$(healthdir)" "$(DESTDIR)$(healthexecdir)" 2>/dev/null
 
-TESTS += test/integration/check.sh test/integration/monitoring.sh test/integration/report_page.sh test/integration/slurm.sh
-EXTRA_DIST += test/integration/check.sh test/integration/monitoring.sh test/integration/report_page.sh test/integration/slurm.sh test/integration/hosts.sh
+TESTS += test/integration/check.sh test/integration/site_files.sh test/integration/monitoring.sh test/integration/report_page.sh test/integration/slurm.sh
+EXTRA_DIST += test/integration/check.sh test/integration/site_files.sh test/integration/monitoring.sh test/integration/report_page.sh test/integration/slurm.sh test/integration/hosts.sh

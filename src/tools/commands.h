@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 namespace verity::tools {
 
@@ -23,6 +24,8 @@ void add_report_command(CLI::App& app, int* exit_code);
 
 // Exit codes as monitoring plugins have them: 0 ok, 1 warning, 2 critical, 3 unknown.
 void add_check_command(CLI::App& app, int* exit_code);
+// `check` could not be run: says so as its caller reads it, and returns the exit code, which drains no node.
+[[nodiscard]] int check_refused(int argc, char** argv, const std::string& why);
 void add_export_command(CLI::App& app, int* exit_code);
 
 // Hidden: prints what UCX offers this process as JSON. `doctor` runs it in a child with the

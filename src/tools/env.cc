@@ -43,7 +43,7 @@ void print_json(const JobEnvironment& environment) {
 int run(const EnvOptions& options) {
   const auto shell = parse_shell(options.shell);
   if (!shell) {
-    std::fprintf(stderr, "ucx-verity env: unknown shell '%s': sh, csh or fish\n",
+    std::fprintf(stderr, "ucx-verity env: unknown shell '%s': sh, csh, fish or slurm\n",
                  options.shell.c_str());
     return kExitError;
   }
@@ -113,7 +113,7 @@ void add_env_command(CLI::App& app, int* exit_code) {
                    "Transports to wrap: names (tcp), wrappers (vtcp), aliases (rc, ud, sm) or "
                    "all; default: what is worth using on this machine")
       ->type_name("LIST");
-  command->add_option("--shell", options->shell, "Language: sh (default), csh or fish")
+  command->add_option("--shell", options->shell, "Language: sh (default), csh, fish, or slurm (for a TaskProlog)")
       ->type_name("SHELL");
   command
       ->add_option("--typecheck", options->job.typecheck,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <exception>
+#include <string_view>
 
 #include "tools/commands.h"
 #include "util/build_config.h"
@@ -18,11 +19,14 @@ int main(int argc, char** argv) {
   verity::tools::add_check_command(app, &exit_code);
   verity::tools::add_export_command(app, &exit_code);
   verity::tools::add_probe_command(app, &exit_code);
+  const bool is_check = argc > 1 && std::string_view(argv[1]) == "check";
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (is_check && error.get_exit_code() != 0) return verity::tools::check_refused(argc, argv, error.what());
     return app.exit(error) == 0 ? verity::tools::kExitOk : verity::tools::kExitError;
   } catch (const std::exception& error) {
+    if (is_check) return verity::tools::check_refused(argc, argv, error.what());
     std::fprintf(stderr, "ucx-verity: %s\n", error.what());
     return verity::tools::kExitError;
   }

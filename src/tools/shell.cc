@@ -23,6 +23,8 @@ std::string quoted_character(Shell shell, char c) {
       return c == '\'' ? "'\\''" : std::string(1, c);
     case Shell::kFish:
       return c == '\'' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+    case Shell::kSlurm:
+      break;
   }
   return std::string(1, c);
 }
@@ -35,11 +37,12 @@ std::optional<Shell> parse_shell(std::string_view name) {
   }
   if (name == "csh" || name == "tcsh") return Shell::kCsh;
   if (name == "fish") return Shell::kFish;
+  if (name == "slurm") return Shell::kSlurm;
   return std::nullopt;
 }
 
 std::string quote(Shell shell, std::string_view text) {
-  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  if (shell == Shell::kSlurm || (!text.empty() && std::all_of(text.begin(), text.end(), is_plain))) return std::string(text);
   std::string word = "'";
   for (const char c : text) word += quoted_character(shell, c);
   return word + "'";
@@ -55,6 +58,8 @@ std::string export_line(Shell shell, std::string_view name, std::string_view val
       return "setenv " + variable + " " + word + ";\n";
     case Shell::kFish:
       return "set -gx " + variable + " " + word + ";\n";
+    case Shell::kSlurm:
+      return "export " + variable + "=" + word + "\n";
   }
   return {};
 }

@@ -50,7 +50,22 @@ is "for Slurm: a site may drain never" "$(verdict node1 --slurm --drain-on never
 is "a high threshold" "$(verdict node1 --warning 1000000 | tail -n 1)" "exit 0"
 echo "critical=1000000" > "$tap_dir/check.conf"
 is "thresholds from a file" "$(verdict node1 --config "$tap_dir/check.conf" | tail -n 1)" "exit 1"
-contains "a threshold that is none" "$(verdict node1 --critical 0)" 'critical'
+# A wrong option is no critical state: 3 for monitoring, and nothing that drains for NHC and Slurm.
+for wrong in "--critical 0" "--criticl 3" "--hours -1" "--hours x" "--drain-on sometimes" "--config /nowhere" "--config $tap_dir/wrong.conf"; do
+  echo "criticl=3" > "$tap_dir/wrong.conf"
+  # shellcheck disable=SC2086 # words
+  output=$(verdict node1 $wrong)
+  contains "$wrong: unknown" "$output" '^UCX-VERITY UNKNOWN: not checked: '
+  is "$wrong: exits 3" "$(tail -n 1 <<< "$output")" "exit 3"
+  for form in --nhc --slurm; do
+    # shellcheck disable=SC2086
+    output=$(verdict node1 $form $wrong)
+    contains "$wrong: $form says on stderr what was not checked" "$output" '^ucx-verity check: not checked: '
+    is "$wrong: $form drains nobody" "$(tail -n 1 <<< "$output")" "exit 0"
+    # shellcheck disable=SC2086
+    is "$wrong: $form has no reason" "$("$tool" check $form $wrong 2> /dev/null)" ""
+  done
+done
 is "no folder is unknown" "$(verdict nowhere | tail -n 1)" "exit 3"
 
 # What counted: the test transport tells how many frames it damaged.

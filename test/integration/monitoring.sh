@@ -148,11 +148,16 @@ while IFS=$'\t' read -r title expression; do
 done < "$tap_dir/queries"
 
 # As NHC calls it: a function of a sourced file, with NHC's own die().
-nhc() { # nhc HOST
+nhc() { # nhc HOST [OPTION...]
   bash -c 'die() { shift; echo "died: $*"; }; . "$1"; UCX_VERITY=$2; shift 2; check_ucx_verity "$@"; echo "status $?"' nhc \
-    "$site/ucx_verity.nhc" "$tool" --injected --directory "$tap_dir/$1" --ledger "$tap_dir/$1.ledger"
+    "$site/ucx_verity.nhc" "$tool" --injected --directory "$tap_dir/$1" --ledger "$tap_dir/$1.ledger" "${@:2}"
 }
 contains "NHC: node1 is to be drained" "$(nhc node1)" '^died: check_ucx_verity:  ucx-verity: [0-9]+ faults .* with 3 of 3 hosts: device memory$'
 is "NHC: node0 is not" "$(nhc node0)" "status 0"
+# A typo in nhc.conf would drain every node that has it.
+is "NHC: a wrong option drains nobody" "$(nhc node1 --criticl 3 2> "$tap_dir/log")" "status 0"
+contains "NHC: and the log says so" "$(cat "$tap_dir/log")" '^check_ucx_verity:  node not checked \(status 0\): ucx-verity check: not checked: .*--criticl'
+is "NHC: nor does a command that is not there" "$(tool=/nowhere/ucx-verity nhc node1 2> "$tap_dir/log")" "status 0"
+contains "NHC: and the log says so" "$(cat "$tap_dir/log")" '^check_ucx_verity:  node not checked \(status 127\): .*/nowhere/ucx-verity'
 
 done_testing

@@ -77,6 +77,7 @@ TEST(ToolsShell, Lines) {
   EXPECT_EQ(export_line(Shell::kSh, "A", "/x:y,z"), "export A=/x:y,z;\n");
   EXPECT_EQ(export_line(Shell::kCsh, "A", "b c"), "setenv A 'b c';\n");
   EXPECT_EQ(export_line(Shell::kFish, "A", ""), "set -gx A '';\n");
+  EXPECT_EQ(export_line(Shell::kSlurm, "A", "/x y;z"), "export A=/x y;z\n");
 }
 
 TEST(ToolsShell, Quotes) {

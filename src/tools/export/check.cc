@@ -3,6 +3,7 @@
 // `ucx-verity check`: one line and an exit code, for node health checks. Looks at this host alone, and not for long.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -72,8 +73,15 @@ bool drains(const CheckOptions& options, health::Level level) {
   return options.drain && level != health::Level::kUnknown && level >= options.drain_on && level != health::Level::kOk;
 }
 
-// What a node health check and Slurm want: silence and 0, or the reason and 1.
+// For the log of a node health check, which has the last word: nothing is wrong with the node, as far as anybody knows.
+int not_checked(const std::string& why) {
+  std::fprintf(stderr, "ucx-verity check: not checked: %s\n", why.c_str());
+  return 0;
+}
+
+// What a node health check and Slurm want: 0, silent where all was looked at; or the reason and 1.
 int print_reason(const CheckOptions& options, const Checked& checked) {
+  if (checked.verdict.level == health::Level::kUnknown) return not_checked(checked.note);
   if (!drains(options, checked.verdict.level)) return 0;
   std::printf("%sucx-verity: %s\n", options.nhc ? "ERROR:  " : "", checked.verdict.text.c_str());
   return 1;
@@ -134,12 +142,22 @@ void add_drain_option(CLI::App* command, const std::shared_ptr<CheckOptions>& op
 
 }  // namespace
 
+int check_refused(int argc, char** argv, const std::string& why) {
+  std::string line = why.substr(0, why.find('\n'));
+  const auto has = [&](std::string_view form) { return std::find(argv, argv + argc, form) != argv + argc; };
+  if (has("--nhc") || has("--slurm")) return not_checked(line);
+  std::printf("UCX-VERITY UNKNOWN: not checked: %s\n", line.c_str());
+  return static_cast<int>(health::Level::kUnknown);
+}
+
 void add_check_command(CLI::App& app, int* exit_code) {
   auto* command = app.add_subcommand("check", "is this host damaging data? One line; exit code 0 ok, 1 warning, 2 critical, 3 unknown");
   auto options = std::make_shared<CheckOptions>();
   command->add_option("--ledger", options->ledger, "the exporter's memory, used where it is there")->capture_default_str();
   command->add_option("--directory", options->directories, "folder of health files (again for more); default: those of all users");
-  command->add_option("--hours", options->hours, "how far back to look; 0: as far as anything is known")->capture_default_str();
+  command->add_option("--hours", options->hours, "how far back to look; 0: as far as anything is known")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000000));
   command->add_option("--warning", options->thresholds.warning, "faults from which there is something to say")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));

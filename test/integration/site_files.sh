@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What is installed for a site's daemons, given to these daemons: systemd's units, logrotate's and tmpfiles' lines, Prometheus's rules,
+# the dashboard. Slurm's lines and scripts are tried in slurm.sh, the alerts and the check for NHC in monitoring.sh.
+. "${abs_top_srcdir:?}/test/tap.sh"
+site=$tap_dir/site
+env -u MAKEFLAGS -u MFLAGS make -s -C "${abs_top_builddir:?}" install-health prefix="$site" > "$tap_dir/make.log" 2>&1
+tap_result $? "the files are installed"
+health=$site/share/ucx-verity/health
+is "no name is left to fill in" "$(grep -rlE '@[a-z]+@' "$site")" ""
+is "two scripts can be run" "$(find "$site/libexec/ucx-verity" -type f -perm 755 | wc -l)" 2
+mkdir "$site/bin"
+cp /bin/true "$site/bin/ucx-verity"
+
+# try NAME PROGRAM COMMAND...: skipped where the program is not installed.
+try() {
+  local name=$1 program=$2
+  shift 2
+  if command -v "$program" > /dev/null; then ok "$name" "$@"; else skip "$name" "$program is not installed"; fi
+}
+silent() { local said; said=$("$@" 2>&1) || { echo "$said"; return 1; }; echo "$said"; [ -z "$said" ]; }
+for unit in service timer; do
+  try "systemd accepts the $unit" systemd-analyze silent systemd-analyze verify --man=no "$health/ucx-verity-export.$unit"
+done
+if command -v systemd-analyze > /dev/null; then
+  sed 's/^CapabilityBoundingSet=/CapabilityBoundinSet=/' "$health/ucx-verity-export.service" > "$tap_dir/wrong.service"
+  contains "and would complain" "$(systemd-analyze verify --man=no "$tap_dir/wrong.service" 2>&1)" 'CapabilityBoundinSet'
+fi
+
+rotates() { # as logrotate's own state and folders are root's
+  sed "s|/var/log/ucx-verity|$tap_dir/log|" "$health/logrotate.conf" > "$tap_dir/logrotate.conf"
+  mkdir -p "$tap_dir/log"
+  echo '{"event":"fault"}' > "$tap_dir/log/node1.jsonl"
+  chmod 644 "$tap_dir/logrotate.conf"
+  logrotate -d -s "$tap_dir/state" "$tap_dir/logrotate.conf" > "$tap_dir/said" 2>&1 && ! grep -i error "$tap_dir/said" || { cat "$tap_dir/said"; return 1; }
+  logrotate --force -s "$tap_dir/state" "$tap_dir/logrotate.conf" 2>&1 && [ -e "$tap_dir/log/node1.jsonl.1" ] && [ ! -e "$tap_dir/log/node1.jsonl" ]
+}
+try "logrotate rotates fault records" logrotate rotates
+
+makes_folders() {
+  mkdir -p "$tap_dir/root" && systemd-tmpfiles --create --root="$tap_dir/root" "$health/tmpfiles.conf" &&
+    [ "$(stat -c %a "$tap_dir/root/dev/shm/ucx-verity")" = 1777 ] && [ "$(stat -c %a "$tap_dir/root$site/var/lib/ucx-verity")" = 755 ]
+}
+if [ "$(id -u)" -eq 0 ]; then
+  try "tmpfiles makes the folders" systemd-tmpfiles makes_folders
+else
+  skip "tmpfiles makes the folders" "not root"
+fi
+try "promtool accepts the rules" promtool promtool check rules "$health/ucx-verity.rules.yml"
+try "the dashboard is JSON" python3 python3 -m json.tool "$health/ucx-verity.dashboard.json"
+try "shellcheck accepts the scripts" shellcheck shellcheck -s sh "$site/libexec/ucx-verity/slurm-health-check" "$site/libexec/ucx-verity/slurm-task-prolog"
+try "and the check for NHC" shellcheck shellcheck -s bash -e SC2128 "$health/ucx_verity.nhc"
+
+env -u MAKEFLAGS -u MFLAGS make -s -C "$abs_top_builddir" uninstall-health prefix="$site" > "$tap_dir/make.log" 2>&1
+is "nothing stays when it is uninstalled" "$(find "$site/libexec" "$health" -type f 2> /dev/null)" ""
+done_testing
