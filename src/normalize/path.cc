@@ -58,6 +58,20 @@ Displacements expand(const TypePath& path, int64_t unit) {
   return layout;
 }
 
+Blocks merge_adjacent(const Displacements& indices, uint64_t length, int64_t unit) {
+  Blocks blocks;
+  const int64_t block_bytes = static_cast<int64_t>(length) * unit;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (i > 0 && indices[i] == indices[i - 1] + block_bytes) {
+      blocks.lengths.back() += length;
+    } else {
+      blocks.indices.push_back(indices[i]);
+      blocks.lengths.push_back(length);
+    }
+  }
+  return blocks;
+}
+
 namespace {
 
 std::string to_string(const Displacements& indices, std::size_t most) {

@@ -45,6 +45,17 @@ using TypePath = std::vector<Node>;
 // Precondition: element_count(path) fits into memory.
 [[nodiscard]] Displacements expand(const TypePath& path, int64_t unit);
 
+// The copies of an idx around blocks of `length` elements that follow each other, merged: blocks of different lengths, which MPI's
+// hindexed describes. It is no node of a path, but a shorter form of the innermost idx: the paper's heuristic for indexed types.
+struct Blocks {
+  Displacements indices;
+  std::vector<uint64_t> lengths;  // elements
+
+  // Two numbers a block are less to store than one for each of `count` copies.
+  [[nodiscard]] bool pays(uint64_t count) const { return 2 * indices.size() < count; }
+};
+[[nodiscard]] Blocks merge_adjacent(const Displacements& indices, uint64_t length, int64_t unit);
+
 // "idx(2,<0,7>,vec(3,2,con(1)))". No more than `most` indices of a node are written out.
 [[nodiscard]] std::string to_string(const TypePath& path, std::size_t most);
 
