@@ -43,7 +43,8 @@ contains "and some are" "$longer" '^16$'
 contains "buffers can be had" "$ours" 'register: unlimited'
 lacks "connection to the interface wherever the lower transport offers it" "$ours" 'to ep, to iface'
 is "healthy: nothing on stderr" "$(with_plugin UCX_TLS=vtcp,vself "$ucx_info" -d 2>&1 > /dev/null)" ""
-contains "each wrapped transport has its own variables" "$(with_plugin "$ucx_info" -c)" '^UCX_VTCP_FAILURE='
+is "a wrapped transport takes the variables of the raw one, which are listed once" \
+  "$(with_plugin UCX_TCP_TX_SEG_SIZE=12k "$ucx_info" -c | grep -E '^UCX_V?TCP_TX_SEG_SIZE=')" 'UCX_TCP_TX_SEG_SIZE=12K'
 
 # shellcheck disable=SC2206 # a compiler may come with arguments
 cc=(${CC:-cc})

@@ -200,6 +200,18 @@ void attributes(Side& side) {
   require(wrapper.attr().cap.am.max_bcopy >= 1024, "max_bcopy too small for UCP");
 }
 
+// What a program sets in the configuration that it opens the interface with holds, as what it sets in the environment does.
+void settings(Side& side) {
+  Iface usual(side.options);
+  Options larger = side.options;
+  larger.settings = {{"TX_SEG_SIZE", "32k"}, {"RX_SEG_SIZE", "32k"}, {"SEG_SIZE", "32k"}, {"MM_SEG_SIZE", "32k"}};
+  Iface iface(larger);
+  const size_t before = usual.attr().cap.am.max_bcopy;
+  const size_t after = iface.attr().cap.am.max_bcopy;
+  require(before < 16384 && after > 31000,
+          "max_bcopy " + std::to_string(before) + ", with segments of 32k " + std::to_string(after));
+}
+
 uint64_t uid_of(const Iface& iface) {
   std::vector<uint8_t> address(iface.attr().iface_addr_len);
   check(uct_iface_get_address(iface.handle(), reinterpret_cast<uct_iface_addr_t*>(address.data())), "uct_iface_get_address");
@@ -238,6 +250,7 @@ constexpr Case kCases[] = {
     {"both sides asleep", asleep},
     {"asleep with unanswered messages", arm_unanswered},
     {"what the wrapper offers", attributes},
+    {"a program's own settings", settings},
 };
 
 }  // namespace

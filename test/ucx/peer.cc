@@ -161,6 +161,7 @@ void Iface::open_iface(const char* device, const Options& options) {
   uct_iface_config_t* config;
   check(uct_md_iface_config_read(md_, options.transport.c_str(), nullptr, nullptr, &config),
         "uct_md_iface_config_read");
+  for (const auto& [name, value] : options.settings) (void)uct_config_modify(config, name.c_str(), value.c_str());
   uct_iface_params_t params = {};
   params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE | UCT_IFACE_PARAM_FIELD_DEVICE |
                       UCT_IFACE_PARAM_FIELD_RX_HEADROOM | UCT_IFACE_PARAM_FIELD_ERR_HANDLER |

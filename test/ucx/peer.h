@@ -9,6 +9,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace verity::test {
@@ -50,6 +51,7 @@ struct Options {
   std::string device;       // empty: the first
   size_t rx_headroom = 0;
   size_t am_alignment = 0;  // 0: not asked for
+  std::vector<std::pair<std::string, std::string>> settings;  // of the transport's configuration, where it has them
 };
 
 // An opened interface with all that belongs to it. Not copyable; everything is closed in reverse.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <memory>
 #include <utility>
 
@@ -44,7 +43,7 @@ bool probe_active_messages(uct_md_h md, const uct_tl_resource_desc_t& resource) 
   params.mode.device.dev_name = resource.dev_name;
   LowerIface iface;
   uct_iface_attr_t attr;
-  return open_lower_iface(md, worker, params, 0, &iface) == UCS_OK &&
+  return open_lower_iface(md, worker, params, nullptr, 0, &iface) == UCS_OK &&
          uct_iface_query(iface.get(), &attr) == UCS_OK &&
          (attr.cap.flags & (UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_AM_BCOPY)) != 0;
 }
@@ -105,12 +104,6 @@ constexpr std::array<QueryDevices, sizeof...(Slots)> make_trampolines(
 }
 constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<kMaxTls>());
 
-std::string upper_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
-
 void copy_name(char (&to)[UCT_TL_NAME_MAX], std::string_view from) {
   to[from.copy(to, sizeof(to) - 1)] = '\0';
 }
@@ -129,29 +122,30 @@ HasAm known_active_messages(std::string_view tl) noexcept {
   return known ? HasAm::kYes : HasAm::kUnknown;
 }
 
-TlEntry* register_tl(Component& component, uct_component_h lower, std::string_view lower_tl,
-                     const std::string& name) {
+TlEntry* register_tl(Component& component, uct_component_h lower, const uct_tl_t& lower_tl, const std::string& name) {
   if (tl_slots_used == kMaxTls) {
-    ucs_diag("%s: no room to wrap transport %.*s", component.spec().component_name,
-             static_cast<int>(lower_tl.size()), lower_tl.data());
+    ucs_diag("%s: no room to wrap transport %s", component.spec().component_name, lower_tl.name);
     return nullptr;
   }
   auto entry = std::make_unique<TlEntry>();
   entry->lower = lower;
-  copy_name(entry->lower_name, lower_tl);
-  entry->has_am = known_active_messages(lower_tl);
+  copy_name(entry->lower_name, lower_tl.name);
+  entry->has_am = known_active_messages(lower_tl.name);
   entry->config_title = name + " transport";
-  entry->config_prefix = upper_case(name) + "_";
   uct_tl_t& tl = entry->uct;
   copy_name(tl.name, name);
   tl.query_devices = kTrampolines[tl_slots_used];
   tl.iface_open = WrapIface::open;
   tl.config.name = entry->config_title.c_str();
-  tl.config.prefix = entry->config_prefix.c_str();
-  tl.config.table = uct_iface_config_table;
-  tl.config.size = sizeof(uct_iface_config_t);
+  // The lower transport's own options, under its own prefix: they are passed on to it.
+  tl.config.prefix = lower_tl.config.prefix;
+  tl.config.table = lower_tl.config.table;
+  tl.config.size = lower_tl.config.size;
   tl_slots[tl_slots_used++] = entry.get();
   uct_tl_register(component.handle(), &tl);
+  // `ucx_info -c` lists these options already, as the lower transport's.
+  ucs_list_del(&tl.config.list);
+  ucs_list_head_init(&tl.config.list);
   return entry.release();
 }
 

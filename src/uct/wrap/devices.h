@@ -28,13 +28,12 @@ struct TlEntry {
   // the same answer.
   std::atomic<HasAm> has_am = HasAm::kUnknown;
   std::string config_title;
-  std::string config_prefix;
 };
 
 // Makes the entry that wraps `lower_tl` and registers it with `component`; null (after a debug
 // line) when the trampoline table is full. Owned by the process.
 [[nodiscard]] TlEntry* register_tl(Component& component, uct_component_h lower,
-                                   std::string_view lower_tl, const std::string& name);
+                                   const uct_tl_t& lower_tl, const std::string& name);
 
 }  // namespace verity::uct
 

@@ -116,7 +116,8 @@ void WrapIface::sync_am_handlers() noexcept {
   }
 }
 
-ucs_status_t WrapIface::open_lower(uct_worker_h worker_handle, const uct_iface_params_t& params) {
+ucs_status_t WrapIface::open_lower(uct_worker_h worker_handle, const uct_iface_params_t& params,
+                                   const uct_iface_config_t& iface_config) {
   uct_iface_params_t lower_params = params;
   lower_params.mode.device.tl_name = entry_->lower_name;
   lower_params.field_mask |=
@@ -131,8 +132,8 @@ ucs_status_t WrapIface::open_lower(uct_worker_h worker_handle, const uct_iface_p
         ((given ? params.am_align_offset : 0) + am_header_size()) & (params.am_alignment - 1);
     lower_params.field_mask |= UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET;
   }
-  const ucs_status_t status =
-      open_lower_iface(memory_domain().lower(), worker_handle, lower_params, am_room(), &lower_);
+  const LowerConfig given{&iface_config, entry_->uct.config};
+  const ucs_status_t status = open_lower_iface(memory_domain().lower(), worker_handle, lower_params, &given, am_room(), &lower_);
   return status == UCS_OK ? query_lower_iface(lower(), entry_->lower_name, &lower_attr_) : status;
 }
 
@@ -151,7 +152,7 @@ ucs_status_t WrapIface::init(uct_md_h md_handle, uct_worker_h worker_handle,
   }
   base_ready_ = true;
   stub_am_callback_ = am[0].cb;
-  status = open_lower(worker_handle, params);
+  status = open_lower(worker_handle, params, iface_config);
   for (uint8_t id = 0; id < UCT_AM_ID_MAX && status == UCS_OK; ++id) {
     status = set_lower_am_handler(id, wanted_am_flags(id));
   }

@@ -74,7 +74,7 @@ class WrapIface : public uct_base_iface_t {
   [[nodiscard]] virtual std::unique_ptr<WrapEp> new_ep() { return std::make_unique<WrapEp>(); }
 
   // Last step of opening: lower() is open. First step of closing, lower() is still open.
-  virtual ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& config);
+  virtual ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& iface_config);
   virtual void closing() noexcept {}
 
   // The lower endpoint of `ep` failed: by default the upper layer's error handler hears of it.
@@ -106,7 +106,7 @@ class WrapIface : public uct_base_iface_t {
  private:
   ucs_status_t init(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params,
                     const uct_iface_config_t& iface_config);
-  ucs_status_t open_lower(uct_worker_h worker, const uct_iface_params_t& params);
+  ucs_status_t open_lower(uct_worker_h worker, const uct_iface_params_t& params, const uct_iface_config_t& iface_config);
   [[nodiscard]] uint32_t wanted_am_flags(uint8_t id) const noexcept;
 
   bool base_ready_ = false;

@@ -31,6 +31,15 @@ void enlarge(uct_iface_config_t* config, const SegmentVariable& variable, size_t
   (void)uct_config_modify(config, variable.set, text);
 }
 
+// A copy, since UCX's functions change a configuration only where it was read.
+ucs_status_t replace(uct_iface_config_t* config, const LowerConfig& given) noexcept {
+  ucs_config_parser_release_opts(config, given.options.table);
+  const ucs_status_t status = ucs_config_parser_clone_opts(given.values, config, given.options.table);
+  // What was copied before is lost then, but nothing is released twice.
+  if (status != UCS_OK) std::memset(config, 0, given.options.size);
+  return status;
+}
+
 }  // namespace
 
 ucs_status_t open_lower_md(uct_component_h component, const char* name, LowerMd* md_p) {
@@ -48,7 +57,7 @@ ucs_status_t open_lower_md(uct_component_h component, const char* name, LowerMd*
   return status;
 }
 
-ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params,
+ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params, const LowerConfig* given,
                               size_t room, LowerIface* iface_p) {
   uct_iface_config_t* config = nullptr;
   ucs_status_t status =
@@ -57,6 +66,8 @@ ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_
     return status;
   }
   const IfaceConfig holder(config);
+  if (given != nullptr) status = replace(config, *given);
+  if (status != UCS_OK) return status;
   for (const SegmentVariable& variable : kSegmentVariables) {
     if (room != 0) enlarge(config, variable, room);
   }

@@ -126,7 +126,7 @@ void Component::discover_tls(uct_component_h lower) {
                                  ? spec_.tl_name(tl->name)
                                  : wrapped_name(spec_, tl->name, UCT_TL_NAME_MAX);
     tls_.reserve(tls_.size() + 1);
-    if (TlEntry* entry = register_tl(*this, lower, tl->name, name); entry != nullptr) {
+    if (TlEntry* entry = register_tl(*this, lower, *tl, name); entry != nullptr) {
       tls_.push_back(entry);
     }
   }
