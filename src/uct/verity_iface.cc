@@ -256,6 +256,7 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
     process().count_types(*companion_);
     companion_->opened(worker);
   }
+  check_time_ = true;  // by the first progress: until then nothing shows which thread progresses it
   enter_neighbours();
   process().opened(config_.mode);
   process().add_interface(uid_);
