@@ -150,7 +150,8 @@ std::string render_dropped(const Identity& who, std::int64_t time_ns, std::uint6
 }
 
 bool FaultBudget::take(std::int64_t now_ns) noexcept {
-  if (!started_) filled_at_ = now_ns;
+  // Whatever the clock said before it went back, the next interval begins now.
+  if (!started_ || now_ns < filled_at_) filled_at_ = now_ns;
   started_ = true;
   if (now_ns > filled_at_ && interval_ != 0) {
     const std::uint64_t more = static_cast<std::uint64_t>(now_ns - filled_at_) / interval_;

@@ -77,7 +77,7 @@ class FaultBudget {
  public:
   FaultBudget(std::uint64_t burst, std::uint64_t interval_ns, std::uint64_t total) noexcept
       : burst_(burst), interval_(interval_ns), tokens_(burst), left_(total) {}
-  // `now_ns`: of any clock; one that goes back gives nothing.
+  // `now_ns`: of any clock; one that goes back gives nothing, and goes on from there.
   [[nodiscard]] bool take(std::int64_t now_ns) noexcept;
 
  private:

@@ -114,6 +114,13 @@ TEST(FaultBudget, ABurstThenOneAtATime) {
   EXPECT_FALSE(budget.take(9'000'000));
 }
 
+TEST(FaultBudget, AClockThatWasAheadIsNotWaitedFor) {
+  FaultBudget budget(1, 100, 10);
+  EXPECT_TRUE(budget.take(1'000'000'000));
+  EXPECT_FALSE(budget.take(1000)) << "the clock went back";
+  EXPECT_TRUE(budget.take(1100));
+}
+
 TEST(FaultBudget, NothingAllowed) {
   FaultBudget none(0, 0, 0);
   EXPECT_FALSE(none.take(0));
