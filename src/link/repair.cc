@@ -137,8 +137,8 @@ void Hub::repeat(Link& link) noexcept {
   for (unsigned i = 0; i < wire::kClasses && link.mode == Mode::kVerify; ++i) {
     const auto c = static_cast<wire::Class>(i);
     const Sender& tx = link.sender(c);
-    for (Slot* slot = tx.oldest; slot != nullptr && slot != tx.first_unsent && !link.failed; slot = slot->next) {
-      (void)mark_whole(link, c, *slot);
+    for (Slot* slot = tx.oldest; slot != nullptr && slot != tx.first_unsent; slot = slot->next) {
+      if (!mark_whole(link, c, *slot) && link.failed) return;  // and the slots are gone
     }
   }
 }
