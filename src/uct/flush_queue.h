@@ -31,14 +31,14 @@ class FlushQueue {
     });
   }
 
-  // Tries each, with what lock() returns held. UCS_ERR_NO_RESOURCE: it goes on waiting; UCS_INPROGRESS: the
-  // lower transport has taken it over, with its completion. How many went.
+  // Tries each, with what lock() returns held, as others must while they use the list. UCS_ERR_NO_RESOURCE: it goes on waiting;
+  // UCS_INPROGRESS: the lower transport has taken it over, with its completion. How many went.
   template <typename Lock, typename Try>
   unsigned run(Lock&& lock, Try&& attempt) noexcept {
     unsigned count = 0;
-    for (size_t i = 0; i < waiting_.size();) {
-      const Request request = waiting_[i];
-      const ucs_status_t status = attempt_one(i, lock, attempt);
+    Request request;
+    ucs_status_t status;
+    for (size_t i = 0; attempt_one(i, lock, attempt, &request, &status);) {
       if (status == UCS_ERR_NO_RESOURCE) {
         ++i;
         continue;
@@ -68,12 +68,15 @@ class FlushQueue {
  private:
   void erase(size_t i) noexcept { waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i)); }
 
+  // False: there is none at that place.
   template <typename Lock, typename Try>
-  ucs_status_t attempt_one(size_t i, Lock& lock, Try& attempt) noexcept {
+  bool attempt_one(size_t i, Lock& lock, Try& attempt, Request* request, ucs_status_t* status) noexcept {
     [[maybe_unused]] const auto held = lock();
-    const ucs_status_t status = attempt(waiting_[i]);
-    if (status != UCS_ERR_NO_RESOURCE) erase(i);
-    return status;
+    if (i >= waiting_.size()) return false;
+    *request = waiting_[i];
+    *status = attempt(*request);
+    if (*status != UCS_ERR_NO_RESOURCE) erase(i);
+    return true;
   }
 
   std::vector<Request> waiting_;
