@@ -103,7 +103,8 @@ link::Link* VerityIface::greeted(const wire::HelloView& hello) noexcept {
   const ucs_status_t status = guarded([&] {
     const size_t device = hello.ext.device_length;
     const size_t iface = hello.ext.iface_length;
-    if (closing_ || device != lower_attr().device_addr_len || iface != lower_attr().iface_addr_len) {
+    // Who greets where endpoints are connected in pairs is no peer of this version, and could not be answered.
+    if (closing_ || to_ep_ || device != lower_attr().device_addr_len || iface != lower_attr().iface_addr_len) {
       return UCS_ERR_INVALID_ADDR;
     }
     l = new_link();
