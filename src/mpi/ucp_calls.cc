@@ -44,7 +44,9 @@ using namespace verity::mpi;
 VERITY_UCP_WRAP(ucs_status_t, ucp_worker_create, (ucp_context_h context, const ucp_worker_params_t* params, ucp_worker_h* worker_p),
                 (context, params, worker_p)) {
   const bool has_mode = (params->field_mask & UCP_WORKER_PARAM_FIELD_THREAD_MODE) != 0;
-  if (threads && has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE) Workers::shared = true;
+  // Written once, by the first of them, as other threads may be reading it.
+  const bool several = threads && has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE;
+  if (several && !Workers::shared) Workers::shared = true;
   const Locked lock;
   ucp_context_attr_t attr = {};
   attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
