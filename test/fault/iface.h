@@ -65,6 +65,9 @@ class FaultIface : public uct::WrapIface {
   ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& config) override;
   void closing() noexcept override;
 
+  // With UCX_FAULT_CONNECT=ep, where the lower transport can do it: its interfaces have no addresses.
+  [[nodiscard]] bool connects_ep_only() const noexcept;
+
   // ---- with UCX_FAULT_PEERS (peers.cc) ----
   [[nodiscard]] size_t iface_addr_extra() const noexcept override;
   void write_iface_addr_extra(void* to) noexcept override;

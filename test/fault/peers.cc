@@ -52,11 +52,13 @@ void FaultEp::connected(const uct_ep_addr_t* addr) noexcept {
   peer_ = read_rank(addr, iface().lower_attr().ep_addr_len);
 }
 
-// None where interfaces are not connected to: UCX then asks for no address.
+bool FaultIface::connects_ep_only() const noexcept {
+  return injector().settings().connects_ep_only && (lower_attr().cap.flags & UCT_IFACE_FLAG_CONNECT_TO_EP) != 0;
+}
+
+// None where interfaces are not connected to.
 size_t FaultIface::iface_addr_extra() const noexcept {
-  const uint64_t flags = lower_attr().cap.flags;
-  const bool to_ep_only = injector().settings().connects_ep_only && (flags & UCT_IFACE_FLAG_CONNECT_TO_EP) != 0;
-  return (flags & UCT_IFACE_FLAG_CONNECT_TO_IFACE) != 0 && !to_ep_only ? extra() : 0;
+  return (lower_attr().cap.flags & UCT_IFACE_FLAG_CONNECT_TO_IFACE) != 0 && !connects_ep_only() ? extra() : 0;
 }
 
 void FaultIface::write_iface_addr_extra(void* to) noexcept {
@@ -69,6 +71,21 @@ size_t FaultIface::ep_addr_extra() const noexcept { return extra(); }
 
 void FaultIface::write_ep_addr_extra(uct::WrapEp&, void* to) noexcept { write_rank(to); }
 
-void fill_connect_ops(uct_iface_ops_t& ops) noexcept { ops.ep_connect_to_ep = connect_to_ep_op; }
+namespace {
+
+decltype(uct_iface_ops_t::iface_get_address) whole_address;
+
+// UCP asks for the address all the same, and has no room for it: the length that it is told is 0.
+ucs_status_t get_address_op(uct_iface_h iface, uct_iface_addr_t* addr) noexcept {
+  return FaultIface::of(iface).connects_ep_only() ? UCS_OK : whole_address(iface, addr);
+}
+
+}  // namespace
+
+void fill_connect_ops(uct_iface_ops_t& ops) noexcept {
+  ops.ep_connect_to_ep = connect_to_ep_op;
+  whole_address = ops.iface_get_address;
+  ops.iface_get_address = get_address_op;
+}
 
 }  // namespace verity::fault

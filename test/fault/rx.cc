@@ -38,8 +38,7 @@ void FaultIface::map_attr(uct_iface_attr_t& attr) const noexcept {
     attr.cap.flags |= UCT_IFACE_FLAG_CB_ASYNC;
     attr.cap.event_flags = 0;  // what was received asynchronously would wake nobody
   }
-  if (!injector().settings().connects_ep_only ||
-      (attr.cap.flags & UCT_IFACE_FLAG_CONNECT_TO_EP) == 0) {
+  if (!connects_ep_only()) {
     return;
   }
   attr.cap.flags &= ~static_cast<uint64_t>(UCT_IFACE_FLAG_CONNECT_TO_IFACE);

@@ -172,6 +172,15 @@ void arm_unanswered(Side& side) {
   finish(side, iface);
 }
 
+// UCP leaves as much room for an address as the attributes say.
+bool address_fits(const Iface& iface) {
+  constexpr uint8_t kCanary = 0xc5;
+  const size_t length = iface.attr().iface_addr_len;
+  Bytes address(length + 128, kCanary);
+  check(uct_iface_get_address(iface.handle(), reinterpret_cast<uct_iface_addr_t*>(address.data())), "uct_iface_get_address");
+  return std::all_of(address.begin() + static_cast<ptrdiff_t>(length), address.end(), [](uint8_t byte) { return byte == kCanary; });
+}
+
 // A wrapper does not offer what would pass unverified, and adds little to addresses.
 void attributes(Side& side) {
   if (side.options.transport.front() != 'v') {
@@ -191,6 +200,7 @@ void attributes(Side& side) {
   Options lower = side.options;
   lower.transport.erase(0, 1);
   Iface raw(lower);
+  require(address_fits(wrapper) && address_fits(raw), "an address is longer than the attributes say");
   const bool to_iface = wrapper.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE);
   const size_t tail = wrapper.attr().iface_addr_len - raw.attr().iface_addr_len;
   require(tail == (to_iface ? 16 : 0), "the interface address grew by " + std::to_string(tail));
