@@ -27,6 +27,11 @@ void read_preloads(const fs::path& folder, Install* install) {
   }
 }
 
+void read_fault(const fs::path& folder, Install* install) {
+  std::error_code none;
+  if (fs::exists(folder / "libuct_fault.so", none)) install->fault = folder / "libuct_fault.so";
+}
+
 // A build tree has the plugin in modules/, for the one version it was configured for.
 Install read_build_tree(const fs::path& tree, const std::string& ucx_version) {
   Install install;
@@ -34,6 +39,7 @@ Install read_build_tree(const fs::path& tree, const std::string& ucx_version) {
   read_preloads(tree / ".libs", &install);
   install.versions = {VERITY_UCX_VERSION};
   if (ucx_version == VERITY_UCX_VERSION) install.module_dir = tree / "modules";
+  read_fault(tree / ".libs", &install);
   return install;
 }
 
@@ -56,6 +62,7 @@ Install read_install(const std::string& base, const std::string& ucx_version) {
   }
   std::sort(install.versions.begin(), install.versions.end());
   if (has_plugin(fs::path(base) / ucx_version)) install.module_dir = fs::path(base) / ucx_version;
+  read_fault(fs::path(base) / ucx_version / "selftest", &install);
   return install;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The corrupting transport, for tests only and never installed; README.md tells how to use it.
+# The corrupting transport, for tests and for 'ucx-verity doctor --selftest'; README.md explains how to use it. It is installed in a
+# folder of its own, under a name that UCX does not look for: no job loads it by accident.
 FAULT_CORE_SOURCES = \
 	test/fault/damage.cc test/fault/damage.h \
 	test/fault/injector.cc test/fault/injector.h \
@@ -8,11 +9,12 @@ FAULT_CORE_SOURCES = \
 	test/fault/report.cc test/fault/report.h \
 	test/fault/settings.cc test/fault/settings.h
 
-check_LTLIBRARIES += libuct_fault.la
+selftestdir = $(plugindir)/selftest
+selftest_LTLIBRARIES = libuct_fault.la
 check_DATA += modules/libuct_fault.so.0
 libuct_fault_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(UCX_INTERNAL_CPPFLAGS)
-# -rpath: a shared object although it is not installed. nodelete: as for the plugin.
-libuct_fault_la_LDFLAGS = $(PLUGIN_LDFLAGS) -Wl,-z,nodelete -rpath /nowhere
+# nodelete: as for the plugin.
+libuct_fault_la_LDFLAGS = $(PLUGIN_LDFLAGS) -Wl,-z,nodelete
 libuct_fault_la_LIBADD = $(UCX_LIBS)
 EXTRA_libuct_fault_la_DEPENDENCIES = $(PLUGIN_DEPS)
 libuct_fault_la_SOURCES = $(UCT_WRAP_SOURCES) $(FAULT_CORE_SOURCES) \
