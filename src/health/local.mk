@@ -21,7 +21,7 @@ libverity_core_la_SOURCES += \
 	src/health/reader.cc src/health/reader.h \
 	src/health/sampler.h \
 	src/health/paths.h \
-	src/health/segment.cc src/health/segment.h \
+	src/health/folder.h src/health/segment.cc src/health/segment.h \
 	src/health/table.cc src/health/table.h \
 	src/health/view.cc src/health/view.h \
 	src/health/text.cc \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "health/segment.h"
 
+#include "health/folder.h"
+
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -94,6 +96,15 @@ std::string file_name(std::uint64_t pid) {
 }  // namespace
 
 std::string default_directory(uid_t uid) { return "/dev/shm/ucx-verity-" + std::to_string(uid); }
+
+std::string folder_problem(const std::string& path) {
+  const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return reason("it cannot be opened", errno);
+  std::string problem = check_folder(directory);
+  if (problem.empty() && faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) != 0) problem = reason("no file can be made there", errno);
+  ::close(directory);
+  return problem;
+}
 
 Segment::Segment() {
   void* memory = map_unshared(nullptr);

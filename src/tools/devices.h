@@ -11,6 +11,7 @@ struct Device {
   std::string transport;
   std::string device;
   std::string component;
+  bool network = false;  // to other hosts: UCX_NET_DEVICES chooses among these
 };
 
 // Names of transports in `devices` in UCX's order, each once; wrappers (of transports that are

@@ -10,17 +10,6 @@ namespace verity::tools {
 
 namespace {
 
-using Findings = std::vector<Finding>;
-
-constexpr const char* kSetUp = "eval \"$(ucx-verity env)\", or load the module";
-
-const std::string* find(const std::vector<Variable>& variables, std::string_view name) {
-  for (const Variable& variable : variables) {
-    if (variable.name == name) return &variable.value;
-  }
-  return nullptr;
-}
-
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
@@ -61,7 +50,7 @@ void judge_plugin(const Facts& facts, Findings* findings) {
 }
 
 void judge_loader(const Facts& facts, Findings* findings) {
-  const auto wrapped = wrappers(facts.probe.devices);
+  const auto wrapped = wrappers(facts.probe.ucx.devices);
   Finding finding{Grade::kOk, "loader", "UCX loads the plugin in the environment of 'env'", ""};
   if (needs_preload(parse_version(facts.ucx.version)) && facts.install.preload.empty()) {
     finding = {Grade::kBroken, "loader", "no libverity_preload.so in " + facts.install.base,
@@ -90,7 +79,7 @@ std::string devices_of(const std::string& transport, const std::vector<Device>& 
 }
 
 void judge_transports(const Facts& facts, Findings* findings) {
-  const auto& devices = facts.probe.ran ? facts.probe.devices : facts.ucx.devices;
+  const auto& devices = facts.probe.ran ? facts.probe.ucx.devices : facts.ucx.devices;
   const auto wrapped = wrappers(devices);
   std::vector<std::string> texts;
   for (const std::string& name : wrapped) texts.push_back(devices_of(name, devices));
@@ -101,70 +90,6 @@ void judge_transports(const Facts& facts, Findings* findings) {
     const Grade grade = why.empty() ? Grade::kWarning : Grade::kOk;
     if (why.empty()) why = "the plugin made no wrapper";
     findings->push_back({grade, "not wrapped", name + ": " + why, ""});
-  }
-}
-
-// Lists may hold more than `env` would put there, in another order.
-bool is_as_wanted(const Variable& wanted, const std::string& now, const Install& install) {
-  if (wanted.name == "LD_PRELOAD") return now.find(install.preload) != std::string::npos;
-  if (wanted.name == "UCX_PLUGIN_PATH") return now.find(install.module_dir) != std::string::npos;
-  return wanted.name == "UCX_TLS" || now == wanted.value;
-}
-
-// Each variable that `env` would set: as it is, or what is wrong.
-void judge_environment(const Facts& facts, Findings* findings) {
-  std::vector<std::string> unset;
-  for (const Variable& wanted : facts.wanted) {
-    const std::string* now = find(facts.current, wanted.name);
-    if (now == nullptr || now->empty()) {
-      unset.push_back(wanted.name);
-    } else if (is_as_wanted(wanted, *now, facts.install)) {
-      continue;
-    } else if (wanted.name == "OMPI_MCA_osc" && *now == "ucx") {
-      findings->push_back({Grade::kWarning, "environment",
-                           "OMPI_MCA_osc=ucx ends programs that call MPI_Win_allocate_shared", kSetUp});
-    } else {
-      findings->push_back({Grade::kWarning, "environment",
-                           wanted.name + " is " + *now + ", not " + wanted.value, kSetUp});
-    }
-  }
-  if (!unset.empty()) {
-    findings->push_back({Grade::kWarning, "environment", "not set: " + join(unset, ", "), kSetUp});
-  }
-}
-
-// Wrappers that UCX_TLS names and this machine does not have.
-void judge_named_wrappers(const Facts& facts, const std::string& tls, Findings* findings) {
-  const auto there = wrappers(facts.probe.devices);
-  for (const std::string& entry : split_commas(tls)) {
-    const std::string name = entry.substr(0, entry.find(':'));
-    if (!name.starts_with('v') || std::find(there.begin(), there.end(), name) != there.end()) {
-      continue;
-    }
-    findings->push_back({Grade::kWarning, "environment",
-                         "UCX_TLS names " + name + ", which does not exist on this machine",
-                         "there are: " + join(there, ", ")});
-  }
-}
-
-void judge_lanes(const Facts& facts, Findings* findings) {
-  const std::string* tls = find(facts.current, "UCX_TLS");
-  const auto raw =
-      health::raw_lanes(tls == nullptr ? "" : *tls, lower_transports(facts.ucx.devices));
-  if (!raw.empty()) {
-    findings->push_back({Grade::kWarning, "unverified",
-                         std::string(tls == nullptr ? "without UCX_TLS" : "with this UCX_TLS") +
-                             " UCX may use " + join(raw, ", "),
-                         "name wrappers alone: UCX_TLS=" +
-                             select_default(lower_transports(facts.ucx.devices)).ucx_tls});
-  } else if (tls != nullptr) {
-    findings->push_back({Grade::kOk, "environment", "UCX_TLS=" + *tls + ": wrappers alone", ""});
-  }
-  if (tls != nullptr && facts.probe.ran) judge_named_wrappers(facts, *tls, findings);
-  const std::string* mode = find(facts.current, "UCX_VERITY_MODE");
-  if (mode != nullptr && *mode != "verify") {
-    findings->push_back({Grade::kWarning, "unverified", "UCX_VERITY_MODE=" + *mode,
-                         "unset it, or set it to verify"});
   }
 }
 
@@ -209,7 +134,7 @@ void judge_open_mpi(const Facts& facts, Findings* findings) {
   judge_mpi_library("Open MPI", mpi.ucx_library, facts, findings);
   const auto collective = [&](bool there, const std::string& name) {
     const std::string variable = "OMPI_MCA_coll_" + name + "_enable";
-    const std::string* now = find(facts.current, variable);
+    const std::string* now = find_value(facts.shell.set, variable);
     if (!there || (now != nullptr && *now == "0")) return;
     findings->push_back({Grade::kWarning, "unverified",
                          "coll/" + name + " may carry collectives past UCX",
@@ -231,7 +156,7 @@ void judge_mpich(const Facts& facts, Findings* findings) {
   if (mpi.ucx_library == facts.ucx.library) what += kThisUcx;
   findings->push_back({Grade::kOk, "MPICH", what, ""});
   judge_mpi_library("MPICH", mpi.ucx_library, facts, findings);
-  const std::string* nolocal = find(facts.current, "MPIR_CVAR_NOLOCAL");
+  const std::string* nolocal = find_value(facts.shell.set, "MPIR_CVAR_NOLOCAL");
   if (mpi.direct_auto && (nolocal == nullptr || *nolocal != "1")) {
     findings->push_back({Grade::kWarning, "unverified",
                          "this MPICH moves data within a node past UCX",
@@ -239,105 +164,33 @@ void judge_mpich(const Facts& facts, Findings* findings) {
   }
 }
 
-// Words of `text` into lines of at most `width`; a longer word has a line of its own.
-std::vector<std::string> wrap(const std::string& text, std::size_t width) {
-  std::vector<std::string> lines;
-  std::string line;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (!line.empty() && line.size() + 1 + word.size() > width) {
-      lines.push_back(line);
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-    at = end + 1;
-  }
-  if (!line.empty()) lines.push_back(line);
-  return lines;
-}
-
-constexpr std::size_t kTerminal = 80;
-constexpr std::size_t kIndent = 22;
-
-// `line` in the column of the texts; one long word (a path, a list to copy) starts further left, as
-// breaking it would spoil it.
-std::string in_column(const std::string& line) {
-  const std::size_t room = kTerminal - std::min(line.size(), kTerminal);
-  return std::string(std::clamp<std::size_t>(room, 2, kIndent), ' ') + line + "\n";
-}
-
-std::string render_one(const Finding& finding) {
-  constexpr std::size_t kWidth = kTerminal - kIndent;
-  std::string head = finding.grade == Grade::kOk        ? "  ok    "
-                     : finding.grade == Grade::kWarning ? "  warn  "
-                                                        : "  BROKEN";
-  head += "  " + finding.topic;
-  std::string text;
-  for (const std::string& line : wrap(finding.text, kWidth)) text += in_column(line);
-  if (!text.starts_with(std::string(kIndent, ' '))) {
-    head += "\n";
-  } else {
-    head.resize(kIndent, ' ');
-    text.erase(0, kIndent);
-  }
-  std::string arrow = "-> ";
-  for (const std::string& line : wrap(finding.advice, kWidth - arrow.size())) {
-    text += in_column(arrow + line);
-    arrow = "   ";
-  }
-  return head + text;
-}
-
 }  // namespace
 
-std::vector<Finding> diagnose(const Facts& facts) {
+const std::string* find_value(const std::vector<Variable>& variables, std::string_view name) {
+  for (const Variable& variable : variables) {
+    if (variable.name == name) return &variable.value;
+  }
+  return nullptr;
+}
+
+Findings diagnose(const Facts& facts) {
   Findings findings;
   judge_ucx(facts, &findings);
   judge_plugin(facts, &findings);
   judge_loader(facts, &findings);
-  judge_transports(facts, &findings);
-  judge_environment(facts, &findings);
-  judge_lanes(facts, &findings);
+  const bool works = worst(findings) != Grade::kBroken;
+  if (works) judge_transports(facts, &findings);
   judge_open_mpi(facts, &findings);
   judge_mpich(facts, &findings);
   if (!facts.open_mpi && !facts.mpich) {
     findings.push_back({Grade::kOk, "MPI", "neither ompi_info nor mpichversion in PATH", ""});
   }
+  if (works || !is_active(facts)) {
+    diagnose_shell(facts, &findings);
+  } else {  // whatever the shell says: UCX finds none of the transports that it names
+    for (Finding& finding : findings) finding.effect = effect_of_no_plugin(facts);
+  }
   return findings;
-}
-
-Grade worst(const Findings& findings) {
-  Grade grade = Grade::kOk;
-  for (const Finding& finding : findings) grade = std::max(grade, finding.grade);
-  return grade;
-}
-
-const char* grade_name(Grade grade) {
-  switch (grade) {
-    case Grade::kOk:
-      return "ok";
-    case Grade::kWarning:
-      return "warning";
-    case Grade::kBroken:
-      return "broken";
-  }
-  return "";
-}
-
-std::string render_findings(const Findings& findings) {
-  std::string text;
-  for (const Finding& finding : findings) text += render_one(finding);
-  switch (worst(findings)) {
-    case Grade::kOk:
-      return text + "ok\n";
-    case Grade::kWarning:
-      return text + "works, with the warnings above\n";
-    case Grade::kBroken:
-      return text + "BROKEN: jobs would not be verified\n";
-  }
-  return text;
 }
 
 }  // namespace verity::tools

@@ -5,9 +5,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/environment.h"
+#include "tools/findings.h"
 #include "tools/install.h"
 #include "tools/ucx_query.h"
 
@@ -20,11 +22,12 @@ struct LoadAttempt {
   std::string error;  // the dynamic linker's words; empty when it loaded
 };
 
-// UCX with the environment of `env`, seen from a child process.
+// UCX as a child process sees it, with the environment of `env` or of this shell.
 struct ProbeResult {
   bool ran = false;
-  std::vector<Device> devices;
-  std::string messages;  // what it wrote on stderr: the plugin's own refusal, for one
+  UcxInfo ucx;
+  ContextLanes context;   // where one was opened
+  std::string messages;   // what it wrote on stderr: the plugin's own refusal, for one
 };
 
 struct OpenMpi {
@@ -34,6 +37,8 @@ struct OpenMpi {
   bool hcoll = false;
   bool ucc = false;
   std::string ucx_library;  // the libucp that its pml uses; empty when unknown
+  std::string pml;          // its choice of messaging layers in this shell; empty when none is set
+  std::string pml_source;   // "environment", "file (...)" or "default"
 };
 
 struct Mpich {
@@ -43,35 +48,56 @@ struct Mpich {
   std::string ucx_library;   // the libucp that it uses; empty when unknown
 };
 
+// A value that its reader refuses.
+struct BadValue {
+  std::string name;
+  std::string value;
+  std::string allowed;  // what may stand there, or the refusal's own words
+  bool fatal = true;    // the plugin refuses to work; false: another value is used
+};
+
+struct BadFolder {
+  std::string name;  // of the variable
+  std::string value;
+  std::string problem;
+  std::string absent;  // the folder, where it does not exist
+};
+
+// This shell, as a job started from it would see it.
+struct ShellFacts {
+  std::vector<Variable> set;  // its variables that concern UCX, MPI and the plugin
+  bool preload_exists = false;     // the file of libverity_preload that LD_PRELOAD names
+  bool module_dir_fits = false;    // UCX_MODULE_DIR (UCX_PLUGIN_PATH) has a plugin of the name that UCX looks for
+  ProbeResult probe;               // with a context
+  std::vector<BadValue> bad_values;
+  std::vector<BadFolder> bad_folders;
+};
+
 struct Facts {
-  UcxInfo ucx;
+  UcxInfo ucx;            // without the plugin
   std::string built_for;  // UCX version of this command and its plugin
   Install install;
   LoadAttempt plugin;
-  ProbeResult probe;
+  ProbeResult probe;  // with the environment of `env`
   std::optional<OpenMpi> open_mpi;
   std::optional<Mpich> mpich;
-  std::vector<Variable> wanted;   // what `env` prints
-  std::vector<Variable> current;  // the same names and a few more, as they are set now
+  std::vector<Variable> wanted;  // what `env` prints
+  ShellFacts shell;
 };
 
-enum class Grade { kOk, kWarning, kBroken };
+// All of them: this installation and machine, the MPI libraries, this shell.
+[[nodiscard]] Findings diagnose(const Facts& facts);
 
-struct Finding {
-  Grade grade = Grade::kOk;
-  std::string topic;   // UCX, plugin, loader, ...
-  std::string text;    // what is
-  std::string advice;  // what to do, empty when nothing
-};
+// Whether this shell asks for verification at all.
+[[nodiscard]] bool is_active(const Facts& facts);
 
-[[nodiscard]] std::vector<Finding> diagnose(const Facts& facts);
+// What happens to its jobs where UCX offers no wrapped transport.
+[[nodiscard]] Effect effect_of_no_plugin(const Facts& facts);
 
-// The worst of them.
-[[nodiscard]] Grade worst(const std::vector<Finding>& findings);
+// Adds what is wrong with this shell, or that nothing is.
+void diagnose_shell(const Facts& facts, Findings* findings);
 
-[[nodiscard]] const char* grade_name(Grade grade);
-
-// For a terminal of 80 columns.
-[[nodiscard]] std::string render_findings(const std::vector<Finding>& findings);
+// The value of the variable; nullptr when it is not set.
+[[nodiscard]] const std::string* find_value(const std::vector<Variable>& variables, std::string_view name);
 
 }  // namespace verity::tools

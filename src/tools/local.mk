@@ -9,6 +9,7 @@ tools_pure_sources = \
 	src/tools/devices.cc src/tools/devices.h \
 	src/tools/diagnosis.cc src/tools/diagnosis.h \
 	src/tools/environment.cc src/tools/environment.h \
+	src/tools/findings.cc src/tools/findings.h \
 	src/tools/health/collected.cc src/tools/health/collected.h \
 	src/tools/health/status_text.cc src/tools/health/status_text.h \
 	src/tools/health/top_view.cc src/tools/health/top_view.h \
@@ -25,8 +26,11 @@ tools_pure_sources = \
 	src/tools/report/render.h \
 	src/tools/report/text.cc \
 	src/tools/shell.cc src/tools/shell.h \
+	src/tools/shell_diagnosis.cc \
+	src/tools/shell_settings.cc src/tools/shell_settings.h \
 	src/tools/subprocess.cc src/tools/subprocess.h \
-	src/tools/transports.cc src/tools/transports.h
+	src/tools/transports.cc src/tools/transports.h \
+	src/tools/variable_names.cc src/tools/variable_names.h
 tools_cppflags = -DVERITY_LIBDIR='"$(veritydir)"' -DVERITY_BINDIR='"$(bindir)"' -DVERITY_STATEDIR='"$(localstatedir)/lib/ucx-verity"'
 
 bin_PROGRAMS += ucx-verity
@@ -44,13 +48,17 @@ ucx_verity_SOURCES = $(tools_pure_sources) \
 	src/tools/export/check.cc src/tools/export/export.cc \
 	src/tools/commands.h \
 	src/tools/doctor.cc \
+	src/tools/doctor_facts.cc src/tools/doctor_facts.h \
 	src/tools/env.cc src/tools/env.h \
+	src/tools/exchange.cc src/tools/exchange.h \
 	src/tools/health/status.cc \
 	src/tools/health/terminal.cc src/tools/health/terminal.h \
 	src/tools/health/top.cc \
 	src/tools/main.cc \
 	src/tools/probe.cc \
 	src/tools/report/report.cc \
+	src/tools/selftest.cc src/tools/selftest.h \
+	src/tools/shell_facts.cc src/tools/shell_facts.h \
 	src/tools/quiet_stdout.cc src/tools/quiet_stdout.h \
 	src/tools/ucx_query.cc src/tools/ucx_query.h
 
@@ -63,6 +71,16 @@ src/tools/bench/mpi_pingpong.inc: src/tools/bench/mpi_pingpong.c
 	{ echo 'R"mpi('; cat $(srcdir)/src/tools/bench/mpi_pingpong.c; echo ')mpi"'; } > $@.new && \
 	mv $@.new $@
 src/tools/bench/ucx_verity-mpi.$(OBJEXT): src/tools/bench/mpi_pingpong.inc
+
+# The names of the plugin's variables, from the table that UCX's parser gets.
+BUILT_SOURCES += include/variable_names.inc
+CLEANFILES += include/variable_names.inc
+include/variable_names.inc: src/uct/options.cc
+	$(AM_V_GEN)$(MKDIR_P) include && \
+	$(SED) -n 's/^    {"\([A-Z][A-Z_]*\)".*/"UCX_VERITY_\1",/p' $(srcdir)/src/uct/options.cc > $@.new && \
+	grep -q UCX_VERITY_MODE $@.new && mv $@.new $@
+src/tools/ucx_verity-variable_names.$(OBJEXT): include/variable_names.inc
+src/tools/verity_unit-variable_names.$(OBJEXT): include/variable_names.inc
 
 verity_unit_CPPFLAGS += $(tools_cppflags) $(JSON_CFLAGS)
 verity_unit_SOURCES += $(tools_pure_sources) \
@@ -77,8 +95,8 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools_report_render_test.cc \
 	test/unit/tools_transports_test.cc
 
-TESTS += test/integration/bench.sh test/integration/doctor.sh test/integration/env.sh
-EXTRA_DIST += test/integration/bench.sh test/integration/doctor.sh test/integration/env.sh
+TESTS += test/integration/bench.sh test/integration/doctor.sh test/integration/doctor_setups.sh test/integration/env.sh
+EXTRA_DIST += test/integration/bench.sh test/integration/doctor.sh test/integration/doctor_setups.sh test/integration/env.sh
 
 dist_man1_MANS += \
 	src/tools/man/ucx-verity.1 \

@@ -5,6 +5,10 @@
 #include <ucp/api/ucp.h>
 #include <uct/api/uct.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
 #include "tools/quiet_stdout.h"
 
 namespace verity::tools {
@@ -23,7 +27,7 @@ void query_md(uct_component_h component, const std::string& component_name, cons
   unsigned count = 0;
   if (uct_md_query_tl_resources(md, &resources, &count) == UCS_OK) {
     for (unsigned i = 0; i < count; ++i) {
-      devices->push_back({resources[i].tl_name, resources[i].dev_name, component_name});
+      devices->push_back({resources[i].tl_name, resources[i].dev_name, component_name, resources[i].dev_type == UCT_DEVICE_TYPE_NET});
     }
     uct_release_tl_resource_list(resources);
   }
@@ -55,7 +59,57 @@ std::string module_suffix() {
   return dot == std::string::npos ? ".so" : file.substr(dot);
 }
 
+// UCP says what it opened in its description of the context alone, in lines such as
+//   #      resource 1  :  md 1  dev 1  flags -- vtcp/eth0
+// where the flag a stands for connection set-up.
+std::vector<Lane> lanes_of(const std::string& description) {
+  std::vector<Lane> lanes;
+  std::istringstream stream(description);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t flags = line.find(" flags ");
+    const std::size_t name = line.find_last_of(' ') + 1;
+    const std::size_t slash = line.find('/', name);
+    if (line.find(" resource ") == std::string::npos || flags == std::string::npos || slash == std::string::npos) continue;
+    lanes.push_back({line.substr(name, slash - name), line.substr(slash + 1), line[flags + 7] == 'a'});
+  }
+  return lanes;
+}
+
+std::string describe(ucp_context_h context) {
+  char* text = nullptr;
+  std::size_t length = 0;
+  std::FILE* stream = open_memstream(&text, &length);
+  if (stream == nullptr) return {};
+  ucp_context_print_info(context, stream);
+  std::fclose(stream);
+  std::string description(text, length);
+  std::free(text);
+  return description;
+}
+
 }  // namespace
+
+ContextLanes query_context() {
+  const QuietStdout quiet;
+  ContextLanes result;
+  ucp_config_t* config = nullptr;
+  ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
+  ucp_context_h context = nullptr;
+  if (status == UCS_OK) {
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_TAG | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64;
+    status = ucp_init(&params, config, &context);
+    ucp_config_release(config);
+  }
+  if (status != UCS_OK) {
+    result.error = ucs_status_string(status);
+    return result;
+  }
+  result.lanes = lanes_of(describe(context));
+  ucp_cleanup(context);
+  return result;
+}
 
 UcxInfo query_ucx() {
   const QuietStdout quiet;

@@ -17,7 +17,21 @@ struct UcxInfo {
   std::vector<Device> devices;
 };
 
-// Never fails: what cannot be asked is left out.
+// Never fails: what cannot be queried is left out.
 [[nodiscard]] UcxInfo query_ucx();
+
+// A transport on a device that a context may use.
+struct Lane {
+  std::string transport;
+  std::string device;
+  bool set_up_only = false;  // it connects other ones and carries no payload
+};
+
+// What a program opens, an MPI library for one: a context with the settings of this process.
+struct ContextLanes {
+  std::string error;  // UCX's word for why there is none; empty: it was made
+  std::vector<Lane> lanes;
+};
+[[nodiscard]] ContextLanes query_context();
 
 }  // namespace verity::tools

@@ -1,35 +1,44 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `ucx-verity doctor` on a healthy build, on a shell that is not set up, and on broken installations.
+# `ucx-verity doctor` on a healthy build, on a shell that is not set up, and on broken installations. Shells that are set up wrongly are
+# doctor_setups.sh's.
 . "${abs_top_srcdir:?}/test/tap.sh"
 
 tool=$abs_top_builddir/ucx-verity
 clean() { env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" "$@"; }
 
 report=$(clean "$tool" doctor)
-is "a shell that is not set up: exit status 1" $? 1
+is "a shell that is not set up: exit status 3" $? 3
 contains "the plugin loads" "$report" '^  ok +loader'
 contains "the wrapped transports by name" "$report" '^  ok +wrapped +.*vself'
-contains "what is not set" "$report" '^  warn +environment +not set: LD_PRELOAD'
-contains "what to do about it" "$report" '-> eval "\$\(ucx-verity env\)"'
-contains "what would be unverified" "$report" '^  warn +unverified +without UCX_TLS'
-# One word cannot be broken: a path where the tree lies deep.
-is "no line longer than a terminal's" "$(awk 'length > 80 && NF > 1' <<< "$report")" ""
+contains "that it is not active, and what to do" "$report" '^not active in this shell: .* -> eval "\$\(ucx-verity env\)"'
+# One word cannot be broken: a path where the tree lies deep. The verdict, and what is wrong, are one line each.
+is "no line longer than a terminal's" "$(grep -E '^  (ok|  )' <<< "$report" | awk 'length > 80 && NF > 1')" ""
 
 report=$(clean bash -c "eval \"\$($tool env)\"; '$tool' doctor" 2>&1)
 status=$?
-lacks "the environment of env: nothing is broken" "$report" 'BROKEN'
-lacks "nor missing" "$report" 'not set|unverified +with'
+lacks "the environment of env: nothing is broken" "$report" 'BROKEN|warn +shell'
+contains "what UCX opens in this shell" "$report" '^  ok +shell +UCX opens .*vself'
 [ $status -le 1 ] # 1 where this machine's MPI libraries leave something to say
 tap_result $? "and the exit status says so"
-contains "raw lanes beside wrapped ones are named" \
-  "$(clean bash -c "eval \"\$($tool env)\"; UCX_TLS=vtcp,vself,tcp '$tool' doctor")" \
-  'with this UCX_TLS UCX may use tcp'
-contains "a bad value of the plugin's: UCX's words about it" \
-  "$(clean bash -c "eval \"\$($tool env)\"; UCX_VERITY_MODE=wrong '$tool' doctor" 2> /dev/null | tr -s '\n ' '  ')" \
-  "BROKEN loader .*Invalid value for MODE: 'wrong'"
-contains "JSON" "$(clean "$tool" doctor --json)" '"grade": "warning"'
+contains "JSON" "$(clean "$tool" doctor --json)" '"grade": "inactive"'
+
+# One frame of a message between two processes is damaged below the plugin.
+selftest() { clean bash -c "eval \"\$($tool env)\"; $1 '$tool' doctor --selftest" 2>&1 | tr -s '\n ' '  ' | grep -o '[^ ]* selftest .*'; }
+before=$(ls -d /tmp/ucx-verity-selftest-* 2> /dev/null)
+mkdir "$tap_dir/health"
+report=$(selftest "UCX_VERITY_HEALTH_DIR=$tap_dir/health")
+for lower in posix tcp; do
+  contains "selftest, $lower: the frame is found, repaired and counted; without the plugin it arrives damaged" "$report" \
+    "ok selftest $lower: 1 frame of a message of 65536 bytes between two processes damaged, 1 found, 1 repaired; wrong bytes delivered: 0 \(without the plugin: 1\); counted as injected"
+done
+lacks "selftest: nothing is wrong" "$report" 'BROKEN selftest|warn selftest'
+contains "selftest in mode observe: found and delivered" "$(selftest UCX_VERITY_MODE=observe)" \
+  'warn selftest posix: .* 1 found, 0 repaired; wrong bytes delivered: 1 .*-> unset UCX_VERITY_MODE'
+contains "selftest in mode off: nothing is found" "$(selftest UCX_VERITY_MODE=off)" 'BROKEN selftest posix: .* 0 found, .* nothing was found'
+is "selftest leaves no folder" "$(ls -d /tmp/ucx-verity-selftest-* 2> /dev/null)" "$before"
+is "and counts nothing where this shell's jobs count" "$(ls -A "$tap_dir/health")" ""
 
 # The distribution's MPI libraries are built on the distribution's UCX.
 for mpi in "Open MPI" MPICH; do

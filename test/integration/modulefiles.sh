@@ -19,6 +19,10 @@ tap_result $? "make install into another prefix"
 
 ok "the installed ucx-verity env works there" env -i PATH=$base_path "$tool" env
 
+contains "the installed doctor has a selftest" "$(env -i PATH=$base_path "$tool" doctor --selftest 2>&1 | tr -s '\n ' '  ')" \
+  'ok selftest tcp: .* 1 found, 1 repaired; wrong bytes delivered: 0 .*not active in this shell'
+is "the corrupting transport has no name that UCX looks for" "$(ls "$prefix"/lib/ucx-verity/*/selftest)" "libuct_fault.so"
+
 # Variables that differ from shell to shell, or belong to the module command itself.
 listing="bash $tap_dir/listing"
 cat > "$tap_dir/listing" <<'SH'

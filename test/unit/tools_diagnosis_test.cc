@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "tools/variable_names.h"
+
 namespace verity::tools {
 namespace {
 
@@ -16,7 +18,7 @@ Facts healthy() {
       .version = "1.13.1",
       .library = "/usr/lib/libucp.so.0",
       .suffix = ".so.0",
-      .devices = {{"self", "memory0", "self"}, {"tcp", "lo", "tcp"}, {"cuda_ipc", "memory", "cuda"}}};
+      .devices = {{"self", "memory0", "self"}, {"tcp", "lo", "tcp", true}, {"cuda_ipc", "memory", "cuda"}}};
   facts.built_for = "1.13.1";
   facts.install = {.preload = "/opt/v/libverity_preload.so",
                    .companions = {},
@@ -25,32 +27,39 @@ Facts healthy() {
                    .base = "/opt/v"};
   facts.plugin = {.file = "/opt/v/1.13.1/libuct_verity.so.0", .exists = true, .error = ""};
   facts.probe.ran = true;
-  facts.probe.devices = facts.ucx.devices;
-  facts.probe.devices.push_back({"vself", "memory0", "verity"});
-  facts.probe.devices.push_back({"vtcp", "lo", "verity"});
+  facts.probe.ucx.devices = facts.ucx.devices;
+  facts.probe.ucx.devices.push_back({"vself", "memory0", "verity"});
+  facts.probe.ucx.devices.push_back({"vtcp", "lo", "verity", true});
   facts.open_mpi = OpenMpi{.version = "4.1.4",
                            .pml_ucx = true,
                            .osc_ucx = true,
                            .hcoll = false,
                            .ucc = false,
-                           .ucx_library = "/usr/lib/libucp.so.0"};
+                           .ucx_library = "/usr/lib/libucp.so.0",
+                           .pml = "ucx",
+                           .pml_source = "environment"};
   facts.wanted = {{"LD_PRELOAD", "/opt/v/libverity_preload.so"},
                   {"UCX_MODULE_DIR", "/opt/v/1.13.1"},
                   {"UCX_TLS", "vtcp,vself"},
                   {"OMPI_MCA_pml", "ucx"},
-                  {"OMPI_MCA_osc", "ucx"}};
-  facts.current = facts.wanted;
+                  {"OMPI_MCA_osc", "ucx,sm"},
+                  {"OMPI_MCA_opal_common_ucx_tls", "any"}};
+  facts.shell.set = facts.wanted;
+  facts.shell.preload_exists = true;
+  facts.shell.module_dir_fits = true;
+  facts.shell.probe = facts.probe;
+  facts.shell.probe.context.lanes = {{"vself", "memory0"}, {"vtcp", "lo"}};
   return facts;
 }
 
 void set(Facts* facts, const std::string& name, const std::string& value) {
-  for (Variable& variable : facts->current) {
+  for (Variable& variable : facts->shell.set) {
     if (variable.name == name) {
       variable.value = value;
       return;
     }
   }
-  facts->current.push_back({name, value});
+  facts->shell.set.push_back({name, value});
 }
 
 // A finding of this grade whose text or advice holds `words`.
@@ -92,7 +101,7 @@ TEST(ToolsDiagnosis, PluginThatDoesNotLoad) {
 
 TEST(ToolsDiagnosis, PluginThatRefuses) {
   Facts facts = healthy();
-  facts.probe.devices = facts.ucx.devices;
+  facts.probe.ucx.devices = facts.ucx.devices;
   facts.probe.messages = "ucx-verity: built for UCX 1.13.1 but ...\nmore";
   EXPECT_TRUE(
       has(facts, Grade::kBroken, "no wrapped transport with the plugin: ucx-verity: built"));
@@ -108,29 +117,134 @@ TEST(ToolsDiagnosis, PreloadMissing) {
 
 TEST(ToolsDiagnosis, NothingSet) {
   Facts facts = healthy();
-  facts.current.clear();
-  EXPECT_TRUE(has(facts, Grade::kWarning, "not set: LD_PRELOAD, UCX_MODULE_DIR"));
-  EXPECT_TRUE(has(facts, Grade::kWarning, "UCX may use self, tcp, cuda_ipc"));
+  facts.shell = {};
+  facts.shell.probe.ucx.devices = facts.ucx.devices;
+  const Findings findings = diagnose(facts);
+  EXPECT_EQ(worst(findings), Grade::kInactive);
+  // One line, and nothing about each variable that is not set.
+  EXPECT_EQ(std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.grade != Grade::kOk; }), 1);
+  EXPECT_TRUE(verdict(findings).starts_with("not active in this shell")) << verdict(findings);
 }
 
-TEST(ToolsDiagnosis, OtherPreloadsMayComeFirst) {
+// The one line about the shell, and the verdict.
+std::string shell_says(const Facts& facts) {
+  std::string text;
+  const Findings findings = diagnose(facts);
+  for (const Finding& finding : findings) {
+    if (finding.grade != Grade::kOk) text += std::string(grade_name(finding.grade)) + " " + finding.text + " -> " + finding.advice + "\n";
+  }
+  return text + verdict(findings);
+}
+
+void take_plugin_away(Facts* facts) {
+  facts->shell.probe.ucx.devices = facts->ucx.devices;
+  facts->shell.probe.context = {.error = "No such device", .lanes = {}};
+}
+
+TEST(ToolsDiagnosis, NoPreload) {
   Facts facts = healthy();
-  set(&facts, "LD_PRELOAD", "libdarshan.so:/opt/v/libverity_preload.so");
-  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);
+  std::erase_if(facts.shell.set, [](const Variable& v) { return v.name == "LD_PRELOAD"; });
+  facts.shell.preload_exists = false;
+  take_plugin_away(&facts);
+  EXPECT_EQ(shell_says(facts),
+            "broken LD_PRELOAD is not set: UCX does not load the plugin, so jobs abort -> export LD_PRELOAD=/opt/v/libverity_preload.so\n"
+            "BROKEN: jobs started from this shell abort");
   set(&facts, "LD_PRELOAD", "libdarshan.so");
-  EXPECT_TRUE(has(facts, Grade::kWarning, "LD_PRELOAD is libdarshan.so"));
+  EXPECT_TRUE(has(facts, Grade::kBroken, "LD_PRELOAD has no libverity_preload.so: "));
+  set(&facts, "LD_PRELOAD", "libdarshan.so:/gone/libverity_preload.so");
+  EXPECT_TRUE(has(facts, Grade::kBroken, "LD_PRELOAD names /gone/libverity_preload.so, which does not exist: "));
+  set(&facts, "UCX_TLS", "vtcp,tcp");
+  EXPECT_TRUE(has(facts, Grade::kBroken, "so jobs run unverified"));
 }
 
-TEST(ToolsDiagnosis, WrongSettings) {
+TEST(ToolsDiagnosis, PluginInUcxsOwnFolder) {
+  Facts facts = healthy();
+  std::erase_if(facts.shell.set, [](const Variable& v) { return v.name == "UCX_MODULE_DIR"; });
+  facts.shell.module_dir_fits = false;
+  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);  // as UCX loads it all the same
+  take_plugin_away(&facts);
+  EXPECT_TRUE(has(facts, Grade::kBroken, "UCX_MODULE_DIR is not set"));
+}
+
+TEST(ToolsDiagnosis, PluginRefusesThisShell) {
+  Facts facts = healthy();
+  take_plugin_away(&facts);
+  facts.shell.probe.messages = "ERROR: ld.so: nothing\nucx-verity: built for UCX 1.13.1 but this process runs another\n";
+  EXPECT_TRUE(has(facts, Grade::kBroken, "ucx-verity: built for UCX 1.13.1 but this process runs another: UCX does not load"));
+}
+
+TEST(ToolsDiagnosis, MessagingLayers) {
   Facts facts = healthy();
   set(&facts, "OMPI_MCA_pml", "ob1");
-  EXPECT_TRUE(has(facts, Grade::kWarning, "OMPI_MCA_pml is ob1, not ucx"));
+  facts.open_mpi->pml = "ob1";
+  EXPECT_EQ(shell_says(facts),
+            "broken OMPI_MCA_pml=ob1: Open MPI sends its messages past UCX, so jobs run unverified -> export OMPI_MCA_pml=ucx\n"
+            "BROKEN: jobs started from this shell run unverified");
+  facts.open_mpi->pml = "ucx,ob1";
+  EXPECT_TRUE(has(facts, Grade::kWarning, "may choose a layer other than pml/ucx"));
+  std::erase_if(facts.shell.set, [](const Variable& v) { return v.name == "OMPI_MCA_pml"; });
+  facts.open_mpi->pml = "^ucx";
+  facts.open_mpi->pml_source = "file (/etc/openmpi/openmpi-mca-params.conf:69)";
+  EXPECT_TRUE(has(facts, Grade::kBroken, "pml=^ucx in /etc/openmpi/openmpi-mca-params.conf:69: "));
+  facts.open_mpi->pml = "";
+  facts.open_mpi->pml_source = "default";
+  EXPECT_TRUE(has(facts, Grade::kWarning, "OMPI_MCA_pml is not set: "));
+  facts.open_mpi.reset();
+  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);
+}
+
+TEST(ToolsDiagnosis, Transports) {
+  Facts facts = healthy();
+  set(&facts, "UCX_TLS", "tcp,self");
+  EXPECT_TRUE(has(facts, Grade::kBroken, "UCX_TLS=tcp,self names no wrapped transport, so jobs run unverified"));
   set(&facts, "UCX_TLS", "vtcp,tcp");
-  EXPECT_TRUE(has(facts, Grade::kWarning, "with this UCX_TLS UCX may use tcp"));
+  EXPECT_TRUE(has(facts, Grade::kWarning, "UCX_TLS=vtcp,tcp: what tcp carries is not verifiedexport UCX_TLS=vtcp"));
   set(&facts, "UCX_TLS", "vtcp,vrc_verbs");
   EXPECT_TRUE(has(facts, Grade::kWarning, "names vrc_verbs, which does not exist"));
+  set(&facts, "UCX_TLS", "vrc_verbs");
+  EXPECT_TRUE(has(facts, Grade::kBroken, "names vrc_verbs, which does not exist on this machine, and nothing else, so jobs abort"));
+}
+
+TEST(ToolsDiagnosis, Devices) {
+  Facts facts = healthy();
+  set(&facts, "UCX_NET_DEVICES", "mlx5_0:1");
+  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);  // as UCX says
+  facts.shell.probe.context.lanes = {{"vself", "memory0"}};
+  EXPECT_TRUE(has(facts, Grade::kBroken, "UCX_NET_DEVICES=mlx5_0:1: no wrapped transport has such a device (there are: lo)"));
+  set(&facts, "UCX_TLS", "vself");  // which needs none
+  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);
+}
+
+TEST(ToolsDiagnosis, Settings) {
+  Facts facts = healthy();
   set(&facts, "UCX_VERITY_MODE", "observe");
   EXPECT_TRUE(has(facts, Grade::kWarning, "UCX_VERITY_MODE=observe"));
+  set(&facts, "UCX_VERITY_MODE", "Off");
+  EXPECT_TRUE(has(facts, Grade::kBroken, "UCX_VERITY_MODE=off: nothing is checked"));
+  facts = healthy();
+  set(&facts, "UCX_VERITY_TYPECHECK", "error");
+  facts.install.companions = {"/opt/v/libverity_mpi_mpich.so"};
+  EXPECT_TRUE(has(facts, Grade::kBroken, "no datatype is comparedeval \"$(ucx-verity env --typecheck error)\""));
+  set(&facts, "LD_PRELOAD", "/opt/v/libverity_preload.so:/opt/v/libverity_mpi_mpich.so");
+  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);
+  facts.shell.bad_values = {{"UCX_VERITY_WINDOW", "1", "2 to 32768 frames"}};
+  facts.shell.bad_folders = {{"UCX_VERITY_HEALTH_DIR", "/gone", "the folder does not exist", "/gone"}};
+  EXPECT_TRUE(has(facts, Grade::kBroken, "UCX_VERITY_WINDOW=1: bad value, allowed: 2 to 32768 frames; the plugin refuses to work, so jobs abort"));
+  EXPECT_TRUE(has(facts, Grade::kBroken, "UCX_VERITY_HEALTH_DIR=/gone: the folder does not exist"));
+}
+
+TEST(ToolsDiagnosis, MisspeltVariables) {
+  EXPECT_EQ(nearest_variable("UCX_VERITY_MDOE"), "UCX_VERITY_MODE");
+  EXPECT_EQ(nearest_variable("UCX_VERITY_TYPECHEK"), "UCX_VERITY_TYPECHECK");
+  EXPECT_EQ(nearest_variable("UCX_VERITY_HEALTHDIR"), "UCX_VERITY_HEALTH_DIR");
+  EXPECT_EQ(nearest_variable("UCX_VERTIY_MODE"), "UCX_VERITY_MODE");
+  EXPECT_EQ(nearest_variable("UCX_VERITY_COLOUR"), "");
+  EXPECT_TRUE(is_misspelt("UCX_VERITY_COLOUR"));
+  for (const std::string& name : variable_names()) EXPECT_FALSE(is_misspelt(name)) << name;
+  for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES", "UCX_FAULT_RATE", "LD_PRELOAD", "OMPI_MCA_pml"}) EXPECT_FALSE(is_misspelt(name)) << name;
+  Facts facts = healthy();
+  set(&facts, "UCX_VERITY_MDOE", "a b");
+  EXPECT_TRUE(has(facts, Grade::kBroken, "did you mean UCX_VERITY_MODE?unset UCX_VERITY_MDOE; export UCX_VERITY_MODE='a b'"));
 }
 
 TEST(ToolsDiagnosis, MpiLibraries) {
@@ -150,8 +264,9 @@ TEST(ToolsDiagnosis, MpiLibraries) {
   facts.open_mpi->version = "5.0.7";
   EXPECT_FALSE(has(facts, Grade::kOk, "errors of this osc/ucx"));
   set(&facts, "OMPI_MCA_osc", "ucx");
-  facts.wanted = {{"OMPI_MCA_osc", "ucx,sm"}};
-  EXPECT_TRUE(has(facts, Grade::kWarning, "ends programs that call MPI_Win_allocate_shared"));
+  EXPECT_TRUE(has(facts, Grade::kWarning, "OMPI_MCA_osc=ucx: programs that call MPI_Win_allocate_shared end"));
+  set(&facts, "OMPI_MCA_osc", "rdma");
+  EXPECT_TRUE(has(facts, Grade::kWarning, "OMPI_MCA_osc=rdma: MPI windows may use components that are not verified"));
   facts = healthy();
   facts.mpich = Mpich{.version = "4.0.2", .device = "ch4:ofi", .direct_auto = false, .ucx_library = ""};
   EXPECT_TRUE(has(facts, Grade::kWarning, "ch4:ofi: it cannot use the plugin"));
@@ -165,19 +280,32 @@ TEST(ToolsDiagnosis, MpiLibraries) {
 
 TEST(ToolsDiagnosis, FitsATerminal) {
   Facts facts = healthy();
-  facts.current.clear();
-  facts.plugin.error =
-      "some words of the linker that go on and on, longer than a line of a terminal "
-      "would ever be, and then some more";
+  facts.open_mpi->version = std::string("4.1.4 and words of its maker that go on and on, longer than a line of a terminal would ever be");
   std::istringstream text(render_findings(diagnose(facts)));
   for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(ToolsDiagnosis, WhatIsWrongIsOneLine) {
+  EXPECT_EQ(render_findings({{Grade::kOk, "UCX", "1.13.1", ""}, {Grade::kBroken, "shell", "this is wrong, so jobs abort", "unset THIS", Effect::kAbort}}),
+            "  ok      UCX         1.13.1\n  BROKEN  shell       this is wrong, so jobs abort -> unset THIS\n"
+            "BROKEN: jobs started from this shell abort\n");
+}
+
+TEST(ToolsDiagnosis, Verdicts) {
+  const auto of = [](Grade grade, Effect effect) { return verdict({{grade, "shell", "", "", effect}}); };
+  EXPECT_EQ(of(Grade::kBroken, Effect::kUnverified), "BROKEN: jobs started from this shell run unverified");
+  EXPECT_EQ(of(Grade::kBroken, Effect::kSomeAbort), "BROKEN: some jobs started from this shell abort");
+  EXPECT_EQ(of(Grade::kBroken, Effect::kIgnored), "BROKEN: jobs started from this shell run verified, but without what the settings above ask for");
+  EXPECT_EQ(of(Grade::kWarning, Effect::kUnverified), "jobs started from this shell are verified, except for what the warnings above name");
+  EXPECT_EQ(of(Grade::kWarning, Effect::kIgnored), "jobs started from this shell are verified, with the warnings above");
+  EXPECT_EQ(verdict({}), "ok: jobs started from this shell are verified");
 }
 
 TEST(ToolsDiagnosis, LongWordsStartFurtherLeft) {
   const auto plugin_of = [](std::size_t length) {
     const std::string path = "/" + std::string(length - 1, 'p');
     const std::string text = render_findings({{Grade::kOk, "plugin", path, "see " + path}});
-    return text.substr(0, text.rfind("ok\n"));
+    return text.substr(0, text.rfind("ok: "));
   };
   const std::string indent(22, ' ');
   std::string path = "/" + std::string(54, 'p');  // fits the column

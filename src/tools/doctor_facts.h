@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "tools/diagnosis.h"
+
+namespace verity::tools {
+
+// Looks at this machine, this installation and this shell. Starts a child process for each view of UCX.
+[[nodiscard]] Facts gather_facts();
+
+}  // namespace verity::tools
