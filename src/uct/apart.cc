@@ -153,7 +153,7 @@ void VerityIface::serve_apart(uint64_t now, uint64_t idle) noexcept {
     apart_ = unusual_ = true;
     (void)uct_iface_progress(lower());
     apart_ = false;
-    unusual_ = closing_ || !deferred_.empty();
+    unusual_ = closing_ || !deferred_.empty() || done_first_ != nullptr;
   }
   for (util::ListNode* node = attention_.next; threaded_ && node != &attention_; node = node->next) {
     UctLink& l = UctLink::in_attention(node);

@@ -67,6 +67,7 @@ void VerityIface::finish(link::Slot* slot, ucs_status_t status) noexcept {
        ? done_first_
        : reinterpret_cast<ZcopyState*>(done_last_->source->port)->next_done) = slot;
   done_last_ = slot;
+  unusual_ = true;  // see is_kept()
 }
 
 void VerityIface::writable(link::Link& link) noexcept {

@@ -139,11 +139,14 @@ void VerityIface::deliver(link::Link& link, wire::Class c, uint8_t am_id, const 
   (void)upcall(am_id, static_cast<uint8_t*>(const_cast<void*>(payload)), length, 0, nullptr);
 }
 
-// True: not to be delivered now. What was kept before goes first.
+// True: not to be delivered now. What was kept before goes first, and so do the completions of sends that the message's frame, or an
+// earlier one, acknowledged: the message may be the peer's answer to them, after which a caller makes no progress (MPI_Bsend of Open
+// MPI behind a barrier). Within a send, as on self, they wait for progress.
 bool VerityIface::is_kept(uint8_t am_id, const void* payload, size_t length) noexcept {
   if (closing_) return true;
   if (am_id == wire::kRmaId) return false;
   if (has_async_ && (am[am_id].flags & UCT_CB_FLAG_ASYNC) != 0) return false;
+  if (!apart_ && !is_self_ && upcalls_ == 0) (void)run_completions();
   if (!apart_) (void)run_deferred();
   if (deferred_.empty() && !apart_ && !runs_deferred_) return false;
   defer(am_id, payload, length);
@@ -174,7 +177,7 @@ unsigned VerityIface::run_deferred() noexcept {
       deferred_bytes_ = 0;
       if (messages.empty()) {
         runs_deferred_ = false;
-        unusual_ = closing_;
+        unusual_ = closing_ || done_first_ != nullptr;
         return count;
       }
     }

@@ -203,6 +203,7 @@ ucs_status_t VerityIface::open_hub() {
   const uct_iface_attr_t& attr = lower_attr();
   config_ = options().link;
   to_ep_ = (attr.cap.flags & UCT_IFACE_FLAG_CONNECT_TO_IFACE) == 0;
+  is_self_ = std::strcmp(lower_tl_name(), "self") == 0;
   config_.hello_size = sizeof(wire::HelloExt) + attr.device_addr_len + attr.iface_addr_len + 8;
   config_.compact = true;
   config_.max_send = attr.cap.am.max_bcopy;

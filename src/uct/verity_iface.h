@@ -316,10 +316,11 @@ class VerityIface final : public WrapIface, public link::Port {
   int thread_timer_ = -1;
   bool is_neighbour_ = false;   // other interfaces of its thread may look after it (apart.cc)
   bool to_ep_ = false;
+  bool is_self_ = false;        // the lower transport delivers inside the sender's call
   bool closing_ = false;
   bool has_off_links_ = false;  // their requests and completions are the lower transport's and the upper layer's alone
   bool apart_ = false;          // serve_apart() is at work: no upcalls
-  bool unusual_ = false;        // any of: closing_, apart_, messages in deferred_
+  bool unusual_ = false;        // any of: closing_, apart_, messages in deferred_, sends in done_first_ (or there was one lately)
   bool runs_deferred_ = false;
   std::atomic<unsigned> progressing_ = 0;  // calls of progress() on the stack; written by one thread at a time
   uint64_t neighbours_at_ = 0;  // ns; when the other interfaces were looked at
