@@ -18,4 +18,9 @@ bool refuse_am_id(uint8_t id) noexcept {
   return false;
 }
 
+bool refuse_key(const char* operation) noexcept {
+  ucs_error("Invalid remote key in %s: a wrapped transport needs one", operation);
+  return false;
+}
+
 }  // namespace verity::uct

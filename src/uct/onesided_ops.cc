@@ -38,6 +38,17 @@ struct PutPacking {
   uct_rkey_t rkey;
 };
 
+// UCX's own transports need no key to put nothing, and how much it is only the callback tells.
+[[gnu::cold]] ssize_t put_without_key(VerityIface& f, uct_pack_callback_t pack, void* arg) noexcept {
+  const size_t size = sizeof(wire::FrameHeader) + f.max_payload_bcopy();
+  link::Slot* slot = f.hub().pool().take(size);
+  if (slot == nullptr) slot = link::Pool::take_reserve(size);
+  if (slot == nullptr) return UCS_ERR_NO_MEMORY;
+  const size_t length = pack(slot->payload(), arg);
+  f.hub().cancel(slot);
+  return length == 0 || is_key("put_bcopy", UCT_INVALID_RKEY) ? ssize_t{0} : ssize_t{UCS_ERR_INVALID_PARAM};
+}
+
 size_t pack_put(void* dest, void* arg) noexcept {
   const auto& put = *static_cast<const PutPacking*>(arg);
   write_put(static_cast<uint8_t*>(dest), put.address, put.rkey);
@@ -50,13 +61,14 @@ ucs_status_t Ops::put_short(uct_ep_h ep, const void* buffer, unsigned length, ui
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
-  if (!is_length("put_short", length, f.max_put())) return UCS_ERR_INVALID_PARAM;
+  if (length == 0) return UCS_OK;
+  if (!is_length("put_short", length, f.max_put()) || !is_key("put_short", rkey)) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const rma::Range range{address, length};
   link::Slot* slot = writing_slot(f, l, sizeof(wire::RmaPut) + length, range);
   if (slot == nullptr) return refusal_of(f, l);
   write_put(slot->payload(), address, rkey);
-  if (length != 0) std::memcpy(slot->payload() + sizeof(wire::RmaPut), buffer, length);
+  std::memcpy(slot->payload() + sizeof(wire::RmaPut), buffer, length);
   const ucs_status_t status = f.launch(l, kClass, slot, sizeof(wire::RmaPut) + length, wire::kRmaId);
   if (status == UCS_OK) f.onesided().client().put_sent(l, range);
   return status;
@@ -67,6 +79,7 @@ ssize_t Ops::put_bcopy(uct_ep_h ep, uct_pack_callback_t pack, void* arg, uint64_
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
+  if (!has_key(rkey)) [[unlikely]] return put_without_key(f, pack, arg);
   const rma::Range most{address, f.max_payload_bcopy() - sizeof(wire::RmaPut)};  // its length is not known yet
   link::Slot* slot = writing_slot(f, l, f.max_payload_bcopy(), most);
   if (slot == nullptr) return refusal_of(f, l);
@@ -84,7 +97,8 @@ ucs_status_t Ops::get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
-  if (!is_length("get_bcopy", length, f.max_get_bcopy())) return UCS_ERR_INVALID_PARAM;
+  if (length == 0) return UCS_OK;
+  if (!is_length("get_bcopy", length, f.max_get_bcopy()) || !is_key("get_bcopy", rkey)) return UCS_ERR_INVALID_PARAM;
   if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
   return f.onesided().get_bcopy({&l, &self, unpack, arg, length, address, rkey, comp});
 }
@@ -95,6 +109,8 @@ ucs_status_t Ops::get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, ui
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const AsyncGuard guard(f);
+  if (are_empty(iov, iovcnt)) return UCS_OK;
+  if (!is_key("get_zcopy", rkey)) return UCS_ERR_INVALID_PARAM;
   if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
   if (l.lower == nullptr) return UCS_ERR_NO_RESOURCE;
   const auto& cap = f.lower_attr().cap.get;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "uct/checks.h"
 #include "uct/read_iface.h"
 
 #include <algorithm>
@@ -112,6 +113,8 @@ bool ReadEp::find_link(VerityIface** iface_p, UctLink** link_p) noexcept {
 
 ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
                                uct_completion_t* comp) noexcept {
+  if (are_empty(iov, iovcnt)) return UCS_OK;
+  if (!is_key("get_zcopy", rkey)) return UCS_ERR_INVALID_PARAM;
   if (!verifies_) return read_unverified(*this, iov, iovcnt, address, rkey, comp);
   if (!running_ && !pending.empty()) return UCS_ERR_NO_RESOURCE;  // they may be of before a fence
   if (is_behind_fence()) return UCS_ERR_NO_RESOURCE;

@@ -256,6 +256,30 @@ void atomics(Side& side) {
   finish(side, iface);
 }
 
+// Nothing may be put and read without a key, as on UCX's own transports. What needs one and has none is refused.
+void nothing_needs_no_key(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY, side);
+  Endpoints eps(iface, side.channel, 1);
+  uint64_t word = 0;
+  const auto pack = [](void*, void* length) { return *static_cast<size_t*>(length); };
+  const auto unpack = [](void*, const void*, size_t) {};
+  size_t length = 0;
+  check(uct_ep_put_short(eps[0], nullptr, 0, 0, UCT_INVALID_RKEY), "a put of nothing");
+  require(uct_ep_put_bcopy(eps[0], pack, &length, 0, UCT_INVALID_RKEY) == 0, "a put of nothing by its callback");
+  check(uct_ep_get_bcopy(eps[0], unpack, nullptr, 0, 0, UCT_INVALID_RKEY, nullptr), "a get of nothing");
+  if (side.options.transport.front() == 'v') {
+    length = sizeof(word);
+    const auto address = reinterpret_cast<uint64_t>(&word);
+    for (const uct_rkey_t key : {uct_rkey_t{UCT_INVALID_RKEY}, uct_rkey_t{0}}) {
+      require(uct_ep_put_short(eps[0], &word, sizeof(word), address, key) == UCS_ERR_INVALID_PARAM, "put_short without a key");
+      require(uct_ep_put_bcopy(eps[0], pack, &length, address, key) == UCS_ERR_INVALID_PARAM, "put_bcopy without a key");
+      require(uct_ep_get_bcopy(eps[0], unpack, nullptr, 8, address, key, nullptr) == UCS_ERR_INVALID_PARAM, "get_bcopy without a key");
+    }
+  }
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"rma: puts are there before the messages behind them", puts_before_messages},
     {"rma: a flush waits until puts are applied", flush_means_applied},
@@ -264,6 +288,7 @@ constexpr Case kCases[] = {
     {"rma: a get as the first message", get_from_a_stranger},
     {"rma: a fence orders gets behind puts", fence_orders_gets},
     {"rma: atomic operations", atomics},
+    {"rma: nothing needs no key", nothing_needs_no_key},
 };
 
 }  // namespace
