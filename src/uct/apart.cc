@@ -118,6 +118,7 @@ void VerityIface::start_thread() noexcept {
     return;
   }
   threaded_ = shared_ = true;
+  group_.share(async());
   const auto fired = [](int, ucs_event_set_types_t, void* arg) noexcept { static_cast<VerityIface*>(arg)->serve_alone(); };
   if (ucs_async_add_timer(mode, ucs_time_from_sec(kThreadEvery), fired, this, async(), &thread_timer_) != UCS_OK) {
     threaded_ = false;

@@ -40,10 +40,16 @@ void VerityIface::closing() noexcept {
   if (process().in_child()) return;  // of a fork: the parent's links are not ours to close
   stop_async_timer(true);
   stop_thread();
-  closing_ = unusual_ = true;
+  {
+    const AsyncGuard guard(*this);  // the asynchronous thread receives until the lower transport is closed; from here on it makes no links
+    closing_ = unusual_ = true;
+  }
   const QuietLower quiet;
   if (links_.linked() && !is_off()) close_links();
-  while (links_.linked()) drop_link(UctLink::in_all(links_.next));
+  {
+    const AsyncGuard guard(*this);
+    while (links_.linked()) drop_link(UctLink::in_all(links_.next));
+  }
   group_.leave();
   if (progress_id_ != UCS_CALLBACKQ_ID_NULL) {
     ucs_callbackq_remove(&worker->super.progress_q, progress_id_);
@@ -52,6 +58,7 @@ void VerityIface::closing() noexcept {
 }
 
 uint32_t VerityIface::acknowledged() noexcept {
+  const AsyncGuard guard(*this);
   uint32_t sum = 0;
   for (util::ListNode* node = links_.next; node != &links_; node = node->next) {
     const UctLink& l = UctLink::in_all(node);
@@ -76,13 +83,19 @@ void VerityIface::close_links() noexcept {
     (void)hub_->flush_owed();
     hub_->tick(now);
   };
+  const auto ask_hub = [this](auto&& question) {
+    const AsyncGuard guard(*this);
+    return question(*hub_);
+  };
+  const auto is_quiet = [](const link::Hub& hub) { return hub.quiet(); };
+  const auto owes = [](const link::Hub& hub) { return hub.owes(); };
   uint64_t now = monotonic_ns();
   const uint64_t until = now + options().linger;
   const uint64_t silence = options().linger / kSilentPart;
   uint64_t since = now;
   uint32_t mark = acknowledged();
   bool repeated = false;
-  while (!hub_->quiet() && now < until && now - since < silence) {
+  while (!ask_hub(is_quiet) && now < until && now - since < silence) {
     turn(now);
     // The peer may be another worker of this thread, which cannot make progress itself while this call lasts.
     serve_siblings(now, 0);
@@ -97,12 +110,12 @@ void VerityIface::close_links() noexcept {
       repeat_all();
     }
   }
-  hub_->say_bye();
+  ask_hub([](link::Hub& hub) { hub.say_bye(); });
   const uint64_t bye_until = now + kByeTime;
   do {
     turn(now);
     now = monotonic_ns();
-  } while (hub_->owes() && now < bye_until);
+  } while (ask_hub(owes) && now < bye_until);
   // tcp sends from its buffers only in progress.
   while (uct_iface_flush(lower(), UCT_FLUSH_FLAG_LOCAL, nullptr) == UCS_INPROGRESS && now < bye_until) {
     (void)uct_iface_progress(lower());

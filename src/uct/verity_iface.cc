@@ -261,10 +261,16 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   enter_neighbours();
   process().opened(config_.mode);
   process().add_interface(uid_);
-  const ucs_status_t set = has_async_ ? set_lower_am_handler(kAsyncId, UCT_CB_FLAG_ASYNC) : UCS_OK;
-  if (set == UCS_OK) start_thread();
   if (shared_) group_.share(async());
+  const ucs_status_t set = receive_async();
+  if (set == UCS_OK) start_thread();
   return set;
+}
+
+// From here on the asynchronous thread may be at work here. What was written so far is there for it, as it takes the same lock.
+ucs_status_t VerityIface::receive_async() noexcept {
+  const AsyncGuard guard(*this);
+  return has_async_ ? set_lower_am_handler(kAsyncId, UCT_CB_FLAG_ASYNC) : UCS_OK;
 }
 
 ucs_status_t VerityIface::refuse_id(uint8_t id) const noexcept {

@@ -228,6 +228,7 @@ class VerityIface final : public WrapIface, public link::Port {
   };
 
   ucs_status_t open_hub();
+  [[nodiscard]] ucs_status_t receive_async() noexcept;
   void set_limits() noexcept;
   void map_onesided(uct_iface_attr_t& attr) const noexcept;
   static ucs_status_t receive_op(void* arg, void* data, size_t length, unsigned flags) noexcept;

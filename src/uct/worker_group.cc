@@ -92,7 +92,10 @@ bool WorkerGroup::is_before_fence() const noexcept { return group_->epoch != gro
 
 void WorkerGroup::begin_epoch() noexcept { group_->epoch = ++group_->fences; }
 
-void WorkerGroup::share(ucs_async_context_t* async) noexcept { group_->async = async; }
+// The first interface that says so sets it, before it has a thread: others must not write what that one reads.
+void WorkerGroup::share(ucs_async_context_t* async) noexcept {
+  if (group_->async == nullptr) group_->async = async;
+}
 
 WorkerGroup::InEpoch::InEpoch(const WorkerGroup& group, uint32_t epoch) noexcept
     : group_(*group.group_), fences_(group_.fences), outer_(group_.epoch) {

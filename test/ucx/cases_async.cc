@@ -4,6 +4,7 @@
 // InfiniBand's ud, or the test transport with UCX_FAULT_ASYNC).
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
@@ -103,10 +104,39 @@ void handlers_differ(Side& side) {
   finish(side, iface);
 }
 
+// The interface of role 0 closes while asynchronous messages come in: that thread goes on until the lower transport is closed.
+void close_under_fire(Side& side) {
+  const int rounds = std::max(side.rounds / 4, 3);
+  for (int round = 0; round < rounds; ++round) {
+    Iface iface(side.options);
+    need_async_and_two(side, iface);
+    {
+      Inbound in(iface, kId, middling, UCT_CB_FLAG_ASYNC);
+      Endpoints eps(iface, side.channel, 1);
+      Outbound out(iface, eps[0], kId, middling);
+      out.send(Kind::kBcopy);
+      in.expect(1);
+      side.channel.barrier([&] { iface.progress(); });
+      const double until = seconds_now() + 0.02;
+      if (side.role == 0) ::usleep(static_cast<useconds_t>(dice(31, static_cast<uint64_t>(round)) % 5000));
+      try {
+        while (side.role == 1 && seconds_now() < until) {
+          (void)out.try_send(Kind::kBcopy);
+          iface.progress();
+        }
+      } catch (const Failure&) {  // the peer is gone
+      }
+    }
+    iface.close();
+    side.channel.barrier({});
+  }
+}
+
 constexpr Case kCases[] = {
     {"asynchronous handlers without progress", without_progress},
     {"asynchronous and synchronous handlers, both ways", two_classes},
     {"asynchronous here, synchronous there", handlers_differ},
+    {"closing while asynchronous messages come", close_under_fire},
 };
 
 }  // namespace

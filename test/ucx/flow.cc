@@ -86,15 +86,26 @@ size_t first_wrong(const uint8_t* buffer, size_t length, uint8_t id, uint64_t se
 
 // ---- Inbound -----------------------------------------------------------------------------------
 
+namespace {
+
+// UCX excludes nobody when handlers change: the asynchronous thread may be in one that goes. A flush takes the lock that it holds.
+void meet_async_thread(const Iface& iface, unsigned flags) {
+  if ((flags & UCT_CB_FLAG_ASYNC) != 0) (void)uct_iface_flush(iface.handle(), UCT_FLUSH_FLAG_LOCAL, nullptr);
+}
+
+}  // namespace
+
 Inbound::Inbound(Iface& iface, uint8_t id, LengthOf length_of, unsigned flags)
-    : iface_(iface), id_(id), length_of_(std::move(length_of)) {
+    : iface_(iface), id_(id), flags_(flags), length_of_(std::move(length_of)) {
   check(uct_iface_set_am_handler(iface.handle(), id, handle, this, flags),
         "uct_iface_set_am_handler");
+  meet_async_thread(iface, flags);
 }
 
 Inbound::~Inbound() {
   if (iface_.handle() != nullptr) {
     (void)uct_iface_set_am_handler(iface_.handle(), id_, nullptr, nullptr, 0);
+    meet_async_thread(iface_, flags_);
   }
 }
 

@@ -41,6 +41,7 @@ class Inbound {
   static ucs_status_t handle(void* self, void* data, size_t length, unsigned flags);
   Iface& iface_;
   uint8_t id_;
+  unsigned flags_;
   LengthOf length_of_;
   std::atomic<uint64_t> count_ = 0;
   std::string error_;

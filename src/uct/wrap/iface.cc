@@ -184,6 +184,7 @@ ucs_status_t WrapIface::open(uct_md_h md, uct_worker_h worker, const uct_iface_p
 void WrapIface::close(uct_iface_h iface) noexcept {
   WrapIface& self = of(iface);
   self.closing();
+  self.lower_.reset();  // its thread may call back until now: nothing of ours may be gone before
   delete &self;
 }
 
