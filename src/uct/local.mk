@@ -48,6 +48,7 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/receive.cc \
 	src/uct/send.cc \
 	src/uct/trailers.cc src/uct/trailers.h \
+	src/uct/type_checks.cc src/uct/type_checks.h \
 	src/uct/uct_link.cc src/uct/uct_link.h \
 	src/uct/verity_ep.cc src/uct/verity_ep.h \
 	src/uct/verity_iface.cc src/uct/verity_iface.h \

@@ -20,6 +20,7 @@
 #include "uct/options.h"
 #include "uct/trailers.h"
 #include "uct/wrap/lower.h"
+#include "uct/type_checks.h"
 #include "util/companion.h"
 
 namespace verity::uct {
@@ -174,9 +175,9 @@ void Process::start() noexcept {
     raw_lanes_ = health::raw_lanes(tls_setting(), lower_transports());
     const std::string warning = health::raw_lane_warning(raw_lanes_);
     const bool wanted = options().attest != health::AttestPolicy::kNever;
-    if (wanted && !warning.empty() && speaks_for_job(health::identify_process())) {
-      std::fprintf(stderr, "%s\n", warning.c_str());
-    }
+    if (!speaks_for_job(health::identify_process())) return;
+    if (wanted && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
+    warn_without_type_library();
   } catch (...) {  // a warning less
   }
 }

@@ -60,4 +60,19 @@ if [ -x "$build/uct_am" ]; then
   done
 fi
 
+# Checks of datatypes that are asked for, and the library that makes them is not there: one line of the whole job.
+without_library() { # without_library LAUNCHER VALUE: the lines about it
+  (
+    export UCX_VERITY_TYPECHECK=$2
+    mpi_run 120 "$1" 3 vposix,vself hello_integrity 100
+  ) | grep 'ucx-verity: UCX_VERITY_TYPECHECK'
+}
+for launcher in $openmpi $mpich; do
+  is "$(flavour "$launcher"): type checks without their library: said once, with the remedy" "$(without_library "$launcher" warn)" \
+    "ucx-verity: UCX_VERITY_TYPECHECK=warn, but LD_PRELOAD has neither libverity_mpi_openmpi.so nor libverity_mpi_mpich.so: no datatype is compared (run: eval \"\$(ucx-verity env --typecheck warn)\")"
+  is "$(flavour "$launcher"): nothing is said when they are off" "$(without_library "$launcher" off)" ""
+  lacks "$(flavour "$launcher"): nor with the library" "$(UCX_VERITY_TYPECHECK=warn typechecked 120 "$launcher" 3 vposix,vself hello_integrity 100)" \
+    'no datatype is compared'
+done
+
 done_testing
