@@ -40,22 +40,22 @@ void print_json(const JobEnvironment& environment) {
   std::printf("%s\n", json.dump(2).c_str());
 }
 
+// A shell that evaluates the answer sees neither this command's status nor, in a job's script, its words: a command that fails is an
+// answer whose evaluation fails.
+int fail(const EnvOptions& options, const std::string& why) {
+  std::fprintf(stderr, "ucx-verity env: %s\n", why.c_str());
+  if (!options.json && parse_shell(options.shell) != Shell::kSlurm) std::puts("false;");
+  return kExitError;
+}
+
 int run(const EnvOptions& options) {
   const auto shell = parse_shell(options.shell);
-  if (!shell) {
-    std::fprintf(stderr, "ucx-verity env: unknown shell '%s': sh, csh, fish or slurm\n",
-                 options.shell.c_str());
-    return kExitError;
-  }
+  if (!shell) return fail(options, "unknown shell '" + options.shell + "': sh, csh, fish or slurm");
   if (!options.job.typecheck.empty() && options.job.typecheck != "warn" && options.job.typecheck != "error") {
-    std::fprintf(stderr, "ucx-verity env: unknown type check '%s': warn or error\n", options.job.typecheck.c_str());
-    return kExitError;
+    return fail(options, "unknown type check '" + options.job.typecheck + "': warn or error");
   }
   const JobEnvironment environment = job_environment(query_ucx(), options.job);
-  if (!environment.error.empty()) {
-    std::fprintf(stderr, "ucx-verity env: %s\n", environment.error.c_str());
-    return kExitError;
-  }
+  if (!environment.error.empty()) return fail(options, environment.error);
   if (options.json) {
     print_json(environment);
     return kExitOk;
@@ -113,7 +113,7 @@ void add_env_command(CLI::App& app, int* exit_code) {
                    "Transports to wrap: names (tcp), wrappers (vtcp), aliases (rc, ud, sm) or "
                    "all; default: what is worth using on this machine")
       ->type_name("LIST");
-  command->add_option("--shell", options->shell, "Language: sh (default), csh, fish, or slurm (for a TaskProlog)")
+  command->add_option("--shell", options->shell, "Language: sh (default), csh, fish, or slurm for a TaskProlog")
       ->type_name("SHELL");
   command
       ->add_option("--typecheck", options->job.typecheck,

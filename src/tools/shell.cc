@@ -42,7 +42,8 @@ std::optional<Shell> parse_shell(std::string_view name) {
 }
 
 std::string quote(Shell shell, std::string_view text) {
-  if (shell == Shell::kSlurm || (!text.empty() && std::all_of(text.begin(), text.end(), is_plain))) return std::string(text);
+  if (shell == Shell::kSlurm) return std::string(text);
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
   std::string word = "'";
   for (const char c : text) word += quoted_character(shell, c);
   return word + "'";

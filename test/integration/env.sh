@@ -69,12 +69,17 @@ refusal=$(clean "$tool" env --tls tcp,nonsense 2>&1; echo "status $?")
 contains "an unknown transport is refused by name" "$refusal" "transport 'nonsense' does not exist"
 contains "with a list of those that exist" "$refusal" 'this machine has: .*tcp'
 contains "and exit status 2" "$refusal" '^status 2'
-is "and nothing for eval" "$(clean "$tool" env --tls tcp,nonsense 2> /dev/null)" ""
+is "and for eval a command that fails, nothing else" "$(clean "$tool" env --tls tcp,nonsense 2> /dev/null)" "false;"
+is "so that its evaluation fails" "$(clean bash -c "eval \"\$('$tool' env --tls ibv)\"; echo \$?" 2> /dev/null)" 1
+is "and ends a script that ends with errors" "$(clean bash -ec "eval \"\$('$tool' env --tls ibv)\"; echo on" 2> /dev/null)" ""
+is "but no JSON" "$(clean "$tool" env --tls tcp,nonsense --json 2> /dev/null)" ""
 contains "a transport that only reads needs another one" \
   "$(clean "$tool" env --tls cma 2>&1)" "cma has no active messages of its own|'cma' does not exist"
 contains "a transport that cannot be wrapped says why" \
   "$(clean "$tool" env --tls tcp,cuda_ipc 2>&1)" "'cuda_ipc' (cannot be wrapped|does not exist)"
 contains "an unknown shell is refused" "$(clean "$tool" env --shell dos 2>&1)" "unknown shell 'dos'"
+is "slurm: what a TaskProlog prints has no quotes and no semicolons" "$(clean "$tool" env --tls tcp,posix,self --shell slurm | sort)" \
+  "$(sed 's/^/export /' <<< "$wanted" | sort)"
 contains "help" "$(clean "$tool" env --help)" '--tls LIST'
 companions=$(clean "$tool" env --typecheck warn 2>&1)
 if [ -e "$abs_top_builddir/.libs/libverity_mpi_openmpi.so" ] || [ -e "$abs_top_builddir/.libs/libverity_mpi_mpich.so" ]; then
