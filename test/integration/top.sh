@@ -65,6 +65,14 @@ class Top:
         text = whole[-1][: whole[-1].index(b"\x1b[J")].decode()
         return [line.replace("\x1b[K", "").rstrip("\r") for line in text.split("\n")]  # the terminal adds one
 
+    # The lines of the first whole screen from byte `start` of the output on whose heading is `title`.
+    def first(self, start, title):
+        for frame in self.output[start:].split(b"\x1b[H")[1:]:
+            lines = frame.split(b"\x1b[J")[0].decode().replace("\x1b[K", "").replace("\r", "").split("\n")
+            if b"\x1b[J" in frame and len(lines) > 2 and lines[2].startswith(title):
+                return lines
+        return []
+
     def frames(self):
         return self.output.count(b"\x1b[J")
 
@@ -135,6 +143,10 @@ for key, heading, row in (("2", "PATH", "vposix/memory"), ("3", "DEVICE", "memor
     top.press(key)
     result(top.until(lambda s: s and s[2].startswith(heading) and any(row in line for line in rows_of(s))), key + " shows by " + heading.lower(),
            top.screen())
+top.press("?")
+result(top.until(lambda s: s and "keys" in s[0] and any("sort by repaired" in line for line in s)), "? shows the keys", top.screen())
+top.press("?")
+result(top.until(lambda s: s and s[2].startswith("PROCESS")), "and leaves them", top.screen())
 top.press("e")
 result(top.until(lambda s: len(rows_of(s)) == 2), "e leaves those that ended out", top.screen())
 top.press("ex\x1b[A")
@@ -146,6 +158,19 @@ for rows, columns in ((10, 60), (50, 132), (1, 5), (3, 1), (24, 80)):
     good = top.until(lambda s: len(s) == rows and all(len(line) <= columns for line in s))
     result(good, "a window of %d x %d" % (rows, columns), top.screen())
 result(top.until(lambda s: len(rows_of(s)) == 14), "all is there again", top.screen())
+
+# Rates right after another view is chosen: those of the last look, which was long enough.
+slow = Top("-d", "2")
+moving = lambda s: len(rows_of(s)) == 2 and all(" 0 B/s" not in line for line in rows_of(s))
+result(slow.until(moving), "rates by process", slow.screen())
+for key, title in (("2", "PATH"), ("3", "DEVICE"), ("1", "PROCESS")):
+    start = len(slow.output)
+    slow.press(key)
+    slow.until(lambda s: s and s[2].startswith(title))
+    screen = slow.first(start, title)
+    result(len(rows_of(screen)) > 0 and " 0 B/s" not in rows_of(screen)[0], "rates at once by " + title.lower(), screen)
+slow.press("q")
+slow.end()
 
 # Its ends.
 top.press("q")

@@ -123,12 +123,12 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 TEST(TopView, RatesAreWhatCameSinceTheLastLook) {
   Found found = two_processes();
   TopView view;
-  view.look(found, GroupBy::kProcess, 5 * kSecond);
-  for (const TopRow& row : view.rows(SortBy::kRate)) EXPECT_EQ(row.bytes_per_second, 0);
+  view.look(found, 5 * kSecond);
+  for (const TopRow& row : view.rows(GroupBy::kProcess, SortBy::kRate)) EXPECT_EQ(row.bytes_per_second, 0);
   found.processes[1].view.counters.bytes_verified += 4000;
   found.processes[1].view.counters.frames_verified += 20;
-  view.look(found, GroupBy::kProcess, 7 * kSecond);
-  const auto rows = view.rows(SortBy::kRate);
+  view.look(found, 7 * kSecond);
+  const auto rows = view.rows(GroupBy::kProcess, SortBy::kRate);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].name, "200 r1 ocean");
   EXPECT_EQ(rows[0].bytes_per_second, 2000);
@@ -136,23 +136,39 @@ TEST(TopView, RatesAreWhatCameSinceTheLastLook) {
   EXPECT_EQ(rows[1].bytes_per_second, 0);
 }
 
+TEST(TopView, AnotherGroupHasItsRatesAtOnce) {
+  Found found = two_processes();
+  TopView view;
+  view.look(found, kSecond);
+  for (FoundProcess& p : found.processes) {
+    for (health::PathView& path : p.view.paths) path.counters.bytes_verified += 1000;
+  }
+  view.look(found, 2 * kSecond);
+  for (const GroupBy group : {GroupBy::kPath, GroupBy::kDevice}) EXPECT_GE(view.rows(group, SortBy::kRate)[0].bytes_per_second, 1000);
+}
+
+TEST(TopView, TheKeysFitTheTerminal) {
+  for (const std::string& line : render_keys()) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_LT(render_keys().size(), 24u);
+}
+
 // A process that ended takes its share of a sum along.
 TEST(TopView, AShrinkingSumIsNoRate) {
   Found found = two_processes();
   TopView view;
-  view.look(found, GroupBy::kPath, kSecond);
+  view.look(found, kSecond);
   found.processes.pop_back();
-  view.look(found, GroupBy::kPath, 2 * kSecond);
-  EXPECT_EQ(view.rows(SortBy::kName)[0].bytes_per_second, 0);
+  view.look(found, 2 * kSecond);
+  EXPECT_EQ(view.rows(GroupBy::kPath, SortBy::kName)[0].bytes_per_second, 0);
 }
 
 TEST(TopView, SumsByPathDeviceAndPeer) {
   const Found found = two_processes();
   const auto names = [&](GroupBy by, SortBy sort) {
     TopView view;
-    view.look(found, by, kSecond);
+    view.look(found, kSecond);
     std::string text;
-    for (const TopRow& row : view.rows(sort)) text += row.name + " " + std::to_string(row.frames) + " " + std::to_string(row.sum.faults) + ";";
+    for (const TopRow& row : view.rows(by, sort)) text += row.name + " " + std::to_string(row.frames) + " " + std::to_string(row.sum.faults) + ";";
     return text;
   };
   EXPECT_EQ(names(GroupBy::kProcess, SortBy::kVerified), "200 r1 ocean 32 0;100 r0 ocean 31 0;");
@@ -166,8 +182,8 @@ TEST(TopView, FitsTheTerminal) {
   auto& c = found.processes[0].view.counters;
   for (const health::CounterInfo& info : health::kCounterInfo) c.*info.field = ~std::uint64_t{0} / 8;
   TopView view;
-  view.look(found, GroupBy::kProcess, kSecond);
-  const auto rows = view.rows(SortBy::kVerified);
+  view.look(found, kSecond);
+  const auto rows = view.rows(GroupBy::kProcess, SortBy::kVerified);
   TopText text{.group = GroupBy::kProcess, .sort = SortBy::kVerified, .clock = "12:34:56", .lines = 0};
   for (const std::string& line : render_top(found, rows, text)) EXPECT_LE(line.size(), 80u) << line;
   text.lines = 4;

@@ -36,13 +36,6 @@ std::string clock_now() {
   return std::string(text, strftime(text, sizeof(text), "%H:%M:%S", &local));
 }
 
-std::vector<std::string> look(const Request& request, TopView& view, TopText& text) {
-  const Found found = find_processes(request.wanted);
-  text.clock = clock_now();
-  view.look(found, text.group, monotonic_ns());
-  return render_top(found, view.rows(text.sort), text);
-}
-
 int run_batch(const Request& request, TopText text) {
   TopView view;
   for (unsigned i = 0; request.looks == 0 || i < request.looks; ++i) {
@@ -50,35 +43,79 @@ int run_batch(const Request& request, TopText text) {
       std::this_thread::sleep_for(std::chrono::duration<double>(request.seconds));
       std::puts("");
     }
-    for (const std::string& line : look(request, view, text)) std::puts(line.c_str());
+    const Found found = find_processes(request.wanted);
+    view.look(found, monotonic_ns());
+    text.clock = clock_now();
+    for (const std::string& line : render_top(found, view.rows(text.group, text.sort), text)) std::puts(line.c_str());
     if (std::fflush(stdout) != 0) return kExitError;
   }
   return kExitOk;
 }
 
-// False: the end.
-bool obey(int key, Wanted* wanted, TopText* text) noexcept {
+enum class Then { kLook, kDraw, kEnd };
+
+struct Live {
+  Wanted* wanted;
+  TopText text;
+  bool keys = false;  // what they do is shown in place of the numbers
+};
+
+// What a key asks for. Another view of what was seen needs no new look, whose rates would be those of a moment.
+Then obey(int key, Live* live) noexcept {
   constexpr std::string_view kGroups = "1234";
   constexpr std::string_view kSorts = "bmvrfun";
   const auto c = static_cast<char>(key);
-  if (key < 0 || c == 'q') return false;
-  if (key == 0) return true;
-  if (const auto group = kGroups.find(c); group != std::string_view::npos) text->group = static_cast<GroupBy>(group);
-  if (const auto sort = kSorts.find(c); sort != std::string_view::npos) text->sort = static_cast<SortBy>(sort);
-  if (c == 'e') wanted->ended = !wanted->ended;
-  return true;
+  if (key < 0 || c == 'q') return Then::kEnd;
+  if (key == 0) return Then::kLook;
+  if (c == '?') {
+    live->keys = !live->keys;
+    return Then::kDraw;
+  }
+  live->keys = false;
+  if (const auto group = kGroups.find(c); group != std::string_view::npos) {
+    live->text.group = static_cast<GroupBy>(group);
+    return Then::kDraw;
+  }
+  if (const auto sort = kSorts.find(c); sort != std::string_view::npos) {
+    live->text.sort = static_cast<SortBy>(sort);
+    return Then::kDraw;
+  }
+  if (c == 'e') live->wanted->ended = !live->wanted->ended;
+  return Then::kLook;
 }
 
-int run_live(Request request, TopText text) {
+void draw(const Terminal& terminal, const Found& found, const TopView& view, Live* live) {
+  TopText& text = live->text;
+  text.lines = terminal.lines() > 1 ? terminal.lines() - 1 : 1;
+  std::vector<std::string> lines = live->keys ? render_keys() : render_top(found, view.rows(text.group, text.sort), text);
+  lines.resize(text.lines);
+  lines.emplace_back("1 process 2 path 3 device 4 peer | sort: b m v r f u n | e ended ? keys q quit");
+  terminal.draw(lines);
+}
+
+// Draws, and obeys keys, until it is time for the next look.
+Then show(Terminal& terminal, const Found& found, const TopView& view, double seconds, Live* live) {
+  const std::uint64_t end = monotonic_ns() + static_cast<std::uint64_t>(seconds * 1e9);
+  Then then = Then::kDraw;
+  while (then == Then::kDraw) {
+    draw(terminal, found, view, live);
+    const std::uint64_t now = monotonic_ns();
+    const int key = terminal.key(now < end ? static_cast<double>(end - now) / 1e9 : 0);
+    if (key == 0 && monotonic_ns() < end) continue;  // a window of another size
+    then = obey(key, live);
+  }
+  return then;
+}
+
+int run_live(Request request, const TopText& text) {
   Terminal terminal;
   TopView view;
+  Live live{&request.wanted, text};
   for (unsigned i = 0; request.looks == 0 || i < request.looks; ++i) {
-    text.lines = terminal.lines() > 1 ? terminal.lines() - 1 : 1;
-    std::vector<std::string> lines = look(request, view, text);
-    lines.resize(text.lines);
-    lines.emplace_back("1 process 2 path 3 device 4 peer | sort: b m v r f u n | e ended too | q quit");
-    terminal.draw(lines);
-    if (!obey(terminal.key(request.seconds), &request.wanted, &text)) break;
+    const Found found = find_processes(request.wanted);
+    view.look(found, monotonic_ns());
+    live.text.clock = clock_now();
+    if (show(terminal, found, view, request.seconds, &live) == Then::kEnd) break;
   }
   return kExitOk;
 }
@@ -114,7 +151,7 @@ void add_top_command(CLI::App& app, int* exit_code) {
   command->add_option("-n,--count", request->looks, "End after so many looks")->type_name("N");
   command->add_flag("-b,--batch", request->batch, "Print for a file or a pipe, not for a terminal");
   command->add_flag("--ended", request->wanted.ended, "Processes that are over, too");
-  command->footer("Keys: ucx-verity-top(1)");
+  command->footer("Keys: ? shows them");
   command->callback([request, exit_code] { *exit_code = run(*request); });
 }
 

@@ -72,38 +72,36 @@ std::string short_number(double number) {
   return text.data();
 }
 
-void TopView::look(const Found& found, GroupBy by, std::uint64_t now_ns) {
-  before_ = by_ == by ? std::exchange(now_, {}) : std::map<std::string, Entry>();
-  now_.clear();
-  by_ = by;
+void TopView::look(const Found& found, std::uint64_t now_ns) {
+  before_ = std::exchange(now_, {});
   before_ns_ = std::exchange(now_ns_, now_ns);
-  const auto add = [this](const std::string& key, const std::string& name, const health::Counters& counters) {
-    Entry& entry = now_[key];
+  const auto add = [this](GroupBy group, const std::string& key, const std::string& name, const health::Counters& counters) {
+    Entry& entry = now_[static_cast<std::size_t>(group)][key];
     entry.name = name;
     entry.counters += counters;
   };
   for (const FoundProcess& p : found.processes) {
     const health::Snapshot& s = p.file.snapshot;
-    if (by == GroupBy::kProcess) {
-      add(p.folder + "/" + p.file.name, std::to_string(s.pid) + (s.rank.empty() ? "" : " r" + s.rank) + " " + s.program, p.view.counters);
-      continue;
-    }
+    add(GroupBy::kProcess, p.folder + "/" + p.file.name, std::to_string(s.pid) + (s.rank.empty() ? "" : " r" + s.rank) + " " + s.program,
+        p.view.counters);
     for (const health::PathView& path : p.view.paths) {
-      if (by == GroupBy::kPath) add(path.name(), path.name(), path.counters);
-      if (by == GroupBy::kDevice) add(path.device, path.device.empty() ? "(no device)" : path.device, path.counters);
-      if (by != GroupBy::kPeer) continue;
-      for (const health::PeerView& peer : path.peers) add(peer.host, peer.host.empty() ? "(other hosts)" : peer.host, peer.counters);
+      add(GroupBy::kPath, path.name(), path.name(), path.counters);
+      add(GroupBy::kDevice, path.device, path.device.empty() ? "(no device)" : path.device, path.counters);
+      for (const health::PeerView& peer : path.peers) {
+        add(GroupBy::kPeer, peer.host, peer.host.empty() ? "(other hosts)" : peer.host, peer.counters);
+      }
     }
   }
 }
 
-std::vector<TopRow> TopView::rows(SortBy by) const {
+std::vector<TopRow> TopView::rows(GroupBy group, SortBy by) const {
+  const Entries& was = before_[static_cast<std::size_t>(group)];
   std::vector<TopRow> rows;
   const double seconds = static_cast<double>(now_ns_ - before_ns_) / 1e9;
-  for (const auto& [key, entry] : now_) {
+  for (const auto& [key, entry] : now_[static_cast<std::size_t>(group)]) {
     TopRow row{entry.name, health::summary_of(entry.counters), entry.counters.frames_verified, 0, 0};
-    const auto before = before_.find(key);
-    if (before != before_.end() && seconds > 0) {
+    const auto before = was.find(key);
+    if (before != was.end() && seconds > 0) {
       row.bytes_per_second = growth(row.sum.verified, health::summary_of(before->second.counters).verified) / seconds;
       row.frames_per_second = growth(row.frames, before->second.counters.frames_verified) / seconds;
     }
@@ -125,6 +123,22 @@ std::vector<std::string> render_top(const Found& found, const std::vector<TopRow
   if (options.lines != 0) most = std::min(most, options.lines > kAround ? options.lines - kAround : 0);
   for (std::size_t i = 0; i < most; ++i) lines.push_back(line(rows[i]));
   return lines;
+}
+
+std::vector<std::string> render_keys() {
+  return {"ucx-verity top: keys",
+          "",
+          "  1  lines for processes      b  sort by bytes per second",
+          "  2  lines for paths          m  sort by messages (frames) per second",
+          "  3  lines for devices        v  sort by verified",
+          "  4  lines for peer hosts     r  sort by repaired",
+          "                              f  sort by faults",
+          "  e  show processes that      u  sort by unverified",
+          "     are over, too, or not    n  sort by name",
+          "",
+          "  q  end                      ?  show these keys, or leave them",
+          "",
+          "Any other key looks at once."};
 }
 
 }  // namespace verity::tools

@@ -3,7 +3,9 @@
 // What `ucx-verity top` shows: sums and rates of processes, paths, devices or peer hosts, from one look to the next.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,19 +42,21 @@ struct TopRow {
 class TopView {
  public:
   // One look. `now_ns` only grows.
-  void look(const Found& found, GroupBy by, std::uint64_t now_ns);
-  // Largest first; by name where that is equal.
-  [[nodiscard]] std::vector<TopRow> rows(SortBy by) const;
+  void look(const Found& found, std::uint64_t now_ns);
+  // Of the last look. Largest first; by name where that is equal.
+  [[nodiscard]] std::vector<TopRow> rows(GroupBy group, SortBy by) const;
 
  private:
   struct Entry {
     std::string name;
     health::Counters counters;
   };
-  // By file or by name. What was there at the last look is what the rates are made of.
-  std::map<std::string, Entry> now_;
-  std::map<std::string, Entry> before_;
-  std::optional<GroupBy> by_;
+  using Entries = std::map<std::string, Entry>;  // by file or by name
+  static constexpr std::size_t kGroups = std::size(kGroupNames);
+
+  // All groups at each look, so that each has rates whenever it is shown: they are made of what was there at the look before.
+  std::array<Entries, kGroups> now_;
+  std::array<Entries, kGroups> before_;
   std::uint64_t now_ns_ = 0;
   std::uint64_t before_ns_ = 0;
 };
@@ -66,6 +70,9 @@ struct TopText {
 
 // Lines of at most 80 columns.
 [[nodiscard]] std::vector<std::string> render_top(const Found& found, const std::vector<TopRow>& rows, const TopText& options);
+
+// What each key does, in lines as those.
+[[nodiscard]] std::vector<std::string> render_keys();
 
 // "12345", "1.23M": at most seven columns.
 [[nodiscard]] std::string short_number(double number);
