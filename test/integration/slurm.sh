@@ -109,6 +109,17 @@ is "the health check of the shipped lines is the shipped script" "$(sed -n 's/^H
 is "and so is the TaskProlog" "$(sed -n 's/^#TaskProlog=//p' "$lines")" "$scripts/slurm-task-prolog"
 ln -s node0 "$tap_dir/here"
 wait_for is_idle || skip_all "Slurm does not start here: $(tail -n 1 "$etc/slurmd.out") $(tail -n 1 "$etc/slurmctld.out")"
+
+# Transports are settled where a task runs, though the module was loaded on a node with others.
+here=$(env -u UCX_TLS "$tool" env --shell slurm | sed -n 's/^export UCX_TLS=//p')
+task() { # task VARIABLE=VALUE...: UCX_TLS as a task of srun finds it
+  env SLURM_TASK_PROLOG="$scripts/slurm-task-prolog" VERITY_MODULE_TLS=vrc_mlx5,vself "$@" timeout 60 srun -n 1 --mpi=none sh -c 'echo "$UCX_TLS"' 2> "$etc/srun.err"
+}
+is "srun: the transports of the node that runs the task" "$(task UCX_TLS=vrc_mlx5,vself)" "$here"
+is "srun: what the user has chosen stays" "$(task UCX_TLS=vtcp,vself)" "vtcp,vself"
+printf '#!/bin/sh\neval "$(%s env)"\necho "$UCX_TLS"\n' "$tool" > "$etc/job.sh"
+(cd "$etc" && UCX_TLS=vrc_mlx5,vself timeout 60 sbatch --wait -o "$etc/job.out" "$etc/job.sh" > "$etc/sbatch.out" 2>&1)
+is "sbatch: a script that evaluates env has those of its node" "$(cat "$etc/job.out")" "$here"
 tries=180
 
 # ---- TaskProlog, Epilog ---------------------------------------------------------------------------------------------------------
