@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What contrib/quickstart and contrib/run-tests share: progress lines, packages, the UCX source, a
+# What contrib/quickstart and contrib/run-tests share: their help, progress lines, packages, the UCX source, a
 # build in a folder of the clone that git ignores. Sourced by bash with $top set to the clone.
 # shellcheck shell=bash
+
+show_help() { # show_help SCRIPT: the comment at its begin, from the fourth line on
+  awk 'NR >= 4 { if (!sub(/^# ?/, "")) exit; print }' "$1"
+}
 
 # shellcheck disable=SC2034 # used by the scripts that source this
 build_packages=(
@@ -16,6 +20,8 @@ test_packages=(
   # What the distribution's lmod and environment-modules need; they themselves conflict, so the
   # tests unpack them into a temporary folder.
   lua5.3 lua-filesystem lua-json lua-posix lua-term tcl less procps
+  # The manual pages.
+  man-db mandoc
   # Network namespaces with a link between them.
   iproute2
 )
@@ -24,6 +30,13 @@ test_packages=(
 monitoring_packages=(prometheus prometheus-node-exporter slurmctld slurmd slurm-client munge chromium)
 # shellcheck disable=SC2034
 roce_packages=(qemu-system-x86 seabios ipxe-qemu debootstrap e2fsprogs openssh-client)
+
+list_packages() { # as contrib/run-tests --list-packages prints them
+  echo "to build:                ${build_packages[*]}"
+  echo "for the tests:           ${test_packages[*]}"
+  echo "for tests of monitoring: ${monitoring_packages[*]}"
+  echo "for tests over RoCE:     ${roce_packages[*]}"
+}
 
 step_count=0
 step() { # step TEXT: one line of progress

@@ -31,6 +31,18 @@ offence "allowed: the lock of the registrations" rma/regions.h '#include <shared
 offence "allowed: down" link/b.cc '#include "merkle/a.h"' '^status 0'
 offence "allowed: UCX in src/uct" uct/b.cc '#include <uct/base/uct_iface.h>' '^status 0'
 
+# Their help is the comment at their begin, all of it.
+for script in run-tests check-layers quickstart quickstart-demo; do
+  help=$(bash "$abs_top_srcdir/contrib/$script" --help)
+  is "$script --help: exit status" $? 0
+  contains "$script --help: the usage" "$help" "^Usage: contrib/$script"
+  is "$script --help: to the end" "$help" "$(sed -n '4,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$abs_top_srcdir/contrib/$script")"
+done
+contains "run-tests --help: the sentence about the exit status is whole" "$(bash "$abs_top_srcdir/contrib/run-tests" --help | tr '\n' ' ')" \
+  'exit status is 0 only when none failed\.'
+contains "and how to run one test" "$(bash "$abs_top_srcdir/contrib/run-tests" --help)" 'make check-TESTS TESTS=test/integration/'
+contains "run-tests --list-packages" "$(bash "$abs_top_srcdir/contrib/run-tests" --list-packages)" '^to build: .* libucx-dev '
+
 unlicensed=$(
   cd "$abs_top_srcdir" || exit 1
   {
