@@ -16,11 +16,46 @@ for command in env doctor bench report status top check export; do
   is "$command: the page has the options of --help" "$in_page" "$in_help"
 done
 
+# Every setting of the plugin that UCX lists, each as a term of a list. UCX lists the plugin's where it is loaded.
+listed=$(eval "$("$tool" env 2> /dev/null)"; "${UCX_INFO:-ucx_info}" -cf 2> /dev/null | grep -oE '^#? ?UCX_VERITY_[A-Z_]+=' | grep -oE 'UCX_[A-Z_]+' | sort -u)
+terms=$(plain "$pages/ucx-verity.1" | sed -n '/^\.SH ENVIRONMENT/,/^\.SH ATTESTATION/p' | grep -A 1 '^\.TP' | grep -oE 'UCX_VERITY_[A-Z_]+' | sort -u)
+if [ -n "$listed" ]; then
+  is "the page has the settings that ucx_info -cf lists" "$terms" "$listed"
+else
+  skip "the settings that ucx_info -cf lists" "ucx_info does not load the plugin here"
+fi
+commands=$("$tool" --help | sed -n '/^Subcommands:/,$p' | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)
+terms=$(sed -n '/^\.SH COMMANDS/,/^\.SH OPTIONS/p' "$pages/ucx-verity.1" | grep -A 1 '^\.TP' | sed -n 's/^\.BR \([a-z]*\) .*/\1/p' | sort)
+is "the page has the commands" "$terms" "$commands"
+
+# verity-types has one page for all of its commands.
+types=$abs_top_builddir/verity-types
+options() { "$@" --help | grep -Eo '^ +(-[a-z],)?--[a-z0-9-]+' | grep -Eo -- '--[a-z0-9-]+'; }
+if [ -x "$types" ]; then
+  in_help=$({ options "$types"
+    for command in $("$types" --help | sed -n '/^Subcommands:/,$p' | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+      options "$types" "$command"
+      for inner in $("$types" "$command" --help | sed -n '/^Subcommands:/,$p' | sed -n 's/^  \([a-z0-9]*\) .*/\1/p'); do
+        options "$types" "$command" "$inner"
+      done
+    done; } | sort -u)
+  in_page=$(plain "$abs_top_srcdir/src/types/man/verity-types.1" | sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' | grep -E '^\.B' |
+    grep -Eo -- '--[a-z0-9-]+' | sort -u)
+  is "verity-types: the page has the options of its commands" "$in_page" "$in_help"
+fi
+
 counters=$(sed -n 's/^  X(\([a-z_]*\), .*/\1/p' "$abs_top_srcdir/src/health/counters.h" | sort)
 described=$(sed -n '/^an object of numbers/,/^\.SH/p' "$pages/ucx-verity.1" | grep -E '^\.BR? [a-z]' |
   grep -Eo '[a-z_]+' | sort)
 is "the page has the counters of the attestation" "$described" "$counters"
 
+if command -v mandoc > /dev/null; then
+  for page in "$pages"/*.[17] "$abs_top_srcdir"/src/types/man/*.1; do
+    is "$(basename "$page"): nothing for mandoc to say" "$(mandoc -Tlint -Wwarning "$page" 2>&1)" ""
+  done
+else
+  skip "mandoc -Tlint" "mandoc is not installed"
+fi
 if command -v man > /dev/null; then
   for page in "$pages"/*.[17]; do
     is "$(basename "$page"): no warning of the formatter" \
