@@ -28,6 +28,12 @@ contexts_job() { # contexts_job LIST THREADS [given]
   TSAN_OPTIONS=$TSAN_OPTIONS with_tls "$1" timeout -k 5 200 "$build/contexts" "$2" "$rounds" "${@:3}"
 }
 
+# shellcheck disable=SC2317
+async_job() {
+  UCX_FAULT_ASYNC=1ms TSAN_OPTIONS=$TSAN_OPTIONS with_tls vfposix timeout -k 5 200 "$build/uct_am" -r "$(normal_or_long 12 100)" \
+    -c asynchronous vfposix
+}
+
 clean() { # clean NAME WANTED COMMAND...: ends well, says WANTED, and nothing is reported
   local name=$1 wanted=$2 status=0
   shift 2
@@ -55,6 +61,10 @@ for list in vposix,vself vtcp,vself vftcp,vfself; do
   done
 done
 
+# UCX's thread, in which transports like InfiniBand's ud receive.
+no_damage
+clean "messages in the asynchronous thread" 'ok 4 - closing while asynchronous messages come' async_job
+
 # The plugin's own threads: those that hash for reads, and the one that serves what nobody progresses. One-sided operations of
 # several threads, and workers that are given from one thread to another.
 no_damage
@@ -63,7 +73,11 @@ with_tls vposix,vcma "${UCX_INFO:-ucx_info}" -d 2> /dev/null | grep -q 'Transpor
 for threads in none UCX_VERITY_THREADS=2 UCX_VERITY_PROGRESS_THREAD=y; do
   [ "$threads" = none ] || export "${threads?}"
   for list in "$reads" vtcp,vself; do
-    clean "workers given to 4 threads, $list, $threads" 'wrong 0' contexts_job "$list" 4 given
+    UCX_VERITY_ATTEST_FILE=$tap_dir/attested clean "workers given to 4 threads, $list, $threads" 'wrong 0' \
+      contexts_job "$list" 4 given
+    case $threads$list in
+      UCX_VERITY_THREADS*vcma) is "and other threads hash" "$(($(json_sum digest_bytes_shared "$tap_dir/attested") > 0))" 1 ;;
+    esac
     if [ -n "$openmpi" ] && [ -x "$build/test/mpi/thread_windows" ]; then
       clean "one-sided, 4 threads, $list, $threads" 'wrong 0' mpi_job "$list" 4 thread_windows "$(normal_or_long 10 200)"
     else
