@@ -26,6 +26,9 @@ Dir::Cache::archives "$apt_folder/archives";
 Dir::Cache::pkgcache "";
 Dir::Cache::srcpkgcache "";
 Debug::NoLocking "1";
+Acquire::http::Timeout "30";
+Acquire::https::Timeout "30";
+Acquire::Retries "1";
 CONF
 }
 

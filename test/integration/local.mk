@@ -54,6 +54,7 @@ INTEGRATION_RUNS = \
 	test/integration/mpi_threads.sh \
 	test/integration/mpi_tools.sh \
 	test/integration/mpi_types.sh \
+	test/integration/mpich_suite.sh \
 	test/integration/onesided_model.sh \
 	test/integration/peer_death.sh \
 	test/integration/perftest.sh \
@@ -70,3 +71,9 @@ INTEGRATION_RUNS = \
 TESTS += $(INTEGRATION_RUNS)
 EXTRA_DIST += $(INTEGRATION_RUNS) test/integration/lib.sh test/integration/thread_sanitizer.sh
 include test/campaign/local.mk
+
+# What mpich_suite.sh fetched and built.
+clean-local: clean-suites
+.PHONY: clean-suites
+clean-suites:
+	rm -rf suites
