@@ -39,6 +39,7 @@ struct OpenMpi {
   std::string ucx_library;  // the libucp that its pml uses; empty when unknown
   std::string pml;          // its choice of messaging layers in this shell; empty when none is set
   std::string pml_source;   // "environment", "file (...)" or "default"
+  std::string tls{};        // the transports that its UCX components accept, by variable or file; empty when unknown
 };
 
 struct Mpich {

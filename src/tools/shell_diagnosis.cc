@@ -221,17 +221,29 @@ void judge_pml(const Facts& facts, Findings* findings) {
   }
 }
 
-// Open MPI's UCX components refuse transports of unknown names unless these say otherwise (tried with 4.1.4: it aborts).
+// Open MPI's UCX components refuse to work where none of the transports has a name in this list (tried with 4.1.4: it aborts).
+bool accepts_wrappers(const std::string& list, const Facts& facts) {
+  if (list == "any" || list.starts_with('^')) return true;
+  const Names names = split_commas(list);
+  const Names there = wrappers(facts.probe.ucx.devices);
+  return std::any_of(there.begin(), there.end(),
+                     [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
+}
+
+void judge_filter(const Facts& facts, Findings* findings) {
+  const std::string* set = value_of(facts, "OMPI_MCA_opal_common_ucx_tls");
+  const std::string list = facts.open_mpi->tls.empty() && set != nullptr ? *set : facts.open_mpi->tls;
+  if (accepts_wrappers(list, facts)) return;
+  add(findings, {Grade::kBroken, kTopic,
+                 "OMPI_MCA_opal_common_ucx_tls is " + (set == nullptr ? "not set" : *set) +
+                     ": pml/ucx refuses wrapped transports, so jobs of Open MPI abort",
+                 "export OMPI_MCA_opal_common_ucx_tls=any", Effect::kSomeAbort});
+}
+
 void judge_open_mpi(const Facts& facts, Findings* findings) {
   if (!facts.open_mpi || !facts.open_mpi->pml_ucx) return;
   judge_pml(facts, findings);
-  const std::string* tls = value_of(facts, "OMPI_MCA_opal_common_ucx_tls");
-  if (tls == nullptr || *tls != "any") {
-    add(findings, {Grade::kBroken, kTopic,
-                   "OMPI_MCA_opal_common_ucx_tls is " + (tls == nullptr ? "not set" : *tls) +
-                       ": pml/ucx refuses wrapped transports, so jobs of Open MPI abort",
-                   "export OMPI_MCA_opal_common_ucx_tls=any", Effect::kSomeAbort});
-  }
+  judge_filter(facts, findings);
   const std::string* osc = value_of(facts, "OMPI_MCA_osc");
   const std::string* wanted = find_value(facts.wanted, "OMPI_MCA_osc");
   if (wanted == nullptr || (osc != nullptr && *osc == *wanted)) return;

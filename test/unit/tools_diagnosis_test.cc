@@ -193,6 +193,20 @@ TEST(ToolsDiagnosis, MessagingLayers) {
   EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);
 }
 
+TEST(ToolsDiagnosis, OpenMpisFilter) {
+  Facts facts = healthy();
+  for (const char* list : {"any", "^rc_verbs", "vtcp,rc_verbs"}) {
+    facts.open_mpi->tls = list;
+    EXPECT_EQ(worst(diagnose(facts)), Grade::kOk) << list;
+  }
+  std::erase_if(facts.shell.set, [](const Variable& v) { return v.name == "OMPI_MCA_opal_common_ucx_tls"; });
+  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);  // a file of Open MPI's has it
+  facts.open_mpi->tls = "rc_verbs,ud_verbs";
+  EXPECT_EQ(shell_says(facts),
+            "broken OMPI_MCA_opal_common_ucx_tls is not set: pml/ucx refuses wrapped transports, so jobs of Open MPI abort -> export "
+            "OMPI_MCA_opal_common_ucx_tls=any\nBROKEN: some jobs started from this shell abort");
+}
+
 TEST(ToolsDiagnosis, Transports) {
   Facts facts = healthy();
   set(&facts, "UCX_TLS", "tcp,self");
