@@ -49,16 +49,23 @@ bool is_locked(int fd) noexcept {
   return fcntl(fd, F_GETLK, &all) == 0 && all.l_type != F_UNLCK;
 }
 
-bool is_running(int fd, const Snapshot& s) {
+// A file may name any process, but its own is one of its owner.
+bool is_running(int fd, const Snapshot& s, uid_t owner) {
   if (is_locked(fd)) return true;
   static const std::string boot = boot_id();
-  return s.boot_id == boot && s.start_ticks != 0 && start_ticks(s.pid) == s.start_ticks;
+  return s.boot_id == boot && s.start_ticks != 0 && start_ticks(s.pid) == s.start_ticks && runs_as(s.pid, owner);
 }
 
-Life life_of(int fd, const Snapshot& s) {
+Life life_of(int fd, const Snapshot& s, uid_t owner) {
   if (s.state == UCX_VERITY_HEALTH_ENDED) return Life::kEnded;
-  if (s.state == UCX_VERITY_HEALTH_KILLED || !is_running(fd, s)) return Life::kKilled;
+  if (s.state == UCX_VERITY_HEALTH_KILLED || !is_running(fd, s, owner)) return Life::kKilled;
   return Life::kRunning;
+}
+
+std::uint64_t born_ns(int fd) noexcept {
+  struct statx info {};
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &info) != 0 || (info.stx_mask & STATX_BTIME) == 0) return 0;
+  return static_cast<std::uint64_t>(info.stx_btime.tv_sec) * 1'000'000'000U + info.stx_btime.tv_nsec;
 }
 
 // As much as there is, if it is cut meanwhile.
@@ -112,14 +119,19 @@ Directory::~Directory() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Directory::Directory(Directory&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+Directory::Directory(Directory&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), owner_(other.owner_), open_to_all_(other.open_to_all_), path_(std::move(other.path_)) {}
 
 std::string Directory::open(const std::string& path) {
   path_ = path;
   // In /dev/shm anybody may make a link of that name.
   const int follow = path.starts_with(kSiteDirectory) ? O_NOFOLLOW : 0;
   fd_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | follow);
-  return fd_ >= 0 ? std::string() : reason("it cannot be opened");
+  struct stat info {};
+  if (fd_ < 0 || fstat(fd_, &info) != 0) return reason("it cannot be opened");
+  owner_ = info.st_uid;
+  open_to_all_ = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (info.st_mode & S_ISVTX) == 0;
+  return {};
 }
 
 std::vector<std::string> Directory::names(std::size_t most, bool* more) const {
@@ -161,7 +173,8 @@ HealthFile Directory::read(const std::string& name) const {
     file.problem = parse_health_file(read_whole(opened.fd, static_cast<std::size_t>(info.st_size)), &file.snapshot);
   }
   if (file.problem.empty()) {
-    file.life = life_of(opened.fd, file.snapshot);
+    file.life = life_of(opened.fd, file.snapshot, file.owner);
+    file.born_ns = born_ns(opened.fd);
     file.ended_ns = file.snapshot.ended_ns;
   } else if (S_ISREG(info.st_mode) && !is_locked(opened.fd)) {
     file.life = Life::kKilled;
@@ -249,10 +262,12 @@ std::vector<std::string> default_directories() {
     return paths;
   }
   const Descriptor shared(::open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::string prefix = "ucx-verity-";
   const auto entries = list(shared.fd);
   while (const dirent* entry = entries != nullptr ? readdir(entries.get()) : nullptr) {
-    if (std::string_view(entry->d_name).starts_with(prefix)) add("/dev/shm/" + std::string(entry->d_name));
+    // Anyone may make a folder there, with any name.
+    struct stat info {};
+    const std::string path = "/dev/shm/" + std::string(entry->d_name);
+    if (path.starts_with(kSiteDirectory) && lstat(path.c_str(), &info) == 0 && path == default_directory(info.st_uid)) add(path);
   }
   return paths;
 }

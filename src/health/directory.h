@@ -26,6 +26,7 @@ struct HealthFile {
   std::string problem;  // empty: `snapshot` is what it says
   Snapshot snapshot;
   uid_t owner = 0;      // of the file: what counts, whatever the file says
+  std::uint64_t born_ns = 0;  // when the file was made; 0: its file system does not say
   Life life = Life::kRunning;
   // When the process ended, ns of CLOCK_REALTIME. Of a killed one: when that was noticed (mark()); 0: never yet.
   std::uint64_t ended_ns = 0;
@@ -42,6 +43,9 @@ class Directory {
   Directory& operator=(Directory&&) = delete;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] uid_t owner() const noexcept { return owner_; }
+  // Others than a file's owner may remove or replace it.
+  [[nodiscard]] bool is_open_to_all() const noexcept { return open_to_all_; }
   // Names of health files, sorted; of more than `most` only the first that the system tells. *more: whether there are more.
   [[nodiscard]] std::vector<std::string> names(std::size_t most, bool* more) const;
   // Never fails: what is wrong with it is in HealthFile::problem.
@@ -57,6 +61,8 @@ class Directory {
   void remove_hidden(std::uint64_t now_ns, std::uint64_t keep_ns) const;
 
   int fd_ = -1;
+  uid_t owner_ = 0;
+  bool open_to_all_ = false;
   std::string path_;
 };
 
@@ -70,7 +76,7 @@ std::size_t collect(const Directory& directory, const std::vector<std::string>& 
 void collect_some(const std::string& path, std::uint64_t now_ns, std::uint64_t keep_ns) noexcept;
 
 // Where `status` and others look when nobody names folders: UCX_VERITY_HEALTH_DIR, and in /dev/shm one's own folder, or, for root,
-// those of all users, and the site's: /dev/shm/ucx-verity.
+// those of all users, and the site's: /dev/shm/ucx-verity. A folder that is called after a user and belongs to another one is left out.
 [[nodiscard]] std::vector<std::string> default_directories();
 
 [[nodiscard]] std::uint64_t realtime_ns() noexcept;

@@ -8,6 +8,7 @@ libverity_core_la_SOURCES += \
 	src/health/bypass.h \
 	src/health/bypass_lanes.cc \
 	src/health/bypass_mpi.cc \
+	src/health/belief.cc src/health/belief.h \
 	src/health/counters.h \
 	src/health/fault_kind.h \
 	src/health/fault_record.cc \
@@ -26,7 +27,8 @@ libverity_core_la_SOURCES += \
 	src/health/view.cc src/health/view.h \
 	src/health/text.cc \
 	src/health/text.h \
-	src/health/verdict.cc src/health/verdict.h
+	src/health/verdict.cc src/health/verdict.h \
+	src/health/witness.cc src/health/witness.h
 
 # The layout of the health file, for programs that read it.
 verityincludedir = $(includedir)/ucx-verity

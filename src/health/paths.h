@@ -20,6 +20,7 @@ struct PathKey {
   std::string device;
   std::string peer;  // host; empty: what belongs to no link, or to one of the hosts that found no room
   bool injected = false;  // its faults are made by a test transport
+  std::uint32_t user = 0;  // whose files say so, where that is kept
 
   auto operator<=>(const PathKey&) const = default;
 };

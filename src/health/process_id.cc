@@ -39,6 +39,17 @@ std::uint64_t parse_start_ticks(std::string_view stat) noexcept {
 
 std::uint64_t start_ticks(std::uint64_t pid) { return parse_start_ticks(first_bytes("/proc/" + std::to_string(pid) + "/stat")); }
 
+bool runs_as(std::uint64_t pid, std::uint32_t user) {
+  const std::string status = first_bytes("/proc/" + std::to_string(pid) + "/status");
+  const std::size_t at = status.find("\nUid:");
+  std::array<unsigned, 4> users{};
+  if (at == std::string::npos ||
+      std::sscanf(status.c_str() + at, "\nUid: %u %u %u %u", &users[0], &users[1], &users[2], &users[3]) != 4) {
+    return false;
+  }
+  return std::find(users.begin(), users.end(), user) != users.end();
+}
+
 std::string boot_id() {
   std::string id = first_bytes("/proc/sys/kernel/random/boot_id");
   id.erase(std::min(id.find('\n'), id.size()));

@@ -15,6 +15,9 @@ namespace verity::health {
 // Of a line of /proc/PID/stat; the program's name in it may hold blanks and parentheses. 0: it is none.
 [[nodiscard]] std::uint64_t parse_start_ticks(std::string_view stat) noexcept;
 
+// Whether one of the user numbers of process `pid` (real, effective, saved, of files) is that one.
+[[nodiscard]] bool runs_as(std::uint64_t pid, std::uint32_t user);
+
 // Empty where the system does not tell.
 [[nodiscard]] std::string boot_id();
 

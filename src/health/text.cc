@@ -39,6 +39,14 @@ std::string name_list(const std::vector<std::string>& names, std::size_t width) 
   return list.size() <= width || names.size() < 2 ? list : cut;
 }
 
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  return out;
+}
+
 namespace {
 
 // Length of the valid UTF-8 sequence at the start of `text`, 0 if there is none.

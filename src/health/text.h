@@ -19,6 +19,9 @@ namespace verity::health {
 // "a, b, c", cut before `width` characters as "a, b and 7 more". One name at least is kept whole.
 [[nodiscard]] std::string name_list(const std::vector<std::string>& names, std::size_t width);
 
+// A name from elsewhere, as it may stand in a line: control characters and what is not ASCII become '?'.
+[[nodiscard]] std::string printable(std::string_view text);
+
 // A JSON string with its quotes. Bytes that are no valid UTF-8 become U+FFFD.
 [[nodiscard]] std::string json_string(std::string_view text);
 

@@ -12,36 +12,35 @@ namespace {
 
 // What the paths say together.
 struct Evidence {
-  std::uint64_t in = 0, out = 0, memory = 0, bytes = 0;
-  std::uint64_t local = 0;  // within this host
-  std::uint64_t unknown_peer = 0;
+  Sums sums;
+  std::uint64_t local_in = 0, local_out = 0;
   std::map<std::string, std::uint64_t> troubled;  // faults by remote host
   std::set<std::string> remote;                   // hosts with traffic
   std::map<std::string, std::uint64_t> devices;   // faults by device, of paths to others
-
-  [[nodiscard]] std::uint64_t faults() const { return in + out + memory; }
 };
 
 Evidence weigh(const std::vector<PathTrouble>& paths, std::string_view own) {
   Evidence all;
   for (const PathTrouble& path : paths) {
     const std::uint64_t wire = path.faults_in + path.faults_out;
-    all.in += path.faults_in;
-    all.out += path.faults_out;
-    all.memory += path.faults_memory;
-    all.bytes += path.bytes;
+    all.sums.memory += path.faults_memory;
+    all.sums.bytes += path.bytes;
     if (path.peer == own) {
-      all.local += wire;
+      all.local_in += path.faults_in;
+      all.local_out += path.faults_out;
       continue;
     }
+    all.sums.in += path.faults_in;
+    all.sums.out += path.faults_out;
     if (wire > 0) all.devices[path.device] += wire;
-    if (path.peer.empty()) {
-      all.unknown_peer += wire;
-      continue;
-    }
+    if (path.peer.empty()) continue;
     if (path.bytes > 0 || wire > 0) all.remote.insert(path.peer);
     if (wire > 0) all.troubled[path.peer] += wire;
   }
+  // Each has a receiver that saw it, and mostly a sender that was asked to repair it: the same fault, in two files of this host.
+  all.sums.within = std::max(all.local_in, all.local_out);
+  all.sums.hosts.assign(all.remote.begin(), all.remote.end());
+  for (const auto& [host, faults] : all.troubled) all.sums.troubled.push_back(host);
   return all;
 }
 
@@ -49,10 +48,14 @@ std::string counted(std::uint64_t number, const char* noun) {
   return grouped(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
-std::string faults_in_words(const Evidence& all) {
-  std::string text = counted(all.faults(), "fault");
-  text += " (" + grouped(all.in) + " in, " + grouped(all.out) + " out";
-  if (all.memory > 0) text += ", " + grouped(all.memory) + " in memory";
+std::string faults_in_words(const Sums& sums) {
+  std::string text = counted(sums.faults(), "fault") + " (";
+  if (sums.in + sums.out > 0) text += grouped(sums.in) + " in, " + grouped(sums.out) + " out";
+  const auto add = [&](std::uint64_t number, const char* where) {
+    if (number > 0) text += (text.back() == '(' ? "" : ", ") + grouped(number) + where;
+  };
+  add(sums.within, " within this host");
+  add(sums.memory, " in memory");
   return text + ")";
 }
 
@@ -72,11 +75,10 @@ bool mostly_own(const Evidence& all, unsigned percent) {
 
 Verdict blame_this_host(const Evidence& all, Level level) {
   const std::string device = main_device(all);
-  Verdict verdict{level, faults_in_words(all), device.empty() ? "this host" : "device " + device};
+  Verdict verdict{level, faults_in_words(all.sums), device.empty() ? "this host" : "device " + device, all.sums};
   if (!all.troubled.empty()) {
     verdict.text += " with " + std::to_string(all.troubled.size()) + " of " + counted(all.remote.size(), "host");
   }
-  if (all.local > 0) verdict.text += ", " + grouped(all.local) + " of them within this host";
   verdict.text += ": " + verdict.suspect;
   return verdict;
 }
@@ -84,7 +86,7 @@ Verdict blame_this_host(const Evidence& all, Level level) {
 Verdict blame_others(const Evidence& all) {
   std::vector<std::string> names;
   for (const auto& [host, faults] : all.troubled) names.push_back(host);
-  Verdict verdict{Level::kWarning, faults_in_words(all), {}};
+  Verdict verdict{Level::kWarning, faults_in_words(all.sums), {}, all.sums};
   if (names.empty()) {
     verdict.suspect = "peer unknown";
   } else if (all.remote.size() == 1) {
@@ -115,14 +117,16 @@ const char* level_name(Level level) noexcept {
 
 Verdict judge(const std::vector<PathTrouble>& paths, std::string_view own, const Thresholds& thresholds) {
   const Evidence all = weigh(paths, own);
-  if (all.faults() < std::max<std::uint64_t>(thresholds.warning, 1)) {
-    std::string text = human_bytes(all.bytes) + " checked with " + counted(all.remote.size(), "other host") + ", ";
-    return {Level::kOk, text + (all.faults() == 0 ? "no faults" : counted(all.faults(), "fault")), {}};
+  const std::uint64_t faults = all.sums.faults();
+  if (faults < std::max<std::uint64_t>(thresholds.warning, 1)) {
+    std::string text = human_bytes(all.sums.bytes) + " checked ";
+    text += all.remote.empty() ? "within this host, " : "with " + counted(all.remote.size(), "other host") + ", ";
+    return {Level::kOk, text + (faults == 0 ? "no faults" : counted(faults, "fault")), {}, all.sums};
   }
-  const std::uint64_t at_home = all.local + all.memory;
+  const std::uint64_t at_home = all.sums.within + all.sums.memory;
   if (at_home == 0 && !mostly_own(all, thresholds.percent)) return blame_others(all);
   // What is surely one's own decides; what others may have done does not make it worse.
-  const std::uint64_t own_faults = mostly_own(all, thresholds.percent) ? all.faults() : at_home;
+  const std::uint64_t own_faults = mostly_own(all, thresholds.percent) ? faults : at_home;
   return blame_this_host(all, own_faults >= thresholds.critical ? Level::kCritical : Level::kWarning);
 }
 

@@ -26,6 +26,7 @@ struct PathTrouble {
   std::uint64_t faults_out = 0;
   std::uint64_t faults_memory = 0;
   bool injected = false;  // by a test transport: for the caller to leave out
+  std::uint32_t user = 0;  // whose files say so
 };
 
 struct Thresholds {
@@ -39,10 +40,25 @@ enum class Level { kOk = 0, kWarning = 1, kCritical = 2, kUnknown = 3 };
 
 [[nodiscard]] const char* level_name(Level level) noexcept;
 
+// What a verdict is made of, in faults.
+struct Sums {
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+  std::uint64_t within = 0;  // this host: its sender and its receiver are both here, and count it once
+  std::uint64_t memory = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> hosts;     // others, with traffic
+  std::vector<std::string> troubled;  // of them, with faults
+
+  [[nodiscard]] std::uint64_t faults() const noexcept { return in + out + within + memory; }
+};
+
 struct Verdict {
   Level level = Level::kOk;
-  std::string text;     // one line, without the level, under 160 characters
+  std::string text;     // one line, without the level, under 160 characters where no user is named
   std::string suspect;  // "this host", "device DEVICE", "host PEER or the link to it", ...; empty when all is well
+  Sums sums{};
+  std::vector<std::uint32_t> users{};  // on whose word alone it would be critical
 };
 
 // `own`: this host's name as peers know it.

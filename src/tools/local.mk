@@ -13,6 +13,7 @@ tools_pure_sources = \
 	src/tools/health/collected.cc src/tools/health/collected.h \
 	src/tools/health/status_text.cc src/tools/health/status_text.h \
 	src/tools/health/top_view.cc src/tools/health/top_view.h \
+	src/tools/export/check_text.cc src/tools/export/check_text.h \
 	src/tools/export/exposition.cc src/tools/export/exposition.h \
 	src/tools/export/gather.cc src/tools/export/gather.h \
 	src/tools/export/ledger.cc src/tools/export/ledger.h src/tools/export/ledger_json.cc \
@@ -46,6 +47,7 @@ ucx_verity_SOURCES = $(tools_pure_sources) \
 	src/tools/bench/ucp_stack.cc \
 	src/tools/bench/uct_stack.h src/tools/bench/uct_stack_open.cc src/tools/bench/uct_stack_run.cc \
 	src/tools/export/check.cc src/tools/export/export.cc \
+	src/tools/export/trust.cc src/tools/export/trust.h \
 	src/tools/commands.h \
 	src/tools/doctor.cc \
 	src/tools/doctor_facts.cc src/tools/doctor_facts.h \

@@ -67,6 +67,25 @@ for wrong in "--critical 0" "--criticl 3" "--hours -1" "--hours x" "--drain-on s
   done
 done
 is "no folder is unknown" "$(verdict nowhere | tail -n 1)" "exit 3"
+contains "and named" "$(verdict nowhere)" "^UCX-VERITY UNKNOWN: cannot look into $tap_dir/nowhere: .*No such file or directory; otherwise nothing verified in the last 24 h\$"
+contains "no folder for NHC: not checked, and not drained" "$(verdict nowhere --nhc)" '^ucx-verity check: not checked: cannot look into .*/nowhere: '
+contains "one folder of two: the other one counts" "$(verdict node1 --directory "$tap_dir/nowhere")" '^UCX-VERITY CRITICAL: .*\(cannot look into .*/nowhere: '
+mkdir "$tap_dir/empty"
+is "nothing verified is no zero bytes" "$(verdict empty --hours 1)" "UCX-VERITY OK: nothing verified in the last hour
+exit 0"
+is "a site may want to know" "$(verdict empty --require-traffic)" "UCX-VERITY WARNING: nothing verified in the last 24 h
+exit 1"
+is "but never drains for it" "$(verdict empty --require-traffic --slurm --drain-on warning)" "exit 0"
+if command -v python3 > /dev/null; then
+  # shellcheck disable=SC2016
+  is "JSON says the same" "$(verdict node1 --json | head -n -1 | python3 -c '
+import json, sys
+c = json.load(sys.stdin)
+print(c["level"], c["status"], c["faults"]["in"], c["faults"]["out"] > 2, c["hosts_with_faults"], c["suspect"], c["files"]["read"])')" \
+    "CRITICAL 2 0 True ['node0', 'node2', 'node3'] device memory 2"
+fi
+is "JSON has the exit code, too" "$(verdict node1 --json | tail -n 1)" "exit 2"
+contains "JSON is no form of NHC" "$(verdict node1 --json --nhc)" 'not checked'
 
 # What counted: the test transport tells how many frames it damaged.
 for host in $hosts; do export_of "$host" --keep 0 --textfile "$tap_dir/$host.prom"; done
@@ -78,6 +97,8 @@ is "the ended processes' files are gone" "$(find "$tap_dir/node0" "$tap_dir/node
 before=$(metric_sum bytes_verified_total "$tap_dir/node0.prom")
 is "their counters are not" "$(export_of node0 | metric_sum bytes_verified_total)" "$before"
 is "nor is the verdict" "$(verdict node1 | tail -n 1)" "exit 2"
+ok "fewer than 100 series ($(grep -vc '^#' "$tap_dir/node1.prom")) of two paths" test "$(grep -vc '^#' "$tap_dir/node1.prom")" -lt 100
+lacks "no empty label" "$(cat "$tap_dir"/node?.prom)" '=""'
 mode=$(stat -c %a "$tap_dir/node1.prom")
 is "the collector may read the file" "$mode" 644
 is "no unfinished file stays behind" "$(find "$tap_dir" -maxdepth 1 -name '.*.prom.*' | wc -l)" 0

@@ -95,10 +95,14 @@ TEST(Verdict, ManyPeersOfWhichFewHaveTrouble) {
 
 TEST(Verdict, DamageWithinTheHostIsItsOwn) {
   Fleet fleet({"a", "b", "c"});
-  fleet.damage("a", "a", 2);  // 2 in and 2 out
+  fleet.damage("a", "a", 2);  // 2 in and 2 out: its sender and its receiver tell of the same
+  EXPECT_EQ(fleet.at("a").level, Level::kWarning);
+  EXPECT_EQ(fleet.at("a").text, "2 faults (2 within this host): this host");
+  fleet.damage("a", "a", 1);
+  fleet.damage("b", "a", 4);
+  EXPECT_EQ(fleet.at("a").text, "7 faults (4 in, 0 out, 3 within this host) with 1 of 2 hosts: device mlx5_0:1");
   EXPECT_EQ(fleet.at("a").level, Level::kCritical);
-  EXPECT_EQ(fleet.at("a").suspect, "this host");
-  EXPECT_EQ(fleet.at("b").level, Level::kOk);
+  EXPECT_EQ(judge({{"vtcp", "lo", "a", 100, 0, 3, 0}}, "a", {}).level, Level::kCritical) << "the receiver's file is not there";
   EXPECT_EQ(judge({{"vtcp", "eth0", "b", 100, 0, 0, 3}}, "a", {}).level, Level::kCritical) << "memory that no wire touched";
 }
 

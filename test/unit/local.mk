@@ -14,6 +14,7 @@ verity_unit_SOURCES += \
 	test/unit/health_table_test.cc \
 	test/unit/health_text_test.cc \
 	test/unit/health_verdict_test.cc \
+	test/unit/health_witness_test.cc \
 	test/unit/link_compact_test.cc \
 	test/unit/link_diagnose_test.cc \
 	test/unit/link_exchange_test.cc \

@@ -94,6 +94,52 @@ TEST(Ledger, FileThatShrankCountsAgain) {
   EXPECT_EQ(faults_of(recent(ledger, with(ledger, {process("b", 10, 2)}), kNow + 30 * kHour, 24)), 2U);
 }
 
+// A check that had no time for all files sees smaller sums: that is no news.
+TEST(Ledger, FilesThatWereNotReadAreNoNews) {
+  Ledger ledger;
+  observe(ledger, with(ledger, {process("b", 100, 9), process("b", 100, 9)}), kNow);
+  const Totals some = with(ledger, {process("b", 100, 9)});
+  EXPECT_EQ(faults_of(recent(ledger, some, kNow + 30 * kHour, 24, false)), 0U);
+}
+
+TEST(Ledger, UsersAreToldApart) {
+  Ledger ledger;
+  Totals totals;
+  add(totals, process("b", 100, 2), 1001);
+  add(totals, process("b", 100, 3), 1002);
+  observe(ledger, totals, kNow);
+  Ledger again;
+  ASSERT_EQ(from_json(to_json(ledger), &again), "");
+  const auto paths = recent(again, totals, kNow, 24);
+  ASSERT_EQ(paths.size(), 2U);
+  EXPECT_EQ(paths[0].user + paths[1].user, 2003U);
+  EXPECT_EQ(bytes_of(totals), 200U) << "sums are of all";
+  // An older version's ledger named none: that is no word of root's.
+  const std::string old = R"({"schema":1,"ended":[],"ended_trouble":[[["vtcp","eth0","b"],1,2,3,4]],"taken":[],"seen":[],"hours":[]})";
+  ASSERT_EQ(from_json(old, &again), "");
+  EXPECT_EQ(again.ended_trouble.begin()->first.user, kNoUser);
+}
+
+TEST(Ledger, OneUserDoesNotTakeAllPlaces) {
+  Totals totals;
+  health::Snapshot many = process("b", 1, 1);
+  const auto row = many.rows.front();
+  for (std::size_t i = 0; i < Ledger::kMostPaths + 100; ++i) {
+    many.rows.push_back(row);
+    many.rows.back().peer = "host" + std::to_string(i);
+  }
+  add(totals, many, 1001);
+  add(totals, process("c", 1, 1), 1002);
+  EXPECT_TRUE(totals.trouble.contains({"vtcp", "eth0", "c", false, 1002}));
+  health::Snapshot names;
+  for (std::size_t i = 0; i < 5000; ++i) {
+    names.rows.push_back(row);
+    names.rows.back().device = "made-up-" + std::to_string(i);
+  }
+  add(totals, names, 1001);
+  EXPECT_LE(totals.paths.size(), Ledger::kMostSums + 1);
+}
+
 TEST(Ledger, PathsAreBounded) {
   Ledger ledger;
   health::Snapshot many = process("b", 1, 1);
@@ -141,17 +187,21 @@ TEST(Ledger, RefusesWhatItIsNot) {
 
 bool has_line(const std::string& text, const std::string& line) { return ("\n" + text).find("\n" + line + "\n") != std::string::npos; }
 
-TEST(Exposition, EveryCounterOnceAWithHelpAndType) {
+std::size_t series_of(const std::string& text) {
+  std::size_t series = 0;
+  for (std::size_t at = 0; (at = text.find("\nucx_verity_", at)) != std::string::npos; ++at) ++series;
+  return series;
+}
+
+TEST(Exposition, CountersWithHelpAndType) {
   Exposition exposition{.totals = with({}, {process("b", 100, 2)}), .now_seconds = kNow};
   const std::string text = render_exposition(exposition);
   EXPECT_TRUE(has_line(text, "ucx_verity_bytes_verified_total{transport=\"vtcp\",device=\"eth0\"} 100"));
   EXPECT_TRUE(has_line(text, "ucx_verity_faults_payload_total{transport=\"vtcp\",device=\"eth0\"} 2"));
   EXPECT_TRUE(has_line(text, "ucx_verity_export_timestamp_seconds 3600000"));
   EXPECT_TRUE(has_line(text, "ucx_verity_check_status 0"));
-  for (const auto& info : health::kCounterInfo) {
-    if (info.name.ends_with("_ns")) continue;
-    EXPECT_TRUE(has_line(text, "# TYPE ucx_verity_" + std::string(info.name) + "_total counter")) << info.name;
-  }
+  EXPECT_TRUE(has_line(text, "# TYPE ucx_verity_faults_payload_total counter"));
+  EXPECT_EQ(text.find("acks_sent"), std::string::npos) << "nothing to say";
   EXPECT_EQ(text.find("peer=\""), std::string::npos) << "no host is named unless asked for";
 }
 
@@ -163,6 +213,31 @@ TEST(Exposition, HostsByNameOnlyWhenAskedFor) {
   exposition.peers = true;
   EXPECT_TRUE(has_line(render_exposition(exposition), "ucx_verity_peer_faults{device=\"eth0\",peer=\"b\",direction=\"in\"} 2"));
   EXPECT_EQ(render_exposition(exposition).find("peer=\"c\""), std::string::npos) << "only those with faults";
+}
+
+// Prometheus sees no increase in a series that begins with another value than zero.
+TEST(Exposition, WhatRulesWatchBeginsWithZero) {
+  Exposition exposition{.totals = with({}, {process("b", 100, 0)}), .version = "1", .ucx_version = "1"};
+  exposition.totals.paths[{"vself", "memory", {}}] = {};  // opened, never used
+  exposition.totals.paths[{}].types_checked = 7;          // of no interface
+  const std::string text = render_exposition(exposition);
+  for (const char* name : {"faults_payload", "faults_observed", "read_bytes_verified", "links_failed", "source_changed"}) {
+    EXPECT_TRUE(has_line(text, "ucx_verity_" + std::string(name) + "_total{transport=\"vtcp\",device=\"eth0\"} 0")) << name;
+  }
+  EXPECT_EQ(text.find("vself"), std::string::npos);
+  EXPECT_TRUE(has_line(text, "ucx_verity_types_checked_total 7"));
+  EXPECT_EQ(text.find("=\"\""), std::string::npos) << "no empty label";
+  EXPECT_LT(series_of(text), 35U);
+}
+
+TEST(Exposition, SeriesOfAHostAreBounded) {
+  Exposition exposition;
+  for (int i = 0; i < 1000; ++i) {
+    health::Counters& counters = exposition.totals.paths[{"vtcp", "made-up-" + std::to_string(i), {}}];
+    for (const auto& info : health::kCounterInfo) counters.*info.field = 1;
+    exposition.recent.push_back({"vtcp", "made-up", "host" + std::to_string(i), 9, 2, 1, 0});
+  }
+  EXPECT_LT(series_of(render_exposition(exposition)), kMostSeriesOfHost);
 }
 
 TEST(Exposition, SeriesAreBounded) {

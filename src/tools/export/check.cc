@@ -10,7 +10,9 @@
 #include <fstream>
 
 #include "tools/commands.h"
+#include "tools/export/check_text.h"
 #include "tools/export/gather.h"
+#include "tools/export/trust.h"
 
 namespace verity::tools {
 
@@ -31,46 +33,39 @@ struct CheckOptions {
   bool nhc = false;
   bool slurm = false;
   bool injected = false;
+  bool json = false;
+  bool require_traffic = false;
+  std::vector<std::string> trust;
   std::string config;
-};
-
-struct Checked {
-  health::Verdict verdict;
-  std::string note;  // what could not be looked at; empty: all was
 };
 
 Checked look(const CheckOptions& options) {
   const auto deadline = std::chrono::steady_clock::now() + kTime;
+  const health::Witnesses who = witnesses(options.trust);
   Ledger ledger;
-  Checked checked;
+  std::string no_ledger;
   if (access(options.ledger.c_str(), F_OK) == 0) {
-    if (const std::string problem = load_ledger(options.ledger, &ledger); !problem.empty()) {
-      checked.note = "without the ledger: " + problem;
-      ledger = {};
-    }
+    no_ledger = load_ledger(options.ledger, &ledger);
+    if (!no_ledger.empty()) ledger = {};
   }
   const auto directories = options.directories.empty() ? health::default_directories() : options.directories;
-  const Gathered gathered = gather(directories, ledger, {kMostFiles, deadline}, 0);
-  const bool blind = !checked.note.empty() || gathered.unopened > 0;
-  for (const std::string& problem : gathered.problems) {
-    if (gathered.unopened > 0) checked.note += (checked.note.empty() ? "" : "; ") + problem;
-  }
-  if (!gathered.complete && gathered.unopened == 0) checked.note += (checked.note.empty() ? "" : "; ") + std::string("not all health files were looked at");
+  Gathered gathered = gather(directories, ledger, {kMostFiles, deadline}, 0);
+  if (!no_ledger.empty()) gathered.blind.push_back("the ledger: " + no_ledger);
   const std::uint64_t now = health::realtime_ns() / kNsPerSecond;
-  auto paths = recent(ledger, gathered.totals, now, options.hours);
+  auto paths = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
   const std::uint64_t injected = options.injected ? 0 : leave_out_injected(paths);
-  checked.verdict = health::judge(paths, health::kThisHost, options.thresholds);
+  Checked checked = conclude(health::judge_witnesses(paths, health::kThisHost, options.thresholds, who), gathered, who, options.hours,
+                             options.require_traffic);
   // Who did not see everything cannot say that all is well.
-  if (blind && checked.verdict.level == health::Level::kOk) checked.verdict.level = health::Level::kUnknown;
-  if (injected != 0) {
-    checked.note += (checked.note.empty() ? "" : "; ") + std::to_string(injected) +
-                    " injected by a test transport left out, see --injected";
-  }
+  if (!checked.blind.empty() && checked.verdict.level == health::Level::kOk) checked.verdict.level = health::Level::kUnknown;
+  checked.injected = injected;
+  if (injected != 0) checked.notes.push_back(std::to_string(injected) + " injected by a test transport left out, see --injected");
   return checked;
 }
 
-bool drains(const CheckOptions& options, health::Level level) {
-  return options.drain && level != health::Level::kUnknown && level >= options.drain_on && level != health::Level::kOk;
+bool drains(const CheckOptions& options, const Checked& checked) {
+  const health::Level level = checked.verdict.level;
+  return options.drain && !checked.idle && level != health::Level::kUnknown && level >= options.drain_on && level != health::Level::kOk;
 }
 
 // For the log of a node health check, which has the last word: nothing is wrong with the node, as far as anybody knows.
@@ -81,8 +76,8 @@ int not_checked(const std::string& why) {
 
 // What a node health check and Slurm want: 0, silent where all was looked at; or the reason and 1.
 int print_reason(const CheckOptions& options, const Checked& checked) {
-  if (checked.verdict.level == health::Level::kUnknown) return not_checked(checked.note);
-  if (!drains(options, checked.verdict.level)) return 0;
+  if (checked.verdict.level == health::Level::kUnknown) return not_checked("cannot look into " + checked.blind.front());
+  if (!drains(options, checked)) return 0;
   std::printf("%sucx-verity: %s\n", options.nhc ? "ERROR:  " : "", checked.verdict.text.c_str());
   return 1;
 }
@@ -90,9 +85,11 @@ int print_reason(const CheckOptions& options, const Checked& checked) {
 int run(const CheckOptions& options) {
   const Checked checked = look(options);
   if (options.nhc || options.slurm) return print_reason(options, checked);
-  std::string line = std::string("UCX-VERITY ") + health::level_name(checked.verdict.level) + ": " + checked.verdict.text;
-  if (!checked.note.empty()) line += " (" + checked.note + ")";
-  std::puts(line.c_str());
+  if (options.json) {
+    std::fputs(check_json(checked).c_str(), stdout);
+  } else {
+    std::puts(check_line(checked).c_str());
+  }
   return static_cast<int>(checked.verdict.level);
 }
 
@@ -167,9 +164,12 @@ void add_check_command(CLI::App& app, int* exit_code) {
   command->add_option("--percent", options->thresholds.percent, "of the hosts that it talks to, that must have faults with it")
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
+  add_trust_option(*command, &options->trust);
+  command->add_flag("--require-traffic", options->require_traffic, "warn when nothing was verified in that time");
   command->add_option("--config", options->config, "file with these options, a line each: critical=10; the command line goes first");
   auto* nhc = command->add_flag("--nhc", options->nhc, "for a check of LBNL Node Health Check: a line and 1 when the node is to be drained");
-  command->add_flag("--slurm", options->slurm, "for Slurm's HealthCheckProgram: the drain reason and 1")->excludes(nhc);
+  auto* slurm = command->add_flag("--slurm", options->slurm, "for Slurm's HealthCheckProgram: the drain reason and 1")->excludes(nhc);
+  command->add_flag("--json", options->json, "print an object of JSON instead of the line")->excludes(nhc)->excludes(slurm);
   command->add_flag("--injected", options->injected, "count faults that a test transport made on purpose, too");
   add_drain_option(command, options);
   command->callback([command, options, exit_code] {

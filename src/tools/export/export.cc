@@ -13,6 +13,7 @@
 #include "tools/commands.h"
 #include "tools/export/exposition.h"
 #include "tools/export/gather.h"
+#include "tools/export/trust.h"
 #include "util/build_config.h"
 
 namespace verity::tools {
@@ -20,6 +21,8 @@ namespace verity::tools {
 namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// Less than the unit's TimeoutStartSec: a user with very many files delays no run.
+constexpr auto kTime = std::chrono::seconds(30);
 
 struct ExportOptions {
   std::string textfile;
@@ -30,6 +33,7 @@ struct ExportOptions {
   bool peers = false;
   bool injected = false;
   health::Thresholds thresholds;
+  std::vector<std::string> trust;
 };
 
 // Held while a run lasts: two that add up the same files would count them twice.
@@ -72,16 +76,17 @@ bool load(const std::string& path, Ledger* ledger) {
 
 Exposition exposition_of(const ExportOptions& options, const Gathered& gathered, const Ledger& ledger, std::uint64_t now) {
   Exposition exposition{.totals = gathered.totals, .peers = options.peers, .now_seconds = now};
-  exposition.recent = recent(ledger, gathered.totals, now, options.hours);
+  exposition.recent = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
   if (!options.injected) {
     exposition.injected = leave_out_injected(exposition.recent);
     leave_out_injected(exposition.totals.paths);
   }
-  exposition.verdict = health::judge(exposition.recent, health::kThisHost, options.thresholds);
+  exposition.verdict = health::judge_witnesses(exposition.recent, health::kThisHost, options.thresholds, witnesses(options.trust));
   exposition.running = gathered.running;
   exposition.ended = gathered.ended;
   exposition.killed = gathered.killed;
   exposition.unreadable = gathered.unreadable;
+  exposition.not_believed = gathered.not_believed;
   exposition.version = PACKAGE_VERSION;
   exposition.ucx_version = VERITY_UCX_VERSION;
   return exposition;
@@ -110,9 +115,14 @@ int run(const ExportOptions& options) {
   const std::uint64_t now_ns = health::realtime_ns();
   const std::uint64_t now = now_ns / kNsPerSecond;
   const auto directories = options.directories.empty() ? health::default_directories() : options.directories;
-  const Gathered gathered = gather(directories, ledger, {}, now_ns - options.keep_seconds * kNsPerSecond);
-  for (const std::string& problem : gathered.problems) complain(problem);
-  observe(ledger, gathered.totals, now);
+  const Gathered gathered = gather(directories, ledger, {.deadline = std::chrono::steady_clock::now() + kTime},
+                                   now_ns - options.keep_seconds * kNsPerSecond);
+  for (const auto* list : {&gathered.blind, &gathered.partial, &gathered.problems}) {
+    for (const std::string& problem : *list) complain(problem);
+  }
+  for (const Doubted& d : gathered.doubted) complain(d.path + " of user " + std::to_string(d.user) + " is not believed: " + d.why);
+  // Sums without some of the files would look smaller now and grown at the next run.
+  if (gathered.partial.empty()) observe(ledger, gathered.totals, now);
   if (const std::string problem = replace_file(options.ledger, to_json(ledger), 0600); !problem.empty()) {
     complain(problem);
     return kExitError;
@@ -136,6 +146,7 @@ void add_export_command(CLI::App& app, int* exit_code) {
       ->capture_default_str()
       ->check(CLI::Range(0, 30 * 86400));
   command->add_flag("--peers", options->peers, "also a series per host with which there were faults");
+  add_trust_option(*command, &options->trust);
   command->add_flag("--injected", options->injected, "count faults that a test transport made on purpose, too");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }

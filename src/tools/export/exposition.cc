@@ -41,14 +41,37 @@ std::string seconds_text(std::uint64_t ns) {
   return text.insert(text.size() - 9, ".");
 }
 
+// None for what belongs to no interface; without a device where there is none.
 std::string labels_of(const health::PathKey& key) {
-  return label("transport", key.transport) + "," + label("device", key.device);
+  std::string text = key.transport.empty() ? "" : label("transport", key.transport);
+  if (!key.device.empty()) text += (text.empty() ? "" : ",") + label("device", key.device);
+  return text;
+}
+
+// What rules and dashboard add up: there from the first message of a path on, with zero, as Prometheus sees no increase in a series that
+// begins with another value, and no sum of two of which one is missing. Other counters are left out as long as they are zero.
+constexpr std::string_view kFromZero[] = {
+    "bytes_sent",           "bytes_verified",        "bytes_unverified",     "read_bytes_verified",     "segments_resent",
+    "segment_bytes_resent", "frame_bytes_resent",    "faults_payload",       "faults_header",           "faults_length",
+    "faults_observed",      "reads_damaged_on_wire", "reads_persistent",     "source_faults",           "source_changed",
+    "reads_source_changed", "links_failed",
+};
+
+bool is_shown(const health::PathKey& key, const health::CounterInfo& info, std::uint64_t value) {
+  return value != 0 || (!key.transport.empty() && std::find(std::begin(kFromZero), std::end(kFromZero), info.name) != std::end(kFromZero));
+}
+
+bool counted_anything(const health::Counters& counters) {
+  return std::any_of(health::kCounterInfo.begin(), health::kCounterInfo.end(),
+                     [&](const health::CounterInfo& info) { return counters.*info.field != 0; });
 }
 
 // The busiest paths; what is beyond them in one.
 health::PathSums bounded(const health::PathSums& paths) {
   std::vector<const health::PathSums::value_type*> order;
-  for (const auto& path : paths) order.push_back(&path);
+  for (const auto& path : paths) {
+    if (counted_anything(path.second)) order.push_back(&path);  // UCX opens more interfaces than it uses
+  }
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return health::bytes_checked(a->second) > health::bytes_checked(b->second);
   });
@@ -68,8 +91,12 @@ void counters(Text& text, const health::PathSums& paths) {
     // Prometheus wants base units.
     const bool is_time = info.name.ends_with("_ns");
     const std::string name(info.name.substr(0, info.name.size() - (is_time ? 3 : 0)));
+    const auto shown = [&](const auto& path) { return is_shown(path.first, info, path.second.*info.field); };
+    if (std::none_of(paths.begin(), paths.end(), shown)) continue;
     text.metric(name + (is_time ? "_seconds_total" : "_total"), "counter", info.help);
-    for (const auto& [key, values] : paths) {
+    for (const auto& path : paths) {
+      if (!shown(path)) continue;
+      const auto& [key, values] = path;
       const std::uint64_t value = values.*info.field;
       text.sample(labels_of(key), is_time ? seconds_text(value) : std::to_string(value));
     }
@@ -131,6 +158,7 @@ std::string render_exposition(const Exposition& exposition) {
   text.sample("state=\"ended\"", exposition.ended);
   text.sample("state=\"killed\"", exposition.killed);
   text.single("unreadable_files", "gauge", "files among the health files that are none, see ucx-verity status", exposition.unreadable);
+  text.single("files_not_believed", "gauge", "health files that cannot be true, left out: see ucx-verity check", exposition.not_believed);
   text.metric("build_info", "gauge", "version of the command that wrote this; always 1");
   text.sample(label("version", exposition.version) + "," + label("ucx", exposition.ucx_version), 1);
   text.single("export_timestamp_seconds", "gauge", "when this was written", exposition.now_seconds);

@@ -18,14 +18,16 @@ struct Exposition {
   std::vector<health::PathTrouble> recent{};  // of the time that the verdict looks at
   std::uint64_t injected = 0;               // faults that were left out: a test transport made them
   bool peers = false;                       // name hosts: a series per host with faults
-  std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0;  // health files
+  std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0, not_believed = 0;  // health files
   std::uint64_t now_seconds = 0;
   std::string version{};
   std::string ucx_version{};
 };
 
 // Most paths that get series of their own: their names come from users' files. The others are added up as device "other".
-inline constexpr std::size_t kMostSeries = 64;
+inline constexpr std::size_t kMostSeries = 16;
+// So a host has fewer series than this, without --peers, whatever its users' files say.
+inline constexpr std::size_t kMostSeriesOfHost = 1000;
 
 [[nodiscard]] std::string render_exposition(const Exposition& exposition);
 

@@ -5,16 +5,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
+#include <tuple>
 
+#include "health/belief.h"
+#include "health/process_id.h"
+#include "health/text.h"
 
 namespace verity::tools {
 namespace {
 
 constexpr std::size_t kMostProblems = 8;
+using Clock = std::chrono::steady_clock;
 
 std::string why(const char* what, const std::string& path) {
   return std::string(what) + " " + path + ": " + std::strerror(errno);
@@ -30,7 +37,18 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-// One run over the folders.
+std::uint64_t uptime_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+bool tells_faults(const health::Snapshot& snapshot) {
+  const Trouble all = trouble_of(snapshot.sum());
+  return all.in + all.out + all.memory != 0;
+}
+
+// Adds up the files of one run.
 class Gathering {
  public:
   Gathering(Ledger& ledger, std::uint64_t take_before_ns) : ledger_(ledger), take_before_ns_(take_before_ns) {}
@@ -38,6 +56,7 @@ class Gathering {
   void add(const std::shared_ptr<health::Directory>& directory, const std::string& name) {
     const std::string path = directory->path() + "/" + name;
     health::HealthFile file = directory->read(name);
+    ++result.read;
     if (ledger_.taken.contains(path)) {
       // A run that was cut wrote the ledger and did not come to remove this one.
       remove_later(directory, path, std::move(file));
@@ -45,30 +64,58 @@ class Gathering {
     }
     if (!file.problem.empty()) {
       ++result.unreadable;
-      if (result.problems.size() < kMostProblems) result.problems.push_back(path + ": " + file.problem);
+      if (result.problems.size() < kMostProblems) result.problems.push_back(health::printable(path) + ": " + file.problem);
       return;
+    }
+    if (std::string why = doubt_about(*directory, file); !why.empty()) {
+      return set_aside({health::printable(path), file.owner, std::move(why), tells_faults(file.snapshot)});
     }
     count(file);
     if (file.life == health::Life::kKilled && file.ended_ns == 0) directory->mark(file, health::realtime_ns());
     if (file.life != health::Life::kRunning && file.ended_ns != 0 && file.ended_ns < take_before_ns_) {
-      take(ledger_, path, file.snapshot);
+      take(ledger_, path, file.snapshot, file.owner);
       remove_later(directory, path, std::move(file));
     } else {
-      tools::add(live_, file.snapshot);
+      tools::add(live_, file.snapshot, file.owner);
     }
   }
 
   Gathered finish() {
+    result.complete = result.blind.empty() && result.partial.empty();
     if (result.complete && take_before_ns_ > 0) ledger_.taken = std::move(still_there_);
     result.totals = totals_of(ledger_);
     for (const auto& [key, counters] : live_.paths) result.totals.paths[key] += counters;
-    for (const auto& [key, trouble] : live_.trouble) result.totals.trouble[key] += trouble;
+    for (const auto& [key, trouble] : live_.trouble) result.totals.trouble.place(key) += trouble;
     return std::move(result);
   }
 
   Gathered result;
 
  private:
+  // A process has one file.
+  using Identity = std::tuple<std::string, std::uint64_t, std::uint64_t, std::uint64_t>;
+
+  std::string doubt_about(const health::Directory& directory, const health::HealthFile& file) {
+    const health::FileFacts facts{.owner = file.owner,
+                                  .folder_owner = directory.owner(),
+                                  .folder_open = directory.is_open_to_all(),
+                                  .born_ns = file.born_ns,
+                                  .uptime_ns = uptime_,
+                                  .boot_id = boot_};
+    const health::Snapshot& s = file.snapshot;
+    if (std::string why = health::doubt(s, facts, reader_); !why.empty()) return why;
+    if (file.owner == 0 || file.owner == reader_) return {};
+    return processes_.insert({s.boot_id, s.pid, s.start_ticks, s.created_ns}).second ? "" : "another file is of the same process: a copy";
+  }
+  void set_aside(Doubted doubted) {
+    ++result.not_believed;
+    if (result.doubted.size() < kMostProblems) {
+      result.doubted.push_back(std::move(doubted));
+    } else if (doubted.faults && !result.doubted.back().faults) {
+      result.doubted.back() = std::move(doubted);
+    }
+    std::stable_partition(result.doubted.begin(), result.doubted.end(), [](const Doubted& d) { return d.faults; });
+  }
   void remove_later(const std::shared_ptr<health::Directory>& directory, const std::string& path, health::HealthFile file) {
     still_there_.insert(path);
     result.to_remove.emplace_back(directory, std::move(file));
@@ -79,9 +126,50 @@ class Gathering {
 
   Ledger& ledger_;
   const std::uint64_t take_before_ns_;
+  const std::uint32_t reader_ = geteuid();
+  const std::uint64_t uptime_ = uptime_ns();
+  const std::string boot_ = health::boot_id();
   Totals live_;
+  std::set<Identity> processes_;
   std::set<std::string> still_there_;
 };
+
+struct Folder {
+  std::shared_ptr<health::Directory> directory;
+  std::vector<std::string> names;
+  bool more = false;
+};
+
+// The folders that can be opened, those with fewest files first: who fills one delays nobody else's.
+std::vector<Folder> open_folders(const std::vector<std::string>& paths, const GatherLimits& limits, Gathered& result) {
+  std::vector<Folder> folders;
+  for (const std::string& path : paths) {
+    Folder folder{std::make_shared<health::Directory>(), {}, false};
+    if (const std::string problem = folder.directory->open(path); !problem.empty()) {
+      result.blind.push_back(health::printable(path) + ": " + problem);
+      continue;
+    }
+    folder.names = folder.directory->names(limits.files, &folder.more);
+    folders.push_back(std::move(folder));
+  }
+  std::stable_sort(folders.begin(), folders.end(), [](const Folder& a, const Folder& b) { return a.names.size() < b.names.size(); });
+  return folders;
+}
+
+// Each folder has an equal share of the time that is left.
+Clock::time_point share_of(Clock::time_point deadline, std::size_t folders_left) {
+  const auto now = Clock::now();
+  if (deadline == Clock::time_point::max() || deadline <= now) return deadline;
+  return now + (deadline - now) / static_cast<Clock::rep>(folders_left);
+}
+
+// Some files of each folder are read even when the time is over, as on a busy machine it soon is.
+bool may_read(std::size_t read, Clock::time_point until, Clock::time_point deadline) {
+  constexpr std::size_t kAtLeast = 100;
+  constexpr auto kMore = std::chrono::seconds(1);
+  const auto now = Clock::now();
+  return now <= until || (read < kAtLeast && now <= deadline + kMore);
+}
 
 }  // namespace
 
@@ -111,24 +199,15 @@ std::string replace_file(const std::string& path, const std::string& text, unsig
 
 Gathered gather(const std::vector<std::string>& directories, Ledger& ledger, const GatherLimits& limits, std::uint64_t take_before_ns) {
   Gathering run(ledger, take_before_ns);
-  for (const std::string& path : directories) {
-    const auto directory = std::make_shared<health::Directory>();
-    if (const std::string problem = directory->open(path); !problem.empty()) {
-      run.result.problems.push_back(problem);
-      run.result.complete = false;
-      ++run.result.unopened;
-      continue;
-    }
-    bool more = false;
-    const std::vector<std::string> names = directory->names(limits.files, &more);
-    if (more) run.result.complete = false;
-    for (const std::string& name : names) {
-      if (std::chrono::steady_clock::now() > limits.deadline) {
-        run.result.complete = false;
-        break;
-      }
-      run.add(directory, name);
-    }
+  const std::vector<Folder> folders = open_folders(directories, limits, run.result);
+  for (std::size_t i = 0; i < folders.size(); ++i) {
+    const Folder& folder = folders[i];
+    const auto until = share_of(limits.deadline, folders.size() - i);
+    std::size_t read = 0;
+    while (read < folder.names.size() && may_read(read, until, limits.deadline)) run.add(folder.directory, folder.names[read++]);
+    if (read == folder.names.size() && !folder.more) continue;
+    run.result.partial.push_back(folder.directory->path() + ": " + std::to_string(read) + " of " + (folder.more ? "more than " : "") +
+                                 std::to_string(folder.names.size()) + " files");
   }
   return run.finish();
 }

@@ -22,19 +22,30 @@ namespace verity::tools {
 // Replaces a file in one step: readers find the old text or the new one, whole. Returns why not, or an empty text.
 [[nodiscard]] std::string replace_file(const std::string& path, const std::string& text, unsigned mode);
 
+// A file that is not believed: see health/belief.h.
+struct Doubted {
+  std::string path;
+  std::uint32_t user = 0;
+  std::string why;
+  bool faults = false;  // it tells of some
+};
+
 struct Gathered {
   Totals totals;
-  std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0;
+  std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0, not_believed = 0;
+  std::uint64_t read = 0;             // files
   std::vector<std::string> problems;  // "FILE: what is wrong", the first few
+  std::vector<std::string> blind;     // "FOLDER: why it could not be looked into"
+  std::vector<std::string> partial;   // "FOLDER: 100 of 2000 files", where there was no time or no room for all
+  std::vector<Doubted> doubted;       // the first few, those with faults before others
   // Files that went into the ledger, to be removed when that is safe on the disk; through the open folder, whatever its name leads to
   // by then.
   std::vector<std::pair<std::shared_ptr<health::Directory>, health::HealthFile>> to_remove;
-  unsigned unopened = 0;              // folders
-  bool complete = true;               // false: there was no time or no room for all files
+  bool complete = true;  // false: `blind` or `partial` has something
 };
 
 struct GatherLimits {
-  std::size_t files = 200000;
+  std::size_t files = 200000;  // of a folder
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 

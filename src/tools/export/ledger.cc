@@ -6,39 +6,49 @@ namespace {
 
 constexpr std::uint64_t kHour = 3600;
 
-// The path with its host, or without, where too many are known.
-Trouble& place(Troubles& troubles, const health::PathKey& key) {
-  const auto found = troubles.find(key);
-  if (found != troubles.end()) return found->second;
-  if (troubles.size() < Ledger::kMostPaths) return troubles[key];
-  return troubles[{key.transport, key.device, {}, key.injected}];
+// A path's sum; too many different names are one path.
+health::Counters& sum_of(health::PathSums& paths, const health::PathKey& key) {
+  const auto found = paths.find(key);
+  if (found != paths.end()) return found->second;
+  return paths.size() < Ledger::kMostSums ? paths[key] : paths[{"other", "other", {}, key.injected}];
 }
 
-void add_rows(health::PathSums& paths, Troubles& troubles, const health::Snapshot& snapshot) {
+void add_rows(health::PathSums& paths, Troubles& troubles, const health::Snapshot& snapshot, std::uint32_t user) {
   for (const health::SnapshotRow& row : snapshot.rows) {
-    paths[{row.transport, row.device, {}, row.injected}] += row.counters;
+    sum_of(paths, {row.transport, row.device, {}, row.injected}) += row.counters;
     const bool own = !row.peer.empty() && row.peer == snapshot.peer_name;
     const Trouble trouble = trouble_of(row.counters);
-    if (trouble.any()) place(troubles, {row.transport, row.device, own ? health::kThisHost : row.peer, row.injected}) += trouble;
+    if (trouble.any()) troubles.place({row.transport, row.device, own ? health::kThisHost : row.peer, row.injected, user}) += trouble;
   }
 }
 
 void add_all(Troubles& to, const Troubles& from) {
-  for (const auto& [key, trouble] : from) place(to, key) += trouble;
+  for (const auto& [key, trouble] : from) to.place(key) += trouble;
 }
 
 // What `totals` has that the last run did not know of.
-Troubles news(const Ledger& ledger, const Totals& totals) {
+Troubles news(const Ledger& ledger, const Totals& totals, bool complete = true) {
   Troubles fresh;
   for (const auto& [key, trouble] : totals.trouble) {
     const auto before = ledger.seen.find(key);
-    const Trouble more = before == ledger.seen.end() ? trouble : trouble.since(before->second);
+    const Trouble more = before == ledger.seen.end() ? trouble : trouble.since(before->second, complete);
     if (more.any()) fresh[key] = more;
   }
   return fresh;
 }
 
 }  // namespace
+
+Trouble& Troubles::place(const health::PathKey& key) {
+  const auto found = find(key);
+  if (found != end()) return found->second;
+  std::size_t& of_user = of_user_[key.user];
+  if (size() >= Ledger::kMostPaths || of_user >= Ledger::kMostPathsOfUser) {
+    return (*this)[{key.transport, key.device, {}, key.injected, key.user}];
+  }
+  ++of_user;
+  return (*this)[key];
+}
 
 Trouble& Trouble::operator+=(const Trouble& other) noexcept {
   bytes += other.bytes;
@@ -48,8 +58,8 @@ Trouble& Trouble::operator+=(const Trouble& other) noexcept {
   return *this;
 }
 
-Trouble Trouble::since(const Trouble& before) const noexcept {
-  const auto less = [](std::uint64_t now, std::uint64_t then) { return now < then ? now : now - then; };
+Trouble Trouble::since(const Trouble& before, bool complete) const noexcept {
+  const auto less = [&](std::uint64_t now, std::uint64_t then) { return now >= then ? now - then : complete ? now : 0; };
   return {less(bytes, before.bytes), less(in, before.in), less(out, before.out), less(memory, before.memory)};
 }
 
@@ -58,14 +68,14 @@ Trouble trouble_of(const health::Counters& counters) noexcept {
           health::faults_memory(counters)};
 }
 
-void add(Totals& totals, const health::Snapshot& snapshot) {
-  add_rows(totals.paths, totals.trouble, snapshot);
+void add(Totals& totals, const health::Snapshot& snapshot, std::uint32_t user) {
+  add_rows(totals.paths, totals.trouble, snapshot, user);
 }
 
 Totals totals_of(const Ledger& ledger) { return {ledger.ended, ledger.ended_trouble}; }
 
-void take(Ledger& ledger, const std::string& name, const health::Snapshot& snapshot) {
-  add_rows(ledger.ended, ledger.ended_trouble, snapshot);
+void take(Ledger& ledger, const std::string& name, const health::Snapshot& snapshot, std::uint32_t user) {
+  add_rows(ledger.ended, ledger.ended_trouble, snapshot, user);
   ledger.taken.insert(name);
 }
 
@@ -78,7 +88,8 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds) {
   }
 }
 
-std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, std::uint64_t hours) {
+std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, std::uint64_t hours,
+                                        bool complete) {
   Troubles sum;
   if (hours == 0) {
     sum = totals.trouble;
@@ -88,11 +99,11 @@ std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& tota
     for (const auto& [hour, troubles] : ledger.hours) {
       if (hour + hours > now) add_all(sum, troubles);
     }
-    add_all(sum, news(ledger, totals));
+    add_all(sum, news(ledger, totals, complete));
   }
   std::vector<health::PathTrouble> paths;
   for (const auto& [key, trouble] : sum) {
-    paths.push_back({key.transport, key.device, key.peer, trouble.bytes, trouble.in, trouble.out, trouble.memory, key.injected});
+    paths.push_back({key.transport, key.device, key.peer, trouble.bytes, trouble.in, trouble.out, trouble.memory, key.injected, key.user});
   }
   return paths;
 }

@@ -25,18 +25,30 @@ struct Trouble {
   std::uint64_t memory = 0;
 
   Trouble& operator+=(const Trouble& other) noexcept;
-  // What came since `before`; a number that shrank (a file was damaged) counts from zero again.
-  [[nodiscard]] Trouble since(const Trouble& before) const noexcept;
+  // What came since `before`. A number that shrank counts from zero again, as a file went; or as nothing new, when not all files were read.
+  [[nodiscard]] Trouble since(const Trouble& before, bool complete = true) const noexcept;
   [[nodiscard]] bool any() const noexcept { return bytes + in + out + memory != 0; }
   auto operator<=>(const Trouble&) const = default;
 };
 [[nodiscard]] Trouble trouble_of(const health::Counters& counters) noexcept;
 
-using Troubles = std::map<health::PathKey, Trouble>;
+// By path and user.
+struct Troubles : std::map<health::PathKey, Trouble> {
+  // The path's place, or one without its host, where too many are known, of all or of its user.
+  [[nodiscard]] Trouble& place(const health::PathKey& key);
+
+ private:
+  std::map<std::uint32_t, std::size_t> of_user_;
+};
+
+// Of files that nobody signed: an entry of an older ledger.
+inline constexpr std::uint32_t kNoUser = 0xffffffff;
 
 struct Ledger {
   // Most paths to hosts that are told apart; the others are added up under the path without a host.
   static constexpr std::size_t kMostPaths = 20000;
+  static constexpr std::size_t kMostPathsOfUser = 12000;
+  static constexpr std::size_t kMostSums = 1024;  // paths without hosts
   static constexpr std::uint64_t kHours = 24 * 8;  // how long faults are told apart by the hour
 
   health::PathSums ended;       // without hosts
@@ -52,20 +64,20 @@ struct Totals {
   Troubles trouble;        // with hosts
 };
 
-// Adds the rows of a file. Rows to more than kMostPaths hosts lose their host.
-void add(Totals& totals, const health::Snapshot& snapshot);
+// Adds the rows of a file of that user. Rows to more than kMostPaths hosts lose their host.
+void add(Totals& totals, const health::Snapshot& snapshot, std::uint32_t user = 0);
 // Of what the ledger holds. Files are added to it.
 [[nodiscard]] Totals totals_of(const Ledger& ledger);
 
 // The process of the file `name` is over, and its file will be removed.
-void take(Ledger& ledger, const std::string& name, const health::Snapshot& snapshot);
+void take(Ledger& ledger, const std::string& name, const health::Snapshot& snapshot, std::uint32_t user = 0);
 
 // A run of the exporter at that time saw these totals: what is new belongs to this hour. Forgets hours that are too old.
 void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds);
 
-// What was seen in the last `hours` hours (0: ever), and is new since the last run.
+// What was seen in the last `hours` hours (0: ever), and is new since the last run. `complete`: all files are in the totals.
 [[nodiscard]] std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
-                                                      std::uint64_t hours);
+                                                      std::uint64_t hours, bool complete = true);
 
 // Removes what a test transport did on purpose. Returns how many faults that were.
 [[nodiscard]] std::uint64_t leave_out_injected(std::vector<health::PathTrouble>& paths);

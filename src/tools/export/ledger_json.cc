@@ -13,14 +13,12 @@ using nlohmann::json;
 constexpr int kSchema = 1;
 
 json json_of(const health::PathKey& key) {
-  json value = json::array({key.transport, key.device, key.peer});
-  if (key.injected) value.push_back(true);
-  return value;
+  return json::array({key.transport, key.device, key.peer, key.injected, key.user});
 }
 
 health::PathKey key_of(const json& value) {
   return {value.at(0).get<std::string>(), value.at(1).get<std::string>(), value.at(2).get<std::string>(),
-          value.size() > 3 && value.at(3).get<bool>()};
+          value.size() > 3 && value.at(3).get<bool>(), value.size() > 4 ? value.at(4).get<std::uint32_t>() : kNoUser};
 }
 
 json json_of(const Troubles& troubles) {
@@ -34,7 +32,7 @@ json json_of(const Troubles& troubles) {
 Troubles troubles_of(const json& list) {
   Troubles troubles;
   for (const json& item : list) {
-    troubles[key_of(item.at(0))] = {item.at(1).get<std::uint64_t>(), item.at(2).get<std::uint64_t>(),
+    troubles.place(key_of(item.at(0))) = {item.at(1).get<std::uint64_t>(), item.at(2).get<std::uint64_t>(),
                                     item.at(3).get<std::uint64_t>(), item.at(4).get<std::uint64_t>()};
   }
   return troubles;
@@ -55,7 +53,9 @@ json json_of(const health::PathSums& paths) {
 health::PathSums paths_of(const json& list) {
   health::PathSums paths;
   for (const json& item : list) {
-    health::Counters& counters = paths[key_of(item.at(0))];
+    health::PathKey key = key_of(item.at(0));
+    key.user = 0;
+    health::Counters& counters = paths[key];
     for (const health::CounterInfo& info : health::kCounterInfo) {
       counters.*info.field = item.at(1).value(std::string(info.name), std::uint64_t{0});
     }

@@ -67,7 +67,7 @@ std::string heading(const Found& found) {
 std::string problem_lines(const Found& found) {
   std::string text;
   for (std::size_t i = 0; i < found.problems.size() && i < kMostProblems; ++i) {
-    text += "not read: " + found.problems[i].path + ": " + found.problems[i].text + "\n";
+    text += "not read: " + health::printable(found.problems[i].path) + ": " + found.problems[i].text + "\n";
   }
   if (found.problems.size() > kMostProblems) text += "not read: " + std::to_string(found.problems.size() - kMostProblems) + " more\n";
   return text;

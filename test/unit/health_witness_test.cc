@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "health/witness.h"
+
+#include <gtest/gtest.h>
+
+#include "health/belief.h"
+#include "health/paths.h"
+
+namespace verity::health {
+namespace {
+
+constexpr std::uint32_t kAlice = 1001, kBob = 1002, kCarol = 1003, kSubordinate = 100000;
+
+Witnesses site() {
+  return {.trusted = {0}, .account = [](std::uint32_t user) {
+            return user == kAlice ? "alice" : user == kBob ? "bob" : user == kCarol ? "carol" : user == 0 ? "root" : "";
+          }};
+}
+
+// What the files of `user` say: traffic with three hosts, and faults in what came from the first `troubled` of them.
+std::vector<PathTrouble> files_of(std::uint32_t user, unsigned troubled, std::uint64_t faults = 5, std::uint64_t bytes = 1 << 20) {
+  std::vector<PathTrouble> paths;
+  for (unsigned i = 0; i < 3; ++i) {
+    const std::string host(1, static_cast<char>('b' + i));
+    paths.push_back({"vrc_verbs", "mlx5_0:1", host, bytes, i < troubled ? faults : 0, 0, 0, false, user});
+  }
+  return paths;
+}
+
+Verdict verdict(const std::vector<std::vector<PathTrouble>>& files, const Witnesses& who = site()) {
+  std::vector<PathTrouble> all;
+  for (const auto& paths : files) all.insert(all.end(), paths.begin(), paths.end());
+  return judge_witnesses(all, kThisHost, {}, who);
+}
+
+TEST(Witness, OneUsersWordIsAWarningThatNamesTheUser) {
+  const Verdict alone = verdict({files_of(kAlice, 3, 1000000), files_of(kBob, 0)});
+  EXPECT_EQ(alone.level, Level::kWarning);
+  EXPECT_EQ(alone.users, std::vector<std::uint32_t>{kAlice});
+  EXPECT_NE(alone.text.find("only files of user 1001 (alice) show it"), std::string::npos) << alone.text;
+}
+
+TEST(Witness, RootsWordIsEnough) {
+  EXPECT_EQ(verdict({files_of(0, 2), files_of(kAlice, 0)}).level, Level::kCritical);
+  Witnesses who = site();
+  who.trusted.insert(kAlice);
+  EXPECT_EQ(verdict({files_of(kAlice, 2)}, who).level, Level::kCritical) << "a user that the site trusts";
+  who = site();
+  who.all_trusted = true;
+  EXPECT_EQ(verdict({files_of(kAlice, 2)}, who).level, Level::kCritical);
+}
+
+TEST(Witness, TwoUsersAreEnough) {
+  EXPECT_EQ(verdict({files_of(kAlice, 2), files_of(kBob, 3)}).level, Level::kCritical);
+  // One of them adds a thousand hosts that are well, for the share of those with faults to fall.
+  std::vector<PathTrouble> diluted = files_of(kCarol, 0);
+  for (int i = 0; i < 1000; ++i) diluted.push_back({"vrc_verbs", "mlx5_0:1", "x" + std::to_string(i), 1, 0, 0, 0, false, kCarol});
+  EXPECT_EQ(verdict({files_of(kAlice, 2), files_of(kBob, 3), diluted}).level, Level::kCritical);
+  EXPECT_EQ(verdict({files_of(0, 2), diluted}).level, Level::kCritical);
+}
+
+TEST(Witness, SomeFaultsOfManyUsersAddUp) {
+  // Each saw one host's faults alone.
+  std::vector<std::vector<PathTrouble>> files;
+  for (const std::uint32_t user : {kAlice, kBob, kCarol}) {
+    auto paths = files_of(user, 0);
+    paths[user - kAlice].faults_in = 4;
+    files.push_back(paths);
+  }
+  EXPECT_EQ(verdict(files).level, Level::kCritical);
+  files.pop_back();
+  EXPECT_EQ(verdict(files).level, Level::kWarning) << "without either of the two it is one host's";
+}
+
+TEST(Witness, AnothersSmallTroubleIsNoSecondWord) {
+  // A bad peer of bob's, and alice, who makes up the rest.
+  EXPECT_EQ(verdict({files_of(kBob, 1), files_of(kAlice, 3, 1000)}).level, Level::kWarning);
+}
+
+TEST(Witness, NumbersWithoutAccountAreNobody) {
+  EXPECT_EQ(verdict({files_of(kAlice, 3), files_of(kSubordinate, 3), files_of(kSubordinate + 1, 3)}).level, Level::kWarning);
+  const Verdict nobody = verdict({files_of(kSubordinate, 3), files_of(kSubordinate + 1, 3)});
+  EXPECT_EQ(nobody.level, Level::kWarning);
+  EXPECT_NE(nobody.text.find("user 100000 (no account)"), std::string::npos) << nobody.text;
+}
+
+TEST(Witness, WarningsStayAsTheyAre) {
+  EXPECT_EQ(verdict({files_of(kAlice, 1)}).text, "5 faults (5 in, 0 out): host b, or the link to it");
+  EXPECT_TRUE(verdict({files_of(kAlice, 1)}).users.empty());
+  EXPECT_EQ(verdict({files_of(kAlice, 0)}).level, Level::kOk);
+}
+
+// ---- which files -----------------------------------------------------------------------------------------------------------------
+
+Snapshot honest() {
+  Snapshot snapshot;
+  snapshot.boot_id = "boot";
+  snapshot.pid = 7;
+  snapshot.rows.resize(2);
+  for (SnapshotRow& row : snapshot.rows) {
+    row.counters.bytes_verified = std::uint64_t{1} << 50;
+    row.counters.faults_payload = 100;
+  }
+  return snapshot;
+}
+
+FileFacts facts() {
+  return {.owner = kAlice, .folder_owner = kAlice, .born_ns = 1'000'000'000'000'000, .uptime_ns = 86'400'000'000'000, .boot_id = "boot"};
+}
+
+TEST(Belief, HonestFile) { EXPECT_EQ(doubt(honest(), facts(), 0), ""); }
+
+TEST(Belief, Folders) {
+  FileFacts in = facts();
+  in.folder_owner = 0;
+  EXPECT_EQ(doubt(honest(), in, 0), "") << "the site's";
+  in.folder_owner = kBob;
+  EXPECT_EQ(doubt(honest(), in, 0), "its folder belongs to user 1002");
+  in = facts();
+  in.folder_open = true;
+  EXPECT_NE(doubt(honest(), in, 0), "");
+}
+
+TEST(Belief, OtherBoots) {
+  Snapshot other = honest();
+  other.boot_id = "before";
+  EXPECT_NE(doubt(other, facts(), 0), "");
+  other.boot_id = "";
+  EXPECT_NE(doubt(other, facts(), 0), "");
+}
+
+TEST(Belief, Copies) {
+  Snapshot ended = honest();
+  ended.ended_ns = facts().born_ns - kClockStep - 1;
+  EXPECT_EQ(doubt(ended, facts(), 0), "its process ended before the file was made: a copy");
+  ended.ended_ns = facts().born_ns - 1'000'000'000;
+  EXPECT_EQ(doubt(ended, facts(), 0), "") << "a clock that was set";
+  FileFacts unknown = facts();
+  unknown.born_ns = 0;
+  ended.ended_ns = 1;
+  EXPECT_EQ(doubt(ended, unknown, 0), "") << "a file system that does not say";
+}
+
+TEST(Belief, Rates) {
+  Snapshot huge = honest();
+  huge.rows[0].counters.faults_payload = ~std::uint64_t{0};
+  EXPECT_EQ(doubt(huge, facts(), 0), "faults_payload is more than this host can have done since it was booted");
+  huge = honest();
+  huge.rows.resize(16384);
+  for (SnapshotRow& row : huge.rows) row.counters.bytes_sent = std::uint64_t{1} << 50;
+  EXPECT_NE(doubt(huge, facts(), 0), "") << "the sum counts";
+}
+
+TEST(Belief, RootAndOneselfAreBelieved) {
+  Snapshot odd = honest();
+  odd.boot_id = "before";
+  FileFacts of_root = facts();
+  of_root.owner = of_root.folder_owner = 0;
+  EXPECT_EQ(doubt(odd, of_root, 0), "");
+  EXPECT_EQ(doubt(odd, facts(), kAlice), "");
+}
+
+}  // namespace
+}  // namespace verity::health
