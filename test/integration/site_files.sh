@@ -48,6 +48,39 @@ else
   skip "tmpfiles makes the folders" "not root"
 fi
 try "promtool accepts the rules" promtool promtool check rules "$health/ucx-verity.rules.yml"
+# What the alerts say of one fault on node1 that a job in mode observe got as it was, and of one on node2 that was repaired.
+cat > "$tap_dir/alerts.yml" << YML
+rule_files: [$health/ucx-verity.rules.yml]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+YML
+while read -r name node1 node2; do
+  for node in node1 node2; do
+    printf "      - series: 'ucx_verity_%s_total{instance=\"%s\",transport=\"vrc_mlx5\",device=\"mlx5_0:1\"}'\n        values: '0x5 %sx54'\n" \
+      "$name" "$node" "${!node}" >> "$tap_dir/alerts.yml"
+  done
+done << 'END'
+faults_payload 1 1
+faults_observed 1 0
+faults_header 0 0
+faults_length 0 0
+reads_damaged_on_wire 0 0
+reads_persistent 0 0
+source_faults 0 0
+END
+cat >> "$tap_dir/alerts.yml" << 'YML'
+    promql_expr_test:
+      - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
+        eval_time: 50m
+        exp_samples:
+          - {labels: '{alertname="UcxVerityDamageDelivered", instance="node1"}', value: 1}
+          - {labels: '{alertname="UcxVerityFaults", instance="node1"}', value: 1}
+          - {labels: '{alertname="UcxVerityFaults", instance="node2"}', value: 1}
+YML
+try "damage that was delivered has an alert of its own" promtool promtool test rules "$tap_dir/alerts.yml"
+lacks "nothing that only mode verify does is said of all faults" "$(cat "$health"/ucx-verity.{rules.yml,dashboard.json})" 'all repaired|, repaired\.'
 try "the dashboard is JSON" python3 python3 -m json.tool "$health/ucx-verity.dashboard.json"
 try "shellcheck accepts the scripts" shellcheck shellcheck -s sh "$site/libexec/ucx-verity/slurm-health-check" "$site/libexec/ucx-verity/slurm-task-prolog"
 try "and the check for NHC" shellcheck shellcheck -s bash -e SC2128 "$health/ucx_verity.nhc"
