@@ -29,6 +29,7 @@ namespace verity::health {
   X(faults_header, "frames", "frames received with a damaged header")                             \
   X(faults_length, "frames", "frames received with a wrong length")                               \
   X(faults_observed, "frames", "faulty frames delivered all the same (mode observe)")             \
+  X(faults_repaired, "frames", "damaged frames of which all data arrived right in the end")       \
   X(frames_dropped_unknown, "frames", "frames of no link that is known here, dropped")            \
   X(frames_duplicate, "frames", "frames received again, dropped")                                 \
   X(gaps, "events", "frames found missing in a link's sequence")                                  \

@@ -35,6 +35,7 @@ Hub::~Hub() {
   for (Link* link : table_) {
     if (link != nullptr) remove(*link);
   }
+  count_repaired_of_no_link();
 }
 
 void Hub::enter(Link& link) {
@@ -108,6 +109,7 @@ void Hub::shut(Link& link) noexcept {
     const uint64_t key = peer_key(link.peer_uid, link.path);
     former_word(key) |= uint64_t{1} << (key & 63);
   }
+  count_repaired(link);
   link.failed = true;
   link.plain = false;
   link.owed = 0;

@@ -427,7 +427,7 @@ class Hub {
   bool on_observed(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept;
   bool observe_fault(Link& link, const wire::FrameView& view, size_t size, Received* out) noexcept;
   bool on_ahead(Link& link, wire::Class c, const wire::FrameView& view, Held** place) noexcept;
-  void settle(Link& link, Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
+  void settle(Link& link, wire::Class c, Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
   void diagnose(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameHeader& header) noexcept;
   void diagnose(Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
   void diagnose_sent(Link& link, wire::Class c, Slot& slot, health::FaultKind kind) noexcept;
@@ -437,6 +437,11 @@ class Hub {
   void owe_nack(Link& link, wire::Class c) noexcept;
   void owe_probe(Link& link, wire::Class c) noexcept;
   void on_fault(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameView& view) noexcept;
+  void count_fault(Link& link, wire::Class c, uint64_t health::Counters::*kind) noexcept;
+  void count_fault_of_no_link(uint64_t health::Counters::*kind) noexcept;
+  static void count_repaired(Link& link, Receiver& rx) noexcept;
+  void count_repaired(Link& link) noexcept;
+  void count_repaired_of_no_link() noexcept;
   void on_probe(Link& link, wire::Class c, const wire::FrameView& view) noexcept;
   void on_repair(Link& link, wire::Class c, const wire::FrameView& view) noexcept;
   void on_bye(Link& link) noexcept;
@@ -505,6 +510,8 @@ class Hub {
   uint64_t trimmed_at_ = 0;
   uint64_t late_copies_ = 0;
   uint64_t copies_at_trim_ = 0;
+  uint64_t damaged_ = 0;   // faults of frames whose link is not known, or that a link has no room to remember
+  bool unclean_ = false;   // some link ended with a fault that was not repaired
 };
 
 }  // namespace verity::link

@@ -70,6 +70,8 @@ struct Receiver {
   uint16_t probe_seen = 0;  // nacks_seen of the last probe
   uint16_t asked_by = 0;    // serial of the probe that makes us repeat NACKs; 0: they are new
   bool draining = false;
+  uint8_t damaged = 0;      // faults counted here that were not found repaired yet; more than 255 are counted by the hub
+  uint32_t damaged_at = 0;  // `expected` at the last of them
   Held* held = nullptr;  // ascending psn
   uint64_t nonce = 0;
 };

@@ -12,6 +12,7 @@ libverity_core_la_SOURCES += \
   src/link/port.h \
   src/link/receiver.cc \
   src/link/repair.cc \
+  src/link/repaired.cc \
   src/link/sender.cc \
   src/link/slot.h \
   src/link/timers.cc

@@ -20,6 +20,14 @@ constexpr uint32_t kMaxAhead = 1u << 16;
 
 int32_t distance(uint32_t from, uint32_t to) noexcept { return static_cast<int32_t>(to - from); }
 
+uint64_t health::Counters::*fault_counter(wire::Verdict verdict) noexcept {
+  switch (verdict) {
+    case wire::Verdict::kBadLength: return &health::Counters::faults_length;
+    case wire::Verdict::kBadPayload: return &health::Counters::faults_payload;
+    default: return &health::Counters::faults_header;
+  }
+}
+
 }  // namespace
 
 bool Hub::receive_slow(wire::Class c, const void* data, size_t size, Received* out) noexcept {
@@ -206,11 +214,12 @@ bool Hub::on_data(Link& link, wire::Class c, const wire::FrameView& view, Receiv
     return false;
   }
   if (known) {
-    settle(link, **place, header, view.payload);
+    settle(link, c, **place, header, view.payload);
     unhold(place);
   }
   if (ahead > 0) return on_ahead(link, c, view, place);
   accept(link, c, header);
+  if (rx.damaged != 0) count_repaired(link, rx);
   *out = {&link, view.payload, header.length, header.upper_am_id()};
   return true;
 }
@@ -265,12 +274,9 @@ void Hub::on_fault(Link* link, wire::Class c, wire::Verdict verdict, const wire:
   if (link != nullptr && link->mode == Mode::kVerify && !may_be_next) {
     owe_ack(*link, c, wire::kAckRequest);
   }
-  health::Counters& counters = link != nullptr ? *link->counters : counters_;
-  switch (verdict) {
-    case wire::Verdict::kBadLength: counters.faults_length++; break;
-    case wire::Verdict::kBadPayload: counters.faults_payload++; break;
-    case wire::Verdict::kBadFrame: counters.faults_header += !may_be_next; break;  // else told when the right one comes
-    default: counters.faults_header++; break;
+  if (!may_be_next) {  // else it is counted when the right one comes
+    const auto kind = fault_counter(verdict);
+    link != nullptr ? count_fault(*link, c, kind) : count_fault_of_no_link(kind);
   }
   if (kept == nullptr) diagnose(link, c, verdict, view.header);
 }
@@ -345,7 +351,7 @@ void Hub::on_repair(Link& link, wire::Class c, const wire::FrameView& view) noex
   Held* held = held_for_repair(link, rx, body.header);
   if (held == nullptr || held->good) return;
   if (std::exchange(held->unproven, false)) {
-    (bytes == 0 ? link.counters->faults_header : link.counters->faults_payload)++;
+    count_fault(link, c, bytes == 0 ? &health::Counters::faults_header : &health::Counters::faults_payload);
     held->kind = bytes == 0 ? health::FaultKind::kHeader : health::FaultKind::kPayload;
   }
   look(*held, body.offset, view.payload + sizeof(body), bytes);
@@ -396,7 +402,7 @@ void Hub::on_bye(Link& link) noexcept {
 }
 
 // The right frame replaces a damaged one that was kept: now it is known where the damage was.
-void Hub::settle(Link& link, Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept {
+void Hub::settle(Link& link, wire::Class c, Held& held, const wire::FrameHeader& header, const uint8_t* payload) noexcept {
   const bool same_length = held.header.length == header.length;
   ++held.rounds;
   if (same_length) look(held, 0, payload, header.length);
@@ -406,8 +412,7 @@ void Hub::settle(Link& link, Held& held, const wire::FrameHeader& header, const 
   }
   const bool same = same_length && std::memcmp(held.payload(), payload, header.length) == 0;
   held.kind = !same_length ? health::FaultKind::kLength : same ? health::FaultKind::kHeader : health::FaultKind::kPayload;
-  link.counters->faults_header += same;
-  link.counters->faults_payload += !same;
+  count_fault(link, c, same ? &health::Counters::faults_header : &health::Counters::faults_payload);
   link.counters->segments_repaired += !same;
   diagnose(held, header, payload);
 }
@@ -466,6 +471,7 @@ void Hub::drain(Link& link, wire::Class c) noexcept {
     any = true;
   }
   rx.draining = false;
+  if (rx.damaged != 0) count_repaired(link, rx);
   if (any && !link.failed && !link.peer_gone) owe_ack(link, c, wire::kAckRequest);
 }
 

@@ -26,6 +26,7 @@ TEST_P(Repairing, SinglePayloadIsAskedForAtOnceAndSentAgain) {
   EXPECT_EQ(b.counters.faults_payload, 1u);
   EXPECT_EQ(b.counters.faults_header, 0u);
   EXPECT_EQ(b.counters.segments_repaired, 1u);
+  EXPECT_EQ(b.counters.faults_repaired, 1u);
   EXPECT_EQ(a.counters.segments_resent, 1u);
   EXPECT_EQ(a.counters.segment_bytes_resent, 5u);
   EXPECT_EQ(a.counters.frames_resent, 0u);
@@ -92,8 +93,35 @@ TEST_P(Repairing, SingleHeaderIsToldFromPayload) {
   EXPECT_EQ(b.counters.faults_payload, 0u);
   EXPECT_EQ(b.counters.faults_header, 1u);
   EXPECT_EQ(b.counters.segments_repaired, 0u);
+  EXPECT_EQ(b.counters.faults_repaired, 1u);
   EXPECT_EQ(a.counters.segments_resent, 0u);
   EXPECT_EQ(a.counters.frames_resent, 1u);
+}
+
+// An acknowledgement is not sent again; the next frames make it good. One at the very end may have been anything.
+TEST_P(Repairing, DamagedAcknowledgementsAreRepairedByWhatFollows) {
+  send_damaged("hello", {2});
+  pair.settle();
+  ASSERT_EQ(b.counters.faults_repaired, 1u);
+  const auto damage_ack = [&] {
+    b.send("to you");
+    a.receive(b.take());
+    a.hub.flush_owed();
+    WireFrame ack = a.take();
+    EXPECT_EQ(ack.kind(), FrameKind::kAck);
+    ack.flip(ack.bytes.size() * 8 - 1);
+    b.receive(ack);
+  };
+  damage_ack();
+  EXPECT_EQ(b.counters.faults_header + b.counters.faults_payload, 2u);
+  EXPECT_EQ(b.counters.faults_repaired, 1u);
+  a.send("more");
+  b.receive(a.take());
+  damage_ack();
+  EXPECT_EQ(b.counters.faults_header + b.counters.faults_payload, 3u);
+  EXPECT_EQ(b.counters.faults_repaired, 2u);
+  b.hub.remove(*b.link);
+  EXPECT_EQ(b.counters.faults_repaired, 2u);
 }
 
 // Found by the next frame, or by a probe when there is none.
@@ -119,6 +147,12 @@ TEST_P(Repairing, EachBitOfAShortFrameIsRepaired) {
                   p.b.counters.frames_dropped_unknown,
               1u);
     EXPECT_EQ(p.b.counters.faults_payload, in_payload ? 1u : 0u);
+    if (next) {
+      const uint64_t faults = p.b.counters.faults_header + p.b.counters.faults_length + p.b.counters.faults_payload;
+      p.b.hub.remove(*p.b.link);
+      EXPECT_LE(p.b.counters.faults_repaired, faults);
+      EXPECT_GE(p.b.counters.faults_repaired, p.b.link->failed && faults == 0 ? 0u : in_payload ? 1u : 0u);
+    }
     EXPECT_FALSE(p.a.link->in_flight());
     EXPECT_TRUE(p.a.failures.empty());
     return true;
