@@ -51,6 +51,9 @@ enum {
   UCX_VERITY_HEALTH_KILLED = 3 /* found dead by another process, at `ended_ns` */
 };
 
+/* Whether a message ever passed the plugin: if one did, the sum of the counter `links_opened` over all rows is not 0. The ranks of an MPI
+ * job make their files when they load the plugin, other processes when they open the first link. */
+
 /* ucx_verity_health_row.kind */
 enum {
   UCX_VERITY_HEALTH_PROCESS = 1,   /* what belongs to no interface */
@@ -91,7 +94,9 @@ struct ucx_verity_health_header {
   char version[24];         /* of ucx-verity */
   char ucx_version[24];
   char boot_id[40];         /* of /proc/sys/kernel/random/boot_id */
-  uint8_t reserved[160];
+  char job[64];             /* of the batch system; this and `step` are empty where there is none, and from versions that had none */
+  char step[16];            /* of the job, where the batch system started the process itself */
+  uint8_t reserved[80];
 };
 
 struct ucx_verity_health_row {

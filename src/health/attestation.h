@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "health/counters.h"
+#include "health/identity.h"
 
 namespace verity::health {
 
@@ -26,12 +27,14 @@ inline constexpr const char* kAttestPolicyNames[] = {"never", "auto", "always", 
 // Version of the JSON object. Raised when a key changes its meaning or goes; new keys may come.
 inline constexpr int kAttestationSchema = 1;
 
-// Who reports. Empty where unknown.
-struct Identity {
-  std::string host;
-  std::string program;
-  long pid = 0;
-  std::string rank;
+// Faults of what one host sent to another, or to itself, by the receiver's transport and device.
+struct LinkFaults {
+  std::string from;  // empty: not known
+  std::string to;
+  std::string path;  // "vtcp/eth0"
+  std::uint64_t faults = 0;
+
+  bool operator==(const LinkFaults&) const = default;
 };
 
 struct Report {
@@ -40,19 +43,25 @@ struct Report {
   std::string mode;  // verify, observe, off
   Identity who;
   Counters counters;
+  std::vector<LinkFaults> links;            // those with faults in what this process received, the worst first
   std::vector<std::string> interfaces;      // by which peers' records of faults name them
   std::vector<std::string> failed_links;    // one text each, as "vtcp/eth0 to node18"
   std::vector<std::string> raw_lanes;       // see bypass.h
   std::vector<std::string> mpi_components;  // see bypass.h
   bool shared_windows = false;              // osc/sm is there, for shared windows alone (bypass.h)
+  bool active = true;                       // UCX opened an interface of the plugin
+  std::string unused;                       // why it did not, as far as that is known
 };
 
 // Whether data was damaged, lost or repaired, or a link given up.
 [[nodiscard]] bool had_trouble(const Counters& counters) noexcept;
 
+// Whether anything is known to have gone past the plugin.
+[[nodiscard]] bool went_past(const Report& report) noexcept;
+
 // Whether the text is to be printed. With kAuto: on trouble; and, where only something went past
-// the plugin, by the first rank alone, as every rank would say the same. A process that opened no
-// link says nothing.
+// the plugin, by the first rank alone, as every rank would say the same, as is the line of a process
+// that loaded the plugin and did not use it. A process that opened no link says nothing else.
 [[nodiscard]] bool worth_telling(const Report& report, AttestPolicy policy);
 
 // At most 10 lines for a terminal (long lists of names are cut), with the last newline.
@@ -60,9 +69,5 @@ struct Report {
 
 // One object in one line, with the newline. Keys: see ucx-verity(1), ATTESTATION.
 [[nodiscard]] std::string render_json(const Report& report);
-
-// Replaces %h (host), %p (process id), %r (rank, or the process id where there is none) and %%.
-// Any other % stays as it is.
-[[nodiscard]] std::string expand_path(std::string_view pattern, const Identity& who);
 
 }  // namespace verity::health

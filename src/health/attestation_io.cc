@@ -5,22 +5,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
+
+#include "health/file_pattern.h"
 
 namespace verity::health {
 
 namespace {
-
-std::string first_set(std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    const char* value = std::getenv(name);
-    if (value != nullptr && value[0] != '\0') return value;
-  }
-  return {};
-}
 
 // Whole, or with errno set. One write(2) for anything but a full disk or a signal.
 bool write_all(int fd, std::string_view text) noexcept {
@@ -35,16 +27,6 @@ bool write_all(int fd, std::string_view text) noexcept {
 
 }  // namespace
 
-Identity identify_process() {
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return {.host = host.data(),
-          .program = program_invocation_short_name,
-          .pid = getpid(),
-          .rank = first_set(
-              {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PALS_RANKID"})};
-}
-
 std::string append_to_file(const std::string& path, std::string_view json) noexcept {
   // Non-blocking, as opening a named pipe would otherwise wait for a reader for ever.
   const int fd =
@@ -56,18 +38,25 @@ std::string append_to_file(const std::string& path, std::string_view json) noexc
   return problem;
 }
 
-void publish(const Report& report, AttestPolicy policy, std::string_view pattern) noexcept {
+void print(std::string_view text) noexcept { write_all(STDERR_FILENO, text); }
+
+void write_attestation(const Report& report, std::string_view pattern) noexcept {
+  if (pattern.empty() || !report.active) return;
   try {
-    if (worth_telling(report, policy)) write_all(STDERR_FILENO, render_text(report));
-    if (pattern.empty()) return;
     const std::string path = expand_path(pattern, report.who);
     const std::string problem = append_to_file(path, render_json(report));
-    if (problem.empty()) return;
-    write_all(STDERR_FILENO,
-              "ucx-verity: cannot write the attestation to " + path + ": " + problem + "\n");
+    if (!problem.empty()) print("ucx-verity: cannot write the attestation to " + path + ": " + problem + "\n");
   } catch (const std::exception&) {
     // Out of memory at the end of a job: the job's own result matters more than this text.
   }
+}
+
+void publish(const Report& report, AttestPolicy policy, std::string_view pattern) noexcept {
+  try {
+    if (worth_telling(report, policy)) print(render_text(report));
+  } catch (const std::exception&) {  // out of memory, as above
+  }
+  write_attestation(report, pattern);
 }
 
 }  // namespace verity::health

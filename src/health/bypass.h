@@ -17,6 +17,9 @@ namespace verity::health {
 // everything. Entries "name:aux" set up connections only and carry no payload.
 [[nodiscard]] bool transport_enabled(std::string_view ucx_tls, std::string_view name);
 
+// Whether UCX may choose wrapped transports under that value: one is named, or all are allowed but some.
+[[nodiscard]] bool names_wrapper(std::string_view ucx_tls);
+
 // The transports that UCX_TLS entry `name` stands for in UCX: an alias's members (without those for
 // connection set-up only), or `name` itself.
 [[nodiscard]] std::vector<std::string> expand_alias(std::string_view name);
@@ -55,6 +58,14 @@ struct MpiSettings {
 // Whether osc/sm is among `objects` and, by its priority below osc/ucx's, gets the windows of MPI_Win_allocate_shared alone. Nothing is
 // transported there: processes load and store in memory that they share.
 [[nodiscard]] bool only_shared_windows(const std::vector<std::string>& objects, const MpiSettings& settings);
+
+// Whether one of `objects` is an MPI library, and whether it is Open MPI's.
+[[nodiscard]] bool is_mpi_program(const std::vector<std::string>& objects);
+[[nodiscard]] bool is_open_mpi(const std::vector<std::string>& objects);
+
+// Why no message of an MPI program passed the plugin that it has loaded, as far as its settings say: "pml/ob1", "UCX_TLS=tcp,self".
+// `ucx_tls`: empty where it is not set.
+[[nodiscard]] std::string unused_reason(bool open_mpi, const MpiSettings& settings, std::string_view ucx_tls);
 
 // Paths of the shared objects that the process has loaded now. MPI unloads its components before it
 // ends, so ask while its communication is still open.

@@ -91,6 +91,14 @@ bool transport_enabled(std::string_view ucx_tls, std::string_view name) {
   return named != negated;
 }
 
+bool names_wrapper(std::string_view ucx_tls) {
+  const auto entries = split_list(ucx_tls);
+  if (ucx_tls.starts_with('^') || entries.empty() || entries.front() == "all") return true;
+  return std::any_of(entries.begin(), entries.end(), [](std::string_view entry) {
+    return is_wrapper(entry.starts_with('\\') ? entry.substr(1) : entry);
+  });
+}
+
 bool is_lane(std::string_view name) {
   return !name.ends_with("_copy") && !name.ends_with("_gdr") && name != "rdmacm";
 }

@@ -164,6 +164,30 @@ bool only_shared_windows(const std::vector<std::string>& objects, const MpiSetti
   return loaded.has("osc", "sm") && !osc_carries_payload("sm", loaded, settings);
 }
 
+bool is_mpi_program(const std::vector<std::string>& objects) {
+  return std::any_of(objects.begin(), objects.end(), [](std::string_view path) {
+    const std::string_view file = file_name(path);
+    return file.starts_with("libmpi.so") || file.starts_with("libmpich.so") || file.starts_with("libmpi_cray.so");
+  });
+}
+
+bool is_open_mpi(const std::vector<std::string>& objects) { return classify(objects).open_mpi; }
+
+// "ob1", "ucx,ob1", "^ucx".
+static bool may_choose_ucx(std::string_view pml) {
+  const bool named = pml.find("ucx") != std::string_view::npos;
+  return pml.starts_with('^') ? !named : named;
+}
+
+std::string unused_reason(bool open_mpi, const MpiSettings& settings, std::string_view ucx_tls) {
+  if (open_mpi && settings.pml && !may_choose_ucx(*settings.pml)) {
+    return (settings.pml->starts_with('^') ? "OMPI_MCA_pml=" : "pml/") + *settings.pml;
+  }
+  if (!ucx_tls.empty() && !names_wrapper(ucx_tls)) return "UCX_TLS=" + std::string(ucx_tls);
+  if (open_mpi && !settings.pml) return "OMPI_MCA_pml is not set to ucx";
+  return {};
+}
+
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> objects;
   dl_iterate_phdr(

@@ -41,6 +41,8 @@ void add_who(Object& object, std::string_view event, std::int64_t time_ns, const
   object.add("pid", static_cast<std::uint64_t>(who.pid));
   object.add_known("rank", who.rank);
   object.add("program", who.program);
+  object.add_known("job", who.job);
+  object.add_known("step", who.step);
 }
 
 std::string syndrome_json(const Syndrome& s) {
@@ -124,6 +126,7 @@ std::string render_text(const FaultRecord& r) {
   };
   add("host", r.who.host);
   add("peer_host", r.peer_host);
+  if (!r.who.job.empty()) add("job", r.who.job + (r.who.step.empty() ? "" : "." + r.who.step));
   add("transport", r.transport);
   add("device", r.device);
   add("direction", r.sent ? "sent" : "received");

@@ -30,6 +30,8 @@ struct Origin {
   std::string version;
   std::string ucx_version;
   std::string boot_id;
+  std::string job = {};
+  std::string step = {};
 };
 
 inline constexpr std::size_t kNameSize = 32;

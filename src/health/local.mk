@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 libverity_core_la_SOURCES += \
+	src/health/account_text.cc src/health/account_text.h \
 	src/health/attestation.cc \
 	src/health/attestation.h \
 	src/health/attestation_io.cc \
@@ -16,13 +17,17 @@ libverity_core_la_SOURCES += \
 	src/health/syndrome.cc \
 	src/health/syndrome.h \
 	src/health/directory.cc src/health/directory.h \
+	src/health/file_pattern.cc src/health/file_pattern.h \
+	src/health/identity.cc src/health/identity.h \
 	src/health/interface_rows.cc src/health/interface_rows.h \
+	src/health/job_log.cc src/health/job_log.h src/health/job_records.cc \
 	src/health/layout.h \
 	src/health/process_id.cc src/health/process_id.h \
 	src/health/reader.cc src/health/reader.h \
 	src/health/sampler.h \
 	src/health/paths.h \
 	src/health/folder.h src/health/segment.cc src/health/segment.h \
+	src/health/summary.cc src/health/summary.h \
 	src/health/table.cc src/health/table.h \
 	src/health/view.cc src/health/view.h \
 	src/health/text.cc \

@@ -50,6 +50,24 @@ bool runs_as(std::uint64_t pid, std::uint32_t user) {
   return std::find(users.begin(), users.end(), user) != users.end();
 }
 
+// Of "PID (NAME) STATE PARENT ...", where NAME may hold anything.
+std::string ancestor(std::string_view program) {
+  constexpr int kMost = 16;  // shells and tools between a launcher and its process
+  std::uint64_t pid = static_cast<std::uint64_t>(getppid());
+  for (int i = 0; i < kMost && pid > 1; ++i) {
+    const std::string stat = first_bytes("/proc/" + std::to_string(pid) + "/stat");
+    const std::size_t open = stat.find('(');
+    const std::size_t close = stat.rfind(')');
+    if (open == std::string::npos || close == std::string::npos || close + 4 >= stat.size()) return {};
+    if (std::string_view(stat).substr(open + 1, close - open - 1).starts_with(program)) {
+      return std::to_string(pid) + "." + std::to_string(parse_start_ticks(stat));
+    }
+    pid = 0;
+    (void)std::from_chars(stat.data() + close + 4, stat.data() + stat.size(), pid);
+  }
+  return {};
+}
+
 std::string boot_id() {
   std::string id = first_bytes("/proc/sys/kernel/random/boot_id");
   id.erase(std::min(id.find('\n'), id.size()));

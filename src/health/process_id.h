@@ -17,6 +17,9 @@ namespace verity::health {
 
 // Whether one of the user numbers of process `pid` (real, effective, saved, of files) is that one.
 [[nodiscard]] bool runs_as(std::uint64_t pid, std::uint32_t user);
+// The number and start of the nearest ancestor of this process whose program has that name, of which the system knows 15 characters;
+// empty: there is none.
+[[nodiscard]] std::string ancestor(std::string_view program);
 
 // Empty where the system does not tell.
 [[nodiscard]] std::string boot_id();

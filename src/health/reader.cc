@@ -117,6 +117,8 @@ void read_header(const FileHeader& h, Snapshot* out) {
   out->version = text_of(h.version);
   out->ucx_version = text_of(h.ucx_version);
   out->boot_id = text_of(h.boot_id);
+  out->job = text_of(h.job);
+  out->step = text_of(h.step);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "health/table.h"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 
+#include "health/paths.h"
 #include "health/process_id.h"
 
 namespace verity::health {
@@ -40,6 +42,8 @@ void fill(FileHeader& header, const Origin& origin) noexcept {
   put_text(header.version, origin.version);
   put_text(header.ucx_version, origin.ucx_version);
   put_text(header.boot_id, origin.boot_id);
+  put_text(header.job, origin.job);
+  put_text(header.step, origin.step);
   std::memcpy(header.magic, UCX_VERITY_HEALTH_MAGIC, sizeof(header.magic));
 }
 
@@ -177,6 +181,24 @@ Counters Table::sum() const noexcept {
   for (std::size_t i = 0; i < rows_; ++i) add_live(sum, counters(row(i)));
   for (const Counters& counters : beyond_) add_live(sum, counters);
   return sum;
+}
+
+std::vector<LinkFaults> Table::links_with_faults(std::size_t most) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<LinkFaults> links;
+  for (std::size_t i = 0; i < rows_; ++i) {
+    const FileRow& from = row(i);
+    Counters counters;
+    add_live(counters, *reinterpret_cast<const Counters*>(&from + 1));
+    const std::uint64_t faults = faults_in(counters) + counters.reads_ambiguous;
+    if (faults == 0) continue;
+    const std::string path = std::string(from.transport) + (from.device[0] != '\0' ? "/" : "") + from.device;
+    const auto* own = reinterpret_cast<const FileHeader*>(base_);
+    links.push_back({from.kind == UCX_VERITY_HEALTH_PEER ? from.peer : "", own->peer_name, path, faults});
+  }
+  std::stable_sort(links.begin(), links.end(), [](const LinkFaults& a, const LinkFaults& b) { return a.faults > b.faults; });
+  if (links.size() > most) links.resize(most);
+  return links;
 }
 
 }  // namespace verity::health

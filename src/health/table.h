@@ -10,7 +10,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
+#include "health/attestation.h"
 #include "health/layout.h"
 
 namespace verity::health {
@@ -78,6 +80,8 @@ class Table {
 
   // Of all rows. What its owner increments meanwhile is read old or new, never torn; exact once the owners rest.
   [[nodiscard]] Counters sum() const noexcept;
+  // Where what arrived here was damaged, the worst first, at most `most`. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<LinkFaults> links_with_faults(std::size_t most) const;
 
  private:
   [[nodiscard]] FileHeader& header() noexcept { return *reinterpret_cast<FileHeader*>(base_); }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "health/attestation_io.h"
+#include "health/file_pattern.h"
 #include "uct/options.h"
 #include "uct/wrap/compat.h"
 

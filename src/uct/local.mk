@@ -41,6 +41,7 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/plugin.cc \
 	src/uct/port.cc \
 	src/uct/process.cc src/uct/process.h \
+	src/uct/process_end.cc \
 	src/uct/progress.cc \
 	src/uct/read_iface.cc src/uct/read_iface.h \
 	src/uct/quiet_lower.cc \

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "health/file_pattern.h"
 #include "merkle/geometry.h"
 
 namespace verity::uct {
@@ -28,6 +29,7 @@ struct ConfigTable {
   double linger;
   int attest;
   char* attest_file;
+  int attest_ranks;
   char* fault_log;
   unsigned fault_log_limit;
   int fault_text;
@@ -95,15 +97,18 @@ ucs_config_field_t kFields[] = {
      "after an eighth of this when no acknowledgement arrives meanwhile.",
      FIELD(linger), UCS_CONFIG_TYPE_TIME},
     {"ATTEST", "auto",
-     "Report on stderr at the end of the process. always, never, or auto: when anything was\n"
-     "damaged, repaired or went past the plugin.",
+     "Report on stderr at the end: one for the ranks of a job on each host, one for each process\n"
+     "elsewhere. always, never, or auto: when anything was damaged, repaired or went past the plugin.",
      FIELD(attest), UCS_CONFIG_TYPE_ENUM(health::kAttestPolicyNames)},
     {"ATTEST_FILE", "",
-     "File to append that report to, as a line of JSON. %h: host, %p: process id, %r: rank.",
+     "File to which each process appends its own report, as a line of JSON. %h: host, %j: job id,\n"
+     "%s: job step, %r: rank, %p: process id, %x: program, %%: a percent sign.",
      FIELD(attest_file), UCS_CONFIG_TYPE_STRING},
+    {"ATTEST_RANKS", "n", "One report on stderr for each rank, in place of one for the ranks of a host.",
+     FIELD(attest_ranks), UCS_CONFIG_TYPE_BOOL},
     {"FAULT_LOG", "",
      "File to append a line of JSON to for each fault: what was wrong, where, and between whom.\n"
-     "%h: host, %p: process id, %r: rank.",
+     "%h: host, %j: job id, %s: job step, %r: rank, %p: process id, %x: program, %%: a percent sign.",
      FIELD(fault_log), UCS_CONFIG_TYPE_STRING},
     {"FAULT_LOG_LIMIT", "10000",
      "Most lines of one process there. The first 1000 come at once, later ones ten a second at most;\n"
@@ -212,6 +217,23 @@ ucs_status_t check(const ConfigTable& c) noexcept {
 
 const char* text(const char* value) noexcept { return value != nullptr ? value : ""; }
 
+// Once per variable and value, as refuse().
+ucs_status_t check_pattern(const char* variable, const char* value) {
+  const std::string unknown = health::unknown_pattern(text(value));
+  if (unknown.empty()) return UCS_OK;
+  static std::atomic<const char*> last{nullptr};
+  if (last.exchange(variable) != variable) {
+    std::fprintf(stderr, "ucx-verity: UCX_VERITY_%s=%s: %s stands for nothing; allowed: %s\n", variable, value, unknown.c_str(),
+                 health::kFilePatterns);
+  }
+  return UCS_ERR_INVALID_PARAM;
+}
+
+ucs_status_t check_patterns(const ConfigTable& c) {
+  const ucs_status_t status = check_pattern("ATTEST_FILE", c.attest_file);
+  return status != UCS_OK ? status : check_pattern("FAULT_LOG", c.fault_log);
+}
+
 uint64_t nanoseconds(double seconds) noexcept { return static_cast<uint64_t>(seconds * 1e9); }
 
 }  // namespace
@@ -233,7 +255,8 @@ const char* mode_name(link::Mode mode) noexcept { return kModeNames[static_cast<
 
 ucs_status_t configure(const uct_md_config_t* config) {
   const auto& c = *reinterpret_cast<const ConfigTable*>(config);
-  const ucs_status_t status = check(c);
+  ucs_status_t status = check(c);
+  if (status == UCS_OK) status = check_patterns(c);
   if (status != UCS_OK) return status;
   auto made = std::make_unique<Options>();
   Options& o = *made;
@@ -257,6 +280,7 @@ ucs_status_t configure(const uct_md_config_t* config) {
   o.fault_log_limit = c.fault_log_limit;
   o.fault_text = static_cast<FaultText>(c.fault_text);
   o.attest_file = text(c.attest_file);
+  o.attest_ranks = c.attest_ranks != 0;
   o.health.enabled = c.health != 0;
   o.health.directory = text(c.health_dir);
   o.health.mode = parse_mode(c.health_mode);

@@ -27,6 +27,7 @@ struct Options {
   unsigned threads = 0;  // that hash
   health::AttestPolicy attest = health::AttestPolicy::kAuto;
   std::string attest_file;
+  bool attest_ranks = false;
   std::string fault_log;
   uint64_t fault_log_limit = 10000;  // records
   FaultText fault_text = FaultText::kInfo;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "uct/options.h"
+#include "uct/process.h"
 #include "uct/read_iface.h"
 #include "uct/verity_iface.h"
 #include "uct/verity_md.h"
@@ -37,6 +38,7 @@ const WrapSpec& verity_spec() {
       .keys = &kVerityKeys,
       .md_config = kVerityConfigTable,
       .configure = configure,
+      .queried = [](uct_component_h component) { process().noticed(component); },
       .make_md = make_md,
       .make_iface = make_iface,
   };

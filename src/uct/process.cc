@@ -112,7 +112,9 @@ void Process::start_counting() {
                               .rank = who.rank,
                               .version = VERITY_VERSION,
                               .ucx_version = VERITY_UCX_VERSION,
-                              .boot_id = health::boot_id()};
+                              .boot_id = health::boot_id(),
+                              .job = who.job,
+                              .step = who.step};
   table_ = std::make_unique<health::Table>(*segment_, origin);
   host_ = meet(told_host_);
 }
@@ -134,6 +136,7 @@ void Process::publish() noexcept {
     table_->with_used([&](size_t used) { problem = segment_->move_to_file(settings, static_cast<uint64_t>(getpid()), used); });
     if (!problem.empty()) return report_no_file(problem);
     health::collect_some(segment_->folder(), health::realtime_ns(), options().health_keep);
+    join_job();
   } catch (...) {  // without it
   }
 }
@@ -179,19 +182,6 @@ void Process::start() noexcept {
     if (wanted && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
     warn_without_type_library();
   } catch (...) {  // a warning less
-  }
-}
-
-void Process::closing(uint64_t uid) noexcept {
-  closed_[closed_count_.fetch_add(1, std::memory_order_relaxed) % closed_.size()].store(uid, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
-  if (!mpi_components_.empty()) return;
-  try {
-    const std::vector<std::string> objects = health::loaded_objects();
-    const health::MpiSettings settings = health::MpiSettings::from_environment();
-    mpi_components_ = health::mpi_bypass(objects, settings);
-    shared_windows_ |= health::only_shared_windows(objects, settings);
-  } catch (...) {
   }
 }
 
@@ -276,41 +266,10 @@ void Process::abort_job(const char* transport, uint64_t peer, ucs_status_t statu
                "ucx-verity: v%s: the link to interface %016" PRIx64 " is lost (%s) and the program handles no "
                "endpoint errors: aborting, as its communication could never end (UCX_VERITY_ON_FAILURE)\n",
                transport, peer, ucs_status_string(status));
+  fails_ = true;
   finish();
   std::signal(SIGABRT, SIG_DFL);  // the line above says it all: no backtrace
   std::abort();
 }
-
-void Process::finish() noexcept {
-  if (in_child()) return;
-  const std::lock_guard lock(mutex_);
-  if (!started_ || finished_) return;
-  finished_ = true;
-  fault_log().finish();
-  try {
-    health::Report report;
-    report.plugin_version = VERITY_VERSION;  // PACKAGE_VERSION is that of UCX here
-    report.ucx_version = VERITY_UCX_VERSION;
-    report.mode = mode_name(mode_);
-    report.who = health::identify_process();
-    if (!options().host.empty()) report.who.host = options().host;
-    if (table_ != nullptr) {
-      report.counters = table_->sum();
-      table_->end(health::realtime_ns());
-    }
-    report.interfaces = interfaces_;
-    report.failed_links = failed_links_;
-    report.raw_lanes = raw_lanes_;
-    report.mpi_components = mpi_components_;
-    report.shared_windows = shared_windows_;
-    health::publish(report, options().attest, options().attest_file);
-  } catch (...) {
-    std::fprintf(stderr, "ucx-verity: out of memory for the report at the end of the process\n");
-  }
-}
-
-namespace {
-__attribute__((destructor)) void finish_process() { process().finish(); }
-}  // namespace
 
 }  // namespace verity::uct

@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "health/attestation.h"
 #include "health/interface_rows.h"
+#include "health/job_log.h"
 #include "health/segment.h"
 #include "link/port.h"
 #include "uct/wrap/compat.h"
@@ -27,6 +29,9 @@ class Process {
  public:
   // Where an interface of `transport`, without its v, counts; `injected`: see WrapIface::lower_injects(). Throws std::bad_alloc.
   [[nodiscard]] std::unique_ptr<health::InterfaceRows> open_rows(const char* transport, const uct_iface_params_t& params, bool injected);
+  // UCX looks for transports, in a process that may use other ones. The ranks of an MPI job make their health files now, so that they are
+  // seen even if they never use the plugin; other processes wait for communicates().
+  void noticed(uct_component_h component) noexcept;
   // A link opens: the first one makes the health file. A process that does not communicate needs none.
   void communicates() noexcept {
     if (!published_.load(std::memory_order_relaxed)) publish();
@@ -68,7 +73,9 @@ class Process {
   // In a child made by fork(): nothing of the parent's is touched or reported.
   [[nodiscard]] bool in_child() const noexcept { return in_child_.load(std::memory_order_relaxed); }
 
-  // At the end of the process: the attestation.
+  // The process is about to end, with that status.
+  void exits(int status) noexcept { fails_ = fails_ || status != 0; }
+  // At the end of the process: the attestation, or that of all ranks of this host if it is the last one.
   void finish() noexcept;
 
  private:
@@ -78,6 +85,9 @@ class Process {
   void start_counting();
   void publish() noexcept;
   void report_no_file(const std::string& problem) noexcept;
+  void join_job();
+  [[nodiscard]] health::Report make_report() const;
+  void finish_or_throw();
 
   std::mutex mutex_;
   std::unique_ptr<health::Segment> segment_;
@@ -87,6 +97,8 @@ class Process {
   std::atomic<bool> in_child_{false};
   bool started_ = false;
   bool finished_ = false;
+  bool noticed_ = false;
+  bool fails_ = false;  // it ends with an error: others may be killed for that
   std::atomic<bool> published_{false};
   bool counts_types_ = false;
   bool told_unverified_ = false;
@@ -101,6 +113,9 @@ class Process {
   std::vector<std::string> raw_lanes_;
   std::vector<std::string> mpi_components_;
   bool shared_windows_ = false;
+  std::string unused_reason_;  // of a rank that was noticed
+  health::Launch launch_;
+  health::JobLog job_;
 };
 
 // Never destroyed: interfaces may close after static destructors ran.

@@ -40,12 +40,13 @@ verity_env() {
   case ,$1 in
     *,f* | *,vf*) export UCX_VERITY_EXTRA_MODULES=fault ;;
   esac
+  # Not where the machine's own jobs count: see quickstart.sh.
+  mkdir -p "$tap_dir/health"
+  export UCX_VERITY_HEALTH_DIR="${UCX_VERITY_HEALTH_DIR-$tap_dir/health}"
   case ,$1 in
-    *,v*) # not where the machine's own jobs count: see quickstart.sh
-      mkdir -p "$tap_dir/health"
-      export UCX_VERITY_HEALTH_DIR="${UCX_VERITY_HEALTH_DIR-$tap_dir/health}"
-      ;;
-    *) export UCX_WARN_UNUSED_ENV_VARS=n ;; # stock UCX knows none of the plugin's variables
+    *,v*) ;;
+    *) # stock UCX knows none of the plugin's variables, and a job on raw transports is raw on purpose
+      export UCX_WARN_UNUSED_ENV_VARS=n UCX_VERITY_ATTEST="${UCX_VERITY_ATTEST-never}" ;;
   esac
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 }

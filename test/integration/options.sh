@@ -45,7 +45,7 @@ done
 
 for setting in MODE=observe MODE=off SEGMENT_SIZE=256 SEGMENT_SIZE=64k WINDOW=2 WINDOW=32768 \
   WINDOW_BYTES=4k WINDOW_BYTES=1g MAX_REPAIRS=1 LINGER=0 ACK_POLLS=1 COPY_AFTER=60s PROBE_AFTER=1us \
-  HEALTH=n HEALTH_MODE=0666 HEALTH_KEEP=0 POOL_LIMIT=inf HELD_LIMIT=inf ON_FAILURE=error ATTEST=never FAULT_TEXT=none FAULT_LOG_LIMIT=0; do
+  HEALTH=n HEALTH_MODE=0666 HEALTH_KEEP=0 POOL_LIMIT=inf HELD_LIMIT=inf ON_FAILURE=error ATTEST=never ATTEST_RANKS=y FAULT_TEXT=none FAULT_LOG_LIMIT=0; do
   output=$(listing "$setting")
   is "$setting is taken" "$(($(wrappers "$output") > 0)) $(grep -c 'ucx-verity:' <<< "$output")" "1 0"
 done

@@ -26,6 +26,7 @@ mpi_test_programs += \
 	test/mpi/threads \
 	test/mpi/typecheck_cost \
 	test/mpi/types \
+	test/mpi/vanish \
 	test/mpi/windows
 mpi_test_files = \
 	test/mpi/bsend.c \
@@ -83,6 +84,7 @@ mpi_test_files = \
 	test/mpi/types_onesided.c \
 	test/mpi/types_p2p.c \
 	test/mpi/watch.h \
+	test/mpi/vanish.c \
 	test/mpi/windows.c
 EXTRA_DIST += $(mpi_test_files)
 

@@ -50,8 +50,8 @@ TEST(HealthAttestation, HealthyText) {
   EXPECT_EQ(render_text(healthy()),
             "ucx-verity: rank 3, pid 4242 on node17 (mode verify)\n"
             "  verified      1 frame, 8 B received; sent 1,204,332 frames, 12.3 GiB\n"
-            "  repaired      0 segments repaired\n"
             "  faults        none\n"
+            "  repaired      0 segments repaired\n"
             "  not verified: nothing known\n");
 }
 
@@ -68,19 +68,23 @@ TEST(HealthAttestation, RepairedText) {
   Report report = healthy();
   report.counters.faults_payload = 3;
   report.counters.faults_header = 1;
+  report.counters.faults_repaired = 4;
+  report.counters.gaps = 1;
   report.counters.segments_repaired = 3;
   report.counters.frames_resent = 1;
   report.counters.frame_bytes_resent = 4096;
   report.counters.links_failed = 1;
   report.failed_links = {"vtcp/eth0 to node18"};
+  report.links = {{"node5", "node17", "vtcp/eth0", 3}, {"node17", "node17", "vposix/memory", 1}};
   report.raw_lanes = {"tcp", "cma"};
   report.mpi_components = {"osc/rdma"};
   EXPECT_EQ(render_text(report),
             "ucx-verity: rank 3, pid 4242 on node17 (mode verify)\n"
             "  verified      1 frame, 8 B received; sent 1,204,332 frames, 12.3 GiB\n"
+            "  faults        payload 3, header 1, repaired 4\n"
+            "  by link       node5 -> node17 (vtcp/eth0) 3, within node17 (vposix/memory) 1\n"
             "  repaired      3 segments repaired\n"
             "  resent whole  1 frame, 4.00 KiB\n"
-            "  faults        payload 3, header 1\n"
             "  failed links  1: vtcp/eth0 to node18\n"
             "  not verified: UCX transports without a wrapper: tcp, cma\n"
             "                MPI, loaded, may have carried: osc/rdma\n");
@@ -101,8 +105,8 @@ TEST(HealthAttestation, RemoteMemoryText) {
             "  verified      1 frame, 8 B received; sent 1,204,332 frames, 12.3 GiB\n"
             "  remote reads  1.00 MiB verified\n"
             "  remote writes 2.93 KiB to here, applied after their check\n"
+            "  faults        read, ambiguous 1, repaired 1, source changed 1\n"
             "  repaired      3 segments repaired, 16.0 KiB read again\n"
-            "  faults        source changed 1, read, ambiguous 1\n"
             "  not verified: nothing known\n");
 }
 
@@ -194,11 +198,27 @@ TEST(HealthAttestation, JsonOfOddNames) {
   EXPECT_TRUE(json["rank"].is_null());
 }
 
-TEST(HealthAttestation, PathPattern) {
-  const Identity who = {.host = "n1", .program = "p", .pid = 7, .rank = "5"};
-  EXPECT_EQ(expand_path("/tmp/%h.%p.%r.json", who), "/tmp/n1.7.5.json");
-  EXPECT_EQ(expand_path("100%%-%x%", who), "100%-%x%");
-  EXPECT_EQ(expand_path("%r", {.host = "", .program = "", .pid = 7, .rank = ""}), "7");
+// What is not repaired, though no link failed, came after all that anybody waited for.
+TEST(HealthAttestation, FaultsAreBalanced) {
+  Report report = healthy();
+  report.counters.faults_payload = 38;
+  report.counters.faults_header = 2;
+  report.counters.faults_repaired = 39;
+  EXPECT_NE(render_text(report).find("  faults        payload 38, header 2, repaired 39, no longer needed 1\n"), std::string::npos);
+  report.counters.links_failed = 1;
+  EXPECT_NE(render_text(report).find("repaired 39, not repaired 1\n"), std::string::npos);
+}
+
+TEST(HealthAttestation, UnusedIsOneLineOfTheFirstRank) {
+  Report report = healthy();
+  report.active = false;
+  report.unused = "pml/ob1";
+  EXPECT_EQ(render_text(report), "ucx-verity: loaded, but no message passed it (pml/ob1)\n");
+  EXPECT_FALSE(worth_telling(report, AttestPolicy::kAlways));
+  report.who.rank = "0";
+  EXPECT_TRUE(worth_telling(report, AttestPolicy::kAuto));
+  EXPECT_TRUE(worth_telling(report, AttestPolicy::kAlways));
+  EXPECT_FALSE(worth_telling(report, AttestPolicy::kNever));
 }
 
 class AttestationFile : public ::testing::Test {
@@ -239,22 +259,6 @@ TEST_F(AttestationFile, FileIsWrittenWithoutAnyTextOnStderr) {
   publish(healthy(), AttestPolicy::kNever, path());
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(access(path().c_str(), R_OK), 0);
-}
-
-TEST(HealthIdentity, RankComesFromTheLauncher) {
-  for (const char* name :
-       {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PALS_RANKID"}) {
-    unsetenv(name);
-  }
-  EXPECT_EQ(identify_process().rank, "");
-  setenv("SLURM_PROCID", "12", 1);
-  EXPECT_EQ(identify_process().rank, "12");
-  setenv("PMIX_RANK", "7", 1);
-  EXPECT_EQ(identify_process().rank, "7");
-  unsetenv("PMIX_RANK");
-  unsetenv("SLURM_PROCID");
-  EXPECT_EQ(identify_process().pid, getpid());
-  EXPECT_FALSE(identify_process().host.empty());
 }
 
 }  // namespace

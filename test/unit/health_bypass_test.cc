@@ -154,5 +154,38 @@ TEST(HealthMpi, SeesItsOwnLibraries) {
   EXPECT_TRUE(found);
 }
 
+TEST(HealthBypass, NamesWrapper) {
+  EXPECT_TRUE(names_wrapper("vtcp,vself"));
+  EXPECT_TRUE(names_wrapper("tcp,\\vself"));
+  EXPECT_TRUE(names_wrapper("^tcp"));
+  EXPECT_TRUE(names_wrapper("all"));
+  EXPECT_TRUE(names_wrapper(""));
+  EXPECT_FALSE(names_wrapper("tcp,self"));
+}
+
+TEST(HealthBypass, WhyNothingPassed) {
+  const auto pml = [](const char* value) {
+    MpiSettings settings;
+    settings.pml = value;
+    return settings;
+  };
+  EXPECT_EQ(unused_reason(true, pml("ob1"), "vtcp,vself"), "pml/ob1");
+  EXPECT_EQ(unused_reason(true, pml("^ucx"), "vtcp,vself"), "OMPI_MCA_pml=^ucx");
+  EXPECT_EQ(unused_reason(true, pml("^ob1"), "tcp"), "UCX_TLS=tcp");
+  EXPECT_EQ(unused_reason(true, pml("ucx"), "tcp,self"), "UCX_TLS=tcp,self");
+  EXPECT_EQ(unused_reason(true, pml("ucx,ob1"), "vtcp"), "");
+  EXPECT_EQ(unused_reason(true, MpiSettings{}, "vtcp"), "OMPI_MCA_pml is not set to ucx");
+  EXPECT_EQ(unused_reason(false, pml("ob1"), "tcp"), "UCX_TLS=tcp");
+  EXPECT_EQ(unused_reason(false, MpiSettings{}, ""), "");
+}
+
+TEST(HealthBypass, MpiPrograms) {
+  EXPECT_TRUE(is_mpi_program({"/usr/lib/libc.so.6", "/opt/lib/libmpi.so.40"}));
+  EXPECT_TRUE(is_mpi_program({"libmpich.so.12"}));
+  EXPECT_FALSE(is_mpi_program({"/opt/lib/libmpiP.so", "/usr/lib/libucp.so.0"}));
+  EXPECT_TRUE(is_open_mpi({"/usr/lib/libopen-pal.so.40"}));
+  EXPECT_FALSE(is_open_mpi({"libmpich.so.12"}));
+}
+
 }  // namespace
 }  // namespace verity::health

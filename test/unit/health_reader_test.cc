@@ -67,6 +67,19 @@ TEST_F(HealthReader, BelievesNoNumber) {
   EXPECT_NE(problem(), "");
 }
 
+// Versions before wrote zeroes there, and read nothing of it.
+TEST_F(HealthReader, ReadsTheJobWhereThereIsOne) {
+  Snapshot snapshot;
+  ASSERT_EQ(parse_health_file(ground_.bytes(ground_.limit), &snapshot), "");
+  EXPECT_EQ(snapshot.job + snapshot.step, "");
+  std::memcpy(header().job, "4711[3]", 7);
+  std::memcpy(header().step, "0", 1);
+  ASSERT_EQ(parse_health_file(ground_.bytes(ground_.limit), &snapshot), "");
+  EXPECT_EQ(snapshot.job, "4711[3]");
+  EXPECT_EQ(snapshot.step, "0");
+  static_assert(offsetof(FileHeader, job) == 352 && UCX_VERITY_HEALTH_LAYOUT == 1);
+}
+
 TEST_F(HealthReader, ReadsAnotherVersionsCounters) {
   std::memset(name(1), 0, kNameSize);
   std::memcpy(name(1), "cosmic_rays", 11);

@@ -7,6 +7,8 @@ verity_unit_SOURCES += \
 	test/unit/health_bypass_test.cc \
 	test/unit/health_counters_test.cc \
 	test/unit/health_fault_record_test.cc \
+	test/unit/health_identity_test.cc \
+	test/unit/health_summary_test.cc \
 	test/unit/health_syndrome_test.cc \
 	test/unit/health_directory_test.cc \
 	test/unit/health_file.h \

@@ -16,7 +16,9 @@ ucs_status_t query_md_resources_op(uct_component_t* component, uct_md_resource_d
                                    unsigned* count_p) noexcept {
   return guarded([&] {
     std::vector<uct_md_resource_desc_t> found;
-    ucs_status_t status = Component::of(component).list_mds(&found);
+    Component& own = Component::of(component);
+    if (own.spec().queried != nullptr) own.spec().queried(component);
+    ucs_status_t status = own.list_mds(&found);
     if (status != UCS_OK) {
       return status;
     }

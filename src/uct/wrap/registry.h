@@ -70,6 +70,9 @@ struct WrapSpec {
   // process). An error refuses the domain; say why on stderr before returning it.
   ucs_status_t (*configure)(const uct_md_config_t* config) = nullptr;
 
+  // UCX looks for memory domains: it may open some, or none.
+  void (*queried)(uct_component_h component) = nullptr;
+
   // What to make; null: the plain pass-through classes. `lower_tl`: the lower transport's name.
   std::unique_ptr<WrapMd> (*make_md)() = nullptr;
   std::unique_ptr<WrapIface> (*make_iface)(std::string_view lower_tl) = nullptr;
