@@ -5,8 +5,8 @@
  * adds a name to it. UCX then looks for libuct_verity in its own folder and in UCX_MODULE_DIR, as it
  * does for any module of its own.
  *
- * It lives in every process of a job script, shells and `ls` included, so: no constructor, no output,
- * no dependency but libc, one exported symbol, nothing done until UCX asks for its modules.
+ * It lives in every process of a job script, shells and `ls` included, so: no dependency but libc, one
+ * exported symbol, nothing done until UCX asks for its modules. One line may come at the end, see unused.c.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_NEXT, secure_getenv */

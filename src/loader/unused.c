@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * With UCX_VERITY_ATTEST=always a job says at its end what was verified. Where the plugin never came into
+ * the process only this library can say that nothing was: one line, by the first rank of an MPI job.
+ *
+ * It is silent in all other processes: without a rank, or in a job of one; where MPI was never initialised
+ * (shells, tools, what a rank executes); in children made by fork(); and where the plugin is loaded, which
+ * has the last word itself.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT, secure_getenv */
+#endif
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+typedef int finalized_fn(int* flag);
+
+static pid_t loaded_by;
+
+__attribute__((constructor)) static void remember_process(void) { loaded_by = getpid(); }
+
+static const char* first_set(const char* const names[]) {
+  const char* value;
+
+  for (; *names != NULL; ++names) {
+    value = secure_getenv(*names);
+    if (value != NULL && value[0] != '\0') {
+      return value;
+    }
+  }
+  return "";
+}
+
+static int is_first_of_several(void) {
+  static const char* const ranks[] = {"PMIX_RANK",    "PMI_RANK",       "OMPI_COMM_WORLD_RANK",
+                                      "SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID", NULL};
+  static const char* const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "FLUX_JOB_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL};
+
+  return strcmp(first_set(ranks), "0") == 0 && atoi(first_set(sizes)) > 1;
+}
+
+struct libraries {
+  const char* mpi; /* NULL: none */
+  int plugin;
+  int open_mpi;
+};
+
+static int look_at(struct dl_phdr_info* info, size_t size, void* out) {
+  struct libraries* found = out;
+  const char* name = strrchr(info->dlpi_name, '/');
+
+  (void)size;
+  name = name != NULL ? name + 1 : info->dlpi_name;
+  if (strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpich.so", 11) == 0) {
+    found->mpi = info->dlpi_name;
+  }
+  found->plugin |= strncmp(name, "libuct_verity.", 14) == 0;
+  found->open_mpi |= strncmp(name, "libopen-pal.", 12) == 0;
+  return 0;
+}
+
+/* May be called when MPI is over, and before it begins. */
+static int mpi_ran(const char* library) {
+  void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  finalized_fn* asked;
+  int flag = 0;
+
+  if (handle == NULL) {
+    return 0;
+  }
+  asked = (finalized_fn*)dlsym(handle, "PMPI_Initialized");
+  return asked != NULL && asked(&flag) == 0 && flag;
+}
+
+/* As unused_reason() of src/health, where the plugin is there to say it. */
+static void print_reason(const struct libraries* found) {
+  const char* pml = secure_getenv("OMPI_MCA_pml");
+  const char* tls = secure_getenv("UCX_TLS");
+
+  if (found->open_mpi && pml != NULL && pml[0] != '^' && strstr(pml, "ucx") == NULL) {
+    fprintf(stderr, "ucx-verity: loaded, but no message passed it (pml/%s)\n", pml);
+  } else if (found->open_mpi && pml != NULL && pml[0] == '^' && strstr(pml, "ucx") != NULL) {
+    fprintf(stderr, "ucx-verity: loaded, but no message passed it (OMPI_MCA_pml=%s)\n", pml);
+  } else if (tls != NULL && tls[0] != '\0' && tls[0] != 'v' && strstr(tls, ",v") == NULL) {
+    fprintf(stderr, "ucx-verity: loaded, but no message passed it (UCX_TLS=%s)\n", tls);
+  } else {
+    fprintf(stderr, "ucx-verity: loaded, but no message passed it (the plugin was not loaded: see 'ucx-verity doctor')\n");
+  }
+}
+
+__attribute__((destructor)) static void report_unused(void) {
+  const char* attest = secure_getenv("UCX_VERITY_ATTEST");
+  struct libraries found = {NULL, 0, 0};
+
+  if (attest == NULL || strcasecmp(attest, "always") != 0 || getpid() != loaded_by || !is_first_of_several()) {
+    return;
+  }
+  (void)dl_iterate_phdr(look_at, &found);
+  if (found.mpi != NULL && !found.plugin && mpi_ran(found.mpi)) {
+    print_reason(&found);
+  }
+}
