@@ -33,6 +33,7 @@ INTEGRATION_RUNS = \
 	test/integration/alloc_count.sh \
 	test/integration/association.sh \
 	test/integration/attestation.sh \
+	test/integration/summary.sh \
 	test/integration/contexts.sh \
 	test/integration/fault_records.sh \
 	test/integration/fault_syslog.sh \

@@ -240,6 +240,19 @@ TEST(Exposition, SeriesOfAHostAreBounded) {
   EXPECT_LT(series_of(render_exposition(exposition)), kMostSeriesOfHost);
 }
 
+TEST(Exposition, JobsWithFaultsOnlyWhenAskedForAndBounded) {
+  Exposition exposition;
+  EXPECT_EQ(render_exposition(exposition).find("job"), std::string::npos);
+  exposition.jobs["good"].bytes_verified = 1;
+  for (int i = 1; i <= 100; ++i) exposition.jobs["j" + std::to_string(i)].faults_payload = static_cast<std::uint64_t>(i);
+  const std::string text = render_exposition(exposition);
+  EXPECT_TRUE(has_line(text, "ucx_verity_job_faults{job=\"j100\"} 100"));
+  EXPECT_EQ(text.find("job=\"good\""), std::string::npos);
+  std::size_t series = 0;
+  for (std::size_t at = 0; (at = text.find("\nucx_verity_job_faults{", at)) != std::string::npos; ++at) ++series;
+  EXPECT_EQ(series, kMostJobSeries);
+}
+
 TEST(Exposition, SeriesAreBounded) {
   Exposition exposition;
   for (int i = 0; i < 1000; ++i) exposition.totals.paths[{"vtcp", "made-up-" + std::to_string(i), {}}].bytes_verified = 1;

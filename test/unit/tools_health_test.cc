@@ -22,6 +22,7 @@ SnapshotRow row(std::uint32_t kind, const char* transport, const char* device, c
   row.peer = peer;
   row.counters.frames_verified = frames;
   row.counters.bytes_verified = bytes;
+  row.counters.links_opened = bytes != 0;
   return row;
 }
 
@@ -88,6 +89,22 @@ TEST(StatusText, ALineForEachProcessPathAndPeer) {
             "200 r1 ocean              killed   32.0 KiB        0       0 B      0        0 B\n"
             "  vtcp/eth0                        32.0 KiB        0       0 B      0        0 B\n"
             "    node19                         32.0 KiB        0       0 B      0        0 B\n");
+}
+
+// No message passed the plugin, which is no good news where messages were to be verified.
+TEST(StatusText, LoadedButUnused) {
+  Found found;
+  found.processes.push_back(process(100, "0", {row(UCX_VERITY_HEALTH_PROCESS, "", "", "", 0, 0)}));
+  found.processes.push_back(process(200, "1", {row(UCX_VERITY_HEALTH_PROCESS, "", "", "", 0, 0)}));
+  found.processes[1].file.life = Life::kKilled;
+  const std::string text = render_status(found, {});
+  EXPECT_EQ(text.substr(0, text.find('\n')), "node17: 2 processes, 1 running, 1 killed, 2 of them loaded but unused");
+  EXPECT_NE(text.find("\n100 r0 ocean              unused "), std::string::npos);
+  EXPECT_NE(text.find("\n200 r1 ocean              killed "), std::string::npos);
+  const auto json = nlohmann::json::parse(status_json(found));
+  EXPECT_EQ(json["processes"][0]["unused"], true);
+  EXPECT_EQ(json["processes"][0]["state"], "running");
+  EXPECT_EQ(nlohmann::json::parse(status_json(two_processes()))["processes"][0]["unused"], false);
 }
 
 TEST(StatusText, WhatCannotBeReadIsNamed) {

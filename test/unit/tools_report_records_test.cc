@@ -47,6 +47,17 @@ TEST_F(Lines, ARecordIsReadBack) {
   EXPECT_EQ(e.ways.at({"n1", "n2", "vtcp/eth0"}).faults, 1u);
 }
 
+TEST_F(Lines, FaultsOfJobs) {
+  health::FaultRecord r = record();
+  read(health::render_json(r));
+  r.who.job = "77";
+  read(health::render_json(r));
+  r.who.step = "2";
+  read(health::render_json(r));
+  read(health::render_json(r));
+  EXPECT_EQ(builder.build().jobs, (std::map<std::string, std::uint64_t>{{"77", 1}, {"77.2", 2}}));
+}
+
 TEST_F(Lines, EveryKindIsReadBack) {
   for (std::size_t i = 0; i < health::kFaultKinds.size(); ++i) {
     health::FaultRecord r = record();

@@ -31,6 +31,7 @@ struct ExportOptions {
   std::uint64_t hours = 24;
   std::uint64_t keep_seconds = 1800;  // less than UCX_VERITY_HEALTH_KEEP, when other processes remove files whose counters are in no ledger
   bool peers = false;
+  bool jobs = false;
   bool injected = false;
   health::Thresholds thresholds;
   std::vector<std::string> trust;
@@ -82,6 +83,7 @@ Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
     leave_out_injected(exposition.totals.paths);
   }
   exposition.verdict = health::judge_witnesses(exposition.recent, health::kThisHost, options.thresholds, witnesses(options.trust));
+  if (options.jobs) exposition.jobs = gathered.jobs;
   exposition.running = gathered.running;
   exposition.ended = gathered.ended;
   exposition.killed = gathered.killed;
@@ -147,6 +149,7 @@ void add_export_command(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(0, 30 * 86400));
   command->add_flag("--peers", options->peers, "also a series per host with which there were faults");
   add_trust_option(*command, &options->trust);
+  command->add_flag("--jobs", options->jobs, "also a series per job with faults, 32 at most; each job is a new label for Prometheus to keep");
   command->add_flag("--injected", options->injected, "count faults that a test transport made on purpose, too");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }

@@ -128,6 +128,19 @@ void peers(Text& text, const Exposition& exposition) {
   }
 }
 
+// Every job is a new label for Prometheus to keep: only those with faults, and of these the worst.
+void jobs(Text& text, const std::map<std::string, health::Counters>& sums) {
+  std::vector<std::pair<std::uint64_t, std::string>> worst;
+  for (const auto& [job, counters] : sums) {
+    const std::uint64_t faults = health::faults_in(counters);
+    if (faults != 0) worst.emplace_back(faults, job);
+  }
+  std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (worst.size() > kMostJobSeries) worst.resize(kMostJobSeries);
+  text.metric("job_faults", "gauge", "faults that processes of a job found on this host, while their health files are there");
+  for (const auto& [faults, job] : worst) text.sample(label("job", job), faults);
+}
+
 }  // namespace
 
 std::string label_value(std::string_view text) {
@@ -148,6 +161,7 @@ std::string render_exposition(const Exposition& exposition) {
   Text text;
   counters(text, bounded(exposition.totals.paths));
   peers(text, exposition);
+  if (!exposition.jobs.empty()) jobs(text, exposition.jobs);
   text.single("check_status", "gauge", "what ucx-verity check says: 0 ok, 1 warning, 2 critical",
               static_cast<std::uint64_t>(exposition.verdict.level));
   text.single("injected_faults", "gauge",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Exposition {
   std::vector<health::PathTrouble> recent{};  // of the time that the verdict looks at
   std::uint64_t injected = 0;               // faults that were left out: a test transport made them
   bool peers = false;                       // name hosts: a series per host with faults
+  std::map<std::string, health::Counters> jobs{};  // name jobs: series for those with faults
   std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0, not_believed = 0;  // health files
   std::uint64_t now_seconds = 0;
   std::string version{};
@@ -30,6 +32,9 @@ inline constexpr std::size_t kMostSeries = 16;
 inline constexpr std::size_t kMostSeriesOfHost = 1000;
 
 [[nodiscard]] std::string render_exposition(const Exposition& exposition);
+
+// Most jobs that get series: those with most faults.
+inline constexpr std::size_t kMostJobSeries = 32;
 
 // A label's value between its quotes.
 [[nodiscard]] std::string label_value(std::string_view text);

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMostProblems = 8;
 using Clock = std::chrono::steady_clock;
+constexpr std::size_t kMostJobs = 4096;
 
 std::string why(const char* what, const std::string& path) {
   return std::string(what) + " " + path + ": " + std::strerror(errno);
@@ -71,6 +72,7 @@ class Gathering {
       return set_aside({health::printable(path), file.owner, std::move(why), tells_faults(file.snapshot)});
     }
     count(file);
+    add_job(file.snapshot);
     if (file.life == health::Life::kKilled && file.ended_ns == 0) directory->mark(file, health::realtime_ns());
     if (file.life != health::Life::kRunning && file.ended_ns != 0 && file.ended_ns < take_before_ns_) {
       take(ledger_, path, file.snapshot, file.owner);
@@ -119,6 +121,14 @@ class Gathering {
   void remove_later(const std::shared_ptr<health::Directory>& directory, const std::string& path, health::HealthFile file) {
     still_there_.insert(path);
     result.to_remove.emplace_back(directory, std::move(file));
+  }
+  // What a test transport did on purpose is no job's fault.
+  void add_job(const health::Snapshot& snapshot) {
+    if (snapshot.job.empty() || (result.jobs.size() == kMostJobs && !result.jobs.contains(snapshot.job))) return;
+    health::Counters& sum = result.jobs[snapshot.job];
+    for (const health::SnapshotRow& row : snapshot.rows) {
+      if (!row.injected) sum += row.counters;
+    }
   }
   void count(const health::HealthFile& file) {
     (file.life == health::Life::kRunning ? result.running : file.life == health::Life::kEnded ? result.ended : result.killed)++;

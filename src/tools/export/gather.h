@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,6 +33,7 @@ struct Doubted {
 
 struct Gathered {
   Totals totals;
+  std::map<std::string, health::Counters> jobs;  // of the batch system's jobs whose files are there still, by id
   std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0, not_believed = 0;
   std::uint64_t read = 0;             // files
   std::vector<std::string> problems;  // "FILE: what is wrong", the first few

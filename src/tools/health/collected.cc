@@ -29,7 +29,7 @@ void read_folder(const std::string& path, const Wanted& wanted, Found* found) {
     health::HealthFile file = directory.read(name);
     if (!file.problem.empty()) {
       found->problems.push_back({path + "/" + name, file.problem});
-    } else if (wanted.ended || file.life == health::Life::kRunning) {
+    } else if ((wanted.ended || file.life == health::Life::kRunning) && (wanted.job.empty() || file.snapshot.job == wanted.job)) {
       health::ProcessView view = health::view_of(file.snapshot);
       found->processes.push_back({path, std::move(file), std::move(view)});
     }

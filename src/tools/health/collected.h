@@ -31,6 +31,7 @@ struct Found {
 struct Wanted {
   std::vector<std::string> folders;  // empty: health::default_directories()
   bool ended = true;                 // those of processes that are over, too
+  std::string job = {};              // only those of that job; empty: all
 };
 
 // By host, rank and process id. Folders that are named must be there; of the default ones those that are.

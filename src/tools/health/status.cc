@@ -39,7 +39,7 @@ int remove_old(const Request& request) {
 
 int run(const Request& request) {
   if (request.collect) return remove_old(request);
-  const Found found = find_processes({request.wanted.folders, !request.running});
+  const Found found = find_processes({request.wanted.folders, !request.running, request.wanted.job});
   std::fputs((request.json ? status_json(found) : render_status(found, request.text)).c_str(), stdout);
   return found.folders.size() < request.wanted.folders.size() ? kExitError : kExitOk;
 }
@@ -54,6 +54,7 @@ void add_status_command(CLI::App& app, int* exit_code) {
       ->type_name("DIR");
   command->add_flag("--all", request->text.peers, "A line for each peer host, too");
   command->add_flag_callback("--brief", [request] { request->text.paths = false; }, "One line for each process");
+  command->add_option("--job", request->wanted.job, "Only processes of that job of the batch system")->type_name("ID");
   command->add_flag("--running", request->running, "Only processes that run");
   command->add_flag("--json", request->json, "Print JSON: all counters of all paths and peers");
   command->add_flag("--collect", request->collect, "Remove the files of processes that ended long ago");

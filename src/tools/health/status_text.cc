@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/health/status_text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <map>
@@ -33,8 +34,15 @@ std::string name_of(const FoundProcess& p) {
   return std::to_string(s.pid) + (s.rank.empty() ? "" : " r" + s.rank) + " " + s.program;
 }
 
+// Loaded, but no message passed it. That a process was killed is said in any case.
+bool is_unused(const FoundProcess& p) { return p.view.counters.links_opened == 0; }
+
+const char* state_of(const FoundProcess& p) {
+  return is_unused(p) && p.file.life != Life::kKilled ? "unused" : health::life_name(p.file.life);
+}
+
 std::string process_lines(const FoundProcess& p, const StatusOptions& options) {
-  std::string text = line(name_of(p), health::life_name(p.file.life), p.view.counters);
+  std::string text = line(name_of(p), state_of(p), p.view.counters);
   if (!options.paths) return text;
   for (const health::PathView& path : p.view.paths) {
     const char* state = path.injected ? "test" : path.open || p.file.life != Life::kRunning ? "" : "closed";
@@ -61,6 +69,8 @@ std::string heading(const Found& found) {
   std::string text = hosts.size() == 1 ? hosts.begin()->first + ": " : hosts.size() > 1 ? counted(hosts.size(), "host") + ": " : "";
   text += counted(found.processes.size(), "process");
   for (const auto& [life, number] : lives) text += ", " + std::to_string(number) + " " + health::life_name(life);
+  const auto unused = std::count_if(found.processes.begin(), found.processes.end(), is_unused);
+  if (unused != 0) text += ", " + std::to_string(unused) + " of them loaded but unused";
   return text + "\n";
 }
 
@@ -94,7 +104,9 @@ Json path_json(const health::PathView& path) {
 Json process_json(const FoundProcess& p) {
   const health::Snapshot& s = p.file.snapshot;
   Json json{{"file", p.folder + "/" + p.file.name}, {"state", health::life_name(p.file.life)}, {"host", s.host}, {"pid", s.pid},
-            {"uid", p.file.owner}, {"rank", s.rank.empty() ? Json() : Json(s.rank)}, {"program", s.program}, {"mode", s.mode},
+            {"uid", p.file.owner}, {"rank", s.rank.empty() ? Json() : Json(s.rank)}, {"program", s.program},
+            {"job", s.job.empty() ? Json() : Json(s.job)}, {"step", s.step.empty() ? Json() : Json(s.step)}, {"unused", is_unused(p)},
+            {"mode", s.mode},
             {"version", s.version}, {"ucx", s.ucx_version}, {"started_ns", s.created_ns},
             {"ended_ns", p.file.ended_ns == 0 ? Json() : Json(p.file.ended_ns)}, {"counters", counters_json(p.view.counters)}};
   json["unknown_counters"] = s.foreign_names;

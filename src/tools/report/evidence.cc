@@ -86,6 +86,7 @@ void EvidenceBuilder::add(const SeenFault& fault) {
     return;
   }
   raw_[raw] += tally_of(fault);
+  if (!fault.job.empty() && (sum_.jobs.contains(fault.job) || sum_.jobs.size() < kMostJobs)) ++sum_.jobs[fault.job];
 }
 
 void EvidenceBuilder::add_interface(const std::string& interface, const std::string& host) {

@@ -25,6 +25,7 @@ struct SeenFault {
   std::string interface = {};  // names of both interfaces, to find hosts that the line does not name
   std::string peer = {};
   std::string time = {};
+  std::string job = {};  // of the batch system, with its step
   bool sent = false;
   health::FaultKind kind = health::FaultKind::kFrame;
   bool has_syndrome = false;
@@ -63,6 +64,7 @@ struct HostData {
 struct Evidence {
   std::map<Way, Tally> ways;  // faults that a machine can have made
   std::map<std::string, HostData> hosts;
+  std::map<std::string, std::uint64_t> jobs;  // faults that a machine can have made, by job, where lines name one
   std::uint64_t faults = 0;   // the sum of `ways`
   std::uint64_t ambiguous = 0;
   std::uint64_t source_changed = 0;
@@ -81,6 +83,7 @@ class EvidenceBuilder {
  public:
   static constexpr std::size_t kMostWays = 100'000;
   static constexpr std::size_t kMostInterfaces = 1'000'000;
+  static constexpr std::size_t kMostJobs = 10'000;
 
   // `with_injected`: faults that a test transport made are evidence as well.
   EvidenceBuilder() = default;

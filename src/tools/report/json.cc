@@ -71,6 +71,8 @@ std::string render_json(const Findings& f) {
                              {"bytes_verified", host.bytes},
                              {"source_changed", host.source_changed}});
   }
+  json["jobs"] = Json::array();
+  for (const auto& [name, faults] : e.jobs) json["jobs"].push_back({{"job", name}, {"faults", faults}});
   json["ways"] = Json::array();
   for (const auto& [way, tally] : e.ways) {
     json["ways"].push_back({{"sender", way.sender}, {"receiver", way.receiver}, {"device", way.device}, {"faults", tally.faults}});

@@ -32,6 +32,13 @@ const Json& object_of(const Json& object, const char* key) {
   return found != object.end() && found->is_object() ? *found : kNone;
 }
 
+// "1234.0"; empty: the process was in no job.
+std::string job_of(const Json& json) {
+  const std::string job = text_of(json, "job");
+  const std::string step = text_of(json, "step");
+  return job.empty() || step.empty() ? job : job + "." + step;
+}
+
 // False: of no kind that is known.
 bool read_fault(const Json& json, SeenFault* fault) {
   const auto kind = health::parse_fault_kind(text_of(json, "kind"));
@@ -43,6 +50,7 @@ bool read_fault(const Json& json, SeenFault* fault) {
             .interface = text_of(json, "interface"),
             .peer = text_of(json, "peer"),
             .time = text_of(json, "time"),
+            .job = job_of(json),
             .sent = direction == "sent",
             .kind = kind.value_or(health::FaultKind::kFrame)};
   const Json& syndrome = object_of(json, "syndrome");

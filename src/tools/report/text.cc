@@ -102,6 +102,20 @@ std::string not_machines(const Findings& f) {
   return text.empty() ? text : "not counted as faults of machines:\n" + text;
 }
 
+// The jobs with most faults.
+std::string job_lines(const Evidence& evidence) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::pair<std::uint64_t, std::string>> jobs;
+  for (const auto& [name, faults] : evidence.jobs) jobs.emplace_back(faults, name);
+  std::stable_sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < jobs.size() && i < kMost; ++i) {
+    text += (i == 0 ? "" : ", ") + printable(jobs[i].second, 32) + " (" + grouped(jobs[i].first) + ")";
+  }
+  if (jobs.size() > kMost) text += " and " + grouped(jobs.size() - kMost) + " more";
+  return text.empty() ? text : wrapped("faults by job: " + text, "  ");
+}
+
 std::string matrix_lines(const Evidence& evidence) {
   const Matrix m = matrix_of(evidence, kMatrixHosts);
   const auto letter = [&](std::size_t i) { return i < m.hosts.size() ? std::string(1, static_cast<char>('A' + i)) : std::string("others"); };
@@ -126,7 +140,7 @@ std::string matrix_lines(const Evidence& evidence) {
 std::string render_text(const Findings& f) {
   std::string text = summary(f);
   if (f.evidence.faults != 0) {
-    text += "suspects:\n";
+    text += job_lines(f.evidence) + "suspects:\n";
     for (std::size_t i = 0; i < f.suspects.size(); ++i) text += suspect_lines(f.suspects[i], i + 1, f.evidence.faults);
     text += matrix_lines(f.evidence);
   }
