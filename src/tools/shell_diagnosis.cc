@@ -207,7 +207,7 @@ std::string file_of(const std::string& source) {
 }
 
 void judge_pml(const Facts& facts, Findings* findings) {
-  const OpenMpi& mpi = *facts.open_mpi;
+  const OpenMpi mpi = facts.open_mpi.value_or(OpenMpi{});
   const std::string* set = value_of(facts, "OMPI_MCA_pml");
   const std::string pml = mpi.pml.empty() && set != nullptr ? *set : mpi.pml;
   if (pml == "ucx") return;
@@ -241,6 +241,8 @@ void judge_filter(const Facts& facts, Findings* findings) {
 }
 
 void judge_open_mpi(const Facts& facts, Findings* findings) {
+  // An Open MPI that is not in PATH yet reads the variable as well.
+  if (!facts.open_mpi && value_of(facts, "OMPI_MCA_pml") != nullptr) judge_pml(facts, findings);
   if (!facts.open_mpi || !facts.open_mpi->pml_ucx) return;
   judge_pml(facts, findings);
   judge_filter(facts, findings);

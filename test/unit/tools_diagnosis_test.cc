@@ -191,6 +191,8 @@ TEST(ToolsDiagnosis, MessagingLayers) {
   EXPECT_TRUE(has(facts, Grade::kWarning, "OMPI_MCA_pml is not set: "));
   facts.open_mpi.reset();
   EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);
+  set(&facts, "OMPI_MCA_pml", "ob1");  // for an Open MPI that is not in PATH yet
+  EXPECT_TRUE(has(facts, Grade::kBroken, "OMPI_MCA_pml=ob1: Open MPI sends its messages past UCX"));
 }
 
 TEST(ToolsDiagnosis, OpenMpisFilter) {
