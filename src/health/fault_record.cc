@@ -98,6 +98,9 @@ std::string render_json(const FaultRecord& r) {
   object.add_known("peer_host", r.peer_host);
   object.add("transport", r.transport);
   object.add("device", r.device);
+  if (!r.port.guid.empty()) object.add("port_guid", r.port.guid);
+  if (r.port.lid != 0) object.add("lid", r.port.lid);
+  if (!r.port.firmware.empty()) object.add("firmware", r.port.firmware);
   object.add_known("interface", interface_text(r.interface));
   object.add_known("peer", interface_text(r.peer));
   object.add("direction", r.sent ? "sent" : "received");
@@ -129,6 +132,7 @@ std::string render_text(const FaultRecord& r) {
   if (!r.who.job.empty()) add("job", r.who.job + (r.who.step.empty() ? "" : "." + r.who.step));
   add("transport", r.transport);
   add("device", r.device);
+  if (!r.port.guid.empty()) add("port_guid", r.port.guid);
   add("direction", r.sent ? "sent" : "received");
   add("operation", kOperationNames[static_cast<std::size_t>(r.operation)]);
   add("sequence", std::to_string(r.sequence));

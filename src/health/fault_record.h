@@ -10,6 +10,7 @@
 
 #include "health/attestation.h"
 #include "health/fault_kind.h"
+#include "health/port.h"
 #include "health/syndrome.h"
 
 namespace verity::health {
@@ -44,6 +45,7 @@ struct FaultRecord {
   std::string peer_host;  // empty: not known
   std::string transport;  // with its v
   std::string device;
+  Port port{};  // of the device
   std::uint64_t interface = 0;  // by which peers know this side, and this side the peer; 0: not known
   std::uint64_t peer = 0;
   bool sent = false;  // else received: see link::Fault

@@ -26,6 +26,7 @@ libverity_core_la_SOURCES += \
 	src/health/reader.cc src/health/reader.h \
 	src/health/sampler.h \
 	src/health/paths.h \
+	src/health/port.cc src/health/port.h \
 	src/health/folder.h src/health/segment.cc src/health/segment.h \
 	src/health/summary.cc src/health/summary.h \
 	src/health/table.cc src/health/table.h \

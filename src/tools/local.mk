@@ -25,7 +25,9 @@ tools_pure_sources = \
 	src/tools/report/ranking.cc src/tools/report/ranking.h \
 	src/tools/report/records.cc src/tools/report/records.h \
 	src/tools/report/render.h \
+	src/tools/report/switches.cc src/tools/report/switches.h \
 	src/tools/report/text.cc \
+	src/tools/report/topology.cc src/tools/report/topology.h \
 	src/tools/shell.cc src/tools/shell.h \
 	src/tools/shell_diagnosis.cc \
 	src/tools/shell_settings.cc src/tools/shell_settings.h \
@@ -95,6 +97,7 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools_report_ranking_test.cc \
 	test/unit/tools_report_records_test.cc \
 	test/unit/tools_report_render_test.cc \
+	test/unit/tools_report_topology_test.cc \
 	test/unit/tools_transports_test.cc
 
 TESTS += test/integration/bench.sh test/integration/doctor.sh test/integration/doctor_setups.sh test/integration/env.sh

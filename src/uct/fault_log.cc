@@ -64,6 +64,7 @@ void FaultLog::tell_locked(health::FaultRecord& record) {
   record.time_ns = now_ns();
   record.who = who_;
   recall(record);
+  record.port = port_of(record.device);
   write_text(record);
   if (path_.empty()) return;
   dropped_ += unrecorded_.exchange(0, std::memory_order_relaxed);
@@ -85,6 +86,12 @@ void FaultLog::recall(health::FaultRecord& record) {
   } else if (before_.size() < kMostRemembered) {
     before_.emplace(key, *record.syndrome);
   }
+}
+
+const health::Port& FaultLog::port_of(const std::string& device) {
+  const auto [place, is_new] = ports_.try_emplace(device);
+  if (is_new) place->second = health::find_port(device);
+  return place->second;
 }
 
 void FaultLog::write_text(const health::FaultRecord& record) {

@@ -29,6 +29,7 @@ class FaultLog {
   void open();
   void tell_locked(health::FaultRecord& record);
   void recall(health::FaultRecord& record);
+  [[nodiscard]] const health::Port& port_of(const std::string& device);
   void write_text(const health::FaultRecord& record);
   [[nodiscard]] bool append(const std::string& line);
 
@@ -45,6 +46,7 @@ class FaultLog {
   health::FaultBudget text_budget_{10, 10'000'000'000, ~uint64_t{0}};
   health::FaultBudget budget_{0, 0, 0};
   std::unordered_map<uint64_t, health::Syndrome> before_;  // by both interfaces
+  std::unordered_map<std::string, health::Port> ports_;    // by device, as they were at its first fault
 };
 
 // Never destroyed.

@@ -49,12 +49,16 @@ hostile='<img src=http://elsewhere.example/y onerror=alert(1)>'
   record node1 node0 burst
   record "$hostile" node2 burst
 } > "$tap_dir/records"
-"$tool" report --html "$tap_dir/page.html" "$tap_dir/records" > "$tap_dir/text"
+echo 'SwitchName=leaf1 Nodes=node[0-3]' > "$tap_dir/topology.conf"
+"$tool" report --topology "$tap_dir/topology.conf" --html "$tap_dir/page.html" "$tap_dir/records" > "$tap_dir/text"
 dom=$(browse "$tap_dir/page.html" --dump-dom)
 is "no complaint" "$(complaints)" ""
 is "no request" "$(requests)" ""
 contains "the number of faults" "$dom" '<h1>17 faults of machines</h1>'
 contains "the time, for people" "$dom" '<time>2026-01-31 12:00:00 UTC</time>'
+contains "when they were" "$dom" '<i title="2026-01-31 12:00 UTC: 17" style="height: 100%"></i>'
+contains "by switch" "$(tr -d '\n' <<< "$dom")" '<th class="row">leaf1</th><td>16</td>'
+contains "the suspect's port" "$dom" '<br>at switch leaf1<br>'
 contains "the first suspect is the bad sender" "$(grep -m 1 '<li>' <<< "$dom")" \
   'class="what">device vrc_mlx5/mlx5_0:1 of host node3, sending</span><span class="tag strong">strong evidence'
 is "as many suspects as in the text" "$(grep -c '<li>' <<< "$dom")" "$(grep -c '^  [0-9]*\. ' "$tap_dir/text")"

@@ -12,6 +12,7 @@ verity_unit_SOURCES += \
 	test/unit/health_syndrome_test.cc \
 	test/unit/health_directory_test.cc \
 	test/unit/health_file.h \
+	test/unit/health_port_test.cc \
 	test/unit/health_reader_test.cc \
 	test/unit/health_table_test.cc \
 	test/unit/health_text_test.cc \

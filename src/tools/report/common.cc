@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <time.h>
+
 #include <algorithm>
+#include <ctime>
+#include <map>
 
 #include "tools/report/render.h"
 
@@ -95,6 +99,85 @@ std::string hint(const Suspect& suspect) {
     if (meaning.pattern == pattern) return meaning.text;
   }
   return {};
+}
+
+namespace {
+
+std::string port_words(const std::string& host, const std::string& device, const Findings& f) {
+  const auto known = f.evidence.ports.find({host, device});
+  health::Port port = known != f.evidence.ports.end() ? known->second : health::Port();
+  const auto plug = f.topology.find(host, device);
+  if (plug && port.guid.empty()) port.guid = plug->guid;
+  if (plug && port.lid == 0) port.lid = plug->lid;
+  std::string text;
+  const auto add = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
+  if (!port.guid.empty()) add("port GUID " + printable(port.guid, 32));
+  if (port.lid != 0) add("LID " + std::to_string(port.lid));
+  if (!port.firmware.empty()) add("firmware " + printable(port.firmware, 32));
+  if (plug) add("at switch " + printable(plug->switch_name, 64) + (plug->switch_port.empty() ? "" : " port " + printable(plug->switch_port, 8)));
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> ports_in_words(const Suspect& suspect, const Findings& f) {
+  const Explanation& what = suspect.what;
+  std::vector<std::string> lines;
+  if (what.device == kMemory) return lines;
+  const std::string one = port_words(what.host, what.device, f);
+  if (what.peer.empty()) {
+    if (!one.empty()) lines.push_back(one);
+    return lines;
+  }
+  const std::string other = port_words(what.peer, what.device, f);
+  if (!one.empty()) lines.push_back(printable(what.host, 64) + ": " + one);
+  if (!other.empty()) lines.push_back(printable(what.peer, 64) + ": " + other);
+  return lines;
+}
+
+namespace {
+
+// Minutes since 1970 of "2026-01-31T12:00"; false: it is none.
+bool minutes_of(const std::string& text, std::uint64_t* minutes) {
+  std::tm parts{};
+  char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M", &parts);
+  if (end == nullptr || *end != '\0' || parts.tm_year < 70) return false;
+  *minutes = static_cast<std::uint64_t>(timegm(&parts)) / 60;
+  return true;
+}
+
+std::string minute_text(std::uint64_t minutes) {
+  const auto seconds = static_cast<std::time_t>(minutes * 60);
+  std::tm parts{};
+  char text[32];
+  if (gmtime_r(&seconds, &parts) == nullptr || std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &parts) == 0) return {};
+  return text;
+}
+
+}  // namespace
+
+Timeline timeline_of(const Evidence& evidence, std::size_t most) {
+  std::map<std::uint64_t, std::uint64_t> faults;
+  for (const auto& [text, count] : evidence.minutes) {
+    std::uint64_t minute = 0;
+    if (minutes_of(text, &minute)) faults[minute] += count;
+  }
+  if (faults.empty()) return {};
+  const std::uint64_t last = faults.rbegin()->first;
+  Timeline line;
+  for (const std::uint64_t minutes : {1, 5, 15, 60, 360, 1440, 10080, 43200, 525600}) {
+    line.minutes = minutes;
+    if (last / minutes - faults.begin()->first / minutes < most) break;
+  }
+  const std::uint64_t first = faults.begin()->first / line.minutes;
+  line.bars.resize(std::min<std::uint64_t>(last / line.minutes - first + 1, most));
+  for (std::size_t i = 0; i < line.bars.size(); ++i) line.bars[i].from = minute_text((first + i) * line.minutes);
+  for (const auto& [minute, count] : faults) {
+    Bar& bar = line.bars[std::min<std::uint64_t>(minute / line.minutes - first, line.bars.size() - 1)];
+    bar.faults += count;
+    line.largest = std::max(line.largest, bar.faults);
+  }
+  return line;
 }
 
 }  // namespace verity::tools

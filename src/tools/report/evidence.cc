@@ -53,6 +53,13 @@ void EvidenceBuilder::note_time(const std::string& time) {
   sum_.last = std::max(sum_.last, time);
 }
 
+// The last one that is known: LIDs change when the fabric is set up anew.
+void EvidenceBuilder::note_port(const SeenFault& fault, const std::string& device) {
+  if (!fault.port.known()) return;
+  const std::pair key{fault.host, device};
+  if (sum_.ports.size() < kMostInterfaces || sum_.ports.contains(key)) sum_.ports[key] = fault.port;
+}
+
 void EvidenceBuilder::add(const SeenFault& fault) {
   if (fault.injected && !with_injected_) {
     ++sum_.injected;
@@ -72,6 +79,9 @@ void EvidenceBuilder::add(const SeenFault& fault) {
     return;
   }
   const std::string device = fault.transport + (fault.device.empty() ? "" : "/" + fault.device);
+  note_port(fault, device);
+  constexpr std::size_t kToTheMinute = 16;
+  if (fault.time.size() > kToTheMinute && sum_.minutes.size() < kMostMinutes) ++sum_.minutes[fault.time.substr(0, kToTheMinute)];
   Raw raw;
   if (blame == health::Blame::kMemory) {
     raw.way = {fault.host, fault.host, std::string(kMemory)};

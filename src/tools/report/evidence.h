@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "health/fault_kind.h"
+#include "health/port.h"
 #include "health/syndrome.h"
 
 namespace verity::tools {
@@ -32,6 +33,7 @@ struct SeenFault {
   health::Pattern pattern = health::Pattern::kNone;
   bool again = false;
   bool injected = false;  // by a test transport
+  health::Port port{};    // of the device of `host`
 };
 
 // From one host to another (or within one) over one device, as the side that tells of it names it.
@@ -74,6 +76,8 @@ struct Evidence {
   std::uint64_t beyond = 0;     // that were left out here: too many different names
   std::string first;            // times
   std::string last;
+  std::map<std::pair<std::string, std::string>, health::Port> ports;  // by host and device ("vrc_mlx5/mlx5_0:1")
+  std::map<std::string, std::uint64_t> minutes;                       // faults by "2026-01-31T12:00"
 };
 
 // The path of a fault in the sender's own memory.
@@ -84,6 +88,7 @@ class EvidenceBuilder {
   static constexpr std::size_t kMostWays = 100'000;
   static constexpr std::size_t kMostInterfaces = 1'000'000;
   static constexpr std::size_t kMostJobs = 10'000;
+  static constexpr std::size_t kMostMinutes = 100'000;
 
   // `with_injected`: faults that a test transport made are evidence as well.
   EvidenceBuilder() = default;
@@ -108,6 +113,7 @@ class EvidenceBuilder {
     auto operator<=>(const Raw&) const = default;
   };
   void note_time(const std::string& time);
+  void note_port(const SeenFault& fault, const std::string& device);
 
   bool with_injected_ = false;
   Evidence sum_;

@@ -51,6 +51,10 @@ th.row { text-align: left; position: sticky; left: 0; }
 .many td { padding: .2rem .3rem; text-align: center; }
 td.none { color: var(--faint); }
 tr.none th, tr.none td { color: var(--faint); }
+.time { display: flex; align-items: flex-end; height: 8rem; gap: 1px; border-bottom: 1px solid var(--line); max-width: 60rem; }
+.time i { flex: 1; min-width: 2px; background: #a3200d; }
+.time i.none { background: none; }
+.ends { display: flex; justify-content: space-between; max-width: 60rem; color: var(--dim); margin-top: .2rem; }
 </style>
 </head>
 <body>
@@ -75,12 +79,14 @@ std::string element(const char* tag, const std::string& attributes, const std::s
   return "<" + std::string(tag) + (attributes.empty() ? "" : " " + attributes) + ">" + escaped(text) + "</" + tag + ">";
 }
 
-std::string suspect_item(const Suspect& s, std::uint64_t all) {
+std::string suspect_item(const Suspect& s, const Findings& f) {
+  const std::uint64_t all = f.evidence.faults;
   const std::string confidence(name_of(s.confidence));
   std::string html = "<li>" + element("span", "class=\"what\"", describe(s.what)) +
                      element("span", "class=\"tag " + confidence + "\"", confidence + " evidence") + "<br>";
   html += escaped(health::grouped(s.tally.faults) + " of " + health::grouped(all) + " faults");
   if (s.what.part == Part::kDevice || s.what.part == Part::kHost) html += escaped("; other hosts: " + health::grouped(s.others));
+  for (const std::string& port : ports_in_words(s, f)) html += "<br>" + escaped(port);
   if (const std::string patterns = patterns_in_words(s.tally); !patterns.empty()) {
     html += "<br>" + escaped(patterns + (s.tally.again != 0 ? "; the same bits as before: " + health::grouped(s.tally.again) : ""));
   }
@@ -122,6 +128,44 @@ std::string matrix_table(const Evidence& evidence) {
   return html + "</table></div>\n";
 }
 
+std::string length_text(std::uint64_t minutes) {
+  if (minutes >= 1440) return minutes == 1440 ? "a day" : std::to_string(minutes / 1440) + " days";
+  if (minutes >= 60) return minutes == 60 ? "an hour" : std::to_string(minutes / 60) + " hours";
+  return minutes == 1 ? "a minute" : std::to_string(minutes) + " minutes";
+}
+
+// Bars that say their time and number where the pointer rests, and to who cannot see them.
+std::string timeline(const Evidence& evidence) {
+  constexpr std::size_t kBars = 120;
+  const Timeline line = timeline_of(evidence, kBars);
+  if (line.bars.empty()) return {};
+  std::string html = "<h2>Faults over time, bars of " + length_text(line.minutes) + "</h2>\n<div class=\"time\" role=\"img\" aria-label=\"" +
+                     escaped("at most " + health::grouped(line.largest) + " in " + length_text(line.minutes)) + "\">";
+  for (const Bar& bar : line.bars) {
+    const std::uint64_t height = bar.faults == 0 ? 0 : std::max<std::uint64_t>(bar.faults * 100 / line.largest, 2);
+    html += "<i title=\"" + escaped(bar.from + " UTC: " + health::grouped(bar.faults)) + "\"" + (height == 0 ? " class=\"none\"" : "") +
+            " style=\"height: " + std::to_string(height) + "%\"></i>";
+  }
+  return html + "</div>\n<div class=\"ends\">" + element("span", "", line.bars.front().from + " UTC") +
+         element("span", "", "most: " + health::grouped(line.largest)) + element("span", "", line.bars.back().from + " UTC") + "</div>\n";
+}
+
+std::string switch_table(const Findings& f) {
+  if (f.topology.empty()) return {};
+  const std::vector<SwitchFaults> switches = by_switch(f.evidence, f.topology);
+  if (switches.empty()) return {};
+  std::string html = "<h2>Faults by switch</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th class=\"row\">switch</th>";
+  for (const char* const title : {"within", "from it", "to it", "hosts with faults", "hosts"}) html += element("th", "", title);
+  html += "</tr></thead>\n";
+  for (const SwitchFaults& s : switches) {
+    html += "<tr>" + element("th", "class=\"row\"", s.name.empty() ? "(not in the topology)" : printable(s.name, 64));
+    for (const std::uint64_t n : {s.within, s.from, s.to, std::uint64_t{s.troubled}, std::uint64_t{s.hosts}}) html += element("td", "", health::grouped(n));
+    html += "</tr>\n";
+  }
+  const std::string words = switch_hint(switches, f.evidence, f.suspects);
+  return html + "</table></div>\n" + (words.empty() ? "" : element("p", "", words) + "\n");
+}
+
 std::string row(const char* label, const std::string& value) {
   return "<tr" + std::string(value == "0" ? " class=\"none\"" : "") + ">" + element("th", "class=\"row\"", label) + element("td", "", value) + "</tr>\n";
 }
@@ -156,8 +200,8 @@ std::string render_html(const Findings& f) {
   html += "\n<p class=\"lead\">ucx-verity report" + (e.first.empty() ? std::string() : ", " + when(e.first) + " to " + when(e.last)) + "</p>\n";
   if (e.faults != 0) {
     html += "<h2>Suspects</h2>\n<ol class=\"suspects\">\n";
-    for (const Suspect& s : f.suspects) html += suspect_item(s, e.faults);
-    html += "</ol>\n<h2>Faults, from the host of the row to that of the column</h2>\n" + matrix_table(e);
+    for (const Suspect& s : f.suspects) html += suspect_item(s, f);
+    html += "</ol>\n" + timeline(e) + switch_table(f) + "<h2>Faults, from the host of the row to that of the column</h2>\n" + matrix_table(e);
   }
   return html + "<h2>What was read</h2>\n" + numbers(f) + "</body>\n</html>\n";
 }

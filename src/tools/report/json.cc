@@ -29,8 +29,9 @@ Json counts_json(const Names& names, const auto& counts) {
   return json;
 }
 
-Json suspect_json(const Suspect& s) {
+Json suspect_json(const Suspect& s, const Findings& f) {
   Json json = explanation_json(s.what);
+  json["ports"] = ports_in_words(s, f);
   json["confidence"] = name_of(s.confidence);
   json["score"] = s.score;
   json["faults"] = s.tally.faults;
@@ -62,7 +63,7 @@ std::string render_json(const Findings& f) {
             {"first", e.first},
             {"last", e.last}};
   json["suspects"] = Json::array();
-  for (const Suspect& s : f.suspects) json["suspects"].push_back(suspect_json(s));
+  for (const Suspect& s : f.suspects) json["suspects"].push_back(suspect_json(s, f));
   json["hosts"] = Json::array();
   for (const auto& [name, host] : e.hosts) {
     json["hosts"].push_back({{"host", name},
@@ -76,6 +77,15 @@ std::string render_json(const Findings& f) {
   json["ways"] = Json::array();
   for (const auto& [way, tally] : e.ways) {
     json["ways"].push_back({{"sender", way.sender}, {"receiver", way.receiver}, {"device", way.device}, {"faults", tally.faults}});
+  }
+  json["switches"] = Json::array();
+  for (const SwitchFaults& s : f.topology.empty() ? std::vector<SwitchFaults>() : by_switch(e, f.topology)) {
+    json["switches"].push_back({{"switch", s.name.empty() ? Json() : Json(s.name)}, {"within", s.within}, {"from", s.from}, {"to", s.to},
+                                {"hosts_with_faults", s.troubled}, {"hosts", s.hosts}});
+  }
+  json["ports"] = Json::array();
+  for (const auto& [key, port] : e.ports) {
+    json["ports"].push_back({{"host", key.first}, {"device", key.second}, {"port_guid", port.guid}, {"lid", port.lid}, {"firmware", port.firmware}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -60,6 +60,7 @@ bool read_fault(const Json& json, SeenFault* fault) {
   const std::string again = text_of(syndrome, "again");
   fault->again = again == "lane" || again == "position";
   const auto injected = json.find("injected");
+  fault->port = {text_of(json, "port_guid"), static_cast<std::uint32_t>(number_of(json, "lid")), text_of(json, "firmware")};
   fault->injected = injected != json.end() && injected->is_boolean() && injected->get<bool>();
   return kind.has_value() && !fault->host.empty() && (fault->sent || direction == "received");
 }

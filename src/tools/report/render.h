@@ -7,6 +7,7 @@
 
 #include "tools/report/ranking.h"
 #include "tools/report/records.h"
+#include "tools/report/switches.h"
 
 namespace verity::tools {
 
@@ -15,6 +16,7 @@ struct Findings {
   LineCounts lines;
   std::uint64_t files = 0;
   std::vector<Suspect> suspects;
+  Topology topology{};
 };
 
 [[nodiscard]] std::string render_text(const Findings& findings);
@@ -37,6 +39,20 @@ struct Matrix {
 [[nodiscard]] std::string patterns_in_words(const Tally& tally);
 // What such damage comes from most often. Empty: nothing to say, of weak evidence in any case.
 [[nodiscard]] std::string hint(const Suspect& suspect);
+// "port GUID 0x0002c90300a1b2c3, LID 12, firmware 16.35.2000, at switch leaf1 port 5" of each device that a suspect names, with its host
+// before it where there are two.
+[[nodiscard]] std::vector<std::string> ports_in_words(const Suspect& suspect, const Findings& findings);
+// Faults in equal parts of time, from the first to the last one; empty where no time is known, or one moment.
+struct Bar {
+  std::string from;  // "2026-01-31 12:00"
+  std::uint64_t faults = 0;
+};
+struct Timeline {
+  std::uint64_t minutes = 0;  // of a bar
+  std::uint64_t largest = 0;
+  std::vector<Bar> bars;
+};
+[[nodiscard]] Timeline timeline_of(const Evidence& evidence, std::size_t most);
 // A name as it may stand in a terminal: no control characters, at most `width` bytes.
 [[nodiscard]] std::string printable(const std::string& name, std::size_t width);
 

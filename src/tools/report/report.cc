@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 #include "tools/commands.h"
@@ -27,6 +29,7 @@ constexpr std::size_t kLongestLine = 1 << 20;  // bytes; longer ones are none of
 struct Options {
   std::vector<std::string> paths;
   std::string html;
+  std::vector<std::string> topologies;
   bool json = false;
   bool injected = false;
 };
@@ -47,7 +50,7 @@ class Reading {
     return true;
   }
   [[nodiscard]] Findings findings() const {
-    Findings f{builder_.build(), lines_, files_, {}};
+    Findings f{builder_.build(), lines_, files_, {}, {}};
     f.suspects = rank(f.evidence);
     return f;
   }
@@ -110,11 +113,20 @@ bool write_file(const std::string& path, const std::string& text) {
   return wrote && closed;
 }
 
+bool read_topology(const std::string& path, Topology* topology) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string problem = file.bad() || !file ? std::strerror(errno) : topology->parse(text);
+  if (!problem.empty()) std::fprintf(stderr, "ucx-verity report: --topology %s: %s\n", printable(path, 4096).c_str(), printable(problem, 400).c_str());
+  return problem.empty();
+}
+
 int run(const Options& options) {
   Reading reading(options.injected);
   bool good = true;
   for (const std::string& path : options.paths) good = reading.read(path) && good;
-  const Findings findings = reading.findings();
+  Findings findings = reading.findings();
+  for (const std::string& path : options.topologies) good = read_topology(path, &findings.topology) && good;
   if (!options.html.empty()) good = write_file(options.html, render_html(findings)) && good;
   std::fputs((options.json ? render_json(findings) : render_text(findings)).c_str(), stdout);
   const LineCounts& lines = findings.lines;
@@ -134,6 +146,9 @@ void add_report_command(CLI::App& app, int* exit_code) {
   command->add_option("paths", options->paths, "Files, or folders of them, that jobs wrote: fault records and attestations")->required();
   command->add_flag("--json", options->json, "Print JSON");
   command->add_option("--html", options->html, "Write a page for browsers to that file too");
+  command->add_option("--topology", options->topologies,
+                      "Group by switch and name switch ports: Slurm's topology.conf, or a file with ibnetdiscover's output (again for more)")
+      ->type_name("FILE");
   command->add_flag("--injected", options->injected, "Count faults that a test transport made on purpose, too");
   command->footer("Exit status: 0 no faults of machines, 1 faults, 2 something cannot be read or there is nothing in it");
   command->callback([options, exit_code] { *exit_code = run(*options); });

@@ -47,11 +47,13 @@ std::string compact(std::uint64_t n) {
   return std::to_string(n) + kUnits[unit];
 }
 
-std::string suspect_lines(const Suspect& s, std::size_t number, std::uint64_t all) {
+std::string suspect_lines(const Suspect& s, std::size_t number, const Findings& f) {
+  const std::uint64_t all = f.evidence.faults;
   std::string text = wrapped(std::to_string(number) + ". " + printable(describe(s.what), 200), "  ");
   std::string evidence = std::string(name_of(s.confidence)) + " evidence: " + grouped(s.tally.faults) + " of " + counted(all, "fault", "faults");
   if (s.what.part == Part::kDevice || s.what.part == Part::kHost) evidence += ", with " + counted(s.others, "other host", "other hosts");
   text += wrapped(evidence, "       ");
+  for (const std::string& port : ports_in_words(s, f)) text += wrapped(port, "       ");
   if (const std::string patterns = patterns_in_words(s.tally); !patterns.empty()) {
     text += wrapped(patterns + (s.tally.again != 0 ? "; the same bits as before: " + grouped(s.tally.again) : ""), "       ");
   }
@@ -116,6 +118,27 @@ std::string job_lines(const Evidence& evidence) {
   return text.empty() ? text : wrapped("faults by job: " + text, "  ");
 }
 
+std::string switch_lines(const Findings& f) {
+  if (f.topology.empty()) return {};
+  const std::vector<SwitchFaults> switches = by_switch(f.evidence, f.topology);
+  if (switches.empty()) return {};
+  constexpr std::size_t kName = 28;
+  constexpr std::size_t kMost = 20;
+  std::string name = "faults by switch:";
+  name.resize(kName, ' ');
+  std::string text = name + right("within", 9) + right("from it", 9) + right("to it", 9) + "  hosts\n";
+  for (std::size_t i = 0; i < switches.size() && i < kMost; ++i) {
+    const SwitchFaults& s = switches[i];
+    name = "  " + (s.name.empty() ? "(not in the topology)" : printable(s.name, kName - 3));
+    name.resize(kName, ' ');
+    text += name + right(compact(s.within), 9) + right(compact(s.from), 9) + right(compact(s.to), 9) + "  " + std::to_string(s.troubled) +
+            (s.name.empty() ? "" : " of " + std::to_string(s.hosts)) + "\n";
+  }
+  if (switches.size() > kMost) text += "  and " + counted(switches.size() - kMost, "more", "more") + "\n";
+  const std::string words = switch_hint(switches, f.evidence, f.suspects);
+  return words.empty() ? text : text + wrapped(printable(words, 400), "  ");
+}
+
 std::string matrix_lines(const Evidence& evidence) {
   const Matrix m = matrix_of(evidence, kMatrixHosts);
   const auto letter = [&](std::size_t i) { return i < m.hosts.size() ? std::string(1, static_cast<char>('A' + i)) : std::string("others"); };
@@ -141,7 +164,8 @@ std::string render_text(const Findings& f) {
   std::string text = summary(f);
   if (f.evidence.faults != 0) {
     text += job_lines(f.evidence) + "suspects:\n";
-    for (std::size_t i = 0; i < f.suspects.size(); ++i) text += suspect_lines(f.suspects[i], i + 1, f.evidence.faults);
+    for (std::size_t i = 0; i < f.suspects.size(); ++i) text += suspect_lines(f.suspects[i], i + 1, f);
+    text += switch_lines(f);
     text += matrix_lines(f.evidence);
   }
   return text + not_machines(f);
