@@ -21,7 +21,9 @@ fuzz_report_files = test/fuzz/report_target.cc \
 	src/tools/report/json.cc \
 	src/tools/report/ranking.cc \
 	src/tools/report/records.cc \
-	src/tools/report/text.cc
+	src/tools/report/switches.cc \
+	src/tools/report/text.cc \
+	src/tools/report/topology.cc
 fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS) $(JSON_CFLAGS)
 fuzz_libraries = libverity_core.la libverity_signature.la
 
