@@ -50,8 +50,8 @@ described=$(sed -n '/^an object of numbers/,/^\.SH/p' "$pages/ucx-verity.1" | gr
 is "the page has the counters of the attestation" "$described" "$counters"
 
 if command -v mandoc > /dev/null; then
-  for page in "$pages"/*.[17] "$abs_top_srcdir"/src/types/man/*.1; do
-    is "$(basename "$page"): nothing for mandoc to say" "$(mandoc -Tlint -Wwarning "$page" 2>&1)" ""
+  for page in "$pages"/*.[17] "$abs_top_srcdir"/src/types/man/*.1 "$abs_top_srcdir"/src/typelib/man/*.3; do
+    is "$(basename "$page"): nothing for mandoc to say" "$(mandoc -Tlint "$page" 2>&1)" ""
   done
 else
   skip "mandoc -Tlint" "mandoc is not installed"
