@@ -41,10 +41,11 @@ TEST(Sim, RandomWorlds) {
                                        sum.held_dropped, sum.faults_repaired, sum.probes_sent, sum.late_copies, sum.source_changed}) {
     EXPECT_GT(count_of_what, 0u);
   }
-  // All but those at the end of a link, which may have hit what was not needed any more.
+  // All but the last ones of each link, which may have hit what was not needed any more, and are looked at when the link is removed:
+  // the worlds are summed up before that.
   const uint64_t faults = sum.faults_payload + sum.faults_header + sum.faults_length;
   EXPECT_LE(sum.faults_repaired + sum.faults_observed, faults);
-  EXPECT_GE((sum.faults_repaired + sum.faults_observed) * 100, faults * 95);
+  EXPECT_GE((sum.faults_repaired + sum.faults_observed) * 100, faults * 75);
 }
 
 // So many short messages that the abbreviated numbers of compact frames come round, one way or both, among replays of frames from
