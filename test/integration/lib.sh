@@ -150,6 +150,15 @@ mpi_run() {
   with_tls "$list" timeout -k 5 "$seconds" "$launcher" -np "$ranks" "$program" "$@" 2>&1
 }
 
+# end_job PID: ends a job that runs in the background, the shells around the launcher and what they started.
+end_job() {
+  local child
+  for child in $(ps -o pid= --ppid "$1"); do
+    end_job "$child"
+  done
+  kill "$1" 2> /dev/null
+}
+
 # mpi_clean NAME WANTED-REGEX SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: passes when the job
 # ends with 0 and a line matches. Its output stays in $tap_dir/job.
 mpi_clean() {

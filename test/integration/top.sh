@@ -214,8 +214,14 @@ result(top.end() == 0 and top.frames() == 2 and top.restored(), "-n 2 draws twic
 print("1..%d" % number)
 PY
 tap_of "terminal" timeout -k 5 500 python3 "$tap_dir/drive.py" "$tool" "$UCX_VERITY_HEALTH_DIR"
-kill "$job" 2> /dev/null
+end_job "$job"
 wait "$job" 2> /dev/null
+left() { pgrep -f "^$build/test/mpi/hello_integrity 1000000000 1000"; }
+for _ in $(seq 100); do
+  left > /dev/null || break
+  sleep 0.1
+done
+is "the job has ended" "$(left)" ""
 
 # No terminal.
 contains "to a file: it names --batch" "$("$tool" top "$UCX_VERITY_HEALTH_DIR" 2>&1 < /dev/null)" '^ucx-verity top: this is no terminal: use --batch$'
