@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <ranges>
 
 namespace verity::normalize {
 
@@ -17,7 +16,8 @@ struct Bounds {
 
 Bounds bounds_of(const TypePath& path, int64_t unit) {
   Bounds bounds{0, static_cast<int64_t>(path.back().count) * unit};
-  for (const Node& node : std::views::reverse(path) | std::views::drop(1)) {
+  for (auto at = path.rbegin() + 1; at != path.rend(); ++at) {
+    const Node& node = *at;
     int64_t first = 0, last = static_cast<int64_t>(node.count - 1) * node.stride;
     if (node.kind == Kind::kIndexed) {
       const auto [least, most] = std::ranges::minmax(node.indices);
@@ -68,7 +68,8 @@ std::vector<Call> calls_of(const TypePath& path, const Element& element, std::si
   uint64_t block = path.back().count;
   if (path.size() == 1) calls.push_back(call_of_leaf(block));
   int arrays = 0;
-  for (const Node& node : std::views::reverse(path) | std::views::drop(1)) {
+  for (auto at = path.rbegin() + 1; at != path.rend(); ++at) {
+    const Node& node = *at;
     calls.push_back(call_of(node, block, "displacements" + (node.kind == Kind::kIndexed && arrays++ > 0 ? std::to_string(arrays) : ""), most));
     block = 1;
   }

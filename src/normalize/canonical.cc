@@ -2,7 +2,6 @@
 #include "normalize/canonical.h"
 
 #include <numeric>
-#include <ranges>
 
 namespace verity::normalize {
 
@@ -121,7 +120,8 @@ std::string canonical(const TypePath& path, int64_t unit, Canonical* canonical_p
   Canonical layout;
   layout.elements = path.empty() ? 0 : 1;
   int64_t offset = 0;
-  for (const Node& node : std::views::reverse(path)) {
+  for (auto at = path.rbegin(); at != path.rend(); ++at) {
+    const Node& node = *at;
     if (node.kind == Kind::kIndexed) {
       if (__builtin_add_overflow(offset, node.indices[0], &offset)) return out_of_range("the first displacement");
       layout.offset = node.indices[0];

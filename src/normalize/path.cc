@@ -2,7 +2,6 @@
 #include "normalize/path.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace verity::normalize {
 
@@ -46,7 +45,8 @@ int64_t displacement_of(const Node& node, uint64_t copy, int64_t unit) {
 Displacements expand(const TypePath& path, int64_t unit) {
   if (path.empty()) return {};
   Displacements layout{0};
-  for (const Node& node : std::views::reverse(path)) {
+  for (auto at = path.rbegin(); at != path.rend(); ++at) {
+    const Node& node = *at;
     Displacements copies;
     copies.reserve(layout.size() * node.count);
     for (uint64_t copy = 0; copy < node.count; ++copy) {

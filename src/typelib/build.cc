@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <climits>
-#include <ranges>
 
 #include "normalize/canonical.h"
 #include "normalize/optimal.h"
@@ -52,7 +51,8 @@ Handle build_path(const TypePath& path, MPI_Datatype atom, MPI_Aint unit) {
   uint64_t length = path.back().count;
   if (path.size() == 1) return contiguous(length, atom);
   Handle made;
-  for (const Node& node : std::views::reverse(path) | std::views::drop(1)) {
+  for (auto at = path.rbegin() + 1; at != path.rend(); ++at) {
+    const Node& node = *at;
     const bool innermost = made.get() == MPI_DATATYPE_NULL;
     const MPI_Datatype inner = innermost ? atom : made.get();
     if (innermost && node.kind == Kind::kIndexed) {
