@@ -68,14 +68,14 @@ static int look_at(struct dl_phdr_info* info, size_t size, void* out) {
 /* May be called when MPI is over, and before it begins. */
 static int mpi_ran(const char* library) {
   void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-  finalized_fn* asked;
+  finalized_fn* initialized;
   int flag = 0;
 
   if (handle == NULL) {
     return 0;
   }
-  asked = (finalized_fn*)dlsym(handle, "PMPI_Initialized");
-  return asked != NULL && asked(&flag) == 0 && flag;
+  initialized = (finalized_fn*)dlsym(handle, "PMPI_Initialized");
+  return initialized != NULL && initialized(&flag) == 0 && flag;
 }
 
 /* As unused_reason() of src/health, where the plugin is there to say it. */
