@@ -3,8 +3,10 @@
 EXTRA_DIST += LICENSE contrib/build-aux/ucx-source-version
 
 EXTRA_DIST += contrib/get-ucx-source
+dist_doc_DATA = contrib/NEWS
+EXTRA_DIST += .github/CONTRIBUTING.md src/wire/PROTOCOL.md
 EXTRA_DIST += contrib/run-tests contrib/setup.sh .ci/run .clang-format
-EXTRA_DIST += contrib/check-layers test/style/sources.sh
+EXTRA_DIST += contrib/check-layers contrib/man-to-html test/style/sources.sh
 TESTS += test/style/sources.sh
 
 # The program that contrib/quickstart shows.

@@ -113,6 +113,10 @@ dist_man1_MANS += \
 	src/tools/man/ucx-verity-report.1 \
 	src/tools/man/ucx-verity-status.1 \
 	src/tools/man/ucx-verity-top.1
-dist_man7_MANS = src/tools/man/ucx-verity-health.7
+dist_man7_MANS = \
+	src/tools/man/ucx-verity.7 \
+	src/tools/man/ucx-verity-config.7 \
+	src/tools/man/ucx-verity-health.7 \
+	src/tools/man/ucx-verity-types.7
 TESTS += test/integration/man.sh
 EXTRA_DIST += test/integration/man.sh

@@ -18,7 +18,7 @@ done
 
 # Every setting of the plugin that UCX lists, each as a term of a list. UCX lists the plugin's where it is loaded.
 listed=$(eval "$("$tool" env 2> /dev/null)"; "${UCX_INFO:-ucx_info}" -cf 2> /dev/null | grep -oE '^#? ?UCX_VERITY_[A-Z_]+=' | grep -oE 'UCX_[A-Z_]+' | sort -u)
-terms=$(plain "$pages/ucx-verity.1" | sed -n '/^\.SH ENVIRONMENT/,/^\.SH ATTESTATION/p' | grep -A 1 '^\.TP' | grep -oE 'UCX_VERITY_[A-Z_]+' | sort -u)
+terms=$(plain "$pages/ucx-verity-config.7" | grep -A 1 '^\.TP' | grep -oE 'UCX_VERITY_[A-Z_]+' | sort -u)
 if [ -n "$listed" ]; then
   is "the page has the settings that ucx_info -cf lists" "$terms" "$listed"
 else
@@ -45,7 +45,7 @@ if [ -x "$types" ]; then
 fi
 
 counters=$(sed -n 's/^  X(\([a-z_]*\), .*/\1/p' "$abs_top_srcdir/src/health/counters.h" | sort)
-described=$(sed -n '/^an object of numbers/,/^\.SH/p' "$pages/ucx-verity.1" | grep -E '^\.BR? [a-z]' |
+described=$(sed -n '/^an object of numbers/,/^\.SH/p' "$pages/ucx-verity.7" | grep -E '^\.BR? [a-z]' |
   grep -Eo '[a-z_]+' | sort)
 is "the page has the counters of the attestation" "$described" "$counters"
 
@@ -55,6 +55,17 @@ if command -v mandoc > /dev/null; then
   done
 else
   skip "mandoc -Tlint" "mandoc is not installed"
+fi
+# The pages as web pages: each page that one names as a link is there.
+if command -v mandoc > /dev/null; then
+  web=$tap_dir/web
+  "$abs_top_srcdir/contrib/man-to-html" "$web" "$pages"/*.[17] "$abs_top_srcdir"/src/types/man/*.1 "$abs_top_srcdir"/src/typelib/man/*.3
+  missing=$(grep -ohE 'href="[^"#]+"' "$web"/*.html | sort -u | sed 's/href="\(.*\)"/\1/' | grep -E '^(ucx-verity|verity)' |
+    while read -r link; do [ -s "$web/$link" ] || echo "$link"; done)
+  is "every page of ours that a web page links to exists" "$missing" ""
+  ok "pages link to each other" test "$(grep -ohE 'href="ucx-verity[^"]*"' "$web"/*.html | wc -l)" -gt 20
+else
+  skip "the manual as web pages" "mandoc is not installed"
 fi
 if command -v man > /dev/null; then
   for page in "$pages"/*.[17]; do

@@ -32,7 +32,7 @@ offence "allowed: down" link/b.cc '#include "merkle/a.h"' '^status 0'
 offence "allowed: UCX in src/uct" uct/b.cc '#include <uct/base/uct_iface.h>' '^status 0'
 
 # Their help is the comment at their begin, all of it.
-for script in run-tests check-layers quickstart quickstart-demo; do
+for script in run-tests check-layers quickstart quickstart-demo man-to-html; do
   help=$(bash "$abs_top_srcdir/contrib/$script" --help)
   is "$script --help: exit status" $? 0
   contains "$script --help: the usage" "$help" "^Usage: contrib/$script"
