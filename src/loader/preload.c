@@ -38,7 +38,7 @@ static load_modules_fn* find_next(void) {
   next = (load_modules_fn*)dlsym(RTLD_NEXT, "ucs_load_modules");
   if (next == NULL) {
     /* Opened with RTLD_LOCAL (as Python's ctypes does), libucs is in no search order. It is in the
-     * process, or nobody would have called, so its count of users may rise by one for good. */
+     * process, or this would not have been called, so its count of users may rise by one for good. */
     libucs = dlopen("libucs.so.0", RTLD_LAZY | RTLD_NOLOAD);
     next = libucs == NULL ? NULL : (load_modules_fn*)dlsym(libucs, "ucs_load_modules");
   }

@@ -67,7 +67,7 @@ class Tree {
   [[nodiscard]] unsigned level_count() const noexcept { return geometry_.level_count(); }
   // Digests of one level, 0 = leaves. Valid until the tree is destroyed or assigned.
   [[nodiscard]] std::span<const Digest> level(unsigned level) const noexcept;
-  // The children of inner node `index` of `level` (1 or more): what a peer asks for on its descent.
+  // The children of inner node `index` of `level` (1 or more): what a peer requests on its descent.
   [[nodiscard]] std::span<const Digest> children(unsigned level, uint64_t index) const noexcept;
 
   // Replaces one leaf and recomputes its path only: level_count() - 1 nodes. noexcept.

@@ -10,13 +10,13 @@
 // 8 |                              uid                              |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 //
-// version  kVersion. It stays where it is, whatever else changes: versions can tell each other.
+// version  kVersion. Its offset never changes, so that versions recognise each other.
 // mode     low nibble: link::Mode; high nibble: which trailers the sender understands, 0: none.
 // host     hash of the host's name, for counters (health::name_hash). The name itself comes with the HELLO.
 // uid      of the interface. The low byte numbers the interfaces of a worker, the others are the worker's own: worker_of().
 //          Number 0 is of a transport that only reads, which has no links.
 //
-// Behind an endpoint address, 40 bytes: those 16, and what the HELLO would tell, which connected endpoints do not send.
+// Behind an endpoint address, 40 bytes: those 16, and the contents of the HELLO, which connected endpoints do not send.
 //
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 // 16|             link              |  the sender's host, 20 bytes, |

@@ -24,7 +24,7 @@ enum class Verdict : uint8_t {
 
 [[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
 
-// A received frame, taken apart; pointers go into the received bytes.
+// A parsed frame; pointers go into the received bytes.
 struct FrameView {
   FrameHeader header;
   const uint8_t* payload;

@@ -21,10 +21,10 @@
 //
 // root     single-hash frame: mix(XXH3(bytes 8 to the end of the frame), nonce); check is zero.
 //          tree frame (flag kTree): mix(Merkle root of the payload, header digest), where the header digest is
-//          mix(XXH3(bytes 12 to 31), nonce), and check is its low half: a damaged header is told from a damaged payload.
+//          mix(XXH3(bytes 12 to 31), nonce), and check is its low half: a damaged header is distinguished from a damaged payload.
 // nonce    made from the uids of both interfaces, the direction and the class: a frame that is stale, swapped or delivered to
 //          another link fails its check. XXH3 is no MAC: this guards against faults, not against forgers.
-// link     the index (and generation) that the RECEIVER gave to this link, or kLinkUnknown while it has not told.
+// link     the index (and generation) that the RECEIVER gave to this link, or kLinkUnknown until it has advertised it.
 // psn      sequence number of a data frame; zero in control frames.
 // ack      every psn before this one has arrived (cumulative, modulo 2^32).
 // kind     high nibble kMagic, low nibble FrameKind.
@@ -97,8 +97,8 @@ static_assert(sizeof(FrameHeader) == 32);
 //   |   `count` leaf digests as received (8 bytes each)  ...        |
 // count 0: nothing usable arrived of the `run` frames from psn on; run then stands where the first digest would.
 // With the digests the sender finds ALL bad leaves at once from its own copy; a fault-free frame carries none of this.
-// The header's psn is the serial of the PROBE that made the receiver repeat what it had asked for before, or 0: an answer that
-// left after that PROBE is on its way still.
+// The header's psn is the serial of the PROBE that made the receiver repeat an earlier request, or 0: an answer that left after
+// that PROBE is still under way.
 struct NackBody {
   uint32_t psn;
   uint16_t count;
@@ -106,7 +106,7 @@ struct NackBody {
 };
 static_assert(sizeof(NackBody) == 8);
 
-// PROBE, sent on silence: `next_psn` is the first psn that the sender has not used; `nacks_seen` the serial of the last NACK
+// PROBE, sent on a retransmission timeout: `next_psn` is the first psn that the sender has not used; `nacks_seen` the serial of the last NACK
 // that it processed, so that the receiver does not repeat a request whose answer is on its way. `serial`, never 0, numbers the
 // probes of a class.
 struct ProbeBody {
@@ -138,7 +138,7 @@ static_assert(sizeof(RepairBody) == 40);
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 //   |   device address, then interface address of the sender ...    |
 //   |                             digest of all of the above (8)    |
-// Bytes of a host's name that peers are told (health::short_name). Its address tells a hash of it only.
+// Bytes of a host's name that a HELLO advertises (health::short_name). The address carries a hash of it only.
 inline constexpr size_t kMaxHostName = 20;
 
 struct HelloExt {
