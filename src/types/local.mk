@@ -2,24 +2,21 @@
 
 # The verity-types command: datatypes and signatures. It needs neither UCX nor MPI.
 types_pure_sources = \
-	src/types/census.cc src/types/census.h \
 	src/types/expression.cc src/types/expression.h \
 	src/types/layout.cc src/types/layout.h \
-	src/types/samples.cc src/types/samples.h \
-	src/types/text.h \
-	src/types/timing.cc src/types/timing.h
+	src/types/text.h
 
 bin_PROGRAMS += verity-types
 verity_types_CPPFLAGS = $(AM_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS)
 verity_types_LDADD = libverity_normalize.la libverity_signature.la
-verity_types_SOURCES = $(types_pure_sources) $(signature_published_sources) \
+verity_types_SOURCES = $(types_pure_sources) $(types_tables_sources) \
 	src/tools/bench/clock.h \
 	src/tools/bench/statistics.cc src/tools/bench/statistics.h \
 	src/types/commands.h \
 	src/types/main.cc \
 	src/types/normalize.cc \
 	src/types/of.cc \
-	src/types/report.cc src/types/report.h \
+	src/types/tables/report.cc src/types/tables/report.h \
 	src/types/sig.cc
 
 verity_unit_SOURCES += $(types_pure_sources) \

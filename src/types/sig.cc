@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "types/commands.h"
-#include "types/report.h"
+#include "types/tables/report.h"
 
 namespace verity::types {
 
 namespace {
 
-using signature::published::all_hashes;
+using tables::all_hashes;
 
 CensusReport census_report(const char* command, SampleSet set, bool with_paper) {
   CensusReport report{.command = command, .set = std::move(set), .rows = {}};

@@ -5,14 +5,14 @@
 
 #include <cmath>
 
-#include "types/census.h"
-#include "types/timing.h"
+#include "types/tables/census.h"
+#include "types/tables/timing.h"
 
 namespace verity::types {
 namespace {
 
-using signature::published::Growth;
-using signature::published::HashPtr;
+using tables::Growth;
+using tables::HashPtr;
 
 std::vector<Sequence> sequences_of(const SampleSet& set) {
   std::vector<Sequence> sequences;
@@ -66,7 +66,7 @@ TEST(TypesCensus, CountsAsThePapersDo) {
 
 TEST(TypesCensus, OnlyGroppsAdditionDependsOnHowATypeIsBuilt) {
   for (const SampleSet& set : {langou_samples(), gropp_samples()}) {
-    for (const Census& row : take_census(set, signature::published::all_hashes())) {
+    for (const Census& row : take_census(set, tables::all_hashes())) {
       EXPECT_EQ(row.ambiguous == 0, row.hash.algebraic) << row.hash.name << ", " << set.source;
     }
   }

@@ -3,9 +3,9 @@
 // Langou 2005, gfd: polynomials over GF(2^w), several at different points side by side.
 #pragma once
 
-#include "signature/published/hash.h"
+#include "types/tables/hash.h"
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 
 // GF(2^width), width up to 16, by logarithms to the base 2, which generates the field when
 // `polynomial` (with its top bit) is primitive.
@@ -46,4 +46,4 @@ class Field {
 // 2^width - 1 divides n.
 [[nodiscard]] HashPtr gfd(unsigned width, unsigned words, uint32_t polynomial);
 
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables

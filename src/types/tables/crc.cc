@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "signature/published/crc.h"
+#include "types/tables/crc.h"
 
 #include <array>
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 
 namespace {
 
@@ -84,4 +84,4 @@ HashPtr crc32() {
   return make<Crc32>("crc-32", 32);
 }
 
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables

@@ -6,12 +6,12 @@
 #include <random>
 #include <set>
 
-#include "signature/published/crc.h"
-#include "signature/published/galois.h"
-#include "signature/published/hash.h"
-#include "signature/published/rotate.h"
+#include "types/tables/crc.h"
+#include "types/tables/galois.h"
+#include "types/tables/hash.h"
+#include "types/tables/rotate.h"
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 namespace {
 
 using Codes = std::vector<uint8_t>;
@@ -259,4 +259,4 @@ TEST(SignaturePublished, GroppsAdditionFlagsCorrectPrograms) {
 }
 
 }  // namespace
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables

@@ -3,9 +3,9 @@
 // Hashes that rotate words of `width` bits (at most 32).
 #pragma once
 
-#include "signature/published/hash.h"
+#include "types/tables/hash.h"
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 
 // Gropp 2000, xor: f = x_0 ^ rot(x_1, 1) ^ rot(x_2, 2) ...
 //   concat(X, Y) = (f_X ^ rot(f_Y, n_X), n_X + n_Y)
@@ -25,4 +25,4 @@ namespace verity::signature::published {
 // so that this one is associative. Homogeneous types are 0 when width divides n.
 [[nodiscard]] HashPtr mmm_bs1(unsigned width);
 
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables

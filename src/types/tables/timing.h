@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "signature/published/hash.h"
+#include "types/tables/hash.h"
 
 namespace verity::types {
 
-using signature::published::Growth;
+using tables::Growth;
 
 // One operation of one hash. concat: of two parts of n elements each; repeat: n copies of one.
 struct Series {
-  signature::published::Hash::Traits hash;
+  tables::Hash::Traits hash;
   std::string operation;
   Growth claimed = Growth::kConstant;
   std::vector<double> ns;         // at each size, the median of the batches
@@ -31,7 +31,7 @@ inline constexpr unsigned kBatches = 15;
 inline constexpr double kConstantExponent = 0.25;
 inline constexpr double kLinearExponent = 0.75;
 
-[[nodiscard]] std::vector<Series> measure(const std::vector<signature::published::HashPtr>& hashes);
+[[nodiscard]] std::vector<Series> measure(const std::vector<tables::HashPtr>& hashes);
 
 // Least squares on the logarithms. Precondition: as many times as sizes, at least two, all above 0.
 [[nodiscard]] double fitted_exponent(const std::vector<unsigned>& sizes,

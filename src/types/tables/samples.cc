@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "types/samples.h"
+#include "types/tables/samples.h"
 
 namespace verity::types {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "types/census.h"
-#include "types/timing.h"
+#include "types/tables/census.h"
+#include "types/tables/timing.h"
 
 namespace verity::types {
 

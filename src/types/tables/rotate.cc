@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "signature/published/rotate.h"
+#include "types/tables/rotate.h"
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 
 namespace {
 
@@ -114,4 +114,4 @@ HashPtr mmm_bs1(unsigned width) {
   return std::make_unique<MmmBs1>(traits_of("mmm-bs1-", width, "Langou 2005"), width);
 }
 
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "signature/published/galois.h"
+#include "types/tables/galois.h"
 
 #include <array>
 #include <cstdio>
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 
 Field::Field(unsigned width, uint32_t polynomial)
     : order_((1U << width) - 1), powers_(order_), logs_(order_ + 1) {
@@ -78,4 +78,4 @@ HashPtr gfd(unsigned width, unsigned words, uint32_t polynomial) {
   return std::make_unique<Gfd>(std::move(traits), width, words, polynomial);
 }
 
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables

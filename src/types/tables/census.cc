@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "types/census.h"
+#include "types/tables/census.h"
 
 #include <algorithm>
 #include <cmath>
@@ -73,7 +73,7 @@ std::size_t count_distinct(const std::vector<Sequence>& sequences) {
 }
 
 std::vector<Census> take_census(const SampleSet& set,
-                                const std::vector<signature::published::HashPtr>& hashes) {
+                                const std::vector<tables::HashPtr>& hashes) {
   std::vector<Sequence> sequences;
   for (const Sample& sample : set.samples) sequences.push_back(expand(sample));
   std::vector<Census> rows;

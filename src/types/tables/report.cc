@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "types/report.h"
+#include "types/tables/report.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

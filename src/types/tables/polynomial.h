@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "signature/published/hash.h"
+#include "types/tables/hash.h"
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 
 // The hash of signature/algebra.h, modulo 2^61 - 1. The small codes of the comparison are used as
 // they are, where algebra.h's own users hash names: it must do without that help here.
 [[nodiscard]] HashPtr polynomial61();
 
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables

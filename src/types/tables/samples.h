@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "signature/published/hash.h"
+#include "types/tables/hash.h"
 
 namespace verity::types {
 
-using signature::published::Hash;
-using signature::published::Value;
+using tables::Hash;
+using tables::Value;
 
 // `n` elements of one basic type.
 struct Run {

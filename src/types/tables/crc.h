@@ -3,9 +3,9 @@
 // Cyclic redundancy checks over one byte for each basic type.
 #pragma once
 
-#include "signature/published/hash.h"
+#include "types/tables/hash.h"
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 
 // Both start from a register of 0 and complement nothing, so that concat(X, Y) is X's register
 // pushed through n_Y zero bytes, xor Y's: linear in n_Y, which is Langou's point against them.
@@ -14,4 +14,4 @@ namespace verity::signature::published {
 [[nodiscard]] HashPtr crc16_ccitt();  // x^16 + x^12 + x^5 + 1
 [[nodiscard]] HashPtr crc32();        // 0x04C11DB7, reflected
 
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "types/samples.h"
+#include "types/tables/samples.h"
 
 namespace verity::types {
 
@@ -41,7 +41,7 @@ struct Census {
 
 // One for each hash.
 [[nodiscard]] std::vector<Census> take_census(
-    const SampleSet& set, const std::vector<signature::published::HashPtr>& hashes);
+    const SampleSet& set, const std::vector<tables::HashPtr>& hashes);
 
 // Two hashes whose order by collisions is not the paper's, as a line of text.
 [[nodiscard]] std::vector<std::string> order_differences(const std::vector<Census>& rows);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "types/timing.h"
+#include "types/tables/timing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@ namespace verity::types {
 
 namespace {
 
-using signature::published::Hash;
-using signature::published::HashPtr;
-using signature::published::Value;
+using tables::Hash;
+using tables::HashPtr;
+using tables::Value;
 
 constexpr uint64_t kBatchNs = 50'000;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "signature/published/polynomial.h"
+#include "types/tables/polynomial.h"
 
 #include "signature/algebra.h"
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 
 namespace {
 
@@ -21,8 +21,8 @@ class Polynomial61 final : public Hash {
   }
 
  private:
-  static Signature to(Value value) noexcept { return {value.hash, value.count}; }
-  static Value from(const Signature& signature) noexcept {
+  static signature::Signature to(Value value) noexcept { return {value.hash, value.count}; }
+  static Value from(const signature::Signature& signature) noexcept {
     return {signature.hash, signature.count};
   }
 };
@@ -34,4 +34,4 @@ HashPtr polynomial61() {
       Hash::Traits{.name = "poly-2^61-1", .bits = 61, .source = "this project"});
 }
 
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables

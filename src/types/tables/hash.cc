@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "signature/published/hash.h"
+#include "types/tables/hash.h"
 
-#include "signature/published/crc.h"
-#include "signature/published/galois.h"
-#include "signature/published/polynomial.h"
-#include "signature/published/rotate.h"
+#include "types/tables/crc.h"
+#include "types/tables/galois.h"
+#include "types/tables/polynomial.h"
+#include "types/tables/rotate.h"
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 
 const char* growth_name(Growth growth) noexcept {
   return growth == Growth::kConstant ? "constant" : "linear";
@@ -44,4 +44,4 @@ std::vector<HashPtr> all_hashes() {
   return hashes;
 }
 
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace verity::signature::published {
+namespace verity::types::tables {
 
 // A hash and the number of basic types it covers. {0, 0} is the empty signature. Only `hash` is
 // what the papers compare.
@@ -62,4 +62,4 @@ using HashPtr = std::unique_ptr<const Hash>;
 // All of them, the weakest first. The fields' tables make this cost a millisecond.
 [[nodiscard]] std::vector<HashPtr> all_hashes();
 
-}  // namespace verity::signature::published
+}  // namespace verity::types::tables
