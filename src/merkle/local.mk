@@ -2,7 +2,7 @@
 
 # The kernels of newer instruction sets switch the compiler by pragma: no per-file flags, and on
 # other architectures they are empty.
-libverity_core_la_SOURCES += \
+merkle_sources = \
 	src/merkle/bitmap.h \
 	src/merkle/geometry.h \
 	src/merkle/hash.cc \
@@ -15,3 +15,4 @@ libverity_core_la_SOURCES += \
 	src/merkle/tree.cc \
 	src/merkle/tree.h \
 	src/merkle/xxh3_stripes.h
+libverity_core_la_SOURCES += $(merkle_sources)
