@@ -79,9 +79,9 @@ src/tools/bench/ucx_verity-mpi.$(OBJEXT): src/tools/bench/mpi_pingpong.inc
 # The names of the plugin's variables, from the table that UCX's parser gets.
 BUILT_SOURCES += include/variable_names.inc
 CLEANFILES += include/variable_names.inc
-include/variable_names.inc: src/uct/options.cc
+include/variable_names.inc: src/uct/process/options.cc
 	$(AM_V_GEN)$(MKDIR_P) include && \
-	$(SED) -n 's/^    {"\([A-Z][A-Z_]*\)".*/"UCX_VERITY_\1",/p' $(srcdir)/src/uct/options.cc > $@.new && \
+	$(SED) -n 's/^    {"\([A-Z][A-Z_]*\)".*/"UCX_VERITY_\1",/p' $(srcdir)/src/uct/process/options.cc > $@.new && \
 	grep -q UCX_VERITY_MODE $@.new && mv $@.new $@
 src/tools/ucx_verity-variable_names.$(OBJEXT): include/variable_names.inc
 src/tools/verity_unit-variable_names.$(OBJEXT): include/variable_names.inc

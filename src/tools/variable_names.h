@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The names of the plugin's variables, taken from its own table (src/uct/options.cc) when this is built.
+// The names of the plugin's variables, taken from its own table (src/uct/process/options.cc) when this is built.
 #pragma once
 
 #include <string>

@@ -2,16 +2,25 @@
 
 # The generic wrapper, also used by the corrupting test transport: each plugin has its own copy.
 UCT_WRAP_SOURCES = \
-	src/uct/wrap/compat.h \
-	src/uct/wrap/devices.cc src/uct/wrap/devices.h \
-	src/uct/wrap/ep.cc src/uct/wrap/ep.h \
+	src/uct/compat/load_check.cc \
+	src/uct/compat/load_check.h \
+	src/uct/compat/segments.h \
+	src/uct/compat/ucx.h \
+	src/uct/wrap/devices.cc \
+	src/uct/wrap/devices.h \
+	src/uct/wrap/ep.cc \
+	src/uct/wrap/ep.h \
 	src/uct/wrap/forward.h \
-	src/uct/wrap/iface.cc src/uct/wrap/iface.h \
-	src/uct/wrap/load_check.cc src/uct/wrap/load_check.h \
-	src/uct/wrap/lower.cc src/uct/wrap/lower.h src/uct/wrap/segments.h \
-	src/uct/wrap/md.cc src/uct/wrap/md.h \
-	src/uct/wrap/passthrough.cc src/uct/wrap/passthrough.h \
-	src/uct/wrap/registry.cc src/uct/wrap/registry.h
+	src/uct/wrap/iface.cc \
+	src/uct/wrap/iface.h \
+	src/uct/wrap/lower.cc \
+	src/uct/wrap/lower.h \
+	src/uct/wrap/md.cc \
+	src/uct/wrap/md.h \
+	src/uct/wrap/passthrough.cc \
+	src/uct/wrap/passthrough.h \
+	src/uct/wrap/registry.cc \
+	src/uct/wrap/registry.h
 
 # The plugin: the only place that includes UCX's internal headers.
 plugin_LTLIBRARIES += libuct_verity.la
@@ -22,39 +31,56 @@ libuct_verity_la_LDFLAGS = $(PLUGIN_LDFLAGS) -Wl,-z,nodelete
 libuct_verity_la_LIBADD = libverity_core.la $(UCX_LIBS)
 EXTRA_libuct_verity_la_DEPENDENCIES = $(PLUGIN_DEPS)
 libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
-	src/uct/apart.cc \
-	src/uct/checks.cc \
-	src/uct/checks.h \
-	src/uct/closing.cc \
-	src/uct/events.cc \
-	src/uct/fault_guard.cc src/uct/fault_guard.h \
-	src/uct/fault_log.cc src/uct/fault_log.h \
-	src/uct/faults.cc \
-	src/uct/fence.cc src/uct/lanes.h \
-	src/uct/flush.cc src/uct/flush_queue.h \
-	src/uct/hash_memory.cc \
-	src/uct/hash_pool.cc src/uct/hash_pool.h \
-	src/uct/onesided.cc src/uct/onesided.h \
-	src/uct/onesided_ops.cc \
-	src/uct/options.cc src/uct/options.h \
-	src/uct/own_memory.cc src/uct/own_memory.h \
 	src/uct/plugin.cc \
-	src/uct/port.cc \
-	src/uct/process.cc src/uct/process.h \
-	src/uct/process_end.cc \
-	src/uct/progress.cc \
-	src/uct/read_iface.cc src/uct/read_iface.h \
-	src/uct/quiet_lower.cc \
-	src/uct/quiet_lower.h \
-	src/uct/receive.cc \
-	src/uct/send.cc \
-	src/uct/trailers.cc src/uct/trailers.h \
-	src/uct/type_checks.cc src/uct/type_checks.h \
-	src/uct/uct_link.cc src/uct/uct_link.h \
-	src/uct/verity_ep.cc src/uct/verity_ep.h \
-	src/uct/verity_iface.cc src/uct/verity_iface.h \
-	src/uct/verity_md.cc src/uct/verity_md.h \
-	src/uct/worker_group.cc src/uct/worker_group.h
+	src/uct/process/fault_log.cc \
+	src/uct/process/fault_log.h \
+	src/uct/process/options.cc \
+	src/uct/process/options.h \
+	src/uct/process/process.cc \
+	src/uct/process/process.h \
+	src/uct/process/process_end.cc \
+	src/uct/process/quiet_lower.cc \
+	src/uct/process/quiet_lower.h \
+	src/uct/process/type_checks.cc \
+	src/uct/process/type_checks.h \
+	src/uct/memory/fault_guard.cc \
+	src/uct/memory/fault_guard.h \
+	src/uct/memory/own_memory.cc \
+	src/uct/memory/own_memory.h \
+	src/uct/memory/verity_md.cc \
+	src/uct/memory/verity_md.h \
+	src/uct/idle/apart.cc \
+	src/uct/idle/hash_memory.cc \
+	src/uct/idle/hash_pool.cc \
+	src/uct/idle/hash_pool.h \
+	src/uct/links/faults.cc \
+	src/uct/links/fence.cc \
+	src/uct/links/flush_queue.h \
+	src/uct/links/lanes.h \
+	src/uct/links/uct_link.cc \
+	src/uct/links/uct_link.h \
+	src/uct/links/worker_group.cc \
+	src/uct/links/worker_group.h \
+	src/uct/messages/checks.cc \
+	src/uct/messages/checks.h \
+	src/uct/messages/receive.cc \
+	src/uct/messages/send.cc \
+	src/uct/messages/trailers.cc \
+	src/uct/messages/trailers.h \
+	src/uct/onesided/onesided.cc \
+	src/uct/onesided/onesided.h \
+	src/uct/onesided/onesided_ops.cc \
+	src/uct/onesided/read_iface.cc \
+	src/uct/onesided/read_iface.h \
+	src/uct/iface/closing.cc \
+	src/uct/iface/events.cc \
+	src/uct/iface/flush.cc \
+	src/uct/iface/port.cc \
+	src/uct/iface/progress.cc \
+	src/uct/iface/verity_ep.cc \
+	src/uct/iface/verity_ep.h \
+	src/uct/iface/verity_iface.cc \
+	src/uct/iface/verity_iface.h
 nodist_EXTRA_libuct_verity_la_SOURCES = cxx.cc
 all-local: modules/libuct_verity.so.0
 

@@ -3,12 +3,12 @@
 // Entry of the plugin: UCX loads it as a module, the constructor registers the component.
 #include <string_view>
 
-#include "uct/options.h"
-#include "uct/process.h"
-#include "uct/read_iface.h"
-#include "uct/verity_iface.h"
-#include "uct/verity_md.h"
-#include "uct/wrap/load_check.h"
+#include "uct/process/options.h"
+#include "uct/process/process.h"
+#include "uct/onesided/read_iface.h"
+#include "uct/iface/verity_iface.h"
+#include "uct/memory/verity_md.h"
+#include "uct/compat/load_check.h"
 #include "uct/wrap/registry.h"
 
 namespace verity::uct {

@@ -9,7 +9,7 @@
 #include "fault/config.h"
 #include "fault/iface.h"
 #include "fault/report.h"
-#include "uct/wrap/load_check.h"
+#include "uct/compat/load_check.h"
 #include "uct/wrap/registry.h"
 
 namespace verity::fault {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fuzz/targets.h"
-#include "uct/trailers.h"
+#include "uct/messages/trailers.h"
 
 namespace verity::fuzz {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The variables by which the plugin makes lower transports' buffers larger (src/uct/wrap/segments.h) are those of this UCX: each that a
+// The variables by which the plugin makes lower transports' buffers larger (src/uct/compat/segments.h) are those of this UCX: each that a
 // transport has is read, set, and read again. Needs no device: the transports' tables are there without. Prints TAP.
 #include <ucs/config/parser.h>
 #include <uct/api/uct.h>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "uct/wrap/segments.h"
+#include "uct/compat/segments.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "uct/fault_guard.h"
+#include "uct/memory/fault_guard.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

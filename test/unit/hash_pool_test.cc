@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The threads that hash, with memory that comes and goes under them.
-#include "uct/hash_pool.h"
+#include "uct/idle/hash_pool.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

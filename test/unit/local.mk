@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 verity_unit_SOURCES += \
-	src/uct/fault_guard.cc src/uct/fault_guard.h \
+	src/uct/memory/fault_guard.cc src/uct/memory/fault_guard.h \
 	test/unit/fault_guard_test.cc \
 	test/unit/health_attestation_test.cc \
 	test/unit/health_bypass_test.cc \
@@ -74,7 +74,7 @@ endif
 verity_threads_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS) $(GTEST_CFLAGS)
 verity_threads_LDADD = libverity_core.la libverity_signature.la -lgtest_main $(GTEST_LIBS) -lpthread
 verity_threads_SOURCES = \
-	src/uct/hash_pool.cc src/uct/hash_pool.h \
+	src/uct/idle/hash_pool.cc src/uct/idle/hash_pool.h \
 	test/unit/hash_pool_test.cc \
 	test/unit/link_pair.h \
 	test/unit/threads_test.cc

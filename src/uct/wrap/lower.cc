@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "uct/wrap/segments.h"
+#include "uct/compat/segments.h"
 
 namespace verity::uct {
 namespace {

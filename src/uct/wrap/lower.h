@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "uct/wrap/compat.h"
+#include "uct/compat/ucx.h"
 
 namespace verity::uct {
 

@@ -2,7 +2,7 @@
 #ifndef VERITY_UCT_WRAP_PASSTHROUGH_H
 #define VERITY_UCT_WRAP_PASSTHROUGH_H
 
-#include "uct/wrap/compat.h"
+#include "uct/compat/ucx.h"
 
 namespace verity::uct {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "uct/wrap/compat.h"
+#include "uct/compat/ucx.h"
 
 namespace verity::uct {
 

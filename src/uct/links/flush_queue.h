@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Flushes that wait, oldest first. Their completions may do anything with the list: each is called when its
+// flush stands in it no more, and the list is looked through anew behind it.
+#ifndef VERITY_UCT_FLUSH_QUEUE_H
+#define VERITY_UCT_FLUSH_QUEUE_H
+
+#include <vector>
+
+#include "uct/compat/ucx.h"
+
+namespace verity::uct {
+
+template <typename Ep>
+class FlushQueue {
+ public:
+  struct Request {
+    Ep* ep;  // nullptr: the interface
+    unsigned flags;
+    uct_completion_t* comp;
+  };
+
+  [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
+
+  // UCS_INPROGRESS, or why not. Who asks without a completion asks again.
+  [[nodiscard]] ucs_status_t add(const Request& request) noexcept {
+    if (request.comp == nullptr) return UCS_INPROGRESS;
+    return guarded([&] {
+      waiting_.push_back(request);
+      return UCS_INPROGRESS;
+    });
+  }
+
+  // Tries each, with what lock() returns held, as others must while they use the list. UCS_ERR_NO_RESOURCE: it goes on waiting;
+  // UCS_INPROGRESS: the lower transport has taken it over, with its completion. How many went.
+  template <typename Lock, typename Try>
+  unsigned run(Lock&& lock, Try&& attempt) noexcept {
+    unsigned count = 0;
+    Request request;
+    ucs_status_t status;
+    for (size_t i = 0; attempt_one(i, lock, attempt, &request, &status);) {
+      if (status == UCS_ERR_NO_RESOURCE) {
+        ++i;
+        continue;
+      }
+      ++count;
+      if (status == UCS_INPROGRESS) continue;
+      uct_invoke_completion(request.comp, status);
+      i = 0;
+    }
+    return count;
+  }
+
+  // An endpoint goes, and its flushes end with it, as on the transports of UCX.
+  void cancel(const Ep* ep) noexcept {
+    for (size_t i = 0; i < waiting_.size();) {
+      if (waiting_[i].ep != ep) {
+        ++i;
+        continue;
+      }
+      uct_completion_t* comp = waiting_[i].comp;
+      erase(i);
+      uct_invoke_completion(comp, UCS_ERR_CANCELED);
+      i = 0;
+    }
+  }
+
+ private:
+  void erase(size_t i) noexcept { waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i)); }
+
+  // False: there is none at that place.
+  template <typename Lock, typename Try>
+  bool attempt_one(size_t i, Lock& lock, Try& attempt, Request* request, ucs_status_t* status) noexcept {
+    [[maybe_unused]] const auto held = lock();
+    if (i >= waiting_.size()) return false;
+    *request = waiting_[i];
+    *status = attempt(*request);
+    if (*status != UCS_ERR_NO_RESOURCE) erase(i);
+    return true;
+  }
+
+  std::vector<Request> waiting_;
+};
+
+}  // namespace verity::uct
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/links/worker_group.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <random>
+#include <unordered_map>
+
+#include "wire/address.h"
+
+namespace verity::uct {
+
+struct WorkerMembers {
+  uct_worker_h worker;
+  uint64_t uid;  // the last one given out
+  unsigned members = 0;
+  std::vector<VerityIface*> ifaces;
+  std::unordered_map<uint64_t, Lanes> peers;  // by worker
+  uint32_t fences = 0;
+  uint32_t epoch = 0;  // of what is started now
+  ucs_async_context_t* async = nullptr;
+};
+
+namespace {
+
+struct Groups {
+  std::mutex mutex;
+  std::map<uct_worker_h, WorkerMembers> all;
+};
+
+// Never destroyed: interfaces may close after static destructors ran.
+Groups& groups() {
+  static auto* const instance = new Groups;
+  return *instance;
+}
+
+uint64_t random_worker() {
+  std::random_device device;
+  uint64_t worker = 0;
+  while (worker == 0) worker = wire::worker_of(uint64_t{device()} << 32 | device());
+  return worker;
+}
+
+}  // namespace
+
+void WorkerGroup::join(uct_worker_h worker, VerityIface* iface) {
+  const uint64_t fresh = random_worker();
+  const std::lock_guard lock(groups().mutex);
+  WorkerMembers& group = groups().all.try_emplace(worker).first->second;
+  if (group.members == 0) {
+    group.worker = worker;
+    group.uid = fresh;
+  }
+  if (iface != nullptr) {
+    group.ifaces.push_back(iface);
+    // UCP opens fewer. A number is never used again: peers may have a link to the interface that had it.
+    if (group.uid - wire::worker_of(group.uid) == wire::kMostInterfaces) group.uid = fresh;
+    ++group.uid;
+  }
+  ++group.members;
+  group_ = &group;
+  iface_ = iface;
+  uid_ = iface != nullptr ? group.uid : wire::worker_of(group.uid);
+}
+
+void WorkerGroup::leave() noexcept {
+  if (group_ == nullptr) return;
+  const std::lock_guard lock(groups().mutex);
+  if (iface_ != nullptr) std::erase(group_->ifaces, iface_);
+  if (--group_->members == 0) groups().all.erase(group_->worker);
+  group_ = nullptr;
+}
+
+const std::vector<VerityIface*>& WorkerGroup::ifaces() const noexcept { return group_->ifaces; }
+
+Lanes& WorkerGroup::lanes(uint64_t peer_worker) {
+  const Guard guard(*this);
+  Lanes& lanes = group_->peers.try_emplace(peer_worker).first->second;
+  lanes.worker = peer_worker;
+  return lanes;
+}
+
+void WorkerGroup::give_back(Lanes& lanes) noexcept {
+  const Guard guard(*this);
+  if (!lanes.in_use()) group_->peers.erase(lanes.worker);
+}
+
+uint32_t WorkerGroup::epoch() const noexcept { return group_->epoch; }
+
+bool WorkerGroup::is_before_fence() const noexcept { return group_->epoch != group_->fences; }
+
+void WorkerGroup::begin_epoch() noexcept { group_->epoch = ++group_->fences; }
+
+// The first interface that says so sets it, before it has a thread: others must not write what that one reads.
+void WorkerGroup::share(ucs_async_context_t* async) noexcept {
+  if (group_->async == nullptr) group_->async = async;
+}
+
+WorkerGroup::InEpoch::InEpoch(const WorkerGroup& group, uint32_t epoch) noexcept
+    : group_(*group.group_), fences_(group_.fences), outer_(group_.epoch) {
+  group_.epoch = epoch;
+}
+
+WorkerGroup::InEpoch::~InEpoch() { group_.epoch = group_.fences == fences_ ? outer_ : group_.fences; }
+
+WorkerGroup::Guard::Guard(const WorkerGroup& group) noexcept : async_(group.group_->async) {
+  if (async_ != nullptr) UCS_ASYNC_BLOCK(async_);
+}
+
+WorkerGroup::Guard::~Guard() {
+  if (async_ != nullptr) UCS_ASYNC_UNBLOCK(async_);
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The verified interfaces of one worker, and the uids by which peers know that their addresses belong
+// together (wire/address.h). A transport that only reads (cma) finds there a link to the same peer process, over which to
+// ask for digests.
+#ifndef VERITY_UCT_WORKER_GROUP_H
+#define VERITY_UCT_WORKER_GROUP_H
+
+#include <cstdint>
+#include <vector>
+
+#include "uct/links/lanes.h"
+#include "uct/compat/ucx.h"
+
+namespace verity::uct {
+
+class VerityIface;
+struct WorkerMembers;
+
+class WorkerGroup {
+ public:
+  WorkerGroup() = default;
+  ~WorkerGroup() { leave(); }
+  WorkerGroup(const WorkerGroup&) = delete;
+  WorkerGroup& operator=(const WorkerGroup&) = delete;
+
+  // `iface`: what others of the worker are to find; nullptr for one that is of no use to them. Throws
+  // std::bad_alloc.
+  void join(uct_worker_h worker, VerityIface* iface);
+  void leave() noexcept;
+
+  // Of this interface; nobody else has it or will have it. Without an interface that others can find it is the worker's, number 0.
+  [[nodiscard]] uint64_t uid() const noexcept { return uid_; }
+  // Under the rules of the worker: whoever uses it has it for himself.
+  [[nodiscard]] const std::vector<VerityIface*>& ifaces() const noexcept;
+
+  // --- the order of operations that travel over several interfaces (fence.cc) ---
+  // What leads to that peer. Found or made, which may throw std::bad_alloc; and given back, which ends it when nobody is left there.
+  [[nodiscard]] Lanes& lanes(uint64_t peer_worker);
+  void give_back(Lanes& lanes) noexcept;
+  // Operations are of the epoch in which they came: a fence begins a new one.
+  [[nodiscard]] uint32_t epoch() const noexcept;
+  void begin_epoch() noexcept;
+  // Whether what is done now is of an epoch before the last fence, see InEpoch.
+  [[nodiscard]] bool is_before_fence() const noexcept;
+  // From here on another thread may be at work on an interface of the worker.
+  void share(ucs_async_context_t* async) noexcept;
+
+  // What is done meanwhile is of an earlier epoch: it has waited since.
+  class InEpoch {
+   public:
+    InEpoch(const WorkerGroup& group, uint32_t epoch) noexcept;
+    ~InEpoch();
+    InEpoch(const InEpoch&) = delete;
+    InEpoch& operator=(const InEpoch&) = delete;
+
+   private:
+    WorkerMembers& group_;
+    const uint32_t fences_;
+    const uint32_t outer_;
+  };
+
+  // Keeps that other thread out, if there is one, from all interfaces.
+  class Guard {
+   public:
+    explicit Guard(const WorkerGroup& group) noexcept;
+    ~Guard();
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    ucs_async_context_t* async_;
+  };
+
+ private:
+  WorkerMembers* group_ = nullptr;
+  VerityIface* iface_ = nullptr;
+  uint64_t uid_ = 0;
+};
+
+}  // namespace verity::uct
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What peers write goes straight into registered memory, which the program may have unmapped meanwhile. To ask the
+// kernel each time would cost more than the put itself, so the fault is caught instead: SIGSEGV and SIGBUS at an
+// address that is just being accessed for a peer end that access. All others go to whoever handled them before, as if
+// this one were not there.
+#include "uct/memory/fault_guard.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace verity::uct {
+
+namespace {
+
+struct Access {
+  sigjmp_buf back;
+  uint64_t begin;
+  uint64_t end;
+};
+
+// The handler must not be the first in its thread to ask for this: that would allocate.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Access* current = nullptr;
+
+// The signal that this thread is handing on. Whoever was before may have put itself in front of this handler since, and call it as the
+// one before: without an end, were it called again.
+struct Passing {
+  const siginfo_t* info;
+  const void* frame;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local Passing passing = {};
+
+// By a handler that pass_on() has called, further down the same stack. One that never returned has left its mark, and the next
+// signal may stand at the same place: but not below that frame.
+bool came_back(const siginfo_t* info, const void* frame) noexcept { return passing.info == info && frame < passing.frame; }
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS};
+struct sigaction before[2];  // of those
+
+// As the kernel would call it.
+void call(const struct sigaction& handler, int signal, siginfo_t* info, void* context) noexcept {
+  sigset_t mask = handler.sa_mask;
+  sigset_t old;
+  if ((handler.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+  pthread_sigmask(SIG_BLOCK, &mask, &old);
+  (handler.sa_flags & SA_SIGINFO) != 0 ? handler.sa_sigaction(signal, info, context) : handler.sa_handler(signal);
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+// What the system does where there is no handler.
+void end_process(int signal, bool was_sent) noexcept {
+  struct sigaction none = {};
+  none.sa_handler = SIG_DFL;
+  (void)sigaction(signal, &none, nullptr);
+  if (was_sent) (void)raise(signal);
+}
+
+[[gnu::noinline]] void pass_on(int signal, siginfo_t* info, void* context) noexcept {
+  const struct sigaction& handler = before[signal == SIGBUS];
+  const bool was_sent = info->si_code <= 0;  // by a process: no instruction will fault again
+  const void* frame = __builtin_frame_address(0);
+  if (came_back(info, frame)) return end_process(signal, was_sent);
+  if ((handler.sa_flags & SA_SIGINFO) == 0) {
+    if (handler.sa_handler == SIG_IGN && was_sent) return;
+    if (handler.sa_handler == SIG_DFL || handler.sa_handler == SIG_IGN) return end_process(signal, was_sent);
+  }
+  const Passing outer = passing;
+  passing = {info, frame};
+  call(handler, signal, info, context);
+  passing = outer;
+}
+
+void caught(int signal, siginfo_t* info, void* context) noexcept {
+  Access* access = current;
+  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  if (access == nullptr || info->si_code <= 0 || address < access->begin || address >= access->end) {
+    return pass_on(signal, info, context);
+  }
+  current = nullptr;
+  // Another handler may have called this one, with signals blocked: what was interrupted had these.
+  pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
+  siglongjmp(access->back, 1);
+}
+
+bool install() noexcept {
+  for (const int signal : kSignals) {
+    struct sigaction ours = {};
+    ours.sa_sigaction = caught;
+    // The signal mask stays as it is, since it would have to be set back by a system call.
+    ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+    sigemptyset(&ours.sa_mask);
+    (void)sigaction(signal, nullptr, &before[signal == SIGBUS]);
+    (void)sigaction(signal, &ours, nullptr);
+  }
+  return true;
+}
+
+}  // namespace
+
+void start_guarding() noexcept { [[maybe_unused]] static const bool once = install(); }
+
+bool guarded_access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept {
+  Access access;
+  access.begin = address;
+  access.end = address + length;
+  Access* const outer = current;  // of the code that a signal handler interrupted
+  if (sigsetjmp(access.back, 0) != 0) {
+    current = outer;
+    return false;
+  }
+  current = &access;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // in that order, for the handler
+  use(arg);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  current = outer;
+  return true;
+}
+
+}  // namespace verity::uct

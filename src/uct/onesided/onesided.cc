@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/onesided/onesided.h"
+
+#include <algorithm>
+
+#include "uct/memory/fault_guard.h"
+#include "uct/memory/own_memory.h"
+#include "uct/process/process.h"
+#include "uct/iface/verity_ep.h"
+#include "uct/memory/verity_md.h"
+
+namespace verity::uct {
+
+namespace {
+
+UctLink& link_of(rma::Peer& peer) noexcept { return static_cast<UctLink&>(peer); }
+
+// In rma::Chunk::port: what the lower transport completes when the last of a chunk's reads ended.
+struct LowerRead {
+  uct_completion_t comp;
+  rma::Chunk* chunk;
+  OneSided* self;
+};
+static_assert(sizeof(LowerRead) <= sizeof(rma::Chunk::port));
+
+rma::ClientConfig client_config() noexcept {
+  const link::Config& link = options().link;
+  return {.chunk = options().chunk, .segment_log2 = link.segment_log2, .observe = link.mode == link::Mode::kObserve};
+}
+
+// The owner's word first, then the link's, the lower transport's (`error`), and last our own upper layer's.
+ucs_status_t status_of(const UctLink& l, wire::RmaStatus status, bool broken, ucs_status_t error) noexcept {
+  switch (status) {
+    case wire::RmaStatus::kOk: break;
+    case wire::RmaStatus::kRefused:
+    case wire::RmaStatus::kRevoked: return UCS_ERR_REJECTED;
+    case wire::RmaStatus::kUnreadable: return UCS_ERR_IO_ERROR;
+    case wire::RmaStatus::kBusy: return UCS_ERR_NO_MEMORY;
+  }
+  if (!broken) return UCS_OK;
+  if (l.failed) return l.failure;
+  if (l.peer_gone) return UCS_ERR_CONNECTION_RESET;
+  return error != UCS_OK ? error : UCS_ERR_CANCELED;
+}
+
+// False: more pieces than one read takes.
+bool add_pieces(rma::Read& read, const uct_iov_t* iov, size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) {
+    const size_t length = iov[i].length * iov[i].count;
+    if (length == 0) continue;
+    if (read.count == rma::kMaxPieces || (iov[i].count > 1 && iov[i].stride != 0 && iov[i].stride != iov[i].length)) return false;
+    read.handles[read.count] = VerityMd::lower_handle(iov[i].memh);
+    read.pieces[read.count++] = {iov[i].buffer, length};
+    read.length += length;
+  }
+  return true;
+}
+
+}  // namespace
+
+OneSided::Pool::Pool() noexcept : is_open(options().threads != 0) {
+  if (is_open) hash_pool().open(options().threads);
+}
+
+OneSided::Pool::~Pool() {
+  if (is_open) hash_pool().close();
+}
+
+OneSided::OneSided(VerityIface& iface)
+    : iface_(iface),
+      client_(*this, iface.counters(), client_config()),
+      server_(*this, regions(), iface.counters()) {
+  done_.reserve(64);
+}
+
+ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
+  rma::Read* read = client_.make_read();
+  if (read == nullptr) return UCS_ERR_NO_RESOURCE;
+  if (!add_pieces(*read, request.iov, request.iovcnt)) {
+    client_.release(*read);
+    return UCS_ERR_INVALID_PARAM;
+  }
+  if (read->length == 0) {
+    client_.release(*read);
+    return UCS_OK;
+  }
+  const RemoteKey& key = RemoteKey::of(request.rkey);
+  read->peer = request.link;
+  read->token = key.token;
+  read->key = key.bundle.rkey;
+  read->address = request.address;
+  read->most = request.most;
+  read->least = request.least;
+  read->path = request.path;
+  read->counts = request.counts;
+  read->owner = request.owner;
+  read->upper = request.comp;
+  ++request.owner->open;
+  note_work();
+  const WorkerGroup::Guard all(iface_.group());
+  client_.start(*read);
+  return UCS_INPROGRESS;
+}
+
+// nullptr: too many are open.
+rma::Fetch* OneSided::new_fetch(const FetchRequest& request) noexcept {
+  rma::Fetch* fetch = client_.make_fetch(*request.link);
+  if (fetch == nullptr) return nullptr;
+  fetch->peer = request.link;
+  fetch->token = RemoteKey::of(request.rkey).token;
+  fetch->address = request.address;
+  fetch->length = static_cast<uint32_t>(request.length);
+  fetch->owner = request.owner;
+  fetch->unpack = reinterpret_cast<void*>(request.unpack);
+  fetch->arg = request.arg;
+  fetch->upper = request.comp;
+  ++request.owner->open;
+  note_work();
+  return fetch;
+}
+
+ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
+  if (!may_fetch(*request.link, {request.address, request.length})) return UCS_ERR_NO_RESOURCE;
+  rma::Fetch* fetch = new_fetch(request);
+  if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
+  client_.start(*fetch);
+  return UCS_INPROGRESS;
+}
+
+ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
+  if (!may_write(*request.link, {request.address, request.bytes})) return UCS_ERR_NO_RESOURCE;
+  const auto unpack = [](void* result, const void* data, size_t length) { std::memcpy(result, data, length); };
+  rma::Fetch* fetch = new_fetch({request.link, request.owner, unpack, request.result, request.bytes, request.address,
+                                 request.rkey, request.comp});
+  if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
+  fetch->is_atomic = true;
+  fetch->op = request.op;
+  fetch->value = request.value;
+  fetch->compare = request.compare;
+  client_.start(*fetch);
+  return UCS_INPROGRESS;
+}
+
+bool OneSided::may_write(UctLink& l, const rma::Range& range) noexcept {
+  const WorkerGroup::Guard all(iface_.group());
+  if (client_.may_write(l, range)) return true;
+  if (client_.may_put(l)) iface_.hold(l);  // else the end of what it waits for wakes it
+  return false;
+}
+
+bool OneSided::may_fetch(UctLink& l, const rma::Range& range) noexcept {
+  const WorkerGroup::Guard all(iface_.group());
+  if (client_.may_fetch(l, range)) return true;
+  iface_.hold(l);
+  return false;
+}
+
+void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexcept {
+  wire::RmaHeader header;
+  if (!wire::read_message(message, length, &header)) return;
+  const auto kind = static_cast<wire::RmaKind>(header.kind);
+  note_work();
+  switch (kind) {
+    case wire::RmaKind::kPut: return server_.put(l, message, length);
+    case wire::RmaKind::kAtomic:
+    case wire::RmaKind::kGet:
+    case wire::RmaKind::kHash: return serve(l, kind, message, length);
+    case wire::RmaKind::kGot:
+    case wire::RmaKind::kHashed:
+    case wire::RmaKind::kRefused: return client_.answer(l, message, length);
+  }
+  l.counters->rma_refused++;
+}
+
+// Answered at once when nothing else waits: the next progress may be far away.
+void OneSided::serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept {
+  const bool at_once = !server_.busy() && !sending_;  // see open_message()
+  kind == wire::RmaKind::kAtomic ? server_.atomic(l, message, length) : server_.ask(l, message, length);
+  if (at_once && server_.busy()) (void)server_.poll();
+}
+
+bool OneSided::serve() noexcept {
+  const uint64_t hashed = server_.hashed();
+  return server_.busy() && (server_.poll() != 0 || server_.hashed() != hashed || server_.awaits_hasher());
+}
+
+unsigned OneSided::progress() noexcept {
+  unsigned count = 0;
+  {
+    const AsyncGuard guard(iface_);
+    const WorkerGroup::Guard all(iface_.group());
+    if (client_.busy()) count += client_.poll();
+    if (server_.busy()) count += server_.poll();
+    work_.store(client_.busy() || server_.busy(), std::memory_order_relaxed);
+  }
+  return count + tell_all();
+}
+
+// One after the other: a callback may end other operations, destroy endpoints, or progress the worker again. An owner is busy
+// until it hears.
+unsigned OneSided::tell_all() noexcept {
+  unsigned count = 0;
+  for (Done done{}; next_done(&done); ++count) uct_invoke_completion(done.comp, done.status);
+  return count;
+}
+
+bool OneSided::next_done(Done* done) noexcept {
+  const AsyncGuard guard(iface_);
+  if (has_told()) {
+    done_.clear();
+    told_ = 0;
+    return false;
+  }
+  *done = done_[told_++];
+  --done->owner->open;
+  return true;
+}
+
+void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abort(l, owner); }
+
+// --- what src/rma asks for -----------------------------------------------------------------------------------------------------
+
+// Not inside a message of our own, which the self transport delivers before it is known as sent.
+uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
+  UctLink& l = link_of(peer);
+  if (sending_ || l.failed || l.peer_gone) return nullptr;
+  open_ = iface_.hub().reserve_own(l, wire::Class::kSync, length);
+  return open_ != nullptr ? open_->payload() : nullptr;
+}
+
+void OneSided::send_message(rma::Peer& peer, size_t length) noexcept {
+  const bool outer = sending_;
+  sending_ = true;
+  iface_.send_own(link_of(peer), open_, length, wire::kRmaId);
+  sending_ = outer;
+}
+
+// A blocked link is unblocked by an acknowledgement, whose coming wakes the process, as its own timer does.
+bool OneSided::has_room(const rma::Peer& peer) const noexcept {
+  const auto& l = static_cast<const UctLink&>(peer);
+  return !l.failed && !l.peer_gone && iface_.hub().can_send(l, wire::Class::kSync);
+}
+
+size_t OneSided::max_message() const noexcept { return iface_.max_payload_bcopy(); }
+
+uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].next_psn; }
+
+bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
+  const UctLink& l = link_of(peer);
+  const link::Sender& tx = l.tx[0];
+  const uint32_t ahead = mark - tx.una;  // a mark far behind may seem to be ahead of all that was ever sent
+  return l.failed || l.peer_gone || ahead == 0 || ahead > tx.next_psn - tx.una;
+}
+
+bool OneSided::is_before_fence() const noexcept { return iface_.group().is_before_fence(); }
+
+void OneSided::request_ack(rma::Peer& peer) noexcept {
+  UctLink& l = link_of(peer);
+  l.iface->hub().ask(l);
+}
+
+rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept {
+  const rma::Read& read = *chunk.read;
+  uct_iov_t iov[rma::kMaxPieces];
+  size_t count = 0;
+  uint64_t skip = offset;
+  uint64_t left = length;
+  for (uint32_t i = 0; i < read.count && left != 0; ++i) {
+    const util::Piece& piece = read.pieces[i];
+    if (skip >= piece.length) {
+      skip -= piece.length;
+      continue;
+    }
+    const size_t here = std::min<uint64_t>(piece.length - skip, left);
+    iov[count++] = {static_cast<char*>(const_cast<void*>(piece.data)) + skip, here, read.handles[i], 0, 1};
+    left -= here;
+    skip = 0;
+  }
+  auto& lower = *reinterpret_cast<LowerRead*>(chunk.port);
+  if (chunk.flights == 0) {
+    lower = {{lower_done, 1, UCS_OK}, &chunk, this};
+  } else {
+    ++lower.comp.count;
+  }
+  const ucs_status_t status = uct_ep_get_zcopy(static_cast<uct_ep_h>(read.path), iov, count, read.address + offset, read.key, &lower.comp);
+  if (status == UCS_INPROGRESS) return rma::Started::kUnderWay;
+  if (chunk.flights != 0) --lower.comp.count;
+  if (status == UCS_OK) return rma::Started::kDone;
+  if (status == UCS_ERR_NO_RESOURCE) return rma::Started::kBusy;
+  chunk.read->error = status;
+  return rma::Started::kFailed;
+}
+
+void OneSided::lower_done(uct_completion_t* comp) noexcept {
+  const auto& lower = *reinterpret_cast<LowerRead*>(comp);
+  rma::Chunk& chunk = *lower.chunk;
+  OneSided& self = *lower.self;
+  const bool good = comp->status == UCS_OK;
+  const AsyncGuard guard(self.iface_);
+  self.note_work();
+  if (!good && chunk.read->error == UCS_OK) chunk.read->error = comp->status;
+  for (uint32_t n = chunk.flights; n != 0; --n) self.client_.landed(chunk, good);
+}
+
+const uint8_t* OneSided::readable(uint64_t address, size_t length, uint8_t* scratch) noexcept {
+  return readable_memory(address, length, scratch);
+}
+
+bool OneSided::access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept {
+  return guarded_access(address, length, use, arg);
+}
+
+void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept {
+  note_work();
+  if (!l.pending.empty()) iface_.want_attention(l);
+  if (room_wanted_) {
+    room_wanted_ = false;
+    iface_.wake_pending();
+  }
+  auto* reader = static_cast<ReadOwner*>(owner);
+  if (comp == nullptr) {
+    --reader->open;
+    return;
+  }
+  const ucs_status_t kept = guarded([&] {
+    done_.push_back({reader, static_cast<uct_completion_t*>(comp), status});
+    return UCS_OK;
+  });
+  if (kept != UCS_OK) ucs_fatal("ucx-verity: out of memory for a completion");
+}
+
+void OneSided::finished(rma::Read& read) noexcept {
+  UctLink& l = link_of(*read.peer);
+  ended(l, read.owner, read.upper, status_of(l, read.status, read.broken, static_cast<ucs_status_t>(read.error)));
+  client_.release(read);
+}
+
+void OneSided::fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept {
+  UctLink& l = link_of(*fetch.peer);
+  if (data != nullptr) reinterpret_cast<uct_unpack_callback_t>(fetch.unpack)(fetch.arg, data, length);
+  ended(l, fetch.owner, fetch.upper, status_of(l, fetch.status, fetch.broken, UCS_OK));
+}
+
+// A program that unmaps memory with puts in flight loses them on raw transports too (shared memory that the owner has given up is
+// written, and nobody reads it). So the link lives; who flushes the puts hears of it.
+void OneSided::refused(rma::Peer& peer, bool revoked) noexcept {
+  UctLink& l = link_of(peer);
+  if (revoked) {
+    ucs_diag("ucx-verity: v%s: a remote write came after the peer's program had deregistered the memory: not written",
+             iface_.lower_tl_name());
+    l.write_lost = true;
+    return;
+  }
+  ucs_error("ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, registered there, or unmapped",
+            iface_.lower_tl_name());
+  iface_.give_up(l, UCS_ERR_REJECTED);
+}
+
+void OneSided::mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept {
+  const UctLink& l = link_of(*read.peer);
+  const bool told_there = l.trailed_ids != 0;  // see source_changed()
+  process().read_mismatched(iface_.lower_tl_name(), l.peer_uid, read.address + offset, length, what, by_program && !told_there);
+}
+
+// With companions on both sides the owner tells of it, in the words of its program; else the reader has done so.
+void OneSided::source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept {
+  const UctLink& l = link_of(peer);
+  if (l.trailed_ids == 0) return;
+  process().source_changed(iface_.lower_tl_name(), l.peer_uid, reinterpret_cast<const void*>(address), length);
+}
+
+}  // namespace verity::uct

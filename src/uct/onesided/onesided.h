@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Remote memory access of one interface: what src/rma needs of UCX, and the completions that wait for
+// progress().
+#ifndef VERITY_UCT_ONESIDED_H
+#define VERITY_UCT_ONESIDED_H
+
+#include <atomic>
+#include <vector>
+
+#include "rma/client.h"
+#include "rma/server.h"
+#include "uct/idle/hash_pool.h"
+#include "uct/links/uct_link.h"
+
+namespace verity::uct {
+
+class VerityIface;
+
+// Who started a read: an endpoint. It must outlive its open ones.
+struct ReadOwner {
+  unsigned open = 0;
+};
+
+// One upper get_zcopy.
+struct ReadRequest {
+  UctLink* link;      // over which the digests come
+  uct_ep_h path;      // the lower endpoint that reads
+  ReadOwner* owner;
+  const uct_iov_t* iov;
+  size_t iovcnt;
+  uint64_t address;
+  uct_rkey_t rkey;
+  uct_completion_t* comp;
+  uint64_t most;   // bytes that the lower transport reads at a time
+  uint64_t least;
+  health::Counters* counts = nullptr;  // where it is counted; nullptr: with its link
+};
+
+class OneSided final : public rma::Port {
+ public:
+  explicit OneSided(VerityIface& iface);
+
+  // As UCX's operations. NO_RESOURCE: too many are under way.
+  [[nodiscard]] ucs_status_t get_zcopy(const ReadRequest& request) noexcept;
+  struct FetchRequest {
+    UctLink* link;
+    ReadOwner* owner;
+    uct_unpack_callback_t unpack;
+    void* arg;
+    size_t length;
+    uint64_t address;
+    uct_rkey_t rkey;
+    uct_completion_t* comp;
+  };
+  [[nodiscard]] ucs_status_t get_bcopy(const FetchRequest& request) noexcept;
+  // `bytes`: 4 or 8; `result` gets as many.
+  struct AtomicRequest {
+    UctLink* link;
+    ReadOwner* owner;
+    wire::AtomicOp op;
+    uint32_t bytes;
+    uint64_t value;
+    uint64_t compare;
+    void* result;
+    uint64_t address;
+    uct_rkey_t rkey;
+    uct_completion_t* comp;
+  };
+  [[nodiscard]] ucs_status_t atomic_fetch(const AtomicRequest& request) noexcept;
+
+  // Whether bytes of the peer may be written, or fetched in frames, now. False: the link is held, and tries again.
+  [[nodiscard]] bool may_write(UctLink& l, const rma::Range& range) noexcept;
+  [[nodiscard]] bool may_fetch(UctLink& l, const rma::Range& range) noexcept;
+
+  // A message of remote memory access arrived.
+  void receive(UctLink& l, const uint8_t* message, size_t length) noexcept;
+
+  // Of the interface's progress: the owner's work alone, and everything with the upper completions.
+  // False: nothing could be done.
+  bool serve() noexcept;
+  // progress() has nothing to do. One load, since it is asked in every call of the interface's progress.
+  [[nodiscard]] bool idle() const noexcept { return !work_.load(std::memory_order_relaxed); }
+  unsigned progress() noexcept;
+  // There is something to do that no event will tell of.
+  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.must_poll() || !has_told(); }
+  // progress() should be called again soon.
+  [[nodiscard]] bool must_retry() const noexcept { return client_.must_retry(); }
+
+  [[nodiscard]] rma::Client& client() noexcept { return client_; }
+  // Nothing of the link is under way any more, or ends as soon as the lower transport lets go of it.
+  void abort(UctLink& l, const ReadOwner* owner = nullptr) noexcept;
+  void abort_owner(const ReadOwner* owner) noexcept { client_.abort_owner(owner); }
+  void forget(UctLink& l) noexcept { server_.forget(l); }
+  // Whether there is no room for another operation now; the link's pending requests are woken then when there is.
+  [[nodiscard]] bool must_wait(const UctLink& l) noexcept {
+    const bool room = client_.has_room(l);
+    if (!room) room_wanted_ = true;
+    return !client_.may_put(l) || !room;
+  }
+  // Makes the upper completions that are due; in progress(), or when their endpoint goes. How many.
+  unsigned tell_all() noexcept;
+  [[nodiscard]] bool has_told() const noexcept { return told_ == done_.size(); }
+
+  // --- rma::Port ---
+  uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override;
+  void send_message(rma::Peer& peer, size_t length) noexcept override;
+  [[nodiscard]] bool has_room(const rma::Peer& peer) const noexcept override;
+  [[nodiscard]] size_t max_message() const noexcept override;
+  [[nodiscard]] uint32_t mark(rma::Peer& peer) noexcept override;
+  [[nodiscard]] bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override;
+  [[nodiscard]] bool is_before_fence() const noexcept override;
+  void request_ack(rma::Peer& peer) noexcept override;
+  rma::Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
+  const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept override;
+  bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept override;
+  [[nodiscard]] rma::Hasher* hasher() noexcept override { return pool_.is_open ? &hash_pool() : nullptr; }
+  void finished(rma::Read& read) noexcept override;
+  void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override;
+  void refused(rma::Peer& peer, bool revoked) noexcept override;
+  void source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept override;
+  void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept override;
+  void diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept override;
+
+ private:
+  struct Done {
+    ReadOwner* owner;
+    uct_completion_t* comp;
+    ucs_status_t status;
+  };
+  void note_work() noexcept { work_.store(true, std::memory_order_relaxed); }
+  rma::Fetch* new_fetch(const FetchRequest& request) noexcept;
+  void serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept;
+  [[nodiscard]] bool next_done(Done* done) noexcept;
+  void ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept;
+  static void lower_done(uct_completion_t* comp) noexcept;
+
+  // Before the server, which takes back what the pool has of it when it goes.
+  struct Pool {
+    Pool() noexcept;
+    ~Pool();
+    const bool is_open;
+  } pool_;
+  VerityIface& iface_;
+  rma::Client client_;
+  rma::Server server_;
+  link::Slot* open_ = nullptr;  // between open_message() and send_message()
+  bool sending_ = false;        // in send_message()
+  std::atomic<bool> work_ = false;  // something was started, received or ended since progress() found nothing left
+  bool room_wanted_ = false;    // some link's pending requests wait for fewer reads to be open
+  std::vector<Done> done_;
+  size_t told_ = 0;  // of done_
+};
+
+}  // namespace verity::uct
+
+#endif

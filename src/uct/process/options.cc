@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/process/options.h"
+
+#include <atomic>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "health/file_pattern.h"
+#include "merkle/geometry.h"
+
+namespace verity::uct {
+
+namespace {
+
+// What UCX's parser fills: plain C, starts with the base structure.
+struct ConfigTable {
+  uct_md_config_t super;
+  int mode;
+  size_t segment_size;
+  unsigned window;
+  size_t window_bytes;
+  size_t chunk;
+  int progress_thread;
+  unsigned threads;
+  unsigned max_repairs;
+  int on_failure;
+  double linger;
+  int attest;
+  char* attest_file;
+  int attest_ranks;
+  char* fault_log;
+  unsigned fault_log_limit;
+  int fault_text;
+  int health;
+  char* health_dir;
+  char* health_mode;
+  double health_keep;
+  char* host;
+  unsigned ack_polls;
+  double copy_after;
+  double probe_after;
+  size_t pool_limit;
+  size_t held_limit;
+  char* extra_modules;
+  char* typecheck;
+  char* typecheck_level;
+  char* typecheck_log;
+  int typecheck_digest;
+};
+
+// Filled on purpose as far as the enumerations go: the parser's index is the value.
+const char* const kModeNames[] = {"off", "observe", "verify", nullptr};
+const char* const kFaultTextNames[] = {"none", "info", "warn", "syslog", nullptr};
+const char* const kOnFailureNames[] = {"auto", "abort", "error", nullptr};
+
+#define FIELD(member) offsetof(ConfigTable, member)
+
+ucs_config_field_t kFields[] = {
+    {"", "", nullptr, FIELD(super), UCS_CONFIG_TYPE_TABLE(uct_md_config_table)},
+    {"MODE", "verify",
+     "verify:  check every payload, repair what is damaged.\n"
+     "observe: check and count, deliver whatever comes, keep no copy to repair from.\n"
+     "off:     pass everything through unchecked.\n"
+     "Two peers use the lower of their modes.",
+     FIELD(mode), UCS_CONFIG_TYPE_ENUM(kModeNames)},
+    {"SEGMENT_SIZE", "8k",
+     "Bytes of a Merkle leaf, the unit that is sent again when damaged: a power of two from 256\n"
+     "to 64k. Payloads up to this size cost a single hash.",
+     FIELD(segment_size), UCS_CONFIG_TYPE_MEMUNITS},
+    {"WINDOW", "256", "Frames in flight per link before the sender waits for acknowledgement.",
+     FIELD(window), UCS_CONFIG_TYPE_UINT},
+    {"WINDOW_BYTES", "512k", "Bytes in flight per link before the sender waits for acknowledgement.",
+     FIELD(window_bytes), UCS_CONFIG_TYPE_MEMUNITS},
+    {"CHUNK", "256k",
+     "Bytes of the parts in which large remote reads (rendezvous, MPI_Get) are transferred and\n"
+     "checked, several at a time: at least the segment size, at most 512 segments are used.",
+     FIELD(chunk), UCS_CONFIG_TYPE_MEMUNITS},
+    {"PROGRESS_THREAD", "n",
+     "While the program makes no progress, UCX's asynchronous thread repairs, answers digests and\n"
+     "serves one-sided operations in its place. Costs a lock for each message.",
+     FIELD(progress_thread), UCS_CONFIG_TYPE_BOOL},
+    {"THREADS", "0",
+     "Threads of each process that make the digests of large remote reads (more than 128k) in place\n"
+     "of the program's. Of use where cores are left for them.",
+     FIELD(threads), UCS_CONFIG_TYPE_UINT},
+    {"MAX_REPAIRS", "16", "Times that one frame is sent again before the link is given up.",
+     FIELD(max_repairs), UCS_CONFIG_TYPE_UINT},
+    {"ON_FAILURE", "auto",
+     "When a link is given up. auto: the endpoint's error handler hears of it; where there is none,\n"
+     "the process aborts with one line, as its receives would never end. abort: always abort.\n"
+     "error: only the error handler.",
+     FIELD(on_failure), UCS_CONFIG_TYPE_ENUM(kOnFailureNames)},
+    {"LINGER", "1s",
+     "Longest wait of a closing interface for the acknowledgement of its last frames. The wait ends\n"
+     "after an eighth of this when no acknowledgement arrives meanwhile.",
+     FIELD(linger), UCS_CONFIG_TYPE_TIME},
+    {"ATTEST", "auto",
+     "Report on stderr at the end: one for the ranks of a job on each host, one for each process\n"
+     "elsewhere. always, never, or auto: when anything was damaged, repaired or went past the plugin.",
+     FIELD(attest), UCS_CONFIG_TYPE_ENUM(health::kAttestPolicyNames)},
+    {"ATTEST_FILE", "",
+     "File to which each process appends its own report, as a line of JSON. %h: host, %j: job id,\n"
+     "%s: job step, %r: rank, %p: process id, %x: program, %%: a percent sign.",
+     FIELD(attest_file), UCS_CONFIG_TYPE_STRING},
+    {"ATTEST_RANKS", "n", "One report on stderr for each rank, in place of one for the ranks of a host.",
+     FIELD(attest_ranks), UCS_CONFIG_TYPE_BOOL},
+    {"FAULT_LOG", "",
+     "File to append a line of JSON to for each fault: what was wrong, where, and between whom.\n"
+     "%h: host, %j: job id, %s: job step, %r: rank, %p: process id, %x: program, %%: a percent sign.",
+     FIELD(fault_log), UCS_CONFIG_TYPE_STRING},
+    {"FAULT_LOG_LIMIT", "10000",
+     "Most lines of one process there. The first 1000 come at once, later ones ten a second at most;\n"
+     "the next line tells how many were left out.",
+     FIELD(fault_log_limit), UCS_CONFIG_TYPE_UINT},
+    {"FAULT_TEXT", "info",
+     "Faults as lines of text, key=value, the first ten and then one in ten seconds at most.\n"
+     "info, warn: in UCX's log at that level (UCX_LOG_LEVEL, by default warn). syslog: to the system's\n"
+     "log. none: nowhere.",
+     FIELD(fault_text), UCS_CONFIG_TYPE_ENUM(kFaultTextNames)},
+    {"HEALTH", "y",
+     "Count in a file that 'ucx-verity status' and others can read while the process runs and after it\n"
+     "was killed. n: in private memory.",
+     FIELD(health), UCS_CONFIG_TYPE_BOOL},
+    {"HEALTH_DIR", "",
+     "Existing folder for that file: of this user, or of the site and sticky (mode 1777). Empty:\n"
+     "/dev/shm/ucx-verity-UID, which is made.",
+     FIELD(health_dir), UCS_CONFIG_TYPE_STRING},
+    {"HEALTH_MODE", "0600", "Its permissions, in octal; 0644 lets others read it.", FIELD(health_mode), UCS_CONFIG_TYPE_STRING},
+    {"HEALTH_KEEP", "60m",
+     "Files of processes that ended so long ago are removed by processes that start.",
+     FIELD(health_keep), UCS_CONFIG_TYPE_TIME},
+    {"HOST", "",
+     "Name of this host in counters and records, of which peers are told 20 bytes. Empty: the host\n"
+     "name up to the first dot.",
+     FIELD(host), UCS_CONFIG_TYPE_STRING},
+    {"ACK_POLLS", "64",
+     "Progress calls without a frame to ride on after which an acknowledgement travels alone.",
+     FIELD(ack_polls), UCS_CONFIG_TYPE_UINT},
+    {"COPY_AFTER", "100us",
+     "Silence of a peer after which unacknowledged zero-copy sends are copied and so completed.",
+     FIELD(copy_after), UCS_CONFIG_TYPE_TIME},
+    {"PROBE_AFTER", "1ms",
+     "Silence of a peer after which it is asked for what it has; four times as long each time.",
+     FIELD(probe_after), UCS_CONFIG_TYPE_TIME},
+    {"POOL_LIMIT", "64m", "Bytes of retransmit copies per interface before senders wait.",
+     FIELD(pool_limit), UCS_CONFIG_TYPE_MEMUNITS},
+    {"HELD_LIMIT", "32m",
+     "Bytes per interface of frames held back at the receiver while an earlier one is repaired;\n"
+     "more are dropped and sent again.",
+     FIELD(held_limit), UCS_CONFIG_TYPE_MEMUNITS},
+    {"EXTRA_MODULES", "",
+     "Further transport modules that the preload library makes UCX load, separated by ':'.",
+     FIELD(extra_modules), UCS_CONFIG_TYPE_STRING},
+    // Read by the companion (src/mpi): here so that UCX lists them and does not take them for misspelt ones.
+    {"TYPECHECK", "off",
+     "With libverity_mpi_openmpi or libverity_mpi_mpich preloaded: compare the MPI datatypes of each\n"
+     "message's send and receive. off, warn (report on stderr), or error (and MPI_ERR_TYPE by the\n"
+     "communicator's error handler).",
+     FIELD(typecheck), UCS_CONFIG_TYPE_STRING},
+    {"TYPECHECK_LEVEL", "layout",
+     "layout: elements differ in class (signed, float, ...) or size. names: their names differ too,\n"
+     "as MPI_INT and MPI_INT32_T do.",
+     FIELD(typecheck_level), UCS_CONFIG_TYPE_STRING},
+    {"TYPECHECK_DIGEST", "n",
+     "y: compare a digest of each message's data too, from the sender's buffer when it calls and from\n"
+     "the receiver's when they are there. Both processes need it. Buffers in host memory only.",
+     FIELD(typecheck_digest), UCS_CONFIG_TYPE_BOOL},
+    {"TYPECHECK_LOG", "", "File to append each report of datatypes to, as a line of JSON.", FIELD(typecheck_log),
+     UCS_CONFIG_TYPE_STRING},
+    {nullptr, "", nullptr, 0, {}}};
+
+#undef FIELD
+
+constinit std::atomic<const Options*> current{nullptr};
+
+// Once per variable: every memory domain is refused for the same reason.
+ucs_status_t refuse(const char* variable, const char* allowed) noexcept {
+  static std::atomic<const char*> last{nullptr};
+  if (last.exchange(variable) == variable) return UCS_ERR_INVALID_PARAM;
+  std::fprintf(stderr, "ucx-verity: UCX_VERITY_%s: bad value; allowed: %s\n", variable, allowed);
+  return UCS_ERR_INVALID_PARAM;
+}
+
+// 0: none that may be.
+mode_t parse_mode(const char* octal) noexcept {
+  char* end = nullptr;
+  const unsigned long mode = octal != nullptr ? std::strtoul(octal, &end, 8) : 0;
+  const bool whole = end != nullptr && end != octal && *end == '\0';
+  return whole && (mode & ~0666UL) == 0 && (mode & 0600) == 0600 ? static_cast<mode_t>(mode) : 0;
+}
+
+ucs_status_t check(const ConfigTable& c) noexcept {
+  if (!merkle::is_valid_segment_size(c.segment_size)) {
+    return refuse("SEGMENT_SIZE", "a power of two from 256 to 65536");
+  }
+  if (c.window < 2 || c.window > 32768) return refuse("WINDOW", "2 to 32768 frames");
+  if (c.window_bytes < 4096 || c.window_bytes > (size_t{1} << 30)) {
+    return refuse("WINDOW_BYTES", "4k to 1g");
+  }
+  if (c.chunk < c.segment_size || c.chunk > (size_t{32} << 20)) {
+    return refuse("CHUNK", "from UCX_VERITY_SEGMENT_SIZE to 32m");
+  }
+  if (c.threads > 64) return refuse("THREADS", "0 to 64");
+  if (c.max_repairs < 1 || c.max_repairs > 1000000) return refuse("MAX_REPAIRS", "1 to 1000000");
+  if (!(c.linger >= 0 && c.linger <= 3600)) return refuse("LINGER", "0 to 3600s");
+  if (parse_mode(c.health_mode) == 0) return refuse("HEALTH_MODE", "0600 to 0666, readable and writable by its owner");
+  if (!(c.health_keep >= 0 && c.health_keep <= 1e9)) return refuse("HEALTH_KEEP", "0 to 10000d");
+  if (c.ack_polls < 1) return refuse("ACK_POLLS", "1 or more");
+  if (!(c.copy_after > 0 && c.copy_after <= 60)) return refuse("COPY_AFTER", "1us to 60s");
+  if (!(c.probe_after > 0 && c.probe_after <= 60)) return refuse("PROBE_AFTER", "1us to 60s");
+  if (c.pool_limit < (1u << 20)) return refuse("POOL_LIMIT", "1m or more");
+  if (c.held_limit < (1u << 20)) return refuse("HELD_LIMIT", "1m or more");
+  return UCS_OK;
+}
+
+const char* text(const char* value) noexcept { return value != nullptr ? value : ""; }
+
+// Once per variable and value, as refuse().
+ucs_status_t check_pattern(const char* variable, const char* value) {
+  const std::string unknown = health::unknown_pattern(text(value));
+  if (unknown.empty()) return UCS_OK;
+  static std::atomic<const char*> last{nullptr};
+  if (last.exchange(variable) != variable) {
+    std::fprintf(stderr, "ucx-verity: UCX_VERITY_%s=%s: %s stands for nothing; allowed: %s\n", variable, value, unknown.c_str(),
+                 health::kFilePatterns);
+  }
+  return UCS_ERR_INVALID_PARAM;
+}
+
+ucs_status_t check_patterns(const ConfigTable& c) {
+  const ucs_status_t status = check_pattern("ATTEST_FILE", c.attest_file);
+  return status != UCS_OK ? status : check_pattern("FAULT_LOG", c.fault_log);
+}
+
+uint64_t nanoseconds(double seconds) noexcept { return static_cast<uint64_t>(seconds * 1e9); }
+
+}  // namespace
+
+const MdConfigTable kVerityConfigTable = {
+    .title = "Verified memory domain",
+    .prefix = "VERITY_",
+    .table = kFields,
+    .size = sizeof(ConfigTable),
+};
+
+const Options& options() noexcept {
+  if (const Options* set = current.load(std::memory_order_acquire)) return *set;
+  static const Options* const defaults = new Options;  // outlives every static destructor
+  return *defaults;
+}
+
+const char* mode_name(link::Mode mode) noexcept { return kModeNames[static_cast<unsigned>(mode)]; }
+
+ucs_status_t configure(const uct_md_config_t* config) {
+  const auto& c = *reinterpret_cast<const ConfigTable*>(config);
+  ucs_status_t status = check(c);
+  if (status == UCS_OK) status = check_patterns(c);
+  if (status != UCS_OK) return status;
+  auto made = std::make_unique<Options>();
+  Options& o = *made;
+  o.link.mode = static_cast<link::Mode>(c.mode);
+  o.link.segment_log2 = static_cast<unsigned>(std::countr_zero(c.segment_size));
+  o.link.window_frames = c.window;
+  o.link.window_bytes = static_cast<uint32_t>(c.window_bytes);
+  o.chunk = c.chunk;
+  o.progress_thread = c.progress_thread != 0;
+  o.threads = c.threads;
+  o.link.max_repairs = c.max_repairs;
+  o.link.ack_polls = c.ack_polls;
+  o.link.copy_after = nanoseconds(c.copy_after);
+  o.link.probe_after = nanoseconds(c.probe_after);
+  o.link.pool_limit = c.pool_limit;
+  o.link.held_limit = c.held_limit;
+  o.on_failure = static_cast<OnFailure>(c.on_failure);
+  o.linger = nanoseconds(c.linger);
+  o.attest = static_cast<health::AttestPolicy>(c.attest);
+  o.fault_log = text(c.fault_log);
+  o.fault_log_limit = c.fault_log_limit;
+  o.fault_text = static_cast<FaultText>(c.fault_text);
+  o.attest_file = text(c.attest_file);
+  o.attest_ranks = c.attest_ranks != 0;
+  o.health.enabled = c.health != 0;
+  o.health.directory = text(c.health_dir);
+  o.health.mode = parse_mode(c.health_mode);
+  o.health_keep = nanoseconds(c.health_keep);
+  o.host = text(c.host);
+  // Nearly always the same: each memory domain reads the same variables.
+  if (o != options()) current.store(made.release(), std::memory_order_release);
+  return UCS_OK;
+}
+
+}  // namespace verity::uct

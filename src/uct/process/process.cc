@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/process/process.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "health/attestation_io.h"
+#include "health/bypass.h"
+#include "uct/process/fault_log.h"
+#include "health/directory.h"
+#include "health/process_id.h"
+#include "uct/process/options.h"
+#include "uct/messages/trailers.h"
+#include "uct/wrap/lower.h"
+#include "uct/process/type_checks.h"
+#include "util/companion.h"
+
+namespace verity::uct {
+
+namespace {
+
+constexpr size_t kMostNamed = 16;       // failed links in the attestation
+constexpr size_t kMostInterfaces = 256;  // the same
+
+const char* text_of(link::Failure why) noexcept {
+  switch (why) {
+    case link::Failure::kRepairsExhausted: return "the same frame stayed damaged however often it was sent";
+    case link::Failure::kSourceFault: return "the retransmit copy in this process's own memory is damaged";
+    case link::Failure::kRestarted: return "the peer opened the link anew";
+    case link::Failure::kNoMemory: return "out of memory";
+  }
+  return "";
+}
+
+// Names of the transports that UCX found on this machine, wrappers excluded.
+std::vector<std::string> lower_transports() {
+  std::vector<std::string> names;
+  std::vector<uct_component_h> components;
+  if (query_components(&components) != UCS_OK) return names;
+  for (uct_component_h component : components) {
+    if (std::string_view(component->name) == "verity") continue;
+    std::vector<uct_md_resource_desc_t> domains;  // none: no such device on this machine
+    if (query_md_resources(component, &domains) != UCS_OK || domains.empty()) continue;
+    uct_tl_t* tl;
+    ucs_list_for_each(tl, &component->tl_list, list) names.emplace_back(tl->name);
+  }
+  return names;
+}
+
+std::string tls_setting() {
+  const char* value = std::getenv("UCX_TLS");
+  return value != nullptr ? value : "all";
+}
+
+bool speaks_for_job(const health::Identity& who) { return who.rank.empty() || who.rank == "0"; }
+
+// One process of those that a launcher started on this host.
+bool speaks_for_host() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PALS_LOCAL_RANKID"}) {
+    if (const char* local = std::getenv(name); local != nullptr && *local != '\0') return std::string_view(local) == "0";
+  }
+  return true;
+}
+
+}  // namespace
+
+Process& process() noexcept {
+  static Process* const instance = new Process;
+  return *instance;
+}
+
+Process::Process() noexcept {
+  (void)pthread_atfork(nullptr, nullptr, [] {
+    Process& self = process();
+    self.in_child_.store(true, std::memory_order_relaxed);
+    if (self.segment_ != nullptr) self.segment_->leave_file();
+  });
+}
+
+// A file that cannot be made costs nothing but the view from outside; who misses the process there finds the reason here. The problem is
+// the host's, so it is reported once for each host and not for each process.
+void Process::report_no_file(const std::string& problem) noexcept {
+  ucs_log(speaks_for_host() ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_DEBUG,
+          "ucx-verity: no health file: %s; 'ucx-verity status' will not show this process (set UCX_VERITY_HEALTH_DIR to a folder of this "
+          "user's on this host, or UCX_VERITY_HEALTH=n)",
+          problem.c_str());
+}
+
+void Process::start_counting() {
+  const health::Identity who = health::identify_process();
+  const auto pid = static_cast<uint64_t>(who.pid);
+  const std::string host = health::host_name(options().host);
+  const std::string told = health::short_name(host, sizeof(told_host_));
+  std::memcpy(told_host_, told.data(), told.size());
+  segment_ = std::make_unique<health::Segment>();
+  const health::Origin origin{.pid = pid,
+                              .start_ticks = health::start_ticks(pid),
+                              .created_ns = health::realtime_ns(),
+                              .uid = geteuid(),
+                              .mode = mode_name(options().link.mode),
+                              .host = host,
+                              .peer_name = told,
+                              .program = who.program,
+                              .rank = who.rank,
+                              .version = VERITY_VERSION,
+                              .ucx_version = VERITY_UCX_VERSION,
+                              .boot_id = health::boot_id(),
+                              .job = who.job,
+                              .step = who.step};
+  table_ = std::make_unique<health::Table>(*segment_, origin);
+  host_ = meet(told_host_);
+}
+
+// Only what can be printed.
+health::HostId Process::meet(const char (&field)[wire::kMaxHostName]) noexcept {
+  char name[wire::kMaxHostName];
+  const size_t length = strnlen(field, sizeof(field));
+  std::transform(field, field + length, name, [](char c) { return c > 0x20 && c < 0x7f ? c : '?'; });
+  return table_->meet({name, length});
+}
+
+void Process::publish() noexcept {
+  const std::lock_guard lock(mutex_);
+  const health::FileSettings& settings = options().health;
+  if (published_.exchange(true) || !settings.enabled || in_child() || finished_) return;
+  try {
+    std::string problem;
+    table_->with_used([&](size_t used) { problem = segment_->move_to_file(settings, static_cast<uint64_t>(getpid()), used); });
+    if (!problem.empty()) return report_no_file(problem);
+    health::collect_some(segment_->folder(), health::realtime_ns(), options().health_keep);
+    join_job();
+  } catch (...) {  // without it
+  }
+}
+
+std::unique_ptr<health::InterfaceRows> Process::open_rows(const char* transport, const uct_iface_params_t& params, bool injected) {
+  const std::lock_guard lock(mutex_);
+  if (table_ == nullptr) start_counting();
+  const bool has_device = (params.open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0 && params.mode.device.dev_name != nullptr;
+  return std::make_unique<health::InterfaceRows>(*table_, std::string("v") + transport, has_device ? params.mode.device.dev_name : "",
+                                                 health::realtime_ns(), injected);
+}
+
+void Process::count_types(const verity_companion& companion) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(counts_types_, true)) return;
+  static_assert(offsetof(health::Counters, types_unchecked) == offsetof(health::Counters, types_checked) + 2 * sizeof(uint64_t));
+  companion.count_into(&table_->process().types_checked);
+}
+
+void Process::opened(link::Mode mode) noexcept {
+  const std::lock_guard lock(mutex_);
+  mode_ = mode;
+  if (table_ != nullptr) table_->set_mode(mode_name(mode));
+  if (started_) return;
+  started_ = true;
+  start();
+}
+
+void Process::add_interface(uint64_t uid) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    if (interfaces_.size() < kMostInterfaces) interfaces_.push_back(health::interface_text(uid));
+  } catch (...) {
+  }
+}
+
+void Process::start() noexcept {
+  try {
+    raw_lanes_ = health::raw_lanes(tls_setting(), lower_transports());
+    const std::string warning = health::raw_lane_warning(raw_lanes_);
+    const bool wanted = options().attest != health::AttestPolicy::kNever;
+    if (!speaks_for_job(health::identify_process())) return;
+    if (wanted && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
+    warn_without_type_library();
+  } catch (...) {  // a warning less
+  }
+}
+
+size_t Process::closed_interfaces(std::span<uint64_t> out) const noexcept {
+  size_t count = 0;
+  for (const std::atomic<uint64_t>& entry : closed_) {
+    const uint64_t uid = entry.load(std::memory_order_relaxed);
+    if (uid != 0 && count < out.size()) out[count++] = uid;
+  }
+  return count;
+}
+
+void Process::link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept {
+  const std::lock_guard lock(mutex_);
+  char text[160];
+  std::snprintf(text, sizeof(text), "v%s to interface %016" PRIx64 ": %s", transport, peer, text_of(why));
+  ucs_error("ucx-verity: link given up: %s", text);
+  try {
+    if (failed_links_.size() < kMostNamed) failed_links_.emplace_back(text);
+  } catch (...) {
+  }
+}
+
+ucs_status_t Process::modes_differ(const char* transport) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(told_modes_, true)) {
+    ucs_error("ucx-verity: v%s: a one-sided operation between processes of unlike modes: set UCX_VERITY_MODE alike in all of the job",
+              transport);
+  }
+  return UCS_ERR_UNSUPPORTED;
+}
+
+void Process::trailers_differ(unsigned theirs) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(told_trailers_, true)) return;
+  ucs_warn("ucx-verity: a peer's libverity_mpi has version %u, ours %u: the datatypes of messages between them are not checked; "
+           "install one version of ucx-verity on all hosts", theirs, VERITY_COMPANION_VERSION);
+}
+
+void Process::cannot_verify(const char* transport) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(told_unverified_, true)) return;
+  ucs_warn("ucx-verity: v%s: no verified transport to the same peer to ask for digests: reads go UNVERIFIED; name wrapped "
+           "transports alone in UCX_TLS (see 'ucx-verity doctor')",
+           transport);
+}
+
+namespace {
+
+constexpr unsigned kWarnings = 8;
+
+const char* not_again(bool last) noexcept { return last ? " (not told again)" : ""; }
+
+}  // namespace
+
+void Process::source_changed(const char* transport, uint64_t peer, const void* data, size_t length, uint64_t watched) noexcept {
+  const verity_companion* companion = find_companion();
+  if (companion != nullptr && companion->changed(data, length, watched) != 0) return;
+  const std::lock_guard lock(mutex_);
+  if (warned_ == kWarnings) return;
+  ++warned_;
+  ucs_warn("ucx-verity: v%s: source changed: the program wrote to %zu bytes at %p while they went to interface %016" PRIx64 ": to a "
+           "buffer that it has given to MPI, or one that is polled; the peer gets what was there last%s",
+           transport, length, data, peer, not_again(warned_ == kWarnings));
+}
+
+void Process::read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
+                              bool by_program) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!by_program || warned_ == kWarnings) {
+    ucs_debug("ucx-verity: v%s: %" PRIu64 " bytes read at 0x%" PRIx64 " of interface %016" PRIx64 ": %s", transport, length,
+              address, peer, what);
+    return;
+  }
+  ucs_warn("ucx-verity: v%s: %" PRIu64 " bytes at 0x%" PRIx64 " in the process of interface %016" PRIx64 ": %s: its program "
+           "writes to a buffer that it has given to MPI, or polls; the result is what was there last%s",
+           transport, length, address, peer, what, not_again(++warned_ == kWarnings));
+}
+
+void Process::abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept {
+  std::fprintf(stderr,
+               "ucx-verity: v%s: the link to interface %016" PRIx64 " is lost (%s) and the program handles no "
+               "endpoint errors: aborting, as its communication could never end (UCX_VERITY_ON_FAILURE)\n",
+               transport, peer, ucs_status_string(status));
+  fails_ = true;
+  finish();
+  std::signal(SIGABRT, SIG_DFL);  // the line above says it all: no backtrace
+  std::abort();
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What belongs to the process and not to one interface: the counters and their file, the attestation at the
+// end, the warning about raw lanes, fork, and the one line before an abort.
+#ifndef VERITY_UCT_PROCESS_H
+#define VERITY_UCT_PROCESS_H
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "health/attestation.h"
+#include "health/interface_rows.h"
+#include "health/job_log.h"
+#include "health/segment.h"
+#include "link/port.h"
+#include "uct/compat/ucx.h"
+#include "util/companion.h"
+#include "wire/frame.h"
+
+namespace verity::uct {
+
+class Process {
+ public:
+  // Where an interface of `transport`, without its v, counts; `injected`: see WrapIface::lower_injects(). Throws std::bad_alloc.
+  [[nodiscard]] std::unique_ptr<health::InterfaceRows> open_rows(const char* transport, const uct_iface_params_t& params, bool injected);
+  // UCX looks for transports, in a process that may use other ones. The ranks of an MPI job make their health files now, so that they are
+  // seen even if they never use the plugin; other processes wait for communicates().
+  void noticed(uct_component_h component) noexcept;
+  // A link opens: the first one makes the health file. A process that does not communicate needs none.
+  void communicates() noexcept {
+    if (!published_.load(std::memory_order_relaxed)) publish();
+  }
+  // The companion's counters are the process's.
+  void count_types(const verity_companion& companion) noexcept;
+  // This host's name, for peers, and the hash of it.
+  void write_host(char (&field)[wire::kMaxHostName]) const noexcept { std::memcpy(field, told_host_, sizeof(field)); }
+  [[nodiscard]] health::HostId host() const noexcept { return host_; }
+  // The host of a peer that has told its name.
+  [[nodiscard]] health::HostId meet(const char (&field)[wire::kMaxHostName]) noexcept;
+  // Empty: not told yet. Throws std::bad_alloc.
+  [[nodiscard]] std::string host_name(health::HostId host) const { return table_->host_name(host); }
+
+  // An interface opened: the first time, warns if raw lanes stand beside the verified ones.
+  void opened(link::Mode mode) noexcept;
+  // By that number peers know it.
+  void add_interface(uint64_t uid) noexcept;
+  // An interface is about to close: notes which MPI components are loaded while they still are.
+  void closing(uint64_t uid) noexcept;
+  // Writes the uids of those that closed last; returns how many. May be called in a signal's handler.
+  [[nodiscard]] size_t closed_interfaces(std::span<uint64_t> out) const noexcept;
+  void link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept;
+  // Bytes that were read from a peer's memory were not what is there, and are right now.
+  void read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
+                       bool by_program) noexcept;
+  // Bytes of this process changed while they were sent, or read by the peer: told by the companion, if they belong to one of
+  // the first `watched` sends that it knew; or here.
+  static constexpr uint64_t kAnySend = UINT64_MAX;
+  void source_changed(const char* transport, uint64_t peer, const void* data, size_t length, uint64_t watched = kAnySend) noexcept;
+  // A one-sided operation between processes of unlike modes; for the caller to return.
+  ucs_status_t modes_differ(const char* transport) noexcept;
+  // A peer's companion understands other trailers than ours: datatypes are not checked with it.
+  void trailers_differ(unsigned theirs) noexcept;
+  // Reads through that transport have no verified one to the same peer beside them.
+  void cannot_verify(const char* transport) noexcept;
+  [[noreturn]] void abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept;
+
+  // In a child made by fork(): nothing of the parent's is touched or reported.
+  [[nodiscard]] bool in_child() const noexcept { return in_child_.load(std::memory_order_relaxed); }
+
+  // The process is about to end, with that status.
+  void exits(int status) noexcept { fails_ = fails_ || status != 0; }
+  // At the end of the process: the attestation, or that of all ranks of this host if it is the last one.
+  void finish() noexcept;
+
+ private:
+  friend Process& process() noexcept;
+  Process() noexcept;
+  void start() noexcept;
+  void start_counting();
+  void publish() noexcept;
+  void report_no_file(const std::string& problem) noexcept;
+  void join_job();
+  [[nodiscard]] health::Report make_report() const;
+  void finish_or_throw();
+
+  std::mutex mutex_;
+  std::unique_ptr<health::Segment> segment_;
+  std::unique_ptr<health::Table> table_;
+  char told_host_[wire::kMaxHostName] = {};  // from the first open_rows() on
+  health::HostId host_ = 0;                  // the same
+  std::atomic<bool> in_child_{false};
+  bool started_ = false;
+  bool finished_ = false;
+  bool noticed_ = false;
+  bool fails_ = false;  // it ends with an error: others may be killed for that
+  std::atomic<bool> published_{false};
+  bool counts_types_ = false;
+  bool told_unverified_ = false;
+  bool told_modes_ = false;
+  bool told_trailers_ = false;
+  unsigned warned_ = 0;  // of memory that its program changed
+  link::Mode mode_ = link::Mode::kVerify;
+  std::vector<std::string> interfaces_;
+  std::array<std::atomic<uint64_t>, 64> closed_{};  // uids, a ring; 0: none yet
+  std::atomic<size_t> closed_count_{0};
+  std::vector<std::string> failed_links_;
+  std::vector<std::string> raw_lanes_;
+  std::vector<std::string> mpi_components_;
+  bool shared_windows_ = false;
+  std::string unused_reason_;  // of a rank that was noticed
+  health::Launch launch_;
+  health::JobLog job_;
+};
+
+// Never destroyed: interfaces may close after static destructors ran.
+[[nodiscard]] Process& process() noexcept;
+
+}  // namespace verity::uct
+
+#endif

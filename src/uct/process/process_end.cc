@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The beginning of a rank, and the end of a process: who reports what.
+//
+// The ranks of a job on one host have a file for their accounts, which begins with the health file. The one that ends last prints what all
+// of them counted, as does the first one that fails. A process of no launcher, or without health files, speaks for itself.
+#include <cstdio>
+#include <cstdlib>
+
+#include "health/attestation_io.h"
+#include "health/bypass.h"
+#include "health/directory.h"
+#include "health/summary.h"
+#include "uct/process/fault_log.h"
+#include "uct/process/options.h"
+#include "uct/process/process.h"
+
+namespace verity::uct {
+
+namespace {
+
+constexpr size_t kMostLinks = 16;  // with faults, of one process
+
+std::string setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// Options are read when UCX opens a memory domain, which it may never do.
+ucs_status_t read_options(uct_component_h component) {
+  uct_md_config_t* config;
+  ucs_status_t status = uct_md_config_read(component, nullptr, nullptr, &config);
+  if (status != UCS_OK) return status;
+  status = configure(config);
+  uct_config_release(config);
+  return status;
+}
+
+}  // namespace
+
+void Process::noticed(uct_component_h component) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (noticed_ || started_ || in_child()) return;
+    launch_ = health::identify_launch();
+    if (launch_.ranks < 2 || health::identify_process().rank.empty()) return;
+    const std::vector<std::string> objects = health::loaded_objects();
+    if (!health::is_mpi_program(objects) || read_options(component) != UCS_OK) return;
+    noticed_ = true;
+    unused_reason_ = health::unused_reason(health::is_open_mpi(objects), health::MpiSettings::from_environment(), setting("UCX_TLS"));
+    if (table_ == nullptr) start_counting();
+  } catch (...) {
+    return;
+  }
+  communicates();
+}
+
+// Called once the health file is there, and so in a folder that others cannot change.
+void Process::join_job() {
+  const health::Identity who = health::identify_process();
+  if (launch_.key.empty()) launch_ = health::identify_launch();
+  if (options().attest_ranks || options().attest == health::AttestPolicy::kNever || launch_.key.empty() || who.rank.empty()) return;
+  if (!job_.join(segment_->folder(), launch_.key + " " + who.host, who.rank)) return;
+  on_exit([](int status, void*) { process().exits(status); }, nullptr);
+}
+
+void Process::closing(uint64_t uid) noexcept {
+  closed_[closed_count_.fetch_add(1, std::memory_order_relaxed) % closed_.size()].store(uid, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  if (!mpi_components_.empty()) return;
+  try {
+    const std::vector<std::string> objects = health::loaded_objects();
+    const health::MpiSettings settings = health::MpiSettings::from_environment();
+    mpi_components_ = health::mpi_bypass(objects, settings);
+    shared_windows_ |= health::only_shared_windows(objects, settings);
+  } catch (...) {
+  }
+}
+
+health::Report Process::make_report() const {
+  health::Report report;
+  report.plugin_version = VERITY_VERSION;  // PACKAGE_VERSION is that of UCX here
+  report.ucx_version = VERITY_UCX_VERSION;
+  report.mode = mode_name(mode_);
+  report.who = health::identify_process();
+  if (!options().host.empty()) report.who.host = options().host;
+  if (table_ != nullptr) {
+    report.counters = table_->sum();
+    report.links = table_->links_with_faults(kMostLinks);
+  }
+  report.interfaces = interfaces_;
+  report.failed_links = failed_links_;
+  report.raw_lanes = raw_lanes_;
+  report.mpi_components = mpi_components_;
+  report.shared_windows = shared_windows_;
+  report.active = started_;
+  report.unused = unused_reason_;
+  return report;
+}
+
+void Process::finish_or_throw() {
+  const health::Report report = make_report();
+  if (table_ != nullptr) table_->end(health::realtime_ns());
+  health::write_attestation(report, options().attest_file);
+  health::Assembled all;
+  const health::JobLog::Outcome outcome = job_.leave(report, fails_, &all);
+  if (outcome == health::JobLog::Outcome::kOthersLive) return;
+  // Ranks in containers of their own, with folders of their own, do not find each other.
+  const bool alone = all.registered == 1 && launch_.host_ranks > 1;
+  if (outcome == health::JobLog::Outcome::kNoLog || alone) return health::publish(report, options().attest, {});
+  const health::JobSummary summary = health::sum_up(all.reports, all.registered, launch_.host_ranks, launch_.ranks);
+  if (health::worth_telling(summary, options().attest)) health::print(health::render_text(summary));
+}
+
+void Process::finish() noexcept {
+  if (in_child()) return;
+  const std::lock_guard lock(mutex_);
+  if ((!started_ && !noticed_) || finished_) return;
+  finished_ = true;
+  fault_log().finish();
+  try {
+    finish_or_throw();
+  } catch (...) {
+    std::fprintf(stderr, "ucx-verity: out of memory for the report at the end of the process\n");
+  }
+}
+
+namespace {
+__attribute__((destructor)) void finish_process() { process().finish(); }
+}  // namespace
+
+}  // namespace verity::uct
