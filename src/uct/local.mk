@@ -2,9 +2,18 @@
 
 # The generic wrapper, also used by the corrupting test transport: each plugin has its own copy.
 UCT_WRAP_SOURCES = \
+	src/uct/compat/component.cc \
+	src/uct/compat/component.h \
+	src/uct/compat/internal_ops.cc \
+	src/uct/compat/internal_ops.h \
 	src/uct/compat/load_check.cc \
 	src/uct/compat/load_check.h \
+	src/uct/compat/md_ops.cc \
+	src/uct/compat/md_ops.h \
 	src/uct/compat/segments.h \
+	src/uct/compat/transports.cc \
+	src/uct/compat/transports.h \
+	src/uct/compat/ucp_ids.h \
 	src/uct/compat/ucx.h \
 	src/uct/wrap/devices.cc \
 	src/uct/wrap/devices.h \

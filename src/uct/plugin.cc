@@ -9,6 +9,7 @@
 #include "uct/iface/verity_iface.h"
 #include "uct/memory/verity_md.h"
 #include "uct/compat/load_check.h"
+#include "uct/compat/transports.h"
 #include "uct/wrap/registry.h"
 
 namespace verity::uct {
@@ -19,11 +20,8 @@ bool wraps(std::string_view, std::string_view) { return true; }
 
 std::unique_ptr<WrapMd> make_md() { return std::make_unique<VerityMd>(); }
 
-// Without active messages, but with reads of another process's memory; those of the test component too.
-bool reads(std::string_view tl) { return tl.ends_with("cma") || tl.ends_with("knem"); }
-
 std::unique_ptr<WrapIface> make_iface(std::string_view lower_tl) {
-  if (reads(lower_tl)) return std::make_unique<ReadIface>();
+  if (reads_processes(lower_tl)) return std::make_unique<ReadIface>();
   return std::make_unique<VerityIface>();
 }
 
@@ -33,7 +31,7 @@ const WrapSpec& verity_spec() {
       .component_name = "verity",
       .prefix = 'v',
       .wraps = wraps,
-      .reads = reads,
+      .reads = [](std::string_view tl) { return reads_processes(tl); },
       .passes_rma = false,
       .keys = &kVerityKeys,
       .md_config = kVerityConfigTable,

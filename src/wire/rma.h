@@ -30,12 +30,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "wire/am_ids.h"
 #include "wire/frame.h"
 
 namespace verity::wire {
-
-// The highest number that fits: UCP uses those up to 28.
-inline constexpr uint8_t kRmaId = 31;
 
 enum class RmaKind : uint8_t { kPut = 1, kGet = 2, kGot = 3, kHash = 4, kHashed = 5, kRefused = 6, kAtomic = 7 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef VERITY_UCT_WRAP_LOAD_CHECK_H
-#define VERITY_UCT_WRAP_LOAD_CHECK_H
+#ifndef VERITY_UCT_COMPAT_LOAD_CHECK_H
+#define VERITY_UCT_COMPAT_LOAD_CHECK_H
 
 namespace verity::uct {
 

@@ -2,8 +2,8 @@
 //
 // Which variables of the lower transports say how long a copied message may be, where that is no more than a buffer's size; and
 // where the message's own header on the wire cannot say more than so much, whatever the variables ask for.
-#ifndef VERITY_UCT_WRAP_SEGMENTS_H
-#define VERITY_UCT_WRAP_SEGMENTS_H
+#ifndef VERITY_UCT_COMPAT_SEGMENTS_H
+#define VERITY_UCT_COMPAT_SEGMENTS_H
 
 #include <cstddef>
 #include <cstdint>

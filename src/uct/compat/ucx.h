@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The one door to UCX's headers. Everything that differs between UCX versions is named here or
-// guarded by VERITY_UCX_AT_LEAST in md.cc (memory domain operations) and iface.cc (internal
-// operations), the only two places that fill tables whose layout changes:
+// The one door to UCX's headers. What differs between UCX releases lies in this folder alone; each
+// header says in which release what changes:
 //
-//   1.14  memory domain: attr_v2 and registration parameters, mem_attach; internal
-//         operations: ep_connect_to_ep_v2; is_sockaddr_accessible gone
-//   1.15  internal operations: iface_is_reachable_v2
-//   1.16  component: rkey_compare; mkey_pack with address and length; ep_is_connected
-//   1.22  iface_query_v2 comes first; rkey_unpack with parameters
-#ifndef VERITY_UCT_WRAP_COMPAT_H
-#define VERITY_UCT_WRAP_COMPAT_H
+//   md_ops.h        memory domains: their operations, attributes and packed keys
+//   internal_ops.h  internal operations of interfaces
+//   component.h     components and remote keys
+//   transports.h    what transports can do, and how one is registered
+//   segments.h      the variables of their buffers
+//   ucp_ids.h       UCP's active-message ids
+//   load_check.h    whether the UCX of this process is the one of this build
+#ifndef VERITY_UCT_COMPAT_UCX_H
+#define VERITY_UCT_COMPAT_UCX_H
 
 // UCX's internal headers have no C++ guard: what they include must be seen before extern "C".
 #include <pthread.h>

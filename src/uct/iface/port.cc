@@ -42,7 +42,7 @@ link::Sent VerityIface::send(link::Link& link, wire::Class c, util::Pieces frame
     give_up(l, UCS_ERR_UNREACHABLE);
     return link::Sent::kFailed;
   }
-  return send_bcopy(l, lower_id(c), frame);
+  return send_bcopy(l, wire::lower_id(c), frame);
 }
 
 // Only on established links, which have a lower endpoint: it is a frame that waited for resources.

@@ -259,7 +259,7 @@ ucs_status_t Ops::ep_invalidate(uct_ep_h ep, unsigned flags) noexcept {
   VerityEp& self = VerityEp::of(ep);
   const AsyncGuard guard(self.verity());
   const ucs_status_t status =
-      self.carrier() != nullptr ? uct_ep_invalidate(self.carrier(), flags) : UCS_ERR_UNSUPPORTED;
+      self.carrier() != nullptr ? invalidate_ep(self.carrier(), flags) : UCS_ERR_UNSUPPORTED;
   if (status == UCS_ERR_UNSUPPORTED) {
     self.verity().give_up(self.link(), UCS_ERR_ENDPOINT_TIMEOUT);
     return UCS_OK;

@@ -89,8 +89,8 @@ void VerityIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
   ops.iface_is_reachable = Ops::is_reachable;
 }
 
-void VerityIface::fill_internal_ops(uct_iface_internal_ops_t& ops) const noexcept {
-  ops.iface_estimate_perf = Ops::estimate_perf;
+void VerityIface::fill_internal_ops(InternalOps& ops) const noexcept {
+  ops.estimate_perf = Ops::estimate_perf;
   ops.ep_query = Ops::ep_query;
   ops.ep_invalidate = Ops::ep_invalidate;
 }

@@ -32,22 +32,13 @@
 #include "uct/links/worker_group.h"
 #include "uct/wrap/iface.h"
 #include "wire/address.h"
+#include "wire/am_ids.h"
 
 namespace verity::uct {
 
-// Lower active message ids: compact frames, and full ones of the two classes. The others carry
-// unframed messages to and from peers in mode off, under the upper layer's own id. In frames the same
-// numbers stand for messages of this layer (wire::kRmaId, trailers.h), so the upper layer cannot use
-// them: UCP uses ids up to 28.
-inline constexpr uint8_t kCompactId = UCT_AM_ID_MAX - 3;
-inline constexpr uint8_t kSyncId = UCT_AM_ID_MAX - 2;
-inline constexpr uint8_t kAsyncId = UCT_AM_ID_MAX - 1;
-
-// UCP_AM_ID_RNDV_DATA: UCP's data of a rendezvous. The sender must make progress to receive the peer's RTR, with stock transports as well,
-// so these sends need not complete without progress, and are not copied for it.
-inline constexpr uint8_t kRendezvousData = 12;
-[[nodiscard]] constexpr bool is_own_id(uint8_t id) noexcept { return id >= kCompactId; }
-static_assert(is_own_id(kLeaderId) && is_own_id(kTrailerId) && is_own_id(wire::kRmaId));
+using wire::kAsyncId;
+using wire::kCompactId;
+using wire::kSyncId;
 
 [[nodiscard]] inline link::Mode mode_of(const wire::AddressTail& tail) noexcept { return static_cast<link::Mode>(tail.mode & 0x0f); }
 
@@ -90,10 +81,7 @@ class VerityIface final : public WrapIface, public link::Port {
     return is_async ? wire::Class::kAsync : wire::Class::kSync;
   }
   [[nodiscard]] static uint8_t lower_id(const link::Slot& slot, wire::Class c) noexcept {
-    return slot.compact ? kCompactId : lower_id(c);
-  }
-  [[nodiscard]] static uint8_t lower_id(wire::Class c) noexcept {
-    return c == wire::Class::kSync ? kSyncId : kAsyncId;
+    return slot.compact ? kCompactId : wire::lower_id(c);
   }
 
   // --- links (verity_ep.cc) ---
@@ -179,7 +167,7 @@ class VerityIface final : public WrapIface, public link::Port {
 
   // --- WrapIface ---
   void fill_ops(uct_iface_ops_t& ops) const noexcept override;
-  void fill_internal_ops(uct_iface_internal_ops_t& ops) const noexcept override;
+  void fill_internal_ops(InternalOps& ops) const noexcept override;
   void map_attr(uct_iface_attr_t& attr) const noexcept override;
   [[nodiscard]] uct_am_callback_t am_callback() const noexcept override;
   [[nodiscard]] size_t am_header_size() const noexcept override;

@@ -61,25 +61,25 @@ uct_mem_h VerityMd::lower_handle(uct_mem_h memh) noexcept {
   return memh == UCT_MEM_HANDLE_NULL ? UCT_MEM_HANDLE_NULL : registration(memh).lower;
 }
 
-bool VerityMd::has_lower_keys() const noexcept { return lower_registers() && lower_attr().rkey_packed_size != 0; }
+bool VerityMd::has_lower_keys() const noexcept { return lower_registers() && lower_attr().packed_key_size() != 0; }
 
-void VerityMd::map_attr(uct_md_attr_t& attr) const noexcept {
+void VerityMd::map_attr(MdAttr& attr) const noexcept {
   constexpr uint64_t kHost = UCS_BIT(UCS_MEMORY_TYPE_HOST);
   if (lower_registers()) {
-    attr.cap.flags &= UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_ADVISE | UCT_MD_FLAG_INVALIDATE;
+    attr.flags() &= UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_ADVISE | UCT_MD_FLAG_INVALIDATE;
   } else {
-    attr.cap.flags = UCT_MD_FLAG_REG | UCT_MD_FLAG_INVALIDATE;
-    attr.cap.max_reg = ULONG_MAX;
-    attr.cap.reg_mem_types = kHost;
-    attr.reg_cost = ucs_linear_func_make(0, 0);
+    attr.flags() = UCT_MD_FLAG_REG | UCT_MD_FLAG_INVALIDATE;
+    attr.max_reg() = ULONG_MAX;
+    attr.reg_mem_types() = kHost;
+    attr.reg_cost() = ucs_linear_func_make(0, 0);
   }
-  attr.cap.flags |= UCT_MD_FLAG_NEED_RKEY;
-  attr.cap.max_alloc = 0;
-  attr.cap.alloc_mem_types = 0;
-  attr.cap.detect_mem_types = 0;
-  attr.cap.access_mem_types &= kHost;
-  attr.cap.reg_mem_types &= kHost;
-  attr.rkey_packed_size = sizeof(PackedKey) + (has_lower_keys() ? attr.rkey_packed_size : 0);
+  attr.flags() |= UCT_MD_FLAG_NEED_RKEY;
+  attr.max_alloc() = 0;
+  attr.alloc_mem_types() = 0;
+  attr.detect_mem_types() = 0;
+  attr.access_mem_types() &= kHost;
+  attr.reg_mem_types() &= kHost;
+  attr.packed_key_size() = sizeof(PackedKey) + (has_lower_keys() ? attr.packed_key_size() : 0);
 }
 
 ucs_status_t VerityMd::mem_reg(void* address, size_t length, unsigned flags, uct_mem_h* memh_p) noexcept {
@@ -115,7 +115,7 @@ ucs_status_t VerityMd::mem_advise(uct_mem_h memh, void* address, size_t length, 
   return uct_md_mem_advise(lower(), registration(memh).lower, address, length, static_cast<uct_mem_advice_t>(advice));
 }
 
-ucs_status_t VerityMd::mkey_pack(uct_mem_h memh, const uct_md_mkey_pack_params_t* params, char* buffer) noexcept {
+ucs_status_t VerityMd::mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buffer) noexcept {
   return guarded([&] {
     Registration& memory = registration(memh);
     if (memory.token == 0) {
@@ -127,7 +127,7 @@ ucs_status_t VerityMd::mkey_pack(uct_mem_h memh, const uct_md_mkey_pack_params_t
     PackedKey key{memory.token, 0, 0};
     if (has_lower_keys()) key.component = component_tag(lower()->component->name);
     std::memcpy(buffer, &key, sizeof(key));
-    return has_lower_keys() ? uct_md_mkey_pack_v2(lower(), memory.lower, params, buffer + sizeof(key)) : UCS_OK;
+    return has_lower_keys() ? pack_key(lower(), memory.lower, args, buffer + sizeof(key)) : UCS_OK;
   });
 }
 

@@ -23,11 +23,11 @@ struct RemoteKey {
 
 class VerityMd final : public WrapMd {
  public:
-  void map_attr(uct_md_attr_t& attr) const noexcept override;
+  void map_attr(MdAttr& attr) const noexcept override;
   ucs_status_t mem_reg(void* address, size_t length, unsigned flags, uct_mem_h* memh_p) noexcept override;
   ucs_status_t mem_dereg(const uct_md_mem_dereg_params_t& params) noexcept override;
   ucs_status_t mem_advise(uct_mem_h memh, void* address, size_t length, unsigned advice) noexcept override;
-  ucs_status_t mkey_pack(uct_mem_h memh, const uct_md_mkey_pack_params_t* params, char* buffer) noexcept override;
+  ucs_status_t mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buffer) noexcept override;
 
   // What the lower transport knows that memory by.
   [[nodiscard]] static uct_mem_h lower_handle(uct_mem_h memh) noexcept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sending: upper operations become frames in slots, frames go to the lower endpoint.
+#include "uct/compat/ucp_ids.h"
 #include "uct/messages/checks.h"
 #include "uct/iface/verity_ep.h"
 #include "uct/memory/verity_md.h"
@@ -87,7 +88,7 @@ ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
   state.lower = {lower_zcopy_done, 1, UCS_OK};
   source.sending = true;
   const auto header = static_cast<unsigned>(sizeof(wire::FrameHeader) + source.pieces[0].length);
-  const ucs_status_t status = uct_ep_am_zcopy(l.lower.get(), VerityIface::lower_id(c), slot.frame(),
+  const ucs_status_t status = uct_ep_am_zcopy(l.lower.get(), wire::lower_id(c), slot.frame(),
                                               header, iov, count, 0, &state.lower);
   if (status == UCS_ERR_NO_RESOURCE) source.sending = false;
   return status;
@@ -198,7 +199,7 @@ ucs_status_t VerityIface::refused(UctLink& l, link::Slot* slot) noexcept {
                                   uct_pack_callback_t pack, void* arg, uint64_t serial) noexcept {
   const bool compact = hub_->will_be_compact(l, c, pack != nullptr ? max_bcopy_ + trailer_room(l, id) : length);
   Launch launch{this, &l, c, slot, length, id, pack, arg, compact, serial};
-  const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), compact ? kCompactId : lower_id(c), pack_frame, &launch, 0);
+  const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), compact ? kCompactId : wire::lower_id(c), pack_frame, &launch, 0);
   if (sent >= 0) [[likely]] {
     hub_->sent(l, c);
     return launch.upper_length();
@@ -302,7 +303,7 @@ void VerityIface::push_unsent(UctLink& l) noexcept {
   if (!is_am_id(id) || !is_length("am_short", sizeof(header) + length, f.most_copied())) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
-  if (is_own_id(id)) [[unlikely]] return f.refuse_id(id);
+  if (wire::is_own_id(id)) [[unlikely]] return f.refuse_id(id);
   link::Slot* slot = f.hub().reserve(l, c, sizeof(header) + length + trailer_room(l, id));
   if (slot == nullptr) [[unlikely]] {
     if (unframed(l)) return uct_ep_am_short(l.lower.get(), id, header, payload, length);
@@ -322,7 +323,7 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
   if (!is_am_id(id) || !is_length("am_short_iov", length, f.most_copied())) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
-  if (is_own_id(id)) [[unlikely]] return f.refuse_id(id);
+  if (wire::is_own_id(id)) [[unlikely]] return f.refuse_id(id);
   link::Slot* slot = f.hub().reserve(l, c, length + trailer_room(l, id));
   if (slot == nullptr) [[unlikely]] {
     if (unframed(l)) return uct_ep_am_short_iov(l.lower.get(), id, iov, iovcnt);
@@ -355,7 +356,7 @@ ssize_t pack_for_nobody(VerityIface& f, uct_pack_callback_t pack, void* arg) noe
   if (!is_am_id(id)) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
-  if (is_own_id(id)) [[unlikely]] return f.refuse_id(id);
+  if (wire::is_own_id(id)) [[unlikely]] return f.refuse_id(id);
   link::Slot* slot = f.hub().reserve(l, c, f.max_payload_bcopy() + trailer_room(l, id));
   if (slot == nullptr) [[unlikely]] {
     if (unframed(l)) return uct_ep_am_bcopy(l.lower.get(), id, pack, arg, flags);
@@ -428,7 +429,7 @@ ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned
   if (!is_am_id(id)) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f);
   const wire::Class c = f.class_of(id);
-  if (is_own_id(id)) [[unlikely]] return f.refuse_id(id);
+  if (wire::is_own_id(id)) [[unlikely]] return f.refuse_id(id);
   if (unframed(l)) {
     uct_iov_t lower_iov[kMostPieces];
     if (iovcnt > kMostPieces) return UCS_ERR_INVALID_PARAM;

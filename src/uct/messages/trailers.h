@@ -21,12 +21,12 @@
 
 #include "util/companion.h"
 #include "util/words.h"
-#include "wire/rma.h"
+#include "wire/am_ids.h"
 
 namespace verity::uct {
 
-inline constexpr uint8_t kTrailerId = wire::kRmaId - 1;
-inline constexpr uint8_t kLeaderId = wire::kRmaId - 2;
+using wire::kLeaderId;
+using wire::kTrailerId;
 inline constexpr size_t kTrailerEnd = util::kWord;
 inline constexpr size_t kTrailerRoom = (util::kWord - 1) + VERITY_MAX_TRAILER + kTrailerEnd;
 static_assert(VERITY_MAX_TRAILER % util::kWord == 0);

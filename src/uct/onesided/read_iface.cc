@@ -337,8 +337,8 @@ void ReadIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
   ops.iface_is_reachable = is_reachable_op;
 }
 
-void ReadIface::fill_internal_ops(uct_iface_internal_ops_t& ops) const noexcept {
-  ops.iface_estimate_perf = estimate_perf_op;
+void ReadIface::fill_internal_ops(InternalOps& ops) const noexcept {
+  ops.estimate_perf = estimate_perf_op;
 }
 
 }  // namespace verity::uct

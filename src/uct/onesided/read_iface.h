@@ -78,7 +78,7 @@ class ReadIface final : public WrapIface {
 
   // --- WrapIface ---
   void fill_ops(uct_iface_ops_t& ops) const noexcept override;
-  void fill_internal_ops(uct_iface_internal_ops_t& ops) const noexcept override;
+  void fill_internal_ops(InternalOps& ops) const noexcept override;
   void map_attr(uct_iface_attr_t& attr) const noexcept override;
   [[nodiscard]] size_t iface_addr_extra() const noexcept override;
   void write_iface_addr_extra(void* out) noexcept override;

@@ -110,18 +110,6 @@ void copy_name(char (&to)[UCT_TL_NAME_MAX], std::string_view from) {
 
 }  // namespace
 
-HasAm known_active_messages(std::string_view tl) noexcept {
-  // Copy and mapping transports of accelerators come and go: a rule covers their names.
-  if (tl.ends_with("_copy") || tl.ends_with("_ipc") || tl.starts_with("gdr") || tl == "cma" ||
-      tl == "knem") {
-    return HasAm::kNo;
-  }
-  constexpr std::string_view kWithAm[] = {"tcp",      "self",    "posix",   "sysv",    "rc_verbs",
-                                          "ud_verbs", "rc_mlx5", "ud_mlx5", "dc_mlx5", "srd"};
-  const bool known = std::find(std::begin(kWithAm), std::end(kWithAm), tl) != std::end(kWithAm);
-  return known ? HasAm::kYes : HasAm::kUnknown;
-}
-
 TlEntry* register_tl(Component& component, uct_component_h lower, const uct_tl_t& lower_tl, const std::string& name) {
   if (tl_slots_used == kMaxTls) {
     ucs_diag("%s: no room to wrap transport %s", component.spec().component_name, lower_tl.name);
@@ -142,10 +130,7 @@ TlEntry* register_tl(Component& component, uct_component_h lower, const uct_tl_t
   tl.config.table = lower_tl.config.table;
   tl.config.size = lower_tl.config.size;
   tl_slots[tl_slots_used++] = entry.get();
-  uct_tl_register(component.handle(), &tl);
-  // `ucx_info -c` lists these options already, as the lower transport's.
-  ucs_list_del(&tl.config.list);
-  ucs_list_head_init(&tl.config.list);
+  register_transport(component.handle(), &tl);
   return entry.release();
 }
 

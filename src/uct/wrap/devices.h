@@ -8,17 +8,11 @@
 
 #include <atomic>
 #include <string>
-#include <string_view>
 
+#include "uct/compat/transports.h"
 #include "uct/wrap/registry.h"
 
 namespace verity::uct {
-
-enum class HasAm { kUnknown, kNo, kYes };
-
-// What is known of a transport by its name: whether it carries active messages, without which
-// there is nothing to wrap.
-[[nodiscard]] HasAm known_active_messages(std::string_view tl) noexcept;
 
 struct TlEntry {
   uct_tl_t uct{};

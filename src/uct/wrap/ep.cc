@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/wrap/ep.h"
 
+#include "uct/compat/internal_ops.h"
 #include "uct/wrap/iface.h"
 
 namespace verity::uct {
@@ -71,7 +72,7 @@ ucs_status_t WrapEp::query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept {
 }
 
 ucs_status_t WrapEp::invalidate(uct_ep_h ep, unsigned flags) noexcept {
-  return uct_ep_invalidate(of(ep).lower(), flags);
+  return invalidate_ep(of(ep).lower(), flags);
 }
 
 }  // namespace verity::uct

@@ -50,7 +50,7 @@ const char* WrapIface::lower_tl_name() const noexcept {
 }
 
 void WrapIface::fill_ops(uct_iface_ops_t&) const noexcept {}
-void WrapIface::fill_internal_ops(uct_iface_internal_ops_t&) const noexcept {}
+void WrapIface::fill_internal_ops(InternalOps&) const noexcept {}
 uct_am_callback_t WrapIface::am_callback() const noexcept {
   return deliver_unchanged;
 }
@@ -142,8 +142,9 @@ ucs_status_t WrapIface::init(uct_md_h md_handle, uct_worker_h worker_handle,
                              const uct_iface_config_t& iface_config) {
   uct_iface_ops_t ops = passthrough_ops(WrapMd::of(md_handle).spec().passes_rma);
   fill_ops(ops);
-  internal_ops_ = passthrough_internal_ops();
-  fill_internal_ops(internal_ops_);
+  InternalOps answers = passthrough_internal_ops();
+  fill_internal_ops(answers);
+  internal_ops_ = internal_ops_table(answers);
   ucs_status_t status = UCS_CLASS_INIT(
       uct_base_iface_t, static_cast<uct_base_iface_t*>(this), &ops, &internal_ops_, md_handle,
       worker_handle, &params, &iface_config UCS_STATS_ARG(nullptr) UCS_STATS_ARG("verity"));

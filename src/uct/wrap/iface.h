@@ -10,6 +10,7 @@
 
 #include <memory>
 
+#include "uct/compat/internal_ops.h"
 #include "uct/wrap/ep.h"
 #include "uct/wrap/lower.h"
 #include "uct/wrap/md.h"
@@ -49,7 +50,7 @@ class WrapIface : public uct_base_iface_t {
 
   // `ops` holds the pass-through table.
   virtual void fill_ops(uct_iface_ops_t& ops) const noexcept;
-  virtual void fill_internal_ops(uct_iface_internal_ops_t& ops) const noexcept;
+  virtual void fill_internal_ops(InternalOps& ops) const noexcept;
 
   // `attr` holds the lower interface's answer. By default, unless the spec passes remote memory
   // access: active messages only, and connection to the interface where the lower offers it.

@@ -6,10 +6,6 @@
 namespace verity::uct {
 namespace {
 
-uct_md_h lower_of(uct_md_h md) noexcept {
-  return WrapMd::of(md).lower();
-}
-
 // A packed key says which lower component can unpack it: with one component for all lower ones,
 // nobody else knows.
 struct PackedKey {
@@ -21,81 +17,11 @@ struct UnpackedKey {
   uct_rkey_bundle_t bundle;
 };
 
-void close_op(uct_md_h md) noexcept {
-  delete &WrapMd::of(md);
-}
-
-ucs_status_t query_op(uct_md_h md, uct_md_attr_t* attr) noexcept {
-  const ucs_status_t status = uct_md_query(lower_of(md), attr);
-  if (status == UCS_OK) {
-    WrapMd::of(md).map_attr(*attr);
-  }
-  return status;
-}
-
-ucs_status_t mem_alloc_op(uct_md_h md, size_t* length_p, void** address_p,
-                          ucs_memory_type_t mem_type, unsigned flags, const char* name,
-                          uct_mem_h* memh_p) noexcept {
-  return uct_md_mem_alloc(lower_of(md), length_p, address_p, mem_type, flags, name, memh_p);
-}
-
-ucs_status_t mem_free_op(uct_md_h md, uct_mem_h memh) noexcept {
-  return uct_md_mem_free(lower_of(md), memh);
-}
-
-ucs_status_t mem_advise_op(uct_md_h md, uct_mem_h memh, void* address, size_t length,
-                           unsigned advice) noexcept {
-  return WrapMd::of(md).mem_advise(memh, address, length, advice);
-}
-
-ucs_status_t mem_reg_op(uct_md_h md, void* address, size_t length, unsigned flags,
-                        uct_mem_h* memh_p) noexcept {
-  return WrapMd::of(md).mem_reg(address, length, flags, memh_p);
-}
-
-ucs_status_t mem_dereg_op(uct_md_h md, const uct_md_mem_dereg_params_t* params) noexcept {
-  return WrapMd::of(md).mem_dereg(*params);
-}
-
-ucs_status_t mem_query_op(uct_md_h md, const void* address, size_t length,
-                          uct_md_mem_attr_t* attr) noexcept {
-  return uct_md_mem_query(lower_of(md), address, length, attr);
-}
-
-ucs_status_t mkey_pack_op(uct_md_h md, uct_mem_h memh, const uct_md_mkey_pack_params_t* params,
-                          void* buffer) noexcept {
-  return WrapMd::of(md).mkey_pack(memh, params, static_cast<char*>(buffer));
-}
-
-int is_sockaddr_accessible_op(uct_md_h, const ucs_sock_addr_t*,
-                              uct_sockaddr_accessibility_t) noexcept {
-  return 0;
-}
-
-ucs_status_t detect_memory_type_op(uct_md_h md, const void* address, size_t length,
-                                   ucs_memory_type_t* mem_type_p) noexcept {
-  return uct_md_detect_memory_type(lower_of(md), address, length, mem_type_p);
-}
-
-uct_md_ops_t md_ops = {
-    .close = close_op,
-    .query = query_op,
-    .mem_alloc = mem_alloc_op,
-    .mem_free = mem_free_op,
-    .mem_advise = mem_advise_op,
-    .mem_reg = mem_reg_op,
-    .mem_dereg = mem_dereg_op,
-    .mem_query = mem_query_op,
-    .mkey_pack = mkey_pack_op,
-    .is_sockaddr_accessible = is_sockaddr_accessible_op,
-    .detect_memory_type = detect_memory_type_op,
-};
-
 }  // namespace
 
-void WrapMd::map_attr(uct_md_attr_t& attr) const noexcept {
-  attr.rkey_packed_size += PackedKey::kPrefix;
-  attr.cap.flags &= ~static_cast<uint64_t>(UCT_MD_FLAG_SOCKADDR);
+void WrapMd::map_attr(MdAttr& attr) const noexcept {
+  attr.packed_key_size() += PackedKey::kPrefix;
+  attr.flags() &= ~static_cast<uint64_t>(UCT_MD_FLAG_SOCKADDR);
 }
 
 ucs_status_t WrapMd::mem_reg(void* address, size_t length, unsigned flags, uct_mem_h* memh_p) noexcept {
@@ -110,10 +36,10 @@ ucs_status_t WrapMd::mem_advise(uct_mem_h memh, void* address, size_t length, un
   return uct_md_mem_advise(lower(), memh, address, length, static_cast<uct_mem_advice_t>(advice));
 }
 
-ucs_status_t WrapMd::mkey_pack(uct_mem_h memh, const uct_md_mkey_pack_params_t* params, char* buffer) noexcept {
+ucs_status_t WrapMd::mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buffer) noexcept {
   const uint32_t tag = component_tag(lower()->component->name);
   std::memcpy(buffer, &tag, sizeof(tag));
-  return uct_md_mkey_pack_v2(lower(), memh, params, buffer + PackedKey::kPrefix);
+  return pack_key(lower(), memh, args, buffer + PackedKey::kPrefix);
 }
 
 ucs_status_t WrapMd::opened(const uct_md_config_t*) {
@@ -125,7 +51,7 @@ ucs_status_t WrapMd::open_lower(const Component::MdEntry& entry) {
   if (status != UCS_OK) {
     return status;
   }
-  return uct_md_query(lower(), &lower_attr_);
+  return query_md(lower(), &lower_attr_);
 }
 
 ucs_status_t WrapMd::open(uct_component_t* component, const char* name,
@@ -142,7 +68,6 @@ ucs_status_t WrapMd::open(uct_component_t* component, const char* name,
       return status;
     }
     auto md = spec.make_md != nullptr ? spec.make_md() : std::make_unique<WrapMd>();
-    md->ops = &md_ops;
     md->component = component;
     md->wrapper_ = &wrapper;
     status = md->open_lower(entry);

@@ -123,13 +123,6 @@ uct_iface_ops_t passthrough_ops(bool rma) noexcept {
   return ops;
 }
 
-uct_iface_internal_ops_t passthrough_internal_ops() noexcept {
-  return uct_iface_internal_ops_t{
-      .iface_estimate_perf = estimate_perf_op,
-      .iface_vfs_refresh = [](uct_iface_h) noexcept {},
-      .ep_query = WrapEp::query,
-      .ep_invalidate = WrapEp::invalidate,
-  };
-}
+InternalOps passthrough_internal_ops() noexcept { return {estimate_perf_op, WrapEp::query, WrapEp::invalidate}; }
 
 }  // namespace verity::uct

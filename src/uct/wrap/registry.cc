@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "uct/wrap/devices.h"
 #include "uct/wrap/lower.h"
@@ -35,42 +34,10 @@ ucs_status_t query_md_resources_op(uct_component_t* component, uct_md_resource_d
   });
 }
 
-ucs_status_t cm_open_op(uct_component_t*, uct_worker_h, const uct_cm_config_t*,
-                        uct_cm_h*) noexcept {
-  return UCS_ERR_UNSUPPORTED;
-}
-
-// The component's name is a constant array inside UCX's structure: it can only be initialised.
-template <size_t... I>
-uct_component_t make_uct_component(const char (&name)[UCT_COMPONENT_NAME_MAX], const KeyOps& keys,
-                                   const MdConfigTable& config, std::index_sequence<I...>) {
-  return uct_component_t{
-      .name = {name[I]...},
-      .query_md_resources = query_md_resources_op,
-      .md_open = WrapMd::open,
-      .cm_open = cm_open_op,
-      .rkey_unpack = keys.unpack,
-      .rkey_ptr = keys.ptr,
-      .rkey_release = keys.release,
-      .md_config = {.name = config.title,
-                    .prefix = config.prefix,
-                    .table = config.table,
-                    .size = config.size,
-                    .list = {}},
-      .cm_config = {.name = "", .prefix = "", .table = nullptr, .size = 0, .list = {}},
-      .tl_list = {},
-      .list = {},
-      .flags = 0,
-      .md_vfs_init = [](uct_md_h) noexcept {},
-  };
-}
-
 uct_component_t make_uct_component(const WrapSpec& spec) {
-  char name[UCT_COMPONENT_NAME_MAX] = {};
-  std::strncpy(name, spec.component_name, sizeof(name) - 1);
   constexpr KeyOps kPlain{WrapMd::rkey_unpack, WrapMd::rkey_ptr, WrapMd::rkey_release};
-  return make_uct_component(name, spec.keys != nullptr ? *spec.keys : kPlain, spec.md_config,
-                            std::make_index_sequence<UCT_COMPONENT_NAME_MAX>());
+  const KeyOps& keys = spec.keys != nullptr ? *spec.keys : kPlain;
+  return make_component(spec.component_name, {query_md_resources_op, WrapMd::open, keys}, spec.md_config);
 }
 
 // "v" + "posix"; cut to what UCX has room for.

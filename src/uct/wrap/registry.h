@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "uct/compat/ucx.h"
+#include "uct/compat/component.h"
 
 namespace verity::uct {
 
@@ -24,21 +24,6 @@ struct TlEntry;
 // The title of a component's options by which it declares that it damages data on purpose, for tests. Not its name or that of its
 // transports: a real one may have any. Faults above it are counted as injected and blame no hardware.
 inline constexpr const char* kInjectorTitle = "Fault injection for tests of ucx-verity";
-
-// Options read by UCX's parser for the memory domains, shown by `ucx_info -c`.
-struct MdConfigTable {
-  const char* title = "Wrapped memory domain";
-  const char* prefix = "";  // of the variables after UCX_, with the '_' at its end
-  ucs_config_field_t* table = uct_md_config_table;
-  size_t size = sizeof(uct_md_config_t);  // of the structure that starts with uct_md_config_t
-};
-
-// Remote keys are the component's business in UCX, not the memory domain's.
-struct KeyOps {
-  decltype(uct_component_t::rkey_unpack) unpack;
-  decltype(uct_component_t::rkey_ptr) ptr;
-  decltype(uct_component_t::rkey_release) release;
-};
 
 // How one component wraps. Must live as long as the process.
 struct WrapSpec {

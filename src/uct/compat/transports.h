@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is known of UCX's transports by their names, which come and go with the releases, and how a
+// transport is registered. Their buffers' variables are in segments.h.
+#ifndef VERITY_UCT_COMPAT_TRANSPORTS_H
+#define VERITY_UCT_COMPAT_TRANSPORTS_H
+
+#include <string_view>
+
+#include "uct/compat/ucx.h"
+
+namespace verity::uct {
+
+enum class HasAm { kUnknown, kNo, kYes };
+
+// Whether a transport carries active messages, without which there is nothing to wrap.
+[[nodiscard]] HasAm known_active_messages(std::string_view tl) noexcept;
+
+// Without active messages, but with reads of another process's memory; those of the test component
+// too.
+[[nodiscard]] bool reads_processes(std::string_view tl) noexcept;
+
+// Adds a transport to a component. Its options are not listed: `ucx_info -c` lists them already, as
+// the lower transport's.
+void register_transport(uct_component_t* component, uct_tl_t* tl) noexcept;
+
+}  // namespace verity::uct
+
+#endif
