@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The programs in test/examples: they compile without warnings, and do what their comments say.
+. "${abs_top_srcdir:?}/test/tap.sh"
+[ -z "${VERITY_SANITIZERS:-}" ] || skip_all "a library with sanitizers does not load into stock programs"
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader
+export LD_LIBRARY_PATH=$abs_top_builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+examples=$abs_top_srcdir/test/examples
+
+compiled() { # compiled NAME COMPILER EXAMPLE LIBRARY
+  ok "$1: $3 compiles" "$2" -O2 -Wall -Wextra -Werror -I"$abs_top_srcdir/include" -o "$tap_dir/$3" "$examples/$3.c" \
+    -L"$abs_top_builddir/.libs" "-l$4" -lm
+  [ -x "$tap_dir/$3" ]
+}
+
+if compiled C "${CC:-cc}" corruption verity_tree; then
+  output=$(timeout 60 "$tap_dir/corruption" 16 50)
+  is "corruption: each segment size is repaired" "$(grep -cE '^ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +1/[1-9]' <<< "$output")" 5
+  contains "corruption: 50 flips in 16 MiB damage 50 segments of 256 bytes" "$output" '^ +256 +50 '
+  is "corruption: nothing is damaged, nothing is sent" "$(timeout 60 "$tap_dir/corruption" 1 0 | awk 'NR > 2 { n += $2 + $4 } END { print n }')" 0
+fi
+
+for mpi in openmpi mpich; do
+  mpicc=$(command -v mpicc.$mpi || true)
+  [ -n "$mpicc" ] || { skip "$mpi" "no mpicc.$mpi"; continue; }
+  if [ -e "$abs_top_builddir/.libs/libverity_validate_$mpi.so" ] && compiled "$mpi" "$mpicc" checkpoint "verity_validate_$mpi"; then
+    output=$(timeout 120 "mpirun.$mpi" -np 2 "$tap_dir/checkpoint" "$tap_dir/file" 25 2>&1 < /dev/null)
+    contains "$mpi: checkpoint: the damage is found" "$output" '^checkpoint of 8388608 bytes: [1-9][0-9]* of 1024 segments were damaged'
+    contains "$mpi: checkpoint: and repaired" "$output" '^0 wrong values are left$'
+  fi
+  if [ -e "$abs_top_builddir/.libs/libverity_types_$mpi.so" ] && compiled "$mpi" "$mpicc" halo "verity_types_$mpi"; then
+    output=$(timeout 120 "mpirun.$mpi" -np 3 "$tap_dir/halo" 5 2>&1 < /dev/null)
+    contains "$mpi: halo: the description is short" "$output" '^described by 1026 numbers, normalized by ([1-9]|1[0-9])$'
+    contains "$mpi: halo: the same values arrive" "$output" '^0 wrong values$'
+  fi
+done
+done_testing
