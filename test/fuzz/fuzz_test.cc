@@ -61,6 +61,10 @@ void wire_formed(const uint8_t* data, size_t size) {
   wire_target(bytes.data(), bytes.size());
 }
 
+TEST(Fuzz, Autolink) { run_random(autolink_target, 200); }
+
+TEST(Fuzz, Validate) { run_random(validate_target, 600); }
+
 TEST(Fuzz, Wire) {
   replay(wire_target, "wire");
   run_random(wire_formed, 1500);

@@ -24,6 +24,9 @@ fuzz_report_files = test/fuzz/report_target.cc \
 	src/tools/report/switches.cc \
 	src/tools/report/text.cc \
 	src/tools/report/topology.cc
+# What the companions' libraries receive.
+fuzz_autolink_files = test/fuzz/autolink_target.cc $(autolink_sources) test/mpi/autolink_node.h
+fuzz_validate_files = test/fuzz/validate_target.cc $(validate_pure_sources)
 fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS) $(JSON_CFLAGS)
 fuzz_libraries = libverity_core.la libverity_signature.la
 
@@ -33,13 +36,21 @@ TESTS += verity_fuzz
 endif
 verity_fuzz_CPPFLAGS = $(fuzz_cppflags) $(GTEST_CFLAGS)
 verity_fuzz_LDADD = $(fuzz_libraries) -lgtest_main $(GTEST_LIBS)
-verity_fuzz_SOURCES = $(fuzz_targets) $(fuzz_report_files) \
+verity_fuzz_SOURCES = $(fuzz_targets) $(fuzz_report_files) $(fuzz_autolink_files) $(fuzz_validate_files) \
 	test/fuzz/fuzz_test.cc \
 	test/sim/rng.h
 
 if FUZZERS
-noinst_PROGRAMS += fuzz_compact fuzz_health fuzz_hub fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_trailer fuzz_wire
+noinst_PROGRAMS += fuzz_autolink fuzz_validate fuzz_compact fuzz_health fuzz_hub fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_trailer fuzz_wire
 endif
+fuzz_autolink_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=autolink_target
+fuzz_autolink_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_autolink_LDADD = $(fuzz_libraries)
+fuzz_autolink_SOURCES = $(fuzz_autolink_files) test/fuzz/entry.cc test/fuzz/targets.h test/fuzz/wire_target.cc
+fuzz_validate_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=validate_target
+fuzz_validate_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_validate_LDADD = $(fuzz_libraries)
+fuzz_validate_SOURCES = $(fuzz_validate_files) test/fuzz/entry.cc test/fuzz/targets.h test/fuzz/wire_target.cc
 fuzz_compact_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=compact_target
 fuzz_compact_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_compact_LDADD = $(fuzz_libraries)

@@ -27,6 +27,11 @@ void trailer_target(const uint8_t* data, size_t size);
 // A health file of any bytes.
 void health_target(const uint8_t* data, size_t size);
 
+// Messages of a linked structure, changed and sealed again: what is received is walked.
+void autolink_target(const uint8_t* data, size_t size);
+// Messages of a validation, of any contents, to both of its sides.
+void validate_target(const uint8_t* data, size_t size);
+
 // Takes numbers off the input; zeros when it is at its end.
 class Input {
  public:

@@ -50,7 +50,7 @@ described=$(sed -n '/^an object of numbers/,/^\.SH/p' "$pages/ucx-verity.7" | gr
 is "the page has the counters of the attestation" "$described" "$counters"
 
 if command -v mandoc > /dev/null; then
-  for page in "$pages"/*.[17] "$abs_top_srcdir"/src/types/man/*.1 "$abs_top_srcdir"/src/{typelib,validate}/man/*.3; do
+  for page in "$pages"/*.[17] "$abs_top_srcdir"/src/types/man/*.1 "$abs_top_srcdir"/src/{typelib,validate,autolink}/man/*.3; do
     is "$(basename "$page"): nothing for mandoc to say" "$(mandoc -Tlint "$page" 2>&1)" ""
   done
 else
@@ -59,7 +59,7 @@ fi
 # The pages as web pages: each page that one names as a link is there.
 if command -v mandoc > /dev/null; then
   web=$tap_dir/web
-  "$abs_top_srcdir/contrib/man-to-html" "$web" "$pages"/*.[17] "$abs_top_srcdir"/src/types/man/*.1 "$abs_top_srcdir"/src/{typelib,validate}/man/*.3
+  "$abs_top_srcdir/contrib/man-to-html" "$web" "$pages"/*.[17] "$abs_top_srcdir"/src/types/man/*.1 "$abs_top_srcdir"/src/{typelib,validate,autolink}/man/*.3
   missing=$(grep -ohE 'href="[^"#]+"' "$web"/*.html | sort -u | sed 's/href="\(.*\)"/\1/' | grep -E '^(ucx-verity|verity)' |
     while read -r link; do [ -s "$web/$link" ] || echo "$link"; done)
   is "every page of ours that a web page links to exists" "$missing" ""

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# libverity_autolink: linked structures as messages; libverity_autolink_openmpi and _mpich: over MPI, not linked with it: the program is.
+autolink_sources = \
+	include/ucx-verity/autolink.h include/ucx-verity/automap.h \
+	src/autolink/aggregate.cc src/autolink/aggregate.h \
+	src/autolink/autolink.cc \
+	src/autolink/expand.cc src/autolink/expand.h \
+	src/autolink/flat_map.h \
+	src/autolink/graph.cc src/autolink/graph.h \
+	src/autolink/link.h \
+	src/autolink/packet.cc src/autolink/packet.h \
+	src/autolink/schema.cc src/autolink/schema.h
+AUTOLINK_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) \
+	-Wl,--exclude-libs,ALL -Wl,--version-script=$(AUTOLINK_MAP)
+AUTOLINK_MAP = $(top_srcdir)/src/autolink/autolink.map
+nobase_include_HEADERS += include/ucx-verity/autolink.h include/ucx-verity/autolink_mpi.h include/ucx-verity/automap.h
+
+lib_LTLIBRARIES += libverity_autolink.la
+pkgconfig_DATA += verity-autolink.pc
+libverity_autolink_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
+libverity_autolink_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
+EXTRA_libverity_autolink_la_DEPENDENCIES = $(AUTOLINK_MAP)
+libverity_autolink_la_SOURCES = $(autolink_sources) $(merkle_sources)
+
+if OPENMPI_COMPANION
+lib_LTLIBRARIES += libverity_autolink_openmpi.la
+pkgconfig_DATA += verity-autolink-openmpi.pc
+endif
+libverity_autolink_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
+libverity_autolink_openmpi_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
+libverity_autolink_openmpi_la_LIBADD = libverity_autolink.la
+EXTRA_libverity_autolink_openmpi_la_DEPENDENCIES = $(AUTOLINK_MAP)
+libverity_autolink_openmpi_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc
+
+if MPICH_COMPANION
+lib_LTLIBRARIES += libverity_autolink_mpich.la
+pkgconfig_DATA += verity-autolink-mpich.pc
+endif
+libverity_autolink_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
+libverity_autolink_mpich_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
+libverity_autolink_mpich_la_LIBADD = libverity_autolink.la
+EXTRA_libverity_autolink_mpich_la_DEPENDENCIES = $(AUTOLINK_MAP)
+libverity_autolink_mpich_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc
+
+library_pc = $(SED) -e 's|@prefix[@]|$(prefix)|' -e 's|@libdir[@]|$(libdir)|' -e 's|@includedir[@]|$(includedir)|' -e 's|@VERSION[@]|$(VERSION)|'
+verity-autolink.pc: src/validate/verity-library.pc.in Makefile
+	$(AM_V_GEN)$(library_pc) -e 's|@library[@]|autolink|' -e 's|@name[@]|verity-autolink|' -e 's|@what[@]|Linked structures as messages|' $< > $@
+verity-autolink-%.pc: src/validate/verity-library.pc.in Makefile
+	$(AM_V_GEN)$(library_pc) -e 's|@library[@]|autolink_$* -lverity_autolink|' -e 's|@name[@]|verity-autolink-$*|' \
+	  -e 's|@what[@]|Linked structures over MPI|' $< > $@
+CLEANFILES += verity-autolink.pc verity-autolink-openmpi.pc verity-autolink-mpich.pc
+
+verity_unit_SOURCES += $(autolink_sources) test/unit/autolink_test.cc
+dist_man3_MANS += src/autolink/man/verity_autolink.3
+TESTS += test/integration/autolink.sh
+EXTRA_DIST += test/integration/autolink.sh test/mpi/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/autolink_node.h

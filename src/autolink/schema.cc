@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "autolink/schema.h"
+
+#include <bit>
+#include <cstring>
+
+namespace verity::autolink {
+
+namespace {
+
+constexpr uint64_t kMostTypes = 1 << 18;
+constexpr unsigned kMostDepth = 200;  // of structures in structures: the compiler that made the schema allows no cycle
+constexpr uint64_t kMostPointers = 1 << 20;
+
+bool is_link(const verity_automap_field& field) noexcept { return std::strcmp(field.type, "link") == 0; }
+
+std::string problem_of(const verity_automap_type& type) {
+  if (type.name == nullptr || type.size == 0) return "a type without a name or size";
+  if (!std::has_single_bit(type.alignment) || type.size % type.alignment != 0) return std::string("the alignment of ") + type.name;
+  if (type.link_count != 0 && (type.links == nullptr || type.set_link == nullptr)) return std::string("the functions of ") + type.name;
+  return {};
+}
+
+}  // namespace
+
+std::optional<Schema> Schema::make(const verity_automap_schema* given, std::string* error_p) {
+  if (given == nullptr || given->types == nullptr || given->count == 0 || given->count > kMostTypes) {
+    *error_p = "no schema, or one without types";
+    return std::nullopt;
+  }
+  for (uint64_t i = 0; i < given->count; ++i) {
+    *error_p = problem_of(given->types[i]);
+    if (!error_p->empty()) return std::nullopt;
+  }
+  Schema schema(given);
+  schema.pointers_.resize(schema.count());
+  for (TypeNumber type = 0; type < schema.count(); ++type) {
+    if (schema.is_pointer(type)) {
+      schema.pointers_[type] = {0};
+    } else {
+      schema.find_pointers(type, 0, 0, &schema.pointers_[type]);
+    }
+  }
+  return schema;
+}
+
+void Schema::find_pointers(TypeNumber type, uint64_t offset, unsigned depth, std::vector<uint64_t>* offsets_p) const {
+  const verity_automap_type& of = at(type);
+  if (of.fields == nullptr || depth > kMostDepth) return;
+  for (uint64_t i = 0; i < of.field_count; ++i) {
+    const verity_automap_field& field = of.fields[i];
+    const bool nests = field.number >= 0 && static_cast<uint64_t>(field.number) < own_;
+    if (!is_link(field) && !nests) continue;
+    for (uint64_t copy = 0; copy < field.copies && offsets_p->size() < kMostPointers; ++copy) {
+      const uint64_t place = offset + field.offset + copy * field.size;
+      if (is_link(field)) {
+        offsets_p->push_back(place);
+      } else {
+        find_pointers(static_cast<TypeNumber>(field.number), place, depth + 1, offsets_p);
+      }
+    }
+  }
+}
+
+int Schema::links(TypeNumber type, const void* address, verity_automap_visitor visit, void* context) const {
+  if (!is_pointer(type)) return at(type).links != nullptr ? at(type).links(address, 0, 0, visit, context) : 0;
+  verity_automap_link link{};
+  link.kind = VERITY_AUTOMAP_OWNED;
+  link.type = static_cast<int>(type - own_);
+  link.levels = 1;
+  link.count = 1;
+  std::memcpy(&link.target, address, sizeof(link.target));
+  return visit(context, &link);
+}
+
+void Schema::set_link(TypeNumber type, void* address, uint64_t number, void* target) const {
+  if (is_pointer(type)) {
+    std::memcpy(address, &target, sizeof(target));
+  } else {
+    at(type).set_link(address, number, target);
+  }
+}
+
+uint64_t Schema::nested(TypeNumber outer, uint64_t offset, TypeNumber inner) const {
+  return is_pointer(outer) ? 0 : nested(outer, offset, inner, 0);
+}
+
+uint64_t Schema::nested(TypeNumber outer, uint64_t offset, TypeNumber inner, unsigned depth) const {
+  const verity_automap_type& type = at(outer);
+  if (type.fields == nullptr || depth > kMostDepth) return 0;
+  for (uint64_t i = 0; i < type.field_count; ++i) {
+    const verity_automap_field& field = type.fields[i];
+    if (offset < field.offset || offset - field.offset >= field.size * field.copies) continue;
+    const uint64_t copy = (offset - field.offset) / field.size;
+    const uint64_t within = (offset - field.offset) % field.size;
+    const bool is_inner = is_pointer(inner) ? is_link(field) : std::strcmp(field.type, at(inner).name) == 0 || field.number == static_cast<int>(inner);
+    if (within == 0 && is_inner && field.size == size(inner)) return field.copies - copy;
+    if (field.number >= 0 && static_cast<uint64_t>(field.number) < own_) return nested(static_cast<TypeNumber>(field.number), within, inner, depth + 1);
+  }
+  return 0;
+}
+
+}  // namespace verity::autolink
