@@ -41,6 +41,7 @@ libuct_verity_la_LIBADD = libverity_core.la $(UCX_LIBS)
 EXTRA_libuct_verity_la_DEPENDENCIES = $(PLUGIN_DEPS)
 libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/plugin.cc \
+	src/uct/process/clock.h \
 	src/uct/process/fault_log.cc \
 	src/uct/process/fault_log.h \
 	src/uct/process/options.cc \
@@ -58,34 +59,66 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/memory/own_memory.h \
 	src/uct/memory/verity_md.cc \
 	src/uct/memory/verity_md.h \
-	src/uct/idle/apart.cc \
+	src/uct/extensions/extensions.cc \
+	src/uct/extensions/extensions.h \
+	src/uct/extensions/trailers.h \
 	src/uct/idle/hash_memory.cc \
 	src/uct/idle/hash_pool.cc \
 	src/uct/idle/hash_pool.h \
-	src/uct/links/faults.cc \
-	src/uct/links/fence.cc \
+	src/uct/idle/idle_progress.cc \
+	src/uct/idle/idle_progress.h \
+	src/uct/idle/thread_rules.h \
+	src/uct/links/addresses.cc \
+	src/uct/links/addresses.h \
+	src/uct/links/fault_report.h \
 	src/uct/links/flush_queue.h \
+	src/uct/links/iface_core.h \
 	src/uct/links/lanes.h \
+	src/uct/links/link_ep.h \
+	src/uct/links/link_set.cc \
+	src/uct/links/link_set.h \
+	src/uct/links/patience.cc \
+	src/uct/links/patience.h \
 	src/uct/links/uct_link.cc \
 	src/uct/links/uct_link.h \
 	src/uct/links/worker_group.cc \
 	src/uct/links/worker_group.h \
-	src/uct/messages/checks.cc \
-	src/uct/messages/checks.h \
-	src/uct/messages/receive.cc \
-	src/uct/messages/send.cc \
-	src/uct/messages/trailers.cc \
-	src/uct/messages/trailers.h \
+	src/uct/sending/check_cost.h \
+	src/uct/sending/checks.cc \
+	src/uct/sending/checks.h \
+	src/uct/sending/completions.cc \
+	src/uct/sending/completions.h \
+	src/uct/sending/frame_limits.cc \
+	src/uct/sending/frame_limits.h \
+	src/uct/sending/frame_sender.cc \
+	src/uct/sending/frame_sender.h \
+	src/uct/sending/zero_copy.cc \
+	src/uct/sending/zero_copy.h \
+	src/uct/onesided/fences.cc \
+	src/uct/onesided/fences.h \
 	src/uct/onesided/onesided.cc \
 	src/uct/onesided/onesided.h \
-	src/uct/onesided/onesided_ops.cc \
 	src/uct/onesided/read_iface.cc \
 	src/uct/onesided/read_iface.h \
-	src/uct/iface/closing.cc \
-	src/uct/iface/events.cc \
-	src/uct/iface/flush.cc \
-	src/uct/iface/port.cc \
+	src/uct/receiving/delivery.cc \
+	src/uct/receiving/delivery.h \
+	src/uct/progress/flusher.cc \
+	src/uct/progress/flusher.h \
+	src/uct/progress/lingering_close.cc \
+	src/uct/progress/lingering_close.h \
+	src/uct/progress/link_upkeep.cc \
+	src/uct/progress/link_upkeep.h \
+	src/uct/progress/wakeup_timer.cc \
+	src/uct/progress/wakeup_timer.h \
+	src/uct/progress/worker_callback.h \
+	src/uct/iface/am_ops.cc \
+	src/uct/iface/attributes.cc \
+	src/uct/iface/control_ops.cc \
+	src/uct/iface/link_port.cc \
+	src/uct/iface/link_port.h \
+	src/uct/iface/ops.h \
 	src/uct/iface/progress.cc \
+	src/uct/iface/rma_ops.cc \
 	src/uct/iface/verity_ep.cc \
 	src/uct/iface/verity_ep.h \
 	src/uct/iface/verity_iface.cc \

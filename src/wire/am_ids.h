@@ -6,7 +6,7 @@
 //   ----   ----------------------------------------  ------------------------------------------------------------------
 //   0-28   unframed, to or from a peer in mode off:  the upper layer's own (UCP uses up to 28)
 //          the upper layer's own id
-//   29     kCompactId: a compact frame (compact.h)   kLeaderId: zero copy, a trailer in front (uct/messages/trailers.h)
+//   29     kCompactId: a compact frame (compact.h)   kLeaderId: zero copy, a trailer in front (uct/extensions/trailers.h)
 //   30     kSyncId: a frame of Class::kSync          kTrailerId: a message with a trailer behind it (the same)
 //   31     kAsyncId: a frame of Class::kAsync        kRmaId: remote memory access (rma.h)
 //

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fuzz/targets.h"
-#include "uct/messages/trailers.h"
+#include "uct/extensions/trailers.h"
 
 namespace verity::fuzz {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is added to a message is taken off again, whatever its length; and nothing else is taken apart.
-#include "uct/messages/trailers.h"
+#include "uct/extensions/trailers.h"
 
 #include <gtest/gtest.h>
 

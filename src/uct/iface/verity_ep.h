@@ -1,90 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// An upper endpoint: a user of a link. Its own lower endpoint is the link's.
-#ifndef VERITY_UCT_VERITY_EP_H
-#define VERITY_UCT_VERITY_EP_H
+// An upper endpoint: a user of a link.
+#ifndef VERITY_UCT_IFACE_VERITY_EP_H
+#define VERITY_UCT_IFACE_VERITY_EP_H
 
-#include "uct/links/uct_link.h"
 #include "uct/iface/verity_iface.h"
-#include "uct/wrap/ep.h"
 
 namespace verity::uct {
 
-struct InLink : util::ListNode {};  // in UctLink::eps
-
-class VerityEp final : public WrapEp, public InLink, public ReadOwner {
+class VerityEp final : public LinkEp {
  public:
   static VerityEp& of(uct_ep_h ep) noexcept { return static_cast<VerityEp&>(WrapEp::of(ep)); }
 
   [[nodiscard]] VerityIface& verity() const noexcept { return VerityIface::of(super.iface); }
-  [[nodiscard]] UctLink& link() const noexcept { return *link_; }
-  [[nodiscard]] uct_ep_h carrier() const noexcept { return link_->lower.get(); }
+  [[nodiscard]] FrameSender& sender() const noexcept { return verity().sender(); }
 
   ucs_status_t open_lower(const uct_ep_params_t& lower_params) override;
   void destroying() noexcept override;
-  [[nodiscard]] InLink& link_node() noexcept { return *this; }
-  // A number that no other endpoint of the process ever has, from 1 on.
-  [[nodiscard]] uint64_t serial() const noexcept { return serial_; }
 
  private:
-  [[nodiscard]] static uint64_t next_serial() noexcept;
   void leave_link() noexcept;
-
-  UctLink* link_ = nullptr;
-  const uint64_t serial_ = next_serial();
-};
-
-// Entries for UCX's table (send.cc, onesided_ops.cc, verity_ep.cc). Public so that their addresses can be taken.
-struct Ops {
-  static ucs_status_t am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void* payload,
-                               unsigned length) noexcept;
-  static ucs_status_t am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
-                                   size_t iovcnt) noexcept;
-  static ssize_t am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack, void* arg,
-                          unsigned flags) noexcept;
-  static ucs_status_t am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned header_length,
-                               const uct_iov_t* iov, size_t iovcnt, unsigned flags,
-                               uct_completion_t* comp) noexcept;
-  static ucs_status_t put_short(uct_ep_h ep, const void* buffer, unsigned length, uint64_t address,
-                                uct_rkey_t rkey) noexcept;
-  static ssize_t put_bcopy(uct_ep_h ep, uct_pack_callback_t pack, void* arg, uint64_t address,
-                           uct_rkey_t rkey) noexcept;
-  static ucs_status_t get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg, size_t length,
-                                uint64_t address, uct_rkey_t rkey, uct_completion_t* comp) noexcept;
-  static ucs_status_t get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address,
-                                uct_rkey_t rkey, uct_completion_t* comp) noexcept;
-  static ucs_status_t atomic32_post(uct_ep_h ep, unsigned op, uint32_t value, uint64_t address,
-                                    uct_rkey_t rkey) noexcept;
-  static ucs_status_t atomic64_post(uct_ep_h ep, unsigned op, uint64_t value, uint64_t address,
-                                    uct_rkey_t rkey) noexcept;
-  static ucs_status_t atomic32_fetch(uct_ep_h ep, unsigned op, uint32_t value, uint32_t* result,
-                                     uint64_t address, uct_rkey_t rkey, uct_completion_t* comp) noexcept;
-  static ucs_status_t atomic64_fetch(uct_ep_h ep, unsigned op, uint64_t value, uint64_t* result,
-                                     uint64_t address, uct_rkey_t rkey, uct_completion_t* comp) noexcept;
-  static ucs_status_t atomic_cswap32(uct_ep_h ep, uint32_t compare, uint32_t swap, uint64_t address,
-                                     uct_rkey_t rkey, uint32_t* result, uct_completion_t* comp) noexcept;
-  static ucs_status_t atomic_cswap64(uct_ep_h ep, uint64_t compare, uint64_t swap, uint64_t address,
-                                     uct_rkey_t rkey, uint64_t* result, uct_completion_t* comp) noexcept;
-  static ucs_status_t pending_add(uct_ep_h ep, uct_pending_req_t* request, unsigned flags) noexcept;
-  static void pending_purge(uct_ep_h ep, uct_pending_purge_callback_t callback, void* arg) noexcept;
-  static ucs_status_t ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept;
-  static ucs_status_t ep_fence(uct_ep_h ep, unsigned flags) noexcept;
-  static ucs_status_t ep_check(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept;
-  static ucs_status_t ep_get_address(uct_ep_h ep, uct_ep_addr_t* address) noexcept;
-  static ucs_status_t ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
-                                       const uct_ep_addr_t* address) noexcept;
-  static ucs_status_t ep_query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept;
-  static ucs_status_t ep_invalidate(uct_ep_h ep, unsigned flags) noexcept;
-  static ucs_status_t iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t* comp) noexcept;
-  static ucs_status_t iface_fence(uct_iface_h iface, unsigned flags) noexcept;
-  static void progress_enable(uct_iface_h iface, unsigned flags) noexcept;
-  static void progress_disable(uct_iface_h iface, unsigned flags) noexcept;
-  static unsigned iface_progress(uct_iface_h iface) noexcept;
-  static ucs_status_t event_fd_get(uct_iface_h iface, int* fd_p) noexcept;
-  static ucs_status_t event_arm(uct_iface_h iface, unsigned events) noexcept;
-  static int is_reachable(const uct_iface_h iface, const uct_device_addr_t* device,
-                          const uct_iface_addr_t* address) noexcept;
-  static ucs_status_t estimate_perf(uct_iface_h iface, uct_perf_attr_t* attr) noexcept;
 };
 
 }  // namespace verity::uct

@@ -15,8 +15,7 @@
 
 namespace verity::uct {
 
-class VerityEp;
-class VerityIface;
+class LinkSet;
 class WrapEp;
 
 // Upper requests that wait for room, in order. The link is made of the requests' private bytes.
@@ -51,6 +50,11 @@ class PendingQueue {
   uct_pending_req_t* tail_ = nullptr;
 };
 
+// Who started a read: an endpoint. It must outlive its open ones.
+struct ReadOwner {
+  unsigned open = 0;
+};
+
 struct UctLink;
 struct LowerRequest : uct_pending_req_t {
   UctLink* link = nullptr;
@@ -61,9 +65,9 @@ struct InAll : util::ListNode {};
 struct InAttention : util::ListNode {};
 
 struct UctLink : link::Link, rma::Peer, InAll, InAttention {
-  VerityIface* iface = nullptr;
+  LinkSet* set = nullptr;
   LowerEp lower;
-  util::ListNode eps;  // of VerityEp (InLink)
+  util::ListNode eps;  // of LinkEp (InLink)
   PendingQueue pending;
   LowerRequest lower_request;         // ours in the lower transport's pending queue
   bool lower_waiting = false;         // lower_request is queued there
@@ -87,6 +91,12 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
     pending.purge(ep, callback, arg);
     gated = gated && (held || !pending.empty());
   }
+
+  // Nothing is waited for: nobody is left to answer.
+  [[nodiscard]] bool is_lost() const noexcept { return failed || peer_gone; }
+  [[nodiscard]] bool is_off() const noexcept { return mode == link::Mode::kOff; }
+  // Whether one-sided operations can go over it.
+  [[nodiscard]] bool is_usable() const noexcept { return !is_lost() && !(to_ep && orphan) && !is_off(); }
 
   // No frame of either side ever was: neither can have lost anything, whatever ends the connection.
   [[nodiscard]] bool never_used() const noexcept {

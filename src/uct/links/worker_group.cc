@@ -15,7 +15,7 @@ struct WorkerMembers {
   uct_worker_h worker;
   uint64_t uid;  // the last one given out
   unsigned members = 0;
-  std::vector<VerityIface*> ifaces;
+  std::vector<OneSided*> carriers;
   std::unordered_map<uint64_t, Lanes> peers;  // by worker
   uint32_t fences = 0;
   uint32_t epoch = 0;  // of what is started now
@@ -44,7 +44,7 @@ uint64_t random_worker() {
 
 }  // namespace
 
-void WorkerGroup::join(uct_worker_h worker, VerityIface* iface) {
+void WorkerGroup::join(uct_worker_h worker, bool numbered) {
   const uint64_t fresh = random_worker();
   const std::lock_guard lock(groups().mutex);
   WorkerMembers& group = groups().all.try_emplace(worker).first->second;
@@ -52,27 +52,31 @@ void WorkerGroup::join(uct_worker_h worker, VerityIface* iface) {
     group.worker = worker;
     group.uid = fresh;
   }
-  if (iface != nullptr) {
-    group.ifaces.push_back(iface);
+  if (numbered) {
     // UCP opens fewer. A number is never used again: peers may have a link to the interface that had it.
     if (group.uid - wire::worker_of(group.uid) == wire::kMostInterfaces) group.uid = fresh;
     ++group.uid;
   }
   ++group.members;
   group_ = &group;
-  iface_ = iface;
-  uid_ = iface != nullptr ? group.uid : wire::worker_of(group.uid);
+  uid_ = numbered ? group.uid : wire::worker_of(group.uid);
+}
+
+void WorkerGroup::add_carrier(OneSided& onesided) {
+  const std::lock_guard lock(groups().mutex);
+  group_->carriers.push_back(&onesided);
+  carrier_ = &onesided;
 }
 
 void WorkerGroup::leave() noexcept {
   if (group_ == nullptr) return;
   const std::lock_guard lock(groups().mutex);
-  if (iface_ != nullptr) std::erase(group_->ifaces, iface_);
+  if (carrier_ != nullptr) std::erase(group_->carriers, carrier_);
   if (--group_->members == 0) groups().all.erase(group_->worker);
   group_ = nullptr;
 }
 
-const std::vector<VerityIface*>& WorkerGroup::ifaces() const noexcept { return group_->ifaces; }
+const std::vector<OneSided*>& WorkerGroup::carriers() const noexcept { return group_->carriers; }
 
 Lanes& WorkerGroup::lanes(uint64_t peer_worker) {
   const Guard guard(*this);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The verified interfaces of one worker, and the uids by which peers know that their addresses belong
-// together (wire/address.h). A transport that only reads (cma) finds there a link to the same peer process, over which to
+// The verified interfaces of one worker, and the uids by which peers know that their addresses belong together (wire/address.h).
+// A transport that only reads (cma) finds there the carriers: interfaces with a link to the same peer process, over which to
 // ask for digests.
 #ifndef VERITY_UCT_WORKER_GROUP_H
 #define VERITY_UCT_WORKER_GROUP_H
@@ -14,7 +14,7 @@
 
 namespace verity::uct {
 
-class VerityIface;
+class OneSided;
 struct WorkerMembers;
 
 class WorkerGroup {
@@ -24,15 +24,15 @@ class WorkerGroup {
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;
 
-  // `iface`: what others of the worker are to find; nullptr for one that is of no use to them. Throws
-  // std::bad_alloc.
-  void join(uct_worker_h worker, VerityIface* iface);
+  // `numbered`: the interface gets a uid of its own, since it has links. Both throw std::bad_alloc.
+  void join(uct_worker_h worker, bool numbered);
+  void add_carrier(OneSided& onesided);
   void leave() noexcept;
 
-  // Of this interface; nobody else has it or will have it. Without an interface that others can find it is the worker's, number 0.
+  // Of this interface; no other has it or will have it. Without a number it is the worker's, number 0.
   [[nodiscard]] uint64_t uid() const noexcept { return uid_; }
-  // Under the rules of the worker: whoever uses it has it for himself.
-  [[nodiscard]] const std::vector<VerityIface*>& ifaces() const noexcept;
+  // Under the rules of the worker: one thread at a time.
+  [[nodiscard]] const std::vector<OneSided*>& carriers() const noexcept;
 
   // --- the order of operations that travel over several interfaces (fence.cc) ---
   // What leads to that peer. Found or made, which may throw std::bad_alloc; and given back, which ends it when nobody is left there.
@@ -74,7 +74,7 @@ class WorkerGroup {
 
  private:
   WorkerMembers* group_ = nullptr;
-  VerityIface* iface_ = nullptr;
+  OneSided* carrier_ = nullptr;
   uint64_t uid_ = 0;
 };
 

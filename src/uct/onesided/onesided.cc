@@ -6,7 +6,7 @@
 #include "uct/memory/fault_guard.h"
 #include "uct/memory/own_memory.h"
 #include "uct/process/process.h"
-#include "uct/iface/verity_ep.h"
+#include "uct/links/fault_report.h"
 #include "uct/memory/verity_md.h"
 
 namespace verity::uct {
@@ -23,9 +23,9 @@ struct LowerRead {
 };
 static_assert(sizeof(LowerRead) <= sizeof(rma::Chunk::port));
 
-rma::ClientConfig client_config() noexcept {
-  const link::Config& link = options().link;
-  return {.chunk = options().chunk, .segment_log2 = link.segment_log2, .observe = link.mode == link::Mode::kObserve};
+rma::ClientConfig client_config(const Options& options) noexcept {
+  const link::Config& link = options.link;
+  return {.chunk = options.chunk, .segment_log2 = link.segment_log2, .observe = link.mode == link::Mode::kObserve};
 }
 
 // The owner's word first, then the link's, the lower transport's (`error`), and last our own upper layer's.
@@ -58,18 +58,20 @@ bool add_pieces(rma::Read& read, const uct_iov_t* iov, size_t count) noexcept {
 
 }  // namespace
 
-OneSided::Pool::Pool() noexcept : is_open(options().threads != 0) {
-  if (is_open) hash_pool().open(options().threads);
+OneSided::Pool::Pool(unsigned threads) noexcept : is_open(threads != 0) {
+  if (is_open) hash_pool().open(threads);
 }
 
 OneSided::Pool::~Pool() {
   if (is_open) hash_pool().close();
 }
 
-OneSided::OneSided(VerityIface& iface)
-    : iface_(iface),
-      client_(*this, iface.counters(), client_config()),
-      server_(*this, regions(), iface.counters()) {
+OneSided::OneSided(FrameSender& sender)
+    : pool_(sender.links().core().options.threads),
+      core_(sender.links().core()),
+      sender_(sender),
+      client_(*this, core_.counters(), client_config(core_.options)),
+      server_(*this, regions(), core_.counters()) {
   done_.reserve(64);
 }
 
@@ -97,7 +99,7 @@ ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
   read->upper = request.comp;
   ++request.owner->open;
   note_work();
-  const WorkerGroup::Guard all(iface_.group());
+  const WorkerGroup::Guard all(core_.group);
   client_.start(*read);
   return UCS_INPROGRESS;
 }
@@ -142,16 +144,16 @@ ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
 }
 
 bool OneSided::may_write(UctLink& l, const rma::Range& range) noexcept {
-  const WorkerGroup::Guard all(iface_.group());
+  const WorkerGroup::Guard all(core_.group);
   if (client_.may_write(l, range)) return true;
-  if (client_.may_put(l)) iface_.hold(l);  // else the end of what it waits for wakes it
+  if (client_.may_put(l)) links().hold(l);  // else the end of what it waits for wakes it
   return false;
 }
 
 bool OneSided::may_fetch(UctLink& l, const rma::Range& range) noexcept {
-  const WorkerGroup::Guard all(iface_.group());
+  const WorkerGroup::Guard all(core_.group);
   if (client_.may_fetch(l, range)) return true;
-  iface_.hold(l);
+  links().hold(l);
   return false;
 }
 
@@ -187,8 +189,8 @@ bool OneSided::serve() noexcept {
 unsigned OneSided::progress() noexcept {
   unsigned count = 0;
   {
-    const AsyncGuard guard(iface_);
-    const WorkerGroup::Guard all(iface_.group());
+    const AsyncGuard guard(core_.threads);
+    const WorkerGroup::Guard all(core_.group);
     if (client_.busy()) count += client_.poll();
     if (server_.busy()) count += server_.poll();
     work_.store(client_.busy() || server_.busy(), std::memory_order_relaxed);
@@ -205,7 +207,7 @@ unsigned OneSided::tell_all() noexcept {
 }
 
 bool OneSided::next_done(Done* done) noexcept {
-  const AsyncGuard guard(iface_);
+  const AsyncGuard guard(core_.threads);
   if (has_told()) {
     done_.clear();
     told_ = 0;
@@ -223,25 +225,25 @@ void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abor
 // Not inside a message of our own, which the self transport delivers before it is known as sent.
 uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
   UctLink& l = link_of(peer);
-  if (sending_ || l.failed || l.peer_gone) return nullptr;
-  open_ = iface_.hub().reserve_own(l, wire::Class::kSync, length);
+  if (sending_ || l.is_lost()) return nullptr;
+  open_ = core_.hub->reserve_own(l, wire::Class::kSync, length);
   return open_ != nullptr ? open_->payload() : nullptr;
 }
 
 void OneSided::send_message(rma::Peer& peer, size_t length) noexcept {
   const bool outer = sending_;
   sending_ = true;
-  iface_.send_own(link_of(peer), open_, length, wire::kRmaId);
+  sender_.send_own(link_of(peer), open_, length, wire::kRmaId);
   sending_ = outer;
 }
 
 // A blocked link is unblocked by an acknowledgement, whose coming wakes the process, as its own timer does.
 bool OneSided::has_room(const rma::Peer& peer) const noexcept {
   const auto& l = static_cast<const UctLink&>(peer);
-  return !l.failed && !l.peer_gone && iface_.hub().can_send(l, wire::Class::kSync);
+  return !l.failed && !l.peer_gone && core_.hub->can_send(l, wire::Class::kSync);
 }
 
-size_t OneSided::max_message() const noexcept { return iface_.max_payload_bcopy(); }
+size_t OneSided::max_message() const noexcept { return sender_.limits().max_bcopy; }
 
 uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].next_psn; }
 
@@ -249,14 +251,13 @@ bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const UctLink& l = link_of(peer);
   const link::Sender& tx = l.tx[0];
   const uint32_t ahead = mark - tx.una;  // a mark far behind may seem to be ahead of all that was ever sent
-  return l.failed || l.peer_gone || ahead == 0 || ahead > tx.next_psn - tx.una;
+  return l.is_lost() || ahead == 0 || ahead > tx.next_psn - tx.una;
 }
 
-bool OneSided::is_before_fence() const noexcept { return iface_.group().is_before_fence(); }
+bool OneSided::is_before_fence() const noexcept { return core_.group.is_before_fence(); }
 
 void OneSided::request_ack(rma::Peer& peer) noexcept {
-  UctLink& l = link_of(peer);
-  l.iface->hub().ask(l);
+  core_.hub->ask(link_of(peer));
 }
 
 rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept {
@@ -296,7 +297,7 @@ void OneSided::lower_done(uct_completion_t* comp) noexcept {
   rma::Chunk& chunk = *lower.chunk;
   OneSided& self = *lower.self;
   const bool good = comp->status == UCS_OK;
-  const AsyncGuard guard(self.iface_);
+  const AsyncGuard guard(self.core_.threads);
   self.note_work();
   if (!good && chunk.read->error == UCS_OK) chunk.read->error = comp->status;
   for (uint32_t n = chunk.flights; n != 0; --n) self.client_.landed(chunk, good);
@@ -312,10 +313,10 @@ bool OneSided::access(uint64_t address, size_t length, void (*use)(void*), void*
 
 void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept {
   note_work();
-  if (!l.pending.empty()) iface_.want_attention(l);
+  if (!l.pending.empty()) links().want_attention(l);
   if (room_wanted_) {
     room_wanted_ = false;
-    iface_.wake_pending();
+    links().wake_pending();
   }
   auto* reader = static_cast<ReadOwner*>(owner);
   if (comp == nullptr) {
@@ -347,26 +348,37 @@ void OneSided::refused(rma::Peer& peer, bool revoked) noexcept {
   UctLink& l = link_of(peer);
   if (revoked) {
     ucs_diag("ucx-verity: v%s: a remote write came after the peer's program had deregistered the memory: not written",
-             iface_.lower_tl_name());
+             core_.lower_name());
     l.write_lost = true;
     return;
   }
   ucs_error("ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, registered there, or unmapped",
-            iface_.lower_tl_name());
-  iface_.give_up(l, UCS_ERR_REJECTED);
+            core_.lower_name());
+  links().give_up(l, UCS_ERR_REJECTED);
 }
 
 void OneSided::mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept {
   const UctLink& l = link_of(*read.peer);
   const bool told_there = l.trailed_ids != 0;  // see source_changed()
-  process().read_mismatched(iface_.lower_tl_name(), l.peer_uid, read.address + offset, length, what, by_program && !told_there);
+  process().read_mismatched(core_.lower_name(), l.peer_uid, read.address + offset, length, what, by_program && !told_there);
 }
 
 // With companions on both sides the owner tells of it, in the words of its program; else the reader has done so.
 void OneSided::source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept {
   const UctLink& l = link_of(peer);
   if (l.trailed_ids == 0) return;
-  process().source_changed(iface_.lower_tl_name(), l.peer_uid, reinterpret_cast<const void*>(address), length);
+  process().source_changed(core_.lower_name(), l.peer_uid, reinterpret_cast<const void*>(address), length);
+}
+
+void OneSided::diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept {
+  report_fault(core_, static_cast<const UctLink*>(read.peer), [&](health::FaultRecord& record) {
+    record.operation = health::Operation::kRead;
+    record.kind = fault.kind;
+    record.length = fault.length;
+    record.offset = fault.offset;
+    record.attempts = fault.attempts;
+    if (fault.syndrome != nullptr) record.syndrome = *fault.syndrome;
+  });
 }
 
 }  // namespace verity::uct

@@ -11,16 +11,9 @@
 #include "rma/client.h"
 #include "rma/server.h"
 #include "uct/idle/hash_pool.h"
-#include "uct/links/uct_link.h"
+#include "uct/sending/frame_sender.h"
 
 namespace verity::uct {
-
-class VerityIface;
-
-// Who started a read: an endpoint. It must outlive its open ones.
-struct ReadOwner {
-  unsigned open = 0;
-};
 
 // One upper get_zcopy.
 struct ReadRequest {
@@ -39,7 +32,10 @@ struct ReadRequest {
 
 class OneSided final : public rma::Port {
  public:
-  explicit OneSided(VerityIface& iface);
+  explicit OneSided(FrameSender& sender);
+
+  [[nodiscard]] const IfaceCore& core() const noexcept { return core_; }
+  [[nodiscard]] LinkSet& links() const noexcept { return sender_.links(); }
 
   // As UCX's operations. NO_RESOURCE: too many are under way.
   [[nodiscard]] ucs_status_t get_zcopy(const ReadRequest& request) noexcept;
@@ -137,11 +133,12 @@ class OneSided final : public rma::Port {
 
   // Before the server, which takes back what the pool has of it when it goes.
   struct Pool {
-    Pool() noexcept;
+    explicit Pool(unsigned threads) noexcept;
     ~Pool();
     const bool is_open;
   } pool_;
-  VerityIface& iface_;
+  IfaceCore& core_;
+  FrameSender& sender_;
   rma::Client client_;
   rma::Server server_;
   link::Slot* open_ = nullptr;  // between open_message() and send_message()

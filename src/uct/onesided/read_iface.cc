@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "uct/messages/checks.h"
+#include "uct/sending/checks.h"
 #include "uct/onesided/read_iface.h"
 
 #include <algorithm>
 
 #include "health/directory.h"
 #include "uct/process/process.h"
-#include "uct/iface/verity_ep.h"
+#include "uct/links/addresses.h"
+#include "uct/process/clock.h"
+#include "uct/sending/check_cost.h"
 #include "uct/memory/verity_md.h"
 
 namespace verity::uct {
@@ -49,7 +51,7 @@ ucs_status_t ReadEp::created(const uct_ep_params_t& params) {
   wire::AddressTail tail;
   if (!read_tail(params.iface_addr, reader().lower_attr().iface_addr_len, &tail)) return refuse_address(tail);
   peer_worker_ = wire::worker_of(tail.uid);
-  verifies_ = mode_of(tail) == link::Mode::kVerify && options().link.mode == link::Mode::kVerify;
+  verifies_ = link_mode(tail) == link::Mode::kVerify && reader().mode() == link::Mode::kVerify;
   set_host(tail.host);
   if (verifies_) {
     lanes_ = &reader().group().lanes(peer_worker_);
@@ -70,9 +72,7 @@ void ReadEp::destroying() noexcept {
   const uint64_t until = monotonic_ns() + kLetGo;
   while (open != 0 && monotonic_ns() < until) {
     (void)uct_iface_progress(reader().lower());
-    for (VerityIface* iface : reader().group().ifaces()) {
-      if (iface->has_onesided()) iface->onesided().tell_all();
-    }
+    for (OneSided* carrier : reader().group().carriers()) carrier->tell_all();
   }
   reader().forget(*this);
   if (lanes_ == nullptr) return;
@@ -89,24 +89,24 @@ bool ReadEp::is_behind_fence() noexcept {
 }
 
 // Where it was found last; else over the transport that answers soonest.
-bool ReadEp::find_link(VerityIface** iface_p, UctLink** link_p) noexcept {
+bool ReadEp::find_link(OneSided** carrier_p, UctLink** link_p) noexcept {
   double best = 0;
-  *iface_p = nullptr;
-  for (VerityIface* iface : reader().group().ifaces()) {
-    if (!iface->has_onesided()) continue;
-    const AsyncGuard guard(*iface);
-    UctLink* l = iface == last_iface_ ? static_cast<UctLink*>(iface->hub().find(last_link_)) : nullptr;
-    const bool same = l != nullptr && wire::worker_of(l->peer_uid) == peer_worker_ && VerityIface::is_usable(*l);
-    if (!same) l = iface->link_to_worker(peer_worker_);
-    const double latency = iface->lower_attr().latency.c;
-    if (l == nullptr || (*iface_p != nullptr && latency >= best && !same)) continue;
-    *iface_p = iface;
+  *carrier_p = nullptr;
+  for (OneSided* carrier : reader().group().carriers()) {
+    const IfaceCore& core = carrier->core();
+    const AsyncGuard guard(core.threads);
+    UctLink* l = carrier == last_carrier_ ? static_cast<UctLink*>(core.hub->find(last_link_)) : nullptr;
+    const bool same = l != nullptr && wire::worker_of(l->peer_uid) == peer_worker_ && l->is_usable();
+    if (!same) l = carrier->links().to_worker(peer_worker_);
+    const double latency = core.lower_attr().latency.c;
+    if (l == nullptr || (*carrier_p != nullptr && latency >= best && !same)) continue;
+    *carrier_p = carrier;
     *link_p = l;
     best = latency;
     if (same) break;
   }
-  if (*iface_p == nullptr) return false;
-  last_iface_ = *iface_p;
+  if (*carrier_p == nullptr) return false;
+  last_carrier_ = *carrier_p;
   last_link_ = (*link_p)->local_id;
   return true;
 }
@@ -118,9 +118,9 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
   if (!verifies_) return read_unverified(*this, iov, iovcnt, address, rkey, comp);
   if (!running_ && !pending.empty()) return UCS_ERR_NO_RESOURCE;  // they may be of before a fence
   if (is_behind_fence()) return UCS_ERR_NO_RESOURCE;
-  VerityIface* iface;
+  OneSided* carrier;
   UctLink* l;
-  if (!find_link(&iface, &l)) {
+  if (!find_link(&carrier, &l)) {
     if (had_link_) return UCS_ERR_CONNECTION_RESET;  // it failed, or the peer closed
     const uint64_t now = monotonic_ns();
     if (without_link_ == 0) without_link_ = now;
@@ -130,28 +130,27 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
   }
   without_link_ = 0;
   had_link_ = true;
-  const AsyncGuard guard(*iface);
+  const AsyncGuard guard(carrier->core().threads);
   if (l->host != host_ && l->host != 0) set_host(l->host);
   const auto& cap = reader().lower_attr().cap.get;
-  return iface->onesided().get_zcopy({l, lower(), this, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy,
+  return carrier->get_zcopy({l, lower(), this, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy,
                                        counters_});
 }
 
 bool ReadEp::must_wait() noexcept {
-  VerityIface* iface;
+  OneSided* carrier;
   UctLink* l;
   if (!verifies_) return false;
   if (is_behind_fence()) return true;
-  return find_link(&iface, &l) ? !iface->onesided().client().has_room(*l) : !had_link_ && reader().has_carrier();
+  return find_link(&carrier, &l) ? !carrier->client().has_room(*l) : !had_link_ && reader().has_carrier();
 }
 
 // All links to that peer: the read may have been begun over another one than would be taken now.
 void ReadEp::cancel() noexcept {
   if (open == 0) return;
-  for (VerityIface* iface : reader().group().ifaces()) {
-    if (!iface->has_onesided()) continue;
-    const AsyncGuard guard(*iface);
-    iface->onesided().abort_owner(this);
+  for (OneSided* carrier : reader().group().carriers()) {
+    const AsyncGuard guard(carrier->core().threads);
+    carrier->abort_owner(this);
   }
 }
 
@@ -168,9 +167,9 @@ ucs_status_t ReadEp::flush(unsigned flags, uct_completion_t* comp) noexcept {
 // --- the interface -------------------------------------------------------------------------------------------------------------
 
 ucs_status_t ReadIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
-  group_.join(&worker->super, nullptr);
+  group_.join(&worker->super, false);
   rows_ = process().open_rows(lower_tl_name(), params, lower_injects());
-  process().opened(options().link.mode);
+  process().opened(mode());
   return UCS_OK;
 }
 
@@ -189,7 +188,7 @@ void ReadIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   attr.cap.get.max_iov = std::min(get.max_iov, rma::kMaxPieces);
   attr.cap.put.opt_zcopy_align = attr.cap.put.align_mtu = 1;
   attr.priority = static_cast<uint8_t>(attr.priority + 1);
-  if (options().link.mode == link::Mode::kOff) return;
+  if (mode() == link::Mode::kOff) return;
   attr.bandwidth.dedicated = in_series(attr.bandwidth.dedicated);
   attr.bandwidth.shared = in_series(attr.bandwidth.shared);
 }
@@ -197,16 +196,14 @@ void ReadIface::map_attr(uct_iface_attr_t& attr) const noexcept {
 size_t ReadIface::iface_addr_extra() const noexcept { return sizeof(wire::AddressTail); }
 
 void ReadIface::write_iface_addr_extra(void* out) noexcept {
-  const auto mode = static_cast<uint8_t>(options().link.mode);
-  const wire::AddressTail tail{wire::kAddressMagic, wire::kVersion, mode, process().host(), group_.uid()};
+  const wire::AddressTail tail = make_tail(mode(), 0, group_.uid());
   std::memcpy(out, &tail, sizeof(tail));
 }
 
 void ReadIface::add_reader(ReadEp& ep) { eps_.push_back(&ep); }
 
 bool ReadIface::has_carrier() const noexcept {
-  const auto& ifaces = group_.ifaces();
-  return std::any_of(ifaces.begin(), ifaces.end(), [](const VerityIface* iface) { return iface->has_onesided(); });
+  return !group_.carriers().empty();
 }
 
 bool ReadIface::reading() const noexcept {

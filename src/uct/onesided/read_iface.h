@@ -10,7 +10,9 @@
 #include "health/interface_rows.h"
 #include "uct/links/flush_queue.h"
 #include "uct/onesided/onesided.h"
+#include "uct/links/lanes.h"
 #include "uct/links/worker_group.h"
+#include "uct/process/options.h"
 #include "uct/wrap/iface.h"
 
 namespace verity::uct {
@@ -40,7 +42,7 @@ class ReadEp final : public WrapEp, public ReadOwner, public ReaderLane {
  private:
   friend class ReadIface;
   // The link that digests come over; false: none now.
-  bool find_link(VerityIface** iface_p, UctLink** link_p) noexcept;
+  bool find_link(OneSided** carrier_p, UctLink** link_p) noexcept;
 
   // Its peer's. The host is known for certain once there is a link.
   void set_host(health::HostId host) noexcept;
@@ -56,7 +58,7 @@ class ReadEp final : public WrapEp, public ReadOwner, public ReaderLane {
   bool had_link_ = false;
   bool running_ = false;       // a pending request is at work: it stands in no queue
   uint64_t without_link_ = 0;  // ns; since when a read waits for a link to ask for digests. 0: none does
-  VerityIface* last_iface_ = nullptr;  // where the link was found last, if it is there still
+  OneSided* last_carrier_ = nullptr;  // where the link was found last, if it is there still
   uint32_t last_link_ = 0;
 };
 
@@ -72,9 +74,10 @@ class ReadIface final : public WrapIface {
   ucs_status_t queue_flush(ReadEp& ep, unsigned flags, uct_completion_t* comp) noexcept;
   void forget(ReadEp& ep) noexcept;
   [[nodiscard]] bool reading() const noexcept;
-  // Without an interface that carries messages nobody can ever be asked for a digest.
+  // Without an interface that carries messages no digest can ever be had.
   [[nodiscard]] bool has_carrier() const noexcept;
   void add_reader(ReadEp& ep);
+  [[nodiscard]] static link::Mode mode() noexcept { return options().link.mode; }
 
   // --- WrapIface ---
   void fill_ops(uct_iface_ops_t& ops) const noexcept override;

@@ -18,7 +18,7 @@
 #include "health/directory.h"
 #include "health/process_id.h"
 #include "uct/process/options.h"
-#include "uct/messages/trailers.h"
+#include "uct/extensions/trailers.h"
 #include "uct/wrap/lower.h"
 #include "uct/process/type_checks.h"
 #include "util/companion.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // UCX's one-sided operations: puts, gets, atomic operations, fences.
-#include "uct/messages/checks.h"
-#include "uct/onesided/onesided.h"
-#include "uct/process/process.h"
+#include "uct/iface/ops.h"
 #include "uct/iface/verity_ep.h"
 #include "uct/memory/verity_md.h"
+#include "uct/process/process.h"
+#include "uct/sending/checks.h"
 
 namespace verity::uct {
 
@@ -21,14 +21,15 @@ void write_put(uint8_t* out, uint64_t address, uct_rkey_t rkey) noexcept {
 ucs_status_t refusal_of(const VerityIface& f, const UctLink& l) noexcept {
   if (l.failed) return l.failure;
   if (l.peer_gone) return UCS_ERR_CONNECTION_RESET;
-  const bool both = f.has_onesided() && l.mode == link::Mode::kVerify;
+  const bool both = f.core().onesided != nullptr && l.mode == link::Mode::kVerify;
   return both ? UCS_ERR_NO_RESOURCE : process().modes_differ(f.lower_tl_name());
 }
 
 // For a message that changes these bytes of the peer's memory.
 link::Slot* writing_slot(VerityIface& f, UctLink& l, size_t length, const rma::Range& range) noexcept {
-  if (l.gated || !f.has_onesided()) return nullptr;
-  return f.onesided().may_write(l, range) ? f.hub().reserve(l, kClass, length) : nullptr;
+  OneSided* onesided = f.core().onesided;
+  if (l.gated || onesided == nullptr) return nullptr;
+  return onesided->may_write(l, range) ? f.core().hub->reserve(l, kClass, length) : nullptr;
 }
 
 struct PutPacking {
@@ -38,15 +39,11 @@ struct PutPacking {
   uct_rkey_t rkey;
 };
 
-// UCX's own transports need no key to put nothing, and how much it is only the callback tells.
+// UCX's own transports need no key to put nothing, and how much it is only the callback says.
 [[gnu::cold]] ssize_t put_without_key(VerityIface& f, uct_pack_callback_t pack, void* arg) noexcept {
-  const size_t size = sizeof(wire::FrameHeader) + f.max_payload_bcopy();
-  link::Slot* slot = f.hub().pool().take(size);
-  if (slot == nullptr) slot = link::Pool::take_reserve(size);
-  if (slot == nullptr) return UCS_ERR_NO_MEMORY;
-  const size_t length = pack(slot->payload(), arg);
-  f.hub().cancel(slot);
-  return length == 0 || is_key("put_bcopy", UCT_INVALID_RKEY) ? ssize_t{0} : ssize_t{UCS_ERR_INVALID_PARAM};
+  const ssize_t length = f.sender().pack_and_drop(pack, arg);
+  if (length <= 0) return length;
+  return is_key("put_bcopy", UCT_INVALID_RKEY) ? ssize_t{0} : ssize_t{UCS_ERR_INVALID_PARAM};
 }
 
 size_t pack_put(void* dest, void* arg) noexcept {
@@ -61,16 +58,17 @@ ucs_status_t Ops::put_short(uct_ep_h ep, const void* buffer, unsigned length, ui
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
+  const FrameLimits& limits = f.sender().limits();
   if (length == 0) return UCS_OK;
-  if (!is_length("put_short", length, f.max_put()) || !is_key("put_short", rkey)) return UCS_ERR_INVALID_PARAM;
-  const AsyncGuard guard(f);
+  if (!is_length("put_short", length, limits.max_put()) || !is_key("put_short", rkey)) return UCS_ERR_INVALID_PARAM;
+  const AsyncGuard guard(f.core().threads);
   const rma::Range range{address, length};
   link::Slot* slot = writing_slot(f, l, sizeof(wire::RmaPut) + length, range);
   if (slot == nullptr) return refusal_of(f, l);
   write_put(slot->payload(), address, rkey);
   std::memcpy(slot->payload() + sizeof(wire::RmaPut), buffer, length);
-  const ucs_status_t status = f.launch(l, kClass, slot, sizeof(wire::RmaPut) + length, wire::kRmaId);
-  if (status == UCS_OK) f.onesided().client().put_sent(l, range);
+  const ucs_status_t status = f.sender().launch(l, kClass, slot, sizeof(wire::RmaPut) + length, wire::kRmaId);
+  if (status == UCS_OK) f.core().onesided->client().put_sent(l, range);
   return status;
 }
 
@@ -78,16 +76,17 @@ ssize_t Ops::put_bcopy(uct_ep_h ep, uct_pack_callback_t pack, void* arg, uint64_
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
-  const AsyncGuard guard(f);
+  const FrameLimits& limits = f.sender().limits();
+  const AsyncGuard guard(f.core().threads);
   if (!has_key(rkey)) [[unlikely]] return put_without_key(f, pack, arg);
-  const rma::Range most{address, f.max_payload_bcopy() - sizeof(wire::RmaPut)};  // its length is not known yet
-  link::Slot* slot = writing_slot(f, l, f.max_payload_bcopy(), most);
+  const rma::Range most{address, limits.max_bcopy - sizeof(wire::RmaPut)};  // its length is not known yet
+  link::Slot* slot = writing_slot(f, l, limits.max_bcopy, most);
   if (slot == nullptr) return refusal_of(f, l);
   PutPacking put{pack, arg, address, rkey};
-  const ssize_t sent = f.launch_bcopy(l, kClass, slot, 0, wire::kRmaId, pack_put, &put);
+  const ssize_t sent = f.sender().launch_bcopy(l, kClass, slot, 0, wire::kRmaId, pack_put, &put);
   if (sent < 0) return sent;
   const ssize_t length = sent - static_cast<ssize_t>(sizeof(wire::RmaPut));
-  f.onesided().client().put_sent(l, {address, static_cast<size_t>(length)});
+  f.core().onesided->client().put_sent(l, {address, static_cast<size_t>(length)});
   return length;
 }
 
@@ -96,11 +95,11 @@ ucs_status_t Ops::get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
-  const AsyncGuard guard(f);
+  const AsyncGuard guard(f.core().threads);
   if (length == 0) return UCS_OK;
-  if (!is_length("get_bcopy", length, f.max_get_bcopy()) || !is_key("get_bcopy", rkey)) return UCS_ERR_INVALID_PARAM;
+  if (!is_length("get_bcopy", length, f.sender().limits().max_get_bcopy()) || !is_key("get_bcopy", rkey)) return UCS_ERR_INVALID_PARAM;
   if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
-  return f.onesided().get_bcopy({&l, &self, unpack, arg, length, address, rkey, comp});
+  return f.core().onesided->get_bcopy({&l, &self, unpack, arg, length, address, rkey, comp});
 }
 
 ucs_status_t Ops::get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
@@ -108,13 +107,13 @@ ucs_status_t Ops::get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, ui
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
-  const AsyncGuard guard(f);
+  const AsyncGuard guard(f.core().threads);
   if (are_empty(iov, iovcnt)) return UCS_OK;
   if (!is_key("get_zcopy", rkey)) return UCS_ERR_INVALID_PARAM;
   if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
   if (l.lower == nullptr) return UCS_ERR_NO_RESOURCE;
   const auto& cap = f.lower_attr().cap.get;
-  return f.onesided().get_zcopy({&l, l.lower.get(), &self, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy});
+  return f.core().onesided->get_zcopy({&l, l.lower.get(), &self, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy});
 }
 
 namespace {
@@ -126,17 +125,17 @@ ucs_status_t post(uct_ep_h ep, unsigned op, uint64_t value, uint8_t log2, uint64
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
-  const AsyncGuard guard(f);
+  const AsyncGuard guard(f.core().threads);
   if (op > UCT_ATOMIC_OP_XOR) return UCS_ERR_UNSUPPORTED;
   const wire::RmaAtomic message{{static_cast<uint8_t>(wire::RmaKind::kAtomic), static_cast<uint8_t>(op), log2, 0, 0},
                                 RemoteKey::of(rkey).token, address, value, 0};
   const rma::Range range{address, size_t{1} << log2};
-  if (!f.follows_other_lanes(l)) return UCS_ERR_NO_RESOURCE;
+  if (!f.fences().follows_other_lanes(l)) return UCS_ERR_NO_RESOURCE;
   link::Slot* slot = writing_slot(f, l, sizeof(message), range);
   if (slot == nullptr) return refusal_of(f, l);
   std::memcpy(slot->payload(), &message, sizeof(message));
-  const ucs_status_t status = f.launch(l, kClass, slot, sizeof(message), wire::kRmaId);
-  if (status == UCS_OK) f.onesided().client().put_sent(l, range);
+  const ucs_status_t status = f.sender().launch(l, kClass, slot, sizeof(message), wire::kRmaId);
+  if (status == UCS_OK) f.core().onesided->client().put_sent(l, range);
   return status;
 }
 
@@ -146,11 +145,11 @@ ucs_status_t fetch(uct_ep_h ep, unsigned op, Word value, Word compare, Word* res
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
-  const AsyncGuard guard(f);
+  const AsyncGuard guard(f.core().threads);
   if (op >= UCT_ATOMIC_OP_LAST) return UCS_ERR_UNSUPPORTED;
   if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
-  if (!f.follows_other_lanes(l) || l.gated) return UCS_ERR_NO_RESOURCE;
-  return f.onesided().atomic_fetch(
+  if (!f.fences().follows_other_lanes(l) || l.gated) return UCS_ERR_NO_RESOURCE;
+  return f.core().onesided->atomic_fetch(
       {&l, &self, static_cast<wire::AtomicOp>(op), sizeof(Word), value, compare, result, address, rkey, comp});
 }
 
@@ -187,13 +186,12 @@ ucs_status_t Ops::atomic_cswap64(uct_ep_h ep, uint64_t compare, uint64_t swap, u
 // Active messages and puts go and are applied in order anyway.
 ucs_status_t Ops::ep_fence(uct_ep_h ep, unsigned) noexcept {
   VerityEp& self = VerityEp::of(ep);
-  const AsyncGuard guard(self.verity());
-  if (self.verity().has_onesided()) self.verity().onesided().client().fence(self.link());
+  self.verity().fences().fence(self.link());
   return UCS_OK;
 }
 
 ucs_status_t Ops::iface_fence(uct_iface_h iface, unsigned) noexcept {
-  VerityIface::of(iface).fence();
+  VerityIface::of(iface).fences().fence();
   return UCS_OK;
 }
 

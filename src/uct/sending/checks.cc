@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "uct/messages/checks.h"
+#include "uct/sending/checks.h"
 
 namespace verity::uct {
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "uct/messages/trailers.h"
+#include "uct/extensions/extensions.h"
 
 #include <dlfcn.h>
-#include <ucs/debug/log.h>
+
+#include "uct/compat/ucx.h"
+#include "uct/process/process.h"
 
 namespace verity::uct {
 
@@ -25,6 +27,15 @@ const verity_companion* look_up() noexcept {
 const verity_companion* find_companion() noexcept {
   static const verity_companion* const companion = look_up();
   return companion;
+}
+
+void Extensions::open(bool has_room) noexcept { mpi_ = has_room ? find_companion() : nullptr; }
+
+uint32_t Extensions::agree(link::Mode mode, unsigned theirs) const noexcept {
+  if (mpi_ == nullptr || theirs == 0 || mode == link::Mode::kOff) return 0;
+  if (theirs == VERITY_COMPANION_VERSION) return mpi_->am_ids;
+  process().trailers_differ(theirs);
+  return 0;
 }
 
 }  // namespace verity::uct

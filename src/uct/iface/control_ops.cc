@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// UCX's operations on endpoints and interfaces but for those that move data.
+#include "uct/compat/internal_ops.h"
+#include "uct/iface/ops.h"
+#include "uct/iface/verity_ep.h"
+#include "uct/links/addresses.h"
+#include "uct/sending/check_cost.h"
+
+namespace verity::uct {
+
+// --- endpoints ---
+
+ucs_status_t Ops::ep_get_address(uct_ep_h ep, uct_ep_addr_t* address) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  const ucs_status_t status = uct_ep_get_address(self.carrier(), address);
+  if (status != UCS_OK) return status;
+  VerityIface& f = self.verity();
+  f.write_ep_addr_extra(self, reinterpret_cast<char*>(address) + f.lower_attr().ep_addr_len);
+  return UCS_OK;
+}
+
+ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device, const uct_ep_addr_t* address) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  const AsyncGuard guard(f.core().threads);
+  const size_t offset = f.lower_attr().ep_addr_len;
+  wire::EpAddressTail tail;
+  if (!read_tail(address, offset, &tail.iface)) return refuse_address(tail.iface);
+  std::memcpy(&tail, reinterpret_cast<const char*>(address) + offset, sizeof(tail));
+  const ucs_status_t status = uct_ep_connect_to_ep(self.carrier(), device, address);
+  return status == UCS_OK ? f.links().connect(self.link(), tail) : status;
+}
+
+ucs_status_t Ops::ep_query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  return self.carrier() != nullptr ? uct_ep_query(self.carrier(), attr) : UCS_ERR_NOT_CONNECTED;
+}
+
+// Emulates a failure of the transport: ours too, if the lower one cannot.
+ucs_status_t Ops::ep_invalidate(uct_ep_h ep, unsigned flags) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  const AsyncGuard guard(self.verity().core().threads);
+  const ucs_status_t status = self.carrier() != nullptr ? invalidate_ep(self.carrier(), flags) : UCS_ERR_UNSUPPORTED;
+  if (status != UCS_ERR_UNSUPPORTED) return status;
+  self.verity().links().give_up(self.link(), UCS_ERR_ENDPOINT_TIMEOUT);
+  return UCS_OK;
+}
+
+ucs_status_t Ops::ep_check(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  const AsyncGuard guard(self.verity().core().threads);
+  if (self.link().failed || self.carrier() == nullptr) return UCS_OK;  // reported already; not connected yet
+  return uct_ep_check(self.carrier(), flags, comp);
+}
+
+ucs_status_t Ops::pending_add(uct_ep_h ep, uct_pending_req_t* request, unsigned flags) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  const AsyncGuard guard(self.verity().core().threads);
+  if (self.link().is_off()) return uct_ep_pending_add(self.carrier(), request, flags);
+  return self.verity().upkeep().add_pending(self, request);
+}
+
+void Ops::pending_purge(uct_ep_h ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  const AsyncGuard guard(self.verity().core().threads);
+  if (self.link().is_off()) return uct_ep_pending_purge(self.carrier(), callback, arg);
+  self.link().purge_pending(&self, callback, arg);
+}
+
+ucs_status_t Ops::ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  return self.verity().flusher().flush(&self, flags, comp);
+}
+
+// --- interfaces ---
+
+ucs_status_t Ops::iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t* comp) noexcept {
+  return VerityIface::of(iface).flusher().flush(nullptr, flags, comp);
+}
+
+void Ops::progress_enable(uct_iface_h iface, unsigned flags) noexcept {
+  VerityIface::of(iface).check_handlers();
+  VerityIface::of(iface).enable_progress(flags);
+}
+
+void Ops::progress_disable(uct_iface_h iface, unsigned flags) noexcept {
+  VerityIface::of(iface).disable_progress(flags);
+}
+
+unsigned Ops::iface_progress(uct_iface_h iface) noexcept {
+  VerityIface& self = VerityIface::of(iface);
+  const unsigned count = self.core().threads.threaded ? 0 : uct_iface_progress(self.lower());
+  return count + self.progress();
+}
+
+ucs_status_t Ops::event_fd_get(uct_iface_h iface, int* fd_p) noexcept {
+  VerityIface& self = VerityIface::of(iface);
+  int lower_fd = -1;
+  const ucs_status_t status = uct_iface_event_fd_get(self.lower(), &lower_fd);
+  if (status == UCS_OK && !self.core().is_off()) return self.wakeup().event_fd(lower_fd, fd_p);
+  *fd_p = lower_fd;
+  return status;
+}
+
+ucs_status_t Ops::event_arm(uct_iface_h iface, unsigned events) noexcept { return VerityIface::of(iface).arm(events); }
+
+int Ops::is_reachable(const uct_iface_h iface, const uct_device_addr_t* device, const uct_iface_addr_t* address) noexcept {
+  VerityIface& self = VerityIface::of(iface);
+  if (self.iface_addr_extra() != 0 && address != nullptr) {
+    wire::AddressTail tail;
+    if (!read_tail(address, self.lower_attr().iface_addr_len, &tail)) return 0;
+  }
+  return uct_iface_is_reachable(self.lower(), device, address);
+}
+
+ucs_status_t Ops::estimate_perf(uct_iface_h iface, uct_perf_attr_t* attr) noexcept {
+  const ucs_status_t status = uct_iface_estimate_perf(VerityIface::of(iface).lower(), attr);
+  if (status == UCS_OK) add_cost(*attr);
+  return status;
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/iface/link_port.h"
+
+#include "uct/links/fault_report.h"
+#include "wire/rma.h"
+
+namespace verity::uct {
+
+namespace {
+
+ucs_status_t status_of(link::Failure why) noexcept {
+  switch (why) {
+    case link::Failure::kRestarted: return UCS_ERR_CONNECTION_RESET;
+    case link::Failure::kNoMemory: return UCS_ERR_NO_MEMORY;
+    default: return UCS_ERR_ENDPOINT_TIMEOUT;
+  }
+}
+
+}  // namespace
+
+// --- frames ---
+
+link::Sent LinkPort::send(link::Link& l, wire::Class c, util::Pieces frame) noexcept {
+  return sender_.send_frame(UctLink::of(l), c, frame);
+}
+
+link::Sent LinkPort::send_compact(link::Link& l, util::Piece frame) noexcept {
+  return FrameSender::send_compact(UctLink::of(l), frame);
+}
+
+link::Sent LinkPort::send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept {
+  return uct::send_source(UctLink::of(l), c, slot);
+}
+
+void LinkPort::deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept {
+  delivery_.deliver(UctLink::of(l), c, am_id, payload, length);
+}
+
+// --- sends ---
+
+void LinkPort::source_free(link::Link& l, link::Slot& slot) noexcept {
+  completions_.add(slot, l.failed ? UctLink::of(l).failure : ZcopyState::of(slot).status);
+}
+
+void LinkPort::writable(link::Link& link) noexcept {
+  UctLink& l = UctLink::of(link);
+  if (!l.pending.empty()) links_.want_attention(l);
+}
+
+void LinkPort::source_changed(link::Link& l, const link::Slot& slot, bool freed) noexcept {
+  const util::Piece& user = slot.source->user;
+  // Once it was given back, it may be the buffer of another send, that began later.
+  const auto* state = reinterpret_cast<const ZcopyState*>(slot.source->port);
+  const uint64_t watched = freed ? state->watched : Process::kAnySend;
+  process().source_changed(core_.lower_name(), UctLink::of(l).peer_uid, user.data, user.length, watched);
+}
+
+// --- ends ---
+
+void LinkPort::failed(link::Link& link, link::Failure why) noexcept {
+  UctLink& l = UctLink::of(link);
+  l.failure = status_of(why);
+  process().link_failed(core_.lower_name(), l.peer_uid, why);
+  links_.want_attention(l);
+}
+
+void LinkPort::peer_closed(link::Link& l) noexcept { links_.want_attention(UctLink::of(l)); }
+
+// --- handshake ---
+
+link::Link* LinkPort::greeted(const wire::HelloView& hello) noexcept {
+  UctLink* l = nullptr;
+  const ucs_status_t status = guarded([&] {
+    const uct_iface_attr_t& attr = core_.lower_attr();
+    // Who greets where endpoints are connected in pairs is no peer of this version, and could not be answered.
+    if (delivery_.is_closing() || core_.to_ep || hello.ext.device_length != attr.device_addr_len ||
+        hello.ext.iface_length != attr.iface_addr_len) {
+      return UCS_ERR_INVALID_ADDR;
+    }
+    l = links_.link_of_hello(hello);
+    return UCS_OK;
+  });
+  return status == UCS_OK ? l : nullptr;
+}
+
+// The peer of a link that was opened with its address, which does not tell the name.
+void LinkPort::introduced(link::Link& l, const wire::HelloView& hello) noexcept {
+  links_.set_host(UctLink::of(l), process().meet(hello.ext.host));
+}
+
+size_t LinkPort::closed_interfaces(std::span<uint64_t> out) noexcept { return process().closed_interfaces(out); }
+
+void LinkPort::write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept {
+  const size_t device_length = core_.lower_attr().device_addr_len;
+  const size_t iface_length = core_.lower_attr().iface_addr_len;
+  auto* device = reinterpret_cast<uct_device_addr_t*>(out);
+  auto* iface = reinterpret_cast<uct_iface_addr_t*>(out + device_length);
+  // Asked each time: a transport may learn its address only with its first endpoint.
+  if (device_length != 0) (void)uct_iface_get_device_address(core_.lower(), device);
+  if (iface_length != 0) (void)uct_iface_get_address(core_.lower(), iface);
+  ext.device_length = static_cast<uint8_t>(device_length);
+  ext.iface_length = static_cast<uint8_t>(iface_length);
+  ext.trailers = sender_.extensions().advertised();
+  process().write_host(ext.host);
+}
+
+// --- faults ---
+
+namespace {
+
+health::Operation operation_of(const link::Fault& fault) noexcept {
+  if (fault.header.kind != wire::kind_byte(wire::FrameKind::kData) && !fault.sent) return health::Operation::kControl;
+  if (fault.header.upper_am_id() != wire::kRmaId || fault.payload == nullptr || fault.header.length == 0) {
+    return health::Operation::kMessage;
+  }
+  switch (static_cast<wire::RmaKind>(fault.payload[0])) {
+    case wire::RmaKind::kPut: return health::Operation::kPut;
+    case wire::RmaKind::kGot: return health::Operation::kGet;
+    case wire::RmaKind::kAtomic: return health::Operation::kAtomic;
+    default: return health::Operation::kControl;
+  }
+}
+
+}  // namespace
+
+void LinkPort::faulted(link::Link*, wire::Verdict verdict, const wire::FrameHeader& header) noexcept {
+  ucs_debug("ucx-verity: %s: %s, psn %u, length %u", core_.lower_name(),
+            std::string(wire::to_string(verdict)).c_str(), header.psn, header.length);
+}
+
+void LinkPort::diagnosed(link::Link* l, const link::Fault& fault) noexcept {
+  report_fault(core_, l != nullptr ? &UctLink::of(*l) : nullptr, [&](health::FaultRecord& record) {
+    record.sent = fault.sent;
+    record.operation = operation_of(fault);
+    record.kind = fault.kind;
+    record.sequence = fault.header.psn;
+    record.length = fault.header.length;
+    record.attempts = fault.attempts;
+    if (fault.syndrome != nullptr) record.syndrome = *fault.syndrome;
+  });
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// An upper endpoint as its link knows it. Its own lower endpoint is the link's.
+#ifndef VERITY_UCT_LINKS_LINK_EP_H
+#define VERITY_UCT_LINKS_LINK_EP_H
+
+#include "uct/links/uct_link.h"
+#include "uct/wrap/ep.h"
+
+namespace verity::uct {
+
+struct InLink : util::ListNode {};  // in UctLink::eps
+
+class LinkEp : public WrapEp, public InLink, public ReadOwner {
+ public:
+  static LinkEp& of(uct_ep_h ep) noexcept { return static_cast<LinkEp&>(WrapEp::of(ep)); }
+  static LinkEp& in_link(util::ListNode* node) noexcept { return *static_cast<LinkEp*>(static_cast<InLink*>(node)); }
+
+  [[nodiscard]] UctLink& link() const noexcept { return *link_; }
+  [[nodiscard]] uct_ep_h carrier() const noexcept { return link_->lower.get(); }
+  [[nodiscard]] InLink& link_node() noexcept { return *this; }
+  // A number that no other endpoint of the process ever has, from 1 on.
+  [[nodiscard]] uint64_t serial() const noexcept { return serial_; }
+
+ protected:
+  [[nodiscard]] static uint64_t next_serial() noexcept;
+
+  UctLink* link_ = nullptr;
+
+ private:
+  const uint64_t serial_ = next_serial();
+};
+
+}  // namespace verity::uct
+
+#endif

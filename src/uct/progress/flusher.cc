@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/progress/flusher.h"
+
+#include <utility>
+
+#include "uct/links/patience.h"
+#include "uct/process/clock.h"
+
+namespace verity::uct {
+
+// Whether the puts are applied. Others may wait for that without progress of ours, so no time limits it, but
+// for a peer that left and whose last word may be what was lost.
+bool Flusher::applied(UctLink& l) noexcept {
+  if (core_.onesided == nullptr || core_.onesided->client().puts_done(l)) return true;
+  core_.hub->ask(l);
+  return has_left(l);
+}
+
+// Whether the lower transport may be flushed for `ep`, or for all endpoints with nullptr.
+bool Flusher::may_flush(LinkEp* ep) noexcept {
+  if (ep != nullptr) return !core_.hub->has_unsent(ep->link()) && !core_.hub->has_unowned(ep->link());
+  if (core_.onesided != nullptr && !core_.onesided->has_told()) return false;
+  return !links_.any_of([this](UctLink& l) {
+    if (core_.hub->has_unsent(l) || core_.hub->has_unowned(l) || l.open != 0 || !applied(l)) return true;
+    return !l.pending.empty() && !l.is_lost();
+  });
+}
+
+// UCS_OK: done; UCS_INPROGRESS: the lower transport completes request.comp; UCS_ERR_NO_RESOURCE:
+// to be tried again.
+ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
+  if (request.ep == nullptr) {
+    if (!may_flush(nullptr)) return UCS_ERR_NO_RESOURCE;
+    return uct_iface_flush(core_.lower(), request.flags, request.comp);
+  }
+  UctLink& l = request.ep->link();
+  const bool cancel = (request.flags & UCT_FLUSH_FLAG_CANCEL) != 0;
+  if (cancel || l.is_lost()) core_.hub->own_sources(l);
+  if ((cancel || l.failed) && request.ep->open != 0) core_.onesided->abort(l, request.ep);
+  if (request.ep->open != 0) return UCS_ERR_NO_RESOURCE;  // what the lower transport reads must have landed, whatever becomes of it
+  const bool ready = cancel || l.failed ? !core_.hub->has_unowned(l) : may_flush(request.ep);
+  if (!ready) return UCS_ERR_NO_RESOURCE;
+  // What was in flight is lost. Not where the peer said goodbye first: its interface is closed, and with it the connection. Nor
+  // where nothing ever was.
+  if (l.failed && !cancel) return l.peer_gone || (l.mode != link::Mode::kOff && l.never_used()) ? UCS_OK : l.failure;
+  if (l.lower == nullptr) return UCS_OK;
+  // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush, which waits
+  // for the peer's progress without end.
+  if (!cancel && !l.failed && l.mode == link::Mode::kVerify) {
+    if (!applied(l) || !is_settled(l)) return UCS_ERR_NO_RESOURCE;
+    (void)core_.hub->flush_owed();  // what peers wait for in their flushes
+    // Said once, and not by an interface's flush: UCP (1.13) does not survive that of a worker with an error.
+    return std::exchange(l.write_lost, false) ? UCS_ERR_REJECTED : UCS_OK;
+  }
+  // A cancel below would also stop what the other endpoints of this link have on their way. The link owns copies of all that is left,
+  // so that nothing of the upper layer's is read any more: no need to wait for the peer, as tcp's flush would.
+  const bool shared = l.eps.next != l.eps.prev;
+  if (shared && l.mode != link::Mode::kOff) return UCS_OK;
+  const unsigned flags = shared ? unsigned{UCT_FLUSH_FLAG_LOCAL} : request.flags;
+  const ucs_status_t status = uct_ep_flush(l.lower.get(), flags, request.comp);
+  if (cancel && l.to_ep && status != UCS_ERR_NO_RESOURCE) {
+    // The lower endpoint is not to be used hereafter: rc takes its queue pair down.
+    l.told = true;  // it is the upper layer's own wish
+    links_.give_up(l, UCS_ERR_CANCELED);
+  }
+  return status;
+}
+
+ucs_status_t Flusher::flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) noexcept {
+  const AsyncGuard guard(core_.threads);
+  // Messages that wait for room come first: the upper layer then queues its flush behind them.
+  if (ep != nullptr && (flags & UCT_FLUSH_FLAG_CANCEL) == 0) {
+    const UctLink& l = ep->link();
+    if (l.gated && !l.is_lost()) return UCS_ERR_NO_RESOURCE;
+  }
+  const Queue::Request request{ep, flags, comp};
+  const ucs_status_t status = try_flush(request);
+  return status == UCS_ERR_NO_RESOURCE ? waiting_.add(request) : status;
+}
+
+unsigned Flusher::run() noexcept {
+  return waiting_.run([this] { return AsyncGuard(core_.threads); },
+                      [this](const Queue::Request& request) { return try_flush(request); });
+}
+
+// The endpoint goes without having been flushed. The lower transport may still write to the upper buffers,
+// and its last reads end soon, or with the connection.
+void Flusher::abandon_reads(LinkEp& ep) noexcept {
+  core_.onesided->abort(ep.link(), &ep);
+  const uint64_t until = monotonic_ns() + kBusyPatience;
+  core_.onesided->tell_all();
+  while (ep.open != 0 && monotonic_ns() < until) {
+    (void)uct_iface_progress(core_.lower());
+    core_.onesided->tell_all();
+  }
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Flush. Active messages are flushed when they are acknowledged, or when the link owns a copy of what is not and the peer has
+// been silent for a while: waiting on would hang a rank whose peer left first (links/patience.h). Puts are flushed when they are
+// applied.
+#ifndef VERITY_UCT_PROGRESS_FLUSHER_H
+#define VERITY_UCT_PROGRESS_FLUSHER_H
+
+#include "uct/links/flush_queue.h"
+#include "uct/onesided/onesided.h"
+
+namespace verity::uct {
+
+class Flusher {
+ public:
+  explicit Flusher(LinkSet& links) noexcept : core_(links.core()), links_(links) {}
+
+  // As uct_ep_flush() of `ep`, or uct_iface_flush() with nullptr.
+  [[nodiscard]] ucs_status_t flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
+  // Tries those that wait; how many are over.
+  unsigned run() noexcept;
+  [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
+  // The endpoint goes.
+  void cancel(LinkEp& ep) noexcept { waiting_.cancel(&ep); }
+  // The same with its reads, without a flush before.
+  void abandon_reads(LinkEp& ep) noexcept;
+
+ private:
+  using Queue = FlushQueue<LinkEp>;
+  [[nodiscard]] ucs_status_t try_flush(const Queue::Request& request) noexcept;
+  [[nodiscard]] bool may_flush(LinkEp* ep) noexcept;
+  [[nodiscard]] bool applied(UctLink& l) noexcept;
+
+  IfaceCore& core_;
+  LinkSet& links_;
+  Queue waiting_;
+};
+
+}  // namespace verity::uct
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/progress/link_upkeep.h"
+
+#include "uct/process/process.h"
+
+namespace verity::uct {
+
+UctLink* LinkUpkeep::next_due(util::ListNode& due) noexcept {
+  const AsyncGuard guard(core_.threads);
+  if (!due.linked()) return nullptr;
+  UctLink& l = UctLink::in_attention(due.next);
+  l.attention_node().unlink();
+  return &l;
+}
+
+unsigned LinkUpkeep::attend() noexcept {
+  util::ListNode due;
+  util::ListNode& attention = links_.attention();
+  {
+    const AsyncGuard guard(core_.threads);
+    while (attention.linked()) {
+      util::ListNode* node = attention.next;
+      node->unlink();
+      due.push_back(*node);
+    }
+  }
+  unsigned count = 0;
+  while (UctLink* l = next_due(due)) count += attend(*l);
+  return count;
+}
+
+unsigned LinkUpkeep::attend(UctLink& l) noexcept {
+  unsigned count = 0;
+  bool is_to_report;
+  {
+    const AsyncGuard guard(core_.threads);
+    if (l.corked && !l.to_ep && !l.failed && l.eps.linked()) {
+      const ucs_status_t status = links_.ensure_lower(l);
+      if (status != UCS_OK) links_.give_up(l, status);
+    }
+    const bool lost = l.is_lost();
+    if (sender_.needs_push(l)) sender_.push_stored(l);
+    if (lost && core_.onesided != nullptr) {
+      core_.onesided->forget(l);
+      if (l.open != 0) core_.onesided->abort(l);
+      if (l.open != 0) links_.want_attention(l);
+    }
+    is_to_report = l.failed && !l.told;
+  }
+  if (is_to_report) report_failure(l);
+  if (l.held || !l.pending.empty()) count += run_pending(l);
+  if (!l.eps.linked()) reap(l);
+  return count;
+}
+
+// Whether something will call for attention once a message can be sent again. False: it can now.
+bool LinkUpkeep::awaits_room(UctLink& l) noexcept {
+  const bool window = core_.hub->can_send(l, wire::Class::kSync) && core_.hub->can_send(l, wire::Class::kAsync);
+  const bool lower = l.lower_refused && sender_.wait_for_lower(l);
+  const bool reads = core_.onesided != nullptr && core_.onesided->must_wait(l);
+  return !window || lower || reads || l.held;
+}
+
+// Until one of them finds no room. Each may make endpoints, destroy others, or purge this queue.
+unsigned LinkUpkeep::run_pending(UctLink& l) noexcept {
+  unsigned count = 0;
+  PendingQueue::Of of;
+  const auto next = [&]() -> uct_pending_req_t* {
+    const AsyncGuard guard(core_.threads);
+    if (fences_.is_behind_fence(l)) return nullptr;
+    l.gated = false;  // these are the oldest
+    return l.pending.pop(&of);
+  };
+  while (uct_pending_req_t* request = next()) {
+    const ucs_status_t status = run(l, request, of.epoch);
+    if (status == UCS_OK) {
+      ++count;
+      continue;
+    }
+    const AsyncGuard guard(core_.threads);
+    l.pending.push_front(request, of);
+    if (status != UCS_INPROGRESS) break;
+    ++count;
+  }
+  const AsyncGuard guard(core_.threads);
+  if (l.pending.empty()) l.held = fences_.is_behind_fence(l);
+  l.gated = l.held || !l.pending.empty();
+  if (l.held || (l.gated && !awaits_room(l))) links_.want_attention(l);
+  return count;
+}
+
+ucs_status_t LinkUpkeep::run(UctLink& l, uct_pending_req_t* request, uint32_t epoch) noexcept {
+  const WorkerGroup::InEpoch then(core_.group, epoch);
+  l.trying = true;
+  const ucs_status_t status = request->func(request);
+  l.trying = false;
+  return status;
+}
+
+// Reported once to each endpoint. Where it is not handled, the receives that wait on the peer would
+// never end: the process then aborts, with one line. Not when the peer had said goodbye: it closed in
+// good order, as ranks do at the end of a job, and stock UCX goes on as well. Nor when neither side ever used
+// the link: then the peer may not know of it, and cannot say goodbye. Mode off passes what is sent,
+// and says no goodbyes: its ends are stock UCX's as well.
+void LinkUpkeep::report_failure(UctLink& l) noexcept {
+  const ucs_status_t status = l.failure;
+  l.told = true;
+  const OnFailure policy = core_.options.on_failure;
+  const bool harmless = l.peer_gone || l.mode == link::Mode::kOff || l.never_used();
+  bool handled = harmless || policy != OnFailure::kAbort;
+  util::ListNode told;
+  while (l.eps.linked() && handled) {
+    auto* ep = &LinkEp::in_link(l.eps.next);
+    ep->link_node().unlink();
+    told.push_back(ep->link_node());
+    const ucs_status_t result = uct_iface_handle_ep_err(core_.wrap.handle(), ep->handle(), status);
+    handled = result == UCS_OK || harmless || policy == OnFailure::kError;
+  }
+  while (told.linked()) {
+    util::ListNode* node = told.next;
+    node->unlink();
+    l.eps.push_back(*node);
+  }
+  if (!handled) process().abort_job(core_.lower_name(), l.peer_uid, status);
+}
+
+// A link without endpoints goes when it has nothing left to do; one to an interface stays for as
+// long as the peer may still send.
+void LinkUpkeep::reap(UctLink& l) noexcept {
+  const AsyncGuard guard(core_.threads);
+  if (core_.hub->has_unowned(l) || l.open != 0) return links_.want_attention(l);  // the lower transport is still at buffers
+  if (l.is_lost()) return drop(l);
+  if (!l.to_ep || !l.orphan) return;
+  if (l.in_flight() || l.owed != 0 || l.owe_bye) return links_.want_attention(l);
+  if (l.said_bye) return drop(l);
+  l.said_bye = true;
+  core_.hub->say_bye(l);
+  links_.want_attention(l);
+}
+
+ucs_status_t LinkUpkeep::add_pending(LinkEp& ep, uct_pending_req_t* request) noexcept {
+  UctLink& l = ep.link();
+  if (l.is_lost()) return UCS_ERR_BUSY;
+  if (l.pending.empty() && !awaits_room(l)) return UCS_ERR_BUSY;
+  l.pending.push_back(request, {&ep, core_.group.epoch()});
+  l.gated = true;
+  return UCS_OK;
+}
+
+void LinkUpkeep::push_stored() noexcept {
+  util::ListNode& attention = links_.attention();
+  for (util::ListNode* node = attention.next; node != &attention; node = node->next) {
+    UctLink& l = UctLink::in_attention(node);
+    if (sender_.needs_push(l)) sender_.push_stored(l);
+  }
+}
+
+void LinkUpkeep::drop(UctLink& l) noexcept {
+  if (core_.onesided != nullptr) core_.onesided->forget(l);
+  if (l.open != 0) core_.onesided->abort(l);
+  links_.remove(l);
+}
+
+}  // namespace verity::uct

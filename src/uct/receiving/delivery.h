@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The way of a received frame: the lower transport's message is verified by the link, in place, and then handed up in order,
+// as an upcall of the handler that the upper layer has set for its id. On the way
+//
+//   messages of remote memory access go to OneSided
+//   trailers are taken off and given to the MPI interposer, which observes the message first
+//   messages that must not go up now are kept (deferred): while the interface is served without its worker's progress, when
+//   the upper layer's handler is synchronous and the message came asynchronously, and behind such ones
+#ifndef VERITY_UCT_RECEIVING_DELIVERY_H
+#define VERITY_UCT_RECEIVING_DELIVERY_H
+
+#include <vector>
+
+#include "health/sampler.h"
+#include "uct/onesided/onesided.h"
+#include "uct/sending/completions.h"
+
+namespace verity::uct {
+
+// Messages that wait for progress, oldest first.
+class DeferredMessages {
+ public:
+  struct Message {
+    uint8_t am_id;
+    std::vector<char> bytes;
+  };
+
+  [[nodiscard]] bool empty() const noexcept { return messages_.empty(); }
+  [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
+  // A copy; ends the process where there is no memory, as the message cannot be asked for again.
+  void add(uint8_t am_id, const void* payload, size_t length) noexcept;
+  [[nodiscard]] std::vector<Message> take_all() noexcept;
+
+ private:
+  std::vector<Message> messages_;
+  size_t bytes_ = 0;
+};
+
+class Delivery {
+ public:
+  Delivery(IfaceCore& core, Completions& completions, const Extensions& extensions) noexcept
+      : core_(core), completions_(completions), extensions_(extensions) {}
+
+  // The links' hub, and OneSided if there is one, are there.
+  void open(const uct_iface_params_t& params) noexcept;
+
+  // An active message of the lower transport.
+  [[nodiscard, gnu::hot]] ucs_status_t receive(uint8_t lower_id, void* data, size_t length, unsigned flags) noexcept {
+    if (lower_id == wire::kCompactId) [[likely]] return receive_compact(data, length, flags);
+    if (lower_id == wire::kSyncId) return receive_frame(wire::Class::kSync, data, length, flags);
+    if (lower_id == wire::kAsyncId) return receive_frame(wire::Class::kAsync, data, length, flags);
+    return receive_unframed(lower_id, data, length, flags);
+  }
+  // A message of that link which had waited in the link for an earlier one.
+  void deliver(UctLink& l, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept;
+
+  [[nodiscard]] const DeferredMessages& deferred() const noexcept { return deferred_; }
+  // Hands up what was deferred; how many.
+  unsigned run_deferred() noexcept;
+
+  // From here on nothing goes up any more.
+  void close() noexcept { closing_ = core_.look_first = true; }
+  [[nodiscard]] bool is_closing() const noexcept { return closing_; }
+  // While serve() runs nothing goes up: the worker is not being progressed.
+  template <typename Serve>
+  void without_upcalls(Serve&& serve) noexcept {
+    idle_ = core_.look_first = true;
+    serve();
+    idle_ = false;
+    core_.look_first = must_look();
+  }
+
+ private:
+  // A received descriptor that the upper layer may keep; see upcall().
+  struct Release : uct_recv_desc_t {
+    Delivery* delivery;
+  };
+  static void release_desc(uct_recv_desc_t* release, const char* lower_desc) noexcept;
+
+  [[nodiscard]] ucs_status_t receive_compact(void* data, size_t length, unsigned flags) noexcept;
+  [[nodiscard]] ucs_status_t receive_frame(wire::Class c, void* data, size_t length, unsigned flags) noexcept;
+  [[nodiscard]] ucs_status_t receive_unframed(uint8_t am_id, void* data, size_t length, unsigned flags) noexcept;
+  template <typename Receive>
+  [[nodiscard]] bool timed(Receive&& receive, link::Received* received) noexcept;
+  // The sender's handler of that message is asynchronous, ours is not: it waits for progress.
+  [[nodiscard]] bool must_defer(wire::Class c, uint8_t am_id) const noexcept {
+    return c == wire::Class::kAsync && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) == 0;
+  }
+  [[nodiscard]] bool must_look() const noexcept { return closing_ || !deferred_.empty() || !completions_.empty(); }
+  [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
+  void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
+  ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags, uct_recv_desc_t* release) noexcept;
+  ucs_status_t call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
+  ucs_status_t call_observed(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
+  ucs_status_t call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
+  ucs_status_t drop_trailed(size_t length) noexcept;
+  void count_upcall(int change) noexcept;
+
+  IfaceCore& core_;
+  Completions& completions_;
+  const Extensions& extensions_;
+  link::Hub* hub_ = nullptr;
+  UctLink* current_ = nullptr;  // whose message is being delivered
+  uint32_t observed_ids_ = 0;   // bitmap of the messages that call_observed() looks at
+  bool closing_ = false;
+  bool idle_ = false;           // in without_upcalls()
+  bool runs_deferred_ = false;
+  health::Sampler sampler_;     // of received frames
+  size_t headroom_ = 0;
+  uintptr_t align_mask_ = 0;    // what the upper layer asked for: (data + offset) & mask == 0
+  uintptr_t align_offset_ = 0;
+  Release release_{};           // of descriptors whose frame has a full header
+  Release release_compact_{};   // a compact one
+  DeferredMessages deferred_;
+};
+
+}  // namespace verity::uct
+
+#endif

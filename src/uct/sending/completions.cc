@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/sending/completions.h"
+
+namespace verity::uct {
+
+void Completions::add(link::Slot& slot, ucs_status_t status) noexcept {
+  ZcopyState& state = ZcopyState::of(slot);
+  if (state.upper == nullptr) return core_.hub->release(&slot);
+  state.status = status;
+  state.next_done = nullptr;
+  (first_ == nullptr ? first_ : ZcopyState::of(*last_).next_done) = &slot;
+  last_ = &slot;
+  core_.look_first = true;
+}
+
+// The oldest one, or the oldest of that link.
+link::Slot* Completions::take_of(const UctLink* l) noexcept {
+  link::Slot* before = nullptr;
+  link::Slot* slot = first_;
+  while (slot != nullptr && l != nullptr && ZcopyState::of(*slot).link != l) {
+    before = slot;
+    slot = ZcopyState::of(*slot).next_done;
+  }
+  if (slot == nullptr) return nullptr;
+  (before == nullptr ? first_ : ZcopyState::of(*before).next_done) = ZcopyState::of(*slot).next_done;
+  if (last_ == slot) last_ = before;
+  return slot;
+}
+
+unsigned Completions::run() noexcept {
+  unsigned count = 0;
+  while (complete_next(nullptr)) ++count;
+  return count;
+}
+
+void Completions::run_of(const UctLink& l) noexcept {
+  while (complete_next(&l)) {
+  }
+}
+
+bool Completions::complete_next(const UctLink* l) noexcept {
+  uct_completion_t* upper;
+  ucs_status_t status;
+  {
+    const AsyncGuard guard(core_.threads);
+    link::Slot* slot = take_of(l);
+    if (slot == nullptr) return false;
+    const ZcopyState& state = ZcopyState::of(*slot);
+    upper = state.upper;
+    status = state.status;
+    core_.hub->release(slot);
+  }
+  uct_invoke_completion(upper, status);
+  return true;
+}
+
+}  // namespace verity::uct

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Zero-copy sends whose buffers are free: their upper completions run in progress, oldest first, or when their endpoint goes.
+// A completion may do anything, so each is called without the guard, when its send is no longer in the list.
+#ifndef VERITY_UCT_SENDING_COMPLETIONS_H
+#define VERITY_UCT_SENDING_COMPLETIONS_H
+
+#include "uct/links/iface_core.h"
+#include "uct/links/uct_link.h"
+
+namespace verity::uct {
+
+// A zero-copy send, in link::Source::port.
+struct ZcopyState {
+  uct_completion_t lower;  // what the lower transport completes
+  uct_completion_t* upper;
+  UctLink* link;
+  link::Slot* slot;
+  link::Slot* next_done;
+  ucs_status_t status;
+  uint64_t watched;  // the MPI interposer's count of sends when this one left; 0 without it
+
+  [[nodiscard]] static ZcopyState& of(link::Slot& slot) noexcept {
+    return *reinterpret_cast<ZcopyState*>(slot.source->port);
+  }
+};
+static_assert(sizeof(ZcopyState) <= sizeof(link::Source::port));
+
+class Completions {
+ public:
+  explicit Completions(IfaceCore& core) noexcept : core_(core) {}
+
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  // The buffers of that send are free. Without an upper completion its slot is released at once.
+  void add(link::Slot& slot, ucs_status_t status) noexcept;
+  // Makes all upper completions; how many.
+  unsigned run() noexcept;
+  // Those of one link, of which an endpoint goes: what the link has copied is over for the upper layer, as on UCX's own
+  // transports.
+  void run_of(const UctLink& l) noexcept;
+
+ private:
+  [[nodiscard]] bool complete_next(const UctLink* l) noexcept;
+  [[nodiscard]] link::Slot* take_of(const UctLink* l) noexcept;
+
+  IfaceCore& core_;
+  link::Slot* first_ = nullptr;
+  link::Slot* last_ = nullptr;
+};
+
+}  // namespace verity::uct
+
+#endif

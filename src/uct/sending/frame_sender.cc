@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/sending/frame_sender.h"
+
+namespace verity::uct {
+
+namespace {
+
+// A bcopy of unknown size is packed into a large slot; a short one is moved to a small slot, so that
+// many messages in flight stay in the cache.
+constexpr size_t kMoveUpTo = 448;
+
+// From here on the hash is made while the frame is copied to the lower transport's buffer.
+constexpr size_t kFuseFrom = 512;
+
+// A frame on its way into a lower buffer. It is committed only there: when the lower transport has no room it does not ask for the
+// bytes, the upper layer hears so, and nothing has happened. What returned UCS_OK needs no progress of the sender to arrive.
+struct Launch {
+  FrameSender* sender;
+  UctLink* link;
+  wire::Class c;
+  link::Slot* slot;
+  size_t length;  // of the payload in the slot, unless `pack` is to write it
+  uint8_t id;
+  uct_pack_callback_t pack;
+  void* arg;
+  bool compact;  // as the lower message id says, which is chosen before the length is known
+  uint64_t serial;  // of the upper endpoint
+  bool committed = false;  // the link has the slot
+
+  // Lets the upper layer write the message at `out`. Nothing stops it from leaving then.
+  void write(uint8_t* out) noexcept {
+    length = pack(out, arg);
+    if (!FrameSender::may_trail(*link, id)) [[likely]] return;
+    const size_t trailer = append_trailer(sender->extensions().mpi(), {serial, arg, nullptr, id}, out, length);
+    if (trailer == 0) return;
+    message_length = length;
+    length += trailer;
+    id = kTrailerId;
+  }
+  size_t message_length = 0;  // without the trailer, when there is one
+  [[nodiscard]] ssize_t upper_length() const noexcept {
+    return static_cast<ssize_t>(message_length != 0 ? message_length : length);
+  }
+};
+
+// A small message in a large slot gets a small one, with the bytes that are in the large one already.
+[[gnu::hot]] void fit_slot(Launch& launch, size_t bytes) noexcept {
+  if (launch.length > kMoveUpTo) return;
+  link::Hub& hub = launch.sender->hub();
+  link::Slot* small = hub.reserve(*launch.link, launch.c, launch.length);
+  if (small == nullptr) return;
+  std::memcpy(small->payload(), launch.slot->payload(), bytes);
+  hub.cancel(launch.slot);
+  launch.slot = small;
+}
+
+// The payload is packed where the lower transport wants it, and copied from there: written while its
+// lines are fetched from the peer's cache, read while they are in ours.
+[[gnu::hot]] size_t pack_in_place(void* dest, Launch& launch) noexcept {
+  launch.write(static_cast<uint8_t*>(dest) + wire::kCompactHeader);
+  fit_slot(launch, 0);
+  link::Hub& hub = launch.sender->hub();
+  launch.committed = true;
+  (void)hub.commit_open(*launch.link, launch.c, launch.slot, static_cast<uint32_t>(launch.length), launch.id);
+  link::Hub::seal_in_place(*launch.link, launch.slot, dest);
+  return launch.slot->size;
+}
+
+[[gnu::hot]] size_t pack_frame(void* dest, void* arg) noexcept {
+  auto& launch = *static_cast<Launch*>(arg);
+  if (launch.compact && launch.pack != nullptr) return pack_in_place(dest, launch);
+  if (launch.pack != nullptr) {
+    launch.write(launch.slot->payload());
+    fit_slot(launch, launch.length);
+  }
+  link::Hub& hub = launch.sender->hub();
+  UctLink& l = *launch.link;
+  link::Slot* slot = launch.slot;
+  launch.committed = true;
+  const bool open = hub.commit_open(l, launch.c, slot, static_cast<uint32_t>(launch.length), launch.id,
+                                   launch.compact);
+  const size_t size = slot->size;
+  if (open && launch.length >= kFuseFrom) {
+    link::Hub::seal_copy(l, launch.c, slot, dest);
+    return size;
+  }
+  if (open) link::Hub::seal(l, launch.c, slot);
+  std::memcpy(dest, slot->frame(), size);
+  return size;
+}
+
+}  // namespace
+
+// The lower transport has no room for the slot's frame, which is given back.
+ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
+  if (slot != nullptr) hub_->cancel(slot);
+  l.lower_refused = true;
+  return UCS_ERR_NO_RESOURCE;
+}
+
+// Sends the slot's frame through a buffer of the lower transport. The payload's length, or an error.
+[[gnu::hot]] ssize_t FrameSender::launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
+                                  uct_pack_callback_t pack, void* arg, uint64_t serial) noexcept {
+  const bool compact = hub_->will_be_compact(l, c, pack != nullptr ? limits_.max_bcopy + trailer_room(l, id) : length);
+  Launch launch{this, &l, c, slot, length, id, pack, arg, compact, serial};
+  const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), compact ? wire::kCompactId : wire::lower_id(c), pack_frame, &launch, 0);
+  if (sent >= 0) [[likely]] {
+    hub_->sent(l, c);
+    return launch.upper_length();
+  }
+  if (sent == UCS_ERR_NO_RESOURCE) return lower_is_busy(l, slot);
+  // The lower transport failed before it asked for the bytes. Afterwards the frame is the link's, as one that was lost.
+  if (!launch.committed) hub_->cancel(slot);
+  return sent;
+}
+
+// The same through the lower transport's short send, where the frame fits.
+[[gnu::hot]] ucs_status_t FrameSender::launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+                                 uint8_t id) noexcept {
+  const size_t header = hub_->will_be_compact(l, c, length) ? wire::kCompactHeader : sizeof(wire::FrameHeader);
+  if (header + length > limits_.max_short || !l.plain) [[unlikely]] {
+    const ssize_t sent = launch_bcopy(l, c, slot, length, id, nullptr, nullptr);
+    return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
+  }
+  link::Slot* before = link::Hub::newest(l, c);
+  hub_->commit(l, c, slot, static_cast<uint32_t>(length), id);
+  uint64_t first;
+  std::memcpy(&first, slot->frame(), sizeof(first));
+  const ucs_status_t status =
+      uct_ep_am_short(l.lower.get(), slot->compact ? wire::kCompactId : wire::lower_id(c), first, slot->frame() + sizeof(first),
+                      static_cast<unsigned>(slot->size - sizeof(first)));
+  if (status == UCS_OK) [[likely]] {
+    hub_->sent(l, c);
+    return UCS_OK;
+  }
+  if (l.is_lost()) return status;  // its frames went with it
+  hub_->uncommit(l, c, slot, before, static_cast<uint32_t>(length));
+  return status == UCS_ERR_NO_RESOURCE ? lower_is_busy(l, nullptr) : status;
+}
+
+// The same for a message whose bytes are all in the slot, where there is room for a trailer if it may get one.
+[[gnu::hot]] ucs_status_t FrameSender::launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+                                        const verity_leaving& leaving) noexcept {
+  if (!may_trail(l, leaving.am_id)) [[likely]] return launch(l, c, slot, length, leaving.am_id);
+  const size_t trailer = append_trailer(extensions_.mpi(), leaving, slot->payload(), length);
+  const ucs_status_t status = launch(l, c, slot, length + trailer, trailer != 0 ? kTrailerId : leaving.am_id);
+  if (status != UCS_OK) extensions_.mpi().stayed();
+  return status;
+}
+
+namespace {
+
+// Runs inside the lower transport's progress: sends what waits there, upper callbacks run later.
+ucs_status_t lower_has_room(uct_pending_req_t* request) noexcept {
+  UctLink* l = static_cast<LowerRequest*>(request)->link;
+  const AsyncGuard guard(l->set->core().threads);
+  l->lower_waiting = l->lower_refused = false;
+  if (!l->pending.empty()) l->set->want_attention(*l);
+  if (l->failed || l->set->core().hub->resume(*l)) return UCS_OK;
+  l->lower_waiting = true;
+  return UCS_ERR_NO_RESOURCE;
+}
+
+}  // namespace
+
+// Waits in the lower transport's pending queue. False: it has room already.
+bool FrameSender::wait_for_lower(UctLink& l) noexcept {
+  if (l.lower_waiting || l.failed) return true;
+  l.lower_request.func = lower_has_room;
+  l.lower_waiting = true;
+  if (uct_ep_pending_add(l.lower.get(), &l.lower_request, 0) == UCS_OK) return true;
+  l.lower_waiting = l.lower_refused = false;
+  return false;
+}
+
+// A message of this layer's own, in a slot with its payload. It is kept like all others, and waits when
+// the lower transport has no room.
+void FrameSender::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept {
+  constexpr wire::Class c = wire::Class::kSync;
+  hub_->commit(l, c, slot, static_cast<uint32_t>(length), id);
+  const util::Piece frame{slot->frame(), slot->size};
+  const link::Sent sent = slot->compact ? send_compact(l, frame) : send_frame(l, c, {&frame, 1});
+  if (sent == link::Sent::kOk) {
+    hub_->sent(l, c);
+  } else if (sent == link::Sent::kBusy) {
+    hub_->stalled(l, c, slot);
+    if (l.lower != nullptr) {
+      push_unsent(l);
+    } else {
+      links_.want_attention(l);
+    }
+  }
+}
+
+// For frames that are kept here: returns when they are sent, or wait.
+void FrameSender::push_unsent(UctLink& l) noexcept {
+  while (!wait_for_lower(l)) {
+    if (hub_->resume(l)) return;
+  }
+}
+
+void FrameSender::push_stored(UctLink& l) noexcept {
+  const ucs_status_t status = links_.ensure_lower(l);
+  if (status != UCS_OK) return links_.give_up(l, status);
+  push_unsent(l);
+}
+
+ssize_t FrameSender::pack_and_drop(uct_pack_callback_t pack, void* arg) noexcept {
+  const size_t size = sizeof(wire::FrameHeader) + limits_.max_bcopy;
+  link::Slot* slot = hub_->pool().take(size);
+  if (slot == nullptr) slot = link::Pool::take_reserve(size);
+  if (slot == nullptr) return UCS_ERR_NO_MEMORY;
+  const size_t length = pack(slot->payload(), arg);
+  hub_->cancel(slot);
+  return static_cast<ssize_t>(length);
+}
+
+// --- frames ---
+
+namespace {
+
+size_t pack_pieces(void* dest, void* arg) noexcept {
+  const auto& pieces = *static_cast<const util::Pieces*>(arg);
+  const size_t size = util::total_length(pieces);
+  (void)util::copy_out(pieces, 0, dest, size);
+  return size;
+}
+
+link::Sent send_bcopy(UctLink& l, uint8_t id, util::Pieces frame) noexcept {
+  const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), id, pack_pieces, &frame, 0);
+  if (sent >= 0) return link::Sent::kOk;
+  return sent == UCS_ERR_NO_RESOURCE ? link::Sent::kBusy : link::Sent::kFailed;
+}
+
+}  // namespace
+
+link::Sent FrameSender::send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept {
+  if (l.lower == nullptr && !core_.may_connect()) return link::Sent::kBusy;
+  if (links_.ensure_lower(l) != UCS_OK) {
+    links_.give_up(l, UCS_ERR_UNREACHABLE);
+    return link::Sent::kFailed;
+  }
+  return send_bcopy(l, wire::lower_id(c), frame);
+}
+
+link::Sent FrameSender::send_compact(UctLink& l, util::Piece frame) noexcept {
+  return send_bcopy(l, wire::kCompactId, {&frame, 1});
+}
+
+}  // namespace verity::uct

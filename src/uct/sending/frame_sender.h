@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The way of a message to the lower transport: a slot is reserved, the payload written into it, the frame committed (it has a
+// psn and is kept from then on) and given to the lower endpoint. Copied messages here, zero-copy ones in zero_copy.h.
+//
+//   am_short, am_bcopy (iface/am_ops.cc)   reserve() -> launch_copied() or launch_bcopy()
+//   messages of this layer's own           reserve() -> send_own()
+//   what the links send (iface/link_port)  send_frame(), send_compact()
+//   when the lower transport is busy       refused: the upper layer queues; kept frames wait in wait_for_lower()
+#ifndef VERITY_UCT_SENDING_FRAME_SENDER_H
+#define VERITY_UCT_SENDING_FRAME_SENDER_H
+
+#include "uct/links/link_set.h"
+#include "uct/sending/frame_limits.h"
+
+namespace verity::uct {
+
+class FrameSender {
+ public:
+  FrameSender(LinkSet& links, const Extensions& extensions) noexcept
+      : core_(links.core()), links_(links), extensions_(extensions) {}
+
+  // The links' hub is there.
+  void open(const FrameLimits& limits) noexcept {
+    hub_ = core_.hub.get();
+    limits_ = limits;
+  }
+
+  [[nodiscard]] const FrameLimits& limits() const noexcept { return limits_; }
+  [[nodiscard]] const Extensions& extensions() const noexcept { return extensions_; }
+  [[nodiscard]] LinkSet& links() const noexcept { return links_; }
+  [[nodiscard]] link::Hub& hub() const noexcept { return *hub_; }
+
+  // --- messages ---
+  // A slot for a message of `length` bytes with `id`, and for a trailer if it may get one. nullptr: see refusal().
+  [[nodiscard]] link::Slot* reserve(UctLink& l, wire::Class c, size_t length, uint8_t id) noexcept {
+    return hub_->reserve(l, c, length + trailer_room(l, id));
+  }
+  // Why there is no slot: no room in the window, no link any more, or a link in mode off.
+  [[nodiscard]] static ucs_status_t refusal(const UctLink& l) noexcept {
+    return l.failed ? l.failure : UCS_ERR_NO_RESOURCE;
+  }
+  // The payload is in the slot. Gives the slot back when the lower transport takes nothing.
+  [[nodiscard]] ucs_status_t launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id) noexcept;
+  // The same for a message that may get a trailer, for which there is room in the slot then.
+  [[nodiscard]] ucs_status_t launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+                                           const verity_leaving& leaving) noexcept;
+  // The same with a payload that pack(arg) writes, once the lower transport has room. Returns its length, or an error.
+  // `serial`: of the upper endpoint.
+  [[nodiscard]] ssize_t launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
+                                     uct_pack_callback_t pack, void* arg, uint64_t serial = 0) noexcept;
+  // A message of this layer's own, whose payload is in the slot. It is kept like all others, and waits when the lower
+  // transport has no room.
+  void send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept;
+  // Calls `pack` for a message that goes nowhere: the upper layer counts on its callback, and on the length.
+  [[nodiscard]] ssize_t pack_and_drop(uct_pack_callback_t pack, void* arg) noexcept;
+
+  // --- frames ---
+  [[nodiscard]] link::Sent send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept;
+  // Only on established links, which have a lower endpoint.
+  [[nodiscard]] static link::Sent send_compact(UctLink& l, util::Piece frame) noexcept;
+
+  // --- waiting for the lower transport ---
+  // Waits in its pending queue. False: it has room already.
+  [[nodiscard]] bool wait_for_lower(UctLink& l) noexcept;
+  // For frames that are kept here: returns when they are sent, or wait.
+  void push_unsent(UctLink& l) noexcept;
+  // The same, for a link that may not have had a lower endpoint.
+  void push_stored(UctLink& l) noexcept;
+  [[nodiscard]] bool needs_push(const UctLink& l) const noexcept {
+    return !l.is_lost() && !l.corked && !l.lower_waiting && hub_->has_unsent(l);
+  }
+
+  [[nodiscard]] static bool may_trail(const UctLink& l, uint8_t id) noexcept {
+    return ((l.trailed_ids >> id) & 1) != 0;
+  }
+  [[nodiscard]] static size_t trailer_room(const UctLink& l, uint8_t id) noexcept {
+    return may_trail(l, id) ? kTrailerRoom : 0;
+  }
+
+ private:
+  [[nodiscard]] ucs_status_t lower_is_busy(UctLink& l, link::Slot* slot) noexcept;
+
+  IfaceCore& core_;
+  LinkSet& links_;
+  const Extensions& extensions_;
+  link::Hub* hub_ = nullptr;
+  FrameLimits limits_;
+};
+
+}  // namespace verity::uct
+
+#endif

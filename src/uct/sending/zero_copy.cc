@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "uct/sending/zero_copy.h"
+
+#include "uct/compat/ucp_ids.h"
+#include "uct/memory/verity_md.h"
+
+namespace verity::uct {
+
+namespace {
+
+size_t iov_length(const uct_iov_t& iov) noexcept { return iov.length * iov.count; }
+
+// Adds the user's buffers to the source. False: too many pieces.
+bool add_pieces(link::Source& source, const uct_iov_t* iov, size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) {
+    const size_t length = iov_length(iov[i]);
+    if (length == 0) continue;
+    if (iov[i].count > 1 && iov[i].stride != 0 && iov[i].stride != iov[i].length) return false;
+    if (source.count == link::kMaxSourcePieces) return false;
+    source.handles[source.count] = VerityMd::lower_handle(iov[i].memh);
+    source.pieces[source.count++] = {iov[i].buffer, length};
+  }
+  return true;
+}
+
+void lower_zcopy_done(uct_completion_t* comp) noexcept {
+  auto* state = reinterpret_cast<ZcopyState*>(comp);
+  if (comp->status != UCS_OK && state->status == UCS_OK) state->status = comp->status;
+  const IfaceCore& core = state->link->set->core();
+  const AsyncGuard guard(core.threads);
+  core.hub->source_sent(*state->link, *state->slot);
+}
+
+// Sends the frame: the header with the upper one behind it, the user's pieces, the HELLO. UCS_OK: the lower transport is done
+// with the pieces; UCS_INPROGRESS: it will say so.
+ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
+  link::Source& source = *slot.source;
+  uct_iov_t iov[link::kMaxSourcePieces + 1];
+  size_t count = 0;
+  for (uint32_t i = 1; i < source.count; ++i) {
+    iov[count++] = {const_cast<void*>(source.pieces[i].data), source.pieces[i].length, source.handles[i], 0, 1};
+  }
+  if (source.hello.length != 0) {
+    iov[count++] = {const_cast<void*>(source.hello.data), source.hello.length, UCT_MEM_HANDLE_NULL, 0, 1};
+  }
+  ZcopyState& state = ZcopyState::of(slot);
+  state.lower = {lower_zcopy_done, 1, UCS_OK};
+  source.sending = true;
+  const auto header = static_cast<unsigned>(sizeof(wire::FrameHeader) + source.pieces[0].length);
+  const ucs_status_t status =
+      uct_ep_am_zcopy(l.lower.get(), wire::lower_id(c), slot.frame(), header, iov, count, 0, &state.lower);
+  if (status == UCS_ERR_NO_RESOURCE) source.sending = false;
+  return status;
+}
+
+// What leads a zero-copy message, with the upper header behind it: both go into the lower transport's header.
+struct Leader {
+  uint8_t bytes[kTrailerRoom + 256];
+  size_t length = 0;  // of all of it
+  bool leads = false;
+};
+
+void make_leader(const FrameSender& sender, const ZcopyRequest& r, Leader* out) noexcept {
+  if (r.header_length < sizeof(uint64_t) || r.header_length > 256) return;
+  const size_t header_room = sender.limits().header_room;
+  const size_t room = std::min(header_room - std::min<size_t>(header_room, r.header_length), kTrailerRoom);
+  const verity_leaving leaving{r.serial, r.comp, nullptr, r.id};
+  const size_t lead = write_leader(sender.extensions().mpi(), leaving, out->bytes, room, r.header, r.header_length);
+  if (lead == 0) return;
+  std::memcpy(out->bytes + lead, r.header, r.header_length);
+  out->length = lead + r.header_length;
+  out->leads = true;
+}
+
+// Returns the status of the send to the upper layer; `status` is the lower transport's. With `at_once` the send completes
+// locally when the lower transport's does, because callers may rely on that without making progress.
+ucs_status_t complete_zcopy(FrameSender& sender, UctLink& l, wire::Class c, link::Slot& slot, ucs_status_t status,
+                            bool at_once) noexcept {
+  link::Hub& hub = sender.hub();
+  if (status == UCS_ERR_NO_RESOURCE) {
+    hub.stalled(l, c, &slot);
+    sender.push_unsent(l);
+    return UCS_INPROGRESS;
+  }
+  if (status != UCS_OK && status != UCS_INPROGRESS) {
+    hub.source_sent(l, slot);  // the error handler is called, and completes the send
+    return UCS_INPROGRESS;
+  }
+  hub.sent(l, c);
+  if (status == UCS_INPROGRESS) return UCS_INPROGRESS;
+  if (at_once && hub.complete_at_once(l, slot)) return UCS_OK;
+  if (!at_once) hub.source_sent(l, slot);
+  return UCS_INPROGRESS;
+}
+
+// Where the peer has closed there is nobody to receive, as on a lower transport that keeps no connection.
+ucs_status_t without_slot(const UctLink& l) noexcept {
+  return l.peer_gone && !l.failed ? UCS_OK : FrameSender::refusal(l);
+}
+
+ucs_status_t send_copied(FrameSender& sender, const ZcopyRequest& r) noexcept {
+  const size_t length = r.header_length + iov_total(r.iov, r.iovcnt);
+  link::Slot* slot = sender.reserve(r.link, r.c, length, r.id);
+  if (slot == nullptr) return without_slot(r.link);
+  if (r.header_length != 0) std::memcpy(slot->payload(), r.header, r.header_length);
+  copy_iov(slot->payload() + r.header_length, r.iov, r.iovcnt);
+  return sender.launch_copied(r.link, r.c, slot, length, {r.serial, r.comp, nullptr, r.id});
+}
+
+}  // namespace
+
+size_t iov_total(const uct_iov_t* iov, size_t count) noexcept {
+  size_t total = 0;
+  for (size_t i = 0; i < count; ++i) total += iov_length(iov[i]);
+  return total;
+}
+
+void copy_iov(uint8_t* out, const uct_iov_t* iov, size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) {
+    const size_t length = iov_length(iov[i]);
+    if (length == 0) continue;
+    std::memcpy(out, iov[i].buffer, length);
+    out += length;
+  }
+}
+
+ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& r) noexcept {
+  UctLink& l = r.link;
+  const FrameLimits& limits = sender.limits();
+  const size_t length = r.header_length + iov_total(r.iov, r.iovcnt);
+  if (length <= limits.copy_up_to || (l.greeting && length <= limits.max_bcopy)) return send_copied(sender, r);
+  link::Hub& hub = sender.hub();
+  const size_t space = link::Hub::source_space(r.header_length + FrameSender::trailer_room(l, r.id));
+  link::Slot* slot = hub.reserve(l, r.c, space);
+  if (slot == nullptr) return without_slot(l);
+  Leader leader;
+  if (FrameSender::may_trail(l, r.id)) [[unlikely]] make_leader(sender, r, &leader);
+  link::Source* source = leader.leads ? link::Hub::make_source(slot, leader.bytes, leader.length)
+                                      : link::Hub::make_source(slot, r.header, r.header_length);
+  if (!add_pieces(*source, r.iov, r.iovcnt)) {
+    if (leader.leads) sender.extensions().mpi().stayed();
+    slot->source = nullptr;
+    hub.cancel(slot);
+    return UCS_ERR_INVALID_PARAM;
+  }
+  const uint64_t watched = sender.extensions().watched_sends();
+  ZcopyState::of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, r.comp, &l, slot, nullptr, UCS_OK, watched};
+  hub.commit_source(l, r.c, slot, leader.leads ? kLeaderId : r.id);
+  return complete_zcopy(sender, l, r.c, *slot, lower_zcopy(l, r.c, *slot), r.id != kRendezvousData);
+}
+
+link::Sent send_source(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
+  const ucs_status_t status = lower_zcopy(l, c, slot);
+  if (status == UCS_ERR_NO_RESOURCE) return link::Sent::kBusy;
+  if (status == UCS_INPROGRESS) return link::Sent::kOk;
+  l.set->core().hub->source_sent(l, slot);
+  return status == UCS_OK ? link::Sent::kOk : link::Sent::kFailed;
+}
+
+}  // namespace verity::uct
