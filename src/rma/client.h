@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reader's side of remote memory access, for one interface.
 //
-// A Read is cut into chunks. For each the lower transport reads the bytes and the peer is asked for their digest, both at once;
+// A Read is cut into chunks. For each the lower transport reads the bytes and their digest is requested from the peer, both at once;
 // when the bytes are there they are hashed, in bounded slices, and compared. Only a mismatch costs more:
 //
 //   kTransfer  read and HASH under way; hashing; equal: done
-//   kLeaves    the peer was asked for all leaves: a second look at its memory as well
+//   kLeaves    all leaves were requested from the peer: it reads its memory a second time, too
 //   kReread    what differs is read again and compared; then kLeaves again
 //   kSnapshot  after some rounds: the rest comes in frames, which are checked on their own
 //
@@ -21,6 +21,8 @@
 #include "merkle/geometry.h"
 #include "merkle/hash.h"
 #include "rma/port.h"
+#include "rma/spares.h"
+#include "rma/tickets.h"
 #include "util/list.h"
 
 namespace verity::rma {
@@ -38,13 +40,13 @@ struct Read {
   uint32_t count = 0;              // of pieces
   uint64_t most = ~uint64_t{0};    // bytes that the lower transport reads at a time
   uint64_t least = 1;
-  uint64_t next = 0;  // offset of the first byte not asked for yet
+  uint64_t next = 0;  // offset of the first byte not requested yet
   uint64_t done = 0;  // bytes verified
   uint32_t chunks = 0;
   wire::RmaStatus status = wire::RmaStatus::kOk;
   bool broken = false;  // the lower transport failed, or the link
   bool started = false;
-  bool told = false;    // that its source changed
+  bool reported = false;  // that its source changed
   uint32_t epoch = 0;   // Peer::epoch when it began
   // The port's.
   void* path = nullptr;
@@ -57,13 +59,6 @@ struct Read {
 };
 
 struct FetchInOrder : util::ListNode {};  // in Order::fetches
-
-// What answers are found by: the id holds the place in the table, and a generation that changes with every question.
-struct Ticket {
-  util::ListNode node;
-  uint32_t id = 0;
-  bool is_chunk = false;
-};
 
 struct Fetch : Ticket, FetchInOrder {
   Peer* peer = nullptr;
@@ -94,9 +89,9 @@ struct Descent {
   std::vector<merkle::Digest> theirs;
   std::vector<merkle::Digest> mine;  // what the leaves were when compared last with all of theirs
   std::vector<uint8_t> bad;          // bitmap: to be read again, or read again and not compared yet
-  uint32_t heard = 0;                 // leaves of the answer that came so far
+  uint32_t received = 0;                 // leaves of the answer that came so far
   uint64_t at = 0;                    // where in the chunk to go on reading
-  uint32_t asked = 0;                 // bytes of the GET under way
+  uint32_t requested = 0;             // bytes of the GET under way
   uint32_t rounds = 0;
   bool changed = false;     // the peer's digests differ from those before
   bool persistent = false;  // the same wrong bytes came twice
@@ -114,7 +109,7 @@ struct Chunk : Ticket {
   uint32_t flights = 0;  // reads under way
   uint32_t hashed = 0;   // leaves
   Stage stage = Stage::kTransfer;
-  bool asked = false;
+  bool requested = false;  // its digest
   bool posted = false;
   bool landed = false;
   bool answered = false;
@@ -127,19 +122,24 @@ struct Chunk : Ticket {
   alignas(8) unsigned char port[64];
 };
 
+[[nodiscard]] inline Chunk& chunk_of(Ticket& ticket) noexcept { return static_cast<Chunk&>(ticket); }
+[[nodiscard]] inline Fetch& fetch_of(Ticket& ticket) noexcept { return static_cast<Fetch&>(ticket); }
+
 struct ClientConfig {
   uint64_t chunk = 256 * 1024;  // bytes
   unsigned segment_log2 = 13;
   bool observe = false;  // count mismatches, repair nothing
 };
 
+// One class, for its members are the steps of one state machine over the same chunks; by file: operations and their ends
+// (client.cc), requests (requests.cc), answers and hashing (answers.cc), after a mismatch (descent.cc, diagnose.cc), order.cc.
 class Client {
  public:
   static constexpr unsigned kMaxChunks = 64;      // in all; a peer gets as many as it leaves free: see start_chunk()
   static constexpr unsigned kChunksOfRead = 8;    // of one Read
   static constexpr unsigned kMaxFetches = 128;    // the peer keeps Server::kMaxJobs requests
   static constexpr unsigned kMostOfPeer = kMaxFetches / 2;  // a peer has no more than it leaves free
-  // Bytes that fetches of one peer ask for at a time, or one larger fetch, and those of one GET for a chunk: the peer may have to keep what it
+  // Bytes that fetches of one peer request at a time, or one larger fetch, and those of one GET for a chunk: the peer may have to keep what it
   // cannot send (Server::kMaxCopied).
   static constexpr uint32_t kMaxFetching = 1024 * 1024;
   static constexpr uint32_t kMostOfGet = 32 * 1024;
@@ -171,7 +171,7 @@ class Client {
   [[nodiscard]] bool busy() const noexcept { return waiting_.linked() || todo_.linked() || hashing_.linked(); }
   // The same, without what waits for earlier reads or for room on a link: something will happen then.
   [[nodiscard]] bool must_poll() const noexcept;
-  // Something waits for the lower transport, of which nothing may tell: to be polled again soon.
+  // Something waits for the lower transport, which may not say when it can go on: to be polled again soon.
   [[nodiscard]] bool must_retry() const noexcept;
   // The peer is lost, or the upper layer cancels: everything ends, broken, as soon as the lower transport lets go of it. Of all
   // owners, or of one; or of one owner whoever the peer is.
@@ -193,31 +193,27 @@ class Client {
 
  private:
   void abort_if(const Peer* peer, const void* owner) noexcept;
-  [[nodiscard]] bool gated(Peer& peer) noexcept;
+  [[nodiscard]] bool awaits_fenced_puts(Peer& peer) noexcept;
   void wait_for_writes(Read& read) noexcept;
   [[nodiscard]] bool written_elsewhere(const Peer& peer, const Range& range) noexcept;
-  void enter(Ticket& ticket) noexcept;
-  void renew(Ticket& ticket) noexcept;
-  void leave(Ticket& ticket) noexcept;
-  [[nodiscard]] Ticket* find(uint32_t id) const noexcept;
 
   unsigned start_chunks(Read& read) noexcept;
   bool start_chunk(Read& read) noexcept;
   bool step(Ticket& ticket) noexcept;
   [[nodiscard]] bool can_step(const Ticket& ticket) const noexcept;
   bool transfer(Chunk& chunk) noexcept;
-  bool ask(Peer& peer, wire::RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept;
-  bool ask_hash(Chunk& chunk, uint8_t what) noexcept;
-  bool ask(Fetch& fetch) noexcept;
+  bool send_request(Peer& peer, wire::RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept;
+  bool request_hash(Chunk& chunk, uint8_t what) noexcept;
+  bool send_request(Fetch& fetch) noexcept;
   [[nodiscard]] bool may_fetch(const Peer& peer) const noexcept {
-    // As if the next one were as long as can be: whether there is room must not depend on who asks.
+    // As if the next one were as long as can be: whether there is room must not depend on the caller.
     const size_t most = std::min<size_t>(port_.max_message(), kMostOfFetch);
     return peer.fetches < kMaxFetches - fetches_open_ && (peer.fetches == 0 || peer.fetching + most <= kMaxFetching);
   }
-  bool ask_atomic(Fetch& fetch) noexcept;
-  bool ask_in_turn(Fetch& fetch) noexcept;
+  bool request_atomic(Fetch& fetch) noexcept;
+  bool request_in_turn(Fetch& fetch) noexcept;
   bool reread(Chunk& chunk) noexcept;
-  bool ask_bytes(Chunk& chunk) noexcept;
+  bool request_bytes(Chunk& chunk) noexcept;
   void to_do(Chunk& chunk, Stage stage) noexcept;
   static void move(Ticket& ticket, util::ListNode& list) noexcept;
 
@@ -228,15 +224,15 @@ class Client {
   unsigned hash_slice() noexcept;
   [[nodiscard]] merkle::Geometry geometry(const Chunk& chunk) const noexcept;
   [[nodiscard]] merkle::Digest leaf(const Chunk& chunk, uint32_t i) const noexcept;
-  void judge(Chunk& chunk) noexcept;
+  void compare_roots(Chunk& chunk) noexcept;
   void damaged(Chunk& chunk) noexcept;
-  void hear_leaves(Chunk& chunk, const uint8_t* message, size_t length) noexcept;
-  void compare(Chunk& chunk) noexcept;
-  void compare_again(Chunk& chunk) noexcept;
-  void settle(Chunk& chunk) noexcept;
+  void take_leaves(Chunk& chunk, const uint8_t* message, size_t length) noexcept;
+  void compare_leaves(Chunk& chunk) noexcept;
+  void compare_rereads(Chunk& chunk) noexcept;
+  void classify(Chunk& chunk) noexcept;
   void keep(Chunk& chunk, Run run) noexcept;
-  void look(Chunk& chunk, uint32_t leaf) noexcept;
-  void look(Chunk& chunk, const uint8_t* right, size_t length) noexcept;
+  void add_syndrome(Chunk& chunk, uint32_t leaf) noexcept;
+  void add_syndrome(Chunk& chunk, const uint8_t* right, size_t length) noexcept;
   void diagnose(const Chunk& chunk, health::FaultKind kind) noexcept;
   void take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexcept;
   // The first bad bytes from descent->at on; begin == end: none.
@@ -255,20 +251,18 @@ class Client {
   Port& port_;
   health::Counters& counters_;
   const ClientConfig config_;
-  util::ListNode waiting_;  // Reads of which something is not asked for
+  util::ListNode waiting_;  // Reads of which something is not requested yet
   util::ListNode started_;  // the other open ones
   util::ListNode todo_;     // tickets with a message to send or a read to post
   util::ListNode hashing_;  // chunks; the first one's leaves so far stand in leaves_
   util::ListNode idle_;     // chunks and fetches that wait for an answer or the lower transport
-  std::vector<Ticket*> table_;
-  std::vector<uint32_t> free_;  // places in the table
-  std::vector<std::unique_ptr<Read>> spare_reads_;
-  std::vector<std::unique_ptr<Chunk>> spare_chunks_;
-  std::vector<std::unique_ptr<Fetch>> spare_fetches_;
+  TicketTable tickets_{kMaxChunks + kMaxFetches};
+  Spares<Read> spare_reads_{64};
+  Spares<Chunk> spare_chunks_{kMaxChunks};
+  Spares<Fetch> spare_fetches_{64};
   unsigned chunks_open_ = 0;
   unsigned fetches_open_ = 0;
   unsigned reads_open_ = 0;
-  uint32_t generation_ = 0;
   uint32_t polls_ = 1;
   merkle::Digest leaves_[wire::kMaxHashLeaves];
 };

@@ -37,22 +37,22 @@ void Client::damaged(Chunk& chunk) noexcept {
   to_do(chunk, Stage::kLeaves);
 }
 
-void Client::hear_leaves(Chunk& chunk, const uint8_t* message, size_t length) noexcept {
+void Client::take_leaves(Chunk& chunk, const uint8_t* message, size_t length) noexcept {
   Descent& d = *chunk.descent;
   wire::RmaLeaves part;
   const size_t bytes = length - std::min(length, sizeof(part));
   const size_t n = bytes / sizeof(merkle::Digest);
-  if (!wire::read_message(message, length, &part) || part.first != d.heard || n == 0 || bytes % sizeof(merkle::Digest) != 0 ||
-      n > d.theirs.size() - d.heard) {
+  if (!wire::read_message(message, length, &part) || part.first != d.received || n == 0 || bytes % sizeof(merkle::Digest) != 0 ||
+      n > d.theirs.size() - d.received) {
     return finish(chunk, RmaStatus::kRefused);
   }
-  std::memcpy(d.theirs.data() + d.heard, message + sizeof(part), bytes);
-  d.heard += static_cast<uint32_t>(n);
-  if (d.heard == d.theirs.size()) compare(chunk);
+  std::memcpy(d.theirs.data() + d.received, message + sizeof(part), bytes);
+  d.received += static_cast<uint32_t>(n);
+  if (d.received == d.theirs.size()) compare_leaves(chunk);
 }
 
-// With the peer's second look at its memory.
-void Client::compare(Chunk& chunk) noexcept {
+// With the digests of the peer's second reading of its memory.
+void Client::compare_leaves(Chunk& chunk) noexcept {
   Descent& d = *chunk.descent;
   const merkle::Digest root = merkle::root_of(geometry(chunk), d.theirs);
   d.changed = d.changed || root != chunk.theirs;
@@ -71,7 +71,7 @@ void Client::compare(Chunk& chunk) noexcept {
     }
   }
   d.at = 0;
-  if (!bad.any()) return settle(chunk);
+  if (!bad.any()) return classify(chunk);
   chunk.posted = false;
   to_do(chunk, ++d.rounds > kRereads ? Stage::kSnapshot : Stage::kReread);
 }
@@ -118,12 +118,12 @@ bool Client::reread(Chunk& chunk) noexcept {
   }
   chunk.posted = true;
   move(chunk, idle_);
-  if (chunk.flights == 0) compare_again(chunk);
+  if (chunk.flights == 0) compare_rereads(chunk);
   return true;
 }
 
 // After a second reading, with the digests that the peer gave before it.
-void Client::compare_again(Chunk& chunk) noexcept {
+void Client::compare_rereads(Chunk& chunk) noexcept {
   Descent& d = *chunk.descent;
   const merkle::Bitmap bad = bad_of(d);
   bad.for_each([&](uint64_t i) {
@@ -131,40 +131,40 @@ void Client::compare_again(Chunk& chunk) noexcept {
     const bool was_good = d.mine[i] == d.theirs[i];
     if (mine == d.theirs[i]) {
       bad.reset(i);
-      look(chunk, static_cast<uint32_t>(i));
+      add_syndrome(chunk, static_cast<uint32_t>(i));
       counts(chunk).read_segments_repaired += !was_good;
     } else {
       counts(chunk).read_segments_damaged += was_good;
       d.persistent = d.persistent || mine == d.mine[i];
     }
   });
-  if (!bad.any()) return settle(chunk);
+  if (!bad.any()) return classify(chunk);
   to_do(chunk, Stage::kLeaves);
 }
 
-bool Client::ask_bytes(Chunk& chunk) noexcept {
+bool Client::request_bytes(Chunk& chunk) noexcept {
   Descent& d = *chunk.descent;
   const Run run = next_run(chunk);
   if (run.begin == run.end) {
     bad_of(d).clear();
-    settle(chunk);
+    classify(chunk);
     return true;
   }
   const uint64_t most = std::min<uint64_t>(port_.max_message() - sizeof(wire::RmaHeader), kMostOfGet);
   const auto length = static_cast<uint32_t>(std::min(most, run.end - run.begin));
   const Read& read = *chunk.read;
   const uint64_t address = read.address + chunk.offset + run.begin;
-  if (!ask(*read.peer, wire::RmaKind::kGet, chunk, 0, {{}, read.token, address, length, 0})) return false;
+  if (!send_request(*read.peer, wire::RmaKind::kGet, chunk, 0, {{}, read.token, address, length, 0})) return false;
   d.at = run.begin;
-  d.asked = length;
+  d.requested = length;
   move(chunk, idle_);
   return true;
 }
 
 void Client::take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexcept {
   Descent& d = *chunk.descent;
-  if (length != d.asked) return finish(chunk, RmaStatus::kRefused);
-  look(chunk, bytes, length);
+  if (length != d.requested) return finish(chunk, RmaStatus::kRefused);
+  add_syndrome(chunk, bytes, length);
   const Read& read = *chunk.read;
   uint64_t skip = chunk.offset + d.at;
   for (uint32_t i = 0; i < read.count && length != 0; ++i) {
@@ -180,8 +180,8 @@ void Client::take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexc
     skip = 0;
   }
   const uint64_t before = d.at >> config_.segment_log2;
-  d.at += d.asked;
-  counts(chunk).read_bytes_again += d.asked;
+  d.at += d.requested;
+  counts(chunk).read_bytes_again += d.requested;
   counts(chunk).read_segments_repaired += (d.at == chunk.length ? d.theirs.size() : d.at >> config_.segment_log2) - before;
   to_do(chunk, Stage::kSnapshot);
 }
@@ -189,7 +189,7 @@ void Client::take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexc
 // The bytes are right. Whose fault it was: the peer's program wrote to them if their digest changed. When the digest stayed the
 // same, it may still have done so between the reading and the first digest, unless the digest was there before; then, or when
 // wrong bytes came again, it was the way between.
-void Client::settle(Chunk& chunk) noexcept {
+void Client::classify(Chunk& chunk) noexcept {
   const Descent& d = *chunk.descent;
   const char* what = "ambiguous: damaged on the way, or changed while it was read";
   auto kind = health::FaultKind::kAmbiguous;
@@ -208,7 +208,7 @@ void Client::settle(Chunk& chunk) noexcept {
   } else {
     counts(chunk).reads_ambiguous++;
   }
-  const bool first_change = d.changed && !std::exchange(chunk.read->told, true);
+  const bool first_change = d.changed && !std::exchange(chunk.read->reported, true);
   port_.mismatched(*chunk.read, chunk.offset, chunk.length, what, first_change);
   diagnose(chunk, kind);
   counts(chunk).read_chunks_verified++;

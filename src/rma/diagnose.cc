@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of a damaged read: some of its bytes are kept before they are read again, and compared when they are right.
+// What is reported of a damaged read: some of its bytes are kept before they are read again, and compared when they are right.
 #include <algorithm>
 #include <new>
 
@@ -42,7 +42,7 @@ void Client::keep(Chunk& chunk, Run run) noexcept {
 }
 
 // That segment is right now.
-void Client::look(Chunk& chunk, uint32_t leaf) noexcept {
+void Client::add_syndrome(Chunk& chunk, uint32_t leaf) noexcept {
   Descent& d = *chunk.descent;
   const merkle::Geometry g = geometry(chunk);
   const uint8_t* bad = d.kept.data();
@@ -58,7 +58,7 @@ void Client::look(Chunk& chunk, uint32_t leaf) noexcept {
 }
 
 // The right bytes came in a frame, for those from descent->at on.
-void Client::look(Chunk& chunk, const uint8_t* right, size_t length) noexcept {
+void Client::add_syndrome(Chunk& chunk, const uint8_t* right, size_t length) noexcept {
   Descent& d = *chunk.descent;
   for (size_t done = 0; done < length && !d.scratch.empty();) {
     const size_t n = std::min(d.scratch.size(), length - done);

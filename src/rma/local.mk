@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libverity_core_la_SOURCES += \
+  src/rma/answers.cc \
   src/rma/client.cc \
   src/rma/client.h \
   src/rma/descent.cc \
@@ -11,6 +12,10 @@ libverity_core_la_SOURCES += \
   src/rma/port.h \
   src/rma/regions.cc \
   src/rma/regions.h \
+  src/rma/requests.cc \
   src/rma/server.cc \
   src/rma/server.h src/rma/server_job.h \
+  src/rma/spares.h src/rma/tickets.h \
   src/wire/rma.h
+
+EXTRA_DIST += src/rma/README.md

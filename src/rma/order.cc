@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for what, at the side that asks: fences, and order.h.
+// What waits for what, at the reader's side: fences, and order.h.
 #include "rma/order.h"
 
 #include "rma/client.h"
@@ -68,7 +68,7 @@ bool Client::fenced_puts_done(Peer& peer) noexcept {
   return !peer.fenced;
 }
 
-bool Client::gated(Peer& peer) noexcept {
+bool Client::awaits_fenced_puts(Peer& peer) noexcept {
   return any_link(peer, [&](Peer& link) { return !fenced_puts_done(link); });
 }
 

@@ -5,7 +5,7 @@
 // Over one link they are done in the order in which they were started: puts and atomic operations as they come, gets in frames likewise. Two
 // things do not go with that order by themselves. A Read is the lower transport's, and its bytes count only once they are verified; and
 // links know nothing of each other. Stock transports keep the order of operations on the same bytes even so: shared memory and the CPU do
-// at once what is asked of them. So it is kept here where ranges overlap:
+// at once what is requested of them. So it is kept here where ranges overlap:
 //
 //   writing    waits for open Reads, and for fetches and writing of other links
 //   a fetch    waits for writing of other links

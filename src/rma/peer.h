@@ -21,7 +21,7 @@ struct Peer : InOrder {
   uint16_t answers = 0;      // of them, gets and atomic operations: answered in the order in which they came
   uint32_t copied = 0;       // bytes of ours that are kept for such answers
   uint32_t no_room = 0;      // the server's poll in which an answer found none
-  uint32_t fetching = 0;     // bytes that fetches from this peer have asked for and not got
+  uint32_t fetching = 0;     // bytes that fetches from this peer have requested and not received
   uint16_t chunks = 0;       // of reads from this peer
   uint16_t fetches = 0;      // from this peer, not over
   bool has_put = false;      // a put was sent that is not known to be applied

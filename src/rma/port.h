@@ -24,7 +24,7 @@ enum class Started : uint8_t {
   kFailed,
 };
 
-// A part of a read that was not what the peer had; told of once, when it is right.
+// A part of a read that was not what the peer had; reported once, when it is right.
 struct ReadFault {
   health::FaultKind kind;
   uint64_t offset;                   // of the part in the read, and of the syndrome's positions
@@ -71,13 +71,13 @@ class Port {
   // took them away; use() then ended somewhere in between.
   [[nodiscard]] virtual bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept = 0;
 
-  // The Read is over: the port tells the upper layer, later, and calls Client::release().
+  // The Read is over: the port completes the upper operation, later, and calls Client::release().
   virtual void finished(Read& read) noexcept = 0;
   // The same for a Fetch, which is gone on return. `data`: nullptr unless fetch.status is kOk.
   virtual void fetched(Fetch& fetch, const uint8_t* data, size_t length) noexcept = 0;
 
   // The peer refused a put: the endpoint is to fail, as with hardware. `revoked`: because its program has deregistered the memory
-  // since, so that nobody there waits for the bytes; the next flush is to fail.
+  // since, so that nothing there waits for the bytes; the next flush is to fail.
   virtual void refused(Peer& peer, bool revoked) noexcept = 0;
   // The bytes that `read` asked for were not what the peer had, and are right now; for the log. `by_program`: the peer's own
   // program wrote to them meanwhile; of each Read only the first time.

@@ -2,7 +2,7 @@
 // The memory of this process that peers may reach: one entry for each remote key that was given out. An address inside of
 // registered memory is not enough for a peer: it must show the random token of that registration.
 //
-// One for the process; any thread. The lock is shared while an entry is used, so that a registration ends only when nobody reads
+// One for the process; any thread. The lock is shared while an entry is used, so that a registration ends only when no thread reads
 // or writes under it.
 #pragma once
 
@@ -24,14 +24,14 @@ class Regions {
 
   // Returns the token, never 0. Throws std::bad_alloc. `access`: Access bits.
   [[nodiscard]] uint64_t add(uint64_t base, uint64_t length, unsigned access);
-  // Whoever shows the token hereafter is refused. Waits for those that use the memory now, but for nobody who has not begun. An
+  // Whoever shows the token hereafter is refused. Waits for those that use the memory now, but not for those that have not begun. An
   // unknown token is ignored.
   void revoke(uint64_t token) noexcept;
   // Whether the token was given out here and has been revoked. Of a number that is no token of ours it says so only by a chance of
   // how many were given out in 2^64.
   [[nodiscard]] bool was_revoked(uint64_t token) const noexcept;
 
-  // The same memory for long, in a thread that nobody else waits for: whoever revokes the token waits for the holds of that one
+  // The same memory for long, in a thread that no other waits for: whoever revokes the token waits for the holds of that one
   // region alone.
   class Hold {
    public:

@@ -117,7 +117,7 @@ void Server::keep(Peer& peer, Job& job, const wire::RmaRequest& request, RmaStat
   jobs_.push_back(job);
 }
 
-void Server::ask(Peer& peer, const uint8_t* message, size_t length) noexcept {
+void Server::request(Peer& peer, const uint8_t* message, size_t length) noexcept {
   wire::RmaRequest request;
   if (!wire::read_message(message, length, &request)) {
     counts(peer).rma_refused++;

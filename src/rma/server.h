@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The owner's side of remote memory access: applies puts, answers gets and digests, for one interface.
 //
-// Puts and atomic operations are applied as they come, after the frame's check, and a get reads the memory as it comes: what one peer asks
-// for is done in that order. An answer that cannot go at once, because the link has no room or earlier ones wait, goes later from a copy.
-// Digests wait in a queue, and poll() serves them in bounded slices, so that a large one holds up nobody. One thread at a time, as for the
+// Puts and atomic operations are applied as they come, after the frame's check, and a get reads the memory as it comes: what one peer
+// requests is done in that order. An answer that cannot go at once, because the link has no room or earlier ones wait, goes later from a copy.
+// Digests wait in a queue, and poll() serves them in bounded slices, so that a large one delays no other. One thread at a time, as for the
 // links.
 #pragma once
 
@@ -20,9 +20,9 @@ namespace verity::rma {
 
 class Server {
  public:
-  // Requests of one peer that are kept at a time: a client asks for less. As many refusals may wait for room besides.
+  // Requests of one peer that are kept at a time: a client requests less. As many refusals may wait for room besides.
   static constexpr unsigned kMaxJobs = 256;
-  // Bytes of answers to gets that are kept for one peer at a time, or a single answer: a client asks for less (Client::kMaxFetching, and
+  // Bytes of answers to gets that are kept for one peer at a time, or a single answer: a client requests less (Client::kMaxFetching, and
   // Client::kMostOfGet for each of its chunks).
   static constexpr uint32_t kMaxCopied = 4 * 1024 * 1024;
   // Bytes hashed in one poll() at most, but for the last segment.
@@ -39,7 +39,7 @@ class Server {
   // A PUT; an ATOMIC; a GET or HASH. Throws nothing: without memory the request is answered as busy.
   void put(Peer& peer, const uint8_t* message, size_t length) noexcept;
   void atomic(Peer& peer, const uint8_t* message, size_t length) noexcept;
-  void ask(Peer& peer, const uint8_t* message, size_t length) noexcept;
+  void request(Peer& peer, const uint8_t* message, size_t length) noexcept;
   // A slice of what is waiting; the number of answers sent.
   unsigned poll() noexcept;
   // Bytes hashed so far: whether poll() got on.

@@ -176,7 +176,7 @@ class Target final : public rma::Port {
   void ask() {
     const uint8_t kind = input_.u8();
     const wire::RmaRequest q = request(kind < 120 ? RmaKind::kGet : kind < 240 ? RmaKind::kHash : static_cast<RmaKind>(kind));
-    server_.ask(line().peer, reinterpret_cast<const uint8_t*>(&q), sizeof(q));
+    server_.request(line().peer, reinterpret_cast<const uint8_t*>(&q), sizeof(q));
   }
   void raw() {
     const size_t length = input_.u8() % 80;
@@ -186,7 +186,7 @@ class Target final : public rma::Port {
     switch (input_.u8() % 4) {
       case 0: server_.put(peer, message.get(), length); break;
       case 3: server_.atomic(peer, message.get(), length); break;
-      case 1: server_.ask(peer, message.get(), length); break;
+      case 1: server_.request(peer, message.get(), length); break;
       default: honest_ = false; client_.answer(peer, message.get(), length); break;
     }
     check_memory();
@@ -274,7 +274,7 @@ class Target final : public rma::Port {
         server_.atomic(line.peer, message.data(), message.size());
         check_memory();
       } else if (kind == RmaKind::kGet || kind == RmaKind::kHash) {
-        server_.ask(line.peer, message.data(), message.size());
+        server_.request(line.peer, message.data(), message.size());
       } else {
         client_.answer(line.peer, message.data(), message.size());
       }

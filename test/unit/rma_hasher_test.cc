@@ -178,7 +178,7 @@ TEST_F(RmaHasher, ForgottenPeersAndAServerThatGoesTakeBackWhatTheyGave) {
     Server server_that_goes(other.owner, other.regions, other.owner_counters);
     const uint64_t key = other.share(memory);
     const wire::RmaRequest r{{static_cast<uint8_t>(RmaKind::kHash), wire::kRoot, 5, 0, 1}, key, address_of(memory.data()), 1 << 20, 0};
-    server_that_goes.ask(other.owner.lines[0].peer, reinterpret_cast<const uint8_t*>(&r), sizeof(r));
+    server_that_goes.request(other.owner.lines[0].peer, reinterpret_cast<const uint8_t*>(&r), sizeof(r));
     (void)server_that_goes.poll();
     EXPECT_EQ(others.given.size(), 16u);
   }

@@ -293,7 +293,7 @@ class RmaPair {
            unsigned link = 0) {
     const auto segment = static_cast<uint8_t>(segment_log2 - wire::kMinSegmentLog2);
     const wire::RmaRequest r{{static_cast<uint8_t>(kind), what, segment, 0, id}, token, address, length, 0};
-    server.ask(owner.lines[link].peer, reinterpret_cast<const uint8_t*>(&r), sizeof(r));
+    server.request(owner.lines[link].peer, reinterpret_cast<const uint8_t*>(&r), sizeof(r));
   }
 
   void to_owner(unsigned link = 0) {
@@ -309,7 +309,7 @@ class RmaPair {
     ASSERT_TRUE(wire::read_message(message.data(), message.size(), &header));
     Peer& peer = owner.lines[link].peer;
     header.kind == static_cast<uint8_t>(RmaKind::kPut) ? server.put(peer, message.data(), message.size())
-                                                       : server.ask(peer, message.data(), message.size());
+                                                       : server.request(peer, message.data(), message.size());
   }
   void to_reader(unsigned link = 0) {
     RmaEnd::Line& line = owner.lines[link];

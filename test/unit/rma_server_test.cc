@@ -270,7 +270,7 @@ TEST_F(RmaServer, RequestsThatMakeNoSenseAreRefused) {
   out().clear();
   // Too short for a request: there is nobody to answer.
   const Message cut(sizeof(wire::RmaRequest) - 1, static_cast<uint8_t>(RmaKind::kHash));
-  server.ask(peer(), cut.data(), cut.size());
+  server.request(peer(), cut.data(), cut.size());
   EXPECT_FALSE(server.busy());
   EXPECT_TRUE(out().empty());
   EXPECT_EQ(owner_counters.rma_refused, 15u);

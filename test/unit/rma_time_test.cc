@@ -132,7 +132,7 @@ double time_of(uint64_t length, unsigned reads, uint64_t chunk, Rates rates) {
       (void)client.poll();
     } else {
       while (!owner.inbox.empty() && owner.inbox.front().at <= owner.now) {
-        server.ask(reading_peer, owner.inbox.front().bytes.data(), owner.inbox.front().bytes.size());
+        server.request(reading_peer, owner.inbox.front().bytes.data(), owner.inbox.front().bytes.size());
         owner.inbox.pop_front();
       }
       const uint64_t before = owner_counters.digest_bytes;

@@ -177,7 +177,7 @@ void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexce
 // Answered at once when nothing else waits: the next progress may be far away.
 void OneSided::serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept {
   const bool at_once = !server_.busy() && !sending_;  // see open_message()
-  kind == wire::RmaKind::kAtomic ? server_.atomic(l, message, length) : server_.ask(l, message, length);
+  kind == wire::RmaKind::kAtomic ? server_.atomic(l, message, length) : server_.request(l, message, length);
   if (at_once && server_.busy()) (void)server_.poll();
 }
 

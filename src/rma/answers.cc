@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What comes back: bytes and digests, and the hashing in between.
+#include <algorithm>
+
+#include "merkle/tree.h"
+#include "rma/client.h"
+
+namespace verity::rma {
+
+using wire::RmaKind;
+using wire::RmaStatus;
+
+void Client::landed(Chunk& chunk, bool good) noexcept {
+  --chunk.flights;
+  if (chunk.dead) {
+    if (chunk.flights == 0) retire(chunk);
+    return;
+  }
+  if (!good) return finish(chunk, RmaStatus::kOk, true);
+  if (chunk.flights != 0 || !chunk.posted) return;
+  if (chunk.stage == Stage::kReread) return compare_rereads(chunk);
+  chunk.landed = true;
+  move(chunk, hashing_);
+}
+
+void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept {
+  wire::RmaHeader header;
+  if (!wire::read_message(message, length, &header)) return;
+  if (header.kind == static_cast<uint8_t>(RmaKind::kRefused)) {
+    return port_.refused(peer, header.what == static_cast<uint8_t>(RmaStatus::kRevoked));
+  }
+  Ticket* ticket = tickets_.find(header.id);
+  if (ticket == nullptr) return;
+  const auto status = static_cast<RmaStatus>(std::min<uint8_t>(header.what, static_cast<uint8_t>(RmaStatus::kBusy)));
+  const uint8_t* body = message + sizeof(header);
+  const size_t rest = length - sizeof(header);
+  const bool is_get = header.kind == static_cast<uint8_t>(RmaKind::kGot);
+  if (!is_get && header.kind != static_cast<uint8_t>(RmaKind::kHashed)) return;
+  if (!ticket->is_chunk) {
+    Fetch& fetch = fetch_of(*ticket);
+    if (fetch.peer != &peer || !is_get) return;
+    const bool whole = status != RmaStatus::kOk || rest == fetch.length;
+    return end(fetch, whole ? status : RmaStatus::kRefused, body, rest);
+  }
+  Chunk& chunk = chunk_of(*ticket);
+  if (chunk.read->peer != &peer || chunk.dead || is_get != (chunk.stage == Stage::kSnapshot)) return;
+  if (status != RmaStatus::kOk) return finish(chunk, status);
+  if (is_get) return take_bytes(chunk, body, rest);
+  if (chunk.stage == Stage::kLeaves) return take_leaves(chunk, message, length);
+  if (chunk.stage != Stage::kTransfer || rest != sizeof(chunk.theirs) || chunk.answered) return;
+  std::memcpy(&chunk.theirs, body, rest);
+  chunk.answered = true;
+  if (chunk.landed && chunk.hashed == geometry(chunk).leaf_count()) compare_roots(chunk);
+}
+
+// --- hashing -------------------------------------------------------------------------------------------------------------------
+
+merkle::Geometry Client::geometry(const Chunk& chunk) const noexcept { return {chunk.length, 1u << config_.segment_log2}; }
+
+merkle::Digest Client::leaf(const Chunk& chunk, uint32_t i) const noexcept {
+  const merkle::Geometry g = geometry(chunk);
+  const Read& read = *chunk.read;
+  return merkle::hash_range(util::Pieces(read.pieces, read.count), chunk.offset + g.leaf_offset(i), g.leaf_length(i));
+}
+
+unsigned Client::hash_slice() noexcept {
+  unsigned count = 0;
+  size_t budget = kSlice;
+  while (hashing_.linked() && budget != 0) {
+    Chunk& chunk = chunk_of(*VERITY_CONTAINER_OF(hashing_.next, Ticket, node));
+    const merkle::Geometry g = geometry(chunk);
+    const auto leaves = static_cast<uint32_t>(g.leaf_count());
+    for (; chunk.hashed < leaves && budget != 0; ++chunk.hashed) {
+      leaves_[chunk.hashed] = leaf(chunk, chunk.hashed);
+      budget -= std::min<size_t>(budget, g.segment_size());
+    }
+    ++count;
+    if (chunk.hashed < leaves) return count;
+    chunk.mine = merkle::root_of(g, std::span(leaves_, leaves));
+    move(chunk, idle_);
+    if (chunk.answered) compare_roots(chunk);
+  }
+  return count;
+}
+
+health::Counters& Client::counts(const Chunk& chunk) noexcept {
+  return chunk.read->counts != nullptr ? *chunk.read->counts : counts(*chunk.read->peer);
+}
+
+void Client::compare_roots(Chunk& chunk) noexcept {
+  if (chunk.mine != chunk.theirs) return damaged(chunk);
+  counts(chunk).read_chunks_verified++;
+  counts(chunk).read_bytes_verified += chunk.length;
+  finish(chunk, RmaStatus::kOk);
+}
+
+}  // namespace verity::rma
