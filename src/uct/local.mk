@@ -44,6 +44,8 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/process/clock.h \
 	src/uct/process/fault_log.cc \
 	src/uct/process/fault_log.h \
+	src/uct/process/interposer.cc \
+	src/uct/process/interposer.h \
 	src/uct/process/options.cc \
 	src/uct/process/options.h \
 	src/uct/process/process.cc \
@@ -128,3 +130,5 @@ all-local: modules/libuct_verity.so.0
 
 dist_check_SCRIPTS += test/integration/wrap.sh
 TESTS += test/integration/wrap.sh
+
+EXTRA_DIST += src/uct/README.md

@@ -12,8 +12,8 @@ ok "includes point down the layers" "$check" "$abs_top_srcdir"
 tree=$tap_dir/tree
 offence() { # offence NAME FILE INCLUDE-LINE WANTED-REASON
   rm -rf "$tree"
-  mkdir -p "$tree/src/"{util,merkle,wire,link,rma,health,uct,tools,loader}
-  touch "$tree/src/"{util/a,merkle/a,wire/a,link/a,uct/a,health/a}.h
+  mkdir -p "$tree/src/"{util,merkle,wire,link,rma,health,uct/compat,uct/links,uct/iface,tools,loader}
+  touch "$tree/src/"{util/a,merkle/a,wire/a,link/a,uct/a,uct/links/a,uct/iface/a,health/a}.h
   echo "$3" > "$tree/src/$2"
   contains "seen: $1" "$("$check" "$tree"; echo "status $?")" "$4"
 }
@@ -29,7 +29,10 @@ offence "the generated header" link/b.cc '#include "verity_config.h"' "util/buil
 offence "allowed: public UCX headers in the tools" tools/b.cc '#include <uct/api/uct.h>' '^status 0'
 offence "allowed: the lock of the registrations" rma/regions.h '#include <shared_mutex>' '^status 0'
 offence "allowed: down" link/b.cc '#include "merkle/a.h"' '^status 0'
-offence "allowed: UCX in src/uct" uct/b.cc '#include <uct/base/uct_iface.h>' '^status 0'
+offence "allowed: UCX in src/uct/compat" uct/compat/b.h '#include <uct/base/uct_iface.h>' '^status 0'
+offence "UCX elsewhere in src/uct" uct/links/b.cc '#include <ucs/sys/string.h>' "uct may not include UCX's"
+offence "a higher room" uct/links/b.cc '#include "uct/iface/a.h"' 'uct/links may not include uct/iface/a.h'
+offence "allowed: a lower room" uct/iface/b.cc '#include "uct/links/a.h"' '^status 0'
 
 # Their help is the comment at their begin, all of it.
 for script in run-tests check-layers quickstart quickstart-demo man-to-html; do

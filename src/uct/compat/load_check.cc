@@ -15,7 +15,7 @@ namespace {
 
 using GetVersion = const char* (*)();
 
-// Only libucp tells the version. A program that uses UCT alone may not have it in memory: then it
+// Only libucp has the version. A program that uses UCT alone may not have it in memory: then it
 // is taken from beside libuct, and stays, since UCX's libraries do not like to be unloaded.
 const char* run_time_version() {
   Dl_info uct_library;

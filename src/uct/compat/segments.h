@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Which variables of the lower transports say how long a copied message may be, where that is no more than a buffer's size; and
-// where the message's own header on the wire cannot say more than so much, whatever the variables ask for.
+// where the message's own header on the wire cannot say more than so much, whatever the variables say.
 #ifndef VERITY_UCT_COMPAT_SEGMENTS_H
 #define VERITY_UCT_COMPAT_SEGMENTS_H
 

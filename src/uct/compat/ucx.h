@@ -36,6 +36,7 @@ extern "C" {
 #include <ucs/async/async.h>
 #include <ucs/debug/log.h>
 #include <ucs/debug/memtrack_int.h>
+#include <ucs/sys/string.h>
 #include <ucs/time/time.h>
 #include <uct/api/uct.h>
 #include <uct/api/v2/uct_v2.h>

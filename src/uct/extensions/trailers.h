@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Trailers: what the companion (util/companion.h) adds to the messages that begin a tagged message. They are part of the frame's
+// Trailers: what the MPI interposer (util/companion.h) adds to the messages that begin a tagged message. They are part of the frame's
 // payload, so they are checked, kept and sent again with it; the frame's active message id says that there is one.
 //
 //   kTrailerId   | message ... | 0 | trailer | 0 | end |      copied messages
@@ -12,8 +12,8 @@
 //
 // All of it lies in words, counted from the payload's begin, and what is behind it too: bytes that have just been written in words are read
 // in the same words by the hash.
-#ifndef VERITY_UCT_TRAILERS_H
-#define VERITY_UCT_TRAILERS_H
+#ifndef VERITY_UCT_EXTENSIONS_TRAILERS_H
+#define VERITY_UCT_EXTENSIONS_TRAILERS_H
 
 #include <cstddef>
 #include <cstdint>
@@ -38,10 +38,7 @@ inline void write_end(uint8_t* out, uint8_t am_id, size_t size, size_t gap) noex
   util::write_word(out, 0, uint64_t{am_id} | uint64_t{size} << 8 | uint64_t{gap} << 16);
 }
 
-// The companion that was preloaded and wants to be told; nullptr: none. Says so once when its version is another.
-[[nodiscard]] const verity_companion* find_companion() noexcept;
-
-// Lets the companion write the trailer of the message at `message` behind it, where kTrailerRoom bytes are. The bytes added; 0: none,
+// Lets the interposer write the trailer of the message at `message` behind it, where kTrailerRoom bytes are. The bytes added; 0: none,
 // the message stays what it is.
 [[nodiscard]] inline size_t append_trailer(const verity_companion& companion, const verity_leaving& leaving, uint8_t* message,
                                            size_t length) noexcept {
@@ -82,7 +79,7 @@ struct Trailed {
   out->trailer_length = size;
   return out->am_id < kLeaderId && size - 1 < VERITY_MAX_TRAILER && *gap < util::kWord && *both <= length;
 }
-// Takes a payload with kTrailerId apart. False: it is too short, or was not made here.
+// Splits a payload with kTrailerId. False: it is too short, or was not made here.
 [[nodiscard]] inline bool take_trailer(uint8_t* payload, size_t length, Trailed* out) noexcept {
   size_t gap, both;
   if (length < kTrailerEnd || !read_end(util::read_word(payload, length - kTrailerEnd), length, out, &gap, &both)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process's pool, and how its threads look at registered memory: the program goes on meanwhile, and may take it away at any
+// The process's pool, and how its threads read registered memory: the program goes on meanwhile, and may take it away at any
 // moment. What the kernel says before is not enough then.
 #include <pthread.h>
 

@@ -73,7 +73,7 @@ bool HashPool::submit(std::span<rma::HashSlice> slices) noexcept {
 }
 
 void HashPool::withdraw(rma::HashSlice& slice) noexcept {
-  if (slice.taken_by != this) return;  // the parent's, in a child made by fork(): nobody is at it
+  if (slice.taken_by != this) return;  // the parent's, in a child made by fork(): no thread is at it
   std::unique_lock lock(mutex_);
   slice.node.unlink();
   // Neither waiting nor done: a thread is in the middle of it, unless it never began.

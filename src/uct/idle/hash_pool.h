@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // UCX_VERITY_THREADS: threads of the process that make large digests for all its interfaces.
-#ifndef VERITY_UCT_HASH_POOL_H
-#define VERITY_UCT_HASH_POOL_H
+#ifndef VERITY_UCT_IDLE_HASH_POOL_H
+#define VERITY_UCT_IDLE_HASH_POOL_H
 
 #include <condition_variable>
 #include <memory>

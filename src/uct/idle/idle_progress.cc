@@ -9,7 +9,7 @@
 
 namespace verity::uct {
 
-// Programs hand workers from one thread to another, or guard them with locks of their own: nobody may be served by a sibling
+// Programs hand workers from one thread to another, or guard them with locks of their own: no sibling may serve another
 // then. So it is done only where the upper layer said that a single thread uses each worker, and only as long as one thread
 // has used them all. Every call of the upper layer notes its thread first, and the first one of a second thread waits until
 // no sibling is served any more.

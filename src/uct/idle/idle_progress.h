@@ -3,7 +3,7 @@
 // Progress of an interface whose worker is idle. A program with several workers may wait on one and leave the others alone:
 // Open MPI's one-sided component does, with what its point-to-point component sent last still on the way. A raw transport
 // needs no more progress for that. Here a frame may have been damaged, its repair needs this side, and the peer whose answer
-// is waited for may wait for the repair. And a program that computes answers nobody, while its peers wait: for repairs, for
+// is waited for may wait for the repair. And a program that computes answers no peer, while they wait: for repairs, for
 // the digests of what they read from it, for one-sided operations. One policy, with one set of limits (IdleLimits):
 //
 //   sibling interfaces  always, where it is safe: each interface serves the others of its thread
@@ -11,7 +11,7 @@
 //   hash pool           UCX_VERITY_THREADS: threads of the process make large digests (hash_pool.h)
 //
 // Only links and remote memory access are served. Messages are kept until the interface's own progress, like every other
-// upper callback: the program did not ask for that worker's.
+// upper callback: the program did not call that worker's.
 #ifndef VERITY_UCT_IDLE_IDLE_PROGRESS_H
 #define VERITY_UCT_IDLE_IDLE_PROGRESS_H
 

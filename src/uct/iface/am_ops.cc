@@ -13,7 +13,7 @@ namespace {
 // Of an unframed zero-copy send: no transport takes more.
 constexpr size_t kMostPieces = 128;
 
-// The peer has closed its interface: nobody is left to receive, as on a lower transport that keeps no connection.
+// The peer has closed its interface: messages are dropped, as on a lower transport that keeps no connection.
 bool is_closed(const UctLink& l) noexcept { return l.peer_gone && !l.failed; }
 bool is_unframed(const UctLink& l) noexcept { return l.is_off() && !l.failed; }
 

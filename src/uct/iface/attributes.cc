@@ -99,7 +99,7 @@ void VerityIface::map_attr(uct_iface_attr_t& attr) const noexcept {
 // Puts, small gets and atomic operations travel in frames, whatever the lower transport has. Its own reads are verified; its
 // puts are not offered, since what they write is there before any check.
 void VerityIface::map_onesided(uct_iface_attr_t& attr) const noexcept {
-  if (core_.config.mode != link::Mode::kVerify) return;  // what is lost in mode observe is not sent again: UCP asks in its own messages
+  if (core_.config.mode != link::Mode::kVerify) return;  // what is lost in mode observe is not sent again: UCP uses its own messages
   attr.cap.flags |= UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY | UCT_IFACE_FLAG_ATOMIC_CPU;
   constexpr uint64_t kPost = UCS_BIT(UCT_ATOMIC_OP_ADD) | UCS_BIT(UCT_ATOMIC_OP_AND) | UCS_BIT(UCT_ATOMIC_OP_OR) | UCS_BIT(UCT_ATOMIC_OP_XOR);
   constexpr uint64_t kFetch = kPost | UCS_BIT(UCT_ATOMIC_OP_SWAP) | UCS_BIT(UCT_ATOMIC_OP_CSWAP);

@@ -72,7 +72,7 @@ link::Link* LinkPort::greeted(const wire::HelloView& hello) noexcept {
   UctLink* l = nullptr;
   const ucs_status_t status = guarded([&] {
     const uct_iface_attr_t& attr = core_.lower_attr();
-    // Who greets where endpoints are connected in pairs is no peer of this version, and could not be answered.
+    // A HELLO where endpoints are connected in pairs is from no peer of this version, and could not be answered.
     if (delivery_.is_closing() || core_.to_ep || hello.ext.device_length != attr.device_addr_len ||
         hello.ext.iface_length != attr.iface_addr_len) {
       return UCS_ERR_INVALID_ADDR;
@@ -83,9 +83,9 @@ link::Link* LinkPort::greeted(const wire::HelloView& hello) noexcept {
   return status == UCS_OK ? l : nullptr;
 }
 
-// The peer of a link that was opened with its address, which does not tell the name.
+// The peer of a link that was opened with its address, which does not have the name.
 void LinkPort::introduced(link::Link& l, const wire::HelloView& hello) noexcept {
-  links_.set_host(UctLink::of(l), process().meet(hello.ext.host));
+  links_.set_host(UctLink::of(l), process().host_of(hello.ext.host));
 }
 
 size_t LinkPort::closed_interfaces(std::span<uint64_t> out) noexcept { return process().closed_interfaces(out); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the links ask of this layer: each question goes to the part that answers it. Nothing here calls the upper layer except
+// What the links need of this layer: each call goes to the part that it is for. Nothing here calls the upper layer except
 // deliver().
 #ifndef VERITY_UCT_IFACE_LINK_PORT_H
 #define VERITY_UCT_IFACE_LINK_PORT_H

@@ -79,7 +79,7 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
 
 // --- while the worker is idle ---
 
-// An interface that waits for nothing is read all the same: its peers may wait, for what they ask it.
+// An interface that waits for nothing is read all the same: its peers may wait for what they requested.
 bool VerityIface::serve_idle(uint64_t now, uint64_t idle, IdleProgress::By by) noexcept {
   if (by == IdleProgress::By::kThread && links_.has_off_links()) return false;
   link::Hub& hub = *core_.hub;

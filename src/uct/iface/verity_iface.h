@@ -7,7 +7,7 @@
 //   FrameSender   from a message to a frame      OneSided       remote memory access
 //   Completions   of zero-copy sends             Fences         the order among several lanes
 //   LinkUpkeep    pending requests, failures     Flusher        flush and cancel
-//   LinkPort      what the links ask for         WakeupTimer    sleeping and waking
+//   LinkPort      what the links call            WakeupTimer    sleeping and waking
 //   IdleProgress  while the worker is idle
 //
 // UCX's entries are in ops.h.
@@ -47,7 +47,7 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   [[nodiscard, gnu::cold]] ucs_status_t refuse_id(uint8_t id) const noexcept;
   // The upper layer may have set handlers of such.
   void check_handlers() const noexcept;
-  // Of am_short; in mode off the lower transport's own limit holds, and it looks at it.
+  // Of am_short; in mode off the lower transport's own limit holds, and it checks it.
   [[nodiscard]] size_t max_copied() const noexcept {
     return core_.is_off() ? ~size_t{0} : sender_.limits().max_bcopy;
   }
@@ -102,7 +102,7 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   WakeupTimer wakeup_;
   WorkerCallback callback_;
   std::atomic<unsigned> progressing_ = 0;  // calls of progress() on the stack; written by one thread at a time
-  bool check_time_ = false;                // the next progress looks at the clock
+  bool check_time_ = false;                // the next progress reads the clock
   IdleProgress idle_;                      // the last one: its thread is at work on all others
 };
 

@@ -33,7 +33,7 @@ void report_fault(const IfaceCore& core, const UctLink* l, Fill&& fill) noexcept
     health::FaultRecord record;
     describe(core, l, record);
     fill(record);
-    fault_log().tell(record);
+    fault_log().record(record);
     return UCS_OK;
   });
 }

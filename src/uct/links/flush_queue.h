@@ -2,8 +2,8 @@
 //
 // Flushes that wait, oldest first. Their completions may do anything with the list: each is called when its
 // flush stands in it no more, and the list is looked through anew behind it.
-#ifndef VERITY_UCT_FLUSH_QUEUE_H
-#define VERITY_UCT_FLUSH_QUEUE_H
+#ifndef VERITY_UCT_LINKS_FLUSH_QUEUE_H
+#define VERITY_UCT_LINKS_FLUSH_QUEUE_H
 
 #include <vector>
 
@@ -22,7 +22,7 @@ class FlushQueue {
 
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
 
-  // UCS_INPROGRESS, or why not. Who asks without a completion asks again.
+  // UCS_INPROGRESS, or why not. Without a completion the caller tries again.
   [[nodiscard]] ucs_status_t add(const Request& request) noexcept {
     if (request.comp == nullptr) return UCS_INPROGRESS;
     return guarded([&] {

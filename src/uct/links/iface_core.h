@@ -50,7 +50,7 @@ struct IfaceCore {
   [[nodiscard]] bool is_off() const noexcept { return config.mode == link::Mode::kOff; }
   // Of what belongs to no link.
   [[nodiscard]] health::Counters& counters() const noexcept { return rows->own(); }
-  // Inside a lower receive callback tcp must not be asked for an endpoint: it would take over the very connection whose
+  // Inside a lower receive callback tcp must not make an endpoint: it would take over the very connection whose
   // buffer it is reading, and stumble over the rest of it. It is made in progress.
   [[nodiscard]] bool may_connect() const noexcept { return upcalls == 0 || threads.has_async; }
 

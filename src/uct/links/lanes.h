@@ -2,8 +2,8 @@
 //
 // What leads from this worker to one peer worker: links, of several interfaces, and endpoints of transports that only read. UCP sends
 // what belongs together over several of them, and a fence orders it all the same (fence.cc).
-#ifndef VERITY_UCT_LANES_H
-#define VERITY_UCT_LANES_H
+#ifndef VERITY_UCT_LINKS_LANES_H
+#define VERITY_UCT_LINKS_LANES_H
 
 #include "rma/order.h"
 #include "uct/links/uct_link.h"

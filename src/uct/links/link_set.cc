@@ -77,7 +77,7 @@ UctLink* LinkSet::make_to_ep(LowerEp lower) {
 }
 
 ucs_status_t LinkSet::connect(UctLink& l, const wire::EpAddressTail& peer) noexcept {
-  set_host(l, process().meet(peer.host));
+  set_host(l, process().host_of(peer.host));
   core_.hub->connect(l, peer.iface.uid, peer.link, link_mode(peer.iface));
   const ucs_status_t status = guarded([&] {
     join_lanes(l);
@@ -97,7 +97,7 @@ ucs_status_t LinkSet::connect(UctLink& l, const wire::EpAddressTail& peer) noexc
 UctLink* LinkSet::link_of_hello(const wire::HelloView& hello) {
   UctLink* l = make();
   keep_addresses(*l, hello.device_address, hello.iface_address);
-  set_host(*l, process().meet(hello.ext.host));
+  set_host(*l, process().host_of(hello.ext.host));
   core_.hub->open(*l, hello.ext.uid, hello.ext.path, static_cast<link::Mode>(hello.ext.mode));
   join_lanes(*l);
   l->trailed_ids = extensions_.agree(l->mode, hello.ext.trailers);

@@ -18,8 +18,8 @@ constexpr uint64_t kCopyEvery = 700'000'000;  // ns
 
 // A flush is often a process's last progress for long, before a barrier that another library makes (MPICH's MPI_Finalize):
 // what was damaged last must be repaired now. But a peer that went there first does not answer, and its last acknowledgement
-// may be what was lost; it said that it leaves. One that computes finds the frames sent again when it comes back, and has no
-// need to ask.
+// may be what was lost; it said that it leaves. One that computes finds the frames sent again when it comes back, and need not
+// be probed.
 bool is_settled(UctLink& l) noexcept {
   if (!l.in_flight() || l.peer_gone) {
     l.flush_since = 0;

@@ -2,8 +2,8 @@
 //
 // A link with its UCX objects: the lower endpoint that carries it and the upper endpoints that use
 // it. Outlives the upper endpoints.
-#ifndef VERITY_UCT_UCT_LINK_H
-#define VERITY_UCT_UCT_LINK_H
+#ifndef VERITY_UCT_LINKS_UCT_LINK_H
+#define VERITY_UCT_LINKS_UCT_LINK_H
 
 #include <memory>
 
@@ -78,7 +78,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   bool orphan = false;                // its only endpoint is gone (to_ep)
   bool said_bye = false;
   bool write_lost = false;            // came after its memory was deregistered; the next flush says so
-  bool told = false;                  // the upper endpoints know of the failure
+  bool reported = false;              // its failure, to the upper endpoints
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
   uint32_t trailed_ids = 0;  // bitmap of the messages that may get a trailer
   health::HostId host = 0;   // the peer's; 0: not known
@@ -92,7 +92,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
     gated = gated && (held || !pending.empty());
   }
 
-  // Nothing is waited for: nobody is left to answer.
+  // Nothing is waited for: there will be no answer.
   [[nodiscard]] bool is_lost() const noexcept { return failed || peer_gone; }
   [[nodiscard]] bool is_off() const noexcept { return mode == link::Mode::kOff; }
   // Whether one-sided operations can go over it.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The verified interfaces of one worker, and the uids by which peers know that their addresses belong together (wire/address.h).
-// A transport that only reads (cma) finds there the carriers: interfaces with a link to the same peer process, over which to
-// ask for digests.
-#ifndef VERITY_UCT_WORKER_GROUP_H
-#define VERITY_UCT_WORKER_GROUP_H
+// A transport that only reads (cma) finds there the carriers: interfaces with a link to the same peer process, over which
+// digests are requested.
+#ifndef VERITY_UCT_LINKS_WORKER_GROUP_H
+#define VERITY_UCT_LINKS_WORKER_GROUP_H
 
 #include <cstdint>
 #include <vector>
@@ -35,7 +35,7 @@ class WorkerGroup {
   [[nodiscard]] const std::vector<OneSided*>& carriers() const noexcept;
 
   // --- the order of operations that travel over several interfaces (fence.cc) ---
-  // What leads to that peer. Found or made, which may throw std::bad_alloc; and given back, which ends it when nobody is left there.
+  // What leads to that peer. Found or made, which may throw std::bad_alloc; and given back, which ends it when nothing is left there.
   [[nodiscard]] Lanes& lanes(uint64_t peer_worker);
   void give_back(Lanes& lanes) noexcept;
   // Operations are of the epoch in which they came: a fence begins a new one.

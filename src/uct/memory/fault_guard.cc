@@ -23,7 +23,7 @@ struct Access {
   uint64_t end;
 };
 
-// The handler must not be the first in its thread to ask for this: that would allocate.
+// The handler must not be the first in its thread to use this: that would allocate.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Access* current = nullptr;
 
 // The signal that this thread is handing on. Whoever was before may have put itself in front of this handler since, and call it as the

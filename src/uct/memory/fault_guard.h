@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef VERITY_UCT_FAULT_GUARD_H
-#define VERITY_UCT_FAULT_GUARD_H
+#ifndef VERITY_UCT_MEMORY_FAULT_GUARD_H
+#define VERITY_UCT_MEMORY_FAULT_GUARD_H
 
 #include <cstddef>
 #include <cstdint>

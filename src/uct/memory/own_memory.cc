@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Short ranges are copied by the kernel, which reports what cannot be read. For long ones that would cost
-// twice the hashing: the kernel is asked to map them for reading, which fails where reading would.
+// twice the hashing: the kernel maps them for reading, which fails where reading would.
 #include "uct/memory/own_memory.h"
 
 #include <sys/uio.h>

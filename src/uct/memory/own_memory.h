@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef VERITY_UCT_OWN_MEMORY_H
-#define VERITY_UCT_OWN_MEMORY_H
+#ifndef VERITY_UCT_MEMORY_OWN_MEMORY_H
+#define VERITY_UCT_MEMORY_OWN_MEMORY_H
 
 #include <cstddef>
 #include <cstdint>

@@ -40,7 +40,7 @@ unsigned access_of(unsigned flags) noexcept {
 
 }  // namespace
 
-// A child made by fork() begins anew: what the parent's threads hold or look at would never be let go of, and it serves nobody.
+// A child made by fork() begins anew: what the parent's threads hold or read would never be released, and it serves no peer.
 namespace {
 
 rma::Regions* all_regions = nullptr;

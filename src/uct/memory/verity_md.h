@@ -4,8 +4,8 @@
 // remote key of it is given out, an entry in the process's table of regions that peers may reach.
 // It is offered even above a lower domain without it (posix, tcp): there frames carry what goes to
 // and from registered memory.
-#ifndef VERITY_UCT_VERITY_MD_H
-#define VERITY_UCT_VERITY_MD_H
+#ifndef VERITY_UCT_MEMORY_VERITY_MD_H
+#define VERITY_UCT_MEMORY_VERITY_MD_H
 
 #include "rma/regions.h"
 #include "uct/wrap/md.h"

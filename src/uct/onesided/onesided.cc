@@ -195,12 +195,12 @@ unsigned OneSided::progress() noexcept {
     if (server_.busy()) count += server_.poll();
     work_.store(client_.busy() || server_.busy(), std::memory_order_relaxed);
   }
-  return count + tell_all();
+  return count + complete_all();
 }
 
 // One after the other: a callback may end other operations, destroy endpoints, or progress the worker again. An owner is busy
-// until it hears.
-unsigned OneSided::tell_all() noexcept {
+// until then.
+unsigned OneSided::complete_all() noexcept {
   unsigned count = 0;
   for (Done done{}; next_done(&done); ++count) uct_invoke_completion(done.comp, done.status);
   return count;
@@ -208,19 +208,19 @@ unsigned OneSided::tell_all() noexcept {
 
 bool OneSided::next_done(Done* done) noexcept {
   const AsyncGuard guard(core_.threads);
-  if (has_told()) {
+  if (has_completed_all()) {
     done_.clear();
-    told_ = 0;
+    completed_ = 0;
     return false;
   }
-  *done = done_[told_++];
+  *done = done_[completed_++];
   --done->owner->open;
   return true;
 }
 
 void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abort(l, owner); }
 
-// --- what src/rma asks for -----------------------------------------------------------------------------------------------------
+// --- rma::Port -----------------------------------------------------------------------------------------------------
 
 // Not inside a message of our own, which the self transport delivers before it is known as sent.
 uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
@@ -343,7 +343,7 @@ void OneSided::fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) no
 }
 
 // A program that unmaps memory with puts in flight loses them on raw transports too (shared memory that the owner has given up is
-// written, and nobody reads it). So the link lives; who flushes the puts hears of it.
+// written, and never read). So the link lives; the next flush of the puts fails.
 void OneSided::refused(rma::Peer& peer, bool revoked) noexcept {
   UctLink& l = link_of(peer);
   if (revoked) {
@@ -359,11 +359,11 @@ void OneSided::refused(rma::Peer& peer, bool revoked) noexcept {
 
 void OneSided::mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept {
   const UctLink& l = link_of(*read.peer);
-  const bool told_there = l.trailed_ids != 0;  // see source_changed()
-  process().read_mismatched(core_.lower_name(), l.peer_uid, read.address + offset, length, what, by_program && !told_there);
+  const bool reported_there = l.trailed_ids != 0;  // see source_changed()
+  process().read_mismatched(core_.lower_name(), l.peer_uid, read.address + offset, length, what, by_program && !reported_there);
 }
 
-// With companions on both sides the owner tells of it, in the words of its program; else the reader has done so.
+// With interposers on both sides the owner reports it, in the words of its program; else the reader has done so.
 void OneSided::source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept {
   const UctLink& l = link_of(peer);
   if (l.trailed_ids == 0) return;

@@ -2,8 +2,8 @@
 //
 // Remote memory access of one interface: what src/rma needs of UCX, and the completions that wait for
 // progress().
-#ifndef VERITY_UCT_ONESIDED_H
-#define VERITY_UCT_ONESIDED_H
+#ifndef VERITY_UCT_ONESIDED_ONESIDED_H
+#define VERITY_UCT_ONESIDED_ONESIDED_H
 
 #include <atomic>
 #include <vector>
@@ -75,11 +75,11 @@ class OneSided final : public rma::Port {
   // Of the interface's progress: the owner's work alone, and everything with the upper completions.
   // False: nothing could be done.
   bool serve() noexcept;
-  // progress() has nothing to do. One load, since it is asked in every call of the interface's progress.
+  // progress() has nothing to do. One load, since it is called in every call of the interface's progress.
   [[nodiscard]] bool idle() const noexcept { return !work_.load(std::memory_order_relaxed); }
   unsigned progress() noexcept;
-  // There is something to do that no event will tell of.
-  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.must_poll() || !has_told(); }
+  // There is something to do that no event will announce.
+  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.must_poll() || !has_completed_all(); }
   // progress() should be called again soon.
   [[nodiscard]] bool must_retry() const noexcept { return client_.must_retry(); }
 
@@ -95,8 +95,8 @@ class OneSided final : public rma::Port {
     return !client_.may_put(l) || !room;
   }
   // Makes the upper completions that are due; in progress(), or when their endpoint goes. How many.
-  unsigned tell_all() noexcept;
-  [[nodiscard]] bool has_told() const noexcept { return told_ == done_.size(); }
+  unsigned complete_all() noexcept;
+  [[nodiscard]] bool has_completed_all() const noexcept { return completed_ == done_.size(); }
 
   // --- rma::Port ---
   uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override;
@@ -146,7 +146,7 @@ class OneSided final : public rma::Port {
   std::atomic<bool> work_ = false;  // something was started, received or ended since progress() found nothing left
   bool room_wanted_ = false;    // some link's pending requests wait for fewer reads to be open
   std::vector<Done> done_;
-  size_t told_ = 0;  // of done_
+  size_t completed_ = 0;  // of done_
 };
 
 }  // namespace verity::uct

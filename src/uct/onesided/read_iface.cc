@@ -72,7 +72,7 @@ void ReadEp::destroying() noexcept {
   const uint64_t until = monotonic_ns() + kLetGo;
   while (open != 0 && monotonic_ns() < until) {
     (void)uct_iface_progress(reader().lower());
-    for (OneSided* carrier : reader().group().carriers()) carrier->tell_all();
+    for (OneSided* carrier : reader().group().carriers()) carrier->complete_all();
   }
   reader().forget(*this);
   if (lanes_ == nullptr) return;
@@ -245,7 +245,7 @@ ucs_status_t ReadIface::run(uct_pending_req_t* request, uint32_t epoch, Running&
   return status;
 }
 
-// Until one finds no room. Each may destroy endpoints: its own queue was purged then, and what the request itself says is nobody's.
+// Until one finds no room. Each may destroy endpoints: its own queue was purged then, and the result of the request itself is dropped.
 unsigned ReadIface::run_pending(ReadEp& ep) noexcept {
   unsigned count = 0;
   PendingQueue::Of of;

@@ -2,8 +2,8 @@
 //
 // A transport that reads another process's memory and has no active messages (cma, knem): its reads are
 // verified over a link of the same worker to the same peer, whichever transport that uses.
-#ifndef VERITY_UCT_READ_IFACE_H
-#define VERITY_UCT_READ_IFACE_H
+#ifndef VERITY_UCT_ONESIDED_READ_IFACE_H
+#define VERITY_UCT_ONESIDED_READ_IFACE_H
 
 #include <vector>
 
@@ -57,7 +57,7 @@ class ReadEp final : public WrapEp, public ReadOwner, public ReaderLane {
   bool verifies_ = false;
   bool had_link_ = false;
   bool running_ = false;       // a pending request is at work: it stands in no queue
-  uint64_t without_link_ = 0;  // ns; since when a read waits for a link to ask for digests. 0: none does
+  uint64_t without_link_ = 0;  // ns; since when a read waits for a link for its digests. 0: none does
   OneSided* last_carrier_ = nullptr;  // where the link was found last, if it is there still
   uint32_t last_link_ = 0;
 };

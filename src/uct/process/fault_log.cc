@@ -35,7 +35,7 @@ FaultLog& fault_log() noexcept {
 }
 
 // What writes the text of a record, a program's log handler for instance, may come upon another fault: that one is counted alone.
-void FaultLog::tell(health::FaultRecord& record) noexcept {
+void FaultLog::record(health::FaultRecord& fault) noexcept {
   const pthread_t self = pthread_self();
   if (pthread_equal(holder_.load(std::memory_order_relaxed), self) != 0) {
     unrecorded_.fetch_add(1, std::memory_order_relaxed);
@@ -44,7 +44,7 @@ void FaultLog::tell(health::FaultRecord& record) noexcept {
   const std::lock_guard lock(mutex_);
   holder_.store(self, std::memory_order_relaxed);
   try {
-    tell_locked(record);
+    record_locked(fault);
   } catch (...) {
     ++dropped_;  // out of memory
   }
@@ -59,7 +59,7 @@ void FaultLog::open() {
   budget_ = {kBurst, kInterval, options().fault_log_limit};
 }
 
-void FaultLog::tell_locked(health::FaultRecord& record) {
+void FaultLog::record_locked(health::FaultRecord& record) {
   open();
   record.time_ns = now_ns();
   record.who = who_;
@@ -115,7 +115,7 @@ bool FaultLog::append(const std::string& line) {
   const std::string problem = health::append_to_file(path_, torn_ ? "\n" + line : line);
   torn_ = !problem.empty();
   if (problem.empty() || std::exchange(complained_, true)) return problem.empty();
-  std::fprintf(stderr, "ucx-verity: cannot write a record of a fault to %s: %s (UCX_VERITY_FAULT_LOG; not told again)\n", path_.c_str(),
+  std::fprintf(stderr, "ucx-verity: cannot write a record of a fault to %s: %s (UCX_VERITY_FAULT_LOG; not reported again)\n", path_.c_str(),
                problem.c_str());
   return false;
 }

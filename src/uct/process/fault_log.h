@@ -2,8 +2,8 @@
 //
 // Where the records of faults go: UCX_VERITY_FAULT_LOG and UCX_VERITY_FAULT_TEXT. One for the process; any thread. Nothing of it runs
 // while there are no faults.
-#ifndef VERITY_UCT_FAULT_LOG_H
-#define VERITY_UCT_FAULT_LOG_H
+#ifndef VERITY_UCT_PROCESS_FAULT_LOG_H
+#define VERITY_UCT_PROCESS_FAULT_LOG_H
 
 #include <pthread.h>
 
@@ -19,7 +19,7 @@ namespace verity::uct {
 class FaultLog {
  public:
   // Fills in who, when, and whether the same bits were hit before on the way between these two interfaces; writes what its budget allows.
-  void tell(health::FaultRecord& record) noexcept;
+  void record(health::FaultRecord& record) noexcept;
   // A fault in a place where no record can be made. Nothing is allocated or locked.
   void count() noexcept { unrecorded_.fetch_add(1, std::memory_order_relaxed); }
   // At the end of the process: how many were not written.
@@ -27,14 +27,14 @@ class FaultLog {
 
  private:
   void open();
-  void tell_locked(health::FaultRecord& record);
+  void record_locked(health::FaultRecord& record);
   void recall(health::FaultRecord& record);
   [[nodiscard]] const health::Port& port_of(const std::string& device);
   void write_text(const health::FaultRecord& record);
   [[nodiscard]] bool append(const std::string& line);
 
   std::mutex mutex_;
-  std::atomic<pthread_t> holder_{};       // of the mutex, in tell()
+  std::atomic<pthread_t> holder_{};       // of the mutex, in record()
   std::atomic<uint64_t> unrecorded_{0};   // by count(), or while their thread was at another record
   health::Identity who_;
   std::string path_;

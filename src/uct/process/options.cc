@@ -88,7 +88,7 @@ ucs_config_field_t kFields[] = {
     {"MAX_REPAIRS", "16", "Times that one frame is sent again before the link is given up.",
      FIELD(max_repairs), UCS_CONFIG_TYPE_UINT},
     {"ON_FAILURE", "auto",
-     "When a link is given up. auto: the endpoint's error handler hears of it; where there is none,\n"
+     "When a link is given up. auto: the endpoint's error handler is called; where there is none,\n"
      "the process aborts with one line, as its receives would never end. abort: always abort.\n"
      "error: only the error handler.",
      FIELD(on_failure), UCS_CONFIG_TYPE_ENUM(kOnFailureNames)},
@@ -112,7 +112,7 @@ ucs_config_field_t kFields[] = {
      FIELD(fault_log), UCS_CONFIG_TYPE_STRING},
     {"FAULT_LOG_LIMIT", "10000",
      "Most lines of one process there. The first 1000 come at once, later ones ten a second at most;\n"
-     "the next line tells how many were left out.",
+     "the next line says how many were left out.",
      FIELD(fault_log_limit), UCS_CONFIG_TYPE_UINT},
     {"FAULT_TEXT", "info",
      "Faults as lines of text, key=value, the first ten and then one in ten seconds at most.\n"
@@ -132,7 +132,7 @@ ucs_config_field_t kFields[] = {
      "Files of processes that ended so long ago are removed by processes that start.",
      FIELD(health_keep), UCS_CONFIG_TYPE_TIME},
     {"HOST", "",
-     "Name of this host in counters and records, of which peers are told 20 bytes. Empty: the host\n"
+     "Name of this host in counters and records, of which peers get 20 bytes. Empty: the host\n"
      "name up to the first dot.",
      FIELD(host), UCS_CONFIG_TYPE_STRING},
     {"ACK_POLLS", "64",
@@ -142,18 +142,18 @@ ucs_config_field_t kFields[] = {
      "Silence of a peer after which unacknowledged zero-copy sends are copied and so completed.",
      FIELD(copy_after), UCS_CONFIG_TYPE_TIME},
     {"PROBE_AFTER", "1ms",
-     "Silence of a peer after which it is asked for what it has; four times as long each time.",
+     "Initial probe timeout; backs off by a factor of four.",
      FIELD(probe_after), UCS_CONFIG_TYPE_TIME},
     {"POOL_LIMIT", "64m", "Bytes of retransmit copies per interface before senders wait.",
      FIELD(pool_limit), UCS_CONFIG_TYPE_MEMUNITS},
     {"HELD_LIMIT", "32m",
-     "Bytes per interface of frames held back at the receiver while an earlier one is repaired;\n"
-     "more are dropped and sent again.",
+     "Bytes per interface of out-of-order frames at the receiver, while an earlier one is repaired;\n"
+     "more are dropped and retransmitted.",
      FIELD(held_limit), UCS_CONFIG_TYPE_MEMUNITS},
     {"EXTRA_MODULES", "",
      "Further transport modules that the preload library makes UCX load, separated by ':'.",
      FIELD(extra_modules), UCS_CONFIG_TYPE_STRING},
-    // Read by the companion (src/mpi): here so that UCX lists them and does not take them for misspelt ones.
+    // Read by the MPI interposer (src/mpi): here so that UCX lists them and does not take them for misspelt ones.
     {"TYPECHECK", "off",
      "With libverity_mpi_openmpi or libverity_mpi_mpich preloaded: compare the MPI datatypes of each\n"
      "message's send and receive. off, warn (report on stderr), or error (and MPI_ERR_TYPE by the\n"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The UCX_VERITY_* variables, read by UCX's parser whenever a memory domain opens.
-#ifndef VERITY_UCT_OPTIONS_H
-#define VERITY_UCT_OPTIONS_H
+#ifndef VERITY_UCT_PROCESS_OPTIONS_H
+#define VERITY_UCT_PROCESS_OPTIONS_H
 
 #include <string>
 

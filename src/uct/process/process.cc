@@ -18,7 +18,7 @@
 #include "health/directory.h"
 #include "health/process_id.h"
 #include "uct/process/options.h"
-#include "uct/extensions/trailers.h"
+#include "uct/process/interposer.h"
 #include "uct/wrap/lower.h"
 #include "uct/process/type_checks.h"
 #include "util/companion.h"
@@ -98,8 +98,8 @@ void Process::start_counting() {
   const health::Identity who = health::identify_process();
   const auto pid = static_cast<uint64_t>(who.pid);
   const std::string host = health::host_name(options().host);
-  const std::string told = health::short_name(host, sizeof(told_host_));
-  std::memcpy(told_host_, told.data(), told.size());
+  const std::string advertised = health::short_name(host, sizeof(advertised_host_));
+  std::memcpy(advertised_host_, advertised.data(), advertised.size());
   segment_ = std::make_unique<health::Segment>();
   const health::Origin origin{.pid = pid,
                               .start_ticks = health::start_ticks(pid),
@@ -107,7 +107,7 @@ void Process::start_counting() {
                               .uid = geteuid(),
                               .mode = mode_name(options().link.mode),
                               .host = host,
-                              .peer_name = told,
+                              .peer_name = advertised,
                               .program = who.program,
                               .rank = who.rank,
                               .version = VERITY_VERSION,
@@ -116,11 +116,11 @@ void Process::start_counting() {
                               .job = who.job,
                               .step = who.step};
   table_ = std::make_unique<health::Table>(*segment_, origin);
-  host_ = meet(told_host_);
+  host_ = host_of(advertised_host_);
 }
 
 // Only what can be printed.
-health::HostId Process::meet(const char (&field)[wire::kMaxHostName]) noexcept {
+health::HostId Process::host_of(const char (&field)[wire::kMaxHostName]) noexcept {
   char name[wire::kMaxHostName];
   const size_t length = strnlen(field, sizeof(field));
   std::transform(field, field + length, name, [](char c) { return c > 0x20 && c < 0x7f ? c : '?'; });
@@ -207,7 +207,7 @@ void Process::link_failed(const char* transport, uint64_t peer, link::Failure wh
 
 ucs_status_t Process::modes_differ(const char* transport) noexcept {
   const std::lock_guard lock(mutex_);
-  if (!std::exchange(told_modes_, true)) {
+  if (!std::exchange(reported_modes_, true)) {
     ucs_error("ucx-verity: v%s: a one-sided operation between processes of unlike modes: set UCX_VERITY_MODE alike in all of the job",
               transport);
   }
@@ -216,14 +216,14 @@ ucs_status_t Process::modes_differ(const char* transport) noexcept {
 
 void Process::trailers_differ(unsigned theirs) noexcept {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(told_trailers_, true)) return;
+  if (std::exchange(reported_trailers_, true)) return;
   ucs_warn("ucx-verity: a peer's libverity_mpi has version %u, ours %u: the datatypes of messages between them are not checked; "
            "install one version of ucx-verity on all hosts", theirs, VERITY_COMPANION_VERSION);
 }
 
 void Process::cannot_verify(const char* transport) noexcept {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(told_unverified_, true)) return;
+  if (std::exchange(reported_unverified_, true)) return;
   ucs_warn("ucx-verity: v%s: no verified transport to the same peer to ask for digests: reads go UNVERIFIED; name wrapped "
            "transports alone in UCX_TLS (see 'ucx-verity doctor')",
            transport);
@@ -233,7 +233,7 @@ namespace {
 
 constexpr unsigned kWarnings = 8;
 
-const char* not_again(bool last) noexcept { return last ? " (not told again)" : ""; }
+const char* not_again(bool last) noexcept { return last ? " (not reported again)" : ""; }
 
 }  // namespace
 

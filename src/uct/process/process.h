@@ -2,8 +2,8 @@
 //
 // What belongs to the process and not to one interface: the counters and their file, the attestation at the
 // end, the warning about raw lanes, fork, and the one line before an abort.
-#ifndef VERITY_UCT_PROCESS_H
-#define VERITY_UCT_PROCESS_H
+#ifndef VERITY_UCT_PROCESS_PROCESS_H
+#define VERITY_UCT_PROCESS_PROCESS_H
 
 #include <array>
 #include <atomic>
@@ -36,14 +36,14 @@ class Process {
   void communicates() noexcept {
     if (!published_.load(std::memory_order_relaxed)) publish();
   }
-  // The companion's counters are the process's.
+  // The MPI interposer's counters are the process's.
   void count_types(const verity_companion& companion) noexcept;
   // This host's name, for peers, and the hash of it.
-  void write_host(char (&field)[wire::kMaxHostName]) const noexcept { std::memcpy(field, told_host_, sizeof(field)); }
+  void write_host(char (&field)[wire::kMaxHostName]) const noexcept { std::memcpy(field, advertised_host_, sizeof(field)); }
   [[nodiscard]] health::HostId host() const noexcept { return host_; }
-  // The host of a peer that has told its name.
-  [[nodiscard]] health::HostId meet(const char (&field)[wire::kMaxHostName]) noexcept;
-  // Empty: not told yet. Throws std::bad_alloc.
+  // The host of a peer, by the name that it advertised.
+  [[nodiscard]] health::HostId host_of(const char (&field)[wire::kMaxHostName]) noexcept;
+  // Empty: not known yet. Throws std::bad_alloc.
   [[nodiscard]] std::string host_name(health::HostId host) const { return table_->host_name(host); }
 
   // An interface opened: the first time, warns if raw lanes stand beside the verified ones.
@@ -58,13 +58,13 @@ class Process {
   // Bytes that were read from a peer's memory were not what is there, and are right now.
   void read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
                        bool by_program) noexcept;
-  // Bytes of this process changed while they were sent, or read by the peer: told by the companion, if they belong to one of
+  // Bytes of this process changed while they were sent, or read by the peer: reported by the interposer, if they belong to one of
   // the first `watched` sends that it knew; or here.
   static constexpr uint64_t kAnySend = UINT64_MAX;
   void source_changed(const char* transport, uint64_t peer, const void* data, size_t length, uint64_t watched = kAnySend) noexcept;
   // A one-sided operation between processes of unlike modes; for the caller to return.
   ucs_status_t modes_differ(const char* transport) noexcept;
-  // A peer's companion understands other trailers than ours: datatypes are not checked with it.
+  // A peer's interposer understands other trailers than ours: datatypes are not checked with it.
   void trailers_differ(unsigned theirs) noexcept;
   // Reads through that transport have no verified one to the same peer beside them.
   void cannot_verify(const char* transport) noexcept;
@@ -92,7 +92,7 @@ class Process {
   std::mutex mutex_;
   std::unique_ptr<health::Segment> segment_;
   std::unique_ptr<health::Table> table_;
-  char told_host_[wire::kMaxHostName] = {};  // from the first open_rows() on
+  char advertised_host_[wire::kMaxHostName] = {};  // from the first open_rows() on
   health::HostId host_ = 0;                  // the same
   std::atomic<bool> in_child_{false};
   bool started_ = false;
@@ -101,9 +101,9 @@ class Process {
   bool fails_ = false;  // it ends with an error: others may be killed for that
   std::atomic<bool> published_{false};
   bool counts_types_ = false;
-  bool told_unverified_ = false;
-  bool told_modes_ = false;
-  bool told_trailers_ = false;
+  bool reported_unverified_ = false;
+  bool reported_modes_ = false;
+  bool reported_trailers_ = false;
   unsigned warned_ = 0;  // of memory that its program changed
   link::Mode mode_ = link::Mode::kVerify;
   std::vector<std::string> interfaces_;

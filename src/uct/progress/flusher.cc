@@ -19,7 +19,7 @@ bool Flusher::applied(UctLink& l) noexcept {
 // Whether the lower transport may be flushed for `ep`, or for all endpoints with nullptr.
 bool Flusher::may_flush(LinkEp* ep) noexcept {
   if (ep != nullptr) return !core_.hub->has_unsent(ep->link()) && !core_.hub->has_unowned(ep->link());
-  if (core_.onesided != nullptr && !core_.onesided->has_told()) return false;
+  if (core_.onesided != nullptr && !core_.onesided->has_completed_all()) return false;
   return !links_.any_of([this](UctLink& l) {
     if (core_.hub->has_unsent(l) || core_.hub->has_unowned(l) || l.open != 0 || !applied(l)) return true;
     return !l.pending.empty() && !l.is_lost();
@@ -60,7 +60,7 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   const ucs_status_t status = uct_ep_flush(l.lower.get(), flags, request.comp);
   if (cancel && l.to_ep && status != UCS_ERR_NO_RESOURCE) {
     // The lower endpoint is not to be used hereafter: rc takes its queue pair down.
-    l.told = true;  // it is the upper layer's own wish
+    l.reported = true;  // it is the upper layer's own wish
     links_.give_up(l, UCS_ERR_CANCELED);
   }
   return status;
@@ -88,10 +88,10 @@ unsigned Flusher::run() noexcept {
 void Flusher::abandon_reads(LinkEp& ep) noexcept {
   core_.onesided->abort(ep.link(), &ep);
   const uint64_t until = monotonic_ns() + kBusyPatience;
-  core_.onesided->tell_all();
+  core_.onesided->complete_all();
   while (ep.open != 0 && monotonic_ns() < until) {
     (void)uct_iface_progress(core_.lower());
-    core_.onesided->tell_all();
+    core_.onesided->complete_all();
   }
 }
 

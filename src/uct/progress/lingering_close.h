@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The last frames of a closing interface: they are seen through for a bounded time (UCX_VERITY_LINGER), then the peers are told
+// The last frames of a closing interface: they are seen through for a bounded time (UCX_VERITY_LINGER), then the links say
 // goodbye.
 #ifndef VERITY_UCT_PROGRESS_LINGERING_CLOSE_H
 #define VERITY_UCT_PROGRESS_LINGERING_CLOSE_H

@@ -45,7 +45,7 @@ unsigned LinkUpkeep::attend(UctLink& l) noexcept {
       if (l.open != 0) core_.onesided->abort(l);
       if (l.open != 0) links_.want_attention(l);
     }
-    is_to_report = l.failed && !l.told;
+    is_to_report = l.failed && !l.reported;
   }
   if (is_to_report) report_failure(l);
   if (l.held || !l.pending.empty()) count += run_pending(l);
@@ -104,20 +104,20 @@ ucs_status_t LinkUpkeep::run(UctLink& l, uct_pending_req_t* request, uint32_t ep
 // and says no goodbyes: its ends are stock UCX's as well.
 void LinkUpkeep::report_failure(UctLink& l) noexcept {
   const ucs_status_t status = l.failure;
-  l.told = true;
+  l.reported = true;
   const OnFailure policy = core_.options.on_failure;
   const bool harmless = l.peer_gone || l.mode == link::Mode::kOff || l.never_used();
   bool handled = harmless || policy != OnFailure::kAbort;
-  util::ListNode told;
+  util::ListNode reported;
   while (l.eps.linked() && handled) {
     auto* ep = &LinkEp::in_link(l.eps.next);
     ep->link_node().unlink();
-    told.push_back(ep->link_node());
+    reported.push_back(ep->link_node());
     const ucs_status_t result = uct_iface_handle_ep_err(core_.wrap.handle(), ep->handle(), status);
     handled = result == UCS_OK || harmless || policy == OnFailure::kError;
   }
-  while (told.linked()) {
-    util::ListNode* node = told.next;
+  while (reported.linked()) {
+    util::ListNode* node = reported.next;
     node->unlink();
     l.eps.push_back(*node);
   }

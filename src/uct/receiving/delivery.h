@@ -28,7 +28,7 @@ class DeferredMessages {
 
   [[nodiscard]] bool empty() const noexcept { return messages_.empty(); }
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
-  // A copy; ends the process where there is no memory, as the message cannot be asked for again.
+  // A copy; ends the process where there is no memory, as the message does not come again.
   void add(uint8_t am_id, const void* payload, size_t length) noexcept;
   [[nodiscard]] std::vector<Message> take_all() noexcept;
 
@@ -108,7 +108,7 @@ class Delivery {
   bool runs_deferred_ = false;
   health::Sampler sampler_;     // of received frames
   size_t headroom_ = 0;
-  uintptr_t align_mask_ = 0;    // what the upper layer asked for: (data + offset) & mask == 0
+  uintptr_t align_mask_ = 0;    // what the upper layer wants: (data + offset) & mask == 0
   uintptr_t align_offset_ = 0;
   Release release_{};           // of descriptors whose frame has a full header
   Release release_compact_{};   // a compact one

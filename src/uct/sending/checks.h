@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Arguments that an interface's attributes do not allow. UCX's own transports refuse them with UCS_ERR_INVALID_PARAM and these words
-// (UCT_CHECK_LENGTH and its like); here they would ask for room that there never is, or go under an id of this layer's.
-#ifndef VERITY_UCT_CHECKS_H
-#define VERITY_UCT_CHECKS_H
+// (UCT_CHECK_LENGTH and its like); here they would wait for room that there never is, or go under an id of this layer's.
+#ifndef VERITY_UCT_SENDING_CHECKS_H
+#define VERITY_UCT_SENDING_CHECKS_H
 
 #include <algorithm>
 #include <cstddef>

@@ -12,8 +12,8 @@ constexpr size_t kMoveUpTo = 448;
 // From here on the hash is made while the frame is copied to the lower transport's buffer.
 constexpr size_t kFuseFrom = 512;
 
-// A frame on its way into a lower buffer. It is committed only there: when the lower transport has no room it does not ask for the
-// bytes, the upper layer hears so, and nothing has happened. What returned UCS_OK needs no progress of the sender to arrive.
+// A frame on its way into a lower buffer. It is committed only there: when the lower transport has no room it does not call for the
+// bytes, the upper layer gets UCS_ERR_NO_RESOURCE, and nothing has happened. What returned UCS_OK needs no progress of the sender to arrive.
 struct Launch {
   FrameSender* sender;
   UctLink* link;
@@ -109,7 +109,7 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
     return launch.upper_length();
   }
   if (sent == UCS_ERR_NO_RESOURCE) return lower_is_busy(l, slot);
-  // The lower transport failed before it asked for the bytes. Afterwards the frame is the link's, as one that was lost.
+  // The lower transport failed before it called for the bytes. Afterwards the frame is the link's, as one that was lost.
   if (!launch.committed) hub_->cancel(slot);
   return sent;
 }

@@ -93,7 +93,7 @@ ucs_status_t complete_zcopy(FrameSender& sender, UctLink& l, wire::Class c, link
   return UCS_INPROGRESS;
 }
 
-// Where the peer has closed there is nobody to receive, as on a lower transport that keeps no connection.
+// Where the peer has closed the message is dropped, as on a lower transport that keeps no connection.
 ucs_status_t without_slot(const UctLink& l) noexcept {
   return l.peer_gone && !l.failed ? UCS_OK : FrameSender::refusal(l);
 }

@@ -92,7 +92,7 @@ WrapEp* WrapIface::find_ep(uct_ep_h lower_ep) noexcept {
   return nullptr;
 }
 
-// UCX fills an unused handler with a stub marked asynchronous: that is nobody's wish.
+// UCX fills an unused handler with a stub marked asynchronous: the upper layer did not choose that.
 uint32_t WrapIface::wanted_am_flags(uint8_t id) const noexcept {
   if ((lower_attr_.cap.flags & UCT_IFACE_FLAG_CB_SYNC) == 0) {
     return UCT_CB_FLAG_ASYNC;
@@ -185,7 +185,7 @@ ucs_status_t WrapIface::open(uct_md_h md, uct_worker_h worker, const uct_iface_p
 void WrapIface::close(uct_iface_h iface) noexcept {
   WrapIface& self = of(iface);
   self.closing();
-  self.lower_.reset();  // its thread may call back until now: nothing of ours may be gone before
+  self.lower_.reset();  // its thread may call back until now: nothing of ours may be destroyed before
   delete &self;
 }
 

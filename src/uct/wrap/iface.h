@@ -60,7 +60,7 @@ class WrapIface : public uct_base_iface_t {
   [[nodiscard]] virtual uct_am_callback_t am_callback() const noexcept;
 
   // Bytes that the frames have in front of what the upper layer sends, so that its alignment
-  // wishes are met behind them.
+  // wishes hold behind them.
   [[nodiscard]] virtual size_t am_header_size() const noexcept { return 0; }
 
   // Bytes that a copied message is longer below, so that the upper layer's may be as long as on the lower transport.
@@ -78,7 +78,7 @@ class WrapIface : public uct_base_iface_t {
   virtual ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& iface_config);
   virtual void closing() noexcept {}
 
-  // The lower endpoint of `ep` failed: by default the upper layer's error handler hears of it.
+  // The lower endpoint of `ep` failed: by default it is reported to the upper layer's error handler.
   // May run on the async thread, with the worker's async context blocked. The result goes back to
   // the lower transport: not UCS_OK makes it log the failure as unhandled.
   virtual ucs_status_t ep_failed(WrapEp& ep, ucs_status_t status) noexcept;
@@ -86,7 +86,7 @@ class WrapIface : public uct_base_iface_t {
   virtual ucs_status_t unknown_ep_failed(uct_ep_h lower, ucs_status_t status) noexcept;
 
   // Carries the upper layer's choice between synchronous and asynchronous handlers over to the
-  // lower interface. UCX tells nobody when a handler is set, so this is called whenever messages
+  // lower interface. UCX does not say when a handler is set, so this is called whenever messages
   // may start to come: when an address is given out, an endpoint made, progress enabled.
   virtual void sync_am_handlers() noexcept;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/wrap/lower.h"
 
-#include <ucs/sys/string.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -7,7 +7,7 @@ namespace verity::uct {
 namespace {
 
 // A packed key says which lower component can unpack it: with one component for all lower ones,
-// nobody else knows.
+// only the key can say.
 struct PackedKey {
   static constexpr size_t kPrefix = sizeof(uint32_t);
 };

@@ -136,8 +136,8 @@ ucs_status_t Component::list_mds(std::vector<uct_md_resource_desc_t>* resources_
   const std::lock_guard lock(mutex_);
   std::vector<uct_md_resource_desc_t> found;
   for (uct_component_h lower : components) {
-    // A wrapping component fills its transport list when it is asked for memory domains, so a
-    // component that has none yet is asked too, if the spec would take its transports.
+    // A wrapping component fills its transport list when it is queried for memory domains, so a
+    // component that has none yet is queried too, if the spec would take its transports.
     if (lower == &uct_ || !(ucs_list_is_empty(&lower->tl_list) ? spec_.wraps(lower->name, "")
                                                                : has_candidates(lower))) {
       continue;
