@@ -90,7 +90,9 @@ void FaultIface::on_timer(int, ucs_event_set_types_t, void* arg) noexcept {
 
 ucs_status_t FaultIface::opened(const uct_iface_params_t&, const uct_iface_config_t&) {
   const double interval = injector().settings().async_interval;
-  if (interval <= 0) {
+  // A transport that only reads (cma) progresses itself, in the program's thread alone.
+  const bool receives = (lower_attr().cap.flags & (UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_AM_BCOPY)) != 0;
+  if (interval <= 0 || !receives) {
     return UCS_OK;
   }
   return ucs_async_add_timer(worker->async->mode, ucs_time_from_sec(interval), on_timer, this,
