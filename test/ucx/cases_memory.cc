@@ -103,16 +103,6 @@ void memory_taken_from_writes(Side& side) {
   }
 }
 
-// The transport under test with cma in posix' place; throws Skip where there is none.
-Options reading_beside(const Side& side) {
-  Options options = side.options;
-  const size_t at = options.transport.find("posix");
-  if (at == std::string::npos || side.channel.alone()) throw Skip("done with posix and cma");
-  options.transport.replace(at, 5, "cma");
-  if (!options.transport.starts_with('v')) throw Skip("stock UCX is not what is tested here");
-  return options;
-}
-
 // Zero-copy reads, in pieces, of all lengths, many at a time; through a transport that has nothing else (cma), with the transport
 // under test to carry the digests.
 void zcopy_reads(Side& side) {

@@ -19,6 +19,7 @@ uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/cases_receive.cc \
 	test/ucx/cases_rma.cc \
 	test/ucx/cases_send.cc \
+	test/ucx/cases_setup.cc \
 	test/ucx/uct_am.cc \
 	test/ucx/window.cc test/ucx/window.h
 

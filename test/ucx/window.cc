@@ -79,4 +79,13 @@ Bytes window_content(size_t length) {
   return bytes;
 }
 
+Options reading_beside(const Side& side) {
+  Options options = side.options;
+  const size_t at = options.transport.find("posix");
+  if (at == std::string::npos || side.channel.alone()) throw Skip("done with posix and cma");
+  options.transport.replace(at, 5, "cma");
+  if (!options.transport.starts_with('v')) throw Skip("stock UCX is not what is tested here");
+  return options;
+}
+
 }  // namespace verity::test

@@ -87,4 +87,7 @@ static_assert(offsetof(Get, completion) == 0);
 void verify(Get& get, const Bytes& of);
 [[nodiscard]] Bytes window_content(size_t length);
 
+// The transport under test with cma in posix' place; throws Skip where there is none.
+Options reading_beside(const Side& side);
+
 }  // namespace verity::test

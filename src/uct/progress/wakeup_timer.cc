@@ -33,7 +33,10 @@ void WakeupTimer::open(const uct_iface_params_t& params, const uct_iface_attr_t&
 ucs_status_t WakeupTimer::event_fd(int lower_fd, int* fd_p) noexcept {
   if (epoll_fd_ < 0) {
     const ucs_status_t status = make_set(lower_fd);
-    if (status != UCS_OK) return status;
+    if (status != UCS_OK) {
+      close_set();  // half a set would sleep for ever
+      return status;
+    }
   }
   *fd_p = epoll_fd_;
   return UCS_OK;
