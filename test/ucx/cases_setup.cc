@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "window.h"
@@ -11,6 +12,25 @@
 namespace verity::test {
 
 namespace {
+
+Bytes address_of(Iface& iface) {
+  Bytes address(iface.attr().iface_addr_len + 1);
+  check(uct_iface_get_address(iface.handle(), reinterpret_cast<uct_iface_addr_t*>(address.data())), "uct_iface_get_address");
+  return address;
+}
+
+// Another part of the program opens a memory domain in another mode: that is for what it opens. The address names the mode.
+void settings_kept(Side& side) {
+  if (side.options.transport.front() != 'v') throw Skip("only the wrapper has modes");
+  Iface reader(reading_beside(side));
+  need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
+  const Bytes before = address_of(reader);
+  setenv("UCX_VERITY_MODE", "off", 1);
+  { Iface other(side.options); }
+  unsetenv("UCX_VERITY_MODE");
+  require(address_of(reader) == before, "another interface's mode became this one's");
+  { Iface last(side.options); }  // the mode of what is opened hereafter
+}
 
 // The lowest limit with which one more descriptor can be had, for the lifetime.
 class OneDescriptor {
@@ -52,6 +72,7 @@ void no_descriptors(Side& side) {
 }
 
 constexpr Case kCases[] = {
+    {"an interface keeps the settings that it was opened with", settings_kept},
     {"sleeping without descriptors", no_descriptors},
 };
 

@@ -169,7 +169,7 @@ ucs_status_t ReadEp::flush(unsigned flags, uct_completion_t* comp) noexcept {
 ucs_status_t ReadIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
   group_.join(&worker->super, false);
   rows_ = process().open_rows(lower_tl_name(), params, lower_injects());
-  process().opened(mode());
+  process().opened(mode_);
   return UCS_OK;
 }
 
@@ -188,7 +188,7 @@ void ReadIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   attr.cap.get.max_iov = std::min(get.max_iov, rma::kMaxPieces);
   attr.cap.put.opt_zcopy_align = attr.cap.put.align_mtu = 1;
   attr.priority = static_cast<uint8_t>(attr.priority + 1);
-  if (mode() == link::Mode::kOff) return;
+  if (mode_ == link::Mode::kOff) return;
   attr.bandwidth.dedicated = in_series(attr.bandwidth.dedicated);
   attr.bandwidth.shared = in_series(attr.bandwidth.shared);
 }
@@ -196,7 +196,7 @@ void ReadIface::map_attr(uct_iface_attr_t& attr) const noexcept {
 size_t ReadIface::iface_addr_extra() const noexcept { return sizeof(wire::AddressTail); }
 
 void ReadIface::write_iface_addr_extra(void* out) noexcept {
-  const wire::AddressTail tail = make_tail(mode(), 0, group_.uid());
+  const wire::AddressTail tail = make_tail(mode_, 0, group_.uid());
   std::memcpy(out, &tail, sizeof(tail));
 }
 

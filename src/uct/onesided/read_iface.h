@@ -77,7 +77,7 @@ class ReadIface final : public WrapIface {
   // Without an interface that carries messages no digest can ever be had.
   [[nodiscard]] bool has_carrier() const noexcept;
   void add_reader(ReadEp& ep);
-  [[nodiscard]] static link::Mode mode() noexcept { return options().link.mode; }
+  [[nodiscard]] link::Mode mode() const noexcept { return mode_; }
 
   // --- WrapIface ---
   void fill_ops(uct_iface_ops_t& ops) const noexcept override;
@@ -102,6 +102,7 @@ class ReadIface final : public WrapIface {
   [[nodiscard]] ucs_status_t run(uct_pending_req_t* request, uint32_t epoch, Running& running) noexcept;
   void need_progress() noexcept;
 
+  const link::Mode mode_ = options().link.mode;  // this interface's, whatever is configured later
   WorkerGroup group_;
   std::unique_ptr<health::InterfaceRows> rows_;
   std::vector<ReadEp*> eps_;
