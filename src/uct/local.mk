@@ -55,6 +55,8 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/process/quiet_lower.h \
 	src/uct/process/type_checks.cc \
 	src/uct/process/type_checks.h \
+	src/uct/process/warnings.cc \
+	src/uct/process/warnings.h \
 	src/uct/memory/fault_guard.cc \
 	src/uct/memory/fault_guard.h \
 	src/uct/memory/own_memory.cc \

@@ -2,7 +2,7 @@
 #include "uct/extensions/extensions.h"
 
 #include "uct/process/interposer.h"
-#include "uct/process/process.h"
+#include "uct/process/warnings.h"
 
 namespace verity::uct {
 
@@ -11,7 +11,7 @@ void Extensions::open(bool has_room) noexcept { mpi_ = has_room ? find_companion
 uint32_t Extensions::agree(link::Mode mode, unsigned theirs) const noexcept {
   if (mpi_ == nullptr || theirs == 0 || mode == link::Mode::kOff) return 0;
   if (theirs == VERITY_COMPANION_VERSION) return mpi_->am_ids;
-  process().trailers_differ(theirs);
+  warnings().trailers_differ(theirs);
   return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "uct/iface/link_port.h"
 
 #include "uct/links/fault_report.h"
+#include "uct/process/warnings.h"
 #include "wire/rma.h"
 
 namespace verity::uct {
@@ -51,8 +52,8 @@ void LinkPort::source_changed(link::Link& l, const link::Slot& slot, bool freed)
   const util::Piece& user = slot.source->user;
   // Once it was given back, it may be the buffer of another send, that began later.
   const auto* state = reinterpret_cast<const ZcopyState*>(slot.source->port);
-  const uint64_t watched = freed ? state->watched : Process::kAnySend;
-  process().source_changed(core_.lower_name(), UctLink::of(l).peer_uid, user.data, user.length, watched);
+  const uint64_t watched = freed ? state->watched : Warnings::kAnySend;
+  warnings().source_changed(core_.lower_name(), UctLink::of(l).peer_uid, user.data, user.length, watched);
 }
 
 // --- ends ---

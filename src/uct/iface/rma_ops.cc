@@ -3,7 +3,7 @@
 #include "uct/iface/ops.h"
 #include "uct/iface/verity_ep.h"
 #include "uct/memory/verity_md.h"
-#include "uct/process/process.h"
+#include "uct/process/warnings.h"
 #include "uct/sending/checks.h"
 
 namespace verity::uct {
@@ -22,7 +22,7 @@ ucs_status_t refusal_of(const VerityIface& f, const UctLink& l) noexcept {
   if (l.failed) return l.failure;
   if (l.peer_gone) return UCS_ERR_CONNECTION_RESET;
   const bool both = f.core().onesided != nullptr && l.mode == link::Mode::kVerify;
-  return both ? UCS_ERR_NO_RESOURCE : process().modes_differ(f.lower_tl_name());
+  return both ? UCS_ERR_NO_RESOURCE : warnings().modes_differ(f.lower_tl_name());
 }
 
 // For a message that changes these bytes of the peer's memory.

@@ -5,7 +5,7 @@
 
 #include "uct/memory/fault_guard.h"
 #include "uct/memory/own_memory.h"
-#include "uct/process/process.h"
+#include "uct/process/warnings.h"
 #include "uct/links/fault_report.h"
 #include "uct/memory/verity_md.h"
 
@@ -360,14 +360,14 @@ void OneSided::refused(rma::Peer& peer, bool revoked) noexcept {
 void OneSided::mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept {
   const UctLink& l = link_of(*read.peer);
   const bool reported_there = l.trailed_ids != 0;  // see source_changed()
-  process().read_mismatched(core_.lower_name(), l.peer_uid, read.address + offset, length, what, by_program && !reported_there);
+  warnings().read_mismatched(core_.lower_name(), l.peer_uid, read.address + offset, length, what, by_program && !reported_there);
 }
 
 // With interposers on both sides the owner reports it, in the words of its program; else the reader has done so.
 void OneSided::source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept {
   const UctLink& l = link_of(peer);
   if (l.trailed_ids == 0) return;
-  process().source_changed(core_.lower_name(), l.peer_uid, reinterpret_cast<const void*>(address), length);
+  warnings().source_changed(core_.lower_name(), l.peer_uid, reinterpret_cast<const void*>(address), length);
 }
 
 void OneSided::diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept {

@@ -6,6 +6,7 @@
 
 #include "health/directory.h"
 #include "uct/process/process.h"
+#include "uct/process/warnings.h"
 #include "uct/links/addresses.h"
 #include "uct/process/clock.h"
 #include "uct/sending/check_cost.h"
@@ -125,7 +126,7 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
     const uint64_t now = monotonic_ns();
     if (without_link_ == 0) without_link_ = now;
     if (reader().has_carrier() && now - without_link_ < kLinkPatience) return UCS_ERR_NO_RESOURCE;
-    process().cannot_verify(reader().lower_tl_name());
+    warnings().cannot_verify(reader().lower_tl_name());
     return read_unverified(*this, iov, iovcnt, address, rkey, comp);
   }
   without_link_ = 0;

@@ -18,7 +18,6 @@
 #include "health/directory.h"
 #include "health/process_id.h"
 #include "uct/process/options.h"
-#include "uct/process/interposer.h"
 #include "uct/wrap/lower.h"
 #include "uct/process/type_checks.h"
 #include "util/companion.h"
@@ -168,15 +167,15 @@ void Process::opened(link::Mode mode) noexcept {
 void Process::add_interface(uint64_t uid) noexcept {
   const std::lock_guard lock(mutex_);
   try {
-    if (interfaces_.size() < kMostInterfaces) interfaces_.push_back(health::interface_text(uid));
+    if (known_.interfaces.size() < kMostInterfaces) known_.interfaces.push_back(health::interface_text(uid));
   } catch (...) {
   }
 }
 
 void Process::start() noexcept {
   try {
-    raw_lanes_ = health::raw_lanes(tls_setting(), lower_transports());
-    const std::string warning = health::raw_lane_warning(raw_lanes_);
+    known_.raw_lanes = health::raw_lanes(tls_setting(), lower_transports());
+    const std::string warning = health::raw_lane_warning(known_.raw_lanes);
     const bool wanted = options().attest != health::AttestPolicy::kNever;
     if (!speaks_for_job(health::identify_process())) return;
     if (wanted && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
@@ -200,65 +199,9 @@ void Process::link_failed(const char* transport, uint64_t peer, link::Failure wh
   std::snprintf(text, sizeof(text), "v%s to interface %016" PRIx64 ": %s", transport, peer, text_of(why));
   ucs_error("ucx-verity: link given up: %s", text);
   try {
-    if (failed_links_.size() < kMostNamed) failed_links_.emplace_back(text);
+    if (known_.failed_links.size() < kMostNamed) known_.failed_links.emplace_back(text);
   } catch (...) {
   }
-}
-
-ucs_status_t Process::modes_differ(const char* transport) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (!std::exchange(reported_modes_, true)) {
-    ucs_error("ucx-verity: v%s: a one-sided operation between processes of unlike modes: set UCX_VERITY_MODE alike in all of the job",
-              transport);
-  }
-  return UCS_ERR_UNSUPPORTED;
-}
-
-void Process::trailers_differ(unsigned theirs) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(reported_trailers_, true)) return;
-  ucs_warn("ucx-verity: a peer's libverity_mpi has version %u, ours %u: the datatypes of messages between them are not checked; "
-           "install one version of ucx-verity on all hosts", theirs, VERITY_COMPANION_VERSION);
-}
-
-void Process::cannot_verify(const char* transport) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(reported_unverified_, true)) return;
-  ucs_warn("ucx-verity: v%s: no verified transport to the same peer to ask for digests: reads go UNVERIFIED; name wrapped "
-           "transports alone in UCX_TLS (see 'ucx-verity doctor')",
-           transport);
-}
-
-namespace {
-
-constexpr unsigned kWarnings = 8;
-
-const char* not_again(bool last) noexcept { return last ? " (not reported again)" : ""; }
-
-}  // namespace
-
-void Process::source_changed(const char* transport, uint64_t peer, const void* data, size_t length, uint64_t watched) noexcept {
-  const verity_companion* companion = find_companion();
-  if (companion != nullptr && companion->changed(data, length, watched) != 0) return;
-  const std::lock_guard lock(mutex_);
-  if (warned_ == kWarnings) return;
-  ++warned_;
-  ucs_warn("ucx-verity: v%s: source changed: the program wrote to %zu bytes at %p while they went to interface %016" PRIx64 ": to a "
-           "buffer that it has given to MPI, or one that is polled; the peer gets what was there last%s",
-           transport, length, data, peer, not_again(warned_ == kWarnings));
-}
-
-void Process::read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
-                              bool by_program) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (!by_program || warned_ == kWarnings) {
-    ucs_debug("ucx-verity: v%s: %" PRIu64 " bytes read at 0x%" PRIx64 " of interface %016" PRIx64 ": %s", transport, length,
-              address, peer, what);
-    return;
-  }
-  ucs_warn("ucx-verity: v%s: %" PRIu64 " bytes at 0x%" PRIx64 " in the process of interface %016" PRIx64 ": %s: its program "
-           "writes to a buffer that it has given to MPI, or polls; the result is what was there last%s",
-           transport, length, address, peer, what, not_again(++warned_ == kWarnings));
 }
 
 void Process::abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept {

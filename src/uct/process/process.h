@@ -25,6 +25,7 @@
 
 namespace verity::uct {
 
+// Some 18 fields: what a process is in the middle of, mostly flags.
 class Process {
  public:
   // Where an interface of `transport`, without its v, counts; `injected`: see WrapIface::lower_injects(). Throws std::bad_alloc.
@@ -55,19 +56,6 @@ class Process {
   // Writes the uids of those that closed last; returns how many. May be called in a signal's handler.
   [[nodiscard]] size_t closed_interfaces(std::span<uint64_t> out) const noexcept;
   void link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept;
-  // Bytes that were read from a peer's memory were not what is there, and are right now.
-  void read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
-                       bool by_program) noexcept;
-  // Bytes of this process changed while they were sent, or read by the peer: reported by the interposer, if they belong to one of
-  // the first `watched` sends that it knew; or here.
-  static constexpr uint64_t kAnySend = UINT64_MAX;
-  void source_changed(const char* transport, uint64_t peer, const void* data, size_t length, uint64_t watched = kAnySend) noexcept;
-  // A one-sided operation between processes of unlike modes; for the caller to return.
-  ucs_status_t modes_differ(const char* transport) noexcept;
-  // A peer's interposer understands other trailers than ours: datatypes are not checked with it.
-  void trailers_differ(unsigned theirs) noexcept;
-  // Reads through that transport have no verified one to the same peer beside them.
-  void cannot_verify(const char* transport) noexcept;
   [[noreturn]] void abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept;
 
   // In a child made by fork(): nothing of the parent's is touched or reported.
@@ -101,19 +89,10 @@ class Process {
   bool fails_ = false;  // it ends with an error: others may be killed for that
   std::atomic<bool> published_{false};
   bool counts_types_ = false;
-  bool reported_unverified_ = false;
-  bool reported_modes_ = false;
-  bool reported_trailers_ = false;
-  unsigned warned_ = 0;  // of memory that its program changed
   link::Mode mode_ = link::Mode::kVerify;
-  std::vector<std::string> interfaces_;
   std::array<std::atomic<uint64_t>, 64> closed_{};  // uids, a ring; 0: none yet
   std::atomic<size_t> closed_count_{0};
-  std::vector<std::string> failed_links_;
-  std::vector<std::string> raw_lanes_;
-  std::vector<std::string> mpi_components_;
-  bool shared_windows_ = false;
-  std::string unused_reason_;  // of a rank that was noticed
+  health::Report known_;  // of the report at the end, what is known so far
   health::Launch launch_;
   health::JobLog job_;
 };

@@ -47,7 +47,7 @@ void Process::noticed(uct_component_h component) noexcept {
     const std::vector<std::string> objects = health::loaded_objects();
     if (!health::is_mpi_program(objects) || read_options(component) != UCS_OK) return;
     noticed_ = true;
-    unused_reason_ = health::unused_reason(health::is_open_mpi(objects), health::MpiSettings::from_environment(), setting("UCX_TLS"));
+    known_.unused = health::unused_reason(health::is_open_mpi(objects), health::MpiSettings::from_environment(), setting("UCX_TLS"));
     if (table_ == nullptr) start_counting();
   } catch (...) {
     return;
@@ -67,18 +67,18 @@ void Process::join_job() {
 void Process::closing(uint64_t uid) noexcept {
   closed_[closed_count_.fetch_add(1, std::memory_order_relaxed) % closed_.size()].store(uid, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
-  if (!mpi_components_.empty()) return;
+  if (!known_.mpi_components.empty()) return;
   try {
     const std::vector<std::string> objects = health::loaded_objects();
     const health::MpiSettings settings = health::MpiSettings::from_environment();
-    mpi_components_ = health::mpi_bypass(objects, settings);
-    shared_windows_ |= health::only_shared_windows(objects, settings);
+    known_.mpi_components = health::mpi_bypass(objects, settings);
+    known_.shared_windows |= health::only_shared_windows(objects, settings);
   } catch (...) {
   }
 }
 
 health::Report Process::make_report() const {
-  health::Report report;
+  health::Report report = known_;
   report.plugin_version = VERITY_VERSION;  // PACKAGE_VERSION is that of UCX here
   report.ucx_version = VERITY_UCX_VERSION;
   report.mode = mode_name(mode_);
@@ -88,13 +88,7 @@ health::Report Process::make_report() const {
     report.counters = table_->sum();
     report.links = table_->links_with_faults(kMostLinks);
   }
-  report.interfaces = interfaces_;
-  report.failed_links = failed_links_;
-  report.raw_lanes = raw_lanes_;
-  report.mpi_components = mpi_components_;
-  report.shared_windows = shared_windows_;
   report.active = started_;
-  report.unused = unused_reason_;
   return report;
 }
 

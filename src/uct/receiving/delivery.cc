@@ -8,24 +8,24 @@ namespace verity::uct {
 void Delivery::open(const uct_iface_params_t& params) noexcept {
   hub_ = core_.hub.get();
   observed_ids_ = extensions_.observed_ids() | (core_.onesided != nullptr ? 1u << wire::kRmaId : 0);
-  headroom_ = (params.field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) != 0 ? params.rx_headroom : 0;
+  descriptors_.headroom = (params.field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) != 0 ? params.rx_headroom : 0;
   if ((params.field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT) != 0) {
     const bool has_offset = (params.field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET) != 0;
-    align_mask_ = params.am_alignment - 1;
-    align_offset_ = has_offset ? params.am_align_offset : 0;
+    descriptors_.align_mask = params.am_alignment - 1;
+    descriptors_.align_offset = has_offset ? params.am_align_offset : 0;
   }
-  release_.delivery = release_compact_.delivery = this;
-  release_.cb = [](uct_recv_desc_t* self, void* desc) noexcept {
+  descriptors_.full.delivery = descriptors_.compact.delivery = this;
+  descriptors_.full.cb = [](uct_recv_desc_t* self, void* desc) noexcept {
     release_desc(self, static_cast<char*>(desc) - sizeof(wire::FrameHeader));
   };
-  release_compact_.cb = [](uct_recv_desc_t* self, void* desc) noexcept {
+  descriptors_.compact.cb = [](uct_recv_desc_t* self, void* desc) noexcept {
     release_desc(self, static_cast<char*>(desc) - wire::kCompactHeader);
   };
 }
 
 // The lower transport's pool of descriptors may be in another thread's hands.
 void Delivery::release_desc(uct_recv_desc_t* release, const char* lower_desc) noexcept {
-  const AsyncGuard guard(static_cast<Release*>(release)->delivery->core_.threads);
+  const AsyncGuard guard(static_cast<Descriptors::Release*>(release)->delivery->core_.threads);
   uct_iface_release_desc(const_cast<char*>(lower_desc));
 }
 
@@ -60,7 +60,7 @@ __attribute__((noinline)) bool Delivery::timed(Receive&& receive, link::Received
   auto* payload = const_cast<uint8_t*>(received.payload);
   current_ = &UctLink::of(*received.link);
   const ucs_status_t status =
-      upcall(received.am_id, payload, received.length, flags, &release_compact_);
+      upcall(received.am_id, payload, received.length, flags, &descriptors_.compact);
   hub_->delivered(received, wire::Class::kSync);
   return status;
 }
@@ -77,10 +77,10 @@ ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length, u
     return UCS_OK;
   }
   // The upper layer then copies, to where it wants it: the lower transport aligned for the other header.
-  const auto position = reinterpret_cast<uintptr_t>(payload) + align_offset_;
-  if ((position & align_mask_) != 0) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
+  const auto position = reinterpret_cast<uintptr_t>(payload) + descriptors_.align_offset;
+  if ((position & descriptors_.align_mask) != 0) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
   current_ = &UctLink::of(*received.link);
-  const ucs_status_t status = upcall(received.am_id, payload, received.length, flags, &release_);
+  const ucs_status_t status = upcall(received.am_id, payload, received.length, flags, &descriptors_.full);
   hub_->delivered(received, c);
   return status;
 }
@@ -93,7 +93,7 @@ ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length, u
 [[gnu::hot]] ucs_status_t Delivery::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
                                  uct_recv_desc_t* release) noexcept {
   if (core_.look_first && is_kept(am_id, payload, length)) [[unlikely]] return UCS_OK;
-  if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0) uct_recv_desc(payload - headroom_) = release;
+  if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0) uct_recv_desc(payload - descriptors_.headroom) = release;
   return call(am_id, payload, length, flags);
 }
 

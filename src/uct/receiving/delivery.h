@@ -72,9 +72,16 @@ class Delivery {
   }
 
  private:
-  // A received descriptor that the upper layer may keep; see upcall().
-  struct Release : uct_recv_desc_t {
-    Delivery* delivery;
+  // Received descriptors, which the upper layer may keep; see upcall().
+  struct Descriptors {
+    struct Release : uct_recv_desc_t {
+      Delivery* delivery;
+    };
+    Release full{};     // of those whose frame has a full header
+    Release compact{};  // a compact one
+    size_t headroom = 0;
+    uintptr_t align_mask = 0;  // what the upper layer wants: (data + offset) & mask == 0
+    uintptr_t align_offset = 0;
   };
   static void release_desc(uct_recv_desc_t* release, const char* lower_desc) noexcept;
 
@@ -107,11 +114,7 @@ class Delivery {
   bool idle_ = false;           // in without_upcalls()
   bool runs_deferred_ = false;
   health::Sampler sampler_;     // of received frames
-  size_t headroom_ = 0;
-  uintptr_t align_mask_ = 0;    // what the upper layer wants: (data + offset) & mask == 0
-  uintptr_t align_offset_ = 0;
-  Release release_{};           // of descriptors whose frame has a full header
-  Release release_compact_{};   // a compact one
+  Descriptors descriptors_;
   DeferredMessages deferred_;
 };
 
