@@ -3,44 +3,44 @@
 # The preloaded companions, one for each MPI library's binary interface, from the same files.
 MPI_COMPANION_SOURCES = \
 	src/health/text.cc src/health/text.h \
-	src/mpi/call.h \
-	src/mpi/changes.cc src/mpi/changes.h \
-	src/mpi/collecting.cc src/mpi/collecting.h \
-	src/mpi/collective.h \
-	src/mpi/collective_calls.cc \
-	src/mpi/collective_ledger.cc src/mpi/collective_ledger.h \
-	src/mpi/collective_report.cc src/mpi/collective_report.h \
-	src/mpi/comms.cc src/mpi/comms.h \
-	src/mpi/completion.cc \
-	src/mpi/counting.h \
-	src/mpi/contents.cc src/mpi/contents.h \
-	src/mpi/decode.cc \
-	src/mpi/digest.cc src/mpi/digest.h \
-	src/mpi/findings.cc src/mpi/findings.h \
-	src/mpi/handle_table.h \
-	src/mpi/landings.cc src/mpi/landings.h \
-	src/mpi/layout.cc src/mpi/layout.h \
-	src/mpi/library.cc src/mpi/library.h \
-	src/mpi/lifecycle.cc \
-	src/mpi/modules.cc src/mpi/modules.h \
-	src/mpi/mpi_api.h \
-	src/mpi/next.cc src/mpi/next.h \
-	src/mpi/objects.cc \
-	src/mpi/onesided.cc \
-	src/mpi/p2p.cc \
-	src/mpi/partitioned.cc src/mpi/partitioned.h \
-	src/mpi/persistent.cc \
-	src/mpi/probe.cc \
-	src/mpi/receive.cc src/mpi/receive.h \
-	src/mpi/reduction.cc src/mpi/reduction.h \
-	src/mpi/report.cc src/mpi/report.h \
-	src/mpi/requests.cc src/mpi/requests.h \
-	src/mpi/send.cc src/mpi/send.h \
-	src/mpi/sites.cc src/mpi/sites.h \
-	src/mpi/state.cc src/mpi/state.h \
-	src/mpi/symbolize.cc \
-	src/mpi/types.cc src/mpi/types.h \
-	src/mpi/wrap.h
+	src/mpi/pmpi/call.h \
+	src/mpi/check/changes.cc src/mpi/check/changes.h \
+	src/mpi/collectives/collecting.cc src/mpi/collectives/collecting.h \
+	src/mpi/collectives/collective.h \
+	src/mpi/pmpi/collectives.cc \
+	src/mpi/collectives/ledger.cc src/mpi/collectives/ledger.h \
+	src/mpi/collectives/report.cc src/mpi/collectives/report.h \
+	src/mpi/handles/comms.cc src/mpi/handles/comms.h \
+	src/mpi/pmpi/completion.cc \
+	src/mpi/process/counting.h \
+	src/mpi/handles/contents.cc src/mpi/handles/contents.h \
+	src/mpi/handles/decode.cc \
+	src/mpi/digest/digest.cc src/mpi/digest/digest.h \
+	src/mpi/check/findings.cc src/mpi/check/findings.h \
+	src/mpi/handles/handle_table.h \
+	src/mpi/digest/landings.cc src/mpi/digest/landings.h \
+	src/mpi/handles/layout.cc src/mpi/handles/layout.h \
+	src/mpi/process/library.cc src/mpi/process/library.h \
+	src/mpi/pmpi/lifecycle.cc \
+	src/mpi/sites/modules.cc src/mpi/sites/modules.h \
+	src/mpi/process/mpi_api.h \
+	src/mpi/interpose/next.cc src/mpi/interpose/next.h \
+	src/mpi/pmpi/objects.cc \
+	src/mpi/pmpi/onesided.cc \
+	src/mpi/pmpi/p2p.cc \
+	src/mpi/pmpi/partitioned.cc src/mpi/pmpi/partitioned.h \
+	src/mpi/pmpi/persistent.cc \
+	src/mpi/pmpi/probe.cc \
+	src/mpi/check/posted_receive.cc src/mpi/check/posted_receive.h \
+	src/mpi/collectives/reduction.cc src/mpi/collectives/reduction.h \
+	src/mpi/check/report.cc src/mpi/check/report.h \
+	src/mpi/pmpi/requests.cc src/mpi/pmpi/requests.h \
+	src/mpi/pmpi/sending.cc src/mpi/pmpi/sending.h \
+	src/mpi/sites/sites.cc src/mpi/sites/sites.h \
+	src/mpi/process/state.cc src/mpi/process/state.h \
+	src/mpi/sites/symbolize.cc \
+	src/mpi/handles/types.cc src/mpi/handles/types.h \
+	src/mpi/pmpi/wrap.h
 # As the plugin, but what archives hold is not hidden: the wrappers of UCP's calls come from one.
 MPI_COMPANION_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,now -Wl,-z,defs \
 	-XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) -Wl,--version-script=$(MPI_COMPANION_MAP)

@@ -71,7 +71,7 @@ struct Record {
   [[nodiscard]] uint8_t family() const noexcept { return version & 0x0f; }
 };
 static_assert(sizeof(Record) == 48);
-static_assert(offsetof(Record, uid) == 24 && offsetof(Record, sequence) == 36, "src/mpi/stamp.h finds them there");
+static_assert(offsetof(Record, uid) == 24 && offsetof(Record, sequence) == 36, "src/mpi/matching/stamp.h finds them there");
 inline constexpr size_t kMaxRecord = sizeof(Record) + kMaxDescription;
 
 // The record of `copies` copies of `type`, with hash, count, basic and flags set and the rest as in Record{}. A homogeneous

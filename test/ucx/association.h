@@ -14,7 +14,7 @@
 #include <iterator>
 #include <vector>
 
-#include "mpi/arm.h"
+#include "mpi/ucp/attach.h"
 
 namespace verity::test {
 

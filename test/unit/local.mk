@@ -38,9 +38,9 @@ verity_unit_SOURCES += \
 	test/unit/mpi_receive_order_test.cc \
 	test/unit/mpi_receive_random_test.cc \
 	test/unit/mpi_receive_whole_test.cc \
-	src/mpi/modules.cc \
-	src/mpi/sites.cc \
-	src/mpi/symbolize.cc \
+	src/mpi/sites/modules.cc \
+	src/mpi/sites/sites.cc \
+	src/mpi/sites/symbolize.cc \
 	test/unit/mpi_handle_table_test.cc \
 	test/unit/mpi_sites_test.cc \
 	test/unit/normalize_test.cc \

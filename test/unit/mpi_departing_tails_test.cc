@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/departures.h"
+#include "mpi/matching/departures.h"
 
 namespace verity::mpi {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A message that leaves gets the signature of its own send, or none.
-#include "mpi/departures.h"
+#include "mpi/matching/departures.h"
 
 #include <gtest/gtest.h>
 

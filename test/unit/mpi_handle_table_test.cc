@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/handle_table.h"
+#include "mpi/handles/handle_table.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "mpi/open_sends.h"
+#include "mpi/matching/open_sends.h"
 
 namespace verity::mpi {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/receive_order.h"
+#include "mpi/matching/receive_order.h"
 
 namespace verity::mpi {
 
@@ -106,7 +106,7 @@ class Handling {
   const uint64_t* open_;
 };
 
-// A receive, as src/mpi/ucp_receives.cc posts it.
+// A receive, as src/mpi/ucp/receives.cc posts it.
 [[nodiscard]] inline Post* post_simple(ReceiveOrder& order, uint64_t tag, uint64_t mask, Receive* receive) {
   Post* post = order.post(tag, mask, receive);
   if (post != nullptr) post->simple = true;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/sites.h"
+#include "mpi/sites/sites.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <thread>
 
-#include "mpi/modules.h"
+#include "mpi/sites/modules.h"
 
 namespace verity::mpi {
 namespace {

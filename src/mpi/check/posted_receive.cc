@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/check/posted_receive.h"
+
+#include <pthread.h>
+
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "mpi/digest/digest.h"
+#include "mpi/check/findings.h"
+#include "mpi/digest/landings.h"
+#include "mpi/process/state.h"
+#include "signature/rules.h"
+
+namespace verity::mpi {
+
+constinit thread_local ReceiveList own_receives __attribute__((tls_model("initial-exec"))) = {};
+
+// Receives that are not in use: a few with each thread, the others in a list for all.
+class ReceivePool {
+ public:
+  // nullptr: no memory.
+  static PostedReceive* take() noexcept {
+    PostedReceive* taken = own_receives.first;
+    if (taken == nullptr) return take_other();
+    PostedReceive::take_first();
+    return taken;
+  }
+  static void give(PostedReceive* receive) noexcept {
+    if (own_receives.room == 0) [[unlikely]] return give_other(receive);
+    receive->next_ = own_receives.first;
+    own_receives.first = receive;
+    --own_receives.room;
+  }
+
+ private:
+  static constexpr unsigned kMost = 256;
+
+  [[gnu::cold, gnu::noinline]] static PostedReceive* take_other() noexcept {
+    watch_thread();
+    {
+      const std::lock_guard lock(mutex_);
+      while (all_ != nullptr && own_receives.room > kMost / 2) give(std::exchange(all_, all_->next_));
+    }
+    return own_receives.first != nullptr ? take() : new (std::nothrow) PostedReceive;
+  }
+  [[gnu::cold, gnu::noinline]] static void give_other(PostedReceive* receive) noexcept {
+    watch_thread();
+    if (own_receives.room != 0) return give(receive);
+    const std::lock_guard lock(mutex_);
+    receive->next_ = std::exchange(all_, receive);
+  }
+  // What a thread has when it ends goes to the others.
+  static void watch_thread() noexcept {
+    if (own_receives.watched) [[likely]] return;
+    static const pthread_key_t key = [] {
+      pthread_key_t made{};
+      pthread_key_create(&made, [](void*) { thread_ends(); });
+      return made;
+    }();
+    pthread_setspecific(key, &own_receives);
+    own_receives.watched = true;
+    own_receives.room = kMost;
+  }
+  static void thread_ends() noexcept {
+    const std::lock_guard lock(mutex_);
+    while (own_receives.first != nullptr) {
+      PostedReceive* moved = std::exchange(own_receives.first, own_receives.first->next_);
+      moved->next_ = std::exchange(all_, moved);
+    }
+    own_receives = {};
+  }
+
+  static inline constinit std::mutex mutex_;
+  static inline constinit PostedReceive* all_ = nullptr;
+};
+
+PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
+                                   const char* call) noexcept {
+  PostedReceive* made = ReceivePool::take();
+  if (made != nullptr) made->begin(type, count, comm, envelope, site, call);
+  return made;
+}
+
+void PostedReceive::want_data(const void* address) noexcept {
+  const uint64_t bytes = facts_.type->digestible(facts_.count);
+  if (bytes == 0) return;
+  address_ = address;
+  wants_data = Landings::begin(this, facts_.type->layout, address, facts_.count);
+}
+
+// What the program does with the buffer later plays no part, even if it is certain only then what should be in it.
+void PostedReceive::landed(size_t received) noexcept {
+  wants_data = false;
+  const bool alone = Landings::end(this);
+  const uint64_t room = facts_.type->digestible(facts_.count);
+  if (alone && received != 0 && received <= room) digest_ = digest_of(facts_.type->layout, address_, received);
+}
+
+inline void PostedReceive::end() noexcept {
+  if (wants_data) [[unlikely]] (void)Landings::end(this);
+  wants_data = false;
+  facts_.type.reset();
+  facts_.comm.reset();
+  ReceivePool::give(this);
+}
+
+[[gnu::hot]] void PostedReceive::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
+  const signature::Record* own = facts_.type->kept(TypeInfo::kReceived, facts_.count);
+  if (own == nullptr || digest_ || !signature::says(signature, length, *own)) [[unlikely]] {
+    return resolved_otherwise(signature, length, received);
+  }
+  count_checked();
+  end();
+}
+
+[[gnu::noinline]] void PostedReceive::resolved_otherwise(const uint8_t* signature, size_t length, size_t received) noexcept {
+  if (says_the_same(signature, length)) {
+    count_checked();
+    if (digest_) check_data(signature, length, received);
+  } else {
+    check(signature, length, received);
+  }
+  digest_.reset();
+  end();
+}
+
+// Found out without reading it.
+bool PostedReceive::says_the_same(const uint8_t* signature, size_t length) noexcept {
+  TypeInfo& type = *facts_.type;
+  if (length == 0 || !type.checkable) return false;
+  const signature::Record* kept = type.kept(TypeInfo::kReceived, facts_.count);
+  if (kept != nullptr) return signature::says(signature, length, *kept);
+  const signature::Record own = type.record(facts_.count);
+  type.keep(TypeInfo::kReceived, facts_.count, own);
+  return signature::can_say(own) && signature::says(signature, length, own);
+}
+
+void PostedReceive::dropped() noexcept {
+  digest_.reset();
+  end();
+}
+
+void PostedReceive::check(const uint8_t* bytes, size_t length, size_t received) noexcept {
+  if (bytes == nullptr) return count_unchecked(Unchecked::kUnsigned);
+  if (!facts_.type->checkable) return count_unchecked(Unchecked::kUndecoded);
+  if (agrees(bytes, length, received) && digest_) check_data(bytes, length, received);
+}
+
+// Counts and tells what it finds of the types. True: what arrived are the bytes of the sender's elements, in their order.
+bool PostedReceive::agrees(const uint8_t* bytes, size_t length, size_t received) noexcept {
+  signature::Record record;
+  std::span<const uint8_t> description;
+  if (signature::read_record(bytes, length, &record, &description) != nullptr) {
+    count_unchecked(Unchecked::kUnreadable);
+    return false;
+  }
+  if (find_digest(bytes, length, received)) description = description.first(description.size() - kDigestSize);
+  const uint64_t room = signature::multiply_counts(facts_.type->type.bytes(), facts_.count);
+  const signature::Received posted{.type = facts_.type->type,
+                                   .copies = facts_.count,
+                                   .bytes = received > room ? room : signature::kWhole};
+  const signature::Verdict verdict = signature::compare(record, description, posted, settings().level);
+  if (verdict.outcome == signature::Outcome::kNoCheck) {
+    count_unchecked(verdict.reason);
+    return verdict.reason == signature::Reason::kByte;
+  }
+  count_checked();
+  if (verdict.outcome == signature::Outcome::kEqual) return true;
+  add_finding(verdict, record, description, posted, std::move(facts_));
+  return false;
+}
+
+void PostedReceive::check_data(const uint8_t* bytes, size_t length, size_t received) noexcept {
+  const std::optional<uint64_t> sent = find_digest(bytes, length, received);
+  if (!sent) return;
+  count_data(*sent == *digest_);
+  if (*sent == *digest_) return;
+  signature::Record record;
+  std::span<const uint8_t> description;
+  if (signature::read_record(bytes, length, &record, &description) != nullptr) return;
+  add_data_finding(record, description.first(description.size() - kDigestSize), received, std::move(facts_));
+}
+
+namespace {
+
+void arm_otherwise(TypeInfo* type, const void* address, MPI_Count count, bool digested, CommInfo* comm, Envelope envelope,
+                   uint64_t site, const char* call) noexcept {
+  if (comm->filter.mask == 0) return;
+  PostedReceive* receive = PostedReceive::make(type, count, comm, envelope, site, call);
+  if (receive == nullptr) return;
+  if (digested) receive->want_data(address);
+  armed.receive.filter = &comm->filter;
+  armed.receive.receive = receive;
+}
+
+}  // namespace
+
+void arm_other_receive(KnownSite* known, const void* address, MPI_Count count, MPI_Datatype datatype, Envelope envelope,
+                       MPI_Comm comm) noexcept {
+  const About about = find_out(known != nullptr ? &known->received : nullptr, count, datatype, envelope.source, comm);
+  if (about.comm != nullptr) arm_otherwise(about.type, address, count, settings().digest, about.comm, envelope, thread.site, thread.name);
+}
+
+Receiving::Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site, const char* call) noexcept {
+  arm_otherwise(type, data.address, data.count, settings().digest && data.digested, comm, envelope, site, call);
+}
+
+void Receiving::give_up() noexcept { std::exchange(armed.receive.receive, nullptr)->dropped(); }
+
+}  // namespace verity::mpi

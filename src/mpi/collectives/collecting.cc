@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/collectives/collecting.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "mpi/collectives/ledger.h"
+#include "mpi/check/findings.h"
+#include "mpi/process/library.h"
+#include "mpi/pmpi/partitioned.h"
+#include "mpi/collectives/reduction.h"
+#include "mpi/process/state.h"
+
+namespace verity::mpi {
+
+namespace {
+
+constexpr size_t kRemembered = 32;   // own calls of a communicator
+constexpr size_t kMostEarly = 1024;  // messages of calls that this process has not made yet
+constexpr size_t kMostComms = 4096;
+
+struct Early {
+  uint64_t communicator;
+  std::vector<uint8_t> bytes;
+};
+
+std::mutex mutex;
+std::vector<std::unique_ptr<Ledger>>& ledgers() noexcept {  // never destroyed: messages may arrive while the process ends
+  static auto& made = *new std::vector<std::unique_ptr<Ledger>>;
+  return made;
+}
+std::deque<Early>& early() noexcept {
+  static auto& made = *new std::deque<Early>;
+  return made;
+}
+
+std::vector<MPI_Comm>& uncounted() noexcept {
+  static auto& made = *new std::vector<MPI_Comm>;
+  return made;
+}
+
+// Persistent operations, by request.
+struct Started {
+  TagFilter filter;
+  std::vector<uint8_t> bytes;
+};
+std::unordered_map<MPI_Request, Started>& started() noexcept {
+  static auto& made = *new std::unordered_map<MPI_Request, Started>;
+  return made;
+}
+
+// Communicators that were freed with calls that may have been under way, by their tags: what comes later of these calls would be taken for
+// the next communicator's of the same tags.
+std::set<uint64_t>& tainted() noexcept {
+  static auto& made = *new std::set<uint64_t>;
+  return made;
+}
+
+Ledger* ledger_of(uint64_t communicator) noexcept {
+  for (const auto& ledger : ledgers()) {
+    if (ledger->filter.value == communicator) return ledger.get();
+  }
+  return nullptr;
+}
+
+// Inside of UCP's progress. At least a record and a tail.
+void arrived(const uint8_t* bytes, size_t length) noexcept {
+  CollectiveTail tail;
+  size_t record_length;
+  signature::Record head;
+  std::memcpy(&head, bytes, sizeof(head));
+  if (head.family() == kPsendInit) return partition_arrived(bytes, length);
+  if (head.family() != kCollectiveFamily || !read_tail(bytes, length, &tail, &record_length)) return;
+  try {
+    const std::lock_guard lock(mutex);
+    Ledger* ledger = ledger_of(tail.communicator);
+    if (ledger != nullptr && settle(*ledger, bytes, length)) return;
+    if (early().size() >= kMostEarly) early().pop_front();
+    early().push_back({tail.communicator, {bytes, bytes + length}});
+  } catch (const std::bad_alloc&) {  // it goes unchecked
+  }
+}
+
+// ---- calls of this process ----------------------------------------------------------------------------------------------------
+
+// A communicator whose calls were not counted from the first on has its own numbers.
+struct Facts {
+  bool apart = false;
+  int rank = -1, ranks = 0;
+  std::set<uint32_t> sources;
+};
+
+Facts facts_of(MPI_Comm comm, const CommInfo& info) {
+  Facts facts;
+#ifndef OPEN_MPI  // whose two groups know an intercommunicator by different tags
+  facts.apart = info.two_groups;
+#endif
+  library().Comm_rank(comm, &facts.rank);
+  library().Comm_size(comm, &facts.ranks);
+  if (info.two_groups) {
+    ++facts.ranks;  // one of the other at least
+  } else {
+    facts.sources = sources_of(comm, facts.rank);
+  }
+  return facts;
+}
+
+// No MPI call under the lock: the other way round it is taken inside of MPI's progress.
+Ledger* make_ledger(MPI_Comm comm, const CommInfo& info, Facts&& facts) {
+  // Once there is no room for one, numbers that begin later would not be those of other ranks: no further ones from then on.
+  static bool full = false;
+  full = full || ledgers().size() >= kMostComms;
+  if (full) return nullptr;
+  auto made = std::make_unique<Ledger>();
+  made->filter = info.filter;
+  made->comm = comm;
+  made->apart = facts.apart || tainted().contains(info.filter.value) ||
+                std::find(uncounted().begin(), uncounted().end(), comm) != uncounted().end();
+  made->two_groups = info.two_groups;
+  made->sources = std::move(facts.sources);
+  made->rank = facts.rank;
+  made->ranks = facts.ranks;
+  ledgers().push_back(std::move(made));
+  return ledgers().back().get();
+}
+
+// What came before this process's own call.
+void settle_early(Ledger& ledger) {
+  for (auto it = early().begin(); it != early().end();) {
+    const bool done = it->communicator == ledger.filter.value && settle(ledger, it->bytes.data(), it->bytes.size());
+    it = done ? early().erase(it) : it + 1;
+  }
+}
+
+size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t* out) noexcept {
+  const CollectiveCall& call = own.call;
+  size_t length = 0;
+  if (type != nullptr) {
+    length = write_signature(*type, call.gives->count, own.site, kCollectiveFamily, out, kMaxSignature - sizeof(CollectiveTail));
+  }
+  if (length == 0) {  // an operation without data, or of data that are not known: who calls, and where
+    signature::Record record;
+    record.site = own.site;
+    record.epoch = static_cast<uint32_t>(world_rank());
+    record.flags = signature::kHasOpaque;
+    record.count = 2;  // of elements that nobody knows
+    signature::set_family(&record, kCollectiveFamily);
+    length = signature::write_record(record, {}, out, kMaxSignature - sizeof(CollectiveTail));
+  }
+  constexpr uint8_t kForms[] = {0, kNonblocking, kPersistent};
+  const CollectiveTail tail{own.number, call.root, static_cast<uint32_t>(ledger.rank), call.operation, call.reduction,
+                            static_cast<uint8_t>(kForms[static_cast<size_t>(call.form)] | (call.by_element ? kByElement : 0)), 0,
+                            ledger.filter.value};
+  std::memcpy(out + length, &tail, sizeof(tail));
+  return length + sizeof(tail);
+}
+
+// The same for the call that armed this, when MPI has accepted it.
+void settle_early_of(const CollectiveArm& arm) noexcept {
+  try {
+    const std::lock_guard lock(mutex);
+    Ledger* ledger = early().empty() ? nullptr : ledger_of(arm.filter.value);
+    if (ledger != nullptr) settle_early(*ledger);
+  } catch (const std::bad_alloc&) {  // it goes unchecked
+  }
+}
+
+// A call that could not be counted: this rank's numbers are not those of the others any more.
+constinit std::atomic<bool> miscounted{false};
+
+// A call on a communicator whose messages cannot be told from others': should that change, its numbers would begin late.
+void leave_uncounted(MPI_Comm comm) {
+  const std::lock_guard lock(mutex);
+  if (std::find(uncounted().begin(), uncounted().end(), comm) == uncounted().end()) uncounted().push_back(comm);
+}
+
+}  // namespace
+
+Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc, const MPI_Request* request) noexcept
+    : rc_(rc), request_(request) {
+  arm(std::move(call), comm);
+}
+
+Collecting::~Collecting() {
+  const CollectiveArm arm = std::exchange(armed.collective, {});
+  if (arm.length == 0) return;
+  if (rc_ != MPI_SUCCESS) take_back(arm);
+  if (rc_ == MPI_SUCCESS && !arm.begun) settle_early_of(arm);
+  if (rc_ != MPI_SUCCESS || request_ == nullptr) return;
+  try {
+    const std::lock_guard lock(mutex);
+    started().insert_or_assign(*request_, Started{arm.filter, {arm.signature, arm.signature + arm.length}});
+  } catch (const std::bad_alloc&) {  // its starts go unchecked
+  }
+}
+
+// MPI refused the call: it is none, unless others have heard of it.
+void Collecting::take_back(const CollectiveArm& arm) noexcept {
+  const std::lock_guard lock(mutex);
+  Ledger* ledger = ledger_of(arm.filter.value);
+  if (ledger == nullptr) return;
+  std::deque<Own>& calls = request_ != nullptr ? ledger->persistent : ledger->own;
+  if (arm.taken || ledger->calls != number_ || calls.empty() || calls.back().number != number_) {
+    ledger->apart = true;
+    return;
+  }
+  --ledger->calls;
+  calls.pop_back();
+}
+
+StartingCollective::StartingCollective(MPI_Request request) noexcept {
+  const std::lock_guard lock(mutex);
+  const auto found = started().find(request);
+  if (found == started().end()) return;
+  const auto& bytes = found->second.bytes;
+  std::memcpy(bytes_, bytes.data(), bytes.size());
+  armed.collective = {found->second.filter, bytes_, bytes.size()};
+}
+
+void forget_collective_request(MPI_Request request) noexcept {
+  const std::lock_guard lock(mutex);
+  started().erase(request);
+}
+
+namespace {
+
+// What persistent calls keep beside one's own last ones.
+constexpr size_t kMostPersistent = 4096;
+
+void keep(Ledger& ledger, Own&& own) {
+  const bool persistent = own.call.form == Form::kPersistent;
+  ledger.unfinished = ledger.unfinished || own.call.form != Form::kBlocking;
+  std::deque<Own>& calls = persistent ? ledger.persistent : ledger.own;
+  if (calls.size() >= (persistent ? kMostPersistent : kRemembered)) calls.pop_front();
+  calls.push_back(std::move(own));
+}
+
+// Between two groups only some of the arguments count, and the others may be anything: datatypes, too.
+void forget_data(CollectiveCall& call) noexcept {
+  call.gives.reset();
+  call.expects.reset();
+  call.lengths.clear();
+  call.types.clear();
+}
+
+constexpr bool has_root(Collective operation) noexcept {
+  switch (operation) {
+    case Collective::kBcast:
+    case Collective::kReduce:
+    case Collective::kGather:
+    case Collective::kGatherv:
+    case Collective::kScatter:
+    case Collective::kScatterv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// MPI will return an error.
+bool is_refused(const CollectiveCall& call, const Ledger& ledger) noexcept {
+  if ((call.gives && call.gives->count < 0) || (call.expects && call.expects->count < 0)) return true;
+  return has_root(call.operation) && !ledger.two_groups && (call.root < 0 || call.root >= ledger.ranks);
+}
+
+}  // namespace
+
+void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
+  if (!mpi_runs() || miscounted.load(std::memory_order_relaxed)) return;
+  const CommInfo* info = find_comm(comm);
+  if (info == nullptr) return;
+  try {
+    if (info->filter.mask == 0) {
+      leave_uncounted(comm);
+      return;
+    }
+    if (call.operation == Collective::kNone) throw std::bad_alloc();
+    if (info->two_groups) forget_data(call);
+    TypeInfo* expected = call.expects ? find_type(call.expects->datatype) : nullptr;
+    std::vector<TypeRef> types;
+    for (MPI_Datatype type : call.types) {
+      TypeInfo* of_rank = type != handles().type_null ? find_type(type) : nullptr;
+      types.push_back(of_rank != nullptr ? TypeRef(of_rank) : TypeRef());
+    }
+    TypeInfo* given = call.gives ? find_type(call.gives->datatype) : nullptr;
+    std::unique_lock lock(mutex);
+    Ledger* ledger = ledger_of(info->filter.value);
+    if (ledger == nullptr) {
+      lock.unlock();
+      Facts facts = facts_of(comm, *info);
+      lock.lock();
+      ledger = ledger_of(info->filter.value);
+      if (ledger == nullptr) ledger = make_ledger(comm, *info, std::move(facts));
+    }
+    if (ledger == nullptr || ledger->apart || ledger->ranks < 2 || is_refused(call, *ledger)) return;
+    number_ = ledger->calls + 1;
+    ledger->name = name_of(*info);
+    Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(), std::move(types), thread.site};
+    armed.collective = {info->filter, bytes_, write_call(own, given, *ledger, bytes_)};
+    keep(*ledger, std::move(own));
+  } catch (const std::bad_alloc&) {
+    miscounted.store(true, std::memory_order_relaxed);
+    armed.collective = {};
+  }
+}
+
+MPI_Comm collective_communicator(uint64_t communicator) noexcept {
+  const std::lock_guard lock(mutex);
+  const Ledger* ledger = ledger_of(communicator);
+  return ledger != nullptr ? ledger->comm : handles().comm_null;
+}
+
+void listen_to_collectives() noexcept {
+  on_collective([]() noexcept { settle_early_of(armed.collective); });
+  on_arrival(arrived, sizeof(signature::Record) + sizeof(CollectiveTail));
+}
+
+void forget_collectives(MPI_Comm comm) noexcept {
+  const CommInfo* info = mpi_runs() ? find_comm(comm) : nullptr;
+  if (info == nullptr) return;
+  const uint64_t communicator = info->filter.value;
+  const std::lock_guard lock(mutex);
+  std::erase(uncounted(), comm);
+  if (info->filter.mask == 0) return;  // nothing was counted, and the value is none
+  const Ledger* freed = ledger_of(communicator);
+  try {
+    if (freed != nullptr && freed->unfinished) tainted().insert(communicator);
+  } catch (const std::bad_alloc&) {
+    miscounted.store(true, std::memory_order_relaxed);
+  }
+  std::erase_if(ledgers(), [&](const auto& ledger) { return ledger->filter.value == communicator; });
+  std::erase_if(early(), [&](const Early& message) { return message.communicator == communicator; });
+}
+
+}  // namespace verity::mpi

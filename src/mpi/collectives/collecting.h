@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A collective operation of this process: armed while its call lasts, compared with the others'.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "mpi/collectives/collective.h"
+#include "mpi/handles/comms.h"
+#include "mpi/pmpi/sending.h"
+
+namespace verity::mpi {
+
+// What a rank says of its call. For each operation the blocks of data that go between two ranks have the same signature on both sides;
+// what a rank says is the signature of the block that it gives, what it expects that of the block that it gets.
+struct CollectiveCall {
+  Collective operation = Collective::kNone;
+  Form form = Form::kBlocking;
+  int root = -1;
+  uint8_t reduction = 0;
+  std::optional<Buffer> gives;    // nullopt: not known for all, or there is none
+  std::optional<Buffer> expects;
+  // Blocks of unlike lengths: what is expected of each rank, in elements of `expects`. Empty: all the same.
+  std::vector<MPI_Count> lengths;
+  // Blocks of types of their own: what is expected of each rank; no type: nothing.
+  std::vector<MPI_Datatype> types;
+  // `gives` and `expects` say what blocks are made of, not how long they are.
+  bool by_element = false;
+};
+
+class Collecting {
+ public:
+  // `rc`: what the call has returned when this is destroyed. `request`: of a persistent operation, of which what it says is kept for its
+  // starts.
+  Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc, const MPI_Request* request = nullptr) noexcept;
+  ~Collecting();
+  Collecting(const Collecting&) = delete;
+  Collecting& operator=(const Collecting&) = delete;
+
+ private:
+  void arm(CollectiveCall&& call, MPI_Comm comm) noexcept;
+  void take_back(const CollectiveArm& arm) noexcept;
+
+  const int& rc_;
+  const MPI_Request* request_;
+  uint32_t number_ = 0;
+  uint8_t bytes_[kMaxSignature];
+};
+
+// For the time of MPI_Start, if the request is that of a persistent collective operation.
+class StartingCollective {
+ public:
+  explicit StartingCollective(MPI_Request request) noexcept;
+  ~StartingCollective() { armed.collective.length = 0; }
+  StartingCollective(const StartingCollective&) = delete;
+  StartingCollective& operator=(const StartingCollective&) = delete;
+
+ private:
+  uint8_t bytes_[kMaxSignature];
+};
+// The request is freed.
+void forget_collective_request(MPI_Request request) noexcept;
+
+// The communicator of these tags, whose calls are counted; MPI_COMM_NULL: it was freed.
+[[nodiscard]] MPI_Comm collective_communicator(uint64_t communicator) noexcept;
+
+// Before MPI is initialised: others may be ahead of this process.
+void listen_to_collectives() noexcept;
+
+// The communicator ends, and may come again as another one.
+void forget_collectives(MPI_Comm comm) noexcept;
+
+}  // namespace verity::mpi

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/handles/comms.h"
+
+#include <cstdio>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "mpi/process/library.h"
+#include "mpi/process/state.h"
+
+namespace verity::mpi {
+
+// Names change while other threads read them.
+struct CommNames {
+  static inline constinit std::mutex mutex;
+
+  static void set(CommInfo* info, const char* name) noexcept {
+    const std::lock_guard lock(mutex);
+    std::snprintf(info->name_.data(), info->name_.size(), "%s", name);
+  }
+  static std::string get(const CommInfo& info) {
+    const std::lock_guard lock(mutex);
+    return info.name_.data();
+  }
+};
+
+namespace {
+
+void fill(CommInfo* info, MPI_Comm comm) {
+  info->permanent = comm == handles().comm_world;
+  char name[MPI_MAX_OBJECT_NAME + 1] = {};
+  int length = 0;
+  const bool named = library().Comm_get_name(comm, name, &length) == MPI_SUCCESS;
+  CommNames::set(info, named ? name : "");
+  int between_groups = 0;
+  info->two_groups = library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
+  int flag = 0;
+  MPI_Status status;
+  start_probe();
+  library().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status);
+  info->filter = end_probe();
+}
+
+}  // namespace
+
+CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept {
+  if (comm == handles().comm_null) return nullptr;
+  try {
+    return CommTable::find(comm, [comm](CommInfo* info) { fill(info, comm); });
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void forget_comm(MPI_Comm comm) noexcept { CommTable::drop(comm); }
+
+void rename_comm(MPI_Comm comm, const char* name) noexcept {
+  CommInfo* info = name != nullptr ? CommTable::known(comm) : nullptr;
+  if (info != nullptr) CommNames::set(info, name);
+}
+
+std::string name_of(const CommInfo& comm) { return CommNames::get(comm); }
+
+MPI_Comm live_handle(const CommInfo& info) noexcept {
+  return info.current() ? info.handle.load(std::memory_order_relaxed) : handles().comm_null;
+}
+
+namespace {
+
+// Of a rank of `group`, which is freed.
+int translate(MPI_Group group, int rank) noexcept {
+  int translated = -1;
+  MPI_Group world;
+  const MPI_Comm comm = verity::mpi::world();
+  if (comm != handles().comm_null && library().Comm_group(comm, &world) == MPI_SUCCESS) {
+    const int rc = library().Group_translate_ranks(group, 1, &rank, world, &translated);
+    if (rc != MPI_SUCCESS || translated == MPI_UNDEFINED) translated = -1;
+    library().Group_free(&world);
+  }
+  library().Group_free(&group);
+  return in_this_world(translated);
+}
+
+}  // namespace
+
+int to_world_rank(MPI_Comm comm, int rank) noexcept {
+  if (comm == handles().comm_null || rank < 0) return -1;
+  if (comm == handles().comm_world) return in_this_world(rank);
+  int between_groups = 0;
+  if (library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) return -1;
+  MPI_Group group;
+  const int rc = between_groups != 0 ? library().Comm_remote_group(comm, &group) : library().Comm_group(comm, &group);
+  return rc == MPI_SUCCESS ? translate(group, rank) : -1;
+}
+
+std::set<uint32_t> sources_of(MPI_Comm comm, int rank) {
+  std::vector<int> found;
+  int kind = MPI_UNDEFINED, count = 0;
+  if (library().Topo_test(comm, &kind) != MPI_SUCCESS) return {};
+  if (kind == MPI_CART && library().Cartdim_get(comm, &count) == MPI_SUCCESS) {
+    for (int dimension = 0; dimension < count; ++dimension) {
+      int below = -1, above = -1;
+      library().Cart_shift(comm, dimension, 1, &below, &above);
+      found.insert(found.end(), {below, above});
+    }
+  } else if (kind == MPI_GRAPH && library().Graph_neighbors_count(comm, rank, &count) == MPI_SUCCESS) {
+    found.resize(static_cast<size_t>(count));
+    library().Graph_neighbors(comm, rank, count, found.data());
+  } else if (kind == MPI_DIST_GRAPH) {
+    int destinations = 0, weighted = 0;
+    if (library().Dist_graph_neighbors_count(comm, &count, &destinations, &weighted) != MPI_SUCCESS) return {};
+    found.resize(static_cast<size_t>(count));
+    std::vector<int> unused(found.size() + 2 * static_cast<size_t>(destinations) + 1);
+    int* const others = unused.data() + count;
+    library().Dist_graph_neighbors(comm, count, found.data(), unused.data(), destinations, others, others + destinations);
+  }
+  std::set<uint32_t> sources;
+  for (const int source : found) {
+    if (source >= 0) sources.insert(static_cast<uint32_t>(source));
+  }
+  return sources;
+}
+
+int window_rank_to_world(MPI_Win window, int rank) noexcept {
+  MPI_Group group;
+  return rank >= 0 && library().Win_get_group(window, &group) == MPI_SUCCESS ? translate(group, rank) : -1;
+}
+
+}  // namespace verity::mpi

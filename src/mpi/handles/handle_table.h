@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known about MPI handles (datatypes, communicators): a table for the process, and before it a small one for each thread.
+//
+// An Info is counted by reference and its memory is never given back, only used again: so a thread may look at one that it
+// remembers without a lock. As long as the Info's key is that of the handle asked for, it is the right one.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include "mpi/process/counting.h"
+
+namespace verity::mpi {
+
+// Of all tables; changes when a handle is freed. Never 0.
+inline constinit std::atomic<uint64_t> handle_generation __attribute__((visibility("hidden"))) = 1;
+
+// Base of what a HandleTable keeps.
+template <typename Handle>
+struct HandleInfo {
+  // Never 0: a handle is an int or the address of something.
+  [[nodiscard]] static uint64_t key_of(Handle handle) noexcept {
+    if constexpr (std::is_pointer_v<Handle>) {
+      return reinterpret_cast<uintptr_t>(handle) + 1;
+    } else {
+      return static_cast<uint64_t>(int64_t{handle} - std::numeric_limits<Handle>::min()) + 1;
+    }
+  }
+  [[nodiscard]] bool current() const noexcept { return key.load(std::memory_order_acquire) != 0; }
+
+  std::atomic<uint64_t> key{0};  // while the table has it under its handle
+  std::atomic<Handle> handle{};
+  std::atomic<unsigned> references{0};
+  bool permanent = false;  // its handle is never freed: nothing is counted
+};
+
+// Info: derived from HandleInfo<Handle>, default constructible, with void clear() noexcept, which frees what it holds.
+template <typename Handle, typename Info>
+class HandleTable {
+ public:
+  // A reference that outlives the handle.
+  class Ref {
+   public:
+    Ref() noexcept = default;
+    explicit Ref(Info* info) noexcept { set(info); }
+    // Precondition: it refers to nothing.
+    void set(Info* info) noexcept {
+      info_ = info;
+      if (!info->permanent) add(info->references, 1u);
+    }
+    Ref(Ref&& other) noexcept : info_(std::exchange(other.info_, nullptr)) {}
+    Ref& operator=(Ref&& other) noexcept {
+      std::swap(info_, other.info_);
+      return *this;
+    }
+    ~Ref() { reset(); }
+    void reset() noexcept {
+      if (info_ != nullptr) give_back(std::exchange(info_, nullptr));
+    }
+    static void give_back(Info* info) noexcept {
+      if (!info->permanent && add(info->references, ~0u) == 1) [[unlikely]] recycle(info);
+    }
+    [[nodiscard]] Info* operator->() const noexcept { return info_; }
+    [[nodiscard]] Info& operator*() const noexcept { return *info_; }
+    [[nodiscard]] explicit operator bool() const noexcept { return info_ != nullptr; }
+
+   private:
+    Info* info_ = nullptr;
+  };
+
+  // Handles that calls of this thread are about to end, which have been dropped. Callbacks may still use them, but what they are is not
+  // found out again: nobody would drop it. An array, as calls may be left without returning from them.
+  class Ending {
+   public:
+    explicit Ending(Handle handle) noexcept : place_(ending_count_++) {
+      if (place_ < kEnding) ending_[place_] = handle;
+    }
+    ~Ending() { ending_count_ = place_; }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    // No such call is under way.
+    static void forget_all() noexcept { ending_count_ = 0; }
+
+   private:
+    size_t place_;
+  };
+
+  // What this thread remembers of a handle that is in use, or nullptr.
+  [[nodiscard]] static Info* recall(Handle handle) noexcept {
+    Info* remembered = cache_[index(handle)];
+    const bool right = remembered != nullptr && remembered->key.load(std::memory_order_acquire) == Info::key_of(handle);
+    return right ? remembered : nullptr;
+  }
+
+  // What is known about a handle that is in use; made by fill(Info*), with no lock held, at first sight. Valid until drop(). nullptr: it
+  // is ending.
+  template <typename Fill>
+  [[nodiscard]] static Info* find(Handle handle, Fill&& fill) {
+    Info* remembered = recall(handle);
+    return remembered != nullptr ? remembered : cache_[index(handle)] = look_up(handle, std::forward<Fill>(fill));
+  }
+
+  // The same without making it: nullptr when the handle was never seen.
+  [[nodiscard]] static Info* known(Handle handle) {
+    const std::lock_guard lock(mutex());
+    const auto it = map().find(handle);
+    return it == map().end() ? nullptr : it->second;
+  }
+
+  // The handle is freed: it may come again for something else.
+  static void drop(Handle handle) noexcept {
+    Info* info = nullptr;
+    {
+      const std::lock_guard lock(mutex());
+      const auto it = map().find(handle);
+      if (it == map().end() || it->second->permanent) return;
+      info = it->second;
+      map().erase(it);
+      info->key.store(0, std::memory_order_release);
+      handle_generation.fetch_add(1, std::memory_order_release);
+    }
+    release(info);
+  }
+
+  static void release(Info* info) noexcept {
+    if (add(info->references, ~0u) == 1) recycle(info);
+  }
+  // Nobody refers to it.
+  [[gnu::cold, gnu::noinline]] static void recycle(Info* info) noexcept {
+    info->clear();
+    const std::lock_guard lock(mutex());
+    info->next_free = free_;
+    free_ = info;
+  }
+
+ private:
+  static constexpr size_t kRemembered = 64;
+
+  static size_t index(Handle handle) noexcept {
+    const auto bits = static_cast<uint64_t>((uintptr_t)handle);
+    return bits * 0x9e3779b97f4a7c15ull >> 58;
+  }
+
+  // Never destroyed: threads may still run when the process ends.
+  static std::mutex& mutex() noexcept {
+    static auto& made = *new std::mutex;
+    return made;
+  }
+  static std::unordered_map<Handle, Info*>& map() noexcept {
+    static auto& made = *new std::unordered_map<Handle, Info*>;
+    return made;
+  }
+
+  static constexpr size_t kEnding = 8;
+  static bool is_ending(Handle handle) noexcept {
+    const size_t count = ending_count_ < kEnding ? ending_count_ : kEnding;
+    for (size_t i = 0; i < count; ++i) {
+      if (ending_[i] == handle) return true;
+    }
+    return false;
+  }
+
+  template <typename Fill>
+  static Info* look_up(Handle handle, Fill&& fill) {
+    if (is_ending(handle)) return nullptr;
+    if (Info* info = known(handle)) return info;
+    Info* made = take();
+    fill(made);
+    const std::lock_guard lock(mutex());
+    const auto [it, added] = map().try_emplace(handle, made);
+    if (!added) {  // another thread was faster
+      made->clear();
+      made->next_free = free_;
+      free_ = made;
+      return it->second;
+    }
+    made->references.store(1, std::memory_order_relaxed);
+    made->handle.store(handle, std::memory_order_relaxed);
+    made->key.store(Info::key_of(handle), std::memory_order_release);
+    return made;
+  }
+
+  static Info* take() {
+    const std::lock_guard lock(mutex());
+    if (free_ == nullptr) return new Info;
+    return std::exchange(free_, free_->next_free);
+  }
+
+  static inline constinit thread_local std::array<Info*, kRemembered> cache_ __attribute__((tls_model("initial-exec"))) = {};
+  static inline constinit thread_local Handle ending_[kEnding] __attribute__((tls_model("initial-exec"))) = {};
+  static inline constinit thread_local size_t ending_count_ __attribute__((tls_model("initial-exec"))) = 0;
+  static inline constinit Info* free_ = nullptr;
+};
+
+}  // namespace verity::mpi

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/handles/types.h"
+
+#include <new>
+
+#include "mpi/process/state.h"
+#include "signature/describe.h"
+
+namespace verity::mpi {
+
+namespace {
+
+void fill(TypeInfo* info, MPI_Datatype datatype) {
+  signature::Type type;
+  info->permanent = is_predefined(datatype);
+  info->checkable = decode_type(datatype, &type);
+  info->description_length = 0;
+  // One basic type is in the record itself.
+  if (info->checkable && !type.homogeneous()) {
+    info->description_length =
+        static_cast<uint8_t>(signature::encode(type, info->description, sizeof(info->description)));
+  }
+  info->one = signature::make_record(type, 1, settings().level);
+  info->type = std::move(type);
+  if (settings().digest && info->checkable) info->layout = lay_out(datatype);
+}
+
+}  // namespace
+
+signature::Record TypeInfo::record(uint64_t copies) const noexcept {
+  // Of one basic type there is nothing to compute: the record of one copy is the record of any number, but for the count.
+  const bool only_counts = one.homogeneous() && copies != 0 && one.count <= UINT32_MAX && copies <= UINT32_MAX;
+  if (!only_counts) return signature::make_record(type, copies, settings().level);
+  signature::Record made = one;
+  made.count *= copies;
+  return made;
+}
+
+void TypeInfo::keep(Use use, uint64_t copies, const signature::Record& record) noexcept {
+  if (!several_threads && checkable && signature::can_say(record)) kept_[use] = {copies, record};
+}
+
+TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept {
+  if (datatype == handles().type_null) return nullptr;
+  try {
+    return TypeTable::find(datatype, [datatype](TypeInfo* info) { fill(info, datatype); });
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void forget_type(MPI_Datatype datatype) noexcept { TypeTable::drop(datatype); }
+
+}  // namespace verity::mpi

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI datatypes and their signatures.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/ucp/attach.h"
+#include "mpi/process/counting.h"
+#include "mpi/handles/handle_table.h"
+#include "mpi/handles/layout.h"
+#include "mpi/process/mpi_api.h"
+#include "signature/record.h"
+#include "signature/type.h"
+
+namespace verity::mpi {
+
+// Room that a record leaves for the description.
+inline constexpr size_t kMaxTypeDescription = kMaxSignature - sizeof(signature::Record);
+
+struct TypeInfo : HandleInfo<MPI_Datatype> {
+  signature::Type type;
+  signature::Record one;   // of one copy
+  bool checkable = false;  // it could be decoded
+  uint8_t description_length = 0;
+  uint8_t description[kMaxTypeDescription];
+  Layout layout;  // for digests, where they are wanted
+  TypeInfo* next_free = nullptr;
+
+  // Bytes of that many copies; 0: none, or they cannot be digested.
+  [[nodiscard]] uint64_t digestible(uint64_t copies) const noexcept {
+    if (!layout.known || type.contains(signature::Class::kPacked)) return 0;
+    const uint64_t bytes = signature::multiply_counts(layout.bytes, copies);
+    return bytes == signature::kTooMany ? 0 : bytes;
+  }
+
+  // Of `copies` copies, without what the sender adds.
+  [[nodiscard]] signature::Record record(uint64_t copies) const noexcept;
+  // Programs repeat themselves: the last one of each use is kept, if signature::says() does for it and several threads cannot ask at once.
+  enum Use : uint8_t { kSent, kReceived };
+  [[nodiscard]] const signature::Record* kept(Use use, uint64_t copies) const noexcept {
+    return copies == kept_[use].copies ? &kept_[use].record : nullptr;
+  }
+  void keep(Use use, uint64_t copies, const signature::Record& record) noexcept;
+  void clear() noexcept {
+    type = signature::Type();
+    layout = {};
+    for (Kept& kept : kept_) kept.copies = kNone;
+  }
+
+ private:
+  static constexpr uint64_t kNone = ~uint64_t{0};
+  struct Kept {
+    uint64_t copies = kNone;
+    signature::Record record;
+  };
+  Kept kept_[2];
+};
+using TypeTable = HandleTable<MPI_Datatype, TypeInfo>;
+using TypeRef = TypeTable::Ref;
+
+// Of a datatype that is in use; nullptr when that is not known (MPI_DATATYPE_NULL, no memory). Valid until forget_type().
+[[nodiscard]] TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept;
+[[nodiscard]] inline TypeInfo* find_type(MPI_Datatype datatype) noexcept {
+  TypeInfo* known = TypeTable::recall(datatype);
+  return known != nullptr ? known : first_sight_of_type(datatype);
+}
+// One that MPI defines, and that is never freed.
+[[nodiscard]] bool is_predefined(MPI_Datatype datatype);
+// Before MPI_Type_free.
+void forget_type(MPI_Datatype datatype) noexcept;
+
+// The sequence of basic types that a datatype stands for. False when it holds something that cannot be decoded. May throw
+// std::bad_alloc.
+[[nodiscard]] bool decode_type(MPI_Datatype datatype, signature::Type* type_p);
+
+}  // namespace verity::mpi

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An MPI call of the program, from its entry to its exit. Of calls within calls the outermost counts, for an MPI library makes its own
+// through the same functions; but a tool between the program and the library (PMPI) makes calls in its own name.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "mpi/ucp/attach.h"
+#include "mpi/process/mpi_api.h"
+#include "mpi/sites/sites.h"
+
+namespace verity::mpi {
+
+// Of this thread.
+struct Thread {
+  int depth = 0;             // calls entered
+  const void* outer = nullptr;  // end of the outermost one's frame
+  uint64_t site = 0;         // of the outermost
+  const char* name = "";     // of the outermost
+};
+extern thread_local constinit Thread thread __attribute__((tls_model("initial-exec")));
+
+// Mismatches wait for a report, which the next exit makes.
+extern constinit std::atomic<bool> findings_wait __attribute__((visibility("hidden")));
+// Reports them. Returns `rc`, or MPI_ERR_TYPE where mismatches are errors. No MPI call of the program may be under way in this thread.
+[[nodiscard, gnu::cold]] int report_findings(int rc) noexcept;
+
+// Calls that a program has left without returning from them (longjmp out of an error handler): forgotten at its next one, whose frame is
+// not within theirs.
+[[gnu::cold]] void abandon_calls() noexcept;
+
+// A send's arm that no known site (mpi/sites.h) keeps, of this thread.
+struct OtherSend {
+  SendArm arm;
+  uint8_t digested[kMaxSignature];  // its signature, where there is a digest
+};
+extern constinit thread_local OtherSend other_send __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// What is kept of a call that is not a plain one, of the program's own code and within no other.
+struct Unusual {
+  int around;     // calls around it
+  uint64_t site;  // the thread's before it, as its name
+  const char* name;
+  bool internal;  // made by the MPI library for its own ends
+  bool saved;
+  Armed armed;    // by the call around it, if saved
+  OtherSend send;  // the same
+};
+// Nullptr: it is a plain one after all; else made in `room`.
+[[nodiscard, gnu::cold]] const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept;
+[[gnu::cold]] void leave_unusual(const Unusual& call) noexcept;
+
+class Call {
+ public:
+  // Apart from the call, which then may be in registers.
+  struct Room {
+    alignas(Unusual) unsigned char bytes[sizeof(Unusual)];
+  };
+  Call(const char* name, const void* return_address, const void* frame_end, Room* room) noexcept {
+    KnownSite* known = &known_site(return_address);
+    if (thread.depth != 0 || known->plain != return_address) [[unlikely]] {
+      unusual_ = enter_unusual(name, return_address, frame_end, room);
+      return;
+    }
+    thread.depth = 1;
+    thread.outer = frame_end;
+    thread.site = known->site.id;
+    thread.name = name;
+    known_ = known;
+  }
+  [[gnu::always_inline]] ~Call() {
+    if (unusual_ == nullptr) [[likely]] {
+      thread.depth = 0;
+    } else {
+      leave_unusual(*unusual_);
+    }
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // Made by the MPI library for its own ends: goes through as it is, and what the call around it armed stays.
+  [[nodiscard]] bool internal() const noexcept { return unusual_ != nullptr && unusual_->internal; }
+
+  [[nodiscard]] int leave() const noexcept {
+    if (!findings_wait.load(std::memory_order_relaxed)) [[likely]] return rc;
+    return unusual_ == nullptr || unusual_->around == 0 ? report_findings(rc) : rc;
+  }
+
+  // Where to remember what calls from here are about; nullptr: nowhere.
+  [[nodiscard]] KnownSite* known() const noexcept { return known_; }
+
+  int rc = MPI_SUCCESS;  // what the function returned
+
+ private:
+  const Unusual* unusual_ = nullptr;
+  KnownSite* known_ = nullptr;
+};
+
+// Enters one. The number of calls around it.
+inline int enter_call(const void* frame_end) noexcept {
+  if (thread.depth != 0 && frame_end >= thread.outer) [[unlikely]] abandon_calls();
+  if (thread.depth == 0) [[likely]] thread.outer = frame_end;
+  return thread.depth++;
+}
+
+// A call that sends and receives nothing itself: of where it comes from nothing is kept.
+class PlainCall {
+ public:
+  explicit PlainCall(const void* frame_end) noexcept : around_(enter_call(frame_end)) {
+    if (around_ == 0) [[likely]] thread.site = 0;
+  }
+  ~PlainCall() { thread.depth = around_; }
+  PlainCall(const PlainCall&) = delete;
+  PlainCall& operator=(const PlainCall&) = delete;
+
+  [[nodiscard]] int leave(int rc) const noexcept {
+    if (findings_wait.load(std::memory_order_relaxed)) [[unlikely]] return around_ == 0 ? report_findings(rc) : rc;
+    return rc;
+  }
+
+ private:
+  int around_;
+};
+
+}  // namespace verity::mpi

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The beginning and the end.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "mpi/check/changes.h"
+#include "mpi/collectives/collecting.h"
+#include "mpi/check/findings.h"
+#include "mpi/process/library.h"
+#include "mpi/check/report.h"
+#include "mpi/pmpi/wrap.h"
+
+using namespace verity::mpi;  // NOLINT: the wrappers are C functions
+
+namespace {
+
+void begin(int required) noexcept {
+  // A process that ends without MPI_Finalize has its say too, but not its children.
+  static const pid_t process = ::getpid();
+  static const int registered = std::atexit([] {
+    if (::getpid() == process) conclude();
+  });
+  static_cast<void>(registered);
+  mpi_begins(required);
+  listen_to_collectives();
+  on_change(add_change);
+}
+
+bool errors_return() noexcept {
+  MPI_Errhandler handler;  // not given back: it may be a predefined one, and MPI is about to end
+  return mpi_runs() && library().Comm_get_errhandler(world(), &handler) == MPI_SUCCESS && handler == handles().errors_return;
+}
+
+// For the time of MPI_Finalize. Errors that its own last messages bring come too late for an error handler: MPI_Finalize returns them where
+// MPI_COMM_WORLD's errors return, and otherwise they end the process, as MPI's own would.
+class Ending {
+ public:
+  explicit Ending(Call& call) noexcept : call_(call) {
+    static_cast<void>(report_findings(MPI_SUCCESS));
+    returns_ = settings().check != Check::kError || errors_return();
+  }
+  ~Ending() {
+    mpi_ended();
+    const bool late = take_unraised();
+    conclude();
+    if (!late) return;
+    call_.rc = MPI_ERR_TYPE;
+    if (returns_) return;
+    print("ucx-verity: " + process_in_words(world_rank()) + " ends with an error: datatypes did not match in MPI_Finalize\n");
+    std::exit(EXIT_FAILURE);
+  }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+ private:
+  Call& call_;
+  bool returns_ = true;
+};
+
+#if MPI_VERSION >= 4
+// For the time of MPI_Session_init.
+class Session {
+ public:
+  Session(const Call& call, const MPI_Session* session) noexcept : call_(call), session_(session) {}
+  ~Session() {
+    if (call_.rc == MPI_SUCCESS) session_begins(*session_);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+ private:
+  const Call& call_;
+  const MPI_Session* session_;
+};
+#endif
+
+// MPI_Init after sessions: there is a world from now on.
+class World {
+ public:
+  World(const Call& call, int required) noexcept : call_(call) { begin(required); }
+  ~World() {
+    if (call_.rc == MPI_SUCCESS && mpi_is_running() && world() == handles().comm_null) static_cast<void>(look_whether_mpi_runs());
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+ private:
+  const Call& call_;
+};
+
+}  // namespace
+
+VERITY_WRAP(Init, 2, (int* argc, char*** argv), (argc, argv), const World begins(call, MPI_THREAD_SINGLE))
+VERITY_WRAP(Init_thread, 4, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided),
+            const World begins(call, required))
+#if MPI_VERSION >= 4
+VERITY_WRAP(Session_init, 3, (MPI_Info info, MPI_Errhandler handler, MPI_Session* session), (info, handler, session),
+            begin(MPI_THREAD_MULTIPLE);
+            const Session begins(call, session))
+VERITY_WRAP(Session_finalize, 1, (MPI_Session * session), (session), static_cast<void>(report_findings(MPI_SUCCESS)); session_ends())
+#endif
+VERITY_WRAP(Finalize, 0, (), (), const Ending ending(call))

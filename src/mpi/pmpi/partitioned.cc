@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Partitioned communication of MPICH. MPI_Psend_init sends a message of the library's own, an active message of UCP, which finds its
+// MPI_Precv_init: the first one of this source, tag and communicator that has no partner yet, as there are no wildcards. The data go later,
+// once for all starts to the same partner. So the signature of all partitions goes with that first message, and says for itself which
+// one it is of: the how-manieth of this source, tag and communicator.
+#include "mpi/pmpi/partitioned.h"
+
+#ifdef VERITY_PARTITIONED
+
+#include <map>
+#include <mutex>
+#include <new>
+#include <tuple>
+#include <vector>
+
+#include "mpi/process/library.h"
+#include "mpi/check/posted_receive.h"
+#include "mpi/process/state.h"
+#include "mpi/pmpi/wrap.h"
+
+namespace verity::mpi {
+
+namespace {
+
+constexpr size_t kMostWaiting = 65536;
+
+// Communicator (its tags), rank of the other process in it, tag.
+using Way = std::tuple<uint64_t, uint32_t, int32_t>;
+struct Made {
+  uint32_t sends = 0, receives = 0;                 // so far, of this process
+  std::map<uint32_t, PostedReceive*> waiting;        // for the sender's
+  std::map<uint32_t, std::vector<uint8_t>> early;    // of the sender's, without their receives
+};
+
+std::mutex mutex;
+std::map<Way, Made>& made() noexcept {  // never destroyed: messages may arrive while the process ends
+  static auto& all = *new std::map<Way, Made>;
+  return all;
+}
+size_t early_in_all = 0;
+
+// In a communicator of one group whose tags are known: the other group's of an intercommunicator are others.
+CommInfo* usable(MPI_Comm comm) noexcept {
+  CommInfo* info = find_comm(comm);
+  int between_groups = 0;
+  if (info == nullptr || info->filter.mask == 0) return nullptr;
+  return library().Comm_test_inter(comm, &between_groups) == MPI_SUCCESS && between_groups == 0 ? info : nullptr;
+}
+
+void await(Way way, PostedReceive* receive) {
+  const std::lock_guard lock(mutex);
+  Made& of_way = made()[way];
+  const uint32_t number = ++of_way.receives;
+  const auto it = of_way.early.find(number);
+  if (it == of_way.early.end()) {
+    if (receive != nullptr) of_way.waiting.emplace(number, receive);
+    return;
+  }
+  if (receive != nullptr) receive->resolved(it->second.data(), it->second.size(), 0);
+  of_way.early.erase(it);
+  --early_in_all;
+}
+
+}  // namespace
+
+void partition_arrived(const uint8_t* bytes, size_t length) noexcept {
+  PartitionedTail tail;
+  if (length < sizeof(signature::Record) + sizeof(tail)) return;
+  length -= sizeof(tail);
+  std::memcpy(&tail, bytes + length, sizeof(tail));
+  try {
+    const std::lock_guard lock(mutex);
+    Made& of_way = made()[{tail.communicator, tail.rank, tail.tag}];
+    const auto it = of_way.waiting.find(tail.number);
+    if (it != of_way.waiting.end()) {
+      it->second->resolved(bytes, length, 0);
+      of_way.waiting.erase(it);
+    } else if (tail.number > of_way.receives && early_in_all < kMostWaiting) {
+      early_in_all += of_way.early.try_emplace(tail.number, bytes, bytes + length).second;
+    }
+  } catch (const std::bad_alloc&) {  // it goes unchecked
+  }
+}
+
+void forget_partitioned(MPI_Comm comm) noexcept {
+  const CommInfo* info = mpi_runs() ? find_comm(comm) : nullptr;
+  if (info == nullptr || info->filter.mask == 0) return;
+  const std::lock_guard lock(mutex);
+  const uint64_t communicator = info->filter.value;
+  auto it = made().lower_bound({communicator, 0, INT32_MIN});
+  while (it != made().end() && std::get<0>(it->first) == communicator) {
+    for (const auto& [number, receive] : it->second.waiting) receive->dropped();
+    early_in_all -= it->second.early.size();
+    it = made().erase(it);
+  }
+}
+
+namespace {
+
+class PartitionedSend {
+ public:
+  PartitionedSend(const Call& call, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) noexcept : call_(call) {
+    if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
+    const CommInfo* info = usable(comm);
+    if (info == nullptr) return;
+    PartitionedTail tail{0, tag, 0, 0, info->filter.value};
+    int rank = 0;
+    library().Comm_rank(comm, &rank);
+    tail.rank = static_cast<uint32_t>(rank);
+    way_ = {tail.communicator, static_cast<uint32_t>(dest), tag};
+    try {
+      const std::lock_guard lock(mutex);
+      tail.number = ++made()[way_].sends;
+      counted_ = true;
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    TypeInfo* type = find_type(datatype);
+    if (type == nullptr) return;
+    const size_t length = write_signature(*type, count, thread.site, kPsendInit, bytes_, sizeof(bytes_) - sizeof(tail));
+    if (length == 0) return;
+    std::memcpy(bytes_ + length, &tail, sizeof(tail));
+    armed.active = {bytes_, length + sizeof(tail)};
+  }
+  ~PartitionedSend() {
+    armed.active = {};
+    if (!counted_ || call_.rc == MPI_SUCCESS) return;
+    const std::lock_guard lock(mutex);
+    const auto it = made().find(way_);
+    if (it != made().end()) --it->second.sends;
+  }
+  PartitionedSend(const PartitionedSend&) = delete;
+  PartitionedSend& operator=(const PartitionedSend&) = delete;
+
+ private:
+  const Call& call_;
+  Way way_;
+  bool counted_ = false;
+  uint8_t bytes_[kMaxSignature];
+};
+
+class PartitionedReceive {
+ public:
+  PartitionedReceive(const Call& call, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept : call_(call) {
+    if (source == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
+    info_ = usable(comm);
+    TypeInfo* type = info_ != nullptr ? find_type(datatype) : nullptr;
+    if (type != nullptr) receive_ = PostedReceive::make(type, count, info_, {source, tag}, thread.site, thread.name);
+    if (info_ != nullptr) way_ = {info_->filter.value, static_cast<uint32_t>(source), tag};
+  }
+  ~PartitionedReceive() {
+    if (info_ == nullptr) return;
+    if (call_.rc != MPI_SUCCESS) {
+      if (receive_ != nullptr) receive_->dropped();
+      return;
+    }
+    try {
+      await(way_, receive_);
+    } catch (const std::bad_alloc&) {
+      if (receive_ != nullptr) receive_->dropped();
+    }
+  }
+  PartitionedReceive(const PartitionedReceive&) = delete;
+  PartitionedReceive& operator=(const PartitionedReceive&) = delete;
+
+ private:
+  const Call& call_;
+  CommInfo* info_ = nullptr;
+  PostedReceive* receive_ = nullptr;
+  Way way_;
+};
+
+}  // namespace
+
+}  // namespace verity::mpi
+
+using namespace verity::mpi;  // NOLINT: the wrappers are C functions
+
+VERITY_WRAP(Psend_init, 9,
+            (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Info info,
+             MPI_Request* request),
+            (buf, partitions, count, type, dest, tag, comm, info, request),
+            const PartitionedSend sending(call, partitions * count, type, dest, tag, comm))
+VERITY_WRAP(Precv_init, 9,
+            (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Info info,
+             MPI_Request* request),
+            (buf, partitions, count, type, source, tag, comm, info, request),
+            const PartitionedReceive receiving(call, partitions * count, type, source, tag, comm))
+
+#endif

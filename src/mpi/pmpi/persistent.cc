@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Persistent requests: made once, a new message at each start.
+#include "mpi/process/library.h"
+#include "mpi/pmpi/requests.h"
+#include "mpi/pmpi/wrap.h"
+
+using namespace verity::mpi;  // NOLINT: the wrappers are C functions
+
+#define SEND_INIT(name, Count, family)                                                                                          \
+  VERITY_WRAP(name, 7,                                                                                                  \
+              (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request), \
+              (buf, count, type, dest, tag, comm, request),                                                             \
+              const Making making(call, family, Buffer{count, type, buf}, Envelope{dest, tag}, comm, request))
+#define RECV_INIT(name, Count)                                                                                      \
+  VERITY_WRAP(name, 7,                                                                                              \
+              (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request), \
+              (buf, count, type, source, tag, comm, request),                                                       \
+              const Making making(call, kUnknownFamily, Buffer{count, type, buf}, Envelope{source, tag}, comm, request))
+
+SEND_INIT(Send_init, int, kSendInit)
+SEND_INIT(Bsend_init, int, kOtherSendInit)
+SEND_INIT(Ssend_init, int, kOtherSendInit)
+SEND_INIT(Rsend_init, int, kOtherSendInit)
+RECV_INIT(Recv_init, int)
+#ifdef VERITY_MPI4_COUNTS
+SEND_INIT(Send_init_c, MPI_Count, kSendInit)
+SEND_INIT(Bsend_init_c, MPI_Count, kOtherSendInit)
+SEND_INIT(Ssend_init_c, MPI_Count, kOtherSendInit)
+SEND_INIT(Rsend_init_c, MPI_Count, kOtherSendInit)
+RECV_INIT(Recv_init_c, MPI_Count)
+#endif
+
+namespace {
+
+// One by one, as the standard has it that this is the same: each start is armed by itself.
+int start_all(int count, MPI_Request requests[]) noexcept {
+  for (int i = 0; i < count; ++i) {
+    const int rc = start_armed(&requests[i], library().Start);
+    if (rc != MPI_SUCCESS) return rc;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+#define START(next) call.rc = start_armed(reinterpret_cast<MPI_Request*>(a), next.as<int (*)(MPI_Request*)>())
+VERITY_ENTRY(MPI_Start, "MPI_Start", 1, START(next_MPI_Start))
+VERITY_ENTRY(PMPI_Start, "MPI_Start", 1, START(next_PMPI_Start))
+#define STARTALL call.rc = start_all(static_cast<int>(a), reinterpret_cast<MPI_Request*>(b))
+VERITY_ENTRY(MPI_Startall, "MPI_Startall", 2, STARTALL)
+VERITY_ENTRY(PMPI_Startall, "MPI_Startall", 2, STARTALL)

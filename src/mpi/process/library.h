@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MPI library's own functions that the companion calls, past every wrapper.
+#pragma once
+
+#include "mpi/process/mpi_api.h"
+
+namespace verity::mpi {
+
+// X(name without MPI_)
+#define VERITY_MPI_USED(X) \
+  X(Initialized)           \
+  X(Finalized)             \
+  X(Comm_rank)             \
+  X(Comm_size)             \
+  X(Comm_group)            \
+  X(Comm_remote_group)     \
+  X(Comm_test_inter)       \
+  X(Comm_get_name)         \
+  X(Comm_call_errhandler)  \
+  X(Comm_get_errhandler)   \
+  X(Topo_test)             \
+  X(Cartdim_get)           \
+  X(Cart_shift)            \
+  X(Graph_neighbors_count) \
+  X(Graph_neighbors)       \
+  X(Dist_graph_neighbors_count) \
+  X(Dist_graph_neighbors)  \
+  X(Group_translate_ranks) \
+  X(Group_free)            \
+  X(Iprobe)                \
+  X(Start)                 \
+  X(Type_get_name)         \
+  X(Type_size_x)           \
+  X(Type_get_extent)       \
+  X(Type_get_envelope)     \
+  X(Type_get_contents)     \
+  X(Type_free)             \
+  X(Win_call_errhandler)   \
+  X(Win_get_group)         \
+  X(Win_get_name)
+
+// Of MPI 4: may be missing where the header has them.
+#ifdef VERITY_MPI4_COUNTS
+#define VERITY_MPI_USED_4(X) \
+  X(Type_get_envelope_c)     \
+  X(Type_get_contents_c)
+#else
+#define VERITY_MPI_USED_4(X)
+#endif
+
+struct Library {
+#define VERITY_MEMBER(name) decltype(&PMPI_##name) name;
+  VERITY_MPI_USED(VERITY_MEMBER)
+  VERITY_MPI_USED_4(VERITY_MEMBER)
+#undef VERITY_MEMBER
+};
+
+// Before any use. False when a function is missing.
+[[nodiscard]] bool load_library() noexcept;
+[[nodiscard]] const Library& library() noexcept;
+
+}  // namespace verity::mpi

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the transport plugin calls (util/companion.h).
+#include <cstring>
+
+#include "mpi/ucp/type_counters.h"
+#include "mpi/ucp/worker_calls.h"
+#include "mpi/ucp/worker.h"
+#include "util/words.h"
+
+namespace verity::mpi {
+
+namespace {
+
+// Upper active messages that begin a tagged message, from UCX 1.13 to 1.22: the payload starts with the tag.
+enum : uint8_t {
+  kEagerOnly = 2,
+  kEagerFirst = 3,
+  kEagerSyncOnly = 6,
+  kEagerSyncFirst = 7,
+  kRendezvous = 9,
+  kActive = 23,  // an active message of UCP, in one piece: it has no tag
+};
+constexpr uint32_t kFirstMessages =
+    1u << kEagerOnly | 1u << kEagerFirst | 1u << kEagerSyncOnly | 1u << kEagerSyncFirst | 1u << kRendezvous |
+    1u << kActive;
+
+// A rendezvous request names its protocol: 0 is a tagged message.
+constexpr size_t kRendezvousOpcode = 40;
+
+// A message that comes whole: which receive gets it shows at once.
+[[nodiscard]] constexpr bool is_whole(uint8_t am_id) noexcept { return am_id == kEagerOnly || am_id == kEagerSyncOnly; }
+
+// False: it is no tagged message.
+bool read_tag(uint8_t am_id, const void* message, size_t length, uint64_t* tag) noexcept {
+  if (am_id == kActive) {
+    *tag = kActiveTag;
+    return true;
+  }
+  if (length < sizeof(*tag)) return false;
+  if (am_id == kRendezvous) {
+    if (length <= kRendezvousOpcode || static_cast<const uint8_t*>(message)[kRendezvousOpcode] != 0) return false;
+  }
+  std::memcpy(tag, message, sizeof(*tag));
+  return true;
+}
+
+// Of one that comes whole.
+[[nodiscard]] inline uint64_t tag_of(const void* message) noexcept { return util::read_word(message, 0); }
+
+void opened(void* uct_worker) noexcept {
+  Worker* worker = worker_in_creation();
+  if (worker == nullptr) return;
+  try {
+    worker->below.push_back(uct_worker);
+  } catch (...) {
+    worker->receives.lose();
+  }
+}
+
+[[gnu::noinline]] size_t departs_otherwise(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer,
+                                           size_t room) noexcept {
+  uint64_t tag;
+  if (!read_tag(leaving->am_id, message, length, &tag)) return 0;
+  const size_t size = workers().departures.departs({leaving->serial, tag, leaving->origin, leaving->data}, trailer, room);
+  workers().attached += size != 0;
+  return size;
+}
+
+[[gnu::hot]] size_t departs(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer, size_t room) noexcept {
+  Workers& all = workers();
+  if (!is_whole(leaving->am_id) || length < sizeof(uint64_t) || !all.departures.is_of_call(tag_of(message))) [[unlikely]] {
+    return departs_otherwise(leaving, message, length, trailer, room);
+  }
+  const size_t size = all.departures.departs_from_call(leaving->serial, trailer, room);
+  all.attached += size != 0;
+  return size;
+}
+
+void stayed() noexcept {
+  workers().attached -= workers().departures.stayed();
+}
+
+[[gnu::noinline]] const uint64_t* arrives_otherwise(void* uct_worker, uint8_t am_id, const void* message, size_t length,
+                                                     const uint8_t* trailer, size_t trailer_length) noexcept {
+  uint64_t tag;
+  if (!read_tag(am_id, message, length, &tag)) return nullptr;
+  Worker* worker = workers().find_below(uct_worker);
+  if (worker == nullptr) return nullptr;
+  if (trailer_length != 0) {
+    ++workers().arrived;
+    const Workers& all = workers();
+    if (all.on_arrival != nullptr && trailer_length >= all.least_arrival) [[unlikely]] all.on_arrival(trailer, trailer_length);
+  }
+  if (is_whole(am_id)) return worker->receives.begin_arrival(tag, trailer, trailer_length);
+  if (am_id != kActive) worker->receives.arrive(tag, trailer, trailer_length);
+  return nullptr;
+}
+
+[[gnu::hot]] const uint64_t* arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
+                        size_t trailer_length) noexcept {
+  Workers& all = workers();
+  Worker* worker = all.last_below(uct_worker);
+  if (!is_whole(am_id) || length < sizeof(uint64_t) || worker == nullptr || trailer_length - kHead >= all.least_arrival - kHead ||
+      !worker->receives.begins_expected(tag_of(message), trailer)) [[unlikely]] {
+    return arrives_otherwise(uct_worker, am_id, message, length, trailer, trailer_length);
+  }
+  ++all.arrived;
+  return worker->receives.begin_expected(trailer, trailer_length);
+}
+
+void arrived(void* uct_worker) noexcept {
+  Worker* worker = workers().find_below(uct_worker);
+  if (worker != nullptr) worker->receives.end_arrival();
+}
+
+uint64_t watched() noexcept { return workers().open_sends.opened(); }
+
+int changed(const void* address, size_t length, uint64_t opened) noexcept {
+  std::optional<ChangedSend> send;
+  const bool found = workers().open_sends.changed(address, length, opened, &send);
+  if (send && workers().on_change != nullptr) workers().on_change(*send);
+  return found;
+}
+
+}  // namespace
+
+}  // namespace verity::mpi
+
+namespace verity::mpi {
+
+namespace {
+
+constexpr verity_companion table(uint32_t am_ids) noexcept {
+  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives, arrived, watched, changed, count_into};
+}
+
+}  // namespace
+
+}  // namespace verity::mpi
+
+// Where companions for several MPI libraries are preloaded, the first one's is everybody's: the one that is in use fills all of it.
+extern "C" __attribute__((visibility("default"))) verity_companion verity_companion;
+struct verity_companion verity_companion = verity::mpi::table(0);
+
+namespace verity::mpi {
+
+void want_messages() noexcept { ::verity_companion = table(kFirstMessages); }
+
+}  // namespace verity::mpi

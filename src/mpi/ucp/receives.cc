@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// UCP's receives, interposed: each takes the arm of its thread, and tells it which message it got. A wrapper has the name, the arguments and
+// the meaning of UCP's own function, and calls it. The _nb and _nbr forms are written with the _nbx ones, as UCX itself does, so that
+// each is seen once.
+#include <utility>
+
+#include "mpi/ucp/worker_calls.h"
+#include "mpi/ucp/wrap.h"
+#include "util/words.h"
+
+namespace verity::mpi {
+
+namespace {
+
+thread_local bool probing __attribute__((tls_model("initial-exec"))) = false;
+thread_local TagFilter probe __attribute__((tls_model("initial-exec")));
+
+void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_info_t* info) noexcept {
+  if (post->lent) return worker.receives.take_back(post);
+  if (status == UCS_OK || status == UCS_ERR_MESSAGE_TRUNCATED) [[likely]] {
+    Receive* receive = post->receive;
+    if (receive != nullptr && receive->wants_data && status == UCS_OK) [[unlikely]] receive->landed(info->length);
+    worker.receives.complete(post, info->sender_tag, info->length);
+    return;
+  }
+  if (status != UCS_ERR_CANCELED) worker.receives.lose();  // it had matched a message, of which nobody knows now
+  worker.receives.drop(post);
+}
+
+[[gnu::noinline]] void on_other_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
+  auto* post = static_cast<Post*>(argument);
+  const auto callback = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(post->call.callback);
+  void* const user_data = post->call.user_data;
+  const bool freed = post->call.freed;
+  --workers().receives_under_way;
+  finish(*static_cast<Worker*>(post->owner), post, status, info);
+  if (freed) [[unlikely]] {
+    VERITY_NEXT(ucp_request_free)(request);
+  } else if (callback != nullptr) {
+    callback(request, status, info, user_data);
+  }
+}
+
+[[gnu::hot]] void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
+  auto* post = static_cast<Post*>(argument);
+  ReceiveOrder& receives = static_cast<Worker*>(post->owner)->receives;
+  const auto callback = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(post->call.callback);
+  if (status != UCS_OK || callback == nullptr || !receives.got_inbound(post, info->sender_tag)) [[unlikely]] {
+    return on_other_receive(request, status, info, argument);
+  }
+  void* const user_data = post->call.user_data;
+  --workers().receives_under_way;
+  receives.complete_simple(post, info->length);
+  callback(request, UCS_OK, info, user_data);
+}
+
+[[gnu::always_inline]] inline Receive* take_receive(uint64_t tag, bool any) noexcept {
+  Receive* receive = armed.receive.receive;
+  if (receive == nullptr) return nullptr;
+  if (!any && !armed.receive.filter->matches(tag)) [[unlikely]] return nullptr;
+  armed.receive.receive = nullptr;
+  return receive;
+}
+
+// It gets no message that is known of.
+void give_up(Worker& worker, Post* post) noexcept {
+  post->lent ? worker.receives.take_back(post) : worker.receives.drop(post);
+}
+
+constexpr uint32_t kKnownFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                                  UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_REPLY_BUFFER |
+                                  UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_RECV_INFO | UCP_OP_ATTR_FIELD_MEMH |
+                                  UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND;
+
+// Those that it has when it completes through on_receive().
+constexpr uint32_t redirected(uint32_t fields) noexcept {
+  return fields | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+}
+
+// A copy that does, field by field as the caller has just written them.
+void redirect(const ucp_request_param_t& param, Post* post, ucp_request_param_t* ours) noexcept {
+  constexpr size_t kFirst = offsetof(ucp_request_param_t, request);
+  ours->op_attr_mask = redirected(param.op_attr_mask);
+  ours->flags = param.flags;
+  util::copy_words<sizeof(param) - kFirst>(&ours->request, &param.request);
+  ours->cb.recv = on_receive;
+  ours->user_data = post;
+}
+
+// What the caller wants to be told when the receive is complete.
+[[gnu::always_inline]] inline void keep_call(Worker* worker, Post* post, const ucp_request_param_t* param) noexcept {
+  const uint32_t fields = param->op_attr_mask;
+  post->owner = worker;
+  post->call.callback = nullptr;
+  if ((fields & UCP_OP_ATTR_FIELD_CALLBACK) != 0) [[likely]] post->call.callback = reinterpret_cast<void (*)()>(param->cb.recv);
+  post->call.user_data = nullptr;
+  if ((fields & UCP_OP_ATTR_FIELD_USER_DATA) != 0) [[likely]] post->call.user_data = param->user_data;
+  post->call.freed = false;
+  post->simple = !post->lent && (post->receive == nullptr || !post->receive->wants_data);
+  ++workers().receives_under_way;
+}
+
+// The post has had that order when the receive began.
+[[gnu::always_inline]] inline ucs_status_ptr_t keep_request(Worker* worker, Post* post, uint64_t order, ucs_status_ptr_t request) noexcept {
+  // Completed in the call: its post is another receive's by now, or waits for earlier ones.
+  if (post->order != order || !post->pending) return request;
+  if (UCS_PTR_IS_PTR(request)) [[likely]] {
+    post->call.request = request;
+    return request;
+  }
+  --workers().receives_under_way;
+  give_up(*worker, post);
+  return request;
+}
+
+// Has UCP complete the receive through on_receive(), always: its answer in the call itself would not say which message it was.
+// `start` calls UCP's function with the parameters given to it.
+template <typename Start>
+ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
+  if (post == nullptr || (param->op_attr_mask & ~kKnownFields) != 0) [[unlikely]] {
+    worker->receives.lose();  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
+    if (post != nullptr) give_up(*worker, post);
+    return start(param);
+  }
+  const uint64_t order = post->order;
+  keep_call(worker, post, param);
+  ucp_request_param_t ours;
+  redirect(*param, post, &ours);
+  return keep_request(worker, post, order, start(&ours));
+}
+
+// A probed message is fetched: it is kept until it is certain what it carried.
+void keep_fetched(Worker& worker, std::unique_ptr<Probed>& message, Receive* receiver) noexcept {
+  if (message->fetch(receiver)) return;
+  try {
+    std::erase_if(worker.fetched, [](const auto& earlier) { return earlier->is_certain(); });
+    worker.fetched.push_back(std::move(message));
+  } catch (...) {
+    (void)message.release();  // it is told of still
+  }
+}
+
+// The receive of a request that is still under way.
+Post* find_post(void* request) noexcept {
+  if (VERITY_NEXT(ucp_request_check_status)(request) != UCS_INPROGRESS) return nullptr;
+  for (const auto& worker : workers().all()) {
+    if (Post* post = worker->receives.find(request)) return post;
+  }
+  return nullptr;
+}
+
+using ReceiveFunction = decltype(&ucp_tag_recv_nbx);
+
+// In all its forms.
+[[gnu::noinline]] ucs_status_ptr_t receive_otherwise(ReceiveFunction own, ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag,
+                                                     ucp_tag_t mask, const ucp_request_param_t* param) noexcept {
+  const Locked lock;
+  Worker* worker = workers().find(handle);
+  if (worker == nullptr) return own(handle, buffer, count, tag, mask, param);
+  Receive* receiver = take_receive(tag, false);
+  Post* post = worker->receives.post(tag, mask, receiver);
+  if (post == nullptr && receiver != nullptr) receiver->dropped();
+  return receive(worker, post, param, [&](const ucp_request_param_t* p) { return own(handle, buffer, count, tag, mask, p); });
+}
+
+// The fields that a receive usually has.
+constexpr uint32_t kUsualFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                                  UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+
+[[gnu::always_inline]] inline ucs_status_ptr_t receive_tagged(ReceiveFunction own, ucp_worker_h handle, void* buffer, size_t count,
+                                                              ucp_tag_t tag, ucp_tag_t mask, const ucp_request_param_t* param) noexcept {
+  Worker* worker = Workers::shared ? nullptr : workers().last(handle);
+  if (worker == nullptr || !worker->receives.has_room() || (param->op_attr_mask & ~kUsualFields) != 0) [[unlikely]] {
+    return receive_otherwise(own, handle, buffer, count, tag, mask, param);
+  }
+  Post* post = worker->receives.post_in_room(tag, mask, take_receive(tag, false));
+  const uint64_t order = post->order;
+  keep_call(worker, post, param);
+  ucp_request_param_t ours;
+  ours.op_attr_mask = redirected(param->op_attr_mask);
+  ours.request = param->request;
+  ours.datatype = param->datatype;
+  ours.cb.recv = on_receive;
+  ours.user_data = post;
+  return keep_request(worker, post, order, own(handle, buffer, count, tag, mask, &ours));
+}
+
+// A send that is complete, or of whose completion nobody is told.
+void forget_send(void* request, bool is_complete) noexcept {
+  Departures& departures = workers().departures;
+  workers().open_sends.close(request);
+  if (departures.deferred() == 0) [[likely]] return;
+  const bool under_way = !is_complete && VERITY_NEXT(ucp_request_check_status)(request) == UCS_INPROGRESS;
+  under_way ? departures.release(request) : departures.forget(request);
+}
+
+// MPI_Request_free on a receive that is under way: UCP would not tell of its completion, but its message must be accounted for.
+// True: it is freed later.
+bool forget(void* request) noexcept {
+  forget_send(request, false);
+  Post* post = workers().receives_under_way == 0 ? nullptr : find_post(request);
+  if (post != nullptr) {
+    post->call.freed = true;
+    post->simple = false;
+  }
+  return post != nullptr;
+}
+
+[[gnu::noinline]] void free_locked(void* request) noexcept {
+  const Locked lock;
+  if (!forget(request)) VERITY_NEXT(ucp_request_free)(request);
+}
+
+}  // namespace
+
+void start_probe() noexcept {
+  probing = true;
+  probe = {};
+}
+
+TagFilter end_probe() noexcept {
+  probing = false;
+  return probe;
+}
+
+}  // namespace verity::mpi
+
+using namespace verity::mpi;
+
+VERITY_UCP_WRAP_HOT(ucs_status_ptr_t, ucp_tag_recv_nbx,
+                (ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag, ucp_tag_t mask, const ucp_request_param_t* param),
+                (handle, buffer, count, tag, mask, param)) {
+  return receive_tagged(VERITY_OWN(ucp_tag_recv_nbx), handle, buffer, count, tag, mask, param);
+}
+
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_recv_nb,
+                (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t mask,
+                 ucp_tag_recv_callback_t callback),
+                (handle, buffer, count, datatype, tag, mask, callback)) {
+  ucp_request_param_t param = param_of(datatype, UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+  param.cb.recv = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(reinterpret_cast<void*>(callback));
+  return ucp_tag_recv_nbx(handle, buffer, count, tag, mask, &param);
+}
+
+VERITY_UCP_WRAP(ucs_status_t, ucp_tag_recv_nbr,
+                (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t mask, void* request),
+                (handle, buffer, count, datatype, tag, mask, request)) {
+  ucp_request_param_t param = param_of(datatype, UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+  param.request = request;
+  const ucs_status_ptr_t status = ucp_tag_recv_nbx(handle, buffer, count, tag, mask, &param);
+  return UCS_PTR_IS_ERR(status) ? UCS_PTR_STATUS(status) : UCS_OK;
+}
+
+VERITY_UCP_WRAP(ucp_tag_message_h, ucp_tag_probe_nb,
+                (ucp_worker_h handle, ucp_tag_t tag, ucp_tag_t mask, int remove, ucp_tag_recv_info_t* info),
+                (handle, tag, mask, remove, info)) {
+  const Locked lock;
+  if (probing && probe.mask == 0) probe = {tag & mask, mask};
+  const ucp_tag_message_h message = VERITY_OWN(ucp_tag_probe_nb)(handle, tag, mask, remove, info);
+  Worker* worker = message != nullptr && remove != 0 ? workers().find(handle) : nullptr;
+  if (worker == nullptr) return message;
+  try {
+    auto& probed = worker->probed[message];
+    probed = std::make_unique<Probed>();
+    Post* post = worker->receives.post(info->sender_tag, ~uint64_t{0}, probed.get());
+    if (post != nullptr) worker->receives.complete(post, info->sender_tag, info->length);
+  } catch (...) {
+    worker->receives.lose();
+  }
+  return message;
+}
+
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nbx,
+                (ucp_worker_h handle, void* buffer, size_t count, ucp_tag_message_h message, const ucp_request_param_t* param),
+                (handle, buffer, count, message, param)) {
+  const auto own = VERITY_OWN(ucp_tag_msg_recv_nbx);
+  const Locked lock;
+  Worker* worker = workers().find(handle);
+  if (worker == nullptr) return own(handle, buffer, count, message, param);
+  Receive* receiver = take_receive(0, true);
+  const auto found = worker->probed.find(message);
+  if (found == worker->probed.end()) {
+    if (receiver != nullptr) receiver->dropped();
+  } else {
+    keep_fetched(*worker, found->second, receiver);
+    worker->probed.erase(found);
+  }
+  return receive(worker, worker->receives.lend(), param, [&](const ucp_request_param_t* p) { return own(handle, buffer, count, message, p); });
+}
+
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nb,
+                (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_message_h message,
+                 ucp_tag_recv_callback_t callback),
+                (handle, buffer, count, datatype, message, callback)) {
+  ucp_request_param_t param = param_of(datatype, UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+  param.cb.recv = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(reinterpret_cast<void*>(callback));
+  return ucp_tag_msg_recv_nbx(handle, buffer, count, message, &param);
+}
+
+VERITY_UCP_WRAP(void, ucp_request_cancel, (ucp_worker_h handle, void* request), (handle, request)) {
+  const Locked lock;
+  VERITY_OWN(ucp_request_cancel)(handle, request);
+}
+
+// MPICH's callbacks call it, for their own request, which UCP says is complete only when they have returned.
+VERITY_UCP_WRAP(void, ucp_request_release, (void* request), (request)) {
+  const Locked lock;
+  forget_send(request, true);
+  VERITY_OWN(ucp_request_release)(request);
+}
+
+VERITY_UCP_WRAP_HOT(void, ucp_request_free, (void* request), (request)) {
+  if (Workers::shared) [[unlikely]] return free_locked(request);
+  if (!forget(request)) [[likely]] VERITY_OWN(ucp_request_free)(request);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// UCP's sends, interposed: each takes the arm of its thread. A wrapper has the name, the arguments and the meaning of UCP's own function,
+// and calls it. The _nb and _nbr forms are written with the _nbx ones, as UCX itself does, so that each is seen once.
+#include <utility>
+
+#include "mpi/ucp/wrap.h"
+#include "mpi/ucp/worker.h"
+
+namespace verity::mpi {
+
+namespace {
+
+// Bytes of what is sent; 0 where they do not lie in one piece.
+size_t bytes_of(size_t count, const ucp_request_param_t* param) noexcept {
+  if ((param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE) == 0) return count;
+  const bool in_one_piece = (param->datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG;
+  return in_one_piece ? count * (param->datatype >> UCP_DATATYPE_SHIFT) : 0;
+}
+
+// In memory of the caller, who tells UCP neither of its completion nor that it is not used any more.
+bool has_own_request(const ucp_request_param_t* param) noexcept { return (param->op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) != 0; }
+
+using SendFunction = decltype(&ucp_tag_send_nbx);
+
+[[gnu::always_inline]] inline ucs_status_ptr_t send(SendFunction own, ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
+                                                    const ucp_request_param_t* param) noexcept {
+  Departures& departures = workers().departures;
+  if (departures.in_call()) [[unlikely]] {  // from a callback inside of a send
+    departures.pass(ep, tag);
+    return own(ep, buffer, count, tag, param);
+  }
+  // What was there before is complete.
+  if (departures.deferred() != 0 && has_own_request(param)) [[unlikely]] departures.forget(param->request);
+  const SendArm* arm = armed.send;
+  if (arm != nullptr && !arm->filter->matches(tag)) arm = nullptr;
+  if (arm != nullptr) [[likely]] {
+    armed.send = nullptr;
+    departures.begin(ep, tag, buffer, arm->head, arm->tail, arm->length);
+  } else if (armed.collective.matches(tag)) {
+    armed.collective.taken = true;
+    begin_collective();
+    departures.begin(ep, tag, buffer, armed.collective.signature, armed.collective.length);
+  } else {
+    departures.begin(ep, tag, buffer, nullptr, 0);
+  }
+  const ucs_status_ptr_t request = own(ep, buffer, count, tag, param);
+  if (!UCS_PTR_IS_PTR(request)) [[likely]] {
+    departures.end(nullptr);
+    return request;
+  }
+  departures.end(request);
+  if (arm != nullptr && !has_own_request(param)) workers().open_sends.open(request, buffer, bytes_of(count, param), arm->caller);
+  return request;
+}
+
+[[gnu::noinline]] ucs_status_ptr_t send_locked(SendFunction own, ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
+                                               const ucp_request_param_t* param) noexcept {
+  const Locked lock;
+  return send(own, ep, buffer, count, tag, param);
+}
+
+ucp_request_param_t with_callback(ucp_datatype_t datatype, ucp_send_callback_t callback) noexcept {
+  ucp_request_param_t param = param_of(datatype, UCP_OP_ATTR_FIELD_CALLBACK);
+  param.cb.send = reinterpret_cast<ucp_send_nbx_callback_t>(reinterpret_cast<void*>(callback));
+  return param;
+}
+
+// An active message takes the thread's ActiveArm. The transport asks for what each carries, so that the lock is needed for all.
+template <typename Start>
+ucs_status_ptr_t send_active(ucp_ep_h ep, const void* buffer, Start start) noexcept {
+  const Locked lock;
+  const size_t length = std::exchange(armed.active.length, 0);
+  if (length == 0) return start();
+  Departures& departures = workers().departures;
+  departures.begin(ep, kActiveTag, buffer, armed.active.signature, length);
+  const ucs_status_ptr_t request = start();
+  departures.end(UCS_PTR_IS_PTR(request) ? request : nullptr);
+  return request;
+}
+
+}  // namespace
+
+}  // namespace verity::mpi
+
+using namespace verity::mpi;
+
+VERITY_UCP_WRAP_HOT(ucs_status_ptr_t, ucp_tag_send_nbx,
+                (ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag, const ucp_request_param_t* param),
+                (ep, buffer, count, tag, param)) {
+  if (Workers::shared) [[unlikely]] return send_locked(VERITY_OWN(ucp_tag_send_nbx), ep, buffer, count, tag, param);
+  return send(VERITY_OWN(ucp_tag_send_nbx), ep, buffer, count, tag, param);
+}
+
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_send_sync_nbx,
+                (ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag, const ucp_request_param_t* param),
+                (ep, buffer, count, tag, param)) {
+  return send_locked(VERITY_OWN(ucp_tag_send_sync_nbx), ep, buffer, count, tag, param);
+}
+
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_send_nb,
+                (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t callback),
+                (ep, buffer, count, datatype, tag, callback)) {
+  const ucp_request_param_t param = with_callback(datatype, callback);
+  return ucp_tag_send_nbx(ep, buffer, count, tag, &param);
+}
+
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_send_sync_nb,
+                (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t callback),
+                (ep, buffer, count, datatype, tag, callback)) {
+  const ucp_request_param_t param = with_callback(datatype, callback);
+  return ucp_tag_send_sync_nbx(ep, buffer, count, tag, &param);
+}
+
+VERITY_UCP_WRAP(ucs_status_t, ucp_tag_send_nbr,
+                (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, void* request),
+                (ep, buffer, count, datatype, tag, request)) {
+  ucp_request_param_t param = param_of(datatype, UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_FAST_CMPL);
+  param.request = request;
+  const ucs_status_ptr_t status = ucp_tag_send_nbx(ep, buffer, count, tag, &param);
+  if (status == nullptr) return UCS_OK;
+  return UCS_PTR_IS_ERR(status) ? UCS_PTR_STATUS(status) : UCS_INPROGRESS;
+}
+
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_am_send_nbx,
+                (ucp_ep_h ep, unsigned id, const void* header, size_t header_length, const void* buffer, size_t count,
+                 const ucp_request_param_t* param),
+                (ep, id, header, header_length, buffer, count, param)) {
+  return send_active(ep, buffer, [&] { return VERITY_OWN(ucp_am_send_nbx)(ep, id, header, header_length, buffer, count, param); });
+}
+
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_am_send_nb,
+                (ucp_ep_h ep, uint16_t id, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_send_callback_t callback,
+                 unsigned flags),
+                (ep, id, buffer, count, datatype, callback, flags)) {
+  return send_active(ep, buffer, [&] { return VERITY_OWN(ucp_am_send_nb)(ep, id, buffer, count, datatype, callback, flags); });
+}

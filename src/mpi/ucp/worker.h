@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is kept of one ucp_worker_h: its receives, the messages that a removing probe took, the interfaces below it. And the calls of
+// the plugin, which know the worker by its uct_worker_h.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "mpi/matching/departures.h"
+#include "mpi/matching/open_sends.h"
+#include "mpi/matching/receive_order.h"
+#include "util/companion.h"
+
+namespace verity::mpi {
+
+// A message that ucp_tag_probe_nb() took off the queue, until ucp_tag_msg_recv() fetches it: its signature may be certain before that, or
+// only after.
+class Probed final : public Receive {
+ public:
+  void resolved(const uint8_t* signature, size_t length, size_t received) noexcept override;
+  void dropped() noexcept override {}
+  // It is fetched into this receive (nullptr: nobody's). True: it has been told, and the object may go.
+  [[nodiscard]] bool fetch(Receive* receive) noexcept;
+  [[nodiscard]] bool is_certain() const noexcept { return certain_; }
+
+ private:
+  bool certain_ = false, fetched_ = false;
+  Receive* receive_ = nullptr;
+  size_t length_ = 0, received_ = 0;
+  uint8_t bytes_[kMaxSignature];
+};
+
+struct Worker {
+  const void* handle = nullptr;  // ucp_worker_h
+  std::vector<const void*> below;  // uct_worker_h
+  ReceiveOrder receives;
+  std::unordered_map<const void*, std::unique_ptr<Probed>> probed;  // by ucp_tag_message_h
+  std::vector<std::unique_ptr<Probed>> fetched;                     // not certain yet
+};
+
+// All of it. One lock, recursive, taken around each UCP call where several threads may use a worker: UCP's callbacks run inside.
+class Workers {
+ public:
+  explicit Workers(uint32_t uid) : departures(uid) {}
+
+  [[nodiscard]] Worker* find(const void* handle) noexcept {
+    return last_ != nullptr && last_->handle == handle ? last_ : last_ = search(handle);
+  }
+  // nullptr: it is not the one that was found last.
+  [[nodiscard]] Worker* last(const void* handle) const noexcept { return last_ != nullptr && last_->handle == handle ? last_ : nullptr; }
+  [[nodiscard]] Worker* find_below(const void* uct_worker) noexcept {
+    return uct_worker == last_below_ ? last_above_ : search_below(uct_worker);
+  }
+  // As last().
+  [[nodiscard]] Worker* last_below(const void* uct_worker) const noexcept { return uct_worker == last_below_ ? last_above_ : nullptr; }
+  // Returns nullptr when memory is out: nothing of that worker is told.
+  Worker* create() noexcept;
+  void destroy(const void* handle) noexcept;
+
+  Departures departures;
+  OpenSends open_sends;
+  uint64_t attached = 0, arrived = 0;
+  uint64_t resolved_before = 0, uncertain_before = 0;  // of workers that are gone
+  void (*on_arrival)(const uint8_t* signature, size_t length) noexcept = nullptr;
+  size_t receives_under_way = 0;
+  size_t least_arrival = kMaxSignature + 1;  // of as many bytes; no signature is longer
+  void (*on_change)(const ChangedSend& send) noexcept = nullptr;
+  void (*on_collective)() noexcept = nullptr;
+  std::recursive_mutex mutex;
+  static inline constinit bool shared = false;  // several threads: the lock is needed
+
+  [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& all() const noexcept { return workers_; }
+
+ private:
+  [[nodiscard, gnu::cold]] Worker* search(const void* handle) const noexcept;
+  [[nodiscard]] Worker* search_below(const void* uct_worker) noexcept;
+
+  std::vector<std::unique_ptr<Worker>> workers_;
+  // The last answers: most processes have one worker.
+  Worker* last_ = nullptr;
+  const void* last_below_ = nullptr;
+  Worker* last_above_ = nullptr;
+};
+
+// Never destroyed: messages may travel until the end of the process.
+extern constinit Workers* all_workers __attribute__((visibility("hidden")));
+// Before any use of workers(). Again: nothing.
+void make_workers() noexcept;
+[[nodiscard]] inline Workers& workers() noexcept { return *all_workers; }
+
+// The call that armed a collective operation is at work.
+inline void begin_collective() noexcept {
+  if (armed.collective.length == 0 || armed.collective.begun) [[likely]] return;
+  armed.collective.begun = true;
+  if (workers().on_collective != nullptr) workers().on_collective();
+}
+
+class Locked {
+ public:
+  Locked() noexcept : mutex_(Workers::shared ? &workers().mutex : nullptr) {
+    if (mutex_ != nullptr) [[unlikely]] mutex_->lock();
+  }
+  ~Locked() {
+    if (mutex_ != nullptr) [[unlikely]] mutex_->unlock();
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  std::recursive_mutex* mutex_;
+};
+
+}  // namespace verity::mpi

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// UCP's calls for workers, interposed: which ones there are, and the lock around those that make progress where several threads may.
+// (Sends: ucp_sends.cc; receives: ucp_receives.cc.)
+#include "mpi/ucp/worker_calls.h"
+
+#include <algorithm>
+
+#include "mpi/ucp/wrap.h"
+
+namespace verity::mpi {
+
+constinit thread_local Armed armed __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+bool threads = false;
+
+thread_local Worker* creating __attribute__((tls_model("initial-exec"))) = nullptr;
+
+}  // namespace
+
+Worker* worker_in_creation() noexcept { return creating; }
+
+void enable_ucp_calls(bool several_threads) noexcept {
+  threads = several_threads;
+  make_workers();
+  want_messages();
+  UcpWrapper::enable_all();
+}
+
+void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept, size_t least) noexcept {
+  workers().on_arrival = arrived;
+  workers().least_arrival = std::clamp(least, kHead, kMaxSignature + 1);
+}
+
+void on_change(void (*changed)(const ChangedSend& send) noexcept) noexcept { workers().on_change = changed; }
+void on_collective(void (*begins)() noexcept) noexcept { workers().on_collective = begins; }
+
+}  // namespace verity::mpi
+
+using namespace verity::mpi;
+
+VERITY_UCP_WRAP(ucs_status_t, ucp_worker_create, (ucp_context_h context, const ucp_worker_params_t* params, ucp_worker_h* worker_p),
+                (context, params, worker_p)) {
+  const bool has_mode = (params->field_mask & UCP_WORKER_PARAM_FIELD_THREAD_MODE) != 0;
+  // Written once, by the first of them, as other threads may be reading it.
+  const bool several = threads && has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE;
+  if (several && !Workers::shared) Workers::shared = true;
+  const Locked lock;
+  ucp_context_attr_t attr = {};
+  attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
+  if (VERITY_NEXT(ucp_context_query)(context, &attr) == UCS_OK) workers().departures.set_request_size(attr.request_size);
+  Worker* worker = creating = workers().create();
+  const ucs_status_t status = VERITY_OWN(ucp_worker_create)(context, params, worker_p);
+  creating = nullptr;
+  if (worker == nullptr) return status;
+  worker->handle = worker;  // not UCP's, if it failed
+  if (status == UCS_OK) worker->handle = *worker_p;
+  if (status != UCS_OK) workers().destroy(worker);
+  return status;
+}
+
+VERITY_UCP_WRAP(void, ucp_worker_destroy, (ucp_worker_h handle), (handle)) {
+  const Locked lock;
+  VERITY_OWN(ucp_worker_destroy)(handle);
+  const Worker* worker = workers().find(handle);
+  if (worker != nullptr) workers().receives_under_way -= worker->receives.under_way();  // they never complete
+  workers().destroy(handle);
+}
+
+VERITY_UCP_WRAP(unsigned, ucp_worker_progress, (ucp_worker_h handle), (handle)) {
+  const Locked lock;
+  begin_collective();
+  return VERITY_OWN(ucp_worker_progress)(handle);
+}
+
+VERITY_UCP_WRAP(ucs_status_t, ucp_worker_flush, (ucp_worker_h handle), (handle)) {
+  const Locked lock;
+  return VERITY_OWN(ucp_worker_flush)(handle);
+}
+
+VERITY_UCP_WRAP(ucs_status_t, ucp_ep_flush, (ucp_ep_h ep), (ep)) {
+  const Locked lock;
+  return VERITY_OWN(ucp_ep_flush)(ep);
+}
+
+VERITY_UCP_WRAP(void, ucp_ep_destroy, (ucp_ep_h ep), (ep)) {
+  const Locked lock;
+  VERITY_OWN(ucp_ep_destroy)(ep);
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mpi/ucp/worker.h"
+
+namespace verity::mpi {
+
+// The worker whose ucp_worker_create() this thread is in; nullptr: none.
+[[nodiscard]] Worker* worker_in_creation() noexcept;
+
+// From now on the plugin tells of tagged messages.
+void want_messages() noexcept;
+
+}  // namespace verity::mpi
