@@ -3,43 +3,49 @@
 # The preloaded companions, one for each MPI library's binary interface, from the same files.
 MPI_COMPANION_SOURCES = \
 	src/health/text.cc src/health/text.h \
-	src/mpi/pmpi/call.h \
-	src/mpi/check/changes.cc src/mpi/check/changes.h \
-	src/mpi/collectives/collecting.cc src/mpi/collectives/collecting.h \
-	src/mpi/collectives/collective.h \
-	src/mpi/pmpi/collectives.cc \
-	src/mpi/collectives/ledger.cc src/mpi/collectives/ledger.h \
-	src/mpi/collectives/report.cc src/mpi/collectives/report.h \
-	src/mpi/handles/comms.cc src/mpi/handles/comms.h \
-	src/mpi/pmpi/completion.cc \
+	src/mpi/interpose/next.cc src/mpi/interpose/next.h \
 	src/mpi/process/counting.h \
+	src/mpi/process/library.cc src/mpi/process/library.h \
+	src/mpi/process/lifetime.cc src/mpi/process/lifetime.h \
+	src/mpi/process/mpi_api.h \
+	src/mpi/process/settings.cc \
+	src/mpi/process/this_process.cc src/mpi/process/this_process.h \
+	src/mpi/process/thread.h \
+	src/mpi/sites/modules.cc src/mpi/sites/modules.h \
+	src/mpi/sites/sites.cc src/mpi/sites/sites.h \
+	src/mpi/sites/symbolize.cc \
+	src/mpi/handles/buffer.h \
+	src/mpi/handles/comms.cc src/mpi/handles/comms.h \
 	src/mpi/handles/contents.cc src/mpi/handles/contents.h \
 	src/mpi/handles/decode.cc \
-	src/mpi/digest/digest.cc src/mpi/digest/digest.h \
-	src/mpi/check/findings.cc src/mpi/check/findings.h \
 	src/mpi/handles/handle_table.h \
-	src/mpi/digest/landings.cc src/mpi/digest/landings.h \
 	src/mpi/handles/layout.cc src/mpi/handles/layout.h \
-	src/mpi/process/library.cc src/mpi/process/library.h \
+	src/mpi/handles/types.cc src/mpi/handles/types.h \
+	src/mpi/digest/digest.cc src/mpi/digest/digest.h \
+	src/mpi/digest/landings.cc src/mpi/digest/landings.h \
+	src/mpi/check/changes.cc src/mpi/check/changes.h \
+	src/mpi/check/findings.cc src/mpi/check/findings.h \
+	src/mpi/check/posted_receive.cc src/mpi/check/posted_receive.h \
+	src/mpi/check/report.cc src/mpi/check/report.h \
+	src/mpi/check/send_family.h \
+	src/mpi/collectives/collecting.cc src/mpi/collectives/collecting.h \
+	src/mpi/collectives/collective.h \
+	src/mpi/collectives/ledger.cc src/mpi/collectives/ledger.h \
+	src/mpi/collectives/reduction.cc src/mpi/collectives/reduction.h \
+	src/mpi/collectives/report.cc src/mpi/collectives/report.h \
+	src/mpi/pmpi/call.cc src/mpi/pmpi/call.h \
+	src/mpi/pmpi/collectives.cc \
+	src/mpi/pmpi/completion.cc \
 	src/mpi/pmpi/lifecycle.cc \
-	src/mpi/sites/modules.cc src/mpi/sites/modules.h \
-	src/mpi/process/mpi_api.h \
-	src/mpi/interpose/next.cc src/mpi/interpose/next.h \
 	src/mpi/pmpi/objects.cc \
 	src/mpi/pmpi/onesided.cc \
 	src/mpi/pmpi/p2p.cc \
 	src/mpi/pmpi/partitioned.cc src/mpi/pmpi/partitioned.h \
 	src/mpi/pmpi/persistent.cc \
 	src/mpi/pmpi/probe.cc \
-	src/mpi/check/posted_receive.cc src/mpi/check/posted_receive.h \
-	src/mpi/collectives/reduction.cc src/mpi/collectives/reduction.h \
-	src/mpi/check/report.cc src/mpi/check/report.h \
+	src/mpi/pmpi/receiving.cc src/mpi/pmpi/receiving.h \
 	src/mpi/pmpi/requests.cc src/mpi/pmpi/requests.h \
 	src/mpi/pmpi/sending.cc src/mpi/pmpi/sending.h \
-	src/mpi/sites/sites.cc src/mpi/sites/sites.h \
-	src/mpi/process/state.cc src/mpi/process/state.h \
-	src/mpi/sites/symbolize.cc \
-	src/mpi/handles/types.cc src/mpi/handles/types.h \
 	src/mpi/pmpi/wrap.h
 # As the plugin, but what archives hold is not hidden: the wrappers of UCP's calls come from one.
 MPI_COMPANION_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,now -Wl,-z,defs \

@@ -7,8 +7,8 @@ WORDWISE = -fno-tree-vectorize -fno-tree-slp-vectorize
 noinst_LTLIBRARIES += libverity_order.la
 libverity_order_la_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE)
 libverity_order_la_SOURCES = \
-	src/mpi/ucp/attach.h \
 	src/mpi/matching/departures.cc src/mpi/matching/departures.h \
+	src/mpi/matching/message.h \
 	src/mpi/matching/open_sends.cc src/mpi/matching/open_sends.h \
 	src/mpi/matching/receive_order.cc src/mpi/matching/receive_order.h \
 	src/mpi/matching/stamp.h
@@ -19,6 +19,7 @@ libverity_ucp_calls_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 libverity_ucp_calls_la_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE)
 libverity_ucp_calls_la_SOURCES = \
 	src/mpi/interpose/behind.cc src/mpi/interpose/behind.h \
+	src/mpi/ucp/attach.h \
 	src/mpi/ucp/plugin_hooks.cc \
 	src/mpi/ucp/type_counters.cc src/mpi/ucp/type_counters.h \
 	src/mpi/ucp/worker_calls.cc src/mpi/ucp/worker_calls.h \

@@ -12,8 +12,8 @@ ok "includes point down the layers" "$check" "$abs_top_srcdir"
 tree=$tap_dir/tree
 offence() { # offence NAME FILE INCLUDE-LINE WANTED-REASON
   rm -rf "$tree"
-  mkdir -p "$tree/src/"{util,merkle,wire,link,rma,health,uct/compat,uct/links,uct/iface,tools,loader}
-  touch "$tree/src/"{util/a,merkle/a,wire/a,link/a,uct/a,uct/links/a,uct/iface/a,health/a}.h
+  mkdir -p "$tree/src/"{util,merkle,wire,link,rma,health,uct/compat,uct/links,uct/iface,tools,loader,mpi/{matching,ucp,check}}
+  touch "$tree/src/"{util/a,merkle/a,wire/a,link/a,uct/a,uct/links/a,uct/iface/a,health/a,mpi/ucp/a,mpi/matching/a}.h
   echo "$3" > "$tree/src/$2"
   contains "seen: $1" "$("$check" "$tree"; echo "status $?")" "$4"
 }
@@ -26,11 +26,17 @@ offence "a clock in the core" merkle/b.cc '#include <chrono>' "merkle is pure"
 offence "a lock in the core" rma/client.h '#include <shared_mutex>' "rma is pure"
 offence "a clock beside the lock" rma/regions.h '#include <chrono>' "rma is pure"
 offence "the generated header" link/b.cc '#include "verity_config.h"' "util/build_config.h"
+offence "from a room to one above it" mpi/matching/b.cc '#include "mpi/ucp/a.h"' 'mpi/matching may not include mpi/ucp/a.h'
+offence "UCX in a room that has none" mpi/check/b.cc '#include <ucp/api/ucp.h>' "mpi/check may not include UCX's"
+offence "a clock in a pure room" mpi/matching/b.cc '#include <chrono>' "mpi/matching is pure"
+offence "MPI's header but in one place" mpi/check/b.cc '#include <mpi.h>' 'include mpi/process/mpi_api.h'
+offence "allowed: down the rooms" mpi/check/b.cc '#include "mpi/matching/a.h"' '^status 0'
+offence "allowed: UCX's public headers in its room" mpi/ucp/b.cc '#include <ucp/api/ucp.h>' '^status 0'
 offence "allowed: public UCX headers in the tools" tools/b.cc '#include <uct/api/uct.h>' '^status 0'
 offence "allowed: the lock of the registrations" rma/regions.h '#include <shared_mutex>' '^status 0'
 offence "allowed: down" link/b.cc '#include "merkle/a.h"' '^status 0'
 offence "allowed: UCX in src/uct/compat" uct/compat/b.h '#include <uct/base/uct_iface.h>' '^status 0'
-offence "UCX elsewhere in src/uct" uct/links/b.cc '#include <ucs/sys/string.h>' "uct may not include UCX's"
+offence "UCX elsewhere in src/uct" uct/links/b.cc '#include <ucs/sys/string.h>' "uct/links may not include UCX's"
 offence "a higher room" uct/links/b.cc '#include "uct/iface/a.h"' 'uct/links may not include uct/iface/a.h'
 offence "allowed: a lower room" uct/iface/b.cc '#include "uct/links/a.h"' '^status 0'
 

@@ -38,6 +38,7 @@ verity_unit_SOURCES += \
 	test/unit/mpi_receive_order_test.cc \
 	test/unit/mpi_receive_random_test.cc \
 	test/unit/mpi_receive_whole_test.cc \
+	src/mpi/process/this_process.cc \
 	src/mpi/sites/modules.cc \
 	src/mpi/sites/sites.cc \
 	src/mpi/sites/symbolize.cc \

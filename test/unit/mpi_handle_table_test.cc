@@ -10,8 +10,6 @@
 
 namespace verity::mpi {
 
-constinit bool several_threads = true;  // of the companion's state.cc
-
 namespace {
 
 struct Info : HandleInfo<int> {

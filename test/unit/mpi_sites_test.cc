@@ -56,7 +56,7 @@ TEST(MpiSites, TheSiteOfACallUnderWayIsNotForgotten) {
 }
 
 TEST(MpiSites, AThreadThatAsksForNoneHasNone) {
-  std::thread([] { EXPECT_EQ(known_sites, none_known); }).join();
+  std::thread([] { EXPECT_EQ(thread.known_sites, none_known); }).join();
 }
 
 TEST(MpiSites, AModuleThatThisProcessLacksIsNumbered) {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "health/text.h"
-#include "mpi/pmpi/call.h"
-#include "mpi/handles/comms.h"
 #include "mpi/check/report.h"
+#include "mpi/handles/comms.h"
+#include "mpi/process/library.h"
+#include "mpi/process/this_process.h"
 #include "mpi/sites/sites.h"
-#include "mpi/process/state.h"
 
 namespace verity::mpi {
 
@@ -37,7 +37,7 @@ int peer_of(const Caller& caller) noexcept {
 }
 
 std::string for_people(const ChangedSend& send, int peer, const std::string& site) {
-  return "ucx-verity: source changed: " + process_in_words(world_rank()) + " wrote to the buffer of a send before it was complete\n" +
+  return "ucx-verity: source changed: " + process_in_words(process_number()) + " wrote to the buffer of a send before it was complete\n" +
          "  sent:        " + std::to_string(send.bytes) + " bytes to " + process_in_words(peer) +
          "\n               by " + send.caller.call + " in " + site + "\n" +
          "  changed:     within the " + std::to_string(send.length) + " bytes from offset " + std::to_string(send.offset) + " on\n" +
@@ -45,7 +45,7 @@ std::string for_people(const ChangedSend& send, int peer, const std::string& sit
 }
 
 std::string for_programs(const ChangedSend& send, int peer, const std::string& site) {
-  return "{\"event\":\"source_changed\",\"time\":" + std::to_string(std::time(nullptr)) + ",\"rank\":" + process_in_json(world_rank()) +
+  return "{\"event\":\"source_changed\",\"time\":" + std::to_string(std::time(nullptr)) + ",\"rank\":" + process_in_json(process_number()) +
          ",\"peer\":" + std::to_string(peer < 0 ? peer : peer & ((1 << kRankBits) - 1)) + ",\"call\":" + health::json_string(send.caller.call) +
          ",\"site\":" + health::json_string(site) + ",\"bytes\":" + std::to_string(send.bytes) +
          ",\"offset\":" + std::to_string(send.offset) + ",\"length\":" + std::to_string(send.length) + "}\n";
@@ -65,7 +65,7 @@ void add_change(const ChangedSend& send) noexcept {
   try {
     if (++kept().times[send.caller.site] != 1) return;
     kept().waiting.push_back(send);
-    findings_wait.store(true, std::memory_order_relaxed);
+    this_process.findings_wait.store(true, std::memory_order_relaxed);
   } catch (const std::bad_alloc&) {  // the attestation counts it
   }
 }
@@ -84,7 +84,7 @@ void conclude_changes() {
   const std::lock_guard lock(kept().mutex);
   for (const auto& [site, times] : kept().times) {
     if (times == 1) continue;
-    print("ucx-verity: source changed: " + process_in_words(world_rank()) + ": " + std::to_string(times) + " sends in " +
+    print("ucx-verity: source changed: " + process_in_words(process_number()) + ": " + std::to_string(times) + " sends in " +
           site_in_words(site) + "\n");
   }
 }

@@ -10,18 +10,17 @@
 #include <string>
 #include <tuple>
 
-#include "mpi/pmpi/call.h"
 #include "mpi/check/changes.h"
-#include "mpi/collectives/collecting.h"
+#include "mpi/check/report.h"
+#include "mpi/handles/comms.h"
 #include "mpi/process/counting.h"
 #include "mpi/process/library.h"
-#include "mpi/check/report.h"
-#include "mpi/process/state.h"
+#include "mpi/process/lifetime.h"
+#include "mpi/process/this_process.h"
+#include "mpi/sites/sites.h"
 #include "mpi/ucp/type_counters.h"
 
 namespace verity::mpi {
-
-constinit std::atomic<bool> findings_wait{false};
 
 namespace {
 
@@ -55,7 +54,7 @@ Pair pair_of(const Finding& finding) noexcept {
 struct Found {
   std::mutex mutex;
   std::vector<Finding> waiting;       // to be raised
-  std::vector<uint64_t> collectives;  // the same, by communicator
+  std::vector<CommRef> collectives;   // the same of collective operations
   std::map<Pair, uint64_t> seen;
 };
 Found& found() noexcept {  // never destroyed: messages may arrive while the process ends
@@ -65,11 +64,11 @@ Found& found() noexcept {  // never destroyed: messages may arrive while the pro
 
 struct Waiting {
   std::vector<Finding> findings;
-  std::vector<uint64_t> collectives;
+  std::vector<CommRef> collectives;
 };
 Waiting take_waiting() noexcept {
   const std::lock_guard lock(found().mutex);
-  findings_wait.store(false, std::memory_order_relaxed);
+  this_process.findings_wait.store(false, std::memory_order_relaxed);
   return {std::exchange(found().waiting, {}), std::exchange(found().collectives, {})};
 }
 
@@ -83,7 +82,7 @@ void keep(Finding&& finding) {
   if (settings().check != Check::kError) return;
   const std::lock_guard lock(found().mutex);
   found().waiting.push_back(std::move(finding));
-  findings_wait.store(true, std::memory_order_relaxed);
+  this_process.findings_wait.store(true, std::memory_order_relaxed);
 }
 
 // The program's own handler decides what an error does; by default it ends the job.
@@ -99,8 +98,8 @@ int raise_error(const Finding& finding) noexcept {
   return error;
 }
 
-void raise_collective_error(uint64_t communicator) noexcept {
-  MPI_Comm comm = collective_communicator(communicator);
+void raise_collective_error(const CommInfo& communicator) noexcept {
+  MPI_Comm comm = live_handle(communicator);
   if (comm == handles().comm_null) comm = world();
   if (comm != handles().comm_null && mpi_runs()) library().Comm_call_errhandler(comm, MPI_ERR_TYPE);
 }
@@ -115,7 +114,7 @@ void sums_of_pairs(std::string* text) {
 }
 
 std::string sums() {
-  std::string text = "ucx-verity: " + process_in_words(world_rank()) + ": datatypes of " +
+  std::string text = "ucx-verity: " + process_in_words(process_number()) + ": datatypes of " +
                      std::to_string(type_counters().checked.load()) + " messages checked, " +
                      std::to_string(type_counters().mismatched.load()) + " mismatched";
   uint64_t all = 0;
@@ -128,7 +127,7 @@ std::string sums() {
   }
   text += "; " + std::to_string(all) + " not checked" + reasons + "\n";
   if (settings().digest) {
-    text += "ucx-verity: " + process_in_words(world_rank()) + ": data of " + std::to_string(data_checked.load()) +
+    text += "ucx-verity: " + process_in_words(process_number()) + ": data of " + std::to_string(data_checked.load()) +
             " messages compared end to end, " + std::to_string(data_differed.load()) + " differed\n";
   }
   return text;
@@ -180,14 +179,15 @@ void add_data_finding(const signature::Record& sender, std::span<const uint8_t> 
   }
 }
 
-void add_collective_mismatch(uint64_t communicator) noexcept {
+void add_collective_mismatch(CommInfo& communicator) noexcept {
   count(type_counters().mismatched);
   if (settings().check != Check::kError) return;
   try {
     const std::lock_guard lock(found().mutex);
     auto& waiting = found().collectives;
-    if (std::find(waiting.begin(), waiting.end(), communicator) == waiting.end()) waiting.push_back(communicator);
-    findings_wait.store(true, std::memory_order_relaxed);
+    const bool waits = std::any_of(waiting.begin(), waiting.end(), [&](const CommRef& other) { return &*other == &communicator; });
+    if (!waits) waiting.emplace_back(&communicator);
+    this_process.findings_wait.store(true, std::memory_order_relaxed);
   } catch (const std::bad_alloc&) {  // it is counted
   }
 }
@@ -198,8 +198,8 @@ int report_findings(int rc) noexcept {
     report_changes();
   } catch (const std::bad_alloc&) {  // the attestation counts them
   }
-  for (const uint64_t communicator : waiting.collectives) {
-    raise_collective_error(communicator);
+  for (const CommRef& communicator : waiting.collectives) {
+    raise_collective_error(*communicator);
     rc = MPI_ERR_TYPE;
   }
   for (const Finding& finding : waiting.findings) rc = raise_error(finding);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the comparisons found: counters, and mismatches until they are raised as errors. They are reported at once, before MPI sees the
-// message: it may end the job over it. May be called inside of UCP's progress; nothing here calls MPI but report_findings() (call.h) and the
+// message: it may end the job over it. May be called inside of UCP's progress; nothing here calls MPI but report_findings() and the
 // report of a one-sided operation.
 #pragma once
 
@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "mpi/process/counting.h"
 #include "mpi/check/posted_receive.h"
+#include "mpi/process/counting.h"
 #include "mpi/ucp/type_counters.h"
 #include "signature/rules.h"
 
@@ -58,9 +58,13 @@ void count_data(bool equal) noexcept;
 void add_data_finding(const signature::Record& sender, std::span<const uint8_t> description, size_t bytes,
                       PostedReceive::Facts&& receive) noexcept;
 
-// Counts a mismatch between collective operations of this communicator (TagFilter::value), which has been reported. Where mismatches are
+// Counts a mismatch between collective operations of this communicator, which has been reported. Where mismatches are
 // errors the next exit of an MPI call raises one on the communicator.
-void add_collective_mismatch(uint64_t communicator) noexcept;
+void add_collective_mismatch(CommInfo& communicator) noexcept;
+
+// Raises the errors that wait and reports the changed buffers. Returns `rc`, or the error. To be called when no MPI call of the program is
+// under way in this thread.
+[[nodiscard, gnu::cold]] int report_findings(int rc) noexcept;
 
 // At the end: a line with the sums when there is something to say. Only the first call does it.
 void conclude() noexcept;

@@ -7,31 +7,28 @@
 #include <new>
 #include <utility>
 
-#include "mpi/digest/digest.h"
 #include "mpi/check/findings.h"
+#include "mpi/digest/digest.h"
 #include "mpi/digest/landings.h"
-#include "mpi/process/state.h"
 #include "signature/rules.h"
 
 namespace verity::mpi {
-
-constinit thread_local ReceiveList own_receives __attribute__((tls_model("initial-exec"))) = {};
 
 // Receives that are not in use: a few with each thread, the others in a list for all.
 class ReceivePool {
  public:
   // nullptr: no memory.
   static PostedReceive* take() noexcept {
-    PostedReceive* taken = own_receives.first;
+    PostedReceive* taken = thread.free_receives.first;
     if (taken == nullptr) return take_other();
     PostedReceive::take_first();
     return taken;
   }
   static void give(PostedReceive* receive) noexcept {
-    if (own_receives.room == 0) [[unlikely]] return give_other(receive);
-    receive->next_ = own_receives.first;
-    own_receives.first = receive;
-    --own_receives.room;
+    if (thread.free_receives.room == 0) [[unlikely]] return give_other(receive);
+    receive->next_ = thread.free_receives.first;
+    thread.free_receives.first = receive;
+    --thread.free_receives.room;
   }
 
  private:
@@ -41,35 +38,35 @@ class ReceivePool {
     watch_thread();
     {
       const std::lock_guard lock(mutex_);
-      while (all_ != nullptr && own_receives.room > kMost / 2) give(std::exchange(all_, all_->next_));
+      while (all_ != nullptr && thread.free_receives.room > kMost / 2) give(std::exchange(all_, all_->next_));
     }
-    return own_receives.first != nullptr ? take() : new (std::nothrow) PostedReceive;
+    return thread.free_receives.first != nullptr ? take() : new (std::nothrow) PostedReceive;
   }
   [[gnu::cold, gnu::noinline]] static void give_other(PostedReceive* receive) noexcept {
     watch_thread();
-    if (own_receives.room != 0) return give(receive);
+    if (thread.free_receives.room != 0) return give(receive);
     const std::lock_guard lock(mutex_);
     receive->next_ = std::exchange(all_, receive);
   }
   // What a thread has when it ends goes to the others.
   static void watch_thread() noexcept {
-    if (own_receives.watched) [[likely]] return;
+    if (thread.free_receives.watched) [[likely]] return;
     static const pthread_key_t key = [] {
       pthread_key_t made{};
       pthread_key_create(&made, [](void*) { thread_ends(); });
       return made;
     }();
-    pthread_setspecific(key, &own_receives);
-    own_receives.watched = true;
-    own_receives.room = kMost;
+    pthread_setspecific(key, &thread.free_receives);
+    thread.free_receives.watched = true;
+    thread.free_receives.room = kMost;
   }
   static void thread_ends() noexcept {
     const std::lock_guard lock(mutex_);
-    while (own_receives.first != nullptr) {
-      PostedReceive* moved = std::exchange(own_receives.first, own_receives.first->next_);
+    while (thread.free_receives.first != nullptr) {
+      PostedReceive* moved = std::exchange(thread.free_receives.first, thread.free_receives.first->next_);
       moved->next_ = std::exchange(all_, moved);
     }
-    own_receives = {};
+    thread.free_receives = {};
   }
 
   static inline constinit std::mutex mutex_;
@@ -182,31 +179,5 @@ void PostedReceive::check_data(const uint8_t* bytes, size_t length, size_t recei
   if (signature::read_record(bytes, length, &record, &description) != nullptr) return;
   add_data_finding(record, description.first(description.size() - kDigestSize), received, std::move(facts_));
 }
-
-namespace {
-
-void arm_otherwise(TypeInfo* type, const void* address, MPI_Count count, bool digested, CommInfo* comm, Envelope envelope,
-                   uint64_t site, const char* call) noexcept {
-  if (comm->filter.mask == 0) return;
-  PostedReceive* receive = PostedReceive::make(type, count, comm, envelope, site, call);
-  if (receive == nullptr) return;
-  if (digested) receive->want_data(address);
-  armed.receive.filter = &comm->filter;
-  armed.receive.receive = receive;
-}
-
-}  // namespace
-
-void arm_other_receive(KnownSite* known, const void* address, MPI_Count count, MPI_Datatype datatype, Envelope envelope,
-                       MPI_Comm comm) noexcept {
-  const About about = find_out(known != nullptr ? &known->received : nullptr, count, datatype, envelope.source, comm);
-  if (about.comm != nullptr) arm_otherwise(about.type, address, count, settings().digest, about.comm, envelope, thread.site, thread.name);
-}
-
-Receiving::Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site, const char* call) noexcept {
-  arm_otherwise(type, data.address, data.count, settings().digest && data.digested, comm, envelope, site, call);
-}
-
-void Receiving::give_up() noexcept { std::exchange(armed.receive.receive, nullptr)->dropped(); }
 
 }  // namespace verity::mpi

@@ -9,9 +9,10 @@
 
 #include "health/text.h"
 #include "mpi/check/findings.h"
+#include "mpi/check/send_family.h"
 #include "mpi/process/library.h"
+#include "mpi/process/this_process.h"
 #include "mpi/sites/sites.h"
-#include "mpi/process/state.h"
 
 namespace verity::mpi {
 
@@ -66,8 +67,8 @@ Told tell_remote(const Finding& finding, const signature::Received& received) {
   signature::Explanation words = signature::explain(finding.verdict, finding.sender, finding.description, received);
   words.verdict = replaced(words.verdict, "at the sender", remote.fetches ? "at the target" : "at the origin");
   words.verdict = replaced(words.verdict, "at the receiver", remote.fetches ? "at the origin" : "at the target");
-  return {.sender_rank = remote.fetches ? target : world_rank(),
-          .receiver_rank = remote.fetches ? world_rank() : target,
+  return {.sender_rank = remote.fetches ? target : process_number(),
+          .receiver_rank = remote.fetches ? process_number() : target,
           .sender_call = finding.receive.call,
           .receiver_call = finding.receive.call,
           .sender_site = site,
@@ -90,7 +91,7 @@ Told tell(const Finding& finding) {
                     "was changed before the send was complete, or the MPI library packed or unpacked them wrongly";
   }
   return {.sender_rank = sender_of(finding),
-          .receiver_rank = world_rank(),
+          .receiver_rank = process_number(),
           .sender_call = family_name(finding.sender.family()),
           .receiver_call = finding.receive.call,
           .sender_site = site_in_words(finding.sender.site),
@@ -116,7 +117,7 @@ std::string remote_for_people(const Told& t, const Remote& remote) {
   const char* const ends[] = {"origin:", "target:"};
   const bool fetches = remote.fetches;
   const auto padded = [](std::string text) { return text + std::string(13 - text.size(), ' '); };
-  return std::string("ucx-verity: datatype mismatch in ") + t.receiver_call + " by " + process_in_words(world_rank()) +
+  return std::string("ucx-verity: datatype mismatch in ") + t.receiver_call + " by " + process_in_words(process_number()) +
          (fetches ? " from " : " to ") + process_in_words(t.source) + " (" + t.comm + ")\n" +
          "  " + padded(ends[fetches]) + t.words.sent + "\n" +
          "  " + padded(ends[!fetches]) + t.words.expected + "\n" +

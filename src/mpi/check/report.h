@@ -11,7 +11,7 @@ struct Finding;
 // Reads debug information; calls MPI for the names of a one-sided operation alone. May throw std::bad_alloc.
 void report(const Finding& finding);
 
-// "rank 3", "rank 0 of spawned world 2", "an unknown rank" (state.h).
+// "rank 3", "rank 0 of spawned world 2", "an unknown rank" (process/this_process.h).
 [[nodiscard]] std::string process_in_words(int process);
 // The rank, and behind it as a further member the number of a spawned world: 0,"world":2.
 [[nodiscard]] std::string process_in_json(int process);

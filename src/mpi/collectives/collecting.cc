@@ -13,12 +13,11 @@
 #include <unordered_map>
 #include <utility>
 
-#include "mpi/collectives/ledger.h"
 #include "mpi/check/findings.h"
-#include "mpi/process/library.h"
-#include "mpi/pmpi/partitioned.h"
+#include "mpi/collectives/ledger.h"
 #include "mpi/collectives/reduction.h"
-#include "mpi/process/state.h"
+#include "mpi/process/library.h"
+#include "mpi/process/this_process.h"
 
 namespace verity::mpi {
 
@@ -72,24 +71,6 @@ Ledger* ledger_of(uint64_t communicator) noexcept {
   return nullptr;
 }
 
-// Inside of UCP's progress. At least a record and a tail.
-void arrived(const uint8_t* bytes, size_t length) noexcept {
-  CollectiveTail tail;
-  size_t record_length;
-  signature::Record head;
-  std::memcpy(&head, bytes, sizeof(head));
-  if (head.family() == kPsendInit) return partition_arrived(bytes, length);
-  if (head.family() != kCollectiveFamily || !read_tail(bytes, length, &tail, &record_length)) return;
-  try {
-    const std::lock_guard lock(mutex);
-    Ledger* ledger = ledger_of(tail.communicator);
-    if (ledger != nullptr && settle(*ledger, bytes, length)) return;
-    if (early().size() >= kMostEarly) early().pop_front();
-    early().push_back({tail.communicator, {bytes, bytes + length}});
-  } catch (const std::bad_alloc&) {  // it goes unchecked
-  }
-}
-
 // ---- calls of this process ----------------------------------------------------------------------------------------------------
 
 // A communicator whose calls were not counted from the first on has its own numbers.
@@ -115,14 +96,14 @@ Facts facts_of(MPI_Comm comm, const CommInfo& info) {
 }
 
 // No MPI call under the lock: the other way round it is taken inside of MPI's progress.
-Ledger* make_ledger(MPI_Comm comm, const CommInfo& info, Facts&& facts) {
+Ledger* make_ledger(MPI_Comm comm, CommInfo& info, Facts&& facts) {
   // Once there is no room for one, numbers that begin later would not be those of other ranks: no further ones from then on.
   static bool full = false;
   full = full || ledgers().size() >= kMostComms;
   if (full) return nullptr;
   auto made = std::make_unique<Ledger>();
   made->filter = info.filter;
-  made->comm = comm;
+  made->comm.set(&info);
   made->apart = facts.apart || tainted().contains(info.filter.value) ||
                 std::find(uncounted().begin(), uncounted().end(), comm) != uncounted().end();
   made->two_groups = info.two_groups;
@@ -150,7 +131,7 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
   if (length == 0) {  // an operation without data, or of data that are not known: who calls, and where
     signature::Record record;
     record.site = own.site;
-    record.epoch = static_cast<uint32_t>(world_rank());
+    record.epoch = static_cast<uint32_t>(process_number());
     record.flags = signature::kHasOpaque;
     record.count = 2;  // of elements that nobody knows
     signature::set_family(&record, kCollectiveFamily);
@@ -276,7 +257,7 @@ bool is_refused(const CollectiveCall& call, const Ledger& ledger) noexcept {
 
 void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
   if (!mpi_runs() || miscounted.load(std::memory_order_relaxed)) return;
-  const CommInfo* info = find_comm(comm);
+  CommInfo* info = find_comm(comm);
   if (info == nullptr) return;
   try {
     if (info->filter.mask == 0) {
@@ -313,15 +294,20 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
   }
 }
 
-MPI_Comm collective_communicator(uint64_t communicator) noexcept {
-  const std::lock_guard lock(mutex);
-  const Ledger* ledger = ledger_of(communicator);
-  return ledger != nullptr ? ledger->comm : handles().comm_null;
-}
+void collective_begins() noexcept { settle_early_of(armed.collective); }
 
-void listen_to_collectives() noexcept {
-  on_collective([]() noexcept { settle_early_of(armed.collective); });
-  on_arrival(arrived, sizeof(signature::Record) + sizeof(CollectiveTail));
+void collective_arrived(const uint8_t* bytes, size_t length) noexcept {
+  CollectiveTail tail;
+  size_t record_length;
+  if (!read_tail(bytes, length, &tail, &record_length)) return;
+  try {
+    const std::lock_guard lock(mutex);
+    Ledger* ledger = ledger_of(tail.communicator);
+    if (ledger != nullptr && settle(*ledger, bytes, length)) return;
+    if (early().size() >= kMostEarly) early().pop_front();
+    early().push_back({tail.communicator, {bytes, bytes + length}});
+  } catch (const std::bad_alloc&) {  // it goes unchecked
+  }
 }
 
 void forget_collectives(MPI_Comm comm) noexcept {

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "mpi/collectives/collective.h"
+#include "mpi/handles/buffer.h"
 #include "mpi/handles/comms.h"
-#include "mpi/pmpi/sending.h"
+#include "mpi/handles/types.h"
 
 namespace verity::mpi {
 
@@ -61,11 +62,10 @@ class StartingCollective {
 // The request is freed.
 void forget_collective_request(MPI_Request request) noexcept;
 
-// The communicator of these tags, whose calls are counted; MPI_COMM_NULL: it was freed.
-[[nodiscard]] MPI_Comm collective_communicator(uint64_t communicator) noexcept;
-
-// Before MPI is initialised: others may be ahead of this process.
-void listen_to_collectives() noexcept;
+// What a rank says of its call arrived, a record with kCollectiveFamily and its tail. Inside of UCP's progress.
+void collective_arrived(const uint8_t* bytes, size_t length) noexcept;
+// For on_collective(): the call that this thread has attached makes its first message or progress.
+void collective_begins() noexcept;
 
 // The communicator ends, and may come again as another one.
 void forget_collectives(MPI_Comm comm) noexcept;

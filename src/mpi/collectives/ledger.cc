@@ -5,9 +5,9 @@
 #include <cstring>
 #include <span>
 
-#include "mpi/collectives/report.h"
 #include "mpi/check/findings.h"
-#include "mpi/process/state.h"
+#include "mpi/collectives/report.h"
+#include "mpi/process/this_process.h"
 #include "signature/rules.h"
 
 namespace verity::mpi {
@@ -108,12 +108,12 @@ void compare_blocks(const Ledger& ledger, const Own& own, const CollectiveTail& 
   count_checked();
   if (verdict.outcome == signature::Outcome::kEqual) return;
   const signature::Explanation words = signature::explain(verdict, record, description, expected);
-  report_collective({.communicator = ledger.filter.value,
+  report_collective({.communicator = *ledger.comm,
                      .comm = ledger.name,
                      .number = own.number,
                      .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs), theirs.root,
                                 theirs.reduction, record.site, words.sent},
-                     .own = {world_rank(), own.call.operation, own.call.form, own.call.root, own.call.reduction, own.site,
+                     .own = {process_number(), own.call.operation, own.call.form, own.call.root, own.call.reduction, own.site,
                              words.expected},
                      .difference = words.verdict,
                      .known = other_reports(ledger, own, theirs, both_compare(own, record, expected))});
@@ -134,12 +134,12 @@ void compare(Ledger& ledger, const Own& own, const CollectiveTail& theirs, const
   ledger.apart = true;
   count_checked();
   const signature::Record record = record_of(bytes, length);
-  report_collective({.communicator = ledger.filter.value,
+  report_collective({.communicator = *ledger.comm,
                      .comm = ledger.name,
                      .number = own.number,
                      .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs), theirs.root,
                                 theirs.reduction, record.site, ""},
-                     .own = {world_rank(), own.call.operation, own.call.form, own.call.root, own.call.reduction, own.site, ""},
+                     .own = {process_number(), own.call.operation, own.call.form, own.call.root, own.call.reduction, own.site, ""},
                      .difference = difference,
                      .known = other_reports(ledger, own, theirs, false)});
   note_reported(ledger, own, theirs);

@@ -23,7 +23,7 @@ struct Own {
 // Which collective operations were called on a communicator.
 struct Ledger {
   TagFilter filter;
-  MPI_Comm comm;
+  CommRef comm;
   uint32_t calls = 0;
   int rank = -1, ranks = 0;
   bool apart = false;  // the ranks' calls differ: their numbers mean nothing any more

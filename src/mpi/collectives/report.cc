@@ -10,10 +10,10 @@
 
 #include "health/text.h"
 #include "mpi/check/findings.h"
-#include "mpi/collectives/reduction.h"
 #include "mpi/check/report.h"
+#include "mpi/collectives/reduction.h"
+#include "mpi/process/this_process.h"
 #include "mpi/sites/sites.h"
-#include "mpi/process/state.h"
 
 namespace verity::mpi {
 

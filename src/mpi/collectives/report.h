@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mpi/collectives/collective.h"
+#include "mpi/handles/comms.h"
 
 namespace verity::mpi {
 
@@ -19,7 +20,7 @@ struct CollectiveSide {
 };
 
 struct CollectiveFinding {
-  uint64_t communicator;  // TagFilter::value
+  CommInfo& communicator;
   std::string comm;
   uint32_t number;
   CollectiveSide theirs, own;

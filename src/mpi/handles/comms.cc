@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mpi/process/library.h"
-#include "mpi/process/state.h"
+#include "mpi/process/lifetime.h"
 
 namespace verity::mpi {
 

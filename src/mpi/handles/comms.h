@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "mpi/ucp/attach.h"
 #include "mpi/handles/handle_table.h"
 #include "mpi/process/mpi_api.h"
+#include "mpi/ucp/attach.h"
 
 namespace verity::mpi {
 
@@ -41,7 +41,7 @@ void rename_comm(MPI_Comm comm, const char* name) noexcept;
 
 // The handle while the communicator is the same one as when `info` was made; else MPI_COMM_NULL.
 [[nodiscard]] MPI_Comm live_handle(const CommInfo& info) noexcept;
-// The process (state.h) of a rank of the communicator (of the other group, when that has two); -1: not known, as of another world. Calls MPI.
+// The process (process/this_process.h) of a rank of the communicator (of the other group, when that has two); -1: not known, as of another world. Calls MPI.
 [[nodiscard]] int to_world_rank(MPI_Comm comm, int rank) noexcept;
 // The ranks that send to `rank`, this process's, in neighbourhood collectives. Calls MPI. May throw std::bad_alloc.
 [[nodiscard]] std::set<uint32_t> sources_of(MPI_Comm comm, int rank);

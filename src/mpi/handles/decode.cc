@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "mpi/handles/contents.h"
-#include "mpi/process/library.h"
 #include "mpi/handles/types.h"
+#include "mpi/process/library.h"
 
 namespace verity::mpi {
 

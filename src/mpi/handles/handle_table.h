@@ -19,9 +19,6 @@
 
 namespace verity::mpi {
 
-// Of all tables; changes when a handle is freed. Never 0.
-inline constinit std::atomic<uint64_t> handle_generation __attribute__((visibility("hidden"))) = 1;
-
 // Base of what a HandleTable keeps.
 template <typename Handle>
 struct HandleInfo {
@@ -124,7 +121,7 @@ class HandleTable {
       info = it->second;
       map().erase(it);
       info->key.store(0, std::memory_order_release);
-      handle_generation.fetch_add(1, std::memory_order_release);
+      this_process.handle_generation.fetch_add(1, std::memory_order_release);
     }
     release(info);
   }

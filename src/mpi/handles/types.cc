@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/handles/types.h"
 
+#include <cstring>
 #include <new>
 
-#include "mpi/process/state.h"
+#include "mpi/process/library.h"
+#include "mpi/process/this_process.h"
 #include "signature/describe.h"
 
 namespace verity::mpi {
@@ -37,7 +39,7 @@ signature::Record TypeInfo::record(uint64_t copies) const noexcept {
 }
 
 void TypeInfo::keep(Use use, uint64_t copies, const signature::Record& record) noexcept {
-  if (!several_threads && checkable && signature::can_say(record)) kept_[use] = {copies, record};
+  if (!this_process.several_threads && checkable && signature::can_say(record)) kept_[use] = {copies, record};
 }
 
 TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept {
@@ -47,6 +49,15 @@ TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept {
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
+}
+
+size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out, size_t room) noexcept {
+  if (!type.checkable || count < 0) return 0;
+  const signature::Record record = type.record(static_cast<uint64_t>(count));
+  const size_t description = type.description_length <= room - sizeof(record) ? type.description_length : 0;
+  signature::write_words(record, site, static_cast<uint32_t>(process_number()), family, static_cast<uint8_t>(description), out);
+  if (description != 0) std::memcpy(out + sizeof(record), type.description, description);
+  return sizeof(record) + description;
 }
 
 void forget_type(MPI_Datatype datatype) noexcept { TypeTable::drop(datatype); }

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "mpi/ucp/attach.h"
-#include "mpi/process/counting.h"
 #include "mpi/handles/handle_table.h"
 #include "mpi/handles/layout.h"
+#include "mpi/process/counting.h"
 #include "mpi/process/mpi_api.h"
+#include "mpi/ucp/attach.h"
 #include "signature/record.h"
 #include "signature/type.h"
 
@@ -68,6 +68,11 @@ using TypeRef = TypeTable::Ref;
 [[nodiscard]] bool is_predefined(MPI_Datatype datatype);
 // Before MPI_Type_free.
 void forget_type(MPI_Datatype datatype) noexcept;
+
+// Writes the signature of `count` copies to `out`, which holds kMaxSignature bytes, of at most `room` bytes; returns its length, 0 when
+// the type is not checkable.
+[[nodiscard]] size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out,
+                                     size_t room = kMaxSignature) noexcept;
 
 // The sequence of basic types that a datatype stands for. False when it holds something that cannot be decoded. May throw
 // std::bad_alloc.

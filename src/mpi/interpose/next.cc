@@ -4,13 +4,13 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "mpi/interpose/behind.h"
-#include "mpi/process/state.h"
 
 namespace verity::mpi {
 
@@ -48,16 +48,6 @@ void* find_next(const char* name) noexcept {
   void* next = find_behind(name);
   return next != nullptr ? next : in_mpi_library(name);
 }
-
-}  // namespace verity::mpi
-
-extern "C" int verity_step_aside(const char* name, void** next_p) {
-  if (!verity::mpi::forwarding()) return 0;
-  *next_p = verity::mpi::find_behind(name);
-  return 1;
-}
-
-namespace verity::mpi {
 
 void* find_data(const char* name) noexcept {
   void* data = dlsym(RTLD_DEFAULT, name);

@@ -20,7 +20,7 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "mpi/ucp/attach.h"
+#include "mpi/matching/message.h"
 #include "mpi/matching/stamp.h"
 
 namespace verity::mpi {

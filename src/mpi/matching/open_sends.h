@@ -9,7 +9,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "mpi/ucp/attach.h"
+#include "mpi/matching/message.h"
 
 namespace verity::mpi {
 

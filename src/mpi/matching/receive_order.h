@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mpi/ucp/attach.h"
+#include "mpi/matching/message.h"
 #include "mpi/matching/stamp.h"
 
 namespace verity::mpi {

@@ -6,36 +6,17 @@
 #include <atomic>
 #include <cstdint>
 
-#include "mpi/ucp/attach.h"
+#include "mpi/check/findings.h"
 #include "mpi/process/mpi_api.h"
+#include "mpi/process/thread.h"
 #include "mpi/sites/sites.h"
+#include "mpi/ucp/attach.h"
 
 namespace verity::mpi {
-
-// Of this thread.
-struct Thread {
-  int depth = 0;             // calls entered
-  const void* outer = nullptr;  // end of the outermost one's frame
-  uint64_t site = 0;         // of the outermost
-  const char* name = "";     // of the outermost
-};
-extern thread_local constinit Thread thread __attribute__((tls_model("initial-exec")));
-
-// Mismatches wait for a report, which the next exit makes.
-extern constinit std::atomic<bool> findings_wait __attribute__((visibility("hidden")));
-// Reports them. Returns `rc`, or MPI_ERR_TYPE where mismatches are errors. No MPI call of the program may be under way in this thread.
-[[nodiscard, gnu::cold]] int report_findings(int rc) noexcept;
 
 // Calls that a program has left without returning from them (longjmp out of an error handler): forgotten at its next one, whose frame is
 // not within theirs.
 [[gnu::cold]] void abandon_calls() noexcept;
-
-// A send's arm that no known site (mpi/sites.h) keeps, of this thread.
-struct OtherSend {
-  SendArm arm;
-  uint8_t digested[kMaxSignature];  // its signature, where there is a digest
-};
-extern constinit thread_local OtherSend other_send __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // What is kept of a call that is not a plain one, of the program's own code and within no other.
 struct Unusual {
@@ -83,7 +64,7 @@ class Call {
   [[nodiscard]] bool internal() const noexcept { return unusual_ != nullptr && unusual_->internal; }
 
   [[nodiscard]] int leave() const noexcept {
-    if (!findings_wait.load(std::memory_order_relaxed)) [[likely]] return rc;
+    if (!this_process.findings_wait.load(std::memory_order_relaxed)) [[likely]] return rc;
     return unusual_ == nullptr || unusual_->around == 0 ? report_findings(rc) : rc;
   }
 
@@ -115,7 +96,7 @@ class PlainCall {
   PlainCall& operator=(const PlainCall&) = delete;
 
   [[nodiscard]] int leave(int rc) const noexcept {
-    if (findings_wait.load(std::memory_order_relaxed)) [[unlikely]] return around_ == 0 ? report_findings(rc) : rc;
+    if (this_process.findings_wait.load(std::memory_order_relaxed)) [[unlikely]] return around_ == 0 ? report_findings(rc) : rc;
     return rc;
   }
 

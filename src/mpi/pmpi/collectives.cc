@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "mpi/collectives/collecting.h"
-#include "mpi/process/library.h"
 #include "mpi/collectives/reduction.h"
 #include "mpi/pmpi/wrap.h"
+#include "mpi/process/library.h"
 
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 

@@ -3,18 +3,34 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "mpi/check/changes.h"
-#include "mpi/collectives/collecting.h"
 #include "mpi/check/findings.h"
-#include "mpi/process/library.h"
 #include "mpi/check/report.h"
+#include "mpi/check/send_family.h"
+#include "mpi/collectives/collecting.h"
+#include "mpi/pmpi/partitioned.h"
 #include "mpi/pmpi/wrap.h"
+#include "mpi/process/library.h"
+#include "mpi/process/lifetime.h"
 
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
 namespace {
+
+// Signatures that say for themselves which call they belong to: behind the record they have a tail, of the same size.
+constexpr size_t kTail = sizeof(CollectiveTail);
+static_assert(sizeof(PartitionedTail) == kTail);
+
+// At least a record and a tail.
+void arrived(const uint8_t* bytes, size_t length) noexcept {
+  verity::signature::Record head;
+  std::memcpy(&head, bytes, sizeof(head));
+  if (head.family() == kPsendInit) partition_arrived(bytes, length);
+  if (head.family() == kCollectiveFamily) collective_arrived(bytes, length);
+}
 
 void begin(int required) noexcept {
   // A process that ends without MPI_Finalize has its say too, but not its children.
@@ -24,7 +40,8 @@ void begin(int required) noexcept {
   });
   static_cast<void>(registered);
   mpi_begins(required);
-  listen_to_collectives();
+  on_collective(collective_begins);
+  on_arrival(arrived, sizeof(verity::signature::Record) + kTail);
   on_change(add_change);
 }
 
@@ -48,7 +65,7 @@ class Ending {
     if (!late) return;
     call_.rc = MPI_ERR_TYPE;
     if (returns_) return;
-    print("ucx-verity: " + process_in_words(world_rank()) + " ends with an error: datatypes did not match in MPI_Finalize\n");
+    print("ucx-verity: " + process_in_words(process_number()) + " ends with an error: datatypes did not match in MPI_Finalize\n");
     std::exit(EXIT_FAILURE);
   }
   Ending(const Ending&) = delete;
@@ -81,7 +98,7 @@ class World {
  public:
   World(const Call& call, int required) noexcept : call_(call) { begin(required); }
   ~World() {
-    if (call_.rc == MPI_SUCCESS && mpi_is_running() && world() == handles().comm_null) static_cast<void>(look_whether_mpi_runs());
+    if (call_.rc == MPI_SUCCESS && mpi_is_running() && world() == handles().comm_null) static_cast<void>(query_whether_mpi_runs());
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;

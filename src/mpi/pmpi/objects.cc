@@ -2,8 +2,8 @@
 // Calls that end the life of a handle, which may then come again for something else.
 #include "mpi/collectives/collecting.h"
 #include "mpi/handles/comms.h"
-#include "mpi/pmpi/partitioned.h"
 #include "mpi/handles/types.h"
+#include "mpi/pmpi/partitioned.h"
 #include "mpi/pmpi/wrap.h"
 
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions

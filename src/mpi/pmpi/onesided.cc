@@ -2,6 +2,7 @@
 // One-sided operations name the datatypes of both sides in one call: they are compared before it is made, as MPI libraries may end the
 // process over some. Where mismatches are errors it is not made.
 #include "mpi/check/findings.h"
+#include "mpi/handles/buffer.h"
 #include "mpi/pmpi/wrap.h"
 #include "signature/rules.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Point-to-point calls that send or receive at once.
-#include "mpi/check/posted_receive.h"
+#include "mpi/pmpi/receiving.h"
 #include "mpi/pmpi/sending.h"
 #include "mpi/pmpi/wrap.h"
 

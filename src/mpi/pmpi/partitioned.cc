@@ -14,10 +14,10 @@
 #include <tuple>
 #include <vector>
 
-#include "mpi/process/library.h"
-#include "mpi/check/posted_receive.h"
-#include "mpi/process/state.h"
+#include "mpi/pmpi/receiving.h"
 #include "mpi/pmpi/wrap.h"
+#include "mpi/process/library.h"
+#include "mpi/process/this_process.h"
 
 namespace verity::mpi {
 

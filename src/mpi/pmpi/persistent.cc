@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Persistent requests: made once, a new message at each start.
-#include "mpi/process/library.h"
 #include "mpi/pmpi/requests.h"
 #include "mpi/pmpi/wrap.h"
+#include "mpi/process/library.h"
 
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 

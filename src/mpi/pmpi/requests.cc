@@ -6,7 +6,8 @@
 #include <unordered_map>
 
 #include "mpi/collectives/collecting.h"
-#include "mpi/process/state.h"
+#include "mpi/process/library.h"
+#include "mpi/process/this_process.h"
 
 namespace verity::mpi {
 

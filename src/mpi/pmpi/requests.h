@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "mpi/check/posted_receive.h"
+#include "mpi/pmpi/receiving.h"
 #include "mpi/pmpi/sending.h"
 
 namespace verity::mpi {

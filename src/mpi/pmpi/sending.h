@@ -2,55 +2,13 @@
 // What an MPI call sends, armed while the call lasts.
 #pragma once
 
-#include "mpi/pmpi/call.h"
+#include "mpi/check/send_family.h"
+#include "mpi/handles/buffer.h"
 #include "mpi/handles/comms.h"
-#include "mpi/process/state.h"
 #include "mpi/handles/types.h"
+#include "mpi/pmpi/call.h"
 
 namespace verity::mpi {
-
-// Which call sent, in the record's family: tells it at the receiver. On the wire: the numbers stay.
-enum SendFamily : uint8_t {
-  kUnknownFamily = 0,
-  kSend = 1,
-  kIsend = 2,
-  kSsend = 3,
-  kIssend = 4,
-  kRsend = 5,
-  kIrsend = 6,
-  kBsend = 7,
-  kIbsend = 8,
-  kSendrecv = 9,
-  kSendrecvReplace = 10,
-  kIsendrecv = 11,
-  kSendInit = 12,
-  kPsendInit = 13,
-  kOtherSendInit = 14,
-};
-inline constexpr const char* kFamilies[] = {"a send",    "MPI_Send",   "MPI_Isend",    "MPI_Ssend",            "MPI_Issend",
-                                            "MPI_Rsend", "MPI_Irsend", "MPI_Bsend",    "MPI_Ibsend",           "MPI_Sendrecv",
-                                            "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Send_init",
-                                            "MPI_Psend_init",          "MPI_Bsend_init, MPI_Ssend_init or MPI_Rsend_init"};
-[[nodiscard]] const char* family_name(uint8_t family) noexcept;
-
-// A message's datatype, as an MPI call names it.
-struct Buffer {
-  MPI_Count count;
-  MPI_Datatype datatype;
-  const void* address = nullptr;  // where it is looked at
-};
-
-// Writes the signature of `count` copies to `out`, which holds kMaxSignature bytes, of at most `room` bytes; returns its length, 0 when
-// the type is not checkable.
-[[nodiscard]] size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out,
-                                     size_t room = kMaxSignature) noexcept;
-
-// A buffer of a type that is known.
-struct Data {
-  const void* address;
-  MPI_Count count;
-  bool digested = true;  // where digests are wanted
-};
 
 // A communicator whose messages are looked at, and a datatype.
 struct About {
@@ -60,7 +18,7 @@ struct About {
 // 0: as the last call from there had it. (Differences, so that several of them are one branch.)
 [[nodiscard, gnu::always_inline]] inline uint64_t differs(const Remembered& last, MPI_Comm comm, MPI_Datatype datatype) noexcept {
   return (last.comm_handle ^ (uintptr_t)comm) | (last.type_handle ^ (uintptr_t)datatype) |
-         (last.generation ^ handle_generation.load(std::memory_order_acquire));
+         (last.generation ^ this_process.handle_generation.load(std::memory_order_acquire));
 }
 [[nodiscard, gnu::always_inline]] inline About about_of(const Remembered& last) noexcept {
   return {static_cast<CommInfo*>(last.comm), static_cast<TypeInfo*>(last.type)};

@@ -15,10 +15,10 @@
 #define VERITY_HEAT
 #endif
 
-#include "mpi/pmpi/call.h"
-#include "mpi/process/mpi_api.h"
 #include "mpi/interpose/next.h"
-#include "mpi/process/state.h"
+#include "mpi/pmpi/call.h"
+#include "mpi/process/library.h"
+#include "mpi/process/mpi_api.h"
 
 namespace verity::mpi {
 

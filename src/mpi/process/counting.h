@@ -4,15 +4,14 @@
 
 #include <atomic>
 
-namespace verity::mpi {
+#include "mpi/process/this_process.h"
 
-// MPI_THREAD_MULTIPLE may be in use. Set before MPI is initialised.
-extern constinit bool several_threads __attribute__((visibility("hidden")));
+namespace verity::mpi {
 
 // Returns what it was before.
 template <typename T>
 inline T add(std::atomic<T>& counter, T difference) noexcept {
-  if (several_threads) [[unlikely]] return counter.fetch_add(difference, std::memory_order_acq_rel);
+  if (this_process.several_threads) [[unlikely]] return counter.fetch_add(difference, std::memory_order_acq_rel);
   const T before = counter.load(std::memory_order_relaxed);
   counter.store(before + difference, std::memory_order_relaxed);
   return before;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MPI library's own functions that the companion calls, past every wrapper.
+// The MPI library's own functions that are called from here, past every wrapper, and its predefined handles.
 #pragma once
 
 #include "mpi/process/mpi_api.h"
@@ -55,8 +55,19 @@ struct Library {
 #undef VERITY_MEMBER
 };
 
-// Before any use. False when a function is missing.
+// Before any use of library() and handles(). False when a function is missing.
 [[nodiscard]] bool load_library() noexcept;
 [[nodiscard]] const Library& library() noexcept;
+
+// Predefined handles: in Open MPI they are addresses of data in a library that we are not linked against.
+struct Handles {
+  MPI_Comm comm_null;
+  MPI_Comm comm_world;
+  MPI_Datatype type_null;
+  MPI_Request request_null;
+  MPI_Op no_op;
+  MPI_Errhandler errors_return;
+};
+[[nodiscard]] const Handles& handles() noexcept;
 
 }  // namespace verity::mpi

@@ -59,11 +59,11 @@ KnownSite look_up(const void* address) noexcept {
 
 // nullptr: no memory.
 KnownSite* own_sites() noexcept {
-  if (known_sites != none_known) [[likely]] return known_sites;
+  if (thread.known_sites != none_known) [[likely]] return thread.known_sites;
   static const pthread_key_t key = [] {
     pthread_key_t made{};
     pthread_key_create(&made, [](void* sites) {
-      known_sites = none_known;
+      thread.known_sites = none_known;
       delete[] static_cast<KnownSite*>(sites);
     });
     return made;
@@ -74,7 +74,7 @@ KnownSite* own_sites() noexcept {
     delete[] made;
     return nullptr;
   }
-  return known_sites = made;
+  return thread.known_sites = made;
 }
 
 struct Place {
@@ -92,9 +92,6 @@ Place place_at(const void* address, uint64_t in_use) noexcept {
 }
 
 }  // namespace
-
-KnownSite none_known[kKnownSites];
-constinit thread_local KnownSite* known_sites __attribute__((tls_model("initial-exec"))) = none_known;
 
 Site site_of(const void* address, const void* frame_end, uint64_t in_use) noexcept {
   Place place = place_at(address, in_use);

@@ -13,45 +13,13 @@
 #include <cstdint>
 #include <string>
 
-#include "mpi/ucp/attach.h"
+#include "mpi/process/thread.h"
 
 namespace verity::mpi {
 
-struct Site {
-  uint64_t id = 0;
-  bool library = false;  // in the MPI library or one of its components
-};
-
-// A communicator and a datatype, by their handles, and what is known of them as long as no handle is freed (handle_table.h).
-struct Remembered {
-  uint64_t generation;  // 0: none
-  uint64_t comm_handle, type_handle;
-  void *comm, *type;
-};
-// What a send of so many copies is armed with.
-struct RememberedSend {
-  Remembered about;
-  uint64_t copies;
-  SendArm arm;
-};
-
-// What a thread remembers of return addresses. All zeros: nothing.
-struct KnownSite {
-  const void* plain;    // the address, where the program's own code is
-  const void* address;  // always
-  Site site;
-  int frame;  // of a call out of a binding: bytes from the end of the called function's frame to the end of the caller's; else 0
-  // For the caller's use: what the call from there was about, the last time.
-  Remembered received;
-  RememberedSend sent;
-};
-inline constexpr size_t kKnownSites = 64;
-// Of this thread: none_known until it asks for a site. (Not in the thread's own memory, which is part of its stack.)
-extern constinit thread_local KnownSite* known_sites __attribute__((tls_model("initial-exec"), visibility("hidden")));
-extern KnownSite none_known[kKnownSites] __attribute__((visibility("hidden")));
 [[nodiscard]] inline KnownSite& known_site(const void* address) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(address);
-  return known_sites[(at ^ at >> 7) % kKnownSites];
+  return thread.known_sites[(at ^ at >> 7) % kKnownSites];
 }
 
 // Of the call that returns to `address`, made by the frame whose end (canonical frame address of the called function) is `frame_end`.

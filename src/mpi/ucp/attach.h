@@ -12,10 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace verity::mpi {
+#include "mpi/matching/message.h"
 
-// Most bytes of a message's signature: record and description.
-inline constexpr size_t kMaxSignature = 224;
+namespace verity::mpi {
 
 // The tags of a communicator's user-level messages, as MPI_Iprobe(ANY, ANY, comm) showed them: a message belongs to it when
 // ((tag ^ value) & mask) == 0. A mask of 0 stands for "not known": then nothing is armed.
@@ -23,14 +22,6 @@ struct TagFilter {
   uint64_t value = 0;
   uint64_t mask = 0;
   [[nodiscard]] bool matches(uint64_t tag) const noexcept { return mask != 0 && ((tag ^ value) & mask) == 0; }
-};
-
-// Which call of the program sends: for what is told of its buffer later.
-struct Caller {
-  const char* call = nullptr;  // its name; nullptr: not known
-  uint64_t site = 0;           // where it is (mpi/sites.h)
-  const void* comm = nullptr;  // the MPI side's
-  int peer = 0;                // rank in it, of the other group where it has two
 };
 
 // A send that an MPI call is about to make. Its signature is a signature::Record, in words, and what follows it (owned by the caller,
@@ -41,25 +32,6 @@ struct SendArm {
   const uint8_t* tail = nullptr;
   size_t length = 0;  // of both, in bytes; 0: the message carries none
   Caller caller;
-};
-
-// A receive that the program posted, owned by the MPI side. From the moment the UCP side took it until resolved() or dropped(), which is
-// called exactly once. May be called inside of UCP's progress: no MPI or UCP call from there, and little time.
-class Receive {
- public:
-  // The message that this receive got: its signature (record and description), or nullptr and 0 when it carried none or when that
-  // is not certain. `received`: bytes that arrived, before truncation.
-  virtual void resolved(const uint8_t* signature, size_t length, size_t received) noexcept = 0;
-  // It was cancelled, or failed.
-  virtual void dropped() noexcept = 0;
-
-  // Its data, all of the message's, are in the buffer, and the program does not know yet. Where wants_data says so, before resolved();
-  // not for messages that a removing probe took.
-  virtual void landed(size_t /*received*/) noexcept {}
-  bool wants_data = false;
-
- protected:
-  ~Receive() = default;
 };
 
 struct ReceiveArm {

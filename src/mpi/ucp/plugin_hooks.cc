@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "mpi/ucp/type_counters.h"
-#include "mpi/ucp/worker_calls.h"
 #include "mpi/ucp/worker.h"
+#include "mpi/ucp/worker_calls.h"
 #include "util/words.h"
 
 namespace verity::mpi {

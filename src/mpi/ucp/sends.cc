@@ -4,8 +4,8 @@
 // and calls it. The _nb and _nbr forms are written with the _nbx ones, as UCX itself does, so that each is seen once.
 #include <utility>
 
-#include "mpi/ucp/wrap.h"
 #include "mpi/ucp/worker.h"
+#include "mpi/ucp/wrap.h"
 
 namespace verity::mpi {
 

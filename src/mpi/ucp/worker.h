@@ -12,6 +12,7 @@
 #include "mpi/matching/departures.h"
 #include "mpi/matching/open_sends.h"
 #include "mpi/matching/receive_order.h"
+#include "mpi/ucp/attach.h"
 #include "util/companion.h"
 
 namespace verity::mpi {

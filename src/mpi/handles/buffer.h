@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mpi/process/mpi_api.h"
+
+namespace verity::mpi {
+
+// A message's datatype, as an MPI call names it.
+struct Buffer {
+  MPI_Count count;
+  MPI_Datatype datatype;
+  const void* address = nullptr;  // where it is looked at
+};
+
+// A buffer of a type that is known.
+struct Data {
+  const void* address;
+  MPI_Count count;
+  bool digested = true;  // where digests are wanted
+};
+
+}  // namespace verity::mpi

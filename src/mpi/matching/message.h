@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the matching of messages knows of a message: the bytes of its signature, which call sent it, and the receive that is to get it.
+// What the bytes mean is the MPI side's (src/signature).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace verity::mpi {
+
+// Most bytes of a message's signature: record and description.
+inline constexpr size_t kMaxSignature = 224;
+
+// Which call of the program sends, for reports about its buffer.
+struct Caller {
+  const char* call = nullptr;  // its name; nullptr: not known
+  uint64_t site = 0;           // where it is (sites/sites.h)
+  const void* comm = nullptr;  // the MPI side's
+  int peer = 0;                // rank in it, of the other group where it has two
+};
+
+// A receive that the program posted, owned by the MPI side: from the moment the UCP side consumes its attachment until it calls
+// resolved() or dropped(), which it does exactly once. It may do so inside of UCP's progress: no MPI or UCP call from there, and little
+// time.
+class Receive {
+ public:
+  // The message that this receive got: its signature (record and description), or nullptr and 0 when it carried none or when that
+  // is not certain. `received`: bytes that arrived, before truncation.
+  virtual void resolved(const uint8_t* signature, size_t length, size_t received) noexcept = 0;
+  // It was cancelled, or failed.
+  virtual void dropped() noexcept = 0;
+
+  // All of the message's data are in the buffer, and the program does not know yet. Called where wants_data says so, before resolved();
+  // not for messages that a removing probe took.
+  virtual void landed(size_t /*received*/) noexcept {}
+  bool wants_data = false;
+
+ protected:
+  ~Receive() = default;
+};
+
+}  // namespace verity::mpi

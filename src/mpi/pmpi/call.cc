@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/pmpi/call.h"
+
+#include <new>
+#include <utility>
+
+namespace verity::mpi {
+
+void abandon_calls() noexcept {
+  Receive* receive = armed.receive.receive;  // not taken; what the others point to went with its frame
+  armed = {};
+  if (receive != nullptr) receive->dropped();
+  thread.depth = 0;
+}
+
+const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept {
+  // What the call around it is armed with lies with its site.
+  const Site from = site_of(return_address, frame_end, thread.depth != 0 ? thread.site : 0);
+  const uint64_t outer_site = thread.site;
+  const char* const outer_name = thread.name;
+  const int around = enter_call(frame_end);
+  if (around == 0 || thread.site == 0) {
+    thread.site = from.id;
+    thread.name = name;
+  }
+  if (around == 0 && !from.library) return nullptr;
+  const bool saved = around != 0 && !from.library;
+  auto* const call = new (room) Unusual{around, outer_site, outer_name, from.library, saved, {}, {}};
+  if (saved) {
+    call->armed = std::exchange(armed, {});
+    call->send = thread.other_send;
+  }
+  return call;
+}
+
+void leave_unusual(const Unusual& call) noexcept {
+  thread.depth = call.around;
+  thread.site = call.site;
+  thread.name = call.name;
+  if (!call.saved) return;
+  armed = call.armed;
+  thread.other_send = call.send;
+}
+
+}  // namespace verity::mpi

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/process/lifetime.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "mpi/interpose/next.h"
+#include "mpi/process/library.h"
+#include "mpi/ucp/attach.h"
+
+namespace verity::mpi {
+
+namespace {
+
+// 0: the world that the job began with; from 1 on: which one of those that MPI_Comm_spawn made. Open MPI's launcher counts them in the name of
+// the job, as the low half of a number or behind an @; MPICH's says that it is one of them.
+int number_of_world() noexcept {
+  constexpr int kMost = 0x7f;
+  if (const char* job = std::getenv("PMIX_NAMESPACE")) {
+    const char* count = std::strrchr(job, '@');
+    const long number = count != nullptr ? std::atol(count + 1) : std::atol(job) & 0xffff;
+    return number > 1 ? static_cast<int>((number - 1) & kMost) : 0;
+  }
+  const char* spawned = std::getenv("PMI_SPAWNED");
+  return spawned != nullptr && std::atoi(spawned) != 0 ? 1 : 0;
+}
+
+void name_this_process(int rank) noexcept {
+  this_process.number.store(rank < 0 ? -1 : number_of_world() << kRankBits | rank, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void mpi_begins(int required) noexcept {
+  // Both libraries can be told to offer more than a program asks for.
+  const bool more = std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr || std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr ||
+                    std::getenv("MPIR_CVAR_ASYNC_PROGRESS") != nullptr || std::getenv("MPICH_ASYNC_PROGRESS") != nullptr ||
+                    std::getenv("I_MPI_ASYNC_PROGRESS") != nullptr;  // a thread of the library's own
+  this_process.several_threads = required == MPI_THREAD_MULTIPLE || more;
+  enable_ucp_calls(this_process.several_threads);
+}
+
+bool query_whether_mpi_runs() noexcept {
+  const int now = this_process.phase.load(std::memory_order_acquire);
+  if (now == kEnded || (now == kRunning && this_process.has_world.load(std::memory_order_relaxed))) return now == kRunning;
+  int initialized = 0, finalized = 0;
+  library().Initialized(&initialized);
+  library().Finalized(&finalized);
+  if (initialized == 0 || finalized != 0) return now == kRunning;
+  int rank = -1;
+  library().Comm_rank(handles().comm_world, &rank);
+  name_this_process(rank);
+  this_process.has_world.store(true, std::memory_order_relaxed);
+  this_process.phase.store(kRunning, std::memory_order_release);
+  return true;
+}
+
+MPI_Comm world() noexcept { return this_process.has_world.load(std::memory_order_relaxed) ? handles().comm_world : handles().comm_null; }
+
+#if MPI_VERSION >= 4
+void session_begins(MPI_Session session) noexcept {
+  if (this_process.sessions.fetch_add(1) != 0 || query_whether_mpi_runs()) return;
+  using FromSet = decltype(&PMPI_Group_from_session_pset);
+  using GroupRank = decltype(&PMPI_Group_rank);
+  const auto from_set = reinterpret_cast<FromSet>(find_next("PMPI_Group_from_session_pset"));
+  const auto rank_of = reinterpret_cast<GroupRank>(find_next("PMPI_Group_rank"));
+  MPI_Group group;
+  int rank = -1;
+  if (from_set == nullptr || rank_of == nullptr || from_set(session, "mpi://WORLD", &group) != MPI_SUCCESS) return;
+  rank_of(group, &rank);
+  library().Group_free(&group);
+  name_this_process(rank);
+  this_process.phase.store(kRunning, std::memory_order_release);
+}
+
+// The last one, in a process without MPI_Init: MPI may begin again.
+void session_ends() noexcept {
+  if (this_process.sessions.fetch_sub(1) == 1 && world() == handles().comm_null) this_process.phase.store(kBefore, std::memory_order_release);
+}
+#endif
+
+void mpi_ended() noexcept { this_process.phase.store(kEnded, std::memory_order_release); }
+
+}  // namespace verity::mpi

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one thread has: the call of the program that it is in, what it remembers of call sites, and the memory that it uses again. All
+// of it is on the way of each message, so that it lies in one object of the thread. (The attachments that are pending are the UCP
+// side's: ucp/attach.h. What a thread remembers of handles lies in handles/handle_table.h.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/ucp/attach.h"
+
+namespace verity::mpi {
+
+struct Site {
+  uint64_t id = 0;       // sites/sites.h
+  bool library = false;  // in the MPI library or one of its components
+};
+
+// A communicator and a datatype, by their handles, and what is known of them as long as no handle is freed (handles/handle_table.h).
+struct Remembered {
+  uint64_t generation;  // 0: none
+  uint64_t comm_handle, type_handle;
+  void *comm, *type;
+};
+// What a send of so many copies is attached with.
+struct RememberedSend {
+  Remembered about;
+  uint64_t copies;
+  SendArm arm;
+};
+
+// What a thread remembers of return addresses. All zeros: nothing.
+struct KnownSite {
+  const void* plain;    // the address, where the program's own code is
+  const void* address;  // always
+  Site site;
+  int frame;  // of a call out of a binding: bytes from the end of the called function's frame to the end of the caller's; else 0
+  // What the call from there was about, the last time.
+  Remembered received;
+  RememberedSend sent;
+};
+inline constexpr size_t kKnownSites = 64;
+extern KnownSite none_known[kKnownSites] __attribute__((visibility("hidden")));
+
+// A send's attachment that no known site keeps.
+struct OtherSend {
+  SendArm arm;
+  uint8_t digested[kMaxSignature];  // its signature, where there is a digest
+};
+
+class PostedReceive;
+// Receives that are not in use (check/posted_receive.h).
+struct FreeReceives {
+  PostedReceive* first = nullptr;
+  unsigned room = 0;  // for so many more
+  bool watched = false;
+};
+
+struct Thread {
+  // Of the program's outermost call that is under way.
+  int depth = 0;                // calls entered
+  const void* outer = nullptr;  // end of the outermost one's frame
+  uint64_t site = 0;
+  const char* name = "";
+
+  KnownSite* known_sites = none_known;  // its own once it asks for a site; not in here, as this is part of the thread's stack
+  FreeReceives free_receives;
+  OtherSend other_send = {};
+};
+extern thread_local constinit Thread thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+}  // namespace verity::mpi
