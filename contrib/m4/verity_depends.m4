@@ -154,3 +154,41 @@ AC_DEFUN([VERITY_MPI_HEADER], [
   AC_SUBST([$1_CPPFLAGS])
   AM_CONDITIONAL([$1_COMPANION], [test "$verity_found" != no])
 ])
+
+# VERITY_LIBCLANG: for verity-types automap only. --with-libclang or --with-libclang=PREFIX demand it, --without-libclang leaves it out, the
+# default takes it if there. Sets LIBCLANG_CPPFLAGS, LIBCLANG_LIBS and the conditional LIBCLANG.
+AC_DEFUN([VERITY_LIBCLANG], [
+  AC_ARG_WITH([libclang],
+    [AS_HELP_STRING([--with-libclang@<:@=PREFIX@:>@], [libclang for verity-types automap, of the LLVM in PREFIX (default: if there)])],
+    [], [with_libclang=check])
+  # Debian has each version in a folder of its own: the newest is taken.
+  AS_CASE([$with_libclang],
+    [no], [verity_prefixes=],
+    [yes|check], [verity_prefixes="system `ls -d /usr/lib/llvm-* /usr/lib64/llvm* 2> /dev/null | sort -V -r | tr '\n' ' '`"],
+    [/*], [verity_prefixes=$with_libclang],
+    [AC_MSG_ERROR([--with-libclang needs an absolute path])])
+  AC_MSG_CHECKING([for libclang])
+  verity_have_libclang=no LIBCLANG_CPPFLAGS= LIBCLANG_LIBS=
+  AC_LANG_PUSH([C++])
+  verity_saved="$CPPFLAGS" verity_saved_libs="$LIBS"
+  for verity_prefix in $verity_prefixes; do
+    AS_IF([test "$verity_prefix" = system],
+      [verity_flags= verity_libs="-lclang"],
+      [verity_flags="-isystem $verity_prefix/include" verity_libs="-L$verity_prefix/lib -lclang"])
+    CPPFLAGS="$verity_saved $verity_flags" LIBS="$verity_libs $verity_saved_libs"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <clang-c/Index.h>]], [[
+        return clang_Type_visitFields(CXType(), nullptr, nullptr) + clang_Cursor_isAnonymousRecordDecl(CXCursor());]])],
+      [verity_have_libclang=$verity_prefix LIBCLANG_CPPFLAGS=$verity_flags LIBCLANG_LIBS=$verity_libs])
+    test "$verity_have_libclang" = no || break
+  done
+  CPPFLAGS="$verity_saved" LIBS="$verity_saved_libs"
+  AC_LANG_POP([C++])
+  AC_MSG_RESULT([$verity_have_libclang])
+  AS_CASE([$verity_have_libclang:$with_libclang],
+    [no:no|no:check], [],
+    [no:*], [VERITY_NEED([libclang], [libclang-14-dev])],
+    [*:/*], [LIBCLANG_LIBS="$LIBCLANG_LIBS -R$with_libclang/lib"])
+  AC_SUBST([LIBCLANG_CPPFLAGS])
+  AC_SUBST([LIBCLANG_LIBS])
+  AM_CONDITIONAL([LIBCLANG], [test "$verity_have_libclang" != no])
+])

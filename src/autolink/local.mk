@@ -2,7 +2,7 @@
 
 # libverity_autolink: linked structures as messages; libverity_autolink_openmpi and _mpich: over MPI, not linked with it: the program is.
 autolink_sources = \
-	include/ucx-verity/autolink.h include/ucx-verity/automap.h \
+	include/ucx-verity/autolink.h \
 	src/autolink/aggregate.cc src/autolink/aggregate.h \
 	src/autolink/autolink.cc \
 	src/autolink/expand.cc src/autolink/expand.h \
@@ -14,7 +14,7 @@ autolink_sources = \
 AUTOLINK_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) \
 	-Wl,--exclude-libs,ALL -Wl,--version-script=$(AUTOLINK_MAP)
 AUTOLINK_MAP = $(top_srcdir)/src/autolink/autolink.map
-nobase_include_HEADERS += include/ucx-verity/autolink.h include/ucx-verity/autolink_mpi.h include/ucx-verity/automap.h
+nobase_include_HEADERS += include/ucx-verity/autolink.h include/ucx-verity/autolink_mpi.h
 
 lib_LTLIBRARIES += libverity_autolink.la
 pkgconfig_DATA += verity-autolink.pc

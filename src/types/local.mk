@@ -7,11 +7,12 @@ types_pure_sources = \
 	src/types/text.h
 
 bin_PROGRAMS += verity-types
-verity_types_CPPFLAGS = $(AM_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS)
+verity_types_CPPFLAGS = $(AM_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS) -DVERITY_LIBEXECDIR='"$(pkglibexecdir)"'
 verity_types_LDADD = libverity_normalize.la libverity_signature.la
 verity_types_SOURCES = $(types_pure_sources) $(types_tables_sources) \
 	src/tools/bench/clock.h \
 	src/tools/bench/statistics.cc src/tools/bench/statistics.h \
+	src/types/automap.cc \
 	src/types/commands.h \
 	src/types/main.cc \
 	src/types/normalize.cc \

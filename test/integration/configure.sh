@@ -38,5 +38,8 @@ contains "an absent library: names the package" \
 contains "MPI demanded but absent: names the package" \
   "$(run_configure --with-ucx-source="$same_version" --without-gtest --with-mpi="$tap_dir")" \
   "mpicc not found.* libopenmpi-dev"
+contains "libclang demanded but absent: names the package" \
+  "$(run_configure --with-ucx-source="$same_version" --without-gtest --with-libclang="$tap_dir")" \
+  "libclang not found.* libclang-14-dev"
 
 done_testing

@@ -34,6 +34,7 @@ options() { "$@" --help | grep -Eo '^ +(-[a-z],)?--[a-z0-9-]+' | grep -Eo -- '--
 if [ -x "$types" ]; then
   in_help=$({ options "$types"
     for command in $("$types" --help | sed -n '/^Subcommands:/,$p' | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+      [ "$command" != automap ] || continue # it has its own
       options "$types" "$command"
       for inner in $("$types" "$command" --help | sed -n '/^Subcommands:/,$p' | sed -n 's/^  \([a-z0-9]*\) .*/\1/p'); do
         options "$types" "$command" "$inner"
@@ -44,13 +45,22 @@ if [ -x "$types" ]; then
   is "verity-types: the page has the options of its commands" "$in_page" "$in_help"
 fi
 
+if [ -x "$abs_top_builddir/verity-types-automap" ]; then
+  in_help=$(options "$types" automap | sort -u)
+  in_page=$(plain "$abs_top_srcdir/src/automap/man/verity-types-automap.1" | sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' | grep -E '^\.B' |
+    grep -Eo -- '--[a-z0-9-]+' | sort -u)
+  is "verity-types automap: the page has the options of --help" "$in_page" "$in_help"
+else
+  skip "verity-types automap: the page has the options of --help" "built without libclang"
+fi
+
 counters=$(sed -n 's/^  X(\([a-z_]*\), .*/\1/p' "$abs_top_srcdir/src/health/counters.h" | sort)
 described=$(sed -n '/^an object of numbers/,/^\.SH/p' "$pages/ucx-verity.7" | grep -E '^\.BR? [a-z]' |
   grep -Eo '[a-z_]+' | sort)
 is "the page has the counters of the attestation" "$described" "$counters"
 
 if command -v mandoc > /dev/null; then
-  for page in "$pages"/*.[17] "$abs_top_srcdir"/src/types/man/*.1 "$abs_top_srcdir"/src/{typelib,validate,autolink}/man/*.3; do
+  for page in "$pages"/*.[17] "$abs_top_srcdir"/src/{types,automap}/man/*.1 "$abs_top_srcdir"/src/{typelib,validate,autolink}/man/*.3; do
     is "$(basename "$page"): nothing for mandoc to say" "$(mandoc -Tlint "$page" 2>&1)" ""
   done
 else
@@ -59,7 +69,7 @@ fi
 # The pages as web pages: each page that one names as a link is there.
 if command -v mandoc > /dev/null; then
   web=$tap_dir/web
-  "$abs_top_srcdir/contrib/man-to-html" "$web" "$pages"/*.[17] "$abs_top_srcdir"/src/types/man/*.1 "$abs_top_srcdir"/src/{typelib,validate,autolink}/man/*.3
+  "$abs_top_srcdir/contrib/man-to-html" "$web" "$pages"/*.[17] "$abs_top_srcdir"/src/{types,automap}/man/*.1 "$abs_top_srcdir"/src/{typelib,validate,autolink}/man/*.3
   missing=$(grep -ohE 'href="[^"#]+"' "$web"/*.html | sort -u | sed 's/href="\(.*\)"/\1/' | grep -E '^(ucx-verity|verity)' |
     while read -r link; do [ -s "$web/$link" ] || echo "$link"; done)
   is "every page of ours that a web page links to exists" "$missing" ""

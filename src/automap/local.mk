@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# verity-types-automap, which `verity-types automap` runs. Only clang_*.cc and main.cc need libclang.
+automap_pure_sources = \
+	src/automap/basic_types.cc src/automap/basic_types.h \
+	src/automap/directive.cc src/automap/directive.h \
+	src/automap/emit.h \
+	src/automap/emit_layout.cc \
+	src/automap/emit_links.cc \
+	src/automap/emit_mpi.cc \
+	src/automap/emit_signatures.cc \
+	src/automap/emit_text.cc \
+	src/automap/model.h \
+	src/automap/plan.cc src/automap/plan.h \
+	src/automap/plan_members.cc src/automap/planner.h \
+	src/automap/signature_of.cc src/automap/signature_of.h
+
+if LIBCLANG
+pkglibexec_PROGRAMS += verity-types-automap
+endif
+verity_types_automap_CPPFLAGS = $(AM_CPPFLAGS) $(CLI11_CFLAGS) $(LIBCLANG_CPPFLAGS)
+verity_types_automap_LDADD = libverity_signature.la $(LIBCLANG_LIBS)
+verity_types_automap_SOURCES = $(automap_pure_sources) \
+	src/automap/clang_comments.cc src/automap/clang_comments.h \
+	src/automap/clang_parse.cc \
+	src/automap/clang_reader.h \
+	src/automap/clang_records.cc \
+	src/automap/clang_shapes.cc \
+	src/automap/clang_text.h \
+	src/automap/front_end.h \
+	src/automap/main.cc
+
+# What generated headers include.
+nobase_include_HEADERS += include/ucx-verity/automap.h include/ucx-verity/automap_mpi.h
+
+verity_unit_SOURCES += $(automap_pure_sources) \
+	test/unit/automap_case.h \
+	test/unit/automap_directive_test.cc \
+	test/unit/automap_emit_test.cc \
+	test/unit/automap_plan_test.cc
+
+dist_man1_MANS += src/automap/man/verity-types-automap.1
+EXTRA_DIST += src/automap/README.md
+
+# What the test of generated code decodes committed datatypes with.
+if LIBCLANG
+if OPENMPI_COMPANION
+check_LTLIBRARIES += libautomap_decode_openmpi.la
+endif
+if MPICH_COMPANION
+check_LTLIBRARIES += libautomap_decode_mpich.la
+endif
+endif
+automap_decode_sources = test/automap/decode.cc src/mpi/handles/contents.cc src/mpi/handles/decode.cc
+libautomap_decode_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
+libautomap_decode_openmpi_la_SOURCES = $(automap_decode_sources)
+libautomap_decode_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
+libautomap_decode_mpich_la_SOURCES = $(automap_decode_sources)
+
+TESTS += test/integration/types_automap.sh
+EXTRA_DIST += \
+	test/automap/check.c \
+	test/automap/links.c \
+	test/automap/refused.h \
+	test/automap/shapes.h \
+	test/automap/shapes.hh \
+	test/integration/types_automap.sh
