@@ -31,7 +31,7 @@ libverity_autolink_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
 libverity_autolink_openmpi_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
 libverity_autolink_openmpi_la_LIBADD = libverity_autolink.la
 EXTRA_libverity_autolink_openmpi_la_DEPENDENCIES = $(AUTOLINK_MAP)
-libverity_autolink_openmpi_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc
+libverity_autolink_openmpi_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc src/autolink/mpi_collective.cc src/autolink/mpi_messages.h
 
 if MPICH_COMPANION
 lib_LTLIBRARIES += libverity_autolink_mpich.la
@@ -41,7 +41,7 @@ libverity_autolink_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
 libverity_autolink_mpich_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
 libverity_autolink_mpich_la_LIBADD = libverity_autolink.la
 EXTRA_libverity_autolink_mpich_la_DEPENDENCIES = $(AUTOLINK_MAP)
-libverity_autolink_mpich_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc
+libverity_autolink_mpich_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc src/autolink/mpi_collective.cc src/autolink/mpi_messages.h
 
 library_pc = $(SED) -e 's|@prefix[@]|$(prefix)|' -e 's|@libdir[@]|$(libdir)|' -e 's|@includedir[@]|$(includedir)|' -e 's|@VERSION[@]|$(VERSION)|'
 verity-autolink.pc: src/validate/verity-library.pc.in Makefile
