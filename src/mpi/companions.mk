@@ -52,7 +52,7 @@ MPI_COMPANION_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,now 
 	-XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) -Wl,--version-script=$(MPI_COMPANION_MAP)
 MPI_COMPANION_MAP = $(top_srcdir)/src/mpi/companion.map
 MPI_COMPANION_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE) -fvisibility=hidden -fvisibility-inlines-hidden
-EXTRA_DIST += src/mpi/companion.map
+EXTRA_DIST += src/mpi/companion.map src/mpi/README.md
 
 if OPENMPI_COMPANION
 preload_LTLIBRARIES += libverity_mpi_openmpi.la
