@@ -57,11 +57,12 @@ libautomap_decode_openmpi_la_SOURCES = $(automap_decode_sources)
 libautomap_decode_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
 libautomap_decode_mpich_la_SOURCES = $(automap_decode_sources)
 
-TESTS += test/integration/types_automap.sh
+TESTS += test/integration/types_automap.sh test/integration/types_automap_headers.sh
 EXTRA_DIST += \
 	test/automap/check.c \
 	test/automap/links.c \
 	test/automap/refused.h \
 	test/automap/shapes.h \
 	test/automap/shapes.hh \
-	test/integration/types_automap.sh
+	test/integration/types_automap.sh \
+	test/integration/types_automap_headers.sh

@@ -106,6 +106,8 @@ unsigned print_refusals(const Model& model, const Plan& plan) {
   for (RecordId id = 0; id < model.records.size(); ++id) {
     const Mapping& mapping = plan.of(id);
     if (!mapping.considered || mapping.mapped) continue;
+    // One that is empty was only looked at as a member.
+    if (mapping.empty && !model.records[id].requested) continue;
     ++refused;
     for (const Refusal& refusal : mapping.refusals) {
       std::fprintf(stderr, "%s: %s\n", to_string(refusal.place).c_str(), refusal.words.c_str());

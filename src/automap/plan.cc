@@ -80,7 +80,8 @@ void Planner::plan_record(RecordId id) {
     mapping.has_values |= block.of == Block::Of::kBasic || (block.of == Block::Of::kRecord && plan_.of(block.record).has_values);
   }
   mapping.has_links = !mapping.steps.empty();
-  if (mapping.refusals.empty() && !mapping.has_values && !mapping.has_links) refuse(id, record.place, "it has no members to transfer");
+  mapping.empty = mapping.refusals.empty() && !mapping.has_values && !mapping.has_links;
+  if (mapping.empty) refuse(id, record.place, "it has no members to transfer");
   mapping.mapped = mapping.refusals.empty();
   if (mapping.mapped) plan_.order.push_back(id);
 }

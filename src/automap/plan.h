@@ -65,6 +65,7 @@ struct Step {
 struct Mapping {
   bool considered = false;
   bool mapped = false;
+  bool empty = false;       // all of its members are left out: alone it is refused, as a member it takes no part
   bool has_values = false;  // its datatype is not empty without links
   bool has_links = false;
   std::vector<Refusal> refusals;

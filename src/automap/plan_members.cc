@@ -158,6 +158,7 @@ void Planner::add_record(const Scope& scope, const Member& member, const Directi
   }
   plan_record(member.shape.record);
   const Mapping& mapping = plan_.of(member.shape.record);
+  if (mapping.empty) return;
   if (!mapping.mapped) return refuse_member(scope, member, why_not(member.shape.record));
   Block block;
   block.of = Block::Of::kRecord;

@@ -86,6 +86,17 @@ TEST(AutomapPlan, BytesAndIgnore) {
   EXPECT_EQ(c.refusal(left_out), "not considered");
 }
 
+TEST(AutomapPlan, AMemberWithNothingToTransferIsLeftOut) {
+  ModelCase c;
+  const RecordId outer = c.add("outer", 16), hooks = c.add("hooks", 8);
+  c.member(outer, "hooks", 0, record_shape(hooks, 8));
+  c.member(outer, "i", 8, basic("MPI_INT"));
+  c.member(hooks, "call", 0, unsupported("a pointer to a function"), "ignore");
+  EXPECT_EQ(c.refusal(outer), "");
+  EXPECT_EQ(c.plan().of(outer).blocks.size(), 1u);
+  EXPECT_EQ(c.refusal(hooks), "case.h:2: struct hooks: it has no members to transfer");
+}
+
 TEST(AutomapPlan, PointersNeedDirectives) {
   ModelCase c;
   const RecordId node = c.add("node", 64);
