@@ -140,6 +140,31 @@ TEST(Ledger, OneUserDoesNotTakeAllPlaces) {
   EXPECT_LE(totals.paths.size(), Ledger::kMostSums + 1);
 }
 
+// All names in a file are its user's, the transports' too.
+TEST(Ledger, MadeUpPathsAreBounded) {
+  Totals totals;
+  health::Snapshot many = process("b", 1, 1);
+  const auto row = many.rows.front();
+  for (std::size_t i = 0; i < 4 * Ledger::kMostPaths; ++i) {
+    many.rows.push_back(row);
+    many.rows.back().transport = "made-up-" + std::to_string(i);
+  }
+  add(totals, many, 1001);
+  EXPECT_LE(totals.trouble.size(), Ledger::kMostPathsOfUser + Ledger::kMostSums + 1);
+  std::uint64_t faults = 0;
+  for (const auto& [key, trouble] : totals.trouble) faults += trouble.in;
+  EXPECT_EQ(faults, 4 * Ledger::kMostPaths + 1) << "none is lost";
+}
+
+// Both ends of a path within this host tell of one fault.
+TEST(Ledger, InjectedFaultsWithinTheHostCountOnce) {
+  std::vector<health::PathTrouble> paths = {{"vfposix", "memory", health::kThisHost, 100, 34, 34, 0, true},
+                                            {"vftcp", "eth0", "b", 100, 2, 1, 0, true},
+                                            {"vtcp", "eth0", "b", 100, 0, 0, 0, false}};
+  EXPECT_EQ(leave_out_injected(paths), 37U);
+  EXPECT_EQ(paths.size(), 1U);
+}
+
 TEST(Ledger, PathsAreBounded) {
   Ledger ledger;
   health::Snapshot many = process("b", 1, 1);

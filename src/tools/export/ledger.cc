@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/export/ledger.h"
 
+#include <algorithm>
+
 namespace verity::tools {
 namespace {
 
@@ -44,7 +46,14 @@ Trouble& Troubles::place(const health::PathKey& key) {
   if (found != end()) return found->second;
   std::size_t& of_user = of_user_[key.user];
   if (size() >= Ledger::kMostPaths || of_user >= Ledger::kMostPathsOfUser) {
-    return (*this)[{key.transport, key.device, {}, key.injected, key.user}];
+    const health::PathKey bare{key.transport, key.device, {}, key.injected, key.user};
+    const auto known = find(bare);
+    if (known != end()) return known->second;
+    // Transports and devices are names in a user's file, too: there may be any number.
+    std::size_t& bare_ones = bare_of_user_[key.user];
+    if (bare_ones >= Ledger::kMostSums) return (*this)[{"other", "other", {}, key.injected, key.user}];
+    ++bare_ones;
+    return (*this)[bare];
   }
   ++of_user;
   return (*this)[key];
@@ -109,12 +118,16 @@ std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& tota
 }
 
 std::uint64_t leave_out_injected(std::vector<health::PathTrouble>& paths) {
-  std::uint64_t faults = 0;
+  std::uint64_t faults = 0, within_in = 0, within_out = 0;
   std::erase_if(paths, [&](const health::PathTrouble& path) {
-    if (path.injected) faults += path.faults_in + path.faults_out + path.faults_memory;
-    return path.injected;
+    if (!path.injected) return false;
+    faults += path.faults_memory;
+    const bool own = path.peer == health::kThisHost;
+    (own ? within_in : faults) += path.faults_in;
+    (own ? within_out : faults) += path.faults_out;
+    return true;
   });
-  return faults;
+  return faults + std::max(within_in, within_out);  // counted once, as judge() does
 }
 
 void leave_out_injected(health::PathSums& paths) {

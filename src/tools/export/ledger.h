@@ -39,6 +39,7 @@ struct Troubles : std::map<health::PathKey, Trouble> {
 
  private:
   std::map<std::uint32_t, std::size_t> of_user_;
+  std::map<std::uint32_t, std::size_t> bare_of_user_;  // added where there was no room any more
 };
 
 // Of files that nobody signed: an entry of an older ledger.
