@@ -14,10 +14,14 @@ namespace {
 struct Evidence {
   Sums sums;
   std::uint64_t local_in = 0, local_out = 0;
+  bool in_memory = false;                         // some faults touched no device, only this host's memory
   std::map<std::string, std::uint64_t> troubled;  // faults by remote host
   std::set<std::string> remote;                   // hosts with traffic
   std::map<std::string, std::uint64_t> devices;   // faults by device, of paths to others
 };
+
+// Shared memory and the loopback device: what processes of one host exchange there passes no adapter.
+bool is_memory(std::string_view device) noexcept { return device.empty() || device == "lo" || device.starts_with("memory"); }
 
 Evidence weigh(const std::vector<PathTrouble>& paths, std::string_view own) {
   Evidence all;
@@ -25,7 +29,9 @@ Evidence weigh(const std::vector<PathTrouble>& paths, std::string_view own) {
     const std::uint64_t wire = path.faults_in + path.faults_out;
     all.sums.memory += path.faults_memory;
     all.sums.bytes += path.bytes;
+    all.in_memory = all.in_memory || path.faults_memory > 0;
     if (path.peer == own) {
+      all.in_memory = all.in_memory || (wire > 0 && is_memory(path.device));
       all.local_in += path.faults_in;
       all.local_out += path.faults_out;
       continue;
@@ -73,9 +79,15 @@ bool mostly_own(const Evidence& all, unsigned percent) {
   return all.troubled.size() >= 2 && all.troubled.size() * 100 >= all.remote.size() * percent;
 }
 
-Verdict blame_this_host(const Evidence& all, Level level) {
+// No adapter explains faults in memory, even where most faults came over one: memory damages what any device sends and receives.
+std::string own_part(const Evidence& all) {
+  if (all.in_memory) return "memory or processor of this host";
   const std::string device = main_device(all);
-  Verdict verdict{level, faults_in_words(all.sums), device.empty() ? "this host" : "device " + device, all.sums};
+  return device.empty() ? "this host" : "device " + device;
+}
+
+Verdict blame_this_host(const Evidence& all, Level level) {
+  Verdict verdict{level, faults_in_words(all.sums), own_part(all), all.sums};
   if (!all.troubled.empty()) {
     verdict.text += " with " + std::to_string(all.troubled.size()) + " of " + counted(all.remote.size(), "host");
   }
@@ -119,7 +131,7 @@ Verdict judge(const std::vector<PathTrouble>& paths, std::string_view own, const
   const Evidence all = weigh(paths, own);
   const std::uint64_t faults = all.sums.faults();
   if (faults < std::max<std::uint64_t>(thresholds.warning, 1)) {
-    std::string text = human_bytes(all.sums.bytes) + " checked ";
+    std::string text = human_bytes(all.sums.bytes) + " checked, in and out, ";
     text += all.remote.empty() ? "within this host, " : "with " + counted(all.remote.size(), "other host") + ", ";
     return {Level::kOk, text + (faults == 0 ? "no faults" : counted(faults, "fault")), {}, all.sums};
   }

@@ -6,7 +6,7 @@
 // it gets has trouble with many peers, and each of those with only one. So: trouble with at least two hosts and with a good part of
 // all those that one talks to is one's own (critical); trouble with one of several is that host's or the link's (a warning that
 // names it); with one host and no other to compare, it may be either (a warning). Damage between processes of this host, and in
-// memory that no wire touched, is always one's own.
+// memory that no wire touched, is always one's own; and as no adapter carries that, memory or processor are named in place of a device.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct Sums {
 struct Verdict {
   Level level = Level::kOk;
   std::string text;     // one line, without the level, under 160 characters where no user is named
-  std::string suspect;  // "this host", "device DEVICE", "host PEER or the link to it", ...; empty when all is well
+  std::string suspect;  // "this host", "device DEVICE", "memory or processor of this host", "host PEER, or the link to it", ...
   Sums sums{};
   std::vector<std::uint32_t> users{};  // on whose word alone it would be critical
 };

@@ -26,7 +26,7 @@ cp "$sample" "$tap_dir/sample.health"
 sample_of_node3=$tap_dir/sample3.health
 cp "$(find "$tap_dir/node3" -name '*.health' | head -n 1)" "$sample_of_node3"
 for host in $hosts; do
-  contains "clean: $host is well" "$(verdict "$host")" 'UCX-VERITY OK: .* checked with 3 other hosts, no faults.*exit 0|UCX-VERITY OK: .*no faults'
+  contains "clean: $host is well" "$(verdict "$host")" 'UCX-VERITY OK: .* checked, in and out, with 3 other hosts, no faults.*exit 0|UCX-VERITY OK: .*no faults'
   is "clean: $host exits 0" "$(verdict "$host" | tail -n 1)" "exit 0"
 done
 

@@ -42,7 +42,7 @@ TEST(Verdict, CleanFleet) {
   const Fleet fleet({"a", "b", "c"});
   for (const char* host : {"a", "b", "c"}) {
     EXPECT_EQ(fleet.at(host).level, Level::kOk);
-    EXPECT_EQ(fleet.at(host).text, "3.00 GiB checked with 2 other hosts, no faults");
+    EXPECT_EQ(fleet.at(host).text, "3.00 GiB checked, in and out, with 2 other hosts, no faults");
   }
 }
 
@@ -106,6 +106,20 @@ TEST(Verdict, DamageWithinTheHostIsItsOwn) {
   EXPECT_EQ(judge({{"vtcp", "eth0", "b", 100, 0, 0, 3}}, "a", {}).level, Level::kCritical) << "memory that no wire touched";
 }
 
+// A bad DIMM damages what comes over the adapter and what processes of the host exchange; the adapter could not do the latter.
+TEST(Verdict, DamageInSharedMemoryIsNoAdapters) {
+  const std::vector<PathTrouble> adapter = {{"vtcp", "eth0", "b", 100, 90, 0, 0}, {"vtcp", "eth0", "c", 100, 60, 0, 0}};
+  EXPECT_EQ(judge(adapter, "a", {}).suspect, "device eth0");
+  for (const char* device : {"memory", "memory0", "lo"}) {
+    std::vector<PathTrouble> paths = adapter;
+    paths.push_back({"vposix", device, "a", 100, 5, 5, 0});
+    EXPECT_EQ(judge(paths, "a", {}).text, "155 faults (150 in, 0 out, 5 within this host) with 2 of 2 hosts: memory or processor of this host");
+  }
+  std::vector<PathTrouble> copy = adapter;
+  copy[0].faults_memory = 1;
+  EXPECT_EQ(judge(copy, "a", {}).suspect, "memory or processor of this host");
+}
+
 TEST(Verdict, OthersDamageDoesNotMakeOnesOwnWorse) {
   const std::vector<PathTrouble> paths = {{"vtcp", "eth0", "b", 100, 1000, 0, 0}, {"vtcp", "eth0", "c", 100, 0, 0, 1}};
   EXPECT_EQ(judge(paths, "a", {}).level, Level::kWarning);
@@ -116,7 +130,7 @@ TEST(Verdict, Thresholds) {
   fleet.damage("b", "a", 2);
   fleet.damage("c", "a", 2);
   EXPECT_EQ(fleet.at("a", {.warning = 5}).level, Level::kOk);
-  EXPECT_EQ(fleet.at("a", {.warning = 5}).text, "3.00 GiB checked with 2 other hosts, 4 faults");
+  EXPECT_EQ(fleet.at("a", {.warning = 5}).text, "3.00 GiB checked, in and out, with 2 other hosts, 4 faults");
   EXPECT_EQ(fleet.at("a", {.critical = 5}).level, Level::kWarning);
   EXPECT_EQ(fleet.at("a", {.critical = 4}).level, Level::kCritical);
   EXPECT_EQ(fleet.at("a", {.warning = 0}).level, Level::kCritical);

@@ -35,6 +35,9 @@ Checked conclude(health::Verdict verdict, const Gathered& gathered, const health
     checked.verdict.text = "nothing verified " + time_text(hours);
     if (idle_warns) level = Level::kWarning;
   }
+  if (gathered.delivered > 0) {
+    checked.notes.push_back(health::grouped(gathered.delivered) + " faults DELIVERED by jobs in mode observe: their results may be wrong");
+  }
   for (const std::string& text : gathered.partial) checked.notes.push_back("looked at no more than a part of " + text);
   if (gathered.unreadable > 0) {
     checked.notes.push_back(files_text(gathered.unreadable) + " cannot be read" +

@@ -72,6 +72,7 @@ class Gathering {
       return set_aside({health::printable(path), file.owner, std::move(why), tells_faults(file.snapshot)});
     }
     count(file);
+    for (const health::SnapshotRow& row : file.snapshot.rows) result.delivered += row.injected ? 0 : row.counters.faults_observed;
     add_job(file.snapshot);
     if (file.life == health::Life::kKilled && file.ended_ns == 0) directory->mark(file, health::realtime_ns());
     if (file.life != health::Life::kRunning && file.ended_ns != 0 && file.ended_ns < take_before_ns_) {

@@ -36,6 +36,7 @@ struct Gathered {
   std::map<std::string, health::Counters> jobs;  // of the batch system's jobs whose files are there still, by id
   std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0, not_believed = 0;
   std::uint64_t read = 0;             // files
+  std::uint64_t delivered = 0;        // faults that processes in mode observe handed on, while their files are there
   std::vector<std::string> problems;  // "FILE: what is wrong", the first few
   std::vector<std::string> blind;     // "FOLDER: why it could not be looked into"
   std::vector<std::string> partial;   // "FOLDER: 100 of 2000 files", where there was no time or no room for all
