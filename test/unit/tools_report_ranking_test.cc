@@ -4,6 +4,7 @@
 
 #include "sim/rng.h"
 #include "tools/report/ranking.h"
+#include "tools/report/render.h"
 
 namespace verity::tools {
 namespace {
@@ -90,6 +91,34 @@ TEST_F(Fleet, OneHostsMemory) {
     }
   }
   EXPECT_EQ(suspects().at(0).what, (Explanation{Part::kHost, Role::kBoth, "n3", "", ""}));
+}
+
+// Most faults over one device, some between the host's own processes: no adapter did those.
+TEST_F(Fleet, OneHostsMemoryWithOneDevice) {
+  everybody_reports(4);
+  for (unsigned i = 0; i < 40; ++i) fault(host(i % 3 < 1 ? 0 : i % 3 + 1), "n1", "vtcp", "eth0");
+  for (unsigned i = 0; i < 12; ++i) fault("n1", "n1", "vposix", "memory");
+  const auto list = suspects();
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0].what, (Explanation{Part::kHost, Role::kReceives, "n1", "", ""}));
+  EXPECT_EQ(list[0].tally.faults, 52u);
+  EXPECT_EQ(list[0].in_memory, 12u);
+  EXPECT_EQ(list[0].others, 3u);
+  EXPECT_NE(hint(list[0]).find("test the DIMMs"), std::string::npos);
+}
+
+// The loopback of an adapter passes the adapter.
+TEST_F(Fleet, OneAdapterWithItsLoopback) {
+  everybody_reports(4);
+  for (unsigned i = 0; i < 40; ++i) fault(host(i % 3 < 1 ? 0 : i % 3 + 1), "n1");
+  for (unsigned i = 0; i < 12; ++i) fault("n1", "n1");
+  EXPECT_EQ(suspects().at(0).what.part, Part::kDevice);
+}
+
+TEST_F(Fleet, WithinAHostThereIsNoOtherHost) {
+  everybody_reports(4);
+  for (unsigned i = 0; i < 12; ++i) fault("n1", "n1", "vposix", "memory");
+  EXPECT_EQ(suspects().at(0).others, 0u);
 }
 
 TEST_F(Fleet, OneHostsMemoryByItsOwnWord) {

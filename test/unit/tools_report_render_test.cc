@@ -61,7 +61,14 @@ TEST(ReportText, NothingWrong) {
   const std::string text = render_text(findings_of(builder));
   EXPECT_EQ(text,
             "ucx-verity report: 0 faults of machines, 1 host, 3 files\n"
-            "  verified: 4.88 KiB in 1 process, 1 of them without trouble\n");
+            "  verified: 4.88 KiB in 1 process, 1 of them with no part in any fault\n");
+}
+
+TEST(ReportText, DeliveredDamageIsSaid) {
+  EvidenceBuilder builder;
+  builder.add_process("n1", 5000, true, 13);
+  builder.add_process("n2", 5000, false);
+  EXPECT_NE(render_text(findings_of(builder)).find("  13 faults were DELIVERED as they came, in mode observe"), std::string::npos);
 }
 
 TEST(ReportText, UserErrorsAreSaidToBeThat) {

@@ -5,12 +5,14 @@
 #include <ctime>
 #include <map>
 
+#include "health/text.h"
 #include "tools/report/render.h"
 
 namespace verity::tools {
 
 namespace {
 
+using health::grouped;
 using health::Pattern;
 
 struct Meaning {
@@ -19,7 +21,7 @@ struct Meaning {
 };
 
 constexpr Meaning kMeanings[] = {
-    {Pattern::kSingleBit, "single bits: memory without error correction on the way (a network adapter's, a switch's), or a DIMM"},
+    {Pattern::kSingleBit, "single bits: memory without error correction, in an adapter, a switch or a DIMM"},
     {Pattern::kZeroed, "zeroed cache lines: a write of the device to memory that was lost or came late (PCIe, IOMMU)"},
     {Pattern::kRepeated, "repeated cache lines: a buffer in the adapter or in the PCIe path written twice"},
     {Pattern::kShifted, "shifted bytes: a driver, firmware or segmentation offload that cuts packets wrongly"},
@@ -89,6 +91,10 @@ std::string hint(const Suspect& suspect) {
   const Tally& tally = suspect.tally;
   if (suspect.confidence == Confidence::kWeak) return {};
   if (suspect.what.device == kMemory) return "the sender's copy changed in its own memory: test the DIMMs of that host";
+  if (suspect.in_memory != 0) {
+    return grouped(suspect.in_memory) + " within the host, over no adapter: its memory (test the DIMMs) or processor" +
+           (tally.again * 2 > tally.faults ? "; the same bit again and again: one cell or lane" : "");
+  }
   const std::size_t most = commonest(tally);
   const auto pattern = static_cast<Pattern>(most);
   if (tally.patterns[most] == 0) return {};
@@ -97,6 +103,20 @@ std::string hint(const Suspect& suspect) {
   }
   for (const Meaning& meaning : kMeanings) {
     if (meaning.pattern == pattern) return meaning.text;
+  }
+  return {};
+}
+
+std::string place_hint(const Suspect& suspect) {
+  if (suspect.in_memory != 0 || suspect.what.device == kMemory) return {};
+  switch (suspect.what.part) {
+    case Part::kLink:
+    case Part::kPair:
+      // Where its ends are as likely there is nothing that only it uses.
+      if (suspect.confidence == Confidence::kWeak || !suspect.or_else.empty()) return {};
+      return "look at what only this way uses: a cable, switch ports, a route of the fabric";
+    case Part::kDevice: return "look at the adapter, its slot, its cable and the switch port at its end";
+    case Part::kHost: return {};
   }
   return {};
 }

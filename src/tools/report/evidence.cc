@@ -39,6 +39,11 @@ std::map<std::string, std::string> names_by_short(const std::map<std::string, Ho
 
 }  // namespace
 
+bool Way::in_memory() const noexcept {
+  const std::string_view name = std::string_view(device).substr(device.rfind('/') + 1);  // npos + 1 is 0
+  return local() && (name == "lo" || name.starts_with("memory"));
+}
+
 Tally& Tally::operator+=(const Tally& other) noexcept {
   faults += other.faults;
   again += other.again;
@@ -103,11 +108,12 @@ void EvidenceBuilder::add_interface(const std::string& interface, const std::str
   if (!interface.empty() && host_of_.size() < kMostInterfaces) host_of_.emplace(interface, host);
 }
 
-void EvidenceBuilder::add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble) {
+void EvidenceBuilder::add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble, std::uint64_t delivered) {
   HostData& data = sum_.hosts[host];
   ++data.processes;
   data.clean += !trouble;
   data.bytes += bytes_verified;
+  data.delivered += delivered;
 }
 
 Evidence EvidenceBuilder::build() const {

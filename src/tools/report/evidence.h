@@ -44,6 +44,8 @@ struct Way {
 
   auto operator<=>(const Way&) const = default;
   [[nodiscard]] bool local() const noexcept { return sender == receiver; }
+  // Within a host and over no adapter: shared memory, the loopback device, the sender's own copy.
+  [[nodiscard]] bool in_memory() const noexcept;
 };
 
 struct Tally {
@@ -59,6 +61,7 @@ struct HostData {
   std::uint64_t processes = 0;  // that left an attestation
   std::uint64_t clean = 0;      // of them without any trouble
   std::uint64_t bytes = 0;      // that they verified
+  std::uint64_t delivered = 0;  // faults that they handed on as they were, in mode observe
   std::uint64_t source_changed = 0;
   std::uint64_t type_mismatches = 0;  // told where the host is known
 };
@@ -96,7 +99,7 @@ class EvidenceBuilder {
 
   void add(const SeenFault& fault);
   // The attestation of one process.
-  void add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble);
+  void add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble, std::uint64_t delivered = 0);
   // A host's own word for one of its interfaces.
   void add_interface(const std::string& interface, const std::string& host);
   void add_type_mismatch() { ++sum_.type_mismatches; }

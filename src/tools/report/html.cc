@@ -85,15 +85,16 @@ std::string suspect_item(const Suspect& s, const Findings& f) {
   std::string html = "<li>" + element("span", "class=\"what\"", describe(s.what)) +
                      element("span", "class=\"tag " + confidence + "\"", confidence + " evidence") + "<br>";
   html += escaped(health::grouped(s.tally.faults) + " of " + health::grouped(all) + " faults");
-  if (s.what.part == Part::kDevice || s.what.part == Part::kHost) html += escaped("; other hosts: " + health::grouped(s.others));
+  if (s.others != 0 && (s.what.part == Part::kDevice || s.what.part == Part::kHost)) html += escaped("; other hosts: " + health::grouped(s.others));
   for (const std::string& port : ports_in_words(s, f)) html += "<br>" + escaped(port);
   if (const std::string patterns = patterns_in_words(s.tally); !patterns.empty()) {
-    html += "<br>" + escaped(patterns + (s.tally.again != 0 ? "; the same bits as before: " + health::grouped(s.tally.again) : ""));
+    html += "<br>" + escaped(patterns + (s.tally.again != 0 ? "; " + health::grouped(s.tally.again) + " hit the same bits as the fault before" : ""));
   }
+  if (const std::string words = place_hint(s); !words.empty()) html += "<br>" + element("span", "class=\"more\"", words);
   if (const std::string words = hint(s); !words.empty()) html += "<br>" + element("span", "class=\"more\"", words);
   std::string either;
   for (const Explanation& e : s.or_else) either += (either.empty() ? "" : "; ") + describe(e);
-  if (!either.empty()) html += "<br>" + element("span", "class=\"more\"", "cannot be told from: " + either);
+  if (!either.empty()) html += "<br>" + element("span", "class=\"more\"", "as likely: " + either);
   return html + "</li>\n";
 }
 

@@ -39,6 +39,7 @@ Json suspect_json(const Suspect& s, const Findings& f) {
   json["kinds"] = counts_json([](std::size_t i) { return health::kFaultKinds[i].name; }, s.tally.kinds);
   json["patterns"] = counts_json([](std::size_t i) { return health::kPatternNames[i]; }, s.tally.patterns);
   json["hint"] = hint(s);
+  json["place"] = place_hint(s);
   json["or_else"] = Json::array();
   for (const Explanation& e : s.or_else) json["or_else"].push_back(explanation_json(e));
   return json;
@@ -70,6 +71,7 @@ std::string render_json(const Findings& f) {
                              {"processes", host.processes},
                              {"clean", host.clean},
                              {"bytes_verified", host.bytes},
+                             {"delivered", host.delivered},
                              {"source_changed", host.source_changed}});
   }
   json["jobs"] = Json::array();

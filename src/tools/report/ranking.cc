@@ -146,10 +146,43 @@ void take_out(Suspect& suspect, Ways& ways) {
       continue;
     }
     suspect.tally += it->second;
-    others.insert(it->first.sender == suspect.what.host ? it->first.receiver : it->first.sender);
+    if (it->first.in_memory()) suspect.in_memory += it->second.faults;
+    if (!it->first.local()) others.insert(it->first.sender == suspect.what.host ? it->first.receiver : it->first.sender);
     it = ways.erase(it);
   }
   suspect.others = others.size();
+}
+
+bool is_of_host(const Suspect& s, const std::string& host) {
+  return s.what.host == host && (s.what.part == Part::kDevice || s.what.part == Part::kHost);
+}
+
+// `from` has the same cause as `into`, which is the host from now on.
+void unite(Suspect& into, const Suspect& from) {
+  const bool within_alone = into.in_memory == into.tally.faults;
+  into.what = {Part::kHost, within_alone ? from.what.role : into.what.role, into.what.host, "", ""};
+  if (!within_alone && from.in_memory != from.tally.faults && from.what.role != into.what.role) into.what.role = Role::kBoth;
+  into.or_else.clear();
+  into.confidence = std::max(into.confidence, from.confidence);
+  into.score += from.score;
+  into.tally += from.tally;
+  into.in_memory += from.in_memory;
+  into.others = std::max(into.others, from.others);
+}
+
+void unite_with_memory(std::vector<Suspect>& suspects) {
+  for (std::size_t i = 0; i < suspects.size(); ++i) {
+    for (std::size_t j = i + 1; j < suspects.size();) {
+      const bool memory = (suspects[i].in_memory != 0 && suspects[i].confidence != Confidence::kWeak) ||
+                          (suspects[j].in_memory != 0 && suspects[j].confidence != Confidence::kWeak);
+      if (!memory || !is_of_host(suspects[i], suspects[j].what.host) || !is_of_host(suspects[j], suspects[i].what.host)) {
+        ++j;
+        continue;
+      }
+      unite(suspects[i], suspects[j]);
+      suspects.erase(suspects.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+  }
 }
 
 }  // namespace
@@ -169,6 +202,7 @@ std::vector<Suspect> rank(const Evidence& evidence, std::size_t most) {
     take_out(*suspect, left);
     suspects.push_back(std::move(*suspect));
   }
+  unite_with_memory(suspects);
   return suspects;
 }
 

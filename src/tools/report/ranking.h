@@ -13,6 +13,9 @@
 // The best explanation is the first suspect; its faults are taken out, and the rest is explained in the same way. A small set that covers
 // all scores more than a large one that does, so a single link is not taken for its whole host, nor a bad sender for each of its links.
 //
+// Faults between processes of a host that pass no adapter are the memory's or the processor's, which damage what an adapter carries too.
+// So a device of that host that is suspected as well is one suspect with it: the host.
+//
 // The traffic between two hosts is not known; a receiver's, from the attestations, is taken as coming evenly from all others.
 #pragma once
 
@@ -45,7 +48,8 @@ struct Suspect {
   Confidence confidence = Confidence::kWeak;
   double score = 0;
   Tally tally;            // that it covers, without those of suspects before it
-  std::size_t others = 0; // hosts at the other side with faults, for a device or host
+  std::uint64_t in_memory = 0;  // of its faults, those within a host that passed no adapter
+  std::size_t others = 0;       // other hosts with faults with it, for a device or host
 };
 
 // Best first. Faults that no explanation covers are left.

@@ -71,7 +71,7 @@ void read_attestation(const Json& json, EvidenceBuilder& builder) {
   const Json& counters = object_of(json, "counters");
   const auto trouble = json.find("trouble");
   builder.add_process(text_of(json, "host"), number_of(counters, "bytes_verified") + number_of(counters, "read_bytes_verified"),
-                      trouble->is_boolean() && trouble->get<bool>());
+                      trouble->is_boolean() && trouble->get<bool>(), number_of(counters, "faults_observed"));
   const auto interfaces = json.find("interfaces");
   if (interfaces == json.end() || !interfaces->is_array()) return;
   for (const Json& interface : *interfaces) {

@@ -39,6 +39,8 @@ struct Matrix {
 [[nodiscard]] std::string patterns_in_words(const Tally& tally);
 // What such damage comes from most often. Empty: nothing to say, of weak evidence in any case.
 [[nodiscard]] std::string hint(const Suspect& suspect);
+// Where to look, of a link or a device. Empty: nothing to say.
+[[nodiscard]] std::string place_hint(const Suspect& suspect);
 // "port GUID 0x0002c90300a1b2c3, LID 12, firmware 16.35.2000, at switch leaf1 port 5" of each device that a suspect names, with its host
 // before it where there are two.
 [[nodiscard]] std::vector<std::string> ports_in_words(const Suspect& suspect, const Findings& findings);

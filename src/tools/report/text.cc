@@ -51,16 +51,19 @@ std::string suspect_lines(const Suspect& s, std::size_t number, const Findings& 
   const std::uint64_t all = f.evidence.faults;
   std::string text = wrapped(std::to_string(number) + ". " + printable(describe(s.what), 200), "  ");
   std::string evidence = std::string(name_of(s.confidence)) + " evidence: " + grouped(s.tally.faults) + " of " + counted(all, "fault", "faults");
-  if (s.what.part == Part::kDevice || s.what.part == Part::kHost) evidence += ", with " + counted(s.others, "other host", "other hosts");
+  if (!s.or_else.empty()) evidence += ", for this or one of those below";
+  if (s.others != 0 && (s.what.part == Part::kDevice || s.what.part == Part::kHost)) evidence += ", with " + counted(s.others, "other host", "other hosts");
   text += wrapped(evidence, "       ");
   for (const std::string& port : ports_in_words(s, f)) text += wrapped(port, "       ");
   if (const std::string patterns = patterns_in_words(s.tally); !patterns.empty()) {
-    text += wrapped(patterns + (s.tally.again != 0 ? "; the same bits as before: " + grouped(s.tally.again) : ""), "       ");
+    const std::string again = "; " + grouped(s.tally.again) + " hit the same bits as the fault before";
+    text += wrapped(patterns + (s.tally.again != 0 ? again : ""), "       ");
   }
+  if (const std::string words = place_hint(s); !words.empty()) text += wrapped(words, "       ");
   if (const std::string words = hint(s); !words.empty()) text += wrapped(words, "       ");
   std::string either;
   for (const Explanation& e : s.or_else) either += (either.empty() ? "" : "; ") + printable(describe(e), 200);
-  if (!either.empty()) text += wrapped("cannot be told from: " + either, "       ");
+  if (!either.empty()) text += wrapped("as likely: " + either + (f.evidence.hosts.size() == 2 ? " (two hosts alone cannot tell)" : ""), "       ");
   return text;
 }
 
@@ -72,16 +75,21 @@ std::string summary(const Findings& f) {
   std::uint64_t processes = 0;
   std::uint64_t clean = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t delivered = 0;
   for (const auto& [name, host] : e.hosts) {
+    delivered += host.delivered;
     processes += host.processes;
     clean += host.clean;
     bytes += host.bytes;
   }
   if (processes != 0) {
     text += "  verified: " + health::human_bytes(bytes) + " in " + counted(processes, "process", "processes") + ", " + grouped(clean) +
-            " of them without trouble\n";
+            " of them with no part in any fault\n";
   } else {
     text += "  no attestation among the files: how much was verified is not known\n";
+  }
+  if (delivered != 0) {
+    text += wrapped(counted(delivered, "fault was", "faults were") + " DELIVERED as they came, in mode observe: results of these jobs may be wrong", "  ");
   }
   return text;
 }
