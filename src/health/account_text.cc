@@ -23,10 +23,17 @@ std::string frames_and_bytes(std::uint64_t frames, std::uint64_t bytes) {
   return grouped(frames) + (frames == 1 ? " frame, " : " frames, ") + human_bytes(bytes);
 }
 
-std::string repairs(const Counters& c) {
-  std::string text = grouped(c.segments_repaired + c.read_segments_repaired) + " segments repaired";
-  if (c.segments_resent > 0) text += ", " + grouped(c.segments_resent) + " sent again (" + human_bytes(c.segment_bytes_resent) + ")";
-  if (c.read_bytes_again > 0) text += ", " + human_bytes(c.read_bytes_again) + " read again";
+std::string segments(std::uint64_t number) { return grouped(number) + (number == 1 ? " segment" : " segments"); }
+
+// What travelled twice, to here and from here: it was damaged or lost.
+std::string again(const Counters& c) {
+  std::string text;
+  if (c.segments_repaired > 0) text += line("came again", segments(c.segments_repaired));
+  std::string sent;
+  if (c.segments_resent > 0) sent = segments(c.segments_resent) + ", " + human_bytes(c.segment_bytes_resent);
+  if (c.frames_resent > 0) sent += (sent.empty() ? "" : "; ") + frames_and_bytes(c.frames_resent, c.frame_bytes_resent);
+  if (!sent.empty()) text += line("sent again", sent);
+  if (c.read_bytes_again > 0) text += line("read again", segments(c.read_segments_repaired) + ", " + human_bytes(c.read_bytes_again));
   return text;
 }
 
@@ -49,7 +56,8 @@ std::string faults(const Counters& c) {
   const std::uint64_t discarded = c.faults_header + c.faults_length;
   std::string text;
   const Kind found[] = {{"payload", c.faults_payload},
-                        {"header", c.faults_header},
+                        // Of a short frame that is delivered as it came nobody can say which.
+                        {c.faults_observed > 0 ? "header or payload" : "header", c.faults_header},
                         {"length", c.faults_length},
                         {"read", c.reads_damaged_on_wire},
                         {"read, ambiguous", c.reads_ambiguous},
@@ -60,7 +68,6 @@ std::string faults(const Counters& c) {
                           {c.links_failed > 0 ? "not repaired" : "no longer needed", balance.rest()}};
   add_kinds(&text, outcome);
   const Kind others[] = {{"missing", c.gaps > discarded ? c.gaps - discarded : 0},
-                         {"source changed", c.source_changed + c.reads_source_changed},
                          {"sender's memory", c.source_faults},
                          {"refused", c.rma_refused}};
   add_kinds(&text, others);
@@ -72,11 +79,13 @@ std::string in_words(const LinkFaults& link) {
   return way + " (" + link.path + ") " + grouped(link.faults);
 }
 
+// A line for each of the worst: which hosts they have in common is what leads to the part at fault.
 std::string by_link(const std::vector<LinkFaults>& links) {
-  std::vector<std::string> names;
-  names.reserve(links.size());
-  for (const LinkFaults& link : links) names.push_back(in_words(link));
-  return name_list(names, kValueWidth);
+  constexpr std::size_t kMost = 4;
+  std::string text;
+  for (std::size_t i = 0; i < links.size() && i < kMost; ++i) text += line(i == 0 ? "by link" : "", in_words(links[i]));
+  if (links.size() > kMost) text += line("", "and " + grouped(links.size() - kMost) + " more");
+  return text;
 }
 
 std::string failed(const Report& report) {
@@ -88,11 +97,11 @@ std::string failed(const Report& report) {
 std::string not_verified(const Report& report) {
   std::string text;
   const auto add = [&](const std::string& value) { text += line(text.empty() ? "not verified:" : "", value); };
-  if (!report.raw_lanes.empty()) add("UCX transports without a wrapper: " + name_list(report.raw_lanes, kValueWidth - 34));
+  if (!report.raw_lanes.empty()) add("raw UCX transports, without a v in front: " + name_list(report.raw_lanes, kValueWidth - 42));
   if (!report.mpi_components.empty()) add("MPI, loaded, may have carried: " + name_list(report.mpi_components, kValueWidth - 31));
   const Counters& c = report.counters;
   if (c.frames_unverified > 0) add(frames_and_bytes(c.frames_unverified, c.bytes_unverified) + " on links in mode off");
-  if (text.empty()) add("nothing known");
+  if (text.empty()) add("nothing, as far as is known");
   return text;
 }
 
@@ -100,9 +109,10 @@ std::string not_verified(const Report& report) {
 
 FaultBalance balance_of(const Counters& c) noexcept {
   const std::uint64_t reads = c.reads_damaged_on_wire + c.reads_ambiguous + c.reads_persistent;
-  return {.found = c.faults_payload + c.faults_header + c.faults_length + reads,
-          .repaired = c.faults_repaired + reads,
-          .delivered = c.faults_observed};
+  const std::uint64_t repaired = c.faults_repaired + reads;
+  // Parts of reads that mode observe delivers are of no kind: nothing was looked at again.
+  const std::uint64_t found = std::max(c.faults_payload + c.faults_header + c.faults_length + reads, repaired + c.faults_observed);
+  return {.found = found, .repaired = repaired, .delivered = c.faults_observed};
 }
 
 std::string account_lines(const Report& report) {
@@ -114,19 +124,23 @@ std::string account_lines(const Report& report) {
     text += line("remote writes", human_bytes(c.put_bytes_applied) + " to here, applied after their check");
   }
   text += line("faults", faults(c));
-  if (!report.links.empty()) text += line("by link", by_link(report.links));
-  text += line("repaired", repairs(c));
-  if (c.frames_resent > 0) text += line("resent whole", frames_and_bytes(c.frames_resent, c.frame_bytes_resent));
+  text += by_link(report.links);
+  text += again(c);
+  if (const std::uint64_t changed = c.source_changed + c.reads_source_changed; changed > 0) {
+    const std::string times = grouped(changed) + (changed == 1 ? " time" : " times");
+    text += line("changed", times + " before a send was complete (a bug) or in a get");
+    text += line("", "in which call: ucx-verity env --typecheck warn");
+  }
   if (c.faults_observed > 0) text += line("DELIVERED", grouped(c.faults_observed) + " faulty frames, as in mode observe");
   if (c.links_failed > 0) text += line("failed links", failed(report));
   text += not_verified(report);
   // MPI does not say whether the job made any.
-  if (report.shared_windows) text += line("", "shared-memory windows (osc/sm), if any: nothing to verify");
+  if (report.shared_windows) text += line("windows", "of MPI_Win_allocate_shared, if any, are memory: not transported");
   return text;
 }
 
 std::string unused_line(const std::string& why) {
-  return "ucx-verity: loaded, but no message passed it" + (why.empty() ? "" : " (" + why + ")") + "\n";
+  return "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it" + (why.empty() ? "" : " (" + why + ")") + "\n";
 }
 
 }  // namespace verity::health

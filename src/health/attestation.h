@@ -64,7 +64,7 @@ struct Report {
 // that loaded the plugin and did not use it. A process that opened no link says nothing else.
 [[nodiscard]] bool worth_telling(const Report& report, AttestPolicy policy);
 
-// At most 10 lines for a terminal (long lists of names are cut), with the last newline.
+// At most 20 lines for a terminal (long lists of names are cut), with the last newline.
 [[nodiscard]] std::string render_text(const Report& report);
 
 // One object in one line, with the newline. Keys: see ucx-verity(1), ATTESTATION.

@@ -63,7 +63,8 @@ struct MpiSettings {
 [[nodiscard]] bool is_mpi_program(const std::vector<std::string>& objects);
 [[nodiscard]] bool is_open_mpi(const std::vector<std::string>& objects);
 
-// Why no message of an MPI program passed the plugin that it has loaded, as far as its settings say: "pml/ob1", "UCX_TLS=tcp,self".
+// Why no message of an MPI program passed the plugin that it has loaded, as far as its settings say: "pml/ob1, not pml/ucx",
+// "UCX_TLS=tcp,self".
 // `ucx_tls`: empty where it is not set.
 [[nodiscard]] std::string unused_reason(bool open_mpi, const MpiSettings& settings, std::string_view ucx_tls);
 

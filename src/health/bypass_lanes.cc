@@ -118,7 +118,7 @@ std::string raw_lane_warning(const std::vector<std::string>& raw) {
   std::string names;
   for (const std::string& name : raw) names += (names.empty() ? "" : ",") + name;
   return "ucx-verity: UCX_TLS also enables " + names +
-         ": what they carry is NOT verified (see 'ucx-verity doctor')";
+         (raw.size() == 1 ? ": what it carries" : ": what they carry") + " is NOT verified (see 'ucx-verity doctor')";
 }
 
 }  // namespace verity::health

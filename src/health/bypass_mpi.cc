@@ -181,7 +181,7 @@ static bool may_choose_ucx(std::string_view pml) {
 
 std::string unused_reason(bool open_mpi, const MpiSettings& settings, std::string_view ucx_tls) {
   if (open_mpi && settings.pml && !may_choose_ucx(*settings.pml)) {
-    return (settings.pml->starts_with('^') ? "OMPI_MCA_pml=" : "pml/") + *settings.pml;
+    return settings.pml->starts_with('^') ? "OMPI_MCA_pml=" + *settings.pml : "pml/" + *settings.pml + ", not pml/ucx";
   }
   if (!ucx_tls.empty() && !names_wrapper(ucx_tls)) return "UCX_TLS=" + std::string(ucx_tls);
   if (open_mpi && !settings.pml) return "OMPI_MCA_pml is not set to ucx";

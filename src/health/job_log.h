@@ -6,8 +6,8 @@
 // before its own last record: if all others there have ended, or are dead, it is the last one, and it alone. Nothing is waited for, no
 // process needs another one to go on, and what is left behind by jobs that were killed is removed with the old health files.
 //
-// A launcher that sees a process fail kills the others. So the first process that fails reports what there is by then, as no other process may
-// come to do so later.
+// A launcher that sees a process fail kills the others. So the first process that fails reports what there is by then, as no other
+// process may come to do so later.
 //
 //   +----------------+---------------+---------------+-------------+----
 //   | begin, rank 0  | begin, rank 1 | end, rank 1   | end, rank 0 | ...

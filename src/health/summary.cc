@@ -69,10 +69,17 @@ bool sent_anything(const Counters& c) noexcept {
 }
 
 std::string faults_in_words(const JobSummary& s) {
-  const FaultBalance balance = balance_of(s.sum.counters);
-  if (balance.found == 0) return "no damage found";
+  const Counters& c = s.sum.counters;
+  const FaultBalance balance = balance_of(c);
+  if (balance.found == 0) {
+    // Where all ranks are here, their receivers have counted them.
+    if (c.segments_resent == 0) return "no damage found";
+    return "no damage received; " + counted(c.segments_resent, "segment", "segments") + " sent again, which others received damaged";
+  }
   const std::string found = counted(balance.found, "fault", "faults");
-  if (balance.delivered > 0) return found + " found, " + grouped(balance.delivered) + " DELIVERED as damaged (mode observe repairs nothing)";
+  if (balance.delivered > 0) {
+    return found + " found, " + grouped(balance.delivered) + " DELIVERED as damaged (mode observe repairs nothing)";
+  }
   const bool settled = s.sum.counters.links_failed == 0 && s.missing == 0;
   if (settled && balance.rest() == 0) return found + " found and repaired";
   const std::string rest = settled ? ", " + grouped(balance.rest()) + " no longer needed" : "";
@@ -82,9 +89,11 @@ std::string faults_in_words(const JobSummary& s) {
 // What the user has to conclude, if it can be said at all.
 std::string conclusion(const JobSummary& s) {
   const Counters& c = s.sum.counters;
+  const std::uint64_t changed = c.source_changed + c.reads_source_changed;
   if (c.links_failed > 0) return "; " + counted(c.links_failed, "link was", "links were") + " given up";
   if (bypassed(s.sum)) return "; more may have passed UNVERIFIED, see below";
   if (c.frames_unverified > 0) return "; " + human_bytes(c.bytes_unverified) + " passed UNVERIFIED (mode off)";
+  if (changed > 0) return "; " + counted(changed, "time", "times") + " THE PROGRAM changed data that were being sent or read, see below";
   return balance_of(c).found > c.faults_observed && s.missing == 0 ? ": all data arrived right" : "";
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "health/paths.h"
+#include "health/account_text.h"
 
 namespace verity::health {
 
@@ -40,11 +40,13 @@ ProcessView view_of(const Snapshot& snapshot) {
 }
 
 Summary summary_of(const Counters& c) noexcept {
+  const FaultBalance balance = balance_of(c);  // as the job's own report
   return {.verified = c.bytes_verified + c.read_bytes_verified,
           .unverified = c.bytes_unverified,
-          .repaired = c.segments_repaired + c.read_segments_repaired,
           .resent = c.segment_bytes_resent + c.frame_bytes_resent + c.read_bytes_again,
-          .faults = faults_in(c) + c.reads_ambiguous,  // which blame nobody, and so are none of check's
+          .faults = balance.found,
+          .repaired = balance.repaired,
+          .delivered = balance.delivered,
           .failed = c.links_failed};
 }
 

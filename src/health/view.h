@@ -38,9 +38,10 @@ struct ProcessView {
 struct Summary {
   std::uint64_t verified = 0;    // bytes, of messages and remote reads
   std::uint64_t unverified = 0;  // bytes
-  std::uint64_t repaired = 0;    // segments
   std::uint64_t resent = 0;      // bytes sent or read again
   std::uint64_t faults = 0;      // frames and parts of reads that were damaged, but not by their own program
+  std::uint64_t repaired = 0;    // of these faults, whose data arrived right in the end
+  std::uint64_t delivered = 0;   // of these faults, those handed on as they were, in mode observe
   std::uint64_t failed = 0;      // links given up
 
   bool operator==(const Summary&) const = default;

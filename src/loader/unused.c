@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * With UCX_VERITY_ATTEST=always a job says at its end what was verified. Where the plugin never came into
- * the process only this library can say that nothing was: one line, by the first rank of an MPI job.
+ * A job that was to be verified says at its end what was. Where the plugin never came into the process, as
+ * with `mpirun --mca pml ob1`, only this library can say that nothing was: one line, by the first rank of an
+ * MPI job. It was to be verified when UCX_TLS names wrapped transports, as the module and `ucx-verity env`
+ * set it, or with UCX_VERITY_ATTEST=always.
  *
  * It is silent in all other processes: without a rank, or in a job of one; where MPI was never initialised
  * (shells, tools, what a rank executes); in children made by fork(); and where the plugin is loaded, which
@@ -78,27 +80,37 @@ static int mpi_ran(const char* library) {
   return initialized != NULL && initialized(&flag) == 0 && flag;
 }
 
+static int names_wrapper(const char* tls) { return tls != NULL && (tls[0] == 'v' || strstr(tls, ",v") != NULL); }
+
 /* As unused_reason() of src/health, where the plugin is there to say it. */
 static void print_reason(const struct libraries* found) {
   const char* pml = secure_getenv("OMPI_MCA_pml");
   const char* tls = secure_getenv("UCX_TLS");
 
   if (found->open_mpi && pml != NULL && pml[0] != '^' && strstr(pml, "ucx") == NULL) {
-    fprintf(stderr, "ucx-verity: loaded, but no message passed it (pml/%s)\n", pml);
+    fprintf(stderr, "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (pml/%s, not pml/ucx)\n", pml);
   } else if (found->open_mpi && pml != NULL && pml[0] == '^' && strstr(pml, "ucx") != NULL) {
-    fprintf(stderr, "ucx-verity: loaded, but no message passed it (OMPI_MCA_pml=%s)\n", pml);
-  } else if (tls != NULL && tls[0] != '\0' && tls[0] != 'v' && strstr(tls, ",v") == NULL) {
-    fprintf(stderr, "ucx-verity: loaded, but no message passed it (UCX_TLS=%s)\n", tls);
+    fprintf(stderr, "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (OMPI_MCA_pml=%s)\n", pml);
+  } else if (tls != NULL && tls[0] != '\0' && !names_wrapper(tls)) {
+    fprintf(stderr, "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (UCX_TLS=%s)\n", tls);
   } else {
-    fprintf(stderr, "ucx-verity: loaded, but no message passed it (the plugin was not loaded: see 'ucx-verity doctor')\n");
+    fprintf(stderr, "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (the plugin was not loaded: see 'ucx-verity doctor')\n");
   }
 }
 
-__attribute__((destructor)) static void report_unused(void) {
+static int was_to_be_verified(void) {
   const char* attest = secure_getenv("UCX_VERITY_ATTEST");
+
+  if (attest != NULL && strcasecmp(attest, "always") == 0) {
+    return 1;
+  }
+  return (attest == NULL || strcasecmp(attest, "never") != 0) && names_wrapper(secure_getenv("UCX_TLS"));
+}
+
+__attribute__((destructor)) static void report_unused(void) {
   struct libraries found = {NULL, 0, 0};
 
-  if (attest == NULL || strcasecmp(attest, "always") != 0 || getpid() != loaded_by || !is_first_of_several()) {
+  if (getpid() != loaded_by || !was_to_be_verified() || !is_first_of_several()) {
     return;
   }
   (void)dl_iterate_phdr(look_at, &found);

@@ -97,7 +97,7 @@ void count(const std::string& folder, Outcome* outcome) {
     const health::Counters& counters = process.view.counters;
     outcome->found += health::summary_of(counters).faults;
     // A frame of one segment may be requested as a whole.
-    outcome->repaired += counters.segments_repaired + counters.frames_resent;
+    outcome->repaired += health::summary_of(counters).repaired;
     for (const auto& path : process.view.paths) outcome->marked |= path.injected && health::summary_of(path.counters).faults > 0;
   }
   // On a busy machine frames that are only late are retransmitted, too.

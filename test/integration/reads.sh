@@ -58,7 +58,7 @@ fresh
 mpi_clean "a source that changes" '^scribble messages 2$' 300 "${openmpi:-$mpich}" 2 vposix,vself,vcma scribble -n 2 -t 280
 is "it is told as that" "$(($(attestation reads_source_changed) > 0))" 1
 is "and nobody else is blamed" "$(($(attestation reads_persistent) + $(attestation links_failed)))" 0
-contains "a warning names the reason" "$(cat "$tap_dir/job")" 'source changed while it was read: its program writes to a buffer'
+contains "a warning names the reason" "$(cat "$tap_dir/job")" 'source changed while it was read: the program wrote to a buffer'
 
 # With the companion the process whose program it was names the send, once; the other one says nothing.
 names_the_send() { # names_the_send NAME LAUNCHER LIST

@@ -169,7 +169,7 @@ TEST(HealthBypass, WhyNothingPassed) {
     settings.pml = value;
     return settings;
   };
-  EXPECT_EQ(unused_reason(true, pml("ob1"), "vtcp,vself"), "pml/ob1");
+  EXPECT_EQ(unused_reason(true, pml("ob1"), "vtcp,vself"), "pml/ob1, not pml/ucx");
   EXPECT_EQ(unused_reason(true, pml("^ucx"), "vtcp,vself"), "OMPI_MCA_pml=^ucx");
   EXPECT_EQ(unused_reason(true, pml("^ob1"), "tcp"), "UCX_TLS=tcp");
   EXPECT_EQ(unused_reason(true, pml("ucx"), "tcp,self"), "UCX_TLS=tcp,self");

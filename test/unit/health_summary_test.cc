@@ -34,8 +34,7 @@ TEST(HealthSummary, HealthyJob) {
             "ucx-verity: 2 ranks on node3: 2.00 MiB verified, no damage found\n"
             "  verified      20 frames, 2.00 MiB received; sent 20 frames, 2.00 MiB\n"
             "  faults        none\n"
-            "  repaired      0 segments repaired\n"
-            "  not verified: nothing known\n");
+            "  not verified: nothing, as far as is known\n");
   EXPECT_FALSE(worth_telling(summary, AttestPolicy::kAuto));
   EXPECT_TRUE(worth_telling(summary, AttestPolicy::kAlways));
 }
@@ -53,7 +52,8 @@ TEST(HealthSummary, RepairedJobSaysThatItsDataAreRight) {
   EXPECT_EQ(first_line(summary),
             "ucx-verity: job 77.0, 2 of 64 ranks on node3: 2.00 MiB verified, 40 faults found and repaired: all data arrived right");
   EXPECT_NE(render_text(summary).find("  faults        payload 38, header 2, repaired 40\n"), std::string::npos);
-  EXPECT_NE(render_text(summary).find("  by link       node5 -> node3 (vtcp/eth0) 40, within node3 (vposix/memory) 30\n"),
+  EXPECT_NE(render_text(summary).find("  by link       node5 -> node3 (vtcp/eth0) 40\n"
+                                      "                within node3 (vposix/memory) 30\n"),
             std::string::npos);
   EXPECT_TRUE(worth_telling(summary, AttestPolicy::kAuto));
   EXPECT_FALSE(worth_telling(summary, AttestPolicy::kNever));
@@ -84,6 +84,31 @@ TEST(HealthSummary, DeliveredDamageIsSaidFirst) {
             "ucx-verity: 1 rank on node3: 1.00 MiB checked, 3 faults found, 3 DELIVERED as damaged (mode observe repairs nothing)");
 }
 
+// Not "1 repaired, 1 delivered": nothing of a read is looked at again in that mode.
+TEST(HealthSummary, DeliveredReadsAreFaultsToo) {
+  Report report = rank("0");
+  report.mode = "observe";
+  report.counters.read_chunks_damaged = report.counters.faults_observed = 1;
+  EXPECT_EQ(first_line(sum_up({report}, 1, 1, 1)),
+            "ucx-verity: 1 rank on node3: 1.00 MiB checked, 1 fault found, 1 DELIVERED as damaged (mode observe repairs nothing)");
+}
+
+// The sender's host has a report because it sent again: it says so.
+TEST(HealthSummary, WhoSentAgainSaysWhy) {
+  Report report = rank("0");
+  report.counters.segments_resent = 18;
+  EXPECT_EQ(first_line(sum_up({report}, 1, 1, 4)),
+            "ucx-verity: 1 of 4 ranks on node3: 1.00 MiB verified, no damage received; 18 segments sent again, which others received damaged");
+}
+
+TEST(HealthSummary, WhatTheProgramDidIsNoDamage) {
+  Report report = rank("0");
+  report.counters.reads_source_changed = 191;
+  report.counters.source_changed = 1;
+  EXPECT_EQ(first_line(sum_up({report}, 1, 1, 1)),
+            "ucx-verity: 1 rank on node3: 1.00 MiB verified, no damage found; 192 times THE PROGRAM changed data that were being sent or read, see below");
+}
+
 TEST(HealthSummary, WhatWentPastIsNotCalledRight) {
   Report report = rank("0");
   report.raw_lanes = {"posix"};
@@ -109,10 +134,10 @@ TEST(HealthSummary, UnusedJobs) {
   EXPECT_EQ(render_text(sum_up({report, report}, 2, 2, 2)), "ucx-verity: active, but the program sent no messages: 2 ranks on node3\n");
   EXPECT_FALSE(worth_telling(sum_up({report, report}, 2, 2, 2), AttestPolicy::kAuto));
   report.raw_lanes = {"posix", "self"};
-  EXPECT_EQ(render_text(sum_up({report}, 1, 1, 2)), "ucx-verity: loaded, but no message passed it (UCX_TLS also enables posix, self)\n");
+  EXPECT_EQ(render_text(sum_up({report}, 1, 1, 2)), "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (UCX_TLS also enables posix, self)\n");
   report.active = false;
   report.unused = "pml/ob1";
-  EXPECT_EQ(render_text(sum_up({report}, 1, 1, 2)), "ucx-verity: loaded, but no message passed it (pml/ob1)\n");
+  EXPECT_EQ(render_text(sum_up({report}, 1, 1, 2)), "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (pml/ob1)\n");
   EXPECT_TRUE(worth_telling(sum_up({report}, 1, 1, 2), AttestPolicy::kAuto));
   report.who.rank = "5";  // another host says it
   EXPECT_FALSE(worth_telling(sum_up({report}, 1, 1, 2), AttestPolicy::kAlways));

@@ -51,7 +51,13 @@ Found two_processes() {
                                      row(UCX_VERITY_HEALTH_PEER, "vud_verbs", "mlx5_0:1", "node18", 16, 16384)}));
   found.processes.push_back(process(200, "1", {row(UCX_VERITY_HEALTH_PEER, "vtcp", "eth0", "node19", 32, 32768)}));
   found.processes[1].file.life = Life::kKilled;
-  found.processes[0].view.paths[0].peers[0].counters.faults_payload = 7;
+  health::ProcessView& view = found.processes[0].view;
+  for (health::Counters* c : {&view.counters, &view.paths[0].counters, &view.paths[0].peers[0].counters}) {
+    c->faults_payload = 6;
+    c->faults_header = 1;
+    c->faults_repaired = 6;
+    c->segments_repaired = 20;
+  }
   return found;
 }
 
@@ -79,16 +85,16 @@ TEST(StatusText, ALineForEachProcessPathAndPeer) {
   EXPECT_EQ(text,
             "node17: 2 processes, 1 running, 1 killed\n"
             "\n"
-            "PROCESS, PATH, PEER       STATE    VERIFIED REPAIRED    RESENT FAULTS UNVERIFIED\n"
-            "100 r0 ocean              running  31.0 KiB        0       0 B      0        0 B\n"
-            "  vtcp/eth0                        15.0 KiB        0       0 B      0        0 B\n"
-            "    node18                         6.00 KiB        0       0 B      7        0 B\n"
-            "    other hosts                    8.00 KiB        0       0 B      0        0 B\n"
-            "  vud_verbs/mlx5_0:1               16.0 KiB        0       0 B      0        0 B\n"
-            "    node18                         16.0 KiB        0       0 B      0        0 B\n"
-            "200 r1 ocean              killed   32.0 KiB        0       0 B      0        0 B\n"
-            "  vtcp/eth0                        32.0 KiB        0       0 B      0        0 B\n"
-            "    node19                         32.0 KiB        0       0 B      0        0 B\n");
+            "PROCESS, PATH, PEER       STATE    VERIFIED FAULTS REPAIRED    RESENT   MODE OFF\n"
+            "100 r0 ocean              running  31.0 KiB      7        6       0 B        0 B\n"
+            "  vtcp/eth0                        15.0 KiB      7        6       0 B        0 B\n"
+            "    node18                         6.00 KiB      7        6       0 B        0 B\n"
+            "    other hosts                    8.00 KiB      0        0       0 B        0 B\n"
+            "  vud_verbs/mlx5_0:1               16.0 KiB      0        0       0 B        0 B\n"
+            "    node18                         16.0 KiB      0        0       0 B        0 B\n"
+            "200 r1 ocean              killed   32.0 KiB      0        0       0 B        0 B\n"
+            "  vtcp/eth0                        32.0 KiB      0        0       0 B        0 B\n"
+            "    node19                         32.0 KiB      0        0       0 B        0 B\n");
 }
 
 // No message passed the plugin, which is no good news where messages were to be verified.
@@ -105,6 +111,25 @@ TEST(StatusText, LoadedButUnused) {
   EXPECT_EQ(json["processes"][0]["unused"], true);
   EXPECT_EQ(json["processes"][0]["state"], "running");
   EXPECT_EQ(nlohmann::json::parse(status_json(two_processes()))["processes"][0]["unused"], false);
+}
+
+// What no column says, once below the table.
+TEST(StatusText, NotesSayWhatMustNotBeOverlooked) {
+  Found found = two_processes();
+  EXPECT_EQ(render_status(found, {}).find("mode observe"), std::string::npos);
+  found.processes[1].file.snapshot.mode = "observe";
+  health::Counters& c = found.processes[1].view.counters;
+  c.faults_observed = c.faults_header = 13;
+  c.reads_source_changed = 1192;
+  c.types_mismatched = 2;
+  const std::string text = render_status(found, {.paths = false});
+  EXPECT_LE(widest(text), 90u);
+  EXPECT_NE(text.find("200 r1 ocean              killed   32.0 KiB     13        0       0 B        0 B\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\n\n1 process in mode observe, which repairs nothing\n"
+                             "13 faults were DELIVERED as they came: results may be wrong\n"
+                             "1,192 times a program changed data that were being sent or read: no machine's fault\n"
+                             "2 messages or calls with MPI datatypes that do not fit: no machine's fault\n"))
+      << text;
 }
 
 TEST(StatusText, WhatCannotBeReadIsNamed) {
@@ -188,9 +213,9 @@ TEST(TopView, SumsByPathDeviceAndPeer) {
     for (const TopRow& row : view.rows(by, sort)) text += row.name + " " + std::to_string(row.frames) + " " + std::to_string(row.sum.faults) + ";";
     return text;
   };
-  EXPECT_EQ(names(GroupBy::kProcess, SortBy::kVerified), "200 r1 ocean 32 0;100 r0 ocean 31 0;");
-  EXPECT_EQ(names(GroupBy::kPath, SortBy::kVerified), "vtcp/eth0 47 0;vud_verbs/mlx5_0:1 16 0;");
-  EXPECT_EQ(names(GroupBy::kDevice, SortBy::kName), "eth0 47 0;mlx5_0:1 16 0;");
+  EXPECT_EQ(names(GroupBy::kProcess, SortBy::kVerified), "200 r1 ocean 32 0;100 r0 ocean 31 7;");
+  EXPECT_EQ(names(GroupBy::kPath, SortBy::kVerified), "vtcp/eth0 47 7;vud_verbs/mlx5_0:1 16 0;");
+  EXPECT_EQ(names(GroupBy::kDevice, SortBy::kName), "eth0 47 7;mlx5_0:1 16 0;");
   EXPECT_EQ(names(GroupBy::kPeer, SortBy::kFaults), "node18 22 7;(other hosts) 8 0;node19 32 0;");
 }
 

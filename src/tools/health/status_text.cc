@@ -23,9 +23,9 @@ constexpr std::size_t kMostProblems = 10;
 std::string line(const std::string& what, const char* state, const Counters& counters) {
   const health::Summary s = health::summary_of(counters);
   std::array<char, 160> text;
-  std::snprintf(text.data(), text.size(), "%s %-7s %9s %8s %9s %6s %10s\n", first_column(what).c_str(), state,
-                human_bytes(s.verified).c_str(), std::to_string(s.repaired).c_str(), human_bytes(s.resent).c_str(),
-                std::to_string(s.faults).c_str(), human_bytes(s.unverified).c_str());
+  std::snprintf(text.data(), text.size(), "%s %-7s %9s %6s %8s %9s %10s\n", first_column(what).c_str(), state,
+                human_bytes(s.verified).c_str(), std::to_string(s.faults).c_str(), std::to_string(s.repaired).c_str(),
+                human_bytes(s.resent).c_str(), human_bytes(s.unverified).c_str());
   return text.data();
 }
 
@@ -72,6 +72,29 @@ std::string heading(const Found& found) {
   const auto unused = std::count_if(found.processes.begin(), found.processes.end(), is_unused);
   if (unused != 0) text += ", " + std::to_string(unused) + " of them loaded but unused";
   return text + "\n";
+}
+
+// What no column has: what a reader must not overlook, in words. Empty: nothing.
+std::string note_lines(const Found& found) {
+  Counters sum;
+  std::size_t observing = 0;
+  for (const FoundProcess& p : found.processes) {
+    sum += p.view.counters;
+    observing += p.file.snapshot.mode == "observe";
+  }
+  const health::Summary s = health::summary_of(sum);
+  std::string text;
+  const auto add = [&](std::uint64_t number, const char* one, const char* many) {
+    if (number != 0) text += health::grouped(number) + (number == 1 ? one : many) + "\n";
+  };
+  add(observing, " process in mode observe, which repairs nothing", " processes in mode observe, which repairs nothing");
+  add(s.delivered, " fault was DELIVERED as it came: results may be wrong", " faults were DELIVERED as they came: results may be wrong");
+  add(s.failed, " link was given up: its messages did not arrive", " links were given up: their messages did not arrive");
+  add(sum.source_changed + sum.reads_source_changed, " time a program changed data that were being sent or read: no machine's fault",
+      " times a program changed data that were being sent or read: no machine's fault");
+  add(sum.types_mismatched, " message or call with MPI datatypes that do not fit: no machine's fault",
+      " messages or calls with MPI datatypes that do not fit: no machine's fault");
+  return text.empty() ? text : "\n" + text;
 }
 
 std::string problem_lines(const Found& found) {
@@ -131,10 +154,10 @@ std::string render_status(const Found& found, const StatusOptions& options) {
   std::string text = heading(found);
   if (!found.processes.empty()) {
     text += "\nPROCESS, PATH" + std::string(options.peers ? ", PEER" : "      ") +
-            "       STATE    VERIFIED REPAIRED    RESENT FAULTS UNVERIFIED\n";
+            "       STATE    VERIFIED FAULTS REPAIRED    RESENT   MODE OFF\n";
   }
   for (const FoundProcess& p : found.processes) text += process_lines(p, options);
-  return text + problem_lines(found);
+  return text + note_lines(found) + problem_lines(found);
 }
 
 std::string status_json(const Found& found) {

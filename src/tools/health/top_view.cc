@@ -33,10 +33,10 @@ double growth(std::uint64_t now, std::uint64_t before) noexcept { return now > b
 
 std::string line(const TopRow& row) {
   std::array<char, 160> text;
-  std::snprintf(text.data(), text.size(), "%s %10s %8s %9s %8s %6s %8s", first_column(row.name).c_str(),
+  std::snprintf(text.data(), text.size(), "%s %10s %8s %9s %6s %8s %8s", first_column(row.name).c_str(),
                 (human_bytes(static_cast<std::uint64_t>(row.bytes_per_second)) + "/s").c_str(),
                 short_number(row.frames_per_second).c_str(), human_bytes(row.sum.verified).c_str(),
-                short_number(static_cast<double>(row.sum.repaired)).c_str(), short_number(static_cast<double>(row.sum.faults)).c_str(),
+                short_number(static_cast<double>(row.sum.faults)).c_str(), short_number(static_cast<double>(row.sum.repaired)).c_str(),
                 human_bytes(row.sum.unverified).c_str());
   return text.data();
 }
@@ -50,7 +50,7 @@ std::string heading(const Found& found, const TopText& options) {
   }
   std::string text = "ucx-verity top " + options.clock + "  " + std::to_string(found.processes.size()) + " processes, " +
                      short_number(static_cast<double>(all.faults)) + " faults, " + short_number(static_cast<double>(all.repaired)) +
-                     " segments repaired";
+                     " repaired";
   if (!found.problems.empty()) text += ", " + std::to_string(found.problems.size()) + " not read";
   return text.substr(0, 80);
 }
@@ -118,7 +118,7 @@ std::vector<std::string> render_top(const Found& found, const std::vector<TopRow
   std::string title = kGroupNames[static_cast<unsigned>(options.group)];
   for (char& c : title) c = static_cast<char>(c - 'a' + 'A');
   title.resize(25, ' ');
-  std::vector<std::string> lines = {heading(found, options), "", title + "       RATE FRAMES/S  VERIFIED REPAIRED FAULTS UNVERIF."};
+  std::vector<std::string> lines = {heading(found, options), "", title + "       RATE FRAMES/S  VERIFIED FAULTS REPAIRED MODE OFF"};
   std::size_t most = rows.size();
   if (options.lines != 0) most = std::min(most, options.lines > kAround ? options.lines - kAround : 0);
   for (std::size_t i = 0; i < most; ++i) lines.push_back(line(rows[i]));

@@ -51,8 +51,8 @@ void Warnings::source_changed(const char* transport, uint64_t peer, const void* 
   const std::lock_guard lock(mutex_);
   if (warned_ == kWarnings) return;
   ++warned_;
-  ucs_warn("ucx-verity: v%s: source changed: the program wrote to %zu bytes at %p while they went to interface %016" PRIx64 ": to a "
-           "buffer that it has given to MPI, or one that is polled; the peer gets what was there last%s",
+  ucs_warn("ucx-verity: v%s: source changed: the program wrote to %zu bytes at %p while they went to interface %016" PRIx64
+           ", before their send was complete; the peer gets what was there last%s",
            transport, length, data, peer, not_again(warned_ == kWarnings));
 }
 
@@ -64,8 +64,8 @@ void Warnings::read_mismatched(const char* transport, uint64_t peer, uint64_t ad
               address, peer, what);
     return;
   }
-  ucs_warn("ucx-verity: v%s: %" PRIu64 " bytes at 0x%" PRIx64 " in the process of interface %016" PRIx64 ": %s: its program "
-           "writes to a buffer that it has given to MPI, or polls; the result is what was there last%s",
+  ucs_warn("ucx-verity: v%s: %" PRIu64 " bytes at 0x%" PRIx64 " in the process of interface %016" PRIx64 ": %s: the program "
+           "wrote to a buffer before its send was complete, or to memory that others get; what was there last was received%s",
            transport, length, address, peer, what, not_again(++warned_ == kWarnings));
 }
 
