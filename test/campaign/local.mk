@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	test/campaign/explained \
 	test/campaign/fetch.sh \
 	test/campaign/run \
+	test/campaign/situations \
 	test/campaign/suites/hpcc.sh \
 	test/campaign/suites/hypre.sh \
 	test/campaign/suites/lammps.sh \
