@@ -1,18 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
+EXTRA_DIST += src/link/README.md
 libverity_core_la_SOURCES += \
-  src/link/buffers.cc \
-  src/link/buffers.h \
-  src/link/control.cc \
-  src/link/diagnose.cc \
+  src/link/control_sender.cc \
+  src/link/control_sender.h \
+  src/link/faults.cc \
+  src/link/faults.h \
+  src/link/frame_writer.cc \
+  src/link/frame_writer.h \
+  src/link/handshake.cc \
+  src/link/handshake.h \
   src/link/hub.cc \
   src/link/hub.h \
-  src/link/link.h \
-  src/link/pool.cc \
-  src/link/pool.h \
+  src/link/interface.h \
+  src/link/lifecycle.cc \
+  src/link/lifecycle.h \
   src/link/port.h \
   src/link/receiver.cc \
-  src/link/repair.cc \
-  src/link/repaired.cc \
+  src/link/receiver.h \
+  src/link/retransmit_timer.cc \
+  src/link/retransmit_timer.h \
+  src/link/retransmitter.cc \
+  src/link/retransmitter.h \
   src/link/sender.cc \
-  src/link/slot.h \
-  src/link/timers.cc
+  src/link/sender.h \
+  src/link/state/bounce_buffers.cc \
+  src/link/state/bounce_buffers.h \
+  src/link/state/connection.h \
+  src/link/state/control_queue.h \
+  src/link/state/link.h \
+  src/link/state/link_table.cc \
+  src/link/state/link_table.h \
+  src/link/state/pool.cc \
+  src/link/state/pool.h \
+  src/link/state/receive_window.cc \
+  src/link/state/receive_window.h \
+  src/link/state/send_window.h \
+  src/link/state/slot.h \
+  src/link/state/timer_wheel.h \
+  src/link/zero_copy.cc \
+  src/link/zero_copy.h

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "link/link.h"
+#include "link/state/link.h"
 #include "util/bytes.h"
 #include "wire/codec.h"
 
@@ -13,8 +13,8 @@ namespace verity::link {
 
 enum class Sent : uint8_t {
   kOk,
-  kBusy,    // no resources now: Port promises to call Hub::resume(link) when there are
-  kFailed,  // the lower transport gave the peer up, or will say so: the bytes are gone, do not repeat
+  kBusy,    // no resources now: Port promises to call Retransmitter::resume(link) when there are
+  kFailed,  // the lower transport gave the peer up, or will report that: the bytes are gone, do not send them again
 };
 
 enum class Failure : uint8_t {
@@ -24,7 +24,7 @@ enum class Failure : uint8_t {
   kNoMemory,
 };
 
-// One damaged frame, told of once: when the right bytes came, or when it is known that they will not.
+// One damaged frame, reported once: when the right bytes came, or when it is known that they will not.
 struct Fault {
   health::FaultKind kind;
   wire::Class c;
@@ -48,10 +48,10 @@ class Port {
   // First transmission of a stored zero-copy frame whose lower transport was busy before.
   virtual Sent send_source(Link& link, wire::Class c, Slot& slot) noexcept = 0;
 
-  // Hands a payload that had been held back to the upper layer. The bytes are gone on return.
+  // Hands a payload from the out-of-order queue to the upper layer. The bytes are gone on return.
   virtual void deliver(Link& link, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept = 0;
 
-  // The user's buffers of this zero-copy slot are free: acknowledged, or copied. Called once. The upper completion must
+  // The user's buffers of this zero-copy slot are free: acknowledged, or bounced. Called once. The upper completion must
   // not run inside this call.
   virtual void source_free(Link& link, Slot& slot) noexcept = 0;
 
@@ -62,17 +62,17 @@ class Port {
   virtual void failed(Link& link, Failure why) noexcept = 0;
 
   // The program wrote to the buffers of this zero-copy slot between their first sending and their copy (slot.source->user).
-  // `freed`: source_free() was called long before this is found out; the memory may be another message's now.
+  // `freed`: source_free() was called long before this is detected; the memory may be another message's now.
   virtual void source_changed(Link&, const Slot&, bool /*freed*/) noexcept {}
 
-  // The peer's interface has closed; everything in flight is done with.
+  // The peer's interface has closed; everything in flight is complete.
   virtual void peer_closed(Link& link) noexcept = 0;
 
-  // A greeting from an interface for which there is no link yet: returns a new one (opened with Hub::open), or nullptr.
-  virtual Link* greeted(const wire::HelloView& hello) noexcept = 0;
+  // A HELLO of an interface for which there is no link yet: returns a new one (opened with Lifecycle::open), or nullptr.
+  virtual Link* new_peer(const wire::HelloView& hello) noexcept = 0;
 
   // A HELLO of the peer of this link; not again once the peer is known to have meant this link.
-  virtual void introduced(Link&, const wire::HelloView&) noexcept {}
+  virtual void hello_received(Link&, const wire::HelloView&) noexcept {}
 
   // Writes the uids of interfaces of this process that closed before, the last ones as far as there is room; returns how many.
   virtual size_t closed_interfaces(std::span<uint64_t> /*out*/) noexcept { return 0; }
@@ -80,7 +80,7 @@ class Port {
   // Writes our HELLO's addresses (device, then interface) to `out` and their lengths into `ext`. At most kMaxHello in all.
   virtual void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept = 0;
 
-  // A fault was seen on this link; for the log. `psn` 0 and `length` as far as known.
+  // A fault was detected on this link; for the log. `psn` 0 and `length` as far as known.
   virtual void faulted(Link* link, wire::Verdict verdict, const wire::FrameHeader& header) noexcept = 0;
 
   // What became of it; for the records. `link` nullptr: of no link that is known. What `fault` points to is gone on return.

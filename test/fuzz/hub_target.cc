@@ -41,11 +41,11 @@ class Target final : public link::Port {
  public:
   Target() : hub_(kOwnUid, config(), *this, counters_) {
     for (unsigned i = 0; i < 2; ++i) open(i);
-    hub_.connect(*peers_[0].link, uid_of(0), 0x77, link::Mode::kVerify);
+    hub_.lifecycle.connect(*peers_[0].link, uid_of(0), 0x77, link::Mode::kVerify);
   }
   ~Target() override {
     for (Peer& peer : peers_) {
-      if (peer.link != nullptr) hub_.remove(*peer.link);
+      if (peer.link != nullptr) hub_.lifecycle.remove(*peer.link);
     }
     finish_lower(~size_t{0});
     hub_.pool().trim(0);
@@ -74,7 +74,7 @@ class Target final : public link::Port {
 
   void open(unsigned i) {
     peers_[i] = {std::make_unique<link::Link>(), 0};
-    hub_.open(*peers_[i].link, uid_of(i), 0, link::Mode::kVerify);
+    hub_.lifecycle.open(*peers_[i].link, uid_of(i), 0, link::Mode::kVerify);
   }
 
   void step(Input& input) {
@@ -96,13 +96,13 @@ class Target final : public link::Port {
 
   void close_something(Peer& peer, unsigned i, Input& input) {
     switch (input.u8() % 8) {
-      case 0: hub_.say_bye(); break;
-      case 1: (void)hub_.flush_owed(); break;
-      case 2: if (peer.link != nullptr) hub_.own_sources(*peer.link); break;
-      case 3: if (peer.link != nullptr) hub_.shut(*peer.link); break;
+      case 0: hub_.lifecycle.close_all(); break;
+      case 1: (void)hub_.flush_control(); break;
+      case 2: if (peer.link != nullptr) hub_.zero_copy.bounce_all(*peer.link); break;
+      case 3: if (peer.link != nullptr) hub_.lifecycle.lower_failed(*peer.link); break;
       case 4:
         if (peer.link == nullptr) break;
-        hub_.remove(*peer.link);
+        hub_.lifecycle.remove(*peer.link);
         graveyard_.push_back(std::move(peer.link));  // the lower transport may still read for it
         break;
       default: if (peer.link == nullptr) open(i); break;
@@ -123,13 +123,13 @@ class Target final : public link::Port {
     const uint8_t odd = input.u8();
     if (kind == wire::FrameKind::kNack) {
       const auto count = static_cast<uint16_t>(odd < 200 ? odd % 6 : input.u16());
-      put(wire::NackBody{near(l.sender(c).una, input), count, input.u16()});
+      put(wire::NackBody{near(l.sender(c).una(), input), count, input.u16()});
       for (unsigned n = odd < 240 ? std::max<unsigned>(count % 600, 1) : odd % 5; n != 0; --n) put(input.u64());
     } else if (kind == wire::FrameKind::kProbe) {
-      put(wire::ProbeBody{near(l.receiver(c).expected + 8, input), input.u16(), 0});
+      put(wire::ProbeBody{near(l.receiver(c).expected() + 8, input), input.u16(), 0});
     } else if (kind == wire::FrameKind::kRepair) {
       wire::RepairBody body{};
-      body.header.psn = near(l.receiver(c).expected + 4, input);
+      body.header.psn = near(l.receiver(c).expected() + 4, input);
       body.header.length = odd < 200 ? input.u16() % 1500 : input.u32();
       body.header.kind = wire::kind_byte(wire::FrameKind::kData);
       body.header.flags = odd % 3 == 0 ? uint8_t{0} : uint8_t{wire::kTree};
@@ -146,9 +146,9 @@ class Target final : public link::Port {
         body.header.segment = wire::segment_byte(8);
         const util::Piece piece{bytes.data(), n};
         if (n > 256) {
-          wire::seal_tree(&body.header, {&piece, 1}, l.receiver(c).nonce);
+          wire::seal_tree(&body.header, {&piece, 1}, l.receiver(c).nonce());
         } else {
-          wire::seal_single(&body.header, util::Pieces(&piece, 1), l.receiver(c).nonce);
+          wire::seal_single(&body.header, util::Pieces(&piece, 1), l.receiver(c).nonce());
         }
       }
       put(body);
@@ -171,8 +171,8 @@ class Target final : public link::Port {
     body_of(kind, l, c, input, body);
     const uint8_t flags = input.u8();
     header.link = (flags & 0x20) != 0 ? wire::kLinkUnknown : (flags & 0x40) != 0 ? input.u32() : l.local_id;
-    header.psn = kind == wire::FrameKind::kData ? near(l.receiver(c).expected + 6, input) : 0;
-    header.ack = near(l.sender(c).una + 8, input);
+    header.psn = kind == wire::FrameKind::kData ? near(l.receiver(c).expected() + 6, input) : 0;
+    header.ack = near(l.sender(c).una() + 8, input);
     header.length = static_cast<uint32_t>(body.size());
     header.kind = wire::kind_byte(kind);
     header.flags = flags & (wire::kKnownFlags & ~wire::kTree);
@@ -183,7 +183,7 @@ class Target final : public link::Port {
   }
 
   void send_in(wire::FrameHeader header, wire::Class c, std::vector<uint8_t> body, unsigned i, link::Link& l, Input& input) {
-    uint64_t nonce = l.receiver(c).nonce;
+    uint64_t nonce = l.receiver(c).nonce();
     std::vector<uint8_t> hello;
     if ((header.flags & wire::kHello) != 0) {
       wire::HelloExt ext{};
@@ -230,7 +230,7 @@ class Target final : public link::Port {
     const uint8_t odd = input.u8();
     std::vector<uint8_t> frame(wire::kCompactHeader + (odd < 250 ? odd : input.u16()), odd);
     const uint8_t how = input.u8();
-    wire::CompactFields f{l.local_id, near(l.rx[0].expected + 6, input), near(l.tx[0].una + 8, input), input.u8(),
+    wire::CompactFields f{l.local_id, near(l.rx[0].expected() + 6, input), near(l.tx[0].una() + 8, input), input.u8(),
                           static_cast<uint8_t>(odd < 240 ? 0xc0 | (odd & 1) : odd)};
     if (how < 60) f.am_id &= 31;
     // From long ago, or of a former link, or damaged: what the header shows is right, but must not be believed. What the input made
@@ -243,16 +243,16 @@ class Target final : public link::Port {
       case 2: f.link ^= 0x1000000u << how / 16 % 8; wrong = true; break;
       default: break;
     }
-    wrong = wrong || is_old(f.psn, l.rx[0].expected) || is_old(f.ack, l.tx[0].una);
+    wrong = wrong || is_old(f.psn, l.rx[0].expected()) || is_old(f.ack, l.tx[0].una());
     uint8_t* payload = frame.data() + wire::kCompactHeader;
     wire::write_compact(payload, f);
-    wire::seal_compact(payload, frame.size() - wire::kCompactHeader, l.rx[0].nonce, wire::compact_key(f));
+    wire::seal_compact(payload, frame.size() - wire::kCompactHeader, l.rx[0].nonce(), wire::compact_key(f));
     if (how % 16 == 3) {
       frame[input.u16() % frame.size()] ^= 1;
       wrong = true;
     }
     const uint64_t before = counters_.frames_verified;
-    wrong = wrong && l.mode == link::Mode::kVerify;  // mode observe delivers it, and what was held back behind it
+    wrong = wrong && l.mode() == link::Mode::kVerify;  // mode observe delivers it, and what was held back behind it
     receive(wire::Class::kSync, frame, true);
     require(!wrong || counters_.frames_verified == before, "a wrong compact frame was believed");
   }
@@ -276,10 +276,10 @@ class Target final : public link::Port {
     if (peer.link == nullptr) return;
     const auto c = static_cast<wire::Class>(input.u8() & 1);
     const uint32_t length = input.u16() % (1024 - 32 - wire::kMaxHello);
-    link::Slot* slot = hub_.reserve(*peer.link, c, length);
+    link::Slot* slot = hub_.sender.reserve(*peer.link, c, length);
     if (slot == nullptr) return;
     std::memset(slot->payload(), 0x11, length);
-    if (hub_.commit_open(*peer.link, c, slot, length, 5, input.u8() < 200)) link::Hub::seal(*peer.link, c, slot);
+    if (hub_.sender.commit_open(*peer.link, c, slot, length, 5, input.u8() < 200)) link::Sender::seal(*peer.link, c, slot);
     const util::Piece frame{slot->frame(), slot->size};
     handed(peer, c, slot, slot->compact ? send_compact(*peer.link, frame) : send(*peer.link, c, {&frame, 1}));
   }
@@ -287,23 +287,23 @@ class Target final : public link::Port {
   void send_zero_copy(Peer& peer, Input& input) {
     if (peer.link == nullptr) return;
     const auto c = static_cast<wire::Class>(input.u8() & 1);
-    link::Slot* slot = hub_.reserve(*peer.link, c, link::Hub::source_space(4));
+    link::Slot* slot = hub_.sender.reserve(*peer.link, c, link::ZeroCopy::source_space(4));
     if (slot == nullptr) return;
     buffers_.push_back(std::make_unique<Buffer>());
     buffers_.back()->bytes.assign(input.u16() % 5000, 0x22);
-    link::Source* source = link::Hub::make_source(slot, "head", 4);
+    link::Source* source = link::ZeroCopy::make_source(slot, "head", 4);
     *reinterpret_cast<Buffer**>(source->port) = buffers_.back().get();
     source->pieces[source->count++] = {buffers_.back()->bytes.data(), buffers_.back()->bytes.size()};
-    hub_.commit_source(*peer.link, c, slot, 6);
+    hub_.sender.commit_source(*peer.link, c, slot, 6);
     if (input.u8() < 30 && !buffers_.back()->bytes.empty()) buffers_.back()->bytes[0] ^= 1;  // the user changes it
     handed(peer, c, slot, send_source(*peer.link, c, *slot));
   }
 
   void handed(Peer& peer, wire::Class c, link::Slot* slot, link::Sent sent) {
     if (sent == link::Sent::kBusy) {
-      hub_.stalled(*peer.link, c, slot);
+      hub_.sender.stalled(*peer.link, c, slot);
     } else {
-      hub_.sent(*peer.link, c);
+      hub_.sender.sent(*peer.link, c);
     }
   }
 
@@ -311,7 +311,7 @@ class Target final : public link::Port {
     busy_ = !busy_;
     if (busy_) return;
     for (Peer& peer : peers_) {
-      if (peer.link != nullptr) require(hub_.resume(*peer.link), "busy, but it is not");
+      if (peer.link != nullptr) require(hub_.retransmitter.resume(*peer.link), "busy, but it is not");
     }
   }
 
@@ -319,7 +319,7 @@ class Target final : public link::Port {
     for (; n != 0 && !reading_.empty(); --n) {
       const Reading r = reading_.back();
       reading_.pop_back();
-      hub_.source_sent(*r.link, *r.slot);
+      hub_.zero_copy.source_sent(*r.link, *r.slot);
     }
   }
 
@@ -328,14 +328,13 @@ class Target final : public link::Port {
     for (const Peer& peer : peers_) {
       if (peer.link == nullptr) continue;
       const link::Link& l = *peer.link;
-      require((l.owed != 0 || l.owe_bye) == l.owed_node.linked(), "owed bits and list disagree");
-      require(l.timer_armed == l.timer_node.linked(), "timer flag and wheel disagree");
-      require(!l.in_flight() || l.timer_armed, "frames in flight without a timer");
-      for (const link::Receiver& rx : l.rx) {
+      require(l.control.any() == l.control.node.linked(), "owed bits and list disagree");
+      require(!l.in_flight() || l.timer.deadline.armed(), "frames in flight without a timer");
+      for (const link::ReceiveWindow& rx : l.rx) {
         size_t above = 0;
-        for (link::Held* h = rx.held; h != nullptr; h = h->next) {
+        for (link::QueuedFrame* h = rx.first(); h != nullptr; h = h->next) {
           above += h->footprint();
-          if (h->header.psn == rx.expected) above -= std::min(above, kLargestFrame + sizeof(link::Held));
+          if (h->header.psn == rx.expected()) above -= std::min(above, kLargestFrame + sizeof(link::QueuedFrame));
         }
         held += above;
       }
@@ -366,7 +365,7 @@ class Target final : public link::Port {
     uint64_t sum = 0;
     for (size_t i = 0; i < length; ++i) sum += static_cast<const uint8_t*>(payload)[i];
     // Some upcalls send, some give the link up.
-    if (sum % 97 == 13) hub_.shut(l);
+    if (sum % 97 == 13) hub_.lifecycle.lower_failed(l);
     if (am_id == 3) {
       for (Peer& peer : peers_) {
         Input none(nullptr, 0);
@@ -376,7 +375,7 @@ class Target final : public link::Port {
   }
   void source_free(link::Link&, link::Slot& slot) noexcept override {
     (*reinterpret_cast<Buffer**>(slot.source->port))->frees++;
-    hub_.release(&slot);
+    hub_.zero_copy.release(&slot);
   }
   void writable(link::Link&) noexcept override {}
   void failed(link::Link& l, link::Failure) noexcept override {
@@ -385,17 +384,17 @@ class Target final : public link::Port {
     }
   }
   void peer_closed(link::Link&) noexcept override {}
-  link::Link* greeted(const wire::HelloView& hello) noexcept override {
+  link::Link* new_peer(const wire::HelloView& hello) noexcept override {
     const auto i = static_cast<unsigned>(hello.ext.uid - uid_of(0));
     if (i >= kPeers || hello.ext.path != 0) return nullptr;
     if (peers_[i].link != nullptr) {
-      hub_.remove(*peers_[i].link);
+      hub_.lifecycle.remove(*peers_[i].link);
       graveyard_.push_back(std::move(peers_[i].link));
     }
     open(i);
     return peers_[i].link.get();
   }
-  void introduced(link::Link& l, const wire::HelloView& hello) noexcept override {
+  void hello_received(link::Link& l, const wire::HelloView& hello) noexcept override {
     require(hello.ext.uid == l.peer_uid && hello.ext.path == l.path, "a link got another one's HELLO");
   }
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override {

@@ -6,7 +6,7 @@
 
 #include "health/interface_rows.h"
 #include "health/sampler.h"
-#include "link/link.h"
+#include "link/state/link.h"
 #include "perf_counts/case.h"
 
 namespace verity::perf {

@@ -25,17 +25,17 @@ class NoPort final : public link::Port {
   void writable(link::Link&) noexcept override { std::abort(); }
   void failed(link::Link&, link::Failure) noexcept override { std::abort(); }
   void peer_closed(link::Link&) noexcept override { std::abort(); }
-  link::Link* greeted(const wire::HelloView&) noexcept override { std::abort(); }
+  link::Link* new_peer(const wire::HelloView&) noexcept override { std::abort(); }
   void write_addresses(wire::HelloExt&, uint8_t*) noexcept override { std::abort(); }
   void faulted(link::Link*, wire::Verdict, const wire::FrameHeader&) noexcept override { std::abort(); }
 };
 
 struct Ends {
   explicit Ends(bool compact) : a(1, config(compact), port, counters), b(2, config(compact), port, counters) {
-    a.open(link_a, 2, 0, link::Mode::kVerify);
-    b.open(link_b, 1, 0, link::Mode::kVerify);
-    a.connect(link_a, 2, link_b.local_id, link::Mode::kVerify);
-    b.connect(link_b, 1, link_a.local_id, link::Mode::kVerify);
+    a.lifecycle.open(link_a, 2, 0, link::Mode::kVerify);
+    b.lifecycle.open(link_b, 1, 0, link::Mode::kVerify);
+    a.lifecycle.connect(link_a, 2, link_b.local_id, link::Mode::kVerify);
+    b.lifecycle.connect(link_b, 1, link_a.local_id, link::Mode::kVerify);
   }
   static link::Config config(bool compact) {
     link::Config c;
@@ -57,9 +57,9 @@ struct Ends {
 std::unique_ptr<Ends> ends;
 
 link::Slot* commit(link::Hub& hub, link::Link& l, uint32_t length) {
-  link::Slot* slot = hub.reserve(l, Class::kSync, length);
+  link::Slot* slot = hub.sender.reserve(l, Class::kSync, length);
   if (length == 8) std::memcpy(slot->payload(), ends->buffer, 8); else std::memcpy(slot->payload(), ends->buffer, length);
-  hub.commit(l, Class::kSync, slot, length, 5);
+  hub.sender.commit(l, Class::kSync, slot, length, 5);
   return slot;
 }
 
@@ -80,11 +80,11 @@ void two_ends() {
 void fill_pool(uint32_t length) {
   std::vector<link::Slot*> slots;
   while (slots.size() < 2 * kCalls) {
-    link::Slot* slot = ends->a.reserve(ends->link_a, Class::kSync, length);
+    link::Slot* slot = ends->a.sender.reserve(ends->link_a, Class::kSync, length);
     if (slot != nullptr) slots.push_back(slot);
     ends->a.tick(0);
   }
-  for (link::Slot* slot : slots) ends->a.cancel(slot);
+  for (link::Slot* slot : slots) ends->a.sender.cancel(slot);
 }
 
 template <bool kCompact>

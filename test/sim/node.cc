@@ -36,10 +36,11 @@ void Node::connect_to(unsigned to) {
   Peer& p = peer(to);
   if (p.open) return;
   p.open = true;
-  hub_->open(p.link, world_.node(to).uid(), 0, link::Mode::kVerify);
+  hub_->lifecycle.open(p.link, world_.node(to).uid(), 0, link::Mode::kVerify);
   for (unsigned c = 0; c < wire::kClasses; ++c) {
-    p.link.tx[c].next_psn = p.link.tx[c].una = p.link.seen_una[c] = world_.first_psn(index_, to, c);
-    p.link.rx[c].expected = p.link.rx[c].top = p.link.rx[c].nacked_to = world_.first_psn(to, index_, c);
+    p.link.tx[c].start_at(world_.first_psn(index_, to, c));
+    p.link.rx[c].start_at(world_.first_psn(to, index_, c));
+    p.link.timer.seen_una[c] = p.link.tx[c].una();
   }
 }
 
@@ -76,7 +77,7 @@ void Node::complete() {
   for (Buffer* b : std::exchange(freed_, {})) {
     b->completed = true;
     std::fill(b->bytes.begin(), b->bytes.end(), uint8_t{0xdd});
-    hub_->release(b->slot);
+    hub_->zero_copy.release(b->slot);
     b->slot = nullptr;
   }
 }
@@ -112,16 +113,16 @@ bool Node::send_next(unsigned to, wire::Class c) {
 bool Node::send_copy(unsigned to, const MessageId& id, uint32_t length) {
   Peer& p = peer(to);
   Stream& s = p.out[static_cast<unsigned>(id.c)];
-  link::Slot* slot = hub_->reserve(p.link, id.c, length);
+  link::Slot* slot = hub_->sender.reserve(p.link, id.c, length);
   if (slot == nullptr) return s.writable = false;
   if (rng_.chance(0.02)) {
-    hub_->cancel(slot);
+    hub_->sender.cancel(slot);
     return false;
   }
   fill_message(id, 0, slot->payload(), length);
   s.sent++;
   const bool may_be_compact = !rng_.chance(world_.plan().mixed);
-  if (hub_->commit_open(p.link, id.c, slot, length, message_am(id), may_be_compact)) link::Hub::seal(p.link, id.c, slot);
+  if (hub_->sender.commit_open(p.link, id.c, slot, length, message_am(id), may_be_compact)) link::Sender::seal(p.link, id.c, slot);
   const util::Piece frame{slot->frame(), slot->size};
   after_send(to, id.c, slot, slot->compact ? send_compact(p.link, frame) : send(p.link, id.c, {&frame, 1}));
   return true;
@@ -132,7 +133,7 @@ bool Node::send_zero_copy(unsigned to, const MessageId& id, uint32_t length) {
   Stream& s = p.out[static_cast<unsigned>(id.c)];
   // The first bytes travel as the upper header; it does not change.
   const uint32_t header = 0;
-  link::Slot* slot = hub_->reserve(p.link, id.c, link::Hub::source_space(header));
+  link::Slot* slot = hub_->sender.reserve(p.link, id.c, link::ZeroCopy::source_space(header));
   if (slot == nullptr) return s.writable = false;
   buffers_.push_back(std::make_unique<Buffer>());
   Buffer* b = buffers_.back().get();
@@ -140,22 +141,22 @@ bool Node::send_zero_copy(unsigned to, const MessageId& id, uint32_t length) {
   b->slot = slot;
   b->bytes.resize(length);
   fill_message(id, 0, b->bytes.data(), length);
-  link::Source* source = link::Hub::make_source(slot, nullptr, header);
+  link::Source* source = link::ZeroCopy::make_source(slot, nullptr, header);
   buffer_of(*slot) = b;
   const size_t cut = rng_.below(length + 1);
   source->pieces[source->count++] = {b->bytes.data(), cut};
   source->pieces[source->count++] = {b->bytes.data() + cut, length - cut};
   s.sent++;
-  hub_->commit_source(p.link, id.c, slot, message_am(id));
+  hub_->sender.commit_source(p.link, id.c, slot, message_am(id));
   after_send(to, id.c, slot, send_source(p.link, id.c, *slot));
   return true;
 }
 
 void Node::after_send(unsigned to, wire::Class c, link::Slot* slot, link::Sent result) {
   if (result == link::Sent::kBusy) {
-    hub_->stalled(peer(to).link, c, slot);
+    hub_->sender.stalled(peer(to).link, c, slot);
   } else {
-    hub_->sent(peer(to).link, c);
+    hub_->sender.sent(peer(to).link, c);
   }
 }
 
@@ -163,7 +164,7 @@ void Node::resume() {
   for (unsigned to = 0; to < peers_.size(); ++to) {
     Peer& p = peer(to);
     if (!p.waits_for_lower || world_.now() < world_.channel(index_, to).busy_until()) continue;
-    p.waits_for_lower = !hub_->resume(p.link);
+    p.waits_for_lower = !hub_->retransmitter.resume(p.link);
   }
 }
 
@@ -181,7 +182,7 @@ void Node::receive(const Packet& packet) {
 
 void Node::on_message(unsigned from, uint8_t am_id, const void* payload, size_t length) {
   if (from == ~0u) return world_.error("a message of a link that does not exist");
-  const bool exact = !world_.plan().faults.any() || peer(from).link.mode == link::Mode::kVerify;
+  const bool exact = !world_.plan().faults.any() || peer(from).link.mode() == link::Mode::kVerify;
   if (am_id >= kMessageIds) {  // damaged, in mode observe
     if (exact) world_.error("an active message that nobody sends");
     return;
@@ -244,7 +245,7 @@ link::Sent Node::send_source(link::Link& link, wire::Class c, link::Slot& slot) 
     std::copy(b->bytes.begin() + static_cast<ptrdiff_t>(half), b->bytes.begin() + static_cast<ptrdiff_t>(length),
               packet.bytes.begin() + static_cast<ptrdiff_t>(sizeof(wire::FrameHeader) + half));
     if (b->completed || b->frees != 0) world_.error("a buffer was freed while the lower transport read it");
-    hub_->source_sent(link, slot);
+    hub_->zero_copy.source_sent(link, slot);
   };
   return world_.transmit(index_, to, c, std::move(bytes), finish);
 }
@@ -278,7 +279,7 @@ void Node::peer_closed(link::Link& link) noexcept {
   if (++peer(to).closed != 1) world_.error("peer_closed called twice");
 }
 
-link::Link* Node::greeted(const wire::HelloView& hello) noexcept {
+link::Link* Node::new_peer(const wire::HelloView& hello) noexcept {
   const unsigned from = world_.node_of_uid(hello.ext.uid);
   if (from == ~0u || peer(from).open) return nullptr;
   connect_to(from);
@@ -295,31 +296,30 @@ std::string Node::broken_rule() {
   for (const auto& p : peers_) {
     const link::Link& l = p->link;
     if (!p->open) continue;
-    if ((l.owed != 0 || l.owe_bye) != l.owed_node.linked()) return "owed bits and list disagree";
-    if (l.timer_armed != l.timer_node.linked()) return "timer flag and wheel disagree";
-    if (l.in_flight() && !l.timer_armed) return "frames in flight without a timer";
+    if (l.control.any() != l.control.node.linked()) return "owed bits and list disagree";
+    if (l.in_flight() && !l.timer.deadline.armed()) return "frames in flight without a timer";
     for (unsigned c = 0; c < wire::kClasses; ++c) {
-      const link::Sender& tx = l.tx[c];
+      const link::SendWindow& tx = l.tx[c];
       uint32_t bytes = 0;
       uint32_t count = 0;
-      for (const link::Slot* slot = tx.oldest; slot != nullptr; slot = slot->next, ++count) {
+      for (const link::Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next, ++count) {
         bytes += slot->weight();
-        if (slot->psn != tx.una + count) return "psn out of order in the window";
+        if (slot->psn != tx.una() + count) return "psn out of order in the window";
       }
-      if (count != tx.frames() || bytes != tx.bytes) return "window count is wrong";
-      const bool owes_repair = (l.owed & link::owed_bit(link::kOweRepair, static_cast<wire::Class>(c))) != 0;
-      for (const link::Slot* slot = tx.oldest; slot != nullptr; slot = slot->next) {
-        if (slot->repair != nullptr && slot->repair->pending && !owes_repair) return "a repair that nobody owes";
+      if (count != tx.frames() || bytes != tx.bytes()) return "window count is wrong";
+      const bool repair_pending = l.control.has(link::Control::kRepair, static_cast<wire::Class>(c));
+      for (const link::Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
+        if (slot->repair != nullptr && slot->repair->pending && !repair_pending) return "a repair that nobody owes";
       }
-      const link::Receiver& rx = l.rx[c];
-      if (rx.top - rx.expected > (1u << 17)) return "top before expected";
-      for (const link::Held* h = rx.held; h != nullptr && h->next != nullptr; h = h->next) {
+      const link::ReceiveWindow& rx = l.rx[c];
+      if (rx.top() - rx.expected() > (1u << 17)) return "top before expected";
+      for (const link::QueuedFrame* h = rx.first(); h != nullptr && h->next != nullptr; h = h->next) {
         if (static_cast<int32_t>(h->next->header.psn - h->header.psn) <= 0) return "held frames out of order";
       }
-      if (rx.held != nullptr && static_cast<int32_t>(rx.held->header.psn - rx.expected) < 0) return "a held frame of the past";
-      if (rx.held != nullptr && rx.held->good && rx.held->header.psn == rx.expected) return "a held frame not delivered";
+      if (rx.first() != nullptr && static_cast<int32_t>(rx.first()->header.psn - rx.expected()) < 0) return "a held frame of the past";
+      if (rx.first() != nullptr && rx.first()->good && rx.first()->header.psn == rx.expected()) return "a held frame not delivered";
     }
-    const bool full = l.tx[0].blocked || l.tx[1].blocked || l.failed || l.peer_gone || p->waits_for_lower;
+    const bool full = l.tx[0].blocked() || l.tx[1].blocked() || l.failed() || l.peer_closed() || p->waits_for_lower;
     for (const Stream& s : p->out) {
       if (!s.writable && !full) return "no longer blocked, but writable() was not called";
     }
@@ -333,17 +333,17 @@ std::string Node::describe() const {
   for (size_t to = 0; to < peers_.size(); ++to) {
     const link::Link& l = peers_[to]->link;
     if (!peers_[to]->open) continue;
-    text << "\n  to " << to << (l.failed ? " failed" : "") << (l.greeting ? " greeting" : "") << (l.plain ? " plain" : "")
-         << (peers_[to]->waits_for_lower ? " waits for the lower" : "") << " owed " << unsigned{l.owed};
+    text << "\n  to " << to << (l.failed() ? " failed" : "") << (l.carries_hello() ? " greeting" : "") << (l.is_fast() ? " plain" : "")
+         << (peers_[to]->waits_for_lower ? " waits for the lower" : "") << " owed " << unsigned{l.control.bits};
     for (unsigned c = 0; c < wire::kClasses; ++c) {
-      const link::Sender& tx = l.tx[c];
-      const link::Receiver& rx = l.rx[c];
+      const link::SendWindow& tx = l.tx[c];
+      const link::ReceiveWindow& rx = l.rx[c];
       const Stream& out = peers_[to]->out[c];
       text << "\n    class " << c << " sent " << out.sent << '/' << out.planned << (out.writable ? "" : " refused") << " una "
-           << tx.una << " next " << tx.next_psn << (tx.blocked ? " blocked" : "") << (tx.first_unsent ? " unsent" : "")
-           << (tx.oldest && tx.oldest->repair ? " repair tries " + std::to_string(tx.oldest->repair->tries) : "")
-           << "; expects " << rx.expected << " top " << rx.top << " nacked to " << rx.nacked_to;
-      for (const link::Held* h = rx.held; h != nullptr; h = h->next) {
+           << tx.una() << " next " << tx.next_psn() << (tx.blocked() ? " blocked" : "") << (tx.first_unsent() ? " unsent" : "")
+           << (tx.oldest() && tx.oldest()->repair ? " repair tries " + std::to_string(tx.oldest()->repair->tries) : "")
+           << "; expects " << rx.expected() << " top " << rx.top() << " nacked to " << rx.nacked_to();
+      for (const link::QueuedFrame* h = rx.first(); h != nullptr; h = h->next) {
         text << " [" << h->header.psn << (h->good ? "" : " bad") << (h->nacked ? " nacked" : "") << ' ' << h->header.length << ']';
       }
     }
@@ -353,7 +353,7 @@ std::string Node::describe() const {
 
 void Node::remove_links() {
   for (const auto& p : peers_) {
-    if (p->open) hub_->remove(p->link);
+    if (p->open) hub_->lifecycle.remove(p->link);
     p->open = false;
   }
   complete();

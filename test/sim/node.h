@@ -85,7 +85,7 @@ class Node final : public link::Port {
   void writable(link::Link& link) noexcept override;
   void failed(link::Link& link, link::Failure why) noexcept override;
   void peer_closed(link::Link& link) noexcept override;
-  link::Link* greeted(const wire::HelloView& hello) noexcept override;
+  link::Link* new_peer(const wire::HelloView& hello) noexcept override;
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override;
   void faulted(link::Link*, wire::Verdict, const wire::FrameHeader&) noexcept override {}
 

@@ -24,19 +24,19 @@ class Restarter {
     if (rng_.chance(0.5)) open();
   }
   void restart() {
-    if (end.link != nullptr) end.hub.remove(*end.link);
+    if (end.link != nullptr) end.hub.lifecycle.remove(*end.link);
     open();
   }
   void send() {
     if (end.link == nullptr) open();
-    if (end.link->failed) restart();  // as an application does that was told of the error
+    if (end.link->failed()) restart();  // as an application does that was told of the error
     const std::string text = std::to_string(sent_incarnation_) + ":" + std::to_string(sent_);
     if (end.send(text)) ++sent_;
   }
   void resume() {
-    if (end.link != nullptr && end.hub.has_unsent(*end.link)) (void)end.hub.resume(*end.link);
+    if (end.link != nullptr && end.link->has_unsent()) (void)end.hub.retransmitter.resume(*end.link);
   }
-  [[nodiscard]] bool at_rest() const { return end.link == nullptr || (!end.link->in_flight() && !end.hub.owes()); }
+  [[nodiscard]] bool at_rest() const { return end.link == nullptr || (!end.link->in_flight() && !end.hub.has_pending_control()); }
 
   End end;
   std::string error;
@@ -96,8 +96,8 @@ class Duel {
     const unsigned opened = links();
     while (now < until && !finished()) {
       step();
-      if (a.end.link->failed) a.send();
-      if (b.end.link->failed) b.send();
+      if (a.end.link->failed()) a.send();
+      if (b.end.link->failed()) b.send();
     }
     if (!finished()) return "what was sent last does not arrive";
     if (links() > opened + 4) return "the links restart each other: " + std::to_string(links() - opened) + " times";
@@ -128,7 +128,7 @@ class Duel {
     return static_cast<unsigned>(a.end.counters.links_opened + b.end.counters.links_opened);
   }
   bool finished() {
-    return a.at_rest() && b.at_rest() && !a.end.link->failed && !b.end.link->failed && to_a.empty() && to_b.empty() &&
+    return a.at_rest() && b.at_rest() && !a.end.link->failed() && !b.end.link->failed() && to_a.empty() && to_b.empty() &&
            b.received[a.sent_incarnation()] == a.sent() && a.received[b.sent_incarnation()] == b.sent();
   }
   void hand(End& from, Channel& wire, End& to) {
@@ -142,7 +142,7 @@ class Duel {
     for (Packet& packet : out) to.receive({std::move(packet.bytes), packet.c, packet.compact});
   }
   void step() {
-    const bool idle = to_a.empty() && to_b.empty() && !a.end.hub.owes() && !b.end.hub.owes();
+    const bool idle = to_a.empty() && to_b.empty() && !a.end.hub.has_pending_control() && !b.end.hub.has_pending_control();
     now += idle && rng_.chance(0.5) ? rng_.between(10'000, 3'000'000) : rng_.between(100, 3'000);
     for (Restarter* r : {&a, &b}) {
       r->end.poll(2);

@@ -150,7 +150,7 @@ void World::advance() {
       next = std::min(next, node->silent_until());
       continue;
     }
-    active |= node->wants_to_send() || node->hub().owes();
+    active |= node->wants_to_send() || node->hub().has_pending_control();
     next = std::min(next, node->hub().next_deadline());
   }
   idle_steps_ = active ? 0 : idle_steps_ + 1;
@@ -183,7 +183,7 @@ void World::run_for(uint64_t time) {
 
 bool World::done() {
   for (auto& node : nodes_) {
-    if (!node->all_sent() || !node->hub().quiet() || node->buffers_in_use() != 0) return false;
+    if (!node->all_sent() || !node->hub().is_idle() || node->buffers_in_use() != 0) return false;
     for (unsigned from = 0; from < plan_.interfaces; ++from) {
       for (const Stream& s : node->peer(from).in) {
         if (s.received < s.planned) return false;
@@ -208,8 +208,8 @@ std::string World::run() {
 
 std::string World::close() {
   for (auto& node : nodes_) {
-    node->hub().say_bye();
-    for (unsigned i = 0; i < 200; ++i) (void)node->hub().flush_owed();
+    node->hub().lifecycle.close_all();
+    for (unsigned i = 0; i < 200; ++i) (void)node->hub().flush_control();
     run_for(rng_.below(100'000));
   }
   run_for(200'000'000);
@@ -224,7 +224,7 @@ std::string World::close() {
     if (node->buffers_in_use() != 0) error("a zero-copy buffer was never given back");
     node->hub().pool().trim(0);
     if (node->hub().pool().footprint() != 0) error("a slot was lost");
-    if (node->hub().owes()) error("something is owed after all links went");
+    if (node->hub().has_pending_control()) error("something is owed after all links went");
   }
   return error_;
 }

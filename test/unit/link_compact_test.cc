@@ -22,7 +22,7 @@ class Compact : public ::testing::Test {
       ASSERT_TRUE(from.send("x")) << i;
       to.receive(from.take());
       if (i % 64 != 63 && i + 1 != count) continue;
-      (void)to.hub.flush_owed();
+      (void)to.hub.flush_control();
       Pair::move(to, from);
     }
     to.got.clear();
@@ -75,11 +75,11 @@ TEST_F(Compact, FramesSentAgainAreFull) {
     pair.now += 100'000'000;
     for (unsigned i = 0; i < 10; ++i) {  // requests, and probes where they are lost
       a.hub.tick(pair.now += 1'000'000);
-      (void)a.hub.flush_owed();
+      (void)a.hub.flush_control();
       for (const WireFrame& frame : a.wire) EXPECT_FALSE(frame.compact);
       if (attempt == 2) Pair::move(a, b);
       a.wire.clear();
-      (void)b.hub.flush_owed();
+      (void)b.hub.flush_control();
       Pair::move(b, a);
     }
   }
@@ -137,7 +137,7 @@ TEST_F(Compact, NumbersWrapAndWaitForABusyLowerTransport) {
       p.a.busy = round % 7 == 0;
       sent += p.a.send("12345678");
       p.a.busy = false;
-      if (round % 7 == 0) (void)p.a.hub.resume(*p.a.link);
+      if (round % 7 == 0) (void)p.a.hub.retransmitter.resume(*p.a.link);
       if (round % 50 == 49) p.a.wire.pop_front();
       if (round % 60 == 59) p.settle();
     }
@@ -165,7 +165,7 @@ TEST_F(Compact, TheWidestWindowIsAcknowledged) {
     ASSERT_TRUE(p.b.wire.back().compact);
     p.a.receive(p.b.wire.back());
     EXPECT_FALSE(p.a.link->in_flight());
-    EXPECT_EQ(p.a.link->tx[0].una, first + sent);
+    EXPECT_EQ(p.a.link->tx[0].una(), first + sent);
   }
 }
 
@@ -176,7 +176,7 @@ TEST_F(Compact, StaleFramesAreRefusedHoweverOld) {
   for (const unsigned age : {1u, 32767u, 1u, 32767u, 1u, 65535u}) {
     one_way(a, b, age);
     b.receive(stale);
-    EXPECT_TRUE(b.got.empty()) << b.link->rx[0].expected;
+    EXPECT_TRUE(b.got.empty()) << b.link->rx[0].expected();
     pair.run_for(50'000'000);
   }
   a.send("fresh");
@@ -193,7 +193,7 @@ TEST_F(Compact, StaleAcknowledgementsAcknowledgeNothing) {
   one_way(a, b, 65536 - 3);
   for (unsigned i = 0; i < 8; ++i) a.send(std::to_string(i));
   a.receive(stale);
-  EXPECT_EQ(a.link->tx[0].una, 65536u - 3);
+  EXPECT_EQ(a.link->tx[0].una(), 65536u - 3);
   a.wire.clear();  // all lost
   pair.run_for(50'000'000);
   EXPECT_EQ(b.got.size(), 8u);
@@ -220,9 +220,9 @@ TEST_F(Compact, FramesOfAFormerLinkAreRefused) {
   const WireFrame former = a.take();
   const uint32_t id = b.link->local_id;
   for (unsigned i = 0; i < 16; ++i) {
-    b.hub.remove(*b.link);
+    b.hub.lifecycle.remove(*b.link);
     b.open(a.hub.uid());
-    b.hub.connect(*b.link, a.hub.uid(), a.link->local_id, Mode::kVerify);
+    b.hub.lifecycle.connect(*b.link, a.hub.uid(), a.link->local_id, Mode::kVerify);
     b.receive(former);
     ASSERT_TRUE(b.got.empty()) << i;
   }
@@ -234,8 +234,8 @@ TEST_F(Compact, FramesOfAnotherLinkAreRefused) {
   std::vector<std::unique_ptr<link::Link>> others;
   for (unsigned i = 0; i < 20; ++i) {
     others.push_back(std::make_unique<link::Link>());
-    b.hub.open(*others.back(), 1000 + i, 0, Mode::kVerify);
-    b.hub.connect(*others.back(), 1000 + i, a.link->local_id, Mode::kVerify);
+    b.hub.lifecycle.open(*others.back(), 1000 + i, 0, Mode::kVerify);
+    b.hub.lifecycle.connect(*others.back(), 1000 + i, a.link->local_id, Mode::kVerify);
   }
   a.send("for b's first link");
   const WireFrame right = a.take();
@@ -248,8 +248,8 @@ TEST_F(Compact, FramesOfAnotherLinkAreRefused) {
   b.receive(right);
   EXPECT_EQ(b.got.size(), 1u);
   for (auto& l : others) {
-    EXPECT_EQ(l->rx[0].expected, 0u);
-    b.hub.remove(*l);
+    EXPECT_EQ(l->rx[0].expected(), 0u);
+    b.hub.lifecycle.remove(*l);
   }
 }
 
@@ -266,10 +266,10 @@ TEST_F(Compact, ACompactFrameEndsTheGreeting) {
   WireFrame damaged = p.a.wire.front();
   damaged.flip_payload(0);
   p.b.receive(damaged);
-  EXPECT_TRUE(p.b.link->greeting);
+  EXPECT_TRUE(p.b.link->carries_hello());
   p.b.receive(p.a.take());
-  EXPECT_FALSE(p.b.link->greeting);
-  EXPECT_TRUE(p.b.link->plain);
+  EXPECT_FALSE(p.b.link->carries_hello());
+  EXPECT_TRUE(p.b.link->is_fast());
   p.b.send("4");
   EXPECT_TRUE(p.b.wire.back().compact);
 }
@@ -283,7 +283,7 @@ TEST_F(Compact, DamageInOurOwnCopyFailsTheLink) {
     p.a.send("hello");
     p.a.take();
     p.a.send("next");
-    p.a.link->tx[0].oldest->payload()[at] ^= 4;
+    p.a.link->tx[0].oldest()->payload()[at] ^= 4;
     p.settle();
     EXPECT_EQ(p.a.failures, std::vector<Failure>{Failure::kSourceFault}) << at;
     EXPECT_TRUE(p.b.got.empty()) << at;

@@ -159,8 +159,8 @@ TEST_P(Diagnosing, NeverRepaired) {
   send_damaged("hello", {1});
   send_damaged(text_of(9 * kSegment), {2, 800});
   EXPECT_TRUE(b.faults.empty());
-  b.hub.shut(*b.link);
-  b.hub.remove(*b.link);
+  b.hub.lifecycle.lower_failed(*b.link);
+  b.hub.lifecycle.remove(*b.link);
   ASSERT_EQ(b.faults.size(), 2u);
   EXPECT_EQ(b.faults[0].kind, FaultKind::kFrame);
   EXPECT_EQ(b.faults[1].kind, FaultKind::kPayload);
@@ -174,7 +174,7 @@ TEST_P(Diagnosing, SendersMemory) {
   a.send(text_of(100));
   WireFrame frame = a.take();
   frame.flip_payload(3);
-  a.link->tx[0].oldest->payload()[50] ^= 1;
+  a.link->tx[0].oldest()->payload()[50] ^= 1;
   b.receive(frame);
   pair.settle();
   EXPECT_EQ(a.failures, std::vector<Failure>{Failure::kSourceFault});

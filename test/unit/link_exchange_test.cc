@@ -39,12 +39,12 @@ TEST_P(Exchange, NumbersAreConsecutiveAndAcknowledgementsRide) {
     EXPECT_EQ(a.wire.front().header(first()).psn, first() + i);
     EXPECT_EQ(a.wire.front().header(first()).ack, first() + i);
     b.receive(a.take());
-    EXPECT_EQ(b.link->rx[0].expected, first() + i + 1);
+    EXPECT_EQ(b.link->rx[0].expected(), first() + i + 1);
     ASSERT_TRUE(b.send("pong"));
     EXPECT_EQ(b.wire.front().header(first()).psn, first() + i);
     EXPECT_EQ(b.wire.front().header(first()).ack, first() + i + 1);
     a.receive(b.take());
-    EXPECT_EQ(a.link->tx[0].una, first() + i + 1);
+    EXPECT_EQ(a.link->tx[0].una(), first() + i + 1);
     EXPECT_FALSE(a.link->in_flight());
   }
 }
@@ -85,8 +85,8 @@ TEST_P(Exchange, IdleReceiverAcknowledgesAloneOnce) {
 TEST_P(Exchange, FullWindowStopsAndOpensAgain) {
   for (unsigned i = 0; i < 8; ++i) EXPECT_TRUE(a.send("x"));
   EXPECT_FALSE(a.send("x"));
-  EXPECT_FALSE(a.hub.can_send(*a.link, Class::kSync));
-  EXPECT_TRUE(a.hub.can_send(*a.link, Class::kAsync));
+  EXPECT_FALSE(a.hub.sender.can_send(*a.link, Class::kSync));
+  EXPECT_TRUE(a.hub.sender.can_send(*a.link, Class::kAsync));
   // Every quarter of the window asks for an acknowledgement.
   unsigned asked = 0;
   for (const WireFrame& frame : a.wire) asked += (frame.header().flags & wire::kAckRequest) != 0;
@@ -94,7 +94,7 @@ TEST_P(Exchange, FullWindowStopsAndOpensAgain) {
   EXPECT_EQ(a.writables, 0u);
   pair.settle();
   EXPECT_EQ(a.writables, 1u);
-  EXPECT_EQ(a.link->tx[0].una, first() + 8);
+  EXPECT_EQ(a.link->tx[0].una(), first() + 8);
   EXPECT_TRUE(a.send("x"));
   EXPECT_EQ(b.got.size(), 8u);
 }
@@ -185,39 +185,39 @@ TEST_P(Exchange, LostAcknowledgementIsFoundByTheProbe) {
 TEST_P(Exchange, WhoLeavesSaysSoMoreThanOnce) {
   b.send("hello");
   a.receive(b.take());
-  b.hub.leave(*b.link);
+  b.hub.control_sender.detach(*b.link);
   ASSERT_GE(b.wire.size(), 3u);
   b.take();
   b.take();  // two are lost
   a.receive(b.take());
-  EXPECT_TRUE(a.link->peer_leaves);
+  EXPECT_TRUE(a.link->peer_detached);
   a.send("still here?");
   b.receive(a.take());
-  link::Hub::stay(*b.link);
+  link::ControlSender::attach(*b.link);
   b.poll(200);
   a.receive(b.take());
-  EXPECT_FALSE(a.link->peer_leaves);
+  EXPECT_FALSE(a.link->peer_detached);
 }
 
 TEST_P(Exchange, WhoLeavesABusyTransportSaysSoLater) {
   b.send("hello");
   a.receive(b.take());
   b.busy = true;
-  b.hub.leave(*b.link);
+  b.hub.control_sender.detach(*b.link);
   b.busy = false;
   b.poll(1);
   a.receive(b.take());
-  EXPECT_TRUE(a.link->peer_leaves);
+  EXPECT_TRUE(a.link->peer_detached);
 }
 
 TEST_P(Exchange, ABusyLowerTransportKeepsTheFrame) {
   a.busy = true;
   EXPECT_TRUE(a.send("1"));
   EXPECT_FALSE(a.send("2"));
-  EXPECT_TRUE(a.hub.has_unsent(*a.link));
-  EXPECT_FALSE(a.hub.resume(*a.link));
+  EXPECT_TRUE(a.link->has_unsent());
+  EXPECT_FALSE(a.hub.retransmitter.resume(*a.link));
   a.busy = false;
-  EXPECT_TRUE(a.hub.resume(*a.link));
+  EXPECT_TRUE(a.hub.retransmitter.resume(*a.link));
   EXPECT_EQ(a.writables, 1u);
   EXPECT_TRUE(a.send("2"));
   pair.settle();
@@ -227,16 +227,16 @@ TEST_P(Exchange, ABusyLowerTransportKeepsTheFrame) {
 // The caller has no way to the peer yet: an acknowledgement must not open the link.
 TEST_P(Exchange, ACorkedLinkTakesNothingUntilItIsUncorked) {
   a.send("1");
-  link::Hub::cork(*a.link);
+  link::Sender::lower_missing(*a.link);
   EXPECT_FALSE(a.send("2"));
   EXPECT_FALSE(a.send("2", Class::kAsync));
   pair.settle();
   b.poll(100);
   pair.settle();
   EXPECT_FALSE(a.link->in_flight());
-  EXPECT_FALSE(a.hub.can_send(*a.link, Class::kSync));
+  EXPECT_FALSE(a.hub.sender.can_send(*a.link, Class::kSync));
   EXPECT_EQ(a.writables, 0u);
-  a.hub.uncork(*a.link);
+  a.hub.sender.lower_ready(*a.link);
   EXPECT_GT(a.writables, 0u);
   EXPECT_TRUE(a.send("2"));
   EXPECT_TRUE(a.send("3", Class::kAsync));
@@ -247,10 +247,10 @@ TEST_P(Exchange, ACorkedLinkTakesNothingUntilItIsUncorked) {
 // An acknowledgement of what was never sent, as only a fault makes it, changes nothing.
 TEST_P(Exchange, AcknowledgementsAreBounded) {
   a.send("1");
-  b.link->rx[0].expected = first() + 2;
+  b.link->rx[0].start_at(first() + 2);
   b.send("x");
   a.receive(b.take());
-  EXPECT_EQ(a.link->tx[0].una, first());
+  EXPECT_EQ(a.link->tx[0].una(), first());
   EXPECT_TRUE(a.link->in_flight());
 }
 
@@ -258,7 +258,7 @@ TEST_P(Exchange, AcknowledgementsAreBounded) {
 TEST(ExchangeOldState, AGapIsAskedForHoweverLongAgoTheLastWas) {
   Pair pair;
   pair.join(0x90000000u);
-  pair.b.link->rx[0].nacked_to = 0;
+  pair.b.link->rx[0].nacked(0);
   pair.a.send("1");
   pair.a.send("2");
   pair.a.take();
@@ -291,8 +291,8 @@ TEST(ExchangeReentrant, WhatIsOwedSurvivesAnAcknowledgementThatRides) {
   };
   a.poll();
   a.busy = false;
-  EXPECT_NE(a.link->owed, 0u);
-  EXPECT_TRUE(a.link->owed_node.linked());
+  EXPECT_NE(a.link->control.bits, 0u);
+  EXPECT_TRUE(a.link->control.node.linked());
   pair.settle();
   EXPECT_EQ(b.got, (std::vector<std::string>{"1", "2", "3", "4"}));
 }

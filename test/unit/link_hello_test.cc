@@ -44,12 +44,12 @@ TEST_P(Hello, GreetingLastsUntilAnswered) {
   EXPECT_TRUE(a.introductions.empty());  // it knows an address alone
   a.receive(b.take());
   EXPECT_EQ(a.introductions, (std::vector<End::Introduction>{{true, b.hub.uid(), "exactly-twenty-chars"}}));
-  EXPECT_FALSE(a.link->greeting);
-  EXPECT_TRUE(a.link->plain);
+  EXPECT_FALSE(a.link->carries_hello());
+  EXPECT_TRUE(a.link->is_fast());
   a.send("3");
   EXPECT_FALSE(has_hello(a.wire.front()));
   b.receive(a.take());
-  EXPECT_TRUE(b.link->plain);
+  EXPECT_TRUE(b.link->is_fast());
   b.send("plain");
   EXPECT_FALSE(has_hello(b.wire.front()));
   EXPECT_EQ(b.got.size(), 3u);
@@ -70,7 +70,7 @@ TEST_P(Hello, CrossingGreetingsMakeOneLink) {
   pair.settle();
   EXPECT_EQ(a.got, (std::vector<std::string>{"to a", "y"}));
   EXPECT_EQ(b.got, (std::vector<std::string>{"to b", "x"}));
-  EXPECT_TRUE(a.link->plain && b.link->plain);
+  EXPECT_TRUE(a.link->is_fast() && b.link->is_fast());
   EXPECT_EQ(a.counters.links_opened + b.counters.links_opened, 2u);
 }
 
@@ -142,13 +142,13 @@ TEST_P(Hello, AGreetingThatCameInPiecesCanComeAsAWhole) {
 TEST_P(Hello, AFrameBeforeConnectDoesNotEstablish) {
   a.link = std::make_unique<link::Link>();
   b.link = std::make_unique<link::Link>();
-  a.hub.enter(*a.link);
-  b.hub.enter(*b.link);
-  a.hub.connect(*a.link, b.hub.uid(), b.link->local_id, Mode::kVerify);
+  a.hub.lifecycle.enter(*a.link);
+  b.hub.lifecycle.enter(*b.link);
+  a.hub.lifecycle.connect(*a.link, b.hub.uid(), b.link->local_id, Mode::kVerify);
   a.send("early");
   b.receive(a.take());
-  EXPECT_FALSE(b.link->plain);
-  b.hub.connect(*b.link, a.hub.uid(), a.link->local_id, Mode::kVerify);
+  EXPECT_FALSE(b.link->is_fast());
+  b.hub.lifecycle.connect(*b.link, a.hub.uid(), a.link->local_id, Mode::kVerify);
   b.send("answer");
   pair.run_for(20'000'000);
   EXPECT_EQ(b.got, std::vector<std::string>{"early"});
@@ -164,8 +164,8 @@ TEST_P(Hello, AProbeFindsOutThatThePeersLinkIsGone) {
   pair.settle();
   a.send("3");
   pair.settle();
-  ASSERT_FALSE(b.link->greeting);
-  a.hub.remove(*a.link);
+  ASSERT_FALSE(b.link->carries_hello());
+  a.hub.lifecycle.remove(*a.link);
   a.link = nullptr;
   b.send("to nobody");
   pair.run_for(50'000'000);
@@ -185,7 +185,7 @@ TEST_P(Hello, RestartWithAHigherEpochFailsTheOldLinkOnce) {
   pair.settle();
   b.send("never acknowledged");
   b.wire.clear();
-  a.hub.remove(*a.link);
+  a.hub.lifecycle.remove(*a.link);
   open_a();
   a.send("again 1");
   WireFrame first = a.take();
@@ -214,7 +214,7 @@ TEST_P(Hello, RestartCrossingFramesOfTheOldIncarnationComesToRest) {
   b.send("old");  // b still greets
   b.send("old");
   ASSERT_TRUE(has_hello(b.wire.front()));
-  a.hub.remove(*a.link);
+  a.hub.lifecycle.remove(*a.link);
   open_a();
   a.send("2");
   Pair::move(b, a);
@@ -238,8 +238,8 @@ TEST_P(Hello, RestartOfBothSidesComesToRest) {
     if (p.b.link == nullptr) p.b.open(p.a.hub.uid());
     p.b.send("2");
     if ((order & 2) != 0) p.settle();
-    p.a.hub.remove(*p.a.link);
-    p.b.hub.remove(*p.b.link);
+    p.a.hub.lifecycle.remove(*p.a.link);
+    p.b.hub.lifecycle.remove(*p.b.link);
     p.a.open(p.b.hub.uid());
     p.b.open(p.a.hub.uid());
     p.a.send("3");
@@ -275,7 +275,7 @@ TEST_P(Hello, FramesForAnotherInterfaceAreRefused) {
   pair.join();
   End c(0xc3, {});
   c.open(a.hub.uid());
-  c.hub.connect(*c.link, a.hub.uid(), a.link->local_id, Mode::kVerify);
+  c.hub.lifecycle.connect(*c.link, a.hub.uid(), a.link->local_id, Mode::kVerify);
   a.send("for b");
   c.receive(a.take());
   EXPECT_TRUE(c.got.empty());
@@ -307,7 +307,7 @@ TEST_P(Hello, GenerationsGuardReusedIds) {
   a.send("1");
   const WireFrame frame = a.take();
   const uint32_t before = b.link->local_id;
-  b.hub.remove(*b.link);
+  b.hub.lifecycle.remove(*b.link);
   b.open(a.hub.uid());
   EXPECT_NE(b.link->local_id, before);
   b.receive(frame);
@@ -320,7 +320,7 @@ TEST_P(Hello, ByeRetiresWhatIsInFlight) {
   std::vector<uint8_t> buffer(100, 1);
   a.send_zero_copy(buffer);
   b.receive(a.take());
-  b.hub.say_bye();
+  b.hub.lifecycle.close_all();
   b.poll();
   ASSERT_FALSE(b.wire.empty());
   const WireFrame bye = b.wire.back();
@@ -329,30 +329,30 @@ TEST_P(Hello, ByeRetiresWhatIsInFlight) {
   a.receive(bye);
   EXPECT_EQ(a.closed, 1u);
   EXPECT_EQ(a.freed, 1u);
-  EXPECT_TRUE(a.hub.quiet());
+  EXPECT_TRUE(a.hub.is_idle());
   EXPECT_FALSE(a.send("nobody there"));
 }
 
 TEST_P(Hello, ByeWaitsForABusyLowerTransport) {
   pair.join();
   b.busy = true;
-  b.hub.say_bye();
+  b.hub.lifecycle.close_all();
   b.poll(10);
-  EXPECT_FALSE(b.hub.quiet());
+  EXPECT_FALSE(b.hub.is_idle());
   b.busy = false;
-  EXPECT_TRUE(b.hub.flush_owed());
+  EXPECT_TRUE(b.hub.flush_control());
   EXPECT_EQ(b.wire.size(), 1u);
 }
 
 TEST_P(Hello, DataCrossingAByeIsDelivered) {
   pair.join();
   a.send("last words");
-  b.hub.say_bye();
+  b.hub.lifecycle.close_all();
   b.poll();
   a.receive(b.take());
   pair.settle();
   EXPECT_EQ(b.got, std::vector<std::string>{"last words"});
-  EXPECT_TRUE(a.hub.quiet() && b.hub.quiet());
+  EXPECT_TRUE(a.hub.is_idle() && b.hub.is_idle());
 }
 
 TEST_P(Hello, ModesAreTheLowerOfBoth) {
@@ -367,13 +367,13 @@ TEST_P(Hello, ModesAreTheLowerOfBoth) {
         Pair::move(p.b, p.a);
       }
       p.run_for(50'000'000);
-      EXPECT_EQ(p.a.link->mode, std::min(of_a, of_b));
-      EXPECT_EQ(p.b.link->mode, std::min(of_a, of_b));
-      EXPECT_EQ(p.a.link->plain, std::min(of_a, of_b) == Mode::kVerify);
+      EXPECT_EQ(p.a.link->mode(), std::min(of_a, of_b));
+      EXPECT_EQ(p.b.link->mode(), std::min(of_a, of_b));
+      EXPECT_EQ(p.a.link->is_fast(), std::min(of_a, of_b) == Mode::kVerify);
       EXPECT_EQ(p.a.got.size(), 5u);
       EXPECT_EQ(p.b.got.size(), 5u);
       EXPECT_FALSE(p.a.link->in_flight() || p.b.link->in_flight());
-      EXPECT_FALSE(p.a.link->greeting || p.b.link->greeting);
+      EXPECT_FALSE(p.a.link->carries_hello() || p.b.link->carries_hello());
     }
   }
 }
@@ -383,11 +383,11 @@ TEST_P(Hello, ALowerModeEndsTheFastPath) {
   Pair p{with_mode(Mode::kVerify), with_mode(Mode::kObserve)};
   p.a.open(p.b.hub.uid());
   p.b.open(p.a.hub.uid());
-  p.a.hub.connect(*p.a.link, p.b.hub.uid(), p.b.link->local_id, Mode::kVerify);
+  p.a.hub.lifecycle.connect(*p.a.link, p.b.hub.uid(), p.b.link->local_id, Mode::kVerify);
   p.b.send("hello");
   p.a.receive(p.b.take());
-  EXPECT_EQ(p.a.link->mode, Mode::kObserve);
-  EXPECT_FALSE(p.a.link->plain);
+  EXPECT_EQ(p.a.link->mode(), Mode::kObserve);
+  EXPECT_FALSE(p.a.link->is_fast());
 }
 
 // Mode observe checks and counts, and delivers what came, each frame once.

@@ -72,38 +72,38 @@ class End : public link::Port {
   End(uint64_t uid, const link::Config& config)
       : mixed(form == Form::kMixed), hub(uid, formed(config), *this, counters) {}
   ~End() override {
-    if (link != nullptr) hub.remove(*link);
-    for (auto& old : old_links) hub.remove(*old);
+    if (link != nullptr) hub.lifecycle.remove(*link);
+    for (auto& old : old_links) hub.lifecycle.remove(*old);
   }
 
   // Sends `text` as one short message. False: no room.
   bool send(const std::string& text, Class c = Class::kSync, uint8_t am_id = 1) {
-    link::Slot* slot = hub.reserve(*link, c, text.size());
+    link::Slot* slot = hub.sender.reserve(*link, c, text.size());
     if (slot == nullptr) return false;
     std::memcpy(slot->payload(), text.data(), text.size());
     const bool may_be_compact = !mixed || (++commits & 1) != 0;
-    if (hub.commit_open(*link, c, slot, static_cast<uint32_t>(text.size()), am_id, may_be_compact)) {
-      link::Hub::seal(*link, c, slot);
+    if (hub.sender.commit_open(*link, c, slot, static_cast<uint32_t>(text.size()), am_id, may_be_compact)) {
+      link::Sender::seal(*link, c, slot);
     }
     const util::Piece frame{slot->frame(), slot->size};
     if ((slot->compact ? send_compact(*link, frame) : send(*link, c, {&frame, 1})) == Sent::kBusy) {
-      hub.stalled(*link, c, slot);
+      hub.sender.stalled(*link, c, slot);
     } else {
-      hub.sent(*link, c);
+      hub.sender.sent(*link, c);
     }
     return true;
   }
   // The same without a copy: `buffer` stays the source.
   link::Slot* send_zero_copy(std::vector<uint8_t>& buffer, Class c = Class::kSync, uint8_t am_id = 1) {
-    link::Slot* slot = hub.reserve(*link, c, link::Hub::source_space(0));
+    link::Slot* slot = hub.sender.reserve(*link, c, link::ZeroCopy::source_space(0));
     if (slot == nullptr) return nullptr;
-    link::Source* source = link::Hub::make_source(slot, nullptr, 0);
+    link::Source* source = link::ZeroCopy::make_source(slot, nullptr, 0);
     source->pieces[source->count++] = {buffer.data(), buffer.size()};
-    hub.commit_source(*link, c, slot, am_id);
+    hub.sender.commit_source(*link, c, slot, am_id);
     if (send_source(*link, c, *slot) == Sent::kBusy) {
-      hub.stalled(*link, c, slot);
+      hub.sender.stalled(*link, c, slot);
     } else {
-      hub.sent(*link, c);
+      hub.sender.sent(*link, c);
     }
     return slot;
   }
@@ -161,18 +161,18 @@ class End : public link::Port {
   }
   void source_free(link::Link&, link::Slot& slot) noexcept override {
     freed++;
-    hub.release(&slot);
+    hub.zero_copy.release(&slot);
   }
   void writable(link::Link&) noexcept override { writables++; }
   void failed(link::Link&, Failure why) noexcept override { failures.push_back(why); }
   void peer_closed(link::Link&) noexcept override { closed++; }
-  link::Link* greeted(const wire::HelloView& hello) noexcept override {
+  link::Link* new_peer(const wire::HelloView& hello) noexcept override {
     if (link != nullptr) old_links.push_back(std::move(link));
     open(hello.ext.uid);
     if (on_open) on_open();
     return link.get();
   }
-  void introduced(link::Link& l, const wire::HelloView& hello) noexcept override {
+  void hello_received(link::Link& l, const wire::HelloView& hello) noexcept override {
     introductions.push_back({&l == link.get(), hello.ext.uid, std::string(hello.ext.host, strnlen(hello.ext.host, wire::kMaxHostName))});
   }
   size_t closed_interfaces(std::span<uint64_t> out) noexcept override {
@@ -194,13 +194,14 @@ class End : public link::Port {
 
   void open(uint64_t peer_uid) {
     link = std::make_unique<link::Link>();
-    hub.open(*link, peer_uid, 0, Mode::kVerify);
+    hub.lifecycle.open(*link, peer_uid, 0, Mode::kVerify);
   }
   // All sequences of the link start at `psn`.
   void start_at(uint32_t psn) {
     for (unsigned c = 0; c < wire::kClasses; ++c) {
-      link->tx[c].next_psn = link->tx[c].una = link->seen_una[c] = psn;
-      link->rx[c].expected = link->rx[c].top = link->rx[c].nacked_to = psn;
+      link->tx[c].start_at(psn);
+      link->rx[c].start_at(psn);
+      link->timer.seen_una[c] = psn;
     }
   }
 
@@ -276,8 +277,8 @@ class Pair {
   void join(uint32_t psn = 0) {
     a.open(b.hub.uid());
     b.open(a.hub.uid());
-    a.hub.connect(*a.link, b.hub.uid(), b.link->local_id, b.hub.config().mode);
-    b.hub.connect(*b.link, a.hub.uid(), a.link->local_id, a.hub.config().mode);
+    a.hub.lifecycle.connect(*a.link, b.hub.uid(), b.link->local_id, b.hub.config().mode);
+    b.hub.lifecycle.connect(*b.link, a.hub.uid(), a.link->local_id, a.hub.config().mode);
     a.start_at(psn);
     b.start_at(psn);
   }
@@ -286,7 +287,7 @@ class Pair {
     for (unsigned round = 0; round < 1000; ++round) {
       a.poll();
       b.poll();
-      if (a.wire.empty() && b.wire.empty() && !a.hub.owes() && !b.hub.owes()) return;
+      if (a.wire.empty() && b.wire.empty() && !a.hub.has_pending_control() && !b.hub.has_pending_control()) return;
       move(a, b);
       move(b, a);
     }

@@ -90,13 +90,13 @@ TEST_P(LinksPool, ALinkWithNothingInFlightGetsItsReserve) {
   for (unsigned i = 0; i < 3; ++i) {
     EXPECT_TRUE(pair.a.send("reserve"));
     EXPECT_FALSE(pair.a.send("no more"));
-    EXPECT_FALSE(pair.a.hub.can_send(*pair.a.link, Class::kSync));
+    EXPECT_FALSE(pair.a.hub.sender.can_send(*pair.a.link, Class::kSync));
     EXPECT_TRUE(pair.a.send("the other class has its own", Class::kAsync));
     pair.b.poll(100);
     pair.settle();
     pair.b.poll(100);
     pair.settle();
-    EXPECT_TRUE(pair.a.hub.can_send(*pair.a.link, Class::kSync));
+    EXPECT_TRUE(pair.a.hub.sender.can_send(*pair.a.link, Class::kSync));
     EXPECT_EQ(pair.a.writables, i + 1) << "told when there is room again";
   }
 }
@@ -140,7 +140,7 @@ TEST(Scale, LinksAreBoundedByTheirIds) {
   unsigned count = 0;
   EXPECT_THROW(
       for (;; ++count) {
-        end.hub.enter(same);
+        end.hub.lifecycle.enter(same);
         ASSERT_NE(same.local_id, wire::kLinkUnknown);
       },
       std::bad_alloc);
@@ -165,22 +165,22 @@ TEST(Scale, IdleLinksAreSmallAndFree) {
   };
   const auto start = std::chrono::steady_clock::now();
   for (unsigned i = 0; i < kLinks; ++i) {
-    end.hub.open(links[i], 1000 + i, 0, Mode::kVerify);
-    end.hub.connect(links[i], 1000 + i, i, Mode::kVerify);
+    end.hub.lifecycle.open(links[i], 1000 + i, 0, Mode::kVerify);
+    end.hub.lifecycle.connect(links[i], 1000 + i, i, Mode::kVerify);
   }
   const auto opened = std::chrono::steady_clock::now();
   // One message each, acknowledged at once.
   uint64_t t = 1'000'000'000;
   for (unsigned i = 0; i < kLinks; ++i) {
-    link::Slot* slot = end.hub.reserve(links[i], Class::kSync, 8);
+    link::Slot* slot = end.hub.sender.reserve(links[i], Class::kSync, 8);
     ASSERT_NE(slot, nullptr);
-    end.hub.commit(links[i], Class::kSync, slot, 8, 1);
+    end.hub.sender.commit(links[i], Class::kSync, slot, 8, 1);
     wire::FrameHeader ack{};
     ack.link = links[i].local_id;
     ack.ack = 1;
     ack.kind = wire::kind_byte(FrameKind::kAck);
     ack.segment = wire::segment_byte(13);
-    wire::seal_single(&ack, sizeof(ack), links[i].rx[0].nonce);
+    wire::seal_single(&ack, sizeof(ack), links[i].rx[0].nonce());
     link::Received received;
     ASSERT_FALSE(end.hub.receive(Class::kSync, &ack, sizeof(ack), &received));
     ASSERT_FALSE(links[i].in_flight());
@@ -193,17 +193,17 @@ TEST(Scale, IdleLinksAreSmallAndFree) {
   const auto polled = std::chrono::steady_clock::now();
   EXPECT_LE(end.hub.pool().footprint(), size_t{1} << 20);
   EXPECT_EQ(end.hub.next_deadline(), UINT64_MAX);
-  EXPECT_TRUE(end.hub.quiet());
+  EXPECT_TRUE(end.hub.is_idle());
   RecordProperty("bytes_per_link", std::to_string(sizeof(link::Link) + kTable + kNode));
   RecordProperty("ns_to_open", std::to_string(ns(start, opened) / kLinks));
   RecordProperty("ns_per_message", std::to_string(ns(opened, spoken) / kLinks));
   RecordProperty("us_per_tick_then", std::to_string(ns(spoken, idle) / 3e6));
   RecordProperty("ns_per_poll", std::to_string(ns(idle, polled) / 1e6));
-  for (link::Link& l : links) end.hub.remove(l);
+  for (link::Link& l : links) end.hub.lifecycle.remove(l);
 }
 
 TEST(Buffers, ComeBackAndAreKeptUpToALimit) {
-  link::Buffers buffers(20'000);
+  link::BounceBuffers buffers(20'000);
   void* first = buffers.take(5000);  // 8 KiB
   void* second = buffers.take(1);
   std::memset(first, 1, 5000);

@@ -30,7 +30,7 @@ TEST_P(Repairing, SinglePayloadIsAskedForAtOnceAndSentAgain) {
   EXPECT_EQ(a.counters.segments_resent, 1u);
   EXPECT_EQ(a.counters.segment_bytes_resent, 5u);
   EXPECT_EQ(a.counters.frames_resent, 0u);
-  EXPECT_EQ(b.link->rx[0].held, nullptr);
+  EXPECT_EQ(b.link->rx[0].first(), nullptr);
 }
 
 // A wire with a latency. Frames arrive in order.
@@ -106,7 +106,7 @@ TEST_P(Repairing, DamagedAcknowledgementsAreRepairedByWhatFollows) {
   const auto damage_ack = [&] {
     b.send("to you");
     a.receive(b.take());
-    a.hub.flush_owed();
+    a.hub.flush_control();
     WireFrame ack = a.take();
     EXPECT_EQ(ack.kind(), FrameKind::kAck);
     ack.flip(ack.bytes.size() * 8 - 1);
@@ -120,7 +120,7 @@ TEST_P(Repairing, DamagedAcknowledgementsAreRepairedByWhatFollows) {
   damage_ack();
   EXPECT_EQ(b.counters.faults_header + b.counters.faults_payload, 3u);
   EXPECT_EQ(b.counters.faults_repaired, 2u);
-  b.hub.remove(*b.link);
+  b.hub.lifecycle.remove(*b.link);
   EXPECT_EQ(b.counters.faults_repaired, 2u);
 }
 
@@ -149,9 +149,9 @@ TEST_P(Repairing, EachBitOfAShortFrameIsRepaired) {
     EXPECT_EQ(p.b.counters.faults_payload, in_payload ? 1u : 0u);
     if (next) {
       const uint64_t faults = p.b.counters.faults_header + p.b.counters.faults_length + p.b.counters.faults_payload;
-      p.b.hub.remove(*p.b.link);
+      p.b.hub.lifecycle.remove(*p.b.link);
       EXPECT_LE(p.b.counters.faults_repaired, faults);
-      EXPECT_GE(p.b.counters.faults_repaired, p.b.link->failed && faults == 0 ? 0u : in_payload ? 1u : 0u);
+      EXPECT_GE(p.b.counters.faults_repaired, p.b.link->failed() && faults == 0 ? 0u : in_payload ? 1u : 0u);
     }
     EXPECT_FALSE(p.a.link->in_flight());
     EXPECT_TRUE(p.a.failures.empty());
@@ -327,10 +327,10 @@ TEST_P(Repairing, WhatIsRepeatedNeedsNoRequest) {
   for (int i = 0; i < 3; ++i) (void)a.take();
   for (unsigned i = 0; i < 3 * a.hub.config().max_repairs; ++i) {
     a.wire.clear();
-    a.hub.repeat(*a.link);
-    EXPECT_TRUE(link::Hub::repeats(*a.link));
+    a.hub.retransmitter.retransmit_all(*a.link);
+    EXPECT_TRUE(link::Retransmitter::is_pending(*a.link));
     a.poll();
-    EXPECT_FALSE(link::Hub::repeats(*a.link));
+    EXPECT_FALSE(link::Retransmitter::is_pending(*a.link));
   }
   EXPECT_TRUE(a.failures.empty());
   while (!a.wire.empty()) b.receive(a.take());
@@ -344,7 +344,7 @@ TEST_P(Repairing, DamageInOurOwnCopyFailsTheLink) {
   a.send("hello");
   a.take();
   a.send("next");
-  a.link->tx[0].oldest->payload()[1] ^= 4;
+  a.link->tx[0].oldest()->payload()[1] ^= 4;
   pair.settle();
   EXPECT_EQ(a.failures, std::vector<Failure>{Failure::kSourceFault});
   EXPECT_EQ(a.counters.source_faults, 1u);
@@ -402,7 +402,7 @@ TEST_P(Repairing, LowerTransportThatStillReadsKeepsTheBuffer) {
   pair.settle();
   EXPECT_FALSE(a.link->in_flight());
   EXPECT_EQ(a.freed, 0u) << "acknowledged, but the lower transport may read it";
-  a.hub.source_sent(*a.link, *slot);
+  a.hub.zero_copy.source_sent(*a.link, *slot);
   EXPECT_EQ(a.freed, 1u);
 }
 
@@ -413,10 +413,10 @@ TEST_P(Repairing, RemovalInFlightFreesSourcesOnce) {
   std::vector<uint8_t> other(1000, 8);
   link::Slot* slot = a.send_zero_copy(other);
   a.send("x");
-  a.hub.remove(*a.link);
+  a.hub.lifecycle.remove(*a.link);
   EXPECT_EQ(a.freed, 1u);
-  EXPECT_FALSE(a.hub.owes());
-  a.hub.source_sent(*a.link, *slot);
+  EXPECT_FALSE(a.hub.has_pending_control());
+  a.hub.zero_copy.source_sent(*a.link, *slot);
   EXPECT_EQ(a.freed, 2u);
   pair.run_for(5'000'000);
   EXPECT_EQ(b.got.size(), 3u);

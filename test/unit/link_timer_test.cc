@@ -77,7 +77,7 @@ TEST_P(Timer, AHealthyLinkIsNotProbed) {
 
 // As a flush does, again and again until all is acknowledged.
 TEST_P(Timer, WhoWaitsAsksOnceAndIsAnsweredAtOnce) {
-  a.hub.ask(*a.link);
+  a.hub.sender.request_ack(*a.link);
   a.poll();
   EXPECT_EQ(probes(), 0u) << "nothing is in flight";
   a.send("first");
@@ -85,12 +85,12 @@ TEST_P(Timer, WhoWaitsAsksOnceAndIsAnsweredAtOnce) {
   b.receive(a.take());
   b.receive(a.take());
   for (unsigned i = 0; i < 3; ++i) {
-    a.hub.ask(*a.link);
+    a.hub.sender.request_ack(*a.link);
     a.poll();
   }
   EXPECT_EQ(probes(), 2u) << "one for each class";
   a.send("second");
-  a.hub.ask(*a.link);
+  a.hub.sender.request_ack(*a.link);
   a.poll();
   EXPECT_EQ(probes(), 2u) << "while no answer came";
   while (!a.wire.empty()) b.receive(a.take());
@@ -98,7 +98,7 @@ TEST_P(Timer, WhoWaitsAsksOnceAndIsAnsweredAtOnce) {
   while (!b.wire.empty()) a.receive(b.take());
   EXPECT_FALSE(a.link->in_flight());
   a.send("third");
-  a.hub.ask(*a.link);
+  a.hub.sender.request_ack(*a.link);
   a.poll();
   EXPECT_EQ(probes(), 1u);
 }
@@ -106,7 +106,7 @@ TEST_P(Timer, WhoWaitsAsksOnceAndIsAnsweredAtOnce) {
 TEST_P(Timer, ALostQuestionIsTheTimersBusiness) {
   a.hub.tick(now);
   a.send("lost");
-  a.hub.ask(*a.link);
+  a.hub.sender.request_ack(*a.link);
   a.poll();
   a.wire.clear();
   silence(10'000'000, 100'000);
@@ -123,7 +123,7 @@ TEST_P(Timer, ASilentPeersZeroCopySendCompletesEarly) {
   silence(1'000'000, 20'000);
   EXPECT_EQ(a.freed, 1u);
   EXPECT_EQ(a.counters.late_copies, 1u);
-  EXPECT_FALSE(a.hub.has_unowned(*a.link));
+  EXPECT_FALSE(a.hub.zero_copy.has_unbounced(*a.link));
   std::fill(buffer.begin(), buffer.end(), uint8_t{0});
   pair.now = now;
   pair.run_for(kSecond, 1'000'000);
@@ -136,11 +136,11 @@ TEST_P(Timer, AZeroCopySendCompletesAtOnceWithItsLowerOne) {
   std::vector<uint8_t> buffer(5000, 3);
   for (unsigned i = 0; i < 3; ++i) {
     std::fill(buffer.begin(), buffer.end(), static_cast<uint8_t>(i));
-    EXPECT_TRUE(a.hub.complete_at_once(*a.link, *a.send_zero_copy(buffer)));
+    EXPECT_TRUE(a.hub.zero_copy.complete_at_once(*a.link, *a.send_zero_copy(buffer)));
   }
   std::fill(buffer.begin(), buffer.end(), uint8_t{0xee});
   EXPECT_EQ(a.freed, 0u) << "the send's return says it";
-  EXPECT_FALSE(a.hub.has_unowned(*a.link));
+  EXPECT_FALSE(a.hub.zero_copy.has_unbounced(*a.link));
   a.wire[1].flip_payload(77);
   pair.now = now;
   pair.run_for(kSecond, 1'000'000);
@@ -156,9 +156,9 @@ TEST(TimerLimit, CopiesMadeAtOnceAreBounded) {
   small.a.hub.tick(kSecond);
   std::vector<uint8_t> buffer(400'000, 5);  // 512 KiB of memory
   unsigned at_once = 0;
-  for (unsigned i = 0; i < 4; ++i) at_once += small.a.hub.complete_at_once(*small.a.link, *small.a.send_zero_copy(buffer));
+  for (unsigned i = 0; i < 4; ++i) at_once += small.a.hub.zero_copy.complete_at_once(*small.a.link, *small.a.send_zero_copy(buffer));
   EXPECT_EQ(at_once, 2u);
-  EXPECT_TRUE(small.a.hub.has_unowned(*small.a.link));
+  EXPECT_TRUE(small.a.hub.zero_copy.has_unbounced(*small.a.link));
   small.now = kSecond;
   small.run_for(kSecond, 1'000'000);
   EXPECT_EQ(small.b.got.size(), 4u);
@@ -232,12 +232,12 @@ TEST_P(Timer, BuffersThatCannotBeFreeYetAreNotCopied) {
   a.send_zero_copy(waiting);
   a.poll(1000);
   EXPECT_EQ(a.counters.late_copies, 0u);
-  a.hub.source_sent(*a.link, *slot);
+  a.hub.zero_copy.source_sent(*a.link, *slot);
   a.poll(1);
   EXPECT_EQ(a.counters.late_copies, 1u);
   EXPECT_EQ(a.freed, 1u);
   a.busy = a.lower_keeps_sources = false;
-  EXPECT_TRUE(a.hub.resume(*a.link));
+  EXPECT_TRUE(a.hub.retransmitter.resume(*a.link));
   pair.run_for(kSecond, 1'000'000);
   EXPECT_EQ(b.got, (std::vector<std::string>{std::string(5000, 3), std::string(5000, 4)}));
   EXPECT_EQ(a.freed, 2u);
@@ -269,40 +269,6 @@ TEST_P(Timer, NextDeadlineWakesInTime) {
     ASSERT_LT(++wakes, 20u);
   }
   EXPECT_LT(now, kSecond + 100'000'000);
-}
-
-// Many links, each with its own deadline; none may be lost, and none fired early or twice.
-TEST_P(Timer, TheWheelLosesNoLink) {
-  constexpr unsigned kLinks = 3000;
-  End c(0xc3, {});
-  std::vector<std::unique_ptr<link::Link>> links;
-  uint64_t t = 5 * kSecond;
-  c.hub.tick(t);
-  for (unsigned i = 0; i < kLinks; ++i) {
-    links.push_back(std::make_unique<link::Link>());
-    c.hub.open(*links.back(), 1000 + i, 0, Mode::kVerify);
-    c.hub.connect(*links.back(), 1000 + i, i, Mode::kVerify);
-    link::Slot* slot = c.hub.reserve(*links.back(), Class::kSync, 8);
-    ASSERT_NE(slot, nullptr);
-    c.hub.commit(*links.back(), Class::kSync, slot, 8, 1);
-    t += i % 3 * 7'000;
-    c.hub.tick(t);
-  }
-  for (unsigned i = 0; i < kLinks; i += 3) c.hub.remove(*links[i]);
-  for (const uint64_t end = t + 90 * kSecond; t < end; t += 10'000'000) {
-    c.hub.tick(t);
-    for (unsigned n = 0; n < 100; ++n) (void)c.hub.poll();
-    c.wire.clear();
-  }
-  for (unsigned i = 0; i < kLinks; ++i) {
-    EXPECT_EQ(links[i]->timer_node.linked(), i % 3 != 0);
-    EXPECT_EQ(links[i]->timer_armed, i % 3 != 0);
-  }
-  // 90 s: nine in the first minute, then one every 20 s.
-  const double each = static_cast<double>(c.counters.probes_sent) / (kLinks - kLinks / 3);
-  EXPECT_GE(each, 9.0);
-  EXPECT_LE(each, 12.0);
-  for (auto& l : links) c.hub.remove(*l);
 }
 
 // Time may jump far, or by less than a step of the wheel.

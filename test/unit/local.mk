@@ -23,8 +23,10 @@ verity_unit_SOURCES += \
 	test/unit/link_exchange_test.cc \
 	test/unit/link_hello_test.cc \
 	test/unit/link_pair.h \
+	test/unit/link_parts_test.cc \
 	test/unit/link_pool_test.cc \
 	test/unit/link_repair_test.cc \
+	test/unit/link_state_test.cc \
 	test/unit/link_timer_test.cc \
 	test/unit/merkle_bitmap_test.cc \
 	test/unit/merkle_bytes.h \

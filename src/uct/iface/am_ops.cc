@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kMostPieces = 128;
 
 // The peer has closed its interface: messages are dropped, as on a lower transport that keeps no connection.
-bool is_closed(const UctLink& l) noexcept { return l.peer_gone && !l.failed; }
-bool is_unframed(const UctLink& l) noexcept { return l.is_off() && !l.failed; }
+bool is_closed(const UctLink& l) noexcept { return l.peer_closed() && !l.failed(); }
+bool is_unframed(const UctLink& l) noexcept { return l.is_off() && !l.failed(); }
 
 // Where the upper layer's bytes lie, behind its header.
 const void* data_of(const uct_iov_t* iov, size_t count) noexcept { return count > 1 ? iov[1].buffer : nullptr; }

@@ -49,7 +49,7 @@ ucs_status_t Ops::ep_invalidate(uct_ep_h ep, unsigned flags) noexcept {
 ucs_status_t Ops::ep_check(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {
   VerityEp& self = VerityEp::of(ep);
   const AsyncGuard guard(self.verity().core().threads);
-  if (self.link().failed || self.carrier() == nullptr) return UCS_OK;  // reported already; not connected yet
+  if (self.link().failed() || self.carrier() == nullptr) return UCS_OK;  // reported already; not connected yet
   return uct_ep_check(self.carrier(), flags, comp);
 }
 

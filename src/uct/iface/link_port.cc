@@ -40,7 +40,7 @@ void LinkPort::deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* 
 // --- sends ---
 
 void LinkPort::source_free(link::Link& l, link::Slot& slot) noexcept {
-  completions_.add(slot, l.failed ? UctLink::of(l).failure : ZcopyState::of(slot).status);
+  completions_.add(slot, l.failed() ? UctLink::of(l).failure : ZcopyState::of(slot).status);
 }
 
 void LinkPort::writable(link::Link& link) noexcept {
@@ -69,7 +69,7 @@ void LinkPort::peer_closed(link::Link& l) noexcept { links_.want_attention(UctLi
 
 // --- handshake ---
 
-link::Link* LinkPort::greeted(const wire::HelloView& hello) noexcept {
+link::Link* LinkPort::new_peer(const wire::HelloView& hello) noexcept {
   UctLink* l = nullptr;
   const ucs_status_t status = guarded([&] {
     const uct_iface_attr_t& attr = core_.lower_attr();
@@ -85,7 +85,7 @@ link::Link* LinkPort::greeted(const wire::HelloView& hello) noexcept {
 }
 
 // The peer of a link that was opened with its address, which does not have the name.
-void LinkPort::introduced(link::Link& l, const wire::HelloView& hello) noexcept {
+void LinkPort::hello_received(link::Link& l, const wire::HelloView& hello) noexcept {
   links_.set_host(UctLink::of(l), process().host_of(hello.ext.host));
 }
 

@@ -28,8 +28,8 @@ class LinkPort final : public link::Port {
   void source_changed(link::Link& l, const link::Slot& slot, bool freed) noexcept override;
   void failed(link::Link& l, link::Failure why) noexcept override;
   void peer_closed(link::Link& l) noexcept override;
-  link::Link* greeted(const wire::HelloView& hello) noexcept override;
-  void introduced(link::Link& l, const wire::HelloView& hello) noexcept override;
+  link::Link* new_peer(const wire::HelloView& hello) noexcept override;
+  void hello_received(link::Link& l, const wire::HelloView& hello) noexcept override;
   size_t closed_interfaces(std::span<uint64_t> out) noexcept override;
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override;
   void faulted(link::Link* l, wire::Verdict verdict, const wire::FrameHeader& header) noexcept override;

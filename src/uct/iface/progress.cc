@@ -65,13 +65,13 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
   if (core_.is_off()) return uct_iface_event_arm(lower(), events);
   const AsyncGuard guard(core_.threads);
   link::Hub& hub = *core_.hub;
-  (void)hub.flush_owed();
+  (void)hub.flush_control();
   const uint64_t now = monotonic_ns();
   hub.tick(now);
   if (!completions_.empty() || !delivery_.deferred().empty()) return UCS_ERR_BUSY;
   if (onesided_ != nullptr && onesided_->must_poll()) return UCS_ERR_BUSY;
   const bool retries = onesided_ != nullptr && onesided_->must_retry();
-  const bool soon = hub.owes() || links_.needs_attention() || !flusher_.empty() || retries;
+  const bool soon = hub.has_pending_control() || links_.needs_attention() || !flusher_.empty() || retries;
   wakeup_.set(soon ? now + kRetry : hub.next_deadline(), now);
   check_time_ = true;
   return uct_iface_event_arm(lower(), events);
@@ -95,7 +95,7 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle, IdleProgress::By by) n
   if (core_.threads.threaded) upkeep_.push_stored();
   if (onesided_ != nullptr) (void)onesided_->serve();
   (void)hub.poll();
-  (void)hub.flush_owed();
+  (void)hub.flush_control();
   hub.tick(now);
   // What now waits for the worker's progress was to wake it, if it sleeps.
   const bool reads = onesided_ != nullptr && onesided_->must_poll();

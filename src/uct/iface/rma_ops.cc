@@ -19,17 +19,17 @@ void write_put(uint8_t* out, uint64_t address, uct_rkey_t rkey) noexcept {
 
 // Why nothing can be sent now, if it is not only for lack of room.
 ucs_status_t refusal_of(const VerityIface& f, const UctLink& l) noexcept {
-  if (l.failed) return l.failure;
-  if (l.peer_gone) return UCS_ERR_CONNECTION_RESET;
-  const bool both = f.core().onesided != nullptr && l.mode == link::Mode::kVerify;
+  if (l.failed()) return l.failure;
+  if (l.peer_closed()) return UCS_ERR_CONNECTION_RESET;
+  const bool both = f.core().onesided != nullptr && l.mode() == link::Mode::kVerify;
   return both ? UCS_ERR_NO_RESOURCE : warnings().modes_differ(f.lower_tl_name());
 }
 
 // For a message that changes these bytes of the peer's memory.
 link::Slot* writing_slot(VerityIface& f, UctLink& l, size_t length, const rma::Range& range) noexcept {
   OneSided* onesided = f.core().onesided;
-  if (l.gated || onesided == nullptr) return nullptr;
-  return onesided->may_write(l, range) ? f.core().hub->reserve(l, kClass, length) : nullptr;
+  if (l.behind_pending || onesided == nullptr) return nullptr;
+  return onesided->may_write(l, range) ? f.core().hub->sender.reserve(l, kClass, length) : nullptr;
 }
 
 struct PutPacking {
@@ -98,7 +98,7 @@ ucs_status_t Ops::get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg
   const AsyncGuard guard(f.core().threads);
   if (length == 0) return UCS_OK;
   if (!is_length("get_bcopy", length, f.sender().limits().max_get_bcopy()) || !is_key("get_bcopy", rkey)) return UCS_ERR_INVALID_PARAM;
-  if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
+  if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE || l.behind_pending) return refusal;
   return f.core().onesided->get_bcopy({&l, &self, unpack, arg, length, address, rkey, comp});
 }
 
@@ -110,7 +110,7 @@ ucs_status_t Ops::get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, ui
   const AsyncGuard guard(f.core().threads);
   if (are_empty(iov, iovcnt)) return UCS_OK;
   if (!is_key("get_zcopy", rkey)) return UCS_ERR_INVALID_PARAM;
-  if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE || l.gated) return refusal;
+  if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE || l.behind_pending) return refusal;
   if (l.lower == nullptr) return UCS_ERR_NO_RESOURCE;
   const auto& cap = f.lower_attr().cap.get;
   return f.core().onesided->get_zcopy({&l, l.lower.get(), &self, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy});
@@ -148,7 +148,7 @@ ucs_status_t fetch(uct_ep_h ep, unsigned op, Word value, Word compare, Word* res
   const AsyncGuard guard(f.core().threads);
   if (op >= UCT_ATOMIC_OP_LAST) return UCS_ERR_UNSUPPORTED;
   if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
-  if (!f.fences().follows_other_lanes(l) || l.gated) return UCS_ERR_NO_RESOURCE;
+  if (!f.fences().follows_other_lanes(l) || l.behind_pending) return UCS_ERR_NO_RESOURCE;
   return f.core().onesided->atomic_fetch(
       {&l, &self, static_cast<wire::AtomicOp>(op), sizeof(Word), value, compare, result, address, rkey, comp});
 }

@@ -18,7 +18,7 @@ ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
   }
   if (link_ != nullptr) {
     link_->eps.push_back(link_node());
-    link::Hub::stay(*link_);
+    link::ControlSender::attach(*link_);
   }
   return status;
 }
@@ -38,8 +38,8 @@ void VerityEp::leave_link() noexcept {
   link_node().unlink();
   if (link_->eps.linked()) return;
   // What the user's buffers still hold is copied now: nothing may point into them hereafter.
-  f.core().hub->own_sources(*link_);
-  f.core().hub->leave(*link_);
+  f.core().hub->zero_copy.bounce_all(*link_);
+  f.core().hub->control_sender.detach(*link_);
   link_->orphan = true;
   f.links().want_attention(*link_);
 }

@@ -30,10 +30,10 @@ UctLink* LinkSet::make() {
 UctLink* LinkSet::open_link(const wire::AddressTail& peer, uint8_t path) {
   UctLink* l = make();
   set_host(*l, peer.host);
-  core_.hub->open(*l, peer.uid, path, link_mode(peer));
+  core_.hub->lifecycle.open(*l, peer.uid, path, link_mode(peer));
   join_lanes(*l);
   if (l->is_off()) {
-    l->tx[0].blocked = l->tx[1].blocked = true;  // goes unframed
+    for (link::SendWindow& tx : l->tx) tx.block();  // goes unframed
     has_off_links_ = true;
   }
   return l;
@@ -47,11 +47,11 @@ UctLink* LinkSet::link_to(const uct_ep_params_t& params, ucs_status_t* status_p)
   }
   const bool has_path = (params.field_mask & UCT_EP_PARAM_FIELD_PATH_INDEX) != 0;
   const auto path = static_cast<uint8_t>(has_path ? params.path_index : 0);
-  auto* l = static_cast<UctLink*>(core_.hub->find(tail.uid, path));
+  auto* l = static_cast<UctLink*>(core_.hub->links.find(tail.uid, path));
   if (l == nullptr || l->is_lost()) l = open_link(tail, path);
   if (l->lower == nullptr && !core_.may_connect() && !l->is_off()) {
     keep_addresses(*l, params.dev_addr, params.iface_addr);
-    link::Hub::cork(*l);
+    link::Sender::lower_missing(*l);
     want_attention(*l);
   } else if (l->lower == nullptr) {
     LowerEp lower;
@@ -63,32 +63,32 @@ UctLink* LinkSet::link_to(const uct_ep_params_t& params, ucs_status_t* status_p)
     adopt_lower(*l, std::move(lower));
     l->addresses.reset();
   }
-  l->trailed_ids = extensions_.agree(l->mode, wire::extensions_of(tail));
+  l->trailed_ids = extensions_.agree(l->mode(), wire::extensions_of(tail));
   *status_p = UCS_OK;
   return l;
 }
 
 UctLink* LinkSet::make_to_ep(LowerEp lower) {
   UctLink* l = make();
-  core_.hub->enter(*l);
+  core_.hub->lifecycle.enter(*l);
   adopt_lower(*l, std::move(lower));
-  link::Hub::cork(*l);  // nothing can be sent before the peer's address is known
+  link::Sender::lower_missing(*l);  // nothing can be sent before the peer's address is known
   return l;
 }
 
 ucs_status_t LinkSet::connect(UctLink& l, const wire::EpAddressTail& peer) noexcept {
   set_host(l, process().host_of(peer.host));
-  core_.hub->connect(l, peer.iface.uid, peer.link, link_mode(peer.iface));
+  core_.hub->lifecycle.connect(l, peer.iface.uid, peer.link, link_mode(peer.iface));
   const ucs_status_t status = guarded([&] {
     join_lanes(l);
     return UCS_OK;
   });
   if (status != UCS_OK) return status;
-  l.trailed_ids = extensions_.agree(l.mode, wire::extensions_of(peer.iface));
+  l.trailed_ids = extensions_.agree(l.mode(), wire::extensions_of(peer.iface));
   if (l.is_off()) {
     has_off_links_ = true;
   } else {
-    core_.hub->uncork(l);
+    core_.hub->sender.lower_ready(l);
   }
   want_attention(l);
   return UCS_OK;
@@ -98,9 +98,9 @@ UctLink* LinkSet::link_of_hello(const wire::HelloView& hello) {
   UctLink* l = make();
   keep_addresses(*l, hello.device_address, hello.iface_address);
   set_host(*l, process().host_of(hello.ext.host));
-  core_.hub->open(*l, hello.ext.uid, hello.ext.path, static_cast<link::Mode>(hello.ext.mode));
+  core_.hub->lifecycle.open(*l, hello.ext.uid, hello.ext.path, static_cast<link::Mode>(hello.ext.mode));
   join_lanes(*l);
-  l->trailed_ids = extensions_.agree(l->mode, hello.ext.trailers);
+  l->trailed_ids = extensions_.agree(l->mode(), hello.ext.trailers);
   return l;
 }
 
@@ -119,7 +119,7 @@ void LinkSet::set_host(UctLink& l, health::HostId host) noexcept {
 void LinkSet::adopt_lower(UctLink& l, LowerEp lower) {
   by_lower_[lower.get()] = &l;
   l.lower = std::move(lower);
-  if (l.corked) core_.hub->uncork(l);
+  if (l.no_lower_endpoint) core_.hub->sender.lower_ready(l);
 }
 
 void LinkSet::keep_addresses(UctLink& l, const void* device, const void* iface) {
@@ -159,14 +159,14 @@ ucs_status_t LinkSet::ensure_lower(UctLink& l) noexcept {
 // --- ending ---
 
 void LinkSet::give_up(UctLink& l, ucs_status_t status) noexcept {
-  if (l.failed) return;
+  if (l.failed()) return;
   l.failure = status;
-  core_.hub->shut(l);
+  core_.hub->lifecycle.lower_failed(l);
   want_attention(l);
 }
 
 void LinkSet::remove(UctLink& l) noexcept {
-  core_.hub->remove(l);
+  core_.hub->lifecycle.remove(l);
   if (l.lower_waiting) uct_ep_pending_purge(l.lower.get(), [](uct_pending_req_t*, void*) {}, nullptr);
   if (l.lower != nullptr) by_lower_.erase(l.lower.get());
   leave_lanes(l);
@@ -209,7 +209,7 @@ void LinkSet::wake_pending() noexcept {
 
 // The peer's worker is known: the link's operations are ordered with those on the other lanes to it. Throws std::bad_alloc.
 void LinkSet::join_lanes(UctLink& l) {
-  if (l.mode != link::Mode::kVerify || l.order != nullptr) return;
+  if (l.mode() != link::Mode::kVerify || l.order != nullptr) return;
   const WorkerGroup::Guard all(core_.group);
   Lanes& lanes = core_.group.lanes(wire::worker_of(l.peer_uid));
   l.order = &lanes;

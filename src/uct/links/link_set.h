@@ -68,7 +68,7 @@ class LinkSet {
   void wake_pending() noexcept;
   // What comes now waits, and is tried in the next progress.
   void hold(UctLink& l) noexcept {
-    l.held = l.gated = true;
+    l.held = l.behind_pending = true;
     want_attention(l);
   }
   [[nodiscard]] bool needs_attention() const noexcept { return attention_.linked(); }

@@ -21,26 +21,26 @@ constexpr uint64_t kCopyEvery = 700'000'000;  // ns
 // may be what was lost; it said that it leaves. One that computes finds the frames sent again when it comes back, and need not
 // be probed.
 bool is_settled(UctLink& l) noexcept {
-  if (!l.in_flight() || l.peer_gone) {
+  if (!l.in_flight() || l.peer_closed()) {
     l.flush_since = 0;
     return true;
   }
   link::Hub& hub = *l.set->core().hub;
-  hub.ask(l);
+  hub.sender.request_ack(l);
   const uint64_t now = monotonic_ns();
-  const uint32_t mark = l.tx[0].una + l.tx[1].una + l.tx[0].next_psn + l.tx[1].next_psn;
+  const uint32_t mark = l.tx[0].una() + l.tx[1].una() + l.tx[0].next_psn() + l.tx[1].next_psn();
   if (l.flush_since == 0 || mark != l.flush_mark) {
     l.flush_mark = mark;
     l.flush_since = now;
     l.flush_copies = 0;
   }
   const uint64_t silence = now - l.flush_since;
-  if (l.peer_leaves) return silence >= kLeftPatience;
+  if (l.peer_detached) return silence >= kLeftPatience;
   if (l.flush_copies < kCopies && silence >= (l.flush_copies + 1) * kCopyEvery) {
     ++l.flush_copies;
-    hub.repeat(l);
+    hub.retransmitter.retransmit_all(l);
   }
-  return silence >= (link::Hub::repeats(l) ? kBusyPatience : kPatience);
+  return silence >= (link::Retransmitter::is_pending(l) ? kBusyPatience : kPatience);
 }
 
 }  // namespace verity::uct

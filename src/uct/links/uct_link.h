@@ -89,7 +89,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
 
   void purge_pending(WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
     pending.purge(ep, callback, arg);
-    gated = gated && (held || !pending.empty());
+    behind_pending = behind_pending && (held || !pending.empty());
   }
 
   // Nothing is waited for: there will be no answer.
@@ -102,7 +102,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   [[nodiscard]] bool never_used() const noexcept {
     if (heard_epoch != 0 || open != 0 || !pending.empty()) return false;
     for (unsigned c = 0; c < wire::kClasses; ++c) {
-      if (tx[c].next_psn != 0 || rx[c].top != 0) return false;
+      if (tx[c].next_psn() != 0 || rx[c].top() != 0) return false;
     }
     return true;
   }

@@ -38,8 +38,8 @@ ucs_status_t status_of(const UctLink& l, wire::RmaStatus status, bool broken, uc
     case wire::RmaStatus::kBusy: return UCS_ERR_NO_MEMORY;
   }
   if (!broken) return UCS_OK;
-  if (l.failed) return l.failure;
-  if (l.peer_gone) return UCS_ERR_CONNECTION_RESET;
+  if (l.failed()) return l.failure;
+  if (l.peer_closed()) return UCS_ERR_CONNECTION_RESET;
   return error != UCS_OK ? error : UCS_ERR_CANCELED;
 }
 
@@ -226,7 +226,7 @@ void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abor
 uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
   UctLink& l = link_of(peer);
   if (sending_ || l.is_lost()) return nullptr;
-  open_ = core_.hub->reserve_own(l, wire::Class::kSync, length);
+  open_ = core_.hub->sender.reserve_ahead(l, wire::Class::kSync, length);
   return open_ != nullptr ? open_->payload() : nullptr;
 }
 
@@ -240,24 +240,24 @@ void OneSided::send_message(rma::Peer& peer, size_t length) noexcept {
 // A blocked link is unblocked by an acknowledgement, whose coming wakes the process, as its own timer does.
 bool OneSided::has_room(const rma::Peer& peer) const noexcept {
   const auto& l = static_cast<const UctLink&>(peer);
-  return !l.failed && !l.peer_gone && core_.hub->can_send(l, wire::Class::kSync);
+  return !l.failed() && !l.peer_closed() && core_.hub->sender.can_send(l, wire::Class::kSync);
 }
 
 size_t OneSided::max_message() const noexcept { return sender_.limits().max_bcopy; }
 
-uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].next_psn; }
+uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].next_psn(); }
 
 bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const UctLink& l = link_of(peer);
-  const link::Sender& tx = l.tx[0];
-  const uint32_t ahead = mark - tx.una;  // a mark far behind may seem to be ahead of all that was ever sent
-  return l.is_lost() || ahead == 0 || ahead > tx.next_psn - tx.una;
+  const link::SendWindow& tx = l.tx[0];
+  const uint32_t ahead = mark - tx.una();  // a mark far behind may seem to be ahead of all that was ever sent
+  return l.is_lost() || ahead == 0 || ahead > tx.frames();
 }
 
 bool OneSided::is_before_fence() const noexcept { return core_.group.is_before_fence(); }
 
 void OneSided::request_ack(rma::Peer& peer) noexcept {
-  core_.hub->ask(link_of(peer));
+  core_.hub->sender.request_ack(link_of(peer));
 }
 
 rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept {

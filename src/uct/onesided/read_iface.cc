@@ -96,7 +96,7 @@ bool ReadEp::find_link(OneSided** carrier_p, UctLink** link_p) noexcept {
   for (OneSided* carrier : reader().group().carriers()) {
     const IfaceCore& core = carrier->core();
     const AsyncGuard guard(core.threads);
-    UctLink* l = carrier == last_carrier_ ? static_cast<UctLink*>(core.hub->find(last_link_)) : nullptr;
+    UctLink* l = carrier == last_carrier_ ? static_cast<UctLink*>(core.hub->links.find(last_link_)) : nullptr;
     const bool same = l != nullptr && wire::worker_of(l->peer_uid) == peer_worker_ && l->is_usable();
     if (!same) l = carrier->links().to_worker(peer_worker_);
     const double latency = core.lower_attr().latency.c;

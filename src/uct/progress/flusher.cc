@@ -12,16 +12,16 @@ namespace verity::uct {
 // for a peer that left and whose last word may be what was lost.
 bool Flusher::applied(UctLink& l) noexcept {
   if (core_.onesided == nullptr || core_.onesided->client().puts_done(l)) return true;
-  core_.hub->ask(l);
+  core_.hub->sender.request_ack(l);
   return has_left(l);
 }
 
 // Whether the lower transport may be flushed for `ep`, or for all endpoints with nullptr.
 bool Flusher::may_flush(LinkEp* ep) noexcept {
-  if (ep != nullptr) return !core_.hub->has_unsent(ep->link()) && !core_.hub->has_unowned(ep->link());
+  if (ep != nullptr) return !ep->link().has_unsent() && !link::ZeroCopy::has_unbounced(ep->link());
   if (core_.onesided != nullptr && !core_.onesided->has_completed_all()) return false;
   return !links_.any_of([this](UctLink& l) {
-    if (core_.hub->has_unsent(l) || core_.hub->has_unowned(l) || l.open != 0 || !applied(l)) return true;
+    if (l.has_unsent() || link::ZeroCopy::has_unbounced(l) || l.open != 0 || !applied(l)) return true;
     return !l.pending.empty() && !l.is_lost();
   });
 }
@@ -35,27 +35,27 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   }
   UctLink& l = request.ep->link();
   const bool cancel = (request.flags & UCT_FLUSH_FLAG_CANCEL) != 0;
-  if (cancel || l.is_lost()) core_.hub->own_sources(l);
-  if ((cancel || l.failed) && request.ep->open != 0) core_.onesided->abort(l, request.ep);
+  if (cancel || l.is_lost()) core_.hub->zero_copy.bounce_all(l);
+  if ((cancel || l.failed()) && request.ep->open != 0) core_.onesided->abort(l, request.ep);
   if (request.ep->open != 0) return UCS_ERR_NO_RESOURCE;  // what the lower transport reads must have landed, whatever becomes of it
-  const bool ready = cancel || l.failed ? !core_.hub->has_unowned(l) : may_flush(request.ep);
+  const bool ready = cancel || l.failed() ? !link::ZeroCopy::has_unbounced(l) : may_flush(request.ep);
   if (!ready) return UCS_ERR_NO_RESOURCE;
   // What was in flight is lost. Not where the peer said goodbye first: its interface is closed, and with it the connection. Nor
   // where nothing ever was.
-  if (l.failed && !cancel) return l.peer_gone || (l.mode != link::Mode::kOff && l.never_used()) ? UCS_OK : l.failure;
+  if (l.failed() && !cancel) return l.peer_closed() || (l.mode() != link::Mode::kOff && l.never_used()) ? UCS_OK : l.failure;
   if (l.lower == nullptr) return UCS_OK;
   // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush, which waits
   // for the peer's progress without end.
-  if (!cancel && !l.failed && l.mode == link::Mode::kVerify) {
+  if (!cancel && !l.failed() && l.mode() == link::Mode::kVerify) {
     if (!applied(l) || !is_settled(l)) return UCS_ERR_NO_RESOURCE;
-    (void)core_.hub->flush_owed();  // what peers wait for in their flushes
+    (void)core_.hub->flush_control();  // what peers wait for in their flushes
     // Said once, and not by an interface's flush: UCP (1.13) does not survive that of a worker with an error.
     return std::exchange(l.write_lost, false) ? UCS_ERR_REJECTED : UCS_OK;
   }
   // A cancel below would also stop what the other endpoints of this link have on their way. The link owns copies of all that is left,
   // so that nothing of the upper layer's is read any more: no need to wait for the peer, as tcp's flush would.
   const bool shared = l.eps.next != l.eps.prev;
-  if (shared && l.mode != link::Mode::kOff) return UCS_OK;
+  if (shared && l.mode() != link::Mode::kOff) return UCS_OK;
   const unsigned flags = shared ? unsigned{UCT_FLUSH_FLAG_LOCAL} : request.flags;
   const ucs_status_t status = uct_ep_flush(l.lower.get(), flags, request.comp);
   if (cancel && l.to_ep && status != UCS_ERR_NO_RESOURCE) {
@@ -71,7 +71,7 @@ ucs_status_t Flusher::flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) 
   // Messages that wait for room come first: the upper layer then queues its flush behind them.
   if (ep != nullptr && (flags & UCT_FLUSH_FLAG_CANCEL) == 0) {
     const UctLink& l = ep->link();
-    if (l.gated && !l.is_lost()) return UCS_ERR_NO_RESOURCE;
+    if (l.behind_pending && !l.is_lost()) return UCS_ERR_NO_RESOURCE;
   }
   const Queue::Request request{ep, flags, comp};
   const ucs_status_t status = try_flush(request);

@@ -31,7 +31,7 @@ void LingeringClose::wait_for_acknowledgements() noexcept {
   uint64_t since = now;
   uint32_t mark = acknowledged();
   bool repeated = false;
-  while (!ask_hub([](const link::Hub& hub) { return hub.quiet(); }) && now < until && now - since < silence) {
+  while (!ask_hub([](const link::Hub& hub) { return hub.is_idle(); }) && now < until && now - since < silence) {
     turn(now);
     // The peer may be another worker of this thread, which cannot make progress itself while this call lasts.
     idle_.serve_siblings(now, 0);
@@ -51,14 +51,14 @@ void LingeringClose::wait_for_acknowledgements() noexcept {
 void LingeringClose::say_goodbye() noexcept {
   {
     const AsyncGuard guard(core_.threads);
-    core_.hub->say_bye();
+    core_.hub->lifecycle.close_all();
   }
   uint64_t now = monotonic_ns();
   const uint64_t until = now + kByeTime;
   do {
     turn(now);
     now = monotonic_ns();
-  } while (ask_hub([](const link::Hub& hub) { return hub.owes(); }) && now < until);
+  } while (ask_hub([](const link::Hub& hub) { return hub.has_pending_control(); }) && now < until);
   // tcp sends from its buffers only in progress.
   while (uct_iface_flush(core_.lower(), UCT_FLUSH_FLAG_LOCAL, nullptr) == UCS_INPROGRESS && now < until) {
     (void)uct_iface_progress(core_.lower());
@@ -70,21 +70,21 @@ void LingeringClose::turn(uint64_t now) noexcept {
   (void)uct_iface_progress(core_.lower());
   const AsyncGuard guard(core_.threads);
   (void)core_.hub->poll();
-  (void)core_.hub->flush_owed();
+  (void)core_.hub->flush_control();
   core_.hub->tick(now);
 }
 
 uint32_t LingeringClose::acknowledged() noexcept {
   const AsyncGuard guard(core_.threads);
   uint32_t sum = 0;
-  links_.for_each([&](const UctLink& l) { sum += l.tx[0].una + l.tx[1].una; });
+  links_.for_each([&](const UctLink& l) { sum += l.tx[0].una() + l.tx[1].una(); });
   return sum;
 }
 
 void LingeringClose::repeat_all() noexcept {
   const AsyncGuard guard(core_.threads);
   links_.for_each([this](UctLink& l) {
-    if (l.in_flight() && !l.is_lost()) core_.hub->repeat(l);
+    if (l.in_flight() && !l.is_lost()) core_.hub->retransmitter.retransmit_all(l);
   });
 }
 

@@ -34,7 +34,7 @@ unsigned LinkUpkeep::attend(UctLink& l) noexcept {
   bool is_to_report;
   {
     const AsyncGuard guard(core_.threads);
-    if (l.corked && !l.to_ep && !l.failed && l.eps.linked()) {
+    if (l.no_lower_endpoint && !l.to_ep && !l.failed() && l.eps.linked()) {
       const ucs_status_t status = links_.ensure_lower(l);
       if (status != UCS_OK) links_.give_up(l, status);
     }
@@ -45,7 +45,7 @@ unsigned LinkUpkeep::attend(UctLink& l) noexcept {
       if (l.open != 0) core_.onesided->abort(l);
       if (l.open != 0) links_.want_attention(l);
     }
-    is_to_report = l.failed && !l.reported;
+    is_to_report = l.failed() && !l.reported;
   }
   if (is_to_report) report_failure(l);
   if (l.held || !l.pending.empty()) count += run_pending(l);
@@ -55,7 +55,7 @@ unsigned LinkUpkeep::attend(UctLink& l) noexcept {
 
 // Whether something will call for attention once a message can be sent again. False: it can now.
 bool LinkUpkeep::awaits_room(UctLink& l) noexcept {
-  const bool window = core_.hub->can_send(l, wire::Class::kSync) && core_.hub->can_send(l, wire::Class::kAsync);
+  const bool window = core_.hub->sender.can_send(l, wire::Class::kSync) && core_.hub->sender.can_send(l, wire::Class::kAsync);
   const bool lower = l.lower_refused && sender_.wait_for_lower(l);
   const bool reads = core_.onesided != nullptr && core_.onesided->must_wait(l);
   return !window || lower || reads || l.held;
@@ -68,7 +68,7 @@ unsigned LinkUpkeep::run_pending(UctLink& l) noexcept {
   const auto next = [&]() -> uct_pending_req_t* {
     const AsyncGuard guard(core_.threads);
     if (fences_.is_behind_fence(l)) return nullptr;
-    l.gated = false;  // these are the oldest
+    l.behind_pending = false;  // these are the oldest
     return l.pending.pop(&of);
   };
   while (uct_pending_req_t* request = next()) {
@@ -84,8 +84,8 @@ unsigned LinkUpkeep::run_pending(UctLink& l) noexcept {
   }
   const AsyncGuard guard(core_.threads);
   if (l.pending.empty()) l.held = fences_.is_behind_fence(l);
-  l.gated = l.held || !l.pending.empty();
-  if (l.held || (l.gated && !awaits_room(l))) links_.want_attention(l);
+  l.behind_pending = l.held || !l.pending.empty();
+  if (l.held || (l.behind_pending && !awaits_room(l))) links_.want_attention(l);
   return count;
 }
 
@@ -106,7 +106,7 @@ void LinkUpkeep::report_failure(UctLink& l) noexcept {
   const ucs_status_t status = l.failure;
   l.reported = true;
   const OnFailure policy = core_.options.on_failure;
-  const bool harmless = l.peer_gone || l.mode == link::Mode::kOff || l.never_used();
+  const bool harmless = l.peer_closed() || l.mode() == link::Mode::kOff || l.never_used();
   bool handled = harmless || policy != OnFailure::kAbort;
   util::ListNode reported;
   while (l.eps.linked() && handled) {
@@ -128,13 +128,13 @@ void LinkUpkeep::report_failure(UctLink& l) noexcept {
 // long as the peer may still send.
 void LinkUpkeep::reap(UctLink& l) noexcept {
   const AsyncGuard guard(core_.threads);
-  if (core_.hub->has_unowned(l) || l.open != 0) return links_.want_attention(l);  // the lower transport is still at buffers
+  if (link::ZeroCopy::has_unbounced(l) || l.open != 0) return links_.want_attention(l);  // the lower transport is still at buffers
   if (l.is_lost()) return drop(l);
   if (!l.to_ep || !l.orphan) return;
-  if (l.in_flight() || l.owed != 0 || l.owe_bye) return links_.want_attention(l);
+  if (l.in_flight() || l.control.any()) return links_.want_attention(l);
   if (l.said_bye) return drop(l);
   l.said_bye = true;
-  core_.hub->say_bye(l);
+  core_.hub->lifecycle.close(l);
   links_.want_attention(l);
 }
 
@@ -143,7 +143,7 @@ ucs_status_t LinkUpkeep::add_pending(LinkEp& ep, uct_pending_req_t* request) noe
   if (l.is_lost()) return UCS_ERR_BUSY;
   if (l.pending.empty() && !awaits_room(l)) return UCS_ERR_BUSY;
   l.pending.push_back(request, {&ep, core_.group.epoch()});
-  l.gated = true;
+  l.behind_pending = true;
   return UCS_OK;
 }
 

@@ -5,7 +5,7 @@ namespace verity::uct {
 
 void Completions::add(link::Slot& slot, ucs_status_t status) noexcept {
   ZcopyState& state = ZcopyState::of(slot);
-  if (state.upper == nullptr) return core_.hub->release(&slot);
+  if (state.upper == nullptr) return core_.hub->zero_copy.release(&slot);
   state.status = status;
   state.next_done = nullptr;
   (first_ == nullptr ? first_ : ZcopyState::of(*last_).next_done) = &slot;
@@ -48,7 +48,7 @@ bool Completions::complete_next(const UctLink* l) noexcept {
     const ZcopyState& state = ZcopyState::of(*slot);
     upper = state.upper;
     status = state.status;
-    core_.hub->release(slot);
+    core_.hub->zero_copy.release(slot);
   }
   uct_invoke_completion(upper, status);
   return true;

@@ -47,10 +47,10 @@ struct Launch {
 [[gnu::hot]] void fit_slot(Launch& launch, size_t bytes) noexcept {
   if (launch.length > kMoveUpTo) return;
   link::Hub& hub = launch.sender->hub();
-  link::Slot* small = hub.reserve(*launch.link, launch.c, launch.length);
+  link::Slot* small = hub.sender.reserve(*launch.link, launch.c, launch.length);
   if (small == nullptr) return;
   std::memcpy(small->payload(), launch.slot->payload(), bytes);
-  hub.cancel(launch.slot);
+  hub.sender.cancel(launch.slot);
   launch.slot = small;
 }
 
@@ -61,8 +61,8 @@ struct Launch {
   fit_slot(launch, 0);
   link::Hub& hub = launch.sender->hub();
   launch.committed = true;
-  (void)hub.commit_open(*launch.link, launch.c, launch.slot, static_cast<uint32_t>(launch.length), launch.id);
-  link::Hub::seal_in_place(*launch.link, launch.slot, dest);
+  (void)hub.sender.commit_open(*launch.link, launch.c, launch.slot, static_cast<uint32_t>(launch.length), launch.id);
+  link::Sender::seal_in_place(*launch.link, launch.slot, dest);
   return launch.slot->size;
 }
 
@@ -77,14 +77,14 @@ struct Launch {
   UctLink& l = *launch.link;
   link::Slot* slot = launch.slot;
   launch.committed = true;
-  const bool open = hub.commit_open(l, launch.c, slot, static_cast<uint32_t>(launch.length), launch.id,
+  const bool open = hub.sender.commit_open(l, launch.c, slot, static_cast<uint32_t>(launch.length), launch.id,
                                    launch.compact);
   const size_t size = slot->size;
   if (open && launch.length >= kFuseFrom) {
-    link::Hub::seal_copy(l, launch.c, slot, dest);
+    link::Sender::seal_copy(l, launch.c, slot, dest);
     return size;
   }
-  if (open) link::Hub::seal(l, launch.c, slot);
+  if (open) link::Sender::seal(l, launch.c, slot);
   std::memcpy(dest, slot->frame(), size);
   return size;
 }
@@ -93,7 +93,7 @@ struct Launch {
 
 // The lower transport has no room for the slot's frame, which is given back.
 ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
-  if (slot != nullptr) hub_->cancel(slot);
+  if (slot != nullptr) hub_->sender.cancel(slot);
   l.lower_refused = true;
   return UCS_ERR_NO_RESOURCE;
 }
@@ -101,40 +101,40 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
 // Sends the slot's frame through a buffer of the lower transport. The payload's length, or an error.
 [[gnu::hot]] ssize_t FrameSender::launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
                                   uct_pack_callback_t pack, void* arg, uint64_t serial) noexcept {
-  const bool compact = hub_->will_be_compact(l, c, pack != nullptr ? limits_.max_bcopy + trailer_room(l, id) : length);
+  const bool compact = hub_->sender.will_be_compact(l, c, pack != nullptr ? limits_.max_bcopy + trailer_room(l, id) : length);
   Launch launch{this, &l, c, slot, length, id, pack, arg, compact, serial};
   const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), compact ? wire::kCompactId : wire::lower_id(c), pack_frame, &launch, 0);
   if (sent >= 0) [[likely]] {
-    hub_->sent(l, c);
+    hub_->sender.sent(l, c);
     return launch.upper_length();
   }
   if (sent == UCS_ERR_NO_RESOURCE) return lower_is_busy(l, slot);
   // The lower transport failed before it called for the bytes. Afterwards the frame is the link's, as one that was lost.
-  if (!launch.committed) hub_->cancel(slot);
+  if (!launch.committed) hub_->sender.cancel(slot);
   return sent;
 }
 
 // The same through the lower transport's short send, where the frame fits.
 [[gnu::hot]] ucs_status_t FrameSender::launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
                                  uint8_t id) noexcept {
-  const size_t header = hub_->will_be_compact(l, c, length) ? wire::kCompactHeader : sizeof(wire::FrameHeader);
-  if (header + length > limits_.max_short || !l.plain) [[unlikely]] {
+  const size_t header = hub_->sender.will_be_compact(l, c, length) ? wire::kCompactHeader : sizeof(wire::FrameHeader);
+  if (header + length > limits_.max_short || !l.is_fast()) [[unlikely]] {
     const ssize_t sent = launch_bcopy(l, c, slot, length, id, nullptr, nullptr);
     return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
   }
-  link::Slot* before = link::Hub::newest(l, c);
-  hub_->commit(l, c, slot, static_cast<uint32_t>(length), id);
+  link::Slot* before = link::Sender::newest(l, c);
+  hub_->sender.commit(l, c, slot, static_cast<uint32_t>(length), id);
   uint64_t first;
   std::memcpy(&first, slot->frame(), sizeof(first));
   const ucs_status_t status =
       uct_ep_am_short(l.lower.get(), slot->compact ? wire::kCompactId : wire::lower_id(c), first, slot->frame() + sizeof(first),
                       static_cast<unsigned>(slot->size - sizeof(first)));
   if (status == UCS_OK) [[likely]] {
-    hub_->sent(l, c);
+    hub_->sender.sent(l, c);
     return UCS_OK;
   }
   if (l.is_lost()) return status;  // its frames went with it
-  hub_->uncommit(l, c, slot, before, static_cast<uint32_t>(length));
+  hub_->sender.uncommit(l, c, slot, before, static_cast<uint32_t>(length));
   return status == UCS_ERR_NO_RESOURCE ? lower_is_busy(l, nullptr) : status;
 }
 
@@ -156,7 +156,7 @@ ucs_status_t lower_has_room(uct_pending_req_t* request) noexcept {
   const AsyncGuard guard(l->set->core().threads);
   l->lower_waiting = l->lower_refused = false;
   if (!l->pending.empty()) l->set->want_attention(*l);
-  if (l->failed || l->set->core().hub->resume(*l)) return UCS_OK;
+  if (l->failed() || l->set->core().hub->retransmitter.resume(*l)) return UCS_OK;
   l->lower_waiting = true;
   return UCS_ERR_NO_RESOURCE;
 }
@@ -165,7 +165,7 @@ ucs_status_t lower_has_room(uct_pending_req_t* request) noexcept {
 
 // Waits in the lower transport's pending queue. False: it has room already.
 bool FrameSender::wait_for_lower(UctLink& l) noexcept {
-  if (l.lower_waiting || l.failed) return true;
+  if (l.lower_waiting || l.failed()) return true;
   l.lower_request.func = lower_has_room;
   l.lower_waiting = true;
   if (uct_ep_pending_add(l.lower.get(), &l.lower_request, 0) == UCS_OK) return true;
@@ -177,13 +177,13 @@ bool FrameSender::wait_for_lower(UctLink& l) noexcept {
 // the lower transport has no room.
 void FrameSender::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
-  hub_->commit(l, c, slot, static_cast<uint32_t>(length), id);
+  hub_->sender.commit(l, c, slot, static_cast<uint32_t>(length), id);
   const util::Piece frame{slot->frame(), slot->size};
   const link::Sent sent = slot->compact ? send_compact(l, frame) : send_frame(l, c, {&frame, 1});
   if (sent == link::Sent::kOk) {
-    hub_->sent(l, c);
+    hub_->sender.sent(l, c);
   } else if (sent == link::Sent::kBusy) {
-    hub_->stalled(l, c, slot);
+    hub_->sender.stalled(l, c, slot);
     if (l.lower != nullptr) {
       push_unsent(l);
     } else {
@@ -195,7 +195,7 @@ void FrameSender::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t 
 // For frames that are kept here: returns when they are sent, or wait.
 void FrameSender::push_unsent(UctLink& l) noexcept {
   while (!wait_for_lower(l)) {
-    if (hub_->resume(l)) return;
+    if (hub_->retransmitter.resume(l)) return;
   }
 }
 
@@ -211,7 +211,7 @@ ssize_t FrameSender::pack_and_drop(uct_pack_callback_t pack, void* arg) noexcept
   if (slot == nullptr) slot = link::Pool::take_reserve(size);
   if (slot == nullptr) return UCS_ERR_NO_MEMORY;
   const size_t length = pack(slot->payload(), arg);
-  hub_->cancel(slot);
+  hub_->sender.cancel(slot);
   return static_cast<ssize_t>(length);
 }
 

@@ -34,11 +34,11 @@ class FrameSender {
   // --- messages ---
   // A slot for a message of `length` bytes with `id`, and for a trailer if it may get one. nullptr: see refusal().
   [[nodiscard]] link::Slot* reserve(UctLink& l, wire::Class c, size_t length, uint8_t id) noexcept {
-    return hub_->reserve(l, c, length + trailer_room(l, id));
+    return hub_->sender.reserve(l, c, length + trailer_room(l, id));
   }
   // Why there is no slot: no room in the window, no link any more, or a link in mode off.
   [[nodiscard]] static ucs_status_t refusal(const UctLink& l) noexcept {
-    return l.failed ? l.failure : UCS_ERR_NO_RESOURCE;
+    return l.failed() ? l.failure : UCS_ERR_NO_RESOURCE;
   }
   // The payload is in the slot. Gives the slot back when the lower transport takes nothing.
   [[nodiscard]] ucs_status_t launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id) noexcept;
@@ -68,7 +68,7 @@ class FrameSender {
   // The same, for a link that may not have had a lower endpoint.
   void push_stored(UctLink& l) noexcept;
   [[nodiscard]] bool needs_push(const UctLink& l) const noexcept {
-    return !l.is_lost() && !l.corked && !l.lower_waiting && hub_->has_unsent(l);
+    return !l.is_lost() && !l.no_lower_endpoint && !l.lower_waiting && l.has_unsent();
   }
 
   [[nodiscard]] static bool may_trail(const UctLink& l, uint8_t id) noexcept {

@@ -28,7 +28,7 @@ void lower_zcopy_done(uct_completion_t* comp) noexcept {
   if (comp->status != UCS_OK && state->status == UCS_OK) state->status = comp->status;
   const IfaceCore& core = state->link->set->core();
   const AsyncGuard guard(core.threads);
-  core.hub->source_sent(*state->link, *state->slot);
+  core.hub->zero_copy.source_sent(*state->link, *state->slot);
 }
 
 // Sends the frame: the header with the upper one behind it, the user's pieces, the HELLO. UCS_OK: the lower transport is done
@@ -78,24 +78,24 @@ ucs_status_t complete_zcopy(FrameSender& sender, UctLink& l, wire::Class c, link
                             bool at_once) noexcept {
   link::Hub& hub = sender.hub();
   if (status == UCS_ERR_NO_RESOURCE) {
-    hub.stalled(l, c, &slot);
+    hub.sender.stalled(l, c, &slot);
     sender.push_unsent(l);
     return UCS_INPROGRESS;
   }
   if (status != UCS_OK && status != UCS_INPROGRESS) {
-    hub.source_sent(l, slot);  // the error handler is called, and completes the send
+    hub.zero_copy.source_sent(l, slot);  // the error handler is called, and completes the send
     return UCS_INPROGRESS;
   }
-  hub.sent(l, c);
+  hub.sender.sent(l, c);
   if (status == UCS_INPROGRESS) return UCS_INPROGRESS;
-  if (at_once && hub.complete_at_once(l, slot)) return UCS_OK;
-  if (!at_once) hub.source_sent(l, slot);
+  if (at_once && hub.zero_copy.complete_at_once(l, slot)) return UCS_OK;
+  if (!at_once) hub.zero_copy.source_sent(l, slot);
   return UCS_INPROGRESS;
 }
 
 // Where the peer has closed the message is dropped, as on a lower transport that keeps no connection.
 ucs_status_t without_slot(const UctLink& l) noexcept {
-  return l.peer_gone && !l.failed ? UCS_OK : FrameSender::refusal(l);
+  return l.peer_closed() && !l.failed() ? UCS_OK : FrameSender::refusal(l);
 }
 
 ucs_status_t send_copied(FrameSender& sender, const ZcopyRequest& r) noexcept {
@@ -128,24 +128,24 @@ ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& r) noexcept {
   UctLink& l = r.link;
   const FrameLimits& limits = sender.limits();
   const size_t length = r.header_length + iov_total(r.iov, r.iovcnt);
-  if (length <= limits.copy_up_to || (l.greeting && length <= limits.max_bcopy)) return send_copied(sender, r);
+  if (length <= limits.copy_up_to || (l.carries_hello() && length <= limits.max_bcopy)) return send_copied(sender, r);
   link::Hub& hub = sender.hub();
-  const size_t space = link::Hub::source_space(r.header_length + FrameSender::trailer_room(l, r.id));
-  link::Slot* slot = hub.reserve(l, r.c, space);
+  const size_t space = link::ZeroCopy::source_space(r.header_length + FrameSender::trailer_room(l, r.id));
+  link::Slot* slot = hub.sender.reserve(l, r.c, space);
   if (slot == nullptr) return without_slot(l);
   Leader leader;
   if (FrameSender::may_trail(l, r.id)) [[unlikely]] make_leader(sender, r, &leader);
-  link::Source* source = leader.leads ? link::Hub::make_source(slot, leader.bytes, leader.length)
-                                      : link::Hub::make_source(slot, r.header, r.header_length);
+  link::Source* source = leader.leads ? link::ZeroCopy::make_source(slot, leader.bytes, leader.length)
+                                      : link::ZeroCopy::make_source(slot, r.header, r.header_length);
   if (!add_pieces(*source, r.iov, r.iovcnt)) {
     if (leader.leads) sender.extensions().mpi().stayed();
     slot->source = nullptr;
-    hub.cancel(slot);
+    hub.sender.cancel(slot);
     return UCS_ERR_INVALID_PARAM;
   }
   const uint64_t watched = sender.extensions().watched_sends();
   ZcopyState::of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, r.comp, &l, slot, nullptr, UCS_OK, watched};
-  hub.commit_source(l, r.c, slot, leader.leads ? kLeaderId : r.id);
+  hub.sender.commit_source(l, r.c, slot, leader.leads ? kLeaderId : r.id);
   return complete_zcopy(sender, l, r.c, *slot, lower_zcopy(l, r.c, *slot), r.id != kRendezvousData);
 }
 
@@ -153,7 +153,7 @@ link::Sent send_source(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
   const ucs_status_t status = lower_zcopy(l, c, slot);
   if (status == UCS_ERR_NO_RESOURCE) return link::Sent::kBusy;
   if (status == UCS_INPROGRESS) return link::Sent::kOk;
-  l.set->core().hub->source_sent(l, slot);
+  l.set->core().hub->zero_copy.source_sent(l, slot);
   return status == UCS_OK ? link::Sent::kOk : link::Sent::kFailed;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "link/buffers.h"
+#include "link/state/bounce_buffers.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,12 +8,12 @@
 
 namespace verity::link {
 
-unsigned Buffers::class_of(size_t size) noexcept {
+unsigned BounceBuffers::class_of(size_t size) noexcept {
   const auto bits = static_cast<unsigned>(std::bit_width(std::max<size_t>(size, 1) - 1));
   return std::max(bits, kSmallest) - kSmallest;
 }
 
-void* Buffers::take(size_t size) noexcept {
+void* BounceBuffers::take(size_t size) noexcept {
   const unsigned c = class_of(size);
   const size_t bytes = c < kClasses ? size_t{1} << (c + kSmallest) : size;
   Free* kept = c < kClasses ? free_[c] : nullptr;
@@ -26,7 +26,7 @@ void* Buffers::take(size_t size) noexcept {
   return buffer;
 }
 
-void Buffers::give(void* buffer, size_t size) noexcept {
+void BounceBuffers::give(void* buffer, size_t size) noexcept {
   const unsigned c = class_of(size);
   const size_t bytes = c < kClasses ? size_t{1} << (c + kSmallest) : size;
   in_use_ -= bytes;
@@ -38,7 +38,7 @@ void Buffers::give(void* buffer, size_t size) noexcept {
   kept_ += bytes;
 }
 
-void Buffers::trim() noexcept {
+void BounceBuffers::trim() noexcept {
   for (Free*& first : free_) {
     while (first != nullptr) {
       Free* next = first->next;

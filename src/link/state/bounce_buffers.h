@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers for copies of zero-copy payloads. Given back ones are kept, so that a steady stream of copies allocates nothing.
+// Bounce buffers: copies of zero-copy payloads. Freed ones are kept, so that a steady stream of copies
+// allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +8,13 @@
 
 namespace verity::link {
 
-class Buffers {
+class BounceBuffers {
  public:
   // `keep`: bytes of free buffers that are kept at most.
-  explicit Buffers(size_t keep) noexcept : keep_(keep) {}
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-  ~Buffers() { trim(); }
+  explicit BounceBuffers(size_t keep) noexcept : keep_(keep) {}
+  BounceBuffers(const BounceBuffers&) = delete;
+  BounceBuffers& operator=(const BounceBuffers&) = delete;
+  ~BounceBuffers() { trim(); }
 
   // `size` bytes or more; the caller gives them back with the same `size`. nullptr when memory is out.
   [[nodiscard]] void* take(size_t size) noexcept;

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "link/slot.h"
+#include "link/state/slot.h"
 
 namespace verity::link {
 

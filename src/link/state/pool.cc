@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "link/pool.h"
+#include "link/state/pool.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -19,9 +19,10 @@ inline constexpr size_t kMaxSourcePieces = 17;
 struct Link;
 struct Slot;
 
-// What a zero-copy frame was made of. The pieces after the first are the user's memory, until `owned`.
+// What a zero-copy frame was made of. The pieces after the first are the user's memory, until they are
+// replaced by a bounce buffer.
 struct Source {
-  util::ListNode unowned;  // in Hub::unowned_, until owned or acknowledged
+  util::ListNode unbounced;  // in the list of ZeroCopy, until bounced or acknowledged
   Link* link = nullptr;
   Slot* slot = nullptr;
   util::Piece pieces[kMaxSourcePieces];
@@ -29,16 +30,16 @@ struct Source {
   uint32_t count = 0;
   bool sending = false;   // the lower transport still reads the pieces
   bool acked = false;     // not in flight any more
-  bool owned = false;     // the pieces were replaced by a copy
-  bool told = false;      // Port::source_free() was called
-  bool released = false;  // Hub::release() was called
-  void* copy = nullptr;   // from Hub::copies_, as large as the payload
+  bool bounced = false;   // the pieces were replaced by a copy
+  bool freed = false;     // Port::source_free() was called
+  bool released = false;  // ZeroCopy::release() was called
+  void* bounce = nullptr; // from the bounce buffers, as large as the payload
   util::Piece user = {};  // the last of the user's pieces, kept for reports when it was replaced
   util::Piece hello = {}; // follows the payload on the wire; stands in the slot
   alignas(8) unsigned char port[64];  // for the port: the lower and the upper completion
 };
 
-// What is to be sent again of a slot. Exists only after a NACK.
+// What is to be retransmitted of a slot. Exists only after a NACK.
 struct Repair {
   uint8_t bad[wire::kMaxFrameLeaves / 8] = {};  // bitmap of the leaves asked for
   uint32_t offset = 0;                          // how far the answer got, bytes of payload
@@ -84,10 +85,25 @@ struct Slot {
     return key;
   }
   void set_key(uint64_t key) noexcept { std::memcpy(static_cast<void*>(this + 1), &key, sizeof(key)); }
-  // Meaningless in a compact slot until Hub::expand().
+  // Meaningless in a compact slot, until Retransmitter::expand().
   [[nodiscard]] wire::FrameHeader* header() noexcept { return reinterpret_cast<wire::FrameHeader*>(this + 1); }
   [[nodiscard]] uint8_t* payload() noexcept { return reinterpret_cast<uint8_t*>(this + 1) + sizeof(wire::FrameHeader); }
 };
 static_assert(sizeof(Slot) == 32);
+
+// The payload of a stored frame that has its full header, in pieces.
+class StoredPayload {
+ public:
+  explicit StoredPayload(Slot& slot) noexcept : single_{slot.payload(), slot.header()->length}, pieces_(&single_, 1) {
+    if (slot.source != nullptr) pieces_ = {slot.source->pieces, slot.source->count};
+  }
+  StoredPayload(const StoredPayload&) = delete;
+  StoredPayload& operator=(const StoredPayload&) = delete;
+  [[nodiscard]] util::Pieces pieces() const noexcept { return pieces_; }
+
+ private:
+  util::Piece single_;
+  util::Pieces pieces_;
+};
 
 }  // namespace verity::link

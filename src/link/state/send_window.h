@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What this side sends in one class. The frames in flight stand in a list, oldest first. The window
+// is bounded in frames and in bytes, and holds no memory when the link is idle.
+//
+//   una                  first_unsent            next_psn
+//    |  sent, not acked  |  stored, lower busy   |
+#pragma once
+
+#include <cstdint>
+
+#include "link/state/slot.h"
+
+namespace verity::link {
+
+struct WindowLimits {
+  uint32_t frames;
+  uint32_t bytes;
+  // An acknowledgement is requested each time that so much was sent without one.
+  uint32_t ack_every_frames;
+  uint32_t ack_every_bytes;
+};
+
+// More functions than other classes have, since each field has its own reader: they are one line each.
+class SendWindow {
+ public:
+  // --- the fast path: enter() numbers a frame, append() stores it ---
+  // Counts a frame of `size` bytes; returns what it takes of the window.
+  uint32_t enter(Slot* slot, uint32_t size, bool compact) noexcept {
+    slot->next = nullptr;
+    slot->psn = next_psn_++;
+    slot->set_frame(size, compact);
+    const uint32_t weight = compact ? size : slot->weight();
+    bytes_ += weight;
+    return weight;
+  }
+  // The flags that this frame is to carry.
+  [[nodiscard]] uint8_t flags_of(uint32_t weight, const WindowLimits& limits) noexcept {
+    bytes_since_request_ += weight;
+    const bool is_due = ++frames_since_request_ >= limits.ack_every_frames ||
+                        bytes_since_request_ >= limits.ack_every_bytes;
+    if (!is_due) [[likely]] return 0;
+    frames_since_request_ = bytes_since_request_ = 0;
+    return wire::kAckRequest;
+  }
+  void append(Slot* slot, const WindowLimits& limits) noexcept {
+    (oldest_ == nullptr ? oldest_ : newest_->next) = slot;
+    newest_ = slot;
+    if (is_full(limits)) blocked_ = true;
+  }
+  // Takes back the newest frame, which the lower transport refused. `before` is the one before it.
+  void undo(const Slot& slot, Slot* before, const WindowLimits& limits) noexcept {
+    (before == nullptr ? oldest_ : before->next) = nullptr;
+    newest_ = before;
+    --next_psn_;
+    bytes_ -= slot.size;
+    frames_since_request_ = limits.ack_every_frames;  // the next one requests it, as this one may have
+    blocked_ = false;
+  }
+  // The size of a frame in flight changes: it gets another header, or loses its HELLO.
+  void resize(Slot& slot, uint32_t size) noexcept {
+    bytes_ -= slot.weight();
+    slot.size = size;
+    bytes_ += slot.weight();
+  }
+
+  // --- acknowledgements ---
+  // Releases the frames before `ack`. One that is older than una, or of frames never sent, is ignored.
+  template <typename Release>
+  bool acknowledge(uint32_t ack, Release&& release) noexcept {
+    if (ack - una_ > frames()) return false;
+    while (una_ != ack && oldest_ != first_unsent_) release(pop());
+    // Acknowledged without a request, as in a ping-pong: a request would cost an extra frame.
+    if (oldest_ == nullptr) bytes_since_request_ = frames_since_request_ = 0;
+    return true;
+  }
+  // Releases everything; no frame is taken any more.
+  template <typename Release>
+  void complete_all(Release&& release) noexcept {
+    first_unsent_ = nullptr;
+    blocked_ = true;
+    while (oldest_ != nullptr) release(pop());
+    newest_ = nullptr;
+  }
+  // One request at a time. False: there is nothing to be acknowledged, or the last request is open.
+  [[nodiscard]] bool request_ack() noexcept {
+    if (oldest_ == nullptr || oldest_ == first_unsent_) return false;
+    const uint32_t open = ack_requested_psn_ - una_;
+    if (open != 0 && open <= unsent_psn() - una_) return false;
+    ack_requested_psn_ = unsent_psn();
+    return true;
+  }
+
+  // --- frames that the lower transport did not take yet ---
+  void stall(Slot* slot) noexcept {
+    if (first_unsent_ == nullptr) first_unsent_ = slot;
+    blocked_ = true;
+  }
+  // The oldest of them, or nullptr. It counts as sent: a transport that delivers inside the send
+  // may acknowledge it there and then. put_back() when it was not taken.
+  [[nodiscard]] Slot* take_unsent() noexcept {
+    Slot* slot = first_unsent_;
+    if (slot != nullptr) first_unsent_ = slot->next;
+    return slot;
+  }
+  void put_back(Slot* slot) noexcept { first_unsent_ = slot; }
+  [[nodiscard]] bool has_unsent() const noexcept { return first_unsent_ != nullptr; }
+  // One past the newest frame that was sent.
+  [[nodiscard]] uint32_t unsent_psn() const noexcept {
+    return first_unsent_ != nullptr ? first_unsent_->psn : next_psn_;
+  }
+
+  // --- no new frame: the window is full, no memory, one waits for the lower transport, or no link ---
+  void block() noexcept { blocked_ = true; }
+  // True when there is room again.
+  [[nodiscard]] bool unblock(const WindowLimits& limits) noexcept {
+    if (first_unsent_ != nullptr || is_full(limits)) return false;
+    blocked_ = false;
+    return true;
+  }
+  [[nodiscard]] bool blocked() const noexcept { return blocked_; }
+
+  // --- probes and NACKs ---
+  // The serial that the next PROBE carries. 0 means none.
+  uint16_t next_probe() noexcept {
+    if (++probe_serial_ == 0) probe_serial_ = 1;
+    return probe_serial_;
+  }
+  [[nodiscard]] uint16_t probe_serial() const noexcept { return probe_serial_; }
+  void nack_seen(uint16_t serial) noexcept { nacks_seen_ = serial; }
+  [[nodiscard]] uint16_t nacks_seen() const noexcept { return nacks_seen_; }
+
+  [[nodiscard]] Slot* oldest() const noexcept { return oldest_; }
+  [[nodiscard]] Slot* newest() const noexcept { return oldest_ == nullptr ? nullptr : newest_; }
+  [[nodiscard]] Slot* first_unsent() const noexcept { return first_unsent_; }
+  [[nodiscard]] bool in_flight() const noexcept { return oldest_ != nullptr; }
+  [[nodiscard]] bool contains(uint32_t psn) const noexcept { return psn - una_ < frames(); }
+  [[nodiscard]] uint32_t frames() const noexcept { return next_psn_ - una_; }
+  [[nodiscard]] uint32_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] uint32_t una() const noexcept { return una_; }
+  [[nodiscard]] uint32_t next_psn() const noexcept { return next_psn_; }
+  [[nodiscard]] uint64_t nonce() const noexcept { return nonce_; }
+  void set_nonce(uint64_t nonce) noexcept { nonce_ = nonce; }
+  // Of an empty window: the first frame gets this number.
+  void start_at(uint32_t psn) noexcept { next_psn_ = una_ = psn; }
+
+ private:
+  [[nodiscard]] bool is_full(const WindowLimits& limits) const noexcept {
+    return frames() >= limits.frames || bytes_ >= limits.bytes;
+  }
+  Slot* pop() noexcept {
+    Slot* slot = oldest_;
+    oldest_ = slot->next;
+    ++una_;
+    bytes_ -= slot->weight();
+    return slot;
+  }
+
+  Slot* oldest_ = nullptr;
+  Slot* newest_ = nullptr;
+  Slot* first_unsent_ = nullptr;
+  uint32_t next_psn_ = 0;
+  uint32_t una_ = 0;
+  uint32_t bytes_ = 0;  // of the frames in flight
+  uint32_t bytes_since_request_ = 0;
+  uint32_t frames_since_request_ = 0;
+  uint32_t ack_requested_psn_ = 0;  // request_ack() covered the frames before it
+  uint16_t nacks_seen_ = 0;         // serial of the last NACK processed
+  uint16_t probe_serial_ = 0;       // of the last PROBE sent
+  bool blocked_ = false;
+  uint64_t nonce_ = 0;
+};
+
+}  // namespace verity::link

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/zero_copy.h"
+
+#include <cstring>
+#include <new>
+
+namespace verity::link {
+
+Source* ZeroCopy::make_source(Slot* slot, const void* upper_header, size_t header_length) noexcept {
+  if (header_length != 0) std::memcpy(slot->payload(), upper_header, header_length);
+  auto place = reinterpret_cast<uintptr_t>(slot->payload()) + header_length;
+  place = (place + alignof(Source) - 1) / alignof(Source) * alignof(Source);
+  slot->source = new (reinterpret_cast<void*>(place)) Source;
+  slot->source->pieces[0] = {slot->payload(), header_length};
+  slot->source->count = 1;
+  return slot->source;
+}
+
+void ZeroCopy::committed(Link& link, Slot& slot, uint32_t polls) noexcept {
+  slot.source->link = &link;
+  slot.source->slot = &slot;
+  unbounced_.push_back(slot.source->unbounced);
+  last_send_ = polls;
+}
+
+void ZeroCopy::free_source(Link& link, Slot& slot) noexcept {
+  if (slot.source->sending || slot.source->freed) return;
+  slot.source->freed = true;
+  iface_.port.source_free(link, slot);
+}
+
+void ZeroCopy::source_sent(Link& link, Slot& slot) noexcept {
+  slot.source->sending = false;
+  if (slot.source->acked || slot.source->bounced) free_source(link, slot);
+}
+
+// Callers rely on the lower transport's local completion: a buffered send of MPI never calls for progress, so that a buffer that
+// becomes free in progress only would never be free for it.
+bool ZeroCopy::complete_at_once(Link& link, Slot& slot) noexcept {
+  Source& source = *slot.source;
+  source.freed = true;  // by the send's own return
+  if (!source.acked) {
+    const bool has_room = buffers_.in_use() + slot.header()->length <= iface_.config.pool_limit;
+    if (!has_room || !bounce(link, slot)) {
+      source.freed = false;
+      source_sent(link, slot);
+      return false;
+    }
+    count_late_copy(link);
+  }
+  source.sending = false;
+  release(&slot);
+  return true;
+}
+
+void ZeroCopy::acknowledged(Link& link, Slot* slot) noexcept {
+  Source& source = *slot->source;
+  source.acked = true;
+  source.unbounced.unlink();
+  source.released ? give_back(slot) : free_source(link, *slot);
+}
+
+void ZeroCopy::release(Slot* slot) noexcept {
+  slot->source->released = true;
+  if (slot->source->acked) give_back(slot);
+}
+
+void ZeroCopy::give_back(Slot* slot) noexcept {
+  if (slot->source->bounce != nullptr) buffers_.give(slot->source->bounce, slot->header()->length);
+  slot->source = nullptr;
+  pool_.give(slot);
+}
+
+bool ZeroCopy::bounce(Link& link, Slot& slot) noexcept {
+  Source& source = *slot.source;
+  if (source.bounced) return true;
+  const size_t length = slot.header()->length;
+  void* copy = buffers_.take(length);
+  if (copy == nullptr) return false;
+  source.unbounced.unlink();
+  util::copy_out({source.pieces, source.count}, 0, copy, length);
+  source.bounce = copy;
+  source.user = source.pieces[source.count - 1];
+  source.pieces[0] = {copy, length};
+  source.count = 1;
+  source.bounced = true;
+  free_source(link, slot);
+  return true;
+}
+
+void ZeroCopy::bounce_oldest() noexcept {
+  for (util::ListNode* node = unbounced_.next; node != &unbounced_; node = node->next) {
+    Source& source = *VERITY_CONTAINER_OF(node, Source, unbounced);
+    if (source.sending) continue;
+    Link& link = *source.link;
+    Slot& slot = *source.slot;
+    const Slot* unsent = link.sender(slot.header()->frame_class()).first_unsent();
+    if (unsent != nullptr && static_cast<int32_t>(slot.psn - unsent->psn) >= 0) continue;
+    if (bounce(link, slot)) count_late_copy(link);
+    return;
+  }
+}
+
+void ZeroCopy::bounce_all(Link& link) noexcept {
+  for (const SendWindow& tx : link.tx) {
+    for (Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
+      if (slot->source == nullptr || slot->source->bounced) continue;
+      // Not sent yet: a large one would go in pieces, which a receiver in mode observe does not reassemble.
+      if (link.mode() == Mode::kObserve && slot->size > iface_.config.max_send) continue;
+      if (bounce(link, *slot)) count_late_copy(link);
+    }
+  }
+}
+
+bool ZeroCopy::has_unbounced(const Link& link) noexcept {
+  for (const SendWindow& tx : link.tx) {
+    for (const Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
+      if (slot->source != nullptr && (!slot->source->bounced || slot->source->sending)) return true;
+    }
+  }
+  return false;
+}
+
+void ZeroCopy::count_late_copy(Link& link) noexcept {
+  ++late_copies_;
+  link.counters->late_copies++;
+}
+
+void ZeroCopy::trim() noexcept {
+  if (late_copies_ == copies_at_trim_) buffers_.trim();
+  copies_at_trim_ = late_copies_;
+}
+
+}  // namespace verity::link
