@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "fuzz/targets.h"
+#include "fuzz/hostile_frames.h"
 #include "link/hub.h"
 
 namespace verity::fuzz {
@@ -81,8 +81,8 @@ class Target final : public link::Port {
     const uint8_t what = input.u8();
     Peer& peer = peers_[(what >> 4) % kPeers];
     switch (what & 15) {
-      case 0: case 1: case 2: case 3: case 4: case 5: case 6: hostile_frame((what >> 4) % kPeers, input); break;
-      case 7: compact_frame((what >> 4) % kPeers, input); break;
+      case 0: case 1: case 2: case 3: case 4: case 5: case 6: framed((what >> 4) % kPeers, input); break;
+      case 7: compact((what >> 4) % kPeers, input); break;
       case 8: send_copy(peer, input); break;
       case 9: send_zero_copy(peer, input); break;
       case 10: for (unsigned n = input.u8() % 16; n != 0; --n) (void)hub_.poll(); break;
@@ -109,112 +109,21 @@ class Target final : public link::Port {
     }
   }
 
-  // A psn or acknowledgement: near the one that matters, or anything.
-  static uint32_t near(uint32_t value, Input& input) {
-    const uint8_t how = input.u8();
-    return how < 250 ? value + static_cast<uint32_t>(how % 32) - 8u : input.u32();
+  void framed(unsigned i, Input& input) {
+    link::Link none;
+    link::Link& l = peers_[i].link != nullptr ? *peers_[i].link : none;
+    const HostileFrame frame = hostile_frame(uid_of(i), kOwnUid, l, input);
+    receive(frame.c, frame.bytes);
   }
 
-  void body_of(wire::FrameKind kind, link::Link& l, wire::Class c, Input& input, std::vector<uint8_t>& out) {
-    const auto put = [&](const auto& value) {
-      const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-      out.insert(out.end(), bytes, bytes + sizeof(value));
-    };
-    const uint8_t odd = input.u8();
-    if (kind == wire::FrameKind::kNack) {
-      const auto count = static_cast<uint16_t>(odd < 200 ? odd % 6 : input.u16());
-      put(wire::NackBody{near(l.sender(c).una(), input), count, input.u16()});
-      for (unsigned n = odd < 240 ? std::max<unsigned>(count % 600, 1) : odd % 5; n != 0; --n) put(input.u64());
-    } else if (kind == wire::FrameKind::kProbe) {
-      put(wire::ProbeBody{near(l.receiver(c).expected() + 8, input), input.u16(), 0});
-    } else if (kind == wire::FrameKind::kRepair) {
-      wire::RepairBody body{};
-      body.header.psn = near(l.receiver(c).expected() + 4, input);
-      body.header.length = odd < 200 ? input.u16() % 1500 : input.u32();
-      body.header.kind = wire::kind_byte(wire::FrameKind::kData);
-      body.header.flags = odd % 3 == 0 ? uint8_t{0} : uint8_t{wire::kTree};
-      body.header.am_id = wire::am_byte(input.u8(), c);
-      body.header.segment = wire::segment_byte(wire::kMinSegmentLog2 + (odd < 200 ? 0u : odd % 9u));
-      body.header.root = input.u64();
-      body.offset = odd < 220 ? input.u8() % 8 * 256u : input.u32();
-      body.last = odd % 4 == 0;
-      const size_t n = input.u16() % 700;
-      std::vector<uint8_t> bytes(n, odd);
-      if (odd % 5 == 0 && body.offset == 0) {  // a true one
-        body.header.length = static_cast<uint32_t>(n);
-        body.header.flags = n > 256 ? uint8_t{wire::kTree} : uint8_t{0};
-        body.header.segment = wire::segment_byte(8);
-        const util::Piece piece{bytes.data(), n};
-        if (n > 256) {
-          wire::seal_tree(&body.header, {&piece, 1}, l.receiver(c).nonce());
-        } else {
-          wire::seal_single(&body.header, util::Pieces(&piece, 1), l.receiver(c).nonce());
-        }
-      }
-      put(body);
-      out.insert(out.end(), bytes.begin(), bytes.end());
-    } else {
-      out.resize(input.u16() % 900, odd);
-    }
-    if (odd == 255) out.resize(input.u8());
-  }
-
-  // Right in its digest, wrong in whatever the input makes wrong.
-  void hostile_frame(unsigned i, Input& input) {
-    link::Link nobody;
-    link::Link& l = peers_[i].link != nullptr ? *peers_[i].link : nobody;
-    const uint8_t how = input.u8();
-    const auto c = static_cast<wire::Class>(how & 1);
-    const auto kind = static_cast<wire::FrameKind>(1 + (how >> 1) % 6);
-    wire::FrameHeader header{};
-    std::vector<uint8_t> body;
-    body_of(kind, l, c, input, body);
-    const uint8_t flags = input.u8();
-    header.link = (flags & 0x20) != 0 ? wire::kLinkUnknown : (flags & 0x40) != 0 ? input.u32() : l.local_id;
-    header.psn = kind == wire::FrameKind::kData ? near(l.receiver(c).expected() + 6, input) : 0;
-    header.ack = near(l.sender(c).una() + 8, input);
-    header.length = static_cast<uint32_t>(body.size());
-    header.kind = wire::kind_byte(kind);
-    header.flags = flags & (wire::kKnownFlags & ~wire::kTree);
-    if (kind == wire::FrameKind::kData && body.size() > 256) header.flags |= wire::kTree;
-    header.am_id = wire::am_byte(input.u8(), c);
-    header.segment = wire::segment_byte(8);
-    send_in(header, c, body, i, l, input);
-  }
-
-  void send_in(wire::FrameHeader header, wire::Class c, std::vector<uint8_t> body, unsigned i, link::Link& l, Input& input) {
-    uint64_t nonce = l.receiver(c).nonce();
-    std::vector<uint8_t> hello;
-    if ((header.flags & wire::kHello) != 0) {
-      wire::HelloExt ext{};
-      ext.uid = uid_of(i);
-      ext.epoch = input.u8() % 8;
-      ext.link = input.u8();
-      ext.mode = input.u8() % 4;
-      ext.path = input.u8() % 2;
-      ext.device_length = input.u8() % 64;
-      ext.iface_length = input.u8() % 128;
-      hello.resize(sizeof(ext) + ext.device_length + ext.iface_length + sizeof(uint64_t));
-      std::memcpy(hello.data(), &ext, sizeof(ext));
-      nonce = wire::nonce(ext.uid, kOwnUid, c);
-      wire::seal_hello(hello.data(), hello.size(), nonce);
-    }
-    const util::Piece payload{body.data(), body.size()};
-    const util::Piece rest[2] = {payload, {hello.data(), hello.size()}};
-    if ((header.flags & wire::kTree) != 0) {
-      wire::seal_tree(&header, {&payload, 1}, nonce);
-    } else {
-      wire::seal_single(&header, util::Pieces(rest, 2), nonce);
-    }
-    std::vector<uint8_t> frame(sizeof(header));
-    std::memcpy(frame.data(), &header, sizeof(header));
-    frame.insert(frame.end(), body.begin(), body.end());
-    frame.insert(frame.end(), hello.begin(), hello.end());
-    if (input.u8() < 20) {  // and sometimes damaged all the same
-      const size_t bit = input.u16() % (frame.size() * 8);
-      frame[bit / 8] = static_cast<uint8_t>(frame[bit / 8] ^ (1u << bit % 8));
-    }
-    receive(c, frame);
+  void compact(unsigned i, Input& input) {
+    if (peers_[i].link == nullptr) return;
+    const link::Link& l = *peers_[i].link;
+    const HostileFrame frame = hostile_compact_frame(*peers_[i].link, input);
+    const uint64_t before = counters_.frames_verified;
+    const bool wrong = frame.wrong && l.mode() == link::Mode::kVerify;  // mode observe delivers it, and what was queued behind it
+    receive(wire::Class::kSync, frame.bytes, true);
+    require(!wrong || counters_.frames_verified == before, "a wrong compact frame was believed");
   }
 
   void raw_frame(Input& input) {
@@ -222,39 +131,6 @@ class Target final : public link::Port {
     for (uint8_t& byte : frame) byte = input.u8();
     const uint8_t how = input.u8();
     receive(static_cast<wire::Class>(how & 1), frame, (how & 2) != 0);
-  }
-
-  void compact_frame(unsigned i, Input& input) {
-    if (peers_[i].link == nullptr) return;
-    link::Link& l = *peers_[i].link;
-    const uint8_t odd = input.u8();
-    std::vector<uint8_t> frame(wire::kCompactHeader + (odd < 250 ? odd : input.u16()), odd);
-    const uint8_t how = input.u8();
-    wire::CompactFields f{l.local_id, near(l.rx[0].expected() + 6, input), near(l.tx[0].una() + 8, input), input.u8(),
-                          static_cast<uint8_t>(odd < 240 ? 0xc0 | (odd & 1) : odd)};
-    if (how < 60) f.am_id &= 31;
-    // From long ago, or of a former link, or damaged: what the header shows is right, but must not be believed. What the input made
-    // of the numbers before may lie just as far on the other side.
-    const auto is_old = [](uint32_t full, uint32_t near_to) { return wire::widen(full & 0xffff, near_to) != full; };
-    bool wrong = false;
-    switch (how % 16) {
-      case 0: f.psn += 0x10000u << how / 16; break;
-      case 1: f.ack += 0x10000u << how / 16; break;
-      case 2: f.link ^= 0x1000000u << how / 16 % 8; wrong = true; break;
-      default: break;
-    }
-    wrong = wrong || is_old(f.psn, l.rx[0].expected()) || is_old(f.ack, l.tx[0].una());
-    uint8_t* payload = frame.data() + wire::kCompactHeader;
-    wire::write_compact(payload, f);
-    wire::seal_compact(payload, frame.size() - wire::kCompactHeader, l.rx[0].nonce(), wire::compact_key(f));
-    if (how % 16 == 3) {
-      frame[input.u16() % frame.size()] ^= 1;
-      wrong = true;
-    }
-    const uint64_t before = counters_.frames_verified;
-    wrong = wrong && l.mode() == link::Mode::kVerify;  // mode observe delivers it, and what was held back behind it
-    receive(wire::Class::kSync, frame, true);
-    require(!wrong || counters_.frames_verified == before, "a wrong compact frame was believed");
   }
 
   void receive(wire::Class c, const std::vector<uint8_t>& frame, bool compact = false) {
@@ -328,7 +204,7 @@ class Target final : public link::Port {
     for (const Peer& peer : peers_) {
       if (peer.link == nullptr) continue;
       const link::Link& l = *peer.link;
-      require(l.control.any() == l.control.node.linked(), "owed bits and list disagree");
+      require(l.control.any() == l.control.node.linked(), "pending control and queue disagree");
       require(!l.in_flight() || l.timer.deadline.armed(), "frames in flight without a timer");
       for (const link::ReceiveWindow& rx : l.rx) {
         size_t above = 0;
@@ -339,7 +215,7 @@ class Target final : public link::Port {
         held += above;
       }
     }
-    require(held <= kHeldLimit, "held memory is above its limit");
+    require(held <= kHeldLimit, "the out-of-order queues are above their limit");
     require(hub_.pool().footprint() <= config().pool_limit, "the pool is above its limit");
   }
 
@@ -403,7 +279,7 @@ class Target final : public link::Port {
     std::memset(out, 1, wire::kMaxDeviceAddress + wire::kMaxIfaceAddress);
   }
   void faulted(link::Link*, wire::Verdict, const wire::FrameHeader&) noexcept override {}
-  // What is told of a fault can be read, and lies within its frame.
+  // What is reported of a fault can be read, and lies within its frame.
   void diagnosed(link::Link*, const link::Fault& fault) noexcept override {
     if (fault.payload != nullptr) (void)merkle::hash(fault.payload, fault.header.length);
     if (fault.syndrome == nullptr) return;

@@ -6,6 +6,8 @@
 fuzz_targets = \
 	test/fuzz/compact_target.cc \
 	test/fuzz/health_target.cc \
+	test/fuzz/hostile_frames.cc \
+	test/fuzz/hostile_frames.h \
 	test/fuzz/hub_target.cc \
 	test/fuzz/rma_target.cc \
 	test/fuzz/shapes_target.cc \

@@ -296,7 +296,7 @@ std::string Node::broken_rule() {
   for (const auto& p : peers_) {
     const link::Link& l = p->link;
     if (!p->open) continue;
-    if (l.control.any() != l.control.node.linked()) return "owed bits and list disagree";
+    if (l.control.any() != l.control.node.linked()) return "pending control and queue disagree";
     if (l.in_flight() && !l.timer.deadline.armed()) return "frames in flight without a timer";
     for (unsigned c = 0; c < wire::kClasses; ++c) {
       const link::SendWindow& tx = l.tx[c];
@@ -309,15 +309,15 @@ std::string Node::broken_rule() {
       if (count != tx.frames() || bytes != tx.bytes()) return "window count is wrong";
       const bool repair_pending = l.control.has(link::Control::kRepair, static_cast<wire::Class>(c));
       for (const link::Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
-        if (slot->repair != nullptr && slot->repair->pending && !repair_pending) return "a repair that nobody owes";
+        if (slot->repair != nullptr && slot->repair->pending && !repair_pending) return "a repair that is not pending";
       }
       const link::ReceiveWindow& rx = l.rx[c];
       if (rx.top() - rx.expected() > (1u << 17)) return "top before expected";
       for (const link::QueuedFrame* h = rx.first(); h != nullptr && h->next != nullptr; h = h->next) {
-        if (static_cast<int32_t>(h->next->header.psn - h->header.psn) <= 0) return "held frames out of order";
+        if (static_cast<int32_t>(h->next->header.psn - h->header.psn) <= 0) return "queued frames out of order";
       }
-      if (rx.first() != nullptr && static_cast<int32_t>(rx.first()->header.psn - rx.expected()) < 0) return "a held frame of the past";
-      if (rx.first() != nullptr && rx.first()->good && rx.first()->header.psn == rx.expected()) return "a held frame not delivered";
+      if (rx.first() != nullptr && static_cast<int32_t>(rx.first()->header.psn - rx.expected()) < 0) return "a queued frame of the past";
+      if (rx.first() != nullptr && rx.first()->good && rx.first()->header.psn == rx.expected()) return "a queued frame not delivered";
     }
     const bool full = l.tx[0].blocked() || l.tx[1].blocked() || l.failed() || l.peer_closed() || p->waits_for_lower;
     for (const Stream& s : p->out) {
@@ -333,8 +333,8 @@ std::string Node::describe() const {
   for (size_t to = 0; to < peers_.size(); ++to) {
     const link::Link& l = peers_[to]->link;
     if (!peers_[to]->open) continue;
-    text << "\n  to " << to << (l.failed() ? " failed" : "") << (l.carries_hello() ? " greeting" : "") << (l.is_fast() ? " plain" : "")
-         << (peers_[to]->waits_for_lower ? " waits for the lower" : "") << " owed " << unsigned{l.control.bits};
+    text << "\n  to " << to << (l.failed() ? " failed" : "") << (l.carries_hello() ? " handshake" : "") << (l.is_fast() ? " fast" : "")
+         << (peers_[to]->waits_for_lower ? " waits for the lower" : "") << " pending " << unsigned{l.control.bits};
     for (unsigned c = 0; c < wire::kClasses; ++c) {
       const link::SendWindow& tx = l.tx[c];
       const link::ReceiveWindow& rx = l.rx[c];

@@ -29,7 +29,7 @@ class Restarter {
   }
   void send() {
     if (end.link == nullptr) open();
-    if (end.link->failed()) restart();  // as an application does that was told of the error
+    if (end.link->failed()) restart();  // as an application does that was notified of the error
     const std::string text = std::to_string(sent_incarnation_) + ":" + std::to_string(sent_);
     if (end.send(text)) ++sent_;
   }

@@ -80,7 +80,7 @@ TEST(Sim, NumbersComeRound) {
   EXPECT_GT(stale, 1000u);
 }
 
-// One side computes for a minute, twice: nothing fails, and it is asked ten times a minute at most.
+// One side computes for a minute, twice: nothing fails, and it is probed ten times a minute at most.
 TEST(Sim, SilentPeers) {
   for (uint64_t seed = 1; seed <= 30 && !HasFailure(); ++seed) {
     Plan plan = random_plan(seed, seed % 2 == 0 ? 0 : 0.05);

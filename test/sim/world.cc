@@ -224,7 +224,7 @@ std::string World::close() {
     if (node->buffers_in_use() != 0) error("a zero-copy buffer was never given back");
     node->hub().pool().trim(0);
     if (node->hub().pool().footprint() != 0) error("a slot was lost");
-    if (node->hub().has_pending_control()) error("something is owed after all links went");
+    if (node->hub().has_pending_control()) error("control frames are pending after all links went");
   }
   return error_;
 }

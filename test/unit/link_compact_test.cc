@@ -215,7 +215,7 @@ TEST_F(Compact, AFrameLostLongAgoCanStillBeSentAgain) {
 }
 
 // Link ids differ in their generations only: the bits that a compact header leaves out are bound into its digest.
-TEST_F(Compact, FramesOfAFormerLinkAreRefused) {
+TEST_F(Compact, FramesOfAPreviousLinkAreRefused) {
   a.send("former");
   const WireFrame former = a.take();
   const uint32_t id = b.link->local_id;
@@ -253,8 +253,8 @@ TEST_F(Compact, FramesOfAnotherLinkAreRefused) {
   }
 }
 
-// A compact frame names the link: its sender knows us, and greets no more.
-TEST_F(Compact, ACompactFrameEndsTheGreeting) {
+// A compact frame names the link: its sender knows us, and the handshake is over.
+TEST_F(Compact, ACompactFrameEndsTheHandshake) {
   Pair p{compact()};
   p.a.open(p.b.hub.uid());
   p.a.send("1");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each damaged frame is told of once, with what was wrong in it, however it was repaired.
+// Each damaged frame is reported once, with what was wrong in it, however it was repaired.
 #include <gtest/gtest.h>
 
 #include "unit/link_pair.h"
@@ -21,7 +21,7 @@ class Diagnosing : public Damaging {
 };
 VERITY_IN_EACH_FORM(Diagnosing);
 
-TEST_P(Diagnosing, NothingIsToldOfAGoodFrame) {
+TEST_P(Diagnosing, AGoodFrameIsNotReported) {
   for (unsigned i = 0; i < 100; ++i) a.send(text_of(i * 13, i));
   pair.settle();
   EXPECT_EQ(b.got.size(), 100u);
@@ -34,16 +34,16 @@ TEST_P(Diagnosing, ShortFrame) {
   EXPECT_TRUE(b.faults.empty()) << "not before the right bytes came";
   pair.settle();
   ASSERT_EQ(b.faults.size(), 1u);
-  const End::ToldFault& told = b.faults[0];
-  EXPECT_EQ(told.kind, FaultKind::kPayload);
-  EXPECT_EQ(told.header.psn, 0xfffffffeu);
-  EXPECT_EQ(told.header.length, 5u);
-  EXPECT_FALSE(told.sent);
-  EXPECT_TRUE(told.on_link);
-  EXPECT_EQ(told.attempts, 1u);
-  EXPECT_EQ(told.payload, "hello");
-  EXPECT_EQ(told.syndrome.pattern, Pattern::kSingleBit);
-  EXPECT_EQ(told.syndrome.bit[0], 8 * 2 + 2u);
+  const End::ReportedFault& fault = b.faults[0];
+  EXPECT_EQ(fault.kind, FaultKind::kPayload);
+  EXPECT_EQ(fault.header.psn, 0xfffffffeu);
+  EXPECT_EQ(fault.header.length, 5u);
+  EXPECT_FALSE(fault.sent);
+  EXPECT_TRUE(fault.on_link);
+  EXPECT_EQ(fault.attempts, 1u);
+  EXPECT_EQ(fault.payload, "hello");
+  EXPECT_EQ(fault.syndrome.pattern, Pattern::kSingleBit);
+  EXPECT_EQ(fault.syndrome.bit[0], 8 * 2 + 2u);
   EXPECT_TRUE(a.faults.empty());
 }
 
@@ -92,8 +92,8 @@ TEST_P(Diagnosing, RunsThatComeInPieces) {
   EXPECT_EQ(p.b.faults[0].syndrome.last, 10 * kSegment - 1u);
 }
 
-// Each bit of a frame: as many are told of as are counted, of the kind that is counted.
-TEST_P(Diagnosing, EachBitOfAFrameIsToldOfOnce) {
+// Each bit of a frame: as many are reported as are counted, of the kind that is counted.
+TEST_P(Diagnosing, EachBitOfAFrameIsReportedOnce) {
   for (const size_t length : {size_t{5}, size_t{700}}) {
     for (size_t bit = 0;; bit += length == 5 ? 1 : 37) {
       Pair p{small_segments(8192)};
@@ -109,7 +109,7 @@ TEST_P(Diagnosing, EachBitOfAFrameIsToldOfOnce) {
       EXPECT_EQ(p.b.got.size(), 2u) << bit;
       const health::Counters& c = p.b.counters;
       uint64_t payload = 0;
-      for (const End::ToldFault& told : p.b.faults) payload += told.kind == FaultKind::kPayload;
+      for (const End::ReportedFault& fault : p.b.faults) payload += fault.kind == FaultKind::kPayload;
       EXPECT_EQ(p.b.faults.size(), c.faults_payload + c.faults_header + c.faults_length) << bit;
       EXPECT_EQ(payload, c.faults_payload) << bit;
       if (bit < header) continue;
@@ -154,7 +154,7 @@ TEST_P(Diagnosing, CutOff) {
   }
 }
 
-// Nobody answers any more: what was kept is told of when it goes.
+// No answer comes any more: what was queued is reported when it is discarded.
 TEST_P(Diagnosing, NeverRepaired) {
   send_damaged("hello", {1});
   send_damaged(text_of(9 * kSegment), {2, 800});
@@ -164,9 +164,9 @@ TEST_P(Diagnosing, NeverRepaired) {
   ASSERT_EQ(b.faults.size(), 2u);
   EXPECT_EQ(b.faults[0].kind, FaultKind::kFrame);
   EXPECT_EQ(b.faults[1].kind, FaultKind::kPayload);
-  for (const End::ToldFault& told : b.faults) {
-    EXPECT_TRUE(told.payload.empty());
-    EXPECT_EQ(told.syndrome.bits, 0u);
+  for (const End::ReportedFault& fault : b.faults) {
+    EXPECT_TRUE(fault.payload.empty());
+    EXPECT_EQ(fault.syndrome.bits, 0u);
   }
 }
 

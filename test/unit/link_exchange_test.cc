@@ -88,9 +88,9 @@ TEST_P(Exchange, FullWindowStopsAndOpensAgain) {
   EXPECT_FALSE(a.hub.sender.can_send(*a.link, Class::kSync));
   EXPECT_TRUE(a.hub.sender.can_send(*a.link, Class::kAsync));
   // Every quarter of the window asks for an acknowledgement.
-  unsigned asked = 0;
-  for (const WireFrame& frame : a.wire) asked += (frame.header().flags & wire::kAckRequest) != 0;
-  EXPECT_EQ(asked, 4u);
+  unsigned requests = 0;
+  for (const WireFrame& frame : a.wire) requests += (frame.header().flags & wire::kAckRequest) != 0;
+  EXPECT_EQ(requests, 4u);
   EXPECT_EQ(a.writables, 0u);
   pair.settle();
   EXPECT_EQ(a.writables, 1u);
@@ -130,7 +130,7 @@ TEST_P(Exchange, DuplicateIsDroppedAndAcknowledged) {
   EXPECT_EQ(b.wire.front().header(first()).ack, first() + 1);
 }
 
-TEST_P(Exchange, LostFrameIsAskedForByTheNext) {
+TEST_P(Exchange, TheNextFrameNacksALostOne) {
   a.send("1");
   a.send("2");
   a.send("3");
@@ -147,7 +147,7 @@ TEST_P(Exchange, LostFrameIsAskedForByTheNext) {
   EXPECT_EQ(b.wire.front().header(first()).ack, first());
   b.receive(a.take());
   b.poll();
-  EXPECT_EQ(b.wire.size(), 1u) << "asked once";
+  EXPECT_EQ(b.wire.size(), 1u) << "one NACK";
   a.receive(b.take());
   a.poll();
   ASSERT_EQ(a.wire.size(), 1u);
@@ -182,7 +182,7 @@ TEST_P(Exchange, LostAcknowledgementIsFoundByTheProbe) {
   EXPECT_EQ(a.counters.frames_resent, 0u);
 }
 
-TEST_P(Exchange, WhoLeavesSaysSoMoreThanOnce) {
+TEST_P(Exchange, DetachingIsSentMoreThanOnce) {
   b.send("hello");
   a.receive(b.take());
   b.hub.control_sender.detach(*b.link);
@@ -199,7 +199,7 @@ TEST_P(Exchange, WhoLeavesSaysSoMoreThanOnce) {
   EXPECT_FALSE(a.link->peer_detached);
 }
 
-TEST_P(Exchange, WhoLeavesABusyTransportSaysSoLater) {
+TEST_P(Exchange, DetachingWaitsForABusyLowerTransport) {
   b.send("hello");
   a.receive(b.take());
   b.busy = true;
@@ -225,7 +225,7 @@ TEST_P(Exchange, ABusyLowerTransportKeepsTheFrame) {
 }
 
 // The caller has no way to the peer yet: an acknowledgement must not open the link.
-TEST_P(Exchange, ACorkedLinkTakesNothingUntilItIsUncorked) {
+TEST_P(Exchange, ALinkTakesNothingUntilItHasALowerEndpoint) {
   a.send("1");
   link::Sender::lower_missing(*a.link);
   EXPECT_FALSE(a.send("2"));
@@ -255,7 +255,7 @@ TEST_P(Exchange, AcknowledgementsAreBounded) {
 }
 
 // After 2^31 frames without a fault, where the last request went to must not be taken for the future.
-TEST(ExchangeOldState, AGapIsAskedForHoweverLongAgoTheLastWas) {
+TEST(ExchangeOldState, AGapIsNackedHoweverLongAgoTheLastWas) {
   Pair pair;
   pair.join(0x90000000u);
   pair.b.link->rx[0].nacked(0);
@@ -266,8 +266,8 @@ TEST(ExchangeOldState, AGapIsAskedForHoweverLongAgoTheLastWas) {
   EXPECT_EQ(pair.b.got, (std::vector<std::string>{"1", "2"}));
 }
 
-// A frame committed inside an upcall takes an owed acknowledgement along; what else is owed must not be forgotten then.
-TEST(ExchangeReentrant, WhatIsOwedSurvivesAnAcknowledgementThatRides) {
+// A frame committed inside an upcall carries a pending acknowledgement; what else is pending must not be forgotten then.
+TEST(ExchangeReentrant, PendingControlSurvivesACarriedAcknowledgement) {
   Pair pair;
   pair.join();
   End& a = pair.a;
@@ -281,7 +281,7 @@ TEST(ExchangeReentrant, WhatIsOwedSurvivesAnAcknowledgementThatRides) {
   b.poll();
   a.receive(b.take());  // the request for 1 and 2
   b.send("y");
-  a.receive(b.take());  // a owes an acknowledgement, and two frames
+  a.receive(b.take());  // an acknowledgement and two repairs are pending
   a.busy_after = 1;
   a.on_send = [&] {  // the lower transport delivers at once, and an upcall sends
     if (a.busy) a.busy = false;

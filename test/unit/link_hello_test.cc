@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Greetings, restarts, modes and goodbyes.
+// Handshakes, restarts and closing.
 #include <gtest/gtest.h>
 
 #include "unit/link_pair.h"
@@ -11,18 +11,13 @@ class Hello : public InEachForm {
  protected:
   void open_a() { a.open(b.hub.uid()); }
   static bool has_hello(const WireFrame& frame) { return !frame.compact && (frame.header().flags & wire::kHello) != 0; }
-  static link::Config with_mode(Mode mode) {
-    link::Config config;
-    config.mode = mode;
-    return config;
-  }
   Pair pair;
   End& a = pair.a;
   End& b = pair.b;
 };
 VERITY_IN_EACH_FORM(Hello);
 
-TEST_P(Hello, GreetingLastsUntilAnswered) {
+TEST_P(Hello, HellosLastUntilAnswered) {
   a.host = "node17";
   b.host = "exactly-twenty-chars";
   open_a();
@@ -56,7 +51,7 @@ TEST_P(Hello, GreetingLastsUntilAnswered) {
   EXPECT_EQ(a.introductions.size() + b.introductions.size(), 2u);
 }
 
-TEST_P(Hello, CrossingGreetingsMakeOneLink) {
+TEST_P(Hello, CrossingHellosMakeOneLink) {
   open_a();
   b.open(a.hub.uid());
   a.send("to b");
@@ -74,7 +69,7 @@ TEST_P(Hello, CrossingGreetingsMakeOneLink) {
   EXPECT_EQ(a.counters.links_opened + b.counters.links_opened, 2u);
 }
 
-TEST_P(Hello, LostGreetingIsRepaired) {
+TEST_P(Hello, ALostHelloIsRepaired) {
   open_a();
   a.send("1");
   a.send("2");
@@ -84,7 +79,7 @@ TEST_P(Hello, LostGreetingIsRepaired) {
   EXPECT_FALSE(a.link->in_flight());
 }
 
-TEST_P(Hello, DamagedGreetingIsRepaired) {
+TEST_P(Hello, ADamagedHelloIsRepaired) {
   for (size_t bit = 0; bit < (sizeof(FrameHeader) + 20 + 43) * 8; bit += 3) {
     Pair p;
     p.a.open(p.b.hub.uid());
@@ -98,7 +93,7 @@ TEST_P(Hello, DamagedGreetingIsRepaired) {
   }
 }
 
-TEST_P(Hello, DamagedGreetingOfATreeFrameIsRepaired) {
+TEST_P(Hello, ADamagedHelloOfATreeFrameIsRepaired) {
   link::Config config;
   config.segment_log2 = 8;
   for (size_t bit = 0; bit < (sizeof(FrameHeader) + 600 + 43) * 8; bit += bit < 256 ? 1 : 17) {
@@ -114,8 +109,8 @@ TEST_P(Hello, DamagedGreetingOfATreeFrameIsRepaired) {
   }
 }
 
-// A frame that came again in pieces, without its HELLO, may be asked for as a whole later: it must name its link then.
-TEST_P(Hello, AGreetingThatCameInPiecesCanComeAsAWhole) {
+// A frame that came again in pieces, without its HELLO, may be requested as a whole later: it must name its link then.
+TEST_P(Hello, AHelloFrameRebuiltFromPiecesCanComeAsAWhole) {
   link::Config config;
   config.segment_log2 = 11;
   config.max_send = 1024;
@@ -156,7 +151,7 @@ TEST_P(Hello, AFrameBeforeConnectDoesNotEstablish) {
 }
 
 // A peer that gave its link up and has nothing to say must not leave us waiting for ever.
-TEST_P(Hello, AProbeFindsOutThatThePeersLinkIsGone) {
+TEST_P(Hello, AProbeDetectsThatThePeersLinkIsGone) {
   open_a();
   a.send("1");
   pair.settle();
@@ -211,7 +206,7 @@ TEST_P(Hello, RestartCrossingFramesOfTheOldIncarnationComesToRest) {
   a.send("1");
   pair.settle();
   ASSERT_NE(b.link, nullptr);
-  b.send("old");  // b still greets
+  b.send("old");  // b is in its handshake still
   b.send("old");
   ASSERT_TRUE(has_hello(b.wire.front()));
   a.hub.lifecycle.remove(*a.link);
@@ -315,7 +310,7 @@ TEST_P(Hello, GenerationsGuardReusedIds) {
   EXPECT_EQ(b.counters.frames_dropped_unknown, 1u);
 }
 
-TEST_P(Hello, ByeRetiresWhatIsInFlight) {
+TEST_P(Hello, AByeCompletesWhatIsInFlight) {
   pair.join();
   std::vector<uint8_t> buffer(100, 1);
   a.send_zero_copy(buffer);
@@ -353,67 +348,6 @@ TEST_P(Hello, DataCrossingAByeIsDelivered) {
   pair.settle();
   EXPECT_EQ(b.got, std::vector<std::string>{"last words"});
   EXPECT_TRUE(a.hub.is_idle() && b.hub.is_idle());
-}
-
-TEST_P(Hello, ModesAreTheLowerOfBoth) {
-  for (const Mode of_a : {Mode::kObserve, Mode::kVerify}) {
-    for (const Mode of_b : {Mode::kObserve, Mode::kVerify}) {
-      Pair p{with_mode(of_a), with_mode(of_b)};
-      p.a.open(p.b.hub.uid());
-      for (unsigned i = 0; i < 5; ++i) {
-        p.a.send("from a");
-        Pair::move(p.a, p.b);
-        p.b.send("from b");
-        Pair::move(p.b, p.a);
-      }
-      p.run_for(50'000'000);
-      EXPECT_EQ(p.a.link->mode(), std::min(of_a, of_b));
-      EXPECT_EQ(p.b.link->mode(), std::min(of_a, of_b));
-      EXPECT_EQ(p.a.link->is_fast(), std::min(of_a, of_b) == Mode::kVerify);
-      EXPECT_EQ(p.a.got.size(), 5u);
-      EXPECT_EQ(p.b.got.size(), 5u);
-      EXPECT_FALSE(p.a.link->in_flight() || p.b.link->in_flight());
-      EXPECT_FALSE(p.a.link->carries_hello() || p.b.link->carries_hello());
-    }
-  }
-}
-
-// A connect-to-endpoint link knows the mode from the addresses; one that also hears a HELLO of a lower mode leaves the fast path.
-TEST_P(Hello, ALowerModeEndsTheFastPath) {
-  Pair p{with_mode(Mode::kVerify), with_mode(Mode::kObserve)};
-  p.a.open(p.b.hub.uid());
-  p.b.open(p.a.hub.uid());
-  p.a.hub.lifecycle.connect(*p.a.link, p.b.hub.uid(), p.b.link->local_id, Mode::kVerify);
-  p.b.send("hello");
-  p.a.receive(p.b.take());
-  EXPECT_EQ(p.a.link->mode(), Mode::kObserve);
-  EXPECT_FALSE(p.a.link->is_fast());
-}
-
-// Mode observe checks and counts, and delivers what came, each frame once.
-TEST_P(Hello, ObserveDeliversDamagedFramesOnce) {
-  for (const Mode sender : {Mode::kObserve, Mode::kVerify}) {
-    Pair p{with_mode(sender), with_mode(Mode::kObserve)};
-    p.a.open(p.b.hub.uid());
-    const char* const texts[] = {"zero", "one", "two", "three"};
-    for (unsigned i = 0; i < 4; ++i) {
-      p.a.send(texts[i]);
-      WireFrame frame = p.a.take();
-      if (i == 1) frame.flip(offsetof(FrameHeader, psn) * 8 + 3);
-      if (i == 2) frame.flip(sizeof(FrameHeader) * 8);
-      // Greeting frames name their link in the HELLO.
-      p.b.receive(frame);
-    }
-    p.run_for(50'000'000);
-    ASSERT_EQ(p.b.got.size(), 4u) << static_cast<int>(sender);
-    EXPECT_EQ(p.b.got[0], "zero");
-    EXPECT_EQ(p.b.got[1], "one");
-    EXPECT_EQ(p.b.got[2], "uwo");
-    EXPECT_EQ(p.b.got[3], "three");
-    EXPECT_EQ(p.b.counters.faults_observed, 2u);
-    EXPECT_EQ(p.a.counters.frames_resent + p.a.counters.segments_resent, 0u);
-    EXPECT_FALSE(p.a.link->in_flight());
-  }
 }
 
 }  // namespace

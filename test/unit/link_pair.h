@@ -216,7 +216,7 @@ class End : public link::Port {
   std::vector<uint8_t> am_ids;
   std::vector<Failure> failures;
   std::vector<wire::Verdict> verdicts;
-  struct ToldFault {
+  struct ReportedFault {
     health::FaultKind kind;
     Class c;
     bool sent;
@@ -226,7 +226,7 @@ class End : public link::Port {
     health::Syndrome syndrome;  // without bits: there was none
     std::string payload;
   };
-  std::vector<ToldFault> faults;
+  std::vector<ReportedFault> faults;
   struct Introduction {
     bool on_link;
     uint64_t uid;
@@ -246,7 +246,7 @@ class End : public link::Port {
   bool lower_keeps_sources = false;
   std::function<void()> on_send;
   std::function<void()> on_message;
-  std::function<void()> on_open;  // a greeting opened a link
+  std::function<void()> on_open;  // a HELLO opened a link
 
  private:
   static link::Config formed(link::Config config) {

@@ -97,7 +97,7 @@ TEST_P(LinksPool, ALinkWithNothingInFlightGetsItsReserve) {
     pair.b.poll(100);
     pair.settle();
     EXPECT_TRUE(pair.a.hub.sender.can_send(*pair.a.link, Class::kSync));
-    EXPECT_EQ(pair.a.writables, i + 1) << "told when there is room again";
+    EXPECT_EQ(pair.a.writables, i + 1) << "notified when there is room again";
   }
 }
 
@@ -114,19 +114,19 @@ TEST_P(LinksPool, MemoryShrinksWhenIdle) {
   EXPECT_LE(pair.a.hub.pool().footprint(), size_t{1} << 20);
 }
 
-// A frame that fills the slot to the last byte, with and without a greeting.
+// A frame that fills the slot to the last byte, with and without a HELLO.
 TEST_P(LinksPool, LargestFrames) {
   link::Config config;
   config.max_frame = config.max_send = 4096;
   config.segment_log2 = 12;
-  for (const bool greet : {false, true}) {
+  for (const bool hello : {false, true}) {
     Pair pair{config};
-    if (greet) {
+    if (hello) {
       pair.a.open(pair.b.hub.uid());
     } else {
       pair.join();
     }
-    const size_t most = 4096 - sizeof(FrameHeader) - (greet ? wire::kMaxHello : 0);
+    const size_t most = 4096 - sizeof(FrameHeader) - (hello ? wire::kMaxHello : 0);
     ASSERT_TRUE(pair.a.send(std::string(most, 'y')));
     pair.settle();
     EXPECT_EQ(pair.b.got, std::vector<std::string>{std::string(most, 'y')});

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is asked for and sent again when payloads, headers and repairs are damaged; and that it is no more than that.
+// What is retransmitted when payloads, headers and repairs are damaged; and that it is no more than that.
 #include <gtest/gtest.h>
-
-#include <numeric>
 
 #include "unit/link_pair.h"
 
@@ -14,7 +12,7 @@ constexpr unsigned kSegment = kSmallSegment;
 class Repairing : public Damaging {};
 VERITY_IN_EACH_FORM(Repairing);
 
-TEST_P(Repairing, SinglePayloadIsAskedForAtOnceAndSentAgain) {
+TEST_P(Repairing, ASinglePayloadIsNackedAtOnceAndRetransmitted) {
   send_damaged("hello", {2});
   b.poll();
   ASSERT_EQ(b.wire.size(), 1u);
@@ -33,57 +31,7 @@ TEST_P(Repairing, SinglePayloadIsAskedForAtOnceAndSentAgain) {
   EXPECT_EQ(b.link->rx[0].first(), nullptr);
 }
 
-// A wire with a latency. Frames arrive in order.
-class LongWire {
- public:
-  LongWire(Pair& pair, uint64_t latency) : pair_(pair), latency_(latency) {}
-  void run_for(uint64_t time) {
-    for (const uint64_t end = pair_.now + time; pair_.now < end; pair_.now += 50'000) {
-      step(pair_.a, pair_.b, to_b_);
-      step(pair_.b, pair_.a, to_a_);
-    }
-  }
-
- private:
-  struct OnItsWay {
-    uint64_t due;
-    WireFrame frame;
-  };
-  void step(End& from, End& to, std::deque<OnItsWay>& way) {
-    from.poll();
-    from.hub.tick(pair_.now);
-    while (!from.wire.empty()) way.push_back({pair_.now + latency_, from.take()});
-    for (; !way.empty() && way.front().due <= pair_.now; way.pop_front()) to.receive(way.front().frame);
-  }
-  Pair& pair_;
-  uint64_t latency_;
-  std::deque<OnItsWay> to_a_;
-  std::deque<OnItsWay> to_b_;
-};
-
-// Probes go out all the while that requests and answers travel: what was answered is not answered again.
-TEST_P(Repairing, NothingIsSentTwiceOverALongWire) {
-  for (const uint64_t latency : {500'000u, 3'000'000u, 20'000'000u, 90'000'000u}) {
-    Pair p{small_segments()};
-    p.join(0xfffffff0u);
-    LongWire wire(p, latency);
-    std::vector<std::string> sent;
-    for (unsigned i = 0; i < 40; ++i) {
-      sent.push_back(text_of(8 * kSegment, i));
-      p.a.send(sent.back());
-      if (i % 4 == 1) p.a.wire.back().flip((sizeof(FrameHeader) + 3 * kSegment) * 8);
-      if (i % 8 == 3) p.a.wire.pop_back();
-      wire.run_for(300'000);
-    }
-    wire.run_for(1'000'000'000);
-    EXPECT_EQ(p.b.got, sent);
-    EXPECT_EQ(p.b.counters.segments_repaired, 10u) << latency;
-    EXPECT_EQ(p.a.counters.segments_resent, 10u) << latency;
-    EXPECT_EQ(p.a.counters.frames_resent, 5u) << latency;
-  }
-}
-
-TEST_P(Repairing, SingleHeaderIsToldFromPayload) {
+TEST_P(Repairing, ASingleHeaderIsDistinguishedFromItsPayload) {
   a.send("hello");
   WireFrame frame = a.take();
   frame.flip_ack();
@@ -318,8 +266,8 @@ TEST_P(Repairing, AttemptsAreCountedExactly) {
   }
 }
 
-// A sender that will not hear the request: what it repeats unasked is enough, in order, and is no attempt.
-TEST_P(Repairing, WhatIsRepeatedNeedsNoRequest) {
+// A sender that will not receive the NACK: what it retransmits without one is enough, in order, and is no attempt.
+TEST_P(Repairing, RetransmittingAllNeedsNoNack) {
   const std::string large(3 * kSegment, 'x');
   a.send("first");
   a.send(large);
@@ -349,139 +297,6 @@ TEST_P(Repairing, DamageInOurOwnCopyFailsTheLink) {
   EXPECT_EQ(a.failures, std::vector<Failure>{Failure::kSourceFault});
   EXPECT_EQ(a.counters.source_faults, 1u);
   EXPECT_TRUE(b.got.empty());
-}
-
-TEST_P(Repairing, AChangedSourceIsSentAsOneSnapshot) {
-  const std::string before = text_of(5 * kSegment, 1);
-  const std::string after = text_of(5 * kSegment, 2);
-  std::vector<uint8_t> buffer(before.begin(), before.end());
-  ASSERT_NE(a.send_zero_copy(buffer), nullptr);
-  WireFrame frame = a.take();
-  std::copy(after.begin() + 600, after.end(), frame.bytes.begin() + sizeof(FrameHeader) + 600);  // torn
-  std::copy(after.begin(), after.end(), buffer.begin());
-  b.receive(frame);
-  b.poll();
-  a.receive(b.take());
-  a.poll();
-  EXPECT_EQ(a.freed, 1u) << "the link owns a copy now";
-  std::fill(buffer.begin(), buffer.end(), uint8_t{0});
-  pair.settle();
-  EXPECT_EQ(b.got, std::vector<std::string>{after});
-  EXPECT_EQ(a.counters.source_changed, 1u);
-  ASSERT_EQ(a.changed.size(), 1u);
-  EXPECT_EQ(a.changed[0].data, buffer.data());
-  EXPECT_EQ(a.changed[0].length, buffer.size());
-  EXPECT_EQ(a.counters.source_faults, 0u);
-  EXPECT_EQ(a.freed, 1u);
-}
-
-// What is found out after the user has the buffer back may be another message's by then.
-TEST_P(Repairing, AChangedSourceThatWasFreedBeforeIsToldAsThat) {
-  const std::string after = text_of(5 * kSegment, 2);
-  std::vector<uint8_t> buffer(after.size(), 1);
-  ASSERT_NE(a.send_zero_copy(buffer), nullptr);
-  WireFrame frame = a.take();
-  frame.flip_payload(300);
-  std::copy(after.begin(), after.end(), buffer.begin());
-  a.poll(a.hub.config().copy_polls + 1);
-  EXPECT_EQ(a.freed, 1u) << "copied, as no acknowledgement came";
-  b.receive(frame);
-  pair.settle();
-  EXPECT_EQ(b.got, std::vector<std::string>{after});
-  EXPECT_TRUE(a.changed.empty());
-  ASSERT_EQ(a.changed_before.size(), 1u);
-  EXPECT_EQ(a.changed_before[0].data, buffer.data());
-}
-
-TEST_P(Repairing, LowerTransportThatStillReadsKeepsTheBuffer) {
-  a.lower_keeps_sources = true;
-  std::vector<uint8_t> buffer(1000, 7);
-  link::Slot* slot = a.send_zero_copy(buffer);
-  pair.settle();
-  b.poll(100);
-  pair.settle();
-  EXPECT_FALSE(a.link->in_flight());
-  EXPECT_EQ(a.freed, 0u) << "acknowledged, but the lower transport may read it";
-  a.hub.zero_copy.source_sent(*a.link, *slot);
-  EXPECT_EQ(a.freed, 1u);
-}
-
-TEST_P(Repairing, RemovalInFlightFreesSourcesOnce) {
-  std::vector<uint8_t> buffer(1000, 7);
-  a.send_zero_copy(buffer);
-  a.lower_keeps_sources = true;
-  std::vector<uint8_t> other(1000, 8);
-  link::Slot* slot = a.send_zero_copy(other);
-  a.send("x");
-  a.hub.lifecycle.remove(*a.link);
-  EXPECT_EQ(a.freed, 1u);
-  EXPECT_FALSE(a.hub.has_pending_control());
-  a.hub.zero_copy.source_sent(*a.link, *slot);
-  EXPECT_EQ(a.freed, 2u);
-  pair.run_for(5'000'000);
-  EXPECT_EQ(b.got.size(), 3u);
-  EXPECT_TRUE(a.wire.empty());
-}
-
-// A request that comes while the answer is under way is not answered twice.
-TEST_P(Repairing, AnswersUnderWayAreNotAskedForAgain) {
-  Pair p{small_segments(512)};
-  p.join(3);
-  const std::string text = text_of(20 * kSegment);
-  std::vector<uint8_t> buffer(text.begin(), text.end());
-  p.a.send_zero_copy(buffer);
-  p.a.take();
-  p.a.send("2");
-  p.b.receive(p.a.take());
-  p.b.poll();
-  p.a.receive(p.b.take());
-  p.a.poll();
-  ASSERT_GT(p.a.wire.size(), 3u);
-  p.b.receive(p.a.take());  // the first piece
-  p.a.send("3");
-  WireFrame third = std::move(p.a.wire.back());
-  p.a.wire.pop_back();
-  p.b.receive(third);
-  p.b.poll(3);
-  for (const WireFrame& frame : p.b.wire) EXPECT_NE(frame.kind(), FrameKind::kNack);
-  p.settle();
-  EXPECT_EQ(p.b.got, (std::vector<std::string>{text, "2", "3"}));
-  EXPECT_EQ(p.a.counters.frame_bytes_resent, text.size());
-}
-
-// Frames whose loss was told are not asked for again because a later one is damaged.
-TEST_P(Repairing, ADamagedFrameDoesNotRepeatEarlierRequests) {
-  a.send("1");
-  a.send("2");
-  a.send("3");
-  a.send("4");
-  a.take();
-  WireFrame two = a.take();
-  WireFrame three = a.take();
-  b.receive(a.take());
-  b.poll();
-  EXPECT_EQ(b.counters.nacks_sent, 1u);  // for 1, 2 and 3
-  two.flip_payload(0);                   // comes late, and damaged
-  b.receive(two);
-  pair.settle();
-  EXPECT_EQ(b.got, (std::vector<std::string>{"1", "2", "3", "4"}));
-  EXPECT_EQ(a.counters.frames_resent + a.counters.segments_resent, 3u);
-}
-
-// While all memory for held frames is taken, nothing is asked for in a loop, and all arrives.
-TEST_P(Repairing, WithoutMemoryForHeldFramesAllArrives) {
-  link::Config config = small_segments(512);
-  config.held_limit = 100;
-  config.max_repairs = 16;
-  Pair p{config};
-  p.join(3);
-  std::vector<uint8_t> buffer(30 * kSegment, 9);
-  p.a.send_zero_copy(buffer);
-  p.a.take();
-  for (unsigned i = 0; i < 20; ++i) p.a.send("x");
-  p.run_for(500'000'000);
-  EXPECT_EQ(p.b.got.size(), 21u);
-  EXPECT_TRUE(p.a.failures.empty());
 }
 
 }  // namespace

@@ -22,12 +22,15 @@ verity_unit_SOURCES += \
 	test/unit/link_diagnose_test.cc \
 	test/unit/link_exchange_test.cc \
 	test/unit/link_hello_test.cc \
+	test/unit/link_modes_test.cc \
+	test/unit/link_nack_test.cc \
 	test/unit/link_pair.h \
 	test/unit/link_parts_test.cc \
 	test/unit/link_pool_test.cc \
 	test/unit/link_repair_test.cc \
 	test/unit/link_state_test.cc \
 	test/unit/link_timer_test.cc \
+	test/unit/link_zero_copy_test.cc \
 	test/unit/merkle_bitmap_test.cc \
 	test/unit/merkle_bytes.h \
 	test/unit/merkle_geometry_test.cc \
