@@ -133,8 +133,11 @@ void Retransmitter::on_nack(Link& link, wire::Class c, const wire::FrameView& vi
 }
 
 void Retransmitter::request(Link& link, wire::Class c, Slot& slot, const uint8_t* digests, uint16_t count) noexcept {
-  if (!request_whole(link, c, slot)) return;
+  const bool is_new = request_whole(link, c, slot);
+  if (link.failed()) return;  // and the slots are gone
   Repair& repair = *slot.repair;
+  repair.speculative = false;
+  if (!is_new) return;
   if (++repair.tries > iface_.config.max_repairs) {
     faults_.report_sent(link, c, health::FaultKind::kPersistent, *slot.header(), repair.tries);
     return lifecycle_.fail(link, Failure::kRepairsExhausted);
@@ -166,7 +169,8 @@ void Retransmitter::retransmit_all(Link& link) noexcept {
     const auto c = static_cast<wire::Class>(i);
     const SendWindow& tx = link.sender(c);
     for (Slot* slot = tx.oldest(); slot != nullptr && slot != tx.first_unsent(); slot = slot->next) {
-      if (!request_whole(link, c, *slot) && link.failed()) return;  // and the slots are gone
+      if (request_whole(link, c, *slot)) slot->repair->speculative = true;
+      if (link.failed()) return;  // and the slots are gone
     }
   }
 }
@@ -260,6 +264,7 @@ bool Retransmitter::send_repair(Link& link, wire::Class c, Slot& slot) noexcept 
   if ((slot.repair->whole || one_leaf) && slot.size <= iface_.config.max_send) {
     Repair& repair = *slot.repair;
     const bool damaged_payload = !repair.whole && merkle::Bitmap(repair.bad, 1).test(0);
+    const bool speculative = repair.speculative;
     const uint32_t length = slot.header()->length;
     repair.pending = false;
     repair.after_probe = link.sender(c).probe_serial();
@@ -267,7 +272,7 @@ bool Retransmitter::send_repair(Link& link, wire::Class c, Slot& slot) noexcept 
       repair.pending = true;
       return false;
     }
-    count_piece(*link.counters, !damaged_payload, 0, length, true);
+    if (!speculative) count_piece(*link.counters, !damaged_payload, 0, length, true);
     return true;
   }
   return send_pieces(link, c, slot);
@@ -305,12 +310,13 @@ bool Retransmitter::send_pieces(Link& link, wire::Class c, Slot& slot) noexcept 
     repair.pending = !last;
     repair.after_probe = tx.probe_serial();
     const bool whole = repair.whole;
+    const bool speculative = repair.speculative;
     if (writer_.send_control(link, c, wire::FrameKind::kRepair, pieces) == Sent::kBusy) {
       repair.offset = range.begin;
       repair.pending = true;
       return false;
     }
-    count_piece(*link.counters, whole, range.begin, range.length, last);
+    if (!speculative) count_piece(*link.counters, whole, range.begin, range.length, last);
     if (!tx.contains(psn)) return true;  // acknowledged meanwhile: the slot is gone
   }
   return true;

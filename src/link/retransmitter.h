@@ -24,7 +24,8 @@ class Retransmitter {
   bool resume(Link& link) noexcept;
   // A NACK of the peer.
   void on_nack(Link& link, wire::Class c, const wire::FrameView& view) noexcept;
-  // Sends everything unacknowledged once more, though no NACK came: the sender may make no progress when it comes.
+  // Sends everything unacknowledged once more, though no NACK came: the sender may make no progress when it comes. Not counted as
+  // trouble: nearly always the peer is only slow.
   void retransmit_all(Link& link) noexcept;
   // Something is to be retransmitted still.
   [[nodiscard]] static bool is_pending(const Link& link) noexcept {

@@ -284,8 +284,23 @@ TEST_P(Repairing, RetransmittingAllNeedsNoNack) {
   while (!a.wire.empty()) b.receive(a.take());
   EXPECT_EQ(b.got, (std::vector<std::string>{"first", large, "last"}));
   EXPECT_EQ(b.counters.nacks_sent, 0u);
+  EXPECT_EQ(a.counters.frames_resent + a.counters.segments_resent, 0u) << "no trouble was reported";
   pair.settle();
   EXPECT_FALSE(a.link->in_flight());
+}
+
+// What the peer requests counts, whether or not it has been repeated without a request before.
+TEST_P(Repairing, RequestedAfterARepetitionCounts) {
+  a.send("lost");
+  a.send("next");
+  (void)a.take();
+  b.receive(a.take());
+  b.poll();
+  a.hub.retransmitter.retransmit_all(*a.link);
+  a.receive(b.take());
+  pair.settle();
+  EXPECT_EQ(b.got, (std::vector<std::string>{"lost", "next"}));
+  EXPECT_EQ(a.counters.frames_resent, 1u);
 }
 
 TEST_P(Repairing, DamageInOurOwnCopyFailsTheLink) {

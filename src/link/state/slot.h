@@ -45,9 +45,10 @@ struct Repair {
   uint32_t offset = 0;                          // how far the answer got, bytes of payload
   uint32_t tries = 0;
   uint16_t after_probe = 0;                     // the last probe that left before the answer did
-  bool whole = false;     // the frame was lost or its header damaged
+  bool whole = false;        // the frame was lost or its header damaged
   bool pending = false;
-  bool prepared = false;  // the stored bytes were checked against the root
+  bool prepared = false;     // the stored bytes were checked against the root
+  bool speculative = false;  // sent again without a request, in case it was lost: counted as no trouble
 };
 
 struct Slot {
