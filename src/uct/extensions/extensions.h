@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "link/link.h"
+#include "link/state/link.h"
 #include "uct/extensions/trailers.h"
 
 namespace verity::uct {

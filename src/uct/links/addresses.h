@@ -4,7 +4,7 @@
 #ifndef VERITY_UCT_LINKS_ADDRESSES_H
 #define VERITY_UCT_LINKS_ADDRESSES_H
 
-#include "link/link.h"
+#include "link/state/link.h"
 #include "uct/compat/ucx.h"
 #include "wire/address.h"
 

@@ -93,8 +93,8 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   }
 
   // Nothing is waited for: there will be no answer.
-  [[nodiscard]] bool is_lost() const noexcept { return failed || peer_gone; }
-  [[nodiscard]] bool is_off() const noexcept { return mode == link::Mode::kOff; }
+  [[nodiscard]] bool is_lost() const noexcept { return failed() || peer_closed(); }
+  [[nodiscard]] bool is_off() const noexcept { return mode() == link::Mode::kOff; }
   // Whether one-sided operations can go over it.
   [[nodiscard]] bool is_usable() const noexcept { return !is_lost() && !(to_ep && orphan) && !is_off(); }
 
