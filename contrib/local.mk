@@ -4,7 +4,7 @@ EXTRA_DIST += LICENSE contrib/build-aux/ucx-source-version
 
 EXTRA_DIST += contrib/get-ucx-source
 dist_doc_DATA = contrib/NEWS
-EXTRA_DIST += .github/CONTRIBUTING.md src/README.md src/wire/PROTOCOL.md test/README.md \
+EXTRA_DIST += test/campaign/README.md .github/CONTRIBUTING.md src/README.md src/wire/PROTOCOL.md test/README.md \
 	src/health/README.md src/loader/README.md src/merkle/README.md src/normalize/README.md \
 	src/signature/README.md src/tools/README.md src/typelib/README.md src/types/README.md \
 	src/util/README.md src/wire/README.md
