@@ -17,7 +17,7 @@ status() { within 300 "$tool" status "$@" "$dir" 2>&1; }
 # The processes' sums of a counter: its first place in each process of the JSON, before the paths.
 sum_of() { status --json | sed -n '/^      "counters": {/,/^      }/p' | grep "\"$1\":" | grep -o '[0-9]*' | awk '{ s += $1 } END { print s + 0 }'; }
 # In the lines that match $1 of `status --all`: the sum of the column of faults.
-faults_of() { status --all | grep -E "$1" | awk '{ s += $(NF - 2) } END { print s + 0 }'; }
+faults_of() { status --all | grep -E "$1" | awk '{ s += $(NF - 5) } END { print s + 0 }'; }
 
 # ---- what was counted -----------------------------------------------------------------------------------------------------------
 export UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p" UCX_FAULT_REPORT="$tap_dir/fault.%p"

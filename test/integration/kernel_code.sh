@@ -108,7 +108,7 @@ while read -r object; do
   baseline) ;;
   *) contains "kernel $kernel: it uses wide registers" "$(cat "$tap_dir/functions")" ' wide ' ;;
   esac
-done < <(find "${abs_top_builddir:?}/src/merkle" -name '*kernel_*.o' | sort)
+done < <(find "${abs_top_builddir:?}/src/merkle" -name 'libverity_core*kernel_*.o' | sort)
 is "three kernels were looked at" "$checked" 3
 
 done_testing
