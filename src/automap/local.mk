@@ -31,7 +31,7 @@ verity_types_automap_SOURCES = $(automap_pure_sources) \
 	src/automap/main.cc
 
 # What generated headers include.
-nobase_include_HEADERS += include/ucx-verity/automap.h include/ucx-verity/automap_mpi.h
+verityinclude_HEADERS += include/ucx-verity/automap.h include/ucx-verity/automap_mpi.h
 
 verity_unit_SOURCES += $(automap_pure_sources) \
 	test/unit/automap_case.h \

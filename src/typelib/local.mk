@@ -14,7 +14,7 @@ TYPELIB_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -XCClinker -static-libgcc $(
 TYPELIB_MAP = $(top_srcdir)/src/typelib/typelib.map
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA =
-nobase_include_HEADERS += include/ucx-verity/types.h
+verityinclude_HEADERS += include/ucx-verity/types.h
 
 if OPENMPI_COMPANION
 lib_LTLIBRARIES += libverity_types_openmpi.la
