@@ -57,12 +57,26 @@ libautomap_decode_openmpi_la_SOURCES = $(automap_decode_sources)
 libautomap_decode_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
 libautomap_decode_mpich_la_SOURCES = $(automap_decode_sources)
 
-TESTS += test/integration/types_automap.sh test/integration/types_automap_headers.sh
+# For projects that use it, with Autotools and with CMake.
+aclocaldir = $(datadir)/aclocal
+dist_aclocal_DATA = contrib/automap/verity_automap.m4
+cmakedir = $(libdir)/cmake/verity-automap
+dist_cmake_DATA = contrib/automap/verity-automap-config.cmake
+
+TESTS += test/integration/types_automap.sh test/integration/types_automap_build.sh test/integration/types_automap_headers.sh
 EXTRA_DIST += \
 	test/automap/check.c \
 	test/automap/links.c \
 	test/automap/refused.h \
 	test/automap/shapes.h \
 	test/automap/shapes.hh \
+	test/examples/automap-autotools/Makefile.am \
+	test/examples/automap-autotools/configure.ac \
+	test/examples/automap-autotools/main.c \
+	test/examples/automap-autotools/particles.h \
+	test/examples/automap-cmake/CMakeLists.txt \
+	test/examples/automap-cmake/main.c \
+	test/examples/automap-cmake/particles.h \
 	test/integration/types_automap.sh \
+	test/integration/types_automap_build.sh \
 	test/integration/types_automap_headers.sh

@@ -18,11 +18,15 @@ namespace fs = std::filesystem;
 
 constexpr const char* kProgram = "verity-types-automap";
 
-// Beside this program, as in a build folder, or where it is installed.
+// Beside this program, as in a build folder; in an installation that was moved; or where it was to be installed.
 fs::path find_program() {
   std::error_code error;
-  const fs::path beside = fs::read_symlink("/proc/self/exe", error).parent_path() / kProgram;
-  return access(beside.c_str(), X_OK) == 0 ? beside : fs::path(VERITY_LIBEXECDIR) / kProgram;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path installed = fs::path(VERITY_LIBEXECDIR) / kProgram;
+  for (const fs::path& program : {here / kProgram, here.parent_path() / "libexec/ucx-verity" / kProgram}) {
+    if (access(program.c_str(), X_OK) == 0) return program;
+  }
+  return installed;
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PARTICLES_H
+#define PARTICLES_H
+
+enum { PARTICLES_NAME = 12 };
+
+struct vector {
+  double x, y, z;
+};
+
+struct particle {
+  int id;
+  char name[PARTICLES_NAME];
+  struct vector position;
+  struct vector velocity;
+  struct particle* nearest; /*~ AM ignore */
+};
+
+#endif
