@@ -46,8 +46,9 @@ std::vector<DirectiveText> Comments::of_member(const Extent& member, const std::
     });
   };
   for (Comment& comment : of_file(member.begin.file)) {
+    // Behind a } are the directives of what it ends.
     const bool behind = !comment.leads && comment.line == member.end.line && comment.offset >= member.end.offset &&
-                        !another_begins_before(comment.offset);
+                        comment.brace < member.end.offset && !another_begins_before(comment.offset);
     if (!behind && !(comment.leads && comment.next == member.begin.offset)) continue;
     comment.used = true;
     found.push_back(comment.directive);
@@ -88,7 +89,9 @@ Comments::Comments_ Comments::read_file(CXFile file) {
   const std::vector<Token> tokens = tokens_of(unit_, file, size);
   const std::string name = name_of(file);
   Comments_ comments;
+  unsigned brace = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].text == "}") brace = tokens[i].begin.offset;
     std::string text;
     if (tokens[i].kind != CXToken_Comment || !directive_in_comment(tokens[i].text, &text)) continue;
     // clang gives the declaration of a typedef's struct from the word struct on.
@@ -99,6 +102,7 @@ Comments::Comments_ Comments::read_file(CXFile file) {
                         .line = begin.line,
                         .offset = begin.offset,
                         .next = next < tokens.size() ? tokens[next].begin.offset : ~0u,
+                        .brace = brace,
                         .leads = i == 0 || tokens[i - 1].end.line < begin.line});
   }
   return comments;

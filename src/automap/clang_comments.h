@@ -34,6 +34,7 @@ class Comments {
     DirectiveText directive;
     unsigned line, offset;   // where it begins
     unsigned next;           // offset of the declaration behind it
+    unsigned brace;          // offset of the last } before it; 0: there is none
     bool leads = false;      // it is the first on its line
     bool used = false;
   };

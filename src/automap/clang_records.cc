@@ -37,14 +37,27 @@ bool unnamed(CXCursor declaration) {
   return words_of(clang_getCursorType(declaration)).find('(') != std::string::npos;
 }
 
-// What makes a class something else than a sequence of its members.
+bool is_hidden(CXCursor declaration) {
+  for (CXCursor outer = declaration; is_record(outer); outer = clang_getCursorSemanticParent(outer)) {
+    const CX_CXXAccessSpecifier access = clang_getCXXAccessSpecifier(outer);
+    if (access == CX_CXXPrivate || access == CX_CXXProtected) return true;
+  }
+  return false;
+}
+
+// What makes a class something else than a sequence of its members, or unknown to generated code.
 std::string class_problem(CXCursor declaration) {
   std::string problem;
-  visit_children(declaration, [&](CXCursor child) {
-    if (clang_getCursorKind(child) == CXCursor_CXXBaseSpecifier) problem = "it has a base class";
-    if (clang_CXXMethod_isVirtual(child) != 0) problem = "it has virtual functions";
+  if (is_hidden(declaration)) problem = "it is not public, so generated code cannot name it";
+  const auto look = [&](CXCursor child) {
+    if (clang_getCursorKind(child) == CXCursor_CXXBaseSpecifier) problem = "it has a base class, so it is more than its members";
+    if (clang_CXXMethod_isVirtual(child) != 0) problem = "it has virtual functions, so it is more than its members";
     return problem.empty() ? CXChildVisit_Continue : CXChildVisit_Break;
-  });
+  };
+  visit_children(declaration, look);
+  // An instance of a template shows its members alone.
+  const CXCursor pattern = clang_getSpecializedCursorTemplate(declaration);
+  if (clang_Cursor_isNull(pattern) == 0) visit_children(pattern, look);
   return problem;
 }
 

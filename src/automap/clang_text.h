@@ -32,9 +32,13 @@ struct Position {
   return position;
 }
 
-// As it was found from the folder of the command: without "./".
+// As it was found from the folder of the command: without "./" and the detours of the compiler's own folders.
 [[nodiscard]] inline std::string name_of(CXFile file) {
-  const std::string name = file == nullptr ? "" : take_text(clang_getFileName(file));
+  std::string name = file == nullptr ? "" : take_text(clang_getFileName(file));
+  if (name.starts_with('/') && name.find("/../") != std::string::npos) {
+    std::string real = take_text(clang_File_tryGetRealPathName(file));
+    if (!real.empty()) name = std::move(real);
+  }
   return name.starts_with("./") ? name.substr(2) : name;
 }
 

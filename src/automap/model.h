@@ -69,7 +69,7 @@ struct Record {
   bool is_union = false;
   bool complete = true;    // false: only declared
   bool requested = false;  // in one of the headers that were named
-  std::string problem;     // why nothing like it can be mapped: "it has a base class"
+  std::string problem;     // why nothing like it can be mapped: "it has a base class ..."
   std::vector<Member> members;
   std::vector<DirectiveText> directives;
 };

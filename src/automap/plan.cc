@@ -71,7 +71,9 @@ void Planner::plan_record(RecordId id) {
     if (directive.bytes) {
       plan_bytes(id);
     } else if (!record.problem.empty()) {
-      refuse(id, record.place, record.problem + ", so it is more than its members");
+      refuse(id, record.place, record.problem);
+    } else if (record.members.empty() && record.size > 1) {
+      refuse(id, record.place, "its members are not known");
     } else {
       add_members({.root = id, .prefix = "", .conditions = {}}, record);
     }

@@ -67,6 +67,9 @@ typedef struct {
   } pair[4];
 } box;
 
+/* Directives behind each other on a line. */
+struct dense { struct { int t; union { char c[8]; /*~ AM when = 0 */ double d; /*~ AM when = 1 */ } u; /*~ AM tag = t */ } a[2]; };
+
 struct __attribute__((packed)) wire {
   uint8_t version;
   uint32_t length;

@@ -29,7 +29,7 @@ mkdir c cxx
 contains "a name that hides the header" "$("$tool" automap shapes.h --output c/shapes -- -I"$cases" 2>&1)" 'c/shapes\.h would hide the header'
 output=$("$tool" automap shapes.h --output c/made --prefix t --depfile c/made.d -- -I"$cases" 2>&1)
 is "a C header: exit status" $? 0
-contains "a C header: what was mapped" "$output" '^12 mapped, 0 refused'
+contains "a C header: what was mapped" "$output" '^14 mapped, 0 refused'
 contains "the dependencies" "$(cat c/made.d)" "^c/made\.h c/made_mpi\.h:"
 contains "the dependencies: the header" "$(cat c/made.d)" "^ +$cases/shapes\.h"
 output=$("$tool" automap shapes.hh --output cxx/made --prefix t -- -I"$cases" 2>&1)
@@ -107,6 +107,24 @@ nothing|it has no members to transfer
 vector|member v: of type .*, for which MPI has no basic type
 T
 contains "refused: how many" "$refused" '^1 mapped, 15 refused'
+refused=$("$tool" automap refused.hh --output cxx/rest -- -I"$cases" 2>&1)
+is "refused, C++: exit status" $? 1
+while IFS='|' read -r struct reason; do
+  line=$(grep -nE "^(struct|class) $struct " "$cases/refused.hh" | cut -d: -f1)
+  contains "refused, C++: $struct" "$refused" "refused\.hh:$line: $struct[,:].*$reason"
+done << 'T'
+Secret|member in: Secret::Inner is refused
+Reference|member r: a reference
+HasDerived|member d: Derived<int> is refused
+HasVirtual|member v: Virtual<int> is refused
+HasOptional|member o: std::optional<int> is refused
+HasPointer|member p: std::unique_ptr<int> is refused
+Bits|member a: a bit-field
+MemberPointer|member p: of type 'int Base::\*'
+T
+contains "refused, C++: a base class of a template" "$refused" 'refused\.hh:8: Derived<int>: it has a base class'
+contains "refused, C++: virtual functions of a template" "$refused" 'refused\.hh:9: Virtual<int>: it has virtual functions'
+contains "refused, C++: how many are left" "$refused" '^1 mapped,'
 output=$("$tool" automap refused.h --output c/rest --keep-going -- -I"$cases" 2> /dev/null)
 is "--keep-going: exit status" $? 0
 ok "--keep-going: the rest is written" grep -q 'sizeof(struct good) == 4' c/rest.h

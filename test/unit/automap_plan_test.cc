@@ -57,9 +57,11 @@ TEST(AutomapPlan, RefusalsSayWhereAndWhatToDo) {
   EXPECT_NE(c.refusal(hidden).find("case.h:8: struct hidden, member x: it is not public"), std::string::npos);
   const RecordId derived = c.add("derived", 8);
   c.model.records[derived].problem = "it has a base class";
-  EXPECT_EQ(c.refusal(derived), "case.h:9: struct derived: it has a base class, so it is more than its members");
+  EXPECT_EQ(c.refusal(derived), "case.h:9: struct derived: it has a base class");
   const RecordId empty = c.add("empty", 1);
   EXPECT_EQ(c.refusal(empty), "case.h:10: struct empty: it has no members to transfer");
+  c.model.records[empty].size = 8;
+  EXPECT_EQ(c.refusal(empty), "case.h:10: struct empty: its members are not known");
   const RecordId outer = c.add("outer", 8);
   c.member(outer, "b", 0, record_shape(bits, 8));
   EXPECT_EQ(c.refusal(outer), "case.h:12: struct outer, member b: struct bits is refused (case.h:2)");
