@@ -32,10 +32,10 @@ struct Position {
   return position;
 }
 
-// As it was found from the folder of the command: without "./" and the detours of the compiler's own folders.
+// As the compiler found it, without "./"; libclang names the folders of another compiler from its own, as in /../lib/gcc.
 [[nodiscard]] inline std::string name_of(CXFile file) {
   std::string name = file == nullptr ? "" : take_text(clang_getFileName(file));
-  if (name.starts_with('/') && name.find("/../") != std::string::npos) {
+  if (name.starts_with("/../")) {
     std::string real = take_text(clang_File_tryGetRealPathName(file));
     if (!real.empty()) name = std::move(real);
   }

@@ -65,7 +65,7 @@ refused() { # refused NAME REGEX ARGUMENT...
   contains "$name: named" "$output" "$wanted"
   is "$name: and nothing on stdout" "$(cat "$tap_dir/stdout")" ""
 }
-refused "no command" 'A command \(sig or normalize\) is required'
+refused "no command" 'A command \(sig, normalize or automap\) is required'
 refused "no table" 'table1, table2, gropp or of\) is required' sig
 refused "an unknown command" 'not expected: hash' hash
 refused "an unknown table" 'not expected: table9' sig table9
