@@ -50,6 +50,7 @@ std::string description(const Output& output) {
       text += step.member + " " + std::to_string(step.offset) + " " + std::to_string(static_cast<unsigned>(step.kind)) + " " +
               std::to_string(step.levels) + " " +
               (step.record == kNoRecord ? std::string(signature::name_of(step.basic.id)) : output.model.records[step.record].identifier);
+      if (!step.count.empty()) text += " count " + step.count;
       for (const uint64_t dimension : step.dimensions) text += " " + std::to_string(dimension);
       for (const Condition& condition : step.conditions) {
         text += " " + condition.tag + " =";

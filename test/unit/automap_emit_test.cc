@@ -126,6 +126,8 @@ TEST(AutomapEmit, TheSchemaHashFollowsWhatAPeerMustAgreeWith) {
   EXPECT_EQ(hash(), first);
   c.model.records[a].members[1].directives[0].text = "reference";
   EXPECT_NE(hash(), first);
+  c.model.records[a].members[1].directives[0].text = "owned, count = i";
+  EXPECT_NE(hash(), first);
   c.model.records[a].members[1].directives[0].text = "owned";
   c.model.records[a].members[0].shape = basic("MPI_UNSIGNED");
   EXPECT_NE(hash(), first);
