@@ -14,7 +14,7 @@ autolink_sources = \
 AUTOLINK_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) \
 	-Wl,--exclude-libs,ALL -Wl,--version-script=$(AUTOLINK_MAP)
 AUTOLINK_MAP = $(top_srcdir)/src/autolink/autolink.map
-nobase_include_HEADERS += include/ucx-verity/autolink.h include/ucx-verity/autolink_mpi.h
+verityinclude_HEADERS += include/ucx-verity/autolink.h include/ucx-verity/autolink_mpi.h
 
 lib_LTLIBRARIES += libverity_autolink.la
 pkgconfig_DATA += verity-autolink.pc

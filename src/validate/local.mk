@@ -17,7 +17,7 @@ VALIDATE_SOURCES = $(validate_pure_sources) $(merkle_sources) \
 VALIDATE_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) \
 	-Wl,--exclude-libs,ALL -Wl,--version-script=$(VALIDATE_MAP)
 VALIDATE_MAP = $(top_srcdir)/src/validate/validate.map
-nobase_include_HEADERS += include/ucx-verity/tree.h include/ucx-verity/validate.h
+verityinclude_HEADERS += include/ucx-verity/tree.h include/ucx-verity/validate.h
 
 lib_LTLIBRARIES += libverity_tree.la
 pkgconfig_DATA += verity-tree.pc
