@@ -91,7 +91,9 @@ class Top:
         while time.time() < end:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid != 0:
-                self.take(0)
+                # All of it: a read of a pseudo terminal gives no more than a part, however large its buffer.
+                while select.select([self.master], [], [], 0)[0]:
+                    self.take(0)
                 return os.waitstatus_to_exitcode(status)
             self.take(0.1)
         os.kill(self.pid, signal.SIGKILL)
