@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# libverity_autolink: linked structures as messages; libverity_autolink_openmpi and _mpich: over MPI, not linked with it: the program is.
+# libverity_autolink: linked structures as messages; libverity_autolink_openmpi and _mpich: over MPI. These are linked neither with MPI nor
+# with libverity_autolink: the program is. (A library that needs another one could be installed into configure's prefix alone.)
 autolink_sources = \
 	include/ucx-verity/autolink.h \
 	src/autolink/aggregate.cc src/autolink/aggregate.h \
@@ -29,7 +30,6 @@ pkgconfig_DATA += verity-autolink-openmpi.pc
 endif
 libverity_autolink_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
 libverity_autolink_openmpi_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
-libverity_autolink_openmpi_la_LIBADD = libverity_autolink.la
 EXTRA_libverity_autolink_openmpi_la_DEPENDENCIES = $(AUTOLINK_MAP)
 libverity_autolink_openmpi_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc src/autolink/mpi_collective.cc src/autolink/mpi_messages.h
 
@@ -39,7 +39,6 @@ pkgconfig_DATA += verity-autolink-mpich.pc
 endif
 libverity_autolink_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
 libverity_autolink_mpich_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
-libverity_autolink_mpich_la_LIBADD = libverity_autolink.la
 EXTRA_libverity_autolink_mpich_la_DEPENDENCIES = $(AUTOLINK_MAP)
 libverity_autolink_mpich_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc src/autolink/mpi_collective.cc src/autolink/mpi_messages.h
 
