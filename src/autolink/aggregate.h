@@ -22,7 +22,7 @@ class Aggregation {
   [[nodiscard]] std::string start(TypeNumber type, const void* root, uint64_t count, uint64_t packet_bytes, uint64_t structure);
   // The next message replaces *message_p. False: there was none left. May throw std::bad_alloc.
   [[nodiscard]] bool next(Bytes* message_p);
-  // Of all messages together, interior places apart.
+  // Of all messages together, without interior places.
   [[nodiscard]] uint64_t bytes() const noexcept;
 
  private:

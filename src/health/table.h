@@ -45,7 +45,7 @@ class Table {
   static constexpr std::size_t kMostRows = 1024;
   static constexpr std::size_t kMostPeers = 512;  // the others are left for interfaces
   static constexpr std::size_t kMostBytes = size_for_rows(kMostRows);
-  static_assert(kMostBytes <= std::size_t{1} << 20, "the README says so");
+  static_assert(kMostBytes <= std::size_t{1} << 20, "a health file stays below a MiB");
 
   // Writes the header and the names. `ground` outlives the table and can hold a row at least.
   Table(Ground& ground, const Origin& origin);
