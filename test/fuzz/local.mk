@@ -10,6 +10,8 @@ fuzz_targets = \
 	test/fuzz/hostile_frames.h \
 	test/fuzz/hub_target.cc \
 	test/fuzz/rma_target.cc \
+	test/fuzz/rma_world.cc \
+	test/fuzz/rma_world.h \
 	test/fuzz/shapes_target.cc \
 	test/fuzz/signature_target.cc \
 	test/fuzz/targets.h \

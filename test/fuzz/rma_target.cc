@@ -1,76 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <deque>
-#include <memory>
-#include <set>
-#include <vector>
 
-#include "fuzz/targets.h"
-#include "rma/client.h"
-#include "rma/regions.h"
-#include "rma/server.h"
+#include "fuzz/rma_world.h"
 
 namespace verity::fuzz {
 
 namespace {
 
-using rma::Client;
-using rma::Server;
-using rma::Started;
-using wire::RmaKind;
-using wire::RmaStatus;
-
-constexpr unsigned kPeers = 3;
-constexpr size_t kMemory = 6 * 1024;
-constexpr size_t kQueue = 4096;  // messages kept for a peer: whatever is beyond is lost
-
-using Message = std::vector<uint8_t>;
-
-struct Line {
-  rma::Peer peer;
-  std::deque<Message> out;
-  bool room = true;
-  uint32_t sent = 0;
-  uint32_t taken = 0;
-};
-
-// Where a registration lies in the memory.
-struct Region {
-  uint64_t token;
-  size_t begin;
-  size_t length;
-  unsigned access;
-  bool alive;
-};
-
-struct Flight {
-  rma::Chunk* chunk;
-  rma::Read* read;
-  uint64_t offset;
-  uint64_t length;
-};
-
-struct Reading {
-  std::vector<std::unique_ptr<uint8_t[]>> pieces;  // of exactly the right sizes, for the sanitizer
-  size_t from;       // in the memory; kMemory: elsewhere
-  uint64_t version;  // of the memory when the read began
-  bool finished = false;
-};
-
 // One interface that is owner and reader. Its peers are hostile, or it is itself its honest peer, as the input says.
-class Target final : public rma::Port {
+class Target final : public RmaWorld {
  public:
-  explicit Target(Input& input)
-      : input_(input), most_(sizeof(wire::RmaAtomic) + input.u8()), client_(*this, counters_, {1024, 8, input.u8() < 10}),
-        server_(*this, regions_, counters_) {
-    for (size_t i = 0; i < kMemory; ++i) memory_[i] = static_cast<uint8_t>(i * 131 + i / 256);
-    shadow_.assign(memory_.get(), memory_.get() + kMemory);
-    add(64, 3000, rma::kRead | rma::kWrite);
-    add(3100, 1500, rma::kRead);
-    add(4700, 500, rma::kWrite);
-  }
+  explicit Target(Input& input) : RmaWorld(input) {}
 
   void run() {
     while (!input_.empty()) {
@@ -99,16 +40,7 @@ class Target final : public rma::Port {
   }
 
  private:
-  void add(size_t begin, size_t length, unsigned access) {
-    table_.push_back({regions_.add(address(begin), length, access), begin, length, access, true});
-  }
-  [[nodiscard]] uint64_t address(size_t at) const { return reinterpret_cast<uint64_t>(memory_.get()) + at; }
   Line& line() { return lines_[input_.u8() % kPeers]; }
-  Line& line_of(const rma::Peer& peer) {
-    const auto it = std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) { return &l.peer == &peer; });
-    require(it != lines_.end(), "a peer that nobody knows");
-    return *it;
-  }
 
   void step() {
     switch (input_.u8() & 15) {
@@ -296,23 +228,6 @@ class Target final : public rma::Port {
     bring(flight);
     client_.landed(*flight.chunk, good);
   }
-  void bring(const Flight& flight) {
-    const auto* reading = static_cast<const Reading*>(flight.read->upper);
-    const size_t from = reading->from == kMemory ? 0 : reading->from + flight.offset;
-    Message bytes(flight.length, 0x77);
-    std::copy_n(memory_.get() + from, std::min<size_t>(flight.length, kMemory - from), bytes.begin());
-    if (input_.u8() % 4 == 0) bytes[input_.u16() % bytes.size()] ^= 0x40;
-    size_t taken = 0;
-    uint64_t skip = flight.offset;
-    for (uint32_t i = 0; i < flight.read->count; ++i) {
-      const util::Piece& piece = flight.read->pieces[i];
-      const uint64_t here = std::min<uint64_t>(skip, piece.length);
-      const uint64_t n = std::min<uint64_t>(piece.length - here, bytes.size() - taken);
-      if (n != 0) std::memcpy(static_cast<uint8_t*>(const_cast<void*>(piece.data)) + here, bytes.data() + taken, n);
-      skip -= here;
-      taken += n;
-    }
-  }
   void end_something() {
     Line& l = line();
     switch (input_.u8() % 8) {
@@ -371,161 +286,6 @@ class Target final : public rma::Port {
     }
     over_.clear();
   }
-
-  // --- rules ---
-
-  [[nodiscard]] bool may(uint64_t at, size_t length, unsigned access) const {
-    return std::any_of(table_.begin(), table_.end(), [&](const Region& r) {
-      return r.alive && (r.access & access) != 0 && at >= address(r.begin) && at - address(r.begin) <= r.length &&
-             length <= r.length - (at - address(r.begin));
-    });
-  }
-  // Only memory that may be written has changed.
-  void check_memory() {
-    if (std::equal(shadow_.begin(), shadow_.end(), memory_.get())) return;
-    ++version_;
-    for (size_t i = 0; i < kMemory; ++i) {
-      require(shadow_[i] == memory_[i] || may(address(i), 1, rma::kWrite), "a write outside of what may be written");
-      shadow_[i] = memory_[i];
-    }
-  }
-  void check_rules() {
-    std::set<const rma::Chunk*> chunks;
-    for (const Flight& flight : flights_) chunks.insert(flight.chunk);
-    require(chunks.size() <= Client::kMaxChunks, "more chunks than allowed");
-    for (Line& l : lines_) {
-      require(l.peer.requests <= 2 * Server::kMaxJobs, "more jobs than allowed");
-      require(l.peer.chunks <= Client::kMaxChunks / 2, "more chunks of a peer than allowed");
-    }
-    require(!opened_, "a message was opened and not sent");
-  }
-  // What ends well in spite of the lower transport has the owner's bytes.
-  void check_bytes(const rma::Read& read, const Reading& reading) {
-    if (!honest_ || read.broken || read.status != RmaStatus::kOk || reading.version != version_ || reading.from == kMemory) return;
-    if (counters_.faults_observed != 0) return;
-    size_t at = reading.from;
-    for (uint32_t i = 0; i < read.count; ++i) {
-      const util::Piece& piece = read.pieces[i];
-      require(piece.length == 0 || std::memcmp(memory_.get() + at, piece.data, piece.length) == 0, "a read ended with wrong bytes");
-      at += piece.length;
-    }
-  }
-
-  // rma::Port
-  uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override {
-    require(!opened_, "two messages at a time");
-    require(length <= most_, "a message too long");
-    if (!line_of(peer).room) return nullptr;
-    opened_ = true;
-    draft_ = std::make_unique<uint8_t[]>(length);
-    draft_length_ = length;
-    return draft_.get();
-  }
-  void send_message(rma::Peer& peer, size_t length) noexcept override {
-    require(opened_ && length <= draft_length_, "more is sent than was opened");
-    opened_ = false;
-    Line& l = line_of(peer);
-    ++l.sent;
-    if (l.out.size() < kQueue) l.out.emplace_back(draft_.get(), draft_.get() + length);
-    wire::RmaHeader header{};
-    require(wire::read_message(draft_.get(), length, &header), "a message without a header");
-    ids_[next_id_++ % ids_.size()] = header.id;
-  }
-  bool has_room(const rma::Peer& peer) const noexcept override { return const_cast<Target*>(this)->line_of(peer).room; }
-  size_t max_message() const noexcept override { return most_; }
-  uint32_t mark(rma::Peer& peer) noexcept override { return line_of(peer).sent; }
-  bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override {
-    return static_cast<int32_t>(line_of(peer).taken - mark) >= 0;
-  }
-  Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override {
-    rma::Read& read = *chunk.read;
-    require(length != 0 && offset < read.length && length <= read.length - offset, "more is read than asked for");
-    require(length >= std::min(read.least, read.length) && length <= read.most, "a length that the lower transport does not read");
-    require(!static_cast<const Reading*>(read.upper)->finished, "a read that is over goes on");
-    if (lower_ == Started::kUnderWay) flights_.push_back({&chunk, &read, offset, length});
-    if (lower_ == Started::kDone) bring({&chunk, &read, offset, length});
-    return lower_;
-  }
-  const uint8_t* readable(uint64_t at, size_t length, uint8_t* scratch) noexcept override {
-    require(may(at, length, rma::kRead), "a look outside of what may be read");
-    if (unreadable_) return nullptr;
-    const auto* bytes = reinterpret_cast<const uint8_t*>(at);
-    if (!copies_) return bytes;
-    std::memcpy(scratch, bytes, length);
-    return scratch;
-  }
-  bool access(uint64_t at, size_t length, void (*use)(void*), void* arg) noexcept override {
-    require(may(at, length, rma::kRead | rma::kWrite), "an access outside of what may be read or written");
-    if (may(at, length, rma::kWrite)) {
-      use(arg);
-      return true;
-    }
-    const auto* bytes = reinterpret_cast<const uint8_t*>(at);
-    const std::vector<uint8_t> before(bytes, bytes + length);
-    use(arg);
-    require(std::equal(before.begin(), before.end(), bytes), "a write outside of what may be written");
-    return !unreadable_;
-  }
-  void finished(rma::Read& read) noexcept override {
-    auto* reading = static_cast<Reading*>(read.upper);
-    require(!reading->finished, "a read ends twice");
-    for (const Flight& flight : flights_) require(flight.read != &read, "a read ends while the lower transport writes for it");
-    require(read.broken || read.status != RmaStatus::kOk || read.done == read.length, "a read ends early");
-    reading->finished = true;
-    ++ended_;
-    over_.push_back(&read);
-    check_bytes(read, *reading);
-  }
-  void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override {
-    ++fetched_;
-    require((data != nullptr) == (fetch.status == RmaStatus::kOk && !fetch.broken), "bytes of a fetch that failed, or none");
-    require(data == nullptr || length == fetch.length, "a fetch of a wrong length");
-    uint64_t sum = 0;
-    for (size_t i = 0; i < length; ++i) sum += data[i];
-    sum_ = sum;
-  }
-  void refused(rma::Peer&, bool) noexcept override {}
-  bool is_before_fence() const noexcept override { return before_fence_; }
-  void source_changed(rma::Peer&, uint64_t, uint32_t) noexcept override {}
-  void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*, bool) noexcept override {
-    require(offset < read.length && length <= read.length - offset, "a mismatch outside of the read");
-  }
-  void diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept override {
-    require(fault.offset < read.length && fault.length <= read.length - fault.offset, "a fault outside of the read");
-    if (fault.syndrome == nullptr) return;
-    require(fault.syndrome->first >= fault.offset && fault.syndrome->last < fault.offset + fault.length, "a syndrome outside of its part");
-  }
-
-  Input& input_;
-  const size_t most_;
-  health::Counters counters_{};
-  rma::Regions regions_;
-  Client client_;
-  Server server_;
-  const std::unique_ptr<uint8_t[]> memory_ = std::make_unique<uint8_t[]>(kMemory);
-  std::vector<uint8_t> shadow_;
-  uint64_t version_ = 0;
-  std::vector<Region> table_;
-  std::array<Line, kPeers> lines_;
-  std::deque<Flight> flights_;
-  std::vector<std::unique_ptr<Reading>> readings_;
-  std::vector<rma::Read*> over_;
-  std::array<uint32_t, 32> ids_{};
-  unsigned next_id_ = 0;
-  uint8_t owners_[2] = {};
-  uint64_t started_ = 0;
-  uint64_t ended_ = 0;
-  uint64_t fetches_ = 0;
-  uint64_t fetched_ = 0;
-  Started lower_ = Started::kUnderWay;
-  bool unreadable_ = false;
-  bool copies_ = false;
-  bool honest_ = true;
-  bool opened_ = false;
-  bool before_fence_ = false;  // what is started waited while a fence came
-  std::unique_ptr<uint8_t[]> draft_;
-  size_t draft_length_ = 0;
-  volatile uint64_t sum_ = 0;
 };
 
 }  // namespace

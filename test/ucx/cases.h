@@ -26,6 +26,7 @@ struct Case {
 std::span<const Case> send_cases();
 std::span<const Case> receive_cases();
 std::span<const Case> queue_cases();
+std::span<const Case> flush_cases();
 std::span<const Case> lifetime_cases();
 std::span<const Case> closing_cases();
 std::span<const Case> link_cases();

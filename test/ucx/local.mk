@@ -15,11 +15,13 @@ uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/cases_lifetime.cc \
 	test/ucx/cases_links.cc \
 	test/ucx/cases_memory.cc \
+	test/ucx/cases_flush.cc \
 	test/ucx/cases_queue.cc \
 	test/ucx/cases_receive.cc \
 	test/ucx/cases_rma.cc \
 	test/ucx/cases_send.cc \
 	test/ucx/cases_setup.cc \
+	test/ucx/pending.h \
 	test/ucx/uct_am.cc \
 	test/ucx/window.cc test/ucx/window.h
 

@@ -52,12 +52,14 @@ verity_unit_SOURCES += \
 	test/unit/normalize_test.cc \
 	test/unit/rma_client_test.cc \
 	test/unit/rma_diagnose_test.cc \
+	test/unit/rma_digests_test.cc \
 	test/unit/rma_ends_test.cc \
 	test/unit/rma_hasher_test.cc \
 	test/unit/rma_order_test.cc \
 	test/unit/rma_pair.h \
 	test/unit/rma_regions_test.cc \
 	test/unit/rma_repair_test.cc \
+	test/unit/rma_server_case.h \
 	test/unit/rma_server_test.cc \
 	test/unit/rma_time_test.cc \
 	test/unit/signature_algebra_test.cc \
