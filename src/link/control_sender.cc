@@ -56,7 +56,7 @@ bool ControlSender::send_close(Link& link) noexcept {
 // NACKs for all that is missing or damaged and had none yet: the gaps between the frames of the out-of-order queue, and after its
 // last one, by their numbers; the damaged frames in it with the digests of what arrived.
 bool ControlSender::send_nacks(Link& link, wire::Class c) noexcept {
-  ReceiveWindow& rx = link.receiver(c);
+  ReceiveWindow& rx = link.receive_window(c);
   uint32_t psn = rx.expected();
   for (QueuedFrame* frame = rx.first();; frame = frame->next) {
     const uint32_t gap_end = frame != nullptr ? frame->header.psn : rx.top();
@@ -69,7 +69,7 @@ bool ControlSender::send_nacks(Link& link, wire::Class c) noexcept {
     if (!frame->good && !frame->nacked && !send_nack_of_damaged(link, c, *frame)) return false;
     psn = frame->header.psn + 1;
   }
-  rx.all_nacked();
+  rx.end_repetition();
   return true;
 }
 
@@ -99,7 +99,7 @@ bool ControlSender::send_nack_of_damaged(Link& link, wire::Class c, QueuedFrame&
 }
 
 bool ControlSender::send_nack(Link& link, wire::Class c, uint32_t psn, uint16_t count, util::Piece digests) noexcept {
-  ReceiveWindow& rx = link.receiver(c);
+  ReceiveWindow& rx = link.receive_window(c);
   const wire::NackBody body{psn, count, static_cast<uint16_t>(rx.nack_serial() + 1)};
   const util::Piece pieces[2] = {{&body, sizeof(body)}, digests};
   if (writer_.send_control(link, c, wire::FrameKind::kNack, pieces) == Sent::kBusy) return false;
@@ -109,7 +109,7 @@ bool ControlSender::send_nack(Link& link, wire::Class c, uint32_t psn, uint16_t 
 }
 
 bool ControlSender::send_probe(Link& link, wire::Class c) noexcept {
-  SendWindow& tx = link.sender(c);
+  SendWindow& tx = link.send_window(c);
   if (!tx.in_flight()) return true;
   const wire::ProbeBody body{tx.unsent_psn(), tx.nacks_seen(), tx.next_probe()};
   const util::Piece piece{&body, sizeof(body)};

@@ -31,7 +31,7 @@ void Faults::count(Link* link, wire::Class c, Counter kind) noexcept {
     ++unassigned_;
     return;
   }
-  ReceiveWindow& rx = link->receiver(c);
+  ReceiveWindow& rx = link->receive_window(c);
   count_repaired(*link, rx);
   unassigned_ += !rx.remember_fault();
 }

@@ -18,8 +18,8 @@ class Faults {
   using Counter = uint64_t health::Counters::*;
 
   Faults(const Interface& iface, OutOfOrderPool& frames) noexcept : iface_(iface), frames_(frames) {}
-  // The interface ends. The faults of no link hit some of its links; none of which misses any frame,
-  // else they are not counted as repaired.
+  // The interface ends. Faults whose link was unknown count as repaired if no link of the interface
+  // misses a frame.
   ~Faults();
   Faults(const Faults&) = delete;
   Faults& operator=(const Faults&) = delete;

@@ -16,7 +16,7 @@ size_t FrameWriter::write_hello(const Link& link, wire::Class c, uint8_t* out) c
   iface_.port.write_addresses(ext, out + sizeof(ext));
   std::memcpy(out, &ext, sizeof(ext));
   const size_t size = sizeof(ext) + ext.device_length + ext.iface_length + sizeof(uint64_t);
-  wire::seal_hello(out, size, link.sender(c).nonce());
+  wire::seal_hello(out, size, link.send_window(c).nonce());
   return size;
 }
 
@@ -27,13 +27,13 @@ Sent FrameWriter::send_control(Link& link, wire::Class c, wire::FrameKind kind, 
   std::copy(body.begin(), body.end(), frame + 1);
   size_t count = 1 + body.size();
   header.link = link.remote_id;
-  if (kind == wire::FrameKind::kNack) header.psn = link.receiver(c).probe_serial();
-  header.ack = link.receiver(c).expected();
+  if (kind == wire::FrameKind::kNack) header.psn = link.receive_window(c).probe_serial();
+  header.ack = link.receive_window(c).expected();
   header.length = static_cast<uint32_t>(util::total_length(body));
   header.kind = wire::kind_byte(kind);
   header.am_id = wire::am_byte(0, c);
   header.segment = wire::segment_byte(iface_.config.segment_log2);
-  if (link.detached) header.flags |= wire::kLeaving;
+  if (link.detached) header.flags |= wire::kDetached;
   // A probe names its sender: a peer that has given its link up could not tell from an id that it knows
   // no more, and its answer, of another epoch, ends ours. (Links of connect-to-endpoint transports have
   // no HELLO: their connection ends.)
@@ -41,7 +41,7 @@ Sent FrameWriter::send_control(Link& link, wire::Class c, wire::FrameKind kind, 
     header.flags |= wire::kHello;
     frame[count++] = {hello, write_hello(link, c, hello)};
   }
-  wire::seal_single(&header, util::Pieces(frame + 1, count - 1), link.sender(c).nonce());
+  wire::seal_single(&header, util::Pieces(frame + 1, count - 1), link.send_window(c).nonce());
   const uint8_t pending = link.control.bits;
   (void)link.control.take(Control::kAck, c);
   const Sent result = iface_.port.send(link, c, util::Pieces(frame, count));

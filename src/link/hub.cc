@@ -21,7 +21,7 @@ Hub::Hub(uint64_t uid, const Config& config, Port& port, health::Counters& count
     : sender(bounded(config), iface, control, zero_copy, timer),
       iface{uid, bounded(config), port, counters},
       control(config.ack_polls),
-      out_of_order(config.held_limit),
+      out_of_order(config.out_of_order_limit),
       zero_copy(iface, sender.pool()),
       timer(iface, control, zero_copy),
       faults(iface, out_of_order),

@@ -32,7 +32,7 @@ class Hub {
       std::memcpy(&header, data, sizeof(header));
       Link* link = links.find(header.link);
       if (link != nullptr && wire::is_plain_data(header, size)) [[likely]] {
-        const ReceiveWindow& rx = link->receiver(c);
+        const ReceiveWindow& rx = link->receive_window(c);
         if (rx.is_next(header.psn) && link->is_fast() && header.frame_class() == c &&
             wire::check_plain_data(data, size, rx.nonce())) [[likely]] {
           accept(sender, control, *link, c, header.length, header.ack, header.flags);
@@ -51,8 +51,8 @@ class Hub {
       const uint8_t kind = view.fields.kind;
       Link* link = links.find_compact(view.fields.link);
       if (link != nullptr && wire::well_formed(view)) [[likely]] {
-        const ReceiveWindow& rx = link->receiver(c);
-        const uint32_t ack = wire::widen(view.fields.ack, link->sender(c).una());
+        const ReceiveWindow& rx = link->receive_window(c);
+        const uint32_t ack = wire::widen(view.fields.ack, link->send_window(c).una());
         if (view.fields.psn == (rx.expected() & 0xffff) && rx.first() == nullptr && link->is_fast() &&
             wire::check_compact(data, size, view, rx.nonce(),
                                 wire::compact_key({link->local_id, rx.expected(), ack, 0, kind}))) [[likely]] {
@@ -67,7 +67,7 @@ class Hub {
   }
   // After the upcall: delivers what had waited behind that frame.
   void delivered(const Received& received, wire::Class c) noexcept {
-    if (received.link->receiver(c).first() != nullptr) [[unlikely]] receiver.deliver_queued(*received.link, c);
+    if (received.link->receive_window(c).first() != nullptr) [[unlikely]] receiver.deliver_queued(*received.link, c);
   }
 
   // --- progress ---

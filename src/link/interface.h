@@ -20,14 +20,14 @@ struct Config {
   uint32_t max_repairs = 16;          // attempts per frame
   uint32_t ack_polls = 64;            // polls that a delayed acknowledgement waits for reverse traffic
   uint64_t copy_after = 100'000;      // ns; zero-copy sends to a silent peer are bounced then
-  uint32_t copy_polls = 16;           // or after so many polls since the last one: the caller seems to wait for it
+  uint32_t copy_polls = 16;           // or after so many polls since the last zero-copy send: the caller seems to wait
   uint64_t probe_after = 1'000'000;   // ns; retransmission timeout: first probe, then four times as long each time ...
   uint64_t probe_limit = 20'000'000'000;  // ... up to this
   size_t max_send = 8192;             // bytes of the largest frame that Port::send takes
   size_t max_frame = 8192;            // bytes of the largest frame that is stored in a slot
   size_t hello_size = wire::kMaxHello;  // bytes that our own HELLO takes at most
   size_t pool_limit = 64 << 20;       // bytes
-  size_t held_limit = 32 << 20;       // bytes of the out-of-order queues
+  size_t out_of_order_limit = 32 << 20;       // bytes of the out-of-order queues
   Mode mode = Mode::kVerify;
   bool compact = false;               // the caller can send and receive compact frames (wire/compact.h)
 

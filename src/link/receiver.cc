@@ -56,8 +56,8 @@ bool Receiver::receive_compact(const void* data, size_t size, Received* out) noe
   if (link == nullptr) return take(arrival, out);
   wire::CompactFields fields = compact.fields;  // the full numbers next to those expected
   fields.link = link->local_id;
-  fields.psn = wire::widen(fields.psn, link->receiver(c).expected());
-  fields.ack = wire::widen(fields.ack, link->sender(c).una());
+  fields.psn = wire::widen(fields.psn, link->receive_window(c).expected());
+  fields.ack = wire::widen(fields.ack, link->send_window(c).una());
   arrival.view.payload = static_cast<const uint8_t*>(data) + wire::kCompactHeader;
   wire::FrameHeader& header = arrival.view.header;
   header.link = fields.link;
@@ -68,7 +68,7 @@ bool Receiver::receive_compact(const void* data, size_t size, Received* out) noe
   header.flags = fields.kind & wire::kCompactAckRequest ? wire::kAckRequest : 0;
   header.am_id = wire::am_byte(fields.am_id, c);
   header.segment = wire::segment_byte(wire::kMaxSegmentLog2);  // one segment, whatever its size
-  if (!wire::check_compact(data, size, compact, link->receiver(c).nonce(), wire::compact_key(fields))) {
+  if (!wire::check_compact(data, size, compact, link->receive_window(c).nonce(), wire::compact_key(fields))) {
     arrival.verdict = wire::Verdict::kBadFrame;
   } else {
     Handshake::on_known_id(*link);
@@ -83,7 +83,7 @@ Link* Receiver::link_of(const wire::FrameView& view, wire::Class c, const void* 
   const bool hello = view.hello != nullptr;
   if (link == nullptr && !hello) return nullptr;
   const uint64_t nonce =
-      hello ? wire::nonce(wire::read_hello(view).ext.uid, iface_.uid, c) : link->receiver(c).nonce();
+      hello ? wire::nonce(wire::read_hello(view).ext.uid, iface_.uid, c) : link->receive_window(c).nonce();
   *verdict = wire::check(data, size, view, nonce);
   if (*verdict == wire::Verdict::kGood && view.header.frame_class() != c) *verdict = wire::Verdict::kBadHeader;
   if (*verdict != wire::Verdict::kGood) {
@@ -118,9 +118,9 @@ bool Receiver::take(const Arrival& arrival, Received* out) noexcept {
 // --- undamaged frames ---
 
 bool Receiver::on_frame(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept {
-  if (view.header.ack != link.sender(c).una()) sender_.on_ack(link, c, view.header.ack);
+  if (view.header.ack != link.send_window(c).una()) sender_.on_ack(link, c, view.header.ack);
   const wire::FrameKind kind = view.header.frame_kind();
-  if (kind != wire::FrameKind::kData) link.peer_detached = (view.header.flags & wire::kLeaving) != 0;
+  if (kind != wire::FrameKind::kData) link.peer_detached = (view.header.flags & wire::kDetached) != 0;
   switch (kind) {
     case wire::FrameKind::kData:
       if ((view.header.flags & wire::kObserve) != 0 || link.mode() == Mode::kObserve) return on_observed(link, c, view, out);
@@ -135,7 +135,7 @@ bool Receiver::on_frame(Link& link, wire::Class c, const wire::FrameView& view, 
 }
 
 bool Receiver::on_data(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept {
-  ReceiveWindow& rx = link.receiver(c);
+  ReceiveWindow& rx = link.receive_window(c);
   const wire::FrameHeader& header = view.header;
   const int32_t ahead = distance(rx.expected(), header.psn);
   QueuedFrame** place = rx.place_of(header.psn);
@@ -158,7 +158,7 @@ bool Receiver::on_data(Link& link, wire::Class c, const wire::FrameView& view, R
 
 // A right frame before its turn: an earlier one is damaged or lost.
 void Receiver::on_ahead(Link& link, wire::Class c, const wire::FrameView& view, QueuedFrame** place) noexcept {
-  ReceiveWindow& rx = link.receiver(c);
+  ReceiveWindow& rx = link.receive_window(c);
   const wire::FrameHeader& header = view.header;
   if (distance(rx.expected(), header.psn) > kMaxAhead) return;
   if (const uint32_t more = rx.extend(header.psn + 1); more != 0) link.counters->gaps += more - 1;
@@ -192,7 +192,7 @@ void Receiver::on_probe(Link& link, wire::Class c, const wire::FrameView& view) 
   wire::ProbeBody body;
   if (view.header.length != sizeof(body)) return;
   std::memcpy(&body, view.payload, sizeof(body));
-  ReceiveWindow& rx = link.receiver(c);
+  ReceiveWindow& rx = link.receive_window(c);
   control_.schedule_ack(link.control, c, true);
   const int32_t ahead = distance(rx.expected(), body.next_psn);
   if (ahead <= 0 || ahead > kMaxAhead) return;
@@ -208,7 +208,7 @@ void Receiver::on_repair(Link& link, wire::Class c, const wire::FrameView& view)
   std::memcpy(&body, view.payload, sizeof(body));
   const uint8_t* bytes = view.payload + sizeof(body);
   const uint32_t length = view.header.length - static_cast<uint32_t>(sizeof(body));
-  ReceiveWindow& rx = link.receiver(c);
+  ReceiveWindow& rx = link.receive_window(c);
   if (!wire::is_data_header(body.header) || body.header.frame_class() != c) return;
   if (uint64_t{body.offset} + length > body.header.length || body.last > 1) return;
   if (body.header.psn - rx.expected() > ReceiveWindow::kMaxAhead) return control_.schedule_ack(link.control, c, true);
@@ -256,7 +256,7 @@ QueuedFrame* Receiver::frame_to_rebuild(Link& link, ReceiveWindow& rx, const wir
 // --- mode observe: checks and counts, and delivers what came ---
 
 bool Receiver::on_observed(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept {
-  ReceiveWindow& rx = link.receiver(c);
+  ReceiveWindow& rx = link.receive_window(c);
   link.counters->gaps += view.header.psn != rx.expected();
   rx.skip_to(view.header.psn);
   accept(link, c, view.header);
@@ -273,7 +273,7 @@ bool Receiver::observe_fault(const Arrival& arrival, Received* out) noexcept {
   const wire::FrameView& view = arrival.view;
   if (view.header.frame_kind() != wire::FrameKind::kData || view.payload == nullptr) return false;
   arrival.link->counters->faults_observed++;
-  ReceiveWindow& rx = arrival.link->receiver(view.header.frame_class());
+  ReceiveWindow& rx = arrival.link->receive_window(view.header.frame_class());
   rx.skip_to(rx.expected() + 1);  // not what its header says, which may be wrong
   const size_t length = view.hello != nullptr ? view.header.length : arrival.length;
   *out = {arrival.link, view.payload, static_cast<uint32_t>(length), view.header.upper_am_id()};
@@ -295,10 +295,11 @@ void Receiver::on_fault(const Arrival& arrival) noexcept {
   if (queued == nullptr) faults_.report(link, arrival.c, arrival.verdict, arrival.view.header);
 }
 
-// A NACK for a damaged frame that looks like one that is missing is sent at once: a wrong guess costs nothing, and saves waiting for
-// the next frame or a probe. Not nullptr: its bytes are queued, to be compared with the right ones.
+// Schedules a NACK for a damaged frame that looks like one that is missing (ControlSender::send_nacks()
+// makes it at the next poll): a wrong guess costs nothing, and saves waiting for the next frame or a
+// probe. Not nullptr: the frame's bytes are queued, to be compared with the right ones.
 QueuedFrame* Receiver::on_damaged(Link& link, const Arrival& arrival) noexcept {
-  ReceiveWindow& rx = link.receiver(arrival.c);
+  ReceiveWindow& rx = link.receive_window(arrival.c);
   const wire::FrameHeader& header = arrival.view.header;
   if (header.kind != wire::kind_byte(wire::FrameKind::kData) || header.frame_class() != arrival.c) return nullptr;
   // A proven header may be ahead of what is known; a doubtful one must be just what is missing or comes next.
@@ -326,7 +327,7 @@ QueuedFrame* Receiver::on_damaged(Link& link, const Arrival& arrival) noexcept {
 }
 
 void Receiver::schedule_nack(Link& link, wire::Class c) noexcept {
-  link.receiver(c).refresh_nacked_to();
+  link.receive_window(c).refresh_nacked_to();
   control_.schedule(link.control, Control::kNack, c);
 }
 
@@ -351,7 +352,7 @@ QueuedFrame* Receiver::enqueue(Link& link, ReceiveWindow& rx, const wire::FrameH
 // An upcall may send, and a transport that delivers inside the send may bring further frames here: those join the queue, or are
 // delivered there when it is their turn; the queue is looked at anew each time.
 void Receiver::deliver_queued(Link& link, wire::Class c) noexcept {
-  ReceiveWindow& rx = link.receiver(c);
+  ReceiveWindow& rx = link.receive_window(c);
   if (!rx.begin_delivery()) return;
   bool any = false;
   while (QueuedFrame* frame = rx.take_next()) {

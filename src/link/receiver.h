@@ -19,9 +19,9 @@ struct Received {
 // The expected frame was verified and will be delivered. Its state is advanced before the upcall.
 inline void accept(Sender& sender, ControlQueue& control, Link& link, wire::Class c, uint32_t length, uint32_t ack,
                    uint8_t flags) noexcept {
-  link.receiver(c).accept();
+  link.receive_window(c).accept();
   link.counters->count_verified(length);
-  if (ack != link.sender(c).una()) sender.on_ack(link, c, ack);
+  if (ack != link.send_window(c).una()) sender.on_ack(link, c, ack);
   control.schedule_ack(link.control, c, (flags & wire::kAckRequest) != 0);
 }
 

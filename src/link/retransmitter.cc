@@ -48,7 +48,8 @@ Range next_range(const Repair& repair, const wire::FrameHeader& header, size_t m
   return {begin, end - begin, skip_good(repair, header, end) == header.length};
 }
 
-// A repeated NACK: whether the answer to the first one left after the probe that made the peer repeat it.
+// True: this NACK repeats one that was answered after the probe with serial `probe`, which made the
+// peer repeat it; the answer is under way.
 bool answered_since(const Slot& slot, uint32_t probe) noexcept {
   if (probe == 0 || slot.repair == nullptr || slot.repair->pending) return false;
   return static_cast<int16_t>(static_cast<uint16_t>(probe) - slot.repair->after_probe) <= 0;
@@ -85,7 +86,7 @@ bool Retransmitter::resume(Link& link) noexcept {
 }
 
 bool Retransmitter::resume(Link& link, wire::Class c) noexcept {
-  SendWindow& tx = link.sender(c);
+  SendWindow& tx = link.send_window(c);
   while (Slot* slot = tx.take_unsent()) {
     if (transmit(link, c, *slot) == Sent::kBusy) {
       tx.put_back(slot);
@@ -119,7 +120,7 @@ void Retransmitter::on_nack(Link& link, wire::Class c, const wire::FrameView& vi
   std::memcpy(&body, view.payload, sizeof(body));
   if (length != sizeof(body) + sizeof(uint64_t) * std::max<size_t>(body.count, 1)) return;
   link.counters->nacks_received++;
-  SendWindow& tx = link.sender(c);
+  SendWindow& tx = link.send_window(c);
   tx.nack_seen(body.serial);
   uint64_t run = 1;
   const uint8_t* digests = view.payload + sizeof(body);
@@ -167,7 +168,7 @@ bool Retransmitter::request_whole(Link& link, wire::Class c, Slot& slot) noexcep
 void Retransmitter::retransmit_all(Link& link) noexcept {
   for (unsigned i = 0; i < wire::kClasses && link.mode() == Mode::kVerify; ++i) {
     const auto c = static_cast<wire::Class>(i);
-    const SendWindow& tx = link.sender(c);
+    const SendWindow& tx = link.send_window(c);
     for (Slot* slot = tx.oldest(); slot != nullptr && slot != tx.first_unsent(); slot = slot->next) {
       if (request_whole(link, c, *slot)) slot->repair->speculative = true;
       if (link.failed()) return;  // and the slots are gone
@@ -178,7 +179,7 @@ void Retransmitter::retransmit_all(Link& link) noexcept {
 // Gives a compact slot its full header, with which it is sent again. False: our own copy is damaged, and the link failed.
 bool Retransmitter::expand(Link& link, Slot& slot) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
-  SendWindow& tx = link.sender(c);
+  SendWindow& tx = link.send_window(c);
   const wire::CompactView view = wire::read_compact(slot.frame());
   if (!wire::check_compact(slot.frame(), slot.size, view, tx.nonce(), slot.key())) {
     link.counters->source_faults++;
@@ -196,7 +197,7 @@ bool Retransmitter::expand(Link& link, Slot& slot) noexcept {
   wire::FrameHeader header{};
   header.link = link.remote_id;
   header.psn = slot.psn;
-  header.ack = link.receiver(c).expected();
+  header.ack = link.receive_window(c).expected();
   header.length = slot.size - static_cast<uint32_t>(sizeof(header));
   header.kind = wire::kind_byte(wire::FrameKind::kData);
   header.flags = slot.key() >> 56 & wire::kCompactAckRequest ? wire::kAckRequest : 0;
@@ -223,7 +224,7 @@ bool Retransmitter::prepare(Link& link, wire::Class c, Slot& slot) noexcept {
     link.counters->bounce_copies += repair.tries == 1;
   }
   const wire::FrameHeader before = *slot.header();
-  seal_stored(slot, link.sender(c).nonce());
+  seal_stored(slot, link.send_window(c).nonce());
   if (slot.header()->root != before.root) {
     if (slot.source == nullptr) {
       link.counters->source_faults++;
@@ -240,14 +241,14 @@ bool Retransmitter::prepare(Link& link, wire::Class c, Slot& slot) noexcept {
   wire::FrameHeader* header = slot.header();
   if ((header->flags & wire::kHello) == 0 && header->link != link.remote_id) {
     header->link = link.remote_id;
-    seal_stored(slot, link.sender(c).nonce());
+    seal_stored(slot, link.send_window(c).nonce());
   }
   repair.prepared = true;
   return true;
 }
 
 bool Retransmitter::send_repairs(Link& link, wire::Class c) noexcept {
-  SendWindow& tx = link.sender(c);
+  SendWindow& tx = link.send_window(c);
   for (Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
     if (slot->repair == nullptr || !slot->repair->pending) continue;
     if (!prepare(link, c, *slot)) return true;  // the link failed
@@ -267,7 +268,7 @@ bool Retransmitter::send_repair(Link& link, wire::Class c, Slot& slot) noexcept 
     const bool speculative = repair.speculative;
     const uint32_t length = slot.header()->length;
     repair.pending = false;
-    repair.after_probe = link.sender(c).probe_serial();
+    repair.after_probe = link.send_window(c).probe_serial();
     if (!send_frame(link, c, slot)) {
       repair.pending = true;
       return false;
@@ -292,7 +293,7 @@ bool Retransmitter::send_frame(Link& link, wire::Class c, Slot& slot) noexcept {
 }
 
 bool Retransmitter::send_pieces(Link& link, wire::Class c, Slot& slot) noexcept {
-  SendWindow& tx = link.sender(c);
+  SendWindow& tx = link.send_window(c);
   drop_hello(tx, slot);
   Repair& repair = *slot.repair;
   const wire::FrameHeader header = *slot.header();

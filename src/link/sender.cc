@@ -60,7 +60,7 @@ Slot* Sender::reserve_slow(Link& link, SendWindow& tx, size_t length) noexcept {
 }
 
 void Sender::commit_slow(Link& link, wire::Class c, Slot* slot, uint32_t length) noexcept {
-  SendWindow& tx = link.sender(c);
+  SendWindow& tx = link.send_window(c);
   wire::FrameHeader* header = slot->header();
   if (link.mode() == Mode::kObserve) header->flags = wire::kObserve;
   if (link.carries_hello()) {
@@ -83,7 +83,7 @@ void Sender::commit_source(Link& link, wire::Class c, Slot* slot, uint8_t am_id)
 }
 
 void Sender::uncommit(Link& link, wire::Class c, Slot* slot, Slot* before, uint32_t length) noexcept {
-  link.sender(c).undo(*slot, before, limits_);
+  link.send_window(c).undo(*slot, before, limits_);
   link.counters->frames_sent--;
   link.counters->bytes_sent -= length;
   control_.schedule_ack(link.control, c, false);  // it may have carried one
@@ -106,7 +106,7 @@ void Sender::request_ack(Link& link) noexcept {
 }
 
 [[gnu::hot]] void Sender::on_ack(Link& link, wire::Class c, uint32_t ack) noexcept {
-  SendWindow& tx = link.sender(c);
+  SendWindow& tx = link.send_window(c);
   const bool plausible = tx.acknowledge(ack, [&](Slot* slot) {
     slot->source == nullptr ? pool_.give(slot) : zero_copy_.acknowledged(link, slot);
   });

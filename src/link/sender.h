@@ -32,7 +32,7 @@ class Sender {
   }
   // The same for a message of the layer above the link itself, ahead of those that are pending: they may be waiting for it.
   [[nodiscard]] Slot* reserve_ahead(Link& link, wire::Class c, size_t length) noexcept {
-    SendWindow& tx = link.sender(c);
+    SendWindow& tx = link.send_window(c);
     if (tx.blocked()) [[unlikely]] return nullptr;
     Slot* slot = pool_.take(stored_size(link, length));
     return slot != nullptr ? slot : reserve_slow(link, tx, length);
@@ -72,7 +72,7 @@ class Sender {
   void commit_source(Link& link, wire::Class c, Slot* slot, uint8_t am_id) noexcept;
 
   static void seal(Link& link, wire::Class c, Slot* slot) noexcept {
-    const uint64_t nonce = link.sender(c).nonce();
+    const uint64_t nonce = link.send_window(c).nonce();
     if (slot->compact) [[likely]] {
       wire::seal_compact(slot->payload(), slot->size - wire::kCompactHeader, nonce, slot->key());
     } else {
@@ -80,7 +80,7 @@ class Sender {
     }
   }
   static void seal_copy(Link& link, wire::Class c, Slot* slot, void* dest) noexcept {
-    const uint64_t nonce = link.sender(c).nonce();
+    const uint64_t nonce = link.send_window(c).nonce();
     if (slot->compact) [[likely]] {
       wire::seal_compact_copy(slot->payload(), dest, slot->size - wire::kCompactHeader, nonce, slot->key());
     } else {
@@ -94,23 +94,23 @@ class Sender {
     auto* payload = static_cast<uint8_t*>(frame) + wire::kCompactHeader;
     std::memcpy(payload - kWord, slot->payload() - kWord, kWord);
     wire::seal_compact_copy(payload, slot->frame(), slot->size - wire::kCompactHeader,
-                            link.sender(wire::Class::kSync).nonce(), slot->key());
+                            link.send_window(wire::Class::kSync).nonce(), slot->key());
   }
 
   // --- what the lower transport made of it ---
   // The frame just committed was handed down. Needed in mode observe only, where nothing is kept.
   void sent(Link& link, wire::Class c) noexcept {
-    if (link.mode() == Mode::kObserve) [[unlikely]] on_ack(link, c, link.sender(c).unsent_psn());
+    if (link.mode() == Mode::kObserve) [[unlikely]] on_ack(link, c, link.send_window(c).unsent_psn());
   }
   // The frame just committed could not be handed down: it waits for Retransmitter::resume().
-  static void stalled(Link& link, wire::Class c, Slot* slot) noexcept { link.sender(c).stall(slot); }
+  static void stalled(Link& link, wire::Class c, Slot* slot) noexcept { link.send_window(c).stall(slot); }
   // The newest frame, which the lower transport did not take, was never committed. `before` is what newest() was before.
   void uncommit(Link& link, wire::Class c, Slot* slot, Slot* before, uint32_t length) noexcept;
-  [[nodiscard]] static Slot* newest(Link& link, wire::Class c) noexcept { return link.sender(c).newest(); }
+  [[nodiscard]] static Slot* newest(Link& link, wire::Class c) noexcept { return link.send_window(c).newest(); }
 
   // --- flow control ---
   // Whether a new frame would be taken.
-  [[nodiscard]] static bool can_send(const Link& link, wire::Class c) noexcept { return !link.sender(c).blocked(); }
+  [[nodiscard]] static bool can_send(const Link& link, wire::Class c) noexcept { return !link.send_window(c).blocked(); }
   // No new frames are taken until there is a lower endpoint.
   static void lower_missing(Link& link) noexcept {
     link.no_lower_endpoint = true;
@@ -144,16 +144,16 @@ class Sender {
 
   // Numbers the frame; returns the flags it is to carry. It carries the pending acknowledgement.
   [[nodiscard]] uint8_t enter(Link& link, wire::Class c, Slot* slot, size_t size, bool compact) noexcept {
-    const uint32_t weight = link.sender(c).enter(slot, static_cast<uint32_t>(size), compact);
+    const uint32_t weight = link.send_window(c).enter(slot, static_cast<uint32_t>(size), compact);
     if (link.control.bits != 0) ControlQueue::ack_carried(link.control, c);
-    return link.sender(c).flags_of(weight, limits_);
+    return link.send_window(c).flags_of(weight, limits_);
   }
   void prepare(Link& link, wire::Class c, Slot* slot, uint32_t length, uint8_t am_id) noexcept {
     const uint8_t flags = enter(link, c, slot, sizeof(wire::FrameHeader) + length, false);
     wire::FrameHeader* header = slot->header();
     header->link = link.remote_id;
     header->psn = slot->psn;
-    header->ack = link.receiver(c).expected();
+    header->ack = link.receive_window(c).expected();
     header->length = length;
     header->kind = wire::kind_byte(wire::FrameKind::kData);
     header->flags = flags;
@@ -164,12 +164,12 @@ class Sender {
     constexpr wire::Class c = wire::Class::kSync;
     const uint8_t flags = enter(link, c, slot, wire::kCompactHeader + length, true);
     const auto kind = static_cast<uint8_t>(wire::kCompactKind | (flags != 0 ? wire::kCompactAckRequest : 0));
-    const wire::CompactFields fields{link.remote_id, slot->psn, link.receiver(c).expected(), am_id, kind};
+    const wire::CompactFields fields{link.remote_id, slot->psn, link.receive_window(c).expected(), am_id, kind};
     wire::write_compact(slot->payload(), fields);
     slot->set_key(wire::compact_key(fields));
   }
   void append(Link& link, wire::Class c, Slot* slot, uint32_t length) noexcept {
-    link.sender(c).append(slot, limits_);
+    link.send_window(c).append(slot, limits_);
     link.counters->count_sent(length);
     if (!link.timer.deadline.armed()) timer_.arm(link);
   }

@@ -94,7 +94,7 @@ void ZeroCopy::bounce_oldest() noexcept {
     if (source.sending) continue;
     Link& link = *source.link;
     Slot& slot = *source.slot;
-    const Slot* unsent = link.sender(slot.header()->frame_class()).first_unsent();
+    const Slot* unsent = link.send_window(slot.header()->frame_class()).first_unsent();
     if (unsent != nullptr && static_cast<int32_t>(slot.psn - unsent->psn) >= 0) continue;
     if (bounce(link, slot)) count_late_copy(link);
     return;

@@ -27,7 +27,7 @@ void Client::move(Ticket& ticket, util::ListNode& list) noexcept {
 
 void Client::to_do(Chunk& chunk, Stage stage) noexcept {
   chunk.stage = stage;
-  chunk.refused = false;
+  chunk.lower_busy = false;
   move(chunk, todo_);
 }
 

@@ -115,7 +115,7 @@ struct Chunk : Ticket {
   bool answered = false;
   bool digest_first = false;  // the digest came before the read began: a mismatch is not the program's
   bool dead = false;          // only the flights are waited for
-  bool refused = false;       // by the lower transport, which was busy
+  bool lower_busy = false;    // the lower transport took no read
   merkle::Digest theirs = 0;
   merkle::Digest mine = 0;
   std::unique_ptr<Descent> descent;
@@ -138,13 +138,13 @@ class Client {
   static constexpr unsigned kMaxChunks = 64;      // in all; a peer gets as many as it leaves free: see start_chunk()
   static constexpr unsigned kChunksOfRead = 8;    // of one Read
   static constexpr unsigned kMaxFetches = 128;    // the peer keeps Server::kMaxJobs requests
-  static constexpr unsigned kMostOfPeer = kMaxFetches / 2;  // a peer has no more than it leaves free
+  static constexpr unsigned kMaxFetchesPerPeer = kMaxFetches / 2;  // a peer has no more than it leaves free
   // Bytes that fetches of one peer request at a time, or one larger fetch, and those of one GET for a chunk: the peer may have to keep what it
   // cannot send (Server::kMaxCopied).
   static constexpr uint32_t kMaxFetching = 1024 * 1024;
-  static constexpr uint32_t kMostOfGet = 32 * 1024;
+  static constexpr uint32_t kMaxGetBytes = 32 * 1024;
   // Bytes of the longest fetch.
-  static constexpr uint32_t kMostOfFetch = 256 * 1024;
+  static constexpr uint32_t kMaxFetchBytes = 256 * 1024;
   static constexpr unsigned kMaxReads = 4096;
   static constexpr size_t kSlice = 256 * 1024;    // bytes hashed in one poll() at most
   static constexpr unsigned kRereads = 2;         // rounds before the rest comes in frames
@@ -207,7 +207,7 @@ class Client {
   bool send_request(Fetch& fetch) noexcept;
   [[nodiscard]] bool may_fetch(const Peer& peer) const noexcept {
     // As if the next one were as long as can be: whether there is room must not depend on the caller.
-    const size_t most = std::min<size_t>(port_.max_message(), kMostOfFetch);
+    const size_t most = std::min<size_t>(port_.max_message(), kMaxFetchBytes);
     return peer.fetches < kMaxFetches - fetches_open_ && (peer.fetches == 0 || peer.fetching + most <= kMaxFetching);
   }
   bool request_atomic(Fetch& fetch) noexcept;

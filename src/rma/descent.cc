@@ -104,8 +104,8 @@ bool Client::reread(Chunk& chunk) noexcept {
     keep(chunk, run);
     run = widen(chunk, run);
     const Started started = port_.read(chunk, chunk.offset + run.begin, run.end - run.begin);
-    chunk.refused = started == Started::kBusy;
-    if (chunk.refused) return false;
+    chunk.lower_busy = started == Started::kBusy;
+    if (chunk.lower_busy) return false;
     if (started == Started::kFailed) {
       finish(chunk, RmaStatus::kOk, true);
       return true;
@@ -150,7 +150,7 @@ bool Client::request_bytes(Chunk& chunk) noexcept {
     classify(chunk);
     return true;
   }
-  const uint64_t most = std::min<uint64_t>(port_.max_message() - sizeof(wire::RmaHeader), kMostOfGet);
+  const uint64_t most = std::min<uint64_t>(port_.max_message() - sizeof(wire::RmaHeader), kMaxGetBytes);
   const auto length = static_cast<uint32_t>(std::min(most, run.end - run.begin));
   const Read& read = *chunk.read;
   const uint64_t address = read.address + chunk.offset + run.begin;

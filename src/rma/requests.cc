@@ -79,8 +79,8 @@ bool Client::transfer(Chunk& chunk) noexcept {
   if (!chunk.requested) return false;
   const bool digest_first = chunk.answered;
   const Started started = port_.read(chunk, chunk.offset, chunk.length);
-  chunk.refused = started == Started::kBusy;
-  if (chunk.refused) return false;
+  chunk.lower_busy = started == Started::kBusy;
+  if (chunk.lower_busy) return false;
   chunk.posted = true;
   chunk.digest_first = digest_first;
   if (started == Started::kFailed) {
@@ -98,7 +98,7 @@ bool Client::can_step(const Ticket& ticket) const noexcept {
   if (!ticket.is_chunk) return port_.has_room(*static_cast<const Fetch&>(ticket).peer);
   const auto& chunk = static_cast<const Chunk&>(ticket);
   const bool reads = chunk.stage == Stage::kReread || (chunk.stage == Stage::kTransfer && chunk.requested);
-  return reads ? !chunk.refused : port_.has_room(*chunk.read->peer);
+  return reads ? !chunk.lower_busy : port_.has_room(*chunk.read->peer);
 }
 
 bool Client::must_poll() const noexcept {
@@ -112,7 +112,7 @@ bool Client::must_poll() const noexcept {
 bool Client::must_retry() const noexcept {
   for (util::ListNode* node = todo_.next; node != &todo_; node = node->next) {
     const Ticket& ticket = *VERITY_CONTAINER_OF(node, Ticket, node);
-    if (ticket.is_chunk && static_cast<const Chunk&>(ticket).refused) return true;
+    if (ticket.is_chunk && static_cast<const Chunk&>(ticket).lower_busy) return true;
   }
   return false;
 }

@@ -23,7 +23,7 @@ class Server {
   // Requests of one peer that are kept at a time: a client requests less. As many refusals may wait for room besides.
   static constexpr unsigned kMaxJobs = 256;
   // Bytes of answers to gets that are kept for one peer at a time, or a single answer: a client requests less (Client::kMaxFetching, and
-  // Client::kMostOfGet for each of its chunks).
+  // Client::kMaxGetBytes for each of its chunks).
   static constexpr uint32_t kMaxCopied = 4 * 1024 * 1024;
   // Bytes hashed in one poll() at most, but for the last segment.
   static constexpr size_t kSlice = 128 * 1024;

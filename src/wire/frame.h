@@ -67,8 +67,8 @@ enum FrameFlags : uint8_t {
   kHello = 1u << 1,       // a HelloExt follows the payload
   kAckRequest = 1u << 2,  // acknowledge at the next progress, do not wait for reverse traffic
   kObserve = 1u << 3,     // the sender keeps no copy: check and count, deliver whatever comes
-  kLeaving = 1u << 4,     // in control frames: the sender has no endpoint here any more and may not progress again
-  kKnownFlags = kTree | kHello | kAckRequest | kObserve | kLeaving,
+  kDetached = 1u << 4,     // in control frames: the sender has no endpoint here any more and may not progress again
+  kKnownFlags = kTree | kHello | kAckRequest | kObserve | kDetached,
 };
 
 struct FrameHeader {
@@ -106,7 +106,7 @@ struct NackBody {
 };
 static_assert(sizeof(NackBody) == 8);
 
-// PROBE, sent on a retransmission timeout: `next_psn` is the first psn that the sender has not used; `nacks_seen` the serial of the last NACK
+// PROBE, sent on a retransmission timeout: `next_psn` is one past the newest frame that was sent; `nacks_seen` the serial of the last NACK
 // that it processed, so that the receiver does not repeat a request whose answer is on its way. `serial`, never 0, numbers the
 // probes of a class.
 struct ProbeBody {

@@ -41,7 +41,7 @@ enum class RmaStatus : uint8_t {
   kOk = 0,
   kRefused = 1,     // no such token (any more), outside of its memory, not allowed, or not understood
   kUnreadable = 2,  // the owner's program took the memory away under its registration
-  kBusy = 3,        // more requests at a time than the owner keeps
+  kBusy = 3,        // too many requests, or no memory, at the owner or here
   kRevoked = 4,     // of writes only: the owner's program has deregistered that memory since it gave the token out
 };
 

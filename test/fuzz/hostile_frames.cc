@@ -26,13 +26,13 @@ void body_of(wire::FrameKind kind, link::Link& l, wire::Class c, Input& input, s
   const uint8_t odd = input.u8();
   if (kind == wire::FrameKind::kNack) {
     const auto count = static_cast<uint16_t>(odd < 200 ? odd % 6 : input.u16());
-    put(wire::NackBody{near(l.sender(c).una(), input), count, input.u16()});
+    put(wire::NackBody{near(l.send_window(c).una(), input), count, input.u16()});
     for (unsigned n = odd < 240 ? std::max<unsigned>(count % 600, 1) : odd % 5; n != 0; --n) put(input.u64());
   } else if (kind == wire::FrameKind::kProbe) {
-    put(wire::ProbeBody{near(l.receiver(c).expected() + 8, input), input.u16(), 0});
+    put(wire::ProbeBody{near(l.receive_window(c).expected() + 8, input), input.u16(), 0});
   } else if (kind == wire::FrameKind::kRepair) {
     wire::RepairBody body{};
-    body.header.psn = near(l.receiver(c).expected() + 4, input);
+    body.header.psn = near(l.receive_window(c).expected() + 4, input);
     body.header.length = odd < 200 ? input.u16() % 1500 : input.u32();
     body.header.kind = wire::kind_byte(wire::FrameKind::kData);
     body.header.flags = odd % 3 == 0 ? uint8_t{0} : uint8_t{wire::kTree};
@@ -49,9 +49,9 @@ void body_of(wire::FrameKind kind, link::Link& l, wire::Class c, Input& input, s
       body.header.segment = wire::segment_byte(8);
       const util::Piece piece{bytes.data(), n};
       if (n > 256) {
-        wire::seal_tree(&body.header, {&piece, 1}, l.receiver(c).nonce());
+        wire::seal_tree(&body.header, {&piece, 1}, l.receive_window(c).nonce());
       } else {
-        wire::seal_single(&body.header, util::Pieces(&piece, 1), l.receiver(c).nonce());
+        wire::seal_single(&body.header, util::Pieces(&piece, 1), l.receive_window(c).nonce());
       }
     }
     put(body);
@@ -64,7 +64,7 @@ void body_of(wire::FrameKind kind, link::Link& l, wire::Class c, Input& input, s
 
 std::vector<uint8_t> sealed(wire::FrameHeader header, wire::Class c, const std::vector<uint8_t>& body, uint64_t from, uint64_t to,
                             link::Link& l, Input& input) {
-  uint64_t nonce = l.receiver(c).nonce();
+  uint64_t nonce = l.receive_window(c).nonce();
   std::vector<uint8_t> hello;
   if ((header.flags & wire::kHello) != 0) {
     wire::HelloExt ext{};
@@ -109,8 +109,8 @@ HostileFrame hostile_frame(uint64_t from, uint64_t to, link::Link& l, Input& inp
   body_of(kind, l, c, input, body);
   const uint8_t flags = input.u8();
   header.link = (flags & 0x20) != 0 ? wire::kLinkUnknown : (flags & 0x40) != 0 ? input.u32() : l.local_id;
-  header.psn = kind == wire::FrameKind::kData ? near(l.receiver(c).expected() + 6, input) : 0;
-  header.ack = near(l.sender(c).una() + 8, input);
+  header.psn = kind == wire::FrameKind::kData ? near(l.receive_window(c).expected() + 6, input) : 0;
+  header.ack = near(l.send_window(c).una() + 8, input);
   header.length = static_cast<uint32_t>(body.size());
   header.kind = wire::kind_byte(kind);
   header.flags = flags & (wire::kKnownFlags & ~wire::kTree);

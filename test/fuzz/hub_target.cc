@@ -26,7 +26,7 @@ link::Config config() {
   c.ack_polls = 4;
   c.max_send = c.max_frame = 1024;
   c.pool_limit = 128 * 1024;
-  c.held_limit = kHeldLimit;
+  c.out_of_order_limit = kHeldLimit;
   c.compact = true;
   return c;
 }

@@ -87,7 +87,7 @@ void counters_write(void) {
   }
   fprintf(file, "epoch=%ld\n", settings.epoch);
 #define VERITY_WRITE(name) fprintf(file, #name "=%ld\n", counters.name);
-  VERITY_COUNTERS(VERITY_WRITE)
+  ROCE_CONTROL_COUNTERS(VERITY_WRITE)
 #undef VERITY_WRITE
   if (fclose(file) == 0) {
     rename("counters.new", "counters");

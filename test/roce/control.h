@@ -34,7 +34,7 @@
 
 /* roce and tcp: packets of that kind. right and wrong: their checksums as they came. Then what was
  * eligible and corrupted, and for each operation what was seen and what of it was corrupted. */
-#define VERITY_COUNTERS(X)                                                   \
+#define ROCE_CONTROL_COUNTERS(X)                                                   \
   X(frames) X(roce) X(tcp) X(right) X(wrong) X(send_errors)                  \
   X(eligible) X(corrupted)                                                   \
   X(seen_send) X(seen_write) X(seen_read) X(seen_datagram) X(seen_message)   \
@@ -54,7 +54,7 @@ struct settings {
 
 struct counters {
 #define VERITY_FIELD(name) long name;
-  VERITY_COUNTERS(VERITY_FIELD)
+  ROCE_CONTROL_COUNTERS(VERITY_FIELD)
 #undef VERITY_FIELD
 };
 

@@ -42,7 +42,7 @@ Plan random_plan(uint64_t seed, double total) {
   config.max_send = rng.chance(0.3) ? 1024 : 8192;
   config.max_frame = config.max_send;
   config.pool_limit = rng.chance(0.2) ? 0 : 64 << 20;
-  config.held_limit = rng.chance(0.2) ? rng.between(0, 4096) : 32 << 20;
+  config.out_of_order_limit = rng.chance(0.2) ? rng.between(0, 4096) : 32 << 20;
   return plan;
 }
 

@@ -110,7 +110,7 @@ TEST_P(Nacks, ADamagedFrameDoesNotRepeatEarlierNacks) {
 // While all memory of the out-of-order queue is taken, NACKs are not sent in a loop, and all arrives.
 TEST_P(Nacks, WithoutMemoryForTheOutOfOrderQueueAllArrives) {
   link::Config config = small_segments(512);
-  config.held_limit = 100;
+  config.out_of_order_limit = 100;
   config.max_repairs = 16;
   Pair p{config};
   p.join(3);

@@ -297,12 +297,12 @@ TEST_F(RmaClient, AsManyReadsAndFetchesAsAllowed) {
   for (const auto& into : targets) EXPECT_EQ(into, one);
 
   reader.lines[0].room = 3;
-  for (unsigned i = 0; i < Client::kMostOfPeer; ++i) EXPECT_TRUE(fetch(one, shared));
+  for (unsigned i = 0; i < Client::kMaxFetchesPerPeer; ++i) EXPECT_TRUE(fetch(one, shared));
   EXPECT_FALSE(client.has_room(peer()));
   EXPECT_FALSE(fetch(one, shared));
   reader.lines[0].room = 1'000'000;
   settle();
-  EXPECT_EQ(reader.fetches.size(), size_t{Client::kMostOfPeer});
+  EXPECT_EQ(reader.fetches.size(), size_t{Client::kMaxFetchesPerPeer});
   for (const RmaEnd::Fetched& f : reader.fetches) EXPECT_EQ(f.bytes, one);
   expect_idle();
 }
@@ -310,16 +310,16 @@ TEST_F(RmaClient, AsManyReadsAndFetchesAsAllowed) {
 // The owner may have to keep the answers: it is not asked for more than it keeps.
 TEST_F(RmaClient, FetchesAreBoundedInBytes) {
   reader.most_of_message = owner.most_of_message = 4 << 20;
-  const std::vector<uint8_t> source = bytes_of(Client::kMostOfFetch, 3);
+  const std::vector<uint8_t> source = bytes_of(Client::kMaxFetchBytes, 3);
   const uint64_t shared = share(source);
   owner.lines[0].room = 0;
   unsigned started = 0;
   while (started < 100 && fetch(source, shared)) ++started;
-  EXPECT_EQ(started, Client::kMaxFetching / Client::kMostOfFetch);
+  EXPECT_EQ(started, Client::kMaxFetching / Client::kMaxFetchBytes);
   EXPECT_FALSE(client.has_room(peer()));
   EXPECT_TRUE(fetch(source, shared, 1)) << "each peer has its own";
   to_owner();
-  EXPECT_LE(owner.lines[0].peer.copied, Server::kMaxCopied - Client::kMaxChunks * Client::kMostOfGet);
+  EXPECT_LE(owner.lines[0].peer.copied, Server::kMaxCopied - Client::kMaxChunks * Client::kMaxGetBytes);
   owner.lines[0].room = 1'000'000;
   settle();
   EXPECT_EQ(reader.fetches.size(), started + 1);

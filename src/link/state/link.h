@@ -60,9 +60,9 @@ struct Link {
   [[nodiscard]] bool never_connected() const noexcept {
     return remote_id == wire::kLinkUnknown && peer_epoch == 0 && !in_flight();
   }
-  [[nodiscard]] SendWindow& sender(wire::Class c) noexcept { return tx[static_cast<unsigned>(c)]; }
-  [[nodiscard]] const SendWindow& sender(wire::Class c) const noexcept { return tx[static_cast<unsigned>(c)]; }
-  [[nodiscard]] ReceiveWindow& receiver(wire::Class c) noexcept { return rx[static_cast<unsigned>(c)]; }
+  [[nodiscard]] SendWindow& send_window(wire::Class c) noexcept { return tx[static_cast<unsigned>(c)]; }
+  [[nodiscard]] const SendWindow& send_window(wire::Class c) const noexcept { return tx[static_cast<unsigned>(c)]; }
+  [[nodiscard]] ReceiveWindow& receive_window(wire::Class c) noexcept { return rx[static_cast<unsigned>(c)]; }
 
   [[nodiscard]] static Link& of(PendingControl& control) noexcept {
     return *VERITY_CONTAINER_OF(&control, Link, control);

@@ -113,7 +113,8 @@ class ReceiveWindow {
   void end_delivery() noexcept { delivering_ = false; }
 
   // --- NACKs ---
-  // Left behind long ago, nacked_to would be taken for the future once 2^31 frames came since.
+  // psns wrap: a nacked_to_ more than 2^31 behind would look as if it were ahead, so it follows
+  // expected_.
   void refresh_nacked_to() noexcept {
     if (nacked_to_ - expected_ > top_ - expected_) nacked_to_ = expected_;
   }
@@ -129,7 +130,8 @@ class ReceiveWindow {
   bool on_probe(const wire::ProbeBody& probe) noexcept;
   // The serial of the probe that makes us repeat NACKs; 0: they are new.
   [[nodiscard]] uint16_t probe_serial() const noexcept { return probe_serial_; }
-  void all_nacked() noexcept { probe_serial_ = 0; }
+  // All that is missing has its NACK again.
+  void end_repetition() noexcept { probe_serial_ = 0; }
   [[nodiscard]] uint16_t nack_serial() const noexcept { return nack_serial_; }
   void nack_sent() noexcept { ++nack_serial_; }
 

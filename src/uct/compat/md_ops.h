@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A memory domain with operations that are the same for every UCX release. UCX's own table of them, its attributes and its way
-// to pack a key change with the release: md_ops.cc translates.
+// to pack a key change with the release. md_ops.cc is the place to translate
+// them; so far it does so for 1.13 alone. Known differences to come:
 //
 //   1.14  attributes in another structure; registration parameters; mem_attach
 //   1.16  mkey_pack with address and length; is_sockaddr_accessible gone

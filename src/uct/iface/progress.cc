@@ -89,7 +89,7 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle, IdleProgress::By by) n
   // A thread and a closing interface serve handshakes too.
   if (idle != 0 && !core_.threads.threaded && links_.empty()) return false;
   const AsyncGuard guard(core_.threads);
-  if (delivery_.deferred().bytes() < core_.config.held_limit) {
+  if (delivery_.deferred().bytes() < core_.config.out_of_order_limit) {
     delivery_.without_upcalls([this] { (void)uct_iface_progress(lower()); });
   }
   if (core_.threads.threaded) upkeep_.push_stored();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What leads from this worker to one peer worker: links, of several interfaces, and endpoints of transports that only read. UCP sends
-// what belongs together over several of them, and a fence orders it all the same (fence.cc).
+// what belongs together over several of them, and a fence orders it all the same (onesided/fences.h).
 #ifndef VERITY_UCT_LINKS_LANES_H
 #define VERITY_UCT_LINKS_LANES_H
 

@@ -15,7 +15,7 @@ inline constexpr uint64_t kBusyPatience = 10'000'000'000;
 [[nodiscard]] bool is_settled(UctLink& l) noexcept;
 
 // The peer's last acknowledgement may be what was lost: nothing more is waited for.
-[[nodiscard]] inline bool has_left(UctLink& l) noexcept { return l.peer_detached && is_settled(l); }
+[[nodiscard]] inline bool is_detached_for_good(UctLink& l) noexcept { return l.peer_detached && is_settled(l); }
 
 }  // namespace verity::uct
 

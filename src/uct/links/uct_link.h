@@ -23,7 +23,7 @@ class PendingQueue {
  public:
   struct Of {
     WrapEp* ep = nullptr;
-    uint32_t epoch = 0;  // of the worker, when it came: see fence.cc
+    uint32_t epoch = 0;  // of the worker, when it came: see onesided/fences.h
   };
 
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
@@ -72,7 +72,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   LowerRequest lower_request;         // ours in the lower transport's pending queue
   bool lower_waiting = false;         // lower_request is queued there
   bool lower_refused = false;         // the last send found the lower transport busy
-  bool held = false;                  // what comes now waits for other links to the same worker, too: see fence.cc
+  bool held = false;                  // what comes now waits for other links to the same worker, too: see onesided/fences.h
   bool trying = false;                // one of those that waited is tried again
   bool to_ep = false;                 // connect-to-endpoint: the link serves one endpoint
   bool orphan = false;                // its only endpoint is gone (to_ep)
@@ -118,7 +118,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
     return static_cast<UctLink&>(static_cast<InAttention&>(*node));
   }
 };
-static_assert(sizeof(UctLink) + 64 <= 1024, "DESIGN: at most 1 KiB for an idle link");
+static_assert(sizeof(UctLink) + 64 <= 1024, "at most 1 KiB for an idle link");
 
 }  // namespace verity::uct
 

@@ -34,7 +34,7 @@ class WorkerGroup {
   // Under the rules of the worker: one thread at a time.
   [[nodiscard]] const std::vector<OneSided*>& carriers() const noexcept;
 
-  // --- the order of operations that travel over several interfaces (fence.cc) ---
+  // --- the order of operations that travel over several interfaces (onesided/fences.h) ---
   // What leads to that peer. Found or made, which may throw std::bad_alloc; and given back, which ends it when nothing is left there.
   [[nodiscard]] Lanes& lanes(uint64_t peer_worker);
   void give_back(Lanes& lanes) noexcept;

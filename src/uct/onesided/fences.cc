@@ -41,7 +41,7 @@ bool Lanes::has_older(const UctLink* link, const ReaderLane* reader, uint32_t ep
   const bool links = any_link(*this, [&](UctLink& l) {
     if (&l == link) return l.before != 0 && reads.linked();
     if (l.before != 0 || is_older(l.pending, epoch)) return true;
-    return !l.set->core().onesided->client().fenced_puts_done(l) && !has_left(l);
+    return !l.set->core().onesided->client().fenced_puts_done(l) && !is_detached_for_good(l);
   });
   return links || any_reader(*this, [&](const ReaderLane& r) { return &r != reader && is_older(r.pending, epoch); });
 }

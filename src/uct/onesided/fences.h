@@ -6,7 +6,7 @@
 // a link is held, for whatever comes behind the fence, until what came before it on the other lanes is done. Requests that
 // waited for room when the fence came are of the epoch in which they were queued, and go.
 //
-// An atomic operation is behind such a fence without one: that it is done is taken for the end of what came before, as with
+// An atomic operation acts as such a fence without one: programs take its end for the end of what came before, as with
 // stock transports on shared memory. Open MPI's accumulates get, put, and give their lock back with a swap.
 //
 // Nothing notifies this link of the progress of the others: a held one is looked at in each progress.

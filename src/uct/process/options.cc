@@ -272,7 +272,7 @@ ucs_status_t configure(const uct_md_config_t* config) {
   o.link.copy_after = nanoseconds(c.copy_after);
   o.link.probe_after = nanoseconds(c.probe_after);
   o.link.pool_limit = c.pool_limit;
-  o.link.held_limit = c.held_limit;
+  o.link.out_of_order_limit = c.held_limit;
   o.on_failure = static_cast<OnFailure>(c.on_failure);
   o.linger = nanoseconds(c.linger);
   o.attest = static_cast<health::AttestPolicy>(c.attest);

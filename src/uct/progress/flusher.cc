@@ -13,7 +13,7 @@ namespace verity::uct {
 bool Flusher::applied(UctLink& l) noexcept {
   if (core_.onesided == nullptr || core_.onesided->client().puts_done(l)) return true;
   core_.hub->sender.request_ack(l);
-  return has_left(l);
+  return is_detached_for_good(l);
 }
 
 // Whether the lower transport may be flushed for `ep`, or for all endpoints with nullptr.

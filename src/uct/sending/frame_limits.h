@@ -29,7 +29,7 @@ struct FrameLimits {
 
   [[nodiscard]] size_t max_put() const noexcept { return max_bcopy - sizeof(wire::RmaPut); }
   [[nodiscard]] size_t max_get_bcopy() const noexcept {
-    return std::min<size_t>(max_bcopy - sizeof(wire::RmaHeader), rma::Client::kMostOfFetch);
+    return std::min<size_t>(max_bcopy - sizeof(wire::RmaHeader), rma::Client::kMaxFetchBytes);
   }
 };
 
