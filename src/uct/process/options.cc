@@ -60,13 +60,13 @@ const char* const kOnFailureNames[] = {"auto", "abort", "error", nullptr};
 ucs_config_field_t kFields[] = {
     {"", "", nullptr, FIELD(super), UCS_CONFIG_TYPE_TABLE(uct_md_config_table)},
     {"MODE", "verify",
-     "verify:  check every payload, repair what is damaged.\n"
-     "observe: check and count, deliver whatever comes, keep no copy to repair from.\n"
+     "verify:  check every payload, retransmit what is damaged.\n"
+     "observe: check and count, deliver unrepaired, keep no copy.\n"
      "off:     pass everything through unchecked.\n"
-     "Two peers use the lower of their modes.",
+     "Two peers use the lower of their modes (off < observe < verify).",
      FIELD(mode), UCS_CONFIG_TYPE_ENUM(kModeNames)},
     {"SEGMENT_SIZE", "8k",
-     "Bytes of a Merkle leaf, the unit that is sent again when damaged: a power of two from 256\n"
+     "Bytes of a segment (Merkle leaf), the unit of retransmission: a power of two from 256\n"
      "to 64k. Payloads up to this size cost a single hash.",
      FIELD(segment_size), UCS_CONFIG_TYPE_MEMUNITS},
     {"WINDOW", "256", "Frames in flight per link before the sender waits for acknowledgement.",
@@ -74,81 +74,81 @@ ucs_config_field_t kFields[] = {
     {"WINDOW_BYTES", "512k", "Bytes in flight per link before the sender waits for acknowledgement.",
      FIELD(window_bytes), UCS_CONFIG_TYPE_MEMUNITS},
     {"CHUNK", "256k",
-     "Bytes of the parts in which large remote reads (rendezvous, MPI_Get) are transferred and\n"
-     "checked, several at a time: at least the segment size, at most 512 segments are used.",
+     "Bytes of a chunk, the unit in which large remote reads (rendezvous, MPI_Get) are transferred\n"
+     "and verified, several at a time: from the segment size to 32m; at most 512 segments are used.",
      FIELD(chunk), UCS_CONFIG_TYPE_MEMUNITS},
     {"PROGRESS_THREAD", "n",
-     "While the program makes no progress, UCX's asynchronous thread repairs, answers digests and\n"
-     "serves one-sided operations in its place. Costs a lock for each message.",
+     "y: while the program makes no progress, UCX's asynchronous thread acknowledges, retransmits,\n"
+     "answers digest requests and serves one-sided operations. Costs a lock per message.",
      FIELD(progress_thread), UCS_CONFIG_TYPE_BOOL},
     {"THREADS", "0",
-     "Threads of each process that make the digests of large remote reads (more than 128k) in place\n"
-     "of the program's. Of use where cores are left for them.",
+     "Threads of each process that compute the digests of remote reads larger than 128k, in place of\n"
+     "the program's thread. Useful where cores are idle.",
      FIELD(threads), UCS_CONFIG_TYPE_UINT},
-    {"MAX_REPAIRS", "16", "Times that one frame is sent again before the link is given up.",
+    {"MAX_REPAIRS", "16", "Retransmissions of one frame before the link is given up.",
      FIELD(max_repairs), UCS_CONFIG_TYPE_UINT},
     {"ON_FAILURE", "auto",
      "When a link is given up. auto: the endpoint's error handler is called; where there is none,\n"
-     "the process aborts with one line, as its receives would never end. abort: always abort.\n"
+     "the process aborts with one line, because pending receives cannot complete. abort: always abort.\n"
      "error: only the error handler.",
      FIELD(on_failure), UCS_CONFIG_TYPE_ENUM(kOnFailureNames)},
     {"LINGER", "1s",
-     "Longest wait of a closing interface for the acknowledgement of its last frames. The wait ends\n"
-     "after an eighth of this when no acknowledgement arrives meanwhile.",
+     "Bound on the wait of a closing interface for its last acknowledgements. The wait ends after an\n"
+     "eighth of this when none arrives.",
      FIELD(linger), UCS_CONFIG_TYPE_TIME},
     {"ATTEST", "auto",
-     "Report on stderr at the end: one for the ranks of a job on each host, one for each process\n"
-     "elsewhere. always, never, or auto: when anything was damaged, repaired or went past the plugin.",
+     "Attestation on stderr at the end of a job: one for its ranks on each host, one per process\n"
+     "elsewhere. always, never, or auto: if anything was damaged or repaired, bypassed the plugin, or\n"
+     "no message used it.",
      FIELD(attest), UCS_CONFIG_TYPE_ENUM(health::kAttestPolicyNames)},
     {"ATTEST_FILE", "",
-     "File to which each process appends its own report, as a line of JSON. %h: host, %j: job id,\n"
+     "File to which each process appends its own attestation as a line of JSON. %h: host, %j: job id,\n"
      "%s: job step, %r: rank, %p: process id, %x: program, %%: a percent sign.",
      FIELD(attest_file), UCS_CONFIG_TYPE_STRING},
-    {"ATTEST_RANKS", "n", "One report on stderr for each rank, in place of one for the ranks of a host.",
+    {"ATTEST_RANKS", "n", "y: one attestation per rank instead of one per host.",
      FIELD(attest_ranks), UCS_CONFIG_TYPE_BOOL},
     {"FAULT_LOG", "",
      "File to append a line of JSON to for each fault: what was wrong, where, and between whom.\n"
      "%h: host, %j: job id, %s: job step, %r: rank, %p: process id, %x: program, %%: a percent sign.",
      FIELD(fault_log), UCS_CONFIG_TYPE_STRING},
     {"FAULT_LOG_LIMIT", "10000",
-     "Most lines of one process there. The first 1000 come at once, later ones ten a second at most;\n"
-     "the next line says how many were left out.",
+     "Most lines that one process writes there: the first 1000 at once, then ten per second; the next\n"
+     "line counts those omitted.",
      FIELD(fault_log_limit), UCS_CONFIG_TYPE_UINT},
     {"FAULT_TEXT", "info",
-     "Faults as lines of text, key=value, the first ten and then one in ten seconds at most.\n"
-     "info, warn: in UCX's log at that level (UCX_LOG_LEVEL, by default warn). syslog: to the system's\n"
-     "log. none: nowhere.",
+     "Where faults appear as lines of text, key=value, the first ten at once and then one in ten\n"
+     "seconds. info, warn: UCX's log at that level (UCX_LOG_LEVEL, by default warn). syslog. none.",
      FIELD(fault_text), UCS_CONFIG_TYPE_ENUM(kFaultTextNames)},
     {"HEALTH", "y",
-     "Count in a file that 'ucx-verity status' and others can read while the process runs and after it\n"
-     "was killed. n: in private memory.",
+     "Keep the counters in a file, read by 'ucx-verity status' while the process runs and after its\n"
+     "end. n: in private memory.",
      FIELD(health), UCS_CONFIG_TYPE_BOOL},
     {"HEALTH_DIR", "",
-     "Existing folder for that file: of this user, or of the site and sticky (mode 1777). Empty:\n"
-     "/dev/shm/ucx-verity-UID, which is made.",
+     "Existing directory for that file: owned by the user, or root-owned with mode 1777. Empty:\n"
+     "/dev/shm/ucx-verity-UID, which is created.",
      FIELD(health_dir), UCS_CONFIG_TYPE_STRING},
-    {"HEALTH_MODE", "0600", "Its permissions, in octal; 0644 lets others read it.", FIELD(health_mode), UCS_CONFIG_TYPE_STRING},
+    {"HEALTH_MODE", "0600", "Permissions of that file, in octal; 0644 lets others read it.", FIELD(health_mode), UCS_CONFIG_TYPE_STRING},
     {"HEALTH_KEEP", "60m",
-     "Files of processes that ended so long ago are removed by processes that start.",
+     "Age at which files of ended processes are removed by processes that start.",
      FIELD(health_keep), UCS_CONFIG_TYPE_TIME},
     {"HOST", "",
-     "Name of this host in counters and records, of which peers get 20 bytes. Empty: the host\n"
-     "name up to the first dot.",
+     "Name of this host in counters and records; peers receive at most 20 bytes of it. Empty: the\n"
+     "host name up to the first dot.",
      FIELD(host), UCS_CONFIG_TYPE_STRING},
     {"ACK_POLLS", "64",
-     "Progress calls without a frame to ride on after which an acknowledgement travels alone.",
+     "Progress calls without reverse traffic after which an acknowledgement is sent in its own frame.",
      FIELD(ack_polls), UCS_CONFIG_TYPE_UINT},
     {"COPY_AFTER", "100us",
-     "Silence of a peer after which unacknowledged zero-copy sends are copied and so completed.",
+     "Time after which an unacknowledged zero-copy send is copied to a bounce buffer and completed.",
      FIELD(copy_after), UCS_CONFIG_TYPE_TIME},
     {"PROBE_AFTER", "1ms",
      "Initial probe timeout; backs off by a factor of four.",
      FIELD(probe_after), UCS_CONFIG_TYPE_TIME},
-    {"POOL_LIMIT", "64m", "Bytes of retransmit copies per interface before senders wait.",
+    {"POOL_LIMIT", "64m", "Bytes per interface of frames that await acknowledgement. At the limit, sends wait.",
      FIELD(pool_limit), UCS_CONFIG_TYPE_MEMUNITS},
     {"HELD_LIMIT", "32m",
-     "Bytes per interface of out-of-order frames at the receiver, while an earlier one is repaired;\n"
-     "more are dropped and retransmitted.",
+     "Bytes per interface of the out-of-order queue, in which frames wait for an earlier one to be\n"
+     "repaired. At the limit, further frames are dropped; the sender retransmits them.",
      FIELD(held_limit), UCS_CONFIG_TYPE_MEMUNITS},
     {"EXTRA_MODULES", "",
      "Further transport modules that the preload library makes UCX load, separated by ':'.",
@@ -164,8 +164,9 @@ ucs_config_field_t kFields[] = {
      "as MPI_INT and MPI_INT32_T do.",
      FIELD(typecheck_level), UCS_CONFIG_TYPE_STRING},
     {"TYPECHECK_DIGEST", "n",
-     "y: compare a digest of each message's data too, from the sender's buffer when it calls and from\n"
-     "the receiver's when they are there. Both processes need it. Buffers in host memory only.",
+     "y: also compare a digest of each point-to-point message's data, from the sender's buffer when the\n"
+     "send is called and from the receiver's on arrival. Set it in all processes, with TYPECHECK; host\n"
+     "memory only.",
      FIELD(typecheck_digest), UCS_CONFIG_TYPE_BOOL},
     {"TYPECHECK_LOG", "", "File to append each report of datatypes to, as a line of JSON.", FIELD(typecheck_log),
      UCS_CONFIG_TYPE_STRING},
