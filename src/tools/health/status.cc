@@ -50,15 +50,16 @@ void add_status_command(CLI::App& app, int* exit_code) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("status", "Show what the processes of this host have verified and repaired");
   command->add_option("folders", request->wanted.folders,
-                      "Folders of health files; default: one's own in /dev/shm, for root those of all users, and UCX_VERITY_HEALTH_DIR")
+                      "Directories of health files; default: UCX_VERITY_HEALTH_DIR, /dev/shm/ucx-verity and "
+                      "/dev/shm/ucx-verity-UID (root: of all users), all that exist")
       ->type_name("DIR");
-  command->add_flag("--all", request->text.peers, "A line for each peer host, too");
-  command->add_flag_callback("--brief", [request] { request->text.paths = false; }, "One line for each process");
-  command->add_option("--job", request->wanted.job, "Only processes of that job of the batch system")->type_name("ID");
-  command->add_flag("--running", request->running, "Only processes that run");
+  command->add_flag("--all", request->text.peers, "Add a line for each peer host");
+  command->add_flag_callback("--brief", [request] { request->text.paths = false; }, "Print one line for each process");
+  command->add_option("--job", request->wanted.job, "Show only processes of that job of the batch system")->type_name("ID");
+  command->add_flag("--running", request->running, "Show only running processes");
   command->add_flag("--json", request->json, "Print JSON: all counters of all paths and peers");
   command->add_flag("--collect", request->collect, "Remove the files of processes that ended long ago");
-  command->add_option("--keep", request->keep, "With --collect: how long ago, default 3600")
+  command->add_option("--keep", request->keep, "With --collect: age from which files are removed, default 3600")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9));
   command->footer("The columns: ucx-verity-status(1)");

@@ -141,17 +141,17 @@ int run(const Request& request) {
 void add_top_command(CLI::App& app, int* exit_code) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("top", "Show what the processes of this host verify, live");
-  command->add_option("folders", request->wanted.folders, "Folders of health files, as of status")->type_name("DIR");
-  command->add_option("--by", request->group, "Lines for each: process (default), path, device, peer")->type_name("WHAT");
+  command->add_option("folders", request->wanted.folders, "Directories of health files, as of status")->type_name("DIR");
+  command->add_option("--by", request->group, "One line per process (default), path, device or peer")->type_name("WHAT");
   command->add_option("--sort", request->sort, "rate (default), frames, verified, repaired, faults, unverified, name")
       ->type_name("COLUMN");
-  command->add_option("-d,--delay", request->seconds, "Time between two looks, default 2")
+  command->add_option("-d,--delay", request->seconds, "Time between two samples, default 2")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.05, 86400.0));
-  command->add_option("-n,--count", request->looks, "End after so many looks")->type_name("N");
+  command->add_option("-n,--count", request->looks, "End after that many samples")->type_name("N");
   command->add_flag("-b,--batch", request->batch, "Print for a file or a pipe, not for a terminal");
-  command->add_flag("--ended", request->wanted.ended, "Processes that are over, too");
-  command->footer("Keys: ? shows them");
+  command->add_flag("--ended", request->wanted.ended, "Also show ended processes");
+  command->footer("Press ? for the keys");
   command->callback([request, exit_code] { *exit_code = run(*request); });
 }
 
