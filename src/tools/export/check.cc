@@ -133,7 +133,7 @@ void add_drain_option(CLI::App* command, const std::shared_ptr<CheckOptions>& op
         options->drain = level != "never";
         options->drain_on = level == "warning" ? health::Level::kWarning : health::Level::kCritical;
       },
-      "with --nhc and --slurm: from which level on they give a reason to drain: critical (default), warning, never");
+      "With --nhc and --slurm: level from which they give a reason to drain: critical (default), warning, never");
   drain->check(CLI::IsMember({"critical", "warning", "never"}));
 }
 
@@ -148,29 +148,34 @@ int check_refused(int argc, char** argv, const std::string& why) {
 }
 
 void add_check_command(CLI::App& app, int* exit_code) {
-  auto* command = app.add_subcommand("check", "is this host damaging data? One line; exit code 0 ok, 1 warning, 2 critical, 3 unknown");
+  auto* command = app.add_subcommand("check", "Check this host's health: one line; exit status 0 ok, 1 warning, 2 critical, 3 unknown");
   auto options = std::make_shared<CheckOptions>();
-  command->add_option("--ledger", options->ledger, "the exporter's memory, used where it is there")->capture_default_str();
-  command->add_option("--directory", options->directories, "folder of health files (again for more); default: those of all users");
-  command->add_option("--hours", options->hours, "how far back to look; 0: as far as anything is known")
+  command->add_option("--ledger", options->ledger, "The exporter's ledger, used where it exists")->capture_default_str();
+  command->add_option("--directory", options->directories,
+                      "Directory of health files (repeatable); default: UCX_VERITY_HEALTH_DIR, /dev/shm/ucx-verity and "
+                      "/dev/shm/ucx-verity-UID (root: of all users), all that exist");
+  command->add_option("--hours", options->hours, "How far back to look; 0: everything known")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--warning", options->thresholds.warning, "faults from which there is something to say")
+  command->add_option("--warning", options->thresholds.warning, "Faults from which check warns")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));
-  command->add_option("--critical", options->thresholds.critical, "faults from which this host is called bad")
+  command->add_option("--critical", options->thresholds.critical, "Faults from which this host is CRITICAL")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));
-  command->add_option("--percent", options->thresholds.percent, "of the hosts that it talks to, that must have faults with it")
+  command->add_option("--percent", options->thresholds.percent, "Percentage of peers that must have faults for this host to be blamed")
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
   add_trust_option(*command, &options->trust);
-  command->add_flag("--require-traffic", options->require_traffic, "warn when nothing was verified in that time");
-  command->add_option("--config", options->config, "file with these options, a line each: critical=10; the command line goes first");
-  auto* nhc = command->add_flag("--nhc", options->nhc, "for a check of LBNL Node Health Check: a line and 1 when the node is to be drained");
-  auto* slurm = command->add_flag("--slurm", options->slurm, "for Slurm's HealthCheckProgram: the drain reason and 1")->excludes(nhc);
-  command->add_flag("--json", options->json, "print an object of JSON instead of the line")->excludes(nhc)->excludes(slurm);
-  command->add_flag("--injected", options->injected, "count faults that a test transport made on purpose, too");
+  command->add_flag("--require-traffic", options->require_traffic, "Warn when nothing was verified in that time");
+  command->add_option("--config", options->config,
+                      "File with these options, one in a line: critical=10; command-line options override the file");
+  auto* nhc = command->add_flag("--nhc", options->nhc,
+                                "For a check of LBNL Node Health Check: print the reason and exit 1 when the node is to be drained");
+  auto* slurm = command->add_flag("--slurm", options->slurm, "For Slurm's HealthCheckProgram: print the drain reason and exit 1")
+                    ->excludes(nhc);
+  command->add_flag("--json", options->json, "Print JSON instead of the line")->excludes(nhc)->excludes(slurm);
+  command->add_flag("--injected", options->injected, "Also count faults that a test transport made on purpose");
   add_drain_option(command, options);
   command->callback([command, options, exit_code] {
     if (!options->config.empty()) read_config(*command, options->config);

@@ -136,21 +136,24 @@ int run(const ExportOptions& options) {
 }  // namespace
 
 void add_export_command(CLI::App& app, int* exit_code) {
-  auto* command = app.add_subcommand("export", "write this host's counters for Prometheus (node exporter's textfile collector)");
+  auto* command = app.add_subcommand("export", "Write this host's counters for Prometheus (node exporter's textfile collector)");
   auto options = std::make_shared<ExportOptions>();
-  command->add_option("--textfile", options->textfile, "file to replace, NAME.prom in the collector's folder; default: print them");
-  command->add_option("--ledger", options->ledger, "where to remember what ended processes counted")->capture_default_str();
-  command->add_option("--directory", options->directories, "folder of health files (again for more); default: those of all users");
-  command->add_option("--hours", options->hours, "how far back the verdict and the hosts with faults look")
+  command->add_option("--textfile", options->textfile, "File to replace, NAME.prom in the collector's directory; default: standard output");
+  command->add_option("--ledger", options->ledger, "Where the counters of ended processes are kept")->capture_default_str();
+  command->add_option("--directory", options->directories,
+                      "Directory of health files (repeatable); default: UCX_VERITY_HEALTH_DIR, /dev/shm/ucx-verity and "
+                      "/dev/shm/ucx-verity-UID (root: of all users), all that exist");
+  command->add_option("--hours", options->hours, "How far back the verdict and the hosts with faults look")
       ->capture_default_str()
       ->check(CLI::Range(1, static_cast<int>(Ledger::kHours)));
-  command->add_option("--keep", options->keep_seconds, "seconds that files of ended processes stay for ucx-verity status")
+  command->add_option("--keep", options->keep_seconds, "Seconds that files of ended processes stay for ucx-verity status")
       ->capture_default_str()
       ->check(CLI::Range(0, 30 * 86400));
-  command->add_flag("--peers", options->peers, "also a series per host with which there were faults");
+  command->add_flag("--peers", options->peers, "Add a series per host with which there were faults");
   add_trust_option(*command, &options->trust);
-  command->add_flag("--jobs", options->jobs, "also a series per job with faults, 32 at most; each job is a new label for Prometheus to keep");
-  command->add_flag("--injected", options->injected, "count faults that a test transport made on purpose, too");
+  command->add_flag("--jobs", options->jobs,
+                    "Add a series per job with faults, 32 at most; each job is a new label for Prometheus to keep");
+  command->add_flag("--injected", options->injected, "Also count faults that a test transport made on purpose");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }
 

@@ -36,7 +36,7 @@ std::string account_of(std::uint32_t user) {
 }  // namespace
 
 void add_trust_option(CLI::App& command, std::vector<std::string>* users) {
-  command.add_option("--trust", *users, "a user whose files alone may make this host critical (again for more; all: everyone's)")
+  command.add_option("--trust", *users, "User whose files alone may make this host critical (repeatable; all: everyone's)")
       ->type_name("USER")
       ->delimiter(',')
       ->check([](const std::string& user) {
