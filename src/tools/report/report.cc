@@ -142,15 +142,15 @@ int run(const Options& options) {
 
 void add_report_command(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("report", "Say which device, link or host explains the faults of jobs");
-  command->add_option("paths", options->paths, "Files, or folders of them, that jobs wrote: fault records and attestations")->required();
+  CLI::App* command = app.add_subcommand("report", "Find the device, link or host that explains the faults of jobs");
+  command->add_option("paths", options->paths, "Files, or directories of them, that jobs wrote: fault records and attestations")->required();
   command->add_flag("--json", options->json, "Print JSON");
-  command->add_option("--html", options->html, "Write a page for browsers to that file too");
+  command->add_option("--html", options->html, "Also write a page for browsers");
   command->add_option("--topology", options->topologies,
-                      "Group by switch and name switch ports: Slurm's topology.conf, or a file with ibnetdiscover's output (again for more)")
+                      "Group by switch and name switch ports: Slurm's topology.conf, or a file with ibnetdiscover's output (repeatable)")
       ->type_name("FILE");
-  command->add_flag("--injected", options->injected, "Count faults that a test transport made on purpose, too");
-  command->footer("Exit status: 0 no faults of machines, 1 faults, 2 something cannot be read or there is nothing in it");
+  command->add_flag("--injected", options->injected, "Count faults that a test transport made on purpose as faults of machines");
+  command->footer("Exit status: 0 no faults of machines, 1 faults, 2 a file cannot be read or no record found");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }
 
