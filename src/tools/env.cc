@@ -107,17 +107,17 @@ JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
 void add_env_command(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<EnvOptions>();
   CLI::App* command =
-      app.add_subcommand("env", "Print the variables that make jobs use the plugin");
+      app.add_subcommand("env", "Print the environment that loads the plugin");
   command
       ->add_option("--tls", options->job.tls,
                    "Transports to wrap: names (tcp), wrappers (vtcp), aliases (rc, ud, sm) or "
-                   "all; default: what is worth using on this machine")
+                   "all; default: InfiniBand if present, posix or sysv, tcp, self")
       ->type_name("LIST");
   command->add_option("--shell", options->shell, "Language: sh (default), csh, fish, or slurm for a TaskProlog")
       ->type_name("SHELL");
   command
       ->add_option("--typecheck", options->job.typecheck,
-                   "Compare the MPI datatypes of sends and receives: warn (report) or error (MPI_ERR_TYPE too)")
+                   "Compare the MPI datatypes of sends and receives: warn (report) or error (also MPI_ERR_TYPE)")
       ->type_name("WHAT");
   command->add_flag_callback("--shared-windows", [] {}, "Accepted for older scripts: MPI_Win_allocate_shared works without it");
   command->add_flag("--json", options->json, "Print JSON instead of shell lines");
