@@ -67,11 +67,11 @@ int run(const DoctorOptions& options) {
 void add_doctor_command(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command =
-      app.add_subcommand("doctor", "Check that jobs started from this shell would be verified");
+      app.add_subcommand("doctor", "Check whether jobs started from this shell are verified, and how to fix what is not");
   command->add_flag("--selftest", options->selftest,
-                    "Damage one frame of a message between two processes and see it repaired");
+                    "Send a message over a transport that flips one bit, and report what was repaired");
   command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Exit status: 0 all well, 1 warnings, 2 broken, 3 not active in this shell");
+  command->footer("Exit status: 0 verified, 1 warnings, 2 BROKEN, 3 not active in this shell");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }
 
