@@ -6,7 +6,7 @@
 #include "util/build_config.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Verified active messages for UCX: set up, check and measure", "ucx-verity");
+  CLI::App app("Set up, check and measure verified UCX transports", "ucx-verity");
   app.set_version_flag("--version", PACKAGE_VERSION " for UCX " VERITY_UCX_VERSION);
   app.require_subcommand(1);
   int exit_code = verity::tools::kExitOk;
