@@ -117,6 +117,7 @@ dist_man7_MANS = \
 	src/tools/man/ucx-verity.7 \
 	src/tools/man/ucx-verity-config.7 \
 	src/tools/man/ucx-verity-health.7 \
+	src/tools/man/ucx-verity-site.7 \
 	src/tools/man/ucx-verity-types.7
 TESTS += test/integration/man.sh
 EXTRA_DIST += test/integration/man.sh
