@@ -296,7 +296,7 @@ void add_bench_command(CLI::App& app, char** argv, int* exit_code) {
   command->add_option("--csv", options->csv, "Write the figures to FILE as well")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Print JSON instead of the table");
-  command->add_flag("--check", options->check, "Exit with 1 when a limit is passed");
+  command->add_flag("--check", options->check, "Exit with 1 when a limit is exceeded");
   command->add_flag("--null", options->null_test,
                     "Raw on both sides: shows the error of the method itself");
   command
