@@ -154,7 +154,7 @@ void add_normalize_command(CLI::App& app, int* exit_code) {
   command->add_option("--file", options->file, "Read it from a file (-: standard input)")->excludes(layout);
   command->add_option("--element", options->element, "Type of the elements of a list of displacements")->capture_default_str();
   command->add_option("--cost", options->model, "What is minimized")->check(CLI::IsMember({"storage", "processing"}))->capture_default_str();
-  command->add_option("--constants", options->constants, "Costs of con, vec, idx, each copy of an idx, each copy of a vec")
+  command->add_option("--constants", options->constants, "Costs of contiguous, vector, indexed-block, each copy of an idx, each copy of a vec")
       ->expected(5)
       ->delimiter(',')
       ->check(CLI::Range(uint64_t{0}, normalize::kMaxCostConstant));
