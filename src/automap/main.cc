@@ -42,7 +42,7 @@ void add_options(CLI::App& app, Options* options) {
   app.set_version_flag("--version", std::string(PACKAGE_VERSION) + ", " + front_end_version());
   app.add_option("HEADER", options->input.headers, "Header, as #include would name it")->required();
   app.add_option("--output", options->output, "Write STEM.h and STEM_mpi.h (default: the first header's name and _automap)");
-  app.add_option("--prefix", options->prefix, "Begin of generated names (default: the first header's name)");
+  app.add_option("--prefix", options->prefix, "Prefix of generated names (default: the first header's name)");
   app.add_option("--only", options->settings.only, "Map this struct and what it needs (repeatable)")->take_all()->expected(1);
   app.add_option("--directives", options->directives, "File of directives for headers that cannot be edited");
   app.add_option("--pointers", options->pointers, "Pointers without a directive")->check(CLI::IsMember({"refuse", "ignore"}));
@@ -50,8 +50,8 @@ void add_options(CLI::App& app, Options* options) {
   app.add_option("--language", options->language, "Language of the headers (default: C for .h)")->check(CLI::IsMember({"c", "c++"}));
   app.add_option("--depfile", options->depfile, "Write what the output depends on, as a rule of make");
   app.add_flag("--keep-going", options->keep_going, "Write what can be mapped, though something is refused");
-  app.add_flag("--check", options->check, "Print what becomes of each struct; write nothing");
-  app.footer("Arguments behind -- are the compiler's: -I, -D, -std=.");
+  app.add_flag("--check", options->check, "Print how each struct is mapped; write nothing");
+  app.footer("Arguments after -- are the compiler's: -I, -D, -std=.");
 }
 
 std::string stem_of(const std::string& header) { return std::filesystem::path(header).stem().string(); }
