@@ -32,9 +32,7 @@ libverity_core_la_SOURCES += \
 	src/health/table.cc src/health/table.h \
 	src/health/view.cc src/health/view.h \
 	src/health/text.cc \
-	src/health/text.h \
-	src/health/verdict.cc src/health/verdict.h \
-	src/health/witness.cc src/health/witness.h
+	src/health/text.h
 
 # The layout of the health file, for programs that read it.
 verityincludedir = $(includedir)/ucx-verity

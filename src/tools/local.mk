@@ -19,10 +19,8 @@ tools_pure_sources = \
 	src/tools/export/ledger.cc src/tools/export/ledger.h src/tools/export/ledger_json.cc \
 	src/tools/install.cc src/tools/install.h \
 	src/tools/report/common.cc \
-	src/tools/report/evidence.cc src/tools/report/evidence.h \
 	src/tools/report/html.cc \
 	src/tools/report/json.cc \
-	src/tools/report/ranking.cc src/tools/report/ranking.h \
 	src/tools/report/records.cc src/tools/report/records.h \
 	src/tools/report/render.h \
 	src/tools/report/switches.cc src/tools/report/switches.h \
@@ -39,7 +37,7 @@ tools_cppflags = -DVERITY_LIBDIR='"$(veritydir)"' -DVERITY_BINDIR='"$(bindir)"' 
 bin_PROGRAMS += ucx-verity
 ucx_verity_CPPFLAGS = -Isrc $(AM_CPPFLAGS) $(UCX_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS) $(tools_cppflags)
 ucx_verity_LDADD = libverity_core.la $(UCX_LIBS)
-ucx_verity_SOURCES = $(tools_pure_sources) \
+ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
 	src/tools/bench/bench.cc \
 	src/tools/bench/buffer.h \
 	src/tools/bench/measure.cc src/tools/bench/measure.h \
@@ -94,7 +92,6 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools_health_test.cc \
 	test/unit/tools_export_test.cc \
 	test/unit/tools_install_test.cc \
-	test/unit/tools_report_ranking_test.cc \
 	test/unit/tools_report_records_test.cc \
 	test/unit/tools_report_render_test.cc \
 	test/unit/tools_report_topology_test.cc \

@@ -18,12 +18,10 @@ fuzz_targets = \
 	test/fuzz/trailer_target.cc \
 	test/fuzz/wire_target.cc
 # What `ucx-verity report` reads: of no use to the other targets.
-fuzz_report_files = test/fuzz/report_target.cc \
+fuzz_report_files = test/fuzz/report_target.cc $(blame_sources) \
 	src/tools/report/common.cc \
-	src/tools/report/evidence.cc \
 	src/tools/report/html.cc \
 	src/tools/report/json.cc \
-	src/tools/report/ranking.cc \
 	src/tools/report/records.cc \
 	src/tools/report/switches.cc \
 	src/tools/report/text.cc \

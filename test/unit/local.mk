@@ -3,7 +3,11 @@
 verity_unit_SOURCES += \
 	src/uct/memory/fault_guard.cc src/uct/memory/fault_guard.h \
 	test/unit/fault_guard_test.cc \
+	test/unit/blame_suspects_test.cc \
+	test/unit/blame_trust_test.cc \
+	test/unit/blame_verdict_test.cc \
 	test/unit/health_attestation_test.cc \
+	test/unit/health_belief_test.cc \
 	test/unit/health_bypass_test.cc \
 	test/unit/health_counters_test.cc \
 	test/unit/health_fault_record_test.cc \
@@ -16,8 +20,6 @@ verity_unit_SOURCES += \
 	test/unit/health_reader_test.cc \
 	test/unit/health_table_test.cc \
 	test/unit/health_text_test.cc \
-	test/unit/health_verdict_test.cc \
-	test/unit/health_witness_test.cc \
 	test/unit/link_compact_test.cc \
 	test/unit/link_diagnose_test.cc \
 	test/unit/link_exchange_test.cc \

@@ -34,7 +34,7 @@ Totals with(const Ledger& ledger, const std::vector<health::Snapshot>& live) {
 
 std::uint64_t bytes_of(const Totals& totals) { return totals.paths.at({"vtcp", "eth0", {}}).bytes_verified; }
 
-std::uint64_t faults_of(const std::vector<health::PathTrouble>& paths) {
+std::uint64_t faults_of(const std::vector<blame::PathTrouble>& paths) {
   std::uint64_t sum = 0;
   for (const auto& path : paths) sum += path.faults_in;
   return sum;
@@ -158,7 +158,7 @@ TEST(Ledger, MadeUpPathsAreBounded) {
 
 // Both ends of a path within this host tell of one fault.
 TEST(Ledger, InjectedFaultsWithinTheHostCountOnce) {
-  std::vector<health::PathTrouble> paths = {{"vfposix", "memory", health::kThisHost, 100, 34, 34, 0, true},
+  std::vector<blame::PathTrouble> paths = {{"vfposix", "memory", health::kThisHost, 100, 34, 34, 0, true},
                                             {"vftcp", "eth0", "b", 100, 2, 1, 0, true},
                                             {"vtcp", "eth0", "b", 100, 0, 0, 0, false}};
   EXPECT_EQ(leave_out_injected(paths), 37U);

@@ -8,6 +8,11 @@
 namespace verity::tools {
 namespace {
 
+using blame::Evidence;
+using blame::EvidenceBuilder;
+using blame::HostData;
+using blame::Tally;
+
 class Lines : public ::testing::Test {
  protected:
   void read(const std::string& line) { read_line(line, builder, counts); }

@@ -11,6 +11,8 @@
 namespace verity::tools {
 namespace {
 
+using blame::EvidenceBuilder;
+
 std::size_t longest_line(const std::string& text) {
   std::istringstream stream(text);
   std::size_t longest = 0;

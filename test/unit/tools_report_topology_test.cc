@@ -8,6 +8,9 @@
 namespace verity::tools {
 namespace {
 
+using blame::EvidenceBuilder;
+using blame::SeenFault;
+
 constexpr const char* kSlurm =
     "# our fabric\n"
     "SwitchName=leaf1 Nodes=node[0-3,07],login LinkSpeed=900\n"

@@ -27,8 +27,8 @@ struct CheckOptions {
   std::string ledger = default_ledger();
   std::vector<std::string> directories;
   std::uint64_t hours = 24;
-  health::Thresholds thresholds;
-  health::Level drain_on = health::Level::kCritical;
+  blame::Thresholds thresholds;
+  blame::Level drain_on = blame::Level::kCritical;
   bool drain = true;  // false: never
   bool nhc = false;
   bool slurm = false;
@@ -41,7 +41,7 @@ struct CheckOptions {
 
 Checked look(const CheckOptions& options) {
   const auto deadline = std::chrono::steady_clock::now() + kTime;
-  const health::Witnesses who = witnesses(options.trust);
+  const blame::Witnesses who = witnesses(options.trust);
   Ledger ledger;
   std::string no_ledger;
   if (access(options.ledger.c_str(), F_OK) == 0) {
@@ -54,18 +54,18 @@ Checked look(const CheckOptions& options) {
   const std::uint64_t now = health::realtime_ns() / kNsPerSecond;
   auto paths = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
   const std::uint64_t injected = options.injected ? 0 : leave_out_injected(paths);
-  Checked checked = conclude(health::judge_witnesses(paths, health::kThisHost, options.thresholds, who), gathered, who, options.hours,
+  Checked checked = conclude(blame::judge_witnesses(paths, health::kThisHost, options.thresholds, who), gathered, who, options.hours,
                              options.require_traffic);
   // Who did not see everything cannot say that all is well.
-  if (!checked.blind.empty() && checked.verdict.level == health::Level::kOk) checked.verdict.level = health::Level::kUnknown;
+  if (!checked.blind.empty() && checked.verdict.level == blame::Level::kOk) checked.verdict.level = blame::Level::kUnknown;
   checked.injected = injected;
   if (injected != 0) checked.notes.push_back(std::to_string(injected) + " injected by a test transport left out, see --injected");
   return checked;
 }
 
 bool drains(const CheckOptions& options, const Checked& checked) {
-  const health::Level level = checked.verdict.level;
-  return options.drain && !checked.idle && level != health::Level::kUnknown && level >= options.drain_on && level != health::Level::kOk;
+  const blame::Level level = checked.verdict.level;
+  return options.drain && !checked.idle && level != blame::Level::kUnknown && level >= options.drain_on && level != blame::Level::kOk;
 }
 
 // For the log of a node health check, which has the last word: nothing is wrong with the node, as far as anybody knows.
@@ -76,7 +76,7 @@ int not_checked(const std::string& why) {
 
 // What a node health check and Slurm want: 0, silent where all was looked at; or the reason and 1.
 int print_reason(const CheckOptions& options, const Checked& checked) {
-  if (checked.verdict.level == health::Level::kUnknown) return not_checked("cannot look into " + checked.blind.front());
+  if (checked.verdict.level == blame::Level::kUnknown) return not_checked("cannot look into " + checked.blind.front());
   if (!drains(options, checked)) return 0;
   std::printf("%sucx-verity: %s\n", options.nhc ? "ERROR:  " : "", checked.verdict.text.c_str());
   return 1;
@@ -131,7 +131,7 @@ void add_drain_option(CLI::App* command, const std::shared_ptr<CheckOptions>& op
       "--drain-on",
       [options](const std::string& level) {
         options->drain = level != "never";
-        options->drain_on = level == "warning" ? health::Level::kWarning : health::Level::kCritical;
+        options->drain_on = level == "warning" ? blame::Level::kWarning : blame::Level::kCritical;
       },
       "With --nhc and --slurm: level from which they give a reason to drain: critical (default), warning, never");
   drain->check(CLI::IsMember({"critical", "warning", "never"}));
@@ -144,7 +144,7 @@ int check_refused(int argc, char** argv, const std::string& why) {
   const auto has = [&](std::string_view form) { return std::find(argv, argv + argc, form) != argv + argc; };
   if (has("--nhc") || has("--slurm")) return not_checked(line);
   std::printf("UCX-VERITY UNKNOWN: not checked: %s\n", line.c_str());
-  return static_cast<int>(health::Level::kUnknown);
+  return static_cast<int>(blame::Level::kUnknown);
 }
 
 void add_check_command(CLI::App& app, int* exit_code) {

@@ -8,7 +8,7 @@
 namespace verity::tools {
 namespace {
 
-using health::Level;
+using blame::Level;
 
 std::string time_text(std::uint64_t hours) {
   if (hours == 0) return "as far back as anything is known";
@@ -17,15 +17,15 @@ std::string time_text(std::uint64_t hours) {
 
 std::string files_text(std::uint64_t number) { return health::grouped(number) + (number == 1 ? " health file" : " health files"); }
 
-std::string doubted_text(const Gathered& gathered, const health::Witnesses& witnesses) {
+std::string doubted_text(const Gathered& gathered, const blame::Witnesses& witnesses) {
   const Doubted& first = gathered.doubted.front();
-  return files_text(gathered.not_believed) + " not believed, such as " + first.path + " of " + health::user_text(first.user, witnesses) +
+  return files_text(gathered.not_believed) + " not believed, such as " + first.path + " of " + blame::user_text(first.user, witnesses) +
          ": " + first.why;
 }
 
 }  // namespace
 
-Checked conclude(health::Verdict verdict, const Gathered& gathered, const health::Witnesses& witnesses, std::uint64_t hours,
+Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::Witnesses& witnesses, std::uint64_t hours,
                  bool idle_warns) {
   Checked checked{.verdict = std::move(verdict), .blind = gathered.blind, .hours = hours, .files = gathered.read,
                   .unreadable = gathered.unreadable, .not_believed = gathered.not_believed, .doubted = gathered.doubted};
@@ -51,7 +51,7 @@ Checked conclude(health::Verdict verdict, const Gathered& gathered, const health
 }
 
 std::string check_line(const Checked& checked) {
-  std::string line = std::string("UCX-VERITY ") + health::level_name(checked.verdict.level) + ": ";
+  std::string line = std::string("UCX-VERITY ") + blame::level_name(checked.verdict.level) + ": ";
   if (checked.verdict.level == Level::kUnknown) line += "cannot look into " + checked.blind.front() + "; otherwise ";
   line += checked.verdict.text;
   std::string notes;
@@ -65,10 +65,10 @@ std::string check_line(const Checked& checked) {
 
 std::string check_json(const Checked& checked) {
   using Json = nlohmann::ordered_json;
-  const health::Verdict& verdict = checked.verdict;
-  const health::Sums& sums = verdict.sums;
+  const blame::Verdict& verdict = checked.verdict;
+  const blame::Sums& sums = verdict.sums;
   Json json{{"schema", kCheckSchema},
-            {"level", health::level_name(verdict.level)},
+            {"level", blame::level_name(verdict.level)},
             {"status", static_cast<int>(verdict.level)},
             {"text", verdict.text},
             {"suspect", verdict.suspect.empty() ? Json() : Json(verdict.suspect)},

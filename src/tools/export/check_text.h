@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "health/witness.h"
+#include "blame/trust.h"
 #include "tools/export/gather.h"
 
 namespace verity::tools {
 
 struct Checked {
-  health::Verdict verdict{};
+  blame::Verdict verdict{};
   bool idle = false;               // nothing was verified in that time: says nothing of the node
   std::vector<std::string> blind{};  // what could not be looked at; empty: all that there is
   std::vector<std::string> notes{};  // what was left out
@@ -24,7 +24,7 @@ struct Checked {
 };
 
 // The verdict with what gather() could not see or does not believe. `idle_warns`: when nothing was verified there is something to say.
-[[nodiscard]] Checked conclude(health::Verdict verdict, const Gathered& gathered, const health::Witnesses& witnesses, std::uint64_t hours,
+[[nodiscard]] Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::Witnesses& witnesses, std::uint64_t hours,
                                bool idle_warns);
 
 // Without the newline.

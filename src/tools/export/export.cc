@@ -33,7 +33,7 @@ struct ExportOptions {
   bool peers = false;
   bool jobs = false;
   bool injected = false;
-  health::Thresholds thresholds;
+  blame::Thresholds thresholds;
   std::vector<std::string> trust;
 };
 
@@ -82,7 +82,7 @@ Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
     exposition.injected = leave_out_injected(exposition.recent);
     leave_out_injected(exposition.totals.paths);
   }
-  exposition.verdict = health::judge_witnesses(exposition.recent, health::kThisHost, options.thresholds, witnesses(options.trust));
+  exposition.verdict = blame::judge_witnesses(exposition.recent, health::kThisHost, options.thresholds, witnesses(options.trust));
   if (options.jobs) exposition.jobs = gathered.jobs;
   exposition.running = gathered.running;
   exposition.ended = gathered.ended;

@@ -107,7 +107,7 @@ void counters(Text& text, const health::PathSums& paths) {
 void peers(Text& text, const Exposition& exposition) {
   std::set<std::string> all, in, out;
   std::map<std::string, Trouble> by_name;
-  for (const health::PathTrouble& path : exposition.recent) {
+  for (const blame::PathTrouble& path : exposition.recent) {
     if (path.peer.empty() || path.peer == health::kThisHost) continue;
     all.insert(path.peer);
     if (path.faults_in > 0) in.insert(path.peer);

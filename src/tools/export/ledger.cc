@@ -97,7 +97,7 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds) {
   }
 }
 
-std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, std::uint64_t hours,
+std::vector<blame::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, std::uint64_t hours,
                                         bool complete) {
   Troubles sum;
   if (hours == 0) {
@@ -110,16 +110,16 @@ std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& tota
     }
     add_all(sum, news(ledger, totals, complete));
   }
-  std::vector<health::PathTrouble> paths;
+  std::vector<blame::PathTrouble> paths;
   for (const auto& [key, trouble] : sum) {
     paths.push_back({key.transport, key.device, key.peer, trouble.bytes, trouble.in, trouble.out, trouble.memory, key.injected, key.user});
   }
   return paths;
 }
 
-std::uint64_t leave_out_injected(std::vector<health::PathTrouble>& paths) {
+std::uint64_t leave_out_injected(std::vector<blame::PathTrouble>& paths) {
   std::uint64_t faults = 0, within_in = 0, within_out = 0;
-  std::erase_if(paths, [&](const health::PathTrouble& path) {
+  std::erase_if(paths, [&](const blame::PathTrouble& path) {
     if (!path.injected) return false;
     faults += path.faults_memory;
     const bool own = path.peer == health::kThisHost;

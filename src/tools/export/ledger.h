@@ -13,7 +13,7 @@
 
 #include "health/paths.h"
 #include "health/reader.h"
-#include "health/verdict.h"
+#include "blame/verdict.h"
 
 namespace verity::tools {
 
@@ -77,11 +77,11 @@ void take(Ledger& ledger, const std::string& name, const health::Snapshot& snaps
 void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds);
 
 // What was seen in the last `hours` hours (0: ever), and is new since the last run. `complete`: all files are in the totals.
-[[nodiscard]] std::vector<health::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
+[[nodiscard]] std::vector<blame::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
                                                       std::uint64_t hours, bool complete = true);
 
 // Removes what a test transport did on purpose. Returns how many faults that were.
-[[nodiscard]] std::uint64_t leave_out_injected(std::vector<health::PathTrouble>& paths);
+[[nodiscard]] std::uint64_t leave_out_injected(std::vector<blame::PathTrouble>& paths);
 // The same with sums.
 void leave_out_injected(health::PathSums& paths);
 

@@ -44,8 +44,8 @@ void add_trust_option(CLI::App& command, std::vector<std::string>* users) {
       });
 }
 
-health::Witnesses witnesses(const std::vector<std::string>& users) {
-  health::Witnesses result{.trusted = {0, geteuid()}, .account = account_of};
+blame::Witnesses witnesses(const std::vector<std::string>& users) {
+  blame::Witnesses result{.trusted = {0, geteuid()}, .account = account_of};
   for (const std::string& user : users) {
     if (trimmed(user) == "all") {
       result.all_trusted = true;

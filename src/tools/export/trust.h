@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "health/witness.h"
+#include "blame/trust.h"
 
 namespace verity::tools {
 
@@ -15,6 +15,6 @@ namespace verity::tools {
 void add_trust_option(CLI::App& command, std::vector<std::string>* users);
 
 // Root, who runs this, and those.
-[[nodiscard]] health::Witnesses witnesses(const std::vector<std::string>& users);
+[[nodiscard]] blame::Witnesses witnesses(const std::vector<std::string>& users);
 
 }  // namespace verity::tools

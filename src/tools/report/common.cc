@@ -10,6 +10,14 @@
 
 namespace verity::tools {
 
+using blame::Confidence;
+using blame::Evidence;
+using blame::Explanation;
+using blame::Part;
+using blame::Suspect;
+using blame::Tally;
+using blame::kMemory;
+
 namespace {
 
 using health::grouped;

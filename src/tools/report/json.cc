@@ -5,6 +5,11 @@
 
 namespace verity::tools {
 
+using blame::Evidence;
+using blame::Explanation;
+using blame::Part;
+using blame::Suspect;
+
 namespace {
 
 using Json = nlohmann::ordered_json;

@@ -8,6 +8,9 @@
 
 namespace verity::tools {
 
+using blame::EvidenceBuilder;
+using blame::SeenFault;
+
 namespace {
 
 using Json = nlohmann::json;

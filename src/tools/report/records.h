@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tools/report/evidence.h"
+#include "blame/evidence.h"
 
 namespace verity::tools {
 
@@ -20,6 +20,6 @@ struct LineCounts {
 };
 
 // What one line is; it goes into `builder`, and is counted. Empty lines are nothing. Throws std::bad_alloc only.
-void read_line(std::string_view line, EvidenceBuilder& builder, LineCounts& counts);
+void read_line(std::string_view line, blame::EvidenceBuilder& builder, LineCounts& counts);
 
 }  // namespace verity::tools

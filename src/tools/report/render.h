@@ -5,17 +5,17 @@
 
 #include <string>
 
-#include "tools/report/ranking.h"
+#include "blame/suspects.h"
 #include "tools/report/records.h"
 #include "tools/report/switches.h"
 
 namespace verity::tools {
 
 struct Findings {
-  Evidence evidence;
+  blame::Evidence evidence;
   LineCounts lines;
   std::uint64_t files = 0;
-  std::vector<Suspect> suspects;
+  std::vector<blame::Suspect> suspects;
   Topology topology{};
 };
 
@@ -33,17 +33,17 @@ struct Matrix {
   std::vector<std::vector<std::uint64_t>> counts;  // [sender][receiver]
   std::uint64_t largest = 0;
 };
-[[nodiscard]] Matrix matrix_of(const Evidence& evidence, std::size_t most);
+[[nodiscard]] Matrix matrix_of(const blame::Evidence& evidence, std::size_t most);
 
 // "single_bit 12, burst 3", the most frequent first.
-[[nodiscard]] std::string patterns_in_words(const Tally& tally);
+[[nodiscard]] std::string patterns_in_words(const blame::Tally& tally);
 // What such damage comes from most often. Empty: nothing to say, of weak evidence in any case.
-[[nodiscard]] std::string hint(const Suspect& suspect);
+[[nodiscard]] std::string hint(const blame::Suspect& suspect);
 // Where to look, of a link or a device. Empty: nothing to say.
-[[nodiscard]] std::string place_hint(const Suspect& suspect);
+[[nodiscard]] std::string place_hint(const blame::Suspect& suspect);
 // "port GUID 0x0002c90300a1b2c3, LID 12, firmware 16.35.2000, at switch leaf1 port 5" of each device that a suspect names, with its host
 // before it where there are two.
-[[nodiscard]] std::vector<std::string> ports_in_words(const Suspect& suspect, const Findings& findings);
+[[nodiscard]] std::vector<std::string> ports_in_words(const blame::Suspect& suspect, const Findings& findings);
 // Faults in equal parts of time, from the first to the last one; empty where no time is known, or one moment.
 struct Bar {
   std::string from;  // "2026-01-31 12:00"
@@ -54,7 +54,7 @@ struct Timeline {
   std::uint64_t largest = 0;
   std::vector<Bar> bars;
 };
-[[nodiscard]] Timeline timeline_of(const Evidence& evidence, std::size_t most);
+[[nodiscard]] Timeline timeline_of(const blame::Evidence& evidence, std::size_t most);
 // A name as it may stand in a terminal: no control characters, at most `width` bytes.
 [[nodiscard]] std::string printable(const std::string& name, std::size_t width);
 

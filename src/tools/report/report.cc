@@ -20,6 +20,8 @@
 
 namespace verity::tools {
 
+using blame::EvidenceBuilder;
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -8,6 +8,10 @@
 #include "health/text.h"
 
 namespace verity::tools {
+
+using blame::Confidence;
+using blame::Evidence;
+using blame::Suspect;
 namespace {
 
 struct Sums {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/report/evidence.h"
-#include "tools/report/ranking.h"
+#include "blame/evidence.h"
+#include "blame/suspects.h"
 #include "tools/report/topology.h"
 
 namespace verity::tools {
@@ -25,11 +25,11 @@ struct SwitchFaults {
 };
 
 // Those with most faults first; faults within a host pass no switch.
-[[nodiscard]] std::vector<SwitchFaults> by_switch(const Evidence& evidence, const Topology& topology);
+[[nodiscard]] std::vector<SwitchFaults> by_switch(const blame::Evidence& evidence, const Topology& topology);
 
 // A switch that nearly all faults pass, at several of its hosts, is a suspect itself, where no host, device or link explains most of them:
 // a line that says so, or an empty text.
-[[nodiscard]] std::string switch_hint(const std::vector<SwitchFaults>& switches, const Evidence& evidence,
-                                      const std::vector<Suspect>& suspects);
+[[nodiscard]] std::string switch_hint(const std::vector<SwitchFaults>& switches, const blame::Evidence& evidence,
+                                      const std::vector<blame::Suspect>& suspects);
 
 }  // namespace verity::tools

@@ -7,6 +7,11 @@
 
 namespace verity::tools {
 
+using blame::Evidence;
+using blame::Explanation;
+using blame::Part;
+using blame::Suspect;
+
 namespace {
 
 constexpr std::size_t kWidth = 80;

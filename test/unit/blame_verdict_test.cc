@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "health/verdict.h"
+#include "blame/verdict.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace verity::health {
+namespace verity::blame {
 namespace {
 
 // Three hosts a, b, c, each of which talks to the two others and to itself. What one of them sees.
@@ -152,4 +152,4 @@ TEST(Verdict, TextIsOneLineWhateverTheNames) {
 }
 
 }  // namespace
-}  // namespace verity::health
+}  // namespace verity::blame

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/report/evidence.h"
+#include "blame/evidence.h"
 
 #include <algorithm>
 
 #include "health/process_id.h"
 #include "wire/frame.h"
 
-namespace verity::tools {
+namespace verity::blame {
 
 namespace {
 
@@ -133,4 +133,4 @@ Evidence EvidenceBuilder::build() const {
   return evidence;
 }
 
-}  // namespace verity::tools
+}  // namespace verity::blame

@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/report/evidence.h"
+#include "blame/evidence.h"
 
-namespace verity::tools {
+namespace verity::blame {
 
 enum class Part : std::uint8_t { kLink, kDevice, kPair, kHost };
 enum class Role : std::uint8_t { kSends, kReceives, kBoth };
@@ -59,4 +59,4 @@ struct Suspect {
 [[nodiscard]] std::string describe(const Explanation& what);
 [[nodiscard]] std::string_view name_of(Confidence confidence) noexcept;
 
-}  // namespace verity::tools
+}  // namespace verity::blame

@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
-#include "health/verdict.h"
+#include "blame/verdict.h"
 
-namespace verity::health {
+namespace verity::blame {
 
 struct Witnesses {
   std::set<std::uint32_t> trusted{};
@@ -35,4 +35,4 @@ struct Witnesses {
 [[nodiscard]] Verdict judge_witnesses(const std::vector<PathTrouble>& paths, std::string_view own, const Thresholds& thresholds,
                                       const Witnesses& witnesses);
 
-}  // namespace verity::health
+}  // namespace verity::blame

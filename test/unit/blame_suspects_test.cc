@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "sim/rng.h"
-#include "tools/report/ranking.h"
+#include "blame/suspects.h"
 #include "tools/report/render.h"
 
-namespace verity::tools {
+namespace verity::blame {
 namespace {
 
 std::string host(unsigned i) { return "n" + std::to_string(i); }
@@ -104,7 +104,7 @@ TEST_F(Fleet, OneHostsMemoryWithOneDevice) {
   EXPECT_EQ(list[0].tally.faults, 52u);
   EXPECT_EQ(list[0].in_memory, 12u);
   EXPECT_EQ(list[0].others, 3u);
-  EXPECT_NE(hint(list[0]).find("test the DIMMs"), std::string::npos);
+  EXPECT_NE(tools::hint(list[0]).find("test the DIMMs"), std::string::npos);
 }
 
 // The loopback of an adapter passes the adapter.
@@ -248,4 +248,4 @@ TEST_F(Fleet, NoMoreNamesThanFit) {
 }
 
 }  // namespace
-}  // namespace verity::tools
+}  // namespace verity::blame

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace verity::health {
+namespace verity::blame {
 
 // One path in the time that is looked at. In faults, as paths.h counts them.
 struct PathTrouble {
@@ -64,4 +64,4 @@ struct Verdict {
 // `own`: this host's name as peers know it.
 [[nodiscard]] Verdict judge(const std::vector<PathTrouble>& paths, std::string_view own, const Thresholds& thresholds);
 
-}  // namespace verity::health
+}  // namespace verity::blame

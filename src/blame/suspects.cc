@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/report/ranking.h"
+#include "blame/suspects.h"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-namespace verity::tools {
+namespace verity::blame {
 
 namespace {
 
@@ -224,4 +224,4 @@ std::string_view name_of(Confidence confidence) noexcept {
   return kNames[static_cast<std::size_t>(confidence)];
 }
 
-}  // namespace verity::tools
+}  // namespace verity::blame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "health/verdict.h"
+#include "blame/verdict.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "health/text.h"
 
-namespace verity::health {
+namespace verity::blame {
 namespace {
 
 // What the paths say together.
@@ -51,14 +51,14 @@ Evidence weigh(const std::vector<PathTrouble>& paths, std::string_view own) {
 }
 
 std::string counted(std::uint64_t number, const char* noun) {
-  return grouped(number) + " " + noun + (number == 1 ? "" : "s");
+  return health::grouped(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
 std::string faults_in_words(const Sums& sums) {
   std::string text = counted(sums.faults(), "fault") + " (";
-  if (sums.in + sums.out > 0) text += grouped(sums.in) + " in, " + grouped(sums.out) + " out";
+  if (sums.in + sums.out > 0) text += health::grouped(sums.in) + " in, " + health::grouped(sums.out) + " out";
   const auto add = [&](std::uint64_t number, const char* where) {
-    if (number > 0) text += (text.back() == '(' ? "" : ", ") + grouped(number) + where;
+    if (number > 0) text += (text.back() == '(' ? "" : ", ") + health::grouped(number) + where;
   };
   add(sums.within, " within this host");
   add(sums.memory, " in memory");
@@ -104,7 +104,7 @@ Verdict blame_others(const Evidence& all) {
   } else if (all.remote.size() == 1) {
     verdict.suspect = "this host, " + names.front() + ", or the link between them (no other host to compare)";
   } else {
-    verdict.suspect = (names.size() == 1 ? "host " : "hosts ") + name_list(names, 48) +
+    verdict.suspect = (names.size() == 1 ? "host " : "hosts ") + health::name_list(names, 48) +
                       (names.size() == 1 ? ", or the link to it" : ", or the links to them");
   }
   verdict.text += ": " + verdict.suspect;
@@ -131,7 +131,7 @@ Verdict judge(const std::vector<PathTrouble>& paths, std::string_view own, const
   const Evidence all = weigh(paths, own);
   const std::uint64_t faults = all.sums.faults();
   if (faults < std::max<std::uint64_t>(thresholds.warning, 1)) {
-    std::string text = human_bytes(all.sums.bytes) + " checked, in and out, ";
+    std::string text = health::human_bytes(all.sums.bytes) + " checked, in and out, ";
     text += all.remote.empty() ? "within this host, " : "with " + counted(all.remote.size(), "other host") + ", ";
     return {Level::kOk, text + (faults == 0 ? "no faults" : counted(faults, "fault")), {}, all.sums};
   }
@@ -142,4 +142,4 @@ Verdict judge(const std::vector<PathTrouble>& paths, std::string_view own, const
   return blame_this_host(all, own_faults >= thresholds.critical ? Level::kCritical : Level::kWarning);
 }
 
-}  // namespace verity::health
+}  // namespace verity::blame

@@ -15,7 +15,7 @@
 #include "health/port.h"
 #include "health/syndrome.h"
 
-namespace verity::tools {
+namespace verity::blame {
 
 // A fault as a line tells it. Host names that are not known are empty.
 struct SeenFault {
@@ -124,4 +124,4 @@ class EvidenceBuilder {
   std::map<std::string, std::string> host_of_;  // interface, as its own host names itself
 };
 
-}  // namespace verity::tools
+}  // namespace verity::blame

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "health/witness.h"
+#include "blame/trust.h"
 
 #include <map>
 
 #include "health/text.h"
 
-namespace verity::health {
+namespace verity::blame {
 namespace {
 
 using Paths = std::vector<PathTrouble>;
@@ -95,8 +95,8 @@ Verdict judge_witnesses(const std::vector<PathTrouble>& paths, std::string_view 
     verdict.users.push_back(user);
   }
   verdict.level = Level::kWarning;
-  verdict.text += "; only files of " + name_list(names, 40) + " show it, so it is no more than a warning (check --trust)";
+  verdict.text += "; only files of " + health::name_list(names, 40) + " show it, so it is no more than a warning (check --trust)";
   return verdict;
 }
 
-}  // namespace verity::health
+}  // namespace verity::blame
