@@ -10,7 +10,7 @@ namespace verity::blame {
 
 namespace {
 
-Tally tally_of(const SeenFault& fault) {
+Tally tally_of(const RecordedFault& fault) {
   Tally tally;
   tally.faults = 1;
   tally.again = fault.again;
@@ -29,8 +29,8 @@ std::map<std::string, std::string> names_by_short(const std::map<std::string, Ho
   std::map<std::string, std::string> names;
   for (const auto& [name, data] : hosts) {
     const std::string first = name.substr(0, name.find('.'));
-    for (const std::string& told : std::set<std::string>{first, health::short_name(first, wire::kMaxHostName), name}) {
-      const auto [place, is_new] = names.emplace(told, name);
+    for (const std::string& form : std::set<std::string>{first, health::short_name(first, wire::kMaxHostName), name}) {
+      const auto [place, is_new] = names.emplace(form, name);
       if (!is_new && place->second != name) place->second.clear();
     }
   }
@@ -38,11 +38,6 @@ std::map<std::string, std::string> names_by_short(const std::map<std::string, Ho
 }
 
 }  // namespace
-
-bool Way::in_memory() const noexcept {
-  const std::string_view name = std::string_view(device).substr(device.rfind('/') + 1);  // npos + 1 is 0
-  return local() && (name == "lo" || name.starts_with("memory"));
-}
 
 Tally& Tally::operator+=(const Tally& other) noexcept {
   faults += other.faults;
@@ -52,6 +47,32 @@ Tally& Tally::operator+=(const Tally& other) noexcept {
   return *this;
 }
 
+void Evidence::add(const Way& way, const Tally& tally) {
+  ways[way] += tally;
+  faults += tally.faults;
+}
+
+Evidence evidence_of(const health::FaultsByPath& paths, const UserFilter& wanted) {
+  const std::string own = health::kThisHost;
+  Evidence evidence;
+  Evidence found, resent;  // within the host
+  const auto add = [](Evidence& to, const Way& way, std::uint64_t faults) {
+    if (faults != 0) to.add(way, {.faults = faults});
+  };
+  for (const auto& [path, faults] : paths) {
+    if (wanted && !wanted(path.user)) continue;
+    const bool local = path.peer == own;
+    const std::string device = health::path_name(path.transport, path.device);
+    evidence.hosts[own].bytes += faults.bytes;
+    if (!path.peer.empty() && faults.bytes + faults.in + faults.out != 0) evidence.hosts[path.peer];
+    add(evidence, {own, own, std::string(kMemory)}, faults.memory);
+    add(local ? found : evidence, {path.peer, own, device}, faults.in);
+    add(local ? resent : evidence, {own, path.peer, device}, faults.out);
+  }
+  for (const auto& [way, tally] : (found.faults >= resent.faults ? found : resent).ways) evidence.add(way, tally);
+  return evidence;
+}
+
 void EvidenceBuilder::note_time(const std::string& time) {
   if (time.empty()) return;
   if (sum_.first.empty() || time < sum_.first) sum_.first = time;
@@ -59,36 +80,36 @@ void EvidenceBuilder::note_time(const std::string& time) {
 }
 
 // The last one that is known: LIDs change when the fabric is set up anew.
-void EvidenceBuilder::note_port(const SeenFault& fault, const std::string& device) {
+void EvidenceBuilder::note_port(const RecordedFault& fault, const std::string& device) {
   if (!fault.port.known()) return;
   const std::pair key{fault.host, device};
   if (sum_.ports.size() < kMostInterfaces || sum_.ports.contains(key)) sum_.ports[key] = fault.port;
 }
 
-void EvidenceBuilder::add(const SeenFault& fault) {
+void EvidenceBuilder::add(const RecordedFault& fault) {
   if (fault.injected && !with_injected_) {
     ++sum_.injected;
     return;
   }
-  const health::Blame blame = health::info_of(fault.kind).blame;
+  const health::Blame whose = health::info_of(fault.kind).blame;
   note_time(fault.time);
   HostData& host = sum_.hosts[fault.host];
   add_interface(fault.interface, fault.host);
-  if (blame == health::Blame::kProgram) {
+  if (whose == health::Blame::kProgram) {
     ++host.source_changed;
     ++sum_.source_changed;
     return;
   }
-  if (blame == health::Blame::kNobody) {
+  if (whose == health::Blame::kNobody) {
     ++sum_.ambiguous;
     return;
   }
-  const std::string device = fault.transport + (fault.device.empty() ? "" : "/" + fault.device);
+  const std::string device = health::path_name(fault.transport, fault.device);
   note_port(fault, device);
   constexpr std::size_t kToTheMinute = 16;
   if (fault.time.size() > kToTheMinute && sum_.minutes.size() < kMostMinutes) ++sum_.minutes[fault.time.substr(0, kToTheMinute)];
   Raw raw;
-  if (blame == health::Blame::kMemory) {
+  if (whose == health::Blame::kMemory) {
     raw.way = {fault.host, fault.host, std::string(kMemory)};
   } else {
     raw.way = fault.sent ? Way{fault.host, fault.peer_host, device} : Way{fault.peer_host, fault.host, device};
@@ -127,8 +148,7 @@ Evidence EvidenceBuilder::build() const {
     const auto full = full_names.find(peer_host);
     if (full != full_names.end() && !full->second.empty()) peer_host = full->second;
     if (!peer_host.empty()) evidence.hosts[peer_host];
-    evidence.ways[way] += tally;
-    evidence.faults += tally.faults;
+    evidence.add(way, tally);
   }
   return evidence;
 }

@@ -1,52 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What many processes of many hosts saw, added up: faults by sender, receiver and device, and what of it nobody's hardware did.
+// Faults that hardware can have made, added up by way: from which host to which, over which device. Evidence comes from the counters of
+// one host (evidence_of), or from fault records and attestations of many (EvidenceBuilder). Each fault is in it once.
 #pragma once
 
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "health/fault_kind.h"
+#include "health/paths.h"
 #include "health/port.h"
 #include "health/syndrome.h"
 
 namespace verity::blame {
 
-// A fault as a line tells it. Host names that are not known are empty.
-struct SeenFault {
-  std::string host = {};       // that tells it
-  std::string peer_host = {};
-  std::string transport = {};
-  std::string device = {};
-  std::string interface = {};  // names of both interfaces, to find hosts that the line does not name
-  std::string peer = {};
-  std::string time = {};
-  std::string job = {};  // of the batch system, with its step
-  bool sent = false;
-  health::FaultKind kind = health::FaultKind::kFrame;
-  bool has_syndrome = false;
-  health::Pattern pattern = health::Pattern::kNone;
-  bool again = false;
-  bool injected = false;  // by a test transport
-  health::Port port{};    // of the device of `host`
-};
-
-// From one host to another (or within one) over one device, as the side that tells of it names it.
+// From one host to another, or within one, over one device.
 struct Way {
-  std::string sender;    // empty: not known
+  std::string sender;  // empty: unknown
   std::string receiver;
-  std::string device;    // "vtcp/eth0"
+  std::string device;  // with its transport: "vtcp/eth0"
 
   auto operator<=>(const Way&) const = default;
   [[nodiscard]] bool local() const noexcept { return sender == receiver; }
-  // Within a host and over no adapter: shared memory, the loopback device, the sender's own copy.
-  [[nodiscard]] bool in_memory() const noexcept;
+  [[nodiscard]] const std::string& other_than(const std::string& host) const noexcept { return sender == host ? receiver : sender; }
+  // Without its transport: "eth0".
+  [[nodiscard]] std::string_view adapter() const noexcept { return std::string_view(device).substr(device.rfind('/') + 1); }
+  // Within a host and over no adapter: shared memory, the loopback device, the sender's own copy. No adapter explains such a fault, and
+  // memory or processor explain those of adapters too. A device without a name may be an adapter.
+  [[nodiscard]] bool in_memory() const noexcept { return local() && (adapter() == "lo" || adapter().starts_with("memory")); }
 };
+
+// The device of a way that no transport has: the sender's own copy changed.
+inline constexpr std::string_view kMemory = "memory";
 
 struct Tally {
   std::uint64_t faults = 0;
@@ -63,28 +54,51 @@ struct HostData {
   std::uint64_t bytes = 0;      // that they verified
   std::uint64_t delivered = 0;  // faults that they handed on as they were, in mode observe
   std::uint64_t source_changed = 0;
-  std::uint64_t type_mismatches = 0;  // told where the host is known
 };
 
 struct Evidence {
-  std::map<Way, Tally> ways;  // faults that a machine can have made
+  std::map<Way, Tally> ways;
   std::map<std::string, HostData> hosts;
-  std::map<std::string, std::uint64_t> jobs;  // faults that a machine can have made, by job, where lines name one
+  std::map<std::string, std::uint64_t> jobs;  // faults by job, where records name one
   std::uint64_t faults = 0;   // the sum of `ways`
   std::uint64_t ambiguous = 0;
   std::uint64_t source_changed = 0;
   std::uint64_t type_mismatches = 0;
   std::uint64_t injected = 0;   // records of faults that a test transport made, left out
   std::uint64_t dropped = 0;    // that the processes did not write
-  std::uint64_t beyond = 0;     // that were left out here: too many different names
+  std::uint64_t beyond = 0; // too many different names
   std::string first;            // times
   std::string last;
   std::map<std::pair<std::string, std::string>, health::Port> ports;  // by host and device ("vrc_mlx5/mlx5_0:1")
   std::map<std::string, std::uint64_t> minutes;                       // faults by "2026-01-31T12:00"
+
+  void add(const Way& way, const Tally& tally);
 };
 
-// The path of a fault in the sender's own memory.
-inline constexpr std::string_view kMemory = "memory";
+// The counters of one host, which is kThisHost. A fault between two processes of the host is counted by its receiver, and by its sender,
+// which resends: of these two sums the larger one is taken, as either's file may be missing.
+// `wanted`: whose files count; empty: everyone's.
+using UserFilter = std::function<bool(std::uint32_t user)>;
+[[nodiscard]] Evidence evidence_of(const health::FaultsByPath& paths, const UserFilter& wanted = {});
+
+// A fault record: the one process that found the fault wrote it. Unknown host names are empty.
+struct RecordedFault {
+  std::string host = {};       // that found it
+  std::string peer_host = {};
+  std::string transport = {};
+  std::string device = {};
+  std::string interface = {};  // names of both interfaces, to find hosts that the record does not name
+  std::string peer = {};
+  std::string time = {};
+  std::string job = {};  // of the batch system, with its step
+  bool sent = false;
+  health::FaultKind kind = health::FaultKind::kFrame;
+  bool has_syndrome = false;
+  health::Pattern pattern = health::Pattern::kNone;
+  bool again = false;
+  bool injected = false;  // by a test transport
+  health::Port port{};    // of the device of `host`
+};
 
 class EvidenceBuilder {
  public:
@@ -97,26 +111,26 @@ class EvidenceBuilder {
   EvidenceBuilder() = default;
   explicit EvidenceBuilder(bool with_injected) : with_injected_(with_injected) {}
 
-  void add(const SeenFault& fault);
+  void add(const RecordedFault& fault);
   // The attestation of one process.
   void add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble, std::uint64_t delivered = 0);
-  // A host's own word for one of its interfaces.
+  // A host names one of its own interfaces.
   void add_interface(const std::string& interface, const std::string& host);
   void add_type_mismatch() { ++sum_.type_mismatches; }
   void add_dropped(std::uint64_t records) { sum_.dropped += records; }
-  // With the names of hosts that other lines gave: a peer may know a host by the first part of its name alone.
+  // Resolves hosts by what other records named: a peer may know a host by the first part of its name alone.
   [[nodiscard]] Evidence build() const;
 
  private:
   struct Raw {
     Way way;
-    std::string peer;         // the interface at the side that is not known
+    std::string peer;         // the interface at the unknown side
     bool peer_sends = false;
 
     auto operator<=>(const Raw&) const = default;
   };
   void note_time(const std::string& time);
-  void note_port(const SeenFault& fault, const std::string& device);
+  void note_port(const RecordedFault& fault, const std::string& device);
 
   bool with_injected_ = false;
   Evidence sum_;

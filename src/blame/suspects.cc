@@ -147,9 +147,10 @@ void take_out(Suspect& suspect, Ways& ways) {
     }
     suspect.tally += it->second;
     if (it->first.in_memory()) suspect.in_memory += it->second.faults;
-    if (!it->first.local()) others.insert(it->first.sender == suspect.what.host ? it->first.receiver : it->first.sender);
+    if (!it->first.local()) others.insert(it->first.other_than(suspect.what.host));
     it = ways.erase(it);
   }
+  others.erase("");  // unknown
   suspect.others = others.size();
 }
 
@@ -173,9 +174,9 @@ void unite(Suspect& into, const Suspect& from) {
 void unite_with_memory(std::vector<Suspect>& suspects) {
   for (std::size_t i = 0; i < suspects.size(); ++i) {
     for (std::size_t j = i + 1; j < suspects.size();) {
-      const bool memory = (suspects[i].in_memory != 0 && suspects[i].confidence != Confidence::kWeak) ||
-                          (suspects[j].in_memory != 0 && suspects[j].confidence != Confidence::kWeak);
-      if (!memory || !is_of_host(suspects[i], suspects[j].what.host) || !is_of_host(suspects[j], suspects[i].what.host)) {
+      const bool in_memory = suspects[i].in_memory + suspects[j].in_memory != 0;
+      const bool weak = std::max(suspects[i].confidence, suspects[j].confidence) == Confidence::kWeak;
+      if (!in_memory || weak || !is_of_host(suspects[i], suspects[j].what.host) || !is_of_host(suspects[j], suspects[i].what.host)) {
         ++j;
         continue;
       }

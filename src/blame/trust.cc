@@ -1,99 +1,84 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "blame/trust.h"
 
-#include <map>
+#include <vector>
 
 #include "health/text.h"
 
 namespace verity::blame {
 namespace {
 
-using Paths = std::vector<PathTrouble>;
+using Users = std::set<std::uint32_t>;
 
-struct Court {
-  const Paths& paths;
-  std::string_view own;
+// The files of all users, and verdicts from those of some.
+struct Files {
+  const health::FaultsByPath& paths;
   const Thresholds& thresholds;
-  const Witnesses& witnesses;
-  std::set<std::uint32_t> ordinary{};  // users with faults and an account
-  std::set<std::uint32_t> unknown{};   // with faults and without one
+  const Trust& trust;
+  Users ordinary{};  // users with faults and an account, who are not trusted
+  Users unknown{};   // with faults and without an account
 
-  [[nodiscard]] bool trusts(std::uint32_t user) const { return witnesses.all_trusted || witnesses.trusted.contains(user); }
+  [[nodiscard]] bool trusts(std::uint32_t user) const { return trust.everyone || trust.users.contains(user); }
 
-  // What those paths say that `wanted` picks by their user.
-  template <typename Wanted>
-  [[nodiscard]] Verdict verdict(const Wanted& wanted) const {
-    Paths some;
-    for (const PathTrouble& path : paths) {
-      if (wanted(path.user)) some.push_back(path);
+  void find_users() {
+    for (const auto& [path, faults] : paths) {
+      if (trusts(path.user) || faults.faults() == 0) continue;
+      if (ordinary.contains(path.user) || unknown.contains(path.user)) continue;
+      (trust.account(path.user).empty() ? unknown : ordinary).insert(path.user);
     }
-    return judge(some, own, thresholds);
   }
-  template <typename Wanted>
-  [[nodiscard]] bool critical(const Wanted& wanted) const {
-    return verdict(wanted).level == Level::kCritical;
-  }
+  [[nodiscard]] Verdict verdict(const UserFilter& wanted) const { return verdict_of(evidence_of(paths, wanted), thresholds); }
+  [[nodiscard]] bool critical(const UserFilter& wanted) const { return verdict(wanted).level == Level::kCritical; }
 };
 
-void find_users(Court& court) {
-  for (const PathTrouble& path : court.paths) {
-    if (court.trusts(path.user) || path.faults_in + path.faults_out + path.faults_memory == 0) continue;
-    if (court.ordinary.contains(path.user) || court.unknown.contains(path.user)) continue;
-    (court.witnesses.account(path.user).empty() ? court.unknown : court.ordinary).insert(path.user);
-  }
-}
-
 // Those whose files are enough by themselves: the trusted ones together, or two ordinary users or more. Else empty.
-std::set<std::uint32_t> sure_users(const Court& court) {
-  std::set<std::uint32_t> sure;
-  if (court.critical([&](std::uint32_t user) { return court.trusts(user); })) {
-    for (const PathTrouble& path : court.paths) {
-      if (court.trusts(path.user)) sure.insert(path.user);
+Users sufficient_users(const Files& files) {
+  Users users;
+  if (files.critical([&](std::uint32_t user) { return files.trusts(user); })) {
+    for (const auto& [path, faults] : files.paths) {
+      if (files.trusts(path.user)) users.insert(path.user);
     }
-    return sure;
+    return users;
   }
-  for (const std::uint32_t user : court.ordinary) {
-    if (court.critical([&](std::uint32_t other) { return other == user; })) sure.insert(user);
+  for (const std::uint32_t user : files.ordinary) {
+    if (files.critical([&](std::uint32_t other) { return other == user; })) users.insert(user);
   }
-  return sure.size() >= 2 ? sure : std::set<std::uint32_t>();
+  return users.size() >= 2 ? users : Users();
 }
 
 // Those without whose files the verdict would not be critical. Empty: it would be.
-std::set<std::uint32_t> deciding_users(const Court& court) {
-  if (court.ordinary.empty()) return court.unknown;
-  std::set<std::uint32_t> deciding;
-  for (const std::uint32_t user : court.ordinary) {
-    const auto others = [&](std::uint32_t other) { return other != user && !court.unknown.contains(other); };
-    if (!court.critical(others)) deciding.insert(user);
+Users necessary_users(const Files& files) {
+  if (files.ordinary.empty()) return files.unknown;
+  Users users;
+  for (const std::uint32_t user : files.ordinary) {
+    const auto others = [&](std::uint32_t other) { return other != user && !files.unknown.contains(other); };
+    if (!files.critical(others)) users.insert(user);
   }
-  return deciding;
+  return users;
 }
 
 }  // namespace
 
-std::string user_text(std::uint32_t user, const Witnesses& witnesses) {
-  const std::string name = witnesses.account ? witnesses.account(user) : std::string();
+std::string Trust::text(std::uint32_t user) const {
+  const std::string name = account ? account(user) : std::string();
   return "user " + std::to_string(user) + (name.empty() ? " (no account)" : " (" + name + ")");
 }
 
-Verdict judge_witnesses(const std::vector<PathTrouble>& paths, std::string_view own, const Thresholds& thresholds,
-                        const Witnesses& witnesses) {
-  Verdict verdict = judge(paths, own, thresholds);
-  if (verdict.sums.faults() == 0 || witnesses.all_trusted) return verdict;
-  Court court{paths, own, thresholds, witnesses};
-  find_users(court);
-  if (const std::set<std::uint32_t> sure = sure_users(court); !sure.empty()) {
+Verdict verdict_of(const health::FaultsByPath& paths, const Thresholds& thresholds, const Trust& trust) {
+  Verdict verdict = verdict_of(evidence_of(paths), thresholds);
+  if (verdict.sums.faults() == 0 || trust.everyone) return verdict;
+  Files files{paths, thresholds, trust};
+  files.find_users();
+  if (const Users users = sufficient_users(files); !users.empty()) {
     // Another user's files may make it look less: a thousand hosts without faults.
-    return verdict.level == Level::kCritical ? verdict : court.verdict([&](std::uint32_t user) { return sure.contains(user); });
+    return verdict.level == Level::kCritical ? verdict : files.verdict([&](std::uint32_t user) { return users.contains(user); });
   }
   if (verdict.level != Level::kCritical) return verdict;
-  const std::set<std::uint32_t> deciding = deciding_users(court);
-  if (deciding.empty()) return verdict;
+  const Users users = necessary_users(files);
+  if (users.empty()) return verdict;
   std::vector<std::string> names;
-  for (const std::uint32_t user : deciding) {
-    names.push_back(user_text(user, witnesses));
-    verdict.users.push_back(user);
-  }
+  for (const std::uint32_t user : users) names.push_back(trust.text(user));
+  verdict.users.assign(users.begin(), users.end());
   verdict.level = Level::kWarning;
   verdict.text += "; only files of " + health::name_list(names, 40) + " show it, so it is no more than a warning (check --trust)";
   return verdict;

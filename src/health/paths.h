@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the processes of a host counted, summed by path: a transport on a device, to a host.
+// This is the one place that says which counters are faults, and where they happened.
 #pragma once
 
 #include <compare>
@@ -40,9 +41,38 @@ using PathSums = std::map<PathKey, Counters>;
 // is that program's fault, and no sign of anything.)
 [[nodiscard]] inline std::uint64_t faults_memory(const Counters& counters) noexcept { return counters.source_faults; }
 
-// Checked bytes in either direction: who sent nothing is no witness.
+// Checked bytes in either direction: a peer with whom nothing was exchanged is no evidence.
 [[nodiscard]] inline std::uint64_t bytes_checked(const Counters& counters) noexcept {
   return counters.bytes_verified + counters.read_bytes_verified + counters.bytes_sent + counters.put_bytes_applied;
+}
+
+// The above for one path.
+struct PathFaults {
+  std::uint64_t bytes = 0;
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+  std::uint64_t memory = 0;
+
+  PathFaults& operator+=(const PathFaults& other) noexcept {
+    bytes += other.bytes;
+    in += other.in;
+    out += other.out;
+    memory += other.memory;
+    return *this;
+  }
+  [[nodiscard]] std::uint64_t faults() const noexcept { return in + out + memory; }
+  [[nodiscard]] bool any() const noexcept { return bytes + faults() != 0; }
+  bool operator==(const PathFaults&) const = default;
+};
+[[nodiscard]] inline PathFaults path_faults(const Counters& counters) noexcept {
+  return {bytes_checked(counters), faults_in(counters), faults_out(counters), faults_memory(counters)};
+}
+
+using FaultsByPath = std::map<PathKey, PathFaults>;
+
+// "vtcp/eth0"; the transport alone where no device is known.
+[[nodiscard]] inline std::string path_name(const std::string& transport, const std::string& device) {
+  return device.empty() ? transport : transport + "/" + device;
 }
 
 }  // namespace verity::health

@@ -192,9 +192,8 @@ std::vector<LinkFaults> Table::links_with_faults(std::size_t most) const {
     add_live(counters, *reinterpret_cast<const Counters*>(&from + 1));
     const std::uint64_t faults = faults_in(counters) + counters.reads_ambiguous;
     if (faults == 0) continue;
-    const std::string path = std::string(from.transport) + (from.device[0] != '\0' ? "/" : "") + from.device;
     const auto* own = reinterpret_cast<const FileHeader*>(base_);
-    links.push_back({from.kind == UCX_VERITY_HEALTH_PEER ? from.peer : "", own->peer_name, path, faults});
+    links.push_back({from.kind == UCX_VERITY_HEALTH_PEER ? from.peer : "", own->peer_name, path_name(from.transport, from.device), faults});
   }
   std::stable_sort(links.begin(), links.end(), [](const LinkFaults& a, const LinkFaults& b) { return a.faults > b.faults; });
   if (links.size() > most) links.resize(most);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "health/paths.h"
 #include "health/reader.h"
 
 namespace verity::health {
@@ -24,7 +25,7 @@ struct PathView {
   Counters counters;  // all of it: the peers' too
   std::vector<PeerView> peers;
 
-  [[nodiscard]] std::string name() const { return device.empty() ? transport : transport + "/" + device; }
+  [[nodiscard]] std::string name() const { return path_name(transport, device); }
 };
 
 struct ProcessView {

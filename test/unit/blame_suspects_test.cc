@@ -107,6 +107,23 @@ TEST_F(Fleet, OneHostsMemoryWithOneDevice) {
   EXPECT_NE(tools::hint(list[0]).find("test the DIMMs"), std::string::npos);
 }
 
+// As `check` has it: one fault in memory is enough, where its host is suspected anyway.
+TEST_F(Fleet, OneFaultInMemoryExplainsThoseOfTheDevice) {
+  everybody_reports(8);
+  for (unsigned i = 0; i < 70; ++i) fault("n3", host(i % 8 == 3 ? 4 : i % 8));
+  fault("n3", "n3", "vposix", "memory");
+  const auto list = suspects();
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0].what, (Explanation{Part::kHost, Role::kSends, "n3", "", ""}));
+  EXPECT_EQ(list[0].in_memory, 1u);
+}
+
+TEST_F(Fleet, UnknownPeersAreNoOtherHost) {
+  everybody_reports(4);
+  for (unsigned i = 0; i < 30; ++i) fault(i % 3 == 0 ? "" : host(i % 3 + 1), "n1");
+  for (const Suspect& s : suspects()) EXPECT_LE(s.others, 2u) << describe(s.what);
+}
+
 // The loopback of an adapter passes the adapter.
 TEST_F(Fleet, OneAdapterWithItsLoopback) {
   everybody_reports(4);

@@ -8,6 +8,11 @@
 namespace verity::blame {
 namespace {
 
+using health::FaultsByPath;
+using health::kThisHost;
+
+Verdict verdict(const FaultsByPath& paths, const Thresholds& thresholds = {}) { return verdict_of(evidence_of(paths), thresholds); }
+
 // Three hosts a, b, c, each of which talks to the two others and to itself. What one of them sees.
 class Fleet {
  public:
@@ -17,16 +22,16 @@ class Fleet {
   void damage(const std::string& from, const std::string& to, std::uint64_t faults) { damages_.push_back({from, to, faults}); }
 
   [[nodiscard]] Verdict at(const std::string& host, const Thresholds& thresholds = {}) const {
-    std::vector<PathTrouble> paths;
+    FaultsByPath paths;
     for (const std::string& peer : hosts_) {
-      PathTrouble path{"vrc_verbs", "mlx5_0:1", peer, 1 << 30, 0, 0, 0};
+      health::PathFaults& path = paths[{"vrc_verbs", "mlx5_0:1", peer == host ? kThisHost : peer}];
+      path.bytes = 1 << 30;
       for (const Damage& d : damages_) {
-        if (d.to == host && d.from == peer) path.faults_in += d.faults;
-        if (d.from == host && d.to == peer) path.faults_out += d.faults;
+        if (d.to == host && d.from == peer) path.in += d.faults;
+        if (d.from == host && d.to == peer) path.out += d.faults;
       }
-      paths.push_back(path);
     }
-    return judge(paths, host, thresholds);
+    return verdict(paths, thresholds);
   }
 
  private:
@@ -46,7 +51,7 @@ TEST(Verdict, CleanFleet) {
   }
 }
 
-TEST(Verdict, NothingAtAllIsOk) { EXPECT_EQ(judge({}, "a", {}).level, Level::kOk); }
+TEST(Verdict, NothingAtAllIsOk) { EXPECT_EQ(verdict({}).level, Level::kOk); }
 
 TEST(Verdict, HostThatDamagesWhatItSends) {
   Fleet fleet({"a", "b", "c", "d"});
@@ -102,27 +107,40 @@ TEST(Verdict, DamageWithinTheHostIsItsOwn) {
   fleet.damage("b", "a", 4);
   EXPECT_EQ(fleet.at("a").text, "7 faults (4 in, 0 out, 3 within this host) with 1 of 2 hosts: device mlx5_0:1");
   EXPECT_EQ(fleet.at("a").level, Level::kCritical);
-  EXPECT_EQ(judge({{"vtcp", "lo", "a", 100, 0, 3, 0}}, "a", {}).level, Level::kCritical) << "the receiver's file is not there";
-  EXPECT_EQ(judge({{"vtcp", "eth0", "b", 100, 0, 0, 3}}, "a", {}).level, Level::kCritical) << "memory that no wire touched";
+  EXPECT_EQ(verdict({{{"vtcp", "lo", kThisHost}, {100, 0, 3, 0}}}).level, Level::kCritical) << "the receiver's file is not there";
+  EXPECT_EQ(verdict({{{"vtcp", "eth0", "b"}, {100, 0, 0, 3}}}).level, Level::kCritical) << "memory that no wire touched";
 }
 
 // A bad DIMM damages what comes over the adapter and what processes of the host exchange; the adapter could not do the latter.
 TEST(Verdict, DamageInSharedMemoryIsNoAdapters) {
-  const std::vector<PathTrouble> adapter = {{"vtcp", "eth0", "b", 100, 90, 0, 0}, {"vtcp", "eth0", "c", 100, 60, 0, 0}};
-  EXPECT_EQ(judge(adapter, "a", {}).suspect, "device eth0");
+  const FaultsByPath adapter = {{{"vtcp", "eth0", "b"}, {100, 90, 0, 0}}, {{"vtcp", "eth0", "c"}, {100, 60, 0, 0}}};
+  EXPECT_EQ(verdict(adapter).suspect, "device eth0");
   for (const char* device : {"memory", "memory0", "lo"}) {
-    std::vector<PathTrouble> paths = adapter;
-    paths.push_back({"vposix", device, "a", 100, 5, 5, 0});
-    EXPECT_EQ(judge(paths, "a", {}).text, "155 faults (150 in, 0 out, 5 within this host) with 2 of 2 hosts: memory or processor of this host");
+    FaultsByPath paths = adapter;
+    paths[{"vposix", device, kThisHost}] = {100, 5, 5, 0};
+    EXPECT_EQ(verdict(paths).text, "155 faults (150 in, 0 out, 5 within this host) with 2 of 2 hosts: memory or processor of this host");
   }
-  std::vector<PathTrouble> copy = adapter;
-  copy[0].faults_memory = 1;
-  EXPECT_EQ(judge(copy, "a", {}).suspect, "memory or processor of this host");
+  FaultsByPath copy = adapter;
+  copy.begin()->second.memory = 1;
+  EXPECT_EQ(verdict(copy).suspect, "memory or processor of this host");
+}
+
+TEST(Verdict, AnUnnamedDeviceMayBeAnAdapter) {
+  EXPECT_EQ(verdict({{{"vrc_verbs", "", kThisHost}, {100, 5, 5, 0}}}).suspect, "this host");
+}
+
+// The receiver counts on its own device, which need not be the sender's.
+TEST(Verdict, FaultsWithinTheHostCountOnceWhateverTheDevices) {
+  const FaultsByPath paths = {{{"vrc_verbs", "mlx5_0:1", kThisHost}, {100, 0, 3, 0}}, {{"vrc_verbs", "mlx5_1:1", kThisHost}, {100, 3, 0, 0}}};
+  const Evidence evidence = evidence_of(paths);
+  ASSERT_EQ(evidence.ways.size(), 1U);
+  EXPECT_EQ(evidence.ways.begin()->first.device, "vrc_verbs/mlx5_1:1");
+  EXPECT_EQ(evidence.faults, 3U);
 }
 
 TEST(Verdict, OthersDamageDoesNotMakeOnesOwnWorse) {
-  const std::vector<PathTrouble> paths = {{"vtcp", "eth0", "b", 100, 1000, 0, 0}, {"vtcp", "eth0", "c", 100, 0, 0, 1}};
-  EXPECT_EQ(judge(paths, "a", {}).level, Level::kWarning);
+  const FaultsByPath paths = {{{"vtcp", "eth0", "b"}, {100, 1000, 0, 0}}, {{"vtcp", "eth0", "c"}, {100, 0, 0, 1}}};
+  EXPECT_EQ(verdict(paths).level, Level::kWarning);
 }
 
 TEST(Verdict, Thresholds) {
@@ -138,17 +156,17 @@ TEST(Verdict, Thresholds) {
 }
 
 TEST(Verdict, UnknownPeersBlameNobody) {
-  const Verdict verdict = judge({{"vtcp", "eth0", "", 100, 9, 0, 0}}, "a", {});
-  EXPECT_EQ(verdict.level, Level::kWarning);
-  EXPECT_EQ(verdict.text, "9 faults (9 in, 0 out): peer unknown");
+  const Verdict unknown = verdict({{{"vtcp", "eth0", ""}, {100, 9, 0, 0}}});
+  EXPECT_EQ(unknown.level, Level::kWarning);
+  EXPECT_EQ(unknown.text, "9 faults (9 in, 0 out): peer unknown");
 }
 
 TEST(Verdict, TextIsOneLineWhateverTheNames) {
-  std::vector<PathTrouble> paths;
-  for (int i = 0; i < 1000; ++i) paths.push_back({"vtcp", "eth0", std::string(40, 'x') + std::to_string(i), 100, i < 300 ? 1U : 0U, 0, 0});
-  const Verdict verdict = judge(paths, "a", {});
-  EXPECT_LT(verdict.text.size(), 160U);
-  EXPECT_EQ(std::count(verdict.text.begin(), verdict.text.end(), '\n'), 0);
+  FaultsByPath paths;
+  for (int i = 0; i < 1000; ++i) paths[{"vtcp", "eth0", std::string(40, 'x') + std::to_string(i)}] = {100, i < 300 ? 1U : 0U, 0, 0};
+  const std::string text = verdict(paths).text;
+  EXPECT_LT(text.size(), 160U);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 0);
 }
 
 }  // namespace

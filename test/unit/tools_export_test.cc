@@ -34,9 +34,9 @@ Totals with(const Ledger& ledger, const std::vector<health::Snapshot>& live) {
 
 std::uint64_t bytes_of(const Totals& totals) { return totals.paths.at({"vtcp", "eth0", {}}).bytes_verified; }
 
-std::uint64_t faults_of(const std::vector<blame::PathTrouble>& paths) {
+std::uint64_t faults_of(const health::FaultsByPath& paths) {
   std::uint64_t sum = 0;
-  for (const auto& path : paths) sum += path.faults_in;
+  for (const auto& [path, faults] : paths) sum += faults.in;
   return sum;
 }
 
@@ -112,7 +112,7 @@ TEST(Ledger, UsersAreToldApart) {
   ASSERT_EQ(from_json(to_json(ledger), &again), "");
   const auto paths = recent(again, totals, kNow, 24);
   ASSERT_EQ(paths.size(), 2U);
-  EXPECT_EQ(paths[0].user + paths[1].user, 2003U);
+  EXPECT_EQ(paths.begin()->first.user + paths.rbegin()->first.user, 2003U);
   EXPECT_EQ(bytes_of(totals), 200U) << "sums are of all";
   // An older version's ledger named none: that is no word of root's.
   const std::string old = R"({"schema":1,"ended":[],"ended_trouble":[[["vtcp","eth0","b"],1,2,3,4]],"taken":[],"seen":[],"hours":[]})";
@@ -158,9 +158,9 @@ TEST(Ledger, MadeUpPathsAreBounded) {
 
 // Both ends of a path within this host tell of one fault.
 TEST(Ledger, InjectedFaultsWithinTheHostCountOnce) {
-  std::vector<blame::PathTrouble> paths = {{"vfposix", "memory", health::kThisHost, 100, 34, 34, 0, true},
-                                            {"vftcp", "eth0", "b", 100, 2, 1, 0, true},
-                                            {"vtcp", "eth0", "b", 100, 0, 0, 0, false}};
+  health::FaultsByPath paths = {{{"vfposix", "memory", health::kThisHost, true}, {100, 34, 34, 0}},
+                                {{"vftcp", "eth0", "b", true}, {100, 2, 1, 0}},
+                                {{"vtcp", "eth0", "b", false}, {100, 0, 0, 0}}};
   EXPECT_EQ(leave_out_injected(paths), 37U);
   EXPECT_EQ(paths.size(), 1U);
 }
@@ -182,7 +182,7 @@ TEST(Ledger, OwnHostIsTold) {
   const Ledger ledger;
   const auto paths = recent(ledger, with(ledger, {process("me", 1, 1)}), kNow, 0);
   ASSERT_EQ(paths.size(), 1U);
-  EXPECT_EQ(paths[0].peer, health::kThisHost);
+  EXPECT_EQ(paths.begin()->first.peer, health::kThisHost);
 }
 
 TEST(Ledger, SurvivesItsFile) {
@@ -232,7 +232,7 @@ TEST(Exposition, CountersWithHelpAndType) {
 
 TEST(Exposition, HostsByNameOnlyWhenAskedFor) {
   Exposition exposition;
-  exposition.recent = {{"vtcp", "eth0", "b", 9, 2, 1, 0}, {"vtcp", "eth0", "c", 9, 0, 0, 0}, {"vposix", "memory", ".", 9, 5, 0, 0}};
+  exposition.recent = {{{"vtcp", "eth0", "b"}, {9, 2, 1, 0}}, {{"vtcp", "eth0", "c"}, {9, 0, 0, 0}}, {{"vposix", "memory", "."}, {9, 5, 0, 0}}};
   EXPECT_TRUE(has_line(render_exposition(exposition), "ucx_verity_peer_hosts 2"));
   EXPECT_TRUE(has_line(render_exposition(exposition), "ucx_verity_peer_hosts_with_faults{direction=\"in\"} 1"));
   exposition.peers = true;
@@ -260,7 +260,7 @@ TEST(Exposition, SeriesOfAHostAreBounded) {
   for (int i = 0; i < 1000; ++i) {
     health::Counters& counters = exposition.totals.paths[{"vtcp", "made-up-" + std::to_string(i), {}}];
     for (const auto& info : health::kCounterInfo) counters.*info.field = 1;
-    exposition.recent.push_back({"vtcp", "made-up", "host" + std::to_string(i), 9, 2, 1, 0});
+    exposition.recent[{"vtcp", "made-up", "host" + std::to_string(i)}] = {9, 2, 1, 0};
   }
   EXPECT_LT(series_of(render_exposition(exposition)), kMostSeriesOfHost);
 }

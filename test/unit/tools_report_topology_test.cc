@@ -9,7 +9,7 @@ namespace verity::tools {
 namespace {
 
 using blame::EvidenceBuilder;
-using blame::SeenFault;
+using blame::RecordedFault;
 
 constexpr const char* kSlurm =
     "# our fabric\n"
@@ -73,7 +73,7 @@ TEST(Topology, WhatIsNone) {
 
 // ---- in a report ------------------------------------------------------------------------------------------------------------------
 
-SeenFault fault(const std::string& from, const std::string& to, unsigned minute) {
+RecordedFault fault(const std::string& from, const std::string& to, unsigned minute) {
   return {.host = to, .peer_host = from, .transport = "vrc_verbs", .device = "mlx5_0:1", .time = "2026-01-31T12:" + std::to_string(10 + minute) + ":00.000000Z",
           .kind = health::FaultKind::kPayload, .port = {"0x0002c90300a1b2" + to.substr(to.size() - 1) + "0", 40, "16.35.2000"}};
 }
@@ -132,7 +132,7 @@ TEST(Timeline, BarsOfEqualTime) {
   ASSERT_EQ(line.bars.size(), 30U);
   EXPECT_EQ(line.bars[3].faults, 2U);
   EXPECT_EQ(line.bars[0].from, "2026-01-31 12:10");
-  SeenFault late = fault("node0", "node5", 0);
+  RecordedFault late = fault("node0", "node5", 0);
   late.time = "2026-03-31T12:00:00.000000Z";
   builder.add(late);
   late.time = "no time at all, but long";

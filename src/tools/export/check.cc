@@ -41,7 +41,7 @@ struct CheckOptions {
 
 Checked look(const CheckOptions& options) {
   const auto deadline = std::chrono::steady_clock::now() + kTime;
-  const blame::Witnesses who = witnesses(options.trust);
+  const blame::Trust trust = trust_of(options.trust);
   Ledger ledger;
   std::string no_ledger;
   if (access(options.ledger.c_str(), F_OK) == 0) {
@@ -54,7 +54,7 @@ Checked look(const CheckOptions& options) {
   const std::uint64_t now = health::realtime_ns() / kNsPerSecond;
   auto paths = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
   const std::uint64_t injected = options.injected ? 0 : leave_out_injected(paths);
-  Checked checked = conclude(blame::judge_witnesses(paths, health::kThisHost, options.thresholds, who), gathered, who, options.hours,
+  Checked checked = conclude(blame::verdict_of(paths, options.thresholds, trust), gathered, trust, options.hours,
                              options.require_traffic);
   // Who did not see everything cannot say that all is well.
   if (!checked.blind.empty() && checked.verdict.level == blame::Level::kOk) checked.verdict.level = blame::Level::kUnknown;

@@ -17,15 +17,15 @@ std::string time_text(std::uint64_t hours) {
 
 std::string files_text(std::uint64_t number) { return health::grouped(number) + (number == 1 ? " health file" : " health files"); }
 
-std::string doubted_text(const Gathered& gathered, const blame::Witnesses& witnesses) {
+std::string doubted_text(const Gathered& gathered, const blame::Trust& trust) {
   const Doubted& first = gathered.doubted.front();
-  return files_text(gathered.not_believed) + " not believed, such as " + first.path + " of " + blame::user_text(first.user, witnesses) +
+  return files_text(gathered.not_believed) + " not believed, such as " + first.path + " of " + trust.text(first.user) +
          ": " + first.why;
 }
 
 }  // namespace
 
-Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::Witnesses& witnesses, std::uint64_t hours,
+Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::Trust& trust, std::uint64_t hours,
                  bool idle_warns) {
   Checked checked{.verdict = std::move(verdict), .blind = gathered.blind, .hours = hours, .files = gathered.read,
                   .unreadable = gathered.unreadable, .not_believed = gathered.not_believed, .doubted = gathered.doubted};
@@ -44,7 +44,7 @@ Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::
                             (gathered.problems.empty() ? "" : ", such as " + gathered.problems.front()));
   }
   if (gathered.not_believed > 0) {
-    checked.notes.push_back(doubted_text(gathered, witnesses));
+    checked.notes.push_back(doubted_text(gathered, trust));
     if (level == Level::kOk && gathered.doubted.front().faults) level = Level::kWarning;
   }
   return checked;

@@ -24,7 +24,7 @@ struct Checked {
 };
 
 // The verdict with what gather() could not see or does not believe. `idle_warns`: when nothing was verified there is something to say.
-[[nodiscard]] Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::Witnesses& witnesses, std::uint64_t hours,
+[[nodiscard]] Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::Trust& trust, std::uint64_t hours,
                                bool idle_warns);
 
 // Without the newline.

@@ -82,7 +82,7 @@ Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
     exposition.injected = leave_out_injected(exposition.recent);
     leave_out_injected(exposition.totals.paths);
   }
-  exposition.verdict = blame::judge_witnesses(exposition.recent, health::kThisHost, options.thresholds, witnesses(options.trust));
+  exposition.verdict = blame::verdict_of(exposition.recent, options.thresholds, trust_of(options.trust));
   if (options.jobs) exposition.jobs = gathered.jobs;
   exposition.running = gathered.running;
   exposition.ended = gathered.ended;

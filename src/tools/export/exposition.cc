@@ -106,15 +106,13 @@ void counters(Text& text, const health::PathSums& paths) {
 // Which hosts one has trouble with: how many, and by name only where that is asked for.
 void peers(Text& text, const Exposition& exposition) {
   std::set<std::string> all, in, out;
-  std::map<std::string, Trouble> by_name;
-  for (const blame::PathTrouble& path : exposition.recent) {
+  std::map<std::string, health::PathFaults> by_name;
+  for (const auto& [path, faults] : exposition.recent) {
     if (path.peer.empty() || path.peer == health::kThisHost) continue;
     all.insert(path.peer);
-    if (path.faults_in > 0) in.insert(path.peer);
-    if (path.faults_out > 0) out.insert(path.peer);
-    if (path.faults_in + path.faults_out > 0) {
-      by_name[label("device", path.device) + "," + label("peer", path.peer)] += {0, path.faults_in, path.faults_out, 0};
-    }
+    if (faults.in > 0) in.insert(path.peer);
+    if (faults.out > 0) out.insert(path.peer);
+    if (faults.in + faults.out > 0) by_name[label("device", path.device) + "," + label("peer", path.peer)] += faults;
   }
   text.single("peer_hosts", "gauge", "hosts that this one exchanged checked data with in the time that check looks at", all.size());
   text.metric("peer_hosts_with_faults", "gauge", "those of them with faults, in what came from them or in what went to them");

@@ -16,7 +16,7 @@ namespace verity::tools {
 struct Exposition {
   Totals totals{};
   blame::Verdict verdict{};
-  std::vector<blame::PathTrouble> recent{};  // of the time that the verdict looks at
+  health::FaultsByPath recent{};  // of the time that the verdict looks at
   std::uint64_t injected = 0;               // faults that were left out: a test transport made them
   bool peers = false;                       // name hosts: a series per host with faults
   std::map<std::string, health::Counters> jobs{};  // name jobs: series for those with faults

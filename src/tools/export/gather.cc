@@ -44,11 +44,6 @@ std::uint64_t uptime_ns() noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-bool tells_faults(const health::Snapshot& snapshot) {
-  const Trouble all = trouble_of(snapshot.sum());
-  return all.in + all.out + all.memory != 0;
-}
-
 // Adds up the files of one run.
 class Gathering {
  public:
@@ -69,7 +64,7 @@ class Gathering {
       return;
     }
     if (std::string why = doubt_about(*directory, file); !why.empty()) {
-      return set_aside({health::printable(path), file.owner, std::move(why), tells_faults(file.snapshot)});
+      return set_aside({health::printable(path), file.owner, std::move(why), health::path_faults(file.snapshot.sum()).faults() != 0});
     }
     count(file);
     for (const health::SnapshotRow& row : file.snapshot.rows) result.delivered += row.injected ? 0 : row.counters.faults_observed;

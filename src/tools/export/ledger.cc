@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/export/ledger.h"
 
-#include <algorithm>
+#include "blame/evidence.h"
 
 namespace verity::tools {
 namespace {
@@ -19,9 +19,16 @@ void add_rows(health::PathSums& paths, Troubles& troubles, const health::Snapsho
   for (const health::SnapshotRow& row : snapshot.rows) {
     sum_of(paths, {row.transport, row.device, {}, row.injected}) += row.counters;
     const bool own = !row.peer.empty() && row.peer == snapshot.peer_name;
-    const Trouble trouble = trouble_of(row.counters);
+    const health::PathFaults trouble = health::path_faults(row.counters);
     if (trouble.any()) troubles.place({row.transport, row.device, own ? health::kThisHost : row.peer, row.injected, user}) += trouble;
   }
+}
+
+// What came since `before`. A number that shrank counts from zero again, as a file went; or as nothing new, when not all files were
+// read.
+health::PathFaults since(const health::PathFaults& before, const health::PathFaults& now, bool complete) noexcept {
+  const auto less = [&](std::uint64_t a, std::uint64_t b) { return a >= b ? a - b : complete ? a : 0; };
+  return {less(now.bytes, before.bytes), less(now.in, before.in), less(now.out, before.out), less(now.memory, before.memory)};
 }
 
 void add_all(Troubles& to, const Troubles& from) {
@@ -33,7 +40,7 @@ Troubles news(const Ledger& ledger, const Totals& totals, bool complete = true) 
   Troubles fresh;
   for (const auto& [key, trouble] : totals.trouble) {
     const auto before = ledger.seen.find(key);
-    const Trouble more = before == ledger.seen.end() ? trouble : trouble.since(before->second, complete);
+    const health::PathFaults more = before == ledger.seen.end() ? trouble : since(before->second, trouble, complete);
     if (more.any()) fresh[key] = more;
   }
   return fresh;
@@ -41,7 +48,7 @@ Troubles news(const Ledger& ledger, const Totals& totals, bool complete = true) 
 
 }  // namespace
 
-Trouble& Troubles::place(const health::PathKey& key) {
+health::PathFaults& Troubles::place(const health::PathKey& key) {
   const auto found = find(key);
   if (found != end()) return found->second;
   std::size_t& of_user = of_user_[key.user];
@@ -57,24 +64,6 @@ Trouble& Troubles::place(const health::PathKey& key) {
   }
   ++of_user;
   return (*this)[key];
-}
-
-Trouble& Trouble::operator+=(const Trouble& other) noexcept {
-  bytes += other.bytes;
-  in += other.in;
-  out += other.out;
-  memory += other.memory;
-  return *this;
-}
-
-Trouble Trouble::since(const Trouble& before, bool complete) const noexcept {
-  const auto less = [&](std::uint64_t now, std::uint64_t then) { return now >= then ? now - then : complete ? now : 0; };
-  return {less(bytes, before.bytes), less(in, before.in), less(out, before.out), less(memory, before.memory)};
-}
-
-Trouble trouble_of(const health::Counters& counters) noexcept {
-  return {health::bytes_checked(counters), health::faults_in(counters), health::faults_out(counters),
-          health::faults_memory(counters)};
 }
 
 void add(Totals& totals, const health::Snapshot& snapshot, std::uint32_t user) {
@@ -97,37 +86,23 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds) {
   }
 }
 
-std::vector<blame::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, std::uint64_t hours,
-                                        bool complete) {
+health::FaultsByPath recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, std::uint64_t hours,
+                            bool complete) {
+  if (hours == 0) return totals.trouble;
   Troubles sum;
-  if (hours == 0) {
-    sum = totals.trouble;
-  } else {
-    const std::uint64_t now = now_seconds / kHour;
-    // The clock may have been set back since: hours to come count as this one.
-    for (const auto& [hour, troubles] : ledger.hours) {
-      if (hour + hours > now) add_all(sum, troubles);
-    }
-    add_all(sum, news(ledger, totals, complete));
+  const std::uint64_t now = now_seconds / kHour;
+  // The clock may have been set back since: hours to come count as this one.
+  for (const auto& [hour, troubles] : ledger.hours) {
+    if (hour + hours > now) add_all(sum, troubles);
   }
-  std::vector<blame::PathTrouble> paths;
-  for (const auto& [key, trouble] : sum) {
-    paths.push_back({key.transport, key.device, key.peer, trouble.bytes, trouble.in, trouble.out, trouble.memory, key.injected, key.user});
-  }
-  return paths;
+  add_all(sum, news(ledger, totals, complete));
+  return sum;
 }
 
-std::uint64_t leave_out_injected(std::vector<blame::PathTrouble>& paths) {
-  std::uint64_t faults = 0, within_in = 0, within_out = 0;
-  std::erase_if(paths, [&](const blame::PathTrouble& path) {
-    if (!path.injected) return false;
-    faults += path.faults_memory;
-    const bool own = path.peer == health::kThisHost;
-    (own ? within_in : faults) += path.faults_in;
-    (own ? within_out : faults) += path.faults_out;
-    return true;
-  });
-  return faults + std::max(within_in, within_out);  // counted once, as judge() does
+std::uint64_t leave_out_injected(health::FaultsByPath& paths) {
+  health::FaultsByPath injected;
+  std::erase_if(paths, [&](const auto& path) { return path.first.injected && injected.insert(path).second; });
+  return blame::evidence_of(injected).faults;
 }
 
 void leave_out_injected(health::PathSums& paths) {

@@ -13,29 +13,13 @@
 
 #include "health/paths.h"
 #include "health/reader.h"
-#include "blame/verdict.h"
 
 namespace verity::tools {
 
-// What `check` wants of a path.
-struct Trouble {
-  std::uint64_t bytes = 0;
-  std::uint64_t in = 0;
-  std::uint64_t out = 0;
-  std::uint64_t memory = 0;
-
-  Trouble& operator+=(const Trouble& other) noexcept;
-  // What came since `before`. A number that shrank counts from zero again, as a file went; or as nothing new, when not all files were read.
-  [[nodiscard]] Trouble since(const Trouble& before, bool complete = true) const noexcept;
-  [[nodiscard]] bool any() const noexcept { return bytes + in + out + memory != 0; }
-  auto operator<=>(const Trouble&) const = default;
-};
-[[nodiscard]] Trouble trouble_of(const health::Counters& counters) noexcept;
-
 // By path and user.
-struct Troubles : std::map<health::PathKey, Trouble> {
+struct Troubles : health::FaultsByPath {
   // The path's place, or one without its host, where too many are known, of all or of its user.
-  [[nodiscard]] Trouble& place(const health::PathKey& key);
+  [[nodiscard]] health::PathFaults& place(const health::PathKey& key);
 
  private:
   std::map<std::uint32_t, std::size_t> of_user_;
@@ -77,11 +61,11 @@ void take(Ledger& ledger, const std::string& name, const health::Snapshot& snaps
 void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds);
 
 // What was seen in the last `hours` hours (0: ever), and is new since the last run. `complete`: all files are in the totals.
-[[nodiscard]] std::vector<blame::PathTrouble> recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
-                                                      std::uint64_t hours, bool complete = true);
+[[nodiscard]] health::FaultsByPath recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
+                                          std::uint64_t hours, bool complete = true);
 
 // Removes what a test transport did on purpose. Returns how many faults that were.
-[[nodiscard]] std::uint64_t leave_out_injected(std::vector<blame::PathTrouble>& paths);
+[[nodiscard]] std::uint64_t leave_out_injected(health::FaultsByPath& paths);
 // The same with sums.
 void leave_out_injected(health::PathSums& paths);
 

@@ -44,16 +44,16 @@ void add_trust_option(CLI::App& command, std::vector<std::string>* users) {
       });
 }
 
-blame::Witnesses witnesses(const std::vector<std::string>& users) {
-  blame::Witnesses result{.trusted = {0, geteuid()}, .account = account_of};
+blame::Trust trust_of(const std::vector<std::string>& users) {
+  blame::Trust trust{.users = {0, geteuid()}, .account = account_of};
   for (const std::string& user : users) {
     if (trimmed(user) == "all") {
-      result.all_trusted = true;
+      trust.everyone = true;
     } else if (const auto number = number_of(user)) {
-      result.trusted.insert(*number);
+      trust.users.insert(*number);
     }
   }
-  return result;
+  return trust;
 }
 
 }  // namespace verity::tools

@@ -15,6 +15,6 @@ namespace verity::tools {
 void add_trust_option(CLI::App& command, std::vector<std::string>* users);
 
 // Root, who runs this, and those.
-[[nodiscard]] blame::Witnesses witnesses(const std::vector<std::string>& users);
+[[nodiscard]] blame::Trust trust_of(const std::vector<std::string>& users);
 
 }  // namespace verity::tools

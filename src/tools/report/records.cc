@@ -9,7 +9,7 @@
 namespace verity::tools {
 
 using blame::EvidenceBuilder;
-using blame::SeenFault;
+using blame::RecordedFault;
 
 namespace {
 
@@ -43,7 +43,7 @@ std::string job_of(const Json& json) {
 }
 
 // False: of no kind that is known.
-bool read_fault(const Json& json, SeenFault* fault) {
+bool read_fault(const Json& json, RecordedFault* fault) {
   const auto kind = health::parse_fault_kind(text_of(json, "kind"));
   const std::string direction = text_of(json, "direction");
   *fault = {.host = text_of(json, "host"),
@@ -91,7 +91,7 @@ void read_event(const Json& json, const std::string& event, EvidenceBuilder& bui
     ++counts.foreign;
     return;
   }
-  SeenFault fault;
+  RecordedFault fault;
   const bool known = number_of(json, "schema") == static_cast<std::uint64_t>(health::kFaultSchema);
   if (!known || (event == "fault" && !read_fault(json, &fault))) {
     ++counts.newer;
