@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "health/fault_kind.h"
+#include "health/faults/fault_kind.h"
+#include "health/faults/port.h"
+#include "health/faults/syndrome.h"
 #include "health/paths.h"
-#include "health/port.h"
-#include "health/syndrome.h"
 
 namespace verity::blame {
 

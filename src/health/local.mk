@@ -1,38 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 libverity_core_la_SOURCES += \
-	src/health/account_text.cc src/health/account_text.h \
-	src/health/attestation.cc \
-	src/health/attestation.h \
-	src/health/attestation_io.cc \
-	src/health/attestation_io.h \
-	src/health/bypass.h \
-	src/health/bypass_lanes.cc \
-	src/health/bypass_mpi.cc \
-	src/health/belief.cc src/health/belief.h \
 	src/health/counters.h \
-	src/health/fault_kind.h \
-	src/health/fault_record.cc \
-	src/health/fault_record.h \
-	src/health/syndrome.cc \
-	src/health/syndrome.h \
-	src/health/directory.cc src/health/directory.h \
 	src/health/file_pattern.cc src/health/file_pattern.h \
 	src/health/identity.cc src/health/identity.h \
-	src/health/interface_rows.cc src/health/interface_rows.h \
-	src/health/job_log.cc src/health/job_log.h src/health/job_records.cc \
-	src/health/layout.h \
-	src/health/process_id.cc src/health/process_id.h \
-	src/health/reader.cc src/health/reader.h \
-	src/health/sampler.h \
 	src/health/paths.h \
-	src/health/port.cc src/health/port.h \
-	src/health/folder.h src/health/segment.cc src/health/segment.h \
-	src/health/summary.cc src/health/summary.h \
-	src/health/table.cc src/health/table.h \
-	src/health/view.cc src/health/view.h \
-	src/health/text.cc \
-	src/health/text.h
+	src/health/process_id.cc src/health/process_id.h \
+	src/health/sampler.h \
+	src/health/text.cc src/health/text.h \
+	src/health/faults/fault_kind.h \
+	src/health/faults/fault_record.cc src/health/faults/fault_record.h \
+	src/health/faults/port.cc src/health/faults/port.h \
+	src/health/faults/syndrome.cc src/health/faults/syndrome.h \
+	src/health/files/belief.cc src/health/files/belief.h \
+	src/health/files/directory.cc src/health/files/directory.h \
+	src/health/files/folder.h \
+	src/health/files/interface_rows.cc src/health/files/interface_rows.h \
+	src/health/files/layout.h \
+	src/health/files/reader.cc src/health/files/reader.h \
+	src/health/files/segment.cc src/health/files/segment.h \
+	src/health/files/table.cc src/health/files/table.h \
+	src/health/files/view.cc src/health/files/view.h \
+	src/health/report/account_text.cc src/health/report/account_text.h \
+	src/health/report/attestation.cc src/health/report/attestation.h \
+	src/health/report/attestation_io.cc src/health/report/attestation_io.h \
+	src/health/report/bypass.h src/health/report/bypass_lanes.cc src/health/report/bypass_mpi.cc \
+	src/health/report/job_log.cc src/health/report/job_log.h src/health/report/job_records.cc \
+	src/health/report/summary.cc src/health/report/summary.h
 
 # The layout of the health file, for programs that read it.
 verityincludedir = $(includedir)/ucx-verity

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the processes of a host counted, summed by path: a transport on a device, to a host.
-// This is the one place that says which counters are faults, and where they happened.
+// What the processes of a host counted, summed by path: a transport on a device, to a host. The one place that says which counters are
+// faults, and where they happened.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -68,11 +69,37 @@ struct PathFaults {
   return {bytes_checked(counters), faults_in(counters), faults_out(counters), faults_memory(counters)};
 }
 
+// Each fault is found by the one who receives it, and is counted once among these.
+struct FaultBalance {
+  std::uint64_t found = 0;      // damaged frames, and damaged parts of remote reads
+  std::uint64_t repaired = 0;   // their data arrived right in the end
+  std::uint64_t delivered = 0;  // as they were, in mode observe
+
+  [[nodiscard]] std::uint64_t rest() const noexcept { return found - (repaired + delivered < found ? repaired + delivered : found); }
+};
+[[nodiscard]] inline FaultBalance balance_of(const Counters& c) noexcept {
+  const std::uint64_t reads = c.reads_damaged_on_wire + c.reads_ambiguous + c.reads_persistent;
+  const std::uint64_t repaired = c.faults_repaired + reads;
+  // Parts of reads that mode observe delivers are of no kind: nothing was looked at again.
+  const std::uint64_t found = std::max(c.faults_payload + c.faults_header + c.faults_length + reads, repaired + c.faults_observed);
+  return {.found = found, .repaired = repaired, .delivered = c.faults_observed};
+}
+
 using FaultsByPath = std::map<PathKey, PathFaults>;
 
 // "vtcp/eth0"; the transport alone where no device is known.
 [[nodiscard]] inline std::string path_name(const std::string& transport, const std::string& device) {
   return device.empty() ? transport : transport + "/" + device;
 }
+
+// Faults of what one host sent to another, or to itself, by the receiver's transport and device.
+struct LinkFaults {
+  std::string from;  // empty: not known
+  std::string to;
+  std::string path;  // "vtcp/eth0"
+  std::uint64_t faults = 0;
+
+  bool operator==(const LinkFaults&) const = default;
+};
 
 }  // namespace verity::health

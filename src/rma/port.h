@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "health/fault_kind.h"
-#include "health/syndrome.h"
+#include "health/faults/fault_kind.h"
+#include "health/faults/syndrome.h"
 #include "rma/peer.h"
 #include "wire/rma.h"
 

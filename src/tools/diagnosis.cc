@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "health/bypass.h"
+#include "health/report/bypass.h"
 #include "tools/transports.h"
 
 namespace verity::tools {

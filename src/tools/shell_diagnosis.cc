@@ -3,7 +3,7 @@
 // What is wrong with the shell that `doctor` was started in: the loader, the transports, the MPI library's settings.
 #include <algorithm>
 
-#include "health/bypass.h"
+#include "health/report/bypass.h"
 #include "tools/diagnosis.h"
 #include "tools/shell.h"
 #include "tools/shell_settings.h"

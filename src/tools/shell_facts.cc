@@ -9,7 +9,7 @@
 #include <optional>
 #include <sstream>
 
-#include "health/folder.h"
+#include "health/files/folder.h"
 #include "tools/shell_settings.h"
 #include "tools/subprocess.h"
 #include "tools/variable_names.h"

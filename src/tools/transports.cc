@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "health/bypass.h"
+#include "health/report/bypass.h"
 
 namespace verity::tools {
 

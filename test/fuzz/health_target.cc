@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "fuzz/targets.h"
-#include "health/reader.h"
-#include "health/view.h"
+#include "health/files/reader.h"
+#include "health/files/view.h"
 
 namespace verity::fuzz {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "health/interface_rows.h"
+#include "health/files/interface_rows.h"
 #include "health/sampler.h"
 #include "link/state/link.h"
 #include "perf_counts/case.h"

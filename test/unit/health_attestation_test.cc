@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "health/attestation_io.h"
+#include "health/report/attestation_io.h"
 
 namespace verity::health {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "health/belief.h"
+#include "health/files/belief.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "health/bypass.h"
+#include "health/report/bypass.h"
 
 namespace verity::health {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "health/interface_rows.h"
+#include "health/files/interface_rows.h"
 #include "unit/health_file.h"
 
 namespace verity::health {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "health/fault_record.h"
+#include "health/faults/fault_record.h"
 
 namespace verity::health {
 namespace {

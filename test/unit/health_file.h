@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "health/directory.h"
+#include "health/files/directory.h"
+#include "health/files/segment.h"
 #include "health/process_id.h"
-#include "health/segment.h"
 
 namespace verity::health {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "health/port.h"
+#include "health/faults/port.h"
 
 #include <gtest/gtest.h>
 

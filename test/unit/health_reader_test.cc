@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <limits>
 
-#include "health/interface_rows.h"
+#include "health/files/interface_rows.h"
 #include "unit/health_file.h"
 
 namespace verity::health {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "health/job_log.h"
-#include "health/summary.h"
+#include "health/report/job_log.h"
+#include "health/report/summary.h"
 #include "unit/health_file.h"
 
 namespace verity::health {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "health/syndrome.h"
+#include "health/faults/syndrome.h"
 #include "sim/rng.h"
 
 namespace verity::health {

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <thread>
 
-#include "health/interface_rows.h"
+#include "health/files/interface_rows.h"
+#include "health/files/reader.h"
 #include "health/process_id.h"
-#include "health/reader.h"
 #include "merkle/tree.h"
 #include "signature/type.h"
 #include "unit/link_pair.h"

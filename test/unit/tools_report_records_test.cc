@@ -2,7 +2,8 @@
 // Lines that processes wrote are read as they were meant, all others are told apart and do no harm.
 #include <gtest/gtest.h>
 
-#include "health/fault_record.h"
+#include "health/faults/fault_record.h"
+#include "health/report/attestation.h"
 #include "tools/report/records.h"
 
 namespace verity::tools {

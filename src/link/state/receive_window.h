@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "health/fault_kind.h"
-#include "health/syndrome.h"
+#include "health/faults/fault_kind.h"
+#include "health/faults/syndrome.h"
 #include "wire/frame.h"
 
 namespace verity::link {

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <tuple>
 
-#include "health/belief.h"
+#include "health/files/belief.h"
 #include "health/process_id.h"
 #include "health/text.h"
 

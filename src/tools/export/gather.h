@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "health/directory.h"
+#include "health/files/directory.h"
 #include "tools/export/ledger.h"
 
 namespace verity::tools {
@@ -23,7 +23,7 @@ namespace verity::tools {
 // Replaces a file in one step: readers find the old text or the new one, whole. Returns why not, or an empty text.
 [[nodiscard]] std::string replace_file(const std::string& path, const std::string& text, unsigned mode);
 
-// A file that is not believed: see health/belief.h.
+// A file that is not believed: see health/files/belief.h.
 struct Doubted {
   std::string path;
   std::uint32_t user = 0;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "health/files/reader.h"
 #include "health/paths.h"
-#include "health/reader.h"
 
 namespace verity::tools {
 

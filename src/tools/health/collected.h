@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "health/directory.h"
-#include "health/view.h"
+#include "health/files/directory.h"
+#include "health/files/view.h"
 
 namespace verity::tools {
 

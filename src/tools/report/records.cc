@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "health/attestation.h"
-#include "health/fault_record.h"
+#include "health/faults/fault_record.h"
+#include "health/report/attestation.h"
 
 namespace verity::tools {
 

@@ -4,7 +4,7 @@
 #ifndef VERITY_UCT_LINKS_FAULT_REPORT_H
 #define VERITY_UCT_LINKS_FAULT_REPORT_H
 
-#include "health/fault_record.h"
+#include "health/faults/fault_record.h"
 #include "uct/links/iface_core.h"
 #include "uct/links/uct_link.h"
 #include "uct/process/fault_log.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "health/interface_rows.h"
+#include "health/files/interface_rows.h"
 #include "link/hub.h"
 #include "uct/idle/thread_rules.h"
 #include "uct/links/worker_group.h"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "health/directory.h"
+#include "health/files/directory.h"
 #include "uct/links/addresses.h"
 #include "uct/links/lanes.h"
 #include "uct/process/process.h"

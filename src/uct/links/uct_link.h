@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "health/table.h"
+#include "health/files/table.h"
 #include "link/hub.h"
 #include "rma/peer.h"
 #include "uct/wrap/lower.h"

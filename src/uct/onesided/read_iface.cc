@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "uct/sending/checks.h"
 #include "uct/onesided/read_iface.h"
+#include "uct/sending/checks.h"
 
 #include <algorithm>
 
-#include "health/directory.h"
+#include "health/files/directory.h"
+#include "uct/links/addresses.h"
+#include "uct/memory/verity_md.h"
+#include "uct/process/clock.h"
 #include "uct/process/process.h"
 #include "uct/process/warnings.h"
-#include "uct/links/addresses.h"
-#include "uct/process/clock.h"
 #include "uct/sending/check_cost.h"
-#include "uct/memory/verity_md.h"
 
 namespace verity::uct {
 

@@ -7,11 +7,11 @@
 
 #include <vector>
 
-#include "health/interface_rows.h"
+#include "health/files/interface_rows.h"
 #include "uct/links/flush_queue.h"
-#include "uct/onesided/onesided.h"
 #include "uct/links/lanes.h"
 #include "uct/links/worker_group.h"
+#include "uct/onesided/onesided.h"
 #include "uct/process/options.h"
 #include "uct/wrap/iface.h"
 

@@ -7,10 +7,10 @@
 #include <ctime>
 #include <utility>
 
-#include "health/attestation_io.h"
 #include "health/file_pattern.h"
-#include "uct/process/options.h"
+#include "health/report/attestation_io.h"
 #include "uct/compat/ucx.h"
+#include "uct/process/options.h"
 
 namespace verity::uct {
 

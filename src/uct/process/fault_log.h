@@ -12,7 +12,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "health/fault_record.h"
+#include "health/faults/fault_record.h"
 
 namespace verity::uct {
 

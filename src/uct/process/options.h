@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "health/attestation.h"
-#include "health/segment.h"
+#include "health/files/segment.h"
+#include "health/report/attestation.h"
 #include "link/hub.h"
 #include "uct/wrap/registry.h"
 

@@ -12,14 +12,14 @@
 #include <cstring>
 #include <utility>
 
-#include "health/attestation_io.h"
-#include "health/bypass.h"
-#include "uct/process/fault_log.h"
-#include "health/directory.h"
+#include "health/files/directory.h"
 #include "health/process_id.h"
+#include "health/report/attestation_io.h"
+#include "health/report/bypass.h"
+#include "uct/process/fault_log.h"
 #include "uct/process/options.h"
-#include "uct/wrap/lower.h"
 #include "uct/process/type_checks.h"
+#include "uct/wrap/lower.h"
 #include "util/companion.h"
 
 namespace verity::uct {

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "health/attestation.h"
-#include "health/interface_rows.h"
-#include "health/job_log.h"
-#include "health/segment.h"
+#include "health/files/interface_rows.h"
+#include "health/files/segment.h"
+#include "health/report/attestation.h"
+#include "health/report/job_log.h"
 #include "link/port.h"
 #include "uct/compat/ucx.h"
 #include "util/companion.h"

@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "health/attestation_io.h"
-#include "health/bypass.h"
-#include "health/directory.h"
-#include "health/summary.h"
+#include "health/files/directory.h"
+#include "health/report/attestation_io.h"
+#include "health/report/bypass.h"
+#include "health/report/summary.h"
 #include "uct/process/fault_log.h"
 #include "uct/process/options.h"
 #include "uct/process/process.h"

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The health files of a folder: which there are, whose, whether their processes live. Safe whatever lies there: links, pipes, files
+// that are cut while they are read, a hundred thousand of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "health/files/reader.h"
+
+namespace verity::health {
+
+enum class Life {
+  kRunning,
+  kEnded,   // as it should
+  kKilled,  // without a word
+};
+[[nodiscard]] const char* life_name(Life life) noexcept;
+
+struct HealthFile {
+  std::string name;     // within the folder
+  std::string problem;  // empty: `snapshot` is what it says
+  Snapshot snapshot;
+  uid_t owner = 0;      // of the file: what counts, whatever the file says
+  std::uint64_t born_ns = 0;  // when the file was made; 0: its file system does not say
+  Life life = Life::kRunning;
+  // When the process ended, ns of CLOCK_REALTIME. Of a killed one: when that was noticed (mark()); 0: never yet.
+  std::uint64_t ended_ns = 0;
+};
+
+// A folder that stays open: what is there is named relative to it.
+class Directory {
+ public:
+  // Returns why it cannot be opened, or an empty text.
+  [[nodiscard]] std::string open(const std::string& path);
+  Directory() = default;
+  ~Directory();
+  Directory(Directory&& other) noexcept;
+  Directory& operator=(Directory&&) = delete;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] uid_t owner() const noexcept { return owner_; }
+  // Others than a file's owner may remove or replace it.
+  [[nodiscard]] bool is_open_to_all() const noexcept { return open_to_all_; }
+  // Names of health files, sorted; of more than `most` only the first that the system tells. *more: whether there are more.
+  [[nodiscard]] std::vector<std::string> names(std::size_t most, bool* more) const;
+  // Never fails: what is wrong with it is in HealthFile::problem.
+  [[nodiscard]] HealthFile read(const std::string& name) const;
+  // Writes down that the process of this file was killed, and when that was noticed, where nobody has yet and we may.
+  void mark(HealthFile& file, std::uint64_t now_ns) const;
+  // Removes a file whose process is over. False: not allowed, or it is not there any more.
+  bool remove(const HealthFile& file) const noexcept;
+
+ private:
+  friend std::size_t collect(const Directory&, const std::vector<std::string>&, std::uint64_t, std::uint64_t,
+                             const std::function<bool(const HealthFile&)>&);
+  void remove_hidden(std::uint64_t now_ns, std::uint64_t keep_ns) const;
+
+  int fd_ = -1;
+  uid_t owner_ = 0;
+  bool open_to_all_ = false;
+  std::string path_;
+};
+
+// Removes the files of those names whose processes ended `keep_ns` ago or before; marks those that were killed, whose time begins
+// then; of files that nobody can read, the time of the last change counts. Asks `may_go` about each first, for who wants to add up
+// what it counted. Returns how many went.
+std::size_t collect(const Directory& directory, const std::vector<std::string>& names, std::uint64_t now_ns, std::uint64_t keep_ns,
+                    const std::function<bool(const HealthFile&)>& may_go = {});
+
+// At the start of a process: a bounded number of files at random places, of its own user.
+void collect_some(const std::string& path, std::uint64_t now_ns, std::uint64_t keep_ns) noexcept;
+
+// Where `status` and others look when nobody names folders: UCX_VERITY_HEALTH_DIR, and in /dev/shm one's own folder, or, for root,
+// those of all users, and the site's: /dev/shm/ucx-verity. A folder that is called after a user and belongs to another one is left out.
+[[nodiscard]] std::vector<std::string> default_directories();
+
+[[nodiscard]] std::uint64_t realtime_ns() noexcept;
+
+}  // namespace verity::health

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a process says at its end: what was verified and repaired, and what went past the plugin.
+// The text and the JSON are pure functions of a Report; attestation_io.h does the reading of the
+// environment and the writing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "health/counters.h"
+#include "health/identity.h"
+#include "health/paths.h"
+
+namespace verity::health {
+
+// UCX_VERITY_ATTEST. The text goes to stderr: never, when there is something to tell, or always.
+enum class AttestPolicy { kNever, kAuto, kAlways };
+
+// In the order of AttestPolicy, ending with nullptr: fits a table of names for UCX's parser.
+inline constexpr const char* kAttestPolicyNames[] = {"never", "auto", "always", nullptr};
+
+// Nothing for an unknown name.
+[[nodiscard]] std::optional<AttestPolicy> parse_attest_policy(std::string_view name) noexcept;
+
+// Version of the JSON object. Raised when a key changes its meaning or goes; new keys may come.
+inline constexpr int kAttestationSchema = 1;
+
+struct Report {
+  std::string plugin_version;
+  std::string ucx_version;
+  std::string mode;  // verify, observe, off
+  Identity who;
+  Counters counters;
+  std::vector<LinkFaults> links;            // those with faults in what this process received, the worst first
+  std::vector<std::string> interfaces;      // by which peers' records of faults name them
+  std::vector<std::string> failed_links;    // one text each, as "vtcp/eth0 to node18"
+  std::vector<std::string> raw_lanes;       // see bypass.h
+  std::vector<std::string> mpi_components;  // see bypass.h
+  bool shared_windows = false;              // osc/sm is there, for shared windows alone (bypass.h)
+  bool active = true;                       // UCX opened an interface of the plugin
+  std::string unused;                       // why it did not, as far as that is known
+};
+
+// Whether data was damaged, lost or repaired, or a link given up.
+[[nodiscard]] bool had_trouble(const Counters& counters) noexcept;
+
+// Whether anything is known to have gone past the plugin.
+[[nodiscard]] bool went_past(const Report& report) noexcept;
+
+// Whether the text is to be printed. With kAuto: on trouble; and, where only something went past
+// the plugin, by the first rank alone, as every rank would say the same, as is the line of a process
+// that loaded the plugin and did not use it. A process that opened no link says nothing else.
+[[nodiscard]] bool worth_telling(const Report& report, AttestPolicy policy);
+
+// At most 20 lines for a terminal (long lists of names are cut), with the last newline.
+[[nodiscard]] std::string render_text(const Report& report);
+
+// One object in one line, with the newline. Keys: see ucx-verity(1), ATTESTATION.
+[[nodiscard]] std::string render_json(const Report& report);
+
+}  // namespace verity::health

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "health/report/job_log.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <random>
+
+#include "health/process_id.h"
+
+namespace verity::health {
+
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+
+std::uint64_t hash(std::string_view text) noexcept {
+  std::uint64_t digest = 14695981039346656037U;  // FNV-1a
+  for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return digest;
+}
+
+// Hidden, so that it is taken for no health file, and with their suffix, so that it is removed as those are.
+std::string file_name(const std::string& key) {
+  std::array<char, 96> name;
+  std::snprintf(name.data(), name.size(), ".job-%u-%016" PRIx64 UCX_VERITY_HEALTH_SUFFIX, static_cast<unsigned>(geteuid()), hash(key));
+  return name.data();
+}
+
+std::uint64_t random_number() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random();
+}
+
+bool usable(int fd, struct stat* info) noexcept {
+  return fstat(fd, info) == 0 && S_ISREG(info->st_mode) && info->st_uid == geteuid() && info->st_nlink == 1 &&
+         static_cast<std::uint64_t>(info->st_size) < kMostBytes;
+}
+
+// Writing beyond the limit would raise SIGXFSZ.
+bool within_limit(std::uint64_t size) noexcept {
+  rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
+}
+
+std::vector<std::byte> read_all(int fd) {
+  std::vector<std::byte> bytes;
+  std::array<std::byte, 65536> part;
+  while (bytes.size() < kMostBytes) {
+    const ssize_t count = pread(fd, part.data(), part.size(), static_cast<off_t>(bytes.size()));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    bytes.insert(bytes.end(), part.begin(), part.begin() + count);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+JobLog::~JobLog() {
+  if (fd_ >= 0 && is_ours()) ::close(fd_);
+}
+
+// Programs that close all descriptors they do not know may have opened another file as this one.
+bool JobLog::is_ours() const noexcept {
+  struct stat info;
+  return fstat(fd_, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+}
+
+bool JobLog::join(const std::string& folder, const std::string& key, const std::string& rank) {
+  path_ = folder + "/" + file_name(key);
+  const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+  if (fd < 0) return false;
+  struct stat info;
+  if (!usable(fd, &info)) {
+    ::close(fd);
+    return false;
+  }
+  fd_ = fd;
+  device_ = info.st_dev;
+  inode_ = info.st_ino;
+  const auto pid = static_cast<std::uint64_t>(getpid());
+  self_ = {.pid = pid, .start_ticks = start_ticks(pid), .nonce = random_number(), .rank = rank};
+  const std::string record = begin_record(self_);
+  if (append(record)) {
+    lock(record.size());
+    return true;
+  }
+  ::close(fd_);
+  fd_ = -1;
+  return false;
+}
+
+// In one write, which other processes' do not divide.
+bool JobLog::append(const std::string& record) noexcept {
+  struct stat info;
+  if (!is_ours() || fstat(fd_, &info) != 0) return false;
+  constexpr std::uint64_t kOthers = 1 << 20;  // what they may write meanwhile
+  if (!within_limit(static_cast<std::uint64_t>(info.st_size) + record.size() + kOthers)) return false;
+  return ::write(fd_, record.data(), record.size()) == static_cast<ssize_t>(record.size());
+}
+
+// The record just written: it says that the process lives, however that ends, and keeps the file from being removed as an old one.
+void JobLog::lock(std::size_t size) noexcept {
+  struct flock mine {};
+  mine.l_type = F_WRLCK;
+  mine.l_whence = SEEK_SET;
+  mine.l_start = lseek(fd_, 0, SEEK_CUR) - static_cast<off_t>(size);
+  mine.l_len = static_cast<off_t>(size);
+  (void)fcntl(fd_, F_SETLK, &mine);
+}
+
+bool JobLog::lives(const JobRecord& record) const noexcept {
+  struct flock theirs {};
+  theirs.l_type = F_RDLCK;
+  theirs.l_whence = SEEK_SET;
+  theirs.l_start = static_cast<off_t>(record.offset);
+  theirs.l_len = static_cast<off_t>(record.size);
+  if (fcntl(fd_, F_GETLK, &theirs) == 0 && theirs.l_type != F_UNLCK) return true;
+  const std::uint64_t ticks = record.member.start_ticks;
+  return ticks != 0 && start_ticks(record.member.pid) == ticks;
+}
+
+JobLog::Outcome JobLog::leave(const Report& report, bool failed, Assembled* all_p) noexcept {
+  try {
+    return joined() ? leave_or_throw(report, failed, all_p) : Outcome::kNoLog;
+  } catch (...) {
+    return Outcome::kNoLog;
+  }
+}
+
+JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assembled* all_p) {
+  if (!append(end_record(self_, report, failed))) return Outcome::kNoLog;
+  const auto records = read_records(read_all(fd_));
+  if (!records) return Outcome::kNoLog;
+  auto all = assemble(*records, self_, [this](const JobRecord& record) { return lives(record); });
+  if (!all) return Outcome::kNoLog;
+  if (all->complete) remove();
+  const bool speaks = all->complete || (failed && all->failed == 0);
+  if (speaks) *all_p = std::move(*all);
+  return speaks ? Outcome::kSpeaks : Outcome::kOthersLive;
+}
+
+// The name may be another file's by now.
+void JobLog::remove() const noexcept {
+  struct stat info;
+  if (lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_) (void)unlink(path_.c_str());
+}
+
+}  // namespace verity::health

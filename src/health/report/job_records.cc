@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The records of a job's file. All processes of a job have one version: records of another one are not read.
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+
+#include "health/report/job_log.h"
+
+namespace verity::health {
+
+namespace {
+
+//   0   mark, 8 bytes: of this version and its counters
+//   8   size of the record
+//   16  1: begin, 2: end
+//   24  pid, start, nonce, rank; then, at the end of a process, its account: numbers of 8 bytes, and texts as their length and bytes
+enum : std::uint64_t { kBegin = 1, kEnd = 2 };
+constexpr std::size_t kSizeAt = 8;
+constexpr std::size_t kLeast = 24;
+constexpr std::size_t kMostText = 4096;
+constexpr std::size_t kMostItems = 1024;
+
+std::uint64_t mark() noexcept {
+  std::uint64_t digest = 14695981039346656037U ^ 1;  // FNV-1a, and the version of the records
+  for (const CounterInfo& info : kCounterInfo) {
+    for (const char c : info.name) digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  }
+  return digest;
+}
+
+class Writer {
+ public:
+  void number(std::uint64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
+  void text(std::string_view value) {
+    value = value.substr(0, kMostText);
+    number(value.size());
+    bytes_ += value;
+  }
+  void texts(const std::vector<std::string>& values) {
+    const std::size_t count = std::min(values.size(), kMostItems);
+    number(count);
+    for (std::size_t i = 0; i < count; ++i) text(values[i]);
+  }
+  [[nodiscard]] std::string done() {
+    const std::uint64_t size = bytes_.size();
+    std::memcpy(bytes_.data() + kSizeAt, &size, sizeof(size));
+    return std::move(bytes_);
+  }
+
+ private:
+  std::string bytes_;
+};
+
+// Whatever is there: what is beyond the end reads as nothing, and is remembered.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : left_(bytes) {}
+  [[nodiscard]] std::uint64_t number() {
+    std::uint64_t value = 0;
+    good_ = good_ && left_.size() >= sizeof(value);
+    if (!good_) return 0;
+    std::memcpy(&value, left_.data(), sizeof(value));
+    left_ = left_.subspan(sizeof(value));
+    return value;
+  }
+  [[nodiscard]] std::string text() {
+    const std::uint64_t size = number();
+    good_ = good_ && size <= kMostText && size <= left_.size();
+    if (!good_) return {};
+    std::string value(reinterpret_cast<const char*>(left_.data()), size);
+    left_ = left_.subspan(size);
+    return value;
+  }
+  [[nodiscard]] std::size_t items() {
+    const std::uint64_t count = number();
+    good_ = good_ && count <= kMostItems;
+    return good_ ? count : 0;
+  }
+  [[nodiscard]] std::vector<std::string> texts() {
+    std::vector<std::string> values(items());
+    for (std::string& value : values) value = text();
+    return values;
+  }
+  [[nodiscard]] bool good() const noexcept { return good_; }
+
+ private:
+  std::span<const std::byte> left_;
+  bool good_ = true;
+};
+
+void begin(Writer& out, std::uint64_t kind, const Member& member) {
+  out.number(mark());
+  out.number(0);  // the size, later
+  out.number(kind);
+  out.number(member.pid);
+  out.number(member.start_ticks);
+  out.number(member.nonce);
+  out.text(member.rank);
+}
+
+void write_report(Writer& out, const Report& r) {
+  for (const std::string* text : {&r.mode, &r.who.host, &r.who.program, &r.who.rank, &r.who.job, &r.who.step, &r.unused}) out.text(*text);
+  out.number(static_cast<std::uint64_t>(r.who.pid));
+  out.number(r.active ? 1 : 0);
+  out.number(r.shared_windows ? 1 : 0);
+  for (const CounterInfo& info : kCounterInfo) out.number(r.counters.*info.field);
+  for (const auto* texts : {&r.failed_links, &r.raw_lanes, &r.mpi_components}) out.texts(*texts);
+  const std::size_t links = std::min(r.links.size(), kMostItems);
+  out.number(links);
+  for (std::size_t i = 0; i < links; ++i) {
+    out.text(r.links[i].from);
+    out.text(r.links[i].to);
+    out.text(r.links[i].path);
+    out.number(r.links[i].faults);
+  }
+}
+
+Report read_report(Reader& in) {
+  Report r;
+  for (std::string* text : {&r.mode, &r.who.host, &r.who.program, &r.who.rank, &r.who.job, &r.who.step, &r.unused}) *text = in.text();
+  r.who.pid = static_cast<long>(in.number());
+  r.active = in.number() != 0;
+  r.shared_windows = in.number() != 0;
+  for (const CounterInfo& info : kCounterInfo) r.counters.*info.field = in.number();
+  for (auto* texts : {&r.failed_links, &r.raw_lanes, &r.mpi_components}) *texts = in.texts();
+  r.links.resize(in.items());
+  for (LinkFaults& link : r.links) {
+    link.from = in.text();
+    link.to = in.text();
+    link.path = in.text();
+    link.faults = in.number();
+  }
+  return r;
+}
+
+// Of each record of a beginning, how many of its rank were before it.
+std::vector<unsigned> generations_of(const std::vector<JobRecord>& records) {
+  std::unordered_map<std::string_view, unsigned> begun;
+  std::vector<unsigned> generations(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!records[i].report) generations[i] = begun[records[i].member.rank]++;
+  }
+  return generations;
+}
+
+}  // namespace
+
+std::string begin_record(const Member& member) {
+  Writer out;
+  begin(out, kBegin, member);
+  return out.done();
+}
+
+std::string end_record(const Member& member, const Report& report, bool failed) {
+  Writer out;
+  begin(out, kEnd, member);
+  out.number(failed ? 1 : 0);
+  write_report(out, report);
+  return out.done();
+}
+
+std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> bytes) {
+  std::vector<JobRecord> records;
+  for (std::uint64_t offset = 0; offset < bytes.size();) {
+    Reader in(bytes.subspan(offset));
+    const bool known = in.number() == mark();
+    const std::uint64_t size = in.number();
+    const std::uint64_t kind = in.number();
+    if (!in.good() || !known || size > bytes.size() - offset || size < kLeast || (kind != kBegin && kind != kEnd)) return std::nullopt;
+    JobRecord record;
+    record.offset = offset;
+    record.size = size;
+    record.member.pid = in.number();
+    record.member.start_ticks = in.number();
+    record.member.nonce = in.number();
+    record.member.rank = in.text();
+    if (kind == kEnd) {
+      record.failed = in.number() != 0;
+      record.report = read_report(in);
+    }
+    if (!in.good()) return std::nullopt;
+    records.push_back(std::move(record));
+    offset += size;
+  }
+  return records;
+}
+
+std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const Member& self,
+                                  const std::function<bool(const JobRecord&)>& lives) {
+  const auto own_end = std::find_if(records.begin(), records.end(), [&](const JobRecord& r) { return r.report && r.member == self; });
+  if (own_end == records.end()) return std::nullopt;
+  const std::vector<unsigned> generations = generations_of(records);
+  const auto own_begin = std::find_if(records.begin(), own_end, [&](const JobRecord& r) { return r.member == self; });
+  const auto generation = [&](const auto& record) { return generations[static_cast<std::size_t>(record - records.begin())]; };
+  Assembled all;
+  for (auto record = records.begin(); record != own_end; ++record) {
+    if (record->report || generation(record) != generation(own_begin)) continue;
+    ++all.registered;
+    const auto end = std::find_if(record, own_end + 1, [&](const JobRecord& r) { return r.report && r.member == record->member; });
+    if (end != own_end + 1) {
+      all.reports.push_back(*end->report);
+      all.failed += end != own_end && end->failed;
+    } else {
+      all.complete = all.complete && !lives(*record);
+    }
+  }
+  return all;
+}
+
+}  // namespace verity::health
