@@ -2,22 +2,28 @@
 
 # The ucx-verity command. What has no edge is compiled into the unit tests too.
 tools_pure_sources = \
+	src/tools/devices.cc src/tools/devices.h \
+	src/tools/subprocess.cc src/tools/subprocess.h src/tools/variable.h \
 	src/tools/bench/clock.h \
 	src/tools/bench/peer.h \
 	src/tools/bench/stack.cc src/tools/bench/stack.h \
 	src/tools/bench/statistics.cc src/tools/bench/statistics.h \
-	src/tools/devices.cc src/tools/devices.h \
-	src/tools/diagnosis.cc src/tools/diagnosis.h \
-	src/tools/environment.cc src/tools/environment.h \
-	src/tools/findings.cc src/tools/findings.h \
-	src/tools/health/collected.cc src/tools/health/collected.h \
-	src/tools/health/status_text.cc src/tools/health/status_text.h \
-	src/tools/health/top_view.cc src/tools/health/top_view.h \
+	src/tools/doctor/diagnosis.cc src/tools/doctor/diagnosis.h \
+	src/tools/doctor/findings.cc src/tools/doctor/findings.h \
+	src/tools/doctor/shell_diagnosis.cc \
+	src/tools/doctor/shell_settings.cc src/tools/doctor/shell_settings.h \
+	src/tools/doctor/variable_names.cc src/tools/doctor/variable_names.h \
+	src/tools/env/environment.cc src/tools/env/environment.h \
+	src/tools/env/install.cc src/tools/env/install.h \
+	src/tools/env/shell.cc src/tools/env/shell.h \
+	src/tools/env/transports.cc src/tools/env/transports.h \
 	src/tools/export/check_text.cc src/tools/export/check_text.h \
 	src/tools/export/exposition.cc src/tools/export/exposition.h \
 	src/tools/export/gather.cc src/tools/export/gather.h \
 	src/tools/export/ledger.cc src/tools/export/ledger.h src/tools/export/ledger_json.cc \
-	src/tools/install.cc src/tools/install.h \
+	src/tools/health/collected.cc src/tools/health/collected.h \
+	src/tools/health/status_text.cc src/tools/health/status_text.h \
+	src/tools/health/top_view.cc src/tools/health/top_view.h \
 	src/tools/report/common.cc \
 	src/tools/report/html.cc \
 	src/tools/report/json.cc \
@@ -25,19 +31,17 @@ tools_pure_sources = \
 	src/tools/report/render.h \
 	src/tools/report/switches.cc src/tools/report/switches.h \
 	src/tools/report/text.cc \
-	src/tools/report/topology.cc src/tools/report/topology.h \
-	src/tools/shell.cc src/tools/shell.h \
-	src/tools/shell_diagnosis.cc \
-	src/tools/shell_settings.cc src/tools/shell_settings.h \
-	src/tools/subprocess.cc src/tools/subprocess.h \
-	src/tools/transports.cc src/tools/transports.h \
-	src/tools/variable_names.cc src/tools/variable_names.h
+	src/tools/report/topology.cc src/tools/report/topology.h
 tools_cppflags = -DVERITY_LIBDIR='"$(veritydir)"' -DVERITY_BINDIR='"$(bindir)"' -DVERITY_STATEDIR='"$(localstatedir)/lib/ucx-verity"'
 
 bin_PROGRAMS += ucx-verity
 ucx_verity_CPPFLAGS = -Isrc $(AM_CPPFLAGS) $(UCX_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS) $(tools_cppflags)
 ucx_verity_LDADD = libverity_core.la $(UCX_LIBS)
 ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
+	src/tools/commands.h \
+	src/tools/main.cc \
+	src/tools/quiet_stdout.cc src/tools/quiet_stdout.h \
+	src/tools/ucx_query.cc src/tools/ucx_query.h \
 	src/tools/bench/bench.cc \
 	src/tools/bench/buffer.h \
 	src/tools/bench/measure.cc src/tools/bench/measure.h \
@@ -46,23 +50,19 @@ ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
 	src/tools/bench/report.cc src/tools/bench/report.h \
 	src/tools/bench/ucp_stack.cc \
 	src/tools/bench/uct_stack.h src/tools/bench/uct_stack_open.cc src/tools/bench/uct_stack_run.cc \
+	src/tools/doctor/doctor.cc \
+	src/tools/doctor/doctor_facts.cc src/tools/doctor/doctor_facts.h \
+	src/tools/doctor/exchange.cc src/tools/doctor/exchange.h \
+	src/tools/doctor/probe.cc \
+	src/tools/doctor/selftest.cc src/tools/doctor/selftest.h \
+	src/tools/doctor/shell_facts.cc src/tools/doctor/shell_facts.h \
+	src/tools/env/env.cc src/tools/env/env.h \
 	src/tools/export/check.cc src/tools/export/export.cc \
 	src/tools/export/trust.cc src/tools/export/trust.h \
-	src/tools/commands.h \
-	src/tools/doctor.cc \
-	src/tools/doctor_facts.cc src/tools/doctor_facts.h \
-	src/tools/env.cc src/tools/env.h \
-	src/tools/exchange.cc src/tools/exchange.h \
 	src/tools/health/status.cc \
 	src/tools/health/terminal.cc src/tools/health/terminal.h \
 	src/tools/health/top.cc \
-	src/tools/main.cc \
-	src/tools/probe.cc \
-	src/tools/report/report.cc \
-	src/tools/selftest.cc src/tools/selftest.h \
-	src/tools/shell_facts.cc src/tools/shell_facts.h \
-	src/tools/quiet_stdout.cc src/tools/quiet_stdout.h \
-	src/tools/ucx_query.cc src/tools/ucx_query.h
+	src/tools/report/report.cc
 
 # The MPI ping-pong travels within the command, as a C++ string: the site's own MPI compiles it.
 EXTRA_DIST += src/tools/bench/mpi_pingpong.c
@@ -81,8 +81,8 @@ include/variable_names.inc: src/uct/process/options.cc
 	$(AM_V_GEN)$(MKDIR_P) include && \
 	$(SED) -n 's/^    {"\([A-Z][A-Z_]*\)".*/"UCX_VERITY_\1",/p' $(srcdir)/src/uct/process/options.cc > $@.new && \
 	grep -q UCX_VERITY_MODE $@.new && mv $@.new $@
-src/tools/ucx_verity-variable_names.$(OBJEXT): include/variable_names.inc
-src/tools/verity_unit-variable_names.$(OBJEXT): include/variable_names.inc
+src/tools/doctor/ucx_verity-variable_names.$(OBJEXT): include/variable_names.inc
+src/tools/doctor/verity_unit-variable_names.$(OBJEXT): include/variable_names.inc
 
 verity_unit_CPPFLAGS += $(tools_cppflags) $(JSON_CFLAGS)
 verity_unit_SOURCES += $(tools_pure_sources) \

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/environment.h"
+#include "tools/variable.h"
 
 namespace verity::tools {
 

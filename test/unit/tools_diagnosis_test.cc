@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/diagnosis.h"
+#include "tools/doctor/diagnosis.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <sstream>
 
-#include "tools/variable_names.h"
+#include "tools/doctor/variable_names.h"
 
 namespace verity::tools {
 namespace {

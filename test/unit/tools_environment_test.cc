@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/environment.h"
+#include "tools/env/environment.h"
 
 #include <gtest/gtest.h>
 
-#include "tools/shell.h"
+#include "tools/env/shell.h"
 
 namespace verity::tools {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/install.h"
+#include "tools/env/install.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -14,10 +14,10 @@
 #include "tools/bench/mpi.h"
 #include "tools/bench/report.h"
 #include "tools/commands.h"
-#include "tools/env.h"
-#include "tools/install.h"
+#include "tools/env/env.h"
+#include "tools/env/install.h"
+#include "tools/env/transports.h"
 #include "tools/quiet_stdout.h"
-#include "tools/transports.h"
 
 namespace verity::tools {
 

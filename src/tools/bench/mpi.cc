@@ -10,8 +10,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tools/env/transports.h"
 #include "tools/subprocess.h"
-#include "tools/transports.h"
 
 namespace verity::tools::bench {
 

@@ -11,7 +11,7 @@
 #include "tools/bench/buffer.h"
 #include "tools/bench/clock.h"
 #include "tools/bench/stack.h"
-#include "tools/transports.h"
+#include "tools/env/transports.h"
 
 namespace verity::tools::bench {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "tools/diagnosis.h"
+#include "tools/doctor/diagnosis.h"
 
 namespace verity::tools {
 

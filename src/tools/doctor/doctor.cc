@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/commands.h"
-#include "tools/doctor_facts.h"
-#include "tools/selftest.h"
+#include "tools/doctor/doctor_facts.h"
+#include "tools/doctor/selftest.h"
 
 namespace verity::tools {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/selftest.h"
+#include "tools/doctor/selftest.h"
 
 #include <stdlib.h>
 
@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "tools/doctor/shell_facts.h"
+#include "tools/env/transports.h"
 #include "tools/health/collected.h"
-#include "tools/shell_facts.h"
 #include "tools/subprocess.h"
-#include "tools/transports.h"
 
 namespace verity::tools {
 

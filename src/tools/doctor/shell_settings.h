@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tools/diagnosis.h"
+#include "tools/doctor/diagnosis.h"
 
 namespace verity::tools {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/transports.h"
+#include "tools/env/transports.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/findings.h"
+#include "tools/doctor/findings.h"
 
 #include <algorithm>
 

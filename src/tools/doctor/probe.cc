@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/commands.h"
-#include "tools/exchange.h"
+#include "tools/doctor/exchange.h"
 #include "tools/quiet_stdout.h"
 #include "tools/ucx_query.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/environment.h"
+#include "tools/env/environment.h"
 #include "tools/ucx_query.h"
 
 namespace verity::tools {

@@ -4,7 +4,7 @@
 // repaired and counted. The corrupting transport is loaded by these two processes alone; they count in a folder of their own.
 #pragma once
 
-#include "tools/diagnosis.h"
+#include "tools/doctor/diagnosis.h"
 
 namespace verity::tools {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/diagnosis.h"
+#include "tools/doctor/diagnosis.h"
 
 namespace verity::tools {
 

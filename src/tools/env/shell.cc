@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/shell.h"
+#include "tools/env/shell.h"
 
 #include <algorithm>
 #include <cctype>

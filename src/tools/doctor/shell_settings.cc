@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/shell_settings.h"
+#include "tools/doctor/shell_settings.h"
 
 #include <strings.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "tools/shell.h"
-#include "tools/variable_names.h"
+#include "tools/doctor/variable_names.h"
+#include "tools/env/shell.h"
 
 namespace verity::tools {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/shell_facts.h"
+#include "tools/doctor/shell_facts.h"
 
 #include <strings.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 #include <sstream>
 
 #include "health/files/folder.h"
-#include "tools/shell_settings.h"
+#include "tools/doctor/shell_settings.h"
+#include "tools/doctor/variable_names.h"
 #include "tools/subprocess.h"
-#include "tools/variable_names.h"
 
 namespace verity::tools {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/doctor_facts.h"
+#include "tools/doctor/doctor_facts.h"
 
 #include <unistd.h>
 
@@ -7,8 +7,8 @@
 #include <memory>
 #include <sstream>
 
-#include "tools/env.h"
-#include "tools/shell_facts.h"
+#include "tools/doctor/shell_facts.h"
+#include "tools/env/env.h"
 #include "tools/subprocess.h"
 #include "util/build_config.h"
 

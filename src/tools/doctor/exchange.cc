@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/exchange.h"
+#include "tools/doctor/exchange.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/diagnosis.h"
+#include "tools/doctor/diagnosis.h"
 
 #include <algorithm>
 
 #include "health/report/bypass.h"
-#include "tools/transports.h"
+#include "tools/env/transports.h"
 
 namespace verity::tools {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // `ucx-verity env`: the variables, in the language of a shell.
-#include "tools/env.h"
+#include "tools/env/env.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/commands.h"
-#include "tools/install.h"
-#include "tools/shell.h"
-#include "tools/transports.h"
+#include "tools/env/install.h"
+#include "tools/env/shell.h"
+#include "tools/env/transports.h"
 #include "tools/ucx_query.h"
 
 namespace verity::tools {

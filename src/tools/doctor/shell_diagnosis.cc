@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "health/report/bypass.h"
-#include "tools/diagnosis.h"
-#include "tools/shell.h"
-#include "tools/shell_settings.h"
-#include "tools/transports.h"
+#include "tools/doctor/diagnosis.h"
+#include "tools/doctor/shell_settings.h"
+#include "tools/env/shell.h"
+#include "tools/env/transports.h"
 
 namespace verity::tools {
 

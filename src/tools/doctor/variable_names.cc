@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/variable_names.h"
+#include "tools/doctor/variable_names.h"
 
 #include <algorithm>
 #include <numeric>

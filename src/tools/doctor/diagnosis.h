@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/environment.h"
-#include "tools/findings.h"
-#include "tools/install.h"
+#include "tools/doctor/findings.h"
+#include "tools/env/environment.h"
+#include "tools/env/install.h"
 #include "tools/ucx_query.h"
 
 namespace verity::tools {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/environment.h"
+#include "tools/env/environment.h"
 
 #include <algorithm>
 #include <cstdio>

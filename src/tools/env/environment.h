@@ -7,12 +7,9 @@
 #include <string_view>
 #include <vector>
 
-namespace verity::tools {
+#include "tools/variable.h"
 
-struct Variable {
-  std::string name;
-  std::string value;
-};
+namespace verity::tools {
 
 struct Version {
   int major = 0;
