@@ -4,14 +4,24 @@
 WORDWISE = -fno-tree-vectorize -fno-tree-slp-vectorize
 
 # Which message belongs to which MPI call: pure.
-noinst_LTLIBRARIES += libverity_order.la
-libverity_order_la_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE)
-libverity_order_la_SOURCES = \
-	src/mpi/matching/departures.cc src/mpi/matching/departures.h \
+noinst_LTLIBRARIES += libverity_matching.la
+libverity_matching_la_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE)
+libverity_matching_la_SOURCES = \
+	src/mpi/matching/arrivals.cc src/mpi/matching/arrivals.h \
+	src/mpi/matching/endpoint_cache.h \
 	src/mpi/matching/message.h \
 	src/mpi/matching/open_sends.cc src/mpi/matching/open_sends.h \
-	src/mpi/matching/receive_order.cc src/mpi/matching/receive_order.h \
-	src/mpi/matching/stamp.h
+	src/mpi/matching/pending_sends.cc src/mpi/matching/pending_sends.h \
+	src/mpi/matching/post.cc src/mpi/matching/post.h \
+	src/mpi/matching/posted_receives.cc src/mpi/matching/posted_receives.h \
+	src/mpi/matching/receive_matcher.cc src/mpi/matching/receive_matcher.h \
+	src/mpi/matching/send_matcher.cc src/mpi/matching/send_matcher.h \
+	src/mpi/matching/send_numbering.cc src/mpi/matching/send_numbering.h \
+	src/mpi/matching/sequence_check.cc src/mpi/matching/sequence_check.h \
+	src/mpi/matching/stamp.h \
+	src/mpi/matching/stream_table.cc src/mpi/matching/stream_table.h \
+	src/mpi/matching/tag_hash.h \
+	src/mpi/matching/tag_stream.cc src/mpi/matching/tag_stream.h
 
 # The UCP calls that it is told from, and what the plugin calls. Into each companion (libverity_mpi_*.so).
 noinst_LTLIBRARIES += libverity_ucp_calls.la
@@ -28,4 +38,4 @@ libverity_ucp_calls_la_SOURCES = \
 	src/mpi/ucp/sends.cc \
 	src/mpi/ucp/wrap.h \
 	src/mpi/ucp/worker.cc src/mpi/ucp/worker.h
-libverity_ucp_calls_la_LIBADD = libverity_order.la
+libverity_ucp_calls_la_LIBADD = libverity_matching.la

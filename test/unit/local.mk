@@ -38,13 +38,14 @@ verity_unit_SOURCES += \
 	test/unit/merkle_geometry_test.cc \
 	test/unit/merkle_hash_test.cc \
 	test/unit/merkle_tree_test.cc \
-	test/unit/mpi_departing_tails_test.cc \
-	test/unit/mpi_departures_test.cc \
+	test/unit/mpi_matching_parts_test.cc \
 	test/unit/mpi_open_sends_test.cc \
 	test/unit/mpi_receive_case.h \
-	test/unit/mpi_receive_order_test.cc \
+	test/unit/mpi_receive_matcher_test.cc \
 	test/unit/mpi_receive_random_test.cc \
 	test/unit/mpi_receive_whole_test.cc \
+	test/unit/mpi_send_matcher_test.cc \
+	test/unit/mpi_send_tails_test.cc \
 	src/mpi/process/this_process.cc \
 	src/mpi/sites/modules.cc \
 	src/mpi/sites/sites.cc \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages and receives of the tests of ReceiveOrder.
+// Messages and receives of the tests of ReceiveMatcher.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/matching/receive_order.h"
+#include "mpi/matching/receive_matcher.h"
 
 namespace verity::mpi {
 
@@ -31,8 +31,8 @@ inline std::vector<uint8_t> unstamped(uint64_t number, size_t length) {
   return bytes;
 }
 
-struct Told final : Receive {
-  bool done = false, gone = false;
+struct TestReceive final : Receive {
+  bool done = false, was_dropped = false;
   uint64_t number = 0;  // 0: no signature
   size_t length = 0, received = 0;
   void resolved(const uint8_t* signature, size_t of, size_t bytes) noexcept override {
@@ -52,11 +52,11 @@ struct Told final : Receive {
   }
   void dropped() noexcept override {
     EXPECT_FALSE(done);
-    done = gone = true;
+    done = was_dropped = true;
   }
 };
 
-// A signature of just its size, as it lies in a frame, which is gone afterwards.
+// A signature of just its size, as it lies in a frame, which is overwritten afterwards.
 class Signature {
  public:
   explicit Signature(const Message& message, uint64_t uid = 7)
@@ -74,51 +74,51 @@ class Signature {
 };
 
 // The first part of one that comes in several.
-inline void arrive(ReceiveOrder& order, const Message& message) {
+inline void arrive(ReceiveMatcher& matcher, const Message& message) {
   if (!message.is_seen) return;
   const Signature signature(message);
-  order.arrive(message.tag, signature.bytes(), signature.length());
+  matcher.arrive(message.tag, signature.bytes(), signature.length());
 }
 
 // One that comes whole, as long as UCP handles it: what the companion's arrives() and arrived() do.
 class Handling {
  public:
-  Handling(ReceiveOrder& order, const Message& message)
-      : order_(order),
+  Handling(ReceiveMatcher& matcher, const Message& message)
+      : matcher_(matcher),
         signature_(message),
         expected_(signature_.length() >= kHead && signature_.length() <= kMaxSignature &&
-                  order.begins_expected(message.tag, signature_.bytes())),
-        open_(expected_ ? order.begin_expected(signature_.bytes(), signature_.length())
-                        : order.begin_arrival(message.tag, signature_.bytes(), signature_.length())) {}
+                  matcher.is_next(message.tag, signature_.bytes())),
+        open_(expected_ ? matcher.begin_handling_next(signature_.bytes(), signature_.length())
+                        : matcher.begin_handling(message.tag, signature_.bytes(), signature_.length())) {}
   ~Handling() {
-    if (is_open()) order_.end_arrival();
+    if (is_open()) matcher_.end_handling();
   }
   Handling(const Handling&) = delete;
   Handling& operator=(const Handling&) = delete;
-  // Asks the plugin to tell when UCP is done with it.
+  // The plugin must call end_handling().
   [[nodiscard]] bool is_open() const { return open_ != nullptr && *open_ != 0; }
   [[nodiscard]] bool was_expected() const { return expected_; }
 
  private:
-  ReceiveOrder& order_;
+  ReceiveMatcher& matcher_;
   Signature signature_;
   bool expected_;
   const uint64_t* open_;
 };
 
 // A receive, as src/mpi/ucp/receives.cc posts it.
-[[nodiscard]] inline Post* post_simple(ReceiveOrder& order, uint64_t tag, uint64_t mask, Receive* receive) {
-  Post* post = order.post(tag, mask, receive);
+[[nodiscard]] inline Post* post_simple(ReceiveMatcher& matcher, uint64_t tag, uint64_t mask, Receive* receive) {
+  Post* post = matcher.post(tag, mask, receive);
   if (post != nullptr) post->simple = true;
   return post;
 }
 
-// Its completion, as its callback there tells of it.
-inline void complete(ReceiveOrder& order, Post* post, uint64_t tag, size_t received) {
-  if (order.got_inbound(post, tag)) {
-    order.complete_simple(post, received);
+// Its completion, as its callback there handles it.
+inline void complete(ReceiveMatcher& matcher, Post* post, uint64_t tag, size_t received) {
+  if (matcher.got_handled(post, tag)) {
+    matcher.complete_simple(post, received);
   } else {
-    order.complete(post, tag, received);
+    matcher.complete(post, tag, received);
   }
 }
 

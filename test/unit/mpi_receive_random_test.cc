@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random messages and receives: each receive is told of the message that it got, or of none.
+// Random messages and receives: each receive is resolved with the message that it got, or with none.
 #include <algorithm>
 #include <deque>
 #include <list>
@@ -15,20 +15,20 @@ namespace verity::mpi {
 namespace {
 
 // UCP's matching, as its sources have it: a message goes to the receive posted first that could take it, a receive to the message that
-// arrived first. Completion is later, in any order, or while the message is handled that came whole.
+// arrived first. Completion is later, in any matcher, or while the message is handled that came whole.
 class Ucp {
  public:
   struct Traits {
-    bool go_past = false;    // some messages do not come through this layer
+    bool bypass = false;    // some messages do not come through this layer
     bool come_whole = true;  // some come in one piece
-    bool are_lost = false;   // at some time
+    bool is_disabled = false;   // at some time
     uint64_t tags = 18;
   };
   Ucp(uint64_t seed, const Traits& traits) : traits_(traits), dice_(seed) {}
 
   void run(int steps) {
     for (int i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
-      if (traits_.are_lost && dice_() % 400 == 0) lose();
+      if (traits_.is_disabled && dice_() % 400 == 0) disable();
       step();
     }
     if (testing::Test::HasFatalFailure()) return;
@@ -40,20 +40,20 @@ class Ucp {
   void fill(uint64_t tags) {
     for (uint64_t tag = 0; tag < tags; ++tag) {
       const Message message{kFirstOther + tag, 1, 0};
-      Post* posted = post_simple(order_, message.tag, kExact, nullptr);
-      const Handling handling(order_, message);
-      complete(order_, posted, message.tag, 8);
+      Post* posted = post_simple(matcher_, message.tag, kExact, nullptr);
+      const Handling handling(matcher_, message);
+      complete(matcher_, posted, message.tag, 8);
     }
   }
-  uint64_t told = 0, silent = 0, direct = 0, nested = 0;
-  [[nodiscard]] size_t streams() const { return order_.streams(); }
+  uint64_t certain = 0, silent = 0, direct = 0, nested = 0;
+  [[nodiscard]] size_t streams() const { return matcher_.streams(); }
 
  private:
   static constexpr uint64_t kFirstOther = 1 << 24;
   struct Receiving {
     uint64_t tag, mask;
     Post* post;
-    Told* told;
+    TestReceive* result;
     Message message;
   };
   using List = std::list<Receiving>;
@@ -72,14 +72,14 @@ class Ucp {
   }
   Message next_message() {
     const uint64_t tag = random_tag();
-    const bool goes_past = traits_.go_past && depth_ == 0 && dice_() % 50 == 0;
-    return {tag, ++number_, sequence_[tag]++, dice_() % 5 != 0, !goes_past, kHead + dice_() % (kMaxSignature - kHead + 1)};
+    const bool bypasses = traits_.bypass && depth_ == 0 && dice_() % 50 == 0;
+    return {tag, ++number_, sequence_[tag]++, dice_() % 5 != 0, !bypasses, kHead + dice_() % (kMaxSignature - kHead + 1)};
   }
   void send() {
     const Message message = next_message();
     const bool is_whole = traits_.come_whole && message.is_seen && dice_() % 2 == 0;
     if (is_whole) return handle(message);
-    arrive(order_, message);
+    arrive(matcher_, message);
     if (message.is_seen) open_.reset();  // what is being handled is kept
     match(message);
   }
@@ -94,20 +94,20 @@ class Ucp {
   }
   // One that comes whole. Before its receive is complete, anything may happen but that UCP takes it for another.
   void handle(const Message& message) {
-    const Handling handling(order_, message);
-    const bool was_lost = is_lost_;
-    ASSERT_EQ(handling.is_open(), !was_lost);
+    const Handling handling(matcher_, message);
+    const bool was_disabled = is_disabled_;
+    ASSERT_EQ(handling.is_open(), !was_disabled);
     open_ = message;
     match(message);
     if (depth_ < 3 && dice_() % 4 == 0) do_inside();
-    ASSERT_EQ(handling.is_open(), open_ && open_->number == message.number && !was_lost);
+    ASSERT_EQ(handling.is_open(), open_ && open_->number == message.number && !was_disabled);
     if (dice_() % 8 != 0) complete_inside(handling, message);
     open_.reset();
   }
   void do_inside() {
     ++nested;
     ++depth_;
-    if (traits_.are_lost && dice_() % 100 == 0) lose();
+    if (traits_.is_disabled && dice_() % 100 == 0) disable();
     for (uint64_t i = dice_() % 5; i != 0; --i) step();
     --depth_;
   }
@@ -116,13 +116,13 @@ class Ucp {
     const auto it =
         std::find_if(matched_.begin(), matched_.end(), [&](const Receiving& r) { return r.message.number == message.number; });
     if (it == matched_.end()) return;  // nobody wants it yet, or it is complete meanwhile
-    const Told* told_of = it->told;
+    const TestReceive* result = it->result;
     finish(it);
     if (!is_direct) return;
     ++direct;
     ASSERT_FALSE(handling.is_open());
-    ASSERT_TRUE(told_of->done) << "it is certain at once";
-    ASSERT_EQ(told_of->number, message.is_signed ? message.number : 0);
+    ASSERT_TRUE(result->done) << "it is certain at once";
+    ASSERT_EQ(result->number, message.is_signed ? message.number : 0);
   }
   void post() {
     static constexpr uint64_t kMasks[] = {kExact, kExact, 0xff, 0xff00, 0};
@@ -131,9 +131,9 @@ class Ucp {
     const auto found = std::find_if(unexpected_.begin(), unexpected_.end(), [&](const Message& m) { return ((tag ^ m.tag) & mask) == 0; });
     const bool is_found = found != unexpected_.end();
     if (is_found && open_ && found->number == open_->number) return;  // not before its handling is over
-    all_.push_back(std::make_unique<Told>());
+    all_.push_back(std::make_unique<TestReceive>());
     Receiving receiving{tag, mask, nullptr, all_.back().get(), {}};
-    receiving.post = post_simple(order_, tag, mask, receiving.told);
+    receiving.post = post_simple(matcher_, tag, mask, receiving.result);
     if (!is_found) return expected_.push_back(receiving);
     receiving.message = *found;
     unexpected_.erase(found);
@@ -149,56 +149,56 @@ class Ucp {
   void finish(List::const_iterator it) {
     const Receiving receiving = *it;
     matched_.erase(it);
-    truth_.push_back({receiving.told, receiving.message});
-    complete(order_, receiving.post, receiving.message.tag, 8);
+    truth_.push_back({receiving.result, receiving.message});
+    complete(matcher_, receiving.post, receiving.message.tag, 8);
   }
   void cancel() {
     if (expected_.empty()) return;
     auto it = std::next(expected_.begin(), static_cast<long>(dice_() % expected_.size()));
-    order_.drop(it->post);
-    EXPECT_TRUE(it->told->gone);
+    matcher_.drop(it->post);
+    EXPECT_TRUE(it->result->was_dropped);
     expected_.erase(it);
   }
-  void lose() {
-    order_.lose();
-    is_lost_ = true;
+  void disable() {
+    matcher_.disable();
+    is_disabled_ = true;
   }
   void verify() {
-    EXPECT_EQ(order_.waiting(), 0u);
-    for (const auto& [told_of, message] : truth_) {
-      ASSERT_TRUE(told_of->done);
-      if (told_of->number == 0) {
+    EXPECT_EQ(matcher_.waiting(), 0u);
+    for (const auto& [result, message] : truth_) {
+      ASSERT_TRUE(result->done);
+      if (result->number == 0) {
         ++silent;
-        ASSERT_TRUE(!message.is_signed || traits_.go_past || traits_.are_lost) << message.number;
+        ASSERT_TRUE(!message.is_signed || traits_.bypass || traits_.is_disabled) << message.number;
         continue;
       }
-      ++told;
-      ASSERT_EQ(told_of->number, message.number);
-      ASSERT_EQ(told_of->length, message.length);
+      ++certain;
+      ASSERT_EQ(result->number, message.number);
+      ASSERT_EQ(result->length, message.length);
       ASSERT_TRUE(message.is_signed && message.is_seen);
     }
   }
 
   const Traits traits_;
   std::mt19937_64 dice_;
-  ReceiveOrder order_;
-  bool is_lost_ = false;
+  ReceiveMatcher matcher_;
+  bool is_disabled_ = false;
   int depth_ = 0;                // of handlings
   std::optional<Message> open_;  // what is being handled, unless something came in between
   uint64_t number_ = 0;
   std::map<uint64_t, uint32_t> sequence_;
   List expected_, matched_;
   std::deque<Message> unexpected_;
-  std::vector<std::unique_ptr<Told>> all_;
+  std::vector<std::unique_ptr<TestReceive>> all_;
   struct Truth {
-    Told* told;
+    TestReceive* result;
     Message message;
   };
   std::vector<Truth> truth_;
 };
 
 struct Sums {
-  uint64_t told = 0, silent = 0, direct = 0, nested = 0;
+  uint64_t certain = 0, silent = 0, direct = 0, nested = 0;
 };
 
 Sums run_many(const Ucp::Traits& traits) {
@@ -206,7 +206,7 @@ Sums run_many(const Ucp::Traits& traits) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     const auto ucp = std::make_unique<Ucp>(seed, traits);
     ucp->run(1000);
-    sums.told += ucp->told;
+    sums.certain += ucp->certain;
     sums.silent += ucp->silent;
     sums.direct += ucp->direct;
     sums.nested += ucp->nested;
@@ -218,37 +218,37 @@ Sums run_many(const Ucp::Traits& traits) {
 
 TEST(MpiReceiveRandom, AgreesWithUcpOnEveryMessageInParts) {
   const Sums sums = run_many({.come_whole = false});
-  EXPECT_GT(sums.told, 3 * sums.silent);
+  EXPECT_GT(sums.certain, 3 * sums.silent);
   EXPECT_EQ(sums.direct, 0u);
 }
 
 TEST(MpiReceiveRandom, AgreesWithUcpOnEveryMessage) {
   const Sums sums = run_many({});
-  EXPECT_GT(sums.told, 3 * sums.silent);
-  EXPECT_GT(sums.direct, sums.told / 10);
-  EXPECT_GT(sums.nested, sums.told / 50);
+  EXPECT_GT(sums.certain, 3 * sums.silent);
+  EXPECT_GT(sums.direct, sums.certain / 10);
+  EXPECT_GT(sums.nested, sums.certain / 50);
 }
 
-TEST(MpiReceiveRandom, IsNeverWrongWhenMessagesGoPast) {
-  (void)run_many({.go_past = true, .come_whole = false});
-  const Sums sums = run_many({.go_past = true});
-  EXPECT_GE(sums.told, sums.direct * 3 / 4) << "most of those that come whole are told whatever goes past";
+TEST(MpiReceiveRandom, IsNeverWrongWhenMessagesBypass) {
+  (void)run_many({.bypass = true, .come_whole = false});
+  const Sums sums = run_many({.bypass = true});
+  EXPECT_GE(sums.certain, sums.direct * 3 / 4) << "most of those that come whole are certain whatever bypasses";
 }
 
-TEST(MpiReceiveRandom, IsNeverWrongAfterALoss) {
-  const Sums sums = run_many({.are_lost = true});
-  EXPECT_GT(sums.silent, sums.told / 2);
+TEST(MpiReceiveRandom, IsNeverWrongOnceDisabled) {
+  const Sums sums = run_many({.is_disabled = true});
+  EXPECT_GT(sums.silent, sums.certain / 2);
 }
 
 // So many tags that what is known of quiet ones is forgotten again and again.
-TEST(MpiReceiveRandom, AgreesWithUcpWhenTagsAreForgotten) {
+TEST(MpiReceiveRandom, AgreesWithUcpWhenTagsAreEvicted) {
   constexpr uint64_t kMost = 1 << 15;
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const auto ucp = std::make_unique<Ucp>(seed, Ucp::Traits{.tags = 400});
     ucp->fill(kMost - 100);
     ucp->run(5000);
-    EXPECT_LT(ucp->streams(), kMost / 2) << "swept";
-    EXPECT_GT(ucp->told, 3 * ucp->silent);
+    EXPECT_LT(ucp->streams(), kMost / 2) << "evicted";
+    EXPECT_GT(ucp->certain, 3 * ucp->silent);
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
 }

@@ -9,60 +9,60 @@ namespace {
 
 class MpiWholeMessage : public testing::Test {
  protected:
-  Post* post(uint64_t tag, Told& told, uint64_t mask = kExact) { return post_simple(order, tag, mask, &told); }
+  Post* post(uint64_t tag, TestReceive& result, uint64_t mask = kExact) { return post_simple(matcher, tag, mask, &result); }
   // A receive that is posted now and gets a message of that tag at once.
   uint64_t next_of(uint64_t tag) {
-    Told& told = tolds.emplace_back();
-    complete(order, post(tag, told), tag, 8);
-    EXPECT_TRUE(told.done);
-    return told.number;
+    TestReceive& result = results_of_next.emplace_back();
+    complete(matcher, post(tag, result), tag, 8);
+    EXPECT_TRUE(result.done);
+    return result.number;
   }
-  ReceiveOrder order;
-  Told a, b, c;
-  std::deque<Told> tolds;
+  ReceiveMatcher matcher;
+  TestReceive a, b, c;
+  std::deque<TestReceive> results_of_next;
 };
 
-TEST_F(MpiWholeMessage, IsToldThoughAnEarlierReceiveCouldHaveTakenIt) {
+TEST_F(MpiWholeMessage, ResolvesThoughAnEarlierReceiveCouldHaveTakenIt) {
   Post* any = post(0, a, 0);
   Post* exact = post(5, b);
-  arrive(order, {9, 100, 0});
+  arrive(matcher, {9, 100, 0});
   {
-    const Handling handling(order, {5, 101, 0});
+    const Handling handling(matcher, {5, 101, 0});
     EXPECT_TRUE(handling.is_open());
-    complete(order, exact, 5, 24);
+    complete(matcher, exact, 5, 24);
     EXPECT_FALSE(handling.is_open()) << "nothing is left to be ended";
     EXPECT_EQ(b.number, 101u);
     EXPECT_EQ(b.received, 24u);
   }
-  complete(order, any, 9, 8);
+  complete(matcher, any, 9, 8);
   EXPECT_EQ(a.number, 100u);
-  EXPECT_EQ(order.resolved(), 2u);
-  EXPECT_EQ(order.pending(), 0u);
+  EXPECT_EQ(matcher.resolved(), 2u);
+  EXPECT_EQ(matcher.pending(), 0u);
 }
 
-TEST_F(MpiWholeMessage, NobodyWantedItYet) {
-  { const Handling handling(order, {5, 100, 0}); }
-  { const Handling handling(order, {5, 101, 1}); }
+TEST_F(MpiWholeMessage, HasNoReceiveYet) {
+  { const Handling handling(matcher, {5, 100, 0}); }
+  { const Handling handling(matcher, {5, 101, 1}); }
   EXPECT_EQ(next_of(5), 100u);
   EXPECT_EQ(next_of(5), 101u);
 }
 
 TEST_F(MpiWholeMessage, OfTheTagSeenLastTheNextNumberIsExpected) {
   const auto expects = [&](uint64_t tag, uint32_t sequence, uint64_t uid = 7) {
-    return order.begins_expected(tag, Signature({tag, 1, sequence}, uid).bytes());
+    return matcher.is_next(tag, Signature({tag, 1, sequence}, uid).bytes());
   };
   EXPECT_FALSE(expects(5, 0)) << "none was seen";
-  arrive(order, {5, 100, 0});
+  arrive(matcher, {5, 100, 0});
   EXPECT_TRUE(expects(5, 1));
   EXPECT_FALSE(expects(5, 2));
   EXPECT_FALSE(expects(5, 0));
   EXPECT_FALSE(expects(6, 1));
   EXPECT_FALSE(expects(5, 1, 8));
   EXPECT_FALSE(expects(5, 1, 0)) << "it has no number";
-  arrive(order, {5, 101, 1, false});
+  arrive(matcher, {5, 101, 1, false});
   EXPECT_TRUE(expects(5, 2));
   {
-    const Handling handling(order, {5, 102, 2});
+    const Handling handling(matcher, {5, 102, 2});
     EXPECT_TRUE(handling.was_expected());
     EXPECT_FALSE(expects(5, 3)) << "inside of another's handling";
   }
@@ -70,17 +70,17 @@ TEST_F(MpiWholeMessage, OfTheTagSeenLastTheNextNumberIsExpected) {
   EXPECT_EQ(next_of(5), 100u);
   EXPECT_EQ(next_of(5), 0u);
   EXPECT_EQ(next_of(5), 102u);
-  arrive(order, {5, 104, 4});
-  EXPECT_FALSE(expects(5, 5)) << "one went past";
-  order.lose();
+  arrive(matcher, {5, 104, 4});
+  EXPECT_FALSE(expects(5, 5)) << "one bypassed";
+  matcher.disable();
   EXPECT_FALSE(expects(5, 5));
 }
 
 // Its receive was posted afterwards: it got one that had waited.
 TEST_F(MpiWholeMessage, IsNotThatOfAReceivePostedInItsHandling) {
-  arrive(order, {5, 100, 0});
+  arrive(matcher, {5, 100, 0});
   {
-    const Handling handling(order, {5, 101, 1});
+    const Handling handling(matcher, {5, 101, 1});
     EXPECT_EQ(next_of(5), 100u);
     EXPECT_TRUE(handling.is_open());
   }
@@ -90,96 +90,96 @@ TEST_F(MpiWholeMessage, IsNotThatOfAReceivePostedInItsHandling) {
 TEST_F(MpiWholeMessage, IsNotThatOfAReceiveOfAnotherTagThatCompletesInItsHandling) {
   Post* five = post(5, a);
   Post* six = post(6, b);
-  arrive(order, {6, 200, 0});
+  arrive(matcher, {6, 200, 0});
   {
-    const Handling handling(order, {5, 100, 0});
-    complete(order, six, 6, 8);
+    const Handling handling(matcher, {5, 100, 0});
+    complete(matcher, six, 6, 8);
     EXPECT_EQ(b.number, 200u);
-    complete(order, five, 5, 8);
+    complete(matcher, five, 5, 8);
     EXPECT_EQ(a.number, 100u);
   }
-  { const Handling handling(order, {5, 101, 1}); }
+  { const Handling handling(matcher, {5, 101, 1}); }
   EXPECT_EQ(next_of(5), 101u);
 }
 
-TEST_F(MpiWholeMessage, OlderOnesOfItsTagThatWaitKeepTheirs) {
+TEST_F(MpiWholeMessage, OlderOnesOfItsTagKeepTheirReceives) {
   Post* first = post(5, a);
   Post* second = post(5, b);
   Post* third = post(5, c);
-  arrive(order, {5, 100, 0});
-  arrive(order, {5, 101, 1});
+  arrive(matcher, {5, 100, 0});
+  arrive(matcher, {5, 101, 1});
   {
-    const Handling handling(order, {5, 102, 2});
-    complete(order, third, 5, 8);
+    const Handling handling(matcher, {5, 102, 2});
+    complete(matcher, third, 5, 8);
     EXPECT_EQ(c.number, 102u);
   }
-  arrive(order, {5, 103, 3});
-  complete(order, second, 5, 8);
+  arrive(matcher, {5, 103, 3});
+  complete(matcher, second, 5, 8);
   EXPECT_FALSE(b.done);
-  complete(order, first, 5, 8);
+  complete(matcher, first, 5, 8);
   EXPECT_EQ(a.number, 100u);
   EXPECT_EQ(b.number, 101u);
   EXPECT_EQ(next_of(5), 103u);
 }
 
 // UCP's matching does not come to this; but nothing must wait for ever.
-TEST_F(MpiWholeMessage, WhatWaitedForItsReceiveIsToldWithIt) {
+TEST_F(MpiWholeMessage, ReceivesThatWaitedForItsReceiveAreResolved) {
   Post* any = post(0, a, 0);
   Post* exact = post(5, b);
-  arrive(order, {5, 100, 0});
-  complete(order, exact, 5, 8);
+  arrive(matcher, {5, 100, 0});
+  complete(matcher, exact, 5, 8);
   EXPECT_FALSE(b.done);
   {
-    const Handling handling(order, {6, 200, 0});
-    complete(order, any, 6, 8);
+    const Handling handling(matcher, {6, 200, 0});
+    complete(matcher, any, 6, 8);
   }
   EXPECT_EQ(a.number, 200u);
   EXPECT_EQ(b.number, 100u);
-  EXPECT_EQ(order.waiting(), 0u);
+  EXPECT_EQ(matcher.waiting(), 0u);
 }
 
-TEST_F(MpiWholeMessage, IsToldAlsoAfterUncertainOnesOfItsTag) {
+TEST_F(MpiWholeMessage, ResolvesAlsoAfterUncertainOnesOfItsTag) {
   Post* first = post(5, a);
   Post* second = post(5, b);
-  arrive(order, {5, 102, 2});  // two went past
+  arrive(matcher, {5, 102, 2});  // two bypassed
   {
-    const Handling handling(order, {5, 103, 3});
+    const Handling handling(matcher, {5, 103, 3});
     EXPECT_FALSE(handling.was_expected());
-    complete(order, second, 5, 8);
+    complete(matcher, second, 5, 8);
     EXPECT_EQ(b.number, 103u);
   }
-  complete(order, first, 5, 8);
+  complete(matcher, first, 5, 8);
   EXPECT_EQ(a.number, 0u);
-  { const Handling handling(order, {5, 104, 4}); }
+  { const Handling handling(matcher, {5, 104, 4}); }
   EXPECT_EQ(next_of(5), 0u) << "by order alone it is not certain";
-  EXPECT_EQ(order.resolved(), 1u);
-  EXPECT_EQ(order.uncertain(), 2u);
+  EXPECT_EQ(matcher.resolved(), 1u);
+  EXPECT_EQ(matcher.uncertain(), 2u);
 }
 
-TEST_F(MpiWholeMessage, WithoutSignatureItsReceiveIsToldSo) {
+TEST_F(MpiWholeMessage, WithoutSignatureItsReceiveGetsNone) {
   Post* first = post(5, a);
   Post* second = post(5, b);
-  arrive(order, {5, 100, 0});
+  arrive(matcher, {5, 100, 0});
   {
-    const Handling handling(order, {5, 101, 1, false});
-    complete(order, second, 5, 8);
+    const Handling handling(matcher, {5, 101, 1, false});
+    complete(matcher, second, 5, 8);
     EXPECT_TRUE(b.done);
     EXPECT_EQ(b.number, 0u);
   }
-  complete(order, first, 5, 8);
+  complete(matcher, first, 5, 8);
   EXPECT_EQ(a.number, 100u);
-  { const Handling handling(order, {5, 102, 2}); }
+  { const Handling handling(matcher, {5, 102, 2}); }
   EXPECT_EQ(next_of(5), 102u);
 }
 
-TEST_F(MpiWholeMessage, OfAReceiveThatNobodyWantsToKnowOf) {
-  Post* post = post_simple(order, 5, kExact, nullptr);
+TEST_F(MpiWholeMessage, OfAReceiveWithoutObject) {
+  Post* post = post_simple(matcher, 5, kExact, nullptr);
   {
-    const Handling handling(order, {5, 100, 0});
-    complete(order, post, 5, 8);
+    const Handling handling(matcher, {5, 100, 0});
+    complete(matcher, post, 5, 8);
     EXPECT_FALSE(handling.is_open());
   }
-  { const Handling handling(order, {5, 101, 1}); }
+  { const Handling handling(matcher, {5, 101, 1}); }
   EXPECT_EQ(next_of(5), 101u);
 }
 
@@ -189,18 +189,18 @@ TEST_F(MpiWholeMessage, OneOfItsTagInsideOfItsHandling) {
   Post* first = post(5, a);
   Post* second = post(5, b);
   {
-    const Handling outer(order, {5, 100, 0});
+    const Handling outer(matcher, {5, 100, 0});
     {
-      const Handling inner(order, {5, 101, 1});
+      const Handling inner(matcher, {5, 101, 1});
       EXPECT_FALSE(inner.was_expected());
-      complete(order, second, 5, 8);
+      complete(matcher, second, 5, 8);
       EXPECT_EQ(b.number, 101u);
     }
     EXPECT_FALSE(outer.is_open());
-    complete(order, first, 5, 8);
+    complete(matcher, first, 5, 8);
     EXPECT_EQ(a.number, 100u);
   }
-  { const Handling handling(order, {5, 102, 2}); }
+  { const Handling handling(matcher, {5, 102, 2}); }
   EXPECT_EQ(next_of(5), 102u) << "the outer one's is there once";
 }
 
@@ -208,28 +208,28 @@ TEST_F(MpiWholeMessage, OneOfAnotherTagInsideOfItsHandling) {
   Post* first = post(5, a);
   Post* second = post(6, b);
   {
-    const Handling outer(order, {5, 100, 0});
+    const Handling outer(matcher, {5, 100, 0});
     {
-      const Handling inner(order, {6, 200, 0});
-      complete(order, second, 6, 8);
+      const Handling inner(matcher, {6, 200, 0});
+      complete(matcher, second, 6, 8);
       EXPECT_EQ(b.number, 200u);
     }
-    complete(order, first, 5, 8);
+    complete(matcher, first, 5, 8);
     EXPECT_EQ(a.number, 100u);
   }
-  { const Handling handling(order, {5, 101, 1}); }
-  { const Handling handling(order, {6, 201, 1}); }
+  { const Handling handling(matcher, {5, 101, 1}); }
+  { const Handling handling(matcher, {6, 201, 1}); }
   EXPECT_EQ(next_of(5), 101u);
   EXPECT_EQ(next_of(6), 201u);
 }
 
-TEST_F(MpiWholeMessage, SeveralInsideOfItsHandlingThatNobodyWantedYet) {
+TEST_F(MpiWholeMessage, SeveralInsideOfItsHandlingWithoutReceive) {
   {
-    const Handling outer(order, {5, 100, 0});
-    const Handling inner(order, {5, 101, 1});
-    { const Handling innermost(order, {6, 200, 0}); }
-    arrive(order, {5, 102, 2});
-    { const Handling innermost(order, {5, 103, 3}); }
+    const Handling outer(matcher, {5, 100, 0});
+    const Handling inner(matcher, {5, 101, 1});
+    { const Handling innermost(matcher, {6, 200, 0}); }
+    arrive(matcher, {5, 102, 2});
+    { const Handling innermost(matcher, {5, 103, 3}); }
     EXPECT_FALSE(outer.is_open());
     EXPECT_FALSE(inner.is_open());
   }
@@ -240,10 +240,10 @@ TEST_F(MpiWholeMessage, SeveralInsideOfItsHandlingThatNobodyWantedYet) {
 TEST_F(MpiWholeMessage, OneThatComesInPartsInsideOfItsHandling) {
   Post* first = post(5, a);
   {
-    const Handling outer(order, {5, 100, 0});
-    arrive(order, {5, 101, 1});
+    const Handling outer(matcher, {5, 100, 0});
+    arrive(matcher, {5, 101, 1});
     EXPECT_FALSE(outer.is_open());
-    complete(order, first, 5, 8);
+    complete(matcher, first, 5, 8);
     EXPECT_EQ(a.number, 100u);
   }
   EXPECT_EQ(next_of(5), 101u);
@@ -252,38 +252,38 @@ TEST_F(MpiWholeMessage, OneThatComesInPartsInsideOfItsHandling) {
 TEST_F(MpiWholeMessage, AnEndTooManyChangesNothing) {
   Post* first = post(5, a);
   {
-    const Handling handling(order, {5, 100, 0});
-    complete(order, first, 5, 8);
-    order.end_arrival();
+    const Handling handling(matcher, {5, 100, 0});
+    complete(matcher, first, 5, 8);
+    matcher.end_handling();
   }
   {
-    const Handling outer(order, {5, 101, 1});
-    { const Handling inner(order, {5, 102, 2}); }
-    order.end_arrival();
+    const Handling outer(matcher, {5, 101, 1});
+    { const Handling inner(matcher, {5, 102, 2}); }
+    matcher.end_handling();
   }
-  order.end_arrival();
-  arrive(order, {5, 103, 3});
+  matcher.end_handling();
+  arrive(matcher, {5, 103, 3});
   for (uint64_t number = 101; number <= 103; ++number) EXPECT_EQ(next_of(5), number);
 }
 
-// ---- many tags, losses, lengths -----------------------------------------------------------------------------------------------
+// ---- many tags, lengths -----------------------------------------------------------------------------------------------
 
-TEST_F(MpiWholeMessage, ItsTagIsNotSweptInItsHandling) {
+TEST_F(MpiWholeMessage, ItsTagIsNotEvictedInItsHandling) {
   constexpr uint64_t kMost = 1 << 15;
   for (const bool is_its : {true, false}) {  // somebody takes it at once, or nobody
-    ReceiveOrder many;
-    Told its, other;
+    ReceiveMatcher many;
+    TestReceive its, other;
     for (uint64_t tag = 1; tag < kMost; ++tag) {
       Post* posted = post_simple(many, tag, kExact, nullptr);
       const Handling handling(many, {tag, tag, 0});
       complete(many, posted, tag, 8);
     }
     Post* posted = is_its ? post_simple(many, kMost, kExact, &its) : nullptr;
-    Post* past = post_simple(many, kMost + 1, kExact, &other);
+    Post* bypassed = post_simple(many, kMost + 1, kExact, &other);
     {
       const Handling handling(many, {kMost, 100, 0});
       ASSERT_EQ(many.streams(), kMost);
-      complete(many, past, kMost + 1, 8);  // its message did not come through here: one tag too many
+      complete(many, bypassed, kMost + 1, 8);  // its message did not come through here: one tag too many
       ASSERT_EQ(many.streams(), 2u);
       EXPECT_EQ(other.number, 0u);
       if (is_its) complete(many, posted, kMost, 8);
@@ -293,28 +293,28 @@ TEST_F(MpiWholeMessage, ItsTagIsNotSweptInItsHandling) {
   }
 }
 
-TEST_F(MpiWholeMessage, AfterALossOnlyTheOneUnderWayIsTold) {
+TEST_F(MpiWholeMessage, OnceDisabledOnlyTheOneUnderWayIsResolved) {
   Post* first = post(5, a);
   Post* second = post(5, b);
   {
-    const Handling handling(order, {5, 100, 0});
-    order.lose();
-    complete(order, first, 5, 8);
+    const Handling handling(matcher, {5, 100, 0});
+    matcher.disable();
+    complete(matcher, first, 5, 8);
     EXPECT_EQ(a.number, 100u);
   }
   {
-    const Handling handling(order, {5, 101, 1});
+    const Handling handling(matcher, {5, 101, 1});
     EXPECT_FALSE(handling.is_open());
-    complete(order, second, 5, 8);
+    complete(matcher, second, 5, 8);
     EXPECT_TRUE(b.done);
     EXPECT_EQ(b.number, 0u);
   }
 }
 
-TEST_F(MpiWholeMessage, LostBeforeItsEnd) {
+TEST_F(MpiWholeMessage, DisabledBeforeItsEnd) {
   {
-    const Handling handling(order, {5, 100, 0});
-    order.lose();
+    const Handling handling(matcher, {5, 100, 0});
+    matcher.disable();
   }
   EXPECT_EQ(next_of(5), 0u);
 }
@@ -323,17 +323,17 @@ TEST_F(MpiWholeMessage, SignaturesOfEveryLength) {
   uint32_t sequence = 0;
   for (size_t length = kHead; length <= kMaxSignature; ++length) {
     for (const bool is_wanted : {true, false}) {
-      Told told;
+      TestReceive result;
       const Message message{5, 1000 + sequence, sequence, true, true, length};
       ++sequence;
-      Post* posted = is_wanted ? post(5, told) : nullptr;
+      Post* posted = is_wanted ? post(5, result) : nullptr;
       {
-        const Handling handling(order, message);
-        if (is_wanted) complete(order, posted, 5, 8);
+        const Handling handling(matcher, message);
+        if (is_wanted) complete(matcher, posted, 5, 8);
       }
-      if (!is_wanted) complete(order, post(5, told), 5, 8);
-      ASSERT_EQ(told.number, message.number);
-      ASSERT_EQ(told.length, length);
+      if (!is_wanted) complete(matcher, post(5, result), 5, 8);
+      ASSERT_EQ(result.number, message.number);
+      ASSERT_EQ(result.length, length);
     }
   }
 }
@@ -341,8 +341,8 @@ TEST_F(MpiWholeMessage, SignaturesOfEveryLength) {
 // They have no place among the others of their tag.
 TEST_F(MpiWholeMessage, ShorterThanASignature) {
   for (const size_t length : {sizeof(uint64_t), kStampEnd - 1}) {
-    ReceiveOrder of;
-    Told at_once, later;
+    ReceiveMatcher of;
+    TestReceive at_once, later;
     Post* posted = post_simple(of, 5, kExact, &at_once);
     {
       const Handling handling(of, {5, 100, 0, true, true, length});
@@ -356,7 +356,7 @@ TEST_F(MpiWholeMessage, ShorterThanASignature) {
 }
 
 TEST_F(MpiWholeMessage, LongerThanAnySignature) {
-  const Handling handling(order, {5, 100, 0, true, true, kMaxSignature + 1});
+  const Handling handling(matcher, {5, 100, 0, true, true, kMaxSignature + 1});
   EXPECT_FALSE(handling.is_open());
   EXPECT_EQ(next_of(5), 0u);
 }

@@ -53,7 +53,7 @@ void opened(void* uct_worker) noexcept {
   try {
     worker->below.push_back(uct_worker);
   } catch (...) {
-    worker->receives.lose();
+    worker->receives.disable();
   }
 }
 
@@ -61,23 +61,23 @@ void opened(void* uct_worker) noexcept {
                                            size_t room) noexcept {
   uint64_t tag;
   if (!read_tag(leaving->am_id, message, length, &tag)) return 0;
-  const size_t size = workers().departures.departs({leaving->serial, tag, leaving->origin, leaving->data}, trailer, room);
+  const size_t size = workers().sends.match({leaving->serial, tag, leaving->origin, leaving->data}, trailer, room);
   workers().attached += size != 0;
   return size;
 }
 
 [[gnu::hot]] size_t departs(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer, size_t room) noexcept {
   Workers& all = workers();
-  if (!is_whole(leaving->am_id) || length < sizeof(uint64_t) || !all.departures.is_of_call(tag_of(message))) [[unlikely]] {
+  if (!is_whole(leaving->am_id) || length < sizeof(uint64_t) || !all.sends.is_of_call(tag_of(message))) [[unlikely]] {
     return departs_otherwise(leaving, message, length, trailer, room);
   }
-  const size_t size = all.departures.departs_from_call(leaving->serial, trailer, room);
+  const size_t size = all.sends.match_call(leaving->serial, trailer, room);
   all.attached += size != 0;
   return size;
 }
 
 void stayed() noexcept {
-  workers().attached -= workers().departures.stayed();
+  workers().attached -= workers().sends.undo_match();
 }
 
 [[gnu::noinline]] const uint64_t* arrives_otherwise(void* uct_worker, uint8_t am_id, const void* message, size_t length,
@@ -91,7 +91,7 @@ void stayed() noexcept {
     const Workers& all = workers();
     if (all.on_arrival != nullptr && trailer_length >= all.least_arrival) [[unlikely]] all.on_arrival(trailer, trailer_length);
   }
-  if (is_whole(am_id)) return worker->receives.begin_arrival(tag, trailer, trailer_length);
+  if (is_whole(am_id)) return worker->receives.begin_handling(tag, trailer, trailer_length);
   if (am_id != kActive) worker->receives.arrive(tag, trailer, trailer_length);
   return nullptr;
 }
@@ -101,16 +101,16 @@ void stayed() noexcept {
   Workers& all = workers();
   Worker* worker = all.last_below(uct_worker);
   if (!is_whole(am_id) || length < sizeof(uint64_t) || worker == nullptr || trailer_length - kHead >= all.least_arrival - kHead ||
-      !worker->receives.begins_expected(tag_of(message), trailer)) [[unlikely]] {
+      !worker->receives.is_next(tag_of(message), trailer)) [[unlikely]] {
     return arrives_otherwise(uct_worker, am_id, message, length, trailer, trailer_length);
   }
   ++all.arrived;
-  return worker->receives.begin_expected(trailer, trailer_length);
+  return worker->receives.begin_handling_next(trailer, trailer_length);
 }
 
 void arrived(void* uct_worker) noexcept {
   Worker* worker = workers().find_below(uct_worker);
-  if (worker != nullptr) worker->receives.end_arrival();
+  if (worker != nullptr) worker->receives.end_handling();
 }
 
 uint64_t watched() noexcept { return workers().open_sends.opened(); }

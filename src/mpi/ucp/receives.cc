@@ -17,14 +17,14 @@ thread_local bool probing __attribute__((tls_model("initial-exec"))) = false;
 thread_local TagFilter probe __attribute__((tls_model("initial-exec")));
 
 void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_info_t* info) noexcept {
-  if (post->lent) return worker.receives.take_back(post);
+  if (post->matched) return worker.receives.end_matched(post);
   if (status == UCS_OK || status == UCS_ERR_MESSAGE_TRUNCATED) [[likely]] {
     Receive* receive = post->receive;
     if (receive != nullptr && receive->wants_data && status == UCS_OK) [[unlikely]] receive->landed(info->length);
     worker.receives.complete(post, info->sender_tag, info->length);
     return;
   }
-  if (status != UCS_ERR_CANCELED) worker.receives.lose();  // it had matched a message, of which nobody knows now
+  if (status != UCS_ERR_CANCELED) worker.receives.disable();  // it had matched a message, of which nobody knows now
   worker.receives.drop(post);
 }
 
@@ -44,9 +44,9 @@ void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_
 
 [[gnu::hot]] void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
   auto* post = static_cast<Post*>(argument);
-  ReceiveOrder& receives = static_cast<Worker*>(post->owner)->receives;
+  ReceiveMatcher& receives = static_cast<Worker*>(post->owner)->receives;
   const auto callback = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(post->call.callback);
-  if (status != UCS_OK || callback == nullptr || !receives.got_inbound(post, info->sender_tag)) [[unlikely]] {
+  if (status != UCS_OK || callback == nullptr || !receives.got_handled(post, info->sender_tag)) [[unlikely]] {
     return on_other_receive(request, status, info, argument);
   }
   void* const user_data = post->call.user_data;
@@ -65,7 +65,7 @@ void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_
 
 // It gets no message that is known of.
 void give_up(Worker& worker, Post* post) noexcept {
-  post->lent ? worker.receives.take_back(post) : worker.receives.drop(post);
+  post->matched ? worker.receives.end_matched(post) : worker.receives.drop(post);
 }
 
 constexpr uint32_t kKnownFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
@@ -97,7 +97,7 @@ void redirect(const ucp_request_param_t& param, Post* post, ucp_request_param_t*
   post->call.user_data = nullptr;
   if ((fields & UCP_OP_ATTR_FIELD_USER_DATA) != 0) [[likely]] post->call.user_data = param->user_data;
   post->call.freed = false;
-  post->simple = !post->lent && (post->receive == nullptr || !post->receive->wants_data);
+  post->simple = !post->matched && (post->receive == nullptr || !post->receive->wants_data);
   ++workers().receives_under_way;
 }
 
@@ -119,7 +119,7 @@ void redirect(const ucp_request_param_t& param, Post* post, ucp_request_param_t*
 template <typename Start>
 ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
   if (post == nullptr || (param->op_attr_mask & ~kKnownFields) != 0) [[unlikely]] {
-    worker->receives.lose();  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
+    worker->receives.disable();  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
     if (post != nullptr) give_up(*worker, post);
     return start(param);
   }
@@ -188,11 +188,11 @@ constexpr uint32_t kUsualFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_
 
 // A send that is complete, or of whose completion nobody is told.
 void forget_send(void* request, bool is_complete) noexcept {
-  Departures& departures = workers().departures;
+  SendMatcher& sends = workers().sends;
   workers().open_sends.close(request);
-  if (departures.deferred() == 0) [[likely]] return;
+  if (sends.pending() == 0) [[likely]] return;
   const bool under_way = !is_complete && VERITY_NEXT(ucp_request_check_status)(request) == UCS_INPROGRESS;
-  under_way ? departures.release(request) : departures.forget(request);
+  under_way ? sends.release(request) : sends.complete(request);
 }
 
 // MPI_Request_free on a receive that is under way: UCP would not tell of its completion, but its message must be accounted for.
@@ -266,7 +266,7 @@ VERITY_UCP_WRAP(ucp_tag_message_h, ucp_tag_probe_nb,
     Post* post = worker->receives.post(info->sender_tag, ~uint64_t{0}, probed.get());
     if (post != nullptr) worker->receives.complete(post, info->sender_tag, info->length);
   } catch (...) {
-    worker->receives.lose();
+    worker->receives.disable();
   }
   return message;
 }
@@ -286,7 +286,7 @@ VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nbx,
     keep_fetched(*worker, found->second, receiver);
     worker->probed.erase(found);
   }
-  return receive(worker, worker->receives.lend(), param, [&](const ucp_request_param_t* p) { return own(handle, buffer, count, message, p); });
+  return receive(worker, worker->receives.begin_matched(), param, [&](const ucp_request_param_t* p) { return own(handle, buffer, count, message, p); });
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nb,

@@ -25,31 +25,31 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
 
 [[gnu::always_inline]] inline ucs_status_ptr_t send(SendFunction own, ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
                                                     const ucp_request_param_t* param) noexcept {
-  Departures& departures = workers().departures;
-  if (departures.in_call()) [[unlikely]] {  // from a callback inside of a send
-    departures.pass(ep, tag);
+  SendMatcher& sends = workers().sends;
+  if (sends.in_call()) [[unlikely]] {  // from a callback inside of a send
+    sends.skip(ep, tag);
     return own(ep, buffer, count, tag, param);
   }
   // What was there before is complete.
-  if (departures.deferred() != 0 && has_own_request(param)) [[unlikely]] departures.forget(param->request);
+  if (sends.pending() != 0 && has_own_request(param)) [[unlikely]] sends.complete(param->request);
   const SendArm* arm = armed.send;
   if (arm != nullptr && !arm->filter->matches(tag)) arm = nullptr;
   if (arm != nullptr) [[likely]] {
     armed.send = nullptr;
-    departures.begin(ep, tag, buffer, arm->head, arm->tail, arm->length);
+    sends.begin(ep, tag, buffer, arm->head, arm->tail, arm->length);
   } else if (armed.collective.matches(tag)) {
     armed.collective.taken = true;
     begin_collective();
-    departures.begin(ep, tag, buffer, armed.collective.signature, armed.collective.length);
+    sends.begin(ep, tag, buffer, armed.collective.signature, armed.collective.length);
   } else {
-    departures.begin(ep, tag, buffer, nullptr, 0);
+    sends.begin(ep, tag, buffer, nullptr, 0);
   }
   const ucs_status_ptr_t request = own(ep, buffer, count, tag, param);
   if (!UCS_PTR_IS_PTR(request)) [[likely]] {
-    departures.end(nullptr);
+    sends.end(nullptr);
     return request;
   }
-  departures.end(request);
+  sends.end(request);
   if (arm != nullptr && !has_own_request(param)) workers().open_sends.open(request, buffer, bytes_of(count, param), arm->caller);
   return request;
 }
@@ -72,10 +72,10 @@ ucs_status_ptr_t send_active(ucp_ep_h ep, const void* buffer, Start start) noexc
   const Locked lock;
   const size_t length = std::exchange(armed.active.length, 0);
   if (length == 0) return start();
-  Departures& departures = workers().departures;
-  departures.begin(ep, kActiveTag, buffer, armed.active.signature, length);
+  SendMatcher& sends = workers().sends;
+  sends.begin(ep, kActiveTag, buffer, armed.active.signature, length);
   const ucs_status_ptr_t request = start();
-  departures.end(UCS_PTR_IS_PTR(request) ? request : nullptr);
+  sends.end(UCS_PTR_IS_PTR(request) ? request : nullptr);
   return request;
 }
 

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "mpi/matching/departures.h"
+#include "mpi/matching/send_matcher.h"
 #include "mpi/matching/open_sends.h"
-#include "mpi/matching/receive_order.h"
+#include "mpi/matching/receive_matcher.h"
 #include "mpi/ucp/attach.h"
 #include "util/companion.h"
 
@@ -37,7 +37,7 @@ class Probed final : public Receive {
 struct Worker {
   const void* handle = nullptr;  // ucp_worker_h
   std::vector<const void*> below;  // uct_worker_h
-  ReceiveOrder receives;
+  ReceiveMatcher receives;
   std::unordered_map<const void*, std::unique_ptr<Probed>> probed;  // by ucp_tag_message_h
   std::vector<std::unique_ptr<Probed>> fetched;                     // not certain yet
 };
@@ -45,7 +45,7 @@ struct Worker {
 // All of it. One lock, recursive, taken around each UCP call where several threads may use a worker: UCP's callbacks run inside.
 class Workers {
  public:
-  explicit Workers(uint32_t uid) : departures(uid) {}
+  explicit Workers(uint32_t uid) : sends(uid) {}
 
   [[nodiscard]] Worker* find(const void* handle) noexcept {
     return last_ != nullptr && last_->handle == handle ? last_ : last_ = search(handle);
@@ -61,7 +61,7 @@ class Workers {
   Worker* create() noexcept;
   void destroy(const void* handle) noexcept;
 
-  Departures departures;
+  SendMatcher sends;
   OpenSends open_sends;
   uint64_t attached = 0, arrived = 0;
   uint64_t resolved_before = 0, uncertain_before = 0;  // of workers that are gone

@@ -50,7 +50,7 @@ VERITY_UCP_WRAP(ucs_status_t, ucp_worker_create, (ucp_context_h context, const u
   const Locked lock;
   ucp_context_attr_t attr = {};
   attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
-  if (VERITY_NEXT(ucp_context_query)(context, &attr) == UCS_OK) workers().departures.set_request_size(attr.request_size);
+  if (VERITY_NEXT(ucp_context_query)(context, &attr) == UCS_OK) workers().sends.set_request_size(attr.request_size);
   Worker* worker = creating = workers().create();
   const ucs_status_t status = VERITY_OWN(ucp_worker_create)(context, params, worker_p);
   creating = nullptr;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/matching/pending_sends.h"
+
+#include <iterator>
+
+namespace verity::mpi {
+
+namespace {
+
+uintptr_t first_word(const void* origin) noexcept {
+  uintptr_t word;
+  std::memcpy(&word, origin, sizeof(word));
+  return word;
+}
+
+}  // namespace
+
+void PendingSends::add(uintptr_t request, const Send& send) noexcept {
+  try {
+    // Old sends whose messages bypassed the plugin must not pile up. Nor may they be forgotten: they may
+    // yet be transmitted, and would be taken for others.
+    if (sends_.size() >= kMost) return disable_all();
+    const auto old = sends_.find(request);
+    if (old != sends_.end()) erase(old);
+    in_order_.emplace(order_of(send), request);
+    Send& kept = sends_.emplace(request, send).first->second;
+    if (send.length != 0) send.copy_signature(kept.bytes, Stamp{0, 0});
+    kept.head = nullptr;
+    released_ += kept.released;
+  } catch (...) {  // its message carries no signature
+  }
+}
+
+PendingSends::ByRequest::iterator PendingSends::erase(ByRequest::const_iterator place) noexcept {
+  released_ -= place->second.released;
+  in_order_.erase(order_of(place->second));
+  return sends_.erase(place);
+}
+
+void PendingSends::remove(const void* request) noexcept {
+  const auto place = sends_.find(reinterpret_cast<uintptr_t>(request));
+  if (place != sends_.end()) erase(place);
+}
+
+void PendingSends::remove(const Entry& entry) noexcept { erase(sends_.find(entry.first)); }
+
+void PendingSends::release(const void* request) noexcept {
+  const auto found = sends_.find(reinterpret_cast<uintptr_t>(request));
+  if (found == sends_.end() || found->second.released) return;
+  found->second.released = true;
+  if (++released_ > kMostReleased) disable_tags_of_released();
+}
+
+// Else each later message would search all of them.
+void PendingSends::disable_tags_of_released() noexcept {
+  try {
+    for (const auto& [request, send] : sends_) {
+      if (send.released) disabled_tags_.insert(send.tag);
+    }
+  } catch (...) {
+    return disable_all();
+  }
+  if (disabled_tags_.size() > kMostDisabled) return disable_all();
+  disabled_ = Disabled::kSome;
+  for (auto place = sends_.begin(); place != sends_.end();) {
+    place = disabled_tags_.contains(place->second.tag) ? erase(place) : std::next(place);
+  }
+}
+
+void PendingSends::disable_all() noexcept {
+  disabled_ = Disabled::kAll;
+  sends_.clear();
+  in_order_.clear();
+  disabled_tags_.clear();
+  released_ = 0;
+}
+
+PendingSends::Entry* PendingSends::find_around(uint64_t tag, uintptr_t address) noexcept {
+  const auto above = sends_.upper_bound(address);
+  if (above == sends_.end() || above->first - address > request_size_ || above->second.tag != tag) return nullptr;
+  return &*above;
+}
+
+PendingSends::Entry* PendingSends::find_by_origin(uint64_t tag, const void* origin) noexcept {
+  Entry* found = find_around(tag, reinterpret_cast<uintptr_t>(origin));
+  return found != nullptr ? found : find_around(tag, first_word(origin));
+}
+
+PendingSends::Entry* PendingSends::find_first(const void* endpoint, uint64_t tag) noexcept {
+  const auto first = in_order_.lower_bound({endpoint, tag, 0, 0});
+  if (first == in_order_.end() || std::get<0>(first->first) != endpoint || std::get<1>(first->first) != tag) return nullptr;
+  const auto found = sends_.find(first->second);
+  return found != sends_.end() ? &*found : nullptr;
+}
+
+}  // namespace verity::mpi

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether all messages of one tag have come through the plugin: a sender numbers them, and a gap in
+// the numbers shows that one bypassed it.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/matching/stamp.h"
+
+namespace verity::mpi {
+
+// What has happened to any tag of the worker, and makes the numbers of the others less certain.
+struct WorkerHistory {
+  bool bypassed;  // a message bypassed the plugin
+  bool evicted;   // idle tags were evicted: a numbering may be seen first in its middle
+};
+
+class SequenceCheck {
+ public:
+  // A message arrived, with a stamp or without (nullptr). False: the order of arrivals does not say
+  // for certain which receive gets it.
+  [[nodiscard]] bool advance(const Stamp* stamp, WorkerHistory history) noexcept;
+  // The stamp is the one expected next, and nothing is missing: then advance_to_next() does what
+  // advance() would, which would return true.
+  [[nodiscard]] bool is_next(const Stamp& stamp) const noexcept {
+    return uid_ == stamp.uid && next_ == stamp.sequence && complete_;
+  }
+  void advance_to_next() noexcept {
+    ++next_;
+    unstamped_ = 0;
+  }
+
+  // A message of this tag bypassed the plugin: from here on nothing is certain by order.
+  void set_gap() noexcept {
+    has_gap_ = true;
+    complete_ = false;
+  }
+  [[nodiscard]] bool has_gap() const noexcept { return has_gap_; }
+
+ private:
+  [[nodiscard]] bool follows(const Stamp& stamp, WorkerHistory history) const noexcept;
+
+  uint64_t uid_ = 0;
+  uint32_t next_ = 0;       // sequence expected next, of this numbering
+  uint32_t unstamped_ = 0;  // messages without a stamp since the last one with it
+  bool numbered_ = false;   // a numbering was seen
+  bool complete_ = false;   // ... and nothing of it is missing
+  bool has_gap_ = false;
+};
+
+}  // namespace verity::mpi
