@@ -39,11 +39,6 @@ class ReceiveMatcher {
     disable();
     return nullptr;
   }
-  // Then there is memory for it, and post_in_room() may be called.
-  [[nodiscard]] bool has_room() const noexcept { return posted_.has_room(); }
-  [[nodiscard]] Post* post_in_room(uint64_t tag, uint64_t mask, Receive* receive) noexcept {
-    return posted_.add(tag, mask, receive);
-  }
   // It completed with a message of that tag. The post may be recycled afterwards.
   void complete(Post* post, uint64_t tag, size_t received) noexcept {
     posted_.remove(post);

@@ -78,12 +78,24 @@ constexpr uint32_t redirected(uint32_t fields) noexcept {
   return fields | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
 }
 
+// The fields that a receive usually has.
+constexpr uint32_t kUsualFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                                  UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+
+constexpr bool is_known(const ucp_request_param_t& param) noexcept { return (param.op_attr_mask & ~kKnownFields) == 0; }
+constexpr bool is_usual(const ucp_request_param_t& param) noexcept { return (param.op_attr_mask & ~kUsualFields) == 0; }
+
 // A copy that does, field by field as the caller has just written them.
 void redirect(const ucp_request_param_t& param, Post* post, ucp_request_param_t* ours) noexcept {
   constexpr size_t kFirst = offsetof(ucp_request_param_t, request);
   ours->op_attr_mask = redirected(param.op_attr_mask);
-  ours->flags = param.flags;
-  util::copy_words<sizeof(param) - kFirst>(&ours->request, &param.request);
+  if (is_usual(param)) [[likely]] {
+    ours->request = param.request;
+    ours->datatype = param.datatype;
+  } else {
+    ours->flags = param.flags;
+    util::copy_words<sizeof(param) - kFirst>(&ours->request, &param.request);
+  }
   ours->cb.recv = on_receive;
   ours->user_data = post;
 }
@@ -118,7 +130,7 @@ void redirect(const ucp_request_param_t& param, Post* post, ucp_request_param_t*
 // `start` calls UCP's function with the parameters given to it.
 template <typename Start>
 ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
-  if (post == nullptr || (param->op_attr_mask & ~kKnownFields) != 0) [[unlikely]] {
+  if (post == nullptr || !is_known(*param)) [[unlikely]] {
     worker->receives.disable();  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
     if (post != nullptr) give_up(*worker, post);
     return start(param);
@@ -150,42 +162,6 @@ Post* find_post(void* request) noexcept {
   return nullptr;
 }
 
-using ReceiveFunction = decltype(&ucp_tag_recv_nbx);
-
-// In all its forms.
-[[gnu::noinline]] ucs_status_ptr_t receive_otherwise(ReceiveFunction own, ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag,
-                                                     ucp_tag_t mask, const ucp_request_param_t* param) noexcept {
-  const Locked lock;
-  Worker* worker = workers().find(handle);
-  if (worker == nullptr) return own(handle, buffer, count, tag, mask, param);
-  Receive* receiver = take_receive(tag, false);
-  Post* post = worker->receives.post(tag, mask, receiver);
-  if (post == nullptr && receiver != nullptr) receiver->dropped();
-  return receive(worker, post, param, [&](const ucp_request_param_t* p) { return own(handle, buffer, count, tag, mask, p); });
-}
-
-// The fields that a receive usually has.
-constexpr uint32_t kUsualFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                                  UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-
-[[gnu::always_inline]] inline ucs_status_ptr_t receive_tagged(ReceiveFunction own, ucp_worker_h handle, void* buffer, size_t count,
-                                                              ucp_tag_t tag, ucp_tag_t mask, const ucp_request_param_t* param) noexcept {
-  Worker* worker = Workers::shared ? nullptr : workers().last(handle);
-  if (worker == nullptr || !worker->receives.has_room() || (param->op_attr_mask & ~kUsualFields) != 0) [[unlikely]] {
-    return receive_otherwise(own, handle, buffer, count, tag, mask, param);
-  }
-  Post* post = worker->receives.post_in_room(tag, mask, take_receive(tag, false));
-  const uint64_t order = post->order;
-  keep_call(worker, post, param);
-  ucp_request_param_t ours;
-  ours.op_attr_mask = redirected(param->op_attr_mask);
-  ours.request = param->request;
-  ours.datatype = param->datatype;
-  ours.cb.recv = on_receive;
-  ours.user_data = post;
-  return keep_request(worker, post, order, own(handle, buffer, count, tag, mask, &ours));
-}
-
 // A send that is complete, or of whose completion nobody is told.
 void forget_send(void* request, bool is_complete) noexcept {
   SendMatcher& sends = workers().sends;
@@ -207,11 +183,6 @@ bool forget(void* request) noexcept {
   return post != nullptr;
 }
 
-[[gnu::noinline]] void free_locked(void* request) noexcept {
-  const Locked lock;
-  if (!forget(request)) VERITY_NEXT(ucp_request_free)(request);
-}
-
 }  // namespace
 
 void start_probe() noexcept {
@@ -231,7 +202,14 @@ using namespace verity::mpi;
 VERITY_UCP_WRAP_HOT(ucs_status_ptr_t, ucp_tag_recv_nbx,
                 (ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag, ucp_tag_t mask, const ucp_request_param_t* param),
                 (handle, buffer, count, tag, mask, param)) {
-  return receive_tagged(VERITY_OWN(ucp_tag_recv_nbx), handle, buffer, count, tag, mask, param);
+  const auto own = VERITY_OWN(ucp_tag_recv_nbx);
+  const Locked lock;
+  Worker* worker = workers().find(handle);
+  if (worker == nullptr) [[unlikely]] return own(handle, buffer, count, tag, mask, param);
+  Receive* receiver = take_receive(tag, false);
+  Post* post = worker->receives.post(tag, mask, receiver);
+  if (post == nullptr && receiver != nullptr) [[unlikely]] receiver->dropped();
+  return receive(worker, post, param, [&](const ucp_request_param_t* p) { return own(handle, buffer, count, tag, mask, p); });
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_recv_nb,
@@ -311,6 +289,6 @@ VERITY_UCP_WRAP(void, ucp_request_release, (void* request), (request)) {
 }
 
 VERITY_UCP_WRAP_HOT(void, ucp_request_free, (void* request), (request)) {
-  if (Workers::shared) [[unlikely]] return free_locked(request);
+  const Locked lock;
   if (!forget(request)) [[likely]] VERITY_OWN(ucp_request_free)(request);
 }
