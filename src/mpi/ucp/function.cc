@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "mpi/interpose/behind.h"
+#include "mpi/ucp/abi.h"
 #include "mpi/ucp/wrap.h"
 
 namespace verity::mpi {
@@ -20,7 +21,7 @@ VERITY_UCP_FUNCTIONS(VERITY_DEFINE)
 void* UcpFunction::resolve() noexcept {
   void* found = find_behind(name_);
   if (found == nullptr) {
-    void* library = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
+    void* library = dlopen(abi::kLibrary, RTLD_LAZY | RTLD_NOLOAD);
     found = library == nullptr ? nullptr : dlsym(library, name_);
   }
   if (found == nullptr) {

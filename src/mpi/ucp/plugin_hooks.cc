@@ -1,51 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the transport plugin calls (util/companion.h).
-#include <cstring>
-
+#include "mpi/ucp/abi.h"
 #include "mpi/ucp/type_counters.h"
 #include "mpi/ucp/worker.h"
 #include "mpi/ucp/worker_calls.h"
-#include "util/words.h"
 
 namespace verity::mpi {
 
 namespace {
 
-// Upper active messages that begin a tagged message, from UCX 1.13 to 1.22: the payload starts with the tag.
-enum : uint8_t {
-  kEagerOnly = 2,
-  kEagerFirst = 3,
-  kEagerSyncOnly = 6,
-  kEagerSyncFirst = 7,
-  kRendezvous = 9,
-  kActive = 23,  // an active message of UCP, in one piece: it has no tag
-};
-constexpr uint32_t kFirstMessages =
-    1u << kEagerOnly | 1u << kEagerFirst | 1u << kEagerSyncOnly | 1u << kEagerSyncFirst | 1u << kRendezvous |
-    1u << kActive;
-
-// A rendezvous request names its protocol: 0 is a tagged message.
-constexpr size_t kRendezvousOpcode = 40;
-
-// A message that comes whole: which receive gets it shows at once.
-[[nodiscard]] constexpr bool is_whole(uint8_t am_id) noexcept { return am_id == kEagerOnly || am_id == kEagerSyncOnly; }
-
-// False: it is no tagged message.
+// False: it begins no message.
 bool read_tag(uint8_t am_id, const void* message, size_t length, uint64_t* tag) noexcept {
-  if (am_id == kActive) {
-    *tag = kActiveTag;
-    return true;
-  }
-  if (length < sizeof(*tag)) return false;
-  if (am_id == kRendezvous) {
-    if (length <= kRendezvousOpcode || static_cast<const uint8_t*>(message)[kRendezvousOpcode] != 0) return false;
-  }
-  std::memcpy(tag, message, sizeof(*tag));
+  if (am_id != abi::kActive) return abi::read_tag(am_id, message, length, tag);
+  *tag = kActiveTag;
   return true;
 }
-
-// Of one that comes whole.
-[[nodiscard]] inline uint64_t tag_of(const void* message) noexcept { return util::read_word(message, 0); }
 
 void opened(void* uct_worker) noexcept {
   Worker* worker = worker_in_creation();
@@ -68,7 +37,7 @@ void opened(void* uct_worker) noexcept {
 
 [[gnu::hot]] size_t departs(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer, size_t room) noexcept {
   Workers& all = workers();
-  if (!is_whole(leaving->am_id) || length < sizeof(uint64_t) || !all.sends.is_of_call(tag_of(message))) [[unlikely]] {
+  if (!abi::is_whole(leaving->am_id) || length < sizeof(uint64_t) || !all.sends.is_of_call(abi::tag_of_whole(message))) [[unlikely]] {
     return departs_otherwise(leaving, message, length, trailer, room);
   }
   const size_t size = all.sends.match_call(leaving->serial, trailer, room);
@@ -91,8 +60,8 @@ void stayed() noexcept {
     const Workers& all = workers();
     if (all.on_arrival != nullptr && trailer_length >= all.least_arrival) [[unlikely]] all.on_arrival(trailer, trailer_length);
   }
-  if (is_whole(am_id)) return worker->receives.begin_handling(tag, trailer, trailer_length);
-  if (am_id != kActive) worker->receives.arrive(tag, trailer, trailer_length);
+  if (abi::is_whole(am_id)) return worker->receives.begin_handling(tag, trailer, trailer_length);
+  if (am_id != abi::kActive) worker->receives.arrive(tag, trailer, trailer_length);
   return nullptr;
 }
 
@@ -100,8 +69,8 @@ void stayed() noexcept {
                         size_t trailer_length) noexcept {
   Workers& all = workers();
   Worker* worker = all.last_below(uct_worker);
-  if (!is_whole(am_id) || length < sizeof(uint64_t) || worker == nullptr || trailer_length - kHead >= all.least_arrival - kHead ||
-      !worker->receives.is_next(tag_of(message), trailer)) [[unlikely]] {
+  if (!abi::is_whole(am_id) || length < sizeof(uint64_t) || worker == nullptr || trailer_length - kHead >= all.least_arrival - kHead ||
+      !worker->receives.is_next(abi::tag_of_whole(message), trailer)) [[unlikely]] {
     return arrives_otherwise(uct_worker, am_id, message, length, trailer, trailer_length);
   }
   ++all.arrived;
@@ -144,6 +113,6 @@ struct verity_companion verity_companion = verity::mpi::table(0);
 
 namespace verity::mpi {
 
-void want_messages() noexcept { ::verity_companion = table(kFirstMessages); }
+void want_messages() noexcept { ::verity_companion = table(abi::kFirstMessages); }
 
 }  // namespace verity::mpi

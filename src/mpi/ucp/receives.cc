@@ -5,9 +5,9 @@
 // each is seen once.
 #include <utility>
 
+#include "mpi/ucp/abi.h"
 #include "mpi/ucp/worker_calls.h"
 #include "mpi/ucp/wrap.h"
-#include "util/words.h"
 
 namespace verity::mpi {
 
@@ -68,38 +68,6 @@ void give_up(Worker& worker, Post* post) noexcept {
   post->matched ? worker.receives.end_matched(post) : worker.receives.drop(post);
 }
 
-constexpr uint32_t kKnownFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                                  UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_REPLY_BUFFER |
-                                  UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_RECV_INFO | UCP_OP_ATTR_FIELD_MEMH |
-                                  UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND;
-
-// Those that it has when it completes through on_receive().
-constexpr uint32_t redirected(uint32_t fields) noexcept {
-  return fields | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-}
-
-// The fields that a receive usually has.
-constexpr uint32_t kUsualFields = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                                  UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-
-constexpr bool is_known(const ucp_request_param_t& param) noexcept { return (param.op_attr_mask & ~kKnownFields) == 0; }
-constexpr bool is_usual(const ucp_request_param_t& param) noexcept { return (param.op_attr_mask & ~kUsualFields) == 0; }
-
-// A copy that does, field by field as the caller has just written them.
-void redirect(const ucp_request_param_t& param, Post* post, ucp_request_param_t* ours) noexcept {
-  constexpr size_t kFirst = offsetof(ucp_request_param_t, request);
-  ours->op_attr_mask = redirected(param.op_attr_mask);
-  if (is_usual(param)) [[likely]] {
-    ours->request = param.request;
-    ours->datatype = param.datatype;
-  } else {
-    ours->flags = param.flags;
-    util::copy_words<sizeof(param) - kFirst>(&ours->request, &param.request);
-  }
-  ours->cb.recv = on_receive;
-  ours->user_data = post;
-}
-
 // What the caller wants to be told when the receive is complete.
 [[gnu::always_inline]] inline void keep_call(Worker* worker, Post* post, const ucp_request_param_t* param) noexcept {
   const uint32_t fields = param->op_attr_mask;
@@ -130,7 +98,7 @@ void redirect(const ucp_request_param_t& param, Post* post, ucp_request_param_t*
 // `start` calls UCP's function with the parameters given to it.
 template <typename Start>
 ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
-  if (post == nullptr || !is_known(*param)) [[unlikely]] {
+  if (post == nullptr || !abi::is_known_receive(*param)) [[unlikely]] {
     worker->receives.disable();  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
     if (post != nullptr) give_up(*worker, post);
     return start(param);
@@ -138,7 +106,7 @@ ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* 
   const uint64_t order = post->order;
   keep_call(worker, post, param);
   ucp_request_param_t ours;
-  redirect(*param, post, &ours);
+  abi::redirect_receive(*param, on_receive, post, &ours);
   return keep_request(worker, post, order, start(&ours));
 }
 
@@ -216,15 +184,14 @@ VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_recv_nb,
                 (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t mask,
                  ucp_tag_recv_callback_t callback),
                 (handle, buffer, count, datatype, tag, mask, callback)) {
-  ucp_request_param_t param = param_of(datatype, UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
-  param.cb.recv = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(reinterpret_cast<void*>(callback));
+  const ucp_request_param_t param = abi::receive_param(datatype, callback);
   return ucp_tag_recv_nbx(handle, buffer, count, tag, mask, &param);
 }
 
 VERITY_UCP_WRAP(ucs_status_t, ucp_tag_recv_nbr,
                 (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t mask, void* request),
                 (handle, buffer, count, datatype, tag, mask, request)) {
-  ucp_request_param_t param = param_of(datatype, UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+  ucp_request_param_t param = abi::param_of(datatype, UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
   param.request = request;
   const ucs_status_ptr_t status = ucp_tag_recv_nbx(handle, buffer, count, tag, mask, &param);
   return UCS_PTR_IS_ERR(status) ? UCS_PTR_STATUS(status) : UCS_OK;
@@ -271,8 +238,7 @@ VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nb,
                 (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_message_h message,
                  ucp_tag_recv_callback_t callback),
                 (handle, buffer, count, datatype, message, callback)) {
-  ucp_request_param_t param = param_of(datatype, UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
-  param.cb.recv = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(reinterpret_cast<void*>(callback));
+  const ucp_request_param_t param = abi::receive_param(datatype, callback);
   return ucp_tag_msg_recv_nbx(handle, buffer, count, message, &param);
 }
 

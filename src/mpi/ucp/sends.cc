@@ -4,22 +4,13 @@
 // and calls it. The _nb and _nbr forms are written with the _nbx ones, as UCX itself does, so that each is seen once.
 #include <utility>
 
+#include "mpi/ucp/abi.h"
 #include "mpi/ucp/worker.h"
 #include "mpi/ucp/wrap.h"
 
 namespace verity::mpi {
 
 namespace {
-
-// Bytes of what is sent; 0 where they do not lie in one piece.
-size_t bytes_of(size_t count, const ucp_request_param_t* param) noexcept {
-  if ((param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE) == 0) return count;
-  const bool in_one_piece = (param->datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG;
-  return in_one_piece ? count * (param->datatype >> UCP_DATATYPE_SHIFT) : 0;
-}
-
-// In memory of the caller, who tells UCP neither of its completion nor that it is not used any more.
-bool has_own_request(const ucp_request_param_t* param) noexcept { return (param->op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) != 0; }
 
 using SendFunction = decltype(&ucp_tag_send_nbx);
 
@@ -31,7 +22,7 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     return own(ep, buffer, count, tag, param);
   }
   // What was there before is complete.
-  if (sends.pending() != 0 && has_own_request(param)) [[unlikely]] sends.complete(param->request);
+  if (sends.pending() != 0 && abi::has_own_request(*param)) [[unlikely]] sends.complete(param->request);
   const SendArm* arm = armed.send;
   if (arm != nullptr && !arm->filter->matches(tag)) arm = nullptr;
   if (arm != nullptr) [[likely]] {
@@ -50,7 +41,7 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     return request;
   }
   sends.end(request);
-  if (arm != nullptr && !has_own_request(param)) workers().open_sends.open(request, buffer, bytes_of(count, param), arm->caller);
+  if (arm != nullptr && !abi::has_own_request(*param)) workers().open_sends.open(request, buffer, abi::bytes_of(count, *param), arm->caller);
   return request;
 }
 
@@ -58,12 +49,6 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
                                                const ucp_request_param_t* param) noexcept {
   const Locked lock;
   return send(own, ep, buffer, count, tag, param);
-}
-
-ucp_request_param_t with_callback(ucp_datatype_t datatype, ucp_send_callback_t callback) noexcept {
-  ucp_request_param_t param = param_of(datatype, UCP_OP_ATTR_FIELD_CALLBACK);
-  param.cb.send = reinterpret_cast<ucp_send_nbx_callback_t>(reinterpret_cast<void*>(callback));
-  return param;
 }
 
 // An active message takes the thread's ActiveArm. The transport asks for what each carries, so that the lock is needed for all.
@@ -101,21 +86,21 @@ VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_send_sync_nbx,
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_send_nb,
                 (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t callback),
                 (ep, buffer, count, datatype, tag, callback)) {
-  const ucp_request_param_t param = with_callback(datatype, callback);
+  const ucp_request_param_t param = abi::send_param(datatype, callback);
   return ucp_tag_send_nbx(ep, buffer, count, tag, &param);
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_send_sync_nb,
                 (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t callback),
                 (ep, buffer, count, datatype, tag, callback)) {
-  const ucp_request_param_t param = with_callback(datatype, callback);
+  const ucp_request_param_t param = abi::send_param(datatype, callback);
   return ucp_tag_send_sync_nbx(ep, buffer, count, tag, &param);
 }
 
 VERITY_UCP_WRAP(ucs_status_t, ucp_tag_send_nbr,
                 (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, void* request),
                 (ep, buffer, count, datatype, tag, request)) {
-  ucp_request_param_t param = param_of(datatype, UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_FAST_CMPL);
+  ucp_request_param_t param = abi::param_of(datatype, UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_FAST_CMPL);
   param.request = request;
   const ucs_status_ptr_t status = ucp_tag_send_nbx(ep, buffer, count, tag, &param);
   if (status == nullptr) return UCS_OK;

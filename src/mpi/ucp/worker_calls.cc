@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "mpi/ucp/abi.h"
 #include "mpi/ucp/wrap.h"
 
 namespace verity::mpi {
@@ -48,9 +49,8 @@ VERITY_UCP_WRAP(ucs_status_t, ucp_worker_create, (ucp_context_h context, const u
   const bool several = threads && has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE;
   if (several && !Workers::shared) Workers::shared = true;
   const Locked lock;
-  ucp_context_attr_t attr = {};
-  attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
-  if (VERITY_NEXT(ucp_context_query)(context, &attr) == UCS_OK) workers().sends.set_request_size(attr.request_size);
+  const size_t request_size = abi::request_size(VERITY_NEXT(ucp_context_query), context);
+  if (request_size != 0) workers().sends.set_request_size(request_size);
   Worker* worker = creating = workers().create();
   const ucs_status_t status = VERITY_OWN(ucp_worker_create)(context, params, worker_p);
   creating = nullptr;

@@ -67,12 +67,4 @@ class UcpEntry final : public UcpWrapper {
 
 #define VERITY_OWN(function) entry_##function.own()
 
-// What the older forms of a call say.
-[[nodiscard]] inline ucp_request_param_t param_of(ucp_datatype_t datatype, uint32_t other_fields) noexcept {
-  ucp_request_param_t param = {};
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE | other_fields;
-  param.datatype = datatype;
-  return param;
-}
-
 }  // namespace verity::mpi
