@@ -37,7 +37,8 @@ bool Aggregation::next(Bytes* message_p) {
   if (phase_ == Phase::kElements) {
     while (type_ < schema_.count() && index_ == graph_.count(type_)) {
       ++type_;
-      index_ = block_ = 0;
+      index_ = 0;
+      cursor_ = {};
     }
     if (type_ == schema_.count()) phase_ = Phase::kInteriors;
   }
@@ -68,19 +69,15 @@ void Aggregation::elements(Bytes* message_p) {
   h.first = index_;
   h.count = std::min(elements_in(packet_bytes_, size), graph_.count(type_) - index_);
   uint8_t* out = begin(h, h.count * size, message_p);
-  const std::vector<Block>& blocks = graph_.blocks(type_);
   for (const uint64_t end = index_ + h.count; index_ < end;) {
-    const Block& block = blocks[block_];
-    const uint64_t n = std::min(end, block.first + block.count) - index_;
-    const uint8_t* element = block.begin + (index_ - block.first) * size;
+    const Run run = graph_.places(type_).next(&cursor_, end - index_);
     if (schema_.pointers(type_).empty()) {
-      std::memcpy(out, element, n * size);
+      std::memcpy(out, run.begin, run.count * size);
     } else {
-      for (uint64_t i = 0; i < n; ++i) put_element(element + i * size, out + i * size);
+      for (uint64_t i = 0; i < run.count; ++i) put_element(run.begin + i * size, out + i * size);
     }
-    out += n * size;
-    index_ += n;
-    block_ += index_ == block.first + block.count;
+    out += run.count * size;
+    index_ += run.count;
   }
   seal(message_p);
 }

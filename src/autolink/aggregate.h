@@ -40,9 +40,9 @@ class Aggregation {
   uint64_t packet_bytes_ = 0;
   uint64_t structure_ = 0;
   enum class Phase : uint8_t { kInitial, kElements, kInteriors, kEnd } phase_ = Phase::kInitial;
-  TypeNumber type_ = 0;   // of the next elements
-  uint64_t index_ = 0;    // of the next element
-  size_t block_ = 0;      // that it is in
+  TypeNumber type_ = 0;    // of the next elements
+  uint64_t index_ = 0;     // of the next element
+  Places::Cursor cursor_;  // where it lies
 };
 
 // Elements of `size` bytes in a packet.

@@ -34,8 +34,6 @@ class FlatMap {
     const Entry& entry = slots_[find(address, type)];
     return entry.address == nullptr ? nullptr : &entry.value;
   }
-  [[nodiscard]] const std::vector<Entry>& slots() const noexcept { return slots_; }
-  [[nodiscard]] uint64_t size() const noexcept { return size_; }
 
  private:
   [[nodiscard]] uint64_t find(const void* address, uint32_t type) const noexcept {

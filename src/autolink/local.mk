@@ -11,6 +11,7 @@ autolink_sources = \
 	src/autolink/graph.cc src/autolink/graph.h \
 	src/autolink/link.h \
 	src/autolink/packet.cc src/autolink/packet.h \
+	src/autolink/places.cc src/autolink/places.h \
 	src/autolink/schema.cc src/autolink/schema.h
 AUTOLINK_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) \
 	-Wl,--exclude-libs,ALL -Wl,--version-script=$(AUTOLINK_MAP)
@@ -50,7 +51,7 @@ verity-autolink-%.pc: src/validate/verity-library.pc.in Makefile
 	  -e 's|@what[@]|Linked structures over MPI|' $< > $@
 CLEANFILES += verity-autolink.pc verity-autolink-openmpi.pc verity-autolink-mpich.pc
 
-verity_unit_SOURCES += $(autolink_sources) test/unit/autolink_test.cc
+verity_unit_SOURCES += $(autolink_sources) test/unit/autolink_places_test.cc test/unit/autolink_test.cc
 dist_man3_MANS += src/autolink/man/verity_autolink.3
 TESTS += test/integration/autolink.sh
 EXTRA_DIST += test/integration/autolink.sh test/mpi/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/autolink_node.h

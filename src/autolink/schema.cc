@@ -49,7 +49,7 @@ void Schema::find_pointers(TypeNumber type, uint64_t offset, unsigned depth, std
   if (of.fields == nullptr || depth > kMostDepth) return;
   for (uint64_t i = 0; i < of.field_count; ++i) {
     const verity_automap_field& field = of.fields[i];
-    const bool nests = field.number >= 0 && static_cast<uint64_t>(field.number) < own_;
+    const bool nests = is_nested(field);
     if (!is_link(field) && !nests) continue;
     for (uint64_t copy = 0; copy < field.copies && offsets_p->size() < kMostPointers; ++copy) {
       const uint64_t place = offset + field.offset + copy * field.size;
@@ -85,6 +85,23 @@ uint64_t Schema::nested(TypeNumber outer, uint64_t offset, TypeNumber inner) con
   return is_pointer(outer) ? 0 : nested(outer, offset, inner, 0);
 }
 
+bool Schema::is_of(const verity_automap_field& field, TypeNumber inner) const {
+  if (field.size != size(inner)) return false;
+  if (is_pointer(inner)) return is_link(field);
+  return field.number == static_cast<int>(inner) || std::strcmp(field.type, at(inner).name) == 0;
+}
+
+bool Schema::holds(TypeNumber outer, TypeNumber inner, unsigned depth) const {
+  const verity_automap_type& type = at(outer);
+  if (type.fields == nullptr || depth > kMostDepth) return false;
+  for (uint64_t i = 0; i < type.field_count; ++i) {
+    const verity_automap_field& field = type.fields[i];
+    if (is_of(field, inner)) return true;
+    if (is_nested(field) && holds(static_cast<TypeNumber>(field.number), inner, depth + 1)) return true;
+  }
+  return false;
+}
+
 uint64_t Schema::nested(TypeNumber outer, uint64_t offset, TypeNumber inner, unsigned depth) const {
   const verity_automap_type& type = at(outer);
   if (type.fields == nullptr || depth > kMostDepth) return 0;
@@ -93,9 +110,8 @@ uint64_t Schema::nested(TypeNumber outer, uint64_t offset, TypeNumber inner, uns
     if (offset < field.offset || offset - field.offset >= field.size * field.copies) continue;
     const uint64_t copy = (offset - field.offset) / field.size;
     const uint64_t within = (offset - field.offset) % field.size;
-    const bool is_inner = is_pointer(inner) ? is_link(field) : std::strcmp(field.type, at(inner).name) == 0 || field.number == static_cast<int>(inner);
-    if (within == 0 && is_inner && field.size == size(inner)) return field.copies - copy;
-    if (field.number >= 0 && static_cast<uint64_t>(field.number) < own_) return nested(static_cast<TypeNumber>(field.number), within, inner, depth + 1);
+    if (within == 0 && is_of(field, inner)) return field.copies - copy;
+    if (is_nested(field)) return nested(static_cast<TypeNumber>(field.number), within, inner, depth + 1);
   }
   return 0;
 }

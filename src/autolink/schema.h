@@ -39,6 +39,8 @@ class Schema {
   [[nodiscard]] const std::vector<uint64_t>& pointers(TypeNumber type) const noexcept { return pointers_[type]; }
   // How many elements of `inner` lie one after the other from `offset` bytes on in an element of `outer`; 0: none begins there.
   [[nodiscard]] uint64_t nested(TypeNumber outer, uint64_t offset, TypeNumber inner) const;
+  // Whether elements of `inner` lie anywhere in one of `outer`.
+  [[nodiscard]] bool holds(TypeNumber outer, TypeNumber inner) const { return !is_pointer(outer) && holds(outer, inner, 0); }
   // The type that a pointer leads to: of a pointer to pointers, the pointers.
   [[nodiscard]] TypeNumber target(const verity_automap_link& link) const noexcept {
     const auto type = static_cast<TypeNumber>(link.type);
@@ -49,7 +51,12 @@ class Schema {
   explicit Schema(const verity_automap_schema* schema) noexcept : schema_(schema), own_(static_cast<TypeNumber>(schema->count)) {}
   [[nodiscard]] const verity_automap_type& at(TypeNumber type) const noexcept { return schema_->types[type]; }
   void find_pointers(TypeNumber type, uint64_t offset, unsigned depth, std::vector<uint64_t>* offsets_p) const;
+  [[nodiscard]] bool is_of(const verity_automap_field& field, TypeNumber inner) const;
+  [[nodiscard]] bool is_nested(const verity_automap_field& field) const noexcept {
+    return field.number >= 0 && static_cast<uint64_t>(field.number) < own_;
+  }
   [[nodiscard]] uint64_t nested(TypeNumber outer, uint64_t offset, TypeNumber inner, unsigned depth) const;
+  [[nodiscard]] bool holds(TypeNumber outer, TypeNumber inner, unsigned depth) const;
 
   const verity_automap_schema* schema_;
   TypeNumber own_;

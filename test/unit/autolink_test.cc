@@ -140,6 +140,95 @@ TEST(Autolink, EveryKindOfPointer) {
   EXPECT_EQ(root->many[2]->many, root->pair);
 }
 
+TEST(Autolink, MembersBesideEachOther) {
+  node nodes[3] = {};
+  nodes[2].point = {1.5, 2.5};
+  nodes[0].next = &nodes[1], nodes[1].next = &nodes[2];
+  nodes[0].data = &nodes[2].point.x, nodes[0].n = 1;
+  nodes[1].data = &nodes[2].point.y, nodes[1].n = 1;
+  const Structure copy = copy_of(nodes);
+  const node* root = root_of(copy);
+  EXPECT_EQ(root->data, &root->next->next->point.x);
+  EXPECT_EQ(root->next->data, &root->next->next->point.y);
+  // Two members are no array: a receiver would refuse it.
+  nodes[0].n = 2;
+  verity_autolink_source* source = nullptr;
+  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kNode, nodes, 1, nullptr, &source), EINVAL);
+  EXPECT_EQ(source, nullptr);
+}
+
+TEST(Autolink, AddressesThatAreNotAligned) {
+  alignas(8) char bytes[3 * sizeof(double)] = {};
+  const double values[2] = {1.25, -7};
+  std::memcpy(bytes + 3, values, sizeof(values));
+  node one{};
+  one.n = 2;
+  const char* address = bytes + 3;
+  std::memcpy(&one.data, &address, sizeof(address));
+  const Structure copy = copy_of(&one);
+  EXPECT_EQ(root_of(copy)->data[0], 1.25);
+  EXPECT_EQ(root_of(copy)->data[1], -7);
+}
+
+// Elements that begin with a double, behind an array of doubles.
+struct led {
+  double first;
+  led* next;
+  double* data;
+  int64_t n;
+};
+
+int led_links(const void* element, uint64_t first, size_t offset, verity_automap_visitor visit, void* context) {
+  const auto* self = static_cast<const led*>(element);
+  const int stop = verity_automap_visit_link(visit, context, VERITY_AUTOMAP_OWNED, 0, 1, 1, first, offset + offsetof(led, next), self->next);
+  if (stop != 0) return stop;
+  return verity_automap_visit_link(visit, context, VERITY_AUTOMAP_OWNED, 1, 1, verity_automap_count(self->n), first + 1,
+                                   offset + offsetof(led, data), self->data);
+}
+int led_set_link(void* element, uint64_t link, void* target) {
+  auto* self = static_cast<led*>(element);
+  if (link == 0) self->next = static_cast<led*>(target);
+  if (link == 1) self->data = static_cast<double*>(target);
+  return link < 2 ? 0 : -1;
+}
+
+TEST(Autolink, AnArrayInFrontOfAMember) {
+  const verity_automap_field fields[] = {{"first", "MPI_DOUBLE", -1, 0, 8, 1},
+                                         {"next", "link", -1, 8, 8, 1},
+                                         {"data", "link", -1, 16, 8, 1},
+                                         {"n", "MPI_INT64_T", -1, 24, 8, 1}};
+  const verity_automap_type types[] = {{"struct led", sizeof(led), 8, {0, 0, 0}, {0, 0, 0}, fields, 4, 2, led_links, led_set_link},
+                                       {"MPI_DOUBLE", 8, 8, {0, 0, 0}, {0, 0, 0}, nullptr, 0, 0, nullptr, nullptr}};
+  const verity_automap_schema schema{1, 2, types};
+  struct {
+    double before[2];
+    led here;
+    double behind[2];
+  } all{{1, 2}, {3, nullptr, nullptr, 1}, {4, 5}};
+  static_assert(offsetof(decltype(all), here) == 16);
+  led other{0, &all.here, all.before, 2}, third{0, &other, all.behind, 2};
+  all.here.data = &all.here.first;
+  void* data = nullptr;
+  size_t size = 0;
+  ASSERT_EQ(verity_autolink_pack(&schema, 0, &third, 1, nullptr, &data, &size), 0) << verity_autolink_error();
+  verity_autolink_structure* made = nullptr;
+  ASSERT_EQ(verity_autolink_unpack(&schema, 0, data, size, nullptr, &made), 0) << verity_autolink_error();
+  std::free(data);
+  const Structure structure(made);
+  const auto* root = static_cast<const led*>(verity_autolink_root(made));
+  const led *a = root->next, *b = a->next;
+  EXPECT_EQ(b->data, &b->first);
+  EXPECT_EQ(b->first, 3);
+  EXPECT_EQ(a->data[0], 1);
+  EXPECT_EQ(a->data[1], 2);
+  EXPECT_EQ(root->data[0], 4);
+  EXPECT_EQ(root->data[1], 5);
+  // An array that goes on inside of the element.
+  other.n = 3;
+  verity_autolink_source* source = nullptr;
+  EXPECT_EQ(verity_autolink_aggregate(&schema, 0, &third, 1, nullptr, &source), EINVAL);
+}
+
 TEST(Autolink, ReferencesOutOfTheStructureBecomeNull) {
   node inside{}, outside{};
   double elsewhere = 1;
