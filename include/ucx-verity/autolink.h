@@ -30,6 +30,14 @@ struct verity_autolink_options {
   uint64_t most_bytes;   /* receivers refuse structures of more bytes; 0: as many as fit the address space */
 };
 
+/* What is the same in all calls over MPI (autolink_mpi.h). `options` may be
+ * NULL. */
+struct verity_autolink_type {
+  const verity_automap_schema* schema;
+  int type; /* of the root, its number in the schema */
+  const struct verity_autolink_options* options;
+};
+
 /* Why the last call of this thread failed; "" when it did not. Valid until the next one. */
 const char* verity_autolink_error(void);
 

@@ -21,13 +21,6 @@
 extern "C" {
 #endif
 
-/* What is the same in all calls. `options` may be NULL. */
-struct verity_autolink_type {
-  const verity_automap_schema* schema;
-  int type; /* of the root, its number in the schema */
-  const struct verity_autolink_options* options;
-};
-
 int verity_autolink_send(const struct verity_autolink_type* type, const void* root, uint64_t count, int dest, int tag, MPI_Comm comm);
 /* MPI_ANY_SOURCE and MPI_ANY_TAG are allowed; `status` may be MPI_STATUS_IGNORE, and has source and tag. */
 int verity_autolink_recv(const struct verity_autolink_type* type, int source, int tag, MPI_Comm comm, MPI_Status* status,

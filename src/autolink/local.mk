@@ -54,4 +54,4 @@ CLEANFILES += verity-autolink.pc verity-autolink-openmpi.pc verity-autolink-mpic
 verity_unit_SOURCES += $(autolink_sources) test/unit/autolink_places_test.cc test/unit/autolink_test.cc
 dist_man3_MANS += src/autolink/man/verity_autolink.3
 TESTS += test/integration/autolink.sh
-EXTRA_DIST += test/integration/autolink.sh test/mpi/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/autolink_node.h
+EXTRA_DIST += test/integration/autolink.sh test/mpi/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/autolink_list.h test/mpi/autolink_node.h

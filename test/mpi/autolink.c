@@ -14,7 +14,7 @@
 #include <string.h>
 #include <ucx-verity/autolink_mpi.h>
 
-#include "autolink_node.h"
+#include "autolink_list.h"
 
 enum { kTag = 3 };
 
@@ -28,55 +28,9 @@ static void expect(int is_right, const char* what) {
   printf("rank %d: WRONG: %s (%s)\n", rank, what, verity_autolink_error());
 }
 
-struct list {
-  struct node* nodes;
-  double* data;
-  struct node** many;
-};
-
-static long other_of(long i, long count) { return i * 7919 % count; }
-
-/* A ring of `count` nodes with references across it, data, names and arrays of pointers here and there. */
-static struct list make(long count, long seed) {
-  static char name[] = "every tenth";
-  struct list l = {calloc((size_t)count, sizeof(struct node)), calloc((size_t)count * 2, sizeof(double)), calloc((size_t)count, sizeof(struct node*))};
-  for (long i = 0; i < count; ++i) {
-    struct node* n = &l.nodes[i];
-    n->value = seed + i;
-    n->next = &l.nodes[(i + 1) % count];
-    n->other = &l.nodes[other_of(i, count)];
-    n->data = &l.data[2 * i];
-    n->n = 2;
-    l.data[2 * i] = (double)(seed + i);
-    l.data[2 * i + 1] = 0.5;
-    n->into = &l.data[2 * i + 1];
-    l.many[i] = n->other;
-    if (i % 4 == 0 && i + 2 <= count) n->many = &l.many[i], n->n_many = 2;
-    if (i % 10 == 0) n->name = name;
-  }
-  return l;
-}
-static void release(struct list* l) {
-  free(l->nodes);
-  free(l->data);
-  free(l->many);
-}
-
 /* Whether what arrived is what make() makes. */
 static void compare(const verity_autolink_structure* s, long count, long seed, const char* what) {
-  const struct node** all = malloc((size_t)count * sizeof(*all));
-  const struct node* n = verity_autolink_root(s);
-  long bad = n == NULL;
-  for (long i = 0; i < count && n != NULL; ++i, n = n->next) all[i] = n;
-  bad += n != (count != 0 && !bad ? all[0] : NULL); /* the ring is closed */
-  for (long i = 0; i < count && bad == 0; ++i) {
-    n = all[i];
-    bad += n->value != seed + i || n->other != all[other_of(i, count)] || n->n != 2 || n->data[0] != (double)(seed + i) || n->into != n->data + 1;
-    bad += (n->name != NULL) != (i % 10 == 0) || (n->name != NULL && strcmp(n->name, "every tenth") != 0);
-    bad += (n->many != NULL) != (i % 4 == 0 && i + 2 <= count) || (n->many != NULL && n->many[1] != all[other_of(i + 1, count)]);
-  }
-  free(all);
-  expect(bad == 0, what);
+  expect(wrong_nodes(verity_autolink_root(s), count, seed) == 0, what);
 }
 
 static void p2p(long count) {
