@@ -3,7 +3,7 @@
  * libverity_autolink: linked structures (lists, trees, graphs with shared nodes and cycles, arrays of pointers, pointers into arrays and
  * elements) as a sequence of messages, and back. Which pointers there are and where they lead comes from a schema that
  * `verity-types automap` generates from the program's headers. Needs neither MPI nor UCX (pkg-config: verity-autolink);
- * ucx-verity/autolink_mpi.h sends structures over MPI.
+ * ucx-verity/autolink_mpi.h sends structures over MPI, ucx-verity/autolink_ucp.h over UCX.
  *
  * All that owned pointers reach from the root is sent, each element once. References lead to such elements, or become null. Pointers
  * without a directive become null. Elements travel as they lie in memory: peers whose schemas have another hash (another compiler, another
@@ -30,7 +30,7 @@ struct verity_autolink_options {
   uint64_t most_bytes;   /* receivers refuse structures of more bytes; 0: as many as fit the address space */
 };
 
-/* What is the same in all calls over MPI (autolink_mpi.h). `options` may be
+/* What is the same in all calls over MPI (autolink_mpi.h) and UCX (autolink_ucp.h). `options` may be
  * NULL. */
 struct verity_autolink_type {
   const verity_automap_schema* schema;

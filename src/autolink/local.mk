@@ -16,7 +16,8 @@ autolink_sources = \
 AUTOLINK_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) \
 	-Wl,--exclude-libs,ALL -Wl,--version-script=$(AUTOLINK_MAP)
 AUTOLINK_MAP = $(top_srcdir)/src/autolink/autolink.map
-verityinclude_HEADERS += include/ucx-verity/autolink.h include/ucx-verity/autolink_mpi.h
+verityinclude_HEADERS += include/ucx-verity/autolink.h include/ucx-verity/autolink_mpi.h \
+	include/ucx-verity/autolink_ucp.h
 
 lib_LTLIBRARIES += libverity_autolink.la
 pkgconfig_DATA += verity-autolink.pc
@@ -43,15 +44,32 @@ libverity_autolink_mpich_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
 EXTRA_libverity_autolink_mpich_la_DEPENDENCIES = $(AUTOLINK_MAP)
 libverity_autolink_mpich_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc src/autolink/mpi_collective.cc src/autolink/mpi_messages.h
 
+# Over UCX's public UCP, which the program is linked with as well.
+lib_LTLIBRARIES += libverity_autolink_ucp.la
+pkgconfig_DATA += verity-autolink-ucp.pc
+libverity_autolink_ucp_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+libverity_autolink_ucp_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
+EXTRA_libverity_autolink_ucp_la_DEPENDENCIES = $(AUTOLINK_MAP)
+libverity_autolink_ucp_la_SOURCES = include/ucx-verity/autolink_ucp.h src/autolink/ucp.cc src/autolink/ucp_channel.h
+
 library_pc = $(SED) -e 's|@prefix[@]|$(prefix)|' -e 's|@libdir[@]|$(libdir)|' -e 's|@includedir[@]|$(includedir)|' -e 's|@VERSION[@]|$(VERSION)|'
 verity-autolink.pc: src/validate/verity-library.pc.in Makefile
 	$(AM_V_GEN)$(library_pc) -e 's|@library[@]|autolink|' -e 's|@name[@]|verity-autolink|' -e 's|@what[@]|Linked structures as messages|' $< > $@
+verity-autolink-ucp.pc: src/validate/verity-library.pc.in Makefile
+	$(AM_V_GEN)$(library_pc) -e 's|@library[@]|autolink_ucp -lverity_autolink|' -e 's|@name[@]|verity-autolink-ucp|' \
+	  -e 's|@what[@]|Linked structures over UCX|' $< > $@
 verity-autolink-%.pc: src/validate/verity-library.pc.in Makefile
 	$(AM_V_GEN)$(library_pc) -e 's|@library[@]|autolink_$* -lverity_autolink|' -e 's|@name[@]|verity-autolink-$*|' \
 	  -e 's|@what[@]|Linked structures over MPI|' $< > $@
-CLEANFILES += verity-autolink.pc verity-autolink-openmpi.pc verity-autolink-mpich.pc
+CLEANFILES += verity-autolink.pc verity-autolink-openmpi.pc verity-autolink-mpich.pc verity-autolink-ucp.pc
 
 verity_unit_SOURCES += $(autolink_sources) test/unit/autolink_places_test.cc test/unit/autolink_test.cc
 dist_man3_MANS += src/autolink/man/verity_autolink.3
-TESTS += test/integration/autolink.sh
-EXTRA_DIST += test/integration/autolink.sh test/mpi/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/autolink_list.h test/mpi/autolink_node.h
+TESTS += test/integration/autolink.sh test/integration/autolink_ucp.sh
+EXTRA_DIST += test/integration/autolink.sh test/integration/autolink_ucp.sh test/mpi/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/autolink_list.h test/mpi/autolink_node.h
+
+check_PROGRAMS += autolink_ucp
+autolink_ucp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(UCX_CPPFLAGS)
+autolink_ucp_LDADD = libverity_autolink_ucp.la libverity_autolink.la $(UCX_LIBS)
+autolink_ucp_SOURCES = test/ucx/autolink.cc test/ucx/flow.cc test/ucx/flow.h test/ucx/peer.cc test/ucx/peer.h \
+	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h test/mpi/autolink_list.h test/mpi/autolink_node.h
