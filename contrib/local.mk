@@ -9,8 +9,8 @@ EXTRA_DIST += test/campaign/README.md .github/CONTRIBUTING.md src/README.md src/
 	src/signature/README.md src/tools/README.md src/typelib/README.md src/types/README.md \
 	src/util/README.md src/wire/README.md
 EXTRA_DIST += contrib/run-tests contrib/setup.sh .ci/run .clang-format
-EXTRA_DIST += contrib/check-layers contrib/man-to-html test/style/sources.sh
-TESTS += test/style/sources.sh
+EXTRA_DIST += contrib/check-layers contrib/man-to-html test/style/format.sh test/style/sources.sh
+TESTS += test/style/format.sh test/style/sources.sh
 
 # The program that contrib/quickstart shows.
 mpi_test_programs += test/mpi/hello_integrity
@@ -56,13 +56,13 @@ uninstall-modulefiles:
 	  rmdir "$(DESTDIR)$(lmoddir)/$$name" "$(DESTDIR)$(tclmoduledir)/$$name" 2>/dev/null; \
 	done; true
 
-TESTS += test/integration/modulefiles.sh
-EXTRA_DIST += test/integration/modulefiles.sh
+TESTS += test/integration/build/modulefiles.sh
+EXTRA_DIST += test/integration/build/modulefiles.sh
 clean-local: clean-downloads
 .PHONY: clean-downloads
 clean-downloads:
 	rm -rf test/integration/debs
 EXTRA_DIST += contrib/quickstart contrib/quickstart-demo
 
-TESTS += test/integration/configure.sh
-EXTRA_DIST += test/integration/configure.sh
+TESTS += test/integration/build/configure.sh
+EXTRA_DIST += test/integration/build/configure.sh

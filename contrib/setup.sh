@@ -16,7 +16,7 @@ build_packages=(
 )
 # shellcheck disable=SC2034
 test_packages=(
-  libgtest-dev clang libclang-rt-14-dev libclang-14-dev cmake python3 valgrind mpich libmpich-dev gfortran
+  libgtest-dev clang clang-format libclang-rt-14-dev libclang-14-dev cmake python3 valgrind mpich libmpich-dev gfortran
   # What the distribution's lmod and environment-modules need; they themselves conflict, so the
   # tests unpack them into a temporary folder.
   lua5.3 lua-filesystem lua-json lua-posix lua-term tcl less procps

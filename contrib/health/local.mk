@@ -35,5 +35,5 @@ uninstall-health:
 	for file in $(health_scripts); do rm -f "$(DESTDIR)$(healthexecdir)/$${file##*/}"; done
 	-rmdir "$(DESTDIR)$(healthdir)" "$(DESTDIR)$(healthexecdir)" 2>/dev/null
 
-TESTS += test/integration/check.sh test/integration/site_files.sh test/integration/user_files.sh test/integration/monitoring.sh test/integration/report_page.sh test/integration/slurm.sh
-EXTRA_DIST += test/integration/check.sh test/integration/site_files.sh test/integration/user_files.sh test/integration/monitoring.sh test/integration/report_page.sh test/integration/slurm.sh test/integration/hosts.sh
+TESTS += test/integration/health/check.sh test/integration/health/site_files.sh test/integration/health/user_files.sh test/integration/health/monitoring.sh test/integration/health/report_page.sh test/integration/health/slurm.sh
+EXTRA_DIST += test/integration/health/check.sh test/integration/health/site_files.sh test/integration/health/user_files.sh test/integration/health/monitoring.sh test/integration/health/report_page.sh test/integration/health/slurm.sh test/integration/mpi/hosts.sh

@@ -1,28 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libverity_validate: comparing and repairing buffers that reached another process in some other way than by verified messages: through
- * files, copies between devices, unverified transports. Both sides hash their buffer into a Merkle tree of XXH3; the trees are compared
- * from the root, and only segments that differ are sent again, all of them in one round (the calls of Merkle-MPI, with segments sized
- * by the caller and a protocol that survives damage to its own messages).
+ * libverity_validate: comparing and repairing buffers that reached another process in some other
+ * way than by verified messages: through files, copies between devices, unverified transports. Both
+ * sides hash their buffer into a Merkle tree of XXH3; the trees are compared from the root, and
+ * only segments that differ are sent again, all of them in one round (the calls of Merkle-MPI, with
+ * segments sized by the caller and a protocol that survives damage to its own messages).
  *
- * One library for each MPI library's binary interface: libverity_validate_openmpi, libverity_validate_mpich (pkg-config:
- * verity-validate-openmpi, verity-validate-mpich). It needs neither UCX nor the rest of this project.
+ * One library for each MPI library's binary interface: libverity_validate_openmpi,
+ * libverity_validate_mpich (pkg-config: verity-validate-openmpi, verity-validate-mpich). It needs
+ * neither UCX nor the rest of this project.
  *
- * What is compared is the sequence of the data bytes in the order in which MPI packs them: both sides may describe them with different
- * datatypes. The sender's bytes are taken as right. Buffers must be in host memory, and not be changed from the call to its end.
+ * What is compared is the sequence of the data bytes in the order in which MPI packs them: both
+ * sides may describe them with different datatypes. The sender's bytes are taken as right. Buffers
+ * must be in host memory, and not be changed from the call to its end.
  *
- * Messages travel on the communicator and the tag of the call, which must carry nothing else between these two processes meanwhile.
- * Several validations between the same processes, in either direction, may share one tag: the n-th send is matched with the n-th receive.
+ * Messages travel on the communicator and the tag of the call, which must carry nothing else
+ * between these two processes meanwhile. Several validations between the same processes, in either
+ * direction, may share one tag: the n-th send is matched with the n-th receive.
  *
- * Threads: as MPI's own calls; from several threads at once only after MPI_Init_thread with MPI_THREAD_MULTIPLE. Every rank has to make
- * progress in one of these calls until both sides have ended.
+ * Threads: as MPI's own calls; from several threads at once only after MPI_Init_thread with
+ * MPI_THREAD_MULTIPLE. Every rank has to make progress in one of these calls until both sides have
+ * ended.
  *
  * Errors. All functions return MPI_SUCCESS, or
  *   MPI_ERR_TRUNCATE  the two buffers have different numbers of bytes
  *   MPI_ERR_OTHER     still different after max_rounds rounds
  *   MPI_ERR_TAG       another message came on this tag
- *   MPI_ERR_ARG, MPI_ERR_COUNT, MPI_ERR_RANK (also for MPI_ANY_SOURCE and the own rank), MPI_ERR_TYPE, MPI_ERR_NO_MEM
- * or the error of an MPI call, for which the communicator's error handler has been called. They call no error handler themselves.
+ *   MPI_ERR_ARG, MPI_ERR_COUNT, MPI_ERR_RANK (also for MPI_ANY_SOURCE and the own rank),
+ * MPI_ERR_TYPE, MPI_ERR_NO_MEM or the error of an MPI call, for which the communicator's error
+ * handler has been called. They call no error handler themselves.
  */
 #ifndef UCX_VERITY_VALIDATE_H
 #define UCX_VERITY_VALIDATE_H
@@ -35,7 +41,8 @@ extern "C" {
 #endif
 
 struct verity_validate_options {
-  uint32_t segment_size; /* bytes, a power of two from 256 to 65536; 0: 8192. The sender's (the owner's) counts */
+  uint32_t segment_size; /* bytes, a power of two from 256 to 65536; 0: 8192. The sender's (the
+                            owner's) counts */
   uint32_t max_rounds;   /* rounds of repairs before giving up; 0: 8 */
 };
 
@@ -50,33 +57,44 @@ struct verity_validation {
 
 typedef struct verity_validate_request verity_validate_request;
 
-/* Compares `count` elements at `buf` with the receiver's, and repairs those. `options` may be NULL, `result` too; *result is set when the
- * validation has ended. Blocks until the receiver has ended. MPI_PROC_NULL as `dest` does nothing. */
-int verity_validate_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                         const struct verity_validate_options* options, struct verity_validation* result);
+/* Compares `count` elements at `buf` with the receiver's, and repairs those. `options` may be NULL,
+ * `result` too; *result is set when the validation has ended. Blocks until the receiver has ended.
+ * MPI_PROC_NULL as `dest` does nothing. */
+int verity_validate_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                         MPI_Comm comm, const struct verity_validate_options* options,
+                         struct verity_validation* result);
 /* The other side. MPI_ANY_SOURCE and MPI_ANY_TAG are not allowed. */
-int verity_validate_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                         const struct verity_validate_options* options, struct verity_validation* result);
+int verity_validate_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                         MPI_Comm comm, const struct verity_validate_options* options,
+                         struct verity_validation* result);
 
-/* The same without blocking. The sender's tree is built in the call, the receiver's when the sender's root has arrived. *request is the
- * caller's until a test or wait has freed it and set it to NULL; `buf` and `result` stay in use until then. */
-int verity_validate_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                          const struct verity_validate_options* options, struct verity_validation* result, verity_validate_request** request);
-int verity_validate_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                          const struct verity_validate_options* options, struct verity_validation* result, verity_validate_request** request);
-/* Sets *flag to 1 when it has ended, else to 0. A NULL request has ended. Returns the error of the validation, when it has ended. */
+/* The same without blocking. The sender's tree is built in the call, the receiver's when the
+ * sender's root has arrived. *request is the caller's until a test or wait has freed it and set it
+ * to NULL; `buf` and `result` stay in use until then. */
+int verity_validate_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                          int tag, MPI_Comm comm, const struct verity_validate_options* options,
+                          struct verity_validation* result, verity_validate_request** request);
+int verity_validate_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                          MPI_Comm comm, const struct verity_validate_options* options,
+                          struct verity_validation* result, verity_validate_request** request);
+/* Sets *flag to 1 when it has ended, else to 0. A NULL request has ended. Returns the error of the
+ * validation, when it has ended. */
 int verity_validate_test(verity_validate_request** request, int* flag);
 int verity_validate_wait(verity_validate_request** request);
 /* Waits for all, and returns the first of their errors. */
 int verity_validate_waitall(int count, verity_validate_request* requests[]);
 
-/* Collective: compares the buffers of all ranks with the root's, as after MPI_Bcast, and repairs them. */
-int verity_validate_bcast(void* buf, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                          const struct verity_validate_options* options, struct verity_validation* result);
-/* Collective: compares `recvbuf` as after MPI_Allgather, where block i (`count` elements of `datatype` from element i * count on) is
- * right at rank i, and repairs it everywhere else. With the same arguments on all ranks. */
+/* Collective: compares the buffers of all ranks with the root's, as after MPI_Bcast, and repairs
+ * them. */
+int verity_validate_bcast(void* buf, MPI_Count count, MPI_Datatype datatype, int root,
+                          MPI_Comm comm, const struct verity_validate_options* options,
+                          struct verity_validation* result);
+/* Collective: compares `recvbuf` as after MPI_Allgather, where block i (`count` elements of
+ * `datatype` from element i * count on) is right at rank i, and repairs it everywhere else. With
+ * the same arguments on all ranks. */
 int verity_validate_allgather(void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm,
-                              const struct verity_validate_options* options, struct verity_validation* result);
+                              const struct verity_validate_options* options,
+                              struct verity_validation* result);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,8 @@
 
 namespace verity::autolink {
 
-std::string Aggregation::start(TypeNumber type, const void* root, uint64_t count, uint64_t packet_bytes, uint64_t structure) {
+std::string Aggregation::start(TypeNumber type, const void* root, uint64_t count,
+                               uint64_t packet_bytes, uint64_t structure) {
   root_type_ = type;
   root_count_ = count;
   packet_bytes_ = packet_bytes;
@@ -28,7 +29,8 @@ uint64_t Aggregation::bytes() const noexcept {
   uint64_t sum = 2 * sizeof(Header) + (schema_.count() + 1) * sizeof(uint64_t);
   for (TypeNumber type = 0; type < schema_.count(); ++type) {
     const uint64_t each = elements_in(packet_bytes_, schema_.size(type));
-    sum += graph_.count(type) * schema_.size(type) + (graph_.count(type) + each - 1) / each * sizeof(Header);
+    sum += graph_.count(type) * schema_.size(type) +
+           (graph_.count(type) + each - 1) / each * sizeof(Header);
   }
   return sum;
 }
@@ -43,9 +45,15 @@ bool Aggregation::next(Bytes* message_p) {
     if (type_ == schema_.count()) phase_ = Phase::kInteriors;
   }
   switch (phase_) {
-    case Phase::kInitial: initial(message_p); phase_ = Phase::kElements; return true;
+    case Phase::kInitial:
+      initial(message_p);
+      phase_ = Phase::kElements;
+      return true;
     case Phase::kElements: elements(message_p); return true;
-    case Phase::kInteriors: interiors(message_p); phase_ = Phase::kEnd; return true;
+    case Phase::kInteriors:
+      interiors(message_p);
+      phase_ = Phase::kEnd;
+      return true;
     case Phase::kEnd: break;
   }
   return false;
@@ -58,7 +66,8 @@ void Aggregation::initial(Bytes* message_p) {
   h.count = packet_bytes_;
   std::vector<uint64_t> words = {root_link_};
   for (TypeNumber type = 0; type < schema_.count(); ++type) words.push_back(graph_.count(type));
-  std::memcpy(begin(h, words.size() * sizeof(uint64_t), message_p), words.data(), words.size() * sizeof(uint64_t));
+  std::memcpy(begin(h, words.size() * sizeof(uint64_t), message_p), words.data(),
+              words.size() * sizeof(uint64_t));
   seal(message_p);
 }
 

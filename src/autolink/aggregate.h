@@ -19,7 +19,8 @@ class Aggregation {
   Aggregation& operator=(const Aggregation&) = delete;
 
   // Once, first. Returns "", or why the structure cannot be sent. May throw std::bad_alloc.
-  [[nodiscard]] std::string start(TypeNumber type, const void* root, uint64_t count, uint64_t packet_bytes, uint64_t structure);
+  [[nodiscard]] std::string start(TypeNumber type, const void* root, uint64_t count,
+                                  uint64_t packet_bytes, uint64_t structure);
   // The next message replaces *message_p. False: there was none left. May throw std::bad_alloc.
   [[nodiscard]] bool next(Bytes* message_p);
   // Of all messages together, without interior places.
@@ -46,7 +47,9 @@ class Aggregation {
 };
 
 // Elements of `size` bytes in a packet.
-[[nodiscard]] inline uint64_t elements_in(uint64_t packet_bytes, uint64_t size) noexcept { return packet_bytes < size ? 1 : packet_bytes / size; }
+[[nodiscard]] inline uint64_t elements_in(uint64_t packet_bytes, uint64_t size) noexcept {
+  return packet_bytes < size ? 1 : packet_bytes / size;
+}
 
 }  // namespace verity::autolink
 

@@ -28,7 +28,8 @@ struct verity_autolink_source {
 };
 
 struct verity_autolink_sink {
-  verity_autolink_sink(Schema schema, TypeNumber type, uint64_t most_bytes) : expansion(std::move(schema), type, most_bytes) {}
+  verity_autolink_sink(Schema schema, TypeNumber type, uint64_t most_bytes)
+      : expansion(std::move(schema), type, most_bytes) {}
   Expansion expansion;
 };
 
@@ -48,15 +49,17 @@ int guarded(Body&& body) noexcept {
   try {
     last_error.clear();
     return body();
-  } catch (const std::bad_alloc&) {
-    return ENOMEM;
-  } catch (...) {
+  } catch (const std::bad_alloc&) { return ENOMEM; } catch (...) {
     return EINVAL;
   }
 }
 
-uint64_t packet_bytes(const verity_autolink_options* o) { return o != nullptr && o->packet_bytes != 0 ? o->packet_bytes : kDefaultPacket; }
-uint64_t most_bytes(const verity_autolink_options* o) { return o != nullptr && o->most_bytes != 0 ? o->most_bytes : uint64_t{PTRDIFF_MAX}; }
+uint64_t packet_bytes(const verity_autolink_options* o) {
+  return o != nullptr && o->packet_bytes != 0 ? o->packet_bytes : kDefaultPacket;
+}
+uint64_t most_bytes(const verity_autolink_options* o) {
+  return o != nullptr && o->most_bytes != 0 ? o->most_bytes : uint64_t{PTRDIFF_MAX};
+}
 
 // Numbers of structures: no two that meet in one channel should be alike.
 uint64_t next_structure() {
@@ -80,7 +83,9 @@ struct Close {
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
-int fail_file(const char* path) { return fail(EIO, std::string(path) + ": " + std::strerror(errno)); }
+int fail_file(const char* path) {
+  return fail(EIO, std::string(path) + ": " + std::strerror(errno));
+}
 
 // A message in a block or a file: its length, then its bytes.
 using Length = uint64_t;
@@ -88,7 +93,9 @@ using Length = uint64_t;
 int write_all(verity_autolink_source& source, std::FILE* out, const char* path) {
   while (source.aggregation.next(&source.message)) {
     const Length length = source.message.size();
-    if (std::fwrite(&length, sizeof(length), 1, out) != 1 || std::fwrite(source.message.data(), 1, length, out) != length) return fail_file(path);
+    if (std::fwrite(&length, sizeof(length), 1, out) != 1 ||
+        std::fwrite(source.message.data(), 1, length, out) != length)
+      return fail_file(path);
   }
   return 0;
 }
@@ -97,14 +104,17 @@ int read_all(verity_autolink_sink& sink, std::FILE* in, const char* path, uint64
   Bytes message;
   Length length = 0;
   while (!sink.expansion.is_complete()) {
-    if (std::fread(&length, sizeof(length), 1, in) != 1) return fail(EPROTO, std::string(path) + ": ends before the structure is complete");
-    if (length > most) return fail(EPROTO, std::string(path) + ": a message of more bytes than allowed");
+    if (std::fread(&length, sizeof(length), 1, in) != 1)
+      return fail(EPROTO, std::string(path) + ": ends before the structure is complete");
+    if (length > most)
+      return fail(EPROTO, std::string(path) + ": a message of more bytes than allowed");
     // As it comes: a length that is wrong must not take memory that no bytes follow for.
     message.clear();
     for (constexpr size_t kPart = 1 << 20; message.size() < length;) {
       const size_t begin = message.size(), part = std::min<uint64_t>(kPart, length - begin);
       message.resize(begin + part);
-      if (std::fread(message.data() + begin, 1, part, in) != part) return fail(EPROTO, std::string(path) + ": ends within a message");
+      if (std::fread(message.data() + begin, 1, part, in) != part)
+        return fail(EPROTO, std::string(path) + ": ends within a message");
     }
     std::string error = sink.expansion.feed(message);
     if (!error.empty()) return fail(EPROTO, std::string(path) + ": a message is refused: " + error);
@@ -116,18 +126,25 @@ int read_all(verity_autolink_sink& sink, std::FILE* in, const char* path, uint64
 
 EXPORTED const char* verity_autolink_error(void) { return last_error.c_str(); }
 
-EXPORTED void* verity_autolink_root(const verity_autolink_structure* structure) { return structure->made->root; }
-EXPORTED uint64_t verity_autolink_root_count(const verity_autolink_structure* structure) { return structure->made->root_count; }
+EXPORTED void* verity_autolink_root(const verity_autolink_structure* structure) {
+  return structure->made->root;
+}
+EXPORTED uint64_t verity_autolink_root_count(const verity_autolink_structure* structure) {
+  return structure->made->root_count;
+}
 EXPORTED void verity_autolink_free(verity_autolink_structure* structure) { delete structure; }
 
-EXPORTED int verity_autolink_aggregate(const verity_automap_schema* schema, int type, const void* root, uint64_t count,
-                                       const verity_autolink_options* options, verity_autolink_source** source) {
+EXPORTED int verity_autolink_aggregate(const verity_automap_schema* schema, int type,
+                                       const void* root, uint64_t count,
+                                       const verity_autolink_options* options,
+                                       verity_autolink_source** source) {
   return guarded([&] {
     std::optional<Schema> known = schema_of(schema, type);
     if (!known || source == nullptr) return EINVAL;
     if (root == nullptr && count != 0) return fail(EINVAL, "elements at a null pointer");
     auto made = std::make_unique<verity_autolink_source>(std::move(*known));
-    std::string error = made->aggregation.start(static_cast<TypeNumber>(type), root, count, packet_bytes(options), next_structure());
+    std::string error = made->aggregation.start(static_cast<TypeNumber>(type), root, count,
+                                                packet_bytes(options), next_structure());
     if (!error.empty()) return fail(EINVAL, std::move(error));
     *source = made.release();
     return 0;
@@ -143,20 +160,25 @@ EXPORTED int verity_autolink_next(verity_autolink_source* source, const void** d
   });
 }
 
-EXPORTED uint64_t verity_autolink_bytes(const verity_autolink_source* source) { return source->aggregation.bytes(); }
+EXPORTED uint64_t verity_autolink_bytes(const verity_autolink_source* source) {
+  return source->aggregation.bytes();
+}
 EXPORTED void verity_autolink_source_free(verity_autolink_source* source) { delete source; }
 
-EXPORTED int verity_autolink_expand(const verity_automap_schema* schema, int type, const verity_autolink_options* options,
+EXPORTED int verity_autolink_expand(const verity_automap_schema* schema, int type,
+                                    const verity_autolink_options* options,
                                     verity_autolink_sink** sink) {
   return guarded([&] {
     std::optional<Schema> known = schema_of(schema, type);
     if (!known || sink == nullptr) return EINVAL;
-    *sink = new verity_autolink_sink(std::move(*known), static_cast<TypeNumber>(type), most_bytes(options));
+    *sink = new verity_autolink_sink(std::move(*known), static_cast<TypeNumber>(type),
+                                     most_bytes(options));
     return 0;
   });
 }
 
-EXPORTED int verity_autolink_feed(verity_autolink_sink* sink, const void* data, size_t size, int* is_complete) {
+EXPORTED int verity_autolink_feed(verity_autolink_sink* sink, const void* data, size_t size,
+                                  int* is_complete) {
   return guarded([&] {
     std::string error = sink->expansion.feed({static_cast<const uint8_t*>(data), size});
     if (!error.empty()) return fail(EPROTO, "a message is refused: " + error);
@@ -165,7 +187,8 @@ EXPORTED int verity_autolink_feed(verity_autolink_sink* sink, const void* data, 
   });
 }
 
-EXPORTED int verity_autolink_take(verity_autolink_sink* sink, verity_autolink_structure** structure) {
+EXPORTED int verity_autolink_take(verity_autolink_sink* sink,
+                                  verity_autolink_structure** structure) {
   return guarded([&] {
     if (!sink->expansion.is_complete()) return fail(EINVAL, "the structure is not complete");
     auto made = std::make_unique<verity_autolink_structure>();
@@ -178,8 +201,9 @@ EXPORTED int verity_autolink_take(verity_autolink_sink* sink, verity_autolink_st
 
 EXPORTED void verity_autolink_sink_free(verity_autolink_sink* sink) { delete sink; }
 
-EXPORTED int verity_autolink_pack(const verity_automap_schema* schema, int type, const void* root, uint64_t count,
-                                  const verity_autolink_options* options, void** data, size_t* size) {
+EXPORTED int verity_autolink_pack(const verity_automap_schema* schema, int type, const void* root,
+                                  uint64_t count, const verity_autolink_options* options,
+                                  void** data, size_t* size) {
   verity_autolink_source* source = nullptr;
   const int code = verity_autolink_aggregate(schema, type, root, count, options, &source);
   if (code != 0) return code;
@@ -201,8 +225,8 @@ EXPORTED int verity_autolink_pack(const verity_automap_schema* schema, int type,
 
 namespace {
 
-int load(const verity_automap_schema* schema, int type, std::FILE* in, const char* name, const verity_autolink_options* options,
-         verity_autolink_structure** structure) {
+int load(const verity_automap_schema* schema, int type, std::FILE* in, const char* name,
+         const verity_autolink_options* options, verity_autolink_structure** structure) {
   verity_autolink_sink* sink = nullptr;
   int code = verity_autolink_expand(schema, type, options, &sink);
   if (code != 0) return code;
@@ -213,15 +237,17 @@ int load(const verity_automap_schema* schema, int type, std::FILE* in, const cha
 
 }  // namespace
 
-EXPORTED int verity_autolink_unpack(const verity_automap_schema* schema, int type, const void* data, size_t size,
-                                    const verity_autolink_options* options, verity_autolink_structure** structure) {
+EXPORTED int verity_autolink_unpack(const verity_automap_schema* schema, int type, const void* data,
+                                    size_t size, const verity_autolink_options* options,
+                                    verity_autolink_structure** structure) {
   if (data == nullptr || size == 0) return fail(EPROTO, "no bytes");
   const File in(fmemopen(const_cast<void*>(data), size, "rb"));
   return in == nullptr ? ENOMEM : load(schema, type, in.get(), "memory", options, structure);
 }
 
-EXPORTED int verity_autolink_save(const verity_automap_schema* schema, int type, const void* root, uint64_t count,
-                                  const verity_autolink_options* options, const char* path) {
+EXPORTED int verity_autolink_save(const verity_automap_schema* schema, int type, const void* root,
+                                  uint64_t count, const verity_autolink_options* options,
+                                  const char* path) {
   verity_autolink_source* source = nullptr;
   const int code = verity_autolink_aggregate(schema, type, root, count, options, &source);
   if (code != 0) return code;
@@ -239,7 +265,8 @@ EXPORTED int verity_autolink_save(const verity_automap_schema* schema, int type,
   });
 }
 
-EXPORTED int verity_autolink_load(const verity_automap_schema* schema, int type, const char* path, const verity_autolink_options* options,
+EXPORTED int verity_autolink_load(const verity_automap_schema* schema, int type, const char* path,
+                                  const verity_autolink_options* options,
                                   verity_autolink_structure** structure) {
   last_error.clear();
   const File in(std::fopen(path, "rb"));

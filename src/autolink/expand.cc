@@ -30,12 +30,14 @@ std::string Expansion::feed(std::span<const uint8_t> message) {
   Header header;
   std::string error = read(message, &header);
   if (!error.empty()) return error;
-  if (header.schema != schema_.hash()) return "of a peer whose types are laid out otherwise (another schema)";
+  if (header.schema != schema_.hash())
+    return "of a peer whose types are laid out otherwise (another schema)";
   const auto body = body_of(message);
   if (static_cast<Kind>(header.kind) == Kind::kInitial) return on_initial(header, body);
   if (!has_started_) return "a packet before the initial message";
   if (header.structure != structure_) return "a packet of another structure";
-  return static_cast<Kind>(header.kind) == Kind::kElements ? on_elements(header, body) : on_interiors(header, body);
+  return static_cast<Kind>(header.kind) == Kind::kElements ? on_elements(header, body)
+                                                           : on_interiors(header, body);
 }
 
 std::string Expansion::on_initial(const Header& header, std::span<const uint8_t> body) {
@@ -43,13 +45,15 @@ std::string Expansion::on_initial(const Header& header, std::span<const uint8_t>
   if (header.type != root_type_) return "the root is of another type";
   if (header.count == 0) return "packets of no bytes";
   const TypeNumber types = schema_.count();
-  if (body.size() != (uint64_t{types} + 1) * sizeof(uint64_t)) return "an initial message of wrong length";
+  if (body.size() != (uint64_t{types} + 1) * sizeof(uint64_t))
+    return "an initial message of wrong length";
   std::vector<uint64_t> words(types + 1);
   std::memcpy(words.data(), body.data(), body.size());
   uint64_t left = most_bytes_;
   for (TypeNumber type = 0; type < types; ++type) {
     const uint64_t count = words[type + 1];
-    if (count > kMostElements || count > left / schema_.size(type)) return "a structure of more bytes than allowed here";
+    if (count > kMostElements || count > left / schema_.size(type))
+      return "a structure of more bytes than allowed here";
     left -= count * schema_.size(type);
   }
   auto made = std::make_unique<Structure>();
@@ -80,8 +84,10 @@ std::string Expansion::on_elements(const Header& h, std::span<const uint8_t> bod
   const Arena& arena = made_->arenas[h.type];
   const uint64_t size = schema_.size(h.type);
   const uint64_t each = elements_in(packet_bytes_, size);
-  if (h.first % each != 0 || h.first >= arena.count()) return "elements that the structure does not have";
-  if (h.count != std::min(each, arena.count() - h.first) || body.size() != h.count * size) return "a packet of wrong length";
+  if (h.first % each != 0 || h.first >= arena.count())
+    return "elements that the structure does not have";
+  if (h.count != std::min(each, arena.count() - h.first) || body.size() != h.count * size)
+    return "a packet of wrong length";
   std::vector<bool>& has = has_packet_[h.type];
   if (has[h.first / each]) return "a packet that came before";
   std::memcpy(arena.at(h.first), body.data(), body.size());
@@ -92,11 +98,13 @@ std::string Expansion::on_elements(const Header& h, std::span<const uint8_t> bod
 
 std::string Expansion::on_interiors(const Header& h, std::span<const uint8_t> body) {
   if (has_interiors_) return "interior places that came before";
-  if (body.size() % sizeof(Interior) != 0 || body.size() / sizeof(Interior) != h.count) return "a packet of wrong length";
+  if (body.size() % sizeof(Interior) != 0 || body.size() / sizeof(Interior) != h.count)
+    return "a packet of wrong length";
   std::vector<Interior> all(h.count);
   if (h.count != 0) std::memcpy(all.data(), body.data(), body.size());
   for (const Interior& place : all) {
-    if (place.type >= schema_.count() || place.zero != 0 || place.index >= made_->arenas[place.type].count() ||
+    if (place.type >= schema_.count() || place.zero != 0 ||
+        place.index >= made_->arenas[place.type].count() ||
         place.offset >= schema_.size(place.type)) {
       return "an interior place outside of the structure";
     }
@@ -124,7 +132,8 @@ void* Expansion::resolve(uint64_t link, TypeNumber type, uint64_t count, bool is
   }
   if (target == nullptr || room == 0) return nullptr;
   if (!is_string) return count <= room ? target : nullptr;
-  // Characters of one type lie together, with a zero behind them; those in an element must end there.
+  // Characters of one type lie together, with a zero behind them; those in an element must end
+  // there.
   if (is_interior(link)) return std::memchr(target, 0, room) != nullptr ? target : nullptr;
   return target;
 }
@@ -141,7 +150,8 @@ std::string Expansion::set_links(TypeNumber type) {
     const auto value = reinterpret_cast<uintptr_t>(link->target);
     if (value == 0) return 0;
     const bool is_string = link->kind == VERITY_AUTOMAP_STRING;
-    void* target = at->self->resolve(value, at->self->schema_.target(*link), link->count, is_string);
+    void* target =
+        at->self->resolve(value, at->self->schema_.target(*link), link->count, is_string);
     if (target == nullptr) return 1;
     at->self->schema_.set_link(at->type, at->element, link->number, target);
     return 0;
@@ -149,7 +159,8 @@ std::string Expansion::set_links(TypeNumber type) {
   for (uint64_t i = 0; i < arena.count(); ++i) {
     place.element = arena.at(i);
     if (schema_.links(type, place.element, on_link, &place) != 0) {
-      return std::string("element ") + std::to_string(i) + " of type " + schema_.name(type) + " has a link that leads nowhere";
+      return std::string("element ") + std::to_string(i) + " of type " + schema_.name(type) +
+             " has a link that leads nowhere";
     }
   }
   return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages back to a structure. Whatever bytes arrive, nothing outside of the memory made for them is read or written, and no pointer
-// that is set leads out of it.
+// Messages back to a structure. Whatever bytes arrive, nothing outside of the memory made for them
+// is read or written, and no pointer that is set leads out of it.
 #ifndef VERITY_AUTOLINK_EXPAND_H
 #define VERITY_AUTOLINK_EXPAND_H
 
@@ -46,11 +46,15 @@ class Expansion {
   // `most_bytes`: structures that need more are refused.
   Expansion(Schema schema, TypeNumber root_type, uint64_t most_bytes);
 
-  // Takes one message; the initial one first, the others in any order. Returns "", or why it was refused; a structure of which a message
-  // was refused can still be completed. May throw std::bad_alloc.
+  // Takes one message; the initial one first, the others in any order. Returns "", or why it was
+  // refused; a structure of which a message was refused can still be completed. May throw
+  // std::bad_alloc.
   [[nodiscard]] std::string feed(std::span<const uint8_t> message);
-  [[nodiscard]] bool is_complete() const noexcept { return has_started_ && has_interiors_ && missing_ == 0; }
-  // Of a complete one, once: sets all pointers. Returns "", or which of them leads nowhere. Afterwards another structure may begin.
+  [[nodiscard]] bool is_complete() const noexcept {
+    return has_started_ && has_interiors_ && missing_ == 0;
+  }
+  // Of a complete one, once: sets all pointers. Returns "", or which of them leads nowhere.
+  // Afterwards another structure may begin.
   [[nodiscard]] std::string finish(std::unique_ptr<Structure>* structure_p);
 
  private:
@@ -69,8 +73,8 @@ class Expansion {
   std::unique_ptr<Structure> made_;
   bool has_started_ = false, has_interiors_ = false;
   uint64_t structure_ = 0, root_link_ = 0, packet_bytes_ = 0;
-  uint64_t missing_ = 0;                           // packets
-  std::vector<std::vector<bool>> has_packet_;      // by type
+  uint64_t missing_ = 0;                       // packets
+  std::vector<std::vector<bool>> has_packet_;  // by type
   std::vector<Interior> interiors_;
 };
 

@@ -38,10 +38,12 @@ class FlatMap {
  private:
   [[nodiscard]] uint64_t find(const void* address, uint32_t type) const noexcept {
     const uint64_t mask = slots_.size() - 1;
-    uint64_t h = (reinterpret_cast<uintptr_t>(address) ^ uint64_t{type} << 48) * 0x9e3779b97f4a7c15u;
+    uint64_t h =
+        (reinterpret_cast<uintptr_t>(address) ^ uint64_t{type} << 48) * 0x9e3779b97f4a7c15u;
     for (h ^= h >> 32;; ++h) {
       const Entry& entry = slots_[h & mask];
-      if (entry.address == nullptr || (entry.address == address && entry.type == type)) return h & mask;
+      if (entry.address == nullptr || (entry.address == address && entry.type == type))
+        return h & mask;
     }
   }
   void grow() {

@@ -197,8 +197,7 @@ std::string Graph::check_owned(TypeNumber type) {
 }
 
 std::string Graph::collect(TypeNumber type, const void* root, uint64_t count) {
-  while (!try_collect(type, root, count)) {
-  }
+  while (!try_collect(type, root, count)) {}
   for (TypeNumber t = 0; t < schema_.count(); ++t) {
     places_[t].sort();
     if (places_[t].overlaps())

@@ -11,7 +11,8 @@ void verity::autolink::finish(verity_autolink_request& request) {
   while (!request.advance()) sched_yield();
 }
 
-EXPORTED int verity_autolink_send(const verity_autolink_type* type, const void* root, uint64_t count, int dest, int tag, MPI_Comm comm) {
+EXPORTED int verity_autolink_send(const verity_autolink_type* type, const void* root,
+                                  uint64_t count, int dest, int tag, MPI_Comm comm) {
   return guarded([&] {
     check_type(type);
     Sending sending(aggregate(*type, root, count), dest, tag, comm);
@@ -19,7 +20,8 @@ EXPORTED int verity_autolink_send(const verity_autolink_type* type, const void* 
   });
 }
 
-EXPORTED int verity_autolink_recv(const verity_autolink_type* type, int source, int tag, MPI_Comm comm, MPI_Status* status,
+EXPORTED int verity_autolink_recv(const verity_autolink_type* type, int source, int tag,
+                                  MPI_Comm comm, MPI_Status* status,
                                   verity_autolink_structure** structure) {
   return guarded([&] {
     check_type(type);
@@ -29,7 +31,8 @@ EXPORTED int verity_autolink_recv(const verity_autolink_type* type, int source, 
   });
 }
 
-EXPORTED int verity_autolink_isend(const verity_autolink_type* type, const void* root, uint64_t count, int dest, int tag, MPI_Comm comm,
+EXPORTED int verity_autolink_isend(const verity_autolink_type* type, const void* root,
+                                   uint64_t count, int dest, int tag, MPI_Comm comm,
                                    verity_autolink_request** request) {
   return guarded([&] {
     check_type(type);
@@ -39,8 +42,9 @@ EXPORTED int verity_autolink_isend(const verity_autolink_type* type, const void*
   });
 }
 
-EXPORTED int verity_autolink_irecv(const verity_autolink_type* type, int source, int tag, MPI_Comm comm,
-                                   verity_autolink_structure** structure, verity_autolink_request** request) {
+EXPORTED int verity_autolink_irecv(const verity_autolink_type* type, int source, int tag,
+                                   MPI_Comm comm, verity_autolink_structure** structure,
+                                   verity_autolink_request** request) {
   return guarded([&] {
     check_type(type);
     *request = std::make_unique<Receiving>(expand(*type), source, tag, comm, structure).release();

@@ -13,7 +13,8 @@ namespace {
 
 Block pack(const verity_autolink_type& type, const void* root, uint64_t count, size_t* size_p) {
   void* data = nullptr;
-  check_link(verity_autolink_pack(type.schema, type.type, root, root == nullptr ? 0 : count, type.options, &data, size_p));
+  check_link(verity_autolink_pack(type.schema, type.type, root, root == nullptr ? 0 : count,
+                                  type.options, &data, size_p));
   return Block(data);
 }
 verity_autolink_structure* unpack(const verity_autolink_type& type, const void* data, size_t size) {
@@ -50,7 +51,8 @@ struct Blocks {
 
 }  // namespace
 
-EXPORTED int verity_autolink_bcast(const verity_autolink_type* type, const void* root, uint64_t count, int from, MPI_Comm comm,
+EXPORTED int verity_autolink_bcast(const verity_autolink_type* type, const void* root,
+                                   uint64_t count, int from, MPI_Comm comm,
                                    verity_autolink_structure** structure) {
   return guarded([&] {
     *structure = nullptr;
@@ -70,14 +72,16 @@ EXPORTED int verity_autolink_bcast(const verity_autolink_type* type, const void*
     constexpr uint64_t kAtOnce = uint64_t{1} << 30;
     for (uint64_t at = 0; at < length; at += kAtOnce) {
       const uint64_t part = length - at < kAtOnce ? length - at : kAtOnce;
-      check(MPI_Bcast(static_cast<char*>(block.get()) + at, static_cast<int>(part), MPI_BYTE, from, comm));
+      check(MPI_Bcast(static_cast<char*>(block.get()) + at, static_cast<int>(part), MPI_BYTE, from,
+                      comm));
     }
     if (!is_root) *structure = unpack(*type, block.get(), length);
   });
 }
 
-EXPORTED int verity_autolink_scatter(const verity_autolink_type* type, const void* const roots[], const uint64_t counts[], int from,
-                                     MPI_Comm comm, verity_autolink_structure** structure) {
+EXPORTED int verity_autolink_scatter(const verity_autolink_type* type, const void* const roots[],
+                                     const uint64_t counts[], int from, MPI_Comm comm,
+                                     verity_autolink_structure** structure) {
   return guarded([&] {
     *structure = nullptr;
     const int ranks = size_of(comm);
@@ -94,12 +98,14 @@ EXPORTED int verity_autolink_scatter(const verity_autolink_type* type, const voi
         lengths.push_back(size);
       }
       all.lay_out(lengths);
-      for (size_t i = 0; i < blocks.size(); ++i) std::memcpy(all.bytes.data() + all.places[i], blocks[i].get(), lengths[i]);
+      for (size_t i = 0; i < blocks.size(); ++i)
+        std::memcpy(all.bytes.data() + all.places[i], blocks[i].get(), lengths[i]);
     });
     int size = 0;
     check(MPI_Scatter(all.sizes.data(), 1, MPI_INT, &size, 1, MPI_INT, from, comm));
     std::vector<char> own(static_cast<size_t>(size));
-    check(MPI_Scatterv(all.bytes.data(), all.sizes.data(), all.places.data(), MPI_BYTE, own.data(), size, MPI_BYTE, from, comm));
+    check(MPI_Scatterv(all.bytes.data(), all.sizes.data(), all.places.data(), MPI_BYTE, own.data(),
+                       size, MPI_BYTE, from, comm));
     *structure = unpack(*type, own.data(), own.size());
   });
 }
@@ -107,8 +113,8 @@ EXPORTED int verity_autolink_scatter(const verity_autolink_type* type, const voi
 namespace {
 
 // To one rank, or to all where `to` is negative.
-void gather(const verity_autolink_type* type, const void* root, uint64_t count, int to, MPI_Comm comm,
-            verity_autolink_structure* structures[]) {
+void gather(const verity_autolink_type* type, const void* root, uint64_t count, int to,
+            MPI_Comm comm, verity_autolink_structure* structures[]) {
   const auto ranks = static_cast<size_t>(size_of(comm));
   const bool receives = to < 0 || rank_of(comm) == to;
   size_t size = 0;
@@ -129,19 +135,23 @@ void gather(const verity_autolink_type* type, const void* root, uint64_t count, 
   prepare_together(comm, [&] { all.lay_out(lengths); });
   const int own = static_cast<int>(size);
   if (to < 0) {
-    check(MPI_Allgatherv(block.get(), own, MPI_BYTE, all.bytes.data(), all.sizes.data(), all.places.data(), MPI_BYTE, comm));
+    check(MPI_Allgatherv(block.get(), own, MPI_BYTE, all.bytes.data(), all.sizes.data(),
+                         all.places.data(), MPI_BYTE, comm));
   } else {
-    check(MPI_Gatherv(block.get(), own, MPI_BYTE, all.bytes.data(), all.sizes.data(), all.places.data(), MPI_BYTE, to, comm));
+    check(MPI_Gatherv(block.get(), own, MPI_BYTE, all.bytes.data(), all.sizes.data(),
+                      all.places.data(), MPI_BYTE, to, comm));
   }
   if (!receives) return;
   std::vector<std::unique_ptr<verity_autolink_structure, Free>> made;
-  for (size_t i = 0; i < ranks; ++i) made.emplace_back(unpack(*type, all.bytes.data() + all.places[i], lengths[i]));
+  for (size_t i = 0; i < ranks; ++i)
+    made.emplace_back(unpack(*type, all.bytes.data() + all.places[i], lengths[i]));
   for (size_t i = 0; i < ranks; ++i) structures[i] = made[i].release();
 }
 
 }  // namespace
 
-EXPORTED int verity_autolink_gather(const verity_autolink_type* type, const void* root, uint64_t count, int to, MPI_Comm comm,
+EXPORTED int verity_autolink_gather(const verity_autolink_type* type, const void* root,
+                                    uint64_t count, int to, MPI_Comm comm,
                                     verity_autolink_structure* structures[]) {
   return guarded([&] {
     if (to < 0) throw MpiError{MPI_ERR_ROOT};
@@ -149,13 +159,16 @@ EXPORTED int verity_autolink_gather(const verity_autolink_type* type, const void
   });
 }
 
-EXPORTED int verity_autolink_allgather(const verity_autolink_type* type, const void* root, uint64_t count, MPI_Comm comm,
+EXPORTED int verity_autolink_allgather(const verity_autolink_type* type, const void* root,
+                                       uint64_t count, MPI_Comm comm,
                                        verity_autolink_structure* structures[]) {
   return guarded([&] { gather(type, root, count, -1, comm, structures); });
 }
 
-// A binomial tree over the ranks in their order: what a rank merges is always of the ranks behind its own. The result moves from rank 0.
-EXPORTED int verity_autolink_reduce(const verity_autolink_type* type, void* root, verity_autolink_merge merge, void* context, int to,
+// A binomial tree over the ranks in their order: what a rank merges is always of the ranks behind
+// its own. The result moves from rank 0.
+EXPORTED int verity_autolink_reduce(const verity_autolink_type* type, void* root,
+                                    verity_autolink_merge merge, void* context, int to,
                                     MPI_Comm comm, void** result) {
   constexpr int kTag = 0x7ef;
   return guarded([&] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the calls over MPI share: errors, ownership, and structures under way. By the C interface of autolink.h alone.
+// What the calls over MPI share: errors, ownership, and structures under way. By the C interface of
+// autolink.h alone.
 #ifndef VERITY_AUTOLINK_MPI_MESSAGES_H
 #define VERITY_AUTOLINK_MPI_MESSAGES_H
 
@@ -44,13 +45,9 @@ int guarded(Body&& body) noexcept {
   try {
     body();
     return MPI_SUCCESS;
-  } catch (const MpiError& error) {
-    return error.code;
-  } catch (const std::bad_alloc&) {
+  } catch (const MpiError& error) { return error.code; } catch (const std::bad_alloc&) {
     return MPI_ERR_NO_MEM;
-  } catch (...) {
-    return MPI_ERR_INTERN;
-  }
+  } catch (...) { return MPI_ERR_INTERN; }
 }
 
 struct Free {
@@ -69,7 +66,8 @@ inline void check_type(const verity_autolink_type* type) {
 
 inline Source aggregate(const verity_autolink_type& type, const void* root, uint64_t count) {
   verity_autolink_source* source = nullptr;
-  check_link(verity_autolink_aggregate(type.schema, type.type, root, root == nullptr ? 0 : count, type.options, &source));
+  check_link(verity_autolink_aggregate(type.schema, type.type, root, root == nullptr ? 0 : count,
+                                       type.options, &source));
   return Source(source);
 }
 inline Sink expand(const verity_autolink_type& type) {
@@ -98,7 +96,8 @@ inline constexpr size_t kInFlight = 4;  // packets of one structure
 
 class Sending : public verity_autolink_request {
  public:
-  Sending(Source source, int dest, int tag, MPI_Comm comm) : source_(std::move(source)), dest_(dest), tag_(tag), comm_(comm) {}
+  Sending(Source source, int dest, int tag, MPI_Comm comm)
+      : source_(std::move(source)), dest_(dest), tag_(tag), comm_(comm) {}
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
   // After an error: the buffers are MPI's until their sends have ended.
@@ -132,7 +131,8 @@ class Sending : public verity_autolink_request {
     if (size > INT_MAX) throw MpiError{MPI_ERR_COUNT};
     Packet& packet = packets_.emplace_back();
     packet.bytes.assign(static_cast<const char*>(data), static_cast<const char*>(data) + size);
-    check(MPI_Isend(packet.bytes.data(), static_cast<int>(size), MPI_BYTE, dest_, tag_, comm_, &packet.request));
+    check(MPI_Isend(packet.bytes.data(), static_cast<int>(size), MPI_BYTE, dest_, tag_, comm_,
+                    &packet.request));
   }
 
   Source source_;

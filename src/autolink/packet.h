@@ -23,9 +23,12 @@
 // 64|  body ...
 //
 // structure  a number that all messages of one structure have in common
-// INITIAL    type: the root's. first: elements at the root. count: elements of a packet's body are as many as fit these bytes, at least
-//            one. Body: the root's link (8), then the number of elements of each type (8 each), those of pointers behind the others
-// ELEMENTS   elements [first, first + count) of `type`, with links (link.h) in the place of pointers. `first` is a multiple of the number
+// INITIAL    type: the root's. first: elements at the root. count: elements of a packet's body are
+// as many as fit these bytes, at least
+//            one. Body: the root's link (8), then the number of elements of each type (8 each),
+//            those of pointers behind the others
+// ELEMENTS   elements [first, first + count) of `type`, with links (link.h) in the place of
+// pointers. `first` is a multiple of the number
 //            of elements in a packet, and all packets but the last of a type have that number
 // INTERIORS  one packet, also when `count` is 0: the interior places (link.h)
 // checks     XXH3 of the body, and of bytes 0 to 55
@@ -64,13 +67,16 @@ static_assert(sizeof(Header) == 64);
 
 using Bytes = std::vector<uint8_t>;
 
-// Makes *message_p the header and `body` bytes of room behind it, which it returns; seal() when they are written.
+// Makes *message_p the header and `body` bytes of room behind it, which it returns; seal() when
+// they are written.
 [[nodiscard]] uint8_t* begin(const Header& header, uint64_t body, Bytes* message_p);
 void seal(Bytes* message_p) noexcept;
 
 // Returns "", or what is wrong with the message.
 [[nodiscard]] std::string read(std::span<const uint8_t> message, Header* header_p);
-[[nodiscard]] inline std::span<const uint8_t> body_of(std::span<const uint8_t> message) noexcept { return message.subspan(sizeof(Header)); }
+[[nodiscard]] inline std::span<const uint8_t> body_of(std::span<const uint8_t> message) noexcept {
+  return message.subspan(sizeof(Header));
+}
 
 }  // namespace verity::autolink
 

@@ -9,22 +9,28 @@ namespace verity::autolink {
 namespace {
 
 constexpr uint64_t kMostTypes = 1 << 18;
-constexpr unsigned kMostDepth = 200;  // of structures in structures: the compiler that made the schema allows no cycle
+constexpr unsigned kMostDepth =
+    200;  // of structures in structures: the compiler that made the schema allows no cycle
 constexpr uint64_t kMostPointers = 1 << 20;
 
-bool is_link(const verity_automap_field& field) noexcept { return std::strcmp(field.type, "link") == 0; }
+bool is_link(const verity_automap_field& field) noexcept {
+  return std::strcmp(field.type, "link") == 0;
+}
 
 std::string problem_of(const verity_automap_type& type) {
   if (type.name == nullptr || type.size == 0) return "a type without a name or size";
-  if (!std::has_single_bit(type.alignment) || type.size % type.alignment != 0) return std::string("the alignment of ") + type.name;
-  if (type.link_count != 0 && (type.links == nullptr || type.set_link == nullptr)) return std::string("the functions of ") + type.name;
+  if (!std::has_single_bit(type.alignment) || type.size % type.alignment != 0)
+    return std::string("the alignment of ") + type.name;
+  if (type.link_count != 0 && (type.links == nullptr || type.set_link == nullptr))
+    return std::string("the functions of ") + type.name;
   return {};
 }
 
 }  // namespace
 
 std::optional<Schema> Schema::make(const verity_automap_schema* given, std::string* error_p) {
-  if (given == nullptr || given->types == nullptr || given->count == 0 || given->count > kMostTypes) {
+  if (given == nullptr || given->types == nullptr || given->count == 0 ||
+      given->count > kMostTypes) {
     *error_p = "no schema, or one without types";
     return std::nullopt;
   }
@@ -44,7 +50,8 @@ std::optional<Schema> Schema::make(const verity_automap_schema* given, std::stri
   return schema;
 }
 
-void Schema::find_pointers(TypeNumber type, uint64_t offset, unsigned depth, std::vector<uint64_t>* offsets_p) const {
+void Schema::find_pointers(TypeNumber type, uint64_t offset, unsigned depth,
+                           std::vector<uint64_t>* offsets_p) const {
   const verity_automap_type& of = at(type);
   if (of.fields == nullptr || depth > kMostDepth) return;
   for (uint64_t i = 0; i < of.field_count; ++i) {
@@ -62,8 +69,10 @@ void Schema::find_pointers(TypeNumber type, uint64_t offset, unsigned depth, std
   }
 }
 
-int Schema::links(TypeNumber type, const void* address, verity_automap_visitor visit, void* context) const {
-  if (!is_pointer(type)) return at(type).links != nullptr ? at(type).links(address, 0, 0, visit, context) : 0;
+int Schema::links(TypeNumber type, const void* address, verity_automap_visitor visit,
+                  void* context) const {
+  if (!is_pointer(type))
+    return at(type).links != nullptr ? at(type).links(address, 0, 0, visit, context) : 0;
   verity_automap_link link{};
   link.kind = VERITY_AUTOMAP_OWNED;
   link.type = static_cast<int>(type - own_);
@@ -97,7 +106,8 @@ bool Schema::holds(TypeNumber outer, TypeNumber inner, unsigned depth) const {
   for (uint64_t i = 0; i < type.field_count; ++i) {
     const verity_automap_field& field = type.fields[i];
     if (is_of(field, inner)) return true;
-    if (is_nested(field) && holds(static_cast<TypeNumber>(field.number), inner, depth + 1)) return true;
+    if (is_nested(field) && holds(static_cast<TypeNumber>(field.number), inner, depth + 1))
+      return true;
   }
   return false;
 }
@@ -111,7 +121,8 @@ uint64_t Schema::nested(TypeNumber outer, uint64_t offset, TypeNumber inner, uns
     const uint64_t copy = (offset - field.offset) / field.size;
     const uint64_t within = (offset - field.offset) % field.size;
     if (within == 0 && is_of(field, inner)) return field.copies - copy;
-    if (is_nested(field)) return nested(static_cast<TypeNumber>(field.number), within, inner, depth + 1);
+    if (is_nested(field))
+      return nested(static_cast<TypeNumber>(field.number), within, inner, depth + 1);
   }
   return 0;
 }

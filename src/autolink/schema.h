@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A schema as the runtime sees it: the types of verity_automap_schema, and behind them, for each, the pointer to it, which an array of
-// pointers consists of.
+// A schema as the runtime sees it: the types of verity_automap_schema, and behind them, for each,
+// the pointer to it, which an array of pointers consists of.
 #ifndef VERITY_AUTOLINK_SCHEMA_H
 #define VERITY_AUTOLINK_SCHEMA_H
 
@@ -19,28 +19,44 @@ using TypeNumber = uint32_t;
 class Schema {
  public:
   // Refuses, with what is wrong, a schema that no generator made. The schema outlives this.
-  [[nodiscard]] static std::optional<Schema> make(const verity_automap_schema* schema, std::string* error_p);
+  [[nodiscard]] static std::optional<Schema> make(const verity_automap_schema* schema,
+                                                  std::string* error_p);
 
   // With the types of pointers.
   [[nodiscard]] TypeNumber count() const noexcept { return 2 * own_; }
   [[nodiscard]] bool is_pointer(TypeNumber type) const noexcept { return type >= own_; }
   [[nodiscard]] TypeNumber pointer_to(TypeNumber type) const noexcept { return type + own_; }
-  [[nodiscard]] uint64_t size(TypeNumber type) const noexcept { return is_pointer(type) ? sizeof(void*) : at(type).size; }
-  [[nodiscard]] uint64_t alignment(TypeNumber type) const noexcept { return is_pointer(type) ? alignof(void*) : at(type).alignment; }
-  [[nodiscard]] bool has_links(TypeNumber type) const noexcept { return is_pointer(type) || at(type).link_count != 0; }
-  [[nodiscard]] const char* name(TypeNumber type) const noexcept { return at(is_pointer(type) ? type - own_ : type).name; }
+  [[nodiscard]] uint64_t size(TypeNumber type) const noexcept {
+    return is_pointer(type) ? sizeof(void*) : at(type).size;
+  }
+  [[nodiscard]] uint64_t alignment(TypeNumber type) const noexcept {
+    return is_pointer(type) ? alignof(void*) : at(type).alignment;
+  }
+  [[nodiscard]] bool has_links(TypeNumber type) const noexcept {
+    return is_pointer(type) || at(type).link_count != 0;
+  }
+  [[nodiscard]] const char* name(TypeNumber type) const noexcept {
+    return at(is_pointer(type) ? type - own_ : type).name;
+  }
   [[nodiscard]] uint64_t hash() const noexcept { return schema_->hash; }
 
-  // Calls visit for each pointer in the element at `address`; stops when it returns another value than 0, and returns that.
-  int links(TypeNumber type, const void* address, verity_automap_visitor visit, void* context) const;
+  // Calls visit for each pointer in the element at `address`; stops when it returns another value
+  // than 0, and returns that.
+  int links(TypeNumber type, const void* address, verity_automap_visitor visit,
+            void* context) const;
   // Sets pointer `number` of the element.
   void set_link(TypeNumber type, void* address, uint64_t number, void* target) const;
   // Of all pointers in an element, those that no directive follows included: offsets in bytes.
-  [[nodiscard]] const std::vector<uint64_t>& pointers(TypeNumber type) const noexcept { return pointers_[type]; }
-  // How many elements of `inner` lie one after the other from `offset` bytes on in an element of `outer`; 0: none begins there.
+  [[nodiscard]] const std::vector<uint64_t>& pointers(TypeNumber type) const noexcept {
+    return pointers_[type];
+  }
+  // How many elements of `inner` lie one after the other from `offset` bytes on in an element of
+  // `outer`; 0: none begins there.
   [[nodiscard]] uint64_t nested(TypeNumber outer, uint64_t offset, TypeNumber inner) const;
   // Whether elements of `inner` lie anywhere in one of `outer`.
-  [[nodiscard]] bool holds(TypeNumber outer, TypeNumber inner) const { return !is_pointer(outer) && holds(outer, inner, 0); }
+  [[nodiscard]] bool holds(TypeNumber outer, TypeNumber inner) const {
+    return !is_pointer(outer) && holds(outer, inner, 0);
+  }
   // The type that a pointer leads to: of a pointer to pointers, the pointers.
   [[nodiscard]] TypeNumber target(const verity_automap_link& link) const noexcept {
     const auto type = static_cast<TypeNumber>(link.type);
@@ -48,14 +64,19 @@ class Schema {
   }
 
  private:
-  explicit Schema(const verity_automap_schema* schema) noexcept : schema_(schema), own_(static_cast<TypeNumber>(schema->count)) {}
-  [[nodiscard]] const verity_automap_type& at(TypeNumber type) const noexcept { return schema_->types[type]; }
-  void find_pointers(TypeNumber type, uint64_t offset, unsigned depth, std::vector<uint64_t>* offsets_p) const;
+  explicit Schema(const verity_automap_schema* schema) noexcept
+      : schema_(schema), own_(static_cast<TypeNumber>(schema->count)) {}
+  [[nodiscard]] const verity_automap_type& at(TypeNumber type) const noexcept {
+    return schema_->types[type];
+  }
+  void find_pointers(TypeNumber type, uint64_t offset, unsigned depth,
+                     std::vector<uint64_t>* offsets_p) const;
   [[nodiscard]] bool is_of(const verity_automap_field& field, TypeNumber inner) const;
   [[nodiscard]] bool is_nested(const verity_automap_field& field) const noexcept {
     return field.number >= 0 && static_cast<uint64_t>(field.number) < own_;
   }
-  [[nodiscard]] uint64_t nested(TypeNumber outer, uint64_t offset, TypeNumber inner, unsigned depth) const;
+  [[nodiscard]] uint64_t nested(TypeNumber outer, uint64_t offset, TypeNumber inner,
+                                unsigned depth) const;
   [[nodiscard]] bool holds(TypeNumber outer, TypeNumber inner, unsigned depth) const;
 
   const verity_automap_schema* schema_;

@@ -27,9 +27,7 @@ template <typename Body>
 int guarded(Body&& body) noexcept {
   try {
     return body();
-  } catch (const std::bad_alloc&) {
-    return ENOMEM;
-  } catch (...) {
+  } catch (const std::bad_alloc&) { return ENOMEM; } catch (...) {
     return EINVAL;
   }
 }
@@ -278,8 +276,7 @@ bool Channel::on_end(const Header& header) {
 bool Channel::on_message(const Header& header, const void* data, size_t size, ucp_ep_h reply) {
   if (header.status != 0 && header.kind != static_cast<uint8_t>(UcpKind::kEnd)) return false;
   switch (static_cast<UcpKind>(header.kind)) {
-    case UcpKind::kOffer:
-      return on_offer(header, data, size, reply);
+    case UcpKind::kOffer: return on_offer(header, data, size, reply);
     case UcpKind::kAccept: {
       Sending* sending =
           find(sendings, [&](const Sending* s) { return s->number() == header.number; });
@@ -290,8 +287,7 @@ bool Channel::on_message(const Header& header, const void* data, size_t size, uc
           find(receivings, [&](const Receiving* r) { return r->has(header.number); });
       return receiving != nullptr && receiving->feed(data, size);
     }
-    case UcpKind::kEnd:
-      return size == 0 && on_end(header);
+    case UcpKind::kEnd: return size == 0 && on_end(header);
   }
   return false;
 }

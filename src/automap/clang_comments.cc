@@ -15,16 +15,18 @@ struct Token {
 };
 
 std::vector<Token> tokens_of(CXTranslationUnit unit, CXFile file, std::size_t size) {
-  const CXSourceRange range = clang_getRange(clang_getLocationForOffset(unit, file, 0),
-                                             clang_getLocationForOffset(unit, file, static_cast<unsigned>(size)));
+  const CXSourceRange range =
+      clang_getRange(clang_getLocationForOffset(unit, file, 0),
+                     clang_getLocationForOffset(unit, file, static_cast<unsigned>(size)));
   CXToken* tokens = nullptr;
   unsigned count = 0;
   clang_tokenize(unit, range, &tokens, &count);
   std::vector<Token> all;
   for (unsigned i = 0; i < count; ++i) {
     const CXSourceRange extent = clang_getTokenExtent(unit, tokens[i]);
-    all.push_back({clang_getTokenKind(tokens[i]), take_text(clang_getTokenSpelling(unit, tokens[i])),
-                   position_of(clang_getRangeStart(extent)), position_of(clang_getRangeEnd(extent))});
+    all.push_back(
+        {clang_getTokenKind(tokens[i]), take_text(clang_getTokenSpelling(unit, tokens[i])),
+         position_of(clang_getRangeStart(extent)), position_of(clang_getRangeEnd(extent))});
   }
   clang_disposeTokens(unit, tokens, count);
   return all;
@@ -37,7 +39,8 @@ Extent extent_of(CXCursor cursor) {
   return {position_of(clang_getRangeStart(range)), position_of(clang_getRangeEnd(range))};
 }
 
-std::vector<DirectiveText> Comments::of_member(const Extent& member, const std::vector<Extent>& members) {
+std::vector<DirectiveText> Comments::of_member(const Extent& member,
+                                               const std::vector<Extent>& members) {
   std::vector<DirectiveText> found;
   if (member.begin.file == nullptr) return found;
   const auto another_begins_before = [&](unsigned offset) {
@@ -47,8 +50,9 @@ std::vector<DirectiveText> Comments::of_member(const Extent& member, const std::
   };
   for (Comment& comment : of_file(member.begin.file)) {
     // Behind a } are the directives of what it ends.
-    const bool behind = !comment.leads && comment.line == member.end.line && comment.offset >= member.end.offset &&
-                        comment.brace < member.end.offset && !another_begins_before(comment.offset);
+    const bool behind = !comment.leads && comment.line == member.end.line &&
+                        comment.offset >= member.end.offset && comment.brace < member.end.offset &&
+                        !another_begins_before(comment.offset);
     if (!behind && !(comment.leads && comment.next == member.begin.offset)) continue;
     comment.used = true;
     found.push_back(comment.directive);
@@ -85,7 +89,8 @@ Comments::Comments_ Comments::read_file(CXFile file) {
   std::size_t size = 0;
   const char* const contents = clang_getFileContents(unit_, file, &size);
   // Most headers have none: they are not split into tokens.
-  if (contents == nullptr || std::string_view(contents, size).find('~') == std::string_view::npos) return {};
+  if (contents == nullptr || std::string_view(contents, size).find('~') == std::string_view::npos)
+    return {};
   const std::vector<Token> tokens = tokens_of(unit_, file, size);
   const std::string name = name_of(file);
   Comments_ comments;
@@ -96,7 +101,9 @@ Comments::Comments_ Comments::read_file(CXFile file) {
     if (tokens[i].kind != CXToken_Comment || !directive_in_comment(tokens[i].text, &text)) continue;
     // clang gives the declaration of a typedef's struct from the word struct on.
     std::size_t next = i + 1;
-    while (next < tokens.size() && (tokens[next].kind == CXToken_Comment || tokens[next].text == "typedef")) ++next;
+    while (next < tokens.size() &&
+           (tokens[next].kind == CXToken_Comment || tokens[next].text == "typedef"))
+      ++next;
     const Position& begin = tokens[i].begin;
     comments.push_back({.directive = {.text = text, .place = {name, begin.line}},
                         .line = begin.line,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Walks the declarations of a translation unit and fills the model.
-#pragma once
+#ifndef VERITY_AUTOMAP_CLANG_READER_H
+#define VERITY_AUTOMAP_CLANG_READER_H
 
 #include <unordered_map>
 #include <utility>
@@ -52,3 +53,5 @@ class Reader {
 [[nodiscard]] std::optional<signature::BasicType> basic_of_kind(CXType canonical);
 
 }  // namespace verity::automap
+
+#endif

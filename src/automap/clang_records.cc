@@ -38,7 +38,8 @@ bool unnamed(CXCursor declaration) {
 }
 
 bool is_hidden(CXCursor declaration) {
-  for (CXCursor outer = declaration; is_record(outer); outer = clang_getCursorSemanticParent(outer)) {
+  for (CXCursor outer = declaration; is_record(outer);
+       outer = clang_getCursorSemanticParent(outer)) {
     const CX_CXXAccessSpecifier access = clang_getCXXAccessSpecifier(outer);
     if (access == CX_CXXPrivate || access == CX_CXXProtected) return true;
   }
@@ -50,8 +51,10 @@ std::string class_problem(CXCursor declaration) {
   std::string problem;
   if (is_hidden(declaration)) problem = "it is not public, so generated code cannot name it";
   const auto look = [&](CXCursor child) {
-    if (clang_getCursorKind(child) == CXCursor_CXXBaseSpecifier) problem = "it has a base class, so it is more than its members";
-    if (clang_CXXMethod_isVirtual(child) != 0) problem = "it has virtual functions, so it is more than its members";
+    if (clang_getCursorKind(child) == CXCursor_CXXBaseSpecifier)
+      problem = "it has a base class, so it is more than its members";
+    if (clang_CXXMethod_isVirtual(child) != 0)
+      problem = "it has virtual functions, so it is more than its members";
     return problem.empty() ? CXChildVisit_Continue : CXChildVisit_Break;
   };
   visit_children(declaration, look);
@@ -73,10 +76,12 @@ std::vector<CXCursor> fields_of(CXCursor declaration) {
   return fields;
 }
 
-// C++'s name of a struct that C has within another: outer::inner. Empty when a struct around it has no name.
+// C++'s name of a struct that C has within another: outer::inner. Empty when a struct around it has
+// no name.
 std::string scoped_name(CXCursor declaration) {
   std::string name = name_of(declaration);
-  for (CXCursor outer = clang_getCursorLexicalParent(declaration); is_record(outer); outer = clang_getCursorLexicalParent(outer)) {
+  for (CXCursor outer = clang_getCursorLexicalParent(declaration); is_record(outer);
+       outer = clang_getCursorLexicalParent(outer)) {
     if (unnamed(outer)) return "";
     name = without_keyword(words_of(clang_getCursorType(outer))) + "::" + name;
   }
@@ -88,12 +93,16 @@ std::string scoped_name(CXCursor declaration) {
 void Reader::read_unit(CXCursor unit) {
   visit_children(unit, [&](CXCursor cursor) {
     const CXCursorKind kind = clang_getCursorKind(cursor);
-    if (kind == CXCursor_Namespace || kind == CXCursor_LinkageSpec || kind == CXCursor_UnexposedDecl) return CXChildVisit_Recurse;
+    if (kind == CXCursor_Namespace || kind == CXCursor_LinkageSpec ||
+        kind == CXCursor_UnexposedDecl)
+      return CXChildVisit_Recurse;
     if (!is_record(cursor) || clang_isCursorDefinition(cursor) == 0) return CXChildVisit_Continue;
     const CXFile file = position_of(clang_getCursorLocation(cursor)).file;
-    const bool wanted = std::ranges::any_of(requested_, [&](CXFile known) { return clang_File_isEqual(known, file) != 0; });
+    const bool wanted = std::ranges::any_of(
+        requested_, [&](CXFile known) { return clang_File_isEqual(known, file) != 0; });
     if (!wanted) return CXChildVisit_Continue;
-    // What has no name is reached through the member whose type it is; so are declarations within it.
+    // What has no name is reached through the member whose type it is; so are declarations within
+    // it.
     if (!unnamed(cursor)) model_->records[record_of(cursor, {})].requested = true;
     return CXChildVisit_Recurse;
   });
@@ -104,7 +113,8 @@ std::string Reader::unused_directives() {
   for (const CXFile file : requested_) {
     for (const DirectiveText& directive : comments_.unused(file)) {
       lines += to_string(directive.place) + ": the directive '" + directive.text +
-               "' belongs to no member: it stands behind a member on its line, or begins the line before it\n";
+               "' belongs to no member: it stands behind a member on its line, or begins the line "
+               "before it\n";
     }
   }
   return lines;
@@ -142,7 +152,8 @@ Record Reader::read_record(CXCursor declaration, RecordId id, const Use& use) {
   record.problem = class_problem(declaration);
   record.directives = comments_.of_record(extent_of(declaration));
   // The members of an anonymous struct are those of the record around it.
-  read_members(declaration, clang_Cursor_isAnonymousRecordDecl(declaration) != 0 ? use.owner : id, &record);
+  read_members(declaration, clang_Cursor_isAnonymousRecordDecl(declaration) != 0 ? use.owner : id,
+               &record);
   return record;
 }
 
@@ -154,7 +165,8 @@ void Reader::name_record(CXCursor declaration, const Use& use, Record* record) {
     record->spelling = spelling;
     record->words = spelling;
     if (within_record && !model_->cxx) record->cxx_spelling = scoped;
-    record->identifier = identifier_from(without_keyword(record->cxx_spelling.empty() ? spelling : scoped));
+    record->identifier =
+        identifier_from(without_keyword(record->cxx_spelling.empty() ? spelling : scoped));
     return;
   }
   const bool is_union = clang_getCursorKind(declaration) == CXCursor_UnionDecl;
@@ -162,7 +174,9 @@ void Reader::name_record(CXCursor declaration, const Use& use, Record* record) {
   record->owner_member = use.member;
   const std::string owner = use.owner == kNoRecord ? "" : model_->records[use.owner].identifier;
   record->identifier = identifier_from(owner + "_" + use.member.substr(0, use.member.find('[')));
-  record->words = std::string(is_union ? "union " : "struct ") + (owner.empty() ? "without a name" : owner + "." + use.member.substr(0, use.member.find('[')));
+  record->words =
+      std::string(is_union ? "union " : "struct ") +
+      (owner.empty() ? "without a name" : owner + "." + use.member.substr(0, use.member.find('[')));
 }
 
 void Reader::read_members(CXCursor declaration, RecordId owner, Record* record) {
@@ -170,7 +184,9 @@ void Reader::read_members(CXCursor declaration, RecordId owner, Record* record) 
   std::vector<Extent> extents;
   for (const CXCursor field : fields) {
     // libclang gives the member of an anonymous record the extent of the word struct alone.
-    extents.push_back(extent_of(name_of(field).empty() && clang_Cursor_isBitField(field) == 0 ? clang_getTypeDeclaration(clang_getCursorType(field)) : field));
+    extents.push_back(extent_of(name_of(field).empty() && clang_Cursor_isBitField(field) == 0
+                                    ? clang_getTypeDeclaration(clang_getCursorType(field))
+                                    : field));
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     // Before the member's type is read, whose own record may begin at the same place.

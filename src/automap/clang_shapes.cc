@@ -11,11 +11,13 @@ namespace {
 using signature::BasicType;
 
 std::optional<BasicType> sized(signature::Id id, CXType type) {
-  return signature::make_basic(id, static_cast<uint64_t>(std::max(clang_Type_getSizeOf(type), 0LL)));
+  return signature::make_basic(id,
+                               static_cast<uint64_t>(std::max(clang_Type_getSizeOf(type), 0LL)));
 }
 
 bool in_std(CXCursor declaration) {
-  for (CXCursor outer = clang_getCursorSemanticParent(declaration); clang_isInvalid(clang_getCursorKind(outer)) == 0;
+  for (CXCursor outer = clang_getCursorSemanticParent(declaration);
+       clang_isInvalid(clang_getCursorKind(outer)) == 0;
        outer = clang_getCursorSemanticParent(outer)) {
     const CXCursorKind kind = clang_getCursorKind(outer);
     if (kind == CXCursor_Namespace && name_of(outer) == "std") return true;
@@ -65,9 +67,11 @@ std::optional<BasicType> basic_of_kind(CXType type) {
 
 std::optional<BasicType> basic_of_enum(CXType type) {
   const CXCursor declaration = clang_getTypeDeclaration(type);
-  if (name_of(declaration) == "byte" && in_std(declaration)) return sized(signature::id_MPI_BYTE, type);
+  if (name_of(declaration) == "byte" && in_std(declaration))
+    return sized(signature::id_MPI_BYTE, type);
   const CXType integer = clang_getCanonicalType(clang_getEnumDeclIntegerType(declaration));
-  // Whether a compiler takes int or unsigned for values that both hold is its own choice; programs send them as MPI_INT.
+  // Whether a compiler takes int or unsigned for values that both hold is its own choice; programs
+  // send them as MPI_INT.
   bool fits_int = integer.kind == CXType_UInt && clang_EnumDecl_isScoped(declaration) == 0;
   visit_children(declaration, [&](CXCursor constant) {
     if (clang_getCursorKind(constant) == CXCursor_EnumConstantDecl) {
@@ -79,13 +83,16 @@ std::optional<BasicType> basic_of_enum(CXType type) {
 }
 
 // Takes the names and the dimensions away, as far as a type that MPI knows by name.
-CXType Reader::strip(CXType type, std::vector<uint64_t>* dimensions, Use* use, bool* found_typedef) const {
+CXType Reader::strip(CXType type, std::vector<uint64_t>* dimensions, Use* use,
+                     bool* found_typedef) const {
   for (;;) {
     switch (type.kind) {
       case CXType_Typedef: {
         const CXCursor declaration = clang_getTypeDeclaration(type);
         const long long size = clang_Type_getSizeOf(type);
-        *found_typedef = size > 0 && basic_of_typedef(name_of(declaration), static_cast<uint64_t>(size)).has_value();
+        *found_typedef =
+            size > 0 &&
+            basic_of_typedef(name_of(declaration), static_cast<uint64_t>(size)).has_value();
         if (*found_typedef) return type;
         type = clang_getTypedefDeclUnderlyingType(declaration);
         break;
@@ -115,9 +122,11 @@ Shape Reader::shape_of(CXType type, const Use& use, std::vector<uint64_t>* dimen
     shape = record_shape(stripped, inner, dimensions);
   } else if (stripped.kind == CXType_Pointer) {
     shape = pointer_shape(stripped, inner);
-  } else if (const auto basic = found_typedef ? basic_of_typedef(name_of(clang_getTypeDeclaration(stripped)),
-                                                                 static_cast<uint64_t>(clang_Type_getSizeOf(stripped)))
-                                              : basic_of_kind(stripped)) {
+  } else if (const auto basic =
+                 found_typedef
+                     ? basic_of_typedef(name_of(clang_getTypeDeclaration(stripped)),
+                                        static_cast<uint64_t>(clang_Type_getSizeOf(stripped)))
+                     : basic_of_kind(stripped)) {
     shape.kind = Kind::kBasic;
     shape.basic = *basic;
   } else if (stripped.kind == CXType_IncompleteArray || stripped.kind == CXType_VariableArray) {

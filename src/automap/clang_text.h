@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_AUTOMAP_CLANG_TEXT_H
+#define VERITY_AUTOMAP_CLANG_TEXT_H
 
 #include <clang-c/Index.h>
 
@@ -16,8 +17,12 @@ namespace verity::automap {
   return result;
 }
 
-[[nodiscard]] inline std::string name_of(CXCursor cursor) { return take_text(clang_getCursorSpelling(cursor)); }
-[[nodiscard]] inline std::string words_of(CXType type) { return take_text(clang_getTypeSpelling(type)); }
+[[nodiscard]] inline std::string name_of(CXCursor cursor) {
+  return take_text(clang_getCursorSpelling(cursor));
+}
+[[nodiscard]] inline std::string words_of(CXType type) {
+  return take_text(clang_getTypeSpelling(type));
+}
 
 // A position in a file; file is null for one that is in none.
 struct Position {
@@ -32,7 +37,8 @@ struct Position {
   return position;
 }
 
-// As the compiler found it, without "./"; libclang names the folders of another compiler from its own, as in /../lib/gcc.
+// As the compiler found it, without "./"; libclang names the folders of another compiler from its
+// own, as in /../lib/gcc.
 [[nodiscard]] inline std::string name_of(CXFile file) {
   std::string name = file == nullptr ? "" : take_text(clang_getFileName(file));
   if (name.starts_with("/../")) {
@@ -51,7 +57,13 @@ struct Position {
 template <typename Visit>
 void visit_children(CXCursor parent, Visit visit) {
   clang_visitChildren(
-      parent, [](CXCursor cursor, CXCursor, CXClientData data) { return (*static_cast<Visit*>(data))(cursor); }, &visit);
+      parent,
+      [](CXCursor cursor, CXCursor, CXClientData data) {
+        return (*static_cast<Visit*>(data))(cursor);
+      },
+      &visit);
 }
 
 }  // namespace verity::automap
+
+#endif

@@ -39,20 +39,25 @@ std::string add_word(std::string_view word, Directive* directive) {
     std::string_view word;
     bool Directive::*flag;
   };
-  constexpr Flag kFlags[] = {{"ignore", &Directive::ignore}, {"owned", &Directive::owned},   {"reference", &Directive::reference},
-                             {"string", &Directive::string}, {"bytes", &Directive::bytes}};
+  constexpr Flag kFlags[] = {{"ignore", &Directive::ignore},
+                             {"owned", &Directive::owned},
+                             {"reference", &Directive::reference},
+                             {"string", &Directive::string},
+                             {"bytes", &Directive::bytes}};
   for (const Flag& known : kFlags) {
     if (known.word != word) continue;
     directive->*known.flag = true;
     return "";
   }
   return "unknown directive '" + std::string(word) +
-         "': expected owned, reference, string, ignore, bytes, count = MEMBER, tag = MEMBER or when = VALUE";
+         "': expected owned, reference, string, ignore, bytes, count = MEMBER, tag = MEMBER or "
+         "when = VALUE";
 }
 
 std::string add_assignment(std::string_view name, std::string_view value, Directive* directive) {
   const std::vector<std::string> values = split(value, '|');
-  if (!std::ranges::all_of(values, is_value)) return std::string(name) + " = needs a name or a number";
+  if (!std::ranges::all_of(values, is_value))
+    return std::string(name) + " = needs a name or a number";
   if (name == "when") {
     directive->when.insert(directive->when.end(), values.begin(), values.end());
     return "";
@@ -70,19 +75,25 @@ std::string add_assignment(std::string_view name, std::string_view value, Direct
 std::string add_directive(std::string_view text, Directive* directive) {
   for (const std::string& part : split(text, ',')) {
     const std::size_t equals = part.find('=');
-    const std::string problem = equals == std::string::npos ? add_word(part, directive)
-                                                            : add_assignment(trim(std::string_view(part).substr(0, equals)),
-                                                                             trim(std::string_view(part).substr(equals + 1)), directive);
+    const std::string problem =
+        equals == std::string::npos
+            ? add_word(part, directive)
+            : add_assignment(trim(std::string_view(part).substr(0, equals)),
+                             trim(std::string_view(part).substr(equals + 1)), directive);
     if (!problem.empty()) return problem;
   }
-  if (directive->owned + directive->reference + directive->string + directive->ignore + directive->bytes > 1) {
+  if (directive->owned + directive->reference + directive->string + directive->ignore +
+          directive->bytes >
+      1) {
     return "only one of owned, reference, string, ignore and bytes can be true";
   }
-  if (!directive->count.empty() && !directive->owned && !directive->reference) return "count = needs owned or reference";
+  if (!directive->count.empty() && !directive->owned && !directive->reference)
+    return "count = needs owned or reference";
   return "";
 }
 
-std::string read_directives(const std::vector<DirectiveText>& texts, Directive* directive_p, Place* error_p) {
+std::string read_directives(const std::vector<DirectiveText>& texts, Directive* directive_p,
+                            Place* error_p) {
   for (const DirectiveText& text : texts) {
     const std::string problem = add_directive(text.text, directive_p);
     if (problem.empty()) continue;
@@ -100,12 +111,14 @@ bool directive_in_comment(std::string_view comment, std::string* text_p) {
   comment = trim(comment.substr(1));
   if (!comment.starts_with("AM")) return false;
   comment.remove_prefix(2);
-  if (!comment.empty() && std::isspace(static_cast<unsigned char>(comment.front())) == 0) return false;
+  if (!comment.empty() && std::isspace(static_cast<unsigned char>(comment.front())) == 0)
+    return false;
   *text_p = std::string(trim(comment));
   return true;
 }
 
-std::string parse_directive_file(const std::string& name, std::string_view text, std::vector<OutsideDirective>* all_p) {
+std::string parse_directive_file(const std::string& name, std::string_view text,
+                                 std::vector<OutsideDirective>* all_p) {
   unsigned line = 0;
   for (std::string& row : split(text, '\n')) {
     ++line;
@@ -114,16 +127,20 @@ std::string parse_directive_file(const std::string& name, std::string_view text,
     const Place place{name, line};
     // The colon of a directive stands alone; :: is C++'s.
     std::size_t colon = row.find(':');
-    while (colon != std::string::npos && colon + 1 < row.size() && row[colon + 1] == ':') colon = row.find(':', colon + 2);
-    if (colon == std::string::npos) return to_string(place) + ": expected 'RECORD.MEMBER: directive'";
+    while (colon != std::string::npos && colon + 1 < row.size() && row[colon + 1] == ':')
+      colon = row.find(':', colon + 2);
+    if (colon == std::string::npos)
+      return to_string(place) + ": expected 'RECORD.MEMBER: directive'";
     std::string_view target = trim(std::string_view(row).substr(0, colon));
     for (const std::string_view word : {"struct ", "union ", "class "}) {
       if (target.starts_with(word)) target = trim(target.substr(word.size()));
     }
     const std::size_t dot = target.find('.');
-    OutsideDirective entry{.record = std::string(target.substr(0, dot)),
-                           .member = dot == std::string_view::npos ? "" : std::string(target.substr(dot + 1)),
-                           .directive = {.text = std::string(trim(std::string_view(row).substr(colon + 1))), .place = place}};
+    OutsideDirective entry{
+        .record = std::string(target.substr(0, dot)),
+        .member = dot == std::string_view::npos ? "" : std::string(target.substr(dot + 1)),
+        .directive = {.text = std::string(trim(std::string_view(row).substr(colon + 1))),
+                      .place = place}};
     Directive checked;
     const std::string problem = add_directive(entry.directive.text, &checked);
     if (!problem.empty()) return to_string(place) + ": " + problem;

@@ -2,17 +2,19 @@
 //
 // Directives: what a header says of a member that its type does not say.
 //
-//   struct node* next;   /*~ AM owned */              the element that it points to belongs to the structure
-//   struct node* parent; /*~ AM reference */          it points to an element that an owned pointer reaches too
-//   double* values;      /*~ AM owned, count = n */   to as many as the member n says (or a number)
-//   char* name;          /*~ AM string */             to characters that end with a zero
-//   void* cache;         /*~ AM ignore */             the member is left out
-//   union { ... } u;     /*~ AM tag = kind */         the member kind says which member of the union is in use:
+//   struct node* next;   /*~ AM owned */              the element that it points to belongs to the
+//   structure struct node* parent; /*~ AM reference */          it points to an element that an
+//   owned pointer reaches too double* values;      /*~ AM owned, count = n */   to as many as the
+//   member n says (or a number) char* name;          /*~ AM string */             to characters
+//   that end with a zero void* cache;         /*~ AM ignore */             the member is left out
+//   union { ... } u;     /*~ AM tag = kind */         the member kind says which member of the
+//   union is in use:
 //     int i;             /*~ AM when = KIND_INT */    for this value of it (or several: A | B)
 //   opaque_t o;          /*~ AM bytes */              mapped as bytes, whatever it contains
 //
 // ignore and bytes may also be said of a whole record.
-#pragma once
+#ifndef VERITY_AUTOMAP_DIRECTIVE_H
+#define VERITY_AUTOMAP_DIRECTIVE_H
 
 #include <string>
 #include <string_view>
@@ -39,13 +41,15 @@ struct Directive {
 // Adds what the text says. Returns "" or what is wrong with it.
 [[nodiscard]] std::string add_directive(std::string_view text, Directive* directive);
 // All of them; the first error with its place is set in *error_p, and its text returned.
-[[nodiscard]] std::string read_directives(const std::vector<DirectiveText>& texts, Directive* directive_p, Place* error_p);
+[[nodiscard]] std::string read_directives(const std::vector<DirectiveText>& texts,
+                                          Directive* directive_p, Place* error_p);
 
-// The text between "~ AM" and the end of a comment as the source has it (with /* */ or //); false for any other comment.
+// The text between "~ AM" and the end of a comment as the source has it (with /* */ or //); false
+// for any other comment.
 [[nodiscard]] bool directive_in_comment(std::string_view comment, std::string* text_p);
 
-// A file of directives for headers that cannot be edited: each line 'RECORD.MEMBER: directive' or 'RECORD: directive', where RECORD
-// and MEMBER may be *; # begins a comment.
+// A file of directives for headers that cannot be edited: each line 'RECORD.MEMBER: directive' or
+// 'RECORD: directive', where RECORD and MEMBER may be *; # begins a comment.
 struct OutsideDirective {
   std::string record;  // as in Record::identifier or without struct
   std::string member;  // empty: of the record
@@ -53,8 +57,12 @@ struct OutsideDirective {
   bool used = false;
 };
 // Returns "" or what is wrong, with its line.
-[[nodiscard]] std::string parse_directive_file(const std::string& name, std::string_view text, std::vector<OutsideDirective>* all_p);
-// Gives each record and member its own. Returns "" or the first line, of those without *, that fits nothing.
+[[nodiscard]] std::string parse_directive_file(const std::string& name, std::string_view text,
+                                               std::vector<OutsideDirective>* all_p);
+// Gives each record and member its own. Returns "" or the first line, of those without *, that fits
+// nothing.
 [[nodiscard]] std::string apply_outside(std::vector<OutsideDirective>& all, Model* model);
 
 }  // namespace verity::automap
+
+#endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The generated headers, as text: STEM.h needs no MPI, STEM_mpi.h builds the datatypes. Both are C11 and C++17.
-#pragma once
+// The generated headers, as text: STEM.h needs no MPI, STEM_mpi.h builds the datatypes. Both are
+// C11 and C++17.
+#ifndef VERITY_AUTOMAP_EMIT_H
+#define VERITY_AUTOMAP_EMIT_H
 
 #include <string>
 #include <vector>
@@ -15,16 +17,17 @@ struct Output {
   const Model& model;
   const Plan& plan;
   std::vector<RecordTypes> types;
-  std::string prefix;      // of every generated name
-  std::string stem;        // of the generated files' names, without a folder
-  std::string generator;   // "verity-types automap 0.1.0"
+  std::string prefix;     // of every generated name
+  std::string stem;       // of the generated files' names, without a folder
+  std::string generator;  // "verity-types automap 0.1.0"
 };
 
 [[nodiscard]] std::string emit_header(const Output& output);      // STEM.h
 [[nodiscard]] std::string emit_mpi_header(const Output& output);  // STEM_mpi.h
 
-// ---- parts of STEM.h -----------------------------------------------------------------------------
-// Names for types that have none, static assertions on size and offsets.
+// ---- parts of STEM.h
+// ----------------------------------------------------------------------------- Names for types
+// that have none, static assertions on size and offsets.
 [[nodiscard]] std::string emit_layout(const Output& output);
 // Numbers of the types, their signatures and fields.
 [[nodiscard]] std::string emit_signatures(const Output& output);
@@ -33,7 +36,8 @@ struct Output {
 // The table of all types, and the hash of all that a peer must agree with.
 [[nodiscard]] std::string emit_schema(const Output& output);
 
-// ---- shared --------------------------------------------------------------------------------------
+// ---- shared
+// --------------------------------------------------------------------------------------
 // PREFIX_what_IDENTIFIER
 [[nodiscard]] std::string name_for(const Output& output, const char* what, RecordId id);
 // How generated code calls the type of a record.
@@ -49,3 +53,5 @@ struct Output {
 [[nodiscard]] std::string file_end(const std::string& stem);
 
 }  // namespace verity::automap
+
+#endif

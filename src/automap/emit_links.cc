@@ -20,7 +20,9 @@ std::string place_of(const Step& step) {
   for (std::size_t d = 0; d < step.dimensions.size(); ++d) {
     behind /= step.dimensions[d];
     std::string index = behind == 1 ? "i" : "i / " + number(behind);
-    if (d != 0) index = behind == 1 ? "i % " + number(step.dimensions[d]) : "(" + index + ") % " + number(step.dimensions[d]);
+    if (d != 0)
+      index = behind == 1 ? "i % " + number(step.dimensions[d])
+                          : "(" + index + ") % " + number(step.dimensions[d]);
     text += "[" + index + "]";
   }
   return text;
@@ -31,9 +33,11 @@ std::string condition_of(const Step& step) {
   for (const Condition& condition : step.conditions) {
     std::string any;
     for (const std::string& value : condition.values) {
-      any += (any.empty() ? "" : " || ") + std::string("(int64_t)self->") + condition.tag + " == (int64_t)" + value;
+      any += (any.empty() ? "" : " || ") + std::string("(int64_t)self->") + condition.tag +
+             " == (int64_t)" + value;
     }
-    text += (text.empty() ? "" : " && ") + (condition.values.size() > 1 && step.conditions.size() > 1 ? "(" + any + ")" : any);
+    text += (text.empty() ? "" : " && ") +
+            (condition.values.size() > 1 && step.conditions.size() > 1 ? "(" + any + ")" : any);
   }
   return text;
 }
@@ -71,16 +75,20 @@ std::string visit_call(const Output& output, const Step& step, uint64_t before) 
   const std::string offset = scaled("offset", step.offset, is_array, stride);
   if (step.nested) {
     return name_for(output, "links", step.record) + "(&" + place_of(step) + ", " +
-           scaled("first", before, is_array, link_count(output.plan, step.record)) + ", " + offset + ", visit, context)";
+           scaled("first", before, is_array, link_count(output.plan, step.record)) + ", " + offset +
+           ", visit, context)";
   }
-  return "verity_automap_visit_link(visit, context, " + std::string(kind_name(step.kind)) + ", " + target_number(output, step) + ", " +
-         number(step.levels) + ", " + count_of(step) + ", " + scaled("first", before, is_array, 1) + ", " + offset + ",\n" +
-         std::string(37, ' ') + "(const void*)" + place_of(step) + ")";
+  return "verity_automap_visit_link(visit, context, " + std::string(kind_name(step.kind)) + ", " +
+         target_number(output, step) + ", " + number(step.levels) + ", " + count_of(step) + ", " +
+         scaled("first", before, is_array, 1) + ", " + offset + ",\n" + std::string(37, ' ') +
+         "(const void*)" + place_of(step) + ")";
 }
 
 std::string visit_step(const Output& output, const Step& step, uint64_t before) {
   const std::string condition = condition_of(step);
-  const std::string first = step.dimensions.empty() ? "  if (stop == 0" : "  for (uint64_t i = 0; i < " + number(copies_of(step)) + " && stop == 0";
+  const std::string first = step.dimensions.empty() ? "  if (stop == 0"
+                                                    : "  for (uint64_t i = 0; i < " +
+                                                          number(copies_of(step)) + " && stop == 0";
   const std::string last = step.dimensions.empty() ? "" : "; ++i";
   const std::string guard = condition.empty() ? "" : " && (" + condition + ")";
   return first + guard + last + ") {\n    stop = " + visit_call(output, step, before) + ";\n  }\n";
@@ -99,9 +107,11 @@ std::string set_step(const Output& output, const Step& step, uint64_t before) {
   const uint64_t links = copies_of(step) * each;
   const std::string relative = before == 0 ? "link" : "(link - " + number(before) + ")";
   std::string text = "  if (" + range_of(before, links) + ") {\n";
-  if (!step.dimensions.empty()) text += "    const uint64_t i = " + relative + (each == 1 ? "" : " / " + number(each)) + ";\n";
+  if (!step.dimensions.empty())
+    text += "    const uint64_t i = " + relative + (each == 1 ? "" : " / " + number(each)) + ";\n";
   if (step.nested) {
-    return text + "    return " + name_for(output, "set_link", step.record) + "(&" + place_of(step) + ", " + (each == 1 ? "0" : relative + " % " + number(each)) +
+    return text + "    return " + name_for(output, "set_link", step.record) + "(&" +
+           place_of(step) + ", " + (each == 1 ? "0" : relative + " % " + number(each)) +
            ", target);\n  }\n";
   }
   const std::string place = place_of(step);
@@ -118,13 +128,16 @@ std::string functions(const Output& output, RecordId id) {
     before += copies_of(step) * (step.nested ? link_count(output.plan, step.record) : 1);
   }
   const std::string function = "VERITY_AUTOMAP_FUNCTION int ";
-  return "/* " + output.model.records[id].words + " */\n" + function + name_for(output, "links", id) +
-         "(const void* element, uint64_t first, size_t offset, verity_automap_visitor visit,\n    void* context) {\n  const " + type +
-         "* const self = (const " + type + "*)element;\n  int stop = 0;\n" + visits + "  return stop;\n}\n" + function +
-         name_for(output, "visit", id) + "(const " + type + "* element, verity_automap_visitor visit, void* context) {\n  return " +
-         name_for(output, "links", id) + "(element, 0, 0, visit, context);\n}\n" + function + name_for(output, "set_link", id) +
-         "(void* element, uint64_t link, void* target) {\n  " + type + "* const self = (" + type + "*)element;\n" + sets +
-         "  return -1;\n}\n\n";
+  return "/* " + output.model.records[id].words + " */\n" + function +
+         name_for(output, "links", id) +
+         "(const void* element, uint64_t first, size_t offset, verity_automap_visitor visit,\n    "
+         "void* context) {\n  const " +
+         type + "* const self = (const " + type + "*)element;\n  int stop = 0;\n" + visits +
+         "  return stop;\n}\n" + function + name_for(output, "visit", id) + "(const " + type +
+         "* element, verity_automap_visitor visit, void* context) {\n  return " +
+         name_for(output, "links", id) + "(element, 0, 0, visit, context);\n}\n" + function +
+         name_for(output, "set_link", id) + "(void* element, uint64_t link, void* target) {\n  " +
+         type + "* const self = (" + type + "*)element;\n" + sets + "  return -1;\n}\n\n";
 }
 
 }  // namespace
@@ -135,8 +148,10 @@ std::string emit_links(const Output& output) {
     if (output.plan.of(id).has_links) text += functions(output, id);
   }
   if (text.empty()) return "";
-  return "/* PREFIX_visit_TYPE calls visit for each pointer of an element, in the order of their numbers, until it returns something other\n"
-         " * than 0, and returns that. PREFIX_set_link_TYPE sets the pointer with that number; -1: there is none. */\n" +
+  return "/* PREFIX_visit_TYPE calls visit for each pointer of an element, in the order of their "
+         "numbers, until it returns something other\n"
+         " * than 0, and returns that. PREFIX_set_link_TYPE sets the pointer with that number; -1: "
+         "there is none. */\n" +
          text;
 }
 

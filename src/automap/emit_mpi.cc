@@ -7,18 +7,22 @@ namespace {
 
 enum class Form { kValues, kLinked };
 
-bool has_form(const Mapping& mapping, Form form) { return form == Form::kValues ? mapping.has_values : mapping.has_links; }
+bool has_form(const Mapping& mapping, Form form) {
+  return form == Form::kValues ? mapping.has_values : mapping.has_links;
+}
 
 // The builder of a record's datatype within another: a record without links has one form for both.
 std::string builder_name(const Output& output, RecordId id, Form form) {
-  return name_for(output, form == Form::kLinked && output.plan.of(id).has_links ? "mpi_linked" : "mpi", id);
+  return name_for(output,
+                  form == Form::kLinked && output.plan.of(id).has_links ? "mpi_linked" : "mpi", id);
 }
 
 bool in_datatype(const Output& output, const Block& block, Form form) {
   switch (block.of) {
     case Block::Of::kBasic: return true;
     case Block::Of::kLink: return form == Form::kLinked;
-    case Block::Of::kRecord: return form == Form::kLinked || output.plan.of(block.record).has_values;
+    case Block::Of::kRecord:
+      return form == Form::kLinked || output.plan.of(block.record).has_values;
   }
   return false;
 }
@@ -41,7 +45,9 @@ Rows rows_of(const Output& output, const Mapping& mapping, Form form) {
       continue;
     }
     rows.types += comma + std::string("MPI_DATATYPE_NULL");
-    rows.nested += "  if (status == MPI_SUCCESS) status = " + builder_name(output, block.record, form) + "(&types[" + index + "]);\n";
+    rows.nested +=
+        "  if (status == MPI_SUCCESS) status = " + builder_name(output, block.record, form) +
+        "(&types[" + index + "]);\n";
     rows.freed += "  verity_automap_free(&types[" + index + "]);\n";
   }
   return rows;
@@ -52,11 +58,15 @@ std::string builder(const Output& output, RecordId id, Form form) {
   const Mapping& mapping = output.plan.of(id);
   if (!has_form(mapping, form)) return "";
   const Rows rows = rows_of(output, mapping, form);
-  return "/* " + record.words + (form == Form::kLinked ? ", with its links as 64-bit numbers" : "") + " */\nVERITY_AUTOMAP_FUNCTION int " +
-         builder_name(output, id, form) + "(MPI_Datatype* newtype) {\n  const int lengths[] = {" + rows.lengths +
-         "};\n  const MPI_Aint displacements[] = {" + rows.displacements + "};\n  MPI_Datatype types[] = {" + rows.types +
-         "};\n  int status = MPI_SUCCESS;\n" + rows.nested + "  if (status == MPI_SUCCESS) {\n    status = verity_automap_struct(" +
-         std::to_string(rows.count) + ", lengths, displacements, types, " + std::to_string(record.size) + ", newtype);\n  }\n" + rows.freed +
+  return "/* " + record.words +
+         (form == Form::kLinked ? ", with its links as 64-bit numbers" : "") +
+         " */\nVERITY_AUTOMAP_FUNCTION int " + builder_name(output, id, form) +
+         "(MPI_Datatype* newtype) {\n  const int lengths[] = {" + rows.lengths +
+         "};\n  const MPI_Aint displacements[] = {" + rows.displacements +
+         "};\n  MPI_Datatype types[] = {" + rows.types + "};\n  int status = MPI_SUCCESS;\n" +
+         rows.nested + "  if (status == MPI_SUCCESS) {\n    status = verity_automap_struct(" +
+         std::to_string(rows.count) + ", lengths, displacements, types, " +
+         std::to_string(record.size) + ", newtype);\n  }\n" + rows.freed +
          "  return status;\n}\n\n";
 }
 
@@ -64,10 +74,16 @@ std::string builder(const Output& output, RecordId id, Form form) {
 
 std::string emit_mpi_header(const Output& output) {
   const std::string stem = output.stem + "_mpi";
-  std::string text = file_begin(output, stem) + "#include <ucx-verity/automap_mpi.h>\n\n#include \"" + output.stem + ".h\"\n\n";
-  text += "/* Each builds a committed datatype, the caller's to free with MPI_Type_free; its extent is the size of the type, so that\n"
-          " * arrays are sent with their number of elements. Returns MPI_SUCCESS, or the error of an MPI call. */\n\n";
-  for (const RecordId id : output.plan.order) text += builder(output, id, Form::kValues) + builder(output, id, Form::kLinked);
+  std::string text = file_begin(output, stem) +
+                     "#include <ucx-verity/automap_mpi.h>\n\n#include \"" + output.stem +
+                     ".h\"\n\n";
+  text +=
+      "/* Each builds a committed datatype, the caller's to free with MPI_Type_free; its extent is "
+      "the size of the type, so that\n"
+      " * arrays are sent with their number of elements. Returns MPI_SUCCESS, or the error of an "
+      "MPI call. */\n\n";
+  for (const RecordId id : output.plan.order)
+    text += builder(output, id, Form::kValues) + builder(output, id, Form::kLinked);
   return text + file_end(stem);
 }
 

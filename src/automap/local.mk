@@ -34,10 +34,10 @@ verity_types_automap_SOURCES = $(automap_pure_sources) \
 verityinclude_HEADERS += include/ucx-verity/automap.h include/ucx-verity/automap_mpi.h
 
 verity_unit_SOURCES += $(automap_pure_sources) \
-	test/unit/automap_case.h \
-	test/unit/automap_directive_test.cc \
-	test/unit/automap_emit_test.cc \
-	test/unit/automap_plan_test.cc
+	test/unit/automap/case.h \
+	test/unit/automap/directive_test.cc \
+	test/unit/automap/emit_test.cc \
+	test/unit/automap/plan_test.cc
 
 dist_man1_MANS += src/automap/man/verity-types-automap.1
 EXTRA_DIST += src/automap/README.md
@@ -63,7 +63,7 @@ dist_aclocal_DATA = contrib/automap/verity_automap.m4
 cmakedir = $(libdir)/cmake/verity-automap
 dist_cmake_DATA = contrib/automap/verity-automap-config.cmake
 
-TESTS += test/integration/types_automap.sh test/integration/types_automap_build.sh test/integration/types_automap_headers.sh
+TESTS += test/integration/types/types_automap.sh test/integration/types/types_automap_build.sh test/integration/types/types_automap_headers.sh
 EXTRA_DIST += \
 	test/automap/check.c \
 	test/automap/links.c \
@@ -78,6 +78,6 @@ EXTRA_DIST += \
 	test/examples/automap-cmake/CMakeLists.txt \
 	test/examples/automap-cmake/main.c \
 	test/examples/automap-cmake/particles.h \
-	test/integration/types_automap.sh \
-	test/integration/types_automap_build.sh \
-	test/integration/types_automap_headers.sh
+	test/integration/types/types_automap.sh \
+	test/integration/types/types_automap_build.sh \
+	test/integration/types/types_automap_headers.sh

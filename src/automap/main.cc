@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// verity-types-automap, which `verity-types automap` runs: reads headers, writes the generated ones.
+// verity-types-automap, which `verity-types automap` runs: reads headers, writes the generated
+// ones.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -41,29 +42,43 @@ int fail(const std::string& words) {
 void add_options(CLI::App& app, Options* options) {
   app.set_version_flag("--version", std::string(PACKAGE_VERSION) + ", " + front_end_version());
   app.add_option("HEADER", options->input.headers, "Header, as #include would name it")->required();
-  app.add_option("--output", options->output, "Write STEM.h and STEM_mpi.h (default: the first header's name and _automap)");
-  app.add_option("--prefix", options->prefix, "Prefix of generated names (default: the first header's name)");
-  app.add_option("--only", options->settings.only, "Map this struct and what it needs (repeatable)")->take_all()->expected(1);
-  app.add_option("--directives", options->directives, "File of directives for headers that cannot be edited");
-  app.add_option("--pointers", options->pointers, "Pointers without a directive")->check(CLI::IsMember({"refuse", "ignore"}));
-  app.add_option("--unions", options->unions, "Unions without a directive")->check(CLI::IsMember({"refuse", "bytes"}));
-  app.add_option("--language", options->language, "Language of the headers (default: C for .h)")->check(CLI::IsMember({"c", "c++"}));
-  app.add_option("--depfile", options->depfile, "Write what the output depends on, as a rule of make");
-  app.add_flag("--keep-going", options->keep_going, "Write what can be mapped, though something is refused");
+  app.add_option("--output", options->output,
+                 "Write STEM.h and STEM_mpi.h (default: the first header's name and _automap)");
+  app.add_option("--prefix", options->prefix,
+                 "Prefix of generated names (default: the first header's name)");
+  app.add_option("--only", options->settings.only, "Map this struct and what it needs (repeatable)")
+      ->take_all()
+      ->expected(1);
+  app.add_option("--directives", options->directives,
+                 "File of directives for headers that cannot be edited");
+  app.add_option("--pointers", options->pointers, "Pointers without a directive")
+      ->check(CLI::IsMember({"refuse", "ignore"}));
+  app.add_option("--unions", options->unions, "Unions without a directive")
+      ->check(CLI::IsMember({"refuse", "bytes"}));
+  app.add_option("--language", options->language, "Language of the headers (default: C for .h)")
+      ->check(CLI::IsMember({"c", "c++"}));
+  app.add_option("--depfile", options->depfile,
+                 "Write what the output depends on, as a rule of make");
+  app.add_flag("--keep-going", options->keep_going,
+               "Write what can be mapped, though something is refused");
   app.add_flag("--check", options->check, "Print how each struct is mapped; write nothing");
   app.footer("Arguments after -- are the compiler's: -I, -D, -std=.");
 }
 
-std::string stem_of(const std::string& header) { return std::filesystem::path(header).stem().string(); }
+std::string stem_of(const std::string& header) {
+  return std::filesystem::path(header).stem().string();
+}
 
 bool is_cxx(const Options& options) {
   if (!options.language.empty()) return options.language == "c++";
-  const std::string extension = std::filesystem::path(options.input.headers.front()).extension().string();
+  const std::string extension =
+      std::filesystem::path(options.input.headers.front()).extension().string();
   return extension != ".h" && extension != ".c";
 }
 
 std::string identifier_of(std::string text) {
-  std::ranges::replace_if(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  std::ranges::replace_if(
+      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return text;
 }
 
@@ -80,8 +95,9 @@ std::string add_outside(const std::string& name, Model* model) {
 // "shapes.h" within the generated shapes.h would be the generated one.
 bool hides_header(const Options& options) {
   const std::string name = std::filesystem::path(options.output + ".h").filename().string();
-  return std::ranges::any_of(options.input.headers,
-                             [&](const std::string& header) { return std::filesystem::path(header).filename().string() == name; });
+  return std::ranges::any_of(options.input.headers, [&](const std::string& header) {
+    return std::filesystem::path(header).filename().string() == name;
+  });
 }
 
 bool write_file(const std::string& name, const std::string& text) {
@@ -121,15 +137,18 @@ void print_check(const Model& model, const Plan& plan) {
     const Mapping& mapping = plan.of(id);
     if (!mapping.considered) continue;
     const Record& record = model.records[id];
-    std::printf("%-8s %s (%s)\n", mapping.mapped ? "mapped" : "refused", record.words.c_str(), to_string(record.place).c_str());
+    std::printf("%-8s %s (%s)\n", mapping.mapped ? "mapped" : "refused", record.words.c_str(),
+                to_string(record.place).c_str());
   }
 }
 
 int write_output(const Options& options, const Output& output) {
   const std::string header = options.output + ".h", mpi_header = options.output + "_mpi.h";
   if (!write_file(header, emit_header(output))) return fail(header + ": cannot be written");
-  if (!write_file(mpi_header, emit_mpi_header(output))) return fail(mpi_header + ": cannot be written");
-  if (!options.depfile.empty() && !write_file(options.depfile, dependencies(header + " " + mpi_header, output.model))) {
+  if (!write_file(mpi_header, emit_mpi_header(output)))
+    return fail(mpi_header + ": cannot be written");
+  if (!options.depfile.empty() &&
+      !write_file(options.depfile, dependencies(header + " " + mpi_header, output.model))) {
     return fail(options.depfile + ": cannot be written");
   }
   return kExitOk;
@@ -140,16 +159,21 @@ int run(Options& options) {
   options.settings.ignore_pointers = options.pointers == "ignore";
   options.settings.unions_as_bytes = options.unions == "bytes";
   if (options.output.empty()) options.output = stem_of(options.input.headers.front()) + "_automap";
-  if (options.prefix.empty()) options.prefix = identifier_of(stem_of(options.input.headers.front()));
-  if (hides_header(options)) return fail("--output: " + options.output + ".h would hide the header of that name, which it includes");
+  if (options.prefix.empty())
+    options.prefix = identifier_of(stem_of(options.input.headers.front()));
+  if (hides_header(options))
+    return fail("--output: " + options.output +
+                ".h would hide the header of that name, which it includes");
   Model model;
   const std::string problems = read_headers(options.input, &model);
   if (!problems.empty()) {
     std::fputs(problems.c_str(), stderr);
     return kExitError;
   }
-  if (const std::string problem = add_outside(options.directives, &model); !problem.empty()) return fail(problem);
-  if (const std::string name = unknown_record(model, options.settings); !name.empty()) return fail("--only: the headers define no struct '" + name + "'");
+  if (const std::string problem = add_outside(options.directives, &model); !problem.empty())
+    return fail(problem);
+  if (const std::string name = unknown_record(model, options.settings); !name.empty())
+    return fail("--only: the headers define no struct '" + name + "'");
   const Plan plan = make_plan(model, options.settings);
   const unsigned refused = print_refusals(model, plan);
   if (options.check) print_check(model, plan);
@@ -169,7 +193,8 @@ int run(Options& options) {
 // Takes what stands behind -- away.
 std::vector<std::string> split_arguments(int* argc, char** argv) {
   char** const end = argv + *argc;
-  char** const dashes = std::find_if(argv, end, [](const char* argument) { return std::string_view(argument) == "--"; });
+  char** const dashes = std::find_if(
+      argv, end, [](const char* argument) { return std::string_view(argument) == "--"; });
   if (dashes == end) return {};
   *argc = static_cast<int>(dashes - argv);
   return {dashes + 1, end};
@@ -182,7 +207,10 @@ std::vector<std::string> split_arguments(int* argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace verity::automap;
   Options options;
-  CLI::App app("Write MPI datatypes, signatures and traversal functions for the structs of C and C++ headers", kName);
+  CLI::App app(
+      "Write MPI datatypes, signatures and traversal functions for the structs of C and C++ "
+      "headers",
+      kName);
   add_options(app, &options);
   try {
     options.input.arguments = split_arguments(&argc, argv);
@@ -190,7 +218,5 @@ int main(int argc, char** argv) {
     return run(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitError;
-  } catch (const std::exception& error) {
-    return fail(error.what());
-  }
+  } catch (const std::exception& error) { return fail(error.what()); }
 }

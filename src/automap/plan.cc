@@ -12,16 +12,22 @@ namespace verity::automap {
 namespace {
 
 bool has_name(const Record& record, const std::string& name) {
-  return name == record.identifier || name == record.spelling || name == record.cxx_spelling || "struct " + name == record.spelling;
+  return name == record.identifier || name == record.spelling || name == record.cxx_spelling ||
+         "struct " + name == record.spelling;
 }
 
 }  // namespace
 
-Plan make_plan(const Model& model, const Settings& settings) { return Planner(model, settings).run(); }
+Plan make_plan(const Model& model, const Settings& settings) {
+  return Planner(model, settings).run();
+}
 
 std::string unknown_record(const Model& model, const Settings& settings) {
   for (const std::string& name : settings.only) {
-    if (!std::ranges::any_of(model.records, [&](const Record& record) { return record.requested && has_name(record, name); })) return name;
+    if (!std::ranges::any_of(model.records, [&](const Record& record) {
+          return record.requested && has_name(record, name);
+        }))
+      return name;
   }
   return "";
 }
@@ -40,9 +46,11 @@ bool Planner::is_wanted(const Record& record) const {
   if (!record.requested || record.is_union) return false;
   Directive directive;
   Place place;
-  if (read_directives(record.directives, &directive, &place).empty() && directive.ignore) return false;
+  if (read_directives(record.directives, &directive, &place).empty() && directive.ignore)
+    return false;
   return settings_.only.empty() ||
-         std::ranges::any_of(settings_.only, [&](const std::string& name) { return has_name(record, name); });
+         std::ranges::any_of(settings_.only,
+                             [&](const std::string& name) { return has_name(record, name); });
 }
 
 bool Planner::own_directive(RecordId id, Directive* directive_p) {
@@ -52,7 +60,8 @@ bool Planner::own_directive(RecordId id, Directive* directive_p) {
   if (!problem.empty()) {
     refuse(id, place, problem);
   } else if (directive_p->links() || !directive_p->tag.empty() || !directive_p->when.empty()) {
-    refuse(id, record.directives.front().place, "only ignore and bytes can be said of a whole struct");
+    refuse(id, record.directives.front().place,
+           "only ignore and bytes can be said of a whole struct");
   } else if (directive_p->ignore) {
     refuse(id, record.place, "its directive is ignore");
   }
@@ -79,7 +88,8 @@ void Planner::plan_record(RecordId id) {
     }
   }
   for (const Block& block : mapping.blocks) {
-    mapping.has_values |= block.of == Block::Of::kBasic || (block.of == Block::Of::kRecord && plan_.of(block.record).has_values);
+    mapping.has_values |= block.of == Block::Of::kBasic ||
+                          (block.of == Block::Of::kRecord && plan_.of(block.record).has_values);
   }
   mapping.has_links = !mapping.steps.empty();
   mapping.empty = mapping.refusals.empty() && !mapping.has_values && !mapping.has_links;
@@ -97,20 +107,25 @@ void Planner::check_record(RecordId id) {
   }
   for (const RecordId other : plan_.order) {
     if (model_.records[other].identifier != record.identifier) continue;
-    refuse(id, record.place, "its generated names would be those of " + model_.records[other].words + " (" +
-                                 to_string(model_.records[other].place) + ")");
+    refuse(id, record.place,
+           "its generated names would be those of " + model_.records[other].words + " (" +
+               to_string(model_.records[other].place) + ")");
   }
 }
 
 void Planner::plan_bytes(RecordId id) {
   const Record& record = model_.records[id];
   if (holds_pointers(record)) {
-    refuse(id, record.place, "it cannot be mapped as bytes: it has pointers, which mean nothing elsewhere");
+    refuse(id, record.place,
+           "it cannot be mapped as bytes: it has pointers, which mean nothing elsewhere");
   } else if (record.size > INT_MAX) {
     refuse(id, record.place, "MPI counts no more than INT_MAX bytes in a block");
   } else {
-    plan_.mappings[id].blocks.push_back(
-        {.member = "", .size = record.size, .copies = record.size, .basic = *signature::find_basic("MPI_BYTE"), .record = kNoRecord});
+    plan_.mappings[id].blocks.push_back({.member = "",
+                                         .size = record.size,
+                                         .copies = record.size,
+                                         .basic = *signature::find_basic("MPI_BYTE"),
+                                         .record = kNoRecord});
   }
 }
 
@@ -126,12 +141,17 @@ void Planner::check_targets() {
     for (const RecordId id : plan_.order) {
       Mapping& mapping = plan_.mappings[id];
       if (!mapping.mapped) continue;
-      const auto refused = [&](RecordId other) { return other != kNoRecord && !plan_.of(other).mapped; };
+      const auto refused = [&](RecordId other) {
+        return other != kNoRecord && !plan_.of(other).mapped;
+      };
       for (const Step& step : mapping.steps) {
-        if (refused(step.record)) refuse(id, step.place, "member " + step.member + ": " + why_not(step.record));
+        if (refused(step.record))
+          refuse(id, step.place, "member " + step.member + ": " + why_not(step.record));
       }
       for (const Block& block : mapping.blocks) {
-        if (refused(block.record)) refuse(id, model_.records[id].place, "member " + block.member + ": " + why_not(block.record));
+        if (refused(block.record))
+          refuse(id, model_.records[id].place,
+                 "member " + block.member + ": " + why_not(block.record));
       }
       mapping.mapped = mapping.refusals.empty();
       changed |= !mapping.mapped;
@@ -150,7 +170,8 @@ std::string Planner::why_not(RecordId id) const {
 
 void Planner::refuse(RecordId id, const Place& place, const std::string& words) {
   const std::string& name = model_.records[id].words;
-  plan_.mappings[id].refusals.push_back({place, name + (words.starts_with("member ") ? ", " : ": ") + words});
+  plan_.mappings[id].refusals.push_back(
+      {place, name + (words.starts_with("member ") ? ", " : ": ") + words});
 }
 
 }  // namespace verity::automap

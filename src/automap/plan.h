@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What becomes of each record: the blocks of its datatype and its links to other elements, or the reasons why it is refused.
-#pragma once
+// What becomes of each record: the blocks of its datatype and its links to other elements, or the
+// reasons why it is refused.
+#ifndef VERITY_AUTOMAP_PLAN_H
+#define VERITY_AUTOMAP_PLAN_H
 
 #include <string>
 #include <vector>
@@ -12,9 +14,10 @@
 namespace verity::automap {
 
 struct Settings {
-  bool ignore_pointers = false;    // those without a directive, instead of refusing them
-  bool unions_as_bytes = false;    // the same of unions
-  std::vector<std::string> only;   // identifiers or names of the records to map; empty: all that were requested
+  bool ignore_pointers = false;  // those without a directive, instead of refusing them
+  bool unions_as_bytes = false;  // the same of unions
+  std::vector<std::string>
+      only;  // identifiers or names of the records to map; empty: all that were requested
 };
 
 struct Refusal {
@@ -27,10 +30,12 @@ struct Block {
   enum class Of : uint8_t {
     kBasic,
     kRecord,
-    kLink,  // places of pointers: only in the linked form of the datatype, where each is a 64-bit number
+    kLink,  // places of pointers: only in the linked form of the datatype, where each is a 64-bit
+            // number
   };
   std::string member;  // C's name within the record: "pos", "u.i"; empty where there is none for it
-  bool sized = true;   // sizeof the member is `size`; not so where it names the beginning of an anonymous union
+  bool sized = true;   // sizeof the member is `size`; not so where it names the beginning of an
+                       // anonymous union
   Of of = Of::kBasic;
   uint64_t offset = 0;
   uint64_t size = 0;  // bytes, of all
@@ -47,7 +52,8 @@ struct Condition {
 
 enum class LinkKind : uint8_t { kOwned, kReference, kString };
 
-// One step of a visit to all links of an element: a pointer, or a member whose own record has links.
+// One step of a visit to all links of an element: a pointer, or a member whose own record has
+// links.
 struct Step {
   Place place;
   std::string member;
@@ -55,17 +61,19 @@ struct Step {
   uint64_t offset = 0;
   std::vector<Condition> conditions;  // all of them hold
   bool nested = false;
-  RecordId record = kNoRecord;   // nested: the member's; else what the pointer points to, if that is a record
-  signature::BasicType basic;    // what it points to otherwise
+  RecordId record =
+      kNoRecord;  // nested: the member's; else what the pointer points to, if that is a record
+  signature::BasicType basic;  // what it points to otherwise
   LinkKind kind = LinkKind::kOwned;
-  unsigned levels = 1;           // 2: to an array of pointers
-  std::string count;             // C's name within the record, or a number; empty: 1
+  unsigned levels = 1;  // 2: to an array of pointers
+  std::string count;    // C's name within the record, or a number; empty: 1
 };
 
 struct Mapping {
   bool considered = false;
   bool mapped = false;
-  bool empty = false;       // all of its members are left out: alone it is refused, as a member it takes no part
+  bool empty =
+      false;  // all of its members are left out: alone it is refused, as a member it takes no part
   bool has_values = false;  // its datatype is not empty without links
   bool has_links = false;
   std::vector<Refusal> refusals;
@@ -84,3 +92,5 @@ struct Plan {
 [[nodiscard]] std::string unknown_record(const Model& model, const Settings& settings);
 
 }  // namespace verity::automap
+
+#endif

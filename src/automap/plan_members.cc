@@ -10,19 +10,25 @@ namespace verity::automap {
 namespace {
 
 bool is_number(const std::string& text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) != 0;
+  });
 }
 
 bool is_integer(const signature::BasicType& basic) {
   using signature::Class;
   const auto cls = static_cast<Class>(basic.cls);
-  return cls == Class::kSigned || cls == Class::kUnsigned || cls == Class::kChar || cls == Class::kBool;
+  return cls == Class::kSigned || cls == Class::kUnsigned || cls == Class::kChar ||
+         cls == Class::kBool;
 }
 
-bool is_char(const Shape& shape) { return shape.kind == Kind::kBasic && shape.basic.size == 1 && is_integer(shape.basic); }
+bool is_char(const Shape& shape) {
+  return shape.kind == Kind::kBasic && shape.basic.size == 1 && is_integer(shape.basic);
+}
 
 bool has_pointer_shape(const Shape& shape) {
-  return shape.kind == Kind::kPointer || shape.problem == "a pointer to a function" || shape.problem == "a reference";
+  return shape.kind == Kind::kPointer || shape.problem == "a pointer to a function" ||
+         shape.problem == "a reference";
 }
 
 }  // namespace
@@ -34,9 +40,13 @@ uint64_t copies_of(const Member& member) {
 }
 
 void Planner::refuse_member(const Scope& scope, const Member& member, const std::string& reason) {
-  const std::string name = member.name.empty() ? "the anonymous " + std::string(model_.records[member.shape.record].is_union ? "union" : "struct")
-                                               : "member " + scope.prefix + member.name;
-  refuse(scope.root, member.place, name.starts_with("member ") ? name + ": " + reason : name + " " + reason);
+  const std::string name =
+      member.name.empty()
+          ? "the anonymous " +
+                std::string(model_.records[member.shape.record].is_union ? "union" : "struct")
+          : "member " + scope.prefix + member.name;
+  refuse(scope.root, member.place,
+         name.starts_with("member ") ? name + ": " + reason : name + " " + reason);
 }
 
 void Planner::add_members(const Scope& scope, const Record& record) {
@@ -52,16 +62,24 @@ void Planner::add_member(const Scope& scope, const Member& member) {
   std::string problem = read_directives(member.directives, &directive, &place);
   if (problem.empty()) problem = check_directive(member, directive);
   const bool chosen = !scope.conditions.empty() && scope.conditions.back().values == directive.when;
-  if (problem.empty() && !directive.when.empty() && !chosen) problem = "when = is for the members of a union with a tag";
+  if (problem.empty() && !directive.when.empty() && !chosen)
+    problem = "when = is for the members of a union with a tag";
   if (!problem.empty()) return refuse_member(scope, member, problem);
   const bool bare_pointer = has_pointer_shape(member.shape) && !directive.links();
   if (directive.ignore || (bare_pointer && settings_.ignore_pointers)) return;
   if (member.bit_field) {
-    return refuse_member(scope, member, "a bit-field has no address: make it a whole integer, or map the struct with the directive bytes");
+    return refuse_member(scope, member,
+                         "a bit-field has no address: make it a whole integer, or map the struct "
+                         "with the directive bytes");
   }
-  if (!member.accessible) return refuse_member(scope, member, "it is not public, so generated code cannot name it (directive ignore leaves it out)");
+  if (!member.accessible)
+    return refuse_member(
+        scope, member,
+        "it is not public, so generated code cannot name it (directive ignore leaves it out)");
   if (std::ranges::count(member.dimensions, 0u) != 0) {
-    return refuse_member(scope, member, "an array whose length is not part of its type (directive ignore leaves it out)");
+    return refuse_member(
+        scope, member,
+        "an array whose length is not part of its type (directive ignore leaves it out)");
   }
   if (copies_of(member) > INT_MAX || (directive.bytes && member.size > INT_MAX)) {
     return refuse_member(scope, member, "MPI counts no more than INT_MAX elements in a block");
@@ -75,16 +93,22 @@ void Planner::add_member(const Scope& scope, const Member& member) {
     case Kind::kUnsupported: break;
   }
   const bool is_opaque = member.shape.size != 0 && !has_pointer_shape(member.shape);
-  refuse_member(scope, member, member.shape.problem + (is_opaque ? " (directives: bytes, or ignore)" : " (directive ignore leaves it out)"));
+  refuse_member(scope, member,
+                member.shape.problem + (is_opaque ? " (directives: bytes, or ignore)"
+                                                  : " (directive ignore leaves it out)"));
 }
 
 std::string Planner::check_directive(const Member& member, const Directive& directive) const {
-  const bool is_union = member.shape.kind == Kind::kRecord && model_.records[member.shape.record].is_union;
-  if (directive.links() && member.shape.kind != Kind::kPointer) return "owned, reference and string are for pointers to data";
+  const bool is_union =
+      member.shape.kind == Kind::kRecord && model_.records[member.shape.record].is_union;
+  if (directive.links() && member.shape.kind != Kind::kPointer)
+    return "owned, reference and string are for pointers to data";
   if (directive.string && !is_char(member.shape.target[0])) return "string is for pointers to char";
   if (!directive.tag.empty() && !is_union) return "tag = is for unions";
-  if (!directive.tag.empty() && (directive.bytes || directive.ignore)) return "a tag has no use with bytes or ignore";
-  if (directive.bytes && has_pointer_shape(member.shape)) return "a pointer's bytes mean nothing elsewhere: owned, reference, string or ignore";
+  if (!directive.tag.empty() && (directive.bytes || directive.ignore))
+    return "a tag has no use with bytes or ignore";
+  if (directive.bytes && has_pointer_shape(member.shape))
+    return "a pointer's bytes mean nothing elsewhere: owned, reference, string or ignore";
   return "";
 }
 
@@ -104,8 +128,10 @@ void Planner::add_basic(const Scope& scope, const Member& member) {
 }
 
 bool Planner::check_bytes(const Scope& scope, const Member& member) {
-  if (member.shape.kind != Kind::kRecord || !holds_pointers(model_.records[member.shape.record])) return true;
-  refuse_member(scope, member, "it cannot be mapped as bytes: it has pointers, which mean nothing elsewhere");
+  if (member.shape.kind != Kind::kRecord || !holds_pointers(model_.records[member.shape.record]))
+    return true;
+  refuse_member(scope, member,
+                "it cannot be mapped as bytes: it has pointers, which mean nothing elsewhere");
   return false;
 }
 
@@ -143,7 +169,8 @@ bool Planner::holds_pointers(const Record& record) const {
     Place place;
     const bool readable = read_directives(member.directives, &directive, &place).empty();
     if (readable && directive.ignore) return false;
-    if (member.shape.kind == Kind::kRecord) return holds_pointers(model_.records[member.shape.record]);
+    if (member.shape.kind == Kind::kRecord)
+      return holds_pointers(model_.records[member.shape.record]);
     return has_pointer_shape(member.shape) && !settings_.ignore_pointers;
   });
 }
@@ -167,7 +194,8 @@ void Planner::add_record(const Scope& scope, const Member& member, const Directi
   add_block(scope, member, std::move(block));
   if (!mapping.has_links) return;
   const uint64_t offset = scope.offset + member.offset;
-  if (offset % record.alignment != 0 || record.alignment > model_.records[scope.root].alignment) return refuse_member(scope, member, "its pointers are not aligned, as the struct is packed");
+  if (offset % record.alignment != 0 || record.alignment > model_.records[scope.root].alignment)
+    return refuse_member(scope, member, "its pointers are not aligned, as the struct is packed");
   plan_.mappings[scope.root].steps.push_back({.place = member.place,
                                               .member = scope.prefix + member.name,
                                               .dimensions = member.dimensions,
@@ -179,27 +207,34 @@ void Planner::add_record(const Scope& scope, const Member& member, const Directi
                                               .count = ""});
 }
 
-// Its datatype is bytes whichever member is in use; the links are those of the member that the tag names.
+// Its datatype is bytes whichever member is in use; the links are those of the member that the tag
+// names.
 void Planner::add_union(const Scope& scope, const Member& member, const Directive& directive) {
   const std::string& tag = directive.tag;
   if (tag.empty()) {
     if (!settings_.unions_as_bytes) {
-      return refuse_member(scope, member, "a union: which member is in use? (directives: tag = MEMBER, bytes, or ignore)");
+      return refuse_member(
+          scope, member,
+          "a union: which member is in use? (directives: tag = MEMBER, bytes, or ignore)");
     }
     return check_bytes(scope, member) ? add_bytes(scope, member) : void();
   }
   if (find_integer(scope.root, tag) == nullptr) {
-    return refuse_member(scope, member, "the tag '" + tag + "' is no integer member of " + model_.records[scope.root].words);
+    return refuse_member(
+        scope, member,
+        "the tag '" + tag + "' is no integer member of " + model_.records[scope.root].words);
   }
   if (!member.dimensions.empty()) {
-    return refuse_member(scope, member, "an array of unions cannot have one tag: put union and tag into a struct");
+    return refuse_member(scope, member,
+                         "an array of unions cannot have one tag: put union and tag into a struct");
   }
   add_bytes(scope, member);
   Scope inner = scope;
   inner.offset += member.offset;
   inner.within_bytes = true;
   if (!member.name.empty()) inner.prefix += member.name + ".";
-  for (const Member& choice : model_.records[member.shape.record].members) add_choice(inner, choice, tag);
+  for (const Member& choice : model_.records[member.shape.record].members)
+    add_choice(inner, choice, tag);
 }
 
 void Planner::add_choice(const Scope& scope, const Member& choice, const std::string& tag) {
@@ -207,7 +242,8 @@ void Planner::add_choice(const Scope& scope, const Member& choice, const std::st
   Place place;
   const std::string problem = read_directives(choice.directives, &directive, &place);
   if (problem.empty() && directive.when.empty() && !directive.ignore) {
-    return refuse_member(scope, choice, "for which values of " + tag + " is it in use? (directive when = VALUE)");
+    return refuse_member(scope, choice,
+                         "for which values of " + tag + " is it in use? (directive when = VALUE)");
   }
   Scope chosen = scope;
   chosen.conditions.push_back({tag, directive.when});
@@ -221,8 +257,11 @@ const Member* Planner::find_integer(RecordId root, const std::string& name) cons
     open.pop_back();
     for (const Member& member : record->members) {
       const bool simple = member.dimensions.empty() && !member.bit_field && member.accessible;
-      if (member.name == name && simple && member.shape.kind == Kind::kBasic && is_integer(member.shape.basic)) return &member;
-      if (member.name.empty() && member.shape.kind == Kind::kRecord) open.push_back(&model_.records[member.shape.record]);
+      if (member.name == name && simple && member.shape.kind == Kind::kBasic &&
+          is_integer(member.shape.basic))
+        return &member;
+      if (member.name.empty() && member.shape.kind == Kind::kRecord)
+        open.push_back(&model_.records[member.shape.record]);
     }
   }
   return nullptr;
@@ -230,10 +269,16 @@ const Member* Planner::find_integer(RecordId root, const std::string& name) cons
 
 void Planner::add_pointer(const Scope& scope, const Member& member, const Directive& directive) {
   if (!directive.links()) {
-    return refuse_member(scope, member, "a pointer: what does it point to? (directives: owned, reference, string, or ignore)");
+    return refuse_member(
+        scope, member,
+        "a pointer: what does it point to? (directives: owned, reference, string, or ignore)");
   }
-  if (member.constant) return refuse_member(scope, member, "a constant pointer cannot be set on the receiving side (directive ignore leaves it out)");
-  if (member.size != 8 * copies_of(member)) return refuse_member(scope, member, "a pointer of another size than 8 bytes");
+  if (member.constant)
+    return refuse_member(
+        scope, member,
+        "a constant pointer cannot be set on the receiving side (directive ignore leaves it out)");
+  if (member.size != 8 * copies_of(member))
+    return refuse_member(scope, member, "a pointer of another size than 8 bytes");
   Step step{.place = member.place,
             .member = scope.prefix + member.name,
             .dimensions = member.dimensions,
@@ -241,7 +286,9 @@ void Planner::add_pointer(const Scope& scope, const Member& member, const Direct
             .conditions = scope.conditions,
             .record = kNoRecord,
             .basic = {},
-            .kind = directive.string ? LinkKind::kString : directive.owned ? LinkKind::kOwned : LinkKind::kReference,
+            .kind = directive.string  ? LinkKind::kString
+                    : directive.owned ? LinkKind::kOwned
+                                      : LinkKind::kReference,
             .count = directive.count};
   std::string problem = check_target(member.shape.target[0], directive, &step);
   if (problem.empty()) problem = check_count(scope, directive.count);
@@ -254,7 +301,8 @@ void Planner::add_pointer(const Scope& scope, const Member& member, const Direct
   plan_.mappings[scope.root].steps.push_back(std::move(step));
 }
 
-std::string Planner::check_target(const Shape& target, const Directive& directive, Step* step) const {
+std::string Planner::check_target(const Shape& target, const Directive& directive,
+                                  Step* step) const {
   const Shape* shape = &target;
   if (shape->kind == Kind::kPointer && !directive.string) {
     step->levels = 2;
@@ -263,10 +311,12 @@ std::string Planner::check_target(const Shape& target, const Directive& directiv
   switch (shape->kind) {
     case Kind::kBasic: step->basic = shape->basic; return "";
     case Kind::kRecord:
-      if (model_.records[shape->record].is_union) return "it points to a union, which has no tag of its own (directive ignore leaves it out)";
+      if (model_.records[shape->record].is_union)
+        return "it points to a union, which has no tag of its own (directive ignore leaves it out)";
       step->record = shape->record;
       return "";
-    case Kind::kPointer: return "a pointer to pointers to pointers (directive ignore leaves it out)";
+    case Kind::kPointer:
+      return "a pointer to pointers to pointers (directive ignore leaves it out)";
     case Kind::kUnsupported: break;
   }
   return "it points to " + shape->problem + " (directive ignore leaves it out)";

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How make_plan() works: from the members of a record to its blocks and steps. plan.cc has the records, plan_members.cc the members.
-#pragma once
+// How make_plan() works: from the members of a record to its blocks and steps. plan.cc has the
+// records, plan_members.cc the members.
+#ifndef VERITY_AUTOMAP_PLANNER_H
+#define VERITY_AUTOMAP_PLANNER_H
 
 #include <string>
 #include <vector>
@@ -12,13 +14,15 @@ namespace verity::automap {
 
 class Planner {
  public:
-  Planner(const Model& model, const Settings& settings) : model_(model), settings_(settings), plan_{} {
+  Planner(const Model& model, const Settings& settings)
+      : model_(model), settings_(settings), plan_{} {
     plan_.mappings.resize(model.records.size());
   }
   [[nodiscard]] Plan run();
 
  private:
-  // Where the members that are looked at lie: in the record itself, in an anonymous one or in a union of it.
+  // Where the members that are looked at lie: in the record itself, in an anonymous one or in a
+  // union of it.
   struct Scope {
     RecordId root;              // the record that is planned
     uint64_t offset = 0;        // of the scope in it
@@ -50,7 +54,8 @@ class Planner {
   void add_block(const Scope& scope, const Member& member, Block block);
   void refuse_member(const Scope& scope, const Member& member, const std::string& reason);
   [[nodiscard]] std::string check_directive(const Member& member, const Directive& directive) const;
-  [[nodiscard]] std::string check_target(const Shape& target, const Directive& directive, Step* step) const;
+  [[nodiscard]] std::string check_target(const Shape& target, const Directive& directive,
+                                         Step* step) const;
   [[nodiscard]] std::string check_count(const Scope& scope, const std::string& name) const;
   [[nodiscard]] const Member* find_integer(RecordId root, const std::string& name) const;
   [[nodiscard]] std::string name_at_begin(const Record& record) const;
@@ -64,3 +69,5 @@ class Planner {
 [[nodiscard]] uint64_t copies_of(const Member& member);
 
 }  // namespace verity::automap
+
+#endif

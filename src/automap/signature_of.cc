@@ -7,7 +7,8 @@ namespace {
 
 using signature::Type;
 
-Type type_of(const Mapping& mapping, const std::vector<RecordTypes>& known, Type RecordTypes::*form) {
+Type type_of(const Mapping& mapping, const std::vector<RecordTypes>& known,
+             Type RecordTypes::*form) {
   std::vector<Type::Item> items;
   for (const Block& block : mapping.blocks) {
     switch (block.of) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_AUTOMAP_SIGNATURE_OF_H
+#define VERITY_AUTOMAP_SIGNATURE_OF_H
 
 #include <vector>
 
@@ -8,7 +9,8 @@
 
 namespace verity::automap {
 
-// A record's basic types in the order of its datatype: of its values alone, and with its links as 64-bit numbers.
+// A record's basic types in the order of its datatype: of its values alone, and with its links as
+// 64-bit numbers.
 struct RecordTypes {
   signature::Type values;
   signature::Type linked;
@@ -18,3 +20,5 @@ struct RecordTypes {
 [[nodiscard]] std::vector<RecordTypes> types_of(const Plan& plan);
 
 }  // namespace verity::automap
+
+#endif

@@ -24,12 +24,14 @@ void sum_up(std::array<std::uint64_t, n>& sum, const std::array<std::uint64_t, n
   for (std::size_t i = 0; i < n; ++i) sum[i] += more[i];
 }
 
-// The hosts by the names that peers have for them: the first part, and that cut to what travels. Empty where several have the same.
+// The hosts by the names that peers have for them: the first part, and that cut to what travels.
+// Empty where several have the same.
 std::map<std::string, std::string> names_by_short(const std::map<std::string, HostData>& hosts) {
   std::map<std::string, std::string> names;
   for (const auto& [name, data] : hosts) {
     const std::string first = name.substr(0, name.find('.'));
-    for (const std::string& form : std::set<std::string>{first, health::short_name(first, wire::kMaxHostName), name}) {
+    for (const std::string& form :
+         std::set<std::string>{first, health::short_name(first, wire::kMaxHostName), name}) {
       const auto [place, is_new] = names.emplace(form, name);
       if (!is_new && place->second != name) place->second.clear();
     }
@@ -69,7 +71,8 @@ Evidence evidence_of(const health::FaultsByPath& paths, const UserFilter& wanted
     add(local ? found : evidence, {path.peer, own, device}, faults.in);
     add(local ? resent : evidence, {own, path.peer, device}, faults.out);
   }
-  for (const auto& [way, tally] : (found.faults >= resent.faults ? found : resent).ways) evidence.add(way, tally);
+  for (const auto& [way, tally] : (found.faults >= resent.faults ? found : resent).ways)
+    evidence.add(way, tally);
   return evidence;
 }
 
@@ -107,12 +110,14 @@ void EvidenceBuilder::add(const RecordedFault& fault) {
   const std::string device = health::path_name(fault.transport, fault.device);
   note_port(fault, device);
   constexpr std::size_t kToTheMinute = 16;
-  if (fault.time.size() > kToTheMinute && sum_.minutes.size() < kMostMinutes) ++sum_.minutes[fault.time.substr(0, kToTheMinute)];
+  if (fault.time.size() > kToTheMinute && sum_.minutes.size() < kMostMinutes)
+    ++sum_.minutes[fault.time.substr(0, kToTheMinute)];
   Raw raw;
   if (whose == health::Blame::kMemory) {
     raw.way = {fault.host, fault.host, std::string(kMemory)};
   } else {
-    raw.way = fault.sent ? Way{fault.host, fault.peer_host, device} : Way{fault.peer_host, fault.host, device};
+    raw.way = fault.sent ? Way{fault.host, fault.peer_host, device}
+                         : Way{fault.peer_host, fault.host, device};
     if (fault.peer_host.empty()) raw.peer = fault.peer;
     raw.peer_sends = !fault.sent;
   }
@@ -122,14 +127,16 @@ void EvidenceBuilder::add(const RecordedFault& fault) {
     return;
   }
   raw_[raw] += tally_of(fault);
-  if (!fault.job.empty() && (sum_.jobs.contains(fault.job) || sum_.jobs.size() < kMostJobs)) ++sum_.jobs[fault.job];
+  if (!fault.job.empty() && (sum_.jobs.contains(fault.job) || sum_.jobs.size() < kMostJobs))
+    ++sum_.jobs[fault.job];
 }
 
 void EvidenceBuilder::add_interface(const std::string& interface, const std::string& host) {
   if (!interface.empty() && host_of_.size() < kMostInterfaces) host_of_.emplace(interface, host);
 }
 
-void EvidenceBuilder::add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble, std::uint64_t delivered) {
+void EvidenceBuilder::add_process(const std::string& host, std::uint64_t bytes_verified,
+                                  bool trouble, std::uint64_t delivered) {
   HostData& data = sum_.hosts[host];
   ++data.processes;
   data.clean += !trouble;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Faults that hardware can have made, added up by way: from which host to which, over which device. Evidence comes from the counters of
-// one host (evidence_of), or from fault records and attestations of many (EvidenceBuilder). Each fault is in it once.
-#pragma once
+// Faults that hardware can have made, added up by way: from which host to which, over which device.
+// Evidence comes from the counters of one host (evidence_of), or from fault records and
+// attestations of many (EvidenceBuilder). Each fault is in it once.
+#ifndef VERITY_BLAME_EVIDENCE_H
+#define VERITY_BLAME_EVIDENCE_H
 
 #include <array>
 #include <compare>
@@ -28,12 +30,19 @@ struct Way {
 
   auto operator<=>(const Way&) const = default;
   [[nodiscard]] bool local() const noexcept { return sender == receiver; }
-  [[nodiscard]] const std::string& other_than(const std::string& host) const noexcept { return sender == host ? receiver : sender; }
+  [[nodiscard]] const std::string& other_than(const std::string& host) const noexcept {
+    return sender == host ? receiver : sender;
+  }
   // Without its transport: "eth0".
-  [[nodiscard]] std::string_view adapter() const noexcept { return std::string_view(device).substr(device.rfind('/') + 1); }
-  // Within a host and over no adapter: shared memory, the loopback device, the sender's own copy. No adapter explains such a fault, and
-  // memory or processor explain those of adapters too. A device without a name may be an adapter.
-  [[nodiscard]] bool in_memory() const noexcept { return local() && (adapter() == "lo" || adapter().starts_with("memory")); }
+  [[nodiscard]] std::string_view adapter() const noexcept {
+    return std::string_view(device).substr(device.rfind('/') + 1);
+  }
+  // Within a host and over no adapter: shared memory, the loopback device, the sender's own copy.
+  // No adapter explains such a fault, and memory or processor explain those of adapters too. A
+  // device without a name may be an adapter.
+  [[nodiscard]] bool in_memory() const noexcept {
+    return local() && (adapter() == "lo" || adapter().starts_with("memory"));
+  }
 };
 
 // The device of a way that no transport has: the sender's own copy changed.
@@ -60,34 +69,37 @@ struct Evidence {
   std::map<Way, Tally> ways;
   std::map<std::string, HostData> hosts;
   std::map<std::string, std::uint64_t> jobs;  // faults by job, where records name one
-  std::uint64_t faults = 0;   // the sum of `ways`
+  std::uint64_t faults = 0;                   // the sum of `ways`
   std::uint64_t ambiguous = 0;
   std::uint64_t source_changed = 0;
   std::uint64_t type_mismatches = 0;
-  std::uint64_t injected = 0;   // records of faults that a test transport made, left out
-  std::uint64_t dropped = 0;    // that the processes did not write
-  std::uint64_t beyond = 0; // too many different names
-  std::string first;            // times
+  std::uint64_t injected = 0;  // records of faults that a test transport made, left out
+  std::uint64_t dropped = 0;   // that the processes did not write
+  std::uint64_t beyond = 0;    // too many different names
+  std::string first;           // times
   std::string last;
-  std::map<std::pair<std::string, std::string>, health::Port> ports;  // by host and device ("vrc_mlx5/mlx5_0:1")
-  std::map<std::string, std::uint64_t> minutes;                       // faults by "2026-01-31T12:00"
+  std::map<std::pair<std::string, std::string>, health::Port>
+      ports;                                     // by host and device ("vrc_mlx5/mlx5_0:1")
+  std::map<std::string, std::uint64_t> minutes;  // faults by "2026-01-31T12:00"
 
   void add(const Way& way, const Tally& tally);
 };
 
-// The counters of one host, which is kThisHost. A fault between two processes of the host is counted by its receiver, and by its sender,
-// which resends: of these two sums the larger one is taken, as either's file may be missing.
-// `wanted`: whose files count; empty: everyone's.
+// The counters of one host, which is kThisHost. A fault between two processes of the host is
+// counted by its receiver, and by its sender, which resends: of these two sums the larger one is
+// taken, as either's file may be missing. `wanted`: whose files count; empty: everyone's.
 using UserFilter = std::function<bool(std::uint32_t user)>;
-[[nodiscard]] Evidence evidence_of(const health::FaultsByPath& paths, const UserFilter& wanted = {});
+[[nodiscard]] Evidence evidence_of(const health::FaultsByPath& paths,
+                                   const UserFilter& wanted = {});
 
 // A fault record: the one process that found the fault wrote it. Unknown host names are empty.
 struct RecordedFault {
-  std::string host = {};       // that found it
+  std::string host = {};  // that found it
   std::string peer_host = {};
   std::string transport = {};
   std::string device = {};
-  std::string interface = {};  // names of both interfaces, to find hosts that the record does not name
+  std::string interface =
+      {};  // names of both interfaces, to find hosts that the record does not name
   std::string peer = {};
   std::string time = {};
   std::string job = {};  // of the batch system, with its step
@@ -113,18 +125,20 @@ class EvidenceBuilder {
 
   void add(const RecordedFault& fault);
   // The attestation of one process.
-  void add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble, std::uint64_t delivered = 0);
+  void add_process(const std::string& host, std::uint64_t bytes_verified, bool trouble,
+                   std::uint64_t delivered = 0);
   // A host names one of its own interfaces.
   void add_interface(const std::string& interface, const std::string& host);
   void add_type_mismatch() { ++sum_.type_mismatches; }
   void add_dropped(std::uint64_t records) { sum_.dropped += records; }
-  // Resolves hosts by what other records named: a peer may know a host by the first part of its name alone.
+  // Resolves hosts by what other records named: a peer may know a host by the first part of its
+  // name alone.
   [[nodiscard]] Evidence build() const;
 
  private:
   struct Raw {
     Way way;
-    std::string peer;         // the interface at the unknown side
+    std::string peer;  // the interface at the unknown side
     bool peer_sends = false;
 
     auto operator<=>(const Raw&) const = default;
@@ -139,3 +153,5 @@ class EvidenceBuilder {
 };
 
 }  // namespace verity::blame
+
+#endif

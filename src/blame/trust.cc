@@ -18,7 +18,9 @@ struct Files {
   Users ordinary{};  // users with faults and an account, who are not trusted
   Users unknown{};   // with faults and without an account
 
-  [[nodiscard]] bool trusts(std::uint32_t user) const { return trust.everyone || trust.users.contains(user); }
+  [[nodiscard]] bool trusts(std::uint32_t user) const {
+    return trust.everyone || trust.users.contains(user);
+  }
 
   void find_users() {
     for (const auto& [path, faults] : paths) {
@@ -27,11 +29,16 @@ struct Files {
       (trust.account(path.user).empty() ? unknown : ordinary).insert(path.user);
     }
   }
-  [[nodiscard]] Verdict verdict(const UserFilter& wanted) const { return verdict_of(evidence_of(paths, wanted), thresholds); }
-  [[nodiscard]] bool critical(const UserFilter& wanted) const { return verdict(wanted).level == Level::kCritical; }
+  [[nodiscard]] Verdict verdict(const UserFilter& wanted) const {
+    return verdict_of(evidence_of(paths, wanted), thresholds);
+  }
+  [[nodiscard]] bool critical(const UserFilter& wanted) const {
+    return verdict(wanted).level == Level::kCritical;
+  }
 };
 
-// Those whose files are enough by themselves: the trusted ones together, or two ordinary users or more. Else empty.
+// Those whose files are enough by themselves: the trusted ones together, or two ordinary users or
+// more. Else empty.
 Users sufficient_users(const Files& files) {
   Users users;
   if (files.critical([&](std::uint32_t user) { return files.trusts(user); })) {
@@ -51,7 +58,9 @@ Users necessary_users(const Files& files) {
   if (files.ordinary.empty()) return files.unknown;
   Users users;
   for (const std::uint32_t user : files.ordinary) {
-    const auto others = [&](std::uint32_t other) { return other != user && !files.unknown.contains(other); };
+    const auto others = [&](std::uint32_t other) {
+      return other != user && !files.unknown.contains(other);
+    };
     if (!files.critical(others)) users.insert(user);
   }
   return users;
@@ -64,14 +73,17 @@ std::string Trust::text(std::uint32_t user) const {
   return "user " + std::to_string(user) + (name.empty() ? " (no account)" : " (" + name + ")");
 }
 
-Verdict verdict_of(const health::FaultsByPath& paths, const Thresholds& thresholds, const Trust& trust) {
+Verdict verdict_of(const health::FaultsByPath& paths, const Thresholds& thresholds,
+                   const Trust& trust) {
   Verdict verdict = verdict_of(evidence_of(paths), thresholds);
   if (verdict.sums.faults() == 0 || trust.everyone) return verdict;
   Files files{paths, thresholds, trust};
   files.find_users();
   if (const Users users = sufficient_users(files); !users.empty()) {
     // Another user's files may make it look less: a thousand hosts without faults.
-    return verdict.level == Level::kCritical ? verdict : files.verdict([&](std::uint32_t user) { return users.contains(user); });
+    return verdict.level == Level::kCritical
+               ? verdict
+               : files.verdict([&](std::uint32_t user) { return users.contains(user); });
   }
   if (verdict.level != Level::kCritical) return verdict;
   const Users users = necessary_users(files);
@@ -80,7 +92,8 @@ Verdict verdict_of(const health::FaultsByPath& paths, const Thresholds& threshol
   for (const std::uint32_t user : users) names.push_back(trust.text(user));
   verdict.users.assign(users.begin(), users.end());
   verdict.level = Level::kWarning;
-  verdict.text += "; only files of " + health::name_list(names, 40) + " show it, so it is no more than a warning (check --trust)";
+  verdict.text += "; only files of " + health::name_list(names, 40) +
+                  " show it, so it is no more than a warning (check --trust)";
   return verdict;
 }
 

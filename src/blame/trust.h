@@ -6,9 +6,10 @@
 //   - by files of users whom the reader trusts: root, the reader, and those that the site names, or
 //   - when files of two ordinary users show it, each by themselves, or
 //   - when it stays critical without the files of any single ordinary user.
-// Otherwise it is a warning that names the user whose files show it. A user without an account is no second user: with user namespaces
-// one person may have thousands of user numbers.
-#pragma once
+// Otherwise it is a warning that names the user whose files show it. A user without an account is
+// no second user: with user namespaces one person may have thousands of user numbers.
+#ifndef VERITY_BLAME_TRUST_H
+#define VERITY_BLAME_TRUST_H
 
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,9 @@ struct Trust {
 };
 
 // The verdict from the counters in users' files.
-[[nodiscard]] Verdict verdict_of(const health::FaultsByPath& paths, const Thresholds& thresholds, const Trust& trust);
+[[nodiscard]] Verdict verdict_of(const health::FaultsByPath& paths, const Thresholds& thresholds,
+                                 const Trust& trust);
 
 }  // namespace verity::blame
+
+#endif

@@ -2,14 +2,17 @@
 //
 // What `ucx-verity check` concludes from one host's own counters.
 //
-// A fault is found by its receiver and known to its sender, which resends: a host that damages what it sends or receives has faults with
-// many peers, and each of those with only one. So: faults with at least two hosts and with a good part of all those that exchanged data
-// with this one are its own (critical); faults with one of several are that host's or the link's (a warning that names it); with one host
-// and no other to compare, they may be either's (a warning). Faults within this host are always its own.
+// A fault is found by its receiver and known to its sender, which resends: a host that damages what
+// it sends or receives has faults with many peers, and each of those with only one. So: faults with
+// at least two hosts and with a good part of all those that exchanged data with this one are its
+// own (critical); faults with one of several are that host's or the link's (a warning that names
+// it); with one host and no other to compare, they may be either's (a warning). Faults within this
+// host are always its own.
 //
-// The likelihood ratio of suspects.h cannot say this: every way that one host sees has this host at an end, so "this host" explains all
-// of them whoever is at fault, and its ratio is 1.
-#pragma once
+// The likelihood ratio of suspects.h cannot say this: every way that one host sees has this host at
+// an end, so "this host" explains all of them whoever is at fault, and its ratio is 1.
+#ifndef VERITY_BLAME_VERDICT_H
+#define VERITY_BLAME_VERDICT_H
 
 #include <cstdint>
 #include <string>
@@ -22,7 +25,8 @@ namespace verity::blame {
 struct Thresholds {
   std::uint64_t warning = 1;   // faults from which there is anything to say
   std::uint64_t critical = 3;  // faults from which this host can be called bad
-  unsigned percent = 50;       // of the hosts that exchange data with this one, that must have faults with it
+  unsigned percent =
+      50;  // of the hosts that exchange data with this one, that must have faults with it
 };
 
 // Exit codes of `check`, as monitoring plugins have them.
@@ -46,7 +50,8 @@ struct Sums {
 struct Verdict {
   Level level = Level::kOk;
   std::string text;     // one line, without the level, under 160 characters where no user is named
-  std::string suspect;  // "this host", "device DEVICE", "memory or processor of this host", "host PEER, or the link to it", ...
+  std::string suspect;  // "this host", "device DEVICE", "memory or processor of this host", "host
+                        // PEER, or the link to it", ...
   Sums sums{};
   std::vector<std::uint32_t> users{};  // without whose files it would not be critical
 };
@@ -55,3 +60,5 @@ struct Verdict {
 [[nodiscard]] Verdict verdict_of(const Evidence& evidence, const Thresholds& thresholds);
 
 }  // namespace verity::blame
+
+#endif

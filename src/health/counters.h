@@ -2,7 +2,8 @@
 //
 // What a process counts. One list makes the structure, the sums, the JSON keys and the help texts;
 // a counter added to it appears everywhere.
-#pragma once
+#ifndef VERITY_HEALTH_COUNTERS_H
+#define VERITY_HEALTH_COUNTERS_H
 
 #include <array>
 #include <cstddef>
@@ -72,8 +73,8 @@ namespace verity::health {
   X(links_opened, "links", "links opened")                                                        \
   X(links_failed, "links", "links given up")
 
-// Plain numbers: one interface, and so one thread at a time, increments one of these. The datatypes' are the process's: several
-// threads may count them, atomically.
+// Plain numbers: one interface, and so one thread at a time, increments one of these. The
+// datatypes' are the process's: several threads may count them, atomically.
 struct Counters {
 #define VERITY_FIELD(name, unit, help) std::uint64_t name = 0;
   VERITY_COUNTERS(VERITY_FIELD)
@@ -112,3 +113,5 @@ inline constexpr std::array kCounterInfo = {
 };
 
 }  // namespace verity::health
+
+#endif

@@ -8,7 +8,9 @@ namespace verity::health {
 
 namespace {
 
-std::string value_or(const std::string& value, const std::string& otherwise) { return value.empty() ? otherwise : value; }
+std::string value_or(const std::string& value, const std::string& otherwise) {
+  return value.empty() ? otherwise : value;
+}
 
 std::optional<std::string> value_of(char sign, const Identity& who) {
   switch (sign) {
@@ -26,8 +28,10 @@ std::optional<std::string> value_of(char sign, const Identity& who) {
 }  // namespace
 
 std::string unknown_pattern(std::string_view pattern) {
-  for (std::size_t i = pattern.find('%'); i != std::string_view::npos; i = pattern.find('%', i + 2)) {
-    if (i + 1 == pattern.size() || !value_of(pattern[i + 1], {})) return std::string(pattern.substr(i, 2));
+  for (std::size_t i = pattern.find('%'); i != std::string_view::npos;
+       i = pattern.find('%', i + 2)) {
+    if (i + 1 == pattern.size() || !value_of(pattern[i + 1], {}))
+      return std::string(pattern.substr(i, 2));
   }
   return {};
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the processes of a host counted, summed by path: a transport on a device, to a host. The one place that says which counters are
-// faults, and where they happened.
-#pragma once
+// What the processes of a host counted, summed by path: a transport on a device, to a host. The one
+// place that says which counters are faults, and where they happened.
+#ifndef VERITY_HEALTH_PATHS_H
+#define VERITY_HEALTH_PATHS_H
 
 #include <algorithm>
 #include <compare>
@@ -20,8 +21,9 @@ inline constexpr const char* kThisHost = ".";
 struct PathKey {
   std::string transport;  // with its v; empty: what belongs to no interface
   std::string device;
-  std::string peer;  // host; empty: what belongs to no link, or to one of the hosts that found no room
-  bool injected = false;  // its faults are made by a test transport
+  std::string
+      peer;  // host; empty: what belongs to no link, or to one of the hosts that found no room
+  bool injected = false;   // its faults are made by a test transport
   std::uint32_t user = 0;  // whose files say so, where that is kept
 
   auto operator<=>(const PathKey&) const = default;
@@ -29,22 +31,28 @@ struct PathKey {
 
 using PathSums = std::map<PathKey, Counters>;
 
-// Damage that the bytes of this path suffered on their way here, in faults: a frame, or a part of a remote read.
+// Damage that the bytes of this path suffered on their way here, in faults: a frame, or a part of a
+// remote read.
 [[nodiscard]] inline std::uint64_t faults_in(const Counters& counters) noexcept {
-  return counters.faults_payload + counters.faults_header + counters.faults_length + counters.reads_damaged_on_wire +
-         counters.reads_persistent;
+  return counters.faults_payload + counters.faults_header + counters.faults_length +
+         counters.reads_damaged_on_wire + counters.reads_persistent;
 }
 
 // Damage on the way to the other side, as far as it asked for something again.
-[[nodiscard]] inline std::uint64_t faults_out(const Counters& counters) noexcept { return counters.segments_resent; }
+[[nodiscard]] inline std::uint64_t faults_out(const Counters& counters) noexcept {
+  return counters.segments_resent;
+}
 
-// Bytes that changed in this host's own memory, without any wire: the retransmit copy of a frame. (A source that a program changed
-// is that program's fault, and no sign of anything.)
-[[nodiscard]] inline std::uint64_t faults_memory(const Counters& counters) noexcept { return counters.source_faults; }
+// Bytes that changed in this host's own memory, without any wire: the retransmit copy of a frame.
+// (A source that a program changed is that program's fault, and no sign of anything.)
+[[nodiscard]] inline std::uint64_t faults_memory(const Counters& counters) noexcept {
+  return counters.source_faults;
+}
 
 // Checked bytes in either direction: a peer with whom nothing was exchanged is no evidence.
 [[nodiscard]] inline std::uint64_t bytes_checked(const Counters& counters) noexcept {
-  return counters.bytes_verified + counters.read_bytes_verified + counters.bytes_sent + counters.put_bytes_applied;
+  return counters.bytes_verified + counters.read_bytes_verified + counters.bytes_sent +
+         counters.put_bytes_applied;
 }
 
 // The above for one path.
@@ -66,7 +74,8 @@ struct PathFaults {
   bool operator==(const PathFaults&) const = default;
 };
 [[nodiscard]] inline PathFaults path_faults(const Counters& counters) noexcept {
-  return {bytes_checked(counters), faults_in(counters), faults_out(counters), faults_memory(counters)};
+  return {bytes_checked(counters), faults_in(counters), faults_out(counters),
+          faults_memory(counters)};
 }
 
 // Each fault is found by the one who receives it, and is counted once among these.
@@ -75,20 +84,24 @@ struct FaultBalance {
   std::uint64_t repaired = 0;   // their data arrived right in the end
   std::uint64_t delivered = 0;  // as they were, in mode observe
 
-  [[nodiscard]] std::uint64_t rest() const noexcept { return found - (repaired + delivered < found ? repaired + delivered : found); }
+  [[nodiscard]] std::uint64_t rest() const noexcept {
+    return found - (repaired + delivered < found ? repaired + delivered : found);
+  }
 };
 [[nodiscard]] inline FaultBalance balance_of(const Counters& c) noexcept {
   const std::uint64_t reads = c.reads_damaged_on_wire + c.reads_ambiguous + c.reads_persistent;
   const std::uint64_t repaired = c.faults_repaired + reads;
   // Parts of reads that mode observe delivers are of no kind: nothing was looked at again.
-  const std::uint64_t found = std::max(c.faults_payload + c.faults_header + c.faults_length + reads, repaired + c.faults_observed);
+  const std::uint64_t found = std::max(c.faults_payload + c.faults_header + c.faults_length + reads,
+                                       repaired + c.faults_observed);
   return {.found = found, .repaired = repaired, .delivered = c.faults_observed};
 }
 
 using FaultsByPath = std::map<PathKey, PathFaults>;
 
 // "vtcp/eth0"; the transport alone where no device is known.
-[[nodiscard]] inline std::string path_name(const std::string& transport, const std::string& device) {
+[[nodiscard]] inline std::string path_name(const std::string& transport,
+                                           const std::string& device) {
   return device.empty() ? transport : transport + "/" + device;
 }
 
@@ -103,3 +116,5 @@ struct LinkFaults {
 };
 
 }  // namespace verity::health
+
+#endif

@@ -28,7 +28,9 @@ std::string first_bytes(const std::string& path) {
 std::uint64_t parse_start_ticks(std::string_view stat) noexcept {
   constexpr int kBlanks = 20;  // from the name's ')' to the field
   std::size_t at = stat.rfind(')');
-  if (at == std::string_view::npos || at + 2 >= stat.size() || stat[at + 2] == 'Z' || stat[at + 2] == 'X') return 0;
+  if (at == std::string_view::npos || at + 2 >= stat.size() || stat[at + 2] == 'Z' ||
+      stat[at + 2] == 'X')
+    return 0;
   for (int i = 0; i < kBlanks && at != std::string_view::npos; ++i) at = stat.find(' ', at + 1);
   if (at == std::string_view::npos) return 0;
   std::uint64_t ticks = 0;
@@ -37,14 +39,16 @@ std::uint64_t parse_start_ticks(std::string_view stat) noexcept {
   return error == std::errc() && end != first ? ticks : 0;
 }
 
-std::uint64_t start_ticks(std::uint64_t pid) { return parse_start_ticks(first_bytes("/proc/" + std::to_string(pid) + "/stat")); }
+std::uint64_t start_ticks(std::uint64_t pid) {
+  return parse_start_ticks(first_bytes("/proc/" + std::to_string(pid) + "/stat"));
+}
 
 bool runs_as(std::uint64_t pid, std::uint32_t user) {
   const std::string status = first_bytes("/proc/" + std::to_string(pid) + "/status");
   const std::size_t at = status.find("\nUid:");
   std::array<unsigned, 4> users{};
-  if (at == std::string::npos ||
-      std::sscanf(status.c_str() + at, "\nUid: %u %u %u %u", &users[0], &users[1], &users[2], &users[3]) != 4) {
+  if (at == std::string::npos || std::sscanf(status.c_str() + at, "\nUid: %u %u %u %u", &users[0],
+                                             &users[1], &users[2], &users[3]) != 4) {
     return false;
   }
   return std::find(users.begin(), users.end(), user) != users.end();
@@ -58,7 +62,8 @@ std::string ancestor(std::string_view program) {
     const std::string stat = first_bytes("/proc/" + std::to_string(pid) + "/stat");
     const std::size_t open = stat.find('(');
     const std::size_t close = stat.rfind(')');
-    if (open == std::string::npos || close == std::string::npos || close + 4 >= stat.size()) return {};
+    if (open == std::string::npos || close == std::string::npos || close + 4 >= stat.size())
+      return {};
     if (std::string_view(stat).substr(open + 1, close - open - 1).starts_with(program)) {
       return std::to_string(pid) + "." + std::to_string(parse_start_ticks(stat));
     }

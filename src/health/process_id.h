@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What tells a process from a later one that has its number.
-#pragma once
+#ifndef VERITY_HEALTH_PROCESS_ID_H
+#define VERITY_HEALTH_PROCESS_ID_H
 
 #include <cstdint>
 #include <string>
@@ -9,29 +10,34 @@
 
 namespace verity::health {
 
-// Clock ticks from boot to the start of process `pid`; 0: there is none, or nobody may know, or it is over and nobody has taken note.
+// Clock ticks from boot to the start of process `pid`; 0: there is none, or nobody may know, or it
+// is over and nobody has taken note.
 [[nodiscard]] std::uint64_t start_ticks(std::uint64_t pid);
 
-// Of a line of /proc/PID/stat; the program's name in it may hold blanks and parentheses. 0: it is none.
+// Of a line of /proc/PID/stat; the program's name in it may hold blanks and parentheses. 0: it is
+// none.
 [[nodiscard]] std::uint64_t parse_start_ticks(std::string_view stat) noexcept;
 
 // Whether one of the user numbers of process `pid` (real, effective, saved, of files) is that one.
 [[nodiscard]] bool runs_as(std::uint64_t pid, std::uint32_t user);
-// The number and start of the nearest ancestor of this process whose program has that name, of which the system knows 15 characters;
-// empty: there is none.
+// The number and start of the nearest ancestor of this process whose program has that name, of
+// which the system knows 15 characters; empty: there is none.
 [[nodiscard]] std::string ancestor(std::string_view program);
 
 // Empty where the system does not tell.
 [[nodiscard]] std::string boot_id();
 
-// This host's name as counters and records use it: `setting`, or what gethostname() says up to the first dot.
+// This host's name as counters and records use it: `setting`, or what gethostname() says up to the
+// first dot.
 [[nodiscard]] std::string host_name(std::string_view setting);
 
 // The hash by which a host is known to peers before they know its name. Never 0.
 [[nodiscard]] std::uint32_t name_hash(std::string_view name) noexcept;
 
-// The name in at most `most` bytes (9 at least), as it is told to peers: a longer one keeps its beginning and gets a digest, so that
-// two hosts have two names still.
+// The name in at most `most` bytes (9 at least), as it is told to peers: a longer one keeps its
+// beginning and gets a digest, so that two hosts have two names still.
 [[nodiscard]] std::string short_name(std::string_view name, std::size_t most);
 
 }  // namespace verity::health
+
+#endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Which frames have their check timed: one in 1024, as the help of the counters says.
-#pragma once
+#ifndef VERITY_HEALTH_SAMPLER_H
+#define VERITY_HEALTH_SAMPLER_H
 
 #include <cstdint>
 
@@ -10,7 +11,8 @@ namespace verity::health {
 class Sampler {
  public:
   [[nodiscard]] bool is_due() noexcept {
-    if (--left_ != 0) [[likely]] return false;
+    if (--left_ != 0) [[likely]]
+      return false;
     left_ = kEvery;
     return true;
   }
@@ -21,3 +23,5 @@ class Sampler {
 };
 
 }  // namespace verity::health
+
+#endif

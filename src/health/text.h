@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Numbers and lists for people, strings for JSON.
-#pragma once
+#ifndef VERITY_HEALTH_TEXT_H
+#define VERITY_HEALTH_TEXT_H
 
 #include <cstdint>
 #include <string>
@@ -19,7 +20,8 @@ namespace verity::health {
 // "a, b, c", cut before `width` characters as "a, b and 7 more". One name at least is kept whole.
 [[nodiscard]] std::string name_list(const std::vector<std::string>& names, std::size_t width);
 
-// A name from elsewhere, as it may stand in a line: control characters and what is not ASCII become '?'.
+// A name from elsewhere, as it may stand in a line: control characters and what is not ASCII become
+// '?'.
 [[nodiscard]] std::string printable(std::string_view text);
 
 // A JSON string with its quotes. Bytes that are no valid UTF-8 become U+FFFD.
@@ -29,3 +31,5 @@ namespace verity::health {
 [[nodiscard]] std::string json_array(const std::vector<std::string>& texts);
 
 }  // namespace verity::health
+
+#endif

@@ -10,7 +10,8 @@ void ControlSender::send_due() noexcept {
 }
 
 bool ControlSender::flush(size_t limit) noexcept {
-  return control_.flush(limit, [this](PendingControl& pending) { return send_pending(Link::of(pending)); });
+  return control_.flush(
+      limit, [this](PendingControl& pending) { return send_pending(Link::of(pending)); });
 }
 
 void ControlSender::detach(Link& link) noexcept {
@@ -18,7 +19,8 @@ void ControlSender::detach(Link& link) noexcept {
   link.detached = true;
   if (!link.is_alive() || link.mode() != Mode::kVerify || link.never_connected()) return;
   for (int i = 0; i < kTimes; ++i) {
-    if (writer_.send_control(link, wire::Class::kSync, wire::FrameKind::kAck, {}) == Sent::kOk) continue;
+    if (writer_.send_control(link, wire::Class::kSync, wire::FrameKind::kAck, {}) == Sent::kOk)
+      continue;
     if (!link.failed()) control_.schedule_ack(link.control, wire::Class::kSync, true);
     return;
   }
@@ -26,7 +28,8 @@ void ControlSender::detach(Link& link) noexcept {
 
 // False: the lower transport is busy, and the rest stays pending.
 bool ControlSender::send_pending(Link& link) noexcept {
-  return send_pending(link, wire::Class::kSync) && send_pending(link, wire::Class::kAsync) && send_close(link);
+  return send_pending(link, wire::Class::kSync) && send_pending(link, wire::Class::kAsync) &&
+         send_close(link);
 }
 
 bool ControlSender::send_pending(Link& link, wire::Class c) noexcept {
@@ -35,11 +38,13 @@ bool ControlSender::send_pending(Link& link, wire::Class c) noexcept {
     if (!link.failed()) pending.put_back(what, c);
     return false;
   };
-  if (pending.take(Control::kRepair, c) && !retransmitter_.send_repairs(link, c)) return put_back(Control::kRepair);
+  if (pending.take(Control::kRepair, c) && !retransmitter_.send_repairs(link, c))
+    return put_back(Control::kRepair);
   if (pending.take(Control::kNack, c) && !send_nacks(link, c)) return put_back(Control::kNack);
   if (pending.take(Control::kProbe, c) && !send_probe(link, c)) return put_back(Control::kProbe);
   if (pending.take(Control::kAck, c)) {  // unless one of the above carried it
-    if (writer_.send_control(link, c, wire::FrameKind::kAck, {}) == Sent::kBusy) return put_back(Control::kAck);
+    if (writer_.send_control(link, c, wire::FrameKind::kAck, {}) == Sent::kBusy)
+      return put_back(Control::kAck);
     link.counters->acks_sent++;
   }
   return true;
@@ -48,13 +53,15 @@ bool ControlSender::send_pending(Link& link, wire::Class c) noexcept {
 bool ControlSender::send_close(Link& link) noexcept {
   if (!link.control.close) return true;
   link.control.close = false;
-  if (writer_.send_control(link, wire::Class::kSync, wire::FrameKind::kBye, {}) != Sent::kBusy) return true;
+  if (writer_.send_control(link, wire::Class::kSync, wire::FrameKind::kBye, {}) != Sent::kBusy)
+    return true;
   link.control.close = true;
   return false;
 }
 
-// NACKs for all that is missing or damaged and had none yet: the gaps between the frames of the out-of-order queue, and after its
-// last one, by their numbers; the damaged frames in it with the digests of what arrived.
+// NACKs for all that is missing or damaged and had none yet: the gaps between the frames of the
+// out-of-order queue, and after its last one, by their numbers; the damaged frames in it with the
+// digests of what arrived.
 bool ControlSender::send_nacks(Link& link, wire::Class c) noexcept {
   ReceiveWindow& rx = link.receive_window(c);
   uint32_t psn = rx.expected();
@@ -74,7 +81,8 @@ bool ControlSender::send_nacks(Link& link, wire::Class c) noexcept {
 }
 
 // No digests: the word in their place is the number of frames.
-bool ControlSender::send_nack_of_missing(Link& link, wire::Class c, uint32_t psn, uint32_t count) noexcept {
+bool ControlSender::send_nack_of_missing(Link& link, wire::Class c, uint32_t psn,
+                                         uint32_t count) noexcept {
   const uint64_t wide = count;
   return send_nack(link, c, psn, 0, {&wide, sizeof(wide)});
 }
@@ -83,8 +91,8 @@ bool ControlSender::send_nack_of_missing(Link& link, wire::Class c, uint32_t psn
 bool ControlSender::send_nack_of_damaged(Link& link, wire::Class c, QueuedFrame& frame) noexcept {
   const merkle::Geometry geometry(frame.header.length, frame.header.segment_size());
   const uint64_t count = geometry.leaf_count();
-  const size_t size = sizeof(wire::FrameHeader) + sizeof(wire::NackBody) + count * sizeof(merkle::Digest) +
-                      iface_.config.hello_size;
+  const size_t size = sizeof(wire::FrameHeader) + sizeof(wire::NackBody) +
+                      count * sizeof(merkle::Digest) + iface_.config.hello_size;
   frame.nacked = true;
   if (count > wire::kMaxFrameLeaves || size > iface_.config.max_send) {
     return send_nack_of_missing(link, c, frame.header.psn, 1);
@@ -93,12 +101,14 @@ bool ControlSender::send_nack_of_damaged(Link& link, wire::Class c, QueuedFrame&
   const util::Piece payload{frame.payload(), frame.header.length};
   merkle::leaf_digests(geometry, {&payload, 1}, {digests, count});
   const auto leaves = static_cast<uint16_t>(count);
-  if (send_nack(link, c, frame.header.psn, leaves, {digests, count * sizeof(digests[0])})) return true;
+  if (send_nack(link, c, frame.header.psn, leaves, {digests, count * sizeof(digests[0])}))
+    return true;
   frame.nacked = false;
   return false;
 }
 
-bool ControlSender::send_nack(Link& link, wire::Class c, uint32_t psn, uint16_t count, util::Piece digests) noexcept {
+bool ControlSender::send_nack(Link& link, wire::Class c, uint32_t psn, uint16_t count,
+                              util::Piece digests) noexcept {
   ReceiveWindow& rx = link.receive_window(c);
   const wire::NackBody body{psn, count, static_cast<uint16_t>(rx.nack_serial() + 1)};
   const util::Piece pieces[2] = {{&body, sizeof(body)}, digests};
@@ -113,7 +123,8 @@ bool ControlSender::send_probe(Link& link, wire::Class c) noexcept {
   if (!tx.in_flight()) return true;
   const wire::ProbeBody body{tx.unsent_psn(), tx.nacks_seen(), tx.next_probe()};
   const util::Piece piece{&body, sizeof(body)};
-  if (writer_.send_control(link, c, wire::FrameKind::kProbe, {&piece, 1}) == Sent::kBusy) return false;
+  if (writer_.send_control(link, c, wire::FrameKind::kProbe, {&piece, 1}) == Sent::kBusy)
+    return false;
   link.counters->probes_sent++;
   return true;
 }

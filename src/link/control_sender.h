@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns what is pending in the ControlQueue into frames: REPAIR, NACK, PROBE, ACK, BYE. A frame that finds the lower transport busy
-// stays pending.
-#pragma once
+// Turns what is pending in the ControlQueue into frames: REPAIR, NACK, PROBE, ACK, BYE. A frame
+// that finds the lower transport busy stays pending.
+#ifndef VERITY_LINK_CONTROL_SENDER_H
+#define VERITY_LINK_CONTROL_SENDER_H
 
 #include "link/frame_writer.h"
 #include "link/retransmitter.h"
@@ -10,7 +11,8 @@ namespace verity::link {
 
 class ControlSender {
  public:
-  ControlSender(const Interface& iface, ControlQueue& control, Retransmitter& retransmitter) noexcept
+  ControlSender(const Interface& iface, ControlQueue& control,
+                Retransmitter& retransmitter) noexcept
       : iface_(iface), control_(control), retransmitter_(retransmitter), writer_(iface) {}
 
   // What is due.
@@ -18,8 +20,9 @@ class ControlSender {
   // Everything, but at most `limit` links' worth. False: the lower transport was busy.
   bool flush(size_t limit) noexcept;
 
-  // The last endpoint of a link goes, with it perhaps all progress, though the interface stays: the peer's flushes need not wait
-  // for long. Said several times, as it may be lost. attach(): there is an endpoint again.
+  // The last endpoint of a link goes, with it perhaps all progress, though the interface stays: the
+  // peer's flushes need not wait for long. Said several times, as it may be lost. attach(): there
+  // is an endpoint again.
   void detach(Link& link) noexcept;
   static void attach(Link& link) noexcept { link.detached = false; }
 
@@ -30,7 +33,8 @@ class ControlSender {
   bool send_nacks(Link& link, wire::Class c) noexcept;
   bool send_nack_of_missing(Link& link, wire::Class c, uint32_t psn, uint32_t count) noexcept;
   bool send_nack_of_damaged(Link& link, wire::Class c, QueuedFrame& frame) noexcept;
-  bool send_nack(Link& link, wire::Class c, uint32_t psn, uint16_t count, util::Piece digests) noexcept;
+  bool send_nack(Link& link, wire::Class c, uint32_t psn, uint16_t count,
+                 util::Piece digests) noexcept;
   bool send_probe(Link& link, wire::Class c) noexcept;
 
   const Interface& iface_;
@@ -40,3 +44,5 @@ class ControlSender {
 };
 
 }  // namespace verity::link
+
+#endif

@@ -49,12 +49,13 @@ void Faults::link_ends(Link& link) noexcept {
   }
 }
 
-void Faults::report(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameHeader& header) const noexcept {
+void Faults::report(Link* link, wire::Class c, wire::Verdict verdict,
+                    const wire::FrameHeader& header) const noexcept {
   iface_.port.diagnosed(link, {kind_of(verdict), c, false, header, 0, nullptr, nullptr});
 }
 
-void Faults::report_sent(Link& link, wire::Class c, health::FaultKind kind, const wire::FrameHeader& header,
-                         uint32_t attempts) const noexcept {
+void Faults::report_sent(Link& link, wire::Class c, health::FaultKind kind,
+                         const wire::FrameHeader& header, uint32_t attempts) const noexcept {
   iface_.port.diagnosed(&link, {kind, c, true, header, attempts, nullptr, nullptr});
 }
 
@@ -66,17 +67,20 @@ void Faults::queued(Link& link, wire::Class c, wire::Verdict verdict, QueuedFram
   frame.c = c;
 }
 
-void Faults::compare(QueuedFrame& frame, uint32_t offset, const uint8_t* bytes, uint32_t length) noexcept {
+void Faults::compare(QueuedFrame& frame, uint32_t offset, const uint8_t* bytes,
+                     uint32_t length) noexcept {
   if (!frame.faulty || length == 0) return;
   const health::Syndrome part =
       health::compare(frame.payload() + offset, bytes, length, {offset, frame.header.length, 0});
   frame.syndrome = health::join(frame.syndrome, part);
 }
 
-void Faults::report(QueuedFrame& frame, const wire::FrameHeader& header, const uint8_t* payload) const noexcept {
+void Faults::report(QueuedFrame& frame, const wire::FrameHeader& header,
+                    const uint8_t* payload) const noexcept {
   if (!std::exchange(frame.faulty, false)) return;
   const health::Syndrome* syndrome = frame.syndrome.bytes != 0 ? &frame.syndrome : nullptr;
-  iface_.port.diagnosed(frame.link, {frame.kind, frame.c, false, header, frame.rounds, syndrome, payload});
+  iface_.port.diagnosed(frame.link,
+                        {frame.kind, frame.c, false, header, frame.rounds, syndrome, payload});
 }
 
 void Faults::discard(QueuedFrame* frame) noexcept {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The balance of faults: each damaged frame is counted where it is detected, once more when all that it
-// may have carried has arrived, and reported once, with what differed if the right bytes came.
+// The balance of faults: each damaged frame is counted where it is detected, once more when all
+// that it may have carried has arrived, and reported once, with what differed if the right bytes
+// came.
 //
-// Frames are delivered in order, and only when they are right. So what was damaged before frame N is
-// repaired once N is delivered and no frame before it is missing, whatever the damaged frame was: data,
-// which was retransmitted, or an acknowledgement, which the next one made good. Only a fault after the
-// last frame of a link is never known to be repaired: it may have hit a frame that nobody needed.
-#pragma once
+// Frames are delivered in order, and only when they are right. So what was damaged before frame N
+// is repaired once N is delivered and no frame before it is missing, whatever the damaged frame
+// was: data, which was retransmitted, or an acknowledgement, which the next one made good. Only a
+// fault after the last frame of a link is never known to be repaired: it may have hit a frame that
+// nobody needed.
+#ifndef VERITY_LINK_FAULTS_H
+#define VERITY_LINK_FAULTS_H
 
 #include "link/interface.h"
 #include "link/port.h"
@@ -17,7 +20,8 @@ class Faults {
  public:
   using Counter = uint64_t health::Counters::*;
 
-  Faults(const Interface& iface, OutOfOrderPool& frames) noexcept : iface_(iface), frames_(frames) {}
+  Faults(const Interface& iface, OutOfOrderPool& frames) noexcept
+      : iface_(iface), frames_(frames) {}
   // The interface ends. Faults whose link was unknown count as repaired if no link of the interface
   // misses a frame.
   ~Faults();
@@ -34,16 +38,19 @@ class Faults {
 
   // --- the reports ---
   // A frame of which nothing is kept that could be compared.
-  void report(Link* link, wire::Class c, wire::Verdict verdict, const wire::FrameHeader& header) const noexcept;
+  void report(Link* link, wire::Class c, wire::Verdict verdict,
+              const wire::FrameHeader& header) const noexcept;
   // A fault on our own side.
-  void report_sent(Link& link, wire::Class c, health::FaultKind kind, const wire::FrameHeader& header,
-                   uint32_t attempts) const noexcept;
+  void report_sent(Link& link, wire::Class c, health::FaultKind kind,
+                   const wire::FrameHeader& header, uint32_t attempts) const noexcept;
   // A damaged frame is queued: it is reported when the right bytes come, or when it is given up.
   static void queued(Link& link, wire::Class c, wire::Verdict verdict, QueuedFrame& frame) noexcept;
   // The right bytes of a part of its payload, before they replace what came first.
-  static void compare(QueuedFrame& frame, uint32_t offset, const uint8_t* bytes, uint32_t length) noexcept;
+  static void compare(QueuedFrame& frame, uint32_t offset, const uint8_t* bytes,
+                      uint32_t length) noexcept;
   // The right frame, with its payload; nullptr: it never came.
-  void report(QueuedFrame& frame, const wire::FrameHeader& header, const uint8_t* payload) const noexcept;
+  void report(QueuedFrame& frame, const wire::FrameHeader& header,
+              const uint8_t* payload) const noexcept;
   // The frame leaves the queue: what was not reported yet is reported, and its memory freed.
   void discard(QueuedFrame* frame) noexcept;
 
@@ -55,3 +62,5 @@ class Faults {
 };
 
 }  // namespace verity::link
+
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes what is not payload: HELLO extensions and control frames.
-#pragma once
+#ifndef VERITY_LINK_FRAME_WRITER_H
+#define VERITY_LINK_FRAME_WRITER_H
 
 #include "link/interface.h"
 #include "link/port.h"
@@ -13,11 +14,15 @@ class FrameWriter {
 
   // Writes the HELLO that follows a frame of this link at `out`; returns its length.
   size_t write_hello(const Link& link, wire::Class c, uint8_t* out) const noexcept;
-  // Sends one control frame. It carries the acknowledgement of its class, which is not pending then.
-  Sent send_control(Link& link, wire::Class c, wire::FrameKind kind, util::Pieces body) const noexcept;
+  // Sends one control frame. It carries the acknowledgement of its class, which is not pending
+  // then.
+  Sent send_control(Link& link, wire::Class c, wire::FrameKind kind,
+                    util::Pieces body) const noexcept;
 
  private:
   const Interface& iface_;
 };
 
 }  // namespace verity::link
+
+#endif

@@ -10,11 +10,14 @@ namespace {
 // Closed interfaces whose late answers are recognised.
 constexpr size_t kMostClosed = 64;
 
-bool is_older(uint32_t epoch, uint32_t than) noexcept { return static_cast<int32_t>(epoch - than) < 0; }
+bool is_older(uint32_t epoch, uint32_t than) noexcept {
+  return static_cast<int32_t>(epoch - than) < 0;
+}
 
 }  // namespace
 
-// The HELLO names the sender's incarnation (epoch), the header's link id which link of ours the sender knows:
+// The HELLO names the sender's incarnation (epoch), the header's link id which link of ours the
+// sender knows:
 //
 //   link id          incarnation     what is done
 //   any              known           accepted
@@ -24,8 +27,8 @@ bool is_older(uint32_t epoch, uint32_t than) noexcept { return static_cast<int32
 //   unknown          first heard     accepted, unless we had a link to that peer before
 //   another of ours  first heard     dropped: meant for a link that is gone
 //
-// The last two: a frame of the peer's previous incarnation may still be on its way. An answer with our new id makes the peer prove
-// itself, or restart.
+// The last two: a frame of the peer's previous incarnation may still be on its way. An answer with
+// our new id makes the peer prove itself, or restart.
 Link* Handshake::on_hello(const wire::FrameView& view) noexcept {
   const wire::HelloView hello = wire::read_hello(view);
   const uint32_t epoch = hello.ext.epoch;
@@ -49,10 +52,12 @@ Link* Handshake::on_hello(const wire::FrameView& view) noexcept {
       return nullptr;
     }
     link->peer_epoch = epoch;
-    // The peer has no data of its own: maybe what we sent before was dropped, as it could not know us.
+    // The peer has no data of its own: maybe what we sent before was dropped, as it could not know
+    // us.
     const bool probes = view.header.frame_kind() == wire::FrameKind::kAck;
     for (unsigned c = 0; probes && c < wire::kClasses; ++c) {
-      if (link->tx[c].in_flight()) control_.schedule(link->control, Control::kProbe, static_cast<wire::Class>(c));
+      if (link->tx[c].in_flight())
+        control_.schedule(link->control, Control::kProbe, static_cast<wire::Class>(c));
     }
   }
   if (names_us && link->carries_hello()) Lifecycle::identified(*link);
@@ -72,7 +77,8 @@ void Handshake::take_hello(Link& link, const wire::HelloView& hello) noexcept {
   link.connection.set_mode(std::min(link.mode(), static_cast<Mode>(hello.ext.mode)));
 }
 
-bool Handshake::is_for_closed(const wire::FrameView& view, wire::Class c, const void* data, size_t size) const noexcept {
+bool Handshake::is_for_closed(const wire::FrameView& view, wire::Class c, const void* data,
+                              size_t size) const noexcept {
   uint64_t closed[kMostClosed];
   const uint64_t source = wire::read_hello(view).ext.uid;
   const size_t count = iface_.port.closed_interfaces(closed);

@@ -29,7 +29,8 @@ Hub::Hub(uint64_t uid, const Config& config, Port& port, health::Counters& count
       handshake(iface, links, control, lifecycle),
       retransmitter(iface, control, zero_copy, sender, faults, lifecycle),
       control_sender(iface, control, retransmitter),
-      receiver(iface, links, control, out_of_order, sender, faults, lifecycle, retransmitter, handshake) {}
+      receiver(iface, links, control, out_of_order, sender, faults, lifecycle, retransmitter,
+               handshake) {}
 
 Hub::~Hub() {
   for (Link* link : links.all()) {
@@ -47,7 +48,9 @@ void Hub::tick(uint64_t now) noexcept {
 
 bool Hub::is_idle() const noexcept {
   const auto& all = links.all();
-  return control.empty() && std::none_of(all.begin(), all.end(), [](const Link* link) { return link != nullptr && link->in_flight(); });
+  return control.empty() && std::none_of(all.begin(), all.end(), [](const Link* link) {
+           return link != nullptr && link->in_flight();
+         });
 }
 
 }  // namespace verity::link

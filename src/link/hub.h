@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The link layer of one interface: its parts, and what passes through several of them on the fast path.
+// The link layer of one interface: its parts, and what passes through several of them on the fast
+// path.
 //
-// One thread at a time, under the interface's own rules. No clock: time is passed to tick(). The fault-free path (reserve, commit,
-// receive, poll) is inline and neither allocates, locks nor calls the system. README.md has the whole picture.
-#pragma once
+// One thread at a time, under the interface's own rules. No clock: time is passed to tick(). The
+// fault-free path (reserve, commit, receive, poll) is inline and neither allocates, locks nor calls
+// the system. README.md has the whole picture.
+#ifndef VERITY_LINK_HUB_H
+#define VERITY_LINK_HUB_H
 
 #include "link/control_sender.h"
 #include "link/receiver.h"
@@ -25,7 +28,8 @@ class Hub {
   [[nodiscard]] health::Counters& counters() noexcept { return iface.counters; }
 
   // --- receiving ---
-  // Takes one active message of the lower transport. True: `out` is to be delivered, then delivered() to be called.
+  // Takes one active message of the lower transport. True: `out` is to be delivered, then
+  // delivered() to be called.
   [[nodiscard]] bool receive(wire::Class c, const void* data, size_t size, Received* out) noexcept {
     if (size >= sizeof(wire::FrameHeader)) [[likely]] {
       wire::FrameHeader header;
@@ -36,7 +40,8 @@ class Hub {
         if (rx.is_next(header.psn) && link->is_fast() && header.frame_class() == c &&
             wire::check_plain_data(data, size, rx.nonce())) [[likely]] {
           accept(sender, control, *link, c, header.length, header.ack, header.flags);
-          *out = {link, static_cast<const uint8_t*>(data) + sizeof(header), header.length, header.upper_am_id()};
+          *out = {link, static_cast<const uint8_t*>(data) + sizeof(header), header.length,
+                  header.upper_am_id()};
           return true;
         }
       }
@@ -44,7 +49,8 @@ class Hub {
     return receiver.receive(c, data, size, out);
   }
   // The same for a compact frame, of the synchronous class.
-  [[nodiscard, gnu::hot]] bool receive_compact(const void* data, size_t size, Received* out) noexcept {
+  [[nodiscard, gnu::hot]] bool receive_compact(const void* data, size_t size,
+                                               Received* out) noexcept {
     constexpr wire::Class c = wire::Class::kSync;
     if (size >= wire::kCompactHeader) [[likely]] {
       const wire::CompactView view = wire::read_compact(data);
@@ -53,12 +59,16 @@ class Hub {
       if (link != nullptr && wire::well_formed(view)) [[likely]] {
         const ReceiveWindow& rx = link->receive_window(c);
         const uint32_t ack = wire::widen(view.fields.ack, link->send_window(c).una());
-        if (view.fields.psn == (rx.expected() & 0xffff) && rx.first() == nullptr && link->is_fast() &&
+        if (view.fields.psn == (rx.expected() & 0xffff) && rx.first() == nullptr &&
+            link->is_fast() &&
             wire::check_compact(data, size, view, rx.nonce(),
-                                wire::compact_key({link->local_id, rx.expected(), ack, 0, kind}))) [[likely]] {
+                                wire::compact_key({link->local_id, rx.expected(), ack, 0, kind})))
+            [[likely]] {
           const auto length = static_cast<uint32_t>(size - wire::kCompactHeader);
-          accept(sender, control, *link, c, length, ack, kind & wire::kCompactAckRequest ? wire::kAckRequest : 0);
-          *out = {link, static_cast<const uint8_t*>(data) + wire::kCompactHeader, length, view.fields.am_id};
+          accept(sender, control, *link, c, length, ack,
+                 kind & wire::kCompactAckRequest ? wire::kAckRequest : 0);
+          *out = {link, static_cast<const uint8_t*>(data) + wire::kCompactHeader, length,
+                  view.fields.am_id};
           return true;
         }
       }
@@ -67,11 +77,13 @@ class Hub {
   }
   // After the upcall: delivers what had waited behind that frame.
   void delivered(const Received& received, wire::Class c) noexcept {
-    if (received.link->receive_window(c).first() != nullptr) [[unlikely]] receiver.deliver_queued(*received.link, c);
+    if (received.link->receive_window(c).first() != nullptr) [[unlikely]]
+      receiver.deliver_queued(*received.link, c);
   }
 
   // --- progress ---
-  // Once per progress call. Sends the control frames that are due; true when tick() should be called with the time.
+  // Once per progress call. Sends the control frames that are due; true when tick() should be
+  // called with the time.
   [[nodiscard]] bool poll() noexcept {
     if (control.poll()) control_sender.send_due();
     zero_copy.poll(control.polls());
@@ -83,14 +95,16 @@ class Hub {
   [[nodiscard]] uint64_t now() const noexcept { return timer.now(); }
   // When tick() must be called next, ns; UINT64_MAX when no timer runs. Before a process sleeps.
   [[nodiscard]] uint64_t next_deadline() const noexcept { return timer.next_deadline(); }
-  // Sends all pending control frames at once, waiting for no reverse traffic: before sleeping or closing. False: the lower was busy.
+  // Sends all pending control frames at once, waiting for no reverse traffic: before sleeping or
+  // closing. False: the lower was busy.
   bool flush_control() noexcept { return control_sender.flush(links.all().size() + 1); }
   [[nodiscard]] bool has_pending_control() const noexcept { return !control.empty(); }
   // Nothing in flight that a peer could still ask for, and no control frame pending.
   [[nodiscard]] bool is_idle() const noexcept;
 
-  // The parts, by value, so that the fast path has no pointer to follow. The sender is first: its address is the hub's, which saves
-  // instructions where a frame is committed. Each of the others refers to some of those before it.
+  // The parts, by value, so that the fast path has no pointer to follow. The sender is first: its
+  // address is the hub's, which saves instructions where a frame is committed. Each of the others
+  // refers to some of those before it.
   Sender sender;
   const Interface iface;
   LinkTable links;
@@ -110,3 +124,5 @@ class Hub {
 };
 
 }  // namespace verity::link
+
+#endif

@@ -18,7 +18,8 @@ void Lifecycle::enter(Link& link) {
   link.counters->links_opened++;
 }
 
-void Lifecycle::connect(Link& link, uint64_t peer_uid, uint32_t remote_id, Mode peer_mode) noexcept {
+void Lifecycle::connect(Link& link, uint64_t peer_uid, uint32_t remote_id,
+                        Mode peer_mode) noexcept {
   set_peer(link, peer_uid, peer_mode);
   link.remote_id = remote_id;
   identified(link);
@@ -61,7 +62,8 @@ void Lifecycle::fail(Link& link, Failure why) noexcept {
 }
 
 void Lifecycle::lower_failed(Link& link) noexcept {
-  if (!link.peer_closed()) links_.remember_peer(link);  // an interface that closed does not come back
+  if (!link.peer_closed())
+    links_.remember_peer(link);  // an interface that closed does not come back
   faults_.link_ends(link);
   link.connection.on(Event::kFail);
   ControlQueue::cancel(link.control);

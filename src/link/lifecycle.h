@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens, closes, fails and removes links: whatever moves the state machine of a connection
 // (state/connection.h) happens here.
-#pragma once
+#ifndef VERITY_LINK_LIFECYCLE_H
+#define VERITY_LINK_LIFECYCLE_H
 
 #include "link/faults.h"
 #include "link/sender.h"
@@ -11,14 +12,16 @@ namespace verity::link {
 
 class Lifecycle {
  public:
-  Lifecycle(const Interface& iface, LinkTable& links, ControlQueue& control, Sender& sender, Faults& faults) noexcept
+  Lifecycle(const Interface& iface, LinkTable& links, ControlQueue& control, Sender& sender,
+            Faults& faults) noexcept
       : iface_(iface), links_(links), control_(control), sender_(sender), faults_(faults) {}
 
-  // Enters a link to the interface `peer_uid` into the table. Throws std::bad_alloc, also when the table is full. The object stays
-  // the caller's.
+  // Enters a link to the interface `peer_uid` into the table. Throws std::bad_alloc, also when the
+  // table is full. The object stays the caller's.
   void open(Link& link, uint64_t peer_uid, uint8_t path, Mode peer_mode);
-  // For connect-to-endpoint transports, whose addresses contain all that a HELLO does: gives the link its id, before the peer is
-  // known, and then the peer's. find(uid, path) does not know such links. enter() may throw std::bad_alloc.
+  // For connect-to-endpoint transports, whose addresses contain all that a HELLO does: gives the
+  // link its id, before the peer is known, and then the peer's. find(uid, path) does not know such
+  // links. enter() may throw std::bad_alloc.
   void enter(Link& link);
   void connect(Link& link, uint64_t peer_uid, uint32_t remote_id, Mode peer_mode) noexcept;
   // The peer used the id that we gave it.
@@ -47,3 +50,5 @@ class Lifecycle {
 };
 
 }  // namespace verity::link
+
+#endif

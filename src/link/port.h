@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the link layer needs from below and above it. Implemented by the UCT interface and by the simulated wire of the tests.
-#pragma once
+// What the link layer needs from below and above it. Implemented by the UCT interface and by the
+// simulated wire of the tests.
+#ifndef VERITY_LINK_PORT_H
+#define VERITY_LINK_PORT_H
 
 #include <cstdint>
 #include <span>
@@ -14,7 +16,8 @@ namespace verity::link {
 enum class Sent : uint8_t {
   kOk,
   kBusy,    // no resources now: Port promises to call Retransmitter::resume(link) when there are
-  kFailed,  // the lower transport gave the peer up, or will report that: the bytes are gone, do not send them again
+  kFailed,  // the lower transport gave the peer up, or will report that: the bytes are gone, do not
+            // send them again
 };
 
 enum class Failure : uint8_t {
@@ -24,11 +27,12 @@ enum class Failure : uint8_t {
   kNoMemory,
 };
 
-// One damaged frame, reported once: when the right bytes came, or when it is known that they will not.
+// One damaged frame, reported once: when the right bytes came, or when it is known that they will
+// not.
 struct Fault {
   health::FaultKind kind;
   wire::Class c;
-  bool sent;                         // by this side: its own memory's or program's; else it was received
+  bool sent;  // by this side: its own memory's or program's; else it was received
   const wire::FrameHeader& header;   // as far as known
   uint32_t attempts;                 // times that bytes of it travelled again
   const health::Syndrome* syndrome;  // nullptr: no payload to compare, or it was right
@@ -49,42 +53,52 @@ class Port {
   virtual Sent send_source(Link& link, wire::Class c, Slot& slot) noexcept = 0;
 
   // Hands a payload from the out-of-order queue to the upper layer. The bytes are gone on return.
-  virtual void deliver(Link& link, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept = 0;
+  virtual void deliver(Link& link, wire::Class c, uint8_t am_id, const void* payload,
+                       size_t length) noexcept = 0;
 
-  // The user's buffers of this zero-copy slot are free: acknowledged, or bounced. Called once. The upper completion must
-  // not run inside this call.
+  // The user's buffers of this zero-copy slot are free: acknowledged, or bounced. Called once. The
+  // upper completion must not run inside this call.
   virtual void source_free(Link& link, Slot& slot) noexcept = 0;
 
   // The window has room again. Upper callbacks must not run inside this call.
   virtual void writable(Link& link) noexcept = 0;
 
-  // The link cannot go on; everything in flight was dropped. Upper callbacks must not run inside this call.
+  // The link cannot go on; everything in flight was dropped. Upper callbacks must not run inside
+  // this call.
   virtual void failed(Link& link, Failure why) noexcept = 0;
 
-  // The program wrote to the buffers of this zero-copy slot between their first sending and their copy (slot.source->user).
-  // `freed`: source_free() was called long before this is detected; the memory may be another message's now.
+  // The program wrote to the buffers of this zero-copy slot between their first sending and their
+  // copy (slot.source->user). `freed`: source_free() was called long before this is detected; the
+  // memory may be another message's now.
   virtual void source_changed(Link&, const Slot&, bool /*freed*/) noexcept {}
 
   // The peer's interface has closed; everything in flight is complete.
   virtual void peer_closed(Link& link) noexcept = 0;
 
-  // A HELLO of an interface for which there is no link yet: returns a new one (opened with Lifecycle::open), or nullptr.
+  // A HELLO of an interface for which there is no link yet: returns a new one (opened with
+  // Lifecycle::open), or nullptr.
   virtual Link* new_peer(const wire::HelloView& hello) noexcept = 0;
 
   // A HELLO of the peer of this link; not again once the peer is known to have meant this link.
   virtual void hello_received(Link&, const wire::HelloView&) noexcept {}
 
-  // Writes the uids of interfaces of this process that closed before, the last ones as far as there is room; returns how many.
+  // Writes the uids of interfaces of this process that closed before, the last ones as far as there
+  // is room; returns how many.
   virtual size_t closed_interfaces(std::span<uint64_t> /*out*/) noexcept { return 0; }
 
-  // Writes our HELLO's addresses (device, then interface) to `out` and their lengths into `ext`. At most kMaxHello in all.
+  // Writes our HELLO's addresses (device, then interface) to `out` and their lengths into `ext`. At
+  // most kMaxHello in all.
   virtual void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept = 0;
 
   // A fault was detected on this link; for the log. `psn` 0 and `length` as far as known.
-  virtual void faulted(Link* link, wire::Verdict verdict, const wire::FrameHeader& header) noexcept = 0;
+  virtual void faulted(Link* link, wire::Verdict verdict,
+                       const wire::FrameHeader& header) noexcept = 0;
 
-  // What became of it; for the records. `link` nullptr: of no link that is known. What `fault` points to is gone on return.
+  // What became of it; for the records. `link` nullptr: of no link that is known. What `fault`
+  // points to is gone on return.
   virtual void diagnosed(Link*, const Fault&) noexcept {}
 };
 
 }  // namespace verity::link
+
+#endif

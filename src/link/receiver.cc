@@ -23,7 +23,8 @@ Faults::Counter fault_counter(wire::Verdict verdict) noexcept {
   }
 }
 
-// Puts a frame into its place in the queue and returns it. Nothing happens when there was no memory for it.
+// Puts a frame into its place in the queue and returns it. Nothing happens when there was no memory
+// for it.
 QueuedFrame* insert(QueuedFrame** place, QueuedFrame* frame) noexcept {
   if (frame != nullptr) ReceiveWindow::insert(place, frame);
   return frame;
@@ -34,7 +35,8 @@ QueuedFrame* insert(QueuedFrame** place, QueuedFrame* frame) noexcept {
 // --- which link, and is it right? ---
 
 bool Receiver::receive(wire::Class c, const void* data, size_t size, Received* out) noexcept {
-  Arrival arrival{nullptr, c, wire::Verdict::kGood, {}, size - std::min(size, sizeof(wire::FrameHeader))};
+  Arrival arrival{
+      nullptr, c, wire::Verdict::kGood, {}, size - std::min(size, sizeof(wire::FrameHeader))};
   arrival.verdict = wire::parse(data, size, &arrival.view);
   if (arrival.verdict == wire::Verdict::kGood) {
     arrival.link = link_of(arrival.view, c, data, size, &arrival.verdict);
@@ -68,7 +70,8 @@ bool Receiver::receive_compact(const void* data, size_t size, Received* out) noe
   header.flags = fields.kind & wire::kCompactAckRequest ? wire::kAckRequest : 0;
   header.am_id = wire::am_byte(fields.am_id, c);
   header.segment = wire::segment_byte(wire::kMaxSegmentLog2);  // one segment, whatever its size
-  if (!wire::check_compact(data, size, compact, link->receive_window(c).nonce(), wire::compact_key(fields))) {
+  if (!wire::check_compact(data, size, compact, link->receive_window(c).nonce(),
+                           wire::compact_key(fields))) {
     arrival.verdict = wire::Verdict::kBadFrame;
   } else {
     Handshake::on_known_id(*link);
@@ -76,23 +79,26 @@ bool Receiver::receive_compact(const void* data, size_t size, Received* out) noe
   return take(arrival, out);
 }
 
-// The link of a well-formed frame, after its digest was checked. nullptr with kGood: the frame is right but of no link here.
+// The link of a well-formed frame, after its digest was checked. nullptr with kGood: the frame is
+// right but of no link here.
 Link* Receiver::link_of(const wire::FrameView& view, wire::Class c, const void* data, size_t size,
                         wire::Verdict* verdict) noexcept {
   Link* link = links_.find(view.header.link);
   const bool hello = view.hello != nullptr;
   if (link == nullptr && !hello) return nullptr;
-  const uint64_t nonce =
-      hello ? wire::nonce(wire::read_hello(view).ext.uid, iface_.uid, c) : link->receive_window(c).nonce();
+  const uint64_t nonce = hello ? wire::nonce(wire::read_hello(view).ext.uid, iface_.uid, c)
+                               : link->receive_window(c).nonce();
   *verdict = wire::check(data, size, view, nonce);
-  if (*verdict == wire::Verdict::kGood && view.header.frame_class() != c) *verdict = wire::Verdict::kBadHeader;
+  if (*verdict == wire::Verdict::kGood && view.header.frame_class() != c)
+    *verdict = wire::Verdict::kBadHeader;
   if (*verdict != wire::Verdict::kGood) {
     if (hello && handshake_.is_for_closed(view, c, data, size)) {
       *verdict = wire::Verdict::kGood;
       return nullptr;
     }
     if (link != nullptr || !hello) return link;
-    const wire::HelloExt ext = wire::read_hello(view).ext;  // damaged, perhaps: a wrong guess does no harm
+    const wire::HelloExt ext =
+        wire::read_hello(view).ext;  // damaged, perhaps: a wrong guess does no harm
     return links_.find(ext.uid, ext.path);
   }
   if (hello) return handshake_.on_hello(view);
@@ -117,13 +123,16 @@ bool Receiver::take(const Arrival& arrival, Received* out) noexcept {
 
 // --- undamaged frames ---
 
-bool Receiver::on_frame(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept {
+bool Receiver::on_frame(Link& link, wire::Class c, const wire::FrameView& view,
+                        Received* out) noexcept {
   if (view.header.ack != link.send_window(c).una()) sender_.on_ack(link, c, view.header.ack);
   const wire::FrameKind kind = view.header.frame_kind();
-  if (kind != wire::FrameKind::kData) link.peer_detached = (view.header.flags & wire::kDetached) != 0;
+  if (kind != wire::FrameKind::kData)
+    link.peer_detached = (view.header.flags & wire::kDetached) != 0;
   switch (kind) {
     case wire::FrameKind::kData:
-      if ((view.header.flags & wire::kObserve) != 0 || link.mode() == Mode::kObserve) return on_observed(link, c, view, out);
+      if ((view.header.flags & wire::kObserve) != 0 || link.mode() == Mode::kObserve)
+        return on_observed(link, c, view, out);
       return on_data(link, c, view, out);
     case wire::FrameKind::kAck: break;
     case wire::FrameKind::kNack: retransmitter_.on_nack(link, c, view); break;
@@ -134,7 +143,8 @@ bool Receiver::on_frame(Link& link, wire::Class c, const wire::FrameView& view, 
   return false;
 }
 
-bool Receiver::on_data(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept {
+bool Receiver::on_data(Link& link, wire::Class c, const wire::FrameView& view,
+                       Received* out) noexcept {
   ReceiveWindow& rx = link.receive_window(c);
   const wire::FrameHeader& header = view.header;
   const int32_t ahead = distance(rx.expected(), header.psn);
@@ -157,12 +167,14 @@ bool Receiver::on_data(Link& link, wire::Class c, const wire::FrameView& view, R
 }
 
 // A right frame before its turn: an earlier one is damaged or lost.
-void Receiver::on_ahead(Link& link, wire::Class c, const wire::FrameView& view, QueuedFrame** place) noexcept {
+void Receiver::on_ahead(Link& link, wire::Class c, const wire::FrameView& view,
+                        QueuedFrame** place) noexcept {
   ReceiveWindow& rx = link.receive_window(c);
   const wire::FrameHeader& header = view.header;
   if (distance(rx.expected(), header.psn) > kMaxAhead) return;
   if (const uint32_t more = rx.extend(header.psn + 1); more != 0) link.counters->gaps += more - 1;
-  if (QueuedFrame* frame = insert(place, enqueue(link, rx, header, view.payload)); frame != nullptr) {
+  if (QueuedFrame* frame = insert(place, enqueue(link, rx, header, view.payload));
+      frame != nullptr) {
     frame->good = true;
     link.counters->frames_held++;
   }
@@ -170,7 +182,8 @@ void Receiver::on_ahead(Link& link, wire::Class c, const wire::FrameView& view, 
 }
 
 // The right frame replaces a damaged one in the queue: now it is known where the damage was.
-void Receiver::replace(Link& link, wire::Class c, QueuedFrame** place, const wire::FrameView& view) noexcept {
+void Receiver::replace(Link& link, wire::Class c, QueuedFrame** place,
+                       const wire::FrameView& view) noexcept {
   QueuedFrame& frame = **place;
   const wire::FrameHeader& header = view.header;
   const bool same_length = frame.header.length == header.length;
@@ -178,8 +191,11 @@ void Receiver::replace(Link& link, wire::Class c, QueuedFrame** place, const wir
   if (same_length) Faults::compare(frame, 0, view.payload, header.length);
   if (frame.ambiguous) {
     const bool same = same_length && std::memcmp(frame.payload(), view.payload, header.length) == 0;
-    frame.kind = !same_length ? health::FaultKind::kLength : same ? health::FaultKind::kHeader : health::FaultKind::kPayload;
-    faults_.count(&link, c, same ? &health::Counters::faults_header : &health::Counters::faults_payload);
+    frame.kind = !same_length ? health::FaultKind::kLength
+                 : same       ? health::FaultKind::kHeader
+                              : health::FaultKind::kPayload;
+    faults_.count(&link, c,
+                  same ? &health::Counters::faults_header : &health::Counters::faults_payload);
     link.counters->segments_repaired += !same;
   } else {
     link.counters->segments_repaired += !frame.rebuilt;
@@ -211,19 +227,23 @@ void Receiver::on_repair(Link& link, wire::Class c, const wire::FrameView& view)
   ReceiveWindow& rx = link.receive_window(c);
   if (!wire::is_data_header(body.header) || body.header.frame_class() != c) return;
   if (uint64_t{body.offset} + length > body.header.length || body.last > 1) return;
-  if (body.header.psn - rx.expected() > ReceiveWindow::kMaxAhead) return control_.schedule_ack(link.control, c, true);
+  if (body.header.psn - rx.expected() > ReceiveWindow::kMaxAhead)
+    return control_.schedule_ack(link.control, c, true);
   QueuedFrame* frame = frame_to_rebuild(link, rx, body.header);
   if (frame == nullptr || frame->good) return;
   if (std::exchange(frame->ambiguous, false)) {
     const bool header_only = length == 0;
-    faults_.count(&link, c, header_only ? &health::Counters::faults_header : &health::Counters::faults_payload);
+    faults_.count(
+        &link, c,
+        header_only ? &health::Counters::faults_header : &health::Counters::faults_payload);
     frame->kind = header_only ? health::FaultKind::kHeader : health::FaultKind::kPayload;
   }
   Faults::compare(*frame, body.offset, bytes, length);
   std::memcpy(frame->payload() + body.offset, bytes, length);
   const uint32_t segment = body.header.segment_size();
   merkle::Bitmap repaired(frame->repaired, wire::kMaxFrameLeaves);
-  for (uint32_t at = body.offset; at < body.offset + length; at += segment) repaired.set(at / segment);
+  for (uint32_t at = body.offset; at < body.offset + length; at += segment)
+    repaired.set(at / segment);
   frame->nacked = true;  // what is missing still is on its way: the lower transport keeps the order
   if (body.last == 0) return;
   ++frame->rounds;
@@ -236,7 +256,8 @@ void Receiver::on_repair(Link& link, wire::Class c, const wire::FrameView& view)
 }
 
 // The frame that the repair belongs to: what arrived of it, or new memory when nothing did.
-QueuedFrame* Receiver::frame_to_rebuild(Link& link, ReceiveWindow& rx, const wire::FrameHeader& header) noexcept {
+QueuedFrame* Receiver::frame_to_rebuild(Link& link, ReceiveWindow& rx,
+                                        const wire::FrameHeader& header) noexcept {
   QueuedFrame** place = rx.place_of(header.psn);
   if (ReceiveWindow::is_at(place, header.psn)) {
     QueuedFrame* frame = *place;
@@ -255,13 +276,14 @@ QueuedFrame* Receiver::frame_to_rebuild(Link& link, ReceiveWindow& rx, const wir
 
 // --- mode observe: checks and counts, and delivers what came ---
 
-bool Receiver::on_observed(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept {
+bool Receiver::on_observed(Link& link, wire::Class c, const wire::FrameView& view,
+                           Received* out) noexcept {
   ReceiveWindow& rx = link.receive_window(c);
   link.counters->gaps += view.header.psn != rx.expected();
   rx.skip_to(view.header.psn);
   accept(link, c, view.header);
-  // A frame with a HELLO waits for an answer; one of a peer that keeps copies still, as it does not know our mode, for its
-  // acknowledgement.
+  // A frame with a HELLO waits for an answer; one of a peer that keeps copies still, as it does not
+  // know our mode, for its acknowledgement.
   const bool answer = view.hello != nullptr || (view.header.flags & wire::kObserve) == 0;
   if (!answer) ControlQueue::ack_carried(link.control, c);
   *out = {&link, view.payload, view.header.length, view.header.upper_am_id()};
@@ -295,14 +317,17 @@ void Receiver::on_fault(const Arrival& arrival) noexcept {
   if (queued == nullptr) faults_.report(link, arrival.c, arrival.verdict, arrival.view.header);
 }
 
-// Schedules a NACK for a damaged frame that looks like one that is missing (ControlSender::send_nacks()
-// makes it at the next poll): a wrong guess costs nothing, and saves waiting for the next frame or a
-// probe. Not nullptr: the frame's bytes are queued, to be compared with the right ones.
+// Schedules a NACK for a damaged frame that looks like one that is missing
+// (ControlSender::send_nacks() makes it at the next poll): a wrong guess costs nothing, and saves
+// waiting for the next frame or a probe. Not nullptr: the frame's bytes are queued, to be compared
+// with the right ones.
 QueuedFrame* Receiver::on_damaged(Link& link, const Arrival& arrival) noexcept {
   ReceiveWindow& rx = link.receive_window(arrival.c);
   const wire::FrameHeader& header = arrival.view.header;
-  if (header.kind != wire::kind_byte(wire::FrameKind::kData) || header.frame_class() != arrival.c) return nullptr;
-  // A proven header may be ahead of what is known; a doubtful one must be just what is missing or comes next.
+  if (header.kind != wire::kind_byte(wire::FrameKind::kData) || header.frame_class() != arrival.c)
+    return nullptr;
+  // A proven header may be ahead of what is known; a doubtful one must be just what is missing or
+  // comes next.
   const bool proven = arrival.verdict == wire::Verdict::kBadPayload;
   const uint32_t most = proven ? ReceiveWindow::kMaxAhead : rx.top() - rx.expected();
   if (header.psn - rx.expected() > most) return nullptr;
@@ -333,9 +358,11 @@ void Receiver::schedule_nack(Link& link, wire::Class c) noexcept {
 
 // --- the out-of-order queue ---
 
-// Memory for a frame of the queue, or nullptr. The frame that all others wait for gets it in any case, else one that needs memory
-// to be repaired could never be: the later ones of its link make room. They will be retransmitted.
-QueuedFrame* Receiver::enqueue(Link& link, ReceiveWindow& rx, const wire::FrameHeader& header, const uint8_t* payload) noexcept {
+// Memory for a frame of the queue, or nullptr. The frame that all others wait for gets it in any
+// case, else one that needs memory to be repaired could never be: the later ones of its link make
+// room. They will be retransmitted.
+QueuedFrame* Receiver::enqueue(Link& link, ReceiveWindow& rx, const wire::FrameHeader& header,
+                               const uint8_t* payload) noexcept {
   if (!frames_.has_room(header.length)) {
     if (header.psn != rx.expected()) {
       link.counters->held_dropped++;
@@ -349,15 +376,17 @@ QueuedFrame* Receiver::enqueue(Link& link, ReceiveWindow& rx, const wire::FrameH
   return frames_.copy(header, payload);
 }
 
-// An upcall may send, and a transport that delivers inside the send may bring further frames here: those join the queue, or are
-// delivered there when it is their turn; the queue is looked at anew each time.
+// An upcall may send, and a transport that delivers inside the send may bring further frames here:
+// those join the queue, or are delivered there when it is their turn; the queue is looked at anew
+// each time.
 void Receiver::deliver_queued(Link& link, wire::Class c) noexcept {
   ReceiveWindow& rx = link.receive_window(c);
   if (!rx.begin_delivery()) return;
   bool any = false;
   while (QueuedFrame* frame = rx.take_next()) {
     accept(link, c, frame->header);
-    iface_.port.deliver(link, c, frame->header.upper_am_id(), frame->payload(), frame->header.length);
+    iface_.port.deliver(link, c, frame->header.upper_am_id(), frame->payload(),
+                        frame->header.length);
     frames_.free(frame);
     any = true;
   }

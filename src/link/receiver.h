@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receiving beyond the fast path (which is in hub.h): frames with a HELLO, duplicates, gaps, damage, control frames, and the
-// out-of-order queue.
-#pragma once
+// Receiving beyond the fast path (which is in hub.h): frames with a HELLO, duplicates, gaps,
+// damage, control frames, and the out-of-order queue.
+#ifndef VERITY_LINK_RECEIVER_H
+#define VERITY_LINK_RECEIVER_H
 
 #include "link/handshake.h"
 #include "link/retransmitter.h"
 
 namespace verity::link {
 
-// A frame that may be delivered: from receive() to the caller, who makes the upcall and then calls delivered().
+// A frame that may be delivered: from receive() to the caller, who makes the upcall and then calls
+// delivered().
 struct Received {
   Link* link = nullptr;
   const uint8_t* payload = nullptr;
@@ -17,8 +19,8 @@ struct Received {
 };
 
 // The expected frame was verified and will be delivered. Its state is advanced before the upcall.
-inline void accept(Sender& sender, ControlQueue& control, Link& link, wire::Class c, uint32_t length, uint32_t ack,
-                   uint8_t flags) noexcept {
+inline void accept(Sender& sender, ControlQueue& control, Link& link, wire::Class c,
+                   uint32_t length, uint32_t ack, uint8_t flags) noexcept {
   link.receive_window(c).accept();
   link.counters->count_verified(length);
   if (ack != link.send_window(c).una()) sender.on_ack(link, c, ack);
@@ -27,10 +29,18 @@ inline void accept(Sender& sender, ControlQueue& control, Link& link, wire::Clas
 
 class Receiver {
  public:
-  Receiver(const Interface& iface, const LinkTable& links, ControlQueue& control, OutOfOrderPool& frames, Sender& sender,
-           Faults& faults, Lifecycle& lifecycle, Retransmitter& retransmitter, Handshake& handshake) noexcept
-      : iface_(iface), links_(links), control_(control), frames_(frames), sender_(sender), faults_(faults),
-        lifecycle_(lifecycle), retransmitter_(retransmitter), handshake_(handshake) {}
+  Receiver(const Interface& iface, const LinkTable& links, ControlQueue& control,
+           OutOfOrderPool& frames, Sender& sender, Faults& faults, Lifecycle& lifecycle,
+           Retransmitter& retransmitter, Handshake& handshake) noexcept
+      : iface_(iface),
+        links_(links),
+        control_(control),
+        frames_(frames),
+        sender_(sender),
+        faults_(faults),
+        lifecycle_(lifecycle),
+        retransmitter_(retransmitter),
+        handshake_(handshake) {}
 
   // One active message of the lower transport. True: `out` is to be delivered.
   bool receive(wire::Class c, const void* data, size_t size, Received* out) noexcept;
@@ -49,19 +59,24 @@ class Receiver {
     size_t length;
   };
   bool take(const Arrival& arrival, Received* out) noexcept;
-  Link* link_of(const wire::FrameView& view, wire::Class c, const void* data, size_t size, wire::Verdict* verdict) noexcept;
+  Link* link_of(const wire::FrameView& view, wire::Class c, const void* data, size_t size,
+                wire::Verdict* verdict) noexcept;
   bool on_frame(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept;
   bool on_data(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept;
-  void on_ahead(Link& link, wire::Class c, const wire::FrameView& view, QueuedFrame** place) noexcept;
+  void on_ahead(Link& link, wire::Class c, const wire::FrameView& view,
+                QueuedFrame** place) noexcept;
   bool on_observed(Link& link, wire::Class c, const wire::FrameView& view, Received* out) noexcept;
   bool observe_fault(const Arrival& arrival, Received* out) noexcept;
   void on_probe(Link& link, wire::Class c, const wire::FrameView& view) noexcept;
   void on_repair(Link& link, wire::Class c, const wire::FrameView& view) noexcept;
   void on_fault(const Arrival& arrival) noexcept;
   QueuedFrame* on_damaged(Link& link, const Arrival& arrival) noexcept;
-  void replace(Link& link, wire::Class c, QueuedFrame** place, const wire::FrameView& view) noexcept;
-  QueuedFrame* frame_to_rebuild(Link& link, ReceiveWindow& rx, const wire::FrameHeader& header) noexcept;
-  QueuedFrame* enqueue(Link& link, ReceiveWindow& rx, const wire::FrameHeader& header, const uint8_t* payload) noexcept;
+  void replace(Link& link, wire::Class c, QueuedFrame** place,
+               const wire::FrameView& view) noexcept;
+  QueuedFrame* frame_to_rebuild(Link& link, ReceiveWindow& rx,
+                                const wire::FrameHeader& header) noexcept;
+  QueuedFrame* enqueue(Link& link, ReceiveWindow& rx, const wire::FrameHeader& header,
+                       const uint8_t* payload) noexcept;
   void schedule_nack(Link& link, wire::Class c) noexcept;
   void accept(Link& link, wire::Class c, const wire::FrameHeader& header) noexcept {
     link::accept(sender_, control_, link, c, header.length, header.ack, header.flags);
@@ -79,3 +94,5 @@ class Receiver {
 };
 
 }  // namespace verity::link
+
+#endif

@@ -8,23 +8,25 @@ namespace verity::link {
 
 namespace {
 
-// Since the last call. A peer that can be heard, but does not acknowledge, has lost something: pauses
-// grow for silent ones only.
+// Since the last call. A peer that can be heard, but does not acknowledge, has lost something:
+// pauses grow for silent ones only.
 bool was_heard(Link& link) noexcept {
   bool heard = std::exchange(link.timer.heard, false);
   for (unsigned c = 0; c < wire::kClasses; ++c) {
-    heard |= link.rx[c].expected() != std::exchange(link.timer.seen_expected[c], link.rx[c].expected());
+    heard |=
+        link.rx[c].expected() != std::exchange(link.timer.seen_expected[c], link.rx[c].expected());
   }
   return heard;
 }
 
 }  // namespace
 
-// The clock may be stale here: the caller may not have polled for long. The first expiry therefore only
-// takes note of where the link stands; the next one can tell that nothing was acknowledged.
+// The clock may be stale here: the caller may not have polled for long. The first expiry therefore
+// only takes note of where the link stands; the next one can tell that nothing was acknowledged.
 void RetransmitTimer::arm(Link& link) noexcept {
   link.timer.observed = false;
-  wheel_.set(link.timer.deadline, now_ + std::min(iface_.config.copy_after, iface_.config.probe_after));
+  wheel_.set(link.timer.deadline,
+             now_ + std::min(iface_.config.copy_after, iface_.config.probe_after));
 }
 
 bool RetransmitTimer::advance(uint64_t now) noexcept {
@@ -67,7 +69,8 @@ void RetransmitTimer::on_timeout(Link& link) noexcept {
     if (link.tx[0].in_flight() && link.tx[1].in_flight()) timer.probe_class ^= 1;
     if (!link.tx[timer.probe_class].in_flight()) timer.probe_class ^= 1;
     control_.schedule(link.control, Control::kProbe, static_cast<wire::Class>(timer.probe_class));
-    timer.probe_interval = std::clamp(timer.probe_interval * 4, config.probe_after, config.probe_limit);
+    timer.probe_interval =
+        std::clamp(timer.probe_interval * 4, config.probe_after, config.probe_limit);
     timer.probe_at = now_ + timer.probe_interval;
   }
   wheel_.set(timer.deadline, bounces ? timer.probe_at : std::min(timer.bounce_at, timer.probe_at));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The retransmission timeout: one deadline per link with frames in flight. A peer that computes is
 // silent too: it is probed now and then, with growing pauses, and never given up here.
-#pragma once
+#ifndef VERITY_LINK_RETRANSMIT_TIMER_H
+#define VERITY_LINK_RETRANSMIT_TIMER_H
 
 #include "link/interface.h"
 #include "link/zero_copy.h"
@@ -16,7 +17,8 @@ class RetransmitTimer {
   // A frame is in flight where none was.
   void arm(Link& link) noexcept;
   static void stop(Link& link) noexcept { link.timer.deadline.node.unlink(); }
-  // A frame came from the peer. One that had been silent for long is probed soon, not after the pause that had grown.
+  // A frame came from the peer. One that had been silent for long is probed soon, not after the
+  // pause that had grown.
   void hasten(Link& link) noexcept;
 
   // Runs what has expired. False: `now`, in ns, is so near the last call's that nothing can have.
@@ -38,3 +40,5 @@ class RetransmitTimer {
 };
 
 }  // namespace verity::link
+
+#endif

@@ -27,15 +27,17 @@ struct Range {
   bool last;
 };
 
-uint32_t skip_good(const Repair& repair, const wire::FrameHeader& header, uint32_t offset) noexcept {
+uint32_t skip_good(const Repair& repair, const wire::FrameHeader& header,
+                   uint32_t offset) noexcept {
   const merkle::ConstBitmap bad(repair.bad, geometry_of(header).leaf_count());
   const uint32_t segment = header.segment_size();
-  while (offset < header.length && !bad.test(offset / segment)) offset = (offset / segment + 1) * segment;
+  while (offset < header.length && !bad.test(offset / segment))
+    offset = (offset / segment + 1) * segment;
   return std::min(offset, header.length);
 }
 
-// The next run of bad leaves from repair.offset on, at most `most` bytes of it. When only the header is to be sent again there
-// is one empty range.
+// The next run of bad leaves from repair.offset on, at most `most` bytes of it. When only the
+// header is to be sent again there is one empty range.
 Range next_range(const Repair& repair, const wire::FrameHeader& header, size_t most) noexcept {
   const merkle::ConstBitmap bad(repair.bad, geometry_of(header).leaf_count());
   const uint32_t segment = header.segment_size();
@@ -43,7 +45,8 @@ Range next_range(const Repair& repair, const wire::FrameHeader& header, size_t m
   uint32_t end = begin;
   while (end < header.length && end - begin < most && bad.test(end / segment)) {
     const uint64_t leaf_end = uint64_t{end / segment + 1} * segment;
-    end = static_cast<uint32_t>(std::min<uint64_t>({leaf_end, header.length, uint64_t{begin} + most}));
+    end = static_cast<uint32_t>(
+        std::min<uint64_t>({leaf_end, header.length, uint64_t{begin} + most}));
   }
   return {begin, end - begin, skip_good(repair, header, end) == header.length};
 }
@@ -101,14 +104,17 @@ bool Retransmitter::resume(Link& link, wire::Class c) noexcept {
 
 // The first transmission of a frame.
 Sent Retransmitter::transmit(Link& link, wire::Class c, Slot& slot) noexcept {
-  if (slot.source != nullptr && !slot.source->bounced) return iface_.port.send_source(link, c, slot);
+  if (slot.source != nullptr && !slot.source->bounced)
+    return iface_.port.send_source(link, c, slot);
   if (slot.source == nullptr) {
     const util::Piece frame{slot.frame(), slot.size};
     if (slot.compact) return iface_.port.send_compact(link, frame);
     return iface_.port.send(link, c, {&frame, 1});
   }
-  // A zero-copy frame that was bounced before it could be sent. One that is too large goes in pieces, as a repair does.
-  if (slot.size <= iface_.config.max_send) return send_frame(link, c, slot) ? Sent::kOk : Sent::kBusy;
+  // A zero-copy frame that was bounced before it could be sent. One that is too large goes in
+  // pieces, as a repair does.
+  if (slot.size <= iface_.config.max_send)
+    return send_frame(link, c, slot) ? Sent::kOk : Sent::kBusy;
   request(link, c, slot, nullptr, 0);
   return Sent::kOk;
 }
@@ -133,7 +139,8 @@ void Retransmitter::on_nack(Link& link, wire::Class c, const wire::FrameView& vi
   }
 }
 
-void Retransmitter::request(Link& link, wire::Class c, Slot& slot, const uint8_t* digests, uint16_t count) noexcept {
+void Retransmitter::request(Link& link, wire::Class c, Slot& slot, const uint8_t* digests,
+                            uint16_t count) noexcept {
   const bool is_new = request_whole(link, c, slot);
   if (link.failed()) return;  // and the slots are gone
   Repair& repair = *slot.repair;
@@ -169,14 +176,16 @@ void Retransmitter::retransmit_all(Link& link) noexcept {
   for (unsigned i = 0; i < wire::kClasses && link.mode() == Mode::kVerify; ++i) {
     const auto c = static_cast<wire::Class>(i);
     const SendWindow& tx = link.send_window(c);
-    for (Slot* slot = tx.oldest(); slot != nullptr && slot != tx.first_unsent(); slot = slot->next) {
+    for (Slot* slot = tx.oldest(); slot != nullptr && slot != tx.first_unsent();
+         slot = slot->next) {
       if (request_whole(link, c, *slot)) slot->repair->speculative = true;
       if (link.failed()) return;  // and the slots are gone
     }
   }
 }
 
-// Gives a compact slot its full header, with which it is sent again. False: our own copy is damaged, and the link failed.
+// Gives a compact slot its full header, with which it is sent again. False: our own copy is
+// damaged, and the link failed.
 bool Retransmitter::expand(Link& link, Slot& slot) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
   SendWindow& tx = link.send_window(c);
@@ -210,8 +219,9 @@ bool Retransmitter::expand(Link& link, Slot& slot) noexcept {
   return true;
 }
 
-// Checks our own copy before it is sent again. What the user can still write to is copied first, so that what is sent is what
-// was checked; if it changed since the first sending, the frame gets a new root under the same psn.
+// Checks our own copy before it is sent again. What the user can still write to is copied first, so
+// that what is sent is what was checked; if it changed since the first sending, the frame gets a
+// new root under the same psn.
 bool Retransmitter::prepare(Link& link, wire::Class c, Slot& slot) noexcept {
   Repair& repair = *slot.repair;
   if (repair.prepared) return true;
@@ -237,7 +247,8 @@ bool Retransmitter::prepare(Link& link, wire::Class c, Slot& slot) noexcept {
     faults_.report_sent(link, c, health::FaultKind::kSourceChanged, *slot.header(), repair.tries);
     repair.whole = true;
   }
-  // One that lost its HELLO (see drop_hello) was sealed when the peer's id for the link was not known.
+  // One that lost its HELLO (see drop_hello) was sealed when the peer's id for the link was not
+  // known.
   wire::FrameHeader* header = slot.header();
   if ((header->flags & wire::kHello) == 0 && header->link != link.remote_id) {
     header->link = link.remote_id;
@@ -252,7 +263,8 @@ bool Retransmitter::send_repairs(Link& link, wire::Class c) noexcept {
   for (Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
     if (slot->repair == nullptr || !slot->repair->pending) continue;
     if (!prepare(link, c, *slot)) return true;  // the link failed
-    // Sending may deliver and acknowledge there and then: the slot is looked at no more after its last piece.
+    // Sending may deliver and acknowledge there and then: the slot is looked at no more after its
+    // last piece.
     const uint32_t psn = slot->psn;
     if (!send_repair(link, c, *slot)) return false;
     if (!tx.contains(psn)) return send_repairs(link, c);
@@ -323,7 +335,8 @@ bool Retransmitter::send_pieces(Link& link, wire::Class c, Slot& slot) noexcept 
   return true;
 }
 
-void Retransmitter::count_piece(health::Counters& counters, bool whole, uint32_t begin, uint32_t bytes, bool last) noexcept {
+void Retransmitter::count_piece(health::Counters& counters, bool whole, uint32_t begin,
+                                uint32_t bytes, bool last) noexcept {
   if (whole) {
     counters.frames_resent += last;
     counters.frame_bytes_resent += bytes;

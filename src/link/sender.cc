@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sending side beyond the fast path: frames with a HELLO, of several segments, or of zero-copy sends; acknowledgements.
+// The sending side beyond the fast path: frames with a HELLO, of several segments, or of zero-copy
+// sends; acknowledgements.
 #include "link/sender.h"
 
 #include <algorithm>
@@ -35,8 +36,8 @@ void seal_stored(Slot& slot, uint64_t nonce) noexcept {
   }
 }
 
-Sender::Sender(const Config& config, const Interface& iface, ControlQueue& control, ZeroCopy& zero_copy,
-               RetransmitTimer& timer) noexcept
+Sender::Sender(const Config& config, const Interface& iface, ControlQueue& control,
+               ZeroCopy& zero_copy, RetransmitTimer& timer) noexcept
     : iface_(iface),
       control_(control),
       zero_copy_(zero_copy),
@@ -53,7 +54,8 @@ Slot* Sender::reserve_slow(Link& link, SendWindow& tx, size_t length) noexcept {
   const size_t size = stored_size(link, length);
   pool_.refill();
   if (Slot* slot = pool_.take(size); slot != nullptr) return slot;
-  // The pool is at its limit. A link with nothing in flight has no acknowledgement to wait for: it gets its reserve of one.
+  // The pool is at its limit. A link with nothing in flight has no acknowledgement to wait for: it
+  // gets its reserve of one.
   if (!tx.in_flight()) return Pool::take_reserve(size);
   tx.block();
   return nullptr;
@@ -65,7 +67,8 @@ void Sender::commit_slow(Link& link, wire::Class c, Slot* slot, uint32_t length)
   if (link.mode() == Mode::kObserve) header->flags = wire::kObserve;
   if (link.carries_hello()) {
     header->flags |= wire::kHello;
-    auto* out = slot->source != nullptr ? reinterpret_cast<uint8_t*>(slot->source + 1) : slot->payload() + length;
+    auto* out = slot->source != nullptr ? reinterpret_cast<uint8_t*>(slot->source + 1)
+                                        : slot->payload() + length;
     const size_t size = writer_.write_hello(link, c, out);
     if (slot->source != nullptr) slot->source->hello = {out, size};
     tx.resize(*slot, slot->size + static_cast<uint32_t>(size));
@@ -76,13 +79,15 @@ void Sender::commit_slow(Link& link, wire::Class c, Slot* slot, uint32_t length)
 }
 
 void Sender::commit_source(Link& link, wire::Class c, Slot* slot, uint8_t am_id) noexcept {
-  const auto length = static_cast<uint32_t>(util::total_length({slot->source->pieces, slot->source->count}));
+  const auto length =
+      static_cast<uint32_t>(util::total_length({slot->source->pieces, slot->source->count}));
   prepare(link, c, slot, length, am_id);
   commit_slow(link, c, slot, length);
   zero_copy_.committed(link, *slot, control_.polls());
 }
 
-void Sender::uncommit(Link& link, wire::Class c, Slot* slot, Slot* before, uint32_t length) noexcept {
+void Sender::uncommit(Link& link, wire::Class c, Slot* slot, Slot* before,
+                      uint32_t length) noexcept {
   link.send_window(c).undo(*slot, before, limits_);
   link.counters->frames_sent--;
   link.counters->bytes_sent -= length;
@@ -101,7 +106,8 @@ void Sender::unblock(Link& link, SendWindow& tx) noexcept {
 
 void Sender::request_ack(Link& link) noexcept {
   for (unsigned c = 0; c < wire::kClasses; ++c) {
-    if (link.tx[c].request_ack()) control_.schedule(link.control, Control::kProbe, static_cast<wire::Class>(c));
+    if (link.tx[c].request_ack())
+      control_.schedule(link.control, Control::kProbe, static_cast<wire::Class>(c));
   }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending: a slot is reserved, filled, committed (it gets its psn, and is kept from now on) and sealed; its frame
-// then goes to the lower transport. The fault-free path is inline and neither allocates, locks nor calls the system.
-#pragma once
+// Sending: a slot is reserved, filled, committed (it gets its psn, and is kept from now on) and
+// sealed; its frame then goes to the lower transport. The fault-free path is inline and neither
+// allocates, locks nor calls the system.
+#ifndef VERITY_LINK_SENDER_H
+#define VERITY_LINK_SENDER_H
 
 #include <cstring>
 
@@ -25,37 +27,44 @@ class Sender {
   [[nodiscard]] Pool& pool() noexcept { return pool_; }
 
   // --- reserve and commit ---
-  // A slot for a frame whose upper payload is at most `length` bytes, or nullptr: no room now (see Port::writable()).
+  // A slot for a frame whose upper payload is at most `length` bytes, or nullptr: no room now (see
+  // Port::writable()).
   [[nodiscard]] Slot* reserve(Link& link, wire::Class c, size_t length) noexcept {
-    if (link.behind_pending) [[unlikely]] return nullptr;
+    if (link.behind_pending) [[unlikely]]
+      return nullptr;
     return reserve_ahead(link, c, length);
   }
-  // The same for a message of the layer above the link itself, ahead of those that are pending: they may be waiting for it.
+  // The same for a message of the layer above the link itself, ahead of those that are pending:
+  // they may be waiting for it.
   [[nodiscard]] Slot* reserve_ahead(Link& link, wire::Class c, size_t length) noexcept {
     SendWindow& tx = link.send_window(c);
-    if (tx.blocked()) [[unlikely]] return nullptr;
+    if (tx.blocked()) [[unlikely]]
+      return nullptr;
     Slot* slot = pool_.take(stored_size(link, length));
     return slot != nullptr ? slot : reserve_slow(link, tx, length);
   }
   // A slot that was reserved and is not used after all.
   void cancel(Slot* slot) noexcept { pool_.give(slot); }
 
-  // Seals the frame with `length` payload bytes already in the slot, gives it the next psn and keeps it until acknowledged.
-  // The caller then hands slot->size bytes at slot->frame() to the lower transport, or calls stalled().
+  // Seals the frame with `length` payload bytes already in the slot, gives it the next psn and
+  // keeps it until acknowledged. The caller then hands slot->size bytes at slot->frame() to the
+  // lower transport, or calls stalled().
   void commit(Link& link, wire::Class c, Slot* slot, uint32_t length, uint8_t am_id) noexcept {
     if (commit_open(link, c, slot, length, am_id)) seal(link, c, slot);
   }
   // The format that commit() will choose for a payload of this length.
-  [[nodiscard]] bool will_be_compact(const Link& link, wire::Class c, size_t length) const noexcept {
+  [[nodiscard]] bool will_be_compact(const Link& link, wire::Class c,
+                                     size_t length) const noexcept {
     return link.is_fast() && length <= compact_limit_ && may_compact_ && c == wire::Class::kSync;
   }
-  // As commit(), but leaves the sealing to seal(), or to the caller's copy of the frame with seal_copy(), so that the bytes are
-  // passed over once. False: sealed already.
-  // `compact`: whether the compact format may be used, for a caller that had to choose before it knew the length.
-  [[nodiscard, gnu::hot]] bool commit_open(Link& link, wire::Class c, Slot* slot, uint32_t length, uint8_t am_id,
-                                           bool compact = true) noexcept {
+  // As commit(), but leaves the sealing to seal(), or to the caller's copy of the frame with
+  // seal_copy(), so that the bytes are passed over once. False: sealed already. `compact`: whether
+  // the compact format may be used, for a caller that had to choose before it knew the length.
+  [[nodiscard, gnu::hot]] bool commit_open(Link& link, wire::Class c, Slot* slot, uint32_t length,
+                                           uint8_t am_id, bool compact = true) noexcept {
     const bool may_be_compact = compact && may_compact_ && c == wire::Class::kSync;
-    if (!link.is_fast() || length > (may_be_compact ? compact_limit_ : segment_size_)) [[unlikely]] {
+    if (!link.is_fast() || length > (may_be_compact ? compact_limit_ : segment_size_))
+        [[unlikely]] {
       prepare(link, c, slot, length, am_id);
       commit_slow(link, c, slot, length);
       return false;
@@ -82,13 +91,14 @@ class Sender {
   static void seal_copy(Link& link, wire::Class c, Slot* slot, void* dest) noexcept {
     const uint64_t nonce = link.send_window(c).nonce();
     if (slot->compact) [[likely]] {
-      wire::seal_compact_copy(slot->payload(), dest, slot->size - wire::kCompactHeader, nonce, slot->key());
+      wire::seal_compact_copy(slot->payload(), dest, slot->size - wire::kCompactHeader, nonce,
+                              slot->key());
     } else {
       wire::seal_copy(slot->header(), dest, slot->size, nonce);
     }
   }
-  // The same for a compact frame whose payload is not in the slot yet, but in `frame`, behind room for the header: the slot gets
-  // its copy in the same pass, and `frame` its header.
+  // The same for a compact frame whose payload is not in the slot yet, but in `frame`, behind room
+  // for the header: the slot gets its copy in the same pass, and `frame` its header.
   static void seal_in_place(Link& link, Slot* slot, void* frame) noexcept {
     constexpr size_t kWord = sizeof(uint64_t);
     auto* payload = static_cast<uint8_t*>(frame) + wire::kCompactHeader;
@@ -100,17 +110,25 @@ class Sender {
   // --- what the lower transport made of it ---
   // The frame just committed was handed down. Needed in mode observe only, where nothing is kept.
   void sent(Link& link, wire::Class c) noexcept {
-    if (link.mode() == Mode::kObserve) [[unlikely]] on_ack(link, c, link.send_window(c).unsent_psn());
+    if (link.mode() == Mode::kObserve) [[unlikely]]
+      on_ack(link, c, link.send_window(c).unsent_psn());
   }
   // The frame just committed could not be handed down: it waits for Retransmitter::resume().
-  static void stalled(Link& link, wire::Class c, Slot* slot) noexcept { link.send_window(c).stall(slot); }
-  // The newest frame, which the lower transport did not take, was never committed. `before` is what newest() was before.
+  static void stalled(Link& link, wire::Class c, Slot* slot) noexcept {
+    link.send_window(c).stall(slot);
+  }
+  // The newest frame, which the lower transport did not take, was never committed. `before` is what
+  // newest() was before.
   void uncommit(Link& link, wire::Class c, Slot* slot, Slot* before, uint32_t length) noexcept;
-  [[nodiscard]] static Slot* newest(Link& link, wire::Class c) noexcept { return link.send_window(c).newest(); }
+  [[nodiscard]] static Slot* newest(Link& link, wire::Class c) noexcept {
+    return link.send_window(c).newest();
+  }
 
   // --- flow control ---
   // Whether a new frame would be taken.
-  [[nodiscard]] static bool can_send(const Link& link, wire::Class c) noexcept { return !link.send_window(c).blocked(); }
+  [[nodiscard]] static bool can_send(const Link& link, wire::Class c) noexcept {
+    return !link.send_window(c).blocked();
+  }
   // No new frames are taken until there is a lower endpoint.
   static void lower_missing(Link& link) noexcept {
     link.no_lower_endpoint = true;
@@ -122,8 +140,9 @@ class Sender {
   void unblock(Link& link, SendWindow& tx) noexcept;
 
   // --- acknowledgements ---
-  // A probe, sent by the next poll, makes the peer acknowledge at once instead of with traffic of its own. One request at a time: who
-  // waits calls this again and again. If it is lost, the timer repeats it.
+  // A probe, sent by the next poll, makes the peer acknowledge at once instead of with traffic of
+  // its own. One request at a time: who waits calls this again and again. If it is lost, the timer
+  // repeats it.
   void request_ack(Link& link) noexcept;
   // A frame came from the peer, be it damaged.
   void heard(Link& link) noexcept {
@@ -143,7 +162,8 @@ class Sender {
   void commit_slow(Link& link, wire::Class c, Slot* slot, uint32_t length) noexcept;
 
   // Numbers the frame; returns the flags it is to carry. It carries the pending acknowledgement.
-  [[nodiscard]] uint8_t enter(Link& link, wire::Class c, Slot* slot, size_t size, bool compact) noexcept {
+  [[nodiscard]] uint8_t enter(Link& link, wire::Class c, Slot* slot, size_t size,
+                              bool compact) noexcept {
     const uint32_t weight = link.send_window(c).enter(slot, static_cast<uint32_t>(size), compact);
     if (link.control.bits != 0) ControlQueue::ack_carried(link.control, c);
     return link.send_window(c).flags_of(weight, limits_);
@@ -163,8 +183,10 @@ class Sender {
   void prepare_compact(Link& link, Slot* slot, uint32_t length, uint8_t am_id) noexcept {
     constexpr wire::Class c = wire::Class::kSync;
     const uint8_t flags = enter(link, c, slot, wire::kCompactHeader + length, true);
-    const auto kind = static_cast<uint8_t>(wire::kCompactKind | (flags != 0 ? wire::kCompactAckRequest : 0));
-    const wire::CompactFields fields{link.remote_id, slot->psn, link.receive_window(c).expected(), am_id, kind};
+    const auto kind =
+        static_cast<uint8_t>(wire::kCompactKind | (flags != 0 ? wire::kCompactAckRequest : 0));
+    const wire::CompactFields fields{link.remote_id, slot->psn, link.receive_window(c).expected(),
+                                     am_id, kind};
     wire::write_compact(slot->payload(), fields);
     slot->set_key(wire::compact_key(fields));
   }
@@ -181,8 +203,8 @@ class Sender {
   const FrameWriter writer_;
   const WindowLimits limits_;
   const uint32_t segment_size_;
-  // A compact frame may be a little longer than a segment, so that a lower transport's usual message, with what is added to it, is
-  // still one: 8 KiB and some.
+  // A compact frame may be a little longer than a segment, so that a lower transport's usual
+  // message, with what is added to it, is still one: 8 KiB and some.
   const uint32_t compact_limit_;
   const uint8_t segment_byte_;
   const bool may_compact_;
@@ -190,3 +212,5 @@ class Sender {
 };
 
 }  // namespace verity::link
+
+#endif

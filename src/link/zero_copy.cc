@@ -34,8 +34,8 @@ void ZeroCopy::source_sent(Link& link, Slot& slot) noexcept {
   if (slot.source->acked || slot.source->bounced) free_source(link, slot);
 }
 
-// Callers rely on the lower transport's local completion: a buffered send of MPI never calls for progress, so that a buffer that
-// becomes free in progress only would never be free for it.
+// Callers rely on the lower transport's local completion: a buffered send of MPI never calls for
+// progress, so that a buffer that becomes free in progress only would never be free for it.
 bool ZeroCopy::complete_at_once(Link& link, Slot& slot) noexcept {
   Source& source = *slot.source;
   source.freed = true;  // by the send's own return
@@ -105,7 +105,8 @@ void ZeroCopy::bounce_all(Link& link) noexcept {
   for (const SendWindow& tx : link.tx) {
     for (Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
       if (slot->source == nullptr || slot->source->bounced) continue;
-      // Not sent yet: a large one would go in pieces, which a receiver in mode observe does not reassemble.
+      // Not sent yet: a large one would go in pieces, which a receiver in mode observe does not
+      // reassemble.
       if (link.mode() == Mode::kObserve && slot->size > iface_.config.max_send) continue;
       if (bounce(link, *slot)) count_late_copy(link);
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zero-copy sends: the user's buffers are the source of a frame until it is acknowledged, or bounced:
-// copied to a bounce buffer, so that the user may have them back although the peer is silent.
-#pragma once
+// Zero-copy sends: the user's buffers are the source of a frame until it is acknowledged, or
+// bounced: copied to a bounce buffer, so that the user may have them back although the peer is
+// silent.
+#ifndef VERITY_LINK_ZERO_COPY_H
+#define VERITY_LINK_ZERO_COPY_H
 
 #include "link/interface.h"
 #include "link/port.h"
@@ -14,9 +16,11 @@ class ZeroCopy {
  public:
   ZeroCopy(const Interface& iface, Pool& pool) noexcept : iface_(iface), pool_(pool) {}
 
-  // Makes room for the description of a zero-copy frame in a slot reserved with source_space(header_length): the upper header is
-  // copied and becomes the first piece; the caller appends the user's pieces.
-  [[nodiscard]] static Source* make_source(Slot* slot, const void* upper_header, size_t header_length) noexcept;
+  // Makes room for the description of a zero-copy frame in a slot reserved with
+  // source_space(header_length): the upper header is copied and becomes the first piece; the caller
+  // appends the user's pieces.
+  [[nodiscard]] static Source* make_source(Slot* slot, const void* upper_header,
+                                           size_t header_length) noexcept;
   [[nodiscard]] static constexpr size_t source_space(size_t header_length) noexcept {
     return header_length + alignof(Source) + sizeof(Source);
   }
@@ -25,8 +29,9 @@ class ZeroCopy {
   void committed(Link& link, Slot& slot, uint32_t polls) noexcept;
   // The lower transport has read the pieces. The slot may be gone afterwards.
   void source_sent(Link& link, Slot& slot) noexcept;
-  // The same for a slot that the lower transport was done with as soon as it was given to it: bounces it, so that its
-  // buffers are free when the send returns. False: there is no memory for the copy, and source_free() will be called.
+  // The same for a slot that the lower transport was done with as soon as it was given to it:
+  // bounces it, so that its buffers are free when the send returns. False: there is no memory for
+  // the copy, and source_free() will be called.
   [[nodiscard]] bool complete_at_once(Link& link, Slot& slot) noexcept;
   // The frame is not in flight any more.
   void acknowledged(Link& link, Slot* slot) noexcept;
@@ -38,8 +43,8 @@ class ZeroCopy {
   // All payloads in flight, so that their buffers are free.
   void bounce_all(Link& link) noexcept;
   [[nodiscard]] static bool has_unbounced(const Link& link) noexcept;
-  // Once per poll. Whoever sent the oldest one calls for progress and finds none: the copy is made in
-  // time that would be spent waiting.
+  // Once per poll. Whoever sent the oldest one calls for progress and finds none: the copy is made
+  // in time that would be spent waiting.
   void poll(uint32_t polls) noexcept {
     if (unbounced_.linked() && polls - last_send_ >= iface_.config.copy_polls) bounce_oldest();
   }
@@ -55,10 +60,12 @@ class ZeroCopy {
   const Interface& iface_;
   Pool& pool_;
   BounceBuffers buffers_{4 << 20};
-  util::ListNode unbounced_;    // frames in flight that stand in the user's memory, oldest first
-  uint32_t last_send_ = 0;      // poll count
+  util::ListNode unbounced_;  // frames in flight that stand in the user's memory, oldest first
+  uint32_t last_send_ = 0;    // poll count
   uint64_t late_copies_ = 0;
   uint64_t copies_at_trim_ = 0;
 };
 
 }  // namespace verity::link
+
+#endif

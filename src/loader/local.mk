@@ -9,5 +9,5 @@ EXTRA_libverity_preload_la_DEPENDENCIES = $(PRELOAD_MAP)
 PRELOAD_MAP = $(top_srcdir)/src/loader/preload.map
 EXTRA_DIST += src/loader/preload.map
 
-TESTS += test/integration/loader.sh
-EXTRA_DIST += test/tap.sh test/integration/loader.sh
+TESTS += test/integration/build/loader.sh
+EXTRA_DIST += test/tap.sh test/integration/build/loader.sh

@@ -2,11 +2,12 @@
  *
  * Makes UCX up to 1.21 load the verity module. Those versions have their list of modules compiled
  * in; this library, given to LD_PRELOAD, stands in front of the function that receives the list and
- * adds a name to it. UCX then looks for libuct_verity in its own folder and in UCX_MODULE_DIR, as it
- * does for any module of its own.
+ * adds a name to it. UCX then looks for libuct_verity in its own folder and in UCX_MODULE_DIR, as
+ * it does for any module of its own.
  *
- * It lives in every process of a job script, shells and `ls` included, so: no dependency but libc, one
- * exported symbol, nothing done until UCX asks for its modules. One line may come at the end, see unused.c.
+ * It lives in every process of a job script, shells and `ls` included, so: no dependency but libc,
+ * one exported symbol, nothing done until UCX asks for its modules. One line may come at the end,
+ * see unused.c.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_NEXT, secure_getenv */
@@ -31,14 +32,13 @@ static load_modules_fn* find_next(void) {
   load_modules_fn* next = atomic_load_explicit(&cached, memory_order_acquire);
   void* libucs;
 
-  if (next != NULL) {
-    return next;
-  }
+  if (next != NULL) { return next; }
   /* Another preload that does the same comes next in the chain, libucs at its end. */
   next = (load_modules_fn*)dlsym(RTLD_NEXT, "ucs_load_modules");
   if (next == NULL) {
     /* Opened with RTLD_LOCAL (as Python's ctypes does), libucs is in no search order. It is in the
-     * process, or this would not have been called, so its count of users may rise by one for good. */
+     * process, or this would not have been called, so its count of users may rise by one for good.
+     */
     libucs = dlopen("libucs.so.0", RTLD_LAZY | RTLD_NOLOAD);
     next = libucs == NULL ? NULL : (load_modules_fn*)dlsym(libucs, "ucs_load_modules");
   }
@@ -58,9 +58,7 @@ void ucs_load_modules(const char* framework, const char* modules, void* init_onc
   load_modules_fn* next = find_next();
   char list[kListMax];
 
-  if (next == NULL) {
-    return;
-  }
+  if (next == NULL) { return; }
   if (strcmp(framework, "uct") == 0 &&
       /* Modules to load before verity: transports that verity is to wrap. */
       extend_list(list, sizeof(list), modules, secure_getenv("UCX_VERITY_EXTRA_MODULES"))) {

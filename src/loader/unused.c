@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A job that was to be verified says at its end what was. Where the plugin never came into the process, as
- * with `mpirun --mca pml ob1`, only this library can say that nothing was: one line, by the first rank of an
- * MPI job. It was to be verified when UCX_TLS names wrapped transports, as the module and `ucx-verity env`
- * set it, or with UCX_VERITY_ATTEST=always.
+ * A job that was to be verified says at its end what was. Where the plugin never came into the
+ * process, as with `mpirun --mca pml ob1`, only this library can say that nothing was: one line, by
+ * the first rank of an MPI job. It was to be verified when UCX_TLS names wrapped transports, as the
+ * module and `ucx-verity env` set it, or with UCX_VERITY_ATTEST=always.
  *
- * It is silent in all other processes: without a rank, or in a job of one; where MPI was never initialised
- * (shells, tools, what a rank executes); in children made by fork(); and where the plugin is loaded, which
- * has the last word itself.
+ * It is silent in all other processes: without a rank, or in a job of one; where MPI was never
+ * initialised (shells, tools, what a rank executes); in children made by fork(); and where the
+ * plugin is loaded, which has the last word itself.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_DEFAULT, secure_getenv */
@@ -32,17 +32,17 @@ static const char* first_set(const char* const names[]) {
 
   for (; *names != NULL; ++names) {
     value = secure_getenv(*names);
-    if (value != NULL && value[0] != '\0') {
-      return value;
-    }
+    if (value != NULL && value[0] != '\0') { return value; }
   }
   return "";
 }
 
 static int is_first_of_several(void) {
-  static const char* const ranks[] = {"PMIX_RANK",    "PMI_RANK",       "OMPI_COMM_WORLD_RANK",
-                                      "SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID", NULL};
-  static const char* const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "FLUX_JOB_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL};
+  static const char* const ranks[] = {
+      "PMIX_RANK",   "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "FLUX_TASK_RANK",
+      "PALS_RANKID", NULL};
+  static const char* const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",     "FLUX_JOB_SIZE",
+                                      "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL};
 
   return strcmp(first_set(ranks), "0") == 0 && atoi(first_set(sizes)) > 1;
 }
@@ -73,14 +73,14 @@ static int mpi_ran(const char* library) {
   finalized_fn* initialized;
   int flag = 0;
 
-  if (handle == NULL) {
-    return 0;
-  }
+  if (handle == NULL) { return 0; }
   initialized = (finalized_fn*)dlsym(handle, "PMPI_Initialized");
   return initialized != NULL && initialized(&flag) == 0 && flag;
 }
 
-static int names_wrapper(const char* tls) { return tls != NULL && (tls[0] == 'v' || strstr(tls, ",v") != NULL); }
+static int names_wrapper(const char* tls) {
+  return tls != NULL && (tls[0] == 'v' || strstr(tls, ",v") != NULL);
+}
 
 /* As unused_reason() of src/health, where the plugin is there to say it. */
 static void print_reason(const struct libraries* found) {
@@ -88,33 +88,38 @@ static void print_reason(const struct libraries* found) {
   const char* tls = secure_getenv("UCX_TLS");
 
   if (found->open_mpi && pml != NULL && pml[0] != '^' && strstr(pml, "ucx") == NULL) {
-    fprintf(stderr, "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (pml/%s, not pml/ucx)\n", pml);
+    fprintf(stderr,
+            "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (pml/%s, not "
+            "pml/ucx)\n",
+            pml);
   } else if (found->open_mpi && pml != NULL && pml[0] == '^' && strstr(pml, "ucx") != NULL) {
-    fprintf(stderr, "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (OMPI_MCA_pml=%s)\n", pml);
+    fprintf(
+        stderr,
+        "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (OMPI_MCA_pml=%s)\n",
+        pml);
   } else if (tls != NULL && tls[0] != '\0' && !names_wrapper(tls)) {
-    fprintf(stderr, "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (UCX_TLS=%s)\n", tls);
+    fprintf(stderr,
+            "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (UCX_TLS=%s)\n",
+            tls);
   } else {
-    fprintf(stderr, "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (the plugin was not loaded: see 'ucx-verity doctor')\n");
+    fprintf(stderr,
+            "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (the plugin was "
+            "not loaded: see 'ucx-verity doctor')\n");
   }
 }
 
 static int was_to_be_verified(void) {
   const char* attest = secure_getenv("UCX_VERITY_ATTEST");
 
-  if (attest != NULL && strcasecmp(attest, "always") == 0) {
-    return 1;
-  }
-  return (attest == NULL || strcasecmp(attest, "never") != 0) && names_wrapper(secure_getenv("UCX_TLS"));
+  if (attest != NULL && strcasecmp(attest, "always") == 0) { return 1; }
+  return (attest == NULL || strcasecmp(attest, "never") != 0) &&
+         names_wrapper(secure_getenv("UCX_TLS"));
 }
 
 __attribute__((destructor)) static void report_unused(void) {
   struct libraries found = {NULL, 0, 0};
 
-  if (getpid() != loaded_by || !was_to_be_verified() || !is_first_of_several()) {
-    return;
-  }
+  if (getpid() != loaded_by || !was_to_be_verified() || !is_first_of_several()) { return; }
   (void)dl_iterate_phdr(look_at, &found);
-  if (found.mpi != NULL && !found.plugin && mpi_ran(found.mpi)) {
-    print_reason(&found);
-  }
+  if (found.mpi != NULL && !found.plugin && mpi_ran(found.mpi)) { print_reason(&found); }
 }

@@ -35,9 +35,7 @@ class BasicBitmap {
     bytes_[i / 8] = static_cast<Byte>(bytes_[i / 8] & ~(1U << (i % 8)));
   }
   void clear() const noexcept requires(!std::is_const_v<Byte>) {
-    if (byte_size() != 0) {
-      std::memset(bytes_, 0, byte_size());
-    }
+    if (byte_size() != 0) { std::memset(bytes_, 0, byte_size()); }
   }
   // All bits of the set, reserved ones zero.
   void fill() const noexcept requires(!std::is_const_v<Byte>) {
@@ -60,9 +58,7 @@ class BasicBitmap {
   }
   [[nodiscard]] bool any() const noexcept {
     for (uint64_t base = 0; base < bits_; base += 64) {
-      if (word(base) != 0) {
-        return true;
-      }
+      if (word(base) != 0) { return true; }
     }
     return false;
   }

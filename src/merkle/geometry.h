@@ -42,9 +42,7 @@ class Geometry {
   // Refuses an invalid segment size (which may come from a peer or from the environment).
   [[nodiscard]] static constexpr std::optional<Geometry> make(uint64_t length,
                                                               uint64_t segment_size) noexcept {
-    if (!is_valid_segment_size(segment_size)) {
-      return std::nullopt;
-    }
+    if (!is_valid_segment_size(segment_size)) { return std::nullopt; }
     return Geometry(length, static_cast<uint32_t>(segment_size));
   }
 

@@ -31,9 +31,7 @@ extern const Kernel* active_kernel;
 }  // namespace detail
 
 // The kernel chosen for this CPU when the library was loaded.
-[[nodiscard]] inline const Kernel& active_kernel() noexcept {
-  return *detail::active_kernel;
-}
+[[nodiscard]] inline const Kernel& active_kernel() noexcept { return *detail::active_kernel; }
 
 // Its name: "sse2", "avx2", "avx512", "neon" or "generic".
 [[nodiscard]] const char* dispatch_name() noexcept;
@@ -42,14 +40,13 @@ extern const Kernel* active_kernel;
 // first argument of the functions below.
 [[nodiscard]] std::span<const Kernel* const> supported_kernels() noexcept;
 
-// Of at most kShortHash bytes. One function for all: senders and receivers have it in the cache for each other.
+// Of at most kShortHash bytes. One function for all: senders and receivers have it in the cache for
+// each other.
 [[nodiscard]] Digest hash_short(const void* data, size_t length) noexcept;
 
 // Digest of `length` bytes; `data` may be null when `length` is 0.
 [[nodiscard]] inline Digest hash(const Kernel& kernel, const void* data, size_t length) noexcept {
-  if (length <= kShortHash) {
-    return hash_short(data, length);
-  }
+  if (length <= kShortHash) { return hash_short(data, length); }
   return kernel.hash_long(data, length);
 }
 
@@ -68,9 +65,7 @@ extern const Kernel* active_kernel;
 
 // Digest of the concatenation of all pieces.
 [[nodiscard]] inline Digest hash(const Kernel& kernel, util::Pieces pieces) noexcept {
-  if (pieces.size() == 1) {
-    return hash(kernel, pieces[0].data, pieces[0].length);
-  }
+  if (pieces.size() == 1) { return hash(kernel, pieces[0].data, pieces[0].length); }
   return hash_range(kernel, pieces, 0, util::total_length(pieces));
 }
 
@@ -84,9 +79,7 @@ extern const Kernel* active_kernel;
 [[nodiscard]] inline Digest copy_and_hash(const Kernel& kernel, void* dst, const void* src,
                                           size_t length) noexcept {
   if (length <= kShortHash) {
-    if (length != 0) {
-      std::memcpy(dst, src, length);
-    }
+    if (length != 0) { std::memcpy(dst, src, length); }
     return hash_short(src, length);
   }
   return kernel.copy_and_hash_long(dst, src, length);

@@ -33,15 +33,9 @@ XXH_FORCE_INLINE Vec vec_load(const void* from) {
 XXH_FORCE_INLINE void vec_store(void* to, Vec v) {
   _mm256_storeu_si256(static_cast<__m256i*>(to), v);
 }
-XXH_FORCE_INLINE Vec vec_xor(Vec a, Vec b) {
-  return _mm256_xor_si256(a, b);
-}
-XXH_FORCE_INLINE Vec vec_add(Vec a, Vec b) {
-  return _mm256_add_epi64(a, b);
-}
-XXH_FORCE_INLINE Vec vec_mul_halves(Vec a) {
-  return _mm256_mul_epu32(a, _mm256_srli_epi64(a, 32));
-}
+XXH_FORCE_INLINE Vec vec_xor(Vec a, Vec b) { return _mm256_xor_si256(a, b); }
+XXH_FORCE_INLINE Vec vec_add(Vec a, Vec b) { return _mm256_add_epi64(a, b); }
+XXH_FORCE_INLINE Vec vec_mul_halves(Vec a) { return _mm256_mul_epu32(a, _mm256_srli_epi64(a, 32)); }
 XXH_FORCE_INLINE Vec vec_swap_pairs(Vec a) {
   return _mm256_shuffle_epi32(a, _MM_SHUFFLE(1, 0, 3, 2));
 }

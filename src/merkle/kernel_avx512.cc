@@ -30,24 +30,12 @@
 #define VERITY_VEC
 namespace {
 using Vec = __m512i;
-XXH_FORCE_INLINE Vec vec_load(const void* from) {
-  return _mm512_loadu_si512(from);
-}
-XXH_FORCE_INLINE void vec_store(void* to, Vec v) {
-  _mm512_storeu_si512(to, v);
-}
-XXH_FORCE_INLINE Vec vec_xor(Vec a, Vec b) {
-  return _mm512_xor_si512(a, b);
-}
-XXH_FORCE_INLINE Vec vec_add(Vec a, Vec b) {
-  return _mm512_add_epi64(a, b);
-}
-XXH_FORCE_INLINE Vec vec_mul_halves(Vec a) {
-  return _mm512_mul_epu32(a, _mm512_srli_epi64(a, 32));
-}
-XXH_FORCE_INLINE Vec vec_swap_pairs(Vec a) {
-  return _mm512_shuffle_epi32(a, _MM_PERM_BADC);
-}
+XXH_FORCE_INLINE Vec vec_load(const void* from) { return _mm512_loadu_si512(from); }
+XXH_FORCE_INLINE void vec_store(void* to, Vec v) { _mm512_storeu_si512(to, v); }
+XXH_FORCE_INLINE Vec vec_xor(Vec a, Vec b) { return _mm512_xor_si512(a, b); }
+XXH_FORCE_INLINE Vec vec_add(Vec a, Vec b) { return _mm512_add_epi64(a, b); }
+XXH_FORCE_INLINE Vec vec_mul_halves(Vec a) { return _mm512_mul_epu32(a, _mm512_srli_epi64(a, 32)); }
+XXH_FORCE_INLINE Vec vec_swap_pairs(Vec a) { return _mm512_shuffle_epi32(a, _MM_PERM_BADC); }
 }  // namespace
 
 #include "merkle/kernel_impl.h"

@@ -27,21 +27,11 @@ using Vec = __m128i;
 XXH_FORCE_INLINE Vec vec_load(const void* from) {
   return _mm_loadu_si128(static_cast<const __m128i*>(from));
 }
-XXH_FORCE_INLINE void vec_store(void* to, Vec v) {
-  _mm_storeu_si128(static_cast<__m128i*>(to), v);
-}
-XXH_FORCE_INLINE Vec vec_xor(Vec a, Vec b) {
-  return _mm_xor_si128(a, b);
-}
-XXH_FORCE_INLINE Vec vec_add(Vec a, Vec b) {
-  return _mm_add_epi64(a, b);
-}
-XXH_FORCE_INLINE Vec vec_mul_halves(Vec a) {
-  return _mm_mul_epu32(a, _mm_srli_epi64(a, 32));
-}
-XXH_FORCE_INLINE Vec vec_swap_pairs(Vec a) {
-  return _mm_shuffle_epi32(a, _MM_SHUFFLE(1, 0, 3, 2));
-}
+XXH_FORCE_INLINE void vec_store(void* to, Vec v) { _mm_storeu_si128(static_cast<__m128i*>(to), v); }
+XXH_FORCE_INLINE Vec vec_xor(Vec a, Vec b) { return _mm_xor_si128(a, b); }
+XXH_FORCE_INLINE Vec vec_add(Vec a, Vec b) { return _mm_add_epi64(a, b); }
+XXH_FORCE_INLINE Vec vec_mul_halves(Vec a) { return _mm_mul_epu32(a, _mm_srli_epi64(a, 32)); }
+XXH_FORCE_INLINE Vec vec_swap_pairs(Vec a) { return _mm_shuffle_epi32(a, _MM_SHUFFLE(1, 0, 3, 2)); }
 }  // namespace
 #endif
 

@@ -11,9 +11,10 @@
 
 namespace verity::merkle {
 
-// What each function of the table returns through. Code that has written to the upper halves of vector registers must clear them: until
-// somebody does, every change between this code and SSE code costs tens of nanoseconds on Intel CPUs. The compiler does not always see
-// to it: gcc 12 leaves it out behind the call of a local function, here XXH3_mergeAccs.
+// What each function of the table returns through. Code that has written to the upper halves of
+// vector registers must clear them: until somebody does, every change between this code and SSE
+// code costs tens of nanoseconds on Intel CPUs. The compiler does not always see to it: gcc 12
+// leaves it out behind the call of a local function, here XXH3_mergeAccs.
 XXH_FORCE_INLINE Digest with_clean_registers(Digest digest) {
 #if defined(VERITY_KERNEL_CLEAR_UPPER)
   VERITY_KERNEL_CLEAR_UPPER();
@@ -58,9 +59,7 @@ XXH_FORCE_INLINE void take_run(Stripes* state, Seam* seam, size_t* stripes, cons
     seam->have += now;
     in += now;
     length -= now;
-    if (seam->have < kStripe || *stripes == 0) {
-      return;
-    }
+    if (seam->have < kStripe || *stripes == 0) { return; }
     stripes_take(state, seam->bytes + kStripe, 1, nullptr);
     memcpy(seam->bytes, seam->bytes + kStripe, kStripe);
     --*stripes;

@@ -48,19 +48,13 @@ Digest node_digest(unsigned level, uint64_t index, std::span<const Digest> child
 void leaf_digests(const Geometry& geometry, util::Pieces pieces, std::span<Digest> out) noexcept {
   SegmentHasher segments(pieces);
   const uint64_t count = geometry.leaf_count();
-  for (uint64_t i = 0; i < count; ++i) {
-    out[i] = segments.next(geometry.leaf_length(i));
-  }
+  for (uint64_t i = 0; i < count; ++i) { out[i] = segments.next(geometry.leaf_length(i)); }
 }
 
 Digest root_of(const Geometry& geometry, std::span<const Digest> leaves) noexcept {
   const uint64_t count = geometry.leaf_count();
-  if (count == 1) {
-    return leaves[0];
-  }
-  if (count <= kFanout) {
-    return node_digest(1, 0, leaves.first(count));
-  }
+  if (count == 1) { return leaves[0]; }
+  if (count <= kFanout) { return node_digest(1, 0, leaves.first(count)); }
   RootBuilder builder;
   builder.add(leaves.first(count));
   return builder.finish();
@@ -68,9 +62,7 @@ Digest root_of(const Geometry& geometry, std::span<const Digest> leaves) noexcep
 
 Digest root(const Geometry& geometry, util::Pieces pieces) noexcept {
   const uint64_t count = geometry.leaf_count();
-  if (count == 1) {
-    return hash(pieces);
-  }
+  if (count == 1) { return hash(pieces); }
   Digest leaves[kFanout];
   if (count <= kFanout) {
     leaf_digests(geometry, pieces, leaves);
@@ -91,9 +83,7 @@ Digest root(const Geometry& geometry, util::Pieces pieces) noexcept {
 void RootBuilder::push(unsigned level, Digest digest) noexcept {
   const unsigned slot = count_[level]++ % kFanout;
   open_[level][slot] = digest;
-  if (slot == kFanout - 1) {
-    close_node(level, kFanout);
-  }
+  if (slot == kFanout - 1) { close_node(level, kFanout); }
 }
 
 void RootBuilder::add(std::span<const Digest> leaves) noexcept {
@@ -119,9 +109,7 @@ Digest RootBuilder::finish() noexcept {
   unsigned level = 0;
   for (; count_[level] > 1; ++level) {
     const unsigned children = count_[level] % kFanout;
-    if (children != 0) {
-      close_node(level, children);
-    }
+    if (children != 0) { close_node(level, children); }
   }
   return open_[level][0];
 }
@@ -180,9 +168,7 @@ void Tree::update_leaf(uint64_t i, Digest digest) noexcept {
 }
 
 bool Tree::diff(const Tree& other, std::vector<uint64_t>& segments) const {
-  if (!(geometry_ == other.geometry_)) {
-    return false;
-  }
+  if (!(geometry_ == other.geometry_)) { return false; }
   // Depth first, on a fixed stack: one [next, end) range of nodes per level.
   struct Range {
     uint64_t next;
@@ -195,16 +181,12 @@ bool Tree::diff(const Tree& other, std::vector<uint64_t>& segments) const {
   while (level < kMaxLevels) {
     Range& range = ranges[level];
     if (range.next == range.end) {
-      if (level == top) {
-        break;
-      }
+      if (level == top) { break; }
       ++level;
       continue;
     }
     const uint64_t node = range.next++;
-    if (digests_[first_[level] + node] == other.digests_[first_[level] + node]) {
-      continue;
-    }
+    if (digests_[first_[level] + node] == other.digests_[first_[level] + node]) { continue; }
     if (level == 0) {
       segments.push_back(node);
       continue;

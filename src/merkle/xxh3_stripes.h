@@ -68,9 +68,7 @@ XXH_FORCE_INLINE void accumulate(Accumulators& acc, const uint8_t* in, const uin
 #pragma GCC unroll 4
   for (size_t i = 0; i < kVecs; ++i) {
     const Vec data = vec_load(in + i * sizeof(Vec));
-    if (out != nullptr) {
-      vec_store(out + i * sizeof(Vec), data);
-    }
+    if (out != nullptr) { vec_store(out + i * sizeof(Vec), data); }
     const Vec keyed = vec_xor(data, vec_load(secret + i * sizeof(Vec)));
     acc.lanes[i] = vec_add(acc.lanes[i], vec_add(vec_mul_halves(keyed), vec_swap_pairs(data)));
   }
@@ -93,9 +91,7 @@ XXH_FORCE_INLINE void accumulators_store(const Accumulators& from, xxh_u64* acc)
 XXH_FORCE_INLINE void accumulate(Accumulators& acc, const uint8_t* in, const uint8_t* secret,
                                  uint8_t* out) {
   XXH3_accumulate_512(acc.lanes, in, secret);
-  if (out != nullptr) {
-    memcpy(out, in, kStripe);
-  }
+  if (out != nullptr) { memcpy(out, in, kStripe); }
 }
 #endif
 

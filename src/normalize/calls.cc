@@ -31,21 +31,22 @@ Bounds bounds_of(const TypePath& path, int64_t unit) {
 
 std::string list_of(const Displacements& numbers, std::size_t most) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(numbers.size(), most); ++i) text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
-  if (numbers.size() > most) text += ", /* and " + std::to_string(numbers.size() - most) + " more */";
+  for (std::size_t i = 0; i < std::min(numbers.size(), most); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
+  if (numbers.size() > most)
+    text += ", /* and " + std::to_string(numbers.size() - most) + " more */";
   return text;
 }
 
-// A call without its datatypes: what stands before the old one, and between it and the new one; and the array that it needs.
+// A call without its datatypes: what stands before the old one, and between it and the new one; and
+// the array that it needs.
 struct Call {
   std::string before;
   std::string between;
   std::string array;
 };
 
-std::string suffix(uint64_t count) {
-  return count > INT_MAX ? "_c" : "";
-}
+std::string suffix(uint64_t count) { return count > INT_MAX ? "_c" : ""; }
 
 Call call_of_leaf(uint64_t count) {
   if (count == 1) return {"MPI_Type_dup(", ", &", ""};
@@ -57,9 +58,12 @@ Call call_of(const Node& node, uint64_t block, const std::string& array, std::si
   const uint64_t large = std::max(node.count, block);
   const std::string counts = std::to_string(node.count) + ", " + std::to_string(block) + ", ";
   if (node.kind == Kind::kVector)
-    return {"MPI_Type_create_hvector" + suffix(large) + "(" + counts + std::to_string(node.stride) + ", ", ", &", ""};
+    return {"MPI_Type_create_hvector" + suffix(large) + "(" + counts + std::to_string(node.stride) +
+                ", ",
+            ", &", ""};
   return {"MPI_Type_create_hindexed_block" + suffix(large) + "(" + counts + array + ", ", ", &",
-          std::string("const ") + (large > INT_MAX ? "MPI_Count " : "MPI_Aint ") + array + "[] = {" + list_of(node.indices, most) + "};\n"};
+          std::string("const ") + (large > INT_MAX ? "MPI_Count " : "MPI_Aint ") + array +
+              "[] = {" + list_of(node.indices, most) + "};\n"};
 }
 
 // From the innermost outwards. A leaf with a node around it is the block of that one.
@@ -70,13 +74,19 @@ std::vector<Call> calls_of(const TypePath& path, const Element& element, std::si
   int arrays = 0;
   for (auto at = path.rbegin() + 1; at != path.rend(); ++at) {
     const Node& node = *at;
-    calls.push_back(call_of(node, block, "displacements" + (node.kind == Kind::kIndexed && arrays++ > 0 ? std::to_string(arrays) : ""), most));
+    calls.push_back(
+        call_of(node, block,
+                "displacements" +
+                    (node.kind == Kind::kIndexed && arrays++ > 0 ? std::to_string(arrays) : ""),
+                most));
     block = 1;
   }
   const Bounds bounds = bounds_of(path, element.size);
   if (bounds.low != element.lower_bound || bounds.high - bounds.low != element.extent) {
-    calls.push_back({"MPI_Type_create_resized(",
-                     ", " + std::to_string(element.lower_bound) + ", " + std::to_string(element.extent) + ", &", ""});
+    calls.push_back(
+        {"MPI_Type_create_resized(",
+         ", " + std::to_string(element.lower_bound) + ", " + std::to_string(element.extent) + ", &",
+         ""});
   }
   return calls;
 }
@@ -87,12 +97,11 @@ std::string words(const Node& node, const Element& element, std::size_t most) {
   switch (node.kind) {
     case Kind::kVector:
       return "vec  " + copies + ", one every " + std::to_string(node.stride) + " bytes";
-    case Kind::kIndexed:
-      return "idx  " + copies + " at " + list_of(node.indices, most);
-    case Kind::kContiguous:
-      break;
+    case Kind::kIndexed: return "idx  " + copies + " at " + list_of(node.indices, most);
+    case Kind::kContiguous: break;
   }
-  return "con  " + count + " " + std::string(element.name) + (node.count == 1 ? "" : ", one after the other");
+  return "con  " + count + " " + std::string(element.name) +
+         (node.count == 1 ? "" : ", one after the other");
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ uint64_t longest_vector(std::span<const int64_t> displacements) {
   uint64_t length = displacements.size();
   if (length == 1) return 1;
   const int64_t stride = displacements[1] - displacements[0];
-  // A vector can end only where the stride changes, so its length divides the position of each such place.
+  // A vector can end only where the stride changes, so its length divides the position of each such
+  // place.
   for (uint64_t i = 1; i < displacements.size() && length > 1; ++i) {
     if (displacements[i] - displacements[i - 1] != stride) length = std::gcd(length, i);
   }
@@ -54,7 +55,8 @@ void append(Canonical* layout, Node node) {
   if (node.kind == Kind::kVector && !layout->nodes.empty()) {
     Node& inner = layout->nodes.back();
     int64_t end;
-    if (inner.kind == Kind::kVector && !__builtin_mul_overflow(inner.stride, inner.count, &end) && end == node.stride) {
+    if (inner.kind == Kind::kVector && !__builtin_mul_overflow(inner.stride, inner.count, &end) &&
+        end == node.stride) {
       inner.count *= node.count;
       return;
     }
@@ -62,8 +64,8 @@ void append(Canonical* layout, Node node) {
   layout->nodes.push_back(std::move(node));
 }
 
-// Appends the repetitions of `displacements`, whose first is the layout's offset: from the innermost, which is the longest vector or
-// the shortest sequence that is repeated, outwards.
+// Appends the repetitions of `displacements`, whose first is the layout's offset: from the
+// innermost, which is the longest vector or the shortest sequence that is repeated, outwards.
 void append_sequence(Canonical* layout, Displacements displacements) {
   for (int64_t& displacement : displacements) displacement -= layout->offset;
   while (displacements.size() > 1) {
@@ -72,7 +74,8 @@ void append_sequence(Canonical* layout, Displacements displacements) {
       append(layout, vector(length, displacements[1] - displacements[0]));
     } else {
       length = shortest_repeated(displacements);
-      append(layout, indexed({displacements.begin(), displacements.begin() + static_cast<int64_t>(length)}));
+      append(layout, indexed({displacements.begin(),
+                              displacements.begin() + static_cast<int64_t>(length)}));
     }
     keep_every(&displacements, length);
   }
@@ -83,20 +86,21 @@ bool in_range(int64_t displacement) {
   return displacement <= INT64_MAX / 4 && displacement >= INT64_MIN / 4;
 }
 
-std::string out_of_range(const std::string& what) {
-  return what + " is not within 2^61 of 0";
-}
+std::string out_of_range(const std::string& what) { return what + " is not within 2^61 of 0"; }
 
 // What is wrong with a node by itself; `leaf` is whether it stands last.
 std::string refuse(const Node& node, bool leaf) {
-  if ((node.kind == Kind::kContiguous) != leaf) return "con has to be the innermost node, and only that";
+  if ((node.kind == Kind::kContiguous) != leaf)
+    return "con has to be the innermost node, and only that";
   if (node.count == 0) return "a node has no copies";
-  if (node.kind == Kind::kIndexed && node.indices.size() != node.count) return "an idx has another number of indices than copies";
+  if (node.kind == Kind::kIndexed && node.indices.size() != node.count)
+    return "an idx has another number of indices than copies";
   for (const int64_t index : node.indices) {
     if (!in_range(index)) return out_of_range("an index");
   }
   int64_t length;
-  if (node.kind == Kind::kVector && (__builtin_mul_overflow(node.stride, node.count, &length) || !in_range(length)))
+  if (node.kind == Kind::kVector &&
+      (__builtin_mul_overflow(node.stride, node.count, &length) || !in_range(length)))
     return out_of_range("the end of a vec");
   return "";
 }
@@ -123,7 +127,8 @@ std::string canonical(const TypePath& path, int64_t unit, Canonical* canonical_p
   for (auto at = path.rbegin(); at != path.rend(); ++at) {
     const Node& node = *at;
     if (node.kind == Kind::kIndexed) {
-      if (__builtin_add_overflow(offset, node.indices[0], &offset)) return out_of_range("the first displacement");
+      if (__builtin_add_overflow(offset, node.indices[0], &offset))
+        return out_of_range("the first displacement");
       layout.offset = node.indices[0];
       append_sequence(&layout, node.indices);
     } else {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Any path of a layout cuts its sequence of elements into nested repetitions: the leaf's elements, of which the next node makes a
-// longer sequence, and so on to all elements. A sequence of length m can be such a part only where the layout consists of copies of its
-// first m elements. These lengths are known from the canonical path: the products of its counts from the innermost node outwards, and,
-// inside a vector, those times a divisor of its count. So the paths are those of a graph whose vertices are these lengths, and an edge
-// is one node: a vec where both ends lie in one canonical vector, an idx otherwise. The cheapest is found by dynamic programming.
+// Any path of a layout cuts its sequence of elements into nested repetitions: the leaf's elements,
+// of which the next node makes a longer sequence, and so on to all elements. A sequence of length m
+// can be such a part only where the layout consists of copies of its first m elements. These
+// lengths are known from the canonical path: the products of its counts from the innermost node
+// outwards, and, inside a vector, those times a divisor of its count. So the paths are those of a
+// graph whose vertices are these lengths, and an edge is one node: a vec where both ends lie in one
+// canonical vector, an idx otherwise. The cheapest is found by dynamic programming.
 //
-// An offset of the whole layout is free in any idx, whose indices are then displaced; a path without one pays an idx of one copy around
-// it all. So each vertex is twice there, without and with an idx below it.
+// An offset of the whole layout is free in any idx, whose indices are then displaced; a path
+// without one pays an idx of one copy around it all. So each vertex is twice there, without and
+// with an idx below it.
 #include "normalize/optimal.h"
 
 #include <algorithm>
@@ -35,12 +38,9 @@ uint64_t multiply(uint64_t a, uint64_t b) {
 // One visit of a node.
 uint64_t visit_cost(Kind kind, uint64_t count, const CostModel& model) {
   switch (kind) {
-    case Kind::kVector:
-      return add(model.vector, multiply(count, model.step));
-    case Kind::kIndexed:
-      return add(model.indexed, multiply(count, model.index));
-    case Kind::kContiguous:
-      break;
+    case Kind::kVector: return add(model.vector, multiply(count, model.step));
+    case Kind::kIndexed: return add(model.indexed, multiply(count, model.index));
+    case Kind::kContiguous: break;
   }
   return model.contiguous;
 }
@@ -56,7 +56,8 @@ std::vector<uint64_t> divisors(uint64_t number) {
   return all;
 }
 
-// Where a path may be cut: `length` elements, which are `copies` of what is inside canonical node `node`.
+// Where a path may be cut: `length` elements, which are `copies` of what is inside canonical node
+// `node`.
 struct Cut {
   std::size_t node;
   uint64_t copies;
@@ -65,7 +66,8 @@ struct Cut {
 
 class Search {
  public:
-  Search(const Canonical& layout, int64_t unit, const CostModel& model) : layout_(layout), unit_(unit), model_(model) {
+  Search(const Canonical& layout, int64_t unit, const CostModel& model)
+      : layout_(layout), unit_(unit), model_(model) {
     make_cuts();
     best_.resize(cuts_.size());
     start();
@@ -95,11 +97,14 @@ class Search {
     bool inner_has_index = false;
     Kind kind = Kind::kContiguous;
 
-    [[nodiscard]] bool operator<(const Best& other) const { return std::tie(cost, nodes) < std::tie(other.cost, other.nodes); }
+    [[nodiscard]] bool operator<(const Best& other) const {
+      return std::tie(cost, nodes) < std::tie(other.cost, other.nodes);
+    }
   };
   static constexpr std::size_t kLeaf = std::numeric_limits<std::size_t>::max();
 
-  // In the order of their lengths. The end of a canonical node is the begin of the next one: one cut.
+  // In the order of their lengths. The end of a canonical node is the begin of the next one: one
+  // cut.
   void make_cuts() {
     uint64_t length = 1;
     cuts_.push_back({0, 1, 1});
@@ -119,18 +124,23 @@ class Search {
   void start() {
     for (std::size_t cut = 0; cut < cuts_.size(); ++cut) {
       if (cut > 0 && !(in_one_vector(0, cut) && layout_.nodes[0].stride == unit_)) break;
-      best_[cut][0] = {multiply(visits(cut), visit_cost(Kind::kContiguous, cuts_[cut].length, model_)), 1, kLeaf, false, Kind::kContiguous};
+      best_[cut][0] = {
+          multiply(visits(cut), visit_cost(Kind::kContiguous, cuts_[cut].length, model_)), 1, kLeaf,
+          false, Kind::kContiguous};
     }
   }
 
   [[nodiscard]] bool in_one_vector(std::size_t inner, std::size_t outer) const {
     const std::size_t node = cuts_[inner].node;
-    const bool same_node = cuts_[outer].node == node || (cuts_[outer].node == node + 1 && cuts_[outer].copies == 1);
+    const bool same_node =
+        cuts_[outer].node == node || (cuts_[outer].node == node + 1 && cuts_[outer].copies == 1);
     return same_node && layout_.nodes[node].kind == Kind::kVector;
   }
 
   // How often a node is visited whose copies end at this cut.
-  [[nodiscard]] uint64_t visits(std::size_t cut) const { return model_.processing ? layout_.elements / cuts_[cut].length : 1; }
+  [[nodiscard]] uint64_t visits(std::size_t cut) const {
+    return model_.processing ? layout_.elements / cuts_[cut].length : 1;
+  }
 
   void extend(std::size_t inner, std::size_t outer) {
     if (cuts_[outer].length % cuts_[inner].length != 0) return;
@@ -167,7 +177,8 @@ class Search {
     return path;
   }
 
-  [[nodiscard]] Node node_between(std::size_t inner, std::size_t outer, Kind kind, int64_t* offset) const {
+  [[nodiscard]] Node node_between(std::size_t inner, std::size_t outer, Kind kind,
+                                  int64_t* offset) const {
     const TypePath parts = canonical_between(cuts_[inner], cuts_[outer]);
     if (kind == Kind::kVector) return parts.front();
     Displacements indices = expand(parts, 1);
@@ -176,14 +187,17 @@ class Search {
     return indexed(std::move(indices));
   }
 
-  // The canonical nodes from one cut to another, those at the cuts in part; as a path around one element.
+  // The canonical nodes from one cut to another, those at the cuts in part; as a path around one
+  // element.
   [[nodiscard]] TypePath canonical_between(const Cut& inner, const Cut& outer) const {
     TypePath parts{contiguous(1)};
     for (std::size_t node = inner.node; node <= outer.node; ++node) {
       const uint64_t from = node == inner.node ? inner.copies : 1;
       if (node == outer.node && outer.copies == 1) break;
       Node part = layout_.nodes[node];
-      if (part.kind == Kind::kVector) part = vector((node == outer.node ? outer.copies : part.count) / from, part.stride * static_cast<int64_t>(from));
+      if (part.kind == Kind::kVector)
+        part = vector((node == outer.node ? outer.copies : part.count) / from,
+                      part.stride * static_cast<int64_t>(from));
       parts.insert(parts.begin(), std::move(part));
     }
     return parts;

@@ -14,7 +14,8 @@ Node vector(uint64_t count, int64_t stride) {
 }
 
 Node indexed(Displacements indices) {
-  return {.kind = Kind::kIndexed, .count = indices.size(), .stride = 0, .indices = std::move(indices)};
+  return {
+      .kind = Kind::kIndexed, .count = indices.size(), .stride = 0, .indices = std::move(indices)};
 }
 
 std::optional<uint64_t> element_count(const TypePath& path) {
@@ -30,12 +31,9 @@ namespace {
 
 int64_t displacement_of(const Node& node, uint64_t copy, int64_t unit) {
   switch (node.kind) {
-    case Kind::kIndexed:
-      return node.indices[copy];
-    case Kind::kVector:
-      return static_cast<int64_t>(copy) * node.stride;
-    case Kind::kContiguous:
-      break;
+    case Kind::kIndexed: return node.indices[copy];
+    case Kind::kVector: return static_cast<int64_t>(copy) * node.stride;
+    case Kind::kContiguous: break;
   }
   return static_cast<int64_t>(copy) * unit;
 }
@@ -76,7 +74,8 @@ namespace {
 
 std::string to_string(const Displacements& indices, std::size_t most) {
   std::string text = "<";
-  for (std::size_t i = 0; i < std::min(indices.size(), most); ++i) text += (i == 0 ? "" : ",") + std::to_string(indices[i]);
+  for (std::size_t i = 0; i < std::min(indices.size(), most); ++i)
+    text += (i == 0 ? "" : ",") + std::to_string(indices[i]);
   return text + (indices.size() > most ? ",...>" : ">");
 }
 
@@ -87,12 +86,8 @@ std::string to_string(const TypePath& path, std::size_t most) {
   for (const Node& node : path) {
     const std::string count = std::to_string(node.count);
     switch (node.kind) {
-      case Kind::kContiguous:
-        text += "con(" + count;
-        break;
-      case Kind::kVector:
-        text += "vec(" + count + "," + std::to_string(node.stride) + ",";
-        break;
+      case Kind::kContiguous: text += "con(" + count; break;
+      case Kind::kVector: text += "vec(" + count + "," + std::to_string(node.stride) + ","; break;
       case Kind::kIndexed:
         text += "idx(" + count + "," + to_string(node.indices, most) + ",";
         break;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Type paths: the layout of equal elements in memory as nested repetitions (Träff, "Optimal MPI Datatype Normalization for Vector and
-// Index-block Types", EuroMPI 2014). A layout is a sequence of displacements; a path describes it from the outermost node inwards:
+// Type paths: the layout of equal elements in memory as nested repetitions (Träff, "Optimal MPI
+// Datatype Normalization for Vector and Index-block Types", EuroMPI 2014). A layout is a sequence
+// of displacements; a path describes it from the outermost node inwards:
 //
 //   con(c)              c elements, one unit after the other: the leaf, always the last node
 //   vec(c, d, T)        c copies of T at the displacements 0, d, 2d ...
 //   idx(c, <o...>, T)   c copies of T at the displacements o[0], o[1] ...
 //
-// The displacement of an element is the sum of the displacements that lead to it; elements are ordered as the copies are. Displacements
-// are in any unit that the caller chooses (elements, bytes); con's unit is the distance of adjacent elements in it.
-#pragma once
+// The displacement of an element is the sum of the displacements that lead to it; elements are
+// ordered as the copies are. Displacements are in any unit that the caller chooses (elements,
+// bytes); con's unit is the distance of adjacent elements in it.
+#ifndef VERITY_NORMALIZE_PATH_H
+#define VERITY_NORMALIZE_PATH_H
 
 #include <cstdint>
 #include <optional>
@@ -24,9 +27,9 @@ enum class Kind { kContiguous, kVector, kIndexed };
 
 struct Node {
   Kind kind = Kind::kContiguous;
-  uint64_t count = 1;      // at least 1
-  int64_t stride = 0;      // of a vector
-  Displacements indices;   // of an indexed node: `count` of them
+  uint64_t count = 1;     // at least 1
+  int64_t stride = 0;     // of a vector
+  Displacements indices;  // of an indexed node: `count` of them
 
   [[nodiscard]] bool operator==(const Node& other) const = default;
 };
@@ -35,7 +38,8 @@ struct Node {
 [[nodiscard]] Node vector(uint64_t count, int64_t stride);
 [[nodiscard]] Node indexed(Displacements indices);
 
-// Outermost first. Well-formed: the last node is the only contiguous one; empty for a layout without elements.
+// Outermost first. Well-formed: the last node is the only contiguous one; empty for a layout
+// without elements.
 using TypePath = std::vector<Node>;
 
 // Elements of the layout; nothing when 63 bits do not hold the number.
@@ -45,8 +49,9 @@ using TypePath = std::vector<Node>;
 // Precondition: element_count(path) fits into memory.
 [[nodiscard]] Displacements expand(const TypePath& path, int64_t unit);
 
-// The copies of an idx around blocks of `length` elements that follow each other, merged: blocks of different lengths, which MPI's
-// hindexed describes. It is no node of a path, but a shorter form of the innermost idx: the paper's heuristic for indexed types.
+// The copies of an idx around blocks of `length` elements that follow each other, merged: blocks of
+// different lengths, which MPI's hindexed describes. It is no node of a path, but a shorter form of
+// the innermost idx: the paper's heuristic for indexed types.
 struct Blocks {
   Displacements indices;
   std::vector<uint64_t> lengths;  // elements
@@ -60,3 +65,5 @@ struct Blocks {
 [[nodiscard]] std::string to_string(const TypePath& path, std::size_t most);
 
 }  // namespace verity::normalize
+
+#endif

@@ -31,7 +31,8 @@ void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept 
   }
   Ticket* ticket = tickets_.find(header.id);
   if (ticket == nullptr) return;
-  const auto status = static_cast<RmaStatus>(std::min<uint8_t>(header.what, static_cast<uint8_t>(RmaStatus::kBusy)));
+  const auto status = static_cast<RmaStatus>(
+      std::min<uint8_t>(header.what, static_cast<uint8_t>(RmaStatus::kBusy)));
   const uint8_t* body = message + sizeof(header);
   const size_t rest = length - sizeof(header);
   const bool is_get = header.kind == static_cast<uint8_t>(RmaKind::kGot);
@@ -43,7 +44,8 @@ void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept 
     return end(fetch, whole ? status : RmaStatus::kRefused, body, rest);
   }
   Chunk& chunk = chunk_of(*ticket);
-  if (chunk.read->peer != &peer || chunk.dead || is_get != (chunk.stage == Stage::kSnapshot)) return;
+  if (chunk.read->peer != &peer || chunk.dead || is_get != (chunk.stage == Stage::kSnapshot))
+    return;
   if (status != RmaStatus::kOk) return finish(chunk, status);
   if (is_get) return take_bytes(chunk, body, rest);
   if (chunk.stage == Stage::kLeaves) return take_leaves(chunk, message, length);
@@ -53,14 +55,18 @@ void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept 
   if (chunk.landed && chunk.hashed == geometry(chunk).leaf_count()) compare_roots(chunk);
 }
 
-// --- hashing -------------------------------------------------------------------------------------------------------------------
+// --- hashing
+// -------------------------------------------------------------------------------------------------------------------
 
-merkle::Geometry Client::geometry(const Chunk& chunk) const noexcept { return {chunk.length, 1u << config_.segment_log2}; }
+merkle::Geometry Client::geometry(const Chunk& chunk) const noexcept {
+  return {chunk.length, 1u << config_.segment_log2};
+}
 
 merkle::Digest Client::leaf(const Chunk& chunk, uint32_t i) const noexcept {
   const merkle::Geometry g = geometry(chunk);
   const Read& read = *chunk.read;
-  return merkle::hash_range(util::Pieces(read.pieces, read.count), chunk.offset + g.leaf_offset(i), g.leaf_length(i));
+  return merkle::hash_range(util::Pieces(read.pieces, read.count), chunk.offset + g.leaf_offset(i),
+                            g.leaf_length(i));
 }
 
 unsigned Client::hash_slice() noexcept {

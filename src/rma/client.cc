@@ -31,13 +31,18 @@ void Client::to_do(Chunk& chunk, Stage stage) noexcept {
   move(chunk, todo_);
 }
 
-// --- operations ----------------------------------------------------------------------------------------------------------------
+// --- operations
+// ----------------------------------------------------------------------------------------------------------------
 
-Read* Client::make_read() noexcept { return reads_open_ < kMaxReads ? spare_reads_.take() : nullptr; }
+Read* Client::make_read() noexcept {
+  return reads_open_ < kMaxReads ? spare_reads_.take() : nullptr;
+}
 
 void Client::release(Read& read) noexcept { spare_reads_.give(&read); }
 
-Fetch* Client::make_fetch(const Peer& peer) noexcept { return may_fetch(peer) ? spare_fetches_.take() : nullptr; }
+Fetch* Client::make_fetch(const Peer& peer) noexcept {
+  return may_fetch(peer) ? spare_fetches_.take() : nullptr;
+}
 
 void Client::start(Read& read) noexcept {
   ++reads_open_;
@@ -66,7 +71,9 @@ void Client::start(Fetch& fetch) noexcept {
 unsigned Client::start_chunks(Read& read) noexcept {
   unsigned count = 0;
   if (awaits_fenced_puts(*read.peer)) return 0;
-  const auto goes_on = [&] { return read.next < read.length && !read.broken && read.status == RmaStatus::kOk; };
+  const auto goes_on = [&] {
+    return read.next < read.length && !read.broken && read.status == RmaStatus::kOk;
+  };
   ++read.chunks;  // a chunk that fails at once must not end the read under our hands
   while (goes_on() && read.chunks <= kChunksOfRead && start_chunk(read)) ++count;
   --read.chunks;
@@ -79,8 +86,8 @@ unsigned Client::start_chunks(Read& read) noexcept {
   return count;
 }
 
-// Chunks wait for the progress of their peer. One that makes none gets half of all, two a third each: there is always something left
-// for one more.
+// Chunks wait for the progress of their peer. One that makes none gets half of all, two a third
+// each: there is always something left for one more.
 bool Client::start_chunk(Read& read) noexcept {
   if (read.peer->chunks >= kMaxChunks - chunks_open_) return false;
   Chunk* chunk = spare_chunks_.take();
@@ -88,8 +95,10 @@ bool Client::start_chunk(Read& read) noexcept {
   const uint64_t left = read.length - read.next;
   const uint64_t most = std::min(read.most, uint64_t{wire::kMaxHashLeaves} << config_.segment_log2);
   uint64_t length = std::min({left, most, std::max(config_.chunk, read.least)});
-  // What the lower transport does not read, because it is too short, goes with what comes before, or takes something from it.
-  if (left > length && left - length < read.least) length = left <= most ? left : left - std::min(left - 1, read.least);
+  // What the lower transport does not read, because it is too short, goes with what comes before,
+  // or takes something from it.
+  if (left > length && left - length < read.least)
+    length = left <= most ? left : left - std::min(left - 1, read.least);
   chunk->is_chunk = true;
   chunk->read = &read;
   chunk->offset = read.next;
@@ -104,7 +113,8 @@ bool Client::start_chunk(Read& read) noexcept {
   return true;
 }
 
-// --- ends ----------------------------------------------------------------------------------------------------------------------
+// --- ends
+// ----------------------------------------------------------------------------------------------------------------------
 
 void Client::finish(Chunk& chunk, RmaStatus status, bool broken) noexcept {
   Read& read = *chunk.read;
@@ -169,7 +179,8 @@ void Client::abort_if(const Peer* peer, const void* owner) noexcept {
     if (ticket == nullptr) continue;
     if (ticket->is_chunk) {
       Chunk& chunk = chunk_of(*ticket);
-      if (!chunk.dead && meant(chunk.read->peer, chunk.read->owner)) finish(chunk, RmaStatus::kOk, true);
+      if (!chunk.dead && meant(chunk.read->peer, chunk.read->owner))
+        finish(chunk, RmaStatus::kOk, true);
     } else if (Fetch& fetch = fetch_of(*ticket); meant(fetch.peer, fetch.owner)) {
       fetch.broken = true;
       end(fetch, RmaStatus::kOk, nullptr, 0);

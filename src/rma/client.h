@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reader's side of remote memory access, for one interface.
 //
-// A Read is cut into chunks. For each the lower transport reads the bytes and their digest is requested from the peer, both at once;
-// when the bytes are there they are hashed, in bounded slices, and compared. Only a mismatch costs more:
+// A Read is cut into chunks. For each the lower transport reads the bytes and their digest is
+// requested from the peer, both at once; when the bytes are there they are hashed, in bounded
+// slices, and compared. Only a mismatch costs more:
 //
 //   kTransfer  read and HASH under way; hashing; equal: done
 //   kLeaves    all leaves were requested from the peer: it reads its memory a second time, too
 //   kReread    what differs is read again and compared; then kLeaves again
 //   kSnapshot  after some rounds: the rest comes in frames, which are checked on their own
 //
-// A Fetch is a small read in frames, or an atomic operation whose result is wanted. One thread at a time, as for the links; upper
-// callbacks never run in here (see Port).
-#pragma once
+// A Fetch is a small read in frames, or an atomic operation whose result is wanted. One thread at a
+// time, as for the links; upper callbacks never run in here (see Port).
+#ifndef VERITY_RMA_CLIENT_H
+#define VERITY_RMA_CLIENT_H
 
 #include <algorithm>
 #include <memory>
@@ -34,8 +36,8 @@ struct Read {
   util::ListNode in_order;
   Peer* peer = nullptr;
   uint64_t token = 0;
-  uint64_t address = 0;  // the peer's
-  uint64_t length = 0;   // bytes
+  uint64_t address = 0;            // the peer's
+  uint64_t length = 0;             // bytes
   util::Piece pieces[kMaxPieces];  // where they go: memory that is written
   uint32_t count = 0;              // of pieces
   uint64_t most = ~uint64_t{0};    // bytes that the lower transport reads at a time
@@ -47,7 +49,7 @@ struct Read {
   bool broken = false;  // the lower transport failed, or the link
   bool started = false;
   bool reported = false;  // that its source changed
-  uint32_t epoch = 0;   // Peer::epoch when it began
+  uint32_t epoch = 0;     // Peer::epoch when it began
   // The port's.
   void* path = nullptr;
   void* owner = nullptr;
@@ -89,17 +91,18 @@ struct Descent {
   std::vector<merkle::Digest> theirs;
   std::vector<merkle::Digest> mine;  // what the leaves were when compared last with all of theirs
   std::vector<uint8_t> bad;          // bitmap: to be read again, or read again and not compared yet
-  uint32_t received = 0;                 // leaves of the answer that came so far
-  uint64_t at = 0;                    // where in the chunk to go on reading
-  uint32_t requested = 0;             // bytes of the GET under way
+  uint32_t received = 0;             // leaves of the answer that came so far
+  uint64_t at = 0;                   // where in the chunk to go on reading
+  uint32_t requested = 0;            // bytes of the GET under way
   uint32_t rounds = 0;
   bool changed = false;     // the peer's digests differ from those before
   bool persistent = false;  // the same wrong bytes came twice
   uint32_t segments = 0;    // that were damaged
-  std::vector<uint8_t> kept;       // the first of the damaged segments, as they came first: some kKept bytes at most
-  std::vector<uint32_t> kept_at;   // which these are; the last one may be shorter than the others
-  std::vector<uint8_t> scratch;    // one segment
-  health::Syndrome syndrome;       // of those that came right since
+  std::vector<uint8_t>
+      kept;  // the first of the damaged segments, as they came first: some kKept bytes at most
+  std::vector<uint32_t> kept_at;  // which these are; the last one may be shorter than the others
+  std::vector<uint8_t> scratch;   // one segment
+  health::Syndrome syndrome;      // of those that came right since
 };
 
 struct Chunk : Ticket {
@@ -113,17 +116,22 @@ struct Chunk : Ticket {
   bool posted = false;
   bool landed = false;
   bool answered = false;
-  bool digest_first = false;  // the digest came before the read began: a mismatch is not the program's
-  bool dead = false;          // only the flights are waited for
-  bool lower_busy = false;    // the lower transport took no read
+  bool digest_first =
+      false;          // the digest came before the read began: a mismatch is not the program's
+  bool dead = false;  // only the flights are waited for
+  bool lower_busy = false;  // the lower transport took no read
   merkle::Digest theirs = 0;
   merkle::Digest mine = 0;
   std::unique_ptr<Descent> descent;
   alignas(8) unsigned char port[64];
 };
 
-[[nodiscard]] inline Chunk& chunk_of(Ticket& ticket) noexcept { return static_cast<Chunk&>(ticket); }
-[[nodiscard]] inline Fetch& fetch_of(Ticket& ticket) noexcept { return static_cast<Fetch&>(ticket); }
+[[nodiscard]] inline Chunk& chunk_of(Ticket& ticket) noexcept {
+  return static_cast<Chunk&>(ticket);
+}
+[[nodiscard]] inline Fetch& fetch_of(Ticket& ticket) noexcept {
+  return static_cast<Fetch&>(ticket);
+}
 
 struct ClientConfig {
   uint64_t chunk = 256 * 1024;  // bytes
@@ -131,23 +139,26 @@ struct ClientConfig {
   bool observe = false;  // count mismatches, repair nothing
 };
 
-// One class, for its members are the steps of one state machine over the same chunks; by file: operations and their ends
-// (client.cc), requests (requests.cc), answers and hashing (answers.cc), after a mismatch (descent.cc, diagnose.cc), order.cc.
+// One class, for its members are the steps of one state machine over the same chunks; by file:
+// operations and their ends (client.cc), requests (requests.cc), answers and hashing (answers.cc),
+// after a mismatch (descent.cc, diagnose.cc), order.cc.
 class Client {
  public:
-  static constexpr unsigned kMaxChunks = 64;      // in all; a peer gets as many as it leaves free: see start_chunk()
-  static constexpr unsigned kChunksOfRead = 8;    // of one Read
-  static constexpr unsigned kMaxFetches = 128;    // the peer keeps Server::kMaxJobs requests
-  static constexpr unsigned kMaxFetchesPerPeer = kMaxFetches / 2;  // a peer has no more than it leaves free
-  // Bytes that fetches of one peer request at a time, or one larger fetch, and those of one GET for a chunk: the peer may have to keep what it
-  // cannot send (Server::kMaxCopied).
+  static constexpr unsigned kMaxChunks =
+      64;  // in all; a peer gets as many as it leaves free: see start_chunk()
+  static constexpr unsigned kChunksOfRead = 8;  // of one Read
+  static constexpr unsigned kMaxFetches = 128;  // the peer keeps Server::kMaxJobs requests
+  static constexpr unsigned kMaxFetchesPerPeer =
+      kMaxFetches / 2;  // a peer has no more than it leaves free
+  // Bytes that fetches of one peer request at a time, or one larger fetch, and those of one GET for
+  // a chunk: the peer may have to keep what it cannot send (Server::kMaxCopied).
   static constexpr uint32_t kMaxFetching = 1024 * 1024;
   static constexpr uint32_t kMaxGetBytes = 32 * 1024;
   // Bytes of the longest fetch.
   static constexpr uint32_t kMaxFetchBytes = 256 * 1024;
   static constexpr unsigned kMaxReads = 4096;
-  static constexpr size_t kSlice = 256 * 1024;    // bytes hashed in one poll() at most
-  static constexpr unsigned kRereads = 2;         // rounds before the rest comes in frames
+  static constexpr size_t kSlice = 256 * 1024;  // bytes hashed in one poll() at most
+  static constexpr unsigned kRereads = 2;       // rounds before the rest comes in frames
 
   Client(Port& port, health::Counters& counters, const ClientConfig& config);
   ~Client();
@@ -159,7 +170,9 @@ class Client {
   [[nodiscard]] Fetch* make_fetch(const Peer& peer) noexcept;
   void start(Read& read) noexcept;
   void start(Fetch& fetch) noexcept;
-  [[nodiscard]] bool has_room(const Peer& peer) const noexcept { return reads_open_ < kMaxReads && may_fetch(peer); }
+  [[nodiscard]] bool has_room(const Peer& peer) const noexcept {
+    return reads_open_ < kMaxReads && may_fetch(peer);
+  }
 
   // One of the lower transport's reads for that chunk ended.
   void landed(Chunk& chunk, bool good) noexcept;
@@ -168,22 +181,29 @@ class Client {
   // Sends, posts, hashes a slice; the number of steps made.
   unsigned poll() noexcept;
   // poll() has something to do now.
-  [[nodiscard]] bool busy() const noexcept { return waiting_.linked() || todo_.linked() || hashing_.linked(); }
-  // The same, without what waits for earlier reads or for room on a link: something will happen then.
+  [[nodiscard]] bool busy() const noexcept {
+    return waiting_.linked() || todo_.linked() || hashing_.linked();
+  }
+  // The same, without what waits for earlier reads or for room on a link: something will happen
+  // then.
   [[nodiscard]] bool must_poll() const noexcept;
-  // Something waits for the lower transport, which may not say when it can go on: to be polled again soon.
+  // Something waits for the lower transport, which may not say when it can go on: to be polled
+  // again soon.
   [[nodiscard]] bool must_retry() const noexcept;
-  // The peer is lost, or the upper layer cancels: everything ends, broken, as soon as the lower transport lets go of it. Of all
-  // owners, or of one; or of one owner whoever the peer is.
+  // The peer is lost, or the upper layer cancels: everything ends, broken, as soon as the lower
+  // transport lets go of it. Of all owners, or of one; or of one owner whoever the peer is.
   void abort(Peer& peer, const void* owner = nullptr) noexcept { abort_if(&peer, owner); }
   void abort_owner(const void* owner) noexcept { abort_if(nullptr, owner); }
   void release(Read& read) noexcept;
 
-  // Later reads wait for the puts so far, later puts for the reads that are open now (see may_put()). Without one, puts, fetches and
-  // atomic operations of a peer are done in the order in which they were started, and for Reads and for other links see order.h.
+  // Later reads wait for the puts so far, later puts for the reads that are open now (see
+  // may_put()). Without one, puts, fetches and atomic operations of a peer are done in the order in
+  // which they were started, and for Reads and for other links see order.h.
   void fence(Peer& peer) noexcept;
   void put_sent(Peer& peer, const Range& range) noexcept;
-  [[nodiscard]] bool may_put(const Peer& peer) const noexcept { return peer.before == 0 && peer.waiting == 0; }
+  [[nodiscard]] bool may_put(const Peer& peer) const noexcept {
+    return peer.before == 0 && peer.waiting == 0;
+  }
   // Whether bytes of the peer may be written, or fetched, now; when not, to be tried again soon.
   [[nodiscard]] bool may_write(Peer& peer, const Range& range) noexcept;
   [[nodiscard]] bool may_fetch(Peer& peer, const Range& range) noexcept;
@@ -202,13 +222,16 @@ class Client {
   bool step(Ticket& ticket) noexcept;
   [[nodiscard]] bool can_step(const Ticket& ticket) const noexcept;
   bool transfer(Chunk& chunk) noexcept;
-  bool send_request(Peer& peer, wire::RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept;
+  bool send_request(Peer& peer, wire::RmaKind kind, Ticket& ticket, uint8_t what,
+                    const wire::RmaRequest& request) noexcept;
   bool request_hash(Chunk& chunk, uint8_t what) noexcept;
   bool send_request(Fetch& fetch) noexcept;
   [[nodiscard]] bool may_fetch(const Peer& peer) const noexcept {
-    // As if the next one were as long as can be: whether there is room must not depend on the caller.
+    // As if the next one were as long as can be: whether there is room must not depend on the
+    // caller.
     const size_t most = std::min<size_t>(port_.max_message(), kMaxFetchBytes);
-    return peer.fetches < kMaxFetches - fetches_open_ && (peer.fetches == 0 || peer.fetching + most <= kMaxFetching);
+    return peer.fetches < kMaxFetches - fetches_open_ &&
+           (peer.fetches == 0 || peer.fetching + most <= kMaxFetching);
   }
   bool request_atomic(Fetch& fetch) noexcept;
   bool request_in_turn(Fetch& fetch) noexcept;
@@ -243,7 +266,9 @@ class Client {
   void finish(Chunk& chunk, wire::RmaStatus status, bool broken = false) noexcept;
   void retire(Chunk& chunk) noexcept;
   void check_end(Read& read) noexcept;
-  [[nodiscard]] health::Counters& counts(const Peer& peer) noexcept { return peer.counts != nullptr ? *peer.counts : counters_; }
+  [[nodiscard]] health::Counters& counts(const Peer& peer) noexcept {
+    return peer.counts != nullptr ? *peer.counts : counters_;
+  }
   [[nodiscard]] health::Counters& counts(const Chunk& chunk) noexcept;
   void opened(Peer& peer, uint32_t* epoch) noexcept;
   static void closed(Peer& peer, uint32_t epoch) noexcept;
@@ -268,3 +293,5 @@ class Client {
 };
 
 }  // namespace verity::rma
+
+#endif

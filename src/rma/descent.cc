@@ -31,9 +31,7 @@ void Client::damaged(Chunk& chunk) noexcept {
     chunk.descent->theirs.resize(leaves);
     chunk.descent->mine.resize(leaves);
     chunk.descent->bad.resize(merkle::bitmap_bytes(leaves));
-  } catch (const std::bad_alloc&) {
-    return finish(chunk, RmaStatus::kBusy);
-  }
+  } catch (const std::bad_alloc&) { return finish(chunk, RmaStatus::kBusy); }
   to_do(chunk, Stage::kLeaves);
 }
 
@@ -42,8 +40,8 @@ void Client::take_leaves(Chunk& chunk, const uint8_t* message, size_t length) no
   wire::RmaLeaves part;
   const size_t bytes = length - std::min(length, sizeof(part));
   const size_t n = bytes / sizeof(merkle::Digest);
-  if (!wire::read_message(message, length, &part) || part.first != d.received || n == 0 || bytes % sizeof(merkle::Digest) != 0 ||
-      n > d.theirs.size() - d.received) {
+  if (!wire::read_message(message, length, &part) || part.first != d.received || n == 0 ||
+      bytes % sizeof(merkle::Digest) != 0 || n > d.theirs.size() - d.received) {
     return finish(chunk, RmaStatus::kRefused);
   }
   std::memcpy(d.theirs.data() + d.received, message + sizeof(part), bytes);
@@ -114,7 +112,8 @@ bool Client::reread(Chunk& chunk) noexcept {
     counts(chunk).read_bytes_again += run.end - run.begin;
     d.at = run.end;
     // Good bytes come again too, and may come damaged: all are checked.
-    for (uint64_t at = run.begin; at < run.end; at += geometry(chunk).segment_size()) bad_of(d).set(at >> config_.segment_log2);
+    for (uint64_t at = run.begin; at < run.end; at += geometry(chunk).segment_size())
+      bad_of(d).set(at >> config_.segment_log2);
   }
   chunk.posted = true;
   move(chunk, idle_);
@@ -150,11 +149,14 @@ bool Client::request_bytes(Chunk& chunk) noexcept {
     classify(chunk);
     return true;
   }
-  const uint64_t most = std::min<uint64_t>(port_.max_message() - sizeof(wire::RmaHeader), kMaxGetBytes);
+  const uint64_t most =
+      std::min<uint64_t>(port_.max_message() - sizeof(wire::RmaHeader), kMaxGetBytes);
   const auto length = static_cast<uint32_t>(std::min(most, run.end - run.begin));
   const Read& read = *chunk.read;
   const uint64_t address = read.address + chunk.offset + run.begin;
-  if (!send_request(*read.peer, wire::RmaKind::kGet, chunk, 0, {{}, read.token, address, length, 0})) return false;
+  if (!send_request(*read.peer, wire::RmaKind::kGet, chunk, 0,
+                    {{}, read.token, address, length, 0}))
+    return false;
   d.at = run.begin;
   d.requested = length;
   move(chunk, idle_);
@@ -182,13 +184,15 @@ void Client::take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexc
   const uint64_t before = d.at >> config_.segment_log2;
   d.at += d.requested;
   counts(chunk).read_bytes_again += d.requested;
-  counts(chunk).read_segments_repaired += (d.at == chunk.length ? d.theirs.size() : d.at >> config_.segment_log2) - before;
+  counts(chunk).read_segments_repaired +=
+      (d.at == chunk.length ? d.theirs.size() : d.at >> config_.segment_log2) - before;
   to_do(chunk, Stage::kSnapshot);
 }
 
-// The bytes are right. Whose fault it was: the peer's program wrote to them if their digest changed. When the digest stayed the
-// same, it may still have done so between the reading and the first digest, unless the digest was there before; then, or when
-// wrong bytes came again, it was the way between.
+// The bytes are right. Whose fault it was: the peer's program wrote to them if their digest
+// changed. When the digest stayed the same, it may still have done so between the reading and the
+// first digest, unless the digest was there before; then, or when wrong bytes came again, it was
+// the way between.
 void Client::classify(Chunk& chunk) noexcept {
   const Descent& d = *chunk.descent;
   const char* what = "ambiguous: damaged on the way, or changed while it was read";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is reported of a damaged read: some of its bytes are kept before they are read again, and compared when they are right.
+// What is reported of a damaged read: some of its bytes are kept before they are read again, and
+// compared when they are right.
 #include <algorithm>
 #include <new>
 
@@ -16,7 +17,8 @@ health::Extent extent_at(const Chunk& chunk, uint64_t offset) noexcept {
 }
 
 void copy_bytes(const Chunk& chunk, uint64_t offset, uint8_t* out, size_t length) noexcept {
-  (void)util::copy_out(util::Pieces(chunk.read->pieces, chunk.read->count), chunk.offset + offset, out, length);
+  (void)util::copy_out(util::Pieces(chunk.read->pieces, chunk.read->count), chunk.offset + offset,
+                       out, length);
 }
 
 }  // namespace
@@ -25,7 +27,8 @@ void copy_bytes(const Chunk& chunk, uint64_t offset, uint8_t* out, size_t length
 void Client::keep(Chunk& chunk, Run run) noexcept {
   Descent& d = *chunk.descent;
   const merkle::Geometry g = geometry(chunk);
-  for (auto i = static_cast<uint32_t>(run.begin >> config_.segment_log2); i < g.leaf_count() && g.leaf_offset(i) < run.end; ++i) {
+  for (auto i = static_cast<uint32_t>(run.begin >> config_.segment_log2);
+       i < g.leaf_count() && g.leaf_offset(i) < run.end; ++i) {
     const auto length = static_cast<size_t>(g.leaf_length(i));
     const bool kept = std::find(d.kept_at.begin(), d.kept_at.end(), i) != d.kept_at.end();
     if (kept || d.kept.size() + length > Descent::kKept) continue;
@@ -50,7 +53,8 @@ void Client::add_syndrome(Chunk& chunk, uint32_t leaf) noexcept {
     const auto length = static_cast<size_t>(g.leaf_length(i));
     if (i == leaf) {
       copy_bytes(chunk, g.leaf_offset(i), d.scratch.data(), length);
-      d.syndrome = health::join(d.syndrome, health::compare(bad, d.scratch.data(), length, extent_at(chunk, g.leaf_offset(i))));
+      d.syndrome = health::join(d.syndrome, health::compare(bad, d.scratch.data(), length,
+                                                            extent_at(chunk, g.leaf_offset(i))));
       return;
     }
     bad += length;
@@ -63,16 +67,18 @@ void Client::add_syndrome(Chunk& chunk, const uint8_t* right, size_t length) noe
   for (size_t done = 0; done < length && !d.scratch.empty();) {
     const size_t n = std::min(d.scratch.size(), length - done);
     copy_bytes(chunk, d.at + done, d.scratch.data(), n);
-    d.syndrome = health::join(d.syndrome, health::compare(d.scratch.data(), right + done, n, extent_at(chunk, d.at + done)));
+    d.syndrome = health::join(d.syndrome, health::compare(d.scratch.data(), right + done, n,
+                                                          extent_at(chunk, d.at + done)));
     done += n;
   }
 }
 
 void Client::diagnose(const Chunk& chunk, health::FaultKind kind) noexcept {
   const Descent* d = chunk.descent.get();
-  const bool known = d != nullptr && kind != health::FaultKind::kSourceChanged && d->syndrome.bytes != 0;
-  port_.diagnosed(*chunk.read, {kind, chunk.offset, chunk.length, d != nullptr ? d->segments : 0, d != nullptr ? d->rounds : 0,
-                                known ? &d->syndrome : nullptr});
+  const bool known =
+      d != nullptr && kind != health::FaultKind::kSourceChanged && d->syndrome.bytes != 0;
+  port_.diagnosed(*chunk.read, {kind, chunk.offset, chunk.length, d != nullptr ? d->segments : 0,
+                                d != nullptr ? d->rounds : 0, known ? &d->syndrome : nullptr});
 }
 
 }  // namespace verity::rma

@@ -22,8 +22,12 @@ bool any_link(Peer& peer, Check&& check) noexcept {
 Range range_of(const Read& read) noexcept { return {read.address, read.length}; }
 Range range_of(const Fetch& fetch) noexcept { return {fetch.address, fetch.length}; }
 
-Read& at(util::ListNode& node, Read*) noexcept { return *VERITY_CONTAINER_OF(&node, Read, in_order); }
-Fetch& at(util::ListNode& node, Fetch*) noexcept { return static_cast<Fetch&>(static_cast<FetchInOrder&>(node)); }
+Read& at(util::ListNode& node, Read*) noexcept {
+  return *VERITY_CONTAINER_OF(&node, Read, in_order);
+}
+Fetch& at(util::ListNode& node, Fetch*) noexcept {
+  return static_cast<Fetch&>(static_cast<FetchInOrder&>(node));
+}
 
 // `counts`: whether one that overlaps does.
 template <typename Operation, typename Counts>
@@ -37,7 +41,8 @@ bool any_overlaps(util::ListNode& list, const Range& range, Counts&& counts) noe
 
 }  // namespace
 
-// --- fences ---------------------------------------------------------------------------------------------------------------------
+// --- fences
+// ---------------------------------------------------------------------------------------------------------------------
 
 void Client::fence(Peer& peer) noexcept {
   if (!puts_done(peer)) {
@@ -72,7 +77,8 @@ bool Client::awaits_fenced_puts(Peer& peer) noexcept {
   return any_link(peer, [&](Peer& link) { return !fenced_puts_done(link); });
 }
 
-// An operation that waited while a fence came counts with those that were open then: what is behind the fence waits for it, too.
+// An operation that waited while a fence came counts with those that were open then: what is behind
+// the fence waits for it, too.
 void Client::opened(Peer& peer, uint32_t* epoch) noexcept {
   const bool late = port_.is_before_fence();
   ++peer.open;
@@ -85,7 +91,8 @@ void Client::closed(Peer& peer, uint32_t epoch) noexcept {
   if (epoch != peer.epoch) --peer.before;
 }
 
-// --- overlapping ranges ---------------------------------------------------------------------------------------------------------
+// --- overlapping ranges
+// ---------------------------------------------------------------------------------------------------------
 
 // As if there were a fence, for what is behind the writing that the read overlaps.
 void Client::wait_for_writes(Read& read) noexcept {
@@ -103,7 +110,8 @@ void Client::wait_for_writes(Read& read) noexcept {
 bool Client::written_elsewhere(const Peer& peer, const Range& range) noexcept {
   if (peer.order == nullptr) return false;
   return any_link(const_cast<Peer&>(peer), [&](Peer& link) {
-    const bool written = &link != &peer && link.has_put && link.written.overlaps(range) && !puts_done(link);
+    const bool written =
+        &link != &peer && link.has_put && link.written.overlaps(range) && !puts_done(link);
     if (written) port_.request_ack(link);
     return written;
   });
@@ -115,10 +123,14 @@ bool Client::may_write(Peer& peer, const Range& range) noexcept {
   if (order == nullptr) return true;
   if (any_overlaps<Read>(order->reads, range, [](const Read&) { return true; })) return false;
   const bool others = order->fetches_open != peer.fetches;
-  if (others && any_overlaps<Fetch>(order->fetches, range, [&](const Fetch& fetch) { return fetch.peer != &peer; })) return false;
+  if (others && any_overlaps<Fetch>(order->fetches, range,
+                                    [&](const Fetch& fetch) { return fetch.peer != &peer; }))
+    return false;
   return !written_elsewhere(peer, range);
 }
 
-bool Client::may_fetch(Peer& peer, const Range& range) noexcept { return !written_elsewhere(peer, range); }
+bool Client::may_fetch(Peer& peer, const Range& range) noexcept {
+  return !written_elsewhere(peer, range);
+}
 
 }  // namespace verity::rma

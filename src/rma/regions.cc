@@ -69,7 +69,8 @@ void Regions::revoke(uint64_t token) noexcept {
   }
 }
 
-Regions::Hold::Hold(Regions& regions, uint64_t token, uint64_t address, uint64_t length, Access access) noexcept
+Regions::Hold::Hold(Regions& regions, uint64_t token, uint64_t address, uint64_t length,
+                    Access access) noexcept
     : regions_(regions), holds_(nullptr) {
   const std::shared_lock lock(regions.mutex_);
   const auto it = regions.regions_.find(token);

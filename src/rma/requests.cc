@@ -7,7 +7,8 @@ namespace verity::rma {
 using wire::RmaKind;
 using wire::RmaStatus;
 
-bool Client::send_request(Peer& peer, RmaKind kind, Ticket& ticket, uint8_t what, const wire::RmaRequest& request) noexcept {
+bool Client::send_request(Peer& peer, RmaKind kind, Ticket& ticket, uint8_t what,
+                          const wire::RmaRequest& request) noexcept {
   uint8_t* out = port_.open_message(peer, sizeof(request));
   if (out == nullptr) return false;
   tickets_.renew(ticket);
@@ -22,12 +23,14 @@ bool Client::send_request(Peer& peer, RmaKind kind, Ticket& ticket, uint8_t what
 bool Client::request_hash(Chunk& chunk, uint8_t what) noexcept {
   const Read& read = *chunk.read;
   const uint32_t known = what == wire::kLeaves ? static_cast<uint32_t>(chunk.theirs) : 0;
-  return send_request(*read.peer, RmaKind::kHash, chunk, what, {{}, read.token, read.address + chunk.offset, chunk.length, known});
+  return send_request(*read.peer, RmaKind::kHash, chunk, what,
+                      {{}, read.token, read.address + chunk.offset, chunk.length, known});
 }
 
 bool Client::send_request(Fetch& fetch) noexcept {
   if (fetch.is_atomic) return request_atomic(fetch);
-  return send_request(*fetch.peer, RmaKind::kGet, fetch, 0, {{}, fetch.token, fetch.address, fetch.length, 0});
+  return send_request(*fetch.peer, RmaKind::kGet, fetch, 0,
+                      {{}, fetch.token, fetch.address, fetch.length, 0});
 }
 
 // For fences it is a put too.
@@ -37,8 +40,11 @@ bool Client::request_atomic(Fetch& fetch) noexcept {
   tickets_.renew(fetch);
   const auto what = static_cast<uint8_t>(static_cast<uint8_t>(fetch.op) | wire::kAtomicFetch);
   const auto log2 = static_cast<uint8_t>(fetch.length == sizeof(uint32_t) ? 2 : 3);
-  const wire::RmaAtomic message{
-      {static_cast<uint8_t>(RmaKind::kAtomic), what, log2, 0, fetch.id}, fetch.token, fetch.address, fetch.value, fetch.compare};
+  const wire::RmaAtomic message{{static_cast<uint8_t>(RmaKind::kAtomic), what, log2, 0, fetch.id},
+                                fetch.token,
+                                fetch.address,
+                                fetch.value,
+                                fetch.compare};
   std::memcpy(out, &message, sizeof(message));
   port_.send_message(*fetch.peer, sizeof(message));
   put_sent(*fetch.peer, {fetch.address, fetch.length});
@@ -97,7 +103,8 @@ bool Client::transfer(Chunk& chunk) noexcept {
 bool Client::can_step(const Ticket& ticket) const noexcept {
   if (!ticket.is_chunk) return port_.has_room(*static_cast<const Fetch&>(ticket).peer);
   const auto& chunk = static_cast<const Chunk&>(ticket);
-  const bool reads = chunk.stage == Stage::kReread || (chunk.stage == Stage::kTransfer && chunk.requested);
+  const bool reads =
+      chunk.stage == Stage::kReread || (chunk.stage == Stage::kTransfer && chunk.requested);
   return reads ? !chunk.lower_busy : port_.has_room(*chunk.read->peer);
 }
 

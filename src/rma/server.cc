@@ -16,7 +16,8 @@ RmaKind answer_to(uint8_t kind) noexcept {
   return kind == static_cast<uint8_t>(RmaKind::kHash) ? RmaKind::kHashed : RmaKind::kGot;
 }
 
-// With the CPU's own instructions: the owner's threads, and other interfaces, may be at the same word. What was there before.
+// With the CPU's own instructions: the owner's threads, and other interfaces, may be at the same
+// word. What was there before.
 template <typename Word>
 uint64_t apply(const wire::RmaAtomic& a) noexcept {
   const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(a.address));
@@ -65,13 +66,15 @@ void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
     const size_t bytes = length - sizeof(put);
     status = regions_.with(put.token, put.address, bytes, kWrite, [&] {
       return access(put.address, bytes, [&] {
-        if (bytes != 0) std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
+        if (bytes != 0)
+          std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
       });
     });
     counts(peer).puts_applied += status == RmaStatus::kOk;
     counts(peer).put_bytes_applied += status == RmaStatus::kOk ? bytes : 0;
   }
-  if (status != RmaStatus::kOk) refuse(peer, {{static_cast<uint8_t>(RmaKind::kPut), 0, 0, 0, 0}, put.token, 0, 0, 0}, status);
+  if (status != RmaStatus::kOk)
+    refuse(peer, {{static_cast<uint8_t>(RmaKind::kPut), 0, 0, 0, 0}, put.token, 0, 0, 0}, status);
 }
 
 // Done at once, since what comes behind it may count on it; only the answer may wait.
@@ -80,7 +83,8 @@ void Server::atomic(Peer& peer, const uint8_t* message, size_t length) noexcept 
   const bool good = wire::read_message(message, length, &a) && wire::is_valid_atomic(a);
   const bool fetches = (a.header.what & wire::kAtomicFetch) != 0;
   wire::RmaRequest request{a.header, a.token, a.address, good ? 1u << a.header.segment : 0, 0};
-  if (!fetches) request.header.kind = static_cast<uint8_t>(RmaKind::kPut);  // refused in the same way
+  if (!fetches)
+    request.header.kind = static_cast<uint8_t>(RmaKind::kPut);  // refused in the same way
   if (!good) return refuse(peer, request, RmaStatus::kRefused);
   std::unique_ptr<Job> job(fetches && peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr);
   if (fetches && job == nullptr) return refuse(peer, request, RmaStatus::kBusy);
@@ -100,14 +104,17 @@ void Server::atomic(Peer& peer, const uint8_t* message, size_t length) noexcept 
 // Without room the answer waits as a job: the peer waits for it, or takes its put for applied.
 void Server::refuse(Peer& peer, const wire::RmaRequest& request, RmaStatus status) noexcept {
   const bool writes = request.header.kind == static_cast<uint8_t>(RmaKind::kPut);
-  if (writes && status == RmaStatus::kRefused && regions_.was_revoked(request.token)) status = RmaStatus::kRevoked;
-  const bool wait = !answer(peer, {answer_to(request.header.kind), status, request.header.id}) && peer.requests < 2 * kMaxJobs;
+  if (writes && status == RmaStatus::kRefused && regions_.was_revoked(request.token))
+    status = RmaStatus::kRevoked;
+  const bool wait = !answer(peer, {answer_to(request.header.kind), status, request.header.id}) &&
+                    peer.requests < 2 * kMaxJobs;
   auto* job = wait ? new (std::nothrow) Job : nullptr;
   if (job != nullptr) return keep(peer, *job, request, status);
   counts(peer).rma_refused++;
 }
 
-void Server::keep(Peer& peer, Job& job, const wire::RmaRequest& request, RmaStatus status) noexcept {
+void Server::keep(Peer& peer, Job& job, const wire::RmaRequest& request,
+                  RmaStatus status) noexcept {
   job.peer = &peer;
   job.request = request;
   job.status = status;
@@ -126,17 +133,21 @@ void Server::request(Peer& peer, const uint8_t* message, size_t length) noexcept
   if (request.header.kind == static_cast<uint8_t>(RmaKind::kGet)) return get(peer, request);
   auto* job = peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr;
   if (job == nullptr) return refuse(peer, request, RmaStatus::kBusy);
-  const bool good = request.header.kind == static_cast<uint8_t>(RmaKind::kHash) && wire::is_valid_hash(request);
+  const bool good =
+      request.header.kind == static_cast<uint8_t>(RmaKind::kHash) && wire::is_valid_hash(request);
   keep(peer, *job, request, good ? RmaStatus::kOk : RmaStatus::kRefused);
 }
 
 // The memory is read now: a put to the same place may come right behind.
 void Server::get(Peer& peer, const wire::RmaRequest& request) noexcept {
-  if (request.length > port_.max_message() - sizeof(wire::RmaHeader)) return refuse(peer, request, RmaStatus::kRefused);
+  if (request.length > port_.max_message() - sizeof(wire::RmaHeader))
+    return refuse(peer, request, RmaStatus::kRefused);
   if (peer.answers == 0 && answer_get(peer, request, nullptr)) return;
-  const bool room = peer.copied == 0 || request.length <= kMaxCopied - std::min(peer.copied, kMaxCopied);
+  const bool room =
+      peer.copied == 0 || request.length <= kMaxCopied - std::min(peer.copied, kMaxCopied);
   std::unique_ptr<Job> job(room && peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr);
-  if (job != nullptr) job->copy.reset(new (std::nothrow) uint8_t[std::max<size_t>(1, request.length)]);
+  if (job != nullptr)
+    job->copy.reset(new (std::nothrow) uint8_t[std::max<size_t>(1, request.length)]);
   if (job == nullptr || job->copy == nullptr) return refuse(peer, request, RmaStatus::kBusy);
   const RmaStatus status = read(request, job->copy.get());
   if (status != RmaStatus::kOk) return refuse(peer, request, status);
@@ -146,7 +157,8 @@ void Server::get(Peer& peer, const wire::RmaRequest& request) noexcept {
 RmaStatus Server::read(const wire::RmaRequest& r, uint8_t* out) noexcept {
   return regions_.with(r.token, r.address, r.length, kRead, [&] {
     if (r.length == 0) return RmaStatus::kOk;
-    return access(r.address, r.length, [&] { std::memcpy(out, reinterpret_cast<const void*>(r.address), r.length); });
+    return access(r.address, r.length,
+                  [&] { std::memcpy(out, reinterpret_cast<const void*>(r.address), r.length); });
   });
 }
 
@@ -186,11 +198,15 @@ unsigned Server::serve(Job& job, size_t* budget) noexcept {
 
 bool Server::reply(Job& job) noexcept {
   if (job.is_hash()) return answer_hash(job);
-  if (job.status != RmaStatus::kOk) return answer(*job.peer, {answer_to(job.request.header.kind), job.status, job.request.header.id});
-  return job.copy != nullptr ? answer_get(*job.peer, job.request, job.copy.get()) : answer_atomic(job);
+  if (job.status != RmaStatus::kOk)
+    return answer(*job.peer,
+                  {answer_to(job.request.header.kind), job.status, job.request.header.id});
+  return job.copy != nullptr ? answer_get(*job.peer, job.request, job.copy.get())
+                             : answer_atomic(job);
 }
 
-// False, here and below, and for digests: the link has no room now. `copy`: what was there when the get came; nullptr: it came just now.
+// False, here and below, and for digests: the link has no room now. `copy`: what was there when the
+// get came; nullptr: it came just now.
 bool Server::answer_get(Peer& peer, const wire::RmaRequest& r, const uint8_t* copy) noexcept {
   const size_t length = sizeof(wire::RmaHeader) + r.length;
   uint8_t* out = port_.open_message(peer, length);
@@ -202,7 +218,8 @@ bool Server::answer_get(Peer& peer, const wire::RmaRequest& r, const uint8_t* co
   } else if (r.length != 0) {
     std::memcpy(bytes, copy, r.length);
   }
-  const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kGot), static_cast<uint8_t>(status), 0, 0, r.header.id};
+  const wire::RmaHeader header{static_cast<uint8_t>(RmaKind::kGot), static_cast<uint8_t>(status), 0,
+                               0, r.header.id};
   std::memcpy(out, &header, sizeof(header));
   const bool good = status == RmaStatus::kOk;
   port_.send_message(peer, good ? length : sizeof(header));
@@ -218,13 +235,15 @@ bool Server::answer_atomic(Job& job) noexcept {
   uint8_t* out = port_.open_message(*job.peer, length);
   if (out == nullptr) return false;
   std::memcpy(out, &header, sizeof(header));
-  std::memcpy(out + sizeof(header), &job.old, job.request.length);  // little endian, as all of the wire format
+  std::memcpy(out + sizeof(header), &job.old,
+              job.request.length);  // little endian, as all of the wire format
   port_.send_message(*job.peer, length);
   return true;
 }
 
 bool Server::answer(Peer& peer, const Answer& a) noexcept {
-  const wire::RmaHeader header{static_cast<uint8_t>(a.kind), static_cast<uint8_t>(a.status), 0, 0, a.id};
+  const wire::RmaHeader header{static_cast<uint8_t>(a.kind), static_cast<uint8_t>(a.status), 0, 0,
+                               a.id};
   uint8_t* out = port_.open_message(peer, sizeof(header));
   if (out == nullptr) return false;
   std::memcpy(out, &header, sizeof(header));

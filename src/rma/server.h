@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The owner's side of remote memory access: applies puts, answers gets and digests, for one interface.
+// The owner's side of remote memory access: applies puts, answers gets and digests, for one
+// interface.
 //
-// Puts and atomic operations are applied as they come, after the frame's check, and a get reads the memory as it comes: what one peer
-// requests is done in that order. An answer that cannot go at once, because the link has no room or earlier ones wait, goes later from a copy.
-// Digests wait in a queue, and poll() serves them in bounded slices, so that a large one delays no other. One thread at a time, as for the
-// links.
-#pragma once
+// Puts and atomic operations are applied as they come, after the frame's check, and a get reads the
+// memory as it comes: what one peer requests is done in that order. An answer that cannot go at
+// once, because the link has no room or earlier ones wait, goes later from a copy. Digests wait in
+// a queue, and poll() serves them in bounded slices, so that a large one delays no other. One
+// thread at a time, as for the links.
+#ifndef VERITY_RMA_SERVER_H
+#define VERITY_RMA_SERVER_H
 
 #include <vector>
 
@@ -20,23 +23,27 @@ namespace verity::rma {
 
 class Server {
  public:
-  // Requests of one peer that are kept at a time: a client requests less. As many refusals may wait for room besides.
+  // Requests of one peer that are kept at a time: a client requests less. As many refusals may wait
+  // for room besides.
   static constexpr unsigned kMaxJobs = 256;
-  // Bytes of answers to gets that are kept for one peer at a time, or a single answer: a client requests less (Client::kMaxFetching, and
-  // Client::kMaxGetBytes for each of its chunks).
+  // Bytes of answers to gets that are kept for one peer at a time, or a single answer: a client
+  // requests less (Client::kMaxFetching, and Client::kMaxGetBytes for each of its chunks).
   static constexpr uint32_t kMaxCopied = 4 * 1024 * 1024;
   // Bytes hashed in one poll() at most, but for the last segment.
   static constexpr size_t kSlice = 128 * 1024;
-  // Digests of more bytes are made by other threads, where there are any (Port::hasher()), in parts of so many.
+  // Digests of more bytes are made by other threads, where there are any (Port::hasher()), in parts
+  // of so many.
   static constexpr size_t kShareAbove = 128 * 1024;
   static constexpr size_t kSharedSlice = 64 * 1024;
 
-  Server(Port& port, Regions& regions, health::Counters& counters) : port_(port), regions_(regions), counters_(counters) {}
+  Server(Port& port, Regions& regions, health::Counters& counters)
+      : port_(port), regions_(regions), counters_(counters) {}
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // A PUT; an ATOMIC; a GET or HASH. Throws nothing: without memory the request is answered as busy.
+  // A PUT; an ATOMIC; a GET or HASH. Throws nothing: without memory the request is answered as
+  // busy.
   void put(Peer& peer, const uint8_t* message, size_t length) noexcept;
   void atomic(Peer& peer, const uint8_t* message, size_t length) noexcept;
   void request(Peer& peer, const uint8_t* message, size_t length) noexcept;
@@ -45,7 +52,8 @@ class Server {
   // Bytes hashed so far: whether poll() got on.
   [[nodiscard]] uint64_t hashed() const noexcept { return hashed_; }
   [[nodiscard]] bool busy() const noexcept { return jobs_.linked(); }
-  // poll() has something to do now, or will soon: not only answers that wait for room on their links.
+  // poll() has something to do now, or will soon: not only answers that wait for room on their
+  // links.
   [[nodiscard]] bool must_poll() const noexcept;
   // Other threads hash for it: poll() will find the results.
   [[nodiscard]] bool awaits_hasher() const noexcept { return shared_ != 0; }
@@ -79,7 +87,9 @@ class Server {
   bool answer_leaves(Job& job) noexcept;
   bool answer(Peer& peer, const Answer& a) noexcept;
   void end(Job& job) noexcept;
-  [[nodiscard]] health::Counters& counts(const Peer& peer) noexcept { return peer.counts != nullptr ? *peer.counts : counters_; }
+  [[nodiscard]] health::Counters& counts(const Peer& peer) noexcept {
+    return peer.counts != nullptr ? *peer.counts : counters_;
+  }
 
   Port& port_;
   Regions& regions_;
@@ -92,3 +102,5 @@ class Server {
 };
 
 }  // namespace verity::rma
+
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects that are used again, so that steady work allocates nothing.
-#pragma once
+#ifndef VERITY_RMA_SPARES_H
+#define VERITY_RMA_SPARES_H
 
 #include <memory>
 #include <new>
@@ -36,3 +37,5 @@ class Spares {
 };
 
 }  // namespace verity::rma
+
+#endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What answers are found by: a request carries an id, which holds a place in the table and a generation that changes with every
-// request, and the answer carries it back.
-#pragma once
+// What answers are found by: a request carries an id, which holds a place in the table and a
+// generation that changes with every request, and the answer carries it back.
+#ifndef VERITY_RMA_TICKETS_H
+#define VERITY_RMA_TICKETS_H
 
 #include <cstdint>
 #include <vector>
@@ -59,3 +60,5 @@ class TicketTable {
 };
 
 }  // namespace verity::rma
+
+#endif

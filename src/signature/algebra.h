@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The signature of a sequence of basic types: a hash of their order and their number, (f, n), with an associative,
-// non-commutative concatenation (Gropp, "Runtime checking of datatype signatures in MPI", 2000; Langou, Bosilca, Fagg,
-// Dongarra, "Hash functions for datatype signatures in MPI", 2005). The hash is the polynomial
+// The signature of a sequence of basic types: a hash of their order and their number, (f, n), with
+// an associative, non-commutative concatenation (Gropp, "Runtime checking of datatype signatures in
+// MPI", 2000; Langou, Bosilca, Fagg, Dongarra, "Hash functions for datatype signatures in MPI",
+// 2005). The hash is the polynomial
 //
 //   f(x_1 ... x_n) = sum x_i * r^(n - i)  modulo p = 2^61 - 1
 //
-// over the codes of the types, so that the signature of a concatenation comes from the parts, and that of k copies from one, in
-// a time that does not depend on how many elements there are. All functions are pure, thread-safe and do not allocate.
-#pragma once
+// over the codes of the types, so that the signature of a concatenation comes from the parts, and
+// that of k copies from one, in a time that does not depend on how many elements there are. All
+// functions are pure, thread-safe and do not allocate.
+#ifndef VERITY_SIGNATURE_ALGEBRA_H
+#define VERITY_SIGNATURE_ALGEBRA_H
 
 #include <cstdint>
 
@@ -26,7 +29,9 @@ __extension__ typedef unsigned __int128 Wide;
   const uint64_t sum = a + b;
   return sum >= kPrime ? sum - kPrime : sum;
 }
-[[nodiscard]] constexpr uint64_t sub_mod(uint64_t a, uint64_t b) noexcept { return a >= b ? a - b : a + kPrime - b; }
+[[nodiscard]] constexpr uint64_t sub_mod(uint64_t a, uint64_t b) noexcept {
+  return a >= b ? a - b : a + kPrime - b;
+}
 [[nodiscard]] constexpr uint64_t reduce(uint64_t a) noexcept {
   const uint64_t folded = (a & kPrime) + (a >> 61);
   return folded >= kPrime ? folded - kPrime : folded;
@@ -54,7 +59,8 @@ extern const Powers kPowers;
 // kBase ^ e for any e: a table look-up and a multiplication for each byte of e that is in use.
 [[nodiscard]] inline uint64_t power(uint64_t e) noexcept {
   uint64_t result = kPowers.at[0][e & 0xff];
-  for (unsigned byte = 1; (e >>= 8) != 0; ++byte) result = mul_mod(result, kPowers.at[byte][e & 0xff]);
+  for (unsigned byte = 1; (e >>= 8) != 0; ++byte)
+    result = mul_mod(result, kPowers.at[byte][e & 0xff]);
   return result;
 }
 
@@ -65,7 +71,8 @@ struct Signature {
   friend constexpr bool operator==(const Signature&, const Signature&) noexcept = default;
 };
 
-// The number of elements does not fit 64 bits: the hash is 0 and means nothing. Whatever is made from it is saturated too.
+// The number of elements does not fit 64 bits: the hash is 0 and means nothing. Whatever is made
+// from it is saturated too.
 inline constexpr Signature kSaturated{0, kTooMany};
 [[nodiscard]] constexpr bool saturated(const Signature& s) noexcept { return s.count == kTooMany; }
 
@@ -79,8 +86,9 @@ inline constexpr Signature kSaturated{0, kTooMany};
   return {add_mod(mul_mod(a.hash, power(b.count)), b.hash), count};
 }
 
-// Makes the signatures of k copies of one sequence: f * (r^(n k) - 1) / (r^n - 1). The division is done once, in the
-// constructor (about 120 multiplications); repeat() is one power and one multiplication.
+// Makes the signatures of k copies of one sequence: f * (r^(n k) - 1) / (r^n - 1). The division is
+// done once, in the constructor (about 120 multiplications); repeat() is one power and one
+// multiplication.
 class Repeater {
  public:
   constexpr Repeater() noexcept = default;
@@ -109,6 +117,10 @@ class Repeater {
 }
 
 // Of k copies, for one use: costs a division.
-[[nodiscard]] inline Signature repeat(const Signature& one, uint64_t k) noexcept { return Repeater(one).repeat(k); }
+[[nodiscard]] inline Signature repeat(const Signature& one, uint64_t k) noexcept {
+  return Repeater(one).repeat(k);
+}
 
 }  // namespace verity::signature
+
+#endif

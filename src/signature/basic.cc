@@ -15,8 +15,9 @@ struct Entry {
 };
 
 constexpr std::string_view kClassNames[kClasses] = {
-    "none",    "signed integer", "unsigned integer", "floating point", "complex", "logical",
-    "character", "bool",         "byte",             "packed",         "unknown",
+    "none",    "signed integer", "unsigned integer", "floating point",
+    "complex", "logical",        "character",        "bool",
+    "byte",    "packed",         "unknown",
 };
 
 // FNV-1a: the codes are made from names, so that they do not hang on the order of a table.
@@ -28,10 +29,12 @@ constexpr uint64_t hash_text(std::string_view text) noexcept {
 
 constexpr std::array<Entry, 256> make_table() noexcept {
   std::array<Entry, 256> table{};
-#define VERITY_ENTRY(number, name, cls, size) table[number] = {#name, Class::cls, size, hash_text(#name)};
+#define VERITY_ENTRY(number, name, cls, size) \
+  table[number] = {#name, Class::cls, size, hash_text(#name)};
   VERITY_NAMED_TYPES(VERITY_ENTRY)
 #undef VERITY_ENTRY
-#define VERITY_ENTRY(number, name, text, cls, size) table[number] = {text, Class::cls, size, hash_text(text)};
+#define VERITY_ENTRY(number, name, text, cls, size) \
+  table[number] = {text, Class::cls, size, hash_text(text)};
   VERITY_HANDLELESS_TYPES(VERITY_ENTRY)
 #undef VERITY_ENTRY
   return table;
@@ -84,7 +87,9 @@ std::optional<BasicType> find_basic(std::string_view name, uint64_t size) noexce
 
 bool well_formed(const BasicType& type) noexcept { return make_basic(type.id, type.size) == type; }
 
-std::string_view name_of(uint8_t id) noexcept { return kTable[id].name.empty() ? "unknown" : kTable[id].name; }
+std::string_view name_of(uint8_t id) noexcept {
+  return kTable[id].name.empty() ? "unknown" : kTable[id].name;
+}
 
 std::string_view to_string(Class cls) noexcept {
   const auto index = static_cast<unsigned>(cls);
@@ -100,7 +105,8 @@ std::string to_words(const BasicType& type) {
 }
 
 uint64_t code_of(const BasicType& type, Level level) noexcept {
-  const uint64_t text = level == Level::kNames ? kTable[type.id].name_hash : kClassHashes[type.cls % kClasses];
+  const uint64_t text =
+      level == Level::kNames ? kTable[type.id].name_hash : kClassHashes[type.cls % kClasses];
   return reduce(spread(text + type.size * 0x9e3779b97f4a7c15ull));
 }
 

@@ -13,7 +13,8 @@ constexpr unsigned kMaxWordsDepth = 12;
 constexpr uint8_t kLeafBit = 0x80;
 constexpr uint8_t kLongSequence = 0x7f;
 
-// ---- words -----------------------------------------------------------------------------------------
+// ---- words
+// -----------------------------------------------------------------------------------------
 
 void put_words(std::string& out, const Type& type, uint64_t copies, size_t limit, unsigned depth);
 
@@ -34,7 +35,8 @@ void put_fields(std::string& out, const Type& type, size_t limit, unsigned depth
 
 void put_words(std::string& out, const Type& type, uint64_t copies, size_t limit, unsigned depth) {
   const auto parts = type.node().parts();
-  if (parts.size() == 1 && multiply_counts(copies, parts[0].copies) != kTooMany && depth < kMaxWordsDepth) {
+  if (parts.size() == 1 && multiply_counts(copies, parts[0].copies) != kTooMany &&
+      depth < kMaxWordsDepth) {
     return put_words(out, parts[0].type, copies * parts[0].copies, limit, depth + 1);
   }
   if (depth == 0 || copies != 1) out += std::to_string(copies) + " x ";
@@ -45,11 +47,13 @@ void put_words(std::string& out, const Type& type, uint64_t copies, size_t limit
   }
 }
 
-// ---- bytes -----------------------------------------------------------------------------------------
+// ---- bytes
+// -----------------------------------------------------------------------------------------
 
 class Writer {
  public:
-  Writer(void* out, size_t capacity) noexcept : out_(static_cast<uint8_t*>(out)), capacity_(capacity) {}
+  Writer(void* out, size_t capacity) noexcept
+      : out_(static_cast<uint8_t*>(out)), capacity_(capacity) {}
 
   void byte(unsigned value) noexcept {
     if (length_ < capacity_) {
@@ -144,7 +148,8 @@ class Reader {
   }
 
   const char* sequence(uint64_t fields, unsigned depth, Type* type_p) {
-    if (fields == kLongSequence && (!number(&fields) || fields < kLongSequence)) return "fields: no such number of them";
+    if (fields == kLongSequence && (!number(&fields) || fields < kLongSequence))
+      return "fields: no such number of them";
     // Each takes two bytes at least.
     if (fields > left_.size() / 2) return "fields: more than the description has room for";
     std::vector<Type::Item> items;

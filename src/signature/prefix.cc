@@ -17,22 +17,25 @@ constexpr size_t kLongestPath = 120;
 // The last part that begins at or before element `index` of the node.
 const Part& part_at(const Node& node, uint64_t index) noexcept {
   const auto parts = node.parts();
-  const auto after = std::upper_bound(parts.begin(), parts.end(), index,
-                                      [](uint64_t i, const Part& part) { return i < part.count_before; });
+  const auto after =
+      std::upper_bound(parts.begin(), parts.end(), index,
+                       [](uint64_t i, const Part& part) { return i < part.count_before; });
   return *(after - 1);
 }
 
 const Part& part_at_byte(const Node& node, uint64_t offset) noexcept {
   const auto parts = node.parts();
-  const auto after = std::upper_bound(parts.begin(), parts.end(), offset,
-                                      [](uint64_t i, const Part& part) { return i < part.bytes_before; });
+  const auto after =
+      std::upper_bound(parts.begin(), parts.end(), offset,
+                       [](uint64_t i, const Part& part) { return i < part.bytes_before; });
   return *(after - 1);
 }
 
-// Takes the first `elements` elements of `copies` copies apart: whole copies of a node, then the parts before the one that is
-// begun, then that one in the same way.
+// Takes the first `elements` elements of `copies` copies apart: whole copies of a node, then the
+// parts before the one that is begun, then that one in the same way.
 template <class OnCopies, class OnBefore>
-void take(const Type& type, uint64_t copies, uint64_t elements, OnCopies on_copies, OnBefore on_before) noexcept {
+void take(const Type& type, uint64_t copies, uint64_t elements, OnCopies on_copies,
+          OnBefore on_before) noexcept {
   const Node* node = &type.node();
   while (node->count != 0) {
     const uint64_t whole = std::min(copies, elements / node->count);
@@ -62,7 +65,9 @@ Signature prefix(const Type& type, uint64_t copies, uint64_t elements, Level lev
   take(
       type, copies, elements,
       [&](const Node& node, uint64_t whole) {
-        if (whole != 0) sum = sum.count == 0 ? node.repeater[l].repeat(whole) : concat(sum, node.repeater[l].repeat(whole));
+        if (whole != 0)
+          sum = sum.count == 0 ? node.repeater[l].repeat(whole)
+                               : concat(sum, node.repeater[l].repeat(whole));
       },
       [&](const Part& part) {
         if (part.count_before != 0) sum = concat(sum, {part.hash_before[l], part.count_before});
@@ -75,7 +80,9 @@ uint64_t prefix_bag(const Type& type, uint64_t copies, uint64_t elements, Level 
   uint64_t sum = 0;
   take(
       type, copies, elements,
-      [&](const Node& node, uint64_t whole) { sum = add_mod(sum, mul_mod(node.bag[l], reduce(whole))); },
+      [&](const Node& node, uint64_t whole) {
+        sum = add_mod(sum, mul_mod(node.bag[l], reduce(whole)));
+      },
       [&](const Part& part) { sum = add_mod(sum, part.bag_before[l]); });
   return sum;
 }
@@ -119,14 +126,17 @@ std::string path_of(const Type& type, uint64_t index) {
     path += ", field " + std::to_string(field);
     if (path.size() > kLongestPath) return path + ", ...";
     if (node->count != 0 && (part.copies > 1 || part.type.node().part_count == 1)) {
-      path += (node->part_count == 0 ? ", element " : ", copy ") + std::to_string(index / node->count + 1);
+      path += (node->part_count == 0 ? ", element " : ", copy ") +
+              std::to_string(index / node->count + 1);
     }
   }
   return path;
 }
 
 uint64_t first_difference(const Type& a, const Type& b, uint64_t elements, Level level) noexcept {
-  const auto agree = [&](uint64_t n) { return prefix(a, kTooMany, n, level) == prefix(b, kTooMany, n, level); };
+  const auto agree = [&](uint64_t n) {
+    return prefix(a, kTooMany, n, level) == prefix(b, kTooMany, n, level);
+  };
   if (agree(elements)) return elements;
   uint64_t equal = 0;
   uint64_t unequal = elements;

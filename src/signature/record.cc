@@ -9,7 +9,8 @@ namespace {
 
 // Of a message with these classes of elements.
 uint8_t flags_for(bool packed, bool byte, bool opaque) noexcept {
-  return static_cast<uint8_t>((packed ? kHasPacked : 0) | (byte ? kHasByte : 0) | (opaque ? kHasOpaque : 0));
+  return static_cast<uint8_t>((packed ? kHasPacked : 0) | (byte ? kHasByte : 0) |
+                              (opaque ? kHasOpaque : 0));
 }
 
 const char* check_homogeneous(const Record& r) noexcept {
@@ -18,7 +19,8 @@ const char* check_homogeneous(const Record& r) noexcept {
   if (r.hash != 0) return "hash: not 0 in a message of one basic type";
   if (r.count == 0) return "count: 0 in a message of one basic type";
   const uint8_t has = flags_for(cls == Class::kPacked, cls == Class::kByte, cls == Class::kOpaque);
-  if ((r.flags & (kHasPacked | kHasByte | kHasOpaque)) != has) return "flags: not those of the basic type";
+  if ((r.flags & (kHasPacked | kHasByte | kHasOpaque)) != has)
+    return "flags: not those of the basic type";
   return nullptr;
 }
 
@@ -45,7 +47,8 @@ Record make_record(const Type& type, uint64_t copies, Level level) noexcept {
   Record record;
   if (level == Level::kNames) record.flags = kNamesHash;
   if (copies == 0 || type.count() == 0) return record;
-  record.flags |= flags_for(type.contains(Class::kPacked), type.contains(Class::kByte), type.contains(Class::kOpaque));
+  record.flags |= flags_for(type.contains(Class::kPacked), type.contains(Class::kByte),
+                            type.contains(Class::kOpaque));
   if (type.homogeneous()) {
     record.flags |= kHomogeneous;
     record.basic = type.basic();
@@ -58,22 +61,27 @@ Record make_record(const Type& type, uint64_t copies, Level level) noexcept {
   return record;
 }
 
-size_t write_record(const Record& record, std::span<const uint8_t> description, void* out, size_t capacity) noexcept {
+size_t write_record(const Record& record, std::span<const uint8_t> description, void* out,
+                    size_t capacity) noexcept {
   if (capacity < sizeof(Record)) return 0;
-  if (description.size() > kMaxDescription || description.size() > capacity - sizeof(Record)) description = {};
+  if (description.size() > kMaxDescription || description.size() > capacity - sizeof(Record))
+    description = {};
   Record copy = record;
   copy.description_length = static_cast<uint8_t>(description.size());
   std::memcpy(out, &copy, sizeof(copy));
-  if (!description.empty()) std::memcpy(static_cast<uint8_t*>(out) + sizeof(copy), description.data(), description.size());
+  if (!description.empty())
+    std::memcpy(static_cast<uint8_t*>(out) + sizeof(copy), description.data(), description.size());
   return sizeof(copy) + description.size();
 }
 
-const char* read_record(const void* bytes, size_t length, Record* record_p, std::span<const uint8_t>* description_p) noexcept {
+const char* read_record(const void* bytes, size_t length, Record* record_p,
+                        std::span<const uint8_t>* description_p) noexcept {
   if (length < sizeof(Record)) return "length: shorter than a record";
   Record record;
   std::memcpy(&record, bytes, sizeof(record));
   if (const char* wrong = check(record)) return wrong;
-  if (length != sizeof(Record) + record.description_length) return "description length: does not add up to the record's";
+  if (length != sizeof(Record) + record.description_length)
+    return "description length: does not add up to the record's";
   *record_p = record;
   *description_p = {static_cast<const uint8_t*>(bytes) + sizeof(Record), record.description_length};
   return nullptr;

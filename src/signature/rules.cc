@@ -17,12 +17,16 @@ struct Message {
   uint64_t copies;
 };
 
-constexpr Verdict no_check(Reason reason) noexcept { return {Outcome::kNoCheck, reason, What::kNone, kUnknownPosition}; }
+constexpr Verdict no_check(Reason reason) noexcept {
+  return {Outcome::kNoCheck, reason, What::kNone, kUnknownPosition};
+}
 constexpr Verdict mismatch(What what, uint64_t position) noexcept {
   return {Outcome::kMismatch, Reason::kNone, what, position};
 }
 
-uint64_t posted(const Received& received) noexcept { return multiply_counts(received.type.count(), received.copies); }
+uint64_t posted(const Received& received) noexcept {
+  return multiply_counts(received.type.count(), received.copies);
+}
 
 // A message that is no longer than the receive, as far as the numbers of elements tell.
 bool fits(const Record& sender, const Received& received) noexcept {
@@ -31,15 +35,20 @@ bool fits(const Record& sender, const Received& received) noexcept {
 }
 
 std::optional<Reason> unchecked(const Record& sender, const Received& received) noexcept {
-  if ((sender.flags & kHasPacked) != 0 || received.type.contains(Class::kPacked)) return Reason::kPacked;
-  if ((sender.flags & kHasOpaque) != 0 || received.type.contains(Class::kOpaque)) return Reason::kOpaque;
+  if ((sender.flags & kHasPacked) != 0 || received.type.contains(Class::kPacked))
+    return Reason::kPacked;
+  if ((sender.flags & kHasOpaque) != 0 || received.type.contains(Class::kOpaque))
+    return Reason::kOpaque;
   if (sender.count == kTooMany) return Reason::kUncountable;
   return std::nullopt;
 }
 
-bool is_byte(const BasicType& type) noexcept { return type.cls == static_cast<uint8_t>(Class::kByte); }
+bool is_byte(const BasicType& type) noexcept {
+  return type.cls == static_cast<uint8_t>(Class::kByte);
+}
 
-// One side is all MPI_BYTE and the other has none: the first element says so already, without a search for it.
+// One side is all MPI_BYTE and the other has none: the first element says so already, without a
+// search for it.
 bool bytes_against_typed(const Record& sender, const Received& received) noexcept {
   return (is_byte(sender.basic) && !received.type.contains(Class::kByte)) ||
          (is_byte(received.type.basic()) && (sender.flags & kHasByte) == 0);
@@ -54,7 +63,8 @@ bool equal_at_once(const Record& sender, const Received& received, Level level) 
            prefix(received.type, received.copies, sender.count, level);
   }
   // Equal names are equal layouts, so the sender's level may be the higher one.
-  return Signature{sender.hash, sender.count} == prefix(received.type, received.copies, sender.count, sender.level());
+  return Signature{sender.hash, sender.count} ==
+         prefix(received.type, received.copies, sender.count, sender.level());
 }
 
 // The sender's type from its description, if that is there and agrees with the record.
@@ -74,17 +84,20 @@ uint64_t common(const Message& message, const Record& sender, const Received& re
   const uint64_t both = std::min(sender.count, posted(received));
   if (received.length == Length::kExact) return both;
   const uint64_t room = multiply_counts(received.type.bytes(), received.copies);
-  return std::min(both, whole_elements(message.type, message.copies, std::min(room, received.bytes)));
+  return std::min(both,
+                  whole_elements(message.type, message.copies, std::min(room, received.bytes)));
 }
 
-Verdict compare_types(const Message& message, const Record& sender, const Received& received, Level level) noexcept {
+Verdict compare_types(const Message& message, const Record& sender, const Received& received,
+                      Level level) noexcept {
   const uint64_t elements = common(message, sender, received);
   const uint64_t position = first_difference(message.type, received.type, elements, level);
   if (position == elements) {
     const bool enough = received.length == Length::kAtMost || sender.count == posted(received);
     return enough ? Verdict{} : mismatch(What::kCount, elements);
   }
-  if (level == Level::kLayout && (is_byte(element_at(message.type, position)) || is_byte(element_at(received.type, position)))) {
+  if (level == Level::kLayout && (is_byte(element_at(message.type, position)) ||
+                                  is_byte(element_at(received.type, position)))) {
     return no_check(Reason::kByte);
   }
   const bool other_order = prefix_bag(message.type, message.copies, elements, level) ==
@@ -94,8 +107,10 @@ Verdict compare_types(const Message& message, const Record& sender, const Receiv
 
 // There is a difference, or too much, and the sender's type is not known.
 Verdict compare_hashes(const Record& sender, const Received& received, Level level) noexcept {
-  if (!fits(sender, received) && received.length == Length::kAtMost) return no_check(Reason::kTruncated);
-  if (level == Level::kLayout && ((sender.flags & kHasByte) != 0 || received.type.contains(Class::kByte))) {
+  if (!fits(sender, received) && received.length == Length::kAtMost)
+    return no_check(Reason::kTruncated);
+  if (level == Level::kLayout &&
+      ((sender.flags & kHasByte) != 0 || received.type.contains(Class::kByte))) {
     return no_check(Reason::kByte);
   }
   if (!fits(sender, received)) return mismatch(What::kCount, kUnknownPosition);
@@ -115,15 +130,16 @@ std::string in_words_of_hash(const Record& sender) {
 }
 
 std::string element_words(const Verdict& verdict, const Type& sent, const Type& expected) {
-  const bool layouts_agree = same(element_at(sent, verdict.position), element_at(expected, verdict.position), Level::kLayout);
-  return "element " + number(verdict.position + 1) + " is " + at(sent, verdict.position) + " at the sender and " +
-         at(expected, verdict.position) + " at the receiver" +
+  const bool layouts_agree = same(element_at(sent, verdict.position),
+                                  element_at(expected, verdict.position), Level::kLayout);
+  return "element " + number(verdict.position + 1) + " is " + at(sent, verdict.position) +
+         " at the sender and " + at(expected, verdict.position) + " at the receiver" +
          (verdict.what == What::kOrder ? "; the same elements in another order" : "") +
          (layouts_agree ? "; of the same layout, but not the same type" : "");
 }
 
-std::string mismatch_words(const Verdict& verdict, const std::optional<Message>& message, const Record& sender,
-                           const Received& received) {
+std::string mismatch_words(const Verdict& verdict, const std::optional<Message>& message,
+                           const Record& sender, const Received& received) {
   if (verdict.what == What::kCount) {
     return number(sender.count) + " elements at the sender and " + number(posted(received)) +
            " at the receiver, where they must be as many";
@@ -138,8 +154,8 @@ std::string mismatch_words(const Verdict& verdict, const std::optional<Message>&
 
 namespace detail {
 
-Verdict compare_unlike(const Record& sender, std::span<const uint8_t> description, const Received& received,
-                       Level level) noexcept {
+Verdict compare_unlike(const Record& sender, std::span<const uint8_t> description,
+                       const Received& received, Level level) noexcept {
   if (sender.count == 0 && (received.length == Length::kAtMost || posted(received) == 0)) return {};
   if (sender.count == 0) return mismatch(What::kCount, 0);
   if (const auto reason = unchecked(sender, received)) return no_check(*reason);
@@ -150,24 +166,26 @@ Verdict compare_unlike(const Record& sender, std::span<const uint8_t> descriptio
   if (equal_at_once(sender, received, level)) return {};
   try {
     const auto message = message_of(sender, description);
-    return message ? compare_types(*message, sender, received, level) : compare_hashes(sender, received, level);
-  } catch (const std::bad_alloc&) {
-    return no_check(Reason::kNoMemory);
-  }
+    return message ? compare_types(*message, sender, received, level)
+                   : compare_hashes(sender, received, level);
+  } catch (const std::bad_alloc&) { return no_check(Reason::kNoMemory); }
 }
 
 }  // namespace detail
 
-Explanation explain(const Verdict& verdict, const Record& sender, std::span<const uint8_t> description,
-                    const Received& received) {
-  const std::optional<Message> message = sender.count == 0 ? Message{} : message_of(sender, description);
+Explanation explain(const Verdict& verdict, const Record& sender,
+                    std::span<const uint8_t> description, const Received& received) {
+  const std::optional<Message> message =
+      sender.count == 0 ? Message{} : message_of(sender, description);
   Explanation words;
   words.sent = message ? describe(message->type, message->copies) : in_words_of_hash(sender);
   words.expected = describe(received.type, received.copies);
   switch (verdict.outcome) {
     case Outcome::kEqual: words.verdict = "the types agree"; break;
     case Outcome::kNoCheck: words.verdict = to_string(verdict.reason); break;
-    case Outcome::kMismatch: words.verdict = mismatch_words(verdict, message, sender, received); break;
+    case Outcome::kMismatch:
+      words.verdict = mismatch_words(verdict, message, sender, received);
+      break;
   }
   return words;
 }

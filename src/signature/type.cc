@@ -8,8 +8,8 @@ namespace verity::signature {
 
 namespace {
 
-// A child of at most this many parts dissolves in the sequence around it: enough for nested structs to read as one, too few for
-// a deep nesting to copy long lists at each level.
+// A child of at most this many parts dissolves in the sequence around it: enough for nested structs
+// to read as one, too few for a deep nesting to copy long lists at each level.
 constexpr size_t kMaxDissolved = 16;
 
 [[nodiscard]] constexpr uint64_t add_counts(uint64_t a, uint64_t b) noexcept {
@@ -17,7 +17,8 @@ constexpr size_t kMaxDissolved = 16;
   return __builtin_add_overflow(a, b, &sum) ? kTooMany : sum;
 }
 
-// The type without elements. Made at compile time, so that it is there before any other static object and after all of them.
+// The type without elements. Made at compile time, so that it is there before any other static
+// object and after all of them.
 union Eternal {
   constexpr Eternal() noexcept : node() {}
   ~Eternal() {}
@@ -28,7 +29,8 @@ constinit Eternal empty_type;
 // The same sequence of basic types: exactly for leaves, by signature otherwise.
 bool same_sequence(const Type& a, const Type& b) noexcept {
   if (&a.node() == &b.node()) return true;
-  if (a.node().leaf() || b.node().leaf()) return a.count() == b.count() && a.homogeneous() && a.basic() == b.basic();
+  if (a.node().leaf() || b.node().leaf())
+    return a.count() == b.count() && a.homogeneous() && a.basic() == b.basic();
   const Signature& one = a.node().repeater[static_cast<unsigned>(Level::kNames)].one();
   return !saturated(one) && one == b.node().repeater[static_cast<unsigned>(Level::kNames)].one();
 }
@@ -56,7 +58,8 @@ class Parts {
  private:
   void push(const Type& type, uint64_t copies) {
     uint64_t sum;
-    if (!items_.empty() && same_sequence(items_.back().type, type) && !__builtin_add_overflow(items_.back().copies, copies, &sum)) {
+    if (!items_.empty() && same_sequence(items_.back().type, type) &&
+        !__builtin_add_overflow(items_.back().copies, copies, &sum)) {
       items_.back().copies = sum;
     } else {
       items_.push_back({type, copies});
@@ -121,15 +124,20 @@ std::unique_ptr<Type::Node> make_node(const std::vector<Type::Item>& items) {
 
 }  // namespace
 
-Type::Type() noexcept : node_(&empty_type.node) { node_->references.fetch_add(1, std::memory_order_relaxed); }
+Type::Type() noexcept : node_(&empty_type.node) {
+  node_->references.fetch_add(1, std::memory_order_relaxed);
+}
 
-Type::Type(const Type& other) noexcept : node_(other.node_) { node_->references.fetch_add(1, std::memory_order_relaxed); }
+Type::Type(const Type& other) noexcept : node_(other.node_) {
+  node_->references.fetch_add(1, std::memory_order_relaxed);
+}
 
 Type::~Type() {
   if (node_ != nullptr) release(node_);
 }
 
-// Without recursion: a chain of types may be of any length. What falls to zero waits in a list through the nodes themselves.
+// Without recursion: a chain of types may be of any length. What falls to zero waits in a list
+// through the nodes themselves.
 void Type::release(const Node* node) noexcept {
   if (node->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   for (Node* dead = const_cast<Node*>(node); dead != nullptr;) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The sub-commands. Each adds itself to the command line; its callback sets *exit_code.
-#pragma once
+#ifndef VERITY_TOOLS_COMMANDS_H
+#define VERITY_TOOLS_COMMANDS_H
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -10,8 +11,9 @@ namespace verity::tools {
 
 // Exit codes of every sub-command.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitWarning = 1;  // doctor: works, but ...; bench: a limit was passed; report: faults
-inline constexpr int kExitError = 2;    // broken, or wrong use
+inline constexpr int kExitWarning =
+    1;  // doctor: works, but ...; bench: a limit was passed; report: faults
+inline constexpr int kExitError = 2;     // broken, or wrong use
 inline constexpr int kExitInactive = 3;  // doctor: this shell does not ask for verification
 
 void add_env_command(CLI::App& app, int* exit_code);
@@ -25,7 +27,8 @@ void add_report_command(CLI::App& app, int* exit_code);
 
 // Exit codes as monitoring plugins have them: 0 ok, 1 warning, 2 critical, 3 unknown.
 void add_check_command(CLI::App& app, int* exit_code);
-// `check` could not be run: says so as its caller reads it, and returns the exit code, which drains no node.
+// `check` could not be run: says so as its caller reads it, and returns the exit code, which drains
+// no node.
 [[nodiscard]] int check_refused(int argc, char** argv, const std::string& why);
 void add_export_command(CLI::App& app, int* exit_code);
 
@@ -34,3 +37,5 @@ void add_export_command(CLI::App& app, int* exit_code);
 void add_probe_command(CLI::App& app, int* exit_code);
 
 }  // namespace verity::tools
+
+#endif

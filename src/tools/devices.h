@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_TOOLS_DEVICES_H
+#define VERITY_TOOLS_DEVICES_H
 
 #include <string>
 #include <vector>
@@ -22,3 +23,5 @@ struct Device {
 [[nodiscard]] std::vector<std::string> wrappers(const std::vector<Device>& devices);
 
 }  // namespace verity::tools
+
+#endif

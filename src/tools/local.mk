@@ -86,19 +86,19 @@ src/tools/doctor/verity_unit-variable_names.$(OBJEXT): include/variable_names.in
 
 verity_unit_CPPFLAGS += $(tools_cppflags) $(JSON_CFLAGS)
 verity_unit_SOURCES += $(tools_pure_sources) \
-	test/unit/tools_bench_test.cc \
-	test/unit/tools_diagnosis_test.cc \
-	test/unit/tools_environment_test.cc \
-	test/unit/tools_health_test.cc \
-	test/unit/tools_export_test.cc \
-	test/unit/tools_install_test.cc \
-	test/unit/tools_report_records_test.cc \
-	test/unit/tools_report_render_test.cc \
-	test/unit/tools_report_topology_test.cc \
-	test/unit/tools_transports_test.cc
+	test/unit/tools/bench_test.cc \
+	test/unit/tools/diagnosis_test.cc \
+	test/unit/tools/environment_test.cc \
+	test/unit/tools/health_test.cc \
+	test/unit/tools/export_test.cc \
+	test/unit/tools/install_test.cc \
+	test/unit/tools/report_records_test.cc \
+	test/unit/tools/report_render_test.cc \
+	test/unit/tools/report_topology_test.cc \
+	test/unit/tools/transports_test.cc
 
-TESTS += test/integration/bench.sh test/integration/doctor.sh test/integration/doctor_setups.sh test/integration/env.sh
-EXTRA_DIST += test/integration/bench.sh test/integration/doctor.sh test/integration/doctor_setups.sh test/integration/env.sh
+TESTS += test/integration/tools/bench.sh test/integration/tools/doctor.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
+EXTRA_DIST += test/integration/tools/bench.sh test/integration/tools/doctor.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
 
 dist_man1_MANS += \
 	src/tools/man/ucx-verity.1 \
@@ -116,5 +116,5 @@ dist_man7_MANS = \
 	src/tools/man/ucx-verity-health.7 \
 	src/tools/man/ucx-verity-site.7 \
 	src/tools/man/ucx-verity-types.7
-TESTS += test/integration/man.sh
-EXTRA_DIST += test/integration/man.sh
+TESTS += test/integration/build/man.sh
+EXTRA_DIST += test/integration/build/man.sh

@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (is_check && error.get_exit_code() != 0) return verity::tools::check_refused(argc, argv, error.what());
+    if (is_check && error.get_exit_code() != 0)
+      return verity::tools::check_refused(argc, argv, error.what());
     return app.exit(error) == 0 ? verity::tools::kExitOk : verity::tools::kExitError;
   } catch (const std::exception& error) {
     if (is_check) return verity::tools::check_refused(argc, argv, error.what());

@@ -2,7 +2,8 @@
 //
 // UCX logs to stdout, which belongs to the command's own answer: a shell evaluates it, a script
 // parses it.
-#pragma once
+#ifndef VERITY_TOOLS_QUIET_STDOUT_H
+#define VERITY_TOOLS_QUIET_STDOUT_H
 
 namespace verity::tools {
 
@@ -19,3 +20,5 @@ class QuietStdout {
 };
 
 }  // namespace verity::tools
+
+#endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_TOOLS_SUBPROCESS_H
+#define VERITY_TOOLS_SUBPROCESS_H
 
 #include <string>
 #include <vector>
@@ -25,3 +26,5 @@ struct ProcessResult {
 [[nodiscard]] std::string find_program(const std::string& name);
 
 }  // namespace verity::tools
+
+#endif

@@ -27,7 +27,8 @@ void query_md(uct_component_h component, const std::string& component_name, cons
   unsigned count = 0;
   if (uct_md_query_tl_resources(md, &resources, &count) == UCS_OK) {
     for (unsigned i = 0; i < count; ++i) {
-      devices->push_back({resources[i].tl_name, resources[i].dev_name, component_name, resources[i].dev_type == UCT_DEVICE_TYPE_NET});
+      devices->push_back({resources[i].tl_name, resources[i].dev_name, component_name,
+                          resources[i].dev_type == UCT_DEVICE_TYPE_NET});
     }
     uct_release_tl_resource_list(resources);
   }
@@ -69,8 +70,11 @@ std::vector<Lane> lanes_of(const std::string& description) {
     const std::size_t flags = line.find(" flags ");
     const std::size_t name = line.find_last_of(' ') + 1;
     const std::size_t slash = line.find('/', name);
-    if (line.find(" resource ") == std::string::npos || flags == std::string::npos || slash == std::string::npos) continue;
-    lanes.push_back({line.substr(name, slash - name), line.substr(slash + 1), line[flags + 7] == 'a'});
+    if (line.find(" resource ") == std::string::npos || flags == std::string::npos ||
+        slash == std::string::npos)
+      continue;
+    lanes.push_back(
+        {line.substr(name, slash - name), line.substr(slash + 1), line[flags + 7] == 'a'});
   }
   return lanes;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the UCX that this process runs offers, by its public API.
-#pragma once
+#ifndef VERITY_TOOLS_UCX_QUERY_H
+#define VERITY_TOOLS_UCX_QUERY_H
 
 #include <string>
 #include <vector>
@@ -35,3 +36,5 @@ struct ContextLanes {
 [[nodiscard]] ContextLanes query_context();
 
 }  // namespace verity::tools
+
+#endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_TOOLS_VARIABLE_H
+#define VERITY_TOOLS_VARIABLE_H
 
 #include <string>
 
@@ -12,3 +13,5 @@ struct Variable {
 };
 
 }  // namespace verity::tools
+
+#endif

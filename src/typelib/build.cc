@@ -16,7 +16,8 @@ using normalize::TypePath;
 // A leaf of its own.
 Handle contiguous(uint64_t count, MPI_Datatype atom) {
   Handle made;
-  check(count == 1 ? MPI_Type_dup(atom, made.out()) : MPI_Type_contiguous(static_cast<int>(count), atom, made.out()));
+  check(count == 1 ? MPI_Type_dup(atom, made.out())
+                   : MPI_Type_contiguous(static_cast<int>(count), atom, made.out()));
   return made;
 }
 
@@ -24,25 +25,29 @@ Handle blocks(const normalize::Blocks& all, MPI_Datatype atom) {
   const std::vector<int> lengths(all.lengths.begin(), all.lengths.end());
   const std::vector<MPI_Aint> indices(all.indices.begin(), all.indices.end());
   Handle made;
-  check(MPI_Type_create_hindexed(static_cast<int>(indices.size()), lengths.data(), indices.data(), atom, made.out()));
+  check(MPI_Type_create_hindexed(static_cast<int>(indices.size()), lengths.data(), indices.data(),
+                                 atom, made.out()));
   return made;
 }
 
 // The displacements of a node's copies.
 std::vector<MPI_Aint> places(const Node& node) {
   std::vector<MPI_Aint> indices(node.indices.begin(), node.indices.end());
-  for (uint64_t copy = indices.size(); copy < node.count; ++copy) indices.push_back(static_cast<MPI_Aint>(copy) * node.stride);
+  for (uint64_t copy = indices.size(); copy < node.count; ++copy)
+    indices.push_back(static_cast<MPI_Aint>(copy) * node.stride);
   return indices;
 }
 
-// Copies of blocks of `length` of the type inside. Open MPI (4.1.4) builds another layout for an hvector with a stride of -1 byte.
+// Copies of blocks of `length` of the type inside. Open MPI (4.1.4) builds another layout for an
+// hvector with a stride of -1 byte.
 Handle copies(const Node& node, uint64_t length, MPI_Datatype inner) {
   const int count = static_cast<int>(node.count);
   Handle made;
   if (node.kind == Kind::kVector && node.stride != -1) {
     check(MPI_Type_create_hvector(count, static_cast<int>(length), node.stride, inner, made.out()));
   } else {
-    check(MPI_Type_create_hindexed_block(count, static_cast<int>(length), places(node).data(), inner, made.out()));
+    check(MPI_Type_create_hindexed_block(count, static_cast<int>(length), places(node).data(),
+                                         inner, made.out()));
   }
   return made;
 }

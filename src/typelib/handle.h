@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Datatype handles that are freed with their owner, and MPI errors as exceptions, which end in the C functions.
-#pragma once
+// Datatype handles that are freed with their owner, and MPI errors as exceptions, which end in the
+// C functions.
+#ifndef VERITY_TYPELIB_HANDLE_H
+#define VERITY_TYPELIB_HANDLE_H
 
 #include <utility>
 
@@ -36,7 +38,9 @@ class Handle {
   }
 
   [[nodiscard]] MPI_Datatype get() const noexcept { return datatype_; }
-  [[nodiscard]] MPI_Datatype release() noexcept { return std::exchange(datatype_, MPI_DATATYPE_NULL); }
+  [[nodiscard]] MPI_Datatype release() noexcept {
+    return std::exchange(datatype_, MPI_DATATYPE_NULL);
+  }
   // For the last argument of a constructor.
   [[nodiscard]] MPI_Datatype* out() noexcept { return &datatype_; }
 
@@ -57,3 +61,5 @@ inline Extent extent_of(MPI_Datatype datatype) {
 }
 
 }  // namespace verity::typelib
+
+#endif

@@ -47,5 +47,5 @@ dist_fortran_DATA = src/typelib/verity_types.f90
 dist_man3_MANS += src/typelib/man/verity_type_normalize.3
 EXTRA_DIST += src/typelib/typelib.map src/typelib/verity-types.pc.in
 
-TESTS += test/integration/type_normalize.sh
-EXTRA_DIST += test/integration/type_normalize.sh test/mpi/type_normalize.c
+TESTS += test/integration/types/type_normalize.sh
+EXTRA_DIST += test/integration/types/type_normalize.sh test/mpi/type_normalize.c

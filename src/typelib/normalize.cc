@@ -31,12 +31,11 @@ EXPORTED int verity_type_normalize(MPI_Datatype oldtype, MPI_Datatype* newtype) 
     return normalize(oldtype, newtype);
   } catch (const verity::typelib::MpiError& error) {
     return error.code;
-  } catch (const std::bad_alloc&) {
-    return MPI_ERR_NO_MEM;
-  }
+  } catch (const std::bad_alloc&) { return MPI_ERR_NO_MEM; }
 }
 
-EXPORTED void verity_type_normalize_f(const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) {
+EXPORTED void verity_type_normalize_f(const MPI_Fint* oldtype, MPI_Fint* newtype,
+                                      MPI_Fint* ierror) {
   MPI_Datatype made;
   *ierror = static_cast<MPI_Fint>(verity_type_normalize(MPI_Type_f2c(*oldtype), &made));
   *newtype = MPI_Type_c2f(made);

@@ -15,8 +15,8 @@ struct Envelope {
   int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
 
   [[nodiscard]] bool predefined() const {
-    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX;
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
+           combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX;
   }
 };
 
@@ -29,8 +29,11 @@ Envelope envelope_of(MPI_Datatype datatype) {
 // What a datatype was made with. The types in it that have to be freed are, with it.
 struct Contents {
   Contents(MPI_Datatype datatype, const Envelope& e)
-      : integers(static_cast<size_t>(e.integers)), addresses(static_cast<size_t>(e.addresses)), types(static_cast<size_t>(e.types)) {
-    check(MPI_Type_get_contents(datatype, e.integers, e.addresses, e.types, integers.data(), addresses.data(), types.data()));
+      : integers(static_cast<size_t>(e.integers)),
+        addresses(static_cast<size_t>(e.addresses)),
+        types(static_cast<size_t>(e.types)) {
+    check(MPI_Type_get_contents(datatype, e.integers, e.addresses, e.types, integers.data(),
+                                addresses.data(), types.data()));
     for (MPI_Datatype type : types) {
       if (!envelope_of(type).predefined()) owned.emplace_back(type);
     }
@@ -42,10 +45,12 @@ struct Contents {
   std::vector<Handle> owned;
 };
 
-// One constructor's arguments, by the places that the standard gives them, around its child's shape.
+// One constructor's arguments, by the places that the standard gives them, around its child's
+// shape.
 class Constructor {
  public:
-  Constructor(const Contents& contents, Shape child) : c_(contents), shape_(std::move(child)), extent_(extent_of(contents.types[0]).extent) {}
+  Constructor(const Contents& contents, Shape child)
+      : c_(contents), shape_(std::move(child)), extent_(extent_of(contents.types[0]).extent) {}
 
   // Whether it is one of them.
   bool surround(int combiner) {
@@ -55,7 +60,8 @@ class Constructor {
       case MPI_COMBINER_CONTIGUOUS: repeat(integer(0), extent_); return true;
       case MPI_COMBINER_VECTOR: strided(integer(2) * extent_); return true;
       case MPI_COMBINER_HVECTOR: strided(c_.addresses[0]); return true;
-      case MPI_COMBINER_INDEXED: return blocks(list(1, integer(0)), scaled(list(1 + count(), integer(0))));
+      case MPI_COMBINER_INDEXED:
+        return blocks(list(1, integer(0)), scaled(list(1 + count(), integer(0))));
       case MPI_COMBINER_HINDEXED: return blocks(list(1, integer(0)), addresses());
       case MPI_COMBINER_INDEXED_BLOCK: equal_blocks(scaled(list(2, integer(0)))); return true;
       case MPI_COMBINER_HINDEXED_BLOCK: equal_blocks(addresses()); return true;
@@ -70,9 +76,12 @@ class Constructor {
   [[nodiscard]] int64_t integer(size_t i) const { return c_.integers[i]; }
   [[nodiscard]] size_t count() const { return static_cast<size_t>(integer(0)); }
   [[nodiscard]] Displacements list(size_t first, int64_t size) const {
-    return {c_.integers.begin() + static_cast<int64_t>(first), c_.integers.begin() + static_cast<int64_t>(first) + size};
+    return {c_.integers.begin() + static_cast<int64_t>(first),
+            c_.integers.begin() + static_cast<int64_t>(first) + size};
   }
-  [[nodiscard]] Displacements addresses() const { return {c_.addresses.begin(), c_.addresses.end()}; }
+  [[nodiscard]] Displacements addresses() const {
+    return {c_.addresses.begin(), c_.addresses.end()};
+  }
   [[nodiscard]] Displacements scaled(Displacements indices) const {
     for (int64_t& index : indices) index *= extent_;
     return indices;
@@ -82,7 +91,9 @@ class Constructor {
     if (node.count == 0) shape_.path.clear();
     if (!shape_.path.empty()) shape_.path.insert(shape_.path.begin(), std::move(node));
   }
-  void repeat(int64_t copies, int64_t stride) { put_around(normalize::vector(static_cast<uint64_t>(copies), stride)); }
+  void repeat(int64_t copies, int64_t stride) {
+    put_around(normalize::vector(static_cast<uint64_t>(copies), stride));
+  }
   void strided(int64_t stride) {
     repeat(integer(1), extent_);
     repeat(integer(0), stride);
@@ -94,7 +105,8 @@ class Constructor {
 
   // Blocks of different lengths: each of their elements has an index.
   bool blocks(const Displacements& lengths, const Displacements& indices) {
-    if (!lengths.empty() && std::ranges::adjacent_find(lengths, std::not_equal_to<>()) == lengths.end()) {
+    if (!lengths.empty() &&
+        std::ranges::adjacent_find(lengths, std::not_equal_to<>()) == lengths.end()) {
       repeat(lengths[0], extent_);
       put_around(normalize::indexed(indices));
       return true;
@@ -143,10 +155,12 @@ bool join(const std::vector<Member>& members, Shape* shape) {
   Displacements all;
   for (const Member& member : members) {
     TypePath path = member.shape.path;
-    path.insert(path.begin(), normalize::vector(static_cast<uint64_t>(member.blocks), member.bounds.extent));
+    path.insert(path.begin(),
+                normalize::vector(static_cast<uint64_t>(member.blocks), member.bounds.extent));
     const uint64_t elements = element_count(path).value_or(UINT64_MAX);
     if (elements > kMaxStructElements - all.size()) return false;
-    for (const int64_t displacement : expand(path, unit)) all.push_back(member.offset + displacement);
+    for (const int64_t displacement : expand(path, unit))
+      all.push_back(member.offset + displacement);
   }
   *shape = {{normalize::indexed(std::move(all)), normalize::contiguous(1)}, atom};
   return true;
@@ -166,7 +180,8 @@ Shape structure(const std::vector<Member>& members, std::vector<Handle>* atoms) 
     types.push_back(owned.back().get());
   }
   Handle made;
-  check(MPI_Type_create_struct(static_cast<int>(types.size()), lengths.data(), offsets.data(), types.data(), made.out()));
+  check(MPI_Type_create_struct(static_cast<int>(types.size()), lengths.data(), offsets.data(),
+                               types.data(), made.out()));
   const MPI_Datatype atom = made.get();
   atoms->push_back(std::move(made));
   return {{normalize::contiguous(1)}, atom};
@@ -176,11 +191,14 @@ Shape structure(const std::vector<Member>& members, std::vector<Handle>* atoms) 
 Shape shape_of_struct(const Contents& contents, unsigned depth, std::vector<Handle>* atoms) {
   std::vector<Member> members;
   for (size_t i = 0; i < contents.types.size(); ++i) {
-    Member member{shape_of(contents.types[i], depth + 1, atoms), contents.integers[i + 1], contents.addresses[i], extent_of(contents.types[i])};
+    Member member{shape_of(contents.types[i], depth + 1, atoms), contents.integers[i + 1],
+                  contents.addresses[i], extent_of(contents.types[i])};
     if (member.blocks > 0 && !member.shape.path.empty()) members.push_back(std::move(member));
   }
   if (members.empty()) return {{}, MPI_BYTE};
-  const auto same = [&](const Member& member) { return member.shape.atom == members[0].shape.atom; };
+  const auto same = [&](const Member& member) {
+    return member.shape.atom == members[0].shape.atom;
+  };
   Shape joined;
   if (std::ranges::all_of(members, same) && join(members, &joined)) return joined;
   return structure(members, atoms);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The layout of a datatype as a path of repetitions of one type, its atom: a predefined type, a structure of several types, or whatever
-// is not looked into.
-#pragma once
+// The layout of a datatype as a path of repetitions of one type, its atom: a predefined type, a
+// structure of several types, or whatever is not looked into.
+#ifndef VERITY_TYPELIB_SHAPE_H
+#define VERITY_TYPELIB_SHAPE_H
 
 #include <vector>
 
@@ -20,12 +21,15 @@ struct Shape {
 inline constexpr unsigned kMaxDepth = 200;
 inline constexpr uint64_t kMaxStructElements = 1'000'000;
 
-// Normalizes the structures inside of `datatype`, which it appends to `atoms`, and returns the layout around them. Whoever uses the
-// shape keeps `atoms` as long. Throws MpiError, std::bad_alloc.
+// Normalizes the structures inside of `datatype`, which it appends to `atoms`, and returns the
+// layout around them. Whoever uses the shape keeps `atoms` as long. Throws MpiError,
+// std::bad_alloc.
 [[nodiscard]] Shape shape_of(MPI_Datatype datatype, unsigned depth, std::vector<Handle>* atoms);
 
-// A datatype of that layout and those bounds, of least cost. Throws MpiError, std::bad_alloc. An empty handle where a count does not
-// fit an int.
+// A datatype of that layout and those bounds, of least cost. Throws MpiError, std::bad_alloc. An
+// empty handle where a count does not fit an int.
 [[nodiscard]] Handle build(const Shape& shape, const Extent& bounds);
 
 }  // namespace verity::typelib
+
+#endif

@@ -18,12 +18,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kProgram = "verity-types-automap";
 
-// Beside this program, as in a build folder; in an installation that was moved; or where it was to be installed.
+// Beside this program, as in a build folder; in an installation that was moved; or where it was to
+// be installed.
 fs::path find_program() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   const fs::path installed = fs::path(VERITY_LIBEXECDIR) / kProgram;
-  for (const fs::path& program : {here / kProgram, here.parent_path() / "libexec/ucx-verity" / kProgram}) {
+  for (const fs::path& program :
+       {here / kProgram, here.parent_path() / "libexec/ucx-verity" / kProgram}) {
     if (access(program.c_str(), X_OK) == 0) return program;
   }
   return installed;
@@ -36,7 +38,8 @@ int run_automap(char** argv) {
   execv(program.c_str(), argv);
   if (errno == ENOENT) {
     std::fprintf(stderr,
-                 "verity-types automap: %s is not installed. It is built where libclang is (configure --with-libclang; Debian: "
+                 "verity-types automap: %s is not installed. It is built where libclang is "
+                 "(configure --with-libclang; Debian: "
                  "libclang-14-dev), and may be in a package of its own\n",
                  program.c_str());
   } else {
@@ -46,7 +49,9 @@ int run_automap(char** argv) {
 }
 
 void add_automap_command(CLI::App& app) {
-  app.add_subcommand("automap", "MPI datatypes, signatures and traversal functions for the structs of C and C++ headers");
+  app.add_subcommand(
+      "automap",
+      "MPI datatypes, signatures and traversal functions for the structs of C and C++ headers");
 }
 
 }  // namespace verity::types

@@ -12,9 +12,7 @@ namespace {
 
 using signature::Type;
 
-bool is(int (*kind)(int), char c) {
-  return kind(static_cast<unsigned char>(c)) != 0;
-}
+bool is(int (*kind)(int), char c) { return kind(static_cast<unsigned char>(c)) != 0; }
 
 class Parser {
  public:

@@ -4,7 +4,8 @@
 //
 //   type   = number "x" type | "{" type { "," type } "}" | name
 //   name   = MPI_INT, or the same without MPI_, in lower case and with blanks: int, long double
-#pragma once
+#ifndef VERITY_TYPES_EXPRESSION_H
+#define VERITY_TYPES_EXPRESSION_H
 
 #include <string>
 #include <string_view>
@@ -21,3 +22,5 @@ inline constexpr unsigned kMaxExpressionDepth = 200;
 [[nodiscard]] std::string parse_type(std::string_view text, signature::Type* type_p);
 
 }  // namespace verity::types
+
+#endif

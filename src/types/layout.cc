@@ -19,9 +19,7 @@ using normalize::Node;
 constexpr unsigned kMaxDepth = 200;
 constexpr int64_t kMaxDisplacement = int64_t{1} << 61;
 
-bool is_letter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
+bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // Sums and products of bytes; `good` falls and stays false when one does not fit.
 class Bytes {
@@ -101,9 +99,14 @@ class Parser {
     const Builder builder = find_builder(name);
     if (builder == nullptr) {
       at_ = start;
-      if (name.ends_with("struct")) return fail("a struct has elements of several types: only layouts of equal elements are normalized");
-      return fail("no basic type of MPI and none of contiguous, vector, hvector, indexed_block, hindexed_block, indexed, hindexed, "
-                  "subarray, resized, dup");
+      if (name.ends_with("struct"))
+        return fail(
+            "a struct has elements of several types: only layouts of equal elements are "
+            "normalized");
+      return fail(
+          "no basic type of MPI and none of contiguous, vector, hvector, indexed_block, "
+          "hindexed_block, indexed, hindexed, "
+          "subarray, resized, dup");
     }
     if (!accept('(')) return fail("expected '('");
     if (!(this->*builder)(depth + 1, layout)) return false;
@@ -117,28 +120,32 @@ class Parser {
         break;
       }
     }
-    static constexpr std::array<std::pair<std::string_view, Builder>, 10> kBuilders{{{"contiguous", &Parser::parse_contiguous},
-                                                                                     {"vector", &Parser::parse_vector},
-                                                                                     {"hvector", &Parser::parse_hvector},
-                                                                                     {"indexed_block", &Parser::parse_indexed_block},
-                                                                                     {"hindexed_block", &Parser::parse_hindexed_block},
-                                                                                     {"indexed", &Parser::parse_indexed},
-                                                                                     {"hindexed", &Parser::parse_hindexed},
-                                                                                     {"subarray", &Parser::parse_subarray},
-                                                                                     {"resized", &Parser::parse_resized},
-                                                                                     {"dup", &Parser::parse_type}}};
-    const auto* found = std::ranges::find(kBuilders, name, &std::pair<std::string_view, Builder>::first);
+    static constexpr std::array<std::pair<std::string_view, Builder>, 10> kBuilders{
+        {{"contiguous", &Parser::parse_contiguous},
+         {"vector", &Parser::parse_vector},
+         {"hvector", &Parser::parse_hvector},
+         {"indexed_block", &Parser::parse_indexed_block},
+         {"hindexed_block", &Parser::parse_hindexed_block},
+         {"indexed", &Parser::parse_indexed},
+         {"hindexed", &Parser::parse_hindexed},
+         {"subarray", &Parser::parse_subarray},
+         {"resized", &Parser::parse_resized},
+         {"dup", &Parser::parse_type}}};
+    const auto* found =
+        std::ranges::find(kBuilders, name, &std::pair<std::string_view, Builder>::first);
     return found == kBuilders.end() ? nullptr : found->second;
   }
 
   static bool make_basic(const signature::BasicType& basic, Layout* layout) {
-    *layout = {.path = {normalize::contiguous(1)}, .basic = basic, .lower_bound = 0, .extent = basic.size};
+    *layout = {
+        .path = {normalize::contiguous(1)}, .basic = basic, .lower_bound = 0, .extent = basic.size};
     return true;
   }
 
   bool parse_contiguous(unsigned depth, Layout* layout) {
     uint64_t count = 0;
-    return parse_count(&count) && comma() && parse_type(depth, layout) && add(layout, normalize::vector(count, layout->extent));
+    return parse_count(&count) && comma() && parse_type(depth, layout) &&
+           add(layout, normalize::vector(count, layout->extent));
   }
 
   bool parse_vector(unsigned depth, Layout* layout) { return parse_strided(depth, layout, false); }
@@ -146,22 +153,30 @@ class Parser {
   bool parse_strided(unsigned depth, Layout* layout, bool in_bytes) {
     uint64_t count = 0, blocklength = 0;
     int64_t stride = 0;
-    if (!parse_count(&count) || !comma() || !parse_count(&blocklength) || !comma() || !parse_number(&stride) || !comma() ||
-        !parse_type(depth, layout))
+    if (!parse_count(&count) || !comma() || !parse_count(&blocklength) || !comma() ||
+        !parse_number(&stride) || !comma() || !parse_type(depth, layout))
       return false;
     Bytes bytes;
     if (!in_bytes) stride = bytes.product(stride, layout->extent);
     if (!bytes.good()) return too_large();
-    return add(layout, normalize::vector(blocklength, layout->extent)) && add(layout, normalize::vector(count, stride));
+    return add(layout, normalize::vector(blocklength, layout->extent)) &&
+           add(layout, normalize::vector(count, stride));
   }
 
-  bool parse_indexed_block(unsigned depth, Layout* layout) { return parse_equal_blocks(depth, layout, false); }
-  bool parse_hindexed_block(unsigned depth, Layout* layout) { return parse_equal_blocks(depth, layout, true); }
+  bool parse_indexed_block(unsigned depth, Layout* layout) {
+    return parse_equal_blocks(depth, layout, false);
+  }
+  bool parse_hindexed_block(unsigned depth, Layout* layout) {
+    return parse_equal_blocks(depth, layout, true);
+  }
   bool parse_equal_blocks(unsigned depth, Layout* layout, bool in_bytes) {
     uint64_t blocklength = 0;
     Displacements indices;
-    if (!parse_count(&blocklength) || !comma() || !parse_array(&indices) || !comma() || !parse_type(depth, layout)) return false;
-    return (in_bytes || scale(&indices, layout->extent)) && add(layout, normalize::vector(blocklength, layout->extent)) &&
+    if (!parse_count(&blocklength) || !comma() || !parse_array(&indices) || !comma() ||
+        !parse_type(depth, layout))
+      return false;
+    return (in_bytes || scale(&indices, layout->extent)) &&
+           add(layout, normalize::vector(blocklength, layout->extent)) &&
            add(layout, normalize::indexed(std::move(indices)));
   }
 
@@ -170,26 +185,34 @@ class Parser {
   bool parse_blocks(unsigned depth, Layout* layout, bool in_bytes) {
     Displacements lengths, indices;
     if (!parse_array(&lengths) || !comma() || !parse_array(&indices) || !comma()) return false;
-    if (lengths.size() != indices.size()) return fail("as many blocklengths as displacements are needed");
-    if (std::ranges::any_of(lengths, [](int64_t length) { return length < 0; })) return fail("a blocklength is negative");
+    if (lengths.size() != indices.size())
+      return fail("as many blocklengths as displacements are needed");
+    if (std::ranges::any_of(lengths, [](int64_t length) { return length < 0; }))
+      return fail("a blocklength is negative");
     if (!parse_type(depth, layout) || !(in_bytes || scale(&indices, layout->extent))) return false;
     return add_blocks(layout, lengths, indices);
   }
 
   bool parse_subarray(unsigned depth, Layout* layout) {
     Displacements sizes, subsizes, starts;
-    if (!parse_array(&sizes) || !comma() || !parse_array(&subsizes) || !comma() || !parse_array(&starts) || !comma()) return false;
-    if (sizes.size() != subsizes.size() || sizes.size() != starts.size()) return fail("sizes, subsizes and starts differ in number");
+    if (!parse_array(&sizes) || !comma() || !parse_array(&subsizes) || !comma() ||
+        !parse_array(&starts) || !comma())
+      return false;
+    if (sizes.size() != subsizes.size() || sizes.size() != starts.size())
+      return fail("sizes, subsizes and starts differ in number");
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (subsizes[i] < 1 || starts[i] < 0 || starts[i] > sizes[i] - subsizes[i])
-        return fail("dimension " + std::to_string(i) + " of the subarray is not within the array's");
+        return fail("dimension " + std::to_string(i) +
+                    " of the subarray is not within the array's");
     }
     return parse_type(depth, layout) && add_subarray(layout, sizes, subsizes, starts);
   }
 
   bool parse_resized(unsigned depth, Layout* layout) {
     int64_t lower_bound = 0, extent = 0;
-    if (!parse_number(&lower_bound) || !comma() || !parse_number(&extent) || !comma() || !parse_type(depth, layout)) return false;
+    if (!parse_number(&lower_bound) || !comma() || !parse_number(&extent) || !comma() ||
+        !parse_type(depth, layout))
+      return false;
     layout->lower_bound = lower_bound;
     layout->extent = extent;
     return true;
@@ -199,21 +222,26 @@ class Parser {
 
   // Blocks of different lengths are written out: one index for each element of a block.
   bool add_blocks(Layout* layout, const Displacements& lengths, const Displacements& indices) {
-    if (std::ranges::adjacent_find(lengths, std::not_equal_to<>()) == lengths.end() && lengths[0] > 0)
-      return add(layout, normalize::vector(static_cast<uint64_t>(lengths[0]), layout->extent)) && add(layout, normalize::indexed(indices));
+    if (std::ranges::adjacent_find(lengths, std::not_equal_to<>()) == lengths.end() &&
+        lengths[0] > 0)
+      return add(layout, normalize::vector(static_cast<uint64_t>(lengths[0]), layout->extent)) &&
+             add(layout, normalize::indexed(indices));
     Bytes bytes;
     Displacements all;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       if (lengths[i] > static_cast<int64_t>(kMaxLayoutIndices - all.size()))
-        return fail("blocks of different lengths, with more than " + std::to_string(kMaxLayoutIndices) + " elements");
-      for (int64_t k = 0; k < lengths[i]; ++k) all.push_back(bytes.sum(indices[i], bytes.product(k, layout->extent)));
+        return fail("blocks of different lengths, with more than " +
+                    std::to_string(kMaxLayoutIndices) + " elements");
+      for (int64_t k = 0; k < lengths[i]; ++k)
+        all.push_back(bytes.sum(indices[i], bytes.product(k, layout->extent)));
     }
     if (!bytes.good()) return too_large();
     if (all.empty()) return fail("a type without elements");
     return add(layout, normalize::indexed(std::move(all)));
   }
 
-  bool add_subarray(Layout* layout, const Displacements& sizes, const Displacements& subsizes, const Displacements& starts) {
+  bool add_subarray(Layout* layout, const Displacements& sizes, const Displacements& subsizes,
+                    const Displacements& starts) {
     Bytes bytes;
     const int64_t lower_bound = layout->lower_bound;
     int64_t stride = layout->extent, first = 0;
@@ -239,7 +267,8 @@ class Parser {
     skip_blanks();
     const char* const end = text_.data() + text_.size();
     const auto [rest, problem] = std::from_chars(text_.data() + at_, end, *number);
-    if (problem == std::errc::result_out_of_range || (problem == std::errc() && std::abs(*number) >= kMaxDisplacement))
+    if (problem == std::errc::result_out_of_range ||
+        (problem == std::errc() && std::abs(*number) >= kMaxDisplacement))
       return fail("a number beyond 2^61");
     if (problem != std::errc()) return fail("expected a number");
     at_ = static_cast<std::size_t>(rest - text_.data());
@@ -263,7 +292,8 @@ class Parser {
     if (!accept('<')) return fail("expected a list as <1,2,3>");
     do {
       if (!parse_number(&numbers->emplace_back())) return false;
-      if (numbers->size() > kMaxLayoutIndices) return fail("more than " + std::to_string(kMaxLayoutIndices) + " numbers");
+      if (numbers->size() > kMaxLayoutIndices)
+        return fail("more than " + std::to_string(kMaxLayoutIndices) + " numbers");
     } while (accept(','));
     return accept('>') || fail("expected ',' or '>'");
   }
@@ -303,14 +333,17 @@ std::string parse_layout(std::string_view text, Layout* layout_p) {
   return Parser(text).parse(layout_p);
 }
 
-std::string parse_displacements(std::string_view text, const signature::BasicType& basic, Layout* layout_p) {
+std::string parse_displacements(std::string_view text, const signature::BasicType& basic,
+                                Layout* layout_p) {
   Displacements list;
   if (std::string problem = Parser(text).parse_list(&list); !problem.empty()) return problem;
   if (list.empty()) return "no displacements";
   Bytes bytes;
   for (int64_t& displacement : list) displacement = bytes.product(displacement, basic.size);
-  Layout layout{.path = {normalize::contiguous(1)}, .basic = basic, .lower_bound = 0, .extent = basic.size};
-  if (!bytes.good() || !surround(&layout, normalize::indexed(std::move(list)))) return "a displacement beyond 2^61 bytes";
+  Layout layout{
+      .path = {normalize::contiguous(1)}, .basic = basic, .lower_bound = 0, .extent = basic.size};
+  if (!bytes.good() || !surround(&layout, normalize::indexed(std::move(list))))
+    return "a displacement beyond 2^61 bytes";
   *layout_p = std::move(layout);
   return "";
 }

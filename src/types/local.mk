@@ -21,10 +21,10 @@ verity_types_SOURCES = $(types_pure_sources) $(types_tables_sources) \
 	src/types/sig.cc
 
 verity_unit_SOURCES += $(types_pure_sources) \
-	test/unit/types_expression_test.cc \
-	test/unit/types_layout_test.cc \
-	test/unit/types_sig_test.cc
+	test/unit/types/expression_test.cc \
+	test/unit/types/layout_test.cc \
+	test/unit/types/sig_test.cc
 
 dist_man1_MANS += src/types/man/verity-types.1
-TESTS += test/integration/types_normalize.sh test/integration/types_sig.sh
-EXTRA_DIST += test/integration/types_normalize.sh test/integration/types_sig.sh
+TESTS += test/integration/types/types_normalize.sh test/integration/types/types_sig.sh
+EXTRA_DIST += test/integration/types/types_normalize.sh test/integration/types/types_sig.sh

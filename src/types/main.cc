@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", PACKAGE_VERSION);
   app.callback([&app] {
     // Here and not by require_subcommand(), which says nothing of a command that is misspelt.
-    if (app.get_subcommands().empty()) throw CLI::RequiredError("A command (sig, normalize or automap)");
+    if (app.get_subcommands().empty())
+      throw CLI::RequiredError("A command (sig, normalize or automap)");
   });
   int exit_code = kExitOk;
   add_sig_command(app, &exit_code);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_TYPES_TEXT_H
+#define VERITY_TYPES_TEXT_H
 
 #include <array>
 #include <cstdio>
@@ -16,3 +17,5 @@ template <typename... Values>
 }
 
 }  // namespace verity::types
+
+#endif

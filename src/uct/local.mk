@@ -130,7 +130,7 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 nodist_EXTRA_libuct_verity_la_SOURCES = cxx.cc
 all-local: modules/libuct_verity.so.0
 
-dist_check_SCRIPTS += test/integration/wrap.sh
-TESTS += test/integration/wrap.sh
+dist_check_SCRIPTS += test/integration/transport/wrap.sh
+TESTS += test/integration/transport/wrap.sh
 
 EXTRA_DIST += src/uct/README.md

@@ -3,13 +3,13 @@
 // Entry of the plugin: UCX loads it as a module, the constructor registers the component.
 #include <string_view>
 
-#include "uct/process/options.h"
-#include "uct/process/process.h"
-#include "uct/onesided/read_iface.h"
-#include "uct/iface/verity_iface.h"
-#include "uct/memory/verity_md.h"
 #include "uct/compat/load_check.h"
 #include "uct/compat/transports.h"
+#include "uct/iface/verity_iface.h"
+#include "uct/memory/verity_md.h"
+#include "uct/onesided/read_iface.h"
+#include "uct/process/options.h"
+#include "uct/process/process.h"
 #include "uct/wrap/registry.h"
 
 namespace verity::uct {
@@ -44,9 +44,7 @@ const WrapSpec& verity_spec() {
 }
 
 __attribute__((constructor)) void register_verity() {
-  if (ucx_fits_this_build("ucx-verity")) {
-    (void)register_component(verity_spec());
-  }
+  if (ucx_fits_this_build("ucx-verity")) { (void)register_component(verity_spec()); }
 }
 
 }  // namespace

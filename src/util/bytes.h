@@ -17,9 +17,7 @@ using Pieces = std::span<const Piece>;
 // Sum of the lengths in bytes. The sum must fit size_t (true of pieces of real memory).
 [[nodiscard]] inline size_t total_length(Pieces pieces) noexcept {
   size_t total = 0;
-  for (const Piece& piece : pieces) {
-    total += piece.length;
-  }
+  for (const Piece& piece : pieces) { total += piece.length; }
   return total;
 }
 
@@ -29,9 +27,7 @@ inline size_t copy_out(Pieces pieces, size_t offset, void* dst, size_t length) n
   auto* out = static_cast<std::byte*>(dst);
   size_t done = 0;
   for (const Piece& piece : pieces) {
-    if (done == length) {
-      break;
-    }
+    if (done == length) { break; }
     if (offset >= piece.length) {
       offset -= piece.length;
       continue;

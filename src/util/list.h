@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Intrusive circular doubly linked list: no allocation, constant-time removal from any place.
-#pragma once
+#ifndef VERITY_UTIL_LIST_H
+#define VERITY_UTIL_LIST_H
 
 namespace verity::util {
 
@@ -36,3 +37,5 @@ struct ListNode {
 // The object of type `type` whose member `member` (a ListNode) is `*node`.
 #define VERITY_CONTAINER_OF(node, type, member) \
   reinterpret_cast<type*>(reinterpret_cast<char*>(node) - offsetof(type, member))
+
+#endif

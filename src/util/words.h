@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Small structs, copied and compared word by word on the way of each message: what has just been written in words cannot be read in wider
-// pieces before it has reached the cache, which holds the reader up. The compiler must not make wider ones of these
-// either (-fno-tree-slp-vectorize).
+// Small structs, copied and compared word by word on the way of each message: what has just been
+// written in words cannot be read in wider pieces before it has reached the cache, which holds the
+// reader up. The compiler must not make wider ones of these either (-fno-tree-slp-vectorize).
 #ifndef VERITY_UTIL_WORDS_H
 #define VERITY_UTIL_WORDS_H
 
@@ -36,7 +36,8 @@ inline void copy_words(void* to, const void* from) noexcept {
   static_assert(kLength % kWord == 0);
   if constexpr (kLength != 0) {
     write_word(to, 0, read_word(from, 0));
-    copy_words<kLength - kWord>(static_cast<char*>(to) + kWord, static_cast<const char*>(from) + kWord);
+    copy_words<kLength - kWord>(static_cast<char*>(to) + kWord,
+                                static_cast<const char*>(from) + kWord);
   }
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 // A datatype without gaps: all copies are one run.
 void join_copies(Layout& layout, uint64_t& count) {
-  if (layout.runs.size() != 1 || static_cast<int64_t>(layout.runs[0].length) != layout.extent) return;
+  if (layout.runs.size() != 1 || static_cast<int64_t>(layout.runs[0].length) != layout.extent)
+    return;
   layout.runs[0].length *= count;
   layout.bytes = layout.runs[0].length;
   count = std::min<uint64_t>(count, 1);
@@ -32,7 +33,9 @@ void Buffer::visit(uint64_t offset, uint64_t length, Visit&& visit) const {
   if (length == 0) return;
   uint64_t copy = offset / layout_.bytes;
   uint64_t within = offset % layout_.bytes;
-  auto i = static_cast<size_t>(std::upper_bound(begins_.begin(), begins_.end(), within) - begins_.begin()) - 1;
+  auto i = static_cast<size_t>(std::upper_bound(begins_.begin(), begins_.end(), within) -
+                               begins_.begin()) -
+           1;
   within -= begins_[i];
   while (length != 0) {
     const Run& run = layout_.runs[i];

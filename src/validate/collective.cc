@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Without damage: one exchange of roots and one reduction. After it, ranks exchange the messages of their sessions in turns until all
-// sessions of all ranks have ended.
+// Without damage: one exchange of roots and one reduction. After it, ranks exchange the messages of
+// their sessions in turns until all sessions of all ranks have ended.
 #include "validate/collective.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ using typelib::check;
 using typelib::MpiError;
 
 constexpr size_t kRootMessage = sizeof(Header) + sizeof(uint64_t);
-constexpr uint64_t kMostInTurn = uint64_t{1} << 30;  // bytes of SEGMENTS that one rank sends or receives
+constexpr uint64_t kMostInTurn = uint64_t{1}
+                                 << 30;  // bytes of SEGMENTS that one rank sends or receives
 
 int size_of(MPI_Comm comm) {
   int size = 0;
@@ -34,7 +35,8 @@ int greatest(int value, MPI_Comm comm) {
 }
 
 Limits in_turns(Limits limits, int ranks) {
-  limits.max_message = std::min<uint64_t>(limits.max_message, kMostInTurn / static_cast<uint64_t>(ranks));
+  limits.max_message =
+      std::min<uint64_t>(limits.max_message, kMostInTurn / static_cast<uint64_t>(ranks));
   return limits;
 }
 
@@ -48,17 +50,21 @@ struct Peer {
     Message message;
     const Reading reading = read(bytes, &message);
     const bool for_owner = message.header.sender == 1;
-    // One whose header is damaged, or that is foreign, is for whichever session is there: each begins again.
+    // One whose header is damaged, or that is foreign, is for whichever session is there: each
+    // begins again.
     const bool known = reading == Reading::kGood || reading == Reading::kBadBody;
-    if (owner && (!known || for_owner)) from_owner = owner->receive(known ? reading : Reading::kBadHeader, message);
-    if (holder && (!known || !for_owner)) from_holder = holder->receive(known ? reading : Reading::kBadHeader, message);
+    if (owner && (!known || for_owner))
+      from_owner = owner->receive(known ? reading : Reading::kBadHeader, message);
+    if (holder && (!known || !for_owner))
+      from_holder = holder->receive(known ? reading : Reading::kBadHeader, message);
   }
 };
 
 // Turns of messages between all ranks.
 class Exchange {
  public:
-  explicit Exchange(MPI_Comm comm) : comm_(comm), rank_(rank_of(comm)), peers_(static_cast<size_t>(size_of(comm))) {}
+  explicit Exchange(MPI_Comm comm)
+      : comm_(comm), rank_(rank_of(comm)), peers_(static_cast<size_t>(size_of(comm))) {}
 
   [[nodiscard]] Peer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(peers_.size()); }
@@ -78,11 +84,14 @@ class Exchange {
  private:
   // Whether any session here has something to say but GOOD.
   [[nodiscard]] int has_more_than_good() const {
-    return std::any_of(peers_.begin(), peers_.end(), [](const Peer& p) { return p.holder && p.holder->outcome() != Outcome::kEqual; });
+    return std::any_of(peers_.begin(), peers_.end(), [](const Peer& p) {
+      return p.holder && p.holder->outcome() != Outcome::kEqual;
+    });
   }
   [[nodiscard]] bool is_ended() const {
     return std::all_of(peers_.begin(), peers_.end(), [](const Peer& p) {
-      return p.from_owner.empty() && p.from_holder.empty() && (!p.owner || p.owner->outcome() != Outcome::kRunning) &&
+      return p.from_owner.empty() && p.from_holder.empty() &&
+             (!p.owner || p.owner->outcome() != Outcome::kRunning) &&
              (!p.holder || p.holder->outcome() != Outcome::kRunning);
     });
   }
@@ -99,9 +108,11 @@ class Exchange {
       out_lengths[2 * i + 1] = peers_[i].from_holder.size();
       out_bytes += out_lengths[2 * i] + out_lengths[2 * i + 1];
     }
-    check(MPI_Alltoall(out_lengths.data(), 2, MPI_UINT64_T, in_lengths.data(), 2, MPI_UINT64_T, comm_));
+    check(MPI_Alltoall(out_lengths.data(), 2, MPI_UINT64_T, in_lengths.data(), 2, MPI_UINT64_T,
+                       comm_));
     for (const uint64_t length : in_lengths) in_bytes += length;
-    if (greatest(out_bytes > INT_MAX || in_bytes > INT_MAX, comm_) != 0) throw MpiError{MPI_ERR_COUNT};
+    if (greatest(out_bytes > INT_MAX || in_bytes > INT_MAX, comm_) != 0)
+      throw MpiError{MPI_ERR_COUNT};
     int place = 0;
     for (size_t i = 0; i < n; ++i) {
       in_places[i] = place;
@@ -118,7 +129,8 @@ class Exchange {
       out_counts[i] = static_cast<int>(out.size()) - out_places[i];
     }
     Bytes in(in_bytes);
-    check(MPI_Alltoallv(out.data(), out_counts.data(), out_places.data(), MPI_BYTE, in.data(), in_counts.data(), in_places.data(), MPI_BYTE, comm_));
+    check(MPI_Alltoallv(out.data(), out_counts.data(), out_places.data(), MPI_BYTE, in.data(),
+                        in_counts.data(), in_places.data(), MPI_BYTE, comm_));
     for (size_t i = 0; i < n; ++i) {
       std::span<const uint8_t> bytes(in.data() + in_places[i], static_cast<size_t>(in_counts[i]));
       for (const uint64_t length : {in_lengths[2 * i], in_lengths[2 * i + 1]}) {
@@ -148,7 +160,8 @@ class Exchange {
 
 }  // namespace
 
-CollectiveResult validate_bcast(const Typed& block, int root, MPI_Comm comm, uint32_t segment_size, const Limits& all) {
+CollectiveResult validate_bcast(const Typed& block, int root, MPI_Comm comm, uint32_t segment_size,
+                                const Limits& all) {
   Exchange exchange(comm);
   const Limits limits = in_turns(all, exchange.ranks());
   std::optional<merkle::Tree> tree;
@@ -169,7 +182,8 @@ CollectiveResult validate_bcast(const Typed& block, int root, MPI_Comm comm, uin
   return result;
 }
 
-CollectiveResult validate_allgather(const std::vector<std::unique_ptr<Typed>>& blocks, MPI_Comm comm, uint32_t segment_size, const Limits& all) {
+CollectiveResult validate_allgather(const std::vector<std::unique_ptr<Typed>>& blocks,
+                                    MPI_Comm comm, uint32_t segment_size, const Limits& all) {
   Exchange exchange(comm);
   const auto ranks = static_cast<size_t>(exchange.ranks());
   const auto self = static_cast<size_t>(exchange.rank());
@@ -183,9 +197,11 @@ CollectiveResult validate_allgather(const std::vector<std::unique_ptr<Typed>>& b
   }
   const Bytes root = Owner(own, tree, 0, limits).start();
   Bytes roots(ranks * kRootMessage);
-  check(MPI_Allgather(root.data(), kRootMessage, MPI_BYTE, roots.data(), kRootMessage, MPI_BYTE, comm));
+  check(MPI_Allgather(root.data(), kRootMessage, MPI_BYTE, roots.data(), kRootMessage, MPI_BYTE,
+                      comm));
   for (size_t i = 0; i < ranks; ++i) {
-    if (i != self) exchange.peer(static_cast<int>(i)).receive({roots.data() + i * kRootMessage, kRootMessage});
+    if (i != self)
+      exchange.peer(static_cast<int>(i)).receive({roots.data() + i * kRootMessage, kRootMessage});
   }
   const CollectiveResult result = exchange.run();
   for (size_t i = 0; i < ranks; ++i) {

@@ -56,10 +56,10 @@ verity-tree.pc: src/validate/verity-library.pc.in Makefile
 CLEANFILES += verity-validate-openmpi.pc verity-validate-mpich.pc verity-tree.pc
 
 verity_unit_SOURCES += $(validate_pure_sources) src/validate/tree.cc include/ucx-verity/tree.h \
-	test/unit/validate_buffer_test.cc \
-	test/unit/validate_session_test.cc \
-	test/unit/validate_tree_test.cc
+	test/unit/validate/buffer_test.cc \
+	test/unit/validate/session_test.cc \
+	test/unit/validate/tree_test.cc
 
 dist_man3_MANS += src/validate/man/verity_tree_build.3 src/validate/man/verity_validate_send.3
-TESTS += test/integration/validate.sh
-EXTRA_DIST += src/validate/validate.map src/validate/verity-library.pc.in src/validate/README.md test/integration/validate.sh test/mpi/validate.c
+TESTS += test/integration/libraries/validate.sh
+EXTRA_DIST += src/validate/validate.map src/validate/verity-library.pc.in src/validate/README.md test/integration/libraries/validate.sh test/mpi/validate.c

@@ -13,7 +13,8 @@ namespace verity::validate {
 namespace {
 
 bool well_formed(const Header& h) noexcept {
-  return h.kind >= static_cast<uint8_t>(Kind::kRoot) && h.kind <= static_cast<uint8_t>(Kind::kGivenUp) && h.sender <= 1 &&
+  return h.kind >= static_cast<uint8_t>(Kind::kRoot) &&
+         h.kind <= static_cast<uint8_t>(Kind::kGivenUp) && h.sender <= 1 &&
          std::all_of(std::begin(h.zero), std::end(h.zero), [](uint8_t byte) { return byte == 0; });
 }
 
@@ -39,7 +40,8 @@ Bytes begin(const Header& header) {
 void seal(Bytes& message) noexcept {
   Header header;
   std::memcpy(&header, message.data(), sizeof(header));
-  header.body_check = merkle::hash(message.data() + sizeof(header), message.size() - sizeof(header));
+  header.body_check =
+      merkle::hash(message.data() + sizeof(header), message.size() - sizeof(header));
   header.header_check = merkle::hash(&header, offsetof(Header, header_check));
   std::memcpy(message.data(), &header, sizeof(header));
 }
@@ -51,8 +53,11 @@ Reading read(std::span<const uint8_t> bytes, Message* message_p) noexcept {
   message_p->body = bytes.subspan(sizeof(header));
   const bool right = merkle::hash(&header, offsetof(Header, header_check)) == header.header_check;
   if (!right) return header.magic == kMagic ? Reading::kBadHeader : Reading::kForeign;
-  if (header.magic != kMagic || header.version != kVersion || !well_formed(header)) return Reading::kForeign;
-  return merkle::hash(message_p->body.data(), message_p->body.size()) == header.body_check ? Reading::kGood : Reading::kBadBody;
+  if (header.magic != kMagic || header.version != kVersion || !well_formed(header))
+    return Reading::kForeign;
+  return merkle::hash(message_p->body.data(), message_p->body.size()) == header.body_check
+             ? Reading::kGood
+             : Reading::kBadBody;
 }
 
 }  // namespace verity::validate

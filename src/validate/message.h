@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages of a validation between the owner of a buffer (whose bytes are right) and the holder of a copy.
+// Messages of a validation between the owner of a buffer (whose bytes are right) and the holder of
+// a copy.
 //
 //    0       1       2       3       4       5       6       7
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
@@ -20,23 +21,22 @@
 //
 //   ROOT         owner   the root of the tree over its bytes (8)
 //   GOOD         holder  equal; nothing follows
-//   DIGESTS      holder  `count` parent nodes (8 each) at the upper level, then the digests (8 each) of their
+//   DIGESTS      holder  `count` parent nodes (8 each) at the upper level, then the digests (8
+//   each) of their
 //                        descendants at the lower level, in order
 //   DIFFERENCES  owner   `count` nodes (8 each) at the lower level whose digests differ
-//   SEGMENTS     owner   `count` segments that differ (8 each), then their bytes; LAST_SEGMENTS: no more follow
-//   MORE         holder  wants the next SEGMENTS
-//   DAMAGED      either  the last message failed its check: the round begins again
-//   UNEQUAL      holder  has another number of bytes; nothing follows
-//   GIVEN_UP     either  too many rounds; nothing follows
+//   SEGMENTS     owner   `count` segments that differ (8 each), then their bytes; LAST_SEGMENTS: no
+//   more follow MORE         holder  wants the next SEGMENTS DAMAGED      either  the last message
+//   failed its check: the round begins again UNEQUAL      holder  has another number of bytes;
+//   nothing follows GIVEN_UP     either  too many rounds; nothing follows
 //
-// segment  log2 of the segment size.   levels  low nibble: the lower level, high nibble: the upper one (DIGESTS, DIFFERENCES).
-// serial   of the validation between these two processes: the sender's n-th send belongs to the receiver's n-th receive.
-// sender   0: the owner, 1: the holder.
-// length   bytes of the sender's buffer.
-// checks   XXH3 of the body, and of bytes 0 to 39.
+// segment  log2 of the segment size.   levels  low nibble: the lower level, high nibble: the upper
+// one (DIGESTS, DIFFERENCES). serial   of the validation between these two processes: the sender's
+// n-th send belongs to the receiver's n-th receive. sender   0: the owner, 1: the holder. length
+// bytes of the sender's buffer. checks   XXH3 of the body, and of bytes 0 to 39.
 //
-// Little endian. The owner answers each DIGESTS by itself and keeps no state between them, so that a message that comes twice, or late
-// after a round began again, does no harm.
+// Little endian. The owner answers each DIGESTS by itself and keeps no state between them, so that
+// a message that comes twice, or late after a round began again, does no harm.
 #ifndef VERITY_VALIDATE_MESSAGE_H
 #define VERITY_VALIDATE_MESSAGE_H
 

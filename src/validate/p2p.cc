@@ -43,7 +43,8 @@ class Channel {
   void progress() {
     const std::vector<Operation*> now = active_;
     for (const Operation* operation : now) {
-      if (std::find(active_.begin(), active_.end(), operation) != active_.end()) receive(operation->place_);
+      if (std::find(active_.begin(), active_.end(), operation) != active_.end())
+        receive(operation->place_);
     }
   }
 
@@ -87,14 +88,18 @@ class Channel {
     const std::vector<Operation*> now = active_;
     for (Operation* operation : now) {
       if (operation->place_.peer != place.peer || operation->place_.tag != place.tag) continue;
-      if (known && (operation->is_owner() != for_owner || operation->serial_ != message.header.serial)) continue;
-      if (reading == Reading::kForeign) operation->error_ = MPI_ERR_TAG;  // the program's own message
+      if (known &&
+          (operation->is_owner() != for_owner || operation->serial_ != message.header.serial))
+        continue;
+      if (reading == Reading::kForeign)
+        operation->error_ = MPI_ERR_TAG;  // the program's own message
       operation->receive(reading, message);
       taken = true;
     }
     if (taken || !known) return;
     const uint32_t started = started_[{place.peer, place.tag, for_owner}];
-    if (static_cast<int32_t>(message.header.serial - started) > 0) waiting_.push_back({place, bytes});
+    if (static_cast<int32_t>(message.header.serial - started) > 0)
+      waiting_.push_back({place, bytes});
   }
 
   std::vector<Operation*> active_;
@@ -104,7 +109,8 @@ class Channel {
 
 std::recursive_mutex Channel::mutex;
 
-std::unique_ptr<Operation> Operation::send(std::unique_ptr<Typed> data, const Place& place, uint32_t segment_size, const Limits& limits) {
+std::unique_ptr<Operation> Operation::send(std::unique_ptr<Typed> data, const Place& place,
+                                           uint32_t segment_size, const Limits& limits) {
   std::unique_ptr<Operation> made(new Operation(std::move(data), place));
   made->tree_ = std::make_unique<merkle::Tree>(hash_buffer(made->data_->buffer(), segment_size));
   const std::lock_guard lock(Channel::mutex);
@@ -116,7 +122,8 @@ std::unique_ptr<Operation> Operation::send(std::unique_ptr<Typed> data, const Pl
   return made;
 }
 
-std::unique_ptr<Operation> Operation::receive(std::unique_ptr<Typed> data, const Place& place, const Limits& limits) {
+std::unique_ptr<Operation> Operation::receive(std::unique_ptr<Typed> data, const Place& place,
+                                              const Limits& limits) {
   std::unique_ptr<Operation> made(new Operation(std::move(data), place));
   const std::lock_guard lock(Channel::mutex);
   Channel& channel = Channel::of(place.comm);
@@ -148,7 +155,8 @@ void Operation::post(Bytes bytes) {
   if (bytes.size() > INT32_MAX) throw MpiError{MPI_ERR_COUNT};
   Outgoing& out = outgoing_.emplace_back();
   out.bytes = std::move(bytes);
-  check(MPI_Isend(out.bytes.data(), static_cast<int>(out.bytes.size()), MPI_BYTE, place_.peer, place_.tag, place_.comm, &out.request));
+  check(MPI_Isend(out.bytes.data(), static_cast<int>(out.bytes.size()), MPI_BYTE, place_.peer,
+                  place_.tag, place_.comm, &out.request));
 }
 
 bool Operation::all_sent() {

@@ -2,9 +2,10 @@
 //
 // Validations between two processes, over the user's communicator and tag.
 //
-// Messages of several validations between the same two processes, in both directions, share one tag: each carries the role of its
-// sender and the number of its validation among those of that tag, and is given to the operation that it belongs to. A message
-// whose operation has not been started here waits. The state hangs at the communicator as an attribute, and ends with it.
+// Messages of several validations between the same two processes, in both directions, share one
+// tag: each carries the role of its sender and the number of its validation among those of that
+// tag, and is given to the operation that it belongs to. A message whose operation has not been
+// started here waits. The state hangs at the communicator as an attribute, and ends with it.
 #ifndef VERITY_VALIDATE_P2P_H
 #define VERITY_VALIDATE_P2P_H
 
@@ -27,13 +28,17 @@ struct Place {
 class Operation {
  public:
   // What verity_validate_isend() and _irecv() start. Throw MpiError, std::bad_alloc.
-  [[nodiscard]] static std::unique_ptr<Operation> send(std::unique_ptr<Typed> data, const Place& place, uint32_t segment_size, const Limits& limits);
-  [[nodiscard]] static std::unique_ptr<Operation> receive(std::unique_ptr<Typed> data, const Place& place, const Limits& limits);
+  [[nodiscard]] static std::unique_ptr<Operation> send(std::unique_ptr<Typed> data,
+                                                       const Place& place, uint32_t segment_size,
+                                                       const Limits& limits);
+  [[nodiscard]] static std::unique_ptr<Operation> receive(std::unique_ptr<Typed> data,
+                                                          const Place& place, const Limits& limits);
   ~Operation();
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // Makes progress on all operations of the communicator. True: this one has ended. Throws MpiError, std::bad_alloc.
+  // Makes progress on all operations of the communicator. True: this one has ended. Throws
+  // MpiError, std::bad_alloc.
   [[nodiscard]] bool test();
   [[nodiscard]] Outcome outcome() const noexcept;
   [[nodiscard]] const Result& result() const noexcept;
@@ -45,7 +50,8 @@ class Operation {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  Operation(std::unique_ptr<Typed> data, const Place& place) : data_(std::move(data)), place_(place) {}
+  Operation(std::unique_ptr<Typed> data, const Place& place)
+      : data_(std::move(data)), place_(place) {}
   void enlist();
   void receive(Reading reading, const Message& message);
   void post(Bytes bytes);

@@ -20,12 +20,14 @@ struct Range {
 };
 
 // The nodes at `lower` below node `parent` at `upper`.
-Range descendants(const merkle::Geometry& geometry, unsigned upper, uint64_t parent, unsigned lower) noexcept {
+Range descendants(const merkle::Geometry& geometry, unsigned upper, uint64_t parent,
+                  unsigned lower) noexcept {
   const unsigned shift = (upper - lower) * merkle::kFanoutShift;
   return {parent << shift, std::min((parent + 1) << shift, geometry.level_size(lower))};
 }
 
-merkle::Digest digest(const merkle::Tree& tree, const Buffer& buffer, uint64_t leaf, std::vector<util::Piece>* pieces) {
+merkle::Digest digest(const merkle::Tree& tree, const Buffer& buffer, uint64_t leaf,
+                      std::vector<util::Piece>* pieces) {
   const merkle::Geometry& geometry = tree.geometry();
   buffer.pieces(geometry.leaf_offset(leaf), geometry.leaf_length(leaf), pieces);
   return merkle::hash(*pieces);
@@ -44,7 +46,8 @@ merkle::Tree hash_buffer(const Buffer& buffer, uint32_t segment_size) {
   return merkle::Tree::from_leaves(geometry, leaves);
 }
 
-// --- owner -----------------------------------------------------------------------------------------------------------------
+// --- owner
+// -----------------------------------------------------------------------------------------------------------------
 
 Owner::Owner(const Buffer& buffer, const merkle::Tree& tree, uint32_t serial, const Limits& limits)
     : buffer_(buffer), tree_(tree), serial_(serial), limits_(limits) {
@@ -99,7 +102,9 @@ Bytes Owner::compare(const Message& message) {
   const unsigned lower = message.header.levels & 0x0f;
   const unsigned upper = message.header.levels >> 4;
   const uint64_t parents = message.header.count;
-  if (upper >= tree_.level_count() || lower > upper || upper - lower > kLevels || parents > message.words()) return plain(Kind::kDamaged);
+  if (upper >= tree_.level_count() || lower > upper || upper - lower > kLevels ||
+      parents > message.words())
+    return plain(Kind::kDamaged);
   std::vector<uint64_t> differ;
   uint64_t at = parents;
   for (uint64_t i = 0; i < parents; ++i) {
@@ -150,9 +155,11 @@ Bytes Owner::segments() {
   return message;
 }
 
-// --- holder ----------------------------------------------------------------------------------------------------------------
+// --- holder
+// ----------------------------------------------------------------------------------------------------------------
 
-Holder::Holder(const Buffer& buffer, uint32_t serial, const Limits& limits) : buffer_(buffer), serial_(serial), limits_(limits) {}
+Holder::Holder(const Buffer& buffer, uint32_t serial, const Limits& limits)
+    : buffer_(buffer), serial_(serial), limits_(limits) {}
 
 Header Holder::header(Kind kind) const noexcept {
   Header header;
@@ -196,9 +203,11 @@ Bytes Holder::damaged() {
 
 Bytes Holder::on_root(const Message& message) {
   if (tree_ != nullptr) return {};  // again: the answer to the first one is under way
-  if (message.header.length != buffer_.length()) return end(Kind::kUnequal, Outcome::kUnequalLength);
+  if (message.header.length != buffer_.length())
+    return end(Kind::kUnequal, Outcome::kUnequalLength);
   const unsigned log2 = message.header.segment_log2;
-  if (message.words() != 1 || log2 >= 32 || !merkle::is_valid_segment_size(uint64_t{1} << log2)) return damaged();
+  if (message.words() != 1 || log2 >= 32 || !merkle::is_valid_segment_size(uint64_t{1} << log2))
+    return damaged();
   owner_root_ = message.word(0);
   tree_ = std::make_unique<merkle::Tree>(hash_buffer(buffer_, 1u << log2));
   result_.segments = tree_->geometry().leaf_count();
@@ -207,7 +216,9 @@ Bytes Holder::on_root(const Message& message) {
   return check_root();
 }
 
-Bytes Holder::check_root() { return tree_->root() == owner_root_ ? end(Kind::kGood, Outcome::kEqual) : begin_round(); }
+Bytes Holder::check_root() {
+  return tree_->root() == owner_root_ ? end(Kind::kGood, Outcome::kEqual) : begin_round();
+}
 
 Bytes Holder::begin_round() {
   if (++rounds_begun_ > limits_.max_rounds) return end(Kind::kGivenUp, Outcome::kGivenUp);
@@ -224,7 +235,8 @@ Bytes Holder::digests_below(unsigned upper, std::span<const uint64_t> parents) {
   for (const uint64_t parent : parents) put(message, parent);
   for (const uint64_t parent : parents) {
     const Range nodes = descendants(tree_->geometry(), upper, parent, lower);
-    for (uint64_t node = nodes.begin; node < nodes.end; ++node) put(message, tree_->level(lower)[node]);
+    for (uint64_t node = nodes.begin; node < nodes.end; ++node)
+      put(message, tree_->level(lower)[node]);
   }
   seal(message);
   return message;
@@ -232,7 +244,9 @@ Bytes Holder::digests_below(unsigned upper, std::span<const uint64_t> parents) {
 
 Bytes Holder::on_differences(const Message& message) {
   const unsigned level = message.header.levels;
-  if (tree_ == nullptr || level == 0 || level >= tree_->level_count() || message.header.count != message.words()) return damaged();
+  if (tree_ == nullptr || level == 0 || level >= tree_->level_count() ||
+      message.header.count != message.words())
+    return damaged();
   std::vector<uint64_t> nodes(message.words());
   for (uint64_t i = 0; i < nodes.size(); ++i) {
     nodes[i] = message.word(i);

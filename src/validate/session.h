@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The two sides of a validation. Pure: bytes in, bytes out; how they travel is the caller's (p2p.h, collective.h).
+// The two sides of a validation. Pure: bytes in, bytes out; how they travel is the caller's (p2p.h,
+// collective.h).
 //
 //   owner                                 holder
 //     ROOT  ------------------------------->  compares it with the root of its own tree
@@ -33,7 +34,7 @@ struct Result {
   uint64_t segments = 0;  // of the buffer
   uint64_t damaged = 0;   // that differed, each counted once
   uint64_t bytes_sent_again = 0;
-  uint32_t rounds = 0;    // of repairs
+  uint32_t rounds = 0;  // of repairs
 };
 
 enum class Outcome : uint8_t { kRunning, kEqual, kUnequalLength, kGivenUp };

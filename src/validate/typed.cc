@@ -50,9 +50,11 @@ class Runs {
  private:
   bool add_node(const typelib::Shape& shape, size_t at, int64_t displacement, unsigned depth) {
     const Node& node = shape.path[at];
-    if (node.kind == Kind::kContiguous) return add_atoms(shape.atom, node.count, displacement, depth);
+    if (node.kind == Kind::kContiguous)
+      return add_atoms(shape.atom, node.count, displacement, depth);
     for (uint64_t copy = 0; copy < node.count; ++copy) {
-      const int64_t step = node.kind == Kind::kVector ? static_cast<int64_t>(copy) * node.stride : node.indices[copy];
+      const int64_t step = node.kind == Kind::kVector ? static_cast<int64_t>(copy) * node.stride
+                                                      : node.indices[copy];
       if (!add_node(shape, at + 1, displacement + step, depth)) return false;
     }
     return true;
@@ -61,22 +63,29 @@ class Runs {
   bool add_atoms(MPI_Datatype atom, uint64_t count, int64_t displacement, unsigned depth) {
     const typelib::Extent bounds = typelib::extent_of(atom);
     const Envelope envelope = envelope_of(atom);
-    const bool basic = envelope.combiner == MPI_COMBINER_NAMED || envelope.combiner == MPI_COMBINER_F90_INTEGER ||
-                       envelope.combiner == MPI_COMBINER_F90_REAL || envelope.combiner == MPI_COMBINER_F90_COMPLEX;
+    const bool basic =
+        envelope.combiner == MPI_COMBINER_NAMED || envelope.combiner == MPI_COMBINER_F90_INTEGER ||
+        envelope.combiner == MPI_COMBINER_F90_REAL || envelope.combiner == MPI_COMBINER_F90_COMPLEX;
     // A pair of a value and an index may have a gap.
-    if (basic) return size_of(atom) == bounds.extent && bounds.lower_bound == 0 && append(displacement, count * static_cast<uint64_t>(bounds.extent));
+    if (basic)
+      return size_of(atom) == bounds.extent && bounds.lower_bound == 0 &&
+             append(displacement, count * static_cast<uint64_t>(bounds.extent));
     if (envelope.combiner != MPI_COMBINER_STRUCT) return false;
     for (uint64_t i = 0; i < count; ++i) {
-      if (!add_structure(atom, envelope, displacement + static_cast<int64_t>(i) * bounds.extent, depth)) return false;
+      if (!add_structure(atom, envelope, displacement + static_cast<int64_t>(i) * bounds.extent,
+                         depth))
+        return false;
     }
     return true;
   }
 
-  bool add_structure(MPI_Datatype datatype, const Envelope& envelope, int64_t displacement, unsigned depth) {
+  bool add_structure(MPI_Datatype datatype, const Envelope& envelope, int64_t displacement,
+                     unsigned depth) {
     std::vector<int> integers(static_cast<size_t>(envelope.integers));
     std::vector<MPI_Aint> addresses(static_cast<size_t>(envelope.addresses));
     std::vector<MPI_Datatype> types(static_cast<size_t>(envelope.types));
-    check(MPI_Type_get_contents(datatype, envelope.integers, envelope.addresses, envelope.types, integers.data(), addresses.data(), types.data()));
+    check(MPI_Type_get_contents(datatype, envelope.integers, envelope.addresses, envelope.types,
+                                integers.data(), addresses.data(), types.data()));
     std::vector<typelib::Handle> owned;
     for (MPI_Datatype type : types) {
       if (envelope_of(type).combiner != MPI_COMBINER_NAMED) owned.emplace_back(type);
@@ -92,7 +101,8 @@ class Runs {
 
   bool append(int64_t displacement, uint64_t length) {
     if (length == 0) return true;
-    if (!runs_.empty() && runs_.back().displacement + static_cast<int64_t>(runs_.back().length) == displacement) {
+    if (!runs_.empty() &&
+        runs_.back().displacement + static_cast<int64_t>(runs_.back().length) == displacement) {
       runs_.back().length += length;
       return true;
     }
@@ -118,7 +128,8 @@ std::optional<Layout> layout_of(MPI_Datatype datatype) {
   return sum == layout.bytes ? std::optional(std::move(layout)) : std::nullopt;
 }
 
-Typed::Typed(void* address, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm) : address_(address), count_(count), comm_(comm) {
+Typed::Typed(void* address, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm)
+    : address_(address), count_(count), comm_(comm) {
   if (std::optional<Layout> layout = layout_of(datatype)) {
     buffer_.emplace(address, std::move(*layout), static_cast<uint64_t>(count));
   } else {
@@ -145,7 +156,8 @@ void Typed::pack(MPI_Datatype datatype) {
   size_t place = 0;
   for_parts([&](MPI_Count first, int copies, int bytes) {
     int position = 0;
-    check(MPI_Pack(static_cast<const char*>(address_) + first * extent, copies, datatype, packed_.data() + place, bytes, &position, comm_));
+    check(MPI_Pack(static_cast<const char*>(address_) + first * extent, copies, datatype,
+                   packed_.data() + place, bytes, &position, comm_));
     if (position != bytes) throw typelib::MpiError{MPI_ERR_TYPE};  // packed with something in front
     place += static_cast<size_t>(bytes);
   });
@@ -161,7 +173,9 @@ void Typed::store() const {
   size_t place = 0;
   for_parts([&](MPI_Count first, int copies, int bytes) {
     int position = 0;
-    check(MPI_Unpack(packed_.data() + place, bytes, &position, static_cast<char*>(address_) + first * extent, copies, datatype_.get(), comm_));
+    check(MPI_Unpack(packed_.data() + place, bytes, &position,
+                     static_cast<char*>(address_) + first * extent, copies, datatype_.get(),
+                     comm_));
     place += static_cast<size_t>(bytes);
   });
 }

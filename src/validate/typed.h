@@ -11,13 +11,16 @@
 
 namespace verity::validate {
 
-// Where one copy of a datatype has its bytes. Nothing: not known, or in more than a million pieces. Throws MpiError, std::bad_alloc.
+// Where one copy of a datatype has its bytes. Nothing: not known, or in more than a million pieces.
+// Throws MpiError, std::bad_alloc.
 [[nodiscard]] std::optional<Layout> layout_of(MPI_Datatype datatype);
 
-// A buffer that MPI describes: in place where its layout is known, else a packed copy of it, which takes as much memory again.
+// A buffer that MPI describes: in place where its layout is known, else a packed copy of it, which
+// takes as much memory again.
 class Typed {
  public:
-  // The memory at `address` and the communicator are used until the end. Throws MpiError, std::bad_alloc.
+  // The memory at `address` and the communicator are used until the end. Throws MpiError,
+  // std::bad_alloc.
   Typed(void* address, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm);
   Typed(const Typed&) = delete;
   Typed& operator=(const Typed&) = delete;
@@ -34,7 +37,8 @@ class Typed {
   void* address_;
   MPI_Count count_;
   MPI_Comm comm_;
-  typelib::Handle datatype_;  // ours, where a packed copy is to be unpacked: the user may free the original
+  typelib::Handle
+      datatype_;  // ours, where a packed copy is to be unpacked: the user may free the original
   std::vector<uint8_t> packed_;
   std::optional<Buffer> buffer_;
 };

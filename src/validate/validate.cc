@@ -6,9 +6,9 @@
 #include <new>
 
 #include "merkle/geometry.h"
+#include "ucx-verity/validate.h"  // after handle.h, which leaves the C++ bindings of mpi.h out
 #include "validate/collective.h"
 #include "validate/p2p.h"
-#include "ucx-verity/validate.h"  // after handle.h, which leaves the C++ bindings of mpi.h out
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
@@ -44,7 +44,8 @@ Options options_of(const verity_validate_options* given) {
 }
 
 uint32_t fitting_segment(uint32_t segment_size, uint64_t bytes) {
-  while (bytes / segment_size >= kMostLeaves && segment_size < verity::merkle::kMaxSegmentSize) segment_size *= 2;
+  while (bytes / segment_size >= kMostLeaves && segment_size < verity::merkle::kMaxSegmentSize)
+    segment_size *= 2;
   if (bytes / segment_size >= kMostLeaves) throw MpiError{MPI_ERR_COUNT};
   return segment_size;
 }
@@ -68,13 +69,9 @@ template <typename Body>
 int guarded(Body&& body) noexcept {
   try {
     return body();
-  } catch (const MpiError& error) {
-    return error.code;
-  } catch (const std::bad_alloc&) {
+  } catch (const MpiError& error) { return error.code; } catch (const std::bad_alloc&) {
     return MPI_ERR_NO_MEM;
-  } catch (...) {
-    return MPI_ERR_INTERN;
-  }
+  } catch (...) { return MPI_ERR_INTERN; }
 }
 
 int code_of(Outcome outcome) noexcept {
@@ -115,8 +112,9 @@ int start(const P2p& p, verity_validate_request** request) {
     made->bytes = data->buffer().length();
     made->result = p.result;
     const uint32_t segment_size = fitting_segment(options.segment_size, made->bytes);
-    made->operation = p.sends ? Operation::send(std::move(data), p.place, segment_size, options.limits)
-                              : Operation::receive(std::move(data), p.place, options.limits);
+    made->operation = p.sends
+                          ? Operation::send(std::move(data), p.place, segment_size, options.limits)
+                          : Operation::receive(std::move(data), p.place, options.limits);
     *request = made.release();
     return MPI_SUCCESS;
   });
@@ -143,30 +141,35 @@ int run(const P2p& p) {
   return code != MPI_SUCCESS ? code : verity_validate_wait(&request);
 }
 
-P2p sending(const void* buf, MPI_Count count, MPI_Datatype datatype, const Place& place, const verity_validate_options* options,
-            verity_validation* result) {
+P2p sending(const void* buf, MPI_Count count, MPI_Datatype datatype, const Place& place,
+            const verity_validate_options* options, verity_validation* result) {
   return {const_cast<void*>(buf), count, datatype, place, options, result, true};
 }
 
 }  // namespace
 
-EXPORTED int verity_validate_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                                   const verity_validate_options* options, verity_validation* result, verity_validate_request** request) {
+EXPORTED int verity_validate_isend(const void* buf, MPI_Count count, MPI_Datatype datatype,
+                                   int dest, int tag, MPI_Comm comm,
+                                   const verity_validate_options* options,
+                                   verity_validation* result, verity_validate_request** request) {
   return start(sending(buf, count, datatype, {dest, tag, comm}, options, result), request);
 }
 
-EXPORTED int verity_validate_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                                   const verity_validate_options* options, verity_validation* result, verity_validate_request** request) {
+EXPORTED int verity_validate_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+                                   int tag, MPI_Comm comm, const verity_validate_options* options,
+                                   verity_validation* result, verity_validate_request** request) {
   return start({buf, count, datatype, {source, tag, comm}, options, result, false}, request);
 }
 
-EXPORTED int verity_validate_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                                  const verity_validate_options* options, verity_validation* result) {
+EXPORTED int verity_validate_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                                  int tag, MPI_Comm comm, const verity_validate_options* options,
+                                  verity_validation* result) {
   return run(sending(buf, count, datatype, {dest, tag, comm}, options, result));
 }
 
-EXPORTED int verity_validate_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                                  const verity_validate_options* options, verity_validation* result) {
+EXPORTED int verity_validate_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+                                  int tag, MPI_Comm comm, const verity_validate_options* options,
+                                  verity_validation* result) {
   return run({buf, count, datatype, {source, tag, comm}, options, result, false});
 }
 
@@ -177,7 +180,9 @@ EXPORTED int verity_validate_test(verity_validate_request** request, int* flag) 
   return code;
 }
 
-EXPORTED int verity_validate_wait(verity_validate_request** request) { return verity_validate_waitall(1, request); }
+EXPORTED int verity_validate_wait(verity_validate_request** request) {
+  return verity_validate_waitall(1, request);
+}
 
 EXPORTED int verity_validate_waitall(int count, verity_validate_request* requests[]) {
   if (count < 0 || (count > 0 && requests == nullptr)) return MPI_ERR_ARG;
@@ -193,22 +198,25 @@ EXPORTED int verity_validate_waitall(int count, verity_validate_request* request
   return first_error;
 }
 
-EXPORTED int verity_validate_bcast(void* buf, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                                   const verity_validate_options* given, verity_validation* result) {
+EXPORTED int verity_validate_bcast(void* buf, MPI_Count count, MPI_Datatype datatype, int root,
+                                   MPI_Comm comm, const verity_validate_options* given,
+                                   verity_validation* result) {
   return guarded([&] {
     const Options options = options_of(given);
     check_data(count, datatype);
     if (comm == MPI_COMM_NULL) throw MpiError{MPI_ERR_COMM};
     const Typed block(buf, count, datatype, comm);
     const uint64_t bytes = block.buffer().length();
-    const CollectiveResult all = validate_bcast(block, root, comm, fitting_segment(options.segment_size, bytes), options.limits);
+    const CollectiveResult all = validate_bcast(
+        block, root, comm, fitting_segment(options.segment_size, bytes), options.limits);
     fill(result, all.own, bytes);
     return code_of(all.outcome);
   });
 }
 
-EXPORTED int verity_validate_allgather(void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm,
-                                       const verity_validate_options* given, verity_validation* result) {
+EXPORTED int verity_validate_allgather(void* recvbuf, MPI_Count count, MPI_Datatype datatype,
+                                       MPI_Comm comm, const verity_validate_options* given,
+                                       verity_validation* result) {
   return guarded([&] {
     const Options options = options_of(given);
     check_data(count, datatype);
@@ -219,10 +227,12 @@ EXPORTED int verity_validate_allgather(void* recvbuf, MPI_Count count, MPI_Datat
     std::vector<std::unique_ptr<Typed>> blocks;
     uint64_t bytes = 0;
     for (int i = 0; i < ranks; ++i) {
-      blocks.push_back(std::make_unique<Typed>(static_cast<char*>(recvbuf) + i * count * extent, count, datatype, comm));
+      blocks.push_back(std::make_unique<Typed>(static_cast<char*>(recvbuf) + i * count * extent,
+                                               count, datatype, comm));
       bytes += blocks.back()->buffer().length();
     }
-    const uint32_t segment_size = fitting_segment(options.segment_size, blocks[0]->buffer().length());
+    const uint32_t segment_size =
+        fitting_segment(options.segment_size, blocks[0]->buffer().length());
     const CollectiveResult all = validate_allgather(blocks, comm, segment_size, options.limits);
     fill(result, all.own, bytes);
     return code_of(all.outcome);

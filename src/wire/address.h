@@ -11,12 +11,14 @@
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 //
 // version  kVersion. Its offset never changes, so that versions recognise each other.
-// mode     low nibble: link::Mode; high nibble: which extensions the sender understands, 0: none (uct/extensions/extensions.h).
-// host     hash of the host's name, for counters (health::name_hash). The name itself comes with the HELLO.
-// uid      of the interface. The low byte numbers the interfaces of a worker, the others are the worker's own: worker_of().
+// mode     low nibble: link::Mode; high nibble: which extensions the sender understands, 0: none
+// (uct/extensions/extensions.h). host     hash of the host's name, for counters
+// (health::name_hash). The name itself comes with the HELLO. uid      of the interface. The low
+// byte numbers the interfaces of a worker, the others are the worker's own: worker_of().
 //          Number 0 is of a transport that only reads, which has no links.
 //
-// Behind an endpoint address, 40 bytes: those 16, and the contents of the HELLO, which connected endpoints do not send.
+// Behind an endpoint address, 40 bytes: those 16, and the contents of the HELLO, which connected
+// endpoints do not send.
 //
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 // 16|             link              |  the sender's host, 20 bytes, |
@@ -25,7 +27,8 @@
 //   +                                                               +
 // 32|                                                               |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
-#pragma once
+#ifndef VERITY_WIRE_ADDRESS_H
+#define VERITY_WIRE_ADDRESS_H
 
 #include "wire/frame.h"
 
@@ -47,13 +50,18 @@ struct [[gnu::packed]] EpAddressTail {
   uint32_t link;  // the sender's id for it
   char host[kMaxHostName];
 };
-static_assert(sizeof(EpAddressTail) == 40, "UCX packs no address of an endpoint of more than 63 bytes");
+static_assert(sizeof(EpAddressTail) == 40,
+              "UCX packs no address of an endpoint of more than 63 bytes");
 
 [[nodiscard]] constexpr uint8_t mode_and_extensions(uint8_t mode, uint8_t extensions) noexcept {
   return static_cast<uint8_t>(mode | extensions << 4);
 }
-[[nodiscard]] constexpr uint8_t mode_of(const AddressTail& tail) noexcept { return tail.mode & 0x0f; }
-[[nodiscard]] constexpr uint8_t extensions_of(const AddressTail& tail) noexcept { return tail.mode >> 4; }
+[[nodiscard]] constexpr uint8_t mode_of(const AddressTail& tail) noexcept {
+  return tail.mode & 0x0f;
+}
+[[nodiscard]] constexpr uint8_t extensions_of(const AddressTail& tail) noexcept {
+  return tail.mode >> 4;
+}
 
 // Interfaces that a worker may open before it is taken for another one.
 inline constexpr uint64_t kMostInterfaces = 255;
@@ -61,3 +69,5 @@ inline constexpr uint64_t kMostInterfaces = 255;
 [[nodiscard]] constexpr uint64_t worker_of(uint64_t uid) noexcept { return uid & ~kMostInterfaces; }
 
 }  // namespace verity::wire
+
+#endif

@@ -21,8 +21,10 @@ bool known_kind(uint8_t kind) noexcept {
 
 bool well_formed(const FrameHeader& h) noexcept {
   if (!known_kind(h.kind) || (h.flags & ~kKnownFlags) != 0 || (h.am_id & 0x60) != 0) return false;
-  if (h.segment >> 4 != kVersion || (h.segment & 0x0f) > kMaxSegmentLog2 - kMinSegmentLog2) return false;
-  if ((h.flags & kTree) == 0) return h.frame_kind() != FrameKind::kData || h.length <= h.segment_size();
+  if (h.segment >> 4 != kVersion || (h.segment & 0x0f) > kMaxSegmentLog2 - kMinSegmentLog2)
+    return false;
+  if ((h.flags & kTree) == 0)
+    return h.frame_kind() != FrameKind::kData || h.length <= h.segment_size();
   // Trees are for data only, and only as large as a NACK can answer.
   const uint64_t leaves = (uint64_t{h.length} + h.segment_size() - 1) / h.segment_size();
   return h.frame_kind() == FrameKind::kData && leaves >= 2 && leaves <= kMaxFrameLeaves;
@@ -32,9 +34,12 @@ bool hello_fits(const uint8_t* hello, size_t size) noexcept {
   if (size < sizeof(HelloExt) + sizeof(uint64_t) || size > kMaxHello) return false;
   HelloExt ext;
   std::memcpy(&ext, hello, sizeof(ext));
-  const auto is_zero = [](const auto& bytes) { return std::all_of(std::begin(bytes), std::end(bytes), [](uint8_t b) { return b == 0; }); };
-  return size == sizeof(ext) + ext.device_length + ext.iface_length + sizeof(uint64_t) && ext.device_length <= kMaxDeviceAddress &&
-         ext.iface_length <= kMaxIfaceAddress && is_zero(ext.reserved) && is_zero(ext.reserved2);
+  const auto is_zero = [](const auto& bytes) {
+    return std::all_of(std::begin(bytes), std::end(bytes), [](uint8_t b) { return b == 0; });
+  };
+  return size == sizeof(ext) + ext.device_length + ext.iface_length + sizeof(uint64_t) &&
+         ext.device_length <= kMaxDeviceAddress && ext.iface_length <= kMaxIfaceAddress &&
+         is_zero(ext.reserved) && is_zero(ext.reserved2);
 }
 
 uint64_t hello_digest(const void* hello, size_t size, uint64_t nonce) noexcept {
@@ -110,7 +115,8 @@ Verdict parse(const void* data, size_t size, FrameView* view) noexcept {
   view->payload = static_cast<const uint8_t*>(data) + sizeof(FrameHeader);
   view->hello = nullptr;
   view->hello_length = size - without_hello;
-  if ((view->header.flags & kHello) == 0) return view->hello_length == 0 ? Verdict::kGood : Verdict::kBadLength;
+  if ((view->header.flags & kHello) == 0)
+    return view->hello_length == 0 ? Verdict::kGood : Verdict::kBadLength;
   view->hello = view->payload + view->header.length;
   return hello_fits(view->hello, view->hello_length) ? Verdict::kGood : Verdict::kBadLength;
 }

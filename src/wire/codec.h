@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sealing frames before they are sent and checking them as they arrive. Pure functions of bytes; thread-safe.
-#pragma once
+// Sealing frames before they are sent and checking them as they arrive. Pure functions of bytes;
+// thread-safe.
+#ifndef VERITY_WIRE_CODEC_H
+#define VERITY_WIRE_CODEC_H
 
 #include <cstring>
 #include <string_view>
@@ -14,7 +16,8 @@ namespace verity::wire {
 // What a received frame turned out to be.
 enum class Verdict : uint8_t {
   kGood,
-  kMalformed,   // too short, wrong magic or version, reserved bits set, unknown kind or flag: nothing in it is trusted
+  kMalformed,   // too short, wrong magic or version, reserved bits set, unknown kind or flag:
+                // nothing in it is trusted
   kBadLength,   // the header's lengths do not add up to the received length
   kBadFrame,    // single-hash frame: header or payload differ, which of them is not known
   kBadHeader,   // tree frame: the header differs
@@ -47,13 +50,16 @@ struct FrameView {
 
 // The digest of a tree frame's header (bytes 12 to 31); its low half is the header check.
 [[nodiscard]] inline uint64_t header_digest(const FrameHeader& header, uint64_t nonce) noexcept {
-  return merkle::mix(merkle::hash(&header.link, sizeof(header) - offsetof(FrameHeader, link)), nonce);
+  return merkle::mix(merkle::hash(&header.link, sizeof(header) - offsetof(FrameHeader, link)),
+                     nonce);
 }
 
-// Sets root and check of the single-hash frame of `size` contiguous bytes at `header`. All other fields are set.
+// Sets root and check of the single-hash frame of `size` contiguous bytes at `header`. All other
+// fields are set.
 inline void seal_single(FrameHeader* header, size_t size, uint64_t nonce) noexcept {
   header->check = 0;
-  header->root = merkle::mix(merkle::hash(&header->check, size - offsetof(FrameHeader, check)), nonce);
+  header->root =
+      merkle::mix(merkle::hash(&header->check, size - offsetof(FrameHeader, check)), nonce);
 }
 
 // Seals the frame while copying it to `dest`: one pass over the bytes for both.
@@ -61,11 +67,13 @@ inline void seal_copy(FrameHeader* header, void* dest, size_t size, uint64_t non
   auto* out = static_cast<uint8_t*>(dest);
   constexpr size_t kFrom = offsetof(FrameHeader, check);
   header->check = 0;
-  header->root = merkle::mix(merkle::copy_and_hash(out + kFrom, &header->check, size - kFrom), nonce);
+  header->root =
+      merkle::mix(merkle::copy_and_hash(out + kFrom, &header->check, size - kFrom), nonce);
   std::memcpy(out, &header->root, sizeof(header->root));
 }
 
-// The same for a frame whose bytes after the header lie in pieces (zero copy; the HELLO is the last of them).
+// The same for a frame whose bytes after the header lie in pieces (zero copy; the HELLO is the last
+// of them).
 void seal_single(FrameHeader* header, util::Pieces rest, uint64_t nonce) noexcept;
 
 // Sets root and check of a tree frame with the given payload (a HELLO carries its own digest).
@@ -79,18 +87,21 @@ void seal_tree(FrameHeader* header, util::Pieces payload, uint64_t nonce) noexce
 // Writes the digest after the HELLO extension of `size` bytes (digest included) at `hello`.
 void seal_hello(void* hello, size_t size, uint64_t nonce) noexcept;
 
-// Checks the structure of a received frame without hashing: kGood, kMalformed or kBadLength. Fills the view as far as kGood.
+// Checks the structure of a received frame without hashing: kGood, kMalformed or kBadLength. Fills
+// the view as far as kGood.
 [[nodiscard]] Verdict parse(const void* data, size_t size, FrameView* view) noexcept;
 
 // Whether a header that travelled inside of a REPAIR is one that a data frame may have.
 [[nodiscard]] bool is_data_header(const FrameHeader& header) noexcept;
 
 // Checks the digests of a parsed frame of `size` bytes at `data`.
-[[nodiscard]] Verdict check(const void* data, size_t size, const FrameView& view, uint64_t nonce) noexcept;
+[[nodiscard]] Verdict check(const void* data, size_t size, const FrameView& view,
+                            uint64_t nonce) noexcept;
 
-// Whether `payload` is the one that the tree or single-hash header of the data frame `header` was sealed with.
-// Frames that carried a HELLO and a single hash cannot be checked so: false.
-[[nodiscard]] bool check_rebuilt(const FrameHeader& header, const void* payload, uint64_t nonce) noexcept;
+// Whether `payload` is the one that the tree or single-hash header of the data frame `header` was
+// sealed with. Frames that carried a HELLO and a single hash cannot be checked so: false.
+[[nodiscard]] bool check_rebuilt(const FrameHeader& header, const void* payload,
+                                 uint64_t nonce) noexcept;
 
 // The HELLO of a parsed frame: bounds are checked by parse(). The addresses point into the frame.
 struct HelloView {
@@ -100,8 +111,8 @@ struct HelloView {
 };
 [[nodiscard]] HelloView read_hello(const FrameView& view) noexcept;
 
-// The frame is plain data for an established link: the fast path's test, true for nearly every frame.
-// `size` must be at least sizeof(FrameHeader).
+// The frame is plain data for an established link: the fast path's test, true for nearly every
+// frame. `size` must be at least sizeof(FrameHeader).
 [[nodiscard]] inline bool is_plain_data(const FrameHeader& header, size_t size) noexcept {
   return header.kind == kind_byte(FrameKind::kData) && (header.flags & ~kAckRequest) == 0 &&
          sizeof(FrameHeader) + size_t{header.length} == size && (header.am_id & 0x60) == 0;
@@ -116,3 +127,5 @@ struct HelloView {
 }
 
 }  // namespace verity::wire
+
+#endif

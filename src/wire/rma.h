@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of remote memory access: payloads of data frames whose active message number is kRmaId. Being in frames they are
-// checked, repaired and kept in order like every other; here is only what they say.
+// Messages of remote memory access: payloads of data frames whose active message number is kRmaId.
+// Being in frames they are checked, repaired and kept in order like every other; here is only what
+// they say.
 //
 //    0       1       2       3       4       5       6       7
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
@@ -12,19 +13,24 @@
 //   |            length             |             known             |   GET (known 0), HASH
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 //
-// PUT     the rest are the bytes that the owner writes to its memory at `address`. Not answered but when refused.
-// GET     asks for `length` bytes of the owner's memory. Answer: GOT, the rest are the bytes.
-// HASH    asks for the digest of that memory in segments of 2^(8 + segment) bytes. Answer: HASHED, followed by the Merkle
-//         root, or with `what` = kLeaves by an index (8 bytes) and the digests of the leaves from that one on; the answer may
-//         come in several messages.
-// known   with kLeaves: the low half of the root that the owner gave before, which did not fit what was read. If it is another one
+// PUT     the rest are the bytes that the owner writes to its memory at `address`. Not answered but
+// when refused. GET     asks for `length` bytes of the owner's memory. Answer: GOT, the rest are
+// the bytes. HASH    asks for the digest of that memory in segments of 2^(8 + segment) bytes.
+// Answer: HASHED, followed by the Merkle
+//         root, or with `what` = kLeaves by an index (8 bytes) and the digests of the leaves from
+//         that one on; the answer may come in several messages.
+// known   with kLeaves: the low half of the root that the owner gave before, which did not fit what
+// was read. If it is another one
 //         now, the owner's own program wrote to that memory meanwhile, and the owner can say so.
-// ATOMIC  the owner does what `what` says (RmaAtomic) with 4 or 8 aligned bytes of its memory, `segment` being 2 or 3. With the
+// ATOMIC  the owner does what `what` says (RmaAtomic) with 4 or 8 aligned bytes of its memory,
+// `segment` being 2 or 3. With the
 //         fetch bit the answer is GOT, with what was there before.
 // what    of a request: what is wanted; of an answer: RmaStatus.
 // id      what the asking side gave the request: the answer carries it back.
-// token   of the registration that the peer gave us with its remote key: it stands for a range of memory and what may be done.
-#pragma once
+// token   of the registration that the peer gave us with its remote key: it stands for a range of
+// memory and what may be done.
+#ifndef VERITY_WIRE_RMA_H
+#define VERITY_WIRE_RMA_H
 
 #include <cstddef>
 #include <cstdint>
@@ -35,14 +41,23 @@
 
 namespace verity::wire {
 
-enum class RmaKind : uint8_t { kPut = 1, kGet = 2, kGot = 3, kHash = 4, kHashed = 5, kRefused = 6, kAtomic = 7 };
+enum class RmaKind : uint8_t {
+  kPut = 1,
+  kGet = 2,
+  kGot = 3,
+  kHash = 4,
+  kHashed = 5,
+  kRefused = 6,
+  kAtomic = 7
+};
 
 enum class RmaStatus : uint8_t {
   kOk = 0,
-  kRefused = 1,     // no such token (any more), outside of its memory, not allowed, or not understood
+  kRefused = 1,  // no such token (any more), outside of its memory, not allowed, or not understood
   kUnreadable = 2,  // the owner's program took the memory away under its registration
   kBusy = 3,        // too many requests, or no memory, at the owner or here
-  kRevoked = 4,     // of writes only: the owner's program has deregistered that memory since it gave the token out
+  kRevoked = 4,  // of writes only: the owner's program has deregistered that memory since it gave
+                 // the token out
 };
 
 // HASH wants: the root, or all leaves.
@@ -78,7 +93,14 @@ struct RmaRequest {
 static_assert(sizeof(RmaRequest) == 32);
 
 // Numbers as UCX's.
-enum class AtomicOp : uint8_t { kAdd = 0, kAnd = 1, kOr = 2, kXor = 3, kSwap = 4, kCompareSwap = 5 };
+enum class AtomicOp : uint8_t {
+  kAdd = 0,
+  kAnd = 1,
+  kOr = 2,
+  kXor = 3,
+  kSwap = 4,
+  kCompareSwap = 5
+};
 inline constexpr uint8_t kAtomicFetch = 0x80;
 
 struct RmaAtomic {
@@ -107,7 +129,8 @@ template <typename Message>
 // What a HASH may ask for.
 [[nodiscard]] inline bool is_valid_hash(const RmaRequest& r) noexcept {
   if (r.header.segment > kMaxSegmentLog2 - kMinSegmentLog2 || r.length == 0) return false;
-  return ((r.length - 1) >> (r.header.segment + kMinSegmentLog2)) < kMaxHashLeaves && r.header.what <= kLeaves;
+  return ((r.length - 1) >> (r.header.segment + kMinSegmentLog2)) < kMaxHashLeaves &&
+         r.header.what <= kLeaves;
 }
 
 [[nodiscard]] inline bool is_valid_atomic(const RmaAtomic& a) noexcept {
@@ -117,3 +140,5 @@ template <typename Message>
 }
 
 }  // namespace verity::wire
+
+#endif

@@ -27,22 +27,16 @@ void consume(T value) {
 
 double time_calls(auto&& call, long calls) {
   const auto start = Clock::now();
-  for (long i = 0; i < calls; ++i) {
-    call();
-  }
+  for (long i = 0; i < calls; ++i) { call(); }
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 // Nanoseconds per call: the best of several repeats, as other load only ever adds time.
 double nanoseconds(auto&& call) {
   long calls = 1;
-  while (time_calls(call, calls) < kRepeatSeconds / 2) {
-    calls *= 2;
-  }
+  while (time_calls(call, calls) < kRepeatSeconds / 2) { calls *= 2; }
   double best = 1e9;
-  for (int i = 0; i < kRepeats; ++i) {
-    best = std::min(best, time_calls(call, calls));
-  }
+  for (int i = 0; i < kRepeats; ++i) { best = std::min(best, time_calls(call, calls)); }
   return best * 1e9 / static_cast<double>(calls);
 }
 
@@ -55,9 +49,7 @@ std::vector<size_t> sizes(size_t from) {
   std::vector<size_t> list;
   for (const size_t size : {8, 40, 64, 128, 240, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
                             65536, 131072, 262144, 1048576}) {
-    if (size >= from) {
-      list.push_back(size);
-    }
+    if (size >= from) { list.push_back(size); }
   }
   return list;
 }
@@ -121,9 +113,7 @@ void per_piece_count(Buffers& buffers) {
     const uint8_t* from = buffers.from.data();
     const util::Piece two[2] = {{from, 40}, {from + 40, size}};
     util::Piece eight[9] = {{from, 40}};
-    for (size_t i = 0; i < 8; ++i) {
-      eight[i + 1] = {from + 40 + i * (size / 8), size / 8};
-    }
+    for (size_t i = 0; i < 8; ++i) { eight[i + 1] = {from + 40 + i * (size / 8), size / 8}; }
     std::printf("%8zu %11.1f %11.1f %11.1f\n", size,
                 nanoseconds([=] { consume(merkle::hash(from, 40 + size)); }),
                 nanoseconds([&] { consume(merkle::hash(util::Pieces(two))); }),
@@ -137,15 +127,9 @@ int main(int argc, char** argv) {
   const std::string_view part = argc > 1 ? argv[1] : "all";
   Buffers buffers;
   const bool all = part == "all";
-  if (all || part == "cpu") {
-    per_cpu(buffers);
-  }
-  if (all || part == "segments") {
-    per_segment_size(buffers);
-  }
-  if (all || part == "pieces") {
-    per_piece_count(buffers);
-  }
+  if (all || part == "cpu") { per_cpu(buffers); }
+  if (all || part == "segments") { per_segment_size(buffers); }
+  if (all || part == "pieces") { per_piece_count(buffers); }
   if (!all && part != "cpu" && part != "segments" && part != "pieces") {
     std::fprintf(stderr, "usage: merkle_bench [cpu|segments|pieces|all]\n");
     return 2;

@@ -2,11 +2,12 @@
  *
  * A checkpoint that is read back from disk is validated against a rank that still has the data.
  *
- * Rank 0 computes and writes a checkpoint. Rank 1 takes over: it reads the file, which storage or a copy may have damaged, and compares
- * it with rank 0's memory. Only segments that differ travel. Here the program damages the file itself, to show it.
+ * Rank 0 computes and writes a checkpoint. Rank 1 takes over: it reads the file, which storage or a
+ * copy may have damaged, and compares it with rank 0's memory. Only segments that differ travel.
+ * Here the program damages the file itself, to show it.
  *
- *   mpicc -o checkpoint checkpoint.c $(pkg-config --cflags --libs verity-validate-openmpi)      # or -mpich
- *   mpirun -np 2 ./checkpoint FILE [DAMAGED-BYTES]
+ *   mpicc -o checkpoint checkpoint.c $(pkg-config --cflags --libs verity-validate-openmpi)      #
+ * or -mpich mpirun -np 2 ./checkpoint FILE [DAMAGED-BYTES]
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -26,7 +27,8 @@ static void compute(double* cells) {
 
 static void write_checkpoint(const char* file, const double* cells) {
   FILE* out = fopen(file, "wb");
-  if (out == NULL || fwrite(cells, sizeof(double), kCells, out) != kCells || fclose(out) != 0) fail("cannot write", file);
+  if (out == NULL || fwrite(cells, sizeof(double), kCells, out) != kCells || fclose(out) != 0)
+    fail("cannot write", file);
 }
 
 static void read_checkpoint(const char* file, double* cells) {
@@ -69,8 +71,11 @@ int main(int argc, char** argv) {
   } else {
     read_checkpoint(argv[1], cells);
     code = verity_validate_recv(cells, kCells, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD, NULL, &v);
-    printf("checkpoint of %llu bytes: %llu of %llu segments were damaged, %llu bytes were sent again\n", (unsigned long long)v.bytes,
-           (unsigned long long)v.damaged, (unsigned long long)v.segments, (unsigned long long)v.bytes_sent_again);
+    printf(
+        "checkpoint of %llu bytes: %llu of %llu segments were damaged, %llu bytes were sent "
+        "again\n",
+        (unsigned long long)v.bytes, (unsigned long long)v.damaged, (unsigned long long)v.segments,
+        (unsigned long long)v.bytes_sent_again);
     double* right = malloc(kCells * sizeof(double));
     int wrong = 0;
     compute(right);

@@ -2,7 +2,8 @@
 //
 // The transport as InfiniBand's ud is: it receives in UCX's asynchronous thread too. Messages for
 // asynchronous handlers go up there and then, the others wait for the next call of progress. All
-// operations exclude that thread, as ud's own do. Failures of endpoints that show in that thread wait, too.
+// operations exclude that thread, as ud's own do. Failures of endpoints that show in that thread
+// wait, too.
 #include "fault/iface.h"
 
 extern "C" {
@@ -71,9 +72,9 @@ void disable_op(uct_iface_h iface, unsigned) noexcept { FaultIface::of(iface).di
 
 void fill_async_ops(Ops& ops) noexcept {
   lock<&Ops::ep_am_short, &Ops::ep_am_short_iov, &Ops::ep_am_bcopy, &Ops::ep_am_zcopy,
-       &Ops::ep_pending_add, &Ops::ep_pending_purge, &Ops::ep_flush, &Ops::ep_fence,
-       &Ops::ep_check, &Ops::ep_destroy, &Ops::ep_get_address, &Ops::ep_connect_to_ep,
-       &Ops::iface_flush, &Ops::iface_fence, &Ops::iface_event_arm>(ops);
+       &Ops::ep_pending_add, &Ops::ep_pending_purge, &Ops::ep_flush, &Ops::ep_fence, &Ops::ep_check,
+       &Ops::ep_destroy, &Ops::ep_get_address, &Ops::ep_connect_to_ep, &Ops::iface_flush,
+       &Ops::iface_fence, &Ops::iface_event_arm>(ops);
   ops.ep_create = ep_create_op;
   ops.iface_progress = progress_op;
   ops.iface_progress_enable = enable_op;
@@ -91,19 +92,16 @@ void FaultIface::on_timer(int, ucs_event_set_types_t, void* arg) noexcept {
 ucs_status_t FaultIface::opened(const uct_iface_params_t&, const uct_iface_config_t&) {
   const double interval = injector().settings().async_interval;
   // A transport that only reads (cma) progresses itself, in the program's thread alone.
-  const bool receives = (lower_attr().cap.flags & (UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_AM_BCOPY)) != 0;
-  if (interval <= 0 || !receives) {
-    return UCS_OK;
-  }
+  const bool receives =
+      (lower_attr().cap.flags & (UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_AM_BCOPY)) != 0;
+  if (interval <= 0 || !receives) { return UCS_OK; }
   return ucs_async_add_timer(worker->async->mode, ucs_time_from_sec(interval), on_timer, this,
                              worker->async, &timer_id_);
 }
 
 void FaultIface::closing() noexcept {
   disable_progress();
-  if (timer_id_ >= 0) {
-    (void)ucs_async_remove_handler(timer_id_, 1);
-  }
+  if (timer_id_ >= 0) { (void)ucs_async_remove_handler(timer_id_, 1); }
 }
 
 unsigned FaultIface::progress() noexcept {
@@ -124,9 +122,7 @@ unsigned FaultIface::progress() noexcept {
 }
 
 ucs_status_t FaultIface::ep_failed(uct::WrapEp& ep, ucs_status_t status) noexcept {
-  if (!in_async_) {
-    return WrapIface::ep_failed(ep, status);
-  }
+  if (!in_async_) { return WrapIface::ep_failed(ep, status); }
   return uct::guarded([&] {
     failures_.push_back({&ep, status});
     return UCS_OK;
@@ -137,9 +133,7 @@ void FaultIface::forget_failure(const uct::WrapEp& ep) noexcept {
   std::erase_if(failures_, [&](const Failure& failure) { return failure.ep == &ep; });
 }
 
-void FaultEp::destroying() noexcept {
-  static_cast<FaultIface&>(iface()).forget_failure(*this);
-}
+void FaultEp::destroying() noexcept { static_cast<FaultIface&>(iface()).forget_failure(*this); }
 
 void FaultIface::enable_progress() noexcept {
   if (progress_id_ == UCS_CALLBACKQ_ID_NULL) {

@@ -138,9 +138,7 @@ void copy_numbers(const FaultConfig& config, Settings* settings) {
 }
 
 bool parse_list(const char* name, const char* text, Ranges* ranges, std::string* error) {
-  if (parse_ranges(text, ranges, error)) {
-    return true;
-  }
+  if (parse_ranges(text, ranges, error)) { return true; }
   *error = std::string(name) + ": " + *error;
   return false;
 }
@@ -154,7 +152,8 @@ bool choose_rank(const FaultConfig& config, Settings* settings, std::string* err
     return false;
   }
   if ((!ranks.empty() || !settings->peers.empty()) && settings->rank == kUnset) {
-    *error = std::string(ranks.empty() ? "UCX_FAULT_PEERS" : "UCX_FAULT_RANKS") + ": no launcher tells this process's rank; set UCX_FAULT_MY_RANK";
+    *error = std::string(ranks.empty() ? "UCX_FAULT_PEERS" : "UCX_FAULT_RANKS") +
+             ": no launcher tells this process's rank; set UCX_FAULT_MY_RANK";
     return false;
   }
   settings->this_rank = contains(ranks, settings->rank);
@@ -178,19 +177,14 @@ bool to_settings(const FaultConfig& config, Settings* settings, std::string* err
 
 void tell_once(const std::string& error) {
   static std::atomic_flag told;
-  if (!told.test_and_set()) {
-    std::fprintf(stderr, "%s\n", error.c_str());
-  }
+  if (!told.test_and_set()) { std::fprintf(stderr, "%s\n", error.c_str()); }
 }
 
 }  // namespace
 
 uct::MdConfigTable config_table() noexcept {
   std::copy(kKindNames.begin(), kKindNames.end(), kind_names);
-  return {.title = uct::kInjectorTitle,
-          .prefix = "",
-          .table = table,
-          .size = sizeof(FaultConfig)};
+  return {.title = uct::kInjectorTitle, .prefix = "", .table = table, .size = sizeof(FaultConfig)};
 }
 
 ucs_status_t configure(const uct_md_config_t* config) {

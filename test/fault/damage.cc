@@ -61,9 +61,7 @@ Damage zero_line(std::span<uint8_t> frame, Region region, Random& random) {
         frame[at] = 0;
       }
     }
-    if (result.any()) {
-      return result;
-    }
+    if (result.any()) { return result; }
   }
   return {};
 }
@@ -86,18 +84,14 @@ Region region_of(const Settings& settings, size_t frame_length) noexcept {
     region.begin = settings.header_size;
   }
   const uint64_t exact = settings.bit != kUnset ? settings.bit / 8 : settings.offset;
-  if (exact != kUnset) {
-    region = {exact, exact < frame_length ? exact + 1 : 0};
-  }
+  if (exact != kUnset) { region = {exact, exact < frame_length ? exact + 1 : 0}; }
   return region;
 }
 
 Damage damage(const Settings& settings, Kind kind, std::span<uint8_t> frame,
               Random& random) noexcept {
   Region region = region_of(settings, frame.size());
-  if (region.empty()) {
-    return {};
-  }
+  if (region.empty()) { return {}; }
   Damage result;
   if (kind == Kind::kTruncate) {
     const size_t length = region.begin + random.below(region.end - region.begin);

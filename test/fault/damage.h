@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef VERITY_FAULT_DAMAGE_H
-#define VERITY_FAULT_DAMAGE_H
+#ifndef VERITY_TEST_FAULT_DAMAGE_H
+#define VERITY_TEST_FAULT_DAMAGE_H
 
 #include <cstddef>
 #include <cstdint>

@@ -13,9 +13,7 @@ void History::remember(uint8_t am_id, std::span<const uint8_t> frame) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (frames_.size() == kRemembered) {
-    frames_.pop_front();
-  }
+  if (frames_.size() == kRemembered) { frames_.pop_front(); }
   frames_.push_back({am_id, Bytes(frame.begin(), frame.end())});
 }
 
@@ -33,9 +31,7 @@ bool History::pick(Random& random, int am_id, size_t max_length, OldFrame* frame
 
 Damage damage_frame(Verdict& verdict, Bytes& frame) {
   const Damage done = damage(injector().settings(), verdict.kind, frame, verdict.random);
-  if (done.any()) {
-    frame.resize(done.new_length);
-  }
+  if (done.any()) { frame.resize(done.new_length); }
   return done;
 }
 

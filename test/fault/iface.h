@@ -3,8 +3,8 @@
 // The corrupting interface: everything goes to the lower transport, but frames that the injector
 // hits are sent, or delivered, from a damaged copy. The caller's buffers are never touched, with
 // one exception: bytes that a get brought are damaged where they landed, as a bad read would.
-#ifndef VERITY_FAULT_IFACE_H
-#define VERITY_FAULT_IFACE_H
+#ifndef VERITY_TEST_FAULT_IFACE_H
+#define VERITY_TEST_FAULT_IFACE_H
 
 #include <deque>
 #include <mutex>
@@ -65,7 +65,8 @@ class FaultIface : public uct::WrapIface {
   ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& config) override;
   void closing() noexcept override;
 
-  // With UCX_FAULT_CONNECT=ep, where the lower transport can do it: its interfaces have no addresses.
+  // With UCX_FAULT_CONNECT=ep, where the lower transport can do it: its interfaces have no
+  // addresses.
   [[nodiscard]] bool connects_ep_only() const noexcept;
 
   // ---- with UCX_FAULT_PEERS (peers.cc) ----

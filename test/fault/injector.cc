@@ -12,9 +12,7 @@ bool matches(const Pattern& pattern, std::span<const uint8_t> frame) noexcept {
     return false;
   }
   for (size_t i = 0; i < pattern.mask.size(); ++i) {
-    if ((frame[pattern.offset + i] & pattern.mask[i]) != pattern.value[i]) {
-      return false;
-    }
+    if ((frame[pattern.offset + i] & pattern.mask[i]) != pattern.value[i]) { return false; }
   }
   return true;
 }
@@ -37,9 +35,7 @@ unsigned watched_by(const Settings& settings) noexcept {
 
 // The nth of the kinds in the mask.
 Kind nth_kind(KindMask kinds, uint64_t n) noexcept {
-  for (; n > 0; --n) {
-    kinds &= kinds - 1;
-  }
+  for (; n > 0; --n) { kinds &= kinds - 1; }
   return static_cast<Kind>(std::countr_zero(kinds));
 }
 
@@ -64,12 +60,8 @@ bool Injector::passes(const FrameInfo& info, std::span<const uint8_t> frame) con
 }
 
 bool Injector::selected(uint64_t number, Random& random) const {
-  if (number <= settings_.after || hits_ >= settings_.limit) {
-    return false;
-  }
-  if (settings_.by_number) {
-    return contains(settings_.frames, number);
-  }
+  if (number <= settings_.after || hits_ >= settings_.limit) { return false; }
+  if (settings_.by_number) { return contains(settings_.frames, number); }
   return settings_.every > 0 ? number % settings_.every == 0 : random.fraction() < settings_.rate;
 }
 
@@ -78,9 +70,7 @@ Verdict Injector::judge(const FrameInfo& info, std::span<const uint8_t> frame, K
   ++counts_.seen;
   possible &= settings_.kinds;
   Verdict verdict;
-  if (possible == 0 || !passes(info, frame)) {
-    return verdict;
-  }
+  if (possible == 0 || !passes(info, frame)) { return verdict; }
   verdict.number = ++counts_.matched;
   // A stream of its own for each frame: what happens to one does not depend on the others.
   verdict.random = Random(settings_.seed * 0x100000001b3U + verdict.number);
@@ -119,12 +109,8 @@ void Injector::record(const FrameInfo& info, const Verdict& verdict, const Damag
 void Injector::retract(const Verdict& verdict) {
   const std::lock_guard lock(mutex_);
   --counts_.seen;
-  if (verdict.number != 0 && verdict.number == counts_.matched) {
-    --counts_.matched;
-  }
-  if (verdict.hit) {
-    --hits_;
-  }
+  if (verdict.number != 0 && verdict.number == counts_.matched) { --counts_.matched; }
+  if (verdict.hit) { --hits_; }
 }
 
 Injector& injector() {

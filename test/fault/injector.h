@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Decides which frames of this process are hit, and counts. One per process, any thread.
-#ifndef VERITY_FAULT_INJECTOR_H
-#define VERITY_FAULT_INJECTOR_H
+#ifndef VERITY_TEST_FAULT_INJECTOR_H
+#define VERITY_TEST_FAULT_INJECTOR_H
 
 #include <array>
 #include <atomic>
@@ -19,7 +19,7 @@ namespace verity::fault {
 struct FrameInfo {
   Op op;
   Side side;
-  int am_id;             // of the lower active message; -1 for remote memory access
+  int am_id;               // of the lower active message; -1 for remote memory access
   uint64_t peer = kUnset;  // its rank, where that is known
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef VERITY_FAULT_KINDS_H
-#define VERITY_FAULT_KINDS_H
+#ifndef VERITY_TEST_FAULT_KINDS_H
+#define VERITY_TEST_FAULT_KINDS_H
 
 #include <array>
 #include <cstddef>
@@ -33,9 +33,7 @@ inline constexpr auto kKindNames = std::to_array<const char*>({
 inline constexpr size_t kKindCount = kKindNames.size();
 
 using KindMask = unsigned;
-constexpr KindMask mask_of(Kind kind) {
-  return 1U << static_cast<unsigned>(kind);
-}
+constexpr KindMask mask_of(Kind kind) { return 1U << static_cast<unsigned>(kind); }
 constexpr KindMask kAllKinds = (1U << kKindCount) - 1;
 // What can be done to bytes in place, whatever carries them.
 constexpr KindMask kByteKinds =

@@ -39,7 +39,7 @@ ucp_check_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 ucp_check_LDADD = $(UCX_LIBS)
 ucp_check_SOURCES = test/fault/ucp_check.cc
 
-dist_check_SCRIPTS += test/integration/fault_self.sh
-TESTS += test/integration/fault_self.sh
+dist_check_SCRIPTS += test/integration/transport/fault_self.sh
+TESTS += test/integration/transport/fault_self.sh
 
 EXTRA_DIST += test/fault/README.md

@@ -13,9 +13,7 @@ ucs_status_t OwnedBuffer::make(FaultEp& ep, Bytes bytes, uct_completion_t* comp,
     const ucs_status_t status =
         uct_md_mem_reg(md.lower(), buffer->bytes_.data(), buffer->bytes_.size(),
                        UCT_MD_MEM_ACCESS_RMA, &buffer->memh_);
-    if (status != UCS_OK) {
-      return status;
-    }
+    if (status != UCS_OK) { return status; }
     buffer->md_ = md.lower();
   }
   *buffer_p = std::move(buffer);
@@ -23,9 +21,7 @@ ucs_status_t OwnedBuffer::make(FaultEp& ep, Bytes bytes, uct_completion_t* comp,
 }
 
 OwnedBuffer::~OwnedBuffer() {
-  if (md_ != nullptr) {
-    (void)uct_md_mem_dereg(md_, memh_);
-  }
+  if (md_ != nullptr) { (void)uct_md_mem_dereg(md_, memh_); }
 }
 
 uct_iov_t OwnedBuffer::iov(size_t offset) noexcept {
@@ -47,9 +43,7 @@ ucs_status_t OwnedBuffer::posted(std::unique_ptr<OwnedBuffer> buffer,
 void OwnedBuffer::done(uct_completion_t* completion) noexcept {
   // The completion is the first member.
   const std::unique_ptr<OwnedBuffer> buffer(reinterpret_cast<OwnedBuffer*>(completion));
-  if (buffer->user_ != nullptr) {
-    uct_invoke_completion(buffer->user_, completion->status);
-  }
+  if (buffer->user_ != nullptr) { uct_invoke_completion(buffer->user_, completion->status); }
 }
 
 }  // namespace verity::fault

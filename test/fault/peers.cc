@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who the peer is: with UCX_FAULT_PEERS, each process's rank is at the end of its addresses, those of interfaces and those of
-// endpoints.
+// Who the peer is: with UCX_FAULT_PEERS, each process's rank is at the end of its addresses, those
+// of interfaces and those of endpoints.
 #include <cstring>
 
 #include "fault/iface.h"
@@ -24,9 +24,7 @@ void write_rank(void* to) noexcept {
 
 // Behind the lower transport's address.
 uint64_t read_rank(const void* addr, size_t lower_length) noexcept {
-  if (extra() == 0 || addr == nullptr) {
-    return kUnset;
-  }
+  if (extra() == 0 || addr == nullptr) { return kUnset; }
   Rank rank;
   std::memcpy(&rank, static_cast<const char*>(addr) + lower_length, sizeof(rank));
   return rank == kNoRank ? kUnset : rank;
@@ -53,18 +51,19 @@ void FaultEp::connected(const uct_ep_addr_t* addr) noexcept {
 }
 
 bool FaultIface::connects_ep_only() const noexcept {
-  return injector().settings().connects_ep_only && (lower_attr().cap.flags & UCT_IFACE_FLAG_CONNECT_TO_EP) != 0;
+  return injector().settings().connects_ep_only &&
+         (lower_attr().cap.flags & UCT_IFACE_FLAG_CONNECT_TO_EP) != 0;
 }
 
 // None where interfaces are not connected to.
 size_t FaultIface::iface_addr_extra() const noexcept {
-  return (lower_attr().cap.flags & UCT_IFACE_FLAG_CONNECT_TO_IFACE) != 0 && !connects_ep_only() ? extra() : 0;
+  return (lower_attr().cap.flags & UCT_IFACE_FLAG_CONNECT_TO_IFACE) != 0 && !connects_ep_only()
+             ? extra()
+             : 0;
 }
 
 void FaultIface::write_iface_addr_extra(void* to) noexcept {
-  if (iface_addr_extra() != 0) {
-    write_rank(to);
-  }
+  if (iface_addr_extra() != 0) { write_rank(to); }
 }
 
 size_t FaultIface::ep_addr_extra() const noexcept { return extra(); }

@@ -29,9 +29,7 @@ std::string tl_name(std::string_view lower) {
                                                                  {"ud_mlx5", "fudx"},
                                                                  {"dc_mlx5", "fdcx"}};
   for (const auto& [name, short_name] : kShort) {
-    if (name == lower) {
-      return short_name;
-    }
+    if (name == lower) { return short_name; }
   }
   return "f" + std::string(lower.substr(0, 7));
 }
@@ -67,9 +65,7 @@ __attribute__((constructor)) void register_fault() {
 }
 
 __attribute__((destructor)) void report_at_exit() {
-  if (getpid() == owner) {
-    write_report();
-  }
+  if (getpid() == owner) { write_report(); }
 }
 
 }  // namespace

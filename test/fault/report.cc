@@ -45,9 +45,7 @@ class Json {
   void add(const char* name, uint64_t value) { key(name) += std::to_string(value); }
   void add(const char* name, const std::string& text) { key(name) += '"' + text + '"'; }
   std::string& key(const char* name) {
-    if (out_.back() != '{') {
-      out_ += ',';
-    }
+    if (out_.back() != '{') { out_ += ','; }
     return ((out_ += '"') += name) += "\":";
   }
 
@@ -58,9 +56,7 @@ class Json {
 template <typename Values, typename Names>
 void add_group(Json& json, const char* name, const Values& values, const Names& names) {
   Json group(&json.key(name));
-  for (size_t i = 0; i < values.size(); ++i) {
-    group.add(names[i], values[i]);
-  }
+  for (size_t i = 0; i < values.size(); ++i) { group.add(names[i], values[i]); }
 }
 
 }  // namespace
@@ -72,9 +68,7 @@ std::string Injector::report() {
     Json json(&out);
     json.add("host", host_name());
     json.add("pid", static_cast<uint64_t>(getpid()));
-    if (settings_.rank != kUnset) {
-      json.add("rank", settings_.rank);
-    }
+    if (settings_.rank != kUnset) { json.add("rank", settings_.rank); }
     json.add("seed", settings_.seed);
     json.add("seen", counts_.seen);
     json.add("matched", counts_.matched);
@@ -90,16 +84,12 @@ std::string Injector::report() {
     json.add("whole", counts_.whole);
     json.key("events") += '[';
     for (const Event& event : events_) {
-      if (&event != events_.data()) {
-        out += ',';
-      }
+      if (&event != events_.data()) { out += ','; }
       Json entry(&out);
       entry.add("frame", event.number);
       entry.add("op", std::string(kOpNames[static_cast<size_t>(event.info.op)]));
       entry.add("side", std::string(kSideNames[static_cast<size_t>(event.info.side)]));
-      if (event.info.am_id >= 0) {
-        entry.add("am_id", static_cast<uint64_t>(event.info.am_id));
-      }
+      if (event.info.am_id >= 0) { entry.add("am_id", static_cast<uint64_t>(event.info.am_id)); }
       entry.add("kind", std::string(kKindNames[static_cast<size_t>(event.kind)]));
       entry.add("length", event.length);
       entry.add("offset", event.damage.offset);
@@ -115,9 +105,7 @@ std::string Injector::report() {
 void write_report() noexcept {
   try {
     const std::string path = expand(injector().settings().report);
-    if (path.empty()) {
-      return;
-    }
+    if (path.empty()) { return; }
     const std::string line = injector().report();
     const int fd = path == "-"
                        ? STDERR_FILENO
@@ -127,12 +115,8 @@ void write_report() noexcept {
       std::fprintf(stderr, "UCX_FAULT_REPORT: cannot write %s: %s\n", path.c_str(),
                    std::strerror(errno));
     }
-    if (fd > STDERR_FILENO) {
-      close(fd);
-    }
-  } catch (...) {
-    std::fputs("UCX_FAULT_REPORT: out of memory, no report\n", stderr);
-  }
+    if (fd > STDERR_FILENO) { close(fd); }
+  } catch (...) { std::fputs("UCX_FAULT_REPORT: out of memory, no report\n", stderr); }
 }
 
 }  // namespace verity::fault

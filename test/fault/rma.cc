@@ -17,12 +17,8 @@ constexpr KindMask kPutKinds = kGetKinds | mask_of(Kind::kDrop);
 FrameInfo get_from(uint64_t peer) noexcept { return {Op::kGet, Side::kRx, -1, peer}; }
 FrameInfo put_to(uint64_t peer) noexcept { return {Op::kPut, Side::kTx, -1, peer}; }
 
-bool watches_put() noexcept {
-  return injector().watches(Op::kPut, Side::kTx);
-}
-bool watches_get() noexcept {
-  return injector().watches(Op::kGet, Side::kRx);
-}
+bool watches_put() noexcept { return injector().watches(Op::kPut, Side::kTx); }
+bool watches_get() noexcept { return injector().watches(Op::kGet, Side::kRx); }
 
 // Damages what arrived; truncated means that the rest reads as zeros.
 Bytes damage_landed(uint64_t peer, std::span<const uint8_t> landed, bool* changed_p) {
@@ -40,9 +36,7 @@ Bytes damage_landed(uint64_t peer, std::span<const uint8_t> landed, bool* change
 void damage_in_place(uint64_t peer, const uct_iov_t* iov, size_t count) {
   bool changed;
   const Bytes bytes = damage_landed(peer, gather(iov, count), &changed);
-  if (!changed) {
-    return;
-  }
+  if (!changed) { return; }
   const uint8_t* from = bytes.data();
   for (const uct_iov_t& entry : std::span(iov, count)) {
     auto* to = static_cast<uint8_t*>(entry.buffer);
@@ -67,17 +61,13 @@ void get_done(uct_completion_t* completion) noexcept {
     (void)uct::guarded(
         [&] { return damage_in_place(get->peer, get->iov.data(), get->iov.size()), UCS_OK; });
   }
-  if (get->user != nullptr) {
-    uct_invoke_completion(get->user, completion->status);
-  }
+  if (get->user != nullptr) { uct_invoke_completion(get->user, completion->status); }
 }
 
 ucs_status_t get_zcopy_op(uct_ep_h tl_ep, const uct_iov_t* iov, size_t iovcnt, uint64_t remote_addr,
                           uct_rkey_t rkey, uct_completion_t* comp) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
-  if (!watches_get()) {
-    return uct_ep_get_zcopy(ep.lower(), iov, iovcnt, remote_addr, rkey, comp);
-  }
+  if (!watches_get()) { return uct_ep_get_zcopy(ep.lower(), iov, iovcnt, remote_addr, rkey, comp); }
   return uct::guarded([&] {
     std::unique_ptr<PendingGet> get(new PendingGet{
         {.func = get_done, .count = 1, .status = UCS_OK}, comp, ep.peer(), {iov, iov + iovcnt}});
@@ -102,7 +92,8 @@ void unpack_damaged(void* arg, const void* data, size_t length) noexcept {
   const std::unique_ptr<PendingUnpack> pending(static_cast<PendingUnpack*>(arg));
   (void)uct::guarded([&] {
     bool changed;
-    const Bytes bytes = damage_landed(pending->peer, {static_cast<const uint8_t*>(data), length}, &changed);
+    const Bytes bytes =
+        damage_landed(pending->peer, {static_cast<const uint8_t*>(data), length}, &changed);
     pending->unpack(pending->arg, bytes.data(), length);
     return UCS_OK;
   });
@@ -131,9 +122,7 @@ ucs_status_t get_short_op(uct_ep_h tl_ep, void* buffer, unsigned length, uint64_
   uct_ep_h lower = ep.lower();
   const ucs_status_t status =
       lower->iface->ops.ep_get_short(lower, buffer, length, remote_addr, rkey);
-  if (status != UCS_OK || !watches_get()) {
-    return status;
-  }
+  if (status != UCS_OK || !watches_get()) { return status; }
   const uct_iov_t iov{.buffer = buffer, .length = length, .memh = nullptr, .stride = 0, .count = 1};
   return uct::guarded([&] { return damage_in_place(ep.peer(), &iov, 1), UCS_OK; });
 }
@@ -149,9 +138,7 @@ ucs_status_t put_bytes(uint64_t peer, Bytes& bytes, Send&& send) {
     injector().record(info, verdict, done, length);
     return UCS_OK;
   }
-  if (verdict.hit) {
-    done = damage_frame(verdict, bytes);
-  }
+  if (verdict.hit) { done = damage_frame(verdict, bytes); }
   const ucs_status_t status = send(verdict.hit);
   if (UCS_STATUS_IS_ERR(status)) {
     injector().retract(verdict);
@@ -167,15 +154,11 @@ ucs_status_t put_zcopy_op(uct_ep_h tl_ep, const uct_iov_t* iov, size_t iovcnt, u
   const auto send_original = [&] {
     return uct_ep_put_zcopy(ep.lower(), iov, iovcnt, remote_addr, rkey, comp);
   };
-  if (!watches_put()) {
-    return send_original();
-  }
+  if (!watches_put()) { return send_original(); }
   return uct::guarded([&] {
     Bytes bytes = gather(iov, iovcnt);
     return put_bytes(ep.peer(), bytes, [&](bool hit) {
-      if (!hit) {
-        return send_original();
-      }
+      if (!hit) { return send_original(); }
       std::unique_ptr<OwnedBuffer> buffer;
       ucs_status_t status = OwnedBuffer::make(ep, bytes, comp, &buffer);
       if (status == UCS_OK) {
@@ -191,9 +174,7 @@ ucs_status_t put_zcopy_op(uct_ep_h tl_ep, const uct_iov_t* iov, size_t iovcnt, u
 ucs_status_t put_short_op(uct_ep_h tl_ep, const void* buffer, unsigned length, uint64_t remote_addr,
                           uct_rkey_t rkey) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
-  if (!watches_put()) {
-    return uct_ep_put_short(ep.lower(), buffer, length, remote_addr, rkey);
-  }
+  if (!watches_put()) { return uct_ep_put_short(ep.lower(), buffer, length, remote_addr, rkey); }
   return uct::guarded([&] {
     const auto* start = static_cast<const uint8_t*>(buffer);
     Bytes bytes(start, start + length);
@@ -217,9 +198,7 @@ size_t pack_put(void* dest, void* arg) noexcept {
   packing.length = packing.pack(dest, packing.arg);
   const std::span frame(static_cast<uint8_t*>(dest), packing.length);
   Verdict verdict = injector().judge(put_to(packing.peer), frame, kGetKinds);
-  if (!verdict.hit) {
-    return packing.length;
-  }
+  if (!verdict.hit) { return packing.length; }
   const Damage done = damage(injector().settings(), verdict.kind, frame, verdict.random);
   injector().record(put_to(packing.peer), verdict, done, packing.length);
   return done.any() ? done.new_length : packing.length;
@@ -228,9 +207,7 @@ size_t pack_put(void* dest, void* arg) noexcept {
 ssize_t put_bcopy_op(uct_ep_h tl_ep, uct_pack_callback_t pack, void* arg, uint64_t remote_addr,
                      uct_rkey_t rkey) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
-  if (!watches_put()) {
-    return uct_ep_put_bcopy(ep.lower(), pack, arg, remote_addr, rkey);
-  }
+  if (!watches_put()) { return uct_ep_put_bcopy(ep.lower(), pack, arg, remote_addr, rkey); }
   PutPacking packing{pack, arg, ep.peer()};
   const ssize_t sent = uct_ep_put_bcopy(ep.lower(), pack_put, &packing, remote_addr, rkey);
   return sent < 0 ? sent : static_cast<ssize_t>(packing.length);

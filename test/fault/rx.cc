@@ -27,9 +27,7 @@ void FaultIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
   fill_am_ops(ops);
   fill_rma_ops(ops);
   fill_connect_ops(ops);
-  if (injector().settings().async_interval > 0) {
-    fill_async_ops(ops);
-  }
+  if (injector().settings().async_interval > 0) { fill_async_ops(ops); }
 }
 
 void FaultIface::map_attr(uct_iface_attr_t& attr) const noexcept {
@@ -38,16 +36,12 @@ void FaultIface::map_attr(uct_iface_attr_t& attr) const noexcept {
     attr.cap.flags |= UCT_IFACE_FLAG_CB_ASYNC;
     attr.cap.event_flags = 0;  // what was received asynchronously would wake nobody
   }
-  if (!connects_ep_only()) {
-    return;
-  }
+  if (!connects_ep_only()) { return; }
   attr.cap.flags &= ~static_cast<uint64_t>(UCT_IFACE_FLAG_CONNECT_TO_IFACE);
   attr.iface_addr_len = 0;
 }
 
-uct_am_callback_t FaultIface::am_callback() const noexcept {
-  return receive_op;
-}
+uct_am_callback_t FaultIface::am_callback() const noexcept { return receive_op; }
 
 ucs_status_t FaultIface::deliver(uint8_t am_id, void* data, size_t length, unsigned flags) {
   if (in_async_ && (am[am_id].flags & UCT_CB_FLAG_ASYNC) == 0) {
@@ -69,19 +63,13 @@ void FaultIface::release_held() {
     const std::lock_guard lock(held_mutex_);
     held.swap(held_);
   }
-  for (OldFrame& frame : held) {
-    deliver_copy(std::move(frame));
-  }
+  for (OldFrame& frame : held) { deliver_copy(std::move(frame)); }
 }
 
 ucs_status_t FaultIface::receive(uint8_t am_id, void* data, size_t length, unsigned flags) {
   const std::span frame(static_cast<const uint8_t*>(data), length);
-  if (is_drop_mark(frame)) {
-    return UCS_OK;
-  }
-  if (!injector().watches(Op::kAm, Side::kRx)) {
-    return deliver(am_id, data, length, flags);
-  }
+  if (is_drop_mark(frame)) { return UCS_OK; }
+  if (!injector().watches(Op::kAm, Side::kRx)) { return deliver(am_id, data, length, flags); }
   Verdict verdict = injector().judge({Op::kAm, Side::kRx, am_id}, frame, kAllKinds);
   if (verdict.hit) {
     deliver_hit(am_id, frame, verdict);
@@ -103,9 +91,7 @@ void FaultIface::deliver_old(OldFrame frame, Verdict& verdict) {
   const bool differs = repeat || (found && old.bytes != frame.bytes);
   injector().record(info, verdict, differs ? whole_frame(length, old.bytes.size()) : Damage{},
                     length);
-  if (repeat) {
-    deliver_copy(std::move(frame));
-  }
+  if (repeat) { deliver_copy(std::move(frame)); }
   deliver_copy(std::move(old));
 }
 
@@ -123,9 +109,7 @@ void FaultIface::deliver_hit(uint8_t am_id, std::span<const uint8_t> data, Verdi
       return;
     }
     case Kind::kReplace:
-    case Kind::kRepeat:
-      deliver_old(frame, verdict);
-      break;
+    case Kind::kRepeat: deliver_old(frame, verdict); break;
     default: {
       const Damage done = damage_frame(verdict, frame.bytes);
       injector().record(info, verdict, done, data.size());

@@ -25,15 +25,11 @@ bool parse_number(std::string_view text, uint64_t* value_p) {
 }
 
 bool parse_hex(std::string_view text, std::vector<uint8_t>* bytes_p) {
-  if (text.empty() || text.size() % 2 != 0) {
-    return false;
-  }
+  if (text.empty() || text.size() % 2 != 0) { return false; }
   for (size_t i = 0; i < text.size(); i += 2) {
     uint8_t byte = 0;
     const char* end = text.data() + i + 2;
-    if (std::from_chars(text.data() + i, end, byte, 16).ptr != end) {
-      return false;
-    }
+    if (std::from_chars(text.data() + i, end, byte, 16).ptr != end) { return false; }
     bytes_p->push_back(byte);
   }
   return true;
@@ -66,9 +62,7 @@ bool parse_ranges(const std::string& text, Ranges* ranges_p, std::string* error_
     const bool good = dash == part.npos ? parse_number(part, &range.first)
                                         : parse_number(part.substr(0, dash), &range.first) &&
                                               parse_number(part.substr(dash + 1), &range.last);
-    if (dash == part.npos) {
-      range.last = range.first;
-    }
+    if (dash == part.npos) { range.last = range.first; }
     if (!good || range.first > range.last) {
       *error_p = "'" + std::string(part) + "' is no number or range; write for example 1,5,10-20";
       return false;
@@ -103,8 +97,7 @@ bool check(const Settings& settings, std::string* error_p) {
   } else if (settings.sides == 1U << static_cast<unsigned>(Side::kTx) &&
              settings.kinds == mask_of(Kind::kSwap)) {
     *error_p = "UCX_FAULT_KINDS: swap happens at the receiver, set UCX_FAULT_SIDE=rx";
-  } else if (!settings.peers.empty() &&
-             settings.sides != 1U << static_cast<unsigned>(Side::kTx)) {
+  } else if (!settings.peers.empty() && settings.sides != 1U << static_cast<unsigned>(Side::kTx)) {
     *error_p = "UCX_FAULT_PEERS: only a sender knows its peer, leave UCX_FAULT_SIDE=tx";
   } else if (settings.offset != kUnset && settings.bit != kUnset) {
     *error_p = "UCX_FAULT_OFFSET, UCX_FAULT_BIT: set only one of them";
@@ -122,9 +115,7 @@ uint64_t rank_from_environment() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     const char* text = std::getenv(name);
     uint64_t rank = 0;
-    if (text != nullptr && parse_number(text, &rank)) {
-      return rank;
-    }
+    if (text != nullptr && parse_number(text, &rank)) { return rank; }
   }
   return kUnset;
 }

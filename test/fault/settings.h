@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What to damage and how, checked. The texts come from UCX_FAULT_* variables; README.md lists them.
-#ifndef VERITY_FAULT_SETTINGS_H
-#define VERITY_FAULT_SETTINGS_H
+#ifndef VERITY_TEST_FAULT_SETTINGS_H
+#define VERITY_TEST_FAULT_SETTINGS_H
 
 #include <cstdint>
 #include <limits>

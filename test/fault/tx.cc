@@ -11,13 +11,9 @@ namespace {
 
 constexpr KindMask kTxKinds = kAllKinds & ~mask_of(Kind::kSwap);
 
-bool failed(ucs_status_t status) noexcept {
-  return UCS_STATUS_IS_ERR(status);
-}
+bool failed(ucs_status_t status) noexcept { return UCS_STATUS_IS_ERR(status); }
 
-size_t max_bcopy(FaultEp& ep) noexcept {
-  return ep.iface().lower_attr().cap.am.max_bcopy;
-}
+size_t max_bcopy(FaultEp& ep) noexcept { return ep.iface().lower_attr().cap.am.max_bcopy; }
 
 size_t pack_bytes(void* dest, void* arg) noexcept {
   const auto& bytes = *static_cast<const Bytes*>(arg);
@@ -38,14 +34,10 @@ struct Zcopy {
 
 // Sends a damaged frame; those of zcopy may be too long for a lower bcopy.
 ucs_status_t send_damaged(FaultEp& ep, uint8_t id, Bytes& bytes, const Zcopy* zcopy) {
-  if (zcopy == nullptr || bytes.size() <= max_bcopy(ep)) {
-    return send_bytes(ep, id, bytes);
-  }
+  if (zcopy == nullptr || bytes.size() <= max_bcopy(ep)) { return send_bytes(ep, id, bytes); }
   std::unique_ptr<OwnedBuffer> buffer;
   const ucs_status_t status = OwnedBuffer::make(ep, bytes, zcopy->comp, &buffer);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   const uct_iov_t iov = buffer->iov(zcopy->header_length);
   const ucs_status_t sent = uct_ep_am_zcopy(ep.lower(), id, buffer->bytes().data(),
                                             static_cast<unsigned>(zcopy->header_length), &iov, 1,
@@ -56,9 +48,7 @@ ucs_status_t send_damaged(FaultEp& ep, uint8_t id, Bytes& bytes, const Zcopy* zc
 // Sends one more frame that nobody waits for; false if there was no room for it.
 bool send_again(FaultEp& ep, uint8_t id, Bytes& bytes, const Zcopy* zcopy) {
   Zcopy silent{};
-  if (zcopy != nullptr) {
-    silent = {zcopy->header_length, zcopy->flags, nullptr};
-  }
+  if (zcopy != nullptr) { silent = {zcopy->header_length, zcopy->flags, nullptr}; }
   return !failed(send_damaged(ep, id, bytes, zcopy != nullptr ? &silent : nullptr));
 }
 
@@ -73,9 +63,7 @@ ucs_status_t send_hit(FaultEp& ep, uint8_t id, Bytes& frame, Verdict& verdict, c
   OldFrame old;
   const size_t room = zcopy != nullptr ? SIZE_MAX : max_bcopy(ep);
   if (verdict.kind == Kind::kRepeat) {
-    if (!ep.history.pick(verdict.random, id, room, &old)) {
-      old = {id, frame};
-    }
+    if (!ep.history.pick(verdict.random, id, room, &old)) { old = {id, frame}; }
     status = send_original();
     if (!failed(status)) {
       done =
@@ -104,13 +92,9 @@ ucs_status_t send_frame(FaultEp& ep, uint8_t id, Bytes frame, const Zcopy* zcopy
     status = send_hit(ep, id, frame, verdict, zcopy, send_original);
   } else {
     status = send_original();
-    if (failed(status)) {
-      injector().retract(verdict);
-    }
+    if (failed(status)) { injector().retract(verdict); }
   }
-  if (!failed(status)) {
-    ep.history.remember(id, frame);
-  }
+  if (!failed(status)) { ep.history.remember(id, frame); }
   return status;
 }
 
@@ -118,9 +102,7 @@ ucs_status_t am_short_op(uct_ep_h tl_ep, uint8_t id, uint64_t header, const void
                          unsigned length) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
   const auto send = [&] { return uct_ep_am_short(ep.lower(), id, header, payload, length); };
-  if (!injector().watches(Op::kAm, Side::kTx)) {
-    return send();
-  }
+  if (!injector().watches(Op::kAm, Side::kTx)) { return send(); }
   return uct::guarded([&] {
     Bytes frame(sizeof(header) + length);
     std::memcpy(frame.data(), &header, sizeof(header));
@@ -133,9 +115,7 @@ ucs_status_t am_short_iov_op(uct_ep_h tl_ep, uint8_t id, const uct_iov_t* iov,
                              size_t iovcnt) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
   const auto send = [&] { return uct_ep_am_short_iov(ep.lower(), id, iov, iovcnt); };
-  if (!injector().watches(Op::kAm, Side::kTx)) {
-    return send();
-  }
+  if (!injector().watches(Op::kAm, Side::kTx)) { return send(); }
   return uct::guarded([&] { return send_frame(ep, id, gather(iov, iovcnt), nullptr, send); });
 }
 
@@ -146,9 +126,7 @@ ucs_status_t am_zcopy_op(uct_ep_h tl_ep, uint8_t id, const void* header, unsigne
   const auto send = [&] {
     return uct_ep_am_zcopy(ep.lower(), id, header, header_length, iov, iovcnt, flags, comp);
   };
-  if (!injector().watches(Op::kAm, Side::kTx)) {
-    return send();
-  }
+  if (!injector().watches(Op::kAm, Side::kTx)) { return send(); }
   return uct::guarded([&] {
     const auto* start = static_cast<const uint8_t*>(header);
     Bytes frame(start, start + header_length);
@@ -211,9 +189,7 @@ size_t pack_op(void* dest, void* arg) noexcept {
   (void)uct::guarded([&] {
     packing.verdict = injector().judge(info, frame, kTxKinds);
     const Bytes original(frame.begin(), frame.end());
-    if (packing.verdict.hit) {
-      length = pack_hit(packing, frame);
-    }
+    if (packing.verdict.hit) { length = pack_hit(packing, frame); }
     packing.ep.history.remember(packing.id, original);
     return UCS_OK;
   });
@@ -221,9 +197,7 @@ size_t pack_op(void* dest, void* arg) noexcept {
 }
 
 void finish_bcopy(Packing& packing) {
-  if (!packing.verdict.hit) {
-    return;
-  }
+  if (!packing.verdict.hit) { return; }
   if (packing.verdict.kind == Kind::kRepeat) {
     const bool sent = !failed(send_bytes(packing.ep, packing.id, packing.again.bytes));
     packing.done = sent ? whole_frame(packing.length, packing.again.bytes.size()) : Damage{};
@@ -244,9 +218,7 @@ ssize_t am_bcopy_op(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack, void* 
     finish_bcopy(packing);
     return static_cast<ssize_t>(packing.length);
   }
-  if (packing.packed) {
-    injector().retract(packing.verdict);
-  }
+  if (packing.packed) { injector().retract(packing.verdict); }
   return sent;
 }
 

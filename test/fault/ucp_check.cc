@@ -74,9 +74,7 @@ bool wait(ucp_worker_h a, ucp_worker_h b, ucs_status_ptr_t request, double secon
   }
   const ucs_status_t status = ucp_request_check_status(request);
   ucp_request_free(request);
-  if (status != UCS_INPROGRESS) {
-    require(status, "communicate");
-  }
+  if (status != UCS_INPROGRESS) { require(status, "communicate"); }
   return status != UCS_INPROGRESS;
 }
 

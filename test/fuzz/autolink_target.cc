@@ -19,7 +19,8 @@ using autolink::Bytes;
 std::vector<Bytes> messages_of(const node* root, uint64_t packet_bytes) {
   const verity_autolink_options options{packet_bytes, 0};
   verity_autolink_source* source = nullptr;
-  require(verity_autolink_aggregate(&node_schema, kNode, root, 1, &options, &source) == 0, "an honest structure cannot be sent");
+  require(verity_autolink_aggregate(&node_schema, kNode, root, 1, &options, &source) == 0,
+          "an honest structure cannot be sent");
   std::vector<Bytes> all;
   const void* data = nullptr;
   size_t size = 0;
@@ -60,7 +61,9 @@ struct Graph {
 };
 
 void make(Input& input, Graph& g) {
-  const auto any = [&]() -> node* { return input.u8() % 4 == 0 ? nullptr : &g.nodes[input.u8() % 8]; };
+  const auto any = [&]() -> node* {
+    return input.u8() % 4 == 0 ? nullptr : &g.nodes[input.u8() % 8];
+  };
   for (node*& one : g.many) one = any();
   for (size_t i = 0; i < 8; ++i) {
     node& n = g.nodes[i];
@@ -78,7 +81,8 @@ void make(Input& input, Graph& g) {
 
 }  // namespace
 
-// Choices of a small structure, then changes of its messages, which are sealed again so that they pass every check.
+// Choices of a small structure, then changes of its messages, which are sealed again so that they
+// pass every check.
 void autolink_target(const uint8_t* data, size_t size) {
   Input input(data, size);
   const auto graph = std::make_unique<Graph>();
@@ -88,18 +92,22 @@ void autolink_target(const uint8_t* data, size_t size) {
     Bytes& message = all[input.u8() % all.size()];
     const size_t place = input.u16() % message.size();
     message[place] = input.u8();
-    if (input.u8() % 16 == 0) message.resize(std::max<size_t>(message.size() - 1 - input.u8() % 8, sizeof(autolink::Header)));
+    if (input.u8() % 16 == 0)
+      message.resize(
+          std::max<size_t>(message.size() - 1 - input.u8() % 8, sizeof(autolink::Header)));
     autolink::seal(&message);
   }
   const verity_autolink_options options{0, 1 << 20};
   verity_autolink_sink* sink = nullptr;
   require(verity_autolink_expand(&node_schema, kNode, &options, &sink) == 0, "no sink");
   int is_complete = 0;
-  for (const Bytes& message : all) (void)verity_autolink_feed(sink, message.data(), message.size(), &is_complete);
+  for (const Bytes& message : all)
+    (void)verity_autolink_feed(sink, message.data(), message.size(), &is_complete);
   verity_autolink_structure* structure = nullptr;
   if (verity_autolink_take(sink, &structure) == 0) {
     const auto* root = static_cast<const node*>(verity_autolink_root(structure));
-    for (uint64_t i = 0; root != nullptr && i < verity_autolink_root_count(structure); ++i) walk(root + i);
+    for (uint64_t i = 0; root != nullptr && i < verity_autolink_root_count(structure); ++i)
+      walk(root + i);
     verity_autolink_free(structure);
   }
   verity_autolink_sink_free(sink);

@@ -12,16 +12,18 @@ bool right(const uint8_t* frame, size_t size, uint64_t nonce, const wire::Compac
   const wire::CompactView view = wire::read_compact(frame);
   if (!wire::well_formed(view)) return false;
   // As the link does: what the header abbreviates is widened next to what is expected.
-  const wire::CompactFields fields{full.link, wire::widen(view.fields.psn, full.psn), wire::widen(view.fields.ack, full.ack),
-                                   view.fields.am_id, view.fields.kind};
+  const wire::CompactFields fields{full.link, wire::widen(view.fields.psn, full.psn),
+                                   wire::widen(view.fields.ack, full.ack), view.fields.am_id,
+                                   view.fields.kind};
   return (full.link & wire::kCompactLinkMask) == view.fields.link &&
          wire::check_compact(frame, size, view, nonce, wire::compact_key(fields));
 }
 
 }  // namespace
 
-// The first 20 bytes are the nonce and what the receiver expects, then a choice, then the frame. When it is well formed it is
-// sealed, and must be right then, and wrong with any bit changed, or for a receiver that expects anything else.
+// The first 20 bytes are the nonce and what the receiver expects, then a choice, then the frame.
+// When it is well formed it is sealed, and must be right then, and wrong with any bit changed, or
+// for a receiver that expects anything else.
 void compact_target(const uint8_t* data, size_t size) {
   Input input(data, size);
   const uint64_t nonce = input.u64();
@@ -46,12 +48,16 @@ void compact_target(const uint8_t* data, size_t size) {
   wire::seal_compact(payload, length - wire::kCompactHeader, nonce, wire::compact_key(full));
   require(right(frame.get(), length, nonce, full), "a sealed frame is wrong");
   const auto copy = std::make_unique<uint8_t[]>(length);
-  wire::seal_compact_copy(payload, copy.get(), length - wire::kCompactHeader, nonce, wire::compact_key(full));
+  wire::seal_compact_copy(payload, copy.get(), length - wire::kCompactHeader, nonce,
+                          wire::compact_key(full));
   require(std::memcmp(copy.get(), frame.get(), length) == 0, "sealing while copying differs");
   const uint32_t far = 0x10000u << choice % 16;
-  require(!right(frame.get(), length, nonce, {full.link, full.psn + far, full.ack, 0, 0}), "a psn from long ago was not seen");
-  require(!right(frame.get(), length, nonce, {full.link, full.psn, full.ack + far, 0, 0}), "an ack from long ago was not seen");
-  require(!right(frame.get(), length, nonce, {full.link ^ 0x1000000u << choice % 8, full.psn, full.ack, 0, 0}),
+  require(!right(frame.get(), length, nonce, {full.link, full.psn + far, full.ack, 0, 0}),
+          "a psn from long ago was not seen");
+  require(!right(frame.get(), length, nonce, {full.link, full.psn, full.ack + far, 0, 0}),
+          "an ack from long ago was not seen");
+  require(!right(frame.get(), length, nonce,
+                 {full.link ^ 0x1000000u << choice % 8, full.psn, full.ack, 0, 0}),
           "another link was not seen");
   const size_t bit = choice % (length * 8);
   frame[bit / 8] = static_cast<uint8_t>(frame[bit / 8] ^ (1u << bit % 8));

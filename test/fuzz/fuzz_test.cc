@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fuzz targets with random inputs and with the corpus, under any compiler. VERITY_FUZZ_SECONDS: per target (default 2).
+// The fuzz targets with random inputs and with the corpus, under any compiler. VERITY_FUZZ_SECONDS:
+// per target (default 2).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +37,8 @@ void replay(Target target, const std::string& name) {
 
 void run_random(Target target, size_t longest) {
   const char* text = std::getenv("VERITY_FUZZ_SECONDS");
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(text == nullptr ? 2 : std::atoi(text));
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::seconds(text == nullptr ? 2 : std::atoi(text));
   sim::Rng rng(text == nullptr ? 1 : static_cast<uint64_t>(end.time_since_epoch().count()));
   std::vector<uint8_t> bytes;
   do {
@@ -104,15 +106,20 @@ void report_formed(const uint8_t* data, size_t size) {
   Input input(data, size);
   std::string text;
   while (!input.empty()) {
-    const char* const kinds[] = {"payload", "header", "source_memory", "source_changed", "ambiguous", "persistent", "gremlin"};
+    const char* const kinds[] = {"payload",   "header",     "source_memory", "source_changed",
+                                 "ambiguous", "persistent", "gremlin"};
     const char* const hosts[] = {"n1", "n2", "n3", "", "<b>", "\\u001b[31m"};
     const auto host = [&] { return std::string(hosts[input.u8() % 6]); };
-    std::string line = R"({"event":"fault","schema":1,"host":")" + host() + R"(","peer_host":")" + host() + R"(","transport":"v)" + host() +
-                       R"(","device":")" + host() + R"(","interface":")" + std::to_string(input.u8() % 4) + R"(","peer":")" +
-                       std::to_string(input.u8() % 4) + R"(","kind":")" + kinds[input.u8() % 7] + R"(","direction":")" +
-                       (input.u8() % 2 == 0 ? "sent" : "received") + R"(","syndrome":{"pattern":"burst","again":"lane"}})";
+    std::string line = R"({"event":"fault","schema":1,"host":")" + host() + R"(","peer_host":")" +
+                       host() + R"(","transport":"v)" + host() + R"(","device":")" + host() +
+                       R"(","interface":")" + std::to_string(input.u8() % 4) + R"(","peer":")" +
+                       std::to_string(input.u8() % 4) + R"(","kind":")" + kinds[input.u8() % 7] +
+                       R"(","direction":")" + (input.u8() % 2 == 0 ? "sent" : "received") +
+                       R"(","syndrome":{"pattern":"burst","again":"lane"}})";
     if (input.u8() % 8 == 0) {
-      line = R"({"schema":1,"host":")" + host() + R"(","trouble":false,"counters":{"bytes_verified":)" + std::to_string(input.u64()) + "}}";
+      line = R"({"schema":1,"host":")" + host() +
+             R"(","trouble":false,"counters":{"bytes_verified":)" + std::to_string(input.u64()) +
+             "}}";
     }
     if (input.u8() % 16 == 0) line[input.u16() % line.size()] = static_cast<char>(input.u8());
     if (input.u8() % 16 == 0) line.resize(input.u16() % line.size());
@@ -132,11 +139,13 @@ TEST(Fuzz, Shapes) {
 }
 
 // Random bytes are hardly ever a description: here they are numbers of copies, types and nestings.
-size_t put_description(const uint8_t* choices, size_t left, unsigned depth, std::vector<uint8_t>& out) {
+size_t put_description(const uint8_t* choices, size_t left, unsigned depth,
+                       std::vector<uint8_t>& out) {
   if (depth == 0 || left < 4 || choices[0] < 100) {
     const uint8_t id = left == 0 ? uint8_t{9} : static_cast<uint8_t>(choices[0] % 21 + 1);
     const auto basic = signature::make_basic(id, 1 + (left < 2 ? 0u : choices[1] % 8u)).value();
-    out.insert(out.end(), {static_cast<uint8_t>(0x80 | basic.cls), basic.id, static_cast<uint8_t>(basic.size)});
+    out.insert(out.end(), {static_cast<uint8_t>(0x80 | basic.cls), basic.id,
+                           static_cast<uint8_t>(basic.size)});
     return std::min<size_t>(left, 2);
   }
   const unsigned fields = choices[1] % 5;
@@ -149,7 +158,8 @@ size_t put_description(const uint8_t* choices, size_t left, unsigned depth, std:
     } else {
       out.push_back(std::max<uint8_t>(copies % 8, 1));
     }
-    used += put_description(choices + std::min(used, left), left - std::min(used, left), depth - 1, out);
+    used += put_description(choices + std::min(used, left), left - std::min(used, left), depth - 1,
+                            out);
   }
   return std::min(used, left);
 }
@@ -164,8 +174,10 @@ void signature_formed(const uint8_t* data, size_t size) {
   put_description(data + 17 + used, size - 17 - used, 4, text);
   if (signature::decode(text, &type) == nullptr) {
     std::vector<uint8_t> record(signature::kMaxRecord);
-    const signature::Level level = data[1] % 2 == 0 ? signature::Level::kLayout : signature::Level::kNames;
-    record.resize(signature::write_record(signature::make_record(type, data[2] % 40, level), text, record.data(), record.size()));
+    const signature::Level level =
+        data[1] % 2 == 0 ? signature::Level::kLayout : signature::Level::kNames;
+    record.resize(signature::write_record(signature::make_record(type, data[2] % 40, level), text,
+                                          record.data(), record.size()));
     bytes.insert(bytes.end(), record.begin(), record.end());
   }
   if (data[3] < 60) bytes[data[4] % bytes.size()] = data[5];

@@ -32,8 +32,9 @@ void fill(health::FileHeader* h, uint32_t counters) {
 
 }  // namespace
 
-// The first byte's lowest bit: whether the header's offsets and sizes are made right before the rest of the input is put over them, as
-// few inputs would pass otherwise; then comes a list of changes (offset, byte) until one begins with 0xffff; the rest is the file.
+// The first byte's lowest bit: whether the header's offsets and sizes are made right before the
+// rest of the input is put over them, as few inputs would pass otherwise; then comes a list of
+// changes (offset, byte) until one begins with 0xffff; the rest is the file.
 void health_target(const uint8_t* data, size_t size) {
   Input input(data, size);
   const uint8_t how = input.u8();
@@ -46,7 +47,8 @@ void health_target(const uint8_t* data, size_t size) {
     health::FileHeader header{};
     fill(&header, counters);
     std::memcpy(file.get(), &header, sizeof(header));
-    for (uint32_t i = 0; i < counters; ++i) file[sizeof(header) + i * 32] = static_cast<uint8_t>('a' + i);
+    for (uint32_t i = 0; i < counters; ++i)
+      file[sizeof(header) + i * 32] = static_cast<uint8_t>('a' + i);
     while (!input.empty()) {
       const uint16_t at = input.u16();
       if (at == 0xffff) break;
@@ -61,7 +63,8 @@ void health_target(const uint8_t* data, size_t size) {
   const std::string problem = health::parse_health_file({copy.get(), total}, &snapshot);
   require(is_printable(problem), "a problem is not printable");
   if (!problem.empty()) return;
-  require(is_printable(snapshot.host + snapshot.program + snapshot.rank + snapshot.mode), "a text is not printable");
+  require(is_printable(snapshot.host + snapshot.program + snapshot.rank + snapshot.mode),
+          "a text is not printable");
   const health::ProcessView view = health::view_of(snapshot);
   require(view.paths.size() <= snapshot.rows.size(), "more paths than rows");
   for (const health::SnapshotRow& row : snapshot.rows) {

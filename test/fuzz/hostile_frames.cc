@@ -18,7 +18,8 @@ uint32_t near(uint32_t value, Input& input) {
   return how < 250 ? value + static_cast<uint32_t>(how % 32) - 8u : input.u32();
 }
 
-void body_of(wire::FrameKind kind, link::Link& l, wire::Class c, Input& input, std::vector<uint8_t>& out) {
+void body_of(wire::FrameKind kind, link::Link& l, wire::Class c, Input& input,
+             std::vector<uint8_t>& out) {
   const auto put = [&](const auto& value) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
     out.insert(out.end(), bytes, bytes + sizeof(value));
@@ -27,7 +28,8 @@ void body_of(wire::FrameKind kind, link::Link& l, wire::Class c, Input& input, s
   if (kind == wire::FrameKind::kNack) {
     const auto count = static_cast<uint16_t>(odd < 200 ? odd % 6 : input.u16());
     put(wire::NackBody{near(l.send_window(c).una(), input), count, input.u16()});
-    for (unsigned n = odd < 240 ? std::max<unsigned>(count % 600, 1) : odd % 5; n != 0; --n) put(input.u64());
+    for (unsigned n = odd < 240 ? std::max<unsigned>(count % 600, 1) : odd % 5; n != 0; --n)
+      put(input.u64());
   } else if (kind == wire::FrameKind::kProbe) {
     put(wire::ProbeBody{near(l.receive_window(c).expected() + 8, input), input.u16(), 0});
   } else if (kind == wire::FrameKind::kRepair) {
@@ -62,7 +64,8 @@ void body_of(wire::FrameKind kind, link::Link& l, wire::Class c, Input& input, s
   if (odd == 255) out.resize(input.u8());
 }
 
-std::vector<uint8_t> sealed(wire::FrameHeader header, wire::Class c, const std::vector<uint8_t>& body, uint64_t from, uint64_t to,
+std::vector<uint8_t> sealed(wire::FrameHeader header, wire::Class c,
+                            const std::vector<uint8_t>& body, uint64_t from, uint64_t to,
                             link::Link& l, Input& input) {
   uint64_t nonce = l.receive_window(c).nonce();
   std::vector<uint8_t> hello;
@@ -108,7 +111,9 @@ HostileFrame hostile_frame(uint64_t from, uint64_t to, link::Link& l, Input& inp
   std::vector<uint8_t> body;
   body_of(kind, l, c, input, body);
   const uint8_t flags = input.u8();
-  header.link = (flags & 0x20) != 0 ? wire::kLinkUnknown : (flags & 0x40) != 0 ? input.u32() : l.local_id;
+  header.link = (flags & 0x20) != 0   ? wire::kLinkUnknown
+                : (flags & 0x40) != 0 ? input.u32()
+                                      : l.local_id;
   header.psn = kind == wire::FrameKind::kData ? near(l.receive_window(c).expected() + 6, input) : 0;
   header.ack = near(l.send_window(c).una() + 8, input);
   header.length = static_cast<uint32_t>(body.size());
@@ -124,23 +129,30 @@ HostileFrame hostile_compact_frame(link::Link& l, Input& input) {
   const uint8_t odd = input.u8();
   std::vector<uint8_t> frame(wire::kCompactHeader + (odd < 250 ? odd : input.u16()), odd);
   const uint8_t how = input.u8();
-  wire::CompactFields f{l.local_id, near(l.rx[0].expected() + 6, input), near(l.tx[0].una() + 8, input), input.u8(),
+  wire::CompactFields f{l.local_id, near(l.rx[0].expected() + 6, input),
+                        near(l.tx[0].una() + 8, input), input.u8(),
                         static_cast<uint8_t>(odd < 240 ? 0xc0 | (odd & 1) : odd)};
   if (how < 60) f.am_id &= 31;
-  // From long ago, or of a previous link, or damaged: what the header shows is right, but must not be believed. What the input made
-  // of the numbers before may lie just as far on the other side.
-  const auto is_old = [](uint32_t full, uint32_t near_to) { return wire::widen(full & 0xffff, near_to) != full; };
+  // From long ago, or of a previous link, or damaged: what the header shows is right, but must not
+  // be believed. What the input made of the numbers before may lie just as far on the other side.
+  const auto is_old = [](uint32_t full, uint32_t near_to) {
+    return wire::widen(full & 0xffff, near_to) != full;
+  };
   bool wrong = false;
   switch (how % 16) {
     case 0: f.psn += 0x10000u << how / 16; break;
     case 1: f.ack += 0x10000u << how / 16; break;
-    case 2: f.link ^= 0x1000000u << how / 16 % 8; wrong = true; break;
+    case 2:
+      f.link ^= 0x1000000u << how / 16 % 8;
+      wrong = true;
+      break;
     default: break;
   }
   wrong = wrong || is_old(f.psn, l.rx[0].expected()) || is_old(f.ack, l.tx[0].una());
   uint8_t* payload = frame.data() + wire::kCompactHeader;
   wire::write_compact(payload, f);
-  wire::seal_compact(payload, frame.size() - wire::kCompactHeader, l.rx[0].nonce(), wire::compact_key(f));
+  wire::seal_compact(payload, frame.size() - wire::kCompactHeader, l.rx[0].nonce(),
+                     wire::compact_key(f));
   if (how % 16 == 3) {
     frame[input.u16() % frame.size()] ^= 1;
     wrong = true;

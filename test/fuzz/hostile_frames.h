@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames that pass every digest and are wrong in whatever the input makes wrong.
-#pragma once
+#ifndef VERITY_TEST_FUZZ_HOSTILE_FRAMES_H
+#define VERITY_TEST_FUZZ_HOSTILE_FRAMES_H
 
 #include <cstdint>
 #include <vector>
@@ -16,8 +17,11 @@ struct HostileFrame {
   bool wrong = false;  // it must not be delivered
 };
 
-// A frame with a full header to the link `l` of the interface `to`, as if from the interface `from`.
+// A frame with a full header to the link `l` of the interface `to`, as if from the interface
+// `from`.
 HostileFrame hostile_frame(uint64_t from, uint64_t to, link::Link& l, Input& input);
 HostileFrame hostile_compact_frame(link::Link& l, Input& input);
 
 }  // namespace verity::fuzz
+
+#endif

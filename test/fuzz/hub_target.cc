@@ -14,7 +14,8 @@ namespace {
 constexpr uint64_t kOwnUid = 1;
 constexpr unsigned kPeers = 3;
 constexpr size_t kHeldLimit = 64 * 1024;
-// The most that a peer can make one class of a link hold above the limit: the frame that all others wait for.
+// The most that a peer can make one class of a link hold above the limit: the frame that all others
+// wait for.
 constexpr size_t kLargestFrame = size_t{wire::kMaxFrameLeaves} << wire::kMaxSegmentLog2;
 
 link::Config config() {
@@ -81,11 +82,19 @@ class Target final : public link::Port {
     const uint8_t what = input.u8();
     Peer& peer = peers_[(what >> 4) % kPeers];
     switch (what & 15) {
-      case 0: case 1: case 2: case 3: case 4: case 5: case 6: framed((what >> 4) % kPeers, input); break;
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+      case 5:
+      case 6: framed((what >> 4) % kPeers, input); break;
       case 7: compact((what >> 4) % kPeers, input); break;
       case 8: send_copy(peer, input); break;
       case 9: send_zero_copy(peer, input); break;
-      case 10: for (unsigned n = input.u8() % 16; n != 0; --n) (void)hub_.poll(); break;
+      case 10:
+        for (unsigned n = input.u8() % 16; n != 0; --n) (void)hub_.poll();
+        break;
       case 11: hub_.tick(now_ += uint64_t{1} << input.u8() % 36); break;
       case 12: toggle_busy(); break;
       case 13: finish_lower(input.u8()); break;
@@ -98,14 +107,20 @@ class Target final : public link::Port {
     switch (input.u8() % 8) {
       case 0: hub_.lifecycle.close_all(); break;
       case 1: (void)hub_.flush_control(); break;
-      case 2: if (peer.link != nullptr) hub_.zero_copy.bounce_all(*peer.link); break;
-      case 3: if (peer.link != nullptr) hub_.lifecycle.lower_failed(*peer.link); break;
+      case 2:
+        if (peer.link != nullptr) hub_.zero_copy.bounce_all(*peer.link);
+        break;
+      case 3:
+        if (peer.link != nullptr) hub_.lifecycle.lower_failed(*peer.link);
+        break;
       case 4:
         if (peer.link == nullptr) break;
         hub_.lifecycle.remove(*peer.link);
         graveyard_.push_back(std::move(peer.link));  // the lower transport may still read for it
         break;
-      default: if (peer.link == nullptr) open(i); break;
+      default:
+        if (peer.link == nullptr) open(i);
+        break;
     }
   }
 
@@ -121,7 +136,9 @@ class Target final : public link::Port {
     const link::Link& l = *peers_[i].link;
     const HostileFrame frame = hostile_compact_frame(*peers_[i].link, input);
     const uint64_t before = counters_.frames_verified;
-    const bool wrong = frame.wrong && l.mode() == link::Mode::kVerify;  // mode observe delivers it, and what was queued behind it
+    const bool wrong =
+        frame.wrong &&
+        l.mode() == link::Mode::kVerify;  // mode observe delivers it, and what was queued behind it
     receive(wire::Class::kSync, frame.bytes, true);
     require(!wrong || counters_.frames_verified == before, "a wrong compact frame was believed");
   }
@@ -142,7 +159,8 @@ class Target final : public link::Port {
       return;
     }
     if (compact) c = wire::Class::kSync;
-    require(received.payload >= copy.get() && received.payload + received.length <= copy.get() + frame.size(),
+    require(received.payload >= copy.get() &&
+                received.payload + received.length <= copy.get() + frame.size(),
             "a delivered payload lies outside of its frame");
     deliver(*received.link, c, received.am_id, received.payload, received.length);
     hub_.delivered(received, c);
@@ -155,9 +173,11 @@ class Target final : public link::Port {
     link::Slot* slot = hub_.sender.reserve(*peer.link, c, length);
     if (slot == nullptr) return;
     std::memset(slot->payload(), 0x11, length);
-    if (hub_.sender.commit_open(*peer.link, c, slot, length, 5, input.u8() < 200)) link::Sender::seal(*peer.link, c, slot);
+    if (hub_.sender.commit_open(*peer.link, c, slot, length, 5, input.u8() < 200))
+      link::Sender::seal(*peer.link, c, slot);
     const util::Piece frame{slot->frame(), slot->size};
-    handed(peer, c, slot, slot->compact ? send_compact(*peer.link, frame) : send(*peer.link, c, {&frame, 1}));
+    handed(peer, c, slot,
+           slot->compact ? send_compact(*peer.link, frame) : send(*peer.link, c, {&frame, 1}));
   }
 
   void send_zero_copy(Peer& peer, Input& input) {
@@ -169,9 +189,11 @@ class Target final : public link::Port {
     buffers_.back()->bytes.assign(input.u16() % 5000, 0x22);
     link::Source* source = link::ZeroCopy::make_source(slot, "head", 4);
     *reinterpret_cast<Buffer**>(source->port) = buffers_.back().get();
-    source->pieces[source->count++] = {buffers_.back()->bytes.data(), buffers_.back()->bytes.size()};
+    source->pieces[source->count++] = {buffers_.back()->bytes.data(),
+                                       buffers_.back()->bytes.size()};
     hub_.sender.commit_source(*peer.link, c, slot, 6);
-    if (input.u8() < 30 && !buffers_.back()->bytes.empty()) buffers_.back()->bytes[0] ^= 1;  // the user changes it
+    if (input.u8() < 30 && !buffers_.back()->bytes.empty())
+      buffers_.back()->bytes[0] ^= 1;  // the user changes it
     handed(peer, c, slot, send_source(*peer.link, c, *slot));
   }
 
@@ -187,7 +209,8 @@ class Target final : public link::Port {
     busy_ = !busy_;
     if (busy_) return;
     for (Peer& peer : peers_) {
-      if (peer.link != nullptr) require(hub_.retransmitter.resume(*peer.link), "busy, but it is not");
+      if (peer.link != nullptr)
+        require(hub_.retransmitter.resume(*peer.link), "busy, but it is not");
     }
   }
 
@@ -210,7 +233,8 @@ class Target final : public link::Port {
         size_t above = 0;
         for (link::QueuedFrame* h = rx.first(); h != nullptr; h = h->next) {
           above += h->footprint();
-          if (h->header.psn == rx.expected()) above -= std::min(above, kLargestFrame + sizeof(link::QueuedFrame));
+          if (h->header.psn == rx.expected())
+            above -= std::min(above, kLargestFrame + sizeof(link::QueuedFrame));
         }
         held += above;
       }
@@ -236,7 +260,8 @@ class Target final : public link::Port {
     reading_.push_back({&l, &slot});
     return link::Sent::kOk;
   }
-  void deliver(link::Link& l, wire::Class, uint8_t am_id, const void* payload, size_t length) noexcept override {
+  void deliver(link::Link& l, wire::Class, uint8_t am_id, const void* payload,
+               size_t length) noexcept override {
     require(am_id < 32, "an active message of no number");
     uint64_t sum = 0;
     for (size_t i = 0; i < length; ++i) sum += static_cast<const uint8_t*>(payload)[i];
@@ -271,7 +296,8 @@ class Target final : public link::Port {
     return peers_[i].link.get();
   }
   void hello_received(link::Link& l, const wire::HelloView& hello) noexcept override {
-    require(hello.ext.uid == l.peer_uid && hello.ext.path == l.path, "a link got another one's HELLO");
+    require(hello.ext.uid == l.peer_uid && hello.ext.path == l.path,
+            "a link got another one's HELLO");
   }
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override {
     ext.device_length = wire::kMaxDeviceAddress;
@@ -283,7 +309,8 @@ class Target final : public link::Port {
   void diagnosed(link::Link*, const link::Fault& fault) noexcept override {
     if (fault.payload != nullptr) (void)merkle::hash(fault.payload, fault.header.length);
     if (fault.syndrome == nullptr) return;
-    require(fault.syndrome->bytes != 0 && fault.syndrome->last < fault.header.length, "a syndrome outside of its frame");
+    require(fault.syndrome->bytes != 0 && fault.syndrome->last < fault.header.length,
+            "a syndrome outside of its frame");
     require(fault.syndrome->first <= fault.syndrome->last, "a syndrome that ends before it begins");
   }
 

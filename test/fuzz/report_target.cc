@@ -21,8 +21,11 @@ void report_target(const uint8_t* data, size_t size) {
   uint64_t suspected = 0;
   for (const blame::Suspect& s : f.suspects) suspected += s.tally.faults;
   require(suspected <= f.evidence.faults, "more faults are explained than there were");
-  require(f.evidence.faults == 0 || suspected != 0 || f.evidence.ways.begin()->first.receiver.empty(), "faults without a suspect");
-  for (const char c : tools::render_text(f)) require(c == '\n' || (c >= ' ' && c <= '~'), "a control character for the terminal");
+  require(
+      f.evidence.faults == 0 || suspected != 0 || f.evidence.ways.begin()->first.receiver.empty(),
+      "faults without a suspect");
+  for (const char c : tools::render_text(f))
+    require(c == '\n' || (c >= ' ' && c <= '~'), "a control character for the terminal");
   const std::string html = tools::render_html(f);
   require(html.find("<script") == std::string::npos, "a script in the page");
   require(!tools::render_json(f).empty(), "no JSON");

@@ -8,7 +8,8 @@ namespace verity::fuzz {
 
 namespace {
 
-// One interface that is owner and reader. Its peers are hostile, or it is itself its honest peer, as the input says.
+// One interface that is owner and reader. Its peers are hostile, or it is itself its honest peer,
+// as the input says.
 class Target final : public RmaWorld {
  public:
   explicit Target(Input& input) : RmaWorld(input) {}
@@ -35,7 +36,8 @@ class Target final : public RmaWorld {
       require(line.peer.open == 0 && line.peer.chunks == 0, "a peer's reads are counted wrong");
       require(client_.may_put(line.peer), "puts wait for no read");
     }
-    require(!client_.busy() && !server_.busy() && client_.has_room(lines_.front().peer), "something is left");
+    require(!client_.busy() && !server_.busy() && client_.has_room(lines_.front().peer),
+            "something is left");
     check_rules();
   }
 
@@ -48,12 +50,17 @@ class Target final : public RmaWorld {
       case 1: ask(); break;
       case 2: raw(); break;
       case 3: answer(); break;
-      case 4: case 5: start_read(); break;
+      case 4:
+      case 5: start_read(); break;
       case 6: start_fetch(); break;
-      case 7: for (unsigned n = input_.u8() % 32; n != 0; --n) go_on(); break;
+      case 7:
+        for (unsigned n = input_.u8() % 32; n != 0; --n) go_on();
+        break;
       case 8: (void)(input_.u8() < 128 ? client_.poll() : server_.poll()); break;
       case 9: deliver(line(), input_.u8() % 64); break;
-      case 10: for (unsigned n = input_.u8() % 16; n != 0 && !flights_.empty(); --n) land(true); break;
+      case 10:
+        for (unsigned n = input_.u8() % 16; n != 0 && !flights_.empty(); --n) land(true);
+        break;
       case 11: end_something(); break;
       case 12: change_rights(); break;
       case 13: change_lower(); break;
@@ -73,7 +80,8 @@ class Target final : public RmaWorld {
     wire::RmaRequest q{};
     q.header = {static_cast<uint8_t>(kind), static_cast<uint8_t>(odd & 1), 0, 0, input_.u16()};
     q.token = odd < 230 ? r.token : odd < 245 ? region().token : input_.u64();
-    q.address = address(r.begin) + static_cast<uint64_t>(int64_t{input_.u8()} - 4) * (odd % 3 == 0 ? 16 : 1);
+    q.address = address(r.begin) +
+                static_cast<uint64_t>(int64_t{input_.u8()} - 4) * (odd % 3 == 0 ? 16 : 1);
     q.length = odd % 5 == 0 ? static_cast<uint32_t>(r.length) : input_.u8();
     if (odd % 7 == 0) q.length += input_.u16();
     if (odd % 31 == 0) q.address = input_.u64();
@@ -107,7 +115,9 @@ class Target final : public RmaWorld {
   }
   void ask() {
     const uint8_t kind = input_.u8();
-    const wire::RmaRequest q = request(kind < 120 ? RmaKind::kGet : kind < 240 ? RmaKind::kHash : static_cast<RmaKind>(kind));
+    const wire::RmaRequest q = request(kind < 120   ? RmaKind::kGet
+                                       : kind < 240 ? RmaKind::kHash
+                                                    : static_cast<RmaKind>(kind));
     server_.request(line().peer, reinterpret_cast<const uint8_t*>(&q), sizeof(q));
   }
   void raw() {
@@ -119,7 +129,10 @@ class Target final : public RmaWorld {
       case 0: server_.put(peer, message.get(), length); break;
       case 3: server_.atomic(peer, message.get(), length); break;
       case 1: server_.request(peer, message.get(), length); break;
-      default: honest_ = false; client_.answer(peer, message.get(), length); break;
+      default:
+        honest_ = false;
+        client_.answer(peer, message.get(), length);
+        break;
     }
     check_memory();
   }
@@ -127,14 +140,18 @@ class Target final : public RmaWorld {
     honest_ = false;
     const uint8_t odd = input_.u8();
     wire::RmaLeaves head{};
-    head.header.kind = static_cast<uint8_t>(odd % 8 < 4 ? RmaKind::kHashed : odd % 8 < 7 ? RmaKind::kGot : RmaKind::kRefused);
+    head.header.kind = static_cast<uint8_t>(odd % 8 < 4   ? RmaKind::kHashed
+                                            : odd % 8 < 7 ? RmaKind::kGot
+                                                          : RmaKind::kRefused);
     if (odd % 16 == 15) head.header.kind = input_.u8();
     head.header.what = odd < 200 ? 0 : input_.u8();
     head.header.id = ids_[input_.u8() % ids_.size()];
     if (odd % 9 == 0) head.header.id = input_.u32();
     head.first = odd % 10 == 0 ? input_.u64() : input_.u8() % 5;
     // A root, leaves, or bytes.
-    const size_t length = odd % 4 == 0 ? 8 : odd % 4 == 1 ? 8 + 8 * (input_.u8() % 6u) : input_.u16() % 1100;
+    const size_t length = odd % 4 == 0   ? 8
+                          : odd % 4 == 1 ? 8 + 8 * (input_.u8() % 6u)
+                                         : input_.u16() % 1100;
     const auto message = std::make_unique<uint8_t[]>(sizeof(head) + length);
     std::memcpy(message.get(), &head, sizeof(head));
     std::memset(message.get() + sizeof(head), odd, length);
@@ -163,7 +180,8 @@ class Target final : public RmaWorld {
     read->count = 1 + odd % rma::kMaxPieces;
     uint64_t left = read->length;
     for (uint32_t i = 0; i < read->count; ++i) {
-      const uint64_t n = i + 1 == read->count ? left : std::min<uint64_t>(left, input_.u16() % 1024);
+      const uint64_t n =
+          i + 1 == read->count ? left : std::min<uint64_t>(left, input_.u16() % 1024);
       reading->pieces.push_back(std::make_unique<uint8_t[]>(n));
       read->pieces[i] = {reading->pieces.back().get(), n};
       left -= n;

@@ -8,7 +8,9 @@
 namespace verity::fuzz {
 
 RmaWorld::RmaWorld(Input& input)
-    : input_(input), most_(sizeof(wire::RmaAtomic) + input.u8()), client_(*this, counters_, {1024, 8, input.u8() < 10}),
+    : input_(input),
+      most_(sizeof(wire::RmaAtomic) + input.u8()),
+      client_(*this, counters_, {1024, 8, input.u8() < 10}),
       server_(*this, regions_, counters_) {
   for (size_t i = 0; i < kMemory; ++i) memory_[i] = static_cast<uint8_t>(i * 131 + i / 256);
   shadow_.assign(memory_.get(), memory_.get() + kMemory);
@@ -18,7 +20,8 @@ RmaWorld::RmaWorld(Input& input)
 }
 
 Line& RmaWorld::line_of(const rma::Peer& peer) {
-  const auto it = std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) { return &l.peer == &peer; });
+  const auto it =
+      std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) { return &l.peer == &peer; });
   require(it != lines_.end(), "an unknown peer");
   return *it;
 }
@@ -35,7 +38,9 @@ void RmaWorld::bring(const Flight& flight) {
     const util::Piece& piece = flight.read->pieces[i];
     const uint64_t here = std::min<uint64_t>(skip, piece.length);
     const uint64_t n = std::min<uint64_t>(piece.length - here, bytes.size() - taken);
-    if (n != 0) std::memcpy(static_cast<uint8_t*>(const_cast<void*>(piece.data)) + here, bytes.data() + taken, n);
+    if (n != 0)
+      std::memcpy(static_cast<uint8_t*>(const_cast<void*>(piece.data)) + here, bytes.data() + taken,
+                  n);
     skip -= here;
     taken += n;
   }
@@ -43,8 +48,8 @@ void RmaWorld::bring(const Flight& flight) {
 
 bool RmaWorld::may(uint64_t at, size_t length, unsigned access) const {
   return std::any_of(table_.begin(), table_.end(), [&](const Region& r) {
-    return r.alive && (r.access & access) != 0 && at >= address(r.begin) && at - address(r.begin) <= r.length &&
-           length <= r.length - (at - address(r.begin));
+    return r.alive && (r.access & access) != 0 && at >= address(r.begin) &&
+           at - address(r.begin) <= r.length && length <= r.length - (at - address(r.begin));
   });
 }
 
@@ -52,7 +57,8 @@ void RmaWorld::check_memory() {
   if (std::equal(shadow_.begin(), shadow_.end(), memory_.get())) return;
   ++version_;
   for (size_t i = 0; i < kMemory; ++i) {
-    require(shadow_[i] == memory_[i] || may(address(i), 1, rma::kWrite), "a write outside of what may be written");
+    require(shadow_[i] == memory_[i] || may(address(i), 1, rma::kWrite),
+            "a write outside of what may be written");
     shadow_[i] = memory_[i];
   }
 }
@@ -69,12 +75,15 @@ void RmaWorld::check_rules() {
 }
 
 void RmaWorld::check_bytes(const rma::Read& read, const Reading& reading) {
-  if (!honest_ || read.broken || read.status != RmaStatus::kOk || reading.version != version_ || reading.from == kMemory) return;
+  if (!honest_ || read.broken || read.status != RmaStatus::kOk || reading.version != version_ ||
+      reading.from == kMemory)
+    return;
   if (counters_.faults_observed != 0) return;
   size_t at = reading.from;
   for (uint32_t i = 0; i < read.count; ++i) {
     const util::Piece& piece = read.pieces[i];
-    require(piece.length == 0 || std::memcmp(memory_.get() + at, piece.data, piece.length) == 0, "a read ended with wrong bytes");
+    require(piece.length == 0 || std::memcmp(memory_.get() + at, piece.data, piece.length) == 0,
+            "a read ended with wrong bytes");
     at += piece.length;
   }
 }
@@ -106,8 +115,10 @@ bool RmaWorld::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
 
 Started RmaWorld::read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept {
   rma::Read& read = *chunk.read;
-  require(length != 0 && offset < read.length && length <= read.length - offset, "more is read than asked for");
-  require(length >= std::min(read.least, read.length) && length <= read.most, "a length that the lower transport does not read");
+  require(length != 0 && offset < read.length && length <= read.length - offset,
+          "more is read than asked for");
+  require(length >= std::min(read.least, read.length) && length <= read.most,
+          "a length that the lower transport does not read");
   require(!static_cast<const Reading*>(read.upper)->finished, "a read that is over goes on");
   if (lower_ == Started::kUnderWay) flights_.push_back({&chunk, &read, offset, length});
   if (lower_ == Started::kDone) bring({&chunk, &read, offset, length});
@@ -124,7 +135,8 @@ const uint8_t* RmaWorld::readable(uint64_t at, size_t length, uint8_t* scratch) 
 }
 
 bool RmaWorld::access(uint64_t at, size_t length, void (*use)(void*), void* arg) noexcept {
-  require(may(at, length, rma::kRead | rma::kWrite), "an access outside of what may be read or written");
+  require(may(at, length, rma::kRead | rma::kWrite),
+          "an access outside of what may be read or written");
   if (may(at, length, rma::kWrite)) {
     use(arg);
     return true;
@@ -132,15 +144,18 @@ bool RmaWorld::access(uint64_t at, size_t length, void (*use)(void*), void* arg)
   const auto* bytes = reinterpret_cast<const uint8_t*>(at);
   const std::vector<uint8_t> before(bytes, bytes + length);
   use(arg);
-  require(std::equal(before.begin(), before.end(), bytes), "a write outside of what may be written");
+  require(std::equal(before.begin(), before.end(), bytes),
+          "a write outside of what may be written");
   return !unreadable_;
 }
 
 void RmaWorld::finished(rma::Read& read) noexcept {
   auto* reading = static_cast<Reading*>(read.upper);
   require(!reading->finished, "a read ends twice");
-  for (const Flight& flight : flights_) require(flight.read != &read, "a read ends while the lower transport writes for it");
-  require(read.broken || read.status != RmaStatus::kOk || read.done == read.length, "a read ends early");
+  for (const Flight& flight : flights_)
+    require(flight.read != &read, "a read ends while the lower transport writes for it");
+  require(read.broken || read.status != RmaStatus::kOk || read.done == read.length,
+          "a read ends early");
   reading->finished = true;
   ++ended_;
   over_.push_back(&read);
@@ -149,21 +164,26 @@ void RmaWorld::finished(rma::Read& read) noexcept {
 
 void RmaWorld::fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept {
   ++fetched_;
-  require((data != nullptr) == (fetch.status == RmaStatus::kOk && !fetch.broken), "bytes of a fetch that failed, or none");
+  require((data != nullptr) == (fetch.status == RmaStatus::kOk && !fetch.broken),
+          "bytes of a fetch that failed, or none");
   require(data == nullptr || length == fetch.length, "a fetch of a wrong length");
   uint64_t sum = 0;
   for (size_t i = 0; i < length; ++i) sum += data[i];
   sum_ = sum;
 }
 
-void RmaWorld::mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*, bool) noexcept {
+void RmaWorld::mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*,
+                          bool) noexcept {
   require(offset < read.length && length <= read.length - offset, "a mismatch outside of the read");
 }
 
 void RmaWorld::diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept {
-  require(fault.offset < read.length && fault.length <= read.length - fault.offset, "a fault outside of the read");
+  require(fault.offset < read.length && fault.length <= read.length - fault.offset,
+          "a fault outside of the read");
   if (fault.syndrome == nullptr) return;
-  require(fault.syndrome->first >= fault.offset && fault.syndrome->last < fault.offset + fault.length, "a syndrome outside of its part");
+  require(
+      fault.syndrome->first >= fault.offset && fault.syndrome->last < fault.offset + fault.length,
+      "a syndrome outside of its part");
 }
 
 }  // namespace verity::fuzz

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What surrounds the reader and the owner of rma in its fuzz target: the owner's memory and registrations, messages to each peer, a
-// lower transport that reads in any order and damages, and the rules that hold whatever happens.
-#pragma once
+// What surrounds the reader and the owner of rma in its fuzz target: the owner's memory and
+// registrations, messages to each peer, a lower transport that reads in any order and damages, and
+// the rules that hold whatever happens.
+#ifndef VERITY_TEST_FUZZ_RMA_WORLD_H
+#define VERITY_TEST_FUZZ_RMA_WORLD_H
 
 #include <array>
 #include <deque>
@@ -54,8 +56,8 @@ struct Flight {
 
 struct Reading {
   std::vector<std::unique_ptr<uint8_t[]>> pieces;  // of exactly the right sizes, for the sanitizer
-  size_t from;       // in the memory; kMemory: elsewhere
-  uint64_t version;  // of the memory when the read began
+  size_t from;                                     // in the memory; kMemory: elsewhere
+  uint64_t version;                                // of the memory when the read began
   bool finished = false;
 };
 
@@ -66,7 +68,9 @@ class RmaWorld : public rma::Port {
   void add(size_t begin, size_t length, unsigned access) {
     table_.push_back({regions_.add(address(begin), length, access), begin, length, access, true});
   }
-  [[nodiscard]] uint64_t address(size_t at) const { return reinterpret_cast<uint64_t>(memory_.get()) + at; }
+  [[nodiscard]] uint64_t address(size_t at) const {
+    return reinterpret_cast<uint64_t>(memory_.get()) + at;
+  }
   Line& line_of(const rma::Peer& peer);
 
   // The lower transport's bytes arrive, damaged at times.
@@ -114,7 +118,9 @@ class RmaWorld : public rma::Port {
   // rma::Port
   uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override;
   void send_message(rma::Peer& peer, size_t length) noexcept override;
-  bool has_room(const rma::Peer& peer) const noexcept override { return const_cast<RmaWorld*>(this)->line_of(peer).room; }
+  bool has_room(const rma::Peer& peer) const noexcept override {
+    return const_cast<RmaWorld*>(this)->line_of(peer).room;
+  }
   size_t max_message() const noexcept override { return most_; }
   uint32_t mark(rma::Peer& peer) noexcept override { return line_of(peer).sent; }
   bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override;
@@ -126,8 +132,11 @@ class RmaWorld : public rma::Port {
   void refused(rma::Peer&, bool) noexcept override {}
   bool is_before_fence() const noexcept override { return before_fence_; }
   void source_changed(rma::Peer&, uint64_t, uint32_t) noexcept override {}
-  void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*, bool) noexcept override;
+  void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char*,
+                  bool) noexcept override;
   void diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept override;
 };
 
 }  // namespace verity::fuzz
+
+#endif

@@ -11,12 +11,14 @@ namespace {
 
 void check_geometry(uint64_t length, uint64_t segment) {
   const auto made = merkle::Geometry::make(length, segment);
-  require(made.has_value() == merkle::is_valid_segment_size(segment), "make() and is_valid_segment_size() differ");
+  require(made.has_value() == merkle::is_valid_segment_size(segment),
+          "make() and is_valid_segment_size() differ");
   if (!made) return;
   const uint64_t leaves = made->leaf_count();
   require(leaves >= 1 && made->level_size(made->level_count() - 1) == 1, "a tree has one root");
   require(made->level_count() <= merkle::kMaxLevels, "too many levels");
-  require(made->leaf_offset(leaves - 1) + made->leaf_length(leaves - 1) == length, "leaves do not add up");
+  require(made->leaf_offset(leaves - 1) + made->leaf_length(leaves - 1) == length,
+          "leaves do not add up");
 }
 
 void check_tree(Input& input) {
@@ -29,7 +31,8 @@ void check_tree(Input& input) {
   // The same however it is cut.
   std::vector<util::Piece> pieces;
   for (size_t at = 0; at < bytes.size();) {
-    const size_t length = std::min<size_t>(bytes.size() - at, input.u8() + (input.empty() ? 100u : 0u));
+    const size_t length =
+        std::min<size_t>(bytes.size() - at, input.u8() + (input.empty() ? 100u : 0u));
     pieces.push_back({bytes.data() + at, length});
     at += length;
   }
@@ -44,7 +47,8 @@ void check_tree(Input& input) {
   bytes[at] ^= 1;
   const merkle::Tree after = merkle::Tree::build(geometry, {&whole, 1});
   std::vector<uint64_t> segments;
-  require(before.diff(after, segments) && segments == std::vector<uint64_t>{at / segment}, "the difference is not found");
+  require(before.diff(after, segments) && segments == std::vector<uint64_t>{at / segment},
+          "the difference is not found");
   before.update_leaf(at / segment, after.leaf(at / segment));
   require(before.root() == after.root(), "an updated tree differs");
 }
@@ -61,7 +65,8 @@ void check_bitmap(Input& input) {
   }
   uint64_t walked = 0;
   bitmap.for_each([&](uint64_t i) { walked += i; });
-  require(bitmap.count() == members && walked == sum && bitmap.any() == (members != 0), "a bitmap miscounts");
+  require(bitmap.count() == members && walked == sum && bitmap.any() == (members != 0),
+          "a bitmap miscounts");
   bitmap.fill();
   require(bitmap.count() == bits && bitmap.reserved_bits_are_zero(), "a full bitmap is not");
   bitmap.clear();

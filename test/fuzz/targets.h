@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is fuzzed. Each target takes any bytes; it aborts when a rule is broken. libFuzzer runs them (./configure CXX=clang++
-// --enable-fuzzers --enable-sanitizers), and so does verity_fuzz for a few seconds in every `make check`.
-#pragma once
+// What is fuzzed. Each target takes any bytes; it aborts when a rule is broken. libFuzzer runs them
+// (./configure CXX=clang++
+// --enable-fuzzers --enable-sanitizers), and so does verity_fuzz for a few seconds in every `make
+// check`.
+#ifndef VERITY_TEST_FUZZ_TARGETS_H
+#define VERITY_TEST_FUZZ_TARGETS_H
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +15,11 @@ namespace verity::fuzz {
 void wire_target(const uint8_t* data, size_t size);
 // The same for compact frames.
 void compact_target(const uint8_t* data, size_t size);
-// A script of hostile frames, sealed so that they pass every digest, among sends, polls, timers, removals of one Hub.
+// A script of hostile frames, sealed so that they pass every digest, among sends, polls, timers,
+// removals of one Hub.
 void hub_target(const uint8_t* data, size_t size);
-// A script of hostile requests and answers of remote memory access, among honest ones, reads, aborts, revocations.
+// A script of hostile requests and answers of remote memory access, among honest ones, reads,
+// aborts, revocations.
 void rma_target(const uint8_t* data, size_t size);
 // Lines of files that a report reads.
 void report_target(const uint8_t* data, size_t size);
@@ -52,3 +57,5 @@ class Input {
 void require(bool rule, const char* text) noexcept;
 
 }  // namespace verity::fuzz
+
+#endif

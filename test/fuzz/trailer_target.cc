@@ -14,7 +14,8 @@ namespace {
 // What the companion of the moment writes.
 const uct::Trailed* to_write = nullptr;
 
-size_t departs(const verity_leaving* /*leaving*/, const void* /*message*/, size_t /*length*/, uint8_t* trailer, size_t room) noexcept {
+size_t departs(const verity_leaving* /*leaving*/, const void* /*message*/, size_t /*length*/,
+               uint8_t* trailer, size_t room) noexcept {
   const size_t size = to_write->trailer_length, end = size + uct::gap_behind(size);
   require(end <= room, "no room for a trailer that was taken off");
   std::memcpy(trailer, to_write->trailer, size);
@@ -27,12 +28,17 @@ void check_pieces(bool leads, const uint8_t* payload, size_t length, const uct::
   const uint8_t* const message_end = taken.message + taken.length;
   const uint8_t* const trailer_end = taken.trailer + taken.trailer_length;
   require(taken.am_id < uct::kLeaderId, "a trailer inside of a trailer");
-  require(taken.trailer_length >= 1 && taken.trailer_length <= VERITY_MAX_TRAILER, "a trailer of a wrong length");
+  require(taken.trailer_length >= 1 && taken.trailer_length <= VERITY_MAX_TRAILER,
+          "a trailer of a wrong length");
   require(taken.message >= payload && message_end <= end, "the message is not within the payload");
   require(taken.trailer >= payload && trailer_end <= end, "the trailer is not within the payload");
-  require(leads ? trailer_end <= taken.message : message_end <= taken.trailer, "message and trailer overlap");
-  require(leads ? taken.trailer == payload + uct::kTrailerEnd : trailer_end + uct::kTrailerEnd <= end, "the end word is in one of them");
-  require(leads ? message_end == end : taken.message == payload, "a part of the message is missing");
+  require(leads ? trailer_end <= taken.message : message_end <= taken.trailer,
+          "message and trailer overlap");
+  require(
+      leads ? taken.trailer == payload + uct::kTrailerEnd : trailer_end + uct::kTrailerEnd <= end,
+      "the end word is in one of them");
+  require(leads ? message_end == end : taken.message == payload,
+          "a part of the message is missing");
 }
 
 // The same message with the same trailer, made here; its length, in `out`, of room for it.
@@ -43,7 +49,8 @@ size_t make_again(bool leads, const uct::Trailed& taken, std::vector<uint8_t>& o
   const verity_leaving leaving = {1, nullptr, nullptr, taken.am_id};
   out.resize(taken.length + uct::kTrailerRoom);
   if (leads) {
-    const size_t lead = uct::write_leader(companion, leaving, out.data(), uct::kTrailerRoom, taken.message, taken.length);
+    const size_t lead = uct::write_leader(companion, leaving, out.data(), uct::kTrailerRoom,
+                                          taken.message, taken.length);
     std::copy_n(taken.message, taken.length, out.data() + lead);
     return lead + taken.length;
   }
@@ -53,8 +60,9 @@ size_t make_again(bool leads, const uct::Trailed& taken, std::vector<uint8_t>& o
 
 }  // namespace
 
-// A choice of the id, then the payload. What is taken apart lies within it, and made again it is taken apart in the same way; the
-// payload has the same length then, unless its zeros in front of the trailer were not those that lead to a word.
+// A choice of the id, then the payload. What is taken apart lies within it, and made again it is
+// taken apart in the same way; the payload has the same length then, unless its zeros in front of
+// the trailer were not those that lead to a word.
 void trailer_target(const uint8_t* data, size_t size) {
   if (size == 0) return;
   const bool leads = (data[0] & 1) != 0;
@@ -74,8 +82,11 @@ void trailer_target(const uint8_t* data, size_t size) {
   require(uct::take_apart(am_id, again.data(), again.size(), &other), "made again it is refused");
   check_pieces(leads, again.data(), again.size(), other);
   require(other.am_id == taken.am_id, "another active message");
-  require(other.length == taken.length && std::equal(taken.message, taken.message + taken.length, other.message), "another message");
-  require(other.trailer_length == taken.trailer_length && std::equal(taken.trailer, taken.trailer + taken.trailer_length, other.trailer),
+  require(other.length == taken.length &&
+              std::equal(taken.message, taken.message + taken.length, other.message),
+          "another message");
+  require(other.trailer_length == taken.trailer_length &&
+              std::equal(taken.trailer, taken.trailer + taken.trailer_length, other.trailer),
           "another trailer");
 }
 

@@ -6,14 +6,17 @@
 
 namespace verity::fuzz {
 
-// Two sizes, then messages to an owner and a holder: choices of a header and words, sealed so that they pass every check.
+// Two sizes, then messages to an owner and a holder: choices of a header and words, sealed so that
+// they pass every check.
 void validate_target(const uint8_t* data, size_t size) {
   using namespace validate;
   constexpr uint32_t kSegment = 256;
   Input input(data, size);
-  std::vector<uint8_t> owned(input.u16() + 1), held(input.u8() % 2 == 0 ? owned.size() : input.u16() + 1u);
+  std::vector<uint8_t> owned(input.u16() + 1),
+      held(input.u8() % 2 == 0 ? owned.size() : input.u16() + 1u);
   const auto buffer_of = [](std::vector<uint8_t>& bytes) {
-    return Buffer(bytes.data(), {{{0, bytes.size()}}, static_cast<int64_t>(bytes.size()), bytes.size()}, 1);
+    return Buffer(bytes.data(),
+                  {{{0, bytes.size()}}, static_cast<int64_t>(bytes.size()), bytes.size()}, 1);
   };
   const Buffer right = buffer_of(owned), copy = buffer_of(held);
   const merkle::Tree tree = hash_buffer(right, kSegment);
@@ -37,7 +40,8 @@ void validate_target(const uint8_t* data, size_t size) {
     header.length = choice % 3 == 0 ? input.u64() : held.size();
     header.count = choice % 5 == 0 ? input.u64() : input.u8();
     Bytes bytes = begin(header);
-    for (unsigned words = input.u8() % 40; words != 0; --words) put(bytes, choice % 7 == 0 ? input.u64() : input.u8());
+    for (unsigned words = input.u8() % 40; words != 0; --words)
+      put(bytes, choice % 7 == 0 ? input.u64() : input.u8());
     bytes.resize(bytes.size() + input.u8() % 300);
     seal(bytes);
     const Reading reading = read(bytes, &message);

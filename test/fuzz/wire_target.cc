@@ -14,8 +14,8 @@ void require(bool rule, const char* text) noexcept {
   std::abort();
 }
 
-// The first 8 bytes are the nonce, the rest the frame. When it is well formed it is sealed and must be right then, and wrong
-// with any bit changed.
+// The first 8 bytes are the nonce, the rest the frame. When it is well formed it is sealed and must
+// be right then, and wrong with any bit changed.
 void wire_target(const uint8_t* data, size_t size) {
   Input input(data, size);
   const uint64_t nonce = input.u64();
@@ -25,10 +25,12 @@ void wire_target(const uint8_t* data, size_t size) {
   std::memcpy(frame.get(), data + sizeof(uint64_t), length);
   wire::FrameView view{};
   if (wire::parse(frame.get(), length, &view) != wire::Verdict::kGood) return;
-  require(view.payload + view.header.length <= frame.get() + length, "payload outside of the frame");
+  require(view.payload + view.header.length <= frame.get() + length,
+          "payload outside of the frame");
   if (view.hello != nullptr) {
     const wire::HelloView hello = wire::read_hello(view);
-    require(hello.iface_address + hello.ext.iface_length + sizeof(uint64_t) == frame.get() + length, "HELLO does not add up");
+    require(hello.iface_address + hello.ext.iface_length + sizeof(uint64_t) == frame.get() + length,
+            "HELLO does not add up");
     wire::seal_hello(frame.get() + (view.hello - frame.get()), view.hello_length, nonce);
   }
   (void)wire::check(frame.get(), length, view, nonce);
@@ -39,8 +41,10 @@ void wire_target(const uint8_t* data, size_t size) {
   } else {
     wire::seal_single(header, length, nonce);
   }
-  require(wire::parse(frame.get(), length, &view) == wire::Verdict::kGood, "sealing changed the form");
-  require(wire::check(frame.get(), length, view, nonce) == wire::Verdict::kGood, "a sealed frame is wrong");
+  require(wire::parse(frame.get(), length, &view) == wire::Verdict::kGood,
+          "sealing changed the form");
+  require(wire::check(frame.get(), length, view, nonce) == wire::Verdict::kGood,
+          "a sealed frame is wrong");
   if (view.header.frame_kind() == wire::FrameKind::kData && view.hello == nullptr) {
     require(wire::check_rebuilt(view.header, view.payload, nonce), "a rebuilt frame is wrong");
   }

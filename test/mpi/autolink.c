@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Linked structures over MPI: lists with shared nodes and cycles go from rank to rank, and are compared with what was sent.
+ * Linked structures over MPI: lists with shared nodes and cycles go from rank to rank, and are
+ * compared with what was sent.
  *
  * Usage: autolink MODE [NODES]
  *
  *   p2p         rank 0 to all others, blocking; back without blocking, all at once
  *   collective  bcast, scatter, gather, allgather, reduce
- *   time        p2p against a serializer written by hand for this type, in turns: medians of 7 pairs
+ *   time        p2p against a serializer written by hand for this type, in turns: medians of 7
+ * pairs
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -36,11 +38,16 @@ static void compare(const verity_autolink_structure* s, long count, long seed, c
 static void p2p(long count) {
   if (rank == 0) {
     struct list l = make(count, 1);
-    for (int i = 1; i < ranks; ++i) expect(verity_autolink_send(&type, l.nodes, 1, i, kTag, MPI_COMM_WORLD) == MPI_SUCCESS, "send");
+    for (int i = 1; i < ranks; ++i)
+      expect(verity_autolink_send(&type, l.nodes, 1, i, kTag, MPI_COMM_WORLD) == MPI_SUCCESS,
+             "send");
     release(&l);
     verity_autolink_structure** got = calloc((size_t)ranks, sizeof(*got));
     verity_autolink_request** requests = calloc((size_t)ranks, sizeof(*requests));
-    for (int i = 1; i < ranks; ++i) expect(verity_autolink_irecv(&type, i, kTag, MPI_COMM_WORLD, &got[i], &requests[i]) == MPI_SUCCESS, "irecv");
+    for (int i = 1; i < ranks; ++i)
+      expect(verity_autolink_irecv(&type, i, kTag, MPI_COMM_WORLD, &got[i], &requests[i]) ==
+                 MPI_SUCCESS,
+             "irecv");
     for (int left = ranks - 1; left > 0;) {
       for (int i = 1; i < ranks; ++i) {
         int flag = 0;
@@ -58,13 +65,17 @@ static void p2p(long count) {
   } else {
     verity_autolink_structure* s = NULL;
     MPI_Status status;
-    expect(verity_autolink_recv(&type, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status, &s) == MPI_SUCCESS, "recv");
+    expect(verity_autolink_recv(&type, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status, &s) ==
+               MPI_SUCCESS,
+           "recv");
     expect(status.MPI_SOURCE == 0 && status.MPI_TAG == kTag, "status");
     compare(s, count, 1, "what arrived");
     verity_autolink_free(s);
     struct list l = make(count, 100 * rank);
     verity_autolink_request* request = NULL;
-    expect(verity_autolink_isend(&type, l.nodes, 1, 0, kTag, MPI_COMM_WORLD, &request) == MPI_SUCCESS, "isend");
+    expect(
+        verity_autolink_isend(&type, l.nodes, 1, 0, kTag, MPI_COMM_WORLD, &request) == MPI_SUCCESS,
+        "isend");
     expect(verity_autolink_wait(&request) == MPI_SUCCESS && request == NULL, "wait");
     release(&l);
   }
@@ -88,7 +99,9 @@ static void collective(long count) {
   verity_autolink_structure** all = calloc((size_t)ranks, sizeof(*all));
   struct list l = make(count, 10 * rank);
   const int root = ranks - 1;
-  expect(verity_autolink_bcast(&type, rank == root ? l.nodes : NULL, 1, root, MPI_COMM_WORLD, &s) == MPI_SUCCESS, "bcast");
+  expect(verity_autolink_bcast(&type, rank == root ? l.nodes : NULL, 1, root, MPI_COMM_WORLD, &s) ==
+             MPI_SUCCESS,
+         "bcast");
   expect((s == NULL) == (rank == root), "bcast's root");
   if (s != NULL) compare(s, count, 10 * root, "after bcast");
   verity_autolink_free(s);
@@ -101,7 +114,8 @@ static void collective(long count) {
     roots[i] = each[i].nodes;
     counts[i] = 1;
   }
-  expect(verity_autolink_scatter(&type, roots, counts, root, MPI_COMM_WORLD, &s) == MPI_SUCCESS, "scatter");
+  expect(verity_autolink_scatter(&type, roots, counts, root, MPI_COMM_WORLD, &s) == MPI_SUCCESS,
+         "scatter");
   compare(s, count + rank, 1000 * rank, "after scatter");
   verity_autolink_free(s);
   for (int i = 0; i < ranks; ++i) release(&each[i]);
@@ -109,12 +123,14 @@ static void collective(long count) {
   free(roots);
   free(counts);
 
-  expect(verity_autolink_gather(&type, l.nodes, 1, root, MPI_COMM_WORLD, all) == MPI_SUCCESS, "gather");
+  expect(verity_autolink_gather(&type, l.nodes, 1, root, MPI_COMM_WORLD, all) == MPI_SUCCESS,
+         "gather");
   for (int i = 0; i < ranks && rank == root; ++i) {
     compare(all[i], count, 10 * i, "after gather");
     verity_autolink_free(all[i]);
   }
-  expect(verity_autolink_allgather(&type, l.nodes, 1, MPI_COMM_WORLD, all) == MPI_SUCCESS, "allgather");
+  expect(verity_autolink_allgather(&type, l.nodes, 1, MPI_COMM_WORLD, all) == MPI_SUCCESS,
+         "allgather");
   for (int i = 0; i < ranks; ++i) {
     compare(all[i], count, 10 * i, "after allgather");
     verity_autolink_free(all[i]);
@@ -122,13 +138,16 @@ static void collective(long count) {
 
   int merged = 0;
   void* result = NULL;
-  expect(verity_autolink_reduce(&type, l.nodes, add, &merged, root, MPI_COMM_WORLD, &result) == MPI_SUCCESS, "reduce");
+  expect(verity_autolink_reduce(&type, l.nodes, add, &merged, root, MPI_COMM_WORLD, &result) ==
+             MPI_SUCCESS,
+         "reduce");
   expect((result != NULL) == (rank == root), "reduce's root");
   if (rank == root) {
     const struct node* n = result;
     long sum = 0;
     for (int i = 0; i < ranks; ++i) sum += 10 * i;
-    for (long i = 0; i < count; ++i, n = n->next) expect(n->value == sum + ranks * i, "the sum of a node");
+    for (long i = 0; i < count; ++i, n = n->next)
+      expect(n->value == sum + ranks * i, "the sum of a node");
   }
   MPI_Allreduce(MPI_IN_PLACE, &merged, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   expect(merged == ranks - 1, "the number of merges");
@@ -136,7 +155,8 @@ static void collective(long count) {
   free(all);
 }
 
-/* What a programmer would write for just this type: nodes with indices in the place of pointers, then the data. */
+/* What a programmer would write for just this type: nodes with indices in the place of pointers,
+ * then the data. */
 static void send_by_hand(const struct list* l, long count) {
   struct node* nodes = malloc((size_t)count * sizeof(*nodes));
   memcpy(nodes, l->nodes, (size_t)count * sizeof(*nodes));
@@ -149,7 +169,8 @@ static void send_by_hand(const struct list* l, long count) {
   free(nodes);
 }
 static void receive_by_hand(struct list* l, long count) {
-  MPI_Recv(l->nodes, (int)((size_t)count * sizeof(*l->nodes)), MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Recv(l->nodes, (int)((size_t)count * sizeof(*l->nodes)), MPI_BYTE, 0, kTag, MPI_COMM_WORLD,
+           MPI_STATUS_IGNORE);
   MPI_Recv(l->data, (int)count * 2, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   for (long i = 0; i < count; ++i) {
     l->nodes[i].next = &l->nodes[(intptr_t)l->nodes[i].next - 1];
@@ -172,11 +193,17 @@ static void times(long count) {
     for (int which = 0; which < 2; ++which) {
       char token = 0;
       verity_autolink_structure* s = NULL;
-      MPI_Sendrecv_replace(&token, 1, MPI_CHAR, 1 - rank, 1, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv_replace(&token, 1, MPI_CHAR, 1 - rank, 1, 1 - rank, 1, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE);
       const double begin = MPI_Wtime();
       if (which == 0) {
-        if (rank == 0) expect(verity_autolink_send(&type, l.nodes, 1, 1, kTag, MPI_COMM_WORLD) == MPI_SUCCESS, "send");
-        if (rank == 1) expect(verity_autolink_recv(&type, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE, &s) == MPI_SUCCESS, "recv");
+        if (rank == 0)
+          expect(verity_autolink_send(&type, l.nodes, 1, 1, kTag, MPI_COMM_WORLD) == MPI_SUCCESS,
+                 "send");
+        if (rank == 1)
+          expect(verity_autolink_recv(&type, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE, &s) ==
+                     MPI_SUCCESS,
+                 "recv");
       } else {
         if (rank == 0) send_by_hand(&l, count);
         if (rank == 1) receive_by_hand(&l, count);
@@ -191,8 +218,11 @@ static void times(long count) {
     qsort(seconds[0], kPairs, sizeof(double), by_value);
     qsort(seconds[1], kPairs, sizeof(double), by_value);
     qsort(ratios, kPairs, sizeof(double), by_value);
-    printf("time %ld nodes: autolink %.1f ms (%.0f MB/s), by hand %.1f ms, ratio %.2f (%.2f to %.2f)\n", count, seconds[0][kPairs / 2] * 1e3,
-           bytes / seconds[0][kPairs / 2] / 1e6, seconds[1][kPairs / 2] * 1e3, ratios[kPairs / 2], ratios[0], ratios[kPairs - 1]);
+    printf(
+        "time %ld nodes: autolink %.1f ms (%.0f MB/s), by hand %.1f ms, ratio %.2f (%.2f to "
+        "%.2f)\n",
+        count, seconds[0][kPairs / 2] * 1e3, bytes / seconds[0][kPairs / 2] / 1e6,
+        seconds[1][kPairs / 2] * 1e3, ratios[kPairs / 2], ratios[0], ratios[kPairs - 1]);
   }
   release(&l);
 }

@@ -2,8 +2,8 @@
  *
  * Rings of nodes with shared parts, for the tests of autolink over MPI and UCX.
  */
-#ifndef AUTOLINK_LIST_H
-#define AUTOLINK_LIST_H
+#ifndef VERITY_TEST_MPI_AUTOLINK_LIST_H
+#define VERITY_TEST_MPI_AUTOLINK_LIST_H
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,7 @@ struct list {
   struct node** many;
 };
 
-static inline long other_of(long i, long count) {
-  return i * 7919 % count;
-}
+static inline long other_of(long i, long count) { return i * 7919 % count; }
 
 /* A ring of `count` nodes with references across it, data, names and arrays of pointers here and
  * there. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Buffered sends, which never call for progress: what a round's messages took of the buffer must be free again
- * after the barrier that ends it, as the receiver has them all by then.
+ * Buffered sends, which never call for progress: what a round's messages took of the buffer must be
+ * free again after the barrier that ends it, as the receiver has them all by then.
  *
- *   mpirun -np 2 bsend [-m BYTES] [-n MESSAGES] [-r ROUNDS] [-b MESSAGES] [-d MILLISECONDS] [-t SECONDS] [-i]
+ *   mpirun -np 2 bsend [-m BYTES] [-n MESSAGES] [-r ROUNDS] [-b MESSAGES] [-d MILLISECONDS] [-t
+ * SECONDS] [-i]
  *
- *   -m  length of the messages (default 16 KiB);  -n  messages in a round (default 8);  -r  rounds (default 20)
- *   -b  messages that the buffer holds (default: those of a round). Fewer: a transport has to take the messages
- *       of a round at once
- *   -d  how late the receiver is (default 0);  -i  with MPI_Ibsend
+ *   -m  length of the messages (default 16 KiB);  -n  messages in a round (default 8);  -r  rounds
+ * (default 20) -b  messages that the buffer holds (default: those of a round). Fewer: a transport
+ * has to take the messages of a round at once -d  how late the receiver is (default 0);  -i  with
+ * MPI_Ibsend
  *
  * Last line of rank 1: bsend messages N failed N wrong N. Exit status: 0, 1 wrong, 2 usage, 3 hang.
  */
@@ -48,10 +49,12 @@ static long send_round(uint8_t* bytes, int round) {
   long failed = 0;
   MPI_Request request;
   for (int i = 0; i < job.messages; ++i) {
-    content_fill(bytes, (size_t)job.length, content_key(1, 0, 1, (uint64_t)(round * job.messages + i)));
+    content_fill(bytes, (size_t)job.length,
+                 content_key(1, 0, 1, (uint64_t)(round * job.messages + i)));
     if (!job.immediate) {
       failed += MPI_Bsend(bytes, job.length, MPI_BYTE, 1, kTag, MPI_COMM_WORLD) != MPI_SUCCESS;
-    } else if (MPI_Ibsend(bytes, job.length, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &request) != MPI_SUCCESS) {
+    } else if (MPI_Ibsend(bytes, job.length, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &request) !=
+               MPI_SUCCESS) {
       ++failed;
     } else {
       MPI_Request_free(&request); /* nothing here calls for progress */
@@ -72,8 +75,9 @@ static long receive_round(uint8_t* bytes, int round, long failed) {
   for (int i = 0; i < job.messages - failed; ++i) {
     MPI_Recv(bytes, job.length, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     /* After a refusal the numbers do not tell which message this is. */
-    wrong += failed == 0 && content_check(bytes, (size_t)job.length,
-                                          content_key(1, 0, 1, (uint64_t)(round * job.messages + i)), &first) != 0;
+    wrong += failed == 0 &&
+             content_check(bytes, (size_t)job.length,
+                           content_key(1, 0, 1, (uint64_t)(round * job.messages + i)), &first) != 0;
   }
   return wrong;
 }
@@ -108,7 +112,8 @@ int main(int argc, char** argv) {
     }
   }
   MPI_Buffer_detach(&buffer, &size);
-  if (job.rank == 1) printf("bsend messages %d failed %ld wrong %ld\n", job.messages * job.rounds, total, wrong);
+  if (job.rank == 1)
+    printf("bsend messages %d failed %ld wrong %ld\n", job.messages * job.rounds, total, wrong);
   watch_stop();
   MPI_Finalize();
   free(bytes);

@@ -2,13 +2,14 @@
  *
  * Collective operations in which rank 1 does something else than the others, and correct ones.
  *
- *   collectives right                  all of them correct, several times; prints 'collectives right N calls'
- *   collectives list                   'OPERATION KIND' for each wrong one
- *   collectives types [persistent]     all operations with another type in rank 1; ends as a correct one does
- *   collectives groups                 operations between two groups, the last one not the same in both
- *   collectives wrong OPERATION KIND   KIND: operation, root, reduction, type, count, form
+ *   collectives right                  all of them correct, several times; prints 'collectives
+ * right N calls' collectives list                   'OPERATION KIND' for each wrong one collectives
+ * types [persistent]     all operations with another type in rank 1; ends as a correct one does
+ *   collectives groups                 operations between two groups, the last one not the same in
+ * both collectives wrong OPERATION KIND   KIND: operation, root, reduction, type, count, form
  *
- * A wrong one may hang or fail: it ends by itself after a few seconds, with status 0 whatever became of it.
+ * A wrong one may hang or fail: it ends by itself after a few seconds, with status 0 whatever
+ * became of it.
  */
 #include <mpi.h>
 #ifdef OPEN_MPI
@@ -19,11 +20,16 @@
 #include <string.h>
 #include <unistd.h>
 
-
 enum kind { kNone, kOperation, kRoot, kReduction, kType, kCount, kForm, kKinds };
-static const char* const kind_names[] = {"none", "operation", "root", "reduction", "type", "count", "form"};
+static const char* const kind_names[] = {"none", "operation", "root", "reduction",
+                                         "type", "count",     "form"};
 enum { kBlocking, kNonblocking, kPersistent };
-enum { kAll = 1 << kOperation | 1 << kForm, kData = 1 << kType | 1 << kCount, kLength = 64, kMost = 8 };
+enum {
+  kAll = 1 << kOperation | 1 << kForm,
+  kData = 1 << kType | 1 << kCount,
+  kLength = 64,
+  kMost = 8
+};
 
 static int rank, size;
 static MPI_Comm comm;
@@ -51,46 +57,40 @@ enum { kStarts = 2 };
 enum { kStarts = 1 };
 #endif
 #ifdef INIT
-#define PERSISTENT(name, ...)                                           \
-  INIT(name)(__VA_ARGS__, MPI_INFO_NULL, &request);                     \
-  for (int start = 0; start < kStarts; ++start) {                       \
-    MPI_Start(&request);                                                \
-    MPI_Wait(&request, MPI_STATUS_IGNORE);                              \
-  }                                                                     \
+#define PERSISTENT(name, ...)                       \
+  INIT(name)(__VA_ARGS__, MPI_INFO_NULL, &request); \
+  for (int start = 0; start < kStarts; ++start) {   \
+    MPI_Start(&request);                            \
+    MPI_Wait(&request, MPI_STATUS_IGNORE);          \
+  }                                                 \
   MPI_Request_free(&request)
 #else
 #define PERSISTENT(name, ...) MPI_##name(__VA_ARGS__)
 #endif
 
-#define CALL(name, nonblocking_name, ...)               \
-  do {                                                  \
-    MPI_Request request;                                \
-    if (mine.form == kBlocking) {                       \
-      MPI_##name(__VA_ARGS__);                          \
-    } else if (mine.form == kNonblocking) {             \
-      MPI_I##nonblocking_name(__VA_ARGS__, &request);   \
-      MPI_Wait(&request, MPI_STATUS_IGNORE);            \
-    } else {                                            \
-      PERSISTENT(name, __VA_ARGS__);                    \
-    }                                                   \
+#define CALL(name, nonblocking_name, ...)             \
+  do {                                                \
+    MPI_Request request;                              \
+    if (mine.form == kBlocking) {                     \
+      MPI_##name(__VA_ARGS__);                        \
+    } else if (mine.form == kNonblocking) {           \
+      MPI_I##nonblocking_name(__VA_ARGS__, &request); \
+      MPI_Wait(&request, MPI_STATUS_IGNORE);          \
+    } else {                                          \
+      PERSISTENT(name, __VA_ARGS__);                  \
+    }                                                 \
   } while (0)
 
 static void barrier(void) { CALL(Barrier, barrier, comm); }
-static void bcast(void) {
-  CALL(Bcast, bcast, from, mine.count, mine.type, mine.root, comm);
-}
+static void bcast(void) { CALL(Bcast, bcast, from, mine.count, mine.type, mine.root, comm); }
 static void reduce(void) {
   CALL(Reduce, reduce, from, to, mine.count, mine.type, mine.op, mine.root, comm);
 }
 static void allreduce(void) {
   CALL(Allreduce, allreduce, from, to, mine.count, mine.type, mine.op, comm);
 }
-static void scan(void) {
-  CALL(Scan, scan, from, to, mine.count, mine.type, mine.op, comm);
-}
-static void exscan(void) {
-  CALL(Exscan, exscan, from, to, mine.count, mine.type, mine.op, comm);
-}
+static void scan(void) { CALL(Scan, scan, from, to, mine.count, mine.type, mine.op, comm); }
+static void exscan(void) { CALL(Exscan, exscan, from, to, mine.count, mine.type, mine.op, comm); }
 static void reduce_scatter_block(void) {
   CALL(Reduce_scatter_block, reduce_scatter_block, from, to, mine.count, mine.type, mine.op, comm);
 }
@@ -120,11 +120,13 @@ static void lengths(void) {
 }
 static void gatherv(void) {
   lengths();
-  CALL(Gatherv, gatherv, from, counts[rank], mine.type, to, counts, places, mine.type, mine.root, comm);
+  CALL(Gatherv, gatherv, from, counts[rank], mine.type, to, counts, places, mine.type, mine.root,
+       comm);
 }
 static void scatterv(void) {
   lengths();
-  CALL(Scatterv, scatterv, from, counts, places, mine.type, to, counts[rank], mine.type, mine.root, comm);
+  CALL(Scatterv, scatterv, from, counts, places, mine.type, to, counts[rank], mine.type, mine.root,
+       comm);
 }
 static void allgatherv(void) {
   lengths();
@@ -151,10 +153,12 @@ static void alltoallw(void) {
   CALL(Alltoallw, alltoallw, from, each, bytes, types, to, each, bytes, types, comm);
 }
 static void neighbor_allgather(void) {
-  CALL(Neighbor_allgather, neighbor_allgather, from, mine.count, mine.type, to, mine.count, mine.type, comm);
+  CALL(Neighbor_allgather, neighbor_allgather, from, mine.count, mine.type, to, mine.count,
+       mine.type, comm);
 }
 static void neighbor_alltoall(void) {
-  CALL(Neighbor_alltoall, neighbor_alltoall, from, mine.count, mine.type, to, mine.count, mine.type, comm);
+  CALL(Neighbor_alltoall, neighbor_alltoall, from, mine.count, mine.type, to, mine.count, mine.type,
+       comm);
 }
 
 static const struct {
@@ -202,8 +206,10 @@ static int right(void) {
   for (int round = 0; round < 20; ++round) {
     for (int i = 0; i < kOperations; ++i) {
       const int reduces = (operations[i].kinds & 1 << kReduction) != 0;
-      const int otherwise = !reduces && rank == round % size && strstr(operations[i].name, "v") == NULL;
-      set_mine(otherwise ? quadruple : MPI_INT, otherwise ? 2 : 8, round % size, round % 2 ? MPI_SUM : MPI_MAX, round % 3);
+      const int otherwise =
+          !reduces && rank == round % size && strstr(operations[i].name, "v") == NULL;
+      set_mine(otherwise ? quadruple : MPI_INT, otherwise ? 2 : 8, round % size,
+               round % 2 ? MPI_SUM : MPI_MAX, round % 3);
       operations[i].call();
       ++calls;
     }
@@ -211,7 +217,8 @@ static int right(void) {
     const int other = rank == 1;
     memset(counts, 0, sizeof(counts));
     memset(places, 0, sizeof(places));
-    MPI_Alltoallv(from, counts, places, other ? MPI_FLOAT : MPI_INT, to, counts, places, other ? MPI_FLOAT : MPI_INT, comm);
+    MPI_Alltoallv(from, counts, places, other ? MPI_FLOAT : MPI_INT, to, counts, places,
+                  other ? MPI_FLOAT : MPI_INT, comm);
     MPI_Gatherv(from, 0, other ? MPI_DOUBLE : MPI_INT, to, counts, places, MPI_INT, 0, comm);
     MPI_Bcast(from, 0, other ? MPI_DOUBLE : MPI_INT, 0, comm);
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, 3, MPI_INT, comm);
@@ -249,8 +256,9 @@ static void wrong(int i, enum kind kind) {
   alarm(8);
   MPI_Comm_create_errhandler(on_error, &handler);
   MPI_Comm_set_errhandler(comm, handler);
-  set_mine(differs && kind == kType ? MPI_FLOAT : MPI_INT, differs && kind == kCount ? 4 : 8, differs && kind == kRoot ? 1 : 0,
-           differs && kind == kReduction ? MPI_MAX : MPI_SUM, differs && kind == kForm ? kNonblocking : kBlocking);
+  set_mine(differs && kind == kType ? MPI_FLOAT : MPI_INT, differs && kind == kCount ? 4 : 8,
+           differs && kind == kRoot ? 1 : 0, differs && kind == kReduction ? MPI_MAX : MPI_SUM,
+           differs && kind == kForm ? kNonblocking : kBlocking);
   if (differs && kind == kOperation) {
     operations[(i + 1) % kOperations].call();
   } else {
@@ -258,7 +266,7 @@ static void wrong(int i, enum kind kind) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   usleep(1000000); /* the launcher ends all when one goes */
-  _exit(0);       /* MPI_Finalize would meet what was left behind */
+  _exit(0);        /* MPI_Finalize would meet what was left behind */
 }
 
 /* Of as many bytes: the library does not mind. */
@@ -306,18 +314,21 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "list") == 0) {
     for (int i = 0; rank == 0 && i < kOperations; ++i) {
       for (int kind = 1; kind < kKinds; ++kind) {
-        if (operations[i].kinds & 1 << kind) printf("%s %s\n", operations[i].name, kind_names[kind]);
+        if (operations[i].kinds & 1 << kind)
+          printf("%s %s\n", operations[i].name, kind_names[kind]);
       }
     }
   } else if (argc > 1 && strcmp(argv[1], "types") == 0) {
-    const int calls = wrong_types(argc > 2 && strcmp(argv[2], "persistent") == 0 ? kPersistent : kBlocking);
+    const int calls =
+        wrong_types(argc > 2 && strcmp(argv[2], "persistent") == 0 ? kPersistent : kBlocking);
     if (rank == 0) printf("collectives types %d calls\n", calls);
   } else if (argc > 1 && strcmp(argv[1], "groups") == 0) {
     two_groups();
   } else if (argc > 3 && strcmp(argv[1], "wrong") == 0) {
     for (int i = 0; i < kOperations; ++i) {
       for (int kind = 1; kind < kKinds; ++kind) {
-        if (strcmp(argv[2], operations[i].name) == 0 && strcmp(argv[3], kind_names[kind]) == 0) wrong(i, (enum kind)kind);
+        if (strcmp(argv[2], operations[i].name) == 0 && strcmp(argv[3], kind_names[kind]) == 0)
+          wrong(i, (enum kind)kind);
       }
     }
     fprintf(stderr, "collectives: no such operation or kind\n");

@@ -50,9 +50,7 @@ static void compute(void) {
 
   alarm((unsigned)job.seconds + 60);
   while (MPI_Wtime() - begin < job.seconds) {
-    for (uint64_t i = 0; i < 100000; ++i) {
-      sum = sum + content_mix(i);
-    }
+    for (uint64_t i = 0; i < 100000; ++i) { sum = sum + content_mix(i); }
   }
 }
 
@@ -92,8 +90,8 @@ static int receive_all(const size_t* sizes, int count) {
     for (int j = 0; j < job.messages; ++j) {
       watch_at("receiving %zu bytes", sizes[i]);
       MPI_Recv(buffer, kMaxBytes, MPI_BYTE, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      if (content_check(buffer, sizes[i], content_key(1, 0, 1, (uint64_t)(i * 1000 + j)),
-                        &first) != 0) {
+      if (content_check(buffer, sizes[i], content_key(1, 0, 1, (uint64_t)(i * 1000 + j)), &first) !=
+          0) {
         fprintf(stderr, "WRONG message of %zu bytes, first at %zu\n", sizes[i], first);
         ++wrong;
       }
@@ -108,18 +106,10 @@ static void read_options(int argc, char** argv) {
 
   while ((option = getopt(argc, argv, "k:n:m:l:")) != -1) {
     switch (option) {
-      case 'k':
-        job.seconds = strtod(optarg, NULL);
-        break;
-      case 'n':
-        job.messages = (int)strtol(optarg, NULL, 0);
-        break;
-      case 'm':
-        job.sizes = optarg;
-        break;
-      case 'l':
-        job.limit_ms = strtod(optarg, NULL);
-        break;
+      case 'k': job.seconds = strtod(optarg, NULL); break;
+      case 'n': job.messages = (int)strtol(optarg, NULL, 0); break;
+      case 'm': job.sizes = optarg; break;
+      case 'l': job.limit_ms = strtod(optarg, NULL); break;
       default:
         fprintf(stderr, "usage: compute [-k seconds] [-n messages] [-m sizes] [-l ms]\n");
         exit(2);

@@ -46,7 +46,8 @@ static inline void content_fill(void* buffer, size_t length, uint64_t key) {
   memcpy(bytes + index * 8, &word, length - index * 8);
 }
 
-/* Number of bytes that differ from the content of `key`; *first_p is the offset of the first one. */
+/* Number of bytes that differ from the content of `key`; *first_p is the offset of the first one.
+ */
 static inline size_t content_check(const void* buffer, size_t length, uint64_t key,
                                    size_t* first_p) {
   const uint8_t* bytes = buffer;
@@ -56,14 +57,10 @@ static inline size_t content_check(const void* buffer, size_t length, uint64_t k
   for (size_t index = 0; index * 8 < length; ++index) {
     size_t size = length - index * 8 < 8 ? length - index * 8 : 8;
     uint64_t word = content_word(key, index);
-    if (memcmp(bytes + index * 8, &word, size) == 0) {
-      continue;
-    }
+    if (memcmp(bytes + index * 8, &word, size) == 0) { continue; }
     for (size_t i = 0; i < size; ++i) {
       if (bytes[index * 8 + i] != ((const uint8_t*)&word)[i]) {
-        if (wrong++ == 0) {
-          *first_p = index * 8 + i;
-        }
+        if (wrong++ == 0) { *first_p = index * 8 + i; }
       }
     }
   }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Buffers that change while they are being sent, of every kind of datatype: what UCX_VERITY_TYPECHECK_DIGEST=y with
- * UCX_VERITY_TYPECHECK=error has to tell, and what it must not. Whether what arrived is what was there when the send was called, the
- * program finds out by itself, with MPI_Pack.
+ * Buffers that change while they are being sent, of every kind of datatype: what
+ * UCX_VERITY_TYPECHECK_DIGEST=y with UCX_VERITY_TYPECHECK=error has to tell, and what it must not.
+ * Whether what arrived is what was there when the send was called, the program finds out by itself,
+ * with MPI_Pack.
  *
  *   digest            rank 1 sends to rank 0; prints 'digest messages N changed N told N wrong 0'
  *   digest scribble   one message of bytes, changed before its receive is posted
- *   digest shared     receives into one and the same buffer, as benchmarks have them: nothing may be told of those
+ *   digest shared     receives into one and the same buffer, as benchmarks have them: nothing may
+ * be told of those
  *
- * Messages have to be longer than UCX's eager ones (UCX_RNDV_THRESH): else they leave before they are changed.
+ * Messages have to be longer than UCX's eager ones (UCX_RNDV_THRESH): else they leave before they
+ * are changed.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -33,16 +36,17 @@ static void on_error(MPI_Comm* comm, int* code, ...) {
 
 static int make_kinds(struct kind* kinds) {
   int n = 0;
-  const int lengths[3] = {2, 0, 3}, places[3] = {7, 40, 1}, sizes[2] = {9, 8}, parts[2] = {3, 5}, starts[2] = {2, 1};
+  const int lengths[3] = {2, 0, 3}, places[3] = {7, 40, 1}, sizes[2] = {9, 8}, parts[2] = {3, 5},
+            starts[2] = {2, 1};
   const MPI_Aint bytes[3] = {48, 96, 4};
   const MPI_Datatype fields[3] = {MPI_DOUBLE, MPI_INT, MPI_CHAR};
   MPI_Datatype inner;
-#define MAKE(words, call)        \
-  do {                           \
-    kinds[n].name = words;       \
-    call;                        \
+#define MAKE(words, call)            \
+  do {                               \
+    kinds[n].name = words;           \
+    call;                            \
     MPI_Type_commit(&kinds[n].type); \
-    ++n;                         \
+    ++n;                             \
   } while (0)
 #define NEW &kinds[n].type
   MAKE("dup", MPI_Type_dup(MPI_INT, NEW));
@@ -57,7 +61,8 @@ static int make_kinds(struct kind* kinds) {
   MAKE("hindexed block", MPI_Type_create_hindexed_block(3, 2, bytes, MPI_INT, NEW));
   MAKE("struct", MPI_Type_create_struct(3, lengths, bytes, fields, NEW));
   MAKE("subarray", MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_INT, NEW));
-  MAKE("fortran subarray", MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_FORTRAN, MPI_SHORT, NEW));
+  MAKE("fortran subarray",
+       MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_FORTRAN, MPI_SHORT, NEW));
   MPI_Type_vector(2, 1, 3, MPI_INT, &inner);
   MAKE("resized", MPI_Type_create_resized(inner, -4, 28, NEW));
   MAKE("nested", MPI_Type_vector(2, 2, 3, inner, NEW));
@@ -101,12 +106,14 @@ static void one(const struct kind* kind, int place, unsigned seed) {
     memset(buffer, 0, kRoom);
     const int told_before = told;
     MPI_Recv(buffer + 1024, count, kind->type, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    const int differs = pack(packed, kind->type, count) != length || memcmp(packed, before, (size_t)length) != 0;
+    const int differs =
+        pack(packed, kind->type, count) != length || memcmp(packed, before, (size_t)length) != 0;
     ++messages;
     changed += differs;
     if ((told != told_before) == differs) return;
     ++wrong;
-    fprintf(stderr, "digest: %s, byte %d: %s\n", kind->name, place, differs ? "not told" : "told, but the data are right");
+    fprintf(stderr, "digest: %s, byte %d: %s\n", kind->name, place,
+            differs ? "not told" : "told, but the data are right");
   }
 }
 
@@ -115,10 +122,12 @@ static void each_kind(void) {
   const int n = make_kinds(kinds);
   for (int k = 0; k < n; ++k) {
     one(&kinds[k], -1, 3u);
-    for (unsigned i = 0; i < kChanges; ++i) one(&kinds[k], (int)(1024 + (i * 7919u + (unsigned)k * 31u) % 90000u), i);
+    for (unsigned i = 0; i < kChanges; ++i)
+      one(&kinds[k], (int)(1024 + (i * 7919u + (unsigned)k * 31u) % 90000u), i);
     MPI_Type_free(&kinds[k].type);
   }
-  if (rank == 0) printf("digest messages %d changed %d told %d wrong %d\n", messages, changed, told, wrong);
+  if (rank == 0)
+    printf("digest messages %d changed %d told %d wrong %d\n", messages, changed, told, wrong);
 }
 
 static void scribble(void) {

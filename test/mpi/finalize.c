@@ -11,8 +11,8 @@
  *   -n  messages from each rank to each just before (default 20); -m the longest (default 8000)
  *   -r  receives are posted before the sends: needed for messages beyond the eager limit
  *
- * A rank's sends are complete, as MPI counts it, before it calls MPI_Finalize. Receives come late: a
- * rank that ends late first sleeps, then takes what was sent by ranks already in MPI_Finalize.
+ * A rank's sends are complete, as MPI counts it, before it calls MPI_Finalize. Receives come late:
+ * a rank that ends late first sleeps, then takes what was sent by ranks already in MPI_Finalize.
  * Last line of rank 0: finalize ORDER messages N wrong N. Exit status: 0, 1 wrong, 2 usage, 3 hang.
  */
 #include <mpi.h>
@@ -45,15 +45,11 @@ static int place(void) {
   int order[kMaxRanks];
   content_rng rng = {job.seed};
 
-  if (strcmp(job.order, "reverse") == 0) {
-    return job.size - 1 - job.rank;
-  }
+  if (strcmp(job.order, "reverse") == 0) { return job.size - 1 - job.rank; }
   if (strcmp(job.order, "even") == 0) {
     return job.rank / 2 + (job.rank % 2 ? (job.size + 1) / 2 : 0);
   }
-  if (strcmp(job.order, "shuffle") != 0) {
-    return job.rank;
-  }
+  if (strcmp(job.order, "shuffle") != 0) { return job.rank; }
   for (int i = 0; i < job.size; ++i) {
     int j = (int)content_below(&rng, (uint64_t)i + 1);
     order[i] = order[j];
@@ -134,30 +130,17 @@ static void read_options(int argc, char** argv) {
   while ((option = getopt(argc, argv, "o:d:n:m:rs:t:")) != -1) {
     unsigned long value = optarg == NULL ? 0 : strtoul(optarg, NULL, 0);
     switch (option) {
-      case 'o':
-        job.order = optarg;
-        break;
-      case 'd':
-        job.delay_ms = (long)value;
-        break;
-      case 'n':
-        job.messages = value < kMaxMessages ? (int)value : kMaxMessages;
-        break;
-      case 'm':
-        job.length = value;
-        break;
-      case 'r':
-        job.early = 1;
-        break;
-      case 's':
-        job.seed = value;
-        break;
-      case 't':
-        job.seconds = (unsigned)value;
-        break;
+      case 'o': job.order = optarg; break;
+      case 'd': job.delay_ms = (long)value; break;
+      case 'n': job.messages = value < kMaxMessages ? (int)value : kMaxMessages; break;
+      case 'm': job.length = value; break;
+      case 'r': job.early = 1; break;
+      case 's': job.seed = value; break;
+      case 't': job.seconds = (unsigned)value; break;
       default:
-        fprintf(stderr, "usage: finalize [-o forward|reverse|even|shuffle] [-d ms] [-n messages] "
-                        "[-m bytes] [-r] [-s seed] [-t seconds]\n");
+        fprintf(stderr,
+                "usage: finalize [-o forward|reverse|even|shuffle] [-d ms] [-n messages] "
+                "[-m bytes] [-r] [-s seed] [-t seconds]\n");
         exit(2);
     }
   }
@@ -171,28 +154,21 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &job.size);
-  if (job.size > kMaxRanks) {
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
+  if (job.size > kMaxRanks) { MPI_Abort(MPI_COMM_WORLD, 2); }
   watch_start(job.rank, job.seconds);
   watch_at("barrier");
   MPI_Barrier(MPI_COMM_WORLD);
-  if (job.early) {
-    post_receives(&in);
-  }
+  if (job.early) { post_receives(&in); }
   send_all();
   watch_at("sleeping before the end");
   sleep_ms(job.delay_ms * place());
-  if (!job.early) {
-    post_receives(&in);
-  }
+  if (!job.early) { post_receives(&in); }
   wrong = finish_receives(&in);
   watch_at("MPI_Finalize, place %d", place());
   MPI_Finalize();
   watch_stop();
   if (wrong == 0 && job.rank == 0) {
-    printf("finalize %s messages %d wrong 0\n", job.order,
-           job.messages * (job.size - 1));
+    printf("finalize %s messages %d wrong 0\n", job.order, job.messages * (job.size - 1));
   }
   return wrong == 0 ? 0 : 1;
 }

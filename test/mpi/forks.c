@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * forks COMMAND: after some messages each process forks children that end in different ways; each of them writes over memory of
- * its own first, as any child may. Then rank 0 runs COMMAND (not of the other's concern), and there are as many messages again.
+ * forks COMMAND: after some messages each process forks children that end in different ways; each
+ * of them writes over memory of its own first, as any child may. Then rank 0 runs COMMAND (not of
+ * the other's concern), and there are as many messages again.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@ static int exchange(int rank) {
   int i, wrong = 0;
   for (i = 0; i < kMessages; ++i) {
     memset(out, i + rank, sizeof(out));
-    MPI_Sendrecv(out, kSize, MPI_BYTE, !rank, 1, in, kSize, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, kSize, MPI_BYTE, !rank, 1, in, kSize, MPI_BYTE, !rank, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     memset(out, i + !rank, sizeof(out));
     wrong += memcmp(in, out, sizeof(in)) != 0;
   }
@@ -26,15 +28,15 @@ static int exchange(int rank) {
 
 /* By exit() with all its handlers, by _exit(), by another program, and killed. */
 static void child(int way) {
-  char *memory = malloc(1 << 20);
+  char* memory = malloc(1 << 20);
   memset(memory, way, 1 << 20);
   if (way == 0) exit(0);
   if (way == 1) _exit(0);
-  if (way == 2) execl("/bin/true", "true", (char *)NULL);
+  if (way == 2) execl("/bin/true", "true", (char*)NULL);
   abort();
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, way, wrong, status, failed = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of contiguous elements received into vectors with gaps: the library unpacks them piece by piece as they come, wherever the
- * transport cuts them. From rank 1 to rank 0, and from each rank to itself; doubles and complex ones, from 1 KB to 512 KB. (Elements of
- * 16 bytes, as MPI_C_DOUBLE_COMPLEX, MPICH gets wrong on stock UCX when its eager messages are cut: UCX_RNDV_THRESH=inf.)
+ * Messages of contiguous elements received into vectors with gaps: the library unpacks them piece
+ * by piece as they come, wherever the transport cuts them. From rank 1 to rank 0, and from each
+ * rank to itself; doubles and complex ones, from 1 KB to 512 KB. (Elements of 16 bytes, as
+ * MPI_C_DOUBLE_COMPLEX, MPICH gets wrong on stock UCX when its eager messages are cut:
+ * UCX_RNDV_THRESH=inf.)
  *
  * Last line of rank 0: gaps messages N wrong N. Exit status: 0, 1 wrong.
  */

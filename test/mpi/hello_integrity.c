@@ -41,18 +41,14 @@ static int message_size(int number, int largest) {
 
 static void fill(unsigned char* buffer, int number, int size) {
   int i;
-  for (i = 0; i < size; i++) {
-    buffer[i] = expected_byte(number, i);
-  }
+  for (i = 0; i < size; i++) { buffer[i] = expected_byte(number, i); }
 }
 
 static void compare(const unsigned char* buffer, int number, int received, int size,
                     struct tally* tally) {
   long long wrong = received < size ? size - received : received - size;
   int i;
-  for (i = 0; i < size && i < received; i++) {
-    wrong += buffer[i] != expected_byte(number, i);
-  }
+  for (i = 0; i < size && i < received; i++) { wrong += buffer[i] != expected_byte(number, i); }
   tally->messages++;
   tally->bytes += size;
   tally->wrong_bytes += wrong;
@@ -64,9 +60,7 @@ static void exchange(int rank, int messages, int largest, struct tally* tally) {
   unsigned char* buffer = malloc((size_t)largest + 1);
   int number, received;
 
-  if (buffer == NULL) {
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
+  if (buffer == NULL) { MPI_Abort(MPI_COMM_WORLD, 1); }
   for (number = 0; number < messages; number++) {
     int size = message_size(number, largest);
     if (number % 2 == rank) {

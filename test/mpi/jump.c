@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An error handler that does not return, as of programs with exceptions of their own: each mismatch has to be an error again.
+ * An error handler that does not return, as of programs with exceptions of their own: each mismatch
+ * has to be an error again.
  *
  *   jump    on two ranks, with UCX_VERITY_TYPECHECK=error; prints 'jump errors N of N'
  */

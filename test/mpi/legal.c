@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Correct programs of unusual kinds: arguments that do not count, calls that MPI refuses, requests freed while their messages wait,
- * handles used by the callbacks of their own end, messages of one collective operation during another, communicators of one rank that
- * end, counts of both sizes, predefined types with names of the program's.
+ * Correct programs of unusual kinds: arguments that do not count, calls that MPI refuses, requests
+ * freed while their messages wait, handles used by the callbacks of their own end, messages of one
+ * collective operation during another, communicators of one rank that end, counts of both sizes,
+ * predefined types with names of the program's.
  *
  *   mpirun -np 4 legal
  *
@@ -36,8 +37,10 @@ static void freed_while_they_wait(void) {
   }
   if (rank == from) MPI_Waitall(kMessages, requests, MPI_STATUSES_IGNORE);
   for (int i = 0; rank == to && i < kMessages; ++i) {
-    if (i % 2 == 0) MPI_Recv(&values[i], 1, MPI_DOUBLE, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (i % 2 != 0) MPI_Recv(&numbers[i], 1, MPI_LONG, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (i % 2 == 0)
+      MPI_Recv(&values[i], 1, MPI_DOUBLE, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (i % 2 != 0)
+      MPI_Recv(&numbers[i], 1, MPI_LONG, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     expect(i % 2 == 0 ? values[i] == i : numbers[i] == i);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -47,7 +50,8 @@ static void freed_while_they_wait(void) {
 static int use_type(MPI_Datatype type, int keyval, void* value, void* extra) {
   char out[64] = {1}, in[64];
   (void)keyval, (void)value, (void)extra;
-  return MPI_Sendrecv(out, 1, type, (rank + 1) % size, kTag, in, 1, type, (rank + size - 1) % size, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return MPI_Sendrecv(out, 1, type, (rank + 1) % size, kTag, in, 1, type, (rank + size - 1) % size,
+                      kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* The same of the communicator. */
@@ -72,7 +76,8 @@ static void used_by_callbacks(void) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     if (i % 2 == 0) MPI_Type_set_attr(type, of_types, NULL);
     if (i % 2 == 0) MPI_Comm_set_attr(comm, of_comms, NULL);
-    MPI_Sendrecv(out, 1, type, (rank + 1) % size, kTag, in, count, basic[i % 4], (rank + size - 1) % size, kTag, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, 1, type, (rank + 1) % size, kTag, in, count, basic[i % 4],
+                 (rank + size - 1) % size, kTag, comm, MPI_STATUS_IGNORE);
     MPI_Barrier(comm);
     MPI_Type_free(&type);
     MPI_Comm_free(&comm);
@@ -99,12 +104,14 @@ static void refused(void) {
   MPI_Comm_free(&comm);
 }
 
-/* Each rank gives its neighbour another number of elements, while an operation of all is under way. */
+/* Each rank gives its neighbour another number of elements, while an operation of all is under way.
+ */
 static void neighbours_meanwhile(void) {
   const int before = (rank + size - 1) % size, after = (rank + 1) % size, weight = 1;
   int in[64], out[64] = {rank};
   MPI_Comm ring;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &weight, 1, &after, &weight, MPI_INFO_NULL, 0, &ring);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &weight, 1, &after, &weight,
+                                 MPI_INFO_NULL, 0, &ring);
   for (int i = 0; i < 100; ++i) {
     MPI_Request requests[2];
     int sum = 0;
@@ -166,8 +173,10 @@ static void alone_in_parts(void) {
   MPI_Request requests[4];
   for (int i = 0; rank < 2 && i < 4; ++i) {
     MPI_Comm own;
-    if (rank == 0) MPI_Psend_init(data, 2, 2, types[i], 1, kTag, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
-    if (rank == 1) MPI_Precv_init(data, 2, 2, types[i], 0, kTag, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+    if (rank == 0)
+      MPI_Psend_init(data, 2, 2, types[i], 1, kTag, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+    if (rank == 1)
+      MPI_Precv_init(data, 2, 2, types[i], 0, kTag, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
     if (rank == 1 && i == 0) {
       MPI_Comm_dup(MPI_COMM_SELF, &own);
       MPI_Comm_free(&own);
@@ -203,10 +212,12 @@ static void large_counts(void) {
     expect(all[0] == size * (size - 1) / 2);
     if (is_large) {
       MPI_Allgatherv_c(data, 1, MPI_INT, all, large, large_places, MPI_INT, MPI_COMM_WORLD);
-      MPI_Alltoallv_c(all, large, large_places, MPI_INT, data + 32, large, large_places, MPI_INT, MPI_COMM_WORLD);
+      MPI_Alltoallv_c(all, large, large_places, MPI_INT, data + 32, large, large_places, MPI_INT,
+                      MPI_COMM_WORLD);
     } else {
       MPI_Allgatherv(data, 1, MPI_INT, all, counts, places, MPI_INT, MPI_COMM_WORLD);
-      MPI_Alltoallv(all, counts, places, MPI_INT, data + 32, counts, places, MPI_INT, MPI_COMM_WORLD);
+      MPI_Alltoallv(all, counts, places, MPI_INT, data + 32, counts, places, MPI_INT,
+                    MPI_COMM_WORLD);
     }
     expect(all[size - 1] == size - 1 && data[32] == rank);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -220,8 +231,8 @@ static void renamed(void) {
   MPI_Datatype copy;
   if (rank == 0) MPI_Type_set_name(MPI_UNSIGNED_LONG_LONG, "MPI_DOUBLE");
   MPI_Type_dup(MPI_UNSIGNED_LONG_LONG, &copy);
-  MPI_Sendrecv_replace(&value, 1, rank == 0 ? copy : MPI_UNSIGNED_LONG_LONG, (rank + 1) % size, kTag, (rank + size - 1) % size, kTag,
-                       MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv_replace(&value, 1, rank == 0 ? copy : MPI_UNSIGNED_LONG_LONG, (rank + 1) % size,
+                       kTag, (rank + size - 1) % size, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   expect(value == (unsigned long long)((rank + size - 1) % size));
   MPI_Type_free(&copy);
 }

@@ -3,13 +3,13 @@
  * Mismatches of datatypes at inconvenient moments, between ranks 0 and 1.
  *
  *   mismatch late        the message arrives while its receiver is in MPI_Finalize
- *   mismatch late return the same, with MPI_ERRORS_RETURN: prints "finalize returned type" for MPI_ERR_TYPE
- *   mismatch truncated   of a message that MPI itself refuses, which by default ends the job
- *   mismatch handler     a collective operation; each rank prints "rank R errors own N world N": calls of the communicator's error handler and
- *                        of MPI_COMM_WORLD's
- *   mismatch symmetric   collective operations in which each rank hears of the other
- *   mismatch reduction   a collective operation whose calls differ, but not in their datatypes
- *   mismatch persistent  between persistent requests */
+ *   mismatch late return the same, with MPI_ERRORS_RETURN: prints "finalize returned type" for
+ * MPI_ERR_TYPE mismatch truncated   of a message that MPI itself refuses, which by default ends the
+ * job mismatch handler     a collective operation; each rank prints "rank R errors own N world N":
+ * calls of the communicator's error handler and of MPI_COMM_WORLD's mismatch symmetric   collective
+ * operations in which each rank hears of the other mismatch reduction   a collective operation
+ * whose calls differ, but not in their datatypes mismatch persistent  between persistent requests
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,8 @@ static void handler(void) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_name(comm, "river");
   set_handlers(comm);
-  MPI_Bcast(rank == 1 ? (void*)floats : (void*)ints, kLength, rank == 1 ? MPI_FLOAT : MPI_INT, 0, comm);
+  MPI_Bcast(rank == 1 ? (void*)floats : (void*)ints, kLength, rank == 1 ? MPI_FLOAT : MPI_INT, 0,
+            comm);
   MPI_Barrier(comm);
   printf("rank %d errors own %d world %d\n", rank, own_errors, world_errors);
   fflush(stdout);
@@ -103,16 +104,18 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } cases[] = {{"late", late}, {"truncated", truncated}, {"handler", handler}, {"symmetric", symmetric},
-               {"reduction", reduction}, {"persistent", persistent}};
+  } cases[] = {{"late", late},           {"truncated", truncated}, {"handler", handler},
+               {"symmetric", symmetric}, {"reduction", reduction}, {"persistent", persistent}};
   int error;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (argc > 2 && strcmp(argv[2], "return") == 0) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (argc > 2 && strcmp(argv[2], "return") == 0)
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
     if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) cases[i].run();
   }
   error = MPI_Finalize();
-  if (error != MPI_SUCCESS) printf("finalize returned %s\n", error == MPI_ERR_TYPE ? "type" : "another error");
+  if (error != MPI_SUCCESS)
+    printf("finalize returned %s\n", error == MPI_ERR_TYPE ? "type" : "another error");
   return 0;
 }

@@ -8,8 +8,8 @@
  *   -s  seed of the schedule: equal seeds give equal schedules (default 1)
  *   -m  longest message (default 1 MiB)
  *   -t  a round that takes longer is a hang (default 60 s)
- *   -p  only this pattern: nonblocking unexpected anysource anytag probe blocking sendrecv persistent
- *   -C  no collectives;  -v  progress of every rank
+ *   -p  only this pattern: nonblocking unexpected anysource anytag probe blocking sendrecv
+ * persistent -C  no collectives;  -v  progress of every rank
  *
  * Last line of rank 0: messages N wrong N lost N repeated N reordered N collectives N bytes N ...
  * Exit status: 0 all as it should be, 1 not, 2 usage, 3 hang.
@@ -28,16 +28,15 @@ typedef struct {
 } mixed_options;
 
 static void usage(void) {
-  fprintf(stderr, "usage: mixed [-n messages] [-s seed] [-m max-bytes] [-t seconds] "
-                  "[-p pattern] [-C] [-v]\n");
+  fprintf(stderr,
+          "usage: mixed [-n messages] [-s seed] [-m max-bytes] [-t seconds] "
+          "[-p pattern] [-C] [-v]\n");
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
 static int find_pattern(const char* name) {
   for (int i = 0; i < kPatterns; ++i) {
-    if (strcmp(name, plan_name((mixed_pattern)i)) == 0) {
-      return i;
-    }
+    if (strcmp(name, plan_name((mixed_pattern)i)) == 0) { return i; }
   }
   usage();
   return -1;
@@ -49,29 +48,14 @@ static mixed_options read_options(int argc, char** argv, mixed_state* state) {
 
   while ((option = getopt(argc, argv, "n:s:m:t:p:Cv")) != -1) {
     switch (option) {
-      case 'n':
-        options.messages = strtoull(optarg, NULL, 0);
-        break;
-      case 's':
-        state->seed = strtoull(optarg, NULL, 0);
-        break;
-      case 'm':
-        state->max_length = strtoull(optarg, NULL, 0);
-        break;
-      case 't':
-        options.seconds = (unsigned)strtoul(optarg, NULL, 0);
-        break;
-      case 'p':
-        options.pattern = find_pattern(optarg);
-        break;
-      case 'C':
-        options.collectives = 0;
-        break;
-      case 'v':
-        options.verbose = 1;
-        break;
-      default:
-        usage();
+      case 'n': options.messages = strtoull(optarg, NULL, 0); break;
+      case 's': state->seed = strtoull(optarg, NULL, 0); break;
+      case 'm': state->max_length = strtoull(optarg, NULL, 0); break;
+      case 't': options.seconds = (unsigned)strtoul(optarg, NULL, 0); break;
+      case 'p': options.pattern = find_pattern(optarg); break;
+      case 'C': options.collectives = 0; break;
+      case 'v': options.verbose = 1; break;
+      default: usage();
     }
   }
   return options;
@@ -91,7 +75,8 @@ static void start(mixed_state* state) {
   MPI_Buffer_attach(state->bsend_buffer, kBsendBuffer);
 }
 
-static void show_progress(const mixed_state* state, uint64_t planned, const mixed_options* options) {
+static void show_progress(const mixed_state* state, uint64_t planned,
+                          const mixed_options* options) {
   if (options->verbose && state->round % 200 == 0) {
     fprintf(stderr, "rank %d: round %llu, %llu of %llu messages, wrong %llu\n", state->rank,
             (unsigned long long)state->round, (unsigned long long)planned,
@@ -147,22 +132,21 @@ static void count_leftovers(mixed_state* state) {
 /* Sums the account over the ranks and prints it. Returns the exit status. */
 static int report(mixed_state* state, uint64_t planned, double seconds) {
   mixed_counts* c = &state->counts;
-  uint64_t own[] = {c->messages, c->wrong,       c->lost, c->repeated,
+  uint64_t own[] = {c->messages,  c->wrong,       c->lost, c->repeated,
                     c->reordered, c->collectives, c->bytes};
   uint64_t all[7];
 
   watch_at("summing up");
   MPI_Allreduce(own, all, 7, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
   /* A message that never came is lost whether or not a wildcard round noticed. */
-  if (all[0] + all[2] < planned) {
-    all[2] = planned - all[0];
-  }
+  if (all[0] + all[2] < planned) { all[2] = planned - all[0]; }
   if (state->rank == 0) {
-    printf("messages %llu wrong %llu lost %llu repeated %llu reordered %llu collectives %llu "
-           "bytes %llu seconds %.1f\n",
-           (unsigned long long)all[0], (unsigned long long)all[1], (unsigned long long)all[2],
-           (unsigned long long)all[3], (unsigned long long)all[4], (unsigned long long)all[5],
-           (unsigned long long)all[6], seconds);
+    printf(
+        "messages %llu wrong %llu lost %llu repeated %llu reordered %llu collectives %llu "
+        "bytes %llu seconds %.1f\n",
+        (unsigned long long)all[0], (unsigned long long)all[1], (unsigned long long)all[2],
+        (unsigned long long)all[3], (unsigned long long)all[4], (unsigned long long)all[5],
+        (unsigned long long)all[6], seconds);
   }
   return all[1] + all[2] + all[3] + all[4] == 0 ? 0 : 1;
 }

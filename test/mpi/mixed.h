@@ -14,10 +14,10 @@
 
 enum {
   kMaxRanks = 16,
-  kTagRange = 32768,      /* tag = sequence number modulo this: MPI guarantees at least 32767 */
-  kMaxBatch = 512,        /* messages of one pair in one round; less than half of kTagRange */
-  kGuard = 32,            /* bytes behind each receive buffer that nothing may touch */
-  kBsendMax = 16 * 1024,  /* longest buffered send */
+  kTagRange = 32768,     /* tag = sequence number modulo this: MPI guarantees at least 32767 */
+  kMaxBatch = 512,       /* messages of one pair in one round; less than half of kTagRange */
+  kGuard = 32,           /* bytes behind each receive buffer that nothing may touch */
+  kBsendMax = 16 * 1024, /* longest buffered send */
   kBsendBuffer = 8 << 20,
 };
 
@@ -96,7 +96,8 @@ void account_complain(mixed_state* state, const char* format, ...)
 
 /* ---- traffic ---- */
 
-/* Runs one round's point-to-point messages: batch of them from each rank to each, itself included. */
+/* Runs one round's point-to-point messages: batch of them from each rank to each, itself included.
+ */
 void p2p_round(mixed_state* state, mixed_pattern pattern, int batch);
 /* Receives that name source and tag, posted before the sends or late (mixed_exact.c). */
 void exact_round(mixed_state* state, int batch, size_t limit, int late);

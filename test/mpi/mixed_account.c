@@ -19,9 +19,7 @@ void account_complain(mixed_state* state, const char* format, ...) {
   char text[400];
   va_list arguments;
 
-  if (state->show <= 0) {
-    return;
-  }
+  if (state->show <= 0) { return; }
   --state->show;
   va_start(arguments, format);
   (void)vsnprintf(text, sizeof(text), format, arguments);
@@ -36,25 +34,23 @@ void account_prepare(uint8_t* buffer, size_t capacity) {
 
 static int guard_is_whole(const uint8_t* buffer, size_t capacity) {
   for (size_t i = 0; i < kGuard; ++i) {
-    if (buffer[capacity + i] != kGuardByte) {
-      return 0;
-    }
+    if (buffer[capacity + i] != kGuardByte) { return 0; }
   }
   return 1;
 }
 
-/* Whether the bytes are those of another message of the same pair, sent not long before or after. */
+/* Whether the bytes are those of another message of the same pair, sent not long before or after.
+ */
 static int is_other_message(const mixed_state* state, const mixed_message* wanted,
                             const uint8_t* buffer, size_t length, uint64_t* sequence_p) {
   uint64_t first = wanted->sequence < kLookBack ? 0 : wanted->sequence - kLookBack;
   size_t offset;
 
-  if (length < 8) {
-    return 0; /* too short to be sure */
-  }
+  if (length < 8) { return 0; /* too short to be sure */ }
   for (uint64_t i = first; i < wanted->sequence + kLookBack; ++i) {
     uint64_t key = content_key(state->seed, wanted->source, wanted->target, i);
-    if (i != wanted->sequence && content_check(buffer, length < 64 ? length : 64, key, &offset) == 0) {
+    if (i != wanted->sequence &&
+        content_check(buffer, length < 64 ? length : 64, key, &offset) == 0) {
       *sequence_p = i;
       return 1;
     }
@@ -67,9 +63,7 @@ static void account_bytes(mixed_state* state, const mixed_message* wanted, const
   size_t first;
   size_t bad = content_check(buffer, wanted->length, account_key(state, wanted), &first);
 
-  if (bad == 0) {
-    return;
-  }
+  if (bad == 0) { return; }
   if (is_other_message(state, wanted, buffer, wanted->length, &other)) {
     uint64_t* count = other < wanted->sequence ? &state->counts.repeated : &state->counts.reordered;
     ++*count;
@@ -80,7 +74,8 @@ static void account_bytes(mixed_state* state, const mixed_message* wanted, const
   }
   ++state->counts.wrong;
   account_complain(state, "WRONG message %llu from %d, %zu bytes: %zu differ, the first at %zu",
-                   (unsigned long long)wanted->sequence, wanted->source, wanted->length, bad, first);
+                   (unsigned long long)wanted->sequence, wanted->source, wanted->length, bad,
+                   first);
 }
 
 void account_arrival(mixed_state* state, const mixed_message* wanted, const uint8_t* buffer,
@@ -94,13 +89,15 @@ void account_arrival(mixed_state* state, const mixed_message* wanted, const uint
   if (status->MPI_SOURCE != wanted->source || status->MPI_TAG != wanted->tag ||
       (size_t)count != wanted->length) {
     ++state->counts.wrong;
-    account_complain(state, "WRONG envelope: %d bytes from %d tag %d, not %zu from %d tag %d", count,
-                     status->MPI_SOURCE, status->MPI_TAG, wanted->length, wanted->source, wanted->tag);
+    account_complain(state, "WRONG envelope: %d bytes from %d tag %d, not %zu from %d tag %d",
+                     count, status->MPI_SOURCE, status->MPI_TAG, wanted->length, wanted->source,
+                     wanted->tag);
     return;
   }
   if (!guard_is_whole(buffer, capacity)) {
     ++state->counts.wrong;
-    account_complain(state, "WRONG: bytes behind the receive buffer of message %llu from %d changed",
+    account_complain(state,
+                     "WRONG: bytes behind the receive buffer of message %llu from %d changed",
                      (unsigned long long)wanted->sequence, wanted->source);
     return;
   }

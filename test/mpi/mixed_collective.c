@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives whose results every rank can compute: a wrong contribution of anybody shows everywhere.
+ * Collectives whose results every rank can compute: a wrong contribution of anybody shows
+ * everywhere.
  */
 #include <stdlib.h>
 
@@ -32,9 +33,7 @@ static void do_bcast(mixed_state* state, size_t length, int root) {
   size_t first;
 
   account_prepare(memory, length);
-  if (state->rank == root) {
-    content_fill(memory, length, key);
-  }
+  if (state->rank == root) { content_fill(memory, length, key); }
   MPI_Bcast(memory, (int)length, MPI_BYTE, root, state->collective);
   judge(state, "Bcast", content_check(memory, length, key, &first));
 }
@@ -46,9 +45,7 @@ static size_t check_sums(const mixed_state* state, const uint64_t* words, size_t
 
   for (size_t i = 0; i < count; ++i) {
     uint64_t sum = 0;
-    for (int rank = 0; rank < ranks; ++rank) {
-      sum += contribution(state, rank, from + i);
-    }
+    for (int rank = 0; rank < ranks; ++rank) { sum += contribution(state, rank, from + i); }
     wrong += words[i] != sum;
   }
   return wrong;
@@ -57,9 +54,7 @@ static size_t check_sums(const mixed_state* state, const uint64_t* words, size_t
 static uint64_t* own_words(const mixed_state* state, size_t count) {
   uint64_t* words = (uint64_t*)scratch(kScratchSend, count * 8 + 8);
 
-  for (size_t i = 0; i < count; ++i) {
-    words[i] = contribution(state, state->rank, i);
-  }
+  for (size_t i = 0; i < count; ++i) { words[i] = contribution(state, state->rank, i); }
   return words;
 }
 
@@ -78,9 +73,7 @@ static void do_sums(mixed_state* state, int what, size_t length) {
     MPI_Scan(in, out, (int)count, MPI_UINT64_T, MPI_SUM, state->collective);
     judge(state, "Scan", check_sums(state, out, 0, count, state->rank + 1));
   } else {
-    for (int i = 0; i < state->size; ++i) {
-      counts[i] = (int)each;
-    }
+    for (int i = 0; i < state->size; ++i) { counts[i] = (int)each; }
     MPI_Reduce_scatter(in, out, counts, MPI_UINT64_T, MPI_SUM, state->collective);
     judge(state, "Reduce_scatter",
           check_sums(state, out, each * (size_t)state->rank, each, state->size));
@@ -105,8 +98,8 @@ static size_t check_pieces(const mixed_state* state, const uint8_t* memory, cons
   size_t wrong = 0, first;
 
   for (int i = 0; i < state->size; ++i) {
-    wrong += content_check(memory + places[i], (size_t)lengths[i], piece_key(state, i, target),
-                           &first);
+    wrong +=
+        content_check(memory + places[i], (size_t)lengths[i], piece_key(state, i, target), &first);
   }
   return wrong;
 }
@@ -126,9 +119,7 @@ static void do_alltoallv(mixed_state* state, size_t limit) {
   }
   from = scratch(kScratchSend, (size_t)sent + 8);
   to = scratch(kScratchReceive, (size_t)received + kGuard);
-  for (int i = 0; i < state->size; ++i) {
-    fill_piece(state, i, from + out_at[i], out[i]);
-  }
+  for (int i = 0; i < state->size; ++i) { fill_piece(state, i, from + out_at[i], out[i]); }
   account_prepare(to, (size_t)received);
   MPI_Alltoallv(from, out, out_at, MPI_BYTE, to, in, in_at, MPI_BYTE, state->collective);
   judge(state, "Alltoallv", check_pieces(state, to, in, in_at, state->rank));
@@ -161,20 +152,13 @@ void collective_round(mixed_state* state) {
 
   length = length <= state->max_length ? length : state->max_length;
   switch (what) {
-    case kBcast:
-      do_bcast(state, length, root);
-      break;
-    case kAlltoallv:
-      do_alltoallv(state, length);
-      break;
-    case kGatherv:
-      do_gatherv(state, length, root);
-      break;
+    case kBcast: do_bcast(state, length, root); break;
+    case kAlltoallv: do_alltoallv(state, length); break;
+    case kGatherv: do_gatherv(state, length, root); break;
     case kBarrier:
       MPI_Barrier(state->collective);
       judge(state, "Barrier", 0);
       break;
-    default:
-      do_sums(state, what, length);
+    default: do_sums(state, what, length);
   }
 }

@@ -20,8 +20,8 @@ static slot* plan_receives(const mixed_state* state, int batch, size_t limit, si
 
   for (int i = 0; i < count; ++i) {
     int source = i % state->size;
-    mixed_message message = plan_message(state, source, state->rank, state->expected[source],
-                                         i / state->size, limit);
+    mixed_message message =
+        plan_message(state, source, state->rank, state->expected[source], i / state->size, limit);
     slots[i].message = message;
     slots[i].strided = message.kind == kSendStrided && message.sequence % 2 == 0;
     slots[i].offset = space + (size_t)(i % 8);
@@ -57,9 +57,7 @@ static void close_gaps(uint8_t* buffer, size_t length) {
   uint8_t guard[kGuard];
 
   memcpy(guard, buffer + 2 * length, kGuard);
-  for (size_t i = 8; i < length; i += 8) {
-    memcpy(buffer + i, buffer + 2 * i, 8);
-  }
+  for (size_t i = 8; i < length; i += 8) { memcpy(buffer + i, buffer + 2 * i, 8); }
   memcpy(buffer + length, guard, kGuard);
 }
 
@@ -80,15 +78,11 @@ static void collect(mixed_state* state, const slot* slots, uint8_t* memory, MPI_
 
   if (state->round % 2 == 0) {
     MPI_Waitall(count, requests, statuses);
-    for (int i = 0; i < count; ++i) {
-      finish(state, &slots[i], memory, &statuses[i]);
-    }
+    for (int i = 0; i < count; ++i) { finish(state, &slots[i], memory, &statuses[i]); }
   } else {
     for (int left = count; left > 0; left -= completed) {
       MPI_Waitsome(count, requests, &completed, done, statuses);
-      for (int i = 0; i < completed; ++i) {
-        finish(state, &slots[done[i]], memory, &statuses[i]);
-      }
+      for (int i = 0; i < completed; ++i) { finish(state, &slots[done[i]], memory, &statuses[i]); }
     }
   }
   free(done);
@@ -103,16 +97,12 @@ void exact_round(mixed_state* state, int batch, size_t limit, int late) {
   MPI_Request* receives = malloc(sizeof(*receives) * (size_t)count);
   MPI_Request* outgoing = NULL;
 
-  if (late) {
-    p2p_isend_all(state, batch, limit, 0, &outgoing, &sends);
-  }
+  if (late) { p2p_isend_all(state, batch, limit, 0, &outgoing, &sends); }
   for (int i = 0; i < count; ++i) {
     int item = late ? count - 1 - i : i;
     post(state, &slots[item], memory, &receives[item]);
   }
-  if (!late) {
-    p2p_isend_all(state, batch, limit, 0, &outgoing, &sends);
-  }
+  if (!late) { p2p_isend_all(state, batch, limit, 0, &outgoing, &sends); }
   collect(state, slots, memory, receives, count);
   MPI_Waitall(sends, outgoing, MPI_STATUSES_IGNORE);
   free(outgoing);

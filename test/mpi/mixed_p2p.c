@@ -19,9 +19,7 @@ static void isend_strided(mixed_state* state, const mixed_message* message, uint
   MPI_Datatype type;
 
   content_fill(content, message->length, account_key(state, message));
-  for (size_t i = 0; i < message->length; i += 8) {
-    memcpy(buffer + 2 * i, content + i, 8);
-  }
+  for (size_t i = 0; i < message->length; i += 8) { memcpy(buffer + 2 * i, content + i, 8); }
   free(content);
   MPI_Type_vector((int)(message->length / 8), 8, 16, MPI_BYTE, &type);
   MPI_Type_commit(&type);
@@ -64,8 +62,8 @@ void p2p_isend_all(mixed_state* state, int batch, size_t limit, int in_order,
   for (int i = 0; i < count; ++i) {
     int item = in_order ? i : order[i]; /* the item's target is item % size */
     int target = item % state->size;
-    mixed_message message = plan_message(state, state->rank, target, state->sent[target],
-                                         item / state->size, limit);
+    mixed_message message =
+        plan_message(state, state->rank, target, state->sent[target], item / state->size, limit);
     order[i] = item;
     offsets[i] = space + (size_t)(i % 16); /* odd alignments too */
     space = offsets[i] + p2p_send_space(&message) + 16;
@@ -100,20 +98,14 @@ void p2p_round(mixed_state* state, mixed_pattern pattern, int batch) {
 
   switch (pattern) {
     case kNonblocking:
-    case kUnexpected:
-      exact_round(state, batch, limit, pattern == kUnexpected);
-      break;
+    case kUnexpected: exact_round(state, batch, limit, pattern == kUnexpected); break;
     case kBlocking:
     case kSendrecv:
-    case kPersistent:
-      ring_round(state, batch, limit, pattern);
-      break;
+    case kPersistent: ring_round(state, batch, limit, pattern); break;
     case kAnySource:
     case kAnyTag:
     case kProbe:
-    case kPatterns:
-      wild_round(state, batch, limit, pattern);
-      break;
+    case kPatterns: wild_round(state, batch, limit, pattern); break;
   }
   for (int peer = 0; peer < state->size; ++peer) {
     state->sent[peer] += (uint64_t)batch;

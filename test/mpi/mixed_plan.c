@@ -4,14 +4,45 @@
  */
 #include "mixed.h"
 
-static const char* const kNames[kPatterns] = {"nonblocking", "unexpected", "anysource", "anytag",
-                                              "probe",       "blocking",   "sendrecv",  "persistent"};
+static const char* const kNames[kPatterns] = {"nonblocking", "unexpected", "anysource",
+                                              "anytag",      "probe",      "blocking",
+                                              "sendrecv",    "persistent"};
 
 /* Lengths where transports and UCX change their way: fragments, thresholds, powers of two. */
-static const size_t kEdges[] = {0,    1,    7,    8,    9,     63,    64,    65,    92,     127,
-                                255,  256,  257,  1024, 4095,  4096,  4097,  8183,  8184,   8191,
-                                8192, 8193, 8256, 9000, 16384, 32767, 32768, 65535, 65536,  131072,
-                                (size_t)262144, (size_t)524288, (size_t)1048575, (size_t)1048576};
+static const size_t kEdges[] = {0,
+                                1,
+                                7,
+                                8,
+                                9,
+                                63,
+                                64,
+                                65,
+                                92,
+                                127,
+                                255,
+                                256,
+                                257,
+                                1024,
+                                4095,
+                                4096,
+                                4097,
+                                8183,
+                                8184,
+                                8191,
+                                8192,
+                                8193,
+                                8256,
+                                9000,
+                                16384,
+                                32767,
+                                32768,
+                                65535,
+                                65536,
+                                131072,
+                                (size_t)262144,
+                                (size_t)524288,
+                                (size_t)1048575,
+                                (size_t)1048576};
 
 const char* plan_name(mixed_pattern pattern) { return kNames[pattern]; }
 
@@ -39,8 +70,8 @@ static size_t plan_length(content_rng* rng, size_t limit) {
   static const struct {
     unsigned per_mille;
     size_t low, high;
-  } kClasses[] = {{60, 0, 0},          {340, 1, 64},          {270, 65, 1024}, {180, 1025, 8192},
-                  {80, 8193, 32768},   {26, 32769, 131072},   {4, 131073, 1 << 20}};
+  } kClasses[] = {{60, 0, 0},        {340, 1, 64},        {270, 65, 1024},     {180, 1025, 8192},
+                  {80, 8193, 32768}, {26, 32769, 131072}, {4, 131073, 1 << 20}};
   unsigned pick = (unsigned)content_below(rng, 1000);
   size_t length = 0;
 
@@ -62,8 +93,8 @@ static size_t plan_length(content_rng* rng, size_t limit) {
 
 mixed_message plan_message(const mixed_state* state, int source, int target, uint64_t base,
                            int index, size_t limit) {
-  content_rng rng = {content_mix2(content_key(state->seed, source, target, base + (uint64_t)index),
-                                  state->round)};
+  content_rng rng = {
+      content_mix2(content_key(state->seed, source, target, base + (uint64_t)index), state->round)};
   mixed_message message = {source, target, base + (uint64_t)index, 0, 0, kSendStandard};
 
   message.tag = (int)(message.sequence % kTagRange);
@@ -77,7 +108,8 @@ mixed_message plan_message(const mixed_state* state, int source, int target, uin
 }
 
 void plan_shuffle(const mixed_state* state, int* order, int count) {
-  content_rng rng = {content_mix2(state->seed + 77, state->round * kMaxRanks + (uint64_t)state->rank)};
+  content_rng rng = {
+      content_mix2(state->seed + 77, state->round * kMaxRanks + (uint64_t)state->rank)};
 
   for (int i = 0; i < count; ++i) {
     int j = (int)content_below(&rng, (uint64_t)i + 1);

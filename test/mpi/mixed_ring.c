@@ -36,8 +36,7 @@ static void send_blocking(mixed_state* state, const mixed_message* message, uint
   content_fill(buffer, message->length, account_key(state, message));
   if (message->kind == kSendSynchronous) {
     MPI_Ssend(buffer, length, MPI_BYTE, message->target, message->tag, comm);
-  } else if (message->kind == kSendBuffered &&
-             state->bsend_used + bsend_need < kBsendBuffer / 2) {
+  } else if (message->kind == kSendBuffered && state->bsend_used + bsend_need < kBsendBuffer / 2) {
     state->bsend_used += bsend_need;
     MPI_Bsend(buffer, length, MPI_BYTE, message->target, message->tag, comm);
     memset(buffer, 0, message->length); /* the buffer is ours again: nothing may still read it */
@@ -82,8 +81,7 @@ static void all_persistent(mixed_state* state, int stride, int batch, size_t lim
     MPI_Ssend_init(s.send, (int)s.out.length, MPI_BYTE, s.out.target, s.out.tag, comm,
                    &requests[1]);
   } else {
-    MPI_Send_init(s.send, (int)s.out.length, MPI_BYTE, s.out.target, s.out.tag, comm,
-                  &requests[1]);
+    MPI_Send_init(s.send, (int)s.out.length, MPI_BYTE, s.out.target, s.out.tag, comm, &requests[1]);
   }
   for (int i = 0; i < batch; ++i) {
     account_prepare(s.receive, s.in.length);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receives with wildcards, and probes. Which message comes is not known beforehand, but MPI promises
- * that those of one source come in the order in which they were sent: any other order is counted.
+ * Receives with wildcards, and probes. Which message comes is not known beforehand, but MPI
+ * promises that those of one source come in the order in which they were sent: any other order is
+ * counted.
  */
 #include <stdlib.h>
 

@@ -46,12 +46,8 @@ static const char* window_name(int window) {
   static const char* const kNames[kWinKinds] = {"create", "allocate", "dynamic"};
   return kNames[window];
 }
-static const char* name_of_mode(int mode) {
-  return mode_name((sync_mode)mode);
-}
-static const char* name_of_kind(int kind) {
-  return kind_name((entry_kind)kind);
-}
+static const char* name_of_mode(int mode) { return mode_name((sync_mode)mode); }
+static const char* name_of_kind(int kind) { return kind_name((entry_kind)kind); }
 
 /* The bits of the names in a list with commas. */
 static unsigned read_list(const char* list, const char* (*name)(int), int count) {
@@ -64,9 +60,7 @@ static unsigned read_list(const char* list, const char* (*name)(int), int count)
     while (at < count && (strlen(name(at)) != length || strncmp(name(at), list, length) != 0)) {
       ++at;
     }
-    if (at == count) {
-      usage();
-    }
+    if (at == count) { usage(); }
     bits |= 1u << at;
     list += length + (list[length] == ',');
   }
@@ -85,48 +79,23 @@ static unsigned read_options(int argc, char** argv, job_state* job) {
 
   while ((option = getopt_long(argc, argv, "", kOptions, NULL)) != -1) {
     switch (option) {
-      case 's':
-        job->seed = strtoull(optarg, NULL, 0);
-        break;
+      case 's': job->seed = strtoull(optarg, NULL, 0); break;
       case 'p':
         job->first = strtoull(optarg, NULL, 0);
         job->phases = 1;
         break;
-      case 'n':
-        job->phases = strtoull(optarg, NULL, 0);
-        break;
-      case 't':
-        job->seconds = strtod(optarg, NULL);
-        break;
-      case 'b':
-        job->max_length = strtoull(optarg, NULL, 0);
-        break;
-      case 'm':
-        job->modes = read_list(optarg, name_of_mode, kModes);
-        break;
-      case 'k':
-        job->kinds = read_list(optarg, name_of_kind, kReadModifyWrite + 1);
-        break;
-      case 'w':
-        job->windows = read_list(optarg, window_name, kWinKinds);
-        break;
-      case 'c':
-        job->derived = 0;
-        break;
-      case 'q':
-        job->quirks = 1;
-        break;
-      case 'v':
-        job->print = 1;
-        break;
-      case 'd':
-        job->drop = optarg;
-        break;
-      case 'l':
-        limit = (unsigned)strtoul(optarg, NULL, 0);
-        break;
-      default:
-        usage();
+      case 'n': job->phases = strtoull(optarg, NULL, 0); break;
+      case 't': job->seconds = strtod(optarg, NULL); break;
+      case 'b': job->max_length = strtoull(optarg, NULL, 0); break;
+      case 'm': job->modes = read_list(optarg, name_of_mode, kModes); break;
+      case 'k': job->kinds = read_list(optarg, name_of_kind, kReadModifyWrite + 1); break;
+      case 'w': job->windows = read_list(optarg, window_name, kWinKinds); break;
+      case 'c': job->derived = 0; break;
+      case 'q': job->quirks = 1; break;
+      case 'v': job->print = 1; break;
+      case 'd': job->drop = optarg; break;
+      case 'l': limit = (unsigned)strtoul(optarg, NULL, 0); break;
+      default: usage();
     }
   }
   return limit;
@@ -162,9 +131,7 @@ static void free_window(job_state* job) {
     MPI_Win_detach(job->win, job->base);
   }
   MPI_Win_free(&job->win);
-  if (job->window != kWinAllocate) {
-    free(job->base);
-  }
+  if (job->window != kWinAllocate) { free(job->base); }
 }
 
 static void drop_some(const job_state* job, plan* p) {
@@ -198,9 +165,7 @@ static void free_step(const job_state* job, plan* p) {
 
 static void run_phase(job_state* job, uint64_t phase, plan* p) {
   plan_phase(job, phase, p);
-  for (int rank = 0; rank < job->size; ++rank) {
-    memset(job->model[rank], 0xc3, job->max_length);
-  }
+  for (int rank = 0; rank < job->size; ++rank) { memset(job->model[rank], 0xc3, job->max_length); }
   memset(job->base, 0xc3, job->max_length);
   for (int step = 0; step < p->steps; ++step) {
     plan_step(job, p, step);
@@ -226,9 +191,7 @@ static uint64_t run_phases(job_state* job) {
 
   for (; phase < job->first + job->phases && !late; ++phase) {
     if (!open || phase % kPhasesPerWindow == 0) {
-      if (open) {
-        free_window(job);
-      }
+      if (open) { free_window(job); }
       make_window(job, phase / kPhasesPerWindow);
       open = 1;
     }
@@ -236,9 +199,7 @@ static uint64_t run_phases(job_state* job) {
     late = job->seconds > 0 && MPI_Wtime() - begin > job->seconds;
     MPI_Bcast(&late, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
-  if (open) {
-    free_window(job);
-  }
+  if (open) { free_window(job); }
   plan_free(p);
   free(p);
   return phase - job->first;
@@ -259,14 +220,10 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &job.size);
-  if (job.size > kMaxRanks) {
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
+  if (job.size > kMaxRanks) { MPI_Abort(MPI_COMM_WORLD, 2); }
   watch_start(job.rank, limit);
   unit_start();
-  for (int rank = 0; rank < job.size; ++rank) {
-    job.model[rank] = need(job.max_length);
-  }
+  for (int rank = 0; rank < job.size; ++rank) { job.model[rank] = need(job.max_length); }
   phases = run_phases(&job);
   own[0] = job.operations;
   own[1] = job.checks;
@@ -281,9 +238,7 @@ int main(int argc, char** argv) {
   fflush(stdout);
   watch.seconds = kFinalizeHangs ? 10 : limit;
   watch_at("MPI_Finalize");
-  for (int rank = 0; rank < job.size; ++rank) {
-    free(job.model[rank]);
-  }
+  for (int rank = 0; rank < job.size; ++rank) { free(job.model[rank]); }
   free(job.area);
   unit_stop();
   MPI_Finalize();

@@ -61,20 +61,12 @@ int64_t model_number(unit_kind unit, const uint8_t* at) {
   memcpy(&half, at, unit == kByte ? 1 : 4);
   memcpy(&single, at, unit == kByte ? 1 : 4);
   switch (unit) {
-    case kByte:
-      return *at;
-    case kInt32:
-      return half;
-    case kUint32:
-      return (uint32_t)half;
-    case kFloat:
-      return (int64_t)single;
-    case kDouble:
-      memcpy(&twice, at, 8);
-      return (int64_t)twice;
-    default:
-      memcpy(&whole, at, 8);
-      return whole;
+    case kByte: return *at;
+    case kInt32: return half;
+    case kUint32: return (uint32_t)half;
+    case kFloat: return (int64_t)single;
+    case kDouble: memcpy(&twice, at, 8); return (int64_t)twice;
+    default: memcpy(&whole, at, 8); return whole;
   }
 }
 
@@ -91,16 +83,11 @@ int64_t model_number(unit_kind unit, const uint8_t* at) {
 #define COMBINE_NUMBERS(name, type, wide)                                            \
   static void name(reduce_op op, uint8_t* into, const uint8_t* operand, int count) { \
     switch (op) {                                                                    \
-      case kSum:                                                                     \
-        COMBINE_ONE(type, (wide)a + (wide)b);                                        \
-      case kProd:                                                                    \
-        COMBINE_ONE(type, (wide)a*(wide)b);                                          \
-      case kMax:                                                                     \
-        COMBINE_ONE(type, a > b ? a : b);                                            \
-      case kMin:                                                                     \
-        COMBINE_ONE(type, a < b ? a : b);                                            \
-      default:                                                                       \
-        break;                                                                       \
+      case kSum: COMBINE_ONE(type, (wide)a + (wide)b);                               \
+      case kProd: COMBINE_ONE(type, (wide)a*(wide)b);                                \
+      case kMax: COMBINE_ONE(type, a > b ? a : b);                                   \
+      case kMin: COMBINE_ONE(type, a < b ? a : b);                                   \
+      default: break;                                                                \
     }                                                                                \
   }
 
@@ -118,9 +105,7 @@ void model_combine(reduce_op op, unit_kind unit, uint8_t* into, const uint8_t* o
       combine_uint64, combine_float, combine_double};
   size_t length = (size_t)count * unit_size(unit);
 
-  if (op == kNoOp) {
-    return;
-  }
+  if (op == kNoOp) { return; }
   if (op == kReplace) {
     memcpy(into, operand, length);
   } else if (op == kBand || op == kBor || op == kBxor) {
@@ -137,9 +122,7 @@ void model_combine(reduce_op op, unit_kind unit, uint8_t* into, const uint8_t* o
 /* The owner compares with what is there, so that it swaps, or with something else. */
 static void compare_and_swap(plan* p, entry* e, uint8_t* at, const uint8_t* operand, size_t size) {
   e->compare = e->variant & 1 ? content_mix(e->key) : 0;
-  if (e->variant & 2) {
-    memcpy(&e->compare, at, size);
-  }
+  if (e->variant & 2) { memcpy(&e->compare, at, size); }
   if (plan_region(p, e)->access == kOwner && memcmp(&e->compare, at, size) == 0) {
     memcpy(at, operand, size);
   }
@@ -165,9 +148,7 @@ static void apply(job_state* job, plan* p, entry* e) {
     model_combine(e->kind == kReadModifyWrite ? kSum : e->op, r->unit, now, operand,
                   e->at_target.count);
   }
-  if (r->access != kReaders) {
-    layout_unpack(&e->at_target, size, window, now);
-  }
+  if (r->access != kReaders) { layout_unpack(&e->at_target, size, window, now); }
   free(operand);
   free(now);
 }
@@ -178,9 +159,7 @@ void model_step(job_state* job, plan* p) {
       region* r = &p->region[target][i];
       size_t length = (size_t)r->count * unit_size(r->unit);
 
-      if (r->stored) {
-        model_store(r, job->model[target]);
-      }
+      if (r->stored) { model_store(r, job->model[target]); }
       if (is_contended(r)) {
         r->before = need(length);
         memcpy(r->before, job->model[target] + r->offset, length);

@@ -8,13 +8,9 @@
 #include "onesided_model.h"
 
 static int64_t difference(const uint8_t* a, const uint8_t* b, size_t length) {
-  if (memcmp(a, b, length) == 0) {
-    return -1;
-  }
+  if (memcmp(a, b, length) == 0) { return -1; }
   for (size_t i = 0; i < length; ++i) {
-    if (a[i] != b[i]) {
-      return (int64_t)i;
-    }
+    if (a[i] != b[i]) { return (int64_t)i; }
   }
   return -1;
 }
@@ -22,16 +18,12 @@ static int64_t difference(const uint8_t* a, const uint8_t* b, size_t length) {
 static size_t count_different(const uint8_t* a, const uint8_t* b, size_t count, size_t size) {
   size_t different = 0;
 
-  for (size_t i = 0; i < count; ++i) {
-    different += memcmp(a + i * size, b + i * size, size) != 0;
-  }
+  for (size_t i = 0; i < count; ++i) { different += memcmp(a + i * size, b + i * size, size) != 0; }
   return different;
 }
 
 static void hex(const uint8_t* bytes, size_t size, char* text) {
-  for (size_t i = 0; i < size; ++i) {
-    snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-  }
+  for (size_t i = 0; i < size; ++i) { snprintf(text + 2 * i, 3, "%02x", bytes[i]); }
 }
 
 /* Compares elements; tells the first that differs, in bytes as they lie in memory. */
@@ -41,9 +33,7 @@ static void compare(job_state* job, plan* p, const entry* e, const char* what,
   char wanted_text[40], found_text[40];
 
   ++job->checks;
-  if (at < 0) {
-    return;
-  }
+  if (at < 0) { return; }
   at /= (int64_t)size;
   hex(wanted + (size_t)at * size, size, wanted_text);
   hex(found + (size_t)at * size, size, found_text);
@@ -61,9 +51,7 @@ static void check_result(job_state* job, plan* p, entry* e, const char* what) {
   layout_bounds(&e->at_result, &low, &high);
   length = (size_t)high * size + kGuard;
   layout_pack(&e->at_result, size, e->result, found);
-  if (e->wanted != NULL) {
-    compare(job, p, e, what, e->wanted, found, count, size);
-  }
+  if (e->wanted != NULL) { compare(job, p, e, what, e->wanted, found, count, size); }
   whole = need(length);
   memset(whole, kPoison, length);
   layout_unpack(&e->at_result, size, whole, found);
@@ -77,9 +65,7 @@ void check_complete(job_state* job, plan* p, entry* e) {
   int low, high;
 
   e->state = kComplete;
-  if (is_fetching(e->kind)) {
-    check_result(job, p, e, "fetched");
-  }
+  if (is_fetching(e->kind)) { check_result(job, p, e, "fetched"); }
   /* Complete at the origin: what was sent may change. */
   if (e->kind != kReadModifyWrite) {
     layout_bounds(&e->at_origin, &low, &high);
@@ -110,9 +96,7 @@ void check_window(job_state* job, plan* p) {
     compare(job, p, NULL, "window, between regions", model + before, job->base + before,
             (int)(r->offset - before), 1);
     before = r->offset + (size_t)r->count * size;
-    if (r->access == kReplaced || r->access == kSwapped) {
-      continue;
-    }
+    if (r->access == kReplaced || r->access == kSwapped) { continue; }
     snprintf(what, sizeof(what),
              "window, region %d of %d-byte elements at %zu, access %d op %d owner %d", i, (int)size,
              r->offset, (int)r->access, (int)r->op, r->owner);

@@ -95,9 +95,7 @@ static void check_lattice(contest* c) {
     const record* at = &c->records[i];
     uint64_t joined = at->old, end = c->last;
 
-    if (!at->fetches) {
-      continue;
-    }
+    if (!at->fetches) { continue; }
     model_combine(c->r->op, c->r->unit, (uint8_t*)&joined, (const uint8_t*)&c->first, 1);
     judge(c, joined == at->old, at->e, "not reached from the first content", at->old);
     model_combine(c->r->op, c->r->unit, (uint8_t*)&end, (const uint8_t*)&at->old, 1);
@@ -127,9 +125,7 @@ static void check_replaced(contest* c) {
       in[ins++] = at->operand;
       all &= at->fetches;
     }
-    if (at->writes && at->fetches) {
-      out[outs++] = at->old;
-    }
+    if (at->writes && at->fetches) { out[outs++] = at->old; }
   }
   qsort(in, (size_t)ins, 8, by_value);
   qsort(out, (size_t)outs, 8, by_value);
@@ -154,9 +150,7 @@ static void check_swapped(contest* c) {
   uint64_t now = c->first;
   int left = 0, found = 1;
 
-  for (int i = 0; i < c->count; ++i) {
-    left += c->records[i].old == c->records[i].compare;
-  }
+  for (int i = 0; i < c->count; ++i) { left += c->records[i].old == c->records[i].compare; }
   while (found) {
     found = 0;
     for (int i = 0; i < c->count && !found; ++i) {
@@ -230,9 +224,7 @@ static void check_region(job_state* job, plan* p, int index) {
     for (int origin = 0; origin < job->size; ++origin) {
       for (int i = 0; i < p->programs[origin].count; ++i) {
         const entry* e = &p->programs[origin].entries[i];
-        if (!is_operation(e->kind) || e->target != job->rank || e->region != index) {
-          continue;
-        }
+        if (!is_operation(e->kind) || e->target != job->rank || e->region != index) { continue; }
         room += pass == 0 ? (size_t)e->at_target.count : 0;
         count += pass == 0 ? 0 : add_records(job, p, e, i, records + count);
       }
@@ -243,8 +235,7 @@ static void check_region(job_state* job, plan* p, int index) {
     size_t at = (size_t)records[i].element * size;
     contest c = {.job = job, .p = p, .r = r, .element = records[i].element, .records = records + i};
 
-    for (end = i; end < count && records[end].element == records[i].element; ++end) {
-    }
+    for (end = i; end < count && records[end].element == records[i].element; ++end) {}
     c.count = end - i;
     c.first = load(r->before + at, size);
     c.last = load(job->base + r->offset + at, size);
@@ -269,9 +260,7 @@ static void fill_area(job_state* job, plan* p) {
     if (is_operation(e->kind) && is_fetching(e->kind) && is_contended(plan_region(p, e))) {
       size_t size = unit_size(plan_region(p, e)->unit);
       layout_pack(&e->at_result, size, e->result, job->area + e->area);
-      if (e->kind == kCompareAndSwap) {
-        memcpy(job->area + e->area + size, &e->compare, size);
-      }
+      if (e->kind == kCompareAndSwap) { memcpy(job->area + e->area + size, &e->compare, size); }
     }
   }
   for (int target = job->size - 1; target >= 0; --target) {
@@ -279,9 +268,7 @@ static void fill_area(job_state* job, plan* p) {
       const region* r = &p->region[target][i];
       size_t length = is_contended(r) ? (size_t)r->count * unit_size(r->unit) : 0;
       at -= length;
-      if (target == job->rank) {
-        memcpy(job->area + at, job->base + r->offset, length);
-      }
+      if (target == job->rank) { memcpy(job->area + at, job->base + r->offset, length); }
     }
   }
 }
@@ -289,22 +276,16 @@ static void fill_area(job_state* job, plan* p) {
 void check_contended(job_state* job, plan* p) {
   size_t at = p->area;
 
-  if (p->area == 0) {
-    return;
-  }
+  if (p->area == 0) { return; }
   fill_area(job, p);
   MPI_Allreduce(MPI_IN_PLACE, job->area, (int)p->area, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
   for (int target = job->size - 1; target >= 0; --target) {
     for (int i = p->regions[target] - 1; i >= 0; --i) {
       region* r = &p->region[target][i];
       size_t length = (size_t)r->count * unit_size(r->unit);
-      if (!is_contended(r)) {
-        continue;
-      }
+      if (!is_contended(r)) { continue; }
       at -= length;
-      if (target == job->rank) {
-        check_region(job, p, i);
-      }
+      if (target == job->rank) { check_region(job, p, i); }
       memcpy(job->model[target] + r->offset, job->area + at, length);
     }
   }

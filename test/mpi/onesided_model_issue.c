@@ -22,9 +22,7 @@ static side make_side(const layout* at, unit_kind unit) {
 }
 
 static void free_side(side* made) {
-  if (made->owned) {
-    MPI_Type_free(&made->type);
-  }
+  if (made->owned) { MPI_Type_free(&made->type); }
 }
 
 static uint8_t* make_buffer(const layout* at, size_t size, size_t* length_p) {
@@ -101,9 +99,7 @@ static void issue_single(job_state* job, plan* p, entry* e, MPI_Aint at) {
   if (e->kind == kFetchAndOp) {
     MPI_Fetch_and_op(source, result, type, e->target, at, op_handle(e->op), job->win);
   } else if (e->kind == kCompareAndSwap) {
-    if (plan_region(p, e)->access == kSwapped) {
-      choose_compare(p, e);
-    }
+    if (plan_region(p, e)->access == kSwapped) { choose_compare(p, e); }
     MPI_Compare_and_swap(source, &e->compare, result, type, e->target, at, job->win);
   } else {
     read_modify_write(job, p, e, type, at);
@@ -117,9 +113,7 @@ static void issue_many(job_state* job, entry* e, side from, side to, side result
 
   at += (MPI_Aint)to.offset;
   switch (e->kind) {
-    case kPut:
-      MPI_Put(source, from.count, from.type, n, at, to.count, to.type, job->win);
-      break;
+    case kPut: MPI_Put(source, from.count, from.type, n, at, to.count, to.type, job->win); break;
     case kRput:
       MPI_Rput(source, from.count, from.type, n, at, to.count, to.type, job->win, &e->request);
       break;

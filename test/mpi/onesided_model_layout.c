@@ -16,9 +16,7 @@ void unit_start(void) {
   MPI_Type_commit(&mixed_type);
 }
 
-void unit_stop(void) {
-  MPI_Type_free(&mixed_type);
-}
+void unit_stop(void) { MPI_Type_free(&mixed_type); }
 
 size_t unit_size(unit_kind unit) {
   static const size_t kSizes[kUnits] = {1, 4, 4, 8, 8, 4, 8, 16};
@@ -27,45 +25,28 @@ size_t unit_size(unit_kind unit) {
 
 MPI_Datatype unit_type(unit_kind unit) {
   switch (unit) {
-    case kByte:
-      return MPI_UINT8_T;
-    case kInt32:
-      return MPI_INT32_T;
-    case kUint32:
-      return MPI_UINT32_T;
-    case kInt64:
-      return MPI_INT64_T;
-    case kUint64:
-      return MPI_UINT64_T;
-    case kFloat:
-      return MPI_FLOAT;
-    case kDouble:
-      return MPI_DOUBLE;
-    default:
-      return mixed_type;
+    case kByte: return MPI_UINT8_T;
+    case kInt32: return MPI_INT32_T;
+    case kUint32: return MPI_UINT32_T;
+    case kInt64: return MPI_INT64_T;
+    case kUint64: return MPI_UINT64_T;
+    case kFloat: return MPI_FLOAT;
+    case kDouble: return MPI_DOUBLE;
+    default: return mixed_type;
   }
 }
 
 MPI_Op op_handle(reduce_op op) {
   switch (op) {
-    case kSum:
-      return MPI_SUM;
-    case kProd:
-      return MPI_PROD;
-    case kMax:
-      return MPI_MAX;
-    case kMin:
-      return MPI_MIN;
-    case kBand:
-      return MPI_BAND;
-    case kBor:
-      return MPI_BOR;
-    case kBxor:
-      return MPI_BXOR;
-    case kReplace:
-      return MPI_REPLACE;
-    default:
-      return MPI_NO_OP;
+    case kSum: return MPI_SUM;
+    case kProd: return MPI_PROD;
+    case kMax: return MPI_MAX;
+    case kMin: return MPI_MIN;
+    case kBand: return MPI_BAND;
+    case kBor: return MPI_BOR;
+    case kBxor: return MPI_BXOR;
+    case kReplace: return MPI_REPLACE;
+    default: return MPI_NO_OP;
   }
 }
 
@@ -73,21 +54,15 @@ MPI_Op op_handle(reduce_op op) {
 static void make_vector(content_rng* rng, int available, layout* at) {
   int length = 1 + (int)content_below(rng, 16), most;
 
-  while (at->count % length != 0) {
-    --length;
-  }
+  while (at->count % length != 0) { --length; }
   if (at->count / length > 5000) {
     length = at->count; /* no more blocks than an implementation handles in reasonable time */
   }
   at->blocks = at->count / length;
   at->length = length;
-  if (at->blocks < 2) {
-    return;
-  }
+  if (at->blocks < 2) { return; }
   most = (available - length) / (at->blocks - 1);
-  if (most > length + 40) {
-    most = length + 40;
-  }
+  if (most > length + 40) { most = length + 40; }
   at->kind = kVector;
   at->stride = length + (int)content_below(rng, (uint64_t)(most - length + 1));
   at->base =
@@ -99,9 +74,7 @@ static void make_indexed(content_rng* rng, int available, layout* at) {
   int left = at->count, gaps = available - at->count, next = 0;
 
   at->blocks = 2 + (int)content_below(rng, kMaxBlocks - 1);
-  if (at->blocks > at->count) {
-    at->blocks = at->count;
-  }
+  if (at->blocks > at->count) { at->blocks = at->count; }
   at->kind = kIndexed;
   for (int i = 0; i < at->blocks; ++i) {
     int most = left - (at->blocks - 1 - i);
@@ -127,9 +100,7 @@ layout layout_make(content_rng* rng, int available, int count, int derived) {
   uint64_t choice = content_below(rng, 8);
 
   at.base = (int)content_below(rng, (uint64_t)(available - count + 1));
-  if (!derived || count == 0 || choice < 4) {
-    return at;
-  }
+  if (!derived || count == 0 || choice < 4) { return at; }
   if (choice == 4) {
     at.kind = kContiguousType;
   } else if (choice < 7) {
@@ -154,9 +125,7 @@ void layout_block(const layout* at, int index, int* start_p, int* length_p) {
       *start_p = at->starts[index];
       *length_p = at->lengths[index];
       break;
-    default:
-      *start_p = at->base;
-      *length_p = at->count;
+    default: *start_p = at->base; *length_p = at->count;
   }
 }
 
@@ -199,12 +168,8 @@ int layout_type(const layout* at, unit_kind unit, MPI_Datatype* type_p, int* cou
   *offset_p = (size_t)at->base * unit_size(unit);
   *count_p = 1;
   switch (at->kind) {
-    case kContiguousType:
-      MPI_Type_contiguous(at->count, basic, type_p);
-      break;
-    case kVector:
-      MPI_Type_vector(at->blocks, at->length, at->stride, basic, type_p);
-      break;
+    case kContiguousType: MPI_Type_contiguous(at->count, basic, type_p); break;
+    case kVector: MPI_Type_vector(at->blocks, at->length, at->stride, basic, type_p); break;
     case kIndexed:
       MPI_Type_indexed(at->blocks, at->lengths, at->starts, basic, type_p);
       *offset_p = 0;

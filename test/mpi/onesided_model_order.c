@@ -18,9 +18,7 @@ static int only_reads(const entry* e) {
 }
 
 static int are_ordered(const entry* before, const entry* after) {
-  if (!is_atomic(before->kind) || !is_atomic(after->kind)) {
-    return 0;
-  }
+  if (!is_atomic(before->kind) || !is_atomic(after->kind)) { return 0; }
   if ((before->kind == kCompareAndSwap) != (after->kind == kCompareAndSwap)) {
     return only_reads(before) && only_reads(after);
   }
@@ -30,9 +28,7 @@ static int are_ordered(const entry* before, const entry* after) {
 static int overlap(const entry* a, const entry* b) {
   int low_a, high_a, low_b, high_b;
 
-  if (a->target != b->target || a->region != b->region) {
-    return 0;
-  }
+  if (a->target != b->target || a->region != b->region) { return 0; }
   layout_bounds(&a->at_target, &low_a, &high_a);
   layout_bounds(&b->at_target, &low_b, &high_b);
   return low_a < high_b && low_b < high_a;
@@ -50,9 +46,7 @@ completion order_needed(plan* p, int origin, const pending_list* pending, const 
     if (!overlap(before, e) || (only_reads(before) && only_reads(e)) || are_ordered(before, e)) {
       continue;
     }
-    if (!only_reads(before)) {
-      return kRemote;
-    }
+    if (!only_reads(before)) { return kRemote; }
     if (!pending->items[i].local) {
       /* One entry is named: when a second one is in the way, all have to be. */
       *index_p = needed == kLocal ? -1 : pending->items[i].index;
@@ -78,9 +72,7 @@ void order_complete(plan* p, int origin, pending_list* pending, completion what,
     const entry* e = &all[pending->items[i].index];
     int meant = index >= 0 ? pending->items[i].index == index : target < 0 || e->target == target;
 
-    if (meant && (what == kRemote || only_reads(e))) {
-      continue;
-    }
+    if (meant && (what == kRemote || only_reads(e))) { continue; }
     pending->items[kept] = pending->items[i];
     pending->items[kept++].local |= meant;
   }

@@ -6,9 +6,7 @@
 
 #include "onesided_model.h"
 
-int is_operation(entry_kind kind) {
-  return kind <= kReadModifyWrite;
-}
+int is_operation(entry_kind kind) { return kind <= kReadModifyWrite; }
 
 int is_fetching(entry_kind kind) {
   return kind == kGet || kind == kRget || kind == kGetAccumulate || kind == kRgetAccumulate ||
@@ -19,18 +17,14 @@ int is_requested(entry_kind kind) {
   return kind == kRput || kind == kRget || kind == kRaccumulate || kind == kRgetAccumulate;
 }
 
-int is_passive(sync_mode mode) {
-  return mode != kFence && mode != kPscw;
-}
+int is_passive(sync_mode mode) { return mode != kFence && mode != kPscw; }
 
 int is_contended(const region* r) {
   return r->access == kReplaced || r->access == kSwapped || r->access == kLocked ||
          (r->access == kShared && r->fetching);
 }
 
-region* plan_region(plan* p, const entry* e) {
-  return &p->region[e->target][e->region];
-}
+region* plan_region(plan* p, const entry* e) { return &p->region[e->target][e->region]; }
 
 entry* plan_append(plan* p, int origin, entry_kind kind, int target) {
   program* its = &p->programs[origin];
@@ -39,9 +33,7 @@ entry* plan_append(plan* p, int origin, entry_kind kind, int target) {
   if (its->count == its->capacity) {
     its->capacity = its->capacity * 2 + 16;
     its->entries = realloc(its->entries, (size_t)its->capacity * sizeof(entry));
-    if (its->entries == NULL) {
-      abort();
-    }
+    if (its->entries == NULL) { abort(); }
   }
   e = &its->entries[its->count++];
   memset(e, 0, sizeof(*e));
@@ -53,18 +45,14 @@ entry* plan_append(plan* p, int origin, entry_kind kind, int target) {
 }
 
 void plan_free(plan* p) {
-  for (int origin = 0; origin < kMaxRanks; ++origin) {
-    free(p->programs[origin].entries);
-  }
+  for (int origin = 0; origin < kMaxRanks; ++origin) { free(p->programs[origin].entries); }
 }
 
 /* A number up to limit whose logarithm is about evenly distributed. */
 static uint64_t any_magnitude(content_rng* rng, uint64_t limit) {
   unsigned bits = 0;
 
-  while (limit >> bits > 1) {
-    ++bits;
-  }
+  while (limit >> bits > 1) { ++bits; }
   limit >>= content_below(rng, bits + 1);
   return limit - content_below(rng, limit / 2 + 1);
 }
@@ -85,14 +73,10 @@ static void make_regions(content_rng* rng, size_t length, plan* p, int target) {
     align = size > 8 ? 8 : size;
     offset += content_below(rng, 3) == 0 ? (size_t)content_below(rng, 64) : 0;
     offset = (offset + align - 1) / align * align;
-    if (offset + size > length) {
-      break;
-    }
+    if (offset + size > length) { break; }
     r->offset = offset;
     r->count = 1 + (int)any_magnitude(rng, (length - offset) / size - 1);
-    if (p->large && p->regions[target] == 0) {
-      r->count = (int)(length / 2 / size);
-    }
+    if (p->large && p->regions[target] == 0) { r->count = (int)(length / 2 / size); }
     offset += (size_t)r->count * size;
     ++p->regions[target];
   }
@@ -101,9 +85,7 @@ static void make_regions(content_rng* rng, size_t length, plan* p, int target) {
 static int pick_bit(content_rng* rng, unsigned bits, int count) {
   int picked;
 
-  do {
-    picked = (int)content_below(rng, (uint64_t)count);
-  } while ((bits >> picked & 1) == 0);
+  do { picked = (int)content_below(rng, (uint64_t)count); } while ((bits >> picked & 1) == 0);
   return picked;
 }
 
@@ -125,18 +107,14 @@ void plan_phase(const job_state* job, uint64_t phase, plan* p) {
     p->kinds |= 1u << kGet | 1u << kGetAccumulate;
     p->crowded = (int)content_below(&rng, (uint64_t)job->size);
   }
-  for (int target = 0; target < job->size; ++target) {
-    make_regions(&rng, p->length, p, target);
-  }
+  for (int target = 0; target < job->size; ++target) { make_regions(&rng, p->length, p, target); }
 }
 
 int is_allowed(const job_state* job, unit_kind unit, reduce_op op) {
   if (unit == kFloat || unit == kDouble) {
     return op == kSum || op == kMax || op == kMin || op == kReplace;
   }
-  if (unit == kByte && op == kSum && !job->quirks) {
-    return 0;
-  }
+  if (unit == kByte && op == kSum && !job->quirks) { return 0; }
   return !kUnsignedOrderFails || job->quirks || (op != kMax && op != kMin) || unit == kInt32 ||
          unit == kInt64;
 }
@@ -202,9 +180,7 @@ void plan_step(const job_state* job, plan* p, int step) {
       region* r = &p->region[target][i];
 
       choose_access(&rng, job, p, r);
-      if (p->large) {
-        favour_overtaking(&rng, r, i);
-      }
+      if (p->large) { favour_overtaking(&rng, r, i); }
       r->stored = step == 0 || is_contended(r) || content_below(&rng, 6) == 0;
       r->key = content_next(&rng);
     }

@@ -18,9 +18,7 @@ typedef struct {
   pending_list pending;
 } planner;
 
-static uint64_t below(planner* its, uint64_t limit) {
-  return content_below(its->rng, limit);
-}
+static uint64_t below(planner* its, uint64_t limit) { return content_below(its->rng, limit); }
 
 static void append_completion(planner* its, completion what, int target) {
   entry_kind kinds[] = {kFlush, kFlushAll, kFlushLocal, kFlushLocalAll};
@@ -59,18 +57,12 @@ static entry_kind any_kind(planner* its, const region* r) {
                                      kRgetAccumulate, kFetchAndOp,  kFetchAndOp};
 
   switch (r->access) {
-    case kReaders:
-      return kGetters[below(its, 5)];
-    case kShared:
-      return r->fetching ? kBoth[below(its, 7)] : kAdders[below(its, 2)];
-    case kReplaced:
-      return kBoth[below(its, 7)];
-    case kSwapped:
-      return kCompareAndSwap;
-    case kLocked:
-      return kReadModifyWrite;
-    default:
-      return kOwners[below(its, 14)];
+    case kReaders: return kGetters[below(its, 5)];
+    case kShared: return r->fetching ? kBoth[below(its, 7)] : kAdders[below(its, 2)];
+    case kReplaced: return kBoth[below(its, 7)];
+    case kSwapped: return kCompareAndSwap;
+    case kLocked: return kReadModifyWrite;
+    default: return kOwners[below(its, 14)];
   }
 }
 
@@ -84,28 +76,20 @@ static int is_permitted(const planner* its, const region* r, entry_kind kind) {
       (is_requested(kind) && !is_passive(its->p->mode))) {
     return 0;
   }
-  if (r->unit == kMixed) {
-    return kind == kPut || kind == kGet || kind == kRput || kind == kRget;
-  }
-  if (kind == kCompareAndSwap && floating) {
-    return 0;
-  }
+  if (r->unit == kMixed) { return kind == kPut || kind == kGet || kind == kRput || kind == kRget; }
+  if (kind == kCompareAndSwap && floating) { return 0; }
   return !single || its->job->quirks || (!floating && r->unit != kByte);
 }
 
 static reduce_op any_operation(planner* its, const region* r, entry_kind kind) {
   reduce_op op = r->op;
 
-  if (r->access == kReaders) {
-    return kNoOp;
-  }
+  if (r->access == kReaders) { return kNoOp; }
   if (is_fetching(kind) && kind != kCompareAndSwap && r->access != kLocked && below(its, 6) == 0) {
     return kNoOp;
   }
   if (r->access == kOwner && is_passive(its->p->mode) && below(its, 4) == 0) {
-    do {
-      op = (reduce_op)below(its, kNoOp);
-    } while (!is_allowed(its->job, r->unit, op));
+    do { op = (reduce_op)below(its, kNoOp); } while (!is_allowed(its->job, r->unit, op));
   }
   return op;
 }
@@ -116,25 +100,15 @@ static int any_count(planner* its, const region* r, entry_kind kind) {
   uint64_t choice = below(its, 12);
   unsigned bits = 0;
 
-  if (kind == kFetchAndOp || kind == kCompareAndSwap || kind == kReadModifyWrite) {
-    return 1;
-  }
+  if (kind == kFetchAndOp || kind == kCompareAndSwap || kind == kReadModifyWrite) { return 1; }
   most = most * size > its->bytes ? its->bytes / size : most;
   if (is_contended(r) && most > kMaxContended) {
     most = its->p->area < kMaxArea ? kMaxContended : 1;
   }
-  if (choice == 0 || most == 0) {
-    return 0;
-  }
-  if (choice < 4) {
-    return 1;
-  }
-  while (most >> bits > 1) {
-    ++bits;
-  }
-  if (choice < (its->p->large ? 6 : 11)) {
-    most = most >> below(its, bits + 1);
-  }
+  if (choice == 0 || most == 0) { return 0; }
+  if (choice < 4) { return 1; }
+  while (most >> bits > 1) { ++bits; }
+  if (choice < (its->p->large ? 6 : 11)) { most = most >> below(its, bits + 1); }
   return (int)(most - below(its, most / 2 + 1));
 }
 
@@ -173,9 +147,7 @@ static void append_operation(planner* its, int target, int index) {
   e.key = content_next(its->rng);
   e.variant = (int)below(its, 64);
   needed = order_needed(its->p, its->origin, &its->pending, &e, &awaited);
-  if (needed != kNone && !is_passive(its->p->mode)) {
-    return;
-  }
+  if (needed != kNone && !is_passive(its->p->mode)) { return; }
   if (needed == kLocal && awaited >= 0 && below(its, 3) != 0 &&
       is_requested(its->p->programs[its->origin].entries[awaited].kind)) {
     append_wait(its, awaited);
@@ -198,9 +170,7 @@ static void append_operation(planner* its, int target, int index) {
 static void append_some_completion(planner* its, int target) {
   const program* all = &its->p->programs[its->origin];
 
-  if (!is_passive(its->p->mode)) {
-    return;
-  }
+  if (!is_passive(its->p->mode)) { return; }
   if (below(its, 12) == 0) {
     append_completion(its, kLocal, target);
   } else if (its->pending.count > 0 && below(its, 4) == 0) {
@@ -235,9 +205,7 @@ static void append_locked(planner* its, int count) {
 
     plan_append(its->p, its->origin, kLock, target)->variant = (int)below(its, 4);
     append_some(its, target, count / size + 1);
-    if (below(its, 2) == 0) {
-      plan_append(its->p, its->origin, kWaitAll, target);
-    }
+    if (below(its, 2) == 0) { plan_append(its->p, its->origin, kWaitAll, target); }
     plan_append(its->p, its->origin, kUnlock, target);
     order_complete(its->p, its->origin, &its->pending, kRemote, target, -1);
   }
@@ -247,9 +215,7 @@ void plan_program(const job_state* job, plan* p, int origin, content_rng* rng) {
   planner* its = malloc(sizeof(*its));
   int count = 1 << content_below(rng, 7);
 
-  if (its == NULL) {
-    abort();
-  }
+  if (its == NULL) { abort(); }
   *its = (planner){.job = job,
                    .p = p,
                    .rng = rng,
@@ -260,9 +226,7 @@ void plan_program(const job_state* job, plan* p, int origin, content_rng* rng) {
     append_locked(its, count);
   } else {
     append_some(its, -1, count);
-    if (content_below(rng, 2) == 0) {
-      plan_append(p, origin, kWaitAll, -1);
-    }
+    if (content_below(rng, 2) == 0) { plan_append(p, origin, kWaitAll, -1); }
   }
   free(its);
 }

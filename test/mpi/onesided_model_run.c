@@ -19,27 +19,17 @@ static void complete_before(job_state* job, plan* p, int end, int target) {
 static void wait_for(job_state* job, plan* p, entry* e, int testing) {
   int done = 0;
 
-  if (!is_operation(e->kind) || e->request == MPI_REQUEST_NULL) {
-    return;
-  }
-  while (testing && !done) {
-    MPI_Test(&e->request, &done, MPI_STATUS_IGNORE);
-  }
-  if (!done) {
-    MPI_Wait(&e->request, MPI_STATUS_IGNORE);
-  }
-  if (e->state == kIssued) {
-    check_complete(job, p, e);
-  }
+  if (!is_operation(e->kind) || e->request == MPI_REQUEST_NULL) { return; }
+  while (testing && !done) { MPI_Test(&e->request, &done, MPI_STATUS_IGNORE); }
+  if (!done) { MPI_Wait(&e->request, MPI_STATUS_IGNORE); }
+  if (e->state == kIssued) { check_complete(job, p, e); }
 }
 
 static void wait_all(job_state* job, plan* p, int end, int target) {
   program* own = &p->programs[job->rank];
 
   for (int i = 0; i < end; ++i) {
-    if (target < 0 || own->entries[i].target == target) {
-      wait_for(job, p, &own->entries[i], 0);
-    }
+    if (target < 0 || own->entries[i].target == target) { wait_for(job, p, &own->entries[i], 0); }
   }
 }
 
@@ -54,32 +44,17 @@ static void synchronize(job_state* job, plan* p, const entry* e, int index) {
   int all = e->kind == kFlushAll || e->kind == kFlushLocalAll;
 
   switch (e->kind) {
-    case kLock:
-      lock(job, p, e);
-      return;
-    case kUnlock:
-      MPI_Win_unlock(e->target, job->win);
-      break;
-    case kFlush:
-      MPI_Win_flush(e->target, job->win);
-      break;
-    case kFlushLocal:
-      MPI_Win_flush_local(e->target, job->win);
-      break;
-    case kFlushAll:
-      MPI_Win_flush_all(job->win);
-      break;
-    case kFlushLocalAll:
-      MPI_Win_flush_local_all(job->win);
-      break;
+    case kLock: lock(job, p, e); return;
+    case kUnlock: MPI_Win_unlock(e->target, job->win); break;
+    case kFlush: MPI_Win_flush(e->target, job->win); break;
+    case kFlushLocal: MPI_Win_flush_local(e->target, job->win); break;
+    case kFlushAll: MPI_Win_flush_all(job->win); break;
+    case kFlushLocalAll: MPI_Win_flush_local_all(job->win); break;
     case kWait:
       wait_for(job, p, &p->programs[job->rank].entries[e->awaited], e->variant == 0);
       return;
-    case kWaitAll:
-      wait_all(job, p, index, e->target);
-      return;
-    default:
-      return;
+    case kWaitAll: wait_all(job, p, index, e->target); return;
+    default: return;
   }
   complete_before(job, p, index, all ? -1 : e->target);
 }
@@ -103,9 +78,7 @@ static MPI_Group make_group(const job_state* job, const plan* p, int reached) {
 
   for (int rank = 0; rank < job->size; ++rank) {
     unsigned bits = reached ? p->reach[job->rank] >> rank : p->reach[rank] >> job->rank;
-    if (bits & 1) {
-      ranks[count++] = rank;
-    }
+    if (bits & 1) { ranks[count++] = rank; }
   }
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   MPI_Group_incl(world, count, ranks, &group);
@@ -122,12 +95,8 @@ static void run_pscw(job_state* job, plan* p) {
   run_program(job, p);
   MPI_Win_complete(job->win);
   complete_before(job, p, p->programs[job->rank].count, -1);
-  while (p->step % 2 == 1 && !done) {
-    MPI_Win_test(job->win, &done);
-  }
-  if (!done) {
-    MPI_Win_wait(job->win);
-  }
+  while (p->step % 2 == 1 && !done) { MPI_Win_test(job->win, &done); }
+  if (!done) { MPI_Win_wait(job->win); }
   MPI_Group_free(&to);
   MPI_Group_free(&from);
 }
@@ -148,9 +117,7 @@ static void close_epoch(job_state* job, plan* p) {
   if (p->mode == kFence) {
     MPI_Win_fence(p->step % 2 == 0 || p->step + 1 == p->steps ? MPI_MODE_NOSUCCEED : 0, job->win);
   } else if (p->mode == kLockTogether) {
-    for (int target = job->size - 1; target >= 0; --target) {
-      MPI_Win_unlock(target, job->win);
-    }
+    for (int target = job->size - 1; target >= 0; --target) { MPI_Win_unlock(target, job->win); }
   } else if (p->mode == kLockAll && p->step + 1 == p->steps) {
     MPI_Win_unlock_all(job->win);
   } else if (p->mode == kLockAll) {
@@ -163,9 +130,7 @@ static void close_epoch(job_state* job, plan* p) {
 /* What this rank stores into its own window before the step. */
 static void store(job_state* job, const plan* p) {
   for (int i = 0; i < p->regions[job->rank]; ++i) {
-    if (p->region[job->rank][i].stored) {
-      model_store(&p->region[job->rank][i], job->base);
-    }
+    if (p->region[job->rank][i].stored) { model_store(&p->region[job->rank][i], job->base); }
   }
 }
 
@@ -173,9 +138,7 @@ void run_step(job_state* job, plan* p) {
   int open = p->mode == kLockAll && p->step > 0;
 
   store(job, p);
-  if (open) {
-    MPI_Win_sync(job->win);
-  }
+  if (open) { MPI_Win_sync(job->win); }
   MPI_Barrier(MPI_COMM_WORLD);
   open_epoch(job, p);
   if (p->mode == kPscw) {
@@ -185,9 +148,7 @@ void run_step(job_state* job, plan* p) {
   }
   close_epoch(job, p);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (p->mode == kLockAll && p->step + 1 < p->steps) {
-    MPI_Win_sync(job->win);
-  }
+  if (p->mode == kLockAll && p->step + 1 < p->steps) { MPI_Win_sync(job->win); }
   check_kept(job, p);
   check_window(job, p);
   check_contended(job, p);

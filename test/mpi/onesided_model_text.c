@@ -37,13 +37,9 @@ static const char* const kLayoutNames[] = {"contiguous", "contiguous type", "vec
 static const char* const kAccessNames[] = {"idle",     "readers", "owner", "shared",
                                            "replaced", "swapped", "locked"};
 
-const char* mode_name(sync_mode mode) {
-  return kModeNames[mode];
-}
+const char* mode_name(sync_mode mode) { return kModeNames[mode]; }
 
-const char* kind_name(entry_kind kind) {
-  return kKindNames[kind];
-}
+const char* kind_name(entry_kind kind) { return kKindNames[kind]; }
 
 void entry_text(plan* p, const entry* e, char* text, size_t length) {
   int index = (int)(e - p->programs[e->origin].entries);
@@ -86,15 +82,11 @@ void complain(job_state* job, plan* p, const entry* e, const char* format, ...) 
   va_list arguments;
 
   ++job->wrong;
-  if (job->show-- <= 0) {
-    return;
-  }
+  if (job->show-- <= 0) { return; }
   va_start(arguments, format);
   vsnprintf(what, sizeof(what), format, arguments);
   va_end(arguments);
-  if (e != NULL) {
-    entry_text(p, e, text, sizeof(text));
-  }
+  if (e != NULL) { entry_text(p, e, text, sizeof(text)); }
   fprintf(stderr, "rank %d of %d: WRONG seed %llu phase %llu step %d %s: %s%s%s\n", job->rank,
           job->size, (unsigned long long)p->seed, (unsigned long long)p->phase, p->step,
           kModeNames[p->mode], what, e == NULL ? "" : ": ", text);

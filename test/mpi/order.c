@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The order of one-sided operations of one origin: what a get brings must be what was there when it was called for,
- * whatever the same call, or the next one, writes to that place; and a request that MPI_Wait has completed must have
- * its data. Every rank works on its own rank and on rank 0 while the others read there.
+ * The order of one-sided operations of one origin: what a get brings must be what was there when it
+ * was called for, whatever the same call, or the next one, writes to that place; and a request that
+ * MPI_Wait has completed must have its data. Every rank works on its own rank and on rank 0 while
+ * the others read there.
  *
  *   mpirun -np 2 order [-n ROUNDS] [-m MAX_BYTES] [-o OPERATIONS] [-t SECONDS]
  *
@@ -23,7 +24,8 @@ static struct {
   size_t length; /* bytes of a slot, and of the part that all read and nobody writes */
   const char* only;
   uint64_t checks, wrong;
-  uint8_t* base; /* the window: one slot for each origin, the part that is read, one word for each origin */
+  uint8_t* base; /* the window: one slot for each origin, the part that is read, one word for each
+                    origin */
   uint8_t* result;
   uint8_t* source;
   uint8_t* reads;
@@ -44,12 +46,14 @@ static void judge(int ok, const char* what, int round, int target, size_t at) {
   if (!ok) {
     ++job.wrong;
     if (job.show-- > 0) {
-      fprintf(stderr, "rank %d: WRONG %s, rank %d's memory, round %d, first at byte %zu\n", job.rank, what, target, round, at);
+      fprintf(stderr, "rank %d: WRONG %s, rank %d's memory, round %d, first at byte %zu\n",
+              job.rank, what, target, round, at);
     }
   }
 }
 
-static void judge_bytes(const void* bytes, size_t length, uint64_t key, const char* what, int round, int target) {
+static void judge_bytes(const void* bytes, size_t length, uint64_t key, const char* what, int round,
+                        int target) {
   size_t first = 0;
   size_t wrong = content_check(bytes, length, key, &first);
   judge(wrong == 0, what, round, target, first);
@@ -64,13 +68,15 @@ static size_t length_of(int round) {
 /* Gets of what nobody writes, so that the target has others to answer. */
 static void start_reads(int target) {
   for (int i = 0; i < kReads; ++i) {
-    MPI_Get(job.reads + (size_t)i * kReadBytes, kReadBytes, MPI_BYTE, target, shared_at(), kReadBytes, MPI_BYTE, job.win);
+    MPI_Get(job.reads + (size_t)i * kReadBytes, kReadBytes, MPI_BYTE, target, shared_at(),
+            kReadBytes, MPI_BYTE, job.win);
   }
 }
 
 static void check_reads(int target, int round) {
   for (int i = 0; i < kReads; ++i) {
-    judge_bytes(job.reads + (size_t)i * kReadBytes, kReadBytes, shared_key(target), "an unrelated get", round, target);
+    judge_bytes(job.reads + (size_t)i * kReadBytes, kReadBytes, shared_key(target),
+                "an unrelated get", round, target);
   }
 }
 
@@ -90,12 +96,14 @@ static void do_replace(int round, int target) {
   content_fill(job.source, job.length, slot_key(job.rank, target, round));
   memset(job.result, 0xee, job.length);
   start_reads(target);
-  MPI_Get_accumulate(job.source, words, MPI_UINT64_T, job.result, words, MPI_UINT64_T, target, slot_at(job.rank), words,
-                     MPI_UINT64_T, MPI_REPLACE, job.win);
+  MPI_Get_accumulate(job.source, words, MPI_UINT64_T, job.result, words, MPI_UINT64_T, target,
+                     slot_at(job.rank), words, MPI_UINT64_T, MPI_REPLACE, job.win);
   MPI_Win_flush(target, job.win);
-  judge_bytes(job.result, length, slot_key(job.rank, target, round - 1), "get_accumulate with MPI_REPLACE", round, target);
+  judge_bytes(job.result, length, slot_key(job.rank, target, round - 1),
+              "get_accumulate with MPI_REPLACE", round, target);
   check_reads(target, round);
-  MPI_Put(job.source, (int)job.length, MPI_BYTE, target, slot_at(job.rank), (int)job.length, MPI_BYTE, job.win);
+  MPI_Put(job.source, (int)job.length, MPI_BYTE, target, slot_at(job.rank), (int)job.length,
+          MPI_BYTE, job.win);
   MPI_Win_flush(target, job.win);
 }
 
@@ -105,13 +113,14 @@ static void do_rreplace(int round, int target) {
 
   content_fill(job.source, job.length, slot_key(job.rank, target, round));
   memset(job.result, 0xee, job.length);
-  MPI_Rget_accumulate(job.source, words, MPI_UINT64_T, job.result, words, MPI_UINT64_T, target, slot_at(job.rank), words,
-                      MPI_UINT64_T, MPI_REPLACE, job.win, &request);
+  MPI_Rget_accumulate(job.source, words, MPI_UINT64_T, job.result, words, MPI_UINT64_T, target,
+                      slot_at(job.rank), words, MPI_UINT64_T, MPI_REPLACE, job.win, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  judge_bytes(job.result, (size_t)words * 8, slot_key(job.rank, target, round - 1), "rget_accumulate with MPI_REPLACE, waited for",
-              round, target);
+  judge_bytes(job.result, (size_t)words * 8, slot_key(job.rank, target, round - 1),
+              "rget_accumulate with MPI_REPLACE, waited for", round, target);
   MPI_Win_flush(target, job.win);
-  MPI_Put(job.source, (int)job.length, MPI_BYTE, target, slot_at(job.rank), (int)job.length, MPI_BYTE, job.win);
+  MPI_Put(job.source, (int)job.length, MPI_BYTE, target, slot_at(job.rank), (int)job.length,
+          MPI_BYTE, job.win);
   MPI_Win_flush(target, job.win);
 }
 
@@ -120,7 +129,8 @@ static void do_rget(int round, int target) {
   MPI_Request request;
 
   memset(job.result, 0xee, job.length);
-  MPI_Rget(job.result, (int)job.length, MPI_BYTE, target, shared_at(), (int)job.length, MPI_BYTE, job.win, &request);
+  MPI_Rget(job.result, (int)job.length, MPI_BYTE, target, shared_at(), (int)job.length, MPI_BYTE,
+           job.win, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   judge_bytes(job.result, job.length, shared_key(target), "rget, waited for", round, target);
   MPI_Win_flush(target, job.win);
@@ -135,14 +145,16 @@ static void do_rgets(int round, int target) {
     uint8_t* into = job.reads + (size_t)i * kReadBytes;
     requests[i] = MPI_REQUEST_NULL;
     if (i % 2 == 0) {
-      MPI_Rget(into, kReadBytes, MPI_BYTE, target, shared_at(), kReadBytes, MPI_BYTE, job.win, &requests[i]);
+      MPI_Rget(into, kReadBytes, MPI_BYTE, target, shared_at(), kReadBytes, MPI_BYTE, job.win,
+               &requests[i]);
     } else {
       MPI_Get(into, kReadBytes, MPI_BYTE, target, shared_at(), kReadBytes, MPI_BYTE, job.win);
     }
   }
   for (int i = kReads - 2; i >= 0; i -= 2) {
     MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
-    judge_bytes(job.reads + (size_t)i * kReadBytes, kReadBytes, shared_key(target), "one of several rgets, waited for", round, target);
+    judge_bytes(job.reads + (size_t)i * kReadBytes, kReadBytes, shared_key(target),
+                "one of several rgets, waited for", round, target);
   }
   MPI_Win_flush(target, job.win);
   check_reads(target, round);
@@ -158,8 +170,8 @@ static void do_swap(int round, int target) {
   for (int i = 0; i < kSwaps; ++i) {
     mine[i] = (uint64_t)round * kSwaps + (uint64_t)i + 1;
     old[i] = ~(uint64_t)0;
-    MPI_Get_accumulate(&mine[i], 1, MPI_UINT64_T, &old[i], 1, MPI_UINT64_T, target, word_at(job.rank), 1, MPI_UINT64_T,
-                       MPI_REPLACE, job.win);
+    MPI_Get_accumulate(&mine[i], 1, MPI_UINT64_T, &old[i], 1, MPI_UINT64_T, target,
+                       word_at(job.rank), 1, MPI_UINT64_T, MPI_REPLACE, job.win);
   }
   MPI_Win_flush(target, job.win);
   for (int i = 0; i < kSwaps; ++i) {
@@ -171,16 +183,18 @@ static void do_swap(int round, int target) {
 static const struct {
   const char* name;
   void (*run)(int round, int target);
-} kOperations[] = {{"replace", do_replace}, {"rreplace", do_rreplace}, {"rget", do_rget}, {"rgets", do_rgets}, {"swap", do_swap}};
+} kOperations[] = {{"replace", do_replace},
+                   {"rreplace", do_rreplace},
+                   {"rget", do_rget},
+                   {"rgets", do_rgets},
+                   {"swap", do_swap}};
 
 static int wanted(const char* name) {
   size_t length = strlen(name);
 
   for (const char* at = job.only; at != NULL; at = strchr(at, ',')) {
     at += *at == ',';
-    if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
-      return 1;
-    }
+    if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) { return 1; }
   }
   return job.only == NULL;
 }
@@ -207,18 +221,12 @@ static unsigned read_options(int argc, char** argv) {
   while ((option = getopt(argc, argv, "n:m:o:t:")) != -1) {
     unsigned long value = optarg == NULL ? 0 : strtoul(optarg, NULL, 0);
     switch (option) {
-      case 'n':
-        job.rounds = (int)value;
-        break;
+      case 'n': job.rounds = (int)value; break;
       case 'm':
         job.length = value < kReadBytes ? (kReadBytes + 7) / 8 * 8 : (value + 7) / 8 * 8;
         break;
-      case 'o':
-        job.only = optarg;
-        break;
-      case 't':
-        seconds = (unsigned)value;
-        break;
+      case 'o': job.only = optarg; break;
+      case 't': seconds = (unsigned)value; break;
       default:
         fprintf(stderr, "usage: order [-n rounds] [-m max-bytes] [-o operations] [-t seconds]\n");
         exit(2);
@@ -234,8 +242,8 @@ static void make_buffers(void) {
   if (job.size > kMaxRanks || job.result == NULL || job.source == NULL || job.reads == NULL) {
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  MPI_Win_allocate((MPI_Aint)(job.length * ((size_t)job.size + 1) + 8 * (size_t)job.size), 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-                   &job.base, &job.win);
+  MPI_Win_allocate((MPI_Aint)(job.length * ((size_t)job.size + 1) + 8 * (size_t)job.size), 1,
+                   MPI_INFO_NULL, MPI_COMM_WORLD, &job.base, &job.win);
 }
 
 int main(int argc, char** argv) {
@@ -259,7 +267,8 @@ int main(int argc, char** argv) {
   watch_at("summing up");
   MPI_Allreduce(own, all, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
   if (job.rank == 0) {
-    printf("order checks %llu wrong %llu\n", (unsigned long long)all[0], (unsigned long long)all[1]);
+    printf("order checks %llu wrong %llu\n", (unsigned long long)all[0],
+           (unsigned long long)all[1]);
   }
   watch_at("freeing the window, MPI_Finalize");
   MPI_Win_free(&job.win);

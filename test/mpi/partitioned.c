@@ -4,8 +4,9 @@
  *
  *   partitioned wrong|right
  *
- * With UCX_VERITY_TYPECHECK=error each mismatch calls the error handler once. The last line, on rank 0:
- * "partitioned wrong cases N expected N failed N wrong values N". Without MPI 4: "partitioned none".
+ * With UCX_VERITY_TYPECHECK=error each mismatch calls the error handler once. The last line, on
+ * rank 0: "partitioned wrong cases N expected N failed N wrong values N". Without MPI 4:
+ * "partitioned none".
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@ struct side {
   MPI_Datatype type;
 };
 
-/* Requests of one tag, in the order in which they are made; `late`: who makes his only when the other has: 0 nobody, 1 the receiver, 2
- * the sender. `errors`: of the wrong ones. */
+/* Requests of one tag, in the order in which they are made; `late`: who makes his only when the
+ * other has: 0 nobody, 1 the receiver, 2 the sender. `errors`: of the wrong ones. */
 struct kind {
   const char* name;
   int late, requests;
@@ -54,8 +55,10 @@ static void make_types(void) {
 static void make(const struct side* sides, int requests, MPI_Comm comm, MPI_Request* made) {
   for (int i = 0; i < requests; ++i) {
     const struct side s = sides[i];
-    if (rank == 1) MPI_Psend_init(out[i], s.partitions, s.count, s.type, 0, 5, comm, MPI_INFO_NULL, &made[i]);
-    if (rank == 0) MPI_Precv_init(in[i], s.partitions, s.count, s.type, 1, 5, comm, MPI_INFO_NULL, &made[i]);
+    if (rank == 1)
+      MPI_Psend_init(out[i], s.partitions, s.count, s.type, 0, 5, comm, MPI_INFO_NULL, &made[i]);
+    if (rank == 0)
+      MPI_Precv_init(in[i], s.partitions, s.count, s.type, 1, 5, comm, MPI_INFO_NULL, &made[i]);
   }
 }
 
@@ -112,10 +115,20 @@ int main(int argc, char** argv) {
       {"the send later", 2, 1, {{4, 25, MPI_INT}}, {{4, 25, MPI_FLOAT}}, {{4, 25, MPI_INT}}, 1},
       {"structures", 0, 1, {{8, 3, mixed}}, {{8, 3, mixed_otherwise}}, {{3, 8, mixed}}, 1},
       {"large", 0, 1, {{64, 128, MPI_INT}}, {{64, 128, MPI_FLOAT}}, {{1, 8192, MPI_INT}}, 1},
-      {"in order", 0, 3, {{1, 8, MPI_INT}, {2, 4, MPI_FLOAT}, {1, 8, MPI_UNSIGNED}},
-       {{1, 8, MPI_INT}, {1, 8, MPI_UNSIGNED}, {1, 8, MPI_FLOAT}}, {{2, 4, MPI_INT}, {1, 8, MPI_FLOAT}, {8, 1, MPI_UNSIGNED}}, 2},
-      {"in order, the receives later", 1, 3, {{1, 8, MPI_INT}, {2, 4, MPI_FLOAT}, {1, 8, MPI_UNSIGNED}},
-       {{1, 8, MPI_INT}, {1, 8, MPI_UNSIGNED}, {1, 8, MPI_FLOAT}}, {{2, 4, MPI_INT}, {1, 8, MPI_FLOAT}, {8, 1, MPI_UNSIGNED}}, 2},
+      {"in order",
+       0,
+       3,
+       {{1, 8, MPI_INT}, {2, 4, MPI_FLOAT}, {1, 8, MPI_UNSIGNED}},
+       {{1, 8, MPI_INT}, {1, 8, MPI_UNSIGNED}, {1, 8, MPI_FLOAT}},
+       {{2, 4, MPI_INT}, {1, 8, MPI_FLOAT}, {8, 1, MPI_UNSIGNED}},
+       2},
+      {"in order, the receives later",
+       1,
+       3,
+       {{1, 8, MPI_INT}, {2, 4, MPI_FLOAT}, {1, 8, MPI_UNSIGNED}},
+       {{1, 8, MPI_INT}, {1, 8, MPI_UNSIGNED}, {1, 8, MPI_FLOAT}},
+       {{2, 4, MPI_INT}, {1, 8, MPI_FLOAT}, {8, 1, MPI_UNSIGNED}},
+       2},
   };
   const int number = (int)(sizeof(kinds) / sizeof(kinds[0]));
   int cases = 0, expected = 0, failed = 0, values = 0;
@@ -135,7 +148,8 @@ int main(int argc, char** argv) {
   MPI_Errhandler_free(&handler);
   MPI_Finalize();
   if (rank == 0) {
-    printf("partitioned %s cases %d expected %d failed %d wrong values %d\n", wrong ? "wrong" : "right", cases, expected, failed, values);
+    printf("partitioned %s cases %d expected %d failed %d wrong values %d\n",
+           wrong ? "wrong" : "right", cases, expected, failed, values);
   }
   return failed != 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rank 1 computes for a while, without a call of MPI. Meanwhile rank 0 receives a large message of it whose
- * send had begun, and works on its window under a passive lock. Tells whether that ended before the
- * computing did.
+ * Rank 1 computes for a while, without a call of MPI. Meanwhile rank 0 receives a large message of
+ * it whose send had begun, and works on its window under a passive lock. Tells whether that ended
+ * before the computing did.
  *
  *   mpirun -np 2 passive [-c SECONDS] [-o OPERATION] [-t SECONDS]
  *
@@ -80,7 +80,8 @@ static void run(const char* operation, int rank, uint8_t* buffer) {
     }
   } else {
     int token = 0;
-    MPI_Sendrecv_replace(&token, 1, MPI_INT, 1 - rank, 0, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace(&token, 1, MPI_INT, 1 - rank, 0, 1 - rank, 0, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
     if (rank == 1) {
       content_fill(buffer, kLength, 7);
       MPI_Isend(buffer, kLength, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, &request);

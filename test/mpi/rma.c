@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-sided operations under every kind of synchronization, all results compared with what they must
- * be. Leaves out what stock Open MPI 4.1 over UCX gets wrong by itself: fetch-and-op on 8-bit, 16-bit
- * and floating types, accumulates of derived types, dynamic windows.
+ * One-sided operations under every kind of synchronization, all results compared with what they
+ * must be. Leaves out what stock Open MPI 4.1 over UCX gets wrong by itself: fetch-and-op on 8-bit,
+ * 16-bit and floating types, accumulates of derived types, dynamic windows.
  *
  *   mpirun -np 2 rma [-n ROUNDS] [-s SEED] [-m MAX_BYTES] [-o OPERATIONS] [-t SECONDS]
  *
@@ -99,7 +99,8 @@ static void do_fence(int round) {
   free(out);
 }
 
-/* Each rank exposes to the one before and writes to the next, with all of post, start, complete, wait. */
+/* Each rank exposes to the one before and writes to the next, with all of post, start, complete,
+ * wait. */
 static void do_pscw(int round) {
   int next = (job.rank + 1) % job.size, before = (job.rank - 1 + job.size) % job.size;
   uint8_t* out = malloc(job.max_length + 1);
@@ -113,8 +114,8 @@ static void do_pscw(int round) {
   put_to(next, round, out);
   MPI_Win_complete(job.win);
   MPI_Win_wait(job.win);
-  judge(is_right(job.base + slot_of(before), before, job.rank, round), "put under post-start", round,
-        before);
+  judge(is_right(job.base + slot_of(before), before, job.rank, round), "put under post-start",
+        round, before);
   MPI_Group_free(&to);
   MPI_Group_free(&from);
   MPI_Group_free(&world);
@@ -193,9 +194,7 @@ static void do_fetch(int round) {
   enum { kTickets = 50 };
   uint64_t one = 1, ticket, own = 0, all, total = (uint64_t)kTickets * (uint64_t)job.size;
 
-  if (job.rank == 0) {
-    counters()[0] = 0;
-  }
+  if (job.rank == 0) { counters()[0] = 0; }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Win_lock_all(0, job.win);
   MPI_Win_sync(job.win);
@@ -207,9 +206,7 @@ static void do_fetch(int round) {
   }
   MPI_Win_unlock_all(job.win);
   MPI_Allreduce(&own, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-  for (uint64_t i = 0; i < total; ++i) {
-    all -= content_mix(i);
-  }
+  for (uint64_t i = 0; i < total; ++i) { all -= content_mix(i); }
   judge(all == 0, "fetch_and_op: tickets given once each", round, 0);
 }
 
@@ -223,9 +220,10 @@ static void rest(content_rng* rng) {
   } while (MPI_Wtime() < until);
 }
 
-/* A lock made of compare-and-swap guards a counter that is read and written without atomics. Who does
- * not get it rests and serves others: Open MPI takes a lock of its own around each operation, and a
- * target that only spins can hold that one whenever it looks at what others ask, stock UCX or not. */
+/* A lock made of compare-and-swap guards a counter that is read and written without atomics. Who
+ * does not get it rests and serves others: Open MPI takes a lock of its own around each operation,
+ * and a target that only spins can hold that one whenever it looks at what others ask, stock UCX or
+ * not. */
 static void do_swap(int round) {
   enum { kTurns = 10 };
   uint64_t free_value = 0, mine = (uint64_t)job.rank + 1, old, value;
@@ -242,9 +240,7 @@ static void do_swap(int round) {
     for (old = 1; old != 0;) {
       MPI_Compare_and_swap(&mine, &free_value, &old, MPI_UINT64_T, 0, counter_at(1), job.win);
       MPI_Win_flush(0, job.win);
-      if (old != 0) {
-        rest(&rng);
-      }
+      if (old != 0) { rest(&rng); }
     }
     MPI_Get(&value, 1, MPI_UINT64_T, 0, counter_at(2), 1, MPI_UINT64_T, job.win);
     MPI_Win_flush(0, job.win);
@@ -265,9 +261,9 @@ static void do_swap(int round) {
 static const struct {
   const char* name;
   void (*run)(int round);
-} kOperations[] = {{"fence", do_fence}, {"pscw", do_pscw},   {"lock", do_lock},
-                   {"flush", do_flush}, {"accumulate", do_accumulate},
-                   {"fetch", do_fetch}, {"swap", do_swap}};
+} kOperations[] = {
+    {"fence", do_fence},           {"pscw", do_pscw},   {"lock", do_lock}, {"flush", do_flush},
+    {"accumulate", do_accumulate}, {"fetch", do_fetch}, {"swap", do_swap}};
 
 /* Whether `name` is in the list of -o. */
 static int wanted(const char* name) {
@@ -275,9 +271,7 @@ static int wanted(const char* name) {
 
   for (const char* at = job.only; at != NULL; at = strchr(at, ',')) {
     at += *at == ',';
-    if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
-      return 1;
-    }
+    if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) { return 1; }
   }
   return job.only == NULL;
 }
@@ -300,24 +294,15 @@ static unsigned read_options(int argc, char** argv) {
   while ((option = getopt(argc, argv, "n:s:m:o:t:")) != -1) {
     unsigned long value = optarg == NULL ? 0 : strtoul(optarg, NULL, 0);
     switch (option) {
-      case 'n':
-        job.rounds = (int)value;
-        break;
-      case 's':
-        job.seed = value;
-        break;
-      case 'm':
-        job.max_length = (value + 7) / 8 * 8;
-        break;
-      case 'o':
-        job.only = optarg;
-        break;
-      case 't':
-        seconds = (unsigned)value;
-        break;
+      case 'n': job.rounds = (int)value; break;
+      case 's': job.seed = value; break;
+      case 'm': job.max_length = (value + 7) / 8 * 8; break;
+      case 'o': job.only = optarg; break;
+      case 't': seconds = (unsigned)value; break;
       default:
-        fprintf(stderr, "usage: rma [-n rounds] [-s seed] [-m max-bytes] [-o operations] "
-                        "[-t seconds]\n");
+        fprintf(stderr,
+                "usage: rma [-n rounds] [-s seed] [-m max-bytes] [-o operations] "
+                "[-t seconds]\n");
         exit(2);
     }
   }
@@ -331,9 +316,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &job.size);
-  if (job.size > kMaxRanks) {
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
+  if (job.size > kMaxRanks) { MPI_Abort(MPI_COMM_WORLD, 2); }
   watch_start(job.rank, seconds);
   watch_at("making the window");
   MPI_Win_allocate((MPI_Aint)(job.max_length * (size_t)job.size + kCounters * 8), 1, MPI_INFO_NULL,

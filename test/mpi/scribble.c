@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Breaks MPI's rule: rank 0 writes to the buffer of a nonblocking send until that has completed. Rank 1 gets
- * whatever was there last; the job must end all the same. Each time after a blocking send of the buffer, which is over by then.
+ * Breaks MPI's rule: rank 0 writes to the buffer of a nonblocking send until that has completed.
+ * Rank 1 gets whatever was there last; the job must end all the same. Each time after a blocking
+ * send of the buffer, which is over by then.
  *
  *   mpirun -np 2 scribble [-n MESSAGES] [-t SECONDS]
  *
@@ -50,7 +51,8 @@ int main(int argc, char** argv) {
     if (rank == 0) {
       send_and_scribble(buffer);
     } else {
-      for (int k = 0; k < 2; ++k) MPI_Recv(buffer, kLength, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      for (int k = 0; k < 2; ++k)
+        MPI_Recv(buffer, kLength, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   }
   if (rank == 1) printf("scribble messages %d\n", messages);

@@ -4,7 +4,8 @@
  *
  *   session right|wrong
  *
- * Rank 0 receives what rank 1 sends, as another type when wrong; then the same by a collective operation. Prints "session done" once. */
+ * Rank 0 receives what rank 1 sends, as another type when wrong; then the same by a collective
+ * operation. Prints "session done" once. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +27,11 @@ int main(int argc, char** argv) {
   MPI_Comm_set_name(comm, "lake");
   MPI_Comm_rank(comm, &rank);
   if (rank == 1) MPI_Send(ints, kLength, MPI_INT, 0, 1, comm);
-  if (rank == 0) MPI_Recv(wrong ? (void*)floats : (void*)ints, kLength, wrong ? MPI_FLOAT : MPI_INT, 1, 1, comm, MPI_STATUS_IGNORE);
-  MPI_Bcast(wrong && rank == 1 ? (void*)floats : (void*)ints, kLength, wrong && rank == 1 ? MPI_FLOAT : MPI_INT, 0, comm);
+  if (rank == 0)
+    MPI_Recv(wrong ? (void*)floats : (void*)ints, kLength, wrong ? MPI_FLOAT : MPI_INT, 1, 1, comm,
+             MPI_STATUS_IGNORE);
+  MPI_Bcast(wrong && rank == 1 ? (void*)floats : (void*)ints, kLength,
+            wrong && rank == 1 ? MPI_FLOAT : MPI_INT, 0, comm);
   if (rank == 0) printf("session done\n");
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two worlds that MPI_Comm_spawn makes, of one process each, send the first one integers, which it receives as floats.
+ * Two worlds that MPI_Comm_spawn makes, of one process each, send the first one integers, which it
+ * receives as floats.
  *
  *   spawned                prints "spawned done" */
 #include <mpi.h>
@@ -21,7 +22,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   for (int i = 0; i < kWorlds; ++i) {
-    MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children[i], MPI_ERRCODES_IGNORE);
+    MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children[i],
+                   MPI_ERRCODES_IGNORE);
     /* From places of their own: mismatches are reported once for each pair. */
     if (i == 0) MPI_Recv(floats, kLength, MPI_FLOAT, 0, 1, children[0], MPI_STATUS_IGNORE);
     if (i == 1) MPI_Recv(floats, kLength, MPI_FLOAT, 0, 1, children[1], MPI_STATUS_IGNORE);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Very many correct messages whose datatypes change from one to the next, so that a signature that is given to another message is told
- * as a mismatch: in order from each source, by wildcards, probed, cancelled, persistent, and by several threads.
+ * Very many correct messages whose datatypes change from one to the next, so that a signature that
+ * is given to another message is told as a mismatch: in order from each source, by wildcards,
+ * probed, cancelled, persistent, and by several threads.
  *
  *   mpirun -np 4 storm [-n ROUNDS] [-t THREADS] [-s SEED]
  *
- * With UCX_VERITY_TYPECHECK=error nothing may call the error handler. Last line of rank 0: "storm messages N errors N".
+ * With UCX_VERITY_TYPECHECK=error nothing may call the error handler. Last line of rank 0: "storm
+ * messages N errors N".
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -79,7 +81,8 @@ static void by_irecv(lane* l, shape s, int from, MPI_Request* request) {
 }
 static void by_cancelled(lane* l, shape s, int from, MPI_Request* request) {
   MPI_Request never;
-  MPI_Irecv(l->in, s.count, types[(s.type + 1) % kTypes], from, l->tag + kManyTags / 2, l->comm, &never);
+  MPI_Irecv(l->in, s.count, types[(s.type + 1) % kTypes], from, l->tag + kManyTags / 2, l->comm,
+            &never);
   by_irecv(l, s, from, request);
   MPI_Cancel(&never);
   MPI_Wait(&never, MPI_STATUS_IGNORE);
@@ -98,7 +101,8 @@ static void by_mprobe(lane* l, shape s, int from, MPI_Request* request) {
   MPI_Imrecv(l->in, s.count, types[s.type], &message, request);
 }
 static void by_any_tag(lane* l, shape s, int from, MPI_Request* request) {
-  MPI_Irecv(l->in, s.count, types[s.type], from, job.threads == 1 ? MPI_ANY_TAG : l->tag, l->comm, request);
+  MPI_Irecv(l->in, s.count, types[s.type], from, job.threads == 1 ? MPI_ANY_TAG : l->tag, l->comm,
+            request);
 }
 static void by_larger(lane* l, shape s, int from, MPI_Request* request) {
   MPI_Irecv(l->in, s.count + 100, types[s.type], from, l->tag, l->comm, request);
@@ -115,7 +119,8 @@ static void ordered(lane* l, uint64_t round, int to, int from, receive_one recei
       MPI_Isend(l->out, s.count, types[s.type], to, l->tag, l->comm, &sends[i]);
     }
   }
-  for (int i = 0; i < kBatch; ++i) receive(l, shape_of(round, from, job.rank, i), from, &receives[i]);
+  for (int i = 0; i < kBatch; ++i)
+    receive(l, shape_of(round, from, job.rank, i), from, &receives[i]);
   MPI_Waitall(kBatch, receives, MPI_STATUSES_IGNORE);
   MPI_Waitall(kBatch, sends, MPI_STATUSES_IGNORE);
   messages += kBatch;
@@ -139,7 +144,8 @@ static void from_anybody(lane* l, uint64_t round) {
 }
 
 static void* run(void* argument) {
-  static const receive_one ways[] = {by_irecv, by_cancelled, by_persistent, by_mprobe, by_any_tag, by_larger};
+  static const receive_one ways[] = {by_irecv,  by_cancelled, by_persistent,
+                                     by_mprobe, by_any_tag,   by_larger};
   lane* l = argument;
   for (int i = 0; i < job.rounds; ++i) {
     const uint64_t round = content_next(&l->rng);
@@ -147,7 +153,8 @@ static void* run(void* argument) {
     if (way == 6) {
       from_anybody(l, round);
     } else {
-      ordered(l, round, (job.rank + step) % job.ranks, (job.rank + job.ranks - step) % job.ranks, ways[way]);
+      ordered(l, round, (job.rank + step) % job.ranks, (job.rank + job.ranks - step) % job.ranks,
+              ways[way]);
     }
     /* No rank is a round ahead: its messages would fit wildcards of this one. */
     MPI_Barrier(l->comm);
@@ -170,7 +177,8 @@ int main(int argc, char** argv) {
     if (option == 't') job.threads = atoi(optarg);
     if (option == 's') job.seed = strtoull(optarg, NULL, 0);
   }
-  MPI_Init_thread(&argc, &argv, job.threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  MPI_Init_thread(&argc, &argv, job.threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
   watch_start(job.rank, 600);
@@ -180,7 +188,11 @@ int main(int argc, char** argv) {
   lane lanes[16];
   pthread_t threads[16];
   for (int t = 0; t < job.threads && t < 16; ++t) {
-    lanes[t] = (lane){.rng = {job.seed * 31 + (uint64_t)t}, .thread = t, .tag = 16 * t, .out = calloc(4, kRoom), .in = calloc(4, kRoom)};
+    lanes[t] = (lane){.rng = {job.seed * 31 + (uint64_t)t},
+                      .thread = t,
+                      .tag = 16 * t,
+                      .out = calloc(4, kRoom),
+                      .in = calloc(4, kRoom)};
     MPI_Comm_dup(MPI_COMM_WORLD, &lanes[t].comm);
     if (t > 0) pthread_create(&threads[t], NULL, run, &lanes[t]);
   }

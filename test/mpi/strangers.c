@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * First messages to ranks that are not connected yet: they wait, several of one buffer and tag, and leave together. The next ones, with
- * that tag, are of another type.
+ * First messages to ranks that are not connected yet: they wait, several of one buffer and tag, and
+ * leave together. The next ones, with that tag, are of another type.
  *
  *   mpirun -np 6 strangers
  *
@@ -19,10 +19,12 @@ static void send_to_those_above(int rank, int size) {
   MPI_Request requests[kMostRanks];
   const int number = rank;
   const float half = 0.5f;
-  for (int to = rank + 1; to < size; ++to) MPI_Isend(&number, 1, MPI_INT, to, kTag, MPI_COMM_WORLD, &requests[to]);
+  for (int to = rank + 1; to < size; ++to)
+    MPI_Isend(&number, 1, MPI_INT, to, kTag, MPI_COMM_WORLD, &requests[to]);
   MPI_Waitall(size - rank - 1, requests + rank + 1, MPI_STATUSES_IGNORE);
   for (int i = 0; i < kRounds; ++i) {
-    for (int to = rank + 1; to < size; ++to) MPI_Send(&half, 1, MPI_FLOAT, to, kTag, MPI_COMM_WORLD);
+    for (int to = rank + 1; to < size; ++to)
+      MPI_Send(&half, 1, MPI_FLOAT, to, kTag, MPI_COMM_WORLD);
   }
 }
 
@@ -47,7 +49,8 @@ int main(int argc, char** argv) {
   for (int from = 0; from < rank; ++from) wrong += receive_from(from);
   if (size <= kMostRanks) send_to_those_above(rank, size);
   MPI_Reduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank == 0) printf("strangers messages %d wrong %d\n", size * (size - 1) / 2 * (1 + kRounds), all_wrong);
+  if (rank == 0)
+    printf("strangers messages %d wrong %d\n", size * (size - 1) / 2 * (1 + kRounds), all_wrong);
   watch_stop();
   MPI_Finalize();
   return 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_THREAD_MULTIPLE with one-sided operations: each thread of every rank has a window of its own and puts, gets and counts in the
- * memory of the next rank, all at the same time.
+ * MPI_THREAD_MULTIPLE with one-sided operations: each thread of every rank has a window of its own
+ * and puts, gets and counts in the memory of the next rank, all at the same time.
  *
  *   mpirun -np 2 thread_windows [-n ROUNDS] [-k THREADS]
  *
- * Last line of rank 0: threads K rounds N wrong N. Exit status: 0, 1 wrong, 77 when the MPI library gives no MPI_THREAD_MULTIPLE.
+ * Last line of rank 0: threads K rounds N wrong N. Exit status: 0, 1 wrong, 77 when the MPI library
+ * gives no MPI_THREAD_MULTIPLE.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -37,7 +38,8 @@ static void fill(uint8_t* out, size_t length, int rank, int thread, int round) {
   for (size_t i = 0; i < length; ++i) out[i] = byte_of(rank, thread, round, i);
 }
 
-/* Puts a part, reads all of it back: small parts travel in frames, the whole by a read where the transport has one. */
+/* Puts a part, reads all of it back: small parts travel in frames, the whole by a read where the
+ * transport has one. */
 static void one_round(worker* self, int round, uint8_t* out, uint8_t* in) {
   int target = (job.rank + 1) % job.size;
   size_t length = round % 2 == 0 ? kSmall : kBytes;
@@ -51,7 +53,8 @@ static void one_round(worker* self, int round, uint8_t* out, uint8_t* in) {
   MPI_Win_flush(target, self->window);
   if (before != round || memcmp(in, out, length) != 0) {
     atomic_fetch_add(&job.wrong, 1);
-    fprintf(stderr, "rank %d thread %d round %d: WRONG, counter %lld\n", job.rank, self->index, round, (long long)before);
+    fprintf(stderr, "rank %d thread %d round %d: WRONG, counter %lld\n", job.rank, self->index,
+            round, (long long)before);
   }
 }
 
@@ -72,7 +75,8 @@ static void run(void) {
 
   for (int i = 0; i < job.threads; ++i) {
     workers[i].index = i;
-    MPI_Win_allocate(8 + kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &workers[i].memory, &workers[i].window);
+    MPI_Win_allocate(8 + kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &workers[i].memory,
+                     &workers[i].window);
     memset(workers[i].memory, 0, 8 + kBytes);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, workers[i].window);
   }
@@ -103,7 +107,8 @@ int main(int argc, char** argv) {
   run();
   mine = atomic_load(&job.wrong);
   MPI_Allreduce(&mine, &wrong, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-  if (job.rank == 0) printf("threads %d rounds %d wrong %llu\n", job.threads, job.rounds, (unsigned long long)wrong);
+  if (job.rank == 0)
+    printf("threads %d rounds %d wrong %llu\n", job.threads, job.rounds, (unsigned long long)wrong);
   MPI_Finalize();
   return wrong != 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * MPI_THREAD_MULTIPLE: threads of every rank exchange messages at the same time, thread i with the
- * threads i of all ranks, and compare every byte. Even threads share one communicator (told apart by
- * tags), odd ones have their own and add a collective now and then.
+ * threads i of all ranks, and compare every byte. Even threads share one communicator (told apart
+ * by tags), odd ones have their own and add a collective now and then.
  *
  *   mpirun -np 2 threads [-n MESSAGES] [-k THREADS] [-s SEED] [-m MAX_BYTES] [-t SECONDS]
  *
@@ -41,15 +41,13 @@ static uint64_t message_seed(const worker* self) {
 
 static size_t message_length(uint64_t key) {
   content_rng rng = {key};
-  uint64_t limit = content_below(&rng, 50) == 0   ? job.max_length
+  uint64_t limit = content_below(&rng, 50) == 0  ? job.max_length
                    : content_below(&rng, 4) == 0 ? 16384
                                                  : 512;
   return content_below(&rng, (limit < job.max_length ? limit : job.max_length) + 1);
 }
 
-static int message_tag(const worker* self, int slot) {
-  return self->index * kTags + slot;
-}
+static int message_tag(const worker* self, int slot) { return self->index * kTags + slot; }
 
 static uint64_t message_key(const worker* self, int source, int target, int slot) {
   return content_key(message_seed(self), source, target, self->round * kBatch + (uint64_t)slot);
@@ -65,8 +63,9 @@ static void check_one(const worker* self, int source, int slot, const uint8_t* b
   bad = content_check(buffer, length, key, &first);
   if ((size_t)count != length || bad != 0) {
     atomic_fetch_add(&job.wrong, 1);
-    fprintf(stderr, "rank %d thread %d round %llu: WRONG message from %d: %d of %zu bytes, "
-                    "%zu differ from %zu on\n",
+    fprintf(stderr,
+            "rank %d thread %d round %llu: WRONG message from %d: %d of %zu bytes, "
+            "%zu differ from %zu on\n",
             job.rank, self->index, (unsigned long long)self->round, source, count, length, bad,
             first);
   }
@@ -80,9 +79,7 @@ static void wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
 
   while (!done) {
     MPI_Testall(count, requests, &done, statuses);
-    if (!done) {
-      sched_yield();
-    }
+    if (!done) { sched_yield(); }
   }
 }
 
@@ -139,9 +136,7 @@ static void* run_thread(void* argument) {
   self->receive = malloc(space);
   for (; self->round < job.rounds; ++self->round) {
     exchange(self);
-    if (self->index % 2 == 1 && self->round % 8 == 0) {
-      check_sum(self);
-    }
+    if (self->index % 2 == 1 && self->round % 8 == 0) { check_sum(self); }
   }
   free(self->send);
   free(self->receive);
@@ -155,18 +150,14 @@ static void run_threads(void) {
   for (int i = 0; i < job.threads; ++i) {
     workers[i].index = i;
     workers[i].comm = job.shared;
-    if (i % 2 == 1) {
-      MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
-    }
+    if (i % 2 == 1) { MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm); }
   }
   for (int i = 0; i < job.threads; ++i) {
     pthread_create(&threads[i], NULL, run_thread, &workers[i]);
   }
   for (int i = 0; i < job.threads; ++i) {
     pthread_join(threads[i], NULL);
-    if (workers[i].comm != job.shared) {
-      MPI_Comm_free(&workers[i].comm);
-    }
+    if (workers[i].comm != job.shared) { MPI_Comm_free(&workers[i].comm); }
   }
 }
 
@@ -177,24 +168,15 @@ static unsigned read_options(int argc, char** argv, uint64_t* messages_p) {
   while ((option = getopt(argc, argv, "n:k:s:m:t:")) != -1) {
     uint64_t value = optarg == NULL ? 0 : strtoull(optarg, NULL, 0);
     switch (option) {
-      case 'n':
-        *messages_p = value;
-        break;
-      case 'k':
-        job.threads = value < kMaxThreads ? (int)value : kMaxThreads;
-        break;
-      case 's':
-        job.seed = value;
-        break;
-      case 'm':
-        job.max_length = value;
-        break;
-      case 't':
-        seconds = (unsigned)value;
-        break;
+      case 'n': *messages_p = value; break;
+      case 'k': job.threads = value < kMaxThreads ? (int)value : kMaxThreads; break;
+      case 's': job.seed = value; break;
+      case 'm': job.max_length = value; break;
+      case 't': seconds = (unsigned)value; break;
       default:
-        fprintf(stderr, "usage: threads [-n messages] [-k threads] [-s seed] [-m max-bytes] "
-                        "[-t seconds]\n");
+        fprintf(stderr,
+                "usage: threads [-n messages] [-k threads] [-s seed] [-m max-bytes] "
+                "[-t seconds]\n");
         exit(2);
     }
   }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A tool as mpiP or Score-P are: a preloaded library between the program and MPI that counts calls, and makes some of its own through
- * the profiling interface. Prints 'tool sends N receives N' at the end.
+ * A tool as mpiP or Score-P are: a preloaded library between the program and MPI that counts calls,
+ * and makes some of its own through the profiling interface. Prints 'tool sends N receives N' at
+ * the end.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -12,17 +13,20 @@ int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MP
   ++sends;
   return PMPI_Send(data, count, type, to, tag, comm);
 }
-int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
   ++sends;
   return PMPI_Isend(data, count, type, to, tag, comm, request);
 }
-int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
+int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+             MPI_Status* status) {
   MPI_Request request;
   ++receives;
   int rc = PMPI_Irecv(data, count, type, from, tag, comm, &request);
   return rc != MPI_SUCCESS ? rc : PMPI_Wait(&request, status);
 }
-int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request* request) {
   ++receives;
   return PMPI_Irecv(data, count, type, from, tag, comm, request);
 }

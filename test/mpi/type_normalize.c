@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Datatypes of random nestings and what verity_type_normalize() makes of them: the same bytes in the same order, the same bounds, and
- * messages from one to the other in both directions.
+ * Datatypes of random nestings and what verity_type_normalize() makes of them: the same bytes in
+ * the same order, the same bounds, and messages from one to the other in both directions.
  *
  * Usage: type_normalize [COUNT [SEED]]
  */
@@ -27,7 +27,8 @@ static MPI_Aint extent_of(MPI_Datatype type) {
 }
 
 static MPI_Datatype basic(void) {
-  const MPI_Datatype all[] = {MPI_INT, MPI_DOUBLE, MPI_CHAR, MPI_SHORT, MPI_DOUBLE_INT, MPI_INT, MPI_INT};
+  const MPI_Datatype all[] = {MPI_INT,        MPI_DOUBLE, MPI_CHAR, MPI_SHORT,
+                              MPI_DOUBLE_INT, MPI_INT,    MPI_INT};
   return all[dice(7)];
 }
 
@@ -52,12 +53,17 @@ static MPI_Datatype surround(MPI_Datatype old, int derived) {
   switch (dice(11)) {
     case 0: MPI_Type_contiguous(count, old, &type); break;
     case 1: MPI_Type_vector(count, length, length + (int)dice(3), old, &type); break;
-    case 2: MPI_Type_create_hvector(count, length, length * extent + (MPI_Aint)dice(3) * 4, old, &type); break;
+    case 2:
+      MPI_Type_create_hvector(count, length, length * extent + (MPI_Aint)dice(3) * 4, old, &type);
+      break;
     case 3: MPI_Type_indexed(count, lengths, indices, old, &type); break;
     case 4: MPI_Type_create_hindexed(count, lengths, bytes, old, &type); break;
     case 5: MPI_Type_create_indexed_block(count, length, indices, old, &type); break;
     case 6: MPI_Type_create_hindexed_block(count, length, bytes, old, &type); break;
-    case 7: MPI_Type_create_subarray(2, sizes, subsizes, starts, dice(2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN, old, &type); break;
+    case 7:
+      MPI_Type_create_subarray(2, sizes, subsizes, starts,
+                               dice(2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN, old, &type);
+      break;
     case 8: MPI_Type_create_resized(old, 0, extent + (MPI_Aint)dice(3) * 8, &type); break;
     case 9: MPI_Type_dup(old, &type); break;
     default: {
@@ -93,7 +99,8 @@ static unsigned char memory[2 * kMost], got[2 * kMost], packed[2][4 * kMost];
 static int receives(MPI_Datatype from, MPI_Datatype to, MPI_Datatype reference) {
   int size[2] = {0, 0};
   memset(got, 0, sizeof got);
-  MPI_Sendrecv(memory + kBefore, 2, from, 0, 5, got + kBefore, 2, to, 0, 5, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(memory + kBefore, 2, from, 0, 5, got + kBefore, 2, to, 0, 5, MPI_COMM_SELF,
+               MPI_STATUS_IGNORE);
   MPI_Pack(memory + kBefore, 2, reference, packed[0], sizeof packed[0], &size[0], MPI_COMM_SELF);
   MPI_Pack(got + kBefore, 2, reference, packed[1], sizeof packed[1], &size[1], MPI_COMM_SELF);
   return size[0] == size[1] && memcmp(packed[0], packed[1], (size_t)size[0]) == 0;
@@ -109,7 +116,9 @@ static const char* compare(MPI_Datatype old, MPI_Datatype type) {
   MPI_Type_get_true_extent(old, &true_lb[0], &true_extent[0]);
   MPI_Type_get_true_extent(type, &true_lb[1], &true_extent[1]);
   MPI_Type_size(old, &bytes_of_data);
-  if (bytes_of_data > 0 && (true_lb[1] < true_lb[0] || true_lb[1] + true_extent[1] > true_lb[0] + true_extent[0])) return "true bounds";
+  if (bytes_of_data > 0 &&
+      (true_lb[1] < true_lb[0] || true_lb[1] + true_extent[1] > true_lb[0] + true_extent[0]))
+    return "true bounds";
   MPI_Type_commit(&old);
   MPI_Type_commit(&type);
   MPI_Pack(memory + kBefore, 2, old, packed[0], sizeof packed[0], &size[0], MPI_COMM_SELF);
@@ -137,7 +146,8 @@ static void large(void) {
     const double seconds = MPI_Wtime() - begin;
     if (code != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Type_get_envelope(made, &integers, &addresses, &types, &combiner);
-    printf("%s million of blocks: %d arguments, %.2f s\n", i == 0 ? "irregular" : "regular", integers + addresses, seconds);
+    printf("%s million of blocks: %d arguments, %.2f s\n", i == 0 ? "irregular" : "regular",
+           integers + addresses, seconds);
     MPI_Type_free(&made);
     MPI_Type_free(&type[i]);
   }
@@ -169,7 +179,8 @@ int main(int argc, char** argv) {
     if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&old);
   }
   large();
-  if (verity_type_normalize(MPI_INT, NULL) != MPI_ERR_ARG || verity_type_normalize(MPI_DATATYPE_NULL, &made) != MPI_ERR_TYPE) {
+  if (verity_type_normalize(MPI_INT, NULL) != MPI_ERR_ARG ||
+      verity_type_normalize(MPI_DATATYPE_NULL, &made) != MPI_ERR_TYPE) {
     printf("wrong arguments are not refused\n");
     ++wrong;
   }

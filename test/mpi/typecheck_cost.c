@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What one message costs, to oneself: a send, its receive and the transport in between, in one process. The fastest of many short
- * batches, so that other processes hardly disturb it. test/bench/typecheck_cost runs it with and without the companion.
+ * What one message costs, to oneself: a send, its receive and the transport in between, in one
+ * process. The fastest of many short batches, so that other processes hardly disturb it.
+ * test/bench/typecheck_cost runs it with and without the companion.
  *
  *   mpirun -np 1 typecheck_cost                    prints "basic NS derived NS"
- *   mpirun -np 1 typecheck_cost count basic        1000 messages in typecheck_counted(): for callgrind, which counts what is
- *                                  or derived      executed there (test/integration/typecheck_instructions.sh)
+ *   mpirun -np 1 typecheck_cost count basic        1000 messages in typecheck_counted(): for
+ * callgrind, which counts what is or derived      executed there
+ * (test/integration/types/typecheck_instructions.sh)
  */
 #include <mpi.h>
 #include <stdio.h>

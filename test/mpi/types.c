@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages whose datatypes do not match, of every operation and every kind of mismatch, and their corrected twins.
+ * Messages whose datatypes do not match, of every operation and every kind of mismatch, and their
+ * corrected twins.
  *
  *   types wrong|right [OPERATION|all] [KIND]
  *
- * With UCX_VERITY_TYPECHECK=error each mismatch calls the communicator's error handler, once and with MPI_ERR_TYPE: what was not as it
- * should be is printed, "OPERATION / KIND: errors N". The last line, on rank 0:
- * "types wrong cases N expected N errors N failed N others N".
+ * With UCX_VERITY_TYPECHECK=error each mismatch calls the communicator's error handler, once and
+ * with MPI_ERR_TYPE: what was not as it should be is printed, "OPERATION / KIND: errors N". The
+ * last line, on rank 0: "types wrong cases N expected N errors N failed N others N".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,14 +41,16 @@ static void on_window_error(MPI_Win* win, int* code, ...) {
 }
 
 static int asked_for(int argc, char** argv, int argument, const char* name) {
-  return argc <= argument || strcmp(argv[argument], "all") == 0 || strcmp(argv[argument], name) == 0;
+  return argc <= argument || strcmp(argv[argument], "all") == 0 ||
+         strcmp(argv[argument], name) == 0;
 }
 
 static int is_told(enum told told) { return told == kAlways || (told == kByNames && by_names); }
 
 static void run(int rank, const struct operation* o, const struct kind* kind, int wrong) {
   static int tag = 10;
-  const int expected = wrong && rank == 0 && is_told(kind->told) ? (o->times != 0 ? o->times : 1) : 0;
+  const int expected =
+      wrong && rank == 0 && is_told(kind->told) ? (o->times != 0 ? o->times : 1) : 0;
   errors = other_errors = 0;
   o->run(rank, 1, 0, kind->sent, wrong ? kind->wrong : kind->right, tag);
   tag += 2;
@@ -59,7 +62,8 @@ static void run(int rank, const struct operation* o, const struct kind* kind, in
   all_others += other_errors;
   if (errors == expected && other_errors == 0) return;
   ++failed;
-  printf("rank %d: %s / %s: errors %d others %d\n", rank, o->name, kind->name, errors, other_errors);
+  printf("rank %d: %s / %s: errors %d others %d\n", rank, o->name, kind->name, errors,
+         other_errors);
 }
 
 int main(int argc, char** argv) {
@@ -91,8 +95,8 @@ int main(int argc, char** argv) {
   MPI_Errhandler_free(&window_errors);
   MPI_Finalize();
   if (rank == 0) {
-    printf("types %s cases %d expected %d errors %d failed %d others %d\n", wrong ? "wrong" : "right", cases, expected_in_all, all, failed,
-           all_others);
+    printf("types %s cases %d expected %d errors %d failed %d others %d\n",
+           wrong ? "wrong" : "right", cases, expected_in_all, all, failed, all_others);
   }
   return 0;
 }

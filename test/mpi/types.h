@@ -18,18 +18,21 @@ struct side {
 /* When a mismatch is told: always, with UCX_VERITY_TYPECHECK_LEVEL=names only, or never. */
 enum told { kAlways, kByNames, kNever };
 
-/* A kind of mismatch, with its corrected twin, which must be silent: the sender does the same in both. */
+/* A kind of mismatch, with its corrected twin, which must be silent: the sender does the same in
+ * both. */
 struct kind {
   const char* name;
   struct side sent, wrong, right;
   enum told told;
 };
 
-/* An operation that takes one message from `from` to `to`. Both ranks call it; a rank that is neither does nothing. */
+/* An operation that takes one message from `from` to `to`. Both ranks call it; a rank that is
+ * neither does nothing. */
 struct operation {
   const char* name;
   void (*run)(int rank, int from, int to, struct side sent, struct side received, int tag);
-  int kinds;  /* how many of the first kinds can be had with it: kBasicKinds are as many of one predefined type; 0: all */
+  int kinds;  /* how many of the first kinds can be had with it: kBasicKinds are as many of one
+                 predefined type; 0: all */
   int times;  /* messages, if not one */
   int others; /* errors of MPI's own at the receiver, right or wrong */
 };

@@ -28,7 +28,8 @@ static void iprobe(int rank, int from, int to, struct side sent, struct side rec
   MPI_Recv(IN, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void any_source(int rank, int from, int to, struct side sent, struct side received, int tag) {
+static void any_source(int rank, int from, int to, struct side sent, struct side received,
+                       int tag) {
   MPI_Request request;
   if (rank == from) MPI_Send(OUT, to, tag, MPI_COMM_WORLD);
   if (rank != to) return;
@@ -36,7 +37,8 @@ static void any_source(int rank, int from, int to, struct side sent, struct side
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Two receives by wildcards, of which the first gets a message of its own type and the second the one of the case. */
+/* Two receives by wildcards, of which the first gets a message of its own type and the second the
+ * one of the case. */
 static void any_tag(int rank, int from, int to, struct side sent, struct side received, int tag) {
   MPI_Request requests[2];
   int one = 1, other = 0;
@@ -50,7 +52,8 @@ static void any_tag(int rank, int from, int to, struct side sent, struct side re
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* A receive with a type that fits none is cancelled before the message is sent: it plays no part. */
+/* A receive with a type that fits none is cancelled before the message is sent: it plays no part.
+ */
 static void cancelled(int rank, int from, int to, struct side sent, struct side received, int tag) {
   MPI_Request request;
   char go = 0;
@@ -74,7 +77,8 @@ static void truncated(int rank, int from, int to, struct side sent, struct side 
   MPI_Recv(IN, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void truncated_irecv(int rank, int from, int to, struct side sent, struct side received, int tag) {
+static void truncated_irecv(int rank, int from, int to, struct side sent, struct side received,
+                            int tag) {
   MPI_Request request;
   if (rank == from) MPI_Send(OUT, to, tag, MPI_COMM_WORLD);
   if (rank != to) return;
@@ -83,7 +87,8 @@ static void truncated_irecv(int rank, int from, int to, struct side sent, struct
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* The receive is given up while it is under way; that it has ended shows by the message behind it. */
+/* The receive is given up while it is under way; that it has ended shows by the message behind it.
+ */
 static void freed(int rank, int from, int to, struct side sent, struct side received, int tag) {
   MPI_Request request;
   char go = 0;
@@ -99,7 +104,8 @@ static void freed(int rank, int from, int to, struct side sent, struct side rece
   MPI_Recv(&go, 1, MPI_CHAR, from, tag + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void freed_send(int rank, int from, int to, struct side sent, struct side received, int tag) {
+static void freed_send(int rank, int from, int to, struct side sent, struct side received,
+                       int tag) {
   MPI_Request request;
   if (rank == from) {
     MPI_Isend(OUT, to, tag, MPI_COMM_WORLD, &request);
@@ -138,12 +144,14 @@ static void testsome(int rank, int from, int to, struct side sent, struct side r
   int which[2], done = 0;
   if (rank == from) MPI_Isend(OUT, to, tag, MPI_COMM_WORLD, &requests[0]);
   if (rank == to) MPI_Irecv(IN, from, tag, MPI_COMM_WORLD, &requests[0]);
-  while ((rank == from || rank == to) && done == 0) MPI_Testsome(2, requests, &done, which, MPI_STATUSES_IGNORE);
+  while ((rank == from || rank == to) && done == 0)
+    MPI_Testsome(2, requests, &done, which, MPI_STATUSES_IGNORE);
 }
 
-/* Communicators and types that come and go: their context ids and handles are used again, from the same places, for other messages. The
- * last message is the one of the case. */
-static void used_again(int rank, int from, int to, struct side sent, struct side received, int tag) {
+/* Communicators and types that come and go: their context ids and handles are used again, from the
+ * same places, for other messages. The last message is the one of the case. */
+static void used_again(int rank, int from, int to, struct side sent, struct side received,
+                       int tag) {
   for (int i = 0; i <= 2 * kStarts; ++i) {
     const struct side right = {.count = 3, .type = i % 2 != 0 ? MPI_FLOAT : MPI_INT};
     struct side ours = sent, theirs = received;
@@ -162,15 +170,18 @@ static void used_again(int rank, int from, int to, struct side sent, struct side
   }
 }
 
-/* One place in the program, several functions: the last message is the one of the case. The compiler knows neither the functions nor how
- * often, so that it makes one call of it. */
-static void by_pointer(int rank, int from, int to, struct side sent, struct side received, int tag) {
-  static int (*volatile functions[])(const void*, int, MPI_Datatype, int, int, MPI_Comm) = {MPI_Send, MPI_Send, MPI_Ssend};
+/* One place in the program, several functions: the last message is the one of the case. The
+ * compiler knows neither the functions nor how often, so that it makes one call of it. */
+static void by_pointer(int rank, int from, int to, struct side sent, struct side received,
+                       int tag) {
+  static int (*volatile functions[])(const void*, int, MPI_Datatype, int, int, MPI_Comm) = {
+      MPI_Send, MPI_Send, MPI_Ssend};
   static volatile int last = 2;
   for (int i = 0; i <= last; ++i) {
     const struct side expected = i == last ? received : sent;
     if (rank == from) functions[i](OUT, to, tag, MPI_COMM_WORLD);
-    if (rank == to) MPI_Recv(in, expected.count, expected.type, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == to)
+      MPI_Recv(in, expected.count, expected.type, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }
 

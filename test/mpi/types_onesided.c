@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-sided operations: the rank that receives in the others is the origin here, and names both types.
+ * One-sided operations: the rank that receives in the others is the origin here, and names both
+ * types.
  */
 #include <stddef.h>
 
@@ -27,9 +28,9 @@ static char origin[kRoom], result[kRoom];
   }
 #define HERE origin, sent.count, sent.type
 #define THERE target, 0, received.count, received.type
-#define LATER(call)     \
-  MPI_Request request;  \
-  call;                 \
+#define LATER(call)    \
+  MPI_Request request; \
+  call;                \
   MPI_Wait(&request, MPI_STATUS_IGNORE)
 
 AT_ORIGIN(put, MPI_Put(HERE, THERE, win))
@@ -39,7 +40,8 @@ AT_ORIGIN(rget, LATER(MPI_Rget(HERE, THERE, win, &request)))
 AT_ORIGIN(accumulate, MPI_Accumulate(HERE, THERE, MPI_REPLACE, win))
 AT_ORIGIN(raccumulate, LATER(MPI_Raccumulate(HERE, THERE, MPI_REPLACE, win, &request)))
 /* What comes back has the target's type: right. */
-AT_ORIGIN(get_accumulate, MPI_Get_accumulate(HERE, result, received.count, received.type, THERE, MPI_REPLACE, win))
+AT_ORIGIN(get_accumulate,
+          MPI_Get_accumulate(HERE, result, received.count, received.type, THERE, MPI_REPLACE, win))
 /* Nothing goes there, what comes back does not fit. */
 AT_ORIGIN(fetch, MPI_Get_accumulate(result, 0, MPI_BYTE, HERE, THERE, MPI_NO_OP, win))
 

@@ -8,30 +8,26 @@
 
 static char out[kRoom], in[kRoom];
 
-#define SENDER_RECEIVER(name, send, receive)                                                                    \
-  static void name(int rank, int from, int to, struct side sent, struct side received, int tag) {               \
-    MPI_Comm comm = MPI_COMM_WORLD;                                                                             \
-    if (rank == from) {                                                                                         \
-      send;                                                                                                     \
-    }                                                                                                           \
-    if (rank == to) {                                                                                           \
-      receive;                                                                                                  \
-    }                                                                                                           \
+#define SENDER_RECEIVER(name, send, receive)                                                      \
+  static void name(int rank, int from, int to, struct side sent, struct side received, int tag) { \
+    MPI_Comm comm = MPI_COMM_WORLD;                                                               \
+    if (rank == from) { send; }                                                                   \
+    if (rank == to) { receive; }                                                                  \
   }
 
 #define OUT out, sent.count, sent.type
 #define IN in, received.count, received.type
-#define FINISH(call)                     \
-  MPI_Request request;                   \
-  call;                                  \
+#define FINISH(call)   \
+  MPI_Request request; \
+  call;                \
   MPI_Wait(&request, MPI_STATUS_IGNORE)
 #define RECV MPI_Recv(IN, from, tag, comm, MPI_STATUS_IGNORE)
-#define WITH_BUFFER(call)                                      \
-  static char space[kRoom + MPI_BSEND_OVERHEAD];               \
-  void* address;                                               \
-  int size;                                                    \
-  MPI_Buffer_attach(space, sizeof(space));                     \
-  call;                                                        \
+#define WITH_BUFFER(call)                        \
+  static char space[kRoom + MPI_BSEND_OVERHEAD]; \
+  void* address;                                 \
+  int size;                                      \
+  MPI_Buffer_attach(space, sizeof(space));       \
+  call;                                          \
   MPI_Buffer_detach(&address, &size)
 
 SENDER_RECEIVER(send, MPI_Send(OUT, to, tag, comm), RECV)
@@ -40,19 +36,21 @@ SENDER_RECEIVER(isend, FINISH(MPI_Isend(OUT, to, tag, comm, &request)), RECV)
 SENDER_RECEIVER(issend, FINISH(MPI_Issend(OUT, to, tag, comm, &request)), RECV)
 SENDER_RECEIVER(bsend, WITH_BUFFER(MPI_Bsend(OUT, to, tag, comm)), RECV)
 SENDER_RECEIVER(ibsend, WITH_BUFFER(FINISH(MPI_Ibsend(OUT, to, tag, comm, &request))), RECV)
-SENDER_RECEIVER(irecv, MPI_Send(OUT, to, tag, comm), FINISH(MPI_Irecv(IN, from, tag, comm, &request)))
-SENDER_RECEIVER(any, MPI_Send(OUT, to, tag, comm), MPI_Recv(IN, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE))
+SENDER_RECEIVER(irecv, MPI_Send(OUT, to, tag, comm),
+                FINISH(MPI_Irecv(IN, from, tag, comm, &request)))
+SENDER_RECEIVER(any, MPI_Send(OUT, to, tag, comm),
+                MPI_Recv(IN, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE))
 
 /* The receive is there before the send begins, as a ready send wants it. */
-#define READY(call)                                                  \
-  char go;                                                           \
-  MPI_Recv(&go, 0, MPI_CHAR, to, tag + 1, comm, MPI_STATUS_IGNORE);  \
+#define READY(call)                                                 \
+  char go;                                                          \
+  MPI_Recv(&go, 0, MPI_CHAR, to, tag + 1, comm, MPI_STATUS_IGNORE); \
   call
-#define POSTED                                          \
-  MPI_Request request;                                  \
-  char go = 0;                                          \
-  MPI_Irecv(IN, from, tag, comm, &request);             \
-  MPI_Send(&go, 0, MPI_CHAR, from, tag + 1, comm);      \
+#define POSTED                                     \
+  MPI_Request request;                             \
+  char go = 0;                                     \
+  MPI_Irecv(IN, from, tag, comm, &request);        \
+  MPI_Send(&go, 0, MPI_CHAR, from, tag + 1, comm); \
   MPI_Wait(&request, MPI_STATUS_IGNORE)
 SENDER_RECEIVER(rsend, READY(MPI_Rsend(OUT, to, tag, comm)), POSTED)
 SENDER_RECEIVER(irsend, READY(FINISH(MPI_Irsend(OUT, to, tag, comm, &request))), POSTED)
@@ -66,16 +64,17 @@ static void testing(int rank, int from, int to, struct side sent, struct side re
   while ((rank == from || rank == to) && !done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
 
-#define PERSISTENT(init)                                       \
-  MPI_Request request;                                         \
-  init;                                                        \
-  MPI_Start(&request);                                         \
-  MPI_Wait(&request, MPI_STATUS_IGNORE);                       \
+#define PERSISTENT(init)                 \
+  MPI_Request request;                   \
+  init;                                  \
+  MPI_Start(&request);                   \
+  MPI_Wait(&request, MPI_STATUS_IGNORE); \
   MPI_Request_free(&request)
 SENDER_RECEIVER(send_init, PERSISTENT(MPI_Send_init(OUT, to, tag, comm, &request)),
                 PERSISTENT(MPI_Recv_init(IN, from, tag, comm, &request)))
 SENDER_RECEIVER(ssend_init, PERSISTENT(MPI_Ssend_init(OUT, to, tag, comm, &request)), RECV)
-SENDER_RECEIVER(bsend_init, WITH_BUFFER(PERSISTENT(MPI_Bsend_init(OUT, to, tag, comm, &request))), RECV)
+SENDER_RECEIVER(bsend_init, WITH_BUFFER(PERSISTENT(MPI_Bsend_init(OUT, to, tag, comm, &request))),
+                RECV)
 SENDER_RECEIVER(rsend_init, READY(PERSISTENT(MPI_Rsend_init(OUT, to, tag, comm, &request))), POSTED)
 
 static void startall(int rank, int from, int to, struct side sent, struct side received, int tag) {
@@ -97,9 +96,11 @@ static void startall(int rank, int from, int to, struct side sent, struct side r
 }
 
 SENDER_RECEIVER(mprobe, MPI_Send(OUT, to, tag, comm), MPI_Message message;
-                MPI_Mprobe(from, tag, comm, &message, MPI_STATUS_IGNORE); MPI_Mrecv(IN, &message, MPI_STATUS_IGNORE))
+                MPI_Mprobe(from, tag, comm, &message, MPI_STATUS_IGNORE);
+                MPI_Mrecv(IN, &message, MPI_STATUS_IGNORE))
 SENDER_RECEIVER(improbe, MPI_Send(OUT, to, tag, comm), MPI_Message message; int found = 0;
-                while (!found) MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &message, MPI_STATUS_IGNORE);
+                while (!found) MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &message,
+                                           MPI_STATUS_IGNORE);
                 FINISH(MPI_Imrecv(IN, &message, &request)))
 
 /* Both send and receive: only what goes from `from` to `to` has the types of the case. */
@@ -112,7 +113,8 @@ static void sendrecv(int rank, int from, int to, struct side sent, struct side r
   }
 }
 
-static void sendrecv_replace(int rank, int from, int to, struct side sent, struct side received, int tag) {
+static void sendrecv_replace(int rank, int from, int to, struct side sent, struct side received,
+                             int tag) {
   if (rank == from) {
     MPI_Sendrecv_replace(OUT, to, tag, MPI_PROC_NULL, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else if (rank == to) {
@@ -121,7 +123,8 @@ static void sendrecv_replace(int rank, int from, int to, struct side sent, struc
 }
 
 /* A communicator of its own. */
-static void other_comm(int rank, int from, int to, struct side sent, struct side received, int tag) {
+static void other_comm(int rank, int from, int to, struct side sent, struct side received,
+                       int tag) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_name(comm, "ocean");
@@ -143,11 +146,14 @@ static void self(int rank, int from, int to, struct side sent, struct side recei
 #endif
 
 /* Called by a library or a tool under its other name. */
-SENDER_RECEIVER(pmpi, PMPI_Send(OUT, to, tag, comm), PMPI_Recv(IN, from, tag, comm, MPI_STATUS_IGNORE))
+SENDER_RECEIVER(pmpi, PMPI_Send(OUT, to, tag, comm),
+                PMPI_Recv(IN, from, tag, comm, MPI_STATUS_IGNORE))
 
 #if MPI_VERSION >= 4
-SENDER_RECEIVER(send_c, MPI_Send_c(OUT, to, tag, comm), MPI_Recv_c(IN, from, tag, comm, MPI_STATUS_IGNORE))
-SENDER_RECEIVER(isend_c, FINISH(MPI_Isend_c(OUT, to, tag, comm, &request)), FINISH(MPI_Irecv_c(IN, from, tag, comm, &request)))
+SENDER_RECEIVER(send_c, MPI_Send_c(OUT, to, tag, comm),
+                MPI_Recv_c(IN, from, tag, comm, MPI_STATUS_IGNORE))
+SENDER_RECEIVER(isend_c, FINISH(MPI_Isend_c(OUT, to, tag, comm, &request)),
+                FINISH(MPI_Irecv_c(IN, from, tag, comm, &request)))
 /* MPICH 4.0 releases derived types once too often there. */
 #if !defined(MPICH_NUMVERSION) || MPICH_NUMVERSION >= 40100000
 #define ISENDRECV

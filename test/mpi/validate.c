@@ -4,11 +4,11 @@
  *
  * Usage: validate MODE [MIB [DAMAGED]]
  *
- *   p2p, bcast, allgather   a buffer of MIB MiB (allgather: of each rank), of which DAMAGED segments are damaged at each receiver
- *   types                   datatypes with and without gaps, different ones at the two sides
- *   ring                    several at once in both directions with one tag
- *   errors                  wrong arguments, unlike lengths, foreign messages
- *   time                    p2p against sending all of the buffer again and comparing, in turns: medians of 9 pairs
+ *   p2p, bcast, allgather   a buffer of MIB MiB (allgather: of each rank), of which DAMAGED
+ * segments are damaged at each receiver types                   datatypes with and without gaps,
+ * different ones at the two sides ring                    several at once in both directions with
+ * one tag errors                  wrong arguments, unlike lengths, foreign messages time p2p
+ * against sending all of the buffer again and comparing, in turns: medians of 9 pairs
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -51,8 +51,9 @@ static void damage(unsigned char* bytes, size_t size, size_t segments) {
 }
 
 static void say(const char* what, const struct verity_validation* v, size_t still_wrong) {
-  printf("%s rank %d: %llu bytes, %llu damaged, %u rounds, %llu sent again, %zu wrong\n", what, rank, (unsigned long long)v->bytes,
-         (unsigned long long)v->damaged, v->rounds, (unsigned long long)v->bytes_sent_again, still_wrong);
+  printf("%s rank %d: %llu bytes, %llu damaged, %u rounds, %llu sent again, %zu wrong\n", what,
+         rank, (unsigned long long)v->bytes, (unsigned long long)v->damaged, v->rounds,
+         (unsigned long long)v->bytes_sent_again, still_wrong);
 }
 
 static void p2p(size_t size, size_t damaged) {
@@ -61,8 +62,10 @@ static void p2p(size_t size, size_t damaged) {
   if (rank > 1) return free(buf);
   fill(buf, size, 0);
   if (rank == 1) damage(buf, size, damaged);
-  const int code = rank == 0 ? verity_validate_send(buf, (MPI_Count)size, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, NULL, &v)
-                             : verity_validate_recv(buf, (MPI_Count)size, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, NULL, &v);
+  const int code =
+      rank == 0
+          ? verity_validate_send(buf, (MPI_Count)size, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, NULL, &v)
+          : verity_validate_recv(buf, (MPI_Count)size, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, NULL, &v);
   expect(code == MPI_SUCCESS, "the code of p2p");
   expect(v.damaged == damaged, "damaged segments of p2p");
   say("p2p", &v, count_wrong(buf, size, 0));
@@ -75,7 +78,9 @@ static void bcast(size_t size, size_t damaged) {
   const int root = ranks - 1;
   fill(buf, size, root);
   if (rank % 2 == 0 && rank != root) damage(buf, size, damaged);
-  expect(verity_validate_bcast(buf, (MPI_Count)size, MPI_BYTE, root, MPI_COMM_WORLD, NULL, &v) == MPI_SUCCESS, "the code of bcast");
+  expect(verity_validate_bcast(buf, (MPI_Count)size, MPI_BYTE, root, MPI_COMM_WORLD, NULL, &v) ==
+             MPI_SUCCESS,
+         "the code of bcast");
   expect(v.damaged == (rank % 2 == 0 && rank != root ? damaged : 0), "damaged segments of bcast");
   say("bcast", &v, count_wrong(buf, size, root));
   free(buf);
@@ -91,7 +96,9 @@ static void allgather(size_t size, size_t damaged) {
     damage(buf + (size_t)i * size, size, damaged);
     hit += damaged;
   }
-  expect(verity_validate_allgather(buf, (MPI_Count)size, MPI_BYTE, MPI_COMM_WORLD, NULL, &v) == MPI_SUCCESS, "the code of allgather");
+  expect(verity_validate_allgather(buf, (MPI_Count)size, MPI_BYTE, MPI_COMM_WORLD, NULL, &v) ==
+             MPI_SUCCESS,
+         "the code of allgather");
   expect(v.damaged == hit, "damaged segments of allgather");
   for (int i = 0; i < ranks; ++i) still += count_wrong(buf + (size_t)i * size, size, i);
   say("allgather", &v, still);
@@ -105,7 +112,8 @@ static size_t packed(const void* buf, int count, MPI_Datatype type, unsigned cha
   return (size_t)position;
 }
 
-static void one_type(const char* name, MPI_Datatype ours, int count, MPI_Datatype theirs, int their_count) {
+static void one_type(const char* name, MPI_Datatype ours, int count, MPI_Datatype theirs,
+                     int their_count) {
   enum { kRoom = 1 << 20 };
   static unsigned char buf[kRoom], sent[kRoom], got[kRoom], gaps[kRoom], mask[kRoom];
   struct verity_validation v;
@@ -117,19 +125,26 @@ static void one_type(const char* name, MPI_Datatype ours, int count, MPI_Datatyp
     int length = (int)size;
     MPI_Send(&length, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
     MPI_Send(sent, length, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
-    expect(verity_validate_send(buf, count, ours, 1, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_SUCCESS, name);
+    expect(verity_validate_send(buf, count, ours, 1, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_SUCCESS,
+           name);
   } else if (rank == 1) {
     int length, position = 0;
     MPI_Recv(&length, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Recv(sent, length, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     memset(mask, 0, kRoom);
     memset(got, 1, kRoom);
-    MPI_Unpack(got, length, &position, mask, their_count, theirs, MPI_COMM_WORLD); /* 1 where there is data */
+    MPI_Unpack(got, length, &position, mask, their_count, theirs,
+               MPI_COMM_WORLD); /* 1 where there is data */
     memcpy(gaps, buf, kRoom);
-    for (int i = 0; i < kRoom; ++i) buf[i] = mask[i] && i % 4999 == 3 ? (unsigned char)~buf[i] : buf[i];
-    expect(verity_validate_recv(buf, their_count, theirs, 0, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_SUCCESS, name);
+    for (int i = 0; i < kRoom; ++i)
+      buf[i] = mask[i] && i % 4999 == 3 ? (unsigned char)~buf[i] : buf[i];
+    expect(verity_validate_recv(buf, their_count, theirs, 0, kTag, MPI_COMM_WORLD, NULL, &v) ==
+               MPI_SUCCESS,
+           name);
     expect(v.bytes == (uint64_t)length, name);
-    expect(packed(buf, their_count, theirs, got, kRoom) == (size_t)length && memcmp(sent, got, (size_t)length) == 0, name);
+    expect(packed(buf, their_count, theirs, got, kRoom) == (size_t)length &&
+               memcmp(sent, got, (size_t)length) == 0,
+           name);
     int touched = 0;
     for (int i = 0; i < kRoom; ++i) touched += !mask[i] && buf[i] != gaps[i];
     expect(touched == 0, "bytes in gaps were written");
@@ -153,7 +168,8 @@ static void types(void) {
   one_type("pairs with a gap", pair, 1, MPI_SHORT_INT, 40000);
   const int sizes[2] = {300, 400}, distributions[2] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK};
   const int arguments[2] = {7, MPI_DISTRIBUTE_DFLT_DARG}, processes[2] = {2, 2};
-  MPI_Type_create_darray(4, 1, 2, sizes, distributions, arguments, processes, MPI_ORDER_C, MPI_INT, &a);
+  MPI_Type_create_darray(4, 1, 2, sizes, distributions, arguments, processes, MPI_ORDER_C, MPI_INT,
+                         &a);
   one_type("distributed array", a, 2, a, 2);
   one_type("no elements", MPI_INT, 0, MPI_BYTE, 0);
 }
@@ -174,9 +190,11 @@ static void ring(void) {
         buf[n] = malloc(size);
         fill(buf[n], size, (receives ? there : rank) * 10 + i);
         if (receives) damage(buf[n], size, (size_t)(2 + i));
-        const int code =
-            receives ? verity_validate_irecv(buf[n], (MPI_Count)size, MPI_BYTE, there, kTag, MPI_COMM_WORLD, NULL, &v[n], &requests[n])
-                     : verity_validate_isend(buf[n], (MPI_Count)size, MPI_BYTE, there, kTag, MPI_COMM_WORLD, NULL, &v[n], &requests[n]);
+        const int code = receives
+                             ? verity_validate_irecv(buf[n], (MPI_Count)size, MPI_BYTE, there, kTag,
+                                                     MPI_COMM_WORLD, NULL, &v[n], &requests[n])
+                             : verity_validate_isend(buf[n], (MPI_Count)size, MPI_BYTE, there, kTag,
+                                                     MPI_COMM_WORLD, NULL, &v[n], &requests[n]);
         expect(code == MPI_SUCCESS, "the code of a start");
       }
     }
@@ -201,21 +219,42 @@ static void errors(void) {
   int flag = 0;
   const struct verity_validate_options odd = {1000, 0};
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  expect(verity_validate_send(buf, 1, MPI_INT, rank, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_RANK, "to oneself");
-  expect(verity_validate_recv(buf, 1, MPI_INT, MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_RANK, "from anybody");
-  expect(verity_validate_recv(buf, 1, MPI_INT, 1 - rank, MPI_ANY_TAG, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_TAG, "with any tag");
-  expect(verity_validate_recv(buf, -1, MPI_INT, 1 - rank, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_COUNT, "a negative count");
-  expect(verity_validate_send(buf, 1, MPI_DATATYPE_NULL, 1 - rank, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_TYPE, "no datatype");
-  expect(verity_validate_send(buf, 1, MPI_INT, 1 - rank, kTag, MPI_COMM_WORLD, &odd, &v) == MPI_ERR_ARG, "an odd segment size");
-  expect(verity_validate_isend(buf, 1, MPI_INT, 1 - rank, kTag, MPI_COMM_WORLD, NULL, &v, NULL) == MPI_ERR_ARG, "no request");
-  expect(verity_validate_send(buf, 1, MPI_INT, MPI_PROC_NULL, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_SUCCESS, "to MPI_PROC_NULL");
+  expect(
+      verity_validate_send(buf, 1, MPI_INT, rank, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_RANK,
+      "to oneself");
+  expect(verity_validate_recv(buf, 1, MPI_INT, MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, NULL, &v) ==
+             MPI_ERR_RANK,
+         "from anybody");
+  expect(verity_validate_recv(buf, 1, MPI_INT, 1 - rank, MPI_ANY_TAG, MPI_COMM_WORLD, NULL, &v) ==
+             MPI_ERR_TAG,
+         "with any tag");
+  expect(verity_validate_recv(buf, -1, MPI_INT, 1 - rank, kTag, MPI_COMM_WORLD, NULL, &v) ==
+             MPI_ERR_COUNT,
+         "a negative count");
+  expect(verity_validate_send(buf, 1, MPI_DATATYPE_NULL, 1 - rank, kTag, MPI_COMM_WORLD, NULL,
+                              &v) == MPI_ERR_TYPE,
+         "no datatype");
+  expect(verity_validate_send(buf, 1, MPI_INT, 1 - rank, kTag, MPI_COMM_WORLD, &odd, &v) ==
+             MPI_ERR_ARG,
+         "an odd segment size");
+  expect(verity_validate_isend(buf, 1, MPI_INT, 1 - rank, kTag, MPI_COMM_WORLD, NULL, &v, NULL) ==
+             MPI_ERR_ARG,
+         "no request");
+  expect(verity_validate_send(buf, 1, MPI_INT, MPI_PROC_NULL, kTag, MPI_COMM_WORLD, NULL, &v) ==
+             MPI_SUCCESS,
+         "to MPI_PROC_NULL");
   expect(verity_validate_test(&request, &flag) == MPI_SUCCESS && flag == 1, "no request has ended");
   if (rank == 0) {
-    expect(verity_validate_send(buf, 1000, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_TRUNCATE, "unlike lengths, sender");
+    expect(verity_validate_send(buf, 1000, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, NULL, &v) ==
+               MPI_ERR_TRUNCATE,
+           "unlike lengths, sender");
     MPI_Send(buf, 10, MPI_INT, 1, kTag, MPI_COMM_WORLD);
   } else if (rank == 1) {
-    expect(verity_validate_recv(buf, 999, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_TRUNCATE, "unlike lengths, receiver");
-    expect(verity_validate_recv(buf, 10, MPI_INT, 0, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_TAG, "a foreign message");
+    expect(verity_validate_recv(buf, 999, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, NULL, &v) ==
+               MPI_ERR_TRUNCATE,
+           "unlike lengths, receiver");
+    expect(verity_validate_recv(buf, 10, MPI_INT, 0, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_TAG,
+           "a foreign message");
   }
   printf("errors rank %d: done\n", rank);
 }
@@ -236,18 +275,22 @@ static void times(size_t size, size_t damaged) {
     for (int which = 0; which < 2; ++which) {
       if (rank == 1) damage(buf, size, damaged);
       char ready = 0;
-      MPI_Sendrecv_replace(&ready, 1, MPI_CHAR, 1 - rank, 1, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv_replace(&ready, 1, MPI_CHAR, 1 - rank, 1, 1 - rank, 1, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE);
       const double begin = MPI_Wtime();
       if (which == 0) {
-        if (rank == 0) verity_validate_send(buf, (MPI_Count)size, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, NULL, &v);
-        if (rank == 1) verity_validate_recv(buf, (MPI_Count)size, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, NULL, &v);
+        if (rank == 0)
+          verity_validate_send(buf, (MPI_Count)size, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, NULL, &v);
+        if (rank == 1)
+          verity_validate_recv(buf, (MPI_Count)size, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, NULL, &v);
       } else {
         if (rank == 0) MPI_Send(buf, (int)size, MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
         if (rank == 1) {
           MPI_Recv(again, (int)size, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
           if (memcmp(buf, again, size) != 0) memcpy(buf, again, size);
         }
-        MPI_Sendrecv_replace(&ready, 1, MPI_CHAR, 1 - rank, 1, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv_replace(&ready, 1, MPI_CHAR, 1 - rank, 1, 1 - rank, 1, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE);
       }
       seconds[which][pair] = MPI_Wtime() - begin;
       if (rank == 1) expect(count_wrong(buf, size, 0) == 0, "after a timed repair");
@@ -258,8 +301,11 @@ static void times(size_t size, size_t damaged) {
     qsort(seconds[0], kPairs, sizeof(double), by_value);
     qsort(seconds[1], kPairs, sizeof(double), by_value);
     qsort(ratios, kPairs, sizeof(double), by_value);
-    printf("time %zu bytes, %zu segments damaged: validated %.1f ms, sent again and compared %.1f ms, ratio %.2f (%.2f to %.2f)\n", size, damaged,
-           seconds[0][kPairs / 2] * 1e3, seconds[1][kPairs / 2] * 1e3, ratios[kPairs / 2], ratios[0], ratios[kPairs - 1]);
+    printf(
+        "time %zu bytes, %zu segments damaged: validated %.1f ms, sent again and compared %.1f ms, "
+        "ratio %.2f (%.2f to %.2f)\n",
+        size, damaged, seconds[0][kPairs / 2] * 1e3, seconds[1][kPairs / 2] * 1e3,
+        ratios[kPairs / 2], ratios[0], ratios[kPairs - 1]);
   }
   free(buf);
   free(again);

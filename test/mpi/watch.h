@@ -16,8 +16,8 @@ enum { kWatchExitCode = 3 };
 static struct {
   int rank;
   unsigned seconds;
-  char where[160];                  /* what the rank does, kept by watch_at() */
-  volatile unsigned long progress;  /* any counter that the program wants to see in the report */
+  char where[160];                 /* what the rank does, kept by watch_at() */
+  volatile unsigned long progress; /* any counter that the program wants to see in the report */
 } watch;
 
 static inline void watch_handler(int signal_number) {
@@ -25,9 +25,7 @@ static inline void watch_handler(int signal_number) {
   /* snprintf in a handler: the process ends here, and the format uses no locale or allocation. */
   int length = snprintf(line, sizeof(line), "rank %d: %s, at: %s (progress %lu)\n", watch.rank,
                         signal_number == SIGALRM ? "HANG" : "stopped", watch.where, watch.progress);
-  if (length > 0 && write(2, line, (size_t)length) < 0) {
-    _exit(kWatchExitCode + 1);
-  }
+  if (length > 0 && write(2, line, (size_t)length) < 0) { _exit(kWatchExitCode + 1); }
   _exit(kWatchExitCode);
 }
 
@@ -40,10 +38,10 @@ static inline void watch_start(int rank, unsigned seconds) {
 }
 
 /* States what comes next and gives it the full time. */
-#define watch_at(...)                                            \
-  do {                                                           \
+#define watch_at(...)                                              \
+  do {                                                             \
     (void)snprintf(watch.where, sizeof(watch.where), __VA_ARGS__); \
-    alarm(watch.seconds);                                        \
+    alarm(watch.seconds);                                          \
   } while (0)
 
 static inline void watch_stop(void) { alarm(0); }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A window of each kind, filled by its neighbours: MPI_Win_allocate_shared, MPI_Win_allocate, MPI_Win_create.
+ * A window of each kind, filled by its neighbours: MPI_Win_allocate_shared, MPI_Win_allocate,
+ * MPI_Win_create.
  *
  *   windows [-n BYTES]
  *
- * BYTES (64 KiB) go to the right neighbour through each window. Prints "windows RANKS shared ok allocated ok created ok" once. */
+ * BYTES (64 KiB) go to the right neighbour through each window. Prints "windows RANKS shared ok
+ * allocated ok created ok" once. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@ static long length = 65536;
 
 static unsigned char at(int of, long position) { return (unsigned char)(31 * of + position % 251); }
 
-static int all_ok(const unsigned char *window) {
+static int all_ok(const unsigned char* window) {
   const int left = (rank + ranks - 1) % ranks;
   int ok = 1, all = 0;
   for (long i = 0; i < length; ++i) ok &= window[i] == at(left, i);
@@ -23,8 +25,8 @@ static int all_ok(const unsigned char *window) {
   return all;
 }
 
-static int put_to_neighbour(MPI_Win win, const unsigned char *window) {
-  unsigned char *mine = malloc((size_t)length);
+static int put_to_neighbour(MPI_Win win, const unsigned char* window) {
+  unsigned char* mine = malloc((size_t)length);
   for (long i = 0; i < length; ++i) mine[i] = at(rank, i);
   MPI_Win_fence(0, win);
   MPI_Put(mine, (int)length, MPI_BYTE, (rank + 1) % ranks, 0, (int)length, MPI_BYTE, win);
@@ -52,7 +54,7 @@ static int shared(void) {
 }
 
 static int allocated(void) {
-  unsigned char *mine;
+  unsigned char* mine;
   MPI_Win win;
   int ok;
   MPI_Win_allocate(length, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &win);
@@ -62,7 +64,7 @@ static int allocated(void) {
 }
 
 static int created(void) {
-  unsigned char *mine = malloc((size_t)length);
+  unsigned char* mine = malloc((size_t)length);
   MPI_Win win;
   int ok;
   MPI_Win_create(mine, length, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
@@ -72,7 +74,7 @@ static int created(void) {
   return ok;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int results[3];
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -82,8 +84,8 @@ int main(int argc, char **argv) {
   results[1] = allocated();
   results[2] = created();
   if (rank == 0) {
-    printf("windows %d shared %s allocated %s created %s\n", ranks, results[0] ? "ok" : "WRONG", results[1] ? "ok" : "WRONG",
-           results[2] ? "ok" : "WRONG");
+    printf("windows %d shared %s allocated %s created %s\n", ranks, results[0] ? "ok" : "WRONG",
+           results[1] ? "ok" : "WRONG", results[2] ? "ok" : "WRONG");
   }
   MPI_Finalize();
   return !(results[0] && results[1] && results[2]);

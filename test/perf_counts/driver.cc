@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs one case for test/integration/instructions.sh, which counts its instructions by callgrind.
+// Runs one case for test/integration/transport/instructions.sh, which counts its instructions by
+// callgrind.
 //   perf_counts --key     what the counts depend on: compiler, xxHash version, kernel
 //   perf_counts --list    names of the cases
 //   perf_counts CASE      runs it kRuns times inside verity_perf_counted()
@@ -23,7 +24,8 @@ long allocations = 0;
 
 std::vector<verity::perf::Case> all_cases() {
   std::vector<verity::perf::Case> cases;
-  for (const auto list : {verity::perf::merkle_cases(), verity::perf::link_cases(), verity::perf::health_cases()}) {
+  for (const auto list :
+       {verity::perf::merkle_cases(), verity::perf::link_cases(), verity::perf::health_cases()}) {
     cases.insert(cases.end(), list.begin(), list.end());
   }
   return cases;
@@ -49,23 +51,15 @@ void print_key() {
 
 void* operator new(size_t size) {
   allocations += counting ? 1 : 0;
-  if (void* const memory = std::malloc(size == 0 ? 1 : size)) {
-    return memory;
-  }
+  if (void* const memory = std::malloc(size == 0 ? 1 : size)) { return memory; }
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
-}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 // Callgrind counts between the entry and the exit of this function, found by its name.
 extern "C" [[gnu::noinline]] void verity_perf_counted(void (*run)()) {
-  for (int i = 0; i < kRuns; ++i) {
-    run();
-  }
+  for (int i = 0; i < kRuns; ++i) { run(); }
 }
 
 int main(int argc, char** argv) {
@@ -79,9 +73,7 @@ int main(int argc, char** argv) {
       std::printf("%s\n", one.name);
     } else if (wanted == one.name) {
       one.prepare();
-      for (int i = 0; i < kWarmUps; ++i) {
-        one.run();
-      }
+      for (int i = 0; i < kWarmUps; ++i) { one.run(); }
       counting = true;
       verity_perf_counted(one.run);
       counting = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What counting costs: all that a fault-free frame adds for the sake of the health file, at both ends.
+// What counting costs: all that a fault-free frame adds for the sake of the health file, at both
+// ends.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -45,7 +46,8 @@ inline void one_frame(Ends& e, uint32_t length) {
 
 void ten_frames() {
   Ends& e = *ends;
-  [&]<size_t... kFrame>(std::index_sequence<kFrame...>) { (one_frame(e, 8 + 0 * kFrame), ...); }(std::make_index_sequence<10>());
+  [&]<size_t... kFrame>(std::index_sequence<kFrame...>) { (one_frame(e, 8 + 0 * kFrame), ...); }
+  (std::make_index_sequence<10>());
 }
 
 constexpr Case kCases[] = {{"count-10-frames", make_ends, ten_frames}};

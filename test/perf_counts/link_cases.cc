@@ -20,18 +20,23 @@ class NoPort final : public link::Port {
  public:
   link::Sent send(link::Link&, Class, util::Pieces) noexcept override { std::abort(); }
   link::Sent send_source(link::Link&, Class, link::Slot&) noexcept override { std::abort(); }
-  void deliver(link::Link&, wire::Class, uint8_t, const void*, size_t) noexcept override { std::abort(); }
+  void deliver(link::Link&, wire::Class, uint8_t, const void*, size_t) noexcept override {
+    std::abort();
+  }
   void source_free(link::Link&, link::Slot&) noexcept override { std::abort(); }
   void writable(link::Link&) noexcept override { std::abort(); }
   void failed(link::Link&, link::Failure) noexcept override { std::abort(); }
   void peer_closed(link::Link&) noexcept override { std::abort(); }
   link::Link* new_peer(const wire::HelloView&) noexcept override { std::abort(); }
   void write_addresses(wire::HelloExt&, uint8_t*) noexcept override { std::abort(); }
-  void faulted(link::Link*, wire::Verdict, const wire::FrameHeader&) noexcept override { std::abort(); }
+  void faulted(link::Link*, wire::Verdict, const wire::FrameHeader&) noexcept override {
+    std::abort();
+  }
 };
 
 struct Ends {
-  explicit Ends(bool compact) : a(1, config(compact), port, counters), b(2, config(compact), port, counters) {
+  explicit Ends(bool compact)
+      : a(1, config(compact), port, counters), b(2, config(compact), port, counters) {
     a.lifecycle.open(link_a, 2, 0, link::Mode::kVerify);
     b.lifecycle.open(link_b, 1, 0, link::Mode::kVerify);
     a.lifecycle.connect(link_a, 2, link_b.local_id, link::Mode::kVerify);
@@ -58,14 +63,18 @@ std::unique_ptr<Ends> ends;
 
 link::Slot* commit(link::Hub& hub, link::Link& l, uint32_t length) {
   link::Slot* slot = hub.sender.reserve(l, Class::kSync, length);
-  if (length == 8) std::memcpy(slot->payload(), ends->buffer, 8); else std::memcpy(slot->payload(), ends->buffer, length);
+  if (length == 8)
+    std::memcpy(slot->payload(), ends->buffer, 8);
+  else
+    std::memcpy(slot->payload(), ends->buffer, length);
   hub.sender.commit(l, Class::kSync, slot, length, 5);
   return slot;
 }
 
 void receive(link::Hub& hub, const void* data, size_t size, bool compact) {
   link::Received received;
-  const bool good = compact ? hub.receive_compact(data, size, &received) : hub.receive(Class::kSync, data, size, &received);
+  const bool good = compact ? hub.receive_compact(data, size, &received)
+                            : hub.receive(Class::kSync, data, size, &received);
   if (!good) std::abort();
   consume(received.payload);
   hub.delivered(received, Class::kSync);
@@ -136,8 +145,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> link_cases() {
-  return kCases;
-}
+std::span<const Case> link_cases() { return kCases; }
 
 }  // namespace verity::perf

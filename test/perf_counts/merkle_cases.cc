@@ -53,8 +53,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> merkle_cases() {
-  return kCases;
-}
+std::span<const Case> merkle_cases() { return kCases; }
 
 }  // namespace verity::perf

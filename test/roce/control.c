@@ -27,9 +27,7 @@ static long* number_called(const char* name) {
 #undef VERITY_NUMBER
   };
   for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); ++i) {
-    if (strcmp(numbers[i].name, name) == 0) {
-      return numbers[i].value;
-    }
+    if (strcmp(numbers[i].name, name) == 0) { return numbers[i].value; }
   }
   return NULL;
 }
@@ -66,15 +64,11 @@ int control_read(void) {
     return 0;
   }
   file = fopen("control", "r");
-  if (file == NULL) {
-    return 0;
-  }
+  if (file == NULL) { return 0; }
   last = now.st_ino;
   last_time = now.st_mtim;
   control_start();
-  while (fscanf(file, "%63s", word) == 1) {
-    apply(word);
-  }
+  while (fscanf(file, "%63s", word) == 1) { apply(word); }
   fclose(file);
   return 1;
 }
@@ -82,14 +76,10 @@ int control_read(void) {
 void counters_write(void) {
   FILE* file = fopen("counters.new", "w");
 
-  if (file == NULL) {
-    return;
-  }
+  if (file == NULL) { return; }
   fprintf(file, "epoch=%ld\n", settings.epoch);
 #define VERITY_WRITE(name) fprintf(file, #name "=%ld\n", counters.name);
   ROCE_CONTROL_COUNTERS(VERITY_WRITE)
 #undef VERITY_WRITE
-  if (fclose(file) == 0) {
-    rename("counters.new", "counters");
-  }
+  if (fclose(file) == 0) { rename("counters.new", "counters"); }
 }

@@ -62,39 +62,22 @@ static int is_eligible(const struct packet* packet) {
 }
 
 static int is_chosen(const struct packet* packet) {
-  if (!is_eligible(packet)) {
-    return 0;
-  }
+  if (!is_eligible(packet)) { return 0; }
   ++counters.eligible;
-  if (settings.limit > 0 && counters.corrupted >= settings.limit) {
-    return 0;
-  }
-  if (counters.eligible % settings.nth == 0) {
-    state.run_left = settings.run;
-  }
+  if (settings.limit > 0 && counters.corrupted >= settings.limit) { return 0; }
+  if (counters.eligible % settings.nth == 0) { state.run_left = settings.run; }
   return state.run_left > 0 && state.run_left-- > 0;
 }
 
 static void count(char operation, int corrupted) {
   counters.corrupted += corrupted;
   switch (operation) {
-    case 's':
-      ++*(corrupted ? &counters.corrupted_send : &counters.seen_send);
-      break;
-    case 'w':
-      ++*(corrupted ? &counters.corrupted_write : &counters.seen_write);
-      break;
-    case 'r':
-      ++*(corrupted ? &counters.corrupted_read : &counters.seen_read);
-      break;
-    case 'u':
-      ++*(corrupted ? &counters.corrupted_datagram : &counters.seen_datagram);
-      break;
-    case 't':
-      ++*(corrupted ? &counters.corrupted_message : &counters.seen_message);
-      break;
-    default:
-      break;
+    case 's': ++*(corrupted ? &counters.corrupted_send : &counters.seen_send); break;
+    case 'w': ++*(corrupted ? &counters.corrupted_write : &counters.seen_write); break;
+    case 'r': ++*(corrupted ? &counters.corrupted_read : &counters.seen_read); break;
+    case 'u': ++*(corrupted ? &counters.corrupted_datagram : &counters.seen_datagram); break;
+    case 't': ++*(corrupted ? &counters.corrupted_message : &counters.seen_message); break;
+    default: break;
   }
 }
 
@@ -111,15 +94,11 @@ static void damage(struct packet* packet) {
        choice = room < settings.within ? room : settings.within;
   long at = settings.skip + (long)(next_random() % (uint64_t)choice);
 
-  if (settings.burst == 0) {
-    packet->payload[at] ^= (uint8_t)(1u << (next_random() & 7));
-  }
+  if (settings.burst == 0) { packet->payload[at] ^= (uint8_t)(1u << (next_random() & 7)); }
   for (long i = at; i < at + settings.burst && i < packet->length; ++i) {
     packet->payload[i] ^= (uint8_t)(1 + next_random() % 255);
   }
-  if (!settings.stale) {
-    renew_checksum(packet);
-  }
+  if (!settings.stale) { renew_checksum(packet); }
   if (packet->operation != 't') {
     packet->udp[6] = packet->udp[7] = 0; /* 'no checksum', as senders of RoCE have it anyway */
   }
@@ -149,9 +128,7 @@ static void handle(uint8_t* frame, long length) {
   ++counters.frames;
   if (has_payload(frame, length, &packet)) {
     count(packet.operation, 0);
-    if (is_chosen(&packet)) {
-      damage(&packet);
-    }
+    if (is_chosen(&packet)) { damage(&packet); }
   }
 }
 
@@ -181,9 +158,7 @@ static struct side open_socket(const char* name, const char* peer) {
   struct side side = {.fd = socket(AF_UNIX, SOCK_DGRAM, 0), .peer = address(peer)};
 
   unlink(name);
-  if (side.fd < 0 || bind(side.fd, (const struct sockaddr*)&own, sizeof(own)) != 0) {
-    fail(name);
-  }
+  if (side.fd < 0 || bind(side.fd, (const struct sockaddr*)&own, sizeof(own)) != 0) { fail(name); }
   setsockopt(side.fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
   /* Waits when the receiver has no room: a link that slows down, not one that drops. */
   setsockopt(side.fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
@@ -197,9 +172,7 @@ static struct side open_tap(const char* name) {
   struct side side = {.fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK), .is_tap = 1};
 
   snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
-  if (side.fd < 0 || ioctl(side.fd, TUNSETIFF, &request) != 0) {
-    fail(name);
-  }
+  if (side.fd < 0 || ioctl(side.fd, TUNSETIFF, &request) != 0) { fail(name); }
   return side;
 }
 
@@ -219,13 +192,9 @@ static void pass(const struct side* from, const struct side* to) {
 
   for (int i = 0; i < kBurst && !stop; ++i) {
     ssize_t length = take(from, frame, sizeof(frame));
-    if (length <= 0) {
-      return;
-    }
+    if (length <= 0) { return; }
     handle(frame, length);
-    if (give(to, frame, (size_t)length) < 0) {
-      ++counters.send_errors;
-    }
+    if (give(to, frame, (size_t)length) < 0) { ++counters.send_errors; }
   }
 }
 

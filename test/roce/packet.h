@@ -75,9 +75,7 @@ static inline int find_roce(uint8_t* frame, long length, struct packet* packet) 
     return 0;
   }
   udp_length = big_endian(packet->udp + 4);
-  if (udp_length < kUdpHeader + kBaseHeader + kIcrc || udp_length > left - ip_header) {
-    return 0;
-  }
+  if (udp_length < kUdpHeader + kBaseHeader + kIcrc || udp_length > left - ip_header) { return 0; }
   packet->base = packet->udp + kUdpHeader;
   packet->end = packet->udp + udp_length - kIcrc;
   return 1;
@@ -105,14 +103,10 @@ static inline uint32_t crc32_add(uint32_t crc, const uint8_t* bytes, size_t leng
 
   for (uint32_t i = 0; table[255] == 0 && i < 256; ++i) {
     uint32_t entry = i;
-    for (int bit = 0; bit < 8; ++bit) {
-      entry = entry >> 1 ^ ((entry & 1) != 0 ? 0xedb88320u : 0);
-    }
+    for (int bit = 0; bit < 8; ++bit) { entry = entry >> 1 ^ ((entry & 1) != 0 ? 0xedb88320u : 0); }
     table[i] = entry;
   }
-  for (size_t i = 0; i < length; ++i) {
-    crc = crc >> 8 ^ table[(crc ^ bytes[i]) & 255];
-  }
+  for (size_t i = 0; i < length; ++i) { crc = crc >> 8 ^ table[(crc ^ bytes[i]) & 255]; }
   return crc;
 }
 
@@ -146,16 +140,12 @@ static inline uint32_t icrc_of(const struct packet* packet) {
 /* Little endian, unlike all else in these headers. */
 static inline void icrc_write(struct packet* packet) {
   uint32_t icrc = icrc_of(packet);
-  for (int i = 0; i < kIcrc; ++i) {
-    packet->end[i] = (uint8_t)(icrc >> (8 * i));
-  }
+  for (int i = 0; i < kIcrc; ++i) { packet->end[i] = (uint8_t)(icrc >> (8 * i)); }
 }
 
 static inline int icrc_is_right(const struct packet* packet) {
   uint32_t icrc = 0;
-  for (int i = 0; i < kIcrc; ++i) {
-    icrc |= (uint32_t)packet->end[i] << (8 * i);
-  }
+  for (int i = 0; i < kIcrc; ++i) { icrc |= (uint32_t)packet->end[i] << (8 * i); }
   return icrc == icrc_of(packet);
 }
 

@@ -26,9 +26,7 @@ static inline int find_tcp(uint8_t* frame, long length, struct packet* packet) {
   }
   ip_header = (ip[0] & 15) * 4;
   total = big_endian(ip + 2);
-  if (ip_header < 20 || total > left || total < ip_header + kTcpHeader) {
-    return 0;
-  }
+  if (ip_header < 20 || total > left || total < ip_header + kTcpHeader) { return 0; }
   packet->ip = ip;
   packet->tcp = ip + ip_header;
   packet->end = ip + total;
@@ -56,12 +54,8 @@ static inline unsigned tcp_sum(const struct packet* packet) {
   const uint8_t* at = packet->tcp;
   uint32_t sum = kProtocolTcp + (uint32_t)(packet->end - packet->tcp);
 
-  for (int i = 12; i < 20; i += 2) {
-    sum += big_endian(packet->ip + i);
-  }
-  for (; at + 1 < packet->end; at += 2) {
-    sum += big_endian(at);
-  }
+  for (int i = 12; i < 20; i += 2) { sum += big_endian(packet->ip + i); }
+  for (; at + 1 < packet->end; at += 2) { sum += big_endian(at); }
   sum += at < packet->end ? (uint32_t)*at << 8 : 0;
   sum = (sum & 0xffff) + (sum >> 16);
   return (sum & 0xffff) + (sum >> 16);

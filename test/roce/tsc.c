@@ -52,7 +52,5 @@ int main(void) {
   return 0;
 }
 #else
-int main(void) {
-  return 1;
-}
+int main(void) { return 1; }
 #endif

@@ -8,11 +8,13 @@ namespace verity::sim {
 
 Faults Faults::mixed(Rng& rng, double total) {
   Faults faults;
-  double* const kinds[] = {&faults.drop,   &faults.duplicate, &faults.flip, &faults.burst,      &faults.truncate,
-                           &faults.extend, &faults.replay,    &faults.swap, &faults.misdeliver, &faults.delay};
+  double* const kinds[] = {&faults.drop,       &faults.duplicate, &faults.flip,   &faults.burst,
+                           &faults.truncate,   &faults.extend,    &faults.replay, &faults.swap,
+                           &faults.misdeliver, &faults.delay};
   double weights[std::size(kinds)];
   double sum = 0;
-  for (double& weight : weights) sum += weight = rng.chance(0.4) ? static_cast<double>(rng.below(100)) : 0;
+  for (double& weight : weights)
+    sum += weight = rng.chance(0.4) ? static_cast<double>(rng.below(100)) : 0;
   for (size_t i = 0; i < std::size(kinds) && sum > 0; ++i) *kinds[i] = total * weights[i] / sum;
   if (rng.chance(0.5)) faults.busy = static_cast<double>(rng.below(10)) / 100;
   return faults;
@@ -26,7 +28,8 @@ bool Channel::busy(uint64_t now) {
 }
 
 void Channel::push(Packet packet, uint64_t now) {
-  const uint64_t pause = rng_.chance(faults_.delay) ? rng_.between(1'000, 2'000'000) : rng_.between(200, 2'000);
+  const uint64_t pause =
+      rng_.chance(faults_.delay) ? rng_.between(1'000, 2'000'000) : rng_.between(200, 2'000);
   packet.at = std::max(last_at_, now + pause);
   last_at_ = packet.at;
   queue_.push_back(std::move(packet));
@@ -77,7 +80,8 @@ void Channel::damage(Packet& packet) {
     hit = true;
     for (uint64_t bits = rng_.between(1, 4); bits != 0; --bits) {
       // Half of them in the header, which is small.
-      const uint64_t bit = rng_.below(rng_.chance(0.5) ? std::min<size_t>(bytes.size(), 32) * 8 : bytes.size() * 8);
+      const uint64_t bit =
+          rng_.below(rng_.chance(0.5) ? std::min<size_t>(bytes.size(), 32) * 8 : bytes.size() * 8);
       bytes[bit / 8] = static_cast<uint8_t>(bytes[bit / 8] ^ (1u << bit % 8));
     }
   }
@@ -94,7 +98,8 @@ void Channel::damage(Packet& packet) {
   }
   if (rng_.chance(faults_.extend)) {
     hit = true;
-    for (uint64_t n = rng_.between(1, 40); n != 0; --n) bytes.push_back(static_cast<uint8_t>(rng_.next()));
+    for (uint64_t n = rng_.between(1, 40); n != 0; --n)
+      bytes.push_back(static_cast<uint8_t>(rng_.next()));
   }
   bytes.shrink_to_fit();
   damaged_ += hit;

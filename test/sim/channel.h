@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One direction of the simulated wire: a queue of frames in which anything may happen to any of them.
-#pragma once
+// One direction of the simulated wire: a queue of frames in which anything may happen to any of
+// them.
+#ifndef VERITY_TEST_SIM_CHANNEL_H
+#define VERITY_TEST_SIM_CHANNEL_H
 
 #include <cstdint>
 #include <deque>
@@ -16,8 +18,8 @@ namespace verity::sim {
 struct Faults {
   double drop = 0;
   double duplicate = 0;
-  double flip = 0;        // 1 to 4 bits anywhere
-  double burst = 0;       // up to 64 bytes overwritten
+  double flip = 0;   // 1 to 4 bits anywhere
+  double burst = 0;  // up to 64 bytes overwritten
   double truncate = 0;
   double extend = 0;
   double replay = 0;      // an older frame is delivered once more
@@ -36,10 +38,11 @@ struct Faults {
 struct Packet {
   std::vector<uint8_t> bytes;
   wire::Class c;
-  uint64_t at;                          // ns; not delivered before
-  unsigned to;                          // interface
-  std::function<void(Packet&)> finish;  // a zero-copy send: reads what is missing, tells the sender that its buffer was read
-  bool compact = false;                 // the lower active message of compact frames
+  uint64_t at;  // ns; not delivered before
+  unsigned to;  // interface
+  std::function<void(Packet&)>
+      finish;  // a zero-copy send: reads what is missing, tells the sender that its buffer was read
+  bool compact = false;  // the lower active message of compact frames
 };
 
 class Channel {
@@ -55,14 +58,17 @@ class Channel {
 
   // Takes a frame; damage happens when it leaves.
   void push(Packet packet, uint64_t now);
-  // What leaves the channel at `now`: several for one frame, or none for a lost one. False when nothing is due.
+  // What leaves the channel at `now`: several for one frame, or none for a lost one. False when
+  // nothing is due.
   bool pop(uint64_t now, std::vector<Packet>& out);
   // Damages `packet` as if it had passed: for delivery inside the send.
   void pass(Packet packet, std::vector<Packet>& out);
 
   [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
   [[nodiscard]] size_t size() const noexcept { return queue_.size(); }
-  [[nodiscard]] uint64_t next_at() const noexcept { return queue_.empty() ? UINT64_MAX : queue_.front().at; }
+  [[nodiscard]] uint64_t next_at() const noexcept {
+    return queue_.empty() ? UINT64_MAX : queue_.front().at;
+  }
   [[nodiscard]] uint64_t damaged() const noexcept { return damaged_; }
 
   // Test scripts: sees each frame before the dice are thrown; true = the frame is lost.
@@ -83,3 +89,5 @@ class Channel {
 };
 
 }  // namespace verity::sim
+
+#endif

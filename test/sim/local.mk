@@ -20,4 +20,4 @@ verity_sim_LDADD = libverity_core.la -lgtest_main $(GTEST_LIBS)
 verity_sim_SOURCES = $(sim_sources) \
 	test/sim/restart_test.cc \
 	test/sim/sim_test.cc \
-	test/unit/link_pair.h
+	test/unit/link/pair.h

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The application's messages: length, active message and content follow from who sent it and its number, so that a receiver
-// needs nothing but the expected number to tell every wrong, lost, repeated or reordered one.
-#pragma once
+// The application's messages: length, active message and content follow from who sent it and its
+// number, so that a receiver needs nothing but the expected number to tell every wrong, lost,
+// repeated or reordered one.
+#ifndef VERITY_TEST_SIM_MESSAGE_H
+#define VERITY_TEST_SIM_MESSAGE_H
 
 #include <cstdint>
 #include <vector>
@@ -35,9 +37,12 @@ inline constexpr uint8_t kMessageIds = 28;
 [[nodiscard]] inline uint8_t message_am(const MessageId& id) noexcept {
   return static_cast<uint8_t>(id.number % 14 + 14 * static_cast<unsigned>(id.c));
 }
-[[nodiscard]] inline wire::Class class_of_am(uint8_t am_id) noexcept { return static_cast<wire::Class>(am_id / 14); }
+[[nodiscard]] inline wire::Class class_of_am(uint8_t am_id) noexcept {
+  return static_cast<wire::Class>(am_id / 14);
+}
 
-inline void fill_message(const MessageId& id, unsigned version, uint8_t* out, size_t length) noexcept {
+inline void fill_message(const MessageId& id, unsigned version, uint8_t* out,
+                         size_t length) noexcept {
   Rng rng(message_seed(id) + (uint64_t{version + 1} << 52));
   uint64_t word = 0;
   for (size_t i = 0; i < length; ++i) {
@@ -46,7 +51,8 @@ inline void fill_message(const MessageId& id, unsigned version, uint8_t* out, si
   }
 }
 
-[[nodiscard]] inline bool is_message(const MessageId& id, const void* data, size_t length, uint32_t most) noexcept {
+[[nodiscard]] inline bool is_message(const MessageId& id, const void* data, size_t length,
+                                     uint32_t most) noexcept {
   if (length != message_length(id, most)) return false;
   const auto* bytes = static_cast<const uint8_t*>(data);
   std::vector<uint8_t> right(length);
@@ -58,3 +64,5 @@ inline void fill_message(const MessageId& id, unsigned version, uint8_t* out, si
 }
 
 }  // namespace verity::sim
+
+#endif

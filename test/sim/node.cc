@@ -20,7 +20,9 @@ std::vector<uint8_t> gather(util::Pieces pieces) {
 }
 
 // Where a Source keeps the application's buffer.
-Buffer*& buffer_of(link::Slot& slot) noexcept { return *reinterpret_cast<Buffer**>(slot.source->port); }
+Buffer*& buffer_of(link::Slot& slot) noexcept {
+  return *reinterpret_cast<Buffer**>(slot.source->port);
+}
 
 }  // namespace
 
@@ -106,7 +108,8 @@ bool Node::send_next(unsigned to, wire::Class c) {
   connect_to(to);
   const MessageId id{index_, c, s.sent};
   const uint32_t length = message_length(id, world_.plan().longest);
-  const bool zero_copy = length != 0 && (length + 300 > hub_->config().max_frame || rng_.chance(world_.plan().zero_copy));
+  const bool zero_copy = length != 0 && (length + 300 > hub_->config().max_frame ||
+                                         rng_.chance(world_.plan().zero_copy));
   return zero_copy ? send_zero_copy(to, id, length) : send_copy(to, id, length);
 }
 
@@ -122,9 +125,11 @@ bool Node::send_copy(unsigned to, const MessageId& id, uint32_t length) {
   fill_message(id, 0, slot->payload(), length);
   s.sent++;
   const bool may_be_compact = !rng_.chance(world_.plan().mixed);
-  if (hub_->sender.commit_open(p.link, id.c, slot, length, message_am(id), may_be_compact)) link::Sender::seal(p.link, id.c, slot);
+  if (hub_->sender.commit_open(p.link, id.c, slot, length, message_am(id), may_be_compact))
+    link::Sender::seal(p.link, id.c, slot);
   const util::Piece frame{slot->frame(), slot->size};
-  after_send(to, id.c, slot, slot->compact ? send_compact(p.link, frame) : send(p.link, id.c, {&frame, 1}));
+  after_send(to, id.c, slot,
+             slot->compact ? send_compact(p.link, frame) : send(p.link, id.c, {&frame, 1}));
   return true;
 }
 
@@ -191,13 +196,16 @@ void Node::on_message(unsigned from, uint8_t am_id, const void* payload, size_t 
   Stream& s = peer(from).in[static_cast<unsigned>(c)];
   const MessageId id{from, c, s.received++};
   received_++;
-  if (exact && (am_id != message_am(id) || !is_message(id, payload, length, world_.plan().longest))) {
-    world_.error("interface " + std::to_string(index_) + " got from " + std::to_string(from) + " class " +
-                 std::to_string(static_cast<unsigned>(c)) + " something else than message " + std::to_string(id.number));
+  if (exact &&
+      (am_id != message_am(id) || !is_message(id, payload, length, world_.plan().longest))) {
+    world_.error("interface " + std::to_string(index_) + " got from " + std::to_string(from) +
+                 " class " + std::to_string(static_cast<unsigned>(c)) +
+                 " something else than message " + std::to_string(id.number));
   }
   if (depth_ >= kMaxDepth) return;
   ++depth_;
-  if (rng_.chance(world_.plan().replies)) send_next(from, rng_.chance(0.8) ? c : static_cast<wire::Class>(rng_.below(2)));
+  if (rng_.chance(world_.plan().replies))
+    send_next(from, rng_.chance(0.8) ? c : static_cast<wire::Class>(rng_.below(2)));
   --depth_;
 }
 
@@ -219,12 +227,14 @@ link::Sent Node::send_compact(link::Link& link, util::Piece frame) noexcept {
     world_.error("a compact frame of a link that does not exist");
     return link::Sent::kFailed;
   }
-  const link::Sent sent = world_.transmit(index_, to, wire::Class::kSync, gather({&frame, 1}), nullptr, true);
+  const link::Sent sent =
+      world_.transmit(index_, to, wire::Class::kSync, gather({&frame, 1}), nullptr, true);
   if (sent == link::Sent::kBusy) peer(to).waits_for_lower = true;
   return sent;
 }
 
-// The lower transport reads one half at once, the other when the frame leaves: what lies between may change.
+// The lower transport reads one half at once, the other when the frame leaves: what lies between
+// may change.
 link::Sent Node::send_source(link::Link& link, wire::Class c, link::Slot& slot) noexcept {
   const unsigned to = index_of(link);
   if (world_.channel(index_, to).busy(world_.now())) {
@@ -233,8 +243,9 @@ link::Sent Node::send_source(link::Link& link, wire::Class c, link::Slot& slot) 
   }
   std::vector<util::Piece> pieces{{slot.header(), sizeof(wire::FrameHeader)}};
   for (uint32_t i = 0; i < slot.source->count; ++i) pieces.push_back(slot.source->pieces[i]);
-  const std::vector<uint8_t> hello(static_cast<const uint8_t*>(slot.source->hello.data),
-                                   static_cast<const uint8_t*>(slot.source->hello.data) + slot.source->hello.length);
+  const std::vector<uint8_t> hello(
+      static_cast<const uint8_t*>(slot.source->hello.data),
+      static_cast<const uint8_t*>(slot.source->hello.data) + slot.source->hello.length);
   std::vector<uint8_t> bytes = gather(pieces);
   Buffer* b = buffer_of(slot);
   const size_t length = slot.header()->length;
@@ -242,15 +253,18 @@ link::Sent Node::send_source(link::Link& link, wire::Class c, link::Slot& slot) 
   slot.source->sending = true;
   auto finish = [this, b, length, &link, &slot](Packet& packet) {
     const size_t half = length / 2;
-    std::copy(b->bytes.begin() + static_cast<ptrdiff_t>(half), b->bytes.begin() + static_cast<ptrdiff_t>(length),
+    std::copy(b->bytes.begin() + static_cast<ptrdiff_t>(half),
+              b->bytes.begin() + static_cast<ptrdiff_t>(length),
               packet.bytes.begin() + static_cast<ptrdiff_t>(sizeof(wire::FrameHeader) + half));
-    if (b->completed || b->frees != 0) world_.error("a buffer was freed while the lower transport read it");
+    if (b->completed || b->frees != 0)
+      world_.error("a buffer was freed while the lower transport read it");
     hub_->zero_copy.source_sent(link, slot);
   };
   return world_.transmit(index_, to, c, std::move(bytes), finish);
 }
 
-void Node::deliver(link::Link& link, wire::Class, uint8_t am_id, const void* payload, size_t length) noexcept {
+void Node::deliver(link::Link& link, wire::Class, uint8_t am_id, const void* payload,
+                   size_t length) noexcept {
   on_message(index_of(link), am_id, payload, length);
 }
 
@@ -289,7 +303,8 @@ link::Link* Node::new_peer(const wire::HelloView& hello) noexcept {
 void Node::write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept {
   ext.device_length = static_cast<uint8_t>(index_ % 64);
   ext.iface_length = static_cast<uint8_t>(1 + index_ * 7 % 100);
-  for (unsigned i = 0; i < unsigned{ext.device_length} + ext.iface_length; ++i) out[i] = static_cast<uint8_t>(index_ + i);
+  for (unsigned i = 0; i < unsigned{ext.device_length} + ext.iface_length; ++i)
+    out[i] = static_cast<uint8_t>(index_ + i);
 }
 
 std::string Node::broken_rule() {
@@ -307,19 +322,26 @@ std::string Node::broken_rule() {
         if (slot->psn != tx.una() + count) return "psn out of order in the window";
       }
       if (count != tx.frames() || bytes != tx.bytes()) return "window count is wrong";
-      const bool repair_pending = l.control.has(link::Control::kRepair, static_cast<wire::Class>(c));
+      const bool repair_pending =
+          l.control.has(link::Control::kRepair, static_cast<wire::Class>(c));
       for (const link::Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
-        if (slot->repair != nullptr && slot->repair->pending && !repair_pending) return "a repair that is not pending";
+        if (slot->repair != nullptr && slot->repair->pending && !repair_pending)
+          return "a repair that is not pending";
       }
       const link::ReceiveWindow& rx = l.rx[c];
       if (rx.top() - rx.expected() > (1u << 17)) return "top before expected";
-      for (const link::QueuedFrame* h = rx.first(); h != nullptr && h->next != nullptr; h = h->next) {
-        if (static_cast<int32_t>(h->next->header.psn - h->header.psn) <= 0) return "queued frames out of order";
+      for (const link::QueuedFrame* h = rx.first(); h != nullptr && h->next != nullptr;
+           h = h->next) {
+        if (static_cast<int32_t>(h->next->header.psn - h->header.psn) <= 0)
+          return "queued frames out of order";
       }
-      if (rx.first() != nullptr && static_cast<int32_t>(rx.first()->header.psn - rx.expected()) < 0) return "a queued frame of the past";
-      if (rx.first() != nullptr && rx.first()->good && rx.first()->header.psn == rx.expected()) return "a queued frame not delivered";
+      if (rx.first() != nullptr && static_cast<int32_t>(rx.first()->header.psn - rx.expected()) < 0)
+        return "a queued frame of the past";
+      if (rx.first() != nullptr && rx.first()->good && rx.first()->header.psn == rx.expected())
+        return "a queued frame not delivered";
     }
-    const bool full = l.tx[0].blocked() || l.tx[1].blocked() || l.failed() || l.peer_closed() || p->waits_for_lower;
+    const bool full = l.tx[0].blocked() || l.tx[1].blocked() || l.failed() || l.peer_closed() ||
+                      p->waits_for_lower;
     for (const Stream& s : p->out) {
       if (!s.writable && !full) return "no longer blocked, but writable() was not called";
     }
@@ -333,18 +355,25 @@ std::string Node::describe() const {
   for (size_t to = 0; to < peers_.size(); ++to) {
     const link::Link& l = peers_[to]->link;
     if (!peers_[to]->open) continue;
-    text << "\n  to " << to << (l.failed() ? " failed" : "") << (l.carries_hello() ? " handshake" : "") << (l.is_fast() ? " fast" : "")
-         << (peers_[to]->waits_for_lower ? " waits for the lower" : "") << " pending " << unsigned{l.control.bits};
+    text << "\n  to " << to << (l.failed() ? " failed" : "")
+         << (l.carries_hello() ? " handshake" : "") << (l.is_fast() ? " fast" : "")
+         << (peers_[to]->waits_for_lower ? " waits for the lower" : "") << " pending "
+         << unsigned{l.control.bits};
     for (unsigned c = 0; c < wire::kClasses; ++c) {
       const link::SendWindow& tx = l.tx[c];
       const link::ReceiveWindow& rx = l.rx[c];
       const Stream& out = peers_[to]->out[c];
-      text << "\n    class " << c << " sent " << out.sent << '/' << out.planned << (out.writable ? "" : " refused") << " una "
-           << tx.una() << " next " << tx.next_psn() << (tx.blocked() ? " blocked" : "") << (tx.first_unsent() ? " unsent" : "")
-           << (tx.oldest() && tx.oldest()->repair ? " repair tries " + std::to_string(tx.oldest()->repair->tries) : "")
-           << "; expects " << rx.expected() << " top " << rx.top() << " nacked to " << rx.nacked_to();
+      text << "\n    class " << c << " sent " << out.sent << '/' << out.planned
+           << (out.writable ? "" : " refused") << " una " << tx.una() << " next " << tx.next_psn()
+           << (tx.blocked() ? " blocked" : "") << (tx.first_unsent() ? " unsent" : "")
+           << (tx.oldest() && tx.oldest()->repair
+                   ? " repair tries " + std::to_string(tx.oldest()->repair->tries)
+                   : "")
+           << "; expects " << rx.expected() << " top " << rx.top() << " nacked to "
+           << rx.nacked_to();
       for (const link::QueuedFrame* h = rx.first(); h != nullptr; h = h->next) {
-        text << " [" << h->header.psn << (h->good ? "" : " bad") << (h->nacked ? " nacked" : "") << ' ' << h->header.length << ']';
+        text << " [" << h->header.psn << (h->good ? "" : " bad") << (h->nacked ? " nacked" : "")
+             << ' ' << h->header.length << ']';
       }
     }
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One simulated interface: a Hub, its port to the simulated wire, and an application that sends numbered messages and checks
-// what it receives.
-#pragma once
+// One simulated interface: a Hub, its port to the simulated wire, and an application that sends
+// numbered messages and checks what it receives.
+#ifndef VERITY_TEST_SIM_NODE_H
+#define VERITY_TEST_SIM_NODE_H
 
 #include <functional>
 #include <memory>
@@ -41,8 +42,8 @@ struct Buffer {
   MessageId id{};
   std::vector<uint8_t> bytes;
   unsigned version = 0;
-  unsigned frees = 0;       // calls of source_free()
-  bool completed = false;   // the application has it back
+  unsigned frees = 0;      // calls of source_free()
+  bool completed = false;  // the application has it back
   link::Slot* slot = nullptr;
 };
 
@@ -60,7 +61,8 @@ class Node final : public link::Port {
   [[nodiscard]] size_t buffers_in_use() const noexcept;
 
   void connect_to(unsigned peer);  // opens the link if there is none
-  // One progress call: completions, sends, polls; tick() with the time when asked to or when `tick`.
+  // One progress call: completions, sends, polls; tick() with the time when asked to or when
+  // `tick`.
   void progress(uint64_t now, bool tick);
   void resume();
   void receive(const Packet& packet);
@@ -80,7 +82,8 @@ class Node final : public link::Port {
   link::Sent send(link::Link& link, wire::Class c, util::Pieces frame) noexcept override;
   link::Sent send_compact(link::Link& link, util::Piece frame) noexcept override;
   link::Sent send_source(link::Link& link, wire::Class c, link::Slot& slot) noexcept override;
-  void deliver(link::Link& link, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept override;
+  void deliver(link::Link& link, wire::Class c, uint8_t am_id, const void* payload,
+               size_t length) noexcept override;
   void source_free(link::Link& link, link::Slot& slot) noexcept override;
   void writable(link::Link& link) noexcept override;
   void failed(link::Link& link, link::Failure why) noexcept override;
@@ -111,3 +114,5 @@ class Node final : public link::Port {
 };
 
 }  // namespace verity::sim
+
+#endif

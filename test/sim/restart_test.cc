@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both sides give their link up and open it anew, again and again, on a wire that loses, repeats, delays and replays frames. No
-// incarnation of a receiver may see a message of one incarnation of a sender twice, or out of order; and once nobody restarts any
-// more, the two come to rest with everything delivered.
+// Both sides give their link up and open it anew, again and again, on a wire that loses, repeats,
+// delays and replays frames. No incarnation of a receiver may see a message of one incarnation of a
+// sender twice, or out of order; and once nobody restarts any more, the two come to rest with
+// everything delivered.
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "sim/channel.h"
-#include "unit/link_pair.h"
+#include "unit/link/pair.h"
 
 namespace verity::sim {
 namespace {
@@ -34,13 +35,17 @@ class Restarter {
     if (end.send(text)) ++sent_;
   }
   void resume() {
-    if (end.link != nullptr && end.link->has_unsent()) (void)end.hub.retransmitter.resume(*end.link);
+    if (end.link != nullptr && end.link->has_unsent())
+      (void)end.hub.retransmitter.resume(*end.link);
   }
-  [[nodiscard]] bool at_rest() const { return end.link == nullptr || (!end.link->in_flight() && !end.hub.has_pending_control()); }
+  [[nodiscard]] bool at_rest() const {
+    return end.link == nullptr || (!end.link->in_flight() && !end.hub.has_pending_control());
+  }
 
   End end;
   std::string error;
-  std::map<unsigned, unsigned> received;  // in this incarnation: how many of each incarnation of the sender
+  std::map<unsigned, unsigned>
+      received;  // in this incarnation: how many of each incarnation of the sender
   [[nodiscard]] unsigned sent() const { return sent_; }
   [[nodiscard]] unsigned sent_incarnation() const { return sent_incarnation_; }
 
@@ -61,7 +66,8 @@ class Restarter {
     const auto incarnation = static_cast<unsigned>(std::stoul(text.substr(0, colon)));
     const auto number = static_cast<unsigned>(std::stoul(text.substr(colon + 1)));
     unsigned& next = received[incarnation];
-    if (number != next && error.empty()) error = "got " + text + " instead of number " + std::to_string(next);
+    if (number != next && error.empty())
+      error = "got " + text + " instead of number " + std::to_string(next);
     next = number + 1;
   }
 
@@ -73,8 +79,12 @@ class Restarter {
 
 class Duel {
  public:
-  explicit Duel(uint64_t seed) : rng_(seed), a(1, 2, config(seed), seed * 3 + 1), b(2, 1, config(seed), seed * 3 + 2),
-        to_b(faults(rng_), seed * 5, 2), to_a(faults(rng_), seed * 5 + 1, 2) {}
+  explicit Duel(uint64_t seed)
+      : rng_(seed),
+        a(1, 2, config(seed), seed * 3 + 1),
+        b(2, 1, config(seed), seed * 3 + 2),
+        to_b(faults(rng_), seed * 5, 2),
+        to_a(faults(rng_), seed * 5 + 1, 2) {}
 
   std::string run() {
     for (unsigned i = 0; i < 400; ++i) {
@@ -100,7 +110,8 @@ class Duel {
       if (b.end.link->failed()) b.send();
     }
     if (!finished()) return "what was sent last does not arrive";
-    if (links() > opened + 4) return "the links restart each other: " + std::to_string(links() - opened) + " times";
+    if (links() > opened + 4)
+      return "the links restart each other: " + std::to_string(links() - opened) + " times";
     return a.error.empty() ? b.error : a.error;
   }
 
@@ -128,8 +139,9 @@ class Duel {
     return static_cast<unsigned>(a.end.counters.links_opened + b.end.counters.links_opened);
   }
   bool finished() {
-    return a.at_rest() && b.at_rest() && !a.end.link->failed() && !b.end.link->failed() && to_a.empty() && to_b.empty() &&
-           b.received[a.sent_incarnation()] == a.sent() && a.received[b.sent_incarnation()] == b.sent();
+    return a.at_rest() && b.at_rest() && !a.end.link->failed() && !b.end.link->failed() &&
+           to_a.empty() && to_b.empty() && b.received[a.sent_incarnation()] == a.sent() &&
+           a.received[b.sent_incarnation()] == b.sent();
   }
   void hand(End& from, Channel& wire, End& to) {
     while (!from.wire.empty()) {
@@ -137,12 +149,12 @@ class Duel {
       wire.push({std::move(frame.bytes), frame.c, now, 0, nullptr, frame.compact}, now);
     }
     std::vector<Packet> out;
-    while (wire.pop(now, out)) {
-    }
+    while (wire.pop(now, out)) {}
     for (Packet& packet : out) to.receive({std::move(packet.bytes), packet.c, packet.compact});
   }
   void step() {
-    const bool idle = to_a.empty() && to_b.empty() && !a.end.hub.has_pending_control() && !b.end.hub.has_pending_control();
+    const bool idle = to_a.empty() && to_b.empty() && !a.end.hub.has_pending_control() &&
+                      !b.end.hub.has_pending_control();
     now += idle && rng_.chance(0.5) ? rng_.between(10'000, 3'000'000) : rng_.between(100, 3'000);
     for (Restarter* r : {&a, &b}) {
       r->end.poll(2);

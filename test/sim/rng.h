@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random numbers of a simulation: the same seed gives the same run on every machine.
-#pragma once
+#ifndef VERITY_TEST_SIM_RNG_H
+#define VERITY_TEST_SIM_RNG_H
 
 #include <cstdint>
 
@@ -28,3 +29,5 @@ class Rng {
 };
 
 }  // namespace verity::sim
+
+#endif

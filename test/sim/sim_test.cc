@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Simulations with everything that can happen to frames. VERITY_SIM_SEEDS: how many random worlds (default 150);
-// VERITY_SIM_FIRST: the first seed.
+// Simulations with everything that can happen to frames. VERITY_SIM_SEEDS: how many random worlds
+// (default 150); VERITY_SIM_FIRST: the first seed.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -36,20 +36,22 @@ TEST(Sim, RandomWorlds) {
   for (const health::CounterInfo& info : health::kCounterInfo) {
     RecordProperty(std::string(info.name), std::to_string(sum.*info.field));
   }
-  for (const uint64_t count_of_what : {sum.segments_repaired, sum.segments_resent, sum.frames_resent, sum.faults_payload,
-                                       sum.faults_header, sum.faults_length, sum.frames_duplicate, sum.frames_held,
-                                       sum.held_dropped, sum.faults_repaired, sum.probes_sent, sum.late_copies, sum.source_changed}) {
+  for (const uint64_t count_of_what :
+       {sum.segments_repaired, sum.segments_resent, sum.frames_resent, sum.faults_payload,
+        sum.faults_header, sum.faults_length, sum.frames_duplicate, sum.frames_held,
+        sum.held_dropped, sum.faults_repaired, sum.probes_sent, sum.late_copies,
+        sum.source_changed}) {
     EXPECT_GT(count_of_what, 0u);
   }
-  // All but the last ones of each link, which may have hit what was not needed any more, and are looked at when the link is removed:
-  // the worlds are summed up before that.
+  // All but the last ones of each link, which may have hit what was not needed any more, and are
+  // looked at when the link is removed: the worlds are summed up before that.
   const uint64_t faults = sum.faults_payload + sum.faults_header + sum.faults_length;
   EXPECT_LE(sum.faults_repaired + sum.faults_observed, faults);
   EXPECT_GE((sum.faults_repaired + sum.faults_observed) * 100, faults * 75);
 }
 
-// So many short messages that the abbreviated numbers of compact frames come round, one way or both, among replays of frames from
-// long ago.
+// So many short messages that the abbreviated numbers of compact frames come round, one way or
+// both, among replays of frames from long ago.
 TEST(Sim, NumbersComeRound) {
   uint64_t stale = 0;
   for (uint64_t seed = 1; seed <= 6 && !HasFailure(); ++seed) {
@@ -69,7 +71,8 @@ TEST(Sim, NumbersComeRound) {
       const unsigned count = seed % 3 == from ? 100 : 70'000;  // one way, the other way, both
       world.node(from).peer(1 - from).out[0].planned = count;
       world.node(1 - from).peer(from).in[0].planned = count;
-      // The few go on about one another's frames, of which many are lost: an acknowledgement believed wrongly does harm then.
+      // The few go on about one another's frames, of which many are lost: an acknowledgement
+      // believed wrongly does harm then.
       if (count == 100) world.channel(from, 1 - from).set_faults({.flip = 0.01, .replay = 0.5});
       if (count != 100 && seed % 3 != 2) world.channel(from, 1 - from).set_faults({.drop = 0.1});
     }
@@ -80,7 +83,8 @@ TEST(Sim, NumbersComeRound) {
   EXPECT_GT(stale, 1000u);
 }
 
-// One side computes for a minute, twice: nothing fails, and it is probed ten times a minute at most.
+// One side computes for a minute, twice: nothing fails, and it is probed ten times a minute at
+// most.
 TEST(Sim, SilentPeers) {
   for (uint64_t seed = 1; seed <= 30 && !HasFailure(); ++seed) {
     Plan plan = random_plan(seed, seed % 2 == 0 ? 0 : 0.05);
@@ -100,14 +104,16 @@ TEST(Sim, SilentPeers) {
   }
 }
 
-// Sides of different modes: on a wire without faults everything arrives, and nothing is left in flight.
+// Sides of different modes: on a wire without faults everything arrives, and nothing is left in
+// flight.
 TEST(Sim, MixedModes) {
   using link::Mode;
   for (uint64_t seed = 1; seed <= 60 && !HasFailure(); ++seed) {
     Plan plan = random_plan(seed, 0);
     plan.interfaces = 3;
     plan.mutate = 0;
-    for (unsigned i = 0; i < 3; ++i) plan.modes.push_back((seed >> i & 1) != 0 ? Mode::kObserve : Mode::kVerify);
+    for (unsigned i = 0; i < 3; ++i)
+      plan.modes.push_back((seed >> i & 1) != 0 ? Mode::kObserve : Mode::kVerify);
     expect_all_delivered(plan);
   }
 }

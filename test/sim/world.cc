@@ -26,8 +26,13 @@ Plan random_plan(uint64_t seed, double total) {
   plan.replies = rng.chance(0.5) ? 0.5 : 0;
   plan.zero_copy = rng.chance(0.5) ? 0.3 : 0;
   plan.mutate = rng.chance(0.3) ? 0.2 : 0;
-  const uint32_t firsts[] = {0,           0, 0xffffffffu - 20, 0x7fffffffu - 20, static_cast<uint32_t>(rng.next()),
-                             0xffff - 20, 0x7fff - 20};
+  const uint32_t firsts[] = {0,
+                             0,
+                             0xffffffffu - 20,
+                             0x7fffffffu - 20,
+                             static_cast<uint32_t>(rng.next()),
+                             0xffff - 20,
+                             0x7fff - 20};
   plan.first_psn = firsts[rng.below(std::size(firsts))];
   if (rng.chance(0.5)) plan.spread = 30;
   for (unsigned i = 0; i < plan.interfaces; ++i) plan.full.push_back(rng.chance(0.2));
@@ -50,7 +55,8 @@ World::World(const Plan& plan) : plan_(plan), rng_(plan.seed * 7 + 3) {
   const unsigned n = plan_.interfaces;
   for (unsigned from = 0; from < n; ++from) {
     for (unsigned to = 0; to < n; ++to) {
-      channels_.push_back(std::make_unique<Channel>(plan_.faults, plan_.seed * 1009 + from * 31 + to, n, plan_.forget));
+      channels_.push_back(std::make_unique<Channel>(
+          plan_.faults, plan_.seed * 1009 + from * 31 + to, n, plan_.forget));
     }
   }
   for (unsigned i = 0; i < n; ++i) {
@@ -107,7 +113,8 @@ link::Sent World::transmit(unsigned from, unsigned to, wire::Class c, std::vecto
   if (!finish && wire.busy(now_)) return link::Sent::kBusy;
   ++frames_;
   Packet packet{std::move(bytes), c, now_, to, std::move(finish), compact};
-  const bool at_once = plan_.inline_delivery && depth_ < kInlineDepth && wire.empty() && node(to).silent_until() <= now_;
+  const bool at_once = plan_.inline_delivery && depth_ < kInlineDepth && wire.empty() &&
+                       node(to).silent_until() <= now_;
   if (!at_once) {
     wire.push(std::move(packet), now_);
     return link::Sent::kOk;
@@ -142,7 +149,8 @@ void World::advance() {
   uint64_t next = UINT64_MAX;
   for (size_t i = 0; i < channels_.size(); ++i) {
     const auto& wire = channels_[i];
-    if (node(static_cast<unsigned>(i % plan_.interfaces)).silent_until() <= now_) next = std::min(next, wire->next_at());
+    if (node(static_cast<unsigned>(i % plan_.interfaces)).silent_until() <= now_)
+      next = std::min(next, wire->next_at());
     if (wire->busy_until() > now_) next = std::min(next, wire->busy_until());
   }
   for (const auto& node : nodes_) {
@@ -155,7 +163,9 @@ void World::advance() {
   }
   idle_steps_ = active ? 0 : idle_steps_ + 1;
   const uint64_t little = now_ + rng_.between(100, 3'000);
-  now_ = idle_steps_ > 4 && next != UINT64_MAX ? std::max(little, std::min(next + 70'000, now_ + 30'000'000'000)) : little;
+  now_ = idle_steps_ > 4 && next != UINT64_MAX
+             ? std::max(little, std::min(next + 70'000, now_ + 30'000'000'000))
+             : little;
 }
 
 void World::check_rules() {
@@ -200,7 +210,8 @@ std::string World::run() {
     if (now_ <= limit && steps < 5'000'000) continue;
     std::ostringstream text;
     text << "hangs at " << now_ / 1'000'000 << " ms";
-    for (auto& node : nodes_) text << '\n' << node->describe() << "\n  zero-copy buffers " << node->buffers_in_use();
+    for (auto& node : nodes_)
+      text << '\n' << node->describe() << "\n  zero-copy buffers " << node->buffers_in_use();
     error(text.str());
   }
   return error_;
@@ -215,8 +226,7 @@ std::string World::close() {
   run_for(200'000'000);
   for (auto& wire : channels_) {  // what still lies on the wire
     std::vector<Packet> late;
-    while (wire->pop(UINT64_MAX - 1, late)) {
-    }
+    while (wire->pop(UINT64_MAX - 1, late)) {}
     deliver(late);
   }
   for (auto& node : nodes_) node->remove_links();

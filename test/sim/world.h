@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A simulated cluster: interfaces, the wire between them, and a clock.
-#pragma once
+#ifndef VERITY_TEST_SIM_WORLD_H
+#define VERITY_TEST_SIM_WORLD_H
 
 #include <memory>
 #include <string>
@@ -14,24 +15,27 @@ namespace verity::sim {
 struct Plan {
   uint64_t seed = 1;
   unsigned interfaces = 2;
-  unsigned messages = 40;       // per ordered pair and class
-  uint32_t longest = 3000;      // bytes of the longest message
+  unsigned messages = 40;   // per ordered pair and class
+  uint32_t longest = 3000;  // bytes of the longest message
   Faults faults;
-  bool inline_delivery = false; // the receiver runs inside the sender's call, as UCX's self transport has it
-  double replies = 0;           // how often an upcall sends
+  bool inline_delivery =
+      false;           // the receiver runs inside the sender's call, as UCX's self transport has it
+  double replies = 0;  // how often an upcall sends
   double zero_copy = 0;
-  double mutate = 0;            // how often a zero-copy buffer changes in flight
+  double mutate = 0;  // how often a zero-copy buffer changes in flight
   uint32_t first_psn = 0;
-  uint32_t spread = 0;          // directions and classes start apart by up to this
-  std::vector<uint8_t> full;    // interfaces that send full headers only, although compact frames are allowed
-  double mixed = 0;             // how often a frame is sent with a full header that could be compact
-  double forget = 0.2;          // of frames that may be replayed, see Channel
+  uint32_t spread = 0;  // directions and classes start apart by up to this
+  std::vector<uint8_t>
+      full;          // interfaces that send full headers only, although compact frames are allowed
+  double mixed = 0;  // how often a frame is sent with a full header that could be compact
+  double forget = 0.2;  // of frames that may be replayed, see Channel
   link::Config config;
-  std::vector<link::Mode> modes;  // per interface, when not all alike
+  std::vector<link::Mode> modes;                  // per interface, when not all alike
   uint64_t time_limit = 7200ull * 1'000'000'000;  // ns of simulated time
 };
 
-// A plan with everything drawn from the seed. `total`: share of the frames that something happens to.
+// A plan with everything drawn from the seed. `total`: share of the frames that something happens
+// to.
 [[nodiscard]] Plan random_plan(uint64_t seed, double total);
 
 class World {
@@ -39,7 +43,8 @@ class World {
   explicit World(const Plan& plan);
   ~World();
 
-  // Until all messages arrived and nothing is in flight, the time limit, or an error. Empty, or what is wrong.
+  // Until all messages arrived and nothing is in flight, the time limit, or an error. Empty, or
+  // what is wrong.
   [[nodiscard]] std::string run();
   void step();
   void run_for(uint64_t time);
@@ -49,7 +54,9 @@ class World {
 
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
   [[nodiscard]] Node& node(unsigned i) noexcept { return *nodes_[i]; }
-  [[nodiscard]] Channel& channel(unsigned from, unsigned to) noexcept { return *channels_[from * plan_.interfaces + to]; }
+  [[nodiscard]] Channel& channel(unsigned from, unsigned to) noexcept {
+    return *channels_[from * plan_.interfaces + to];
+  }
   [[nodiscard]] uint64_t now() const noexcept { return now_; }
   [[nodiscard]] Rng& rng() noexcept { return rng_; }
   [[nodiscard]] uint64_t frames() const noexcept { return frames_; }
@@ -84,3 +91,5 @@ class World {
 };
 
 }  // namespace verity::sim
+
+#endif

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Does each receive learn the signature of the very message that it got? Processes send each other messages whose first bytes say which
-// they are, and arm each with a signature that says the same; receives with all kinds of wildcards, removing probes, cancelled,
-// truncated and given up ones, messages without a signature and internal ones between them, several threads.
+// Does each receive learn the signature of the very message that it got? Processes send each other
+// messages whose first bytes say which they are, and arm each with a signature that says the same;
+// receives with all kinds of wildcards, removing probes, cancelled, truncated and given up ones,
+// messages without a signature and internal ones between them, several threads.
 //
-//   association [-p PROCESSES] [-t THREADS] [-n MESSAGES per thread] [-s SEED] [-m MIX] [-r TRANSPORTS]
+//   association [-p PROCESSES] [-t THREADS] [-n MESSAGES per thread] [-s SEED] [-m MIX] [-r
+//   TRANSPORTS]
 //
-// MIX says what there is most of: all (a bit of each), wildcards, cancels, probes, or restarts, where sends and receives are done again
-// with the same buffers, tags and lengths, as persistent requests are. With -r every second process has UCX_TLS=TRANSPORTS, so that
-// wrapped and unwrapped peers talk to one another.
+// MIX says what there is most of: all (a bit of each), wildcards, cancels, probes, or restarts,
+// where sends and receives are done again with the same buffers, tags and lengths, as persistent
+// requests are. With -r every second process has UCX_TLS=TRANSPORTS, so that wrapped and unwrapped
+// peers talk to one another.
 //
-// The UCP calls of this program are those of libverity_mpi, linked in. UCX_TLS must name wrapped transports.
-// Prints 'messages N told N untold N wrong N' (untold: signed, but not certain); exit status 1 when any was wrong.
+// The UCP calls of this program are those of libverity_mpi, linked in. UCX_TLS must name wrapped
+// transports. Prints 'messages N told N untold N wrong N' (untold: signed, but not certain); exit
+// status 1 when any was wrong.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucp/api/ucp.h>
@@ -33,7 +37,8 @@ using namespace verity::test;  // NOLINT: one program in two files
 
 class Process {
  public:
-  Process(const Options& options, Shared& shared, unsigned me) : options_(options), shared_(shared), me_(me) {
+  Process(const Options& options, Shared& shared, unsigned me)
+      : options_(options), shared_(shared), me_(me) {
     verity::mpi::enable_ucp_calls(options.threads > 1);
     ucp_params_t params = {};
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
@@ -67,7 +72,8 @@ class Process {
     for (unsigned peer = 0; peer < options_.processes; ++peer) {
       ucp_request_param_t param = {};
       ucs_status_ptr_t request = ucp_ep_close_nbx(eps_[peer], &param);
-      while (UCS_PTR_IS_PTR(request) && ucp_request_check_status(request) == UCS_INPROGRESS) ucp_worker_progress(worker_);
+      while (UCS_PTR_IS_PTR(request) && ucp_request_check_status(request) == UCS_INPROGRESS)
+        ucp_worker_progress(worker_);
       if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
     }
     barrier(3);
@@ -96,9 +102,9 @@ class Process {
     std::mt19937_64 dice;
     uint64_t sent = 0;
     std::list<Sending> sends;
-    std::list<std::unique_ptr<Receiving>> receives;   // under way
-    std::list<std::unique_ptr<Receiving>> finished;   // complete, perhaps not told yet
-    std::list<Sending> sends_again;                   // to be started again
+    std::list<std::unique_ptr<Receiving>> receives;  // under way
+    std::list<std::unique_ptr<Receiving>> finished;  // complete, perhaps not told yet
+    std::list<Sending> sends_again;                  // to be started again
     std::list<std::unique_ptr<Receiving>> receives_again;
     struct Probed {
       ucp_tag_message_h message;
@@ -108,7 +114,8 @@ class Process {
   };
 
   void work(unsigned id) {
-    Thread thread{id, std::mt19937_64(options_.seed * 1000 + me_ * 50 + id), 0, {}, {}, {}, {}, {}, {}};
+    Thread thread{id, std::mt19937_64(options_.seed * 1000 + me_ * 50 + id), 0, {}, {}, {}, {}, {},
+                  {}};
     while (thread.sent < options_.messages) {
       if (thread.sends.size() < 64) send(thread);
       receive(thread);
@@ -141,8 +148,11 @@ class Process {
       return again;
     }
     const unsigned peer = dice() % options_.processes, kind = dice() % 32;
-    const size_t length = 8 + (kind == 0 ? dice() % (kLongest - 8) : kind < 6 ? dice() % 12000 : dice() % 100);
-    return {std::vector<uint8_t>(length), peer, (dice() % 8 == 0 ? kInternal : 0) | uint64_t{me_} << 32 | dice() % 3};
+    const size_t length = 8 + (kind == 0  ? dice() % (kLongest - 8)
+                               : kind < 6 ? dice() % 12000
+                                          : dice() % 100);
+    return {std::vector<uint8_t>(length), peer,
+            (dice() % 8 == 0 ? kInternal : 0) | uint64_t{me_} << 32 | dice() % 3};
   }
 
   void send(Thread& thread) {
@@ -153,13 +163,17 @@ class Process {
     uint8_t signature[kSignature] = {};
     std::memcpy(signature, &number, sizeof(number));
     static constexpr verity::mpi::TagFilter kUsers{0, kInternal};
-    verity::mpi::SendArm arm = {.filter = &kUsers, .tail = signature + sizeof(arm.head), .length = is_signed ? kSignature : 0, .caller = {}};
+    verity::mpi::SendArm arm = {.filter = &kUsers,
+                                .tail = signature + sizeof(arm.head),
+                                .length = is_signed ? kSignature : 0,
+                                .caller = {}};
     std::memcpy(arm.head, signature, sizeof(arm.head));
     armed.send = &arm;
     shared_.sent[sending.peer]++;
     ucp_request_param_t param = {};
     const auto call = thread.dice() % 10 == 0 ? ucp_tag_send_sync_nbx : ucp_tag_send_nbx;
-    const ucs_status_ptr_t request = call(eps_[sending.peer], sending.buffer.data(), sending.buffer.size(), sending.tag, &param);
+    const ucs_status_ptr_t request =
+        call(eps_[sending.peer], sending.buffer.data(), sending.buffer.size(), sending.tag, &param);
     armed.send = nullptr;
     if (UCS_PTR_IS_ERR(request)) die("send", UCS_PTR_STATUS(request));
     sending.request = request;
@@ -170,16 +184,19 @@ class Process {
     auto& dice = thread.dice;
     // One at least takes anything, or all could wait for what has been sent already.
     const bool anything = thread.receives.empty();
-    if (!anything && !thread.receives_again.empty() && one_in_100(thread, options_.mix->restarted)) {
+    if (!anything && !thread.receives_again.empty() &&
+        one_in_100(thread, options_.mix->restarted)) {
       auto again = std::move(thread.receives_again.front());
       thread.receives_again.pop_front();
       again->begin();
       return again;
     }
-    static constexpr uint64_t kMasks[] = {kInternal | 0xff, kInternal | 0xffffffff00000000, kInternal, 0, kExact, kExact, kExact};
+    static constexpr uint64_t kMasks[] = {
+        kInternal | 0xff, kInternal | 0xffffffff00000000, kInternal, 0, kExact, kExact, kExact};
     auto receiving = std::make_unique<Receiving>();
     receiving->mask = anything ? 0 : kMasks[dice() % (options_.mix->exact ? 7 : 4)];
-    receiving->tag = (dice() % 8 == 0 ? kInternal : 0) | dice() % options_.processes << 32 | dice() % 3;
+    receiving->tag =
+        (dice() % 8 == 0 ? kInternal : 0) | dice() % options_.processes << 32 | dice() % 3;
     receiving->buffer.resize(dice() % 40 == 0 ? 64 : kLongest);
     return receiving;
   }
@@ -188,24 +205,29 @@ class Process {
     while (thread.receives.size() < kOutstanding) {
       if (one_in_100(thread, options_.mix->probes) && probe(thread)) continue;
       auto receiving = next_receive(thread);
-      const verity::mpi::TagFilter any{receiving->tag & 1, 1};  // whatever the tag: what is told of internal messages is nothing
+      const verity::mpi::TagFilter any{
+          receiving->tag & 1, 1};  // whatever the tag: what is told of internal messages is nothing
       armed.receive = {&any, receiving.get()};
       ucp_request_param_t param = {};
-      param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+      param.op_attr_mask =
+          UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
       param.cb.recv = on_receive;
       param.user_data = receiving.get();
-      const ucs_status_ptr_t request = ucp_tag_recv_nbx(worker_, receiving->buffer.data(), receiving->buffer.size(), receiving->tag,
-                                                        receiving->mask, &param);
+      const ucs_status_ptr_t request =
+          ucp_tag_recv_nbx(worker_, receiving->buffer.data(), receiving->buffer.size(),
+                           receiving->tag, receiving->mask, &param);
       armed.receive = {};
       if (UCS_PTR_IS_ERR(request)) die("receive", UCS_PTR_STATUS(request));
       receiving->request = request;
       thread.receives.push_back(std::move(receiving));
     }
     if (!one_in_100(thread, options_.mix->cancelling)) return;
-    auto it = std::next(thread.receives.begin(), static_cast<long>(thread.dice() % thread.receives.size()));
+    auto it = std::next(thread.receives.begin(),
+                        static_cast<long>(thread.dice() % thread.receives.size()));
     ucp_request_cancel(worker_, (*it)->request);
     for (auto& receiving : thread.receives) {
-      if (one_in_100(thread, options_.mix->cancelled)) ucp_request_cancel(worker_, receiving->request);
+      if (one_in_100(thread, options_.mix->cancelled))
+        ucp_request_cancel(worker_, receiving->request);
     }
   }
 
@@ -213,7 +235,8 @@ class Process {
     ucp_tag_recv_info_t info;
     const ucp_tag_message_h message = ucp_tag_probe_nb(worker_, 0, 0, 1, &info);
     if (message != nullptr) thread.probed.push_back({message, info.length});
-    if (thread.probed.empty() || (message != nullptr && thread.dice() % 2 == 0)) return message != nullptr;
+    if (thread.probed.empty() || (message != nullptr && thread.dice() % 2 == 0))
+      return message != nullptr;
     const auto probed = thread.probed.front();
     thread.probed.pop_front();
     auto receiving = std::make_unique<Receiving>();
@@ -221,11 +244,12 @@ class Process {
     receiving->probed = true;
     armed.receive = {{}, receiving.get()};
     ucp_request_param_t param = {};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+    param.op_attr_mask =
+        UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
     param.cb.recv = on_receive;
     param.user_data = receiving.get();
-    const ucs_status_ptr_t request =
-        ucp_tag_msg_recv_nbx(worker_, receiving->buffer.data(), receiving->buffer.size(), probed.message, &param);
+    const ucs_status_ptr_t request = ucp_tag_msg_recv_nbx(
+        worker_, receiving->buffer.data(), receiving->buffer.size(), probed.message, &param);
     armed.receive = {};
     if (UCS_PTR_IS_ERR(request)) die("message receive", UCS_PTR_STATUS(request));
     receiving->request = request;
@@ -235,7 +259,8 @@ class Process {
 
   static void on_receive(void*, ucs_status_t status, const ucp_tag_recv_info_t*, void* argument) {
     auto& receiving = *static_cast<Receiving*>(argument);
-    if (status == UCS_OK) std::memcpy(&receiving.number, receiving.buffer.data(), sizeof(receiving.number));
+    if (status == UCS_OK)
+      std::memcpy(&receiving.number, receiving.buffer.data(), sizeof(receiving.number));
     std::atomic_ref(receiving.status).store(status);
   }
 
@@ -297,7 +322,8 @@ class Process {
     }
     ++totals.messages;
     const bool is_signed = (receiving.number >> 60) != 0;
-    if (receiving.status == UCS_ERR_MESSAGE_TRUNCATED) return;  // its buffer does not say which it was
+    if (receiving.status == UCS_ERR_MESSAGE_TRUNCATED)
+      return;  // its buffer does not say which it was
     if (receiving.told_number == 0) {
       totals.untold += is_signed;
     } else if (receiving.told_number == receiving.number && is_signed) {
@@ -319,7 +345,8 @@ class Process {
 };
 
 int run(const Options& options) {
-  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 2;
   auto& shared = *new (memory) Shared{};
   std::vector<pid_t> pids;
@@ -339,8 +366,8 @@ int run(const Options& options) {
     worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
   }
   const Totals& totals = shared.totals;
-  std::printf("messages %lu told %lu untold %lu wrong %lu\n", totals.messages.load(), totals.told.load(), totals.untold.load(),
-              totals.wrong.load());
+  std::printf("messages %lu told %lu untold %lu wrong %lu\n", totals.messages.load(),
+              totals.told.load(), totals.untold.load(), totals.wrong.load());
   return worst != 0 ? worst : totals.wrong != 0;
 }
 
@@ -351,7 +378,9 @@ int main(int argc, char** argv) {
   for (int option; (option = getopt(argc, argv, "p:t:n:s:m:r:")) != -1;) {
     const uint64_t value = std::strtoull(optarg != nullptr ? optarg : "", nullptr, 10);
     switch (option) {
-      case 'p': options.processes = static_cast<unsigned>(std::min<uint64_t>(value, kMostProcesses)); break;
+      case 'p':
+        options.processes = static_cast<unsigned>(std::min<uint64_t>(value, kMostProcesses));
+        break;
       case 't': options.threads = static_cast<unsigned>(value); break;
       case 'n': options.messages = value; break;
       case 's': options.seed = value; break;
@@ -361,7 +390,9 @@ int main(int argc, char** argv) {
     }
   }
   if (options.mix == nullptr) {
-    std::fprintf(stderr, "usage: association [-p processes] [-t threads] [-n messages] [-s seed] [-m mix] [-r transports]\n");
+    std::fprintf(stderr,
+                 "usage: association [-p processes] [-t threads] [-n messages] [-s seed] [-m mix] "
+                 "[-r transports]\n");
     return 2;
   }
   return run(options);

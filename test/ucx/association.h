@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a run of the association test is asked for, and one receive of it.
-#pragma once
+#ifndef VERITY_TEST_UCX_ASSOCIATION_H
+#define VERITY_TEST_UCX_ASSOCIATION_H
 
 #include <ucp/api/ucp.h>
 
@@ -25,21 +26,21 @@ inline constexpr size_t kLongest = 96 * 1024;
 inline constexpr size_t kOutstanding = 24;
 inline constexpr size_t kSignature = 48;
 
-// Of 100 each: receives by probes, rounds that cancel, receives that are cancelled then, requests that are started again.
+// Of 100 each: receives by probes, rounds that cancel, receives that are cancelled then, requests
+// that are started again.
 struct Mix {
   const char* name;
   unsigned probes, cancelling, cancelled, restarted, freed;
   bool exact;  // receives by exact tag too
 };
-inline constexpr Mix kMixes[] = {{"all", 12, 5, 0, 0, 0, true},
-                                 {"wildcards", 0, 5, 0, 0, 0, false},
-                                 {"cancels", 6, 50, 40, 0, 0, true},
-                                 {"probes", 80, 5, 0, 0, 0, true},
-                                 {"restarts", 2, 5, 0, 90, 0, true},
-                                 {"freed", 12, 5, 0, 0, 1, true}};
+inline constexpr Mix kMixes[] = {
+    {"all", 12, 5, 0, 0, 0, true},      {"wildcards", 0, 5, 0, 0, 0, false},
+    {"cancels", 6, 50, 40, 0, 0, true}, {"probes", 80, 5, 0, 0, 0, true},
+    {"restarts", 2, 5, 0, 90, 0, true}, {"freed", 12, 5, 0, 0, 1, true}};
 
 inline const Mix* mix_named(const char* name) {
-  const auto* it = std::find_if(std::begin(kMixes), std::end(kMixes), [&](const Mix& mix) { return std::strcmp(mix.name, name) == 0; });
+  const auto* it = std::find_if(std::begin(kMixes), std::end(kMixes),
+                                [&](const Mix& mix) { return std::strcmp(mix.name, name) == 0; });
   return it != std::end(kMixes) ? it : nullptr;
 }
 
@@ -100,3 +101,5 @@ inline uint64_t number_of(unsigned process, unsigned thread, uint64_t index, boo
 }
 
 }  // namespace verity::test
+
+#endif

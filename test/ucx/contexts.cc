@@ -24,7 +24,8 @@ namespace {
 
 constexpr unsigned kMessages = 60;
 constexpr size_t kLongest = 40'000;
-constexpr size_t kHashed = 300'000;  // the last message: where a transport reads, UCX_VERITY_THREADS make its digest
+constexpr size_t kHashed =
+    300'000;  // the last message: where a transport reads, UCX_VERITY_THREADS make its digest
 
 std::atomic<unsigned> wrong{0};
 
@@ -35,7 +36,9 @@ bool good(ucs_status_t status, const char* what) {
   return false;
 }
 
-size_t length_of(unsigned message) { return message == kMessages - 1 ? kHashed : message * message * 37 % kLongest; }
+size_t length_of(unsigned message) {
+  return message == kMessages - 1 ? kHashed : message * message * 37 % kLongest;
+}
 
 uint8_t byte_of(unsigned thread, unsigned message, size_t at) {
   return static_cast<uint8_t>(thread * 31 + message * 7 + at);
@@ -107,7 +110,8 @@ class Member {
   }
 
   void exchange() {
-    const auto before = static_cast<unsigned>((index_ + ring_.addresses.size() - 1) % ring_.addresses.size());
+    const auto before =
+        static_cast<unsigned>((index_ + ring_.addresses.size() - 1) % ring_.addresses.size());
     std::vector<std::vector<uint8_t>> out(kMessages);
     std::vector<std::vector<uint8_t>> in(kMessages);
     std::vector<ucs_status_ptr_t> requests;
@@ -129,7 +133,8 @@ class Member {
       const ucp_request_param_t param = {};
       const ucs_status_ptr_t request = ucp_ep_close_nbx(ep_, &param);
       // The other side may have closed first, of which raw transports complain.
-      while (UCS_PTR_IS_PTR(request) && ucp_request_check_status(request) == UCS_INPROGRESS) progress();
+      while (UCS_PTR_IS_PTR(request) && ucp_request_check_status(request) == UCS_INPROGRESS)
+        progress();
       if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
     }
     if (worker_ != nullptr) ucp_worker_destroy(worker_);
@@ -158,7 +163,8 @@ class Member {
 void run_given(Ring& ring, unsigned threads) {
   std::vector<std::unique_ptr<Member>> members;
   bool opened = true;
-  for (unsigned i = 0; i < threads; ++i) opened = members.emplace_back(std::make_unique<Member>(ring, i))->open() && opened;
+  for (unsigned i = 0; i < threads; ++i)
+    opened = members.emplace_back(std::make_unique<Member>(ring, i))->open() && opened;
   for (auto& member : members) opened = opened && member->connect();
   for (unsigned n = 0; n < 1000; ++n) {
     for (auto& member : members) member->progress();

@@ -28,9 +28,7 @@ verity_count_stop_fn verity_count_stop;
 
 static atomic_int counting;
 static atomic_ulong allocations, own_allocations, locks, own_locks;
-static struct {
-  uintptr_t begin, end;
-} plugin, exempt;
+static struct { uintptr_t begin, end; } plugin, exempt;
 
 static int inside(uintptr_t address, uintptr_t begin, uintptr_t end) {
   return address >= begin && address < end;
@@ -55,9 +53,7 @@ static void count_lock(const void* caller, const volatile void* lock) {
 static int find_plugin(struct dl_phdr_info* info, size_t size, void* unused) {
   (void)size;
   (void)unused;
-  if (strstr(info->dlpi_name, "libuct_verity") == NULL) {
-    return 0;
-  }
+  if (strstr(info->dlpi_name, "libuct_verity") == NULL) { return 0; }
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)* header = &info->dlpi_phdr[i];
     if (header->p_type == PT_LOAD && (header->p_flags & PF_X) != 0) {
@@ -121,23 +117,21 @@ int posix_memalign(void** block_p, size_t alignment, size_t size) {
 }
 
 void free(void* block) {
-  if (block != NULL) {
-    count_allocation(__builtin_return_address(0));
-  }
+  if (block != NULL) { count_allocation(__builtin_return_address(0)); }
   __libc_free(block);
 }
 
 /* The same for functions of one pointer to a lock that glibc has only under their own names. */
-#define COUNTED_LOCK(name, type)                                                 \
-  int name(type* lock) {                                                         \
-    static _Atomic(int (*)(type*)) next;                                         \
-    int (*function)(type*) = atomic_load_explicit(&next, memory_order_acquire);  \
-    if (function == NULL) {                                                      \
-      function = (int (*)(type*))dlsym(RTLD_NEXT, #name);                        \
-      atomic_store_explicit(&next, function, memory_order_release);              \
-    }                                                                            \
-    count_lock(__builtin_return_address(0), lock);                               \
-    return function(lock);                                                       \
+#define COUNTED_LOCK(name, type)                                                \
+  int name(type* lock) {                                                        \
+    static _Atomic(int (*)(type*)) next;                                        \
+    int (*function)(type*) = atomic_load_explicit(&next, memory_order_acquire); \
+    if (function == NULL) {                                                     \
+      function = (int (*)(type*))dlsym(RTLD_NEXT, #name);                       \
+      atomic_store_explicit(&next, function, memory_order_release);             \
+    }                                                                           \
+    count_lock(__builtin_return_address(0), lock);                              \
+    return function(lock);                                                      \
   }
 
 COUNTED_LOCK(pthread_mutex_lock, pthread_mutex_t)

@@ -41,9 +41,7 @@ struct Operation {
 
   void finish() {
     std::fill(content.begin(), content.end(), kScribble);
-    if (memh != UCT_MEM_HANDLE_NULL) {
-      uct_md_mem_dereg(md, memh);
-    }
+    if (memh != UCT_MEM_HANDLE_NULL) { uct_md_mem_dereg(md, memh); }
     delete this;
   }
   static void on_complete(uct_completion_t* completion) {
@@ -78,7 +76,8 @@ size_t first_wrong(const uint8_t* buffer, size_t length, uint8_t id, uint64_t se
     size_t size = std::min<size_t>(8, length - at);
     if (std::memcmp(buffer + at, &word, size) != 0) {
       const auto* wanted = reinterpret_cast<const uint8_t*>(&word);
-      return at + static_cast<size_t>(std::mismatch(wanted, wanted + size, buffer + at).first - wanted);
+      return at +
+             static_cast<size_t>(std::mismatch(wanted, wanted + size, buffer + at).first - wanted);
     }
   }
   return length;
@@ -88,9 +87,11 @@ size_t first_wrong(const uint8_t* buffer, size_t length, uint8_t id, uint64_t se
 
 namespace {
 
-// UCX excludes nobody when handlers change: the asynchronous thread may be in one that goes. A flush takes the lock that it holds.
+// UCX excludes nobody when handlers change: the asynchronous thread may be in one that goes. A
+// flush takes the lock that it holds.
 void meet_async_thread(const Iface& iface, unsigned flags) {
-  if ((flags & UCT_CB_FLAG_ASYNC) != 0) (void)uct_iface_flush(iface.handle(), UCT_FLUSH_FLAG_LOCAL, nullptr);
+  if ((flags & UCT_CB_FLAG_ASYNC) != 0)
+    (void)uct_iface_flush(iface.handle(), UCT_FLUSH_FLAG_LOCAL, nullptr);
 }
 
 }  // namespace
@@ -141,14 +142,10 @@ ucs_status_t Inbound::handle(void* argument, void* data, size_t length, unsigned
 
 bool Outbound::has(const Iface& iface, Kind kind) {
   switch (kind) {
-    case Kind::kShort:
-      return iface.has(UCT_IFACE_FLAG_AM_SHORT);
-    case Kind::kShortIov:
-      return iface.has(UCT_IFACE_FLAG_AM_SHORT);
-    case Kind::kBcopy:
-      return iface.has(UCT_IFACE_FLAG_AM_BCOPY);
-    case Kind::kZcopy:
-      return iface.has(UCT_IFACE_FLAG_AM_ZCOPY);
+    case Kind::kShort: return iface.has(UCT_IFACE_FLAG_AM_SHORT);
+    case Kind::kShortIov: return iface.has(UCT_IFACE_FLAG_AM_SHORT);
+    case Kind::kBcopy: return iface.has(UCT_IFACE_FLAG_AM_BCOPY);
+    case Kind::kZcopy: return iface.has(UCT_IFACE_FLAG_AM_ZCOPY);
   }
   return false;
 }
@@ -163,14 +160,10 @@ size_t Outbound::longest(const Iface& iface, Kind kind) {
 
 ucs_status_t Outbound::post(const Bytes& content, Kind kind, const Cut& cut) {
   switch (kind) {
-    case Kind::kShort:
-      return send_short(content);
-    case Kind::kShortIov:
-      return send_short_iov(content, cut.pieces);
-    case Kind::kBcopy:
-      return send_bcopy(content);
-    case Kind::kZcopy:
-      return send_zcopy(content, cut);
+    case Kind::kShort: return send_short(content);
+    case Kind::kShortIov: return send_short_iov(content, cut.pieces);
+    case Kind::kBcopy: return send_bcopy(content);
+    case Kind::kZcopy: return send_zcopy(content, cut);
   }
   return UCS_ERR_INVALID_PARAM;
 }
@@ -210,17 +203,15 @@ ucs_status_t Outbound::send_short(const Bytes& content) {
 }
 
 ucs_status_t Outbound::send_short_iov(const Bytes& content, size_t pieces) {
-  std::vector<uct_iov_t> iov = cut_iov(const_cast<uint8_t*>(content.data()), content.size(), pieces,
-                                       UCT_MEM_HANDLE_NULL);
+  std::vector<uct_iov_t> iov =
+      cut_iov(const_cast<uint8_t*>(content.data()), content.size(), pieces, UCT_MEM_HANDLE_NULL);
   return uct_ep_am_short_iov(ep_, id_, iov.data(), iov.size());
 }
 
 ucs_status_t Outbound::send_bcopy(const Bytes& content) {
   Packed packed{content};
   ssize_t packed_length = uct_ep_am_bcopy(ep_, id_, Packed::pack, &packed, 0);
-  if (packed_length < 0) {
-    return static_cast<ucs_status_t>(packed_length);
-  }
+  if (packed_length < 0) { return static_cast<ucs_status_t>(packed_length); }
   require(static_cast<size_t>(packed_length) == content.size(),
           "uct_ep_am_bcopy returned " + std::to_string(packed_length) + " for " +
               std::to_string(content.size()) + " bytes");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Flows: numbered messages of known content in one direction, one active message id each.
-#pragma once
+#ifndef VERITY_TEST_UCX_FLOW_H
+#define VERITY_TEST_UCX_FLOW_H
 
 #include <atomic>
 #include <functional>
@@ -99,3 +100,5 @@ class Outbound {
 };
 
 }  // namespace verity::test
+
+#endif

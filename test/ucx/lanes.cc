@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One-sided operations of one process on the memory of another, over several interfaces of one worker. Stock UCX keeps their order where
-// they concern the same bytes, since shared memory does at once what it is asked for, and UCP's fences count on it.
+// One-sided operations of one process on the memory of another, over several interfaces of one
+// worker. Stock UCX keeps their order where they concern the same bytes, since shared memory does
+// at once what it is asked for, and UCP's fences count on it.
 //
 //   lanes [ROUNDS]
 //
@@ -29,10 +30,12 @@ Options transport(const char* name) {
 class Shared {
  public:
   Shared(Iface& iface, Channel& channel, Window& window, size_t length) : iface_(iface) {
-    check(uct_md_mem_reg(iface.md(), window.at(0), length, UCT_MD_MEM_ACCESS_ALL, &memh_), "uct_md_mem_reg");
+    check(uct_md_mem_reg(iface.md(), window.at(0), length, UCT_MD_MEM_ACCESS_ALL, &memh_),
+          "uct_md_mem_reg");
     Bytes key(iface.md_attr().rkey_packed_size);
     check(uct_md_mkey_pack(iface.md(), memh_, key.data()), "uct_md_mkey_pack");
-    check(uct_rkey_unpack(iface.component(), channel.exchange(key).data(), &key_), "uct_rkey_unpack");
+    check(uct_rkey_unpack(iface.component(), channel.exchange(key).data(), &key_),
+          "uct_rkey_unpack");
   }
   ~Shared() {
     uct_rkey_release(iface_.component(), &key_);
@@ -85,7 +88,8 @@ struct Mixed {
   }
   // UCS_ERR_NO_RESOURCE, or the put is under way.
   ucs_status_t try_put(size_t offset, const Bytes& content) {
-    return uct_ep_put_short(eps[0], content.data(), static_cast<unsigned>(content.size()), window.remote(offset), window.key());
+    return uct_ep_put_short(eps[0], content.data(), static_cast<unsigned>(content.size()),
+                            window.remote(offset), window.key());
   }
   // That side 1 has done nothing, and now does.
   void wake() { channel.barrier({}); }
@@ -111,11 +115,13 @@ int put_behind_a_read(Channel& channel, int role) {
   unsigned open = 0;
   uct_completion_t* done = get.start(&open);
   ucs_status_t status = UCS_ERR_NO_RESOURCE;
-  m.frames.progress_until([&] { return (status = m.try_read(get, done)) != UCS_ERR_NO_RESOURCE; }, "room for a read");
+  m.frames.progress_until([&] { return (status = m.try_read(get, done)) != UCS_ERR_NO_RESOURCE; },
+                          "room for a read");
   require(status == UCS_INPROGRESS, "the read ended before the owner's digest");
   require(m.try_put(1000, fresh) == UCS_ERR_NO_RESOURCE, "a put to what is being read was taken");
   m.wake();
-  m.frames.progress_until([&] { return (status = m.try_put(1000, fresh)) != UCS_ERR_NO_RESOURCE; }, "room for the put");
+  m.frames.progress_until([&] { return (status = m.try_put(1000, fresh)) != UCS_ERR_NO_RESOURCE; },
+                          "room for the put");
   check(status, "put");
   require(open == 0 || get.content == old, "the put went while the read was open");
   m.frames.progress_until([&] { return open == 0; }, "the read");
@@ -141,16 +147,23 @@ int read_behind_a_put(Channel& channel, int role) {
   unsigned open = 0;
   uct_completion_t* done = get.start(&open);
   ucs_status_t status = m.try_read(get, done);
-  require(status == UCS_INPROGRESS || status == UCS_ERR_NO_RESOURCE, "the read did not wait for the put");
+  require(status == UCS_INPROGRESS || status == UCS_ERR_NO_RESOURCE,
+          "the read did not wait for the put");
   m.wake();
-  m.frames.progress_until([&] { return status != UCS_ERR_NO_RESOURCE || (status = m.try_read(get, done)) != UCS_ERR_NO_RESOURCE; }, "room");
+  m.frames.progress_until(
+      [&] {
+        return status != UCS_ERR_NO_RESOURCE ||
+               (status = m.try_read(get, done)) != UCS_ERR_NO_RESOURCE;
+      },
+      "room");
   m.frames.progress_until([&] { return open == 0; }, "the read");
   require(get.content == wanted, "a read behind a put brought what was there before");
   channel.barrier([&] { m.frames.progress(); });
   return 0;
 }
 
-// A process alone, tcp and self: gets over one, then a fence, and an atomic operation over the other.
+// A process alone, tcp and self: gets over one, then a fence, and an atomic operation over the
+// other.
 int fence_over_lanes(Channel& channel, bool fences) {
   Iface far(transport("vtcp"));
   Iface near(transport("vself"), far);
@@ -167,23 +180,27 @@ int fence_over_lanes(Channel& channel, bool fences) {
       get.offset = i * kEach;
       uct_completion_t* completion = get.start(&open);
       post(far, "get_bcopy", [&] {
-        return uct_ep_get_bcopy(eps[0], Get::unpack, &get, kEach, window.remote(get.offset), window.key(), completion);
+        return uct_ep_get_bcopy(eps[0], Get::unpack, &get, kEach, window.remote(get.offset),
+                                window.key(), completion);
       });
     }
     if (fences) {
       check(uct_iface_fence(near.handle(), 0), "fence");
       check(uct_iface_fence(far.handle(), 0), "fence");
-      require(open == 0 || uct_ep_am_short(near_eps[0], 7, 0, nullptr, 0) == UCS_ERR_NO_RESOURCE, "a message went past a fence");
+      require(open == 0 || uct_ep_am_short(near_eps[0], 7, 0, nullptr, 0) == UCS_ERR_NO_RESOURCE,
+              "a message went past a fence");
     }
     Get atomic;
     uint64_t old = 0;
     uct_completion_t* completion = atomic.start(&done);
     const ucs_status_t status = post(near, "atomic", [&] {
-      return uct_ep_atomic64_fetch(near_eps[0], UCT_ATOMIC_OP_ADD, 1, &old, counter.remote(0), counter.key(), completion);
+      return uct_ep_atomic64_fetch(near_eps[0], UCT_ATOMIC_OP_ADD, 1, &old, counter.remote(0),
+                                   counter.key(), completion);
     });
     if (status == UCS_OK) Get::done(completion);
     far.progress_until([&] { return done == 0; }, "the atomic operation");
-    require(open == 0, "an atomic operation was done before the gets that came before it over another lane");
+    require(open == 0,
+            "an atomic operation was done before the gets that came before it over another lane");
     for (Get& get : gets) verify(get, window_content(kGets * kEach));
   }
   uct_ep_destroy(near_eps[0]);
@@ -200,7 +217,9 @@ struct Waiting : uct_pending_req_t {
   uct_rkey_t key = 0;
   uct_completion_t* completion = nullptr;
 
-  ucs_status_t start() { return uct_ep_atomic64_fetch(ep, UCT_ATOMIC_OP_ADD, 1, &old, address, key, completion); }
+  ucs_status_t start() {
+    return uct_ep_atomic64_fetch(ep, UCT_ATOMIC_OP_ADD, 1, &old, address, key, completion);
+  }
   static ucs_status_t again(uct_pending_req_t* self) {
     auto& waiting = static_cast<Waiting&>(*self);
     const ucs_status_t status = waiting.start();
@@ -225,7 +244,8 @@ int atomic_behind_a_waiting_one(Channel& channel) {
       gets[i].offset = i * kEach;
       uct_completion_t* completion = gets[i].start(&open);
       post(far, "get_bcopy", [&] {
-        return uct_ep_get_bcopy(eps[0], Get::unpack, &gets[i], kEach, window.remote(gets[i].offset), window.key(), completion);
+        return uct_ep_get_bcopy(eps[0], Get::unpack, &gets[i], kEach, window.remote(gets[i].offset),
+                                window.key(), completion);
       });
     };
     std::deque<Waiting> atomics(2);
@@ -237,11 +257,14 @@ int atomic_behind_a_waiting_one(Channel& channel) {
       atomic.address = counter.remote(0);
       atomic.key = counter.key();
       atomic.completion = atomic.result.start(&waiting);
-      require(atomic.start() == UCS_ERR_NO_RESOURCE, "an atomic operation did not wait for a get over another lane");
+      require(atomic.start() == UCS_ERR_NO_RESOURCE,
+              "an atomic operation did not wait for a get over another lane");
       check(uct_ep_pending_add(near_eps[0], &atomic, 0), "pending_add");
     }
     far.progress_until([&] { return waiting == 0; }, "the atomic operations");
-    require(open == 0, std::to_string(open) + " gets over another lane were open when a later atomic operation was done");
+    require(open == 0,
+            std::to_string(open) +
+                " gets over another lane were open when a later atomic operation was done");
   }
   uct_ep_destroy(near_eps[0]);
   uct_ep_destroy(eps[0]);
@@ -260,8 +283,10 @@ struct Test {
 constexpr Test kTests[] = {
     {"a put over tcp waits for a read over cma of the same bytes", put_behind_a_read},
     {"a read over cma waits for a put over tcp to the same bytes", read_behind_a_put},
-    {"a fence is one over all interfaces", [](Channel&, int role) { return role == 0 ? alone(true) : 0; }},
-    {"an atomic operation is behind what came before", [](Channel&, int role) { return role == 0 ? alone(false) : 0; }},
+    {"a fence is one over all interfaces",
+     [](Channel&, int role) { return role == 0 ? alone(true) : 0; }},
+    {"an atomic operation is behind what came before",
+     [](Channel&, int role) { return role == 0 ? alone(false) : 0; }},
     {"an atomic operation that finds another one waiting is behind what came between",
      [](Channel&, int role) {
        Channel self(-1);
@@ -285,7 +310,8 @@ int run(int rounds) {
     }
     const bool skipped = worst == 77;
     all_good = all_good && (worst == 0 || skipped);
-    std::printf("%s %u - %s%s\n", worst == 0 || skipped ? "ok" : "not ok", ++number, test.name, skipped ? " # SKIP" : "");
+    std::printf("%s %u - %s%s\n", worst == 0 || skipped ? "ok" : "not ok", ++number, test.name,
+                skipped ? " # SKIP" : "");
   }
   std::printf("1..%u\n", number);
   return all_good ? 0 : 1;

@@ -9,19 +9,19 @@ UCX_TEST_UCP_PEER = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 uct_am_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 uct_am_LDADD = $(UCX_LIBS)
 uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
-	test/ucx/cases.h \
-	test/ucx/cases_async.cc \
-	test/ucx/cases_closing.cc \
-	test/ucx/cases_lifetime.cc \
-	test/ucx/cases_links.cc \
-	test/ucx/cases_memory.cc \
-	test/ucx/cases_flush.cc \
-	test/ucx/cases_queue.cc \
-	test/ucx/cases_receive.cc \
-	test/ucx/cases_rma.cc \
-	test/ucx/cases_send.cc \
-	test/ucx/cases_setup.cc \
-	test/ucx/pending.h \
+	test/ucx/cases/cases.h \
+	test/ucx/cases/async.cc \
+	test/ucx/cases/closing.cc \
+	test/ucx/cases/lifetime.cc \
+	test/ucx/cases/links.cc \
+	test/ucx/cases/memory.cc \
+	test/ucx/cases/flush.cc \
+	test/ucx/cases/queue.cc \
+	test/ucx/cases/receive.cc \
+	test/ucx/cases/rma.cc \
+	test/ucx/cases/send.cc \
+	test/ucx/cases/setup.cc \
+	test/ucx/cases/pending.h \
 	test/ucx/uct_am.cc \
 	test/ucx/window.cc test/ucx/window.h
 
@@ -41,7 +41,7 @@ contexts_SOURCES = test/ucx/contexts.cc
 
 lanes_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 lanes_LDADD = $(UCX_LIBS)
-lanes_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/cases.h test/ucx/lanes.cc test/ucx/window.cc test/ucx/window.h
+lanes_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/cases/cases.h test/ucx/lanes.cc test/ucx/window.cc test/ucx/window.h
 
 wakeup_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 wakeup_LDADD = $(UCX_LIBS)

@@ -12,9 +12,7 @@
 namespace verity::test {
 
 void require(bool condition, const std::string& text) {
-  if (!condition) {
-    throw Failure(text);
-  }
+  if (!condition) { throw Failure(text); }
 }
 
 void check(ucs_status_t status, const std::string& what) {
@@ -41,9 +39,7 @@ void Channel::get(void* data, size_t length) const {
 }
 
 Bytes Channel::exchange(const Bytes& mine) {
-  if (alone()) {
-    return mine;
-  }
+  if (alone()) { return mine; }
   uint32_t length = static_cast<uint32_t>(mine.size());
   put(&length, sizeof(length));
   put(mine.data(), mine.size());
@@ -54,16 +50,12 @@ Bytes Channel::exchange(const Bytes& mine) {
 }
 
 void Channel::barrier(const std::function<void()>& progress) {
-  if (alone()) {
-    return;
-  }
+  if (alone()) { return; }
   char token = 'b';
   put(&token, 1);
   pollfd waiting = {fd_, POLLIN, 0};
   while (progress && ::poll(&waiting, 1, 0) == 0) {
-    for (int i = 0; i < 100; ++i) {
-      progress();
-    }
+    for (int i = 0; i < 100; ++i) { progress(); }
     sched_yield();
   }
   get(&token, 1);
@@ -90,9 +82,7 @@ Iface::Iface(const Options& options, Iface* other) {
     component_ = components[i];
   }
   uct_release_component_list(components);
-  if (!found) {
-    throw Skip("no transport " + options.transport + " " + options.device);
-  }
+  if (!found) { throw Skip("no transport " + options.transport + " " + options.device); }
 }
 
 void Iface::close() {
@@ -123,9 +113,7 @@ bool Iface::open_component(uct_component_h component, const Options& options) {
   attr.md_resources = resources.data();
   check(uct_component_query(component, &attr), "uct_component_query");
   for (const uct_md_resource_desc_t& resource : resources) {
-    if (open_md(component, resource.md_name, options)) {
-      return true;
-    }
+    if (open_md(component, resource.md_name, options)) { return true; }
   }
   return false;
 }
@@ -161,7 +149,8 @@ void Iface::open_iface(const char* device, const Options& options) {
   uct_iface_config_t* config;
   check(uct_md_iface_config_read(md_, options.transport.c_str(), nullptr, nullptr, &config),
         "uct_md_iface_config_read");
-  for (const auto& [name, value] : options.settings) (void)uct_config_modify(config, name.c_str(), value.c_str());
+  for (const auto& [name, value] : options.settings)
+    (void)uct_config_modify(config, name.c_str(), value.c_str());
   uct_iface_params_t params = {};
   params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE | UCT_IFACE_PARAM_FIELD_DEVICE |
                       UCT_IFACE_PARAM_FIELD_RX_HEADROOM | UCT_IFACE_PARAM_FIELD_ERR_HANDLER |
@@ -203,9 +192,9 @@ void Iface::progress_until(const std::function<bool()>& condition, const std::st
 }
 
 bool Iface::is_reachable(const Address& peer) {
-  return uct_iface_is_reachable(
-             iface_, reinterpret_cast<const uct_device_addr_t*>(peer.device.data()),
-             reinterpret_cast<const uct_iface_addr_t*>(peer.iface.data())) != 0;
+  return uct_iface_is_reachable(iface_,
+                                reinterpret_cast<const uct_device_addr_t*>(peer.device.data()),
+                                reinterpret_cast<const uct_iface_addr_t*>(peer.iface.data())) != 0;
 }
 
 ucs_status_t Iface::try_connect_to_iface(const Address& peer, uct_ep_h* ep_p) {
@@ -236,7 +225,8 @@ void Iface::connect_to_ep(Channel& channel, uct_ep_h ep, const Bytes& device) {
 
 Iface::Address Iface::exchange_addresses(Channel& channel) {
   Address mine{Bytes(attr_.device_addr_len + 1), Bytes(attr_.iface_addr_len + 1)};
-  check(uct_iface_get_device_address(iface_, reinterpret_cast<uct_device_addr_t*>(mine.device.data())),
+  check(uct_iface_get_device_address(iface_,
+                                     reinterpret_cast<uct_device_addr_t*>(mine.device.data())),
         "uct_iface_get_device_address");
   if (has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) {
     check(uct_iface_get_address(iface_, reinterpret_cast<uct_iface_addr_t*>(mine.iface.data())),

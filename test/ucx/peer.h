@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Two processes that talk over one UCT transport through the public API, and the pipe between them.
-#pragma once
+#ifndef VERITY_TEST_UCX_PEER_H
+#define VERITY_TEST_UCX_PEER_H
 
 #include <uct/api/uct.h>
 
@@ -48,10 +49,11 @@ class Channel {
 
 struct Options {
   std::string transport;
-  std::string device;       // empty: the first
+  std::string device;  // empty: the first
   size_t rx_headroom = 0;
   size_t am_alignment = 0;  // 0: not asked for
-  std::vector<std::pair<std::string, std::string>> settings;  // of the transport's configuration, where it has them
+  std::vector<std::pair<std::string, std::string>>
+      settings;  // of the transport's configuration, where it has them
 };
 
 // An opened interface with all that belongs to it. Not copyable; everything is closed in reverse.
@@ -115,3 +117,5 @@ class Iface {
 double seconds_now();
 
 }  // namespace verity::test
+
+#endif

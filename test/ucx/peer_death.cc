@@ -5,15 +5,18 @@
 //   peer_death [-m peer|none] [-s BYTES] [-k TURNS] [-x CALLS] [-t SECONDS] [-q]
 //
 //   -m  peer: UCP_ERR_HANDLING_MODE_PEER with an error handler (default); none: without
-//   -s  length of the messages (default 4096);  -k  turns before the death (default 200). 0: both are connected and
+//   -s  length of the messages (default 4096);  -k  turns before the death (default 200). 0: both
+//   are connected and
 //       have never sent anything
-//   -x  the death comes in the middle of one turn more: after the victim has begun it and made so many calls
+//   -x  the death comes in the middle of one turn more: after the victim has begun it and made so
+//   many calls
 //       of progress
 //   -q  the survivor only waits for a message (nothing of its own is under way)
 //   -t  seconds until the survivor must have learned of it (default 30)
 //
-// Prints 'survivor: <what it was told> after X s' (Success: nothing, within the limit). Exit status: 0 told (or,
-// without a handler, the survivor ended itself: 'survivor: ended with status N'), 1 otherwise, 3 when it hangs.
+// Prints 'survivor: <what it was told> after X s' (Success: nothing, within the limit). Exit
+// status: 0 told (or, without a handler, the survivor ended itself: 'survivor: ended with status
+// N'), 1 otherwise, 3 when it hangs.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,12 +52,8 @@ ucs_status_t turn(UcpPeer& peer, const Arguments& arguments, uint64_t sequence, 
   ucs_status_t received = peer.receive(in.data(), in.size(), sequence, &receive);
   ucs_status_t sent = peer.send(out.data(), out.size(), sequence, &send);
   auto limit = static_cast<double>(arguments.seconds);
-  if (sent == UCS_INPROGRESS) {
-    sent = peer.wait(send, limit);
-  }
-  if (sent != UCS_OK) {
-    return sent;
-  }
+  if (sent == UCS_INPROGRESS) { sent = peer.wait(send, limit); }
+  if (sent != UCS_OK) { return sent; }
   // A receive has no endpoint: after a failure it would wait for ever, so watch the handler too.
   double end = seconds_now() + limit;
   while (received == UCS_INPROGRESS && peer.failure() == UCS_OK) {
@@ -69,15 +68,14 @@ ucs_status_t turn(UcpPeer& peer, const Arguments& arguments, uint64_t sequence, 
     }
     return peer.failure();
   }
-  if (receive != nullptr) {
-    ucp_request_free(receive);
-  }
+  if (receive != nullptr) { ucp_request_free(receive); }
   require(first_wrong(in.data(), in.size(), static_cast<uint8_t>(1 - role), sequence) == in.size(),
           "wrong bytes before the death");
   return UCS_OK;
 }
 
-// A turn that the victim begins and does not end: with a long message it dies in the middle of a rendezvous.
+// A turn that the victim begins and does not end: with a long message it dies in the middle of a
+// rendezvous.
 void die_in_a_turn(UcpPeer& peer, const Arguments& arguments) {
   Bytes out(arguments.length), in(arguments.length);
   fill(out.data(), out.size(), 1, arguments.turns);
@@ -93,9 +91,7 @@ int survive(UcpPeer& peer, const Arguments& arguments, ucs_status_t status) {
   double begin = seconds_now();
   if (status == UCS_OK && arguments.quiet) {
     double end = begin + arguments.seconds;
-    while (peer.failure() == UCS_OK && seconds_now() < end) {
-      ucp_worker_progress(peer.worker());
-    }
+    while (peer.failure() == UCS_OK && seconds_now() < end) { ucp_worker_progress(peer.worker()); }
     status = peer.failure();
   }
   for (uint64_t i = arguments.turns; status == UCS_OK && !arguments.quiet; ++i) {
@@ -140,9 +136,7 @@ int judge(pid_t survivor, const Arguments& arguments) {
     usleep(20'000);
   }
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  if (arguments.handler || code == 0) {
-    return code == 0 ? 0 : 1;
-  }
+  if (arguments.handler || code == 0) { return code == 0 ? 0 : 1; }
   std::printf("survivor: ended with status %d\n", code);
   return code == 1 ? 1 : 0;
 }
@@ -152,27 +146,16 @@ Arguments parse(int argc, char** argv) {
   int option;
   while ((option = getopt(argc, argv, "m:s:k:x:t:q")) != -1) {
     switch (option) {
-      case 'm':
-        arguments.handler = std::string(optarg) != "none";
-        break;
-      case 's':
-        arguments.length = std::strtoul(optarg, nullptr, 0);
-        break;
-      case 'k':
-        arguments.turns = std::strtoul(optarg, nullptr, 0);
-        break;
-      case 'x':
-        arguments.calls = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0));
-        break;
-      case 't':
-        arguments.seconds = static_cast<unsigned>(std::atoi(optarg));
-        break;
-      case 'q':
-        arguments.quiet = true;
-        break;
+      case 'm': arguments.handler = std::string(optarg) != "none"; break;
+      case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
+      case 'k': arguments.turns = std::strtoul(optarg, nullptr, 0); break;
+      case 'x': arguments.calls = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0)); break;
+      case 't': arguments.seconds = static_cast<unsigned>(std::atoi(optarg)); break;
+      case 'q': arguments.quiet = true; break;
       default:
-        std::fprintf(stderr, "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
-                             "[-x calls] [-t seconds] [-q]\n");
+        std::fprintf(stderr,
+                     "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
+                     "[-x calls] [-t seconds] [-q]\n");
         std::exit(2);
     }
   }

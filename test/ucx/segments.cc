@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The variables by which the plugin makes lower transports' buffers larger (src/uct/compat/segments.h) are those of this UCX: each that a
-// transport has is read, set, and read again. Needs no device: the transports' tables are there without. Prints TAP.
+// The variables by which the plugin makes lower transports' buffers larger
+// (src/uct/compat/segments.h) are those of this UCX: each that a transport has is read, set, and
+// read again. Needs no device: the transports' tables are there without. Prints TAP.
 #include <ucs/config/parser.h>
 #include <uct/api/uct.h>
 
@@ -18,7 +19,8 @@ constexpr size_t kMostOfTable = 1 << 16;
 // One transport's configuration, as it is by default.
 class Table {
  public:
-  explicit Table(const ucs_config_global_list_entry_t& entry) : fields_(entry.table), data_(new char[kMostOfTable]()) {
+  explicit Table(const ucs_config_global_list_entry_t& entry)
+      : fields_(entry.table), data_(new char[kMostOfTable]()) {
     filled_ = ucs_config_parser_fill_opts(data_.get(), fields_, "UCX_", entry.prefix, 0) == UCS_OK;
   }
   ~Table() {
@@ -29,7 +31,8 @@ class Table {
 
   [[nodiscard]] std::string get(const char* name) const {
     char text[64] = "";
-    const bool found = filled_ && ucs_config_parser_get_value(data_.get(), fields_, name, text, sizeof(text)) == UCS_OK;
+    const bool found = filled_ && ucs_config_parser_get_value(data_.get(), fields_, name, text,
+                                                              sizeof(text)) == UCS_OK;
     return found ? text : "";
   }
   [[nodiscard]] bool set(const char* name, const char* value) {
@@ -77,7 +80,8 @@ int main() {
       continue;
     }
     const bool good = all_grow(*entry, &variables) && variables != 0;
-    std::printf("%s %u - %s: the size of its buffers can be read and set\n", good ? "ok" : "not ok", ++tests, name);
+    std::printf("%s %u - %s: the size of its buffers can be read and set\n", good ? "ok" : "not ok",
+                ++tests, name);
   }
   std::printf("1..%u\n", tests);
 }

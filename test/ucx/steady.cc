@@ -46,31 +46,32 @@ struct Arguments {
 class PingPong {
  public:
   PingPong(Iface& iface, uct_ep_h ep, const Arguments& arguments)
-      : iface_(iface), ep_(ep), kind_(arguments.kind), buffer_(std::max<size_t>(arguments.length, 8)) {
+      : iface_(iface),
+        ep_(ep),
+        kind_(arguments.kind),
+        buffer_(std::max<size_t>(arguments.length, 8)) {
     check(uct_iface_set_am_handler(iface.handle(), kId, handle, this, 0), "set_am_handler");
     if (iface.has(UCT_IFACE_FLAG_CB_ASYNC)) {
-      // As UCP does for its connection messages: brings in the lock against the asynchronous thread.
+      // As UCP does for its connection messages: brings in the lock against the asynchronous
+      // thread.
       check(uct_iface_set_am_handler(iface.handle(), kAsyncId, handle, this, UCT_CB_FLAG_ASYNC),
             "set_am_handler");
     }
     if ((iface.md_attr().cap.flags & UCT_MD_FLAG_NEED_MEMH) != 0) {
-      check(uct_md_mem_reg(iface.md(), buffer_.data(), buffer_.size(), UCT_MD_MEM_ACCESS_ALL, &memh_),
-            "uct_md_mem_reg");
+      check(
+          uct_md_mem_reg(iface.md(), buffer_.data(), buffer_.size(), UCT_MD_MEM_ACCESS_ALL, &memh_),
+          "uct_md_mem_reg");
     }
   }
   ~PingPong() {
-    if (memh_ != UCT_MEM_HANDLE_NULL) {
-      uct_md_mem_dereg(iface_.md(), memh_);
-    }
+    if (memh_ != UCT_MEM_HANDLE_NULL) { uct_md_mem_dereg(iface_.md(), memh_); }
   }
   PingPong(const PingPong&) = delete;
   PingPong& operator=(const PingPong&) = delete;
 
   void run(int role, int turns) {
     for (int i = 0; i < turns; ++i) {
-      if (role == 0) {
-        send();
-      }
+      if (role == 0) { send(); }
       uint64_t due = ++due_;
       for (int idle = 1; received_ < due; ++idle) {
         iface_.progress();
@@ -78,9 +79,7 @@ class PingPong {
           sched_yield();  // on a busy machine the other process may need this core
         }
       }
-      if (role == 1) {
-        send();
-      }
+      if (role == 1) { send(); }
     }
   }
 
@@ -102,16 +101,10 @@ class PingPong {
     ucs_status_t status;
     do {
       status = try_send();
-      if (status == UCS_ERR_NO_RESOURCE || busy_) {
-        iface_.progress();
-      }
+      if (status == UCS_ERR_NO_RESOURCE || busy_) { iface_.progress(); }
     } while (status == UCS_ERR_NO_RESOURCE);
-    if (status != UCS_OK && status != UCS_INPROGRESS) {
-      check(status, "send");
-    }
-    while (busy_) {
-      iface_.progress();
-    }
+    if (status != UCS_OK && status != UCS_INPROGRESS) { check(status, "send"); }
+    while (busy_) { iface_.progress(); }
   }
   ucs_status_t try_send() {
     if (kind_ == "short") {
@@ -166,25 +159,23 @@ void run_side(Channel& channel, int role, const Arguments& arguments) {
   std::vector<uct_ep_h> eps = iface.connect(channel, 1);
   {
     PingPong game(iface, eps[0], arguments);
-    auto* start = reinterpret_cast<verity_count_start_fn*>(dlsym(RTLD_DEFAULT, "verity_count_start"));
+    auto* start =
+        reinterpret_cast<verity_count_start_fn*>(dlsym(RTLD_DEFAULT, "verity_count_start"));
     auto* stop = reinterpret_cast<verity_count_stop_fn*>(dlsym(RTLD_DEFAULT, "verity_count_stop"));
     channel.barrier([&] { iface.progress(); });
     game.run(role, std::min(kWarmUp, arguments.turns));
-    if (start != nullptr) {
-      start(iface.async(), malloc_usable_size(iface.async()));
-    }
+    if (start != nullptr) { start(iface.async(), malloc_usable_size(iface.async())); }
     mark("verity-mark-begin");
     for (int i = 0; i < arguments.turns; ++i) {
       game.run(role, 1);
-      if (arguments.control) {
-        misbehave();
-      }
+      if (arguments.control) { misbehave(); }
     }
     mark("verity-mark-end");
     verity_counts counts = stop != nullptr ? stop() : verity_counts{};
     channel.barrier([&] { iface.progress(); });
     if (role == 0) {
-      std::printf("steady %s %zu turns %d", arguments.kind.c_str(), arguments.length, arguments.turns);
+      std::printf("steady %s %zu turns %d", arguments.kind.c_str(), arguments.length,
+                  arguments.turns);
       if (stop != nullptr) {
         std::printf(" allocations %lu own %lu locks %lu own %lu", counts.allocations,
                     counts.own_allocations, counts.locks, counts.own_locks);
@@ -200,25 +191,17 @@ Arguments parse(int argc, char** argv) {
   int option;
   while ((option = getopt(argc, argv, "n:k:s:x")) != -1) {
     switch (option) {
-      case 'n':
-        arguments.turns = std::atoi(optarg);
-        break;
-      case 'k':
-        arguments.kind = optarg;
-        break;
-      case 's':
-        arguments.length = std::strtoul(optarg, nullptr, 0);
-        break;
-      case 'x':
-        arguments.control = true;
-        break;
-      default:
-        optind = argc;
+      case 'n': arguments.turns = std::atoi(optarg); break;
+      case 'k': arguments.kind = optarg; break;
+      case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
+      case 'x': arguments.control = true; break;
+      default: optind = argc;
     }
   }
   if (optind >= argc) {
-    std::fprintf(stderr,
-                 "usage: steady [-n turns] [-k short|bcopy|zcopy] [-s bytes] [-x] transport [device]\n");
+    std::fprintf(
+        stderr,
+        "usage: steady [-n turns] [-k short|bcopy|zcopy] [-s bytes] [-x] transport [device]\n");
     std::exit(2);
   }
   arguments.options.transport = argv[optind];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Two processes with two workers each, as Open MPI has when one-sided operations are used. In each turn
-// side 0 sends on the first worker and then progresses the second only, where side 1 answers what it
-// received. Side 1 also sends on the first worker, before the answer: side 0 finds that in order later.
+// Two processes with two workers each, as Open MPI has when one-sided operations are used. In each
+// turn side 0 sends on the first worker and then progresses the second only, where side 1 answers
+// what it received. Side 1 also sends on the first worker, before the answer: side 0 finds that in
+// order later.
 //
 //   two_workers [TURNS [BYTES]]
 //
@@ -19,9 +20,9 @@
 namespace verity::test {
 namespace {
 
-constexpr unsigned kBurst = 3;       // messages of side 1 on the first worker in each turn
-constexpr double kSeconds = 20;      // for an answer
-constexpr uint64_t kAny = 7;         // the tag of all messages: their order tells which is which
+constexpr unsigned kBurst = 3;   // messages of side 1 on the first worker in each turn
+constexpr double kSeconds = 20;  // for an answer
+constexpr uint64_t kAny = 7;     // the tag of all messages: their order tells which is which
 
 int run_side(Channel& channel, int role, int turns, size_t length) {
   UcpPeer first(channel, {});
@@ -64,7 +65,8 @@ int run_side(Channel& channel, int role, int turns, size_t length) {
 
 int run(int turns, size_t length) {
   pid_t pids[2];
-  start_pair([&](Channel& channel, int role) { return run_side(channel, role, turns, length); }, pids);
+  start_pair([&](Channel& channel, int role) { return run_side(channel, role, turns, length); },
+             pids);
   int worst = 0;
   for (pid_t pid : pids) {
     int status;
@@ -78,5 +80,6 @@ int run(int turns, size_t length) {
 }  // namespace verity::test
 
 int main(int argc, char** argv) {
-  return verity::test::run(argc > 1 ? std::atoi(argv[1]) : 500, argc > 2 ? std::strtoul(argv[2], nullptr, 0) : 64);
+  return verity::test::run(argc > 1 ? std::atoi(argv[1]) : 500,
+                           argc > 2 ? std::strtoul(argv[2], nullptr, 0) : 64);
 }

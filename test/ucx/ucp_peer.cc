@@ -57,12 +57,8 @@ UcpPeer::~UcpPeer() {
       ucp_request_free(request);
     }
   }
-  if (worker_ != nullptr) {
-    ucp_worker_destroy(worker_);
-  }
-  if (context_ != nullptr) {
-    ucp_cleanup(context_);
-  }
+  if (worker_ != nullptr) { ucp_worker_destroy(worker_); }
+  if (context_ != nullptr) { ucp_cleanup(context_); }
 }
 
 void UcpPeer::on_error(void* self, ucp_ep_h, ucs_status_t status) {
@@ -84,9 +80,7 @@ ucs_status_t UcpPeer::receive(void* data, size_t length, uint64_t tag, void** re
 }
 
 ucs_status_t UcpPeer::wait(void* request, double seconds, const std::function<void()>& idle) {
-  if (request == nullptr) {
-    return UCS_OK;
-  }
+  if (request == nullptr) { return UCS_OK; }
   double limit = seconds_now() + seconds;
   ucs_status_t status;
   unsigned rounds = 0;
@@ -95,9 +89,7 @@ ucs_status_t UcpPeer::wait(void* request, double seconds, const std::function<vo
         ucp_request_check_status(request) == UCS_INPROGRESS) {
       idle();
     }
-    if (++rounds % 1024 == 0) {
-      sched_yield();
-    }
+    if (++rounds % 1024 == 0) { sched_yield(); }
     require(seconds_now() < limit, "a request never completed");
   }
   ucp_request_free(request);
@@ -110,9 +102,7 @@ void start_pair(const std::function<int(Channel& channel, int role)>& body, pid_
   for (int role = 0; role < 2; ++role) {
     std::fflush(stdout);
     pids[role] = fork();
-    if (pids[role] != 0) {
-      continue;
-    }
+    if (pids[role] != 0) { continue; }
     close(fds[1 - role]);
     int status = 1;
     try {
@@ -121,9 +111,7 @@ void start_pair(const std::function<int(Channel& channel, int role)>& body, pid_
     } catch (const Skip& skip) {
       std::printf("# side %d: %s\n", role, skip.what());
       status = 77;
-    } catch (const std::exception& error) {
-      std::printf("# side %d: %s\n", role, error.what());
-    }
+    } catch (const std::exception& error) { std::printf("# side %d: %s\n", role, error.what()); }
     std::fflush(stdout);
     std::exit(status);
   }

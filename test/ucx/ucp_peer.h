@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Two processes that talk through UCP, with the transports that UCX_TLS names.
-#pragma once
+#ifndef VERITY_TEST_UCX_UCP_PEER_H
+#define VERITY_TEST_UCX_UCP_PEER_H
 
 #include <sys/types.h>
 #include <ucp/api/ucp.h>
@@ -49,3 +50,5 @@ class UcpPeer {
 void start_pair(const std::function<int(Channel& channel, int role)>& body, pid_t* pids);
 
 }  // namespace verity::test
+
+#endif

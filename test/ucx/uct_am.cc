@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cases.h"
+#include "cases/cases.h"
 
 namespace verity::test {
 namespace {
@@ -52,9 +52,7 @@ pid_t start_side(const Case& test, const Arguments& arguments, const int* fds, i
   std::fflush(stdout);
   pid_t pid = fork();
   if (pid == 0) {
-    if (!arguments.alone) {
-      close(fds[1 - role]);
-    }
+    if (!arguments.alone) { close(fds[1 - role]); }
     int status = run_side(test, arguments, fds[role], role);
     std::fflush(stdout);
     // No destructors of static objects here, but UCX's own at-exit work is part of the test.
@@ -68,9 +66,7 @@ int wait_for(const pid_t* pids, int count) {
   int worst = 0;
   for (int i = 0; i < count; ++i) {
     int status;
-    if (waitpid(pids[i], &status, 0) < 0) {
-      return 1;
-    }
+    if (waitpid(pids[i], &status, 0) < 0) { return 1; }
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     bool is_worse = worst == 0 || (worst == kSkip && code != 0);
     worst = is_worse ? code : worst;
@@ -80,14 +76,10 @@ int wait_for(const pid_t* pids, int count) {
 
 int run_case(const Case& test, const Arguments& arguments) {
   int fds[2] = {-1, -1};
-  if (!arguments.alone && socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0) {
-    return 1;
-  }
+  if (!arguments.alone && socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0) { return 1; }
   int count = arguments.alone ? 1 : 2;
   pid_t pids[2];
-  for (int role = 0; role < count; ++role) {
-    pids[role] = start_side(test, arguments, fds, role);
-  }
+  for (int role = 0; role < count; ++role) { pids[role] = start_side(test, arguments, fds, role); }
   if (!arguments.alone) {
     close(fds[0]);
     close(fds[1]);
@@ -113,17 +105,10 @@ Arguments parse(int argc, char** argv) {
   int option;
   while ((option = getopt(argc, argv, "r:c:a")) != -1) {
     switch (option) {
-      case 'r':
-        arguments.rounds = std::atoi(optarg);
-        break;
-      case 'c':
-        arguments.only = optarg;
-        break;
-      case 'a':
-        arguments.alone = true;
-        break;
-      default:
-        optind = argc;
+      case 'r': arguments.rounds = std::atoi(optarg); break;
+      case 'c': arguments.only = optarg; break;
+      case 'a': arguments.alone = true; break;
+      default: optind = argc;
     }
   }
   if (optind >= argc) {
@@ -140,12 +125,10 @@ int run_all(const Arguments& arguments) {
   int number = 0;
   int failed = 0;
   for (auto cases :
-       {send_cases(), receive_cases(), queue_cases(), flush_cases(), lifetime_cases(), closing_cases(), link_cases(), async_cases(), rma_cases(),
-        memory_cases(), setup_cases()}) {
+       {send_cases(), receive_cases(), queue_cases(), flush_cases(), lifetime_cases(),
+        closing_cases(), link_cases(), async_cases(), rma_cases(), memory_cases(), setup_cases()}) {
     for (const Case& test : cases) {
-      if (std::strstr(test.name, arguments.only.c_str()) == nullptr) {
-        continue;
-      }
+      if (std::strstr(test.name, arguments.only.c_str()) == nullptr) { continue; }
       int code = run_case(test, arguments);
       failed += code != 0 && code != kSkip;
       report(++number, test, code);

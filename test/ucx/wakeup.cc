@@ -42,9 +42,7 @@ void hang(int) {
 class Sleeper {
  public:
   Sleeper(ucp_worker_h worker, bool descriptor) : worker_(worker) {
-    if (descriptor) {
-      check(ucp_worker_get_efd(worker, &fd_), "ucp_worker_get_efd");
-    }
+    if (descriptor) { check(ucp_worker_get_efd(worker, &fd_), "ucp_worker_get_efd"); }
   }
   // Sleeps until the worker has events; returns at once when it has some already.
   void sleep() {
@@ -54,9 +52,7 @@ class Sleeper {
       return;
     }
     ucs_status_t status = ucp_worker_arm(worker_);
-    if (status == UCS_ERR_BUSY) {
-      return;
-    }
+    if (status == UCS_ERR_BUSY) { return; }
     check(status, "ucp_worker_arm");
     pollfd waiting = {fd_, POLLIN, 0};
     slept_ += ::poll(&waiting, 1, -1) > 0;
@@ -93,7 +89,8 @@ int run_side(Channel& channel, int role, const Arguments& arguments) {
         check(peer.wait(receive, 1000, sleep), "receive");
       }
     }
-    wrong += first_wrong(in.data(), in.size(), static_cast<uint8_t>(1 - role), sequence) != in.size();
+    wrong +=
+        first_wrong(in.data(), in.size(), static_cast<uint8_t>(1 - role), sequence) != in.size();
     longest = std::max(longest, seconds_now() - begin);
   }
   alarm(arguments.seconds);
@@ -110,18 +107,10 @@ Arguments parse(int argc, char** argv) {
   int option;
   while ((option = getopt(argc, argv, "n:s:m:t:")) != -1) {
     switch (option) {
-      case 'n':
-        arguments.turns = std::atoi(optarg);
-        break;
-      case 's':
-        arguments.length = std::strtoul(optarg, nullptr, 0);
-        break;
-      case 'm':
-        arguments.descriptor = std::string(optarg) == "fd";
-        break;
-      case 't':
-        arguments.seconds = static_cast<unsigned>(std::atoi(optarg));
-        break;
+      case 'n': arguments.turns = std::atoi(optarg); break;
+      case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
+      case 'm': arguments.descriptor = std::string(optarg) == "fd"; break;
+      case 't': arguments.seconds = static_cast<unsigned>(std::atoi(optarg)); break;
       default:
         std::fprintf(stderr, "usage: wakeup [-n turns] [-s bytes] [-m wait|fd] [-t seconds]\n");
         std::exit(2);

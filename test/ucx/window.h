@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Registered memory of two processes, and what the cases do with it.
-#pragma once
+#ifndef VERITY_TEST_UCX_WINDOW_H
+#define VERITY_TEST_UCX_WINDOW_H
 
 #include <cstring>
 #include <string>
 
-#include "cases.h"
+#include "cases/cases.h"
 
 namespace verity::test {
 
-inline constexpr uint8_t kPattern = 77;  // content of a window: that of message `kPattern` of a flow
+inline constexpr uint8_t kPattern =
+    77;  // content of a window: that of message `kPattern` of a flow
 
 // Registered memory, and the other process's.
 class Window {
@@ -37,7 +39,8 @@ class Window {
   uct_rkey_bundle_t key_ = {};
 };
 
-// Throws Skip where the transport lacks one of these capabilities (UCT_IFACE_FLAG_...), or registration.
+// Throws Skip where the transport lacks one of these capabilities (UCT_IFACE_FLAG_...), or
+// registration.
 void need(const Iface& iface, uint64_t flags, const Side& side);
 
 // Tries until there is room.
@@ -55,7 +58,8 @@ ucs_status_t post(Iface& iface, const std::string& what, Operation&& operation) 
 }
 
 // By put_short or put_bcopy.
-void put(Iface& iface, uct_ep_h ep, const Window& window, size_t offset, const Bytes& content, bool as_short);
+void put(Iface& iface, uct_ep_h ep, const Window& window, size_t offset, const Bytes& content,
+         bool as_short);
 
 // A get under way: `content.size()` bytes from `offset` on.
 struct Get {
@@ -91,3 +95,5 @@ void verify(Get& get, const Bytes& of);
 Options reading_beside(const Side& side);
 
 }  // namespace verity::test
+
+#endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What was wrong, and whose it can have been. One list makes the names, the help and what a report makes of them.
-#pragma once
+// What was wrong, and whose it can have been. One list makes the names, the help and what a report
+// makes of them.
+#ifndef VERITY_HEALTH_FAULTS_FAULT_KIND_H
+#define VERITY_HEALTH_FAULTS_FAULT_KIND_H
 
 #include <algorithm>
 #include <array>
@@ -11,19 +13,24 @@
 
 namespace verity::health {
 
-// Who can have done it: the way between two hosts, or either; this host's own memory; the program; or nobody can say.
+// Who can have done it: the way between two hosts, or either; this host's own memory; the program;
+// or nobody can say.
 enum class Blame : std::uint8_t { kPath, kMemory, kProgram, kNobody };
 
 // X(enumerator, name, blame, help)
-#define VERITY_FAULT_KINDS(X)                                                                                       \
-  X(kPayload, "payload", kPath, "the payload came damaged")                                                         \
-  X(kHeader, "header", kPath, "the header of a frame came damaged")                                                 \
-  X(kFrame, "frame", kPath, "header or payload came damaged; the right bytes never came to tell which")             \
-  X(kLength, "length", kPath, "more or fewer bytes came than the header says")                                      \
-  X(kPersistent, "persistent", kPath, "the bytes stayed wrong when they came again")                                \
-  X(kSourceMemory, "source_memory", kMemory, "the sender's own copy was no longer what it had sealed")              \
-  X(kSourceChanged, "source_changed", kProgram, "the program changed a buffer that was being sent or read")         \
-  X(kAmbiguous, "ambiguous", kNobody, "damaged on the way, or changed by its owner while it was read")
+#define VERITY_FAULT_KINDS(X)                                                        \
+  X(kPayload, "payload", kPath, "the payload came damaged")                          \
+  X(kHeader, "header", kPath, "the header of a frame came damaged")                  \
+  X(kFrame, "frame", kPath,                                                          \
+    "header or payload came damaged; the right bytes never came to tell which")      \
+  X(kLength, "length", kPath, "more or fewer bytes came than the header says")       \
+  X(kPersistent, "persistent", kPath, "the bytes stayed wrong when they came again") \
+  X(kSourceMemory, "source_memory", kMemory,                                         \
+    "the sender's own copy was no longer what it had sealed")                        \
+  X(kSourceChanged, "source_changed", kProgram,                                      \
+    "the program changed a buffer that was being sent or read")                      \
+  X(kAmbiguous, "ambiguous", kNobody,                                                \
+    "damaged on the way, or changed by its owner while it was read")
 
 // Not to be confused with wire::Verdict, which tells what is known the moment a frame arrives.
 enum class FaultKind : std::uint8_t {
@@ -45,11 +52,16 @@ inline constexpr std::array kFaultKinds = {
 };
 #undef VERITY_FAULT_KINDS
 
-[[nodiscard]] constexpr const FaultKindInfo& info_of(FaultKind kind) noexcept { return kFaultKinds[static_cast<std::size_t>(kind)]; }
+[[nodiscard]] constexpr const FaultKindInfo& info_of(FaultKind kind) noexcept {
+  return kFaultKinds[static_cast<std::size_t>(kind)];
+}
 [[nodiscard]] constexpr std::optional<FaultKind> parse_fault_kind(std::string_view name) noexcept {
-  const auto found = std::find_if(kFaultKinds.begin(), kFaultKinds.end(), [&](const FaultKindInfo& info) { return info.name == name; });
+  const auto found = std::find_if(kFaultKinds.begin(), kFaultKinds.end(),
+                                  [&](const FaultKindInfo& info) { return info.name == name; });
   if (found == kFaultKinds.end()) return std::nullopt;
   return static_cast<FaultKind>(found - kFaultKinds.begin());
 }
 
 }  // namespace verity::health
+
+#endif

@@ -26,7 +26,9 @@ class Object {
   }
   void add(std::string_view key, std::uint64_t value) { raw(key, std::to_string(value)); }
   void add(std::string_view key, std::string_view value) { raw(key, json_string(value)); }
-  void add_known(std::string_view key, std::string_view value) { raw(key, value.empty() ? "null" : json_string(value)); }
+  void add_known(std::string_view key, std::string_view value) {
+    raw(key, value.empty() ? "null" : json_string(value));
+  }
   [[nodiscard]] std::string done() const { return text_ + "}"; }
 
  private:
@@ -56,7 +58,8 @@ std::string syndrome_json(const Syndrome& s) {
   object.add("last", s.last);
   if (s.pattern == Pattern::kShifted) object.raw("shift", std::to_string(s.shift));
   std::string positions = "[";
-  for (unsigned i = 0; i < s.positions; ++i) positions += (i == 0 ? "" : ",") + std::to_string(s.bit[i]);
+  for (unsigned i = 0; i < s.positions; ++i)
+    positions += (i == 0 ? "" : ",") + std::to_string(s.bit[i]);
   object.raw("positions", positions + "]");
   return object.done();
 }
@@ -88,7 +91,8 @@ std::string utc_text(std::int64_t time_ns) {
   std::array<char, 80> date;
   std::array<char, 96> text;
   if (std::strftime(date.data(), date.size(), "%Y-%m-%dT%H:%M:%S", &parts) == 0) date[0] = '\0';
-  std::snprintf(text.data(), text.size(), "%s.%06dZ", date.data(), static_cast<int>((time_ns % kSecond + kSecond) % kSecond / 1000));
+  std::snprintf(text.data(), text.size(), "%s.%06dZ", date.data(),
+                static_cast<int>((time_ns % kSecond + kSecond) % kSecond / 1000));
   return text.data();
 }
 
@@ -110,7 +114,9 @@ std::string render_json(const FaultRecord& r) {
   object.add("length", r.length);
   object.add("offset", r.offset);
   object.add("segment_size", r.segment_size);
-  object.raw("segment", r.syndrome && r.segment_size != 0 ? std::to_string(r.syndrome->first / r.segment_size) : "null");
+  object.raw("segment", r.syndrome && r.segment_size != 0
+                            ? std::to_string(r.syndrome->first / r.segment_size)
+                            : "null");
   object.add("attempts", r.attempts);
   object.raw("syndrome", r.syndrome ? syndrome_json(*r.syndrome) : "null");
   if (r.injected) object.raw("injected", "true");

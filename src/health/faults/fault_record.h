@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One fault, as it is told: a line of JSON for the log, and key=value text for syslog. Pure functions of the record; no byte of a payload
-// is in it.
-#pragma once
+// One fault, as it is told: a line of JSON for the log, and key=value text for syslog. Pure
+// functions of the record; no byte of a payload is in it.
+#ifndef VERITY_HEALTH_FAULTS_FAULT_RECORD_H
+#define VERITY_HEALTH_FAULTS_FAULT_RECORD_H
 
 #include <cstdint>
 #include <optional>
@@ -46,19 +47,22 @@ struct FaultRecord {
   std::string transport;  // with its v
   std::string device;
   Port port{};  // of the device
-  std::uint64_t interface = 0;  // by which peers know this side, and this side the peer; 0: not known
+  std::uint64_t interface =
+      0;  // by which peers know this side, and this side the peer; 0: not known
   std::uint64_t peer = 0;
   bool sent = false;  // else received: see link::Fault
   Operation operation = Operation::kMessage;
   FaultKind kind = FaultKind::kFrame;
   std::uint64_t sequence = 0;  // of the frame on its link; 0 for reads
   std::uint64_t length = 0;    // bytes of the frame's payload, or of the part of the read
-  std::uint64_t offset = 0;    // of that part in the read; the syndrome's positions count from the frame's or the read's begin
+  std::uint64_t offset = 0;    // of that part in the read; the syndrome's positions count from the
+                               // frame's or the read's begin
   std::uint32_t segment_size = 0;
   std::uint32_t attempts = 0;  // times that bytes travelled again
   std::optional<Syndrome> syndrome;
-  bool injected = false;      // on a path whose faults a test transport makes
-  std::uint64_t dropped = 0;  // records of this process that were not written since the last one that was
+  bool injected = false;  // on a path whose faults a test transport makes
+  std::uint64_t dropped =
+      0;  // records of this process that were not written since the last one that was
 };
 
 // One object in one line, with the newline. Keys: see ucx-verity-health(7).
@@ -66,7 +70,8 @@ struct FaultRecord {
 // One line without a newline, "kind=payload host=...".
 [[nodiscard]] std::string render_text(const FaultRecord& record);
 // At the end of a process, when records were not written.
-[[nodiscard]] std::string render_dropped(const Identity& who, std::int64_t time_ns, std::uint64_t dropped);
+[[nodiscard]] std::string render_dropped(const Identity& who, std::int64_t time_ns,
+                                         std::uint64_t dropped);
 
 // How an interface is named in records; empty for 0.
 [[nodiscard]] std::string interface_text(std::uint64_t id);
@@ -92,3 +97,5 @@ class FaultBudget {
 };
 
 }  // namespace verity::health
+
+#endif

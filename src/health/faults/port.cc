@@ -33,7 +33,8 @@ std::string guid_of(std::string text) {
 
 // A name of one folder.
 bool is_plain(std::string_view name) noexcept {
-  return !name.empty() && name.front() != '.' && name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+  return !name.empty() && name.front() != '.' && name.find('/') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
 }
 
 }  // namespace
@@ -43,14 +44,18 @@ Port find_port(std::string_view device, const std::string& sysfs) {
   if (colon == std::string_view::npos) return {};
   const std::string name(device.substr(0, colon));
   const std::string number(device.substr(colon + 1));
-  if (!is_plain(name) || number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return {};
+  if (!is_plain(name) || number.empty() ||
+      number.find_first_not_of("0123456789") != std::string::npos)
+    return {};
   const std::string folder = sysfs + "/class/infiniband/" + name;
   const std::string port = folder + "/ports/" + number;
   Port result;
   result.firmware = line_of(folder + "/fw_ver");
   const bool infiniband = line_of(port + "/link_layer") != "Ethernet";
   result.guid = guid_of(line_of(infiniband ? port + "/gids/0" : folder + "/node_guid"));
-  if (infiniband) result.lid = static_cast<std::uint32_t>(std::strtoul(line_of(port + "/lid").c_str(), nullptr, 0));
+  if (infiniband)
+    result.lid =
+        static_cast<std::uint32_t>(std::strtoul(line_of(port + "/lid").c_str(), nullptr, 0));
   return result;
 }
 

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kLeastRun = 16;  // bytes that must differ before a copy of other bytes is told from chance
-constexpr int kMostShift = 64;         // bytes
+constexpr std::size_t kLeastRun =
+    16;  // bytes that must differ before a copy of other bytes is told from chance
+constexpr int kMostShift = 64;  // bytes
 
 struct Pair {
   const std::uint8_t* bad;
@@ -68,8 +69,8 @@ bool in_zero_line(const Pair& p, std::size_t i) noexcept {
 }
 
 bool is_zeroed(const Pair& p, std::size_t first, std::size_t last, std::uint64_t bytes) noexcept {
-  return bytes >= kLeastRun && each(p, first, last, [&](std::size_t i) { return p.bad[i] == 0; }) && in_zero_line(p, first) &&
-         in_zero_line(p, last);
+  return bytes >= kLeastRun && each(p, first, last, [&](std::size_t i) { return p.bad[i] == 0; }) &&
+         in_zero_line(p, first) && in_zero_line(p, last);
 }
 
 bool is_shifted(const Pair& p, std::size_t first, std::size_t last, int by) noexcept {
@@ -90,7 +91,8 @@ int shift_of(const Pair& p, std::size_t first, std::size_t last) noexcept {
 
 bool is_dense(std::uint64_t bytes, std::uint64_t span) noexcept { return bytes * 4 >= span * 3; }
 
-// Nearly all bytes of every page that is touched differ, and no others. Pages that are compared in part count as far as they are.
+// Nearly all bytes of every page that is touched differ, and no others. Pages that are compared in
+// part count as far as they are.
 bool is_pages(const Pair& p, std::uint64_t address) noexcept {
   bool whole_page = false;
   for (std::size_t at = 0; at < p.length;) {
@@ -127,9 +129,11 @@ Pattern classify(const Pair& p, const Extent& extent, Syndrome& s) noexcept {
   return is_burst(s) ? Pattern::kBurst : Pattern::kScattered;
 }
 
-// Of bytes that came from elsewhere, or are gone, the bits that differ would tell what the payload's are.
+// Of bytes that came from elsewhere, or are gone, the bits that differ would tell what the
+// payload's are.
 bool has_positions(Pattern pattern) noexcept {
-  return pattern == Pattern::kSingleBit || pattern == Pattern::kBurst || pattern == Pattern::kScattered;
+  return pattern == Pattern::kSingleBit || pattern == Pattern::kBurst ||
+         pattern == Pattern::kScattered;
 }
 
 void forget_positions(Syndrome& s) noexcept {
@@ -141,15 +145,18 @@ void forget_positions(Syndrome& s) noexcept {
 Pattern both(const Syndrome& a, const Syndrome& b, const Syndrome& sum) noexcept {
   if (b.pattern == Pattern::kNone) return a.pattern;
   if (a.pattern == Pattern::kNone) return b.pattern;
-  const bool alike = a.pattern == b.pattern && a.shift == b.shift && a.pattern != Pattern::kSingleBit;
+  const bool alike =
+      a.pattern == b.pattern && a.shift == b.shift && a.pattern != Pattern::kSingleBit;
   if (alike && a.pattern != Pattern::kBurst) return a.pattern;
   return is_burst(sum) ? Pattern::kBurst : Pattern::kScattered;
 }
 
 }  // namespace
 
-Syndrome compare(const void* bad, const void* good, std::size_t length, const Extent& extent) noexcept {
-  const Pair pair{static_cast<const std::uint8_t*>(bad), static_cast<const std::uint8_t*>(good), length};
+Syndrome compare(const void* bad, const void* good, std::size_t length,
+                 const Extent& extent) noexcept {
+  const Pair pair{static_cast<const std::uint8_t*>(bad), static_cast<const std::uint8_t*>(good),
+                  length};
   Syndrome s;
   s.compared = length;
   count(pair, extent.offset, s);
@@ -166,7 +173,8 @@ Syndrome join(const Syndrome& earlier, const Syndrome& later) noexcept {
   sum.bits += later.bits;
   sum.first = std::min(earlier.first, later.first);
   sum.last = std::max(earlier.last, later.last);
-  for (unsigned i = 0; i < later.positions && sum.positions < Syndrome::kMostPositions; ++i) sum.bit[sum.positions++] = later.bit[i];
+  for (unsigned i = 0; i < later.positions && sum.positions < Syndrome::kMostPositions; ++i)
+    sum.bit[sum.positions++] = later.bit[i];
   sum.pattern = both(earlier, later, sum);
   if (!has_positions(sum.pattern)) forget_positions(sum);
   if (sum.pattern != Pattern::kShifted) sum.shift = 0;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which health files `check` and `export` believe. An ordinary user's file holds what that user wrote into it. A process of the plugin
-// writes what it counted; but any program of that user can write the same bytes, so a file is a user's word and no proof.
+// Which health files `check` and `export` believe. An ordinary user's file holds what that user
+// wrote into it. A process of the plugin writes what it counted; but any program of that user can
+// write the same bytes, so a file is a user's word and no proof.
 //
-// Two rules follow. This one sets aside what cannot be true: files in the wrong place, of another boot, copies of files, numbers beyond
-// what a machine can do. The other one (witness.h) decides how much the rest can do: without a second witness, warn.
-#pragma once
+// Two rules follow. This one sets aside what cannot be true: files in the wrong place, of another
+// boot, copies of files, numbers beyond what a machine can do. The other one (witness.h) decides
+// how much the rest can do: without a second witness, warn.
+#ifndef VERITY_HEALTH_FILES_BELIEF_H
+#define VERITY_HEALTH_FILES_BELIEF_H
 
 #include <cstdint>
 #include <string>
@@ -30,7 +33,11 @@ inline constexpr double kMostEventsPerSecond = 4e9;
 // Clocks are set while processes run.
 inline constexpr std::uint64_t kClockStep = 600'000'000'000;  // ns
 
-// Why that is not believed, or an empty text. `reader`: the user who reads, whose own files, as root's, are always believed.
-[[nodiscard]] std::string doubt(const Snapshot& snapshot, const FileFacts& facts, std::uint32_t reader);
+// Why that is not believed, or an empty text. `reader`: the user who reads, whose own files, as
+// root's, are always believed.
+[[nodiscard]] std::string doubt(const Snapshot& snapshot, const FileFacts& facts,
+                                std::uint32_t reader);
 
 }  // namespace verity::health
+
+#endif

@@ -36,7 +36,8 @@ struct Descriptor {
 };
 
 constexpr std::uint64_t nanoseconds(const timespec& time) noexcept {
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 std::string reason(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
@@ -53,7 +54,8 @@ bool is_locked(int fd) noexcept {
 bool is_running(int fd, const Snapshot& s, uid_t owner) {
   if (is_locked(fd)) return true;
   static const std::string boot = boot_id();
-  return s.boot_id == boot && s.start_ticks != 0 && start_ticks(s.pid) == s.start_ticks && runs_as(s.pid, owner);
+  return s.boot_id == boot && s.start_ticks != 0 && start_ticks(s.pid) == s.start_ticks &&
+         runs_as(s.pid, owner);
 }
 
 Life life_of(int fd, const Snapshot& s, uid_t owner) {
@@ -64,8 +66,10 @@ Life life_of(int fd, const Snapshot& s, uid_t owner) {
 
 std::uint64_t born_ns(int fd) noexcept {
   struct statx info {};
-  if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &info) != 0 || (info.stx_mask & STATX_BTIME) == 0) return 0;
-  return static_cast<std::uint64_t>(info.stx_btime.tv_sec) * 1'000'000'000U + info.stx_btime.tv_nsec;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &info) != 0 || (info.stx_mask & STATX_BTIME) == 0)
+    return 0;
+  return static_cast<std::uint64_t>(info.stx_btime.tv_sec) * 1'000'000'000U +
+         info.stx_btime.tv_nsec;
 }
 
 // As much as there is, if it is cut meanwhile.
@@ -84,7 +88,9 @@ std::vector<std::byte> read_whole(int fd, std::size_t size) {
 
 std::string kind_problem(mode_t mode) {
   if (S_ISREG(mode)) return {};
-  return S_ISLNK(mode) ? "it is a symbolic link" : S_ISFIFO(mode) ? "it is a pipe" : "it is no regular file";
+  return S_ISLNK(mode)    ? "it is a symbolic link"
+         : S_ISFIFO(mode) ? "it is a pipe"
+                          : "it is no regular file";
 }
 
 std::string file_problem(const struct stat& info) {
@@ -120,7 +126,10 @@ Directory::~Directory() {
 }
 
 Directory::Directory(Directory&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), owner_(other.owner_), open_to_all_(other.open_to_all_), path_(std::move(other.path_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      owner_(other.owner_),
+      open_to_all_(other.open_to_all_),
+      path_(std::move(other.path_)) {}
 
 std::string Directory::open(const std::string& path) {
   path_ = path;
@@ -162,7 +171,8 @@ HealthFile Directory::read(const std::string& name) const {
   file.owner = info.st_uid;
   file.problem = kind_problem(info.st_mode);
   if (!file.problem.empty()) return file;  // others than regular files may act when they are opened
-  const Descriptor opened(openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  const Descriptor opened(
+      openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (opened.fd < 0 || fstat(opened.fd, &info) != 0) {
     file.problem = reason("it cannot be opened");
     return file;
@@ -170,7 +180,8 @@ HealthFile Directory::read(const std::string& name) const {
   file.owner = info.st_uid;
   file.problem = file_problem(info);
   if (file.problem.empty()) {
-    file.problem = parse_health_file(read_whole(opened.fd, static_cast<std::size_t>(info.st_size)), &file.snapshot);
+    file.problem = parse_health_file(read_whole(opened.fd, static_cast<std::size_t>(info.st_size)),
+                                     &file.snapshot);
   }
   if (file.problem.empty()) {
     file.life = life_of(opened.fd, file.snapshot, file.owner);
@@ -185,12 +196,17 @@ HealthFile Directory::read(const std::string& name) const {
 
 void Directory::mark(HealthFile& file, std::uint64_t now_ns) const {
   if (!file.problem.empty() || file.life != Life::kKilled || file.ended_ns != 0) return;
-  const Descriptor opened(openat(fd_, file.name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  const Descriptor opened(
+      openat(fd_, file.name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   struct stat info {};
-  if (opened.fd < 0 || fstat(opened.fd, &info) != 0 || !file_problem(info).empty() || info.st_uid != file.owner) return;
+  if (opened.fd < 0 || fstat(opened.fd, &info) != 0 || !file_problem(info).empty() ||
+      info.st_uid != file.owner)
+    return;
   const std::uint32_t state = UCX_VERITY_HEALTH_KILLED;
-  if (pwrite(opened.fd, &now_ns, sizeof(now_ns), offsetof(FileHeader, ended_ns)) != sizeof(now_ns)) return;
-  if (pwrite(opened.fd, &state, sizeof(state), offsetof(FileHeader, state)) != sizeof(state)) return;
+  if (pwrite(opened.fd, &now_ns, sizeof(now_ns), offsetof(FileHeader, ended_ns)) != sizeof(now_ns))
+    return;
+  if (pwrite(opened.fd, &state, sizeof(state), offsetof(FileHeader, state)) != sizeof(state))
+    return;
   file.ended_ns = file.snapshot.ended_ns = now_ns;
   file.snapshot.state = state;
 }
@@ -210,12 +226,14 @@ void Directory::remove_hidden(std::uint64_t now_ns, std::uint64_t keep_ns) const
     if (++count > kMost) return;
     HealthFile file = read(entry->d_name);
     struct stat info {};
-    if (file.life == Life::kRunning || fstatat(fd_, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (file.life == Life::kRunning || fstatat(fd_, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
     if (nanoseconds(info.st_mtim) + keep_ns <= now_ns) (void)remove(file);
   }
 }
 
-std::size_t collect(const Directory& directory, const std::vector<std::string>& names, std::uint64_t now_ns, std::uint64_t keep_ns,
+std::size_t collect(const Directory& directory, const std::vector<std::string>& names,
+                    std::uint64_t now_ns, std::uint64_t keep_ns,
                     const std::function<bool(const HealthFile&)>& may_go) {
   std::size_t gone = 0;
   for (const std::string& name : names) {
@@ -250,11 +268,13 @@ void collect_some(const std::string& path, std::uint64_t now_ns, std::uint64_t k
 
 std::vector<std::string> default_directories() {
   std::vector<std::string> paths;
-  if (const char* set = std::getenv("UCX_VERITY_HEALTH_DIR"); set != nullptr && *set != '\0') paths.emplace_back(set);
+  if (const char* set = std::getenv("UCX_VERITY_HEALTH_DIR"); set != nullptr && *set != '\0')
+    paths.emplace_back(set);
   const auto add = [&](std::string path) {
     struct stat info {};
     const bool is_folder = lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-    if (is_folder && std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(std::move(path));
+    if (is_folder && std::find(paths.begin(), paths.end(), path) == paths.end())
+      paths.push_back(std::move(path));
   };
   add(kSiteDirectory);
   if (geteuid() != 0) {
@@ -267,7 +287,9 @@ std::vector<std::string> default_directories() {
     // Anyone may make a folder there, with any name.
     struct stat info {};
     const std::string path = "/dev/shm/" + std::string(entry->d_name);
-    if (path.starts_with(kSiteDirectory) && lstat(path.c_str(), &info) == 0 && path == default_directory(info.st_uid)) add(path);
+    if (path.starts_with(kSiteDirectory) && lstat(path.c_str(), &info) == 0 &&
+        path == default_directory(info.st_uid))
+      add(path);
   }
   return paths;
 }

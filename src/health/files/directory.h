@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The health files of a folder: which there are, whose, whether their processes live. Safe whatever lies there: links, pipes, files
-// that are cut while they are read, a hundred thousand of them.
-#pragma once
+// The health files of a folder: which there are, whose, whether their processes live. Safe whatever
+// lies there: links, pipes, files that are cut while they are read, a hundred thousand of them.
+#ifndef VERITY_HEALTH_FILES_DIRECTORY_H
+#define VERITY_HEALTH_FILES_DIRECTORY_H
 
 #include <sys/types.h>
 
@@ -25,10 +26,11 @@ struct HealthFile {
   std::string name;     // within the folder
   std::string problem;  // empty: `snapshot` is what it says
   Snapshot snapshot;
-  uid_t owner = 0;      // of the file: what counts, whatever the file says
+  uid_t owner = 0;            // of the file: what counts, whatever the file says
   std::uint64_t born_ns = 0;  // when the file was made; 0: its file system does not say
   Life life = Life::kRunning;
-  // When the process ended, ns of CLOCK_REALTIME. Of a killed one: when that was noticed (mark()); 0: never yet.
+  // When the process ended, ns of CLOCK_REALTIME. Of a killed one: when that was noticed (mark());
+  // 0: never yet.
   std::uint64_t ended_ns = 0;
 };
 
@@ -46,18 +48,20 @@ class Directory {
   [[nodiscard]] uid_t owner() const noexcept { return owner_; }
   // Others than a file's owner may remove or replace it.
   [[nodiscard]] bool is_open_to_all() const noexcept { return open_to_all_; }
-  // Names of health files, sorted; of more than `most` only the first that the system tells. *more: whether there are more.
+  // Names of health files, sorted; of more than `most` only the first that the system tells. *more:
+  // whether there are more.
   [[nodiscard]] std::vector<std::string> names(std::size_t most, bool* more) const;
   // Never fails: what is wrong with it is in HealthFile::problem.
   [[nodiscard]] HealthFile read(const std::string& name) const;
-  // Writes down that the process of this file was killed, and when that was noticed, where nobody has yet and we may.
+  // Writes down that the process of this file was killed, and when that was noticed, where nobody
+  // has yet and we may.
   void mark(HealthFile& file, std::uint64_t now_ns) const;
   // Removes a file whose process is over. False: not allowed, or it is not there any more.
   bool remove(const HealthFile& file) const noexcept;
 
  private:
-  friend std::size_t collect(const Directory&, const std::vector<std::string>&, std::uint64_t, std::uint64_t,
-                             const std::function<bool(const HealthFile&)>&);
+  friend std::size_t collect(const Directory&, const std::vector<std::string>&, std::uint64_t,
+                             std::uint64_t, const std::function<bool(const HealthFile&)>&);
   void remove_hidden(std::uint64_t now_ns, std::uint64_t keep_ns) const;
 
   int fd_ = -1;
@@ -66,19 +70,24 @@ class Directory {
   std::string path_;
 };
 
-// Removes the files of those names whose processes ended `keep_ns` ago or before; marks those that were killed, whose time begins
-// then; of files that nobody can read, the time of the last change counts. Asks `may_go` about each first, for who wants to add up
-// what it counted. Returns how many went.
-std::size_t collect(const Directory& directory, const std::vector<std::string>& names, std::uint64_t now_ns, std::uint64_t keep_ns,
+// Removes the files of those names whose processes ended `keep_ns` ago or before; marks those that
+// were killed, whose time begins then; of files that nobody can read, the time of the last change
+// counts. Asks `may_go` about each first, for who wants to add up what it counted. Returns how many
+// went.
+std::size_t collect(const Directory& directory, const std::vector<std::string>& names,
+                    std::uint64_t now_ns, std::uint64_t keep_ns,
                     const std::function<bool(const HealthFile&)>& may_go = {});
 
 // At the start of a process: a bounded number of files at random places, of its own user.
 void collect_some(const std::string& path, std::uint64_t now_ns, std::uint64_t keep_ns) noexcept;
 
-// Where `status` and others look when nobody names folders: UCX_VERITY_HEALTH_DIR, and in /dev/shm one's own folder, or, for root,
-// those of all users, and the site's: /dev/shm/ucx-verity. A folder that is called after a user and belongs to another one is left out.
+// Where `status` and others look when nobody names folders: UCX_VERITY_HEALTH_DIR, and in /dev/shm
+// one's own folder, or, for root, those of all users, and the site's: /dev/shm/ucx-verity. A folder
+// that is called after a user and belongs to another one is left out.
 [[nodiscard]] std::vector<std::string> default_directories();
 
 [[nodiscard]] std::uint64_t realtime_ns() noexcept;
 
 }  // namespace verity::health
+
+#endif

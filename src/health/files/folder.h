@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_HEALTH_FILES_FOLDER_H
+#define VERITY_HEALTH_FILES_FOLDER_H
 
 #include <string>
 
@@ -9,3 +10,5 @@ namespace verity::health {
 [[nodiscard]] std::string folder_problem(const std::string& path);
 
 }  // namespace verity::health
+
+#endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where one interface counts: a row of its own and one for each host that it has links to. Used by one thread at a time.
-#pragma once
+// Where one interface counts: a row of its own and one for each host that it has links to. Used by
+// one thread at a time.
+#ifndef VERITY_HEALTH_FILES_INTERFACE_ROWS_H
+#define VERITY_HEALTH_FILES_INTERFACE_ROWS_H
 
 #include <string>
 #include <string_view>
@@ -14,7 +16,8 @@ namespace verity::health {
 class InterfaceRows {
  public:
   // `table` outlives this. Throws std::bad_alloc.
-  InterfaceRows(Table& table, std::string transport, std::string device, std::uint64_t now_ns, bool injected = false)
+  InterfaceRows(Table& table, std::string transport, std::string device, std::uint64_t now_ns,
+                bool injected = false)
       : table_(table),
         transport_(std::move(transport)),
         device_(std::move(device)),
@@ -28,7 +31,9 @@ class InterfaceRows {
   [[nodiscard]] Counters& own() const noexcept { return own_; }
   // What belongs to links to `host`; without one, or without room for it, a row that others share.
   [[nodiscard]] Counters& peer(HostId host, std::uint64_t now_ns) noexcept;
-  [[nodiscard]] Counters& peer(std::string_view name, std::uint64_t now_ns) noexcept { return peer(table_.meet(name), now_ns); }
+  [[nodiscard]] Counters& peer(std::string_view name, std::uint64_t now_ns) noexcept {
+    return peer(table_.meet(name), now_ns);
+  }
 
  private:
   [[nodiscard]] Path path() const noexcept { return {transport_, device_, injected_}; }
@@ -43,3 +48,5 @@ class InterfaceRows {
 };
 
 }  // namespace verity::health
+
+#endif

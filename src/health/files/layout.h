@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The layout of the health file as this version writes it: include/ucx-verity/health.h with our counters.
-#pragma once
+// The layout of the health file as this version writes it: include/ucx-verity/health.h with our
+// counters.
+#ifndef VERITY_HEALTH_FILES_LAYOUT_H
+#define VERITY_HEALTH_FILES_LAYOUT_H
 
 #include <cstring>
 #include <string>
@@ -14,7 +16,8 @@ namespace verity::health {
 
 using FileHeader = ucx_verity_health_header;
 using FileRow = ucx_verity_health_row;
-static_assert(sizeof(FileHeader) == 512 && sizeof(FileRow) == 128, "changes need another layout number");
+static_assert(sizeof(FileHeader) == 512 && sizeof(FileRow) == 128,
+              "changes need another layout number");
 
 // Who writes, as the header tells it. Texts are cut to their fields.
 struct Origin {
@@ -37,14 +40,19 @@ struct Origin {
 inline constexpr std::size_t kNameSize = 32;
 inline constexpr std::size_t kCacheLine = 64;
 
-[[nodiscard]] constexpr std::size_t whole_lines(std::size_t size) noexcept { return (size + kCacheLine - 1) / kCacheLine * kCacheLine; }
+[[nodiscard]] constexpr std::size_t whole_lines(std::size_t size) noexcept {
+  return (size + kCacheLine - 1) / kCacheLine * kCacheLine;
+}
 
 // The first four counters, which each frame increments, share a cache line; no two rows do.
 inline constexpr std::size_t kNamesOffset = sizeof(FileHeader);
-inline constexpr std::size_t kRowsOffset = whole_lines(kNamesOffset + kCounterInfo.size() * kNameSize);
+inline constexpr std::size_t kRowsOffset =
+    whole_lines(kNamesOffset + kCounterInfo.size() * kNameSize);
 inline constexpr std::size_t kRowSize = whole_lines(sizeof(FileRow) + sizeof(Counters));
 
-[[nodiscard]] constexpr std::size_t size_for_rows(std::size_t rows) noexcept { return kRowsOffset + rows * kRowSize; }
+[[nodiscard]] constexpr std::size_t size_for_rows(std::size_t rows) noexcept {
+  return kRowsOffset + rows * kRowSize;
+}
 
 // Cuts `text` to the field.
 template <std::size_t N>
@@ -55,3 +63,5 @@ void put_text(char (&field)[N], std::string_view text) noexcept {
 }
 
 }  // namespace verity::health
+
+#endif

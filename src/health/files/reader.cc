@@ -28,19 +28,24 @@ std::string check(const FileHeader& h, std::size_t size) {
   if (h.header_size < sizeof(FileHeader) || h.header_size > h.names_offset) {
     return "its header of " + number(h.header_size) + " bytes does not fit";
   }
-  if (h.counter_count == 0 || h.counter_count > kMostCounters) return "it names " + number(h.counter_count) + " counters";
-  if (h.name_size < 2 || h.name_size > 256) return "its counters' names have " + number(h.name_size) + " bytes";
-  if (std::uint64_t{h.names_offset} + std::uint64_t{h.counter_count} * h.name_size > h.rows_offset) {
+  if (h.counter_count == 0 || h.counter_count > kMostCounters)
+    return "it names " + number(h.counter_count) + " counters";
+  if (h.name_size < 2 || h.name_size > 256)
+    return "its counters' names have " + number(h.name_size) + " bytes";
+  if (std::uint64_t{h.names_offset} + std::uint64_t{h.counter_count} * h.name_size >
+      h.rows_offset) {
     return "its names and rows overlap";
   }
-  if (h.counters_offset < sizeof(FileRow) || h.counters_offset % 8 != 0 || h.row_size % 8 != 0 || h.rows_offset % 8 != 0 ||
+  if (h.counters_offset < sizeof(FileRow) || h.counters_offset % 8 != 0 || h.row_size % 8 != 0 ||
+      h.rows_offset % 8 != 0 ||
       std::uint64_t{h.counters_offset} + std::uint64_t{h.counter_count} * 8 > h.row_size) {
     return "its rows of " + number(h.row_size) + " bytes cannot hold their counters";
   }
   if (h.row_count > kMostFileRows) return "it has " + number(h.row_count) + " rows";
   const std::uint64_t end = std::uint64_t{h.rows_offset} + std::uint64_t{h.row_count} * h.row_size;
   if (end > size) return "it is cut: " + number(size) + " bytes of " + number(end);
-  if (h.state < UCX_VERITY_HEALTH_RUNNING || h.state > UCX_VERITY_HEALTH_KILLED) return "its state is " + number(h.state);
+  if (h.state < UCX_VERITY_HEALTH_RUNNING || h.state > UCX_VERITY_HEALTH_KILLED)
+    return "its state is " + number(h.state);
   return {};
 }
 
@@ -54,13 +59,16 @@ bool is_name(std::string_view name) noexcept {
 // For each of the file's counters the field of ours, or nullptr.
 using Fields = std::vector<std::uint64_t Counters::*>;
 
-std::string read_names(std::span<const std::byte> file, const FileHeader& h, Fields* fields, Snapshot* out) {
+std::string read_names(std::span<const std::byte> file, const FileHeader& h, Fields* fields,
+                       Snapshot* out) {
   std::vector<bool> seen(kCounterInfo.size());
   for (std::uint32_t i = 0; i < h.counter_count; ++i) {
-    const auto* at = reinterpret_cast<const char*>(file.data()) + h.names_offset + std::size_t{i} * h.name_size;
+    const auto* at =
+        reinterpret_cast<const char*>(file.data()) + h.names_offset + std::size_t{i} * h.name_size;
     const std::string name(at, std::find(at, at + h.name_size, '\0'));
     if (!is_name(name)) return "the name of its counter " + number(i) + " is none";
-    const auto* info = std::find_if(kCounterInfo.begin(), kCounterInfo.end(), [&](const auto& known) { return known.name == name; });
+    const auto* info = std::find_if(kCounterInfo.begin(), kCounterInfo.end(),
+                                    [&](const auto& known) { return known.name == name; });
     if (info == kCounterInfo.end()) {
       fields->push_back(nullptr);
       out->foreign_names.push_back(name);
@@ -87,7 +95,8 @@ SnapshotRow read_row(const std::byte* at, const FileHeader& h, const Fields& fie
   out.transport = text_of(row.transport);
   out.device = text_of(row.device);
   out.injected = (row.flags & UCX_VERITY_HEALTH_INJECTED) != 0;
-  if (row.kind == UCX_VERITY_HEALTH_PEER) out.peer = text_of(row.peer);  // else it may be about to be written
+  if (row.kind == UCX_VERITY_HEALTH_PEER)
+    out.peer = text_of(row.peer);  // else it may be about to be written
   at += h.counters_offset;
   for (const auto field : fields) {
     std::uint64_t value;
@@ -126,13 +135,14 @@ void read_header(const FileHeader& h, Snapshot* out) {
 std::string parse_health_file(std::span<const std::byte> file, Snapshot* out_p) {
   FileHeader h;
   constexpr std::size_t kLeast = offsetof(FileHeader, header_size);
-  if (file.size() < kLeast || std::memcmp(file.data(), UCX_VERITY_HEALTH_MAGIC, sizeof(h.magic)) != 0) {
+  if (file.size() < kLeast ||
+      std::memcmp(file.data(), UCX_VERITY_HEALTH_MAGIC, sizeof(h.magic)) != 0) {
     return "it is no health file";
   }
   std::memcpy(&h, file.data(), std::min(sizeof(h), file.size()));
   if (h.layout != UCX_VERITY_HEALTH_LAYOUT) {
-    return "it has layout " + number(h.layout) + ", this version reads " + number(UCX_VERITY_HEALTH_LAYOUT) +
-           ": use the ucx-verity that the job used";
+    return "it has layout " + number(h.layout) + ", this version reads " +
+           number(UCX_VERITY_HEALTH_LAYOUT) + ": use the ucx-verity that the job used";
   }
   if (file.size() < sizeof(h)) return "it is cut: " + number(file.size()) + " bytes";
   if (file.size() > kMostFileBytes) return "it is too long: " + number(file.size()) + " bytes";
@@ -143,7 +153,8 @@ std::string parse_health_file(std::span<const std::byte> file, Snapshot* out_p) 
   if (!problem.empty()) return problem;
   read_header(h, &out);
   for (std::uint32_t i = 0; i < h.row_count; ++i) {
-    out.rows.push_back(read_row(file.data() + h.rows_offset + std::size_t{i} * h.row_size, h, fields));
+    out.rows.push_back(
+        read_row(file.data() + h.rows_offset + std::size_t{i} * h.row_size, h, fields));
   }
   *out_p = std::move(out);
   return {};

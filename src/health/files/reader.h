@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reads a copy of a health file, of this version or another one, whatever it holds: nothing in it is believed before it is checked.
-#pragma once
+// Reads a copy of a health file, of this version or another one, whatever it holds: nothing in it
+// is believed before it is checked.
+#ifndef VERITY_HEALTH_FILES_READER_H
+#define VERITY_HEALTH_FILES_READER_H
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +18,8 @@ namespace verity::health {
 // A file longer than this is none of ours.
 inline constexpr std::size_t kMostFileBytes = std::size_t{8} << 20;
 
-// Texts hold printable ASCII only: anything else was replaced by '?', so that they can go to a terminal.
+// Texts hold printable ASCII only: anything else was replaced by '?', so that they can go to a
+// terminal.
 struct SnapshotRow {
   std::uint32_t kind = 0;  // UCX_VERITY_HEALTH_PROCESS, ...
   bool open = false;
@@ -39,10 +42,13 @@ struct Snapshot : Origin {
   [[nodiscard]] Counters sum() const noexcept;
 };
 
-// Returns an empty text and fills *out_p, or returns what is wrong with the file and leaves *out_p as it was. Throws std::bad_alloc.
+// Returns an empty text and fills *out_p, or returns what is wrong with the file and leaves *out_p
+// as it was. Throws std::bad_alloc.
 [[nodiscard]] std::string parse_health_file(std::span<const std::byte> file, Snapshot* out_p);
 
 // "process", "interface", "peer", "others"; "unknown" for what a later version may add.
 [[nodiscard]] const char* row_kind_name(std::uint32_t kind) noexcept;
 
 }  // namespace verity::health
+
+#endif

@@ -28,24 +28,32 @@ namespace {
 constexpr std::size_t kFirstRows = 12;
 constexpr std::size_t kPage = 4096;
 
-std::string reason(const char* what, int error) { return std::string(what) + ": " + std::strerror(error); }
+std::string reason(const char* what, int error) {
+  return std::string(what) + ": " + std::strerror(error);
+}
 
-constexpr std::size_t whole_pages(std::size_t size) noexcept { return (size + kPage - 1) / kPage * kPage; }
+constexpr std::size_t whole_pages(std::size_t size) noexcept {
+  return (size + kPage - 1) / kPage * kPage;
+}
 
-// Shared, though with nobody, so that map_file() can look at the pages once more when others have taken their place.
+// Shared, though with nobody, so that map_file() can look at the pages once more when others have
+// taken their place.
 void* map_unshared(void* where) noexcept {
   const int fixed = where != nullptr ? MAP_FIXED : 0;
-  return util::map_memory(where, Table::kMostBytes, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1);
+  return util::map_memory(where, Table::kMostBytes,
+                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1);
 }
 
 using Words = std::vector<std::uint64_t>;
 
 // Other threads may be counting there: each word is read whole, as Table::sum() does.
-__attribute__((no_sanitize("thread"))) std::uint64_t read_live(const void* memory, std::size_t word) noexcept {
+__attribute__((no_sanitize("thread"))) std::uint64_t read_live(const void* memory,
+                                                               std::size_t word) noexcept {
   return static_cast<const volatile std::uint64_t*>(memory)[word];
 }
 
-// Adds what was counted in the `old` pages after they were `copied`. Only counters can have changed: the caller holds the table's lock.
+// Adds what was counted in the `old` pages after they were `copied`. Only counters can have
+// changed: the caller holds the table's lock.
 void carry_over(const void* old, const Words& copied, std::byte* base) noexcept {
   auto* words = reinterpret_cast<std::uint64_t*>(base);
   for (std::size_t i = kRowsOffset / sizeof(std::uint64_t); i < copied.size(); ++i) {
@@ -58,18 +66,22 @@ void carry_over(const void* old, const Words& copied, std::byte* base) noexcept 
 std::string check_folder(int directory) {
   struct stat info;
   if (fstat(directory, &info) != 0) return reason("cannot be looked at", errno);
-  if (info.st_uid != 0 && info.st_uid != geteuid()) return "it belongs to user " + std::to_string(info.st_uid);
-  if ((info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0) return "anyone may remove files of others there (chmod +t)";
+  if (info.st_uid != 0 && info.st_uid != geteuid())
+    return "it belongs to user " + std::to_string(info.st_uid);
+  if ((info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0)
+    return "anyone may remove files of others there (chmod +t)";
   return {};
 }
 
 // Writing beyond the limit would raise SIGXFSZ.
 bool within_limit(std::size_t size) noexcept {
   rlimit limit;
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+         (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
 }
 
-// The space is taken now: a page that the file system cannot give later would be SIGBUS. Returns an errno.
+// The space is taken now: a page that the file system cannot give later would be SIGBUS. Returns an
+// errno.
 int allocate(int fd, std::size_t size) noexcept {
   if (!within_limit(size)) return EFBIG;
   int error;
@@ -89,7 +101,8 @@ void lock(int fd) noexcept {
 std::string file_name(std::uint64_t pid) {
   std::random_device random;
   std::array<char, 64> name;
-  std::snprintf(name.data(), name.size(), "%" PRIu64 "-%08x%08x" UCX_VERITY_HEALTH_SUFFIX, pid, random(), random());
+  std::snprintf(name.data(), name.size(), "%" PRIu64 "-%08x%08x" UCX_VERITY_HEALTH_SUFFIX, pid,
+                random(), random());
   return name.data();
 }
 
@@ -101,7 +114,8 @@ std::string folder_problem(const std::string& path) {
   const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return reason("it cannot be opened", errno);
   std::string problem = check_folder(directory);
-  if (problem.empty() && faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) != 0) problem = reason("no file can be made there", errno);
+  if (problem.empty() && faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) != 0)
+    problem = reason("no file can be made there", errno);
   ::close(directory);
   return problem;
 }
@@ -128,7 +142,8 @@ bool Segment::grow(std::size_t size) noexcept {
   if (size <= usable_) return true;
   if (size > Table::kMostBytes || fd_ < 0 || !is_ours()) return false;
   // Doubled, so that a job that meets a host after the other does not ask for each.
-  const std::size_t wanted = std::min(whole_pages(std::max(size, usable_ * 2)), whole_pages(Table::kMostBytes));
+  const std::size_t wanted =
+      std::min(whole_pages(std::max(size, usable_ * 2)), whole_pages(Table::kMostBytes));
   if (allocate(fd_, wanted) != 0) return false;
   usable_ = wanted;
   return true;
@@ -141,11 +156,14 @@ std::string Segment::map_file(std::size_t used) {
   if (error != 0) return reason("no room", error);
   Words copied(used / sizeof(std::uint64_t));
   for (std::size_t i = 0; i < copied.size(); ++i) copied[i] = read_live(base_, i);
-  if (pwrite(fd_, copied.data(), used, 0) != static_cast<ssize_t>(used)) return reason("it cannot be written", errno);
+  if (pwrite(fd_, copied.data(), used, 0) != static_cast<ssize_t>(used))
+    return reason("it cannot be written", errno);
   void* old = util::map_again(base_, Table::kMostBytes);
   if (util::map_memory(base_, Table::kMostBytes, MAP_SHARED | MAP_FIXED, fd_) != base_) {
     const std::string problem = reason("it cannot be mapped", errno);
-    if (old != MAP_FAILED) util::move_memory(old, Table::kMostBytes, base_);  // a kernel without memory may have unmapped them
+    if (old != MAP_FAILED)
+      util::move_memory(old, Table::kMostBytes,
+                        base_);  // a kernel without memory may have unmapped them
     return problem;
   }
   if (old != MAP_FAILED) {
@@ -157,28 +175,34 @@ std::string Segment::map_file(std::size_t used) {
 }
 
 // Under a hidden name until it is complete.
-std::string Segment::make_file(int directory, const std::string& name, mode_t mode, std::size_t used) {
+std::string Segment::make_file(int directory, const std::string& name, mode_t mode,
+                               std::size_t used) {
   const std::string hidden = "." + name;
-  fd_ = openat(directory, hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+  fd_ = openat(directory, hidden.c_str(),
+               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
   if (fd_ < 0) return reason("no file can be made there", errno);
   lock(fd_);
   struct stat info;
   std::string problem;
-  if (fstat(fd_, &info) != 0 || (mode != 0600 && fchmod(fd_, mode) != 0)) problem = reason("its mode cannot be set", errno);
+  if (fstat(fd_, &info) != 0 || (mode != 0600 && fchmod(fd_, mode) != 0))
+    problem = reason("its mode cannot be set", errno);
   device_ = info.st_dev;
   inode_ = info.st_ino;
   if (problem.empty()) problem = map_file(used);
-  if (problem.empty() && renameat(directory, hidden.c_str(), directory, name.c_str()) == 0) return {};
+  if (problem.empty() && renameat(directory, hidden.c_str(), directory, name.c_str()) == 0)
+    return {};
   if (problem.empty()) problem = reason("it cannot be renamed", errno);  // it is in use, unseen
   (void)unlinkat(directory, hidden.c_str(), 0);
   return problem;
 }
 
-std::string Segment::move_to_file(const FileSettings& settings, std::uint64_t pid, std::size_t used) {
+std::string Segment::move_to_file(const FileSettings& settings, std::uint64_t pid,
+                                  std::size_t used) {
   const bool own = settings.directory.empty();
   folder_ = own ? default_directory(geteuid()) : settings.directory;
   if (own) (void)mkdir(folder_.c_str(), 0700);  // its error is told when it is opened
-  const int directory = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
+  const int directory =
+      ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
   if (directory < 0) return folder_ + ": " + reason("it cannot be opened", errno);
   const std::string name = file_name(pid);
   std::string problem = check_folder(directory);

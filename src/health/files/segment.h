@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The memory of a process's table: a health file that others can read, or private memory, so that counting never fails.
-#pragma once
+// The memory of a process's table: a health file that others can read, or private memory, so that
+// counting never fails.
+#ifndef VERITY_HEALTH_FILES_SEGMENT_H
+#define VERITY_HEALTH_FILES_SEGMENT_H
 
 #include <sys/types.h>
 
@@ -34,12 +36,13 @@ class Segment final : public Ground {
   [[nodiscard]] std::byte* base() noexcept override { return base_; }
   [[nodiscard]] bool grow(std::size_t size) noexcept override;
 
-  // A new file in the folder takes the memory's place, with its first `used` bytes, at the same address. Returns why not, or an empty
-  // text. Makes the default folder, and no other one. Others may count meanwhile, and do nothing else to the memory. Throws
-  // std::bad_alloc.
-  [[nodiscard]] std::string move_to_file(const FileSettings& settings, std::uint64_t pid, std::size_t used);
-  // In a child made by fork(), which must not write to its parent's memory or file: memory of its own at the same place, zeroed. Safe
-  // in a handler of pthread_atfork().
+  // A new file in the folder takes the memory's place, with its first `used` bytes, at the same
+  // address. Returns why not, or an empty text. Makes the default folder, and no other one. Others
+  // may count meanwhile, and do nothing else to the memory. Throws std::bad_alloc.
+  [[nodiscard]] std::string move_to_file(const FileSettings& settings, std::uint64_t pid,
+                                         std::size_t used);
+  // In a child made by fork(), which must not write to its parent's memory or file: memory of its
+  // own at the same place, zeroed. Safe in a handler of pthread_atfork().
   void leave_file() noexcept;
 
   // Empty: private memory.
@@ -47,13 +50,14 @@ class Segment final : public Ground {
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
 
  private:
-  [[nodiscard]] std::string make_file(int directory, const std::string& name, mode_t mode, std::size_t used);
+  [[nodiscard]] std::string make_file(int directory, const std::string& name, mode_t mode,
+                                      std::size_t used);
   [[nodiscard]] std::string map_file(std::size_t used);
   [[nodiscard]] bool is_ours() const noexcept;
 
   std::byte* base_ = nullptr;
   std::size_t usable_ = 0;
-  int fd_ = -1;         // of the file, open for good: its lock says that the process lives
+  int fd_ = -1;  // of the file, open for good: its lock says that the process lives
   dev_t device_ = 0;
   ino_t inode_ = 0;
   std::string folder_;
@@ -61,3 +65,5 @@ class Segment final : public Ground {
 };
 
 }  // namespace verity::health
+
+#endif

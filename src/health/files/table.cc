@@ -12,9 +12,10 @@ namespace verity::health {
 
 namespace {
 
-// Another thread may be incrementing: read each word once and whole. Its increments are no atomic ones, which would cost the data
-// path; ThreadSanitizer need not say so.
-__attribute__((no_sanitize("thread"))) void add_live(Counters& sum, const Counters& counters) noexcept {
+// Another thread may be incrementing: read each word once and whole. Its increments are no atomic
+// ones, which would cost the data path; ThreadSanitizer need not say so.
+__attribute__((no_sanitize("thread"))) void add_live(Counters& sum,
+                                                     const Counters& counters) noexcept {
   for (const CounterInfo& info : kCounterInfo) {
     sum.*info.field += const_cast<const volatile std::uint64_t&>(counters.*info.field);
   }
@@ -63,7 +64,8 @@ constexpr bool names_fit() noexcept {
 static_assert(names_fit());
 
 bool same_labels(const FileRow& a, const FileRow& b) noexcept {
-  return a.kind == b.kind && std::strcmp(a.transport, b.transport) == 0 && std::strcmp(a.device, b.device) == 0 && a.flags == b.flags;
+  return a.kind == b.kind && std::strcmp(a.transport, b.transport) == 0 &&
+         std::strcmp(a.device, b.device) == 0 && a.flags == b.flags;
 }
 
 }  // namespace
@@ -91,7 +93,8 @@ FileRow* Table::append(const FileRow& like, HostId host) noexcept {
   row_hosts_[rows_] = host;
   peers_ += host != 0;
   ++rows_;
-  std::atomic_ref(header().row_count).store(static_cast<std::uint32_t>(rows_), std::memory_order_release);
+  std::atomic_ref(header().row_count)
+      .store(static_cast<std::uint32_t>(rows_), std::memory_order_release);
   return added;
 }
 
@@ -115,9 +118,7 @@ HostId Table::meet(std::string_view name) noexcept {
       }
       return id;
     }
-  } catch (...) {
-    return 0;
-  }
+  } catch (...) { return 0; }
 }
 
 std::string Table::host_name(HostId host) const {
@@ -126,7 +127,8 @@ std::string Table::host_name(HostId host) const {
   return named != hosts_.end() ? named->second : std::string();
 }
 
-Counters* Table::take(std::uint32_t kind, const Path& path, HostId host, std::uint64_t now_ns) noexcept {
+Counters* Table::take(std::uint32_t kind, const Path& path, HostId host,
+                      std::uint64_t now_ns) noexcept {
   FileRow like{};
   like.kind = kind;
   like.opened_ns = now_ns;
@@ -193,9 +195,11 @@ std::vector<LinkFaults> Table::links_with_faults(std::size_t most) const {
     const std::uint64_t faults = faults_in(counters) + counters.reads_ambiguous;
     if (faults == 0) continue;
     const auto* own = reinterpret_cast<const FileHeader*>(base_);
-    links.push_back({from.kind == UCX_VERITY_HEALTH_PEER ? from.peer : "", own->peer_name, path_name(from.transport, from.device), faults});
+    links.push_back({from.kind == UCX_VERITY_HEALTH_PEER ? from.peer : "", own->peer_name,
+                     path_name(from.transport, from.device), faults});
   }
-  std::stable_sort(links.begin(), links.end(), [](const LinkFaults& a, const LinkFaults& b) { return a.faults > b.faults; });
+  std::stable_sort(links.begin(), links.end(),
+                   [](const LinkFaults& a, const LinkFaults& b) { return a.faults > b.faults; });
   if (links.size() > most) links.resize(most);
   return links;
 }

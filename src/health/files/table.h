@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The rows of a process's health file, or of private memory where there is none: each interface and each host it has links to count
-// straight into a row of their own, so that nothing has to be copied or summed on the data path.
-#pragma once
+// The rows of a process's health file, or of private memory where there is none: each interface and
+// each host it has links to count straight into a row of their own, so that nothing has to be
+// copied or summed on the data path.
+#ifndef VERITY_HEALTH_FILES_TABLE_H
+#define VERITY_HEALTH_FILES_TABLE_H
 
 #include <array>
 #include <deque>
@@ -23,11 +25,12 @@ struct Path {
   bool injected = false;  // its faults are made on purpose, by a test transport below
 };
 
-// A host's number in this process: the hash of its name, which its addresses tell; of two names with one hash the second gets the
-// next free number when it tells its name. 0: no host.
+// A host's number in this process: the hash of its name, which its addresses tell; of two names
+// with one hash the second gets the next free number when it tells its name. 0: no host.
 using HostId = std::uint32_t;
 
-// Memory at a fixed place, of which only the first bytes can be used: the rest can when the file has grown.
+// Memory at a fixed place, of which only the first bytes can be used: the rest can when the file
+// has grown.
 class Ground {
  public:
   virtual ~Ground() = default;
@@ -36,9 +39,9 @@ class Ground {
   [[nodiscard]] virtual bool grow(std::size_t size) noexcept = 0;
 };
 
-// Thread-safe; locks, so not for the data path. A row has one owner at a time, who counts in it without locks; when it is given back,
-// the next interface of the same name goes on with it. So the sum never shrinks, and a program that opens interfaces again and again
-// needs no more rows.
+// Thread-safe; locks, so not for the data path. A row has one owner at a time, who counts in it
+// without locks; when it is given back, the next interface of the same name goes on with it. So the
+// sum never shrinks, and a program that opens interfaces again and again needs no more rows.
 class Table {
  public:
   static constexpr std::size_t kMostRows = 1024;
@@ -53,14 +56,16 @@ class Table {
 
   // What belongs to no interface. Never given back.
   [[nodiscard]] Counters& process() noexcept { return *process_; }
-  // For an interface that opens. Without room in the table it is a row that is only part of the sum. Throws std::bad_alloc.
+  // For an interface that opens. Without room in the table it is a row that is only part of the
+  // sum. Throws std::bad_alloc.
   [[nodiscard]] Counters& open_interface(const Path& path, std::uint64_t now_ns);
-  // The number of the host of that name, whose rows have it from now on. 0: no name, or no memory for it.
+  // The number of the host of that name, whose rows have it from now on. 0: no name, or no memory
+  // for it.
   [[nodiscard]] HostId meet(std::string_view name) noexcept;
   // Empty: not told yet. Throws std::bad_alloc.
   [[nodiscard]] std::string host_name(HostId host) const;
-  // For the links of one interface to `host`, and to the hosts for which there was no room. nullptr: no room. As long as the host's
-  // name is not known its row is one of those of others.
+  // For the links of one interface to `host`, and to the hosts for which there was no room.
+  // nullptr: no room. As long as the host's name is not known its row is one of those of others.
   [[nodiscard]] Counters* open_peer(const Path& path, HostId host, std::uint64_t now_ns) noexcept;
   [[nodiscard]] Counters* open_others(const Path& path, std::uint64_t now_ns) noexcept;
   // Its owner counts no more.
@@ -77,7 +82,8 @@ class Table {
   // The process ends as it should.
   void end(std::uint64_t now_ns) noexcept;
 
-  // Of all rows. What its owner increments meanwhile is read old or new, never torn; exact once the owners rest.
+  // Of all rows. What its owner increments meanwhile is read old or new, never torn; exact once the
+  // owners rest.
   [[nodiscard]] Counters sum() const noexcept;
   // Where what arrived here was damaged, the worst first, at most `most`. Throws std::bad_alloc.
   [[nodiscard]] std::vector<LinkFaults> links_with_faults(std::size_t most) const;
@@ -87,8 +93,11 @@ class Table {
   [[nodiscard]] FileRow& row(std::size_t index) const noexcept {
     return *reinterpret_cast<FileRow*>(base_ + size_for_rows(index));
   }
-  [[nodiscard]] static Counters& counters(FileRow& row) noexcept { return *reinterpret_cast<Counters*>(&row + 1); }
-  [[nodiscard]] Counters* take(std::uint32_t kind, const Path& path, HostId host, std::uint64_t now_ns) noexcept;
+  [[nodiscard]] static Counters& counters(FileRow& row) noexcept {
+    return *reinterpret_cast<Counters*>(&row + 1);
+  }
+  [[nodiscard]] Counters* take(std::uint32_t kind, const Path& path, HostId host,
+                               std::uint64_t now_ns) noexcept;
   void put_name(FileRow& row, HostId host) const noexcept;
   [[nodiscard]] FileRow* closed_row(const FileRow& like, HostId host) const noexcept;
   [[nodiscard]] FileRow* append(const FileRow& like, HostId host) noexcept;
@@ -106,3 +115,5 @@ class Table {
 };
 
 }  // namespace verity::health
+
+#endif

@@ -10,7 +10,9 @@ namespace verity::health {
 namespace {
 
 PathView& path_of(ProcessView& process, const SnapshotRow& row) {
-  const auto same = [&](const PathView& path) { return path.transport == row.transport && path.device == row.device; };
+  const auto same = [&](const PathView& path) {
+    return path.transport == row.transport && path.device == row.device;
+  };
   const auto found = std::find_if(process.paths.begin(), process.paths.end(), same);
   if (found != process.paths.end()) return *found;
   process.paths.push_back({row.transport, row.device, false, row.injected, {}, {}});
@@ -18,7 +20,8 @@ PathView& path_of(ProcessView& process, const SnapshotRow& row) {
 }
 
 PeerView& peer_of(PathView& path, const std::string& host) {
-  const auto found = std::find_if(path.peers.begin(), path.peers.end(), [&](const PeerView& peer) { return peer.host == host; });
+  const auto found = std::find_if(path.peers.begin(), path.peers.end(),
+                                  [&](const PeerView& peer) { return peer.host == host; });
   if (found != path.peers.end()) return *found;
   path.peers.push_back({host, {}});
   return path.peers.back();
@@ -34,7 +37,8 @@ ProcessView view_of(const Snapshot& snapshot) {
     PathView& path = path_of(process, row);
     path.open = path.open || row.open;
     path.counters += row.counters;
-    if (row.kind == UCX_VERITY_HEALTH_PEER || row.kind == UCX_VERITY_HEALTH_OTHERS) peer_of(path, row.peer).counters += row.counters;
+    if (row.kind == UCX_VERITY_HEALTH_PEER || row.kind == UCX_VERITY_HEALTH_OTHERS)
+      peer_of(path, row.peer).counters += row.counters;
   }
   return process;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The rows of a process as people think of them: paths (a transport on a device), and on each the peers' hosts. Interfaces of one
-// name, of several threads perhaps, are one path.
-#pragma once
+// The rows of a process as people think of them: paths (a transport on a device), and on each the
+// peers' hosts. Interfaces of one name, of several threads perhaps, are one path.
+#ifndef VERITY_HEALTH_FILES_VIEW_H
+#define VERITY_HEALTH_FILES_VIEW_H
 
 #include <string>
 #include <vector>
@@ -20,9 +21,9 @@ struct PeerView {
 struct PathView {
   std::string transport;
   std::string device;
-  bool open = false;  // some interface still is
+  bool open = false;      // some interface still is
   bool injected = false;  // its faults are made by a test transport
-  Counters counters;  // all of it: the peers' too
+  Counters counters;      // all of it: the peers' too
   std::vector<PeerView> peers;
 
   [[nodiscard]] std::string name() const { return path_name(transport, device); }
@@ -40,10 +41,11 @@ struct Summary {
   std::uint64_t verified = 0;    // bytes, of messages and remote reads
   std::uint64_t unverified = 0;  // bytes
   std::uint64_t resent = 0;      // bytes sent or read again
-  std::uint64_t faults = 0;      // frames and parts of reads that were damaged, but not by their own program
-  std::uint64_t repaired = 0;    // of these faults, whose data arrived right in the end
-  std::uint64_t delivered = 0;   // of these faults, those handed on as they were, in mode observe
-  std::uint64_t failed = 0;      // links given up
+  std::uint64_t faults =
+      0;  // frames and parts of reads that were damaged, but not by their own program
+  std::uint64_t repaired = 0;   // of these faults, whose data arrived right in the end
+  std::uint64_t delivered = 0;  // of these faults, those handed on as they were, in mode observe
+  std::uint64_t failed = 0;     // links given up
 
   bool operator==(const Summary&) const = default;
 };
@@ -51,3 +53,5 @@ struct Summary {
 [[nodiscard]] Summary summary_of(const Counters& counters) noexcept;
 
 }  // namespace verity::health
+
+#endif

@@ -23,17 +23,23 @@ std::string frames_and_bytes(std::uint64_t frames, std::uint64_t bytes) {
   return grouped(frames) + (frames == 1 ? " frame, " : " frames, ") + human_bytes(bytes);
 }
 
-std::string segments(std::uint64_t number) { return grouped(number) + (number == 1 ? " segment" : " segments"); }
+std::string segments(std::uint64_t number) {
+  return grouped(number) + (number == 1 ? " segment" : " segments");
+}
 
 // What travelled twice, to here and from here: it was damaged or lost.
 std::string again(const Counters& c) {
   std::string text;
   if (c.segments_repaired > 0) text += line("came again", segments(c.segments_repaired));
   std::string sent;
-  if (c.segments_resent > 0) sent = segments(c.segments_resent) + ", " + human_bytes(c.segment_bytes_resent);
-  if (c.frames_resent > 0) sent += (sent.empty() ? "" : "; ") + frames_and_bytes(c.frames_resent, c.frame_bytes_resent);
+  if (c.segments_resent > 0)
+    sent = segments(c.segments_resent) + ", " + human_bytes(c.segment_bytes_resent);
+  if (c.frames_resent > 0)
+    sent += (sent.empty() ? "" : "; ") + frames_and_bytes(c.frames_resent, c.frame_bytes_resent);
   if (!sent.empty()) text += line("sent again", sent);
-  if (c.read_bytes_again > 0) text += line("read again", segments(c.read_segments_repaired) + ", " + human_bytes(c.read_bytes_again));
+  if (c.read_bytes_again > 0)
+    text += line("read again",
+                 segments(c.read_segments_repaired) + ", " + human_bytes(c.read_bytes_again));
   return text;
 }
 
@@ -45,12 +51,13 @@ struct Kind {
 template <std::size_t N>
 void add_kinds(std::string* text, const Kind (&kinds)[N]) {
   for (const Kind& kind : kinds) {
-    if (kind.count != 0) *text += (text->empty() ? "" : ", ") + std::string(kind.name) + " " + grouped(kind.count);
+    if (kind.count != 0)
+      *text += (text->empty() ? "" : ", ") + std::string(kind.name) + " " + grouped(kind.count);
   }
 }
 
-// "payload 3, header 1, repaired 4": the kinds that occurred, and what became of them. A frame with a damaged header is missing in the
-// sequence as well, and is not named twice.
+// "payload 3, header 1, repaired 4": the kinds that occurred, and what became of them. A frame with
+// a damaged header is missing in the sequence as well, and is not named twice.
 std::string faults(const Counters& c) {
   const FaultBalance balance = balance_of(c);
   const std::uint64_t discarded = c.faults_header + c.faults_length;
@@ -63,9 +70,10 @@ std::string faults(const Counters& c) {
                         {"read, ambiguous", c.reads_ambiguous},
                         {"read, persistent", c.reads_persistent}};
   add_kinds(&text, found);
-  const Kind outcome[] = {{"repaired", balance.repaired},
-                          {"delivered", balance.delivered},
-                          {c.links_failed > 0 ? "not repaired" : "no longer needed", balance.rest()}};
+  const Kind outcome[] = {
+      {"repaired", balance.repaired},
+      {"delivered", balance.delivered},
+      {c.links_failed > 0 ? "not repaired" : "no longer needed", balance.rest()}};
   add_kinds(&text, outcome);
   const Kind others[] = {{"missing", c.gaps > discarded ? c.gaps - discarded : 0},
                          {"sender's memory", c.source_faults},
@@ -75,7 +83,9 @@ std::string faults(const Counters& c) {
 }
 
 std::string in_words(const LinkFaults& link) {
-  const std::string way = link.from == link.to ? "within " + link.to : (link.from.empty() ? "?" : link.from) + " -> " + link.to;
+  const std::string way = link.from == link.to
+                              ? "within " + link.to
+                              : (link.from.empty() ? "?" : link.from) + " -> " + link.to;
   return way + " (" + link.path + ") " + grouped(link.faults);
 }
 
@@ -83,24 +93,32 @@ std::string in_words(const LinkFaults& link) {
 std::string by_link(const std::vector<LinkFaults>& links) {
   constexpr std::size_t kMost = 4;
   std::string text;
-  for (std::size_t i = 0; i < links.size() && i < kMost; ++i) text += line(i == 0 ? "by link" : "", in_words(links[i]));
+  for (std::size_t i = 0; i < links.size() && i < kMost; ++i)
+    text += line(i == 0 ? "by link" : "", in_words(links[i]));
   if (links.size() > kMost) text += line("", "and " + grouped(links.size() - kMost) + " more");
   return text;
 }
 
 std::string failed(const Report& report) {
   std::string text = grouped(report.counters.links_failed);
-  if (!report.failed_links.empty()) text += ": " + name_list(report.failed_links, kValueWidth - text.size() - 2);
+  if (!report.failed_links.empty())
+    text += ": " + name_list(report.failed_links, kValueWidth - text.size() - 2);
   return text;
 }
 
 std::string not_verified(const Report& report) {
   std::string text;
-  const auto add = [&](const std::string& value) { text += line(text.empty() ? "not verified:" : "", value); };
-  if (!report.raw_lanes.empty()) add("raw UCX transports, without a v in front: " + name_list(report.raw_lanes, kValueWidth - 42));
-  if (!report.mpi_components.empty()) add("MPI, loaded, may have carried: " + name_list(report.mpi_components, kValueWidth - 31));
+  const auto add = [&](const std::string& value) {
+    text += line(text.empty() ? "not verified:" : "", value);
+  };
+  if (!report.raw_lanes.empty())
+    add("raw UCX transports, without a v in front: " +
+        name_list(report.raw_lanes, kValueWidth - 42));
+  if (!report.mpi_components.empty())
+    add("MPI, loaded, may have carried: " + name_list(report.mpi_components, kValueWidth - 31));
   const Counters& c = report.counters;
-  if (c.frames_unverified > 0) add(frames_and_bytes(c.frames_unverified, c.bytes_unverified) + " on links in mode off");
+  if (c.frames_unverified > 0)
+    add(frames_and_bytes(c.frames_unverified, c.bytes_unverified) + " on links in mode off");
   if (text.empty()) add("nothing, as far as is known");
   return text;
 }
@@ -109,11 +127,14 @@ std::string not_verified(const Report& report) {
 
 std::string account_lines(const Report& report) {
   const Counters& c = report.counters;
-  std::string text = line("verified", frames_and_bytes(c.frames_verified, c.bytes_verified) + " received; sent " +
-                                          frames_and_bytes(c.frames_sent, c.bytes_sent));
-  if (c.read_bytes_verified > 0) text += line("remote reads", human_bytes(c.read_bytes_verified) + " verified");
+  std::string text =
+      line("verified", frames_and_bytes(c.frames_verified, c.bytes_verified) + " received; sent " +
+                           frames_and_bytes(c.frames_sent, c.bytes_sent));
+  if (c.read_bytes_verified > 0)
+    text += line("remote reads", human_bytes(c.read_bytes_verified) + " verified");
   if (c.puts_applied > 0) {
-    text += line("remote writes", human_bytes(c.put_bytes_applied) + " to here, applied after their check");
+    text += line("remote writes",
+                 human_bytes(c.put_bytes_applied) + " to here, applied after their check");
   }
   text += line("faults", faults(c));
   text += by_link(report.links);
@@ -123,16 +144,19 @@ std::string account_lines(const Report& report) {
     text += line("changed", times + " before a send was complete (a bug) or in a get");
     text += line("", "in which call: ucx-verity env --typecheck warn");
   }
-  if (c.faults_observed > 0) text += line("DELIVERED", grouped(c.faults_observed) + " faulty frames, as in mode observe");
+  if (c.faults_observed > 0)
+    text += line("DELIVERED", grouped(c.faults_observed) + " faulty frames, as in mode observe");
   if (c.links_failed > 0) text += line("failed links", failed(report));
   text += not_verified(report);
   // MPI does not say whether the job made any.
-  if (report.shared_windows) text += line("windows", "of MPI_Win_allocate_shared, if any, are memory: not transported");
+  if (report.shared_windows)
+    text += line("windows", "of MPI_Win_allocate_shared, if any, are memory: not transported");
   return text;
 }
 
 std::string unused_line(const std::string& why) {
-  return "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it" + (why.empty() ? "" : " (" + why + ")") + "\n";
+  return "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it" +
+         (why.empty() ? "" : " (" + why + ")") + "\n";
 }
 
 }  // namespace verity::health

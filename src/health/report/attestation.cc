@@ -8,9 +8,7 @@ namespace verity::health {
 
 namespace {
 
-bool is_first_rank(const Identity& who) {
-  return who.rank.empty() || who.rank == "0";
-}
+bool is_first_rank(const Identity& who) { return who.rank.empty() || who.rank == "0"; }
 
 std::string heading(const Report& report) {
   std::string text = "ucx-verity: ";
@@ -24,8 +22,9 @@ std::string json_links(const std::vector<LinkFaults>& links) {
   std::string out = "[";
   for (const LinkFaults& link : links) {
     out += out.size() > 1 ? ",{" : "{";
-    out += "\"from\":" + (link.from.empty() ? "null" : json_string(link.from)) + ",\"to\":" + json_string(link.to) +
-           ",\"path\":" + json_string(link.path) + ",\"faults\":" + std::to_string(link.faults) + "}";
+    out += "\"from\":" + (link.from.empty() ? "null" : json_string(link.from)) +
+           ",\"to\":" + json_string(link.to) + ",\"path\":" + json_string(link.path) +
+           ",\"faults\":" + std::to_string(link.faults) + "}";
   }
   return out + "]";
 }
@@ -55,7 +54,8 @@ bool had_trouble(const Counters& c) noexcept {
 }
 
 bool went_past(const Report& report) noexcept {
-  return !report.raw_lanes.empty() || !report.mpi_components.empty() || report.counters.frames_unverified > 0;
+  return !report.raw_lanes.empty() || !report.mpi_components.empty() ||
+         report.counters.frames_unverified > 0;
 }
 
 bool worth_telling(const Report& report, AttestPolicy policy) {

@@ -3,7 +3,8 @@
 // What a process says at its end: what was verified and repaired, and what went past the plugin.
 // The text and the JSON are pure functions of a Report; attestation_io.h does the reading of the
 // environment and the writing.
-#pragma once
+#ifndef VERITY_HEALTH_REPORT_ATTESTATION_H
+#define VERITY_HEALTH_REPORT_ATTESTATION_H
 
 #include <optional>
 #include <string>
@@ -34,7 +35,8 @@ struct Report {
   std::string mode;  // verify, observe, off
   Identity who;
   Counters counters;
-  std::vector<LinkFaults> links;            // those with faults in what this process received, the worst first
+  std::vector<LinkFaults>
+      links;  // those with faults in what this process received, the worst first
   std::vector<std::string> interfaces;      // by which peers' records of faults name them
   std::vector<std::string> failed_links;    // one text each, as "vtcp/eth0 to node18"
   std::vector<std::string> raw_lanes;       // see bypass.h
@@ -51,8 +53,9 @@ struct Report {
 [[nodiscard]] bool went_past(const Report& report) noexcept;
 
 // Whether the text is to be printed. With kAuto: on trouble; and, where only something went past
-// the plugin, by the first rank alone, as every rank would say the same, as is the line of a process
-// that loaded the plugin and did not use it. A process that opened no link says nothing else.
+// the plugin, by the first rank alone, as every rank would say the same, as is the line of a
+// process that loaded the plugin and did not use it. A process that opened no link says nothing
+// else.
 [[nodiscard]] bool worth_telling(const Report& report, AttestPolicy policy);
 
 // At most 20 lines for a terminal (long lists of names are cut), with the last newline.
@@ -62,3 +65,5 @@ struct Report {
 [[nodiscard]] std::string render_json(const Report& report);
 
 }  // namespace verity::health
+
+#endif

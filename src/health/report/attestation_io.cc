@@ -45,7 +45,8 @@ void write_attestation(const Report& report, std::string_view pattern) noexcept 
   try {
     const std::string path = expand_path(pattern, report.who);
     const std::string problem = append_to_file(path, render_json(report));
-    if (!problem.empty()) print("ucx-verity: cannot write the attestation to " + path + ": " + problem + "\n");
+    if (!problem.empty())
+      print("ucx-verity: cannot write the attestation to " + path + ": " + problem + "\n");
   } catch (const std::exception&) {
     // Out of memory at the end of a job: the job's own result matters more than this text.
   }

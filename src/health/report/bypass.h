@@ -3,7 +3,8 @@
 // Names what can carry payloads past the plugin: UCX transports in use without a wrapper, and MPI
 // components that move data themselves. All of it is computed from strings; loaded_objects() is the
 // only function that looks at the process.
-#pragma once
+#ifndef VERITY_HEALTH_REPORT_BYPASS_H
+#define VERITY_HEALTH_REPORT_BYPASS_H
 
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ namespace verity::health {
 // everything. Entries "name:aux" set up connections only and carry no payload.
 [[nodiscard]] bool transport_enabled(std::string_view ucx_tls, std::string_view name);
 
-// Whether UCX may choose wrapped transports under that value: one is named, or all are allowed but some.
+// Whether UCX may choose wrapped transports under that value: one is named, or all are allowed but
+// some.
 [[nodiscard]] bool names_wrapper(std::string_view ucx_tls);
 
 // The transports that UCX_TLS entry `name` stands for in UCX: an alias's members (without those for
@@ -50,26 +52,30 @@ struct MpiSettings {
 
 // The MPI components among `objects` (paths or file names of loaded shared objects) that can carry
 // payloads outside UCX, as "framework/name", sorted, each once. They are loaded: MPI may not have
-// used them. What a healthy job with pml=ucx and osc=ucx,sm loads without using is left out, and so is osc/sm where it gets no windows
-// but shared ones.
+// used them. What a healthy job with pml=ucx and osc=ucx,sm loads without using is left out, and so
+// is osc/sm where it gets no windows but shared ones.
 [[nodiscard]] std::vector<std::string> mpi_bypass(const std::vector<std::string>& objects,
                                                   const MpiSettings& settings);
 
-// Whether osc/sm is among `objects` and, by its priority below osc/ucx's, gets the windows of MPI_Win_allocate_shared alone. Nothing is
-// transported there: processes load and store in memory that they share.
-[[nodiscard]] bool only_shared_windows(const std::vector<std::string>& objects, const MpiSettings& settings);
+// Whether osc/sm is among `objects` and, by its priority below osc/ucx's, gets the windows of
+// MPI_Win_allocate_shared alone. Nothing is transported there: processes load and store in memory
+// that they share.
+[[nodiscard]] bool only_shared_windows(const std::vector<std::string>& objects,
+                                       const MpiSettings& settings);
 
 // Whether one of `objects` is an MPI library, and whether it is Open MPI's.
 [[nodiscard]] bool is_mpi_program(const std::vector<std::string>& objects);
 [[nodiscard]] bool is_open_mpi(const std::vector<std::string>& objects);
 
-// Why no message of an MPI program passed the plugin that it has loaded, as far as its settings say: "pml/ob1, not pml/ucx",
-// "UCX_TLS=tcp,self".
-// `ucx_tls`: empty where it is not set.
-[[nodiscard]] std::string unused_reason(bool open_mpi, const MpiSettings& settings, std::string_view ucx_tls);
+// Why no message of an MPI program passed the plugin that it has loaded, as far as its settings
+// say: "pml/ob1, not pml/ucx", "UCX_TLS=tcp,self". `ucx_tls`: empty where it is not set.
+[[nodiscard]] std::string unused_reason(bool open_mpi, const MpiSettings& settings,
+                                        std::string_view ucx_tls);
 
 // Paths of the shared objects that the process has loaded now. MPI unloads its components before it
 // ends, so ask while its communication is still open.
 [[nodiscard]] std::vector<std::string> loaded_objects();
 
 }  // namespace verity::health
+
+#endif

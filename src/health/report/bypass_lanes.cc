@@ -65,9 +65,7 @@ bool entry_matches(std::string_view entry, std::string_view name) {
   return false;
 }
 
-bool is_wrapper(std::string_view name) {
-  return name.starts_with('v');
-}
+bool is_wrapper(std::string_view name) { return name.starts_with('v'); }
 
 }  // namespace
 
@@ -118,7 +116,8 @@ std::string raw_lane_warning(const std::vector<std::string>& raw) {
   std::string names;
   for (const std::string& name : raw) names += (names.empty() ? "" : ",") + name;
   return "ucx-verity: UCX_TLS also enables " + names +
-         (raw.size() == 1 ? ": what it carries" : ": what they carry") + " is NOT verified (see 'ucx-verity doctor')";
+         (raw.size() == 1 ? ": what it carries" : ": what they carry") +
+         " is NOT verified (see 'ucx-verity doctor')";
 }
 
 }  // namespace verity::health

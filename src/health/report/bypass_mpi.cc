@@ -4,9 +4,9 @@
 //
 // Open MPI opens every component of a framework before it chooses. Seen with 4.1.4 and pml=ucx,
 // osc=ucx,sm: all of btl and coll/sm stay loaded, unused. So btl counts only when something that
-// drives it is there, and coll/sm only when its priority was raised from 0, which disables it. osc/sm
-// counts unless osc/ucx stands above it: a window goes to the component of the highest priority that
-// offers its kind, and both offer MPI_Win_allocate.
+// drives it is there, and coll/sm only when its priority was raised from 0, which disables it.
+// osc/sm counts unless osc/ucx stands above it: a window goes to the component of the highest
+// priority that offers its kind, and both offer MPI_Win_allocate.
 #include <link.h>
 
 #include <algorithm>
@@ -94,10 +94,12 @@ int number_or(const std::optional<std::string>& number, int otherwise) {
 }
 
 bool osc_ucx_is_above_sm(const MpiSettings& settings) {
-  return number_or(settings.osc_ucx_priority, kOscUcxPriority) > number_or(settings.osc_sm_priority, kOscSmPriority);
+  return number_or(settings.osc_ucx_priority, kOscUcxPriority) >
+         number_or(settings.osc_sm_priority, kOscSmPriority);
 }
 
-bool osc_carries_payload(const std::string& name, const Loaded& loaded, const MpiSettings& settings) {
+bool osc_carries_payload(const std::string& name, const Loaded& loaded,
+                         const MpiSettings& settings) {
   if (name == "sm" && loaded.has("osc", "ucx")) return !osc_ucx_is_above_sm(settings);
   return !any_of_names(name, {"ucx", "monitoring"});
 }
@@ -167,7 +169,8 @@ bool only_shared_windows(const std::vector<std::string>& objects, const MpiSetti
 bool is_mpi_program(const std::vector<std::string>& objects) {
   return std::any_of(objects.begin(), objects.end(), [](std::string_view path) {
     const std::string_view file = file_name(path);
-    return file.starts_with("libmpi.so") || file.starts_with("libmpich.so") || file.starts_with("libmpi_cray.so");
+    return file.starts_with("libmpi.so") || file.starts_with("libmpich.so") ||
+           file.starts_with("libmpi_cray.so");
   });
 }
 
@@ -181,7 +184,8 @@ static bool may_choose_ucx(std::string_view pml) {
 
 std::string unused_reason(bool open_mpi, const MpiSettings& settings, std::string_view ucx_tls) {
   if (open_mpi && settings.pml && !may_choose_ucx(*settings.pml)) {
-    return settings.pml->starts_with('^') ? "OMPI_MCA_pml=" + *settings.pml : "pml/" + *settings.pml + ", not pml/ucx";
+    return settings.pml->starts_with('^') ? "OMPI_MCA_pml=" + *settings.pml
+                                          : "pml/" + *settings.pml + ", not pml/ucx";
   }
   if (!ucx_tls.empty() && !names_wrapper(ucx_tls)) return "UCX_TLS=" + std::string(ucx_tls);
   if (open_mpi && !settings.pml) return "OMPI_MCA_pml is not set to ucx";

@@ -26,10 +26,12 @@ std::uint64_t hash(std::string_view text) noexcept {
   return digest;
 }
 
-// Hidden, so that it is taken for no health file, and with their suffix, so that it is removed as those are.
+// Hidden, so that it is taken for no health file, and with their suffix, so that it is removed as
+// those are.
 std::string file_name(const std::string& key) {
   std::array<char, 96> name;
-  std::snprintf(name.data(), name.size(), ".job-%u-%016" PRIx64 UCX_VERITY_HEALTH_SUFFIX, static_cast<unsigned>(geteuid()), hash(key));
+  std::snprintf(name.data(), name.size(), ".job-%u-%016" PRIx64 UCX_VERITY_HEALTH_SUFFIX,
+                static_cast<unsigned>(geteuid()), hash(key));
   return name.data();
 }
 
@@ -39,14 +41,15 @@ std::uint64_t random_number() {
 }
 
 bool usable(int fd, struct stat* info) noexcept {
-  return fstat(fd, info) == 0 && S_ISREG(info->st_mode) && info->st_uid == geteuid() && info->st_nlink == 1 &&
-         static_cast<std::uint64_t>(info->st_size) < kMostBytes;
+  return fstat(fd, info) == 0 && S_ISREG(info->st_mode) && info->st_uid == geteuid() &&
+         info->st_nlink == 1 && static_cast<std::uint64_t>(info->st_size) < kMostBytes;
 }
 
 // Writing beyond the limit would raise SIGXFSZ.
 bool within_limit(std::uint64_t size) noexcept {
   rlimit limit;
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+         (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
 }
 
 std::vector<std::byte> read_all(int fd) {
@@ -75,7 +78,9 @@ bool JobLog::is_ours() const noexcept {
 
 bool JobLog::join(const std::string& folder, const std::string& key, const std::string& rank) {
   path_ = folder + "/" + file_name(key);
-  const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+  const int fd =
+      ::open(path_.c_str(),
+             O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
   if (fd < 0) return false;
   struct stat info;
   if (!usable(fd, &info)) {
@@ -102,11 +107,13 @@ bool JobLog::append(const std::string& record) noexcept {
   struct stat info;
   if (!is_ours() || fstat(fd_, &info) != 0) return false;
   constexpr std::uint64_t kOthers = 1 << 20;  // what they may write meanwhile
-  if (!within_limit(static_cast<std::uint64_t>(info.st_size) + record.size() + kOthers)) return false;
+  if (!within_limit(static_cast<std::uint64_t>(info.st_size) + record.size() + kOthers))
+    return false;
   return ::write(fd_, record.data(), record.size()) == static_cast<ssize_t>(record.size());
 }
 
-// The record just written: it says that the process lives, however that ends, and keeps the file from being removed as an old one.
+// The record just written: it says that the process lives, however that ends, and keeps the file
+// from being removed as an old one.
 void JobLog::lock(std::size_t size) noexcept {
   struct flock mine {};
   mine.l_type = F_WRLCK;
@@ -130,9 +137,7 @@ bool JobLog::lives(const JobRecord& record) const noexcept {
 JobLog::Outcome JobLog::leave(const Report& report, bool failed, Assembled* all_p) noexcept {
   try {
     return joined() ? leave_or_throw(report, failed, all_p) : Outcome::kNoLog;
-  } catch (...) {
-    return Outcome::kNoLog;
-  }
+  } catch (...) { return Outcome::kNoLog; }
 }
 
 JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assembled* all_p) {
@@ -150,7 +155,8 @@ JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assemb
 // The name may be another file's by now.
 void JobLog::remove() const noexcept {
   struct stat info;
-  if (lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_) (void)unlink(path_.c_str());
+  if (lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_)
+    (void)unlink(path_.c_str());
 }
 
 }  // namespace verity::health

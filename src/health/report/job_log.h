@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The file in which the processes of one job on one host leave their accounts for the one that ends last.
+// The file in which the processes of one job on one host leave their accounts for the one that ends
+// last.
 //
-// Each process appends a record when it begins and one when it ends; appended records have one order for all. Who ends reads what lies
-// before its own last record: if all others there have ended, or are dead, it is the last one, and it alone. Nothing is waited for, no
-// process needs another one to go on, and what is left behind by jobs that were killed is removed with the old health files.
+// Each process appends a record when it begins and one when it ends; appended records have one
+// order for all. Who ends reads what lies before its own last record: if all others there have
+// ended, or are dead, it is the last one, and it alone. Nothing is waited for, no process needs
+// another one to go on, and what is left behind by jobs that were killed is removed with the old
+// health files.
 //
-// A launcher that sees a process fail kills the others. So the first process that fails reports what there is by then, as no other
-// process may come to do so later.
+// A launcher that sees a process fail kills the others. So the first process that fails reports
+// what there is by then, as no other process may come to do so later.
 //
 //   +----------------+---------------+---------------+-------------+----
 //   | begin, rank 0  | begin, rank 1 | end, rank 1   | end, rank 0 | ...
 //   +----------------+---------------+---------------+-------------+----
 //                                                  the last one: ^
 //
-// One launch may start programs one after the other: the second record of a rank's beginning belongs to the second program.
-#pragma once
+// One launch may start programs one after the other: the second record of a rank's beginning
+// belongs to the second program.
+#ifndef VERITY_HEALTH_REPORT_JOB_LOG_H
+#define VERITY_HEALTH_REPORT_JOB_LOG_H
 
 #include <sys/types.h>
 
@@ -42,7 +47,7 @@ struct Member {
 
 struct JobRecord {
   Member member;
-  std::uint64_t offset = 0;      // in the file
+  std::uint64_t offset = 0;  // in the file
   std::uint64_t size = 0;
   std::optional<Report> report;  // of one that ended
   bool failed = false;           // it ended with an error
@@ -56,14 +61,16 @@ struct Assembled {
   bool complete = true;         // the others are dead
 };
 
-// Records as bytes, and back. read_records() returns nothing when the bytes are no records, or another version's.
+// Records as bytes, and back. read_records() returns nothing when the bytes are no records, or
+// another version's.
 [[nodiscard]] std::string begin_record(const Member& member);
 [[nodiscard]] std::string end_record(const Member& member, const Report& report, bool failed);
 [[nodiscard]] std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> bytes);
 
-// What there was when `self` ended, whose records are among these; `lives` says of processes that did not end whether they live. Nothing:
-// they are not there.
-[[nodiscard]] std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const Member& self,
+// What there was when `self` ended, whose records are among these; `lives` says of processes that
+// did not end whether they live. Nothing: they are not there.
+[[nodiscard]] std::optional<Assembled> assemble(const std::vector<JobRecord>& records,
+                                                const Member& self,
                                                 const std::function<bool(const JobRecord&)>& lives);
 
 class JobLog {
@@ -73,14 +80,16 @@ class JobLog {
   JobLog(const JobLog&) = delete;
   JobLog& operator=(const JobLog&) = delete;
 
-  // This process begins. `key` names the job on this host, `folder` is one of health files. False: there will be no summary.
-  [[nodiscard]] bool join(const std::string& folder, const std::string& key, const std::string& rank);
+  // This process begins. `key` names the job on this host, `folder` is one of health files. False:
+  // there will be no summary.
+  [[nodiscard]] bool join(const std::string& folder, const std::string& key,
+                          const std::string& rank);
   [[nodiscard]] bool joined() const noexcept { return fd_ >= 0; }
 
   enum class Outcome {
-    kNoLog,      // the process has to speak for itself
+    kNoLog,  // the process has to speak for itself
     kOthersLive,
-    kSpeaks,     // it is the last one, or the first one that fails: *all_p is filled
+    kSpeaks,  // it is the last one, or the first one that fails: *all_p is filled
   };
   // This process ends.
   [[nodiscard]] Outcome leave(const Report& report, bool failed, Assembled* all_p) noexcept;
@@ -101,3 +110,5 @@ class JobLog {
 };
 
 }  // namespace verity::health
+
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The records of a job's file. All processes of a job have one version: records of another one are not read.
+// The records of a job's file. All processes of a job have one version: records of another one are
+// not read.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -15,7 +16,8 @@ namespace {
 //   0   mark, 8 bytes: of this version and its counters
 //   8   size of the record
 //   16  1: begin, 2: end
-//   24  pid, start, nonce, rank; then, at the end of a process, its account: numbers of 8 bytes, and texts as their length and bytes
+//   24  pid, start, nonce, rank; then, at the end of a process, its account: numbers of 8 bytes,
+//   and texts as their length and bytes
 enum : std::uint64_t { kBegin = 1, kEnd = 2 };
 constexpr std::size_t kSizeAt = 8;
 constexpr std::size_t kLeast = 24;
@@ -25,14 +27,17 @@ constexpr std::size_t kMostItems = 1024;
 std::uint64_t mark() noexcept {
   std::uint64_t digest = 14695981039346656037U ^ 1;  // FNV-1a, and the version of the records
   for (const CounterInfo& info : kCounterInfo) {
-    for (const char c : info.name) digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    for (const char c : info.name)
+      digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
   }
   return digest;
 }
 
 class Writer {
  public:
-  void number(std::uint64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
+  void number(std::uint64_t value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
   void text(std::string_view value) {
     value = value.substr(0, kMostText);
     number(value.size());
@@ -101,7 +106,9 @@ void begin(Writer& out, std::uint64_t kind, const Member& member) {
 }
 
 void write_report(Writer& out, const Report& r) {
-  for (const std::string* text : {&r.mode, &r.who.host, &r.who.program, &r.who.rank, &r.who.job, &r.who.step, &r.unused}) out.text(*text);
+  for (const std::string* text :
+       {&r.mode, &r.who.host, &r.who.program, &r.who.rank, &r.who.job, &r.who.step, &r.unused})
+    out.text(*text);
   out.number(static_cast<std::uint64_t>(r.who.pid));
   out.number(r.active ? 1 : 0);
   out.number(r.shared_windows ? 1 : 0);
@@ -119,7 +126,9 @@ void write_report(Writer& out, const Report& r) {
 
 Report read_report(Reader& in) {
   Report r;
-  for (std::string* text : {&r.mode, &r.who.host, &r.who.program, &r.who.rank, &r.who.job, &r.who.step, &r.unused}) *text = in.text();
+  for (std::string* text :
+       {&r.mode, &r.who.host, &r.who.program, &r.who.rank, &r.who.job, &r.who.step, &r.unused})
+    *text = in.text();
   r.who.pid = static_cast<long>(in.number());
   r.active = in.number() != 0;
   r.shared_windows = in.number() != 0;
@@ -168,7 +177,9 @@ std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> by
     const bool known = in.number() == mark();
     const std::uint64_t size = in.number();
     const std::uint64_t kind = in.number();
-    if (!in.good() || !known || size > bytes.size() - offset || size < kLeast || (kind != kBegin && kind != kEnd)) return std::nullopt;
+    if (!in.good() || !known || size > bytes.size() - offset || size < kLeast ||
+        (kind != kBegin && kind != kEnd))
+      return std::nullopt;
     JobRecord record;
     record.offset = offset;
     record.size = size;
@@ -189,16 +200,23 @@ std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> by
 
 std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const Member& self,
                                   const std::function<bool(const JobRecord&)>& lives) {
-  const auto own_end = std::find_if(records.begin(), records.end(), [&](const JobRecord& r) { return r.report && r.member == self; });
+  const auto own_end = std::find_if(records.begin(), records.end(), [&](const JobRecord& r) {
+    return r.report && r.member == self;
+  });
   if (own_end == records.end()) return std::nullopt;
   const std::vector<unsigned> generations = generations_of(records);
-  const auto own_begin = std::find_if(records.begin(), own_end, [&](const JobRecord& r) { return r.member == self; });
-  const auto generation = [&](const auto& record) { return generations[static_cast<std::size_t>(record - records.begin())]; };
+  const auto own_begin =
+      std::find_if(records.begin(), own_end, [&](const JobRecord& r) { return r.member == self; });
+  const auto generation = [&](const auto& record) {
+    return generations[static_cast<std::size_t>(record - records.begin())];
+  };
   Assembled all;
   for (auto record = records.begin(); record != own_end; ++record) {
     if (record->report || generation(record) != generation(own_begin)) continue;
     ++all.registered;
-    const auto end = std::find_if(record, own_end + 1, [&](const JobRecord& r) { return r.report && r.member == record->member; });
+    const auto end = std::find_if(record, own_end + 1, [&](const JobRecord& r) {
+      return r.report && r.member == record->member;
+    });
     if (end != own_end + 1) {
       all.reports.push_back(*end->report);
       all.failed += end != own_end && end->failed;

@@ -15,7 +15,8 @@ constexpr std::size_t kMostNames = 64;
 
 void join(std::vector<std::string>* names, const std::vector<std::string>& more) {
   for (const std::string& name : more) {
-    if (names->size() < kMostNames && std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
+    if (names->size() < kMostNames && std::find(names->begin(), names->end(), name) == names->end())
+      names->push_back(name);
   }
 }
 
@@ -51,21 +52,29 @@ std::string counted(std::uint64_t number, const char* one, const char* many) {
 // "2 ranks on vm", "ranks of job 77 on node3: 8 of 64"
 std::string who(const JobSummary& s) {
   const unsigned here = s.reported + s.missing;
-  std::string text = s.sum.who.job.empty() ? "" : "job " + s.sum.who.job + (s.sum.who.step.empty() ? "" : "." + s.sum.who.step) + ", ";
-  text += s.ranks > here ? grouped(here) + " of " + counted(s.ranks, "rank", "ranks") : counted(here, "rank", "ranks");
+  std::string text =
+      s.sum.who.job.empty()
+          ? ""
+          : "job " + s.sum.who.job + (s.sum.who.step.empty() ? "" : "." + s.sum.who.step) + ", ";
+  text += s.ranks > here ? grouped(here) + " of " + counted(s.ranks, "rank", "ranks")
+                         : counted(here, "rank", "ranks");
   return text + (s.sum.who.host.empty() ? "" : " on " + s.sum.who.host);
 }
 
 std::string missing(const JobSummary& s) {
   if (s.missing == 0) return {};
-  return "; " + grouped(s.missing) + " of " + counted(s.reported + s.missing, "rank", "ranks") + " did not report";
+  return "; " + grouped(s.missing) + " of " + counted(s.reported + s.missing, "rank", "ranks") +
+         " did not report";
 }
 
-bool bypassed(const Report& report) { return !report.raw_lanes.empty() || !report.mpi_components.empty(); }
+bool bypassed(const Report& report) {
+  return !report.raw_lanes.empty() || !report.mpi_components.empty();
+}
 
 // Links may have opened without a message.
 bool sent_anything(const Counters& c) noexcept {
-  return (c.frames_sent | c.frames_verified | c.frames_unverified | c.read_bytes_verified | c.faults_observed | c.links_failed) != 0;
+  return (c.frames_sent | c.frames_verified | c.frames_unverified | c.read_bytes_verified |
+          c.faults_observed | c.links_failed) != 0;
 }
 
 std::string faults_in_words(const JobSummary& s) {
@@ -74,11 +83,13 @@ std::string faults_in_words(const JobSummary& s) {
   if (balance.found == 0) {
     // Where all ranks are here, their receivers have counted them.
     if (c.segments_resent == 0) return "no damage found";
-    return "no damage received; " + counted(c.segments_resent, "segment", "segments") + " sent again, which others received damaged";
+    return "no damage received; " + counted(c.segments_resent, "segment", "segments") +
+           " sent again, which others received damaged";
   }
   const std::string found = counted(balance.found, "fault", "faults");
   if (balance.delivered > 0) {
-    return found + " found, " + grouped(balance.delivered) + " DELIVERED as damaged (mode observe repairs nothing)";
+    return found + " found, " + grouped(balance.delivered) +
+           " DELIVERED as damaged (mode observe repairs nothing)";
   }
   const bool settled = s.sum.counters.links_failed == 0 && s.missing == 0;
   if (settled && balance.rest() == 0) return found + " found and repaired";
@@ -90,11 +101,16 @@ std::string faults_in_words(const JobSummary& s) {
 std::string conclusion(const JobSummary& s) {
   const Counters& c = s.sum.counters;
   const std::uint64_t changed = c.source_changed + c.reads_source_changed;
-  if (c.links_failed > 0) return "; " + counted(c.links_failed, "link was", "links were") + " given up";
+  if (c.links_failed > 0)
+    return "; " + counted(c.links_failed, "link was", "links were") + " given up";
   if (bypassed(s.sum)) return "; more may have passed UNVERIFIED, see below";
-  if (c.frames_unverified > 0) return "; " + human_bytes(c.bytes_unverified) + " passed UNVERIFIED (mode off)";
-  if (changed > 0) return "; " + counted(changed, "time", "times") + " THE PROGRAM changed data that were being sent or read, see below";
-  return balance_of(c).found > c.faults_observed && s.missing == 0 ? ": all data arrived right" : "";
+  if (c.frames_unverified > 0)
+    return "; " + human_bytes(c.bytes_unverified) + " passed UNVERIFIED (mode off)";
+  if (changed > 0)
+    return "; " + counted(changed, "time", "times") +
+           " THE PROGRAM changed data that were being sent or read, see below";
+  return balance_of(c).found > c.faults_observed && s.missing == 0 ? ": all data arrived right"
+                                                                   : "";
 }
 
 // Receivers verify: who only sent knows nothing of it.
@@ -113,10 +129,12 @@ std::string first_line(const JobSummary& s) {
 
 }  // namespace
 
-JobSummary sum_up(const std::vector<Report>& reports, unsigned registered, unsigned host_ranks, unsigned ranks) {
+JobSummary sum_up(const std::vector<Report>& reports, unsigned registered, unsigned host_ranks,
+                  unsigned ranks) {
   JobSummary summary;
   summary.reported = static_cast<unsigned>(reports.size());
-  summary.missing = std::max(registered, host_ranks) - std::min(summary.reported, std::max(registered, host_ranks));
+  summary.missing = std::max(registered, host_ranks) -
+                    std::min(summary.reported, std::max(registered, host_ranks));
   summary.ranks = ranks;
   summary.sum.active = false;
   if (!reports.empty()) {
@@ -133,7 +151,8 @@ JobSummary sum_up(const std::vector<Report>& reports, unsigned registered, unsig
 }
 
 bool worth_telling(const JobSummary& summary, AttestPolicy policy) {
-  const bool unused = !summary.sum.active || (!sent_anything(summary.sum.counters) && bypassed(summary.sum));
+  const bool unused =
+      !summary.sum.active || (!sent_anything(summary.sum.counters) && bypassed(summary.sum));
   if (unused && !summary.first_rank) return false;
   if (policy != AttestPolicy::kAuto) return policy == AttestPolicy::kAlways;
   if (unused || had_trouble(summary.sum.counters)) return true;
@@ -144,9 +163,13 @@ std::string render_text(const JobSummary& summary) {
   const Report& sum = summary.sum;
   if (!sum.active) return unused_line(sum.unused);
   if (sent_anything(sum.counters)) return first_line(summary) + account_lines(sum);
-  if (!bypassed(sum)) return "ucx-verity: active, but the program sent no messages: " + who(summary) + missing(summary) + "\n";
-  const std::string lanes = sum.raw_lanes.empty() ? "" : "UCX_TLS also enables " + name_list(sum.raw_lanes, 40);
-  const std::string components = sum.mpi_components.empty() ? "" : "MPI has loaded " + name_list(sum.mpi_components, 40);
+  if (!bypassed(sum))
+    return "ucx-verity: active, but the program sent no messages: " + who(summary) +
+           missing(summary) + "\n";
+  const std::string lanes =
+      sum.raw_lanes.empty() ? "" : "UCX_TLS also enables " + name_list(sum.raw_lanes, 40);
+  const std::string components =
+      sum.mpi_components.empty() ? "" : "MPI has loaded " + name_list(sum.mpi_components, 40);
   return unused_line(lanes + (lanes.empty() || components.empty() ? "" : "; ") + components);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the ranks of a job on one host say together at its end. Pure functions.
-#pragma once
+#ifndef VERITY_HEALTH_REPORT_SUMMARY_H
+#define VERITY_HEALTH_REPORT_SUMMARY_H
 
 #include <string>
 #include <vector>
@@ -11,15 +12,18 @@
 namespace verity::health {
 
 struct JobSummary {
-  Report sum;             // of the ranks that reported; `who` has host and job
+  Report sum;  // of the ranks that reported; `who` has host and job
   unsigned reported = 0;
-  unsigned missing = 0;   // ranks of this host that did not report
-  unsigned ranks = 0;     // of the whole job, other hosts included; 0: unknown
-  bool first_rank = false;  // rank 0 is among them: what is the same for all hosts is said by its host alone
+  unsigned missing = 0;  // ranks of this host that did not report
+  unsigned ranks = 0;    // of the whole job, other hosts included; 0: unknown
+  bool first_rank =
+      false;  // rank 0 is among them: what is the same for all hosts is said by its host alone
 };
 
-// `host_ranks` and `ranks`: as the launcher said; 0: unknown. `registered`: ranks of this host that loaded the plugin.
-[[nodiscard]] JobSummary sum_up(const std::vector<Report>& reports, unsigned registered, unsigned host_ranks, unsigned ranks);
+// `host_ranks` and `ranks`: as the launcher said; 0: unknown. `registered`: ranks of this host that
+// loaded the plugin.
+[[nodiscard]] JobSummary sum_up(const std::vector<Report>& reports, unsigned registered,
+                                unsigned host_ranks, unsigned ranks);
 
 // As worth_telling() of one process.
 [[nodiscard]] bool worth_telling(const JobSummary& summary, AttestPolicy policy);
@@ -28,3 +32,5 @@ struct JobSummary {
 [[nodiscard]] std::string render_text(const JobSummary& summary);
 
 }  // namespace verity::health
+
+#endif

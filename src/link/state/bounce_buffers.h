@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounce buffers: copies of zero-copy payloads. Freed ones are kept, so that a steady stream of copies
-// allocates nothing.
-#pragma once
+// Bounce buffers: copies of zero-copy payloads. Freed ones are kept, so that a steady stream of
+// copies allocates nothing.
+#ifndef VERITY_LINK_STATE_BOUNCE_BUFFERS_H
+#define VERITY_LINK_STATE_BOUNCE_BUFFERS_H
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,8 @@ class BounceBuffers {
   BounceBuffers& operator=(const BounceBuffers&) = delete;
   ~BounceBuffers() { trim(); }
 
-  // `size` bytes or more; the caller gives them back with the same `size`. nullptr when memory is out.
+  // `size` bytes or more; the caller gives them back with the same `size`. nullptr when memory is
+  // out.
   [[nodiscard]] void* take(size_t size) noexcept;
   void give(void* buffer, size_t size) noexcept;
   // Bytes of buffers that were taken and not given back.
@@ -40,3 +42,5 @@ class BounceBuffers {
 };
 
 }  // namespace verity::link
+
+#endif

@@ -17,14 +17,16 @@
 //     +-------------------> | closed | <----------+
 //                           +--------+
 //
-//   handshake    Every frame carries a HELLO, since the peer may not know the id that we gave the link.
-//   established  Both sides know each other's id. In mode verify, frames take the fast path.
+//   handshake    Every frame carries a HELLO, since the peer may not know the id that we gave the
+//   link. established  Both sides know each other's id. In mode verify, frames take the fast path.
 //   draining     We are closing: a BYE is sent as soon as the lower transport takes it. Data that
 //                arrives is delivered, and a handshake in progress still completes.
 //   closed       The peer's BYE came: nothing is kept for it any more, and no new frame is taken.
 //                What it sent before its BYE may still arrive.
-//   failed       The link is lost or removed: all that it held is dropped, all that arrives is ignored.
-#pragma once
+//   failed       The link is lost or removed: all that it held is dropped, all that arrives is
+//   ignored.
+#ifndef VERITY_LINK_STATE_CONNECTION_H
+#define VERITY_LINK_STATE_CONNECTION_H
 
 #include <cstdint>
 
@@ -80,9 +82,7 @@ class Connection {
   [[nodiscard]] bool is_fast() const noexcept { return is_fast_; }
 
  private:
-  void update() noexcept {
-    is_fast_ = mode_ == Mode::kVerify && !carries_hello_ && is_alive();
-  }
+  void update() noexcept { is_fast_ = mode_ == Mode::kVerify && !carries_hello_ && is_alive(); }
 
   State state_ = State::kHandshake;
   Mode mode_ = Mode::kVerify;
@@ -92,3 +92,5 @@ class Connection {
 };
 
 }  // namespace verity::link
+
+#endif

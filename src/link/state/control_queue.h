@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which links have control frames to send: ACK, NACK, PROBE, REPAIR, BYE. They are bits in the state
-// of a link, so that scheduling one never needs memory; ControlSender turns them into frames.
-#pragma once
+// Which links have control frames to send: ACK, NACK, PROBE, REPAIR, BYE. They are bits in the
+// state of a link, so that scheduling one never needs memory; ControlSender turns them into frames.
+#ifndef VERITY_LINK_STATE_CONTROL_QUEUE_H
+#define VERITY_LINK_STATE_CONTROL_QUEUE_H
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,12 @@
 namespace verity::link {
 
 // One bit for each class.
-enum class Control : uint8_t { kAck = 1u << 0, kNack = 1u << 2, kProbe = 1u << 4, kRepair = 1u << 6 };
+enum class Control : uint8_t {
+  kAck = 1u << 0,
+  kNack = 1u << 2,
+  kProbe = 1u << 4,
+  kRepair = 1u << 6
+};
 
 [[nodiscard]] constexpr uint8_t control_bit(Control what, wire::Class c) noexcept {
   return static_cast<uint8_t>(static_cast<unsigned>(what) << static_cast<unsigned>(c));
@@ -86,11 +92,13 @@ class ControlQueue {
     cancel_frames(pending);
   }
 
-  // Calls serve(PendingControl&) for what is due, at most kAtOnce of them: the others have their turn
-  // at the next poll. serve() returns false when the lower transport is busy: what it left is kept.
+  // Calls serve(PendingControl&) for what is due, at most kAtOnce of them: the others have their
+  // turn at the next poll. serve() returns false when the lower transport is busy: what it left is
+  // kept.
   template <typename Serve>
   void serve_due(Serve&& serve) noexcept {
-    // They stand in lists of their own meanwhile: serving may run upcalls, which schedule or cancel.
+    // They stand in lists of their own meanwhile: serving may run upcalls, which schedule or
+    // cancel.
     util::ListNode due;
     util::ListNode busy;
     unsigned count = 0;
@@ -154,3 +162,5 @@ class ControlQueue {
 };
 
 }  // namespace verity::link
+
+#endif

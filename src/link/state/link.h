@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A link: the protocol's state between two interfaces, two directions times two classes. More fields than elsewhere: it is all there is.
-#pragma once
+// A link: the protocol's state between two interfaces, two directions times two classes. More
+// fields than elsewhere: it is all there is.
+#ifndef VERITY_LINK_STATE_LINK_H
+#define VERITY_LINK_STATE_LINK_H
 
 #include <cstdint>
 
@@ -24,25 +26,28 @@ struct RetransmitState {
   uint32_t seen_expected[wire::kClasses] = {};
   uint8_t probe_class = 0;  // the class that was probed last
   bool heard = false;       // a frame came, be it damaged, since the last probe
-  bool observed = false;    // seen_una was taken: the next expiry can tell whether anything was acknowledged
+  bool observed =
+      false;  // seen_una was taken: the next expiry can tell whether anything was acknowledged
 };
 
 struct Link {
   SendWindow tx[wire::kClasses];
   ReceiveWindow rx[wire::kClasses];
-  health::Counters* counters = nullptr;     // where it counts; set before it is opened, else the interface's
+  health::Counters* counters =
+      nullptr;  // where it counts; set before it is opened, else the interface's
   uint64_t peer_uid = 0;
   uint32_t local_id = wire::kLinkUnknown;   // what the peer puts into its frames to us
   uint32_t remote_id = wire::kLinkUnknown;  // what we put into ours
   uint32_t epoch = 0;                       // our incarnation of this link
-  uint32_t peer_epoch = 0;                  // the peer's, once its HELLO is known to be meant for this link
-  uint32_t heard_epoch = 0;                 // of the last HELLO, proven or not
+  uint32_t peer_epoch = 0;   // the peer's, once its HELLO is known to be meant for this link
+  uint32_t heard_epoch = 0;  // of the last HELLO, proven or not
   Connection connection;
   uint8_t path = 0;
-  bool reconnected = false;        // there was a link to the same peer before
-  bool detached = false;           // no endpoint uses it: flagged in every control frame
-  bool peer_detached = false;      // what the peer's last control frame said
-  bool behind_pending = false;     // older messages wait above: no slot for a new one, lest it overtake them
+  bool reconnected = false;    // there was a link to the same peer before
+  bool detached = false;       // no endpoint uses it: flagged in every control frame
+  bool peer_detached = false;  // what the peer's last control frame said
+  bool behind_pending =
+      false;  // older messages wait above: no slot for a new one, lest it overtake them
   bool no_lower_endpoint = false;  // no new frame, whatever is acknowledged
   PendingControl control;
   RetransmitState timer;
@@ -55,22 +60,34 @@ struct Link {
   [[nodiscard]] bool carries_hello() const noexcept { return connection.carries_hello(); }
   [[nodiscard]] bool in_flight() const noexcept { return tx[0].in_flight() || tx[1].in_flight(); }
   // Frames that the lower transport did not take yet.
-  [[nodiscard]] bool has_unsent() const noexcept { return tx[0].has_unsent() || tx[1].has_unsent(); }
+  [[nodiscard]] bool has_unsent() const noexcept {
+    return tx[0].has_unsent() || tx[1].has_unsent();
+  }
   // No frame was exchanged, in either direction.
   [[nodiscard]] bool never_connected() const noexcept {
     return remote_id == wire::kLinkUnknown && peer_epoch == 0 && !in_flight();
   }
-  [[nodiscard]] SendWindow& send_window(wire::Class c) noexcept { return tx[static_cast<unsigned>(c)]; }
-  [[nodiscard]] const SendWindow& send_window(wire::Class c) const noexcept { return tx[static_cast<unsigned>(c)]; }
-  [[nodiscard]] ReceiveWindow& receive_window(wire::Class c) noexcept { return rx[static_cast<unsigned>(c)]; }
+  [[nodiscard]] SendWindow& send_window(wire::Class c) noexcept {
+    return tx[static_cast<unsigned>(c)];
+  }
+  [[nodiscard]] const SendWindow& send_window(wire::Class c) const noexcept {
+    return tx[static_cast<unsigned>(c)];
+  }
+  [[nodiscard]] ReceiveWindow& receive_window(wire::Class c) noexcept {
+    return rx[static_cast<unsigned>(c)];
+  }
 
   [[nodiscard]] static Link& of(PendingControl& control) noexcept {
     return *VERITY_CONTAINER_OF(&control, Link, control);
   }
   [[nodiscard]] static Link& of(Deadline& deadline) noexcept {
-    return *VERITY_CONTAINER_OF(VERITY_CONTAINER_OF(&deadline, RetransmitState, deadline), Link, timer);
+    return *VERITY_CONTAINER_OF(VERITY_CONTAINER_OF(&deadline, RetransmitState, deadline), Link,
+                                timer);
   }
 };
-static_assert(sizeof(Link) <= 512, "an idle link must stay small: hundreds of thousands of them fit one process");
+static_assert(sizeof(Link) <= 512,
+              "an idle link must stay small: hundreds of thousands of them fit one process");
 
 }  // namespace verity::link
+
+#endif

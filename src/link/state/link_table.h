@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the links of an interface: by the id that their frames carry, and by their peer.
-#pragma once
+#ifndef VERITY_LINK_STATE_LINK_TABLE_H
+#define VERITY_LINK_STATE_LINK_TABLE_H
 
 #include <cstdint>
 #include <unordered_map>
@@ -17,7 +18,8 @@ class LinkTable {
   void enter(Link& link);
   // The same, and find(peer_uid, path) knows it from now on.
   void enter(Link& link, uint64_t peer_uid, uint8_t path);
-  // False: it is in no table. Its id is not used again soon, so that late frames find no other link.
+  // False: it is in no table. Its id is not used again soon, so that late frames find no other
+  // link.
   bool remove(Link& link) noexcept;
 
   [[nodiscard]] Link* find(uint32_t local_id) const noexcept {
@@ -57,3 +59,5 @@ class LinkTable {
 };
 
 }  // namespace verity::link
+
+#endif

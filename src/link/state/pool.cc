@@ -17,7 +17,8 @@ size_t slot_bytes(size_t frame) { return (sizeof(Slot) + frame + kLine - 1) / kL
 }  // namespace
 
 Pool::Pool(size_t max_frame, size_t limit) noexcept
-    : capacity_{kLine * 2 - sizeof(Slot), 512 - sizeof(Slot), 2048 - sizeof(Slot), max_frame}, limit_(limit) {
+    : capacity_{kLine * 2 - sizeof(Slot), 512 - sizeof(Slot), 2048 - sizeof(Slot), max_frame},
+      limit_(limit) {
   for (unsigned c = 0; c < kSizeClasses; ++c) {
     capacity_[c] = std::min(capacity_[c], max_frame);
     low_[c] = c == 0 ? 128 : 16;

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool of slots in a few size classes. take() and give() neither allocate nor lock; refill() does, off the data path.
+// A pool of slots in a few size classes. take() and give() neither allocate nor lock; refill()
+// does, off the data path.
 //
-// Its memory is not registered with any device, on purpose. What leaves from a slot, its first sending and its repairs, goes as a copied
-// message of the lower transport (Port::send()), out of buffers which that has registered itself. Zero copy from here would save the copy,
-// which is in cache; but a slot would then have to wait for the device's completion besides the peer's acknowledgement, each memory
-// domain would have to know each block of the pool, and where a registration itself is at fault (openucx/ucx issue 10653) a repair
-// through the same one would bring the same wrong bytes again. Large messages are zero copy from the user's memory, and need no slot's.
-#pragma once
+// Its memory is not registered with any device, on purpose. What leaves from a slot, its first
+// sending and its repairs, goes as a copied message of the lower transport (Port::send()), out of
+// buffers which that has registered itself. Zero copy from here would save the copy, which is in
+// cache; but a slot would then have to wait for the device's completion besides the peer's
+// acknowledgement, each memory domain would have to know each block of the pool, and where a
+// registration itself is at fault (openucx/ucx issue 10653) a repair through the same one would
+// bring the same wrong bytes again. Large messages are zero copy from the user's memory, and need
+// no slot's.
+#ifndef VERITY_LINK_STATE_POOL_H
+#define VERITY_LINK_STATE_POOL_H
 
 #include <cstddef>
 #include <cstdint>
@@ -18,14 +23,16 @@ namespace verity::link {
 
 class Pool {
  public:
-  // `max_frame`: bytes of the largest frame that is ever stored. `limit`: bytes that the pool may hold in all.
+  // `max_frame`: bytes of the largest frame that is ever stored. `limit`: bytes that the pool may
+  // hold in all.
   Pool(size_t max_frame, size_t limit) noexcept;
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   ~Pool();
 
-  // A slot for a frame of up to `size` bytes, or nullptr when the class is empty: the caller then waits for refill() or takes
-  // its reserve. `size` is at most max_frame. The last slot taken is the last one given back, which is still in the cache.
+  // A slot for a frame of up to `size` bytes, or nullptr when the class is empty: the caller then
+  // waits for refill() or takes its reserve. `size` is at most max_frame. The last slot taken is
+  // the last one given back, which is still in the cache.
   [[nodiscard]] Slot* take(size_t size) noexcept {
     const unsigned wanted = class_of(size);
     used_[wanted] = true;
@@ -39,7 +46,8 @@ class Pool {
     return nullptr;
   }
 
-  // A slot from the heap, outside of every limit: a link's reserve of one. nullptr when memory is out.
+  // A slot from the heap, outside of every limit: a link's reserve of one. nullptr when memory is
+  // out.
   [[nodiscard]] static Slot* take_reserve(size_t size) noexcept;
 
   void give(Slot* slot) noexcept {
@@ -50,7 +58,8 @@ class Pool {
   }
 
   [[nodiscard]] bool wants_refill() const noexcept { return wants_refill_; }
-  // Grows every class in use that runs low, up to the limit. Allocates: never called on the fault-free data path.
+  // Grows every class in use that runs low, up to the limit. Allocates: never called on the
+  // fault-free data path.
   void refill() noexcept;
   // Gives all memory back to the system when no slot is taken and more than `keep` bytes are held.
   void trim(size_t keep) noexcept;
@@ -81,3 +90,5 @@ class Pool {
 };
 
 }  // namespace verity::link
+
+#endif

@@ -7,12 +7,14 @@
 
 namespace verity::link {
 
-QueuedFrame* OutOfOrderPool::copy(const wire::FrameHeader& header, const uint8_t* payload) noexcept {
+QueuedFrame* OutOfOrderPool::copy(const wire::FrameHeader& header,
+                                  const uint8_t* payload) noexcept {
   void* memory = std::calloc(1, sizeof(QueuedFrame) + header.length);
   if (memory == nullptr) return nullptr;
   auto* frame = new (memory) QueuedFrame{};
   frame->header = header;
-  if (payload != nullptr && header.length != 0) std::memcpy(frame->payload(), payload, header.length);
+  if (payload != nullptr && header.length != 0)
+    std::memcpy(frame->payload(), payload, header.length);
   bytes_ += frame->footprint();
   return frame;
 }

@@ -7,7 +7,8 @@
 //
 // Frames in between that did arrive stand in the queue: good ones, which are not missing, and
 // damaged ones, which are being repaired.
-#pragma once
+#ifndef VERITY_LINK_STATE_RECEIVE_WINDOW_H
+#define VERITY_LINK_STATE_RECEIVE_WINDOW_H
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +29,8 @@ struct QueuedFrame {
   uint8_t repaired[wire::kMaxFrameLeaves / 8];  // bitmap of the leaves that were retransmitted
   bool good;
   bool nacked;     // a NACK was sent, or the answer is arriving
-  bool ambiguous;  // single-hash frame: header or payload is damaged; the right frame will tell which
+  bool ambiguous;  // single-hash frame: header or payload is damaged; the right frame will tell
+                   // which
   bool rebuilt;    // nothing of it had arrived: it consists of repairs alone
   bool faulty;     // it came damaged, which is yet to be reported; what follows is for the report
   health::FaultKind kind;
@@ -123,10 +125,10 @@ class ReceiveWindow {
   void nack_again(uint32_t psn) noexcept {
     if (static_cast<int32_t>(nacked_to_ - psn) > 0) nacked_to_ = psn;
   }
-  // A PROBE of the peer. True: the answer to our last NACK is lost, or the NACK was, and NACKs are sent
-  // for all that is missing. The lower transport keeps the order: if the peer has seen our last
-  // NACK, its answer would be here by now. If it has not, the NACK may still be on its way, and is
-  // repeated at the next probe only.
+  // A PROBE of the peer. True: the answer to our last NACK is lost, or the NACK was, and NACKs are
+  // sent for all that is missing. The lower transport keeps the order: if the peer has seen our
+  // last NACK, its answer would be here by now. If it has not, the NACK may still be on its way,
+  // and is repeated at the next probe only.
   bool on_probe(const wire::ProbeBody& probe) noexcept;
   // The serial of the probe that makes us repeat NACKs; 0: they are new.
   [[nodiscard]] uint16_t probe_serial() const noexcept { return probe_serial_; }
@@ -172,3 +174,5 @@ class ReceiveWindow {
 };
 
 }  // namespace verity::link
+
+#endif

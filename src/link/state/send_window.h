@@ -4,7 +4,8 @@
 //
 //   una                  first_unsent            next_psn
 //    |  sent, not acked  |  stored, lower busy   |
-#pragma once
+#ifndef VERITY_LINK_STATE_SEND_WINDOW_H
+#define VERITY_LINK_STATE_SEND_WINDOW_H
 
 #include <cstdint>
 
@@ -20,7 +21,8 @@ struct WindowLimits {
   uint32_t ack_every_bytes;
 };
 
-// More functions than other classes have, since each field has its own reader: they are one line each.
+// More functions than other classes have, since each field has its own reader: they are one line
+// each.
 class SendWindow {
  public:
   // --- the fast path: enter() numbers a frame, append() stores it ---
@@ -38,7 +40,8 @@ class SendWindow {
     bytes_since_request_ += weight;
     const bool is_due = ++frames_since_request_ >= limits.ack_every_frames ||
                         bytes_since_request_ >= limits.ack_every_bytes;
-    if (!is_due) [[likely]] return 0;
+    if (!is_due) [[likely]]
+      return 0;
     frames_since_request_ = bytes_since_request_ = 0;
     return wire::kAckRequest;
   }
@@ -53,7 +56,8 @@ class SendWindow {
     newest_ = before;
     --next_psn_;
     bytes_ -= slot.size;
-    frames_since_request_ = limits.ack_every_frames;  // the next one requests it, as this one may have
+    frames_since_request_ =
+        limits.ack_every_frames;  // the next one requests it, as this one may have
     blocked_ = false;
   }
   // The size of a frame in flight changes: it gets another header, or loses its HELLO.
@@ -64,7 +68,8 @@ class SendWindow {
   }
 
   // --- acknowledgements ---
-  // Releases the frames before `ack`. One that is older than una, or of frames never sent, is ignored.
+  // Releases the frames before `ack`. One that is older than una, or of frames never sent, is
+  // ignored.
   template <typename Release>
   bool acknowledge(uint32_t ack, Release&& release) noexcept {
     if (ack - una_ > frames()) return false;
@@ -109,7 +114,8 @@ class SendWindow {
     return first_unsent_ != nullptr ? first_unsent_->psn : next_psn_;
   }
 
-  // --- no new frame: the window is full, no memory, one waits for the lower transport, or no link ---
+  // --- no new frame: the window is full, no memory, one waits for the lower transport, or no link
+  // ---
   void block() noexcept { blocked_ = true; }
   // True when there is room again.
   [[nodiscard]] bool unblock(const WindowLimits& limits) noexcept {
@@ -171,3 +177,5 @@ class SendWindow {
 };
 
 }  // namespace verity::link
+
+#endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slots: one frame in flight each, kept until the peer acknowledged it. The memory behind retransmission.
-#pragma once
+// Slots: one frame in flight each, kept until the peer acknowledged it. The memory behind
+// retransmission.
+#ifndef VERITY_LINK_STATE_SLOT_H
+#define VERITY_LINK_STATE_SLOT_H
 
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +21,8 @@ inline constexpr size_t kMaxSourcePieces = 17;
 struct Link;
 struct Slot;
 
-// What a zero-copy frame was made of. The pieces after the first are the user's memory, until they are
-// replaced by a bounce buffer.
+// What a zero-copy frame was made of. The pieces after the first are the user's memory, until they
+// are replaced by a bounce buffer.
 struct Source {
   util::ListNode unbounced;  // in the list of ZeroCopy, until bounced or acknowledged
   Link* link = nullptr;
@@ -28,14 +30,14 @@ struct Source {
   util::Piece pieces[kMaxSourcePieces];
   void* handles[kMaxSourcePieces] = {};  // for the port: the memory handle of each piece
   uint32_t count = 0;
-  bool sending = false;   // the lower transport still reads the pieces
-  bool acked = false;     // not in flight any more
-  bool bounced = false;   // the pieces were replaced by a copy
-  bool freed = false;     // Port::source_free() was called
-  bool released = false;  // ZeroCopy::release() was called
-  void* bounce = nullptr; // from the bounce buffers, as large as the payload
-  util::Piece user = {};  // the last of the user's pieces, kept for reports when it was replaced
-  util::Piece hello = {}; // follows the payload on the wire; stands in the slot
+  bool sending = false;    // the lower transport still reads the pieces
+  bool acked = false;      // not in flight any more
+  bool bounced = false;    // the pieces were replaced by a copy
+  bool freed = false;      // Port::source_free() was called
+  bool released = false;   // ZeroCopy::release() was called
+  void* bounce = nullptr;  // from the bounce buffers, as large as the payload
+  util::Piece user = {};   // the last of the user's pieces, kept for reports when it was replaced
+  util::Piece hello = {};  // follows the payload on the wire; stands in the slot
   alignas(8) unsigned char port[64];  // for the port: the lower and the upper completion
 };
 
@@ -44,11 +46,12 @@ struct Repair {
   uint8_t bad[wire::kMaxFrameLeaves / 8] = {};  // bitmap of the leaves asked for
   uint32_t offset = 0;                          // how far the answer got, bytes of payload
   uint32_t tries = 0;
-  uint16_t after_probe = 0;                     // the last probe that left before the answer did
+  uint16_t after_probe = 0;  // the last probe that left before the answer did
   bool whole = false;        // the frame was lost or its header damaged
   bool pending = false;
-  bool prepared = false;     // the stored bytes were checked against the root
-  bool speculative = false;  // sent again without a request, in case it was lost: counted as no trouble
+  bool prepared = false;  // the stored bytes were checked against the root
+  bool speculative =
+      false;  // sent again without a request, in case it was lost: counted as no trouble
 };
 
 struct Slot {
@@ -66,16 +69,19 @@ struct Slot {
     uint32_t word = 0;
   };
 
-  // Both in one store: a byte stored here and then read with its neighbours would stall the data path.
+  // Both in one store: a byte stored here and then read with its neighbours would stall the data
+  // path.
   void set_frame(uint32_t bytes, bool is_compact) noexcept {
     constexpr uint32_t kKept = 0x7f000000;
     word = (word & kKept) | bytes | static_cast<uint32_t>(is_compact) << 31;
   }
 
-  // What the frame takes of the window in bytes: zero-copy ones stand in the user's memory, not here.
+  // What the frame takes of the window in bytes: zero-copy ones stand in the user's memory, not
+  // here.
   [[nodiscard]] uint32_t weight() const noexcept { return source != nullptr ? size / 4 : size; }
 
-  // Behind the slot's own fields there is room for a full header; the payload then stands on a cache line.
+  // Behind the slot's own fields there is room for a full header; the payload then stands on a
+  // cache line.
   [[nodiscard]] uint8_t* frame() noexcept {
     return payload() - (compact ? wire::kCompactHeader : sizeof(wire::FrameHeader));
   }
@@ -85,17 +91,24 @@ struct Slot {
     std::memcpy(&key, this + 1, sizeof(key));
     return key;
   }
-  void set_key(uint64_t key) noexcept { std::memcpy(static_cast<void*>(this + 1), &key, sizeof(key)); }
+  void set_key(uint64_t key) noexcept {
+    std::memcpy(static_cast<void*>(this + 1), &key, sizeof(key));
+  }
   // Meaningless in a compact slot, until Retransmitter::expand().
-  [[nodiscard]] wire::FrameHeader* header() noexcept { return reinterpret_cast<wire::FrameHeader*>(this + 1); }
-  [[nodiscard]] uint8_t* payload() noexcept { return reinterpret_cast<uint8_t*>(this + 1) + sizeof(wire::FrameHeader); }
+  [[nodiscard]] wire::FrameHeader* header() noexcept {
+    return reinterpret_cast<wire::FrameHeader*>(this + 1);
+  }
+  [[nodiscard]] uint8_t* payload() noexcept {
+    return reinterpret_cast<uint8_t*>(this + 1) + sizeof(wire::FrameHeader);
+  }
 };
 static_assert(sizeof(Slot) == 32);
 
 // The payload of a stored frame that has its full header, in pieces.
 class StoredPayload {
  public:
-  explicit StoredPayload(Slot& slot) noexcept : single_{slot.payload(), slot.header()->length}, pieces_(&single_, 1) {
+  explicit StoredPayload(Slot& slot) noexcept
+      : single_{slot.payload(), slot.header()->length}, pieces_(&single_, 1) {
     if (slot.source != nullptr) pieces_ = {slot.source->pieces, slot.source->count};
   }
   StoredPayload(const StoredPayload&) = delete;
@@ -108,3 +121,5 @@ class StoredPayload {
 };
 
 }  // namespace verity::link
+
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A wheel of deadlines: setting and cancelling one takes constant time, however many there are.
-#pragma once
+#ifndef VERITY_LINK_STATE_TIMER_WHEEL_H
+#define VERITY_LINK_STATE_TIMER_WHEEL_H
 
 #include <algorithm>
 #include <cstddef>
@@ -80,3 +81,5 @@ class TimerWheel {
 };
 
 }  // namespace verity::link
+
+#endif

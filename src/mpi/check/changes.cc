@@ -37,18 +37,24 @@ int peer_of(const Caller& caller) noexcept {
 }
 
 std::string for_people(const ChangedSend& send, int peer, const std::string& site) {
-  return "ucx-verity: source changed: " + process_in_words(process_number()) + " wrote to the buffer of a send before it was complete\n" +
+  return "ucx-verity: source changed: " + process_in_words(process_number()) +
+         " wrote to the buffer of a send before it was complete\n" +
          "  sent:        " + std::to_string(send.bytes) + " bytes to " + process_in_words(peer) +
          "\n               by " + send.caller.call + " in " + site + "\n" +
-         "  changed:     within the " + std::to_string(send.length) + " bytes from offset " + std::to_string(send.offset) + " on\n" +
-         "  consequence: the receiver gets what was there last; wait for the request before the buffer is used again\n";
+         "  changed:     within the " + std::to_string(send.length) + " bytes from offset " +
+         std::to_string(send.offset) + " on\n" +
+         "  consequence: the receiver gets what was there last; wait for the request before the "
+         "buffer is used again\n";
 }
 
 std::string for_programs(const ChangedSend& send, int peer, const std::string& site) {
-  return "{\"event\":\"source_changed\",\"time\":" + std::to_string(std::time(nullptr)) + ",\"rank\":" + process_in_json(process_number()) +
-         ",\"peer\":" + std::to_string(peer < 0 ? peer : peer & ((1 << kRankBits) - 1)) + ",\"call\":" + health::json_string(send.caller.call) +
+  return "{\"event\":\"source_changed\",\"time\":" + std::to_string(std::time(nullptr)) +
+         ",\"rank\":" + process_in_json(process_number()) +
+         ",\"peer\":" + std::to_string(peer < 0 ? peer : peer & ((1 << kRankBits) - 1)) +
+         ",\"call\":" + health::json_string(send.caller.call) +
          ",\"site\":" + health::json_string(site) + ",\"bytes\":" + std::to_string(send.bytes) +
-         ",\"offset\":" + std::to_string(send.offset) + ",\"length\":" + std::to_string(send.length) + "}\n";
+         ",\"offset\":" + std::to_string(send.offset) +
+         ",\"length\":" + std::to_string(send.length) + "}\n";
 }
 
 void report(const ChangedSend& send) {
@@ -84,8 +90,8 @@ void conclude_changes() {
   const std::lock_guard lock(kept().mutex);
   for (const auto& [site, times] : kept().times) {
     if (times == 1) continue;
-    print("ucx-verity: source changed: " + process_in_words(process_number()) + ": " + std::to_string(times) + " sends in " +
-          site_in_words(site) + "\n");
+    print("ucx-verity: source changed: " + process_in_words(process_number()) + ": " +
+          std::to_string(times) + " sends in " + site_in_words(site) + "\n");
   }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends whose buffer the program wrote to before they were complete: kept until the next exit of an MPI call, told once for each call
-// site. No failure: what arrives is what was there last, and the job goes on.
-#pragma once
+// Sends whose buffer the program wrote to before they were complete: kept until the next exit of an
+// MPI call, told once for each call site. No failure: what arrives is what was there last, and the
+// job goes on.
+#ifndef VERITY_MPI_CHECK_CHANGES_H
+#define VERITY_MPI_CHECK_CHANGES_H
 
 #include "mpi/matching/open_sends.h"
 
@@ -15,3 +17,5 @@ void report_changes();
 void conclude_changes();
 
 }  // namespace verity::mpi
+
+#endif

@@ -37,24 +37,27 @@ void count_unchecked(size_t reason) noexcept {
 }
 
 std::string_view reason_in_words(size_t index) {
-  static const char* const kOwn[kOwnReasons] = {"without a signature", "received with a datatype that cannot be decoded",
+  static const char* const kOwn[kOwnReasons] = {"without a signature",
+                                                "received with a datatype that cannot be decoded",
                                                 "with a malformed signature"};
-  return index < kReasons ? signature::to_string(static_cast<signature::Reason>(index)) : kOwn[index - kReasons];
+  return index < kReasons ? signature::to_string(static_cast<signature::Reason>(index))
+                          : kOwn[index - kReasons];
 }
 
-// What is told once: sender's site, receiver's site, what differs, and the basic types of both sides, as all messages of a program may
-// pass through one function of its own.
+// What is told once: sender's site, receiver's site, what differs, and the basic types of both
+// sides, as all messages of a program may pass through one function of its own.
 using Pair = std::tuple<uint64_t, uint64_t, signature::What, uint32_t, uint32_t>;
 
 Pair pair_of(const Finding& finding) noexcept {
-  return {finding.sender.site, finding.receive.site, finding.verdict.what, std::bit_cast<uint32_t>(finding.sender.basic),
+  return {finding.sender.site, finding.receive.site, finding.verdict.what,
+          std::bit_cast<uint32_t>(finding.sender.basic),
           std::bit_cast<uint32_t>(finding.receive.type->type.basic())};
 }
 
 struct Found {
   std::mutex mutex;
-  std::vector<Finding> waiting;       // to be raised
-  std::vector<CommRef> collectives;   // the same of collective operations
+  std::vector<Finding> waiting;      // to be raised
+  std::vector<CommRef> collectives;  // the same of collective operations
   std::map<Pair, uint64_t> seen;
 };
 Found& found() noexcept {  // never destroyed: messages may arrive while the process ends
@@ -108,8 +111,8 @@ void sums_of_pairs(std::string* text) {
   const std::lock_guard lock(found().mutex);
   for (const auto& [pair, times] : found().seen) {
     if (times == 1) continue;
-    *text += "  " + std::to_string(times) + " times: sent in " + site_in_words(std::get<0>(pair)) + ", received in " +
-             site_in_words(std::get<1>(pair)) + "\n";
+    *text += "  " + std::to_string(times) + " times: sent in " + site_in_words(std::get<0>(pair)) +
+             ", received in " + site_in_words(std::get<1>(pair)) + "\n";
   }
 }
 
@@ -123,23 +126,28 @@ std::string sums() {
     const uint64_t number = unchecked_why[i].load();
     if (number == 0) continue;
     all += number;
-    reasons += (reasons.empty() ? ": " : ", ") + std::to_string(number) + " " + std::string(reason_in_words(i));
+    reasons += (reasons.empty() ? ": " : ", ") + std::to_string(number) + " " +
+               std::string(reason_in_words(i));
   }
   text += "; " + std::to_string(all) + " not checked" + reasons + "\n";
   if (settings().digest) {
-    text += "ucx-verity: " + process_in_words(process_number()) + ": data of " + std::to_string(data_checked.load()) +
-            " messages compared end to end, " + std::to_string(data_differed.load()) + " differed\n";
+    text += "ucx-verity: " + process_in_words(process_number()) + ": data of " +
+            std::to_string(data_checked.load()) + " messages compared end to end, " +
+            std::to_string(data_differed.load()) + " differed\n";
   }
   return text;
 }
 
 }  // namespace
 
-void count_unchecked(Unchecked why) noexcept { count_unchecked(kReasons + static_cast<size_t>(why)); }
+void count_unchecked(Unchecked why) noexcept {
+  count_unchecked(kReasons + static_cast<size_t>(why));
+}
 void count_unchecked(signature::Reason why) noexcept { count_unchecked(static_cast<size_t>(why)); }
 
-void add_finding(const signature::Verdict& verdict, const signature::Record& sender, std::span<const uint8_t> description,
-                 const signature::Received& received, PostedReceive::Facts&& receive) noexcept {
+void add_finding(const signature::Verdict& verdict, const signature::Record& sender,
+                 std::span<const uint8_t> description, const signature::Received& received,
+                 PostedReceive::Facts&& receive) noexcept {
   count(type_counters().mismatched);
   try {
     keep({.verdict = verdict,
@@ -165,8 +173,8 @@ void count_data(bool equal) noexcept {
   if (!equal) count(data_differed);
 }
 
-void add_data_finding(const signature::Record& sender, std::span<const uint8_t> description, size_t bytes,
-                      PostedReceive::Facts&& receive) noexcept {
+void add_data_finding(const signature::Record& sender, std::span<const uint8_t> description,
+                      size_t bytes, PostedReceive::Facts&& receive) noexcept {
   try {
     keep({.verdict = {},
           .sender = sender,
@@ -185,7 +193,8 @@ void add_collective_mismatch(CommInfo& communicator) noexcept {
   try {
     const std::lock_guard lock(found().mutex);
     auto& waiting = found().collectives;
-    const bool waits = std::any_of(waiting.begin(), waiting.end(), [&](const CommRef& other) { return &*other == &communicator; });
+    const bool waits = std::any_of(waiting.begin(), waiting.end(),
+                                   [&](const CommRef& other) { return &*other == &communicator; });
     if (!waits) waiting.emplace_back(&communicator);
     this_process.findings_wait.store(true, std::memory_order_relaxed);
   } catch (const std::bad_alloc&) {  // it is counted
@@ -216,7 +225,9 @@ void conclude() noexcept {
   if (done.exchange(true)) return;
   try {
     conclude_changes();
-    if (type_counters().mismatched.load() == 0 && data_differed.load() == 0 && !settings().always_attest) return;
+    if (type_counters().mismatched.load() == 0 && data_differed.load() == 0 &&
+        !settings().always_attest)
+      return;
     std::string text = sums();
     sums_of_pairs(&text);
     print(text);

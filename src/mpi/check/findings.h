@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the comparisons found: counters, and mismatches until they are raised as errors. They are reported at once, before MPI sees the
-// message: it may end the job over it. May be called inside of UCP's progress; nothing here calls MPI but report_findings() and the
-// report of a one-sided operation.
-#pragma once
+// What the comparisons found: counters, and mismatches until they are raised as errors. They are
+// reported at once, before MPI sees the message: it may end the job over it. May be called inside
+// of UCP's progress; nothing here calls MPI but report_findings() and the report of a one-sided
+// operation.
+#ifndef VERITY_MPI_CHECK_FINDINGS_H
+#define VERITY_MPI_CHECK_FINDINGS_H
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +32,7 @@ void count_unchecked(signature::Reason why) noexcept;
 // Where a one-sided operation went whose two datatypes do not match each other.
 struct Remote {
   MPI_Win window;
-  int target;   // rank in the window's group
+  int target;    // rank in the window's group
   bool fetches;  // the data come from there
 };
 
@@ -45,25 +47,27 @@ struct Finding {
   bool data = false;             // the types agree, the data do not
 };
 
-// Counts it, reports it when it is the first one of its pair of call sites, and keeps it for the next exit of an MPI call when each is an
-// error.
-void add_finding(const signature::Verdict& verdict, const signature::Record& sender, std::span<const uint8_t> description,
-                 const signature::Received& received, PostedReceive::Facts&& receive) noexcept;
+// Counts it, reports it when it is the first one of its pair of call sites, and keeps it for the
+// next exit of an MPI call when each is an error.
+void add_finding(const signature::Verdict& verdict, const signature::Record& sender,
+                 std::span<const uint8_t> description, const signature::Received& received,
+                 PostedReceive::Facts&& receive) noexcept;
 
 // The same for a comparison of a one-sided operation's two datatypes.
 void add_finding(Finding&& finding) noexcept;
 
-// Counts a comparison of the data's digests; and one that found a difference, with all that its report needs.
+// Counts a comparison of the data's digests; and one that found a difference, with all that its
+// report needs.
 void count_data(bool equal) noexcept;
-void add_data_finding(const signature::Record& sender, std::span<const uint8_t> description, size_t bytes,
-                      PostedReceive::Facts&& receive) noexcept;
+void add_data_finding(const signature::Record& sender, std::span<const uint8_t> description,
+                      size_t bytes, PostedReceive::Facts&& receive) noexcept;
 
-// Counts a mismatch between collective operations of this communicator, which has been reported. Where mismatches are
-// errors the next exit of an MPI call raises one on the communicator.
+// Counts a mismatch between collective operations of this communicator, which has been reported.
+// Where mismatches are errors the next exit of an MPI call raises one on the communicator.
 void add_collective_mismatch(CommInfo& communicator) noexcept;
 
-// Raises the errors that wait and reports the changed buffers. Returns `rc`, or the error. To be called when no MPI call of the program is
-// under way in this thread.
+// Raises the errors that wait and reports the changed buffers. Returns `rc`, or the error. To be
+// called when no MPI call of the program is under way in this thread.
 [[nodiscard, gnu::cold]] int report_findings(int rc) noexcept;
 
 // At the end: a line with the sums when there is something to say. Only the first call does it.
@@ -72,3 +76,5 @@ void conclude() noexcept;
 [[nodiscard]] bool take_unraised() noexcept;
 
 }  // namespace verity::mpi
+
+#endif

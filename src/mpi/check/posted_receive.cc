@@ -25,7 +25,8 @@ class ReceivePool {
     return taken;
   }
   static void give(PostedReceive* receive) noexcept {
-    if (thread.free_receives.room == 0) [[unlikely]] return give_other(receive);
+    if (thread.free_receives.room == 0) [[unlikely]]
+      return give_other(receive);
     receive->next_ = thread.free_receives.first;
     thread.free_receives.first = receive;
     --thread.free_receives.room;
@@ -38,7 +39,8 @@ class ReceivePool {
     watch_thread();
     {
       const std::lock_guard lock(mutex_);
-      while (all_ != nullptr && thread.free_receives.room > kMost / 2) give(std::exchange(all_, all_->next_));
+      while (all_ != nullptr && thread.free_receives.room > kMost / 2)
+        give(std::exchange(all_, all_->next_));
     }
     return thread.free_receives.first != nullptr ? take() : new (std::nothrow) PostedReceive;
   }
@@ -50,7 +52,8 @@ class ReceivePool {
   }
   // What a thread has when it ends goes to the others.
   static void watch_thread() noexcept {
-    if (thread.free_receives.watched) [[likely]] return;
+    if (thread.free_receives.watched) [[likely]]
+      return;
     static const pthread_key_t key = [] {
       pthread_key_t made{};
       pthread_key_create(&made, [](void*) { thread_ends(); });
@@ -63,7 +66,8 @@ class ReceivePool {
   static void thread_ends() noexcept {
     const std::lock_guard lock(mutex_);
     while (thread.free_receives.first != nullptr) {
-      PostedReceive* moved = std::exchange(thread.free_receives.first, thread.free_receives.first->next_);
+      PostedReceive* moved =
+          std::exchange(thread.free_receives.first, thread.free_receives.first->next_);
       moved->next_ = std::exchange(all_, moved);
     }
     thread.free_receives = {};
@@ -73,8 +77,8 @@ class ReceivePool {
   static inline constinit PostedReceive* all_ = nullptr;
 };
 
-PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
-                                   const char* call) noexcept {
+PostedReceive* PostedReceive::make(TypeInfo* type, MPI_Count count, CommInfo* comm,
+                                   Envelope envelope, uint64_t site, const char* call) noexcept {
   PostedReceive* made = ReceivePool::take();
   if (made != nullptr) made->begin(type, count, comm, envelope, site, call);
   return made;
@@ -87,23 +91,27 @@ void PostedReceive::want_data(const void* address) noexcept {
   wants_data = Landings::begin(this, facts_.type->layout, address, facts_.count);
 }
 
-// What the program does with the buffer later plays no part, even if it is certain only then what should be in it.
+// What the program does with the buffer later plays no part, even if it is certain only then what
+// should be in it.
 void PostedReceive::landed(size_t received) noexcept {
   wants_data = false;
   const bool alone = Landings::end(this);
   const uint64_t room = facts_.type->digestible(facts_.count);
-  if (alone && received != 0 && received <= room) digest_ = digest_of(facts_.type->layout, address_, received);
+  if (alone && received != 0 && received <= room)
+    digest_ = digest_of(facts_.type->layout, address_, received);
 }
 
 inline void PostedReceive::end() noexcept {
-  if (wants_data) [[unlikely]] (void)Landings::end(this);
+  if (wants_data) [[unlikely]]
+    (void)Landings::end(this);
   wants_data = false;
   facts_.type.reset();
   facts_.comm.reset();
   ReceivePool::give(this);
 }
 
-[[gnu::hot]] void PostedReceive::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
+[[gnu::hot]] void PostedReceive::resolved(const uint8_t* signature, size_t length,
+                                          size_t received) noexcept {
   const signature::Record* own = facts_.type->kept(TypeInfo::kReceived, facts_.count);
   if (own == nullptr || digest_ || !signature::says(signature, length, *own)) [[unlikely]] {
     return resolved_otherwise(signature, length, received);
@@ -112,7 +120,8 @@ inline void PostedReceive::end() noexcept {
   end();
 }
 
-[[gnu::noinline]] void PostedReceive::resolved_otherwise(const uint8_t* signature, size_t length, size_t received) noexcept {
+[[gnu::noinline]] void PostedReceive::resolved_otherwise(const uint8_t* signature, size_t length,
+                                                         size_t received) noexcept {
   if (says_the_same(signature, length)) {
     count_checked();
     if (digest_) check_data(signature, length, received);
@@ -145,7 +154,8 @@ void PostedReceive::check(const uint8_t* bytes, size_t length, size_t received) 
   if (agrees(bytes, length, received) && digest_) check_data(bytes, length, received);
 }
 
-// Counts and tells what it finds of the types. True: what arrived are the bytes of the sender's elements, in their order.
+// Counts and tells what it finds of the types. True: what arrived are the bytes of the sender's
+// elements, in their order.
 bool PostedReceive::agrees(const uint8_t* bytes, size_t length, size_t received) noexcept {
   signature::Record record;
   std::span<const uint8_t> description;
@@ -153,12 +163,14 @@ bool PostedReceive::agrees(const uint8_t* bytes, size_t length, size_t received)
     count_unchecked(Unchecked::kUnreadable);
     return false;
   }
-  if (find_digest(bytes, length, received)) description = description.first(description.size() - kDigestSize);
+  if (find_digest(bytes, length, received))
+    description = description.first(description.size() - kDigestSize);
   const uint64_t room = signature::multiply_counts(facts_.type->type.bytes(), facts_.count);
   const signature::Received posted{.type = facts_.type->type,
                                    .copies = facts_.count,
                                    .bytes = received > room ? room : signature::kWhole};
-  const signature::Verdict verdict = signature::compare(record, description, posted, settings().level);
+  const signature::Verdict verdict =
+      signature::compare(record, description, posted, settings().level);
   if (verdict.outcome == signature::Outcome::kNoCheck) {
     count_unchecked(verdict.reason);
     return verdict.reason == signature::Reason::kByte;
@@ -177,7 +189,8 @@ void PostedReceive::check_data(const uint8_t* bytes, size_t length, size_t recei
   signature::Record record;
   std::span<const uint8_t> description;
   if (signature::read_record(bytes, length, &record, &description) != nullptr) return;
-  add_data_finding(record, description.first(description.size() - kDigestSize), received, std::move(facts_));
+  add_data_finding(record, description.first(description.size() - kDigestSize), received,
+                   std::move(facts_));
 }
 
 }  // namespace verity::mpi

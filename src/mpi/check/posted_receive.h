@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A receive of the program, from its MPI call until its message is there and has been compared.
-#pragma once
+#ifndef VERITY_MPI_CHECK_POSTED_RECEIVE_H
+#define VERITY_MPI_CHECK_POSTED_RECEIVE_H
 
 #include <optional>
 
@@ -21,10 +22,11 @@ struct Envelope {
 class PostedReceive final : public Receive {
  public:
   // nullptr: no memory.
-  [[nodiscard]] static PostedReceive* make(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
+  [[nodiscard]] static PostedReceive* make(TypeInfo* type, MPI_Count count, CommInfo* comm,
+                                           Envelope envelope, uint64_t site,
                                            const char* call) noexcept;
-  [[gnu::always_inline]] void begin(TypeInfo* type, MPI_Count count, CommInfo* comm, Envelope envelope, uint64_t site,
-                                    const char* call) noexcept {
+  [[gnu::always_inline]] void begin(TypeInfo* type, MPI_Count count, CommInfo* comm,
+                                    Envelope envelope, uint64_t site, const char* call) noexcept {
     facts_.type.set(type);
     facts_.comm.set(comm);
     facts_.count = static_cast<uint64_t>(count);
@@ -69,3 +71,5 @@ class PostedReceive final : public Receive {
 };
 
 }  // namespace verity::mpi
+
+#endif

@@ -20,7 +20,7 @@ namespace {
 
 // What both forms of a report tell.
 struct Told {
-  int sender_rank;    // in MPI_COMM_WORLD; -1: not known
+  int sender_rank;  // in MPI_COMM_WORLD; -1: not known
   int receiver_rank;
   const char* sender_call;
   const char* receiver_call;
@@ -33,7 +33,9 @@ struct Told {
   signature::Explanation words;
 };
 
-std::string tag_in_words(int tag) { return tag == MPI_ANY_TAG ? "MPI_ANY_TAG" : "tag " + std::to_string(tag); }
+std::string tag_in_words(int tag) {
+  return tag == MPI_ANY_TAG ? "MPI_ANY_TAG" : "tag " + std::to_string(tag);
+}
 
 std::string comm_in_words(const Finding& finding) {
   if (!finding.receive.comm) return "a communicator";
@@ -44,7 +46,9 @@ std::string comm_in_words(const Finding& finding) {
 int sender_of(const Finding& finding) {
   const auto carried = static_cast<int>(finding.sender.epoch);
   if (carried >= 0 || !finding.receive.comm) return carried;
-  return live_handle(*finding.receive.comm) == handles().comm_world ? in_this_world(finding.receive.envelope.source) : -1;
+  return live_handle(*finding.receive.comm) == handles().comm_world
+             ? in_this_world(finding.receive.envelope.source)
+             : -1;
 }
 
 std::string window_in_words(const Remote& remote) {
@@ -64,9 +68,12 @@ Told tell_remote(const Finding& finding, const signature::Received& received) {
   const Remote& remote = *finding.remote;
   const std::string site = site_in_words(finding.receive.site);
   const int target = window_rank_to_world(remote.window, remote.target);
-  signature::Explanation words = signature::explain(finding.verdict, finding.sender, finding.description, received);
-  words.verdict = replaced(words.verdict, "at the sender", remote.fetches ? "at the target" : "at the origin");
-  words.verdict = replaced(words.verdict, "at the receiver", remote.fetches ? "at the origin" : "at the target");
+  signature::Explanation words =
+      signature::explain(finding.verdict, finding.sender, finding.description, received);
+  words.verdict =
+      replaced(words.verdict, "at the sender", remote.fetches ? "at the target" : "at the origin");
+  words.verdict = replaced(words.verdict, "at the receiver",
+                           remote.fetches ? "at the origin" : "at the target");
   return {.sender_rank = remote.fetches ? target : process_number(),
           .receiver_rank = remote.fetches ? process_number() : target,
           .sender_call = finding.receive.call,
@@ -85,10 +92,14 @@ Told tell(const Finding& finding) {
                                      .copies = finding.receive.count,
                                      .bytes = finding.received_bytes};
   if (finding.remote) return tell_remote(finding, received);
-  signature::Explanation words = signature::explain(finding.verdict, finding.sender, finding.description, received);
+  signature::Explanation words =
+      signature::explain(finding.verdict, finding.sender, finding.description, received);
   if (finding.data) {
-    words.verdict = std::to_string(finding.received_bytes) + " bytes arrived that are not those of the sender's buffer when it called: the buffer "
-                    "was changed before the send was complete, or the MPI library packed or unpacked them wrongly";
+    words.verdict =
+        std::to_string(finding.received_bytes) +
+        " bytes arrived that are not those of the sender's buffer when it called: the buffer "
+        "was changed before the send was complete, or the MPI library packed or unpacked them "
+        "wrongly";
   }
   return {.sender_rank = sender_of(finding),
           .receiver_rank = process_number(),
@@ -104,39 +115,42 @@ Told tell(const Finding& finding) {
 }
 
 std::string for_people(const Told& t, bool data) {
-  return std::string("ucx-verity: ") + (data ? "data" : "datatype") + " mismatch in a message from " + process_in_words(t.sender_rank) + " to " +
+  return std::string("ucx-verity: ") + (data ? "data" : "datatype") +
+         " mismatch in a message from " + process_in_words(t.sender_rank) + " to " +
          process_in_words(t.receiver_rank) + " (" + t.comm + ", " + tag_in_words(t.tag) + ")\n" +
-         "  sent:        " + t.words.sent + "\n" +
-         "               by " + t.sender_call + " in " + t.sender_site + "\n" +
-         "  received as: " + t.words.expected + "\n" +
-         "               by " + t.receiver_call + " in " + t.receiver_site + "\n" +
-         "  difference:  " + t.words.verdict + "\n";
+         "  sent:        " + t.words.sent + "\n" + "               by " + t.sender_call + " in " +
+         t.sender_site + "\n" + "  received as: " + t.words.expected + "\n" + "               by " +
+         t.receiver_call + " in " + t.receiver_site + "\n" + "  difference:  " + t.words.verdict +
+         "\n";
 }
 
 std::string remote_for_people(const Told& t, const Remote& remote) {
   const char* const ends[] = {"origin:", "target:"};
   const bool fetches = remote.fetches;
   const auto padded = [](std::string text) { return text + std::string(13 - text.size(), ' '); };
-  return std::string("ucx-verity: datatype mismatch in ") + t.receiver_call + " by " + process_in_words(process_number()) +
-         (fetches ? " from " : " to ") + process_in_words(t.source) + " (" + t.comm + ")\n" +
-         "  " + padded(ends[fetches]) + t.words.sent + "\n" +
-         "  " + padded(ends[!fetches]) + t.words.expected + "\n" +
-         "               in " + t.receiver_site + "\n" +
-         "  difference:  " + t.words.verdict + "\n";
+  return std::string("ucx-verity: datatype mismatch in ") + t.receiver_call + " by " +
+         process_in_words(process_number()) + (fetches ? " from " : " to ") +
+         process_in_words(t.source) + " (" + t.comm + ")\n" + "  " + padded(ends[fetches]) +
+         t.words.sent + "\n" + "  " + padded(ends[!fetches]) + t.words.expected + "\n" +
+         "               in " + t.receiver_site + "\n" + "  difference:  " + t.words.verdict + "\n";
 }
 
 std::string side(int rank, std::string_view call, std::string_view site, std::string_view type) {
-  return "{\"rank\":" + process_in_json(rank) + ",\"call\":" + health::json_string(call) + ",\"site\":" + health::json_string(site) +
-         ",\"type\":" + health::json_string(type) + "}";
+  return "{\"rank\":" + process_in_json(rank) + ",\"call\":" + health::json_string(call) +
+         ",\"site\":" + health::json_string(site) + ",\"type\":" + health::json_string(type) + "}";
 }
 
 std::string for_programs(const Told& t, bool data) {
   const bool placed = t.element != signature::kUnknownPosition;
-  return std::string("{\"event\":\"") + (data ? "data" : "type") + "_mismatch\",\"time\":" + std::to_string(std::time(nullptr)) +
+  return std::string("{\"event\":\"") + (data ? "data" : "type") +
+         "_mismatch\",\"time\":" + std::to_string(std::time(nullptr)) +
          ",\"sender\":" + side(t.sender_rank, t.sender_call, t.sender_site, t.words.sent) +
-         ",\"receiver\":" + side(t.receiver_rank, t.receiver_call, t.receiver_site, t.words.expected) +
-         ",\"communicator\":" + health::json_string(t.comm) + ",\"tag\":" + (t.tag == MPI_ANY_TAG ? "null" : std::to_string(t.tag)) +
-         ",\"element\":" + (placed ? std::to_string(t.element) : "null") + ",\"difference\":" + health::json_string(t.words.verdict) + "}\n";
+         ",\"receiver\":" +
+         side(t.receiver_rank, t.receiver_call, t.receiver_site, t.words.expected) +
+         ",\"communicator\":" + health::json_string(t.comm) +
+         ",\"tag\":" + (t.tag == MPI_ANY_TAG ? "null" : std::to_string(t.tag)) +
+         ",\"element\":" + (placed ? std::to_string(t.element) : "null") +
+         ",\"difference\":" + health::json_string(t.words.verdict) + "}\n";
 }
 
 }  // namespace
@@ -169,7 +183,9 @@ void append_to_log(const std::string& line) noexcept {
   const int file = open(settings().log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0 || write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     static constinit std::atomic<bool> reported = false;  // several threads may find mismatches
-    if (!reported.exchange(true)) print("ucx-verity: UCX_VERITY_TYPECHECK_LOG=" + std::string(settings().log) + ": cannot be written\n");
+    if (!reported.exchange(true))
+      print("ucx-verity: UCX_VERITY_TYPECHECK_LOG=" + std::string(settings().log) +
+            ": cannot be written\n");
   }
   if (file >= 0) close(file);
 }

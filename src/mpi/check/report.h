@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A mismatch in words, for people on stderr and for programs in a file of JSON lines.
-#pragma once
+#ifndef VERITY_MPI_CHECK_REPORT_H
+#define VERITY_MPI_CHECK_REPORT_H
 
 #include <string>
 
@@ -8,7 +9,8 @@ namespace verity::mpi {
 
 struct Finding;
 
-// Reads debug information; calls MPI for the names of a one-sided operation alone. May throw std::bad_alloc.
+// Reads debug information; calls MPI for the names of a one-sided operation alone. May throw
+// std::bad_alloc.
 void report(const Finding& finding);
 
 // "rank 3", "rank 0 of spawned world 2", "an unknown rank" (process/this_process.h).
@@ -22,3 +24,5 @@ void print(const std::string& text) noexcept;
 void append_to_log(const std::string& line) noexcept;
 
 }  // namespace verity::mpi
+
+#endif

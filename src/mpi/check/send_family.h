@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_MPI_CHECK_SEND_FAMILY_H
+#define VERITY_MPI_CHECK_SEND_FAMILY_H
 
 #include <cstdint>
 
@@ -23,13 +24,26 @@ enum SendFamily : uint8_t {
   kPsendInit = 13,
   kOtherSendInit = 14,
 };
-inline constexpr const char* kFamilies[] = {"a send",    "MPI_Send",   "MPI_Isend",    "MPI_Ssend",            "MPI_Issend",
-                                            "MPI_Rsend", "MPI_Irsend", "MPI_Bsend",    "MPI_Ibsend",           "MPI_Sendrecv",
-                                            "MPI_Sendrecv_replace",    "MPI_Isendrecv", "MPI_Send_init",
-                                            "MPI_Psend_init",          "MPI_Bsend_init, MPI_Ssend_init or MPI_Rsend_init"};
+inline constexpr const char* kFamilies[] = {"a send",
+                                            "MPI_Send",
+                                            "MPI_Isend",
+                                            "MPI_Ssend",
+                                            "MPI_Issend",
+                                            "MPI_Rsend",
+                                            "MPI_Irsend",
+                                            "MPI_Bsend",
+                                            "MPI_Ibsend",
+                                            "MPI_Sendrecv",
+                                            "MPI_Sendrecv_replace",
+                                            "MPI_Isendrecv",
+                                            "MPI_Send_init",
+                                            "MPI_Psend_init",
+                                            "MPI_Bsend_init, MPI_Ssend_init or MPI_Rsend_init"};
 // Also of a number that arrived.
 [[nodiscard]] constexpr const char* family_name(uint8_t family) noexcept {
   return family < sizeof(kFamilies) / sizeof(kFamilies[0]) ? kFamilies[family] : kFamilies[0];
 }
 
 }  // namespace verity::mpi
+
+#endif

@@ -33,7 +33,8 @@ struct Early {
 };
 
 std::mutex mutex;
-std::vector<std::unique_ptr<Ledger>>& ledgers() noexcept {  // never destroyed: messages may arrive while the process ends
+std::vector<std::unique_ptr<Ledger>>&
+ledgers() noexcept {  // never destroyed: messages may arrive while the process ends
   static auto& made = *new std::vector<std::unique_ptr<Ledger>>;
   return made;
 }
@@ -57,8 +58,8 @@ std::unordered_map<MPI_Request, Started>& started() noexcept {
   return made;
 }
 
-// Communicators that were freed with calls that may have been under way, by their tags: what comes later of these calls would be taken for
-// the next communicator's of the same tags.
+// Communicators that were freed with calls that may have been under way, by their tags: what comes
+// later of these calls would be taken for the next communicator's of the same tags.
 std::set<uint64_t>& tainted() noexcept {
   static auto& made = *new std::set<uint64_t>;
   return made;
@@ -71,7 +72,8 @@ Ledger* ledger_of(uint64_t communicator) noexcept {
   return nullptr;
 }
 
-// ---- calls of this process ----------------------------------------------------------------------------------------------------
+// ---- calls of this process
+// ----------------------------------------------------------------------------------------------------
 
 // A communicator whose calls were not counted from the first on has its own numbers.
 struct Facts {
@@ -97,7 +99,8 @@ Facts facts_of(MPI_Comm comm, const CommInfo& info) {
 
 // No MPI call under the lock: the other way round it is taken inside of MPI's progress.
 Ledger* make_ledger(MPI_Comm comm, CommInfo& info, Facts&& facts) {
-  // Once there is no room for one, numbers that begin later would not be those of other ranks: no further ones from then on.
+  // Once there is no room for one, numbers that begin later would not be those of other ranks: no
+  // further ones from then on.
   static bool full = false;
   full = full || ledgers().size() >= kMostComms;
   if (full) return nullptr;
@@ -117,7 +120,8 @@ Ledger* make_ledger(MPI_Comm comm, CommInfo& info, Facts&& facts) {
 // What came before this process's own call.
 void settle_early(Ledger& ledger) {
   for (auto it = early().begin(); it != early().end();) {
-    const bool done = it->communicator == ledger.filter.value && settle(ledger, it->bytes.data(), it->bytes.size());
+    const bool done = it->communicator == ledger.filter.value &&
+                      settle(ledger, it->bytes.data(), it->bytes.size());
     it = done ? early().erase(it) : it + 1;
   }
 }
@@ -126,9 +130,11 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
   const CollectiveCall& call = own.call;
   size_t length = 0;
   if (type != nullptr) {
-    length = write_signature(*type, call.gives->count, own.site, kCollectiveFamily, out, kMaxSignature - sizeof(CollectiveTail));
+    length = write_signature(*type, call.gives->count, own.site, kCollectiveFamily, out,
+                             kMaxSignature - sizeof(CollectiveTail));
   }
-  if (length == 0) {  // an operation without data, or of data that are not known: who calls, and where
+  if (length ==
+      0) {  // an operation without data, or of data that are not known: who calls, and where
     signature::Record record;
     record.site = own.site;
     record.epoch = static_cast<uint32_t>(process_number());
@@ -138,8 +144,14 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
     length = signature::write_record(record, {}, out, kMaxSignature - sizeof(CollectiveTail));
   }
   constexpr uint8_t kForms[] = {0, kNonblocking, kPersistent};
-  const CollectiveTail tail{own.number, call.root, static_cast<uint32_t>(ledger.rank), call.operation, call.reduction,
-                            static_cast<uint8_t>(kForms[static_cast<size_t>(call.form)] | (call.by_element ? kByElement : 0)), 0,
+  const CollectiveTail tail{own.number,
+                            call.root,
+                            static_cast<uint32_t>(ledger.rank),
+                            call.operation,
+                            call.reduction,
+                            static_cast<uint8_t>(kForms[static_cast<size_t>(call.form)] |
+                                                 (call.by_element ? kByElement : 0)),
+                            0,
                             ledger.filter.value};
   std::memcpy(out + length, &tail, sizeof(tail));
   return length + sizeof(tail);
@@ -158,15 +170,18 @@ void settle_early_of(const CollectiveArm& arm) noexcept {
 // A call that could not be counted: this rank's numbers are not those of the others any more.
 constinit std::atomic<bool> miscounted{false};
 
-// A call on a communicator whose messages cannot be told from others': should that change, its numbers would begin late.
+// A call on a communicator whose messages cannot be told from others': should that change, its
+// numbers would begin late.
 void leave_uncounted(MPI_Comm comm) {
   const std::lock_guard lock(mutex);
-  if (std::find(uncounted().begin(), uncounted().end(), comm) == uncounted().end()) uncounted().push_back(comm);
+  if (std::find(uncounted().begin(), uncounted().end(), comm) == uncounted().end())
+    uncounted().push_back(comm);
 }
 
 }  // namespace
 
-Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc, const MPI_Request* request) noexcept
+Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc,
+                       const MPI_Request* request) noexcept
     : rc_(rc), request_(request) {
   arm(std::move(call), comm);
 }
@@ -179,7 +194,8 @@ Collecting::~Collecting() {
   if (rc_ != MPI_SUCCESS || request_ == nullptr) return;
   try {
     const std::lock_guard lock(mutex);
-    started().insert_or_assign(*request_, Started{arm.filter, {arm.signature, arm.signature + arm.length}});
+    started().insert_or_assign(*request_,
+                               Started{arm.filter, {arm.signature, arm.signature + arm.length}});
   } catch (const std::bad_alloc&) {  // its starts go unchecked
   }
 }
@@ -225,7 +241,8 @@ void keep(Ledger& ledger, Own&& own) {
   calls.push_back(std::move(own));
 }
 
-// Between two groups only some of the arguments count, and the others may be anything: datatypes, too.
+// Between two groups only some of the arguments count, and the others may be anything: datatypes,
+// too.
 void forget_data(CollectiveCall& call) noexcept {
   call.gives.reset();
   call.expects.reset();
@@ -240,17 +257,17 @@ constexpr bool has_root(Collective operation) noexcept {
     case Collective::kGather:
     case Collective::kGatherv:
     case Collective::kScatter:
-    case Collective::kScatterv:
-      return true;
-    default:
-      return false;
+    case Collective::kScatterv: return true;
+    default: return false;
   }
 }
 
 // MPI will return an error.
 bool is_refused(const CollectiveCall& call, const Ledger& ledger) noexcept {
-  if ((call.gives && call.gives->count < 0) || (call.expects && call.expects->count < 0)) return true;
-  return has_root(call.operation) && !ledger.two_groups && (call.root < 0 || call.root >= ledger.ranks);
+  if ((call.gives && call.gives->count < 0) || (call.expects && call.expects->count < 0))
+    return true;
+  return has_root(call.operation) && !ledger.two_groups &&
+         (call.root < 0 || call.root >= ledger.ranks);
 }
 
 }  // namespace
@@ -282,10 +299,12 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
       ledger = ledger_of(info->filter.value);
       if (ledger == nullptr) ledger = make_ledger(comm, *info, std::move(facts));
     }
-    if (ledger == nullptr || ledger->apart || ledger->ranks < 2 || is_refused(call, *ledger)) return;
+    if (ledger == nullptr || ledger->apart || ledger->ranks < 2 || is_refused(call, *ledger))
+      return;
     number_ = ledger->calls + 1;
     ledger->name = name_of(*info);
-    Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(), std::move(types), thread.site};
+    Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(),
+            std::move(types), thread.site};
     armed.collective = {info->filter, bytes_, write_call(own, given, *ledger, bytes_)};
     keep(*ledger, std::move(own));
   } catch (const std::bad_alloc&) {
@@ -320,11 +339,11 @@ void forget_collectives(MPI_Comm comm) noexcept {
   const Ledger* freed = ledger_of(communicator);
   try {
     if (freed != nullptr && freed->unfinished) tainted().insert(communicator);
-  } catch (const std::bad_alloc&) {
-    miscounted.store(true, std::memory_order_relaxed);
-  }
-  std::erase_if(ledgers(), [&](const auto& ledger) { return ledger->filter.value == communicator; });
-  std::erase_if(early(), [&](const Early& message) { return message.communicator == communicator; });
+  } catch (const std::bad_alloc&) { miscounted.store(true, std::memory_order_relaxed); }
+  std::erase_if(ledgers(),
+                [&](const auto& ledger) { return ledger->filter.value == communicator; });
+  std::erase_if(early(),
+                [&](const Early& message) { return message.communicator == communicator; });
 }
 
 }  // namespace verity::mpi

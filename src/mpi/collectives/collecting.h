@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A collective operation of this process: armed while its call lasts, compared with the others'.
-#pragma once
+#ifndef VERITY_MPI_COLLECTIVES_COLLECTING_H
+#define VERITY_MPI_COLLECTIVES_COLLECTING_H
 
 #include <optional>
 #include <vector>
@@ -12,16 +13,18 @@
 
 namespace verity::mpi {
 
-// What a rank says of its call. For each operation the blocks of data that go between two ranks have the same signature on both sides;
-// what a rank says is the signature of the block that it gives, what it expects that of the block that it gets.
+// What a rank says of its call. For each operation the blocks of data that go between two ranks
+// have the same signature on both sides; what a rank says is the signature of the block that it
+// gives, what it expects that of the block that it gets.
 struct CollectiveCall {
   Collective operation = Collective::kNone;
   Form form = Form::kBlocking;
   int root = -1;
   uint8_t reduction = 0;
-  std::optional<Buffer> gives;    // nullopt: not known for all, or there is none
+  std::optional<Buffer> gives;  // nullopt: not known for all, or there is none
   std::optional<Buffer> expects;
-  // Blocks of unlike lengths: what is expected of each rank, in elements of `expects`. Empty: all the same.
+  // Blocks of unlike lengths: what is expected of each rank, in elements of `expects`. Empty: all
+  // the same.
   std::vector<MPI_Count> lengths;
   // Blocks of types of their own: what is expected of each rank; no type: nothing.
   std::vector<MPI_Datatype> types;
@@ -31,9 +34,10 @@ struct CollectiveCall {
 
 class Collecting {
  public:
-  // `rc`: what the call has returned when this is destroyed. `request`: of a persistent operation, of which what it says is kept for its
-  // starts.
-  Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc, const MPI_Request* request = nullptr) noexcept;
+  // `rc`: what the call has returned when this is destroyed. `request`: of a persistent operation,
+  // of which what it says is kept for its starts.
+  Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc,
+             const MPI_Request* request = nullptr) noexcept;
   ~Collecting();
   Collecting(const Collecting&) = delete;
   Collecting& operator=(const Collecting&) = delete;
@@ -62,7 +66,8 @@ class StartingCollective {
 // The request is freed.
 void forget_collective_request(MPI_Request request) noexcept;
 
-// What a rank says of its call arrived, a record with kCollectiveFamily and its tail. Inside of UCP's progress.
+// What a rank says of its call arrived, a record with kCollectiveFamily and its tail. Inside of
+// UCP's progress.
 void collective_arrived(const uint8_t* bytes, size_t length) noexcept;
 // For on_collective(): the call that this thread has attached makes its first message or progress.
 void collective_begins() noexcept;
@@ -71,3 +76,5 @@ void collective_begins() noexcept;
 void forget_collectives(MPI_Comm comm) noexcept;
 
 }  // namespace verity::mpi
+
+#endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collective operations: what one rank calls, carried by the messages that its call sends, compared where they arrive with what that
-// rank calls as its collective of the same number on the communicator. So a mismatch is told even when the job then hangs.
+// Collective operations: what one rank calls, carried by the messages that its call sends, compared
+// where they arrive with what that rank calls as its collective of the same number on the
+// communicator. So a mismatch is told even when the job then hangs.
 //
 //   | signature::Record, description | CollectiveTail |
-#pragma once
+#ifndef VERITY_MPI_COLLECTIVES_COLLECTIVE_H
+#define VERITY_MPI_COLLECTIVES_COLLECTIVE_H
 
 #include <cstddef>
 #include <cstdint>
@@ -13,28 +15,28 @@
 namespace verity::mpi {
 
 // X(enumerator, name of the blocking call without MPI_)
-#define VERITY_COLLECTIVES(X)                 \
-  X(kBarrier, Barrier)                        \
-  X(kBcast, Bcast)                            \
-  X(kReduce, Reduce)                          \
-  X(kAllreduce, Allreduce)                    \
-  X(kGather, Gather)                          \
-  X(kGatherv, Gatherv)                        \
-  X(kScatter, Scatter)                        \
-  X(kScatterv, Scatterv)                      \
-  X(kAllgather, Allgather)                    \
-  X(kAllgatherv, Allgatherv)                  \
-  X(kAlltoall, Alltoall)                      \
-  X(kAlltoallv, Alltoallv)                    \
-  X(kAlltoallw, Alltoallw)                    \
-  X(kReduceScatter, Reduce_scatter)           \
+#define VERITY_COLLECTIVES(X)                  \
+  X(kBarrier, Barrier)                         \
+  X(kBcast, Bcast)                             \
+  X(kReduce, Reduce)                           \
+  X(kAllreduce, Allreduce)                     \
+  X(kGather, Gather)                           \
+  X(kGatherv, Gatherv)                         \
+  X(kScatter, Scatter)                         \
+  X(kScatterv, Scatterv)                       \
+  X(kAllgather, Allgather)                     \
+  X(kAllgatherv, Allgatherv)                   \
+  X(kAlltoall, Alltoall)                       \
+  X(kAlltoallv, Alltoallv)                     \
+  X(kAlltoallw, Alltoallw)                     \
+  X(kReduceScatter, Reduce_scatter)            \
   X(kReduceScatterBlock, Reduce_scatter_block) \
-  X(kScan, Scan)                              \
-  X(kExscan, Exscan)                          \
-  X(kNeighborAllgather, Neighbor_allgather)   \
-  X(kNeighborAllgatherv, Neighbor_allgatherv) \
-  X(kNeighborAlltoall, Neighbor_alltoall)     \
-  X(kNeighborAlltoallv, Neighbor_alltoallv)   \
+  X(kScan, Scan)                               \
+  X(kExscan, Exscan)                           \
+  X(kNeighborAllgather, Neighbor_allgather)    \
+  X(kNeighborAllgatherv, Neighbor_allgatherv)  \
+  X(kNeighborAlltoall, Neighbor_alltoall)      \
+  X(kNeighborAlltoallv, Neighbor_alltoallv)    \
   X(kNeighborAlltoallw, Neighbor_alltoallw)
 
 // On the wire: the numbers stay.
@@ -43,7 +45,7 @@ enum class Collective : uint8_t {
 #define VERITY_ENUMERATOR(enumerator, name) enumerator,
   VERITY_COLLECTIVES(VERITY_ENUMERATOR)
 #undef VERITY_ENUMERATOR
-  kLast
+      kLast
 };
 
 // MPI_Bcast, MPI_Ibcast, MPI_Bcast_init.
@@ -75,8 +77,9 @@ enum CollectiveFlags : uint8_t {
 // root    -1: the operation has none
 // rank    of the sender in the communicator
 // red     reduction (reduction.h); 0: the operation has none
-// knows   known_rank() of a rank whose call the sender has found to differ from its own, and reported; 0: none
-// communicator  TagFilter::value: not the tag of the message that carries this, which may lie beside another communicator's
+// knows   known_rank() of a rank whose call the sender has found to differ from its own, and
+// reported; 0: none communicator  TagFilter::value: not the tag of the message that carries this,
+// which may lie beside another communicator's
 struct CollectiveTail {
   uint32_t number;
   int32_t root;
@@ -90,7 +93,9 @@ struct CollectiveTail {
 static_assert(sizeof(CollectiveTail) == 24);
 
 // Of a rank in the communicator, in a byte: ranks far apart have the same.
-[[nodiscard]] constexpr uint8_t known_rank(uint32_t rank) noexcept { return static_cast<uint8_t>(rank % 255 + 1); }
+[[nodiscard]] constexpr uint8_t known_rank(uint32_t rank) noexcept {
+  return static_cast<uint8_t>(rank % 255 + 1);
+}
 
 [[nodiscard]] inline Form form_of(const CollectiveTail& tail) noexcept {
   if ((tail.flags & kPersistent) != 0) return Form::kPersistent;
@@ -98,12 +103,15 @@ static_assert(sizeof(CollectiveTail) == 24);
 }
 
 // False: these bytes end with no such thing. `record_length`: of what is in front of it.
-[[nodiscard]] inline bool read_tail(const uint8_t* bytes, size_t length, CollectiveTail* out, size_t* record_length) noexcept {
+[[nodiscard]] inline bool read_tail(const uint8_t* bytes, size_t length, CollectiveTail* out,
+                                    size_t* record_length) noexcept {
   if (length < sizeof(*out)) return false;
   *record_length = length - sizeof(*out);
   std::memcpy(out, bytes + *record_length, sizeof(*out));
-  return out->operation > Collective::kNone && out->operation < Collective::kLast && out->number != 0 &&
-         (out->flags & ~kKnownCollectiveFlags) == 0;
+  return out->operation > Collective::kNone && out->operation < Collective::kLast &&
+         out->number != 0 && (out->flags & ~kKnownCollectiveFlags) == 0;
 }
 
 }  // namespace verity::mpi
+
+#endif

@@ -15,8 +15,10 @@ namespace verity::mpi {
 namespace {
 
 // Whether the operation, its root or its reduction differ: then nothing else can be compared.
-const char* call_difference(const Ledger& ledger, const Own& own, const CollectiveTail& theirs) noexcept {
-  if (theirs.operation != own.call.operation || form_of(theirs) != own.call.form) return "another operation";
+const char* call_difference(const Ledger& ledger, const Own& own,
+                            const CollectiveTail& theirs) noexcept {
+  if (theirs.operation != own.call.operation || form_of(theirs) != own.call.form)
+    return "another operation";
   if (!ledger.two_groups && theirs.root != own.call.root) return "another root";
   if (theirs.reduction != own.call.reduction) return "another reduction operation";
   return nullptr;
@@ -29,7 +31,8 @@ const TypeInfo* type_from(const Own& own, uint32_t rank) noexcept {
   return type != nullptr && *type ? &**type : nullptr;
 }
 
-// How long the block is that this rank expects of that one, in copies of its type. Negative: it expects none that could be compared.
+// How long the block is that this rank expects of that one, in copies of its type. Negative: it
+// expects none that could be compared.
 MPI_Count expected_of(const Own& own, const CollectiveTail& theirs) noexcept {
   const TypeInfo* type = type_from(own, theirs.rank);
   if (!own.call.expects || type == nullptr || !type->checkable) return -1;
@@ -38,36 +41,43 @@ MPI_Count expected_of(const Own& own, const CollectiveTail& theirs) noexcept {
 }
 
 // Of blocks whose length is not told only those of one basic type on both sides can be compared.
-bool is_comparable(const Own& own, const TypeInfo& type, const signature::Record& record, MPI_Count copies) noexcept {
+bool is_comparable(const Own& own, const TypeInfo& type, const signature::Record& record,
+                   MPI_Count copies) noexcept {
   if (!own.call.by_element) return true;
   return copies != 0 && record.homogeneous() && type.type.homogeneous();
 }
 
-// While one rank is in the call, messages of its earlier, nonblocking ones leave with what this one says, to any rank.
+// While one rank is in the call, messages of its earlier, nonblocking ones leave with what this one
+// says, to any rank.
 bool is_for_others(const Ledger& ledger, const Own& own, uint32_t rank) noexcept {
   const Collective operation = own.call.operation;
-  const bool by_neighbours = operation == Collective::kNeighborAllgather || operation == Collective::kNeighborAlltoall;
+  const bool by_neighbours =
+      operation == Collective::kNeighborAllgather || operation == Collective::kNeighborAlltoall;
   return by_neighbours && !ledger.sources.contains(rank);
 }
 
 // The tail of the call that this thread is in, when it is this one; nullptr: it has returned.
 uint8_t* tail_under_way(const Ledger& ledger, const Own& own) noexcept {
   const CollectiveArm& arm = armed.collective;
-  if (arm.length < sizeof(CollectiveTail) || arm.filter.value != ledger.filter.value) return nullptr;
+  if (arm.length < sizeof(CollectiveTail) || arm.filter.value != ledger.filter.value)
+    return nullptr;
   uint8_t* const tail = arm.signature + arm.length - sizeof(CollectiveTail);
   CollectiveTail ours;
   std::memcpy(&ours, tail, sizeof(ours));
   return ours.number == own.number ? tail : nullptr;
 }
 
-// Two ranks that hear of each other would both report the same. What the second one hears says so, when it was sent behind the first one's
-// report. Of two ranks that have sent before they heard (`both` compare, and neither ends over it) the lower one reports. Among more ranks
-// nobody knows whom a call has sent to: then both do.
-bool other_reports(const Ledger& ledger, const Own& own, const CollectiveTail& theirs, bool both) noexcept {
+// Two ranks that hear of each other would both report the same. What the second one hears says so,
+// when it was sent behind the first one's report. Of two ranks that have sent before they heard
+// (`both` compare, and neither ends over it) the lower one reports. Among more ranks nobody knows
+// whom a call has sent to: then both do.
+bool other_reports(const Ledger& ledger, const Own& own, const CollectiveTail& theirs,
+                   bool both) noexcept {
   const auto rank = static_cast<uint32_t>(ledger.rank);
   if (ledger.two_groups) return false;
   if (theirs.knows == known_rank(rank)) return true;
-  return both && ledger.ranks == 2 && theirs.rank < rank && armed.collective.taken && tail_under_way(ledger, own) != nullptr;
+  return both && ledger.ranks == 2 && theirs.rank < rank && armed.collective.taken &&
+         tail_under_way(ledger, own) != nullptr;
 }
 
 // What leaves from now on says so.
@@ -76,47 +86,56 @@ void note_reported(const Ledger& ledger, const Own& own, const CollectiveTail& t
   if (tail != nullptr) tail[offsetof(CollectiveTail, knows)] = known_rank(theirs.rank);
 }
 
-// Whether each rank expects data of each other one, and goes on over those that differ: they are as long as the ones expected.
-bool both_compare(const Own& own, const signature::Record& record, const signature::Received& expected) noexcept {
+// Whether each rank expects data of each other one, and goes on over those that differ: they are as
+// long as the ones expected.
+bool both_compare(const Own& own, const signature::Record& record,
+                  const signature::Received& expected) noexcept {
   if (settings().check == Check::kError || !record.homogeneous()) return false;
-  if (record.count * record.basic.size != signature::multiply_counts(expected.type.bytes(), expected.copies)) return false;
+  if (record.count * record.basic.size !=
+      signature::multiply_counts(expected.type.bytes(), expected.copies))
+    return false;
   switch (own.call.operation) {
     case Collective::kAllreduce:
     case Collective::kAllgather:
     case Collective::kAlltoall:
     case Collective::kReduceScatter:
-    case Collective::kReduceScatterBlock:
-      return true;
-    default:
-      return false;
+    case Collective::kReduceScatterBlock: return true;
+    default: return false;
   }
 }
 
-void compare_blocks(const Ledger& ledger, const Own& own, const CollectiveTail& theirs, const uint8_t* bytes, size_t length) {
+void compare_blocks(const Ledger& ledger, const Own& own, const CollectiveTail& theirs,
+                    const uint8_t* bytes, size_t length) {
   const MPI_Count copies = expected_of(own, theirs);
-  if (copies < 0 || ledger.two_groups || is_for_others(ledger, own, theirs.rank) || ((theirs.flags & kByElement) != 0) != own.call.by_element) return;
+  if (copies < 0 || ledger.two_groups || is_for_others(ledger, own, theirs.rank) ||
+      ((theirs.flags & kByElement) != 0) != own.call.by_element)
+    return;
   signature::Record record;
   std::span<const uint8_t> description;
-  if (signature::read_record(bytes, length, &record, &description) != nullptr) return count_unchecked(Unchecked::kUnreadable);
+  if (signature::read_record(bytes, length, &record, &description) != nullptr)
+    return count_unchecked(Unchecked::kUnreadable);
   const TypeInfo& type = *type_from(own, theirs.rank);
   if (!is_comparable(own, type, record, copies)) return;
-  const signature::Received expected{.type = type.type,
-                                     .copies = static_cast<uint64_t>(own.call.by_element ? 1 : copies),
-                                     .length = own.call.by_element ? signature::Length::kAtMost : signature::Length::kExact};
-  const signature::Verdict verdict = signature::compare(record, description, expected, settings().level);
+  const signature::Received expected{
+      .type = type.type,
+      .copies = static_cast<uint64_t>(own.call.by_element ? 1 : copies),
+      .length = own.call.by_element ? signature::Length::kAtMost : signature::Length::kExact};
+  const signature::Verdict verdict =
+      signature::compare(record, description, expected, settings().level);
   if (verdict.outcome == signature::Outcome::kNoCheck) return count_unchecked(verdict.reason);
   count_checked();
   if (verdict.outcome == signature::Outcome::kEqual) return;
   const signature::Explanation words = signature::explain(verdict, record, description, expected);
-  report_collective({.communicator = *ledger.comm,
-                     .comm = ledger.name,
-                     .number = own.number,
-                     .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs), theirs.root,
-                                theirs.reduction, record.site, words.sent},
-                     .own = {process_number(), own.call.operation, own.call.form, own.call.root, own.call.reduction, own.site,
-                             words.expected},
-                     .difference = words.verdict,
-                     .known = other_reports(ledger, own, theirs, both_compare(own, record, expected))});
+  report_collective(
+      {.communicator = *ledger.comm,
+       .comm = ledger.name,
+       .number = own.number,
+       .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs), theirs.root,
+                  theirs.reduction, record.site, words.sent},
+       .own = {process_number(), own.call.operation, own.call.form, own.call.root,
+               own.call.reduction, own.site, words.expected},
+       .difference = words.verdict,
+       .known = other_reports(ledger, own, theirs, both_compare(own, record, expected))});
   note_reported(ledger, own, theirs);
 }
 
@@ -128,7 +147,8 @@ signature::Record record_of(const uint8_t* bytes, size_t length) noexcept {
   return record;
 }
 
-void compare(Ledger& ledger, const Own& own, const CollectiveTail& theirs, const uint8_t* bytes, size_t length) {
+void compare(Ledger& ledger, const Own& own, const CollectiveTail& theirs, const uint8_t* bytes,
+             size_t length) {
   const char* difference = call_difference(ledger, own, theirs);
   if (difference == nullptr) return compare_blocks(ledger, own, theirs, bytes, length);
   ledger.apart = true;
@@ -137,16 +157,18 @@ void compare(Ledger& ledger, const Own& own, const CollectiveTail& theirs, const
   report_collective({.communicator = *ledger.comm,
                      .comm = ledger.name,
                      .number = own.number,
-                     .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs), theirs.root,
-                                theirs.reduction, record.site, ""},
-                     .own = {process_number(), own.call.operation, own.call.form, own.call.root, own.call.reduction, own.site, ""},
+                     .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs),
+                                theirs.root, theirs.reduction, record.site, ""},
+                     .own = {process_number(), own.call.operation, own.call.form, own.call.root,
+                             own.call.reduction, own.site, ""},
                      .difference = difference,
                      .known = other_reports(ledger, own, theirs, false)});
   note_reported(ledger, own, theirs);
 }
 
 const Own* find_own(const std::deque<Own>& calls, uint32_t number) noexcept {
-  const auto found = std::find_if(calls.begin(), calls.end(), [&](const Own& own) { return own.number == number; });
+  const auto found = std::find_if(calls.begin(), calls.end(),
+                                  [&](const Own& own) { return own.number == number; });
   return found != calls.end() ? &*found : nullptr;
 }
 
@@ -157,8 +179,11 @@ bool settle(Ledger& ledger, const uint8_t* bytes, size_t length) {
   size_t record_length;
   if (ledger.apart || !read_tail(bytes, length, &theirs, &record_length)) return true;
   if (theirs.number > ledger.calls) return false;
-  const Own* own = find_own(form_of(theirs) == Form::kPersistent ? ledger.persistent : ledger.own, theirs.number);
-  if (own == nullptr) own = find_own(form_of(theirs) == Form::kPersistent ? ledger.own : ledger.persistent, theirs.number);
+  const Own* own = find_own(form_of(theirs) == Form::kPersistent ? ledger.persistent : ledger.own,
+                            theirs.number);
+  if (own == nullptr)
+    own = find_own(form_of(theirs) == Form::kPersistent ? ledger.own : ledger.persistent,
+                   theirs.number);
   if (own != nullptr) compare(ledger, *own, theirs, bytes, record_length);
   return true;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collective operations that this process called on a communicator, and the comparison with what others say of theirs.
-#pragma once
+// The collective operations that this process called on a communicator, and the comparison with
+// what others say of theirs.
+#ifndef VERITY_MPI_COLLECTIVES_LEDGER_H
+#define VERITY_MPI_COLLECTIVES_LEDGER_H
 
 #include <deque>
 #include <set>
@@ -15,7 +17,7 @@ namespace verity::mpi {
 struct Own {
   uint32_t number;
   CollectiveCall call;
-  TypeRef type;  // of what is expected
+  TypeRef type;                // of what is expected
   std::vector<TypeRef> types;  // of each rank, where they differ
   uint64_t site;
 };
@@ -26,17 +28,21 @@ struct Ledger {
   CommRef comm;
   uint32_t calls = 0;
   int rank = -1, ranks = 0;
-  bool apart = false;  // the ranks' calls differ: their numbers mean nothing any more
-  bool unfinished = false;  // some of the calls may be under way when the communicator is freed
-  bool two_groups = false;  // only the operations are compared: ranks, roots and blocks mean something else on each side
+  bool apart = false;          // the ranks' calls differ: their numbers mean nothing any more
+  bool unfinished = false;     // some of the calls may be under way when the communicator is freed
+  bool two_groups = false;     // only the operations are compared: ranks, roots and blocks mean
+                               // something else on each side
   std::set<uint32_t> sources;  // in neighbourhood collectives
   std::string name;
   std::deque<Own> own;
   std::deque<Own> persistent;  // may be started at any time
 };
 
-// Compares what arrived (a record and its tail) with one's own call of the same number, and reports. False: this process has not come to
-// that call yet. Under the caller's lock; calls no MPI. May throw std::bad_alloc.
+// Compares what arrived (a record and its tail) with one's own call of the same number, and
+// reports. False: this process has not come to that call yet. Under the caller's lock; calls no
+// MPI. May throw std::bad_alloc.
 [[nodiscard]] bool settle(Ledger& ledger, const uint8_t* bytes, size_t length);
 
 }  // namespace verity::mpi
+
+#endif

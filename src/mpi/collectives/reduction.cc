@@ -10,19 +10,19 @@ namespace verity::mpi {
 namespace {
 
 // X(name, Open MPI's data object)
-#define VERITY_REDUCTIONS(X)       \
-  X(MPI_MAX, ompi_mpi_op_max)      \
-  X(MPI_MIN, ompi_mpi_op_min)      \
-  X(MPI_SUM, ompi_mpi_op_sum)      \
-  X(MPI_PROD, ompi_mpi_op_prod)    \
-  X(MPI_LAND, ompi_mpi_op_land)    \
-  X(MPI_BAND, ompi_mpi_op_band)    \
-  X(MPI_LOR, ompi_mpi_op_lor)      \
-  X(MPI_BOR, ompi_mpi_op_bor)      \
-  X(MPI_LXOR, ompi_mpi_op_lxor)    \
-  X(MPI_BXOR, ompi_mpi_op_bxor)    \
-  X(MPI_MAXLOC, ompi_mpi_op_maxloc) \
-  X(MPI_MINLOC, ompi_mpi_op_minloc) \
+#define VERITY_REDUCTIONS(X)          \
+  X(MPI_MAX, ompi_mpi_op_max)         \
+  X(MPI_MIN, ompi_mpi_op_min)         \
+  X(MPI_SUM, ompi_mpi_op_sum)         \
+  X(MPI_PROD, ompi_mpi_op_prod)       \
+  X(MPI_LAND, ompi_mpi_op_land)       \
+  X(MPI_BAND, ompi_mpi_op_band)       \
+  X(MPI_LOR, ompi_mpi_op_lor)         \
+  X(MPI_BOR, ompi_mpi_op_bor)         \
+  X(MPI_LXOR, ompi_mpi_op_lxor)       \
+  X(MPI_BXOR, ompi_mpi_op_bxor)       \
+  X(MPI_MAXLOC, ompi_mpi_op_maxloc)   \
+  X(MPI_MINLOC, ompi_mpi_op_minloc)   \
   X(MPI_REPLACE, ompi_mpi_op_replace) \
   X(MPI_NO_OP, ompi_mpi_op_no_op)
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduction operations by a number that all processes understand.
-#pragma once
+#ifndef VERITY_MPI_COLLECTIVES_REDUCTION_H
+#define VERITY_MPI_COLLECTIVES_REDUCTION_H
 
 #include <cstdint>
 
@@ -17,3 +18,5 @@ inline constexpr uint8_t kUserReduction = 255;  // made with MPI_Op_create: whic
 [[nodiscard]] const char* reduction_name(uint8_t number) noexcept;
 
 }  // namespace verity::mpi
+
+#endif

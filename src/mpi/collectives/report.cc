@@ -27,12 +27,14 @@ namespace {
 
 const char* blocking_name(size_t operation) noexcept {
 #define VERITY_NAME(enumerator, name) "MPI_" #name,
-  static const char* const kBlocking[] = {"a collective operation", VERITY_COLLECTIVES(VERITY_NAME)};
+  static const char* const kBlocking[] = {"a collective operation",
+                                          VERITY_COLLECTIVES(VERITY_NAME)};
 #undef VERITY_NAME
   return kBlocking[operation < static_cast<size_t>(Collective::kLast) ? operation : 0];
 }
 
-// MPI_Ibcast: an I in front, and a small letter. MPI_Bcast_init, which had another prefix before MPI 4 had it.
+// MPI_Ibcast: an I in front, and a small letter. MPI_Bcast_init, which had another prefix before
+// MPI 4 had it.
 std::string derived_name(std::string_view blocking, Form form) {
   if (!blocking.starts_with("MPI_")) return std::string(blocking);
   const std::string_view name = blocking.substr(4);
@@ -43,7 +45,8 @@ std::string derived_name(std::string_view blocking, Form form) {
 const std::vector<std::string>& derived_names(Form form) {
   const auto make = [](Form of) {
     auto& names = *new std::vector<std::string>;
-    for (size_t i = 0; i < static_cast<size_t>(Collective::kLast); ++i) names.push_back(derived_name(blocking_name(i), of));
+    for (size_t i = 0; i < static_cast<size_t>(Collective::kLast); ++i)
+      names.push_back(derived_name(blocking_name(i), of));
     return &names;
   };
   static const auto* const nonblocking = make(Form::kNonblocking);
@@ -55,7 +58,8 @@ const std::vector<std::string>& derived_names(Form form) {
 
 const char* collective_name(Collective operation, Form form) noexcept {
   const auto index = static_cast<size_t>(operation);
-  if (form == Form::kBlocking || index >= static_cast<size_t>(Collective::kLast)) return blocking_name(index);
+  if (form == Form::kBlocking || index >= static_cast<size_t>(Collective::kLast))
+    return blocking_name(index);
   return derived_names(form)[index].c_str();
 }
 
@@ -64,7 +68,9 @@ namespace {
 std::string call_in_words(const CollectiveSide& side) {
   std::string text = collective_name(side.operation, side.form);
   std::string arguments;
-  const auto add = [&](const std::string& argument) { arguments += (arguments.empty() ? "" : ", ") + argument; };
+  const auto add = [&](const std::string& argument) {
+    arguments += (arguments.empty() ? "" : ", ") + argument;
+  };
   if (!side.type.empty()) add(side.type);
   if (side.reduction != kNoReduction) add(reduction_name(side.reduction));
   if (side.root >= 0) add("root " + std::to_string(side.root));
@@ -73,15 +79,16 @@ std::string call_in_words(const CollectiveSide& side) {
 
 std::string line(const CollectiveSide& side) {
   const std::string who = side.rank < 0 ? "another rank" : process_in_words(side.rank);
-  return "  " + who + std::string(who.size() < 11 ? 11 - who.size() : 1, ' ') + call_in_words(side) + "\n             in " +
-         site_in_words(side.site) + "\n";
+  return "  " + who + std::string(who.size() < 11 ? 11 - who.size() : 1, ' ') +
+         call_in_words(side) + "\n             in " + site_in_words(side.site) + "\n";
 }
 
 std::string json(const CollectiveSide& side) {
   return "{\"rank\":" + process_in_json(side.rank) +
          ",\"call\":" + health::json_string(collective_name(side.operation, side.form)) +
-         ",\"root\":" + (side.root < 0 ? "null" : std::to_string(side.root)) +
-         ",\"reduction\":" + (side.reduction == kNoReduction ? "null" : health::json_string(reduction_name(side.reduction))) +
+         ",\"root\":" + (side.root < 0 ? "null" : std::to_string(side.root)) + ",\"reduction\":" +
+         (side.reduction == kNoReduction ? "null"
+                                         : health::json_string(reduction_name(side.reduction))) +
          ",\"type\":" + (side.type.empty() ? "null" : health::json_string(side.type)) +
          ",\"site\":" + health::json_string(site_in_words(side.site)) + "}";
 }
@@ -89,7 +96,10 @@ std::string json(const CollectiveSide& side) {
 bool is_first(const CollectiveFinding& finding) {
   using Key = std::tuple<uint64_t, uint64_t, Collective, Collective, std::string>;
   static auto& told = *new std::set<Key>;
-  return told.insert({finding.theirs.site, finding.own.site, finding.theirs.operation, finding.own.operation, finding.difference}).second;
+  return told
+      .insert({finding.theirs.site, finding.own.site, finding.theirs.operation,
+               finding.own.operation, finding.difference})
+      .second;
 }
 
 }  // namespace
@@ -99,12 +109,14 @@ void report_collective(const CollectiveFinding& finding) {
   if (finding.known || !is_first(finding)) return;
   const std::string comm = finding.comm.empty() ? "a communicator without a name" : finding.comm;
   const std::string number = std::to_string(finding.number);
-  print("ucx-verity: mismatch in a collective operation (" + comm + ", call " + number + ")\n" + line(finding.theirs) +
-        line(finding.own) + "  difference: " + finding.difference + "\n");
+  print("ucx-verity: mismatch in a collective operation (" + comm + ", call " + number + ")\n" +
+        line(finding.theirs) + line(finding.own) + "  difference: " + finding.difference + "\n");
   if (settings().log == nullptr) return;
-  append_to_log("{\"event\":\"collective_mismatch\",\"time\":" + std::to_string(std::time(nullptr)) +
-                ",\"communicator\":" + health::json_string(comm) + ",\"call\":" + number + ",\"other\":" + json(finding.theirs) +
-                ",\"own\":" + json(finding.own) + ",\"difference\":" + health::json_string(finding.difference) + "}\n");
+  append_to_log(
+      "{\"event\":\"collective_mismatch\",\"time\":" + std::to_string(std::time(nullptr)) +
+      ",\"communicator\":" + health::json_string(comm) + ",\"call\":" + number +
+      ",\"other\":" + json(finding.theirs) + ",\"own\":" + json(finding.own) +
+      ",\"difference\":" + health::json_string(finding.difference) + "}\n");
 }
 
 }  // namespace verity::mpi

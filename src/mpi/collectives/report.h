@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A mismatch between collective operations in words.
-#pragma once
+#ifndef VERITY_MPI_COLLECTIVES_REPORT_H
+#define VERITY_MPI_COLLECTIVES_REPORT_H
 
 #include <string>
 
@@ -28,7 +29,10 @@ struct CollectiveFinding {
   bool known;  // the other rank has reported it, or will
 };
 
-// Counts it and, the first time for its pair of call sites, reports it on stderr and in the log at once: the job may hang. Calls no MPI.
+// Counts it and, the first time for its pair of call sites, reports it on stderr and in the log at
+// once: the job may hang. Calls no MPI.
 void report_collective(const CollectiveFinding& finding);
 
 }  // namespace verity::mpi
+
+#endif

@@ -15,7 +15,8 @@ namespace {
 
 using signature::Record;
 
-// The packed bytes are hashed in parts of this length, and their hashes one into the other: parts in several pieces are gathered first.
+// The packed bytes are hashed in parts of this length, and their hashes one into the other: parts
+// in several pieces are gathered first.
 constexpr size_t kPart = 8192;
 
 uint64_t join(uint64_t a, uint64_t b) noexcept {
@@ -26,7 +27,8 @@ uint64_t join(uint64_t a, uint64_t b) noexcept {
 // Runs of memory, in order, one copy after the other.
 class Walk {
  public:
-  Walk(const Layout& layout, const void* address) noexcept : layout_(layout), base_(reinterpret_cast<uintptr_t>(address)) {}
+  Walk(const Layout& layout, const void* address) noexcept
+      : layout_(layout), base_(reinterpret_cast<uintptr_t>(address)) {}
 
   // The next `length` bytes: where they lie, or gathered in `space`.
   const void* take(size_t length, uint8_t* space) noexcept {
@@ -77,9 +79,11 @@ uint64_t digest_of(const Layout& layout, const void* address, uint64_t bytes) no
   return digest;
 }
 
-size_t append_digest(uint8_t* bytes, size_t length, uint64_t digest, uint64_t message_bytes) noexcept {
+size_t append_digest(uint8_t* bytes, size_t length, uint64_t digest,
+                     uint64_t message_bytes) noexcept {
   uint8_t& description = bytes[offsetof(Record, description_length)];
-  if (length < sizeof(Record) || description + kDigestSize > signature::kMaxDescription) return length;
+  if (length < sizeof(Record) || description + kDigestSize > signature::kMaxDescription)
+    return length;
   const uint64_t tail[] = {digest, join(digest, message_bytes)};
   static_assert(sizeof(tail) == kDigestSize);
   std::memcpy(bytes + length, tail, sizeof(tail));
@@ -87,7 +91,8 @@ size_t append_digest(uint8_t* bytes, size_t length, uint64_t digest, uint64_t me
   return length + kDigestSize;
 }
 
-std::optional<uint64_t> find_digest(const uint8_t* bytes, size_t length, uint64_t message_bytes) noexcept {
+std::optional<uint64_t> find_digest(const uint8_t* bytes, size_t length,
+                                    uint64_t message_bytes) noexcept {
   if (length < sizeof(Record) + kDigestSize) return std::nullopt;
   uint64_t tail[2];
   std::memcpy(tail, bytes + length - kDigestSize, sizeof(tail));

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// End-to-end digest of a message's data (UCX_VERITY_TYPECHECK_DIGEST): XXH3 of the bytes in the order in which MPI packs them, from the
-// sender's buffer when it calls and from the receiver's when they have landed. It tells what no transport can see: the MPI library's
-// own packing and unpacking, and a buffer that is changed before its send is complete.
+// End-to-end digest of a message's data (UCX_VERITY_TYPECHECK_DIGEST): XXH3 of the bytes in the
+// order in which MPI packs them, from the sender's buffer when it calls and from the receiver's
+// when they have landed. It tells what no transport can see: the MPI library's own packing and
+// unpacking, and a buffer that is changed before its send is complete.
 //
-// It travels as the last bytes of the record's description, whose length counts them: a peer that does not know it takes them for a
-// description that is none, and goes without.
+// It travels as the last bytes of the record's description, whose length counts them: a peer that
+// does not know it takes them for a description that is none, and goes without.
 //
 //   | digest (8 bytes) | XXH3 of the digest and of how many bytes the message has (8 bytes) |
-#pragma once
+#ifndef VERITY_MPI_DIGEST_DIGEST_H
+#define VERITY_MPI_DIGEST_DIGEST_H
 
 #include <cstddef>
 #include <cstdint>
@@ -21,13 +23,18 @@ namespace verity::mpi {
 inline constexpr size_t kDigestSize = 16;
 
 // Of the first `bytes` bytes of the message. Precondition: layout.known; it has that many.
-[[nodiscard]] uint64_t digest_of(const Layout& layout, const void* address, uint64_t bytes) noexcept;
+[[nodiscard]] uint64_t digest_of(const Layout& layout, const void* address,
+                                 uint64_t bytes) noexcept;
 
-// Adds it to a signature of `length` bytes, behind which there are kDigestSize more. Returns the new length; the old one when the
-// description has no room for it.
-[[nodiscard]] size_t append_digest(uint8_t* signature, size_t length, uint64_t digest, uint64_t bytes) noexcept;
+// Adds it to a signature of `length` bytes, behind which there are kDigestSize more. Returns the
+// new length; the old one when the description has no room for it.
+[[nodiscard]] size_t append_digest(uint8_t* signature, size_t length, uint64_t digest,
+                                   uint64_t bytes) noexcept;
 
 // That of a message of `bytes` bytes; nullopt: it came without one.
-[[nodiscard]] std::optional<uint64_t> find_digest(const uint8_t* signature, size_t length, uint64_t bytes) noexcept;
+[[nodiscard]] std::optional<uint64_t> find_digest(const uint8_t* signature, size_t length,
+                                                  uint64_t bytes) noexcept;
 
 }  // namespace verity::mpi
+
+#endif

@@ -40,9 +40,12 @@ bool look_for_others(UnderWay& all, uintptr_t begin, uintptr_t end) noexcept {
 
 }  // namespace
 
-bool Landings::begin(const void* owner, const Layout& layout, const void* address, uint64_t copies) noexcept {
+bool Landings::begin(const void* owner, const Layout& layout, const void* address,
+                     uint64_t copies) noexcept {
   const auto base = reinterpret_cast<intptr_t>(address);
-  const MPI_Aint last = layout.extent * static_cast<MPI_Aint>(copies - 1);  // where the last copy is, from the first one on
+  const MPI_Aint last =
+      layout.extent *
+      static_cast<MPI_Aint>(copies - 1);  // where the last copy is, from the first one on
   const auto begin = static_cast<uintptr_t>(base + layout.low + std::min<MPI_Aint>(last, 0));
   const auto end = static_cast<uintptr_t>(base + layout.high + std::max<MPI_Aint>(last, 0));
   UnderWay& all = under_way();
@@ -52,9 +55,7 @@ bool Landings::begin(const void* owner, const Layout& layout, const void* addres
     const bool alone = look_for_others(all, begin, end);
     all.by_owner[owner] = all.all.emplace(begin, Landing{end, alone});
     return true;
-  } catch (...) {
-    return false;
-  }
+  } catch (...) { return false; }
 }
 
 bool Landings::end(const void* owner) noexcept {

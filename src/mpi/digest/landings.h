@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The buffers into which receives are under way whose data are digested. Two that overlap, as programs have them that do not look at what
-// they receive, would each find the other's data: both are left out.
-#pragma once
+// The buffers into which receives are under way whose data are digested. Two that overlap, as
+// programs have them that do not look at what they receive, would each find the other's data: both
+// are left out.
+#ifndef VERITY_MPI_DIGEST_LANDINGS_H
+#define VERITY_MPI_DIGEST_LANDINGS_H
 
 #include <cstdint>
 
@@ -12,9 +14,12 @@ namespace verity::mpi {
 class Landings {
  public:
   // False: no memory, or it is known already that another one's data may land there.
-  [[nodiscard]] static bool begin(const void* owner, const Layout& layout, const void* address, uint64_t copies) noexcept;
+  [[nodiscard]] static bool begin(const void* owner, const Layout& layout, const void* address,
+                                  uint64_t copies) noexcept;
   // Precondition: begin() returned true. Whether no other one was under way that overlaps.
   [[nodiscard]] static bool end(const void* owner) noexcept;
 };
 
 }  // namespace verity::mpi
+
+#endif

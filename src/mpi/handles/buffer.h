@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_MPI_HANDLES_BUFFER_H
+#define VERITY_MPI_HANDLES_BUFFER_H
 
 #include "mpi/process/mpi_api.h"
 
@@ -20,3 +21,5 @@ struct Data {
 };
 
 }  // namespace verity::mpi
+
+#endif

@@ -34,7 +34,8 @@ void fill(CommInfo* info, MPI_Comm comm) {
   const bool named = library().Comm_get_name(comm, name, &length) == MPI_SUCCESS;
   CommNames::set(info, named ? name : "");
   int between_groups = 0;
-  info->two_groups = library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
+  info->two_groups =
+      library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
   int flag = 0;
   MPI_Status status;
   start_probe();
@@ -48,9 +49,7 @@ CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept {
   if (comm == handles().comm_null) return nullptr;
   try {
     return CommTable::find(comm, [comm](CommInfo* info) { fill(info, comm); });
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  } catch (const std::bad_alloc&) { return nullptr; }
 }
 
 void forget_comm(MPI_Comm comm) noexcept { CommTable::drop(comm); }
@@ -90,7 +89,8 @@ int to_world_rank(MPI_Comm comm, int rank) noexcept {
   int between_groups = 0;
   if (library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) return -1;
   MPI_Group group;
-  const int rc = between_groups != 0 ? library().Comm_remote_group(comm, &group) : library().Comm_group(comm, &group);
+  const int rc = between_groups != 0 ? library().Comm_remote_group(comm, &group)
+                                     : library().Comm_group(comm, &group);
   return rc == MPI_SUCCESS ? translate(group, rank) : -1;
 }
 
@@ -104,16 +104,19 @@ std::set<uint32_t> sources_of(MPI_Comm comm, int rank) {
       library().Cart_shift(comm, dimension, 1, &below, &above);
       found.insert(found.end(), {below, above});
     }
-  } else if (kind == MPI_GRAPH && library().Graph_neighbors_count(comm, rank, &count) == MPI_SUCCESS) {
+  } else if (kind == MPI_GRAPH &&
+             library().Graph_neighbors_count(comm, rank, &count) == MPI_SUCCESS) {
     found.resize(static_cast<size_t>(count));
     library().Graph_neighbors(comm, rank, count, found.data());
   } else if (kind == MPI_DIST_GRAPH) {
     int destinations = 0, weighted = 0;
-    if (library().Dist_graph_neighbors_count(comm, &count, &destinations, &weighted) != MPI_SUCCESS) return {};
+    if (library().Dist_graph_neighbors_count(comm, &count, &destinations, &weighted) != MPI_SUCCESS)
+      return {};
     found.resize(static_cast<size_t>(count));
     std::vector<int> unused(found.size() + 2 * static_cast<size_t>(destinations) + 1);
     int* const others = unused.data() + count;
-    library().Dist_graph_neighbors(comm, count, found.data(), unused.data(), destinations, others, others + destinations);
+    library().Dist_graph_neighbors(comm, count, found.data(), unused.data(), destinations, others,
+                                   others + destinations);
   }
   std::set<uint32_t> sources;
   for (const int source : found) {
@@ -124,7 +127,9 @@ std::set<uint32_t> sources_of(MPI_Comm comm, int rank) {
 
 int window_rank_to_world(MPI_Win window, int rank) noexcept {
   MPI_Group group;
-  return rank >= 0 && library().Win_get_group(window, &group) == MPI_SUCCESS ? translate(group, rank) : -1;
+  return rank >= 0 && library().Win_get_group(window, &group) == MPI_SUCCESS
+             ? translate(group, rank)
+             : -1;
 }
 
 }  // namespace verity::mpi

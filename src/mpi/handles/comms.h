@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators: which tags of UCP belong to one, and what it is called.
-#pragma once
+#ifndef VERITY_MPI_HANDLES_COMMS_H
+#define VERITY_MPI_HANDLES_COMMS_H
 
 #include <array>
 #include <set>
@@ -21,13 +22,14 @@ struct CommInfo : HandleInfo<MPI_Comm> {
 
  private:
   friend struct CommNames;
-  std::array<char, MPI_MAX_OBJECT_NAME + 1> name_{};  // as it was when first seen, or when it was named
+  std::array<char, MPI_MAX_OBJECT_NAME + 1>
+      name_{};  // as it was when first seen, or when it was named
 };
 using CommTable = HandleTable<MPI_Comm, CommInfo>;
 using CommRef = CommTable::Ref;
 
-// Of a communicator that is in use; nullptr for MPI_COMM_NULL or when there is no memory. At first sight it is probed once
-// (MPI_Iprobe), to learn its tags. Valid until forget_comm().
+// Of a communicator that is in use; nullptr for MPI_COMM_NULL or when there is no memory. At first
+// sight it is probed once (MPI_Iprobe), to learn its tags. Valid until forget_comm().
 [[nodiscard]] CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept;
 [[nodiscard]] inline CommInfo* find_comm(MPI_Comm comm) noexcept {
   CommInfo* known = CommTable::recall(comm);
@@ -41,11 +43,15 @@ void rename_comm(MPI_Comm comm, const char* name) noexcept;
 
 // The handle while the communicator is the same one as when `info` was made; else MPI_COMM_NULL.
 [[nodiscard]] MPI_Comm live_handle(const CommInfo& info) noexcept;
-// The process (process/this_process.h) of a rank of the communicator (of the other group, when that has two); -1: not known, as of another world. Calls MPI.
+// The process (process/this_process.h) of a rank of the communicator (of the other group, when that
+// has two); -1: not known, as of another world. Calls MPI.
 [[nodiscard]] int to_world_rank(MPI_Comm comm, int rank) noexcept;
-// The ranks that send to `rank`, this process's, in neighbourhood collectives. Calls MPI. May throw std::bad_alloc.
+// The ranks that send to `rank`, this process's, in neighbourhood collectives. Calls MPI. May throw
+// std::bad_alloc.
 [[nodiscard]] std::set<uint32_t> sources_of(MPI_Comm comm, int rank);
 // to_world_rank() for a rank of a window.
 [[nodiscard]] int window_rank_to_world(MPI_Win window, int rank) noexcept;
 
 }  // namespace verity::mpi
+
+#endif

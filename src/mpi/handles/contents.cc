@@ -9,11 +9,14 @@ bool get_envelope(MPI_Datatype datatype, TypeEnvelope* envelope_p) {
   TypeEnvelope& e = *envelope_p;
 #ifdef VERITY_MPI4_COUNTS
   if (library().Type_get_envelope_c != nullptr) {
-    return library().Type_get_envelope_c(datatype, &e.integers, &e.addresses, &e.counts, &e.types, &e.combiner) == MPI_SUCCESS;
+    return library().Type_get_envelope_c(datatype, &e.integers, &e.addresses, &e.counts, &e.types,
+                                         &e.combiner) == MPI_SUCCESS;
   }
 #endif
   int integers = 0, addresses = 0, types = 0;
-  if (library().Type_get_envelope(datatype, &integers, &addresses, &types, &e.combiner) != MPI_SUCCESS) return false;
+  if (library().Type_get_envelope(datatype, &integers, &addresses, &types, &e.combiner) !=
+      MPI_SUCCESS)
+    return false;
   e.integers = integers;
   e.addresses = addresses;
   e.types = types;
@@ -28,12 +31,14 @@ bool get_contents(MPI_Datatype datatype, const TypeEnvelope& e, Contents* conten
   c.addresses.resize(static_cast<size_t>(e.addresses));
 #ifdef VERITY_MPI4_COUNTS
   if (library().Type_get_contents_c != nullptr) {
-    return library().Type_get_contents_c(datatype, e.integers, e.addresses, e.counts, e.types, c.integers.data(),
-                                         c.addresses.data(), c.counts.data(), c.types.data()) == MPI_SUCCESS;
+    return library().Type_get_contents_c(datatype, e.integers, e.addresses, e.counts, e.types,
+                                         c.integers.data(), c.addresses.data(), c.counts.data(),
+                                         c.types.data()) == MPI_SUCCESS;
   }
 #endif
-  return library().Type_get_contents(datatype, static_cast<int>(e.integers), static_cast<int>(e.addresses),
-                                     static_cast<int>(e.types), c.integers.data(), c.addresses.data(),
+  return library().Type_get_contents(datatype, static_cast<int>(e.integers),
+                                     static_cast<int>(e.addresses), static_cast<int>(e.types),
+                                     c.integers.data(), c.addresses.data(),
                                      c.types.data()) == MPI_SUCCESS;
 }
 

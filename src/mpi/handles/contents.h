@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a datatype was made: MPI_Type_get_envelope and MPI_Type_get_contents, in the forms for large counts where there are such.
-#pragma once
+// How a datatype was made: MPI_Type_get_envelope and MPI_Type_get_contents, in the forms for large
+// counts where there are such.
+#ifndef VERITY_MPI_HANDLES_CONTENTS_H
+#define VERITY_MPI_HANDLES_CONTENTS_H
 
 #include <cstddef>
 #include <vector>
@@ -23,13 +25,20 @@ struct Contents {
   std::vector<MPI_Datatype> types;
 
   // Block lengths of a structure: behind its number of blocks.
-  [[nodiscard]] MPI_Count block(size_t i) const { return counts.empty() ? integers[i + 1] : counts[i + 1]; }
-  [[nodiscard]] bool has_blocks() const { return (counts.empty() ? integers.size() : counts.size()) > types.size(); }
+  [[nodiscard]] MPI_Count block(size_t i) const {
+    return counts.empty() ? integers[i + 1] : counts[i + 1];
+  }
+  [[nodiscard]] bool has_blocks() const {
+    return (counts.empty() ? integers.size() : counts.size()) > types.size();
+  }
 };
 
 // The caller frees those of the types that must be.
-[[nodiscard]] bool get_contents(MPI_Datatype datatype, const TypeEnvelope& envelope, Contents* contents_p);
+[[nodiscard]] bool get_contents(MPI_Datatype datatype, const TypeEnvelope& envelope,
+                                Contents* contents_p);
 // Of a type that get_contents() returned: it is a derived one.
 [[nodiscard]] bool must_be_freed(MPI_Datatype datatype);
 
 }  // namespace verity::mpi
+
+#endif

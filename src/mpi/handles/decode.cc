@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A datatype's basic types, from its envelope and contents.
 //
-// Displacements, gaps and orders of dimensions play no part: every constructor but the structure repeats one type, as often as its
-// bytes fit the whole. So of its arguments only that type is looked at, and of a structure the block lengths.
+// Displacements, gaps and orders of dimensions play no part: every constructor but the structure
+// repeats one type, as often as its bytes fit the whole. So of its arguments only that type is
+// looked at, and of a structure the block lengths.
 #include <mutex>
 #include <optional>
 #include <string>
@@ -54,7 +55,8 @@ constexpr Pair kPairs[] = {
 // The first and second type's sizes must make up the pair's.
 bool decode_pair(const Pair& pair, MPI_Count size, Type* type_p) {
   const bool alike = std::string_view(pair.first) == pair.second;
-  const auto second = signature::find_basic(pair.second, alike ? static_cast<uint64_t>(size) / 2 : 0);
+  const auto second =
+      signature::find_basic(pair.second, alike ? static_cast<uint64_t>(size) / 2 : 0);
   if (!second || static_cast<uint64_t>(size) <= second->size) return false;
   const auto first = signature::find_basic(pair.first, static_cast<uint64_t>(size) - second->size);
   if (!first) return false;
@@ -98,10 +100,12 @@ bool decode_named(MPI_Datatype datatype, Type* type_p) {
   return it->second.has_value();
 }
 
-// Open MPI gives each child another handle, so that the same type is another one in each place: more than this are not looked at.
+// Open MPI gives each child another handle, so that the same type is another one in each place:
+// more than this are not looked at.
 constexpr size_t kMostTypes = 1 << 16;
 
-// Types within types, first the innermost: a stack in place of recursion, since programs nest them thousands deep.
+// Types within types, first the innermost: a stack in place of recursion, since programs nest them
+// thousands deep.
 class Decoder {
  public:
   ~Decoder() {
@@ -113,8 +117,10 @@ class Decoder {
     while (!stack_.empty()) {
       Frame& top = stack_.back();
       if (top.next < top.contents.types.size()) {
-        const MPI_Datatype child = top.contents.types[top.next];  // `top` moves when the stack grows
-        const bool is_used = !is_structure(top.combiner) || !top.contents.has_blocks() || top.contents.block(top.next) != 0;
+        const MPI_Datatype child =
+            top.contents.types[top.next];  // `top` moves when the stack grows
+        const bool is_used = !is_structure(top.combiner) || !top.contents.has_blocks() ||
+                             top.contents.block(top.next) != 0;
         ++top.next;
         if (is_used && !done_.contains(child) && !open(child)) return false;
       } else if (!close(top)) {
@@ -141,9 +147,15 @@ class Decoder {
     if (!get_envelope(datatype, &envelope)) return false;
     switch (envelope.combiner) {
       case MPI_COMBINER_NAMED: return decode_named(datatype, &done_[datatype]);
-      case MPI_COMBINER_F90_INTEGER: done_[datatype] = leaf_of(signature::id_F90_INTEGER, size_of(datatype)); return true;
-      case MPI_COMBINER_F90_REAL: done_[datatype] = leaf_of(signature::id_F90_REAL, size_of(datatype)); return true;
-      case MPI_COMBINER_F90_COMPLEX: done_[datatype] = leaf_of(signature::id_F90_COMPLEX, size_of(datatype)); return true;
+      case MPI_COMBINER_F90_INTEGER:
+        done_[datatype] = leaf_of(signature::id_F90_INTEGER, size_of(datatype));
+        return true;
+      case MPI_COMBINER_F90_REAL:
+        done_[datatype] = leaf_of(signature::id_F90_REAL, size_of(datatype));
+        return true;
+      case MPI_COMBINER_F90_COMPLEX:
+        done_[datatype] = leaf_of(signature::id_F90_COMPLEX, size_of(datatype));
+        return true;
       default: break;
     }
     Frame frame{.datatype = datatype, .combiner = envelope.combiner, .contents = {}};
@@ -194,10 +206,12 @@ class Decoder {
     const MPI_Count size = size_of(frame.datatype);
     const uint64_t each = child.bytes();
     if (size < 0 || (each == 0 ? size != 0 : static_cast<uint64_t>(size) % each != 0)) return false;
-    return finish(frame, each == 0 ? Type() : Type::repeat(child, static_cast<uint64_t>(size) / each));
+    return finish(frame,
+                  each == 0 ? Type() : Type::repeat(child, static_cast<uint64_t>(size) / each));
   }
 
-  // The library counts the bytes too: a constructor that works otherwise than it is thought to is never checked.
+  // The library counts the bytes too: a constructor that works otherwise than it is thought to is
+  // never checked.
   bool finish(const Frame& frame, Type type) {
     const MPI_Count size = size_of(frame.datatype);
     if (size < 0 || type.bytes() != static_cast<uint64_t>(size)) return false;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known about MPI handles (datatypes, communicators): a table for the process, and before it a small one for each thread.
+// What is known about MPI handles (datatypes, communicators): a table for the process, and before
+// it a small one for each thread.
 //
-// An Info is counted by reference and its memory is never given back, only used again: so a thread may look at one that it
-// remembers without a lock. As long as the Info's key is that of the handle asked for, it is the right one.
-#pragma once
+// An Info is counted by reference and its memory is never given back, only used again: so a thread
+// may look at one that it remembers without a lock. As long as the Info's key is that of the handle
+// asked for, it is the right one.
+#ifndef VERITY_MPI_HANDLES_HANDLE_TABLE_H
+#define VERITY_MPI_HANDLES_HANDLE_TABLE_H
 
 #include <array>
 #include <atomic>
@@ -38,7 +41,8 @@ struct HandleInfo {
   bool permanent = false;  // its handle is never freed: nothing is counted
 };
 
-// Info: derived from HandleInfo<Handle>, default constructible, with void clear() noexcept, which frees what it holds.
+// Info: derived from HandleInfo<Handle>, default constructible, with void clear() noexcept, which
+// frees what it holds.
 template <typename Handle, typename Info>
 class HandleTable {
  public:
@@ -62,7 +66,8 @@ class HandleTable {
       if (info_ != nullptr) give_back(std::exchange(info_, nullptr));
     }
     static void give_back(Info* info) noexcept {
-      if (!info->permanent && add(info->references, ~0u) == 1) [[unlikely]] recycle(info);
+      if (!info->permanent && add(info->references, ~0u) == 1) [[unlikely]]
+        recycle(info);
     }
     [[nodiscard]] Info* operator->() const noexcept { return info_; }
     [[nodiscard]] Info& operator*() const noexcept { return *info_; }
@@ -72,8 +77,9 @@ class HandleTable {
     Info* info_ = nullptr;
   };
 
-  // Handles that calls of this thread are about to end, which have been dropped. Callbacks may still use them, but what they are is not
-  // found out again: nobody would drop it. An array, as calls may be left without returning from them.
+  // Handles that calls of this thread are about to end, which have been dropped. Callbacks may
+  // still use them, but what they are is not found out again: nobody would drop it. An array, as
+  // calls may be left without returning from them.
   class Ending {
    public:
     explicit Ending(Handle handle) noexcept : place_(ending_count_++) {
@@ -92,16 +98,19 @@ class HandleTable {
   // What this thread remembers of a handle that is in use, or nullptr.
   [[nodiscard]] static Info* recall(Handle handle) noexcept {
     Info* remembered = cache_[index(handle)];
-    const bool right = remembered != nullptr && remembered->key.load(std::memory_order_acquire) == Info::key_of(handle);
+    const bool right = remembered != nullptr &&
+                       remembered->key.load(std::memory_order_acquire) == Info::key_of(handle);
     return right ? remembered : nullptr;
   }
 
-  // What is known about a handle that is in use; made by fill(Info*), with no lock held, at first sight. Valid until drop(). nullptr: it
-  // is ending.
+  // What is known about a handle that is in use; made by fill(Info*), with no lock held, at first
+  // sight. Valid until drop(). nullptr: it is ending.
   template <typename Fill>
   [[nodiscard]] static Info* find(Handle handle, Fill&& fill) {
     Info* remembered = recall(handle);
-    return remembered != nullptr ? remembered : cache_[index(handle)] = look_up(handle, std::forward<Fill>(fill));
+    return remembered != nullptr
+               ? remembered
+               : cache_[index(handle)] = look_up(handle, std::forward<Fill>(fill));
   }
 
   // The same without making it: nullptr when the handle was never seen.
@@ -190,10 +199,15 @@ class HandleTable {
     return std::exchange(free_, free_->next_free);
   }
 
-  static inline constinit thread_local std::array<Info*, kRemembered> cache_ __attribute__((tls_model("initial-exec"))) = {};
-  static inline constinit thread_local Handle ending_[kEnding] __attribute__((tls_model("initial-exec"))) = {};
-  static inline constinit thread_local size_t ending_count_ __attribute__((tls_model("initial-exec"))) = 0;
+  static inline constinit thread_local std::array<Info*, kRemembered> cache_
+      __attribute__((tls_model("initial-exec"))) = {};
+  static inline constinit thread_local Handle ending_[kEnding]
+      __attribute__((tls_model("initial-exec"))) = {};
+  static inline constinit thread_local size_t ending_count_
+      __attribute__((tls_model("initial-exec"))) = 0;
   static inline constinit Info* free_ = nullptr;
 };
 
 }  // namespace verity::mpi
+
+#endif

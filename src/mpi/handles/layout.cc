@@ -41,7 +41,9 @@ bool add_run(Layout* out, MPI_Aint offset, size_t length) {
 // `copies` of the child, the first one at `offset`.
 bool add_block(Layout* out, const Layout& child, MPI_Aint offset, MPI_Aint copies) {
   if (copies < 0) return false;
-  if (child.dense()) return add_run(out, offset + child.runs[0].offset, child.runs[0].length * static_cast<size_t>(copies));
+  if (child.dense())
+    return add_run(out, offset + child.runs[0].offset,
+                   child.runs[0].length * static_cast<size_t>(copies));
   if (child.runs.empty()) return true;
   for (MPI_Aint i = 0; i < copies; ++i) {
     for (const Layout::Run& run : child.runs) {
@@ -51,34 +53,39 @@ bool add_block(Layout* out, const Layout& child, MPI_Aint offset, MPI_Aint copie
   return true;
 }
 
-// Predefined: one run, but for the pairs of a value and an index, which have a gap where a structure would.
-// Not all of its bytes travel: MPICH copies values of 80 bits without what fills their 128 up.
+// Predefined: one run, but for the pairs of a value and an index, which have a gap where a
+// structure would. Not all of its bytes travel: MPICH copies values of 80 bits without what fills
+// their 128 up.
 bool has_filling([[maybe_unused]] MPI_Datatype datatype) noexcept {
 #ifdef OPEN_MPI
   return false;
 #else
-  return datatype == MPI_LONG_DOUBLE || datatype == MPI_C_LONG_DOUBLE_COMPLEX || datatype == MPI_CXX_LONG_DOUBLE_COMPLEX ||
-         datatype == MPI_LONG_DOUBLE_INT;
+  return datatype == MPI_LONG_DOUBLE || datatype == MPI_C_LONG_DOUBLE_COMPLEX ||
+         datatype == MPI_CXX_LONG_DOUBLE_COMPLEX || datatype == MPI_LONG_DOUBLE_INT;
 #endif
 }
 
 bool lay_out_named(MPI_Datatype datatype, Layout* out) {
   if (has_filling(datatype)) return false;
   if (!measure(datatype, out)) return false;
-  if (out->bytes == 0 || static_cast<MPI_Aint>(out->bytes) == out->extent) return add_run(out, 0, out->bytes);
+  if (out->bytes == 0 || static_cast<MPI_Aint>(out->bytes) == out->extent)
+    return add_run(out, 0, out->bytes);
   char name[MPI_MAX_OBJECT_NAME + 1] = {};
   int length = 0;
   constexpr size_t kIndex = sizeof(int);
-  const bool pair = library().Type_get_name(datatype, name, &length) == MPI_SUCCESS && std::string_view(name).ends_with("_INT");
+  const bool pair = library().Type_get_name(datatype, name, &length) == MPI_SUCCESS &&
+                    std::string_view(name).ends_with("_INT");
   if (!pair || out->bytes <= kIndex) return false;
   const size_t value = out->bytes - kIndex;
-  return add_run(out, 0, value) && add_run(out, static_cast<MPI_Aint>((value + kIndex - 1) / kIndex * kIndex), kIndex);
+  return add_run(out, 0, value) &&
+         add_run(out, static_cast<MPI_Aint>((value + kIndex - 1) / kIndex * kIndex), kIndex);
 }
 
 // The arguments of one constructor, by the names that the standard gives them.
 class Constructor {
  public:
-  Constructor(const Contents& contents, const std::vector<Layout>& children) : c_(contents), children_(children) {}
+  Constructor(const Contents& contents, const std::vector<Layout>& children)
+      : c_(contents), children_(children) {}
 
   bool run(int combiner, Layout* out) const {
     switch (combiner) {
@@ -87,10 +94,14 @@ class Constructor {
       case MPI_COMBINER_CONTIGUOUS: return add_block(out, child(), 0, integer(0));
       case MPI_COMBINER_VECTOR: return strided(out, integer(2) * child().extent);
       case MPI_COMBINER_HVECTOR: return strided(out, c_.addresses[0]);
-      case MPI_COMBINER_INDEXED: return blocks(out, [&](int i) { return integer(1 + integer(0) + i) * child().extent; });
-      case MPI_COMBINER_HINDEXED: return blocks(out, [&](int i) { return c_.addresses[static_cast<size_t>(i)]; });
-      case MPI_COMBINER_INDEXED_BLOCK: return equal_blocks(out, [&](int i) { return integer(2 + i) * child().extent; });
-      case MPI_COMBINER_HINDEXED_BLOCK: return equal_blocks(out, [&](int i) { return c_.addresses[static_cast<size_t>(i)]; });
+      case MPI_COMBINER_INDEXED:
+        return blocks(out, [&](int i) { return integer(1 + integer(0) + i) * child().extent; });
+      case MPI_COMBINER_HINDEXED:
+        return blocks(out, [&](int i) { return c_.addresses[static_cast<size_t>(i)]; });
+      case MPI_COMBINER_INDEXED_BLOCK:
+        return equal_blocks(out, [&](int i) { return integer(2 + i) * child().extent; });
+      case MPI_COMBINER_HINDEXED_BLOCK:
+        return equal_blocks(out, [&](int i) { return c_.addresses[static_cast<size_t>(i)]; });
       case MPI_COMBINER_STRUCT: return structure(out);
       case MPI_COMBINER_SUBARRAY: return subarray(out);
       default: return false;
@@ -124,12 +135,14 @@ class Constructor {
   }
   bool structure(Layout* out) const {
     for (size_t i = 0; i < children_.size(); ++i) {
-      if (!add_block(out, children_[i], c_.addresses[i], integer(static_cast<MPI_Aint>(i) + 1))) return false;
+      if (!add_block(out, children_[i], c_.addresses[i], integer(static_cast<MPI_Aint>(i) + 1)))
+        return false;
     }
     return true;
   }
 
-  // Row by row of the dimension that varies fastest: the last one in C's order, the first one in Fortran's.
+  // Row by row of the dimension that varies fastest: the last one in C's order, the first one in
+  // Fortran's.
   bool subarray(Layout* out) const {
     const MPI_Aint dimensions = integer(0);
     const bool c_order = integer(3 * dimensions + 1) == MPI_ORDER_C;
@@ -141,10 +154,12 @@ class Constructor {
     std::vector<MPI_Aint> at(static_cast<size_t>(dimensions), 0);
     while (true) {
       MPI_Aint place = 0;
-      for (MPI_Aint d = dimensions - 1; d >= 0; --d) place = place * size(d) + start(d) + at[static_cast<size_t>(d)];
+      for (MPI_Aint d = dimensions - 1; d >= 0; --d)
+        place = place * size(d) + start(d) + at[static_cast<size_t>(d)];
       if (!add_block(out, child(), place * child().extent, part(0))) return false;
       MPI_Aint d = 1;
-      while (d < dimensions && ++at[static_cast<size_t>(d)] == part(d)) at[static_cast<size_t>(d++)] = 0;
+      while (d < dimensions && ++at[static_cast<size_t>(d)] == part(d))
+        at[static_cast<size_t>(d++)] = 0;
       if (d >= dimensions) return true;
     }
   }
@@ -157,7 +172,8 @@ class Constructor {
 bool lay_out_at(MPI_Datatype datatype, unsigned depth, size_t& left, Layout* out);
 
 // The types of `contents`, each once; frees what has to be freed.
-bool lay_out_children(const Contents& contents, unsigned depth, size_t& left, std::vector<Layout>* out) {
+bool lay_out_children(const Contents& contents, unsigned depth, size_t& left,
+                      std::vector<Layout>* out) {
   bool known = true;
   for (size_t i = 0; i < contents.types.size(); ++i) {
     MPI_Datatype type = contents.types[i];
@@ -184,7 +200,8 @@ bool lay_out_at(MPI_Datatype datatype, unsigned depth, size_t& left, Layout* out
   if (!get_contents(datatype, envelope, &contents)) return false;
   std::vector<Layout> children;
   const bool known = lay_out_children(contents, depth + 1, left, &children);
-  return known && measure(datatype, out) && (children.empty() || Constructor(contents, children).run(envelope.combiner, out));
+  return known && measure(datatype, out) &&
+         (children.empty() || Constructor(contents, children).run(envelope.combiner, out));
 }
 
 }  // namespace
@@ -196,8 +213,9 @@ Layout lay_out(MPI_Datatype datatype) {
   size_t bytes = 0;
   for (const Layout::Run& run : layout.runs) {
     layout.low = bytes == 0 ? run.offset : std::min(layout.low, run.offset);
-    layout.high = bytes == 0 ? run.offset + static_cast<MPI_Aint>(run.length)
-                             : std::max(layout.high, run.offset + static_cast<MPI_Aint>(run.length));
+    layout.high = bytes == 0
+                      ? run.offset + static_cast<MPI_Aint>(run.length)
+                      : std::max(layout.high, run.offset + static_cast<MPI_Aint>(run.length));
     bytes += run.length;
   }
   layout.known = bytes == layout.bytes;  // the library counts them too

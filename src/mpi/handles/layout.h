@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a datatype's bytes lie in memory, in the order in which MPI packs them. From how the type was made, not from what the MPI
-// library would copy: its own packing is among what the digests look for.
-#pragma once
+// Where a datatype's bytes lie in memory, in the order in which MPI packs them. From how the type
+// was made, not from what the MPI library would copy: its own packing is among what the digests
+// look for.
+#ifndef VERITY_MPI_HANDLES_LAYOUT_H
+#define VERITY_MPI_HANDLES_LAYOUT_H
 
 #include <cstddef>
 #include <vector>
@@ -16,17 +18,21 @@ struct Layout {
     size_t length;
   };
   bool known = false;
-  std::vector<Run> runs;  // of one copy, none of them empty
-  MPI_Aint extent = 0;    // from one copy to the next
-  size_t bytes = 0;       // of one copy
+  std::vector<Run> runs;       // of one copy, none of them empty
+  MPI_Aint extent = 0;         // from one copy to the next
+  size_t bytes = 0;            // of one copy
   MPI_Aint low = 0, high = 0;  // of one copy: the first byte, and behind the last one
 
   // All copies are one run.
-  [[nodiscard]] bool dense() const noexcept { return runs.size() == 1 && static_cast<MPI_Aint>(runs[0].length) == extent; }
+  [[nodiscard]] bool dense() const noexcept {
+    return runs.size() == 1 && static_cast<MPI_Aint>(runs[0].length) == extent;
+  }
 };
 
-// Not known: distributed arrays, types made with large counts, deeply nested ones, ones in very many pieces. Calls MPI. May throw
-// std::bad_alloc.
+// Not known: distributed arrays, types made with large counts, deeply nested ones, ones in very
+// many pieces. Calls MPI. May throw std::bad_alloc.
 [[nodiscard]] Layout lay_out(MPI_Datatype datatype);
 
 }  // namespace verity::mpi
+
+#endif

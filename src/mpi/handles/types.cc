@@ -30,8 +30,10 @@ void fill(TypeInfo* info, MPI_Datatype datatype) {
 }  // namespace
 
 signature::Record TypeInfo::record(uint64_t copies) const noexcept {
-  // Of one basic type there is nothing to compute: the record of one copy is the record of any number, but for the count.
-  const bool only_counts = one.homogeneous() && copies != 0 && one.count <= UINT32_MAX && copies <= UINT32_MAX;
+  // Of one basic type there is nothing to compute: the record of one copy is the record of any
+  // number, but for the count.
+  const bool only_counts =
+      one.homogeneous() && copies != 0 && one.count <= UINT32_MAX && copies <= UINT32_MAX;
   if (!only_counts) return signature::make_record(type, copies, settings().level);
   signature::Record made = one;
   made.count *= copies;
@@ -39,23 +41,25 @@ signature::Record TypeInfo::record(uint64_t copies) const noexcept {
 }
 
 void TypeInfo::keep(Use use, uint64_t copies, const signature::Record& record) noexcept {
-  if (!this_process.several_threads && checkable && signature::can_say(record)) kept_[use] = {copies, record};
+  if (!this_process.several_threads && checkable && signature::can_say(record))
+    kept_[use] = {copies, record};
 }
 
 TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept {
   if (datatype == handles().type_null) return nullptr;
   try {
     return TypeTable::find(datatype, [datatype](TypeInfo* info) { fill(info, datatype); });
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  } catch (const std::bad_alloc&) { return nullptr; }
 }
 
-size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out, size_t room) noexcept {
+size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out,
+                       size_t room) noexcept {
   if (!type.checkable || count < 0) return 0;
   const signature::Record record = type.record(static_cast<uint64_t>(count));
-  const size_t description = type.description_length <= room - sizeof(record) ? type.description_length : 0;
-  signature::write_words(record, site, static_cast<uint32_t>(process_number()), family, static_cast<uint8_t>(description), out);
+  const size_t description =
+      type.description_length <= room - sizeof(record) ? type.description_length : 0;
+  signature::write_words(record, site, static_cast<uint32_t>(process_number()), family,
+                         static_cast<uint8_t>(description), out);
   if (description != 0) std::memcpy(out + sizeof(record), type.description, description);
   return sizeof(record) + description;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI datatypes and their signatures.
-#pragma once
+#ifndef VERITY_MPI_HANDLES_TYPES_H
+#define VERITY_MPI_HANDLES_TYPES_H
 
 #include <cstdint>
 
@@ -35,7 +36,8 @@ struct TypeInfo : HandleInfo<MPI_Datatype> {
 
   // Of `copies` copies, without what the sender adds.
   [[nodiscard]] signature::Record record(uint64_t copies) const noexcept;
-  // Programs repeat themselves: the last one of each use is kept, if signature::says() does for it and several threads cannot ask at once.
+  // Programs repeat themselves: the last one of each use is kept, if signature::says() does for it
+  // and several threads cannot ask at once.
   enum Use : uint8_t { kSent, kReceived };
   [[nodiscard]] const signature::Record* kept(Use use, uint64_t copies) const noexcept {
     return copies == kept_[use].copies ? &kept_[use].record : nullptr;
@@ -58,7 +60,8 @@ struct TypeInfo : HandleInfo<MPI_Datatype> {
 using TypeTable = HandleTable<MPI_Datatype, TypeInfo>;
 using TypeRef = TypeTable::Ref;
 
-// Of a datatype that is in use; nullptr when that is not known (MPI_DATATYPE_NULL, no memory). Valid until forget_type().
+// Of a datatype that is in use; nullptr when that is not known (MPI_DATATYPE_NULL, no memory).
+// Valid until forget_type().
 [[nodiscard]] TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept;
 [[nodiscard]] inline TypeInfo* find_type(MPI_Datatype datatype) noexcept {
   TypeInfo* known = TypeTable::recall(datatype);
@@ -69,13 +72,15 @@ using TypeRef = TypeTable::Ref;
 // Before MPI_Type_free.
 void forget_type(MPI_Datatype datatype) noexcept;
 
-// Writes the signature of `count` copies to `out`, which holds kMaxSignature bytes, of at most `room` bytes; returns its length, 0 when
-// the type is not checkable.
-[[nodiscard]] size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out,
-                                     size_t room = kMaxSignature) noexcept;
+// Writes the signature of `count` copies to `out`, which holds kMaxSignature bytes, of at most
+// `room` bytes; returns its length, 0 when the type is not checkable.
+[[nodiscard]] size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family,
+                                     uint8_t* out, size_t room = kMaxSignature) noexcept;
 
-// The sequence of basic types that a datatype stands for. False when it holds something that cannot be decoded. May throw
-// std::bad_alloc.
+// The sequence of basic types that a datatype stands for. False when it holds something that cannot
+// be decoded. May throw std::bad_alloc.
 [[nodiscard]] bool decode_type(MPI_Datatype datatype, signature::Type* type_p);
 
 }  // namespace verity::mpi
+
+#endif

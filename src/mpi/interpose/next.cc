@@ -16,11 +16,13 @@ namespace verity::mpi {
 
 namespace {
 
-// Opened with RTLD_LOCAL (as interpreters open their extension modules) the MPI library is in no search order.
+// Opened with RTLD_LOCAL (as interpreters open their extension modules) the MPI library is in no
+// search order.
 int is_mpi_library(dl_phdr_info* info, size_t, void* path) {
   const char* slash = std::strrchr(info->dlpi_name, '/');
   const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
-  if (std::strncmp(file, "libmpi.so", 9) != 0 && std::strncmp(file, "libmpich.so", 11) != 0) return 0;
+  if (std::strncmp(file, "libmpi.so", 9) != 0 && std::strncmp(file, "libmpich.so", 11) != 0)
+    return 0;
   *static_cast<std::string*>(path) = info->dlpi_name;
   return 1;
 }
@@ -57,7 +59,10 @@ void* find_data(const char* name) noexcept {
 void* Next::resolve() noexcept {
   void* function = find_next(name_);
   if (function == nullptr) {
-    std::fprintf(stderr, "ucx-verity: %s is called, but the MPI library of this process has no such function\n", name_);
+    std::fprintf(
+        stderr,
+        "ucx-verity: %s is called, but the MPI library of this process has no such function\n",
+        name_);
     std::abort();
   }
   function_.store(function, std::memory_order_release);

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The functions behind the wrappers: those that the program would have called without us.
-#pragma once
+#ifndef VERITY_MPI_INTERPOSE_NEXT_H
+#define VERITY_MPI_INTERPOSE_NEXT_H
 
 #include <atomic>
 #include <cstdint>
 
 namespace verity::mpi {
 
-// The definition of `name` that comes after this library: another tool's, or the MPI library's. nullptr: there is none.
+// The definition of `name` that comes after this library: another tool's, or the MPI library's.
+// nullptr: there is none.
 [[nodiscard]] void* find_next(const char* name) noexcept;
-// The data object of that name which the whole process uses: a program may hold the MPI library's (a copy relocation).
+// The data object of that name which the whole process uses: a program may hold the MPI library's
+// (a copy relocation).
 [[nodiscard]] void* find_data(const char* name) noexcept;
 
-// One argument of any C function with integers and pointers only, as wide as a register: what is handed on so keeps all of its bits,
-// whichever MPI library's types it has.
+// One argument of any C function with integers and pointers only, as wide as a register: what is
+// handed on so keeps all of its bits, whichever MPI library's types it has.
 using Word = uintptr_t;
 
 // The function after `name`, looked up at the first call.
@@ -37,7 +40,8 @@ class Next {
   template <typename Function>
   [[nodiscard]] Function as() noexcept {
     void* function = function_.load(std::memory_order_acquire);
-    if (function == nullptr) [[unlikely]] function = resolve();
+    if (function == nullptr) [[unlikely]]
+      function = resolve();
     return reinterpret_cast<Function>(function);
   }
 
@@ -50,3 +54,5 @@ class Next {
 };
 
 }  // namespace verity::mpi
+
+#endif

@@ -18,7 +18,8 @@ constexpr size_t kShort = 64;
 inline void copy_signature(uint8_t* out, const uint8_t* signature, size_t length) noexcept {
   if (length >= kHead) [[likely]] {
     util::copy_words<kHead>(out, signature);
-    if (length != kHead) util::copy_words(out + kStampEnd, signature + kStampEnd, length - kStampEnd);
+    if (length != kHead)
+      util::copy_words(out + kStampEnd, signature + kStampEnd, length - kStampEnd);
   } else if (length != 0) {
     std::memcpy(out, signature, length);
   }
@@ -40,7 +41,8 @@ Arrival* ArrivalPool::make(const uint8_t* signature, size_t length, bool certain
   if (arrival != nullptr) [[likely]] {
     free_[is_long] = arrival->next;
   } else {
-    arrival = static_cast<Arrival*>(std::malloc(sizeof(Arrival) + (is_long ? kMaxSignature : kShort)));
+    arrival =
+        static_cast<Arrival*>(std::malloc(sizeof(Arrival) + (is_long ? kMaxSignature : kShort)));
     if (arrival == nullptr) return nullptr;
     arrival->is_long = is_long;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signatures of messages that have arrived and that no receive is known to have got yet.
-#pragma once
+#ifndef VERITY_MPI_MATCHING_ARRIVALS_H
+#define VERITY_MPI_MATCHING_ARRIVALS_H
 
 #include <cstddef>
 #include <cstdint>
@@ -38,3 +39,5 @@ class ArrivalPool {
 void free_arrivals(Arrival* list) noexcept;
 
 }  // namespace verity::mpi
+
+#endif

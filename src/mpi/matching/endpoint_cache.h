@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ucp_ep_h a transport's endpoint belongs to, as far as its messages have shown. Direct-mapped.
-#pragma once
+// Which ucp_ep_h a transport's endpoint belongs to, as far as its messages have shown.
+// Direct-mapped.
+#ifndef VERITY_MPI_MATCHING_ENDPOINT_CACHE_H
+#define VERITY_MPI_MATCHING_ENDPOINT_CACHE_H
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +15,9 @@ class EndpointCache {
   EndpointCache() : entries_(std::make_unique<Entry[]>(kEntries)) {}
 
   // `serial`: of the transport's endpoint, from 1 on.
-  void put(uint64_t serial, const void* endpoint) noexcept { entries_[serial % kEntries] = {serial, endpoint}; }
+  void put(uint64_t serial, const void* endpoint) noexcept {
+    entries_[serial % kEntries] = {serial, endpoint};
+  }
   // nullptr: it is not known.
   [[nodiscard]] const void* find(uint64_t serial) const noexcept {
     const Entry& entry = entries_[serial % kEntries];
@@ -31,3 +35,5 @@ class EndpointCache {
 };
 
 }  // namespace verity::mpi
+
+#endif

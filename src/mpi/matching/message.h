@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the matching of messages knows of a message: the bytes of its signature, which call sent it, and the receive that is to get it.
-// What the bytes mean is the MPI side's (src/signature).
-#pragma once
+// What the matching of messages knows of a message: the bytes of its signature, which call sent it,
+// and the receive that is to get it. What the bytes mean is the MPI side's (src/signature).
+#ifndef VERITY_MPI_MATCHING_MESSAGE_H
+#define VERITY_MPI_MATCHING_MESSAGE_H
 
 #include <cstddef>
 #include <cstdint>
@@ -20,19 +21,20 @@ struct Caller {
   int peer = 0;                // rank in it, of the other group where it has two
 };
 
-// A receive that the program posted, owned by the MPI side: from the moment the UCP side consumes its attachment until it calls
-// resolved() or dropped(), which it does exactly once. It may do so inside of UCP's progress: no MPI or UCP call from there, and little
-// time.
+// A receive that the program posted, owned by the MPI side: from the moment the UCP side consumes
+// its attachment until it calls resolved() or dropped(), which it does exactly once. It may do so
+// inside of UCP's progress: no MPI or UCP call from there, and little time.
 class Receive {
  public:
-  // The message that this receive got: its signature (record and description), or nullptr and 0 when it carried none or when that
-  // is not certain. `received`: bytes that arrived, before truncation.
+  // The message that this receive got: its signature (record and description), or nullptr and 0
+  // when it carried none or when that is not certain. `received`: bytes that arrived, before
+  // truncation.
   virtual void resolved(const uint8_t* signature, size_t length, size_t received) noexcept = 0;
   // It was cancelled, or failed.
   virtual void dropped() noexcept = 0;
 
-  // All of the message's data are in the buffer, and the program does not know yet. Called where wants_data says so, before resolved();
-  // not for messages that a removing probe took.
+  // All of the message's data are in the buffer, and the program does not know yet. Called where
+  // wants_data says so, before resolved(); not for messages that a removing probe took.
   virtual void landed(size_t /*received*/) noexcept {}
   bool wants_data = false;
 
@@ -41,3 +43,5 @@ class Receive {
 };
 
 }  // namespace verity::mpi
+
+#endif

@@ -5,13 +5,15 @@
 
 namespace verity::mpi {
 
-void OpenSends::open(const void* request, const void* buffer, size_t bytes, const Caller& caller) noexcept {
+void OpenSends::open(const void* request, const void* buffer, size_t bytes,
+                     const Caller& caller) noexcept {
   if (bytes < kLeast) return;
   const std::lock_guard lock(mutex_);
   try {
     if (sends_.size() >= kMost) sends_.clear();
     const uint64_t number = opened_.load(std::memory_order_relaxed) + 1;
-    sends_.insert_or_assign(request, Send{reinterpret_cast<uintptr_t>(buffer), bytes, caller, number, false});
+    sends_.insert_or_assign(
+        request, Send{reinterpret_cast<uintptr_t>(buffer), bytes, caller, number, false});
     opened_.store(number, std::memory_order_relaxed);
   } catch (...) {  // it has no name then
   }
@@ -24,7 +26,8 @@ void OpenSends::close_one(const void* request) noexcept {
   count_.store(sends_.size(), std::memory_order_relaxed);
 }
 
-bool OpenSends::changed(const void* address, size_t length, uint64_t opened, std::optional<ChangedSend>* first) noexcept {
+bool OpenSends::changed(const void* address, size_t length, uint64_t opened,
+                        std::optional<ChangedSend>* first) noexcept {
   const auto from = reinterpret_cast<uintptr_t>(address);
   const uintptr_t to = from + length;
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends that have returned and whose buffer is not the program's again, by their memory: to name the one that the program wrote to.
-#pragma once
+// Sends that have returned and whose buffer is not the program's again, by their memory: to name
+// the one that the program wrote to.
+#ifndef VERITY_MPI_MATCHING_OPEN_SENDS_H
+#define VERITY_MPI_MATCHING_OPEN_SENDS_H
 
 #include <atomic>
 #include <cstddef>
@@ -29,13 +31,15 @@ class OpenSends {
   void open(const void* request, const void* buffer, size_t bytes, const Caller& caller) noexcept;
   // The request is complete, or gone.
   void close(const void* request) noexcept {
-    if (count_.load(std::memory_order_relaxed) != 0) [[unlikely]] close_one(request);
+    if (count_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      close_one(request);
   }
   // How many there were.
   [[nodiscard]] uint64_t opened() const noexcept { return opened_.load(std::memory_order_relaxed); }
-  // Whether [address, address + length) touches the buffer of one of the first `opened` sends, which has not ended since. `first`: that
-  // send, unless it was returned before.
-  [[nodiscard]] bool changed(const void* address, size_t length, uint64_t opened, std::optional<ChangedSend>* first) noexcept;
+  // Whether [address, address + length) touches the buffer of one of the first `opened` sends,
+  // which has not ended since. `first`: that send, unless it was returned before.
+  [[nodiscard]] bool changed(const void* address, size_t length, uint64_t opened,
+                             std::optional<ChangedSend>* first) noexcept;
 
  private:
   struct Send {
@@ -57,3 +61,5 @@ class OpenSends {
 };
 
 }  // namespace verity::mpi
+
+#endif

@@ -17,8 +17,8 @@ uintptr_t first_word(const void* origin) noexcept {
 
 void PendingSends::add(uintptr_t request, const Send& send) noexcept {
   try {
-    // Old sends whose messages bypassed the plugin must not pile up. Nor may they be forgotten: they may
-    // yet be transmitted, and would be taken for others.
+    // Old sends whose messages bypassed the plugin must not pile up. Nor may they be forgotten:
+    // they may yet be transmitted, and would be taken for others.
     if (sends_.size() >= kMost) return disable_all();
     const auto old = sends_.find(request);
     if (old != sends_.end()) erase(old);
@@ -57,9 +57,7 @@ void PendingSends::disable_tags_of_released() noexcept {
     for (const auto& [request, send] : sends_) {
       if (send.released) disabled_tags_.insert(send.tag);
     }
-  } catch (...) {
-    return disable_all();
-  }
+  } catch (...) { return disable_all(); }
   if (disabled_tags_.size() > kMostDisabled) return disable_all();
   disabled_ = Disabled::kSome;
   for (auto place = sends_.begin(); place != sends_.end();) {
@@ -77,7 +75,8 @@ void PendingSends::disable_all() noexcept {
 
 PendingSends::Entry* PendingSends::find_around(uint64_t tag, uintptr_t address) noexcept {
   const auto above = sends_.upper_bound(address);
-  if (above == sends_.end() || above->first - address > request_size_ || above->second.tag != tag) return nullptr;
+  if (above == sends_.end() || above->first - address > request_size_ || above->second.tag != tag)
+    return nullptr;
   return &*above;
 }
 
@@ -88,7 +87,9 @@ PendingSends::Entry* PendingSends::find_by_origin(uint64_t tag, const void* orig
 
 PendingSends::Entry* PendingSends::find_first(const void* endpoint, uint64_t tag) noexcept {
   const auto first = in_order_.lower_bound({endpoint, tag, 0, 0});
-  if (first == in_order_.end() || std::get<0>(first->first) != endpoint || std::get<1>(first->first) != tag) return nullptr;
+  if (first == in_order_.end() || std::get<0>(first->first) != endpoint ||
+      std::get<1>(first->first) != tag)
+    return nullptr;
   const auto found = sends_.find(first->second);
   return found != sends_.end() ? &*found : nullptr;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends that have returned and whose first active message has not been transmitted, by their requests
-// and in the order of their calls.
+// Sends that have returned and whose first active message has not been transmitted, by their
+// requests and in the order of their calls.
 //
-// The requests of some are released, and nothing shows that these are complete. Where too many of them
-// pile up, checking of their tags is disabled; where too many sends are pending, checking of all tags.
-#pragma once
+// The requests of some are released, and nothing shows that these are complete. Where too many of
+// them pile up, checking of their tags is disabled; where too many sends are pending, checking of
+// all tags.
+#ifndef VERITY_MPI_MATCHING_PENDING_SENDS_H
+#define VERITY_MPI_MATCHING_PENDING_SENDS_H
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +38,8 @@ struct Send {
 
   Send() noexcept {}  // `bytes` as they are
   void copy_signature(uint8_t* out, const Stamp& stamp) const noexcept {
-    copy_stamped(out, head != nullptr ? head : bytes, head != nullptr ? tail : bytes + kHead, length, stamp);
+    copy_stamped(out, head != nullptr ? head : bytes, head != nullptr ? tail : bytes + kHead,
+                 length, stamp);
   }
 };
 
@@ -69,8 +72,8 @@ class PendingSends {
   // The request is released while the send is under way: its completion will not show.
   void release(const void* request) noexcept;
 
-  // The send with that tag whose request holds the address, or the one that is the first word of the
-  // struct there. nullptr: none.
+  // The send with that tag whose request holds the address, or the one that is the first word of
+  // the struct there. nullptr: none.
   [[nodiscard]] Entry* find_by_origin(uint64_t tag, const void* origin) noexcept;
   // Of those with that tag to that endpoint the one called first. nullptr: none.
   [[nodiscard]] Entry* find_first(const void* endpoint, uint64_t tag) noexcept;
@@ -84,7 +87,8 @@ class PendingSends {
   }
 
  private:
-  using Order = std::tuple<const void*, uint64_t, uint32_t, uint32_t>;  // endpoint, tag, epoch, sequence
+  using Order =
+      std::tuple<const void*, uint64_t, uint32_t, uint32_t>;  // endpoint, tag, epoch, sequence
 
   [[nodiscard]] static Order order_of(const Send& send) noexcept {
     return {send.endpoint, send.tag, send.number.epoch, send.number.sequence};
@@ -103,3 +107,5 @@ class PendingSends {
 };
 
 }  // namespace verity::mpi
+
+#endif

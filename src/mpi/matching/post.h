@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A receive that the program posted, as the matching keeps it, and the memory of all of them.
-#pragma once
+#ifndef VERITY_MPI_MATCHING_POST_H
+#define VERITY_MPI_MATCHING_POST_H
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace verity::mpi {
 
 // The call that posted a receive, for the caller's own use.
 struct PostingCall {
-  void (*callback)();   // the completion callback of the receive's own caller
+  void (*callback)();  // the completion callback of the receive's own caller
   void* user_data;
   const void* request;  // once the call has returned one
   bool freed;           // the caller has freed the request
@@ -75,3 +76,5 @@ class PostPool {
 };
 
 }  // namespace verity::mpi
+
+#endif

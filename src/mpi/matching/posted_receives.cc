@@ -22,9 +22,7 @@ uint32_t PostedReceives::index_of(uint64_t mask) noexcept {
   try {
     masks_.push_back({mask, 0});
     return last_mask_ = static_cast<uint32_t>(masks_.size() - 1);
-  } catch (...) {
-    return kNoMaskIndex;
-  }
+  } catch (...) { return kNoMaskIndex; }
 }
 
 // False: no memory.

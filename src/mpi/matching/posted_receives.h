@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receives of one worker that are posted and pending, which UCP calls expected, and the first of
-// them that could take a tag.
+// The receives of one worker that are posted and pending, which UCP calls expected, and the first
+// of them that could take a tag.
 //
-// Nearly all receives complete before anyone asks for the first one. So a post joins the list of the
-// recent ones, and only find_first() sorts these into buckets by tag and mask.
-#pragma once
+// Nearly all receives complete before anyone asks for the first one. So a post joins the list of
+// the recent ones, and only find_first() sorts these into buckets by tag and mask.
+#ifndef VERITY_MPI_MATCHING_POSTED_RECEIVES_H
+#define VERITY_MPI_MATCHING_POSTED_RECEIVES_H
 
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +46,8 @@ class PostedReceives {
     post->next->previous = post->previous;
     post->pending = false;
     --size_;
-    if (post->mask_index != kNoMaskIndex) [[unlikely]] --masks_[post->mask_index].pending;
+    if (post->mask_index != kNoMaskIndex) [[unlikely]]
+      --masks_[post->mask_index].pending;
   }
   // The same where `post->simple`: it was not sorted, and recycle() follows.
   void remove_simple(Post* post) noexcept {
@@ -61,8 +63,8 @@ class PostedReceives {
   // The pending or matched one whose call returned that request; nullptr: there is none.
   [[nodiscard]] Post* find(const void* request) noexcept { return pool_.find(request); }
 
-  // A receive of a message that a matched probe has dequeued: it has a post for its caller's use, but
-  // takes no part in the order. nullptr: no memory.
+  // A receive of a message that a matched probe has dequeued: it has a post for its caller's use,
+  // but takes no part in the order. nullptr: no memory.
   [[nodiscard]] Post* add_matched() noexcept;
   void recycle_matched(Post* post) noexcept {
     --matched_;
@@ -94,7 +96,7 @@ class PostedReceives {
 
   PostPool pool_;
   PostLink recent_{&recent_, &recent_};  // in the order of posting, not sorted yet
-  PostLink* buckets_ = nullptr;          // the others; each in the order of posting, of several tags
+  PostLink* buckets_ = nullptr;  // the others; each in the order of posting, of several tags
   std::vector<Mask> masks_;
   uint32_t last_mask_ = 0;  // index of the mask used last, if there is one
   uint64_t last_order_ = 1;
@@ -102,3 +104,5 @@ class PostedReceives {
 };
 
 }  // namespace verity::mpi
+
+#endif

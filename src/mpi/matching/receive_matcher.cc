@@ -11,15 +11,17 @@ void ReceiveMatcher::disable() noexcept {
 TagStream* ReceiveMatcher::stream_of(uint64_t tag) noexcept {
   if (disabled_) return nullptr;
   TagStream* stream = streams_.find_or_add(tag, handled_.order != 0 ? handled_.stream : nullptr);
-  // So many tags that are not idle are those of messages that bypass the plugin: checking them would
-  // only get slower.
-  if (streams_.is_crowded()) [[unlikely]] disable();
+  // So many tags that are not idle are those of messages that bypass the plugin: checking them
+  // would only get slower.
+  if (streams_.is_crowded()) [[unlikely]]
+    disable();
   return stream;
 }
 
 // ---- messages -----------------------------------------------------------------------------------
 
-const uint64_t* ReceiveMatcher::begin_handling(uint64_t tag, const uint8_t* signature, size_t length) noexcept {
+const uint64_t* ReceiveMatcher::begin_handling(uint64_t tag, const uint8_t* signature,
+                                               size_t length) noexcept {
   if (handled_.order != 0) enqueue_handled();  // the new one came while UCP was handling it
   TagStream* stream = length > kMaxSignature ? nullptr : stream_of(tag);
   if (stream == nullptr) {
@@ -28,7 +30,8 @@ const uint64_t* ReceiveMatcher::begin_handling(uint64_t tag, const uint8_t* sign
   }
   Stamp stamp;
   const bool has_stamp = read_stamp(signature, length, &stamp);
-  const bool certain = stream->sequence.advance(has_stamp ? &stamp : nullptr, {bypassed_, streams_.has_evicted()});
+  const bool certain =
+      stream->sequence.advance(has_stamp ? &stamp : nullptr, {bypassed_, streams_.has_evicted()});
   bypassed_ = bypassed_ || stream->sequence.has_gap();
   return set_handled(*stream, signature, length, certain);
 }
@@ -61,7 +64,8 @@ const Post* ReceiveMatcher::first_pending(uint64_t tag) noexcept {
 void ReceiveMatcher::complete_by_order(Post* post, uint64_t tag, size_t received) noexcept {
   post->received = received;
   TagStream* stream = stream_of(tag);
-  if (stream == nullptr) [[unlikely]] return complete_uncertain(post);
+  if (stream == nullptr) [[unlikely]]
+    return complete_uncertain(post);
   const bool is_first = stream->first_completed() == nullptr;
   const Post* earlier = is_first ? first_pending(tag) : nullptr;
   if (is_first && (earlier == nullptr || earlier->order > post->order)) [[likely]] {
@@ -109,7 +113,8 @@ void ReceiveMatcher::deliver_first(TagStream& stream, Post* post) noexcept {
   if (arrival != nullptr) arrivals_.recycle(arrival);
 }
 
-// Delivers to the completed receives of this tag whose message is certain now. False: some still wait.
+// Delivers to the completed receives of this tag whose message is certain now. False: some still
+// wait.
 bool ReceiveMatcher::resolve(TagStream& stream) noexcept {
   const Post* earlier = stream.first_completed() == nullptr ? nullptr : first_pending(stream.tag());
   while (Post* post = stream.first_completed()) {

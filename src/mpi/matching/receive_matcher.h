@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which message did a receive get? UCP does not say. But among the receives that matched the same full
-// tag, the order of posting is the order of the messages; and when a receive completes with a tag, every
-// receive that was posted before it, could have taken that tag and is still pending has matched another
-// message already (else it would have taken this one). So the messages of a tag, in the order of their
-// first active messages, belong to the receives that got this tag, in the order of posting; a receive's
-// message is certain once no earlier receive that could have taken the tag is pending. And a receive
-// that completes while UCP is handling a message that came whole, with that message's tag, got that
-// message.
+// Which message did a receive get? UCP does not say. But among the receives that matched the same
+// full tag, the order of posting is the order of the messages; and when a receive completes with a
+// tag, every receive that was posted before it, could have taken that tag and is still pending has
+// matched another message already (else it would have taken this one). So the messages of a tag, in
+// the order of their first active messages, belong to the receives that got this tag, in the order
+// of posting; a receive's message is certain once no earlier receive that could have taken the tag
+// is pending. And a receive that completes while UCP is handling a message that came whole, with
+// that message's tag, got that message.
 //
 // One worker's receives. Pure: notified of events, calls Receive::resolved() and dropped(). Not
 // thread-safe: the caller's lock.
-#pragma once
+#ifndef VERITY_MPI_MATCHING_RECEIVE_MATCHER_H
+#define VERITY_MPI_MATCHING_RECEIVE_MATCHER_H
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +36,8 @@ class ReceiveMatcher {
 
   // A receive is about to be posted. nullptr: no memory (then matching is disabled).
   [[nodiscard]] Post* post(uint64_t tag, uint64_t mask, Receive* receive) noexcept {
-    if (posted_.make_room()) [[likely]] return posted_.add(tag, mask, receive);
+    if (posted_.make_room()) [[likely]]
+      return posted_.add(tag, mask, receive);
     disable();
     return nullptr;
   }
@@ -47,12 +49,14 @@ class ReceiveMatcher {
     } else {
       complete_by_order(post, tag, received);
     }
-    if (waiting_streams_ != nullptr) [[unlikely]] resolve_waiting();
+    if (waiting_streams_ != nullptr) [[unlikely]]
+      resolve_waiting();
   }
-  // A simple receive got the message that UCP is handling: then complete_simple() does what complete()
-  // would.
+  // A simple receive got the message that UCP is handling: then complete_simple() does what
+  // complete() would.
   [[nodiscard]] bool got_handled(const Post* post, uint64_t tag) const noexcept {
-    return post->simple && post->order <= handled_.order && handled_.tag == tag && waiting_streams_ == nullptr;
+    return post->simple && post->order <= handled_.order && handled_.tag == tag &&
+           waiting_streams_ == nullptr;
   }
   void complete_simple(Post* post, size_t received) noexcept {
     posted_.remove_simple(post);
@@ -60,8 +64,8 @@ class ReceiveMatcher {
   }
   // It will get no message: cancelled, or failed. The post is recycled.
   void drop(Post* post) noexcept;
-  // A receive of a message that a matched probe has dequeued, for which complete() was called then. In
-  // use until end_matched().
+  // A receive of a message that a matched probe has dequeued, for which complete() was called then.
+  // In use until end_matched().
   [[nodiscard]] Post* begin_matched() noexcept { return posted_.add_matched(); }
   void end_matched(Post* post) noexcept { posted_.recycle_matched(post); }
   // The pending or matched receive whose call returned that request.
@@ -74,10 +78,12 @@ class ReceiveMatcher {
   void arrive(uint64_t tag, const uint8_t* signature, size_t length) noexcept {
     if (begin_handling(tag, signature, length) != nullptr) enqueue_handled();
   }
-  // The same of a message that came whole, before UCP handles it: when a receive completes with its tag
-  // before end_handling(), that one got it. Returns where 0 will be then, so that end_handling() need
-  // not be called; nullptr: there is nothing to end. The signature stays the caller's until then.
-  [[nodiscard]] const uint64_t* begin_handling(uint64_t tag, const uint8_t* signature, size_t length) noexcept;
+  // The same of a message that came whole, before UCP handles it: when a receive completes with its
+  // tag before end_handling(), that one got it. Returns where 0 will be then, so that
+  // end_handling() need not be called; nullptr: there is nothing to end. The signature stays the
+  // caller's until then.
+  [[nodiscard]] const uint64_t* begin_handling(uint64_t tag, const uint8_t* signature,
+                                               size_t length) noexcept;
   // The message is the next one of the tag that was seen last, and UCP is handling no other: then
   // begin_handling_next() does what begin_handling() would. Precondition: a signature of kHead to
   // kMaxSignature bytes.
@@ -86,7 +92,8 @@ class ReceiveMatcher {
     if (stream == nullptr || stream->tag() != tag || handled_.order != 0) return false;
     return stream->sequence.is_next(stamp_in(signature));
   }
-  [[nodiscard]] const uint64_t* begin_handling_next(const uint8_t* signature, size_t length) noexcept {
+  [[nodiscard]] const uint64_t* begin_handling_next(const uint8_t* signature,
+                                                    size_t length) noexcept {
     TagStream& stream = *streams_.last();
     stream.sequence.advance_to_next();
     return set_handled(stream, signature, length, true);
@@ -95,7 +102,8 @@ class ReceiveMatcher {
     if (handled_.order != 0) enqueue_handled();
   }
 
-  // Something happened that the rules above do not cover: from now on, no receive is matched by order.
+  // Something happened that the rules above do not cover: from now on, no receive is matched by
+  // order.
   [[gnu::cold]] void disable() noexcept;
 
   // --- counts
@@ -122,7 +130,8 @@ class ReceiveMatcher {
 
   // nullptr: no memory, or matching is disabled.
   [[nodiscard]] TagStream* stream_of(uint64_t tag) noexcept;
-  const uint64_t* set_handled(TagStream& stream, const uint8_t* signature, size_t length, bool certain) noexcept {
+  const uint64_t* set_handled(TagStream& stream, const uint8_t* signature, size_t length,
+                              bool certain) noexcept {
     handled_.tag = stream.tag();
     handled_.stream = &stream;
     handled_.signature = signature;
@@ -138,7 +147,8 @@ class ReceiveMatcher {
     Receive* receive = post->receive;
     posted_.recycle(post);
     if (receive == nullptr) return;
-    receive->resolved(handled_.length != 0 ? handled_.signature : nullptr, handled_.length, received);
+    receive->resolved(handled_.length != 0 ? handled_.signature : nullptr, handled_.length,
+                      received);
   }
   [[nodiscard]] const Post* first_pending(uint64_t tag) noexcept;
   void complete_by_order(Post* post, uint64_t tag, size_t received) noexcept;
@@ -160,3 +170,5 @@ class ReceiveMatcher {
 };
 
 }  // namespace verity::mpi
+
+#endif

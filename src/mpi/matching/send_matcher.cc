@@ -24,7 +24,8 @@ const void* SendMatcher::endpoint_of(const Outgoing& message) noexcept {
   return known != nullptr ? known : only_endpoint(message);
 }
 
-// The endpoint of all candidates, or else of all those with that buffer. nullptr: there are several.
+// The endpoint of all candidates, or else of all those with that buffer. nullptr: there are
+// several.
 const void* SendMatcher::only_endpoint(const Outgoing& message) noexcept {
   const void* of_tag = nullptr;
   const void* of_buffer = nullptr;
@@ -49,8 +50,8 @@ bool SendMatcher::same_signature(const Send& a, const Send& b) noexcept {
   return std::memcmp(one, other, a.length) == 0;
 }
 
-// One of the candidates is transmitted: which one, and so which ones remain, is not known until their
-// requests are complete. Precondition: there is one.
+// One of the candidates is transmitted: which one, and so which ones remain, is not known until
+// their requests are complete. Precondition: there is one.
 SendMatcher::Match SendMatcher::match_any(uint64_t tag) noexcept {
   const Send* last = nullptr;
   bool are_alike = true;
@@ -73,12 +74,14 @@ SendMatcher::Match SendMatcher::find(const Outgoing& message) noexcept {
   if (!pending_.empty() && message.origin != nullptr) {
     entry = pending_.find_by_origin(message.tag, message.origin);
     // The memory of a released request may be the call's by now.
-    if (entry != nullptr && entry->second.released && may_be_of_call(message.tag)) return match_any(message.tag);
+    if (entry != nullptr && entry->second.released && may_be_of_call(message.tag))
+      return match_any(message.tag);
   } else if (!pending_.empty()) {
     const void* endpoint = endpoint_of(message);
     if (endpoint == nullptr) return match_any(message.tag);
     entry = pending_.find_first(endpoint, message.tag);
-    const bool may_be_transmitted = entry != nullptr && (entry->second.ambiguous || entry->second.released);
+    const bool may_be_transmitted =
+        entry != nullptr && (entry->second.ambiguous || entry->second.released);
     if (may_be_transmitted) return match_any(message.tag);
   }
   if (entry != nullptr) return {.send = &entry->second, .entry = entry};
@@ -94,7 +97,8 @@ size_t SendMatcher::match(const Outgoing& message, uint8_t* out, size_t room) no
   const Send& send = *found.send;
   if (!send.ambiguous) endpoints_.put(message.serial, send.endpoint);
   const size_t length = in_words(send.length) <= room ? send.length : 0;
-  if (length != 0) send.copy_signature(out, send.ambiguous ? Stamp{0, 0} : numbering_.stamp(send.number));
+  if (length != 0)
+    send.copy_signature(out, send.ambiguous ? Stamp{0, 0} : numbering_.stamp(send.number));
   last_had_signature_ = length != 0;
   if (found.entry != nullptr) {
     last_match_ = LastMatch::kPending;
@@ -113,7 +117,8 @@ bool SendMatcher::undo_match() noexcept {
     call_.transmitted = false;
     is_only_send_ = in_call_ && pending_.empty();
   }
-  if (last_match_ == LastMatch::kPending && !pending_.is_disabled(last_.tag)) pending_.add(last_request_, last_);
+  if (last_match_ == LastMatch::kPending && !pending_.is_disabled(last_.tag))
+    pending_.add(last_request_, last_);
   return last_had_signature_;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The numbers of this process's messages: those of one tag to one endpoint are counted from 0 on.
-#pragma once
+#ifndef VERITY_MPI_MATCHING_SEND_NUMBERING_H
+#define VERITY_MPI_MATCHING_SEND_NUMBERING_H
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +32,8 @@ class SendNumbering {
   }
 
  private:
-  // It lies in one of the places from its home on. One that is replaced by another begins anew later,
-  // as another epoch.
+  // It lies in one of the places from its home on. One that is replaced by another begins anew
+  // later, as another epoch.
   struct Numbering {
     const void* endpoint;
     uint64_t tag;
@@ -50,3 +51,5 @@ class SendNumbering {
 };
 
 }  // namespace verity::mpi
+
+#endif

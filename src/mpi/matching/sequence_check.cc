@@ -3,8 +3,9 @@
 
 namespace verity::mpi {
 
-// The first messages of a numbering may have had no stamp; the last ones of the numbering before may
-// have bypassed the plugin, if any message of the worker did. The same holds for a tag that was evicted.
+// The first messages of a numbering may have had no stamp; the last ones of the numbering before
+// may have bypassed the plugin, if any message of the worker did. The same holds for a tag that was
+// evicted.
 bool SequenceCheck::follows(const Stamp& stamp, WorkerHistory history) const noexcept {
   if (numbered_ && uid_ != stamp.uid) return stamp.sequence <= unstamped_ && !history.bypassed;
   return stamp.sequence == next_ || (!numbered_ && history.evicted && !history.bypassed);

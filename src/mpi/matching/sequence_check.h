@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether all messages of one tag have come through the plugin: a sender numbers them, and a gap in
 // the numbers shows that one bypassed it.
-#pragma once
+#ifndef VERITY_MPI_MATCHING_SEQUENCE_CHECK_H
+#define VERITY_MPI_MATCHING_SEQUENCE_CHECK_H
 
 #include <cstdint>
 
@@ -49,3 +50,5 @@ class SequenceCheck {
 };
 
 }  // namespace verity::mpi
+
+#endif

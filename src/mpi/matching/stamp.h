@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which message of its sender a signature belongs to: the fields uid and sequence of signature::Record, which the UCP side writes and
-// reads without knowing the rest.
-#pragma once
+// Which message of its sender a signature belongs to: the fields uid and sequence of
+// signature::Record, which the UCP side writes and reads without knowing the rest.
+#ifndef VERITY_MPI_MATCHING_STAMP_H
+#define VERITY_MPI_MATCHING_STAMP_H
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,8 @@ inline constexpr size_t kSequenceOffset = 36;
 inline constexpr size_t kStampEnd = kSequenceOffset + sizeof(uint32_t);
 
 struct Stamp {
-  uint64_t uid;       // of the sending process (high half) and of its numbering of this tag to this endpoint; 0: has no number
+  uint64_t uid;       // of the sending process (high half) and of its numbering of this tag to this
+                      // endpoint; 0: has no number
   uint32_t sequence;  // from 0 on
 };
 
@@ -41,13 +43,17 @@ inline void write_stamp(uint8_t* signature, const Stamp& stamp) noexcept {
   std::memcpy(signature + kSequenceOffset, &stamp.sequence, sizeof(stamp.sequence));
 }
 
-// What a signature begins with; the rest may lie elsewhere. It is handled in words: behind its end there is room up to the next one's.
+// What a signature begins with; the rest may lie elsewhere. It is handled in words: behind its end
+// there is room up to the next one's.
 inline constexpr size_t kHead = kStampEnd + util::kWord;
-[[nodiscard]] constexpr size_t in_words(size_t length) noexcept { return (length + util::kWord - 1) & ~(util::kWord - 1); }
+[[nodiscard]] constexpr size_t in_words(size_t length) noexcept {
+  return (length + util::kWord - 1) & ~(util::kWord - 1);
+}
 
-// Copies a signature of `length` bytes, kHead at least, and writes the stamp into the copy, which ends with zeros; `tail`: what follows
-// the head.
-inline void copy_stamped(uint8_t* out, const void* head, const uint8_t* tail, size_t length, const Stamp& stamp) noexcept {
+// Copies a signature of `length` bytes, kHead at least, and writes the stamp into the copy, which
+// ends with zeros; `tail`: what follows the head.
+inline void copy_stamped(uint8_t* out, const void* head, const uint8_t* tail, size_t length,
+                         const Stamp& stamp) noexcept {
   static_assert(kUidOffset % util::kWord == 0 && kStampEnd == kUidOffset + 2 * util::kWord);
   util::copy_words<kUidOffset>(out, head);
   util::write_word(out, kUidOffset, stamp.uid);
@@ -55,9 +61,13 @@ inline void copy_stamped(uint8_t* out, const void* head, const uint8_t* tail, si
   util::write_word(out, kUidOffset + util::kWord, uint64_t{stamp.sequence} << 32 | before);
   util::write_word(out, kStampEnd, util::read_word(head, kStampEnd));
   size_t at = 0;
-  for (; at + util::kWord <= length - kHead; at += util::kWord) util::write_word(out + kHead, at, util::read_word(tail, at));
+  for (; at + util::kWord <= length - kHead; at += util::kWord)
+    util::write_word(out + kHead, at, util::read_word(tail, at));
   const size_t bits = (length - kHead - at) * 8;
-  if (bits != 0) util::write_word(out + kHead, at, util::read_word(tail, at) & ((uint64_t{1} << bits) - 1));
+  if (bits != 0)
+    util::write_word(out + kHead, at, util::read_word(tail, at) & ((uint64_t{1} << bits) - 1));
 }
 
 }  // namespace verity::mpi
+
+#endif

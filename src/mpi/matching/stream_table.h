@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tag streams of one worker, by tag. When there are too many the idle ones are evicted.
-#pragma once
+#ifndef VERITY_MPI_MATCHING_STREAM_TABLE_H
+#define VERITY_MPI_MATCHING_STREAM_TABLE_H
 
 #include <cstddef>
 #include <cstdint>
@@ -24,14 +25,15 @@ class StreamTable {
     if (last_ != nullptr && last_->tag() == tag) return last_;
     return last_ = search_or_add(tag, in_use);
   }
-  // The one that was found last (the message that arrives is often the one that is received next), or
-  // nullptr.
+  // The one that was found last (the message that arrives is often the one that is received next),
+  // or nullptr.
   [[nodiscard]] TagStream* last() const noexcept { return last_; }
   void forget_last() noexcept { last_ = nullptr; }
 
   [[nodiscard]] size_t size() const noexcept { return size_; }
   [[nodiscard]] bool has_evicted() const noexcept { return has_evicted_; }
-  // An eviction left more than half of them: the next ones would be as frequent as they are useless.
+  // An eviction left more than half of them: the next ones would be as frequent as they are
+  // useless.
   [[nodiscard]] bool is_crowded() const noexcept { return is_crowded_; }
 
  private:
@@ -48,3 +50,5 @@ class StreamTable {
 };
 
 }  // namespace verity::mpi
+
+#endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_MPI_MATCHING_TAG_HASH_H
+#define VERITY_MPI_MATCHING_TAG_HASH_H
 
 #include <cstdint>
 
@@ -11,3 +12,5 @@ namespace verity::mpi {
 }
 
 }  // namespace verity::mpi
+
+#endif

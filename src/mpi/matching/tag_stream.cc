@@ -5,7 +5,8 @@ namespace verity::mpi {
 
 void TagStream::insert(Post* post) noexcept {
   PostLink* before = completed_last_;
-  while (before != nullptr && static_cast<Post*>(before)->order > post->order) before = before->previous;
+  while (before != nullptr && static_cast<Post*>(before)->order > post->order)
+    before = before->previous;
   PostLink*& link = before == nullptr ? completed_ : before->next;
   post->previous = before;
   post->next = link;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of one full tag: those that have arrived, in the order of their first active messages,
-// and the receives that completed with the tag, in the order of posting. The first belongs to the first.
-#pragma once
+// The messages of one full tag: those that have arrived, in the order of their first active
+// messages, and the receives that completed with the tag, in the order of posting. The first
+// belongs to the first.
+#ifndef VERITY_MPI_MATCHING_TAG_STREAM_H
+#define VERITY_MPI_MATCHING_TAG_STREAM_H
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +45,7 @@ class TagStream {
   }
 
   SequenceCheck sequence;
-  bool is_waiting = false;            // linked among those with completed receives (ReceiveMatcher)
+  bool is_waiting = false;  // linked among those with completed receives (ReceiveMatcher)
   TagStream* next_waiting = nullptr;
   TagStream* next_in_bucket = nullptr;  // StreamTable's
 
@@ -54,3 +56,5 @@ class TagStream {
 };
 
 }  // namespace verity::mpi
+
+#endif

@@ -7,13 +7,15 @@
 namespace verity::mpi {
 
 void abandon_calls() noexcept {
-  Receive* receive = armed.receive.receive;  // not taken; what the others point to went with its frame
+  Receive* receive =
+      armed.receive.receive;  // not taken; what the others point to went with its frame
   armed = {};
   if (receive != nullptr) receive->dropped();
   thread.depth = 0;
 }
 
-const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept {
+const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end,
+                             void* room) noexcept {
   // What the call around it is armed with lies with its site.
   const Site from = site_of(return_address, frame_end, thread.depth != 0 ? thread.site : 0);
   const uint64_t outer_site = thread.site;
@@ -25,7 +27,8 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
   }
   if (around == 0 && !from.library) return nullptr;
   const bool saved = around != 0 && !from.library;
-  auto* const call = new (room) Unusual{around, outer_site, outer_name, from.library, saved, {}, {}};
+  auto* const call =
+      new (room) Unusual{around, outer_site, outer_name, from.library, saved, {}, {}};
   if (saved) {
     call->armed = std::exchange(armed, {});
     call->send = thread.other_send;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An MPI call of the program, from its entry to its exit. Of calls within calls the outermost counts, for an MPI library makes its own
-// through the same functions; but a tool between the program and the library (PMPI) makes calls in its own name.
-#pragma once
+// An MPI call of the program, from its entry to its exit. Of calls within calls the outermost
+// counts, for an MPI library makes its own through the same functions; but a tool between the
+// program and the library (PMPI) makes calls in its own name.
+#ifndef VERITY_MPI_PMPI_CALL_H
+#define VERITY_MPI_PMPI_CALL_H
 
 #include <atomic>
 #include <cstdint>
@@ -14,8 +16,8 @@
 
 namespace verity::mpi {
 
-// Calls that a program has left without returning from them (longjmp out of an error handler): forgotten at its next one, whose frame is
-// not within theirs.
+// Calls that a program has left without returning from them (longjmp out of an error handler):
+// forgotten at its next one, whose frame is not within theirs.
 [[gnu::cold]] void abandon_calls() noexcept;
 
 // What is kept of a call that is not a plain one, of the program's own code and within no other.
@@ -25,11 +27,12 @@ struct Unusual {
   const char* name;
   bool internal;  // made by the MPI library for its own ends
   bool saved;
-  Armed armed;    // by the call around it, if saved
+  Armed armed;     // by the call around it, if saved
   OtherSend send;  // the same
 };
 // Nullptr: it is a plain one after all; else made in `room`.
-[[nodiscard, gnu::cold]] const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end, void* room) noexcept;
+[[nodiscard, gnu::cold]] const Unusual* enter_unusual(const char* name, const void* return_address,
+                                                      const void* frame_end, void* room) noexcept;
 [[gnu::cold]] void leave_unusual(const Unusual& call) noexcept;
 
 class Call {
@@ -60,11 +63,13 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // Made by the MPI library for its own ends: goes through as it is, and what the call around it armed stays.
+  // Made by the MPI library for its own ends: goes through as it is, and what the call around it
+  // armed stays.
   [[nodiscard]] bool internal() const noexcept { return unusual_ != nullptr && unusual_->internal; }
 
   [[nodiscard]] int leave() const noexcept {
-    if (!this_process.findings_wait.load(std::memory_order_relaxed)) [[likely]] return rc;
+    if (!this_process.findings_wait.load(std::memory_order_relaxed)) [[likely]]
+      return rc;
     return unusual_ == nullptr || unusual_->around == 0 ? report_findings(rc) : rc;
   }
 
@@ -80,8 +85,10 @@ class Call {
 
 // Enters one. The number of calls around it.
 inline int enter_call(const void* frame_end) noexcept {
-  if (thread.depth != 0 && frame_end >= thread.outer) [[unlikely]] abandon_calls();
-  if (thread.depth == 0) [[likely]] thread.outer = frame_end;
+  if (thread.depth != 0 && frame_end >= thread.outer) [[unlikely]]
+    abandon_calls();
+  if (thread.depth == 0) [[likely]]
+    thread.outer = frame_end;
   return thread.depth++;
 }
 
@@ -89,14 +96,16 @@ inline int enter_call(const void* frame_end) noexcept {
 class PlainCall {
  public:
   explicit PlainCall(const void* frame_end) noexcept : around_(enter_call(frame_end)) {
-    if (around_ == 0) [[likely]] thread.site = 0;
+    if (around_ == 0) [[likely]]
+      thread.site = 0;
   }
   ~PlainCall() { thread.depth = around_; }
   PlainCall(const PlainCall&) = delete;
   PlainCall& operator=(const PlainCall&) = delete;
 
   [[nodiscard]] int leave(int rc) const noexcept {
-    if (this_process.findings_wait.load(std::memory_order_relaxed)) [[unlikely]] return around_ == 0 ? report_findings(rc) : rc;
+    if (this_process.findings_wait.load(std::memory_order_relaxed)) [[unlikely]]
+      return around_ == 0 ? report_findings(rc) : rc;
     return rc;
   }
 
@@ -105,3 +114,5 @@ class PlainCall {
 };
 
 }  // namespace verity::mpi
+
+#endif

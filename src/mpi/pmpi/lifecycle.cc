@@ -20,7 +20,8 @@ using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
 namespace {
 
-// Signatures that say for themselves which call they belong to: behind the record they have a tail, of the same size.
+// Signatures that say for themselves which call they belong to: behind the record they have a tail,
+// of the same size.
 constexpr size_t kTail = sizeof(CollectiveTail);
 static_assert(sizeof(PartitionedTail) == kTail);
 
@@ -47,11 +48,13 @@ void begin(int required) noexcept {
 
 bool errors_return() noexcept {
   MPI_Errhandler handler;  // not given back: it may be a predefined one, and MPI is about to end
-  return mpi_runs() && library().Comm_get_errhandler(world(), &handler) == MPI_SUCCESS && handler == handles().errors_return;
+  return mpi_runs() && library().Comm_get_errhandler(world(), &handler) == MPI_SUCCESS &&
+         handler == handles().errors_return;
 }
 
-// For the time of MPI_Finalize. Errors that its own last messages bring come too late for an error handler: MPI_Finalize returns them where
-// MPI_COMM_WORLD's errors return, and otherwise they end the process, as MPI's own would.
+// For the time of MPI_Finalize. Errors that its own last messages bring come too late for an error
+// handler: MPI_Finalize returns them where MPI_COMM_WORLD's errors return, and otherwise they end
+// the process, as MPI's own would.
 class Ending {
  public:
   explicit Ending(Call& call) noexcept : call_(call) {
@@ -65,7 +68,8 @@ class Ending {
     if (!late) return;
     call_.rc = MPI_ERR_TYPE;
     if (returns_) return;
-    print("ucx-verity: " + process_in_words(process_number()) + " ends with an error: datatypes did not match in MPI_Finalize\n");
+    print("ucx-verity: " + process_in_words(process_number()) +
+          " ends with an error: datatypes did not match in MPI_Finalize\n");
     std::exit(EXIT_FAILURE);
   }
   Ending(const Ending&) = delete;
@@ -98,7 +102,8 @@ class World {
  public:
   World(const Call& call, int required) noexcept : call_(call) { begin(required); }
   ~World() {
-    if (call_.rc == MPI_SUCCESS && mpi_is_running() && world() == handles().comm_null) static_cast<void>(query_whether_mpi_runs());
+    if (call_.rc == MPI_SUCCESS && mpi_is_running() && world() == handles().comm_null)
+      static_cast<void>(query_whether_mpi_runs());
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -109,13 +114,16 @@ class World {
 
 }  // namespace
 
-VERITY_WRAP(Init, 2, (int* argc, char*** argv), (argc, argv), const World begins(call, MPI_THREAD_SINGLE))
-VERITY_WRAP(Init_thread, 4, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided),
-            const World begins(call, required))
+VERITY_WRAP(Init, 2, (int* argc, char*** argv), (argc, argv),
+            const World begins(call, MPI_THREAD_SINGLE))
+VERITY_WRAP(Init_thread, 4, (int* argc, char*** argv, int required, int* provided),
+            (argc, argv, required, provided), const World begins(call, required))
 #if MPI_VERSION >= 4
-VERITY_WRAP(Session_init, 3, (MPI_Info info, MPI_Errhandler handler, MPI_Session* session), (info, handler, session),
-            begin(MPI_THREAD_MULTIPLE);
+VERITY_WRAP(Session_init, 3, (MPI_Info info, MPI_Errhandler handler, MPI_Session* session),
+            (info, handler, session), begin(MPI_THREAD_MULTIPLE);
             const Session begins(call, session))
-VERITY_WRAP(Session_finalize, 1, (MPI_Session * session), (session), static_cast<void>(report_findings(MPI_SUCCESS)); session_ends())
+VERITY_WRAP(Session_finalize, 1, (MPI_Session * session), (session),
+            static_cast<void>(report_findings(MPI_SUCCESS));
+            session_ends())
 #endif
 VERITY_WRAP(Finalize, 0, (), (), const Ending ending(call))

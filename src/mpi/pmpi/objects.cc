@@ -10,7 +10,8 @@ using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
 namespace {
 
-// The handle is forgotten before the call, as another thread may have it again before the call returns.
+// The handle is forgotten before the call, as another thread may have it again before the call
+// returns.
 template <typename Table>
 class Ending {
  public:
@@ -40,9 +41,14 @@ void look_at_type(MPI_Datatype type) noexcept {
 
 }  // namespace
 
-VERITY_WRAP(Type_free, 1, (MPI_Datatype * type), (type), const Ending<TypeTable> ending(*type, end_type))
-VERITY_WRAP(Comm_free, 1, (MPI_Comm * comm), (comm), const Ending<CommTable> ending(*comm, end_comm))
-VERITY_WRAP(Comm_disconnect, 1, (MPI_Comm * comm), (comm), const Ending<CommTable> ending(*comm, end_comm))
+VERITY_WRAP(Type_free, 1, (MPI_Datatype * type), (type),
+            const Ending<TypeTable> ending(*type, end_type))
+VERITY_WRAP(Comm_free, 1, (MPI_Comm * comm), (comm),
+            const Ending<CommTable> ending(*comm, end_comm))
+VERITY_WRAP(Comm_disconnect, 1, (MPI_Comm * comm), (comm),
+            const Ending<CommTable> ending(*comm, end_comm))
 // A predefined type is known by its name, before the program gives it another.
-VERITY_WRAP(Type_set_name, 2, (MPI_Datatype type, const char* name), (type, name), look_at_type(type))
-VERITY_WRAP(Comm_set_name, 2, (MPI_Comm comm, const char* name), (comm, name), rename_comm(comm, name))
+VERITY_WRAP(Type_set_name, 2, (MPI_Datatype type, const char* name), (type, name),
+            look_at_type(type))
+VERITY_WRAP(Comm_set_name, 2, (MPI_Comm comm, const char* name), (comm, name),
+            rename_comm(comm, name))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-sided operations name the datatypes of both sides in one call: they are compared before it is made, as MPI libraries may end the
-// process over some. Where mismatches are errors it is not made.
+// One-sided operations name the datatypes of both sides in one call: they are compared before it is
+// made, as MPI libraries may end the process over some. Where mismatches are errors it is not made.
 #include "mpi/check/findings.h"
 #include "mpi/handles/buffer.h"
 #include "mpi/pmpi/wrap.h"
@@ -12,8 +12,9 @@ namespace {
 
 namespace signature = verity::signature;
 
-void add_mismatch(const signature::Verdict& verdict, const signature::Record& record, const TypeInfo& from, TypeInfo* to,
-                  MPI_Count count, const Remote& remote) noexcept {
+void add_mismatch(const signature::Verdict& verdict, const signature::Record& record,
+                  const TypeInfo& from, TypeInfo* to, MPI_Count count,
+                  const Remote& remote) noexcept {
   try {
     Finding finding{.verdict = verdict,
                     .sender = record,
@@ -31,9 +32,11 @@ void add_mismatch(const signature::Verdict& verdict, const signature::Record& re
   }
 }
 
-// Data go from one buffer to the other. Returns MPI_SUCCESS or, where mismatches are errors, MPI_ERR_TYPE.
+// Data go from one buffer to the other. Returns MPI_SUCCESS or, where mismatches are errors,
+// MPI_ERR_TYPE.
 int compare_buffers(Buffer from, Buffer to, const Remote& remote) noexcept {
-  if (remote.target == MPI_PROC_NULL || from.count < 0 || to.count < 0 || !mpi_runs()) return MPI_SUCCESS;
+  if (remote.target == MPI_PROC_NULL || from.count < 0 || to.count < 0 || !mpi_runs())
+    return MPI_SUCCESS;
   const TypeInfo* sent = find_type(from.datatype);
   TypeInfo* received = sent != nullptr ? find_type(to.datatype) : nullptr;
   if (received == nullptr || !sent->checkable || !received->checkable) {
@@ -57,12 +60,18 @@ int compare_buffers(Buffer from, Buffer to, const Remote& remote) noexcept {
 
 }  // namespace
 
-#define CHECK(comparison)                  \
-  call.rc = comparison;                    \
+#define CHECK(comparison) \
+  call.rc = comparison;   \
   if (call.rc != MPI_SUCCESS) return
-#define TO_TARGET compare_buffers(Buffer{origin_count, origin_type}, Buffer{target_count, target_type}, Remote{win, target, false})
-#define FROM_TARGET compare_buffers(Buffer{target_count, target_type}, Buffer{origin_count, origin_type}, Remote{win, target, true})
-#define INTO_RESULT compare_buffers(Buffer{target_count, target_type}, Buffer{result_count, result_type}, Remote{win, target, true})
+#define TO_TARGET                                                                       \
+  compare_buffers(Buffer{origin_count, origin_type}, Buffer{target_count, target_type}, \
+                  Remote{win, target, false})
+#define FROM_TARGET                                                                     \
+  compare_buffers(Buffer{target_count, target_type}, Buffer{origin_count, origin_type}, \
+                  Remote{win, target, true})
+#define INTO_RESULT                                                                     \
+  compare_buffers(Buffer{target_count, target_type}, Buffer{result_count, result_type}, \
+                  Remote{win, target, true})
 // MPI_NO_OP sends nothing: its origin says nothing.
 #define FETCH                                             \
   CHECK(op == handles().no_op ? MPI_SUCCESS : TO_TARGET); \
@@ -73,40 +82,55 @@ int compare_buffers(Buffer from, Buffer to, const Remote& remote) noexcept {
 #define ENDS(Count) int target, MPI_Aint disp, Count target_count, MPI_Datatype target_type
 #define ENDS_ARGUMENTS target, disp, target_count, target_type
 
-#define PUT(name, Count)                                                                                            \
-  VERITY_WRAP(name, 8, (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), MPI_Win win), \
+#define PUT(name, Count)                                                                      \
+  VERITY_WRAP(name, 8,                                                                        \
+              (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), \
+               MPI_Win win),                                                                  \
               (origin, origin_count, origin_type, ENDS_ARGUMENTS, win), CHECK(TO_TARGET))
-#define RPUT(name, Count)                                                                                           \
-  VERITY_WRAP(name, 9,                                                                                              \
-              (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), MPI_Win win,          \
-               MPI_Request* request),                                                                               \
-              (origin, origin_count, origin_type, ENDS_ARGUMENTS, win, request), NO_REQUEST; CHECK(TO_TARGET))
-#define GET(name, Count)                                                                                      \
-  VERITY_WRAP(name, 8, (void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), MPI_Win win), \
-              (origin, origin_count, origin_type, ENDS_ARGUMENTS, win), CHECK(FROM_TARGET))
-#define RGET(name, Count)                                                                                           \
-  VERITY_WRAP(name, 9,                                                                                              \
-              (void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), MPI_Win win, MPI_Request* request), \
-              (origin, origin_count, origin_type, ENDS_ARGUMENTS, win, request), NO_REQUEST; CHECK(FROM_TARGET))
-#define ACCUMULATE(name, Count)                                                                                     \
-  VERITY_WRAP(name, 9,                                                                                              \
-              (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), MPI_Op op, MPI_Win win), \
+#define RPUT(name, Count)                                                                     \
+  VERITY_WRAP(name, 9,                                                                        \
+              (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), \
+               MPI_Win win, MPI_Request* request),                                            \
+              (origin, origin_count, origin_type, ENDS_ARGUMENTS, win, request), NO_REQUEST;  \
+              CHECK(TO_TARGET))
+#define GET(name, Count)                                                                      \
+  VERITY_WRAP(                                                                                \
+      name, 8,                                                                                \
+      (void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), MPI_Win win), \
+      (origin, origin_count, origin_type, ENDS_ARGUMENTS, win), CHECK(FROM_TARGET))
+#define RGET(name, Count)                                                                    \
+  VERITY_WRAP(name, 9,                                                                       \
+              (void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count),      \
+               MPI_Win win, MPI_Request* request),                                           \
+              (origin, origin_count, origin_type, ENDS_ARGUMENTS, win, request), NO_REQUEST; \
+              CHECK(FROM_TARGET))
+#define ACCUMULATE(name, Count)                                                               \
+  VERITY_WRAP(name, 9,                                                                        \
+              (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), \
+               MPI_Op op, MPI_Win win),                                                       \
               (origin, origin_count, origin_type, ENDS_ARGUMENTS, op, win), CHECK(TO_TARGET))
-#define RACCUMULATE(name, Count)                                                                                    \
-  VERITY_WRAP(name, 10,                                                                                             \
-              (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), MPI_Op op, MPI_Win win, \
-               MPI_Request* request),                                                                               \
-              (origin, origin_count, origin_type, ENDS_ARGUMENTS, op, win, request), NO_REQUEST; CHECK(TO_TARGET))
-#define GET_ACCUMULATE(name, Count)                                                                                 \
-  VERITY_WRAP(name, 12,                                                                                             \
-              (const void* origin, Count origin_count, MPI_Datatype origin_type, void* result, Count result_count,  \
-               MPI_Datatype result_type, ENDS(Count), MPI_Op op, MPI_Win win),                                      \
-              (origin, origin_count, origin_type, result, result_count, result_type, ENDS_ARGUMENTS, op, win), FETCH)
-#define RGET_ACCUMULATE(name, Count)                                                                                \
-  VERITY_WRAP(name, 13,                                                                                             \
-              (const void* origin, Count origin_count, MPI_Datatype origin_type, void* result, Count result_count,  \
-               MPI_Datatype result_type, ENDS(Count), MPI_Op op, MPI_Win win, MPI_Request* request),                \
-              (origin, origin_count, origin_type, result, result_count, result_type, ENDS_ARGUMENTS, op, win, request), NO_REQUEST; FETCH)
+#define RACCUMULATE(name, Count)                                                                 \
+  VERITY_WRAP(name, 10,                                                                          \
+              (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count),    \
+               MPI_Op op, MPI_Win win, MPI_Request* request),                                    \
+              (origin, origin_count, origin_type, ENDS_ARGUMENTS, op, win, request), NO_REQUEST; \
+              CHECK(TO_TARGET))
+#define GET_ACCUMULATE(name, Count)                                                                \
+  VERITY_WRAP(name, 12,                                                                            \
+              (const void* origin, Count origin_count, MPI_Datatype origin_type, void* result,     \
+               Count result_count, MPI_Datatype result_type, ENDS(Count), MPI_Op op, MPI_Win win), \
+              (origin, origin_count, origin_type, result, result_count, result_type,               \
+               ENDS_ARGUMENTS, op, win),                                                           \
+              FETCH)
+#define RGET_ACCUMULATE(name, Count)                                                              \
+  VERITY_WRAP(name, 13,                                                                           \
+              (const void* origin, Count origin_count, MPI_Datatype origin_type, void* result,    \
+               Count result_count, MPI_Datatype result_type, ENDS(Count), MPI_Op op, MPI_Win win, \
+               MPI_Request* request),                                                             \
+              (origin, origin_count, origin_type, result, result_count, result_type,              \
+               ENDS_ARGUMENTS, op, win, request),                                                 \
+              NO_REQUEST;                                                                         \
+              FETCH)
 
 #ifdef VERITY_MPI4_COUNTS
 #define BOTH(SHAPE, name) SHAPE(name, int) SHAPE(name##_c, MPI_Count)

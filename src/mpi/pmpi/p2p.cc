@@ -6,53 +6,61 @@
 
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
-#define SEND(name, Count)                                                                                 \
-  VERITY_WRAP(name, 6, (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm), \
-              (buf, count, type, dest, tag, comm),                                                        \
+#define SEND(name, Count)                                                                          \
+  VERITY_WRAP(name, 6,                                                                             \
+              (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm), \
+              (buf, count, type, dest, tag, comm),                                                 \
               const Sending send(call, FAMILY, buf, count, type, dest, comm))
-#define ISEND(name, Count)                                                                                       \
-  VERITY_WRAP(name, 7,                                                                                           \
-              (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request), \
-              (buf, count, type, dest, tag, comm, request),                                                      \
+#define ISEND(name, Count)                                                                        \
+  VERITY_WRAP(name, 7,                                                                            \
+              (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, \
+               MPI_Request* request),                                                             \
+              (buf, count, type, dest, tag, comm, request),                                       \
               const Sending send(call, FAMILY, buf, count, type, dest, comm))
-#define RECV(name, Count)                                                                                        \
-  VERITY_WRAP(name, 7,                                                                                           \
-              (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status), \
-              (buf, count, type, source, tag, comm, status),                                                     \
+#define RECV(name, Count)                                                                     \
+  VERITY_WRAP(name, 7,                                                                        \
+              (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
+               MPI_Status* status),                                                           \
+              (buf, count, type, source, tag, comm, status),                                  \
               const Receiving receive(call, buf, count, type, source, tag, comm))
-#define IRECV(name, Count)                                                                                         \
-  VERITY_WRAP(name, 7,                                                                                             \
-              (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request), \
-              (buf, count, type, source, tag, comm, request),                                                      \
+#define IRECV(name, Count)                                                                    \
+  VERITY_WRAP(name, 7,                                                                        \
+              (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
+               MPI_Request* request),                                                         \
+              (buf, count, type, source, tag, comm, request),                                 \
               const Receiving receive(call, buf, count, type, source, tag, comm))
 
-#define SENDRECV(name, Count)                                                                                          \
-  VERITY_WRAP(name, 12,                                                                                                \
-              (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,      \
-               Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),    \
-              (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status), \
-              const Sending send(call, kSendrecv, sendbuf, sendcount, sendtype, dest, comm);                                 \
+#define SENDRECV(name, Count)                                                                      \
+  VERITY_WRAP(name, 12,                                                                            \
+              (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, \
+               void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag,     \
+               MPI_Comm comm, MPI_Status* status),                                                 \
+              (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,  \
+               recvtag, comm, status),                                                             \
+              const Sending send(call, kSendrecv, sendbuf, sendcount, sendtype, dest, comm);       \
               const Receiving receive(call, recvbuf, recvcount, recvtype, source, recvtag, comm))
-#define SENDRECV_REPLACE(name, Count)                                                                                 \
-  VERITY_WRAP(name, 9,                                                                                                \
-              (void* buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
-               MPI_Status* status),                                                                                   \
-              (buf, count, type, dest, sendtag, source, recvtag, comm, status),                                       \
-              const Sending send(call, kSendrecvReplace, buf, count, type, dest, comm);                                     \
+#define SENDRECV_REPLACE(name, Count)                                                        \
+  VERITY_WRAP(name, 9,                                                                       \
+              (void* buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, \
+               int recvtag, MPI_Comm comm, MPI_Status* status),                              \
+              (buf, count, type, dest, sendtag, source, recvtag, comm, status),              \
+              const Sending send(call, kSendrecvReplace, buf, count, type, dest, comm);      \
               const Receiving receive(call, buf, count, type, source, recvtag, comm))
-#define ISENDRECV(name, Count)                                                                                          \
-  VERITY_WRAP(name, 12,                                                                                                 \
-              (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,       \
-               Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request),   \
-              (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request), \
-              const Sending send(call, kIsendrecv, sendbuf, sendcount, sendtype, dest, comm);                                 \
+#define ISENDRECV(name, Count)                                                                     \
+  VERITY_WRAP(name, 12,                                                                            \
+              (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, \
+               void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag,     \
+               MPI_Comm comm, MPI_Request* request),                                               \
+              (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,  \
+               recvtag, comm, request),                                                            \
+              const Sending send(call, kIsendrecv, sendbuf, sendcount, sendtype, dest, comm);      \
               const Receiving receive(call, recvbuf, recvcount, recvtype, source, recvtag, comm))
-#define ISENDRECV_REPLACE(name, Count)                                                                                \
-  VERITY_WRAP(name, 9,                                                                                                \
-              (void* buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
-               MPI_Request* request),                                                                                 \
-              (buf, count, type, dest, sendtag, source, recvtag, comm, request),                                      \
-              const Sending send(call, kIsendrecv, buf, count, type, dest, comm);                                           \
+#define ISENDRECV_REPLACE(name, Count)                                                       \
+  VERITY_WRAP(name, 9,                                                                       \
+              (void* buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, \
+               int recvtag, MPI_Comm comm, MPI_Request* request),                            \
+              (buf, count, type, dest, sendtag, source, recvtag, comm, request),             \
+              const Sending send(call, kIsendrecv, buf, count, type, dest, comm);            \
               const Receiving receive(call, buf, count, type, source, recvtag, comm))
 
 #ifdef VERITY_MPI4_COUNTS

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Partitioned communication of MPICH. MPI_Psend_init sends a message of the library's own, an active message of UCP, which finds its
-// MPI_Precv_init: the first one of this source, tag and communicator that has no partner yet, as there are no wildcards. The data go later,
-// once for all starts to the same partner. So the signature of all partitions goes with that first message, and says for itself which
-// one it is of: the how-manieth of this source, tag and communicator.
+// Partitioned communication of MPICH. MPI_Psend_init sends a message of the library's own, an
+// active message of UCP, which finds its MPI_Precv_init: the first one of this source, tag and
+// communicator that has no partner yet, as there are no wildcards. The data go later, once for all
+// starts to the same partner. So the signature of all partitions goes with that first message, and
+// says for itself which one it is of: the how-manieth of this source, tag and communicator.
 #include "mpi/pmpi/partitioned.h"
 
 #ifdef VERITY_PARTITIONED
@@ -28,24 +29,28 @@ constexpr size_t kMostWaiting = 65536;
 // Communicator (its tags), rank of the other process in it, tag.
 using Way = std::tuple<uint64_t, uint32_t, int32_t>;
 struct Made {
-  uint32_t sends = 0, receives = 0;                 // so far, of this process
-  std::map<uint32_t, PostedReceive*> waiting;        // for the sender's
-  std::map<uint32_t, std::vector<uint8_t>> early;    // of the sender's, without their receives
+  uint32_t sends = 0, receives = 0;                // so far, of this process
+  std::map<uint32_t, PostedReceive*> waiting;      // for the sender's
+  std::map<uint32_t, std::vector<uint8_t>> early;  // of the sender's, without their receives
 };
 
 std::mutex mutex;
-std::map<Way, Made>& made() noexcept {  // never destroyed: messages may arrive while the process ends
+std::map<Way, Made>&
+made() noexcept {  // never destroyed: messages may arrive while the process ends
   static auto& all = *new std::map<Way, Made>;
   return all;
 }
 size_t early_in_all = 0;
 
-// In a communicator of one group whose tags are known: the other group's of an intercommunicator are others.
+// In a communicator of one group whose tags are known: the other group's of an intercommunicator
+// are others.
 CommInfo* usable(MPI_Comm comm) noexcept {
   CommInfo* info = find_comm(comm);
   int between_groups = 0;
   if (info == nullptr || info->filter.mask == 0) return nullptr;
-  return library().Comm_test_inter(comm, &between_groups) == MPI_SUCCESS && between_groups == 0 ? info : nullptr;
+  return library().Comm_test_inter(comm, &between_groups) == MPI_SUCCESS && between_groups == 0
+             ? info
+             : nullptr;
 }
 
 void await(Way way, PostedReceive* receive) {
@@ -100,7 +105,9 @@ namespace {
 
 class PartitionedSend {
  public:
-  PartitionedSend(const Call& call, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) noexcept : call_(call) {
+  PartitionedSend(const Call& call, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm) noexcept
+      : call_(call) {
     if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
     const CommInfo* info = usable(comm);
     if (info == nullptr) return;
@@ -113,12 +120,11 @@ class PartitionedSend {
       const std::lock_guard lock(mutex);
       tail.number = ++made()[way_].sends;
       counted_ = true;
-    } catch (const std::bad_alloc&) {
-      return;
-    }
+    } catch (const std::bad_alloc&) { return; }
     TypeInfo* type = find_type(datatype);
     if (type == nullptr) return;
-    const size_t length = write_signature(*type, count, thread.site, kPsendInit, bytes_, sizeof(bytes_) - sizeof(tail));
+    const size_t length = write_signature(*type, count, thread.site, kPsendInit, bytes_,
+                                          sizeof(bytes_) - sizeof(tail));
     if (length == 0) return;
     std::memcpy(bytes_ + length, &tail, sizeof(tail));
     armed.active = {bytes_, length + sizeof(tail)};
@@ -142,11 +148,14 @@ class PartitionedSend {
 
 class PartitionedReceive {
  public:
-  PartitionedReceive(const Call& call, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) noexcept : call_(call) {
+  PartitionedReceive(const Call& call, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                     MPI_Comm comm) noexcept
+      : call_(call) {
     if (source == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
     info_ = usable(comm);
     TypeInfo* type = info_ != nullptr ? find_type(datatype) : nullptr;
-    if (type != nullptr) receive_ = PostedReceive::make(type, count, info_, {source, tag}, thread.site, thread.name);
+    if (type != nullptr)
+      receive_ = PostedReceive::make(type, count, info_, {source, tag}, thread.site, thread.name);
     if (info_ != nullptr) way_ = {info_->filter.value, static_cast<uint32_t>(source), tag};
   }
   ~PartitionedReceive() {
@@ -178,14 +187,14 @@ class PartitionedReceive {
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
 VERITY_WRAP(Psend_init, 9,
-            (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Info info,
-             MPI_Request* request),
+            (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag,
+             MPI_Comm comm, MPI_Info info, MPI_Request* request),
             (buf, partitions, count, type, dest, tag, comm, info, request),
-            const PartitionedSend sending(call, partitions * count, type, dest, tag, comm))
+            const PartitionedSend sending(call, partitions* count, type, dest, tag, comm))
 VERITY_WRAP(Precv_init, 9,
-            (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Info info,
-             MPI_Request* request),
+            (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag,
+             MPI_Comm comm, MPI_Info info, MPI_Request* request),
             (buf, partitions, count, type, source, tag, comm, info, request),
-            const PartitionedReceive receiving(call, partitions * count, type, source, tag, comm))
+            const PartitionedReceive receiving(call, partitions* count, type, source, tag, comm))
 
 #endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Partitioned communication: what MPI_Psend_init says of all partitions, compared with what the MPI_Precv_init that it meets says.
+// Partitioned communication: what MPI_Psend_init says of all partitions, compared with what the
+// MPI_Precv_init that it meets says.
 //
 //   | signature::Record, description | PartitionedTail |
-#pragma once
+#ifndef VERITY_MPI_PMPI_PARTITIONED_H
+#define VERITY_MPI_PMPI_PARTITIONED_H
 
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +27,8 @@ namespace verity::mpi {
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 // 16|                         communicator                          |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
-// number  of the call, among those of this sender with this receiver, tag and communicator, from 1 on
-// rank    of the sender in the communicator
-// communicator  TagFilter::value
+// number  of the call, among those of this sender with this receiver, tag and communicator, from 1
+// on rank    of the sender in the communicator communicator  TagFilter::value
 struct PartitionedTail {
   uint32_t number;
   int32_t tag;
@@ -38,7 +39,8 @@ struct PartitionedTail {
 static_assert(sizeof(PartitionedTail) == 24);
 
 #ifdef VERITY_PARTITIONED
-// Such a signature arrived, before or after this process's MPI_Precv_init. Inside of UCP's progress.
+// Such a signature arrived, before or after this process's MPI_Precv_init. Inside of UCP's
+// progress.
 void partition_arrived(const uint8_t* bytes, size_t length) noexcept;
 
 // The communicator ends, and may come again as another one.
@@ -49,3 +51,5 @@ inline void forget_partitioned(MPI_Comm) noexcept {}
 #endif
 
 }  // namespace verity::mpi
+
+#endif

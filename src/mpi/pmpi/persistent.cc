@@ -6,16 +6,20 @@
 
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
-#define SEND_INIT(name, Count, family)                                                                                          \
-  VERITY_WRAP(name, 7,                                                                                                  \
-              (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request), \
-              (buf, count, type, dest, tag, comm, request),                                                             \
-              const Making making(call, family, Buffer{count, type, buf}, Envelope{dest, tag}, comm, request))
-#define RECV_INIT(name, Count)                                                                                      \
-  VERITY_WRAP(name, 7,                                                                                              \
-              (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request), \
-              (buf, count, type, source, tag, comm, request),                                                       \
-              const Making making(call, kUnknownFamily, Buffer{count, type, buf}, Envelope{source, tag}, comm, request))
+#define SEND_INIT(name, Count, family)                                                            \
+  VERITY_WRAP(name, 7,                                                                            \
+              (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, \
+               MPI_Request* request),                                                             \
+              (buf, count, type, dest, tag, comm, request),                                       \
+              const Making making(call, family, Buffer{count, type, buf}, Envelope{dest, tag},    \
+                                  comm, request))
+#define RECV_INIT(name, Count)                                                                \
+  VERITY_WRAP(name, 7,                                                                        \
+              (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
+               MPI_Request* request),                                                         \
+              (buf, count, type, source, tag, comm, request),                                 \
+              const Making making(call, kUnknownFamily, Buffer{count, type, buf},             \
+                                  Envelope{source, tag}, comm, request))
 
 SEND_INIT(Send_init, int, kSendInit)
 SEND_INIT(Bsend_init, int, kOtherSendInit)
@@ -43,7 +47,8 @@ int start_all(int count, MPI_Request requests[]) noexcept {
 
 }  // namespace
 
-#define START(next) call.rc = start_armed(reinterpret_cast<MPI_Request*>(a), next.as<int (*)(MPI_Request*)>())
+#define START(next) \
+  call.rc = start_armed(reinterpret_cast<MPI_Request*>(a), next.as<int (*)(MPI_Request*)>())
 VERITY_ENTRY(MPI_Start, "MPI_Start", 1, START(next_MPI_Start))
 VERITY_ENTRY(PMPI_Start, "MPI_Start", 1, START(next_PMPI_Start))
 #define STARTALL call.rc = start_all(static_cast<int>(a), reinterpret_cast<MPI_Request*>(b))

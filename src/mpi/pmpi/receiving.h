@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an MPI call receives, attached while the call lasts.
-#pragma once
+#ifndef VERITY_MPI_PMPI_RECEIVING_H
+#define VERITY_MPI_PMPI_RECEIVING_H
 
 #include "mpi/check/posted_receive.h"
 #include "mpi/pmpi/sending.h"
 
 namespace verity::mpi {
 
-// Arms a receive for the time of the call that posts it; nothing where its messages are not looked at. This is for one that is not like the
-// last one from there.
-[[gnu::noinline]] void arm_other_receive(KnownSite* known, const void* address, MPI_Count count, MPI_Datatype datatype, Envelope envelope,
+// Arms a receive for the time of the call that posts it; nothing where its messages are not looked
+// at. This is for one that is not like the last one from there.
+[[gnu::noinline]] void arm_other_receive(KnownSite* known, const void* address, MPI_Count count,
+                                         MPI_Datatype datatype, Envelope envelope,
                                          MPI_Comm comm) noexcept;
 
 // (In the wrapper itself, whose arguments so stay in their registers.)
-[[gnu::always_inline]] inline void arm_receive(KnownSite* known, const void* address, MPI_Count count, MPI_Datatype datatype, int source,
+[[gnu::always_inline]] inline void arm_receive(KnownSite* known, const void* address,
+                                               MPI_Count count, MPI_Datatype datatype, int source,
                                                int tag, MPI_Comm comm) noexcept {
   PostedReceive* receive = thread.free_receives.first;
-  if (known == nullptr || differs(known->received, comm, datatype) != 0 || receive == nullptr || source == MPI_PROC_NULL ||
-      count < 0) [[unlikely]] {
+  if (known == nullptr || differs(known->received, comm, datatype) != 0 || receive == nullptr ||
+      source == MPI_PROC_NULL || count < 0) [[unlikely]] {
     return arm_other_receive(known, address, count, datatype, {source, tag}, comm);
   }
   const About about = about_of(known->received);
@@ -29,15 +32,18 @@ namespace verity::mpi {
 
 class Receiving {
  public:
-  [[gnu::always_inline]] Receiving(const Call& call, const void* address, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+  [[gnu::always_inline]] Receiving(const Call& call, const void* address, MPI_Count count,
+                                   MPI_Datatype datatype, int source, int tag,
                                    MPI_Comm comm) noexcept {
     arm_receive(call.known(), address, count, datatype, source, tag, comm);
   }
   // Of a request made earlier.
-  Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site, const char* call) noexcept;
+  Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site,
+            const char* call) noexcept;
   // Nobody took it: the call failed, or had nothing to receive from.
   ~Receiving() {
-    if (armed.receive.receive != nullptr) [[unlikely]] give_up();
+    if (armed.receive.receive != nullptr) [[unlikely]]
+      give_up();
   }
   Receiving(const Receiving&) = delete;
   Receiving& operator=(const Receiving&) = delete;
@@ -47,3 +53,5 @@ class Receiving {
 };
 
 }  // namespace verity::mpi
+
+#endif

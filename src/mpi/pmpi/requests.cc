@@ -57,7 +57,8 @@ Kept<MPI_Message, Probed>& messages() {
 
 }  // namespace
 
-Making::Making(Call& call, SendFamily family, Buffer buffer, Envelope envelope, MPI_Comm comm, MPI_Request* request) noexcept
+Making::Making(Call& call, SendFamily family, Buffer buffer, Envelope envelope, MPI_Comm comm,
+               MPI_Request* request) noexcept
     : call_(call), request_(request) {
   if (envelope.source == MPI_PROC_NULL || buffer.count < 0 || !mpi_runs()) return;
   CommInfo* known = find_comm(comm);
@@ -87,10 +88,12 @@ int start_armed(MPI_Request* request, int (*start)(MPI_Request*)) noexcept {
     return start(request);
   }
   if (made->family != kUnknownFamily) {
-    const Sending send(made->family, *made->type, made->data, *made->comm, made->envelope.source, made->site);
+    const Sending send(made->family, *made->type, made->data, *made->comm, made->envelope.source,
+                       made->site);
     return start(request);
   }
-  const Receiving receive(&*made->type, made->data, &*made->comm, made->envelope, made->site, made->call);
+  const Receiving receive(&*made->type, made->data, &*made->comm, made->envelope, made->site,
+                          made->call);
   return start(request);
 }
 
@@ -99,8 +102,12 @@ void forget_request(MPI_Request request) noexcept {
   forget_collective_request(request);
 }
 
-Probing::Probing(Call& call, int source, MPI_Comm comm, const int* found, MPI_Message* message, MPI_Status** status) noexcept
-    : call_(call), comm_(source == MPI_PROC_NULL ? handles().comm_null : comm), found_(found), message_(message) {
+Probing::Probing(Call& call, int source, MPI_Comm comm, const int* found, MPI_Message* message,
+                 MPI_Status** status) noexcept
+    : call_(call),
+      comm_(source == MPI_PROC_NULL ? handles().comm_null : comm),
+      found_(found),
+      message_(message) {
   // The status tells source and tag: asked for even where the program does not want it.
   if (*status == MPI_STATUS_IGNORE) *status = &own_;
   status_ = *status;
@@ -111,7 +118,8 @@ Probing::~Probing() {
   CommInfo* comm = find_comm(comm_);
   if (comm == nullptr) return;
   try {
-    messages().put(*message_, {.comm = CommRef(comm), .envelope = {status_->MPI_SOURCE, status_->MPI_TAG}});
+    messages().put(*message_,
+                   {.comm = CommRef(comm), .envelope = {status_->MPI_SOURCE, status_->MPI_TAG}});
   } catch (const std::bad_alloc&) {  // it goes unchecked
   }
 }
@@ -120,7 +128,9 @@ ReceivingMessage::ReceivingMessage(Buffer buffer, const MPI_Message* message) no
   std::optional<Probed> probed = messages().take(*message);
   if (!probed || buffer.count < 0) return;
   TypeInfo* type = find_type(buffer.datatype);
-  if (type != nullptr) receive_.emplace(type, Data{nullptr, buffer.count, false}, &*probed->comm, probed->envelope, thread.site, thread.name);
+  if (type != nullptr)
+    receive_.emplace(type, Data{nullptr, buffer.count, false}, &*probed->comm, probed->envelope,
+                     thread.site, thread.name);
 }
 
 }  // namespace verity::mpi

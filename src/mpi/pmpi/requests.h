@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is remembered between two MPI calls: persistent requests from their making to each start, messages from a removing probe to
-// their receive.
-#pragma once
+// What is remembered between two MPI calls: persistent requests from their making to each start,
+// messages from a removing probe to their receive.
+#ifndef VERITY_MPI_PMPI_REQUESTS_H
+#define VERITY_MPI_PMPI_REQUESTS_H
 
 #include <optional>
 
@@ -24,7 +25,8 @@ struct Persistent {
 // A request was made: *request when call.rc says so. For the time of the call that makes it.
 class Making {
  public:
-  Making(Call& call, SendFamily family, Buffer buffer, Envelope envelope, MPI_Comm comm, MPI_Request* request) noexcept;
+  Making(Call& call, SendFamily family, Buffer buffer, Envelope envelope, MPI_Comm comm,
+         MPI_Request* request) noexcept;
   ~Making();
   Making(const Making&) = delete;
   Making& operator=(const Making&) = delete;
@@ -35,17 +37,18 @@ class Making {
   std::optional<Persistent> made_;
 };
 
-// Starts the request as MPI_Start does, with what it sends or receives armed. Returns what PMPI_Start does. The wrapper's own next
-// function does the start.
+// Starts the request as MPI_Start does, with what it sends or receives armed. Returns what
+// PMPI_Start does. The wrapper's own next function does the start.
 [[nodiscard]] int start_armed(MPI_Request* request, int (*start)(MPI_Request*)) noexcept;
 // The request is freed.
 void forget_request(MPI_Request request) noexcept;
 
-// A message that a removing probe found, until it is received. For the time of the call that probes: `found` may be nullptr, for calls
-// that always find one.
+// A message that a removing probe found, until it is received. For the time of the call that
+// probes: `found` may be nullptr, for calls that always find one.
 class Probing {
  public:
-  Probing(Call& call, int source, MPI_Comm comm, const int* found, MPI_Message* message, MPI_Status** status) noexcept;
+  Probing(Call& call, int source, MPI_Comm comm, const int* found, MPI_Message* message,
+          MPI_Status** status) noexcept;
   ~Probing();
   Probing(const Probing&) = delete;
   Probing& operator=(const Probing&) = delete;
@@ -69,3 +72,5 @@ class ReceivingMessage {
 };
 
 }  // namespace verity::mpi
+
+#endif

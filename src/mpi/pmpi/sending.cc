@@ -11,10 +11,13 @@ namespace verity::mpi {
 namespace {
 
 // In words, as write_signature() writes them.
-void set_signature(const TypeInfo& type, const signature::Record& record, SendFamily family, uint64_t site, SendArm* arm) noexcept {
-  static_assert(sizeof(arm->head) == sizeof(record) && kMaxTypeDescription == kMaxSignature - sizeof(record));
+void set_signature(const TypeInfo& type, const signature::Record& record, SendFamily family,
+                   uint64_t site, SendArm* arm) noexcept {
+  static_assert(sizeof(arm->head) == sizeof(record) &&
+                kMaxTypeDescription == kMaxSignature - sizeof(record));
   const uint8_t description = type.description_length;
-  signature::write_words(record, site, static_cast<uint32_t>(process_number()), family, description, arm->head);
+  signature::write_words(record, site, static_cast<uint32_t>(process_number()), family, description,
+                         arm->head);
   arm->tail = type.description;
   arm->length = sizeof(record) + description;
 }
@@ -24,19 +27,23 @@ void add_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noe
   const auto bytes = type.digestible(static_cast<uint64_t>(data.count));
   auto& [arm, digested] = thread.other_send;
   if (arm.length == 0 || bytes == 0) return;
-  const size_t length = write_signature(type, data.count, site, family, digested, kMaxSignature - kDigestSize);
+  const size_t length =
+      write_signature(type, data.count, site, family, digested, kMaxSignature - kDigestSize);
   arm.length = append_digest(digested, length, digest_of(type.layout, data.address, bytes), bytes);
   std::memcpy(arm.head, digested, sizeof(arm.head));
   arm.tail = digested + sizeof(arm.head);
 }
 
 // Precondition: the communicator's filter is known.
-void arm_with(SendArm* arm, TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest, SendFamily family, uint64_t site) noexcept {
-  *arm = {.filter = &comm.filter, .caller = {.call = kFamilies[family], .site = site, .comm = &comm, .peer = dest}};
+void arm_with(SendArm* arm, TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest,
+              SendFamily family, uint64_t site) noexcept {
+  *arm = {.filter = &comm.filter,
+          .caller = {.call = kFamilies[family], .site = site, .comm = &comm, .peer = dest}};
   armed.send = arm;
   if (!type.checkable) return;
   const auto copies = static_cast<uint64_t>(count);
-  if (const signature::Record* kept = type.kept(TypeInfo::kSent, copies)) return set_signature(type, *kept, family, site, arm);
+  if (const signature::Record* kept = type.kept(TypeInfo::kSent, copies))
+    return set_signature(type, *kept, family, site, arm);
   const signature::Record made = type.record(copies);
   type.keep(TypeInfo::kSent, copies, made);
   set_signature(type, made, family, site, arm);
@@ -44,28 +51,36 @@ void arm_with(SendArm* arm, TypeInfo& type, MPI_Count count, const CommInfo& com
 
 }  // namespace
 
-About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer, MPI_Comm comm) noexcept {
+About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer,
+               MPI_Comm comm) noexcept {
   if (peer == MPI_PROC_NULL || count < 0 || !mpi_runs()) return {};
   // Before the look: what is freed meanwhile is not remembered.
   const uint64_t generation = this_process.handle_generation.load(std::memory_order_acquire);
   CommInfo* known = find_comm(comm);
   TypeInfo* type = known != nullptr && known->filter.mask != 0 ? find_type(datatype) : nullptr;
   if (type == nullptr) return {};
-  if (last != nullptr && !settings().digest) *last = {generation, (uintptr_t)comm, (uintptr_t)datatype, known, type};
+  if (last != nullptr && !settings().digest)
+    *last = {generation, (uintptr_t)comm, (uintptr_t)datatype, known, type};
   return {known, type};
 }
 
-void arm_other_send(KnownSite* known, Data data, MPI_Datatype datatype, int dest, SendFamily family, MPI_Comm comm) noexcept {
+void arm_other_send(KnownSite* known, Data data, MPI_Datatype datatype, int dest, SendFamily family,
+                    MPI_Comm comm) noexcept {
   RememberedSend* const sent = known != nullptr && !settings().digest ? &known->sent : nullptr;
-  const bool is_same = sent != nullptr && dest != MPI_PROC_NULL && data.count >= 0 && differs(sent->about, comm, datatype) == 0;
-  const About about = is_same ? about_of(sent->about) : find_out(sent != nullptr ? &sent->about : nullptr, data.count, datatype, dest, comm);
+  const bool is_same = sent != nullptr && dest != MPI_PROC_NULL && data.count >= 0 &&
+                       differs(sent->about, comm, datatype) == 0;
+  const About about = is_same ? about_of(sent->about)
+                              : find_out(sent != nullptr ? &sent->about : nullptr, data.count,
+                                         datatype, dest, comm);
   if (about.comm == nullptr) return;
-  arm_with(sent != nullptr ? &sent->arm : &thread.other_send.arm, *about.type, data.count, *about.comm, dest, family, thread.site);
+  arm_with(sent != nullptr ? &sent->arm : &thread.other_send.arm, *about.type, data.count,
+           *about.comm, dest, family, thread.site);
   if (sent != nullptr) sent->copies = static_cast<uint64_t>(data.count);
   if (settings().digest) add_digest(*about.type, data, family, thread.site);
 }
 
-Sending::Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept {
+Sending::Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest,
+                 uint64_t site) noexcept {
   if (comm.filter.mask == 0) return;
   arm_with(&thread.other_send.arm, type, data.count, comm, dest, family, site);
   if (settings().digest) add_digest(type, data, family, site);

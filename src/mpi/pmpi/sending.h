@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an MPI call sends, armed while the call lasts.
-#pragma once
+#ifndef VERITY_MPI_PMPI_SENDING_H
+#define VERITY_MPI_PMPI_SENDING_H
 
 #include "mpi/check/send_family.h"
 #include "mpi/handles/buffer.h"
@@ -16,27 +17,32 @@ struct About {
   TypeInfo* type = nullptr;
 };
 // 0: as the last call from there had it. (Differences, so that several of them are one branch.)
-[[nodiscard, gnu::always_inline]] inline uint64_t differs(const Remembered& last, MPI_Comm comm, MPI_Datatype datatype) noexcept {
+[[nodiscard, gnu::always_inline]] inline uint64_t differs(const Remembered& last, MPI_Comm comm,
+                                                          MPI_Datatype datatype) noexcept {
   return (last.comm_handle ^ (uintptr_t)comm) | (last.type_handle ^ (uintptr_t)datatype) |
          (last.generation ^ this_process.handle_generation.load(std::memory_order_acquire));
 }
 [[nodiscard, gnu::always_inline]] inline About about_of(const Remembered& last) noexcept {
   return {static_cast<CommInfo*>(last.comm), static_cast<TypeInfo*>(last.type)};
 }
-// Finds out, and has it remembered. `count`, `peer`: a call with a bad one, or to nobody, is about nothing.
-[[nodiscard]] About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer, MPI_Comm comm) noexcept;
+// Finds out, and has it remembered. `count`, `peer`: a call with a bad one, or to nobody, is about
+// nothing.
+[[nodiscard]] About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer,
+                             MPI_Comm comm) noexcept;
 
-// Arms a send for the time of the call that makes it; nothing where its messages are not looked at. This is for one that is not like the
-// last one from there.
-[[gnu::noinline]] void arm_other_send(KnownSite* known, Data data, MPI_Datatype datatype, int dest, SendFamily family,
-                                      MPI_Comm comm) noexcept;
+// Arms a send for the time of the call that makes it; nothing where its messages are not looked at.
+// This is for one that is not like the last one from there.
+[[gnu::noinline]] void arm_other_send(KnownSite* known, Data data, MPI_Datatype datatype, int dest,
+                                      SendFamily family, MPI_Comm comm) noexcept;
 
-// (In the wrapper itself, whose arguments so stay in their registers.) A place in the program calls one function, but a pointer may be
-// what it calls.
-[[gnu::always_inline]] inline void arm_send(KnownSite* known, const void* address, MPI_Count count, MPI_Datatype datatype, int dest,
-                                            SendFamily family, MPI_Comm comm) noexcept {
+// (In the wrapper itself, whose arguments so stay in their registers.) A place in the program calls
+// one function, but a pointer may be what it calls.
+[[gnu::always_inline]] inline void arm_send(KnownSite* known, const void* address, MPI_Count count,
+                                            MPI_Datatype datatype, int dest, SendFamily family,
+                                            MPI_Comm comm) noexcept {
   if (known == nullptr || dest == MPI_PROC_NULL ||
-      (differs(known->sent.about, comm, datatype) | (known->sent.copies ^ static_cast<uint64_t>(count)) |
+      (differs(known->sent.about, comm, datatype) |
+       (known->sent.copies ^ static_cast<uint64_t>(count)) |
        ((uintptr_t)known->sent.arm.caller.call ^ (uintptr_t)kFamilies[family])) != 0) [[unlikely]] {
     return arm_other_send(known, {address, count}, datatype, dest, family, comm);
   }
@@ -47,15 +53,19 @@ struct About {
 class Sending {
  public:
   // (No structs: the call comes a few instructions after they would be made.)
-  [[gnu::always_inline]] Sending(const Call& call, SendFamily family, const void* address, MPI_Count count, MPI_Datatype datatype,
-                                 int dest, MPI_Comm comm) noexcept {
+  [[gnu::always_inline]] Sending(const Call& call, SendFamily family, const void* address,
+                                 MPI_Count count, MPI_Datatype datatype, int dest,
+                                 MPI_Comm comm) noexcept {
     arm_send(call.known(), address, count, datatype, dest, family, comm);
   }
   // Of a request made earlier: the type and the communicator may be freed by now.
-  Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest, uint64_t site) noexcept;
+  Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest,
+          uint64_t site) noexcept;
   ~Sending() { armed.send = nullptr; }
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
 };
 
 }  // namespace verity::mpi
+
+#endif

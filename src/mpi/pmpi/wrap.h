@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an MPI function is wrapped: one entry MPI_x and one PMPI_x, each in front of the next function of its own name.
+// How an MPI function is wrapped: one entry MPI_x and one PMPI_x, each in front of the next
+// function of its own name.
 //
 //   VERITY_WRAP(name, arity, (parameters), (arguments), what to do around the call)
 //
-// The last part is statements, executed before the call; objects that they define are destroyed after it, when call.rc holds what it
-// returned. The exported functions take words as wide as registers and hand them on: in a process whose MPI is another one than this
-// companion's they must not cut a handle, and they never look at it.
-#pragma once
+// The last part is statements, executed before the call; objects that they define are destroyed
+// after it, when call.rc holds what it returned. The exported functions take words as wide as
+// registers and hand them on: in a process whose MPI is another one than this companion's they must
+// not cut a handle, and they never look at it.
+#ifndef VERITY_MPI_PMPI_WRAP_H
+#define VERITY_MPI_PMPI_WRAP_H
 
 #include <type_traits>
 
@@ -77,63 +80,70 @@ class Unpack {
 
 #define VERITY_EXPORT __attribute__((visibility("default")))
 
-// A list in front of further ones: may be of no parameters at all. What the program gave stays in the registers that it is in.
+// A list in front of further ones: may be of no parameters at all. What the program gave stays in
+// the registers that it is in.
 #define VERITY_THEN(...) VERITY_THEN_OF(__VA_ARGS__)
 #define VERITY_THEN_OF(...) __VA_ARGS__ __VA_OPT__(, )
 
-// One exported function, MPI_x or PMPI_x. Where nothing is checked it is a load and a jump: the rest, which returns what the call
-// does, is a function of its own, so that no register has to be saved before.
-#define VERITY_FUNCTION(function, arity, ...)                                                          \
-  namespace {                                                                                          \
-  constinit ::verity::mpi::Next next_##function(#function);                                            \
-  [[gnu::noinline, VERITY_HEAT]] int checked_##function(                                               \
-      VERITY_THEN(VERITY_W##arity) [[maybe_unused]] const void* return_address, [[maybe_unused]] const void* frame_end) { \
-    using Words = int (*)(VERITY_W##arity);                                                            \
-    if (!::verity::mpi::checking() && ::verity::mpi::forwarding()) [[unlikely]]                        \
-      return next_##function.forward<Words>()(VERITY_A##arity);                                        \
-    __VA_ARGS__                                                                                        \
-  }                                                                                                    \
-  }                                                                                                    \
-  extern "C" [[VERITY_HEAT]] VERITY_EXPORT int verity_##function(VERITY_W##arity) __asm__(#function);  \
-  extern "C" int verity_##function(VERITY_W##arity) {                                                  \
-    using Words = int (*)(VERITY_W##arity);                                                            \
-    if (const auto next = next_##function.forwarded<Words>()) [[likely]] return next(VERITY_A##arity); \
-    return checked_##function(VERITY_THEN(VERITY_A##arity) __builtin_return_address(0), __builtin_dwarf_cfa()); \
+// One exported function, MPI_x or PMPI_x. Where nothing is checked it is a load and a jump: the
+// rest, which returns what the call does, is a function of its own, so that no register has to be
+// saved before.
+#define VERITY_FUNCTION(function, arity, ...)                                                  \
+  namespace {                                                                                  \
+  constinit ::verity::mpi::Next next_##function(#function);                                    \
+  [[gnu::noinline,                                                                             \
+    VERITY_HEAT]] int checked_##function(VERITY_THEN(VERITY_W##arity)                          \
+                                             [[maybe_unused]] const void* return_address,      \
+                                         [[maybe_unused]] const void* frame_end) {             \
+    using Words = int (*)(VERITY_W##arity);                                                    \
+    if (!::verity::mpi::checking() && ::verity::mpi::forwarding()) [[unlikely]]                \
+      return next_##function.forward<Words>()(VERITY_A##arity);                                \
+    __VA_ARGS__                                                                                \
+  }                                                                                            \
+  }                                                                                            \
+  extern "C"                                                                                   \
+      [[VERITY_HEAT]] VERITY_EXPORT int verity_##function(VERITY_W##arity) __asm__(#function); \
+  extern "C" int verity_##function(VERITY_W##arity) {                                          \
+    using Words = int (*)(VERITY_W##arity);                                                    \
+    if (const auto next = next_##function.forwarded<Words>()) [[likely]]                       \
+      return next(VERITY_A##arity);                                                            \
+    return checked_##function(VERITY_THEN(VERITY_A##arity) __builtin_return_address(0),        \
+                              __builtin_dwarf_cfa());                                          \
   }
 
 // One that sends or receives; `name` is MPI_x for both.
-#define VERITY_ENTRY(function, name, arity, ...)                                  \
-  VERITY_FUNCTION(                                                                \
-      function, arity, ::verity::mpi::Call::Room room;                            \
-      ::verity::mpi::Call call(name, return_address, frame_end, &room);           \
-      if (call.internal()) return next_##function.as<Words>()(VERITY_A##arity);   \
-      __VA_ARGS__;                                                                \
-      return call.leave();)
+#define VERITY_ENTRY(function, name, arity, ...)                                            \
+  VERITY_FUNCTION(function, arity, ::verity::mpi::Call::Room room;                          \
+                  ::verity::mpi::Call call(name, return_address, frame_end, &room);         \
+                  if (call.internal()) return next_##function.as<Words>()(VERITY_A##arity); \
+                  __VA_ARGS__; return call.leave();)
 
-#define VERITY_TYPED(function, label, arity, parameters, arguments, ...)                             \
-  namespace {                                                                                        \
-  struct Typed_##function {                                                                          \
-    ::verity::mpi::Call& call;                                                                       \
-    void operator() parameters const;                                                                \
-  };                                                                                                 \
-  }                                                                                                  \
-  VERITY_ENTRY(function, label, arity,                                                               \
-               const Typed_##function typed{call};                                                   \
-               ::verity::mpi::Unpack(typed, static_cast<decltype(&::function)>(nullptr))(VERITY_A##arity)) \
-  void Typed_##function::operator() parameters const {                                               \
-    __VA_ARGS__;                                                                                     \
-    call.rc = next_##function.as<decltype(&::function)>() arguments;                                 \
+#define VERITY_TYPED(function, label, arity, parameters, arguments, ...)                          \
+  namespace {                                                                                     \
+  struct Typed_##function {                                                                       \
+    ::verity::mpi::Call& call;                                                                    \
+    void operator() parameters const;                                                             \
+  };                                                                                              \
+  }                                                                                               \
+  VERITY_ENTRY(function, label, arity, const Typed_##function typed{call}; ::verity::mpi::Unpack( \
+                   typed, static_cast<decltype(&::function)>(nullptr))(VERITY_A##arity))          \
+  void Typed_##function::operator() parameters const {                                            \
+    __VA_ARGS__;                                                                                  \
+    call.rc = next_##function.as<decltype(&::function)>() arguments;                              \
   }
 
-#define VERITY_WRAP(name, arity, parameters, arguments, ...)                            \
-  VERITY_TYPED(MPI_##name, "MPI_" #name, arity, parameters, arguments, __VA_ARGS__)     \
+#define VERITY_WRAP(name, arity, parameters, arguments, ...)                        \
+  VERITY_TYPED(MPI_##name, "MPI_" #name, arity, parameters, arguments, __VA_ARGS__) \
   VERITY_TYPED(PMPI_##name, "MPI_" #name, arity, parameters, arguments, __VA_ARGS__)
 
 // A function around which there is nothing to do, but which may end what others began.
-#define VERITY_PASS_ONE(function, arity) \
-  VERITY_FUNCTION(function, arity, const ::verity::mpi::PlainCall call(frame_end); return call.leave(next_##function.as<Words>()(VERITY_A##arity));)
-#define VERITY_PASS(name, arity)    \
+#define VERITY_PASS_ONE(function, arity)                                           \
+  VERITY_FUNCTION(function, arity, const ::verity::mpi::PlainCall call(frame_end); \
+                  return call.leave(next_##function.as<Words>()(VERITY_A##arity));)
+#define VERITY_PASS(name, arity)     \
   VERITY_PASS_ONE(MPI_##name, arity) \
   VERITY_PASS_ONE(PMPI_##name, arity)
 
 }  // namespace verity::mpi
+
+#endif

@@ -31,7 +31,8 @@ Handles find_handles() noexcept {
 
 bool load_library() noexcept {
   bool complete = true;
-#define VERITY_LOAD(name) loaded.name = reinterpret_cast<decltype(loaded.name)>(find_next("PMPI_" #name));
+#define VERITY_LOAD(name) \
+  loaded.name = reinterpret_cast<decltype(loaded.name)>(find_next("PMPI_" #name));
 #define VERITY_LOAD_ALL(name) \
   VERITY_LOAD(name)           \
   complete = complete && loaded.name != nullptr;

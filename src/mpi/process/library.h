@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MPI library's own functions that are called from here, past every wrapper, and its predefined handles.
-#pragma once
+// The MPI library's own functions that are called from here, past every wrapper, and its predefined
+// handles.
+#ifndef VERITY_MPI_PROCESS_LIBRARY_H
+#define VERITY_MPI_PROCESS_LIBRARY_H
 
 #include "mpi/process/mpi_api.h"
 
 namespace verity::mpi {
 
 // X(name without MPI_)
-#define VERITY_MPI_USED(X) \
-  X(Initialized)           \
-  X(Finalized)             \
-  X(Comm_rank)             \
-  X(Comm_size)             \
-  X(Comm_group)            \
-  X(Comm_remote_group)     \
-  X(Comm_test_inter)       \
-  X(Comm_get_name)         \
-  X(Comm_call_errhandler)  \
-  X(Comm_get_errhandler)   \
-  X(Topo_test)             \
-  X(Cartdim_get)           \
-  X(Cart_shift)            \
-  X(Graph_neighbors_count) \
-  X(Graph_neighbors)       \
+#define VERITY_MPI_USED(X)      \
+  X(Initialized)                \
+  X(Finalized)                  \
+  X(Comm_rank)                  \
+  X(Comm_size)                  \
+  X(Comm_group)                 \
+  X(Comm_remote_group)          \
+  X(Comm_test_inter)            \
+  X(Comm_get_name)              \
+  X(Comm_call_errhandler)       \
+  X(Comm_get_errhandler)        \
+  X(Topo_test)                  \
+  X(Cartdim_get)                \
+  X(Cart_shift)                 \
+  X(Graph_neighbors_count)      \
+  X(Graph_neighbors)            \
   X(Dist_graph_neighbors_count) \
-  X(Dist_graph_neighbors)  \
-  X(Group_translate_ranks) \
-  X(Group_free)            \
-  X(Iprobe)                \
-  X(Start)                 \
-  X(Type_get_name)         \
-  X(Type_size_x)           \
-  X(Type_get_extent)       \
-  X(Type_get_envelope)     \
-  X(Type_get_contents)     \
-  X(Type_free)             \
-  X(Win_call_errhandler)   \
-  X(Win_get_group)         \
+  X(Dist_graph_neighbors)       \
+  X(Group_translate_ranks)      \
+  X(Group_free)                 \
+  X(Iprobe)                     \
+  X(Start)                      \
+  X(Type_get_name)              \
+  X(Type_size_x)                \
+  X(Type_get_extent)            \
+  X(Type_get_envelope)          \
+  X(Type_get_contents)          \
+  X(Type_free)                  \
+  X(Win_call_errhandler)        \
+  X(Win_get_group)              \
   X(Win_get_name)
 
 // Of MPI 4: may be missing where the header has them.
@@ -59,7 +61,8 @@ struct Library {
 [[nodiscard]] bool load_library() noexcept;
 [[nodiscard]] const Library& library() noexcept;
 
-// Predefined handles: in Open MPI they are addresses of data in a library that we are not linked against.
+// Predefined handles: in Open MPI they are addresses of data in a library that we are not linked
+// against.
 struct Handles {
   MPI_Comm comm_null;
   MPI_Comm comm_world;
@@ -71,3 +74,5 @@ struct Handles {
 [[nodiscard]] const Handles& handles() noexcept;
 
 }  // namespace verity::mpi
+
+#endif

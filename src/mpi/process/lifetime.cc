@@ -12,8 +12,9 @@ namespace verity::mpi {
 
 namespace {
 
-// 0: the world that the job began with; from 1 on: which one of those that MPI_Comm_spawn made. Open MPI's launcher counts them in the name of
-// the job, as the low half of a number or behind an @; MPICH's says that it is one of them.
+// 0: the world that the job began with; from 1 on: which one of those that MPI_Comm_spawn made.
+// Open MPI's launcher counts them in the name of the job, as the low half of a number or behind an
+// @; MPICH's says that it is one of them.
 int number_of_world() noexcept {
   constexpr int kMost = 0x7f;
   if (const char* job = std::getenv("PMIX_NAMESPACE")) {
@@ -26,23 +27,28 @@ int number_of_world() noexcept {
 }
 
 void name_this_process(int rank) noexcept {
-  this_process.number.store(rank < 0 ? -1 : number_of_world() << kRankBits | rank, std::memory_order_relaxed);
+  this_process.number.store(rank < 0 ? -1 : number_of_world() << kRankBits | rank,
+                            std::memory_order_relaxed);
 }
 
 }  // namespace
 
 void mpi_begins(int required) noexcept {
   // Both libraries can be told to offer more than a program asks for.
-  const bool more = std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr || std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr ||
-                    std::getenv("MPIR_CVAR_ASYNC_PROGRESS") != nullptr || std::getenv("MPICH_ASYNC_PROGRESS") != nullptr ||
-                    std::getenv("I_MPI_ASYNC_PROGRESS") != nullptr;  // a thread of the library's own
+  const bool more =
+      std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr ||
+      std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr ||
+      std::getenv("MPIR_CVAR_ASYNC_PROGRESS") != nullptr ||
+      std::getenv("MPICH_ASYNC_PROGRESS") != nullptr ||
+      std::getenv("I_MPI_ASYNC_PROGRESS") != nullptr;  // a thread of the library's own
   this_process.several_threads = required == MPI_THREAD_MULTIPLE || more;
   enable_ucp_calls(this_process.several_threads);
 }
 
 bool query_whether_mpi_runs() noexcept {
   const int now = this_process.phase.load(std::memory_order_acquire);
-  if (now == kEnded || (now == kRunning && this_process.has_world.load(std::memory_order_relaxed))) return now == kRunning;
+  if (now == kEnded || (now == kRunning && this_process.has_world.load(std::memory_order_relaxed)))
+    return now == kRunning;
   int initialized = 0, finalized = 0;
   library().Initialized(&initialized);
   library().Finalized(&finalized);
@@ -55,7 +61,10 @@ bool query_whether_mpi_runs() noexcept {
   return true;
 }
 
-MPI_Comm world() noexcept { return this_process.has_world.load(std::memory_order_relaxed) ? handles().comm_world : handles().comm_null; }
+MPI_Comm world() noexcept {
+  return this_process.has_world.load(std::memory_order_relaxed) ? handles().comm_world
+                                                                : handles().comm_null;
+}
 
 #if MPI_VERSION >= 4
 void session_begins(MPI_Session session) noexcept {
@@ -66,7 +75,9 @@ void session_begins(MPI_Session session) noexcept {
   const auto rank_of = reinterpret_cast<GroupRank>(find_next("PMPI_Group_rank"));
   MPI_Group group;
   int rank = -1;
-  if (from_set == nullptr || rank_of == nullptr || from_set(session, "mpi://WORLD", &group) != MPI_SUCCESS) return;
+  if (from_set == nullptr || rank_of == nullptr ||
+      from_set(session, "mpi://WORLD", &group) != MPI_SUCCESS)
+    return;
   rank_of(group, &rank);
   library().Group_free(&group);
   name_this_process(rank);
@@ -75,7 +86,8 @@ void session_begins(MPI_Session session) noexcept {
 
 // The last one, in a process without MPI_Init: MPI may begin again.
 void session_ends() noexcept {
-  if (this_process.sessions.fetch_sub(1) == 1 && world() == handles().comm_null) this_process.phase.store(kBefore, std::memory_order_release);
+  if (this_process.sessions.fetch_sub(1) == 1 && world() == handles().comm_null)
+    this_process.phase.store(kBefore, std::memory_order_release);
 }
 #endif
 

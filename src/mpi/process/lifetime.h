@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How MPI begins and ends in this process.
-#pragma once
+#ifndef VERITY_MPI_PROCESS_LIFETIME_H
+#define VERITY_MPI_PROCESS_LIFETIME_H
 
 #include "mpi/process/mpi_api.h"
 #include "mpi/process/this_process.h"
@@ -20,3 +21,5 @@ void session_ends() noexcept;
 #endif
 
 }  // namespace verity::mpi
+
+#endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header of the MPI library that this companion is compiled for. Only declarations and constants are used: the companion is not
-// linked against MPI, so nothing here may name one of the library's functions or data.
-#pragma once
+// The header of the MPI library that this companion is compiled for. Only declarations and
+// constants are used: the companion is not linked against MPI, so nothing here may name one of the
+// library's functions or data.
+#ifndef VERITY_MPI_PROCESS_MPI_API_H
+#define VERITY_MPI_PROCESS_MPI_API_H
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -27,4 +29,6 @@
 #endif
 #if MPI_VERSION >= 4
 #define VERITY_MPI4_COUNTS 1
+#endif
+
 #endif

@@ -16,14 +16,16 @@ namespace verity::mpi {
 
 namespace {
 
-// The index of a variable's value in `names`; the first one with a line on stderr when it is none of them.
+// The index of a variable's value in `names`; the first one with a line on stderr when it is none
+// of them.
 int choice(const char* variable, const char* const names[], const char* allowed) noexcept {
   const char* value = std::getenv(variable);
   if (value == nullptr || *value == '\0') return 0;
   for (int i = 0; names[i] != nullptr; ++i) {
     if (strcasecmp(value, names[i]) == 0) return i;
   }
-  std::fprintf(stderr, "ucx-verity: %s=%s: bad value; allowed: %s. Using %s\n", variable, value, allowed, names[0]);
+  std::fprintf(stderr, "ucx-verity: %s=%s: bad value; allowed: %s. Using %s\n", variable, value,
+               allowed, names[0]);
   return 0;
 }
 
@@ -33,7 +35,8 @@ Settings read_settings() noexcept {
   Settings read;
   read.check = static_cast<Check>(choice("UCX_VERITY_TYPECHECK", kChecks, "off, warn, error"));
   if (read.check == Check::kOff) return read;
-  read.level = static_cast<signature::Level>(choice("UCX_VERITY_TYPECHECK_LEVEL", kLevels, "layout, names"));
+  read.level =
+      static_cast<signature::Level>(choice("UCX_VERITY_TYPECHECK_LEVEL", kLevels, "layout, names"));
   const char* log = std::getenv("UCX_VERITY_TYPECHECK_LOG");
   if (log != nullptr && *log != '\0') read.log = log;
   static const char* const kNo[] = {"n", "no", "off", "0", "y", "yes", "on", "1", nullptr};
@@ -43,7 +46,8 @@ Settings read_settings() noexcept {
   return read;
 }
 
-// Whether the process's MPI is the one whose header this was compiled with. May be asked before MPI_Init.
+// Whether the process's MPI is the one whose header this was compiled with. May be asked before
+// MPI_Init.
 bool is_own_mpi() noexcept {
   using GetVersion = int (*)(char*, int*);
   const auto get_version = reinterpret_cast<GetVersion>(find_next("PMPI_Get_library_version"));
@@ -63,7 +67,8 @@ bool is_own_mpi() noexcept {
 
 void start_checking() noexcept {
   if (!load_library()) {
-    std::fprintf(stderr, "ucx-verity: this " VERITY_MPI_NAME " lacks functions that the checks of datatypes need: none is made\n");
+    std::fprintf(stderr, "ucx-verity: this " VERITY_MPI_NAME
+                         " lacks functions that the checks of datatypes need: none is made\n");
     this_process.state.store(kForward, std::memory_order_relaxed);
     return;
   }

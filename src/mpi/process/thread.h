@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one thread has: the call of the program that it is in, what it remembers of call sites, and the memory that it uses again. All
-// of it is on the way of each message, so that it lies in one object of the thread. (The attachments that are pending are the UCP
-// side's: ucp/attach.h. What a thread remembers of handles lies in handles/handle_table.h.)
-#pragma once
+// What one thread has: the call of the program that it is in, what it remembers of call sites, and
+// the memory that it uses again. All of it is on the way of each message, so that it lies in one
+// object of the thread. (The attachments that are pending are the UCP side's: ucp/attach.h. What a
+// thread remembers of handles lies in handles/handle_table.h.)
+#ifndef VERITY_MPI_PROCESS_THREAD_H
+#define VERITY_MPI_PROCESS_THREAD_H
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +18,8 @@ struct Site {
   bool library = false;  // in the MPI library or one of its components
 };
 
-// A communicator and a datatype, by their handles, and what is known of them as long as no handle is freed (handles/handle_table.h).
+// A communicator and a datatype, by their handles, and what is known of them as long as no handle
+// is freed (handles/handle_table.h).
 struct Remembered {
   uint64_t generation;  // 0: none
   uint64_t comm_handle, type_handle;
@@ -34,7 +37,8 @@ struct KnownSite {
   const void* plain;    // the address, where the program's own code is
   const void* address;  // always
   Site site;
-  int frame;  // of a call out of a binding: bytes from the end of the called function's frame to the end of the caller's; else 0
+  int frame;  // of a call out of a binding: bytes from the end of the called function's frame to
+              // the end of the caller's; else 0
   // What the call from there was about, the last time.
   Remembered received;
   RememberedSend sent;
@@ -63,10 +67,14 @@ struct Thread {
   uint64_t site = 0;
   const char* name = "";
 
-  KnownSite* known_sites = none_known;  // its own once it asks for a site; not in here, as this is part of the thread's stack
+  KnownSite* known_sites = none_known;  // its own once it asks for a site; not in here, as this is
+                                        // part of the thread's stack
   FreeReceives free_receives;
   OtherSend other_send = {};
 };
-extern thread_local constinit Thread thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern thread_local constinit Thread thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 }  // namespace verity::mpi
+
+#endif

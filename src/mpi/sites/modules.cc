@@ -15,7 +15,8 @@ namespace {
 
 uint64_t hash_of(const void* bytes, size_t length) noexcept {  // FNV-1a
   uint64_t hash = 0xcbf29ce484222325ull;
-  for (size_t i = 0; i < length; ++i) hash = (hash ^ static_cast<const uint8_t*>(bytes)[i]) * 0x100000001b3ull;
+  for (size_t i = 0; i < length; ++i)
+    hash = (hash ^ static_cast<const uint8_t*>(bytes)[i]) * 0x100000001b3ull;
   return hash;
 }
 
@@ -24,7 +25,9 @@ uint16_t fold(uint64_t hash) noexcept {
   return folded != 0 ? folded : 1;
 }
 
-std::string_view file_name(std::string_view path) noexcept { return path.substr(path.rfind('/') + 1); }
+std::string_view file_name(std::string_view path) noexcept {
+  return path.substr(path.rfind('/') + 1);
+}
 
 // The hash of the build id among the notes of one segment; 0: it has none.
 uint64_t build_id_in(const uint8_t* note, size_t left) noexcept {
@@ -44,7 +47,8 @@ uint64_t build_id_in(const uint8_t* note, size_t left) noexcept {
 }
 
 bool is_mpi_library(std::string_view file) noexcept {
-  for (std::string_view start : {"libmpi.so", "libmpich.so", "libpmpi", "mca_", "libopen-pal", "libopen-rte"}) {
+  for (std::string_view start :
+       {"libmpi.so", "libmpich.so", "libpmpi", "mca_", "libopen-pal", "libopen-rte"}) {
     if (file.starts_with(start)) return true;
   }
   return false;
@@ -52,8 +56,9 @@ bool is_mpi_library(std::string_view file) noexcept {
 
 // Another MPI's companion in front of this one hands calls on as a binding does.
 bool is_binding(std::string_view file) noexcept {
-  for (std::string_view start : {"libmpi_mpifh", "libmpi_usempi", "libmpi_cxx", "libmpifort", "libmpichfort", "libmpicxx",
-                                 "libmpichcxx", "libfmpich", "libverity_mpi_"}) {
+  for (std::string_view start :
+       {"libmpi_mpifh", "libmpi_usempi", "libmpi_cxx", "libmpifort", "libmpichfort", "libmpicxx",
+        "libmpichcxx", "libfmpich", "libverity_mpi_"}) {
     if (file.starts_with(start)) return true;
   }
   return false;
@@ -112,7 +117,8 @@ int has_id(dl_phdr_info* info, size_t, void* argument) {
 std::string program_name() {
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
-  return length > 0 ? std::string(file_name(std::string_view(path, static_cast<size_t>(length)))) : "the program";
+  return length > 0 ? std::string(file_name(std::string_view(path, static_cast<size_t>(length))))
+                    : "the program";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program and its libraries, as far as call sites lie in them.
-#pragma once
+#ifndef VERITY_MPI_SITES_MODULES_H
+#define VERITY_MPI_SITES_MODULES_H
 
 #include <cstdint>
 #include <string>
@@ -8,21 +9,24 @@
 namespace verity::mpi {
 
 struct Module {
-  uintptr_t base = 0;      // where the file's address 0 is
-  uintptr_t begin = 0;     // of its code
-  uintptr_t end = 0;       // 0: no module
-  uint16_t id = 0;         // never 0 for a module
+  uintptr_t base = 0;   // where the file's address 0 is
+  uintptr_t begin = 0;  // of its code
+  uintptr_t end = 0;    // 0: no module
+  uint16_t id = 0;      // never 0 for a module
   bool mpi_library = false;
-  bool binding = false;    // functions that call the C ones in another's name: Fortran's
+  bool binding = false;  // functions that call the C ones in another's name: Fortran's
 };
 
 // The module whose code holds the address; one with end == 0 when there is none. Thread-safe.
 [[nodiscard]] Module module_at(uintptr_t address) noexcept;
-// The module with this id, in which the offset lies; the program itself first. False when this process has none.
+// The module with this id, in which the offset lies; the program itself first. False when this
+// process has none.
 [[nodiscard]] bool module_with(uint16_t id, uint64_t offset, Module* module_p, std::string* name_p);
 
-// "function (file:line)" or "function" or nothing, from symbols and debug information. By elfutils' libdw, opened when first needed;
-// without it from the dynamic symbols alone.
+// "function (file:line)" or "function" or nothing, from symbols and debug information. By elfutils'
+// libdw, opened when first needed; without it from the dynamic symbols alone.
 [[nodiscard]] std::string source_of(uintptr_t address);
 
 }  // namespace verity::mpi
+
+#endif

@@ -16,8 +16,8 @@ namespace {
 constexpr uint64_t kOffsetMask = (uint64_t{1} << 48) - 1;
 
 struct Walk {
-  const void* address;    // of the frame that is looked for
-  uintptr_t end = 0;      // once it was found: of the function that it called
+  const void* address;  // of the frame that is looked for
+  uintptr_t end = 0;    // once it was found: of the function that it called
   int frame = 0;
 };
 
@@ -34,7 +34,8 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
   return _URC_NO_REASON;
 }
 
-// A binding's functions have frames of a fixed size: it is found once, by the unwinder. 0: not found.
+// A binding's functions have frames of a fixed size: it is found once, by the unwinder. 0: not
+// found.
 int frame_around(const void* address) noexcept {
   Walk walk{.address = address};
   _Unwind_Backtrace(step, &walk);
@@ -51,7 +52,8 @@ KnownSite look_up(const void* address) noexcept {
   }
   KnownSite known{};
   known.address = address;
-  known.site = {.id = uint64_t{module.id} << 48 | ((at - module.base) & kOffsetMask), .library = module.mpi_library};
+  known.site = {.id = uint64_t{module.id} << 48 | ((at - module.base) & kOffsetMask),
+                .library = module.mpi_library};
   known.frame = module.binding ? frame_around(address) : 0;
   if (!known.site.library && known.frame == 0) known.plain = address;
   return known;
@@ -59,7 +61,8 @@ KnownSite look_up(const void* address) noexcept {
 
 // nullptr: no memory.
 KnownSite* own_sites() noexcept {
-  if (thread.known_sites != none_known) [[likely]] return thread.known_sites;
+  if (thread.known_sites != none_known) [[likely]]
+    return thread.known_sites;
   static const pthread_key_t key = [] {
     pthread_key_t made{};
     pthread_key_create(&made, [](void* sites) {
@@ -114,7 +117,8 @@ std::string site_in_words(uint64_t id) {
   Module module;
   std::string name;
   if (!module_with(module_id, offset, &module, &name)) {
-    std::snprintf(text, sizeof(text), "module %04x+0x%llx", module_id, static_cast<unsigned long long>(offset));
+    std::snprintf(text, sizeof(text), "module %04x+0x%llx", module_id,
+                  static_cast<unsigned long long>(offset));
     return text;
   }
   // The call itself is before the address that it returns to.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Call sites: a return address as 8 bytes that another process of the same program understands, and back, into words.
+// Call sites: a return address as 8 bytes that another process of the same program understands, and
+// back, into words.
 //
 //   63          48 47                                    0
 //   +-------------+--------------------------------------+
@@ -7,7 +8,8 @@
 //   +-------------+--------------------------------------+
 //
 // The module id is a hash of its build id, or of its file name where it has none. 0: not known.
-#pragma once
+#ifndef VERITY_MPI_SITES_SITES_H
+#define VERITY_MPI_SITES_SITES_H
 
 #include <cstddef>
 #include <cstdint>
@@ -22,13 +24,17 @@ namespace verity::mpi {
   return thread.known_sites[(at ^ at >> 7) % kKnownSites];
 }
 
-// Of the call that returns to `address`, made by the frame whose end (canonical frame address of the called function) is `frame_end`.
-// Remembered by the thread, but not in place of `in_use`, the site of a call under way (0: there is none). A call out of another
-// language's binding stands for the call into that.
-[[nodiscard]] Site site_of(const void* address, const void* frame_end, uint64_t in_use = 0) noexcept;
+// Of the call that returns to `address`, made by the frame whose end (canonical frame address of
+// the called function) is `frame_end`. Remembered by the thread, but not in place of `in_use`, the
+// site of a call under way (0: there is none). A call out of another language's binding stands for
+// the call into that.
+[[nodiscard]] Site site_of(const void* address, const void* frame_end,
+                           uint64_t in_use = 0) noexcept;
 
-// "exchange (solver.c:214)" where there is debug information, else what is known: a function's name, a module and an offset. Reads
-// files and allocates: only for reports.
+// "exchange (solver.c:214)" where there is debug information, else what is known: a function's
+// name, a module and an offset. Reads files and allocates: only for reports.
 [[nodiscard]] std::string site_in_words(uint64_t id);
 
 }  // namespace verity::mpi
+
+#endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses into source lines, by elfutils' libdw. It is opened when the first report is made, so that a process that reports nothing
-// carries nothing of it.
+// Addresses into source lines, by elfutils' libdw. It is opened when the first report is made, so
+// that a process that reports nothing carries nothing of it.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -30,15 +30,15 @@ std::string demangled(const char* name) {
 #ifdef VERITY_LIBDW
 
 struct Libdw {
-#define VERITY_LIBDW_USED(X) \
-  X(dwfl_begin)              \
-  X(dwfl_end)                \
-  X(dwfl_linux_proc_report)  \
-  X(dwfl_report_end)         \
-  X(dwfl_addrmodule)         \
-  X(dwfl_module_addrname)    \
-  X(dwfl_module_getsrc)      \
-  X(dwfl_lineinfo)           \
+#define VERITY_LIBDW_USED(X)  \
+  X(dwfl_begin)               \
+  X(dwfl_end)                 \
+  X(dwfl_linux_proc_report)   \
+  X(dwfl_report_end)          \
+  X(dwfl_addrmodule)          \
+  X(dwfl_module_addrname)     \
+  X(dwfl_module_getsrc)       \
+  X(dwfl_lineinfo)            \
   X(dwfl_linux_proc_find_elf) \
   X(dwfl_build_id_find_debuginfo)
 #define VERITY_MEMBER(name) decltype(&::name) name = nullptr;
@@ -48,7 +48,7 @@ struct Libdw {
     void* handle = dlopen("libdw.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (handle == nullptr) return false;
     bool complete = true;
-#define VERITY_LOAD(name)                                               \
+#define VERITY_LOAD(name)                                        \
   name = reinterpret_cast<decltype(name)>(dlsym(handle, #name)); \
   complete = complete && name != nullptr;
     VERITY_LIBDW_USED(VERITY_LOAD)
@@ -59,7 +59,8 @@ struct Libdw {
 
 // Of the modules as they are now: libraries come and go.
 std::string by_libdw(const Libdw& dw, uintptr_t address) {
-  // Only what lies on this machine is read: the standard search for debug information may ask a server in the network.
+  // Only what lies on this machine is read: the standard search for debug information may ask a
+  // server in the network.
   static char* path = nullptr;
   static const Dwfl_Callbacks callbacks = {.find_elf = dw.dwfl_linux_proc_find_elf,
                                            .find_debuginfo = dw.dwfl_build_id_find_debuginfo,
@@ -68,12 +69,15 @@ std::string by_libdw(const Libdw& dw, uintptr_t address) {
   Dwfl* session = dw.dwfl_begin(&callbacks);
   if (session == nullptr) return {};
   std::string words;
-  if (dw.dwfl_linux_proc_report(session, getpid()) == 0 && dw.dwfl_report_end(session, nullptr, nullptr) == 0) {
+  if (dw.dwfl_linux_proc_report(session, getpid()) == 0 &&
+      dw.dwfl_report_end(session, nullptr, nullptr) == 0) {
     if (Dwfl_Module* module = dw.dwfl_addrmodule(session, address)) {
       const char* function = dw.dwfl_module_addrname(module, address);
       int line = 0;
       Dwfl_Line* source = dw.dwfl_module_getsrc(module, address);
-      const char* file = source != nullptr ? dw.dwfl_lineinfo(source, nullptr, &line, nullptr, nullptr, nullptr) : nullptr;
+      const char* file = source != nullptr
+                             ? dw.dwfl_lineinfo(source, nullptr, &line, nullptr, nullptr, nullptr)
+                             : nullptr;
       if (function != nullptr) words = demangled(function);
       if (file != nullptr) {
         const std::string place = std::string(file) + ":" + std::to_string(line);
@@ -90,7 +94,8 @@ std::string by_libdw(const Libdw& dw, uintptr_t address) {
 // What the dynamic linker knows: exported functions only.
 std::string by_symbol(uintptr_t address) {
   Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(address), &info) == 0 || info.dli_sname == nullptr) return {};
+  if (dladdr(reinterpret_cast<const void*>(address), &info) == 0 || info.dli_sname == nullptr)
+    return {};
   return demangled(info.dli_sname);
 }
 

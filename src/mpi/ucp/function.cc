@@ -25,7 +25,10 @@ void* UcpFunction::resolve() noexcept {
     found = library == nullptr ? nullptr : dlsym(library, name_);
   }
   if (found == nullptr) {
-    std::fprintf(stderr, "ucx-verity: libverity_mpi does not find %s, which was just called: remove it from LD_PRELOAD\n", name_);
+    std::fprintf(stderr,
+                 "ucx-verity: libverity_mpi does not find %s, which was just called: remove it "
+                 "from LD_PRELOAD\n",
+                 name_);
     std::abort();
   }
   function_.store(found, std::memory_order_release);
@@ -52,7 +55,8 @@ void UcpWrapper::enter() noexcept {
 void UcpWrapper::enable_all() noexcept {
   const std::lock_guard lock(entering);
   enabled = true;
-  for (UcpWrapper* wrapper = entered; wrapper != nullptr; wrapper = wrapper->next_) wrapper->choose(true);
+  for (UcpWrapper* wrapper = entered; wrapper != nullptr; wrapper = wrapper->next_)
+    wrapper->choose(true);
 }
 
 }  // namespace verity::mpi

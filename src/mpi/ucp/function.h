@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // UCP's own functions, behind the wrappers of the same names.
-#pragma once
+#ifndef VERITY_MPI_UCP_FUNCTION_H
+#define VERITY_MPI_UCP_FUNCTION_H
 
 #include <ucp/api/ucp.h>
 
@@ -8,7 +9,8 @@
 
 namespace verity::mpi {
 
-// Looked up at the first call; without a guard, as a static in a function would have: this is on the way of each message.
+// Looked up at the first call; without a guard, as a static in a function would have: this is on
+// the way of each message.
 class UcpFunction {
  public:
   constexpr explicit UcpFunction(const char* name) noexcept : name_(name) {}
@@ -17,7 +19,8 @@ class UcpFunction {
   template <typename Function>
   [[nodiscard]] Function as() noexcept {
     void* function = function_.load(std::memory_order_relaxed);
-    if (function == nullptr) [[unlikely]] function = resolve();
+    if (function == nullptr) [[unlikely]]
+      function = resolve();
     return reinterpret_cast<Function>(function);
   }
 
@@ -62,3 +65,5 @@ VERITY_UCP_FUNCTIONS(VERITY_DECLARE)
 #define VERITY_NEXT(function) (::verity::mpi::next_##function.as<decltype(&::function)>())
 
 }  // namespace verity::mpi
+
+#endif

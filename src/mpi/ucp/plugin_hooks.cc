@@ -21,23 +21,24 @@ void opened(void* uct_worker) noexcept {
   if (worker == nullptr) return;
   try {
     worker->below.push_back(uct_worker);
-  } catch (...) {
-    worker->receives.disable();
-  }
+  } catch (...) { worker->receives.disable(); }
 }
 
-[[gnu::noinline]] size_t departs_otherwise(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer,
-                                           size_t room) noexcept {
+[[gnu::noinline]] size_t departs_otherwise(const verity_leaving* leaving, const void* message,
+                                           size_t length, uint8_t* trailer, size_t room) noexcept {
   uint64_t tag;
   if (!read_tag(leaving->am_id, message, length, &tag)) return 0;
-  const size_t size = workers().sends.match({leaving->serial, tag, leaving->origin, leaving->data}, trailer, room);
+  const size_t size =
+      workers().sends.match({leaving->serial, tag, leaving->origin, leaving->data}, trailer, room);
   workers().attached += size != 0;
   return size;
 }
 
-[[gnu::hot]] size_t departs(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer, size_t room) noexcept {
+[[gnu::hot]] size_t departs(const verity_leaving* leaving, const void* message, size_t length,
+                            uint8_t* trailer, size_t room) noexcept {
   Workers& all = workers();
-  if (!abi::is_whole(leaving->am_id) || length < sizeof(uint64_t) || !all.sends.is_of_call(abi::tag_of_whole(message))) [[unlikely]] {
+  if (!abi::is_whole(leaving->am_id) || length < sizeof(uint64_t) ||
+      !all.sends.is_of_call(abi::tag_of_whole(message))) [[unlikely]] {
     return departs_otherwise(leaving, message, length, trailer, room);
   }
   const size_t size = all.sends.match_call(leaving->serial, trailer, room);
@@ -45,12 +46,12 @@ void opened(void* uct_worker) noexcept {
   return size;
 }
 
-void stayed() noexcept {
-  workers().attached -= workers().sends.undo_match();
-}
+void stayed() noexcept { workers().attached -= workers().sends.undo_match(); }
 
-[[gnu::noinline]] const uint64_t* arrives_otherwise(void* uct_worker, uint8_t am_id, const void* message, size_t length,
-                                                     const uint8_t* trailer, size_t trailer_length) noexcept {
+[[gnu::noinline]] const uint64_t* arrives_otherwise(void* uct_worker, uint8_t am_id,
+                                                    const void* message, size_t length,
+                                                    const uint8_t* trailer,
+                                                    size_t trailer_length) noexcept {
   uint64_t tag;
   if (!read_tag(am_id, message, length, &tag)) return nullptr;
   Worker* worker = workers().find_below(uct_worker);
@@ -58,18 +59,21 @@ void stayed() noexcept {
   if (trailer_length != 0) {
     ++workers().arrived;
     const Workers& all = workers();
-    if (all.on_arrival != nullptr && trailer_length >= all.least_arrival) [[unlikely]] all.on_arrival(trailer, trailer_length);
+    if (all.on_arrival != nullptr && trailer_length >= all.least_arrival) [[unlikely]]
+      all.on_arrival(trailer, trailer_length);
   }
   if (abi::is_whole(am_id)) return worker->receives.begin_handling(tag, trailer, trailer_length);
   if (am_id != abi::kActive) worker->receives.arrive(tag, trailer, trailer_length);
   return nullptr;
 }
 
-[[gnu::hot]] const uint64_t* arrives(void* uct_worker, uint8_t am_id, const void* message, size_t length, const uint8_t* trailer,
-                        size_t trailer_length) noexcept {
+[[gnu::hot]] const uint64_t* arrives(void* uct_worker, uint8_t am_id, const void* message,
+                                     size_t length, const uint8_t* trailer,
+                                     size_t trailer_length) noexcept {
   Workers& all = workers();
   Worker* worker = all.last_below(uct_worker);
-  if (!abi::is_whole(am_id) || length < sizeof(uint64_t) || worker == nullptr || trailer_length - kHead >= all.least_arrival - kHead ||
+  if (!abi::is_whole(am_id) || length < sizeof(uint64_t) || worker == nullptr ||
+      trailer_length - kHead >= all.least_arrival - kHead ||
       !worker->receives.is_next(abi::tag_of_whole(message), trailer)) [[unlikely]] {
     return arrives_otherwise(uct_worker, am_id, message, length, trailer, trailer_length);
   }
@@ -100,14 +104,24 @@ namespace verity::mpi {
 namespace {
 
 constexpr verity_companion table(uint32_t am_ids) noexcept {
-  return {VERITY_COMPANION_VERSION, am_ids, opened, departs, stayed, arrives, arrived, watched, changed, count_into};
+  return {VERITY_COMPANION_VERSION,
+          am_ids,
+          opened,
+          departs,
+          stayed,
+          arrives,
+          arrived,
+          watched,
+          changed,
+          count_into};
 }
 
 }  // namespace
 
 }  // namespace verity::mpi
 
-// Where companions for several MPI libraries are preloaded, the first one's is everybody's: the one that is in use fills all of it.
+// Where companions for several MPI libraries are preloaded, the first one's is everybody's: the one
+// that is in use fills all of it.
 extern "C" __attribute__((visibility("default"))) verity_companion verity_companion;
 struct verity_companion verity_companion = verity::mpi::table(0);
 

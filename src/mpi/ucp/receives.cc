@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// UCP's receives, interposed: each takes the arm of its thread, and tells it which message it got. A wrapper has the name, the arguments and
-// the meaning of UCP's own function, and calls it. The _nb and _nbr forms are written with the _nbx ones, as UCX itself does, so that
-// each is seen once.
+// UCP's receives, interposed: each takes the arm of its thread, and tells it which message it got.
+// A wrapper has the name, the arguments and the meaning of UCP's own function, and calls it. The
+// _nb and _nbr forms are written with the _nbx ones, as UCX itself does, so that each is seen once.
 #include <utility>
 
 #include "mpi/ucp/abi.h"
@@ -16,19 +16,23 @@ namespace {
 thread_local bool probing __attribute__((tls_model("initial-exec"))) = false;
 thread_local TagFilter probe __attribute__((tls_model("initial-exec")));
 
-void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_info_t* info) noexcept {
+void finish(Worker& worker, Post* post, ucs_status_t status,
+            const ucp_tag_recv_info_t* info) noexcept {
   if (post->matched) return worker.receives.end_matched(post);
   if (status == UCS_OK || status == UCS_ERR_MESSAGE_TRUNCATED) [[likely]] {
     Receive* receive = post->receive;
-    if (receive != nullptr && receive->wants_data && status == UCS_OK) [[unlikely]] receive->landed(info->length);
+    if (receive != nullptr && receive->wants_data && status == UCS_OK) [[unlikely]]
+      receive->landed(info->length);
     worker.receives.complete(post, info->sender_tag, info->length);
     return;
   }
-  if (status != UCS_ERR_CANCELED) worker.receives.disable();  // it had matched a message, of which nobody knows now
+  if (status != UCS_ERR_CANCELED)
+    worker.receives.disable();  // it had matched a message, of which nobody knows now
   worker.receives.drop(post);
 }
 
-[[gnu::noinline]] void on_other_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
+[[gnu::noinline]] void on_other_receive(void* request, ucs_status_t status,
+                                        const ucp_tag_recv_info_t* info, void* argument) {
   auto* post = static_cast<Post*>(argument);
   const auto callback = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(post->call.callback);
   void* const user_data = post->call.user_data;
@@ -42,11 +46,13 @@ void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_
   }
 }
 
-[[gnu::hot]] void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* argument) {
+[[gnu::hot]] void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
+                             void* argument) {
   auto* post = static_cast<Post*>(argument);
   ReceiveMatcher& receives = static_cast<Worker*>(post->owner)->receives;
   const auto callback = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(post->call.callback);
-  if (status != UCS_OK || callback == nullptr || !receives.got_handled(post, info->sender_tag)) [[unlikely]] {
+  if (status != UCS_OK || callback == nullptr || !receives.got_handled(post, info->sender_tag))
+      [[unlikely]] {
     return on_other_receive(request, status, info, argument);
   }
   void* const user_data = post->call.user_data;
@@ -58,7 +64,8 @@ void finish(Worker& worker, Post* post, ucs_status_t status, const ucp_tag_recv_
 [[gnu::always_inline]] inline Receive* take_receive(uint64_t tag, bool any) noexcept {
   Receive* receive = armed.receive.receive;
   if (receive == nullptr) return nullptr;
-  if (!any && !armed.receive.filter->matches(tag)) [[unlikely]] return nullptr;
+  if (!any && !armed.receive.filter->matches(tag)) [[unlikely]]
+    return nullptr;
   armed.receive.receive = nullptr;
   return receive;
 }
@@ -69,20 +76,25 @@ void give_up(Worker& worker, Post* post) noexcept {
 }
 
 // What the caller wants to be told when the receive is complete.
-[[gnu::always_inline]] inline void keep_call(Worker* worker, Post* post, const ucp_request_param_t* param) noexcept {
+[[gnu::always_inline]] inline void keep_call(Worker* worker, Post* post,
+                                             const ucp_request_param_t* param) noexcept {
   const uint32_t fields = param->op_attr_mask;
   post->owner = worker;
   post->call.callback = nullptr;
-  if ((fields & UCP_OP_ATTR_FIELD_CALLBACK) != 0) [[likely]] post->call.callback = reinterpret_cast<void (*)()>(param->cb.recv);
+  if ((fields & UCP_OP_ATTR_FIELD_CALLBACK) != 0) [[likely]]
+    post->call.callback = reinterpret_cast<void (*)()>(param->cb.recv);
   post->call.user_data = nullptr;
-  if ((fields & UCP_OP_ATTR_FIELD_USER_DATA) != 0) [[likely]] post->call.user_data = param->user_data;
+  if ((fields & UCP_OP_ATTR_FIELD_USER_DATA) != 0) [[likely]]
+    post->call.user_data = param->user_data;
   post->call.freed = false;
   post->simple = !post->matched && (post->receive == nullptr || !post->receive->wants_data);
   ++workers().receives_under_way;
 }
 
 // The post has had that order when the receive began.
-[[gnu::always_inline]] inline ucs_status_ptr_t keep_request(Worker* worker, Post* post, uint64_t order, ucs_status_ptr_t request) noexcept {
+[[gnu::always_inline]] inline ucs_status_ptr_t keep_request(Worker* worker, Post* post,
+                                                            uint64_t order,
+                                                            ucs_status_ptr_t request) noexcept {
   // Completed in the call: its post is another receive's by now, or waits for earlier ones.
   if (post->order != order || !post->pending) return request;
   if (UCS_PTR_IS_PTR(request)) [[likely]] {
@@ -94,12 +106,14 @@ void give_up(Worker& worker, Post* post) noexcept {
   return request;
 }
 
-// Has UCP complete the receive through on_receive(), always: its answer in the call itself would not say which message it was.
-// `start` calls UCP's function with the parameters given to it.
+// Has UCP complete the receive through on_receive(), always: its answer in the call itself would
+// not say which message it was. `start` calls UCP's function with the parameters given to it.
 template <typename Start>
-ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param, Start start) noexcept {
+ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param,
+                         Start start) noexcept {
   if (post == nullptr || !abi::is_known_receive(*param)) [[unlikely]] {
-    worker->receives.disable();  // a newer UCX's way of receiving: what this receive gets is not known, nor any later one's
+    worker->receives.disable();  // a newer UCX's way of receiving: what this receive gets is not
+                                 // known, nor any later one's
     if (post != nullptr) give_up(*worker, post);
     return start(param);
   }
@@ -134,13 +148,15 @@ Post* find_post(void* request) noexcept {
 void forget_send(void* request, bool is_complete) noexcept {
   SendMatcher& sends = workers().sends;
   workers().open_sends.close(request);
-  if (sends.pending() == 0) [[likely]] return;
-  const bool under_way = !is_complete && VERITY_NEXT(ucp_request_check_status)(request) == UCS_INPROGRESS;
+  if (sends.pending() == 0) [[likely]]
+    return;
+  const bool under_way =
+      !is_complete && VERITY_NEXT(ucp_request_check_status)(request) == UCS_INPROGRESS;
   under_way ? sends.release(request) : sends.complete(request);
 }
 
-// MPI_Request_free on a receive that is under way: UCP would not tell of its completion, but its message must be accounted for.
-// True: it is freed later.
+// MPI_Request_free on a receive that is under way: UCP would not tell of its completion, but its
+// message must be accounted for. True: it is freed later.
 bool forget(void* request) noexcept {
   forget_send(request, false);
   Post* post = workers().receives_under_way == 0 ? nullptr : find_post(request);
@@ -168,37 +184,45 @@ TagFilter end_probe() noexcept {
 using namespace verity::mpi;
 
 VERITY_UCP_WRAP_HOT(ucs_status_ptr_t, ucp_tag_recv_nbx,
-                (ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag, ucp_tag_t mask, const ucp_request_param_t* param),
-                (handle, buffer, count, tag, mask, param)) {
+                    (ucp_worker_h handle, void* buffer, size_t count, ucp_tag_t tag, ucp_tag_t mask,
+                     const ucp_request_param_t* param),
+                    (handle, buffer, count, tag, mask, param)) {
   const auto own = VERITY_OWN(ucp_tag_recv_nbx);
   const Locked lock;
   Worker* worker = workers().find(handle);
-  if (worker == nullptr) [[unlikely]] return own(handle, buffer, count, tag, mask, param);
+  if (worker == nullptr) [[unlikely]]
+    return own(handle, buffer, count, tag, mask, param);
   Receive* receiver = take_receive(tag, false);
   Post* post = worker->receives.post(tag, mask, receiver);
-  if (post == nullptr && receiver != nullptr) [[unlikely]] receiver->dropped();
-  return receive(worker, post, param, [&](const ucp_request_param_t* p) { return own(handle, buffer, count, tag, mask, p); });
+  if (post == nullptr && receiver != nullptr) [[unlikely]]
+    receiver->dropped();
+  return receive(worker, post, param, [&](const ucp_request_param_t* p) {
+    return own(handle, buffer, count, tag, mask, p);
+  });
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_recv_nb,
-                (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t mask,
-                 ucp_tag_recv_callback_t callback),
+                (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype,
+                 ucp_tag_t tag, ucp_tag_t mask, ucp_tag_recv_callback_t callback),
                 (handle, buffer, count, datatype, tag, mask, callback)) {
   const ucp_request_param_t param = abi::receive_param(datatype, callback);
   return ucp_tag_recv_nbx(handle, buffer, count, tag, mask, &param);
 }
 
 VERITY_UCP_WRAP(ucs_status_t, ucp_tag_recv_nbr,
-                (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t mask, void* request),
+                (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype,
+                 ucp_tag_t tag, ucp_tag_t mask, void* request),
                 (handle, buffer, count, datatype, tag, mask, request)) {
-  ucp_request_param_t param = abi::param_of(datatype, UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+  ucp_request_param_t param =
+      abi::param_of(datatype, UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
   param.request = request;
   const ucs_status_ptr_t status = ucp_tag_recv_nbx(handle, buffer, count, tag, mask, &param);
   return UCS_PTR_IS_ERR(status) ? UCS_PTR_STATUS(status) : UCS_OK;
 }
 
 VERITY_UCP_WRAP(ucp_tag_message_h, ucp_tag_probe_nb,
-                (ucp_worker_h handle, ucp_tag_t tag, ucp_tag_t mask, int remove, ucp_tag_recv_info_t* info),
+                (ucp_worker_h handle, ucp_tag_t tag, ucp_tag_t mask, int remove,
+                 ucp_tag_recv_info_t* info),
                 (handle, tag, mask, remove, info)) {
   const Locked lock;
   if (probing && probe.mask == 0) probe = {tag & mask, mask};
@@ -210,14 +234,13 @@ VERITY_UCP_WRAP(ucp_tag_message_h, ucp_tag_probe_nb,
     probed = std::make_unique<Probed>();
     Post* post = worker->receives.post(info->sender_tag, ~uint64_t{0}, probed.get());
     if (post != nullptr) worker->receives.complete(post, info->sender_tag, info->length);
-  } catch (...) {
-    worker->receives.disable();
-  }
+  } catch (...) { worker->receives.disable(); }
   return message;
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nbx,
-                (ucp_worker_h handle, void* buffer, size_t count, ucp_tag_message_h message, const ucp_request_param_t* param),
+                (ucp_worker_h handle, void* buffer, size_t count, ucp_tag_message_h message,
+                 const ucp_request_param_t* param),
                 (handle, buffer, count, message, param)) {
   const auto own = VERITY_OWN(ucp_tag_msg_recv_nbx);
   const Locked lock;
@@ -231,12 +254,14 @@ VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nbx,
     keep_fetched(*worker, found->second, receiver);
     worker->probed.erase(found);
   }
-  return receive(worker, worker->receives.begin_matched(), param, [&](const ucp_request_param_t* p) { return own(handle, buffer, count, message, p); });
+  return receive(
+      worker, worker->receives.begin_matched(), param,
+      [&](const ucp_request_param_t* p) { return own(handle, buffer, count, message, p); });
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nb,
-                (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_message_h message,
-                 ucp_tag_recv_callback_t callback),
+                (ucp_worker_h handle, void* buffer, size_t count, ucp_datatype_t datatype,
+                 ucp_tag_message_h message, ucp_tag_recv_callback_t callback),
                 (handle, buffer, count, datatype, message, callback)) {
   const ucp_request_param_t param = abi::receive_param(datatype, callback);
   return ucp_tag_msg_recv_nbx(handle, buffer, count, message, &param);
@@ -247,7 +272,8 @@ VERITY_UCP_WRAP(void, ucp_request_cancel, (ucp_worker_h handle, void* request), 
   VERITY_OWN(ucp_request_cancel)(handle, request);
 }
 
-// MPICH's callbacks call it, for their own request, which UCP says is complete only when they have returned.
+// MPICH's callbacks call it, for their own request, which UCP says is complete only when they have
+// returned.
 VERITY_UCP_WRAP(void, ucp_request_release, (void* request), (request)) {
   const Locked lock;
   forget_send(request, true);
@@ -256,5 +282,6 @@ VERITY_UCP_WRAP(void, ucp_request_release, (void* request), (request)) {
 
 VERITY_UCP_WRAP_HOT(void, ucp_request_free, (void* request), (request)) {
   const Locked lock;
-  if (!forget(request)) [[likely]] VERITY_OWN(ucp_request_free)(request);
+  if (!forget(request)) [[likely]]
+    VERITY_OWN(ucp_request_free)(request);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// UCP's sends, interposed: each takes the arm of its thread. A wrapper has the name, the arguments and the meaning of UCP's own function,
-// and calls it. The _nb and _nbr forms are written with the _nbx ones, as UCX itself does, so that each is seen once.
+// UCP's sends, interposed: each takes the arm of its thread. A wrapper has the name, the arguments
+// and the meaning of UCP's own function, and calls it. The _nb and _nbr forms are written with the
+// _nbx ones, as UCX itself does, so that each is seen once.
 #include <utility>
 
 #include "mpi/ucp/abi.h"
@@ -14,7 +15,8 @@ namespace {
 
 using SendFunction = decltype(&ucp_tag_send_nbx);
 
-[[gnu::always_inline]] inline ucs_status_ptr_t send(SendFunction own, ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
+[[gnu::always_inline]] inline ucs_status_ptr_t send(SendFunction own, ucp_ep_h ep,
+                                                    const void* buffer, size_t count, ucp_tag_t tag,
                                                     const ucp_request_param_t* param) noexcept {
   SendMatcher& sends = workers().sends;
   if (sends.in_call()) [[unlikely]] {  // from a callback inside of a send
@@ -22,7 +24,8 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     return own(ep, buffer, count, tag, param);
   }
   // What was there before is complete.
-  if (sends.pending() != 0 && abi::has_own_request(*param)) [[unlikely]] sends.complete(param->request);
+  if (sends.pending() != 0 && abi::has_own_request(*param)) [[unlikely]]
+    sends.complete(param->request);
   const SendArm* arm = armed.send;
   if (arm != nullptr && !arm->filter->matches(tag)) arm = nullptr;
   if (arm != nullptr) [[likely]] {
@@ -41,17 +44,20 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     return request;
   }
   sends.end(request);
-  if (arm != nullptr && !abi::has_own_request(*param)) workers().open_sends.open(request, buffer, abi::bytes_of(count, *param), arm->caller);
+  if (arm != nullptr && !abi::has_own_request(*param))
+    workers().open_sends.open(request, buffer, abi::bytes_of(count, *param), arm->caller);
   return request;
 }
 
-[[gnu::noinline]] ucs_status_ptr_t send_locked(SendFunction own, ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
+[[gnu::noinline]] ucs_status_ptr_t send_locked(SendFunction own, ucp_ep_h ep, const void* buffer,
+                                               size_t count, ucp_tag_t tag,
                                                const ucp_request_param_t* param) noexcept {
   const Locked lock;
   return send(own, ep, buffer, count, tag, param);
 }
 
-// An active message takes the thread's ActiveArm. The transport asks for what each carries, so that the lock is needed for all.
+// An active message takes the thread's ActiveArm. The transport asks for what each carries, so that
+// the lock is needed for all.
 template <typename Start>
 ucs_status_ptr_t send_active(ucp_ep_h ep, const void* buffer, Start start) noexcept {
   const Locked lock;
@@ -71,36 +77,43 @@ ucs_status_ptr_t send_active(ucp_ep_h ep, const void* buffer, Start start) noexc
 using namespace verity::mpi;
 
 VERITY_UCP_WRAP_HOT(ucs_status_ptr_t, ucp_tag_send_nbx,
-                (ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag, const ucp_request_param_t* param),
-                (ep, buffer, count, tag, param)) {
-  if (Workers::shared) [[unlikely]] return send_locked(VERITY_OWN(ucp_tag_send_nbx), ep, buffer, count, tag, param);
+                    (ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
+                     const ucp_request_param_t* param),
+                    (ep, buffer, count, tag, param)) {
+  if (Workers::shared) [[unlikely]]
+    return send_locked(VERITY_OWN(ucp_tag_send_nbx), ep, buffer, count, tag, param);
   return send(VERITY_OWN(ucp_tag_send_nbx), ep, buffer, count, tag, param);
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_send_sync_nbx,
-                (ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag, const ucp_request_param_t* param),
+                (ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
+                 const ucp_request_param_t* param),
                 (ep, buffer, count, tag, param)) {
   return send_locked(VERITY_OWN(ucp_tag_send_sync_nbx), ep, buffer, count, tag, param);
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_send_nb,
-                (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t callback),
+                (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype,
+                 ucp_tag_t tag, ucp_send_callback_t callback),
                 (ep, buffer, count, datatype, tag, callback)) {
   const ucp_request_param_t param = abi::send_param(datatype, callback);
   return ucp_tag_send_nbx(ep, buffer, count, tag, &param);
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_send_sync_nb,
-                (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t callback),
+                (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype,
+                 ucp_tag_t tag, ucp_send_callback_t callback),
                 (ep, buffer, count, datatype, tag, callback)) {
   const ucp_request_param_t param = abi::send_param(datatype, callback);
   return ucp_tag_send_sync_nbx(ep, buffer, count, tag, &param);
 }
 
 VERITY_UCP_WRAP(ucs_status_t, ucp_tag_send_nbr,
-                (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_tag_t tag, void* request),
+                (ucp_ep_h ep, const void* buffer, size_t count, ucp_datatype_t datatype,
+                 ucp_tag_t tag, void* request),
                 (ep, buffer, count, datatype, tag, request)) {
-  ucp_request_param_t param = abi::param_of(datatype, UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_FAST_CMPL);
+  ucp_request_param_t param =
+      abi::param_of(datatype, UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_FAST_CMPL);
   param.request = request;
   const ucs_status_ptr_t status = ucp_tag_send_nbx(ep, buffer, count, tag, &param);
   if (status == nullptr) return UCS_OK;
@@ -108,15 +121,19 @@ VERITY_UCP_WRAP(ucs_status_t, ucp_tag_send_nbr,
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_am_send_nbx,
-                (ucp_ep_h ep, unsigned id, const void* header, size_t header_length, const void* buffer, size_t count,
-                 const ucp_request_param_t* param),
+                (ucp_ep_h ep, unsigned id, const void* header, size_t header_length,
+                 const void* buffer, size_t count, const ucp_request_param_t* param),
                 (ep, id, header, header_length, buffer, count, param)) {
-  return send_active(ep, buffer, [&] { return VERITY_OWN(ucp_am_send_nbx)(ep, id, header, header_length, buffer, count, param); });
+  return send_active(ep, buffer, [&] {
+    return VERITY_OWN(ucp_am_send_nbx)(ep, id, header, header_length, buffer, count, param);
+  });
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_am_send_nb,
-                (ucp_ep_h ep, uint16_t id, const void* buffer, size_t count, ucp_datatype_t datatype, ucp_send_callback_t callback,
-                 unsigned flags),
+                (ucp_ep_h ep, uint16_t id, const void* buffer, size_t count,
+                 ucp_datatype_t datatype, ucp_send_callback_t callback, unsigned flags),
                 (ep, id, buffer, count, datatype, callback, flags)) {
-  return send_active(ep, buffer, [&] { return VERITY_OWN(ucp_am_send_nb)(ep, id, buffer, count, datatype, callback, flags); });
+  return send_active(ep, buffer, [&] {
+    return VERITY_OWN(ucp_am_send_nb)(ep, id, buffer, count, datatype, callback, flags);
+  });
 }

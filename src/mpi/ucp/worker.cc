@@ -12,7 +12,8 @@ void Probed::resolved(const uint8_t* signature, size_t length, size_t received) 
   length_ = std::min(length, kMaxSignature);
   received_ = received;
   if (length_ != 0) std::memcpy(bytes_, signature, length_);
-  if (fetched_ && receive_ != nullptr) receive_->resolved(length_ != 0 ? bytes_ : nullptr, length_, received_);
+  if (fetched_ && receive_ != nullptr)
+    receive_->resolved(length_ != 0 ? bytes_ : nullptr, length_, received_);
   receive_ = nullptr;
 }
 
@@ -34,7 +35,8 @@ Worker* Workers::search(const void* handle) const noexcept {
 
 Worker* Workers::search_below(const void* uct_worker) noexcept {
   for (const auto& worker : workers_) {
-    if (std::find(worker->below.begin(), worker->below.end(), uct_worker) == worker->below.end()) continue;
+    if (std::find(worker->below.begin(), worker->below.end(), uct_worker) == worker->below.end())
+      continue;
     last_below_ = uct_worker;
     return last_above_ = worker.get();
   }
@@ -45,9 +47,7 @@ Worker* Workers::create() noexcept {
   try {
     workers_.push_back(std::make_unique<Worker>());
     return workers_.back().get();
-  } catch (...) {
-    return nullptr;
-  }
+  } catch (...) { return nullptr; }
 }
 
 void Workers::destroy(const void* handle) noexcept {

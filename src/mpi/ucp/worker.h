@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is kept of one ucp_worker_h: its receives, the messages that a removing probe took, the interfaces below it. And the calls of
-// the plugin, which know the worker by its uct_worker_h.
-#pragma once
+// What is kept of one ucp_worker_h: its receives, the messages that a removing probe took, the
+// interfaces below it. And the calls of the plugin, which know the worker by its uct_worker_h.
+#ifndef VERITY_MPI_UCP_WORKER_H
+#define VERITY_MPI_UCP_WORKER_H
 
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
-#include "mpi/matching/send_matcher.h"
 #include "mpi/matching/open_sends.h"
 #include "mpi/matching/receive_matcher.h"
+#include "mpi/matching/send_matcher.h"
 #include "mpi/ucp/attach.h"
 #include "util/companion.h"
 
 namespace verity::mpi {
 
-// A message that ucp_tag_probe_nb() took off the queue, until ucp_tag_msg_recv() fetches it: its signature may be certain before that, or
-// only after.
+// A message that ucp_tag_probe_nb() took off the queue, until ucp_tag_msg_recv() fetches it: its
+// signature may be certain before that, or only after.
 class Probed final : public Receive {
  public:
   void resolved(const uint8_t* signature, size_t length, size_t received) noexcept override;
   void dropped() noexcept override {}
-  // It is fetched into this receive (nullptr: nobody's). True: it has been told, and the object may go.
+  // It is fetched into this receive (nullptr: nobody's). True: it has been told, and the object may
+  // go.
   [[nodiscard]] bool fetch(Receive* receive) noexcept;
   [[nodiscard]] bool is_certain() const noexcept { return certain_; }
 
@@ -35,14 +37,15 @@ class Probed final : public Receive {
 };
 
 struct Worker {
-  const void* handle = nullptr;  // ucp_worker_h
+  const void* handle = nullptr;    // ucp_worker_h
   std::vector<const void*> below;  // uct_worker_h
   ReceiveMatcher receives;
   std::unordered_map<const void*, std::unique_ptr<Probed>> probed;  // by ucp_tag_message_h
   std::vector<std::unique_ptr<Probed>> fetched;                     // not certain yet
 };
 
-// All of it. One lock, recursive, taken around each UCP call where several threads may use a worker: UCP's callbacks run inside.
+// All of it. One lock, recursive, taken around each UCP call where several threads may use a
+// worker: UCP's callbacks run inside.
 class Workers {
  public:
   explicit Workers(uint32_t uid) : sends(uid) {}
@@ -51,12 +54,16 @@ class Workers {
     return last_ != nullptr && last_->handle == handle ? last_ : last_ = search(handle);
   }
   // nullptr: it is not the one that was found last.
-  [[nodiscard]] Worker* last(const void* handle) const noexcept { return last_ != nullptr && last_->handle == handle ? last_ : nullptr; }
+  [[nodiscard]] Worker* last(const void* handle) const noexcept {
+    return last_ != nullptr && last_->handle == handle ? last_ : nullptr;
+  }
   [[nodiscard]] Worker* find_below(const void* uct_worker) noexcept {
     return uct_worker == last_below_ ? last_above_ : search_below(uct_worker);
   }
   // As last().
-  [[nodiscard]] Worker* last_below(const void* uct_worker) const noexcept { return uct_worker == last_below_ ? last_above_ : nullptr; }
+  [[nodiscard]] Worker* last_below(const void* uct_worker) const noexcept {
+    return uct_worker == last_below_ ? last_above_ : nullptr;
+  }
   // Returns nullptr when memory is out: nothing of that worker is told.
   Worker* create() noexcept;
   void destroy(const void* handle) noexcept;
@@ -73,7 +80,9 @@ class Workers {
   std::recursive_mutex mutex;
   static inline constinit bool shared = false;  // several threads: the lock is needed
 
-  [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& all() const noexcept { return workers_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& all() const noexcept {
+    return workers_;
+  }
 
  private:
   [[nodiscard, gnu::cold]] Worker* search(const void* handle) const noexcept;
@@ -94,7 +103,8 @@ void make_workers() noexcept;
 
 // The call that armed a collective operation is at work.
 inline void begin_collective() noexcept {
-  if (armed.collective.length == 0 || armed.collective.begun) [[likely]] return;
+  if (armed.collective.length == 0 || armed.collective.begun) [[likely]]
+    return;
   armed.collective.begun = true;
   if (workers().on_collective != nullptr) workers().on_collective();
 }
@@ -102,10 +112,12 @@ inline void begin_collective() noexcept {
 class Locked {
  public:
   Locked() noexcept : mutex_(Workers::shared ? &workers().mutex : nullptr) {
-    if (mutex_ != nullptr) [[unlikely]] mutex_->lock();
+    if (mutex_ != nullptr) [[unlikely]]
+      mutex_->lock();
   }
   ~Locked() {
-    if (mutex_ != nullptr) [[unlikely]] mutex_->unlock();
+    if (mutex_ != nullptr) [[unlikely]]
+      mutex_->unlock();
   }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
@@ -115,3 +127,5 @@ class Locked {
 };
 
 }  // namespace verity::mpi
+
+#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// UCP's calls for workers, interposed: which ones there are, and the lock around those that make progress where several threads may.
-// (Sends: ucp_sends.cc; receives: ucp_receives.cc.)
+// UCP's calls for workers, interposed: which ones there are, and the lock around those that make
+// progress where several threads may. (Sends: ucp_sends.cc; receives: ucp_receives.cc.)
 #include "mpi/ucp/worker_calls.h"
 
 #include <algorithm>
@@ -30,19 +30,23 @@ void enable_ucp_calls(bool several_threads) noexcept {
   UcpWrapper::enable_all();
 }
 
-void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept, size_t least) noexcept {
+void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept,
+                size_t least) noexcept {
   workers().on_arrival = arrived;
   workers().least_arrival = std::clamp(least, kHead, kMaxSignature + 1);
 }
 
-void on_change(void (*changed)(const ChangedSend& send) noexcept) noexcept { workers().on_change = changed; }
+void on_change(void (*changed)(const ChangedSend& send) noexcept) noexcept {
+  workers().on_change = changed;
+}
 void on_collective(void (*begins)() noexcept) noexcept { workers().on_collective = begins; }
 
 }  // namespace verity::mpi
 
 using namespace verity::mpi;
 
-VERITY_UCP_WRAP(ucs_status_t, ucp_worker_create, (ucp_context_h context, const ucp_worker_params_t* params, ucp_worker_h* worker_p),
+VERITY_UCP_WRAP(ucs_status_t, ucp_worker_create,
+                (ucp_context_h context, const ucp_worker_params_t* params, ucp_worker_h* worker_p),
                 (context, params, worker_p)) {
   const bool has_mode = (params->field_mask & UCP_WORKER_PARAM_FIELD_THREAD_MODE) != 0;
   // Written once, by the first of them, as other threads may be reading it.
@@ -65,7 +69,8 @@ VERITY_UCP_WRAP(void, ucp_worker_destroy, (ucp_worker_h handle), (handle)) {
   const Locked lock;
   VERITY_OWN(ucp_worker_destroy)(handle);
   const Worker* worker = workers().find(handle);
-  if (worker != nullptr) workers().receives_under_way -= worker->receives.under_way();  // they never complete
+  if (worker != nullptr)
+    workers().receives_under_way -= worker->receives.under_way();  // they never complete
   workers().destroy(handle);
 }
 

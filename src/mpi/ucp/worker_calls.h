@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_MPI_UCP_WORKER_CALLS_H
+#define VERITY_MPI_UCP_WORKER_CALLS_H
 
 #include "mpi/ucp/worker.h"
 
@@ -12,3 +13,5 @@ namespace verity::mpi {
 void want_messages() noexcept;
 
 }  // namespace verity::mpi
+
+#endif

@@ -2,8 +2,10 @@
 //
 // A UCP function, interposed: until the companion looks at messages a load and a jump to UCP's own.
 //
-//   VERITY_UCP_WRAP(type of result, function, (parameters), (arguments)) { what is done instead; VERITY_OWN(function) is UCP's own }
-#pragma once
+//   VERITY_UCP_WRAP(type of result, function, (parameters), (arguments)) { what is done instead;
+//   VERITY_OWN(function) is UCP's own }
+#ifndef VERITY_MPI_UCP_WRAP_H
+#define VERITY_MPI_UCP_WRAP_H
 
 #include <atomic>
 
@@ -45,26 +47,36 @@ class UcpEntry final : public UcpWrapper {
   }
 
  private:
-  void choose(bool wrapped) noexcept override { now_.store(wrapped ? wrapped_ : own(), std::memory_order_release); }
+  void choose(bool wrapped) noexcept override {
+    now_.store(wrapped ? wrapped_ : own(), std::memory_order_release);
+  }
 
   std::atomic<Function> now_;
   std::atomic<Function> own_{nullptr};
   Function wrapped_;
 };
 
-#define VERITY_UCP_WRAP(Result, function, parameters, arguments) VERITY_UCP_WRAP_AS(, Result, function, parameters, arguments)
+#define VERITY_UCP_WRAP(Result, function, parameters, arguments) \
+  VERITY_UCP_WRAP_AS(, Result, function, parameters, arguments)
 // One that is on the way of each message.
 #define VERITY_UCP_WRAP_HOT(Result, function, parameters, arguments) \
   VERITY_UCP_WRAP_AS([[gnu::hot]], Result, function, parameters, arguments)
 
-#define VERITY_UCP_WRAP_AS(attribute, Result, function, parameters, arguments)                                         \
-  static Result first_##function parameters;                                                                           \
-  attribute static Result wrapped_##function parameters;                                                               \
-  static constinit ::verity::mpi::UcpEntry<decltype(&::function)> entry_##function(first_##function, wrapped_##function); \
-  Result first_##function parameters { return entry_##function.begin(VERITY_NEXT(function)) arguments; }               \
-  extern "C" __attribute__((hot, visibility("default"))) Result function parameters { return entry_##function.now() arguments; } \
+#define VERITY_UCP_WRAP_AS(attribute, Result, function, parameters, arguments)        \
+  static Result first_##function parameters;                                          \
+  attribute static Result wrapped_##function parameters;                              \
+  static constinit ::verity::mpi::UcpEntry<decltype(&::function)> entry_##function(   \
+      first_##function, wrapped_##function);                                          \
+  Result first_##function parameters {                                                \
+    return entry_##function.begin(VERITY_NEXT(function)) arguments;                   \
+  }                                                                                   \
+  extern "C" __attribute__((hot, visibility("default"))) Result function parameters { \
+    return entry_##function.now() arguments;                                          \
+  }                                                                                   \
   Result wrapped_##function parameters
 
 #define VERITY_OWN(function) entry_##function.own()
 
 }  // namespace verity::mpi
+
+#endif

@@ -232,7 +232,8 @@ class Bench {
   throw std::runtime_error("cannot start itself again");
 }
 
-// Where this program and its jobs count, so that a benchmark is no part of what the machine's own jobs have seen. Gone with it.
+// Where this program and its jobs count, so that a benchmark is no part of what the machine's own
+// jobs have seen. Gone with it.
 class HealthFolder {
  public:
   HealthFolder() {

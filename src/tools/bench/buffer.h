@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_TOOLS_BENCH_BUFFER_H
+#define VERITY_TOOLS_BENCH_BUFFER_H
 
 #include <cstddef>
 #include <cstring>
@@ -41,3 +42,5 @@ class Buffer {
 };
 
 }  // namespace verity::tools::bench
+
+#endif

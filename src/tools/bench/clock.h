@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A clock that costs a few nanoseconds, its scale, and what reading it costs.
-#pragma once
+#ifndef VERITY_TOOLS_BENCH_CLOCK_H
+#define VERITY_TOOLS_BENCH_CLOCK_H
 
 #include <time.h>
 
@@ -40,8 +41,7 @@ class TickScale {
   TickScale() {
     const std::uint64_t start_ns = monotonic_ns();
     const std::uint64_t start = ticks();
-    while (monotonic_ns() - start_ns < 20'000'000) {
-    }
+    while (monotonic_ns() - start_ns < 20'000'000) {}
     const std::uint64_t stop = ticks();
     ns_per_tick_ = static_cast<double>(monotonic_ns() - start_ns) /
                    static_cast<double>(std::max<std::uint64_t>(1, stop - start));
@@ -68,3 +68,5 @@ class TickScale {
 };
 
 }  // namespace verity::tools::bench
+
+#endif

@@ -122,9 +122,7 @@ void run_blocks(PeerProcess& peer, Run& run, const Request& request, double seco
 
 }  // namespace
 
-bool counts_bytes(std::size_t size) {
-  return size >= 1024;
-}
+bool counts_bytes(std::size_t size) { return size >= 1024; }
 
 unsigned batch_length(double ns) {
   const double one = std::max(ns, 1.0);

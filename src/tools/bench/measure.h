@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Runs one test on a raw and a wrapped stack in blocks A B B A, and keeps the figures.
-#pragma once
+#ifndef VERITY_TOOLS_BENCH_MEASURE_H
+#define VERITY_TOOLS_BENCH_MEASURE_H
 
 #include <cstddef>
 #include <optional>
@@ -65,3 +66,5 @@ struct Request {
 void conclude(Result* result, Test test, bool null_test);
 
 }  // namespace verity::tools::bench
+
+#endif

@@ -63,14 +63,10 @@ class Program {
 
 const char* name_of(Test test) {
   switch (test) {
-    case Test::kLatency:
-      return "latency";
-    case Test::kPut:
-      return "put";
-    case Test::kGet:
-      return "get";
-    default:
-      return "rate";
+    case Test::kLatency: return "latency";
+    case Test::kPut: return "put";
+    case Test::kGet: return "get";
+    default: return "rate";
   }
 }
 
@@ -107,7 +103,8 @@ std::vector<Variable> variables_of(const Case& c, bool wrapped) {
       {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
       {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"}};
   // The plugin is loaded there as well, without a part in it.
-  if (!wrapped) variables.insert(variables.end(), {{"UCX_VERITY_HEALTH", "n"}, {"UCX_VERITY_ATTEST", "never"}});
+  if (!wrapped)
+    variables.insert(variables.end(), {{"UCX_VERITY_HEALTH", "n"}, {"UCX_VERITY_ATTEST", "never"}});
   if (wrapped && c.segment > 0) {
     variables.push_back({"UCX_VERITY_SEGMENT_SIZE", std::to_string(c.segment)});
   }
@@ -121,7 +118,7 @@ std::vector<Variable> variables_of(const Case& c, bool wrapped) {
 // One job, a figure for each size.
 std::vector<Figures> run_job(const Case& c, bool wrapped) {
   const double seconds = c.plan.seconds / (4 * c.options.blocks);
-  std::vector<std::string> arguments = {c.options.mpirun,  "-np",
+  std::vector<std::string> arguments = {c.options.mpirun,        "-np",
                                         std::to_string(c.ranks), c.program.path(),
                                         std::to_string(seconds), name_of(c.test)};
   for (const std::size_t size : c.plan.sizes) arguments.push_back(std::to_string(size));

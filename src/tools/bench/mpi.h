@@ -2,7 +2,8 @@
 //
 // The MPI level: a ping-pong program of our own, compiled with the site's MPI compiler when it is
 // needed, and launched with raw and wrapped transports in turn.
-#pragma once
+#ifndef VERITY_TOOLS_BENCH_MPI_H
+#define VERITY_TOOLS_BENCH_MPI_H
 
 #include <functional>
 #include <string>
@@ -15,7 +16,7 @@ namespace verity::tools::bench {
 struct MpiOptions {
   std::string mpicc = "mpicc";
   std::string mpirun = "mpirun";
-  std::vector<unsigned> ranks = {2};         // even numbers: rank i works with rank i + n/2
+  std::vector<unsigned> ranks = {2};        // even numbers: rank i works with rank i + n/2
   std::vector<std::size_t> segments = {0};  // bytes of a leaf; 0: what the plugin takes
   int blocks = 3;                           // A B B A; every job starts MPI anew, so few have to do
 };
@@ -30,9 +31,11 @@ struct MpiPlan {
   bool null_test = false;
 };
 
-// Hands each result to `add` as soon as there is one. Each job measures every size. Throws std::runtime_error when the program cannot be
-// compiled or launched.
+// Hands each result to `add` as soon as there is one. Each job measures every size. Throws
+// std::runtime_error when the program cannot be compiled or launched.
 void measure_mpi(const MpiPlan& plan, const MpiOptions& options,
                  const std::function<void(Result)>& add);
 
 }  // namespace verity::tools::bench
+
+#endif

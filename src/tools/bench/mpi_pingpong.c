@@ -2,10 +2,10 @@
  *
  * Usage: mpi_pingpong SECONDS latency|rate|put|get SIZE..., on an even number of ranks. Each of the
  * first half works with one of the second, all pairs at the same time. Rank 0 prints for each size
- * "SIZE FIGURE P999": ns (half a round trip, or an MPI_Put or MPI_Get with its flush; the mean of the
- * pairs' medians, the largest of their 99.9th percentiles), or messages per second of all pairs and
- * 0; "SIZE 0 0" where the ranks of a host would fill half of its memory. Part of ucx-verity, which
- * compiles it.
+ * "SIZE FIGURE P999": ns (half a round trip, or an MPI_Put or MPI_Get with its flush; the mean of
+ * the pairs' medians, the largest of their 99.9th percentiles), or messages per second of all pairs
+ * and 0; "SIZE 0 0" where the ranks of a host would fill half of its memory. Part of ucx-verity,
+ * which compiles it.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -66,9 +66,7 @@ std::vector<std::unique_ptr<Stack>> open_pair(int socket, const Message& order, 
     try {
       stacks.push_back(order.level == Level::kUct ? open_uct_stack(name) : open_ucp_stack(name));
       address = stacks.back()->address();
-    } catch (const std::exception& error) {
-      problem = error.what();
-    }
+    } catch (const std::exception& error) { problem = error.what(); }
     write_text(socket, problem);
     write_text(socket, address);
     const std::string peer_problem = read_text(socket);

@@ -2,7 +2,8 @@
 //
 // The benchmark's two processes. fork() comes before UCX is used, so each has a UCX of its own;
 // they agree on every step over a socket pair.
-#pragma once
+#ifndef VERITY_TOOLS_BENCH_PEER_H
+#define VERITY_TOOLS_BENCH_PEER_H
 
 #include <sched.h>
 
@@ -53,3 +54,5 @@ class PeerProcess {
 };
 
 }  // namespace verity::tools::bench
+
+#endif

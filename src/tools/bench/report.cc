@@ -70,9 +70,9 @@ std::string table_heading(bool axes) {
 
 std::string table_line(const Result& result, bool axes) {
   if (!result.problem.empty()) {
-    return (result.size == 0 ? format("%-9s %-8s ", level_text(result).c_str(),
-                                      result.transport.c_str())
-                             : head_text(result, test_text(result).c_str(), axes)) +
+    return (result.size == 0
+                ? format("%-9s %-8s ", level_text(result).c_str(), result.transport.c_str())
+                : head_text(result, test_text(result).c_str(), axes)) +
            result.problem + "\n";
   }
   const Comparison& c = result.comparison;
@@ -101,11 +101,12 @@ std::string csv_heading() {
 std::string csv_line(const Result& r) {
   const Comparison& c = r.comparison;
   return format(
-             "%s,%s,%s,%s,%u,%zu,%zu,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f,%.1f,%zu,%zu,",
-             r.level.c_str(), r.transport.c_str(), r.test.c_str(), r.send.c_str(), r.ranks, r.segment, r.size,
-             r.unit.c_str(), c.raw, c.wrapped, c.difference.value, c.difference.low,
-             c.difference.high, c.ratio.value, c.ratio.low, c.ratio.high, c.raw_spread, r.raw_p999,
-             r.wrapped_p999, c.blocks, r.disturbed) +
+             "%s,%s,%s,%s,%u,%zu,%zu,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f,%.1f,%zu,"
+             "%zu,",
+             r.level.c_str(), r.transport.c_str(), r.test.c_str(), r.send.c_str(), r.ranks,
+             r.segment, r.size, r.unit.c_str(), c.raw, c.wrapped, c.difference.value,
+             c.difference.low, c.difference.high, c.ratio.value, c.ratio.low, c.ratio.high,
+             c.raw_spread, r.raw_p999, r.wrapped_p999, c.blocks, r.disturbed) +
          format("%llu,%s,%s,%s\n", static_cast<unsigned long long>(r.messages),
                 r.limit ? limit_text(*r.limit).c_str() : "", verdict_name(r.verdict),
                 r.problem.c_str());

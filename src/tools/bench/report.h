@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Results for a terminal, for a spreadsheet, for a program.
-#pragma once
+#ifndef VERITY_TOOLS_BENCH_REPORT_H
+#define VERITY_TOOLS_BENCH_REPORT_H
 
 #include <string>
 #include <vector>
@@ -25,3 +26,5 @@ namespace verity::tools::bench {
 [[nodiscard]] std::string render_json(const std::vector<Result>& results, const std::string& about);
 
 }  // namespace verity::tools::bench
+
+#endif

@@ -14,14 +14,10 @@ Send common_send(const Capability& a, const Capability& b, std::size_t size) {
 
 const char* send_name(Send send) {
   switch (send) {
-    case Send::kAny:
-      return "";
-    case Send::kShort:
-      return "short";
-    case Send::kBcopy:
-      return "bcopy";
-    case Send::kZcopy:
-      return "zcopy";
+    case Send::kAny: return "";
+    case Send::kShort: return "short";
+    case Send::kBcopy: return "bcopy";
+    case Send::kZcopy: return "zcopy";
   }
   return "";
 }

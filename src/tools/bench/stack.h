@@ -4,7 +4,8 @@
 // transport. A process holds two, raw and wrapped, and runs batches on one of them at a time; only
 // that one makes progress. Errors are exceptions (std::runtime_error): a benchmark can only end
 // then.
-#pragma once
+#ifndef VERITY_TOOLS_BENCH_STACK_H
+#define VERITY_TOOLS_BENCH_STACK_H
 
 #include <cstddef>
 #include <cstdint>
@@ -74,3 +75,5 @@ class Stack {
 [[nodiscard]] const char* send_name(Send send);
 
 }  // namespace verity::tools::bench
+
+#endif

@@ -16,9 +16,7 @@ double percentile(std::vector<double> values, double q) {
   return *nth;
 }
 
-double median(const std::vector<double>& values) {
-  return percentile(values, 0.5);
-}
+double median(const std::vector<double>& values) { return percentile(values, 0.5); }
 
 double middle_mean(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -77,14 +75,10 @@ Verdict judge(const Comparison& comparison, const std::optional<Limit>& limit) {
 
 const char* verdict_name(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kNoLimit:
-      return "";
-    case Verdict::kOk:
-      return "ok";
-    case Verdict::kOver:
-      return "OVER";
-    case Verdict::kUndecided:
-      return "undecided";
+    case Verdict::kNoLimit: return "";
+    case Verdict::kOk: return "ok";
+    case Verdict::kOver: return "OVER";
+    case Verdict::kUndecided: return "undecided";
   }
   return "";
 }

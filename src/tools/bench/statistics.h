@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // From interleaved batches to a figure that can be trusted, or to "undecided".
-#pragma once
+#ifndef VERITY_TOOLS_BENCH_STATISTICS_H
+#define VERITY_TOOLS_BENCH_STATISTICS_H
 
 #include <optional>
 #include <string>
@@ -68,3 +69,5 @@ enum class Verdict { kNoLimit, kOk, kOver, kUndecided };
 [[nodiscard]] std::string limit_text(const Limit& limit);
 
 }  // namespace verity::tools::bench
+
+#endif

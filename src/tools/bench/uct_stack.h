@@ -2,7 +2,8 @@
 //
 // Active messages straight on a UCT interface. uct_stack_open.cc opens and connects it,
 // uct_stack_run.cc sends.
-#pragma once
+#ifndef VERITY_TOOLS_BENCH_UCT_STACK_H
+#define VERITY_TOOLS_BENCH_UCT_STACK_H
 
 #include <uct/api/uct.h>
 
@@ -97,3 +98,5 @@ class UctStack final : public Stack {
 void check_uct(ucs_status_t status, const std::string& what);
 
 }  // namespace verity::tools::bench
+
+#endif

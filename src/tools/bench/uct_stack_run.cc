@@ -36,23 +36,15 @@ void UctStack::send<Send::kZcopy>(std::size_t size) {
   if (status == UCS_INPROGRESS) ++zcopy_pending_;
 }
 
-void UctStack::send_done_word() {
-  send<Send::kBcopy>(8);
-}
+void UctStack::send_done_word() { send<Send::kBcopy>(8); }
 
 // Calls body.operator()<how>() with the batch's way of sending as a constant.
 template <typename Body>
 void UctStack::dispatch(Send how, Body&& body) {
   switch (how) {
-    case Send::kShort:
-      body.template operator()<Send::kShort>();
-      break;
-    case Send::kZcopy:
-      body.template operator()<Send::kZcopy>();
-      break;
-    default:
-      body.template operator()<Send::kBcopy>();
-      break;
+    case Send::kShort: body.template operator()<Send::kShort>(); break;
+    case Send::kZcopy: body.template operator()<Send::kZcopy>(); break;
+    default: body.template operator()<Send::kBcopy>(); break;
   }
 }
 

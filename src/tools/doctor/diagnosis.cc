@@ -10,9 +10,7 @@ namespace verity::tools {
 
 namespace {
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 void judge_ucx(const Facts& facts, Findings* findings) {
   Finding finding{Grade::kOk, "UCX", facts.ucx.version + ", " + facts.ucx.library, ""};
@@ -105,11 +103,15 @@ void judge_mpi_library(const std::string& topic, const std::string& library, con
 // What carries the windows, and what stock Open MPI's osc/ucx gets wrong on stock UCX too.
 void judge_osc_ucx(const OpenMpi& mpi, Findings* findings) {
   findings->push_back({Grade::kOk, "Open MPI",
-                       "windows: osc/ucx, verified; those of MPI_Win_allocate_shared are plain shared memory: nothing to verify", ""});
+                       "windows: osc/ucx, verified; those of MPI_Win_allocate_shared are plain "
+                       "shared memory: nothing to verify",
+                       ""});
   if (parse_version(mpi.version).major > 4) return;
   findings->push_back({Grade::kOk, "Open MPI",
-                       "errors of this osc/ucx, with and without the plugin: MPI_Fetch_and_op on 8- and 16-bit types does nothing; "
-                       "MPI_Accumulate and MPI_Get_accumulate on several elements of a pair type (MPI_DOUBLE_INT) write past its "
+                       "errors of this osc/ucx, with and without the plugin: MPI_Fetch_and_op on "
+                       "8- and 16-bit types does nothing; "
+                       "MPI_Accumulate and MPI_Get_accumulate on several elements of a pair type "
+                       "(MPI_DOUBLE_INT) write past its "
                        "buffer; dynamic windows with several attached regions may not find them",
                        "such programs need osc/rdma, which is not verified: OMPI_MCA_osc=rdma"});
 }

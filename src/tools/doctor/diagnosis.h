@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What `doctor` concludes: facts in, findings out, without looking at anything itself.
-#pragma once
+#ifndef VERITY_TOOLS_DOCTOR_DIAGNOSIS_H
+#define VERITY_TOOLS_DOCTOR_DIAGNOSIS_H
 
 #include <optional>
 #include <string>
@@ -26,8 +27,8 @@ struct LoadAttempt {
 struct ProbeResult {
   bool ran = false;
   UcxInfo ucx;
-  ContextLanes context;   // where one was opened
-  std::string messages;   // what it wrote on stderr: the plugin's own refusal, for one
+  ContextLanes context;  // where one was opened
+  std::string messages;  // what it wrote on stderr: the plugin's own refusal, for one
 };
 
 struct OpenMpi {
@@ -39,7 +40,8 @@ struct OpenMpi {
   std::string ucx_library;  // the libucp that its pml uses; empty when unknown
   std::string pml;          // its choice of messaging layers in this shell; empty when none is set
   std::string pml_source;   // "environment", "file (...)" or "default"
-  std::string tls{};        // the transports that its UCX components accept, by variable or file; empty when unknown
+  std::string tls{};  // the transports that its UCX components accept, by variable or file; empty
+                      // when unknown
 };
 
 struct Mpich {
@@ -66,10 +68,11 @@ struct BadFolder {
 
 // This shell, as a job started from it would see it.
 struct ShellFacts {
-  std::vector<Variable> set;  // its variables that concern UCX, MPI and the plugin
-  bool preload_exists = false;     // the file of libverity_preload that LD_PRELOAD names
-  bool module_dir_fits = false;    // UCX_MODULE_DIR (UCX_PLUGIN_PATH) has a plugin of the name that UCX looks for
-  ProbeResult probe;               // with a context
+  std::vector<Variable> set;    // its variables that concern UCX, MPI and the plugin
+  bool preload_exists = false;  // the file of libverity_preload that LD_PRELOAD names
+  bool module_dir_fits =
+      false;  // UCX_MODULE_DIR (UCX_PLUGIN_PATH) has a plugin of the name that UCX looks for
+  ProbeResult probe;  // with a context
   std::vector<BadValue> bad_values;
   std::vector<BadFolder> bad_folders;
 };
@@ -99,6 +102,9 @@ struct Facts {
 void diagnose_shell(const Facts& facts, Findings* findings);
 
 // The value of the variable; nullptr when it is not set.
-[[nodiscard]] const std::string* find_value(const std::vector<Variable>& variables, std::string_view name);
+[[nodiscard]] const std::string* find_value(const std::vector<Variable>& variables,
+                                            std::string_view name);
 
 }  // namespace verity::tools
+
+#endif

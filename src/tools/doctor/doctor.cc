@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// `ucx-verity doctor`: doctor_facts.cc gathers the facts; diagnosis.cc and shell_diagnosis.cc judge them.
+// `ucx-verity doctor`: doctor_facts.cc gathers the facts; diagnosis.cc and shell_diagnosis.cc judge
+// them.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -30,14 +31,10 @@ void print_json(const Findings& findings) {
 
 int exit_code_of(Grade grade) {
   switch (grade) {
-    case Grade::kOk:
-      return kExitOk;
-    case Grade::kWarning:
-      return kExitWarning;
-    case Grade::kInactive:
-      return kExitInactive;
-    case Grade::kBroken:
-      return kExitError;
+    case Grade::kOk: return kExitOk;
+    case Grade::kWarning: return kExitWarning;
+    case Grade::kInactive: return kExitInactive;
+    case Grade::kBroken: return kExitError;
   }
   return kExitError;
 }
@@ -66,10 +63,12 @@ int run(const DoctorOptions& options) {
 
 void add_doctor_command(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command =
-      app.add_subcommand("doctor", "Check whether jobs started from this shell are verified, and how to fix what is not");
-  command->add_flag("--selftest", options->selftest,
-                    "Send a message over a transport that flips one bit, and report what was repaired");
+  CLI::App* command = app.add_subcommand(
+      "doctor",
+      "Check whether jobs started from this shell are verified, and how to fix what is not");
+  command->add_flag(
+      "--selftest", options->selftest,
+      "Send a message over a transport that flips one bit, and report what was repaired");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Exit status: 0 verified, 1 warnings, 2 BROKEN, 3 not active in this shell");
   command->callback([options, exit_code] { *exit_code = run(*options); });

@@ -97,7 +97,8 @@ std::optional<OpenMpi> ask_open_mpi() {
     mpi.ucc |= starts(line, "mca:coll:ucc:");
   }
   if (mpi.pml_ucx) mpi.ucx_library = ucp_of_open_mpi();
-  for (const std::string& line : ask({"ompi_info", "--parsable", "--param", "pml", "all", "--level", "9"})) {
+  for (const std::string& line :
+       ask({"ompi_info", "--parsable", "--param", "pml", "all", "--level", "9"})) {
     starts(line, "mca:pml:base:param:pml:value:", &mpi.pml);
     starts(line, "mca:pml:base:param:pml:source:", &mpi.pml_source);
     starts(line, "mca:pml:ucx:param:pml_ucx_tls:value:", &mpi.tls);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_TOOLS_DOCTOR_DOCTOR_FACTS_H
+#define VERITY_TOOLS_DOCTOR_DOCTOR_FACTS_H
 
 #include "tools/doctor/diagnosis.h"
 
 namespace verity::tools {
 
-// Looks at this machine, this installation and this shell. Starts a child process for each view of UCX.
+// Looks at this machine, this installation and this shell. Starts a child process for each view of
+// UCX.
 [[nodiscard]] Facts gather_facts();
 
 }  // namespace verity::tools
+
+#endif

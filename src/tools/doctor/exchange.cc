@@ -25,7 +25,8 @@ constexpr ucp_tag_t kVerdict = 2;
 constexpr auto kLongest = std::chrono::seconds(20);
 
 void check(ucs_status_t status, const char* what) {
-  if (status != UCS_OK) throw std::runtime_error(std::string(what) + ": " + ucs_status_string(status));
+  if (status != UCS_OK)
+    throw std::runtime_error(std::string(what) + ": " + ucs_status_string(status));
 }
 
 // One process's end.
@@ -114,11 +115,13 @@ void write_text(int socket, const std::string& text) {
 
 std::string read_text(int socket) {
   std::uint64_t size = 0;
-  if (recv(socket, &size, sizeof(size), MSG_WAITALL) != static_cast<ssize_t>(sizeof(size)) || size > (1U << 20)) {
+  if (recv(socket, &size, sizeof(size), MSG_WAITALL) != static_cast<ssize_t>(sizeof(size)) ||
+      size > (1U << 20)) {
     throw std::runtime_error("the other process ended");
   }
   std::string text(size, '\0');
-  if (recv(socket, text.data(), size, MSG_WAITALL) != static_cast<ssize_t>(size)) throw std::runtime_error("the other process ended");
+  if (recv(socket, text.data(), size, MSG_WAITALL) != static_cast<ssize_t>(size))
+    throw std::runtime_error("the other process ended");
   return text;
 }
 
@@ -170,7 +173,8 @@ std::uint64_t give_message(int socket, std::size_t bytes) {
 Exchange exchange_message(std::size_t bytes) {
   Exchange result;
   int sockets[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return {"no socket pair", 0};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+    return {"no socket pair", 0};
   const pid_t child = fork();
   if (child == 0) {
     ::close(sockets[0]);
@@ -180,9 +184,7 @@ Exchange exchange_message(std::size_t bytes) {
   try {
     if (child < 0) throw std::runtime_error("no second process");
     result.wrong = give_message(sockets[0], bytes);
-  } catch (const std::exception& error) {
-    result.error = error.what();
-  }
+  } catch (const std::exception& error) { result.error = error.what(); }
   ::close(sockets[0]);
   if (child > 0) waitpid(child, nullptr, 0);
   return result;

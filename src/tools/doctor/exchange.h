@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One message between two processes, with the settings of this process's environment.
-#pragma once
+#ifndef VERITY_TOOLS_DOCTOR_EXCHANGE_H
+#define VERITY_TOOLS_DOCTOR_EXCHANGE_H
 
 #include <cstddef>
 #include <string>
@@ -17,3 +18,5 @@ struct Exchange {
 [[nodiscard]] Exchange exchange_message(std::size_t bytes);
 
 }  // namespace verity::tools
+
+#endif

@@ -91,7 +91,8 @@ std::string broken_verdict(const Findings& findings) {
   if (abort) return "BROKEN: jobs started from this shell abort";
   if (some) return "BROKEN: some jobs started from this shell abort";
   if (unverified) return "BROKEN: jobs started from this shell run unverified";
-  return "BROKEN: jobs started from this shell run verified, but without what the settings above ask for";
+  return "BROKEN: jobs started from this shell run verified, but without what the settings above "
+         "ask for";
 }
 
 }  // namespace
@@ -104,29 +105,26 @@ Grade worst(const Findings& findings) {
 
 const char* grade_name(Grade grade) {
   switch (grade) {
-    case Grade::kOk:
-      return "ok";
-    case Grade::kWarning:
-      return "warning";
-    case Grade::kInactive:
-      return "inactive";
-    case Grade::kBroken:
-      return "broken";
+    case Grade::kOk: return "ok";
+    case Grade::kWarning: return "warning";
+    case Grade::kInactive: return "inactive";
+    case Grade::kBroken: return "broken";
   }
   return "";
 }
 
 std::string verdict(const Findings& findings) {
   switch (worst(findings)) {
-    case Grade::kOk:
-      return "ok: jobs started from this shell are verified";
+    case Grade::kOk: return "ok: jobs started from this shell are verified";
     case Grade::kWarning:
-      return partly_unverified(findings) ? "jobs started from this shell are verified, except for what the warnings above name"
-                                         : "jobs started from this shell are verified, with the warnings above";
+      return partly_unverified(findings)
+                 ? "jobs started from this shell are verified, except for what the warnings above "
+                   "name"
+                 : "jobs started from this shell are verified, with the warnings above";
     case Grade::kInactive:
-      return "not active in this shell: jobs started from it run unverified -> eval \"$(ucx-verity env)\", or load the module";
-    case Grade::kBroken:
-      return broken_verdict(findings);
+      return "not active in this shell: jobs started from it run unverified -> eval \"$(ucx-verity "
+             "env)\", or load the module";
+    case Grade::kBroken: return broken_verdict(findings);
   }
   return "";
 }

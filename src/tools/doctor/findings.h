@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What `doctor` prints: findings, each with a grade, and a verdict drawn from all of them.
-#pragma once
+#ifndef VERITY_TOOLS_DOCTOR_FINDINGS_H
+#define VERITY_TOOLS_DOCTOR_FINDINGS_H
 
 #include <string>
 #include <vector>
@@ -38,7 +39,10 @@ using Findings = std::vector<Finding>;
 // The last line: what the findings come to.
 [[nodiscard]] std::string verdict(const Findings& findings);
 
-// A finding that is kOk is wrapped for a terminal of 80 columns; every other one is one line with its remedy, for grep and logs.
+// A finding that is kOk is wrapped for a terminal of 80 columns; every other one is one line with
+// its remedy, for grep and logs.
 [[nodiscard]] std::string render_findings(const Findings& findings);
 
 }  // namespace verity::tools
+
+#endif

@@ -35,7 +35,8 @@ int print_devices(bool with_context) {
     const ContextLanes context = query_context();
     json["error"] = context.error;
     auto& lanes = json["lanes"] = nlohmann::ordered_json::array();
-    for (const Lane& lane : context.lanes) lanes.push_back({lane.transport, lane.device, lane.set_up_only});
+    for (const Lane& lane : context.lanes)
+      lanes.push_back({lane.transport, lane.device, lane.set_up_only});
   }
   std::printf("%s\n", json.dump().c_str());
   return kExitOk;
@@ -61,8 +62,10 @@ void add_probe_command(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand("probe", "List what UCX offers this process");
   command->group("");  // for doctor only: not in the help
   command->add_option("--load", *library, "Only try to load this shared object");
-  command->add_flag("--context", *with_context, "Also open a context with the settings of this shell");
-  command->add_option("--exchange", *bytes, "Only send a message of so many bytes to a second process");
+  command->add_flag("--context", *with_context,
+                    "Also open a context with the settings of this shell");
+  command->add_option("--exchange", *bytes,
+                      "Only send a message of so many bytes to a second process");
   command->callback([library, with_context, bytes, exit_code] {
     if (*bytes > 0) {
       *exit_code = print_exchange(*bytes);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// `ucx-verity doctor --selftest`: damages one frame of a message between two processes, below the plugin, and looks whether it is found,
-// repaired and counted. The corrupting transport is loaded by these two processes alone; they count in a folder of their own.
-#pragma once
+// `ucx-verity doctor --selftest`: damages one frame of a message between two processes, below the
+// plugin, and looks whether it is found, repaired and counted. The corrupting transport is loaded
+// by these two processes alone; they count in a folder of their own.
+#ifndef VERITY_TOOLS_DOCTOR_SELFTEST_H
+#define VERITY_TOOLS_DOCTOR_SELFTEST_H
 
 #include "tools/doctor/diagnosis.h"
 
@@ -12,3 +14,5 @@ namespace verity::tools {
 [[nodiscard]] Findings run_selftest(const Facts& facts);
 
 }  // namespace verity::tools
+
+#endif

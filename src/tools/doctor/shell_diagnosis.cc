@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is wrong with the shell that `doctor` was started in: the loader, the transports, the MPI library's settings.
+// What is wrong with the shell that `doctor` was started in: the loader, the transports, the MPI
+// library's settings.
 #include <algorithm>
 
 #include "health/report/bypass.h"
@@ -20,9 +21,13 @@ constexpr const char* kSetUp = "eval \"$(ucx-verity env)\"";
 
 void add(Findings* findings, Finding finding) { findings->push_back(std::move(finding)); }
 
-const std::string* value_of(const Facts& facts, std::string_view name) { return find_value(facts.shell.set, name); }
+const std::string* value_of(const Facts& facts, std::string_view name) {
+  return find_value(facts.shell.set, name);
+}
 
-bool loads_by_preload(const Facts& facts) { return needs_preload(parse_version(facts.ucx.version)); }
+bool loads_by_preload(const Facts& facts) {
+  return needs_preload(parse_version(facts.ucx.version));
+}
 
 // The remedy: the value that `env` gives the variable.
 std::string export_as_env(const Facts& facts, const std::string& name) {
@@ -48,7 +53,9 @@ Names named_wrappers(const Facts& facts) {
   return names;
 }
 
-bool plugin_is_loaded(const Facts& facts) { return !wrappers(facts.shell.probe.ucx.devices).empty(); }
+bool plugin_is_loaded(const Facts& facts) {
+  return !wrappers(facts.shell.probe.ucx.devices).empty();
+}
 
 // A line of UCX's log starts with time, host and place: only its words are of use here.
 std::string words_of(const std::string& line) {
@@ -57,7 +64,8 @@ std::string words_of(const std::string& line) {
   return line.substr(line.find_first_not_of(' ', line.find(' ', level + 1)));
 }
 
-// The plugin's own refusal, or else UCX's first word; the dynamic linker's lines say nothing about UCX.
+// The plugin's own refusal, or else UCX's first word; the dynamic linker's lines say nothing about
+// UCX.
 std::string first_message(const std::string& messages) {
   std::string first;
   for (std::size_t at = 0; at < messages.size();) {
@@ -75,8 +83,10 @@ std::string no_plugin_text(const Facts& facts) {
          (effect_of_no_plugin(facts) == Effect::kAbort ? "abort" : "run unverified");
 }
 
-void add_no_plugin(const Facts& facts, const std::string& what, const std::string& remedy, Findings* findings) {
-  add(findings, {Grade::kBroken, kTopic, what + no_plugin_text(facts), remedy, effect_of_no_plugin(facts)});
+void add_no_plugin(const Facts& facts, const std::string& what, const std::string& remedy,
+                   Findings* findings) {
+  add(findings,
+      {Grade::kBroken, kTopic, what + no_plugin_text(facts), remedy, effect_of_no_plugin(facts)});
 }
 
 // False: there is a reason here why the plugin is not loaded.
@@ -95,8 +105,9 @@ bool judge_module_dir(const Facts& facts, Findings* findings) {
   if (facts.shell.module_dir_fits) return true;
   const std::string name = loads_by_preload(facts) ? "UCX_MODULE_DIR" : "UCX_PLUGIN_PATH";
   const std::string* value = value_of(facts, name);
-  const std::string what =
-      value == nullptr ? name + " is not set" : name + "=" + *value + " has no libuct_verity" + facts.ucx.suffix;
+  const std::string what = value == nullptr
+                               ? name + " is not set"
+                               : name + "=" + *value + " has no libuct_verity" + facts.ucx.suffix;
   add_no_plugin(facts, what, export_as_env(facts, name), findings);
   return false;
 }
@@ -107,9 +118,12 @@ void judge_loading(const Facts& facts, Findings* findings) {
   const bool preload = judge_preload(facts, findings);
   const bool folder = judge_module_dir(facts, findings);
   const auto refused = [](const BadValue& bad) { return bad.fatal; };
-  if (!preload || !folder || std::any_of(facts.shell.bad_values.begin(), facts.shell.bad_values.end(), refused)) return;
+  if (!preload || !folder ||
+      std::any_of(facts.shell.bad_values.begin(), facts.shell.bad_values.end(), refused))
+    return;
   const std::string message = first_message(facts.shell.probe.messages);
-  add_no_plugin(facts, message.empty() ? "UCX offers no wrapped transport" : message, kSetUp, findings);
+  add_no_plugin(facts, message.empty() ? "UCX offers no wrapped transport" : message, kSetUp,
+                findings);
 }
 
 // UCX_TLS as it would be with what it names raw left out.
@@ -117,8 +131,9 @@ std::string without(const std::string& tls, const Names& raw) {
   Names left;
   for (const std::string& entry : split_commas(tls)) {
     const Names members = health::expand_alias(entry);
-    const bool is_raw = std::any_of(members.begin(), members.end(),
-                                    [&](const std::string& name) { return std::find(raw.begin(), raw.end(), name) != raw.end(); });
+    const bool is_raw = std::any_of(members.begin(), members.end(), [&](const std::string& name) {
+      return std::find(raw.begin(), raw.end(), name) != raw.end();
+    });
     if (!is_raw) left.push_back(entry);
   }
   return join(left, ",");
@@ -130,11 +145,17 @@ void judge_raw_lanes(const Facts& facts, Findings* findings) {
   const std::string* tls = value_of(facts, "UCX_TLS");
   const std::string remedy = export_as_env(facts, "UCX_TLS");
   if (tls == nullptr) {
-    add(findings, {Grade::kBroken, kTopic, "UCX_TLS is not set: UCX takes raw transports (" + join(raw, ", ") + "), so jobs run unverified", remedy});
+    add(findings, {Grade::kBroken, kTopic,
+                   "UCX_TLS is not set: UCX takes raw transports (" + join(raw, ", ") +
+                       "), so jobs run unverified",
+                   remedy});
   } else if (named_wrappers(facts).empty()) {
-    add(findings, {Grade::kBroken, kTopic, "UCX_TLS=" + *tls + " names no wrapped transport, so jobs run unverified", remedy});
+    add(findings,
+        {Grade::kBroken, kTopic,
+         "UCX_TLS=" + *tls + " names no wrapped transport, so jobs run unverified", remedy});
   } else {
-    add(findings, {Grade::kWarning, kTopic, "UCX_TLS=" + *tls + ": what " + join(raw, ", ") + " carries is not verified",
+    add(findings, {Grade::kWarning, kTopic,
+                   "UCX_TLS=" + *tls + ": what " + join(raw, ", ") + " carries is not verified",
                    "export UCX_TLS=" + quote(Shell::kSh, without(*tls, raw))});
   }
 }
@@ -145,13 +166,16 @@ void judge_named_wrappers(const Facts& facts, Findings* findings) {
   const Names named = named_wrappers(facts);
   Names absent;
   std::copy_if(named.begin(), named.end(), std::back_inserter(absent),
-               [&](const std::string& name) { return std::find(there.begin(), there.end(), name) == there.end(); });
+               [&](const std::string& name) {
+                 return std::find(there.begin(), there.end(), name) == there.end();
+               });
   if (absent.empty()) return;
   const bool all = absent.size() == named.size() && raw_lanes_of(facts).empty();
-  add(findings, {all ? Grade::kBroken : Grade::kWarning, kTopic,
-                 "UCX_TLS names " + join(absent, ", ") + ", which " + (absent.size() == 1 ? "does" : "do") +
-                     " not exist on this machine" + (all ? ", and nothing else, so jobs abort" : ""),
-                 export_as_env(facts, "UCX_TLS"), all ? Effect::kAbort : Effect::kIgnored});
+  add(findings,
+      {all ? Grade::kBroken : Grade::kWarning, kTopic,
+       "UCX_TLS names " + join(absent, ", ") + ", which " + (absent.size() == 1 ? "does" : "do") +
+           " not exist on this machine" + (all ? ", and nothing else, so jobs abort" : ""),
+       export_as_env(facts, "UCX_TLS"), all ? Effect::kAbort : Effect::kIgnored});
 }
 
 // Devices that wrapped transports in UCX_TLS could reach other hosts by.
@@ -161,7 +185,8 @@ Names network_devices(const Facts& facts) {
   for (const Device& device : facts.probe.ucx.devices) {
     if (!device.network || !is_wrapper_entry(device.transport)) continue;
     if (!health::transport_enabled(tls == nullptr ? "" : *tls, device.transport)) continue;
-    if (std::find(names.begin(), names.end(), device.device) == names.end()) names.push_back(device.device);
+    if (std::find(names.begin(), names.end(), device.device) == names.end())
+      names.push_back(device.device);
   }
   return names;
 }
@@ -172,11 +197,13 @@ void judge_net_devices(const Facts& facts, Findings* findings) {
   if (value == nullptr || there.empty() || !plugin_is_loaded(facts)) return;
   const auto& lanes = facts.shell.probe.context.lanes;
   const bool any = std::any_of(lanes.begin(), lanes.end(), [&](const Lane& lane) {
-    return is_wrapper_entry(lane.transport) && std::find(there.begin(), there.end(), lane.device) != there.end();
+    return is_wrapper_entry(lane.transport) &&
+           std::find(there.begin(), there.end(), lane.device) != there.end();
   });
   if (any) return;
   add(findings, {Grade::kBroken, kTopic,
-                 "UCX_NET_DEVICES=" + *value + ": no wrapped transport has such a device (there are: " + join(there, ", ") +
+                 "UCX_NET_DEVICES=" + *value +
+                     ": no wrapped transport has such a device (there are: " + join(there, ", ") +
                      "), so jobs of several hosts abort",
                  "unset UCX_NET_DEVICES", Effect::kSomeAbort});
 }
@@ -185,17 +212,23 @@ void judge_transports(const Facts& facts, Findings* findings) {
   judge_raw_lanes(facts, findings);
   judge_named_wrappers(facts, findings);
   judge_net_devices(facts, findings);
-  if (worst(*findings) == Grade::kBroken || !plugin_is_loaded(facts) || facts.shell.probe.context.error.empty()) return;
+  if (worst(*findings) == Grade::kBroken || !plugin_is_loaded(facts) ||
+      facts.shell.probe.context.error.empty())
+    return;
   const std::string message = first_message(facts.shell.probe.messages);
-  add(findings, {Grade::kBroken, kTopic,
-                 "UCX opens no transport: " + (message.empty() ? facts.shell.probe.context.error : message) + ", so jobs abort",
-                 kSetUp, Effect::kAbort});
+  add(findings,
+      {Grade::kBroken, kTopic,
+       "UCX opens no transport: " + (message.empty() ? facts.shell.probe.context.error : message) +
+           ", so jobs abort",
+       kSetUp, Effect::kAbort});
 }
 
-// Whether Open MPI takes pml/ucx for sure, by its list of components; empty: the one with the highest priority.
+// Whether Open MPI takes pml/ucx for sure, by its list of components; empty: the one with the
+// highest priority.
 bool excludes_ucx(const std::string& pml) {
   const bool negated = pml.starts_with('^');
-  const Names names = split_commas(negated ? std::string_view(pml).substr(1) : std::string_view(pml));
+  const Names names =
+      split_commas(negated ? std::string_view(pml).substr(1) : std::string_view(pml));
   return (std::find(names.begin(), names.end(), "ucx") != names.end()) == negated;
 }
 
@@ -203,7 +236,9 @@ bool excludes_ucx(const std::string& pml) {
 std::string file_of(const std::string& source) {
   const std::size_t open = source.find('(');
   const std::size_t close = source.rfind(')');
-  return open == std::string::npos || close == std::string::npos ? source : source.substr(open + 1, close - open - 1);
+  return open == std::string::npos || close == std::string::npos
+             ? source
+             : source.substr(open + 1, close - open - 1);
 }
 
 void judge_pml(const Facts& facts, Findings* findings) {
@@ -213,26 +248,35 @@ void judge_pml(const Facts& facts, Findings* findings) {
   if (pml == "ucx") return;
   const std::string remedy = "export OMPI_MCA_pml=ucx";
   std::string what = "OMPI_MCA_pml=" + pml;
-  if (set == nullptr) what = mpi.pml_source.starts_with("file") ? "pml=" + pml + " in " + file_of(mpi.pml_source) : "OMPI_MCA_pml is not set";
+  if (set == nullptr)
+    what = mpi.pml_source.starts_with("file") ? "pml=" + pml + " in " + file_of(mpi.pml_source)
+                                              : "OMPI_MCA_pml is not set";
   if (!pml.empty() && excludes_ucx(pml)) {
-    add(findings, {Grade::kBroken, kTopic, what + ": Open MPI sends its messages past UCX, so jobs run unverified", remedy});
+    add(findings,
+        {Grade::kBroken, kTopic,
+         what + ": Open MPI sends its messages past UCX, so jobs run unverified", remedy});
   } else {
-    add(findings, {Grade::kWarning, kTopic, what + ": Open MPI may choose a layer other than pml/ucx, which is not verified", remedy});
+    add(findings,
+        {Grade::kWarning, kTopic,
+         what + ": Open MPI may choose a layer other than pml/ucx, which is not verified", remedy});
   }
 }
 
-// Open MPI's UCX components refuse to work where none of the transports has a name in this list (tried with 4.1.4: it aborts).
+// Open MPI's UCX components refuse to work where none of the transports has a name in this list
+// (tried with 4.1.4: it aborts).
 bool accepts_wrappers(const std::string& list, const Facts& facts) {
   if (list == "any" || list.starts_with('^')) return true;
   const Names names = split_commas(list);
   const Names there = wrappers(facts.probe.ucx.devices);
-  return std::any_of(there.begin(), there.end(),
-                     [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
+  return std::any_of(there.begin(), there.end(), [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  });
 }
 
 void judge_filter(const Facts& facts, Findings* findings) {
   const std::string* set = value_of(facts, "OMPI_MCA_opal_common_ucx_tls");
-  const std::string list = facts.open_mpi->tls.empty() && set != nullptr ? *set : facts.open_mpi->tls;
+  const std::string list =
+      facts.open_mpi->tls.empty() && set != nullptr ? *set : facts.open_mpi->tls;
   if (accepts_wrappers(list, facts)) return;
   add(findings, {Grade::kBroken, kTopic,
                  "OMPI_MCA_opal_common_ucx_tls is " + (set == nullptr ? "not set" : *set) +
@@ -250,8 +294,9 @@ void judge_open_mpi(const Facts& facts, Findings* findings) {
   const std::string* wanted = find_value(facts.wanted, "OMPI_MCA_osc");
   if (wanted == nullptr || (osc != nullptr && *osc == *wanted)) return;
   const std::string what = osc == nullptr ? "OMPI_MCA_osc is not set" : "OMPI_MCA_osc=" + *osc;
-  const std::string effect =
-      osc != nullptr && *osc == "ucx" ? ": programs that call MPI_Win_allocate_shared end" : ": MPI windows may use components that are not verified";
+  const std::string effect = osc != nullptr && *osc == "ucx"
+                                 ? ": programs that call MPI_Win_allocate_shared end"
+                                 : ": MPI windows may use components that are not verified";
   add(findings, {Grade::kWarning, kTopic, what + effect, export_as_env(facts, "OMPI_MCA_osc")});
 }
 
@@ -265,7 +310,8 @@ std::string lanes_text(const std::vector<Lane>& lanes) {
 
 bool is_active(const Facts& facts) {
   const std::string* preload = value_of(facts, "LD_PRELOAD");
-  return (preload != nullptr && !preload_entry(*preload).empty()) || facts.shell.module_dir_fits || !named_wrappers(facts).empty();
+  return (preload != nullptr && !preload_entry(*preload).empty()) || facts.shell.module_dir_fits ||
+         !named_wrappers(facts).empty();
 }
 
 Effect effect_of_no_plugin(const Facts& facts) {
@@ -274,7 +320,8 @@ Effect effect_of_no_plugin(const Facts& facts) {
 
 void diagnose_shell(const Facts& facts, Findings* findings) {
   if (!is_active(facts)) {
-    add(findings, {Grade::kInactive, kTopic, "not active: jobs started from this shell run unverified", kSetUp});
+    add(findings, {Grade::kInactive, kTopic,
+                   "not active: jobs started from this shell run unverified", kSetUp});
     return;
   }
   Findings found;
@@ -283,7 +330,10 @@ void diagnose_shell(const Facts& facts, Findings* findings) {
   judge_settings(facts, &found);
   judge_open_mpi(facts, &found);
   if (worst(found) == Grade::kOk) {
-    add(&found, {Grade::kOk, kTopic, "UCX opens " + lanes_text(facts.shell.probe.context.lanes) + " here and nothing else", ""});
+    add(&found,
+        {Grade::kOk, kTopic,
+         "UCX opens " + lanes_text(facts.shell.probe.context.lanes) + " here and nothing else",
+         ""});
   }
   findings->insert(findings->end(), found.begin(), found.end());
 }

@@ -21,10 +21,12 @@ namespace {
 using Variables = std::vector<Variable>;
 using Names = std::vector<std::string>;
 
-// A probe leaves nothing behind and is part of no job: no health file, no attestation, no word about variables that UCX does not know.
-const Variables kWithoutTrace = {{"UCX_VERITY_HEALTH", "n"},      {"UCX_VERITY_ATTEST", "never"},   {"UCX_VERITY_ATTEST_FILE", ""},
-                                 {"UCX_VERITY_FAULT_LOG", ""},    {"UCX_WARN_UNUSED_ENV_VARS", "n"}, {"UCX_LOG_LEVEL", "warn"},
-                                 {"UCX_LOG_FILE", ""}};
+// A probe leaves nothing behind and is part of no job: no health file, no attestation, no word
+// about variables that UCX does not know.
+const Variables kWithoutTrace = {
+    {"UCX_VERITY_HEALTH", "n"},   {"UCX_VERITY_ATTEST", "never"},    {"UCX_VERITY_ATTEST_FILE", ""},
+    {"UCX_VERITY_FAULT_LOG", ""}, {"UCX_WARN_UNUSED_ENV_VARS", "n"}, {"UCX_LOG_LEVEL", "warn"},
+    {"UCX_LOG_FILE", ""}};
 
 Variables environment_with(std::initializer_list<std::string_view> prefixes) {
   Variables variables;
@@ -32,10 +34,15 @@ Variables environment_with(std::initializer_list<std::string_view> prefixes) {
     const std::string_view text = *entry;
     const std::size_t equals = std::min(text.find('='), text.size());
     const std::string_view name = text.substr(0, equals);
-    const bool wanted = std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
-    if (wanted) variables.push_back({std::string(name), std::string(text.substr(std::min(equals + 1, text.size())))});
+    const bool wanted = std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {
+      return name.starts_with(prefix);
+    });
+    if (wanted)
+      variables.push_back(
+          {std::string(name), std::string(text.substr(std::min(equals + 1, text.size())))});
   }
-  std::sort(variables.begin(), variables.end(), [](const Variable& a, const Variable& b) { return a.name < b.name; });
+  std::sort(variables.begin(), variables.end(),
+            [](const Variable& a, const Variable& b) { return a.name < b.name; });
   return variables;
 }
 
@@ -48,7 +55,8 @@ std::string file_of_folders(const std::string& folders, const std::string& name)
 }
 
 bool module_dir_fits(const Facts& facts, const Variables& set) {
-  const std::string* value = find_value(set, needs_preload(parse_version(facts.ucx.version)) ? "UCX_MODULE_DIR" : "UCX_PLUGIN_PATH");
+  const std::string* value = find_value(
+      set, needs_preload(parse_version(facts.ucx.version)) ? "UCX_MODULE_DIR" : "UCX_PLUGIN_PATH");
   return value != nullptr && !file_of_folders(*value, "libuct_verity" + facts.ucx.suffix).empty();
 }
 
@@ -57,7 +65,8 @@ bool preload_exists(const Variables& set) {
   if (value == nullptr) return false;
   const std::string entry = preload_entry(*value);
   // A bare name is found by the dynamic linker's own search.
-  return !entry.empty() && (entry.find('/') == std::string::npos || access(entry.c_str(), R_OK) == 0);
+  return !entry.empty() &&
+         (entry.find('/') == std::string::npos || access(entry.c_str(), R_OK) == 0);
 }
 
 // What the refusal says may stand there: the plugin's words, or those of UCX's parser.
@@ -109,7 +118,8 @@ void find_refused(const Facts& facts, const Variables& values, std::vector<BadVa
   if (!all) return;
   const std::size_t before = found->size();
   for (const Variable& variable : values) {
-    if (const auto refusal = refusal_of(facts, {variable})) found->push_back({variable.name, variable.value, allowed_by(*refusal), true});
+    if (const auto refusal = refusal_of(facts, {variable}))
+      found->push_back({variable.name, variable.value, allowed_by(*refusal), true});
   }
   if (found->size() > before) return;
   const std::string name = named_in(*all);
@@ -125,7 +135,8 @@ std::vector<BadValue> bad_values(const Facts& facts, const Variables& set) {
   for (const Variable& variable : set) {
     if (!is_variable_name(variable.name)) continue;
     if (const char* words = type_check_words(variable.name)) {
-      if (!is_one_of(variable.value, words)) found.push_back({variable.name, variable.value, words, false});
+      if (!is_one_of(variable.value, words))
+        found.push_back({variable.name, variable.value, words, false});
       continue;
     }
     values.push_back(variable);
@@ -134,23 +145,28 @@ std::vector<BadValue> bad_values(const Facts& facts, const Variables& set) {
   return found;
 }
 
-// Of a file that processes are to write. Where its name has signs that stand for something, the folder is not known here.
+// Of a file that processes are to write. Where its name has signs that stand for something, the
+// folder is not known here.
 std::string folder_of(const std::string& file) {
   const std::size_t slash = file.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : file.substr(0, std::max<std::size_t>(slash, 1));
+  const std::string folder =
+      slash == std::string::npos ? "." : file.substr(0, std::max<std::size_t>(slash, 1));
   return folder.find('%') == std::string::npos ? folder : "";
 }
 
 std::vector<BadFolder> bad_folders(const Variables& set) {
   std::vector<BadFolder> found;
-  for (const char* name : {"UCX_VERITY_HEALTH_DIR", "UCX_VERITY_ATTEST_FILE", "UCX_VERITY_FAULT_LOG", "UCX_VERITY_TYPECHECK_LOG"}) {
+  for (const char* name : {"UCX_VERITY_HEALTH_DIR", "UCX_VERITY_ATTEST_FILE",
+                           "UCX_VERITY_FAULT_LOG", "UCX_VERITY_TYPECHECK_LOG"}) {
     const std::string* value = find_value(set, name);
     if (value == nullptr || value->empty()) continue;
     const bool is_folder = std::string_view(name).ends_with("_DIR");
     const std::string folder = is_folder ? *value : folder_of(*value);
     if (folder.empty()) continue;
     if (access(folder.c_str(), F_OK) != 0) {
-      found.push_back({name, *value, (is_folder ? "the folder" : "the folder " + folder) + " does not exist", folder});
+      found.push_back({name, *value,
+                       (is_folder ? "the folder" : "the folder " + folder) + " does not exist",
+                       folder});
     } else if (is_folder) {
       const std::string problem = health::folder_problem(folder);
       if (!problem.empty()) found.push_back({name, *value, problem, ""});
@@ -163,10 +179,12 @@ void read_json(const nlohmann::json& json, bool with_context, ProbeResult* resul
   result->ucx.version = json["ucx"];
   result->ucx.library = json["library"];
   result->ucx.suffix = json["suffix"];
-  for (const auto& device : json["devices"]) result->ucx.devices.push_back({device[0], device[1], device[2], device[3]});
+  for (const auto& device : json["devices"])
+    result->ucx.devices.push_back({device[0], device[1], device[2], device[3]});
   if (!with_context) return;
   result->context.error = json["error"];
-  for (const auto& lane : json["lanes"]) result->context.lanes.push_back({lane[0], lane[1], lane[2]});
+  for (const auto& lane : json["lanes"])
+    result->context.lanes.push_back({lane[0], lane[1], lane[2]});
 }
 
 }  // namespace

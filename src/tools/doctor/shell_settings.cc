@@ -17,14 +17,18 @@ constexpr const char* kTopic = "shell";
 
 void judge_values(const Facts& facts, Findings* findings) {
   for (const BadValue& bad : facts.shell.bad_values) {
-    const std::string what = bad.name + "=" + bad.value + ": bad value, allowed: " + bad.allowed + "; ";
+    const std::string what =
+        bad.name + "=" + bad.value + ": bad value, allowed: " + bad.allowed + "; ";
     const std::string remedy = "unset " + bad.name + ", or correct it";
     if (bad.fatal) {
-      findings->push_back({Grade::kBroken, kTopic, what + "the plugin refuses to work, so jobs " +
-                               (effect_of_no_plugin(facts) == Effect::kAbort ? "abort" : "run unverified"),
-                           remedy, effect_of_no_plugin(facts)});
+      findings->push_back(
+          {Grade::kBroken, kTopic,
+           what + "the plugin refuses to work, so jobs " +
+               (effect_of_no_plugin(facts) == Effect::kAbort ? "abort" : "run unverified"),
+           remedy, effect_of_no_plugin(facts)});
     } else {
-      findings->push_back({Grade::kBroken, kTopic, what + "the default is used instead", remedy, Effect::kIgnored});
+      findings->push_back(
+          {Grade::kBroken, kTopic, what + "the default is used instead", remedy, Effect::kIgnored});
     }
   }
 }
@@ -35,13 +39,17 @@ void judge_names(const Facts& facts, Findings* findings) {
     const std::string nearest = nearest_variable(variable.name);
     const std::string what = variable.name + " is no variable of ucx-verity, so it has no effect";
     const std::string remedy = "unset " + variable.name;
-    findings->push_back({Grade::kBroken, kTopic, nearest.empty() ? what : what + "; did you mean " + nearest + "?",
-                         nearest.empty() ? remedy : remedy + "; export " + nearest + "=" + quote(Shell::kSh, variable.value), Effect::kIgnored});
+    findings->push_back(
+        {Grade::kBroken, kTopic, nearest.empty() ? what : what + "; did you mean " + nearest + "?",
+         nearest.empty() ? remedy
+                         : remedy + "; export " + nearest + "=" + quote(Shell::kSh, variable.value),
+         Effect::kIgnored});
   }
 }
 
 const char* lost_without(const std::string& variable) {
-  if (variable == "UCX_VERITY_HEALTH_DIR") return "jobs count where 'status', 'top', 'check' and 'export' cannot see it";
+  if (variable == "UCX_VERITY_HEALTH_DIR")
+    return "jobs count where 'status', 'top', 'check' and 'export' cannot see it";
   if (variable == "UCX_VERITY_ATTEST_FILE") return "attestations are lost";
   if (variable == "UCX_VERITY_FAULT_LOG") return "records of faults are lost";
   return "reports of datatypes are lost";
@@ -49,8 +57,11 @@ const char* lost_without(const std::string& variable) {
 
 void judge_folders(const Facts& facts, Findings* findings) {
   for (const BadFolder& bad : facts.shell.bad_folders) {
-    findings->push_back({Grade::kBroken, kTopic, bad.name + "=" + bad.value + ": " + bad.problem + ", so " + lost_without(bad.name),
-                         bad.absent.empty() ? "unset " + bad.name : "mkdir -p " + quote(Shell::kSh, bad.absent), Effect::kIgnored});
+    findings->push_back(
+        {Grade::kBroken, kTopic,
+         bad.name + "=" + bad.value + ": " + bad.problem + ", so " + lost_without(bad.name),
+         bad.absent.empty() ? "unset " + bad.name : "mkdir -p " + quote(Shell::kSh, bad.absent),
+         Effect::kIgnored});
   }
 }
 
@@ -58,20 +69,29 @@ void judge_mode(const Facts& facts, Findings* findings) {
   const std::string* mode = find_value(facts.shell.set, "UCX_VERITY_MODE");
   if (mode == nullptr) return;
   if (strcasecmp(mode->c_str(), "off") == 0) {
-    findings->push_back({Grade::kBroken, kTopic, "UCX_VERITY_MODE=off: nothing is checked, so jobs run unverified", "unset UCX_VERITY_MODE"});
+    findings->push_back({Grade::kBroken, kTopic,
+                         "UCX_VERITY_MODE=off: nothing is checked, so jobs run unverified",
+                         "unset UCX_VERITY_MODE"});
   } else if (strcasecmp(mode->c_str(), "observe") == 0) {
-    findings->push_back({Grade::kWarning, kTopic, "UCX_VERITY_MODE=observe: damage is counted and delivered, not repaired", "unset UCX_VERITY_MODE"});
+    findings->push_back({Grade::kWarning, kTopic,
+                         "UCX_VERITY_MODE=observe: damage is counted and delivered, not repaired",
+                         "unset UCX_VERITY_MODE"});
   }
 }
 
 void judge_typecheck(const Facts& facts, Findings* findings) {
   const std::string* wanted = find_value(facts.shell.set, "UCX_VERITY_TYPECHECK");
-  if (wanted == nullptr || (strcasecmp(wanted->c_str(), "warn") != 0 && strcasecmp(wanted->c_str(), "error") != 0)) return;
+  if (wanted == nullptr ||
+      (strcasecmp(wanted->c_str(), "warn") != 0 && strcasecmp(wanted->c_str(), "error") != 0))
+    return;
   const std::string* preload = find_value(facts.shell.set, "LD_PRELOAD");
   if (preload != nullptr && preload->find("libverity_mpi_") != std::string::npos) return;
-  const std::string what = "UCX_VERITY_TYPECHECK=" + *wanted + ", but LD_PRELOAD has neither libverity_mpi_openmpi.so nor libverity_mpi_mpich.so: no datatype is compared";
-  const std::string remedy = facts.install.companions.empty() ? "unset UCX_VERITY_TYPECHECK (the libraries are not installed)"
-                                                              : "eval \"$(ucx-verity env --typecheck " + *wanted + ")\"";
+  const std::string what = "UCX_VERITY_TYPECHECK=" + *wanted +
+                           ", but LD_PRELOAD has neither libverity_mpi_openmpi.so nor "
+                           "libverity_mpi_mpich.so: no datatype is compared";
+  const std::string remedy = facts.install.companions.empty()
+                                 ? "unset UCX_VERITY_TYPECHECK (the libraries are not installed)"
+                                 : "eval \"$(ucx-verity env --typecheck " + *wanted + ")\"";
   findings->push_back({Grade::kBroken, kTopic, what, remedy, Effect::kIgnored});
 }
 

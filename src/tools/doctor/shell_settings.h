@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What is wrong with the values of this shell's variables.
-#pragma once
+#ifndef VERITY_TOOLS_DOCTOR_SHELL_SETTINGS_H
+#define VERITY_TOOLS_DOCTOR_SHELL_SETTINGS_H
 
 #include <string>
 #include <string_view>
@@ -13,7 +14,10 @@ namespace verity::tools {
 // The entry of LD_PRELOAD that is libverity_preload.so; empty: none.
 [[nodiscard]] std::string preload_entry(std::string_view preload);
 
-// Adds bad values, misspelt names, folders that do not exist, a mode that verifies less, type checks without their library.
+// Adds bad values, misspelt names, folders that do not exist, a mode that verifies less, type
+// checks without their library.
 void judge_settings(const Facts& facts, Findings* findings);
 
 }  // namespace verity::tools
+
+#endif

@@ -12,7 +12,8 @@ constexpr std::string_view kPrefix = "UCX_VERITY_";
 constexpr std::size_t kMostSlips = 3;    // in half of the letters behind the prefix at most
 constexpr std::size_t kPrefixSlips = 2;  // where the prefix is misspelt itself
 
-// The number of letters to insert, remove, replace or swap with their neighbour (optimal string alignment).
+// The number of letters to insert, remove, replace or swap with their neighbour (optimal string
+// alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
@@ -23,7 +24,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       row[j] = std::min({replaced, last[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
     before.swap(last);
     last.swap(row);
@@ -48,10 +50,13 @@ bool is_variable_name(std::string_view name) {
 std::string nearest_variable(std::string_view name) {
   const bool prefixed = name.starts_with(kPrefix);
   const std::string_view letters = prefixed ? name.substr(kPrefix.size()) : name;
-  std::size_t least = prefixed ? std::clamp<std::size_t>(letters.size() / 2, 1, kMostSlips) : kPrefixSlips;
+  std::size_t least =
+      prefixed ? std::clamp<std::size_t>(letters.size() / 2, 1, kMostSlips) : kPrefixSlips;
   std::string nearest;
   for (const std::string& known : variable_names()) {
-    const std::size_t far = distance(letters, prefixed ? std::string_view(known).substr(kPrefix.size()) : std::string_view(known));
+    const std::size_t far =
+        distance(letters, prefixed ? std::string_view(known).substr(kPrefix.size())
+                                   : std::string_view(known));
     if (far > least || (far == least && !nearest.empty())) continue;
     least = far;
     nearest = known;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The names of the plugin's variables, taken from its own table (src/uct/process/options.cc) when this is built.
-#pragma once
+// The names of the plugin's variables, taken from its own table (src/uct/process/options.cc) when
+// this is built.
+#ifndef VERITY_TOOLS_DOCTOR_VARIABLE_NAMES_H
+#define VERITY_TOOLS_DOCTOR_VARIABLE_NAMES_H
 
 #include <string>
 #include <string_view>
@@ -20,3 +22,5 @@ namespace verity::tools {
 [[nodiscard]] bool is_misspelt(std::string_view name);
 
 }  // namespace verity::tools
+
+#endif

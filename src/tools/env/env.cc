@@ -40,8 +40,8 @@ void print_json(const JobEnvironment& environment) {
   std::printf("%s\n", json.dump(2).c_str());
 }
 
-// A shell that evaluates the answer sees neither this command's status nor, in a job's script, its words: a command that fails is an
-// answer whose evaluation fails.
+// A shell that evaluates the answer sees neither this command's status nor, in a job's script, its
+// words: a command that fails is an answer whose evaluation fails.
 int fail(const EnvOptions& options, const std::string& why) {
   std::fprintf(stderr, "ucx-verity env: %s\n", why.c_str());
   if (!options.json && parse_shell(options.shell) != Shell::kSlurm) std::puts("false;");
@@ -51,7 +51,8 @@ int fail(const EnvOptions& options, const std::string& why) {
 int run(const EnvOptions& options) {
   const auto shell = parse_shell(options.shell);
   if (!shell) return fail(options, "unknown shell '" + options.shell + "': sh, csh, fish or slurm");
-  if (!options.job.typecheck.empty() && options.job.typecheck != "warn" && options.job.typecheck != "error") {
+  if (!options.job.typecheck.empty() && options.job.typecheck != "warn" &&
+      options.job.typecheck != "error") {
     return fail(options, "unknown type check '" + options.job.typecheck + "': warn or error");
   }
   const JobEnvironment environment = job_environment(query_ucx(), options.job);
@@ -106,20 +107,24 @@ JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
 
 void add_env_command(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<EnvOptions>();
-  CLI::App* command =
-      app.add_subcommand("env", "Print the environment that loads the plugin");
+  CLI::App* command = app.add_subcommand("env", "Print the environment that loads the plugin");
   command
       ->add_option("--tls", options->job.tls,
                    "Transports to wrap: names (tcp), wrappers (vtcp), aliases (rc, ud, sm) or "
                    "all; default: InfiniBand if present, posix or sysv, tcp, self")
       ->type_name("LIST");
-  command->add_option("--shell", options->shell, "Language: sh (default), csh, fish, or slurm for a TaskProlog")
+  command
+      ->add_option("--shell", options->shell,
+                   "Language: sh (default), csh, fish, or slurm for a TaskProlog")
       ->type_name("SHELL");
   command
       ->add_option("--typecheck", options->job.typecheck,
-                   "Compare the MPI datatypes of sends and receives: warn (report) or error (also MPI_ERR_TYPE)")
+                   "Compare the MPI datatypes of sends and receives: warn (report) or error (also "
+                   "MPI_ERR_TYPE)")
       ->type_name("WHAT");
-  command->add_flag_callback("--shared-windows", [] {}, "Accepted for older scripts: MPI_Win_allocate_shared works without it");
+  command->add_flag_callback(
+      "--shared-windows", [] {},
+      "Accepted for older scripts: MPI_Win_allocate_shared works without it");
   command->add_flag("--json", options->json, "Print JSON instead of shell lines");
   command->footer("Use: eval \"$(ucx-verity env --tls tcp,posix,self)\"");
   command->callback([options, exit_code] { *exit_code = run(*options); });

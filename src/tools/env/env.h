@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_TOOLS_ENV_ENV_H
+#define VERITY_TOOLS_ENV_ENV_H
 
 #include <string>
 #include <vector>
@@ -27,3 +28,5 @@ struct JobRequest {
 [[nodiscard]] JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request);
 
 }  // namespace verity::tools
+
+#endif

@@ -8,11 +8,10 @@ namespace verity::tools {
 
 namespace {
 
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The preload first, the companions behind it. Without type checks those of an earlier evaluation stay: they do nothing then.
+// The preload first, the companions behind it. Without type checks those of an earlier evaluation
+// stay: they do nothing then.
 std::string preload_list(const EnvironmentRequest& request) {
   std::string list = request.old_preload;
   if (!request.typecheck.empty()) {
@@ -40,8 +39,9 @@ void add_loader(const EnvironmentRequest& request, std::vector<Variable>* variab
 // UCX components refuse transports whose names they do not know.
 void add_open_mpi(std::vector<Variable>* variables) {
   variables->push_back({"OMPI_MCA_pml", "ucx"});
-  // Each window goes to the component of the highest priority that offers its kind, and to no other one when that fails. osc/sm offers
-  // shared windows and MPI_Win_allocate at 100: below osc/ucx it gets the shared windows alone, which osc/ucx of Open MPI 4 does not offer.
+  // Each window goes to the component of the highest priority that offers its kind, and to no other
+  // one when that fails. osc/sm offers shared windows and MPI_Win_allocate at 100: below osc/ucx it
+  // gets the shared windows alone, which osc/ucx of Open MPI 4 does not offer.
   variables->push_back({"OMPI_MCA_osc", "ucx,sm"});
   variables->push_back({"OMPI_MCA_osc_ucx_priority", "200"});
   variables->push_back({"OMPI_MCA_opal_common_ucx_tls", "any"});
@@ -58,9 +58,7 @@ Version parse_version(std::string_view text) {
   return version;
 }
 
-bool needs_preload(Version ucx) {
-  return ucx.major < 1 || (ucx.major == 1 && ucx.minor < 22);
-}
+bool needs_preload(Version ucx) { return ucx.major < 1 || (ucx.major == 1 && ucx.minor < 22); }
 
 std::vector<Variable> make_environment(const EnvironmentRequest& request) {
   std::vector<Variable> variables;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The variables that make a job use the plugin: computed, not set.
-#pragma once
+#ifndef VERITY_TOOLS_ENV_ENVIRONMENT_H
+#define VERITY_TOOLS_ENV_ENVIRONMENT_H
 
 #include <string>
 #include <string_view>
@@ -24,13 +25,13 @@ struct Version {
 
 struct EnvironmentRequest {
   Version ucx;
-  std::string preload;          // path of libverity_preload.so
-  std::string module_dir;       // folder of libuct_verity
-  std::string ucx_tls;          // wrappers
-  std::string old_preload;      // LD_PRELOAD now
-  std::string old_plugin_path;  // UCX_PLUGIN_PATH now
+  std::string preload;                  // path of libverity_preload.so
+  std::string module_dir;               // folder of libuct_verity
+  std::string ucx_tls;                  // wrappers
+  std::string old_preload;              // LD_PRELOAD now
+  std::string old_plugin_path;          // UCX_PLUGIN_PATH now
   std::vector<std::string> companions;  // paths of libverity_mpi_*.so
-  std::string typecheck;        // warn or error: the companions compare datatypes; empty: without them
+  std::string typecheck;  // warn or error: the companions compare datatypes; empty: without them
 };
 
 // In the order in which they are to be set.
@@ -42,3 +43,5 @@ struct EnvironmentRequest {
                                        std::string_view separators);
 
 }  // namespace verity::tools
+
+#endif

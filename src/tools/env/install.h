@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Where this installation, or build tree, has its plugin and preload.
-#pragma once
+#ifndef VERITY_TOOLS_ENV_INSTALL_H
+#define VERITY_TOOLS_ENV_INSTALL_H
 
 #include <string>
 #include <vector>
@@ -9,9 +10,9 @@
 namespace verity::tools {
 
 struct Install {
-  std::string preload;                // libverity_preload.so, empty when it is missing
+  std::string preload;                  // libverity_preload.so, empty when it is missing
   std::vector<std::string> companions;  // libverity_mpi_*.so that there are
-  std::string fault{};                // the corrupting transport of 'doctor --selftest', empty when it is missing
+  std::string fault{};  // the corrupting transport of 'doctor --selftest', empty when it is missing
   std::string module_dir;             // the folder for the running UCX, empty when there is none
   std::vector<std::string> versions;  // UCX versions with a plugin here
   std::string base;                   // the folder that was looked at
@@ -28,3 +29,5 @@ struct Install {
 [[nodiscard]] std::string own_path();
 
 }  // namespace verity::tools
+
+#endif

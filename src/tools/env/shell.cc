@@ -15,16 +15,13 @@ bool is_plain(char c) {
 
 std::string quoted_character(Shell shell, char c) {
   switch (shell) {
-    case Shell::kSh:
-      return c == '\'' ? "'\\''" : std::string(1, c);
+    case Shell::kSh: return c == '\'' ? "'\\''" : std::string(1, c);
     case Shell::kCsh:
       // History is expanded within single quotes too.
       if (c == '!') return "\\!";
       return c == '\'' ? "'\\''" : std::string(1, c);
-    case Shell::kFish:
-      return c == '\'' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
-    case Shell::kSlurm:
-      break;
+    case Shell::kFish: return c == '\'' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+    case Shell::kSlurm: break;
   }
   return std::string(1, c);
 }
@@ -53,14 +50,10 @@ std::string export_line(Shell shell, std::string_view name, std::string_view val
   const std::string word = quote(shell, value);
   const std::string variable(name);
   switch (shell) {
-    case Shell::kSh:
-      return "export " + variable + "=" + word + ";\n";
-    case Shell::kCsh:
-      return "setenv " + variable + " " + word + ";\n";
-    case Shell::kFish:
-      return "set -gx " + variable + " " + word + ";\n";
-    case Shell::kSlurm:
-      return "export " + variable + "=" + word + "\n";
+    case Shell::kSh: return "export " + variable + "=" + word + ";\n";
+    case Shell::kCsh: return "setenv " + variable + " " + word + ";\n";
+    case Shell::kFish: return "set -gx " + variable + " " + word + ";\n";
+    case Shell::kSlurm: return "export " + variable + "=" + word + "\n";
   }
   return {};
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Assignments in the languages of shells.
-#pragma once
+#ifndef VERITY_TOOLS_ENV_SHELL_H
+#define VERITY_TOOLS_ENV_SHELL_H
 
 #include <optional>
 #include <string>
@@ -11,7 +12,8 @@ namespace verity::tools {
 
 enum class Shell { kSh, kCsh, kFish, kSlurm };
 
-// sh, bash, dash, ksh, zsh; csh, tcsh; fish; slurm: what a TaskProlog prints, whose values are taken as they are.
+// sh, bash, dash, ksh, zsh; csh, tcsh; fish; slurm: what a TaskProlog prints, whose values are
+// taken as they are.
 [[nodiscard]] std::optional<Shell> parse_shell(std::string_view name);
 
 // `text` as one word of the shell. Newlines cannot be quoted in csh: not to be used there.
@@ -22,3 +24,5 @@ enum class Shell { kSh, kCsh, kFish, kSlurm };
 [[nodiscard]] std::string export_line(Shell shell, std::string_view name, std::string_view value);
 
 }  // namespace verity::tools
+
+#endif

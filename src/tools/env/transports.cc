@@ -32,7 +32,9 @@ std::string set_up_transport(std::string_view name) {
 Selection finish(Names lower, const Names& available) {
   Selection selection;
   if (!lower.empty() && std::all_of(lower.begin(), lower.end(), only_reads)) {
-    selection.error = lower.front() + " has no active messages of its own: name another transport beside it, such as posix";
+    selection.error =
+        lower.front() +
+        " has no active messages of its own: name another transport beside it, such as posix";
     return selection;
   }
   selection.lower = std::move(lower);
@@ -94,9 +96,7 @@ std::string not_wrappable_because(std::string_view name) {
 
 bool only_reads(std::string_view name) { return name == "cma" || name == "knem"; }
 
-std::string wrapper_of(std::string_view name) {
-  return "v" + std::string(name);
-}
+std::string wrapper_of(std::string_view name) { return "v" + std::string(name); }
 
 std::string lower_of(std::string_view name, const Names& available) {
   if (contains(available, name) && !is_wrapper_name(name, available)) return std::string(name);
@@ -122,8 +122,9 @@ Selection select_default(const Names& available) {
   add({"dc_mlx5"}, 1);
   add({"ud_mlx5", "ud_verbs"}, 1);
   add({"srd"}, 1);
-  // xpmem would do too, but posix is where it is, and sysv where there is no /dev/shm. UCX takes cma for large messages once it
-  // is named; verified, the frames of shared memory are faster on many machines ('bench --tls posix,cma' tells).
+  // xpmem would do too, but posix is where it is, and sysv where there is no /dev/shm. UCX takes
+  // cma for large messages once it is named; verified, the frames of shared memory are faster on
+  // many machines ('bench --tls posix,cma' tells).
   add({"posix", "sysv"}, 1);
   add({"tcp"}, 1);
   add({"self"}, 1);
@@ -144,7 +145,8 @@ Selection select(std::string_view list, const Names& available) {
     for (const std::string& name : found) add_once(&lower, name);
   }
   Selection selection = finish(std::move(lower), available);
-  if (selection.lower.empty() && selection.error.empty()) selection.error = "the list of transports is empty";
+  if (selection.lower.empty() && selection.error.empty())
+    selection.error = "the list of transports is empty";
   return selection;
 }
 

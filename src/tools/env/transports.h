@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // From a user's list of transports to a value of UCX_TLS that holds wrappers only.
-#pragma once
+#ifndef VERITY_TOOLS_ENV_TRANSPORTS_H
+#define VERITY_TOOLS_ENV_TRANSPORTS_H
 
 #include <string>
 #include <string_view>
@@ -12,7 +13,8 @@ namespace verity::tools {
 // Why the plugin makes no wrapper for lower transport `name`; empty when it makes one.
 [[nodiscard]] std::string not_wrappable_because(std::string_view name);
 
-// Wrapped for its reads of other processes' memory, with no messages of its own: needs another transport beside it.
+// Wrapped for its reads of other processes' memory, with no messages of its own: needs another
+// transport beside it.
 [[nodiscard]] bool only_reads(std::string_view name);
 
 // The wrapper of `name`: "v" + name.
@@ -37,7 +39,8 @@ struct Selection {
 // "all".
 [[nodiscard]] Selection select(std::string_view list, const std::vector<std::string>& available);
 
-// A value of UCX_TLS with `name` (a lower transport or a wrapper) alone, and what connects it or carries its messages.
+// A value of UCX_TLS with `name` (a lower transport or a wrapper) alone, and what connects it or
+// carries its messages.
 [[nodiscard]] std::string with_set_up_transport(const std::string& name);
 
 // Splits at commas; empty entries are dropped.
@@ -47,3 +50,5 @@ struct Selection {
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 }  // namespace verity::tools
+
+#endif

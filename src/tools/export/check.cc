@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// `ucx-verity check`: one line and an exit code, for node health checks. Looks at this host alone, and not for long.
+// `ucx-verity check`: one line and an exit code, for node health checks. Looks at this host alone,
+// and not for long.
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,27 +49,33 @@ Checked look(const CheckOptions& options) {
     no_ledger = load_ledger(options.ledger, &ledger);
     if (!no_ledger.empty()) ledger = {};
   }
-  const auto directories = options.directories.empty() ? health::default_directories() : options.directories;
+  const auto directories =
+      options.directories.empty() ? health::default_directories() : options.directories;
   Gathered gathered = gather(directories, ledger, {kMostFiles, deadline}, 0);
   if (!no_ledger.empty()) gathered.blind.push_back("the ledger: " + no_ledger);
   const std::uint64_t now = health::realtime_ns() / kNsPerSecond;
   auto paths = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
   const std::uint64_t injected = options.injected ? 0 : leave_out_injected(paths);
-  Checked checked = conclude(blame::verdict_of(paths, options.thresholds, trust), gathered, trust, options.hours,
-                             options.require_traffic);
+  Checked checked = conclude(blame::verdict_of(paths, options.thresholds, trust), gathered, trust,
+                             options.hours, options.require_traffic);
   // Who did not see everything cannot say that all is well.
-  if (!checked.blind.empty() && checked.verdict.level == blame::Level::kOk) checked.verdict.level = blame::Level::kUnknown;
+  if (!checked.blind.empty() && checked.verdict.level == blame::Level::kOk)
+    checked.verdict.level = blame::Level::kUnknown;
   checked.injected = injected;
-  if (injected != 0) checked.notes.push_back(std::to_string(injected) + " injected by a test transport left out, see --injected");
+  if (injected != 0)
+    checked.notes.push_back(std::to_string(injected) +
+                            " injected by a test transport left out, see --injected");
   return checked;
 }
 
 bool drains(const CheckOptions& options, const Checked& checked) {
   const blame::Level level = checked.verdict.level;
-  return options.drain && !checked.idle && level != blame::Level::kUnknown && level >= options.drain_on && level != blame::Level::kOk;
+  return options.drain && !checked.idle && level != blame::Level::kUnknown &&
+         level >= options.drain_on && level != blame::Level::kOk;
 }
 
-// For the log of a node health check, which has the last word: nothing is wrong with the node, as far as anybody knows.
+// For the log of a node health check, which has the last word: nothing is wrong with the node, as
+// far as anybody knows.
 int not_checked(const std::string& why) {
   std::fprintf(stderr, "ucx-verity check: not checked: %s\n", why.c_str());
   return 0;
@@ -76,7 +83,8 @@ int not_checked(const std::string& why) {
 
 // What a node health check and Slurm want: 0, silent where all was looked at; or the reason and 1.
 int print_reason(const CheckOptions& options, const Checked& checked) {
-  if (checked.verdict.level == blame::Level::kUnknown) return not_checked("cannot look into " + checked.blind.front());
+  if (checked.verdict.level == blame::Level::kUnknown)
+    return not_checked("cannot look into " + checked.blind.front());
   if (!drains(options, checked)) return 0;
   std::printf("%sucx-verity: %s\n", options.nhc ? "ERROR:  " : "", checked.verdict.text.c_str());
   return 1;
@@ -95,7 +103,9 @@ int run(const CheckOptions& options) {
 
 std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+  return first == std::string::npos
+             ? ""
+             : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
 // An option of the file, unless the command line has it.
@@ -103,21 +113,23 @@ void take_setting(CLI::App& command, const std::string& place, const std::string
   const auto equals = line.find('=');
   const std::string name = trimmed(line.substr(0, equals));
   CLI::Option* option = command.get_option_no_throw("--" + name);
-  if (equals == std::string::npos || option == nullptr || name == "config" || name == "help" || option->get_items_expected_max() == 0) {
-    throw CLI::ValidationError(place, "no option of check with a value: '" + line + "' (such as critical=10; see ucx-verity check --help)");
+  if (equals == std::string::npos || option == nullptr || name == "config" || name == "help" ||
+      option->get_items_expected_max() == 0) {
+    throw CLI::ValidationError(place, "no option of check with a value: '" + line +
+                                          "' (such as critical=10; see ucx-verity check --help)");
   }
   if (option->count() > 0) return;
   option->add_result(trimmed(line.substr(equals + 1)));
   try {
     option->run_callback();
-  } catch (const CLI::ParseError& error) {
-    throw CLI::ValidationError(place, error.what());
-  }
+  } catch (const CLI::ParseError& error) { throw CLI::ValidationError(place, error.what()); }
 }
 
 void read_config(CLI::App& command, const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw CLI::FileError("--config: cannot read " + path + ": " + std::strerror(errno), CLI::ExitCodes::FileError);
+  if (!file)
+    throw CLI::FileError("--config: cannot read " + path + ": " + std::strerror(errno),
+                         CLI::ExitCodes::FileError);
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
@@ -133,7 +145,8 @@ void add_drain_option(CLI::App* command, const std::shared_ptr<CheckOptions>& op
         options->drain = level != "never";
         options->drain_on = level == "warning" ? blame::Level::kWarning : blame::Level::kCritical;
       },
-      "With --nhc and --slurm: level from which they give a reason to drain: critical (default), warning, never");
+      "With --nhc and --slurm: level from which they give a reason to drain: critical (default), "
+      "warning, never");
   drain->check(CLI::IsMember({"critical", "warning", "never"}));
 }
 
@@ -141,18 +154,24 @@ void add_drain_option(CLI::App* command, const std::shared_ptr<CheckOptions>& op
 
 int check_refused(int argc, char** argv, const std::string& why) {
   std::string line = why.substr(0, why.find('\n'));
-  const auto has = [&](std::string_view form) { return std::find(argv, argv + argc, form) != argv + argc; };
+  const auto has = [&](std::string_view form) {
+    return std::find(argv, argv + argc, form) != argv + argc;
+  };
   if (has("--nhc") || has("--slurm")) return not_checked(line);
   std::printf("UCX-VERITY UNKNOWN: not checked: %s\n", line.c_str());
   return static_cast<int>(blame::Level::kUnknown);
 }
 
 void add_check_command(CLI::App& app, int* exit_code) {
-  auto* command = app.add_subcommand("check", "Check this host's health: one line; exit status 0 ok, 1 warning, 2 critical, 3 unknown");
+  auto* command = app.add_subcommand(
+      "check",
+      "Check this host's health: one line; exit status 0 ok, 1 warning, 2 critical, 3 unknown");
   auto options = std::make_shared<CheckOptions>();
-  command->add_option("--ledger", options->ledger, "The exporter's ledger, used where it exists")->capture_default_str();
+  command->add_option("--ledger", options->ledger, "The exporter's ledger, used where it exists")
+      ->capture_default_str();
   command->add_option("--directory", options->directories,
-                      "Directory of health files (repeatable); default: UCX_VERITY_HEALTH_DIR, /dev/shm/ucx-verity and "
+                      "Directory of health files (repeatable); default: UCX_VERITY_HEALTH_DIR, "
+                      "/dev/shm/ucx-verity and "
                       "/dev/shm/ucx-verity-UID (root: of all users), all that exist");
   command->add_option("--hours", options->hours, "How far back to look; 0: everything known")
       ->capture_default_str()
@@ -160,22 +179,34 @@ void add_check_command(CLI::App& app, int* exit_code) {
   command->add_option("--warning", options->thresholds.warning, "Faults from which check warns")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));
-  command->add_option("--critical", options->thresholds.critical, "Faults from which this host is CRITICAL")
+  command
+      ->add_option("--critical", options->thresholds.critical,
+                   "Faults from which this host is CRITICAL")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));
-  command->add_option("--percent", options->thresholds.percent, "Percentage of peers that must have faults for this host to be blamed")
+  command
+      ->add_option("--percent", options->thresholds.percent,
+                   "Percentage of peers that must have faults for this host to be blamed")
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
   add_trust_option(*command, &options->trust);
-  command->add_flag("--require-traffic", options->require_traffic, "Warn when nothing was verified in that time");
+  command->add_flag("--require-traffic", options->require_traffic,
+                    "Warn when nothing was verified in that time");
   command->add_option("--config", options->config,
-                      "File with these options, one in a line: critical=10; command-line options override the file");
+                      "File with these options, one in a line: critical=10; command-line options "
+                      "override the file");
   auto* nhc = command->add_flag("--nhc", options->nhc,
-                                "For a check of LBNL Node Health Check: print the reason and exit 1 when the node is to be drained");
-  auto* slurm = command->add_flag("--slurm", options->slurm, "For Slurm's HealthCheckProgram: print the drain reason and exit 1")
+                                "For a check of LBNL Node Health Check: print the reason and exit "
+                                "1 when the node is to be drained");
+  auto* slurm = command
+                    ->add_flag("--slurm", options->slurm,
+                               "For Slurm's HealthCheckProgram: print the drain reason and exit 1")
                     ->excludes(nhc);
-  command->add_flag("--json", options->json, "Print JSON instead of the line")->excludes(nhc)->excludes(slurm);
-  command->add_flag("--injected", options->injected, "Also count faults that a test transport made on purpose");
+  command->add_flag("--json", options->json, "Print JSON instead of the line")
+      ->excludes(nhc)
+      ->excludes(slurm);
+  command->add_flag("--injected", options->injected,
+                    "Also count faults that a test transport made on purpose");
   add_drain_option(command, options);
   command->callback([command, options, exit_code] {
     if (!options->config.empty()) read_config(*command, options->config);

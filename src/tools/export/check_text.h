@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What `ucx-verity check` says: one line, or one object of JSON. Pure functions.
-#pragma once
+#ifndef VERITY_TOOLS_EXPORT_CHECK_TEXT_H
+#define VERITY_TOOLS_EXPORT_CHECK_TEXT_H
 
 #include <cstdint>
 #include <string>
@@ -14,7 +15,7 @@ namespace verity::tools {
 
 struct Checked {
   blame::Verdict verdict{};
-  bool idle = false;               // nothing was verified in that time: says nothing of the node
+  bool idle = false;                 // nothing was verified in that time: says nothing of the node
   std::vector<std::string> blind{};  // what could not be looked at; empty: all that there is
   std::vector<std::string> notes{};  // what was left out
   std::uint64_t hours = 24;
@@ -23,9 +24,10 @@ struct Checked {
   std::vector<Doubted> doubted{};
 };
 
-// The verdict with what gather() could not see or does not believe. `idle_warns`: when nothing was verified there is something to say.
-[[nodiscard]] Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::Trust& trust, std::uint64_t hours,
-                               bool idle_warns);
+// The verdict with what gather() could not see or does not believe. `idle_warns`: when nothing was
+// verified there is something to say.
+[[nodiscard]] Checked conclude(blame::Verdict verdict, const Gathered& gathered,
+                               const blame::Trust& trust, std::uint64_t hours, bool idle_warns);
 
 // Without the newline.
 [[nodiscard]] std::string check_line(const Checked& checked);
@@ -34,3 +36,5 @@ inline constexpr int kCheckSchema = 1;
 [[nodiscard]] std::string check_json(const Checked& checked);
 
 }  // namespace verity::tools
+
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// `ucx-verity export`: one run writes the host's counters for the node exporter and looks after files of processes that ended.
+// `ucx-verity export`: one run writes the host's counters for the node exporter and looks after
+// files of processes that ended.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -29,7 +30,8 @@ struct ExportOptions {
   std::string ledger = default_ledger();
   std::vector<std::string> directories;
   std::uint64_t hours = 24;
-  std::uint64_t keep_seconds = 1800;  // less than UCX_VERITY_HEALTH_KEEP, when other processes remove files whose counters are in no ledger
+  std::uint64_t keep_seconds = 1800;  // less than UCX_VERITY_HEALTH_KEEP, when other processes
+                                      // remove files whose counters are in no ledger
   bool peers = false;
   bool jobs = false;
   bool injected = false;
@@ -40,7 +42,8 @@ struct ExportOptions {
 // Held while a run lasts: two that add up the same files would count them twice.
 class Lock {
  public:
-  explicit Lock(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
+  explicit Lock(const std::string& path)
+      : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
     held_ = fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0;
     if (!held_) error_ = errno;
   }
@@ -59,9 +62,12 @@ class Lock {
   bool held_ = false;
 };
 
-void complain(const std::string& text) { std::fprintf(stderr, "ucx-verity export: %s\n", text.c_str()); }
+void complain(const std::string& text) {
+  std::fprintf(stderr, "ucx-verity export: %s\n", text.c_str());
+}
 
-// A ledger that cannot be read is put aside: what it held is lost for the counters, and they begin anew, as after a new installation.
+// A ledger that cannot be read is put aside: what it held is lost for the counters, and they begin
+// anew, as after a new installation.
 bool load(const std::string& path, Ledger* ledger) {
   const std::string problem = load_ledger(path, ledger);
   if (problem.empty()) return true;
@@ -75,14 +81,16 @@ bool load(const std::string& path, Ledger* ledger) {
   return true;
 }
 
-Exposition exposition_of(const ExportOptions& options, const Gathered& gathered, const Ledger& ledger, std::uint64_t now) {
+Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
+                         const Ledger& ledger, std::uint64_t now) {
   Exposition exposition{.totals = gathered.totals, .peers = options.peers, .now_seconds = now};
   exposition.recent = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
   if (!options.injected) {
     exposition.injected = leave_out_injected(exposition.recent);
     leave_out_injected(exposition.totals.paths);
   }
-  exposition.verdict = blame::verdict_of(exposition.recent, options.thresholds, trust_of(options.trust));
+  exposition.verdict =
+      blame::verdict_of(exposition.recent, options.thresholds, trust_of(options.trust));
   if (options.jobs) exposition.jobs = gathered.jobs;
   exposition.running = gathered.running;
   exposition.ended = gathered.ended;
@@ -116,16 +124,20 @@ int run(const ExportOptions& options) {
   if (!load(options.ledger, &ledger)) return kExitError;
   const std::uint64_t now_ns = health::realtime_ns();
   const std::uint64_t now = now_ns / kNsPerSecond;
-  const auto directories = options.directories.empty() ? health::default_directories() : options.directories;
-  const Gathered gathered = gather(directories, ledger, {.deadline = std::chrono::steady_clock::now() + kTime},
-                                   now_ns - options.keep_seconds * kNsPerSecond);
+  const auto directories =
+      options.directories.empty() ? health::default_directories() : options.directories;
+  const Gathered gathered =
+      gather(directories, ledger, {.deadline = std::chrono::steady_clock::now() + kTime},
+             now_ns - options.keep_seconds * kNsPerSecond);
   for (const auto* list : {&gathered.blind, &gathered.partial, &gathered.problems}) {
     for (const std::string& problem : *list) complain(problem);
   }
-  for (const Doubted& d : gathered.doubted) complain(d.path + " of user " + std::to_string(d.user) + " is not believed: " + d.why);
+  for (const Doubted& d : gathered.doubted)
+    complain(d.path + " of user " + std::to_string(d.user) + " is not believed: " + d.why);
   // Sums without some of the files would look smaller now and grown at the next run.
   if (gathered.partial.empty()) observe(ledger, gathered.totals, now);
-  if (const std::string problem = replace_file(options.ledger, to_json(ledger), 0600); !problem.empty()) {
+  if (const std::string problem = replace_file(options.ledger, to_json(ledger), 0600);
+      !problem.empty()) {
     complain(problem);
     return kExitError;
   }
@@ -136,24 +148,36 @@ int run(const ExportOptions& options) {
 }  // namespace
 
 void add_export_command(CLI::App& app, int* exit_code) {
-  auto* command = app.add_subcommand("export", "Write this host's counters for Prometheus (node exporter's textfile collector)");
+  auto* command = app.add_subcommand(
+      "export", "Write this host's counters for Prometheus (node exporter's textfile collector)");
   auto options = std::make_shared<ExportOptions>();
-  command->add_option("--textfile", options->textfile, "File to replace, NAME.prom in the collector's directory; default: standard output");
-  command->add_option("--ledger", options->ledger, "Where the counters of ended processes are kept")->capture_default_str();
+  command->add_option(
+      "--textfile", options->textfile,
+      "File to replace, NAME.prom in the collector's directory; default: standard output");
+  command->add_option("--ledger", options->ledger, "Where the counters of ended processes are kept")
+      ->capture_default_str();
   command->add_option("--directory", options->directories,
-                      "Directory of health files (repeatable); default: UCX_VERITY_HEALTH_DIR, /dev/shm/ucx-verity and "
+                      "Directory of health files (repeatable); default: UCX_VERITY_HEALTH_DIR, "
+                      "/dev/shm/ucx-verity and "
                       "/dev/shm/ucx-verity-UID (root: of all users), all that exist");
-  command->add_option("--hours", options->hours, "How far back the verdict and the hosts with faults look")
+  command
+      ->add_option("--hours", options->hours,
+                   "How far back the verdict and the hosts with faults look")
       ->capture_default_str()
       ->check(CLI::Range(1, static_cast<int>(Ledger::kHours)));
-  command->add_option("--keep", options->keep_seconds, "Seconds that files of ended processes stay for ucx-verity status")
+  command
+      ->add_option("--keep", options->keep_seconds,
+                   "Seconds that files of ended processes stay for ucx-verity status")
       ->capture_default_str()
       ->check(CLI::Range(0, 30 * 86400));
-  command->add_flag("--peers", options->peers, "Add a series per host with which there were faults");
+  command->add_flag("--peers", options->peers,
+                    "Add a series per host with which there were faults");
   add_trust_option(*command, &options->trust);
   command->add_flag("--jobs", options->jobs,
-                    "Add a series per job with faults, 32 at most; each job is a new label for Prometheus to keep");
-  command->add_flag("--injected", options->injected, "Also count faults that a test transport made on purpose");
+                    "Add a series per job with faults, 32 at most; each job is a new label for "
+                    "Prometheus to keep");
+  command->add_flag("--injected", options->injected,
+                    "Also count faults that a test transport made on purpose");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }
 

@@ -12,14 +12,18 @@ class Text {
  public:
   void metric(std::string_view name, std::string_view type, std::string_view help) {
     name_ = name;
-    out_ += "# HELP ucx_verity_" + name_ + " " + std::string(help) + "\n# TYPE ucx_verity_" + name_ + " " + std::string(type) + "\n";
+    out_ += "# HELP ucx_verity_" + name_ + " " + std::string(help) + "\n# TYPE ucx_verity_" +
+            name_ + " " + std::string(type) + "\n";
   }
   // `labels` as 'a="b",c="d"', or empty.
   void sample(const std::string& labels, const std::string& value) {
     out_ += "ucx_verity_" + name_ + (labels.empty() ? "" : "{" + labels + "}") + " " + value + "\n";
   }
-  void sample(const std::string& labels, std::uint64_t value) { sample(labels, std::to_string(value)); }
-  void single(std::string_view name, std::string_view type, std::string_view help, std::uint64_t value) {
+  void sample(const std::string& labels, std::uint64_t value) {
+    sample(labels, std::to_string(value));
+  }
+  void single(std::string_view name, std::string_view type, std::string_view help,
+              std::uint64_t value) {
     metric(name, type, help);
     sample({}, value);
   }
@@ -48,17 +52,21 @@ std::string labels_of(const health::PathKey& key) {
   return text;
 }
 
-// What rules and dashboard add up: there from the first message of a path on, with zero, as Prometheus sees no increase in a series that
-// begins with another value, and no sum of two of which one is missing. Other counters are left out as long as they are zero.
+// What rules and dashboard add up: there from the first message of a path on, with zero, as
+// Prometheus sees no increase in a series that begins with another value, and no sum of two of
+// which one is missing. Other counters are left out as long as they are zero.
 constexpr std::string_view kFromZero[] = {
-    "bytes_sent",           "bytes_verified",        "bytes_unverified",     "read_bytes_verified",     "segments_resent",
-    "segment_bytes_resent", "frame_bytes_resent",    "faults_payload",       "faults_header",           "faults_length",
-    "faults_observed",      "reads_damaged_on_wire", "reads_persistent",     "source_faults",           "source_changed",
-    "reads_source_changed", "links_failed",
+    "bytes_sent",       "bytes_verified",       "bytes_unverified",   "read_bytes_verified",
+    "segments_resent",  "segment_bytes_resent", "frame_bytes_resent", "faults_payload",
+    "faults_header",    "faults_length",        "faults_observed",    "reads_damaged_on_wire",
+    "reads_persistent", "source_faults",        "source_changed",     "reads_source_changed",
+    "links_failed",
 };
 
 bool is_shown(const health::PathKey& key, const health::CounterInfo& info, std::uint64_t value) {
-  return value != 0 || (!key.transport.empty() && std::find(std::begin(kFromZero), std::end(kFromZero), info.name) != std::end(kFromZero));
+  return value != 0 ||
+         (!key.transport.empty() &&
+          std::find(std::begin(kFromZero), std::end(kFromZero), info.name) != std::end(kFromZero));
 }
 
 bool counted_anything(const health::Counters& counters) {
@@ -70,7 +78,8 @@ bool counted_anything(const health::Counters& counters) {
 health::PathSums bounded(const health::PathSums& paths) {
   std::vector<const health::PathSums::value_type*> order;
   for (const auto& path : paths) {
-    if (counted_anything(path.second)) order.push_back(&path);  // UCX opens more interfaces than it uses
+    if (counted_anything(path.second))
+      order.push_back(&path);  // UCX opens more interfaces than it uses
   }
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return health::bytes_checked(a->second) > health::bytes_checked(b->second);
@@ -91,7 +100,9 @@ void counters(Text& text, const health::PathSums& paths) {
     // Prometheus wants base units.
     const bool is_time = info.name.ends_with("_ns");
     const std::string name(info.name.substr(0, info.name.size() - (is_time ? 3 : 0)));
-    const auto shown = [&](const auto& path) { return is_shown(path.first, info, path.second.*info.field); };
+    const auto shown = [&](const auto& path) {
+      return is_shown(path.first, info, path.second.*info.field);
+    };
     if (std::none_of(paths.begin(), paths.end(), shown)) continue;
     text.metric(name + (is_time ? "_seconds_total" : "_total"), "counter", info.help);
     for (const auto& path : paths) {
@@ -112,10 +123,14 @@ void peers(Text& text, const Exposition& exposition) {
     all.insert(path.peer);
     if (faults.in > 0) in.insert(path.peer);
     if (faults.out > 0) out.insert(path.peer);
-    if (faults.in + faults.out > 0) by_name[label("device", path.device) + "," + label("peer", path.peer)] += faults;
+    if (faults.in + faults.out > 0)
+      by_name[label("device", path.device) + "," + label("peer", path.peer)] += faults;
   }
-  text.single("peer_hosts", "gauge", "hosts that this one exchanged checked data with in the time that check looks at", all.size());
-  text.metric("peer_hosts_with_faults", "gauge", "those of them with faults, in what came from them or in what went to them");
+  text.single("peer_hosts", "gauge",
+              "hosts that this one exchanged checked data with in the time that check looks at",
+              all.size());
+  text.metric("peer_hosts_with_faults", "gauge",
+              "those of them with faults, in what came from them or in what went to them");
   text.sample("direction=\"in\"", in.size());
   text.sample("direction=\"out\"", out.size());
   if (!exposition.peers) return;
@@ -133,9 +148,12 @@ void jobs(Text& text, const std::map<std::string, health::Counters>& sums) {
     const std::uint64_t faults = health::faults_in(counters);
     if (faults != 0) worst.emplace_back(faults, job);
   }
-  std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(worst.begin(), worst.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   if (worst.size() > kMostJobSeries) worst.resize(kMostJobSeries);
-  text.metric("job_faults", "gauge", "faults that processes of a job found on this host, while their health files are there");
+  text.metric(
+      "job_faults", "gauge",
+      "faults that processes of a job found on this host, while their health files are there");
   for (const auto& [faults, job] : worst) text.sample(label("job", job), faults);
 }
 
@@ -163,14 +181,19 @@ std::string render_exposition(const Exposition& exposition) {
   text.single("check_status", "gauge", "what ucx-verity check says: 0 ok, 1 warning, 2 critical",
               static_cast<std::uint64_t>(exposition.verdict.level));
   text.single("injected_faults", "gauge",
-              "faults that a test transport made in the time that check looks at, left out of all else (export --injected)",
+              "faults that a test transport made in the time that check looks at, left out of all "
+              "else (export --injected)",
               exposition.injected);
   text.metric("processes", "gauge", "processes with a health file on this host");
   text.sample("state=\"running\"", exposition.running);
   text.sample("state=\"ended\"", exposition.ended);
   text.sample("state=\"killed\"", exposition.killed);
-  text.single("unreadable_files", "gauge", "files among the health files that are none, see ucx-verity status", exposition.unreadable);
-  text.single("files_not_believed", "gauge", "health files that cannot be true, left out: see ucx-verity check", exposition.not_believed);
+  text.single("unreadable_files", "gauge",
+              "files among the health files that are none, see ucx-verity status",
+              exposition.unreadable);
+  text.single("files_not_believed", "gauge",
+              "health files that cannot be true, left out: see ucx-verity check",
+              exposition.not_believed);
   text.metric("build_info", "gauge", "version of the command that wrote this; always 1");
   text.sample(label("version", exposition.version) + "," + label("ucx", exposition.ucx_version), 1);
   text.single("export_timestamp_seconds", "gauge", "when this was written", exposition.now_seconds);

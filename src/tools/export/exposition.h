@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The host's counters in Prometheus's text format, for the node exporter's textfile collector.
-#pragma once
+#ifndef VERITY_TOOLS_EXPORT_EXPOSITION_H
+#define VERITY_TOOLS_EXPORT_EXPOSITION_H
 
 #include <cstdint>
 #include <map>
@@ -17,16 +18,18 @@ struct Exposition {
   Totals totals{};
   blame::Verdict verdict{};
   health::FaultsByPath recent{};  // of the time that the verdict looks at
-  std::uint64_t injected = 0;               // faults that were left out: a test transport made them
-  bool peers = false;                       // name hosts: a series per host with faults
+  std::uint64_t injected = 0;     // faults that were left out: a test transport made them
+  bool peers = false;             // name hosts: a series per host with faults
   std::map<std::string, health::Counters> jobs{};  // name jobs: series for those with faults
-  std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0, not_believed = 0;  // health files
+  std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0,
+                not_believed = 0;  // health files
   std::uint64_t now_seconds = 0;
   std::string version{};
   std::string ucx_version{};
 };
 
-// Most paths that get series of their own: their names come from users' files. The others are added up as device "other".
+// Most paths that get series of their own: their names come from users' files. The others are added
+// up as device "other".
 inline constexpr std::size_t kMostSeries = 16;
 // So a host has fewer series than this, without --peers, whatever its users' files say.
 inline constexpr std::size_t kMostSeriesOfHost = 1000;
@@ -40,3 +43,5 @@ inline constexpr std::size_t kMostJobSeries = 32;
 [[nodiscard]] std::string label_value(std::string_view text);
 
 }  // namespace verity::tools
+
+#endif

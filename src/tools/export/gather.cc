@@ -41,13 +41,15 @@ bool write_all(int fd, std::string_view text) {
 std::uint64_t uptime_ns() noexcept {
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // Adds up the files of one run.
 class Gathering {
  public:
-  Gathering(Ledger& ledger, std::uint64_t take_before_ns) : ledger_(ledger), take_before_ns_(take_before_ns) {}
+  Gathering(Ledger& ledger, std::uint64_t take_before_ns)
+      : ledger_(ledger), take_before_ns_(take_before_ns) {}
 
   void add(const std::shared_ptr<health::Directory>& directory, const std::string& name) {
     const std::string path = directory->path() + "/" + name;
@@ -60,17 +62,22 @@ class Gathering {
     }
     if (!file.problem.empty()) {
       ++result.unreadable;
-      if (result.problems.size() < kMostProblems) result.problems.push_back(health::printable(path) + ": " + file.problem);
+      if (result.problems.size() < kMostProblems)
+        result.problems.push_back(health::printable(path) + ": " + file.problem);
       return;
     }
     if (std::string why = doubt_about(*directory, file); !why.empty()) {
-      return set_aside({health::printable(path), file.owner, std::move(why), health::path_faults(file.snapshot.sum()).faults() != 0});
+      return set_aside({health::printable(path), file.owner, std::move(why),
+                        health::path_faults(file.snapshot.sum()).faults() != 0});
     }
     count(file);
-    for (const health::SnapshotRow& row : file.snapshot.rows) result.delivered += row.injected ? 0 : row.counters.faults_observed;
+    for (const health::SnapshotRow& row : file.snapshot.rows)
+      result.delivered += row.injected ? 0 : row.counters.faults_observed;
     add_job(file.snapshot);
-    if (file.life == health::Life::kKilled && file.ended_ns == 0) directory->mark(file, health::realtime_ns());
-    if (file.life != health::Life::kRunning && file.ended_ns != 0 && file.ended_ns < take_before_ns_) {
+    if (file.life == health::Life::kKilled && file.ended_ns == 0)
+      directory->mark(file, health::realtime_ns());
+    if (file.life != health::Life::kRunning && file.ended_ns != 0 &&
+        file.ended_ns < take_before_ns_) {
       take(ledger_, path, file.snapshot, file.owner);
       remove_later(directory, path, std::move(file));
     } else {
@@ -103,7 +110,9 @@ class Gathering {
     const health::Snapshot& s = file.snapshot;
     if (std::string why = health::doubt(s, facts, reader_); !why.empty()) return why;
     if (file.owner == 0 || file.owner == reader_) return {};
-    return processes_.insert({s.boot_id, s.pid, s.start_ticks, s.created_ns}).second ? "" : "another file is of the same process: a copy";
+    return processes_.insert({s.boot_id, s.pid, s.start_ticks, s.created_ns}).second
+               ? ""
+               : "another file is of the same process: a copy";
   }
   void set_aside(Doubted doubted) {
     ++result.not_believed;
@@ -112,22 +121,28 @@ class Gathering {
     } else if (doubted.faults && !result.doubted.back().faults) {
       result.doubted.back() = std::move(doubted);
     }
-    std::stable_partition(result.doubted.begin(), result.doubted.end(), [](const Doubted& d) { return d.faults; });
+    std::stable_partition(result.doubted.begin(), result.doubted.end(),
+                          [](const Doubted& d) { return d.faults; });
   }
-  void remove_later(const std::shared_ptr<health::Directory>& directory, const std::string& path, health::HealthFile file) {
+  void remove_later(const std::shared_ptr<health::Directory>& directory, const std::string& path,
+                    health::HealthFile file) {
     still_there_.insert(path);
     result.to_remove.emplace_back(directory, std::move(file));
   }
   // What a test transport did on purpose is no job's fault.
   void add_job(const health::Snapshot& snapshot) {
-    if (snapshot.job.empty() || (result.jobs.size() == kMostJobs && !result.jobs.contains(snapshot.job))) return;
+    if (snapshot.job.empty() ||
+        (result.jobs.size() == kMostJobs && !result.jobs.contains(snapshot.job)))
+      return;
     health::Counters& sum = result.jobs[snapshot.job];
     for (const health::SnapshotRow& row : snapshot.rows) {
       if (!row.injected) sum += row.counters;
     }
   }
   void count(const health::HealthFile& file) {
-    (file.life == health::Life::kRunning ? result.running : file.life == health::Life::kEnded ? result.ended : result.killed)++;
+    (file.life == health::Life::kRunning ? result.running
+     : file.life == health::Life::kEnded ? result.ended
+                                         : result.killed)++;
   }
 
   Ledger& ledger_;
@@ -146,8 +161,10 @@ struct Folder {
   bool more = false;
 };
 
-// The folders that can be opened, those with fewest files first: who fills one delays nobody else's.
-std::vector<Folder> open_folders(const std::vector<std::string>& paths, const GatherLimits& limits, Gathered& result) {
+// The folders that can be opened, those with fewest files first: who fills one delays nobody
+// else's.
+std::vector<Folder> open_folders(const std::vector<std::string>& paths, const GatherLimits& limits,
+                                 Gathered& result) {
   std::vector<Folder> folders;
   for (const std::string& path : paths) {
     Folder folder{std::make_shared<health::Directory>(), {}, false};
@@ -158,7 +175,9 @@ std::vector<Folder> open_folders(const std::vector<std::string>& paths, const Ga
     folder.names = folder.directory->names(limits.files, &folder.more);
     folders.push_back(std::move(folder));
   }
-  std::stable_sort(folders.begin(), folders.end(), [](const Folder& a, const Folder& b) { return a.names.size() < b.names.size(); });
+  std::stable_sort(folders.begin(), folders.end(), [](const Folder& a, const Folder& b) {
+    return a.names.size() < b.names.size();
+  });
   return folders;
 }
 
@@ -192,27 +211,32 @@ std::string load_ledger(const std::string& path, Ledger* ledger_p) {
 std::string replace_file(const std::string& path, const std::string& text, unsigned mode) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  std::string temporary = folder + (slash == std::string::npos ? "/" : "") + "." + path.substr(slash + 1) + ".XXXXXX";
+  std::string temporary =
+      folder + (slash == std::string::npos ? "/" : "") + "." + path.substr(slash + 1) + ".XXXXXX";
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return why("cannot write in", folder);
   const bool written = write_all(fd, text) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
   std::string problem = written ? "" : why("cannot write", path);
   if (close(fd) != 0 && problem.empty()) problem = why("cannot write", path);
-  if (problem.empty() && rename(temporary.c_str(), path.c_str()) != 0) problem = why("cannot write", path);
+  if (problem.empty() && rename(temporary.c_str(), path.c_str()) != 0)
+    problem = why("cannot write", path);
   if (!problem.empty()) unlink(temporary.c_str());
   return problem;
 }
 
-Gathered gather(const std::vector<std::string>& directories, Ledger& ledger, const GatherLimits& limits, std::uint64_t take_before_ns) {
+Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
+                const GatherLimits& limits, std::uint64_t take_before_ns) {
   Gathering run(ledger, take_before_ns);
   const std::vector<Folder> folders = open_folders(directories, limits, run.result);
   for (std::size_t i = 0; i < folders.size(); ++i) {
     const Folder& folder = folders[i];
     const auto until = share_of(limits.deadline, folders.size() - i);
     std::size_t read = 0;
-    while (read < folder.names.size() && may_read(read, until, limits.deadline)) run.add(folder.directory, folder.names[read++]);
+    while (read < folder.names.size() && may_read(read, until, limits.deadline))
+      run.add(folder.directory, folder.names[read++]);
     if (read == folder.names.size() && !folder.more) continue;
-    run.result.partial.push_back(folder.directory->path() + ": " + std::to_string(read) + " of " + (folder.more ? "more than " : "") +
+    run.result.partial.push_back(folder.directory->path() + ": " + std::to_string(read) + " of " +
+                                 (folder.more ? "more than " : "") +
                                  std::to_string(folder.names.size()) + " files");
   }
   return run.finish();

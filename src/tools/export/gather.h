@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The health files of this host and the exporter's ledger, read together: what `export` publishes and `check` judges.
-#pragma once
+// The health files of this host and the exporter's ledger, read together: what `export` publishes
+// and `check` judges.
+#ifndef VERITY_TOOLS_EXPORT_GATHER_H
+#define VERITY_TOOLS_EXPORT_GATHER_H
 
 #include <chrono>
 #include <map>
@@ -18,10 +20,13 @@ namespace verity::tools {
 // The ledger where nobody names one: of the system's exporter, which runs as root.
 [[nodiscard]] std::string default_ledger();
 
-// Reads a ledger. Returns an empty text when there is none yet; else what is wrong with it, and *ledger_p stays empty.
+// Reads a ledger. Returns an empty text when there is none yet; else what is wrong with it, and
+// *ledger_p stays empty.
 [[nodiscard]] std::string load_ledger(const std::string& path, Ledger* ledger_p);
-// Replaces a file in one step: readers find the old text or the new one, whole. Returns why not, or an empty text.
-[[nodiscard]] std::string replace_file(const std::string& path, const std::string& text, unsigned mode);
+// Replaces a file in one step: readers find the old text or the new one, whole. Returns why not, or
+// an empty text.
+[[nodiscard]] std::string replace_file(const std::string& path, const std::string& text,
+                                       unsigned mode);
 
 // A file that is not believed: see health/files/belief.h.
 struct Doubted {
@@ -33,16 +38,19 @@ struct Doubted {
 
 struct Gathered {
   Totals totals;
-  std::map<std::string, health::Counters> jobs;  // of the batch system's jobs whose files are there still, by id
+  std::map<std::string, health::Counters>
+      jobs;  // of the batch system's jobs whose files are there still, by id
   std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0, not_believed = 0;
-  std::uint64_t read = 0;             // files
-  std::uint64_t delivered = 0;        // faults that processes in mode observe handed on, while their files are there
+  std::uint64_t read = 0;  // files
+  std::uint64_t delivered =
+      0;  // faults that processes in mode observe handed on, while their files are there
   std::vector<std::string> problems;  // "FILE: what is wrong", the first few
   std::vector<std::string> blind;     // "FOLDER: why it could not be looked into"
-  std::vector<std::string> partial;   // "FOLDER: 100 of 2000 files", where there was no time or no room for all
-  std::vector<Doubted> doubted;       // the first few, those with faults before others
-  // Files that went into the ledger, to be removed when that is safe on the disk; through the open folder, whatever its name leads to
-  // by then.
+  std::vector<std::string>
+      partial;  // "FOLDER: 100 of 2000 files", where there was no time or no room for all
+  std::vector<Doubted> doubted;  // the first few, those with faults before others
+  // Files that went into the ledger, to be removed when that is safe on the disk; through the open
+  // folder, whatever its name leads to by then.
   std::vector<std::pair<std::shared_ptr<health::Directory>, health::HealthFile>> to_remove;
   bool complete = true;  // false: `blind` or `partial` has something
 };
@@ -52,12 +60,15 @@ struct GatherLimits {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
-// Adds up the ledger and all files that it does not hold. With `take_before_ns` > 0, files of processes that ended before that time
-// go into the ledger.
-[[nodiscard]] Gathered gather(const std::vector<std::string>& directories, Ledger& ledger, const GatherLimits& limits,
-                              std::uint64_t take_before_ns);
+// Adds up the ledger and all files that it does not hold. With `take_before_ns` > 0, files of
+// processes that ended before that time go into the ledger.
+[[nodiscard]] Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
+                              const GatherLimits& limits, std::uint64_t take_before_ns);
 
-// Removes what gather() took; they are forgotten by the next gather() that does not find them any more.
+// Removes what gather() took; they are forgotten by the next gather() that does not find them any
+// more.
 void remove_taken(const Gathered& gathered) noexcept;
 
 }  // namespace verity::tools
+
+#endif

@@ -12,23 +12,31 @@ constexpr std::uint64_t kHour = 3600;
 health::Counters& sum_of(health::PathSums& paths, const health::PathKey& key) {
   const auto found = paths.find(key);
   if (found != paths.end()) return found->second;
-  return paths.size() < Ledger::kMostSums ? paths[key] : paths[{"other", "other", {}, key.injected}];
+  return paths.size() < Ledger::kMostSums ? paths[key]
+                                          : paths[{"other", "other", {}, key.injected}];
 }
 
-void add_rows(health::PathSums& paths, Troubles& troubles, const health::Snapshot& snapshot, std::uint32_t user) {
+void add_rows(health::PathSums& paths, Troubles& troubles, const health::Snapshot& snapshot,
+              std::uint32_t user) {
   for (const health::SnapshotRow& row : snapshot.rows) {
     sum_of(paths, {row.transport, row.device, {}, row.injected}) += row.counters;
     const bool own = !row.peer.empty() && row.peer == snapshot.peer_name;
     const health::PathFaults trouble = health::path_faults(row.counters);
-    if (trouble.any()) troubles.place({row.transport, row.device, own ? health::kThisHost : row.peer, row.injected, user}) += trouble;
+    if (trouble.any())
+      troubles.place({row.transport, row.device, own ? health::kThisHost : row.peer, row.injected,
+                      user}) += trouble;
   }
 }
 
-// What came since `before`. A number that shrank counts from zero again, as a file went; or as nothing new, when not all files were
-// read.
-health::PathFaults since(const health::PathFaults& before, const health::PathFaults& now, bool complete) noexcept {
-  const auto less = [&](std::uint64_t a, std::uint64_t b) { return a >= b ? a - b : complete ? a : 0; };
-  return {less(now.bytes, before.bytes), less(now.in, before.in), less(now.out, before.out), less(now.memory, before.memory)};
+// What came since `before`. A number that shrank counts from zero again, as a file went; or as
+// nothing new, when not all files were read.
+health::PathFaults since(const health::PathFaults& before, const health::PathFaults& now,
+                         bool complete) noexcept {
+  const auto less = [&](std::uint64_t a, std::uint64_t b) {
+    return a >= b ? a - b : complete ? a : 0;
+  };
+  return {less(now.bytes, before.bytes), less(now.in, before.in), less(now.out, before.out),
+          less(now.memory, before.memory)};
 }
 
 void add_all(Troubles& to, const Troubles& from) {
@@ -40,7 +48,8 @@ Troubles news(const Ledger& ledger, const Totals& totals, bool complete = true) 
   Troubles fresh;
   for (const auto& [key, trouble] : totals.trouble) {
     const auto before = ledger.seen.find(key);
-    const health::PathFaults more = before == ledger.seen.end() ? trouble : since(before->second, trouble, complete);
+    const health::PathFaults more =
+        before == ledger.seen.end() ? trouble : since(before->second, trouble, complete);
     if (more.any()) fresh[key] = more;
   }
   return fresh;
@@ -58,7 +67,8 @@ health::PathFaults& Troubles::place(const health::PathKey& key) {
     if (known != end()) return known->second;
     // Transports and devices are names in a user's file, too: there may be any number.
     std::size_t& bare_ones = bare_of_user_[key.user];
-    if (bare_ones >= Ledger::kMostSums) return (*this)[{"other", "other", {}, key.injected, key.user}];
+    if (bare_ones >= Ledger::kMostSums)
+      return (*this)[{"other", "other", {}, key.injected, key.user}];
     ++bare_ones;
     return (*this)[bare];
   }
@@ -72,22 +82,24 @@ void add(Totals& totals, const health::Snapshot& snapshot, std::uint32_t user) {
 
 Totals totals_of(const Ledger& ledger) { return {ledger.ended, ledger.ended_trouble}; }
 
-void take(Ledger& ledger, const std::string& name, const health::Snapshot& snapshot, std::uint32_t user) {
+void take(Ledger& ledger, const std::string& name, const health::Snapshot& snapshot,
+          std::uint32_t user) {
   add_rows(ledger.ended, ledger.ended_trouble, snapshot, user);
   ledger.taken.insert(name);
 }
 
 void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds) {
   const std::uint64_t hour = now_seconds / kHour;
-  if (const Troubles fresh = news(ledger, totals); !fresh.empty()) add_all(ledger.hours[hour], fresh);
+  if (const Troubles fresh = news(ledger, totals); !fresh.empty())
+    add_all(ledger.hours[hour], fresh);
   ledger.seen = totals.trouble;
   while (!ledger.hours.empty() && ledger.hours.begin()->first + Ledger::kHours < hour) {
     ledger.hours.erase(ledger.hours.begin());
   }
 }
 
-health::FaultsByPath recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, std::uint64_t hours,
-                            bool complete) {
+health::FaultsByPath recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
+                            std::uint64_t hours, bool complete) {
   if (hours == 0) return totals.trouble;
   Troubles sum;
   const std::uint64_t now = now_seconds / kHour;
@@ -101,7 +113,8 @@ health::FaultsByPath recent(const Ledger& ledger, const Totals& totals, std::uin
 
 std::uint64_t leave_out_injected(health::FaultsByPath& paths) {
   health::FaultsByPath injected;
-  std::erase_if(paths, [&](const auto& path) { return path.first.injected && injected.insert(path).second; });
+  std::erase_if(
+      paths, [&](const auto& path) { return path.first.injected && injected.insert(path).second; });
   return blame::evidence_of(injected).faults;
 }
 

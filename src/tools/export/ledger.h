@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the exporter remembers from one run to the next: what processes counted whose files are gone, so that the host's counters
-// only grow, and in which hour faults were seen, so that `check` can look at the last day.
-#pragma once
+// What the exporter remembers from one run to the next: what processes counted whose files are
+// gone, so that the host's counters only grow, and in which hour faults were seen, so that `check`
+// can look at the last day.
+#ifndef VERITY_TOOLS_EXPORT_LEDGER_H
+#define VERITY_TOOLS_EXPORT_LEDGER_H
 
 #include <cstdint>
 #include <map>
@@ -33,13 +35,14 @@ struct Ledger {
   // Most paths to hosts that are told apart; the others are added up under the path without a host.
   static constexpr std::size_t kMostPaths = 20000;
   static constexpr std::size_t kMostPathsOfUser = 12000;
-  static constexpr std::size_t kMostSums = 1024;  // paths without hosts
+  static constexpr std::size_t kMostSums = 1024;   // paths without hosts
   static constexpr std::uint64_t kHours = 24 * 8;  // how long faults are told apart by the hour
 
-  health::PathSums ended;       // without hosts
-  Troubles ended_trouble;       // with hosts
-  std::set<std::string> taken;  // files in `ended` that may lie there still: the run was cut before it removed them
-  Troubles seen;                // all that the last run knew of
+  health::PathSums ended;  // without hosts
+  Troubles ended_trouble;  // with hosts
+  std::set<std::string>
+      taken;  // files in `ended` that may lie there still: the run was cut before it removed them
+  Troubles seen;                            // all that the last run knew of
   std::map<std::uint64_t, Troubles> hours;  // by hours since 1970
 };
 
@@ -55,14 +58,18 @@ void add(Totals& totals, const health::Snapshot& snapshot, std::uint32_t user = 
 [[nodiscard]] Totals totals_of(const Ledger& ledger);
 
 // The process of the file `name` is over, and its file will be removed.
-void take(Ledger& ledger, const std::string& name, const health::Snapshot& snapshot, std::uint32_t user = 0);
+void take(Ledger& ledger, const std::string& name, const health::Snapshot& snapshot,
+          std::uint32_t user = 0);
 
-// A run of the exporter at that time saw these totals: what is new belongs to this hour. Forgets hours that are too old.
+// A run of the exporter at that time saw these totals: what is new belongs to this hour. Forgets
+// hours that are too old.
 void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds);
 
-// What was seen in the last `hours` hours (0: ever), and is new since the last run. `complete`: all files are in the totals.
-[[nodiscard]] health::FaultsByPath recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
-                                          std::uint64_t hours, bool complete = true);
+// What was seen in the last `hours` hours (0: ever), and is new since the last run. `complete`: all
+// files are in the totals.
+[[nodiscard]] health::FaultsByPath recent(const Ledger& ledger, const Totals& totals,
+                                          std::uint64_t now_seconds, std::uint64_t hours,
+                                          bool complete = true);
 
 // Removes what a test transport did on purpose. Returns how many faults that were.
 [[nodiscard]] std::uint64_t leave_out_injected(health::FaultsByPath& paths);
@@ -74,3 +81,5 @@ void leave_out_injected(health::PathSums& paths);
 [[nodiscard]] std::string from_json(std::string_view text, Ledger* ledger_p);
 
 }  // namespace verity::tools
+
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The ledger as a file. Counters by name, so that versions with other counters read it; numbers that are missing are 0.
+// The ledger as a file. Counters by name, so that versions with other counters read it; numbers
+// that are missing are 0.
 #include <nlohmann/json.hpp>
 
 #include "tools/export/ledger.h"
@@ -17,8 +18,9 @@ json json_of(const health::PathKey& key) {
 }
 
 health::PathKey key_of(const json& value) {
-  return {value.at(0).get<std::string>(), value.at(1).get<std::string>(), value.at(2).get<std::string>(),
-          value.size() > 3 && value.at(3).get<bool>(), value.size() > 4 ? value.at(4).get<std::uint32_t>() : kNoUser};
+  return {value.at(0).get<std::string>(), value.at(1).get<std::string>(),
+          value.at(2).get<std::string>(), value.size() > 3 && value.at(3).get<bool>(),
+          value.size() > 4 ? value.at(4).get<std::uint32_t>() : kNoUser};
 }
 
 json json_of(const Troubles& troubles) {
@@ -32,8 +34,9 @@ json json_of(const Troubles& troubles) {
 Troubles troubles_of(const json& list) {
   Troubles troubles;
   for (const json& item : list) {
-    troubles.place(key_of(item.at(0))) = {item.at(1).get<std::uint64_t>(), item.at(2).get<std::uint64_t>(),
-                                    item.at(3).get<std::uint64_t>(), item.at(4).get<std::uint64_t>()};
+    troubles.place(key_of(item.at(0))) = {
+        item.at(1).get<std::uint64_t>(), item.at(2).get<std::uint64_t>(),
+        item.at(3).get<std::uint64_t>(), item.at(4).get<std::uint64_t>()};
   }
   return troubles;
 }
@@ -69,7 +72,8 @@ Ledger ledger_of(const json& root) {
   ledger.ended_trouble = troubles_of(root.at("ended_trouble"));
   ledger.taken = root.at("taken").get<std::set<std::string>>();
   ledger.seen = troubles_of(root.at("seen"));
-  for (const json& hour : root.at("hours")) ledger.hours[hour.at(0).get<std::uint64_t>()] = troubles_of(hour.at(1));
+  for (const json& hour : root.at("hours"))
+    ledger.hours[hour.at(0).get<std::uint64_t>()] = troubles_of(hour.at(1));
   return ledger;
 }
 
@@ -93,9 +97,7 @@ std::string from_json(std::string_view text, Ledger* ledger_p) {
   try {
     if (root.at("schema") != kSchema) return "it is of another version (schema)";
     *ledger_p = ledger_of(root);
-  } catch (const json::exception& error) {
-    return error.what();
-  }
+  } catch (const json::exception& error) { return error.what(); }
   return {};
 }
 

@@ -14,7 +14,8 @@ namespace {
 // Behind a comma there may be a blank.
 std::string trimmed(const std::string& text) {
   const std::size_t first = text.find_first_not_of(' ');
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+  return first == std::string::npos ? ""
+                                    : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
 std::optional<std::uint32_t> number_of(const std::string& text) {
@@ -29,14 +30,18 @@ std::optional<std::uint32_t> number_of(const std::string& text) {
 std::string account_of(std::uint32_t user) {
   const passwd* entry = getpwuid(user);
   std::string name = entry != nullptr && entry->pw_name != nullptr ? entry->pw_name : "";
-  std::replace_if(name.begin(), name.end(), [](char c) { return c <= ' ' || c > '~'; }, '?');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c <= ' ' || c > '~'; }, '?');
   return name;
 }
 
 }  // namespace
 
 void add_trust_option(CLI::App& command, std::vector<std::string>* users) {
-  command.add_option("--trust", *users, "User whose files alone may make this host critical (repeatable; all: everyone's)")
+  command
+      .add_option(
+          "--trust", *users,
+          "User whose files alone may make this host critical (repeatable; all: everyone's)")
       ->type_name("USER")
       ->delimiter(',')
       ->check([](const std::string& user) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Users whose files alone may have this host drained: --trust of `check` and `export`.
-#pragma once
+#ifndef VERITY_TOOLS_EXPORT_TRUST_H
+#define VERITY_TOOLS_EXPORT_TRUST_H
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -18,3 +19,5 @@ void add_trust_option(CLI::App& command, std::vector<std::string>* users);
 [[nodiscard]] blame::Trust trust_of(const std::vector<std::string>& users);
 
 }  // namespace verity::tools
+
+#endif

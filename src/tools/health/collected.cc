@@ -29,7 +29,8 @@ void read_folder(const std::string& path, const Wanted& wanted, Found* found) {
     health::HealthFile file = directory.read(name);
     if (!file.problem.empty()) {
       found->problems.push_back({path + "/" + name, file.problem});
-    } else if ((wanted.ended || file.life == health::Life::kRunning) && (wanted.job.empty() || file.snapshot.job == wanted.job)) {
+    } else if ((wanted.ended || file.life == health::Life::kRunning) &&
+               (wanted.job.empty() || file.snapshot.job == wanted.job)) {
       health::ProcessView view = health::view_of(file.snapshot);
       found->processes.push_back({path, std::move(file), std::move(view)});
     }
@@ -40,16 +41,18 @@ void read_folder(const std::string& path, const Wanted& wanted, Found* found) {
 
 Found find_processes(const Wanted& wanted) {
   Found found;
-  for (const std::string& path : wanted.folders.empty() ? health::default_directories() : wanted.folders) {
+  for (const std::string& path :
+       wanted.folders.empty() ? health::default_directories() : wanted.folders) {
     read_folder(path, wanted, &found);
   }
-  std::sort(found.processes.begin(), found.processes.end(), [](const FoundProcess& a, const FoundProcess& b) {
-    const auto key = [](const FoundProcess& p) {
-      return std::tuple(std::string_view(p.file.snapshot.host), rank_of(p.file.snapshot), p.file.snapshot.pid,
-                        p.file.snapshot.created_ns);
-    };
-    return key(a) < key(b);
-  });
+  std::sort(found.processes.begin(), found.processes.end(),
+            [](const FoundProcess& a, const FoundProcess& b) {
+              const auto key = [](const FoundProcess& p) {
+                return std::tuple(std::string_view(p.file.snapshot.host), rank_of(p.file.snapshot),
+                                  p.file.snapshot.pid, p.file.snapshot.created_ns);
+              };
+              return key(a) < key(b);
+            });
   return found;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The health files of some folders, read for `status` and `top`.
-#pragma once
+#ifndef VERITY_TOOLS_HEALTH_COLLECTED_H
+#define VERITY_TOOLS_HEALTH_COLLECTED_H
 
 #include <string>
 #include <vector>
@@ -34,7 +35,10 @@ struct Wanted {
   std::string job = {};              // only those of that job; empty: all
 };
 
-// By host, rank and process id. Folders that are named must be there; of the default ones those that are.
+// By host, rank and process id. Folders that are named must be there; of the default ones those
+// that are.
 [[nodiscard]] Found find_processes(const Wanted& wanted);
 
 }  // namespace verity::tools
+
+#endif

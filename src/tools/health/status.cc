@@ -21,7 +21,8 @@ struct Request {
 int remove_old(const Request& request) {
   int code = kExitOk;
   std::size_t gone = 0;
-  for (const std::string& path : request.wanted.folders.empty() ? health::default_directories() : request.wanted.folders) {
+  for (const std::string& path :
+       request.wanted.folders.empty() ? health::default_directories() : request.wanted.folders) {
     health::Directory directory;
     const std::string problem = directory.open(path);
     if (!problem.empty()) {
@@ -30,8 +31,8 @@ int remove_old(const Request& request) {
       continue;
     }
     bool more;
-    gone += health::collect(directory, directory.names(~std::size_t{0}, &more), health::realtime_ns(),
-                            static_cast<std::uint64_t>(request.keep * 1e9));
+    gone += health::collect(directory, directory.names(~std::size_t{0}, &more),
+                            health::realtime_ns(), static_cast<std::uint64_t>(request.keep * 1e9));
   }
   std::printf("%zu file%s removed\n", gone, gone == 1 ? "" : "s");
   return code;
@@ -39,8 +40,10 @@ int remove_old(const Request& request) {
 
 int run(const Request& request) {
   if (request.collect) return remove_old(request);
-  const Found found = find_processes({request.wanted.folders, !request.running, request.wanted.job});
-  std::fputs((request.json ? status_json(found) : render_status(found, request.text)).c_str(), stdout);
+  const Found found =
+      find_processes({request.wanted.folders, !request.running, request.wanted.job});
+  std::fputs((request.json ? status_json(found) : render_status(found, request.text)).c_str(),
+             stdout);
   return found.folders.size() < request.wanted.folders.size() ? kExitError : kExitOk;
 }
 
@@ -48,18 +51,28 @@ int run(const Request& request) {
 
 void add_status_command(CLI::App& app, int* exit_code) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("status", "Show what the processes of this host have verified and repaired");
-  command->add_option("folders", request->wanted.folders,
-                      "Directories of health files; default: UCX_VERITY_HEALTH_DIR, /dev/shm/ucx-verity and "
-                      "/dev/shm/ucx-verity-UID (root: of all users), all that exist")
+  CLI::App* command = app.add_subcommand(
+      "status", "Show what the processes of this host have verified and repaired");
+  command
+      ->add_option(
+          "folders", request->wanted.folders,
+          "Directories of health files; default: UCX_VERITY_HEALTH_DIR, /dev/shm/ucx-verity and "
+          "/dev/shm/ucx-verity-UID (root: of all users), all that exist")
       ->type_name("DIR");
   command->add_flag("--all", request->text.peers, "Add a line for each peer host");
-  command->add_flag_callback("--brief", [request] { request->text.paths = false; }, "Print one line for each process");
-  command->add_option("--job", request->wanted.job, "Show only processes of that job of the batch system")->type_name("ID");
+  command->add_flag_callback(
+      "--brief", [request] { request->text.paths = false; }, "Print one line for each process");
+  command
+      ->add_option("--job", request->wanted.job,
+                   "Show only processes of that job of the batch system")
+      ->type_name("ID");
   command->add_flag("--running", request->running, "Show only running processes");
   command->add_flag("--json", request->json, "Print JSON: all counters of all paths and peers");
-  command->add_flag("--collect", request->collect, "Remove the files of processes that ended long ago");
-  command->add_option("--keep", request->keep, "With --collect: age from which files are removed, default 3600")
+  command->add_flag("--collect", request->collect,
+                    "Remove the files of processes that ended long ago");
+  command
+      ->add_option("--keep", request->keep,
+                   "With --collect: age from which files are removed, default 3600")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9));
   command->footer("The columns: ucx-verity-status(1)");

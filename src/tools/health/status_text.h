@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What `ucx-verity status` prints, from what was found.
-#pragma once
+#ifndef VERITY_TOOLS_HEALTH_STATUS_TEXT_H
+#define VERITY_TOOLS_HEALTH_STATUS_TEXT_H
 
 #include <string>
 
@@ -27,3 +28,5 @@ inline constexpr int kStatusSchema = 1;
 [[nodiscard]] std::string first_column(const std::string& what);
 
 }  // namespace verity::tools
+
+#endif

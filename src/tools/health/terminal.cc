@@ -26,7 +26,8 @@ void on_signal(int signal) {
 
 winsize window() noexcept {
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) size = {24, 80, 0, 0};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
+    size = {24, 80, 0, 0};
   return size;
 }
 
@@ -37,7 +38,9 @@ void put(const std::string& text) {
 
 }  // namespace
 
-bool Terminal::is_there() noexcept { return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0; }
+bool Terminal::is_there() noexcept {
+  return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+}
 
 Terminal::Terminal() {
   tcgetattr(STDIN_FILENO, &before_);
@@ -83,7 +86,8 @@ void Terminal::draw(const std::vector<std::string>& lines) const {
   const winsize size = window();
   std::string text = "\x1b[H";
   const std::size_t count = std::min<std::size_t>(lines.size(), size.ws_row);
-  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : "\r\n") + lines[i].substr(0, size.ws_col) + "\x1b[K";
+  for (std::size_t i = 0; i < count; ++i)
+    text += (i == 0 ? "" : "\r\n") + lines[i].substr(0, size.ws_col) + "\x1b[K";
   put(text + "\x1b[J");
 }
 

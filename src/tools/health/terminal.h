@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A terminal that is drawn anew again and again, with plain ANSI sequences, and answers to single keys. As it was at the end.
-#pragma once
+// A terminal that is drawn anew again and again, with plain ANSI sequences, and answers to single
+// keys. As it was at the end.
+#ifndef VERITY_TOOLS_HEALTH_TERMINAL_H
+#define VERITY_TOOLS_HEALTH_TERMINAL_H
 
+#include <termios.h>
 #include <csignal>
 #include <string>
-#include <termios.h>
 #include <vector>
 
 namespace verity::tools {
@@ -23,8 +25,8 @@ class Terminal {
   [[nodiscard]] std::size_t lines() const noexcept;
   // Draws the lines from the top, cut to the window.
   void draw(const std::vector<std::string>& lines) const;
-  // A key, within `seconds`; 0: none, or the window is another one; -1: the terminal has gone, or a signal wants the end. Who stops the
-  // process (^Z) gets the terminal as it was meanwhile.
+  // A key, within `seconds`; 0: none, or the window is another one; -1: the terminal has gone, or a
+  // signal wants the end. Who stops the process (^Z) gets the terminal as it was meanwhile.
   [[nodiscard]] int key(double seconds);
 
  private:
@@ -37,3 +39,5 @@ class Terminal {
 };
 
 }  // namespace verity::tools
+
+#endif

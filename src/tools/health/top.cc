@@ -25,7 +25,8 @@ struct Request {
 std::uint64_t monotonic_ns() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 std::string clock_now() {
@@ -46,7 +47,8 @@ int run_batch(const Request& request, TopText text) {
     const Found found = find_processes(request.wanted);
     view.look(found, monotonic_ns());
     text.clock = clock_now();
-    for (const std::string& line : render_top(found, view.rows(text.group, text.sort), text)) std::puts(line.c_str());
+    for (const std::string& line : render_top(found, view.rows(text.group, text.sort), text))
+      std::puts(line.c_str());
     if (std::fflush(stdout) != 0) return kExitError;
   }
   return kExitOk;
@@ -60,7 +62,8 @@ struct Live {
   bool keys = false;  // what they do is shown in place of the numbers
 };
 
-// What a key asks for. Another view of what was seen needs no new look, whose rates would be those of a moment.
+// What a key asks for. Another view of what was seen needs no new look, whose rates would be those
+// of a moment.
 Then obey(int key, Live* live) noexcept {
   constexpr std::string_view kGroups = "1234";
   constexpr std::string_view kSorts = "bmvrfun";
@@ -87,9 +90,11 @@ Then obey(int key, Live* live) noexcept {
 void draw(const Terminal& terminal, const Found& found, const TopView& view, Live* live) {
   TopText& text = live->text;
   text.lines = terminal.lines() > 1 ? terminal.lines() - 1 : 1;
-  std::vector<std::string> lines = live->keys ? render_keys() : render_top(found, view.rows(text.group, text.sort), text);
+  std::vector<std::string> lines =
+      live->keys ? render_keys() : render_top(found, view.rows(text.group, text.sort), text);
   lines.resize(text.lines);
-  lines.emplace_back("1 process 2 path 3 device 4 peer | sort: b m v r f u n | e ended ? keys q quit");
+  lines.emplace_back(
+      "1 process 2 path 3 device 4 peer | sort: b m v r f u n | e ended ? keys q quit");
   terminal.draw(lines);
 }
 
@@ -126,7 +131,9 @@ int run(const Request& request) {
   if (!group || !sort) {
     std::fprintf(stderr, "ucx-verity top: %s\n",
                  !group ? ("--by " + request.group + ": process, path, device or peer").c_str()
-                        : ("--sort " + request.sort + ": rate, frames, verified, repaired, faults, unverified or name").c_str());
+                        : ("--sort " + request.sort +
+                           ": rate, frames, verified, repaired, faults, unverified or name")
+                              .c_str());
     return kExitError;
   }
   const TopText text{.group = *group, .sort = *sort, .clock = {}, .lines = 0};
@@ -140,10 +147,17 @@ int run(const Request& request) {
 
 void add_top_command(CLI::App& app, int* exit_code) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("top", "Show what the processes of this host verify, live");
-  command->add_option("folders", request->wanted.folders, "Directories of health files, as of status")->type_name("DIR");
-  command->add_option("--by", request->group, "One line per process (default), path, device or peer")->type_name("WHAT");
-  command->add_option("--sort", request->sort, "rate (default), frames, verified, repaired, faults, unverified, name")
+  CLI::App* command =
+      app.add_subcommand("top", "Show what the processes of this host verify, live");
+  command
+      ->add_option("folders", request->wanted.folders, "Directories of health files, as of status")
+      ->type_name("DIR");
+  command
+      ->add_option("--by", request->group, "One line per process (default), path, device or peer")
+      ->type_name("WHAT");
+  command
+      ->add_option("--sort", request->sort,
+                   "rate (default), frames, verified, repaired, faults, unverified, name")
       ->type_name("COLUMN");
   command->add_option("-d,--delay", request->seconds, "Time between two samples, default 2")
       ->type_name("SECONDS")

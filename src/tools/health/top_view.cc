@@ -29,14 +29,18 @@ double metric(const TopRow& row, SortBy by) noexcept {
 }
 
 // Of numbers that only grow; less than before where a file went.
-double growth(std::uint64_t now, std::uint64_t before) noexcept { return now > before ? static_cast<double>(now - before) : 0; }
+double growth(std::uint64_t now, std::uint64_t before) noexcept {
+  return now > before ? static_cast<double>(now - before) : 0;
+}
 
 std::string line(const TopRow& row) {
   std::array<char, 160> text;
-  std::snprintf(text.data(), text.size(), "%s %10s %8s %9s %6s %8s %8s", first_column(row.name).c_str(),
+  std::snprintf(text.data(), text.size(), "%s %10s %8s %9s %6s %8s %8s",
+                first_column(row.name).c_str(),
                 (human_bytes(static_cast<std::uint64_t>(row.bytes_per_second)) + "/s").c_str(),
                 short_number(row.frames_per_second).c_str(), human_bytes(row.sum.verified).c_str(),
-                short_number(static_cast<double>(row.sum.faults)).c_str(), short_number(static_cast<double>(row.sum.repaired)).c_str(),
+                short_number(static_cast<double>(row.sum.faults)).c_str(),
+                short_number(static_cast<double>(row.sum.repaired)).c_str(),
                 human_bytes(row.sum.unverified).c_str());
   return text.data();
 }
@@ -48,9 +52,10 @@ std::string heading(const Found& found, const TopText& options) {
     all.repaired += s.repaired;
     all.faults += s.faults;
   }
-  std::string text = "ucx-verity top " + options.clock + "  " + std::to_string(found.processes.size()) + " processes, " +
-                     short_number(static_cast<double>(all.faults)) + " faults, " + short_number(static_cast<double>(all.repaired)) +
-                     " repaired";
+  std::string text = "ucx-verity top " + options.clock + "  " +
+                     std::to_string(found.processes.size()) + " processes, " +
+                     short_number(static_cast<double>(all.faults)) + " faults, " +
+                     short_number(static_cast<double>(all.repaired)) + " repaired";
   if (!found.problems.empty()) text += ", " + std::to_string(found.problems.size()) + " not read";
   return text.substr(0, 80);
 }
@@ -75,20 +80,24 @@ std::string short_number(double number) {
 void TopView::look(const Found& found, std::uint64_t now_ns) {
   before_ = std::exchange(now_, {});
   before_ns_ = std::exchange(now_ns_, now_ns);
-  const auto add = [this](GroupBy group, const std::string& key, const std::string& name, const health::Counters& counters) {
+  const auto add = [this](GroupBy group, const std::string& key, const std::string& name,
+                          const health::Counters& counters) {
     Entry& entry = now_[static_cast<std::size_t>(group)][key];
     entry.name = name;
     entry.counters += counters;
   };
   for (const FoundProcess& p : found.processes) {
     const health::Snapshot& s = p.file.snapshot;
-    add(GroupBy::kProcess, p.folder + "/" + p.file.name, std::to_string(s.pid) + (s.rank.empty() ? "" : " r" + s.rank) + " " + s.program,
+    add(GroupBy::kProcess, p.folder + "/" + p.file.name,
+        std::to_string(s.pid) + (s.rank.empty() ? "" : " r" + s.rank) + " " + s.program,
         p.view.counters);
     for (const health::PathView& path : p.view.paths) {
       add(GroupBy::kPath, path.name(), path.name(), path.counters);
-      add(GroupBy::kDevice, path.device, path.device.empty() ? "(no device)" : path.device, path.counters);
+      add(GroupBy::kDevice, path.device, path.device.empty() ? "(no device)" : path.device,
+          path.counters);
       for (const health::PeerView& peer : path.peers) {
-        add(GroupBy::kPeer, peer.host, peer.host.empty() ? "(other hosts)" : peer.host, peer.counters);
+        add(GroupBy::kPeer, peer.host, peer.host.empty() ? "(other hosts)" : peer.host,
+            peer.counters);
       }
     }
   }
@@ -99,10 +108,12 @@ std::vector<TopRow> TopView::rows(GroupBy group, SortBy by) const {
   std::vector<TopRow> rows;
   const double seconds = static_cast<double>(now_ns_ - before_ns_) / 1e9;
   for (const auto& [key, entry] : now_[static_cast<std::size_t>(group)]) {
-    TopRow row{entry.name, health::summary_of(entry.counters), entry.counters.frames_verified, 0, 0};
+    TopRow row{entry.name, health::summary_of(entry.counters), entry.counters.frames_verified, 0,
+               0};
     const auto before = was.find(key);
     if (before != was.end() && seconds > 0) {
-      row.bytes_per_second = growth(row.sum.verified, health::summary_of(before->second.counters).verified) / seconds;
+      row.bytes_per_second =
+          growth(row.sum.verified, health::summary_of(before->second.counters).verified) / seconds;
       row.frames_per_second = growth(row.frames, before->second.counters.frames_verified) / seconds;
     }
     rows.push_back(std::move(row));
@@ -113,14 +124,18 @@ std::vector<TopRow> TopView::rows(GroupBy group, SortBy by) const {
   return rows;
 }
 
-std::vector<std::string> render_top(const Found& found, const std::vector<TopRow>& rows, const TopText& options) {
+std::vector<std::string> render_top(const Found& found, const std::vector<TopRow>& rows,
+                                    const TopText& options) {
   constexpr std::size_t kAround = 3;
   std::string title = kGroupNames[static_cast<unsigned>(options.group)];
   for (char& c : title) c = static_cast<char>(c - 'a' + 'A');
   title.resize(25, ' ');
-  std::vector<std::string> lines = {heading(found, options), "", title + "       RATE FRAMES/S  VERIFIED FAULTS REPAIRED MODE OFF"};
+  std::vector<std::string> lines = {
+      heading(found, options), "",
+      title + "       RATE FRAMES/S  VERIFIED FAULTS REPAIRED MODE OFF"};
   std::size_t most = rows.size();
-  if (options.lines != 0) most = std::min(most, options.lines > kAround ? options.lines - kAround : 0);
+  if (options.lines != 0)
+    most = std::min(most, options.lines > kAround ? options.lines - kAround : 0);
   for (std::size_t i = 0; i < most; ++i) lines.push_back(line(rows[i]));
   return lines;
 }

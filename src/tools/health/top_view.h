@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `ucx-verity top` shows: sums and rates of processes, paths, devices or peer hosts, from one look to the next.
-#pragma once
+// What `ucx-verity top` shows: sums and rates of processes, paths, devices or peer hosts, from one
+// look to the next.
+#ifndef VERITY_TOOLS_HEALTH_TOP_VIEW_H
+#define VERITY_TOOLS_HEALTH_TOP_VIEW_H
 
 #include <array>
 #include <cstdint>
@@ -20,11 +22,13 @@ enum class GroupBy : unsigned { kProcess, kPath, kDevice, kPeer };
 inline constexpr const char* kGroupNames[] = {"process", "path", "device", "peer"};
 
 enum class SortBy : unsigned { kRate, kFrames, kVerified, kRepaired, kFaults, kUnverified, kName };
-inline constexpr const char* kSortNames[] = {"rate", "frames", "verified", "repaired", "faults", "unverified", "name"};
+inline constexpr const char* kSortNames[] = {"rate",   "frames",     "verified", "repaired",
+                                             "faults", "unverified", "name"};
 
 // Nothing for a name that is none of `names`.
 template <typename Enum, std::size_t N>
-[[nodiscard]] std::optional<Enum> parse_choice(const char* const (&names)[N], std::string_view name) noexcept {
+[[nodiscard]] std::optional<Enum> parse_choice(const char* const (&names)[N],
+                                               std::string_view name) noexcept {
   for (std::size_t i = 0; i < N; ++i) {
     if (name == names[i]) return static_cast<Enum>(i);
   }
@@ -34,8 +38,8 @@ template <typename Enum, std::size_t N>
 struct TopRow {
   std::string name;
   health::Summary sum;
-  std::uint64_t frames = 0;      // received and right
-  double bytes_per_second = 0;   // verified since the last look; 0 at the first
+  std::uint64_t frames = 0;     // received and right
+  double bytes_per_second = 0;  // verified since the last look; 0 at the first
   double frames_per_second = 0;
 };
 
@@ -54,7 +58,8 @@ class TopView {
   using Entries = std::map<std::string, Entry>;  // by file or by name
   static constexpr std::size_t kGroups = std::size(kGroupNames);
 
-  // All groups at each look, so that each has rates whenever it is shown: they are made of what was there at the look before.
+  // All groups at each look, so that each has rates whenever it is shown: they are made of what was
+  // there at the look before.
   std::array<Entries, kGroups> now_;
   std::array<Entries, kGroups> before_;
   std::uint64_t now_ns_ = 0;
@@ -64,12 +69,14 @@ class TopView {
 struct TopText {
   GroupBy group = GroupBy::kProcess;
   SortBy sort = SortBy::kRate;
-  std::string clock;       // hh:mm:ss
-  std::size_t lines = 0;   // 0: all rows
+  std::string clock;      // hh:mm:ss
+  std::size_t lines = 0;  // 0: all rows
 };
 
 // Lines of at most 80 columns.
-[[nodiscard]] std::vector<std::string> render_top(const Found& found, const std::vector<TopRow>& rows, const TopText& options);
+[[nodiscard]] std::vector<std::string> render_top(const Found& found,
+                                                  const std::vector<TopRow>& rows,
+                                                  const TopText& options);
 
 // What each key does, in lines as those.
 [[nodiscard]] std::vector<std::string> render_keys();
@@ -78,3 +85,5 @@ struct TopText {
 [[nodiscard]] std::string short_number(double number);
 
 }  // namespace verity::tools
+
+#endif

@@ -13,10 +13,10 @@ namespace verity::tools {
 using blame::Confidence;
 using blame::Evidence;
 using blame::Explanation;
+using blame::kMemory;
 using blame::Part;
 using blame::Suspect;
 using blame::Tally;
-using blame::kMemory;
 
 namespace {
 
@@ -29,18 +29,29 @@ struct Meaning {
 };
 
 constexpr Meaning kMeanings[] = {
-    {Pattern::kSingleBit, "single bits: memory without error correction, in an adapter, a switch or a DIMM"},
-    {Pattern::kZeroed, "zeroed cache lines: a write of the device to memory that was lost or came late (PCIe, IOMMU)"},
-    {Pattern::kRepeated, "repeated cache lines: a buffer in the adapter or in the PCIe path written twice"},
-    {Pattern::kShifted, "shifted bytes: a driver, firmware or segmentation offload that cuts packets wrongly"},
-    {Pattern::kWhole, "another frame's bytes: delivered twice or to the wrong place (firmware, driver, reused buffer)"},
-    {Pattern::kStalePage, "stale pages: a registration that no longer fits the memory (registration cache, IOMMU, fork): try UCX_RCACHE_ENABLE=n"},
+    {Pattern::kSingleBit,
+     "single bits: memory without error correction, in an adapter, a switch or a DIMM"},
+    {Pattern::kZeroed,
+     "zeroed cache lines: a write of the device to memory that was lost or came late (PCIe, "
+     "IOMMU)"},
+    {Pattern::kRepeated,
+     "repeated cache lines: a buffer in the adapter or in the PCIe path written twice"},
+    {Pattern::kShifted,
+     "shifted bytes: a driver, firmware or segmentation offload that cuts packets wrongly"},
+    {Pattern::kWhole,
+     "another frame's bytes: delivered twice or to the wrong place (firmware, driver, reused "
+     "buffer)"},
+    {Pattern::kStalePage,
+     "stale pages: a registration that no longer fits the memory (registration cache, IOMMU, "
+     "fork): try UCX_RCACHE_ENABLE=n"},
     {Pattern::kBurst, "bursts: a link or PCIe lane, or a buffer in the adapter"},
-    {Pattern::kScattered, "scattered bits: signal quality or heat; power, cable, seat of the adapter"},
+    {Pattern::kScattered,
+     "scattered bits: signal quality or heat; power, cable, seat of the adapter"},
 };
 
 std::size_t commonest(const Tally& tally) {
-  return static_cast<std::size_t>(std::max_element(tally.patterns.begin(), tally.patterns.end()) - tally.patterns.begin());
+  return static_cast<std::size_t>(std::max_element(tally.patterns.begin(), tally.patterns.end()) -
+                                  tally.patterns.begin());
 }
 
 }  // namespace
@@ -61,7 +72,9 @@ Matrix matrix_of(const Evidence& evidence, std::size_t most) {
   }
   std::vector<std::pair<std::uint64_t, std::string>> order;
   for (const auto& [host, faults] : involved) order.emplace_back(faults, host);
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
   Matrix matrix;
   std::map<std::string, std::size_t> place;
   for (const auto& [faults, host] : order) {
@@ -89,25 +102,31 @@ std::string patterns_in_words(const Tally& tally) {
   for (std::size_t i = 0; i < tally.patterns.size(); ++i) {
     if (tally.patterns[i] != 0) list.emplace_back(tally.patterns[i], health::kPatternNames[i]);
   }
-  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
-  for (const auto& [count, name] : list) text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(count);
+  for (const auto& [count, name] : list)
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(count);
   return text;
 }
 
 std::string hint(const Suspect& suspect) {
   const Tally& tally = suspect.tally;
   if (suspect.confidence == Confidence::kWeak) return {};
-  if (suspect.what.device == kMemory) return "the sender's copy changed in its own memory: test the DIMMs of that host";
+  if (suspect.what.device == kMemory)
+    return "the sender's copy changed in its own memory: test the DIMMs of that host";
   if (suspect.in_memory != 0) {
-    return grouped(suspect.in_memory) + " within the host, over no adapter: its memory (test the DIMMs) or processor" +
-           (tally.again * 2 > tally.faults ? "; the same bit again and again: one cell or lane" : "");
+    return grouped(suspect.in_memory) +
+           " within the host, over no adapter: its memory (test the DIMMs) or processor" +
+           (tally.again * 2 > tally.faults ? "; the same bit again and again: one cell or lane"
+                                           : "");
   }
   const std::size_t most = commonest(tally);
   const auto pattern = static_cast<Pattern>(most);
   if (tally.patterns[most] == 0) return {};
   if (tally.again * 2 > tally.patterns[most] && pattern == Pattern::kSingleBit) {
-    return "the same bit again and again: one cell or lane (a DIMM, the adapter's memory, a PCIe lane)";
+    return "the same bit again and again: one cell or lane (a DIMM, the adapter's memory, a PCIe "
+           "lane)";
   }
   for (const Meaning& meaning : kMeanings) {
     if (meaning.pattern == pattern) return meaning.text;
@@ -123,7 +142,8 @@ std::string place_hint(const Suspect& suspect) {
       // Where its ends are as likely there is nothing that only it uses.
       if (suspect.confidence == Confidence::kWeak || !suspect.or_else.empty()) return {};
       return "look at what only this way uses: a cable, switch ports, a route of the fabric";
-    case Part::kDevice: return "look at the adapter, its slot, its cable and the switch port at its end";
+    case Part::kDevice:
+      return "look at the adapter, its slot, its cable and the switch port at its end";
     case Part::kHost: return {};
   }
   return {};
@@ -142,7 +162,9 @@ std::string port_words(const std::string& host, const std::string& device, const
   if (!port.guid.empty()) add("port GUID " + printable(port.guid, 32));
   if (port.lid != 0) add("LID " + std::to_string(port.lid));
   if (!port.firmware.empty()) add("firmware " + printable(port.firmware, 32));
-  if (plug) add("at switch " + printable(plug->switch_name, 64) + (plug->switch_port.empty() ? "" : " port " + printable(plug->switch_port, 8)));
+  if (plug)
+    add("at switch " + printable(plug->switch_name, 64) +
+        (plug->switch_port.empty() ? "" : " port " + printable(plug->switch_port, 8)));
   return text;
 }
 
@@ -178,7 +200,9 @@ std::string minute_text(std::uint64_t minutes) {
   const auto seconds = static_cast<std::time_t>(minutes * 60);
   std::tm parts{};
   char text[32];
-  if (gmtime_r(&seconds, &parts) == nullptr || std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &parts) == 0) return {};
+  if (gmtime_r(&seconds, &parts) == nullptr ||
+      std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &parts) == 0)
+    return {};
   return text;
 }
 
@@ -199,9 +223,11 @@ Timeline timeline_of(const Evidence& evidence, std::size_t most) {
   }
   const std::uint64_t first = faults.begin()->first / line.minutes;
   line.bars.resize(std::min<std::uint64_t>(last / line.minutes - first + 1, most));
-  for (std::size_t i = 0; i < line.bars.size(); ++i) line.bars[i].from = minute_text((first + i) * line.minutes);
+  for (std::size_t i = 0; i < line.bars.size(); ++i)
+    line.bars[i].from = minute_text((first + i) * line.minutes);
   for (const auto& [minute, count] : faults) {
-    Bar& bar = line.bars[std::min<std::uint64_t>(minute / line.minutes - first, line.bars.size() - 1)];
+    Bar& bar =
+        line.bars[std::min<std::uint64_t>(minute / line.minutes - first, line.bars.size() - 1)];
     bar.faults += count;
     line.largest = std::max(line.largest, bar.faults);
   }

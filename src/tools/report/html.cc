@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One page without scripts, pictures or anything from elsewhere. All texts from the files are escaped.
+// One page without scripts, pictures or anything from elsewhere. All texts from the files are
+// escaped.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -74,29 +75,39 @@ std::string escaped(std::string_view text) {
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
       case '\'': out += "&#39;"; break;
-      default: out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f ? '?' : c;
+      default:
+        out +=
+            static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f ? '?' : c;
     }
   }
   return out;
 }
 
 std::string element(const char* tag, const std::string& attributes, const std::string& text) {
-  return "<" + std::string(tag) + (attributes.empty() ? "" : " " + attributes) + ">" + escaped(text) + "</" + tag + ">";
+  return "<" + std::string(tag) + (attributes.empty() ? "" : " " + attributes) + ">" +
+         escaped(text) + "</" + tag + ">";
 }
 
 std::string suspect_item(const Suspect& s, const Findings& f) {
   const std::uint64_t all = f.evidence.faults;
   const std::string confidence(name_of(s.confidence));
   std::string html = "<li>" + element("span", "class=\"what\"", describe(s.what)) +
-                     element("span", "class=\"tag " + confidence + "\"", confidence + " evidence") + "<br>";
+                     element("span", "class=\"tag " + confidence + "\"", confidence + " evidence") +
+                     "<br>";
   html += escaped(health::grouped(s.tally.faults) + " of " + health::grouped(all) + " faults");
-  if (s.others != 0 && (s.what.part == Part::kDevice || s.what.part == Part::kHost)) html += escaped("; other hosts: " + health::grouped(s.others));
+  if (s.others != 0 && (s.what.part == Part::kDevice || s.what.part == Part::kHost))
+    html += escaped("; other hosts: " + health::grouped(s.others));
   for (const std::string& port : ports_in_words(s, f)) html += "<br>" + escaped(port);
   if (const std::string patterns = patterns_in_words(s.tally); !patterns.empty()) {
-    html += "<br>" + escaped(patterns + (s.tally.again != 0 ? "; " + health::grouped(s.tally.again) + " hit the same bits as the fault before" : ""));
+    html += "<br>" +
+            escaped(patterns + (s.tally.again != 0 ? "; " + health::grouped(s.tally.again) +
+                                                         " hit the same bits as the fault before"
+                                                   : ""));
   }
-  if (const std::string words = place_hint(s); !words.empty()) html += "<br>" + element("span", "class=\"more\"", words);
-  if (const std::string words = hint(s); !words.empty()) html += "<br>" + element("span", "class=\"more\"", words);
+  if (const std::string words = place_hint(s); !words.empty())
+    html += "<br>" + element("span", "class=\"more\"", words);
+  if (const std::string words = hint(s); !words.empty())
+    html += "<br>" + element("span", "class=\"more\"", words);
   std::string either;
   for (const Explanation& e : s.or_else) either += (either.empty() ? "" : "; ") + describe(e);
   if (!either.empty()) html += "<br>" + element("span", "class=\"more\"", "as likely: " + either);
@@ -114,16 +125,20 @@ std::string cell(std::uint64_t n, std::uint64_t largest) {
   if (n == 0) return "<td class=\"none\">&middot;</td>";
   const double part = std::log1p(static_cast<double>(n)) / std::log1p(static_cast<double>(largest));
   std::array<char, 96> style;
-  std::snprintf(style.data(), style.size(), "style=\"background: hsla(12, 85%%, 50%%, .%02d)\"", static_cast<int>(12 + 58 * part));
+  std::snprintf(style.data(), style.size(), "style=\"background: hsla(12, 85%%, 50%%, .%02d)\"",
+                static_cast<int>(12 + 58 * part));
   return element("td", style.data(), health::grouped(n));
 }
 
 std::string matrix_table(const Evidence& evidence) {
   const Matrix m = matrix_of(evidence, kMatrixHosts);
-  const auto name = [&](std::size_t i) { return i < m.hosts.size() ? printable(m.hosts[i], 64) : std::to_string(m.others) + " others"; };
+  const auto name = [&](std::size_t i) {
+    return i < m.hosts.size() ? printable(m.hosts[i], 64) : std::to_string(m.others) + " others";
+  };
   constexpr std::size_t kUpright = 10;  // columns
   const char* const classes = m.counts.size() > kUpright ? "matrix many" : "matrix";
-  std::string html = "<div class=\"scroll\"><table class=\"" + std::string(classes) + "\">\n<thead><tr><th class=\"row\">from \\ to</th>";
+  std::string html = "<div class=\"scroll\"><table class=\"" + std::string(classes) +
+                     "\">\n<thead><tr><th class=\"row\">from \\ to</th>";
   for (std::size_t i = 0; i < m.counts.size(); ++i) html += element("th", "", name(i));
   html += "</tr></thead>\n";
   for (std::size_t row = 0; row < m.counts.size(); ++row) {
@@ -145,27 +160,40 @@ std::string timeline(const Evidence& evidence) {
   constexpr std::size_t kBars = 120;
   const Timeline line = timeline_of(evidence, kBars);
   if (line.bars.empty()) return {};
-  std::string html = "<h2>Faults over time, bars of " + length_text(line.minutes) + "</h2>\n<div class=\"time\" role=\"img\" aria-label=\"" +
-                     escaped("at most " + health::grouped(line.largest) + " in " + length_text(line.minutes)) + "\">";
+  std::string html =
+      "<h2>Faults over time, bars of " + length_text(line.minutes) +
+      "</h2>\n<div class=\"time\" role=\"img\" aria-label=\"" +
+      escaped("at most " + health::grouped(line.largest) + " in " + length_text(line.minutes)) +
+      "\">";
   for (const Bar& bar : line.bars) {
-    const std::uint64_t height = bar.faults == 0 ? 0 : std::max<std::uint64_t>(bar.faults * 100 / line.largest, 2);
-    html += "<i title=\"" + escaped(bar.from + " UTC: " + health::grouped(bar.faults)) + "\"" + (height == 0 ? " class=\"none\"" : "") +
-            " style=\"height: " + std::to_string(height) + "%\"></i>";
+    const std::uint64_t height =
+        bar.faults == 0 ? 0 : std::max<std::uint64_t>(bar.faults * 100 / line.largest, 2);
+    html += "<i title=\"" + escaped(bar.from + " UTC: " + health::grouped(bar.faults)) + "\"" +
+            (height == 0 ? " class=\"none\"" : "") + " style=\"height: " + std::to_string(height) +
+            "%\"></i>";
   }
-  return html + "</div>\n<div class=\"ends\">" + element("span", "", line.bars.front().from + " UTC") +
-         element("span", "", "most: " + health::grouped(line.largest)) + element("span", "", line.bars.back().from + " UTC") + "</div>\n";
+  return html + "</div>\n<div class=\"ends\">" +
+         element("span", "", line.bars.front().from + " UTC") +
+         element("span", "", "most: " + health::grouped(line.largest)) +
+         element("span", "", line.bars.back().from + " UTC") + "</div>\n";
 }
 
 std::string switch_table(const Findings& f) {
   if (f.topology.empty()) return {};
   const std::vector<SwitchFaults> switches = by_switch(f.evidence, f.topology);
   if (switches.empty()) return {};
-  std::string html = "<h2>Faults by switch</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th class=\"row\">switch</th>";
-  for (const char* const title : {"within", "from it", "to it", "hosts with faults", "hosts"}) html += element("th", "", title);
+  std::string html =
+      "<h2>Faults by switch</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th "
+      "class=\"row\">switch</th>";
+  for (const char* const title : {"within", "from it", "to it", "hosts with faults", "hosts"})
+    html += element("th", "", title);
   html += "</tr></thead>\n";
   for (const SwitchFaults& s : switches) {
-    html += "<tr>" + element("th", "class=\"row\"", s.name.empty() ? "(not in the topology)" : printable(s.name, 64));
-    for (const std::uint64_t n : {s.within, s.from, s.to, std::uint64_t{s.troubled}, std::uint64_t{s.hosts}}) html += element("td", "", health::grouped(n));
+    html += "<tr>" + element("th", "class=\"row\"",
+                             s.name.empty() ? "(not in the topology)" : printable(s.name, 64));
+    for (const std::uint64_t n :
+         {s.within, s.from, s.to, std::uint64_t{s.troubled}, std::uint64_t{s.hosts}})
+      html += element("td", "", health::grouped(n));
     html += "</tr>\n";
   }
   const std::string words = switch_hint(switches, f.evidence, f.suspects);
@@ -173,7 +201,8 @@ std::string switch_table(const Findings& f) {
 }
 
 std::string row(const char* label, const std::string& value) {
-  return "<tr" + std::string(value == "0" ? " class=\"none\"" : "") + ">" + element("th", "class=\"row\"", label) + element("td", "", value) + "</tr>\n";
+  return "<tr" + std::string(value == "0" ? " class=\"none\"" : "") + ">" +
+         element("th", "class=\"row\"", label) + element("td", "", value) + "</tr>\n";
 }
 
 std::string numbers(const Findings& f) {
@@ -185,10 +214,12 @@ std::string numbers(const Findings& f) {
     bytes += host.bytes;
   }
   const auto count = [](std::uint64_t n) { return health::grouped(n); };
-  std::string html = "<table>\n" + row("hosts", count(e.hosts.size())) + row("processes with an attestation", count(processes));
+  std::string html = "<table>\n" + row("hosts", count(e.hosts.size())) +
+                     row("processes with an attestation", count(processes));
   html += row("bytes verified in them", health::human_bytes(bytes));
   html += row("program changed a buffer in use (no machine's fault)", count(e.source_changed));
-  html += row("datatypes unlike at sender and receiver (no machine's fault)", count(e.type_mismatches));
+  html +=
+      row("datatypes unlike at sender and receiver (no machine's fault)", count(e.type_mismatches));
   html += row("reads damaged, or changed by their owner (nobody is blamed)", count(e.ambiguous));
   html += row("faults that a test transport made on purpose, left out", count(e.injected));
   html += row("faults that were not recorded", count(e.dropped));
@@ -203,11 +234,14 @@ std::string numbers(const Findings& f) {
 std::string render_html(const Findings& f) {
   const Evidence& e = f.evidence;
   std::string html = kHead + element("h1", "", health::grouped(e.faults) + " faults of machines");
-  html += "\n<p class=\"lead\">ucx-verity report" + (e.first.empty() ? std::string() : ", " + when(e.first) + " to " + when(e.last)) + "</p>\n";
+  html += "\n<p class=\"lead\">ucx-verity report" +
+          (e.first.empty() ? std::string() : ", " + when(e.first) + " to " + when(e.last)) +
+          "</p>\n";
   if (e.faults != 0) {
     html += "<h2>Suspects</h2>\n<ol class=\"suspects\">\n";
     for (const Suspect& s : f.suspects) html += suspect_item(s, f);
-    html += "</ol>\n" + timeline(e) + switch_table(f) + "<h2>Faults, from the host of the row to that of the column</h2>\n" + matrix_table(e);
+    html += "</ol>\n" + timeline(e) + switch_table(f) +
+            "<h2>Faults, from the host of the row to that of the column</h2>\n" + matrix_table(e);
   }
   return html + "<h2>What was read</h2>\n" + numbers(f) + "</body>\n</html>\n";
 }

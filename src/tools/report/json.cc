@@ -20,7 +20,8 @@ Json explanation_json(const Explanation& e) {
   Json json{{"part", kParts[static_cast<std::size_t>(e.part)]}, {"host", e.host}};
   if (!e.peer.empty()) json["peer"] = e.peer;
   if (!e.device.empty()) json["device"] = e.device;
-  if (e.part == Part::kDevice || e.part == Part::kHost) json["role"] = kRoles[static_cast<std::size_t>(e.role)];
+  if (e.part == Part::kDevice || e.part == Part::kHost)
+    json["role"] = kRoles[static_cast<std::size_t>(e.role)];
   json["text"] = describe(e);
   return json;
 }
@@ -41,8 +42,10 @@ Json suspect_json(const Suspect& s, const Findings& f) {
   json["score"] = s.score;
   json["faults"] = s.tally.faults;
   json["again"] = s.tally.again;
-  json["kinds"] = counts_json([](std::size_t i) { return health::kFaultKinds[i].name; }, s.tally.kinds);
-  json["patterns"] = counts_json([](std::size_t i) { return health::kPatternNames[i]; }, s.tally.patterns);
+  json["kinds"] =
+      counts_json([](std::size_t i) { return health::kFaultKinds[i].name; }, s.tally.kinds);
+  json["patterns"] =
+      counts_json([](std::size_t i) { return health::kPatternNames[i]; }, s.tally.patterns);
   json["hint"] = hint(s);
   json["place"] = place_hint(s);
   json["or_else"] = Json::array();
@@ -80,19 +83,32 @@ std::string render_json(const Findings& f) {
                              {"source_changed", host.source_changed}});
   }
   json["jobs"] = Json::array();
-  for (const auto& [name, faults] : e.jobs) json["jobs"].push_back({{"job", name}, {"faults", faults}});
+  for (const auto& [name, faults] : e.jobs)
+    json["jobs"].push_back({{"job", name}, {"faults", faults}});
   json["ways"] = Json::array();
   for (const auto& [way, tally] : e.ways) {
-    json["ways"].push_back({{"sender", way.sender}, {"receiver", way.receiver}, {"device", way.device}, {"faults", tally.faults}});
+    json["ways"].push_back({{"sender", way.sender},
+                            {"receiver", way.receiver},
+                            {"device", way.device},
+                            {"faults", tally.faults}});
   }
   json["switches"] = Json::array();
-  for (const SwitchFaults& s : f.topology.empty() ? std::vector<SwitchFaults>() : by_switch(e, f.topology)) {
-    json["switches"].push_back({{"switch", s.name.empty() ? Json() : Json(s.name)}, {"within", s.within}, {"from", s.from}, {"to", s.to},
-                                {"hosts_with_faults", s.troubled}, {"hosts", s.hosts}});
+  for (const SwitchFaults& s :
+       f.topology.empty() ? std::vector<SwitchFaults>() : by_switch(e, f.topology)) {
+    json["switches"].push_back({{"switch", s.name.empty() ? Json() : Json(s.name)},
+                                {"within", s.within},
+                                {"from", s.from},
+                                {"to", s.to},
+                                {"hosts_with_faults", s.troubled},
+                                {"hosts", s.hosts}});
   }
   json["ports"] = Json::array();
   for (const auto& [key, port] : e.ports) {
-    json["ports"].push_back({{"host", key.first}, {"device", key.second}, {"port_guid", port.guid}, {"lid", port.lid}, {"firmware", port.firmware}});
+    json["ports"].push_back({{"host", key.first},
+                             {"device", key.second},
+                             {"port_guid", port.guid},
+                             {"lid", port.lid},
+                             {"firmware", port.firmware}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

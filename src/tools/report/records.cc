@@ -63,26 +63,34 @@ bool read_fault(const Json& json, RecordedFault* fault) {
   const std::string again = text_of(syndrome, "again");
   fault->again = again == "lane" || again == "position";
   const auto injected = json.find("injected");
-  fault->port = {text_of(json, "port_guid"), static_cast<std::uint32_t>(number_of(json, "lid")), text_of(json, "firmware")};
+  fault->port = {text_of(json, "port_guid"), static_cast<std::uint32_t>(number_of(json, "lid")),
+                 text_of(json, "firmware")};
   fault->injected = injected != json.end() && injected->is_boolean() && injected->get<bool>();
   return kind.has_value() && !fault->host.empty() && (fault->sent || direction == "received");
 }
 
-bool is_attestation(const Json& json) { return json.contains("counters") && json.contains("trouble") && !json.contains("event"); }
+bool is_attestation(const Json& json) {
+  return json.contains("counters") && json.contains("trouble") && !json.contains("event");
+}
 
 void read_attestation(const Json& json, EvidenceBuilder& builder) {
   const Json& counters = object_of(json, "counters");
   const auto trouble = json.find("trouble");
-  builder.add_process(text_of(json, "host"), number_of(counters, "bytes_verified") + number_of(counters, "read_bytes_verified"),
-                      trouble->is_boolean() && trouble->get<bool>(), number_of(counters, "faults_observed"));
+  builder.add_process(
+      text_of(json, "host"),
+      number_of(counters, "bytes_verified") + number_of(counters, "read_bytes_verified"),
+      trouble->is_boolean() && trouble->get<bool>(), number_of(counters, "faults_observed"));
   const auto interfaces = json.find("interfaces");
   if (interfaces == json.end() || !interfaces->is_array()) return;
   for (const Json& interface : *interfaces) {
-    if (interface.is_string()) builder.add_interface(interface.get_ref<const std::string&>().substr(0, kLongestName), text_of(json, "host"));
+    if (interface.is_string())
+      builder.add_interface(interface.get_ref<const std::string&>().substr(0, kLongestName),
+                            text_of(json, "host"));
   }
 }
 
-void read_event(const Json& json, const std::string& event, EvidenceBuilder& builder, LineCounts& counts) {
+void read_event(const Json& json, const std::string& event, EvidenceBuilder& builder,
+                LineCounts& counts) {
   if (event == "type_mismatch") {
     ++counts.type_mismatches;
     return builder.add_type_mismatch();
@@ -116,7 +124,8 @@ void read_line(std::string_view line, EvidenceBuilder& builder, LineCounts& coun
     ++counts.foreign;
     return;
   }
-  if (const std::string event = text_of(json, "event"); !event.empty()) return read_event(json, event, builder, counts);
+  if (const std::string event = text_of(json, "event"); !event.empty())
+    return read_event(json, event, builder, counts);
   if (!is_attestation(json) || text_of(json, "host").empty()) {
     ++counts.foreign;
   } else if (number_of(json, "schema") != static_cast<std::uint64_t>(health::kAttestationSchema)) {

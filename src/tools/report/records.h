@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reads what processes wrote: records of faults, attestations, reports of datatypes. Whatever else is in the files is counted and left.
-#pragma once
+// Reads what processes wrote: records of faults, attestations, reports of datatypes. Whatever else
+// is in the files is counted and left.
+#ifndef VERITY_TOOLS_REPORT_RECORDS_H
+#define VERITY_TOOLS_REPORT_RECORDS_H
 
 #include <cstdint>
 #include <string_view>
@@ -19,7 +21,10 @@ struct LineCounts {
   std::uint64_t newer = 0;    // of a version that is not known here
 };
 
-// What one line is; it goes into `builder`, and is counted. Empty lines are nothing. Throws std::bad_alloc only.
+// What one line is; it goes into `builder`, and is counted. Empty lines are nothing. Throws
+// std::bad_alloc only.
 void read_line(std::string_view line, blame::EvidenceBuilder& builder, LineCounts& counts);
 
 }  // namespace verity::tools
+
+#endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The report as text for a terminal of 80 columns, as JSON, and as one HTML page that needs nothing else. Pure functions.
-#pragma once
+// The report as text for a terminal of 80 columns, as JSON, and as one HTML page that needs nothing
+// else. Pure functions.
+#ifndef VERITY_TOOLS_REPORT_RENDER_H
+#define VERITY_TOOLS_REPORT_RENDER_H
 
 #include <string>
 
@@ -25,8 +27,9 @@ struct Findings {
 
 // What the three have in common.
 
-// The hosts with most faults, at most `most` of them, worst first, and how many hosts there are besides. Faults are counted from row to
-// column; the last of each, if there are others, stands for them together.
+// The hosts with most faults, at most `most` of them, worst first, and how many hosts there are
+// besides. Faults are counted from row to column; the last of each, if there are others, stands for
+// them together.
 struct Matrix {
   std::vector<std::string> hosts;
   std::size_t others = 0;
@@ -41,10 +44,12 @@ struct Matrix {
 [[nodiscard]] std::string hint(const blame::Suspect& suspect);
 // Where to look, of a link or a device. Empty: nothing to say.
 [[nodiscard]] std::string place_hint(const blame::Suspect& suspect);
-// "port GUID 0x0002c90300a1b2c3, LID 12, firmware 16.35.2000, at switch leaf1 port 5" of each device that a suspect names, with its host
-// before it where there are two.
-[[nodiscard]] std::vector<std::string> ports_in_words(const blame::Suspect& suspect, const Findings& findings);
-// Faults in equal parts of time, from the first to the last one; empty where no time is known, or one moment.
+// "port GUID 0x0002c90300a1b2c3, LID 12, firmware 16.35.2000, at switch leaf1 port 5" of each
+// device that a suspect names, with its host before it where there are two.
+[[nodiscard]] std::vector<std::string> ports_in_words(const blame::Suspect& suspect,
+                                                      const Findings& findings);
+// Faults in equal parts of time, from the first to the last one; empty where no time is known, or
+// one moment.
 struct Bar {
   std::string from;  // "2026-01-31 12:00"
   std::uint64_t faults = 0;
@@ -59,3 +64,5 @@ struct Timeline {
 [[nodiscard]] std::string printable(const std::string& name, std::size_t width);
 
 }  // namespace verity::tools
+
+#endif

@@ -45,7 +45,8 @@ class Reading {
     if (!fs::is_directory(path, error)) return read_file(path, true);
     std::vector<std::string> files;
     fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error);
-    for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) files.push_back(it->path().string());
+    for (; !error && it != fs::recursive_directory_iterator(); it.increment(error))
+      files.push_back(it->path().string());
     if (error) return complain(path, error.message());
     std::sort(files.begin(), files.end());
     for (const std::string& file : files) (void)read_file(file, false);
@@ -64,7 +65,8 @@ class Reading {
   }
   // Of a directory's entries only plain files are read; what is named may be a pipe or a link too.
   bool read_file(const std::string& path, bool named) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (named ? 0 : O_NONBLOCK | O_NOFOLLOW));
+    const int file =
+        open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (named ? 0 : O_NONBLOCK | O_NOFOLLOW));
     if (file < 0 && !named && errno == ELOOP) return true;
     if (file < 0) return complain(path, std::strerror(errno));
     struct stat info {};
@@ -82,7 +84,8 @@ class Reading {
     ssize_t n;
     while ((n = ::read(file, buffer.data(), buffer.size())) > 0 || (n < 0 && errno == EINTR)) {
       for (ssize_t at = 0; at < n;) {
-        const auto* end = static_cast<const char*>(std::memchr(buffer.data() + at, '\n', static_cast<std::size_t>(n - at)));
+        const auto* end = static_cast<const char*>(
+            std::memchr(buffer.data() + at, '\n', static_cast<std::size_t>(n - at)));
         const ssize_t stop = end != nullptr ? end - buffer.data() : n;
         if (!skipping) line.append(buffer.data() + at, static_cast<std::size_t>(stop - at));
         skipping = skipping || line.size() > kLongestLine;
@@ -109,9 +112,12 @@ class Reading {
 
 bool write_file(const std::string& path, const std::string& text) {
   FILE* file = std::fopen(path.c_str(), "w");
-  const bool wrote = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool wrote =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!wrote || !closed) std::fprintf(stderr, "ucx-verity report: cannot write %s: %s\n", path.c_str(), std::strerror(errno));
+  if (!wrote || !closed)
+    std::fprintf(stderr, "ucx-verity report: cannot write %s: %s\n", path.c_str(),
+                 std::strerror(errno));
   return wrote && closed;
 }
 
@@ -119,7 +125,9 @@ bool read_topology(const std::string& path, Topology* topology) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::string problem = file.bad() || !file ? std::strerror(errno) : topology->parse(text);
-  if (!problem.empty()) std::fprintf(stderr, "ucx-verity report: --topology %s: %s\n", printable(path, 4096).c_str(), printable(problem, 400).c_str());
+  if (!problem.empty())
+    std::fprintf(stderr, "ucx-verity report: --topology %s: %s\n", printable(path, 4096).c_str(),
+                 printable(problem, 400).c_str());
   return problem.empty();
 }
 
@@ -128,12 +136,15 @@ int run(const Options& options) {
   bool good = true;
   for (const std::string& path : options.paths) good = reading.read(path) && good;
   Findings findings = reading.findings();
-  for (const std::string& path : options.topologies) good = read_topology(path, &findings.topology) && good;
+  for (const std::string& path : options.topologies)
+    good = read_topology(path, &findings.topology) && good;
   if (!options.html.empty()) good = write_file(options.html, render_html(findings)) && good;
   std::fputs((options.json ? render_json(findings) : render_text(findings)).c_str(), stdout);
   const LineCounts& lines = findings.lines;
   if (good && lines.faults + lines.attestations + lines.type_mismatches == 0) {
-    std::fprintf(stderr, "ucx-verity report: no record in these files: jobs write them with UCX_VERITY_FAULT_LOG and UCX_VERITY_ATTEST_FILE\n");
+    std::fprintf(stderr,
+                 "ucx-verity report: no record in these files: jobs write them with "
+                 "UCX_VERITY_FAULT_LOG and UCX_VERITY_ATTEST_FILE\n");
     good = false;
   }
   if (!good) return kExitError;
@@ -144,15 +155,23 @@ int run(const Options& options) {
 
 void add_report_command(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("report", "Find the device, link or host that explains the faults of jobs");
-  command->add_option("paths", options->paths, "Files, or directories of them, that jobs wrote: fault records and attestations")->required();
+  CLI::App* command = app.add_subcommand(
+      "report", "Find the device, link or host that explains the faults of jobs");
+  command
+      ->add_option("paths", options->paths,
+                   "Files, or directories of them, that jobs wrote: fault records and attestations")
+      ->required();
   command->add_flag("--json", options->json, "Print JSON");
   command->add_option("--html", options->html, "Also write a page for browsers");
-  command->add_option("--topology", options->topologies,
-                      "Group by switch and name switch ports: Slurm's topology.conf, or a file with ibnetdiscover's output (repeatable)")
+  command
+      ->add_option("--topology", options->topologies,
+                   "Group by switch and name switch ports: Slurm's topology.conf, or a file with "
+                   "ibnetdiscover's output (repeatable)")
       ->type_name("FILE");
-  command->add_flag("--injected", options->injected, "Count faults that a test transport made on purpose as faults of machines");
-  command->footer("Exit status: 0 no faults of machines, 1 faults, 2 a file cannot be read or no record found");
+  command->add_flag("--injected", options->injected,
+                    "Count faults that a test transport made on purpose as faults of machines");
+  command->footer(
+      "Exit status: 0 no faults of machines, 1 faults, 2 a file cannot be read or no record found");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }
 

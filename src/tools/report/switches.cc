@@ -47,11 +47,13 @@ std::vector<SwitchFaults> by_switch(const Evidence& evidence, const Topology& to
     sum.faults.hosts = topology.hosts_of(name);
     list.push_back(sum.faults);
   }
-  std::stable_sort(list.begin(), list.end(), [](const SwitchFaults& a, const SwitchFaults& b) { return a.all() > b.all(); });
+  std::stable_sort(list.begin(), list.end(),
+                   [](const SwitchFaults& a, const SwitchFaults& b) { return a.all() > b.all(); });
   return list;
 }
 
-std::string switch_hint(const std::vector<SwitchFaults>& switches, const Evidence& evidence, const std::vector<Suspect>& suspects) {
+std::string switch_hint(const std::vector<SwitchFaults>& switches, const Evidence& evidence,
+                        const std::vector<Suspect>& suspects) {
   constexpr std::size_t kHosts = 3;
   if (switches.empty() || switches.front().name.empty()) return {};
   const bool explained = std::any_of(suspects.begin(), suspects.end(), [&](const Suspect& s) {
@@ -60,8 +62,9 @@ std::string switch_hint(const std::vector<SwitchFaults>& switches, const Evidenc
   if (explained) return {};
   const SwitchFaults& first = switches.front();
   if (first.troubled < kHosts || first.all() * 10 < evidence.faults * 9) return {};
-  return health::grouped(first.all()) + " of " + health::grouped(evidence.faults) + " faults pass switch " + first.name + ", at " +
-         std::to_string(first.troubled) + " of its hosts, and no host or link explains most of them: it may be the switch";
+  return health::grouped(first.all()) + " of " + health::grouped(evidence.faults) +
+         " faults pass switch " + first.name + ", at " + std::to_string(first.troubled) +
+         " of its hosts, and no host or link explains most of them: it may be the switch";
 }
 
 }  // namespace verity::tools

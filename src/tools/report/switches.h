@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Faults by the switch that their hosts hang on.
-#pragma once
+#ifndef VERITY_TOOLS_REPORT_SWITCHES_H
+#define VERITY_TOOLS_REPORT_SWITCHES_H
 
 #include <cstdint>
 #include <string>
@@ -25,11 +26,15 @@ struct SwitchFaults {
 };
 
 // Those with most faults first; faults within a host pass no switch.
-[[nodiscard]] std::vector<SwitchFaults> by_switch(const blame::Evidence& evidence, const Topology& topology);
+[[nodiscard]] std::vector<SwitchFaults> by_switch(const blame::Evidence& evidence,
+                                                  const Topology& topology);
 
-// A switch that nearly all faults pass, at several of its hosts, is a suspect itself, where no host, device or link explains most of them:
-// a line that says so, or an empty text.
-[[nodiscard]] std::string switch_hint(const std::vector<SwitchFaults>& switches, const blame::Evidence& evidence,
+// A switch that nearly all faults pass, at several of its hosts, is a suspect itself, where no
+// host, device or link explains most of them: a line that says so, or an empty text.
+[[nodiscard]] std::string switch_hint(const std::vector<SwitchFaults>& switches,
+                                      const blame::Evidence& evidence,
                                       const std::vector<blame::Suspect>& suspects);
 
 }  // namespace verity::tools
+
+#endif

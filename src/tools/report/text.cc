@@ -20,7 +20,9 @@ constexpr std::size_t kCell = 7;
 
 using health::grouped;
 
-std::string counted(std::uint64_t n, const std::string& one, const std::string& many) { return grouped(n) + " " + (n == 1 ? one : many); }
+std::string counted(std::uint64_t n, const std::string& one, const std::string& many) {
+  return grouped(n) + " " + (n == 1 ? one : many);
+}
 
 // `text` in lines of the terminal's width, each with `indent` in front.
 std::string wrapped(const std::string& text, const std::string& indent) {
@@ -54,29 +56,40 @@ std::string compact(std::uint64_t n) {
 
 std::string suspect_lines(const Suspect& s, std::size_t number, const Findings& f) {
   const std::uint64_t all = f.evidence.faults;
-  std::string text = wrapped(std::to_string(number) + ". " + printable(describe(s.what), 200), "  ");
-  std::string evidence = std::string(name_of(s.confidence)) + " evidence: " + grouped(s.tally.faults) + " of " + counted(all, "fault", "faults");
+  std::string text =
+      wrapped(std::to_string(number) + ". " + printable(describe(s.what), 200), "  ");
+  std::string evidence = std::string(name_of(s.confidence)) +
+                         " evidence: " + grouped(s.tally.faults) + " of " +
+                         counted(all, "fault", "faults");
   if (!s.or_else.empty()) evidence += ", for this or one of those below";
-  if (s.others != 0 && (s.what.part == Part::kDevice || s.what.part == Part::kHost)) evidence += ", with " + counted(s.others, "other host", "other hosts");
+  if (s.others != 0 && (s.what.part == Part::kDevice || s.what.part == Part::kHost))
+    evidence += ", with " + counted(s.others, "other host", "other hosts");
   text += wrapped(evidence, "       ");
   for (const std::string& port : ports_in_words(s, f)) text += wrapped(port, "       ");
   if (const std::string patterns = patterns_in_words(s.tally); !patterns.empty()) {
-    const std::string again = "; " + grouped(s.tally.again) + " hit the same bits as the fault before";
+    const std::string again =
+        "; " + grouped(s.tally.again) + " hit the same bits as the fault before";
     text += wrapped(patterns + (s.tally.again != 0 ? again : ""), "       ");
   }
   if (const std::string words = place_hint(s); !words.empty()) text += wrapped(words, "       ");
   if (const std::string words = hint(s); !words.empty()) text += wrapped(words, "       ");
   std::string either;
-  for (const Explanation& e : s.or_else) either += (either.empty() ? "" : "; ") + printable(describe(e), 200);
-  if (!either.empty()) text += wrapped("as likely: " + either + (f.evidence.hosts.size() == 2 ? " (two hosts alone cannot tell)" : ""), "       ");
+  for (const Explanation& e : s.or_else)
+    either += (either.empty() ? "" : "; ") + printable(describe(e), 200);
+  if (!either.empty())
+    text += wrapped("as likely: " + either +
+                        (f.evidence.hosts.size() == 2 ? " (two hosts alone cannot tell)" : ""),
+                    "       ");
   return text;
 }
 
 std::string summary(const Findings& f) {
   const Evidence& e = f.evidence;
-  std::string text = "ucx-verity report: " + counted(e.faults, "fault", "faults") + " of machines, " + counted(e.hosts.size(), "host", "hosts") +
-                     ", " + counted(f.files, "file", "files") + "\n";
-  if (!e.first.empty()) text += "  from " + printable(e.first, 32) + " to " + printable(e.last, 32) + "\n";
+  std::string text = "ucx-verity report: " + counted(e.faults, "fault", "faults") +
+                     " of machines, " + counted(e.hosts.size(), "host", "hosts") + ", " +
+                     counted(f.files, "file", "files") + "\n";
+  if (!e.first.empty())
+    text += "  from " + printable(e.first, 32) + " to " + printable(e.last, 32) + "\n";
   std::uint64_t processes = 0;
   std::uint64_t clean = 0;
   std::uint64_t bytes = 0;
@@ -88,13 +101,17 @@ std::string summary(const Findings& f) {
     bytes += host.bytes;
   }
   if (processes != 0) {
-    text += "  verified: " + health::human_bytes(bytes) + " in " + counted(processes, "process", "processes") + ", " + grouped(clean) +
+    text += "  verified: " + health::human_bytes(bytes) + " in " +
+            counted(processes, "process", "processes") + ", " + grouped(clean) +
             " of them with no part in any fault\n";
   } else {
     text += "  no attestation among the files: how much was verified is not known\n";
   }
   if (delivered != 0) {
-    text += wrapped(counted(delivered, "fault was", "faults were") + " DELIVERED as they came, in mode observe: results of these jobs may be wrong", "  ");
+    text +=
+        wrapped(counted(delivered, "fault was", "faults were") +
+                    " DELIVERED as they came, in mode observe: results of these jobs may be wrong",
+                "  ");
   }
   return text;
 }
@@ -102,14 +119,22 @@ std::string summary(const Findings& f) {
 std::string not_machines(const Findings& f) {
   const Evidence& e = f.evidence;
   std::string text;
-  const auto add = [&](std::uint64_t n, const std::string& one, const std::string& many, const std::string& rest) {
+  const auto add = [&](std::uint64_t n, const std::string& one, const std::string& many,
+                       const std::string& rest) {
     if (n != 0) text += wrapped(counted(n, one, many) + " " + rest, "  ");
   };
-  add(e.source_changed, "time", "times", "a program changed a buffer that was being sent or read: its author's business, no machine's");
-  add(e.type_mismatches, "message", "messages", "with unlike datatypes at sender and receiver: the program's author's business, no machine's");
-  add(e.ambiguous, "read", "reads", "damaged on the way or changed by the owner meanwhile: nobody is blamed for that");
-  add(e.injected, "fault", "faults", "that a test transport made on purpose: --injected counts them");
-  add(e.dropped, "more fault", "more faults", "that the processes did not record (UCX_VERITY_FAULT_LOG_LIMIT)");
+  add(e.source_changed, "time", "times",
+      "a program changed a buffer that was being sent or read: its author's business, no "
+      "machine's");
+  add(e.type_mismatches, "message", "messages",
+      "with unlike datatypes at sender and receiver: the program's author's business, no "
+      "machine's");
+  add(e.ambiguous, "read", "reads",
+      "damaged on the way or changed by the owner meanwhile: nobody is blamed for that");
+  add(e.injected, "fault", "faults",
+      "that a test transport made on purpose: --injected counts them");
+  add(e.dropped, "more fault", "more faults",
+      "that the processes did not record (UCX_VERITY_FAULT_LOG_LIMIT)");
   add(e.beyond, "more fault", "more faults", "left out here: too many different hosts and devices");
   add(f.lines.broken, "line", "lines", "of no JSON: cut off, or of another file");
   add(f.lines.foreign, "line", "lines", "of JSON of something else");
@@ -122,10 +147,12 @@ std::string job_lines(const Evidence& evidence) {
   constexpr std::size_t kMost = 8;
   std::vector<std::pair<std::uint64_t, std::string>> jobs;
   for (const auto& [name, faults] : evidence.jobs) jobs.emplace_back(faults, name);
-  std::stable_sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
   for (std::size_t i = 0; i < jobs.size() && i < kMost; ++i) {
-    text += (i == 0 ? "" : ", ") + printable(jobs[i].second, 32) + " (" + grouped(jobs[i].first) + ")";
+    text +=
+        (i == 0 ? "" : ", ") + printable(jobs[i].second, 32) + " (" + grouped(jobs[i].first) + ")";
   }
   if (jobs.size() > kMost) text += " and " + grouped(jobs.size() - kMost) + " more";
   return text.empty() ? text : wrapped("faults by job: " + text, "  ");
@@ -139,22 +166,27 @@ std::string switch_lines(const Findings& f) {
   constexpr std::size_t kMost = 20;
   std::string name = "faults by switch:";
   name.resize(kName, ' ');
-  std::string text = name + right("within", 9) + right("from it", 9) + right("to it", 9) + "  hosts\n";
+  std::string text =
+      name + right("within", 9) + right("from it", 9) + right("to it", 9) + "  hosts\n";
   for (std::size_t i = 0; i < switches.size() && i < kMost; ++i) {
     const SwitchFaults& s = switches[i];
     name = "  " + (s.name.empty() ? "(not in the topology)" : printable(s.name, kName - 3));
     name.resize(kName, ' ');
-    text += name + right(compact(s.within), 9) + right(compact(s.from), 9) + right(compact(s.to), 9) + "  " + std::to_string(s.troubled) +
+    text += name + right(compact(s.within), 9) + right(compact(s.from), 9) +
+            right(compact(s.to), 9) + "  " + std::to_string(s.troubled) +
             (s.name.empty() ? "" : " of " + std::to_string(s.hosts)) + "\n";
   }
-  if (switches.size() > kMost) text += "  and " + counted(switches.size() - kMost, "more", "more") + "\n";
+  if (switches.size() > kMost)
+    text += "  and " + counted(switches.size() - kMost, "more", "more") + "\n";
   const std::string words = switch_hint(switches, f.evidence, f.suspects);
   return words.empty() ? text : text + wrapped(printable(words, 400), "  ");
 }
 
 std::string matrix_lines(const Evidence& evidence) {
   const Matrix m = matrix_of(evidence, kMatrixHosts);
-  const auto letter = [&](std::size_t i) { return i < m.hosts.size() ? std::string(1, static_cast<char>('A' + i)) : std::string("others"); };
+  const auto letter = [&](std::size_t i) {
+    return i < m.hosts.size() ? std::string(1, static_cast<char>('A' + i)) : std::string("others");
+  };
   constexpr std::size_t kLabel = 16;
   std::string text = "faults, from the host of the row to that of the column:\n";
   text += std::string(kLabel, ' ');
@@ -162,7 +194,8 @@ std::string matrix_lines(const Evidence& evidence) {
   text += "\n";
   for (std::size_t row = 0; row < m.counts.size(); ++row) {
     const bool other = row == m.hosts.size();
-    std::string label = other ? "  " + counted(m.others, "other", "others") : "  " + letter(row) + " " + printable(m.hosts[row], kLabel - 5);
+    std::string label = other ? "  " + counted(m.others, "other", "others")
+                              : "  " + letter(row) + " " + printable(m.hosts[row], kLabel - 5);
     label.resize(kLabel, ' ');
     text += label;
     for (const std::uint64_t n : m.counts[row]) text += right(compact(n), kCell);
@@ -177,7 +210,8 @@ std::string render_text(const Findings& f) {
   std::string text = summary(f);
   if (f.evidence.faults != 0) {
     text += job_lines(f.evidence) + "suspects:\n";
-    for (std::size_t i = 0; i < f.suspects.size(); ++i) text += suspect_lines(f.suspects[i], i + 1, f);
+    for (std::size_t i = 0; i < f.suspects.size(); ++i)
+      text += suspect_lines(f.suspects[i], i + 1, f);
     text += switch_lines(f);
     text += matrix_lines(f.evidence);
   }

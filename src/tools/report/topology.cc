@@ -12,7 +12,9 @@ constexpr std::string_view kBlanks = " \t\r";
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlanks);
-  return first == std::string_view::npos ? std::string_view() : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+  return first == std::string_view::npos
+             ? std::string_view()
+             : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 // Takes the text up to the separator, or all of it.
@@ -24,7 +26,9 @@ std::string_view take(std::string_view& text, char separator) {
 }
 
 bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
 }
 
 bool number_of(std::string_view text, std::uint64_t* number, int base = 10) {
@@ -32,15 +36,19 @@ bool number_of(std::string_view text, std::uint64_t* number, int base = 10) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-std::string short_host(std::string_view host) { return std::string(host.substr(0, host.find('.'))); }
+std::string short_host(std::string_view host) {
+  return std::string(host.substr(0, host.find('.')));
+}
 
 // "03", "7", "01-12" between the brackets of a host list.
-bool add_range(std::string_view prefix, std::string_view range, std::string_view suffix, std::size_t most, std::vector<std::string>* hosts) {
+bool add_range(std::string_view prefix, std::string_view range, std::string_view suffix,
+               std::size_t most, std::vector<std::string>* hosts) {
   const std::string_view first_text = take(range, '-');
   const std::string_view last_text = range.empty() ? first_text : range;
   std::uint64_t first = 0;
   std::uint64_t last = 0;
-  if (!number_of(first_text, &first) || !number_of(last_text, &last) || last < first || last - first >= most - std::min(most, hosts->size())) {
+  if (!number_of(first_text, &first) || !number_of(last_text, &last) || last < first ||
+      last - first >= most - std::min(most, hosts->size())) {
     return false;
   }
   for (; first <= last; ++first) {
@@ -65,7 +73,8 @@ std::string next_line(std::string_view& text) {
 std::string_view quoted(std::string_view line, std::size_t from = 0) {
   const std::size_t open = line.find('"', from);
   const std::size_t close = open == std::string_view::npos ? open : line.find('"', open + 1);
-  return close == std::string_view::npos ? std::string_view() : line.substr(open + 1, close - open - 1);
+  return close == std::string_view::npos ? std::string_view()
+                                         : line.substr(open + 1, close - open - 1);
 }
 
 std::uint32_t lid_of(std::string_view line) {
@@ -76,7 +85,8 @@ std::uint32_t lid_of(std::string_view line) {
   return lid;
 }
 
-// `[1](2c90300001491)  "S-0002c902400c1234"[5]  # lid 12 lmc 0 "leaf1" lid 2 4xQDR` of a channel adapter that is called "node3 mlx5_0".
+// `[1](2c90300001491)  "S-0002c902400c1234"[5]  # lid 12 lmc 0 "leaf1" lid 2 4xQDR` of a channel
+// adapter that is called "node3 mlx5_0".
 Plug plug_of(std::string_view line, std::string_view adapter) {
   const std::size_t comment = std::min(line.find('#'), line.size());
   std::string_view head = line.substr(0, comment);
@@ -87,21 +97,25 @@ Plug plug_of(std::string_view line, std::string_view adapter) {
   plug.switch_name = quoted(line, comment);
   if (plug.switch_name.empty()) plug.switch_name = node;
   const std::size_t open = head.rfind('[');
-  if (open != std::string_view::npos) plug.switch_port = head.substr(open + 1, head.find(']', open) - open - 1);
+  if (open != std::string_view::npos)
+    plug.switch_port = head.substr(open + 1, head.find(']', open) - open - 1);
   const std::size_t guid = head.find("](");
   std::uint64_t number = 0;
-  if (guid != std::string_view::npos && number_of(head.substr(guid + 2, head.find(')', guid) - guid - 2), &number, 16)) {
+  if (guid != std::string_view::npos &&
+      number_of(head.substr(guid + 2, head.find(')', guid) - guid - 2), &number, 16)) {
     char text[19] = "0x0000000000000000";
     for (int i = 17; number != 0; --i, number >>= 4) text[i] = "0123456789abcdef"[number & 15];
     plug.guid = text;
   }
-  if (!adapter.empty()) plug.device = std::string(adapter) + ":" + std::string(head.substr(1, head.find(']') - 1));
+  if (!adapter.empty())
+    plug.device = std::string(adapter) + ":" + std::string(head.substr(1, head.find(']') - 1));
   return plug;
 }
 
 }  // namespace
 
-std::string expand_hosts(std::string_view list, std::size_t most, std::vector<std::string>* hosts_p) {
+std::string expand_hosts(std::string_view list, std::size_t most,
+                         std::vector<std::string>* hosts_p) {
   const std::string whole(list);
   while (!list.empty()) {
     const std::size_t end = std::min(list.find_first_of(",["), list.size());
@@ -113,7 +127,8 @@ std::string expand_hosts(std::string_view list, std::size_t most, std::vector<st
       std::string_view ranges = take(list, ']');
       const std::string_view suffix = trimmed(take(list, ','));
       while (!ranges.empty()) {
-        if (!add_range(prefix, take(ranges, ','), suffix, most, hosts_p)) return "no host list: " + whole;
+        if (!add_range(prefix, take(ranges, ','), suffix, most, hosts_p))
+          return "no host list: " + whole;
       }
     }
     if (hosts_p->size() > most) return "too many hosts";
@@ -122,9 +137,12 @@ std::string expand_hosts(std::string_view list, std::size_t most, std::vector<st
 }
 
 void Topology::add(const std::string& host, Plug plug) {
-  if (plug.switch_name.empty() || host.empty() || (plugs_.size() >= kMostHosts && !plugs_.contains(host))) return;
+  if (plug.switch_name.empty() || host.empty() ||
+      (plugs_.size() >= kMostHosts && !plugs_.contains(host)))
+    return;
   std::vector<Plug>& plugs = plugs_[host];
-  const bool is_new = std::none_of(plugs.begin(), plugs.end(), [&](const Plug& p) { return p.switch_name == plug.switch_name; });
+  const bool is_new = std::none_of(
+      plugs.begin(), plugs.end(), [&](const Plug& p) { return p.switch_name == plug.switch_name; });
   if (is_new) ++hosts_of_switch_[plug.switch_name];
   plugs.push_back(std::move(plug));
 }
@@ -140,7 +158,8 @@ std::string Topology::parse_slurm(std::string_view text) {
       const std::string_view key = trimmed(take(word, '='));
       if (same_word(key, "SwitchName")) name = trimmed(word);
       if (!same_word(key, "Nodes")) continue;
-      if (std::string problem = expand_hosts(trimmed(word), kMostHosts, &hosts); !problem.empty()) return problem;
+      if (std::string problem = expand_hosts(trimmed(word), kMostHosts, &hosts); !problem.empty())
+        return problem;
     }
     for (const std::string& host : hosts) add(short_host(host), {.switch_name = name});
   }
@@ -166,12 +185,15 @@ void Topology::parse_ibnetdiscover(std::string_view text) {
 
 std::string Topology::parse(std::string_view text) {
   // Both call a switch one, at the begin of a line.
-  if (text.find("\nCa\t") != std::string_view::npos || text.find("\nCa ") != std::string_view::npos || text.starts_with("Ca")) {
+  if (text.find("\nCa\t") != std::string_view::npos ||
+      text.find("\nCa ") != std::string_view::npos || text.starts_with("Ca")) {
     parse_ibnetdiscover(text);
   } else if (std::string problem = parse_slurm(text); !problem.empty()) {
     return problem;
   }
-  return plugs_.empty() ? "no host in it: neither Slurm's topology.conf (SwitchName=leaf1 Nodes=node[1-18]) nor ibnetdiscover's output" : "";
+  return plugs_.empty() ? "no host in it: neither Slurm's topology.conf (SwitchName=leaf1 "
+                          "Nodes=node[1-18]) nor ibnetdiscover's output"
+                        : "";
 }
 
 std::optional<Plug> Topology::find(const std::string& host, std::string_view device) const {
@@ -182,10 +204,12 @@ std::optional<Plug> Topology::find(const std::string& host, std::string_view dev
   for (const Plug& plug : plugs) {
     if (plug.device == device) return plug;
   }
-  // The adapter may be called otherwise there (HCA-1). A host's only port is that one; of several the switch alone is known, if it is one.
+  // The adapter may be called otherwise there (HCA-1). A host's only port is that one; of several
+  // the switch alone is known, if it is one.
   if (plugs.size() == 1) return plugs.front();
   const std::string& name = plugs.front().switch_name;
-  const bool one = std::all_of(plugs.begin(), plugs.end(), [&](const Plug& p) { return p.switch_name == name; });
+  const bool one =
+      std::all_of(plugs.begin(), plugs.end(), [&](const Plug& p) { return p.switch_name == name; });
   return one ? std::optional(Plug{.switch_name = name}) : std::nullopt;
 }
 

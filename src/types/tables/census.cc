@@ -26,13 +26,9 @@ Census count(const Hash& hash, const SampleSet& set, const std::vector<Sequence>
   return census;
 }
 
-double percent(double part, double whole) {
-  return whole == 0 ? 0 : 100 * part / whole;
-}
+double percent(double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }
 
-int sign(double value) {
-  return (value > 0) - (value < 0);
-}
+int sign(double value) { return (value > 0) - (value < 0); }
 
 const char* relation(double difference) {
   return difference > 0 ? "more than" : difference < 0 ? "fewer than" : "as many as";
@@ -72,8 +68,7 @@ std::size_t count_distinct(const std::vector<Sequence>& sequences) {
   return std::set<Sequence>(sequences.begin(), sequences.end()).size();
 }
 
-std::vector<Census> take_census(const SampleSet& set,
-                                const std::vector<tables::HashPtr>& hashes) {
+std::vector<Census> take_census(const SampleSet& set, const std::vector<tables::HashPtr>& hashes) {
   std::vector<Sequence> sequences;
   for (const Sample& sample : set.samples) sequences.push_back(expand(sample));
   std::vector<Census> rows;

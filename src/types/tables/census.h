@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // How often the signatures of a sample share a hash, beside what the papers printed.
-#pragma once
+#ifndef VERITY_TYPES_TABLES_CENSUS_H
+#define VERITY_TYPES_TABLES_CENSUS_H
 
 #include <optional>
 #include <string>
@@ -40,10 +41,12 @@ struct Census {
 [[nodiscard]] std::size_t count_distinct(const std::vector<Sequence>& sequences);
 
 // One for each hash.
-[[nodiscard]] std::vector<Census> take_census(
-    const SampleSet& set, const std::vector<tables::HashPtr>& hashes);
+[[nodiscard]] std::vector<Census> take_census(const SampleSet& set,
+                                              const std::vector<tables::HashPtr>& hashes);
 
 // Two hashes whose order by collisions is not the paper's, as a line of text.
 [[nodiscard]] std::vector<std::string> order_differences(const std::vector<Census>& rows);
 
 }  // namespace verity::types
+
+#endif

@@ -57,9 +57,7 @@ class Crc final : public Hash {
   }
   [[nodiscard]] Value concat(Value a, Value b) const noexcept override {
     auto pushed = static_cast<uint32_t>(a.hash);
-    for (uint64_t i = 0; i < b.count; ++i) {
-      pushed = Step::push(pushed, 0);
-    }
+    for (uint64_t i = 0; i < b.count; ++i) { pushed = Step::push(pushed, 0); }
     return {pushed ^ b.hash, a.count + b.count};
   }
 };
@@ -76,12 +74,8 @@ HashPtr make(const char* name, unsigned bits) {
 
 }  // namespace
 
-HashPtr crc16_ccitt() {
-  return make<Ccitt>("crc-ccitt-16", 16);
-}
+HashPtr crc16_ccitt() { return make<Ccitt>("crc-ccitt-16", 16); }
 
-HashPtr crc32() {
-  return make<Crc32>("crc-32", 32);
-}
+HashPtr crc32() { return make<Crc32>("crc-32", 32); }
 
 }  // namespace verity::types::tables

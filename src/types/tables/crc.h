@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Cyclic redundancy checks over one byte for each basic type.
-#pragma once
+#ifndef VERITY_TYPES_TABLES_CRC_H
+#define VERITY_TYPES_TABLES_CRC_H
 
 #include "types/tables/hash.h"
 
@@ -15,3 +16,5 @@ namespace verity::types::tables {
 [[nodiscard]] HashPtr crc32();        // 0x04C11DB7, reflected
 
 }  // namespace verity::types::tables
+
+#endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Langou 2005, gfd: polynomials over GF(2^w), several at different points side by side.
-#pragma once
+#ifndef VERITY_TYPES_TABLES_GALOIS_H
+#define VERITY_TYPES_TABLES_GALOIS_H
 
 #include "types/tables/hash.h"
 
@@ -47,3 +48,5 @@ class Field {
 [[nodiscard]] HashPtr gfd(unsigned width, unsigned words, uint32_t polynomial);
 
 }  // namespace verity::types::tables
+
+#endif

@@ -14,9 +14,7 @@ const char* growth_name(Growth growth) noexcept {
 
 Value Hash::repeat(Value a, uint64_t k) const noexcept {
   Value result;
-  for (uint64_t i = 0; i < k; ++i) {
-    result = i == 0 ? a : concat(result, a);
-  }
+  for (uint64_t i = 0; i < k; ++i) { result = i == 0 ? a : concat(result, a); }
   return result;
 }
 
@@ -29,14 +27,10 @@ std::vector<HashPtr> all_hashes() {
   hashes.push_back(xor_bs1(16));
   hashes.push_back(mmm_bs1(16));
   for (const uint32_t polynomial : {0x11DU, 0x187U}) {
-    for (unsigned words = 1; words <= 4; ++words) {
-      hashes.push_back(gfd(8, words, polynomial));
-    }
+    for (unsigned words = 1; words <= 4; ++words) { hashes.push_back(gfd(8, words, polynomial)); }
   }
   for (const uint32_t polynomial : {0x1100BU, 0x1002DU}) {
-    for (unsigned words = 1; words <= 2; ++words) {
-      hashes.push_back(gfd(16, words, polynomial));
-    }
+    for (unsigned words = 1; words <= 2; ++words) { hashes.push_back(gfd(16, words, polynomial)); }
   }
   hashes.push_back(crc16_ccitt());
   hashes.push_back(crc32());

@@ -5,7 +5,8 @@
 //   Gropp 2000     W. D. Gropp, Runtime checking of datatype signatures in MPI
 //   Langou 2005    J. Langou, G. Bosilca, G. Fagg, J. Dongarra, Hash functions for datatype
 //                  signatures in MPI
-#pragma once
+#ifndef VERITY_TYPES_TABLES_HASH_H
+#define VERITY_TYPES_TABLES_HASH_H
 
 #include <cstdint>
 #include <memory>
@@ -63,3 +64,5 @@ using HashPtr = std::unique_ptr<const Hash>;
 [[nodiscard]] std::vector<HashPtr> all_hashes();
 
 }  // namespace verity::types::tables
+
+#endif

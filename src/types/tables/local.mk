@@ -12,4 +12,4 @@ types_tables_sources = \
 	src/types/tables/timing.cc src/types/tables/timing.h
 
 verity_unit_SOURCES += $(types_tables_sources) \
-	test/unit/types_tables_test.cc
+	test/unit/types/tables_test.cc

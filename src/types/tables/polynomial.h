@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#ifndef VERITY_TYPES_TABLES_POLYNOMIAL_H
+#define VERITY_TYPES_TABLES_POLYNOMIAL_H
 
 #include "types/tables/hash.h"
 
@@ -10,3 +11,5 @@ namespace verity::types::tables {
 [[nodiscard]] HashPtr polynomial61();
 
 }  // namespace verity::types::tables
+
+#endif

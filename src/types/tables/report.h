@@ -2,7 +2,8 @@
 //
 // The tables of `verity-types sig`, as text and as JSON. Each says how large its samples are and
 // where its figures come from.
-#pragma once
+#ifndef VERITY_TYPES_TABLES_REPORT_H
+#define VERITY_TYPES_TABLES_REPORT_H
 
 #include <string>
 #include <vector>
@@ -29,3 +30,5 @@ struct CensusReport {
 [[nodiscard]] std::string render_timing_json(const std::vector<Series>& all);
 
 }  // namespace verity::types
+
+#endif

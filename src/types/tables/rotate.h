@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Hashes that rotate words of `width` bits (at most 32).
-#pragma once
+#ifndef VERITY_TYPES_TABLES_ROTATE_H
+#define VERITY_TYPES_TABLES_ROTATE_H
 
 #include "types/tables/hash.h"
 
@@ -26,3 +27,5 @@ namespace verity::types::tables {
 [[nodiscard]] HashPtr mmm_bs1(unsigned width);
 
 }  // namespace verity::types::tables
+
+#endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The sets of type signatures on which hashes are compared.
-#pragma once
+#ifndef VERITY_TYPES_TABLES_SAMPLES_H
+#define VERITY_TYPES_TABLES_SAMPLES_H
 
 #include <string>
 #include <vector>
@@ -49,3 +50,5 @@ struct SampleSet {
 [[nodiscard]] Value hash_built(const Hash& hash, const Sample& sample);
 
 }  // namespace verity::types
+
+#endif

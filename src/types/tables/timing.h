@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What concat and repeat cost as types grow.
-#pragma once
+#ifndef VERITY_TYPES_TABLES_TIMING_H
+#define VERITY_TYPES_TABLES_TIMING_H
 
 #include <optional>
 #include <string>
@@ -39,3 +40,5 @@ inline constexpr double kLinearExponent = 0.75;
 [[nodiscard]] std::optional<Growth> judge_growth(double exponent);
 
 }  // namespace verity::types
+
+#endif

@@ -6,7 +6,8 @@
 namespace verity::uct {
 namespace {
 
-ucs_status_t cm_open_op(uct_component_t*, uct_worker_h, const uct_cm_config_t*, uct_cm_h*) noexcept {
+ucs_status_t cm_open_op(uct_component_t*, uct_worker_h, const uct_cm_config_t*,
+                        uct_cm_h*) noexcept {
   return UCS_ERR_UNSUPPORTED;
 }
 
@@ -37,7 +38,8 @@ uct_component_t make(const char (&name)[UCT_COMPONENT_NAME_MAX], const Component
 
 }  // namespace
 
-uct_component_t make_component(const char* name, const ComponentOps& ops, const MdConfigTable& config) noexcept {
+uct_component_t make_component(const char* name, const ComponentOps& ops,
+                               const MdConfigTable& config) noexcept {
   char padded[UCT_COMPONENT_NAME_MAX] = {};
   std::strncpy(padded, name, sizeof(padded) - 1);
   return make(padded, ops, config, std::make_index_sequence<UCT_COMPONENT_NAME_MAX>());

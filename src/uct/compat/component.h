@@ -22,17 +22,18 @@ struct MdConfigTable {
 
 // Remote keys are the component's business in UCX, not the memory domain's.
 struct KeyOps {
-  ucs_status_t (*unpack)(uct_component_t* component, const void* buffer, uct_rkey_t* rkey_p, void** handle_p);
-  ucs_status_t (*ptr)(uct_component_t* component, uct_rkey_t rkey, void* handle, uint64_t remote_address,
-                      void** local_address_p);
+  ucs_status_t (*unpack)(uct_component_t* component, const void* buffer, uct_rkey_t* rkey_p,
+                         void** handle_p);
+  ucs_status_t (*ptr)(uct_component_t* component, uct_rkey_t rkey, void* handle,
+                      uint64_t remote_address, void** local_address_p);
   ucs_status_t (*release)(uct_component_t* component, uct_rkey_t rkey, void* handle);
 };
 
 struct ComponentOps {
-  ucs_status_t (*query_md_resources)(uct_component_t* component, uct_md_resource_desc_t** resources_p,
-                                     unsigned* count_p);
-  ucs_status_t (*md_open)(uct_component_t* component, const char* name, const uct_md_config_t* config,
-                          uct_md_h* md_p);
+  ucs_status_t (*query_md_resources)(uct_component_t* component,
+                                     uct_md_resource_desc_t** resources_p, unsigned* count_p);
+  ucs_status_t (*md_open)(uct_component_t* component, const char* name,
+                          const uct_md_config_t* config, uct_md_h* md_p);
   KeyOps keys;
 };
 

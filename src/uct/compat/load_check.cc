@@ -24,14 +24,10 @@ const char* run_time_version() {
   }
   std::string path(uct_library.dli_fname);
   const size_t name = path.rfind("libuct.so");
-  if (name == std::string::npos) {
-    return nullptr;
-  }
+  if (name == std::string::npos) { return nullptr; }
   path.replace(name, strlen("libuct.so"), "libucp.so");
   void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) {
-    return nullptr;
-  }
+  if (library == nullptr) { return nullptr; }
   const auto get_version = reinterpret_cast<GetVersion>(dlsym(library, "ucp_get_version_string"));
   return get_version != nullptr ? get_version() : nullptr;
 }
@@ -58,9 +54,7 @@ bool ucx_fits_this_build(const char* who) noexcept {
       return false;
     }
     return true;
-  } catch (...) {
-    return false;
-  }
+  } catch (...) { return false; }
 }
 
 }  // namespace verity::uct

@@ -17,8 +17,9 @@ ucs_status_t query_op(uct_md_h md, uct_md_attr_t* attr) noexcept {
   return UCS_OK;
 }
 
-ucs_status_t mem_alloc_op(uct_md_h md, size_t* length_p, void** address_p, ucs_memory_type_t mem_type,
-                          unsigned flags, const char* name, uct_mem_h* memh_p) noexcept {
+ucs_status_t mem_alloc_op(uct_md_h md, size_t* length_p, void** address_p,
+                          ucs_memory_type_t mem_type, unsigned flags, const char* name,
+                          uct_mem_h* memh_p) noexcept {
   return uct_md_mem_alloc(of(md).lower(), length_p, address_p, mem_type, flags, name, memh_p);
 }
 
@@ -50,7 +51,8 @@ ucs_status_t mkey_pack_op(uct_md_h md, uct_mem_h memh, const uct_md_mkey_pack_pa
   return of(md).mkey_pack(memh, {params}, static_cast<char*>(buffer));
 }
 
-int is_sockaddr_accessible_op(uct_md_h, const ucs_sock_addr_t*, uct_sockaddr_accessibility_t) noexcept {
+int is_sockaddr_accessible_op(uct_md_h, const ucs_sock_addr_t*,
+                              uct_sockaddr_accessibility_t) noexcept {
   return 0;
 }
 

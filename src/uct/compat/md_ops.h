@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A memory domain with operations that are the same for every UCX release. UCX's own table of them, its attributes and its way
-// to pack a key change with the release. md_ops.cc is the place to translate
-// them; so far it does so for 1.13 alone. Known differences to come:
+// A memory domain with operations that are the same for every UCX release. UCX's own table of them,
+// its attributes and its way to pack a key change with the release. md_ops.cc is the place to
+// translate them; so far it does so for 1.13 alone. Known differences to come:
 //
 //   1.14  attributes in another structure; registration parameters; mem_attach
 //   1.16  mkey_pack with address and length; is_sockaddr_accessible gone
@@ -47,15 +47,18 @@ class MemoryDomain : public uct_md_t {
   [[nodiscard]] virtual uct_md_h lower() const noexcept = 0;
   // `attr` holds the lower domain's answer.
   virtual void map_attr(MdAttr& attr) const noexcept = 0;
-  virtual ucs_status_t mem_reg(void* address, size_t length, unsigned flags, uct_mem_h* memh_p) noexcept = 0;
+  virtual ucs_status_t mem_reg(void* address, size_t length, unsigned flags,
+                               uct_mem_h* memh_p) noexcept = 0;
   virtual ucs_status_t mem_dereg(const uct_md_mem_dereg_params_t& params) noexcept = 0;
-  virtual ucs_status_t mem_advise(uct_mem_h memh, void* address, size_t length, unsigned advice) noexcept = 0;
+  virtual ucs_status_t mem_advise(uct_mem_h memh, void* address, size_t length,
+                                  unsigned advice) noexcept = 0;
   virtual ucs_status_t mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buffer) noexcept = 0;
 };
 
 // The same of a lower domain.
 [[nodiscard]] ucs_status_t query_md(uct_md_h md, MdAttr* attr) noexcept;
-[[nodiscard]] ucs_status_t pack_key(uct_md_h md, uct_mem_h memh, const KeyArgs& args, char* buffer) noexcept;
+[[nodiscard]] ucs_status_t pack_key(uct_md_h md, uct_mem_h memh, const KeyArgs& args,
+                                    char* buffer) noexcept;
 
 }  // namespace verity::uct
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which variables of the lower transports say how long a copied message may be, where that is no more than a buffer's size; and
-// where the message's own header on the wire cannot say more than so much, whatever the variables say.
+// Which variables of the lower transports say how long a copied message may be, where that is no
+// more than a buffer's size; and where the message's own header on the wire cannot say more than so
+// much, whatever the variables say.
 #ifndef VERITY_UCT_COMPAT_SEGMENTS_H
 #define VERITY_UCT_COMPAT_SEGMENTS_H
 
@@ -10,7 +11,8 @@
 
 namespace verity::uct {
 
-// UCX reads a variable of nested tables by the names of all of them, and sets it by the name of the last.
+// UCX reads a variable of nested tables by the names of all of them, and sets it by the name of the
+// last.
 struct SegmentVariable {
   const char* read;
   const char* set;
@@ -18,17 +20,18 @@ struct SegmentVariable {
 
 // ud is not among them: a message is one packet there, whatever the buffers.
 inline constexpr SegmentVariable kSegmentVariables[] = {
-    {"SEG_SIZE", "SEG_SIZE"},             // self
-    {"MM_SEG_SIZE", "MM_SEG_SIZE"},       // posix, sysv
-    {"TX_SEG_SIZE", "TX_SEG_SIZE"},       // tcp
+    {"SEG_SIZE", "SEG_SIZE"},        // self
+    {"MM_SEG_SIZE", "MM_SEG_SIZE"},  // posix, sysv
+    {"TX_SEG_SIZE", "TX_SEG_SIZE"},  // tcp
     {"RX_SEG_SIZE", "RX_SEG_SIZE"},
-    {"RC_RC_IB_SEG_SIZE", "IB_SEG_SIZE"}, // rc_verbs, rc_mlx5
-    {"DC_RC_IB_SEG_SIZE", "IB_SEG_SIZE"}, // dc_mlx5
+    {"RC_RC_IB_SEG_SIZE", "IB_SEG_SIZE"},  // rc_verbs, rc_mlx5
+    {"DC_RC_IB_SEG_SIZE", "IB_SEG_SIZE"},  // dc_mlx5
 };
 
-// Shared memory queues write the length of a message into 16 bits and neither refuse a larger buffer nor a longer message, of which
-// the receiver then gets the length modulo 65536. All others have 32 bits or more, or no length at all (self, InfiniBand), and the
-// plugin's frames stay below 16 MiB. Read in UCX's sources from 1.13.1 to 1.21.
+// Shared memory queues write the length of a message into 16 bits and neither refuse a larger
+// buffer nor a longer message, of which the receiver then gets the length modulo 65536. All others
+// have 32 bits or more, or no length at all (self, InfiniBand), and the plugin's frames stay below
+// 16 MiB. Read in UCX's sources from 1.13.1 to 1.21.
 struct LengthField {
   const char* transport;
   size_t most;  // bytes

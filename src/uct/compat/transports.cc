@@ -17,7 +17,9 @@ HasAm known_active_messages(std::string_view tl) noexcept {
   return known ? HasAm::kYes : HasAm::kUnknown;
 }
 
-bool reads_processes(std::string_view tl) noexcept { return tl.ends_with("cma") || tl.ends_with("knem"); }
+bool reads_processes(std::string_view tl) noexcept {
+  return tl.ends_with("cma") || tl.ends_with("knem");
+}
 
 void register_transport(uct_component_t* component, uct_tl_t* tl) noexcept {
   uct_tl_register(component, tl);

@@ -52,9 +52,7 @@ template <typename Body>
 [[nodiscard]] ucs_status_t guarded(Body&& body) noexcept {
   try {
     return body();
-  } catch (const std::bad_alloc&) {
-    return UCS_ERR_NO_MEMORY;
-  } catch (...) {
+  } catch (const std::bad_alloc&) { return UCS_ERR_NO_MEMORY; } catch (...) {
     return UCS_ERR_IO_ERROR;
   }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What this side can do beyond plain frames, advertised to each peer and agreed with it. There is one extension so far, the
-// trailers of a preloaded MPI interposer (trailers.h), and one mechanism for all: a nibble with the version that a side
-// understands, 0 for none. It travels in the HELLO (wire::HelloExt::trailers) and in addresses (wire::AddressTail::mode, high
-// nibble), for links that need no HELLO. An extension is used on a link only where both versions are the same.
+// What this side can do beyond plain frames, advertised to each peer and agreed with it. There is
+// one extension so far, the trailers of a preloaded MPI interposer (trailers.h), and one mechanism
+// for all: a nibble with the version that a side understands, 0 for none. It travels in the HELLO
+// (wire::HelloExt::trailers) and in addresses (wire::AddressTail::mode, high nibble), for links
+// that need no HELLO. An extension is used on a link only where both versions are the same.
 #ifndef VERITY_UCT_EXTENSIONS_EXTENSIONS_H
 #define VERITY_UCT_EXTENSIONS_EXTENSIONS_H
 
@@ -17,14 +18,16 @@ namespace verity::uct {
 
 class Extensions {
  public:
-  // Once, before anything is sent. `has_room`: the lower transport's messages are long enough for a trailer.
+  // Once, before anything is sent. `has_room`: the lower transport's messages are long enough for a
+  // trailer.
   void open(bool has_room) noexcept;
 
   // The nibble of this side.
   [[nodiscard]] uint8_t advertised() const noexcept {
     return mpi_ != nullptr ? static_cast<uint8_t>(VERITY_COMPANION_VERSION) : uint8_t{0};
   }
-  // Bitmap of the upper messages that may get a trailer on a link with that mode whose peer advertises `theirs`.
+  // Bitmap of the upper messages that may get a trailer on a link with that mode whose peer
+  // advertises `theirs`.
   [[nodiscard]] uint32_t agree(link::Mode mode, unsigned theirs) const noexcept;
   // Bitmap of the received messages that the interposer observes first, or that have trailers.
   [[nodiscard]] uint32_t observed_ids() const noexcept {
@@ -35,7 +38,9 @@ class Extensions {
   [[nodiscard]] const verity_companion* table() const noexcept { return mpi_; }
   [[nodiscard]] const verity_companion& mpi() const noexcept { return *mpi_; }
   // How many sends it has begun to watch; 0 without it.
-  [[nodiscard]] uint64_t watched_sends() const noexcept { return mpi_ != nullptr ? mpi_->watched() : 0; }
+  [[nodiscard]] uint64_t watched_sends() const noexcept {
+    return mpi_ != nullptr ? mpi_->watched() : 0;
+  }
 
  private:
   const verity_companion* mpi_ = nullptr;

@@ -13,7 +13,8 @@ namespace verity::uct {
 
 namespace {
 
-// The program's signals are not for these threads. Faults at memory that the program took away are: a blocked one would end it.
+// The program's signals are not for these threads. Faults at memory that the program took away are:
+// a blocked one would end it.
 void block_signals(sigset_t* before) noexcept {
   sigset_t all;
   sigfillset(&all);
@@ -33,7 +34,8 @@ void HashPool::close() noexcept {
   std::unique_ptr<Crew> last;
   {
     const std::lock_guard lock(mutex_);
-    if (users_ == 0 || --users_ != 0) return;  // in a child the parent's interfaces were never opened
+    if (users_ == 0 || --users_ != 0)
+      return;  // in a child the parent's interfaces were never opened
     wanted_ = 0;
     last = std::move(crew_);
     if (last == nullptr) return;
@@ -73,7 +75,8 @@ bool HashPool::submit(std::span<rma::HashSlice> slices) noexcept {
 }
 
 void HashPool::withdraw(rma::HashSlice& slice) noexcept {
-  if (slice.taken_by != this) return;  // the parent's, in a child made by fork(): no thread is at it
+  if (slice.taken_by != this)
+    return;  // the parent's, in a child made by fork(): no thread is at it
   std::unique_lock lock(mutex_);
   slice.node.unlink();
   // Neither waiting nor done: a thread is in the middle of it, unless it never began.

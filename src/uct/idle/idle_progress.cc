@@ -9,16 +9,18 @@
 
 namespace verity::uct {
 
-// Programs hand workers from one thread to another, or guard them with locks of their own: no sibling may serve another
-// then. So it is done only where the upper layer said that a single thread uses each worker, and only as long as one thread
-// has used them all. Every call of the upper layer notes its thread first, and the first one of a second thread waits until
-// no sibling is served any more.
+// Programs hand workers from one thread to another, or guard them with locks of their own: no
+// sibling may serve another then. So it is done only where the upper layer said that a single
+// thread uses each worker, and only as long as one thread has used them all. Every call of the
+// upper layer notes its thread first, and the first one of a second thread waits until no sibling
+// is served any more.
 constinit std::atomic<pthread_t> only_thread{};
 constinit std::atomic<bool> several_threads = false;
 
 namespace {
 
-constinit std::atomic<bool> several_workers = false;  // most programs have one, and take no lock then
+constinit std::atomic<bool> several_workers =
+    false;  // most programs have one, and take no lock then
 
 }  // namespace
 
@@ -36,8 +38,8 @@ struct Siblings {
 
 namespace {
 
-// Outlives every static destructor. A child made by fork() has its own: the parent's interfaces are not
-// its to serve, and the lock may be held by a thread that it does not have.
+// Outlives every static destructor. A child made by fork() has its own: the parent's interfaces are
+// not its to serve, and the lock may be held by a thread that it does not have.
 Siblings* siblings = new Siblings;
 
 void forget() noexcept {
@@ -80,7 +82,9 @@ void IdleProgress::close() noexcept {
 }
 
 void IdleProgress::serve_siblings_in_turn(uint64_t now) noexcept {
-  if (!several_workers.load(std::memory_order_relaxed) || several_threads.load(std::memory_order_relaxed)) return;
+  if (!several_workers.load(std::memory_order_relaxed) ||
+      several_threads.load(std::memory_order_relaxed))
+    return;
   if (now - siblings_at_ < IdleLimits::kIdleAfter) return;
   siblings_at_ = now;
   serve_siblings(now, IdleLimits::kIdleAfter);
@@ -99,7 +103,9 @@ void IdleProgress::serve_siblings(uint64_t now, uint64_t idle) noexcept {
 bool IdleProgress::has_thread() const noexcept {
   const ucs_async_mode_t mode = rules_.async->mode;
   if (mode == UCS_ASYNC_MODE_THREAD_SPINLOCK || mode == UCS_ASYNC_MODE_THREAD_MUTEX) return true;
-  ucs_warn("ucx-verity: UCX_VERITY_PROGRESS_THREAD: the program's asynchronous context has no thread: not served by one");
+  ucs_warn(
+      "ucx-verity: UCX_VERITY_PROGRESS_THREAD: the program's asynchronous context has no thread: "
+      "not served by one");
   return false;
 }
 
@@ -109,7 +115,8 @@ void IdleProgress::start_thread() noexcept {
     static_cast<IdleProgress*>(arg)->thread_fired();
   };
   const ucs_time_t interval = ucs_time_from_sec(IdleLimits::kThreadEvery);
-  if (ucs_async_add_timer(rules_.async->mode, interval, fired, this, rules_.async, &thread_timer_) != UCS_OK) {
+  if (ucs_async_add_timer(rules_.async->mode, interval, fired, this, rules_.async,
+                          &thread_timer_) != UCS_OK) {
     rules_.set_threaded(false);
     thread_timer_ = -1;
   }
@@ -124,8 +131,7 @@ void IdleProgress::stop_thread() noexcept {
 void IdleProgress::thread_fired() noexcept {
   const uint64_t begin = monotonic_ns();
   if (!served_.serve_idle(begin, IdleLimits::kIdleAfter, By::kThread)) return;
-  while (served_.serve_digests() && monotonic_ns() - begin < IdleLimits::kThreadSlice) {
-  }
+  while (served_.serve_digests() && monotonic_ns() - begin < IdleLimits::kThreadSlice) {}
 }
 
 }  // namespace verity::uct

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Progress of an interface whose worker is idle. A program with several workers may wait on one and leave the others alone:
-// Open MPI's one-sided component does, with what its point-to-point component sent last still on the way. A raw transport
-// needs no more progress for that. Here a frame may have been damaged, its repair needs this side, and the peer whose answer
-// is waited for may wait for the repair. And a program that computes answers no peer, while they wait: for repairs, for
-// the digests of what they read from it, for one-sided operations. One policy, with one set of limits (IdleLimits):
+// Progress of an interface whose worker is idle. A program with several workers may wait on one and
+// leave the others alone: Open MPI's one-sided component does, with what its point-to-point
+// component sent last still on the way. A raw transport needs no more progress for that. Here a
+// frame may have been damaged, its repair needs this side, and the peer whose answer is waited for
+// may wait for the repair. And a program that computes answers no peer, while they wait: for
+// repairs, for the digests of what they read from it, for one-sided operations. One policy, with
+// one set of limits (IdleLimits):
 //
 //   sibling interfaces  always, where it is safe: each interface serves the others of its thread
 //   progress thread     UCX_VERITY_PROGRESS_THREAD: UCX's asynchronous thread serves the interface
 //   hash pool           UCX_VERITY_THREADS: threads of the process make large digests (hash_pool.h)
 //
-// Only links and remote memory access are served. Messages are kept until the interface's own progress, like every other
-// upper callback: the program did not call that worker's.
+// Only links and remote memory access are served. Messages are kept until the interface's own
+// progress, like every other upper callback: the program did not call that worker's.
 #ifndef VERITY_UCT_IDLE_IDLE_PROGRESS_H
 #define VERITY_UCT_IDLE_IDLE_PROGRESS_H
 
@@ -22,7 +24,8 @@
 namespace verity::uct {
 
 struct IdleLimits {
-  static constexpr uint64_t kIdleAfter = 1'000'000;  // ns without progress, after which an interface is served
+  static constexpr uint64_t kIdleAfter =
+      1'000'000;  // ns without progress, after which an interface is served
   static constexpr double kThreadEvery = 1e-3;       // s between the looks of the progress thread
   static constexpr uint64_t kThreadSlice = 500'000;  // ns that it works on digests at a time
 };
@@ -35,8 +38,8 @@ class IdleProgress {
   class Served {
    public:
     virtual ~Served() = default;
-    // If its worker was not progressed for `idle` ns: serves links and remote memory access, without
-    // upper callbacks. False: it was.
+    // If its worker was not progressed for `idle` ns: serves links and remote memory access,
+    // without upper callbacks. False: it was.
     virtual bool serve_idle(uint64_t now, uint64_t idle, By by) noexcept = 0;
     // Works on digests that peers wait for. False: there is nothing more to do now.
     virtual bool serve_digests() noexcept = 0;

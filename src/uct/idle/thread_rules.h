@@ -3,9 +3,12 @@
 // Which threads may be at work on an interface, and the guard that keeps the others out.
 //
 //   the program's    one at a time, by UCX's rules
-//   asynchronous     UCX's own: where the lower transport calls back from there (has_async), and where it serves an interface
-//                    whose worker is idle (threaded, idle_progress.h). Blocked by the asynchronous context.
-//   siblings         the thread of another interface, while all workers of the process belong to one thread (is_sibling)
+//   asynchronous     UCX's own: where the lower transport calls back from there (has_async), and
+//   where it serves an interface
+//                    whose worker is idle (threaded, idle_progress.h). Blocked by the asynchronous
+//                    context.
+//   siblings         the thread of another interface, while all workers of the process belong to
+//   one thread (is_sibling)
 #ifndef VERITY_UCT_IDLE_THREAD_RULES_H
 #define VERITY_UCT_IDLE_THREAD_RULES_H
 
@@ -28,8 +31,11 @@ struct ThreadRules {
     threaded = on;
     shared = on || has_async;
   }
-  // UCX's asynchronous mode "signal" may interrupt anything, be it the allocation of memory or the making of a record.
-  [[nodiscard]] bool may_interrupt() const noexcept { return has_async && async->mode == UCS_ASYNC_MODE_SIGNAL; }
+  // UCX's asynchronous mode "signal" may interrupt anything, be it the allocation of memory or the
+  // making of a record.
+  [[nodiscard]] bool may_interrupt() const noexcept {
+    return has_async && async->mode == UCS_ASYNC_MODE_SIGNAL;
+  }
 };
 
 // The one thread that has used all sibling interfaces so far; see idle_progress.cc.
@@ -40,14 +46,16 @@ extern constinit std::atomic<bool> several_threads;
 // A call of the upper layer, in this thread.
 inline void note_thread(const ThreadRules& rules) noexcept {
   if (!rules.is_sibling || several_threads.load(std::memory_order_relaxed)) return;
-  if (only_thread.load(std::memory_order_relaxed) != pthread_self()) [[unlikely]] note_other_thread();
+  if (only_thread.load(std::memory_order_relaxed) != pthread_self()) [[unlikely]]
+    note_other_thread();
 }
 
-// Keeps UCX's asynchronous thread out where it may be at work on the interface. Elsewhere it notes the
-// thread, for the siblings: one comparison.
+// Keeps UCX's asynchronous thread out where it may be at work on the interface. Elsewhere it notes
+// the thread, for the siblings: one comparison.
 class AsyncGuard {
  public:
-  explicit AsyncGuard(const ThreadRules& rules) noexcept : async_(rules.shared ? rules.async : nullptr) {
+  explicit AsyncGuard(const ThreadRules& rules) noexcept
+      : async_(rules.shared ? rules.async : nullptr) {
     if (async_ != nullptr) [[unlikely]] {
       UCS_ASYNC_BLOCK(async_);
     } else {

@@ -13,24 +13,29 @@ namespace {
 // Of an unframed zero-copy send: no transport takes more.
 constexpr size_t kMostPieces = 128;
 
-// The peer has closed its interface: messages are dropped, as on a lower transport that keeps no connection.
+// The peer has closed its interface: messages are dropped, as on a lower transport that keeps no
+// connection.
 bool is_closed(const UctLink& l) noexcept { return l.peer_closed() && !l.failed(); }
 bool is_unframed(const UctLink& l) noexcept { return l.is_off() && !l.failed(); }
 
 // Where the upper layer's bytes lie, behind its header.
-const void* data_of(const uct_iov_t* iov, size_t count) noexcept { return count > 1 ? iov[1].buffer : nullptr; }
+const void* data_of(const uct_iov_t* iov, size_t count) noexcept {
+  return count > 1 ? iov[1].buffer : nullptr;
+}
 
 }  // namespace
 
-[[gnu::hot]] ucs_status_t Ops::am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void* payload,
-                                        unsigned length) noexcept {
+[[gnu::hot]] ucs_status_t Ops::am_short(uct_ep_h ep, uint8_t id, uint64_t header,
+                                        const void* payload, unsigned length) noexcept {
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
-  if (!is_am_id(id) || !is_length("am_short", sizeof(header) + length, f.max_copied())) return UCS_ERR_INVALID_PARAM;
+  if (!is_am_id(id) || !is_length("am_short", sizeof(header) + length, f.max_copied()))
+    return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f.core().threads);
   const wire::Class c = f.core().class_of(id);
-  if (wire::is_own_id(id)) [[unlikely]] return f.refuse_id(id);
+  if (wire::is_own_id(id)) [[unlikely]]
+    return f.refuse_id(id);
   link::Slot* slot = f.sender().reserve(l, c, sizeof(header) + length, id);
   if (slot == nullptr) [[unlikely]] {
     if (is_unframed(l)) return uct_ep_am_short(l.lower.get(), id, header, payload, length);
@@ -38,25 +43,30 @@ const void* data_of(const uct_iov_t* iov, size_t count) noexcept { return count 
   }
   std::memcpy(slot->payload(), &header, sizeof(header));
   if (length != 0) std::memcpy(slot->payload() + sizeof(header), payload, length);
-  return f.sender().launch_copied(l, c, slot, sizeof(header) + length, {self.serial(), nullptr, payload, id});
+  return f.sender().launch_copied(l, c, slot, sizeof(header) + length,
+                                  {self.serial(), nullptr, payload, id});
 }
 
-ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov, size_t iovcnt) noexcept {
+ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
+                               size_t iovcnt) noexcept {
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   const size_t length = iov_total(iov, iovcnt);
-  if (!is_am_id(id) || !is_length("am_short_iov", length, f.max_copied())) return UCS_ERR_INVALID_PARAM;
+  if (!is_am_id(id) || !is_length("am_short_iov", length, f.max_copied()))
+    return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f.core().threads);
   const wire::Class c = f.core().class_of(id);
-  if (wire::is_own_id(id)) [[unlikely]] return f.refuse_id(id);
+  if (wire::is_own_id(id)) [[unlikely]]
+    return f.refuse_id(id);
   link::Slot* slot = f.sender().reserve(l, c, length, id);
   if (slot == nullptr) [[unlikely]] {
     if (is_unframed(l)) return uct_ep_am_short_iov(l.lower.get(), id, iov, iovcnt);
     return is_closed(l) ? UCS_OK : FrameSender::refusal(l);
   }
   copy_iov(slot->payload(), iov, iovcnt);
-  return f.sender().launch_copied(l, c, slot, length, {self.serial(), nullptr, data_of(iov, iovcnt), id});
+  return f.sender().launch_copied(l, c, slot, length,
+                                  {self.serial(), nullptr, data_of(iov, iovcnt), id});
 }
 
 [[gnu::hot]] ssize_t Ops::am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack, void* arg,
@@ -67,19 +77,22 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov, si
   if (!is_am_id(id)) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f.core().threads);
   const wire::Class c = f.core().class_of(id);
-  if (wire::is_own_id(id)) [[unlikely]] return f.refuse_id(id);
+  if (wire::is_own_id(id)) [[unlikely]]
+    return f.refuse_id(id);
   link::Slot* slot = f.sender().reserve(l, c, f.sender().limits().max_bcopy, id);
   if (slot == nullptr) [[unlikely]] {
     if (is_unframed(l)) return uct_ep_am_bcopy(l.lower.get(), id, pack, arg, flags);
-    return is_closed(l) ? f.sender().pack_and_drop(pack, arg) : static_cast<ssize_t>(FrameSender::refusal(l));
+    return is_closed(l) ? f.sender().pack_and_drop(pack, arg)
+                        : static_cast<ssize_t>(FrameSender::refusal(l));
   }
   return f.sender().launch_bcopy(l, c, slot, 0, id, pack, arg, self.serial());
 }
 
 namespace {
 
-ucs_status_t unframed_zcopy(UctLink& l, uint8_t id, const void* header, unsigned header_length, const uct_iov_t* iov,
-                            size_t iovcnt, unsigned flags, uct_completion_t* comp) noexcept {
+ucs_status_t unframed_zcopy(UctLink& l, uint8_t id, const void* header, unsigned header_length,
+                            const uct_iov_t* iov, size_t iovcnt, unsigned flags,
+                            uct_completion_t* comp) noexcept {
   uct_iov_t lower_iov[kMostPieces];
   if (iovcnt > kMostPieces) return UCS_ERR_INVALID_PARAM;
   for (size_t i = 0; i < iovcnt; ++i) {
@@ -91,23 +104,27 @@ ucs_status_t unframed_zcopy(UctLink& l, uint8_t id, const void* header, unsigned
 
 }  // namespace
 
-ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned header_length, const uct_iov_t* iov,
-                           size_t iovcnt, unsigned flags, uct_completion_t* comp) noexcept {
+ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned header_length,
+                           const uct_iov_t* iov, size_t iovcnt, unsigned flags,
+                           uct_completion_t* comp) noexcept {
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   if (!is_am_id(id)) return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f.core().threads);
   const wire::Class c = f.core().class_of(id);
-  if (wire::is_own_id(id)) [[unlikely]] return f.refuse_id(id);
+  if (wire::is_own_id(id)) [[unlikely]]
+    return f.refuse_id(id);
   if (is_unframed(l)) return unframed_zcopy(l, id, header, header_length, iov, iovcnt, flags, comp);
   const FrameLimits& limits = f.sender().limits();
   const size_t length = header_length + iov_total(iov, iovcnt);
   if (!is_length("am_zcopy header", header_length, limits.max_header) ||
-      !is_length("am_zcopy", length, limits.max_zcopy) || !are_pieces("am_zcopy", iovcnt, limits.max_iov)) {
+      !is_length("am_zcopy", length, limits.max_zcopy) ||
+      !are_pieces("am_zcopy", iovcnt, limits.max_iov)) {
     return UCS_ERR_INVALID_PARAM;
   }
-  return send_zcopy(f.sender(), {l, c, id, self.serial(), header, header_length, iov, iovcnt, comp});
+  return send_zcopy(f.sender(),
+                    {l, c, id, self.serial(), header, header_length, iov, iovcnt, comp});
 }
 
 }  // namespace verity::uct

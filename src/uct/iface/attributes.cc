@@ -52,12 +52,15 @@ void VerityIface::fill_internal_ops(InternalOps& ops) const noexcept {
 
 // Of nearly all frames; the others' descriptors are not offered where they are not aligned.
 size_t VerityIface::am_header_size() const noexcept { return wire::kCompactHeader; }
-// Header, HELLO and trailer, and what limits_of() may take away. Always the same, for on shared memory both sides' buffers must be.
+// Header, HELLO and trailer, and what limits_of() may take away. Always the same, for on shared
+// memory both sides' buffers must be.
 size_t VerityIface::am_room() const noexcept {
   constexpr size_t kMost = sizeof(wire::FrameHeader) + wire::kMaxHello + kTrailerRoom + kElement;
   return kMost / kElement * kElement;
 }
-size_t VerityIface::iface_addr_extra() const noexcept { return core_.to_ep ? 0 : sizeof(wire::AddressTail); }
+size_t VerityIface::iface_addr_extra() const noexcept {
+  return core_.to_ep ? 0 : sizeof(wire::AddressTail);
+}
 size_t VerityIface::ep_addr_extra() const noexcept { return sizeof(wire::EpAddressTail); }
 
 wire::AddressTail VerityIface::address_tail() const noexcept {
@@ -96,12 +99,16 @@ void VerityIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   attr.bandwidth.shared = in_series(attr.bandwidth.shared);
 }
 
-// Puts, small gets and atomic operations travel in frames, whatever the lower transport has. Its own reads are verified; its
-// puts are not offered, since what they write is there before any check.
+// Puts, small gets and atomic operations travel in frames, whatever the lower transport has. Its
+// own reads are verified; its puts are not offered, since what they write is there before any
+// check.
 void VerityIface::map_onesided(uct_iface_attr_t& attr) const noexcept {
-  if (core_.config.mode != link::Mode::kVerify) return;  // what is lost in mode observe is not sent again: UCP uses its own messages
-  attr.cap.flags |= UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY | UCT_IFACE_FLAG_ATOMIC_CPU;
-  constexpr uint64_t kPost = UCS_BIT(UCT_ATOMIC_OP_ADD) | UCS_BIT(UCT_ATOMIC_OP_AND) | UCS_BIT(UCT_ATOMIC_OP_OR) | UCS_BIT(UCT_ATOMIC_OP_XOR);
+  if (core_.config.mode != link::Mode::kVerify)
+    return;  // what is lost in mode observe is not sent again: UCP uses its own messages
+  attr.cap.flags |= UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY |
+                    UCT_IFACE_FLAG_ATOMIC_CPU;
+  constexpr uint64_t kPost = UCS_BIT(UCT_ATOMIC_OP_ADD) | UCS_BIT(UCT_ATOMIC_OP_AND) |
+                             UCS_BIT(UCT_ATOMIC_OP_OR) | UCS_BIT(UCT_ATOMIC_OP_XOR);
   constexpr uint64_t kFetch = kPost | UCS_BIT(UCT_ATOMIC_OP_SWAP) | UCS_BIT(UCT_ATOMIC_OP_CSWAP);
   attr.cap.atomic32.op_flags = attr.cap.atomic64.op_flags = kPost;
   attr.cap.atomic32.fop_flags = attr.cap.atomic64.fop_flags = kFetch;

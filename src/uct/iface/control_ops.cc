@@ -19,7 +19,8 @@ ucs_status_t Ops::ep_get_address(uct_ep_h ep, uct_ep_addr_t* address) noexcept {
   return UCS_OK;
 }
 
-ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device, const uct_ep_addr_t* address) noexcept {
+ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
+                                   const uct_ep_addr_t* address) noexcept {
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   const AsyncGuard guard(f.core().threads);
@@ -40,7 +41,8 @@ ucs_status_t Ops::ep_query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept {
 ucs_status_t Ops::ep_invalidate(uct_ep_h ep, unsigned flags) noexcept {
   VerityEp& self = VerityEp::of(ep);
   const AsyncGuard guard(self.verity().core().threads);
-  const ucs_status_t status = self.carrier() != nullptr ? invalidate_ep(self.carrier(), flags) : UCS_ERR_UNSUPPORTED;
+  const ucs_status_t status =
+      self.carrier() != nullptr ? invalidate_ep(self.carrier(), flags) : UCS_ERR_UNSUPPORTED;
   if (status != UCS_ERR_UNSUPPORTED) return status;
   self.verity().links().give_up(self.link(), UCS_ERR_ENDPOINT_TIMEOUT);
   return UCS_OK;
@@ -49,7 +51,8 @@ ucs_status_t Ops::ep_invalidate(uct_ep_h ep, unsigned flags) noexcept {
 ucs_status_t Ops::ep_check(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {
   VerityEp& self = VerityEp::of(ep);
   const AsyncGuard guard(self.verity().core().threads);
-  if (self.link().failed() || self.carrier() == nullptr) return UCS_OK;  // reported already; not connected yet
+  if (self.link().failed() || self.carrier() == nullptr)
+    return UCS_OK;  // reported already; not connected yet
   return uct_ep_check(self.carrier(), flags, comp);
 }
 
@@ -102,9 +105,12 @@ ucs_status_t Ops::event_fd_get(uct_iface_h iface, int* fd_p) noexcept {
   return status;
 }
 
-ucs_status_t Ops::event_arm(uct_iface_h iface, unsigned events) noexcept { return VerityIface::of(iface).arm(events); }
+ucs_status_t Ops::event_arm(uct_iface_h iface, unsigned events) noexcept {
+  return VerityIface::of(iface).arm(events);
+}
 
-int Ops::is_reachable(const uct_iface_h iface, const uct_device_addr_t* device, const uct_iface_addr_t* address) noexcept {
+int Ops::is_reachable(const uct_iface_h iface, const uct_device_addr_t* device,
+                      const uct_iface_addr_t* address) noexcept {
   VerityIface& self = VerityIface::of(iface);
   if (self.iface_addr_extra() != 0 && address != nullptr) {
     wire::AddressTail tail;

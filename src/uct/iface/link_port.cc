@@ -33,7 +33,8 @@ link::Sent LinkPort::send_source(link::Link& l, wire::Class c, link::Slot& slot)
   return uct::send_source(UctLink::of(l), c, slot);
 }
 
-void LinkPort::deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept {
+void LinkPort::deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* payload,
+                       size_t length) noexcept {
   delivery_.deliver(UctLink::of(l), c, am_id, payload, length);
 }
 
@@ -53,7 +54,8 @@ void LinkPort::source_changed(link::Link& l, const link::Slot& slot, bool freed)
   // Once it was given back, it may be the buffer of another send, that began later.
   const auto* state = reinterpret_cast<const ZcopyState*>(slot.source->port);
   const uint64_t watched = freed ? state->watched : Warnings::kAnySend;
-  warnings().source_changed(core_.lower_name(), UctLink::of(l).peer_uid, user.data, user.length, watched);
+  warnings().source_changed(core_.lower_name(), UctLink::of(l).peer_uid, user.data, user.length,
+                            watched);
 }
 
 // --- ends ---
@@ -73,7 +75,8 @@ link::Link* LinkPort::new_peer(const wire::HelloView& hello) noexcept {
   UctLink* l = nullptr;
   const ucs_status_t status = guarded([&] {
     const uct_iface_attr_t& attr = core_.lower_attr();
-    // A HELLO where endpoints are connected in pairs is from no peer of this version, and could not be answered.
+    // A HELLO where endpoints are connected in pairs is from no peer of this version, and could not
+    // be answered.
     if (delivery_.is_closing() || core_.to_ep || hello.ext.device_length != attr.device_addr_len ||
         hello.ext.iface_length != attr.iface_addr_len) {
       return UCS_ERR_INVALID_ADDR;
@@ -89,7 +92,9 @@ void LinkPort::hello_received(link::Link& l, const wire::HelloView& hello) noexc
   links_.set_host(UctLink::of(l), process().host_of(hello.ext.host));
 }
 
-size_t LinkPort::closed_interfaces(std::span<uint64_t> out) noexcept { return process().closed_interfaces(out); }
+size_t LinkPort::closed_interfaces(std::span<uint64_t> out) noexcept {
+  return process().closed_interfaces(out);
+}
 
 void LinkPort::write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept {
   const size_t device_length = core_.lower_attr().device_addr_len;
@@ -110,8 +115,10 @@ void LinkPort::write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept {
 namespace {
 
 health::Operation operation_of(const link::Fault& fault) noexcept {
-  if (fault.header.kind != wire::kind_byte(wire::FrameKind::kData) && !fault.sent) return health::Operation::kControl;
-  if (fault.header.upper_am_id() != wire::kRmaId || fault.payload == nullptr || fault.header.length == 0) {
+  if (fault.header.kind != wire::kind_byte(wire::FrameKind::kData) && !fault.sent)
+    return health::Operation::kControl;
+  if (fault.header.upper_am_id() != wire::kRmaId || fault.payload == nullptr ||
+      fault.header.length == 0) {
     return health::Operation::kMessage;
   }
   switch (static_cast<wire::RmaKind>(fault.payload[0])) {
@@ -124,7 +131,8 @@ health::Operation operation_of(const link::Fault& fault) noexcept {
 
 }  // namespace
 
-void LinkPort::faulted(link::Link*, wire::Verdict verdict, const wire::FrameHeader& header) noexcept {
+void LinkPort::faulted(link::Link*, wire::Verdict verdict,
+                       const wire::FrameHeader& header) noexcept {
   ucs_debug("ucx-verity: %s: %s, psn %u, length %u", core_.lower_name(),
             std::string(wire::to_string(verdict)).c_str(), header.psn, header.length);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the links need of this layer: each call goes to the part that it is for. Nothing here calls the upper layer except
-// deliver().
+// What the links need of this layer: each call goes to the part that it is for. Nothing here calls
+// the upper layer except deliver().
 #ifndef VERITY_UCT_IFACE_LINK_PORT_H
 #define VERITY_UCT_IFACE_LINK_PORT_H
 
@@ -16,13 +16,18 @@ namespace verity::uct {
 class LinkPort final : public link::Port {
  public:
   LinkPort(FrameSender& sender, Completions& completions, Delivery& delivery) noexcept
-      : core_(sender.links().core()), links_(sender.links()), sender_(sender), completions_(completions), delivery_(delivery) {}
+      : core_(sender.links().core()),
+        links_(sender.links()),
+        sender_(sender),
+        completions_(completions),
+        delivery_(delivery) {}
 
   // --- link::Port ---
   link::Sent send(link::Link& l, wire::Class c, util::Pieces frame) noexcept override;
   link::Sent send_compact(link::Link& l, util::Piece frame) noexcept override;
   link::Sent send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept override;
-  void deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept override;
+  void deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* payload,
+               size_t length) noexcept override;
   void source_free(link::Link& l, link::Slot& slot) noexcept override;
   void writable(link::Link& l) noexcept override;
   void source_changed(link::Link& l, const link::Slot& slot, bool freed) noexcept override;
@@ -32,7 +37,8 @@ class LinkPort final : public link::Port {
   void hello_received(link::Link& l, const wire::HelloView& hello) noexcept override;
   size_t closed_interfaces(std::span<uint64_t> out) noexcept override;
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override;
-  void faulted(link::Link* l, wire::Verdict verdict, const wire::FrameHeader& header) noexcept override;
+  void faulted(link::Link* l, wire::Verdict verdict,
+               const wire::FrameHeader& header) noexcept override;
   void diagnosed(link::Link* l, const link::Fault& fault) noexcept override;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Entries of UCX's operation tables: am_ops.cc active messages, rma_ops.cc remote memory access, control_ops.cc all others.
+// Entries of UCX's operation tables: am_ops.cc active messages, rma_ops.cc remote memory access,
+// control_ops.cc all others.
 #ifndef VERITY_UCT_IFACE_OPS_H
 #define VERITY_UCT_IFACE_OPS_H
 
@@ -32,13 +33,17 @@ struct Ops {
   static ucs_status_t atomic64_post(uct_ep_h ep, unsigned op, uint64_t value, uint64_t address,
                                     uct_rkey_t rkey) noexcept;
   static ucs_status_t atomic32_fetch(uct_ep_h ep, unsigned op, uint32_t value, uint32_t* result,
-                                     uint64_t address, uct_rkey_t rkey, uct_completion_t* comp) noexcept;
+                                     uint64_t address, uct_rkey_t rkey,
+                                     uct_completion_t* comp) noexcept;
   static ucs_status_t atomic64_fetch(uct_ep_h ep, unsigned op, uint64_t value, uint64_t* result,
-                                     uint64_t address, uct_rkey_t rkey, uct_completion_t* comp) noexcept;
+                                     uint64_t address, uct_rkey_t rkey,
+                                     uct_completion_t* comp) noexcept;
   static ucs_status_t atomic_cswap32(uct_ep_h ep, uint32_t compare, uint32_t swap, uint64_t address,
-                                     uct_rkey_t rkey, uint32_t* result, uct_completion_t* comp) noexcept;
+                                     uct_rkey_t rkey, uint32_t* result,
+                                     uct_completion_t* comp) noexcept;
   static ucs_status_t atomic_cswap64(uct_ep_h ep, uint64_t compare, uint64_t swap, uint64_t address,
-                                     uct_rkey_t rkey, uint64_t* result, uct_completion_t* comp) noexcept;
+                                     uct_rkey_t rkey, uint64_t* result,
+                                     uct_completion_t* comp) noexcept;
   static ucs_status_t pending_add(uct_ep_h ep, uct_pending_req_t* request, unsigned flags) noexcept;
   static void pending_purge(uct_ep_h ep, uct_pending_purge_callback_t callback, void* arg) noexcept;
   static ucs_status_t ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept;
@@ -49,7 +54,8 @@ struct Ops {
                                        const uct_ep_addr_t* address) noexcept;
   static ucs_status_t ep_query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept;
   static ucs_status_t ep_invalidate(uct_ep_h ep, unsigned flags) noexcept;
-  static ucs_status_t iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t* comp) noexcept;
+  static ucs_status_t iface_flush(uct_iface_h iface, unsigned flags,
+                                  uct_completion_t* comp) noexcept;
   static ucs_status_t iface_fence(uct_iface_h iface, unsigned flags) noexcept;
   static void progress_enable(uct_iface_h iface, unsigned flags) noexcept;
   static void progress_disable(uct_iface_h iface, unsigned flags) noexcept;

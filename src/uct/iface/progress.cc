@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This layer's share of progress: pending control frames, timers, and every upper callback but the received messages:
-// completions, pending requests, errors. And the same for an idle worker, without upper callbacks.
+// This layer's share of progress: pending control frames, timers, and every upper callback but the
+// received messages: completions, pending requests, errors. And the same for an idle worker,
+// without upper callbacks.
 #include "uct/iface/verity_iface.h"
 #include "uct/process/clock.h"
 
@@ -9,19 +10,23 @@ namespace verity::uct {
 unsigned VerityIface::progress() noexcept {
   unsigned count = 0;
   bool timed;
-  if (core_.threads.shared) [[unlikely]] note_thread(core_.threads);
+  if (core_.threads.shared) [[unlikely]]
+    note_thread(core_.threads);
   {
     const AsyncGuard guard(core_.threads);
-    if (core_.threads.threaded) [[unlikely]] count += uct_iface_progress(lower());
+    if (core_.threads.threaded) [[unlikely]]
+      count += uct_iface_progress(lower());
     timed = core_.hub->poll() || check_time_;
     if (timed) [[unlikely]] {
       check_time_ = false;
       core_.hub->tick(monotonic_ns());
     }
   }
-  if (timed) [[unlikely]] idle_.serve_siblings_in_turn(core_.hub->now());
+  if (timed) [[unlikely]]
+    idle_.serve_siblings_in_turn(core_.hub->now());
   progressing_.store(progressing_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (onesided_ != nullptr && !onesided_->idle()) [[unlikely]] count += onesided_->progress();
+  if (onesided_ != nullptr && !onesided_->idle()) [[unlikely]]
+    count += onesided_->progress();
   if (has_work()) count += work();
   progressing_.store(progressing_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   return count;
@@ -30,7 +35,8 @@ unsigned VerityIface::progress() noexcept {
 // Whether work() has something to do. Another thread adds to it where there is one.
 bool VerityIface::has_work() const noexcept {
   const AsyncGuard guard(core_.threads);
-  return !completions_.empty() || links_.needs_attention() || !delivery_.deferred().empty() || !flusher_.empty();
+  return !completions_.empty() || links_.needs_attention() || !delivery_.deferred().empty() ||
+         !flusher_.empty();
 }
 
 unsigned VerityIface::work() noexcept {
@@ -43,10 +49,12 @@ unsigned VerityIface::work() noexcept {
 void VerityIface::enable_progress(unsigned flags) noexcept {
   if (core_.is_off()) WrapIface::sync_am_handlers();
   uct_iface_progress_enable(lower(), flags);
-  // progress() calls the lower transport's, with the thread kept out, so that must not stand in the worker's list. It was
-  // enabled all the same, as rc posts its first receives then; ud's own disabling would stop its timer too.
+  // progress() calls the lower transport's, with the thread kept out, so that must not stand in the
+  // worker's list. It was enabled all the same, as rc posts its first receives then; ud's own
+  // disabling would stop its timer too.
   if (core_.threads.threaded) {
-    core_.threads.has_async ? uct_base_iface_progress_disable(lower(), flags) : uct_iface_progress_disable(lower(), flags);
+    core_.threads.has_async ? uct_base_iface_progress_disable(lower(), flags)
+                            : uct_iface_progress_disable(lower(), flags);
   }
   const auto run = [](void* arg) noexcept { return static_cast<VerityIface*>(arg)->progress(); };
   callback_.add(worker, flags, run, this);
@@ -59,7 +67,8 @@ void VerityIface::disable_progress(unsigned flags) noexcept {
   callback_.remove(flags);
 }
 
-// Pending control frames go out before the sleep; unacknowledged frames set the timer. Neither makes the caller stay awake.
+// Pending control frames go out before the sleep; unacknowledged frames set the timer. Neither
+// makes the caller stay awake.
 ucs_status_t VerityIface::arm(unsigned events) noexcept {
   constexpr uint64_t kRetry = 1'000'000;  // ns; what found the lower transport busy
   if (core_.is_off()) return uct_iface_event_arm(lower(), events);
@@ -71,7 +80,8 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
   if (!completions_.empty() || !delivery_.deferred().empty()) return UCS_ERR_BUSY;
   if (onesided_ != nullptr && onesided_->must_poll()) return UCS_ERR_BUSY;
   const bool retries = onesided_ != nullptr && onesided_->must_retry();
-  const bool soon = hub.has_pending_control() || links_.needs_attention() || !flusher_.empty() || retries;
+  const bool soon =
+      hub.has_pending_control() || links_.needs_attention() || !flusher_.empty() || retries;
   wakeup_.set(soon ? now + kRetry : hub.next_deadline(), now);
   check_time_ = true;
   return uct_iface_event_arm(lower(), events);
@@ -79,12 +89,14 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
 
 // --- while the worker is idle ---
 
-// An interface that waits for nothing is read all the same: its peers may wait for what they requested.
+// An interface that waits for nothing is read all the same: its peers may wait for what they
+// requested.
 bool VerityIface::serve_idle(uint64_t now, uint64_t idle, IdleProgress::By by) noexcept {
   if (by == IdleProgress::By::kThread && links_.has_off_links()) return false;
   link::Hub& hub = *core_.hub;
   const uint64_t before = hub.now();
-  if (before == 0 || now - before < idle) return false;  // never progressed: perhaps about to go to another thread
+  if (before == 0 || now - before < idle)
+    return false;  // never progressed: perhaps about to go to another thread
   if (progressing_ != 0 || core_.upcalls != 0) return false;
   // A thread and a closing interface serve handshakes too.
   if (idle != 0 && !core_.threads.threaded && links_.empty()) return false;
@@ -99,7 +111,8 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle, IdleProgress::By by) n
   hub.tick(now);
   // What now waits for the worker's progress was to wake it, if it sleeps.
   const bool reads = onesided_ != nullptr && onesided_->must_poll();
-  const bool waits = !delivery_.deferred().empty() || !completions_.empty() || links_.needs_attention() || reads;
+  const bool waits =
+      !delivery_.deferred().empty() || !completions_.empty() || links_.needs_attention() || reads;
   if (waits) wakeup_.wake();
   return true;
 }

@@ -45,9 +45,10 @@ ucs_status_t VerityIface::open_links(const uct_iface_params_t& params) {
   core_.is_self = std::strcmp(lower_tl_name(), "self") == 0;
   if (attr.cap.am.max_bcopy < kLeastBcopy || attr.device_addr_len > wire::kMaxDeviceAddress ||
       attr.iface_addr_len > wire::kMaxIfaceAddress) {
-    ucs_error("ucx-verity: %s sends at most %zu bytes and has addresses of %zu and %zu bytes: it "
-              "cannot be wrapped", lower_tl_name(), attr.cap.am.max_bcopy, attr.device_addr_len,
-              attr.iface_addr_len);
+    ucs_error(
+        "ucx-verity: %s sends at most %zu bytes and has addresses of %zu and %zu bytes: it "
+        "cannot be wrapped",
+        lower_tl_name(), attr.cap.am.max_bcopy, attr.device_addr_len, attr.iface_addr_len);
     return UCS_ERR_UNSUPPORTED;
   }
   settings.hello_size = sizeof(wire::HelloExt) + attr.device_addr_len + attr.iface_addr_len + 8;
@@ -72,8 +73,10 @@ ucs_status_t VerityIface::open_links(const uct_iface_params_t& params) {
 ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
   core_.stub = am[wire::kAsyncId].cb;
   core_.threads.async = worker->async;
-  core_.threads.has_async = core_.threads.shared = (lower_attr().cap.flags & UCT_IFACE_FLAG_CB_ASYNC) != 0;
-  if ((params.open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0) core_.device_name = params.mode.device.dev_name;
+  core_.threads.has_async = core_.threads.shared =
+      (lower_attr().cap.flags & UCT_IFACE_FLAG_CB_ASYNC) != 0;
+  if ((params.open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0)
+    core_.device_name = params.mode.device.dev_name;
   wakeup_.open(params, lower_attr(), worker->async);
   core_.rows = process().open_rows(lower_tl_name(), params, lower_injects());
   const ucs_status_t status = open_links(params);
@@ -90,7 +93,8 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   return start_receiving();
 }
 
-// From here on the asynchronous thread may be at work here. What was written so far is there for it, as it takes the same lock.
+// From here on the asynchronous thread may be at work here. What was written so far is there for
+// it, as it takes the same lock.
 ucs_status_t VerityIface::start_receiving() noexcept {
   {
     const AsyncGuard guard(core_.threads);
@@ -106,7 +110,8 @@ ucs_status_t VerityIface::start_receiving() noexcept {
 
 namespace {
 
-[[gnu::hot]] ucs_status_t receive_op(void* arg, void* data, size_t length, unsigned flags) noexcept {
+[[gnu::hot]] ucs_status_t receive_op(void* arg, void* data, size_t length,
+                                     unsigned flags) noexcept {
   const auto* slot = static_cast<const WrapIface::AmSlot*>(arg);
   return static_cast<VerityIface*>(slot->iface)->delivery().receive(slot->id, data, length, flags);
 }
@@ -116,8 +121,9 @@ namespace {
 uct_am_callback_t VerityIface::am_callback() const noexcept { return receive_op; }
 
 ucs_status_t VerityIface::refuse_id(uint8_t id) const noexcept {
-  ucs_error("ucx-verity: v%s: active message %u: numbers from %u on are used by the transport itself", lower_tl_name(), id,
-            wire::kFirstOwnId);
+  ucs_error(
+      "ucx-verity: v%s: active message %u: numbers from %u on are used by the transport itself",
+      lower_tl_name(), id, wire::kFirstOwnId);
   return UCS_ERR_UNSUPPORTED;
 }
 
@@ -151,7 +157,8 @@ void VerityIface::closing() noexcept {
   wakeup_.stop(true);
   idle_.stop_thread();
   {
-    // The asynchronous thread receives until the lower transport is closed; from here on it makes no links.
+    // The asynchronous thread receives until the lower transport is closed; from here on it makes
+    // no links.
     const AsyncGuard guard(core_.threads);
     delivery_.close();
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The verifying interface: a wrapper whose active messages travel in frames of the link protocol. It opens, closes, answers
-// UCX's queries (attributes.cc) and says in which order progress is made (progress.cc); its parts do the work:
+// The verifying interface: a wrapper whose active messages travel in frames of the link protocol.
+// It opens, closes, answers UCX's queries (attributes.cc) and says in which order progress is made
+// (progress.cc); its parts do the work:
 //
 //   LinkSet       the links                      Delivery       from a received frame to the upcall
 //   FrameSender   from a message to a frame      OneSided       remote memory access
@@ -16,8 +17,8 @@
 
 #include "uct/iface/link_port.h"
 #include "uct/progress/flusher.h"
-#include "uct/progress/link_upkeep.h"
 #include "uct/progress/lingering_close.h"
+#include "uct/progress/link_upkeep.h"
 #include "uct/progress/wakeup_timer.h"
 #include "uct/progress/worker_callback.h"
 
@@ -29,7 +30,9 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   VerityIface() noexcept;
   ~VerityIface() override;
 
-  static VerityIface& of(uct_iface_h iface) noexcept { return static_cast<VerityIface&>(WrapIface::of(iface)); }
+  static VerityIface& of(uct_iface_h iface) noexcept {
+    return static_cast<VerityIface&>(WrapIface::of(iface));
+  }
 
   // --- the parts ---
   [[nodiscard]] const IfaceCore& core() const noexcept { return core_; }
@@ -101,9 +104,10 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   Flusher flusher_;
   WakeupTimer wakeup_;
   WorkerCallback callback_;
-  std::atomic<unsigned> progressing_ = 0;  // calls of progress() on the stack; written by one thread at a time
-  bool check_time_ = false;                // the next progress reads the clock
-  IdleProgress idle_;                      // the last one: its thread is at work on all others
+  std::atomic<unsigned> progressing_ =
+      0;                     // calls of progress() on the stack; written by one thread at a time
+  bool check_time_ = false;  // the next progress reads the clock
+  IdleProgress idle_;        // the last one: its thread is at work on all others
 };
 
 }  // namespace verity::uct

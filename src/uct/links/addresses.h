@@ -13,7 +13,8 @@ namespace verity::uct {
 [[nodiscard]] inline link::Mode link_mode(const wire::AddressTail& tail) noexcept {
   return static_cast<link::Mode>(wire::mode_of(tail));
 }
-[[nodiscard]] wire::AddressTail make_tail(link::Mode mode, uint8_t extensions, uint64_t uid) noexcept;
+[[nodiscard]] wire::AddressTail make_tail(link::Mode mode, uint8_t extensions,
+                                          uint64_t uid) noexcept;
 
 // What a peer's address says; false: something else made it, or another version.
 [[nodiscard]] bool read_tail(const void* address, size_t offset, wire::AddressTail* tail) noexcept;

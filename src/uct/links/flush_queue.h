@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Flushes that wait, oldest first. Their completions may do anything with the list: each is called when its
-// flush stands in it no more, and the list is looked through anew behind it.
+// Flushes that wait, oldest first. Their completions may do anything with the list: each is called
+// when its flush stands in it no more, and the list is looked through anew behind it.
 #ifndef VERITY_UCT_LINKS_FLUSH_QUEUE_H
 #define VERITY_UCT_LINKS_FLUSH_QUEUE_H
 
@@ -31,8 +31,9 @@ class FlushQueue {
     });
   }
 
-  // Tries each, with what lock() returns held, as others must while they use the list. UCS_ERR_NO_RESOURCE: it goes on waiting;
-  // UCS_INPROGRESS: the lower transport has taken it over, with its completion. How many went.
+  // Tries each, with what lock() returns held, as others must while they use the list.
+  // UCS_ERR_NO_RESOURCE: it goes on waiting; UCS_INPROGRESS: the lower transport has taken it over,
+  // with its completion. How many went.
   template <typename Lock, typename Try>
   unsigned run(Lock&& lock, Try&& attempt) noexcept {
     unsigned count = 0;
@@ -70,7 +71,8 @@ class FlushQueue {
 
   // False: there is none at that place.
   template <typename Lock, typename Try>
-  bool attempt_one(size_t i, Lock& lock, Try& attempt, Request* request, ucs_status_t* status) noexcept {
+  bool attempt_one(size_t i, Lock& lock, Try& attempt, Request* request,
+                   ucs_status_t* status) noexcept {
     [[maybe_unused]] const auto held = lock();
     if (i >= waiting_.size()) return false;
     *request = waiting_[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the parts of one verifying interface have in common. Set while the interface opens, and then only read, but for what is
-// said.
+// What the parts of one verifying interface have in common. Set while the interface opens, and then
+// only read, but for what is said.
 #ifndef VERITY_UCT_LINKS_IFACE_CORE_H
 #define VERITY_UCT_LINKS_IFACE_CORE_H
 
@@ -21,7 +21,8 @@ namespace verity::uct {
 class OneSided;
 
 struct IfaceCore {
-  explicit IfaceCore(WrapIface& iface) noexcept : wrap(iface), options(uct::options()), config(options.link) {}
+  explicit IfaceCore(WrapIface& iface) noexcept
+      : wrap(iface), options(uct::options()), config(options.link) {}
   IfaceCore(const IfaceCore&) = delete;
   IfaceCore& operator=(const IfaceCore&) = delete;
 
@@ -38,10 +39,11 @@ struct IfaceCore {
   uct_am_callback_t stub = nullptr;  // UCX's handler where the upper layer has set none
   bool to_ep = false;                // connect-to-endpoint
   bool is_self = false;              // the lower transport delivers inside the sender's call
-  // Changes all the time: received messages that the upper layer is handling. More than one on self.
+  // Changes all the time: received messages that the upper layer is handling. More than one on
+  // self.
   unsigned upcalls = 0;
-  // Look before the next upcall (receiving/delivery.h): set when messages are kept, sends wait for their completion, the
-  // interface closes, or it is served while it is idle.
+  // Look before the next upcall (receiving/delivery.h): set when messages are kept, sends wait for
+  // their completion, the interface closes, or it is served while it is idle.
   bool look_first = false;
 
   [[nodiscard]] uct_iface_h lower() const noexcept { return wrap.lower(); }
@@ -50,8 +52,8 @@ struct IfaceCore {
   [[nodiscard]] bool is_off() const noexcept { return config.mode == link::Mode::kOff; }
   // Of what belongs to no link.
   [[nodiscard]] health::Counters& counters() const noexcept { return rows->own(); }
-  // Inside a lower receive callback tcp must not make an endpoint: it would take over the very connection whose
-  // buffer it is reading, and stumble over the rest of it. It is made in progress.
+  // Inside a lower receive callback tcp must not make an endpoint: it would take over the very
+  // connection whose buffer it is reading, and stumble over the rest of it. It is made in progress.
   [[nodiscard]] bool may_connect() const noexcept { return upcalls == 0 || threads.has_async; }
 
   // The class in which upper message `id` travels: as the upper layer wants to receive it.

@@ -14,7 +14,9 @@ struct InLink : util::ListNode {};  // in UctLink::eps
 class LinkEp : public WrapEp, public InLink, public ReadOwner {
  public:
   static LinkEp& of(uct_ep_h ep) noexcept { return static_cast<LinkEp&>(WrapEp::of(ep)); }
-  static LinkEp& in_link(util::ListNode* node) noexcept { return *static_cast<LinkEp*>(static_cast<InLink*>(node)); }
+  static LinkEp& in_link(util::ListNode* node) noexcept {
+    return *static_cast<LinkEp*>(static_cast<InLink*>(node));
+  }
 
   [[nodiscard]] UctLink& link() const noexcept { return *link_; }
   [[nodiscard]] uct_ep_h carrier() const noexcept { return link_->lower.get(); }

@@ -98,7 +98,8 @@ UctLink* LinkSet::link_of_hello(const wire::HelloView& hello) {
   UctLink* l = make();
   keep_addresses(*l, hello.device_address, hello.iface_address);
   set_host(*l, process().host_of(hello.ext.host));
-  core_.hub->lifecycle.open(*l, hello.ext.uid, hello.ext.path, static_cast<link::Mode>(hello.ext.mode));
+  core_.hub->lifecycle.open(*l, hello.ext.uid, hello.ext.path,
+                            static_cast<link::Mode>(hello.ext.mode));
   join_lanes(*l);
   l->trailed_ids = extensions_.agree(l->mode(), hello.ext.trailers);
   return l;
@@ -137,15 +138,15 @@ ucs_status_t LinkSet::ensure_lower(UctLink& l) noexcept {
   return guarded([&] {
     const char* iface_address = l.addresses.get() + core_.lower_attr().device_addr_len;
     uct_ep_params_t params{};
-    params.field_mask = UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR | UCT_EP_PARAM_FIELD_IFACE_ADDR |
-                        UCT_EP_PARAM_FIELD_PATH_INDEX;
+    params.field_mask = UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR |
+                        UCT_EP_PARAM_FIELD_IFACE_ADDR | UCT_EP_PARAM_FIELD_PATH_INDEX;
     params.iface = core_.lower();
     params.dev_addr = reinterpret_cast<const uct_device_addr_t*>(l.addresses.get());
     params.iface_addr = reinterpret_cast<const uct_iface_addr_t*>(iface_address);
     params.path_index = l.path;
     LowerEp lower;
-    // A link without endpoints only answers, and a peer that has closed meanwhile needs no answer: UCX's errors would be
-    // false alarms.
+    // A link without endpoints only answers, and a peer that has closed meanwhile needs no answer:
+    // UCX's errors would be false alarms.
     std::optional<QuietLower> quiet;
     if (!l.eps.linked()) quiet.emplace();
     const ucs_status_t status = create_lower_ep(params, &lower);
@@ -167,7 +168,9 @@ void LinkSet::give_up(UctLink& l, ucs_status_t status) noexcept {
 
 void LinkSet::remove(UctLink& l) noexcept {
   core_.hub->lifecycle.remove(l);
-  if (l.lower_waiting) uct_ep_pending_purge(l.lower.get(), [](uct_pending_req_t*, void*) {}, nullptr);
+  if (l.lower_waiting)
+    uct_ep_pending_purge(
+        l.lower.get(), [](uct_pending_req_t*, void*) {}, nullptr);
   if (l.lower != nullptr) by_lower_.erase(l.lower.get());
   leave_lanes(l);
   l.lower.reset();  // what it still reads ends with it
@@ -207,7 +210,8 @@ void LinkSet::wake_pending() noexcept {
 
 // --- the other links to the same worker ---
 
-// The peer's worker is known: the link's operations are ordered with those on the other lanes to it. Throws std::bad_alloc.
+// The peer's worker is known: the link's operations are ordered with those on the other lanes to
+// it. Throws std::bad_alloc.
 void LinkSet::join_lanes(UctLink& l) {
   if (l.mode() != link::Mode::kVerify || l.order != nullptr) return;
   const WorkerGroup::Guard all(core_.group);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// All links of one interface: makes them, gives them their lower endpoints, finds them, and keeps the list of those that need
-// attention in the next progress (progress/link_upkeep.h). A link outlives the upper endpoints that use it.
+// All links of one interface: makes them, gives them their lower endpoints, finds them, and keeps
+// the list of those that need attention in the next progress (progress/link_upkeep.h). A link
+// outlives the upper endpoints that use it.
 #ifndef VERITY_UCT_LINKS_LINK_SET_H
 #define VERITY_UCT_LINKS_LINK_SET_H
 
@@ -16,7 +17,8 @@ namespace verity::uct {
 
 class LinkSet {
  public:
-  LinkSet(IfaceCore& core, const Extensions& extensions) noexcept : core_(core), extensions_(extensions) {}
+  LinkSet(IfaceCore& core, const Extensions& extensions) noexcept
+      : core_(core), extensions_(extensions) {}
 
   [[nodiscard]] IfaceCore& core() const noexcept { return core_; }
 
@@ -36,8 +38,8 @@ class LinkSet {
   // --- ending ---
   // The lower transport's word: everything in flight is over.
   void give_up(UctLink& l, ucs_status_t status) noexcept;
-  // Only from progress and closing: nothing on the stack may hold the link. One-sided operations must be over, or are not
-  // waited for.
+  // Only from progress and closing: nothing on the stack may hold the link. One-sided operations
+  // must be over, or are not waited for.
   void remove(UctLink& l) noexcept;
 
   // --- finding ---
@@ -49,7 +51,8 @@ class LinkSet {
   // Calls visit(link) for each; it must not remove links.
   template <typename Visit>
   void for_each(Visit&& visit) noexcept {
-    for (util::ListNode* node = all_.next; node != &all_; node = node->next) visit(UctLink::in_all(node));
+    for (util::ListNode* node = all_.next; node != &all_; node = node->next)
+      visit(UctLink::in_all(node));
   }
   template <typename Check>
   [[nodiscard]] bool any_of(Check&& check) noexcept {
@@ -58,7 +61,8 @@ class LinkSet {
     }
     return false;
   }
-  // Some peer is in mode off: its pending requests and completions are the lower transport's and the upper layer's alone.
+  // Some peer is in mode off: its pending requests and completions are the lower transport's and
+  // the upper layer's alone.
   [[nodiscard]] bool has_off_links() const noexcept { return has_off_links_; }
 
   // --- attention ---

@@ -7,7 +7,8 @@ namespace verity::uct {
 
 namespace {
 
-// ns of silence that acknowledgements are waited for: of a peer that may compute, and of one that left.
+// ns of silence that acknowledgements are waited for: of a peer that may compute, and of one that
+// left.
 constexpr uint64_t kPatience = 3'000'000'000;
 constexpr uint64_t kLeftPatience = 500'000'000;
 // Before it goes on without them it sends everything that many times again, so often.
@@ -16,10 +17,10 @@ constexpr uint64_t kCopyEvery = 700'000'000;  // ns
 
 }  // namespace
 
-// A flush is often a process's last progress for long, before a barrier that another library makes (MPICH's MPI_Finalize):
-// what was damaged last must be repaired now. But a peer that went there first does not answer, and its last acknowledgement
-// may be what was lost; it said that it leaves. One that computes finds the frames sent again when it comes back, and need not
-// be probed.
+// A flush is often a process's last progress for long, before a barrier that another library makes
+// (MPICH's MPI_Finalize): what was damaged last must be repaired now. But a peer that went there
+// first does not answer, and its last acknowledgement may be what was lost; it said that it leaves.
+// One that computes finds the frames sent again when it comes back, and need not be probed.
 bool is_settled(UctLink& l) noexcept {
   if (!l.in_flight() || l.peer_closed()) {
     l.flush_since = 0;

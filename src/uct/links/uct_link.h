@@ -69,22 +69,24 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   LowerEp lower;
   util::ListNode eps;  // of LinkEp (InLink)
   PendingQueue pending;
-  LowerRequest lower_request;         // ours in the lower transport's pending queue
-  bool lower_waiting = false;         // lower_request is queued there
-  bool lower_refused = false;         // the last send found the lower transport busy
-  bool held = false;                  // what comes now waits for other links to the same worker, too: see onesided/fences.h
-  bool trying = false;                // one of those that waited is tried again
-  bool to_ep = false;                 // connect-to-endpoint: the link serves one endpoint
-  bool orphan = false;                // its only endpoint is gone (to_ep)
+  LowerRequest lower_request;  // ours in the lower transport's pending queue
+  bool lower_waiting = false;  // lower_request is queued there
+  bool lower_refused = false;  // the last send found the lower transport busy
+  bool held =
+      false;  // what comes now waits for other links to the same worker, too: see onesided/fences.h
+  bool trying = false;  // one of those that waited is tried again
+  bool to_ep = false;   // connect-to-endpoint: the link serves one endpoint
+  bool orphan = false;  // its only endpoint is gone (to_ep)
   bool said_bye = false;
-  bool write_lost = false;            // came after its memory was deregistered; the next flush says so
-  bool reported = false;              // its failure, to the upper endpoints
+  bool write_lost = false;  // came after its memory was deregistered; the next flush says so
+  bool reported = false;    // its failure, to the upper endpoints
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
-  uint32_t trailed_ids = 0;  // bitmap of the messages that may get a trailer
-  health::HostId host = 0;   // the peer's; 0: not known
-  uint32_t flush_mark = 0;   // what was sent and acknowledged at flush_since
+  uint32_t trailed_ids = 0;                         // bitmap of the messages that may get a trailer
+  health::HostId host = 0;                          // the peer's; 0: not known
+  uint32_t flush_mark = 0;                          // what was sent and acknowledged at flush_since
   uint8_t flush_copies = 0;  // times that a flush sent everything again since then
-  uint64_t flush_since = 0;  // ns; since when a flush waits for a peer that acknowledges nothing new. 0: none does
+  uint64_t flush_since =
+      0;  // ns; since when a flush waits for a peer that acknowledges nothing new. 0: none does
   std::unique_ptr<char[]> addresses;  // device and interface, until a lower endpoint exists
 
   void purge_pending(WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
@@ -96,7 +98,9 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   [[nodiscard]] bool is_lost() const noexcept { return failed() || peer_closed(); }
   [[nodiscard]] bool is_off() const noexcept { return mode() == link::Mode::kOff; }
   // Whether one-sided operations can go over it.
-  [[nodiscard]] bool is_usable() const noexcept { return !is_lost() && !(to_ep && orphan) && !is_off(); }
+  [[nodiscard]] bool is_usable() const noexcept {
+    return !is_lost() && !(to_ep && orphan) && !is_off();
+  }
 
   // No frame of either side ever was: neither can have lost anything, whatever ends the connection.
   [[nodiscard]] bool never_used() const noexcept {

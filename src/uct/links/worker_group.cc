@@ -53,7 +53,8 @@ void WorkerGroup::join(uct_worker_h worker, bool numbered) {
     group.uid = fresh;
   }
   if (numbered) {
-    // UCP opens fewer. A number is never used again: peers may have a link to the interface that had it.
+    // UCP opens fewer. A number is never used again: peers may have a link to the interface that
+    // had it.
     if (group.uid - wire::worker_of(group.uid) == wire::kMostInterfaces) group.uid = fresh;
     ++group.uid;
   }
@@ -96,7 +97,8 @@ bool WorkerGroup::is_before_fence() const noexcept { return group_->epoch != gro
 
 void WorkerGroup::begin_epoch() noexcept { group_->epoch = ++group_->fences; }
 
-// The first interface that says so sets it, before it has a thread: others must not write what that one reads.
+// The first interface that says so sets it, before it has a thread: others must not write what that
+// one reads.
 void WorkerGroup::share(ucs_async_context_t* async) noexcept {
   if (group_->async == nullptr) group_->async = async;
 }
@@ -106,7 +108,9 @@ WorkerGroup::InEpoch::InEpoch(const WorkerGroup& group, uint32_t epoch) noexcept
   group_.epoch = epoch;
 }
 
-WorkerGroup::InEpoch::~InEpoch() { group_.epoch = group_.fences == fences_ ? outer_ : group_.fences; }
+WorkerGroup::InEpoch::~InEpoch() {
+  group_.epoch = group_.fences == fences_ ? outer_ : group_.fences;
+}
 
 WorkerGroup::Guard::Guard(const WorkerGroup& group) noexcept : async_(group.group_->async) {
   if (async_ != nullptr) UCS_ASYNC_BLOCK(async_);

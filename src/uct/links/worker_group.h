@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The verified interfaces of one worker, and the uids by which peers know that their addresses belong together (wire/address.h).
-// A transport that only reads (cma) finds there the carriers: interfaces with a link to the same peer process, over which
-// digests are requested.
+// The verified interfaces of one worker, and the uids by which peers know that their addresses
+// belong together (wire/address.h). A transport that only reads (cma) finds there the carriers:
+// interfaces with a link to the same peer process, over which digests are requested.
 #ifndef VERITY_UCT_LINKS_WORKER_GROUP_H
 #define VERITY_UCT_LINKS_WORKER_GROUP_H
 
 #include <cstdint>
 #include <vector>
 
-#include "uct/links/lanes.h"
 #include "uct/compat/ucx.h"
+#include "uct/links/lanes.h"
 
 namespace verity::uct {
 
@@ -29,13 +29,15 @@ class WorkerGroup {
   void add_carrier(OneSided& onesided);
   void leave() noexcept;
 
-  // Of this interface; no other has it or will have it. Without a number it is the worker's, number 0.
+  // Of this interface; no other has it or will have it. Without a number it is the worker's, number
+  // 0.
   [[nodiscard]] uint64_t uid() const noexcept { return uid_; }
   // Under the rules of the worker: one thread at a time.
   [[nodiscard]] const std::vector<OneSided*>& carriers() const noexcept;
 
   // --- the order of operations that travel over several interfaces (onesided/fences.h) ---
-  // What leads to that peer. Found or made, which may throw std::bad_alloc; and given back, which ends it when nothing is left there.
+  // What leads to that peer. Found or made, which may throw std::bad_alloc; and given back, which
+  // ends it when nothing is left there.
   [[nodiscard]] Lanes& lanes(uint64_t peer_worker);
   void give_back(Lanes& lanes) noexcept;
   // Operations are of the epoch in which they came: a fence begins a new one.

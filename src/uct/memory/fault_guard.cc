@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What peers write goes straight into registered memory, which the program may have unmapped meanwhile. To ask the
-// kernel each time would cost more than the put itself, so the fault is caught instead: SIGSEGV and SIGBUS at an
-// address that is just being accessed for a peer end that access. All others go to whoever handled them before, as if
-// this one were not there.
+// What peers write goes straight into registered memory, which the program may have unmapped
+// meanwhile. To ask the kernel each time would cost more than the put itself, so the fault is
+// caught instead: SIGSEGV and SIGBUS at an address that is just being accessed for a peer end that
+// access. All others go to whoever handled them before, as if this one were not there.
 #include "uct/memory/fault_guard.h"
 
 #include <pthread.h>
@@ -26,17 +26,19 @@ struct Access {
 // The handler must not be the first in its thread to use this: that would allocate.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Access* current = nullptr;
 
-// The signal that this thread is handing on. Whoever was before may have put itself in front of this handler since, and call it as the
-// one before: without an end, were it called again.
+// The signal that this thread is handing on. Whoever was before may have put itself in front of
+// this handler since, and call it as the one before: without an end, were it called again.
 struct Passing {
   const siginfo_t* info;
   const void* frame;
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local Passing passing = {};
 
-// By a handler that pass_on() has called, further down the same stack. One that never returned has left its mark, and the next
-// signal may stand at the same place: but not below that frame.
-bool came_back(const siginfo_t* info, const void* frame) noexcept { return passing.info == info && frame < passing.frame; }
+// By a handler that pass_on() has called, further down the same stack. One that never returned has
+// left its mark, and the next signal may stand at the same place: but not below that frame.
+bool came_back(const siginfo_t* info, const void* frame) noexcept {
+  return passing.info == info && frame < passing.frame;
+}
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
 struct sigaction before[2];  // of those
@@ -47,7 +49,8 @@ void call(const struct sigaction& handler, int signal, siginfo_t* info, void* co
   sigset_t old;
   if ((handler.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
   pthread_sigmask(SIG_BLOCK, &mask, &old);
-  (handler.sa_flags & SA_SIGINFO) != 0 ? handler.sa_sigaction(signal, info, context) : handler.sa_handler(signal);
+  (handler.sa_flags & SA_SIGINFO) != 0 ? handler.sa_sigaction(signal, info, context)
+                                       : handler.sa_handler(signal);
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
@@ -66,7 +69,8 @@ void end_process(int signal, bool was_sent) noexcept {
   if (came_back(info, frame)) return end_process(signal, was_sent);
   if ((handler.sa_flags & SA_SIGINFO) == 0) {
     if (handler.sa_handler == SIG_IGN && was_sent) return;
-    if (handler.sa_handler == SIG_DFL || handler.sa_handler == SIG_IGN) return end_process(signal, was_sent);
+    if (handler.sa_handler == SIG_DFL || handler.sa_handler == SIG_IGN)
+      return end_process(signal, was_sent);
   }
   const Passing outer = passing;
   passing = {info, frame};
@@ -77,7 +81,8 @@ void end_process(int signal, bool was_sent) noexcept {
 void caught(int signal, siginfo_t* info, void* context) noexcept {
   Access* access = current;
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
-  if (access == nullptr || info->si_code <= 0 || address < access->begin || address >= access->end) {
+  if (access == nullptr || info->si_code <= 0 || address < access->begin ||
+      address >= access->end) {
     return pass_on(signal, info, context);
   }
   current = nullptr;

@@ -7,14 +7,17 @@
 
 namespace verity::uct {
 
-// From here on accesses can be guarded in this process. Not on the data path; any thread, any number of times.
+// From here on accesses can be guarded in this process. Not on the data path; any thread, any
+// number of times.
 void start_guarding() noexcept;
 
-// Calls use(arg), which touches `length` bytes of this process's memory at `address` and keeps nothing that must
-// be destroyed. False: the memory is not there, or not to be written; use() then ended at the first byte that is not.
-// The program, too, ends there if it has set a handler of its own for SIGSEGV or SIGBUS after start_guarding(), which
-// does not hand on what it does not know, or if the thread has those signals blocked. Costs no system call. Any thread.
-[[nodiscard]] bool guarded_access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept;
+// Calls use(arg), which touches `length` bytes of this process's memory at `address` and keeps
+// nothing that must be destroyed. False: the memory is not there, or not to be written; use() then
+// ended at the first byte that is not. The program, too, ends there if it has set a handler of its
+// own for SIGSEGV or SIGBUS after start_guarding(), which does not hand on what it does not know,
+// or if the thread has those signals blocked. Costs no system call. Any thread.
+[[nodiscard]] bool guarded_access(uint64_t address, size_t length, void (*use)(void*),
+                                  void* arg) noexcept;
 
 }  // namespace verity::uct
 

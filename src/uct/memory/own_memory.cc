@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short ranges are copied by the kernel, which reports what cannot be read. For long ones that would cost
-// twice the hashing: the kernel maps them for reading, which fails where reading would.
+// Short ranges are copied by the kernel, which reports what cannot be read. For long ones that
+// would cost twice the hashing: the kernel maps them for reading, which fails where reading would.
 #include "uct/memory/own_memory.h"
 
 #include <sys/uio.h>
@@ -35,9 +35,11 @@ Answer populate(uint64_t address, size_t length) noexcept {
   static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t begin = address & ~(page - 1);
   const uint64_t end = (address + length + page - 1) & ~(page - 1);
-  if (util::advise_memory(reinterpret_cast<void*>(begin), end - begin, kPopulateRead) == 0) return Answer::kYes;
+  if (util::advise_memory(reinterpret_cast<void*>(begin), end - begin, kPopulateRead) == 0)
+    return Answer::kYes;
   if (errno != EINVAL && errno != ENOSYS && errno != EPERM) return Answer::kNo;
-  // Device memory that is mapped into the process is refused too: only that of this call may be meant.
+  // Device memory that is mapped into the process is refused too: only that of this call may be
+  // meant.
   if (errno != EINVAL) has_populate.store(false, std::memory_order_relaxed);
   return Answer::kCannotTell;
 }
@@ -47,7 +49,8 @@ Answer copy(uint64_t address, size_t length, uint8_t* out) noexcept {
   const iovec to{out, length};
   const iovec from{reinterpret_cast<void*>(address), length};
   const ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-  if (n >= 0 || errno == EFAULT) return n == static_cast<ssize_t>(length) ? Answer::kYes : Answer::kNo;
+  if (n >= 0 || errno == EFAULT)
+    return n == static_cast<ssize_t>(length) ? Answer::kYes : Answer::kNo;
   has_copy.store(false, std::memory_order_relaxed);
   return Answer::kCannotTell;
 }

@@ -40,7 +40,8 @@ unsigned access_of(unsigned flags) noexcept {
 
 }  // namespace
 
-// A child made by fork() begins anew: what the parent's threads hold or read would never be released, and it serves no peer.
+// A child made by fork() begins anew: what the parent's threads hold or read would never be
+// released, and it serves no peer.
 namespace {
 
 rma::Regions* all_regions = nullptr;
@@ -61,12 +62,15 @@ uct_mem_h VerityMd::lower_handle(uct_mem_h memh) noexcept {
   return memh == UCT_MEM_HANDLE_NULL ? UCT_MEM_HANDLE_NULL : registration(memh).lower;
 }
 
-bool VerityMd::has_lower_keys() const noexcept { return lower_registers() && lower_attr().packed_key_size() != 0; }
+bool VerityMd::has_lower_keys() const noexcept {
+  return lower_registers() && lower_attr().packed_key_size() != 0;
+}
 
 void VerityMd::map_attr(MdAttr& attr) const noexcept {
   constexpr uint64_t kHost = UCS_BIT(UCS_MEMORY_TYPE_HOST);
   if (lower_registers()) {
-    attr.flags() &= UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_ADVISE | UCT_MD_FLAG_INVALIDATE;
+    attr.flags() &=
+        UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_ADVISE | UCT_MD_FLAG_INVALIDATE;
   } else {
     attr.flags() = UCT_MD_FLAG_REG | UCT_MD_FLAG_INVALIDATE;
     attr.max_reg() = ULONG_MAX;
@@ -82,7 +86,8 @@ void VerityMd::map_attr(MdAttr& attr) const noexcept {
   attr.packed_key_size() = sizeof(PackedKey) + (has_lower_keys() ? attr.packed_key_size() : 0);
 }
 
-ucs_status_t VerityMd::mem_reg(void* address, size_t length, unsigned flags, uct_mem_h* memh_p) noexcept {
+ucs_status_t VerityMd::mem_reg(void* address, size_t length, unsigned flags,
+                               uct_mem_h* memh_p) noexcept {
   return guarded([&] {
     auto made = std::make_unique<Registration>();
     made->base = reinterpret_cast<uint64_t>(address);
@@ -111,8 +116,10 @@ ucs_status_t VerityMd::mem_dereg(const uct_md_mem_dereg_params_t& params) noexce
   return UCS_OK;
 }
 
-ucs_status_t VerityMd::mem_advise(uct_mem_h memh, void* address, size_t length, unsigned advice) noexcept {
-  return uct_md_mem_advise(lower(), registration(memh).lower, address, length, static_cast<uct_mem_advice_t>(advice));
+ucs_status_t VerityMd::mem_advise(uct_mem_h memh, void* address, size_t length,
+                                  unsigned advice) noexcept {
+  return uct_md_mem_advise(lower(), registration(memh).lower, address, length,
+                           static_cast<uct_mem_advice_t>(advice));
 }
 
 ucs_status_t VerityMd::mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buffer) noexcept {
@@ -122,7 +129,8 @@ ucs_status_t VerityMd::mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buff
       start_guarding();
       uint64_t none = 0;
       const uint64_t token = regions().add(memory.base, memory.length, memory.access);
-      if (!memory.token.compare_exchange_strong(none, token)) regions().revoke(token);  // another thread was faster
+      if (!memory.token.compare_exchange_strong(none, token))
+        regions().revoke(token);  // another thread was faster
     }
     PackedKey key{memory.token, 0, 0};
     if (has_lower_keys()) key.component = component_tag(lower()->component->name);
@@ -133,7 +141,8 @@ ucs_status_t VerityMd::mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buff
 
 namespace {
 
-ucs_status_t unpack_key(uct_component_t* component, const void* buffer, uct_rkey_t* rkey_p, void** handle_p) noexcept {
+ucs_status_t unpack_key(uct_component_t* component, const void* buffer, uct_rkey_t* rkey_p,
+                        void** handle_p) noexcept {
   return guarded([&] {
     PackedKey packed;
     std::memcpy(&packed, buffer, sizeof(packed));
@@ -142,8 +151,8 @@ ucs_status_t unpack_key(uct_component_t* component, const void* buffer, uct_rkey
     if (packed.component != 0) {
       key->lower = Component::of(component).find_lower(packed.component);
       if (key->lower == nullptr) return UCS_ERR_UNREACHABLE;
-      const ucs_status_t status =
-          uct_rkey_unpack(key->lower, static_cast<const char*>(buffer) + sizeof(packed), &key->bundle);
+      const ucs_status_t status = uct_rkey_unpack(
+          key->lower, static_cast<const char*>(buffer) + sizeof(packed), &key->bundle);
       if (status != UCS_OK) return status;
     }
     *rkey_p = reinterpret_cast<uct_rkey_t>(key.get());
@@ -153,7 +162,9 @@ ucs_status_t unpack_key(uct_component_t* component, const void* buffer, uct_rkey
 }
 
 // A pointer to the peer's memory would go past every check.
-ucs_status_t key_pointer(uct_component_t*, uct_rkey_t, void*, uint64_t, void**) noexcept { return UCS_ERR_UNSUPPORTED; }
+ucs_status_t key_pointer(uct_component_t*, uct_rkey_t, void*, uint64_t, void**) noexcept {
+  return UCS_ERR_UNSUPPORTED;
+}
 
 ucs_status_t release_key(uct_component_t*, uct_rkey_t, void* handle) noexcept {
   const std::unique_ptr<RemoteKey> key(static_cast<RemoteKey*>(handle));

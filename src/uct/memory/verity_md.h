@@ -18,15 +18,19 @@ struct RemoteKey {
   uct_component_h lower = nullptr;  // nullptr: the lower transport needs no key
   uct_rkey_bundle_t bundle{.rkey = UCT_INVALID_RKEY, .handle = nullptr, .type = nullptr};
 
-  static const RemoteKey& of(uct_rkey_t rkey) noexcept { return *reinterpret_cast<const RemoteKey*>(rkey); }
+  static const RemoteKey& of(uct_rkey_t rkey) noexcept {
+    return *reinterpret_cast<const RemoteKey*>(rkey);
+  }
 };
 
 class VerityMd final : public WrapMd {
  public:
   void map_attr(MdAttr& attr) const noexcept override;
-  ucs_status_t mem_reg(void* address, size_t length, unsigned flags, uct_mem_h* memh_p) noexcept override;
+  ucs_status_t mem_reg(void* address, size_t length, unsigned flags,
+                       uct_mem_h* memh_p) noexcept override;
   ucs_status_t mem_dereg(const uct_md_mem_dereg_params_t& params) noexcept override;
-  ucs_status_t mem_advise(uct_mem_h memh, void* address, size_t length, unsigned advice) noexcept override;
+  ucs_status_t mem_advise(uct_mem_h memh, void* address, size_t length,
+                          unsigned advice) noexcept override;
   ucs_status_t mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buffer) noexcept override;
 
   // What the lower transport knows that memory by.

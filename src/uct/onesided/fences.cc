@@ -36,14 +36,17 @@ bool any_reader(Lanes& lanes, Check&& check) noexcept {
 
 }  // namespace
 
-// Reads are of the link that their digests come over, be it this one; what else is under way on a link goes in its own order.
+// Reads are of the link that their digests come over, be it this one; what else is under way on a
+// link goes in its own order.
 bool Lanes::has_older(const UctLink* link, const ReaderLane* reader, uint32_t epoch) noexcept {
   const bool links = any_link(*this, [&](UctLink& l) {
     if (&l == link) return l.before != 0 && reads.linked();
     if (l.before != 0 || is_older(l.pending, epoch)) return true;
     return !l.set->core().onesided->client().fenced_puts_done(l) && !is_detached_for_good(l);
   });
-  return links || any_reader(*this, [&](const ReaderLane& r) { return &r != reader && is_older(r.pending, epoch); });
+  return links || any_reader(*this, [&](const ReaderLane& r) {
+           return &r != reader && is_older(r.pending, epoch);
+         });
 }
 
 bool Lanes::is_busy_elsewhere(const UctLink& link) noexcept {
@@ -54,8 +57,8 @@ bool Lanes::is_busy_elsewhere(const UctLink& link) noexcept {
   return links || any_reader(*this, [](const ReaderLane& r) { return !r.pending.empty(); });
 }
 
-// Of those that have waited is_behind_fence() decides, by the epoch that they are queued in: so one that will have to wait
-// behind others on its link begins an epoch all the same.
+// Of those that have waited is_behind_fence() decides, by the epoch that they are queued in: so one
+// that will have to wait behind others on its link begins an epoch all the same.
 bool Fences::follows_other_lanes(UctLink& l) noexcept {
   if (l.order == nullptr || l.trying || l.is_lost()) return true;
   WorkerGroup& group = links_.core().group;

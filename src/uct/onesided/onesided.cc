@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "uct/links/fault_report.h"
 #include "uct/memory/fault_guard.h"
 #include "uct/memory/own_memory.h"
-#include "uct/process/warnings.h"
-#include "uct/links/fault_report.h"
 #include "uct/memory/verity_md.h"
+#include "uct/process/warnings.h"
 
 namespace verity::uct {
 
@@ -25,11 +25,15 @@ static_assert(sizeof(LowerRead) <= sizeof(rma::Chunk::port));
 
 rma::ClientConfig client_config(const Options& options) noexcept {
   const link::Config& link = options.link;
-  return {.chunk = options.chunk, .segment_log2 = link.segment_log2, .observe = link.mode == link::Mode::kObserve};
+  return {.chunk = options.chunk,
+          .segment_log2 = link.segment_log2,
+          .observe = link.mode == link::Mode::kObserve};
 }
 
-// The owner's word first, then the link's, the lower transport's (`error`), and last our own upper layer's.
-ucs_status_t status_of(const UctLink& l, wire::RmaStatus status, bool broken, ucs_status_t error) noexcept {
+// The owner's word first, then the link's, the lower transport's (`error`), and last our own upper
+// layer's.
+ucs_status_t status_of(const UctLink& l, wire::RmaStatus status, bool broken,
+                       ucs_status_t error) noexcept {
   switch (status) {
     case wire::RmaStatus::kOk: break;
     case wire::RmaStatus::kRefused:
@@ -48,7 +52,9 @@ bool add_pieces(rma::Read& read, const uct_iov_t* iov, size_t count) noexcept {
   for (size_t i = 0; i < count; ++i) {
     const size_t length = iov[i].length * iov[i].count;
     if (length == 0) continue;
-    if (read.count == rma::kMaxPieces || (iov[i].count > 1 && iov[i].stride != 0 && iov[i].stride != iov[i].length)) return false;
+    if (read.count == rma::kMaxPieces ||
+        (iov[i].count > 1 && iov[i].stride != 0 && iov[i].stride != iov[i].length))
+      return false;
     read.handles[read.count] = VerityMd::lower_handle(iov[i].memh);
     read.pieces[read.count++] = {iov[i].buffer, length};
     read.length += length;
@@ -131,9 +137,11 @@ ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
 
 ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
   if (!may_write(*request.link, {request.address, request.bytes})) return UCS_ERR_NO_RESOURCE;
-  const auto unpack = [](void* result, const void* data, size_t length) { std::memcpy(result, data, length); };
-  rma::Fetch* fetch = new_fetch({request.link, request.owner, unpack, request.result, request.bytes, request.address,
-                                 request.rkey, request.comp});
+  const auto unpack = [](void* result, const void* data, size_t length) {
+    std::memcpy(result, data, length);
+  };
+  rma::Fetch* fetch = new_fetch({request.link, request.owner, unpack, request.result, request.bytes,
+                                 request.address, request.rkey, request.comp});
   if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
   fetch->is_atomic = true;
   fetch->op = request.op;
@@ -175,15 +183,18 @@ void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexce
 }
 
 // Answered at once when nothing else waits: the next progress may be far away.
-void OneSided::serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept {
+void OneSided::serve(UctLink& l, wire::RmaKind kind, const uint8_t* message,
+                     size_t length) noexcept {
   const bool at_once = !server_.busy() && !sending_;  // see open_message()
-  kind == wire::RmaKind::kAtomic ? server_.atomic(l, message, length) : server_.request(l, message, length);
+  kind == wire::RmaKind::kAtomic ? server_.atomic(l, message, length)
+                                 : server_.request(l, message, length);
   if (at_once && server_.busy()) (void)server_.poll();
 }
 
 bool OneSided::serve() noexcept {
   const uint64_t hashed = server_.hashed();
-  return server_.busy() && (server_.poll() != 0 || server_.hashed() != hashed || server_.awaits_hasher());
+  return server_.busy() &&
+         (server_.poll() != 0 || server_.hashed() != hashed || server_.awaits_hasher());
 }
 
 unsigned OneSided::progress() noexcept {
@@ -198,8 +209,8 @@ unsigned OneSided::progress() noexcept {
   return count + complete_all();
 }
 
-// One after the other: a callback may end other operations, destroy endpoints, or progress the worker again. An owner is busy
-// until then.
+// One after the other: a callback may end other operations, destroy endpoints, or progress the
+// worker again. An owner is busy until then.
 unsigned OneSided::complete_all() noexcept {
   unsigned count = 0;
   for (Done done{}; next_done(&done); ++count) uct_invoke_completion(done.comp, done.status);
@@ -220,7 +231,8 @@ bool OneSided::next_done(Done* done) noexcept {
 
 void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abort(l, owner); }
 
-// --- rma::Port -----------------------------------------------------------------------------------------------------
+// --- rma::Port
+// -----------------------------------------------------------------------------------------------------
 
 // Not inside a message of our own, which the self transport delivers before it is known as sent.
 uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
@@ -237,7 +249,8 @@ void OneSided::send_message(rma::Peer& peer, size_t length) noexcept {
   sending_ = outer;
 }
 
-// A blocked link is unblocked by an acknowledgement, whose coming wakes the process, as its own timer does.
+// A blocked link is unblocked by an acknowledgement, whose coming wakes the process, as its own
+// timer does.
 bool OneSided::has_room(const rma::Peer& peer) const noexcept {
   const auto& l = static_cast<const UctLink&>(peer);
   return !l.failed() && !l.peer_closed() && core_.hub->sender.can_send(l, wire::Class::kSync);
@@ -250,7 +263,8 @@ uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].n
 bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const UctLink& l = link_of(peer);
   const link::SendWindow& tx = l.tx[0];
-  const uint32_t ahead = mark - tx.una();  // a mark far behind may seem to be ahead of all that was ever sent
+  const uint32_t ahead =
+      mark - tx.una();  // a mark far behind may seem to be ahead of all that was ever sent
   return l.is_lost() || ahead == 0 || ahead > tx.frames();
 }
 
@@ -273,7 +287,8 @@ rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length)
       continue;
     }
     const size_t here = std::min<uint64_t>(piece.length - skip, left);
-    iov[count++] = {static_cast<char*>(const_cast<void*>(piece.data)) + skip, here, read.handles[i], 0, 1};
+    iov[count++] = {static_cast<char*>(const_cast<void*>(piece.data)) + skip, here, read.handles[i],
+                    0, 1};
     left -= here;
     skip = 0;
   }
@@ -283,7 +298,8 @@ rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length)
   } else {
     ++lower.comp.count;
   }
-  const ucs_status_t status = uct_ep_get_zcopy(static_cast<uct_ep_h>(read.path), iov, count, read.address + offset, read.key, &lower.comp);
+  const ucs_status_t status = uct_ep_get_zcopy(static_cast<uct_ep_h>(read.path), iov, count,
+                                               read.address + offset, read.key, &lower.comp);
   if (status == UCS_INPROGRESS) return rma::Started::kUnderWay;
   if (chunk.flights != 0) --lower.comp.count;
   if (status == UCS_OK) return rma::Started::kDone;
@@ -332,42 +348,53 @@ void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) n
 
 void OneSided::finished(rma::Read& read) noexcept {
   UctLink& l = link_of(*read.peer);
-  ended(l, read.owner, read.upper, status_of(l, read.status, read.broken, static_cast<ucs_status_t>(read.error)));
+  ended(l, read.owner, read.upper,
+        status_of(l, read.status, read.broken, static_cast<ucs_status_t>(read.error)));
   client_.release(read);
 }
 
 void OneSided::fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept {
   UctLink& l = link_of(*fetch.peer);
-  if (data != nullptr) reinterpret_cast<uct_unpack_callback_t>(fetch.unpack)(fetch.arg, data, length);
+  if (data != nullptr)
+    reinterpret_cast<uct_unpack_callback_t>(fetch.unpack)(fetch.arg, data, length);
   ended(l, fetch.owner, fetch.upper, status_of(l, fetch.status, fetch.broken, UCS_OK));
 }
 
-// A program that unmaps memory with puts in flight loses them on raw transports too (shared memory that the owner has given up is
-// written, and never read). So the link lives; the next flush of the puts fails.
+// A program that unmaps memory with puts in flight loses them on raw transports too (shared memory
+// that the owner has given up is written, and never read). So the link lives; the next flush of the
+// puts fails.
 void OneSided::refused(rma::Peer& peer, bool revoked) noexcept {
   UctLink& l = link_of(peer);
   if (revoked) {
-    ucs_diag("ucx-verity: v%s: a remote write came after the peer's program had deregistered the memory: not written",
-             core_.lower_name());
+    ucs_diag(
+        "ucx-verity: v%s: a remote write came after the peer's program had deregistered the "
+        "memory: not written",
+        core_.lower_name());
     l.write_lost = true;
     return;
   }
-  ucs_error("ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, registered there, or unmapped",
-            core_.lower_name());
+  ucs_error(
+      "ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, "
+      "registered there, or unmapped",
+      core_.lower_name());
   links().give_up(l, UCS_ERR_REJECTED);
 }
 
-void OneSided::mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept {
+void OneSided::mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what,
+                          bool by_program) noexcept {
   const UctLink& l = link_of(*read.peer);
   const bool reported_there = l.trailed_ids != 0;  // see source_changed()
-  warnings().read_mismatched(core_.lower_name(), l.peer_uid, read.address + offset, length, what, by_program && !reported_there);
+  warnings().read_mismatched(core_.lower_name(), l.peer_uid, read.address + offset, length, what,
+                             by_program && !reported_there);
 }
 
-// With interposers on both sides the owner reports it, in the words of its program; else the reader has done so.
+// With interposers on both sides the owner reports it, in the words of its program; else the reader
+// has done so.
 void OneSided::source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept {
   const UctLink& l = link_of(peer);
   if (l.trailed_ids == 0) return;
-  warnings().source_changed(core_.lower_name(), l.peer_uid, reinterpret_cast<const void*>(address), length);
+  warnings().source_changed(core_.lower_name(), l.peer_uid, reinterpret_cast<const void*>(address),
+                            length);
 }
 
 void OneSided::diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept {

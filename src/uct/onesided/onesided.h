@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Remote memory access of one interface: what src/rma needs of UCX, and the completions that wait for
-// progress().
+// Remote memory access of one interface: what src/rma needs of UCX, and the completions that wait
+// for progress().
 #ifndef VERITY_UCT_ONESIDED_ONESIDED_H
 #define VERITY_UCT_ONESIDED_ONESIDED_H
 
@@ -17,15 +17,15 @@ namespace verity::uct {
 
 // One upper get_zcopy.
 struct ReadRequest {
-  UctLink* link;      // over which the digests come
-  uct_ep_h path;      // the lower endpoint that reads
+  UctLink* link;  // over which the digests come
+  uct_ep_h path;  // the lower endpoint that reads
   ReadOwner* owner;
   const uct_iov_t* iov;
   size_t iovcnt;
   uint64_t address;
   uct_rkey_t rkey;
   uct_completion_t* comp;
-  uint64_t most;   // bytes that the lower transport reads at a time
+  uint64_t most;  // bytes that the lower transport reads at a time
   uint64_t least;
   health::Counters* counts = nullptr;  // where it is counted; nullptr: with its link
 };
@@ -66,7 +66,8 @@ class OneSided final : public rma::Port {
   };
   [[nodiscard]] ucs_status_t atomic_fetch(const AtomicRequest& request) noexcept;
 
-  // Whether bytes of the peer may be written, or fetched in frames, now. False: the link is held, and tries again.
+  // Whether bytes of the peer may be written, or fetched in frames, now. False: the link is held,
+  // and tries again.
   [[nodiscard]] bool may_write(UctLink& l, const rma::Range& range) noexcept;
   [[nodiscard]] bool may_fetch(UctLink& l, const rma::Range& range) noexcept;
 
@@ -76,20 +77,25 @@ class OneSided final : public rma::Port {
   // Of the interface's progress: the owner's work alone, and everything with the upper completions.
   // False: nothing could be done.
   bool serve() noexcept;
-  // progress() has nothing to do. One load, since it is called in every call of the interface's progress.
+  // progress() has nothing to do. One load, since it is called in every call of the interface's
+  // progress.
   [[nodiscard]] bool idle() const noexcept { return !work_.load(std::memory_order_relaxed); }
   unsigned progress() noexcept;
   // There is something to do that no event will announce.
-  [[nodiscard]] bool must_poll() const noexcept { return client_.must_poll() || server_.must_poll() || !has_completed_all(); }
+  [[nodiscard]] bool must_poll() const noexcept {
+    return client_.must_poll() || server_.must_poll() || !has_completed_all();
+  }
   // progress() should be called again soon.
   [[nodiscard]] bool must_retry() const noexcept { return client_.must_retry(); }
 
   [[nodiscard]] rma::Client& client() noexcept { return client_; }
-  // Nothing of the link is under way any more, or ends as soon as the lower transport lets go of it.
+  // Nothing of the link is under way any more, or ends as soon as the lower transport lets go of
+  // it.
   void abort(UctLink& l, const ReadOwner* owner = nullptr) noexcept;
   void abort_owner(const ReadOwner* owner) noexcept { client_.abort_owner(owner); }
   void forget(UctLink& l) noexcept { server_.forget(l); }
-  // Whether there is no room for another operation now; the link's pending requests are woken then when there is.
+  // Whether there is no room for another operation now; the link's pending requests are woken then
+  // when there is.
   [[nodiscard]] bool must_wait(const UctLink& l) noexcept {
     const bool room = client_.has_room(l);
     if (!room) room_wanted_ = true;
@@ -111,12 +117,15 @@ class OneSided final : public rma::Port {
   rma::Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
   const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept override;
   bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept override;
-  [[nodiscard]] rma::Hasher* hasher() noexcept override { return pool_.is_open ? &hash_pool() : nullptr; }
+  [[nodiscard]] rma::Hasher* hasher() noexcept override {
+    return pool_.is_open ? &hash_pool() : nullptr;
+  }
   void finished(rma::Read& read) noexcept override;
   void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override;
   void refused(rma::Peer& peer, bool revoked) noexcept override;
   void source_changed(rma::Peer& peer, uint64_t address, uint32_t length) noexcept override;
-  void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what, bool by_program) noexcept override;
+  void mismatched(const rma::Read& read, uint64_t offset, uint64_t length, const char* what,
+                  bool by_program) noexcept override;
   void diagnosed(const rma::Read& read, const rma::ReadFault& fault) noexcept override;
 
  private:
@@ -144,8 +153,9 @@ class OneSided final : public rma::Port {
   rma::Server server_;
   link::Slot* open_ = nullptr;  // between open_message() and send_message()
   bool sending_ = false;        // in send_message()
-  std::atomic<bool> work_ = false;  // something was started, received or ended since progress() found nothing left
-  bool room_wanted_ = false;    // some link's pending requests wait for fewer reads to be open
+  std::atomic<bool> work_ =
+      false;  // something was started, received or ended since progress() found nothing left
+  bool room_wanted_ = false;  // some link's pending requests wait for fewer reads to be open
   std::vector<Done> done_;
   size_t completed_ = 0;  // of done_
 };

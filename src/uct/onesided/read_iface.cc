@@ -16,17 +16,19 @@ namespace verity::uct {
 
 namespace {
 
-constexpr uint64_t kLetGo = 10'000'000'000;  // ns that a read may take to land when its endpoint goes
+constexpr uint64_t kLetGo =
+    10'000'000'000;  // ns that a read may take to land when its endpoint goes
 
 bool is_cancel(unsigned flags) noexcept { return (flags & UCT_FLUSH_FLAG_CANCEL) != 0; }
 
-// ns that a read waits for a verified transport to the peer. There will be none when the program's UCX_TLS has a raw one that
-// UCX prefers for messages.
+// ns that a read waits for a verified transport to the peer. There will be none when the program's
+// UCX_TLS has a raw one that UCX prefers for messages.
 constexpr uint64_t kLinkPatience = 10'000'000'000;
 
-// Nothing is checked, and that is counted: a peer, or this process, is not in mode verify, or no digest can be had.
-ucs_status_t read_unverified(ReadEp& ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
-                             uct_completion_t* comp) noexcept {
+// Nothing is checked, and that is counted: a peer, or this process, is not in mode verify, or no
+// digest can be had.
+ucs_status_t read_unverified(ReadEp& ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address,
+                             uct_rkey_t rkey, uct_completion_t* comp) noexcept {
   uct_iov_t lower_iov[rma::kMaxPieces];
   if (iovcnt > rma::kMaxPieces) return UCS_ERR_INVALID_PARAM;
   size_t bytes = 0;
@@ -35,7 +37,8 @@ ucs_status_t read_unverified(ReadEp& ep, const uct_iov_t* iov, size_t iovcnt, ui
     lower_iov[i].memh = VerityMd::lower_handle(iov[i].memh);
     bytes += iov[i].length * iov[i].count;
   }
-  const ucs_status_t status = uct_ep_get_zcopy(ep.lower(), lower_iov, iovcnt, address, RemoteKey::of(rkey).bundle.rkey, comp);
+  const ucs_status_t status = uct_ep_get_zcopy(ep.lower(), lower_iov, iovcnt, address,
+                                               RemoteKey::of(rkey).bundle.rkey, comp);
   if (status == UCS_OK || status == UCS_INPROGRESS) {
     health::Counters& counters = ep.counters();
     counters.frames_unverified++;
@@ -50,7 +53,8 @@ ReadIface& ReadEp::reader() const noexcept { return ReadIface::of(super.iface); 
 
 ucs_status_t ReadEp::created(const uct_ep_params_t& params) {
   wire::AddressTail tail;
-  if (!read_tail(params.iface_addr, reader().lower_attr().iface_addr_len, &tail)) return refuse_address(tail);
+  if (!read_tail(params.iface_addr, reader().lower_attr().iface_addr_len, &tail))
+    return refuse_address(tail);
   peer_worker_ = wire::worker_of(tail.uid);
   verifies_ = link_mode(tail) == link::Mode::kVerify && reader().mode() == link::Mode::kVerify;
   set_host(tail.host);
@@ -96,8 +100,10 @@ bool ReadEp::find_link(OneSided** carrier_p, UctLink** link_p) noexcept {
   for (OneSided* carrier : reader().group().carriers()) {
     const IfaceCore& core = carrier->core();
     const AsyncGuard guard(core.threads);
-    UctLink* l = carrier == last_carrier_ ? static_cast<UctLink*>(core.hub->links.find(last_link_)) : nullptr;
-    const bool same = l != nullptr && wire::worker_of(l->peer_uid) == peer_worker_ && l->is_usable();
+    UctLink* l = carrier == last_carrier_ ? static_cast<UctLink*>(core.hub->links.find(last_link_))
+                                          : nullptr;
+    const bool same =
+        l != nullptr && wire::worker_of(l->peer_uid) == peer_worker_ && l->is_usable();
     if (!same) l = carrier->links().to_worker(peer_worker_);
     const double latency = core.lower_attr().latency.c;
     if (l == nullptr || (*carrier_p != nullptr && latency >= best && !same)) continue;
@@ -112,8 +118,8 @@ bool ReadEp::find_link(OneSided** carrier_p, UctLink** link_p) noexcept {
   return true;
 }
 
-ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
-                               uct_completion_t* comp) noexcept {
+ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t address,
+                               uct_rkey_t rkey, uct_completion_t* comp) noexcept {
   if (are_empty(iov, iovcnt)) return UCS_OK;
   if (!is_key("get_zcopy", rkey)) return UCS_ERR_INVALID_PARAM;
   if (!verifies_) return read_unverified(*this, iov, iovcnt, address, rkey, comp);
@@ -134,8 +140,8 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
   const AsyncGuard guard(carrier->core().threads);
   if (l->host != host_ && l->host != 0) set_host(l->host);
   const auto& cap = reader().lower_attr().cap.get;
-  return carrier->get_zcopy({l, lower(), this, iov, iovcnt, address, rkey, comp, cap.max_zcopy, cap.min_zcopy,
-                                       counters_});
+  return carrier->get_zcopy({l, lower(), this, iov, iovcnt, address, rkey, comp, cap.max_zcopy,
+                             cap.min_zcopy, counters_});
 }
 
 bool ReadEp::must_wait() noexcept {
@@ -143,7 +149,8 @@ bool ReadEp::must_wait() noexcept {
   UctLink* l;
   if (!verifies_) return false;
   if (is_behind_fence()) return true;
-  return find_link(&carrier, &l) ? !carrier->client().has_room(*l) : !had_link_ && reader().has_carrier();
+  return find_link(&carrier, &l) ? !carrier->client().has_room(*l)
+                                 : !had_link_ && reader().has_carrier();
 }
 
 // All links to that peer: the read may have been begun over another one than would be taken now.
@@ -165,7 +172,8 @@ ucs_status_t ReadEp::flush(unsigned flags, uct_completion_t* comp) noexcept {
   return reader().queue_flush(*this, flags, comp);
 }
 
-// --- the interface -------------------------------------------------------------------------------------------------------------
+// --- the interface
+// -------------------------------------------------------------------------------------------------------------
 
 ucs_status_t ReadIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
   group_.join(&worker->super, false);
@@ -175,7 +183,8 @@ ucs_status_t ReadIface::opened(const uct_iface_params_t& params, const uct_iface
 }
 
 void ReadIface::closing() noexcept {
-  if (progress_id_ != UCS_CALLBACKQ_ID_NULL) ucs_callbackq_remove(&worker->super.progress_q, progress_id_);
+  if (progress_id_ != UCS_CALLBACKQ_ID_NULL)
+    ucs_callbackq_remove(&worker->super.progress_q, progress_id_);
   progress_id_ = UCS_CALLBACKQ_ID_NULL;
   group_.leave();
 }
@@ -203,17 +212,17 @@ void ReadIface::write_iface_addr_extra(void* out) noexcept {
 
 void ReadIface::add_reader(ReadEp& ep) { eps_.push_back(&ep); }
 
-bool ReadIface::has_carrier() const noexcept {
-  return !group_.carriers().empty();
-}
+bool ReadIface::has_carrier() const noexcept { return !group_.carriers().empty(); }
 
 bool ReadIface::reading() const noexcept {
-  return std::any_of(eps_.begin(), eps_.end(), [](const ReadEp* ep) { return ep->open != 0 || !ep->pending.empty(); });
+  return std::any_of(eps_.begin(), eps_.end(),
+                     [](const ReadEp* ep) { return ep->open != 0 || !ep->pending.empty(); });
 }
 
 void ReadIface::need_progress() noexcept {
   if (progress_id_ != UCS_CALLBACKQ_ID_NULL) return;
-  progress_id_ = ucs_callbackq_add(&worker->super.progress_q, progress_cb, this, UCS_CALLBACKQ_FLAG_FAST);
+  progress_id_ =
+      ucs_callbackq_add(&worker->super.progress_q, progress_cb, this, UCS_CALLBACKQ_FLAG_FAST);
 }
 
 void ReadIface::wait(ReadEp& ep, uct_pending_req_t* request) noexcept {
@@ -234,7 +243,9 @@ void ReadIface::forget(ReadEp& ep) noexcept {
   flushes_.cancel(&ep);
 }
 
-unsigned ReadIface::progress_cb(void* arg) noexcept { return static_cast<ReadIface*>(arg)->progress(); }
+unsigned ReadIface::progress_cb(void* arg) noexcept {
+  return static_cast<ReadIface*>(arg)->progress();
+}
 
 ucs_status_t ReadIface::run(uct_pending_req_t* request, uint32_t epoch, Running& running) noexcept {
   const WorkerGroup::InEpoch then(group_, epoch);
@@ -246,7 +257,8 @@ ucs_status_t ReadIface::run(uct_pending_req_t* request, uint32_t epoch, Running&
   return status;
 }
 
-// Until one finds no room. Each may destroy endpoints: its own queue was purged then, and the result of the request itself is dropped.
+// Until one finds no room. Each may destroy endpoints: its own queue was purged then, and the
+// result of the request itself is dropped.
 unsigned ReadIface::run_pending(ReadEp& ep) noexcept {
   unsigned count = 0;
   PendingQueue::Of of;
@@ -268,17 +280,19 @@ unsigned ReadIface::progress() noexcept {
     if (!eps_[i]->pending.empty()) count += run_pending(*eps_[i]);
   }
   const auto flush = [](const FlushQueue<ReadEp>::Request& request) {
-    return request.ep->open != 0 ? UCS_ERR_NO_RESOURCE : uct_ep_flush(request.ep->lower(), request.flags, request.comp);
+    return request.ep->open != 0 ? UCS_ERR_NO_RESOURCE
+                                 : uct_ep_flush(request.ep->lower(), request.flags, request.comp);
   };
   return count + flushes_.run([] { return 0; }, flush);
 }
 
-// --- UCX's operations ----------------------------------------------------------------------------------------------------------
+// --- UCX's operations
+// ----------------------------------------------------------------------------------------------------------
 
 namespace {
 
-ucs_status_t get_zcopy_op(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address, uct_rkey_t rkey,
-                          uct_completion_t* comp) noexcept {
+ucs_status_t get_zcopy_op(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, uint64_t address,
+                          uct_rkey_t rkey, uct_completion_t* comp) noexcept {
   return ReadEp::of(ep).get_zcopy(iov, iovcnt, address, rkey, comp);
 }
 
@@ -302,7 +316,8 @@ ucs_status_t iface_flush_op(uct_iface_h iface, unsigned flags, uct_completion_t*
   return self.reading() ? UCS_INPROGRESS : uct_iface_flush(self.lower(), flags, comp);
 }
 
-// Reads are ordered behind puts, and what comes behind reads is ordered behind them, by the fences of the interfaces that carry those.
+// Reads are ordered behind puts, and what comes behind reads is ordered behind them, by the fences
+// of the interfaces that carry those.
 ucs_status_t ep_fence_op(uct_ep_h, unsigned) noexcept { return UCS_OK; }
 ucs_status_t iface_fence_op(uct_iface_h iface, unsigned) noexcept {
   ReadIface::of(iface).group().begin_epoch();
@@ -315,7 +330,8 @@ ucs_status_t estimate_perf_op(uct_iface_h iface, uct_perf_attr_t* attr) noexcept
   return status;
 }
 
-int is_reachable_op(const uct_iface_h iface, const uct_device_addr_t* device, const uct_iface_addr_t* address) noexcept {
+int is_reachable_op(const uct_iface_h iface, const uct_device_addr_t* device,
+                    const uct_iface_addr_t* address) noexcept {
   ReadIface& self = ReadIface::of(iface);
   wire::AddressTail tail;
   if (address == nullptr || !read_tail(address, self.lower_attr().iface_addr_len, &tail)) return 0;

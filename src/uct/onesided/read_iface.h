@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A transport that reads another process's memory and has no active messages (cma, knem): its reads are
-// verified over a link of the same worker to the same peer, whichever transport that uses.
+// A transport that reads another process's memory and has no active messages (cma, knem): its reads
+// are verified over a link of the same worker to the same peer, whichever transport that uses.
 #ifndef VERITY_UCT_ONESIDED_READ_IFACE_H
 #define VERITY_UCT_ONESIDED_READ_IFACE_H
 
@@ -56,15 +56,18 @@ class ReadEp final : public WrapEp, public ReadOwner, public ReaderLane {
   health::Counters* counters_ = nullptr;
   bool verifies_ = false;
   bool had_link_ = false;
-  bool running_ = false;       // a pending request is at work: it stands in no queue
-  uint64_t without_link_ = 0;  // ns; since when a read waits for a link for its digests. 0: none does
+  bool running_ = false;  // a pending request is at work: it stands in no queue
+  uint64_t without_link_ =
+      0;  // ns; since when a read waits for a link for its digests. 0: none does
   OneSided* last_carrier_ = nullptr;  // where the link was found last, if it is there still
   uint32_t last_link_ = 0;
 };
 
 class ReadIface final : public WrapIface {
  public:
-  static ReadIface& of(uct_iface_h iface) noexcept { return static_cast<ReadIface&>(WrapIface::of(iface)); }
+  static ReadIface& of(uct_iface_h iface) noexcept {
+    return static_cast<ReadIface&>(WrapIface::of(iface));
+  }
 
   [[nodiscard]] const WorkerGroup& group() const noexcept { return group_; }
   [[nodiscard]] WorkerGroup& group() noexcept { return group_; }
@@ -99,7 +102,8 @@ class ReadIface final : public WrapIface {
   static unsigned progress_cb(void* arg) noexcept;
   unsigned progress() noexcept;
   unsigned run_pending(ReadEp& ep) noexcept;
-  [[nodiscard]] ucs_status_t run(uct_pending_req_t* request, uint32_t epoch, Running& running) noexcept;
+  [[nodiscard]] ucs_status_t run(uct_pending_req_t* request, uint32_t epoch,
+                                 Running& running) noexcept;
   void need_progress() noexcept;
 
   const link::Mode mode_ = options().link.mode;  // this interface's, whatever is configured later

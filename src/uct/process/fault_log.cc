@@ -34,7 +34,8 @@ FaultLog& fault_log() noexcept {
   return *instance;
 }
 
-// What writes the text of a record, a program's log handler for instance, may come upon another fault: that one is counted alone.
+// What writes the text of a record, a program's log handler for instance, may come upon another
+// fault: that one is counted alone.
 void FaultLog::record(health::FaultRecord& fault) noexcept {
   const pthread_t self = pthread_self();
   if (pthread_equal(holder_.load(std::memory_order_relaxed), self) != 0) {
@@ -78,7 +79,8 @@ void FaultLog::record_locked(health::FaultRecord& record) {
 
 void FaultLog::recall(health::FaultRecord& record) {
   if (!record.syndrome) return;
-  const uint64_t key = record.interface * 0x9e3779b97f4a7c15u ^ record.peer ^ uint64_t{record.sent};
+  const uint64_t key =
+      record.interface * 0x9e3779b97f4a7c15u ^ record.peer ^ uint64_t { record.sent };
   const auto found = before_.find(key);
   if (found != before_.end()) {
     record.syndrome->again = health::recurrence(found->second, *record.syndrome);
@@ -100,13 +102,16 @@ void FaultLog::write_text(const health::FaultRecord& record) {
     ++silent_;
     return;
   }
-  const std::string text = health::render_text(record) + (silent_ != 0 ? " not_told=" + std::to_string(silent_) : "");
+  const std::string text =
+      health::render_text(record) + (silent_ != 0 ? " not_told=" + std::to_string(silent_) : "");
   silent_ = 0;
   switch (options().fault_text) {
     case FaultText::kNone: break;
     case FaultText::kInfo: ucs_info("ucx-verity: fault: %s", text.c_str()); break;
     case FaultText::kWarn: ucs_warn("ucx-verity: fault: %s", text.c_str()); break;
-    case FaultText::kSyslog: syslog(LOG_USER | LOG_WARNING, "ucx-verity: fault: %s", text.c_str()); break;
+    case FaultText::kSyslog:
+      syslog(LOG_USER | LOG_WARNING, "ucx-verity: fault: %s", text.c_str());
+      break;
   }
 }
 
@@ -115,8 +120,10 @@ bool FaultLog::append(const std::string& line) {
   const std::string problem = health::append_to_file(path_, torn_ ? "\n" + line : line);
   torn_ = !problem.empty();
   if (problem.empty() || std::exchange(complained_, true)) return problem.empty();
-  std::fprintf(stderr, "ucx-verity: cannot write a record of a fault to %s: %s (UCX_VERITY_FAULT_LOG; not reported again)\n", path_.c_str(),
-               problem.c_str());
+  std::fprintf(stderr,
+               "ucx-verity: cannot write a record of a fault to %s: %s (UCX_VERITY_FAULT_LOG; not "
+               "reported again)\n",
+               path_.c_str(), problem.c_str());
   return false;
 }
 
@@ -128,8 +135,7 @@ void FaultLog::finish() noexcept {
     open();
     if (path_.empty()) return;
     (void)append(health::render_dropped(who_, now_ns(), std::exchange(dropped_, 0)));
-  } catch (...) {
-  }
+  } catch (...) {}
 }
 
 }  // namespace verity::uct

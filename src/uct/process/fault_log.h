@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the records of faults go: UCX_VERITY_FAULT_LOG and UCX_VERITY_FAULT_TEXT. One for the process; any thread. Nothing of it runs
-// while there are no faults.
+// Where the records of faults go: UCX_VERITY_FAULT_LOG and UCX_VERITY_FAULT_TEXT. One for the
+// process; any thread. Nothing of it runs while there are no faults.
 #ifndef VERITY_UCT_PROCESS_FAULT_LOG_H
 #define VERITY_UCT_PROCESS_FAULT_LOG_H
 
@@ -18,7 +18,8 @@ namespace verity::uct {
 
 class FaultLog {
  public:
-  // Fills in who, when, and whether the same bits were hit before on the way between these two interfaces; writes what its budget allows.
+  // Fills in who, when, and whether the same bits were hit before on the way between these two
+  // interfaces; writes what its budget allows.
   void record(health::FaultRecord& record) noexcept;
   // A fault in a place where no record can be made. Nothing is allocated or locked.
   void count() noexcept { unrecorded_.fetch_add(1, std::memory_order_relaxed); }
@@ -34,8 +35,8 @@ class FaultLog {
   [[nodiscard]] bool append(const std::string& line);
 
   std::mutex mutex_;
-  std::atomic<pthread_t> holder_{};       // of the mutex, in record()
-  std::atomic<uint64_t> unrecorded_{0};   // by count(), or while their thread was at another record
+  std::atomic<pthread_t> holder_{};      // of the mutex, in record()
+  std::atomic<uint64_t> unrecorded_{0};  // by count(), or while their thread was at another record
   health::Identity who_;
   std::string path_;
   bool opened_ = false;
@@ -46,7 +47,8 @@ class FaultLog {
   health::FaultBudget text_budget_{10, 10'000'000'000, ~uint64_t{0}};
   health::FaultBudget budget_{0, 0, 0};
   std::unordered_map<uint64_t, health::Syndrome> before_;  // by both interfaces
-  std::unordered_map<std::string, health::Port> ports_;    // by device, as they were at its first fault
+  std::unordered_map<std::string, health::Port>
+      ports_;  // by device, as they were at its first fault
 };
 
 // Never destroyed.

@@ -13,9 +13,11 @@ const verity_companion* look_up() noexcept {
   const auto* found = static_cast<const verity_companion*>(dlsym(RTLD_DEFAULT, "verity_companion"));
   if (found == nullptr) return nullptr;
   if (found->version != VERITY_COMPANION_VERSION) {
-    ucs_warn("ucx-verity: the preloaded libverity_mpi has version %u, the transport plugin %u: datatypes are not checked; preload "
-             "the one that was installed with this plugin",
-             found->version, VERITY_COMPANION_VERSION);
+    ucs_warn(
+        "ucx-verity: the preloaded libverity_mpi has version %u, the transport plugin %u: "
+        "datatypes are not checked; preload "
+        "the one that was installed with this plugin",
+        found->version, VERITY_COMPANION_VERSION);
     return nullptr;
   }
   return found->am_ids != 0 ? found : nullptr;

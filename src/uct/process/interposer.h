@@ -6,7 +6,8 @@
 
 namespace verity::uct {
 
-// The MPI interposer that was preloaded and wants to observe messages; nullptr: none. Says so once when its version is another.
+// The MPI interposer that was preloaded and wants to observe messages; nullptr: none. Says so once
+// when its version is another.
 [[nodiscard]] const verity_companion* find_companion() noexcept;
 
 }  // namespace verity::uct

@@ -71,48 +71,59 @@ ucs_config_field_t kFields[] = {
      FIELD(segment_size), UCS_CONFIG_TYPE_MEMUNITS},
     {"WINDOW", "256", "Frames in flight per link before the sender waits for acknowledgement.",
      FIELD(window), UCS_CONFIG_TYPE_UINT},
-    {"WINDOW_BYTES", "512k", "Bytes in flight per link before the sender waits for acknowledgement.",
-     FIELD(window_bytes), UCS_CONFIG_TYPE_MEMUNITS},
+    {"WINDOW_BYTES", "512k",
+     "Bytes in flight per link before the sender waits for acknowledgement.", FIELD(window_bytes),
+     UCS_CONFIG_TYPE_MEMUNITS},
     {"CHUNK", "256k",
-     "Bytes of a chunk, the unit in which large remote reads (rendezvous, MPI_Get) are transferred\n"
-     "and verified, several at a time: from the segment size to 32m; at most 512 segments are used.",
+     "Bytes of a chunk, the unit in which large remote reads (rendezvous, MPI_Get) are "
+     "transferred\n"
+     "and verified, several at a time: from the segment size to 32m; at most 512 segments are "
+     "used.",
      FIELD(chunk), UCS_CONFIG_TYPE_MEMUNITS},
     {"PROGRESS_THREAD", "n",
-     "y: while the program makes no progress, UCX's asynchronous thread acknowledges, retransmits,\n"
+     "y: while the program makes no progress, UCX's asynchronous thread acknowledges, "
+     "retransmits,\n"
      "answers digest requests and serves one-sided operations. Costs a lock per message.",
      FIELD(progress_thread), UCS_CONFIG_TYPE_BOOL},
     {"THREADS", "0",
-     "Threads of each process that compute the digests of remote reads larger than 128k, in place of\n"
+     "Threads of each process that compute the digests of remote reads larger than 128k, in place "
+     "of\n"
      "the program's thread. Useful where cores are idle.",
      FIELD(threads), UCS_CONFIG_TYPE_UINT},
     {"MAX_REPAIRS", "16", "Retransmissions of one frame before the link is given up.",
      FIELD(max_repairs), UCS_CONFIG_TYPE_UINT},
     {"ON_FAILURE", "auto",
      "When a link is given up. auto: the endpoint's error handler is called; where there is none,\n"
-     "the process aborts with one line, because pending receives cannot complete. abort: always abort.\n"
+     "the process aborts with one line, because pending receives cannot complete. abort: always "
+     "abort.\n"
      "error: only the error handler.",
      FIELD(on_failure), UCS_CONFIG_TYPE_ENUM(kOnFailureNames)},
     {"LINGER", "1s",
-     "Bound on the wait of a closing interface for its last acknowledgements. The wait ends after an\n"
+     "Bound on the wait of a closing interface for its last acknowledgements. The wait ends after "
+     "an\n"
      "eighth of this when none arrives.",
      FIELD(linger), UCS_CONFIG_TYPE_TIME},
     {"ATTEST", "auto",
      "Attestation on stderr at the end of a job: one for its ranks on each host, one per process\n"
-     "elsewhere. always, never, or auto: if anything was damaged or repaired, bypassed the plugin, or\n"
+     "elsewhere. always, never, or auto: if anything was damaged or repaired, bypassed the plugin, "
+     "or\n"
      "no message used it.",
      FIELD(attest), UCS_CONFIG_TYPE_ENUM(health::kAttestPolicyNames)},
     {"ATTEST_FILE", "",
-     "File to which each process appends its own attestation as a line of JSON. %h: host, %j: job id,\n"
+     "File to which each process appends its own attestation as a line of JSON. %h: host, %j: job "
+     "id,\n"
      "%s: job step, %r: rank, %p: process id, %x: program, %%: a percent sign.",
      FIELD(attest_file), UCS_CONFIG_TYPE_STRING},
     {"ATTEST_RANKS", "n", "y: one attestation per rank instead of one per host.",
      FIELD(attest_ranks), UCS_CONFIG_TYPE_BOOL},
     {"FAULT_LOG", "",
      "File to append a line of JSON to for each fault: what was wrong, where, and between whom.\n"
-     "%h: host, %j: job id, %s: job step, %r: rank, %p: process id, %x: program, %%: a percent sign.",
+     "%h: host, %j: job id, %s: job step, %r: rank, %p: process id, %x: program, %%: a percent "
+     "sign.",
      FIELD(fault_log), UCS_CONFIG_TYPE_STRING},
     {"FAULT_LOG_LIMIT", "10000",
-     "Most lines that one process writes there: the first 1000 at once, then ten per second; the next\n"
+     "Most lines that one process writes there: the first 1000 at once, then ten per second; the "
+     "next\n"
      "line counts those omitted.",
      FIELD(fault_log_limit), UCS_CONFIG_TYPE_UINT},
     {"FAULT_TEXT", "info",
@@ -120,14 +131,16 @@ ucs_config_field_t kFields[] = {
      "seconds. info, warn: UCX's log at that level (UCX_LOG_LEVEL, by default warn). syslog. none.",
      FIELD(fault_text), UCS_CONFIG_TYPE_ENUM(kFaultTextNames)},
     {"HEALTH", "y",
-     "Keep the counters in a file, read by 'ucx-verity status' while the process runs and after its\n"
+     "Keep the counters in a file, read by 'ucx-verity status' while the process runs and after "
+     "its\n"
      "end. n: in private memory.",
      FIELD(health), UCS_CONFIG_TYPE_BOOL},
     {"HEALTH_DIR", "",
      "Existing directory for that file: owned by the user, or root-owned with mode 1777. Empty:\n"
      "/dev/shm/ucx-verity-UID, which is created.",
      FIELD(health_dir), UCS_CONFIG_TYPE_STRING},
-    {"HEALTH_MODE", "0600", "Permissions of that file, in octal; 0644 lets others read it.", FIELD(health_mode), UCS_CONFIG_TYPE_STRING},
+    {"HEALTH_MODE", "0600", "Permissions of that file, in octal; 0644 lets others read it.",
+     FIELD(health_mode), UCS_CONFIG_TYPE_STRING},
     {"HEALTH_KEEP", "60m",
      "Age at which files of ended processes are removed by processes that start.",
      FIELD(health_keep), UCS_CONFIG_TYPE_TIME},
@@ -136,40 +149,48 @@ ucs_config_field_t kFields[] = {
      "host name up to the first dot.",
      FIELD(host), UCS_CONFIG_TYPE_STRING},
     {"ACK_POLLS", "64",
-     "Progress calls without reverse traffic after which an acknowledgement is sent in its own frame.",
+     "Progress calls without reverse traffic after which an acknowledgement is sent in its own "
+     "frame.",
      FIELD(ack_polls), UCS_CONFIG_TYPE_UINT},
     {"COPY_AFTER", "100us",
-     "Time after which an unacknowledged zero-copy send is copied to a bounce buffer and completed.",
+     "Time after which an unacknowledged zero-copy send is copied to a bounce buffer and "
+     "completed.",
      FIELD(copy_after), UCS_CONFIG_TYPE_TIME},
-    {"PROBE_AFTER", "1ms",
-     "Initial probe timeout; backs off by a factor of four.",
+    {"PROBE_AFTER", "1ms", "Initial probe timeout; backs off by a factor of four.",
      FIELD(probe_after), UCS_CONFIG_TYPE_TIME},
-    {"POOL_LIMIT", "64m", "Bytes per interface of frames that await acknowledgement. At the limit, sends wait.",
+    {"POOL_LIMIT", "64m",
+     "Bytes per interface of frames that await acknowledgement. At the limit, sends wait.",
      FIELD(pool_limit), UCS_CONFIG_TYPE_MEMUNITS},
     {"HELD_LIMIT", "32m",
-     "Bytes per interface of the out-of-order queue, in which frames wait for an earlier one to be\n"
+     "Bytes per interface of the out-of-order queue, in which frames wait for an earlier one to "
+     "be\n"
      "repaired. At the limit, further frames are dropped; the sender retransmits them.",
      FIELD(held_limit), UCS_CONFIG_TYPE_MEMUNITS},
     {"EXTRA_MODULES", "",
      "Further transport modules that the preload library makes UCX load, separated by ':'.",
      FIELD(extra_modules), UCS_CONFIG_TYPE_STRING},
-    // Read by the MPI interposer (src/mpi): here so that UCX lists them and does not take them for misspelt ones.
+    // Read by the MPI interposer (src/mpi): here so that UCX lists them and does not take them for
+    // misspelt ones.
     {"TYPECHECK", "off",
-     "With libverity_mpi_openmpi or libverity_mpi_mpich preloaded: compare the MPI datatypes of each\n"
+     "With libverity_mpi_openmpi or libverity_mpi_mpich preloaded: compare the MPI datatypes of "
+     "each\n"
      "message's send and receive. off, warn (report on stderr), or error (and MPI_ERR_TYPE by the\n"
      "communicator's error handler).",
      FIELD(typecheck), UCS_CONFIG_TYPE_STRING},
     {"TYPECHECK_LEVEL", "layout",
-     "layout: elements differ in class (signed, float, ...) or size. names: their names differ too,\n"
+     "layout: elements differ in class (signed, float, ...) or size. names: their names differ "
+     "too,\n"
      "as MPI_INT and MPI_INT32_T do.",
      FIELD(typecheck_level), UCS_CONFIG_TYPE_STRING},
     {"TYPECHECK_DIGEST", "n",
-     "y: also compare a digest of each point-to-point message's data, from the sender's buffer when the\n"
-     "send is called and from the receiver's on arrival. Set it in all processes, with TYPECHECK; host\n"
+     "y: also compare a digest of each point-to-point message's data, from the sender's buffer "
+     "when the\n"
+     "send is called and from the receiver's on arrival. Set it in all processes, with TYPECHECK; "
+     "host\n"
      "memory only.",
      FIELD(typecheck_digest), UCS_CONFIG_TYPE_BOOL},
-    {"TYPECHECK_LOG", "", "File to append each report of datatypes to, as a line of JSON.", FIELD(typecheck_log),
-     UCS_CONFIG_TYPE_STRING},
+    {"TYPECHECK_LOG", "", "File to append each report of datatypes to, as a line of JSON.",
+     FIELD(typecheck_log), UCS_CONFIG_TYPE_STRING},
     {nullptr, "", nullptr, 0, {}}};
 
 #undef FIELD
@@ -206,7 +227,8 @@ ucs_status_t check(const ConfigTable& c) noexcept {
   if (c.threads > 64) return refuse("THREADS", "0 to 64");
   if (c.max_repairs < 1 || c.max_repairs > 1000000) return refuse("MAX_REPAIRS", "1 to 1000000");
   if (!(c.linger >= 0 && c.linger <= 3600)) return refuse("LINGER", "0 to 3600s");
-  if (parse_mode(c.health_mode) == 0) return refuse("HEALTH_MODE", "0600 to 0666, readable and writable by its owner");
+  if (parse_mode(c.health_mode) == 0)
+    return refuse("HEALTH_MODE", "0600 to 0666, readable and writable by its owner");
   if (!(c.health_keep >= 0 && c.health_keep <= 1e9)) return refuse("HEALTH_KEEP", "0 to 10000d");
   if (c.ack_polls < 1) return refuse("ACK_POLLS", "1 or more");
   if (!(c.copy_after > 0 && c.copy_after <= 60)) return refuse("COPY_AFTER", "1us to 60s");
@@ -224,8 +246,8 @@ ucs_status_t check_pattern(const char* variable, const char* value) {
   if (unknown.empty()) return UCS_OK;
   static std::atomic<const char*> last{nullptr};
   if (last.exchange(variable) != variable) {
-    std::fprintf(stderr, "ucx-verity: UCX_VERITY_%s=%s: %s stands for nothing; allowed: %s\n", variable, value, unknown.c_str(),
-                 health::kFilePatterns);
+    std::fprintf(stderr, "ucx-verity: UCX_VERITY_%s=%s: %s stands for nothing; allowed: %s\n",
+                 variable, value, unknown.c_str(), health::kFilePatterns);
   }
   return UCS_ERR_INVALID_PARAM;
 }

@@ -16,12 +16,12 @@ namespace verity::uct {
 enum class OnFailure : uint8_t { kAuto, kAbort, kError };
 enum class FaultText : uint8_t { kNone, kInfo, kWarn, kSyslog };
 
-// Checked values; those of the last memory domain opened count for interfaces opened after it. Never
-// changed or freed once they are current: other threads may be reading them.
+// Checked values; those of the last memory domain opened count for interfaces opened after it.
+// Never changed or freed once they are current: other threads may be reading them.
 struct Options {
   link::Config link;
   OnFailure on_failure = OnFailure::kAuto;
-  uint64_t linger = 0;  // ns
+  uint64_t linger = 0;          // ns
   uint64_t chunk = 256 * 1024;  // bytes
   bool progress_thread = false;
   unsigned threads = 0;  // that hash
@@ -33,7 +33,7 @@ struct Options {
   FaultText fault_text = FaultText::kInfo;
   health::FileSettings health;
   uint64_t health_keep = 3'600'000'000'000;  // ns
-  std::string host;  // empty: gethostname()
+  std::string host;                          // empty: gethostname()
 
   bool operator==(const Options&) const = default;
 };

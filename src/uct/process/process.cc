@@ -26,13 +26,15 @@ namespace verity::uct {
 
 namespace {
 
-constexpr size_t kMostNamed = 16;       // failed links in the attestation
+constexpr size_t kMostNamed = 16;        // failed links in the attestation
 constexpr size_t kMostInterfaces = 256;  // the same
 
 const char* text_of(link::Failure why) noexcept {
   switch (why) {
-    case link::Failure::kRepairsExhausted: return "the same frame stayed damaged however often it was sent";
-    case link::Failure::kSourceFault: return "the retransmit copy in this process's own memory is damaged";
+    case link::Failure::kRepairsExhausted:
+      return "the same frame stayed damaged however often it was sent";
+    case link::Failure::kSourceFault:
+      return "the retransmit copy in this process's own memory is damaged";
     case link::Failure::kRestarted: return "the peer opened the link anew";
     case link::Failure::kNoMemory: return "out of memory";
   }
@@ -63,8 +65,10 @@ bool speaks_for_job(const health::Identity& who) { return who.rank.empty() || wh
 
 // One process of those that a launcher started on this host.
 bool speaks_for_host() {
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PALS_LOCAL_RANKID"}) {
-    if (const char* local = std::getenv(name); local != nullptr && *local != '\0') return std::string_view(local) == "0";
+  for (const char* name :
+       {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PALS_LOCAL_RANKID"}) {
+    if (const char* local = std::getenv(name); local != nullptr && *local != '\0')
+      return std::string_view(local) == "0";
   }
   return true;
 }
@@ -84,11 +88,13 @@ Process::Process() noexcept {
   });
 }
 
-// A file that cannot be made costs nothing but the view from outside; who misses the process there finds the reason here. The problem is
-// the host's, so it is reported once for each host and not for each process.
+// A file that cannot be made costs nothing but the view from outside; who misses the process there
+// finds the reason here. The problem is the host's, so it is reported once for each host and not
+// for each process.
 void Process::report_no_file(const std::string& problem) noexcept {
   ucs_log(speaks_for_host() ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_DEBUG,
-          "ucx-verity: no health file: %s; 'ucx-verity status' will not show this process (set UCX_VERITY_HEALTH_DIR to a folder of this "
+          "ucx-verity: no health file: %s; 'ucx-verity status' will not show this process (set "
+          "UCX_VERITY_HEALTH_DIR to a folder of this "
           "user's on this host, or UCX_VERITY_HEALTH=n)",
           problem.c_str());
 }
@@ -122,7 +128,8 @@ void Process::start_counting() {
 health::HostId Process::host_of(const char (&field)[wire::kMaxHostName]) noexcept {
   char name[wire::kMaxHostName];
   const size_t length = strnlen(field, sizeof(field));
-  std::transform(field, field + length, name, [](char c) { return c > 0x20 && c < 0x7f ? c : '?'; });
+  std::transform(field, field + length, name,
+                 [](char c) { return c > 0x20 && c < 0x7f ? c : '?'; });
   return table_->meet({name, length});
 }
 
@@ -132,7 +139,9 @@ void Process::publish() noexcept {
   if (published_.exchange(true) || !settings.enabled || in_child() || finished_) return;
   try {
     std::string problem;
-    table_->with_used([&](size_t used) { problem = segment_->move_to_file(settings, static_cast<uint64_t>(getpid()), used); });
+    table_->with_used([&](size_t used) {
+      problem = segment_->move_to_file(settings, static_cast<uint64_t>(getpid()), used);
+    });
     if (!problem.empty()) return report_no_file(problem);
     health::collect_some(segment_->folder(), health::realtime_ns(), options().health_keep);
     join_job();
@@ -140,18 +149,23 @@ void Process::publish() noexcept {
   }
 }
 
-std::unique_ptr<health::InterfaceRows> Process::open_rows(const char* transport, const uct_iface_params_t& params, bool injected) {
+std::unique_ptr<health::InterfaceRows> Process::open_rows(const char* transport,
+                                                          const uct_iface_params_t& params,
+                                                          bool injected) {
   const std::lock_guard lock(mutex_);
   if (table_ == nullptr) start_counting();
-  const bool has_device = (params.open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0 && params.mode.device.dev_name != nullptr;
-  return std::make_unique<health::InterfaceRows>(*table_, std::string("v") + transport, has_device ? params.mode.device.dev_name : "",
+  const bool has_device = (params.open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0 &&
+                          params.mode.device.dev_name != nullptr;
+  return std::make_unique<health::InterfaceRows>(*table_, std::string("v") + transport,
+                                                 has_device ? params.mode.device.dev_name : "",
                                                  health::realtime_ns(), injected);
 }
 
 void Process::count_types(const verity_companion& companion) noexcept {
   const std::lock_guard lock(mutex_);
   if (std::exchange(counts_types_, true)) return;
-  static_assert(offsetof(health::Counters, types_unchecked) == offsetof(health::Counters, types_checked) + 2 * sizeof(uint64_t));
+  static_assert(offsetof(health::Counters, types_unchecked) ==
+                offsetof(health::Counters, types_checked) + 2 * sizeof(uint64_t));
   companion.count_into(&table_->process().types_checked);
 }
 
@@ -167,9 +181,9 @@ void Process::opened(link::Mode mode) noexcept {
 void Process::add_interface(uint64_t uid) noexcept {
   const std::lock_guard lock(mutex_);
   try {
-    if (known_.interfaces.size() < kMostInterfaces) known_.interfaces.push_back(health::interface_text(uid));
-  } catch (...) {
-  }
+    if (known_.interfaces.size() < kMostInterfaces)
+      known_.interfaces.push_back(health::interface_text(uid));
+  } catch (...) {}
 }
 
 void Process::start() noexcept {
@@ -196,19 +210,21 @@ size_t Process::closed_interfaces(std::span<uint64_t> out) const noexcept {
 void Process::link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept {
   const std::lock_guard lock(mutex_);
   char text[160];
-  std::snprintf(text, sizeof(text), "v%s to interface %016" PRIx64 ": %s", transport, peer, text_of(why));
+  std::snprintf(text, sizeof(text), "v%s to interface %016" PRIx64 ": %s", transport, peer,
+                text_of(why));
   ucs_error("ucx-verity: link given up: %s", text);
   try {
     if (known_.failed_links.size() < kMostNamed) known_.failed_links.emplace_back(text);
-  } catch (...) {
-  }
+  } catch (...) {}
 }
 
 void Process::abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept {
-  std::fprintf(stderr,
-               "ucx-verity: v%s: the link to interface %016" PRIx64 " is lost (%s) and the program handles no "
-               "endpoint errors: aborting, as its communication could never end (UCX_VERITY_ON_FAILURE)\n",
-               transport, peer, ucs_status_string(status));
+  std::fprintf(
+      stderr,
+      "ucx-verity: v%s: the link to interface %016" PRIx64
+      " is lost (%s) and the program handles no "
+      "endpoint errors: aborting, as its communication could never end (UCX_VERITY_ON_FAILURE)\n",
+      transport, peer, ucs_status_string(status));
   fails_ = true;
   finish();
   std::signal(SIGABRT, SIG_DFL);  // the line above says it all: no backtrace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What belongs to the process and not to one interface: the counters and their file, the attestation at the
-// end, the warning about raw lanes, fork, and the one line before an abort.
+// What belongs to the process and not to one interface: the counters and their file, the
+// attestation at the end, the warning about raw lanes, fork, and the one line before an abort.
 #ifndef VERITY_UCT_PROCESS_PROCESS_H
 #define VERITY_UCT_PROCESS_PROCESS_H
 
@@ -28,19 +28,26 @@ namespace verity::uct {
 // Some 18 fields: what a process is in the middle of, mostly flags.
 class Process {
  public:
-  // Where an interface of `transport`, without its v, counts; `injected`: see WrapIface::lower_injects(). Throws std::bad_alloc.
-  [[nodiscard]] std::unique_ptr<health::InterfaceRows> open_rows(const char* transport, const uct_iface_params_t& params, bool injected);
-  // UCX looks for transports, in a process that may use other ones. The ranks of an MPI job make their health files now, so that they are
-  // seen even if they never use the plugin; other processes wait for communicates().
+  // Where an interface of `transport`, without its v, counts; `injected`: see
+  // WrapIface::lower_injects(). Throws std::bad_alloc.
+  [[nodiscard]] std::unique_ptr<health::InterfaceRows> open_rows(const char* transport,
+                                                                 const uct_iface_params_t& params,
+                                                                 bool injected);
+  // UCX looks for transports, in a process that may use other ones. The ranks of an MPI job make
+  // their health files now, so that they are seen even if they never use the plugin; other
+  // processes wait for communicates().
   void noticed(uct_component_h component) noexcept;
-  // A link opens: the first one makes the health file. A process that does not communicate needs none.
+  // A link opens: the first one makes the health file. A process that does not communicate needs
+  // none.
   void communicates() noexcept {
     if (!published_.load(std::memory_order_relaxed)) publish();
   }
   // The MPI interposer's counters are the process's.
   void count_types(const verity_companion& companion) noexcept;
   // This host's name, for peers, and the hash of it.
-  void write_host(char (&field)[wire::kMaxHostName]) const noexcept { std::memcpy(field, advertised_host_, sizeof(field)); }
+  void write_host(char (&field)[wire::kMaxHostName]) const noexcept {
+    std::memcpy(field, advertised_host_, sizeof(field));
+  }
   [[nodiscard]] health::HostId host() const noexcept { return host_; }
   // The host of a peer, by the name that it advertised.
   [[nodiscard]] health::HostId host_of(const char (&field)[wire::kMaxHostName]) noexcept;
@@ -53,7 +60,8 @@ class Process {
   void add_interface(uint64_t uid) noexcept;
   // An interface is about to close: notes which MPI components are loaded while they still are.
   void closing(uint64_t uid) noexcept;
-  // Writes the uids of those that closed last; returns how many. May be called in a signal's handler.
+  // Writes the uids of those that closed last; returns how many. May be called in a signal's
+  // handler.
   [[nodiscard]] size_t closed_interfaces(std::span<uint64_t> out) const noexcept;
   void link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept;
   [[noreturn]] void abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept;
@@ -63,7 +71,8 @@ class Process {
 
   // The process is about to end, with that status.
   void exits(int status) noexcept { fails_ = fails_ || status != 0; }
-  // At the end of the process: the attestation, or that of all ranks of this host if it is the last one.
+  // At the end of the process: the attestation, or that of all ranks of this host if it is the last
+  // one.
   void finish() noexcept;
 
  private:
@@ -81,7 +90,7 @@ class Process {
   std::unique_ptr<health::Segment> segment_;
   std::unique_ptr<health::Table> table_;
   char advertised_host_[wire::kMaxHostName] = {};  // from the first open_rows() on
-  health::HostId host_ = 0;                  // the same
+  health::HostId host_ = 0;                        // the same
   std::atomic<bool> in_child_{false};
   bool started_ = false;
   bool finished_ = false;

@@ -2,8 +2,9 @@
 //
 // The beginning of a rank, and the end of a process: who reports what.
 //
-// The ranks of a job on one host have a file for their accounts, which begins with the health file. The one that ends last prints what all
-// of them counted, as does the first one that fails. A process of no launcher, or without health files, speaks for itself.
+// The ranks of a job on one host have a file for their accounts, which begins with the health file.
+// The one that ends last prints what all of them counted, as does the first one that fails. A
+// process of no launcher, or without health files, speaks for itself.
 #include <cstdio>
 #include <cstdlib>
 
@@ -47,11 +48,10 @@ void Process::noticed(uct_component_h component) noexcept {
     const std::vector<std::string> objects = health::loaded_objects();
     if (!health::is_mpi_program(objects) || read_options(component) != UCS_OK) return;
     noticed_ = true;
-    known_.unused = health::unused_reason(health::is_open_mpi(objects), health::MpiSettings::from_environment(), setting("UCX_TLS"));
+    known_.unused = health::unused_reason(
+        health::is_open_mpi(objects), health::MpiSettings::from_environment(), setting("UCX_TLS"));
     if (table_ == nullptr) start_counting();
-  } catch (...) {
-    return;
-  }
+  } catch (...) { return; }
   communicates();
 }
 
@@ -59,13 +59,16 @@ void Process::noticed(uct_component_h component) noexcept {
 void Process::join_job() {
   const health::Identity who = health::identify_process();
   if (launch_.key.empty()) launch_ = health::identify_launch();
-  if (options().attest_ranks || options().attest == health::AttestPolicy::kNever || launch_.key.empty() || who.rank.empty()) return;
+  if (options().attest_ranks || options().attest == health::AttestPolicy::kNever ||
+      launch_.key.empty() || who.rank.empty())
+    return;
   if (!job_.join(segment_->folder(), launch_.key + " " + who.host, who.rank)) return;
   on_exit([](int status, void*) { process().exits(status); }, nullptr);
 }
 
 void Process::closing(uint64_t uid) noexcept {
-  closed_[closed_count_.fetch_add(1, std::memory_order_relaxed) % closed_.size()].store(uid, std::memory_order_relaxed);
+  closed_[closed_count_.fetch_add(1, std::memory_order_relaxed) % closed_.size()].store(
+      uid, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   if (!known_.mpi_components.empty()) return;
   try {
@@ -73,8 +76,7 @@ void Process::closing(uint64_t uid) noexcept {
     const health::MpiSettings settings = health::MpiSettings::from_environment();
     known_.mpi_components = health::mpi_bypass(objects, settings);
     known_.shared_windows |= health::only_shared_windows(objects, settings);
-  } catch (...) {
-  }
+  } catch (...) {}
 }
 
 health::Report Process::make_report() const {
@@ -101,8 +103,10 @@ void Process::finish_or_throw() {
   if (outcome == health::JobLog::Outcome::kOthersLive) return;
   // Ranks in containers of their own, with folders of their own, do not find each other.
   const bool alone = all.registered == 1 && launch_.host_ranks > 1;
-  if (outcome == health::JobLog::Outcome::kNoLog || alone) return health::publish(report, options().attest, {});
-  const health::JobSummary summary = health::sum_up(all.reports, all.registered, launch_.host_ranks, launch_.ranks);
+  if (outcome == health::JobLog::Outcome::kNoLog || alone)
+    return health::publish(report, options().attest, {});
+  const health::JobSummary summary =
+      health::sum_up(all.reports, all.registered, launch_.host_ranks, launch_.ranks);
   if (health::worth_telling(summary, options().attest)) health::print(health::render_text(summary));
 }
 

@@ -16,9 +16,10 @@ thread_local unsigned quiet = 0;
 std::mutex mutex;
 unsigned quiet_threads = 0;
 
-ucs_log_func_rc_t drop(const char*, unsigned, const char*, ucs_log_level_t level, const ucs_log_component_config_t*, const char*,
-                       va_list) {
-  return quiet != 0 && level > UCS_LOG_LEVEL_FATAL ? UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
+ucs_log_func_rc_t drop(const char*, unsigned, const char*, ucs_log_level_t level,
+                       const ucs_log_component_config_t*, const char*, va_list) {
+  return quiet != 0 && level > UCS_LOG_LEVEL_FATAL ? UCS_LOG_FUNC_RC_STOP
+                                                   : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
 }  // namespace

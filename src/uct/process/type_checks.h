@@ -4,8 +4,8 @@
 
 namespace verity::uct {
 
-// One line on stderr where UCX_VERITY_TYPECHECK wants checks of datatypes and the library that makes them is not in the process. To be
-// called in one process of a job.
+// One line on stderr where UCX_VERITY_TYPECHECK wants checks of datatypes and the library that
+// makes them is not in the process. To be called in one process of a job.
 void warn_without_type_library() noexcept;
 
 }  // namespace verity::uct

@@ -16,8 +16,10 @@ Warnings& warnings() noexcept {
 ucs_status_t Warnings::modes_differ(const char* transport) noexcept {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(reported_modes_, true)) {
-    ucs_error("ucx-verity: v%s: a one-sided operation between processes of unlike modes: set UCX_VERITY_MODE alike in all of the job",
-              transport);
+    ucs_error(
+        "ucx-verity: v%s: a one-sided operation between processes of unlike modes: set "
+        "UCX_VERITY_MODE alike in all of the job",
+        transport);
   }
   return UCS_ERR_UNSUPPORTED;
 }
@@ -25,16 +27,21 @@ ucs_status_t Warnings::modes_differ(const char* transport) noexcept {
 void Warnings::trailers_differ(unsigned theirs) noexcept {
   const std::lock_guard lock(mutex_);
   if (std::exchange(reported_trailers_, true)) return;
-  ucs_warn("ucx-verity: a peer's libverity_mpi has version %u, ours %u: the datatypes of messages between them are not checked; "
-           "install one version of ucx-verity on all hosts", theirs, VERITY_COMPANION_VERSION);
+  ucs_warn(
+      "ucx-verity: a peer's libverity_mpi has version %u, ours %u: the datatypes of messages "
+      "between them are not checked; "
+      "install one version of ucx-verity on all hosts",
+      theirs, VERITY_COMPANION_VERSION);
 }
 
 void Warnings::cannot_verify(const char* transport) noexcept {
   const std::lock_guard lock(mutex_);
   if (std::exchange(reported_unverified_, true)) return;
-  ucs_warn("ucx-verity: v%s: no verified transport to the same peer to ask for digests: reads go UNVERIFIED; name wrapped "
-           "transports alone in UCX_TLS (see 'ucx-verity doctor')",
-           transport);
+  ucs_warn(
+      "ucx-verity: v%s: no verified transport to the same peer to ask for digests: reads go "
+      "UNVERIFIED; name wrapped "
+      "transports alone in UCX_TLS (see 'ucx-verity doctor')",
+      transport);
 }
 
 namespace {
@@ -45,27 +52,34 @@ const char* not_again(bool last) noexcept { return last ? " (not reported again)
 
 }  // namespace
 
-void Warnings::source_changed(const char* transport, uint64_t peer, const void* data, size_t length, uint64_t watched) noexcept {
+void Warnings::source_changed(const char* transport, uint64_t peer, const void* data, size_t length,
+                              uint64_t watched) noexcept {
   const verity_companion* companion = find_companion();
   if (companion != nullptr && companion->changed(data, length, watched) != 0) return;
   const std::lock_guard lock(mutex_);
   if (warned_ == kWarnings) return;
   ++warned_;
-  ucs_warn("ucx-verity: v%s: source changed: the program wrote to %zu bytes at %p while they went to interface %016" PRIx64
-           ", before their send was complete; the peer gets what was there last%s",
-           transport, length, data, peer, not_again(warned_ == kWarnings));
+  ucs_warn(
+      "ucx-verity: v%s: source changed: the program wrote to %zu bytes at %p while they went to "
+      "interface %016" PRIx64
+      ", before their send was complete; the peer gets what was there last%s",
+      transport, length, data, peer, not_again(warned_ == kWarnings));
 }
 
-void Warnings::read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
-                              bool by_program) noexcept {
+void Warnings::read_mismatched(const char* transport, uint64_t peer, uint64_t address,
+                               uint64_t length, const char* what, bool by_program) noexcept {
   const std::lock_guard lock(mutex_);
   if (!by_program || warned_ == kWarnings) {
-    ucs_debug("ucx-verity: v%s: %" PRIu64 " bytes read at 0x%" PRIx64 " of interface %016" PRIx64 ": %s", transport, length,
-              address, peer, what);
+    ucs_debug("ucx-verity: v%s: %" PRIu64 " bytes read at 0x%" PRIx64 " of interface %016" PRIx64
+              ": %s",
+              transport, length, address, peer, what);
     return;
   }
-  ucs_warn("ucx-verity: v%s: %" PRIu64 " bytes at 0x%" PRIx64 " in the process of interface %016" PRIx64 ": %s: the program "
-           "wrote to a buffer before its send was complete, or to memory that others get; what was there last was received%s",
+  ucs_warn("ucx-verity: v%s: %" PRIu64 " bytes at 0x%" PRIx64
+           " in the process of interface %016" PRIx64
+           ": %s: the program "
+           "wrote to a buffer before its send was complete, or to memory that others get; what was "
+           "there last was received%s",
            transport, length, address, peer, what, not_again(++warned_ == kWarnings));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the process warns of, once or a few times: memory that its program changed under a transfer, and settings that leave
-// something unchecked. Any thread.
+// What the process warns of, once or a few times: memory that its program changed under a transfer,
+// and settings that leave something unchecked. Any thread.
 #ifndef VERITY_UCT_PROCESS_WARNINGS_H
 #define VERITY_UCT_PROCESS_WARNINGS_H
 
@@ -14,12 +14,13 @@ namespace verity::uct {
 class Warnings {
  public:
   // Bytes that were read from a peer's memory were not what is there, and are right now.
-  void read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length, const char* what,
-                       bool by_program) noexcept;
-  // Bytes of this process changed while they were sent, or read by the peer: reported by the interposer, if they belong to one of
-  // the first `watched` sends that it knew; or here.
+  void read_mismatched(const char* transport, uint64_t peer, uint64_t address, uint64_t length,
+                       const char* what, bool by_program) noexcept;
+  // Bytes of this process changed while they were sent, or read by the peer: reported by the
+  // interposer, if they belong to one of the first `watched` sends that it knew; or here.
   static constexpr uint64_t kAnySend = UINT64_MAX;
-  void source_changed(const char* transport, uint64_t peer, const void* data, size_t length, uint64_t watched = kAnySend) noexcept;
+  void source_changed(const char* transport, uint64_t peer, const void* data, size_t length,
+                      uint64_t watched = kAnySend) noexcept;
   // A one-sided operation between processes of unlike modes; for the caller to return.
   ucs_status_t modes_differ(const char* transport) noexcept;
   // A peer's interposer understands other trailers than ours: datatypes are not checked with it.

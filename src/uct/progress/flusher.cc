@@ -8,8 +8,8 @@
 
 namespace verity::uct {
 
-// Whether the puts are applied. Others may wait for that without progress of ours, so no time limits it, but
-// for a peer that left and whose last word may be what was lost.
+// Whether the puts are applied. Others may wait for that without progress of ours, so no time
+// limits it, but for a peer that left and whose last word may be what was lost.
 bool Flusher::applied(UctLink& l) noexcept {
   if (core_.onesided == nullptr || core_.onesided->client().puts_done(l)) return true;
   core_.hub->sender.request_ack(l);
@@ -21,7 +21,8 @@ bool Flusher::may_flush(LinkEp* ep) noexcept {
   if (ep != nullptr) return !ep->link().has_unsent() && !link::ZeroCopy::has_unbounced(ep->link());
   if (core_.onesided != nullptr && !core_.onesided->has_completed_all()) return false;
   return !links_.any_of([this](UctLink& l) {
-    if (l.has_unsent() || link::ZeroCopy::has_unbounced(l) || l.open != 0 || !applied(l)) return true;
+    if (l.has_unsent() || link::ZeroCopy::has_unbounced(l) || l.open != 0 || !applied(l))
+      return true;
     return !l.pending.empty() && !l.is_lost();
   });
 }
@@ -37,23 +38,29 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   const bool cancel = (request.flags & UCT_FLUSH_FLAG_CANCEL) != 0;
   if (cancel || l.is_lost()) core_.hub->zero_copy.bounce_all(l);
   if ((cancel || l.failed()) && request.ep->open != 0) core_.onesided->abort(l, request.ep);
-  if (request.ep->open != 0) return UCS_ERR_NO_RESOURCE;  // what the lower transport reads must have landed, whatever becomes of it
-  const bool ready = cancel || l.failed() ? !link::ZeroCopy::has_unbounced(l) : may_flush(request.ep);
+  if (request.ep->open != 0)
+    return UCS_ERR_NO_RESOURCE;  // what the lower transport reads must have landed, whatever
+                                 // becomes of it
+  const bool ready =
+      cancel || l.failed() ? !link::ZeroCopy::has_unbounced(l) : may_flush(request.ep);
   if (!ready) return UCS_ERR_NO_RESOURCE;
-  // What was in flight is lost. Not where the peer said goodbye first: its interface is closed, and with it the connection. Nor
-  // where nothing ever was.
-  if (l.failed() && !cancel) return l.peer_closed() || (l.mode() != link::Mode::kOff && l.never_used()) ? UCS_OK : l.failure;
+  // What was in flight is lost. Not where the peer said goodbye first: its interface is closed, and
+  // with it the connection. Nor where nothing ever was.
+  if (l.failed() && !cancel)
+    return l.peer_closed() || (l.mode() != link::Mode::kOff && l.never_used()) ? UCS_OK : l.failure;
   if (l.lower == nullptr) return UCS_OK;
-  // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush, which waits
-  // for the peer's progress without end.
+  // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush,
+  // which waits for the peer's progress without end.
   if (!cancel && !l.failed() && l.mode() == link::Mode::kVerify) {
     if (!applied(l) || !is_settled(l)) return UCS_ERR_NO_RESOURCE;
     (void)core_.hub->flush_control();  // what peers wait for in their flushes
-    // Said once, and not by an interface's flush: UCP (1.13) does not survive that of a worker with an error.
+    // Said once, and not by an interface's flush: UCP (1.13) does not survive that of a worker with
+    // an error.
     return std::exchange(l.write_lost, false) ? UCS_ERR_REJECTED : UCS_OK;
   }
-  // A cancel below would also stop what the other endpoints of this link have on their way. The link owns copies of all that is left,
-  // so that nothing of the upper layer's is read any more: no need to wait for the peer, as tcp's flush would.
+  // A cancel below would also stop what the other endpoints of this link have on their way. The
+  // link owns copies of all that is left, so that nothing of the upper layer's is read any more: no
+  // need to wait for the peer, as tcp's flush would.
   const bool shared = l.eps.next != l.eps.prev;
   if (shared && l.mode() != link::Mode::kOff) return UCS_OK;
   const unsigned flags = shared ? unsigned{UCT_FLUSH_FLAG_LOCAL} : request.flags;
@@ -83,8 +90,8 @@ unsigned Flusher::run() noexcept {
                       [this](const Queue::Request& request) { return try_flush(request); });
 }
 
-// The endpoint goes without having been flushed. The lower transport may still write to the upper buffers,
-// and its last reads end soon, or with the connection.
+// The endpoint goes without having been flushed. The lower transport may still write to the upper
+// buffers, and its last reads end soon, or with the connection.
 void Flusher::abandon_reads(LinkEp& ep) noexcept {
   core_.onesided->abort(ep.link(), &ep);
   const uint64_t until = monotonic_ns() + kBusyPatience;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Flush. Active messages are flushed when they are acknowledged, or when the link owns a copy of what is not and the peer has
-// been silent for a while: waiting on would hang a rank whose peer left first (links/patience.h). Puts are flushed when they are
-// applied.
+// Flush. Active messages are flushed when they are acknowledged, or when the link owns a copy of
+// what is not and the peer has been silent for a while: waiting on would hang a rank whose peer
+// left first (links/patience.h). Puts are flushed when they are applied.
 #ifndef VERITY_UCT_PROGRESS_FLUSHER_H
 #define VERITY_UCT_PROGRESS_FLUSHER_H
 

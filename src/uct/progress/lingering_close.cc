@@ -9,9 +9,9 @@ namespace verity::uct {
 
 namespace {
 
-// The part of the time to linger after which a peer is not waited for that has acknowledged nothing meanwhile: one that
-// computes comes back long after it or not at all. Halfway through it all is sent once more, since the last frame may be what
-// was lost.
+// The part of the time to linger after which a peer is not waited for that has acknowledged nothing
+// meanwhile: one that computes comes back long after it or not at all. Halfway through it all is
+// sent once more, since the last frame may be what was lost.
 constexpr uint64_t kSilentPart = 8;
 
 // After our goodbye nothing is waited for but the lower transport taking it.
@@ -31,9 +31,11 @@ void LingeringClose::wait_for_acknowledgements() noexcept {
   uint64_t since = now;
   uint32_t mark = acknowledged();
   bool repeated = false;
-  while (!ask_hub([](const link::Hub& hub) { return hub.is_idle(); }) && now < until && now - since < silence) {
+  while (!ask_hub([](const link::Hub& hub) { return hub.is_idle(); }) && now < until &&
+         now - since < silence) {
     turn(now);
-    // The peer may be another worker of this thread, which cannot make progress itself while this call lasts.
+    // The peer may be another worker of this thread, which cannot make progress itself while this
+    // call lasts.
     idle_.serve_siblings(now, 0);
     sched_yield();
     now = monotonic_ns();
@@ -60,7 +62,8 @@ void LingeringClose::say_goodbye() noexcept {
     now = monotonic_ns();
   } while (ask_hub([](const link::Hub& hub) { return hub.has_pending_control(); }) && now < until);
   // tcp sends from its buffers only in progress.
-  while (uct_iface_flush(core_.lower(), UCT_FLUSH_FLAG_LOCAL, nullptr) == UCS_INPROGRESS && now < until) {
+  while (uct_iface_flush(core_.lower(), UCT_FLUSH_FLAG_LOCAL, nullptr) == UCS_INPROGRESS &&
+         now < until) {
     (void)uct_iface_progress(core_.lower());
     now = monotonic_ns();
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The last frames of a closing interface: they are seen through for a bounded time (UCX_VERITY_LINGER), then the links say
-// goodbye.
+// The last frames of a closing interface: they are seen through for a bounded time
+// (UCX_VERITY_LINGER), then the links say goodbye.
 #ifndef VERITY_UCT_PROGRESS_LINGERING_CLOSE_H
 #define VERITY_UCT_PROGRESS_LINGERING_CLOSE_H
 
@@ -12,7 +12,8 @@ namespace verity::uct {
 
 class LingeringClose {
  public:
-  LingeringClose(LinkSet& links, IdleProgress& idle) noexcept : core_(links.core()), links_(links), idle_(idle) {}
+  LingeringClose(LinkSet& links, IdleProgress& idle) noexcept
+      : core_(links.core()), links_(links), idle_(idle) {}
   void run() noexcept;
 
  private:

@@ -55,7 +55,8 @@ unsigned LinkUpkeep::attend(UctLink& l) noexcept {
 
 // Whether something will call for attention once a message can be sent again. False: it can now.
 bool LinkUpkeep::awaits_room(UctLink& l) noexcept {
-  const bool window = core_.hub->sender.can_send(l, wire::Class::kSync) && core_.hub->sender.can_send(l, wire::Class::kAsync);
+  const bool window = core_.hub->sender.can_send(l, wire::Class::kSync) &&
+                      core_.hub->sender.can_send(l, wire::Class::kAsync);
   const bool lower = l.lower_refused && sender_.wait_for_lower(l);
   const bool reads = core_.onesided != nullptr && core_.onesided->must_wait(l);
   return !window || lower || reads || l.held;
@@ -98,10 +99,10 @@ ucs_status_t LinkUpkeep::run(UctLink& l, uct_pending_req_t* request, uint32_t ep
 }
 
 // Reported once to each endpoint. Where it is not handled, the receives that wait on the peer would
-// never end: the process then aborts, with one line. Not when the peer had said goodbye: it closed in
-// good order, as ranks do at the end of a job, and stock UCX goes on as well. Nor when neither side ever used
-// the link: then the peer may not know of it, and cannot say goodbye. Mode off passes what is sent,
-// and says no goodbyes: its ends are stock UCX's as well.
+// never end: the process then aborts, with one line. Not when the peer had said goodbye: it closed
+// in good order, as ranks do at the end of a job, and stock UCX goes on as well. Nor when neither
+// side ever used the link: then the peer may not know of it, and cannot say goodbye. Mode off
+// passes what is sent, and says no goodbyes: its ends are stock UCX's as well.
 void LinkUpkeep::report_failure(UctLink& l) noexcept {
   const ucs_status_t status = l.failure;
   l.reported = true;
@@ -128,7 +129,8 @@ void LinkUpkeep::report_failure(UctLink& l) noexcept {
 // long as the peer may still send.
 void LinkUpkeep::reap(UctLink& l) noexcept {
   const AsyncGuard guard(core_.threads);
-  if (link::ZeroCopy::has_unbounced(l) || l.open != 0) return links_.want_attention(l);  // the lower transport is still at buffers
+  if (link::ZeroCopy::has_unbounced(l) || l.open != 0)
+    return links_.want_attention(l);  // the lower transport is still at buffers
   if (l.is_lost()) return drop(l);
   if (!l.to_ep || !l.orphan) return;
   if (l.in_flight() || l.control.any()) return links_.want_attention(l);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What progress does for links that want attention: lower endpoints that could not be made before, frames that are stored,
-// requests that wait for room, failures to report, and the end of links that no endpoint uses. Upper callbacks run in here, without
-// the guard, and may do anything: make and destroy endpoints, purge queues, progress the worker again.
+// What progress does for links that want attention: lower endpoints that could not be made before,
+// frames that are stored, requests that wait for room, failures to report, and the end of links
+// that no endpoint uses. Upper callbacks run in here, without the guard, and may do anything: make
+// and destroy endpoints, purge queues, progress the worker again.
 #ifndef VERITY_UCT_PROGRESS_LINK_UPKEEP_H
 #define VERITY_UCT_PROGRESS_LINK_UPKEEP_H
 

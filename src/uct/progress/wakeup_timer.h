@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What wakes a sleeping process. The event file descriptor is a set of the lower transport's and of a timer: frames in flight
-// must wake the process if their acknowledgement does not come. Where the lower transport has no descriptor and calls the upper
-// layer from its own asynchronous events (ud), a timer of the same context does so.
+// What wakes a sleeping process. The event file descriptor is a set of the lower transport's and of
+// a timer: frames in flight must wake the process if their acknowledgement does not come. Where the
+// lower transport has no descriptor and calls the upper layer from its own asynchronous events
+// (ud), a timer of the same context does so.
 #ifndef VERITY_UCT_PROGRESS_WAKEUP_TIMER_H
 #define VERITY_UCT_PROGRESS_WAKEUP_TIMER_H
 
@@ -18,7 +19,8 @@ class WakeupTimer {
   WakeupTimer& operator=(const WakeupTimer&) = delete;
 
   // Takes the upper layer's way to be woken without a descriptor, where the lower transport has it.
-  void open(const uct_iface_params_t& params, const uct_iface_attr_t& lower_attr, ucs_async_context_t* async) noexcept;
+  void open(const uct_iface_params_t& params, const uct_iface_attr_t& lower_attr,
+            ucs_async_context_t* async) noexcept;
   // A descriptor for the lower transport's events and the timer.
   [[nodiscard]] ucs_status_t event_fd(int lower_fd, int* fd_p) noexcept;
 
@@ -26,7 +28,8 @@ class WakeupTimer {
   void set(uint64_t deadline, uint64_t now) noexcept;
   // It is to be woken now, if it sleeps.
   void wake() noexcept;
-  // `wait`: until the callback, if it runs just now, is over; not with the asynchronous context blocked.
+  // `wait`: until the callback, if it runs just now, is over; not with the asynchronous context
+  // blocked.
   void stop(bool wait) noexcept;
 
  private:

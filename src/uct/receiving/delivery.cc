@@ -8,7 +8,8 @@ namespace verity::uct {
 void Delivery::open(const uct_iface_params_t& params) noexcept {
   hub_ = core_.hub.get();
   observed_ids_ = extensions_.observed_ids() | (core_.onesided != nullptr ? 1u << wire::kRmaId : 0);
-  descriptors_.headroom = (params.field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) != 0 ? params.rx_headroom : 0;
+  descriptors_.headroom =
+      (params.field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) != 0 ? params.rx_headroom : 0;
   if ((params.field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT) != 0) {
     const bool has_offset = (params.field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET) != 0;
     descriptors_.align_mask = params.am_alignment - 1;
@@ -30,17 +31,21 @@ void Delivery::release_desc(uct_recv_desc_t* release, const char* lower_desc) no
 }
 
 // From a peer in mode off, or in a process in mode off.
-ucs_status_t Delivery::receive_unframed(uint8_t am_id, void* data, size_t length, unsigned flags) noexcept {
+ucs_status_t Delivery::receive_unframed(uint8_t am_id, void* data, size_t length,
+                                        unsigned flags) noexcept {
   health::Counters& counters = core_.counters();
   counters.frames_unverified++;
   counters.bytes_unverified += length;
-  if (core_.look_first && is_kept(am_id, data, length)) [[unlikely]] return UCS_OK;
+  if (core_.look_first && is_kept(am_id, data, length)) [[unlikely]]
+    return UCS_OK;
   return call(am_id, static_cast<uint8_t*>(data), length, flags);
 }
 
-// What checking costs, from samples: two readings of the clock for each frame would be dearer than checking a short one.
+// What checking costs, from samples: two readings of the clock for each frame would be dearer than
+// checking a short one.
 template <typename Receive>
-__attribute__((noinline)) bool Delivery::timed(Receive&& receive, link::Received* received) noexcept {
+__attribute__((noinline)) bool Delivery::timed(Receive&& receive,
+                                               link::Received* received) noexcept {
   const ucs_time_t begin = ucs_get_time();
   const bool right = receive();
   const ucs_time_t end = ucs_get_time();
@@ -52,11 +57,15 @@ __attribute__((noinline)) bool Delivery::timed(Receive&& receive, link::Received
   return true;
 }
 
-[[gnu::hot]] ucs_status_t Delivery::receive_compact(void* data, size_t length, unsigned flags) noexcept {
+[[gnu::hot]] ucs_status_t Delivery::receive_compact(void* data, size_t length,
+                                                    unsigned flags) noexcept {
   link::Received received;
-  const bool right = !sampler_.is_due() ? hub_->receive_compact(data, length, &received)
-                                        : timed([&] { return hub_->receive_compact(data, length, &received); }, &received);
-  if (!right) [[unlikely]] return UCS_OK;
+  const bool right =
+      !sampler_.is_due()
+          ? hub_->receive_compact(data, length, &received)
+          : timed([&] { return hub_->receive_compact(data, length, &received); }, &received);
+  if (!right) [[unlikely]]
+    return UCS_OK;
   auto* payload = const_cast<uint8_t*>(received.payload);
   current_ = &UctLink::of(*received.link);
   const ucs_status_t status =
@@ -65,22 +74,29 @@ __attribute__((noinline)) bool Delivery::timed(Receive&& receive, link::Received
   return status;
 }
 
-ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length, unsigned flags) noexcept {
+ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length,
+                                     unsigned flags) noexcept {
   link::Received received;
-  const bool right = !sampler_.is_due() ? hub_->receive(c, data, length, &received)
-                                        : timed([&] { return hub_->receive(c, data, length, &received); }, &received);
-  if (!right) [[unlikely]] return UCS_OK;
+  const bool right =
+      !sampler_.is_due()
+          ? hub_->receive(c, data, length, &received)
+          : timed([&] { return hub_->receive(c, data, length, &received); }, &received);
+  if (!right) [[unlikely]]
+    return UCS_OK;
   auto* payload = const_cast<uint8_t*>(received.payload);
   if (must_defer(c, received.am_id)) {
     defer(received.am_id, payload, received.length);
     hub_->delivered(received, c);
     return UCS_OK;
   }
-  // The upper layer then copies, to where it wants it: the lower transport aligned for the other header.
+  // The upper layer then copies, to where it wants it: the lower transport aligned for the other
+  // header.
   const auto position = reinterpret_cast<uintptr_t>(payload) + descriptors_.align_offset;
-  if ((position & descriptors_.align_mask) != 0) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
+  if ((position & descriptors_.align_mask) != 0)
+    flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
   current_ = &UctLink::of(*received.link);
-  const ucs_status_t status = upcall(received.am_id, payload, received.length, flags, &descriptors_.full);
+  const ucs_status_t status =
+      upcall(received.am_id, payload, received.length, flags, &descriptors_.full);
   hub_->delivered(received, c);
   return status;
 }
@@ -90,20 +106,26 @@ ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length, u
 //
 //   | lower hook (8) | headroom ...            | frame header (16 or 32) | payload
 //                            | our hook (8) | headroom ...              |
-[[gnu::hot]] ucs_status_t Delivery::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
-                                 uct_recv_desc_t* release) noexcept {
-  if (core_.look_first && is_kept(am_id, payload, length)) [[unlikely]] return UCS_OK;
-  if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0) uct_recv_desc(payload - descriptors_.headroom) = release;
+[[gnu::hot]] ucs_status_t Delivery::upcall(uint8_t am_id, uint8_t* payload, size_t length,
+                                           unsigned flags, uct_recv_desc_t* release) noexcept {
+  if (core_.look_first && is_kept(am_id, payload, length)) [[unlikely]]
+    return UCS_OK;
+  if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0)
+    uct_recv_desc(payload - descriptors_.headroom) = release;
   return call(am_id, payload, length, flags);
 }
 
-[[gnu::hot]] ucs_status_t Delivery::call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
-  if (((observed_ids_ >> am_id) & 1) != 0) [[unlikely]] return call_observed(am_id, payload, length, flags);
+[[gnu::hot]] ucs_status_t Delivery::call(uint8_t am_id, uint8_t* payload, size_t length,
+                                         unsigned flags) noexcept {
+  if (((observed_ids_ >> am_id) & 1) != 0) [[unlikely]]
+    return call_observed(am_id, payload, length, flags);
   return call_handler(am_id, payload, length, flags);
 }
 
-// A message of remote memory access, or one that the MPI interposer observes first, perhaps with a trailer of its sender's.
-[[gnu::hot]] ucs_status_t Delivery::call_observed(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
+// A message of remote memory access, or one that the MPI interposer observes first, perhaps with a
+// trailer of its sender's.
+[[gnu::hot]] ucs_status_t Delivery::call_observed(uint8_t am_id, uint8_t* payload, size_t length,
+                                                  unsigned flags) noexcept {
   if (am_id == wire::kRmaId) {
     count_upcall(1);
     if (current_ != nullptr) core_.onesided->receive(*current_, payload, length);
@@ -111,21 +133,27 @@ ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length, u
     return UCS_OK;
   }
   Trailed message{am_id, payload, length, nullptr, 0};
-  if (wire::is_own_id(am_id) && !take_apart(am_id, payload, length, &message)) [[unlikely]] return drop_trailed(length);
-  // A descriptor leads from the payload to its release hook: not from within it. The upper layer then copies.
+  if (wire::is_own_id(am_id) && !take_apart(am_id, payload, length, &message)) [[unlikely]]
+    return drop_trailed(length);
+  // A descriptor leads from the payload to its release hook: not from within it. The upper layer
+  // then copies.
   if (am_id == kLeaderId) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
-  const uint64_t* open = extensions_.mpi().arrives(core_.wrap.worker, message.am_id, message.message, message.length, message.trailer, message.trailer_length);
+  const uint64_t* open =
+      extensions_.mpi().arrives(core_.wrap.worker, message.am_id, message.message, message.length,
+                                message.trailer, message.trailer_length);
   const ucs_status_t status = call_handler(message.am_id, message.message, message.length, flags);
   if (open != nullptr && *open != 0) extensions_.mpi().arrived(core_.wrap.worker);
   return status;
 }
 
 ucs_status_t Delivery::drop_trailed(size_t length) noexcept {
-  ucs_warn("ucx-verity: %s: a message of %zu bytes with a trailer that is none was dropped", core_.lower_name(), length);
+  ucs_warn("ucx-verity: %s: a message of %zu bytes with a trailer that is none was dropped",
+           core_.lower_name(), length);
   return UCS_OK;
 }
 
-ucs_status_t Delivery::call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept {
+ucs_status_t Delivery::call_handler(uint8_t am_id, uint8_t* payload, size_t length,
+                                    unsigned flags) noexcept {
   const uct_am_handler_t& handler = core_.wrap.am[am_id];
   count_upcall(1);
   const ucs_status_t status = handler.cb(handler.arg, payload, length, flags);
@@ -133,7 +161,8 @@ ucs_status_t Delivery::call_handler(uint8_t am_id, uint8_t* payload, size_t leng
   return status;
 }
 
-// A message that had waited is handled outside of the guard, and UCX's asynchronous thread may be at another one then.
+// A message that had waited is handled outside of the guard, and UCX's asynchronous thread may be
+// at another one then.
 void Delivery::count_upcall(int change) noexcept {
   if (!core_.threads.shared) [[likely]] {
     core_.upcalls += static_cast<unsigned>(change);
@@ -143,19 +172,22 @@ void Delivery::count_upcall(int change) noexcept {
   core_.upcalls += static_cast<unsigned>(change);
 }
 
-void Delivery::deliver(UctLink& l, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept {
+void Delivery::deliver(UctLink& l, wire::Class c, uint8_t am_id, const void* payload,
+                       size_t length) noexcept {
   if (must_defer(c, am_id)) return defer(am_id, payload, length);
   current_ = &l;
   (void)upcall(am_id, static_cast<uint8_t*>(const_cast<void*>(payload)), length, 0, nullptr);
 }
 
-// True: not to be delivered now. What was kept before goes first, and so do the completions of sends that the message's frame, or an
-// earlier one, acknowledged: the message may be the peer's answer to them, after which a caller makes no progress (MPI_Bsend of Open
-// MPI behind a barrier). Within a send, as on self, they wait for progress.
+// True: not to be delivered now. What was kept before goes first, and so do the completions of
+// sends that the message's frame, or an earlier one, acknowledged: the message may be the peer's
+// answer to them, after which a caller makes no progress (MPI_Bsend of Open MPI behind a barrier).
+// Within a send, as on self, they wait for progress.
 bool Delivery::is_kept(uint8_t am_id, const void* payload, size_t length) noexcept {
   if (closing_) return true;
   if (am_id == wire::kRmaId) return false;
-  if (core_.threads.has_async && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) != 0) return false;
+  if (core_.threads.has_async && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) != 0)
+    return false;
   if (!idle_ && !core_.is_self && core_.upcalls == 0) (void)completions_.run();
   if (!idle_) (void)run_deferred();
   if (deferred_.empty() && !idle_ && !runs_deferred_) return false;
@@ -202,7 +234,8 @@ unsigned Delivery::run_deferred() noexcept {
     }
     current_ = nullptr;  // of remote memory access none waits here
     for (DeferredMessages::Message& message : messages) {
-      (void)call(message.am_id, reinterpret_cast<uint8_t*>(message.bytes.data()), message.bytes.size(), 0);
+      (void)call(message.am_id, reinterpret_cast<uint8_t*>(message.bytes.data()),
+                 message.bytes.size(), 0);
     }
     count += static_cast<unsigned>(messages.size());
   }

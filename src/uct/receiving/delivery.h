@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The way of a received frame: the lower transport's message is verified by the link, in place, and then handed up in order,
-// as an upcall of the handler that the upper layer has set for its id. On the way
+// The way of a received frame: the lower transport's message is verified by the link, in place, and
+// then handed up in order, as an upcall of the handler that the upper layer has set for its id. On
+// the way
 //
 //   messages of remote memory access go to OneSided
 //   trailers are taken off and given to the MPI interposer, which observes the message first
-//   messages that must not go up now are kept (deferred): while the interface is served without its worker's progress, when
-//   the upper layer's handler is synchronous and the message came asynchronously, and behind such ones
+//   messages that must not go up now are kept (deferred): while the interface is served without its
+//   worker's progress, when the upper layer's handler is synchronous and the message came
+//   asynchronously, and behind such ones
 #ifndef VERITY_UCT_RECEIVING_DELIVERY_H
 #define VERITY_UCT_RECEIVING_DELIVERY_H
 
@@ -46,14 +48,17 @@ class Delivery {
   void open(const uct_iface_params_t& params) noexcept;
 
   // An active message of the lower transport.
-  [[nodiscard, gnu::hot]] ucs_status_t receive(uint8_t lower_id, void* data, size_t length, unsigned flags) noexcept {
-    if (lower_id == wire::kCompactId) [[likely]] return receive_compact(data, length, flags);
+  [[nodiscard, gnu::hot]] ucs_status_t receive(uint8_t lower_id, void* data, size_t length,
+                                               unsigned flags) noexcept {
+    if (lower_id == wire::kCompactId) [[likely]]
+      return receive_compact(data, length, flags);
     if (lower_id == wire::kSyncId) return receive_frame(wire::Class::kSync, data, length, flags);
     if (lower_id == wire::kAsyncId) return receive_frame(wire::Class::kAsync, data, length, flags);
     return receive_unframed(lower_id, data, length, flags);
   }
   // A message of that link which had waited in the link for an earlier one.
-  void deliver(UctLink& l, wire::Class c, uint8_t am_id, const void* payload, size_t length) noexcept;
+  void deliver(UctLink& l, wire::Class c, uint8_t am_id, const void* payload,
+               size_t length) noexcept;
 
   [[nodiscard]] const DeferredMessages& deferred() const noexcept { return deferred_; }
   // Hands up what was deferred; how many.
@@ -86,21 +91,28 @@ class Delivery {
   static void release_desc(uct_recv_desc_t* release, const char* lower_desc) noexcept;
 
   [[nodiscard]] ucs_status_t receive_compact(void* data, size_t length, unsigned flags) noexcept;
-  [[nodiscard]] ucs_status_t receive_frame(wire::Class c, void* data, size_t length, unsigned flags) noexcept;
-  [[nodiscard]] ucs_status_t receive_unframed(uint8_t am_id, void* data, size_t length, unsigned flags) noexcept;
+  [[nodiscard]] ucs_status_t receive_frame(wire::Class c, void* data, size_t length,
+                                           unsigned flags) noexcept;
+  [[nodiscard]] ucs_status_t receive_unframed(uint8_t am_id, void* data, size_t length,
+                                              unsigned flags) noexcept;
   template <typename Receive>
   [[nodiscard]] bool timed(Receive&& receive, link::Received* received) noexcept;
   // The sender's handler of that message is asynchronous, ours is not: it waits for progress.
   [[nodiscard]] bool must_defer(wire::Class c, uint8_t am_id) const noexcept {
     return c == wire::Class::kAsync && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) == 0;
   }
-  [[nodiscard]] bool must_look() const noexcept { return closing_ || !deferred_.empty() || !completions_.empty(); }
+  [[nodiscard]] bool must_look() const noexcept {
+    return closing_ || !deferred_.empty() || !completions_.empty();
+  }
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
-  ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags, uct_recv_desc_t* release) noexcept;
+  ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
+                      uct_recv_desc_t* release) noexcept;
   ucs_status_t call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
-  ucs_status_t call_observed(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
-  ucs_status_t call_handler(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
+  ucs_status_t call_observed(uint8_t am_id, uint8_t* payload, size_t length,
+                             unsigned flags) noexcept;
+  ucs_status_t call_handler(uint8_t am_id, uint8_t* payload, size_t length,
+                            unsigned flags) noexcept;
   ucs_status_t drop_trailed(size_t length) noexcept;
   void count_upcall(int change) noexcept;
 
@@ -111,9 +123,9 @@ class Delivery {
   UctLink* current_ = nullptr;  // whose message is being delivered
   uint32_t observed_ids_ = 0;   // bitmap of the messages that call_observed() looks at
   bool closing_ = false;
-  bool idle_ = false;           // in without_upcalls()
+  bool idle_ = false;  // in without_upcalls()
   bool runs_deferred_ = false;
-  health::Sampler sampler_;     // of received frames
+  health::Sampler sampler_;  // of received frames
   Descriptors descriptors_;
   DeferredMessages deferred_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What checking costs, for UCX's choice among transports: a few tens of ns per message and side, and a hash of some 10 GB/s in
-// series with the transport.
+// What checking costs, for UCX's choice among transports: a few tens of ns per message and side,
+// and a hash of some 10 GB/s in series with the transport.
 #ifndef VERITY_UCT_SENDING_CHECK_COST_H
 #define VERITY_UCT_SENDING_CHECK_COST_H
 
@@ -17,8 +17,10 @@ inline constexpr double kHashRate = 12e9;
 }
 
 inline void add_cost(uct_perf_attr_t& attr) noexcept {
-  if ((attr.field_mask & UCT_PERF_ATTR_FIELD_SEND_PRE_OVERHEAD) != 0) attr.send_pre_overhead += kMessageCost;
-  if ((attr.field_mask & UCT_PERF_ATTR_FIELD_RECV_OVERHEAD) != 0) attr.recv_overhead += kMessageCost;
+  if ((attr.field_mask & UCT_PERF_ATTR_FIELD_SEND_PRE_OVERHEAD) != 0)
+    attr.send_pre_overhead += kMessageCost;
+  if ((attr.field_mask & UCT_PERF_ATTR_FIELD_RECV_OVERHEAD) != 0)
+    attr.recv_overhead += kMessageCost;
   if ((attr.field_mask & UCT_PERF_ATTR_FIELD_BANDWIDTH) == 0) return;
   attr.bandwidth.dedicated = in_series(attr.bandwidth.dedicated);
   attr.bandwidth.shared = in_series(attr.bandwidth.shared);

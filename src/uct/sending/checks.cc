@@ -14,7 +14,8 @@ bool refuse_pieces(const char* operation, size_t count, size_t most) noexcept {
 }
 
 bool refuse_am_id(uint8_t id) noexcept {
-  ucs_error("Invalid active message id %u (valid range: 0..%u)", id, static_cast<unsigned>(UCT_AM_ID_MAX - 1));
+  ucs_error("Invalid active message id %u (valid range: 0..%u)", id,
+            static_cast<unsigned>(UCT_AM_ID_MAX - 1));
   return false;
 }
 

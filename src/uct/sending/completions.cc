@@ -22,7 +22,8 @@ link::Slot* Completions::take_of(const UctLink* l) noexcept {
     slot = ZcopyState::of(*slot).next_done;
   }
   if (slot == nullptr) return nullptr;
-  (before == nullptr ? first_ : ZcopyState::of(*before).next_done) = ZcopyState::of(*slot).next_done;
+  (before == nullptr ? first_ : ZcopyState::of(*before).next_done) =
+      ZcopyState::of(*slot).next_done;
   if (last_ == slot) last_ = before;
   return slot;
 }
@@ -34,8 +35,7 @@ unsigned Completions::run() noexcept {
 }
 
 void Completions::run_of(const UctLink& l) noexcept {
-  while (complete_next(&l)) {
-  }
+  while (complete_next(&l)) {}
 }
 
 bool Completions::complete_next(const UctLink* l) noexcept {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Zero-copy sends whose buffers are free: their upper completions run in progress, oldest first, or when their endpoint goes.
-// A completion may do anything, so each is called without the guard, when its send is no longer in the list.
+// Zero-copy sends whose buffers are free: their upper completions run in progress, oldest first, or
+// when their endpoint goes. A completion may do anything, so each is called without the guard, when
+// its send is no longer in the list.
 #ifndef VERITY_UCT_SENDING_COMPLETIONS_H
 #define VERITY_UCT_SENDING_COMPLETIONS_H
 
@@ -35,8 +36,8 @@ class Completions {
   void add(link::Slot& slot, ucs_status_t status) noexcept;
   // Makes all upper completions; how many.
   unsigned run() noexcept;
-  // Those of one link, of which an endpoint goes: what the link has copied is over for the upper layer, as on UCX's own
-  // transports.
+  // Those of one link, of which an endpoint goes: what the link has copied is over for the upper
+  // layer, as on UCX's own transports.
   void run_of(const UctLink& l) noexcept;
 
  private:

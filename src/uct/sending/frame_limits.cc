@@ -7,15 +7,18 @@ namespace verity::uct {
 
 namespace {
 
-// Zero-copy sends up to this are copied, where the lower transport copies as much: cheaper than keeping the user waiting for
-// an acknowledgement.
+// Zero-copy sends up to this are copied, where the lower transport copies as much: cheaper than
+// keeping the user waiting for an acknowledgement.
 constexpr size_t kCopyUpTo = 2048;
 
-[[nodiscard]] constexpr size_t whole_elements(size_t limit) noexcept { return limit / kElement * kElement; }
+[[nodiscard]] constexpr size_t whole_elements(size_t limit) noexcept {
+  return limit / kElement * kElement;
+}
 
 }  // namespace
 
-FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config, size_t hello) noexcept {
+FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config,
+                      size_t hello) noexcept {
   const auto& cap = lower.cap.am;
   constexpr size_t kHeader = sizeof(wire::FrameHeader);
   const size_t segment = size_t{1} << config.segment_log2;

@@ -12,16 +12,18 @@
 
 namespace verity::uct {
 
-// UCP cuts long messages at our limits. A library that unpacks pieces of a non-contiguous type (MPICH) fails where a cut goes
-// through an element; the lower transports' own limits are multiples of this.
+// UCP cuts long messages at our limits. A library that unpacks pieces of a non-contiguous type
+// (MPICH) fails where a cut goes through an element; the lower transports' own limits are multiples
+// of this.
 inline constexpr size_t kElement = 64;
 
 struct FrameLimits {
-  size_t max_short = 0;     // bytes of the longest frame in the lower transport's short send; 0: it has none
-  size_t max_bcopy = 0;     // bytes of the longest copied message
-  size_t max_zcopy = 0;     // of the longest zero-copy message; 0: there are none
-  size_t copy_up_to = 0;    // zero-copy sends up to this length are copied
-  size_t max_header = 0;    // of a zero-copy message's upper header
+  size_t max_short =
+      0;  // bytes of the longest frame in the lower transport's short send; 0: it has none
+  size_t max_bcopy = 0;   // bytes of the longest copied message
+  size_t max_zcopy = 0;   // of the longest zero-copy message; 0: there are none
+  size_t copy_up_to = 0;  // zero-copy sends up to this length are copied
+  size_t max_header = 0;  // of a zero-copy message's upper header
   size_t max_iov = 0;
   size_t header_room = 0;   // of the lower transport's zero-copy header, behind the frame's
   size_t trailer_room = 0;  // 0: messages get no trailers
@@ -34,7 +36,8 @@ struct FrameLimits {
 };
 
 // `hello`: bytes that frames may be longer for a HELLO.
-[[nodiscard]] FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config, size_t hello) noexcept;
+[[nodiscard]] FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config,
+                                    size_t hello) noexcept;
 
 }  // namespace verity::uct
 

@@ -5,15 +5,16 @@ namespace verity::uct {
 
 namespace {
 
-// A bcopy of unknown size is packed into a large slot; a short one is moved to a small slot, so that
-// many messages in flight stay in the cache.
+// A bcopy of unknown size is packed into a large slot; a short one is moved to a small slot, so
+// that many messages in flight stay in the cache.
 constexpr size_t kMoveUpTo = 448;
 
 // From here on the hash is made while the frame is copied to the lower transport's buffer.
 constexpr size_t kFuseFrom = 512;
 
-// A frame on its way into a lower buffer. It is committed only there: when the lower transport has no room it does not call for the
-// bytes, the upper layer gets UCS_ERR_NO_RESOURCE, and nothing has happened. What returned UCS_OK needs no progress of the sender to arrive.
+// A frame on its way into a lower buffer. It is committed only there: when the lower transport has
+// no room it does not call for the bytes, the upper layer gets UCS_ERR_NO_RESOURCE, and nothing has
+// happened. What returned UCS_OK needs no progress of the sender to arrive.
 struct Launch {
   FrameSender* sender;
   UctLink* link;
@@ -23,15 +24,17 @@ struct Launch {
   uint8_t id;
   uct_pack_callback_t pack;
   void* arg;
-  bool compact;  // as the lower message id says, which is chosen before the length is known
+  bool compact;     // as the lower message id says, which is chosen before the length is known
   uint64_t serial;  // of the upper endpoint
   bool committed = false;  // the link has the slot
 
   // Lets the upper layer write the message at `out`. Nothing stops it from leaving then.
   void write(uint8_t* out) noexcept {
     length = pack(out, arg);
-    if (!FrameSender::may_trail(*link, id)) [[likely]] return;
-    const size_t trailer = append_trailer(sender->extensions().mpi(), {serial, arg, nullptr, id}, out, length);
+    if (!FrameSender::may_trail(*link, id)) [[likely]]
+      return;
+    const size_t trailer =
+        append_trailer(sender->extensions().mpi(), {serial, arg, nullptr, id}, out, length);
     if (trailer == 0) return;
     message_length = length;
     length += trailer;
@@ -43,7 +46,8 @@ struct Launch {
   }
 };
 
-// A small message in a large slot gets a small one, with the bytes that are in the large one already.
+// A small message in a large slot gets a small one, with the bytes that are in the large one
+// already.
 [[gnu::hot]] void fit_slot(Launch& launch, size_t bytes) noexcept {
   if (launch.length > kMoveUpTo) return;
   link::Hub& hub = launch.sender->hub();
@@ -54,14 +58,15 @@ struct Launch {
   launch.slot = small;
 }
 
-// The payload is packed where the lower transport wants it, and copied from there: written while its
-// lines are fetched from the peer's cache, read while they are in ours.
+// The payload is packed where the lower transport wants it, and copied from there: written while
+// its lines are fetched from the peer's cache, read while they are in ours.
 [[gnu::hot]] size_t pack_in_place(void* dest, Launch& launch) noexcept {
   launch.write(static_cast<uint8_t*>(dest) + wire::kCompactHeader);
   fit_slot(launch, 0);
   link::Hub& hub = launch.sender->hub();
   launch.committed = true;
-  (void)hub.sender.commit_open(*launch.link, launch.c, launch.slot, static_cast<uint32_t>(launch.length), launch.id);
+  (void)hub.sender.commit_open(*launch.link, launch.c, launch.slot,
+                               static_cast<uint32_t>(launch.length), launch.id);
   link::Sender::seal_in_place(*launch.link, launch.slot, dest);
   return launch.slot->size;
 }
@@ -77,8 +82,8 @@ struct Launch {
   UctLink& l = *launch.link;
   link::Slot* slot = launch.slot;
   launch.committed = true;
-  const bool open = hub.sender.commit_open(l, launch.c, slot, static_cast<uint32_t>(launch.length), launch.id,
-                                   launch.compact);
+  const bool open = hub.sender.commit_open(l, launch.c, slot, static_cast<uint32_t>(launch.length),
+                                           launch.id, launch.compact);
   const size_t size = slot->size;
   if (open && launch.length >= kFuseFrom) {
     link::Sender::seal_copy(l, launch.c, slot, dest);
@@ -98,26 +103,32 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
   return UCS_ERR_NO_RESOURCE;
 }
 
-// Sends the slot's frame through a buffer of the lower transport. The payload's length, or an error.
-[[gnu::hot]] ssize_t FrameSender::launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
-                                  uct_pack_callback_t pack, void* arg, uint64_t serial) noexcept {
-  const bool compact = hub_->sender.will_be_compact(l, c, pack != nullptr ? limits_.max_bcopy + trailer_room(l, id) : length);
+// Sends the slot's frame through a buffer of the lower transport. The payload's length, or an
+// error.
+[[gnu::hot]] ssize_t FrameSender::launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot,
+                                               size_t length, uint8_t id, uct_pack_callback_t pack,
+                                               void* arg, uint64_t serial) noexcept {
+  const bool compact = hub_->sender.will_be_compact(
+      l, c, pack != nullptr ? limits_.max_bcopy + trailer_room(l, id) : length);
   Launch launch{this, &l, c, slot, length, id, pack, arg, compact, serial};
-  const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), compact ? wire::kCompactId : wire::lower_id(c), pack_frame, &launch, 0);
+  const ssize_t sent = uct_ep_am_bcopy(
+      l.lower.get(), compact ? wire::kCompactId : wire::lower_id(c), pack_frame, &launch, 0);
   if (sent >= 0) [[likely]] {
     hub_->sender.sent(l, c);
     return launch.upper_length();
   }
   if (sent == UCS_ERR_NO_RESOURCE) return lower_is_busy(l, slot);
-  // The lower transport failed before it called for the bytes. Afterwards the frame is the link's, as one that was lost.
+  // The lower transport failed before it called for the bytes. Afterwards the frame is the link's,
+  // as one that was lost.
   if (!launch.committed) hub_->sender.cancel(slot);
   return sent;
 }
 
 // The same through the lower transport's short send, where the frame fits.
-[[gnu::hot]] ucs_status_t FrameSender::launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
-                                 uint8_t id) noexcept {
-  const size_t header = hub_->sender.will_be_compact(l, c, length) ? wire::kCompactHeader : sizeof(wire::FrameHeader);
+[[gnu::hot]] ucs_status_t FrameSender::launch(UctLink& l, wire::Class c, link::Slot* slot,
+                                              size_t length, uint8_t id) noexcept {
+  const size_t header =
+      hub_->sender.will_be_compact(l, c, length) ? wire::kCompactHeader : sizeof(wire::FrameHeader);
   if (header + length > limits_.max_short || !l.is_fast()) [[unlikely]] {
     const ssize_t sent = launch_bcopy(l, c, slot, length, id, nullptr, nullptr);
     return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
@@ -126,9 +137,9 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
   hub_->sender.commit(l, c, slot, static_cast<uint32_t>(length), id);
   uint64_t first;
   std::memcpy(&first, slot->frame(), sizeof(first));
-  const ucs_status_t status =
-      uct_ep_am_short(l.lower.get(), slot->compact ? wire::kCompactId : wire::lower_id(c), first, slot->frame() + sizeof(first),
-                      static_cast<unsigned>(slot->size - sizeof(first)));
+  const ucs_status_t status = uct_ep_am_short(
+      l.lower.get(), slot->compact ? wire::kCompactId : wire::lower_id(c), first,
+      slot->frame() + sizeof(first), static_cast<unsigned>(slot->size - sizeof(first)));
   if (status == UCS_OK) [[likely]] {
     hub_->sender.sent(l, c);
     return UCS_OK;
@@ -138,12 +149,16 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
   return status == UCS_ERR_NO_RESOURCE ? lower_is_busy(l, nullptr) : status;
 }
 
-// The same for a message whose bytes are all in the slot, where there is room for a trailer if it may get one.
-[[gnu::hot]] ucs_status_t FrameSender::launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
-                                        const verity_leaving& leaving) noexcept {
-  if (!may_trail(l, leaving.am_id)) [[likely]] return launch(l, c, slot, length, leaving.am_id);
+// The same for a message whose bytes are all in the slot, where there is room for a trailer if it
+// may get one.
+[[gnu::hot]] ucs_status_t FrameSender::launch_copied(UctLink& l, wire::Class c, link::Slot* slot,
+                                                     size_t length,
+                                                     const verity_leaving& leaving) noexcept {
+  if (!may_trail(l, leaving.am_id)) [[likely]]
+    return launch(l, c, slot, length, leaving.am_id);
   const size_t trailer = append_trailer(extensions_.mpi(), leaving, slot->payload(), length);
-  const ucs_status_t status = launch(l, c, slot, length + trailer, trailer != 0 ? kTrailerId : leaving.am_id);
+  const ucs_status_t status =
+      launch(l, c, slot, length + trailer, trailer != 0 ? kTrailerId : leaving.am_id);
   if (status != UCS_OK) extensions_.mpi().stayed();
   return status;
 }
@@ -173,8 +188,8 @@ bool FrameSender::wait_for_lower(UctLink& l) noexcept {
   return false;
 }
 
-// A message of this layer's own, in a slot with its payload. It is kept like all others, and waits when
-// the lower transport has no room.
+// A message of this layer's own, in a slot with its payload. It is kept like all others, and waits
+// when the lower transport has no room.
 void FrameSender::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
   hub_->sender.commit(l, c, slot, static_cast<uint32_t>(length), id);

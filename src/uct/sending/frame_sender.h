@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The way of a message to the lower transport: a slot is reserved, the payload written into it, the frame committed (it has a
-// psn and is kept from then on) and given to the lower endpoint. Copied messages here, zero-copy ones in zero_copy.h.
+// The way of a message to the lower transport: a slot is reserved, the payload written into it, the
+// frame committed (it has a psn and is kept from then on) and given to the lower endpoint. Copied
+// messages here, zero-copy ones in zero_copy.h.
 //
 //   am_short, am_bcopy (iface/am_ops.cc)   reserve() -> launch_copied() or launch_bcopy()
 //   messages of this layer's own           reserve() -> send_own()
 //   what the links send (iface/link_port)  send_frame(), send_compact()
-//   when the lower transport is busy       refused: the upper layer queues; kept frames wait in wait_for_lower()
+//   when the lower transport is busy       refused: the upper layer queues; kept frames wait in
+//   wait_for_lower()
 #ifndef VERITY_UCT_SENDING_FRAME_SENDER_H
 #define VERITY_UCT_SENDING_FRAME_SENDER_H
 
@@ -32,7 +34,8 @@ class FrameSender {
   [[nodiscard]] link::Hub& hub() const noexcept { return *hub_; }
 
   // --- messages ---
-  // A slot for a message of `length` bytes with `id`, and for a trailer if it may get one. nullptr: see refusal().
+  // A slot for a message of `length` bytes with `id`, and for a trailer if it may get one. nullptr:
+  // see refusal().
   [[nodiscard]] link::Slot* reserve(UctLink& l, wire::Class c, size_t length, uint8_t id) noexcept {
     return hub_->sender.reserve(l, c, length + trailer_room(l, id));
   }
@@ -41,18 +44,21 @@ class FrameSender {
     return l.failed() ? l.failure : UCS_ERR_NO_RESOURCE;
   }
   // The payload is in the slot. Gives the slot back when the lower transport takes nothing.
-  [[nodiscard]] ucs_status_t launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id) noexcept;
+  [[nodiscard]] ucs_status_t launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+                                    uint8_t id) noexcept;
   // The same for a message that may get a trailer, for which there is room in the slot then.
-  [[nodiscard]] ucs_status_t launch_copied(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
-                                           const verity_leaving& leaving) noexcept;
-  // The same with a payload that pack(arg) writes, once the lower transport has room. Returns its length, or an error.
-  // `serial`: of the upper endpoint.
-  [[nodiscard]] ssize_t launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length, uint8_t id,
-                                     uct_pack_callback_t pack, void* arg, uint64_t serial = 0) noexcept;
-  // A message of this layer's own, whose payload is in the slot. It is kept like all others, and waits when the lower
-  // transport has no room.
+  [[nodiscard]] ucs_status_t launch_copied(UctLink& l, wire::Class c, link::Slot* slot,
+                                           size_t length, const verity_leaving& leaving) noexcept;
+  // The same with a payload that pack(arg) writes, once the lower transport has room. Returns its
+  // length, or an error. `serial`: of the upper endpoint.
+  [[nodiscard]] ssize_t launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+                                     uint8_t id, uct_pack_callback_t pack, void* arg,
+                                     uint64_t serial = 0) noexcept;
+  // A message of this layer's own, whose payload is in the slot. It is kept like all others, and
+  // waits when the lower transport has no room.
   void send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept;
-  // Calls `pack` for a message that goes nowhere: the upper layer counts on its callback, and on the length.
+  // Calls `pack` for a message that goes nowhere: the upper layer counts on its callback, and on
+  // the length.
   [[nodiscard]] ssize_t pack_and_drop(uct_pack_callback_t pack, void* arg) noexcept;
 
   // --- frames ---

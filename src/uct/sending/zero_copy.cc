@@ -31,29 +31,32 @@ void lower_zcopy_done(uct_completion_t* comp) noexcept {
   core.hub->zero_copy.source_sent(*state->link, *state->slot);
 }
 
-// Sends the frame: the header with the upper one behind it, the user's pieces, the HELLO. UCS_OK: the lower transport is done
-// with the pieces; UCS_INPROGRESS: it will say so.
+// Sends the frame: the header with the upper one behind it, the user's pieces, the HELLO. UCS_OK:
+// the lower transport is done with the pieces; UCS_INPROGRESS: it will say so.
 ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
   link::Source& source = *slot.source;
   uct_iov_t iov[link::kMaxSourcePieces + 1];
   size_t count = 0;
   for (uint32_t i = 1; i < source.count; ++i) {
-    iov[count++] = {const_cast<void*>(source.pieces[i].data), source.pieces[i].length, source.handles[i], 0, 1};
+    iov[count++] = {const_cast<void*>(source.pieces[i].data), source.pieces[i].length,
+                    source.handles[i], 0, 1};
   }
   if (source.hello.length != 0) {
-    iov[count++] = {const_cast<void*>(source.hello.data), source.hello.length, UCT_MEM_HANDLE_NULL, 0, 1};
+    iov[count++] = {const_cast<void*>(source.hello.data), source.hello.length, UCT_MEM_HANDLE_NULL,
+                    0, 1};
   }
   ZcopyState& state = ZcopyState::of(slot);
   state.lower = {lower_zcopy_done, 1, UCS_OK};
   source.sending = true;
   const auto header = static_cast<unsigned>(sizeof(wire::FrameHeader) + source.pieces[0].length);
-  const ucs_status_t status =
-      uct_ep_am_zcopy(l.lower.get(), wire::lower_id(c), slot.frame(), header, iov, count, 0, &state.lower);
+  const ucs_status_t status = uct_ep_am_zcopy(l.lower.get(), wire::lower_id(c), slot.frame(),
+                                              header, iov, count, 0, &state.lower);
   if (status == UCS_ERR_NO_RESOURCE) source.sending = false;
   return status;
 }
 
-// What leads a zero-copy message, with the upper header behind it: both go into the lower transport's header.
+// What leads a zero-copy message, with the upper header behind it: both go into the lower
+// transport's header.
 struct Leader {
   uint8_t bytes[kTrailerRoom + 256];
   size_t length = 0;  // of all of it
@@ -63,19 +66,22 @@ struct Leader {
 void make_leader(const FrameSender& sender, const ZcopyRequest& r, Leader* out) noexcept {
   if (r.header_length < sizeof(uint64_t) || r.header_length > 256) return;
   const size_t header_room = sender.limits().header_room;
-  const size_t room = std::min(header_room - std::min<size_t>(header_room, r.header_length), kTrailerRoom);
+  const size_t room =
+      std::min(header_room - std::min<size_t>(header_room, r.header_length), kTrailerRoom);
   const verity_leaving leaving{r.serial, r.comp, nullptr, r.id};
-  const size_t lead = write_leader(sender.extensions().mpi(), leaving, out->bytes, room, r.header, r.header_length);
+  const size_t lead =
+      write_leader(sender.extensions().mpi(), leaving, out->bytes, room, r.header, r.header_length);
   if (lead == 0) return;
   std::memcpy(out->bytes + lead, r.header, r.header_length);
   out->length = lead + r.header_length;
   out->leads = true;
 }
 
-// Returns the status of the send to the upper layer; `status` is the lower transport's. With `at_once` the send completes
-// locally when the lower transport's does, because callers may rely on that without making progress.
-ucs_status_t complete_zcopy(FrameSender& sender, UctLink& l, wire::Class c, link::Slot& slot, ucs_status_t status,
-                            bool at_once) noexcept {
+// Returns the status of the send to the upper layer; `status` is the lower transport's. With
+// `at_once` the send completes locally when the lower transport's does, because callers may rely on
+// that without making progress.
+ucs_status_t complete_zcopy(FrameSender& sender, UctLink& l, wire::Class c, link::Slot& slot,
+                            ucs_status_t status, bool at_once) noexcept {
   link::Hub& hub = sender.hub();
   if (status == UCS_ERR_NO_RESOURCE) {
     hub.sender.stalled(l, c, &slot);
@@ -93,7 +99,8 @@ ucs_status_t complete_zcopy(FrameSender& sender, UctLink& l, wire::Class c, link
   return UCS_INPROGRESS;
 }
 
-// Where the peer has closed the message is dropped, as on a lower transport that keeps no connection.
+// Where the peer has closed the message is dropped, as on a lower transport that keeps no
+// connection.
 ucs_status_t without_slot(const UctLink& l) noexcept {
   return l.peer_closed() && !l.failed() ? UCS_OK : FrameSender::refusal(l);
 }
@@ -128,15 +135,19 @@ ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& r) noexcept {
   UctLink& l = r.link;
   const FrameLimits& limits = sender.limits();
   const size_t length = r.header_length + iov_total(r.iov, r.iovcnt);
-  if (length <= limits.copy_up_to || (l.carries_hello() && length <= limits.max_bcopy)) return send_copied(sender, r);
+  if (length <= limits.copy_up_to || (l.carries_hello() && length <= limits.max_bcopy))
+    return send_copied(sender, r);
   link::Hub& hub = sender.hub();
-  const size_t space = link::ZeroCopy::source_space(r.header_length + FrameSender::trailer_room(l, r.id));
+  const size_t space =
+      link::ZeroCopy::source_space(r.header_length + FrameSender::trailer_room(l, r.id));
   link::Slot* slot = hub.sender.reserve(l, r.c, space);
   if (slot == nullptr) return without_slot(l);
   Leader leader;
-  if (FrameSender::may_trail(l, r.id)) [[unlikely]] make_leader(sender, r, &leader);
-  link::Source* source = leader.leads ? link::ZeroCopy::make_source(slot, leader.bytes, leader.length)
-                                      : link::ZeroCopy::make_source(slot, r.header, r.header_length);
+  if (FrameSender::may_trail(l, r.id)) [[unlikely]]
+    make_leader(sender, r, &leader);
+  link::Source* source = leader.leads
+                             ? link::ZeroCopy::make_source(slot, leader.bytes, leader.length)
+                             : link::ZeroCopy::make_source(slot, r.header, r.header_length);
   if (!add_pieces(*source, r.iov, r.iovcnt)) {
     if (leader.leads) sender.extensions().mpi().stayed();
     slot->source = nullptr;
@@ -144,7 +155,8 @@ ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& r) noexcept {
     return UCS_ERR_INVALID_PARAM;
   }
   const uint64_t watched = sender.extensions().watched_sends();
-  ZcopyState::of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, r.comp, &l, slot, nullptr, UCS_OK, watched};
+  ZcopyState::of(*slot) = {
+      {lower_zcopy_done, 1, UCS_OK}, r.comp, &l, slot, nullptr, UCS_OK, watched};
   hub.sender.commit_source(l, r.c, slot, leader.leads ? kLeaderId : r.id);
   return complete_zcopy(sender, l, r.c, *slot, lower_zcopy(l, r.c, *slot), r.id != kRendezvousData);
 }

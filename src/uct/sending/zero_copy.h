@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Zero-copy sends: the frame's header and the upper one are kept in a slot, the payload stays in the user's buffers until it is
-// acknowledged, or copied. Short ones are copied at once (FrameLimits::copy_up_to).
+// Zero-copy sends: the frame's header and the upper one are kept in a slot, the payload stays in
+// the user's buffers until it is acknowledged, or copied. Short ones are copied at once
+// (FrameLimits::copy_up_to).
 #ifndef VERITY_UCT_SENDING_ZERO_COPY_H
 #define VERITY_UCT_SENDING_ZERO_COPY_H
 
@@ -25,7 +26,8 @@ struct ZcopyRequest {
 [[nodiscard]] size_t iov_total(const uct_iov_t* iov, size_t count) noexcept;
 void copy_iov(uint8_t* out, const uct_iov_t* iov, size_t count) noexcept;
 
-// As uct_ep_am_zcopy(). The lengths are within the sender's limits, and the link is not in mode off.
+// As uct_ep_am_zcopy(). The lengths are within the sender's limits, and the link is not in mode
+// off.
 [[nodiscard]] ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& request) noexcept;
 
 // First transmission of a kept frame whose lower transport was busy before.

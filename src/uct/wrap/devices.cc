@@ -27,14 +27,10 @@ struct WorkerDestroyer {
 // Opens the lower transport once on a worker of its own and looks at its capabilities.
 bool probe_active_messages(uct_md_h md, const uct_tl_resource_desc_t& resource) {
   ucs_async_context_t* async = nullptr;
-  if (ucs_async_context_create(UCS_ASYNC_THREAD_LOCK_TYPE, &async) != UCS_OK) {
-    return false;
-  }
+  if (ucs_async_context_create(UCS_ASYNC_THREAD_LOCK_TYPE, &async) != UCS_OK) { return false; }
   const std::unique_ptr<ucs_async_context_t, AsyncDestroyer> async_holder(async);
   uct_worker_h worker = nullptr;
-  if (uct_worker_create(async, UCS_THREAD_MODE_SINGLE, &worker) != UCS_OK) {
-    return false;
-  }
+  if (uct_worker_create(async, UCS_THREAD_MODE_SINGLE, &worker) != UCS_OK) { return false; }
   const std::unique_ptr<uct_worker_t, WorkerDestroyer> worker_holder(worker);
   uct_iface_params_t params{};
   params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE | UCT_IFACE_PARAM_FIELD_DEVICE;
@@ -53,9 +49,7 @@ ucs_status_t to_device_array(const std::vector<uct_tl_resource_desc_t>& resource
   // UCX releases the array with ucs_free.
   auto* devices = static_cast<uct_tl_device_resource_t*>(
       ucs_calloc(std::max<size_t>(resources.size(), 1), sizeof(**devices_p), "verity_devices"));
-  if (devices == nullptr) {
-    return UCS_ERR_NO_MEMORY;
-  }
+  if (devices == nullptr) { return UCS_ERR_NO_MEMORY; }
   for (size_t i = 0; i < resources.size(); ++i) {
     std::memcpy(devices[i].name, resources[i].dev_name, sizeof(devices[i].name));
     devices[i].type = resources[i].dev_type;
@@ -72,9 +66,7 @@ ucs_status_t query_entry_devices(TlEntry& entry, WrapMd& md, uct_tl_device_resou
   const bool any = !md.wrapper().needs_am(entry.lower_name);
   if (md.lower()->component == entry.lower && (any || entry.has_am != HasAm::kNo)) {
     const ucs_status_t status = query_tl_resources(md.lower(), &resources);
-    if (status != UCS_OK) {
-      return status;
-    }
+    if (status != UCS_OK) { return status; }
     std::erase_if(resources, [&](const uct_tl_resource_desc_t& resource) {
       return std::strcmp(resource.tl_name, entry.lower_name) != 0;
     });
@@ -82,9 +74,7 @@ ucs_status_t query_entry_devices(TlEntry& entry, WrapMd& md, uct_tl_device_resou
   if (!any && !resources.empty() && entry.has_am == HasAm::kUnknown) {
     entry.has_am = probe_active_messages(md.lower(), resources.front()) ? HasAm::kYes : HasAm::kNo;
   }
-  if (!any && entry.has_am == HasAm::kNo) {
-    resources.clear();
-  }
+  if (!any && entry.has_am == HasAm::kNo) { resources.clear(); }
   return to_device_array(resources, devices_p, count_p);
 }
 
@@ -110,7 +100,8 @@ void copy_name(char (&to)[UCT_TL_NAME_MAX], std::string_view from) {
 
 }  // namespace
 
-TlEntry* register_tl(Component& component, uct_component_h lower, const uct_tl_t& lower_tl, const std::string& name) {
+TlEntry* register_tl(Component& component, uct_component_h lower, const uct_tl_t& lower_tl,
+                     const std::string& name) {
   if (tl_slots_used == kMaxTls) {
     ucs_diag("%s: no room to wrap transport %s", component.spec().component_name, lower_tl.name);
     return nullptr;

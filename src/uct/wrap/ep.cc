@@ -9,9 +9,7 @@ namespace verity::uct {
 WrapEp::~WrapEp() {
   unlink();
   lower_.reset();
-  if (base_ready_) {
-    UCS_CLASS_CLEANUP(uct_base_ep_t, static_cast<uct_base_ep_t*>(this));
-  }
+  if (base_ready_) { UCS_CLASS_CLEANUP(uct_base_ep_t, static_cast<uct_base_ep_t*>(this)); }
 }
 
 WrapIface& WrapEp::iface() const noexcept { return WrapIface::of(super.iface); }
@@ -24,16 +22,12 @@ ucs_status_t WrapEp::created(const uct_ep_params_t&) { return UCS_OK; }
 
 ucs_status_t WrapEp::init(WrapIface& iface, const uct_ep_params_t& params) {
   ucs_status_t status = UCS_CLASS_INIT(uct_base_ep_t, static_cast<uct_base_ep_t*>(this), &iface);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   base_ready_ = true;
   uct_ep_params_t lower_params = params;
   lower_params.iface = iface.lower();
   status = open_lower(lower_params);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   iface.add(*this);
   return created(params);
 }
@@ -44,9 +38,7 @@ ucs_status_t WrapEp::create(const uct_ep_params_t* params, uct_ep_h* ep_p) noexc
     iface.sync_am_handlers();
     auto ep = iface.new_ep();
     const ucs_status_t status = ep->init(iface, *params);
-    if (status == UCS_OK) {
-      *ep_p = ep.release()->handle();
-    }
+    if (status == UCS_OK) { *ep_p = ep.release()->handle(); }
     return status;
   });
 }

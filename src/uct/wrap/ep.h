@@ -2,8 +2,8 @@
 #ifndef VERITY_UCT_WRAP_EP_H
 #define VERITY_UCT_WRAP_EP_H
 
-#include "util/list.h"
 #include "uct/wrap/lower.h"
+#include "util/list.h"
 
 namespace verity::uct {
 

@@ -38,29 +38,23 @@ void clear_rma(uct_iface_attr_t& attr) noexcept {
 
 WrapIface::~WrapIface() {
   lower_.reset();
-  if (base_ready_) {
-    UCS_CLASS_CLEANUP(uct_base_iface_t, static_cast<uct_base_iface_t*>(this));
-  }
+  if (base_ready_) { UCS_CLASS_CLEANUP(uct_base_iface_t, static_cast<uct_base_iface_t*>(this)); }
 }
 
-bool WrapIface::lower_injects() const noexcept { return std::strcmp(entry_->lower->md_config.name, kInjectorTitle) == 0; }
-
-const char* WrapIface::lower_tl_name() const noexcept {
-  return entry_->lower_name;
+bool WrapIface::lower_injects() const noexcept {
+  return std::strcmp(entry_->lower->md_config.name, kInjectorTitle) == 0;
 }
+
+const char* WrapIface::lower_tl_name() const noexcept { return entry_->lower_name; }
 
 void WrapIface::fill_ops(uct_iface_ops_t&) const noexcept {}
 void WrapIface::fill_internal_ops(InternalOps&) const noexcept {}
-uct_am_callback_t WrapIface::am_callback() const noexcept {
-  return deliver_unchanged;
-}
+uct_am_callback_t WrapIface::am_callback() const noexcept { return deliver_unchanged; }
 
 void WrapIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   attr.cap.flags &= ~(kTagFlags | UCT_IFACE_FLAG_CONNECT_TO_SOCKADDR);
   attr.cap.tag = {};
-  if (memory_domain().spec().passes_rma) {
-    return;
-  }
+  if (memory_domain().spec().passes_rma) { return; }
   clear_rma(attr);
   if ((attr.cap.flags & UCT_IFACE_FLAG_CONNECT_TO_IFACE) != 0) {
     attr.cap.flags &= ~UCT_IFACE_FLAG_CONNECT_TO_EP;
@@ -85,18 +79,14 @@ ucs_status_t WrapIface::unknown_ep_failed(uct_ep_h lower_ep, ucs_status_t status
 WrapEp* WrapIface::find_ep(uct_ep_h lower_ep) noexcept {
   for (util::ListNode* node = eps_.next; node != &eps_; node = node->next) {
     auto* ep = static_cast<WrapEp*>(node);
-    if (ep->lower() == lower_ep) {
-      return ep;
-    }
+    if (ep->lower() == lower_ep) { return ep; }
   }
   return nullptr;
 }
 
 // UCX fills an unused handler with a stub marked asynchronous: the upper layer did not choose that.
 uint32_t WrapIface::wanted_am_flags(uint8_t id) const noexcept {
-  if ((lower_attr_.cap.flags & UCT_IFACE_FLAG_CB_SYNC) == 0) {
-    return UCT_CB_FLAG_ASYNC;
-  }
+  if ((lower_attr_.cap.flags & UCT_IFACE_FLAG_CB_SYNC) == 0) { return UCT_CB_FLAG_ASYNC; }
   return am[id].cb == stub_am_callback_ ? 0 : am[id].flags & UCT_CB_FLAG_ASYNC;
 }
 
@@ -133,7 +123,8 @@ ucs_status_t WrapIface::open_lower(uct_worker_h worker_handle, const uct_iface_p
     lower_params.field_mask |= UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET;
   }
   const LowerConfig given{&iface_config, entry_->uct.config};
-  const ucs_status_t status = open_lower_iface(memory_domain().lower(), worker_handle, lower_params, &given, am_room(), &lower_);
+  const ucs_status_t status = open_lower_iface(memory_domain().lower(), worker_handle, lower_params,
+                                               &given, am_room(), &lower_);
   return status == UCS_OK ? query_lower_iface(lower(), entry_->lower_name, &lower_attr_) : status;
 }
 
@@ -148,9 +139,7 @@ ucs_status_t WrapIface::init(uct_md_h md_handle, uct_worker_h worker_handle,
   ucs_status_t status = UCS_CLASS_INIT(
       uct_base_iface_t, static_cast<uct_base_iface_t*>(this), &ops, &internal_ops_, md_handle,
       worker_handle, &params, &iface_config UCS_STATS_ARG(nullptr) UCS_STATS_ARG("verity"));
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   base_ready_ = true;
   stub_am_callback_ = am[0].cb;
   status = open_lower(worker_handle, params, iface_config);
@@ -163,21 +152,16 @@ ucs_status_t WrapIface::init(uct_md_h md_handle, uct_worker_h worker_handle,
 ucs_status_t WrapIface::open(uct_md_h md, uct_worker_h worker, const uct_iface_params_t* params,
                              const uct_iface_config_t* config, uct_iface_h* iface_p) noexcept {
   return guarded([&] {
-    if ((params->open_mode & UCT_IFACE_OPEN_MODE_DEVICE) == 0) {
-      return UCS_ERR_UNSUPPORTED;
-    }
+    if ((params->open_mode & UCT_IFACE_OPEN_MODE_DEVICE) == 0) { return UCS_ERR_UNSUPPORTED; }
     Component& wrapper = WrapMd::of(md).wrapper();
     const TlEntry* entry = wrapper.find_tl(params->mode.device.tl_name);
-    if (entry == nullptr) {
-      return UCS_ERR_NO_DEVICE;
-    }
+    if (entry == nullptr) { return UCS_ERR_NO_DEVICE; }
     const WrapSpec& spec = wrapper.spec();
-    auto iface = spec.make_iface != nullptr ? spec.make_iface(entry->lower_name) : std::make_unique<WrapIface>();
+    auto iface = spec.make_iface != nullptr ? spec.make_iface(entry->lower_name)
+                                            : std::make_unique<WrapIface>();
     iface->entry_ = entry;
     const ucs_status_t status = iface->init(md, worker, *params, *config);
-    if (status == UCS_OK) {
-      *iface_p = iface.release()->handle();
-    }
+    if (status == UCS_OK) { *iface_p = iface.release()->handle(); }
     return status;
   });
 }
@@ -185,16 +169,15 @@ ucs_status_t WrapIface::open(uct_md_h md, uct_worker_h worker, const uct_iface_p
 void WrapIface::close(uct_iface_h iface) noexcept {
   WrapIface& self = of(iface);
   self.closing();
-  self.lower_.reset();  // its thread may call back until now: nothing of ours may be destroyed before
+  self.lower_
+      .reset();  // its thread may call back until now: nothing of ours may be destroyed before
   delete &self;
 }
 
 ucs_status_t WrapIface::query(uct_iface_h iface, uct_iface_attr_t* attr) noexcept {
   WrapIface& self = of(iface);
   const ucs_status_t status = query_lower_iface(self.lower(), self.lower_tl_name(), attr);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   self.map_attr(*attr);
   attr->iface_addr_len += self.iface_addr_extra();
   if ((attr->cap.flags & UCT_IFACE_FLAG_CONNECT_TO_EP) != 0) {

@@ -63,7 +63,8 @@ class WrapIface : public uct_base_iface_t {
   // wishes hold behind them.
   [[nodiscard]] virtual size_t am_header_size() const noexcept { return 0; }
 
-  // Bytes that a copied message is longer below, so that the upper layer's may be as long as on the lower transport.
+  // Bytes that a copied message is longer below, so that the upper layer's may be as long as on the
+  // lower transport.
   [[nodiscard]] virtual size_t am_room() const noexcept { return 0; }
 
   // Bytes appended to the lower interface's or endpoint's address.
@@ -75,12 +76,13 @@ class WrapIface : public uct_base_iface_t {
   [[nodiscard]] virtual std::unique_ptr<WrapEp> new_ep() { return std::make_unique<WrapEp>(); }
 
   // Last step of opening: lower() is open. First step of closing, lower() is still open.
-  virtual ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& iface_config);
+  virtual ucs_status_t opened(const uct_iface_params_t& params,
+                              const uct_iface_config_t& iface_config);
   virtual void closing() noexcept {}
 
-  // The lower endpoint of `ep` failed: by default it is reported to the upper layer's error handler.
-  // May run on the async thread, with the worker's async context blocked. The result goes back to
-  // the lower transport: not UCS_OK makes it log the failure as unhandled.
+  // The lower endpoint of `ep` failed: by default it is reported to the upper layer's error
+  // handler. May run on the async thread, with the worker's async context blocked. The result goes
+  // back to the lower transport: not UCS_OK makes it log the failure as unhandled.
   virtual ucs_status_t ep_failed(WrapEp& ep, ucs_status_t status) noexcept;
   // The same for a lower endpoint that no WrapEp owns (any more).
   virtual ucs_status_t unknown_ep_failed(uct_ep_h lower, ucs_status_t status) noexcept;
@@ -107,7 +109,8 @@ class WrapIface : public uct_base_iface_t {
  private:
   ucs_status_t init(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params,
                     const uct_iface_config_t& iface_config);
-  ucs_status_t open_lower(uct_worker_h worker, const uct_iface_params_t& params, const uct_iface_config_t& iface_config);
+  ucs_status_t open_lower(uct_worker_h worker, const uct_iface_params_t& params,
+                          const uct_iface_config_t& iface_config);
   [[nodiscard]] uint32_t wanted_am_flags(uint8_t id) const noexcept;
 
   bool base_ready_ = false;

@@ -32,7 +32,8 @@ void enlarge(uct_iface_config_t* config, const SegmentVariable& variable, size_t
 // A copy, since UCX's functions change a configuration only where it was read.
 ucs_status_t replace(uct_iface_config_t* config, const LowerConfig& given) noexcept {
   ucs_config_parser_release_opts(config, given.options.table);
-  const ucs_status_t status = ucs_config_parser_clone_opts(given.values, config, given.options.table);
+  const ucs_status_t status =
+      ucs_config_parser_clone_opts(given.values, config, given.options.table);
   // What was copied before is lost then, but nothing is released twice.
   if (status != UCS_OK) std::memset(config, 0, given.options.size);
   return status;
@@ -43,26 +44,20 @@ ucs_status_t replace(uct_iface_config_t* config, const LowerConfig& given) noexc
 ucs_status_t open_lower_md(uct_component_h component, const char* name, LowerMd* md_p) {
   uct_md_config_t* config = nullptr;
   ucs_status_t status = uct_md_config_read(component, nullptr, nullptr, &config);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   const MdConfig holder(config);
   uct_md_h md = nullptr;
   status = uct_md_open(component, name, config, &md);
-  if (status == UCS_OK) {
-    md_p->reset(md);
-  }
+  if (status == UCS_OK) { md_p->reset(md); }
   return status;
 }
 
-ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params, const LowerConfig* given,
-                              size_t room, LowerIface* iface_p) {
+ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params,
+                              const LowerConfig* given, size_t room, LowerIface* iface_p) {
   uct_iface_config_t* config = nullptr;
   ucs_status_t status =
       uct_md_iface_config_read(md, params.mode.device.tl_name, nullptr, nullptr, &config);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   const IfaceConfig holder(config);
   if (given != nullptr) status = replace(config, *given);
   if (status != UCS_OK) return status;
@@ -71,9 +66,7 @@ ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_
   }
   uct_iface_h iface = nullptr;
   status = uct_iface_open(md, worker, &params, config, &iface);
-  if (status == UCS_OK) {
-    iface_p->reset(iface);
-  }
+  if (status == UCS_OK) { iface_p->reset(iface); }
   return status;
 }
 
@@ -91,9 +84,7 @@ ucs_status_t query_lower_iface(uct_iface_h iface, const char* name, uct_iface_at
 ucs_status_t create_lower_ep(const uct_ep_params_t& params, LowerEp* ep_p) {
   uct_ep_h ep = nullptr;
   const ucs_status_t status = uct_ep_create(&params, &ep);
-  if (status == UCS_OK) {
-    ep_p->reset(ep);
-  }
+  if (status == UCS_OK) { ep_p->reset(ep); }
   return status;
 }
 
@@ -101,9 +92,7 @@ ucs_status_t query_components(std::vector<uct_component_h>* components_p) {
   uct_component_h* list = nullptr;
   unsigned count = 0;
   const ucs_status_t status = uct_query_components(&list, &count);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   const std::unique_ptr<uct_component_h, decltype(&uct_release_component_list)> holder(
       list, uct_release_component_list);
   components_p->assign(list, list + count);
@@ -115,9 +104,7 @@ ucs_status_t query_md_resources(uct_component_h component,
   uct_component_attr_t attr{};
   attr.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
   ucs_status_t status = uct_component_query(component, &attr);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   // The second query may find more domains than the first (a device was plugged in) and writes
   // them all: leave room.
   constexpr size_t kSpare = 64;
@@ -137,9 +124,7 @@ ucs_status_t query_tl_resources(uct_md_h md, std::vector<uct_tl_resource_desc_t>
   uct_tl_resource_desc_t* list = nullptr;
   unsigned count = 0;
   const ucs_status_t status = uct_md_query_tl_resources(md, &list, &count);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   const std::unique_ptr<uct_tl_resource_desc_t, decltype(&uct_release_tl_resource_list)> holder(
       list, uct_release_tl_resource_list);
   resources_p->assign(list, list + count);

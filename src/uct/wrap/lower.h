@@ -38,13 +38,18 @@ struct LowerConfig {
   const ucs_config_global_list_entry_t& options;
 };
 
-// `params` names the lower transport and device in mode.device; `given` is its configuration, nullptr: what the environment says. Its
-// copied messages may be `room` bytes longer than that says, where it is a matter of a buffer's size (segments.h).
-[[nodiscard]] ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params, const LowerConfig* given,
-                                            size_t room, LowerIface* iface_p);
+// `params` names the lower transport and device in mode.device; `given` is its configuration,
+// nullptr: what the environment says. Its copied messages may be `room` bytes longer than that
+// says, where it is a matter of a buffer's size (segments.h).
+[[nodiscard]] ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker,
+                                            const uct_iface_params_t& params,
+                                            const LowerConfig* given, size_t room,
+                                            LowerIface* iface_p);
 
-// What an interface of the lower transport `name` offers; no longer messages than its own header can hold the length of (segments.h).
-[[nodiscard]] ucs_status_t query_lower_iface(uct_iface_h iface, const char* name, uct_iface_attr_t* attr);
+// What an interface of the lower transport `name` offers; no longer messages than its own header
+// can hold the length of (segments.h).
+[[nodiscard]] ucs_status_t query_lower_iface(uct_iface_h iface, const char* name,
+                                             uct_iface_attr_t* attr);
 
 [[nodiscard]] ucs_status_t create_lower_ep(const uct_ep_params_t& params, LowerEp* ep_p);
 

@@ -24,7 +24,8 @@ void WrapMd::map_attr(MdAttr& attr) const noexcept {
   attr.flags() &= ~static_cast<uint64_t>(UCT_MD_FLAG_SOCKADDR);
 }
 
-ucs_status_t WrapMd::mem_reg(void* address, size_t length, unsigned flags, uct_mem_h* memh_p) noexcept {
+ucs_status_t WrapMd::mem_reg(void* address, size_t length, unsigned flags,
+                             uct_mem_h* memh_p) noexcept {
   return uct_md_mem_reg(lower(), address, length, flags, memh_p);
 }
 
@@ -32,7 +33,8 @@ ucs_status_t WrapMd::mem_dereg(const uct_md_mem_dereg_params_t& params) noexcept
   return uct_md_mem_dereg_v2(lower(), &params);
 }
 
-ucs_status_t WrapMd::mem_advise(uct_mem_h memh, void* address, size_t length, unsigned advice) noexcept {
+ucs_status_t WrapMd::mem_advise(uct_mem_h memh, void* address, size_t length,
+                                unsigned advice) noexcept {
   return uct_md_mem_advise(lower(), memh, address, length, static_cast<uct_mem_advice_t>(advice));
 }
 
@@ -42,15 +44,11 @@ ucs_status_t WrapMd::mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buffer
   return pack_key(lower(), memh, args, buffer + PackedKey::kPrefix);
 }
 
-ucs_status_t WrapMd::opened(const uct_md_config_t*) {
-  return UCS_OK;
-}
+ucs_status_t WrapMd::opened(const uct_md_config_t*) { return UCS_OK; }
 
 ucs_status_t WrapMd::open_lower(const Component::MdEntry& entry) {
   const ucs_status_t status = open_lower_md(entry.lower, entry.lower_name, &lower_);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   return query_md(lower(), &lower_attr_);
 }
 
@@ -59,24 +57,16 @@ ucs_status_t WrapMd::open(uct_component_t* component, const char* name,
   return guarded([&] {
     Component& wrapper = Component::of(component);
     Component::MdEntry entry;
-    if (!wrapper.find_md(name, &entry)) {
-      return UCS_ERR_NO_DEVICE;
-    }
+    if (!wrapper.find_md(name, &entry)) { return UCS_ERR_NO_DEVICE; }
     const WrapSpec& spec = wrapper.spec();
     ucs_status_t status = spec.configure != nullptr ? spec.configure(config) : UCS_OK;
-    if (status != UCS_OK) {
-      return status;
-    }
+    if (status != UCS_OK) { return status; }
     auto md = spec.make_md != nullptr ? spec.make_md() : std::make_unique<WrapMd>();
     md->component = component;
     md->wrapper_ = &wrapper;
     status = md->open_lower(entry);
-    if (status == UCS_OK) {
-      status = md->opened(config);
-    }
-    if (status == UCS_OK) {
-      *md_p = md.release();
-    }
+    if (status == UCS_OK) { status = md->opened(config); }
+    if (status == UCS_OK) { *md_p = md.release(); }
     return status;
   });
 }
@@ -88,9 +78,7 @@ ucs_status_t WrapMd::rkey_unpack(uct_component_t* component, const void* buffer,
     uint32_t tag;
     std::memcpy(&tag, buffer, sizeof(tag));
     uct_component_h lower = wrapper.find_lower(tag);
-    if (lower == nullptr) {
-      return UCS_ERR_UNREACHABLE;
-    }
+    if (lower == nullptr) { return UCS_ERR_UNREACHABLE; }
     auto key = std::make_unique<UnpackedKey>();
     key->lower = lower;
     const ucs_status_t status =
@@ -105,17 +93,13 @@ ucs_status_t WrapMd::rkey_unpack(uct_component_t* component, const void* buffer,
 
 ucs_status_t WrapMd::rkey_ptr(uct_component_t*, uct_rkey_t, void* handle, uint64_t remote_addr,
                               void** local_addr_p) noexcept {
-  if (handle == nullptr) {
-    return UCS_ERR_UNSUPPORTED;
-  }
+  if (handle == nullptr) { return UCS_ERR_UNSUPPORTED; }
   auto* key = static_cast<UnpackedKey*>(handle);
   return uct_rkey_ptr(key->lower, &key->bundle, remote_addr, local_addr_p);
 }
 
 ucs_status_t WrapMd::rkey_release(uct_component_t*, uct_rkey_t, void* handle) noexcept {
-  if (handle == nullptr) {
-    return UCS_OK;
-  }
+  if (handle == nullptr) { return UCS_OK; }
   const std::unique_ptr<UnpackedKey> key(static_cast<UnpackedKey*>(handle));
   return uct_rkey_release(key->lower, &key->bundle);
 }

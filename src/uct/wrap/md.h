@@ -24,9 +24,11 @@ class WrapMd : public MemoryDomain {
 
   // Registration and packed remote keys: by default those of the lower domain, whose handles are
   // then the upper ones too; a key has the lower component's tag in front.
-  ucs_status_t mem_reg(void* address, size_t length, unsigned flags, uct_mem_h* memh_p) noexcept override;
+  ucs_status_t mem_reg(void* address, size_t length, unsigned flags,
+                       uct_mem_h* memh_p) noexcept override;
   ucs_status_t mem_dereg(const uct_md_mem_dereg_params_t& params) noexcept override;
-  ucs_status_t mem_advise(uct_mem_h memh, void* address, size_t length, unsigned advice) noexcept override;
+  ucs_status_t mem_advise(uct_mem_h memh, void* address, size_t length,
+                          unsigned advice) noexcept override;
   ucs_status_t mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buffer) noexcept override;
 
   // Last step of opening, lower() is open. An error refuses the domain.
@@ -43,7 +45,9 @@ class WrapMd : public MemoryDomain {
                                    void* handle) noexcept;
 
   // What the lower domain said when it was opened.
-  [[nodiscard]] bool lower_registers() const noexcept { return (lower_attr_.flags() & UCT_MD_FLAG_REG) != 0; }
+  [[nodiscard]] bool lower_registers() const noexcept {
+    return (lower_attr_.flags() & UCT_MD_FLAG_REG) != 0;
+  }
   [[nodiscard]] const MdAttr& lower_attr() const noexcept { return lower_attr_; }
 
  private:

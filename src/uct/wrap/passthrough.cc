@@ -123,6 +123,8 @@ uct_iface_ops_t passthrough_ops(bool rma) noexcept {
   return ops;
 }
 
-InternalOps passthrough_internal_ops() noexcept { return {estimate_perf_op, WrapEp::query, WrapEp::invalidate}; }
+InternalOps passthrough_internal_ops() noexcept {
+  return {estimate_perf_op, WrapEp::query, WrapEp::invalidate};
+}
 
 }  // namespace verity::uct

@@ -18,15 +18,11 @@ ucs_status_t query_md_resources_op(uct_component_t* component, uct_md_resource_d
     Component& own = Component::of(component);
     if (own.spec().queried != nullptr) own.spec().queried(component);
     ucs_status_t status = own.list_mds(&found);
-    if (status != UCS_OK) {
-      return status;
-    }
+    if (status != UCS_OK) { return status; }
     // UCX releases the array with ucs_free.
     const size_t bytes = std::max<size_t>(found.size(), 1) * sizeof(found[0]);
     auto* resources = static_cast<uct_md_resource_desc_t*>(ucs_malloc(bytes, "verity_mds"));
-    if (resources == nullptr) {
-      return UCS_ERR_NO_MEMORY;
-    }
+    if (resources == nullptr) { return UCS_ERR_NO_MEMORY; }
     std::copy(found.begin(), found.end(), resources);
     *resources_p = resources;
     *count_p = static_cast<unsigned>(found.size());
@@ -37,7 +33,8 @@ ucs_status_t query_md_resources_op(uct_component_t* component, uct_md_resource_d
 uct_component_t make_uct_component(const WrapSpec& spec) {
   constexpr KeyOps kPlain{WrapMd::rkey_unpack, WrapMd::rkey_ptr, WrapMd::rkey_release};
   const KeyOps& keys = spec.keys != nullptr ? *spec.keys : kPlain;
-  return make_component(spec.component_name, {query_md_resources_op, WrapMd::open, keys}, spec.md_config);
+  return make_component(spec.component_name, {query_md_resources_op, WrapMd::open, keys},
+                        spec.md_config);
 }
 
 // "v" + "posix"; cut to what UCX has room for.
@@ -60,9 +57,7 @@ Component::Component(const WrapSpec& spec) : spec_(spec), uct_(make_uct_componen
 
 Component& Component::of(uct_component_h component) {
   for (Component* candidate : all_components()) {
-    if (&candidate->uct_ == component) {
-      return *candidate;
-    }
+    if (&candidate->uct_ == component) { return *candidate; }
   }
   std::abort();  // UCX called one component's function with another component: not survivable
 }
@@ -75,9 +70,7 @@ bool Component::is_candidate(uct_component_h lower, const uct_tl_t& tl) const {
 bool Component::has_candidates(uct_component_h lower) const {
   uct_tl_t* tl;
   ucs_list_for_each(tl, &lower->tl_list, list) {
-    if (is_candidate(lower, *tl)) {
-      return true;
-    }
+    if (is_candidate(lower, *tl)) { return true; }
   }
   return false;
 }
@@ -88,9 +81,7 @@ void Component::discover_tls(uct_component_h lower) {
     const auto same = [&](const TlEntry* entry) {
       return entry->lower == lower && std::strcmp(entry->lower_name, tl->name) == 0;
     };
-    if (!is_candidate(lower, *tl) || std::any_of(tls_.begin(), tls_.end(), same)) {
-      continue;
-    }
+    if (!is_candidate(lower, *tl) || std::any_of(tls_.begin(), tls_.end(), same)) { continue; }
     const std::string name = spec_.tl_name != nullptr
                                  ? spec_.tl_name(tl->name)
                                  : wrapped_name(spec_, tl->name, UCT_TL_NAME_MAX);
@@ -130,9 +121,7 @@ void Component::discover_mds(uct_component_h lower, std::vector<uct_md_resource_
 ucs_status_t Component::list_mds(std::vector<uct_md_resource_desc_t>* resources_p) {
   std::vector<uct_component_h> components;
   const ucs_status_t status = query_components(&components);
-  if (status != UCS_OK) {
-    return status;
-  }
+  if (status != UCS_OK) { return status; }
   const std::lock_guard lock(mutex_);
   std::vector<uct_md_resource_desc_t> found;
   for (uct_component_h lower : components) {
@@ -168,9 +157,7 @@ bool Component::find_md(std::string_view name, MdEntry* entry_p) {
   const std::lock_guard lock(mutex_);
   const auto it = std::find_if(mds_.begin(), mds_.end(),
                                [&](const MdEntry& entry) { return name == entry.name; });
-  if (it == mds_.end()) {
-    return false;
-  }
+  if (it == mds_.end()) { return false; }
   *entry_p = *it;
   return true;
 }
@@ -185,9 +172,7 @@ uct_component_h Component::find_lower(uint32_t tag) {
 
 uint32_t component_tag(std::string_view name) noexcept {
   uint32_t hash = 2166136261U;  // FNV-1a: a dozen names, any spread will do
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  }
+  for (const char c : name) { hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U; }
   return hash;
 }
 

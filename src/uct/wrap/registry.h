@@ -21,8 +21,9 @@ class WrapIface;
 class WrapMd;
 struct TlEntry;
 
-// The title of a component's options by which it declares that it damages data on purpose, for tests. Not its name or that of its
-// transports: a real one may have any. Faults above it are counted as injected and blame no hardware.
+// The title of a component's options by which it declares that it damages data on purpose, for
+// tests. Not its name or that of its transports: a real one may have any. Faults above it are
+// counted as injected and blame no hardware.
 inline constexpr const char* kInjectorTitle = "Fault injection for tests of ucx-verity";
 
 // How one component wraps. Must live as long as the process.

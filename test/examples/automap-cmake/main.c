@@ -19,11 +19,13 @@ int main(int argc, char** argv) {
     sent[i].velocity.z = i / 2.0;
     sent[i].nearest = &sent[0];
   }
-  MPI_Sendrecv(sent, 3, particle, 0, 0, received, 3, particle, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(sent, 3, particle, 0, 0, received, 3, particle, 0, 0, MPI_COMM_SELF,
+               MPI_STATUS_IGNORE);
   for (int i = 0; i < 3; ++i) {
     same += received[i].id == i && received[i].velocity.z == i / 2.0 && received[i].nearest == NULL;
   }
-  printf("%d of 3 particles arrived, %d basic elements each\n", same, (int)particles_signature_particle.elements);
+  printf("%d of 3 particles arrived, %d basic elements each\n", same,
+         (int)particles_signature_particle.elements);
   MPI_Type_free(&particle);
   MPI_Finalize();
   return same != 3;

@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# From a flipped bit to a verdict: a job of four processes, each of which takes itself for a host of its own, and `ucx-verity check`
+# and `export` on each of these hosts.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+[ -n "$openmpi" ] || skip_all "no Open MPI"
+. "$abs_top_srcdir/test/integration/mpi/hosts.sh"
+
+# verdict HOST [OPTION...]: the line and the exit code.
+verdict() {
+  local host=$1
+  shift
+  "$tool" check --injected --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" "$@" 2>&1
+  echo "exit $?"
+}
+export_of() { # export_of HOST [OPTION...]
+  local host=$1
+  shift
+  "$tool" export --injected --ledger "$tap_dir/$host.ledger" --directory "$tap_dir/$host" "$@"
+}
+hosts_job clean "" mixed -n 600
+tap_result $? "a clean job of four hosts"
+sample=$(find "$tap_dir/node0" -name '*.health' | head -n 1)
+cp "$sample" "$tap_dir/sample.health"
+sample_of_node3=$tap_dir/sample3.health
+cp "$(find "$tap_dir/node3" -name '*.health' | head -n 1)" "$sample_of_node3"
+for host in $hosts; do
+  contains "clean: $host is well" "$(verdict "$host")" 'UCX-VERITY OK: .* checked, in and out, with 3 other hosts, no faults.*exit 0|UCX-VERITY OK: .*no faults'
+  is "clean: $host exits 0" "$(verdict "$host" | tail -n 1)" "exit 0"
+done
+
+# Host node1 damages what it sends: all others see it, and it hears of it from all others.
+hosts_job guilty 1 mixed -n 1500
+tap_result $? "a job of which host node1 damages what it sends"
+note "node1: $(verdict node1 | head -n 1)"
+note "node0: $(verdict node0 | head -n 1)"
+is "node1 is critical" "$(verdict node1 | tail -n 1)" "exit 2"
+contains "node1 blames itself" "$(verdict node1)" 'UCX-VERITY CRITICAL: [0-9]+ faults \(0 in, [0-9]+ out\) with 3 of 3 hosts: device memory'
+for host in node0 node2 node3; do
+  contains "$host points at node1" "$(verdict $host)" 'UCX-VERITY WARNING: .*: host node1, or the link to it'
+  is "$host only warns" "$(verdict $host | tail -n 1)" "exit 1"
+done
+
+is "for NHC: node1 is to be drained" "$(verdict node1 --nhc | sed 's/[0-9][0-9]* faults.*/.../')" "ERROR:  ucx-verity: ...
+exit 1"
+is "for NHC: a warning drains nobody" "$(verdict node0 --nhc)" "exit 0"
+is "for Slurm: a site may drain at warnings" "$(verdict node0 --slurm --drain-on warning | tail -n 1)" "exit 1"
+is "for Slurm: a site may drain never" "$(verdict node1 --slurm --drain-on never)" "exit 0"
+is "a high threshold" "$(verdict node1 --warning 1000000 | tail -n 1)" "exit 0"
+echo "critical=1000000" > "$tap_dir/check.conf"
+is "thresholds from a file" "$(verdict node1 --config "$tap_dir/check.conf" | tail -n 1)" "exit 1"
+# A wrong option is no critical state: 3 for monitoring, and nothing that drains for NHC and Slurm.
+for wrong in "--critical 0" "--criticl 3" "--hours -1" "--hours x" "--drain-on sometimes" "--config /nowhere" "--config $tap_dir/wrong.conf"; do
+  echo "criticl=3" > "$tap_dir/wrong.conf"
+  # shellcheck disable=SC2086 # words
+  output=$(verdict node1 $wrong)
+  contains "$wrong: unknown" "$output" '^UCX-VERITY UNKNOWN: not checked: '
+  is "$wrong: exits 3" "$(tail -n 1 <<< "$output")" "exit 3"
+  for form in --nhc --slurm; do
+    # shellcheck disable=SC2086
+    output=$(verdict node1 $form $wrong)
+    contains "$wrong: $form says on stderr what was not checked" "$output" '^ucx-verity check: not checked: '
+    is "$wrong: $form drains nobody" "$(tail -n 1 <<< "$output")" "exit 0"
+    # shellcheck disable=SC2086
+    is "$wrong: $form has no reason" "$("$tool" check $form $wrong 2> /dev/null)" ""
+  done
+done
+is "no folder is unknown" "$(verdict nowhere | tail -n 1)" "exit 3"
+contains "and named" "$(verdict nowhere)" "^UCX-VERITY UNKNOWN: cannot look into $tap_dir/nowhere: .*No such file or directory; otherwise nothing verified in the last 24 h\$"
+contains "no folder for NHC: not checked, and not drained" "$(verdict nowhere --nhc)" '^ucx-verity check: not checked: cannot look into .*/nowhere: '
+contains "one folder of two: the other one counts" "$(verdict node1 --directory "$tap_dir/nowhere")" '^UCX-VERITY CRITICAL: .*\(cannot look into .*/nowhere: '
+mkdir "$tap_dir/empty"
+is "nothing verified is no zero bytes" "$(verdict empty --hours 1)" "UCX-VERITY OK: nothing verified in the last hour
+exit 0"
+is "a site may want to know" "$(verdict empty --require-traffic)" "UCX-VERITY WARNING: nothing verified in the last 24 h
+exit 1"
+is "but never drains for it" "$(verdict empty --require-traffic --slurm --drain-on warning)" "exit 0"
+if command -v python3 > /dev/null; then
+  # shellcheck disable=SC2016
+  is "JSON says the same" "$(verdict node1 --json | head -n -1 | python3 -c '
+import json, sys
+c = json.load(sys.stdin)
+print(c["level"], c["status"], c["faults"]["in"], c["faults"]["out"] > 2, c["hosts_with_faults"], c["suspect"], c["files"]["read"])')" \
+    "CRITICAL 2 0 True ['node0', 'node2', 'node3'] device memory 2"
+fi
+is "JSON has the exit code, too" "$(verdict node1 --json | tail -n 1)" "exit 2"
+contains "JSON is no form of NHC" "$(verdict node1 --json --nhc)" 'not checked'
+
+# What counted: the test transport tells how many frames it damaged.
+for host in $hosts; do export_of "$host" --keep 0 --textfile "$tap_dir/$host.prom"; done
+explained "$(json_sum faults "$tap_dir/faults.1")" "$tap_dir"/node?.prom
+tap_result $? "as many faults counted as there were damaged frames"
+
+# Files of ended processes went into the ledger: nothing is lost, and nothing counts twice.
+is "the ended processes' files are gone" "$(find "$tap_dir/node0" "$tap_dir/node1" -name '*.health' | wc -l)" 0
+before=$(metric_sum bytes_verified_total "$tap_dir/node0.prom")
+is "their counters are not" "$(export_of node0 | metric_sum bytes_verified_total)" "$before"
+is "nor is the verdict" "$(verdict node1 | tail -n 1)" "exit 2"
+ok "fewer than 100 series ($(grep -vc '^#' "$tap_dir/node1.prom")) of two paths" test "$(grep -vc '^#' "$tap_dir/node1.prom")" -lt 100
+lacks "no empty label" "$(cat "$tap_dir"/node?.prom)" '=""'
+mode=$(stat -c %a "$tap_dir/node1.prom")
+is "the collector may read the file" "$mode" 644
+is "no unfinished file stays behind" "$(find "$tap_dir" -maxdepth 1 -name '.*.prom.*' | wc -l)" 0
+
+# The exporter takes a file long before any other process would remove it, which adds up nothing. Ended 40 minutes ago:
+cp "$sample_of_node3" "$tap_dir/node3/1-aged.health"
+ended=$(printf '%016x' $((($(date +%s) - 2400) * 1000000000)))
+for byte in 14 12 10 8 6 4 2 0; do printf "\\x${ended:byte:2}"; done | dd of="$tap_dir/node3/1-aged.health" bs=1 seek=72 conv=notrunc 2> /dev/null
+is "processes that start would leave it yet" "$("$tool" status --collect "$tap_dir/node3")" "0 files removed"
+before=$(metric_sum bytes_verified_total "$tap_dir/node3.prom")
+export_of node3 > "$tap_dir/out"
+ok "the exporter takes it" test ! -e "$tap_dir/node3/1-aged.health"
+ok "and counts it" test "$(metric_sum bytes_verified_total "$tap_dir/out")" -gt "$before"
+is "once" "$(export_of node3 | metric_sum bytes_verified_total)" "$(metric_sum bytes_verified_total "$tap_dir/out")"
+
+# Hands on it: a broken ledger, one that cannot be written, a folder that is none.
+echo '{"schema":1' > "$tap_dir/node2.ledger"
+contains "a broken ledger is put aside" "$(export_of node2 2>&1 > "$tap_dir/out")" 'node2.ledger is no ledger .*it is now .*node2.ledger.bad'
+is "and the export goes on" "$(metric_sum check_status "$tap_dir/out")" 0
+contains "a ledger that cannot be kept" "$("$tool" export --ledger /proc/nowhere/ledger 2>&1)" 'cannot keep its ledger /proc/nowhere/ledger'
+contains "a collector's folder that is not there" "$(export_of node2 --textfile "$tap_dir/nowhere/x.prom" 2>&1)" 'nowhere'
+exec 9> "$tap_dir/node2.ledger.lock"
+flock 9
+contains "a second run at the same time" "$(export_of node2 2>&1)" 'another one is running'
+exec 9>&-
+
+# A crowd of stale files and strange things among them: no harm, and a clear word.
+mkdir "$tap_dir/crowd"
+cp "$tap_dir/sample.health" "$tap_dir/crowd/1-x.health"
+(cd "$tap_dir/crowd" && mkfifo 0-x.health && ln -s /etc/passwd 00-x.health && head -c 100 1-x.health > 000-x.health && seq -f '%g-y.health' 5 3000 | xargs touch)
+contains "strange files are named" "$("$tool" export --ledger "$tap_dir/crowd.ledger" --directory "$tap_dir/crowd" 2>&1 > "$tap_dir/out")" '/0-x.health: '
+is "and counted" "$(metric_sum unreadable_files "$tap_dir/out")" 2999
+contains "check does not mind" "$(verdict crowd)" 'UCX-VERITY OK'
+
+# Only the link from node0 to node1 is bad. Its ends cannot tell whether it is the other one or the link: both warn and name each other.
+fresh_hosts
+export UCX_VERITY_FAULT_LOG="$tap_dir/link.records" UCX_VERITY_ATTEST_FILE="$tap_dir/link.attest"
+hosts_job link 0-1 mixed -n 12000 -m 7000
+tap_result $? "a job of which the link from node0 to node1 damages data"
+for host in $hosts; do export_of "$host" --textfile "$tap_dir/$host.prom"; done
+injected=$(json_sum faults "$tap_dir"/faults.*)
+note "$injected frames damaged"
+ok "it did" test "$injected" -gt 5
+is "as many faults as damaged frames, all at node1" "$(faults_of "$tap_dir/node1.prom") $(faults_of "$tap_dir"/node?.prom)" "$injected $injected"
+is "as many records, all of one bit from node0 to node1" \
+  "$(grep -c '"host":"node1".*"peer_host":"node0".*"direction":"received".*"kind":"payload".*"pattern":"single_bit".*"bits":1,' "$UCX_VERITY_FAULT_LOG") of $(wc -l < "$UCX_VERITY_FAULT_LOG")" \
+  "$injected of $injected"
+"$tool" report --injected "$tap_dir"/link.* > "$tap_dir/report"
+contains "the report names the link first" "$(sed -n '/^  1\./,/evidence/p' "$tap_dir/report" | xargs)" \
+  '^1\. link from host node0 to host node1 over vfposix/memory (strong|fair) evidence: '
+is "and nobody else" "$(grep -c '^  [2-9]\.' "$tap_dir/report")" 0
+contains "node0 points at node1" "$(verdict node0)" 'UCX-VERITY WARNING: .*\(0 in, [0-9]+ out\): host node1, or the link to it'
+contains "node1 points at node0" "$(verdict node1)" 'UCX-VERITY WARNING: .*\([0-9]+ in, 0 out\): host node0, or the link to it'
+for host in node2 node3; do is "$host is well" "$(verdict $host | tail -n 1)" "exit 0"; done
+for host in $hosts; do is "link: nobody drains $host" "$(verdict "$host" --nhc)" "exit 0"; done
+
+done_testing

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Handlers that may run in UCX's asynchronous thread, on transports that receive there (as
+// InfiniBand's ud, or the test transport with UCX_FAULT_ASYNC).
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "cases.h"
+
+namespace verity::test {
+namespace {
+
+constexpr uint8_t kId = 11;
+
+size_t middling(uint64_t i) { return static_cast<size_t>(dice(30, i) % 3000); }
+
+void need_async_and_two(const Side& side, const Iface& iface) {
+  if (side.channel.alone() || !iface.has(UCT_IFACE_FLAG_CB_ASYNC)) {
+    throw Skip("needs two processes and asynchronous callbacks");
+  }
+}
+
+// Role 1 makes no progress at all: what is for asynchronous handlers arrives.
+void without_progress(Side& side) {
+  constexpr uint64_t kMessages = 100;
+  Iface iface(side.options);
+  need_async_and_two(side, iface);
+  Inbound in(iface, kId, middling, UCT_CB_FLAG_ASYNC);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, middling);
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 0) {
+    for (uint64_t i = 0; i < kMessages; ++i) { out.send(Kind::kBcopy); }
+  } else {
+    // Damaged ones wait for the next call of progress.
+    bool damaged = getenv("UCX_FAULT_RATE") != nullptr;
+    for (int i = 0; i < 5000 && in.count() <= kMessages; ++i) {
+      ::usleep(1000);
+      if (damaged) { iface.progress(); }
+    }
+    require(in.count() == kMessages + 1, "only " + std::to_string(in.count()) + " messages came");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  in.verify();
+  finish(side, iface);
+}
+
+// Both classes at once in both directions: each keeps its order.
+void two_classes(Side& side) {
+  Iface iface(side.options);
+  need_async_and_two(side, iface);
+  Inbound in(iface, kId, middling);
+  Inbound in_async(iface, kId + 1, middling, UCT_CB_FLAG_ASYNC);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, middling);
+  Outbound out_async(iface, eps[0], kId + 1, middling);
+  uint64_t messages = 50 * static_cast<uint64_t>(side.rounds);
+  for (uint64_t i = 0; i < messages; ++i) {
+    out.send(Outbound::has(iface, Kind::kZcopy) && i % 3 == 0 ? Kind::kZcopy : Kind::kBcopy);
+    out_async.send(Kind::kBcopy);
+  }
+  out.wait();
+  in.expect(messages);
+  in_async.expect(messages);
+  finish(side, iface);
+}
+
+// The sender's handler of that id is asynchronous, the receiver's is not: its messages come in
+// calls of progress only, in order.
+void handlers_differ(Side& side) {
+  Iface iface(side.options);
+  need_async_and_two(side, iface);
+  Inbound in(iface, kId, middling, side.role == 0 ? UCT_CB_FLAG_ASYNC : 0);
+  std::thread::id elsewhere;
+  if (side.role == 1) {
+    in.on_message = [&, own = std::this_thread::get_id()](uint8_t*, size_t, unsigned, uint64_t) {
+      if (std::this_thread::get_id() != own) { elsewhere = std::this_thread::get_id(); }
+      return UCS_OK;
+    };
+  }
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, middling);
+  uint64_t messages = 50 * static_cast<uint64_t>(side.rounds);
+  if (side.role == 0) {
+    for (uint64_t i = 0; i < messages; ++i) { out.send(Kind::kBcopy); }
+  } else {
+    ::usleep(20'000);  // some come in the asynchronous thread
+    in.expect(messages);
+    require(elsewhere == std::thread::id(), "a synchronous handler ran in another thread");
+  }
+  finish(side, iface);
+}
+
+// The interface of role 0 closes while asynchronous messages come in: that thread goes on until the
+// lower transport is closed.
+void close_under_fire(Side& side) {
+  const int rounds = std::max(side.rounds / 4, 3);
+  for (int round = 0; round < rounds; ++round) {
+    Iface iface(side.options);
+    need_async_and_two(side, iface);
+    {
+      Inbound in(iface, kId, middling, UCT_CB_FLAG_ASYNC);
+      Endpoints eps(iface, side.channel, 1);
+      Outbound out(iface, eps[0], kId, middling);
+      out.send(Kind::kBcopy);
+      in.expect(1);
+      side.channel.barrier([&] { iface.progress(); });
+      const double until = seconds_now() + 0.02;
+      if (side.role == 0)
+        ::usleep(static_cast<useconds_t>(dice(31, static_cast<uint64_t>(round)) % 5000));
+      try {
+        while (side.role == 1 && seconds_now() < until) {
+          (void)out.try_send(Kind::kBcopy);
+          iface.progress();
+        }
+      } catch (const Failure&) {  // the peer is gone
+      }
+    }
+    iface.close();
+    side.channel.barrier({});
+  }
+}
+
+constexpr Case kCases[] = {
+    {"asynchronous handlers without progress", without_progress},
+    {"asynchronous and synchronous handlers, both ways", two_classes},
+    {"asynchronous here, synchronous there", handlers_differ},
+    {"closing while asynchronous messages come", close_under_fire},
+};
+
+}  // namespace
+
+std::span<const Case> async_cases() { return kCases; }
+
+}  // namespace verity::test

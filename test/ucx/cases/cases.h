@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The cases of uct_am. Each runs in two fresh processes at once, or in one that talks with itself;
+// what goes wrong is thrown.
+#ifndef VERITY_TEST_UCX_CASES_CASES_H
+#define VERITY_TEST_UCX_CASES_CASES_H
+
+#include <span>
+
+#include "../flow.h"
+#include "../peer.h"
+
+namespace verity::test {
+
+struct Side {
+  Channel& channel;
+  Options options;
+  int role;    // 0 or 1; 0 when alone
+  int rounds;  // scales the long cases, 100 is the normal form
+};
+
+struct Case {
+  const char* name;
+  void (*run)(Side& side);
+};
+
+std::span<const Case> send_cases();
+std::span<const Case> receive_cases();
+std::span<const Case> queue_cases();
+std::span<const Case> flush_cases();
+std::span<const Case> lifetime_cases();
+std::span<const Case> closing_cases();
+std::span<const Case> link_cases();
+std::span<const Case> async_cases();
+std::span<const Case> rma_cases();
+std::span<const Case> memory_cases();
+std::span<const Case> setup_cases();
+
+// Destroys endpoints at the end of a scope, in any way it is left.
+class Endpoints {
+ public:
+  Endpoints(Iface& iface, Channel& channel, size_t count) : eps_(iface.connect(channel, count)) {}
+  ~Endpoints() {
+    for (uct_ep_h ep : eps_) {
+      if (ep != nullptr) { uct_ep_destroy(ep); }
+    }
+  }
+  Endpoints(const Endpoints&) = delete;
+  Endpoints& operator=(const Endpoints&) = delete;
+  uct_ep_h operator[](size_t i) const { return eps_[i]; }
+  void destroy(size_t i) {
+    uct_ep_destroy(eps_[i]);
+    eps_[i] = nullptr;
+  }
+
+ private:
+  std::vector<uct_ep_h> eps_;
+};
+
+// Where endpoints come in pairs, one that goes ends the other: both sides have to agree first.
+inline void skip_if_pairs(const Iface& iface) {
+  if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) throw Skip("endpoints are connected in pairs");
+}
+
+// Ends a case: both sides are done and have heard of no error. Only after the second barrier may
+// one of them close, of which the other one may hear as an error.
+inline void finish(Side& side, Iface& iface) {
+  auto progress = [&] { iface.progress(); };
+  side.channel.barrier(progress);
+  require(iface.errors() == 0, "the error handler was called");
+  side.channel.barrier(progress);
+}
+
+// A pseudo-random number that both sides compute alike.
+uint64_t dice(uint64_t seed, uint64_t index);
+
+}  // namespace verity::test
+
+#endif

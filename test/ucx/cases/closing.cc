@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Interfaces that close: before their peer, behind it, and towards one that makes no progress.
+#include <ucs/debug/log_def.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdarg>
+
+#include "cases.h"
+
+namespace verity::test {
+namespace {
+
+constexpr uint8_t kId = 9;
+
+size_t small(uint64_t i) { return static_cast<size_t>(dice(10, i) % 1000); }
+
+// One process sends, flushes and closes everything before the other looks.
+void leave_early(Side& side, int leaver) {
+  if (side.channel.alone()) { throw Skip("needs two processes"); }
+  constexpr uint64_t kMessages = 30;
+  Iface iface(side.options);
+  {
+    Inbound in(iface, kId, small);
+    Endpoints eps(iface, side.channel, 1);
+    Outbound out(iface, eps[0], kId, small);
+    out.send(Kind::kBcopy);
+    in.expect(1);
+    side.channel.barrier([&] { iface.progress(); });
+    if (side.role != leaver) {
+      ::usleep(200'000);
+      in.expect(kMessages + 1);
+      side.channel.barrier({});
+      return;
+    }
+    for (uint64_t i = 0; i < kMessages; ++i) { out.send(Kind::kBcopy); }
+    iface.flush(eps[0]);
+  }
+  iface.close();
+  side.channel.barrier({});
+}
+
+void leave_first(Side& side) { leave_early(side, 0); }
+void leave_second(Side& side) { leave_early(side, 1); }
+
+unsigned complaints = 0;
+
+ucs_log_func_rc_t count_complaint(const char*, unsigned, const char*, ucs_log_level_t level,
+                                  const ucs_log_component_config_t*, const char*, va_list) {
+  complaints += level <= UCS_LOG_LEVEL_WARN;
+  return UCS_LOG_FUNC_RC_CONTINUE;
+}
+
+// The peer closes while endpoints still connect to it. Who closes behind it has nothing to complain
+// of, and does not wait for it.
+void close_towards_nobody(Side& side) {
+  if (side.channel.alone()) throw Skip("needs two processes");
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  const Iface::Address peer = iface.exchange_addresses(side.channel);
+  std::vector<uct_ep_h> eps;
+  for (int i = 0; i < 5 && side.role == 0; ++i) eps.push_back(iface.connect_to_iface(peer));
+  side.channel.barrier({});
+  if (side.role == 1) iface.close();
+  side.channel.barrier({});
+  for (uct_ep_h ep : eps) uct_ep_destroy(ep);
+  ucs_log_push_handler(count_complaint);
+  const double began = seconds_now();
+  iface.close();
+  ucs_log_pop_handler();
+  require(complaints == 0, std::to_string(complaints) + " complaints while closing");
+  require(seconds_now() - began < 5, "closing takes long");
+}
+
+// A sender that closes while its receiver is another worker of the same thread: the receiver cannot
+// acknowledge by its own progress, and the sender does not wait in vain for that.
+void close_towards_sibling(Side& side) {
+  constexpr int kTimes = 6;
+  constexpr uint64_t kEach = 30;
+  constexpr double kInVain = 0.125;  // s, an eighth of UCX_VERITY_LINGER
+  if (side.role == 1) return;
+  Iface receiver(side.options);
+  skip_if_pairs(receiver);
+  Channel alone(-1);
+  const Iface::Address address = receiver.exchange_addresses(alone);
+  receiver.progress();
+  std::vector<double> took;
+  ucs_log_push_handler(count_complaint);
+  for (int i = 0; i < kTimes; ++i) {
+    Inbound in(receiver, kId, small);
+    Iface sender(side.options);
+    if (!sender.is_reachable(address)) throw Skip("workers do not reach each other");
+    uct_ep_h ep = sender.connect_to_iface(address);
+    Outbound out(sender, ep, kId, small);
+    sender.progress_until(
+        [&] {
+          receiver.progress();  // tcp connects with its help
+          return out.try_send(Kind::kBcopy) == UCS_OK;
+        },
+        "a first message");
+    while (out.count() < kEach) out.send(Kind::kBcopy);
+    uct_ep_destroy(ep);
+    const double began = seconds_now();
+    sender.close();
+    took.push_back(seconds_now() - began);
+    in.expect(kEach);
+  }
+  ucs_log_pop_handler();
+  const double quickest = *std::min_element(took.begin(), took.end());
+  require(quickest < kInVain / 2, "closing takes " + std::to_string(quickest) + " s at least");
+  require(complaints == 0, std::to_string(complaints) + " complaints");
+}
+
+// A process that has made no progress receives messages of an interface that has closed since, and
+// another one may have its address. Nobody complains: neither for answers that have nowhere to go,
+// nor for those that reach the other interface.
+void late_answers(Side& side) {
+  constexpr uint64_t kEach = 30;
+  if (side.channel.alone()) throw Skip("needs two processes");
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  const Iface::Address peer = iface.exchange_addresses(side.channel);
+  if (side.role == 0) {
+    uct_ep_h ep = iface.connect_to_iface(peer);
+    const double until = seconds_now() + 0.1;
+    iface.progress_until([&] { return seconds_now() > until; }, "a connection");
+    side.channel.barrier([&] { iface.progress(); });
+    Outbound out(iface, ep, kId, small);
+    while (out.count() < kEach) out.send(Kind::kBcopy);
+    uct_ep_destroy(ep);
+    iface.close();
+    Iface next(side.options);
+    side.channel.barrier({});
+    return side.channel.barrier([&] { next.progress(); });
+  }
+  Inbound in(iface, kId, small);
+  side.channel.barrier([&] { iface.progress(); });
+  side.channel.barrier({});
+  ucs_log_push_handler(count_complaint);
+  in.expect(kEach);
+  const double until = seconds_now() + 0.1;
+  iface.progress_until([&] { return seconds_now() > until; }, "answers");
+  ucs_log_pop_handler();
+  require(complaints == 0, std::to_string(complaints) + " complaints");
+  side.channel.barrier([&] { iface.progress(); });
+}
+
+// Zero-copy sends end with their endpoint, as on UCX's own transports: afterwards nothing calls
+// back into what the program has freed.
+void sends_end_with_endpoint(Side& side) {
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  if (!iface.has(UCT_IFACE_FLAG_AM_ZCOPY)) throw Skip("no am_zcopy");
+  Inbound in(iface, kId, [](uint64_t) -> size_t { return 4000; });
+  Inbound first(iface, kId + 1, small);
+  Endpoints eps(iface, side.channel, 1);
+  {
+    Outbound out(iface, eps[0], kId + 1, small);
+    out.send(Kind::kBcopy);
+    first.expect(1);
+    iface.flush(eps[0]);
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 0) {
+    uct_completion_t completion = {[](uct_completion_t*) {}, 1, UCS_OK};
+    Bytes bytes(4000);
+    fill(bytes.data(), bytes.size(), 0, 0);
+    const uct_iov_t iov{bytes.data(), bytes.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+    iface.progress_until(
+        [&] {
+          return (status = uct_ep_am_zcopy(eps[0], kId, nullptr, 0, &iov, 1, 0, &completion)) !=
+                 UCS_ERR_NO_RESOURCE;
+        },
+        "room for a message");
+    check(status, "uct_ep_am_zcopy");
+    eps.destroy(0);
+    require(status == UCS_OK || completion.count == 0, "a send outlives its endpoint");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+}
+
+constexpr Case kCases[] = {
+    {"the first process leaves early", leave_first},
+    {"the second process leaves early", leave_second},
+    {"closing when the peer is gone", close_towards_nobody},
+    {"closing towards a worker of the same thread", close_towards_sibling},
+    {"late answers to an interface that closed", late_answers},
+    {"zero-copy sends end with their endpoint", sends_end_with_endpoint},
+};
+
+}  // namespace
+
+std::span<const Case> closing_cases() { return kCases; }
+
+}  // namespace verity::test

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Links of a wrapper: made by the peer's greeting, refused to strangers, kept alive by an interface
+// that nobody progresses, given up, left behind by a fork.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "../window.h"
+#include "cases.h"
+
+namespace verity::test {
+namespace {
+
+constexpr uint8_t kId = 5;
+
+size_t longish(uint64_t i) { return static_cast<size_t>(2500 + dice(20, i) % 1000); }
+
+void need_wrapper_and_two(const Side& side) {
+  if (side.options.transport.front() != 'v' || side.channel.alone()) {
+    throw Skip("needs a wrapper and two processes");
+  }
+}
+
+Kind largest_kind(const Iface& iface) {
+  return Outbound::has(iface, Kind::kZcopy) ? Kind::kZcopy : Kind::kBcopy;
+}
+
+// Only role 0 makes an endpoint. Its messages are acknowledged all the same, or the window would
+// close and the zero-copy sends, which nobody copies here, would never end.
+void one_way(Side& side) {
+  need_wrapper_and_two(side);
+  setenv("UCX_VERITY_COPY_AFTER", "60s", 1);
+  Iface iface(side.options);
+  Inbound in(iface, kId, longish);
+  Iface::Address peer = iface.exchange_addresses(side.channel);
+  if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) {
+    throw Skip("endpoints are connected in pairs");
+  }
+  constexpr uint64_t kMessages = 1000;  // several windows
+  if (side.role == 0) {
+    uct_ep_h ep = iface.connect_to_iface(peer);
+    {
+      Outbound out(iface, ep, kId, longish);
+      for (uint64_t i = 0; i < kMessages; ++i) {
+        out.send(i % 2 == 0 ? largest_kind(iface) : Kind::kBcopy);
+      }
+      out.wait();
+    }
+    uct_ep_destroy(ep);
+  } else {
+    in.expect(kMessages);
+  }
+  finish(side, iface);
+}
+
+// The address of something else, and that of another protocol version.
+void strangers(Side& side) {
+  need_wrapper_and_two(side);
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) {
+    throw Skip("the interface address is not used");
+  }
+  Iface::Address peer = iface.exchange_addresses(side.channel);
+  require(iface.is_reachable(peer), "the peer is not reachable");
+  constexpr size_t kTail = 16;  // what the wrapper appends: magic (2), version (1), mode (1), ...
+  const uint8_t changes[kTail] = {0x40, 0, 0x40, 0x0c};
+  for (size_t at : {0, 2, 3}) {
+    Iface::Address stranger = peer;
+    stranger.iface[stranger.iface.size() - 1 - kTail + at] ^= changes[at];
+    require(!iface.is_reachable(stranger), "a stranger is reachable");
+    uct_ep_h ep = nullptr;
+    ucs_status_t status = iface.try_connect_to_iface(stranger, &ep);
+    require(status == UCS_ERR_UNREACHABLE,
+            std::string("an endpoint to a stranger: ") + ucs_status_string(status));
+  }
+  finish(side, iface);
+}
+
+// The highest numbers of active messages are the wrapper's own: they are refused, and a handler
+// under them changes nothing.
+void own_numbers(Side& side) {
+  need_wrapper_and_two(side);
+  Iface iface(side.options);
+  const auto handler = [](void*, void*, size_t, unsigned) { return UCS_OK; };
+  for (uint8_t id = 29; id < UCT_AM_ID_MAX; ++id) {
+    check(uct_iface_set_am_handler(iface.handle(), id, handler, nullptr, 0),
+          "uct_iface_set_am_handler");
+  }
+  Endpoints eps(iface, side.channel, 1);
+  const uint64_t bytes = 1;
+  const uct_iov_t iov{const_cast<uint64_t*>(&bytes), sizeof(bytes), UCT_MEM_HANDLE_NULL, 0, 1};
+  const auto pack = [](void*, void*) -> size_t { return 0; };
+  for (uint8_t id = 29; id < UCT_AM_ID_MAX; ++id) {
+    require(uct_ep_am_short(eps[0], id, 0, &bytes, sizeof(bytes)) == UCS_ERR_UNSUPPORTED,
+            "am_short under a number of the wrapper");
+    require(uct_ep_am_short_iov(eps[0], id, &iov, 1) == UCS_ERR_UNSUPPORTED,
+            "am_short_iov under a number of the wrapper");
+    require(uct_ep_am_bcopy(eps[0], id, pack, nullptr, 0) == UCS_ERR_UNSUPPORTED,
+            "am_bcopy under a number of the wrapper");
+  }
+  Inbound in(iface, 28, longish);
+  Outbound out(iface, eps[0], 28, longish);
+  for (int i = 0; i < 10; ++i) out.send(Kind::kBcopy);
+  in.expect(10);
+  if (iface.has(UCT_IFACE_FLAG_GET_BCOPY)) {
+    Window window(iface, side.channel, 4096);
+    Get get;
+    get.content.resize(64);
+    unsigned open = 0;
+    uct_completion_t* completion = get.start(&open);
+    post(iface, "get_bcopy", [&] {
+      return uct_ep_get_bcopy(eps[0], Get::unpack, &get, 64, window.remote(0), window.key(),
+                              completion);
+    });
+    iface.progress_until([&] { return open == 0; }, "a get");
+    verify(get, window_content(4096));
+    side.channel.barrier([&] { iface.progress(); });
+  }
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
+// A peer whose user has disabled its interface's progress still acknowledges: its sender goes on.
+void progress_disabled(Side& side) {
+  need_wrapper_and_two(side);
+  Iface iface(side.options);
+  Inbound in(iface, kId, longish);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, longish);
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  side.channel.barrier([&] { iface.progress(); });
+  constexpr uint64_t kMessages = 1000;  // several windows
+  if (side.role == 0) {
+    for (uint64_t i = 0; i < kMessages; ++i) { out.send(Kind::kBcopy); }
+  } else {
+    uct_iface_progress_disable(iface.handle(), UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 1) {
+    uct_iface_progress_enable(iface.handle(), UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+    in.expect(1 + kMessages);
+  }
+  finish(side, iface);
+}
+
+struct Ended {
+  uct_completion_t completion = {};
+  bool done = false;
+  static void on_complete(uct_completion_t* completion) {
+    reinterpret_cast<Ended*>(completion)->done = true;
+  }
+};
+
+// Every message of role 0 comes damaged, however often it is sent: after MAX_REPAIRS the error
+// handler hears of it, and all that was under way ends.
+void given_up(Side& side) {
+  need_wrapper_and_two(side);
+  if (side.options.transport[1] != 'f') { throw Skip("needs a transport that damages"); }
+  setenv("UCX_FAULT_RATE", side.role == 0 ? "1" : "0", 1);
+  setenv("UCX_FAULT_KINDS", "flip", 1);
+  setenv("UCX_FAULT_PLACE", "payload", 1);
+  setenv("UCX_FAULT_MIN_LEN", "2000", 1);
+  setenv("UCX_VERITY_MAX_REPAIRS", "3", 1);
+  setenv("UCX_VERITY_COPY_AFTER", "60s", 1);
+  Iface iface(side.options);
+  auto length_of = [](uint64_t i) { return i == 0 ? size_t{100} : longish(i); };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 0) {
+    out.send(largest_kind(iface));
+    out.send(Kind::kBcopy);
+    iface.progress_until([&] { return iface.errors() > 0; }, "the error handler");
+    require(iface.errors() == 1, "the error handler was called more than once");
+    out.wait();
+    Ended flush;
+    flush.completion = {.func = Ended::on_complete, .count = 1, .status = UCS_OK};
+    ucs_status_t status = uct_ep_flush(eps[0], UCT_FLUSH_FLAG_LOCAL, &flush.completion);
+    if (status == UCS_INPROGRESS) {
+      iface.progress_until([&] { return flush.done; }, "a flush of the failed endpoint");
+      status = flush.completion.status;
+    }
+    require(UCS_STATUS_IS_ERR(status), "a flush of the failed endpoint says that all arrived");
+    uint64_t word = 0;
+    status = uct_ep_am_short(eps[0], kId, word, nullptr, 0);
+    require(UCS_STATUS_IS_ERR(status) && status != UCS_ERR_NO_RESOURCE,
+            std::string("a send on the failed endpoint: ") + ucs_status_string(status));
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  in.verify();
+  require(in.count() == 1, "a damaged message was delivered");
+}
+
+// The peer closed in good order, said so, and its connection ended then. What is flushed, or
+// closed, after that has not failed.
+void peer_closed(Side& side) {
+  need_wrapper_and_two(side);
+  if (std::getenv("UCX_FAULT_RATE") != nullptr) { throw Skip("what it says last may be lost"); }
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) {
+    throw Skip("endpoints are connected in pairs");
+  }
+  Inbound in(iface, kId, longish);
+  {
+    Endpoints eps(iface, side.channel, 1);
+    Outbound out(iface, eps[0], kId, longish);
+    out.send(Kind::kBcopy);
+    in.expect(1);
+    iface.flush(eps[0]);
+    side.channel.barrier([&] { iface.progress(); });
+    if (side.role == 0) {
+      const double until = seconds_now() + 0.5;
+      while (seconds_now() < until) { iface.progress(); }
+      iface.flush(eps[0]);
+    }
+  }
+  if (side.role == 1) { iface.close(); }
+  side.channel.barrier([&] {
+    if (side.role == 0) { iface.progress(); }
+  });
+}
+
+// A child that fork() made, and that ends as programs do, changes nothing for its parent and
+// attests nothing. (Closing what it inherited would end it in UCX itself.)
+void forked(Side& side) {
+  need_wrapper_and_two(side);
+  std::string file = "/tmp/verity-fork." + std::to_string(::getpid());
+  setenv("UCX_VERITY_ATTEST_FILE", file.c_str(), 1);
+  Iface iface(side.options);
+  Inbound in(iface, kId, longish);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, longish);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      out.send(Kind::kBcopy);  // some of them still unacknowledged when the child is made
+    }
+    pid_t child = fork();
+    if (child == 0) { std::exit(0); }
+    int status = 1;
+    require(::waitpid(child, &status, 0) == child && status == 0, "the child did not end well");
+    bool wrote = ::unlink(file.c_str()) == 0;
+    require(!wrote, "the child wrote an attestation");
+  }
+  in.expect(300);
+  finish(side, iface);
+  unsetenv("UCX_VERITY_ATTEST_FILE");
+  Iface reads_it_again(side.options);
+}
+
+constexpr Case kCases[] = {
+    {"one side only makes an endpoint", one_way},
+    {"strangers are refused", strangers},
+    {"numbers of messages that are the wrapper's own", own_numbers},
+    {"acknowledgements while progress is disabled", progress_disabled},
+    {"a link given up", given_up},
+    {"the peer closed", peer_closed},
+    {"children made by fork", forked},
+};
+
+}  // namespace
+
+std::span<const Case> link_cases() { return kCases; }
+
+}  // namespace verity::test

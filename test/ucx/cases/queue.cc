@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Full queues: pending requests, purge.
+#include "pending.h"
+
+namespace verity::test {
+namespace {
+
+// Role 0 fills the transport while role 1 does nothing, then queues; all must come, in order.
+void pending_order(Side& side) {
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_PENDING)) { throw Skip("no pending queue"); }
+  auto length_of = [&](uint64_t) { return packet_length(iface); };
+  Inbound in(iface, kId, length_of);
+  std::deque<Waiting> queue;  // outlives the endpoint, which may still hold requests
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  unsigned left = 0;
+  // Connections are made first, then role 1 stops.
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 0) {
+    fill_up(out);
+    add_pending(iface, eps[0], out, queue, 100, left);
+  }
+  side.channel.barrier({});
+  if (side.role == 0) {
+    iface.progress_until([&] { return left == 0; }, "pending requests");
+  }
+  // Role 1 progresses while role 0 drains its queue, and learns the number at the end.
+  side.channel.barrier([&] { iface.progress(); });
+  in.expect(exchange_number(side.channel, out.count()));
+  finish(side, iface);
+}
+
+// Resources come back while requests wait: a direct send must not overtake those that wait, neither
+// before progress was called nor inside the handler of a message that brings the resources back.
+void no_overtaking(Side& side) {
+  constexpr uint8_t kPoke = kId + 1;
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_PENDING) || side.channel.alone()) {
+    throw Skip("needs a pending queue and two processes");
+  }
+  auto length_of = [&](uint64_t) { return std::min<size_t>(packet_length(iface), 100); };
+  Inbound in(iface, kId, length_of);
+  Inbound pokes(iface, kPoke, length_of);
+  std::deque<Waiting> queue;  // outlives the endpoint, which may still hold requests
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  Outbound poke(iface, eps[0], kPoke, length_of);
+  pokes.on_message = [&](uint8_t*, size_t, unsigned, uint64_t) {
+    for (int i = 0; i < 3; ++i) { (void)out.try_send(Kind::kBcopy); }
+    return UCS_OK;
+  };
+  unsigned left = 0;
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  side.channel.barrier([&] { iface.progress(); });
+  for (uint64_t round = 1; round <= 20; ++round) {
+    if (side.role == 0) {
+      fill_up(out);
+      add_pending(iface, eps[0], out, queue, 5, left);
+    }
+    side.channel.barrier({});
+    // Role 1 takes what there is, and answers.
+    if (side.role == 1) {
+      for (int i = 0; i < 2000; ++i) { iface.progress(); }
+      poke.send(Kind::kBcopy);
+    }
+    side.channel.barrier({});
+    if (side.role == 0) {
+      (void)out.try_send(Kind::kBcopy);
+      pokes.expect(round);
+    }
+    side.channel.barrier([&] { iface.progress(); });
+    if (side.role == 0) {
+      iface.progress_until([&] { return left == 0; }, "pending requests");
+    }
+    side.channel.barrier([&] { iface.progress(); });
+    in.verify();
+  }
+  in.expect(exchange_number(side.channel, out.count()));
+  finish(side, iface);
+}
+
+// As UCP does it: each message is tried, and queued when there are no resources; progress comes at
+// any time. Short and bcopy messages, both directions.
+void queue_under_load(Side& side) {
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_PENDING | UCT_IFACE_FLAG_AM_SHORT)) {
+    throw Skip("needs a pending queue and am_short");
+  }
+  auto length_of = [](uint64_t i) { return static_cast<size_t>(8 + dice(11, i) % 50); };
+  Inbound in(iface, kId, length_of);
+  std::deque<Waiting> queue;  // outlives the endpoint, which may still hold requests
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  unsigned left = 0;
+  uint64_t messages = 500 * static_cast<uint64_t>(side.rounds);
+  for (uint64_t i = 0; i < messages; ++i) {
+    Kind kind = dice(12, i) % 4 == 0 ? Kind::kBcopy : Kind::kShort;
+    uint64_t sequence = out.reserve();
+    while (out.try_send_number(sequence, kind) != UCS_OK) {
+      queue.push_back({.request = {.func = Waiting::go, .priv = {}},
+                       .out = &out,
+                       .left = &left,
+                       .sequence = sequence,
+                       .kind = kind});
+      ++left;
+      if (uct_ep_pending_add(eps[0], &queue.back().request, 0) == UCS_OK) { break; }
+      queue.pop_back();
+      --left;
+    }
+    // Bursts of many messages between two calls of progress, and of few.
+    if (dice(13, i) % (dice(14, i / 500) % 2 == 0 ? 10 : 300) == 0) { iface.progress(); }
+    in.verify();
+  }
+  iface.progress_until([&] { return left == 0; }, "pending requests");
+  in.expect(messages, 60);
+  finish(side, iface);
+}
+
+// Purged requests come back in order, each once, and are never called afterwards.
+void pending_purge(Side& side) {
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_PENDING) || side.channel.alone()) {
+    throw Skip("needs a pending queue and two processes");
+  }
+  auto length_of = [&](uint64_t) { return packet_length(iface); };
+  Inbound in(iface, kId, length_of);
+  std::deque<Waiting> queue;  // outlives the endpoint, which may still hold requests
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  unsigned left = 0;
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  side.channel.barrier([&] { iface.progress(); });
+  uint64_t sent = out.count();
+  if (side.role == 0) {
+    fill_up(out);
+    add_pending(iface, eps[0], out, queue, 50, left);
+    sent = out.count() - left;
+    require(left > 0, "nothing waits");
+    std::vector<Waiting*> purged;
+    uct_ep_pending_purge(eps[0], Waiting::purge, &purged);
+    require(purged.size() == left, "purged " + std::to_string(purged.size()) + " of " +
+                                       std::to_string(left) + " requests");
+    for (size_t i = 0; i < purged.size(); ++i) {
+      require(purged[i] == &queue[queue.size() - left + i], "purged in another order");
+    }
+  }
+  in.expect(exchange_number(side.channel, sent));
+  finish(side, iface);
+  require(in.count() == 1 || side.role == 1, "a message from nowhere");
+}
+
+constexpr Case kCases[] = {
+    {"a full transport, then the pending queue: order kept", pending_order},
+    {"a direct send does not overtake pending ones", no_overtaking},
+    {"a pending queue under load", queue_under_load},
+    {"purge of the pending queue", pending_purge},
+};
+
+}  // namespace
+
+std::span<const Case> queue_cases() { return kCases; }
+
+}  // namespace verity::test

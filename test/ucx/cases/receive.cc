@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What handlers may do: keep descriptors, answer at once; and who receives from many endpoints.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "cases.h"
+
+namespace verity::test {
+namespace {
+
+constexpr uint8_t kId = 5;
+constexpr uint8_t kHeadroomByte = 0x77;
+
+struct Kept {
+  uint8_t* data;
+  size_t length;
+  uint64_t sequence;
+};
+
+// Descriptors that a handler keeps: the headroom is written over, the content checked on release.
+class Shelf {
+ public:
+  explicit Shelf(size_t headroom) : headroom_(headroom) {}
+  ucs_status_t keep(uint8_t* data, size_t length, unsigned flags, uint64_t sequence) {
+    if ((flags & UCT_CB_PARAM_FLAG_DESC) == 0) { return UCS_OK; }
+    std::memset(data - headroom_, kHeadroomByte, headroom_);
+    kept_.push_back({data, length, sequence});
+    ++total_;
+    return UCS_INPROGRESS;
+  }
+  // Releases until at most `limit` are left, in an order of no pattern.
+  void shrink(size_t limit) {
+    while (kept_.size() > limit) {
+      size_t index = dice(total_, kept_.size()) % kept_.size();
+      Kept item = kept_[index];
+      kept_[index] = kept_.back();
+      kept_.pop_back();
+      release(item);
+    }
+  }
+  [[nodiscard]] uint64_t total() const { return total_; }
+
+ private:
+  void release(const Kept& item) const {
+    require(first_wrong(item.data, item.length, kId, item.sequence) == item.length,
+            "a kept message changed");
+    require(std::all_of(item.data - headroom_, item.data,
+                        [](uint8_t byte) { return byte == kHeadroomByte; }),
+            "the headroom of a kept message changed");
+    uct_iface_release_desc(item.data - headroom_);
+  }
+  size_t headroom_;
+  std::vector<Kept> kept_;
+  uint64_t total_ = 0;
+};
+
+// 20,000 messages kept in the normal form, up to 200 of them at a time.
+void keep_with_headroom(Side& side, size_t headroom) {
+  side.options.rx_headroom = headroom;
+  Iface iface(side.options);
+  size_t longest = std::min<size_t>(Outbound::longest(iface, Kind::kBcopy), 9000);
+  auto length_of = [&](uint64_t i) {
+    return static_cast<size_t>(dice(4, i) % (dice(5, i) % 4 == 0 ? longest + 1 : 200));
+  };
+  Inbound in(iface, kId, length_of);
+  Shelf shelf(headroom);
+  in.on_message = [&](uint8_t* data, size_t length, unsigned flags, uint64_t sequence) {
+    return shelf.keep(data, length, flags, sequence);
+  };
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  uint64_t messages = 200 * static_cast<uint64_t>(side.rounds);
+  for (uint64_t i = 0; i < messages; ++i) {
+    out.send(Kind::kBcopy);
+    if (i % 16 == 0) {
+      iface.progress();
+      shelf.shrink(200);
+    }
+  }
+  in.expect(messages, 60);
+  finish(side, iface);
+  shelf.shrink(0);
+  if (shelf.total() == 0) { throw Skip("no message came in a descriptor"); }
+}
+
+void keep_0(Side& side) { keep_with_headroom(side, 0); }
+void keep_8(Side& side) { keep_with_headroom(side, 8); }
+void keep_64(Side& side) { keep_with_headroom(side, 64); }
+void keep_200(Side& side) { keep_with_headroom(side, 200); }
+
+// A message is answered inside its handler, the answer again, for many turns; what finds no
+// resources is sent from the main loop.
+class Rally {
+ public:
+  Rally(Iface& iface, uct_ep_h ep) : iface_(iface), ep_(ep) {
+    check(uct_iface_set_am_handler(iface.handle(), kId, handle, this, 0), "set_am_handler");
+  }
+  void start(uint64_t turns) { post(turns); }
+  void run(uint64_t balls) {
+    iface_.progress_until([&] { return retry() && ended_ == balls; }, "answers from handlers", 60);
+  }
+  // Sends what found no resources. Goes on after the own balls ended: the other side's may wait.
+  bool retry() {
+    for (size_t i = waiting_.size(); i > 0; --i) {
+      uint64_t turns = waiting_.front();
+      waiting_.pop_front();
+      post(turns);
+    }
+    return waiting_.empty();
+  }
+  [[nodiscard]] unsigned deepest() const { return deepest_; }
+
+ private:
+  static ucs_status_t handle(void* argument, void* data, size_t length, unsigned) {
+    auto* self = static_cast<Rally*>(argument);
+    uint64_t turns = 0;
+    if (length == 8) { std::memcpy(&turns, data, 8); }
+    self->deepest_ = std::max(self->deepest_, ++self->depth_);
+    if (turns == 0) {
+      ++self->ended_;
+    } else {
+      self->post(turns - 1);
+    }
+    --self->depth_;
+    return UCS_OK;
+  }
+  void post(uint64_t turns) {
+    ucs_status_t status;
+    if (iface_.has(UCT_IFACE_FLAG_AM_SHORT)) {
+      status = uct_ep_am_short(ep_, kId, turns, nullptr, 0);
+    } else {
+      ssize_t packed = uct_ep_am_bcopy(ep_, kId, pack, &turns, 0);
+      status = packed < 0 ? static_cast<ucs_status_t>(packed) : UCS_OK;
+    }
+    if (status == UCS_ERR_NO_RESOURCE) {
+      waiting_.push_back(turns);
+    } else {
+      check(status, "send in a handler");
+    }
+  }
+  static size_t pack(void* target, void* argument) {
+    std::memcpy(target, argument, 8);
+    return 8;
+  }
+  Iface& iface_;
+  uct_ep_h ep_;
+  std::deque<uint64_t> waiting_;
+  uint64_t ended_ = 0;
+  unsigned depth_ = 0, deepest_ = 0;
+};
+
+void answer_in_handler(Side& side) {
+  Iface iface(side.options);
+  Endpoints eps(iface, side.channel, 1);
+  Rally rally(iface, eps[0]);
+  side.channel.barrier({});
+  // An even number of turns ends at the side that started, on self at the only one. Turns nest
+  // there, so few of them.
+  constexpr uint64_t kBalls = 50;
+  uint64_t turns = side.channel.alone() ? 40 : 20 * static_cast<uint64_t>(side.rounds) + 1;
+  for (uint64_t i = 0; i < kBalls; ++i) { rally.start(turns); }
+  rally.run(kBalls);
+  side.channel.barrier([&] {
+    iface.progress();
+    rally.retry();
+  });
+  finish(side, iface);
+}
+
+// Several endpoints to one interface, each with a flow of its own.
+void many_endpoints(Side& side) {
+  constexpr size_t kCount = 24;
+  Iface iface(side.options);
+  size_t longest = std::min<size_t>(Outbound::longest(iface, Kind::kBcopy), 2000);
+  auto length_of = [&](uint64_t i) { return static_cast<size_t>(dice(6, i) % (longest + 1)); };
+  std::vector<std::unique_ptr<Inbound>> in;
+  for (size_t i = 0; i < kCount; ++i) {
+    in.push_back(std::make_unique<Inbound>(iface, static_cast<uint8_t>(i), length_of));
+  }
+  Endpoints eps(iface, side.channel, kCount);
+  std::vector<std::unique_ptr<Outbound>> out;
+  for (size_t i = 0; i < kCount; ++i) {
+    out.push_back(std::make_unique<Outbound>(iface, eps[i], static_cast<uint8_t>(i), length_of));
+  }
+  auto each = static_cast<uint64_t>(side.rounds);
+  for (uint64_t i = 0; i < each * kCount; ++i) {
+    out[(i * 7 + i / kCount) % kCount]->send(Kind::kBcopy);
+  }
+  for (auto& flow : in) { flow->expect(each); }
+  finish(side, iface);
+}
+
+struct Aligned {
+  uint64_t described = 0, misplaced = 0;
+};
+
+// Counts the messages that come in descriptors, and those that are not where they were asked to be.
+Aligned count_aligned(Side& side, const std::string& transport) {
+  constexpr size_t kAlignment = 64;
+  Options options = side.options;
+  options.transport = transport;
+  options.am_alignment = kAlignment;
+  Iface iface(options);
+  auto length_of = [&](uint64_t i) { return static_cast<size_t>(dice(8, i) % 1000); };
+  Inbound in(iface, kId, length_of);
+  Aligned counts;
+  in.on_message = [&](uint8_t* data, size_t, unsigned flags, uint64_t) {
+    if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0) {
+      ++counts.described;
+      counts.misplaced += reinterpret_cast<uintptr_t>(data) % kAlignment != 0;
+    }
+    return UCS_OK;
+  };
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  for (int i = 0; i < 200; ++i) { out.send(Kind::kBcopy); }
+  in.expect(200);
+  finish(side, iface);
+  return counts;
+}
+
+// The alignment that an upper layer asks for holds for data in descriptors, whatever header a
+// wrapper has in front, wherever the raw transport keeps it.
+void alignment(Side& side) {
+  std::string raw = side.options.transport;
+  raw.erase(0, raw.starts_with("vf") ? 2 : raw.starts_with("v") || raw.starts_with("f") ? 1 : 0);
+  Aligned below = count_aligned(side, raw);
+  // Both sides see the same transport, so both skip or both go on.
+  if (below.described == 0 || below.misplaced != 0) {
+    throw Skip("the raw transport does not align");
+  }
+  Aligned counts = count_aligned(side, side.options.transport);
+  require(counts.misplaced == 0, std::to_string(counts.misplaced) + " of " +
+                                     std::to_string(counts.described) +
+                                     " descriptors are not aligned");
+}
+
+constexpr Case kCases[] = {
+    {"descriptors kept, no headroom", keep_0},
+    {"descriptors kept, headroom 8", keep_8},
+    {"descriptors kept, headroom 64", keep_64},
+    {"descriptors kept, headroom 200", keep_200},
+    {"answers sent inside handlers", answer_in_handler},
+    {"24 endpoints to one interface", many_endpoints},
+    {"alignment of received data", alignment},
+};
+
+}  // namespace
+
+std::span<const Case> receive_cases() { return kCases; }
+
+}  // namespace verity::test

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Remote memory access: puts, gets, atomic operations, and their order.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "../window.h"
+
+namespace verity::test {
+
+namespace {
+
+constexpr uint8_t kId = 6;
+
+// Puts of every length, each followed by a message: what was put is there when the message comes.
+// The other side tells when it has looked, before the place is used again.
+void puts_before_messages(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY, side);
+  const auto& cap = iface.attr().cap.put;
+  const size_t longest = std::min<size_t>(std::min(cap.max_bcopy, cap.max_short), 1 << 20);
+  const size_t window_length = longest + 64;
+  const auto length_of_put = [&](uint64_t i) -> size_t {
+    return i == 0                ? 0
+           : i == 1              ? longest
+           : dice(1, i) % 3 == 0 ? dice(2, i) % (longest + 1)
+                                 : dice(2, i) % 200;
+  };
+  const auto offset_of = [&](uint64_t i) {
+    return dice(3, i) % (window_length - length_of_put(i) + 1);
+  };
+  const auto length_of_message = [](uint64_t i) -> size_t { return 8 + i % 32; };
+  Window* window = nullptr;
+  std::string wrong;
+  Inbound in(iface, kId, length_of_message);
+  in.on_message = [&](uint8_t*, size_t, unsigned, uint64_t i) {
+    const size_t length = length_of_put(i);
+    if (first_wrong(window->at(offset_of(i)), length, kPattern, i + 1) != length && wrong.empty()) {
+      wrong = "the put before message " + std::to_string(i) + " is not there";
+    }
+    return UCS_OK;
+  };
+  Endpoints eps(iface, side.channel, 1);
+  Window memory(iface, side.channel, window_length);
+  window = &memory;
+  side.channel.barrier([] {});
+  Outbound out(iface, eps[0], kId, length_of_message);
+  const auto length_of_answer = [](uint64_t) -> size_t { return 8; };
+  Inbound looked(iface, kId + 1, length_of_answer);
+  Outbound answers(iface, eps[0], kId + 1, length_of_answer);
+  const auto answer = [&] {
+    while (answers.count() < in.count()) answers.send(Kind::kShort);
+  };
+  const uint64_t count = 40 * static_cast<uint64_t>(side.rounds);
+  for (uint64_t i = 0; i < count; ++i) {
+    iface.progress_until(
+        [&] {
+          answer();
+          return looked.count() >= i;
+        },
+        "the other side's looking");
+    Bytes content(length_of_put(i));
+    fill(content.data(), content.size(), kPattern, i + 1);
+    put(iface, eps[0], memory, offset_of(i), content, i % 2 == 0);
+    check(uct_ep_fence(eps[0], 0), "uct_ep_fence");
+    out.send(Kind::kShort);
+  }
+  iface.progress_until(
+      [&] {
+        answer();
+        return looked.count() >= count && in.count() >= count;
+      },
+      "the last ones");
+  in.verify();
+  require(wrong.empty(), wrong);
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
+// After a flush the bytes are in the other process's memory, whether it makes progress or not.
+void flush_means_applied(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_BCOPY, side);
+  const size_t length = std::min<size_t>(iface.attr().cap.put.max_bcopy, 4000);
+  Endpoints eps(iface, side.channel, 1);
+  constexpr size_t kPuts = 50;
+  Window window(iface, side.channel, kPuts * length);
+  for (int round = 0; round < 5; ++round) {
+    const auto sequence = static_cast<uint64_t>(round) + 1;
+    for (size_t i = 0; i < kPuts; ++i) {
+      Bytes content(length);
+      fill(content.data(), length, kPattern, sequence * 1000 + i);
+      put(iface, eps[0], window, i * length, content, false);
+    }
+    iface.flush(eps[0]);
+    side.channel.barrier([&] { iface.progress(); });
+    for (size_t i = 0; i < kPuts; ++i) {
+      require(first_wrong(window.at(i * length), length, kPattern, sequence * 1000 + i) == length,
+              "a put is missing after the flush");
+    }
+    side.channel.barrier([&] { iface.progress(); });
+  }
+  finish(side, iface);
+}
+
+// Many gets in flight, some without a completion.
+void gets_in_frames(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_GET_BCOPY, side);
+  const size_t longest = std::min<size_t>(iface.attr().cap.get.max_bcopy, 1 << 20);
+  const size_t length = longest + 5000;
+  const Bytes content = window_content(length);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, length);
+  std::deque<Get> gets;
+  unsigned open = 0;
+  const uint64_t count = 20 * static_cast<uint64_t>(side.rounds);
+  for (uint64_t i = 0; i < count; ++i) {
+    Get& get = gets.emplace_back();
+    get.content.resize(i == 0                ? longest
+                       : dice(8, i) % 4 == 0 ? dice(9, i) % (longest + 1)
+                                             : dice(9, i) % 100);
+    get.offset = dice(10, i) % (length - get.content.size() + 1);
+    uct_completion_t* completion = i % 5 == 0 ? nullptr : get.start(&open);
+    const ucs_status_t status = post(iface, "get_bcopy", [&] {
+      return uct_ep_get_bcopy(eps[0], Get::unpack, &get, get.content.size(),
+                              window.remote(get.offset), window.key(), completion);
+    });
+    if (completion == nullptr) get.status = UCS_OK;
+    if (status == UCS_OK && completion != nullptr) Get::done(completion);
+  }
+  iface.flush(eps[0]);
+  iface.progress_until([&] { return open == 0; }, "gets");
+  for (Get& get : gets) verify(get, content);
+  finish(side, iface);
+}
+
+// The first message ever is a get, to a side that has no endpoint: it learns from that where to
+// answer.
+void get_from_a_stranger(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_GET_BCOPY, side);
+  if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE) || side.channel.alone())
+    throw Skip("endpoints are connected in pairs, or alone");
+  const Iface::Address peer = iface.exchange_addresses(side.channel);
+  Window window(iface, side.channel, 4096);
+  if (side.role == 0) {
+    uct_ep_h ep = iface.connect_to_iface(peer);
+    Get get;
+    const size_t length = std::min<size_t>(1000, iface.attr().cap.get.max_bcopy);
+    get.content.resize(length);
+    unsigned open = 0;
+    uct_completion_t* completion = get.start(&open);
+    post(iface, "get_bcopy", [&] {
+      return uct_ep_get_bcopy(ep, Get::unpack, &get, length, window.remote(0), window.key(),
+                              completion);
+    });
+    iface.progress_until([&] { return open == 0; }, "a get as the first message");
+    verify(get, window_content(4096));
+    uct_ep_destroy(ep);
+  }
+  finish(side, iface);
+}
+
+// A get behind a fence sees the put before it.
+void fence_orders_gets(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_GET_BCOPY, side);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  const size_t longest =
+      std::min({iface.attr().cap.put.max_short, iface.attr().cap.get.max_bcopy, size_t{1000}});
+  for (uint64_t i = 1; i <= 5 * static_cast<uint64_t>(side.rounds); ++i) {
+    const size_t length = 1 + dice(4, i) % longest;
+    Bytes content(length);
+    fill(content.data(), length, kPattern, i);
+    put(iface, eps[0], window, 100, content, true);
+    check(i % 2 == 0 ? uct_iface_fence(iface.handle(), 0) : uct_ep_fence(eps[0], 0), "fence");
+    Get get;
+    get.content.resize(length);
+    unsigned open = 0;
+    uct_completion_t* completion = get.start(&open);
+    const ucs_status_t status = post(iface, "get_bcopy", [&] {
+      return uct_ep_get_bcopy(eps[0], Get::unpack, &get, length, window.remote(100), window.key(),
+                              completion);
+    });
+    if (status == UCS_OK) Get::done(completion);
+    iface.progress_until([&] { return open == 0; }, "a get behind a fence");
+    require(get.content == content, "a get behind a fence brought what was there before the put");
+  }
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
+// Polling: data, a fence, a flag behind it. Who sees the flag takes the data out of the mailbox,
+// and spoils it at once, long before any check of a write made after the fact could come.
+void mailboxes(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY, side);
+  if (side.channel.alone()) throw Skip("needs a peer");
+  constexpr size_t kFlag = 8192;
+  const size_t longest = std::min<size_t>(iface.attr().cap.put.max_bcopy, kFlag);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, kFlag + 8);
+  std::memset(window.at(kFlag), 0, 8);
+  side.channel.barrier([&] { iface.progress(); });
+  const auto length_of = [&](uint64_t i) { return dice(31, i) % (longest + 1); };
+  const auto flag = [&] {
+    uint64_t value;
+    std::memcpy(&value, const_cast<const uint8_t*>(window.at(kFlag)), sizeof(value));
+    return value;
+  };
+  const auto send = [&](uint64_t i) {
+    Bytes content(length_of(i));
+    fill(content.data(), content.size(), kPattern, i);
+    put(iface, eps[0], window, 0, content, i % 3 == 0);
+    check(i % 2 == 0 ? uct_iface_fence(iface.handle(), 0) : uct_ep_fence(eps[0], 0), "fence");
+    Bytes number(8);
+    std::memcpy(number.data(), &i, sizeof(i));
+    put(iface, eps[0], window, kFlag, number, true);
+  };
+  const uint64_t count = 20 * static_cast<uint64_t>(side.rounds);
+  for (uint64_t i = 1; i <= count; ++i) {
+    if (side.role == 0) send(i);
+    iface.progress_until([&] { return flag() == i; }, "a flag");
+    require(first_wrong(window.at(0), length_of(i), kPattern, i) == length_of(i),
+            "the flag came before the data");
+    std::memset(window.at(0), 0xee, kFlag);
+    if (side.role == 1) send(i);
+  }
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
+// Counters of both sides' memory, hit from both sides at once: every operation counts once, and
+// each of those that fetch saw a value that no other one saw.
+void atomics(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_ATOMIC_CPU, side);
+  if (side.options.transport.front() != 'v') throw Skip("stock UCX leaves that to the CPU");
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  std::memset(window.at(0), 0, 4096);
+  side.channel.barrier([&] { iface.progress(); });
+  const auto rounds = 20 * static_cast<uint64_t>(side.rounds);
+  std::deque<uint64_t> seen64;
+  std::deque<uint32_t> seen32;
+  std::deque<Get> gets;
+  unsigned open = 0;
+  for (uint64_t i = 0; i < rounds; ++i) {
+    post(iface, "atomic64_post", [&] {
+      return uct_ep_atomic64_post(eps[0], UCT_ATOMIC_OP_ADD, 3, window.remote(0), window.key());
+    });
+    post(iface, "atomic32_post", [&] {
+      return uct_ep_atomic32_post(eps[0], UCT_ATOMIC_OP_XOR, 1u << i % 32, window.remote(8),
+                                  window.key());
+    });
+    uct_completion_t* done = gets.emplace_back().start(&open);
+    seen64.push_back(0);
+    post(iface, "atomic64_fetch", [&] {
+      return uct_ep_atomic64_fetch(eps[0], UCT_ATOMIC_OP_ADD, 1, &seen64.back(), window.remote(16),
+                                   window.key(), done);
+    });
+    done = gets.emplace_back().start(&open);
+    seen32.push_back(0);
+    post(iface, "atomic_cswap32", [&] {  // from the value that it must have: each succeeds
+      return uct_ep_atomic_cswap32(eps[0], static_cast<uint32_t>(i), static_cast<uint32_t>(i + 1),
+                                   window.remote(24), window.key(), &seen32.back(), done);
+    });
+  }
+  iface.flush(eps[0]);
+  iface.progress_until([&] { return open == 0; }, "atomic operations");
+  for (const Get& get : gets) require(get.status == UCS_OK, "an atomic operation failed");
+  for (uint64_t i = 0; i < rounds; ++i)
+    require(seen64[i] == i && seen32[i] == i, "a fetched value is wrong");
+  side.channel.barrier([&] { iface.progress(); });
+  uint64_t sum;
+  uint32_t bits;
+  uint32_t last;
+  std::memcpy(&sum, window.at(0), sizeof(sum));
+  std::memcpy(&bits, window.at(8), sizeof(bits));
+  std::memcpy(&last, window.at(24), sizeof(last));
+  uint32_t wanted = 0;
+  for (uint64_t i = 0; i < rounds; ++i) wanted ^= 1u << i % 32;
+  require(sum == 3 * rounds && bits == wanted && last == rounds,
+          "an atomic operation is lost, or was done twice");
+  finish(side, iface);
+}
+
+// Nothing may be put and read without a key, as on UCX's own transports. What needs one and has
+// none is refused.
+void nothing_needs_no_key(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY, side);
+  Endpoints eps(iface, side.channel, 1);
+  uint64_t word = 0;
+  const auto pack = [](void*, void* length) { return *static_cast<size_t*>(length); };
+  const auto unpack = [](void*, const void*, size_t) {};
+  size_t length = 0;
+  check(uct_ep_put_short(eps[0], nullptr, 0, 0, UCT_INVALID_RKEY), "a put of nothing");
+  require(uct_ep_put_bcopy(eps[0], pack, &length, 0, UCT_INVALID_RKEY) == 0,
+          "a put of nothing by its callback");
+  check(uct_ep_get_bcopy(eps[0], unpack, nullptr, 0, 0, UCT_INVALID_RKEY, nullptr),
+        "a get of nothing");
+  if (side.options.transport.front() == 'v') {
+    length = sizeof(word);
+    const auto address = reinterpret_cast<uint64_t>(&word);
+    for (const uct_rkey_t key : {uct_rkey_t{UCT_INVALID_RKEY}, uct_rkey_t{0}}) {
+      require(uct_ep_put_short(eps[0], &word, sizeof(word), address, key) == UCS_ERR_INVALID_PARAM,
+              "put_short without a key");
+      require(uct_ep_put_bcopy(eps[0], pack, &length, address, key) == UCS_ERR_INVALID_PARAM,
+              "put_bcopy without a key");
+      require(uct_ep_get_bcopy(eps[0], unpack, nullptr, 8, address, key, nullptr) ==
+                  UCS_ERR_INVALID_PARAM,
+              "get_bcopy without a key");
+    }
+  }
+  finish(side, iface);
+}
+
+constexpr Case kCases[] = {
+    {"rma: puts are there before the messages behind them", puts_before_messages},
+    {"rma: a flush waits until puts are applied", flush_means_applied},
+    {"rma: mailboxes that are polled", mailboxes},
+    {"rma: gets in frames", gets_in_frames},
+    {"rma: a get as the first message", get_from_a_stranger},
+    {"rma: a fence orders gets behind puts", fence_orders_gets},
+    {"rma: atomic operations", atomics},
+    {"rma: nothing needs no key", nothing_needs_no_key},
+};
+
+}  // namespace
+
+std::span<const Case> rma_cases() { return kCases; }
+
+}  // namespace verity::test

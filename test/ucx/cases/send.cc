@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every kind of send, every length, every way to cut.
+#include <algorithm>
+
+#include "cases.h"
+
+namespace verity::test {
+
+uint64_t dice(uint64_t seed, uint64_t index) {
+  uint64_t x = seed * 0x9e3779b97f4a7c15u + index * 0xd1342543de82ef95u + 0x2545f4914f6cdd1d;
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93u;
+  x ^= x >> 32;
+  return x;
+}
+
+namespace {
+
+constexpr uint8_t kId = 3;
+
+// All lengths when there are few; else the small ones, those around powers of two, the longest
+// ones, and some in between.
+std::vector<size_t> lengths_up_to(size_t from, size_t longest) {
+  std::vector<size_t> lengths;
+  for (size_t length = from; length <= longest; ++length) {
+    bool near_power = (length & (length - 1)) == 0 || ((length + 1) & length) == 0 ||
+                      ((length - 1) & (length - 2)) == 0;
+    if (length < 600 || length + 40 > longest || near_power || length % 997 == 0) {
+      lengths.push_back(length);
+    }
+  }
+  return lengths;
+}
+
+// Sends one message of each length in both directions, the kind chosen, the cut by number.
+void exchange_lengths(Side& side, Kind kind, size_t shortest,
+                      Cut (*cut_of)(const Iface&, uint64_t)) {
+  Iface iface(side.options);
+  if (!Outbound::has(iface, kind)) { throw Skip("not offered by " + side.options.transport); }
+  std::vector<size_t> lengths = lengths_up_to(shortest, Outbound::longest(iface, kind));
+  auto length_of = [&](uint64_t i) {
+    return i < lengths.size() ? std::max(lengths[i], cut_of(iface, i).header) : 0;
+  };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  for (uint64_t i = 0; i < lengths.size(); ++i) { out.send(kind, cut_of(iface, i)); }
+  out.wait();
+  in.expect(lengths.size());
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
+Cut plain(const Iface&, uint64_t) { return {}; }
+
+Cut short_pieces(const Iface& iface, uint64_t i) {
+  size_t most = std::max<size_t>(iface.attr().cap.am.max_iov, 1);
+  return {.pieces = 1 + i % std::min<size_t>(most, 8)};
+}
+
+Cut zcopy_pieces(const Iface& iface, uint64_t i) {
+  const auto& am = iface.attr().cap.am;
+  size_t most = std::max<size_t>(am.max_iov, 1);
+  return {.header = dice(5, i) % (std::min<size_t>(am.max_hdr, 64) + 1),
+          .pieces = 1 + i % std::min<size_t>(most, 16),
+          .completion = i % 5 != 0};
+}
+
+void all_short(Side& side) { exchange_lengths(side, Kind::kShort, 8, plain); }
+void all_short_iov(Side& side) { exchange_lengths(side, Kind::kShortIov, 0, short_pieces); }
+void all_bcopy(Side& side) { exchange_lengths(side, Kind::kBcopy, 0, plain); }
+void all_zcopy(Side& side) { exchange_lengths(side, Kind::kZcopy, 0, zcopy_pieces); }
+
+// The longest header, the longest message (headers count), the longest list of pieces.
+void zcopy_limits(Side& side) {
+  Iface iface(side.options);
+  if (!Outbound::has(iface, Kind::kZcopy)) {
+    throw Skip("am_zcopy is not offered by " + side.options.transport);
+  }
+  const auto& am = iface.attr().cap.am;
+  size_t header = am.max_hdr;
+  size_t payload = std::min<size_t>(am.max_zcopy, 1 << 20);
+  const size_t lengths[] = {header, payload, header, payload};
+  auto length_of = [&](uint64_t i) { return i < 4 ? lengths[i] : 0; };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  out.send(Kind::kZcopy, {.header = header, .pieces = 1});
+  out.send(Kind::kZcopy, {.header = header, .pieces = std::max<size_t>(am.max_iov, 1)});
+  out.send(Kind::kZcopy, {.header = header, .pieces = 1, .completion = false});
+  out.send(Kind::kZcopy, {.header = 0, .pieces = std::max<size_t>(am.max_iov, 1)});
+  out.wait();
+  in.expect(4);
+  finish(side, iface);
+}
+
+Kind dice_kind(const Iface& iface, uint64_t seed, uint64_t i) {
+  auto kind = static_cast<Kind>(dice(seed, i) % 4);
+  return Outbound::has(iface, kind) ? kind : Kind::kBcopy;
+}
+
+// All kinds mixed, both directions at once: one order per endpoint.
+void mixed_order(Side& side) {
+  Iface iface(side.options);
+  auto length_of = [&](uint64_t i) -> size_t {
+    Kind kind = dice_kind(iface, 1, i);
+    size_t longest = Outbound::longest(iface, kind);
+    size_t limit =
+        dice(2, i) % 8 == 0 ? std::min<size_t>(longest, 65536) : std::min<size_t>(longest, 300);
+    size_t shortest = kind == Kind::kShort ? 8 : 0;
+    return shortest + dice(3, i) % (limit - shortest + 1);
+  };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  uint64_t messages = 200 * static_cast<uint64_t>(side.rounds);
+  for (uint64_t i = 0; i < messages; ++i) {
+    out.send(dice_kind(iface, 1, i));
+    if (i % 64 == 0) { iface.progress(); }
+  }
+  out.wait();
+  in.expect(messages, 60);
+  finish(side, iface);
+}
+
+// What the attributes do not allow is refused at once and changes nothing: more bytes than fit
+// would wait for room for ever.
+void refused_arguments(Side& side) {
+  Iface iface(side.options);
+  if (side.options.transport.front() != 'v')
+    throw Skip("stock UCX checks only where it was built to");
+  const auto length_of = [](uint64_t) -> size_t { return 16; };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  const auto& cap = iface.attr().cap.am;
+  Bytes bytes(std::max(cap.max_short, cap.max_zcopy) + 64);
+  const auto refused = [](ssize_t status, const char* what) {
+    require(status == UCS_ERR_INVALID_PARAM, std::string(what) + " was not refused");
+  };
+  const auto pack = [](void*, void*) -> size_t {
+    throw Failure("asked for a message that is refused");
+  };
+  const auto length = static_cast<unsigned>(cap.max_short + 1);
+  const uct_iov_t iov{bytes.data(), length, UCT_MEM_HANDLE_NULL, 0, 1};
+  const uct_iov_t one{bytes.data(), 8, UCT_MEM_HANDLE_NULL, 0, 1};
+  refused(uct_ep_am_short(eps[0], kId, 0, bytes.data(), length - 8), "a long am_short");
+  refused(uct_ep_am_short(eps[0], UCT_AM_ID_MAX, 0, bytes.data(), 8),
+          "am_short with an id that is none");
+  refused(uct_ep_am_short_iov(eps[0], kId, &iov, 1), "a long am_short_iov");
+  refused(uct_ep_am_short_iov(eps[0], UCT_AM_ID_MAX, &one, 1),
+          "am_short_iov with an id that is none");
+  refused(uct_ep_am_bcopy(eps[0], UCT_AM_ID_MAX, pack, nullptr, 0),
+          "am_bcopy with an id that is none");
+  if (iface.has(UCT_IFACE_FLAG_AM_ZCOPY)) {
+    const auto header = static_cast<unsigned>(cap.max_hdr);
+    const uct_iov_t most{bytes.data(), cap.max_zcopy - 7, UCT_MEM_HANDLE_NULL, 0, 1};
+    const std::vector<uct_iov_t> pieces(cap.max_iov + 1, one);
+    refused(uct_ep_am_zcopy(eps[0], kId, bytes.data(), header + 1, &one, 1, 0, nullptr),
+            "am_zcopy with a long header");
+    refused(uct_ep_am_zcopy(eps[0], kId, bytes.data(), 8, &most, 1, 0, nullptr), "a long am_zcopy");
+    refused(uct_ep_am_zcopy(eps[0], kId, bytes.data(), 8, pieces.data(), pieces.size(), 0, nullptr),
+            "am_zcopy with many pieces");
+    refused(uct_ep_am_zcopy(eps[0], UCT_AM_ID_MAX, bytes.data(), 8, &one, 1, 0, nullptr),
+            "am_zcopy with an id that is none");
+  }
+  if (iface.has(UCT_IFACE_FLAG_PUT_SHORT)) {
+    const auto put = static_cast<unsigned>(iface.attr().cap.put.max_short + 1);
+    refused(uct_ep_put_short(eps[0], bytes.data(), put, 0, UCT_INVALID_RKEY), "a long put_short");
+  }
+  Outbound out(iface, eps[0], kId, length_of);
+  out.send(Kind::kShort);
+  in.expect(1);
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
+// A zero-copy send that the lower transport completes at once, as tcp does when the socket took it,
+// needs no progress of the sender over the wrapper either. The source is overwritten as soon as the
+// send is complete.
+void zcopy_at_once(Side& side) {
+  if (!side.options.transport.ends_with("tcp") || side.channel.alone()) {
+    throw Skip("its zero-copy sends complete in progress, or there are none");
+  }
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_AM_ZCOPY)) throw Skip("no am_zcopy");
+  const size_t length = std::min<size_t>(Outbound::longest(iface, Kind::kZcopy), 16384);
+  constexpr uint64_t kMessages = 10;
+  auto length_of = [&](uint64_t i) -> size_t { return i == 0 ? 8 : length; };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  finish(side, iface);  // both are connected, and know each other
+  if (side.role == 0) {
+    for (uint64_t i = 0; i < kMessages; ++i) {
+      require(out.try_send(Kind::kZcopy, {.header = i % 2 * 16}) == UCS_OK, "no resources");
+    }
+    require(out.under_way() == 0,
+            "incomplete without progress: " + std::to_string(out.under_way()));
+  }
+  side.channel.barrier({});
+  out.wait();
+  in.expect(side.role == 0 ? 1 : kMessages + 1);
+  finish(side, iface);
+}
+
+constexpr Case kCases[] = {
+    {"am_short, all lengths", all_short},
+    {"am_short_iov, all lengths and cuts", all_short_iov},
+    {"am_bcopy, all lengths", all_bcopy},
+    {"am_zcopy, all lengths and cuts", all_zcopy},
+    {"am_zcopy, the largest header, payload and list", zcopy_limits},
+    {"am_zcopy completes at once where the lower transport's does", zcopy_at_once},
+    {"all kinds mixed keep their order", mixed_order},
+    {"arguments that the attributes do not allow", refused_arguments},
+};
+
+}  // namespace
+
+std::span<const Case> send_cases() { return kCases; }
+
+}  // namespace verity::test

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ucx-verity/autolink.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "mpi/autolink_node.h"
+
+namespace {
+
+using Message = std::vector<uint8_t>;
+
+struct Free {
+  void operator()(verity_autolink_structure* s) const { verity_autolink_free(s); }
+  void operator()(verity_autolink_sink* s) const { verity_autolink_sink_free(s); }
+};
+using Structure = std::unique_ptr<verity_autolink_structure, Free>;
+using Sink = std::unique_ptr<verity_autolink_sink, Free>;
+
+const node* root_of(const Structure& structure) {
+  return static_cast<const node*>(verity_autolink_root(structure.get()));
+}
+
+std::vector<Message> messages_of(const node* root, uint64_t count = 1, uint64_t packet_bytes = 0) {
+  const verity_autolink_options options{packet_bytes, 0};
+  verity_autolink_source* source = nullptr;
+  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kNode, root, count, &options, &source), 0)
+      << verity_autolink_error();
+  std::vector<Message> all;
+  if (source == nullptr) return all;
+  const void* data = nullptr;
+  size_t size = 0;
+  while (verity_autolink_next(source, &data, &size) == 0 && data != nullptr) {
+    all.emplace_back(static_cast<const uint8_t*>(data), static_cast<const uint8_t*>(data) + size);
+  }
+  verity_autolink_source_free(source);
+  return all;
+}
+
+Structure received(const std::vector<Message>& all) {
+  verity_autolink_sink* made = nullptr;
+  EXPECT_EQ(verity_autolink_expand(&node_schema, kNode, nullptr, &made), 0);
+  const Sink sink(made);
+  int is_complete = 0;
+  for (const Message& message : all)
+    EXPECT_EQ(verity_autolink_feed(sink.get(), message.data(), message.size(), &is_complete), 0)
+        << verity_autolink_error();
+  EXPECT_EQ(is_complete, 1);
+  verity_autolink_structure* structure = nullptr;
+  EXPECT_EQ(verity_autolink_take(sink.get(), &structure), 0) << verity_autolink_error();
+  return Structure(structure);
+}
+
+Structure copy_of(const node* root, uint64_t packet_bytes = 0) {
+  return received(messages_of(root, 1, packet_bytes));
+}
+
+// A description of all that can be reached, with each node's number in the order of the walk: equal
+// for equal structures.
+std::string describe(const node* root) {
+  std::map<const node*, size_t> numbers;
+  std::deque<const node*> queue;
+  std::string text;
+  const auto number = [&](const node* n) -> std::string {
+    if (n == nullptr) return "0";
+    const auto [place, is_new] = numbers.emplace(n, numbers.size() + 1);
+    if (is_new) queue.push_back(n);
+    return std::to_string(place->second);
+  };
+  (void)number(root);
+  while (!queue.empty()) {
+    const node* n = queue.front();
+    queue.pop_front();
+    text += std::to_string(n->value) + " next " + number(n->next) + " other " + number(n->other) +
+            " data";
+    for (int i = 0; n->data != nullptr && i < n->n; ++i) text += " " + std::to_string(n->data[i]);
+    text += " many";
+    for (int i = 0; n->many != nullptr && i < n->n_many; ++i) text += " " + number(n->many[i]);
+    text += std::string(" name ") + (n->name != nullptr ? n->name : "-") + " pair " +
+            number(n->pair[0]) + " " + number(n->pair[1]);
+    text += " into " + (n->into == nullptr ? "-"
+                        : n->data != nullptr && n->into >= n->data && n->into < n->data + n->n
+                            ? "data " + std::to_string(n->into - n->data)
+                            : std::to_string(*n->into));
+    text += " point " + std::to_string(n->point.x) + " " + std::to_string(n->point.y) + "\n";
+  }
+  return text;
+}
+
+TEST(Autolink, ASingleNode) {
+  node one{};
+  one.value = 7;
+  one.ignored = &one;
+  const Structure copy = copy_of(&one);
+  ASSERT_NE(copy, nullptr);
+  EXPECT_EQ(root_of(copy)->value, 7);
+  EXPECT_EQ(root_of(copy)->ignored, nullptr);  // no address of the sender's memory
+  EXPECT_EQ(describe(root_of(copy)), describe(&one));
+}
+
+TEST(Autolink, NothingAtAll) {
+  const Structure copy = received(messages_of(nullptr, 0));
+  EXPECT_EQ(root_of(copy), nullptr);
+}
+
+TEST(Autolink, CyclesAndSharedNodes) {
+  node a{}, b{}, c{};
+  a.value = 1, b.value = 2, c.value = 3;
+  a.next = &b, b.next = &c, c.next = &a;
+  a.pair[0] = a.pair[1] = &c;
+  b.other = &a;
+  c.other = &c;
+  const Structure copy = copy_of(&a);
+  const node* root = root_of(copy);
+  EXPECT_EQ(root->next->next->next, root);
+  EXPECT_EQ(root->pair[0], root->next->next);
+  EXPECT_EQ(root->pair[0], root->pair[1]);
+  EXPECT_EQ(describe(root), describe(&a));
+}
+
+TEST(Autolink, EveryKindOfPointer) {
+  std::vector<double> data = {1, 2, 3, 4};
+  char name[] = "a name", empty[] = "";
+  node nodes[4] = {};
+  node* many[3] = {&nodes[1], nullptr, &nodes[3]};
+  for (int i = 0; i < 4; ++i) nodes[i].value = 10 + i;
+  nodes[0].data = data.data(), nodes[0].n = 4;
+  nodes[0].into = &data[2];
+  nodes[0].many = many, nodes[0].n_many = 3;
+  nodes[0].name = name;
+  nodes[1].name = empty;
+  nodes[1].into = &nodes[3].point.y, nodes[3].point.y = 2.5;  // into a member of another node
+  nodes[3].data = &data[1], nodes[3].n = 2;                   // a part of another's array
+  nodes[3].many = nodes[0].pair, nodes[3].n_many = 2;         // pointers inside of a node
+  nodes[0].pair[1] = &nodes[2];
+  const Structure copy = copy_of(nodes);
+  const node* root = root_of(copy);
+  EXPECT_EQ(describe(root), describe(nodes));
+  EXPECT_EQ(root->into, root->data + 2);
+  EXPECT_EQ(root->many[0]->into, &root->many[2]->point.y);
+  EXPECT_EQ(root->many[2]->data, root->data + 1);
+  EXPECT_EQ(root->many[2]->many, root->pair);
+}
+
+TEST(Autolink, MembersBesideEachOther) {
+  node nodes[3] = {};
+  nodes[2].point = {1.5, 2.5};
+  nodes[0].next = &nodes[1], nodes[1].next = &nodes[2];
+  nodes[0].data = &nodes[2].point.x, nodes[0].n = 1;
+  nodes[1].data = &nodes[2].point.y, nodes[1].n = 1;
+  const Structure copy = copy_of(nodes);
+  const node* root = root_of(copy);
+  EXPECT_EQ(root->data, &root->next->next->point.x);
+  EXPECT_EQ(root->next->data, &root->next->next->point.y);
+  // Two members are no array: a receiver would refuse it.
+  nodes[0].n = 2;
+  verity_autolink_source* source = nullptr;
+  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kNode, nodes, 1, nullptr, &source), EINVAL);
+  EXPECT_EQ(source, nullptr);
+}
+
+TEST(Autolink, AddressesThatAreNotAligned) {
+  alignas(8) char bytes[3 * sizeof(double)] = {};
+  const double values[2] = {1.25, -7};
+  std::memcpy(bytes + 3, values, sizeof(values));
+  node one{};
+  one.n = 2;
+  const char* address = bytes + 3;
+  std::memcpy(&one.data, &address, sizeof(address));
+  const Structure copy = copy_of(&one);
+  EXPECT_EQ(root_of(copy)->data[0], 1.25);
+  EXPECT_EQ(root_of(copy)->data[1], -7);
+}
+
+// Elements that begin with a double, behind an array of doubles.
+struct led {
+  double first;
+  led* next;
+  double* data;
+  int64_t n;
+};
+
+int led_links(const void* element, uint64_t first, size_t offset, verity_automap_visitor visit,
+              void* context) {
+  const auto* self = static_cast<const led*>(element);
+  const int stop = verity_automap_visit_link(visit, context, VERITY_AUTOMAP_OWNED, 0, 1, 1, first,
+                                             offset + offsetof(led, next), self->next);
+  if (stop != 0) return stop;
+  return verity_automap_visit_link(visit, context, VERITY_AUTOMAP_OWNED, 1, 1,
+                                   verity_automap_count(self->n), first + 1,
+                                   offset + offsetof(led, data), self->data);
+}
+int led_set_link(void* element, uint64_t link, void* target) {
+  auto* self = static_cast<led*>(element);
+  if (link == 0) self->next = static_cast<led*>(target);
+  if (link == 1) self->data = static_cast<double*>(target);
+  return link < 2 ? 0 : -1;
+}
+
+TEST(Autolink, AnArrayInFrontOfAMember) {
+  const verity_automap_field fields[] = {{"first", "MPI_DOUBLE", -1, 0, 8, 1},
+                                         {"next", "link", -1, 8, 8, 1},
+                                         {"data", "link", -1, 16, 8, 1},
+                                         {"n", "MPI_INT64_T", -1, 24, 8, 1}};
+  const verity_automap_type types[] = {
+      {"struct led", sizeof(led), 8, {0, 0, 0}, {0, 0, 0}, fields, 4, 2, led_links, led_set_link},
+      {"MPI_DOUBLE", 8, 8, {0, 0, 0}, {0, 0, 0}, nullptr, 0, 0, nullptr, nullptr}};
+  const verity_automap_schema schema{1, 2, types};
+  struct {
+    double before[2];
+    led here;
+    double behind[2];
+  } all{{1, 2}, {3, nullptr, nullptr, 1}, {4, 5}};
+  static_assert(offsetof(decltype(all), here) == 16);
+  led other{0, &all.here, all.before, 2}, third{0, &other, all.behind, 2};
+  all.here.data = &all.here.first;
+  void* data = nullptr;
+  size_t size = 0;
+  ASSERT_EQ(verity_autolink_pack(&schema, 0, &third, 1, nullptr, &data, &size), 0)
+      << verity_autolink_error();
+  verity_autolink_structure* made = nullptr;
+  ASSERT_EQ(verity_autolink_unpack(&schema, 0, data, size, nullptr, &made), 0)
+      << verity_autolink_error();
+  std::free(data);
+  const Structure structure(made);
+  const auto* root = static_cast<const led*>(verity_autolink_root(made));
+  const led *a = root->next, *b = a->next;
+  EXPECT_EQ(b->data, &b->first);
+  EXPECT_EQ(b->first, 3);
+  EXPECT_EQ(a->data[0], 1);
+  EXPECT_EQ(a->data[1], 2);
+  EXPECT_EQ(root->data[0], 4);
+  EXPECT_EQ(root->data[1], 5);
+  // An array that goes on inside of the element.
+  other.n = 3;
+  verity_autolink_source* source = nullptr;
+  EXPECT_EQ(verity_autolink_aggregate(&schema, 0, &third, 1, nullptr, &source), EINVAL);
+}
+
+TEST(Autolink, ReferencesOutOfTheStructureBecomeNull) {
+  node inside{}, outside{};
+  double elsewhere = 1;
+  inside.other = &outside;
+  inside.into = &elsewhere;
+  const Structure copy = copy_of(&inside);
+  EXPECT_EQ(root_of(copy)->other, nullptr);
+  EXPECT_EQ(root_of(copy)->into, nullptr);
+}
+
+TEST(Autolink, NullAndNegativeCounts) {
+  node one{};
+  double data = 1;
+  one.data = &data;
+  for (const int n : {0, -5}) {
+    one.n = n;
+    EXPECT_EQ(root_of(copy_of(&one))->data, nullptr);
+  }
+}
+
+TEST(Autolink, AnArrayAtTheRoot) {
+  std::vector<node> nodes(100);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    nodes[i].value = static_cast<int64_t>(i), nodes[i].other = &nodes[(i * 7) % 100];
+  const Structure copy = received(messages_of(nodes.data(), 100, 500));
+  ASSERT_EQ(verity_autolink_root_count(copy.get()), 100u);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    EXPECT_EQ(root_of(copy)[i].value, static_cast<int64_t>(i));
+    EXPECT_EQ(root_of(copy)[i].other, root_of(copy) + (i * 7) % 100);
+  }
+}
+
+struct Random {
+  explicit Random(unsigned seed, size_t count)
+      : random(seed), nodes(count), data(count * 3), names(count), many(count) {
+    for (size_t i = 0; i < count; ++i) {
+      node& n = nodes[i];
+      n.value = static_cast<int64_t>(random());
+      n.next = i + 1 < count ? &nodes[i + 1] : nullptr;
+      n.other = any();
+      n.pair[random() % 2] = any();
+      if (random() % 2 == 0) n.data = &data[i], n.n = static_cast<int32_t>(random() % (count * 2));
+      if (n.data != nullptr && n.n > 0) n.into = n.data + random() % static_cast<unsigned>(n.n);
+      names[i] = std::string(random() % 9, 'x');
+      if (random() % 3 == 0) n.name = names[i].data();
+      for (unsigned k = random() % 4; k != 0; --k)
+        many[i].push_back(random() % 3 == 0 ? nullptr : any());
+      n.many = many[i].data(), n.n_many = static_cast<int32_t>(many[i].size());
+      if (many[i].empty()) n.many = nullptr;
+    }
+    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i);
+  }
+  node* any() { return &nodes[random() % nodes.size()]; }
+
+  std::mt19937 random;
+  std::vector<node> nodes;
+  std::vector<double> data;
+  std::vector<std::string> names;
+  std::vector<std::vector<node*>> many;
+};
+
+TEST(Autolink, RandomGraphsInPacketsOfAnySizeAndOrder) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    Random graph(seed, 1 + seed % 40);
+    std::vector<Message> all =
+        messages_of(graph.nodes.data(), 1, std::vector<uint64_t>{1, 100, 777, 65536}[seed % 4]);
+    std::shuffle(all.begin() + 1, all.end(), graph.random);
+    EXPECT_EQ(describe(root_of(received(all))), describe(graph.nodes.data())) << seed;
+  }
+}
+
+TEST(Autolink, MemoryAndFiles) {
+  Random graph(3, 50);
+  void* data = nullptr;
+  size_t size = 0;
+  ASSERT_EQ(verity_autolink_pack(&node_schema, kNode, graph.nodes.data(), 1, nullptr, &data, &size),
+            0);
+  verity_autolink_structure* made = nullptr;
+  ASSERT_EQ(verity_autolink_unpack(&node_schema, kNode, data, size, nullptr, &made), 0)
+      << verity_autolink_error();
+  EXPECT_EQ(describe(root_of(Structure(made))), describe(graph.nodes.data()));
+  EXPECT_EQ(verity_autolink_unpack(&node_schema, kNode, data, size / 2, nullptr, &made), EPROTO);
+  std::free(data);
+  const std::string path = testing::TempDir() + "autolink." + std::to_string(getpid());
+  ASSERT_EQ(verity_autolink_save(&node_schema, kNode, graph.nodes.data(), 1, nullptr, path.c_str()),
+            0)
+      << verity_autolink_error();
+  ASSERT_EQ(verity_autolink_load(&node_schema, kNode, path.c_str(), nullptr, &made), 0)
+      << verity_autolink_error();
+  EXPECT_EQ(describe(root_of(Structure(made))), describe(graph.nodes.data()));
+  std::remove(path.c_str());
+  EXPECT_EQ(verity_autolink_load(&node_schema, kNode, path.c_str(), nullptr, &made), EIO);
+  EXPECT_NE(std::strstr(verity_autolink_error(), path.c_str()), nullptr);
+}
+
+TEST(Autolink, DamagedMessagesAreRefusedAndMayComeAgain) {
+  Random graph(4, 30);
+  const std::vector<Message> all = messages_of(graph.nodes.data(), 1, 200);
+  verity_autolink_sink* made = nullptr;
+  ASSERT_EQ(verity_autolink_expand(&node_schema, kNode, nullptr, &made), 0);
+  const Sink sink(made);
+  int is_complete = 0;
+  for (const Message& message : all) {
+    Message damaged = message;
+    damaged[graph.random() % damaged.size()] ^= 1;
+    EXPECT_EQ(verity_autolink_feed(sink.get(), damaged.data(), damaged.size(), &is_complete),
+              EPROTO);
+    EXPECT_EQ(verity_autolink_feed(sink.get(), message.data(), message.size(), &is_complete), 0);
+    EXPECT_EQ(verity_autolink_feed(sink.get(), message.data(), message.size(), &is_complete),
+              EPROTO);  // twice
+  }
+  verity_autolink_structure* structure = nullptr;
+  ASSERT_EQ(verity_autolink_take(sink.get(), &structure), 0);
+  EXPECT_EQ(describe(root_of(Structure(structure))), describe(graph.nodes.data()));
+  EXPECT_EQ(verity_autolink_take(sink.get(), &structure), EINVAL);  // once
+}
+
+TEST(Autolink, OtherSchemasAreRefused) {
+  node one{};
+  const std::vector<Message> all = messages_of(&one);
+  verity_automap_schema other = node_schema;
+  other.hash ^= 1;
+  verity_autolink_sink* made = nullptr;
+  ASSERT_EQ(verity_autolink_expand(&other, kNode, nullptr, &made), 0);
+  const Sink sink(made);
+  int is_complete = 0;
+  EXPECT_EQ(verity_autolink_feed(sink.get(), all[0].data(), all[0].size(), &is_complete), EPROTO);
+  EXPECT_NE(std::strstr(verity_autolink_error(), "schema"), nullptr);
+}
+
+TEST(Autolink, BadArguments) {
+  verity_autolink_source* source = nullptr;
+  node one{};
+  EXPECT_EQ(verity_autolink_aggregate(nullptr, kNode, &one, 1, nullptr, &source), EINVAL);
+  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kTypes, &one, 1, nullptr, &source), EINVAL);
+  EXPECT_EQ(verity_autolink_aggregate(&node_schema, -1, &one, 1, nullptr, &source), EINVAL);
+  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kNode, nullptr, 1, nullptr, &source), EINVAL);
+  node overlapping[2] = {};
+  overlapping[0].next = reinterpret_cast<node*>(reinterpret_cast<char*>(overlapping) + 8);
+  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kNode, overlapping, 1, nullptr, &source),
+            EINVAL);
+  EXPECT_NE(std::strstr(verity_autolink_error(), "overlap"), nullptr);
+  EXPECT_EQ(source, nullptr);
+}
+
+TEST(Autolink, ManyNodes) {
+  std::vector<node> nodes(200'000);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].value = static_cast<int64_t>(i);
+    nodes[i].next = &nodes[(i + 1) % nodes.size()];
+    nodes[i].other = &nodes[(i * 7919) % nodes.size()];
+  }
+  const Structure copy = copy_of(nodes.data());
+  const node* n = root_of(copy);
+  size_t wrong = 0;
+  for (size_t i = 0; i < nodes.size(); ++i, n = n->next)
+    wrong += n->value != static_cast<int64_t>(i) || n->other->value != nodes[i].other->value;
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(n, root_of(copy));
+}
+
+}  // namespace

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "health/files/interface_rows.h"
+#include "unit/health/file.h"
+
+namespace verity::health {
+namespace {
+
+constexpr std::uint64_t kHour = 3'600'000'000'000;
+
+struct Process {
+  Segment segment;
+  std::optional<Table> table;
+  std::string problem;
+  explicit Process(const std::string& folder, mode_t mode = 0600) {
+    table.emplace(segment, this_process());
+    table->process().types_checked = 3;
+    table->with_used([&](std::size_t used) {
+      problem =
+          segment.move_to_file({true, folder, mode}, static_cast<std::uint64_t>(getpid()), used);
+    });
+  }
+};
+
+// Runs `body` in a child that ends by `_exit`, or is killed by `signal`.
+template <class Body>
+void in_child(Body body, int signal = 0) {
+  const pid_t child = fork();
+  if (child == 0) {
+    body();
+    if (signal != 0) kill(getpid(), signal);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(signal != 0 ? WTERMSIG(status) : WEXITSTATUS(status), signal);
+}
+
+TEST(HealthDirectory, AFileIsReadWhileItsProcessRuns) {
+  const Folder folder;
+  Process process(folder.path);
+  ASSERT_EQ(process.problem, "");
+  InterfaceRows tcp(*process.table, "vtcp", "eth0", 0);
+  tcp.peer("node18", 0).frames_sent = 9;
+  const auto names = folder.names();
+  ASSERT_EQ(names.size(), 1u);
+  const HealthFile file = folder.read(names[0]);
+  EXPECT_EQ(file.problem, "");
+  EXPECT_EQ(file.life, Life::kRunning);
+  EXPECT_EQ(file.snapshot.sum().frames_sent, 9u);
+  EXPECT_EQ(file.snapshot.sum().types_checked, 3u);  // counted before there was a file
+  EXPECT_EQ(file.owner, geteuid());
+  EXPECT_EQ(process.segment.path(), folder.path + "/" + names[0]);
+}
+
+TEST(HealthDirectory, AFileIsPrivateUnlessItsModeSaysOtherwise) {
+  const Folder folder;
+  const mode_t old = umask(077);
+  Process mine(folder.path);
+  Process open(folder.path, 0644);
+  umask(old);
+  struct stat info {};
+  ASSERT_EQ(stat(mine.segment.path().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600u);
+  ASSERT_EQ(stat(open.segment.path().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0644u);
+}
+
+TEST(HealthDirectory, KilledProcessesKeepWhatTheyCounted) {
+  const Folder folder;
+  in_child(
+      [&] {
+        Process process(folder.path);
+        InterfaceRows tcp(*process.table, "vtcp", "eth0", 0);
+        for (int i = 0; i < 1000; ++i) tcp.peer("node18", 0).frames_sent++;
+        kill(getpid(), SIGKILL);
+      },
+      SIGKILL);
+  const auto names = folder.names();
+  ASSERT_EQ(names.size(), 1u);
+  const HealthFile file = folder.read(names[0]);
+  EXPECT_EQ(file.life, Life::kKilled);
+  EXPECT_EQ(file.ended_ns, 0u);
+  EXPECT_EQ(file.snapshot.sum().frames_sent, 1000u);
+}
+
+TEST(HealthDirectory, AProcessThatEndedSaysSo) {
+  const Folder folder;
+  in_child([&] { Process(folder.path).table->end(123); });
+  const HealthFile file = folder.read(folder.names().at(0));
+  EXPECT_EQ(file.life, Life::kEnded);
+  EXPECT_EQ(file.ended_ns, 123u);
+}
+
+// The lock alone tells, too: in a container the process has another number than outside.
+TEST(HealthDirectory, ALockedFileIsARunningProcess) {
+  const Folder folder;
+  Process process(folder.path);
+  auto& header = *reinterpret_cast<FileHeader*>(process.segment.base());
+  header.pid = 0x7fffffff;
+  const std::string name = folder.names().at(0);
+  Life seen = Life::kRunning;
+  in_child([&] { seen = folder.read(name).life, _exit(seen == Life::kRunning ? 0 : 1); });
+  header.pid = static_cast<std::uint64_t>(getpid());
+  header.start_ticks++;  // a later process with our number
+  in_child([&] { seen = folder.read(name).life, _exit(seen == Life::kRunning ? 0 : 1); });
+}
+
+TEST(HealthDirectory, AChildDoesNotWriteToItsParentsFile) {
+  const Folder folder;
+  Process process(folder.path);
+  InterfaceRows tcp(*process.table, "vtcp", "eth0", 0);
+  tcp.own().frames_sent = 5;
+  in_child([&] {
+    process.segment.leave_file();
+    tcp.own().frames_sent += 7;
+    for (int i = 0; i < 100; ++i) tcp.peer(std::to_string(i), 0).frames_sent++;
+    process.table->end(1);
+    _exit(process.table->sum().frames_sent == 107 ? 0 : 1);
+  });
+  const HealthFile file = folder.read(folder.names().at(0));
+  EXPECT_EQ(file.snapshot.sum().frames_sent, 5u);
+  EXPECT_EQ(file.life, Life::kRunning);
+  EXPECT_EQ(file.snapshot.rows.size(), 2u);
+}
+
+// A child forked before there is a file has memory of its own as well.
+TEST(HealthDirectory, AChildDoesNotWriteToItsParentsMemory) {
+  Segment segment;
+  Table table(segment, this_process());
+  InterfaceRows tcp(table, "vtcp", "eth0", 0);
+  tcp.own().frames_sent = 5;
+  in_child([&] {
+    segment.leave_file();
+    tcp.own().frames_sent += 7;
+    _exit(table.sum().frames_sent == 7 ? 0 : 1);
+  });
+  EXPECT_EQ(table.sum().frames_sent, 5u);
+}
+
+// The file takes the memory's place while the datatypes' counters, which are the process's, are
+// incremented by other threads.
+TEST(HealthDirectory, NothingIsLostThatIsCountedWhileTheFileIsMade) {
+  const Folder folder;
+  for (int i = 0; i < 20; ++i) {
+    Segment segment;
+    Table table(segment, this_process());
+    std::uint64_t& counter = table.process().types_checked;
+    std::atomic<bool> done = false;
+    std::uint64_t counted = 0;
+    std::thread other([&] {
+      for (; !done.load(std::memory_order_relaxed); ++counted)
+        std::atomic_ref(counter).fetch_add(1, std::memory_order_relaxed);
+    });
+    while (std::atomic_ref(counter).load(std::memory_order_relaxed) == 0) std::this_thread::yield();
+    std::string problem;
+    table.with_used([&](std::size_t used) {
+      problem = segment.move_to_file({true, folder.path, 0600},
+                                     static_cast<std::uint64_t>(getpid()), used);
+    });
+    done = true;
+    other.join();
+    ASSERT_EQ(problem, "");
+    EXPECT_EQ(counter, counted);
+    const std::string name = segment.path().substr(folder.path.size() + 1);
+    EXPECT_EQ(folder.read(name).snapshot.sum().types_checked, counted);
+  }
+}
+
+TEST(HealthDirectory, AFileGrowsWithItsRows) {
+  const Folder folder;
+  Process process(folder.path);
+  InterfaceRows tcp(*process.table, "vtcp", "eth0", 0);
+  for (unsigned i = 0; i < Table::kMostPeers; ++i) tcp.peer(std::to_string(i), 0).frames_sent++;
+  const HealthFile file = folder.read(folder.names().at(0));
+  EXPECT_EQ(file.problem, "");
+  EXPECT_EQ(file.snapshot.rows.size(), Table::kMostPeers + 2);
+  EXPECT_EQ(file.snapshot.sum().frames_sent, Table::kMostPeers);
+}
+
+TEST(HealthDirectory, ALimitOnFilesCostsRowsAndNotTheJob) {
+  const Folder folder;
+  in_child([&] {
+    rlimit limit{1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    Process none(folder.path);
+    _exit(none.problem.find("File too large") != std::string::npos && none.segment.path().empty()
+              ? 0
+              : 1);
+  });
+  in_child([&] {
+    Process process(folder.path);
+    rlimit limit{1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    InterfaceRows tcp(*process.table, "vtcp", "eth0", 0);
+    for (unsigned i = 0; i < 300; ++i) tcp.peer(std::to_string(i), 0).frames_sent++;
+    _exit(process.table->sum().frames_sent == 300 ? 0 : 1);
+  });
+  EXPECT_EQ(folder.names().size(), 1u);
+  EXPECT_EQ(folder.read(folder.names()[0]).snapshot.sum().frames_sent, 300u);
+}
+
+// A program that closes all descriptors it does not know, and opens its own.
+TEST(HealthDirectory, ALostDescriptorIsNotTakenForTheFile) {
+  const Folder folder;
+  in_child([&] {
+    Process process(folder.path);
+    for (int fd = 3; fd < 100; ++fd) close(fd);
+    const int own = open((folder.path + "/data").c_str(), O_RDWR | O_CREAT, 0600);
+    InterfaceRows tcp(*process.table, "vtcp", "eth0", 0);
+    for (unsigned i = 0; i < 300; ++i) tcp.peer(std::to_string(i), 0).frames_sent++;
+    struct stat info {};
+    _exit(fstat(own, &info) == 0 && info.st_size == 0 && process.table->sum().frames_sent == 300
+              ? 0
+              : 1);
+  });
+}
+
+TEST(HealthDirectory, NoFolderNoFile) {
+  const Folder folder;
+  EXPECT_NE(Process(folder.path + "/none").problem.find("No such file"), std::string::npos);
+  folder.write("plain", "x");
+  EXPECT_NE(Process(folder.path + "/plain").problem.find("Not a directory"), std::string::npos);
+  chmod(folder.path.c_str(), 0777);
+  EXPECT_NE(Process(folder.path).problem.find("chmod +t"), std::string::npos);
+  chmod(folder.path.c_str(), 01777);
+  EXPECT_EQ(Process(folder.path).problem, "");
+}
+
+TEST(HealthDirectory, AnythingMayLieThere) {
+  const Folder folder;
+  folder.write("1.health", "");
+  folder.write("2.health", std::string(5000, 'x'));
+  folder.write(".3.health", "hidden");
+  folder.write("notes.txt", "no health file");
+  ASSERT_EQ(mkfifo((folder.path + "/4.health").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("/dev/zero", (folder.path + "/5.health").c_str()), 0);
+  ASSERT_EQ(mkdir((folder.path + "/6.health").c_str(), 0700), 0);
+  ASSERT_EQ(link((folder.path + "/2.health").c_str(), (folder.path + "/7.health").c_str()), 0);
+  ASSERT_EQ(truncate((folder.path + "/1.health").c_str(), 1L << 40), 0);
+  const std::string problems[] = {"it is too long: 1099511627776 bytes",
+                                  "it has several names",
+                                  "it is a pipe",
+                                  "it is a symbolic link",
+                                  "it is no regular file",
+                                  "it has several names"};
+  const auto names = folder.names();
+  ASSERT_EQ(names.size(), std::size(problems));
+  for (std::size_t i = 0; i < names.size(); ++i)
+    EXPECT_EQ(folder.read(names[i]).problem, problems[i]) << names[i];
+  EXPECT_NE(folder.read("8.health").problem, "");
+}
+
+class HealthCollect : public ::testing::Test {
+ protected:
+  std::size_t collect_at(std::uint64_t now) {
+    Directory directory;
+    EXPECT_EQ(directory.open(folder_.path), "");
+    bool more;
+    return collect(directory, directory.names(1000, &more), now, kHour);
+  }
+  const Folder folder_;
+  const std::uint64_t now_ = realtime_ns();
+};
+
+TEST_F(HealthCollect, EndedOnesGoAfterTheirTime) {
+  in_child([&] { Process(folder_.path).table->end(now_); });
+  EXPECT_EQ(collect_at(now_ + kHour - 1), 0u);
+  EXPECT_EQ(folder_.names().size(), 1u);
+  EXPECT_EQ(collect_at(now_ + kHour), 1u);
+  EXPECT_EQ(folder_.names().size(), 0u);
+}
+
+// It may have run for days: its time begins when somebody notices.
+TEST_F(HealthCollect, KilledOnesStayForTheirTimeOnceNoticed) {
+  in_child([&] { new Process(folder_.path), kill(getpid(), SIGKILL); }, SIGKILL);
+  EXPECT_EQ(collect_at(now_ + 100 * kHour), 0u);
+  const HealthFile file = folder_.read(folder_.names().at(0));
+  EXPECT_EQ(file.life, Life::kKilled);
+  EXPECT_EQ(file.ended_ns, now_ + 100 * kHour);
+  EXPECT_EQ(collect_at(now_ + 101 * kHour - 1), 0u);
+  EXPECT_EQ(collect_at(now_ + 101 * kHour), 1u);
+}
+
+TEST_F(HealthCollect, RunningOnesStay) {
+  Process process(folder_.path);
+  EXPECT_EQ(collect_at(now_ + 100 * kHour), 0u);
+  EXPECT_EQ(folder_.names().size(), 1u);
+}
+
+TEST_F(HealthCollect, UnreadableOnesGoAndOthersThingsStay) {
+  folder_.write("1.health", "cut");
+  folder_.write(".2.health", "never finished");
+  folder_.write("notes.txt", "not ours");
+  ASSERT_EQ(mkfifo((folder_.path + "/4.health").c_str(), 0600), 0);
+  EXPECT_EQ(collect_at(now_), 0u);
+  EXPECT_EQ(collect_at(now_ + 2 * kHour), 1u);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path + "/.2.health"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path + "/notes.txt"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path + "/4.health"));
+}
+
+TEST_F(HealthCollect, WhoAddsThemUpIsAskedBefore) {
+  in_child([&] { Process(folder_.path).table->end(1); });
+  Directory directory;
+  ASSERT_EQ(directory.open(folder_.path), "");
+  int asked = 0;
+  EXPECT_EQ(
+      collect(directory, folder_.names(), now_, 0, [&](const HealthFile&) { return ++asked > 1; }),
+      0u);
+  EXPECT_EQ(
+      collect(directory, folder_.names(), now_, 0, [&](const HealthFile&) { return ++asked > 1; }),
+      1u);
+}
+
+TEST_F(HealthCollect, AStartLooksAtSomeOnly) {
+  for (int i = 0; i < 200; ++i) folder_.write(std::to_string(i) + ".health", "stale");
+  collect_some(folder_.path, now_ + 2 * kHour, kHour);
+  EXPECT_EQ(folder_.names().size(), 136u);
+  collect_some("/nowhere", now_, kHour);
+}
+
+TEST(HealthProcessId, TellsProcessesApart) {
+  EXPECT_EQ(
+      parse_start_ticks("1 (a) b) (c) S 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1"),
+      8413u);
+  EXPECT_EQ(parse_start_ticks("1 (a) S 1 1"), 0u);
+  EXPECT_EQ(parse_start_ticks("1 (a) Z 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1"), 0u);
+  EXPECT_EQ(parse_start_ticks(""), 0u);
+  EXPECT_NE(start_ticks(static_cast<std::uint64_t>(getpid())), 0u);
+  EXPECT_EQ(start_ticks(0), 0u);
+}
+
+TEST(HealthProcessId, LongHostNamesKeepADifference) {
+  EXPECT_EQ(short_name("node17", 20), "node17");
+  EXPECT_EQ(short_name("exactly-twenty-chars", 20), "exactly-twenty-chars");
+  const std::string one = short_name("gke-cluster-default-pool-0001", 20);
+  const std::string two = short_name("gke-cluster-default-pool-0002", 20);
+  EXPECT_EQ(one.size(), 20u);
+  EXPECT_EQ(one.substr(0, 13), "gke-cluster-~");
+  EXPECT_NE(one, two);
+  EXPECT_EQ(name_hash("node17"),
+            0x5b096179u);  // addresses have it: it must not change within a version of the protocol
+  EXPECT_EQ(host_name("given"), "given");
+  EXPECT_EQ(host_name("").find('.'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace verity::health

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The modes of a link: how both sides agree, and what mode observe does.
+#include <gtest/gtest.h>
+
+#include "unit/link/pair.h"
+
+namespace verity::test {
+namespace {
+
+class Modes : public InEachForm {};
+VERITY_IN_EACH_FORM(Modes);
+
+link::Config with_mode(Mode mode) {
+  link::Config config;
+  config.mode = mode;
+  return config;
+}
+
+TEST_P(Modes, ModesAreTheLowerOfBoth) {
+  for (const Mode of_a : {Mode::kObserve, Mode::kVerify}) {
+    for (const Mode of_b : {Mode::kObserve, Mode::kVerify}) {
+      Pair p{with_mode(of_a), with_mode(of_b)};
+      p.a.open(p.b.hub.uid());
+      for (unsigned i = 0; i < 5; ++i) {
+        p.a.send("from a");
+        Pair::move(p.a, p.b);
+        p.b.send("from b");
+        Pair::move(p.b, p.a);
+      }
+      p.run_for(50'000'000);
+      EXPECT_EQ(p.a.link->mode(), std::min(of_a, of_b));
+      EXPECT_EQ(p.b.link->mode(), std::min(of_a, of_b));
+      EXPECT_EQ(p.a.link->is_fast(), std::min(of_a, of_b) == Mode::kVerify);
+      EXPECT_EQ(p.a.got.size(), 5u);
+      EXPECT_EQ(p.b.got.size(), 5u);
+      EXPECT_FALSE(p.a.link->in_flight() || p.b.link->in_flight());
+      EXPECT_FALSE(p.a.link->carries_hello() || p.b.link->carries_hello());
+    }
+  }
+}
+
+// A connect-to-endpoint link knows the mode from the addresses; one that also hears a HELLO of a
+// lower mode leaves the fast path.
+TEST_P(Modes, ALowerModeEndsTheFastPath) {
+  Pair p{with_mode(Mode::kVerify), with_mode(Mode::kObserve)};
+  p.a.open(p.b.hub.uid());
+  p.b.open(p.a.hub.uid());
+  p.a.hub.lifecycle.connect(*p.a.link, p.b.hub.uid(), p.b.link->local_id, Mode::kVerify);
+  p.b.send("hello");
+  p.a.receive(p.b.take());
+  EXPECT_EQ(p.a.link->mode(), Mode::kObserve);
+  EXPECT_FALSE(p.a.link->is_fast());
+}
+
+// Mode observe checks and counts, and delivers what came, each frame once.
+TEST_P(Modes, ObserveDeliversDamagedFramesOnce) {
+  for (const Mode sender : {Mode::kObserve, Mode::kVerify}) {
+    Pair p{with_mode(sender), with_mode(Mode::kObserve)};
+    p.a.open(p.b.hub.uid());
+    const char* const texts[] = {"zero", "one", "two", "three"};
+    for (unsigned i = 0; i < 4; ++i) {
+      p.a.send(texts[i]);
+      WireFrame frame = p.a.take();
+      if (i == 1) frame.flip(offsetof(FrameHeader, psn) * 8 + 3);
+      if (i == 2) frame.flip(sizeof(FrameHeader) * 8);
+      // Greeting frames name their link in the HELLO.
+      p.b.receive(frame);
+    }
+    p.run_for(50'000'000);
+    ASSERT_EQ(p.b.got.size(), 4u) << static_cast<int>(sender);
+    EXPECT_EQ(p.b.got[0], "zero");
+    EXPECT_EQ(p.b.got[1], "one");
+    EXPECT_EQ(p.b.got[2], "uwo");
+    EXPECT_EQ(p.b.got[3], "three");
+    EXPECT_EQ(p.b.counters.faults_observed, 2u);
+    EXPECT_EQ(p.a.counters.frames_resent + p.a.counters.segments_resent, 0u);
+    EXPECT_FALSE(p.a.link->in_flight());
+  }
+}
+
+}  // namespace
+}  // namespace verity::test

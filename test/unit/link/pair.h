@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two interfaces with one link between them and a wire on which nothing happens unless the test
+// makes it happen.
+#ifndef VERITY_TEST_UNIT_LINK_PAIR_H
+#define VERITY_TEST_UNIT_LINK_PAIR_H
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "link/hub.h"
+
+namespace verity::test {
+
+using link::Failure;
+using link::Mode;
+using link::Sent;
+using wire::Class;
+using wire::FrameHeader;
+using wire::FrameKind;
+
+// How plain data travels: with full headers, with compact ones, or with one and the other in turn.
+enum class Form { kFull, kCompact, kMixed };
+
+struct WireFrame {
+  std::vector<uint8_t> bytes;
+  Class c;
+  bool compact = false;
+
+  [[nodiscard]] size_t header_size() const {
+    return compact ? wire::kCompactHeader : sizeof(FrameHeader);
+  }
+
+  // Of a compact frame: what its header says, with the numbers next to `near`.
+  [[nodiscard]] FrameHeader header(uint32_t near = 0) const {
+    FrameHeader h{};
+    if (!compact) {
+      std::memcpy(&h, bytes.data(), sizeof(h));
+      return h;
+    }
+    const wire::CompactView view = wire::read_compact(bytes.data());
+    h.psn = wire::widen(view.fields.psn, near);
+    h.ack = wire::widen(view.fields.ack, near);
+    h.link = view.fields.link;
+    h.length = static_cast<uint32_t>(bytes.size() - wire::kCompactHeader);
+    h.kind = wire::kind_byte(FrameKind::kData);
+    h.flags = (view.fields.kind & wire::kCompactAckRequest) != 0 ? wire::kAckRequest : 0;
+    h.am_id = view.fields.am_id;
+    return h;
+  }
+  [[nodiscard]] FrameKind kind() const { return header().frame_kind(); }
+  template <typename Body>
+  [[nodiscard]] Body body() const {
+    Body b;
+    std::memcpy(&b, bytes.data() + sizeof(FrameHeader), sizeof(b));
+    return b;
+  }
+  // A bit of the payload's byte `offset`.
+  void flip_payload(size_t offset) { flip((header_size() + offset) * 8 + offset % 8); }
+  // A bit of the acknowledgement.
+  void flip_ack() { flip((compact ? wire::kCompactHeader - 3 : offsetof(FrameHeader, ack)) * 8); }
+  void flip(size_t bit) { bytes[bit / 8] = static_cast<uint8_t>(bytes[bit / 8] ^ (1u << bit % 8)); }
+};
+
+// One interface. Frames that it sends lie in `wire` until the test delivers them.
+class End : public link::Port {
+ public:
+  static inline Form form =
+      Form::kFull;  // of the ends to come; a Config that says compact is so in any case
+
+  End(uint64_t uid, const link::Config& config)
+      : mixed(form == Form::kMixed), hub(uid, formed(config), *this, counters) {}
+  ~End() override {
+    if (link != nullptr) hub.lifecycle.remove(*link);
+    for (auto& old : old_links) hub.lifecycle.remove(*old);
+  }
+
+  // Sends `text` as one short message. False: no room.
+  bool send(const std::string& text, Class c = Class::kSync, uint8_t am_id = 1) {
+    link::Slot* slot = hub.sender.reserve(*link, c, text.size());
+    if (slot == nullptr) return false;
+    std::memcpy(slot->payload(), text.data(), text.size());
+    const bool may_be_compact = !mixed || (++commits & 1) != 0;
+    if (hub.sender.commit_open(*link, c, slot, static_cast<uint32_t>(text.size()), am_id,
+                               may_be_compact)) {
+      link::Sender::seal(*link, c, slot);
+    }
+    const util::Piece frame{slot->frame(), slot->size};
+    if ((slot->compact ? send_compact(*link, frame) : send(*link, c, {&frame, 1})) == Sent::kBusy) {
+      hub.sender.stalled(*link, c, slot);
+    } else {
+      hub.sender.sent(*link, c);
+    }
+    return true;
+  }
+  // The same without a copy: `buffer` stays the source.
+  link::Slot* send_zero_copy(std::vector<uint8_t>& buffer, Class c = Class::kSync,
+                             uint8_t am_id = 1) {
+    link::Slot* slot = hub.sender.reserve(*link, c, link::ZeroCopy::source_space(0));
+    if (slot == nullptr) return nullptr;
+    link::Source* source = link::ZeroCopy::make_source(slot, nullptr, 0);
+    source->pieces[source->count++] = {buffer.data(), buffer.size()};
+    hub.sender.commit_source(*link, c, slot, am_id);
+    if (send_source(*link, c, *slot) == Sent::kBusy) {
+      hub.sender.stalled(*link, c, slot);
+    } else {
+      hub.sender.sent(*link, c);
+    }
+    return slot;
+  }
+  void receive(const WireFrame& frame) {
+    const auto copy = std::make_unique<uint8_t[]>(frame.bytes.size());
+    std::memcpy(copy.get(), frame.bytes.data(), frame.bytes.size());
+    link::Received received;
+    if (frame.compact ? !hub.receive_compact(copy.get(), frame.bytes.size(), &received)
+                      : !hub.receive(frame.c, copy.get(), frame.bytes.size(), &received)) {
+      return;
+    }
+    deliver(*received.link, frame.c, received.am_id, received.payload, received.length);
+    hub.delivered(received, frame.c);
+  }
+  // Takes the oldest frame off the wire.
+  WireFrame take() {
+    WireFrame frame = std::move(wire.front());
+    wire.pop_front();
+    return frame;
+  }
+  void poll(unsigned times = 1) {
+    while (times-- != 0) (void)hub.poll();
+  }
+
+  // link::Port
+  Sent send(link::Link&, Class c, util::Pieces frame) noexcept override {
+    if (busy) return Sent::kBusy;
+    if (busy_after != 0 && --busy_after == 0) busy = true;
+    std::vector<uint8_t> bytes(util::total_length(frame));
+    util::copy_out(frame, 0, bytes.data(), bytes.size());
+    wire.push_back({std::move(bytes), c});
+    if (on_send) on_send();
+    return Sent::kOk;
+  }
+  Sent send_compact(link::Link& l, util::Piece frame) noexcept override {
+    const Sent result = send(l, Class::kSync, {&frame, 1});
+    if (result == Sent::kOk) wire.back().compact = true;
+    return result;
+  }
+  Sent send_source(link::Link& l, Class c, link::Slot& slot) noexcept override {
+    std::vector<util::Piece> pieces{{slot.header(), sizeof(FrameHeader)}};
+    for (uint32_t i = 0; i < slot.source->count; ++i) pieces.push_back(slot.source->pieces[i]);
+    pieces.push_back(slot.source->hello);
+    const Sent result = send(l, c, pieces);
+    if (result == Sent::kOk && lower_keeps_sources) slot.source->sending = true;
+    return result;
+  }
+  void deliver(link::Link&, wire::Class, uint8_t am_id, const void* payload,
+               size_t length) noexcept override {
+    am_ids.push_back(am_id);
+    got.emplace_back(static_cast<const char*>(payload), length);
+    if (on_message) on_message();
+  }
+  void source_changed(link::Link&, const link::Slot& slot, bool was_freed) noexcept override {
+    (was_freed ? changed_before : changed).push_back(slot.source->user);
+  }
+  void source_free(link::Link&, link::Slot& slot) noexcept override {
+    freed++;
+    hub.zero_copy.release(&slot);
+  }
+  void writable(link::Link&) noexcept override { writables++; }
+  void failed(link::Link&, Failure why) noexcept override { failures.push_back(why); }
+  void peer_closed(link::Link&) noexcept override { closed++; }
+  link::Link* new_peer(const wire::HelloView& hello) noexcept override {
+    if (link != nullptr) old_links.push_back(std::move(link));
+    open(hello.ext.uid);
+    if (on_open) on_open();
+    return link.get();
+  }
+  void hello_received(link::Link& l, const wire::HelloView& hello) noexcept override {
+    introductions.push_back(
+        {&l == link.get(), hello.ext.uid,
+         std::string(hello.ext.host, strnlen(hello.ext.host, wire::kMaxHostName))});
+  }
+  size_t closed_interfaces(std::span<uint64_t> out) noexcept override {
+    return static_cast<size_t>(std::copy(closed_before.begin(), closed_before.end(), out.begin()) -
+                               out.begin());
+  }
+  void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override {
+    ext.device_length = 3;
+    ext.iface_length = 8;
+    host.copy(ext.host, wire::kMaxHostName);
+    std::memset(out, 0x5a, 11);
+  }
+  void faulted(link::Link*, wire::Verdict verdict, const FrameHeader&) noexcept override {
+    verdicts.push_back(verdict);
+  }
+
+  void diagnosed(link::Link* l, const link::Fault& fault) noexcept override {
+    faults.push_back(
+        {fault.kind, fault.c, fault.sent, fault.header, fault.attempts, l == link.get(),
+         fault.syndrome != nullptr ? *fault.syndrome : health::Syndrome{},
+         fault.payload != nullptr
+             ? std::string(reinterpret_cast<const char*>(fault.payload), fault.header.length)
+             : ""});
+  }
+
+  void open(uint64_t peer_uid) {
+    link = std::make_unique<link::Link>();
+    hub.lifecycle.open(*link, peer_uid, 0, Mode::kVerify);
+  }
+  // All sequences of the link start at `psn`.
+  void start_at(uint32_t psn) {
+    for (unsigned c = 0; c < wire::kClasses; ++c) {
+      link->tx[c].start_at(psn);
+      link->rx[c].start_at(psn);
+      link->timer.seen_una[c] = psn;
+    }
+  }
+
+  const bool mixed;
+  unsigned commits = 0;
+  health::Counters counters{};
+  link::Hub hub;
+  std::unique_ptr<link::Link> link;
+  std::vector<std::unique_ptr<link::Link>> old_links;
+  std::deque<WireFrame> wire;
+  std::vector<std::string> got;
+  std::vector<uint8_t> am_ids;
+  std::vector<Failure> failures;
+  std::vector<wire::Verdict> verdicts;
+  struct ReportedFault {
+    health::FaultKind kind;
+    Class c;
+    bool sent;
+    FrameHeader header;
+    uint32_t attempts;
+    bool on_link;
+    health::Syndrome syndrome;  // without bits: there was none
+    std::string payload;
+  };
+  std::vector<ReportedFault> faults;
+  struct Introduction {
+    bool on_link;
+    uint64_t uid;
+    std::string host;
+    bool operator==(const Introduction&) const = default;
+  };
+  std::vector<Introduction> introductions;
+  std::vector<uint64_t> closed_before;  // uids of this process's interfaces
+  std::string host = "node";
+  unsigned freed = 0;
+  std::vector<util::Piece> changed;         // of zero-copy sends
+  std::vector<util::Piece> changed_before;  // the same, found out when they had been freed
+  unsigned writables = 0;
+  unsigned closed = 0;
+  bool busy = false;
+  unsigned busy_after = 0;  // sends until the lower transport becomes busy
+  bool lower_keeps_sources = false;
+  std::function<void()> on_send;
+  std::function<void()> on_message;
+  std::function<void()> on_open;  // a HELLO opened a link
+
+ private:
+  static link::Config formed(link::Config config) {
+    config.compact = config.compact || form != Form::kFull;
+    return config;
+  }
+};
+
+// Runs its tests in each form.
+class InEachForm : public ::testing::TestWithParam<Form> {
+ protected:
+  InEachForm() { End::form = GetParam(); }
+  ~InEachForm() override { End::form = Form::kFull; }
+};
+inline std::string form_name(const ::testing::TestParamInfo<Form>& info) {
+  constexpr const char* kNames[] = {"Full", "Compact", "Mixed"};
+  return kNames[static_cast<unsigned>(info.param)];
+}
+#define VERITY_IN_EACH_FORM(fixture) \
+  INSTANTIATE_TEST_SUITE_P(          \
+      Form, fixture, ::testing::Values(Form::kFull, Form::kCompact, Form::kMixed), form_name)
+
+class Pair {
+ public:
+  explicit Pair(const link::Config& config = {}) : Pair(config, config) {}
+  Pair(const link::Config& of_a, const link::Config& of_b) : a(0xa1, of_a), b(0xb2, of_b) {}
+
+  // Both know each other, as after the first messages. Sequences start at `psn`.
+  void join(uint32_t psn = 0) {
+    a.open(b.hub.uid());
+    b.open(a.hub.uid());
+    a.hub.lifecycle.connect(*a.link, b.hub.uid(), b.link->local_id, b.hub.config().mode);
+    b.hub.lifecycle.connect(*b.link, a.hub.uid(), a.link->local_id, a.hub.config().mode);
+    a.start_at(psn);
+    b.start_at(psn);
+  }
+  // Delivers what is on the wire, and what that leads to, polls included.
+  void settle() {
+    for (unsigned round = 0; round < 1000; ++round) {
+      a.poll();
+      b.poll();
+      if (a.wire.empty() && b.wire.empty() && !a.hub.has_pending_control() &&
+          !b.hub.has_pending_control())
+        return;
+      move(a, b);
+      move(b, a);
+    }
+  }
+  // Simulated time with polls and deliveries.
+  void run_for(uint64_t time, uint64_t step = 50'000) {
+    for (const uint64_t end = now + time; now < end; now += step) {
+      settle();
+      a.hub.tick(now);
+      b.hub.tick(now);
+    }
+    settle();
+  }
+  static void move(End& from, End& to) {
+    while (!from.wire.empty()) to.receive(from.take());
+  }
+
+  End a;
+  End b;
+  uint64_t now = 1'000'000'000;
+};
+
+inline std::string text_of(size_t length, unsigned seed = 1) {
+  std::string text(length, 0);
+  for (size_t i = 0; i < length; ++i)
+    text[i] = static_cast<char>((i * 131 + i / 256 * 7 + seed * 31) & 0xff);
+  return text;
+}
+
+// Segments of 256 bytes, so that few bytes make many.
+inline constexpr unsigned kSmallSegment = 256;
+inline link::Config small_segments(size_t max_send = 128 * 1024) {
+  link::Config config;
+  config.segment_log2 = 8;
+  config.max_send = max_send;
+  config.max_frame = 128 * 1024;
+  config.max_repairs = 4;
+  return config;
+}
+
+// A pair with them, whose sequences soon begin anew.
+class Damaging : public InEachForm {
+ protected:
+  Damaging() { pair.join(0xfffffffeu); }
+  // Sends `text` from a, with bits flipped at these payload offsets.
+  void send_damaged(const std::string& text, const std::vector<size_t>& offsets) {
+    ASSERT_TRUE(a.send(text));
+    WireFrame frame = a.take();
+    for (const size_t offset : offsets) frame.flip_payload(offset);
+    b.receive(frame);
+  }
+  Pair pair{small_segments()};
+  End& a = pair.a;
+  End& b = pair.b;
+};
+
+}  // namespace verity::test
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/handles/handle_table.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace verity::mpi {
+
+namespace {
+
+struct Info : HandleInfo<int> {
+  int value = 0;
+  bool cleared = false;
+  Info* next_free = nullptr;
+  void clear() noexcept { cleared = true; }
+};
+using Table = HandleTable<int, Info>;
+
+Info* find(int handle, int value) {
+  return Table::find(handle, [value](Info* made) {
+    made->value = value;
+    made->cleared = false;
+    made->permanent = false;
+  });
+}
+
+TEST(MpiHandleTable, IsFilledAtFirstSightOnly) {
+  EXPECT_EQ(find(11, 1)->value, 1);
+  EXPECT_EQ(find(11, 2)->value, 1);
+  Table::drop(11);
+}
+
+TEST(MpiHandleTable, AHandleThatComesAgainIsANewOne) {
+  EXPECT_EQ(find(12, 1)->value, 1);
+  Table::drop(12);
+  EXPECT_EQ(Table::recall(12), nullptr);
+  EXPECT_EQ(find(12, 2)->value, 2);
+  Table::drop(12);
+}
+
+// A callback of the call that ends it may use it still; what is the handle's next owner's must not
+// be taken for it.
+TEST(MpiHandleTable, WhileAHandleEndsNothingIsFoundOutAboutIt) {
+  EXPECT_EQ(find(13, 1)->value, 1);
+  Table::drop(13);
+  {
+    const Table::Ending ending(13);
+    EXPECT_EQ(find(13, 2), nullptr);
+    {
+      const Table::Ending inner(14);
+      EXPECT_EQ(find(13, 2), nullptr);
+      EXPECT_EQ(find(14, 2), nullptr);
+      EXPECT_EQ(find(15, 2)->value, 2);
+    }
+    EXPECT_EQ(find(14, 3)->value, 3);
+    std::thread([] { EXPECT_EQ(find(13, 4)->value, 4) << "another thread has it again"; }).join();
+    Table::drop(13);
+  }
+  EXPECT_EQ(find(13, 5)->value, 5);
+  for (const int handle : {13, 14, 15}) Table::drop(handle);
+}
+
+TEST(MpiHandleTable, ManyHandlesThatEndWithinEachOther) {
+  std::vector<std::unique_ptr<Table::Ending>> endings;
+  for (int handle = 3000; handle < 3020; ++handle)
+    endings.push_back(std::make_unique<Table::Ending>(handle));
+  EXPECT_EQ(find(3000, 1), nullptr);
+  while (!endings.empty()) endings.pop_back();
+  EXPECT_EQ(find(3000, 1)->value, 1);
+  Table::drop(3000);
+}
+
+// Its memory belongs to another handle then, but this thread remembers it yet.
+TEST(MpiHandleTable, ADroppedHandleIsNotTheNextOwnerOfItsMemory) {
+  for (int other = 2000; other < 2300; ++other) {
+    const Info* const old = find(21, 1);
+    Table::drop(21);
+    const Info* const made = find(other, 2);
+    ASSERT_EQ(made, old) << "used again";
+    ASSERT_EQ(Table::recall(21), nullptr);
+    ASSERT_EQ(Table::recall(other), made);
+    ASSERT_EQ(Table::known(21), nullptr);
+    ASSERT_EQ(find(21, 3)->value, 3);
+    ASSERT_EQ(find(other, 4)->value, 2);
+    Table::drop(21);
+    Table::drop(other);
+  }
+}
+
+TEST(MpiHandleTable, ADroppedHandleThatComesAgainIsNotRecalledAsTheOldOne) {
+  Table::Ref old(find(22, 1));
+  const auto make_again = [](int value) {
+    std::thread([value] {
+      Table::drop(22);
+      EXPECT_EQ(Table::recall(22), nullptr);
+      EXPECT_EQ(find(22, value)->value, value);
+    }).join();
+  };
+  make_again(2);
+  EXPECT_EQ(Table::recall(22), nullptr)
+      << "what this thread remembers is somebody's, but the handle's no more";
+  EXPECT_FALSE(old->current());
+  EXPECT_EQ(old->value, 1);
+  EXPECT_EQ(find(22, 3)->value, 2);
+  EXPECT_NE(Table::recall(22), &*old);
+  // Nobody has it: its memory may serve the new one, which may be recalled then.
+  old.reset();
+  make_again(4);
+  const Info* recalled = Table::recall(22);
+  EXPECT_TRUE(recalled == nullptr || recalled->value == 4);
+  EXPECT_EQ(find(22, 5)->value, 4);
+  Table::drop(22);
+}
+
+TEST(MpiHandleTable, NoHandlesKeyIsThatOfNone) {
+  EXPECT_NE(Info::key_of(0), 0u);
+  EXPECT_NE(Info::key_of(-1), 0u);
+  EXPECT_EQ(Info::key_of(std::numeric_limits<int>::min()), 1u);
+  EXPECT_EQ(Info::key_of(std::numeric_limits<int>::max()), uint64_t{1} << 32);
+  const int object = 0;
+  EXPECT_NE(HandleInfo<const int*>::key_of(nullptr), 0u);
+  EXPECT_NE(HandleInfo<const int*>::key_of(&object), HandleInfo<const int*>::key_of(nullptr));
+}
+
+TEST(MpiHandleTable, AReferenceOutlivesItsHandle) {
+  Table::Ref ref(find(13, 7));
+  Table::drop(13);
+  EXPECT_FALSE(ref->cleared);
+  EXPECT_EQ(ref->value, 7);
+  // Nor is its memory used for the next one.
+  EXPECT_NE(find(14, 8), &*ref);
+  Info* const last = &*ref;
+  ref.reset();
+  EXPECT_TRUE(last->cleared);
+  Table::drop(14);
+}
+
+TEST(MpiHandleTable, APermanentOneStays) {
+  Info* info = find(15, 1);
+  info->permanent = true;
+  Table::drop(15);
+  EXPECT_EQ(find(15, 2), info);
+  { const Table::Ref ref(info); }
+  EXPECT_FALSE(info->cleared);
+}
+
+TEST(MpiHandleTable, HandlesThatShareAPlaceInTheThreadsMemory) {
+  for (int handle = 100; handle < 400; ++handle) EXPECT_EQ(find(handle, handle)->value, handle);
+  for (int handle = 100; handle < 400; ++handle) EXPECT_EQ(find(handle, -1)->value, handle);
+  for (int handle = 100; handle < 400; ++handle) Table::drop(handle);
+}
+
+// Each thread frees and makes its own handles again and again, whose memory goes from one thread to
+// the other.
+TEST(MpiHandleTable, ThreadsThatMakeAndFree) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      for (int i = 0; i < 5000; ++i) {
+        const int handle = 1000 * (t + 1) + i % 7;
+        const Table::Ref ref(find(handle, i));
+        ASSERT_EQ(ref->value, i);
+        Table::drop(handle);
+        ASSERT_EQ(ref->value, i);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace verity::mpi

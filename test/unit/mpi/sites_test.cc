@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/sites/sites.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <thread>
+
+#include "mpi/sites/modules.h"
+
+namespace verity::mpi {
+namespace {
+
+[[gnu::noinline]] Site called_from() {
+  return site_of(__builtin_return_address(0), __builtin_dwarf_cfa());
+}
+
+TEST(MpiSites, TheSamePlaceHasTheSameNumberAndAnotherPlaceAnother) {
+  uint64_t ids[2] = {};
+  const volatile int times = 2;  // hides from the compiler that it could make two calls of it
+#ifdef __clang__
+#pragma clang loop unroll(disable)
+#endif
+  for (int i = 0; i < times; ++i) ids[i] = called_from().id;
+  EXPECT_NE(ids[0], 0u);
+  EXPECT_EQ(ids[0], ids[1]);
+  EXPECT_NE(called_from().id, ids[0]);
+}
+
+TEST(MpiSites, ThePlaceIsNamedInThisFile) {
+  const Site site = called_from();
+  EXPECT_FALSE(site.library);
+  const std::string words = site_in_words(site.id);
+  // Without debug information or libdw it is the function, or the program and an offset.
+  const auto names = [&](const char* part) { return words.find(part) != std::string::npos; };
+  EXPECT_TRUE(names("mpi_sites_test.cc:") || names("ThePlaceIsNamedInThisFile") ||
+              names("verity_unit"))
+      << words;
+}
+
+TEST(MpiSites, WhatIsInNoModuleIsUnknown) {
+  int on_the_stack = 0;
+  EXPECT_EQ(site_of(&on_the_stack, nullptr).id, 0u);
+  EXPECT_EQ(site_in_words(0), "an unknown place");
+}
+
+TEST(MpiSites, TheSiteOfACallUnderWayIsNotForgotten) {
+  const auto* const code = static_cast<const char*>(__builtin_return_address(0));
+  const Site outer = site_of(code, nullptr);
+  ASSERT_NE(outer.id, 0u);
+  const KnownSite* place = &known_site(code);
+  const char* other = code + 1;
+  while (&known_site(other) != place) ++other;
+  const Site inner = site_of(other, nullptr, outer.id);
+  EXPECT_NE(inner.id, 0u);
+  EXPECT_NE(inner.id, outer.id);
+  EXPECT_EQ(place->address, code);
+  EXPECT_EQ(site_of(other, nullptr).id, inner.id);
+  EXPECT_EQ(place->address, other) << "no call is under way";
+}
+
+TEST(MpiSites, AThreadThatAsksForNoneHasNone) {
+  std::thread([] { EXPECT_EQ(thread.known_sites, none_known); }).join();
+}
+
+TEST(MpiSites, AModuleThatThisProcessLacksIsNumbered) {
+  uint16_t lacking = 1;
+  Module module;
+  std::string name;
+  while (module_with(lacking, 0x10, &module, &name)) ++lacking;
+  char expected[32];
+  std::snprintf(expected, sizeof(expected), "module %04x+0x10", lacking);
+  EXPECT_EQ(site_in_words(uint64_t{lacking} << 48 | 0x10), expected);
+}
+
+TEST(MpiSites, ModulesAreFoundByAddressAndById) {
+  const auto address = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+  const Module here = module_at(address);
+  ASSERT_NE(here.end, 0u);
+  Module found;
+  std::string name;
+  ASSERT_TRUE(module_with(here.id, address - here.base, &found, &name));
+  EXPECT_EQ(found.base, here.base);
+  EXPECT_FALSE(name.empty());
+  // An offset behind its code is none of it.
+  EXPECT_FALSE(module_with(here.id, uint64_t{1} << 47, &found, &name));
+}
+
+}  // namespace
+}  // namespace verity::mpi
