@@ -24,6 +24,8 @@ test_packages=(
   man-db mandoc
   # Network namespaces with a link between them.
   iproute2
+  # What autolink is compared with.
+  libboost-serialization-dev
 )
 # Without these their tests are skipped.
 # shellcheck disable=SC2034
