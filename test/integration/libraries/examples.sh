@@ -10,9 +10,9 @@ export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader
 export LD_LIBRARY_PATH=$abs_top_builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 examples=$abs_top_srcdir/test/examples
 
-compiled() { # compiled NAME COMPILER EXAMPLE LIBRARY
+compiled() { # compiled NAME COMPILER EXAMPLE LIBRARY [ARGUMENTS]
   ok "$1: $3 compiles" "$2" -O2 -Wall -Wextra -Werror -I"$abs_top_srcdir/include" -o "$tap_dir/$3" "$examples/$3.c" \
-    -L"$abs_top_builddir/.libs" "-l$4" -lm
+    -L"$abs_top_builddir/.libs" "-l$4" "${@:5}" -lm
   [ -x "$tap_dir/$3" ]
 }
 
@@ -35,6 +35,18 @@ for mpi in openmpi mpich; do
     output=$(timeout 120 "mpirun.$mpi" -np 3 "$tap_dir/halo" 5 2>&1 < /dev/null)
     contains "$mpi: halo: the description is short" "$output" '^described by 1026 numbers, normalized by ([1-9]|1[0-9])$'
     contains "$mpi: halo: the same values arrive" "$output" '^0 wrong values$'
+  fi
+  if [ -x "$abs_top_builddir/verity-types-automap" ] && [ -e "$abs_top_builddir/.libs/libverity_autolink_$mpi.so" ]; then
+    ok "$mpi: forest: its schema is generated" env -C "$tap_dir" "$abs_top_builddir/verity-types" automap "$examples/forest.h"
+    if compiled "$mpi" "$mpicc" forest "verity_autolink_$mpi" -I"$examples" -I"$tap_dir" -lverity_autolink; then
+      output=$(timeout 120 "mpirun.$mpi" -np 6 "$tap_dir/forest" 2>&1 < /dev/null)
+      contains "$mpi: forest: all ranks receive equal trees" "$output" '^6 trees of [0-9]+ splits and leaves were exchanged: 0 differ'
+      contains "$mpi: forest: equal trees are merged" "$output" '^the forest has 3 different trees with 6 votes$'
+      read -r best forest <<< "$(sed -n 's/^right: .* to \([0-9.]*\)%, the forest \([0-9.]*\)%$/\1 \2/p' <<< "$output")"
+      ok "$mpi: forest: it is right more often than the best tree" awk "BEGIN { exit !(${forest:-0} > ${best:-100}) }"
+    fi
+  else
+    skip "$mpi: forest" "built without libclang, or without $mpi"
   fi
 done
 done_testing
