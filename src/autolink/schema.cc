@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "autolink/schema.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -11,7 +12,7 @@ namespace {
 constexpr uint64_t kMostTypes = 1 << 18;
 constexpr unsigned kMostDepth =
     200;  // of structures in structures: the compiler that made the schema allows no cycle
-constexpr uint64_t kMostPointers = 1 << 20;
+constexpr uint64_t kMostBlanks = 1 << 20;
 
 bool is_link(const verity_automap_field& field) noexcept {
   return std::strcmp(field.type, "link") == 0;
@@ -39,34 +40,43 @@ std::optional<Schema> Schema::make(const verity_automap_schema* given, std::stri
     if (!error_p->empty()) return std::nullopt;
   }
   Schema schema(given);
-  schema.pointers_.resize(schema.count());
+  schema.blanks_.resize(schema.count());
   for (TypeNumber type = 0; type < schema.count(); ++type) {
     if (schema.is_pointer(type)) {
-      schema.pointers_[type] = {0};
+      schema.blanks_[type] = {{0, sizeof(void*)}};
     } else {
-      schema.find_pointers(type, 0, 0, &schema.pointers_[type]);
+      schema.find_blanks(type, 0, 0, &schema.blanks_[type]);
     }
   }
   return schema;
 }
 
-void Schema::find_pointers(TypeNumber type, uint64_t offset, unsigned depth,
-                           std::vector<uint64_t>* offsets_p) const {
+void Schema::find_blanks(TypeNumber type, uint64_t offset, unsigned depth,
+                         std::vector<Range>* blanks_p) const {
   const verity_automap_type& of = at(type);
   if (of.fields == nullptr || depth > kMostDepth) return;
-  for (uint64_t i = 0; i < of.field_count; ++i) {
-    const verity_automap_field& field = of.fields[i];
-    const bool nests = is_nested(field);
-    if (!is_link(field) && !nests) continue;
-    for (uint64_t copy = 0; copy < field.copies && offsets_p->size() < kMostPointers; ++copy) {
-      const uint64_t place = offset + field.offset + copy * field.size;
-      if (is_link(field)) {
-        offsets_p->push_back(place);
-      } else {
-        find_pointers(static_cast<TypeNumber>(field.number), place, depth + 1, offsets_p);
-      }
+  std::vector<const verity_automap_field*> fields;
+  for (uint64_t i = 0; i < of.field_count; ++i) fields.push_back(&of.fields[i]);
+  std::sort(fields.begin(), fields.end(),
+            [](const auto* a, const auto* b) { return a->offset < b->offset; });
+  uint64_t covered = 0;  // bytes from the beginning
+  const auto leave_blank_until = [&](uint64_t end) {
+    const uint64_t first = (covered + alignof(void*) - 1) / alignof(void*) * alignof(void*);
+    if (first + sizeof(void*) <= end) blanks_p->push_back({offset + covered, end - covered});
+  };
+  for (const verity_automap_field* field : fields) {
+    leave_blank_until(field->offset);
+    covered = std::max(covered, field->offset + field->size * field->copies);
+    if (is_link(*field)) blanks_p->push_back({offset + field->offset, field->size * field->copies});
+    for (uint64_t copy = 0;
+         is_nested(*field) && copy < field->copies && blanks_p->size() < kMostBlanks; ++copy) {
+      const size_t before = blanks_p->size();
+      find_blanks(static_cast<TypeNumber>(field->number),
+                  offset + field->offset + copy * field->size, depth + 1, blanks_p);
+      if (blanks_p->size() == before) break;
     }
   }
+  leave_blank_until(of.size);
 }
 
 int Schema::links(TypeNumber type, const void* address, verity_automap_visitor visit,

@@ -46,9 +46,14 @@ class Schema {
             void* context) const;
   // Sets pointer `number` of the element.
   void set_link(TypeNumber type, void* address, uint64_t number, void* target) const;
-  // Of all pointers in an element, those that no directive follows included: offsets in bytes.
-  [[nodiscard]] const std::vector<uint64_t>& pointers(TypeNumber type) const noexcept {
-    return pointers_[type];
+  // Bytes of an element.
+  struct Range {
+    uint64_t offset, size;
+  };
+  // What does not travel as it is: pointers, and what no field covers where it has room for one: a
+  // member that was left out may be a pointer, which must not leave its process.
+  [[nodiscard]] const std::vector<Range>& blanks(TypeNumber type) const noexcept {
+    return blanks_[type];
   }
   // How many elements of `inner` lie one after the other from `offset` bytes on in an element of
   // `outer`; 0: none begins there.
@@ -69,8 +74,8 @@ class Schema {
   [[nodiscard]] const verity_automap_type& at(TypeNumber type) const noexcept {
     return schema_->types[type];
   }
-  void find_pointers(TypeNumber type, uint64_t offset, unsigned depth,
-                     std::vector<uint64_t>* offsets_p) const;
+  void find_blanks(TypeNumber type, uint64_t offset, unsigned depth,
+                   std::vector<Range>* blanks_p) const;
   [[nodiscard]] bool is_of(const verity_automap_field& field, TypeNumber inner) const;
   [[nodiscard]] bool is_nested(const verity_automap_field& field) const noexcept {
     return field.number >= 0 && static_cast<uint64_t>(field.number) < own_;
@@ -81,7 +86,7 @@ class Schema {
 
   const verity_automap_schema* schema_;
   TypeNumber own_;
-  std::vector<std::vector<uint64_t>> pointers_;
+  std::vector<std::vector<Range>> blanks_;
 };
 
 }  // namespace verity::autolink

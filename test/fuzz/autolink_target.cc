@@ -7,7 +7,7 @@
 
 #include "autolink/packet.h"
 #include "fuzz/targets.h"
-#include "mpi/autolink_node.h"
+#include "mpi/autolink_node_automap.h"
 #include "ucx-verity/autolink.h"
 
 namespace verity::fuzz {
@@ -19,8 +19,9 @@ using autolink::Bytes;
 std::vector<Bytes> messages_of(const node* root, uint64_t packet_bytes) {
   const verity_autolink_options options{packet_bytes, 0};
   verity_autolink_source* source = nullptr;
-  require(verity_autolink_aggregate(&node_schema, kNode, root, 1, &options, &source) == 0,
-          "an honest structure cannot be sent");
+  require(
+      verity_autolink_aggregate(&node_schema, node_number_node, root, 1, &options, &source) == 0,
+      "an honest structure cannot be sent");
   std::vector<Bytes> all;
   const void* data = nullptr;
   size_t size = 0;
@@ -99,7 +100,7 @@ void autolink_target(const uint8_t* data, size_t size) {
   }
   const verity_autolink_options options{0, 1 << 20};
   verity_autolink_sink* sink = nullptr;
-  require(verity_autolink_expand(&node_schema, kNode, &options, &sink) == 0, "no sink");
+  require(verity_autolink_expand(&node_schema, node_number_node, &options, &sink) == 0, "no sink");
   int is_complete = 0;
   for (const Bytes& message : all)
     (void)verity_autolink_feed(sink, message.data(), message.size(), &is_complete);

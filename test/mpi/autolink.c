@@ -22,7 +22,7 @@ enum { kTag = 3 };
 
 static int rank, ranks, wrong;
 static struct verity_autolink_options options;
-static const struct verity_autolink_type type = {&node_schema, kNode, &options};
+static const struct verity_autolink_type type = {&node_schema, node_number_node, &options};
 
 static void expect(int is_right, const char* what) {
   if (is_right) return;

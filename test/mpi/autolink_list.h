@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "autolink_node.h"
+#include "autolink_node_automap.h"
 
 struct list {
   struct node* nodes;

@@ -27,7 +27,7 @@ using autolink::UcpKind;
 
 constexpr unsigned kAm = 5;
 constexpr uint64_t kTag = 42;
-constexpr verity_autolink_type kType = {&node_schema, kNode, nullptr};
+constexpr verity_autolink_type kType = {&node_schema, node_number_node, nullptr};
 
 struct Side {
   Channel& channel;
@@ -220,7 +220,8 @@ void damaged(const Side& side) {
     side.meet();
     list mine = make(50, 1);
     verity_autolink_source* source = nullptr;
-    require(verity_autolink_aggregate(&node_schema, kNode, mine.nodes, 1, nullptr, &source) == 0,
+    require(verity_autolink_aggregate(&node_schema, node_number_node, mine.nodes, 1, nullptr,
+                                      &source) == 0,
             "aggregate");
     const void* data = nullptr;
     size_t size = 0;
@@ -271,7 +272,7 @@ void damaged(const Side& side) {
 void refused(const Side& side) {
   verity_automap_schema other = node_schema;
   other.hash ^= 1;
-  const verity_autolink_type otherwise = {&other, kNode, nullptr};
+  const verity_autolink_type otherwise = {&other, node_number_node, nullptr};
   const Link link(side.peer);
   side.meet();
   verity_autolink_structure* theirs = nullptr;

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/autolink_node.h"
+#include "mpi/autolink_node_automap.h"
 
 namespace {
 
@@ -33,7 +33,8 @@ const node* root_of(const Structure& structure) {
 std::vector<Message> messages_of(const node* root, uint64_t count = 1, uint64_t packet_bytes = 0) {
   const verity_autolink_options options{packet_bytes, 0};
   verity_autolink_source* source = nullptr;
-  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kNode, root, count, &options, &source), 0)
+  EXPECT_EQ(
+      verity_autolink_aggregate(&node_schema, node_number_node, root, count, &options, &source), 0)
       << verity_autolink_error();
   std::vector<Message> all;
   if (source == nullptr) return all;
@@ -48,7 +49,7 @@ std::vector<Message> messages_of(const node* root, uint64_t count = 1, uint64_t 
 
 Structure received(const std::vector<Message>& all) {
   verity_autolink_sink* made = nullptr;
-  EXPECT_EQ(verity_autolink_expand(&node_schema, kNode, nullptr, &made), 0);
+  EXPECT_EQ(verity_autolink_expand(&node_schema, node_number_node, nullptr, &made), 0);
   const Sink sink(made);
   int is_complete = 0;
   for (const Message& message : all)
@@ -164,7 +165,8 @@ TEST(Autolink, MembersBesideEachOther) {
   // Two members are no array: a receiver would refuse it.
   nodes[0].n = 2;
   verity_autolink_source* source = nullptr;
-  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kNode, nodes, 1, nullptr, &source), EINVAL);
+  EXPECT_EQ(verity_autolink_aggregate(&node_schema, node_number_node, nodes, 1, nullptr, &source),
+            EINVAL);
   EXPECT_EQ(source, nullptr);
 }
 
@@ -204,6 +206,38 @@ int led_set_link(void* element, uint64_t link, void* target) {
   if (link == 0) self->next = static_cast<led*>(target);
   if (link == 1) self->data = static_cast<double*>(target);
   return link < 2 ? 0 : -1;
+}
+
+// A pointer that was left out of a struct without others, in elements that would travel in one
+// piece.
+struct plain {
+  int32_t id;
+  void* lock;
+  double value;
+};
+
+TEST(Autolink, WhatIsLeftOutStaysAtHome) {
+  const verity_automap_field fields[] = {{"id", "MPI_INT32_T", -1, 0, 4, 1},
+                                         {"value", "MPI_DOUBLE", -1, 16, 8, 1}};
+  const verity_automap_type types[] = {
+      {"struct plain", sizeof(plain), 8, {0, 0, 0}, {0, 0, 0}, fields, 2, 0, nullptr, nullptr}};
+  const verity_automap_schema schema{1, 1, types};
+  plain all[3] = {{1, &all, 0.5}, {2, &all, 1.5}, {3, &all, 2.5}};
+  void* data = nullptr;
+  size_t size = 0;
+  ASSERT_EQ(verity_autolink_pack(&schema, 0, all, 3, nullptr, &data, &size), 0)
+      << verity_autolink_error();
+  verity_autolink_structure* made = nullptr;
+  ASSERT_EQ(verity_autolink_unpack(&schema, 0, data, size, nullptr, &made), 0)
+      << verity_autolink_error();
+  std::free(data);
+  const Structure structure(made);
+  const auto* root = static_cast<const plain*>(verity_autolink_root(made));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(root[i].id, all[i].id);
+    EXPECT_EQ(root[i].lock, nullptr);
+    EXPECT_EQ(root[i].value, all[i].value);
+  }
 }
 
 TEST(Autolink, AnArrayInFrontOfAMember) {
@@ -321,23 +355,27 @@ TEST(Autolink, MemoryAndFiles) {
   Random graph(3, 50);
   void* data = nullptr;
   size_t size = 0;
-  ASSERT_EQ(verity_autolink_pack(&node_schema, kNode, graph.nodes.data(), 1, nullptr, &data, &size),
+  ASSERT_EQ(verity_autolink_pack(&node_schema, node_number_node, graph.nodes.data(), 1, nullptr,
+                                 &data, &size),
             0);
   verity_autolink_structure* made = nullptr;
-  ASSERT_EQ(verity_autolink_unpack(&node_schema, kNode, data, size, nullptr, &made), 0)
+  ASSERT_EQ(verity_autolink_unpack(&node_schema, node_number_node, data, size, nullptr, &made), 0)
       << verity_autolink_error();
   EXPECT_EQ(describe(root_of(Structure(made))), describe(graph.nodes.data()));
-  EXPECT_EQ(verity_autolink_unpack(&node_schema, kNode, data, size / 2, nullptr, &made), EPROTO);
+  EXPECT_EQ(verity_autolink_unpack(&node_schema, node_number_node, data, size / 2, nullptr, &made),
+            EPROTO);
   std::free(data);
   const std::string path = testing::TempDir() + "autolink." + std::to_string(getpid());
-  ASSERT_EQ(verity_autolink_save(&node_schema, kNode, graph.nodes.data(), 1, nullptr, path.c_str()),
+  ASSERT_EQ(verity_autolink_save(&node_schema, node_number_node, graph.nodes.data(), 1, nullptr,
+                                 path.c_str()),
             0)
       << verity_autolink_error();
-  ASSERT_EQ(verity_autolink_load(&node_schema, kNode, path.c_str(), nullptr, &made), 0)
+  ASSERT_EQ(verity_autolink_load(&node_schema, node_number_node, path.c_str(), nullptr, &made), 0)
       << verity_autolink_error();
   EXPECT_EQ(describe(root_of(Structure(made))), describe(graph.nodes.data()));
   std::remove(path.c_str());
-  EXPECT_EQ(verity_autolink_load(&node_schema, kNode, path.c_str(), nullptr, &made), EIO);
+  EXPECT_EQ(verity_autolink_load(&node_schema, node_number_node, path.c_str(), nullptr, &made),
+            EIO);
   EXPECT_NE(std::strstr(verity_autolink_error(), path.c_str()), nullptr);
 }
 
@@ -345,7 +383,7 @@ TEST(Autolink, DamagedMessagesAreRefusedAndMayComeAgain) {
   Random graph(4, 30);
   const std::vector<Message> all = messages_of(graph.nodes.data(), 1, 200);
   verity_autolink_sink* made = nullptr;
-  ASSERT_EQ(verity_autolink_expand(&node_schema, kNode, nullptr, &made), 0);
+  ASSERT_EQ(verity_autolink_expand(&node_schema, node_number_node, nullptr, &made), 0);
   const Sink sink(made);
   int is_complete = 0;
   for (const Message& message : all) {
@@ -369,7 +407,7 @@ TEST(Autolink, OtherSchemasAreRefused) {
   verity_automap_schema other = node_schema;
   other.hash ^= 1;
   verity_autolink_sink* made = nullptr;
-  ASSERT_EQ(verity_autolink_expand(&other, kNode, nullptr, &made), 0);
+  ASSERT_EQ(verity_autolink_expand(&other, node_number_node, nullptr, &made), 0);
   const Sink sink(made);
   int is_complete = 0;
   EXPECT_EQ(verity_autolink_feed(sink.get(), all[0].data(), all[0].size(), &is_complete), EPROTO);
@@ -379,14 +417,18 @@ TEST(Autolink, OtherSchemasAreRefused) {
 TEST(Autolink, BadArguments) {
   verity_autolink_source* source = nullptr;
   node one{};
-  EXPECT_EQ(verity_autolink_aggregate(nullptr, kNode, &one, 1, nullptr, &source), EINVAL);
-  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kTypes, &one, 1, nullptr, &source), EINVAL);
+  EXPECT_EQ(verity_autolink_aggregate(nullptr, node_number_node, &one, 1, nullptr, &source),
+            EINVAL);
+  EXPECT_EQ(verity_autolink_aggregate(&node_schema, node_number_end, &one, 1, nullptr, &source),
+            EINVAL);
   EXPECT_EQ(verity_autolink_aggregate(&node_schema, -1, &one, 1, nullptr, &source), EINVAL);
-  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kNode, nullptr, 1, nullptr, &source), EINVAL);
+  EXPECT_EQ(verity_autolink_aggregate(&node_schema, node_number_node, nullptr, 1, nullptr, &source),
+            EINVAL);
   node overlapping[2] = {};
   overlapping[0].next = reinterpret_cast<node*>(reinterpret_cast<char*>(overlapping) + 8);
-  EXPECT_EQ(verity_autolink_aggregate(&node_schema, kNode, overlapping, 1, nullptr, &source),
-            EINVAL);
+  EXPECT_EQ(
+      verity_autolink_aggregate(&node_schema, node_number_node, overlapping, 1, nullptr, &source),
+      EINVAL);
   EXPECT_NE(std::strstr(verity_autolink_error(), "overlap"), nullptr);
   EXPECT_EQ(source, nullptr);
 }
