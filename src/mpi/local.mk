@@ -23,7 +23,7 @@ libverity_matching_la_SOURCES = \
 	src/mpi/matching/tag_hash.h \
 	src/mpi/matching/tag_stream.cc src/mpi/matching/tag_stream.h
 
-# The UCP calls that it is told from, and what the plugin calls. Into each companion (libverity_mpi_*.so).
+# The interposed UCP calls, and what the plugin calls. Into each interposer (libverity_mpi_*.so).
 noinst_LTLIBRARIES += libverity_ucp_calls.la
 libverity_ucp_calls_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 libverity_ucp_calls_la_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Does each receive learn the signature of the very message that it got? Processes send each other
-// messages whose first bytes say which they are, and arm each with a signature that says the same;
+// messages whose first bytes say which they are, and attach to each a signature that says the same;
 // receives with all kinds of wildcards, removing probes, cancelled, truncated and given up ones,
 // messages without a signature and internal ones between them, several threads.
 //
@@ -32,7 +32,7 @@
 
 namespace {
 
-using verity::mpi::armed;
+using verity::mpi::attachments;
 using namespace verity::test;  // NOLINT: one program in two files
 
 class Process {
@@ -163,18 +163,18 @@ class Process {
     uint8_t signature[kSignature] = {};
     std::memcpy(signature, &number, sizeof(number));
     static constexpr verity::mpi::TagFilter kUsers{0, kInternal};
-    verity::mpi::SendArm arm = {.filter = &kUsers,
-                                .tail = signature + sizeof(arm.head),
-                                .length = is_signed ? kSignature : 0,
-                                .caller = {}};
-    std::memcpy(arm.head, signature, sizeof(arm.head));
-    armed.send = &arm;
+    verity::mpi::SendAttachment attachment = {.filter = &kUsers,
+                                              .tail = signature + sizeof(attachment.head),
+                                              .length = is_signed ? kSignature : 0,
+                                              .caller = {}};
+    std::memcpy(attachment.head, signature, sizeof(attachment.head));
+    attachments.send = &attachment;
     shared_.sent[sending.peer]++;
     ucp_request_param_t param = {};
     const auto call = thread.dice() % 10 == 0 ? ucp_tag_send_sync_nbx : ucp_tag_send_nbx;
     const ucs_status_ptr_t request =
         call(eps_[sending.peer], sending.buffer.data(), sending.buffer.size(), sending.tag, &param);
-    armed.send = nullptr;
+    attachments.send = nullptr;
     if (UCS_PTR_IS_ERR(request)) die("send", UCS_PTR_STATUS(request));
     sending.request = request;
     (request != nullptr ? thread.sends : thread.sends_again).push_back(std::move(sending));
@@ -207,7 +207,7 @@ class Process {
       auto receiving = next_receive(thread);
       const verity::mpi::TagFilter any{
           receiving->tag & 1, 1};  // whatever the tag: what is told of internal messages is nothing
-      armed.receive = {&any, receiving.get()};
+      attachments.receive = {&any, receiving.get()};
       ucp_request_param_t param = {};
       param.op_attr_mask =
           UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
@@ -216,7 +216,7 @@ class Process {
       const ucs_status_ptr_t request =
           ucp_tag_recv_nbx(worker_, receiving->buffer.data(), receiving->buffer.size(),
                            receiving->tag, receiving->mask, &param);
-      armed.receive = {};
+      attachments.receive = {};
       if (UCS_PTR_IS_ERR(request)) die("receive", UCS_PTR_STATUS(request));
       receiving->request = request;
       thread.receives.push_back(std::move(receiving));
@@ -242,7 +242,7 @@ class Process {
     auto receiving = std::make_unique<Receiving>();
     receiving->buffer.resize(kLongest);
     receiving->probed = true;
-    armed.receive = {{}, receiving.get()};
+    attachments.receive = {{}, receiving.get()};
     ucp_request_param_t param = {};
     param.op_attr_mask =
         UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
@@ -250,7 +250,7 @@ class Process {
     param.user_data = receiving.get();
     const ucs_status_ptr_t request = ucp_tag_msg_recv_nbx(
         worker_, receiving->buffer.data(), receiving->buffer.size(), probed.message, &param);
-    armed.receive = {};
+    attachments.receive = {};
     if (UCS_PTR_IS_ERR(request)) die("message receive", UCS_PTR_STATUS(request));
     receiving->request = request;
     thread.receives.push_back(std::move(receiving));

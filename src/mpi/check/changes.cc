@@ -85,7 +85,7 @@ void report_changes() {
   for (const ChangedSend& send : waiting) report(send);
 }
 
-void conclude_changes() {
+void summarize_changes() {
   report_changes();
   const std::lock_guard lock(kept().mutex);
   for (const auto& [site, times] : kept().times) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends whose buffer the program wrote to before they were complete: kept until the next exit of an
-// MPI call, told once for each call site. No failure: what arrives is what was there last, and the
-// job goes on.
+// MPI call, reported once for each call site. No failure: what arrives is what was there last, and
+// the job goes on.
 #ifndef VERITY_MPI_CHECK_CHANGES_H
 #define VERITY_MPI_CHECK_CHANGES_H
 
@@ -13,8 +13,8 @@ namespace verity::mpi {
 void add_change(const ChangedSend& send) noexcept;
 // Tells of those that wait. May call MPI.
 void report_changes();
-// At the end: what was not told, and how many there were where only the first was.
-void conclude_changes();
+// At the end: reports the rest, and how many there were where only the first was reported.
+void summarize_changes();
 
 }  // namespace verity::mpi
 

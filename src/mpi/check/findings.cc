@@ -44,7 +44,7 @@ std::string_view reason_in_words(size_t index) {
                           : kOwn[index - kReasons];
 }
 
-// What is told once: sender's site, receiver's site, what differs, and the basic types of both
+// What is reported once: sender's site, receiver's site, what differs, and the basic types of both
 // sides, as all messages of a program may pass through one function of its own.
 using Pair = std::tuple<uint64_t, uint64_t, signature::What, uint32_t, uint32_t>;
 
@@ -220,11 +220,11 @@ bool take_unraised() noexcept {
   return !late.findings.empty() || !late.collectives.empty();
 }
 
-void conclude() noexcept {
+void print_summary() noexcept {
   static std::atomic<bool> done{false};
   if (done.exchange(true)) return;
   try {
-    conclude_changes();
+    summarize_changes();
     if (type_counters().mismatched.load() == 0 && data_differed.load() == 0 &&
         !settings().always_attest)
       return;

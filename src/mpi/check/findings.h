@@ -71,7 +71,7 @@ void add_collective_mismatch(CommInfo& communicator) noexcept;
 [[nodiscard, gnu::cold]] int report_findings(int rc) noexcept;
 
 // At the end: a line with the sums when there is something to say. Only the first call does it.
-void conclude() noexcept;
+void print_summary() noexcept;
 // Errors that were found too late for any error handler: none is kept afterwards.
 [[nodiscard]] bool take_unraised() noexcept;
 

@@ -114,15 +114,15 @@ inline void PostedReceive::end() noexcept {
                                           size_t received) noexcept {
   const signature::Record* own = facts_.type->kept(TypeInfo::kReceived, facts_.count);
   if (own == nullptr || digest_ || !signature::says(signature, length, *own)) [[unlikely]] {
-    return resolved_otherwise(signature, length, received);
+    return resolved_slow_path(signature, length, received);
   }
   count_checked();
   end();
 }
 
-[[gnu::noinline]] void PostedReceive::resolved_otherwise(const uint8_t* signature, size_t length,
+[[gnu::noinline]] void PostedReceive::resolved_slow_path(const uint8_t* signature, size_t length,
                                                          size_t received) noexcept {
-  if (says_the_same(signature, length)) {
+  if (has_same_record(signature, length)) {
     count_checked();
     if (digest_) check_data(signature, length, received);
   } else {
@@ -132,8 +132,8 @@ inline void PostedReceive::end() noexcept {
   end();
 }
 
-// Found out without reading it.
-bool PostedReceive::says_the_same(const uint8_t* signature, size_t length) noexcept {
+// By comparing their bytes, without reading the record.
+bool PostedReceive::has_same_record(const uint8_t* signature, size_t length) noexcept {
   TypeInfo& type = *facts_.type;
   if (length == 0 || !type.checkable) return false;
   const signature::Record* kept = type.kept(TypeInfo::kReceived, facts_.count);
@@ -154,7 +154,7 @@ void PostedReceive::check(const uint8_t* bytes, size_t length, size_t received) 
   if (agrees(bytes, length, received) && digest_) check_data(bytes, length, received);
 }
 
-// Counts and tells what it finds of the types. True: what arrived are the bytes of the sender's
+// Counts and reports what it finds of the types. True: what arrived are the bytes of the sender's
 // elements, in their order.
 bool PostedReceive::agrees(const uint8_t* bytes, size_t length, size_t received) noexcept {
   signature::Record record;

@@ -18,7 +18,7 @@ struct Envelope {
   int tag;
 };
 
-// One receive. From a pool; gives itself back when it is told how it ended.
+// One receive. From a pool; gives itself back when it is resolved or dropped.
 class PostedReceive final : public Receive {
  public:
   // nullptr: no memory.
@@ -45,7 +45,7 @@ class PostedReceive final : public Receive {
   void resolved(const uint8_t* signature, size_t length, size_t received) noexcept override;
   void dropped() noexcept override;
 
-  // What a report tells about it. Of one that is not in use, type and communicator are none.
+  // What a report says about it. Of one that is not in use, type and communicator are none.
   struct Facts {
     TypeRef type;
     CommRef comm;
@@ -58,8 +58,8 @@ class PostedReceive final : public Receive {
  private:
   friend class ReceivePool;
   void end() noexcept;
-  void resolved_otherwise(const uint8_t* signature, size_t length, size_t received) noexcept;
-  [[nodiscard]] bool says_the_same(const uint8_t* signature, size_t length) noexcept;
+  void resolved_slow_path(const uint8_t* signature, size_t length, size_t received) noexcept;
+  [[nodiscard]] bool has_same_record(const uint8_t* signature, size_t length) noexcept;
   void check(const uint8_t* signature, size_t length, size_t received) noexcept;
   [[nodiscard]] bool agrees(const uint8_t* signature, size_t length, size_t received) noexcept;
   void check_data(const uint8_t* signature, size_t length, size_t received) noexcept;

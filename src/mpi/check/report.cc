@@ -18,8 +18,8 @@ namespace verity::mpi {
 
 namespace {
 
-// What both forms of a report tell.
-struct Told {
+// The contents of both forms of a report.
+struct Contents {
   int sender_rank;  // in MPI_COMM_WORLD; -1: not known
   int receiver_rank;
   const char* sender_call;
@@ -64,7 +64,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 }
 
 // Both types are named by one call of this process; "sender" is the side that the data come from.
-Told tell_remote(const Finding& finding, const signature::Received& received) {
+Contents contents_of_remote(const Finding& finding, const signature::Received& received) {
   const Remote& remote = *finding.remote;
   const std::string site = site_in_words(finding.receive.site);
   const int target = window_rank_to_world(remote.window, remote.target);
@@ -87,11 +87,11 @@ Told tell_remote(const Finding& finding, const signature::Received& received) {
           .words = std::move(words)};
 }
 
-Told tell(const Finding& finding) {
+Contents contents_of(const Finding& finding) {
   const signature::Received received{.type = finding.receive.type->type,
                                      .copies = finding.receive.count,
                                      .bytes = finding.received_bytes};
-  if (finding.remote) return tell_remote(finding, received);
+  if (finding.remote) return contents_of_remote(finding, received);
   signature::Explanation words =
       signature::explain(finding.verdict, finding.sender, finding.description, received);
   if (finding.data) {
@@ -114,7 +114,7 @@ Told tell(const Finding& finding) {
           .words = std::move(words)};
 }
 
-std::string for_people(const Told& t, bool data) {
+std::string for_people(const Contents& t, bool data) {
   return std::string("ucx-verity: ") + (data ? "data" : "datatype") +
          " mismatch in a message from " + process_in_words(t.sender_rank) + " to " +
          process_in_words(t.receiver_rank) + " (" + t.comm + ", " + tag_in_words(t.tag) + ")\n" +
@@ -124,7 +124,7 @@ std::string for_people(const Told& t, bool data) {
          "\n";
 }
 
-std::string remote_for_people(const Told& t, const Remote& remote) {
+std::string remote_for_people(const Contents& t, const Remote& remote) {
   const char* const ends[] = {"origin:", "target:"};
   const bool fetches = remote.fetches;
   const auto padded = [](std::string text) { return text + std::string(13 - text.size(), ' '); };
@@ -140,7 +140,7 @@ std::string side(int rank, std::string_view call, std::string_view site, std::st
          ",\"site\":" + health::json_string(site) + ",\"type\":" + health::json_string(type) + "}";
 }
 
-std::string for_programs(const Told& t, bool data) {
+std::string for_programs(const Contents& t, bool data) {
   const bool placed = t.element != signature::kUnknownPosition;
   return std::string("{\"event\":\"") + (data ? "data" : "type") +
          "_mismatch\",\"time\":" + std::to_string(std::time(nullptr)) +
@@ -191,9 +191,10 @@ void append_to_log(const std::string& line) noexcept {
 }
 
 void report(const Finding& finding) {
-  const Told told = tell(finding);
-  print(finding.remote ? remote_for_people(told, *finding.remote) : for_people(told, finding.data));
-  if (settings().log != nullptr) append_to_log(for_programs(told, finding.data));
+  const Contents contents = contents_of(finding);
+  print(finding.remote ? remote_for_people(contents, *finding.remote)
+                       : for_people(contents, finding.data));
+  if (settings().log != nullptr) append_to_log(for_programs(contents, finding.data));
 }
 
 }  // namespace verity::mpi

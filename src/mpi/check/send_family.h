@@ -6,7 +6,7 @@
 
 namespace verity::mpi {
 
-// Which call sent, in the record's family: tells it at the receiver. On the wire: the numbers stay.
+// Which call sent, for the receiver, in the record's family. On the wire: the numbers stay.
 enum SendFamily : uint8_t {
   kUnknownFamily = 0,
   kSend = 1,

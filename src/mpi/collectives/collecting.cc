@@ -75,9 +75,10 @@ Ledger* ledger_of(uint64_t communicator) noexcept {
 // ---- calls of this process
 // ----------------------------------------------------------------------------------------------------
 
-// A communicator whose calls were not counted from the first on has its own numbers.
+// `diverged`: calls were not counted from the first on, or cannot be, so that the numbers are not
+// those of other ranks.
 struct Facts {
-  bool apart = false;
+  bool diverged = false;
   int rank = -1, ranks = 0;
   std::set<uint32_t> sources;
 };
@@ -85,7 +86,7 @@ struct Facts {
 Facts facts_of(MPI_Comm comm, const CommInfo& info) {
   Facts facts;
 #ifndef OPEN_MPI  // whose two groups know an intercommunicator by different tags
-  facts.apart = info.two_groups;
+  facts.diverged = info.two_groups;
 #endif
   library().Comm_rank(comm, &facts.rank);
   library().Comm_size(comm, &facts.ranks);
@@ -107,8 +108,8 @@ Ledger* make_ledger(MPI_Comm comm, CommInfo& info, Facts&& facts) {
   auto made = std::make_unique<Ledger>();
   made->filter = info.filter;
   made->comm.set(&info);
-  made->apart = facts.apart || tainted().contains(info.filter.value) ||
-                std::find(uncounted().begin(), uncounted().end(), comm) != uncounted().end();
+  made->diverged = facts.diverged || tainted().contains(info.filter.value) ||
+                   std::find(uncounted().begin(), uncounted().end(), comm) != uncounted().end();
   made->two_groups = info.two_groups;
   made->sources = std::move(facts.sources);
   made->rank = facts.rank;
@@ -118,10 +119,10 @@ Ledger* make_ledger(MPI_Comm comm, CommInfo& info, Facts&& facts) {
 }
 
 // What came before this process's own call.
-void settle_early(Ledger& ledger) {
+void compare_early(Ledger& ledger) {
   for (auto it = early().begin(); it != early().end();) {
     const bool done = it->communicator == ledger.filter.value &&
-                      settle(ledger, it->bytes.data(), it->bytes.size());
+                      compare_arrived(ledger, it->bytes.data(), it->bytes.size());
     it = done ? early().erase(it) : it + 1;
   }
 }
@@ -157,12 +158,12 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
   return length + sizeof(tail);
 }
 
-// The same for the call that armed this, when MPI has accepted it.
-void settle_early_of(const CollectiveArm& arm) noexcept {
+// The same for the call of this attachment, when MPI has accepted it.
+void compare_early_of(const CollectiveAttachment& attachment) noexcept {
   try {
     const std::lock_guard lock(mutex);
-    Ledger* ledger = early().empty() ? nullptr : ledger_of(arm.filter.value);
-    if (ledger != nullptr) settle_early(*ledger);
+    Ledger* ledger = early().empty() ? nullptr : ledger_of(attachment.filter.value);
+    if (ledger != nullptr) compare_early(*ledger);
   } catch (const std::bad_alloc&) {  // it goes unchecked
   }
 }
@@ -170,8 +171,8 @@ void settle_early_of(const CollectiveArm& arm) noexcept {
 // A call that could not be counted: this rank's numbers are not those of the others any more.
 constinit std::atomic<bool> miscounted{false};
 
-// A call on a communicator whose messages cannot be told from others': should that change, its
-// numbers would begin late.
+// A call on a communicator whose messages cannot be distinguished from others': should that change,
+// its numbers would begin late.
 void leave_uncounted(MPI_Comm comm) {
   const std::lock_guard lock(mutex);
   if (std::find(uncounted().begin(), uncounted().end(), comm) == uncounted().end())
@@ -183,31 +184,33 @@ void leave_uncounted(MPI_Comm comm) {
 Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc,
                        const MPI_Request* request) noexcept
     : rc_(rc), request_(request) {
-  arm(std::move(call), comm);
+  attach(std::move(call), comm);
 }
 
 Collecting::~Collecting() {
-  const CollectiveArm arm = std::exchange(armed.collective, {});
-  if (arm.length == 0) return;
-  if (rc_ != MPI_SUCCESS) take_back(arm);
-  if (rc_ == MPI_SUCCESS && !arm.begun) settle_early_of(arm);
+  const CollectiveAttachment attachment = std::exchange(attachments.collective, {});
+  if (attachment.length == 0) return;
+  if (rc_ != MPI_SUCCESS) take_back(attachment);
+  if (rc_ == MPI_SUCCESS && !attachment.begun) compare_early_of(attachment);
   if (rc_ != MPI_SUCCESS || request_ == nullptr) return;
   try {
     const std::lock_guard lock(mutex);
-    started().insert_or_assign(*request_,
-                               Started{arm.filter, {arm.signature, arm.signature + arm.length}});
+    started().insert_or_assign(
+        *request_, Started{attachment.filter,
+                           {attachment.signature, attachment.signature + attachment.length}});
   } catch (const std::bad_alloc&) {  // its starts go unchecked
   }
 }
 
 // MPI refused the call: it is none, unless others have heard of it.
-void Collecting::take_back(const CollectiveArm& arm) noexcept {
+void Collecting::take_back(const CollectiveAttachment& attachment) noexcept {
   const std::lock_guard lock(mutex);
-  Ledger* ledger = ledger_of(arm.filter.value);
+  Ledger* ledger = ledger_of(attachment.filter.value);
   if (ledger == nullptr) return;
   std::deque<Own>& calls = request_ != nullptr ? ledger->persistent : ledger->own;
-  if (arm.taken || ledger->calls != number_ || calls.empty() || calls.back().number != number_) {
-    ledger->apart = true;
+  if (attachment.consumed || ledger->calls != number_ || calls.empty() ||
+      calls.back().number != number_) {
+    ledger->diverged = true;
     return;
   }
   --ledger->calls;
@@ -220,7 +223,7 @@ StartingCollective::StartingCollective(MPI_Request request) noexcept {
   if (found == started().end()) return;
   const auto& bytes = found->second.bytes;
   std::memcpy(bytes_, bytes.data(), bytes.size());
-  armed.collective = {found->second.filter, bytes_, bytes.size()};
+  attachments.collective = {found->second.filter, bytes_, bytes.size()};
 }
 
 void forget_collective_request(MPI_Request request) noexcept {
@@ -272,7 +275,7 @@ bool is_refused(const CollectiveCall& call, const Ledger& ledger) noexcept {
 
 }  // namespace
 
-void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
+void Collecting::attach(CollectiveCall&& call, MPI_Comm comm) noexcept {
   if (!mpi_runs() || miscounted.load(std::memory_order_relaxed)) return;
   CommInfo* info = find_comm(comm);
   if (info == nullptr) return;
@@ -299,21 +302,21 @@ void Collecting::arm(CollectiveCall&& call, MPI_Comm comm) noexcept {
       ledger = ledger_of(info->filter.value);
       if (ledger == nullptr) ledger = make_ledger(comm, *info, std::move(facts));
     }
-    if (ledger == nullptr || ledger->apart || ledger->ranks < 2 || is_refused(call, *ledger))
+    if (ledger == nullptr || ledger->diverged || ledger->ranks < 2 || is_refused(call, *ledger))
       return;
     number_ = ledger->calls + 1;
     ledger->name = name_of(*info);
     Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(),
             std::move(types), thread.site};
-    armed.collective = {info->filter, bytes_, write_call(own, given, *ledger, bytes_)};
+    attachments.collective = {info->filter, bytes_, write_call(own, given, *ledger, bytes_)};
     keep(*ledger, std::move(own));
   } catch (const std::bad_alloc&) {
     miscounted.store(true, std::memory_order_relaxed);
-    armed.collective = {};
+    attachments.collective = {};
   }
 }
 
-void collective_begins() noexcept { settle_early_of(armed.collective); }
+void collective_begins() noexcept { compare_early_of(attachments.collective); }
 
 void collective_arrived(const uint8_t* bytes, size_t length) noexcept {
   CollectiveTail tail;
@@ -322,7 +325,7 @@ void collective_arrived(const uint8_t* bytes, size_t length) noexcept {
   try {
     const std::lock_guard lock(mutex);
     Ledger* ledger = ledger_of(tail.communicator);
-    if (ledger != nullptr && settle(*ledger, bytes, length)) return;
+    if (ledger != nullptr && compare_arrived(*ledger, bytes, length)) return;
     if (early().size() >= kMostEarly) early().pop_front();
     early().push_back({tail.communicator, {bytes, bytes + length}});
   } catch (const std::bad_alloc&) {  // it goes unchecked

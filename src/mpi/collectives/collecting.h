@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective operation of this process: armed while its call lasts, compared with the others'.
+// A collective operation of this process: attached while its call lasts, compared with the others'.
 #ifndef VERITY_MPI_COLLECTIVES_COLLECTING_H
 #define VERITY_MPI_COLLECTIVES_COLLECTING_H
 
@@ -43,8 +43,8 @@ class Collecting {
   Collecting& operator=(const Collecting&) = delete;
 
  private:
-  void arm(CollectiveCall&& call, MPI_Comm comm) noexcept;
-  void take_back(const CollectiveArm& arm) noexcept;
+  void attach(CollectiveCall&& call, MPI_Comm comm) noexcept;
+  void take_back(const CollectiveAttachment& attachment) noexcept;
 
   const int& rc_;
   const MPI_Request* request_;
@@ -56,7 +56,7 @@ class Collecting {
 class StartingCollective {
  public:
   explicit StartingCollective(MPI_Request request) noexcept;
-  ~StartingCollective() { armed.collective.length = 0; }
+  ~StartingCollective() { attachments.collective.length = 0; }
   StartingCollective(const StartingCollective&) = delete;
   StartingCollective& operator=(const StartingCollective&) = delete;
 

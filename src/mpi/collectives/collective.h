@@ -2,7 +2,7 @@
 //
 // Collective operations: what one rank calls, carried by the messages that its call sends, compared
 // where they arrive with what that rank calls as its collective of the same number on the
-// communicator. So a mismatch is told even when the job then hangs.
+// communicator. So a mismatch is reported even when the job then hangs.
 //
 //   | signature::Record, description | CollectiveTail |
 #ifndef VERITY_MPI_COLLECTIVES_COLLECTIVE_H

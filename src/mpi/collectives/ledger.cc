@@ -40,7 +40,7 @@ MPI_Count expected_of(const Own& own, const CollectiveTail& theirs) noexcept {
   return theirs.rank < own.call.lengths.size() ? own.call.lengths[theirs.rank] : -1;
 }
 
-// Of blocks whose length is not told only those of one basic type on both sides can be compared.
+// Of blocks whose length is not sent only those of one basic type on both sides can be compared.
 bool is_comparable(const Own& own, const TypeInfo& type, const signature::Record& record,
                    MPI_Count copies) noexcept {
   if (!own.call.by_element) return true;
@@ -58,10 +58,10 @@ bool is_for_others(const Ledger& ledger, const Own& own, uint32_t rank) noexcept
 
 // The tail of the call that this thread is in, when it is this one; nullptr: it has returned.
 uint8_t* tail_under_way(const Ledger& ledger, const Own& own) noexcept {
-  const CollectiveArm& arm = armed.collective;
-  if (arm.length < sizeof(CollectiveTail) || arm.filter.value != ledger.filter.value)
+  const CollectiveAttachment& attachment = attachments.collective;
+  if (attachment.length < sizeof(CollectiveTail) || attachment.filter.value != ledger.filter.value)
     return nullptr;
-  uint8_t* const tail = arm.signature + arm.length - sizeof(CollectiveTail);
+  uint8_t* const tail = attachment.signature + attachment.length - sizeof(CollectiveTail);
   CollectiveTail ours;
   std::memcpy(&ours, tail, sizeof(ours));
   return ours.number == own.number ? tail : nullptr;
@@ -76,7 +76,7 @@ bool other_reports(const Ledger& ledger, const Own& own, const CollectiveTail& t
   const auto rank = static_cast<uint32_t>(ledger.rank);
   if (ledger.two_groups) return false;
   if (theirs.knows == known_rank(rank)) return true;
-  return both && ledger.ranks == 2 && theirs.rank < rank && armed.collective.taken &&
+  return both && ledger.ranks == 2 && theirs.rank < rank && attachments.collective.consumed &&
          tail_under_way(ledger, own) != nullptr;
 }
 
@@ -151,7 +151,7 @@ void compare(Ledger& ledger, const Own& own, const CollectiveTail& theirs, const
              size_t length) {
   const char* difference = call_difference(ledger, own, theirs);
   if (difference == nullptr) return compare_blocks(ledger, own, theirs, bytes, length);
-  ledger.apart = true;
+  ledger.diverged = true;
   count_checked();
   const signature::Record record = record_of(bytes, length);
   report_collective({.communicator = *ledger.comm,
@@ -174,10 +174,10 @@ const Own* find_own(const std::deque<Own>& calls, uint32_t number) noexcept {
 
 }  // namespace
 
-bool settle(Ledger& ledger, const uint8_t* bytes, size_t length) {
+bool compare_arrived(Ledger& ledger, const uint8_t* bytes, size_t length) {
   CollectiveTail theirs;
   size_t record_length;
-  if (ledger.apart || !read_tail(bytes, length, &theirs, &record_length)) return true;
+  if (ledger.diverged || !read_tail(bytes, length, &theirs, &record_length)) return true;
   if (theirs.number > ledger.calls) return false;
   const Own* own = find_own(form_of(theirs) == Form::kPersistent ? ledger.persistent : ledger.own,
                             theirs.number);

@@ -28,7 +28,7 @@ struct Ledger {
   CommRef comm;
   uint32_t calls = 0;
   int rank = -1, ranks = 0;
-  bool apart = false;          // the ranks' calls differ: their numbers mean nothing any more
+  bool diverged = false;       // the ranks' calls differ: their numbers mean nothing any more
   bool unfinished = false;     // some of the calls may be under way when the communicator is freed
   bool two_groups = false;     // only the operations are compared: ranks, roots and blocks mean
                                // something else on each side
@@ -41,7 +41,7 @@ struct Ledger {
 // Compares what arrived (a record and its tail) with one's own call of the same number, and
 // reports. False: this process has not come to that call yet. Under the caller's lock; calls no
 // MPI. May throw std::bad_alloc.
-[[nodiscard]] bool settle(Ledger& ledger, const uint8_t* bytes, size_t length);
+[[nodiscard]] bool compare_arrived(Ledger& ledger, const uint8_t* bytes, size_t length);
 
 }  // namespace verity::mpi
 

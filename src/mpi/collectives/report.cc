@@ -95,8 +95,8 @@ std::string json(const CollectiveSide& side) {
 
 bool is_first(const CollectiveFinding& finding) {
   using Key = std::tuple<uint64_t, uint64_t, Collective, Collective, std::string>;
-  static auto& told = *new std::set<Key>;
-  return told
+  static auto& reported = *new std::set<Key>;
+  return reported
       .insert({finding.theirs.site, finding.own.site, finding.theirs.operation,
                finding.own.operation, finding.difference})
       .second;

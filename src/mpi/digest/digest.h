@@ -2,7 +2,7 @@
 //
 // End-to-end digest of a message's data (UCX_VERITY_TYPECHECK_DIGEST): XXH3 of the bytes in the
 // order in which MPI packs them, from the sender's buffer when it calls and from the receiver's
-// when they have landed. It tells what no transport can see: the MPI library's own packing and
+// when they have landed. It shows what no transport can see: the MPI library's own packing and
 // unpacking, and a buffer that is changed before its send is complete.
 //
 // It travels as the last bytes of the record's description, whose length counts them: a peer that

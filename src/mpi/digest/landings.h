@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The buffers into which receives are under way whose data are digested. Two that overlap, as
-// programs have them that do not look at what they receive, would each find the other's data: both
-// are left out.
+// programs have them that do not read what they receive, would each find the other's data: both are
+// left out.
 #ifndef VERITY_MPI_DIGEST_LANDINGS_H
 #define VERITY_MPI_DIGEST_LANDINGS_H
 

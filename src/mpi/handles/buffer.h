@@ -10,7 +10,7 @@ namespace verity::mpi {
 struct Buffer {
   MPI_Count count;
   MPI_Datatype datatype;
-  const void* address = nullptr;  // where it is looked at
+  const void* address = nullptr;  // of the data, where it is read
 };
 
 // A buffer of a type that is known.

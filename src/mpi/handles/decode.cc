@@ -3,7 +3,7 @@
 //
 // Displacements, gaps and orders of dimensions play no part: every constructor but the structure
 // repeats one type, as often as its bytes fit the whole. So of its arguments only that type is
-// looked at, and of a structure the block lengths.
+// read, and of a structure the block lengths.
 #include <mutex>
 #include <optional>
 #include <string>
@@ -101,7 +101,7 @@ bool decode_named(MPI_Datatype datatype, Type* type_p) {
 }
 
 // Open MPI gives each child another handle, so that the same type is another one in each place:
-// more than this are not looked at.
+// more than this are not decoded.
 constexpr size_t kMostTypes = 1 << 16;
 
 // Types within types, first the innermost: a stack in place of recursion, since programs nest them

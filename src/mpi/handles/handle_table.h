@@ -3,7 +3,7 @@
 // it a small one for each thread.
 //
 // An Info is counted by reference and its memory is never given back, only used again: so a thread
-// may look at one that it remembers without a lock. As long as the Info's key is that of the handle
+// may read one that it remembers without a lock. As long as the Info's key is that of the handle
 // asked for, it is the right one.
 #ifndef VERITY_MPI_HANDLES_HANDLE_TABLE_H
 #define VERITY_MPI_HANDLES_HANDLE_TABLE_H
@@ -78,7 +78,7 @@ class HandleTable {
   };
 
   // Handles that calls of this thread are about to end, which have been dropped. Callbacks may
-  // still use them, but what they are is not found out again: nobody would drop it. An array, as
+  // still use them, but what they are is not entered again: nobody would drop it. An array, as
   // calls may be left without returning from them.
   class Ending {
    public:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostRuns = size_t{1} << 16;
 constexpr unsigned kMostDepth = 32;
-constexpr size_t kMostTypes = size_t{1} << 16;  // looked at; the same one may be several times
+constexpr size_t kMostTypes = size_t{1} << 16;  // visited; one may be visited several times
 
 bool measure(MPI_Datatype datatype, Layout* out) {
   MPI_Aint low = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a datatype's bytes lie in memory, in the order in which MPI packs them. From how the type
-// was made, not from what the MPI library would copy: its own packing is among what the digests
-// look for.
+// was made, not from what the MPI library would copy: the digests check its packing, too.
 #ifndef VERITY_MPI_HANDLES_LAYOUT_H
 #define VERITY_MPI_HANDLES_LAYOUT_H
 

@@ -19,7 +19,7 @@ bool in_one_library(void* a, void* b) noexcept {
 void* find_behind(const char* name) noexcept {
   void* next = dlsym(RTLD_NEXT, name);
   void* other = next != nullptr ? dlsym(RTLD_NEXT, "verity_step_aside") : nullptr;
-  // Another tool's may lie between: then it is not the companion's function that comes next.
+  // Another tool's may lie between: then it is not the interposer's function that comes next.
   if (other == nullptr || !in_one_library(next, other)) return next;
   void* further = nullptr;
   return reinterpret_cast<StepAside>(other)(name, &further) != 0 ? further : next;

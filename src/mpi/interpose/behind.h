@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Companions for several MPI libraries may be preloaded: of those behind this one, which are never
+// Interposers for several MPI libraries may be preloaded: of those behind this one, which are never
 // in use in a process of another MPI, nobody should pay for the way through.
 #ifndef VERITY_MPI_INTERPOSE_BEHIND_H
 #define VERITY_MPI_INTERPOSE_BEHIND_H
 
 namespace verity::mpi {
 
-// The definition of `name` after this library, and after the companions behind it that step aside.
+// The definition of `name` after this library, and after the interposers behind it that step aside.
 // nullptr: there is none in the search order.
 [[nodiscard]] void* find_behind(const char* name) noexcept;
 
 }  // namespace verity::mpi
 
-// By the companion in front: 1, and what find_behind() would return here, when this one does
+// By the interposer in front: 1, and what find_behind() would return here, when this one does
 // nothing in this process, for ever; else 0.
 extern "C" __attribute__((visibility("default"))) int verity_step_aside(const char* name,
                                                                         void** next_p);

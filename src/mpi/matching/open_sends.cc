@@ -37,8 +37,8 @@ bool OpenSends::changed(const void* address, size_t length, uint64_t opened,
     const uintptr_t end = std::min(to, send.begin + send.bytes);
     if (begin >= end || send.number > opened) continue;
     found = true;
-    if (send.told) continue;
-    send.told = true;
+    if (send.reported) continue;
+    send.reported = true;
     *first = ChangedSend{send.caller, send.bytes, begin - send.begin, end - begin};
     return true;
   }

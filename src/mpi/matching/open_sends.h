@@ -22,7 +22,7 @@ struct ChangedSend {
   size_t length;
 };
 
-// Any thread: changes are found out where progress is made.
+// Any thread: changes are detected where progress is made.
 class OpenSends {
  public:
   // Smaller ones are copied before the call returns.
@@ -47,9 +47,9 @@ class OpenSends {
     size_t bytes;
     Caller caller;
     uint64_t number;
-    bool told;
+    bool reported;
   };
-  // Those whose end is never told must not pile up.
+  // Those whose completion never shows must not pile up.
   static constexpr size_t kMost = 1 << 16;
 
   void close_one(const void* request) noexcept;

@@ -8,15 +8,15 @@ namespace verity::mpi {
 
 void abandon_calls() noexcept {
   Receive* receive =
-      armed.receive.receive;  // not taken; what the others point to went with its frame
-  armed = {};
+      attachments.receive.receive;  // not consumed; what the others point to went with its frame
+  attachments = {};
   if (receive != nullptr) receive->dropped();
   thread.depth = 0;
 }
 
 const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end,
                              void* room) noexcept {
-  // What the call around it is armed with lies with its site.
+  // What the call around it has attached lies with its site.
   const Site from = site_of(return_address, frame_end, thread.depth != 0 ? thread.site : 0);
   const uint64_t outer_site = thread.site;
   const char* const outer_name = thread.name;
@@ -30,7 +30,7 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
   auto* const call =
       new (room) Unusual{around, outer_site, outer_name, from.library, saved, {}, {}};
   if (saved) {
-    call->armed = std::exchange(armed, {});
+    call->attachments = std::exchange(attachments, {});
     call->send = thread.other_send;
   }
   return call;
@@ -41,7 +41,7 @@ void leave_unusual(const Unusual& call) noexcept {
   thread.site = call.site;
   thread.name = call.name;
   if (!call.saved) return;
-  armed = call.armed;
+  attachments = call.attachments;
   thread.other_send = call.send;
 }
 

@@ -27,8 +27,8 @@ struct Unusual {
   const char* name;
   bool internal;  // made by the MPI library for its own ends
   bool saved;
-  Armed armed;     // by the call around it, if saved
-  OtherSend send;  // the same
+  Attachments attachments;  // of the call around it, if saved
+  OtherSend send;           // the same
 };
 // Nullptr: it is a plain one after all; else made in `room`.
 [[nodiscard, gnu::cold]] const Unusual* enter_unusual(const char* name, const void* return_address,
@@ -64,7 +64,7 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   // Made by the MPI library for its own ends: goes through as it is, and what the call around it
-  // armed stays.
+  // has attached stays.
   [[nodiscard]] bool internal() const noexcept { return unusual_ != nullptr && unusual_->internal; }
 
   [[nodiscard]] int leave() const noexcept {

@@ -100,7 +100,7 @@ CollectiveCall allgather_v(Which which, const void* from, Buffer given, const Co
   return call;
 }
 
-// How much goes to each is not told: only what it is made of.
+// How much goes to each is not sent: only what it is made of.
 CollectiveCall scatter_v(Which which, MPI_Datatype given, Buffer got, int root, MPI_Comm comm) {
   CollectiveCall call = start(which, root);
   call.by_element = true;
@@ -148,7 +148,7 @@ CollectiveCall alltoall_w(Which which, const void* from, const Count* given,
   call.by_element = true;
   call.lengths = copied(counts, comm);
   if (call.lengths.empty()) return call;
-  // Types of empty blocks are not looked at: programs have anything there.
+  // Types of empty blocks are not decoded: programs have anything there.
   for (size_t i = 0; i < call.lengths.size(); ++i)
     call.types.push_back(call.lengths[i] > 0 ? types[i] : handles().type_null);
   call.expects = Buffer{0, handles().type_null};

@@ -37,7 +37,7 @@ void begin(int required) noexcept {
   // A process that ends without MPI_Finalize has its say too, but not its children.
   static const pid_t process = ::getpid();
   static const int registered = std::atexit([] {
-    if (::getpid() == process) conclude();
+    if (::getpid() == process) print_summary();
   });
   static_cast<void>(registered);
   mpi_begins(required);
@@ -64,7 +64,7 @@ class Ending {
   ~Ending() {
     mpi_ended();
     const bool late = take_unraised();
-    conclude();
+    print_summary();
     if (!late) return;
     call_.rc = MPI_ERR_TYPE;
     if (returns_) return;

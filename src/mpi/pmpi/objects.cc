@@ -35,7 +35,7 @@ void end_comm(MPI_Comm comm) {
 }
 void end_type(MPI_Datatype type) { forget_type(type); }
 
-void look_at_type(MPI_Datatype type) noexcept {
+void decode_type(MPI_Datatype type) noexcept {
   if (mpi_runs() && type != handles().type_null) static_cast<void>(find_type(type));
 }
 
@@ -49,6 +49,6 @@ VERITY_WRAP(Comm_disconnect, 1, (MPI_Comm * comm), (comm),
             const Ending<CommTable> ending(*comm, end_comm))
 // A predefined type is known by its name, before the program gives it another.
 VERITY_WRAP(Type_set_name, 2, (MPI_Datatype type, const char* name), (type, name),
-            look_at_type(type))
+            decode_type(type))
 VERITY_WRAP(Comm_set_name, 2, (MPI_Comm comm, const char* name), (comm, name),
             rename_comm(comm, name))

@@ -127,10 +127,10 @@ class PartitionedSend {
                                           sizeof(bytes_) - sizeof(tail));
     if (length == 0) return;
     std::memcpy(bytes_ + length, &tail, sizeof(tail));
-    armed.active = {bytes_, length + sizeof(tail)};
+    attachments.active = {bytes_, length + sizeof(tail)};
   }
   ~PartitionedSend() {
-    armed.active = {};
+    attachments.active = {};
     if (!counted_ || call_.rc == MPI_SUCCESS) return;
     const std::lock_guard lock(mutex);
     const auto it = made().find(way_);

@@ -36,10 +36,10 @@ RECV_INIT(Recv_init_c, MPI_Count)
 
 namespace {
 
-// One by one, as the standard has it that this is the same: each start is armed by itself.
+// One by one, as the standard has it that this is the same: each start attaches by itself.
 int start_all(int count, MPI_Request requests[]) noexcept {
   for (int i = 0; i < count; ++i) {
-    const int rc = start_armed(&requests[i], library().Start);
+    const int rc = start_attached(&requests[i], library().Start);
     if (rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;
@@ -48,7 +48,7 @@ int start_all(int count, MPI_Request requests[]) noexcept {
 }  // namespace
 
 #define START(next) \
-  call.rc = start_armed(reinterpret_cast<MPI_Request*>(a), next.as<int (*)(MPI_Request*)>())
+  call.rc = start_attached(reinterpret_cast<MPI_Request*>(a), next.as<int (*)(MPI_Request*)>())
 VERITY_ENTRY(MPI_Start, "MPI_Start", 1, START(next_MPI_Start))
 VERITY_ENTRY(PMPI_Start, "MPI_Start", 1, START(next_PMPI_Start))
 #define STARTALL call.rc = start_all(static_cast<int>(a), reinterpret_cast<MPI_Request*>(b))

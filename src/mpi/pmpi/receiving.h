@@ -8,26 +8,26 @@
 
 namespace verity::mpi {
 
-// Arms a receive for the time of the call that posts it; nothing where its messages are not looked
-// at. This is for one that is not like the last one from there.
-[[gnu::noinline]] void arm_other_receive(KnownSite* known, const void* address, MPI_Count count,
-                                         MPI_Datatype datatype, Envelope envelope,
-                                         MPI_Comm comm) noexcept;
+// Attaches a receive for the time of the call that posts it; nothing where its messages are not
+// checked. This is for one that is not like the last one from there.
+[[gnu::noinline]] void attach_receive_slow_path(KnownSite* known, const void* address,
+                                                MPI_Count count, MPI_Datatype datatype,
+                                                Envelope envelope, MPI_Comm comm) noexcept;
 
 // (In the wrapper itself, whose arguments so stay in their registers.)
-[[gnu::always_inline]] inline void arm_receive(KnownSite* known, const void* address,
-                                               MPI_Count count, MPI_Datatype datatype, int source,
-                                               int tag, MPI_Comm comm) noexcept {
+[[gnu::always_inline]] inline void attach_receive(KnownSite* known, const void* address,
+                                                  MPI_Count count, MPI_Datatype datatype,
+                                                  int source, int tag, MPI_Comm comm) noexcept {
   PostedReceive* receive = thread.free_receives.first;
   if (known == nullptr || differs(known->received, comm, datatype) != 0 || receive == nullptr ||
       source == MPI_PROC_NULL || count < 0) [[unlikely]] {
-    return arm_other_receive(known, address, count, datatype, {source, tag}, comm);
+    return attach_receive_slow_path(known, address, count, datatype, {source, tag}, comm);
   }
   const About about = about_of(known->received);
   PostedReceive::take_first();
   receive->begin(about.type, count, about.comm, {source, tag}, thread.site, thread.name);
-  armed.receive.filter = &about.comm->filter;
-  armed.receive.receive = receive;
+  attachments.receive.filter = &about.comm->filter;
+  attachments.receive.receive = receive;
 }
 
 class Receiving {
@@ -35,14 +35,14 @@ class Receiving {
   [[gnu::always_inline]] Receiving(const Call& call, const void* address, MPI_Count count,
                                    MPI_Datatype datatype, int source, int tag,
                                    MPI_Comm comm) noexcept {
-    arm_receive(call.known(), address, count, datatype, source, tag, comm);
+    attach_receive(call.known(), address, count, datatype, source, tag, comm);
   }
   // Of a request made earlier.
   Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site,
             const char* call) noexcept;
-  // Nobody took it: the call failed, or had nothing to receive from.
+  // It was not consumed: the call failed, or had nothing to receive from.
   ~Receiving() {
-    if (armed.receive.receive != nullptr) [[unlikely]]
+    if (attachments.receive.receive != nullptr) [[unlikely]]
       give_up();
   }
   Receiving(const Receiving&) = delete;

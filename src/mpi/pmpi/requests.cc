@@ -13,7 +13,7 @@ namespace verity::mpi {
 
 namespace {
 
-struct Probed {
+struct MatchedProbe {
   CommRef comm;
   Envelope envelope;
 };
@@ -50,8 +50,8 @@ Kept<MPI_Request, Persistent>& requests() {
   static auto& made = *new Kept<MPI_Request, Persistent>;
   return made;
 }
-Kept<MPI_Message, Probed>& messages() {
-  static auto& made = *new Kept<MPI_Message, Probed>;
+Kept<MPI_Message, MatchedProbe>& messages() {
+  static auto& made = *new Kept<MPI_Message, MatchedProbe>;
   return made;
 }
 
@@ -81,7 +81,7 @@ Making::~Making() {
   }
 }
 
-int start_armed(MPI_Request* request, int (*start)(MPI_Request*)) noexcept {
+int start_attached(MPI_Request* request, int (*start)(MPI_Request*)) noexcept {
   const Persistent* made = requests().find(*request);
   if (made == nullptr) {
     const StartingCollective collective(*request);
@@ -108,7 +108,7 @@ Probing::Probing(Call& call, int source, MPI_Comm comm, const int* found, MPI_Me
       comm_(source == MPI_PROC_NULL ? handles().comm_null : comm),
       found_(found),
       message_(message) {
-  // The status tells source and tag: asked for even where the program does not want it.
+  // The status has source and tag: requested even where the program ignores it.
   if (*status == MPI_STATUS_IGNORE) *status = &own_;
   status_ = *status;
 }
@@ -125,7 +125,7 @@ Probing::~Probing() {
 }
 
 ReceivingMessage::ReceivingMessage(Buffer buffer, const MPI_Message* message) noexcept {
-  std::optional<Probed> probed = messages().take(*message);
+  std::optional<MatchedProbe> probed = messages().take(*message);
   if (!probed || buffer.count < 0) return;
   TypeInfo* type = find_type(buffer.datatype);
   if (type != nullptr)

@@ -37,9 +37,9 @@ class Making {
   std::optional<Persistent> made_;
 };
 
-// Starts the request as MPI_Start does, with what it sends or receives armed. Returns what
+// Starts the request as MPI_Start does, with what it sends or receives attached. Returns what
 // PMPI_Start does. The wrapper's own next function does the start.
-[[nodiscard]] int start_armed(MPI_Request* request, int (*start)(MPI_Request*)) noexcept;
+[[nodiscard]] int start_attached(MPI_Request* request, int (*start)(MPI_Request*)) noexcept;
 // The request is freed.
 void forget_request(MPI_Request request) noexcept;
 

@@ -12,49 +12,50 @@ namespace {
 
 // In words, as write_signature() writes them.
 void set_signature(const TypeInfo& type, const signature::Record& record, SendFamily family,
-                   uint64_t site, SendArm* arm) noexcept {
-  static_assert(sizeof(arm->head) == sizeof(record) &&
+                   uint64_t site, SendAttachment* attachment) noexcept {
+  static_assert(sizeof(attachment->head) == sizeof(record) &&
                 kMaxTypeDescription == kMaxSignature - sizeof(record));
   const uint8_t description = type.description_length;
   signature::write_words(record, site, static_cast<uint32_t>(process_number()), family, description,
-                         arm->head);
-  arm->tail = type.description;
-  arm->length = sizeof(record) + description;
+                         attachment->head);
+  attachment->tail = type.description;
+  attachment->length = sizeof(record) + description;
 }
 
-// To thread.other_send, which is armed.
+// To thread.other_send, which is attached.
 void add_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noexcept {
   const auto bytes = type.digestible(static_cast<uint64_t>(data.count));
-  auto& [arm, digested] = thread.other_send;
-  if (arm.length == 0 || bytes == 0) return;
+  auto& [attachment, digested] = thread.other_send;
+  if (attachment.length == 0 || bytes == 0) return;
   const size_t length =
       write_signature(type, data.count, site, family, digested, kMaxSignature - kDigestSize);
-  arm.length = append_digest(digested, length, digest_of(type.layout, data.address, bytes), bytes);
-  std::memcpy(arm.head, digested, sizeof(arm.head));
-  arm.tail = digested + sizeof(arm.head);
+  attachment.length =
+      append_digest(digested, length, digest_of(type.layout, data.address, bytes), bytes);
+  std::memcpy(attachment.head, digested, sizeof(attachment.head));
+  attachment.tail = digested + sizeof(attachment.head);
 }
 
 // Precondition: the communicator's filter is known.
-void arm_with(SendArm* arm, TypeInfo& type, MPI_Count count, const CommInfo& comm, int dest,
-              SendFamily family, uint64_t site) noexcept {
-  *arm = {.filter = &comm.filter,
-          .caller = {.call = kFamilies[family], .site = site, .comm = &comm, .peer = dest}};
-  armed.send = arm;
+void attach(SendAttachment* attachment, TypeInfo& type, MPI_Count count, const CommInfo& comm,
+            int dest, SendFamily family, uint64_t site) noexcept {
+  *attachment = {.filter = &comm.filter,
+                 .caller = {.call = kFamilies[family], .site = site, .comm = &comm, .peer = dest}};
+  attachments.send = attachment;
   if (!type.checkable) return;
   const auto copies = static_cast<uint64_t>(count);
   if (const signature::Record* kept = type.kept(TypeInfo::kSent, copies))
-    return set_signature(type, *kept, family, site, arm);
+    return set_signature(type, *kept, family, site, attachment);
   const signature::Record made = type.record(copies);
   type.keep(TypeInfo::kSent, copies, made);
-  set_signature(type, made, family, site, arm);
+  set_signature(type, made, family, site, attachment);
 }
 
 }  // namespace
 
-About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer,
-               MPI_Comm comm) noexcept {
+About resolve_handles(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer,
+                      MPI_Comm comm) noexcept {
   if (peer == MPI_PROC_NULL || count < 0 || !mpi_runs()) return {};
-  // Before the look: what is freed meanwhile is not remembered.
+  // Before the look-up: what is freed meanwhile is not remembered.
   const uint64_t generation = this_process.handle_generation.load(std::memory_order_acquire);
   CommInfo* known = find_comm(comm);
   TypeInfo* type = known != nullptr && known->filter.mask != 0 ? find_type(datatype) : nullptr;
@@ -64,17 +65,18 @@ About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int pee
   return {known, type};
 }
 
-void arm_other_send(KnownSite* known, Data data, MPI_Datatype datatype, int dest, SendFamily family,
-                    MPI_Comm comm) noexcept {
+void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype, int dest,
+                           SendFamily family, MPI_Comm comm) noexcept {
   RememberedSend* const sent = known != nullptr && !settings().digest ? &known->sent : nullptr;
   const bool is_same = sent != nullptr && dest != MPI_PROC_NULL && data.count >= 0 &&
                        differs(sent->about, comm, datatype) == 0;
-  const About about = is_same ? about_of(sent->about)
-                              : find_out(sent != nullptr ? &sent->about : nullptr, data.count,
-                                         datatype, dest, comm);
+  Remembered* const last = sent != nullptr ? &sent->about : nullptr;
+  const About about =
+      is_same ? about_of(*last) : resolve_handles(last, data.count, datatype, dest, comm);
   if (about.comm == nullptr) return;
-  arm_with(sent != nullptr ? &sent->arm : &thread.other_send.arm, *about.type, data.count,
-           *about.comm, dest, family, thread.site);
+  SendAttachment* const attachment =
+      sent != nullptr ? &sent->attachment : &thread.other_send.attachment;
+  attach(attachment, *about.type, data.count, *about.comm, dest, family, thread.site);
   if (sent != nullptr) sent->copies = static_cast<uint64_t>(data.count);
   if (settings().digest) add_digest(*about.type, data, family, thread.site);
 }
@@ -82,7 +84,7 @@ void arm_other_send(KnownSite* known, Data data, MPI_Datatype datatype, int dest
 Sending::Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest,
                  uint64_t site) noexcept {
   if (comm.filter.mask == 0) return;
-  arm_with(&thread.other_send.arm, type, data.count, comm, dest, family, site);
+  attach(&thread.other_send.attachment, type, data.count, comm, dest, family, site);
   if (settings().digest) add_digest(type, data, family, site);
 }
 

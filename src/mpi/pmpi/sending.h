@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an MPI call sends, armed while the call lasts.
+// What an MPI call sends, attached while the call lasts.
 #ifndef VERITY_MPI_PMPI_SENDING_H
 #define VERITY_MPI_PMPI_SENDING_H
 
@@ -11,7 +11,7 @@
 
 namespace verity::mpi {
 
-// A communicator whose messages are looked at, and a datatype.
+// A communicator whose messages are checked, and a datatype.
 struct About {
   CommInfo* comm = nullptr;  // nullptr: it is not, or nothing is known of one
   TypeInfo* type = nullptr;
@@ -25,29 +25,30 @@ struct About {
 [[nodiscard, gnu::always_inline]] inline About about_of(const Remembered& last) noexcept {
   return {static_cast<CommInfo*>(last.comm), static_cast<TypeInfo*>(last.type)};
 }
-// Finds out, and has it remembered. `count`, `peer`: a call with a bad one, or to nobody, is about
-// nothing.
-[[nodiscard]] About find_out(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer,
-                             MPI_Comm comm) noexcept;
+// Looks both handles up, and has the result remembered. `count`, `peer`: a call with a bad one, or
+// to nobody, is about nothing.
+[[nodiscard]] About resolve_handles(Remembered* last, MPI_Count count, MPI_Datatype datatype,
+                                    int peer, MPI_Comm comm) noexcept;
 
-// Arms a send for the time of the call that makes it; nothing where its messages are not looked at.
-// This is for one that is not like the last one from there.
-[[gnu::noinline]] void arm_other_send(KnownSite* known, Data data, MPI_Datatype datatype, int dest,
-                                      SendFamily family, MPI_Comm comm) noexcept;
+// Attaches a send for the time of the call that makes it; nothing where its messages are not
+// checked. This is for one that is not like the last one from there.
+[[gnu::noinline]] void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype,
+                                             int dest, SendFamily family, MPI_Comm comm) noexcept;
 
 // (In the wrapper itself, whose arguments so stay in their registers.) A place in the program calls
 // one function, but a pointer may be what it calls.
-[[gnu::always_inline]] inline void arm_send(KnownSite* known, const void* address, MPI_Count count,
-                                            MPI_Datatype datatype, int dest, SendFamily family,
-                                            MPI_Comm comm) noexcept {
+[[gnu::always_inline]] inline void attach_send(KnownSite* known, const void* address,
+                                               MPI_Count count, MPI_Datatype datatype, int dest,
+                                               SendFamily family, MPI_Comm comm) noexcept {
   if (known == nullptr || dest == MPI_PROC_NULL ||
       (differs(known->sent.about, comm, datatype) |
        (known->sent.copies ^ static_cast<uint64_t>(count)) |
-       ((uintptr_t)known->sent.arm.caller.call ^ (uintptr_t)kFamilies[family])) != 0) [[unlikely]] {
-    return arm_other_send(known, {address, count}, datatype, dest, family, comm);
+       ((uintptr_t)known->sent.attachment.caller.call ^ (uintptr_t)kFamilies[family])) != 0)
+      [[unlikely]] {
+    return attach_send_slow_path(known, {address, count}, datatype, dest, family, comm);
   }
-  known->sent.arm.caller.peer = dest;
-  armed.send = &known->sent.arm;
+  known->sent.attachment.caller.peer = dest;
+  attachments.send = &known->sent.attachment;
 }
 
 class Sending {
@@ -56,12 +57,12 @@ class Sending {
   [[gnu::always_inline]] Sending(const Call& call, SendFamily family, const void* address,
                                  MPI_Count count, MPI_Datatype datatype, int dest,
                                  MPI_Comm comm) noexcept {
-    arm_send(call.known(), address, count, datatype, dest, family, comm);
+    attach_send(call.known(), address, count, datatype, dest, family, comm);
   }
   // Of a request made earlier: the type and the communicator may be freed by now.
   Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest,
           uint64_t site) noexcept;
-  ~Sending() { armed.send = nullptr; }
+  ~Sending() { attachments.send = nullptr; }
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
 };

@@ -6,8 +6,8 @@
 //
 // The last part is statements, executed before the call; objects that they define are destroyed
 // after it, when call.rc holds what it returned. The exported functions take words as wide as
-// registers and hand them on: in a process whose MPI is another one than this companion's they must
-// not cut a handle, and they never look at it.
+// registers and hand them on: in a process whose MPI is another one than this interposer's they
+// must not cut a handle, and they never read it.
 #ifndef VERITY_MPI_PMPI_WRAP_H
 #define VERITY_MPI_PMPI_WRAP_H
 

@@ -34,7 +34,7 @@ void name_this_process(int rank) noexcept {
 }  // namespace
 
 void mpi_begins(int required) noexcept {
-  // Both libraries can be told to offer more than a program asks for.
+  // Both libraries can be set to offer more than a program asks for.
   const bool more =
       std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr ||
       std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header of the MPI library that this companion is compiled for. Only declarations and
-// constants are used: the companion is not linked against MPI, so nothing here may name one of the
-// library's functions or data.
+// The header of the MPI library that this interposer is compiled for. Only declarations and
+// constants are used: it is not linked against MPI, so nothing here may name one of the library's
+// functions or data.
 #ifndef VERITY_MPI_PROCESS_MPI_API_H
 #define VERITY_MPI_PROCESS_MPI_API_H
 

@@ -25,11 +25,11 @@ struct Remembered {
   uint64_t comm_handle, type_handle;
   void *comm, *type;
 };
-// What a send of so many copies is attached with.
+// The attachment of a send of so many copies.
 struct RememberedSend {
   Remembered about;
   uint64_t copies;
-  SendArm arm;
+  SendAttachment attachment;
 };
 
 // What a thread remembers of return addresses. All zeros: nothing.
@@ -48,7 +48,7 @@ extern KnownSite none_known[kKnownSites] __attribute__((visibility("hidden")));
 
 // A send's attachment that no known site keeps.
 struct OtherSend {
-  SendArm arm;
+  SendAttachment attachment;
   uint8_t digested[kMaxSignature];  // its signature, where there is a digest
 };
 

@@ -54,7 +54,7 @@ bool is_mpi_library(std::string_view file) noexcept {
   return false;
 }
 
-// Another MPI's companion in front of this one hands calls on as a binding does.
+// Another MPI's interposer in front of this one hands calls on as a binding does.
 bool is_binding(std::string_view file) noexcept {
   for (std::string_view start :
        {"libmpi_mpifh", "libmpi_usempi", "libmpi_cxx", "libmpifort", "libmpichfort", "libmpicxx",

@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kOffsetMask = (uint64_t{1} << 48) - 1;
 
 struct Walk {
-  const void* address;  // of the frame that is looked for
+  const void* address;  // of the frame that is searched for
   uintptr_t end = 0;    // once it was found: of the function that it called
   int frame = 0;
 };

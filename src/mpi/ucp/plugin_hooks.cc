@@ -24,8 +24,8 @@ void opened(void* uct_worker) noexcept {
   } catch (...) { worker->receives.disable(); }
 }
 
-[[gnu::noinline]] size_t departs_otherwise(const verity_leaving* leaving, const void* message,
-                                           size_t length, uint8_t* trailer, size_t room) noexcept {
+[[gnu::noinline]] size_t outgoing_slow_path(const verity_leaving* leaving, const void* message,
+                                            size_t length, uint8_t* trailer, size_t room) noexcept {
   uint64_t tag;
   if (!read_tag(leaving->am_id, message, length, &tag)) return 0;
   const size_t size =
@@ -34,24 +34,24 @@ void opened(void* uct_worker) noexcept {
   return size;
 }
 
-[[gnu::hot]] size_t departs(const verity_leaving* leaving, const void* message, size_t length,
-                            uint8_t* trailer, size_t room) noexcept {
+[[gnu::hot]] size_t outgoing(const verity_leaving* leaving, const void* message, size_t length,
+                             uint8_t* trailer, size_t room) noexcept {
   Workers& all = workers();
   if (!abi::is_whole(leaving->am_id) || length < sizeof(uint64_t) ||
       !all.sends.is_of_call(abi::tag_of_whole(message))) [[unlikely]] {
-    return departs_otherwise(leaving, message, length, trailer, room);
+    return outgoing_slow_path(leaving, message, length, trailer, room);
   }
   const size_t size = all.sends.match_call(leaving->serial, trailer, room);
   all.attached += size != 0;
   return size;
 }
 
-void stayed() noexcept { workers().attached -= workers().sends.undo_match(); }
+void not_sent() noexcept { workers().attached -= workers().sends.undo_match(); }
 
-[[gnu::noinline]] const uint64_t* arrives_otherwise(void* uct_worker, uint8_t am_id,
-                                                    const void* message, size_t length,
-                                                    const uint8_t* trailer,
-                                                    size_t trailer_length) noexcept {
+[[gnu::noinline]] const uint64_t* incoming_slow_path(void* uct_worker, uint8_t am_id,
+                                                     const void* message, size_t length,
+                                                     const uint8_t* trailer,
+                                                     size_t trailer_length) noexcept {
   uint64_t tag;
   if (!read_tag(am_id, message, length, &tag)) return nullptr;
   Worker* worker = workers().find_below(uct_worker);
@@ -67,21 +67,21 @@ void stayed() noexcept { workers().attached -= workers().sends.undo_match(); }
   return nullptr;
 }
 
-[[gnu::hot]] const uint64_t* arrives(void* uct_worker, uint8_t am_id, const void* message,
-                                     size_t length, const uint8_t* trailer,
-                                     size_t trailer_length) noexcept {
+[[gnu::hot]] const uint64_t* incoming(void* uct_worker, uint8_t am_id, const void* message,
+                                      size_t length, const uint8_t* trailer,
+                                      size_t trailer_length) noexcept {
   Workers& all = workers();
   Worker* worker = all.last_below(uct_worker);
   if (!abi::is_whole(am_id) || length < sizeof(uint64_t) || worker == nullptr ||
       trailer_length - kHead >= all.least_arrival - kHead ||
       !worker->receives.is_next(abi::tag_of_whole(message), trailer)) [[unlikely]] {
-    return arrives_otherwise(uct_worker, am_id, message, length, trailer, trailer_length);
+    return incoming_slow_path(uct_worker, am_id, message, length, trailer, trailer_length);
   }
   ++all.arrived;
   return worker->receives.begin_handling_next(trailer, trailer_length);
 }
 
-void arrived(void* uct_worker) noexcept {
+void handled(void* uct_worker) noexcept {
   Worker* worker = workers().find_below(uct_worker);
   if (worker != nullptr) worker->receives.end_handling();
 }
@@ -104,24 +104,24 @@ namespace verity::mpi {
 namespace {
 
 constexpr verity_companion table(uint32_t am_ids) noexcept {
-  return {VERITY_COMPANION_VERSION,
-          am_ids,
-          opened,
-          departs,
-          stayed,
-          arrives,
-          arrived,
-          watched,
-          changed,
-          count_into};
+  return {.version = VERITY_COMPANION_VERSION,
+          .am_ids = am_ids,
+          .opened = opened,
+          .departs = outgoing,
+          .stayed = not_sent,
+          .arrives = incoming,
+          .arrived = handled,
+          .watched = watched,
+          .changed = changed,
+          .count_into = count_into};
 }
 
 }  // namespace
 
 }  // namespace verity::mpi
 
-// Where companions for several MPI libraries are preloaded, the first one's is everybody's: the one
-// that is in use fills all of it.
+// Where interposers for several MPI libraries are preloaded, the first one's is everybody's: the
+// one that is in use fills all of it.
 extern "C" __attribute__((visibility("default"))) verity_companion verity_companion;
 struct verity_companion verity_companion = verity::mpi::table(0);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// UCP's receives, interposed: each takes the arm of its thread, and tells it which message it got.
-// A wrapper has the name, the arguments and the meaning of UCP's own function, and calls it. The
-// _nb and _nbr forms are written with the _nbx ones, as UCX itself does, so that each is seen once.
+// UCP's receives, interposed: each consumes the pending attachment of its thread, whose Receive is
+// resolved with the message that the receive got. A wrapper has the name, the arguments and the
+// meaning of UCP's own function, and calls it. The _nb and _nbr forms are written with the _nbx
+// ones, as UCX itself does, so that each is seen once.
 #include <utility>
 
 #include "mpi/ucp/abi.h"
@@ -31,8 +32,8 @@ void finish(Worker& worker, Post* post, ucs_status_t status,
   worker.receives.drop(post);
 }
 
-[[gnu::noinline]] void on_other_receive(void* request, ucs_status_t status,
-                                        const ucp_tag_recv_info_t* info, void* argument) {
+[[gnu::noinline]] void on_receive_slow_path(void* request, ucs_status_t status,
+                                            const ucp_tag_recv_info_t* info, void* argument) {
   auto* post = static_cast<Post*>(argument);
   const auto callback = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(post->call.callback);
   void* const user_data = post->call.user_data;
@@ -53,7 +54,7 @@ void finish(Worker& worker, Post* post, ucs_status_t status,
   const auto callback = reinterpret_cast<ucp_tag_recv_nbx_callback_t>(post->call.callback);
   if (status != UCS_OK || callback == nullptr || !receives.got_handled(post, info->sender_tag))
       [[unlikely]] {
-    return on_other_receive(request, status, info, argument);
+    return on_receive_slow_path(request, status, info, argument);
   }
   void* const user_data = post->call.user_data;
   --workers().receives_under_way;
@@ -61,12 +62,12 @@ void finish(Worker& worker, Post* post, ucs_status_t status,
   callback(request, UCS_OK, info, user_data);
 }
 
-[[gnu::always_inline]] inline Receive* take_receive(uint64_t tag, bool any) noexcept {
-  Receive* receive = armed.receive.receive;
+[[gnu::always_inline]] inline Receive* consume_receive(uint64_t tag, bool any) noexcept {
+  Receive* receive = attachments.receive.receive;
   if (receive == nullptr) return nullptr;
-  if (!any && !armed.receive.filter->matches(tag)) [[unlikely]]
+  if (!any && !attachments.receive.filter->matches(tag)) [[unlikely]]
     return nullptr;
-  armed.receive.receive = nullptr;
+  attachments.receive.receive = nullptr;
   return receive;
 }
 
@@ -75,7 +76,7 @@ void give_up(Worker& worker, Post* post) noexcept {
   post->matched ? worker.receives.end_matched(post) : worker.receives.drop(post);
 }
 
-// What the caller wants to be told when the receive is complete.
+// Keeps the caller's own callback for the completion.
 [[gnu::always_inline]] inline void keep_call(Worker* worker, Post* post,
                                              const ucp_request_param_t* param) noexcept {
   const uint32_t fields = param->op_attr_mask;
@@ -124,14 +125,15 @@ ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* 
   return keep_request(worker, post, order, start(&ours));
 }
 
-// A probed message is fetched: it is kept until it is certain what it carried.
-void keep_fetched(Worker& worker, std::unique_ptr<Probed>& message, Receive* receiver) noexcept {
+// A matched message is fetched: it is kept until it is certain what it carried.
+void keep_fetched(Worker& worker, std::unique_ptr<MatchedMessage>& message,
+                  Receive* receiver) noexcept {
   if (message->fetch(receiver)) return;
   try {
     std::erase_if(worker.fetched, [](const auto& earlier) { return earlier->is_certain(); });
     worker.fetched.push_back(std::move(message));
   } catch (...) {
-    (void)message.release();  // it is told of still
+    (void)message.release();  // it is resolved still
   }
 }
 
@@ -144,7 +146,7 @@ Post* find_post(void* request) noexcept {
   return nullptr;
 }
 
-// A send that is complete, or of whose completion nobody is told.
+// A send that is complete, or whose completion will not show.
 void forget_send(void* request, bool is_complete) noexcept {
   SendMatcher& sends = workers().sends;
   workers().open_sends.close(request);
@@ -155,8 +157,8 @@ void forget_send(void* request, bool is_complete) noexcept {
   under_way ? sends.release(request) : sends.complete(request);
 }
 
-// MPI_Request_free on a receive that is under way: UCP would not tell of its completion, but its
-// message must be accounted for. True: it is freed later.
+// MPI_Request_free on a receive that is under way: UCP would not call back when it completes, but
+// its message must be accounted for. True: it is freed later.
 bool forget(void* request) noexcept {
   forget_send(request, false);
   Post* post = workers().receives_under_way == 0 ? nullptr : find_post(request);
@@ -192,7 +194,7 @@ VERITY_UCP_WRAP_HOT(ucs_status_ptr_t, ucp_tag_recv_nbx,
   Worker* worker = workers().find(handle);
   if (worker == nullptr) [[unlikely]]
     return own(handle, buffer, count, tag, mask, param);
-  Receive* receiver = take_receive(tag, false);
+  Receive* receiver = consume_receive(tag, false);
   Post* post = worker->receives.post(tag, mask, receiver);
   if (post == nullptr && receiver != nullptr) [[unlikely]]
     receiver->dropped();
@@ -230,9 +232,9 @@ VERITY_UCP_WRAP(ucp_tag_message_h, ucp_tag_probe_nb,
   Worker* worker = message != nullptr && remove != 0 ? workers().find(handle) : nullptr;
   if (worker == nullptr) return message;
   try {
-    auto& probed = worker->probed[message];
-    probed = std::make_unique<Probed>();
-    Post* post = worker->receives.post(info->sender_tag, ~uint64_t{0}, probed.get());
+    auto& matched = worker->matched[message];
+    matched = std::make_unique<MatchedMessage>();
+    Post* post = worker->receives.post(info->sender_tag, ~uint64_t{0}, matched.get());
     if (post != nullptr) worker->receives.complete(post, info->sender_tag, info->length);
   } catch (...) { worker->receives.disable(); }
   return message;
@@ -246,13 +248,13 @@ VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nbx,
   const Locked lock;
   Worker* worker = workers().find(handle);
   if (worker == nullptr) return own(handle, buffer, count, message, param);
-  Receive* receiver = take_receive(0, true);
-  const auto found = worker->probed.find(message);
-  if (found == worker->probed.end()) {
+  Receive* receiver = consume_receive(0, true);
+  const auto found = worker->matched.find(message);
+  if (found == worker->matched.end()) {
     if (receiver != nullptr) receiver->dropped();
   } else {
     keep_fetched(*worker, found->second, receiver);
-    worker->probed.erase(found);
+    worker->matched.erase(found);
   }
   return receive(
       worker, worker->receives.begin_matched(), param,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// UCP's sends, interposed: each takes the arm of its thread. A wrapper has the name, the arguments
-// and the meaning of UCP's own function, and calls it. The _nb and _nbr forms are written with the
-// _nbx ones, as UCX itself does, so that each is seen once.
+// UCP's sends, interposed: each consumes the pending attachment of its thread. A wrapper has the
+// name, the arguments and the meaning of UCP's own function, and calls it. The _nb and _nbr forms
+// are written with the _nbx ones, as UCX itself does, so that each is seen once.
 #include <utility>
 
 #include "mpi/ucp/abi.h"
@@ -26,15 +26,15 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
   // What was there before is complete.
   if (sends.pending() != 0 && abi::has_own_request(*param)) [[unlikely]]
     sends.complete(param->request);
-  const SendArm* arm = armed.send;
-  if (arm != nullptr && !arm->filter->matches(tag)) arm = nullptr;
-  if (arm != nullptr) [[likely]] {
-    armed.send = nullptr;
-    sends.begin(ep, tag, buffer, arm->head, arm->tail, arm->length);
-  } else if (armed.collective.matches(tag)) {
-    armed.collective.taken = true;
+  const SendAttachment* attachment = attachments.send;
+  if (attachment != nullptr && !attachment->filter->matches(tag)) attachment = nullptr;
+  if (attachment != nullptr) [[likely]] {
+    attachments.send = nullptr;
+    sends.begin(ep, tag, buffer, attachment->head, attachment->tail, attachment->length);
+  } else if (attachments.collective.matches(tag)) {
+    attachments.collective.consumed = true;
     begin_collective();
-    sends.begin(ep, tag, buffer, armed.collective.signature, armed.collective.length);
+    sends.begin(ep, tag, buffer, attachments.collective.signature, attachments.collective.length);
   } else {
     sends.begin(ep, tag, buffer, nullptr, 0);
   }
@@ -44,8 +44,9 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     return request;
   }
   sends.end(request);
-  if (arm != nullptr && !abi::has_own_request(*param))
-    workers().open_sends.open(request, buffer, abi::bytes_of(count, *param), arm->caller);
+  if (attachment != nullptr && !abi::has_own_request(*param)) {
+    workers().open_sends.open(request, buffer, abi::bytes_of(count, *param), attachment->caller);
+  }
   return request;
 }
 
@@ -56,15 +57,15 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
   return send(own, ep, buffer, count, tag, param);
 }
 
-// An active message takes the thread's ActiveArm. The transport asks for what each carries, so that
-// the lock is needed for all.
+// An active message consumes the thread's ActiveAttachment. The transport requests what each
+// carries, so that the lock is needed for all.
 template <typename Start>
 ucs_status_ptr_t send_active(ucp_ep_h ep, const void* buffer, Start start) noexcept {
   const Locked lock;
-  const size_t length = std::exchange(armed.active.length, 0);
+  const size_t length = std::exchange(attachments.active.length, 0);
   if (length == 0) return start();
   SendMatcher& sends = workers().sends;
-  sends.begin(ep, kActiveTag, buffer, armed.active.signature, length);
+  sends.begin(ep, kActiveTag, buffer, attachments.active.signature, length);
   const ucs_status_ptr_t request = start();
   sends.end(UCS_PTR_IS_PTR(request) ? request : nullptr);
   return request;

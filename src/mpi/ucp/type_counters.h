@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many messages had their datatypes compared: in the health file, once the plugin has told
+// How many messages had their datatypes compared: in the health file, once the plugin has set
 // where.
 #ifndef VERITY_MPI_UCP_TYPE_COUNTERS_H
 #define VERITY_MPI_UCP_TYPE_COUNTERS_H

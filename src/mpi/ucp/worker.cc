@@ -7,7 +7,7 @@
 
 namespace verity::mpi {
 
-void Probed::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
+void MatchedMessage::resolved(const uint8_t* signature, size_t length, size_t received) noexcept {
   certain_ = true;
   length_ = std::min(length, kMaxSignature);
   received_ = received;
@@ -17,7 +17,7 @@ void Probed::resolved(const uint8_t* signature, size_t length, size_t received) 
   receive_ = nullptr;
 }
 
-bool Probed::fetch(Receive* receive) noexcept {
+bool MatchedMessage::fetch(Receive* receive) noexcept {
   fetched_ = true;
   receive_ = receive;
   if (!certain_) return false;

@@ -18,14 +18,14 @@
 
 namespace verity::mpi {
 
-// A message that ucp_tag_probe_nb() took off the queue, until ucp_tag_msg_recv() fetches it: its
-// signature may be certain before that, or only after.
-class Probed final : public Receive {
+// A message that a matched probe (ucp_tag_probe_nb) dequeued, until ucp_tag_msg_recv() fetches it:
+// its signature may be certain before that, or only after.
+class MatchedMessage final : public Receive {
  public:
   void resolved(const uint8_t* signature, size_t length, size_t received) noexcept override;
   void dropped() noexcept override {}
-  // It is fetched into this receive (nullptr: nobody's). True: it has been told, and the object may
-  // go.
+  // It is fetched into this receive (nullptr: nobody's). True: it has been resolved, and the object
+  // may go.
   [[nodiscard]] bool fetch(Receive* receive) noexcept;
   [[nodiscard]] bool is_certain() const noexcept { return certain_; }
 
@@ -40,8 +40,8 @@ struct Worker {
   const void* handle = nullptr;    // ucp_worker_h
   std::vector<const void*> below;  // uct_worker_h
   ReceiveMatcher receives;
-  std::unordered_map<const void*, std::unique_ptr<Probed>> probed;  // by ucp_tag_message_h
-  std::vector<std::unique_ptr<Probed>> fetched;                     // not certain yet
+  std::unordered_map<const void*, std::unique_ptr<MatchedMessage>> matched;  // by ucp_tag_message_h
+  std::vector<std::unique_ptr<MatchedMessage>> fetched;                      // not certain yet
 };
 
 // All of it. One lock, recursive, taken around each UCP call where several threads may use a
@@ -64,7 +64,7 @@ class Workers {
   [[nodiscard]] Worker* last_below(const void* uct_worker) const noexcept {
     return uct_worker == last_below_ ? last_above_ : nullptr;
   }
-  // Returns nullptr when memory is out: nothing of that worker is told.
+  // Returns nullptr when memory is out: that worker is not checked.
   Worker* create() noexcept;
   void destroy(const void* handle) noexcept;
 
@@ -101,11 +101,11 @@ extern constinit Workers* all_workers __attribute__((visibility("hidden")));
 void make_workers() noexcept;
 [[nodiscard]] inline Workers& workers() noexcept { return *all_workers; }
 
-// The call that armed a collective operation is at work.
+// The call that attached a collective operation is at work.
 inline void begin_collective() noexcept {
-  if (armed.collective.length == 0 || armed.collective.begun) [[likely]]
+  if (attachments.collective.length == 0 || attachments.collective.begun) [[likely]]
     return;
-  armed.collective.begun = true;
+  attachments.collective.begun = true;
   if (workers().on_collective != nullptr) workers().on_collective();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // UCP's calls for workers, interposed: which ones there are, and the lock around those that make
-// progress where several threads may. (Sends: ucp_sends.cc; receives: ucp_receives.cc.)
+// progress where several threads may. (Sends: sends.cc; receives: receives.cc.)
 #include "mpi/ucp/worker_calls.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace verity::mpi {
 
-constinit thread_local Armed armed __attribute__((tls_model("initial-exec")));
+constinit thread_local Attachments attachments __attribute__((tls_model("initial-exec")));
 
 namespace {
 

@@ -9,7 +9,7 @@ namespace verity::mpi {
 // The worker whose ucp_worker_create() this thread is in; nullptr: none.
 [[nodiscard]] Worker* worker_in_creation() noexcept;
 
-// From now on the plugin tells of tagged messages.
+// From now on the plugin calls the hooks for tagged messages.
 void want_messages() noexcept;
 
 }  // namespace verity::mpi

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A UCP function, interposed: until the companion looks at messages a load and a jump to UCP's own.
+// A UCP function, interposed: until messages are checked a load and a jump to UCP's own.
 //
 //   VERITY_UCP_WRAP(type of result, function, (parameters), (arguments)) { what is done instead;
 //   VERITY_OWN(function) is UCP's own }

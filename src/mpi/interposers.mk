@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The preloaded companions, one for each MPI library's binary interface, from the same files.
-MPI_COMPANION_SOURCES = \
+# The preloaded interposers, one for each MPI library's binary interface, from the same files.
+MPI_INTERPOSER_SOURCES = \
 	src/health/text.cc src/health/text.h \
 	src/mpi/interpose/next.cc src/mpi/interpose/next.h \
 	src/mpi/process/counting.h \
@@ -48,28 +48,28 @@ MPI_COMPANION_SOURCES = \
 	src/mpi/pmpi/sending.cc src/mpi/pmpi/sending.h \
 	src/mpi/pmpi/wrap.h
 # As the plugin, but what archives hold is not hidden: the wrappers of UCP's calls come from one.
-MPI_COMPANION_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,now -Wl,-z,defs \
-	-XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) -Wl,--version-script=$(MPI_COMPANION_MAP)
-MPI_COMPANION_MAP = $(top_srcdir)/src/mpi/companion.map
-MPI_COMPANION_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE) -fvisibility=hidden -fvisibility-inlines-hidden
-EXTRA_DIST += src/mpi/companion.map src/mpi/README.md
+MPI_INTERPOSER_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,now -Wl,-z,defs \
+	-XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) -Wl,--version-script=$(MPI_INTERPOSER_MAP)
+MPI_INTERPOSER_MAP = $(top_srcdir)/src/mpi/interposer.map
+MPI_INTERPOSER_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE) -fvisibility=hidden -fvisibility-inlines-hidden
+EXTRA_DIST += src/mpi/interposer.map src/mpi/README.md
 
 if OPENMPI_COMPANION
 preload_LTLIBRARIES += libverity_mpi_openmpi.la
 endif
 libverity_mpi_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(OPENMPI_CPPFLAGS)
-libverity_mpi_openmpi_la_CXXFLAGS = $(MPI_COMPANION_CXXFLAGS)
-libverity_mpi_openmpi_la_LDFLAGS = $(MPI_COMPANION_LDFLAGS)
+libverity_mpi_openmpi_la_CXXFLAGS = $(MPI_INTERPOSER_CXXFLAGS)
+libverity_mpi_openmpi_la_LDFLAGS = $(MPI_INTERPOSER_LDFLAGS)
 libverity_mpi_openmpi_la_LIBADD = libverity_ucp_calls.la libverity_signature.la
-EXTRA_libverity_mpi_openmpi_la_DEPENDENCIES = $(MPI_COMPANION_MAP)
-libverity_mpi_openmpi_la_SOURCES = $(MPI_COMPANION_SOURCES)
+EXTRA_libverity_mpi_openmpi_la_DEPENDENCIES = $(MPI_INTERPOSER_MAP)
+libverity_mpi_openmpi_la_SOURCES = $(MPI_INTERPOSER_SOURCES)
 
 if MPICH_COMPANION
 preload_LTLIBRARIES += libverity_mpi_mpich.la
 endif
 libverity_mpi_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(MPICH_CPPFLAGS)
-libverity_mpi_mpich_la_CXXFLAGS = $(MPI_COMPANION_CXXFLAGS)
-libverity_mpi_mpich_la_LDFLAGS = $(MPI_COMPANION_LDFLAGS)
+libverity_mpi_mpich_la_CXXFLAGS = $(MPI_INTERPOSER_CXXFLAGS)
+libverity_mpi_mpich_la_LDFLAGS = $(MPI_INTERPOSER_LDFLAGS)
 libverity_mpi_mpich_la_LIBADD = libverity_ucp_calls.la libverity_signature.la
-EXTRA_libverity_mpi_mpich_la_DEPENDENCIES = $(MPI_COMPANION_MAP)
-libverity_mpi_mpich_la_SOURCES = $(MPI_COMPANION_SOURCES)
+EXTRA_libverity_mpi_mpich_la_DEPENDENCIES = $(MPI_INTERPOSER_MAP)
+libverity_mpi_mpich_la_SOURCES = $(MPI_INTERPOSER_SOURCES)
