@@ -177,47 +177,37 @@ CollectiveCall guarded(Make make) noexcept {
 
 // Before they came with MPI 4, Open MPI had the persistent ones under names of its own.
 #if MPI_VERSION >= 4
-#define PERSISTENT(name, s, arity, parameters, arguments, operation, make)                     \
-  PERSISTENT_ONE(MPI_##name##_init##s, "MPI_" #name "_init" #s, arity, parameters, arguments,  \
-                 operation, make)                                                              \
-  PERSISTENT_ONE(PMPI_##name##_init##s, "MPI_" #name "_init" #s, arity, parameters, arguments, \
-                 operation, make)
+#define PERSISTENT(name, s, parameters, arguments, operation, make)                                \
+  PERSISTENT_ONE(MPI_##name##_init##s, "MPI_" #name "_init" #s, parameters, arguments, operation,  \
+                 make)                                                                             \
+  PERSISTENT_ONE(PMPI_##name##_init##s, "MPI_" #name "_init" #s, parameters, arguments, operation, \
+                 make)
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
-#define PERSISTENT(name, s, arity, parameters, arguments, operation, make)                       \
-  PERSISTENT_ONE(MPIX_##name##_init##s, "MPIX_" #name "_init" #s, arity, parameters, arguments,  \
-                 operation, make)                                                                \
-  PERSISTENT_ONE(PMPIX_##name##_init##s, "MPIX_" #name "_init" #s, arity, parameters, arguments, \
+#define PERSISTENT(name, s, parameters, arguments, operation, make)                       \
+  PERSISTENT_ONE(MPIX_##name##_init##s, "MPIX_" #name "_init" #s, parameters, arguments,  \
+                 operation, make)                                                         \
+  PERSISTENT_ONE(PMPIX_##name##_init##s, "MPIX_" #name "_init" #s, parameters, arguments, \
                  operation, make)
 #else
-#define PERSISTENT(name, s, arity, parameters, arguments, operation, make)
+#define PERSISTENT(name, s, parameters, arguments, operation, make)
 #endif
-#define PERSISTENT_ONE(function, label, arity, parameters, arguments, operation, make)        \
-  VERITY_TYPED(function, label, arity,                                                        \
+#define PERSISTENT_ONE(function, label, parameters, arguments, operation, make)               \
+  VERITY_TYPED(function, label,                                                               \
                (VERITY_STRIP parameters MPI_Comm comm, MPI_Info info, MPI_Request * request), \
                (VERITY_STRIP arguments comm, info, request),                                  \
                const Which which{operation, Form::kPersistent};                               \
                const Collecting collecting(guarded([&] { return make; }), comm, call.rc, request))
-// The number after another one.
-#define VERITY_NEXT_ARITY(n) VERITY_AFTER(n)
-#define VERITY_AFTER(n) VERITY_AFTER_##n
-#define VERITY_AFTER_2 3
-#define VERITY_AFTER_6 7
-#define VERITY_AFTER_7 8
-#define VERITY_AFTER_8 9
-#define VERITY_AFTER_9 10
-#define VERITY_AFTER_10 11
-
-// One shape for the forms of a call: name and its suffix, its arity when blocking, parameters and
-// arguments before the communicator.
-#define FORMS(name, inonblocking, s, arity, next_arity, parameters, arguments, operation, make)    \
-  VERITY_WRAP(name##s, arity, (VERITY_STRIP parameters MPI_Comm comm),                             \
-              (VERITY_STRIP arguments comm), const Which which{operation, Form::kBlocking};        \
-              COLLECTING(make))                                                                    \
-  VERITY_WRAP(                                                                                     \
-      inonblocking##s, next_arity, (VERITY_STRIP parameters MPI_Comm comm, MPI_Request * request), \
-      (VERITY_STRIP arguments comm, request), const Which which{operation, Form::kNonblocking};    \
-      COLLECTING(make))                                                                            \
-  PERSISTENT(name, s, VERITY_NEXT_ARITY(next_arity), parameters, arguments, operation, make)
+// One shape for the forms of a call: name and its suffix, parameters and arguments before the
+// communicator.
+#define FORMS(name, inonblocking, s, parameters, arguments, operation, make)                   \
+  VERITY_WRAP(name##s, (VERITY_STRIP parameters MPI_Comm comm), (VERITY_STRIP arguments comm), \
+              const Which which{operation, Form::kBlocking};                                   \
+              COLLECTING(make))                                                                \
+  VERITY_WRAP(inonblocking##s, (VERITY_STRIP parameters MPI_Comm comm, MPI_Request * request), \
+              (VERITY_STRIP arguments comm, request),                                          \
+              const Which which{operation, Form::kNonblocking};                                \
+              COLLECTING(make))                                                                \
+  PERSISTENT(name, s, parameters, arguments, operation, make)
 #define VERITY_STRIP(...) __VA_ARGS__ __VA_OPT__(, )
 
 // A call with counts and displacements of both sizes: a rank may make the one, its peers the other.
@@ -229,21 +219,21 @@ CollectiveCall guarded(Make make) noexcept {
 #define BOTH(SHAPE, ...) SHAPE(__VA_ARGS__ __VA_OPT__(, ), int, int)
 #endif
 
-FORMS(Barrier, Ibarrier, , 1, 2, (), (), Op::kBarrier, barrier(which))
+FORMS(Barrier, Ibarrier, , (), (), Op::kBarrier, barrier(which))
 
-#define BCAST(s, Count, Place)                                                            \
-  FORMS(Bcast, Ibcast, s, 5, 6, (void* buffer, Count count, MPI_Datatype type, int root), \
-        (buffer, count, type, root), Op::kBcast,                                          \
+#define BCAST(s, Count, Place)                                                      \
+  FORMS(Bcast, Ibcast, s, (void* buffer, Count count, MPI_Datatype type, int root), \
+        (buffer, count, type, root), Op::kBcast,                                    \
         alike(which, Buffer{count, type}, root, kNoReduction))
 BOTH(BCAST)
 #define REDUCE(s, Count, Place)                                                            \
-  FORMS(Reduce, Ireduce, s, 7, 8,                                                          \
+  FORMS(Reduce, Ireduce, s,                                                                \
         (const void* from, void* to, Count count, MPI_Datatype type, MPI_Op op, int root), \
         (from, to, count, type, op, root), Op::kReduce,                                    \
         alike(which, Buffer{count, type}, root, reduction_number(op)))
 BOTH(REDUCE)
 #define REDUCTION(name, inonblocking, operation, s, Count, Place)                \
-  FORMS(name, inonblocking, s, 6, 7,                                             \
+  FORMS(name, inonblocking, s,                                                   \
         (const void* from, void* to, Count count, MPI_Datatype type, MPI_Op op), \
         (from, to, count, type, op), operation,                                  \
         alike(which, Buffer{count, type}, -1, reduction_number(op)))
@@ -252,7 +242,7 @@ BOTH(REDUCTION, Scan, Iscan, Op::kScan)
 BOTH(REDUCTION, Exscan, Iexscan, Op::kExscan)
 BOTH(REDUCTION, Reduce_scatter_block, Ireduce_scatter_block, Op::kReduceScatterBlock)
 #define REDUCE_SCATTER(s, Count, Place)                                                   \
-  FORMS(Reduce_scatter, Ireduce_scatter, s, 6, 7,                                         \
+  FORMS(Reduce_scatter, Ireduce_scatter, s,                                               \
         (const void* from, void* to, const Count counts[], MPI_Datatype type, MPI_Op op), \
         (from, to, counts, type, op), Op::kReduceScatter,                                 \
         alike(which, Buffer{sum(counts, comm), type}, -1, reduction_number(op)))
@@ -261,24 +251,24 @@ BOTH(REDUCE_SCATTER)
 #define SENT(Count) const void *from, Count sent, MPI_Datatype sent_type
 #define GOT(Count) void *to, Count got, MPI_Datatype got_type
 #define GATHER(s, Count, Place)                                        \
-  FORMS(Gather, Igather, s, 8, 9, (SENT(Count), GOT(Count), int root), \
+  FORMS(Gather, Igather, s, (SENT(Count), GOT(Count), int root),       \
         (from, sent, sent_type, to, got, got_type, root), Op::kGather, \
         rooted(which, Buffer{got, got_type}, Buffer{sent, sent_type}, root, comm))
 BOTH(GATHER)
-#define SCATTER(s, Count, Place)                                         \
-  FORMS(Scatter, Iscatter, s, 8, 9, (SENT(Count), GOT(Count), int root), \
-        (from, sent, sent_type, to, got, got_type, root), Op::kScatter,  \
+#define SCATTER(s, Count, Place)                                        \
+  FORMS(Scatter, Iscatter, s, (SENT(Count), GOT(Count), int root),      \
+        (from, sent, sent_type, to, got, got_type, root), Op::kScatter, \
         rooted(which, Buffer{sent, sent_type}, Buffer{got, got_type}, root, comm))
 BOTH(SCATTER)
 #define GATHERV(s, Count, Place)                                                                   \
-  FORMS(Gatherv, Igatherv, s, 9, 10,                                                               \
+  FORMS(Gatherv, Igatherv, s,                                                                      \
         (SENT(Count), void* to, const Count counts[], const Place places[], MPI_Datatype got_type, \
          int root),                                                                                \
         (from, sent, sent_type, to, counts, places, got_type, root), Op::kGatherv,                 \
         gather_v(which, Buffer{sent, sent_type}, counts, got_type, root, comm))
 BOTH(GATHERV)
 #define SCATTERV(s, Count, Place)                                                              \
-  FORMS(Scatterv, Iscatterv, s, 9, 10,                                                         \
+  FORMS(Scatterv, Iscatterv, s,                                                                \
         (const void* from, const Count counts[], const Place places[], MPI_Datatype sent_type, \
          GOT(Count), int root),                                                                \
         (from, counts, places, sent_type, to, got, got_type, root), Op::kScatterv,             \
@@ -286,7 +276,7 @@ BOTH(GATHERV)
 BOTH(SCATTERV)
 
 #define EXCHANGE(name, inonblocking, operation, s, Count, Place) \
-  FORMS(name, inonblocking, s, 7, 8, (SENT(Count), GOT(Count)),  \
+  FORMS(name, inonblocking, s, (SENT(Count), GOT(Count)),        \
         (from, sent, sent_type, to, got, got_type), operation,   \
         exchange(which, from, Buffer{sent, sent_type}, Buffer{got, got_type}))
 BOTH(EXCHANGE, Allgather, Iallgather, Op::kAllgather)
@@ -296,7 +286,7 @@ BOTH(EXCHANGE, Neighbor_alltoall, Ineighbor_alltoall, Op::kNeighborAlltoall)
 
 #define GATHERS_V(name, inonblocking, operation, make, s, Count, Place)                           \
   FORMS(                                                                                          \
-      name, inonblocking, s, 8, 9,                                                                \
+      name, inonblocking, s,                                                                      \
       (SENT(Count), void* to, const Count counts[], const Place places[], MPI_Datatype got_type), \
       (from, sent, sent_type, to, counts, places, got_type), operation, make)
 BOTH(GATHERS_V, Allgatherv, Iallgatherv, Op::kAllgatherv,
@@ -304,7 +294,7 @@ BOTH(GATHERS_V, Allgatherv, Iallgatherv, Op::kAllgatherv,
 BOTH(GATHERS_V, Neighbor_allgatherv, Ineighbor_allgatherv, Op::kNeighborAllgatherv, start(which))
 
 #define ALL_V(name, inonblocking, operation, make, s, Count, Place)                                \
-  FORMS(name, inonblocking, s, 9, 10,                                                              \
+  FORMS(name, inonblocking, s,                                                                     \
         (const void* from, const Count sents[], const Place sent_places[], MPI_Datatype sent_type, \
          void* to, const Count counts[], const Place places[], MPI_Datatype got_type),             \
         (from, sents, sent_places, sent_type, to, counts, places, got_type), operation, make)
@@ -313,7 +303,7 @@ BOTH(ALL_V, Alltoallv, Ialltoallv, Op::kAlltoallv,
 BOTH(ALL_V, Neighbor_alltoallv, Ineighbor_alltoallv, Op::kNeighborAlltoallv, start(which))
 
 #define ALL_W(name, inonblocking, operation, make, s, Count, Place)                             \
-  FORMS(name, inonblocking, s, 9, 10,                                                           \
+  FORMS(name, inonblocking, s,                                                                  \
         (const void* from, const Count sents[], const Place sent_places[],                      \
          const MPI_Datatype sent_types[], void* to, const Count counts[], const Place places[], \
          const MPI_Datatype got_types[]),                                                       \

@@ -17,4 +17,4 @@ VERITY_PASS(Testsome, 5)
 VERITY_PASS(Request_get_status, 3)
 VERITY_PASS(Cancel, 1)
 
-VERITY_WRAP(Request_free, 1, (MPI_Request * request), (request), forget_request(*request))
+VERITY_WRAP(Request_free, (MPI_Request * request), (request), forget_request(*request))

@@ -114,16 +114,16 @@ class World {
 
 }  // namespace
 
-VERITY_WRAP(Init, 2, (int* argc, char*** argv), (argc, argv),
+VERITY_WRAP(Init, (int* argc, char*** argv), (argc, argv),
             const World begins(call, MPI_THREAD_SINGLE))
-VERITY_WRAP(Init_thread, 4, (int* argc, char*** argv, int required, int* provided),
+VERITY_WRAP(Init_thread, (int* argc, char*** argv, int required, int* provided),
             (argc, argv, required, provided), const World begins(call, required))
 #if MPI_VERSION >= 4
-VERITY_WRAP(Session_init, 3, (MPI_Info info, MPI_Errhandler handler, MPI_Session* session),
+VERITY_WRAP(Session_init, (MPI_Info info, MPI_Errhandler handler, MPI_Session* session),
             (info, handler, session), begin(MPI_THREAD_MULTIPLE);
             const Session begins(call, session))
-VERITY_WRAP(Session_finalize, 1, (MPI_Session * session), (session),
+VERITY_WRAP(Session_finalize, (MPI_Session * session), (session),
             static_cast<void>(report_findings(MPI_SUCCESS));
             session_ends())
 #endif
-VERITY_WRAP(Finalize, 0, (), (), const Ending ending(call))
+VERITY_WRAP(Finalize, (), (), const Ending ending(call))

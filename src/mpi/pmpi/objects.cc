@@ -41,14 +41,11 @@ void decode_type(MPI_Datatype type) noexcept {
 
 }  // namespace
 
-VERITY_WRAP(Type_free, 1, (MPI_Datatype * type), (type),
+VERITY_WRAP(Type_free, (MPI_Datatype * type), (type),
             const Ending<TypeTable> ending(*type, end_type))
-VERITY_WRAP(Comm_free, 1, (MPI_Comm * comm), (comm),
-            const Ending<CommTable> ending(*comm, end_comm))
-VERITY_WRAP(Comm_disconnect, 1, (MPI_Comm * comm), (comm),
+VERITY_WRAP(Comm_free, (MPI_Comm * comm), (comm), const Ending<CommTable> ending(*comm, end_comm))
+VERITY_WRAP(Comm_disconnect, (MPI_Comm * comm), (comm),
             const Ending<CommTable> ending(*comm, end_comm))
 // A predefined type is known by its name, before the program gives it another.
-VERITY_WRAP(Type_set_name, 2, (MPI_Datatype type, const char* name), (type, name),
-            decode_type(type))
-VERITY_WRAP(Comm_set_name, 2, (MPI_Comm comm, const char* name), (comm, name),
-            rename_comm(comm, name))
+VERITY_WRAP(Type_set_name, (MPI_Datatype type, const char* name), (type, name), decode_type(type))
+VERITY_WRAP(Comm_set_name, (MPI_Comm comm, const char* name), (comm, name), rename_comm(comm, name))

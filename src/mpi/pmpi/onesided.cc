@@ -83,47 +83,47 @@ int compare_buffers(Buffer from, Buffer to, const Remote& remote) noexcept {
 #define ENDS_ARGUMENTS target, disp, target_count, target_type
 
 #define PUT(name, Count)                                                                      \
-  VERITY_WRAP(name, 8,                                                                        \
+  VERITY_WRAP(name,                                                                           \
               (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), \
                MPI_Win win),                                                                  \
               (origin, origin_count, origin_type, ENDS_ARGUMENTS, win), CHECK(TO_TARGET))
 #define RPUT(name, Count)                                                                     \
-  VERITY_WRAP(name, 9,                                                                        \
+  VERITY_WRAP(name,                                                                           \
               (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), \
                MPI_Win win, MPI_Request* request),                                            \
               (origin, origin_count, origin_type, ENDS_ARGUMENTS, win, request), NO_REQUEST;  \
               CHECK(TO_TARGET))
 #define GET(name, Count)                                                                      \
   VERITY_WRAP(                                                                                \
-      name, 8,                                                                                \
+      name,                                                                                   \
       (void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), MPI_Win win), \
       (origin, origin_count, origin_type, ENDS_ARGUMENTS, win), CHECK(FROM_TARGET))
 #define RGET(name, Count)                                                                    \
-  VERITY_WRAP(name, 9,                                                                       \
+  VERITY_WRAP(name,                                                                          \
               (void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count),      \
                MPI_Win win, MPI_Request* request),                                           \
               (origin, origin_count, origin_type, ENDS_ARGUMENTS, win, request), NO_REQUEST; \
               CHECK(FROM_TARGET))
 #define ACCUMULATE(name, Count)                                                               \
-  VERITY_WRAP(name, 9,                                                                        \
+  VERITY_WRAP(name,                                                                           \
               (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count), \
                MPI_Op op, MPI_Win win),                                                       \
               (origin, origin_count, origin_type, ENDS_ARGUMENTS, op, win), CHECK(TO_TARGET))
 #define RACCUMULATE(name, Count)                                                                 \
-  VERITY_WRAP(name, 10,                                                                          \
+  VERITY_WRAP(name,                                                                              \
               (const void* origin, Count origin_count, MPI_Datatype origin_type, ENDS(Count),    \
                MPI_Op op, MPI_Win win, MPI_Request* request),                                    \
               (origin, origin_count, origin_type, ENDS_ARGUMENTS, op, win, request), NO_REQUEST; \
               CHECK(TO_TARGET))
 #define GET_ACCUMULATE(name, Count)                                                                \
-  VERITY_WRAP(name, 12,                                                                            \
+  VERITY_WRAP(name,                                                                                \
               (const void* origin, Count origin_count, MPI_Datatype origin_type, void* result,     \
                Count result_count, MPI_Datatype result_type, ENDS(Count), MPI_Op op, MPI_Win win), \
               (origin, origin_count, origin_type, result, result_count, result_type,               \
                ENDS_ARGUMENTS, op, win),                                                           \
               FETCH)
 #define RGET_ACCUMULATE(name, Count)                                                              \
-  VERITY_WRAP(name, 13,                                                                           \
+  VERITY_WRAP(name,                                                                               \
               (const void* origin, Count origin_count, MPI_Datatype origin_type, void* result,    \
                Count result_count, MPI_Datatype result_type, ENDS(Count), MPI_Op op, MPI_Win win, \
                MPI_Request* request),                                                             \

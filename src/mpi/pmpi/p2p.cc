@@ -7,31 +7,31 @@
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
 #define SEND(name, Count)                                                                          \
-  VERITY_WRAP(name, 6,                                                                             \
+  VERITY_WRAP(name,                                                                                \
               (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm), \
               (buf, count, type, dest, tag, comm),                                                 \
               const Sending send(call, FAMILY, buf, count, type, dest, comm))
 #define ISEND(name, Count)                                                                        \
-  VERITY_WRAP(name, 7,                                                                            \
+  VERITY_WRAP(name,                                                                               \
               (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, \
                MPI_Request* request),                                                             \
               (buf, count, type, dest, tag, comm, request),                                       \
               const Sending send(call, FAMILY, buf, count, type, dest, comm))
 #define RECV(name, Count)                                                                     \
-  VERITY_WRAP(name, 7,                                                                        \
+  VERITY_WRAP(name,                                                                           \
               (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
                MPI_Status* status),                                                           \
               (buf, count, type, source, tag, comm, status),                                  \
               const Receiving receive(call, buf, count, type, source, tag, comm))
 #define IRECV(name, Count)                                                                    \
-  VERITY_WRAP(name, 7,                                                                        \
+  VERITY_WRAP(name,                                                                           \
               (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
                MPI_Request* request),                                                         \
               (buf, count, type, source, tag, comm, request),                                 \
               const Receiving receive(call, buf, count, type, source, tag, comm))
 
 #define SENDRECV(name, Count)                                                                      \
-  VERITY_WRAP(name, 12,                                                                            \
+  VERITY_WRAP(name,                                                                                \
               (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, \
                void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag,     \
                MPI_Comm comm, MPI_Status* status),                                                 \
@@ -40,14 +40,14 @@ using namespace verity::mpi;  // NOLINT: the wrappers are C functions
               const Sending send(call, kSendrecv, sendbuf, sendcount, sendtype, dest, comm);       \
               const Receiving receive(call, recvbuf, recvcount, recvtype, source, recvtag, comm))
 #define SENDRECV_REPLACE(name, Count)                                                        \
-  VERITY_WRAP(name, 9,                                                                       \
+  VERITY_WRAP(name,                                                                          \
               (void* buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, \
                int recvtag, MPI_Comm comm, MPI_Status* status),                              \
               (buf, count, type, dest, sendtag, source, recvtag, comm, status),              \
               const Sending send(call, kSendrecvReplace, buf, count, type, dest, comm);      \
               const Receiving receive(call, buf, count, type, source, recvtag, comm))
 #define ISENDRECV(name, Count)                                                                     \
-  VERITY_WRAP(name, 12,                                                                            \
+  VERITY_WRAP(name,                                                                                \
               (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, \
                void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag,     \
                MPI_Comm comm, MPI_Request* request),                                               \
@@ -56,7 +56,7 @@ using namespace verity::mpi;  // NOLINT: the wrappers are C functions
               const Sending send(call, kIsendrecv, sendbuf, sendcount, sendtype, dest, comm);      \
               const Receiving receive(call, recvbuf, recvcount, recvtype, source, recvtag, comm))
 #define ISENDRECV_REPLACE(name, Count)                                                       \
-  VERITY_WRAP(name, 9,                                                                       \
+  VERITY_WRAP(name,                                                                          \
               (void* buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, \
                int recvtag, MPI_Comm comm, MPI_Request* request),                            \
               (buf, count, type, dest, sendtag, source, recvtag, comm, request),             \

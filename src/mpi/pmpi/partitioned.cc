@@ -186,12 +186,12 @@ class PartitionedReceive {
 
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
-VERITY_WRAP(Psend_init, 9,
+VERITY_WRAP(Psend_init,
             (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag,
              MPI_Comm comm, MPI_Info info, MPI_Request* request),
             (buf, partitions, count, type, dest, tag, comm, info, request),
             const PartitionedSend sending(call, partitions* count, type, dest, tag, comm))
-VERITY_WRAP(Precv_init, 9,
+VERITY_WRAP(Precv_init,
             (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag,
              MPI_Comm comm, MPI_Info info, MPI_Request* request),
             (buf, partitions, count, type, source, tag, comm, info, request),

@@ -7,14 +7,14 @@
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
 #define SEND_INIT(name, Count, family)                                                            \
-  VERITY_WRAP(name, 7,                                                                            \
+  VERITY_WRAP(name,                                                                               \
               (const void* buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, \
                MPI_Request* request),                                                             \
               (buf, count, type, dest, tag, comm, request),                                       \
               const Making making(call, family, Buffer{count, type, buf}, Envelope{dest, tag},    \
                                   comm, request))
 #define RECV_INIT(name, Count)                                                                \
-  VERITY_WRAP(name, 7,                                                                        \
+  VERITY_WRAP(name,                                                                           \
               (void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
                MPI_Request* request),                                                         \
               (buf, count, type, source, tag, comm, request),                                 \

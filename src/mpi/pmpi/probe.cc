@@ -5,25 +5,23 @@
 
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
-VERITY_WRAP(Mprobe, 5,
-            (int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status),
+VERITY_WRAP(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status),
             (source, tag, comm, message, status),
             const Probing probing(call, source, comm, nullptr, message, &status))
-VERITY_WRAP(Improbe, 6,
+VERITY_WRAP(Improbe,
             (int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
              MPI_Status* status),
             (source, tag, comm, flag, message, status),
             const Probing probing(call, source, comm, flag, message, &status))
 
-#define MRECV(name, Count)                                                                   \
-  VERITY_WRAP(                                                                               \
-      name, 5,                                                                               \
-      (void* buf, Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status), \
-      (buf, count, type, message, status),                                                   \
+#define MRECV(name, Count)                                                                         \
+  VERITY_WRAP(                                                                                     \
+      name, (void* buf, Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status), \
+      (buf, count, type, message, status),                                                         \
       const ReceivingMessage receive(Buffer{count, type}, message))
 #define IMRECV(name, Count)                                                                    \
   VERITY_WRAP(                                                                                 \
-      name, 5,                                                                                 \
+      name,                                                                                    \
       (void* buf, Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request), \
       (buf, count, type, message, request),                                                    \
       const ReceivingMessage receive(Buffer{count, type}, message))

@@ -2,7 +2,7 @@
 // How an MPI function is wrapped: one entry MPI_x and one PMPI_x, each in front of the next
 // function of its own name.
 //
-//   VERITY_WRAP(name, arity, (parameters), (arguments), what to do around the call)
+//   VERITY_WRAP(name, (parameters), (arguments), what to do around the call)
 //
 // The last part is statements, executed before the call; objects that they define are destroyed
 // after it, when call.rc holds what it returned. The exported functions take words as wide as
@@ -41,7 +41,8 @@ class Unpack {
   Unpack(const Typed& typed, int (*)(Parameters...)) noexcept : typed_(typed) {}
   template <typename... Words>
   void operator()(Words... words) const {
-    static_assert(sizeof...(Parameters) == sizeof...(Words), "the arity of a VERITY_WRAP is wrong");
+    static_assert(sizeof...(Parameters) == sizeof...(Words),
+                  "a VERITY_WRAP has another number of arguments than the function");
     typed_(from_word<Parameters>(words)...);
   }
 
@@ -78,6 +79,15 @@ class Unpack {
 #define VERITY_A12 VERITY_A11, l
 #define VERITY_A13 VERITY_A12, m
 
+// How many arguments there are, 13 at most; so many words as parameters, and as arguments.
+#define VERITY_COUNT(...) \
+  VERITY_COUNT_OF(__VA_ARGS__ __VA_OPT__(, ) 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define VERITY_COUNT_OF(a, b, c, d, e, f, g, h, i, j, k, l, m, count, ...) count
+#define VERITY_WORDS(count) VERITY_JOIN(VERITY_W, count)
+#define VERITY_ARGUMENTS(count) VERITY_JOIN(VERITY_A, count)
+#define VERITY_JOIN(a, b) VERITY_JOIN_OF(a, b)
+#define VERITY_JOIN_OF(a, b) a##b
+
 #define VERITY_EXPORT __attribute__((visibility("default")))
 
 // A list in front of further ones: may be of no parameters at all. What the program gave stays in
@@ -88,58 +98,60 @@ class Unpack {
 // One exported function, MPI_x or PMPI_x. Where nothing is checked it is a load and a jump: the
 // rest, which returns what the call does, is a function of its own, so that no register has to be
 // saved before.
-#define VERITY_FUNCTION(function, arity, ...)                                                  \
-  namespace {                                                                                  \
-  constinit ::verity::mpi::Next next_##function(#function);                                    \
-  [[gnu::noinline,                                                                             \
-    VERITY_HEAT]] int checked_##function(VERITY_THEN(VERITY_W##arity)                          \
-                                             [[maybe_unused]] const void* return_address,      \
-                                         [[maybe_unused]] const void* frame_end) {             \
-    using Words = int (*)(VERITY_W##arity);                                                    \
-    if (!::verity::mpi::checking() && ::verity::mpi::forwarding()) [[unlikely]]                \
-      return next_##function.forward<Words>()(VERITY_A##arity);                                \
-    __VA_ARGS__                                                                                \
-  }                                                                                            \
-  }                                                                                            \
-  extern "C"                                                                                   \
-      [[VERITY_HEAT]] VERITY_EXPORT int verity_##function(VERITY_W##arity) __asm__(#function); \
-  extern "C" int verity_##function(VERITY_W##arity) {                                          \
-    using Words = int (*)(VERITY_W##arity);                                                    \
-    if (const auto next = next_##function.forwarded<Words>()) [[likely]]                       \
-      return next(VERITY_A##arity);                                                            \
-    return checked_##function(VERITY_THEN(VERITY_A##arity) __builtin_return_address(0),        \
-                              __builtin_dwarf_cfa());                                          \
+#define VERITY_FUNCTION(function, arity, ...)                                                      \
+  namespace {                                                                                      \
+  constinit ::verity::mpi::Next next_##function(#function);                                        \
+  [[gnu::noinline,                                                                                 \
+    VERITY_HEAT]] int checked_##function(VERITY_THEN(VERITY_WORDS(arity))                          \
+                                             [[maybe_unused]] const void* return_address,          \
+                                         [[maybe_unused]] const void* frame_end) {                 \
+    using Words = int (*)(VERITY_WORDS(arity));                                                    \
+    if (!::verity::mpi::checking() && ::verity::mpi::forwarding()) [[unlikely]]                    \
+      return next_##function.forward<Words>()(VERITY_ARGUMENTS(arity));                            \
+    __VA_ARGS__                                                                                    \
+  }                                                                                                \
+  }                                                                                                \
+  extern "C"                                                                                       \
+      [[VERITY_HEAT]] VERITY_EXPORT int verity_##function(VERITY_WORDS(arity)) __asm__(#function); \
+  extern "C" int verity_##function(VERITY_WORDS(arity)) {                                          \
+    using Words = int (*)(VERITY_WORDS(arity));                                                    \
+    if (const auto next = next_##function.forwarded<Words>()) [[likely]]                           \
+      return next(VERITY_ARGUMENTS(arity));                                                        \
+    return checked_##function(VERITY_THEN(VERITY_ARGUMENTS(arity)) __builtin_return_address(0),    \
+                              __builtin_dwarf_cfa());                                              \
   }
 
 // One that sends or receives; `name` is MPI_x for both.
-#define VERITY_ENTRY(function, name, arity, ...)                                            \
-  VERITY_FUNCTION(function, arity, ::verity::mpi::Call::Room room;                          \
-                  ::verity::mpi::Call call(name, return_address, frame_end, &room);         \
-                  if (call.internal()) return next_##function.as<Words>()(VERITY_A##arity); \
-                  __VA_ARGS__; return call.leave();)
+#define VERITY_ENTRY(function, name, arity, ...)                                        \
+  VERITY_FUNCTION(                                                                      \
+      function, arity, ::verity::mpi::Call::Room room;                                  \
+      ::verity::mpi::Call call(name, return_address, frame_end, &room);                 \
+      if (call.internal()) return next_##function.as<Words>()(VERITY_ARGUMENTS(arity)); \
+      __VA_ARGS__; return call.leave();)
 
-#define VERITY_TYPED(function, label, arity, parameters, arguments, ...)                          \
-  namespace {                                                                                     \
-  struct Typed_##function {                                                                       \
-    ::verity::mpi::Call& call;                                                                    \
-    void operator() parameters const;                                                             \
-  };                                                                                              \
-  }                                                                                               \
-  VERITY_ENTRY(function, label, arity, const Typed_##function typed{call}; ::verity::mpi::Unpack( \
-                   typed, static_cast<decltype(&::function)>(nullptr))(VERITY_A##arity))          \
-  void Typed_##function::operator() parameters const {                                            \
-    __VA_ARGS__;                                                                                  \
-    call.rc = next_##function.as<decltype(&::function)>() arguments;                              \
+#define VERITY_TYPED(function, label, parameters, arguments, ...)                           \
+  namespace {                                                                               \
+  struct Typed_##function {                                                                 \
+    ::verity::mpi::Call& call;                                                              \
+    void operator() parameters const;                                                       \
+  };                                                                                        \
+  }                                                                                         \
+  VERITY_ENTRY(function, label, VERITY_COUNT arguments, const Typed_##function typed{call}; \
+               ::verity::mpi::Unpack(typed, static_cast<decltype(&::function)>(nullptr))(   \
+                   VERITY_ARGUMENTS(VERITY_COUNT arguments)))                               \
+  void Typed_##function::operator() parameters const {                                      \
+    __VA_ARGS__;                                                                            \
+    call.rc = next_##function.as<decltype(&::function)>() arguments;                        \
   }
 
-#define VERITY_WRAP(name, arity, parameters, arguments, ...)                        \
-  VERITY_TYPED(MPI_##name, "MPI_" #name, arity, parameters, arguments, __VA_ARGS__) \
-  VERITY_TYPED(PMPI_##name, "MPI_" #name, arity, parameters, arguments, __VA_ARGS__)
+#define VERITY_WRAP(name, parameters, arguments, ...)                        \
+  VERITY_TYPED(MPI_##name, "MPI_" #name, parameters, arguments, __VA_ARGS__) \
+  VERITY_TYPED(PMPI_##name, "MPI_" #name, parameters, arguments, __VA_ARGS__)
 
 // A function around which there is nothing to do, but which may end what others began.
 #define VERITY_PASS_ONE(function, arity)                                           \
   VERITY_FUNCTION(function, arity, const ::verity::mpi::PlainCall call(frame_end); \
-                  return call.leave(next_##function.as<Words>()(VERITY_A##arity));)
+                  return call.leave(next_##function.as<Words>()(VERITY_ARGUMENTS(arity)));)
 #define VERITY_PASS(name, arity)     \
   VERITY_PASS_ONE(MPI_##name, arity) \
   VERITY_PASS_ONE(PMPI_##name, arity)
