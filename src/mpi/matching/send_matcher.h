@@ -4,12 +4,10 @@
 // and, in some calls, a pointer:
 //   (a) inside of the ucp_tag_send call: the send of this call, when the tag is its;
 //   (b) later (not connected, no room): the pack callback's argument, or the completion, lies in
-//   the
-//       send's request, or is the address of a struct on the stack whose first word is that request
-//       (the v2 protocols' multi-fragment sends);
+//       the send's request, or is the address of a struct on the stack whose first word is that
+//       request (the v2 protocols' multi-fragment sends);
 //   (c) later and without a pointer (am_short): of the pending sends with this tag to this endpoint
-//   the
-//       one called first, as sends to an endpoint with one tag are transmitted in the order of
+//       the one called first, as sends to an endpoint with one tag are transmitted in the order of
 //       their calls (MPI's order of messages rests on that). Whose endpoint it is shows with the
 //       first message in one of the other ways; before that, it must be the only one to which sends
 //       of this buffer are pending.

@@ -16,8 +16,8 @@ namespace verity::mpi {
 namespace {
 
 // UCP's matching, as its sources have it: a message goes to the receive posted first that could
-// take it, a receive to the message that arrived first. Completion is later, in any matcher, or
-// while the message is handled that came whole.
+// take it, a receive to the message that arrived first. Completion is later, in any order, or while
+// the message is handled that came whole.
 class Ucp {
  public:
   struct Traits {
