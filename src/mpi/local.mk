@@ -17,7 +17,7 @@ libverity_matching_la_SOURCES = \
 	src/mpi/matching/receive_matcher.cc src/mpi/matching/receive_matcher.h \
 	src/mpi/matching/send_matcher.cc src/mpi/matching/send_matcher.h \
 	src/mpi/matching/send_numbering.cc src/mpi/matching/send_numbering.h \
-	src/mpi/matching/sequence_check.cc src/mpi/matching/sequence_check.h \
+	src/mpi/matching/sequence_check.h \
 	src/mpi/matching/stamp.h \
 	src/mpi/matching/stream_table.cc src/mpi/matching/stream_table.h \
 	src/mpi/matching/tag_hash.h \
