@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "health/faults/fault_kind.h"
@@ -22,31 +23,34 @@
 
 namespace verity::blame {
 
+// The device of a way that no transport has: the sender's own copy changed.
+inline constexpr std::string_view kMemory = "memory";
+
 // From one host to another, or within one, over one device.
 struct Way {
   std::string sender;  // empty: unknown
   std::string receiver;
-  std::string device;  // with its transport: "vtcp/eth0"
+  std::string
+      device;  // with its transport: "vtcp/eth0"; the transport alone where no device is known
 
   auto operator<=>(const Way&) const = default;
   [[nodiscard]] bool local() const noexcept { return sender == receiver; }
   [[nodiscard]] const std::string& other_than(const std::string& host) const noexcept {
     return sender == host ? receiver : sender;
   }
-  // Without its transport: "eth0".
+  // The device without its transport: "eth0".
   [[nodiscard]] std::string_view adapter() const noexcept {
-    return std::string_view(device).substr(device.rfind('/') + 1);
+    const std::size_t slash = device.rfind('/');
+    return slash == std::string::npos ? std::string_view()
+                                      : std::string_view(device).substr(slash + 1);
   }
   // Within a host and over no adapter: shared memory, the loopback device, the sender's own copy.
-  // No adapter explains such a fault, and memory or processor explain those of adapters too. A
-  // device without a name may be an adapter.
+  // No adapter explains such a fault, and memory or processor explain those of adapters too. An
+  // unknown device may be an adapter.
   [[nodiscard]] bool in_memory() const noexcept {
-    return local() && (adapter() == "lo" || adapter().starts_with("memory"));
+    return local() && (device == kMemory || adapter() == "lo" || adapter().starts_with("memory"));
   }
 };
-
-// The device of a way that no transport has: the sender's own copy changed.
-inline constexpr std::string_view kMemory = "memory";
 
 struct Tally {
   std::uint64_t faults = 0;
@@ -75,7 +79,7 @@ struct Evidence {
   std::uint64_t type_mismatches = 0;
   std::uint64_t injected = 0;  // records of faults that a test transport made, left out
   std::uint64_t dropped = 0;   // that the processes did not write
-  std::uint64_t beyond = 0;    // too many different names
+  std::uint64_t beyond = 0;    // that were left out here: too many different names
   std::string first;           // times
   std::string last;
   std::map<std::pair<std::string, std::string>, health::Port>
@@ -85,10 +89,11 @@ struct Evidence {
   void add(const Way& way, const Tally& tally);
 };
 
+using UserFilter = std::function<bool(std::uint32_t user)>;
+
 // The counters of one host, which is kThisHost. A fault between two processes of the host is
 // counted by its receiver, and by its sender, which resends: of these two sums the larger one is
 // taken, as either's file may be missing. `wanted`: whose files count; empty: everyone's.
-using UserFilter = std::function<bool(std::uint32_t user)>;
 [[nodiscard]] Evidence evidence_of(const health::FaultsByPath& paths,
                                    const UserFilter& wanted = {});
 

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <new>
 
-#include "health/paths.h"
 #include "health/process_id.h"
 
 namespace verity::health {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "health/files/layout.h"
+#include "health/paths.h"
 
 namespace verity::health {
 

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "health/process_id.h"
+#include "ucx-verity/health.h"
 
 namespace verity::health {
 

@@ -138,6 +138,9 @@ TEST(Verdict, DamageInSharedMemoryIsNoAdapters) {
 
 TEST(Verdict, AnUnnamedDeviceMayBeAnAdapter) {
   EXPECT_EQ(verdict({{{"vrc_verbs", "", kThisHost}, {100, 5, 5, 0}}}).suspect, "this host");
+  const FaultsByPath remote = {{{"vtcp", "", "b"}, {100, 5, 0, 0}},
+                               {{"vtcp", "", "c"}, {100, 5, 0, 0}}};
+  EXPECT_EQ(verdict(remote).suspect, "this host") << "a transport is no device";
 }
 
 // The receiver counts on its own device, which need not be the sender's.
