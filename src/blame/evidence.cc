@@ -103,7 +103,7 @@ void EvidenceBuilder::add(const RecordedFault& fault) {
     ++sum_.source_changed;
     return;
   }
-  if (whose == health::Blame::kNobody) {
+  if (whose == health::Blame::kUndecided) {
     ++sum_.ambiguous;
     return;
   }

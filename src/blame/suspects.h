@@ -51,7 +51,7 @@ struct Explanation {
 struct Suspect {
   Explanation what;
   std::vector<Explanation>
-      or_else;  // cannot be told apart from it: they cover the same faults, with as much traffic
+      or_else;  // indistinguishable from it: they cover the same faults, with as much traffic
   Confidence confidence = Confidence::kWeak;
   double score = 0;
   Tally tally;                  // that it covers, without those of suspects before it

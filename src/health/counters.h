@@ -13,7 +13,8 @@
 namespace verity::health {
 
 // X(name, unit, help). Units: frames, bytes, segments, messages, links, events, nanoseconds.
-// "sent again" counts are kept apart from the first sending, so cost and repair can be told apart.
+// Retransmissions are counted apart from first transmissions, so that repair and its cost can be
+// seen.
 #define VERITY_COUNTERS(X)                                                                        \
   X(frames_sent, "frames", "payload frames handed to the lower transport for the first time")     \
   X(bytes_sent, "bytes", "payload bytes in them")                                                 \

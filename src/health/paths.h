@@ -24,7 +24,7 @@ struct PathKey {
   std::string
       peer;  // host; empty: what belongs to no link, or to one of the hosts that found no room
   bool injected = false;   // its faults are made by a test transport
-  std::uint32_t user = 0;  // whose files say so, where that is kept
+  std::uint32_t user = 0;  // in whose files, where that is kept
 
   auto operator<=>(const PathKey&) const = default;
 };
@@ -38,7 +38,7 @@ using PathSums = std::map<PathKey, Counters>;
          counters.reads_damaged_on_wire + counters.reads_persistent;
 }
 
-// Damage on the way to the other side, as far as it asked for something again.
+// Damage on the way to the other side, as far as it requested a retransmission.
 [[nodiscard]] inline std::uint64_t faults_out(const Counters& counters) noexcept {
   return counters.segments_resent;
 }
@@ -91,7 +91,7 @@ struct FaultBalance {
 [[nodiscard]] inline FaultBalance balance_of(const Counters& c) noexcept {
   const std::uint64_t reads = c.reads_damaged_on_wire + c.reads_ambiguous + c.reads_persistent;
   const std::uint64_t repaired = c.faults_repaired + reads;
-  // Parts of reads that mode observe delivers are of no kind: nothing was looked at again.
+  // Parts of reads that mode observe delivers are of no kind: nothing was compared.
   const std::uint64_t found = std::max(c.faults_payload + c.faults_header + c.faults_length + reads,
                                        repaired + c.faults_observed);
   return {.found = found, .repaired = repaired, .delivered = c.faults_observed};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What tells a process from a later one that has its number.
+// What distinguishes a process from a later one with the same number.
 #ifndef VERITY_HEALTH_PROCESS_ID_H
 #define VERITY_HEALTH_PROCESS_ID_H
 
@@ -10,8 +10,8 @@
 
 namespace verity::health {
 
-// Clock ticks from boot to the start of process `pid`; 0: there is none, or nobody may know, or it
-// is over and nobody has taken note.
+// Clock ticks from boot to the start of process `pid`; 0: there is none, it may not be read, or it
+// is a zombie.
 [[nodiscard]] std::uint64_t start_ticks(std::uint64_t pid);
 
 // Of a line of /proc/PID/stat; the program's name in it may hold blanks and parentheses. 0: it is
@@ -24,7 +24,7 @@ namespace verity::health {
 // which the system knows 15 characters; empty: there is none.
 [[nodiscard]] std::string ancestor(std::string_view program);
 
-// Empty where the system does not tell.
+// Empty where it is unknown.
 [[nodiscard]] std::string boot_id();
 
 // This host's name as counters and records use it: `setting`, or what gethostname() says up to the
@@ -34,8 +34,8 @@ namespace verity::health {
 // The hash by which a host is known to peers before they know its name. Never 0.
 [[nodiscard]] std::uint32_t name_hash(std::string_view name) noexcept;
 
-// The name in at most `most` bytes (9 at least), as it is told to peers: a longer one keeps its
-// beginning and gets a digest, so that two hosts have two names still.
+// The name in at most `most` bytes (9 at least), as it is advertised to peers: a longer one keeps
+// its beginning and gets a digest, so that two hosts have two names still.
 [[nodiscard]] std::string short_name(std::string_view name, std::size_t most);
 
 }  // namespace verity::health

@@ -14,7 +14,7 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitWarning =
     1;  // doctor: works, but ...; bench: a limit was passed; report: faults
 inline constexpr int kExitError = 2;     // broken, or wrong use
-inline constexpr int kExitInactive = 3;  // doctor: this shell does not ask for verification
+inline constexpr int kExitInactive = 3;  // doctor: this shell does not request verification
 
 void add_env_command(CLI::App& app, int* exit_code);
 void add_doctor_command(CLI::App& app, int* exit_code);

@@ -30,7 +30,7 @@ struct Lane {
 
 // What a program opens, an MPI library for one: a context with the settings of this process.
 struct ContextLanes {
-  std::string error;  // UCX's word for why there is none; empty: it was made
+  std::string error;  // UCX's reason why there is none; empty: it was made
   std::vector<Lane> lanes;
 };
 [[nodiscard]] ContextLanes query_context();

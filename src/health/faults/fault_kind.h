@@ -13,26 +13,26 @@
 
 namespace verity::health {
 
-// Who can have done it: the way between two hosts, or either; this host's own memory; the program;
-// or nobody can say.
-enum class Blame : std::uint8_t { kPath, kMemory, kProgram, kNobody };
+// Whose fault it can be: the path between two hosts, or either host; this host's own memory; the
+// program; or it is undecidable.
+enum class Blame : std::uint8_t { kPath, kMemory, kProgram, kUndecided };
 
 // X(enumerator, name, blame, help)
-#define VERITY_FAULT_KINDS(X)                                                        \
-  X(kPayload, "payload", kPath, "the payload came damaged")                          \
-  X(kHeader, "header", kPath, "the header of a frame came damaged")                  \
-  X(kFrame, "frame", kPath,                                                          \
-    "header or payload came damaged; the right bytes never came to tell which")      \
-  X(kLength, "length", kPath, "more or fewer bytes came than the header says")       \
-  X(kPersistent, "persistent", kPath, "the bytes stayed wrong when they came again") \
-  X(kSourceMemory, "source_memory", kMemory,                                         \
-    "the sender's own copy was no longer what it had sealed")                        \
-  X(kSourceChanged, "source_changed", kProgram,                                      \
-    "the program changed a buffer that was being sent or read")                      \
-  X(kAmbiguous, "ambiguous", kNobody,                                                \
+#define VERITY_FAULT_KINDS(X)                                                              \
+  X(kPayload, "payload", kPath, "the payload came damaged")                                \
+  X(kHeader, "header", kPath, "the header of a frame came damaged")                        \
+  X(kFrame, "frame", kPath,                                                                \
+    "header or payload came damaged; which one is unknown, as the right bytes never came") \
+  X(kLength, "length", kPath, "more or fewer bytes came than the header says")             \
+  X(kPersistent, "persistent", kPath, "the bytes stayed wrong when they came again")       \
+  X(kSourceMemory, "source_memory", kMemory,                                               \
+    "the sender's own copy was no longer what it had sealed")                              \
+  X(kSourceChanged, "source_changed", kProgram,                                            \
+    "the program changed a buffer that was being sent or read")                            \
+  X(kAmbiguous, "ambiguous", kUndecided,                                                   \
     "damaged on the way, or changed by its owner while it was read")
 
-// Not to be confused with wire::Verdict, which tells what is known the moment a frame arrives.
+// Not to be confused with wire::Verdict, which is what is known the moment a frame arrives.
 enum class FaultKind : std::uint8_t {
 #define VERITY_ENUMERATOR(enumerator, name, blame, help) enumerator,
   VERITY_FAULT_KINDS(VERITY_ENUMERATOR)

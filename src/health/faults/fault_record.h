@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One fault, as it is told: a line of JSON for the log, and key=value text for syslog. Pure
-// functions of the record; no byte of a payload is in it.
+// One fault record: a line of JSON for the log, and key=value text for syslog. Pure functions of
+// the record; no byte of a payload is in it.
 #ifndef VERITY_HEALTH_FAULTS_FAULT_RECORD_H
 #define VERITY_HEALTH_FAULTS_FAULT_RECORD_H
 
@@ -79,7 +79,8 @@ struct FaultRecord {
 // 2026-01-31T12:00:00.123456Z
 [[nodiscard]] std::string utc_text(std::int64_t time_ns);
 
-// How many may be told: `burst` at once, `interval_ns` for each one more, `total` in all.
+// How many records may be written: `burst` at once, `interval_ns` for each one more, `total` in
+// all.
 class FaultBudget {
  public:
   FaultBudget(std::uint64_t burst, std::uint64_t interval_ns, std::uint64_t total) noexcept

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kLeastRun =
-    16;  // bytes that must differ before a copy of other bytes is told from chance
+    16;  // bytes that must differ before a copy of other bytes is distinguished from chance
 constexpr int kMostShift = 64;  // bytes
 
 struct Pair {
@@ -129,8 +129,7 @@ Pattern classify(const Pair& p, const Extent& extent, Syndrome& s) noexcept {
   return is_burst(s) ? Pattern::kBurst : Pattern::kScattered;
 }
 
-// Of bytes that came from elsewhere, or are gone, the bits that differ would tell what the
-// payload's are.
+// Where bytes came from elsewhere or are missing, the differing bits would reveal the payload.
 bool has_positions(Pattern pattern) noexcept {
   return pattern == Pattern::kSingleBit || pattern == Pattern::kBurst ||
          pattern == Pattern::kScattered;

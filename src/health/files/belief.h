@@ -2,11 +2,11 @@
 //
 // Which health files `check` and `export` believe. An ordinary user's file holds what that user
 // wrote into it. A process of the plugin writes what it counted; but any program of that user can
-// write the same bytes, so a file is a user's word and no proof.
+// write the same bytes, so a file is a user's claim and no proof.
 //
-// Two rules follow. This one sets aside what cannot be true: files in the wrong place, of another
-// boot, copies of files, numbers beyond what a machine can do. The other one (witness.h) decides
-// how much the rest can do: without a second witness, warn.
+// Two rules follow. This one rejects what cannot be true: files in the wrong place, of another
+// boot, copies of files, numbers beyond what a machine can do. The other one (blame/trust.h)
+// decides what follows from the rest: files of one ordinary user can only warn.
 #ifndef VERITY_HEALTH_FILES_BELIEF_H
 #define VERITY_HEALTH_FILES_BELIEF_H
 

@@ -133,7 +133,7 @@ Directory::Directory(Directory&& other) noexcept
 
 std::string Directory::open(const std::string& path) {
   path_ = path;
-  // In /dev/shm anybody may make a link of that name.
+  // In /dev/shm any user may make a link of that name.
   const int follow = path.starts_with(kSiteDirectory) ? O_NOFOLLOW : 0;
   fd_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | follow);
   struct stat info {};
@@ -235,17 +235,17 @@ void Directory::remove_hidden(std::uint64_t now_ns, std::uint64_t keep_ns) const
 std::size_t collect(const Directory& directory, const std::vector<std::string>& names,
                     std::uint64_t now_ns, std::uint64_t keep_ns,
                     const std::function<bool(const HealthFile&)>& may_go) {
-  std::size_t gone = 0;
+  std::size_t removed = 0;
   for (const std::string& name : names) {
     HealthFile file = directory.read(name);
     if (file.life == Life::kRunning || (geteuid() != 0 && file.owner != geteuid())) continue;
     directory.mark(file, now_ns);
     if (file.ended_ns == 0 || file.ended_ns + keep_ns > now_ns) continue;
     if (may_go && !may_go(file)) continue;
-    gone += directory.remove(file);
+    removed += directory.remove(file);
   }
   directory.remove_hidden(now_ns, keep_ns);
-  return gone;
+  return removed;
 }
 
 void collect_some(const std::string& path, std::uint64_t now_ns, std::uint64_t keep_ns) noexcept {

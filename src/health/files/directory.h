@@ -17,8 +17,8 @@ namespace verity::health {
 
 enum class Life {
   kRunning,
-  kEnded,   // as it should
-  kKilled,  // without a word
+  kEnded,   // closed its file
+  kKilled,  // did not
 };
 [[nodiscard]] const char* life_name(Life life) noexcept;
 
@@ -48,13 +48,13 @@ class Directory {
   [[nodiscard]] uid_t owner() const noexcept { return owner_; }
   // Others than a file's owner may remove or replace it.
   [[nodiscard]] bool is_open_to_all() const noexcept { return open_to_all_; }
-  // Names of health files, sorted; of more than `most` only the first that the system tells. *more:
+  // Names of health files, sorted; of more than `most` only the first that the system lists. *more:
   // whether there are more.
   [[nodiscard]] std::vector<std::string> names(std::size_t most, bool* more) const;
   // Never fails: what is wrong with it is in HealthFile::problem.
   [[nodiscard]] HealthFile read(const std::string& name) const;
-  // Writes down that the process of this file was killed, and when that was noticed, where nobody
-  // has yet and we may.
+  // Records that the process of this file was killed, and when that was noticed, unless that is
+  // recorded or not permitted.
   void mark(HealthFile& file, std::uint64_t now_ns) const;
   // Removes a file whose process is over. False: not allowed, or it is not there any more.
   bool remove(const HealthFile& file) const noexcept;
@@ -71,9 +71,9 @@ class Directory {
 };
 
 // Removes the files of those names whose processes ended `keep_ns` ago or before; marks those that
-// were killed, whose time begins then; of files that nobody can read, the time of the last change
-// counts. Asks `may_go` about each first, for who wants to add up what it counted. Returns how many
-// went.
+// were killed, whose time begins then; of unreadable files, the time of the last change counts.
+// Removes only what `may_go` accepts, which can add up the counters first. Returns the number of
+// removed files.
 std::size_t collect(const Directory& directory, const std::vector<std::string>& names,
                     std::uint64_t now_ns, std::uint64_t keep_ns,
                     const std::function<bool(const HealthFile&)>& may_go = {});
@@ -81,9 +81,9 @@ std::size_t collect(const Directory& directory, const std::vector<std::string>& 
 // At the start of a process: a bounded number of files at random places, of its own user.
 void collect_some(const std::string& path, std::uint64_t now_ns, std::uint64_t keep_ns) noexcept;
 
-// Where `status` and others look when nobody names folders: UCX_VERITY_HEALTH_DIR, and in /dev/shm
-// one's own folder, or, for root, those of all users, and the site's: /dev/shm/ucx-verity. A folder
-// that is called after a user and belongs to another one is left out.
+// The folders of `status` and others by default: UCX_VERITY_HEALTH_DIR, and in /dev/shm one's own
+// folder, or, for root, those of all users, and the site's: /dev/shm/ucx-verity. A folder that is
+// called after a user and belongs to another one is left out.
 [[nodiscard]] std::vector<std::string> default_directories();
 
 [[nodiscard]] std::uint64_t realtime_ns() noexcept;

@@ -32,7 +32,7 @@ class InterfaceRows {
   // What belongs to links to `host`; without one, or without room for it, a row that others share.
   [[nodiscard]] Counters& peer(HostId host, std::uint64_t now_ns) noexcept;
   [[nodiscard]] Counters& peer(std::string_view name, std::uint64_t now_ns) noexcept {
-    return peer(table_.meet(name), now_ns);
+    return peer(table_.host_id(name), now_ns);
   }
 
  private:

@@ -19,7 +19,7 @@ using FileRow = ucx_verity_health_row;
 static_assert(sizeof(FileHeader) == 512 && sizeof(FileRow) == 128,
               "changes need another layout number");
 
-// Who writes, as the header tells it. Texts are cut to their fields.
+// The writing process, as the header names it. Texts are cut to their fields.
 struct Origin {
   std::uint64_t pid = 0;
   std::uint64_t start_ticks = 0;

@@ -36,8 +36,8 @@ constexpr std::size_t whole_pages(std::size_t size) noexcept {
   return (size + kPage - 1) / kPage * kPage;
 }
 
-// Shared, though with nobody, so that map_file() can look at the pages once more when others have
-// taken their place.
+// Shared, though with no other process, so that map_file() can look at the pages once more when
+// others have taken their place.
 void* map_unshared(void* where) noexcept {
   const int fixed = where != nullptr ? MAP_FIXED : 0;
   return util::map_memory(where, Table::kMostBytes,
@@ -141,7 +141,7 @@ bool Segment::is_ours() const noexcept {
 bool Segment::grow(std::size_t size) noexcept {
   if (size <= usable_) return true;
   if (size > Table::kMostBytes || fd_ < 0 || !is_ours()) return false;
-  // Doubled, so that a job that meets a host after the other does not ask for each.
+  // Doubled, so that a job that reaches one host after the other does not grow it for each.
   const std::size_t wanted =
       std::min(whole_pages(std::max(size, usable_ * 2)), whole_pages(Table::kMostBytes));
   if (allocate(fd_, wanted) != 0) return false;
@@ -200,7 +200,7 @@ std::string Segment::move_to_file(const FileSettings& settings, std::uint64_t pi
                                   std::size_t used) {
   const bool own = settings.directory.empty();
   folder_ = own ? default_directory(geteuid()) : settings.directory;
-  if (own) (void)mkdir(folder_.c_str(), 0700);  // its error is told when it is opened
+  if (own) (void)mkdir(folder_.c_str(), 0700);  // the error is reported when it is opened
   const int directory =
       ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
   if (directory < 0) return folder_ + ": " + reason("it cannot be opened", errno);

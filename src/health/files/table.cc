@@ -105,7 +105,7 @@ void Table::put_name(FileRow& row, HostId host) const noexcept {
   std::atomic_ref(row.kind).store(UCX_VERITY_HEALTH_PEER, std::memory_order_release);
 }
 
-HostId Table::meet(std::string_view name) noexcept {
+HostId Table::host_id(std::string_view name) noexcept {
   if (name.empty()) return 0;
   const std::lock_guard lock(mutex_);
   try {

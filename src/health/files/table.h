@@ -26,8 +26,8 @@ struct Path {
   bool injected = false;  // its faults are made on purpose, by a test transport below
 };
 
-// A host's number in this process: the hash of its name, which its addresses tell; of two names
-// with one hash the second gets the next free number when it tells its name. 0: no host.
+// A host's number in this process: the hash of its name, which its addresses carry; of two names
+// with one hash the second gets the next free number when it advertises its name. 0: no host.
 using HostId = std::uint32_t;
 
 // Memory at a fixed place, of which only the first bytes can be used: the rest can when the file
@@ -62,8 +62,8 @@ class Table {
   [[nodiscard]] Counters& open_interface(const Path& path, std::uint64_t now_ns);
   // The number of the host of that name, whose rows have it from now on. 0: no name, or no memory
   // for it.
-  [[nodiscard]] HostId meet(std::string_view name) noexcept;
-  // Empty: not told yet. Throws std::bad_alloc.
+  [[nodiscard]] HostId host_id(std::string_view name) noexcept;
+  // Empty: not known yet. Throws std::bad_alloc.
   [[nodiscard]] std::string host_name(HostId host) const;
   // For the links of one interface to `host`, and to the hosts for which there was no room.
   // nullptr: no room. As long as the host's name is not known its row is one of those of others.

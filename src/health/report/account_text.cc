@@ -62,13 +62,14 @@ std::string faults(const Counters& c) {
   const FaultBalance balance = balance_of(c);
   const std::uint64_t discarded = c.faults_header + c.faults_length;
   std::string text;
-  const Kind found[] = {{"payload", c.faults_payload},
-                        // Of a short frame that is delivered as it came nobody can say which.
-                        {c.faults_observed > 0 ? "header or payload" : "header", c.faults_header},
-                        {"length", c.faults_length},
-                        {"read", c.reads_damaged_on_wire},
-                        {"read, ambiguous", c.reads_ambiguous},
-                        {"read, persistent", c.reads_persistent}};
+  const Kind found[] = {
+      {"payload", c.faults_payload},
+      // Which of the two is unknown for a short frame that is delivered as it came.
+      {c.faults_observed > 0 ? "header or payload" : "header", c.faults_header},
+      {"length", c.faults_length},
+      {"read", c.reads_damaged_on_wire},
+      {"read, ambiguous", c.reads_ambiguous},
+      {"read, persistent", c.reads_persistent}};
   add_kinds(&text, found);
   const Kind outcome[] = {
       {"repaired", balance.repaired},

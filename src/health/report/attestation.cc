@@ -53,17 +53,17 @@ bool had_trouble(const Counters& c) noexcept {
           c.source_faults | c.read_chunks_damaged | c.rma_refused | c.links_failed) != 0;
 }
 
-bool went_past(const Report& report) noexcept {
+bool has_unverified(const Report& report) noexcept {
   return !report.raw_lanes.empty() || !report.mpi_components.empty() ||
          report.counters.frames_unverified > 0;
 }
 
-bool worth_telling(const Report& report, AttestPolicy policy) {
+bool should_print(const Report& report, AttestPolicy policy) {
   if (!report.active && !is_first_rank(report.who)) return false;
   if (policy != AttestPolicy::kAuto) return policy == AttestPolicy::kAlways;
   if (!report.active) return true;
   if (had_trouble(report.counters)) return true;
-  return report.counters.links_opened > 0 && went_past(report) && is_first_rank(report.who);
+  return report.counters.links_opened > 0 && has_unverified(report) && is_first_rank(report.who);
 }
 
 std::string render_text(const Report& report) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a process says at its end: what was verified and repaired, and what went past the plugin.
+// The report of a process at its end: what was verified and repaired, and what bypassed the plugin.
 // The text and the JSON are pure functions of a Report; attestation_io.h does the reading of the
 // environment and the writing.
 #ifndef VERITY_HEALTH_REPORT_ATTESTATION_H
@@ -17,7 +17,7 @@
 
 namespace verity::health {
 
-// UCX_VERITY_ATTEST. The text goes to stderr: never, when there is something to tell, or always.
+// UCX_VERITY_ATTEST. The text goes to stderr: never, when there is something to report, or always.
 enum class AttestPolicy { kNever, kAuto, kAlways };
 
 // In the order of AttestPolicy, ending with nullptr: fits a table of names for UCX's parser.
@@ -49,14 +49,14 @@ struct Report {
 // Whether data was damaged, lost or repaired, or a link given up.
 [[nodiscard]] bool had_trouble(const Counters& counters) noexcept;
 
-// Whether anything is known to have gone past the plugin.
-[[nodiscard]] bool went_past(const Report& report) noexcept;
+// Whether anything is known to have travelled unverified.
+[[nodiscard]] bool has_unverified(const Report& report) noexcept;
 
-// Whether the text is to be printed. With kAuto: on trouble; and, where only something went past
+// Whether the text is to be printed. With kAuto: on trouble; and, where something only bypassed
 // the plugin, by the first rank alone, as every rank would say the same, as is the line of a
 // process that loaded the plugin and did not use it. A process that opened no link says nothing
 // else.
-[[nodiscard]] bool worth_telling(const Report& report, AttestPolicy policy);
+[[nodiscard]] bool should_print(const Report& report, AttestPolicy policy);
 
 // At most 20 lines for a terminal (long lists of names are cut), with the last newline.
 [[nodiscard]] std::string render_text(const Report& report);

@@ -54,7 +54,7 @@ void write_attestation(const Report& report, std::string_view pattern) noexcept 
 
 void publish(const Report& report, AttestPolicy policy, std::string_view pattern) noexcept {
   try {
-    if (worth_telling(report, policy)) print(render_text(report));
+    if (should_print(report, policy)) print(render_text(report));
   } catch (const std::exception&) {  // out of memory, as above
   }
   write_attestation(report, pattern);

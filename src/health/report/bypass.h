@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Names what can carry payloads past the plugin: UCX transports in use without a wrapper, and MPI
+// Names what can bypass the plugin: UCX transports in use without a wrapper, and MPI
 // components that move data themselves. All of it is computed from strings; loaded_objects() is the
 // only function that looks at the process.
 #ifndef VERITY_HEALTH_REPORT_BYPASS_H
@@ -73,7 +73,7 @@ struct MpiSettings {
                                         std::string_view ucx_tls);
 
 // Paths of the shared objects that the process has loaded now. MPI unloads its components before it
-// ends, so ask while its communication is still open.
+// ends, so call this while its communication is still open.
 [[nodiscard]] std::vector<std::string> loaded_objects();
 
 }  // namespace verity::health

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI components, told by the names of the shared objects in the process.
+// MPI components, recognized by the names of the shared objects in the process.
 //
 // Open MPI opens every component of a framework before it chooses. Seen with 4.1.4 and pml=ucx,
 // osc=ucx,sm: all of btl and coll/sm stay loaded, unused. So btl counts only when something that
@@ -120,7 +120,8 @@ bool carries_payload(const Component& component, const Loaded& loaded,
   return false;
 }
 
-// Builds of Open MPI 5 and later have their components inside libmpi: only the settings tell.
+// Builds of Open MPI 5 and later have their components inside libmpi: only the settings show which
+// are used.
 void add_built_in(const Loaded& loaded, const MpiSettings& settings, std::set<std::string>* names) {
   if (!loaded.open_mpi || loaded.has_framework("pml")) return;
   if (settings.pml != "ucx") names->insert("pml (OMPI_MCA_pml is not ucx)");

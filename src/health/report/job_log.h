@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The file in which the processes of one job on one host leave their accounts for the one that ends
+// The file in which the processes of one job on one host leave their reports for the one that ends
 // last.
 //
 // Each process appends a record when it begins and one when it ends; appended records have one
-// order for all. Who ends reads what lies before its own last record: if all others there have
-// ended, or are dead, it is the last one, and it alone. Nothing is waited for, no process needs
-// another one to go on, and what is left behind by jobs that were killed is removed with the old
-// health files.
+// order for all. A process that ends reads the records before its own last one: if all other
+// processes there have ended, or are dead, it is the last one, and it alone. No process waits for
+// another one, and what jobs leave behind that were killed is removed with the old health files.
 //
-// A launcher that sees a process fail kills the others. So the first process that fails reports
-// what there is by then, as no other process may come to do so later.
+// A launcher that sees a process fail kills the others. So the first process that fails reports the
+// records so far, as no other process may get to do so later.
 //
 //   +----------------+---------------+---------------+-------------+----
 //   | begin, rank 0  | begin, rank 1 | end, rank 1   | end, rank 0 | ...
@@ -35,7 +34,7 @@
 
 namespace verity::health {
 
-// What tells a process from all others of its job.
+// What identifies a process within its job.
 struct Member {
   std::uint64_t pid = 0;
   std::uint64_t start_ticks = 0;

@@ -91,9 +91,9 @@ std::string faults_in_words(const JobSummary& s) {
     return found + " found, " + grouped(balance.delivered) +
            " DELIVERED as damaged (mode observe repairs nothing)";
   }
-  const bool settled = s.sum.counters.links_failed == 0 && s.missing == 0;
-  if (settled && balance.rest() == 0) return found + " found and repaired";
-  const std::string rest = settled ? ", " + grouped(balance.rest()) + " no longer needed" : "";
+  const bool complete = s.sum.counters.links_failed == 0 && s.missing == 0;
+  if (complete && balance.rest() == 0) return found + " found and repaired";
+  const std::string rest = complete ? ", " + grouped(balance.rest()) + " no longer needed" : "";
   return found + " found, " + grouped(balance.repaired) + " repaired" + rest;
 }
 
@@ -113,7 +113,7 @@ std::string conclusion(const JobSummary& s) {
                                                                    : "";
 }
 
-// Receivers verify: who only sent knows nothing of it.
+// Receivers verify: a process that only sent cannot report it.
 std::string verified_in_words(const JobSummary& s) {
   const Counters& c = s.sum.counters;
   if (c.frames_verified + c.frames_unverified + c.read_bytes_verified + balance_of(c).found == 0) {
@@ -150,13 +150,13 @@ JobSummary sum_up(const std::vector<Report>& reports, unsigned registered, unsig
   return summary;
 }
 
-bool worth_telling(const JobSummary& summary, AttestPolicy policy) {
+bool should_print(const JobSummary& summary, AttestPolicy policy) {
   const bool unused =
       !summary.sum.active || (!sent_anything(summary.sum.counters) && bypassed(summary.sum));
   if (unused && !summary.first_rank) return false;
   if (policy != AttestPolicy::kAuto) return policy == AttestPolicy::kAlways;
   if (unused || had_trouble(summary.sum.counters)) return true;
-  return sent_anything(summary.sum.counters) && went_past(summary.sum) && summary.first_rank;
+  return sent_anything(summary.sum.counters) && has_unverified(summary.sum) && summary.first_rank;
 }
 
 std::string render_text(const JobSummary& summary) {

@@ -25,8 +25,8 @@ struct JobSummary {
 [[nodiscard]] JobSummary sum_up(const std::vector<Report>& reports, unsigned registered,
                                 unsigned host_ranks, unsigned ranks);
 
-// As worth_telling() of one process.
-[[nodiscard]] bool worth_telling(const JobSummary& summary, AttestPolicy policy);
+// As should_print() of one process.
+[[nodiscard]] bool should_print(const JobSummary& summary, AttestPolicy policy);
 
 // A line that says how it went, and, where anything was sent, what account_lines() has.
 [[nodiscard]] std::string render_text(const JobSummary& summary);

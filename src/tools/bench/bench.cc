@@ -102,7 +102,7 @@ class Bench {
     }
   }
 
-  // Of those asked for, what there is at the MPI level, or at the others.
+  // Of those requested, what there is at the MPI level, or at the others.
   std::vector<Test> tests(bool mpi) const {
     std::vector<Test> list;
     for (const std::string& name : options_.tests) {

@@ -160,7 +160,7 @@ void conclude(Result* result, Test test, bool null_test) {
     result->unit = counts_bytes(result->size) ? "MB/s" : "Mmsg/s";
   }
   if (!null_test) result->limit = limit_for(result->level, result->transport, test, result->size);
-  result->verdict = judge(result->comparison, result->limit);
+  result->verdict = verdict_of(result->comparison, result->limit);
   if (result->too_disturbed && result->limit) result->verdict = Verdict::kUndecided;
 }
 

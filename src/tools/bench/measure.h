@@ -37,7 +37,7 @@ struct Result {
   bool left_out = false;  // the transport has no such messages: nothing went wrong
 };
 
-// What is asked for. `null_test` puts the raw transport on both sides: what it shows as difference
+// The request. `null_test` puts the raw transport on both sides: what it shows as difference
 // is the error of the method.
 struct Request {
   Level level = Level::kUct;

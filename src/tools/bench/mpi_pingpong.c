@@ -36,8 +36,8 @@ static void ping_pong(int size) {
   }
 }
 
-/* The follower of a pair that makes one-sided operations waits for the leader's word. */
-static void word(int from_leader) {
+/* The follower of a pair that makes one-sided operations waits for the leader's token. */
+static void token(int from_leader) {
   char text = 0;
   if (leads == from_leader) {
     MPI_Send(&text, 1, MPI_CHAR, peer, 2, MPI_COMM_WORLD);
@@ -76,7 +76,7 @@ static void windows(int size, int count) {
     }
     MPI_Waitall(length, requests, MPI_STATUSES_IGNORE);
   }
-  word(0);
+  token(0);
 }
 
 static void repeat(int size, int count) {
@@ -87,7 +87,7 @@ static void repeat(int size, int count) {
     for (i = 0; i < count; ++i) ping_pong(size);
   } else {
     for (i = 0; leads && i < count; ++i) one_sided(size);
-    word(1);
+    token(1);
   }
 }
 
@@ -122,7 +122,7 @@ static double times(int size, int count) {
   double last = MPI_Wtime(), now;
   int i;
   if (!leads && test != kLatency) {
-    word(1);
+    token(1);
     return 0;
   }
   for (i = 0; i < count; ++i) {
@@ -135,7 +135,7 @@ static double times(int size, int count) {
     samples[i] = (now - last) / (test == kLatency ? 2 : 1) * 1e9;
     last = now;
   }
-  if (test != kLatency) word(1);
+  if (test != kLatency) token(1);
   qsort(samples, (size_t)count, sizeof(samples[0]), ascending);
   return samples[count / 2];
 }

@@ -158,7 +158,7 @@ PeerProcess::PeerProcess() {
 }
 
 PeerProcess::~PeerProcess() {
-  // After an error the two may be out of step: then the child is ended, not asked.
+  // After an error the two may be out of step: then the child is killed.
   if (!stacks_.empty()) kill(child_, SIGKILL);
   ::close(socket_);
   waitpid(child_, nullptr, 0);
@@ -240,7 +240,7 @@ void PeerProcess::follow_orders(int socket) {
         try {
           stacks = open_pair(socket, message, std::strcmp(message.names[0], "self") == 0);
         } catch (const std::exception&) {
-          stacks.clear();  // the leader knows, and tells
+          stacks.clear();  // the leader reports it
         }
       } else if (message.order == Order::kClose) {
         close_pair(socket, &stacks);

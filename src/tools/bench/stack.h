@@ -51,7 +51,7 @@ class Stack {
   [[nodiscard]] virtual Capability capability() const = 0;
 
   // The side that measures. Latency: ticks of each round trip. Rate: one number, the ticks from the
-  // first send to the peer's word that it has all. `ticks_out` has room.
+  // first send until the peer confirms that it has all. `ticks_out` has room.
   virtual void lead(const Batch& batch, std::vector<std::uint64_t>* ticks_out) = 0;
   // The other side of the same batch.
   virtual void follow(const Batch& batch) = 0;

@@ -57,7 +57,7 @@ Comparison compare(const std::vector<Block>& blocks) {
   return result;
 }
 
-Verdict judge(const Comparison& comparison, const std::optional<Limit>& limit) {
+Verdict verdict_of(const Comparison& comparison, const std::optional<Limit>& limit) {
   if (!limit) return Verdict::kNoLimit;
   if (comparison.blocks == 0) return Verdict::kUndecided;
   const bool absolute = limit->kind == Limit::Kind::kDifferenceAtMost;

@@ -61,7 +61,7 @@ enum class Verdict { kNoLimit, kOk, kOver, kUndecided };
 
 // kUndecided where raw itself varies by more than the limit leaves room for, or where the limit
 // lies within the 95 % range.
-[[nodiscard]] Verdict judge(const Comparison& comparison, const std::optional<Limit>& limit);
+[[nodiscard]] Verdict verdict_of(const Comparison& comparison, const std::optional<Limit>& limit);
 
 [[nodiscard]] const char* verdict_name(Verdict verdict);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `doctor` concludes: facts in, findings out, without looking at anything itself.
+// What `doctor` concludes: facts in, findings out, without reading the machine itself.
 #ifndef VERITY_TOOLS_DOCTOR_DIAGNOSIS_H
 #define VERITY_TOOLS_DOCTOR_DIAGNOSIS_H
 
@@ -92,7 +92,7 @@ struct Facts {
 // All of them: this installation and machine, the MPI libraries, this shell.
 [[nodiscard]] Findings diagnose(const Facts& facts);
 
-// Whether this shell asks for verification at all.
+// Whether this shell requests verification at all.
 [[nodiscard]] bool is_active(const Facts& facts);
 
 // What happens to its jobs where UCX offers no wrapped transport.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// `ucx-verity doctor`: doctor_facts.cc gathers the facts; diagnosis.cc and shell_diagnosis.cc judge
-// them.
+// `ucx-verity doctor`: doctor_facts.cc gathers the facts; diagnosis.cc and shell_diagnosis.cc
+// conclude.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>

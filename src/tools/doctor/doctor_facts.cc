@@ -71,7 +71,7 @@ std::string ucp_of_any(const std::vector<std::string>& objects) {
   return {};
 }
 
-std::vector<std::string> ask(const std::vector<std::string>& command) {
+std::vector<std::string> output_of(const std::vector<std::string>& command) {
   return lines_of(run_process(command, {}, {"LD_PRELOAD"}, kProbeSeconds).out);
 }
 
@@ -79,7 +79,7 @@ std::vector<std::string> ask(const std::vector<std::string>& command) {
 std::string ucp_of_open_mpi() {
   std::string components;
   std::string libraries;
-  for (const std::string& line : ask({"ompi_info", "--parsable", "--path", "all"})) {
+  for (const std::string& line : output_of({"ompi_info", "--parsable", "--path", "all"})) {
     starts(line, "path:pkglibdir:", &components);
     starts(line, "path:libdir:", &libraries);
   }
@@ -89,7 +89,7 @@ std::string ucp_of_open_mpi() {
 std::optional<OpenMpi> ask_open_mpi() {
   if (find_program("ompi_info").empty()) return std::nullopt;
   OpenMpi mpi;
-  for (const std::string& line : ask({"ompi_info", "--parsable"})) {
+  for (const std::string& line : output_of({"ompi_info", "--parsable"})) {
     starts(line, "ompi:version:full:", &mpi.version);
     mpi.pml_ucx |= starts(line, "mca:pml:ucx:");
     mpi.osc_ucx |= starts(line, "mca:osc:ucx:");
@@ -98,7 +98,7 @@ std::optional<OpenMpi> ask_open_mpi() {
   }
   if (mpi.pml_ucx) mpi.ucx_library = ucp_of_open_mpi();
   for (const std::string& line :
-       ask({"ompi_info", "--parsable", "--param", "pml", "all", "--level", "9"})) {
+       output_of({"ompi_info", "--parsable", "--param", "pml", "all", "--level", "9"})) {
     starts(line, "mca:pml:base:param:pml:value:", &mpi.pml);
     starts(line, "mca:pml:base:param:pml:source:", &mpi.pml_source);
     starts(line, "mca:pml:ucx:param:pml_ucx_tls:value:", &mpi.tls);
@@ -114,7 +114,7 @@ std::optional<Mpich> ask_mpich() {
     const std::size_t start = line.find_first_not_of(" \t", line.find(':') + 1);
     return start == std::string::npos ? std::string() : line.substr(start);
   };
-  for (const std::string& line : ask({program})) {
+  for (const std::string& line : output_of({program})) {
     if (starts(line, "MPICH Version")) mpi.version = value(line);
     if (starts(line, "MPICH Device")) mpi.device = value(line);
     mpi.direct_auto |= line.find("--enable-ch4-direct=auto") != std::string::npos;

@@ -131,14 +131,14 @@ std::vector<std::uint8_t> pattern(std::size_t bytes) {
   return data;
 }
 
-void meet(End* end, int socket) {
+void exchange_addresses(End* end, int socket) {
   write_text(socket, end->address());
   end->connect(read_text(socket));
 }
 
 void take_message(int socket, std::size_t bytes) {
   End end;
-  meet(&end, socket);
+  exchange_addresses(&end, socket);
   std::vector<std::uint8_t> data(bytes);
   end.receive(data.data(), data.size(), kMessage);
   const std::vector<std::uint8_t> wanted = pattern(bytes);
@@ -149,7 +149,7 @@ void take_message(int socket, std::size_t bytes) {
 
 std::uint64_t give_message(int socket, std::size_t bytes) {
   End end;
-  meet(&end, socket);
+  exchange_addresses(&end, socket);
   const std::vector<std::uint8_t> data = pattern(bytes);
   end.send(data.data(), data.size(), kMessage);
   std::uint64_t wrong = 0;

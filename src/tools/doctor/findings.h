@@ -9,13 +9,13 @@
 
 namespace verity::tools {
 
-// In the order of severity. Inactive: the shell does not ask for verification at all.
+// In the order of severity. Inactive: the shell does not request verification at all.
 enum class Grade { kOk, kWarning, kInactive, kBroken };
 
 // What follows for jobs, where a finding is no kOk.
 enum class Effect {
   kNone,
-  kIgnored,     // they run verified, without something that a setting asks for
+  kIgnored,     // they run verified, without something that a setting requests
   kUnverified,  // they run unverified, in part (kWarning) or as a whole
   kSomeAbort,   // those of several hosts, or of one MPI library
   kAbort,

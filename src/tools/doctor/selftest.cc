@@ -140,7 +140,7 @@ std::string numbers(const Outcome& with, const Outcome& without) {
          " (without the plugin: " + std::to_string(without.wrong) + ")";
 }
 
-Finding judge(const std::string& lower, const Outcome& with, const Outcome& without) {
+Finding finding_of(const std::string& lower, const Outcome& with, const Outcome& without) {
   if (!with.error.empty() || !without.error.empty()) {
     return {Grade::kBroken, kTopic,
             lower + ": " + (with.error.empty() ? without.error : with.error),
@@ -194,7 +194,7 @@ Findings run_selftest(const Facts& facts) {
   try {
     for (const std::string& lower : transports) {
       findings.push_back(
-          judge(lower, try_transport(facts, "vf" + lower), try_transport(facts, "f" + lower)));
+          finding_of(lower, try_transport(facts, "vf" + lower), try_transport(facts, "f" + lower)));
     }
   } catch (const std::exception& error) {
     findings.push_back({Grade::kBroken, kTopic, error.what(), "", Effect::kIgnored});

@@ -64,7 +64,7 @@ std::string words_of(const std::string& line) {
   return line.substr(line.find_first_not_of(' ', line.find(' ', level + 1)));
 }
 
-// The plugin's own refusal, or else UCX's first word; the dynamic linker's lines say nothing about
+// The plugin's own refusal, or else UCX's first line; the dynamic linker's lines say nothing about
 // UCX.
 std::string first_message(const std::string& messages) {
   std::string first;

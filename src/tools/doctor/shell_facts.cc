@@ -21,7 +21,7 @@ namespace {
 using Variables = std::vector<Variable>;
 using Names = std::vector<std::string>;
 
-// A probe leaves nothing behind and is part of no job: no health file, no attestation, no word
+// A probe leaves nothing behind and is part of no job: no health file, no attestation, no warning
 // about variables that UCX does not know.
 const Variables kWithoutTrace = {
     {"UCX_VERITY_HEALTH", "n"},   {"UCX_VERITY_ATTEST", "never"},    {"UCX_VERITY_ATTEST_FILE", ""},

@@ -89,7 +89,7 @@ void judge_typecheck(const Facts& facts, Findings* findings) {
   const std::string what = "UCX_VERITY_TYPECHECK=" + *wanted +
                            ", but LD_PRELOAD has neither libverity_mpi_openmpi.so nor "
                            "libverity_mpi_mpich.so: no datatype is compared";
-  const std::string remedy = facts.install.companions.empty()
+  const std::string remedy = facts.install.interposers.empty()
                                  ? "unset UCX_VERITY_TYPECHECK (the libraries are not installed)"
                                  : "eval \"$(ucx-verity env --typecheck " + *wanted + ")\"";
   findings->push_back({Grade::kBroken, kTopic, what, remedy, Effect::kIgnored});

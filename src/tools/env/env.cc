@@ -87,7 +87,7 @@ JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
   if (result.error.empty() && install.preload.empty() && needs_preload(version)) {
     result.error = "no libverity_preload.so in " + install.base + ": install ucx-verity again";
   }
-  if (result.error.empty() && !request.typecheck.empty() && install.companions.empty()) {
+  if (result.error.empty() && !request.typecheck.empty() && install.interposers.empty()) {
     result.error = "no libverity_mpi_openmpi.so or libverity_mpi_mpich.so in " + install.base +
                    ": they are built where configure finds mpicc.openmpi, mpicc.mpich or mpicc";
   }
@@ -100,7 +100,7 @@ JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
                                        .ucx_tls = selection.ucx_tls,
                                        .old_preload = from_environment("LD_PRELOAD"),
                                        .old_plugin_path = from_environment("UCX_PLUGIN_PATH"),
-                                       .companions = install.companions,
+                                       .interposers = install.interposers,
                                        .typecheck = request.typecheck});
   return result;
 }

@@ -18,7 +18,7 @@ struct JobEnvironment {
   std::string error;
 };
 
-// What is asked for; the defaults are the command's.
+// A request; the defaults are the command's.
 struct JobRequest {
   std::string tls;        // as for --tls
   std::string typecheck;  // warn, error, or empty: no checks of datatypes

@@ -10,12 +10,12 @@ namespace {
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The preload first, the companions behind it. Without type checks those of an earlier evaluation
+// The preload first, the interposers behind it. Without type checks those of an earlier evaluation
 // stay: they do nothing then.
 std::string preload_list(const EnvironmentRequest& request) {
   std::string list = request.old_preload;
   if (!request.typecheck.empty()) {
-    for (auto path = request.companions.rbegin(); path != request.companions.rend(); ++path) {
+    for (auto path = request.interposers.rbegin(); path != request.interposers.rend(); ++path) {
       list = prepend_path(list, *path, " :");
     }
   }
@@ -35,7 +35,7 @@ void add_loader(const EnvironmentRequest& request, std::vector<Variable>* variab
   if (!request.typecheck.empty()) variables->push_back({"UCX_VERITY_TYPECHECK", request.typecheck});
 }
 
-// Open MPI falls back to other components without a word when the chosen one is not named, and its
+// Open MPI falls back to other components silently when the chosen one is not named, and its
 // UCX components refuse transports whose names they do not know.
 void add_open_mpi(std::vector<Variable>* variables) {
   variables->push_back({"OMPI_MCA_pml", "ucx"});

@@ -25,13 +25,13 @@ struct Version {
 
 struct EnvironmentRequest {
   Version ucx;
-  std::string preload;                  // path of libverity_preload.so
-  std::string module_dir;               // folder of libuct_verity
-  std::string ucx_tls;                  // wrappers
-  std::string old_preload;              // LD_PRELOAD now
-  std::string old_plugin_path;          // UCX_PLUGIN_PATH now
-  std::vector<std::string> companions;  // paths of libverity_mpi_*.so
-  std::string typecheck;  // warn or error: the companions compare datatypes; empty: without them
+  std::string preload;                   // path of libverity_preload.so
+  std::string module_dir;                // folder of libuct_verity
+  std::string ucx_tls;                   // wrappers
+  std::string old_preload;               // LD_PRELOAD now
+  std::string old_plugin_path;           // UCX_PLUGIN_PATH now
+  std::vector<std::string> interposers;  // paths of libverity_mpi_*.so
+  std::string typecheck;  // warn or error: the interposers compare datatypes; empty: without them
 };
 
 // In the order in which they are to be set.

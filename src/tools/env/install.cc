@@ -17,13 +17,13 @@ bool has_plugin(const fs::path& folder) {
   return fs::exists(folder / "libuct_verity.so", none);
 }
 
-// What lies beside each other: the preload and the companions.
+// The files of one folder: the preload and the interposers.
 void read_preloads(const fs::path& folder, Install* install) {
   std::error_code none;
   const fs::path preload = folder / "libverity_preload.so";
   if (fs::exists(preload, none)) install->preload = preload;
   for (const char* name : {"libverity_mpi_openmpi.so", "libverity_mpi_mpich.so"}) {
-    if (fs::exists(folder / name, none)) install->companions.push_back(folder / name);
+    if (fs::exists(folder / name, none)) install->interposers.push_back(folder / name);
   }
 }
 

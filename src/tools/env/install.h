@@ -10,12 +10,12 @@
 namespace verity::tools {
 
 struct Install {
-  std::string preload;                  // libverity_preload.so, empty when it is missing
-  std::vector<std::string> companions;  // libverity_mpi_*.so that there are
+  std::string preload;                   // libverity_preload.so, empty when it is missing
+  std::vector<std::string> interposers;  // libverity_mpi_*.so that there are
   std::string fault{};  // the corrupting transport of 'doctor --selftest', empty when it is missing
   std::string module_dir;             // the folder for the running UCX, empty when there is none
   std::vector<std::string> versions;  // UCX versions with a plugin here
-  std::string base;                   // the folder that was looked at
+  std::string base;                   // the folder that was searched
 };
 
 // For UCX `ucx_version`. Looks beside the command itself (build tree, or an installation that was

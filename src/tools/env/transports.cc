@@ -124,7 +124,7 @@ Selection select_default(const Names& available) {
   add({"srd"}, 1);
   // xpmem would do too, but posix is where it is, and sysv where there is no /dev/shm. UCX takes
   // cma for large messages once it is named; verified, the frames of shared memory are faster on
-  // many machines ('bench --tls posix,cma' tells).
+  // many machines ('bench --tls posix,cma' shows it).
   add({"posix", "sysv"}, 1);
   add({"tcp"}, 1);
   add({"self"}, 1);

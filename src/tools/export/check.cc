@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// `ucx-verity check`: one line and an exit code, for node health checks. Looks at this host alone,
-// and not for long.
+// `ucx-verity check`: one line and an exit code, for node health checks. Reads this host's files
+// alone, in bounded time.
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct CheckOptions {
   std::string config;
 };
 
-Checked look(const CheckOptions& options) {
+Checked examine(const CheckOptions& options) {
   const auto deadline = std::chrono::steady_clock::now() + kTime;
   const blame::Trust trust = trust_of(options.trust);
   Ledger ledger;
@@ -74,14 +74,14 @@ bool drains(const CheckOptions& options, const Checked& checked) {
          level >= options.drain_on && level != blame::Level::kOk;
 }
 
-// For the log of a node health check, which has the last word: nothing is wrong with the node, as
-// far as anybody knows.
+// For the log of a node health check, which decides: nothing is known to be wrong with the node.
 int not_checked(const std::string& why) {
   std::fprintf(stderr, "ucx-verity check: not checked: %s\n", why.c_str());
   return 0;
 }
 
-// What a node health check and Slurm want: 0, silent where all was looked at; or the reason and 1.
+// What a node health check and Slurm want: 0, silent where everything was read; or the reason
+// and 1.
 int print_reason(const CheckOptions& options, const Checked& checked) {
   if (checked.verdict.level == blame::Level::kUnknown)
     return not_checked("cannot look into " + checked.blind.front());
@@ -91,7 +91,7 @@ int print_reason(const CheckOptions& options, const Checked& checked) {
 }
 
 int run(const CheckOptions& options) {
-  const Checked checked = look(options);
+  const Checked checked = examine(options);
   if (options.nhc || options.slurm) return print_reason(options, checked);
   if (options.json) {
     std::fputs(check_json(checked).c_str(), stdout);

@@ -16,7 +16,7 @@ namespace verity::tools {
 struct Checked {
   blame::Verdict verdict{};
   bool idle = false;                 // nothing was verified in that time: says nothing of the node
-  std::vector<std::string> blind{};  // what could not be looked at; empty: all that there is
+  std::vector<std::string> blind{};  // what could not be read; empty: everything was
   std::vector<std::string> notes{};  // what was left out
   std::uint64_t hours = 24;
   std::uint64_t injected = 0;

@@ -66,17 +66,18 @@ void complain(const std::string& text) {
   std::fprintf(stderr, "ucx-verity export: %s\n", text.c_str());
 }
 
-// A ledger that cannot be read is put aside: what it held is lost for the counters, and they begin
+// A ledger that cannot be read is renamed: what it held is lost for the counters, and they begin
 // anew, as after a new installation.
 bool load(const std::string& path, Ledger* ledger) {
   const std::string problem = load_ledger(path, ledger);
   if (problem.empty()) return true;
-  const std::string aside = path + ".bad";
-  if (rename(path.c_str(), aside.c_str()) != 0) {
+  const std::string renamed = path + ".bad";
+  if (rename(path.c_str(), renamed.c_str()) != 0) {
     complain(problem);
     return false;
   }
-  complain(problem + "; it is now " + aside + ", and counters of processes that ended begin anew");
+  complain(problem + "; it is now " + renamed +
+           ", and counters of processes that ended begin anew");
   *ledger = {};
   return true;
 }

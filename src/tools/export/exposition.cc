@@ -114,7 +114,7 @@ void counters(Text& text, const health::PathSums& paths) {
   }
 }
 
-// Which hosts one has trouble with: how many, and by name only where that is asked for.
+// Which hosts one has trouble with: how many, and by name only on request.
 void peers(Text& text, const Exposition& exposition) {
   std::set<std::string> all, in, out;
   std::map<std::string, health::PathFaults> by_name;

@@ -67,8 +67,8 @@ class Gathering {
       return;
     }
     if (std::string why = doubt_about(*directory, file); !why.empty()) {
-      return set_aside({health::printable(path), file.owner, std::move(why),
-                        health::path_faults(file.snapshot.sum()).faults() != 0});
+      return add_doubted({health::printable(path), file.owner, std::move(why),
+                          health::path_faults(file.snapshot.sum()).faults() != 0});
     }
     count(file);
     for (const health::SnapshotRow& row : file.snapshot.rows)
@@ -114,7 +114,7 @@ class Gathering {
                ? ""
                : "another file is of the same process: a copy";
   }
-  void set_aside(Doubted doubted) {
+  void add_doubted(Doubted doubted) {
     ++result.not_believed;
     if (result.doubted.size() < kMostProblems) {
       result.doubted.push_back(std::move(doubted));
@@ -161,8 +161,7 @@ struct Folder {
   bool more = false;
 };
 
-// The folders that can be opened, those with fewest files first: who fills one delays nobody
-// else's.
+// The folders that can be opened, those with fewest files first: a full one delays no other.
 std::vector<Folder> open_folders(const std::vector<std::string>& paths, const GatherLimits& limits,
                                  Gathered& result) {
   std::vector<Folder> folders;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The health files of this host and the exporter's ledger, read together: what `export` publishes
-// and `check` judges.
+// and `check` concludes from.
 #ifndef VERITY_TOOLS_EXPORT_GATHER_H
 #define VERITY_TOOLS_EXPORT_GATHER_H
 
@@ -17,7 +17,7 @@
 
 namespace verity::tools {
 
-// The ledger where nobody names one: of the system's exporter, which runs as root.
+// The default ledger: of the system's exporter, which runs as root.
 [[nodiscard]] std::string default_ledger();
 
 // Reads a ledger. Returns an empty text when there is none yet; else what is wrong with it, and
@@ -33,7 +33,7 @@ struct Doubted {
   std::string path;
   std::uint32_t user = 0;
   std::string why;
-  bool faults = false;  // it tells of some
+  bool faults = false;  // it counts some
 };
 
 struct Gathered {
@@ -45,7 +45,7 @@ struct Gathered {
   std::uint64_t delivered =
       0;  // faults that processes in mode observe handed on, while their files are there
   std::vector<std::string> problems;  // "FILE: what is wrong", the first few
-  std::vector<std::string> blind;     // "FOLDER: why it could not be looked into"
+  std::vector<std::string> blind;     // "FOLDER: why it could not be read"
   std::vector<std::string>
       partial;  // "FOLDER: 100 of 2000 files", where there was no time or no room for all
   std::vector<Doubted> doubted;  // the first few, those with faults before others

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the exporter remembers from one run to the next: what processes counted whose files are
-// gone, so that the host's counters only grow, and in which hour faults were seen, so that `check`
-// can look at the last day.
+// What the exporter remembers from one run to the next: what processes counted whose files were
+// removed, so that the host's counters only grow, and in which hour faults were seen, so that
+// `check` can look at the last day.
 #ifndef VERITY_TOOLS_EXPORT_LEDGER_H
 #define VERITY_TOOLS_EXPORT_LEDGER_H
 
@@ -28,15 +28,15 @@ struct Troubles : health::FaultsByPath {
   std::map<std::uint32_t, std::size_t> bare_of_user_;  // added where there was no room any more
 };
 
-// Of files that nobody signed: an entry of an older ledger.
+// Of files without a user: an entry of an older ledger.
 inline constexpr std::uint32_t kNoUser = 0xffffffff;
 
 struct Ledger {
-  // Most paths to hosts that are told apart; the others are added up under the path without a host.
+  // Most paths to hosts that are kept apart; the others are added up under the path without a host.
   static constexpr std::size_t kMostPaths = 20000;
   static constexpr std::size_t kMostPathsOfUser = 12000;
   static constexpr std::size_t kMostSums = 1024;   // paths without hosts
-  static constexpr std::uint64_t kHours = 24 * 8;  // how long faults are told apart by the hour
+  static constexpr std::uint64_t kHours = 24 * 8;  // how long faults are kept by the hour
 
   health::PathSums ended;  // without hosts
   Troubles ended_trouble;  // with hosts

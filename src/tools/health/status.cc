@@ -20,7 +20,7 @@ struct Request {
 
 int remove_old(const Request& request) {
   int code = kExitOk;
-  std::size_t gone = 0;
+  std::size_t removed = 0;
   for (const std::string& path :
        request.wanted.folders.empty() ? health::default_directories() : request.wanted.folders) {
     health::Directory directory;
@@ -31,10 +31,11 @@ int remove_old(const Request& request) {
       continue;
     }
     bool more;
-    gone += health::collect(directory, directory.names(~std::size_t{0}, &more),
-                            health::realtime_ns(), static_cast<std::uint64_t>(request.keep * 1e9));
+    removed +=
+        health::collect(directory, directory.names(~std::size_t{0}, &more), health::realtime_ns(),
+                        static_cast<std::uint64_t>(request.keep * 1e9));
   }
-  std::printf("%zu file%s removed\n", gone, gone == 1 ? "" : "s");
+  std::printf("%zu file%s removed\n", removed, removed == 1 ? "" : "s");
   return code;
 }
 

@@ -25,8 +25,8 @@ class Terminal {
   [[nodiscard]] std::size_t lines() const noexcept;
   // Draws the lines from the top, cut to the window.
   void draw(const std::vector<std::string>& lines) const;
-  // A key, within `seconds`; 0: none, or the window is another one; -1: the terminal has gone, or a
-  // signal wants the end. Who stops the process (^Z) gets the terminal as it was meanwhile.
+  // A key, within `seconds`; 0: none, or the window is another one; -1: the terminal is closed, or
+  // a signal wants the end. Who stops the process (^Z) gets the terminal as it was meanwhile.
   [[nodiscard]] int key(double seconds);
 
  private:

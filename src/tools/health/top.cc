@@ -45,7 +45,7 @@ int run_batch(const Request& request, TopText text) {
       std::puts("");
     }
     const Found found = find_processes(request.wanted);
-    view.look(found, monotonic_ns());
+    view.update(found, monotonic_ns());
     text.clock = clock_now();
     for (const std::string& line : render_top(found, view.rows(text.group, text.sort), text))
       std::puts(line.c_str());
@@ -62,8 +62,8 @@ struct Live {
   bool keys = false;  // what they do is shown in place of the numbers
 };
 
-// What a key asks for. Another view of what was seen needs no new look, whose rates would be those
-// of a moment.
+// What a key requests. Another view of the same files needs no new reading, whose rates would be
+// those of a moment.
 Then obey(int key, Live* live) noexcept {
   constexpr std::string_view kGroups = "1234";
   constexpr std::string_view kSorts = "bmvrfun";
@@ -118,7 +118,7 @@ int run_live(Request request, const TopText& text) {
   Live live{&request.wanted, text};
   for (unsigned i = 0; request.looks == 0 || i < request.looks; ++i) {
     const Found found = find_processes(request.wanted);
-    view.look(found, monotonic_ns());
+    view.update(found, monotonic_ns());
     live.text.clock = clock_now();
     if (show(terminal, found, view, request.seconds, &live) == Then::kEnd) break;
   }

@@ -77,7 +77,7 @@ std::string short_number(double number) {
   return text.data();
 }
 
-void TopView::look(const Found& found, std::uint64_t now_ns) {
+void TopView::update(const Found& found, std::uint64_t now_ns) {
   before_ = std::exchange(now_, {});
   before_ns_ = std::exchange(now_ns_, now_ns);
   const auto add = [this](GroupBy group, const std::string& key, const std::string& name,

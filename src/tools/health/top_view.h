@@ -45,9 +45,9 @@ struct TopRow {
 
 class TopView {
  public:
-  // One look. `now_ns` only grows.
-  void look(const Found& found, std::uint64_t now_ns);
-  // Of the last look. Largest first; by name where that is equal.
+  // Takes what was read. `now_ns` only grows.
+  void update(const Found& found, std::uint64_t now_ns);
+  // Of the last update. Largest first; by name where that is equal.
   [[nodiscard]] std::vector<TopRow> rows(GroupBy group, SortBy by) const;
 
  private:
@@ -58,8 +58,8 @@ class TopView {
   using Entries = std::map<std::string, Entry>;  // by file or by name
   static constexpr std::size_t kGroups = std::size(kGroupNames);
 
-  // All groups at each look, so that each has rates whenever it is shown: they are made of what was
-  // there at the look before.
+  // All groups at each update, so that each has rates whenever it is shown: they are differences to
+  // the update before.
   std::array<Entries, kGroups> now_;
   std::array<Entries, kGroups> before_;
   std::uint64_t now_ns_ = 0;

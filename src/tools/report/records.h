@@ -17,7 +17,7 @@ struct LineCounts {
   std::uint64_t attestations = 0;
   std::uint64_t type_mismatches = 0;
   std::uint64_t broken = 0;   // no JSON: cut off, or never any
-  std::uint64_t foreign = 0;  // JSON of somebody else's
+  std::uint64_t foreign = 0;  // other JSON
   std::uint64_t newer = 0;    // of a version that is not known here
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// `ucx-verity report`: reads the files; ranking.cc judges them.
+// `ucx-verity report`: reads the files; src/blame ranks the suspects.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Faults by the switch that their hosts hang on.
+// Faults by the switch that their hosts are attached to.
 #ifndef VERITY_TOOLS_REPORT_SWITCHES_H
 #define VERITY_TOOLS_REPORT_SWITCHES_H
 
@@ -16,7 +16,7 @@ namespace verity::tools {
 
 struct SwitchFaults {
   std::string name;          // empty: hosts that are not in the topology
-  std::uint64_t within = 0;  // both hosts hang on it
+  std::uint64_t within = 0;  // both hosts are attached to it
   std::uint64_t from = 0;    // its host sent
   std::uint64_t to = 0;      // its host received
   std::size_t troubled = 0;  // its hosts with faults

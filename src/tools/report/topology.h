@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which hosts hang on which switch, from a file of the site: Slurm's topology.conf, or what
+// Which hosts are attached to which switch, from a file of the site: Slurm's topology.conf, or what
 // ibnetdiscover prints.
 #ifndef VERITY_TOOLS_REPORT_TOPOLOGY_H
 #define VERITY_TOOLS_REPORT_TOPOLOGY_H

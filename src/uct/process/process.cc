@@ -130,7 +130,7 @@ health::HostId Process::host_of(const char (&field)[wire::kMaxHostName]) noexcep
   const size_t length = strnlen(field, sizeof(field));
   std::transform(field, field + length, name,
                  [](char c) { return c > 0x20 && c < 0x7f ? c : '?'; });
-  return table_->meet({name, length});
+  return table_->host_id({name, length});
 }
 
 void Process::publish() noexcept {

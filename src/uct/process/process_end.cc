@@ -107,7 +107,7 @@ void Process::finish_or_throw() {
     return health::publish(report, options().attest, {});
   const health::JobSummary summary =
       health::sum_up(all.reports, all.registered, launch_.host_ranks, launch_.ranks);
-  if (health::worth_telling(summary, options().attest)) health::print(health::render_text(summary));
+  if (health::should_print(summary, options().attest)) health::print(health::render_text(summary));
 }
 
 void Process::finish() noexcept {

@@ -81,20 +81,20 @@ contains "an unknown shell is refused" "$(clean "$tool" env --shell dos 2>&1)" "
 is "slurm: what a TaskProlog prints has no quotes and no semicolons" "$(clean "$tool" env --tls tcp,posix,self --shell slurm | sort)" \
   "$(sed 's/^/export /' <<< "$wanted" | sort)"
 contains "help" "$(clean "$tool" env --help)" '--tls LIST'
-companions=$(clean "$tool" env --typecheck warn 2>&1)
+interposers=$(clean "$tool" env --typecheck warn 2>&1)
 if [ -e "$abs_top_builddir/.libs/libverity_mpi_openmpi.so" ] || [ -e "$abs_top_builddir/.libs/libverity_mpi_mpich.so" ]; then
-  contains "type checks: the companions behind the loader" "$companions" 'LD_PRELOAD=.*libverity_preload\.so:[^:]*libverity_mpi_'
-  contains "type checks: are asked for" "$companions" 'UCX_VERITY_TYPECHECK=warn'
-  is "a second evaluation does not repeat the companions" \
+  contains "type checks: the interposers behind the loader" "$interposers" 'LD_PRELOAD=.*libverity_preload\.so:[^:]*libverity_mpi_'
+  contains "type checks: are requested" "$interposers" 'UCX_VERITY_TYPECHECK=warn'
+  is "a second evaluation does not repeat the interposers" \
     "$(clean bash -c "${twice//env)/env --typecheck error)}" | grep -o libverity_mpi_ | wc -l)" \
-    "$(grep -o libverity_mpi_ <<< "$companions" | wc -l)"
+    "$(grep -o libverity_mpi_ <<< "$interposers" | wc -l)"
   lacks "type checks: UCX knows the variables" \
     "$(clean bash -c "eval \"\$($tool env --typecheck warn)\"; UCX_VERITY_HEALTH=n ${UCX_INFO:-ucx_info} -epw -u t" 2>&1)" 'UCX +(WARN|ERROR)'
 else
-  contains "type checks: that there are no companions is told" "$companions" 'no libverity_mpi_openmpi.so or libverity_mpi_mpich.so in'
+  contains "type checks: missing interposers are reported" "$interposers" 'no libverity_mpi_openmpi.so or libverity_mpi_mpich.so in'
 fi
 contains "an unknown type check is refused" "$(clean "$tool" env --typecheck maybe 2>&1)" "unknown type check 'maybe': warn or error"
-lacks "no companion unless asked for" "$(clean "$tool" env)" 'libverity_mpi|TYPECHECK'
+lacks "no interposer unless requested" "$(clean "$tool" env)" 'libverity_mpi|TYPECHECK'
 is "the option of older scripts for shared windows changes nothing" "$(clean "$tool" env --shared-windows)" "$(clean "$tool" env)"
 
 # An installation that was moved as a whole.

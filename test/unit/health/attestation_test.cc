@@ -61,7 +61,7 @@ TEST(HealthAttestation, SharedWindowsHaveNothingToVerify) {
       "  not verified: nothing, as far as is known\n"
       "  windows       of MPI_Win_allocate_shared, if any, are memory: not transported\n"));
   EXPECT_NE(render_json(report).find("\"shared_windows\":true"), std::string::npos);
-  EXPECT_FALSE(worth_telling(report, AttestPolicy::kAuto));
+  EXPECT_FALSE(should_print(report, AttestPolicy::kAuto));
 }
 
 TEST(HealthAttestation, RepairedText) {
@@ -137,9 +137,9 @@ TEST(HealthAttestation, PolicyNames) {
 }
 
 TEST(HealthAttestation, AutoIsSilentWhenAllIsWell) {
-  EXPECT_FALSE(worth_telling(healthy(), AttestPolicy::kAuto));
-  EXPECT_TRUE(worth_telling(healthy(), AttestPolicy::kAlways));
-  EXPECT_FALSE(worth_telling(worst(), AttestPolicy::kNever));
+  EXPECT_FALSE(should_print(healthy(), AttestPolicy::kAuto));
+  EXPECT_TRUE(should_print(healthy(), AttestPolicy::kAlways));
+  EXPECT_FALSE(should_print(worst(), AttestPolicy::kNever));
 }
 
 TEST(HealthAttestation, AnyTroubleIsTold) {
@@ -152,7 +152,7 @@ TEST(HealthAttestation, AnyTroubleIsTold) {
                                    [&](const CounterInfo& i) { return i.name == name; });
     ASSERT_NE(info, kCounterInfo.end()) << name;
     report.counters.*info->field = 1;
-    EXPECT_TRUE(worth_telling(report, AttestPolicy::kAuto)) << name;
+    EXPECT_TRUE(should_print(report, AttestPolicy::kAuto)) << name;
   }
 }
 
@@ -162,19 +162,19 @@ TEST(HealthAttestation, SilenceIsNoTrouble) {
   report.counters.probes_sent = 10;
   report.counters.acks_sent = 10;
   report.counters.late_copies = 10;
-  EXPECT_FALSE(worth_telling(report, AttestPolicy::kAuto));
+  EXPECT_FALSE(should_print(report, AttestPolicy::kAuto));
 }
 
 TEST(HealthAttestation, OnlyTheFirstRankTellsWhatWentPast) {
   Report report = healthy();
   report.raw_lanes = {"tcp"};
-  EXPECT_FALSE(worth_telling(report, AttestPolicy::kAuto));
+  EXPECT_FALSE(should_print(report, AttestPolicy::kAuto));
   report.who.rank = "0";
-  EXPECT_TRUE(worth_telling(report, AttestPolicy::kAuto));
+  EXPECT_TRUE(should_print(report, AttestPolicy::kAuto));
   report.who.rank = "";
-  EXPECT_TRUE(worth_telling(report, AttestPolicy::kAuto));
+  EXPECT_TRUE(should_print(report, AttestPolicy::kAuto));
   report.counters.links_opened = 0;  // ucx_info and the like
-  EXPECT_FALSE(worth_telling(report, AttestPolicy::kAuto));
+  EXPECT_FALSE(should_print(report, AttestPolicy::kAuto));
 }
 
 TEST(HealthAttestation, JsonHoldsEverything) {
@@ -221,11 +221,11 @@ TEST(HealthAttestation, UnusedIsOneLineOfTheFirstRank) {
   report.unused = "pml/ob1";
   EXPECT_EQ(render_text(report),
             "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (pml/ob1)\n");
-  EXPECT_FALSE(worth_telling(report, AttestPolicy::kAlways));
+  EXPECT_FALSE(should_print(report, AttestPolicy::kAlways));
   report.who.rank = "0";
-  EXPECT_TRUE(worth_telling(report, AttestPolicy::kAuto));
-  EXPECT_TRUE(worth_telling(report, AttestPolicy::kAlways));
-  EXPECT_FALSE(worth_telling(report, AttestPolicy::kNever));
+  EXPECT_TRUE(should_print(report, AttestPolicy::kAuto));
+  EXPECT_TRUE(should_print(report, AttestPolicy::kAlways));
+  EXPECT_FALSE(should_print(report, AttestPolicy::kNever));
 }
 
 class AttestationFile : public ::testing::Test {

@@ -36,8 +36,8 @@ TEST(HealthSummary, HealthyJob) {
             "  verified      20 frames, 2.00 MiB received; sent 20 frames, 2.00 MiB\n"
             "  faults        none\n"
             "  not verified: nothing, as far as is known\n");
-  EXPECT_FALSE(worth_telling(summary, AttestPolicy::kAuto));
-  EXPECT_TRUE(worth_telling(summary, AttestPolicy::kAlways));
+  EXPECT_FALSE(should_print(summary, AttestPolicy::kAuto));
+  EXPECT_TRUE(should_print(summary, AttestPolicy::kAlways));
 }
 
 TEST(HealthSummary, RepairedJobSaysThatItsDataAreRight) {
@@ -58,8 +58,8 @@ TEST(HealthSummary, RepairedJobSaysThatItsDataAreRight) {
   EXPECT_NE(render_text(summary).find("  by link       node5 -> node3 (vtcp/eth0) 40\n"
                                       "                within node3 (vposix/memory) 30\n"),
             std::string::npos);
-  EXPECT_TRUE(worth_telling(summary, AttestPolicy::kAuto));
-  EXPECT_FALSE(worth_telling(summary, AttestPolicy::kNever));
+  EXPECT_TRUE(should_print(summary, AttestPolicy::kAuto));
+  EXPECT_FALSE(should_print(summary, AttestPolicy::kNever));
 }
 
 TEST(HealthSummary, RanksThatDidNotReportAreCounted) {
@@ -146,7 +146,7 @@ TEST(HealthSummary, UnusedJobs) {
   report.counters = {};
   EXPECT_EQ(render_text(sum_up({report, report}, 2, 2, 2)),
             "ucx-verity: active, but the program sent no messages: 2 ranks on node3\n");
-  EXPECT_FALSE(worth_telling(sum_up({report, report}, 2, 2, 2), AttestPolicy::kAuto));
+  EXPECT_FALSE(should_print(sum_up({report, report}, 2, 2, 2), AttestPolicy::kAuto));
   report.raw_lanes = {"posix", "self"};
   EXPECT_EQ(render_text(sum_up({report}, 1, 1, 2)),
             "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (UCX_TLS also "
@@ -155,9 +155,9 @@ TEST(HealthSummary, UnusedJobs) {
   report.unused = "pml/ob1";
   EXPECT_EQ(render_text(sum_up({report}, 1, 1, 2)),
             "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (pml/ob1)\n");
-  EXPECT_TRUE(worth_telling(sum_up({report}, 1, 1, 2), AttestPolicy::kAuto));
+  EXPECT_TRUE(should_print(sum_up({report}, 1, 1, 2), AttestPolicy::kAuto));
   report.who.rank = "5";  // another host says it
-  EXPECT_FALSE(worth_telling(sum_up({report}, 1, 1, 2), AttestPolicy::kAlways));
+  EXPECT_FALSE(should_print(sum_up({report}, 1, 1, 2), AttestPolicy::kAlways));
 }
 
 // ---- the order of records -----------------------------------------------------------------------

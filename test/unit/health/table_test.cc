@@ -151,7 +151,7 @@ TEST(HealthTable, AHostIsNamedWhenItTellsItsName) {
     EXPECT_EQ(row_of(s, *counters).kind, static_cast<std::uint32_t>(UCX_VERITY_HEALTH_OTHERS));
     EXPECT_EQ(row_of(s, *counters).peer, "");
   }
-  EXPECT_EQ(table.meet("node18"), name_hash("node18"));
+  EXPECT_EQ(table.host_id("node18"), name_hash("node18"));
   EXPECT_EQ(table.host_name(name_hash("node18")), "node18");
   s = read(ground);
   for (const Counters* counters : {&at_tcp, &at_self}) {
@@ -167,7 +167,7 @@ TEST(HealthTable, AHostThatIsKnownIsNamedAtOnce) {
   Plain ground;
   Table table(ground, this_process());
   InterfaceRows tcp(table, "vtcp", "eth0", 0);
-  EXPECT_EQ(table.meet("node18"), name_hash("node18"));
+  EXPECT_EQ(table.host_id("node18"), name_hash("node18"));
   tcp.peer(name_hash("node18"), 0).frames_sent = 1;
   EXPECT_EQ(read(ground).rows.back().kind, static_cast<std::uint32_t>(UCX_VERITY_HEALTH_PEER));
   EXPECT_EQ(read(ground).rows.back().peer, "node18");
@@ -182,8 +182,8 @@ TEST(HealthTable, AClosedRowWaitsForItsOwnHost) {
     InterfaceRows tcp(table, "vtcp", "eth0", 0);
     tcp.peer(name_hash(host), 0).frames_sent += 10;
   }
-  EXPECT_EQ(table.meet("node19"), name_hash("node19"));
-  EXPECT_EQ(table.meet("node18"), name_hash("node18"));
+  EXPECT_EQ(table.host_id("node19"), name_hash("node19"));
+  EXPECT_EQ(table.host_id("node18"), name_hash("node18"));
   const Snapshot s = read(ground);
   ASSERT_EQ(s.rows.size(), 4u);
   EXPECT_EQ(s.rows[2].peer, "node18");
@@ -197,12 +197,12 @@ TEST(HealthTable, HostsOfOneHashAreToldApartByTheirNames) {
   Plain ground;
   Table table(ground, this_process());
   InterfaceRows tcp(table, "vtcp", "eth0", 0);
-  const HostId first = table.meet("liquid");
-  const HostId second = table.meet("costarring");
+  const HostId first = table.host_id("liquid");
+  const HostId second = table.host_id("costarring");
   EXPECT_EQ(first, name_hash("liquid"));
   EXPECT_NE(second, first);
-  EXPECT_EQ(table.meet("liquid"), first);
-  EXPECT_EQ(table.meet("costarring"), second);
+  EXPECT_EQ(table.host_id("liquid"), first);
+  EXPECT_EQ(table.host_id("costarring"), second);
   EXPECT_EQ(table.host_name(first), "liquid");
   EXPECT_EQ(table.host_name(second), "costarring");
   tcp.peer("liquid", 0).frames_sent = 1;

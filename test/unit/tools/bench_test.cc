@@ -64,26 +64,26 @@ TEST(BenchStatistics, DriftCancelsWithinABlock) {
 
 TEST(BenchVerdict, WithinAndBeyondALimit) {
   const Limit limit{Limit::Kind::kDifferenceAtMost, 45};
-  EXPECT_EQ(judge(compare(blocks_of(50, 150, 180, 2)), limit), Verdict::kOk);
-  EXPECT_EQ(judge(compare(blocks_of(50, 150, 260, 2)), limit), Verdict::kOver);
+  EXPECT_EQ(verdict_of(compare(blocks_of(50, 150, 180, 2)), limit), Verdict::kOk);
+  EXPECT_EQ(verdict_of(compare(blocks_of(50, 150, 260, 2)), limit), Verdict::kOver);
   // A limit right on the measured figure: within its range.
   const Comparison close = compare(blocks_of(50, 150, 195, 2));
   const Limit on_it{Limit::Kind::kDifferenceAtMost, close.difference.value};
-  EXPECT_EQ(judge(close, on_it), Verdict::kUndecided);
-  EXPECT_EQ(judge(compare(blocks_of(50, 150, 180, 2)), std::nullopt), Verdict::kNoLimit);
-  EXPECT_EQ(judge(compare({}), limit), Verdict::kUndecided);
+  EXPECT_EQ(verdict_of(close, on_it), Verdict::kUndecided);
+  EXPECT_EQ(verdict_of(compare(blocks_of(50, 150, 180, 2)), std::nullopt), Verdict::kNoLimit);
+  EXPECT_EQ(verdict_of(compare({}), limit), Verdict::kUndecided);
 }
 
 TEST(BenchVerdict, UndecidedWhereRawVariesMoreThanTheLimit) {
   const Limit limit{Limit::Kind::kRatioAtMost, 1.03};
-  EXPECT_EQ(judge(compare(blocks_of(200, 1000, 1000, 2)), limit), Verdict::kOk);
-  EXPECT_EQ(judge(compare(blocks_of(200, 1000, 1000, 100)), limit), Verdict::kUndecided);
+  EXPECT_EQ(verdict_of(compare(blocks_of(200, 1000, 1000, 2)), limit), Verdict::kOk);
+  EXPECT_EQ(verdict_of(compare(blocks_of(200, 1000, 1000, 100)), limit), Verdict::kUndecided);
 }
 
 TEST(BenchVerdict, RatesHaveALeast) {
   const Limit limit{Limit::Kind::kRatioAtLeast, 0.55};
-  EXPECT_EQ(judge(compare(blocks_of(50, 20, 14, 0.1)), limit), Verdict::kOk);
-  EXPECT_EQ(judge(compare(blocks_of(50, 20, 9, 0.1)), limit), Verdict::kOver);
+  EXPECT_EQ(verdict_of(compare(blocks_of(50, 20, 14, 0.1)), limit), Verdict::kOk);
+  EXPECT_EQ(verdict_of(compare(blocks_of(50, 20, 9, 0.1)), limit), Verdict::kOver);
   EXPECT_EQ(limit_text(limit), ">= x0.55");
 }
 

@@ -22,7 +22,7 @@ Facts healthy() {
           {"self", "memory0", "self"}, {"tcp", "lo", "tcp", true}, {"cuda_ipc", "memory", "cuda"}}};
   facts.built_for = "1.13.1";
   facts.install = {.preload = "/opt/v/libverity_preload.so",
-                   .companions = {},
+                   .interposers = {},
                    .module_dir = "/opt/v/1.13.1",
                    .versions = {"1.13.1"},
                    .base = "/opt/v"};
@@ -258,7 +258,7 @@ TEST(ToolsDiagnosis, Settings) {
   EXPECT_TRUE(has(facts, Grade::kBroken, "UCX_VERITY_MODE=off: nothing is checked"));
   facts = healthy();
   set(&facts, "UCX_VERITY_TYPECHECK", "error");
-  facts.install.companions = {"/opt/v/libverity_mpi_mpich.so"};
+  facts.install.interposers = {"/opt/v/libverity_mpi_mpich.so"};
   EXPECT_TRUE(has(facts, Grade::kBroken,
                   "no datatype is comparedeval \"$(ucx-verity env --typecheck error)\""));
   set(&facts, "LD_PRELOAD", "/opt/v/libverity_preload.so:/opt/v/libverity_mpi_mpich.so");

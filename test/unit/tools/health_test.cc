@@ -175,12 +175,12 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 TEST(TopView, RatesAreWhatCameSinceTheLastLook) {
   Found found = two_processes();
   TopView view;
-  view.look(found, 5 * kSecond);
+  view.update(found, 5 * kSecond);
   for (const TopRow& row : view.rows(GroupBy::kProcess, SortBy::kRate))
     EXPECT_EQ(row.bytes_per_second, 0);
   found.processes[1].view.counters.bytes_verified += 4000;
   found.processes[1].view.counters.frames_verified += 20;
-  view.look(found, 7 * kSecond);
+  view.update(found, 7 * kSecond);
   const auto rows = view.rows(GroupBy::kProcess, SortBy::kRate);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].name, "200 r1 ocean");
@@ -192,11 +192,11 @@ TEST(TopView, RatesAreWhatCameSinceTheLastLook) {
 TEST(TopView, AnotherGroupHasItsRatesAtOnce) {
   Found found = two_processes();
   TopView view;
-  view.look(found, kSecond);
+  view.update(found, kSecond);
   for (FoundProcess& p : found.processes) {
     for (health::PathView& path : p.view.paths) path.counters.bytes_verified += 1000;
   }
-  view.look(found, 2 * kSecond);
+  view.update(found, 2 * kSecond);
   for (const GroupBy group : {GroupBy::kPath, GroupBy::kDevice})
     EXPECT_GE(view.rows(group, SortBy::kRate)[0].bytes_per_second, 1000);
 }
@@ -210,9 +210,9 @@ TEST(TopView, TheKeysFitTheTerminal) {
 TEST(TopView, AShrinkingSumIsNoRate) {
   Found found = two_processes();
   TopView view;
-  view.look(found, kSecond);
+  view.update(found, kSecond);
   found.processes.pop_back();
-  view.look(found, 2 * kSecond);
+  view.update(found, 2 * kSecond);
   EXPECT_EQ(view.rows(GroupBy::kPath, SortBy::kName)[0].bytes_per_second, 0);
 }
 
@@ -220,7 +220,7 @@ TEST(TopView, SumsByPathDeviceAndPeer) {
   const Found found = two_processes();
   const auto names = [&](GroupBy by, SortBy sort) {
     TopView view;
-    view.look(found, kSecond);
+    view.update(found, kSecond);
     std::string text;
     for (const TopRow& row : view.rows(by, sort))
       text +=
@@ -239,7 +239,7 @@ TEST(TopView, FitsTheTerminal) {
   for (const health::CounterInfo& info : health::kCounterInfo)
     c.*info.field = ~std::uint64_t{0} / 8;
   TopView view;
-  view.look(found, kSecond);
+  view.update(found, kSecond);
   const auto rows = view.rows(GroupBy::kProcess, SortBy::kVerified);
   TopText text{
       .group = GroupBy::kProcess, .sort = SortBy::kVerified, .clock = "12:34:56", .lines = 0};

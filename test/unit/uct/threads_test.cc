@@ -65,7 +65,7 @@ TEST(Threads, HostsAreNamedWhileTheyCount) {
       health::Counters& counters = rows.peer(health::name_hash(name(host)), 0);
       for (uint64_t i = 0; i < kFrames; ++i) counters.frames_sent++;
       const health::HostId id =
-          thread == host % kThreads ? table.meet(name(host)) : health::name_hash(name(host));
+          thread == host % kThreads ? table.host_id(name(host)) : health::name_hash(name(host));
       EXPECT_EQ(id, health::name_hash(name(host)));
       for (uint64_t i = 0; i < kFrames; ++i) counters.frames_sent++;
     }
