@@ -89,21 +89,17 @@ static void print_reason(const struct libraries* found) {
 
   if (found->open_mpi && pml != NULL && pml[0] != '^' && strstr(pml, "ucx") == NULL) {
     fprintf(stderr,
-            "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (pml/%s, not "
+            "ucx-verity: NOTHING VERIFIED: no message used the plugin (pml/%s, not "
             "pml/ucx)\n",
             pml);
   } else if (found->open_mpi && pml != NULL && pml[0] == '^' && strstr(pml, "ucx") != NULL) {
-    fprintf(
-        stderr,
-        "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (OMPI_MCA_pml=%s)\n",
-        pml);
+    fprintf(stderr, "ucx-verity: NOTHING VERIFIED: no message used the plugin (OMPI_MCA_pml=%s)\n",
+            pml);
   } else if (tls != NULL && tls[0] != '\0' && !names_wrapper(tls)) {
-    fprintf(stderr,
-            "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (UCX_TLS=%s)\n",
-            tls);
+    fprintf(stderr, "ucx-verity: NOTHING VERIFIED: no message used the plugin (UCX_TLS=%s)\n", tls);
   } else {
     fprintf(stderr,
-            "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (the plugin was "
+            "ucx-verity: NOTHING VERIFIED: no message used the plugin (the plugin was "
             "not loaded: see 'ucx-verity doctor')\n");
   }
 }

@@ -113,14 +113,13 @@ std::string not_verified(const Report& report) {
     text += line(text.empty() ? "not verified:" : "", value);
   };
   if (!report.raw_lanes.empty())
-    add("raw UCX transports, without a v in front: " +
-        name_list(report.raw_lanes, kValueWidth - 42));
+    add("raw UCX transports: " + name_list(report.raw_lanes, kValueWidth - 20));
   if (!report.mpi_components.empty())
     add("MPI, loaded, may have carried: " + name_list(report.mpi_components, kValueWidth - 31));
   const Counters& c = report.counters;
   if (c.frames_unverified > 0)
     add(frames_and_bytes(c.frames_unverified, c.bytes_unverified) + " on links in mode off");
-  if (text.empty()) add("nothing, as far as is known");
+  if (text.empty()) add("none known");
   return text;
 }
 
@@ -151,12 +150,12 @@ std::string account_lines(const Report& report) {
   text += not_verified(report);
   // MPI does not say whether the job made any.
   if (report.shared_windows)
-    text += line("windows", "of MPI_Win_allocate_shared, if any, are memory: not transported");
+    text += line("windows", "MPI_Win_allocate_shared: plain memory, not verified");
   return text;
 }
 
 std::string unused_line(const std::string& why) {
-  return "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it" +
+  return "ucx-verity: NOTHING VERIFIED: no message used the plugin" +
          (why.empty() ? "" : " (" + why + ")") + "\n";
 }
 

@@ -25,7 +25,7 @@ left_behind() { find "$dir" -name '.job-*' | wc -l; }
 for launcher in "$openmpi" ${mpich:+"$mpich"}; do
   mpi=$(flavour "$launcher")
   UCX_VERITY_ATTEST=auto job "$launcher" 2 tcp,self vanish
-  one_line "$mpi: raw transports, said without being asked for" '^ucx-verity: NOTHING VERIFIED: loaded, but no message went through it \(UCX_TLS=tcp,self\)$'
+  one_line "$mpi: raw transports, said without being asked for" '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(UCX_TLS=tcp,self\)$'
   contains "$mpi: the job is right" "$(cat "$tap_dir/job")" '^vanish done$'
   contains "$mpi: status shows what does not use it" "$("$tool" status --brief "$dir")" 'r1 .* unused '
   is "$mpi: in JSON too" "$("$tool" status --json "$dir" | grep -c '"unused": true')" 2
@@ -39,11 +39,11 @@ ob1() { # ob1 RANKS COMMAND...: with wrapped transports in UCX_TLS, but another 
   with_tls vtcp,vself timeout -k 5 100 "$openmpi" --mca pml ob1 -np "$@" > "$tap_dir/job" 2>&1 < /dev/null
 }
 ob1 2 "$build/test/mpi/vanish"
-one_line "mpirun --mca pml ob1" '^ucx-verity: NOTHING VERIFIED: loaded, but no message went through it \(pml/ob1, not pml/ucx\)$'
+one_line "mpirun --mca pml ob1" '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(pml/ob1, not pml/ucx\)$'
 OMPI_MCA_btl=tcp,self OMPI_MCA_osc=^ucx ob1 2 "$build/test/mpi/vanish"
-one_line "and without UCX in the process" '^ucx-verity: NOTHING VERIFIED: loaded, but no message went through it \(pml/ob1, not pml/ucx\)$'
+one_line "and without UCX in the process" '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(pml/ob1, not pml/ucx\)$'
 OMPI_MCA_btl=tcp,self OMPI_MCA_osc=^ucx UCX_VERITY_ATTEST=auto ob1 2 "$build/test/mpi/vanish"
-one_line "said without being asked for: UCX_TLS was to verify it" '^ucx-verity: NOTHING VERIFIED: loaded, but no message went through it \(pml/ob1, not pml/ucx\)$'
+one_line "said without being asked for: UCX_TLS was to verify it" '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(pml/ob1, not pml/ucx\)$'
 OMPI_MCA_btl=tcp,self OMPI_MCA_osc=^ucx UCX_VERITY_ATTEST=never ob1 2 "$build/test/mpi/vanish"
 is "unless it may not" "$(said)" 0
 ob1 1 "$build/test/mpi/vanish"

@@ -51,15 +51,15 @@ TEST(HealthAttestation, HealthyText) {
             "ucx-verity: rank 3, pid 4242 on node17 (mode verify)\n"
             "  verified      1 frame, 8 B received; sent 1,204,332 frames, 12.3 GiB\n"
             "  faults        none\n"
-            "  not verified: nothing, as far as is known\n");
+            "  not verified: none known\n");
 }
 
 TEST(HealthAttestation, SharedWindowsHaveNothingToVerify) {
   Report report = healthy();
   report.shared_windows = true;
   EXPECT_TRUE(render_text(report).ends_with(
-      "  not verified: nothing, as far as is known\n"
-      "  windows       of MPI_Win_allocate_shared, if any, are memory: not transported\n"));
+      "  not verified: none known\n"
+      "  windows       MPI_Win_allocate_shared: plain memory, not verified\n"));
   EXPECT_NE(render_json(report).find("\"shared_windows\":true"), std::string::npos);
   EXPECT_FALSE(should_print(report, AttestPolicy::kAuto));
 }
@@ -87,7 +87,7 @@ TEST(HealthAttestation, RepairedText) {
             "  came again    3 segments\n"
             "  sent again    1 frame, 4.00 KiB\n"
             "  failed links  1: vtcp/eth0 to node18\n"
-            "  not verified: raw UCX transports, without a v in front: tcp, cma\n"
+            "  not verified: raw UCX transports: tcp, cma\n"
             "                MPI, loaded, may have carried: osc/rdma\n");
 }
 
@@ -111,7 +111,7 @@ TEST(HealthAttestation, RemoteMemoryText) {
             "  read again    2 segments, 16.0 KiB\n"
             "  changed       1 time before a send was complete (a bug) or in a get\n"
             "                in which call: ucx-verity env --typecheck warn\n"
-            "  not verified: nothing, as far as is known\n");
+            "  not verified: none known\n");
 }
 
 TEST(HealthAttestation, TheWorstTextIsStillReadable) {
@@ -220,7 +220,7 @@ TEST(HealthAttestation, UnusedIsOneLineOfTheFirstRank) {
   report.active = false;
   report.unused = "pml/ob1";
   EXPECT_EQ(render_text(report),
-            "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (pml/ob1)\n");
+            "ucx-verity: NOTHING VERIFIED: no message used the plugin (pml/ob1)\n");
   EXPECT_FALSE(should_print(report, AttestPolicy::kAlways));
   report.who.rank = "0";
   EXPECT_TRUE(should_print(report, AttestPolicy::kAuto));

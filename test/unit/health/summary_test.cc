@@ -35,7 +35,7 @@ TEST(HealthSummary, HealthyJob) {
             "ucx-verity: 2 ranks on node3: 2.00 MiB verified, no damage found\n"
             "  verified      20 frames, 2.00 MiB received; sent 20 frames, 2.00 MiB\n"
             "  faults        none\n"
-            "  not verified: nothing, as far as is known\n");
+            "  not verified: none known\n");
   EXPECT_FALSE(should_print(summary, AttestPolicy::kAuto));
   EXPECT_TRUE(should_print(summary, AttestPolicy::kAlways));
 }
@@ -149,12 +149,12 @@ TEST(HealthSummary, UnusedJobs) {
   EXPECT_FALSE(should_print(sum_up({report, report}, 2, 2, 2), AttestPolicy::kAuto));
   report.raw_lanes = {"posix", "self"};
   EXPECT_EQ(render_text(sum_up({report}, 1, 1, 2)),
-            "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (UCX_TLS also "
+            "ucx-verity: NOTHING VERIFIED: no message used the plugin (UCX_TLS also "
             "enables posix, self)\n");
   report.active = false;
   report.unused = "pml/ob1";
   EXPECT_EQ(render_text(sum_up({report}, 1, 1, 2)),
-            "ucx-verity: NOTHING VERIFIED: loaded, but no message went through it (pml/ob1)\n");
+            "ucx-verity: NOTHING VERIFIED: no message used the plugin (pml/ob1)\n");
   EXPECT_TRUE(should_print(sum_up({report}, 1, 1, 2), AttestPolicy::kAuto));
   report.who.rank = "5";  // another host says it
   EXPECT_FALSE(should_print(sum_up({report}, 1, 1, 2), AttestPolicy::kAlways));
