@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a process counts. One list makes the structure, the sums, the JSON keys and the help texts;
-// a counter added to it appears everywhere.
+// a counter added to it is in all of these; README.md says what is left to do by hand.
 #ifndef VERITY_HEALTH_COUNTERS_H
 #define VERITY_HEALTH_COUNTERS_H
 

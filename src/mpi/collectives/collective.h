@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "mpi/check/send_family.h"
+
 namespace verity::mpi {
 
 // X(enumerator, name of the blocking call without MPI_)
@@ -56,6 +58,7 @@ enum class Form : uint8_t { kBlocking, kNonblocking, kPersistent };
 
 // The family of the record of a collective's message.
 inline constexpr uint8_t kCollectiveFamily = 15;
+static_assert(kOtherSendInit < kCollectiveFamily, "the record's field has four bits");
 
 enum CollectiveFlags : uint8_t {
   kNonblocking = 1u << 0,
