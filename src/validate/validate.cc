@@ -6,9 +6,11 @@
 #include <new>
 
 #include "merkle/geometry.h"
-#include "ucx-verity/validate.h"  // after handle.h, which leaves the C++ bindings of mpi.h out
 #include "validate/collective.h"
 #include "validate/p2p.h"
+
+// After handle.h, which leaves the C++ bindings of mpi.h out.
+#include "ucx-verity/validate.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 

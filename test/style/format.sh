@@ -6,7 +6,8 @@
 . "${abs_top_srcdir:?}/test/tap.sh"
 cd "$abs_top_srcdir" || exit 1
 
-sources() { find src test include \( -name corpus -o -path test/automap \) -prune -o -type f -name "$1" -print | sort; }
+# Not what is generated: *_automap.h.
+sources() { find src test include \( -name corpus -o -path test/automap \) -prune -o -type f -name "$1" ! -name '*_automap.h' -print | sort; }
 
 guard_of() { # guard_of FILE: VERITY_ and the path, without src/
   local name=${1#src/}
