@@ -86,6 +86,27 @@ void Sender::commit_source(Link& link, wire::Class c, Slot* slot, uint8_t am_id)
   zero_copy_.committed(link, *slot, control_.polls());
 }
 
+size_t Sender::commit_gathered(Link& link, wire::Class c, Slot* slot, uint8_t am_id,
+                               void* frame) noexcept {
+  const util::Pieces payload(slot->source->pieces, slot->source->count);
+  const auto length = static_cast<uint32_t>(util::total_length(payload));
+  auto* out = static_cast<uint8_t*>(frame) + sizeof(wire::FrameHeader);
+  prepare(link, c, slot, length, am_id);
+  if (link.is_fast() && length > segment_size_) [[likely]] {
+    slot->header()->flags |= wire::kTree;
+    wire::seal_tree_copy(slot->header(), payload, link.send_window(c).nonce(), out);
+    append(link, c, slot, length);
+  } else {
+    commit_slow(link, c, slot, length);
+    (void)util::copy_out(payload, 0, out, length);
+    const util::Piece& hello = slot->source->hello;
+    if (hello.length != 0) std::memcpy(out + length, hello.data, hello.length);
+  }
+  std::memcpy(frame, slot->header(), sizeof(wire::FrameHeader));
+  zero_copy_.committed(link, *slot, control_.polls());
+  return slot->size;
+}
+
 void Sender::uncommit(Link& link, wire::Class c, Slot* slot, Slot* before,
                       uint32_t length) noexcept {
   link.send_window(c).undo(*slot, before, limits_);

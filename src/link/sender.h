@@ -79,6 +79,10 @@ class Sender {
   }
   // The same for a frame whose payload is slot->source's pieces. It is sealed.
   void commit_source(Link& link, wire::Class c, Slot* slot, uint8_t am_id) noexcept;
+  // The same while writing the frame to `frame`: in one pass over the pieces where it needs no
+  // HELLO. Returns its size.
+  size_t commit_gathered(Link& link, wire::Class c, Slot* slot, uint8_t am_id,
+                         void* frame) noexcept;
 
   static void seal(Link& link, wire::Class c, Slot* slot) noexcept {
     const uint64_t nonce = link.send_window(c).nonce();

@@ -28,7 +28,7 @@ struct Source {
   Link* link = nullptr;
   Slot* slot = nullptr;
   util::Piece pieces[kMaxSourcePieces];
-  void* handles[kMaxSourcePieces] = {};  // for the port: the memory handle of each piece
+  void* handles[kMaxSourcePieces];  // for the port: the memory handle of each piece
   uint32_t count = 0;
   bool sending = false;    // the lower transport still reads the pieces
   bool acked = false;      // not in flight any more

@@ -16,13 +16,24 @@ namespace verity::uct {
 struct SegmentVariable {
   const char* read;
   const char* set;
+  // How many of the buffers are allocated at once; nullptr: the size of frames stays as it is.
+  const char* buffers = nullptr;
+  // Bytes that a buffer has at least, for the frames of large messages.
+  size_t large_frame = 0;
 };
+
+// More of a large message in a frame costs less a byte, until it leaves the cache between the
+// passes over it.
+inline constexpr size_t kLargeFrame = 16384;
+
+// Below this the size is somebody's choice, for the sake of memory.
+inline constexpr size_t kUsualSegment = 8192;
 
 // ud is not among them: a message is one packet there, whatever the buffers.
 inline constexpr SegmentVariable kSegmentVariables[] = {
-    {"SEG_SIZE", "SEG_SIZE"},        // self
-    {"MM_SEG_SIZE", "MM_SEG_SIZE"},  // posix, sysv
-    {"TX_SEG_SIZE", "TX_SEG_SIZE"},  // tcp
+    {"SEG_SIZE", "SEG_SIZE"},                                        // self
+    {"MM_SEG_SIZE", "MM_SEG_SIZE", "MM_RX_BUFS_GROW", kLargeFrame},  // posix, sysv
+    {"TX_SEG_SIZE", "TX_SEG_SIZE"},                                  // tcp
     {"RX_SEG_SIZE", "RX_SEG_SIZE"},
     {"RC_RC_IB_SEG_SIZE", "IB_SEG_SIZE"},  // rc_verbs, rc_mlx5
     {"DC_RC_IB_SEG_SIZE", "IB_SEG_SIZE"},  // dc_mlx5

@@ -90,9 +90,28 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
 
 namespace {
 
+struct Unframed {
+  const void* header;
+  size_t header_length;
+  const uct_iov_t* iov;
+  size_t count;
+};
+
+size_t pack_unframed(void* dest, void* arg) noexcept {
+  const auto& message = *static_cast<const Unframed*>(arg);
+  if (message.header_length != 0) std::memcpy(dest, message.header, message.header_length);
+  copy_iov(static_cast<uint8_t*>(dest) + message.header_length, message.iov, message.count);
+  return message.header_length + iov_total(message.iov, message.count);
+}
+
 ucs_status_t unframed_zcopy(UctLink& l, uint8_t id, const void* header, unsigned header_length,
                             const uct_iov_t* iov, size_t iovcnt, unsigned flags,
                             uct_completion_t* comp) noexcept {
+  if (!has_lower_zcopy(l)) {
+    Unframed message{header, header_length, iov, iovcnt};
+    const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), id, pack_unframed, &message, flags);
+    return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
+  }
   uct_iov_t lower_iov[kMostPieces];
   if (iovcnt > kMostPieces) return UCS_ERR_INVALID_PARAM;
   for (size_t i = 0; i < iovcnt; ++i) {

@@ -90,6 +90,10 @@ void VerityIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   attr.cap.am.max_bcopy = limits.max_bcopy;
   if (limits.max_zcopy == 0) attr.cap.flags &= ~static_cast<uint64_t>(UCT_IFACE_FLAG_AM_ZCOPY);
   attr.cap.am.max_zcopy = limits.max_zcopy;
+  if (limits.gathers) {
+    attr.cap.flags |= UCT_IFACE_FLAG_AM_ZCOPY;
+    attr.cap.am.opt_zcopy_align = attr.cap.am.align_mtu = 1;
+  }
   attr.cap.am.max_hdr = limits.max_header;
   // Without zero-copy it limits am_short_iov only, which copies any number of pieces.
   if (limits.max_zcopy != 0) attr.cap.am.max_iov = limits.max_iov;

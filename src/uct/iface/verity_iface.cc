@@ -42,7 +42,7 @@ ucs_status_t VerityIface::open_links(const uct_iface_params_t& params) {
   const uct_iface_attr_t& attr = lower_attr();
   link::Config& settings = core_.config;
   core_.to_ep = (attr.cap.flags & UCT_IFACE_FLAG_CONNECT_TO_IFACE) == 0;
-  core_.is_self = std::strcmp(lower_tl_name(), "self") == 0;
+  core_.is_self = std::string_view(lower_tl_name()).ends_with("self");
   if (attr.cap.am.max_bcopy < kLeastBcopy || attr.device_addr_len > wire::kMaxDeviceAddress ||
       attr.iface_addr_len > wire::kMaxIfaceAddress) {
     ucs_error(
@@ -54,7 +54,8 @@ ucs_status_t VerityIface::open_links(const uct_iface_params_t& params) {
   settings.hello_size = sizeof(wire::HelloExt) + attr.device_addr_len + attr.iface_addr_len + 8;
   settings.compact = true;
   settings.max_send = attr.cap.am.max_bcopy;
-  const FrameLimits limits = limits_of(attr, settings, core_.to_ep ? 0 : settings.hello_size);
+  const FrameLimits limits =
+      limits_of(attr, settings, core_.to_ep ? 0 : settings.hello_size, core_.is_self);
   settings.max_frame = limits.max_frame;
   extensions_.open(limits.trailer_room != 0);
   core_.group.join(&worker->super, true);

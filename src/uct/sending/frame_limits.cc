@@ -11,14 +11,34 @@ namespace {
 // keeping the user waiting for an acknowledgement.
 constexpr size_t kCopyUpTo = 2048;
 
+// Bytes of the longest upper header of a zero-copy message: UCP's are shorter.
+constexpr size_t kMostHeader = 256;
+
+// Bytes of the longest copied message where zero-copy ones are gathered: the usual buffer's, and an
+// eighth for what UCP adds.
+constexpr size_t kMostCopied = 9216;
+
 [[nodiscard]] constexpr size_t whole_elements(size_t limit) noexcept {
   return limit / kElement * kElement;
 }
 
+// Where the lower transport only copies, zero-copy messages are gathered from the user's memory
+// into its buffers. They may be as long as those. Copied ones are kept in slots as well, and cost
+// less where a frame is compact.
+void gather(FrameLimits* limits, size_t segment) noexcept {
+  limits->gathers = true;
+  limits->max_zcopy = limits->max_bcopy;
+  limits->max_bcopy =
+      std::min(limits->max_bcopy, whole_elements(std::max(segment + segment / 8, kMostCopied)));
+  limits->max_header = kMostHeader;
+  limits->header_room = kMostHeader + kTrailerRoom;
+  limits->max_iov = link::kMaxSourcePieces - 1;
+}
+
 }  // namespace
 
-FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config,
-                      size_t hello) noexcept {
+FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config, size_t hello,
+                      bool is_self) noexcept {
   const auto& cap = lower.cap.am;
   constexpr size_t kHeader = sizeof(wire::FrameHeader);
   const size_t segment = size_t{1} << config.segment_log2;
@@ -30,12 +50,13 @@ FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config,
   limits.trailer_room = room;
   limits.max_short = (lower.cap.flags & UCT_IFACE_FLAG_AM_SHORT) != 0 ? cap.max_short : 0;
   limits.max_bcopy = whole_elements(std::min(cap.max_bcopy - kHeader - added, most - room));
+  const bool has_zcopy = (lower.cap.flags & UCT_IFACE_FLAG_AM_ZCOPY) != 0;
+  if (!has_zcopy && !is_self) gather(&limits, segment);
   limits.copy_up_to = std::min(kCopyUpTo, limits.max_bcopy);
   limits.max_frame = std::max<size_t>(kHeader + limits.max_bcopy + added, 2048);
-  const bool has_zcopy = (lower.cap.flags & UCT_IFACE_FLAG_AM_ZCOPY) != 0;
   if (!has_zcopy || cap.max_zcopy <= kHeader + added || cap.max_iov < 3) return limits;
   limits.header_room = cap.max_hdr > kHeader ? cap.max_hdr - kHeader : 0;
-  const size_t header = std::min<size_t>(limits.header_room, 256);
+  const size_t header = std::min(limits.header_room, kMostHeader);
   if (header < 64) return limits;
   limits.max_header = header;
   limits.max_zcopy = whole_elements(std::min(cap.max_zcopy - kHeader - added, most - room));

@@ -22,6 +22,8 @@ struct FrameLimits {
       0;  // bytes of the longest frame in the lower transport's short send; 0: it has none
   size_t max_bcopy = 0;   // bytes of the longest copied message
   size_t max_zcopy = 0;   // of the longest zero-copy message; 0: there are none
+  bool gathers = false;   // zero-copy messages are copied from the user's memory to the lower
+                          // transport's buffers, as it has no zero-copy of its own
   size_t copy_up_to = 0;  // zero-copy sends up to this length are copied
   size_t max_header = 0;  // of a zero-copy message's upper header
   size_t max_iov = 0;
@@ -35,9 +37,10 @@ struct FrameLimits {
   }
 };
 
-// `hello`: bytes that frames may be longer for a HELLO.
+// `hello`: bytes that frames may be longer for a HELLO. `is_self`: what is sent is received before
+// the send returns, so that it need not wait in the user's memory.
 [[nodiscard]] FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config,
-                                    size_t hello) noexcept;
+                                    size_t hello, bool is_self) noexcept;
 
 }  // namespace verity::uct
 

@@ -96,7 +96,6 @@ struct Launch {
 
 }  // namespace
 
-// The lower transport has no room for the slot's frame, which is given back.
 ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
   if (slot != nullptr) hub_->sender.cancel(slot);
   l.lower_refused = true;
@@ -241,13 +240,13 @@ size_t pack_pieces(void* dest, void* arg) noexcept {
   return size;
 }
 
-link::Sent send_bcopy(UctLink& l, uint8_t id, util::Pieces frame) noexcept {
+}  // namespace
+
+link::Sent FrameSender::send_pieces(UctLink& l, uint8_t id, util::Pieces frame) noexcept {
   const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), id, pack_pieces, &frame, 0);
   if (sent >= 0) return link::Sent::kOk;
   return sent == UCS_ERR_NO_RESOURCE ? link::Sent::kBusy : link::Sent::kFailed;
 }
-
-}  // namespace
 
 link::Sent FrameSender::send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept {
   if (l.lower == nullptr && !core_.may_connect()) return link::Sent::kBusy;
@@ -255,11 +254,11 @@ link::Sent FrameSender::send_frame(UctLink& l, wire::Class c, util::Pieces frame
     links_.give_up(l, UCS_ERR_UNREACHABLE);
     return link::Sent::kFailed;
   }
-  return send_bcopy(l, wire::lower_id(c), frame);
+  return send_pieces(l, wire::lower_id(c), frame);
 }
 
 link::Sent FrameSender::send_compact(UctLink& l, util::Piece frame) noexcept {
-  return send_bcopy(l, wire::kCompactId, {&frame, 1});
+  return send_pieces(l, wire::kCompactId, {&frame, 1});
 }
 
 }  // namespace verity::uct

@@ -63,10 +63,14 @@ class FrameSender {
 
   // --- frames ---
   [[nodiscard]] link::Sent send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept;
+  // The lower message `id`, of these bytes; the link has a lower endpoint.
+  [[nodiscard]] static link::Sent send_pieces(UctLink& l, uint8_t id, util::Pieces frame) noexcept;
   // Only on established links, which have a lower endpoint.
   [[nodiscard]] static link::Sent send_compact(UctLink& l, util::Piece frame) noexcept;
 
   // --- waiting for the lower transport ---
+  // It has no room for the slot's frame, which is given back.
+  [[nodiscard]] ucs_status_t lower_is_busy(UctLink& l, link::Slot* slot) noexcept;
   // Waits in its pending queue. False: it has room already.
   [[nodiscard]] bool wait_for_lower(UctLink& l) noexcept;
   // For frames that are kept here: returns when they are sent, or wait.
@@ -85,8 +89,6 @@ class FrameSender {
   }
 
  private:
-  [[nodiscard]] ucs_status_t lower_is_busy(UctLink& l, link::Slot* slot) noexcept;
-
   IfaceCore& core_;
   LinkSet& links_;
   const Extensions& extensions_;

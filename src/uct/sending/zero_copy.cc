@@ -105,6 +105,46 @@ ucs_status_t without_slot(const UctLink& l) noexcept {
   return l.peer_closed() && !l.failed() ? UCS_OK : FrameSender::refusal(l);
 }
 
+// The message does not go: the lower transport has no room, or it is none.
+void take_back(FrameSender& sender, link::Slot& slot, bool leads) noexcept {
+  if (leads) sender.extensions().mpi().stayed();
+  slot.source = nullptr;
+}
+
+struct Gathered {
+  link::Hub& hub;
+  UctLink& link;
+  wire::Class c;
+  link::Slot* slot;
+  uint8_t id;
+  bool committed = false;
+};
+
+// Writes the frame into the lower transport's buffer. It is committed only here, as copied ones are
+// (frame_sender.cc).
+[[gnu::hot]] size_t pack_gathered(void* dest, void* arg) noexcept {
+  auto& frame = *static_cast<Gathered*>(arg);
+  frame.committed = true;
+  frame.slot->source->sending = true;
+  return frame.hub.sender.commit_gathered(frame.link, frame.c, frame.slot, frame.id, dest);
+}
+
+ucs_status_t launch_gathered(FrameSender& sender, const ZcopyRequest& r, link::Slot* slot,
+                             bool leads) noexcept {
+  UctLink& l = r.link;
+  Gathered frame{sender.hub(), l, r.c, slot, leads ? kLeaderId : r.id};
+  const ssize_t sent =
+      uct_ep_am_bcopy(l.lower.get(), wire::lower_id(r.c), pack_gathered, &frame, 0);
+  if (frame.committed) [[likely]] {
+    const ucs_status_t status = sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
+    return complete_zcopy(sender, l, r.c, *slot, status, r.id != kRendezvousData);
+  }
+  take_back(sender, *slot, leads);
+  if (sent == UCS_ERR_NO_RESOURCE) return sender.lower_is_busy(l, slot);
+  sender.hub().sender.cancel(slot);
+  return static_cast<ucs_status_t>(sent);
+}
+
 ucs_status_t send_copied(FrameSender& sender, const ZcopyRequest& r) noexcept {
   const size_t length = r.header_length + iov_total(r.iov, r.iovcnt);
   link::Slot* slot = sender.reserve(r.link, r.c, length, r.id);
@@ -115,6 +155,10 @@ ucs_status_t send_copied(FrameSender& sender, const ZcopyRequest& r) noexcept {
 }
 
 }  // namespace
+
+bool has_lower_zcopy(const UctLink& l) noexcept {
+  return (l.set->core().lower_attr().cap.flags & UCT_IFACE_FLAG_AM_ZCOPY) != 0;
+}
 
 size_t iov_total(const uct_iov_t* iov, size_t count) noexcept {
   size_t total = 0;
@@ -149,23 +193,43 @@ ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& r) noexcept {
                              ? link::ZeroCopy::make_source(slot, leader.bytes, leader.length)
                              : link::ZeroCopy::make_source(slot, r.header, r.header_length);
   if (!add_pieces(*source, r.iov, r.iovcnt)) {
-    if (leader.leads) sender.extensions().mpi().stayed();
-    slot->source = nullptr;
+    take_back(sender, *slot, leader.leads);
     hub.sender.cancel(slot);
     return UCS_ERR_INVALID_PARAM;
   }
   const uint64_t watched = sender.extensions().watched_sends();
   ZcopyState::of(*slot) = {
       {lower_zcopy_done, 1, UCS_OK}, r.comp, &l, slot, nullptr, UCS_OK, watched};
+  if (limits.gathers) return launch_gathered(sender, r, slot, leader.leads);
   hub.sender.commit_source(l, r.c, slot, leader.leads ? kLeaderId : r.id);
   return complete_zcopy(sender, l, r.c, *slot, lower_zcopy(l, r.c, *slot), r.id != kRendezvousData);
 }
 
+namespace {
+
+// The same where the frame is copied to the lower transport's buffer.
+link::Sent send_gathered(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
+  const link::Source& source = *slot.source;
+  util::Piece frame[link::kMaxSourcePieces + 2];
+  frame[0] = {slot.frame(), sizeof(wire::FrameHeader)};
+  std::copy_n(source.pieces, source.count, frame + 1);
+  frame[source.count + 1] = source.hello;
+  return FrameSender::send_pieces(l, wire::lower_id(c), {frame, source.count + size_t{2}});
+}
+
+}  // namespace
+
 link::Sent send_source(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
+  link::ZeroCopy& zero_copy = l.set->core().hub->zero_copy;
+  if (!has_lower_zcopy(l)) {
+    const link::Sent sent = send_gathered(l, c, slot);
+    if (sent != link::Sent::kBusy) zero_copy.source_sent(l, slot);
+    return sent;
+  }
   const ucs_status_t status = lower_zcopy(l, c, slot);
   if (status == UCS_ERR_NO_RESOURCE) return link::Sent::kBusy;
   if (status == UCS_INPROGRESS) return link::Sent::kOk;
-  l.set->core().hub->zero_copy.source_sent(l, slot);
+  zero_copy.source_sent(l, slot);
   return status == UCS_OK ? link::Sent::kOk : link::Sent::kFailed;
 }
 

@@ -23,6 +23,9 @@ struct ZcopyRequest {
   uct_completion_t* comp;
 };
 
+// Where it has none, frames are gathered from the user's buffers when they are sent.
+[[nodiscard]] bool has_lower_zcopy(const UctLink& l) noexcept;
+
 [[nodiscard]] size_t iov_total(const uct_iov_t* iov, size_t count) noexcept;
 void copy_iov(uint8_t* out, const uct_iov_t* iov, size_t count) noexcept;
 

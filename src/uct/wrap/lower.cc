@@ -19,14 +19,29 @@ struct ConfigReleaser {
 using MdConfig = std::unique_ptr<uct_md_config_t, ConfigReleaser>;
 using IfaceConfig = std::unique_ptr<uct_iface_config_t, ConfigReleaser>;
 
-// Adds to a size in the configuration; nothing where there is no such variable, or no number.
-void enlarge(uct_iface_config_t* config, const SegmentVariable& variable, size_t room) noexcept {
+// False: there is no such variable, or it is no number.
+bool read_bytes(uct_iface_config_t* config, const char* name, size_t* bytes_p) noexcept {
   char text[64];
-  size_t bytes = 0;
-  if (uct_config_get(config, variable.read, text, sizeof(text)) != UCS_OK) return;
-  if (ucs_str_to_memunits(text, &bytes) != UCS_OK || bytes >= kMostSegment) return;
-  (void)std::snprintf(text, sizeof(text), "%zu", bytes + room);
-  (void)uct_config_modify(config, variable.set, text);
+  return uct_config_get(config, name, text, sizeof(text)) == UCS_OK &&
+         ucs_str_to_memunits(text, bytes_p) == UCS_OK && *bytes_p < kMostSegment;
+}
+
+void write_number(uct_iface_config_t* config, const char* name, size_t value) noexcept {
+  char text[32];
+  (void)std::snprintf(text, sizeof(text), "%zu", value);
+  (void)uct_config_modify(config, name, text);
+}
+
+// Makes the buffers longer, and allocates fewer at once, so that they take no more memory.
+void enlarge(uct_iface_config_t* config, const SegmentVariable& variable, size_t room) noexcept {
+  size_t bytes;
+  if (!read_bytes(config, variable.read, &bytes)) return;
+  const size_t wanted = bytes >= kUsualSegment ? std::max(bytes, variable.large_frame) : bytes;
+  write_number(config, variable.set, wanted + room);
+  size_t buffers;
+  if (wanted == bytes || variable.buffers == nullptr) return;
+  if (read_bytes(config, variable.buffers, &buffers))
+    write_number(config, variable.buffers, std::max<size_t>(buffers * bytes / wanted, 1));
 }
 
 // A copy, since UCX's functions change a configuration only where it was read.

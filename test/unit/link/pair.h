@@ -105,12 +105,26 @@ class End : public link::Port {
     if (slot == nullptr) return nullptr;
     link::Source* source = link::ZeroCopy::make_source(slot, nullptr, 0);
     source->pieces[source->count++] = {buffer.data(), buffer.size()};
+    if (mixed && !busy && !lower_keeps_sources && (++commits & 1) != 0)
+      return send_gathered(slot, c, am_id, buffer.size());
     hub.sender.commit_source(*link, c, slot, am_id);
     if (send_source(*link, c, *slot) == Sent::kBusy) {
       hub.sender.stalled(*link, c, slot);
     } else {
       hub.sender.sent(*link, c);
     }
+    return slot;
+  }
+  // The same over a lower transport that only copies: the frame is made in its buffer.
+  link::Slot* send_gathered(link::Slot* slot, Class c, uint8_t am_id, size_t length) {
+    std::vector<uint8_t> frame(sizeof(FrameHeader) + length + hub.config().hello_size);
+    slot->source->sending = true;
+    const size_t size = hub.sender.commit_gathered(*link, c, slot, am_id, frame.data());
+    EXPECT_EQ(size, slot->size);
+    const util::Piece whole{frame.data(), size};
+    EXPECT_EQ(send(*link, c, {&whole, 1}), Sent::kOk);
+    hub.sender.sent(*link, c);
+    hub.zero_copy.source_sent(*link, *slot);
     return slot;
   }
   void receive(const WireFrame& frame) {
