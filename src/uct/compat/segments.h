@@ -53,6 +53,18 @@ inline constexpr LengthField kLengthFields[] = {
     {"xpmem", UINT16_MAX},
 };
 
+// What goes to the network at once. A zero-copy message that is a little longer goes as two
+// packets, of which the second costs as much as the first: an IP packet is 65535 bytes with its
+// headers, also where the device cuts it (TSO) or there is none (lo), and a message has one of
+// UCX's own.
+struct Packet {
+  const char* transport;
+  size_t most;  // bytes of a message
+};
+inline constexpr Packet kPackets[] = {
+    {"tcp", 65535 - 20 - 32 - 5},  // IP, TCP with timestamps, UCX
+};
+
 }  // namespace verity::uct
 
 #endif

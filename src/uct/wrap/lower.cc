@@ -93,6 +93,10 @@ ucs_status_t query_lower_iface(uct_iface_h iface, const char* name, uct_iface_at
     attr->cap.am.max_short = std::min(attr->cap.am.max_short, field.most);
     attr->cap.am.max_bcopy = std::min(attr->cap.am.max_bcopy, field.most);
   }
+  for (const Packet& packet : kPackets) {
+    if (std::strcmp(packet.transport, name) == 0)
+      attr->cap.am.max_zcopy = std::min(attr->cap.am.max_zcopy, packet.most);
+  }
   return UCS_OK;
 }
 
