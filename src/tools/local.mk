@@ -3,6 +3,7 @@
 # The ucx-verity command. What has no edge is compiled into the unit tests too.
 tools_pure_sources = \
 	src/tools/devices.cc src/tools/devices.h \
+	src/tools/html.cc src/tools/html.h \
 	src/tools/subprocess.cc src/tools/subprocess.h src/tools/variable.h \
 	src/tools/bench/clock.h \
 	src/tools/bench/peer.h \

@@ -20,7 +20,7 @@ fuzz_targets = \
 # What `ucx-verity report` reads: of no use to the other targets.
 fuzz_report_files = test/fuzz/report_target.cc $(blame_sources) \
 	src/tools/report/common.cc \
-	src/tools/report/html.cc \
+	src/tools/html.cc src/tools/html.h src/tools/report/html.cc \
 	src/tools/report/json.cc \
 	src/tools/report/records.cc \
 	src/tools/report/switches.cc \

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "health/text.h"
+#include "tools/html.h"
 #include "tools/report/render.h"
 
 namespace verity::tools {
@@ -65,23 +66,6 @@ tr.none th, tr.none td { color: var(--faint); }
 </head>
 <body>
 )";
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default:
-        out +=
-            static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f ? '?' : c;
-    }
-  }
-  return out;
-}
 
 std::string element(const char* tag, const std::string& attributes, const std::string& text) {
   return "<" + std::string(tag) + (attributes.empty() ? "" : " " + attributes) + ">" +
