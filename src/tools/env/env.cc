@@ -78,7 +78,8 @@ std::string missing_plugin(const Install& install, const std::string& ucx_versio
 JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
   JobEnvironment result;
   result.ucx_version = ucx.version;
-  const Install install = find_install(ucx.version);
+  const Install install =
+      request.prefix.empty() ? find_install(ucx.version) : read_prefix(request.prefix, ucx.version);
   const auto available = lower_transports(ucx.devices);
   const Selection selection =
       request.tls.empty() ? select_default(available) : select(request.tls, available);

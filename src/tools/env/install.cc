@@ -66,6 +66,12 @@ Install read_install(const std::string& base, const std::string& ucx_version) {
   return install;
 }
 
+Install read_prefix(const std::string& prefix, const std::string& ucx_version) {
+  if (has_plugin(fs::path(prefix) / "modules")) return read_build_tree(prefix, ucx_version);
+  const fs::path libdir = fs::path(VERITY_LIBDIR).lexically_relative(VERITY_BINDIR);
+  return read_install((fs::path(prefix) / "bin" / libdir).lexically_normal(), ucx_version);
+}
+
 Install find_install(const std::string& ucx_version) {
   const fs::path here = fs::path(own_path()).parent_path();
   if (has_plugin(here / "modules")) return read_build_tree(here, ucx_version);

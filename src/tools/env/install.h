@@ -25,6 +25,9 @@ struct Install {
 // The same, below `base`: base/libverity_preload.so and base/<UCX version>/libuct_verity.so*.
 [[nodiscard]] Install read_install(const std::string& base, const std::string& ucx_version);
 
+// The same of an installation, or of a build tree.
+[[nodiscard]] Install read_prefix(const std::string& prefix, const std::string& ucx_version);
+
 // Absolute path of this program.
 [[nodiscard]] std::string own_path();
 

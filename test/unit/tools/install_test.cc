@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "util/build_config.h"
+
 namespace verity::tools {
 namespace {
 
@@ -49,6 +51,22 @@ TEST_F(ToolsInstall, NoFolderAtAll) {
   const Install install = read_install(folder_ + "/none", "1.13.1");
   EXPECT_TRUE(install.versions.empty());
   EXPECT_EQ(install.module_dir, "");
+}
+
+TEST_F(ToolsInstall, AnotherPrefix) {
+  add("lib/ucx-verity/1.13.1/libuct_verity.so");
+  add("lib/ucx-verity/libverity_preload.so");
+  const Install install = read_prefix(folder_, "1.13.1");
+  EXPECT_EQ(install.module_dir, folder_ + "/lib/ucx-verity/1.13.1");
+  EXPECT_EQ(install.preload, folder_ + "/lib/ucx-verity/libverity_preload.so");
+}
+
+TEST_F(ToolsInstall, AnotherBuildTree) {
+  add("modules/libuct_verity.so");
+  add(".libs/libverity_preload.so");
+  const Install install = read_prefix(folder_, VERITY_UCX_VERSION);
+  EXPECT_EQ(install.module_dir, folder_ + "/modules");
+  EXPECT_EQ(install.preload, folder_ + "/.libs/libverity_preload.so");
 }
 
 TEST(ToolsInstallPath, OwnPath) { EXPECT_TRUE(fs::exists(own_path())); }
