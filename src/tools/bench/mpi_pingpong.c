@@ -26,33 +26,28 @@ static char* in_buffer;
 static MPI_Win window;
 static double samples[kMostSamples];
 
-static void ping_pong(int size) {
-  if (leads) {
-    MPI_Send(out_buffer, size, MPI_CHAR, peer, 0, MPI_COMM_WORLD);
-    MPI_Recv(in_buffer, size, MPI_CHAR, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  } else {
-    MPI_Recv(in_buffer, size, MPI_CHAR, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Send(out_buffer, size, MPI_CHAR, peer, 0, MPI_COMM_WORLD);
+static int one_sided(void) { return test == kPut || test == kGet; }
+
+/* One round trip of a pair, or what its leader does alone. */
+static void operate(int size) {
+  if (test == kPut) MPI_Put(out_buffer, size, MPI_CHAR, peer, 0, size, MPI_CHAR, window);
+  if (test == kGet) MPI_Get(out_buffer, size, MPI_CHAR, peer, 0, size, MPI_CHAR, window);
+  if (one_sided()) {
+    MPI_Win_flush(peer, window);
+    return;
   }
+  if (leads) MPI_Send(out_buffer, size, MPI_CHAR, peer, 0, MPI_COMM_WORLD);
+  MPI_Recv(in_buffer, size, MPI_CHAR, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (!leads) MPI_Send(out_buffer, size, MPI_CHAR, peer, 0, MPI_COMM_WORLD);
 }
 
-/* The follower of a pair that makes one-sided operations waits for the leader's token. */
-static void token(int from_leader) {
+static void token(int sends) {
   char text = 0;
-  if (leads == from_leader) {
+  if (sends) {
     MPI_Send(&text, 1, MPI_CHAR, peer, 2, MPI_COMM_WORLD);
   } else {
     MPI_Recv(&text, 1, MPI_CHAR, peer, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
-}
-
-static void one_sided(int size) {
-  if (test == kPut) {
-    MPI_Put(out_buffer, size, MPI_CHAR, peer, 0, size, MPI_CHAR, window);
-  } else {
-    MPI_Get(out_buffer, size, MPI_CHAR, peer, 0, size, MPI_CHAR, window);
-  }
-  MPI_Win_flush(peer, window);
 }
 
 /* Messages under way at a time: 64 MB at most, where that is more than one. */
@@ -76,19 +71,22 @@ static void windows(int size, int count) {
     }
     MPI_Waitall(length, requests, MPI_STATUSES_IGNORE);
   }
-  token(0);
+  token(!leads);
 }
 
+/* Fills `samples` with ns, unless the test is of rates. */
 static void repeat(int size, int count) {
+  double last = MPI_Wtime(), now;
   int i;
-  if (test == kRate) {
-    windows(size, count);
-  } else if (test == kLatency) {
-    for (i = 0; i < count; ++i) ping_pong(size);
-  } else {
-    for (i = 0; leads && i < count; ++i) one_sided(size);
-    token(1);
+  if (test == kRate) windows(size, count);
+  for (i = 0; test != kRate && (leads || !one_sided()) && i < count; ++i) {
+    operate(size);
+    now = MPI_Wtime();
+    samples[i] = (now - last) / (one_sided() ? 1 : 2) * 1e9;
+    last = now;
   }
+  /* The target of one-sided operations waits in a receive. */
+  if (one_sided()) token(leads);
 }
 
 static int ascending(const void* a, const void* b) {
@@ -111,47 +109,20 @@ static int calibrate(int size, double seconds) {
   return wanted > kMostSamples ? kMostSamples : (int)wanted;
 }
 
-static double rate(int size, int count) {
-  const double start = MPI_Wtime();
-  windows(size, count);
-  return count / (MPI_Wtime() - start);
-}
-
-/* The median; the samples are sorted afterwards. */
-static double times(int size, int count) {
-  double last = MPI_Wtime(), now;
-  int i;
-  if (!leads && test != kLatency) {
-    token(1);
-    return 0;
-  }
-  for (i = 0; i < count; ++i) {
-    if (test == kLatency) {
-      ping_pong(size);
-    } else {
-      one_sided(size);
-    }
-    now = MPI_Wtime();
-    samples[i] = (now - last) / (test == kLatency ? 2 : 1) * 1e9;
-    last = now;
-  }
-  if (test != kLatency) token(1);
-  qsort(samples, (size_t)count, sizeof(samples[0]), ascending);
-  return samples[count / 2];
-}
-
 static void measure(int size, double seconds) {
-  const int count = calibrate(size, seconds);
-  const int length = window_length(size);
-  double mine[2] = {0, 0}, figure = 0, tail = 0;
+  double mine[2] = {0, 0}, figure = 0, tail = 0, start;
+  int count = calibrate(size, seconds);
+  if (test == kRate) count -= count % window_length(size);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (test == kRate) {
-    mine[0] = rate(size, count / length * length);
-  } else {
-    mine[0] = times(size, count) / pairs;
+  start = MPI_Wtime();
+  repeat(size, count);
+  if (leads && test == kRate) {
+    mine[0] = count / (MPI_Wtime() - start);
+  } else if (leads) {
+    qsort(samples, (size_t)count, sizeof(samples[0]), ascending);
+    mine[0] = samples[count / 2] / pairs;
     mine[1] = samples[(int)(count * 0.999)];
   }
-  if (!leads) mine[0] = mine[1] = 0;
   MPI_Reduce(&mine[0], &figure, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   MPI_Reduce(&mine[1], &tail, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (leads && peer == pairs) printf("%d %.1f %.1f\n", size, figure, tail);
@@ -167,19 +138,18 @@ static int fits(int size) {
 }
 
 static void run(int size, double seconds) {
-  const int one_sided_test = test == kPut || test == kGet;
   if (!fits(size)) return;
   out_buffer = malloc((size_t)size + 1);
   in_buffer = malloc((size_t)size + 1);
   if (out_buffer == NULL || in_buffer == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
   memset(out_buffer, 'v', (size_t)size + 1); /* pages of its own, not the one of zeros */
   memset(in_buffer, 'v', (size_t)size + 1);
-  if (one_sided_test) {
+  if (one_sided()) {
     MPI_Win_create(in_buffer, size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
     MPI_Win_lock_all(0, window);
   }
   measure(size, seconds);
-  if (one_sided_test) {
+  if (one_sided()) {
     MPI_Win_unlock_all(window);
     MPI_Win_free(&window);
   }
