@@ -18,8 +18,8 @@ inline constexpr int kExitInactive = 3;  // doctor: this shell does not request 
 
 void add_env_command(CLI::App& app, int* exit_code);
 void add_doctor_command(CLI::App& app, int* exit_code);
-// `argv`: of main(); the command starts itself again with the plugin in its environment.
-void add_bench_command(CLI::App& app, char** argv, int* exit_code);
+// `argc`, `argv`: of main(), for the reports.
+void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code);
 void add_status_command(CLI::App& app, int* exit_code);
 void add_top_command(CLI::App& app, int* exit_code);
 

@@ -6,7 +6,8 @@ tools_pure_sources = \
 	src/tools/html.cc src/tools/html.h \
 	src/tools/subprocess.cc src/tools/subprocess.h src/tools/variable.h \
 	src/tools/bench/clock.h \
-	src/tools/bench/peer.h \
+	src/tools/bench/report.cc src/tools/bench/report.h \
+	src/tools/bench/result.cc src/tools/bench/result.h \
 	src/tools/bench/stack.cc src/tools/bench/stack.h \
 	src/tools/bench/statistics.cc src/tools/bench/statistics.h \
 	src/tools/doctor/diagnosis.cc src/tools/doctor/diagnosis.h \
@@ -44,13 +45,10 @@ ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
 	src/tools/quiet_stdout.cc src/tools/quiet_stdout.h \
 	src/tools/ucx_query.cc src/tools/ucx_query.h \
 	src/tools/bench/bench.cc \
-	src/tools/bench/buffer.h \
 	src/tools/bench/measure.cc src/tools/bench/measure.h \
-	src/tools/bench/mpi.cc src/tools/bench/mpi.h \
-	src/tools/bench/peer.cc \
-	src/tools/bench/report.cc src/tools/bench/report.h \
-	src/tools/bench/ucp_stack.cc \
-	src/tools/bench/uct_stack.h src/tools/bench/uct_stack_open.cc src/tools/bench/uct_stack_run.cc \
+	src/tools/bench/mpi.cc \
+	src/tools/bench/pair.cc src/tools/bench/pair.h \
+	src/tools/bench/ucp_stack.cc src/tools/bench/uct_stack.cc \
 	src/tools/doctor/doctor.cc \
 	src/tools/doctor/doctor_facts.cc src/tools/doctor/doctor_facts.h \
 	src/tools/doctor/exchange.cc src/tools/doctor/exchange.h \

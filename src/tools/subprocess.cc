@@ -18,17 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void become(const std::vector<std::string>& arguments,
-                         const std::vector<Variable>& set, const std::vector<std::string>& unset) {
-  for (const std::string& name : unset) unsetenv(name.c_str());
-  for (const Variable& variable : set) setenv(variable.name.c_str(), variable.value.c_str(), 1);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
-  _exit(127);
-}
-
 // Appends what is there; false at the end.
 bool drain(int fd, std::string* text) {
   std::array<char, 4096> chunk;
@@ -52,6 +41,17 @@ bool collect(int out, int err, Clock::time_point deadline, ProcessResult* result
 }
 
 }  // namespace
+
+void become(const std::vector<std::string>& arguments, const std::vector<Variable>& set,
+            const std::vector<std::string>& unset) {
+  for (const std::string& name : unset) unsetenv(name.c_str());
+  for (const Variable& variable : set) setenv(variable.name.c_str(), variable.value.c_str(), 1);
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+  _exit(127);
+}
 
 ProcessResult run_process(const std::vector<std::string>& arguments,
                           const std::vector<Variable>& set, const std::vector<std::string>& unset,

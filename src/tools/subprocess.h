@@ -22,6 +22,10 @@ struct ProcessResult {
                                         const std::vector<Variable>& set,
                                         const std::vector<std::string>& unset, int seconds);
 
+// What a child does after fork(): becomes that program, or exits with 127.
+[[noreturn]] void become(const std::vector<std::string>& arguments,
+                         const std::vector<Variable>& set, const std::vector<std::string>& unset);
+
 // The file that PATH has for this program, or `name` itself when it holds a slash; empty: none.
 [[nodiscard]] std::string find_program(const std::string& name);
 

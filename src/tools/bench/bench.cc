@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // `ucx-verity bench`: what verification costs on this machine, raw against wrapped.
-#include <unistd.h>
-
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "merkle/geometry.h"
-#include "tools/bench/mpi.h"
+#include "tools/bench/measure.h"
 #include "tools/bench/report.h"
 #include "tools/commands.h"
 #include "tools/env/env.h"
-#include "tools/env/install.h"
 #include "tools/env/transports.h"
-#include "tools/quiet_stdout.h"
+#include "util/build_config.h"
 
 namespace verity::tools {
 
@@ -26,90 +27,132 @@ namespace {
 using bench::Level;
 using bench::Result;
 using bench::Test;
+using bench::Variant;
 
 struct BenchOptions {
   std::vector<std::string> levels = {"uct", "ucp"};
   std::vector<std::string> tests = {"latency", "rate"};
   std::string tls;
-  std::vector<std::string> sizes = {"8", "4K", "64K", "1M"};
-  double seconds = 0.4;
-  bool null_test = false;
+  std::vector<std::size_t> sizes = {8, 4096, 65536, 1U << 20};
+  std::string compare;
+  bool limited = false;
   bool check = false;
   bool json = false;
+  bool markdown = false;
   std::string csv;
-  std::vector<std::string> segments;
+  unsigned blocks = 0;
+  bench::Plan plan;
   bench::MpiOptions mpi;
+  std::string command;  // as it was typed
+  bool worker = false;
+
+  [[nodiscard]] bool table() const { return !json && !markdown; }
 };
 
-// Set in the environment of the second start of this program, the one with the plugin.
-constexpr const char* kPrepared = "VERITY_BENCH_PREPARED";
-
-std::size_t parse_size(const std::string& text) {
-  char* end = nullptr;
-  const unsigned long long number = std::strtoull(text.c_str(), &end, 10);
-  const std::string suffix = end;
-  const unsigned shift = suffix == "K" || suffix == "k" ? 10 : suffix == "M" ? 20 : 0;
-  if (end == text.c_str() || (shift == 0 && !suffix.empty()) || number > (1ULL << 30 >> shift)) {
-    throw std::runtime_error("size '" + text + "': a number up to 1 GiB, with K or M");
+// A file that can be written is known before anything is measured.
+class Output {
+ public:
+  explicit Output(const std::string& path) : path_(path) {
+    if (!path.empty()) file_.open(path);
+    check();
   }
-  return static_cast<std::size_t>(number << shift);
+  void write(const std::string& text) {
+    if (path_.empty()) return;
+    file_ << text << std::flush;
+    check();
+  }
+
+ private:
+  void check() const {
+    if (!file_) throw std::runtime_error("cannot write " + path_);
+  }
+
+  std::string path_;
+  std::ofstream file_;
+};
+
+// A temporary folder, removed with this object.
+class Folder {
+ public:
+  Folder() {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot write to /tmp");
+  }
+  ~Folder() {
+    std::error_code none;
+    std::filesystem::remove_all(path_, none);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/tmp/ucx-verity-bench-XXXXXX";
+};
+
+std::string cpu_model() {
+  std::ifstream lines("/proc/cpuinfo");
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("model name"))
+      return line.substr(std::min(line.find(": ") + 2, line.size()));
+  }
+  return "unknown CPU";
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::array<char, 16> text;
+  std::strftime(text.data(), text.size(), "%F", std::gmtime(&now));
+  return text.data();
+}
+
+JobEnvironment usable(JobEnvironment environment) {
+  if (!environment.error.empty()) throw std::runtime_error(environment.error);
+  return environment;
 }
 
 class Bench {
  public:
-  Bench(const BenchOptions& options, std::vector<std::string> transports)
-      : options_(options), transports_(std::move(transports)) {
-    for (const std::string& size : options_.sizes) sizes_.push_back(parse_size(size));
-    read_axes();
+  Bench(const BenchOptions& options, const UcxInfo& ucx)
+      : options_(options), plan_(options.plan), csv_(options.csv) {
+    const bench::MpiOptions none;
+    axes_ = options_.mpi.segments != none.segments || options_.mpi.ranks != none.ranks;
+    if (axes_ && !wants("mpi")) throw std::runtime_error("--ranks and --segments need --level mpi");
     (void)tests(wants("mpi"));
-    if (options_.csv.empty()) return;
-    csv_.reset(std::fopen(options_.csv.c_str(), "w"));
-    if (!csv_) throw std::runtime_error("cannot write " + options_.csv);
-    std::fputs(bench::csv_heading().c_str(), csv_.get());
+    choose_variants(ucx);
+    csv_.write(bench::csv_heading());
   }
 
   int run() {
-    {
-      const auto quiet = options_.json ? std::make_unique<QuietStdout>() : nullptr;
-      if (wants("uct") || wants("ucp")) run_uct_and_ucp();
-      if (wants("mpi")) run_mpi();
+    if (options_.table()) {
+      std::printf("%s\n%s", about_.text().c_str(), bench::table_heading(axes_).c_str());
     }
+    for (const Level level : {Level::kUct, Level::kUcp}) {
+      if (!wants(name_of(level))) continue;
+      for (const std::string& transport : transports_) {
+        if (level == Level::kUct && only_reads(transport)) continue;  // no messages to measure
+        run_transport(level, transport);
+      }
+    }
+    if (wants("mpi")) run_mpi();
     if (options_.json) std::fputs(bench::render_json(results_, about_).c_str(), stdout);
+    if (options_.markdown) std::fputs(bench::render_markdown(results_, about_).c_str(), stdout);
     return exit_code();
   }
 
  private:
   bool wants(const std::string& level) const {
-    for (const std::string& wanted : options_.levels) {
-      if (wanted == level || wanted == "all") return true;
-    }
-    return false;
-  }
-
-  // The axes of the MPI level: ranks and segment sizes.
-  void read_axes() {
-    mpi_ = options_.mpi;
-    axes_ = !options_.segments.empty() || mpi_.ranks != bench::MpiOptions{}.ranks;
-    if (axes_ && !wants("mpi")) throw std::runtime_error("--ranks and --segments need --level mpi");
-    if (!options_.segments.empty()) mpi_.segments.clear();
-    for (const std::string& text : options_.segments) {
-      mpi_.segments.push_back(parse_size(text));
-      if (merkle::is_valid_segment_size(mpi_.segments.back())) continue;
-      throw std::runtime_error("segment size '" + text + "': a power of two from 256 to 64K");
-    }
-    for (const unsigned ranks : mpi_.ranks) {
-      if (ranks % 2 != 0) throw std::runtime_error("--ranks: even numbers, as ranks work in pairs");
-    }
+    return std::any_of(
+        options_.levels.begin(), options_.levels.end(),
+        [&](const std::string& wanted) { return wanted == level || wanted == "all"; });
   }
 
   // Of those requested, what there is at the MPI level, or at the others.
   std::vector<Test> tests(bool mpi) const {
     std::vector<Test> list;
-    for (const std::string& name : options_.tests) {
-      if (name == "latency") list.push_back(Test::kLatency);
-      if (name == "rate") list.push_back(Test::kRate);
-      if (mpi && name == "put") list.push_back(Test::kPut);
-      if (mpi && name == "get") list.push_back(Test::kGet);
+    for (const Test test : {Test::kLatency, Test::kRate, Test::kPut, Test::kGet}) {
+      if (!mpi && (test == Test::kPut || test == Test::kGet)) continue;
+      const auto& names = options_.tests;
+      if (std::find(names.begin(), names.end(), name_of(test)) != names.end()) list.push_back(test);
     }
     if (list.empty() && !wants("mpi")) {
       throw std::runtime_error("put and get are measured at --level mpi");
@@ -117,151 +160,121 @@ class Bench {
     return list;
   }
 
-  void explain(const std::string& text) {
-    about_ = text;
-    if (options_.json) return;
-    std::printf("%s\n%s", text.c_str(), bench::table_heading(axes_).c_str());
+  // Stock UCX: nothing that loads a plugin.
+  static Variant raw(const JobEnvironment& environment) {
+    Variant variant{.wrapped = false,
+                    .set = {{"UCX_WARN_UNUSED_ENV_VARS", "n"}},
+                    .unset = {"LD_PRELOAD", "UCX_MODULE_DIR", "UCX_PLUGIN_PATH"}};
+    for (const Variable& variable : environment.variables) {
+      const auto& unset = variant.unset;
+      if (std::find(unset.begin(), unset.end(), variable.name) != unset.end()) continue;
+      variant.set.push_back(variable);
+    }
+    return variant;
+  }
+
+  // With a plugin in its environment. What it counts is no part of what the machine's own jobs have
+  // seen.
+  Variant wrapped(const JobEnvironment& environment) const {
+    Variant variant{.wrapped = true, .set = environment.variables, .unset = {}};
+    variant.set.push_back({"UCX_VERITY_HEALTH_DIR", folder_.path()});
+    variant.set.push_back({"UCX_VERITY_ATTEST", "never"});
+    return variant;
+  }
+
+  void choose_variants(const UcxInfo& ucx) {
+    const JobEnvironment own = usable(job_environment(ucx, {.tls = options_.tls}));
+    plan_.variants = {raw(own), plan_.null_test ? raw(own) : wrapped(own)};
+    transports_ = own.transports;
+    if (!options_.compare.empty()) {
+      const std::string prefix = std::filesystem::absolute(options_.compare);
+      plan_.variants.push_back(
+          wrapped(usable(job_environment(ucx, {.tls = options_.tls, .prefix = prefix}))));
+    }
+    about_ = {.method = method(),
+              .machine = cpu_model(),
+              .versions = "UCX " + ucx.version + ", ucx-verity " PACKAGE_VERSION,
+              .date = today(),
+              .command = options_.command};
+  }
+
+  std::string method() const {
+    const std::vector<int>& cpus = bench::pair_cpus();
+    return std::string("raw against ") + (plan_.null_test ? "raw" : "wrapped") +
+           (options_.compare.empty() ? "" : " and old, that of " + options_.compare) +
+           "; medians of " + std::to_string(plan_.openings) + " openings, batches A B B A, " +
+           (cpus.empty() ? "one CPU"
+                         : "CPUs " + std::to_string(cpus[0]) + "," + std::to_string(cpus[1]));
   }
 
   void add(Result result) {
-    if (!options_.json) {
+    if (options_.table()) {
       std::fputs(bench::table_line(result, axes_).c_str(), stdout);
       std::fflush(stdout);
     }
-    if (csv_) {
-      std::fputs(bench::csv_line(result).c_str(), csv_.get());
-      std::fflush(csv_.get());
-    }
+    csv_.write(bench::csv_line(result));
     results_.push_back(std::move(result));
   }
 
-  void run_uct_and_ucp() {
-    bench::PeerProcess peer;
-    const bench::TickScale scale;
-    explain(std::string("raw against ") + (options_.null_test ? "raw" : "wrapped") +
-            ", blocks A B B A of batches, CPUs " + peer.cpus() + "; medians");
-    for (const Level level : {Level::kUct, Level::kUcp}) {
-      if (!wants(level == Level::kUct ? "uct" : "ucp")) continue;
-      for (const std::string& transport : transports_) {
-        if (level == Level::kUct && only_reads(transport)) continue;  // no messages to measure
-        run_transport(peer, scale, level, transport);
-      }
-    }
-    peer.close();
-  }
-
-  void run_transport(bench::PeerProcess& peer, const bench::TickScale& scale, Level level,
-                     const std::string& transport) {
-    try {
-      peer.open(level, transport, options_.null_test ? transport : wrapper_of(transport));
-    } catch (const std::exception& error) {
-      Result failed;
-      failed.level = level == Level::kUct ? "uct" : "ucp";
-      failed.transport = transport;
-      failed.problem = error.what();
-      add(failed);
-      return;
-    }
-    std::vector<std::string> left_out;
+  void run_transport(Level level, const std::string& transport) {
+    std::set<std::size_t> left_out;
     for (const Test test : tests(false)) {
-      for (const std::size_t size : sizes_) {
-        Result result = bench::measure(
-            peer, scale, {.level = level, .transport = transport, .test = test, .size = size},
-            options_.seconds);
-        if (result.left_out) {
-          left_out.push_back(bench::size_text(size));
-          continue;
+      for (const std::size_t size : options_.sizes) {
+        const bench::Traffic traffic = {level, transport, test, size};
+        if (options_.limited && !limit_for(traffic)) continue;
+        try {
+          const auto result = bench::measure(plan_, scale_, traffic);
+          if (result) add(*result);
+          if (!result) left_out.insert(size);
+        } catch (const std::exception& error) {
+          Result failed;
+          failed.traffic = {level, transport};
+          failed.problem = error.what();
+          add(std::move(failed));
+          return;
         }
-        bench::conclude(&result, test, options_.null_test);
-        add(std::move(result));
       }
     }
-    std::sort(left_out.begin(), left_out.end());
-    left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
-    if (!left_out.empty() && !options_.json) {
-      std::printf("          %-8s (no messages of %s at this level)\n", transport.c_str(),
-                  join(left_out, ", ").c_str());
-    }
+    if (left_out.empty() || !options_.table()) return;
+    std::vector<std::string> sizes;
+    for (const std::size_t size : left_out) sizes.push_back(bench::size_text(size));
+    std::printf("          %-8s (no messages of %s at this level)\n", transport.c_str(),
+                join(sizes, ", ").c_str());
   }
 
   void run_mpi() {
-    if (!options_.json && results_.empty()) explain("MPI programs, alternating A B B A; medians");
+    bench::Plan plan = plan_;
+    if (options_.blocks != 0) plan.openings = 2 * options_.blocks;
     for (const std::string& transport : transports_) {
-      if (transport == "self") continue;
-      bench::measure_mpi({.transport = transport,
-                          .tests = tests(true),
-                          .sizes = sizes_,
-                          .seconds = options_.seconds,
-                          .null_test = options_.null_test},
-                         mpi_, [this](Result result) { add(std::move(result)); });
+      if (transport == "self" || options_.limited) continue;
+      bench::measure_mpi(plan, options_.mpi, transport, tests(true), options_.sizes, folder_.path(),
+                         [this](Result result) { add(std::move(result)); });
     }
   }
 
   int exit_code() const {
     bool over = false;
-    bool failed = false;
     for (const Result& result : results_) {
+      if (!result.problem.empty() && result.traffic.size == 0) return kExitError;
       over = over || result.verdict == bench::Verdict::kOver;
-      failed = failed || (!result.problem.empty() && result.size == 0);
     }
-    if (failed) return kExitError;
     return options_.check && over ? kExitWarning : kExitOk;
   }
 
-  struct CloseFile {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
   const BenchOptions& options_;
+  bench::Plan plan_;
+  const Folder folder_;
   std::vector<std::string> transports_;
-  std::vector<std::size_t> sizes_;
-  bench::MpiOptions mpi_;
   bool axes_ = false;  // a table with their columns
+  const bench::TickScale scale_;
+  bench::About about_;
   std::vector<Result> results_;
-  std::string about_;
-  std::unique_ptr<std::FILE, CloseFile> csv_;
+  Output csv_;
 };
 
-// UCX loads its modules once, and the preload must be there first: start again with it.
-[[noreturn]] void start_again(const JobEnvironment& environment, char** argv) {
-  for (const Variable& variable : environment.variables) {
-    setenv(variable.name.c_str(), variable.value.c_str(), 1);
-  }
-  setenv(kPrepared, join(environment.transports, ",").c_str(), 1);
-  execv(own_path().c_str(), argv);
-  throw std::runtime_error("cannot start itself again");
-}
-
-// Where this program and its jobs count, so that a benchmark is no part of what the machine's own
-// jobs have seen. Gone with it.
-class HealthFolder {
- public:
-  HealthFolder() {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot write to /tmp");
-    setenv("UCX_VERITY_HEALTH_DIR", path_.c_str(), 1);
-  }
-  ~HealthFolder() {
-    std::error_code none;
-    std::filesystem::remove_all(path_, none);
-  }
-  HealthFolder(const HealthFolder&) = delete;
-  HealthFolder& operator=(const HealthFolder&) = delete;
-
- private:
-  std::string path_ = "/tmp/ucx-verity-bench-XXXXXX";
-};
-
-int run(const BenchOptions& options, char** argv) {
+int run(const BenchOptions& options) {
   try {
-    if (const char* prepared = std::getenv(kPrepared)) {
-      const HealthFolder folder;
-      return Bench(options, split_commas(prepared)).run();
-    }
-    // What a quick look wants: one shared memory, one network transport, and loopback.
-    const std::string tls = options.tls;
-    const JobEnvironment environment = job_environment(query_ucx(), {.tls = tls, .typecheck = {}});
-    if (!environment.error.empty()) throw std::runtime_error(environment.error);
-    start_again(environment, argv);
+    return options.worker ? bench::follow_orders() : Bench(options, query_ucx()).run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "ucx-verity bench: %s\n", error.what());
     return kExitError;
@@ -270,57 +283,61 @@ int run(const BenchOptions& options, char** argv) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, char** argv, int* exit_code) {
+void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code) {
   auto options = std::make_shared<BenchOptions>();
+  options->command = "ucx-verity";
+  for (int i = 1; i < argc; ++i) options->command += std::string(" ") + argv[i];
   CLI::App* command =
       app.add_subcommand("bench", "Measure raw against wrapped transports, interleaved");
-  command->add_option("--level", options->levels, "uct, ucp, mpi or all (default: uct,ucp)")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"uct", "ucp", "mpi", "all"}))
-      ->type_name("LIST");
+  const auto add = [command](const char* name, auto& value, const char* type, const char* help) {
+    return command->add_option(name, value, help)->type_name(type);
+  };
+  const auto add_list = [add](const char* name, auto& values, const char* help) {
+    return add(name, values, "LIST", help)->delimiter(',');
+  };
+  BenchOptions& o = *options;
+  add_list("--level", o.levels, "uct, ucp, mpi or all (default: uct,ucp)")
+      ->check(CLI::IsMember({"uct", "ucp", "mpi", "all"}));
+  add("--tls", o.tls, "LIST", "Lower transports, as for env (default: what env chooses)");
+  add_list("--sizes", o.sizes, "Bytes, with K or M (default: 8,4K,64K,1M)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 30));
+  add_list("--tests", o.tests, "latency, rate; put, get (--level mpi) (default: latency,rate)")
+      ->check(CLI::IsMember({"latency", "rate", "put", "get"}));
+  command->add_flag("--limited", o.limited, "Only the figures that have a limit");
+  add("--openings", o.plan.openings, "N", "Fresh processes for each line; medians (default: 7)")
+      ->check(CLI::Range(1, 1000));
+  add("--seconds", o.plan.seconds, "S", "Time for each line, openings apart (default: 0.4)")
+      ->check(CLI::Range(0.01, 3600.0));
+  auto* compare = add("--compare", o.compare, "PREFIX",
+                      "Also measure the plugin of this other installation or build tree");
+  add("--csv", o.csv, "FILE", "Write the figures to FILE as well");
+  auto* json = command->add_flag("--json", o.json, "Print JSON instead of the table");
+  command->add_flag("--markdown", o.markdown, "Print a README's table instead")->excludes(json);
+  command->add_flag("--check", o.check, "Exit with 1 when a limit is exceeded");
   command
-      ->add_option("--tls", options->tls,
-                   "Lower transports, as for env (default: what env chooses)")
-      ->type_name("LIST");
-  command->add_option("--sizes", options->sizes, "Bytes, with K or M (default: 8,4K,64K,1M)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  command
-      ->add_option("--tests", options->tests,
-                   "latency, rate; put, get (--level mpi) (default: latency,rate)")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"latency", "rate", "put", "get"}))
-      ->type_name("LIST");
-  command->add_option("--seconds", options->seconds, "Time for each line (default: 0.4)")
-      ->check(CLI::Range(0.01, 3600.0))
-      ->type_name("S");
-  command->add_option("--csv", options->csv, "Write the figures to FILE as well")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "Print JSON instead of the table");
-  command->add_flag("--check", options->check, "Exit with 1 when a limit is exceeded");
-  command->add_flag("--null", options->null_test,
-                    "Raw on both sides: shows the error of the method itself");
-  command
-      ->add_option("--ranks", options->mpi.ranks,
-                   "Even numbers of ranks for --level mpi, 2 to 4096 (default: 2)")
-      ->delimiter(',')
+      ->add_flag("--null", o.plan.null_test,
+                 "Raw on both sides: shows the error of the method itself")
+      ->excludes(compare);
+  add_list("--ranks", o.mpi.ranks, "Even numbers of ranks for --level mpi, 2 to 4096 (default: 2)")
       ->check(CLI::Range(2, 4096))
-      ->type_name("LIST");
-  command
-      ->add_option("--segments", options->segments,
-                   "UCX_VERITY_SEGMENT_SIZE for --level mpi, each in turn (default: the plugin's)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  command
-      ->add_option("--blocks", options->mpi.blocks,
-                   "Blocks of four MPI jobs for each line of --level mpi (default: 3)")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N");
-  command->add_option("--mpicc", options->mpi.mpicc, "MPI compiler for --level mpi (mpicc)")
-      ->type_name("PATH");
-  command->add_option("--mpirun", options->mpi.mpirun, "MPI launcher for --level mpi (mpirun)")
-      ->type_name("PATH");
-  command->callback([options, argv, exit_code] { *exit_code = run(*options, argv); });
+      ->check([](const std::string& text) {
+        return std::stoul(text) % 2 == 0 ? "" : text + ": even numbers, as ranks work in pairs";
+      });
+  add_list("--segments", o.mpi.segments,
+           "UCX_VERITY_SEGMENT_SIZE for --level mpi, each in turn (default: the plugin's)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check([](const std::string& text) {
+        return merkle::is_valid_segment_size(std::stoul(text))
+                   ? ""
+                   : "'" + text + "': a power of two from 256 to 64K";
+      });
+  add("--blocks", o.blocks, "N", "For older scripts: half of --openings for --level mpi")
+      ->check(CLI::Range(1, 500));
+  add("--mpicc", o.mpi.mpicc, "PATH", "MPI compiler for --level mpi (mpicc)");
+  add("--mpirun", o.mpi.mpirun, "PATH", "MPI launcher for --level mpi (mpirun)");
+  command->add_flag("--worker", o.worker)->group("");  // see bench/pair.h
+  command->callback([options, exit_code] { *exit_code = run(*options); });
 }
 
 }  // namespace verity::tools

@@ -22,7 +22,7 @@ inline std::uint64_t monotonic_ns() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Cycles of a constant-rate counter, comparable within one process.
+// Cycles of a constant-rate counter, the same for all processes of a host.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -35,17 +35,19 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-// Measured once per process (20 ms).
+// Measured once (20 ms).
 class TickScale {
  public:
   TickScale() {
     const std::uint64_t start_ns = monotonic_ns();
     const std::uint64_t start = ticks();
-    while (monotonic_ns() - start_ns < 20'000'000) {}
+    while (monotonic_ns() - start_ns < 20'000'000) {
+      const std::uint64_t first = ticks();
+      overhead_ = std::min(overhead_, ticks() - first);
+    }
     const std::uint64_t stop = ticks();
     ns_per_tick_ = static_cast<double>(monotonic_ns() - start_ns) /
                    static_cast<double>(std::max<std::uint64_t>(1, stop - start));
-    overhead_ = measure_overhead();
   }
 
   // Of an interval between two readings; the cost of one reading is taken off. One tick at least.
@@ -54,17 +56,8 @@ class TickScale {
   }
 
  private:
-  static std::uint64_t measure_overhead() {
-    std::uint64_t least = UINT64_MAX;
-    for (int i = 0; i < 10000; ++i) {
-      const std::uint64_t first = ticks();
-      least = std::min(least, ticks() - first);
-    }
-    return least;
-  }
-
   double ns_per_tick_ = 1;
-  std::uint64_t overhead_ = 0;
+  std::uint64_t overhead_ = UINT64_MAX;
 };
 
 }  // namespace verity::tools::bench

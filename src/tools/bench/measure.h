@@ -1,69 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Runs one test on a raw and a wrapped stack in blocks A B B A, and keeps the figures.
+// From pairs of processes to one line of the report.
 #ifndef VERITY_TOOLS_BENCH_MEASURE_H
 #define VERITY_TOOLS_BENCH_MEASURE_H
 
-#include <cstddef>
-#include <optional>
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "tools/bench/clock.h"
-#include "tools/bench/peer.h"
-#include "tools/bench/statistics.h"
+#include "tools/bench/pair.h"
+#include "tools/bench/result.h"
 
 namespace verity::tools::bench {
 
-// One line of the report.
-struct Result {
-  std::string level;      // uct, ucp, mpi
-  std::string transport;  // the lower one
-  std::string test;       // latency, rate, bandwidth, put, get
-  std::string send;       // short, bcopy, zcopy; empty above UCT
-  std::size_t size = 0;
-  unsigned ranks = 2;
-  std::size_t segment = 0;  // bytes of a leaf; 0: the plugin's default
-  std::string unit;         // ns, Mmsg/s, MB/s
-  Comparison comparison;
-  double raw_p999 = 0;  // ns; latency only
-  double wrapped_p999 = 0;
-  std::uint64_t messages = 0;  // on each of the two
-  std::size_t disturbed = 0;   // blocks left out, as the system took a CPU away meanwhile
-  bool too_disturbed = false;  // so many that they had to be taken all the same
-  std::optional<Limit> limit;
-  Verdict verdict = Verdict::kNoLimit;
-  std::string problem;    // why there are no figures
-  bool left_out = false;  // the transport has no such messages: nothing went wrong
+// How each line is measured.
+struct Plan {
+  std::vector<Variant> variants;  // raw, wrapped, and where one was named another installation's
+  unsigned openings = 7;
+  double seconds = 0.4;    // of one line
+  bool null_test = false;  // raw on both sides: what it shows as difference is the method's error
 };
-
-// The request. `null_test` puts the raw transport on both sides: what it shows as difference
-// is the error of the method.
-struct Request {
-  Level level = Level::kUct;
-  std::string transport;
-  Test test = Test::kLatency;
-  std::size_t size = 0;
-};
-
-// Small messages count messages, larger ones bytes.
-[[nodiscard]] bool counts_bytes(std::size_t size);
 
 // Messages of a batch when one takes `ns`: a batch shall last about 1 ms; at least 1000 messages
 // where that stays below 30 ms, and never less than 20.
 [[nodiscard]] unsigned batch_length(double ns);
 
-// The limit that the project sets itself for this test, if there is one.
-[[nodiscard]] std::optional<Limit> limit_for(const std::string& level, const std::string& transport,
-                                             Test test, std::size_t size);
+// Measures for about the plan's seconds, up to four times as long on a busy machine. Nothing
+// where the transport has no such messages. Throws what Pair throws.
+[[nodiscard]] std::optional<Result> measure(const Plan& plan, const TickScale& scale,
+                                            const Traffic& traffic);
 
-// Measures for about `seconds`, up to four times as long on a busy machine, on the stacks that
-// `peer` has open (0 raw, 1 wrapped). Throws what PeerProcess throws.
-[[nodiscard]] Result measure(PeerProcess& peer, const TickScale& scale, const Request& request,
-                             double seconds);
+// The MPI level: a ping-pong program of our own, compiled with the site's MPI compiler when it is
+// needed, and launched with each variant in turn.
+struct MpiOptions {
+  std::string mpicc = "mpicc";
+  std::string mpirun = "mpirun";
+  std::vector<unsigned> ranks = {2};        // even numbers: rank i works with rank i + n/2
+  std::vector<std::size_t> segments = {0};  // bytes of a leaf; 0: what the plugin takes
+};
 
-// Fills unit, limit and verdict from `comparison`.
-void conclude(Result* result, Test test, bool null_test);
+// Every combination of ranks, segment size and test over `transport`, the lower one; self is used
+// beside it. Each opening is a job that measures every size. Hands each result to `add` as soon as
+// there is one. The program is compiled in `folder`. Throws std::runtime_error when it cannot be
+// compiled or launched.
+void measure_mpi(const Plan& plan, const MpiOptions& options, const std::string& transport,
+                 const std::vector<Test>& tests, const std::vector<std::size_t>& sizes,
+                 const std::filesystem::path& folder, const std::function<void(Result)>& add);
 
 }  // namespace verity::tools::bench
 

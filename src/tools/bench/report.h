@@ -1,29 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Results for a terminal, for a spreadsheet, for a program.
+// Results for a terminal, for a spreadsheet, for a program, for a README.
 #ifndef VERITY_TOOLS_BENCH_REPORT_H
 #define VERITY_TOOLS_BENCH_REPORT_H
 
+#include <array>
+#include <cstdio>
 #include <string>
 #include <vector>
 
-#include "tools/bench/measure.h"
+#include "tools/bench/result.h"
 
 namespace verity::tools::bench {
+
+// Where and how the results came about.
+struct About {
+  std::string method;    // what was compared, medians of how many openings
+  std::string machine;   // model of the CPU
+  std::string versions;  // of UCX and ucx-verity
+  std::string date;
+  std::string command;
+
+  [[nodiscard]] std::string text() const { return method + "\n" + machine + ", " + versions; }
+};
+
+// As printf does, up to 511 characters.
+template <typename... Values>
+std::string format(const char* pattern, Values... values) {
+  std::array<char, 512> text;
+  std::snprintf(text.data(), text.size(), pattern, values...);
+  return text.data();
+}
 
 // "8", "4K", "1M".
 [[nodiscard]] std::string size_text(std::size_t size);
 
+// A row for readers: what was measured, then figures with their units, those of raw; with `old`
+// also those of the older plugin.
+[[nodiscard]] std::vector<std::string> titles(bool old);
+[[nodiscard]] std::vector<std::string> cells(const Result& result, bool old);
+
 // With `axes`: columns of ranks and segment sizes.
 [[nodiscard]] std::string table_heading(bool axes);
-// One line, and where times of single operations are known a second one with the tail.
+// One line; where times of single operations are known a second one with the tail; and one with the
+// older plugin in the place of raw.
 [[nodiscard]] std::string table_line(const Result& result, bool axes);
 
 [[nodiscard]] std::string csv_heading();
 [[nodiscard]] std::string csv_line(const Result& result);
 
-// `about`: how it was measured, one text each.
-[[nodiscard]] std::string render_json(const std::vector<Result>& results, const std::string& about);
+[[nodiscard]] std::string render_json(const std::vector<Result>& results, const About& about);
+// The table of a README.
+[[nodiscard]] std::string render_markdown(const std::vector<Result>& results, const About& about);
 
 }  // namespace verity::tools::bench
 

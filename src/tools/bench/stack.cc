@@ -2,24 +2,30 @@
 #include "tools/bench/stack.h"
 
 #include <algorithm>
+#include <array>
 
 namespace verity::tools::bench {
 
-Send common_send(const Capability& a, const Capability& b, std::size_t size) {
-  if (size >= 8 && size <= std::min(a.max_short, b.max_short)) return Send::kShort;
-  if (size <= std::min(a.max_bcopy, b.max_bcopy)) return Send::kBcopy;
-  if (size <= std::min(a.max_zcopy, b.max_zcopy)) return Send::kZcopy;
-  return Send::kAny;
+const char* name_of(Level level) {
+  return std::array{"uct", "ucp", "mpi"}[static_cast<std::size_t>(level)];
 }
 
-const char* send_name(Send send) {
-  switch (send) {
-    case Send::kAny: return "";
-    case Send::kShort: return "short";
-    case Send::kBcopy: return "bcopy";
-    case Send::kZcopy: return "zcopy";
-  }
-  return "";
+const char* name_of(Test test) {
+  return std::array{"latency", "rate", "put", "get"}[static_cast<std::size_t>(test)];
+}
+
+const char* name_of(Send send) {
+  return std::array{"", "short", "bcopy", "zcopy"}[static_cast<std::size_t>(send)];
+}
+
+Send common_send(const std::vector<Capability>& all, std::size_t size) {
+  const auto fits = [&](std::size_t Capability::*largest) {
+    return std::all_of(all.begin(), all.end(),
+                       [&](const Capability& one) { return size <= one.*largest; });
+  };
+  if (size >= 8 && fits(&Capability::max_short)) return Send::kShort;
+  if (fits(&Capability::max_bcopy)) return Send::kBcopy;
+  return fits(&Capability::max_zcopy) ? Send::kZcopy : Send::kAny;
 }
 
 }  // namespace verity::tools::bench

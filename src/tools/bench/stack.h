@@ -1,42 +1,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One way to send messages between the two processes of the benchmark: UCT or UCP over one
-// transport. A process holds two, raw and wrapped, and runs batches on one of them at a time; only
-// that one makes progress. Errors are exceptions (std::runtime_error): a benchmark can only end
-// then.
+// One way to send messages of one size between two processes: UCT or UCP over one transport.
+// Errors are exceptions (std::runtime_error): a benchmark can only end then.
 #ifndef VERITY_TOOLS_BENCH_STACK_H
 #define VERITY_TOOLS_BENCH_STACK_H
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace verity::tools::bench {
 
-enum class Level { kUct, kUcp };
+enum class Level { kUct, kUcp, kMpi };
 // One-sided operations, each with its flush, are measured at the MPI level alone.
 enum class Test { kLatency, kRate, kPut, kGet };
 
 // How a UCT message is handed over; UCP chooses by itself.
 enum class Send { kAny, kShort, kBcopy, kZcopy };
 
-struct Batch {
+[[nodiscard]] const char* name_of(Level level);
+[[nodiscard]] const char* name_of(Test test);
+[[nodiscard]] const char* name_of(Send send);
+
+// What is sent.
+struct Traffic {
+  Level level = Level::kUct;
+  std::string transport;  // the lower one
   Test test = Test::kLatency;
-  Send send = Send::kAny;
   std::size_t size = 0;
-  unsigned warm_up = 0;
-  unsigned count = 0;
+
+  // Within one process, as self reaches no other.
+  [[nodiscard]] bool loopback() const { return transport == "self"; }
 };
 
 // The largest message of each way of sending, 0 where it does not exist.
 struct Capability {
-  std::size_t max_short = 0;
-  std::size_t max_bcopy = 0;
-  std::size_t max_zcopy = 0;
+  std::size_t max_short = SIZE_MAX;
+  std::size_t max_bcopy = SIZE_MAX;
+  std::size_t max_zcopy = SIZE_MAX;
 };
+
+// How `size` bytes go with each of `all`: short before bcopy before zcopy; kAny when no way fits
+// them all (the test is left out).
+[[nodiscard]] Send common_send(const std::vector<Capability>& all, std::size_t size);
 
 class Stack {
  public:
@@ -45,34 +55,40 @@ class Stack {
   Stack& operator=(const Stack&) = delete;
   virtual ~Stack() = default;
 
-  // What the other process needs for connect(). connect(address()) makes a loopback.
+  // What the other process needs for connect(). connect(address(), ...) makes a loopback.
   [[nodiscard]] virtual std::string address() = 0;
-  virtual void connect(const std::string& peer) = 0;
-  [[nodiscard]] virtual Capability capability() const = 0;
+  [[nodiscard]] virtual Capability capability() const { return {}; }
+  virtual void connect(const std::string& peer, Send how, bool loopback) = 0;
 
-  // The side that measures. Latency: ticks of each round trip. Rate: one number, the ticks from the
-  // first send until the peer confirms that it has all. `ticks_out` has room.
-  virtual void lead(const Batch& batch, std::vector<std::uint64_t>* ticks_out) = 0;
-  // The other side of the same batch.
-  virtual void follow(const Batch& batch) = 0;
-  // Progress without a purpose of its own: what follow() sent may need it to arrive.
-  virtual void idle() = 0;
-  // Both sides of it in one process, for transports that reach no other: ticks of each one-way
-  // trip, or of the whole for a rate.
-  virtual void loop_back(const Batch& batch, std::vector<std::uint64_t>* ticks_out) = 0;
+  // Sends a message and waits for one; the same in the other order.
+  virtual void ping() = 0;
+  virtual void pong() = 0;
+  // Sends `count` messages one after the other; returns when the peer confirms that it has all of
+  // them. A loopback has them itself.
+  virtual void send_all(unsigned count) = 0;
+  virtual void receive_all(unsigned count) = 0;
 
+  // Progress without a purpose of its own: what was sent last may need it to arrive.
+  virtual void progress() = 0;
   // Ends the connection; the peer does the same at the same time.
   virtual void disconnect() = 0;
 };
 
-[[nodiscard]] std::unique_ptr<Stack> open_uct_stack(const std::string& transport);
-[[nodiscard]] std::unique_ptr<Stack> open_ucp_stack(const std::string& transport);
+[[nodiscard]] std::unique_ptr<Stack> open_uct_stack(const std::string& transport, std::size_t size);
+[[nodiscard]] std::unique_ptr<Stack> open_ucp_stack(const std::string& transport, std::size_t size);
 
-// How `size` bytes go on both of two stacks: short before bcopy before zcopy; kAny when no way fits
-// both (the test is left out).
-[[nodiscard]] Send common_send(const Capability& a, const Capability& b, std::size_t size);
+// Throws std::runtime_error, "`what`: UCX's words", unless `status`, a ucs_status_t, is UCS_OK.
+void check(int status, const std::string& what);
 
-[[nodiscard]] const char* send_name(Send send);
+// Page-aligned bytes that were touched, so that no page fault falls into a measurement.
+inline std::shared_ptr<void> make_buffer(std::size_t size) {
+  constexpr std::size_t kPage = 4096;
+  const std::size_t pages = (size + kPage) / kPage * kPage;
+  std::shared_ptr<void> buffer(std::aligned_alloc(kPage, pages), std::free);
+  if (buffer == nullptr) throw std::bad_alloc();
+  std::memset(buffer.get(), 'v', pages);
+  return buffer;
+}
 
 }  // namespace verity::tools::bench
 

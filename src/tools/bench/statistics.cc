@@ -39,27 +39,27 @@ Estimate estimate_median(std::vector<double> values) {
           values[static_cast<std::size_t>(high)]};
 }
 
-Comparison compare(const std::vector<Block>& blocks) {
-  std::vector<double> raw, wrapped, differences, ratios;
-  for (const Block& block : blocks) {
-    raw.insert(raw.end(), {block.raw_first, block.raw_second});
-    wrapped.insert(wrapped.end(), {block.wrapped_first, block.wrapped_second});
-    differences.push_back(block.wrapped() - block.raw());
-    if (block.raw() > 0) ratios.push_back(block.wrapped() / block.raw());
+Comparison compare(const std::vector<double>& raw, const std::vector<double>& wrapped) {
+  std::vector<double> differences, ratios;
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    differences.push_back(wrapped[i] - raw[i]);
+    if (raw[i] > 0) ratios.push_back(wrapped[i] / raw[i]);
   }
-  Comparison result;
-  result.raw = median(raw);
-  result.wrapped = median(wrapped);
-  result.difference = estimate_median(differences);
-  result.ratio = estimate_median(ratios);
-  result.raw_spread = percentile(raw, 0.75) - percentile(raw, 0.25);
-  result.blocks = blocks.size();
-  return result;
+  const auto spread = [](const std::vector<double>& values) {
+    return percentile(values, 0.75) - percentile(values, 0.25);
+  };
+  return {.raw = median(raw),
+          .wrapped = median(wrapped),
+          .difference = estimate_median(differences),
+          .ratio = estimate_median(ratios),
+          .raw_spread = spread(raw),
+          .wrapped_spread = spread(wrapped),
+          .openings = raw.size()};
 }
 
 Verdict verdict_of(const Comparison& comparison, const std::optional<Limit>& limit) {
   if (!limit) return Verdict::kNoLimit;
-  if (comparison.blocks == 0) return Verdict::kUndecided;
+  if (comparison.openings == 0) return Verdict::kUndecided;
   const bool absolute = limit->kind == Limit::Kind::kDifferenceAtMost;
   const double room =
       absolute ? limit->value : std::abs(limit->value - 1) * std::abs(comparison.raw);
@@ -74,28 +74,14 @@ Verdict verdict_of(const Comparison& comparison, const std::optional<Limit>& lim
 }
 
 const char* verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kNoLimit: return "";
-    case Verdict::kOk: return "ok";
-    case Verdict::kOver: return "OVER";
-    case Verdict::kUndecided: return "undecided";
-  }
-  return "";
+  return std::array{"", "ok", "OVER", "undecided"}[static_cast<std::size_t>(verdict)];
 }
 
 std::string limit_text(const Limit& limit) {
+  constexpr std::array kPatterns = {"<= +%.0f ns", "<= x%.2f", ">= x%.2f"};
   std::array<char, 32> text;
-  switch (limit.kind) {
-    case Limit::Kind::kDifferenceAtMost:
-      std::snprintf(text.data(), text.size(), "<= +%.0f ns", limit.value);
-      break;
-    case Limit::Kind::kRatioAtMost:
-      std::snprintf(text.data(), text.size(), "<= x%.2f", limit.value);
-      break;
-    case Limit::Kind::kRatioAtLeast:
-      std::snprintf(text.data(), text.size(), ">= x%.2f", limit.value);
-      break;
-  }
+  std::snprintf(text.data(), text.size(), kPatterns[static_cast<std::size_t>(limit.kind)],
+                limit.value);
   return text.data();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// From interleaved batches to a figure that can be trusted, or to "undecided".
+// From several openings to a figure that can be trusted, or to "undecided".
 #ifndef VERITY_TOOLS_BENCH_STATISTICS_H
 #define VERITY_TOOLS_BENCH_STATISTICS_H
 
@@ -29,28 +29,21 @@ struct Estimate {
 };
 [[nodiscard]] Estimate estimate_median(std::vector<double> values);
 
-// One block A B B A: raw, wrapped, wrapped, raw. What drifts evenly through it cancels.
-struct Block {
-  double raw_first = 0;
-  double wrapped_first = 0;
-  double wrapped_second = 0;
-  double raw_second = 0;
-
-  [[nodiscard]] double raw() const { return (raw_first + raw_second) / 2; }
-  [[nodiscard]] double wrapped() const { return (wrapped_first + wrapped_second) / 2; }
-};
-
+// Of two series with a value for each opening of the transports: `raw` and `wrapped`, or an older
+// plugin and this one.
 struct Comparison {
-  double raw = 0;         // median of the batches
-  double wrapped = 0;     // median of the batches
-  Estimate difference;    // wrapped - raw, over the blocks
-  Estimate ratio;         // wrapped / raw, over the blocks
-  double raw_spread = 0;  // middle half of the raw batches: 75th minus 25th percentile
-  std::size_t blocks = 0;
+  double raw = 0;  // medians
+  double wrapped = 0;
+  Estimate difference;    // wrapped - raw, within each opening
+  Estimate ratio;         // wrapped / raw, within each opening
+  double raw_spread = 0;  // middle half of the openings: 75th minus 25th percentile
+  double wrapped_spread = 0;
+  std::size_t openings = 0;
 };
-[[nodiscard]] Comparison compare(const std::vector<Block>& blocks);
+[[nodiscard]] Comparison compare(const std::vector<double>& raw,
+                                 const std::vector<double>& wrapped);
 
-// What is allowed: a most for the difference (same unit as the batches), or a most or a least for
+// What is allowed: a most for the difference (same unit as the values), or a most or a least for
 // the ratio.
 struct Limit {
   enum class Kind { kDifferenceAtMost, kRatioAtMost, kRatioAtLeast } kind;

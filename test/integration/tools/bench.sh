@@ -6,7 +6,7 @@
 
 tool=$abs_top_builddir/ucx-verity
 unset UCX_INFO # the harness's own; UCX warns of UCX_ variables that it does not know
-bench() { timeout 120 "$tool" bench "$@"; }
+bench() { timeout 120 "$tool" bench --openings 2 "$@"; }
 
 csv=$tap_dir/figures.csv
 table=$(bench --tls posix,self --sizes 8,4K --seconds 0.02 --csv "$csv" 2> "$tap_dir/stderr")
@@ -17,12 +17,48 @@ contains "table: UCP, with the project's limit" "$table" '^ucp +posix +latency n
 contains "table: the tail of latencies" "$table" '^ucp +self +p99\.9 +4K '
 contains "table: rates" "$table" '^ucp +posix +M msg/s +8 '
 is "CSV: a line for each" "$(wc -l < "$csv")" 17
-is "CSV: the same number of fields in each" "$(awk -F, '{print NF}' "$csv" | sort -u)" 25
+is "CSV: the same number of fields in each" "$(awk -F, '{print NF}' "$csv" | sort -u)" 35
 is "CSV: no figure is missing" "$(awk -F, 'NR > 1 && !($9 > 0 && $10 > 0)' "$csv")" ""
 contains "JSON" "$(bench --tls self --level ucp --tests latency --sizes 8 --seconds 0.02 --json)" \
   '"transport": "self"'
 contains "raw on both sides: no limits" \
   "$(bench --null --tls self --level ucp --tests rate --sizes 8 --seconds 0.02)" '^raw against raw'
+
+# A page without anything from elsewhere, which parses.
+page=$tap_dir/page.html
+markdown=$(bench --level ucp --tls posix,self --tests latency,rate --sizes 8,256 --seconds 0.02 --html "$page" --markdown)
+is "Markdown: a row for each figure, under three columns" \
+  "$(grep -cE '^\| (posix|self), (latency|message rate) (8|256) B \|( [0-9.]+ (ns|M/s) \|){2} (\+|-|x)' <<< "$markdown")" 8
+contains "Markdown: names the command" "$markdown" '^`ucx-verity bench --openings 2 .*--markdown`$'
+is "HTML: a drawing for each transport and kind of test" "$(grep -c '<svg ' "$page")" 4
+is "HTML: a point for each figure" "$(grep -c '<circle class="new"' "$page")" 8
+lacks "HTML: nothing from elsewhere" "$(cat "$page")" '<script|<img|<link|@import|url\(|src='
+if command -v xmllint > /dev/null; then
+  ok "HTML: well-formed" xmllint --noout "$page"
+elif command -v python3 > /dev/null; then
+  ok "HTML: well-formed" python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$page"
+else
+  skip "HTML: well-formed" "neither xmllint nor python3"
+fi
+contains "a page that cannot be written is named, before anything is measured" \
+  "$(bench --tls self --seconds 3600 --html "$tap_dir/none/page.html" 2>&1; echo "status $?")" "cannot write $tap_dir/none/page.html"
+contains "a full disk is no success" "$(bench --tls self --tests latency --sizes 8 --seconds 0.01 --html /dev/full 2>&1; echo "status $?")" '^status 2'
+
+# Another plugin beside this one: that of this very build.
+compared=$(bench --level ucp --tls self --tests latency --sizes 8 --seconds 0.02 --compare "$abs_top_builddir" --json)
+contains "--compare: the older figure" "$compared" '"old": [1-9]'
+contains "--compare: openings" "$compared" '"openings": 2'
+table=$(bench --tls self --level ucp --tests rate --sizes 8 --seconds 0.02 --compare "$abs_top_builddir")
+contains "--compare: a line for old and new" "$table" '^ucp +self +old, new +8 +[0-9.]+ +[0-9.]+ '
+contains "--compare: a folder without a plugin is refused" \
+  "$(bench --compare "$tap_dir" 2>&1; echo "status $?")" "no plugin for UCX .* in $tap_dir/lib/"
+contains "--compare: with status 2" "$(bench --compare "$tap_dir" 2>&1; echo "status $?")" '^status 2'
+contains "--compare and --null exclude each other" "$(bench --null --compare "$tap_dir" 2>&1)" 'excludes'
+is "--limited: only figures with a limit" \
+  "$(bench --level ucp --tls posix,self --sizes 8,16 --seconds 0.01 --limited | grep -cE 'latency|M msg')" 3
+is "--limited: each with its limit" \
+  "$(bench --level ucp --tls posix,self --sizes 8,16 --seconds 0.01 --limited | grep -cE '[<>]= ')" 3
+
 mpi_bench() { timeout 600 "$tool" bench --level mpi --tls posix --blocks 1 --mpicc "$MPICC" --mpirun "$(dirname "$MPICC")/mpirun" "$@" 2>&1; }
 if [ -z "$MPICC" ]; then
   skip "MPI level" "no MPI compiler"
@@ -46,6 +82,6 @@ contains "axes belong to the MPI level" "$(bench --segments 256 2>&1)" 'need --l
 contains "and so do one-sided operations" "$(bench --tests put 2>&1)" 'level mpi'
 contains "a missing MPI compiler is named" \
   "$(bench --level mpi --tls posix --mpicc /none/mpicc 2>&1; echo "status $?")" '/none/mpicc'
-contains "a wrong size is refused" "$(bench --sizes 8Q 2>&1; echo "status $?")" "size '8Q'"
+contains "a wrong size is refused" "$(bench --sizes 8Q 2>&1; echo "status $?")" '^--sizes: '
 contains "an unknown transport is refused" "$(bench --tls nonsense 2>&1)" "'nonsense' does not exist"
 done_testing

@@ -4,21 +4,21 @@
 #include <algorithm>
 #include <random>
 
-#include "tools/bench/stack.h"
-#include "tools/bench/statistics.h"
+#include "tools/bench/report.h"
 
 namespace verity::tools::bench {
 namespace {
 
-std::vector<Block> blocks_of(int count, double raw, double wrapped, double noise) {
+// `count` openings with normal errors.
+Comparison openings_of(int count, double raw, double wrapped, double noise) {
   std::mt19937 random(1);
   std::normal_distribution<double> error(0, noise);
-  std::vector<Block> blocks;
+  std::vector<double> raws, wrappeds;
   for (int i = 0; i < count; ++i) {
-    blocks.push_back({raw + error(random), wrapped + error(random), wrapped + error(random),
-                      raw + error(random)});
+    raws.push_back(raw + error(random));
+    wrappeds.push_back(wrapped + error(random));
   }
-  return blocks;
+  return compare(raws, wrappeds);
 }
 
 TEST(BenchStatistics, Percentiles) {
@@ -55,46 +55,124 @@ TEST(BenchStatistics, FewValuesHaveTheirWholeRange) {
   EXPECT_EQ(estimate.high, 3);
 }
 
-TEST(BenchStatistics, DriftCancelsWithinABlock) {
-  // Everything gets slower by 10 from batch to batch; the true difference is 5.
-  const Block block{100, 115, 125, 130};
-  const Comparison comparison = compare({block});
-  EXPECT_DOUBLE_EQ(comparison.difference.value, 5);
+TEST(BenchStatistics, MediansOfTheOpenings) {
+  // One opening of three is unlucky for wrapped: it moves nothing.
+  const Comparison c = compare({100, 110, 104}, {150, 900, 130});
+  EXPECT_EQ(c.raw, 104);
+  EXPECT_EQ(c.wrapped, 150);
+  EXPECT_EQ(c.difference.value, 50);  // of 50, 790, 26: within each opening, then the median
+  EXPECT_DOUBLE_EQ(c.ratio.value, 1.5);
+  EXPECT_DOUBLE_EQ(c.ratio.low, 1.25);
+  EXPECT_DOUBLE_EQ(c.ratio.high, 900.0 / 110);
+  EXPECT_EQ(c.openings, 3U);
+}
+
+TEST(BenchStatistics, SpreadIsTheMiddleHalf) {
+  const Comparison c = compare({1, 2, 3, 4, 5}, {10, 20, 30, 40, 500});
+  EXPECT_EQ(c.raw_spread, 2);
+  EXPECT_EQ(c.wrapped_spread, 20);
 }
 
 TEST(BenchVerdict, WithinAndBeyondALimit) {
   const Limit limit{Limit::Kind::kDifferenceAtMost, 45};
-  EXPECT_EQ(verdict_of(compare(blocks_of(50, 150, 180, 2)), limit), Verdict::kOk);
-  EXPECT_EQ(verdict_of(compare(blocks_of(50, 150, 260, 2)), limit), Verdict::kOver);
+  EXPECT_EQ(verdict_of(openings_of(50, 150, 180, 2), limit), Verdict::kOk);
+  EXPECT_EQ(verdict_of(openings_of(50, 150, 260, 2), limit), Verdict::kOver);
   // A limit right on the measured figure: within its range.
-  const Comparison close = compare(blocks_of(50, 150, 195, 2));
+  const Comparison close = openings_of(50, 150, 195, 2);
   const Limit on_it{Limit::Kind::kDifferenceAtMost, close.difference.value};
   EXPECT_EQ(verdict_of(close, on_it), Verdict::kUndecided);
-  EXPECT_EQ(verdict_of(compare(blocks_of(50, 150, 180, 2)), std::nullopt), Verdict::kNoLimit);
-  EXPECT_EQ(verdict_of(compare({}), limit), Verdict::kUndecided);
+  EXPECT_EQ(verdict_of(openings_of(50, 150, 180, 2), std::nullopt), Verdict::kNoLimit);
+  EXPECT_EQ(verdict_of(Comparison{}, limit), Verdict::kUndecided);
 }
 
 TEST(BenchVerdict, UndecidedWhereRawVariesMoreThanTheLimit) {
   const Limit limit{Limit::Kind::kRatioAtMost, 1.03};
-  EXPECT_EQ(verdict_of(compare(blocks_of(200, 1000, 1000, 2)), limit), Verdict::kOk);
-  EXPECT_EQ(verdict_of(compare(blocks_of(200, 1000, 1000, 100)), limit), Verdict::kUndecided);
+  EXPECT_EQ(verdict_of(openings_of(200, 1000, 1000, 2), limit), Verdict::kOk);
+  EXPECT_EQ(verdict_of(openings_of(200, 1000, 1000, 100), limit), Verdict::kUndecided);
 }
 
 TEST(BenchVerdict, RatesHaveALeast) {
   const Limit limit{Limit::Kind::kRatioAtLeast, 0.55};
-  EXPECT_EQ(verdict_of(compare(blocks_of(50, 20, 14, 0.1)), limit), Verdict::kOk);
-  EXPECT_EQ(verdict_of(compare(blocks_of(50, 20, 9, 0.1)), limit), Verdict::kOver);
+  EXPECT_EQ(verdict_of(openings_of(50, 20, 14, 0.1), limit), Verdict::kOk);
+  EXPECT_EQ(verdict_of(openings_of(50, 20, 9, 0.1), limit), Verdict::kOver);
   EXPECT_EQ(limit_text(limit), ">= x0.55");
 }
 
-TEST(BenchSend, TheSameWayOnBoth) {
+TEST(BenchSend, TheSameWayOnAll) {
   const Capability raw{.max_short = 100, .max_bcopy = 8192, .max_zcopy = 1 << 20};
   const Capability wrapped{.max_short = 60, .max_bcopy = 8000, .max_zcopy = 1 << 20};
-  EXPECT_EQ(common_send(raw, wrapped, 8), Send::kShort);
-  EXPECT_EQ(common_send(raw, wrapped, 61), Send::kBcopy);
-  EXPECT_EQ(common_send(raw, wrapped, 8001), Send::kZcopy);
-  EXPECT_EQ(common_send(raw, wrapped, 2 << 20), Send::kAny);
-  EXPECT_EQ(common_send(raw, wrapped, 4), Send::kBcopy);  // a short one has 8 bytes at least
+  EXPECT_EQ(common_send({raw, wrapped}, 8), Send::kShort);
+  EXPECT_EQ(common_send({raw, wrapped}, 61), Send::kBcopy);
+  EXPECT_EQ(common_send({raw, raw, wrapped}, 8001), Send::kZcopy);
+  EXPECT_EQ(common_send({raw, wrapped}, 2 << 20), Send::kAny);
+  EXPECT_EQ(common_send({raw, wrapped}, 4), Send::kBcopy);  // a short one has 8 bytes at least
+}
+
+Result result_of(bench::Test test, std::size_t size, std::vector<Series> series) {
+  Result result;
+  result.traffic = {Level::kUcp, "posix", test, size};
+  conclude(&result, std::move(series), false);
+  return result;
+}
+
+const About kAbout{.method = "m",
+                   .machine = "A <CPU> & more",
+                   .versions = "UCX 1",
+                   .date = "2026-01-31",
+                   .command = "ucx-verity bench"};
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
+TEST(BenchResult, RatesAreMessagesOrBytes) {
+  const Result small = result_of(bench::Test::kRate, 8, {{{2e6}, {}}, {{1e6}, {}}});
+  EXPECT_EQ(small.test() + " " + small.unit(), "rate Mmsg/s");
+  EXPECT_EQ(small.comparison.raw, 2);
+  const Result large = result_of(bench::Test::kRate, 1000000, {{{2000}, {}}, {{1000}, {}}});
+  EXPECT_EQ(large.test() + " " + large.unit(), "bandwidth MB/s");
+  EXPECT_EQ(large.comparison.wrapped, 1000);
+}
+
+TEST(BenchResult, TheOlderPluginIsComparedWithTheNewerOne) {
+  EXPECT_FALSE(result_of(bench::Test::kLatency, 8, {{{100}, {}}, {{150}, {}}}).against_old);
+  const Result result =
+      result_of(bench::Test::kLatency, 8, {{{100}, {}}, {{150}, {}}, {{200}, {}}});
+  EXPECT_EQ(result.comparison.ratio.value, 1.5);
+  ASSERT_TRUE(result.against_old);
+  EXPECT_EQ(result.against_old->raw, 200);
+  EXPECT_EQ(result.against_old->ratio.value, 0.75);
+}
+
+TEST(BenchReport, CsvHasTheColumnsOfItsHeading) {
+  Result result = result_of(bench::Test::kLatency, 8, {{{100}, {300}}, {{150}, {450}}});
+  const std::string heading = csv_heading();
+  EXPECT_EQ(heading.find("level,transport,test,send,ranks,segment,size,unit,raw,wrapped,difference,"
+                         "difference_low,difference_high,ratio,ratio_low,ratio_high,raw_spread,"
+                         "raw_p999_ns,wrapped_p999_ns,blocks,disturbed,messages,limit,verdict,"
+                         "problem,openings,"),
+            0U);
+  EXPECT_EQ(count(csv_line(result), ","), count(heading, ","));
+  EXPECT_NE(csv_line(result).find(",8,ns,100.0000,150.0000,50.0000,"), std::string::npos);
+  result.problem = "a \"b\", c";
+  EXPECT_NE(csv_line(result).find(",\"a \"\"b\"\", c\","), std::string::npos);
+}
+
+TEST(BenchReport, MarkdownHasTheUnitsOfRaw) {
+  const std::string text =
+      render_markdown({result_of(bench::Test::kLatency, 8, {{{129}, {}}, {{177}, {}}}),
+                       result_of(bench::Test::kLatency, 4096, {{{4700}, {}}, {{9400}, {}}}),
+                       result_of(bench::Test::kRate, 8, {{{22.2e6}, {}}, {{11.1e6}, {}}}),
+                       result_of(bench::Test::kRate, 1 << 20, {{{32000}, {}}, {{8000}, {}}})},
+                      kAbout);
+  EXPECT_NE(text.find("| posix, latency 8 B | 129 ns | 177 ns | +48 ns |\n"
+                      "| posix, latency 4 KiB | 4700 ns | 9400 ns | x2.00 |\n"
+                      "| posix, message rate 8 B | 22.2 M/s | 11.1 M/s | x0.50 |\n"
+                      "| posix, bandwidth 1 MiB | 33.6 GB/s | 8.4 GB/s | x0.25 |\n"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace
