@@ -6,6 +6,7 @@ tools_pure_sources = \
 	src/tools/html.cc src/tools/html.h \
 	src/tools/subprocess.cc src/tools/subprocess.h src/tools/variable.h \
 	src/tools/bench/clock.h \
+	src/tools/bench/html.cc \
 	src/tools/bench/report.cc src/tools/bench/report.h \
 	src/tools/bench/result.cc src/tools/bench/result.h \
 	src/tools/bench/stack.cc src/tools/bench/stack.h \

@@ -40,6 +40,7 @@ struct BenchOptions {
   bool json = false;
   bool markdown = false;
   std::string csv;
+  std::string html;
   unsigned blocks = 0;
   bench::Plan plan;
   bench::MpiOptions mpi;
@@ -113,7 +114,7 @@ JobEnvironment usable(JobEnvironment environment) {
 class Bench {
  public:
   Bench(const BenchOptions& options, const UcxInfo& ucx)
-      : options_(options), plan_(options.plan), csv_(options.csv) {
+      : options_(options), plan_(options.plan), csv_(options.csv), html_(options.html) {
     const bench::MpiOptions none;
     axes_ = options_.mpi.segments != none.segments || options_.mpi.ranks != none.ranks;
     if (axes_ && !wants("mpi")) throw std::runtime_error("--ranks and --segments need --level mpi");
@@ -136,6 +137,7 @@ class Bench {
     if (wants("mpi")) run_mpi();
     if (options_.json) std::fputs(bench::render_json(results_, about_).c_str(), stdout);
     if (options_.markdown) std::fputs(bench::render_markdown(results_, about_).c_str(), stdout);
+    html_.write(bench::render_html(results_, about_));
     return exit_code();
   }
 
@@ -270,6 +272,7 @@ class Bench {
   bench::About about_;
   std::vector<Result> results_;
   Output csv_;
+  Output html_;
 };
 
 int run(const BenchOptions& options) {
@@ -312,6 +315,7 @@ void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code) {
   auto* compare = add("--compare", o.compare, "PREFIX",
                       "Also measure the plugin of this other installation or build tree");
   add("--csv", o.csv, "FILE", "Write the figures to FILE as well");
+  add("--html", o.html, "FILE", "Write a page that draws the ratios to FILE");
   auto* json = command->add_flag("--json", o.json, "Print JSON instead of the table");
   command->add_flag("--markdown", o.markdown, "Print a README's table instead")->excludes(json);
   command->add_flag("--check", o.check, "Exit with 1 when a limit is exceeded");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Results for a terminal, for a spreadsheet, for a program, for a README.
+// Results for a terminal, for a spreadsheet, for a program, for a README, for a browser.
 #ifndef VERITY_TOOLS_BENCH_REPORT_H
 #define VERITY_TOOLS_BENCH_REPORT_H
 
@@ -52,6 +52,8 @@ std::string format(const char* pattern, Values... values) {
 [[nodiscard]] std::string render_json(const std::vector<Result>& results, const About& about);
 // The table of a README.
 [[nodiscard]] std::string render_markdown(const std::vector<Result>& results, const About& about);
+// One page without scripts or anything from elsewhere: ratios drawn over the message size.
+[[nodiscard]] std::string render_html(const std::vector<Result>& results, const About& about);
 
 }  // namespace verity::tools::bench
 

@@ -175,5 +175,22 @@ TEST(BenchReport, MarkdownHasTheUnitsOfRaw) {
       << text;
 }
 
+TEST(BenchReport, HtmlDrawsRawWrappedAndOld) {
+  const auto one = [](std::size_t size, double wrapped) {
+    return result_of(bench::Test::kLatency, size, {{{100}, {}}, {{wrapped}, {}}, {{300}, {}}});
+  };
+  const std::string page = render_html({one(8, 150), one(64, 200)}, kAbout);
+  EXPECT_EQ(count(page, "<svg "), 1U);
+  EXPECT_EQ(count(page, "<line class=\"raw\""), 1U);
+  EXPECT_EQ(count(page, "<circle class=\"new\""), 2U);
+  EXPECT_EQ(count(page, "<circle class=\"old\""), 2U);
+  EXPECT_NE(page.find(">x1.50</text>"), std::string::npos);
+  EXPECT_NE(page.find("A &lt;CPU&gt; &amp; more"), std::string::npos);
+  EXPECT_EQ(
+      count(render_html({result_of(bench::Test::kLatency, 8, {{{1}, {}}, {{2}, {}}})}, kAbout),
+            "<circle class=\"old\""),
+      0U);
+}
+
 }  // namespace
 }  // namespace verity::tools::bench
