@@ -217,7 +217,8 @@ std::string render_markdown(const std::vector<Result>& results, const About& abo
     text += "|\n";
   };
   add(titles(old));
-  add(std::vector<std::string>(titles(old).size(), "---"));
+  for (std::size_t i = 0; i < titles(old).size(); ++i) text += "|---";
+  text += "|\n";
   for (const Result& result : results) add(cells(result, old));
   return "`" + about.command + "`\n(" + about.machine + ", " + about.versions + ", " + about.date +
          "; " + about.method + "):\n\n" + text;

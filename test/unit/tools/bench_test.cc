@@ -167,7 +167,8 @@ TEST(BenchReport, MarkdownHasTheUnitsOfRaw) {
                        result_of(bench::Test::kRate, 8, {{{22.2e6}, {}}, {{11.1e6}, {}}}),
                        result_of(bench::Test::kRate, 1 << 20, {{{32000}, {}}, {{8000}, {}}})},
                       kAbout);
-  EXPECT_NE(text.find("| posix, latency 8 B | 129 ns | 177 ns | +48 ns |\n"
+  EXPECT_NE(text.find("| | raw | wrapped | |\n|---|---|---|---|\n"
+                      "| posix, latency 8 B | 129 ns | 177 ns | +48 ns |\n"
                       "| posix, latency 4 KiB | 4700 ns | 9400 ns | x2.00 |\n"
                       "| posix, message rate 8 B | 22.2 M/s | 11.1 M/s | x0.50 |\n"
                       "| posix, bandwidth 1 MiB | 33.6 GB/s | 8.4 GB/s | x0.25 |\n"),
