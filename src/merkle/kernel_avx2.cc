@@ -25,6 +25,7 @@
 
 // One vector register, for xxh3_stripes.h.
 #define VERITY_VEC
+#define VERITY_VEC_KEEP(v) asm("" : "+x"(v))
 namespace {
 using Vec = __m256i;
 XXH_FORCE_INLINE Vec vec_load(const void* from) {
@@ -35,6 +36,13 @@ XXH_FORCE_INLINE void vec_store(void* to, Vec v) {
 }
 XXH_FORCE_INLINE Vec vec_xor(Vec a, Vec b) { return _mm256_xor_si256(a, b); }
 XXH_FORCE_INLINE Vec vec_add(Vec a, Vec b) { return _mm256_add_epi64(a, b); }
+XXH_FORCE_INLINE Vec vec_zero() { return _mm256_setzero_si256(); }
+XXH_FORCE_INLINE Vec vec_shift_right_47(Vec a) { return _mm256_srli_epi64(a, 47); }
+XXH_FORCE_INLINE Vec vec_mul_prime(Vec a) {
+  const Vec prime = _mm256_set1_epi64x(XXH_PRIME32_1);
+  const Vec high = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), prime);
+  return _mm256_add_epi64(_mm256_mul_epu32(a, prime), _mm256_slli_epi64(high, 32));
+}
 XXH_FORCE_INLINE Vec vec_mul_halves(Vec a) { return _mm256_mul_epu32(a, _mm256_srli_epi64(a, 32)); }
 XXH_FORCE_INLINE Vec vec_swap_pairs(Vec a) {
   return _mm256_shuffle_epi32(a, _MM_SHUFFLE(1, 0, 3, 2));

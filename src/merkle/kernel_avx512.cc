@@ -28,12 +28,21 @@
 
 // One vector register, for xxh3_stripes.h.
 #define VERITY_VEC
+#define VERITY_VEC_KEEP(v) asm("" : "+v"(v))
+#define VERITY_VEC_SECRET
 namespace {
 using Vec = __m512i;
 XXH_FORCE_INLINE Vec vec_load(const void* from) { return _mm512_loadu_si512(from); }
 XXH_FORCE_INLINE void vec_store(void* to, Vec v) { _mm512_storeu_si512(to, v); }
 XXH_FORCE_INLINE Vec vec_xor(Vec a, Vec b) { return _mm512_xor_si512(a, b); }
 XXH_FORCE_INLINE Vec vec_add(Vec a, Vec b) { return _mm512_add_epi64(a, b); }
+XXH_FORCE_INLINE Vec vec_zero() { return _mm512_setzero_si512(); }
+XXH_FORCE_INLINE Vec vec_shift_right_47(Vec a) { return _mm512_srli_epi64(a, 47); }
+XXH_FORCE_INLINE Vec vec_mul_prime(Vec a) {
+  const Vec prime = _mm512_set1_epi64(XXH_PRIME32_1);
+  const Vec high = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), prime);
+  return _mm512_add_epi64(_mm512_mul_epu32(a, prime), _mm512_slli_epi64(high, 32));
+}
 XXH_FORCE_INLINE Vec vec_mul_halves(Vec a) { return _mm512_mul_epu32(a, _mm512_srli_epi64(a, 32)); }
 XXH_FORCE_INLINE Vec vec_swap_pairs(Vec a) { return _mm512_shuffle_epi32(a, _MM_PERM_BADC); }
 }  // namespace

@@ -22,6 +22,7 @@
 
 // One vector register, for xxh3_stripes.h.
 #define VERITY_VEC
+#define VERITY_VEC_KEEP(v) asm("" : "+x"(v))
 namespace {
 using Vec = __m128i;
 XXH_FORCE_INLINE Vec vec_load(const void* from) {
@@ -30,6 +31,13 @@ XXH_FORCE_INLINE Vec vec_load(const void* from) {
 XXH_FORCE_INLINE void vec_store(void* to, Vec v) { _mm_storeu_si128(static_cast<__m128i*>(to), v); }
 XXH_FORCE_INLINE Vec vec_xor(Vec a, Vec b) { return _mm_xor_si128(a, b); }
 XXH_FORCE_INLINE Vec vec_add(Vec a, Vec b) { return _mm_add_epi64(a, b); }
+XXH_FORCE_INLINE Vec vec_zero() { return _mm_setzero_si128(); }
+XXH_FORCE_INLINE Vec vec_shift_right_47(Vec a) { return _mm_srli_epi64(a, 47); }
+XXH_FORCE_INLINE Vec vec_mul_prime(Vec a) {
+  const Vec prime = _mm_set1_epi64x(XXH_PRIME32_1);
+  const Vec high = _mm_mul_epu32(_mm_srli_epi64(a, 32), prime);
+  return _mm_add_epi64(_mm_mul_epu32(a, prime), _mm_slli_epi64(high, 32));
+}
 XXH_FORCE_INLINE Vec vec_mul_halves(Vec a) { return _mm_mul_epu32(a, _mm_srli_epi64(a, 32)); }
 XXH_FORCE_INLINE Vec vec_swap_pairs(Vec a) { return _mm_shuffle_epi32(a, _MM_SHUFFLE(1, 0, 3, 2)); }
 }  // namespace

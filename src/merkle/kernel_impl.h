@@ -14,7 +14,7 @@ namespace verity::merkle {
 // What each function of the table returns through. Code that has written to the upper halves of
 // vector registers must clear them: until somebody does, every change between this code and SSE
 // code costs tens of nanoseconds on Intel CPUs. The compiler does not always see to it: gcc 12
-// leaves it out behind the call of a local function, here XXH3_mergeAccs.
+// leaves it out behind the call of a local function.
 XXH_FORCE_INLINE Digest with_clean_registers(Digest digest) {
 #if defined(VERITY_KERNEL_CLEAR_UPPER)
   VERITY_KERNEL_CLEAR_UPPER();
@@ -23,25 +23,13 @@ XXH_FORCE_INLINE Digest with_clean_registers(Digest digest) {
 }
 
 static Digest hash_long(const void* data, size_t length) {
-  return with_clean_registers(XXH3_64bits(data, length));
+  return with_clean_registers(digest_of(static_cast<const uint8_t*>(data), length, nullptr, false));
 }
-
-// Below this the fused pass costs more to start than it saves.
-static constexpr size_t kFuse = 512;
 
 // One pass: each stripe is stored while it is in registers, at nearly the cost of the hash alone.
 static Digest copy_and_hash_long(void* dst, const void* src, size_t length) {
-  if (length <= kFuse) {
-    memcpy(dst, src, length);
-    return with_clean_registers(XXH3_64bits(src, length));
-  }
   const auto* const in = static_cast<const uint8_t*>(src);
-  auto* const out = static_cast<uint8_t*>(dst);
-  Stripes state;
-  stripes_begin(&state);
-  stripes_take(&state, in, (length - 1) / kStripe, out);
-  memcpy(out + length - kStripe, in + length - kStripe, kStripe);
-  return with_clean_registers(stripes_end(&state, in + length - kStripe, length));
+  return with_clean_registers(digest_of(in, length, static_cast<uint8_t*>(dst), true));
 }
 
 // Stripes that lie in one piece are hashed in place, others are put together here.
@@ -60,14 +48,14 @@ XXH_FORCE_INLINE void take_run(Stripes* state, Seam* seam, size_t* stripes, cons
     in += now;
     length -= now;
     if (seam->have < kStripe || *stripes == 0) { return; }
-    stripes_take(state, seam->bytes + kStripe, 1, nullptr);
+    stripes_take(state, seam->bytes + kStripe, 1);
     memcpy(seam->bytes, seam->bytes + kStripe, kStripe);
     --*stripes;
     seam->have = 0;
   }
   const size_t whole = length / kStripe < *stripes ? length / kStripe : *stripes;
   if (whole != 0) {
-    stripes_take(state, in, whole, nullptr);
+    stripes_take(state, in, whole);
     in += whole * kStripe;
     length -= whole * kStripe;
     memcpy(seam->bytes, in - kStripe, kStripe);

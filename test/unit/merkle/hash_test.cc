@@ -65,6 +65,22 @@ TEST_P(MerkleHash, EveryLengthAtEveryAlignment) {
   }
 }
 
+// Kernels take blocks of 16 stripes of 64 bytes in one way and the stripes after them in another.
+TEST_P(MerkleHash, LengthsAroundEveryBlock) {
+  const Bytes bytes = test::xxhash_bytes(20 * 1024 + 200);
+  for (size_t blocks = 1; blocks <= 20; ++blocks) {
+    for (const int more : {-65, -64, -63, -1, 0, 1, 63, 64, 65}) {
+      const size_t length = blocks * 1024 + static_cast<size_t>(more);
+      for (const size_t start : {0, 1, 8, 33, 63}) {
+        const std::span<const uint8_t> whole(bytes.data() + start, length);
+        const Digest expected = reference(whole.data(), length);
+        ASSERT_EQ(hash(kernel(), whole.data(), length), expected) << length << " at " << start;
+        ASSERT_EQ(hash(kernel(), Pieces(cut(whole, {length / 3}))), expected) << length;
+      }
+    }
+  }
+}
+
 TEST_P(MerkleHash, NoBytesIsOneValueHoweverGiven) {
   const Digest empty = reference(nullptr, 0);
   EXPECT_EQ(hash(kernel(), nullptr, 0), empty);
