@@ -22,6 +22,8 @@ test_packages=(
   lua5.3 lua-filesystem lua-json lua-posix lua-term tcl less procps
   # The manual pages.
   man-db mandoc
+  # src/merkle for another architecture.
+  g++-aarch64-linux-gnu qemu-user googletest
   # Network namespaces with a link between them.
   iproute2
   # What autolink is compared with.

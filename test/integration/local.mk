@@ -11,7 +11,9 @@ perf_counts_SOURCES = \
 	test/perf_counts/link_cases.cc \
 	test/perf_counts/merkle_cases.cc
 TESTS += test/integration/transport/instructions.sh test/integration/build/baseline_symbols.sh test/integration/build/kernel_code.sh
+TESTS += test/integration/build/aarch64.sh
 EXTRA_DIST += \
+	test/integration/build/aarch64.sh \
 	test/integration/build/baseline_symbols.sh \
 	test/integration/transport/instructions.sh \
 	test/integration/build/kernel_code.sh \
