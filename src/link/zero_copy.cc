@@ -19,6 +19,7 @@ Source* ZeroCopy::make_source(Slot* slot, const void* upper_header, size_t heade
 void ZeroCopy::committed(Link& link, Slot& slot, uint32_t polls) noexcept {
   slot.source->link = &link;
   slot.source->slot = &slot;
+  ++link.zero_copies;
   unbounced_.push_back(slot.source->unbounced);
   last_send_ = polls;
 }
@@ -56,6 +57,7 @@ bool ZeroCopy::complete_at_once(Link& link, Slot& slot) noexcept {
 void ZeroCopy::acknowledged(Link& link, Slot* slot) noexcept {
   Source& source = *slot->source;
   source.acked = true;
+  --link.zero_copies;
   source.unbounced.unlink();
   source.released ? give_back(slot) : free_source(link, *slot);
 }
@@ -102,6 +104,7 @@ void ZeroCopy::bounce_oldest() noexcept {
 }
 
 void ZeroCopy::bounce_all(Link& link) noexcept {
+  if (link.zero_copies == 0) return;
   for (const SendWindow& tx : link.tx) {
     for (Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
       if (slot->source == nullptr || slot->source->bounced) continue;
@@ -114,6 +117,7 @@ void ZeroCopy::bounce_all(Link& link) noexcept {
 }
 
 bool ZeroCopy::has_unbounced(const Link& link) noexcept {
+  if (link.zero_copies == 0) return false;
   for (const SendWindow& tx : link.tx) {
     for (const Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
       if (slot->source != nullptr && (!slot->source->bounced || slot->source->sending)) return true;

@@ -49,6 +49,7 @@ struct Link {
   bool behind_pending =
       false;  // older messages wait above: no slot for a new one, lest it overtake them
   bool no_lower_endpoint = false;  // no new frame, whatever is acknowledged
+  uint32_t zero_copies = 0;        // frames in flight that are of zero-copy sends
   PendingControl control;
   RetransmitState timer;
 
