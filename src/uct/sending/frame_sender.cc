@@ -187,13 +187,71 @@ bool FrameSender::wait_for_lower(UctLink& l) noexcept {
   return false;
 }
 
+namespace {
+
+// A kept frame on its way into a lower buffer. It is sealed in the pass that copies it there, or
+// behind a send that did not take it.
+struct OpenFrame {
+  UctLink* link;
+  link::Slot* slot;
+  bool open = true;
+
+  void seal() noexcept {
+    link::Sender::seal(*link, wire::Class::kSync, slot);
+    open = false;
+  }
+};
+
+size_t pack_open(void* dest, void* arg) noexcept {
+  auto& frame = *static_cast<OpenFrame*>(arg);
+  const size_t size = frame.slot->size;
+  if (size >= kFuseFrom) {
+    link::Sender::seal_copy(*frame.link, wire::Class::kSync, frame.slot, dest);
+    frame.open = false;
+    return size;
+  }
+  frame.seal();
+  std::memcpy(dest, frame.slot->frame(), size);
+  return size;
+}
+
+link::Sent sent_as(ucs_status_t status) noexcept {
+  if (status == UCS_OK) return link::Sent::kOk;
+  return status == UCS_ERR_NO_RESOURCE ? link::Sent::kBusy : link::Sent::kFailed;
+}
+
+}  // namespace
+
+// A compact frame that is committed and not sealed yet.
+link::Sent FrameSender::send_open(UctLink& l, link::Slot* slot) const noexcept {
+  OpenFrame frame{&l, slot};
+  if (slot->size <= limits_.max_short) {
+    frame.seal();
+    uint64_t first;
+    std::memcpy(&first, slot->frame(), sizeof(first));
+    return sent_as(uct_ep_am_short(l.lower.get(), wire::kCompactId, first,
+                                   slot->frame() + sizeof(first),
+                                   static_cast<unsigned>(slot->size - sizeof(first))));
+  }
+  const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), wire::kCompactId, pack_open, &frame, 0);
+  if (sent >= 0) return link::Sent::kOk;
+  if (frame.open && !l.is_lost()) frame.seal();  // else its frames went with it
+  return sent_as(static_cast<ucs_status_t>(sent));
+}
+
 // A message of this layer's own, in a slot with its payload. It is kept like all others, and waits
 // when the lower transport has no room.
 void FrameSender::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
-  hub_->sender.commit(l, c, slot, static_cast<uint32_t>(length), id);
-  const util::Piece frame{slot->frame(), slot->size};
-  const link::Sent sent = slot->compact ? send_compact(l, frame) : send_frame(l, c, {&frame, 1});
+  const bool open = hub_->sender.commit_open(l, c, slot, static_cast<uint32_t>(length), id);
+  if (open && !slot->compact) link::Sender::seal(l, c, slot);
+  link::Sent sent;
+  if (slot->compact) {
+    sent = send_open(l, slot);
+  } else {
+    const util::Piece frame{slot->frame(), slot->size};
+    sent = send_frame(l, c, {&frame, 1});
+  }
   if (sent == link::Sent::kOk) {
     hub_->sender.sent(l, c);
   } else if (sent == link::Sent::kBusy) {

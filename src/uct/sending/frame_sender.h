@@ -89,6 +89,8 @@ class FrameSender {
   }
 
  private:
+  [[nodiscard]] link::Sent send_open(UctLink& l, link::Slot* slot) const noexcept;
+
   IfaceCore& core_;
   LinkSet& links_;
   const Extensions& extensions_;
