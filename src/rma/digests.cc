@@ -38,7 +38,7 @@ bool Server::hash(Job& job, size_t* budget) noexcept {
     const uint64_t length =
         std::min<uint64_t>(geometry.leaf_offset(last), job.request.length) - begin;
     const uint64_t address = job.request.address + begin;
-    job.status = regions_.with(job.request.token, address, length, kRead, [&] {
+    job.status = memory_.with(job.request.token, address, length, kRead, [&] {
       const uint8_t* bytes = port_.readable(address, length, scratch_.data());
       if (bytes == nullptr) return RmaStatus::kUnreadable;
       // Another thread may unmap the memory after the probe: the reads themselves are guarded, too.

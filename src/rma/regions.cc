@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <random>
+#include <utility>
 
 namespace verity::rma {
 
@@ -34,7 +35,11 @@ uint64_t gather(uint64_t x) noexcept {
 
 }  // namespace
 
-Regions::Regions() : offset_(random_key()), mask_(random_key()) {}
+Regions::Regions(Pause pause) : pause_(pause), offset_(random_key()), mask_(random_key()) {}
+
+Regions::~Regions() {
+  for (const Place* place = places_; place != nullptr;) delete std::exchange(place, place->next);
+}
 
 uint64_t Regions::add(uint64_t base, uint64_t length, unsigned access) {
   const std::unique_lock lock(mutex_);
@@ -57,8 +62,10 @@ void Regions::revoke(uint64_t token) noexcept {
   {
     const std::unique_lock lock(mutex_);
     gone = regions_.extract(token);
+    if (gone.empty()) return;
+    ++revocations_;
   }
-  if (gone.empty()) return;
+  wait_for_users();
   for (;;) {
     const uint32_t seen = let_go_.load();
     {
@@ -68,6 +75,49 @@ void Regions::revoke(uint64_t token) noexcept {
     let_go_.wait(seen);
   }
 }
+
+// A use is a copy or a digest of some pages: not worth a wake-up in every one of them.
+void Regions::wait_for_users() const noexcept {
+  for (const Place* place = places_; place != nullptr; place = place->next) {
+    const uint32_t uses = place->uses;
+    for (unsigned looks = 0; uses % 2 != 0 && place->uses == uses; ++looks) {
+      if (pause_ != nullptr) pause_(looks);
+    }
+  }
+}
+
+// --- users
+// ------------------------------------------------------------------------------------------------
+
+// Without a lock, as a child of fork() may end a User while a thread that it does not have held it.
+Regions::Place& Regions::take_place() {
+  for (Place* place = places_; place != nullptr; place = place->next) {
+    if (!place->taken.exchange(true)) return *place;
+  }
+  auto* place = new Place;
+  place->next = places_;
+  while (!places_.compare_exchange_weak(place->next, place)) {}
+  return *place;
+}
+
+Regions::User::User(Regions& regions) : regions_(regions), place_(regions.take_place()) {}
+Regions::User::~User() { place_.taken = false; }
+
+const Regions::Region* Regions::User::look_up(uint64_t token) noexcept {
+  const std::shared_lock lock(regions_.mutex_);
+  if (const uint64_t now = regions_.revocations_; now != revocations_) {
+    known_ = {};
+    revocations_ = now;
+  }
+  const auto it = regions_.regions_.find(token);
+  if (it == regions_.regions_.end()) return nullptr;
+  Known& known = known_[token % known_.size()];
+  known = {token, it->second};
+  return &known.region;
+}
+
+// --- holds
+// ------------------------------------------------------------------------------------------------
 
 Regions::Hold::Hold(Regions& regions, uint64_t token, uint64_t address, uint64_t length,
                     Access access) noexcept

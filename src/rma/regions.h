@@ -3,11 +3,22 @@
 // out. An address inside of registered memory is not enough for a peer: it must show the random
 // token of that registration.
 //
-// One for the process; any thread. The lock is shared while an entry is used, so that a
-// registration ends only when no thread reads or writes under it.
+// One for the process; any thread. Whoever uses entries often is a User, which says so in a place
+// of its own, without a lock: a registration ends only when no User is at its memory any more.
+//
+//   User::with()                    revoke()
+//     place = odd                     the entry goes
+//     revocations as before?          ++revocations
+//       yes: the entry is known       wait until each place has changed or is even
+//       no:  it is looked up
+//     use()
+//     place = even
+//
+// All of it sequentially consistent: a User that still finds the old count of revocations is seen.
 #ifndef VERITY_RMA_REGIONS_H
 #define VERITY_RMA_REGIONS_H
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -21,8 +32,34 @@ namespace verity::rma {
 enum Access : uint8_t { kRead = 1, kWrite = 2, kReadWrite = 3 };
 
 class Regions {
+ private:
+  struct Region {
+    uint64_t base;
+    uint64_t length;
+    unsigned access;
+    unsigned holds = 0;  // under holds_mutex_
+
+    [[nodiscard]] bool allows(uint64_t address, uint64_t bytes, Access wanted) const noexcept {
+      return (access & wanted) == wanted && address >= base && bytes <= length &&
+             address - base <= length - bytes;
+    }
+  };
+
+  // Of a User; given to another one when that goes.
+  struct alignas(64) Place {
+    std::atomic<uint32_t> uses = 0;  // odd: it is at some memory
+    std::atomic<bool> taken = true;
+    Place* next = nullptr;
+  };
+
  public:
-  Regions();
+  // What revoke() does between two looks at a User that is at its memory; `looks`: so far.
+  using Pause = void (*)(unsigned looks) noexcept;
+  // `pause` nullptr: it looks again at once.
+  explicit Regions(Pause pause = nullptr);
+  ~Regions();
+  Regions(const Regions&) = delete;
+  Regions& operator=(const Regions&) = delete;
 
   // Returns the token, never 0. Throws std::bad_alloc. `access`: Access bits.
   [[nodiscard]] uint64_t add(uint64_t base, uint64_t length, unsigned access);
@@ -49,31 +86,69 @@ class Regions {
     unsigned* holds_;  // of the region; nullptr: refused
   };
 
-  // Calls use() if `length` bytes at `address` may be accessed with that token. It must not come
-  // back to this object.
-  template <typename Use>
-  [[nodiscard]] wire::RmaStatus with(uint64_t token, uint64_t address, uint64_t length,
-                                     Access access, Use&& use) const noexcept {
-    const std::shared_lock lock(mutex_);
-    const auto it = regions_.find(token);
-    if (it == regions_.end()) return wire::RmaStatus::kRefused;
-    return it->second.allows(address, length, access) ? use() : wire::RmaStatus::kRefused;
-  }
+  // Keeps the entries that it used last. One thread at a time; gone before the Regions are.
+  class User {
+   public:
+    // Throws std::bad_alloc.
+    explicit User(Regions& regions);
+    ~User();
+    User(const User&) = delete;
+    User& operator=(const User&) = delete;
 
- private:
-  struct Region {
-    uint64_t base;
-    uint64_t length;
-    unsigned access;
-    unsigned holds = 0;  // under holds_mutex_
-
-    [[nodiscard]] bool allows(uint64_t address, uint64_t bytes, Access wanted) const noexcept {
-      return (access & wanted) == wanted && address >= base && bytes <= length &&
-             address - base <= length - bytes;
+    // Calls use() if `length` bytes at `address` may be accessed with that token. It must not come
+    // back to this object, nor revoke anything.
+    template <typename Use>
+    [[nodiscard]] wire::RmaStatus with(uint64_t token, uint64_t address, uint64_t length,
+                                       Access access, Use&& use) noexcept {
+      const AtWork at_work(place_);
+      const Region* region = find(token);
+      if (region == nullptr || !region->allows(address, length, access))
+        return wire::RmaStatus::kRefused;
+      return use();
     }
+
+   private:
+    struct Known {
+      uint64_t token = 0;  // 0: none
+      Region region{};
+    };
+    class AtWork {
+     public:
+      explicit AtWork(Place& place) noexcept : place_(place) {
+        place_.uses.store(place_.uses.load(std::memory_order_relaxed) + 1);
+      }
+      ~AtWork() {
+        place_.uses.store(place_.uses.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_release);
+      }
+      AtWork(const AtWork&) = delete;
+      AtWork& operator=(const AtWork&) = delete;
+
+     private:
+      Place& place_;
+    };
+
+    [[nodiscard]] const Region* find(uint64_t token) noexcept {
+      const Known& known = known_[token % known_.size()];  // tokens are random
+      const bool is_current = regions_.revocations_.load() == revocations_;
+      return is_current && known.token == token && token != 0 ? &known.region : look_up(token);
+    }
+    [[nodiscard]] const Region* look_up(uint64_t token) noexcept;
+
+    Regions& regions_;
+    Place& place_;
+    uint64_t revocations_ = 0;  // when known_ was right
+    std::array<Known, 8> known_;
   };
 
+ private:
+  [[nodiscard]] Place& take_place();
+  void wait_for_users() const noexcept;
+
+  const Pause pause_;
   mutable std::shared_mutex mutex_;
+  std::atomic<uint64_t> revocations_ = 0;  // changes under mutex_
+  std::atomic<Place*> places_ = nullptr;   // only grows
   std::unordered_map<uint64_t, Region> regions_;
   // The n-th token is a random permutation's value of n: none is given twice, and each can be known
   // again when it is revoked.

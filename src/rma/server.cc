@@ -64,7 +64,7 @@ void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
   RmaStatus status = RmaStatus::kRefused;
   if (wire::read_message(message, length, &put)) {
     const size_t bytes = length - sizeof(put);
-    status = regions_.with(put.token, put.address, bytes, kWrite, [&] {
+    status = memory_.with(put.token, put.address, bytes, kWrite, [&] {
       return access(put.address, bytes, [&] {
         if (bytes != 0)
           std::memcpy(reinterpret_cast<void*>(put.address), message + sizeof(put), bytes);
@@ -89,7 +89,7 @@ void Server::atomic(Peer& peer, const uint8_t* message, size_t length) noexcept 
   std::unique_ptr<Job> job(fetches && peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr);
   if (fetches && job == nullptr) return refuse(peer, request, RmaStatus::kBusy);
   uint64_t old = 0;
-  const RmaStatus status = regions_.with(a.token, a.address, request.length, kReadWrite, [&] {
+  const RmaStatus status = memory_.with(a.token, a.address, request.length, kReadWrite, [&] {
     return access(a.address, request.length, [&] {
       old = request.length == sizeof(uint32_t) ? apply<uint32_t>(a) : apply<uint64_t>(a);
     });
@@ -155,7 +155,7 @@ void Server::get(Peer& peer, const wire::RmaRequest& request) noexcept {
 }
 
 RmaStatus Server::read(const wire::RmaRequest& r, uint8_t* out) noexcept {
-  return regions_.with(r.token, r.address, r.length, kRead, [&] {
+  return memory_.with(r.token, r.address, r.length, kRead, [&] {
     if (r.length == 0) return RmaStatus::kOk;
     return access(r.address, r.length,
                   [&] { std::memcpy(out, reinterpret_cast<const void*>(r.address), r.length); });

@@ -36,8 +36,9 @@ class Server {
   static constexpr size_t kShareAbove = 128 * 1024;
   static constexpr size_t kSharedSlice = 64 * 1024;
 
+  // Throws std::bad_alloc.
   Server(Port& port, Regions& regions, health::Counters& counters)
-      : port_(port), regions_(regions), counters_(counters) {}
+      : port_(port), regions_(regions), memory_(regions), counters_(counters) {}
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -93,6 +94,7 @@ class Server {
 
   Port& port_;
   Regions& regions_;
+  Regions::User memory_;
   health::Counters& counters_;
   uint64_t hashed_ = 0;
   util::ListNode jobs_;  // oldest first

@@ -57,7 +57,8 @@ peer_death_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/peer_death.cc
 
 steady_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 steady_LDADD = $(UCX_LIBS) -ldl
-steady_SOURCES = $(UCX_TEST_PEER) test/ucx/count.h test/ucx/steady.cc
+steady_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
+	test/ucx/window.cc test/ucx/window.h test/ucx/count.h test/ucx/steady.cc
 
 # A preload, so visible symbols; -fno-builtin as it defines malloc itself.
 check_LTLIBRARIES += libverity_count.la

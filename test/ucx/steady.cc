@@ -4,8 +4,10 @@
 // libverity_count.so in LD_PRELOAD for allocations and locks, under strace for system calls (the
 // marks are writes to descriptor -1).
 //
-//   steady [-n TURNS] [-k short|bcopy|zcopy] [-s BYTES] [-x] TRANSPORT [DEVICE]
+//   steady [-n TURNS] [-k short|bcopy|zcopy|put|get] [-s BYTES] [-x] TRANSPORT [DEVICE]
 //
+//   -k  how a turn's BYTES go: in an active message, by put_bcopy, or by get_bcopy with a short
+//       message behind it
 //   -x  allocates and locks itself in every turn, to see that the counts are true
 //
 // Prints 'steady KIND BYTES turns N' and with the preload also 'allocations N own N locks N own N',
@@ -22,10 +24,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "count.h"
 #include "peer.h"
+#include "window.h"
 
 namespace verity::test {
 namespace {
@@ -45,9 +49,11 @@ struct Arguments {
 // One message in flight; nothing here allocates between the marks.
 class PingPong {
  public:
-  PingPong(Iface& iface, uct_ep_h ep, const Arguments& arguments)
+  // `window`: for one-sided kinds, as long as a turn's bytes; else nullptr.
+  PingPong(Iface& iface, uct_ep_h ep, const Arguments& arguments, Window* window)
       : iface_(iface),
         ep_(ep),
+        window_(window),
         kind_(arguments.kind),
         buffer_(std::max<size_t>(arguments.length, 8)) {
     check(uct_iface_set_am_handler(iface.handle(), kId, handle, this, 0), "set_am_handler");
@@ -73,7 +79,7 @@ class PingPong {
     for (int i = 0; i < turns; ++i) {
       if (role == 0) { send(); }
       uint64_t due = ++due_;
-      for (int idle = 1; received_ < due; ++idle) {
+      for (int idle = 1; received() < due; ++idle) {
         iface_.progress();
         if (idle % 500 == 0) {
           sched_yield();  // on a busy machine the other process may need this core
@@ -94,19 +100,50 @@ class PingPong {
     std::memcpy(target, buffer.data(), buffer.size());
     return buffer.size();
   }
+  static void unpack(void* self, const void* bytes, size_t length) {
+    std::memcpy(static_cast<PingPong*>(self)->buffer_.data(), bytes, length);
+  }
+  // Turns of the other side: the last bytes of a put are the number of its turn.
+  [[nodiscard]] uint64_t received() {
+    if (kind_ != "put") return received_;
+    return *reinterpret_cast<volatile uint64_t*>(window_->at(last_word()));
+  }
+  [[nodiscard]] size_t last_word() const { return buffer_.size() - sizeof(uint64_t); }
   static void completed(uct_completion_t* completion) {
     reinterpret_cast<PingPong*>(completion)->busy_ = false;
   }
   void send() {
+    ++sent_;
+    if (kind_ == "get") {
+      finish([this] { return try_get(); });
+      finish([this] { return uct_ep_am_short(ep_, kId, due_, nullptr, 0); });
+    } else {
+      finish([this] { return try_send(); });
+    }
+  }
+  template <typename Try>
+  void finish(Try&& one) {
     ucs_status_t status;
     do {
-      status = try_send();
+      status = one();
       if (status == UCS_ERR_NO_RESOURCE || busy_) { iface_.progress(); }
     } while (status == UCS_ERR_NO_RESOURCE);
     if (status != UCS_OK && status != UCS_INPROGRESS) { check(status, "send"); }
     while (busy_) { iface_.progress(); }
   }
+  ucs_status_t try_get() {
+    completion_ = {.func = completed, .count = 1, .status = UCS_OK};
+    const ucs_status_t status = uct_ep_get_bcopy(ep_, unpack, this, buffer_.size(),
+                                                 window_->remote(0), window_->key(), &completion_);
+    busy_ = status == UCS_INPROGRESS;
+    return status;
+  }
   ucs_status_t try_send() {
+    if (kind_ == "put") {
+      std::memcpy(buffer_.data() + last_word(), &sent_, sizeof(sent_));
+      const ssize_t packed = uct_ep_put_bcopy(ep_, pack, this, window_->remote(0), window_->key());
+      return packed < 0 ? static_cast<ucs_status_t>(packed) : UCS_OK;
+    }
     if (kind_ == "short") {
       uint64_t header = due_;
       return uct_ep_am_short(ep_, kId, header, buffer_.data(),
@@ -127,10 +164,12 @@ class PingPong {
   uct_completion_t completion_ = {};  // first: the completion callback casts back
   Iface& iface_;
   uct_ep_h ep_;
+  Window* window_;
   std::string kind_;
   Bytes buffer_;
   uct_mem_h memh_ = UCT_MEM_HANDLE_NULL;
   uint64_t due_ = 0;
+  uint64_t sent_ = 0;  // turns
   volatile uint64_t received_ = 0;
   volatile bool busy_ = false;
 };
@@ -152,13 +191,19 @@ void run_side(Channel& channel, int role, const Arguments& arguments) {
   Iface iface(arguments.options);
   bool has = arguments.kind == "short"   ? iface.has(UCT_IFACE_FLAG_AM_SHORT)
              : arguments.kind == "zcopy" ? iface.has(UCT_IFACE_FLAG_AM_ZCOPY)
+             : arguments.kind == "put"   ? iface.has(UCT_IFACE_FLAG_PUT_BCOPY)
+             : arguments.kind == "get"   ? iface.has(UCT_IFACE_FLAG_GET_BCOPY)
                                          : true;
-  if (!has) {
-    throw Skip("am_" + arguments.kind + " is not offered by " + arguments.options.transport);
-  }
+  if (!has) throw Skip(arguments.kind + " is not offered by " + arguments.options.transport);
   std::vector<uct_ep_h> eps = iface.connect(channel, 1);
+  std::unique_ptr<Window> window;
+  if (arguments.kind == "put" || arguments.kind == "get") {
+    window = std::make_unique<Window>(iface, channel, std::max<size_t>(arguments.length, 8));
+    std::memset(window->at(0), 0, std::max<size_t>(arguments.length, 8));
+    channel.barrier({});
+  }
   {
-    PingPong game(iface, eps[0], arguments);
+    PingPong game(iface, eps[0], arguments, window.get());
     auto* start =
         reinterpret_cast<verity_count_start_fn*>(dlsym(RTLD_DEFAULT, "verity_count_start"));
     auto* stop = reinterpret_cast<verity_count_stop_fn*>(dlsym(RTLD_DEFAULT, "verity_count_stop"));
@@ -201,7 +246,8 @@ Arguments parse(int argc, char** argv) {
   if (optind >= argc) {
     std::fprintf(
         stderr,
-        "usage: steady [-n turns] [-k short|bcopy|zcopy] [-s bytes] [-x] transport [device]\n");
+        "usage: steady [-n turns] [-k short|bcopy|zcopy|put|get] [-s bytes] [-x] transport "
+        "[device]\n");
     std::exit(2);
   }
   arguments.options.transport = argv[optind];

@@ -4,7 +4,9 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <climits>
+#include <thread>
 
 #include "uct/memory/fault_guard.h"
 #include "uct/process/options.h"
@@ -46,9 +48,16 @@ namespace {
 
 rma::Regions* all_regions = nullptr;
 
+// The user may be waiting for this core.
+void give_way(unsigned looks) noexcept {
+  constexpr unsigned kYields = 64;
+  looks < kYields ? std::this_thread::yield()
+                  : std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
 bool begin_regions() noexcept {
-  all_regions = new rma::Regions;
-  return pthread_atfork(nullptr, nullptr, [] { all_regions = new rma::Regions; }) == 0;
+  all_regions = new rma::Regions(give_way);
+  return pthread_atfork(nullptr, nullptr, [] { all_regions = new rma::Regions(give_way); }) == 0;
 }
 
 }  // namespace

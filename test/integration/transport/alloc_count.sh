@@ -24,6 +24,12 @@ for case in "short 8" "short 64" "bcopy 8" "bcopy 4096" "bcopy 8000"; do
   # Nor does it make UCX do so: a few locks are those of UCX's asynchronous thread.
   contains "vposix, $kind, $size bytes: none of UCX's either" "$counts" 'allocations [0-9]{1,2} own [0-9]+ locks [0-9]{1,3} own'
 done
+# At both ends of one-sided operations.
+for case in "put 8" "put 8000" "get 8" "get 8000"; do
+  read -r kind size <<< "$case"
+  contains "vposix, $kind, $size bytes: no allocation and no lock" \
+    "$(counted vposix -n $turns -k "$kind" -s "$size")" 'allocations [0-9]{1,2} own 0 locks [0-9]{1,3} own 0$'
+done
 # A pause of the machine is silence of the peer to the plugin, which then copies and asks: not here.
 for case in "short 8" "bcopy 8000" "zcopy 8000" "zcopy 60000"; do
   read -r kind size <<< "$case"

@@ -17,10 +17,11 @@ using wire::RmaStatus;
 
 constexpr uint64_t kTop = ~uint64_t{0};
 
-bool allowed(const Regions& regions, uint64_t token, uint64_t address, uint64_t length,
+bool allowed(Regions& regions, uint64_t token, uint64_t address, uint64_t length,
              rma::Access access = rma::kRead) {
   unsigned uses = 0;
-  const RmaStatus status = regions.with(token, address, length, access, [&] {
+  Regions::User user(regions);
+  const RmaStatus status = user.with(token, address, length, access, [&] {
     ++uses;
     return RmaStatus::kOk;
   });
@@ -132,7 +133,7 @@ TEST(RmaRegions, RevokeWaitsForThoseWhoUseTheMemory) {
   std::atomic<bool> leave{false};
   std::atomic<bool> left{false};
   std::thread user([&] {
-    (void)regions.with(token, 1000, 1, rma::kRead, [&] {
+    (void)Regions::User(regions).with(token, 1000, 1, rma::kRead, [&] {
       inside = true;
       while (!leave) std::this_thread::yield();
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -160,7 +161,7 @@ TEST(RmaRegions, UsersDoNotWaitForEachOther) {
   const uint64_t token = regions.add(1000, 100, rma::kRead);
   std::atomic<unsigned> inside{0};
   const auto use = [&] {
-    (void)regions.with(token, 1000, 1, rma::kRead, [&] {
+    (void)Regions::User(regions).with(token, 1000, 1, rma::kRead, [&] {
       ++inside;
       while (inside != 2) std::this_thread::yield();
       return RmaStatus::kOk;
@@ -169,6 +170,66 @@ TEST(RmaRegions, UsersDoNotWaitForEachOther) {
   std::thread other(use);
   use();
   other.join();
+}
+
+TEST(RmaRegions, AUserKnowsWhatWasRevokedSinceItsLastUse) {
+  Regions regions;
+  Regions::User user(regions);
+  const auto may_read = [&](uint64_t token, uint64_t address) {
+    return user.with(token, address, 1, rma::kRead, [] { return RmaStatus::kOk; }) ==
+           RmaStatus::kOk;
+  };
+  std::vector<uint64_t> tokens;  // more than a User keeps
+  for (uint64_t i = 0; i < 100; ++i) tokens.push_back(regions.add(1000 * i, 100, rma::kRead));
+  for (unsigned turn = 0; turn < 2; ++turn) {
+    for (uint64_t i = 0; i < tokens.size(); ++i) {
+      EXPECT_TRUE(may_read(tokens[i], 1000 * i));
+      EXPECT_TRUE(may_read(tokens[i], 1000 * i + 99));
+      EXPECT_FALSE(may_read(tokens[i], 1000 * i + 100));
+    }
+  }
+  for (uint64_t i = 0; i < tokens.size(); ++i) {
+    EXPECT_TRUE(may_read(tokens[i], 1000 * i));
+    regions.revoke(tokens[i]);
+    EXPECT_FALSE(may_read(tokens[i], 1000 * i));
+    const uint64_t next = (i + 1) % tokens.size();
+    EXPECT_EQ(may_read(tokens[next], 1000 * next), next != 0);
+  }
+  EXPECT_FALSE(may_read(0, 0));
+}
+
+// Whoever revokes gives the memory away then: nobody reads it any more.
+TEST(RmaRegions, NobodyIsAtMemoryThatWasRevoked) {
+  constexpr unsigned kRounds = 2000;
+  Regions regions;
+  std::atomic<uint64_t> token{0};
+  std::atomic<bool> mine{true};  // the memory is registered
+  std::atomic<bool> over{false};
+  std::atomic<unsigned> uses{0};
+  std::vector<std::thread> users;
+  for (unsigned i = 0; i < 3; ++i) {
+    users.emplace_back([&] {
+      Regions::User user(regions);
+      while (!over) {
+        const RmaStatus status = user.with(token, 1000, 1, rma::kRead, [&] {
+          for (unsigned n = 0; n < 50; ++n) EXPECT_TRUE(mine);
+          return RmaStatus::kOk;
+        });
+        if (status == RmaStatus::kOk) ++uses;
+        std::this_thread::yield();
+      }
+    });
+  }
+  for (unsigned round = 0; round < kRounds; ++round) {
+    mine = true;
+    token = regions.add(1000, 100, rma::kRead);
+    const unsigned before = uses;
+    while (round % 16 == 0 && uses == before) std::this_thread::yield();
+    regions.revoke(token);
+    mine = false;
+  }
+  over = true;
+  for (std::thread& user : users) user.join();
 }
 
 }  // namespace

@@ -137,8 +137,8 @@ TEST(HashPool, MemoryThatIsDeregisteredIsLeftAlone) {
     revoked = true;
     std::vector<uint8_t>().swap(work.bytes);  // the sanitizer sees whoever still reads there
   });
-  while (regions().with(work.token, work.slices[0].address, 1, rma::kRead,
-                        [] { return RmaStatus::kOk; }) == RmaStatus::kOk) {
+  while (rma::Regions::User(regions()).with(work.token, work.slices[0].address, 1, rma::kRead,
+                                            [] { return RmaStatus::kOk; }) == RmaStatus::kOk) {
     std::this_thread::yield();
   }
   regions().revoke(other.token);  // of other memory: need not wait
