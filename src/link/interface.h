@@ -28,6 +28,7 @@ struct Config {
   uint64_t probe_limit = 20'000'000'000;  // ... up to this
   size_t max_send = 8192;                 // bytes of the largest frame that Port::send takes
   size_t max_frame = 8192;                // bytes of the largest frame that is stored in a slot
+  size_t max_large = 0;                   // of some that are longer than that; 0: there are none
   size_t hello_size = wire::kMaxHello;    // bytes that our own HELLO takes at most
   size_t pool_limit = 64 << 20;           // bytes
   size_t out_of_order_limit = 32 << 20;   // bytes of the out-of-order queues

@@ -49,7 +49,8 @@ class Port {
   // The same for a compact frame (Config::compact), in the synchronous class.
   virtual Sent send_compact(Link&, util::Piece) noexcept { return Sent::kFailed; }
 
-  // First transmission of a stored zero-copy frame whose lower transport was busy before.
+  // First transmission of a stored frame that has a Source and whose lower transport was busy
+  // before.
   virtual Sent send_source(Link& link, wire::Class c, Slot& slot) noexcept = 0;
 
   // Hands a payload from the out-of-order queue to the upper layer. The bytes are gone on return.

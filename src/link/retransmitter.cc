@@ -104,7 +104,7 @@ bool Retransmitter::resume(Link& link, wire::Class c) noexcept {
 
 // The first transmission of a frame.
 Sent Retransmitter::transmit(Link& link, wire::Class c, Slot& slot) noexcept {
-  if (slot.source != nullptr && !slot.source->bounced)
+  if (slot.source != nullptr && (!slot.source->bounced || slot.source->in_slot))
     return iface_.port.send_source(link, c, slot);
   if (slot.source == nullptr) {
     const util::Piece frame{slot.frame(), slot.size};
@@ -225,8 +225,8 @@ bool Retransmitter::expand(Link& link, Slot& slot) noexcept {
 bool Retransmitter::prepare(Link& link, wire::Class c, Slot& slot) noexcept {
   Repair& repair = *slot.repair;
   if (repair.prepared) return true;
-  const bool was_freed = slot.source != nullptr && slot.source->freed;
-  if (slot.source != nullptr) {
+  const bool was_freed = !slot.holds_payload() && slot.source->freed;
+  if (!slot.holds_payload()) {
     if (!zero_copy_.bounce(link, slot)) {
       lifecycle_.fail(link, Failure::kNoMemory);
       return false;
@@ -236,7 +236,7 @@ bool Retransmitter::prepare(Link& link, wire::Class c, Slot& slot) noexcept {
   const wire::FrameHeader before = *slot.header();
   seal_stored(slot, link.send_window(c).nonce());
   if (slot.header()->root != before.root) {
-    if (slot.source == nullptr) {
+    if (slot.holds_payload()) {
       link.counters->source_faults++;
       faults_.report_sent(link, c, health::FaultKind::kSourceMemory, *slot.header(), repair.tries);
       lifecycle_.fail(link, Failure::kSourceFault);

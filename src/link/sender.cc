@@ -48,7 +48,7 @@ Sender::Sender(const Config& config, const Interface& iface, ControlQueue& contr
       compact_limit_(compact_limit(config)),
       segment_byte_(wire::segment_byte(config.segment_log2)),
       may_compact_(config.compact),
-      pool_(config.max_frame, config.pool_limit) {}
+      pool_(config.max_frame, config.pool_limit, config.max_large) {}
 
 Slot* Sender::reserve_slow(Link& link, SendWindow& tx, size_t length) noexcept {
   const size_t size = stored_size(link, length);

@@ -6,20 +6,37 @@
 
 namespace verity::link {
 
-Source* ZeroCopy::make_source(Slot* slot, const void* upper_header, size_t header_length) noexcept {
-  if (header_length != 0) std::memcpy(slot->payload(), upper_header, header_length);
-  auto place = reinterpret_cast<uintptr_t>(slot->payload()) + header_length;
+namespace {
+
+// Behind the first bytes of the payload, which are its first piece.
+Source* new_source(Slot* slot, size_t length) noexcept {
+  auto place = reinterpret_cast<uintptr_t>(slot->payload()) + length;
   place = (place + alignof(Source) - 1) / alignof(Source) * alignof(Source);
   slot->source = new (reinterpret_cast<void*>(place)) Source;
-  slot->source->pieces[0] = {slot->payload(), header_length};
+  slot->source->pieces[0] = {slot->payload(), length};
+  slot->source->handles[0] = nullptr;
   slot->source->count = 1;
   return slot->source;
+}
+
+}  // namespace
+
+Source* ZeroCopy::make_source(Slot* slot, const void* upper_header, size_t header_length) noexcept {
+  if (header_length != 0) std::memcpy(slot->payload(), upper_header, header_length);
+  return new_source(slot, header_length);
+}
+
+Source* ZeroCopy::make_source_in_slot(Slot* slot, size_t length) noexcept {
+  Source* source = new_source(slot, length);
+  source->in_slot = source->bounced = true;
+  return source;
 }
 
 void ZeroCopy::committed(Link& link, Slot& slot, uint32_t polls) noexcept {
   slot.source->link = &link;
   slot.source->slot = &slot;
   ++link.zero_copies;
+  if (slot.source->bounced) return;
   unbounced_.push_back(slot.source->unbounced);
   last_send_ = polls;
 }

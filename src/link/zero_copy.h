@@ -21,6 +21,9 @@ class ZeroCopy {
   // appends the user's pieces.
   [[nodiscard]] static Source* make_source(Slot* slot, const void* upper_header,
                                            size_t header_length) noexcept;
+  // The same for a frame of this layer's own, whose `length` bytes of payload stand in the slot and
+  // are read there by the lower transport: reserved with `length` + source_space(0).
+  [[nodiscard]] static Source* make_source_in_slot(Slot* slot, size_t length) noexcept;
   [[nodiscard]] static constexpr size_t source_space(size_t header_length) noexcept {
     return header_length + alignof(Source) + sizeof(Source);
   }

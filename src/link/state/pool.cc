@@ -11,17 +11,19 @@ namespace {
 
 constexpr size_t kLine = 64;
 constexpr size_t kChunkBytes = 128 * 1024;
+constexpr uint32_t kFewLarge = 4;
 
 size_t slot_bytes(size_t frame) { return (sizeof(Slot) + frame + kLine - 1) / kLine * kLine; }
 
 }  // namespace
 
-Pool::Pool(size_t max_frame, size_t limit) noexcept
-    : capacity_{kLine * 2 - sizeof(Slot), 512 - sizeof(Slot), 2048 - sizeof(Slot), max_frame},
+Pool::Pool(size_t max_frame, size_t limit, size_t max_large) noexcept
+    : capacity_{kLine * 2 - sizeof(Slot), 512 - sizeof(Slot), 2048 - sizeof(Slot), max_frame,
+                std::max(max_frame, max_large)},
       limit_(limit) {
   for (unsigned c = 0; c < kSizeClasses; ++c) {
-    capacity_[c] = std::min(capacity_[c], max_frame);
-    low_[c] = c == 0 ? 128 : 16;
+    if (c != kLarge) capacity_[c] = std::min(capacity_[c], max_frame);
+    low_[c] = c == 0 ? 128 : c == kLarge ? kFewLarge : 16;
   }
 }
 
@@ -72,7 +74,8 @@ void Pool::trim(size_t keep) noexcept {
 void Pool::grow(unsigned size_class) noexcept {
   const size_t bytes = slot_bytes(capacity_[size_class]);
   const size_t room = limit_ > footprint_ ? (limit_ - footprint_) / bytes : 0;
-  const size_t count = std::min(std::max<size_t>(kChunkBytes / bytes, 8), room);
+  const size_t least = size_class == kLarge ? kFewLarge : 8;
+  const size_t count = std::min(std::max<size_t>(kChunkBytes / bytes, least), room);
   if (count == 0) return;
   auto* chunk = static_cast<uint8_t*>(std::aligned_alloc(kLine, count * bytes));
   if (chunk == nullptr) return;

@@ -9,7 +9,8 @@
 // acknowledgement, each memory domain would have to know each block of the pool, and where a
 // registration itself is at fault (openucx/ucx issue 10653) a repair through the same one would
 // bring the same wrong bytes again. Large messages are zero copy from the user's memory, and need
-// no slot's.
+// no slot's. Where the lower transport reads any memory (tcp), the long frames of remote memory
+// access do leave from their slots (ZeroCopy::make_source_in_slot).
 #ifndef VERITY_LINK_STATE_POOL_H
 #define VERITY_LINK_STATE_POOL_H
 
@@ -23,16 +24,16 @@ namespace verity::link {
 
 class Pool {
  public:
-  // `max_frame`: bytes of the largest frame that is ever stored. `limit`: bytes that the pool may
-  // hold in all.
-  Pool(size_t max_frame, size_t limit) noexcept;
+  // `max_frame`: bytes of the largest frame that is stored, but for some of up to `max_large`; 0:
+  // there are none. `limit`: bytes that the pool may hold in all.
+  Pool(size_t max_frame, size_t limit, size_t max_large = 0) noexcept;
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   ~Pool();
 
   // A slot for a frame of up to `size` bytes, or nullptr when the class is empty: the caller then
-  // waits for refill() or takes its reserve. `size` is at most max_frame. The last slot taken is
-  // the last one given back, which is still in the cache.
+  // waits for refill() or takes its reserve. `size` is at most max_frame or max_large. The last
+  // slot taken is the last one given back, which is still in the cache.
   [[nodiscard]] Slot* take(size_t size) noexcept {
     const unsigned wanted = class_of(size);
     used_[wanted] = true;
@@ -67,7 +68,8 @@ class Pool {
   [[nodiscard]] size_t footprint() const noexcept { return footprint_; }
 
  private:
-  static constexpr unsigned kSizeClasses = 4;
+  static constexpr unsigned kSizeClasses = 5;
+  static constexpr unsigned kLarge = kSizeClasses - 1;
 
   [[nodiscard]] unsigned class_of(size_t size) const noexcept {
     unsigned c = 0;

@@ -30,11 +30,12 @@ struct Source {
   util::Piece pieces[kMaxSourcePieces];
   void* handles[kMaxSourcePieces];  // for the port: the memory handle of each piece
   uint32_t count = 0;
-  bool sending = false;    // the lower transport still reads the pieces
-  bool acked = false;      // not in flight any more
-  bool bounced = false;    // the pieces were replaced by a copy
-  bool freed = false;      // Port::source_free() was called
-  bool released = false;   // ZeroCopy::release() was called
+  bool sending = false;   // the lower transport still reads the pieces
+  bool acked = false;     // not in flight any more
+  bool in_slot = false;   // the payload stands in the slot itself: nobody's send, nothing to bounce
+  bool bounced = false;   // the pieces were replaced by a copy
+  bool freed = false;     // Port::source_free() was called
+  bool released = false;  // ZeroCopy::release() was called
   void* bounce = nullptr;  // from the bounce buffers, as large as the payload
   util::Piece user = {};   // the last of the user's pieces, kept for reports when it was replaced
   util::Piece hello = {};  // follows the payload on the wire; stands in the slot
@@ -76,9 +77,11 @@ struct Slot {
     word = (word & kKept) | bytes | static_cast<uint32_t>(is_compact) << 31;
   }
 
+  // The frame's bytes are the slot's: what differs from its digest was damaged here.
+  [[nodiscard]] bool holds_payload() const noexcept { return source == nullptr || source->in_slot; }
   // What the frame takes of the window in bytes: zero-copy ones stand in the user's memory, not
   // here.
-  [[nodiscard]] uint32_t weight() const noexcept { return source != nullptr ? size / 4 : size; }
+  [[nodiscard]] uint32_t weight() const noexcept { return holds_payload() ? size : size / 4; }
 
   // Behind the slot's own fields there is room for a full header; the payload then stands on a
   // cache line.

@@ -117,7 +117,8 @@ void VerityIface::map_onesided(uct_iface_attr_t& attr) const noexcept {
   attr.cap.atomic32.op_flags = attr.cap.atomic64.op_flags = kPost;
   attr.cap.atomic32.fop_flags = attr.cap.atomic64.fop_flags = kFetch;
   const FrameLimits& limits = sender_.limits();
-  attr.cap.put.max_short = attr.cap.put.max_bcopy = limits.max_put();
+  attr.cap.put.max_short = limits.max_put_short();
+  attr.cap.put.max_bcopy = limits.max_put();
   attr.cap.put.opt_zcopy_align = attr.cap.put.align_mtu = 1;
   attr.cap.get.max_bcopy = limits.max_get_bcopy();
   attr.cap.get.opt_zcopy_align = attr.cap.get.align_mtu = 1;

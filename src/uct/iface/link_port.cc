@@ -30,7 +30,8 @@ link::Sent LinkPort::send_compact(link::Link& l, util::Piece frame) noexcept {
 }
 
 link::Sent LinkPort::send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept {
-  return uct::send_source(UctLink::of(l), c, slot);
+  const link::Sent connected = sender_.connect(UctLink::of(l));
+  return connected == link::Sent::kOk ? uct::send_source(UctLink::of(l), c, slot) : connected;
 }
 
 void LinkPort::deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* payload,

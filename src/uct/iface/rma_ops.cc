@@ -65,7 +65,7 @@ ucs_status_t Ops::put_short(uct_ep_h ep, const void* buffer, unsigned length, ui
   UctLink& l = self.link();
   const FrameLimits& limits = f.sender().limits();
   if (length == 0) return UCS_OK;
-  if (!is_length("put_short", length, limits.max_put()) || !is_key("put_short", rkey))
+  if (!is_length("put_short", length, limits.max_put_short()) || !is_key("put_short", rkey))
     return UCS_ERR_INVALID_PARAM;
   const AsyncGuard guard(f.core().threads);
   const rma::Range range{address, length};
@@ -88,13 +88,18 @@ ssize_t Ops::put_bcopy(uct_ep_h ep, uct_pack_callback_t pack, void* arg, uint64_
   const AsyncGuard guard(f.core().threads);
   if (!has_key(rkey)) [[unlikely]]
     return put_without_key(f, pack, arg);
-  const rma::Range most{address,
-                        limits.max_bcopy - sizeof(wire::RmaPut)};  // its length is not known yet
-  link::Slot* slot = writing_slot(f, l, limits.max_bcopy, most);
+  const rma::Range most{address, limits.max_put()};  // its length is not known yet
+  link::Slot* slot = writing_slot(f, l, f.sender().rma_space(limits.max_rma), most);
   if (slot == nullptr) return refusal_of(f, l);
   PutPacking put{pack, arg, address, rkey};
-  const ssize_t sent = f.sender().launch_bcopy(l, kClass, slot, 0, wire::kRmaId, pack_put, &put);
-  if (sent < 0) return sent;
+  ssize_t sent;
+  if (limits.max_large == 0) {
+    sent = f.sender().launch_bcopy(l, kClass, slot, 0, wire::kRmaId, pack_put, &put);
+    if (sent < 0) return sent;
+  } else {
+    sent = static_cast<ssize_t>(pack_put(slot->payload(), &put));
+    f.sender().send_own(l, slot, static_cast<size_t>(sent), wire::kRmaId);
+  }
   const ssize_t length = sent - static_cast<ssize_t>(sizeof(wire::RmaPut));
   f.core().onesided->client().put_sent(l, {address, static_cast<size_t>(length)});
   return length;

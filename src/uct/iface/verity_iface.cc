@@ -54,9 +54,12 @@ ucs_status_t VerityIface::open_links(const uct_iface_params_t& params) {
   settings.hello_size = sizeof(wire::HelloExt) + attr.device_addr_len + attr.iface_addr_len + 8;
   settings.compact = true;
   settings.max_send = attr.cap.am.max_bcopy;
+  const bool needs_handles = (memory_domain().lower_attr().flags() & UCT_MD_FLAG_NEED_MEMH) != 0;
   const FrameLimits limits =
-      limits_of(attr, settings, core_.to_ep ? 0 : settings.hello_size, core_.is_self);
+      limits_of(attr, settings, core_.to_ep ? 0 : settings.hello_size,
+                {.is_self = core_.is_self, .reads_any_memory = !needs_handles});
   settings.max_frame = limits.max_frame;
+  settings.max_large = limits.max_large;
   extensions_.open(limits.trailer_room != 0);
   core_.group.join(&worker->super, true);
   core_.uid = core_.group.uid();

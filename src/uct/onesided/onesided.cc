@@ -238,7 +238,7 @@ void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abor
 uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
   UctLink& l = link_of(peer);
   if (sending_ || l.is_lost()) return nullptr;
-  open_ = core_.hub->sender.reserve_ahead(l, wire::Class::kSync, length);
+  open_ = core_.hub->sender.reserve_ahead(l, wire::Class::kSync, sender_.rma_space(length));
   return open_ != nullptr ? open_->payload() : nullptr;
 }
 
@@ -256,7 +256,7 @@ bool OneSided::has_room(const rma::Peer& peer) const noexcept {
   return !l.failed() && !l.peer_closed() && core_.hub->sender.can_send(l, wire::Class::kSync);
 }
 
-size_t OneSided::max_message() const noexcept { return sender_.limits().max_bcopy; }
+size_t OneSided::max_message() const noexcept { return sender_.limits().max_rma; }
 
 uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].next_psn(); }
 

@@ -17,6 +17,8 @@ constexpr size_t kMostHeader = 256;
 // Bytes of the longest copied message where zero-copy ones are gathered: the usual buffer's, and an
 // eighth for what UCP adds.
 constexpr size_t kMostCopied = 9216;
+// Of messages of remote memory access: with all headers one packet of a loopback device (64 KiB).
+constexpr size_t kMaxRma = 60 * 1024;
 
 [[nodiscard]] constexpr size_t whole_elements(size_t limit) noexcept {
   return limit / kElement * kElement;
@@ -38,7 +40,7 @@ void gather(FrameLimits* limits, size_t segment) noexcept {
 }  // namespace
 
 FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config, size_t hello,
-                      bool is_self) noexcept {
+                      LowerTraits traits) noexcept {
   const auto& cap = lower.cap.am;
   constexpr size_t kHeader = sizeof(wire::FrameHeader);
   const size_t segment = size_t{1} << config.segment_log2;
@@ -51,10 +53,17 @@ FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config,
   limits.max_short = (lower.cap.flags & UCT_IFACE_FLAG_AM_SHORT) != 0 ? cap.max_short : 0;
   limits.max_bcopy = whole_elements(std::min(cap.max_bcopy - kHeader - added, most - room));
   const bool has_zcopy = (lower.cap.flags & UCT_IFACE_FLAG_AM_ZCOPY) != 0;
-  if (!has_zcopy && !is_self) gather(&limits, segment);
+  if (!has_zcopy && !traits.is_self) gather(&limits, segment);
   limits.copy_up_to = std::min(kCopyUpTo, limits.max_bcopy);
+  limits.max_rma = limits.max_bcopy;
   limits.max_frame = std::max<size_t>(kHeader + limits.max_bcopy + added, 2048);
   if (!has_zcopy || cap.max_zcopy <= kHeader + added || cap.max_iov < 3) return limits;
+  const size_t long_rma =
+      whole_elements(std::min({cap.max_zcopy - kHeader - added, most, kMaxRma}));
+  if (traits.reads_any_memory && long_rma > limits.max_rma) {
+    limits.max_rma = long_rma;
+    limits.max_large = kHeader + long_rma + link::ZeroCopy::source_space(0) + added;
+  }
   limits.header_room = cap.max_hdr > kHeader ? cap.max_hdr - kHeader : 0;
   const size_t header = std::min(limits.header_room, kMostHeader);
   if (header < 64) return limits;

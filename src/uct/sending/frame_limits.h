@@ -29,18 +29,28 @@ struct FrameLimits {
   size_t max_iov = 0;
   size_t header_room = 0;   // of the lower transport's zero-copy header, behind the frame's
   size_t trailer_room = 0;  // 0: messages get no trailers
-  size_t max_frame = 0;     // bytes of the longest frame that is kept
+  size_t max_frame = 0;     // bytes of the longest frame that is kept, but for those of max_large
+  // Of messages of remote memory access: at least max_bcopy. Longer ones leave from their slots,
+  // where the lower transport reads any memory.
+  size_t max_rma = 0;
+  size_t max_large = 0;  // bytes that the longest of their frames takes in its slot; 0: none is
 
-  [[nodiscard]] size_t max_put() const noexcept { return max_bcopy - sizeof(wire::RmaPut); }
+  [[nodiscard]] size_t max_put() const noexcept { return max_rma - sizeof(wire::RmaPut); }
+  [[nodiscard]] size_t max_put_short() const noexcept { return max_bcopy - sizeof(wire::RmaPut); }
   [[nodiscard]] size_t max_get_bcopy() const noexcept {
-    return std::min<size_t>(max_bcopy - sizeof(wire::RmaHeader), rma::Client::kMaxFetchBytes);
+    return std::min<size_t>(max_rma - sizeof(wire::RmaHeader), rma::Client::kMaxFetchBytes);
   }
 };
 
-// `hello`: bytes that frames may be longer for a HELLO. `is_self`: what is sent is received before
-// the send returns, so that it need not wait in the user's memory.
+// What the lower transport's attributes do not say.
+struct LowerTraits {
+  bool is_self = false;  // it delivers inside the send: nothing need wait in the user's memory
+  bool reads_any_memory = false;  // its zero-copy sends need no registration
+};
+
+// `hello`: bytes that frames may be longer for a HELLO.
 [[nodiscard]] FrameLimits limits_of(const uct_iface_attr_t& lower, const link::Config& config,
-                                    size_t hello, bool is_self) noexcept;
+                                    size_t hello, LowerTraits traits) noexcept;
 
 }  // namespace verity::uct
 

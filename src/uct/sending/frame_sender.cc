@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/sending/frame_sender.h"
 
+#include "uct/sending/zero_copy.h"
+
 namespace verity::uct {
 
 namespace {
@@ -243,6 +245,7 @@ link::Sent FrameSender::send_open(UctLink& l, link::Slot* slot) const noexcept {
 // when the lower transport has no room.
 void FrameSender::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
+  if (length > limits_.max_bcopy) return send_from_slot(*this, l, c, slot, length, id);
   const bool open = hub_->sender.commit_open(l, c, slot, static_cast<uint32_t>(length), id);
   if (open && !slot->compact) link::Sender::seal(l, c, slot);
   link::Sent sent;
@@ -255,12 +258,17 @@ void FrameSender::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t 
   if (sent == link::Sent::kOk) {
     hub_->sender.sent(l, c);
   } else if (sent == link::Sent::kBusy) {
-    hub_->sender.stalled(l, c, slot);
-    if (l.lower != nullptr) {
-      push_unsent(l);
-    } else {
-      links_.want_attention(l);
-    }
+    stall(l, c, slot);
+  }
+}
+
+// The lower transport did not take the frame just committed, or there is no lower endpoint yet.
+void FrameSender::stall(UctLink& l, wire::Class c, link::Slot* slot) noexcept {
+  hub_->sender.stalled(l, c, slot);
+  if (l.lower != nullptr) {
+    push_unsent(l);
+  } else {
+    links_.want_attention(l);
   }
 }
 
@@ -306,13 +314,16 @@ link::Sent FrameSender::send_pieces(UctLink& l, uint8_t id, util::Pieces frame) 
   return sent == UCS_ERR_NO_RESOURCE ? link::Sent::kBusy : link::Sent::kFailed;
 }
 
-link::Sent FrameSender::send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept {
+link::Sent FrameSender::connect(UctLink& l) noexcept {
   if (l.lower == nullptr && !core_.may_connect()) return link::Sent::kBusy;
-  if (links_.ensure_lower(l) != UCS_OK) {
-    links_.give_up(l, UCS_ERR_UNREACHABLE);
-    return link::Sent::kFailed;
-  }
-  return send_pieces(l, wire::lower_id(c), frame);
+  if (links_.ensure_lower(l) == UCS_OK) return link::Sent::kOk;
+  links_.give_up(l, UCS_ERR_UNREACHABLE);
+  return link::Sent::kFailed;
+}
+
+link::Sent FrameSender::send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept {
+  const link::Sent connected = connect(l);
+  return connected == link::Sent::kOk ? send_pieces(l, wire::lower_id(c), frame) : connected;
 }
 
 link::Sent FrameSender::send_compact(UctLink& l, util::Piece frame) noexcept {

@@ -54,6 +54,10 @@ class FrameSender {
   [[nodiscard]] ssize_t launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
                                      uint8_t id, uct_pack_callback_t pack, void* arg,
                                      uint64_t serial = 0) noexcept;
+  // What a message of remote memory access takes in its slot.
+  [[nodiscard]] size_t rma_space(size_t length) const noexcept {
+    return length <= limits_.max_bcopy ? length : length + link::ZeroCopy::source_space(0);
+  }
   // A message of this layer's own, whose payload is in the slot. It is kept like all others, and
   // waits when the lower transport has no room.
   void send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept;
@@ -62,6 +66,8 @@ class FrameSender {
   [[nodiscard]] ssize_t pack_and_drop(uct_pack_callback_t pack, void* arg) noexcept;
 
   // --- frames ---
+  // Makes the lower endpoint, if there is none. Not kOk: not now, or the link failed.
+  [[nodiscard]] link::Sent connect(UctLink& l) noexcept;
   [[nodiscard]] link::Sent send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept;
   // The lower message `id`, of these bytes; the link has a lower endpoint.
   [[nodiscard]] static link::Sent send_pieces(UctLink& l, uint8_t id, util::Pieces frame) noexcept;
@@ -73,6 +79,8 @@ class FrameSender {
   [[nodiscard]] ucs_status_t lower_is_busy(UctLink& l, link::Slot* slot) noexcept;
   // Waits in its pending queue. False: it has room already.
   [[nodiscard]] bool wait_for_lower(UctLink& l) noexcept;
+  // The frame just committed waits.
+  void stall(UctLink& l, wire::Class c, link::Slot* slot) noexcept;
   // For frames that are kept here: returns when they are sent, or wait.
   void push_unsent(UctLink& l) noexcept;
   // The same, for a link that may not have had a lower endpoint.

@@ -37,7 +37,8 @@ ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
   link::Source& source = *slot.source;
   uct_iov_t iov[link::kMaxSourcePieces + 1];
   size_t count = 0;
-  for (uint32_t i = 1; i < source.count; ++i) {
+  const uint32_t in_header = source.in_slot ? 0 : 1;
+  for (uint32_t i = in_header; i < source.count; ++i) {
     iov[count++] = {const_cast<void*>(source.pieces[i].data), source.pieces[i].length,
                     source.handles[i], 0, 1};
   }
@@ -48,7 +49,8 @@ ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
   ZcopyState& state = ZcopyState::of(slot);
   state.lower = {lower_zcopy_done, 1, UCS_OK};
   source.sending = true;
-  const auto header = static_cast<unsigned>(sizeof(wire::FrameHeader) + source.pieces[0].length);
+  const auto header = static_cast<unsigned>(sizeof(wire::FrameHeader) +
+                                            (source.in_slot ? 0 : source.pieces[0].length));
   const ucs_status_t status = uct_ep_am_zcopy(l.lower.get(), wire::lower_id(c), slot.frame(),
                                               header, iov, count, 0, &state.lower);
   if (status == UCS_ERR_NO_RESOURCE) source.sending = false;
@@ -203,6 +205,21 @@ ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& r) noexcept {
   if (limits.gathers) return launch_gathered(sender, r, slot, leader.leads);
   hub.sender.commit_source(l, r.c, slot, leader.leads ? kLeaderId : r.id);
   return complete_zcopy(sender, l, r.c, *slot, lower_zcopy(l, r.c, *slot), r.id != kRendezvousData);
+}
+
+void send_from_slot(FrameSender& sender, UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+                    uint8_t id) noexcept {
+  link::Hub& hub = sender.hub();
+  (void)link::ZeroCopy::make_source_in_slot(slot, length);
+  ZcopyState::of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, nullptr, &l, slot, nullptr, UCS_OK, 0};
+  hub.sender.commit_source(l, c, slot, id);
+  const link::Sent connected = sender.connect(l);
+  if (connected == link::Sent::kBusy) return sender.stall(l, c, slot);
+  if (connected != link::Sent::kOk) return;
+  const ucs_status_t status = lower_zcopy(l, c, *slot);
+  if (status == UCS_ERR_NO_RESOURCE) return sender.stall(l, c, slot);
+  if (status != UCS_INPROGRESS) hub.zero_copy.source_sent(l, *slot);
+  if (status == UCS_OK || status == UCS_INPROGRESS) hub.sender.sent(l, c);
 }
 
 namespace {

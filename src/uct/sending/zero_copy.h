@@ -2,7 +2,8 @@
 //
 // Zero-copy sends: the frame's header and the upper one are kept in a slot, the payload stays in
 // the user's buffers until it is acknowledged, or copied. Short ones are copied at once
-// (FrameLimits::copy_up_to).
+// (FrameLimits::copy_up_to). Long messages of remote memory access are the slot's own bytes, and go
+// in the same way.
 #ifndef VERITY_UCT_SENDING_ZERO_COPY_H
 #define VERITY_UCT_SENDING_ZERO_COPY_H
 
@@ -32,6 +33,11 @@ void copy_iov(uint8_t* out, const uct_iov_t* iov, size_t count) noexcept;
 // As uct_ep_am_zcopy(). The lengths are within the sender's limits, and the link is not in mode
 // off.
 [[nodiscard]] ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& request) noexcept;
+
+// A message of this layer's own that is longer than what is copied: it leaves from its slot, which
+// was reserved for it with FrameSender::rma_space(). It waits when the lower transport has no room.
+void send_from_slot(FrameSender& sender, UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+                    uint8_t id) noexcept;
 
 // First transmission of a kept frame whose lower transport was busy before.
 [[nodiscard]] link::Sent send_source(UctLink& l, wire::Class c, link::Slot& slot) noexcept;

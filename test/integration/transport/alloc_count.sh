@@ -31,7 +31,7 @@ for case in "put 8" "put 8000" "get 8" "get 8000"; do
     "$(counted vposix -n $turns -k "$kind" -s "$size")" 'allocations [0-9]{1,2} own 0 locks [0-9]{1,3} own 0$'
 done
 # A pause of the machine is silence of the peer to the plugin, which then copies and asks: not here.
-for case in "short 8" "bcopy 8000" "zcopy 8000" "zcopy 60000"; do
+for case in "short 8" "bcopy 8000" "zcopy 8000" "zcopy 60000" "put 60000" "get 60000"; do
   read -r kind size <<< "$case"
   contains "vtcp, $kind, $size bytes: no allocation and no lock of the plugin's own" \
     "$(UCX_VERITY_COPY_AFTER=30s UCX_VERITY_PROBE_AFTER=30s counted vtcp -n 2000 -k "$kind" -s "$size")" \

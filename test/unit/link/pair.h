@@ -127,6 +127,23 @@ class End : public link::Port {
     hub.zero_copy.source_sent(*link, *slot);
     return slot;
   }
+  // The same with the payload in the slot, where the lower transport reads it.
+  link::Slot* send_from_slot(const std::string& text) {
+    const size_t length = text.size();
+    link::Slot* slot =
+        hub.sender.reserve(*link, Class::kSync, length + link::ZeroCopy::source_space(0));
+    if (slot == nullptr) return nullptr;
+    std::memcpy(slot->payload(), text.data(), length);
+    (void)link::ZeroCopy::make_source_in_slot(slot, length);
+    hub.sender.commit_source(*link, Class::kSync, slot, 1);
+    if (send_source(*link, Class::kSync, *slot) == Sent::kBusy) {
+      hub.sender.stalled(*link, Class::kSync, slot);
+    } else {
+      if (!lower_keeps_sources) hub.zero_copy.source_sent(*link, *slot);
+      hub.sender.sent(*link, Class::kSync);
+    }
+    return slot;
+  }
   void receive(const WireFrame& frame) {
     const auto copy = std::make_unique<uint8_t[]>(frame.bytes.size());
     std::memcpy(copy.get(), frame.bytes.data(), frame.bytes.size());

@@ -49,6 +49,24 @@ TEST(PoolTest, SlotsOfEverySizeAreLargeEnoughAndApart) {
   }
 }
 
+TEST(PoolTest, TheFewLargeSlotsAreApartFromTheOthers) {
+  Pool pool(8192, 64 << 20, 70'000);
+  std::vector<Slot*> large;
+  for (unsigned i = 0; i < 10; ++i) {
+    large.push_back(take(pool, 70'000));
+    ASSERT_NE(large.back(), nullptr);
+    std::memset(reinterpret_cast<uint8_t*>(large.back() + 1), static_cast<int>(i), 70'000);
+  }
+  const size_t before = pool.footprint();
+  EXPECT_LT(before, 20u * 70'100);
+  Slot* other = take(pool, 8192);
+  ASSERT_NE(other, nullptr);
+  pool.give(other);
+  pool.refill();
+  EXPECT_LT(pool.footprint() - before, 64u * 8400) << "of the usual size";
+  for (unsigned i = 0; i < 10; ++i) EXPECT_EQ(reinterpret_cast<uint8_t*>(large[i] + 1)[69'999], i);
+}
+
 TEST(PoolTest, LimitHolds) {
   Pool pool(8192, 1 << 20);
   std::set<Slot*> slots;

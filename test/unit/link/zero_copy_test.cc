@@ -103,6 +103,83 @@ TEST_P(ZeroCopyRepair, RemovalInFlightFreesSourcesOnce) {
   EXPECT_TRUE(a.wire.empty());
 }
 
+TEST_P(ZeroCopyRepair, AFrameThatLeavesFromItsSlotIsRepairedFromThere) {
+  const std::string text = text_of(5 * kSegment, 1);
+  ASSERT_NE(a.send_from_slot(text), nullptr);
+  EXPECT_EQ(a.freed, 1u) << "nobody's send";
+  EXPECT_FALSE(a.hub.zero_copy.has_unbounced(*a.link));
+  WireFrame frame = a.take();
+  frame.flip_payload(3 * kSegment + 1);
+  a.poll(a.hub.config().copy_polls + 1);
+  b.receive(frame);
+  pair.settle();
+  EXPECT_EQ(b.got, std::vector<std::string>{text});
+  EXPECT_EQ(a.counters.segments_resent, 1u);
+  EXPECT_EQ(a.counters.bounce_copies + a.counters.late_copies, 0u);
+  EXPECT_EQ(a.freed, 1u);
+  EXPECT_FALSE(a.link->in_flight());
+}
+
+TEST_P(ZeroCopyRepair, ADamagedSlotIsNoChangedSource) {
+  link::Slot* slot = a.send_from_slot(text_of(5 * kSegment, 1));
+  ASSERT_NE(slot, nullptr);
+  WireFrame frame = a.take();
+  frame.flip_payload(300);
+  slot->payload()[700] ^= 1;
+  b.receive(frame);
+  pair.settle();
+  EXPECT_TRUE(b.got.empty());
+  EXPECT_EQ(a.failures, std::vector<Failure>{Failure::kSourceFault});
+  EXPECT_EQ(a.counters.source_changed, 0u);
+}
+
+TEST_P(ZeroCopyRepair, TheSlotWaitsForTheLowerTransportThatReadsIt) {
+  a.lower_keeps_sources = true;
+  const std::string text = text_of(5 * kSegment, 1);
+  link::Slot* slot = a.send_from_slot(text);
+  ASSERT_NE(slot, nullptr);
+  EXPECT_TRUE(a.hub.zero_copy.has_unbounced(*a.link));
+  pair.settle();
+  b.poll(100);
+  pair.settle();
+  EXPECT_FALSE(a.link->in_flight());
+  EXPECT_EQ(a.freed, 0u);
+  EXPECT_EQ(std::memcmp(slot->payload(), text.data(), text.size()), 0);
+  a.hub.zero_copy.source_sent(*a.link, *slot);
+  EXPECT_EQ(a.freed, 1u);
+  EXPECT_FALSE(a.hub.zero_copy.has_unbounced(*a.link));
+}
+
+TEST_P(ZeroCopyRepair, AFrameThatWaitedLeavesFromItsSlotInOnePiece) {
+  const std::string text = text_of(5 * kSegment, 1);
+  a.busy = true;
+  ASSERT_NE(a.send_from_slot(text), nullptr);
+  EXPECT_TRUE(a.wire.empty());
+  a.busy = false;
+  EXPECT_TRUE(a.hub.retransmitter.resume(*a.link));
+  ASSERT_EQ(a.wire.size(), 1u);
+  pair.settle();
+  EXPECT_EQ(b.got, std::vector<std::string>{text});
+  EXPECT_EQ(a.counters.frames_resent, 0u);
+}
+
+// What a flush costs must not depend on how many frames are in flight.
+TEST_P(ZeroCopyRepair, FramesInFlightAreCountedUntilTheyAreAcknowledged) {
+  std::vector<uint8_t> buffer(5 * kSegment, 1);
+  ASSERT_NE(a.send_zero_copy(buffer), nullptr);
+  ASSERT_NE(a.send_from_slot(text_of(2 * kSegment, 1)), nullptr);
+  ASSERT_TRUE(a.send("x"));
+  EXPECT_EQ(a.link->zero_copies, 2u);
+  EXPECT_TRUE(a.hub.zero_copy.has_unbounced(*a.link));
+  pair.settle();
+  b.poll(100);
+  pair.settle();
+  EXPECT_EQ(a.link->zero_copies, 0u);
+  ASSERT_NE(a.send_zero_copy(buffer), nullptr);
+  a.hub.lifecycle.fail(*a.link, Failure::kNoMemory);
+  EXPECT_EQ(a.link->zero_copies, 0u);
+}
+
 TEST_P(ZeroCopyTime, ASilentPeersZeroCopySendCompletesEarly) {
   a.hub.tick(now);
   std::vector<uint8_t> buffer(5000, 3);
