@@ -147,12 +147,16 @@ class Client {
   static constexpr unsigned kMaxChunks =
       64;  // in all; a peer gets as many as it leaves free: see start_chunk()
   static constexpr unsigned kChunksOfRead = 8;  // of one Read
-  static constexpr unsigned kMaxFetches = 128;  // the peer keeps Server::kMaxJobs requests
-  static constexpr unsigned kMaxFetchesPerPeer =
-      kMaxFetches / 2;  // a peer has no more than it leaves free
+  // Answers that find the owner's window full are kept there in copies, so a peer is asked for no
+  // more than fits: three quarters of a window of the usual size (link::Config), as another quarter
+  // may wait for its acknowledgement. Many all the same, for where processors are shared each round
+  // of fetches costs a turn of both sides. With its chunks a peer has no more requests than it
+  // keeps (Server::kMaxJobs), and no more than it leaves free.
+  static constexpr unsigned kMaxFetches = 384;
+  static constexpr unsigned kMaxFetchesPerPeer = kMaxFetches / 2;
   // Bytes that fetches of one peer request at a time, or one larger fetch, and those of one GET for
-  // a chunk: the peer may have to keep what it cannot send (Server::kMaxCopied).
-  static constexpr uint32_t kMaxFetching = 1024 * 1024;
+  // a chunk.
+  static constexpr uint32_t kMaxFetching = 384 * 1024;
   static constexpr uint32_t kMaxGetBytes = 32 * 1024;
   // Bytes of the longest fetch.
   static constexpr uint32_t kMaxFetchBytes = 256 * 1024;
@@ -284,7 +288,7 @@ class Client {
   TicketTable tickets_{kMaxChunks + kMaxFetches};
   Spares<Read> spare_reads_{64};
   Spares<Chunk> spare_chunks_{kMaxChunks};
-  Spares<Fetch> spare_fetches_{64};
+  Spares<Fetch> spare_fetches_{kMaxFetchesPerPeer};
   unsigned chunks_open_ = 0;
   unsigned fetches_open_ = 0;
   unsigned reads_open_ = 0;

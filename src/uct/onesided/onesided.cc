@@ -23,6 +23,10 @@ struct LowerRead {
 };
 static_assert(sizeof(LowerRead) <= sizeof(rma::Chunk::port));
 
+static_assert(rma::Client::kMaxFetchesPerPeer + rma::Client::kMaxChunks <= rma::Server::kMaxJobs &&
+              rma::Client::kMaxFetching + rma::Client::kMaxChunks * rma::Client::kMaxGetBytes <=
+                  rma::Server::kMaxCopied);
+
 rma::ClientConfig client_config(const Options& options) noexcept {
   const link::Config& link = options.link;
   return {.chunk = options.chunk,
