@@ -87,7 +87,7 @@ TEST(Threads, InterfacesOfDifferentThreadsAreApart) {
     pair.join(thread);
     std::vector<std::string> sent;
     for (unsigned i = 0; i < 200; ++i) {
-      sent.push_back(text_of(i * 50, thread));
+      sent.push_back(text_of(i * 40, thread));  // a slot holds 8192
       ASSERT_TRUE(pair.a.send(sent.back()));
       if (i % 7 == 0) pair.a.wire.back().flip(i);
       pair.settle();
