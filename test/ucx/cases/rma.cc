@@ -214,7 +214,8 @@ void mailboxes(Side& side) {
   const auto send = [&](uint64_t i) {
     Bytes content(length_of(i));
     fill(content.data(), content.size(), kPattern, i);
-    put(iface, eps[0], window, 0, content, i % 3 == 0);
+    const bool is_short = i % 3 == 0 && content.size() <= iface.attr().cap.put.max_short;
+    put(iface, eps[0], window, 0, content, is_short);
     check(i % 2 == 0 ? uct_iface_fence(iface.handle(), 0) : uct_ep_fence(eps[0], 0), "fence");
     Bytes number(8);
     std::memcpy(number.data(), &i, sizeof(i));
