@@ -89,3 +89,14 @@ verity_threads_SOURCES = \
 	test/unit/uct/hash_pool_test.cc \
 	test/unit/link/pair.h \
 	test/unit/uct/threads_test.cc
+
+# Parts of the plugin that stand on UCX's internal headers.
+if GTEST
+check_PROGRAMS += uct_unit
+TESTS += uct_unit
+endif
+uct_unit_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_INTERNAL_CPPFLAGS) $(GTEST_CFLAGS)
+uct_unit_LDADD = -lgtest_main $(GTEST_LIBS) $(UCX_LIBS)
+uct_unit_SOURCES = \
+	src/uct/progress/lower_flushes.cc src/uct/progress/lower_flushes.h \
+	test/unit/uct/lower_flushes_test.cc

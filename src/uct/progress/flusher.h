@@ -8,12 +8,14 @@
 
 #include "uct/links/flush_queue.h"
 #include "uct/onesided/onesided.h"
+#include "uct/progress/lower_flushes.h"
 
 namespace verity::uct {
 
 class Flusher {
  public:
-  explicit Flusher(LinkSet& links) noexcept : core_(links.core()), links_(links) {}
+  explicit Flusher(LinkSet& links) noexcept
+      : core_(links.core()), links_(links), lower_(links.core().threads) {}
 
   // As uct_ep_flush() of `ep`, or uct_iface_flush() with nullptr.
   [[nodiscard]] ucs_status_t flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
@@ -21,7 +23,10 @@ class Flusher {
   unsigned run() noexcept;
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
   // The endpoint goes.
-  void cancel(LinkEp& ep) noexcept { waiting_.cancel(&ep); }
+  void cancel(LinkEp& ep) noexcept {
+    waiting_.cancel(&ep);
+    lower_.cancel(&ep);
+  }
   // The same with its reads, without a flush before.
   void abandon_reads(LinkEp& ep) noexcept;
 
@@ -34,6 +39,7 @@ class Flusher {
   IfaceCore& core_;
   LinkSet& links_;
   Queue waiting_;
+  LowerFlushes lower_;
 };
 
 }  // namespace verity::uct

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A flush that the lower transport completes ends once: with it, or with its upper endpoint.
+#include "uct/progress/lower_flushes.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace verity::uct {
+
+// Of idle_progress.cc; no interface has siblings here.
+constinit std::atomic<pthread_t> only_thread{};
+constinit std::atomic<bool> several_threads{false};
+void note_other_thread() noexcept {}
+
+namespace {
+
+// A lower endpoint whose flushes wait until they are completed here.
+class Lower {
+ public:
+  Lower() {
+    iface_.ops.ep_flush = flush;
+    ep_.handle.iface = &iface_;
+    ep_.self = this;
+  }
+  [[nodiscard]] uct_ep_h handle() { return &ep_.handle; }
+  void complete(ucs_status_t status) {
+    const std::vector<uct_completion_t*> all = std::move(waiting_);
+    waiting_.clear();
+    for (uct_completion_t* comp : all) uct_invoke_completion(comp, status);
+  }
+  ucs_status_t answer = UCS_INPROGRESS;
+  unsigned flags = 0;
+
+ private:
+  struct Ep {
+    uct_ep_t handle;
+    Lower* self;
+  };
+  static ucs_status_t flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) {
+    Lower& self = *reinterpret_cast<Ep*>(ep)->self;
+    self.flags = flags;
+    if (self.answer == UCS_INPROGRESS && comp != nullptr) self.waiting_.push_back(comp);
+    return self.answer;
+  }
+  uct_iface_t iface_{};
+  Ep ep_{};
+  std::vector<uct_completion_t*> waiting_;
+};
+
+struct Upper {
+  uct_completion_t comp = {.func = completed, .count = 1, .status = UCS_OK};
+  unsigned times = 0;
+  static void completed(uct_completion_t* comp) { ++reinterpret_cast<Upper*>(comp)->times; }
+};
+
+class UctLowerFlushes : public testing::Test {
+ protected:
+  ThreadRules threads_;
+  std::unique_ptr<LowerFlushes> flushes_ = std::make_unique<LowerFlushes>(threads_);
+  Lower lower_;
+  Upper first_, second_;
+  int ep_ = 0, other_ep_ = 0;
+};
+
+TEST_F(UctLowerFlushes, EndsWithTheLowerOne) {
+  EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), UCT_FLUSH_FLAG_CANCEL, &first_.comp),
+            UCS_INPROGRESS);
+  EXPECT_EQ(lower_.flags, unsigned{UCT_FLUSH_FLAG_CANCEL});
+  EXPECT_EQ(first_.times, 0u);
+  lower_.complete(UCS_ERR_ENDPOINT_TIMEOUT);
+  EXPECT_EQ(first_.times, 1u);
+  EXPECT_EQ(first_.comp.status, UCS_ERR_ENDPOINT_TIMEOUT);
+  flushes_->cancel(&ep_);
+  EXPECT_EQ(first_.times, 1u);
+}
+
+TEST_F(UctLowerFlushes, IsCanceledWithItsEndpointAndNoOther) {
+  EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+  EXPECT_EQ(flushes_->start(&other_ep_, lower_.handle(), 0, &second_.comp), UCS_INPROGRESS);
+  flushes_->cancel(&ep_);
+  EXPECT_EQ(first_.times, 1u);
+  EXPECT_EQ(first_.comp.status, UCS_ERR_CANCELED);
+  EXPECT_EQ(second_.times, 0u);
+  lower_.complete(UCS_OK);
+  EXPECT_EQ(first_.times, 1u);
+  EXPECT_EQ(second_.times, 1u);
+  EXPECT_EQ(second_.comp.status, UCS_OK);
+}
+
+TEST_F(UctLowerFlushes, WhatIsOverAtOnceHasNoCompletion) {
+  for (const ucs_status_t status : {UCS_OK, UCS_ERR_NO_RESOURCE}) {
+    lower_.answer = status;
+    EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, &first_.comp), status);
+  }
+  flushes_->cancel(&ep_);
+  EXPECT_EQ(first_.times, 0u);
+}
+
+TEST_F(UctLowerFlushes, NeedsNoCompletion) {
+  EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, nullptr), UCS_INPROGRESS);
+  flushes_->cancel(&ep_);
+}
+
+// An interface that closes destroys its lower endpoints last.
+TEST_F(UctLowerFlushes, MayOutliveTheList) {
+  EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+  flushes_.reset();
+  lower_.complete(UCS_ERR_CANCELED);
+  EXPECT_EQ(first_.times, 1u);
+}
+
+}  // namespace
+}  // namespace verity::uct
