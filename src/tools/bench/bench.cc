@@ -18,6 +18,7 @@
 #include "tools/commands.h"
 #include "tools/env/env.h"
 #include "tools/env/transports.h"
+#include "tools/temporary_folder.h"
 #include "util/build_config.h"
 
 namespace verity::tools {
@@ -70,24 +71,6 @@ class Output {
 
   std::string path_;
   std::ofstream file_;
-};
-
-// A temporary folder, removed with this object.
-class Folder {
- public:
-  Folder() {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot write to /tmp");
-  }
-  ~Folder() {
-    std::error_code none;
-    std::filesystem::remove_all(path_, none);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = "/tmp/ucx-verity-bench-XXXXXX";
 };
 
 std::string cpu_model() {
@@ -265,7 +248,7 @@ class Bench {
 
   const BenchOptions& options_;
   bench::Plan plan_;
-  const Folder folder_;
+  const TemporaryFolder folder_{"bench"};
   std::vector<std::string> transports_;
   bool axes_ = false;  // a table with their columns
   const bench::TickScale scale_;
