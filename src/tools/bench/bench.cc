@@ -293,8 +293,7 @@ void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code) {
   command->add_flag("--limited", o.limited, "Only the figures that have a limit");
   add("--openings", o.plan.openings, "N", "Fresh processes for each line; medians (default: 7)")
       ->check(CLI::Range(1, 1000));
-  add("--seconds", o.plan.seconds, "S",
-      "Time for each line, without that of opening (default: 0.4)")
+  add("--seconds", o.plan.seconds, "S", "Time for each line, without the openings (default: 0.4)")
       ->check(CLI::Range(0.01, 3600.0));
   auto* compare = add("--compare", o.compare, "PREFIX",
                       "Also measure the plugin of this other installation or build tree");
