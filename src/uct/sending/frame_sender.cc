@@ -30,7 +30,7 @@ struct Launch {
   uint64_t serial;  // of the upper endpoint
   bool committed = false;  // the link has the slot
 
-  // Lets the upper layer write the message at `out`. Nothing stops it from leaving then.
+  // Lets the upper layer write the message at `out`. Once written it is sent, whatever follows.
   void write(uint8_t* out) noexcept {
     length = pack(out, arg);
     if (!FrameSender::may_trail(*link, id)) [[likely]]
@@ -160,13 +160,13 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
 // may get one.
 [[gnu::hot]] ucs_status_t FrameSender::launch_copied(UctLink& l, wire::Class c, link::Slot* slot,
                                                      size_t length,
-                                                     const verity_leaving& leaving) noexcept {
-  if (!may_trail(l, leaving.am_id)) [[likely]]
-    return launch(l, c, slot, length, leaving.am_id);
-  const size_t trailer = append_trailer(extensions_.mpi(), leaving, slot->payload(), length);
+                                                     const verity_outgoing& outgoing) noexcept {
+  if (!may_trail(l, outgoing.am_id)) [[likely]]
+    return launch(l, c, slot, length, outgoing.am_id);
+  const size_t trailer = append_trailer(extensions_.mpi(), outgoing, slot->payload(), length);
   const ucs_status_t status =
-      launch(l, c, slot, length + trailer, trailer != 0 ? kTrailerId : leaving.am_id);
-  if (status != UCS_OK) extensions_.mpi().stayed();
+      launch(l, c, slot, length + trailer, trailer != 0 ? kTrailerId : outgoing.am_id);
+  if (status != UCS_OK) extensions_.mpi().not_sent();
   return status;
 }
 
