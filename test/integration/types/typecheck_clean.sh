@@ -28,7 +28,7 @@ for launcher in $openmpi $mpich; do
   clean "$mpi" "$launcher" 2 vtcp,vself ' messages [0-9]+ wrong 0 ' threads -n 100
   clean "$mpi" "$launcher" 2 vposix,vself ' wrong 0' rma -n 20
   clean "$mpi" "$launcher" 3 vposix,vself ' wrong 0' finalize
-  clean "$mpi" "$launcher" 6 vtcp,vself '^strangers messages 60 wrong 0$' strangers
+  clean "$mpi" "$launcher" 6 vtcp,vself '^unconnected messages 60 wrong 0$' unconnected
   for list in vposix,vself vtcp,vself; do
     clean "$mpi" "$launcher" 4 "$list" '^legal wrong 0$' legal
     clean "$mpi" "$launcher" 2 "$list" '^gaps messages [0-9]+ wrong 0' gaps
