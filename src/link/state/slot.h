@@ -44,7 +44,7 @@ struct Source {
 
 // What is to be retransmitted of a slot. Exists only after a NACK.
 struct Repair {
-  uint8_t bad[wire::kMaxFrameLeaves / 8] = {};  // bitmap of the leaves asked for
+  uint8_t bad[wire::kMaxFrameLeaves / 8] = {};  // bitmap of the leaves that the NACK names
   uint32_t offset = 0;                          // how far the answer got, bytes of payload
   uint32_t tries = 0;
   uint16_t after_probe = 0;  // the last probe that left before the answer did
