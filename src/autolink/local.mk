@@ -50,7 +50,10 @@ pkgconfig_DATA += verity-autolink-ucp.pc
 libverity_autolink_ucp_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 libverity_autolink_ucp_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
 EXTRA_libverity_autolink_ucp_la_DEPENDENCIES = $(AUTOLINK_MAP)
-libverity_autolink_ucp_la_SOURCES = include/ucx-verity/autolink_ucp.h src/autolink/ucp.cc src/autolink/ucp_channel.h
+libverity_autolink_ucp_la_SOURCES = include/ucx-verity/autolink_ucp.h \
+	src/autolink/ucp.cc \
+	src/autolink/ucp_channel.cc src/autolink/ucp_channel.h \
+	src/autolink/ucp_requests.h
 
 library_pc = $(SED) -e 's|@prefix[@]|$(prefix)|' -e 's|@libdir[@]|$(libdir)|' -e 's|@includedir[@]|$(includedir)|' -e 's|@VERSION[@]|$(VERSION)|'
 verity-autolink.pc: src/validate/verity-library.pc.in Makefile
@@ -63,7 +66,8 @@ verity-autolink-%.pc: src/validate/verity-library.pc.in Makefile
 	  -e 's|@what[@]|Linked structures over MPI|' $< > $@
 CLEANFILES += verity-autolink.pc verity-autolink-openmpi.pc verity-autolink-mpich.pc verity-autolink-ucp.pc
 
-verity_unit_SOURCES += $(autolink_sources) test/unit/autolink/places_test.cc test/unit/autolink/graph_test.cc
+verity_unit_SOURCES += $(autolink_sources) test/unit/autolink/graph.h test/unit/autolink/graph_test.cc \
+	test/unit/autolink/messages_test.cc test/unit/autolink/places_test.cc
 dist_man3_MANS += src/autolink/man/verity_autolink.3
 TESTS += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/integration/libraries/autolink_compare.sh
 EXTRA_DIST += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/mpi/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/autolink_list.h test/mpi/autolink_node.h test/mpi/autolink_node_automap.h \

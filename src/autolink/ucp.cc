@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C interface over UCX, and both sides of a structure under way.
+// The C interface over UCX.
 #include <sched.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <new>
 
-#include "autolink/ucp_channel.h"
+#include "autolink/ucp_requests.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 using namespace verity::autolink;
 using Channel = verity_autolink_ucp;
 
-namespace verity::autolink {
-
 namespace {
-
-constexpr size_t kInFlight = 4;            // packets of one structure
-constexpr size_t kMostOffers = 4096;       // that wait
-constexpr size_t kMostOffered = 16 << 20;  // bytes of theirs
 
 template <typename Body>
 int guarded(Body&& body) noexcept {
@@ -30,151 +22,6 @@ int guarded(Body&& body) noexcept {
   } catch (const std::bad_alloc&) { return ENOMEM; } catch (...) {
     return EINVAL;
   }
-}
-
-}  // namespace
-
-class Sending : public verity_autolink_ucp_request {
- public:
-  Sending(Channel& its_channel, Source source, ucp_ep_h ep, uint64_t tag)
-      : verity_autolink_ucp_request(its_channel), source_(std::move(source)), ep_(ep) {
-    header_.tag = tag;
-    header_.number = channel.random();
-    channel.sendings.push_back(this);
-  }
-  Sending(const Sending&) = delete;
-  Sending& operator=(const Sending&) = delete;
-  ~Sending() override { channel.sendings.remove(this); }
-
-  [[nodiscard]] uint64_t number() const noexcept { return header_.number; }
-  void offer() { send_next(UcpKind::kOffer); }
-  bool on_accept() {
-    if (has_ended || is_accepted_) return false;
-    is_accepted_ = true;
-    return true;
-  }
-  bool on_end(int status) {
-    if (has_ended) return false;
-    // It cannot have all of it when there are packets left.
-    if (status == 0 && !is_all_sent()) status = EPROTO;
-    if (status != 0)
-      channel.error = std::string("the peer refused the structure: ") + std::strerror(status);
-    end(status);
-    return true;
-  }
-
-  void advance() override {
-    Channel::release(&posted_);
-    while (!has_ended && is_accepted_ && !at_end_ && posted_.size() < kInFlight)
-      send_next(UcpKind::kPacket);
-  }
-  [[nodiscard]] bool is_idle() const override { return posted_.empty() && channel.answers.empty(); }
-  void cancel() override {
-    if (has_ended) return;
-    channel.answer(ep_, UcpKind::kEnd, ECANCELED, header_);
-    end(ECANCELED);
-  }
-
- private:
-  void end(int status) {
-    has_ended = true;
-    code = status;
-  }
-  bool is_all_sent() {
-    const void* data = nullptr;
-    size_t size = 0;
-    return at_end_ || (verity_autolink_next(source_.get(), &data, &size) == 0 && data == nullptr);
-  }
-  void send_next(UcpKind kind) {
-    const void* data = nullptr;
-    size_t size = 0;
-    const int got = verity_autolink_next(source_.get(), &data, &size);
-    if (got != 0) {
-      channel.answer(ep_, UcpKind::kEnd, got, header_);
-      return end(channel.fail(got, verity_autolink_error()));
-    }
-    at_end_ = data == nullptr;
-    if (at_end_) return;
-    Posted& posted = posted_.emplace_back();
-    posted.header = header_;
-    posted.header.kind = static_cast<uint8_t>(kind);
-    posted.data.assign(static_cast<const char*>(data), static_cast<const char*>(data) + size);
-    const int status = channel.post(ep_, &posted);
-    if (status != 0) end(status);
-  }
-
-  Source source_;
-  ucp_ep_h ep_;
-  UcpHeader header_;
-  std::list<Posted> posted_;
-  bool is_accepted_ = false, at_end_ = false;
-};
-
-class Receiving : public verity_autolink_ucp_request {
- public:
-  Receiving(Channel& its_channel, Sink sink, uint64_t tag, verity_autolink_structure** structure)
-      : verity_autolink_ucp_request(its_channel), sink_(std::move(sink)), structure_(structure) {
-    header_.tag = tag;
-    channel.receivings.push_back(this);
-  }
-  Receiving(const Receiving&) = delete;
-  Receiving& operator=(const Receiving&) = delete;
-  ~Receiving() override { channel.receivings.remove(this); }
-
-  [[nodiscard]] bool waits_for(uint64_t tag) const noexcept {
-    return !has_ended && reply_ == nullptr && header_.tag == tag;
-  }
-  [[nodiscard]] bool has(uint64_t number) const noexcept {
-    return !has_ended && reply_ != nullptr && header_.number == number;
-  }
-  // Returns false when the message is refused, which ends this.
-  bool accept(const UcpHeader& header, const void* data, size_t size, ucp_ep_h reply) {
-    header_ = header;
-    reply_ = reply;
-    if (!feed(data, size)) return false;
-    channel.answer(reply_, UcpKind::kAccept, 0, header_);
-    return true;
-  }
-  bool feed(const void* data, size_t size) {
-    int is_complete = 0;
-    int status = verity_autolink_feed(sink_.get(), data, size, &is_complete);
-    if (status == 0 && is_complete != 0) status = verity_autolink_take(sink_.get(), structure_);
-    if (status != 0) channel.error = verity_autolink_error();
-    if (status != 0 || is_complete != 0) end(status);
-    return status == 0;
-  }
-  void on_end(int status) {
-    channel.error = std::string("the peer stopped: ") + std::strerror(status);
-    has_ended = true;
-    code = status;
-  }
-
-  void advance() override {}
-  // The peer waits for the answer: it should not need a call of UCX by the program.
-  [[nodiscard]] bool is_idle() const override { return channel.answers.empty(); }
-  void cancel() override {
-    if (!has_ended) end(ECANCELED);
-  }
-
- private:
-  void end(int status) {
-    has_ended = true;
-    code = status;
-    if (reply_ != nullptr) channel.answer(reply_, UcpKind::kEnd, status, header_);
-  }
-
-  Sink sink_;
-  verity_autolink_structure** structure_;
-  UcpHeader header_;
-  ucp_ep_h reply_ = nullptr;  // of the sender: an offer was taken
-};
-
-namespace {
-
-template <typename Requests, typename Is>
-auto* find(const Requests& all, Is&& is) {
-  const auto found = std::find_if(all.begin(), all.end(), is);
-  return found == all.end() ? nullptr : *found;
 }
 
 int check_type(const verity_autolink_type* type) {
@@ -186,113 +33,6 @@ void progress(verity_autolink_ucp_request& request) {
   Channel::release(&request.channel.answers);
   request.advance();
 }
-
-}  // namespace
-
-}  // namespace verity::autolink
-
-ucs_status_t Channel::set_handler(ucp_am_recv_callback_t handler) noexcept {
-  ucp_am_handler_param_t param{};
-  param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                     UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
-  param.id = am_id;
-  param.flags = UCP_AM_FLAG_WHOLE_MSG;
-  param.cb = handler;
-  param.arg = this;
-  return ucp_worker_set_am_recv_handler(worker, &param);
-}
-
-int Channel::post(ucp_ep_h ep, Posted* posted) {
-  ucp_request_param_t param{};
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-  param.flags = UCP_AM_SEND_FLAG_EAGER;
-  if (posted->header.kind == static_cast<uint8_t>(UcpKind::kOffer))
-    param.flags |= UCP_AM_SEND_FLAG_REPLY;
-  posted->request = ucp_am_send_nbx(ep, am_id, &posted->header, sizeof(posted->header),
-                                    posted->data.data(), posted->data.size(), &param);
-  if (!UCS_PTR_IS_ERR(posted->request)) return 0;
-  const ucs_status_t status = UCS_PTR_STATUS(posted->request);
-  posted->request = nullptr;
-  return fail(EIO, std::string("a message cannot be sent: ") + ucs_status_string(status));
-}
-
-void Channel::answer(ucp_ep_h ep, UcpKind kind, int status, const Header& to) {
-  if (ep == nullptr) return;
-  release(&answers);
-  Posted& posted = answers.emplace_back();
-  posted.header = to;
-  posted.header.kind = static_cast<uint8_t>(kind);
-  posted.header.status = static_cast<uint16_t>(status);
-  (void)post(ep, &posted);
-}
-
-void Channel::release(std::list<Posted>* all) {
-  while (!all->empty()) {
-    ucs_status_ptr_t request = all->front().request;
-    if (request != nullptr) {
-      if (ucp_request_check_status(request) == UCS_INPROGRESS) return;
-      ucp_request_free(request);
-    }
-    all->pop_front();
-  }
-}
-
-bool Channel::on_offer(const Header& header, const void* data, size_t size, ucp_ep_h reply) {
-  if (reply == nullptr) return false;
-  if (Receiving* waiting =
-          find(receivings, [&](const Receiving* r) { return r->waits_for(header.tag); })) {
-    return waiting->accept(header, data, size, reply);
-  }
-  if (offers.size() == kMostOffers || size > kMostOffered - offered_bytes) {
-    answer(reply, UcpKind::kEnd, ENOBUFS, header);
-    return false;
-  }
-  const auto* bytes = static_cast<const char*>(data);
-  offers.push_back({header, reply, {bytes, bytes + size}});
-  offered_bytes += size;
-  return true;
-}
-
-// From a receiver, or from a sender that stops.
-bool Channel::on_end(const Header& header) {
-  if (Sending* sending =
-          find(sendings, [&](const Sending* s) { return s->number() == header.number; })) {
-    return sending->on_end(header.status);
-  }
-  if (header.status == 0) return false;
-  if (Receiving* receiving =
-          find(receivings, [&](const Receiving* r) { return r->has(header.number); })) {
-    receiving->on_end(header.status);
-    return true;
-  }
-  const auto offer = std::find_if(offers.begin(), offers.end(),
-                                  [&](const Offer& o) { return o.header.number == header.number; });
-  if (offer == offers.end()) return false;
-  offered_bytes -= offer->data.size();
-  offers.erase(offer);
-  return true;
-}
-
-bool Channel::on_message(const Header& header, const void* data, size_t size, ucp_ep_h reply) {
-  if (header.status != 0 && header.kind != static_cast<uint8_t>(UcpKind::kEnd)) return false;
-  switch (static_cast<UcpKind>(header.kind)) {
-    case UcpKind::kOffer: return on_offer(header, data, size, reply);
-    case UcpKind::kAccept: {
-      Sending* sending =
-          find(sendings, [&](const Sending* s) { return s->number() == header.number; });
-      return size == 0 && sending != nullptr && sending->on_accept();
-    }
-    case UcpKind::kPacket: {
-      Receiving* receiving =
-          find(receivings, [&](const Receiving* r) { return r->has(header.number); });
-      return receiving != nullptr && receiving->feed(data, size);
-    }
-    case UcpKind::kEnd: return size == 0 && on_end(header);
-  }
-  return false;
-}
-
-namespace {
 
 // Of the worker. All is copied before it returns.
 ucs_status_t on_active_message(void* arg, const void* header, size_t header_length, void* data,

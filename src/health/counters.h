@@ -13,8 +13,8 @@
 namespace verity::health {
 
 // X(name, unit, help). Units: frames, bytes, segments, messages, links, events, nanoseconds.
-// Retransmissions are counted apart from first transmissions, so that repair and its cost can be
-// seen.
+// Retransmissions are counted separately from first transmissions, so that repair and its cost can
+// be seen.
 #define VERITY_COUNTERS(X)                                                                        \
   X(frames_sent, "frames", "payload frames handed to the lower transport for the first time")     \
   X(bytes_sent, "bytes", "payload bytes in them")                                                 \

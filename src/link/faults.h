@@ -7,7 +7,7 @@
 // is repaired once N is delivered and no frame before it is missing, whatever the damaged frame
 // was: data, which was retransmitted, or an acknowledgement, which the next one made good. Only a
 // fault after the last frame of a link is never known to be repaired: it may have hit a frame that
-// nobody needed.
+// no receiver needed.
 #ifndef VERITY_LINK_FAULTS_H
 #define VERITY_LINK_FAULTS_H
 
@@ -57,7 +57,7 @@ class Faults {
  private:
   const Interface& iface_;
   OutOfOrderPool& frames_;
-  uint64_t unassigned_ = 0;  // faults of no known link, or of one that has no room to remember them
+  uint64_t unassigned_ = 0;  // faults of no known link, or of one without room to count them
   bool unclean_ = false;     // some link ended with a fault that was not repaired
 };
 

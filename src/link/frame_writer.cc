@@ -35,8 +35,8 @@ Sent FrameWriter::send_control(Link& link, wire::Class c, wire::FrameKind kind,
   header.am_id = wire::am_byte(0, c);
   header.segment = wire::segment_byte(iface_.config.segment_log2);
   if (link.detached) header.flags |= wire::kDetached;
-  // A probe names its sender: a peer that has given its link up could not tell from an id that it
-  // knows no more, and its answer, of another epoch, ends ours. (Links of connect-to-endpoint
+  // A probe names its sender: a peer that has removed its link cannot find it by the id any more,
+  // and its answer, of another epoch, ends ours. (Links of connect-to-endpoint
   // transports have no HELLO: their connection ends.)
   if (link.carries_hello() || (kind == wire::FrameKind::kProbe && link.peer_epoch != 0)) {
     header.flags |= wire::kHello;

@@ -16,16 +16,16 @@ bool is_older(uint32_t epoch, uint32_t than) noexcept {
 
 }  // namespace
 
-// The HELLO names the sender's incarnation (epoch), the header's link id which link of ours the
-// sender knows:
+// The HELLO names the sender's incarnation (epoch), the header's link id which link of ours it is
+// for:
 //
 //   link id          incarnation     what is done
 //   any              known           accepted
 //   any              older           dropped: it is over
 //   any              newer           our link restarts
-//   ours             first heard     accepted
-//   unknown          first heard     accepted, unless we had a link to that peer before
-//   another of ours  first heard     dropped: meant for a link that is gone
+//   ours             first received  accepted
+//   unknown          first received  accepted, unless we had a link to that peer before
+//   another of ours  first received  dropped: meant for a removed link
 //
 // The last two: a frame of the peer's previous incarnation may still be on its way. An answer with
 // our new id makes the peer prove itself, or restart.

@@ -17,7 +17,8 @@ class Handshake {
   // An undamaged frame with a HELLO came: returns its link, which may be new; nullptr: the frame is
   // to be dropped.
   Link* on_hello(const wire::FrameView& view) noexcept;
-  // An undamaged frame without one came: the peer knows our id, and is who we answered last.
+  // An undamaged frame without one came: the peer has our id, so it is the one that was answered
+  // last.
   static void on_known_id(Link& link) noexcept;
   // Whether an undamaged frame with a HELLO is an answer to an interface of this process that has
   // closed. Its address may be this one's now: a peer that computed meanwhile connects to it only

@@ -16,8 +16,8 @@ namespace verity::link {
 enum class Sent : uint8_t {
   kOk,
   kBusy,    // no resources now: Port promises to call Retransmitter::resume(link) when there are
-  kFailed,  // the lower transport gave the peer up, or will report that: the bytes are gone, do not
-            // send them again
+  kFailed,  // the lower transport reports the peer's failure, or will: the bytes are lost, not to
+            // be sent again
 };
 
 enum class Failure : uint8_t {

@@ -109,7 +109,7 @@ Link* Receiver::link_of(const wire::FrameView& view, wire::Class c, const void* 
 bool Receiver::take(const Arrival& arrival, Received* out) noexcept {
   Link* link = arrival.link;
   if (link != nullptr && link->failed()) return false;
-  if (link != nullptr) sender_.heard(*link);
+  if (link != nullptr) sender_.received_from(*link);
   if (arrival.verdict != wire::Verdict::kGood) {
     on_fault(arrival);
     return link != nullptr && link->mode() == Mode::kObserve && observe_fault(arrival, out);

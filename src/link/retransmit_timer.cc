@@ -8,15 +8,15 @@ namespace verity::link {
 
 namespace {
 
-// Since the last call. A peer that can be heard, but does not acknowledge, has lost something:
-// pauses grow for silent ones only.
-bool was_heard(Link& link) noexcept {
-  bool heard = std::exchange(link.timer.heard, false);
+// Since the last call. A peer whose frames come, but acknowledge nothing, has lost something:
+// the interval backs off only where none come.
+bool has_received(Link& link) noexcept {
+  bool received = std::exchange(link.timer.received, false);
   for (unsigned c = 0; c < wire::kClasses; ++c) {
-    heard |=
+    received |=
         link.rx[c].expected() != std::exchange(link.timer.seen_expected[c], link.rx[c].expected());
   }
-  return heard;
+  return received;
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ void RetransmitTimer::expire(Link& link) noexcept {
   wheel_.set(timer.deadline, std::min(timer.bounce_at, timer.probe_at));
 }
 
-[[gnu::hot]] void RetransmitTimer::hasten(Link& link) noexcept {
+[[gnu::hot]] void RetransmitTimer::probe_soon(Link& link) noexcept {
   RetransmitState& timer = link.timer;
   if (!timer.deadline.armed() || timer.probe_at <= now_ + iface_.config.probe_after) return;
   timer.probe_interval = iface_.config.probe_after;
@@ -64,8 +64,9 @@ void RetransmitTimer::on_timeout(Link& link) noexcept {
   const bool bounces = wheel_.tick() >= TimerWheel::tick_of(timer.bounce_at);
   if (bounces) zero_copy_.bounce_all(link);
   if (now_ >= timer.probe_at) {
-    if (was_heard(link)) timer.probe_interval = config.probe_after / 4;
-    // One class at a time: a silent peer is probed as rarely with both in flight as with one.
+    if (has_received(link)) timer.probe_interval = config.probe_after / 4;
+    // One class at a time: a peer that sends nothing is probed as rarely with both in flight as
+    // with one.
     if (link.tx[0].in_flight() && link.tx[1].in_flight()) timer.probe_class ^= 1;
     if (!link.tx[timer.probe_class].in_flight()) timer.probe_class ^= 1;
     control_.schedule(link.control, Control::kProbe, static_cast<wire::Class>(timer.probe_class));

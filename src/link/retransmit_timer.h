@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The retransmission timeout: one deadline per link with frames in flight. A peer that computes is
-// silent too: it is probed now and then, with growing pauses, and never given up here.
+// The retransmission timeout: one deadline per link with frames in flight. A peer that computes
+// sends nothing either: it is probed with exponential backoff, and never given up here.
 #ifndef VERITY_LINK_RETRANSMIT_TIMER_H
 #define VERITY_LINK_RETRANSMIT_TIMER_H
 
@@ -17,9 +17,9 @@ class RetransmitTimer {
   // A frame is in flight where none was.
   void arm(Link& link) noexcept;
   static void stop(Link& link) noexcept { link.timer.deadline.node.unlink(); }
-  // A frame came from the peer. One that had been silent for long is probed soon, not after the
-  // pause that had grown.
-  void hasten(Link& link) noexcept;
+  // A frame came from the peer. After a long pause of its frames the next probe is due soon, not
+  // when the backed-off interval ends.
+  void probe_soon(Link& link) noexcept;
 
   // Runs what has expired. False: `now`, in ns, is so near the last call's that nothing can have.
   bool advance(uint64_t now) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends what is stored: frames that the lower transport did not take at first, and, when a NACK
-// asks for them, frames again, or just their damaged segments.
+// Sends what is stored: frames that the lower transport did not take at first, and, after
+// a NACK, the frames that it names, or just their damaged segments.
 //
 // A NACK marks slots (Slot::repair) and makes a REPAIR pending; send_repairs() answers when the
 // ControlQueue comes to it. Our own copy is checked before it is sent: if it is damaged, the link

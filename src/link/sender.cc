@@ -138,7 +138,7 @@ void Sender::request_ack(Link& link) noexcept {
     slot->source == nullptr ? pool_.give(slot) : zero_copy_.acknowledged(link, slot);
   });
   if (!plausible) return;
-  if (tx.in_flight()) timer_.hasten(link);
+  if (tx.in_flight()) timer_.probe_soon(link);
   if (tx.blocked()) unblock(link, tx);
 }
 

@@ -145,13 +145,13 @@ class Sender {
 
   // --- acknowledgements ---
   // A probe, sent by the next poll, makes the peer acknowledge at once instead of with traffic of
-  // its own. One request at a time: who waits calls this again and again. If it is lost, the timer
+  // its own. One request at a time: a waiting caller repeats the call. If it is lost, the timer
   // repeats it.
   void request_ack(Link& link) noexcept;
   // A frame came from the peer, be it damaged.
-  void heard(Link& link) noexcept {
-    link.timer.heard = true;
-    timer_.hasten(link);
+  void received_from(Link& link) noexcept {
+    link.timer.received = true;
+    timer_.probe_soon(link);
   }
   // The peer has all frames of the class before `ack`.
   void on_ack(Link& link, wire::Class c, uint32_t ack) noexcept;

@@ -147,11 +147,11 @@ class Client {
   static constexpr unsigned kMaxChunks =
       64;  // in all; a peer gets as many as it leaves free: see start_chunk()
   static constexpr unsigned kChunksOfRead = 8;  // of one Read
-  // Answers that find the owner's window full are kept there in copies, so a peer is asked for no
-  // more than fits: three quarters of a window of the usual size (link::Config), as another quarter
-  // may wait for its acknowledgement. Many all the same, for where processors are shared each round
-  // of fetches costs a turn of both sides. With its chunks a peer has no more requests than it
-  // keeps (Server::kMaxJobs), and no more than it leaves free.
+  // Answers that find the owner's window full are kept there in copies. A peer gets no more
+  // requests than answers fit: three quarters of a window of the usual size (link::Config), as
+  // another quarter may wait for its acknowledgement. Many all the same, for where processors are
+  // shared each round of fetches costs a turn of both sides. With its chunks a peer has no more
+  // requests than it keeps (Server::kMaxJobs), and no more than it leaves free.
   static constexpr unsigned kMaxFetches = 384;
   static constexpr unsigned kMaxFetchesPerPeer = kMaxFetches / 2;
   // Bytes that fetches of one peer request at a time, or one larger fetch, and those of one GET for

@@ -17,7 +17,7 @@ namespace verity::rma {
 
 class Hasher;
 
-// Filled by who wants it, and the hasher's from submit() until it is done or withdrawn.
+// Filled by the submitter, and the hasher's from submit() until it is done or withdrawn.
 struct HashSlice {
   // The hasher's.
   util::ListNode node;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Its own library: the companion and the datatype tools link it without the rest of the core.
+# Its own library: the interposer and the datatype tools link it without the rest of the core.
 noinst_LTLIBRARIES += libverity_signature.la
 libverity_signature_la_SOURCES = \
 	src/signature/algebra.cc \

@@ -28,7 +28,7 @@ uint64_t posted(const Received& received) noexcept {
   return multiply_counts(received.type.count(), received.copies);
 }
 
-// A message that is no longer than the receive, as far as the numbers of elements tell.
+// A message that is no longer than the receive, as far as the numbers of elements show.
 bool fits(const Record& sender, const Received& received) noexcept {
   if (received.length == Length::kExact) return sender.count == posted(received);
   return received.bytes == kWhole && sender.count <= posted(received);

@@ -88,7 +88,7 @@ struct Type::Node {
     uint64_t bytes_before = 0;
     uint64_t hash_before[kLevels] = {};  // with count_before: the signature of what comes before
     uint64_t bag_before[kLevels] =
-        {};  // the sum of their codes: commutative, tells an order from a content
+        {};  // the sum of their codes: commutative, distinguishes other content from other order
   };
 
   uint64_t count = 0;

@@ -44,6 +44,7 @@ ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
 	src/tools/commands.h \
 	src/tools/main.cc \
 	src/tools/quiet_stdout.cc src/tools/quiet_stdout.h \
+	src/tools/temporary_folder.h \
 	src/tools/ucx_query.cc src/tools/ucx_query.h \
 	src/tools/bench/bench.cc \
 	src/tools/bench/measure.cc src/tools/bench/measure.h \

@@ -102,6 +102,7 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/onesided/fences.h \
 	src/uct/onesided/onesided.cc \
 	src/uct/onesided/onesided.h \
+	src/uct/onesided/port.cc \
 	src/uct/onesided/read_iface.cc \
 	src/uct/onesided/read_iface.h \
 	src/uct/receiving/delivery.cc \

@@ -162,7 +162,7 @@ struct HelloExt {
   uint8_t path;
   uint8_t device_length;
   uint8_t iface_length;
-  uint8_t trailers;  // which ones the sender understands (util/companion.h), 0: none
+  uint8_t trailers;  // which ones the sender understands (util/interposer.h), 0: none
   uint8_t reserved[3];
   char host[kMaxHostName];  // without an end when it is full
   uint8_t reserved2[4];

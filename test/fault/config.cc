@@ -176,8 +176,8 @@ bool to_settings(const FaultConfig& config, Settings* settings, std::string* err
 }
 
 void tell_once(const std::string& error) {
-  static std::atomic_flag told;
-  if (!told.test_and_set()) { std::fprintf(stderr, "%s\n", error.c_str()); }
+  static std::atomic_flag reported;
+  if (!reported.test_and_set()) { std::fprintf(stderr, "%s\n", error.c_str()); }
 }
 
 }  // namespace

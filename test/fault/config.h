@@ -9,8 +9,8 @@ namespace verity::fault {
 // The UCX_FAULT_* variables, for the component's memory domain table.
 [[nodiscard]] uct::MdConfigTable config_table() noexcept;
 
-// Checks what UCX's parser read and hands it to the process's injector. A bad value is told once
-// on stderr, by the variable's name, and UCS_ERR_INVALID_PARAM returned.
+// Checks what UCX's parser read and hands it to the process's injector. A bad value is reported
+// once on stderr, by the variable's name, and UCS_ERR_INVALID_PARAM returned.
 ucs_status_t configure(const uct_md_config_t* config);
 
 }  // namespace verity::fault

@@ -195,7 +195,7 @@ TEST(FaultInjector, OnlyToPeersThatAreNamed) {
   Injector injector;
   injector.configure(settings);
   const Bytes frame = some_bytes(8);
-  EXPECT_FALSE(injector.judge(kTx, frame, kAllKinds).hit) << "nobody knows its peer";
+  EXPECT_FALSE(injector.judge(kTx, frame, kAllKinds).hit) << "its peer is unknown";
   for (const uint64_t peer : {0U, 2U, 3U, 7U}) {
     EXPECT_FALSE(injector.judge({Op::kAm, Side::kTx, 3, peer}, frame, kAllKinds).hit) << peer;
   }

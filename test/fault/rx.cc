@@ -34,7 +34,7 @@ void FaultIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   WrapIface::map_attr(attr);
   if (injector().settings().async_interval > 0) {
     attr.cap.flags |= UCT_IFACE_FLAG_CB_ASYNC;
-    attr.cap.event_flags = 0;  // what was received asynchronously would wake nobody
+    attr.cap.event_flags = 0;  // what was received asynchronously would wake no process
   }
   if (!connects_ep_only()) { return; }
   attr.cap.flags &= ~static_cast<uint64_t>(UCT_IFACE_FLAG_CONNECT_TO_IFACE);

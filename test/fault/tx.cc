@@ -45,7 +45,7 @@ ucs_status_t send_damaged(FaultEp& ep, uint8_t id, Bytes& bytes, const Zcopy* zc
   return OwnedBuffer::posted(std::move(buffer), sent);
 }
 
-// Sends one more frame that nobody waits for; false if there was no room for it.
+// Sends one more frame, whose completion is not awaited; false if there was no room for it.
 bool send_again(FaultEp& ep, uint8_t id, Bytes& bytes, const Zcopy* zcopy) {
   Zcopy silent{};
   if (zcopy != nullptr) { silent = {zcopy->header_length, zcopy->flags, nullptr}; }

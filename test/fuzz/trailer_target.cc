@@ -11,11 +11,11 @@ namespace verity::fuzz {
 
 namespace {
 
-// What the companion of the moment writes.
+// The trailer that the interposer writes.
 const uct::Trailed* to_write = nullptr;
 
-size_t departs(const verity_leaving* /*leaving*/, const void* /*message*/, size_t /*length*/,
-               uint8_t* trailer, size_t room) noexcept {
+size_t outgoing_message(const verity_outgoing* /*outgoing*/, const void* /*message*/,
+                        size_t /*length*/, uint8_t* trailer, size_t room) noexcept {
   const size_t size = to_write->trailer_length, end = size + uct::gap_behind(size);
   require(end <= room, "no room for a trailer that was taken off");
   std::memcpy(trailer, to_write->trailer, size);
@@ -43,19 +43,19 @@ void check_pieces(bool leads, const uint8_t* payload, size_t length, const uct::
 
 // The same message with the same trailer, made here; its length, in `out`, of room for it.
 size_t make_again(bool leads, const uct::Trailed& taken, std::vector<uint8_t>& out) {
-  verity_companion companion = {};
-  companion.departs = departs;
+  verity_interposer interposer = {};
+  interposer.outgoing = outgoing_message;
   to_write = &taken;
-  const verity_leaving leaving = {1, nullptr, nullptr, taken.am_id};
+  const verity_outgoing outgoing = {1, nullptr, nullptr, taken.am_id};
   out.resize(taken.length + uct::kTrailerRoom);
   if (leads) {
-    const size_t lead = uct::write_leader(companion, leaving, out.data(), uct::kTrailerRoom,
+    const size_t lead = uct::write_leader(interposer, outgoing, out.data(), uct::kTrailerRoom,
                                           taken.message, taken.length);
     std::copy_n(taken.message, taken.length, out.data() + lead);
     return lead + taken.length;
   }
   std::copy_n(taken.message, taken.length, out.data());
-  return taken.length + uct::append_trailer(companion, leaving, out.data(), taken.length);
+  return taken.length + uct::append_trailer(interposer, outgoing, out.data(), taken.length);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ void trailer_target(const uint8_t* data, size_t size) {
   const auto payload = std::make_unique<uint8_t[]>(length);  // of just this size
   std::copy_n(data + 1, length, payload.get());
   uct::Trailed taken{};
-  if (!uct::take_apart(am_id, payload.get(), length, &taken)) return;
+  if (!uct::split_message(am_id, payload.get(), length, &taken)) return;
   check_pieces(leads, payload.get(), length, taken);
   std::vector<uint8_t> again;
   again.resize(make_again(leads, taken, again));
@@ -79,7 +79,8 @@ void trailer_target(const uint8_t* data, size_t size) {
   const bool in_words = leads || (taken.trailer - payload.get()) % util::kWord == 0;
   require(!in_words || again.size() == length, "made again it has another length");
   uct::Trailed other{};
-  require(uct::take_apart(am_id, again.data(), again.size(), &other), "made again it is refused");
+  require(uct::split_message(am_id, again.data(), again.size(), &other),
+          "made again it is refused");
   check_pieces(leads, again.data(), again.size(), other);
   require(other.am_id == taken.am_id, "another active message");
   require(other.length == taken.length &&

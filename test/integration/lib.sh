@@ -74,7 +74,7 @@ within() {
   timeout -k 5 "$seconds" "$@"
 }
 
-# A TCP port that nobody listens on.
+# A TCP port without a listener.
 free_port() {
   local port hex
   while :; do
@@ -203,24 +203,24 @@ json_sum() {
   grep -oh "\"$key\":[0-9]*" "$@" 2> /dev/null | awk -F: '{ sum += $2 } END { print sum + 0 }'
 }
 
-# companion_for LAUNCHER: the library to preload for the datatype checks of that MPI.
-companion_for() {
+# interposer_for LAUNCHER: the library to preload for the datatype checks of that MPI.
+interposer_for() {
   if [ "$1" = "$mpich" ]; then echo "$build/.libs/libverity_mpi_mpich.so"; else echo "$build/.libs/libverity_mpi_openmpi.so"; fi
 }
 
 flavour() { if [ "$1" = "$mpich" ]; then echo mpich; else echo openmpi; fi; } # flavour LAUNCHER
 
-# typechecked SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the companion for that MPI, or with those in $companions.
+# typechecked SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the interposer for that MPI, or with those in $interposers.
 # A program that the test has compiled itself is $tap_dir/FLAVOUR-PROGRAM. What the job says on stderr comes last, as launchers cut
 # lines where two streams meet. The job's exit status is in $tap_dir/status.
 typechecked() {
   (
     verity_env "$4"
-    LD_PRELOAD="$LD_PRELOAD:${companions:-$(companion_for "$2")}"
+    LD_PRELOAD="$LD_PRELOAD:${interposers:-$(interposer_for "$2")}"
     program=$tap_dir/$(flavour "$2")-$5
     [ -x "$program" ] || program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
-    timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2> "$tap_dir/told"
+    timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2> "$tap_dir/stderr"
   )
   echo $? > "$tap_dir/status"
-  cat "$tap_dir/told"
+  cat "$tap_dir/stderr"
 }

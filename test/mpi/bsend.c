@@ -74,7 +74,7 @@ static long receive_round(uint8_t* bytes, int round, long failed) {
   }
   for (int i = 0; i < job.messages - failed; ++i) {
     MPI_Recv(bytes, job.length, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    /* After a refusal the numbers do not tell which message this is. */
+    /* After a refusal the numbers do not show which message this is. */
     wrong += failed == 0 &&
              content_check(bytes, (size_t)job.length,
                            content_key(1, 0, 1, (uint64_t)(round * job.messages + i)), &first) != 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The bytes of a test message: a function of a key and the offset, so that a receiver who knows the
- * key finds any wrong byte, and a message taken for another is told from a damaged one.
+ * key finds any wrong byte, and a message taken for another is distinguished from a damaged one.
  */
 #ifndef VERITY_TEST_MPI_CONTENT_H
 #define VERITY_TEST_MPI_CONTENT_H

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Buffers that change while they are being sent, of every kind of datatype: what
- * UCX_VERITY_TYPECHECK_DIGEST=y with UCX_VERITY_TYPECHECK=error has to tell, and what it must not.
- * Whether what arrived is what was there when the send was called, the program finds out by itself,
- * with MPI_Pack.
+ * UCX_VERITY_TYPECHECK_DIGEST=y with UCX_VERITY_TYPECHECK=error has to report, and what it must
+ * not. Whether what arrived is what was there when the send was called, the program finds out by
+ * itself, with MPI_Pack.
  *
- *   digest            rank 1 sends to rank 0; prints 'digest messages N changed N told N wrong 0'
- *   digest scribble   one message of bytes, changed before its receive is posted
- *   digest shared     receives into one and the same buffer, as benchmarks have them: nothing may
- * be told of those
+ *   digest            rank 1 sends to rank 0; prints 'digest messages N changed N reported N wrong
+ * 0' digest scribble   one message of bytes, changed before its receive is posted digest shared
+ * receives into one and the same buffer, as benchmarks have them: nothing may be reported of those
  *
  * Messages have to be longer than UCX's eager ones (UCX_RNDV_THRESH): else they leave before they
  * are changed.
@@ -21,7 +20,7 @@
 enum { kRoom = 1 << 19, kChanges = 6, kMost = 16, kWindow = 8 };
 
 static char buffer[kRoom], packed[kRoom], before[kRoom];
-static int rank, told, messages, changed, wrong;
+static int rank, reported, messages, changed, wrong;
 
 struct kind {
   const char* name;
@@ -31,7 +30,7 @@ struct kind {
 static void on_error(MPI_Comm* comm, int* code, ...) {
   (void)comm;
   (void)code;
-  ++told;
+  ++reported;
 }
 
 static int make_kinds(struct kind* kinds) {
@@ -104,16 +103,16 @@ static void one(const struct kind* kind, int place, unsigned seed) {
     MPI_Recv(before, kRoom, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &status);
     MPI_Get_count(&status, MPI_BYTE, &length);
     memset(buffer, 0, kRoom);
-    const int told_before = told;
+    const int reported_before = reported;
     MPI_Recv(buffer + 1024, count, kind->type, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     const int differs =
         pack(packed, kind->type, count) != length || memcmp(packed, before, (size_t)length) != 0;
     ++messages;
     changed += differs;
-    if ((told != told_before) == differs) return;
+    if ((reported != reported_before) == differs) return;
     ++wrong;
     fprintf(stderr, "digest: %s, byte %d: %s\n", kind->name, place,
-            differs ? "not told" : "told, but the data are right");
+            differs ? "not reported" : "reported, but the data are right");
   }
 }
 
@@ -127,7 +126,8 @@ static void each_kind(void) {
     MPI_Type_free(&kinds[k].type);
   }
   if (rank == 0)
-    printf("digest messages %d changed %d told %d wrong %d\n", messages, changed, told, wrong);
+    printf("digest messages %d changed %d reported %d wrong %d\n", messages, changed, reported,
+           wrong);
 }
 
 static void scribble(void) {
@@ -151,7 +151,7 @@ static void shared(void) {
     MPI_Waitall(kWindow, requests, MPI_STATUSES_IGNORE);
   }
   free(out);
-  if (rank == 0) printf("digest shared told %d\n", told);
+  if (rank == 0) printf("digest shared reported %d\n", reported);
 }
 
 int main(int argc, char** argv) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Ranks that end in a chosen order, with messages of the last moment on their way: each must arrive
- * whole, and nobody may hang.
+ * whole, and no rank may hang.
  *
  *   mpirun -np 4 finalize [-o ORDER] [-d MILLISECONDS] [-n MESSAGES] [-m BYTES] [-r] [-s SEED]
  *                      [-t SECONDS]
@@ -63,7 +63,7 @@ static size_t message_length(int source, int target, int index) {
   return index == 0 ? job.length : (size_t)(key % (job.length + 1));
 }
 
-/* Starts all sends and waits for them: with eager messages that is before anybody receives. */
+/* Starts all sends and waits for them: with eager messages that is before any rank receives. */
 static void send_all(void) {
   MPI_Request requests[kMaxMessages];
   uint8_t* memory = malloc((job.length + 1) * (size_t)job.messages);

@@ -21,7 +21,7 @@ static int rank, size, wrong;
 
 static void expect(int is_right) { wrong += !is_right; }
 
-/* Sends of one tag by turns of two types; of every third nobody keeps the request. */
+/* Sends of one tag by turns of two types; of every third the request is freed. */
 static void freed_while_they_wait(void) {
   static double values[kMessages];
   static long numbers[kMessages];
@@ -148,7 +148,7 @@ static void between_groups(void) {
   MPI_Comm_free(&group);
 }
 
-/* What one rank does with a communicator of its own is nobody else's business. */
+/* What one rank does with a communicator of its own does not concern the others. */
 static void alone(void) {
   for (int i = 0; i < 3; ++i) {
     int sum = 0;

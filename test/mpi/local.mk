@@ -21,11 +21,11 @@ mpi_test_programs += \
 	test/mpi/scribble \
 	test/mpi/spawned \
 	test/mpi/storm \
-	test/mpi/strangers \
 	test/mpi/thread_windows \
 	test/mpi/threads \
 	test/mpi/typecheck_cost \
 	test/mpi/types \
+	test/mpi/unconnected \
 	test/mpi/vanish \
 	test/mpi/windows
 mpi_test_files = \
@@ -70,7 +70,6 @@ mpi_test_files = \
 	test/mpi/session.c \
 	test/mpi/spawned.c \
 	test/mpi/storm.c \
-	test/mpi/strangers.c \
 	test/mpi/thread_windows.c \
 	test/mpi/threads.c \
 	test/mpi/typecheck_cost.c \
@@ -83,10 +82,11 @@ mpi_test_files = \
 	test/mpi/types_kinds.c \
 	test/mpi/types_onesided.c \
 	test/mpi/types_p2p.c \
+	test/mpi/unconnected.c \
 	test/mpi/watch.h \
 	test/mpi/vanish.c \
 	test/mpi/windows.c
-EXTRA_DIST += $(mpi_test_files)
+EXTRA_DIST += test/mpi/README.md $(mpi_test_files)
 
 # Those of several files: whatever is named NAME_* belongs to it.
 test/mpi/mixed test/mpi/onesided_model test/mpi/types: $(mpi_test_files)
@@ -103,7 +103,7 @@ test/mpi/passive \
 test/mpi/rma \
 test/mpi/scribble \
 test/mpi/storm \
-test/mpi/strangers \
+test/mpi/unconnected \
 test/mpi/thread_windows \
 test/mpi/threads: \
 	test/mpi/content.h test/mpi/watch.h

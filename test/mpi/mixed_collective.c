@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives whose results every rank can compute: a wrong contribution of anybody shows
+ * Collectives whose results every rank can compute: a wrong contribution of any rank shows
  * everywhere.
  */
 #include <stdlib.h>

@@ -21,7 +21,7 @@ enum { kMaxRanks = 16, kReads = 24, kReadBytes = 3000 };
 
 static struct {
   int rank, size, rounds, show;
-  size_t length; /* bytes of a slot, and of the part that all read and nobody writes */
+  size_t length; /* bytes of a slot, and of the part that all read and none writes */
   const char* only;
   uint64_t checks, wrong;
   uint8_t* base; /* the window: one slot for each origin, the part that is read, one word for each
@@ -65,7 +65,7 @@ static size_t length_of(int round) {
   return (content_mix((uint64_t)round + 99) % most) / 8 * 8 + 8;
 }
 
-/* Gets of what nobody writes, so that the target has others to answer. */
+/* Gets of what no rank writes, so that the target has others to answer. */
 static void start_reads(int target) {
   for (int i = 0; i < kReads; ++i) {
     MPI_Get(job.reads + (size_t)i * kReadBytes, kReadBytes, MPI_BYTE, target, shared_at(),

@@ -23,7 +23,7 @@ struct side {
 };
 
 /* Requests of one tag, in the order in which they are made; `late`: who makes his only when the
- * other has: 0 nobody, 1 the receiver, 2 the sender. `errors`: of the wrong ones. */
+ * other has: 0 none, 1 the receiver, 2 the sender. `errors`: of the wrong ones. */
 struct kind {
   const char* name;
   int late, requests;

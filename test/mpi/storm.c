@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Very many correct messages whose datatypes change from one to the next, so that a signature that
- * is given to another message is told as a mismatch: in order from each source, by wildcards,
+ * is given to another message is reported as a mismatch: in order from each source, by wildcards,
  * probed, cancelled, persistent, and by several threads.
  *
  *   mpirun -np 4 storm [-n ROUNDS] [-t THREADS] [-s SEED]

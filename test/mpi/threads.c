@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * MPI_THREAD_MULTIPLE: threads of every rank exchange messages at the same time, thread i with the
- * threads i of all ranks, and compare every byte. Even threads share one communicator (told apart
+ * threads i of all ranks, and compare every byte. Even threads share one communicator (separated
  * by tags), odd ones have their own and add a collective now and then.
  *
  *   mpirun -np 2 threads [-n MESSAGES] [-k THREADS] [-s SEED] [-m MAX_BYTES] [-t SECONDS]

@@ -2,7 +2,7 @@
  *
  * What one message costs, to oneself: a send, its receive and the transport in between, in one
  * process. The fastest of many short batches, so that other processes hardly disturb it.
- * test/bench/typecheck_cost runs it with and without the companion.
+ * test/bench/typecheck_cost runs it with and without the interposer.
  *
  *   mpirun -np 1 typecheck_cost                    prints "basic NS derived NS"
  *   mpirun -np 1 typecheck_cost count basic        1000 messages in typecheck_counted(): for

@@ -45,12 +45,14 @@ static int asked_for(int argc, char** argv, int argument, const char* name) {
          strcmp(argv[argument], name) == 0;
 }
 
-static int is_told(enum told told) { return told == kAlways || (told == kByNames && by_names); }
+static int is_reported(enum reported reported) {
+  return reported == kAlways || (reported == kByNames && by_names);
+}
 
 static void run(int rank, const struct operation* o, const struct kind* kind, int wrong) {
   static int tag = 10;
   const int expected =
-      wrong && rank == 0 && is_told(kind->told) ? (o->times != 0 ? o->times : 1) : 0;
+      wrong && rank == 0 && is_reported(kind->reported) ? (o->times != 0 ? o->times : 1) : 0;
   errors = other_errors = 0;
   o->run(rank, 1, 0, kind->sent, wrong ? kind->wrong : kind->right, tag);
   tag += 2;

@@ -15,15 +15,15 @@ struct side {
   int count;
 };
 
-/* When a mismatch is told: always, with UCX_VERITY_TYPECHECK_LEVEL=names only, or never. */
-enum told { kAlways, kByNames, kNever };
+/* When a mismatch is reported: always, with UCX_VERITY_TYPECHECK_LEVEL=names only, or never. */
+enum reported { kAlways, kByNames, kNever };
 
 /* A kind of mismatch, with its corrected twin, which must be silent: the sender does the same in
  * both. */
 struct kind {
   const char* name;
   struct side sent, wrong, right;
-  enum told told;
+  enum reported reported;
 };
 
 /* An operation that takes one message from `from` to `to`. Both ranks call it; a rank that is

@@ -55,7 +55,7 @@ both() {
 
 # ---- what fits into a message -------------------------------------------------------------------
 
-# am_bcopy LIST TRANSPORT: bytes of its longest copied message; 0 where that cannot be told.
+# am_bcopy LIST TRANSPORT: bytes of its longest copied message; 0 where that cannot be outcome.
 am_bcopy() {
   local limit
   limit=$(guest a "$(lab_environment "$1")
@@ -84,10 +84,10 @@ if ! grep -q '^survivor: .* after' "$tap_dir/killed.stock" || grep -q '^exit sta
 else
   note "stock: $(grep -m 1 '^survivor: ' "$tap_dir/killed.stock")"
   killed $wrapped > "$tap_dir/killed" 2>&1
-  told=$(cat "$tap_dir/killed")
-  contains "killed in the middle of a rendezvous: the plugin's survivor gets UCX's error" "$told" '^survivor: .* after'
-  lacks "killed in the middle of a rendezvous: and no hang" "$told" '^exit status|HANG'
-  note "plugin: $(grep -m 1 '^survivor: ' <<< "$told")"
+  outcome=$(cat "$tap_dir/killed")
+  contains "killed in the middle of a rendezvous: the plugin's survivor gets UCX's error" "$outcome" '^survivor: .* after'
+  lacks "killed in the middle of a rendezvous: and no hang" "$outcome" '^exit status|HANG'
+  note "plugin: $(grep -m 1 '^survivor: ' <<< "$outcome")"
 fi
 
 # ---- stock UCX and the plugin -------------------------------------------------------------------

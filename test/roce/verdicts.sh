@@ -164,7 +164,7 @@ stock() {
 }
 
 # plugin NAME KIND LEAST SETTINGS LIST JOB...: everything must arrive right, with LEAST of KIND corrupted. What was
-# damaged undetectably is found, but for what arrives at the very end, when nobody reads any more.
+# damaged undetectably is found, but for what arrives at the very end, when no process reads any more.
 plugin() {
   local name=$1 kind=$2 least=$3 reasons=()
   shift 3

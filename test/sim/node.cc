@@ -189,7 +189,7 @@ void Node::on_message(unsigned from, uint8_t am_id, const void* payload, size_t 
   if (from == ~0u) return world_.error("a message of a link that does not exist");
   const bool exact = !world_.plan().faults.any() || peer(from).link.mode() == link::Mode::kVerify;
   if (am_id >= kMessageIds) {  // damaged, in mode observe
-    if (exact) world_.error("an active message that nobody sends");
+    if (exact) world_.error("an active message that no node sends");
     return;
   }
   const wire::Class c = class_of_am(am_id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Both sides give their link up and open it anew, again and again, on a wire that loses, repeats,
 // delays and replays frames. No incarnation of a receiver may see a message of one incarnation of a
-// sender twice, or out of order; and once nobody restarts any more, the two come to rest with
+// sender twice, or out of order; and once there are no more restarts, the two come to rest with
 // everything delivered.
 #include <gtest/gtest.h>
 

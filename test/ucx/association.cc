@@ -14,8 +14,8 @@
 // peers talk to one another.
 //
 // The UCP calls of this program are those of libverity_mpi, linked in. UCX_TLS must name wrapped
-// transports. Prints 'messages N told N untold N wrong N' (untold: signed, but not certain); exit
-// status 1 when any was wrong.
+// transports. Prints 'messages N reported N unreported N wrong N' (unreported: signed, but not
+// certain); exit status 1 when any was wrong.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucp/api/ucp.h>
@@ -103,7 +103,7 @@ class Process {
     uint64_t sent = 0;
     std::list<Sending> sends;
     std::list<std::unique_ptr<Receiving>> receives;  // under way
-    std::list<std::unique_ptr<Receiving>> finished;  // complete, perhaps not told yet
+    std::list<std::unique_ptr<Receiving>> finished;  // complete, perhaps not reported yet
     std::list<Sending> sends_again;                  // to be started again
     std::list<std::unique_ptr<Receiving>> receives_again;
     struct Probed {
@@ -206,7 +206,7 @@ class Process {
       if (one_in_100(thread, options_.mix->probes) && probe(thread)) continue;
       auto receiving = next_receive(thread);
       const verity::mpi::TagFilter any{
-          receiving->tag & 1, 1};  // whatever the tag: what is told of internal messages is nothing
+          receiving->tag & 1, 1};  // whatever the tag: nothing is reported of internal messages
       attachments.receive = {&any, receiving.get()};
       ucp_request_param_t param = {};
       param.op_attr_mask =
@@ -271,7 +271,7 @@ class Process {
         ++it;
         continue;
       }
-      if (status == UCS_INPROGRESS) {  // nobody is told when it is complete
+      if (status == UCS_INPROGRESS) {  // no callback when it is complete
         ucp_request_free(it->request);
         const std::lock_guard lock(freed_mutex_);
         freed_.push_back(std::move(*it));
@@ -296,7 +296,7 @@ class Process {
       it = thread.receives.erase(it);
     }
     for (auto it = thread.finished.begin(); it != thread.finished.end();) {
-      if (!(*it)->told) {
+      if (!(*it)->reported) {
         ++it;
         continue;
       }
@@ -325,9 +325,9 @@ class Process {
     if (receiving.status == UCS_ERR_MESSAGE_TRUNCATED)
       return;  // its buffer does not say which it was
     if (receiving.told_number == 0) {
-      totals.untold += is_signed;
+      totals.unreported += is_signed;
     } else if (receiving.told_number == receiving.number && is_signed) {
-      ++totals.told;
+      ++totals.reported;
     } else {
       ++totals.wrong;
     }
@@ -341,7 +341,7 @@ class Process {
   ucp_ep_h eps_[kMostProcesses];
   std::atomic<uint64_t> got_{0};
   std::mutex freed_mutex_;
-  std::list<Sending> freed_;  // sends whose request nobody has; their buffers are kept to the end
+  std::list<Sending> freed_;  // sends whose request was freed; their buffers are kept to the end
 };
 
 int run(const Options& options) {
@@ -366,8 +366,8 @@ int run(const Options& options) {
     worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
   }
   const Totals& totals = shared.totals;
-  std::printf("messages %lu told %lu untold %lu wrong %lu\n", totals.messages.load(),
-              totals.told.load(), totals.untold.load(), totals.wrong.load());
+  std::printf("messages %lu reported %lu unreported %lu wrong %lu\n", totals.messages.load(),
+              totals.reported.load(), totals.unreported.load(), totals.wrong.load());
   return worst != 0 ? worst : totals.wrong != 0;
 }
 

@@ -53,7 +53,7 @@ struct Options {
 };
 
 struct Totals {
-  std::atomic<uint64_t> messages, told, untold, wrong;
+  std::atomic<uint64_t> messages, reported, unreported, wrong;
 };
 
 // Between the processes.
@@ -73,26 +73,26 @@ inline void check(ucs_status_t status, const char* what) {
   if (status != UCS_OK) die(what, status);
 }
 
-// One receive: what its buffer said and what it was told.
+// One receive: what its buffer said and what was reported.
 struct Receiving final : verity::mpi::Receive {
   std::vector<uint8_t> buffer;
   void* request = nullptr;
   ucs_status_t status = UCS_INPROGRESS;
-  std::atomic<bool> told{false};
+  std::atomic<bool> reported{false};
   uint64_t told_number = 0;
   uint64_t number = 0;  // from the buffer
   uint64_t tag = 0, mask = 0;
   bool probed = false;
   void begin() {  // once more
     status = UCS_INPROGRESS;
-    told = false;
+    reported = false;
     told_number = number = 0;
   }
   void resolved(const uint8_t* signature, size_t length, size_t) noexcept override {
     if (length != 0) std::memcpy(&told_number, signature, sizeof(told_number));
-    told.store(true);
+    reported.store(true);
   }
-  void dropped() noexcept override { told.store(true); }
+  void dropped() noexcept override { reported.store(true); }
 };
 
 // The number of a message: who sent it, which it is, whether it is signed.

@@ -157,7 +157,7 @@ void hostile(const Side& side) {
     UcpHeader bad = header_of(UcpKind::kOffer, 1);
     put(side, nullptr, 0, junk.data(), junk.size(), 0);
     send(bad, 23, UCP_AM_SEND_FLAG_REPLY);
-    send(bad, sizeof(bad), 0);  // nobody to answer to
+    send(bad, sizeof(bad), 0);  // no sender to answer
     bad.magic ^= 1;
     send(bad, sizeof(bad), UCP_AM_SEND_FLAG_REPLY);
     bad = header_of(UcpKind::kOffer, 1);

@@ -44,7 +44,7 @@ uint8_t byte_of(unsigned thread, unsigned message, size_t at) {
   return static_cast<uint8_t>(thread * 31 + message * 7 + at);
 }
 
-// What the threads of a round tell one another.
+// What the threads of a round share.
 struct Ring {
   explicit Ring(unsigned threads) : addresses(threads), meeting(threads) {}
   std::vector<std::string> addresses;

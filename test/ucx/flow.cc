@@ -87,7 +87,7 @@ size_t first_wrong(const uint8_t* buffer, size_t length, uint8_t id, uint64_t se
 
 namespace {
 
-// UCX excludes nobody when handlers change: the asynchronous thread may be in one that goes. A
+// UCX takes no lock when handlers change: the asynchronous thread may be in one that goes. A
 // flush takes the lock that it holds.
 void meet_async_thread(const Iface& iface, unsigned flags) {
   if ((flags & UCT_CB_FLAG_ASYNC) != 0)
@@ -246,7 +246,7 @@ ucs_status_t Outbound::send_zcopy(const Bytes& content, const Cut& cut) {
       ++*under_way_;
       return UCS_OK;
     }
-    // Without a completion only a flush tells when the source is free.
+    // Without a completion only a flush shows when the source is free.
     iface_.flush(ep_);
     status = UCS_OK;
   }

@@ -25,7 +25,7 @@ uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/uct_am.cc \
 	test/ucx/window.cc test/ucx/window.h
 
-# With the companion's UCP calls in the program, where the plugin finds them.
+# With the interposer's UCP calls in the program, where the plugin finds them.
 association_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 association_LDADD = libverity_ucp_calls.la $(UCX_LIBS) -lpthread -ldl
 association_LDFLAGS = $(AM_LDFLAGS) -export-dynamic

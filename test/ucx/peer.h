@@ -79,7 +79,7 @@ class Iface {
   [[nodiscard]] const uct_iface_attr_t& attr() const { return attr_; }
   [[nodiscard]] const uct_md_attr_t& md_attr() const { return md_attr_; }
   [[nodiscard]] bool has(uint64_t flag) const { return (attr_.cap.flags & flag) != 0; }
-  // Endpoint failures that the error handler was told of.
+  // Endpoint failures that the error handler got.
   [[nodiscard]] unsigned errors() const { return errors_; }
 
   struct Address {

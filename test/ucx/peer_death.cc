@@ -14,9 +14,9 @@
 //   -q  the survivor only waits for a message (nothing of its own is under way)
 //   -t  seconds until the survivor must have learned of it (default 30)
 //
-// Prints 'survivor: <what it was told> after X s' (Success: nothing, within the limit). Exit
-// status: 0 told (or, without a handler, the survivor ended itself: 'survivor: ended with status
-// N'), 1 otherwise, 3 when it hangs.
+// Prints 'survivor: <status that it got> after X s' (Success: nothing, within the limit). Exit
+// status: 0 it got one (or, without a handler, the survivor ended itself: 'survivor: ended with
+// status N'), 1 otherwise, 3 when it hangs.
 #include <sys/wait.h>
 #include <unistd.h>
 

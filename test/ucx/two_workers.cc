@@ -22,7 +22,7 @@ namespace {
 
 constexpr unsigned kBurst = 3;   // messages of side 1 on the first worker in each turn
 constexpr double kSeconds = 20;  // for an answer
-constexpr uint64_t kAny = 7;     // the tag of all messages: their order tells which is which
+constexpr uint64_t kAny = 7;     // the tag of all messages: their order shows which is which
 
 int run_side(Channel& channel, int role, int turns, size_t length) {
   UcpPeer first(channel, {});

@@ -27,7 +27,7 @@ class UcpPeer {
 
   [[nodiscard]] ucp_worker_h worker() const { return worker_; }
   [[nodiscard]] ucp_ep_h ep() const { return ep_; }
-  // What the error handler was told, UCS_OK while it was not called.
+  // What the error handler got, UCS_OK while it was not called.
   [[nodiscard]] ucs_status_t failure() const { return failure_; }
 
   // Nonblocking tagged operations: UCS_OK when complete at once, else a request in *request_p.

@@ -56,7 +56,9 @@ verity_unit_SOURCES += \
 	test/unit/rma/client_test.cc \
 	test/unit/rma/diagnose_test.cc \
 	test/unit/rma/digests_test.cc \
+	test/unit/rma/end.h \
 	test/unit/rma/ends_test.cc \
+	test/unit/rma/fetch_test.cc \
 	test/unit/rma/hasher_test.cc \
 	test/unit/rma/order_test.cc \
 	test/unit/rma/pair.h \

@@ -16,7 +16,7 @@ Counters& InterfaceRows::peer(HostId host, std::uint64_t now_ns) noexcept {
       if (row == nullptr) row = table_.open_peer(path(), host, now_ns);
       if (row != nullptr) return *row;
       peers_.erase(host);
-    } catch (...) {  // no memory to remember it
+    } catch (...) {  // no memory to record it
     }
   }
   if (others_ == nullptr) others_ = table_.open_others(path(), now_ns);

@@ -148,9 +148,9 @@ JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assemb
   auto all = assemble(*records, self_, [this](const JobRecord& record) { return lives(record); });
   if (!all) return Outcome::kNoLog;
   if (all->complete) remove();
-  const bool speaks = all->complete || (failed && all->failed == 0);
-  if (speaks) *all_p = std::move(*all);
-  return speaks ? Outcome::kSpeaks : Outcome::kOthersLive;
+  const bool reports = all->complete || (failed && all->failed == 0);
+  if (reports) *all_p = std::move(*all);
+  return reports ? Outcome::kReports : Outcome::kOthersLive;
 }
 
 // The name may be another file's by now.

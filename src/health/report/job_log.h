@@ -86,9 +86,9 @@ class JobLog {
   [[nodiscard]] bool joined() const noexcept { return fd_ >= 0; }
 
   enum class Outcome {
-    kNoLog,  // the process has to speak for itself
+    kNoLog,  // the process has to print its own report
     kOthersLive,
-    kSpeaks,  // it is the last one, or the first one that fails: *all_p is filled
+    kReports,  // it is the last one, or the first one that fails: *all_p is filled
   };
   // This process ends.
   [[nodiscard]] Outcome leave(const Report& report, bool failed, Assembled* all_p) noexcept;

@@ -35,7 +35,7 @@ namespace verity::link {
 enum class State : uint8_t { kHandshake, kEstablished, kDraining, kClosed, kFailed };
 
 enum class Event : uint8_t {
-  kIdentified,  // the peer proved that it knows our id for the link
+  kIdentified,  // the peer proved that it has our id for the link
   kClose,       // we close the connection
   kPeerClosed,  // the peer's BYE came
   kFail,        // failure here or below, or removal

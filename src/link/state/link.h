@@ -25,7 +25,7 @@ struct RetransmitState {
   uint32_t seen_una[wire::kClasses] = {};
   uint32_t seen_expected[wire::kClasses] = {};
   uint8_t probe_class = 0;  // the class that was probed last
-  bool heard = false;       // a frame came, be it damaged, since the last probe
+  bool received = false;    // a frame came, be it damaged, since the last probe
   bool observed =
       false;  // seen_una was taken: the next expiry can tell whether anything was acknowledged
 };

@@ -30,12 +30,12 @@ struct Source {
   util::Piece pieces[kMaxSourcePieces];
   void* handles[kMaxSourcePieces];  // for the port: the memory handle of each piece
   uint32_t count = 0;
-  bool sending = false;   // the lower transport still reads the pieces
-  bool acked = false;     // not in flight any more
-  bool in_slot = false;   // the payload stands in the slot itself: nobody's send, nothing to bounce
-  bool bounced = false;   // the pieces were replaced by a copy
-  bool freed = false;     // Port::source_free() was called
-  bool released = false;  // ZeroCopy::release() was called
+  bool sending = false;    // the lower transport still reads the pieces
+  bool acked = false;      // not in flight any more
+  bool in_slot = false;    // the payload is in the slot: no user's memory to bounce or to complete
+  bool bounced = false;    // the pieces were replaced by a copy
+  bool freed = false;      // Port::source_free() was called
+  bool released = false;   // ZeroCopy::release() was called
   void* bounce = nullptr;  // from the bounce buffers, as large as the payload
   util::Piece user = {};   // the last of the user's pieces, kept for reports when it was replaced
   util::Piece hello = {};  // follows the payload on the wire; stands in the slot
@@ -44,7 +44,7 @@ struct Source {
 
 // What is to be retransmitted of a slot. Exists only after a NACK.
 struct Repair {
-  uint8_t bad[wire::kMaxFrameLeaves / 8] = {};  // bitmap of the leaves asked for
+  uint8_t bad[wire::kMaxFrameLeaves / 8] = {};  // bitmap of the leaves that the NACK names
   uint32_t offset = 0;                          // how far the answer got, bytes of payload
   uint32_t tries = 0;
   uint16_t after_probe = 0;  // the last probe that left before the answer did

@@ -23,7 +23,7 @@ namespace verity::mpi {
 
 namespace {
 
-constexpr size_t kRemembered = 32;   // own calls of a communicator
+constexpr size_t kKept = 32;         // own calls of a communicator
 constexpr size_t kMostEarly = 1024;  // messages of calls that this process has not made yet
 constexpr size_t kMostComms = 4096;
 
@@ -140,7 +140,7 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
     record.site = own.site;
     record.epoch = static_cast<uint32_t>(process_number());
     record.flags = signature::kHasOpaque;
-    record.count = 2;  // of elements that nobody knows
+    record.count = 2;  // of unknown elements
     signature::set_family(&record, kCollectiveFamily);
     length = signature::write_record(record, {}, out, kMaxSignature - sizeof(CollectiveTail));
   }
@@ -202,7 +202,7 @@ Collecting::~Collecting() {
   }
 }
 
-// MPI refused the call: it is none, unless others have heard of it.
+// MPI refused the call: it is none, unless other ranks got messages of it.
 void Collecting::take_back(const CollectiveAttachment& attachment) noexcept {
   const std::lock_guard lock(mutex);
   Ledger* ledger = ledger_of(attachment.filter.value);
@@ -240,7 +240,7 @@ void keep(Ledger& ledger, Own&& own) {
   const bool persistent = own.call.form == Form::kPersistent;
   ledger.unfinished = ledger.unfinished || own.call.form != Form::kBlocking;
   std::deque<Own>& calls = persistent ? ledger.persistent : ledger.own;
-  if (calls.size() >= (persistent ? kMostPersistent : kRemembered)) calls.pop_front();
+  if (calls.size() >= (persistent ? kMostPersistent : kKept)) calls.pop_front();
   calls.push_back(std::move(own));
 }
 

@@ -72,7 +72,7 @@ enum CollectiveFlags : uint8_t {
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 // 0 |            number             |             root              |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
-// 8 |             rank              |  op   |  red  | flags | knows |
+// 8 |             rank              |  op   |  red  | flags |report |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 // 16|                         communicator                          |
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
@@ -80,8 +80,9 @@ enum CollectiveFlags : uint8_t {
 // root    -1: the operation has none
 // rank    of the sender in the communicator
 // red     reduction (reduction.h); 0: the operation has none
-// knows   known_rank() of a rank whose call the sender has found to differ from its own, and
-// reported; 0: none communicator  TagFilter::value: not the tag of the message that carries this,
+// report  known_rank() of a rank whose call the sender has found to differ from its own, and
+// reported; 0: none
+// communicator  TagFilter::value: not the tag of the message that carries this,
 // which may lie beside another communicator's
 struct CollectiveTail {
   uint32_t number;
@@ -90,12 +91,12 @@ struct CollectiveTail {
   Collective operation;
   uint8_t reduction;
   uint8_t flags;
-  uint8_t knows;
+  uint8_t reported;
   uint64_t communicator;
 };
 static_assert(sizeof(CollectiveTail) == 24);
 
-// Of a rank in the communicator, in a byte: ranks far apart have the same.
+// Of a rank in the communicator, in a byte: several ranks of large ones have the same.
 [[nodiscard]] constexpr uint8_t known_rank(uint32_t rank) noexcept {
   return static_cast<uint8_t>(rank % 255 + 1);
 }

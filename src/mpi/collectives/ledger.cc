@@ -67,23 +67,23 @@ uint8_t* tail_under_way(const Ledger& ledger, const Own& own) noexcept {
   return ours.number == own.number ? tail : nullptr;
 }
 
-// Two ranks that hear of each other would both report the same. What the second one hears says so,
-// when it was sent behind the first one's report. Of two ranks that have sent before they heard
-// (`both` compare, and neither ends over it) the lower one reports. Among more ranks nobody knows
-// whom a call has sent to: then both do.
+// Two ranks that get each other's messages would both report the same. A message sent after the
+// first one's report says so to the second (CollectiveTail::reported). Of two ranks that have sent
+// before they received (`both` compare, and neither ends over it) the lower one reports. Among more
+// ranks it is not known whom a call has sent to: then both do.
 bool other_reports(const Ledger& ledger, const Own& own, const CollectiveTail& theirs,
                    bool both) noexcept {
   const auto rank = static_cast<uint32_t>(ledger.rank);
   if (ledger.two_groups) return false;
-  if (theirs.knows == known_rank(rank)) return true;
+  if (theirs.reported == known_rank(rank)) return true;
   return both && ledger.ranks == 2 && theirs.rank < rank && attachments.collective.consumed &&
          tail_under_way(ledger, own) != nullptr;
 }
 
-// What leaves from now on says so.
+// Messages sent from now on say so.
 void note_reported(const Ledger& ledger, const Own& own, const CollectiveTail& theirs) noexcept {
   uint8_t* const tail = tail_under_way(ledger, own);
-  if (tail != nullptr) tail[offsetof(CollectiveTail, knows)] = known_rank(theirs.rank);
+  if (tail != nullptr) tail[offsetof(CollectiveTail, reported)] = known_rank(theirs.rank);
 }
 
 // Whether each rank expects data of each other one, and goes on over those that differ: they are as

@@ -2,9 +2,9 @@
 // What is known about MPI handles (datatypes, communicators): a table for the process, and before
 // it a small one for each thread.
 //
-// An Info is counted by reference and its memory is never given back, only used again: so a thread
-// may read one that it remembers without a lock. As long as the Info's key is that of the handle
-// asked for, it is the right one.
+// An Info is counted by reference and its memory is never freed, only reused: so a thread may
+// read one from its cache without a lock. As long as the Info's key is that of the handle looked
+// up, it is the right one.
 #ifndef VERITY_MPI_HANDLES_HANDLE_TABLE_H
 #define VERITY_MPI_HANDLES_HANDLE_TABLE_H
 
@@ -78,7 +78,7 @@ class HandleTable {
   };
 
   // Handles that calls of this thread are about to end, which have been dropped. Callbacks may
-  // still use them, but what they are is not entered again: nobody would drop it. An array, as
+  // still use them, but what they are is not entered again: no call would drop it. An array, as
   // calls may be left without returning from them.
   class Ending {
    public:
@@ -95,12 +95,12 @@ class HandleTable {
     size_t place_;
   };
 
-  // What this thread remembers of a handle that is in use, or nullptr.
+  // What this thread's cache has of a handle that is in use, or nullptr.
   [[nodiscard]] static Info* recall(Handle handle) noexcept {
-    Info* remembered = cache_[index(handle)];
-    const bool right = remembered != nullptr &&
-                       remembered->key.load(std::memory_order_acquire) == Info::key_of(handle);
-    return right ? remembered : nullptr;
+    Info* cached = cache_[index(handle)];
+    const bool right =
+        cached != nullptr && cached->key.load(std::memory_order_acquire) == Info::key_of(handle);
+    return right ? cached : nullptr;
   }
 
   // What is known about a handle that is in use; made by fill(Info*), with no lock held, at first
@@ -147,7 +147,7 @@ class HandleTable {
   }
 
  private:
-  static constexpr size_t kRemembered = 64;
+  static constexpr size_t kCached = 64;
 
   static size_t index(Handle handle) noexcept {
     const auto bits = static_cast<uint64_t>((uintptr_t)handle);
@@ -199,7 +199,7 @@ class HandleTable {
     return std::exchange(free_, free_->next_free);
   }
 
-  static inline constinit thread_local std::array<Info*, kRemembered> cache_
+  static inline constinit thread_local std::array<Info*, kCached> cache_
       __attribute__((tls_model("initial-exec"))) = {};
   static inline constinit thread_local Handle ending_[kEnding]
       __attribute__((tls_model("initial-exec"))) = {};

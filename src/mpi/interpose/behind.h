@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Interposers for several MPI libraries may be preloaded: of those behind this one, which are never
-// in use in a process of another MPI, nobody should pay for the way through.
+// Interposers for several MPI libraries may be preloaded. Those behind this one, which are never in
+// use in a process of another MPI, are bypassed, so that a call does not pay for them.
 #ifndef VERITY_MPI_INTERPOSE_BEHIND_H
 #define VERITY_MPI_INTERPOSE_BEHIND_H
 

@@ -17,7 +17,7 @@ uintptr_t first_word(const void* origin) noexcept {
 
 void PendingSends::add(uintptr_t request, const Send& send) noexcept {
   try {
-    // Old sends whose messages bypassed the plugin must not pile up. Nor may they be forgotten:
+    // Old sends whose messages bypassed the plugin must not pile up. Nor may they be dropped:
     // they may yet be transmitted, and would be taken for others.
     if (sends_.size() >= kMost) return disable_all();
     const auto old = sends_.find(request);

@@ -29,7 +29,7 @@ inline constexpr uint32_t kNoMaskIndex = ~uint32_t{0};
 struct Post : PostLink {
   uint64_t tag, mask;   // as posted
   uint64_t order;       // of posting; 0: it is not in use
-  Receive* receive;     // nullptr: nobody needs the result
+  Receive* receive;     // nullptr: the result is not needed
   uint32_t mask_index;  // the counter of its mask in PostedReceives; kNoMaskIndex: none yet
   bool pending;         // it has no message yet
   bool matched;         // it receives a message that a matched probe has dequeued before

@@ -17,7 +17,7 @@
 namespace verity::mpi {
 
 // Calls that a program has left without returning from them (longjmp out of an error handler):
-// forgotten at its next one, whose frame is not within theirs.
+// dropped at its next one, whose frame is not within theirs.
 [[gnu::cold]] void abandon_calls() noexcept;
 
 // What is kept of a call that is not a plain one, of the program's own code and within no other.
@@ -73,7 +73,7 @@ class Call {
     return unusual_ == nullptr || unusual_->around == 0 ? report_findings(rc) : rc;
   }
 
-  // Where to remember what calls from here are about; nullptr: nowhere.
+  // The cache of what calls from here are about; nullptr: none.
   [[nodiscard]] KnownSite* known() const noexcept { return known_; }
 
   int rc = MPI_SUCCESS;  // what the function returned

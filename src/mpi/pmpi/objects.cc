@@ -10,8 +10,8 @@ using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
 namespace {
 
-// The handle is forgotten before the call, as another thread may have it again before the call
-// returns.
+// The table drops the handle before the call, as another thread may get the same one before the
+// call returns.
 template <typename Table>
 class Ending {
  public:

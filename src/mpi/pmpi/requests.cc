@@ -34,7 +34,7 @@ class Kept {
     map_.erase(it);
     return value;
   }
-  // Stays valid while nobody takes it: of a request that the calling thread is using.
+  // Stays valid until take(): of a request that the calling thread is using.
   Value* find(Handle handle) {
     const std::lock_guard lock(mutex_);
     const auto it = map_.find(handle);

@@ -52,7 +52,7 @@ void attach(SendAttachment* attachment, TypeInfo& type, MPI_Count count, const C
 
 }  // namespace
 
-About resolve_handles(Remembered* last, MPI_Count count, MPI_Datatype datatype, int peer,
+About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatype, int peer,
                       MPI_Comm comm) noexcept {
   if (peer == MPI_PROC_NULL || count < 0 || !mpi_runs()) return {};
   // Before the look-up: what is freed meanwhile is not remembered.
@@ -67,10 +67,10 @@ About resolve_handles(Remembered* last, MPI_Count count, MPI_Datatype datatype, 
 
 void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype, int dest,
                            SendFamily family, MPI_Comm comm) noexcept {
-  RememberedSend* const sent = known != nullptr && !settings().digest ? &known->sent : nullptr;
+  CachedSend* const sent = known != nullptr && !settings().digest ? &known->sent : nullptr;
   const bool is_same = sent != nullptr && dest != MPI_PROC_NULL && data.count >= 0 &&
                        differs(sent->about, comm, datatype) == 0;
-  Remembered* const last = sent != nullptr ? &sent->about : nullptr;
+  CachedHandles* const last = sent != nullptr ? &sent->about : nullptr;
   const About about =
       is_same ? about_of(*last) : resolve_handles(last, data.count, datatype, dest, comm);
   if (about.comm == nullptr) return;

@@ -17,17 +17,17 @@ struct About {
   TypeInfo* type = nullptr;
 };
 // 0: as the last call from there had it. (Differences, so that several of them are one branch.)
-[[nodiscard, gnu::always_inline]] inline uint64_t differs(const Remembered& last, MPI_Comm comm,
+[[nodiscard, gnu::always_inline]] inline uint64_t differs(const CachedHandles& last, MPI_Comm comm,
                                                           MPI_Datatype datatype) noexcept {
   return (last.comm_handle ^ (uintptr_t)comm) | (last.type_handle ^ (uintptr_t)datatype) |
          (last.generation ^ this_process.handle_generation.load(std::memory_order_acquire));
 }
-[[nodiscard, gnu::always_inline]] inline About about_of(const Remembered& last) noexcept {
+[[nodiscard, gnu::always_inline]] inline About about_of(const CachedHandles& last) noexcept {
   return {static_cast<CommInfo*>(last.comm), static_cast<TypeInfo*>(last.type)};
 }
-// Looks both handles up, and has the result remembered. `count`, `peer`: a call with a bad one, or
-// to nobody, is about nothing.
-[[nodiscard]] About resolve_handles(Remembered* last, MPI_Count count, MPI_Datatype datatype,
+// Looks both handles up, and caches the result. `count`, `peer`: a call with a bad one, or with
+// MPI_PROC_NULL, is about nothing.
+[[nodiscard]] About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatype,
                                     int peer, MPI_Comm comm) noexcept;
 
 // Attaches a send for the time of the call that makes it; nothing where its messages are not

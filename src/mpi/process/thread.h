@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one thread has: the call of the program that it is in, what it remembers of call sites, and
-// the memory that it uses again. All of it is on the way of each message, so that it lies in one
-// object of the thread. (The attachments that are pending are the UCP side's: ucp/attach.h. What a
-// thread remembers of handles lies in handles/handle_table.h.)
+// What one thread has: the call of the program that it is in, its cache of call sites, and the
+// memory that it reuses. Each message needs all of it, so it is in one object of the thread. (The
+// attachments that are pending are the UCP side's: ucp/attach.h. The cache of handles is in
+// handles/handle_table.h.)
 #ifndef VERITY_MPI_PROCESS_THREAD_H
 #define VERITY_MPI_PROCESS_THREAD_H
 
@@ -20,19 +20,19 @@ struct Site {
 
 // A communicator and a datatype, by their handles, and what is known of them as long as no handle
 // is freed (handles/handle_table.h).
-struct Remembered {
+struct CachedHandles {
   uint64_t generation;  // 0: none
   uint64_t comm_handle, type_handle;
   void *comm, *type;
 };
 // The attachment of a send of so many copies.
-struct RememberedSend {
-  Remembered about;
+struct CachedSend {
+  CachedHandles about;
   uint64_t copies;
   SendAttachment attachment;
 };
 
-// What a thread remembers of return addresses. All zeros: nothing.
+// A thread's cache of return addresses. All zeros: an empty entry.
 struct KnownSite {
   const void* plain;    // the address, where the program's own code is
   const void* address;  // always
@@ -40,8 +40,8 @@ struct KnownSite {
   int frame;  // of a call out of a binding: bytes from the end of the called function's frame to
               // the end of the caller's; else 0
   // What the call from there was about, the last time.
-  Remembered received;
-  RememberedSend sent;
+  CachedHandles received;
+  CachedSend sent;
 };
 inline constexpr size_t kKnownSites = 64;
 extern KnownSite none_known[kKnownSites] __attribute__((visibility("hidden")));
@@ -67,7 +67,7 @@ struct Thread {
   uint64_t site = 0;
   const char* name = "";
 
-  KnownSite* known_sites = none_known;  // its own once it asks for a site; not in here, as this is
+  KnownSite* known_sites = none_known;  // its own once it looks up a site; not in here, as this is
                                         // part of the thread's stack
   FreeReceives free_receives;
   OtherSend other_send = {};

@@ -25,9 +25,9 @@ namespace verity::mpi {
 }
 
 // Of the call that returns to `address`, made by the frame whose end (canonical frame address of
-// the called function) is `frame_end`. Remembered by the thread, but not in place of `in_use`, the
-// site of a call under way (0: there is none). A call out of another language's binding stands for
-// the call into that.
+// the called function) is `frame_end`. Cached by the thread, but not in place of `in_use`,
+// the site of a call under way (0: there is none). A call out of another language's binding stands
+// for the call into that.
 [[nodiscard]] Site site_of(const void* address, const void* frame_end,
                            uint64_t in_use = 0) noexcept;
 

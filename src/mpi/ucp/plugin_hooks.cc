@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the transport plugin calls (util/companion.h).
+// What the transport plugin calls (util/interposer.h).
 #include "mpi/ucp/abi.h"
 #include "mpi/ucp/type_counters.h"
 #include "mpi/ucp/worker.h"
@@ -16,7 +16,7 @@ bool read_tag(uint8_t am_id, const void* message, size_t length, uint64_t* tag) 
   return true;
 }
 
-void opened(void* uct_worker) noexcept {
+void interface_opened(void* uct_worker) noexcept {
   Worker* worker = worker_in_creation();
   if (worker == nullptr) return;
   try {
@@ -24,24 +24,24 @@ void opened(void* uct_worker) noexcept {
   } catch (...) { worker->receives.disable(); }
 }
 
-[[gnu::noinline]] size_t outgoing_slow_path(const verity_leaving* leaving, const void* message,
+[[gnu::noinline]] size_t outgoing_slow_path(const verity_outgoing* info, const void* message,
                                             size_t length, uint8_t* trailer, size_t room) noexcept {
   uint64_t tag;
-  if (!read_tag(leaving->am_id, message, length, &tag)) return 0;
+  if (!read_tag(info->am_id, message, length, &tag)) return 0;
   const size_t size =
-      workers().sends.match({leaving->serial, tag, leaving->origin, leaving->data}, trailer, room);
+      workers().sends.match({info->serial, tag, info->origin, info->data}, trailer, room);
   workers().attached += size != 0;
   return size;
 }
 
-[[gnu::hot]] size_t outgoing(const verity_leaving* leaving, const void* message, size_t length,
+[[gnu::hot]] size_t outgoing(const verity_outgoing* info, const void* message, size_t length,
                              uint8_t* trailer, size_t room) noexcept {
   Workers& all = workers();
-  if (!abi::is_whole(leaving->am_id) || length < sizeof(uint64_t) ||
+  if (!abi::is_whole(info->am_id) || length < sizeof(uint64_t) ||
       !all.sends.is_of_call(abi::tag_of_whole(message))) [[unlikely]] {
-    return outgoing_slow_path(leaving, message, length, trailer, room);
+    return outgoing_slow_path(info, message, length, trailer, room);
   }
-  const size_t size = all.sends.match_call(leaving->serial, trailer, room);
+  const size_t size = all.sends.match_call(info->serial, trailer, room);
   all.attached += size != 0;
   return size;
 }
@@ -103,14 +103,14 @@ namespace verity::mpi {
 
 namespace {
 
-constexpr verity_companion table(uint32_t am_ids) noexcept {
-  return {.version = VERITY_COMPANION_VERSION,
+constexpr verity_interposer table(uint32_t am_ids) noexcept {
+  return {.version = VERITY_INTERPOSER_VERSION,
           .am_ids = am_ids,
-          .opened = opened,
-          .departs = outgoing,
-          .stayed = not_sent,
-          .arrives = incoming,
-          .arrived = handled,
+          .interface_opened = interface_opened,
+          .outgoing = outgoing,
+          .not_sent = not_sent,
+          .incoming = incoming,
+          .handled = handled,
           .watched = watched,
           .changed = changed,
           .count_into = count_into};
@@ -122,11 +122,11 @@ constexpr verity_companion table(uint32_t am_ids) noexcept {
 
 // Where interposers for several MPI libraries are preloaded, the first one's is everybody's: the
 // one that is in use fills all of it.
-extern "C" __attribute__((visibility("default"))) verity_companion verity_companion;
-struct verity_companion verity_companion = verity::mpi::table(0);
+extern "C" __attribute__((visibility("default"))) verity_interposer verity_interposer;
+struct verity_interposer verity_interposer = verity::mpi::table(0);
 
 namespace verity::mpi {
 
-void want_messages() noexcept { ::verity_companion = table(abi::kFirstMessages); }
+void want_messages() noexcept { ::verity_interposer = table(abi::kFirstMessages); }
 
 }  // namespace verity::mpi

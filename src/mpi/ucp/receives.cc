@@ -28,7 +28,7 @@ void finish(Worker& worker, Post* post, ucs_status_t status,
     return;
   }
   if (status != UCS_ERR_CANCELED)
-    worker.receives.disable();  // it had matched a message, of which nobody knows now
+    worker.receives.disable();  // it had matched a message, and it is unknown which
   worker.receives.drop(post);
 }
 

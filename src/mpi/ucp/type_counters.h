@@ -20,7 +20,7 @@ extern constinit std::atomic<TypeCounters*> current_type_counters;
   return *current_type_counters.load(std::memory_order_relaxed);
 }
 
-// verity_companion::count_into: with the first interface, before any message.
+// verity_interposer::count_into: with the first interface, before any message.
 void count_into(uint64_t* counts) noexcept;
 
 }  // namespace verity::mpi

@@ -14,7 +14,7 @@
 #include "mpi/matching/receive_matcher.h"
 #include "mpi/matching/send_matcher.h"
 #include "mpi/ucp/attach.h"
-#include "util/companion.h"
+#include "util/interposer.h"
 
 namespace verity::mpi {
 
@@ -24,7 +24,7 @@ class MatchedMessage final : public Receive {
  public:
   void resolved(const uint8_t* signature, size_t length, size_t received) noexcept override;
   void dropped() noexcept override {}
-  // It is fetched into this receive (nullptr: nobody's). True: it has been resolved, and the object
+  // It is fetched into this receive (nullptr: none). True: it has been resolved, and the object
   // may go.
   [[nodiscard]] bool fetch(Receive* receive) noexcept;
   [[nodiscard]] bool is_certain() const noexcept { return certain_; }

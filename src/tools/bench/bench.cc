@@ -18,6 +18,7 @@
 #include "tools/commands.h"
 #include "tools/env/env.h"
 #include "tools/env/transports.h"
+#include "tools/temporary_folder.h"
 #include "util/build_config.h"
 
 namespace verity::tools {
@@ -70,24 +71,6 @@ class Output {
 
   std::string path_;
   std::ofstream file_;
-};
-
-// A temporary folder, removed with this object.
-class Folder {
- public:
-  Folder() {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot write to /tmp");
-  }
-  ~Folder() {
-    std::error_code none;
-    std::filesystem::remove_all(path_, none);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = "/tmp/ucx-verity-bench-XXXXXX";
 };
 
 std::string cpu_model() {
@@ -265,7 +248,7 @@ class Bench {
 
   const BenchOptions& options_;
   bench::Plan plan_;
-  const Folder folder_;
+  const TemporaryFolder folder_{"bench"};
   std::vector<std::string> transports_;
   bool axes_ = false;  // a table with their columns
   const bench::TickScale scale_;
@@ -310,7 +293,7 @@ void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code) {
   command->add_flag("--limited", o.limited, "Only the figures that have a limit");
   add("--openings", o.plan.openings, "N", "Fresh processes for each line; medians (default: 7)")
       ->check(CLI::Range(1, 1000));
-  add("--seconds", o.plan.seconds, "S", "Time for each line, openings apart (default: 0.4)")
+  add("--seconds", o.plan.seconds, "S", "Time for each line, without the openings (default: 0.4)")
       ->check(CLI::Range(0.01, 3600.0));
   auto* compare = add("--compare", o.compare, "PREFIX",
                       "Also measure the plugin of this other installation or build tree");

@@ -53,7 +53,7 @@ Json bytes_of(const std::string& text) {
 // One of the two processes.
 class Worker {
  public:
-  // Answers each order. After a batch both sides make progress until they are told to stop, as what
+  // Answers each order. After a batch both sides make progress until the order to stop, as what
   // they sent last may need it to arrive; then they sleep.
   void run() {
     for (Json order; !(order = next_order()).is_null();) {

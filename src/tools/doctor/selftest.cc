@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/doctor/selftest.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +11,7 @@
 #include "tools/env/transports.h"
 #include "tools/health/collected.h"
 #include "tools/subprocess.h"
+#include "tools/temporary_folder.h"
 
 namespace verity::tools {
 
@@ -23,23 +22,6 @@ namespace fs = std::filesystem;
 constexpr const char* kTopic = "selftest";
 constexpr std::size_t kBytes = 65536;
 constexpr int kSeconds = 60;
-
-class Folder {
- public:
-  Folder() {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot write to /tmp");
-  }
-  ~Folder() {
-    std::error_code none;
-    fs::remove_all(path_, none);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_ = "/tmp/ucx-verity-selftest-XXXXXX";
-};
 
 // UCX looks for modules in one folder.
 void link_modules(const Facts& facts, const std::string& folder) {
@@ -112,14 +94,13 @@ void count(const std::string& folder, Outcome* outcome) {
 }
 
 Outcome try_transport(const Facts& facts, const std::string& tls) {
-  const Folder folder;
+  const TemporaryFolder folder("selftest");
   link_modules(facts, folder / "modules");
   fs::create_directory(folder / "health");
   Outcome outcome;
-  const std::string place = fs::path(folder / "modules").parent_path();
-  const ProcessResult child =
-      run_process({own_path(), "probe", "--exchange", std::to_string(kBytes)},
-                  probe_environment(environment_of(facts, tls, place)), ucx_variables(), kSeconds);
+  const ProcessResult child = run_process(
+      {own_path(), "probe", "--exchange", std::to_string(kBytes)},
+      probe_environment(environment_of(facts, tls, folder.path())), ucx_variables(), kSeconds);
   const auto json = nlohmann::json::parse(child.out, nullptr, false);
   if (child.status != 0 || json.is_discarded()) {
     outcome.error = "the processes ended with status " + std::to_string(child.status);

@@ -10,7 +10,7 @@
 
 namespace verity::tools {
 
-// What a job needs set, or why it cannot be told (`error`).
+// What a job needs set, or why it is unknown (`error`).
 struct JobEnvironment {
   std::string ucx_version;
   std::vector<std::string> transports;  // lower names

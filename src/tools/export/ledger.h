@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the exporter remembers from one run to the next: what processes counted whose files were
+// What the exporter keeps from one run to the next: what processes counted whose files were
 // removed, so that the host's counters only grow, and in which hour faults were seen, so that
 // `check` can look at the last day.
 #ifndef VERITY_TOOLS_EXPORT_LEDGER_H

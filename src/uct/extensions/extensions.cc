@@ -6,11 +6,11 @@
 
 namespace verity::uct {
 
-void Extensions::open(bool has_room) noexcept { mpi_ = has_room ? find_companion() : nullptr; }
+void Extensions::open(bool has_room) noexcept { mpi_ = has_room ? find_interposer() : nullptr; }
 
 uint32_t Extensions::agree(link::Mode mode, unsigned theirs) const noexcept {
   if (mpi_ == nullptr || theirs == 0 || mode == link::Mode::kOff) return 0;
-  if (theirs == VERITY_COMPANION_VERSION) return mpi_->am_ids;
+  if (theirs == VERITY_INTERPOSER_VERSION) return mpi_->am_ids;
   warnings().trailers_differ(theirs);
   return 0;
 }

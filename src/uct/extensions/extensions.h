@@ -24,7 +24,7 @@ class Extensions {
 
   // The nibble of this side.
   [[nodiscard]] uint8_t advertised() const noexcept {
-    return mpi_ != nullptr ? static_cast<uint8_t>(VERITY_COMPANION_VERSION) : uint8_t{0};
+    return mpi_ != nullptr ? static_cast<uint8_t>(VERITY_INTERPOSER_VERSION) : uint8_t{0};
   }
   // Bitmap of the upper messages that may get a trailer on a link with that mode whose peer
   // advertises `theirs`.
@@ -35,15 +35,15 @@ class Extensions {
   }
 
   // The interposer's table. There is one where agree() or observed_ids() are not 0.
-  [[nodiscard]] const verity_companion* table() const noexcept { return mpi_; }
-  [[nodiscard]] const verity_companion& mpi() const noexcept { return *mpi_; }
+  [[nodiscard]] const verity_interposer* table() const noexcept { return mpi_; }
+  [[nodiscard]] const verity_interposer& mpi() const noexcept { return *mpi_; }
   // How many sends it has begun to watch; 0 without it.
   [[nodiscard]] uint64_t watched_sends() const noexcept {
     return mpi_ != nullptr ? mpi_->watched() : 0;
   }
 
  private:
-  const verity_companion* mpi_ = nullptr;
+  const verity_interposer* mpi_ = nullptr;
 };
 
 }  // namespace verity::uct

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Trailers: what the MPI interposer (util/companion.h) adds to the messages that begin a tagged
+// Trailers: what the MPI interposer (util/interposer.h) adds to the messages that begin a tagged
 // message. They are part of the frame's payload, so they are checked, kept and sent again with it;
 // the frame's active message id says that there is one.
 //
@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "util/companion.h"
+#include "util/interposer.h"
 #include "util/words.h"
 #include "wire/am_ids.h"
 
@@ -45,29 +45,29 @@ inline void write_end(uint8_t* out, uint8_t am_id, size_t size, size_t gap) noex
 
 // Lets the interposer write the trailer of the message at `message` behind it, where kTrailerRoom
 // bytes are. The bytes added; 0: none, the message stays what it is.
-[[nodiscard]] inline size_t append_trailer(const verity_companion& companion,
-                                           const verity_leaving& leaving, uint8_t* message,
+[[nodiscard]] inline size_t append_trailer(const verity_interposer& interposer,
+                                           const verity_outgoing& outgoing, uint8_t* message,
                                            size_t length) noexcept {
   const size_t gap = gap_behind(length);
   uint8_t* trailer = message + length + gap;
-  const size_t size = companion.departs(&leaving, message, length, trailer, VERITY_MAX_TRAILER);
+  const size_t size = interposer.outgoing(&outgoing, message, length, trailer, VERITY_MAX_TRAILER);
   if (size == 0) return 0;
   if (gap != 0) std::memset(message + length, 0, gap);
   const size_t end = size + gap_behind(size);
-  write_end(trailer + end, leaving.am_id, size, gap);
+  write_end(trailer + end, outgoing.am_id, size, gap);
   return gap + end + kTrailerEnd;
 }
 // Lets it write a leader at `out`, at most `room` bytes in all, for a message that begins with the
 // `length` bytes at `message`.
-[[nodiscard]] inline size_t write_leader(const verity_companion& companion,
-                                         const verity_leaving& leaving, uint8_t* out, size_t room,
+[[nodiscard]] inline size_t write_leader(const verity_interposer& interposer,
+                                         const verity_outgoing& outgoing, uint8_t* out, size_t room,
                                          const void* message, size_t length) noexcept {
   if (room <= kTrailerEnd) return 0;
   const size_t most =
       room - kTrailerEnd < VERITY_MAX_TRAILER ? room - kTrailerEnd : VERITY_MAX_TRAILER;
-  const size_t size = companion.departs(&leaving, message, length, out + kTrailerEnd, most);
+  const size_t size = interposer.outgoing(&outgoing, message, length, out + kTrailerEnd, most);
   if (size == 0) return 0;
-  write_end(out, leaving.am_id, size, 0);
+  write_end(out, outgoing.am_id, size, 0);
   return kTrailerEnd + size + gap_behind(size);
 }
 
@@ -114,8 +114,8 @@ struct Trailed {
   return true;
 }
 
-[[nodiscard]] inline bool take_apart(uint8_t am_id, uint8_t* payload, size_t length,
-                                     Trailed* out) noexcept {
+[[nodiscard]] inline bool split_message(uint8_t am_id, uint8_t* payload, size_t length,
+                                        Trailed* out) noexcept {
   return am_id == kTrailerId ? take_trailer(payload, length, out)
                              : take_leader(payload, length, out);
 }

@@ -85,9 +85,9 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   core_.rows = process().open_rows(lower_tl_name(), params, lower_injects());
   const ucs_status_t status = open_links(params);
   if (status != UCS_OK) return status;
-  if (const verity_companion* mpi = extensions_.table(); mpi != nullptr) {
+  if (const verity_interposer* mpi = extensions_.table(); mpi != nullptr) {
     process().count_types(*mpi);
-    mpi->opened(worker);
+    mpi->interface_opened(worker);
   }
   check_time_ = true;  // by the first progress: until then nothing shows which thread progresses it
   if (!core_.is_off()) idle_.open(worker);

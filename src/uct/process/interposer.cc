@@ -9,15 +9,16 @@ namespace verity::uct {
 
 namespace {
 
-const verity_companion* look_up() noexcept {
-  const auto* found = static_cast<const verity_companion*>(dlsym(RTLD_DEFAULT, "verity_companion"));
+const verity_interposer* look_up() noexcept {
+  const auto* found =
+      static_cast<const verity_interposer*>(dlsym(RTLD_DEFAULT, "verity_interposer"));
   if (found == nullptr) return nullptr;
-  if (found->version != VERITY_COMPANION_VERSION) {
+  if (found->version != VERITY_INTERPOSER_VERSION) {
     ucs_warn(
         "ucx-verity: the preloaded libverity_mpi has version %u, the transport plugin %u: "
         "datatypes are not checked; preload "
         "the one that was installed with this plugin",
-        found->version, VERITY_COMPANION_VERSION);
+        found->version, VERITY_INTERPOSER_VERSION);
     return nullptr;
   }
   return found->am_ids != 0 ? found : nullptr;
@@ -25,9 +26,9 @@ const verity_companion* look_up() noexcept {
 
 }  // namespace
 
-const verity_companion* find_companion() noexcept {
-  static const verity_companion* const companion = look_up();
-  return companion;
+const verity_interposer* find_interposer() noexcept {
+  static const verity_interposer* const interposer = look_up();
+  return interposer;
 }
 
 }  // namespace verity::uct

@@ -20,7 +20,7 @@
 #include "uct/process/options.h"
 #include "uct/process/type_checks.h"
 #include "uct/wrap/lower.h"
-#include "util/companion.h"
+#include "util/interposer.h"
 
 namespace verity::uct {
 
@@ -161,12 +161,12 @@ std::unique_ptr<health::InterfaceRows> Process::open_rows(const char* transport,
                                                  health::realtime_ns(), injected);
 }
 
-void Process::count_types(const verity_companion& companion) noexcept {
+void Process::count_types(const verity_interposer& interposer) noexcept {
   const std::lock_guard lock(mutex_);
   if (std::exchange(counts_types_, true)) return;
   static_assert(offsetof(health::Counters, types_unchecked) ==
                 offsetof(health::Counters, types_checked) + 2 * sizeof(uint64_t));
-  companion.count_into(&table_->process().types_checked);
+  interposer.count_into(&table_->process().types_checked);
 }
 
 void Process::opened(link::Mode mode) noexcept {

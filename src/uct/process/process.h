@@ -20,7 +20,7 @@
 #include "health/report/job_log.h"
 #include "link/port.h"
 #include "uct/compat/ucx.h"
-#include "util/companion.h"
+#include "util/interposer.h"
 #include "wire/frame.h"
 
 namespace verity::uct {
@@ -43,7 +43,7 @@ class Process {
     if (!published_.load(std::memory_order_relaxed)) publish();
   }
   // The MPI interposer's counters are the process's.
-  void count_types(const verity_companion& companion) noexcept;
+  void count_types(const verity_interposer& interposer) noexcept;
   // This host's name, for peers, and the hash of it.
   void write_host(char (&field)[wire::kMaxHostName]) const noexcept {
     std::memcpy(field, advertised_host_, sizeof(field));

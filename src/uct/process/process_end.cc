@@ -4,7 +4,7 @@
 //
 // The ranks of a job on one host have a file for their accounts, which begins with the health file.
 // The one that ends last prints what all of them counted, as does the first one that fails. A
-// process of no launcher, or without health files, speaks for itself.
+// process of no launcher, or without health files, prints its own.
 #include <cstdio>
 #include <cstdlib>
 

@@ -13,7 +13,7 @@ void warn_without_type_library() noexcept {
   const char* wanted = std::getenv("UCX_VERITY_TYPECHECK");
   if (wanted == nullptr || (strcasecmp(wanted, "warn") != 0 && strcasecmp(wanted, "error") != 0))
     return;
-  if (dlsym(RTLD_DEFAULT, "verity_companion") != nullptr) return;
+  if (dlsym(RTLD_DEFAULT, "verity_interposer") != nullptr) return;
   std::fprintf(stderr,
                "ucx-verity: UCX_VERITY_TYPECHECK=%s, but LD_PRELOAD has neither "
                "libverity_mpi_openmpi.so nor libverity_mpi_mpich.so: no "

@@ -31,7 +31,7 @@ void Warnings::trailers_differ(unsigned theirs) noexcept {
       "ucx-verity: a peer's libverity_mpi has version %u, ours %u: the datatypes of messages "
       "between them are not checked; "
       "install one version of ucx-verity on all hosts",
-      theirs, VERITY_COMPANION_VERSION);
+      theirs, VERITY_INTERPOSER_VERSION);
 }
 
 void Warnings::cannot_verify(const char* transport) noexcept {
@@ -54,8 +54,8 @@ const char* not_again(bool last) noexcept { return last ? " (not reported again)
 
 void Warnings::source_changed(const char* transport, uint64_t peer, const void* data, size_t length,
                               uint64_t watched) noexcept {
-  const verity_companion* companion = find_companion();
-  if (companion != nullptr && companion->changed(data, length, watched) != 0) return;
+  const verity_interposer* interposer = find_interposer();
+  if (interposer != nullptr && interposer->changed(data, length, watched) != 0) return;
   const std::lock_guard lock(mutex_);
   if (warned_ == kWarnings) return;
   ++warned_;

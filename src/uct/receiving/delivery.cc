@@ -133,16 +133,16 @@ ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length,
     return UCS_OK;
   }
   Trailed message{am_id, payload, length, nullptr, 0};
-  if (wire::is_own_id(am_id) && !take_apart(am_id, payload, length, &message)) [[unlikely]]
+  if (wire::is_own_id(am_id) && !split_message(am_id, payload, length, &message)) [[unlikely]]
     return drop_trailed(length);
   // A descriptor leads from the payload to its release hook: not from within it. The upper layer
   // then copies.
   if (am_id == kLeaderId) flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
   const uint64_t* open =
-      extensions_.mpi().arrives(core_.wrap.worker, message.am_id, message.message, message.length,
-                                message.trailer, message.trailer_length);
+      extensions_.mpi().incoming(core_.wrap.worker, message.am_id, message.message, message.length,
+                                 message.trailer, message.trailer_length);
   const ucs_status_t status = call_handler(message.am_id, message.message, message.length, flags);
-  if (open != nullptr && *open != 0) extensions_.mpi().arrived(core_.wrap.worker);
+  if (open != nullptr && *open != 0) extensions_.mpi().handled(core_.wrap.worker);
   return status;
 }
 

@@ -17,7 +17,8 @@ constexpr size_t kMostHeader = 256;
 // Bytes of the longest copied message where zero-copy ones are gathered: the usual buffer's, and an
 // eighth for what UCP adds.
 constexpr size_t kMostCopied = 9216;
-// Of messages of remote memory access: with all headers one packet of a loopback device (64 KiB).
+// Bytes of the longest message of remote memory access. It bounds the slots of such messages
+// (FrameLimits::max_large), which with all headers stay below 64 KiB each.
 constexpr size_t kMaxRma = 60 * 1024;
 
 [[nodiscard]] constexpr size_t whole_elements(size_t limit) noexcept {

@@ -30,7 +30,7 @@ struct Launch {
   uint64_t serial;  // of the upper endpoint
   bool committed = false;  // the link has the slot
 
-  // Lets the upper layer write the message at `out`. Nothing stops it from leaving then.
+  // Lets the upper layer write the message at `out`. Once written it is sent, whatever follows.
   void write(uint8_t* out) noexcept {
     length = pack(out, arg);
     if (!FrameSender::may_trail(*link, id)) [[likely]]
@@ -96,6 +96,15 @@ struct Launch {
   return size;
 }
 
+// Sends the slot's frame, which is sealed and fits the lower transport's short send.
+[[gnu::always_inline]] inline ucs_status_t send_short(const UctLink& l, uint8_t id,
+                                                      link::Slot& slot) noexcept {
+  uint64_t first;
+  std::memcpy(&first, slot.frame(), sizeof(first));
+  return uct_ep_am_short(l.lower.get(), id, first, slot.frame() + sizeof(first),
+                         static_cast<unsigned>(slot.size - sizeof(first)));
+}
+
 }  // namespace
 
 ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
@@ -136,11 +145,8 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
   }
   link::Slot* before = link::Sender::newest(l, c);
   hub_->sender.commit(l, c, slot, static_cast<uint32_t>(length), id);
-  uint64_t first;
-  std::memcpy(&first, slot->frame(), sizeof(first));
-  const ucs_status_t status = uct_ep_am_short(
-      l.lower.get(), slot->compact ? wire::kCompactId : wire::lower_id(c), first,
-      slot->frame() + sizeof(first), static_cast<unsigned>(slot->size - sizeof(first)));
+  const ucs_status_t status =
+      send_short(l, slot->compact ? wire::kCompactId : wire::lower_id(c), *slot);
   if (status == UCS_OK) [[likely]] {
     hub_->sender.sent(l, c);
     return UCS_OK;
@@ -154,13 +160,13 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
 // may get one.
 [[gnu::hot]] ucs_status_t FrameSender::launch_copied(UctLink& l, wire::Class c, link::Slot* slot,
                                                      size_t length,
-                                                     const verity_leaving& leaving) noexcept {
-  if (!may_trail(l, leaving.am_id)) [[likely]]
-    return launch(l, c, slot, length, leaving.am_id);
-  const size_t trailer = append_trailer(extensions_.mpi(), leaving, slot->payload(), length);
+                                                     const verity_outgoing& outgoing) noexcept {
+  if (!may_trail(l, outgoing.am_id)) [[likely]]
+    return launch(l, c, slot, length, outgoing.am_id);
+  const size_t trailer = append_trailer(extensions_.mpi(), outgoing, slot->payload(), length);
   const ucs_status_t status =
-      launch(l, c, slot, length + trailer, trailer != 0 ? kTrailerId : leaving.am_id);
-  if (status != UCS_OK) extensions_.mpi().stayed();
+      launch(l, c, slot, length + trailer, trailer != 0 ? kTrailerId : outgoing.am_id);
+  if (status != UCS_OK) extensions_.mpi().not_sent();
   return status;
 }
 
@@ -229,11 +235,7 @@ link::Sent FrameSender::send_open(UctLink& l, link::Slot* slot) const noexcept {
   OpenFrame frame{&l, slot};
   if (slot->size <= limits_.max_short) {
     frame.seal();
-    uint64_t first;
-    std::memcpy(&first, slot->frame(), sizeof(first));
-    return sent_as(uct_ep_am_short(l.lower.get(), wire::kCompactId, first,
-                                   slot->frame() + sizeof(first),
-                                   static_cast<unsigned>(slot->size - sizeof(first))));
+    return sent_as(send_short(l, wire::kCompactId, *slot));
   }
   const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), wire::kCompactId, pack_open, &frame, 0);
   if (sent >= 0) return link::Sent::kOk;

@@ -48,7 +48,7 @@ class FrameSender {
                                     uint8_t id) noexcept;
   // The same for a message that may get a trailer, for which there is room in the slot then.
   [[nodiscard]] ucs_status_t launch_copied(UctLink& l, wire::Class c, link::Slot* slot,
-                                           size_t length, const verity_leaving& leaving) noexcept;
+                                           size_t length, const verity_outgoing& outgoing) noexcept;
   // The same with a payload that pack(arg) writes, once the lower transport has room. Returns its
   // length, or an error. `serial`: of the upper endpoint.
   [[nodiscard]] ssize_t launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length,

@@ -70,9 +70,9 @@ void make_leader(const FrameSender& sender, const ZcopyRequest& r, Leader* out) 
   const size_t header_room = sender.limits().header_room;
   const size_t room =
       std::min(header_room - std::min<size_t>(header_room, r.header_length), kTrailerRoom);
-  const verity_leaving leaving{r.serial, r.comp, nullptr, r.id};
-  const size_t lead =
-      write_leader(sender.extensions().mpi(), leaving, out->bytes, room, r.header, r.header_length);
+  const verity_outgoing outgoing{r.serial, r.comp, nullptr, r.id};
+  const size_t lead = write_leader(sender.extensions().mpi(), outgoing, out->bytes, room, r.header,
+                                   r.header_length);
   if (lead == 0) return;
   std::memcpy(out->bytes + lead, r.header, r.header_length);
   out->length = lead + r.header_length;
@@ -109,7 +109,7 @@ ucs_status_t without_slot(const UctLink& l) noexcept {
 
 // The message does not go: the lower transport has no room, or it is none.
 void take_back(FrameSender& sender, link::Slot& slot, bool leads) noexcept {
-  if (leads) sender.extensions().mpi().stayed();
+  if (leads) sender.extensions().mpi().not_sent();
   slot.source = nullptr;
 }
 

@@ -65,7 +65,7 @@ done
 no_damage
 clean "messages in the asynchronous thread" 'ok 4 - closing while asynchronous messages come' async_job
 
-# The plugin's own threads: those that hash for reads, and the one that serves what nobody progresses. One-sided operations of
+# The plugin's own threads: those that hash for reads, and the one that serves interfaces without progress calls. One-sided operations of
 # several threads, and workers that are given from one thread to another.
 no_damage
 reads=vposix,vself

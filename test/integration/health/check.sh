@@ -44,7 +44,7 @@ done
 
 is "for NHC: node1 is to be drained" "$(verdict node1 --nhc | sed 's/[0-9][0-9]* faults.*/.../')" "ERROR:  ucx-verity: ...
 exit 1"
-is "for NHC: a warning drains nobody" "$(verdict node0 --nhc)" "exit 0"
+is "for NHC: a warning drains no node" "$(verdict node0 --nhc)" "exit 0"
 is "for Slurm: a site may drain at warnings" "$(verdict node0 --slurm --drain-on warning | tail -n 1)" "exit 1"
 is "for Slurm: a site may drain never" "$(verdict node1 --slurm --drain-on never)" "exit 0"
 is "a high threshold" "$(verdict node1 --warning 1000000 | tail -n 1)" "exit 0"
@@ -61,7 +61,7 @@ for wrong in "--critical 0" "--criticl 3" "--hours -1" "--hours x" "--drain-on s
     # shellcheck disable=SC2086
     output=$(verdict node1 $form $wrong)
     contains "$wrong: $form says on stderr what was not checked" "$output" '^ucx-verity check: not checked: '
-    is "$wrong: $form drains nobody" "$(tail -n 1 <<< "$output")" "exit 0"
+    is "$wrong: $form drains no node" "$(tail -n 1 <<< "$output")" "exit 0"
     # shellcheck disable=SC2086
     is "$wrong: $form has no reason" "$("$tool" check $form $wrong 2> /dev/null)" ""
   done
@@ -87,7 +87,7 @@ fi
 is "JSON has the exit code, too" "$(verdict node1 --json | tail -n 1)" "exit 2"
 contains "JSON is no form of NHC" "$(verdict node1 --json --nhc)" 'not checked'
 
-# What counted: the test transport tells how many frames it damaged.
+# What counted: the test transport reports how many frames it damaged.
 for host in $hosts; do export_of "$host" --keep 0 --textfile "$tap_dir/$host.prom"; done
 explained "$(json_sum faults "$tap_dir/faults.1")" "$tap_dir"/node?.prom
 tap_result $? "as many faults counted as there were damaged frames"
@@ -149,10 +149,10 @@ is "as many records, all of one bit from node0 to node1" \
 "$tool" report --injected "$tap_dir"/link.* > "$tap_dir/report"
 contains "the report names the link first" "$(sed -n '/^  1\./,/evidence/p' "$tap_dir/report" | xargs)" \
   '^1\. link from host node0 to host node1 over vfposix/memory (strong|fair) evidence: '
-is "and nobody else" "$(grep -c '^  [2-9]\.' "$tap_dir/report")" 0
+is "and no other" "$(grep -c '^  [2-9]\.' "$tap_dir/report")" 0
 contains "node0 points at node1" "$(verdict node0)" 'UCX-VERITY WARNING: .*\(0 in, [0-9]+ out\): host node1, or the link to it'
 contains "node1 points at node0" "$(verdict node1)" 'UCX-VERITY WARNING: .*\([0-9]+ in, 0 out\): host node0, or the link to it'
 for host in node2 node3; do is "$host is well" "$(verdict $host | tail -n 1)" "exit 0"; done
-for host in $hosts; do is "link: nobody drains $host" "$(verdict "$host" --nhc)" "exit 0"; done
+for host in $hosts; do is "link: $host is not drained" "$(verdict "$host" --nhc)" "exit 0"; done
 
 done_testing

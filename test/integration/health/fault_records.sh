@@ -59,7 +59,7 @@ ok "zeroed lines: all messages right" hit zero_line UCX_FAULT_MIN_LEN=2k
 lines=$(grep -oh '"bytes":[0-9]*,"bits":[0-9]*,"new_length"' "$tap_dir"/fault.* | awk -F'[:,]' '$2 >= 32 { n++ } END { print n + 0 }')
 ok "as many zeroed lines as faults" [ "$(with '"pattern":"zeroed_line"')" -ge "$lines" ]
 is "as many records as faults" "$(records | wc -l)" "$(faults)"
-is "no position that would tell what was there" "$(with '"zeroed_line".*"positions":\[[0-9]')" 0
+is "no position that would show what was there" "$(with '"zeroed_line".*"positions":\[[0-9]')" 0
 
 ok "always the same bit: all messages right" hit flip UCX_FAULT_BIT=4003
 ways=$(records | grep -o '"interface":"[0-9a-f]*","peer":"[0-9a-f]*"' | sort -u | wc -l)
@@ -107,7 +107,7 @@ is "the first ones, and how many there were besides" "$(with '"event":"fault"') 
 is "none is lost without a word" "$((2 * each + $(json_sum dropped "$tap_dir"/records.*)))" "$(faults)"
 
 ok "a log that cannot be written: all messages right" hit flip UCX_VERITY_FAULT_LOG=/nowhere/at/all
-contains "is told, with its name" "$(cat "$tap_dir/job")" '^ucx-verity: cannot write a record of a fault to /nowhere/at/all: No such file'
+contains "is reported, with its name" "$(cat "$tap_dir/job")" '^ucx-verity: cannot write a record of a fault to /nowhere/at/all: No such file'
 ok "once for each process" [ "$(grep -c 'cannot write a record' "$tap_dir/job")" -le 2 ]
 
 ok "as text: all messages right" hit flip UCX_VERITY_FAULT_TEXT=warn
@@ -119,7 +119,7 @@ ok "not more than ten of a process at a time" [ "$(grep -c 'ucx-verity: fault:' 
 report "$tap_dir" > "$tap_dir/report"
 is "faults make the report's status 1" "$?" 1
 contains "it counts them" "$(cat "$tap_dir/report")" "^ucx-verity report: $(faults) faults of machines"
-contains "and suspects somebody" "$(cat "$tap_dir/report")" '^  1\. '
+contains "and has a suspect" "$(cat "$tap_dir/report")" '^  1\. '
 ok "in 80 columns" [ "$(awk '{ if (length > n) n = length } END { print n }' "$tap_dir/report")" -le 80 ]
 report --html "$tap_dir/page.html" "$tap_dir"/records.* > /dev/null
 contains "as a page" "$(head -n 1 "$tap_dir/page.html")" '^<!DOCTYPE html>'
@@ -163,7 +163,7 @@ is "each names the guilty sender" "$(with '"peer_host":"node2"')" "$(faults)"
 report "$tap_dir" > "$tap_dir/report"
 contains "the report names the guilty sender first" "$(sed -n '/^  1\./,/evidence/p' "$tap_dir/report" | xargs)" \
   '^1\. device vftcp/[^ ]+ of host node2, sending (strong|fair) evidence: '
-is "and nobody else" "$(grep -c '^  [2-9]\.' "$tap_dir/report")" 0
+is "and no other" "$(grep -c '^  [2-9]\.' "$tap_dir/report")" 0
 
 # One that receives wrong, from whomever.
 fresh

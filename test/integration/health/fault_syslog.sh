@@ -53,14 +53,14 @@ contains "the log is ours" "$(cat "$tap_dir/lines")" 'are you there'
   timeout -k 5 200 unshare -m "$tap_dir/inside" "$tap_dir/log" "$openmpi" -np 2 "$build/test/mpi/mixed" -n 4000 -m 7000
 ) > "$tap_dir/job" 2>&1
 contains "the job is right" "$(cat "$tap_dir/job")" ' wrong 0 lost 0 '
-lacks "its own output tells no fault" "$(cat "$tap_dir/job")" 'ucx-verity: fault'
+lacks "its own output reports no fault" "$(cat "$tap_dir/job")" 'ucx-verity: fault'
 # The name in front is the process's: MPI libraries set one of theirs.
 # A datagram is there when its sender has gone on; the listener writes it down soon.
 for _ in $(seq 300); do [ "$(grep -c 'ucx-verity: fault: ' "$tap_dir/lines")" -ge 20 ] && break; sleep 0.1; done
 lines=$(grep 'ucx-verity: fault: ' "$tap_dir/lines")
 faults=$(json_sum faults "$tap_dir"/fault.*)
 note "$faults faults, $(wc -l <<< "$lines") lines: $(head -n 1 <<< "$lines")"
-ok "of the first faults all are told" test "$(wc -l <<< "$lines")" -ge 20
+ok "of the first faults all are reported" test "$(wc -l <<< "$lines")" -ge 20
 ok "of very many few" test "$faults" -gt 100 -a "$(wc -l <<< "$lines")" -le $((2 * 30))
 is "each is a user's warning" "$(grep -cvE '^<12>.*: ucx-verity: fault: ' <<< "$lines")" 0
 is "each is key=value" \

@@ -40,7 +40,7 @@ fi
 unset UCX_VERITY_ATTEST_FILE
 rm -f "$dir"/* "$tap_dir"/attest.* "$tap_dir"/fault.*
 
-# What the companion counts goes there as well.
+# What the interposer counts goes there as well.
 (UCX_VERITY_TYPECHECK=warn typechecked 300 "$openmpi" 2 vposix,vself types wrong) > "$tap_dir/types" 2>&1
 mismatched=$(grep -o '[0-9]* mismatched' "$tap_dir/types" | awk '{ s += $1 } END { print s + 0 }')
 ok "datatypes that do not match were found" test "$mismatched" -gt 0
@@ -64,7 +64,7 @@ is "children that end in four ways: the job is right" "$(grep -c ': 0 wrong, 0 f
 is "they made no file, and left both" "$(cat "$tap_dir/files") $(status --brief | head -n 1)" "2 alpha: 2 processes, 2 ended"
 is "nor did they end their parents'" "$(grep -c '"state": "running"' "$tap_dir/inside")" 2
 is "which count on" "$(sum_of frames_verified)" "$(json_sum frames_verified "$tap_dir"/attest.*)"
-is "and have told twice, not six times, at their end" "$(cat "$tap_dir"/attest.* | wc -l)" 2
+is "and have reported twice, not six times, at their end" "$(cat "$tap_dir"/attest.* | wc -l)" 2
 unset UCX_VERITY_ATTEST_FILE
 rm -f "$dir"/* "$tap_dir"/attest.*
 
@@ -125,7 +125,7 @@ ln -s /dev/zero "$dir/6-link.health"
 mkdir "$dir/7-folder.health"
 : > "$dir/8-empty.health"
 output=$(status)
-contains "another layout is told with its number" "$output" '1-layout.health: it has layout 2, this version reads 1: use'
+contains "another layout is reported with its number" "$output" '1-layout.health: it has layout 2, this version reads 1: use'
 contains "a name that is none" "$output" '2-name.health: the name of its counter 0 is none$'
 contains "another version's counters are no problem" "$(status --json)" '"xrames_sent"'
 contains "a cut file" "$output" '4-cut.health: it is cut: 700 bytes'
@@ -145,7 +145,7 @@ many=$(normal_or_long 20000 100000)
 contains "a job among $many stale files" "$(hello vposix,vself hello_integrity 50 1000)" ' 0 messages wrong'
 left=$(find "$dir" -name '*-stale.health' | wc -l)
 ok "has removed some, but not all at once" test "$left" -lt "$many" -a "$left" -ge $((many - 200))
-contains "status tells" "$(status)" "^not read: $((left - 10)) more$"
+contains "status reports them" "$(status)" "^not read: $((left - 10)) more$"
 is "the rest goes when asked" "$(status --collect)" "$left files removed"
 is "but not those of the job" "$(status --brief | head -n 1)" "alpha: 2 processes, 2 ended"
 rm -f "$dir"/*

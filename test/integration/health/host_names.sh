@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Addresses tell a hash of the host's name, the first message the name: in the end each process has its hosts by name, whatever
+# Addresses carry a hash of the host's name, the first message the name: in the end each process has its hosts by name, whatever
 # connects them.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi" ] || skip_all "no Open MPI"

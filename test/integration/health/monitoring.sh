@@ -89,7 +89,7 @@ wait_for 'count(max_over_time(ucx_verity_check_status[1h]) + ignoring(x) count_o
 tap_result $? "for a while"
 is "no alert without faults" "$(query 'ALERTS{alertname=~"UcxVerity.*"}')" ""
 
-# One bad link: both ends warn, and nobody is called bad for it.
+# One bad link: both ends warn, and no host is called bad for it.
 hosts_job link 0-1 mixed -n 12000 -m 7000
 tap_result $? "a job of which the link from node0 to node1 damages data"
 export_all
@@ -155,7 +155,7 @@ nhc() { # nhc HOST [OPTION...]
 contains "NHC: node1 is to be drained" "$(nhc node1)" '^died: check_ucx_verity:  ucx-verity: [0-9]+ faults .* with 3 of 3 hosts: device memory$'
 is "NHC: node0 is not" "$(nhc node0)" "status 0"
 # A typo in nhc.conf would drain every node that has it.
-is "NHC: a wrong option drains nobody" "$(nhc node1 --criticl 3 2> "$tap_dir/log")" "status 0"
+is "NHC: a wrong option drains no node" "$(nhc node1 --criticl 3 2> "$tap_dir/log")" "status 0"
 contains "NHC: and the log says so" "$(cat "$tap_dir/log")" '^check_ucx_verity:  node not checked \(status 0\): ucx-verity check: not checked: .*--criticl'
 is "NHC: nor does a command that is not there" "$(tool=/nowhere/ucx-verity nhc node1 2> "$tap_dir/log")" "status 0"
 contains "NHC: and the log says so" "$(cat "$tap_dir/log")" '^check_ucx_verity:  node not checked \(status 127\): .*/nowhere/ucx-verity'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The page of `ucx-verity report --html` in a real browser: what stands in it, that it draws, that it complains of nothing and
-# asks nobody for anything.
+# requests nothing.
 . "${abs_top_srcdir:?}/test/tap.sh"
 tool=${abs_top_builddir:?}/ucx-verity
 [ -x "$tool" ] || skip_all "the command is not built"
@@ -24,15 +24,15 @@ complaints() { grep 'CONSOLE' "$tap_dir/log"; }
 # Without those of the browser itself, which ask its maker; no name is resolved here, so that nothing goes out.
 requests() { grep -o '"url": *"[a-z]*:[^"]*"' "$tap_dir/net" | grep -E '"(https?|wss?|ftp):' | grep -vE '//[a-z0-9.]*(google|googleapis|gstatic)\.com[:/]' | sort -u; }
 
-# What the browser must tell here: else silence below would prove nothing.
+# What the browser must report here, so that no complaint below proves something.
 cat > "$tap_dir/control.html" << 'HTML'
 <!DOCTYPE html><title>x</title><p id="a">before</p><img src="http://elsewhere.example/x.png">
 <script>document.getElementById("a").textContent = "after"; nowhere();</script>
 HTML
 dom=$(browse "$tap_dir/control.html" --dump-dom)
 grep -q 'after' <<< "$dom" || skip_all "$(basename "$browser") does not run here: $(grep -v dbus "$tap_dir/log" | tail -n 1)"
-contains "an error of a script would be told" "$(complaints)" 'nowhere is not defined'
-contains "a request would be told" "$(requests)" 'http://elsewhere.example/x.png'
+contains "an error of a script would be reported" "$(complaints)" 'nowhere is not defined'
+contains "a request would be reported" "$(requests)" 'http://elsewhere.example/x.png'
 
 # record HOST PEER PATTERN: a fault that HOST received from PEER.
 record() {

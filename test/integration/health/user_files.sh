@@ -79,7 +79,7 @@ output=$(check)
 contains "one user's word: a warning that names the user" "$output" \
   '^UCX-VERITY WARNING: 60 faults .* with 3 of 3 hosts: device mlx5_0:1; only files of user 1 \(daemon\) show it, so it is no more than a warning'
 is "with 1" "$(tail -n 1 <<< "$output")" "exit 1"
-for form in --nhc --slurm; do is "$form drains nobody for it" "$(check $form)" "exit 0"; done
+for form in --nhc --slurm; do is "$form drains no node for it" "$(check $form)" "exit 0"; done
 contains "a user whom the site trusts" "$(check --trust daemon)" '^UCX-VERITY CRITICAL: '
 echo 'trust = bin, daemon # the site'"'"'s own' > "$tap_dir/check.conf"
 contains "by the site's file" "$(check --config "$tap_dir/check.conf")" '^UCX-VERITY CRITICAL: '
@@ -108,7 +108,7 @@ attempt() {
   contains "$name: no more than a warning" "$(tail -n 1 <<< "$output")" '^exit [01]$'
   contains "$name: the line" "$output" "$wanted"
   is "$name: one line" "$(wc -l <<< "$output")" 2
-  is "$name: drains nobody" "$(check --nhc)" "exit 0"
+  is "$name: drains no node" "$(check --nhc)" "exit 0"
   contains "$name: the exporter" "$(status_of_export)" '^[01]$'
   lacks "$name: nothing in it acts on a terminal" "$(check; cat "$tap_dir/complaints")" $'\e|\a'
 }

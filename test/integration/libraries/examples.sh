@@ -2,17 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The programs in test/examples: they compile without warnings, and do what their comments say.
-. "${abs_top_srcdir:?}/test/tap.sh"
-[ -z "${VERITY_SANITIZERS:-}" ] || skip_all "a library with sanitizers does not load into stock programs"
+. "${abs_top_srcdir:?}/test/integration/libraries/lib.sh"
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader
-export LD_LIBRARY_PATH=$abs_top_builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 examples=$abs_top_srcdir/test/examples
 
 compiled() { # compiled NAME COMPILER EXAMPLE LIBRARY [ARGUMENTS]
-  ok "$1: $3 compiles" "$2" -O2 -Wall -Wextra -Werror -I"$abs_top_srcdir/include" -o "$tap_dir/$3" "$examples/$3.c" \
-    -L"$abs_top_builddir/.libs" "-l$4" "${@:5}" -lm
+  ok "$1: $3 compiles" compile "$3" "$2" "$examples/$3.c" "-l$4" "${@:5}" -lm
   [ -x "$tap_dir/$3" ]
 }
 
@@ -26,20 +21,20 @@ fi
 for mpi in openmpi mpich; do
   mpicc=$(command -v mpicc.$mpi || true)
   [ -n "$mpicc" ] || { skip "$mpi" "no mpicc.$mpi"; continue; }
-  if [ -e "$abs_top_builddir/.libs/libverity_validate_$mpi.so" ] && compiled "$mpi" "$mpicc" checkpoint "verity_validate_$mpi"; then
-    output=$(timeout 120 "mpirun.$mpi" -np 2 "$tap_dir/checkpoint" "$tap_dir/file" 25 2>&1 < /dev/null)
+  if [ -e "$build/.libs/libverity_validate_$mpi.so" ] && compiled "$mpi" "$mpicc" checkpoint "verity_validate_$mpi"; then
+    output=$(job 120 $mpi 2 checkpoint "$tap_dir/file" 25)
     contains "$mpi: checkpoint: the damage is found" "$output" '^checkpoint of 8388608 bytes: [1-9][0-9]* of 1024 segments were damaged'
     contains "$mpi: checkpoint: and repaired" "$output" '^0 wrong values are left$'
   fi
-  if [ -e "$abs_top_builddir/.libs/libverity_types_$mpi.so" ] && compiled "$mpi" "$mpicc" halo "verity_types_$mpi"; then
-    output=$(timeout 120 "mpirun.$mpi" -np 3 "$tap_dir/halo" 5 2>&1 < /dev/null)
+  if [ -e "$build/.libs/libverity_types_$mpi.so" ] && compiled "$mpi" "$mpicc" halo "verity_types_$mpi"; then
+    output=$(job 120 $mpi 3 halo 5)
     contains "$mpi: halo: the description is short" "$output" '^described by 1026 numbers, normalized by ([1-9]|1[0-9])$'
     contains "$mpi: halo: the same values arrive" "$output" '^0 wrong values$'
   fi
-  if [ -x "$abs_top_builddir/verity-types-automap" ] && [ -e "$abs_top_builddir/.libs/libverity_autolink_$mpi.so" ]; then
-    ok "$mpi: forest: its schema is generated" env -C "$tap_dir" "$abs_top_builddir/verity-types" automap "$examples/forest.h"
+  if [ -x "$build/verity-types-automap" ] && [ -e "$build/.libs/libverity_autolink_$mpi.so" ]; then
+    ok "$mpi: forest: its schema is generated" env -C "$tap_dir" "$build/verity-types" automap "$examples/forest.h"
     if compiled "$mpi" "$mpicc" forest "verity_autolink_$mpi" -I"$examples" -I"$tap_dir" -lverity_autolink; then
-      output=$(timeout 120 "mpirun.$mpi" -np 6 "$tap_dir/forest" 2>&1 < /dev/null)
+      output=$(job 120 $mpi 6 forest)
       contains "$mpi: forest: all ranks receive equal trees" "$output" '^6 trees of [0-9]+ splits and leaves were exchanged: 0 differ'
       contains "$mpi: forest: equal trees are merged" "$output" '^the forest has 3 different trees with 6 votes$'
       read -r best forest <<< "$(sed -n 's/^right: .* to \([0-9.]*\)%, the forest \([0-9.]*\)%$/\1 \2/p' <<< "$output")"

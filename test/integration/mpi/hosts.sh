@@ -19,7 +19,7 @@ exec "$@"
 SH
 chmod +x "$tap_dir/on_host"
 
-# hosts_job NAME GUILTY PROGRAM ARGUMENT...: GUILTY's rank damages what it sends; empty: nobody. 0-1: the link from rank 0 to rank 1
+# hosts_job NAME GUILTY PROGRAM ARGUMENT...: GUILTY's rank damages what it sends; empty: none. 0-1: the link from rank 0 to rank 1
 # damages one bit of messages, each of which is sent as such only once.
 hosts_job() {
   local name=$1 guilty=$2 program status=0
@@ -49,7 +49,7 @@ metric_sum() {
 }
 faults_of() { echo $(($(metric_sum faults_payload_total "$@") + $(metric_sum faults_header_total "$@") + $(metric_sum faults_length_total "$@"))); }
 # explained INJECTED FILE...: the hosts' files have as many faults as frames were damaged, but for copies of frames that were there
-# already: those are dropped before anybody looks at their payload.
+# already: those are dropped before their payload is looked at.
 explained() {
   local injected=$1 seen twice
   shift

@@ -55,7 +55,7 @@ job() ( # job MPI LIST RANKS NAME ARGUMENT...: in the programs' folder, from whi
   export OMPI_MCA_mpi_yield_when_idle=1 # more processes than processors
   verity_env "$2"
   case ,$2 in
-    *,v*) LD_PRELOAD="$LD_PRELOAD${companions:+:$companions}" ;;
+    *,v*) LD_PRELOAD="$LD_PRELOAD${interposers:+:$interposers}" ;;
     *) unset LD_PRELOAD UCX_MODULE_DIR ;;
   esac
   within 60 "mpirun.$1" -np "$3" "./${4##*/}" "${@:5}" 2>&1 < /dev/null
@@ -111,7 +111,7 @@ if [ -n "$openmpi" ]; then
 fi
 if [ -n "$mpich" ]; then
   passes "sessions without MPI_Init" 1 mpich vtcp 2 init/session
-  companions=$(companion_for "$mpich")
+  interposers=$(interposer_for "$mpich")
   export UCX_VERITY_TYPECHECK=warn
   passes "sessions without MPI_Init, with the datatype checks" 1 mpich vtcp 2 init/session
   passes "persistent collectives, with the datatype checks" 2 mpich "$chosen" 6 coll/p_allred

@@ -72,7 +72,7 @@ pass() {
         export UCX_FAULT_SIDE=both
         continue
       fi
-      # A process of its own has nobody but vself to talk to.
+      # A process of its own has no transport but vself to use.
       n_ranks=${ranks[$((n % ${#ranks[@]}))]}
       [ "$list" != vself ] || n_ranks=1
       model "$launcher" "$n_ranks" "$list" --seed "$seed" --bytes "${sizes[n % 3]}" --phases 1000 --seconds "$share"

@@ -53,30 +53,30 @@ for launcher in $openmpi $mpich; do
   unset UCX_VERITY_THREADS
 done
 
-# A program that writes to a buffer which it is sending: nobody is blamed but it, and the job goes on.
+# A program that writes to a buffer which it is sending: only it is blamed, and the job goes on.
 fresh
 mpi_clean "a source that changes" '^scribble messages 2$' 300 "${openmpi:-$mpich}" 2 vposix,vself,vcma scribble -n 2 -t 280
-is "it is told as that" "$(($(attestation reads_source_changed) > 0))" 1
-is "and nobody else is blamed" "$(($(attestation reads_persistent) + $(attestation links_failed)))" 0
+is "it is reported as that" "$(($(attestation reads_source_changed) > 0))" 1
+is "and nothing else is blamed" "$(($(attestation reads_persistent) + $(attestation links_failed)))" 0
 contains "a warning names the reason" "$(cat "$tap_dir/job")" 'source changed while it was read: the program wrote to a buffer'
 
-# With the companion the process whose program it was names the send, once; the other one says nothing.
+# With the interposer the process whose program it was names the send, once; the other one says nothing.
 names_the_send() { # names_the_send NAME LAUNCHER LIST
   local name=$1 launcher=$2 list=$3
   rm -f "$tap_dir/changes"
   UCX_VERITY_TYPECHECK=warn UCX_VERITY_TYPECHECK_LOG="$tap_dir/changes" typechecked 300 "$launcher" 2 "$list" \
     scribble -n 3 -t 280 > "$tap_dir/job"
-  contains "$name: a source that changes, with the companion" "$(cat "$tap_dir/job")" '^scribble messages 3$'
+  contains "$name: a source that changes, with the interposer" "$(cat "$tap_dir/job")" '^scribble messages 3$'
   contains "$name: the send is named, in words" "$(cat "$tap_dir/job")" 'source changed: rank 0 wrote to the buffer of a send'
   contains "$name: rank, peer and call" "$(cat "$tap_dir/changes")" \
     '"event":"source_changed",.*"rank":0,"peer":1,"call":"MPI_Isend","site":"[^"]*scribble\.c:[0-9]+[^"]*","bytes":16777216,"offset":[0-9]+,"length":[1-9]'
-  is "$name: and told once" "$(wc -l < "$tap_dir/changes")" 1
+  is "$name: and reported once" "$(wc -l < "$tap_dir/changes")" 1
   lacks "$name: the reader leaves it to the owner" "$(cat "$tap_dir/job")" 'source changed while it was read'
 }
 for launcher in $openmpi $mpich; do
   case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
-  if [ ! -e "$(companion_for "$launcher")" ]; then
-    skip "$mpi: a changed source is named" "its companion is not built"
+  if [ ! -e "$(interposer_for "$launcher")" ]; then
+    skip "$mpi: a changed source is named" "its interposer is not built"
     continue
   fi
   names_the_send "$mpi" "$launcher" vposix,vself,vcma

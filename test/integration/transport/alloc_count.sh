@@ -30,13 +30,20 @@ for case in "put 8" "put 8000" "get 8" "get 8000"; do
   contains "vposix, $kind, $size bytes: no allocation and no lock" \
     "$(counted vposix -n $turns -k "$kind" -s "$size")" 'allocations [0-9]{1,2} own 0 locks [0-9]{1,3} own 0$'
 done
-# A pause of the machine is silence of the peer to the plugin, which then copies and asks: not here.
+# After a pause of the machine the plugin copies unacknowledged zero-copy sends and probes its peer: not here.
+export UCX_VERITY_COPY_AFTER=30s UCX_VERITY_PROBE_AFTER=30s
+for case in "zcopy 8000" "zcopy 16000"; do
+  read -r kind size <<< "$case"
+  contains "vposix, $kind, $size bytes: no allocation and no lock" \
+    "$(counted vposix -n $turns -k "$kind" -s "$size")" 'allocations [0-9]{1,2} own 0 locks [0-9]{1,3} own 0$'
+done
 for case in "short 8" "bcopy 8000" "zcopy 8000" "zcopy 60000" "put 60000" "get 60000"; do
   read -r kind size <<< "$case"
   contains "vtcp, $kind, $size bytes: no allocation and no lock of the plugin's own" \
-    "$(UCX_VERITY_COPY_AFTER=30s UCX_VERITY_PROBE_AFTER=30s counted vtcp -n 2000 -k "$kind" -s "$size")" \
+    "$(counted vtcp -n 2000 -k "$kind" -s "$size")" \
     ' own 0 locks [0-9]+ own 0$'
 done
+unset UCX_VERITY_COPY_AFTER UCX_VERITY_PROBE_AFTER
 
 # System calls between the marks, by the process of the marks; sched_yield is the test's own.
 calls() { # calls ARGUMENT...

@@ -33,7 +33,7 @@ for peer in 1 5; do
   contains "damage to rank $peer alone" "$(cat "$tap_dir/job")" ' 0 messages wrong'
 done
 ok "reaches rank 1" test "$(json_sum faults "$tap_dir"/peer1.*)" -gt 0
-is "and nobody, where no such rank is" "$(json_sum faults "$tap_dir"/peer5.*)" 0
+is "and none, where no such rank is" "$(json_sum faults "$tap_dir"/peer5.*)" 0
 
 # The jobs above would run all the same if it connected to interfaces.
 contains "that transport connects endpoints only" \

@@ -23,24 +23,24 @@ done
 no_damage
 for arguments in "" "-q"; do
   # shellcheck disable=SC2086 # several arguments
-  told=$(death vtcp -m none -t 20 $arguments)
-  contains "no error handler ($arguments): the survivor ends itself" "$told" '^survivor: ended with status (134|1[0-9][0-9])'
-  is "no error handler ($arguments): with one line" "$(grep -c '^ucx-verity: .*aborting' <<< "$told")" 1
+  outcome=$(death vtcp -m none -t 20 $arguments)
+  contains "no error handler ($arguments): the survivor ends itself" "$outcome" '^survivor: ended with status (134|1[0-9][0-9])'
+  is "no error handler ($arguments): with one line" "$(grep -c '^ucx-verity: .*aborting' <<< "$outcome")" 1
 done
 # A link that neither side ever used: its end loses nothing, unless a message waits by then. In mode off every end is
 # UCX's own matter.
 for arguments in "vtcp -k 0" "vtcp -k 0 -s 200000" "vftcp -k 0"; do
   # shellcheck disable=SC2086 # several arguments
-  told=$(death $arguments -m none -q -t 3)
-  contains "no error handler, never used ($arguments): no failure" "$told" '^survivor: Success'
-  lacks "no error handler, never used ($arguments): nothing is said" "$told" '^ucx-verity:'
+  outcome=$(death $arguments -m none -q -t 3)
+  contains "no error handler, never used ($arguments): no failure" "$outcome" '^survivor: Success'
+  lacks "no error handler, never used ($arguments): nothing is said" "$outcome" '^ucx-verity:'
 done
 contains "no error handler, never used, a message waits: an error or the end" "$(death vtcp -m none -k 0 -t 20)" \
   '^survivor: (ended with status (134|1[0-9][0-9])|Endpoint timeout|Connection reset)'
 contains "with one, never used: UCX reports the death" "$(death vtcp -k 0 -q)" '^exit status 0'
 contains "mode off, no error handler: no failure" "$(UCX_VERITY_MODE=off death vtcp -m none -q -t 3)" '^survivor: Success'
 
-# With a send under way its status may tell the program before the plugin ends it.
+# With a send under way its status may reach the program before the plugin ends it.
 contains "no error handler, in a long send: an error or the end" "$(death vtcp -m none -t 20 -s 200000)" \
   '^survivor: (ended with status (134|1[0-9][0-9])|Endpoint timeout|Connection reset)'
 

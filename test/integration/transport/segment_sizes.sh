@@ -83,4 +83,39 @@ if long_form && with_tls vposix,vcma "${UCX_INFO:-ucx_info}" -d 2> /dev/null | g
   for size in 64 4095 8193 1g; do sized posix UCX_CMA_SEG_SIZE=$size; done
 fi
 
+limit_of() { with_tls "$1" "${UCX_INFO:-ucx_info}" -d -t "$1" 2> "$tap_dir/err" | sed -n "s/.* $2: <= \([0-9]*\).*/\1/p"; } # limit_of TRANSPORT OPERATION
+
+# mapped TLS: KiB of shared memory of two processes that exchange messages.
+mapped() (
+  verity_env "$1"
+  port=$(free_port)
+  ucx_perftest -p "$port" > "$tap_dir/server" 2>&1 &
+  server=$!
+  for _ in {1..100}; do
+    ucx_perftest -p "$port" -t tag_lat -s 8 -n 2000000000 127.0.0.1 > "$tap_dir/client" 2>&1 &
+    client=$!
+    for _ in {1..100}; do
+      grep -q '^\[thread' "$tap_dir/client" && break 2
+      kill -0 "$client" 2> "$tap_dir/err" || break
+      sleep 0.2
+    done
+    sleep 0.2
+  done
+  cat "/proc/$server/smaps" "/proc/$client/smaps" |
+    awk '/^[0-9a-f]+-/ { is = /ucx_shm_posix/ && !seen[$6]++ } is && /^Size:/ { sum += $2 } END { print sum + 0 }'
+  kill "$client" "$server" 2> "$tap_dir/err"
+  wait
+)
+
+if lower_transports | grep -qx posix; then
+  # The gathering cases of uct_am are skipped where it is not offered.
+  ok "vposix: zero-copy messages of 16 KiB" test "$(limit_of vposix am_zcopy)" -ge 16384
+  chosen=$(UCX_POSIX_SEG_SIZE=4k limit_of vposix am_zcopy)
+  ok "vposix: a buffer size below the usual one is kept (am_zcopy: $chosen)" test "${chosen:-0}" -ge 4096 -a "${chosen:-0}" -lt 5120
+  # Large buffers are fewer: a twentieth is for their headers.
+  stock=$(mapped posix,self)
+  wrapped=$(mapped vposix,vself)
+  ok "vposix: $wrapped KiB of shared memory, stock $stock" test "$stock" -gt 0 -a "$wrapped" -gt 0 -a "$wrapped" -le $((stock + stock / 20))
+fi
+
 done_testing

@@ -10,14 +10,14 @@ declare -A of_part
 
 # associate PART NAME LIST MOST_UNTOLD PROCESSES THREADS ARGUMENT...: none wrong, all received, at most so many of 1,000 not certain.
 associate() {
-  local part=$1 name=$2 list=$3 most=$4 processes=$5 threads=$6 line messages told untold wrong
+  local part=$1 name=$2 list=$3 most=$4 processes=$5 threads=$6 line messages reported unreported wrong
   shift 6
   line=$(with_tls "$list" within "$(normal_or_long 300 3600)" "$build/association" -p "$processes" -t "$threads" \
     -n $((each / processes / threads)) "$@" 2>&1 | tail -n 1)
-  read -r _ messages _ told _ untold _ wrong <<< "$line"
+  read -r _ messages _ reported _ unreported _ wrong <<< "$line"
   total=$((total + ${messages:-0})) of_part[$part]=$((${of_part[$part]:-0} + ${messages:-0}))
   note "$part, $name: $line"
-  [ "${wrong:-1}" = 0 ] && [ "${told:-0}" -gt 0 ] && [ $((untold * 1000)) -le $((most * (told + untold))) ]
+  [ "${wrong:-1}" = 0 ] && [ "${reported:-0}" -gt 0 ] && [ $((unreported * 1000)) -le $((most * (reported + unreported))) ]
   tap_result $? "$part, $name"
 }
 
@@ -46,7 +46,7 @@ for lower in posix tcp; do
 done
 no_damage
 
-# Messages to others go past the plugin: what is told must be right all the same.
+# Messages to others go past the plugin: what is reported must be right all the same.
 associate "raw posix beside vtcp" "protocols v1" vtcp,vself,posix 1000 3 1
 UCX_PROTO_ENABLE=y associate "raw posix beside vtcp" "protocols v2" vtcp,vself,posix 1000 3 1
 associate "freed sends, raw posix beside vtcp" "protocols v1" vtcp,vself,posix 1000 3 1 -m freed

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Collective operations that do not match are told where their messages arrive, even when the job then hangs; correct ones are not.
+# Collective operations that do not match are reported where their messages arrive, even when the job then hangs; correct ones are not.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
 
 export UCX_VERITY_TYPECHECK=warn
 
 # Told of rank 1 against another one, by calls and difference: regular expressions.
-told() { # told NAME LAUNCHER OPERATION KIND CALL OTHER DIFFERENCE
+reported() { # reported NAME LAUNCHER OPERATION KIND CALL OTHER DIFFERENCE
   typechecked 60 "$2" 3 vposix,vself collectives wrong "$3" "$4" > "$tap_dir/job"
   contains "$1: $3, $4" "$(tr '\n' ' ' < "$tap_dir/job")" \
     "mismatch in a collective operation \\(ring, call 1\\)   rank [012] +($5|$6) +in [^ ]+ \\([^ ]*collectives.c:[0-9]+\\)   rank [012] +($5|$6) +in [^ ]+ \\([^ ]*collectives.c:[0-9]+\\)   difference: $7"
@@ -39,14 +39,14 @@ for launcher in $openmpi $mpich; do
       "MPIX?_${call}_init \\([^)]*MPI_(FLOAT|INT)[^)]*\\) +in [^ ]+ [^ ]+   rank . +MPIX?_${call}_init \\([^)]*MPI_(FLOAT|INT)[^)]*\\)"
   done
 
-  told "$mpi" "$launcher" bcast root "MPI_Bcast \\(root 0\\)" "MPI_Bcast \\(root 1\\)" "another root"
-  told "$mpi" "$launcher" reduce reduction "MPI_Reduce \\(MPI_SUM, root 0\\)" "MPI_Reduce \\(MPI_MAX, root 0\\)" "another reduction"
-  told "$mpi" "$launcher" allreduce reduction "MPI_Allreduce \\(MPI_SUM\\)" "MPI_Allreduce \\(MPI_MAX\\)" "another reduction"
-  told "$mpi" "$launcher" allreduce operation "MPI_Allreduce \\(MPI_SUM\\)" "MPI_Scan \\(MPI_SUM\\)" "another operation"
-  told "$mpi" "$launcher" allgather operation "MPI_Allgather" "MPI_Alltoall" "another operation"
-  told "$mpi" "$launcher" barrier operation "MPI_Barrier" "MPI_Bcast \\(root 0\\)" "another operation"
-  told "$mpi" "$launcher" alltoall form "MPI_Alltoall" "MPI_Ialltoall" "another operation"
-  told "$mpi" "$launcher" allgather count "MPI_Allgather \\(8 x MPI_INT\\)" "MPI_Allgather \\(4 x MPI_INT\\)" ".*4.*8|.*8.*4"
+  reported "$mpi" "$launcher" bcast root "MPI_Bcast \\(root 0\\)" "MPI_Bcast \\(root 1\\)" "another root"
+  reported "$mpi" "$launcher" reduce reduction "MPI_Reduce \\(MPI_SUM, root 0\\)" "MPI_Reduce \\(MPI_MAX, root 0\\)" "another reduction"
+  reported "$mpi" "$launcher" allreduce reduction "MPI_Allreduce \\(MPI_SUM\\)" "MPI_Allreduce \\(MPI_MAX\\)" "another reduction"
+  reported "$mpi" "$launcher" allreduce operation "MPI_Allreduce \\(MPI_SUM\\)" "MPI_Scan \\(MPI_SUM\\)" "another operation"
+  reported "$mpi" "$launcher" allgather operation "MPI_Allgather" "MPI_Alltoall" "another operation"
+  reported "$mpi" "$launcher" barrier operation "MPI_Barrier" "MPI_Bcast \\(root 0\\)" "another operation"
+  reported "$mpi" "$launcher" alltoall form "MPI_Alltoall" "MPI_Ialltoall" "another operation"
+  reported "$mpi" "$launcher" allgather count "MPI_Allgather \\(8 x MPI_INT\\)" "MPI_Allgather \\(4 x MPI_INT\\)" ".*4.*8|.*8.*4"
 
   typechecked 60 "$launcher" 2 vposix,vself mismatch reduction > "$tap_dir/job"
   contains "$mpi: calls that differ count as compared" "$(cat "$tap_dir/job")" 'rank 0: datatypes of 1 messages checked, 1 mismatched;'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The end-to-end digest of messages: a buffer that changes while it is sent is told, of every kind of datatype; correct programs are not.
+# The end-to-end digest of messages: a buffer that changes while it is sent is reported, of every kind of datatype; correct programs are not.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
 
@@ -12,10 +12,10 @@ for launcher in $openmpi $mpich; do
   export UCX_VERITY_TYPECHECK=error UCX_VERITY_ATTEST=always
   for list in vposix,vself vtcp,vself; do
     typechecked 100 "$launcher" 2 $list digest > "$tap_dir/job"
-    contains "$mpi, $list: told when the data changed, and only then" "$(cat "$tap_dir/job")" \
-      '^digest messages [0-9]+ changed ([1-9][0-9]+) told \1 wrong 0$'
+    contains "$mpi, $list: reported when the data changed, and only then" "$(cat "$tap_dir/job")" \
+      '^digest messages [0-9]+ changed ([1-9][0-9]+) reported \1 wrong 0$'
     typechecked 100 "$launcher" 2 $list digest shared > "$tap_dir/job"
-    contains "$mpi, $list: nothing is told of receives into one buffer" "$(cat "$tap_dir/job")" '^digest shared told 0$'
+    contains "$mpi, $list: nothing is reported of receives into one buffer" "$(cat "$tap_dir/job")" '^digest shared reported 0$'
     typechecked 100 "$launcher" 2 $list types right > "$tap_dir/job"
     contains "$mpi, $list: correct programs" "$(cat "$tap_dir/job")" '^types right cases [0-9]+ expected 0 errors 0 failed 0 others 0$'
     contains "$mpi, $list: are compared" "$(cat "$tap_dir/job")" 'data of [1-9][0-9]+ messages compared end to end, 0 differed$'

@@ -14,7 +14,7 @@ for list in vposix,vself vtcp,vself; do
     export UCX_PROTO_ENABLE=$protocols
     name="$list, protocols v2 $protocols"
     typechecked 60 "$mpich" 3 "$list" partitioned wrong > "$tap_dir/job"
-    contains "$name: each mismatch is told" "$(cat "$tap_dir/job")" '^partitioned wrong cases 24 expected 30 failed 0 wrong values 0$'
+    contains "$name: each mismatch is reported" "$(cat "$tap_dir/job")" '^partitioned wrong cases 24 expected 30 failed 0 wrong values 0$'
     contains "$name: none is left out" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 36 messages checked, 30 mismatched; 0 not checked$'
     contains "$name: by both calls" "$(tr '\n' ' ' < "$tap_dir/job")" \
       "sent:        100 x MPI_INT +by MPI_Psend_init in [^)]*partitioned.c:[0-9]+\\)   received as: 100 x MPI_FLOAT +by MPI_Precv_init in [^)]*partitioned.c:[0-9]+\\)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The companion beside others: a tool of the profiling interface preloaded before or after it, mpi4py, and error handlers that do not
+# The interposer beside others: a tool of the profiling interface preloaded before or after it, mpi4py, and error handlers that do not
 # return.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
@@ -18,17 +18,17 @@ with_preloads() {
   (
     verity_env vposix,vself
     export LD_PRELOAD="$LD_PRELOAD:$2:$3"
-    timeout -k 5 100 "$1" -np 2 "${@:4}" 2> "$tap_dir/told"
+    timeout -k 5 100 "$1" -np 2 "${@:4}" 2> "$tap_dir/stderr"
   )
-  cat "$tap_dir/told"
+  cat "$tap_dir/stderr"
 }
 
 for launcher in $openmpi $mpich; do
   case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
-  companion=$(companion_for "$launcher")
+  interposer=$(interposer_for "$launcher")
   program=$(mpi_program "$launcher" types) tool=$(compile_tool "$launcher")
   export UCX_VERITY_TYPECHECK=error
-  for order in "$tool $companion" "$companion $tool"; do
+  for order in "$tool $interposer" "$interposer $tool"; do
     case $order in "$tool "*) name="$mpi, a tool before it" ;; *) name="$mpi, a tool after it" ;; esac
     # shellcheck disable=SC2086 # two libraries
     with_preloads "$launcher" $order "$program" right > "$tap_dir/job"
@@ -36,7 +36,7 @@ for launcher in $openmpi $mpich; do
     contains "$name: the tool counts" "$(cat "$tap_dir/job")" '^tool sends [1-9][0-9]* receives [1-9][0-9]*$'
     # shellcheck disable=SC2086
     with_preloads "$launcher" $order "$program" wrong > "$tap_dir/job"
-    contains "$name: each mismatch is told" "$(grep '^types wrong cases' "$tap_dir/job")" \
+    contains "$name: each mismatch is reported" "$(grep '^types wrong cases' "$tap_dir/job")" \
       '^types wrong cases [0-9]+ expected ([1-9][0-9]*) errors \1 failed 0 others 0$'
   done
   typechecked 60 "$launcher" 2 vposix,vself jump > "$tap_dir/job"
@@ -58,7 +58,7 @@ python=$(find_python)
 if [ -n "$openmpi" ] && [ -n "$python" ]; then
   export UCX_VERITY_TYPECHECK=warn
   for what in right wrong; do
-    with_preloads "$openmpi" "$(companion_for "$openmpi")" "" "$python" "$abs_top_srcdir/test/mpi/exchange.py" $what > "$tap_dir/job"
+    with_preloads "$openmpi" "$(interposer_for "$openmpi")" "" "$python" "$abs_top_srcdir/test/mpi/exchange.py" $what > "$tap_dir/job"
     contains "mpi4py: $what: runs" "$(cat "$tap_dir/job")" "^exchange $what$"
     is "mpi4py: $what: reports" "$(grep -c 'ucx-verity: datatype mismatch' "$tap_dir/job")" $([ $what = wrong ] && echo 1 || echo 0)
   done

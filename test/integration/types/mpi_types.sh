@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Datatypes that do not match are told by the preloaded companion, whatever the MPI call, in words that help; their corrected
+# Datatypes that do not match are reported by the preloaded interposer, whatever the MPI call, in words that help; their corrected
 # twins are not.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
 
-# All companions that there are: each has to leave the other MPI's processes alone.
-companions=
+# All interposers that there are: each has to leave the other MPI's processes alone.
+interposers=
 for name in mpich openmpi; do
-  [ ! -e "$build/.libs/libverity_mpi_$name.so" ] || companions=${companions:+$companions:}$build/.libs/libverity_mpi_$name.so
+  [ ! -e "$build/.libs/libverity_mpi_$name.so" ] || interposers=${interposers:+$interposers:}$build/.libs/libverity_mpi_$name.so
 done
 
-# Compiled as a user does; mpif.h of Open MPI has no interfaces, which gfortran wants to be told.
+# Compiled as a user does; mpif.h of Open MPI has no interfaces, which gfortran has to accept by an option.
 fortran_program() { # fortran_program LAUNCHER NAME
   local compiler
   compiler=mpifort.$(flavour "$1")
@@ -25,7 +25,7 @@ matrix() { # matrix NAME LAUNCHER LIST
   local name=$1 launcher=$2 list=$3
   export UCX_VERITY_TYPECHECK=error
   typechecked 100 "$launcher" 2 "$list" types wrong > "$tap_dir/job"
-  contains "$name: each mismatch is told" "$(grep '^types wrong cases' "$tap_dir/job")" \
+  contains "$name: each mismatch is reported" "$(grep '^types wrong cases' "$tap_dir/job")" \
     '^types wrong cases [0-9]+ expected ([1-9][0-9]*) errors \1 failed 0 others 0$'
   typechecked 100 "$launcher" 2 "$list" types right > "$tap_dir/job"
   contains "$name: the corrected twins are not" "$(cat "$tap_dir/job")" '^types right cases [0-9]+ expected 0 errors 0 failed 0 others 0$'
@@ -92,7 +92,7 @@ calls_told() {
     /^ +by MPI_/ { if (sends) sender = $2; else print sender, $2 }' "$1" | sed 's/MPI_//g'
 }
 
-# both_sides NAME LAUNCHER: each operation is told with the calls and the types of both sides.
+# both_sides NAME LAUNCHER: each operation is reported with the calls and the types of both sides.
 both_sides() {
   local flavour wanted
   flavour=$(flavour "$2")
@@ -205,7 +205,7 @@ for launcher in $openmpi $mpich; do
   UCX_VERITY_TYPECHECK=off typechecked 60 "$launcher" 2 vposix,vself types wrong send > "$tap_dir/job"
   is "$mpi: off: nothing is said" "$(grep -c ucx-verity: "$tap_dir/job")" 0
   UCX_VERITY_TYPECHECK=maybe typechecked 60 "$launcher" 2 vposix,vself types right send "another class" > "$tap_dir/job"
-  contains "$mpi: a bad value is told" "$(cat "$tap_dir/job")" "UCX_VERITY_TYPECHECK=maybe: bad value; allowed: off, warn, error"
+  contains "$mpi: a bad value is reported" "$(cat "$tap_dir/job")" "UCX_VERITY_TYPECHECK=maybe: bad value; allowed: off, warn, error"
   unset UCX_VERITY_TYPECHECK
 done
 [ -n "$mpich" ] || skip "MPICH" "no MPICH on UCX"
@@ -237,6 +237,6 @@ fi
 
 # Harmless where there is no MPI.
 export UCX_VERITY_TYPECHECK=error
-is "a shell with the companions" "$(LD_PRELOAD=$companions bash -c 'echo fine' 2>&1)" fine
+is "a shell with the interposers" "$(LD_PRELOAD=$interposers bash -c 'echo fine' 2>&1)" fine
 
 done_testing

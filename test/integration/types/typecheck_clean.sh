@@ -13,7 +13,7 @@ clean() {
     verity_env "$list"
     program=$(mpi_program "$launcher" "$6") || exit 1
     export UCX_VERITY_TYPECHECK=warn UCX_VERITY_ATTEST=always
-    LD_PRELOAD="$LD_PRELOAD:$(companion_for "$launcher")"
+    LD_PRELOAD="$LD_PRELOAD:$(interposer_for "$launcher")"
     timeout -k 5 100 "$launcher" -np "$ranks" "$program" "${@:7}" 2>&1
   ) > "$tap_dir/job" || status=$?
   is "$name: ends well" "$status" 0
@@ -28,11 +28,11 @@ for launcher in $openmpi $mpich; do
   clean "$mpi" "$launcher" 2 vtcp,vself ' messages [0-9]+ wrong 0 ' threads -n 100
   clean "$mpi" "$launcher" 2 vposix,vself ' wrong 0' rma -n 20
   clean "$mpi" "$launcher" 3 vposix,vself ' wrong 0' finalize
-  clean "$mpi" "$launcher" 6 vtcp,vself '^strangers messages 60 wrong 0$' strangers
+  clean "$mpi" "$launcher" 6 vtcp,vself '^unconnected messages 60 wrong 0$' unconnected
   for list in vposix,vself vtcp,vself; do
     clean "$mpi" "$launcher" 4 "$list" '^legal wrong 0$' legal
     clean "$mpi" "$launcher" 2 "$list" '^gaps messages [0-9]+ wrong 0' gaps
-    mpi_clean "$mpi, $list: gaps, without the companion" '^gaps messages [0-9]+ wrong 0' 60 "$launcher" 2 "$list" gaps
+    mpi_clean "$mpi, $list: gaps, without the interposer" '^gaps messages [0-9]+ wrong 0' 60 "$launcher" 2 "$list" gaps
   done
   clean "$mpi" "$launcher" 2 vposix,vself 'types right cases [0-9]+ expected 0 errors 0 ' types right
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What the checks of datatypes add to each message, in instructions: a message to oneself under callgrind, with the companion and without
+# What the checks of datatypes add to each message, in instructions: a message to oneself under callgrind, with the interposer and without
 # it. The difference repeats exactly; it may exceed its row of test/perf_counts/instructions.table by 10 %, as in instructions.sh.
 # To record rows for a new compiler: VERITY_PERF_RECORD=1 (they are printed, not written).
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
@@ -37,7 +37,7 @@ for launcher in $openmpi $mpich; do
     [ -n "$limit$VERITY_PERF_RECORD" ] || { skip "$name" "no count recorded for $key"; continue; }
     without=$(count "$launcher" $kind)
     [ -n "$without" ] || { skip "$name" "valgrind does not run it: $(tail -n 1 "$tap_dir/job")"; continue; }
-    with=$(count "$launcher" $kind "$(companion_for "$launcher")")
+    with=$(count "$launcher" $kind "$(interposer_for "$launcher")")
     if [ -n "$VERITY_PERF_RECORD" ]; then
       skip "$(printf '%-28s %-24s %s' "$key" "$name" $((with - without)))" recording
     else

@@ -31,9 +31,7 @@ void without_progress(Side& side) {
   Inbound in(iface, kId, middling, UCT_CB_FLAG_ASYNC);
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, middling);
-  out.send(Kind::kBcopy);
-  in.expect(1);
-  side.channel.barrier([&] { iface.progress(); });
+  connect(side, iface, in, out);
   if (side.role == 0) {
     for (uint64_t i = 0; i < kMessages; ++i) { out.send(Kind::kBcopy); }
   } else {
@@ -107,9 +105,7 @@ void close_under_fire(Side& side) {
       Inbound in(iface, kId, middling, UCT_CB_FLAG_ASYNC);
       Endpoints eps(iface, side.channel, 1);
       Outbound out(iface, eps[0], kId, middling);
-      out.send(Kind::kBcopy);
-      in.expect(1);
-      side.channel.barrier([&] { iface.progress(); });
+      connect(side, iface, in, out);
       const double until = seconds_now() + 0.02;
       if (side.role == 0)
         ::usleep(static_cast<useconds_t>(dice(31, static_cast<uint64_t>(round)) % 5000));

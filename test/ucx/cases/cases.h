@@ -62,8 +62,15 @@ inline void skip_if_pairs(const Iface& iface) {
   if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) throw Skip("endpoints are connected in pairs");
 }
 
-// Ends a case: both sides are done and have heard of no error. Only after the second barrier may
-// one of them close, of which the other one may hear as an error.
+// A first message each way: both sides are connected then.
+inline void connect(Side& side, Iface& iface, Inbound& in, Outbound& out) {
+  out.send(Kind::kBcopy);
+  in.expect(1);
+  side.channel.barrier([&] { iface.progress(); });
+}
+
+// Ends a case: both sides are done and got no error. Only after the second barrier may one of them
+// close, which may be an error to the other one.
 inline void finish(Side& side, Iface& iface) {
   auto progress = [&] { iface.progress(); };
   side.channel.barrier(progress);

@@ -25,9 +25,7 @@ void leave_early(Side& side, int leaver) {
     Inbound in(iface, kId, small);
     Endpoints eps(iface, side.channel, 1);
     Outbound out(iface, eps[0], kId, small);
-    out.send(Kind::kBcopy);
-    in.expect(1);
-    side.channel.barrier([&] { iface.progress(); });
+    connect(side, iface, in, out);
     if (side.role != leaver) {
       ::usleep(200'000);
       in.expect(kMessages + 1);

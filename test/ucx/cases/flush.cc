@@ -44,9 +44,7 @@ void flush_behind_pending(Side& side) {
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, length_of);
   unsigned left = 0;
-  out.send(Kind::kBcopy);
-  in.expect(1);
-  side.channel.barrier([&] { iface.progress(); });
+  connect(side, iface, in, out);
   if (side.role == 0) {
     fill_up(out);
     add_pending(iface, eps[0], out, queue, 5, left);
@@ -78,9 +76,7 @@ void flush_without_peer(Side& side) {
   Inbound in(iface, kId, length_of);
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, length_of);
-  out.send(Kind::kBcopy);
-  in.expect(1);
-  side.channel.barrier([&] { iface.progress(); });
+  connect(side, iface, in, out);
   if (side.role == 0) {
     for (int i = 0; i < 8; ++i) { out.send(Kind::kBcopy); }
     flush_with_completion(iface, eps[0], 5);
@@ -101,9 +97,7 @@ void flush_cancelled(Side& side) {
   Inbound in(iface, kId, [](uint64_t) { return size_t{40}; });
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, [](uint64_t) { return size_t{40}; });
-  out.send(Kind::kBcopy);
-  in.expect(1);
-  side.channel.barrier([&] { iface.progress(); });
+  connect(side, iface, in, out);
   if (side.role == 0) {
     Flushed& flushed = *new Flushed;
     out.send(Kind::kBcopy);

@@ -143,9 +143,7 @@ void arm_unanswered(Side& side) {
   Outbound out(iface, eps[0], kId, small);
   int fd;
   check(uct_iface_event_fd_get(iface.handle(), &fd), "uct_iface_event_fd_get");
-  out.send(Kind::kBcopy);
-  in.expect(1);
-  side.channel.barrier([&] { iface.progress(); });
+  connect(side, iface, in, out);
   if (side.role == 0) {
     out.send(Kind::kBcopy);
     out.send(Kind::kBcopy);
@@ -242,9 +240,9 @@ void uids(Side& side) {
             "interface " + std::to_string(opened) +
                 " of the worker has another worker's number, or the same after all are used");
   }
-  Iface stranger(side.options);
+  Iface other(side.options);
   require(std::none_of(all.begin(), all.end(),
-                       [&](uint64_t uid) { return uid >> 8 == uid_of(stranger) >> 8; }),
+                       [&](uint64_t uid) { return uid >> 8 == uid_of(other) >> 8; }),
           "two workers have one number");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Links of a wrapper: made by the peer's greeting, refused to strangers, kept alive by an interface
-// that nobody progresses, given up, left behind by a fork.
+// Links of a wrapper: made by the peer's HELLO, refused to other interfaces' addresses, kept alive
+// by an interface without progress calls, given up, left behind by a fork.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ Kind largest_kind(const Iface& iface) {
 }
 
 // Only role 0 makes an endpoint. Its messages are acknowledged all the same, or the window would
-// close and the zero-copy sends, which nobody copies here, would never end.
+// close and the zero-copy sends, which are not copied here, would never end.
 void one_way(Side& side) {
   need_wrapper_and_two(side);
   setenv("UCX_VERITY_COPY_AFTER", "60s", 1);
@@ -57,7 +57,7 @@ void one_way(Side& side) {
 }
 
 // The address of something else, and that of another protocol version.
-void strangers(Side& side) {
+void foreign_addresses(Side& side) {
   need_wrapper_and_two(side);
   Iface iface(side.options);
   if (!iface.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) {
@@ -68,13 +68,13 @@ void strangers(Side& side) {
   constexpr size_t kTail = 16;  // what the wrapper appends: magic (2), version (1), mode (1), ...
   const uint8_t changes[kTail] = {0x40, 0, 0x40, 0x0c};
   for (size_t at : {0, 2, 3}) {
-    Iface::Address stranger = peer;
-    stranger.iface[stranger.iface.size() - 1 - kTail + at] ^= changes[at];
-    require(!iface.is_reachable(stranger), "a stranger is reachable");
+    Iface::Address foreign = peer;
+    foreign.iface[foreign.iface.size() - 1 - kTail + at] ^= changes[at];
+    require(!iface.is_reachable(foreign), "a foreign address is reachable");
     uct_ep_h ep = nullptr;
-    ucs_status_t status = iface.try_connect_to_iface(stranger, &ep);
+    ucs_status_t status = iface.try_connect_to_iface(foreign, &ep);
     require(status == UCS_ERR_UNREACHABLE,
-            std::string("an endpoint to a stranger: ") + ucs_status_string(status));
+            std::string("an endpoint to a foreign address: ") + ucs_status_string(status));
   }
   finish(side, iface);
 }
@@ -130,9 +130,7 @@ void progress_disabled(Side& side) {
   Inbound in(iface, kId, longish);
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, longish);
-  out.send(Kind::kBcopy);
-  in.expect(1);
-  side.channel.barrier([&] { iface.progress(); });
+  connect(side, iface, in, out);
   constexpr uint64_t kMessages = 1000;  // several windows
   if (side.role == 0) {
     for (uint64_t i = 0; i < kMessages; ++i) { out.send(Kind::kBcopy); }
@@ -171,9 +169,7 @@ void given_up(Side& side) {
   Inbound in(iface, kId, length_of);
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, length_of);
-  out.send(Kind::kBcopy);
-  in.expect(1);
-  side.channel.barrier([&] { iface.progress(); });
+  connect(side, iface, in, out);
   if (side.role == 0) {
     out.send(largest_kind(iface));
     out.send(Kind::kBcopy);
@@ -256,7 +252,7 @@ void forked(Side& side) {
 
 constexpr Case kCases[] = {
     {"one side only makes an endpoint", one_way},
-    {"strangers are refused", strangers},
+    {"foreign addresses are refused", foreign_addresses},
     {"numbers of messages that are the wrapper's own", own_numbers},
     {"acknowledgements while progress is disabled", progress_disabled},
     {"a link given up", given_up},

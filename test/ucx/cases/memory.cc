@@ -160,8 +160,8 @@ void zcopy_reads(Side& side) {
   side.channel.barrier([&] { carrier.progress(); });
 }
 
-// A transport that only reads, on a worker with none for messages: nobody can be asked for digests,
-// now or later. The reads go at once, and count as unverified.
+// A transport that only reads, on a worker with none for messages: no peer can be sent a request
+// for digests, now or later. The reads go at once, and count as unverified.
 void reads_alone(Side& side) {
   Iface reader(reading_beside(side));
   need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);

@@ -17,9 +17,7 @@ void pending_order(Side& side) {
   Outbound out(iface, eps[0], kId, length_of);
   unsigned left = 0;
   // Connections are made first, then role 1 stops.
-  out.send(Kind::kBcopy);
-  in.expect(1);
-  side.channel.barrier([&] { iface.progress(); });
+  connect(side, iface, in, out);
   if (side.role == 0) {
     fill_up(out);
     add_pending(iface, eps[0], out, queue, 100, left);
@@ -54,9 +52,7 @@ void no_overtaking(Side& side) {
     return UCS_OK;
   };
   unsigned left = 0;
-  out.send(Kind::kBcopy);
-  in.expect(1);
-  side.channel.barrier([&] { iface.progress(); });
+  connect(side, iface, in, out);
   for (uint64_t round = 1; round <= 20; ++round) {
     if (side.role == 0) {
       fill_up(out);
@@ -133,9 +129,7 @@ void pending_purge(Side& side) {
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, length_of);
   unsigned left = 0;
-  out.send(Kind::kBcopy);
-  in.expect(1);
-  side.channel.barrier([&] { iface.progress(); });
+  connect(side, iface, in, out);
   uint64_t sent = out.count();
   if (side.role == 0) {
     fill_up(out);

@@ -14,7 +14,7 @@ namespace {
 constexpr uint8_t kId = 6;
 
 // Puts of every length, each followed by a message: what was put is there when the message comes.
-// The other side tells when it has looked, before the place is used again.
+// The other side signals that it has looked, before the place is used again.
 void puts_before_messages(Side& side) {
   Iface iface(side.options);
   need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY, side);

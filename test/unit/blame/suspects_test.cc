@@ -53,7 +53,7 @@ TEST_F(Fleet, OneBadCable) {
             (Explanation{Part::kPair, Role::kBoth, "n2", "n5", "vrc_verbs/mlx5_0"}));
 }
 
-// The device is told from its host because there are others.
+// The device is distinguished from its host because there are others.
 TEST_F(Fleet, OneBadAdapterSending) {
   everybody_reports(8);
   for (unsigned i = 0; i < 70; ++i) fault("n3", host(i % 8 == 3 ? 4 : i % 8));
@@ -195,7 +195,7 @@ TEST_F(Fleet, GuiltyAmongNoise) {
   }
 }
 
-// With two hosts alone nobody can say more.
+// Two hosts alone do not show more.
 TEST_F(Fleet, TwoHostsCannotTellALinkFromItsEnds) {
   everybody_reports(2);
   for (unsigned i = 0; i < 40; ++i) fault("n0", "n1", "vtcp", "eth0");
@@ -267,7 +267,7 @@ TEST_F(Fleet, PeersMayKnowAHostByItsFirstName) {
   const Evidence evidence = builder.build();
   EXPECT_TRUE(evidence.ways.contains({"n0.example.org", "n1.example.org", "vrc_verbs/mlx5_0"}));
   EXPECT_TRUE(evidence.ways.contains({"n2", "n1.example.org", "vrc_verbs/mlx5_0"}))
-      << "which of them, nobody knows";
+      << "which of them is unknown";
 }
 
 TEST_F(Fleet, AReceiverWithMostOfTheTrafficIsNotBlamedForIt) {

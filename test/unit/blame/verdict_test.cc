@@ -104,7 +104,7 @@ TEST(Verdict, ManyPeersOfWhichFewHaveTrouble) {
 
 TEST(Verdict, DamageWithinTheHostIsItsOwn) {
   Fleet fleet({"a", "b", "c"});
-  fleet.damage("a", "a", 2);  // 2 in and 2 out: its sender and its receiver tell of the same
+  fleet.damage("a", "a", 2);  // 2 in and 2 out: its sender and its receiver report the same
   EXPECT_EQ(fleet.at("a").level, Level::kWarning);
   EXPECT_EQ(fleet.at("a").text, "2 faults (2 within this host): this host");
   fleet.damage("a", "a", 1);

@@ -202,7 +202,7 @@ TEST(HealthAttestation, JsonOfOddNames) {
   EXPECT_TRUE(json["rank"].is_null());
 }
 
-// What is not repaired, though no link failed, came after all that anybody waited for.
+// What is not repaired, though no link failed, came after all that was waited for.
 TEST(HealthAttestation, FaultsAreBalanced) {
   Report report = healthy();
   report.counters.faults_payload = 38;

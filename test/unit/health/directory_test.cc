@@ -100,7 +100,7 @@ TEST(HealthDirectory, AProcessThatEndedSaysSo) {
   EXPECT_EQ(file.ended_ns, 123u);
 }
 
-// The lock alone tells, too: in a container the process has another number than outside.
+// The lock alone shows it, too: in a container the process has another number than outside.
 TEST(HealthDirectory, ALockedFileIsARunningProcess) {
   const Folder folder;
   Process process(folder.path);
@@ -279,7 +279,7 @@ TEST_F(HealthCollect, EndedOnesGoAfterTheirTime) {
   EXPECT_EQ(folder_.names().size(), 0u);
 }
 
-// It may have run for days: its time begins when somebody notices.
+// It may have run for days: its time begins when it is noticed.
 TEST_F(HealthCollect, KilledOnesStayForTheirTimeOnceNoticed) {
   in_child([&] { new Process(folder_.path), kill(getpid(), SIGKILL); }, SIGKILL);
   EXPECT_EQ(collect_at(now_ + 100 * kHour), 0u);

@@ -207,7 +207,7 @@ TEST(HealthJobLog, WhoDiedIsNotWaitedFor) {
   const auto log = records({"+1:0", "+2:1", "+3:2", "-1:0", "-3:2"});
   EXPECT_EQ(assembled(log, 3, "2"), "");
   EXPECT_EQ(assembled(log, 3, "2", "2"), "2/3");
-  EXPECT_EQ(assembled(log, 1, "0", "2"), "");  // 3 lived then, and it is the one to tell
+  EXPECT_EQ(assembled(log, 1, "0", "2"), "");  // 3 lived then, and it is the one to report
 }
 
 // A launcher kills the others then: what has ended so far is known, and who was the first to fail.
@@ -270,7 +270,7 @@ TEST(HealthJobLog, FilesOfOneProcess) {
   JobLog log;
   ASSERT_TRUE(log.join(folder.path, "launch 1", "0"));
   Assembled all;
-  EXPECT_EQ(log.leave(rank("0"), false, &all), JobLog::Outcome::kSpeaks);
+  EXPECT_EQ(log.leave(rank("0"), false, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 1U);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }

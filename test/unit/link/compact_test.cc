@@ -48,22 +48,6 @@ TEST_F(Compact, OnlyPlainSynchronousDataOfOneSegmentAndAnEighthIsCompact) {
   EXPECT_EQ(b.got.size(), 4u);
 }
 
-TEST_F(Compact, FramesOfAnyWrongLengthAreRepaired) {
-  const std::string text = text_of(40);
-  for (size_t size = 0; size <= 100; ++size) {
-    Pair p{compact()};
-    p.join(7);
-    p.a.send(text);
-    WireFrame frame = p.a.take();
-    if (size == frame.bytes.size()) continue;
-    frame.bytes.resize(size);
-    p.b.receive(frame);
-    EXPECT_TRUE(p.b.got.empty()) << size;
-    p.run_for(20'000'000);
-    ASSERT_EQ(p.b.got, std::vector<std::string>{text}) << size;
-  }
-}
-
 // What is damaged or lost comes again with a full header, however often.
 TEST_F(Compact, FramesSentAgainAreFull) {
   a.send("1");

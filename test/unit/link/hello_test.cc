@@ -167,7 +167,7 @@ TEST_P(Hello, AProbeDetectsThatThePeersLinkIsGone) {
   ASSERT_FALSE(b.link->carries_hello());
   a.hub.lifecycle.remove(*a.link);
   a.link = nullptr;
-  b.send("to nobody");
+  b.send("to no one");
   pair.run_for(50'000'000);
   EXPECT_EQ(b.failures, std::vector<Failure>{Failure::kRestarted});
   EXPECT_EQ(a.got, std::vector<std::string>{"2"});
@@ -330,7 +330,7 @@ TEST_P(Hello, AByeCompletesWhatIsInFlight) {
   EXPECT_EQ(a.closed, 1u);
   EXPECT_EQ(a.freed, 1u);
   EXPECT_TRUE(a.hub.is_idle());
-  EXPECT_FALSE(a.send("nobody there"));
+  EXPECT_FALSE(a.send("no peer"));
 }
 
 TEST_P(Hello, ByeWaitsForABusyLowerTransport) {

@@ -110,7 +110,7 @@ TEST_F(LinkParts, ATimeoutBouncesThenProbesWithGrowingPauses) {
   }
   EXPECT_EQ(port.freed, 1u);
   EXPECT_EQ(probes, (std::vector<uint64_t>{1, 5, 21, 85})) << "ms";
-  timer.hasten(link);
+  timer.probe_soon(link);
   EXPECT_LE(timer.next_deadline(), timer.now() + 1'000'000);
   zero_copy.release(slot);
   link.tx[0].complete_all([&](link::Slot* s) { zero_copy.acknowledged(link, s); });

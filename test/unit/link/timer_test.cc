@@ -117,7 +117,7 @@ TEST_P(Timer, ALostRequestIsTheTimersBusiness) {
   EXPECT_EQ(b.got, std::vector<std::string>{"lost"});
 }
 
-// The clock stands still while nobody calls; a timeout is not concluded from one long pause of our
+// The clock does not advance between calls; a timeout is not concluded from one long pause of our
 // own.
 TEST_P(Timer, OnePauseOfOurOwnIsNoTimeout) {
   a.hub.tick(now);

@@ -106,7 +106,7 @@ TEST_P(ZeroCopyRepair, RemovalInFlightFreesSourcesOnce) {
 TEST_P(ZeroCopyRepair, AFrameThatLeavesFromItsSlotIsRepairedFromThere) {
   const std::string text = text_of(5 * kSegment, 1);
   ASSERT_NE(a.send_from_slot(text), nullptr);
-  EXPECT_EQ(a.freed, 1u) << "nobody's send";
+  EXPECT_EQ(a.freed, 1u) << "no send of the user's is pending";
   EXPECT_FALSE(a.hub.zero_copy.has_unbounced(*a.link));
   WireFrame frame = a.take();
   frame.flip_payload(3 * kSegment + 1);

@@ -74,7 +74,7 @@ TEST(MpiHandleTable, ManyHandlesThatEndWithinEachOther) {
   Table::drop(3000);
 }
 
-// Its memory belongs to another handle then, but this thread remembers it yet.
+// Its memory belongs to another handle then, but it is still in this thread's cache.
 TEST(MpiHandleTable, ADroppedHandleIsNotTheNextOwnerOfItsMemory) {
   for (int other = 2000; other < 2300; ++other) {
     const Info* const old = find(21, 1);
@@ -102,7 +102,7 @@ TEST(MpiHandleTable, ADroppedHandleThatComesAgainIsNotRecalledAsTheOldOne) {
   };
   make_again(2);
   EXPECT_EQ(Table::recall(22), nullptr)
-      << "what this thread remembers is somebody's, but the handle's no more";
+      << "this thread's cache has an Info that is not the handle's any more";
   EXPECT_FALSE(old->current());
   EXPECT_EQ(old->value, 1);
   EXPECT_EQ(find(22, 3)->value, 2);

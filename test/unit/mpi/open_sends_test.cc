@@ -42,7 +42,7 @@ TEST_F(OpenSendsTest, ToldOnce) {
   sends.open(&requests[0], memory.data(), 10'000, caller(1));
   EXPECT_TRUE(changed(0, 100));
   EXPECT_FALSE(changed(5000, 100));
-  EXPECT_TRUE(found) << "it is that send's still: nobody else is to tell of it";
+  EXPECT_TRUE(found) << "it is still that send's, to be reported once";
 }
 
 TEST_F(OpenSendsTest, OnlyWhatOverlapsCounts) {

@@ -82,7 +82,8 @@ inline void arrive(ReceiveMatcher& matcher, const Message& message) {
   matcher.arrive(message.tag, signature.bytes(), signature.length());
 }
 
-// One that comes whole, as long as UCP handles it: what the companion's arrives() and arrived() do.
+// One that comes whole, as long as UCP handles it: what the interposer's arrives() and arrived()
+// do.
 class Handling {
  public:
   Handling(ReceiveMatcher& matcher, const Message& message)

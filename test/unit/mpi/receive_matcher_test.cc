@@ -46,7 +46,7 @@ TEST(MpiReceiveMatcher, ACancelledReceiveIsNotWaitedFor) {
   EXPECT_EQ(exact.number, 101u);
 }
 
-// Those that were posted last are looked through only when somebody asks.
+// Those that were posted last are searched only on demand.
 TEST(MpiReceiveMatcher, CancelledBeforeAndAfterTheyWereSorted) {
   ReceiveMatcher matcher;
   TestReceive result[6];

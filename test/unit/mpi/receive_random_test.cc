@@ -128,7 +128,7 @@ class Ucp {
     const auto it = std::find_if(matched_.begin(), matched_.end(), [&](const Receiving& r) {
       return r.message.number == message.number;
     });
-    if (it == matched_.end()) return;  // nobody wants it yet, or it is complete meanwhile
+    if (it == matched_.end()) return;  // no receive for it yet, or it is complete meanwhile
     const TestReceive* result = it->result;
     finish(it);
     if (!is_direct) return;
@@ -257,7 +257,7 @@ TEST(MpiReceiveRandom, IsNeverWrongOnceDisabled) {
   EXPECT_GT(sums.silent, sums.certain / 2);
 }
 
-// So many tags that what is known of quiet ones is forgotten again and again.
+// So many tags that the records of idle ones are dropped again and again.
 TEST(MpiReceiveRandom, AgreesWithUcpWhenTagsAreEvicted) {
   constexpr uint64_t kMost = 1 << 15;
   for (uint64_t seed = 1; seed <= 10; ++seed) {

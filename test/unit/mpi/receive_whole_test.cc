@@ -275,7 +275,7 @@ TEST_F(MpiWholeMessage, AnEndTooManyChangesNothing) {
 
 TEST_F(MpiWholeMessage, ItsTagIsNotEvictedInItsHandling) {
   constexpr uint64_t kMost = 1 << 15;
-  for (const bool is_its : {true, false}) {  // somebody takes it at once, or nobody
+  for (const bool is_its : {true, false}) {  // a receive takes it at once, or none
     ReceiveMatcher many;
     TestReceive its, other;
     for (uint64_t tag = 1; tag < kMost; ++tag) {

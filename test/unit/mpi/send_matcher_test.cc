@@ -228,7 +228,7 @@ TEST_F(MpiSendMatcher, TooManyDisabledTagsDisableAll) {
   EXPECT_EQ(sends.pending(), 0u);
 }
 
-// They may be transmitted yet: forgotten, they would be taken for later ones.
+// They may be transmitted yet: dropped, they would be taken for later ones.
 TEST_F(MpiSendMatcher, TooManyPendingOnesDisableAll) {
   const Signature first(1), second(2);
   std::vector<char> memory(kRequest + 8 * 70'000);
@@ -308,7 +308,7 @@ TEST_F(MpiSendMatcher, TheCallsMessageMayBeOfferedAgain) {
   }
   ASSERT_EQ(transmit(), sizeof(out));
   EXPECT_EQ(Out(sends, 5, nullptr).what(), -1);
-  EXPECT_FALSE(sends.undo_match()) << "the last one was nobody's";
+  EXPECT_FALSE(sends.undo_match()) << "the last one belonged to no send";
   EXPECT_FALSE(sends.is_of_call(5));
   sends.end(requests[0] + kRequest);
   EXPECT_EQ(sends.pending(), 0u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of damaged reads: each part once, with what was wrong in it, and whether the program
-// did it.
+// What is reported of damaged reads: each part once, with what was wrong in it, and whether the
+// program did it.
 #include <set>
 #include <utility>
 
@@ -42,13 +42,13 @@ TEST_F(RmaDiagnose, OneBitWhateverThePieces) {
     hurt(at);
     run(memory, target, token, pieces);
     ASSERT_EQ(reader.faults.size(), pieces);
-    const RmaEnd::ToldFault& told = reader.faults.back();
-    EXPECT_EQ(told.fault.offset, kChunk);
-    EXPECT_EQ(told.fault.length, kChunk);
-    EXPECT_EQ(told.fault.segments, 1u);
-    EXPECT_EQ(told.fault.attempts, 1u);
-    EXPECT_EQ(told.syndrome.pattern, Pattern::kSingleBit);
-    EXPECT_EQ(told.syndrome.bit[0], at * 8 + 4);
+    const RmaEnd::SeenFault& seen = reader.faults.back();
+    EXPECT_EQ(seen.fault.offset, kChunk);
+    EXPECT_EQ(seen.fault.length, kChunk);
+    EXPECT_EQ(seen.fault.segments, 1u);
+    EXPECT_EQ(seen.fault.attempts, 1u);
+    EXPECT_EQ(seen.syndrome.pattern, Pattern::kSingleBit);
+    EXPECT_EQ(seen.syndrome.bit[0], at * 8 + 4);
   }
 }
 
@@ -81,11 +81,11 @@ TEST_F(RmaDiagnose, AProgramThatWritesMeanwhile) {
     if (n++ == 0) memory[100] ^= 0xff;  // after the digest, before the bytes
   };
   run(memory, target, token);
-  for (const RmaEnd::ToldFault& told : reader.faults) {
-    EXPECT_TRUE(told.fault.kind == FaultKind::kSourceChanged ||
-                told.fault.kind == FaultKind::kAmbiguous);
-    if (told.fault.kind != FaultKind::kSourceChanged) continue;
-    EXPECT_EQ(told.syndrome.bits, 0u);
+  for (const RmaEnd::SeenFault& seen : reader.faults) {
+    EXPECT_TRUE(seen.fault.kind == FaultKind::kSourceChanged ||
+                seen.fault.kind == FaultKind::kAmbiguous);
+    if (seen.fault.kind != FaultKind::kSourceChanged) continue;
+    EXPECT_EQ(seen.syndrome.bits, 0u);
   }
 }
 
@@ -99,10 +99,10 @@ TEST_F(RmaDiagnose, OnlySomeBytesAreKept) {
   run(memory, target, token);
   EXPECT_TRUE(target == memory);
   ASSERT_EQ(reader.faults.size(), 16u);
-  for (const RmaEnd::ToldFault& told : reader.faults) {
-    EXPECT_EQ(told.fault.segments, kChunk / kSegment);
-    EXPECT_LE(told.syndrome.compared, rma::Descent::kKept);
-    EXPECT_GT(told.syndrome.bytes, 0u);
+  for (const RmaEnd::SeenFault& seen : reader.faults) {
+    EXPECT_EQ(seen.fault.segments, kChunk / kSegment);
+    EXPECT_LE(seen.syndrome.compared, rma::Descent::kKept);
+    EXPECT_GT(seen.syndrome.bytes, 0u);
   }
 }
 

@@ -61,7 +61,7 @@ TEST_F(RmaServerDigests, RequestsThatMakeNoSenseAreRefused) {
   for (const Message& answer : out()) EXPECT_EQ(status_of(answer), RmaStatus::kRefused);
   EXPECT_EQ(out().size(), 7u);
   out().clear();
-  // Too short for a request: there is nobody to answer.
+  // Too short for a request: it names no request to answer.
   const Message cut(sizeof(wire::RmaRequest) - 1, static_cast<uint8_t>(RmaKind::kHash));
   server.request(peer(), cut.data(), cut.size());
   EXPECT_FALSE(server.busy());

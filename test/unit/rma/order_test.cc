@@ -59,7 +59,7 @@ TEST_F(RmaOrder, WritingWaitsForOpenReadsOfTheSameBytes) {
     EXPECT_FALSE(client.may_write(peer(link), part(8191, 100)));
     EXPECT_FALSE(client.may_write(peer(link), part(100, 8)));
     EXPECT_TRUE(client.may_write(peer(link), part(8192, 100)));
-    EXPECT_TRUE(client.may_fetch(peer(link), part(0, 100))) << "reading disturbs nobody";
+    EXPECT_TRUE(client.may_fetch(peer(link), part(0, 100))) << "reads do not conflict";
   }
   EXPECT_TRUE(client.may_write(peer(2), part(0, 1))) << "another process's memory";
   finish();

@@ -198,8 +198,8 @@ TEST(RmaRegions, AUserKnowsWhatWasRevokedSinceItsLastUse) {
   EXPECT_FALSE(may_read(0, 0));
 }
 
-// Whoever revokes gives the memory away then: nobody reads it any more.
-TEST(RmaRegions, NobodyIsAtMemoryThatWasRevoked) {
+// The memory may be freed once revoke() has returned: no reader has it any more.
+TEST(RmaRegions, NoReaderHasMemoryThatWasRevoked) {
   constexpr unsigned kRounds = 2000;
   Regions regions;
   std::atomic<uint64_t> token{0};

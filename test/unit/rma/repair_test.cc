@@ -210,7 +210,7 @@ TEST_F(RmaRepair, AReadIsToldOnceThatItsSourceChanged) {
   settle();
   expect_good(reader.ended.back());
   EXPECT_EQ(classes(), (std::vector<uint64_t>{0, 0, 4, 0})) << "all four parts";
-  EXPECT_EQ(reader.changes_told, 1u);
+  EXPECT_EQ(reader.changes_by_program, 1u);
   EXPECT_EQ(owner.changed.size(), 4u);
 }
 
@@ -218,7 +218,7 @@ TEST_F(RmaRepair, TheOwnerTakesDamageOnTheWayForNoChange) {
   hurt({300, kChunk + 7}, 2);
   expect_good(run(memory, target, token));
   EXPECT_EQ(owner.changed.size(), 0u);
-  EXPECT_EQ(reader.changes_told, 0u);
+  EXPECT_EQ(reader.changes_by_program, 0u);
 }
 
 TEST_F(RmaRepair, ASourceThatChangesAllTheTimeEndsInFrames) {

@@ -160,7 +160,7 @@ TEST(Ledger, MadeUpPathsAreBounded) {
   EXPECT_EQ(faults, 4 * Ledger::kMostPaths + 1) << "none is lost";
 }
 
-// Both ends of a path within this host tell of one fault.
+// Both ends of a path within this host report one fault.
 TEST(Ledger, InjectedFaultsWithinTheHostCountOnce) {
   health::FaultsByPath paths = {{{"vfposix", "memory", health::kThisHost, true}, {100, 34, 34, 0}},
                                 {{"vftcp", "eth0", "b", true}, {100, 2, 1, 0}},

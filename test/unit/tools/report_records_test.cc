@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines that processes wrote are read as they were meant, all others are told apart and do no harm.
+// Lines that processes wrote are read as they were meant, all others are recognized and do no harm.
 #include <gtest/gtest.h>
 
 #include "health/faults/fault_record.h"

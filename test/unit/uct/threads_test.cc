@@ -52,7 +52,7 @@ TEST(Threads, CountersAreSummedWhileTheyCount) {
   EXPECT_EQ(table.sum().frames_sent, kThreads * kRounds * kFrames);
 }
 
-// A host tells its name to one thread while others count in its rows, and open more.
+// A host's name reaches one thread while others count in its rows, and open more.
 TEST(Threads, HostsAreNamedWhileTheyCount) {
   Memory memory;
   health::Table table(memory, {});
@@ -107,7 +107,7 @@ TEST(Threads, AllHashAlike) {
   });
 }
 
-// A datatype is shared: copied, asked and let go by all threads, the last of which ends it.
+// A datatype is shared: copied, read and released by all threads, the last of which frees it.
 TEST(Threads, TypesAreShared) {
   using signature::Type;
   const auto leaf = [](const char* name) { return Type::leaf(*signature::find_basic(name)); };

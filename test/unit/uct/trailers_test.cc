@@ -14,9 +14,9 @@ namespace {
 constexpr uint8_t kId = 2;
 constexpr uint8_t kUntouched = 0xaa;
 
-// The companion of these tests: what departs() was asked, and what it answers.
+// The interposer of these tests: what outgoing_message() was asked, and what it answers.
 struct Asked {
-  const verity_leaving* leaving;
+  const verity_outgoing* outgoing;
   const void* message;
   size_t length, room;
   unsigned times;
@@ -25,9 +25,9 @@ size_t answer;
 
 uint8_t trailer_byte(size_t at) { return static_cast<uint8_t>(0x80 | (at * 29)); }
 
-size_t departs(const verity_leaving* leaving, const void* message, size_t length, uint8_t* trailer,
-               size_t room) noexcept {
-  asked = {leaving, message, length, room, asked.times + 1};
+size_t outgoing_message(const verity_outgoing* outgoing, const void* message, size_t length,
+                        uint8_t* trailer, size_t room) noexcept {
+  asked = {outgoing, message, length, room, asked.times + 1};
   const size_t in_words = answer + gap_behind(answer);
   if (in_words > room) return 0;
   std::fill_n(trailer, in_words, uint8_t{0});
@@ -39,7 +39,7 @@ class UctTrailers : public testing::Test {
  protected:
   UctTrailers() {
     asked = {};
-    companion.departs = departs;
+    interposer.outgoing = outgoing_message;
   }
   static std::vector<uint8_t> message_of(size_t length) {
     std::vector<uint8_t> message(length);
@@ -54,8 +54,8 @@ class UctTrailers : public testing::Test {
   static void expect_zeros(const uint8_t* begin, const uint8_t* end) {
     EXPECT_TRUE(std::all_of(begin, end, [](uint8_t byte) { return byte == 0; }));
   }
-  verity_companion companion = {};
-  verity_leaving leaving = {11, nullptr, nullptr, kId};
+  verity_interposer interposer = {};
+  verity_outgoing outgoing = {11, nullptr, nullptr, kId};
   Trailed taken = {};
 };
 
@@ -65,8 +65,8 @@ TEST_F(UctTrailers, BehindMessagesOfEveryLength) {
     for (answer = 1; answer <= VERITY_MAX_TRAILER; ++answer) {
       std::vector<uint8_t> frame = message;
       frame.resize(length + kTrailerRoom, kUntouched);
-      const size_t added = append_trailer(companion, leaving, frame.data(), length);
-      ASSERT_EQ(asked.leaving, &leaving);
+      const size_t added = append_trailer(interposer, outgoing, frame.data(), length);
+      ASSERT_EQ(asked.outgoing, &outgoing);
       ASSERT_EQ(asked.message, frame.data());
       ASSERT_EQ(asked.length, length);
       ASSERT_EQ(asked.room, size_t{VERITY_MAX_TRAILER});
@@ -75,7 +75,7 @@ TEST_F(UctTrailers, BehindMessagesOfEveryLength) {
       for (size_t i = length + added; i < frame.size(); ++i) ASSERT_TRUE(frame[i] == kUntouched);
       frame.resize(length + added);
       frame.shrink_to_fit();
-      ASSERT_TRUE(take_apart(kTrailerId, frame.data(), frame.size(), &taken));
+      ASSERT_TRUE(split_message(kTrailerId, frame.data(), frame.size(), &taken));
       ASSERT_EQ(taken.am_id, kId);
       ASSERT_EQ(taken.message, frame.data());
       ASSERT_EQ(taken.length, length);
@@ -93,7 +93,7 @@ TEST_F(UctTrailers, WithoutATrailerTheMessageStaysWhatItIs) {
   std::vector<uint8_t> frame = message_of(13);
   frame.resize(13 + kTrailerRoom, kUntouched);
   const std::vector<uint8_t> before = frame;
-  EXPECT_EQ(append_trailer(companion, leaving, frame.data(), 13), 0u);
+  EXPECT_EQ(append_trailer(interposer, outgoing, frame.data(), 13), 0u);
   EXPECT_EQ(asked.times, 1u);
   EXPECT_EQ(frame, before);
 }
@@ -104,7 +104,7 @@ TEST_F(UctTrailers, InFrontOfMessagesOfEveryLength) {
     for (answer = 1; answer <= VERITY_MAX_TRAILER; ++answer) {
       std::vector<uint8_t> frame(kTrailerRoom, kUntouched);
       const size_t lead =
-          write_leader(companion, leaving, frame.data(), frame.size(), message.data(), length);
+          write_leader(interposer, outgoing, frame.data(), frame.size(), message.data(), length);
       ASSERT_EQ(asked.message, message.data());
       ASSERT_EQ(asked.length, length);
       ASSERT_EQ(asked.room, size_t{VERITY_MAX_TRAILER});
@@ -113,7 +113,7 @@ TEST_F(UctTrailers, InFrontOfMessagesOfEveryLength) {
       frame.resize(lead);
       frame.insert(frame.end(), message.begin(), message.end());
       frame.shrink_to_fit();
-      ASSERT_TRUE(take_apart(kLeaderId, frame.data(), frame.size(), &taken));
+      ASSERT_TRUE(split_message(kLeaderId, frame.data(), frame.size(), &taken));
       ASSERT_EQ(taken.am_id, kId);
       ASSERT_EQ(taken.message, frame.data() + lead);
       ASSERT_EQ(taken.length, length);
@@ -131,7 +131,7 @@ TEST_F(UctTrailers, ALeaderKeepsToItsRoom) {
       const unsigned times = asked.times;
       std::vector<uint8_t> out(room);  // of just this size
       const size_t lead =
-          write_leader(companion, leaving, out.data(), room, message.data(), message.size());
+          write_leader(interposer, outgoing, out.data(), room, message.data(), message.size());
       const size_t wanted = kTrailerEnd + answer + gap_behind(answer);
       ASSERT_EQ(lead, wanted <= room ? wanted : 0) << room;
       if (room <= kTrailerEnd)
@@ -152,7 +152,7 @@ class UctTrailersOfOthers : public testing::Test {
     std::vector<uint8_t> payload(length);
     if (length >= kTrailerEnd)
       util::write_word(payload.data(), am_id == kLeaderId ? 0 : length - kTrailerEnd, end);
-    return take_apart(am_id, payload.data(), payload.size(), &taken);
+    return split_message(am_id, payload.data(), payload.size(), &taken);
   }
   static constexpr uint64_t end_of(uint64_t id, uint64_t size, uint64_t gap) {
     return id | size << 8 | gap << 16;

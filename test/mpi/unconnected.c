@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * First messages to ranks that are not connected yet: they wait, several of one buffer and tag, and
- * leave together. The next ones, with that tag, are of another type.
+ * are sent together. The next ones, with that tag, are of another type.
  *
- *   mpirun -np 6 strangers
+ *   mpirun -np 6 unconnected
  *
- * Last line of rank 0: strangers messages N wrong N
+ * Last line of rank 0: unconnected messages N wrong N
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { kTag = 5, kRounds = 3, kMostRanks = 64 };
 
-/* The ranks above the sender have heard nothing of it. */
+/* The ranks above the sender have no connection with it yet. */
 static void send_to_those_above(int rank, int size) {
   MPI_Request requests[kMostRanks];
   const int number = rank;
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   if (size <= kMostRanks) send_to_those_above(rank, size);
   MPI_Reduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0)
-    printf("strangers messages %d wrong %d\n", size * (size - 1) / 2 * (1 + kRounds), all_wrong);
+    printf("unconnected messages %d wrong %d\n", size * (size - 1) / 2 * (1 + kRounds), all_wrong);
   watch_stop();
   MPI_Finalize();
   return 0;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef VERITY_TOOLS_TEMPORARY_FOLDER_H
+#define VERITY_TOOLS_TEMPORARY_FOLDER_H
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace verity::tools {
+
+// A folder in /tmp, removed with this object.
+class TemporaryFolder {
+ public:
+  // For the sub-command of this name.
+  explicit TemporaryFolder(const std::string& command)
+      : path_("/tmp/ucx-verity-" + command + "-XXXXXX") {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot write to /tmp");
+  }
+  ~TemporaryFolder() {
+    std::error_code none;
+    std::filesystem::remove_all(path_, none);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace verity::tools
+
+#endif
