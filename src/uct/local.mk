@@ -2,6 +2,7 @@
 
 # The generic wrapper, also used by the corrupting test transport: each plugin has its own copy.
 UCT_WRAP_SOURCES = \
+	src/uct/compat/callbacks.h \
 	src/uct/compat/component.cc \
 	src/uct/compat/component.h \
 	src/uct/compat/internal_ops.cc \
