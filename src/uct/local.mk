@@ -134,4 +134,4 @@ all-local: modules/libuct_verity.so.0
 dist_check_SCRIPTS += test/integration/transport/wrap.sh
 TESTS += test/integration/transport/wrap.sh
 
-EXTRA_DIST += src/uct/README.md
+EXTRA_DIST += src/uct/README.md src/uct/compat/README.md
