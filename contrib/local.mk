@@ -2,7 +2,7 @@
 
 EXTRA_DIST += LICENSE contrib/build-aux/ucx-source-version
 
-EXTRA_DIST += contrib/get-ucx-source contrib/check-ucx-layout
+EXTRA_DIST += contrib/get-ucx-source contrib/build-for-ucx contrib/check-ucx-layout
 dist_doc_DATA = contrib/NEWS
 EXTRA_DIST += test/campaign/README.md .github/CONTRIBUTING.md src/README.md src/wire/PROTOCOL.md test/README.md \
 	src/health/README.md src/loader/README.md src/merkle/README.md src/normalize/README.md \
