@@ -2,7 +2,7 @@
 
 EXTRA_DIST += LICENSE contrib/build-aux/ucx-source-version
 
-EXTRA_DIST += contrib/get-ucx-source
+EXTRA_DIST += contrib/get-ucx-source contrib/build-for-ucx contrib/check-ucx-layout
 dist_doc_DATA = contrib/NEWS
 EXTRA_DIST += test/campaign/README.md .github/CONTRIBUTING.md src/README.md src/wire/PROTOCOL.md test/README.md \
 	src/health/README.md src/loader/README.md src/merkle/README.md src/normalize/README.md \
@@ -66,3 +66,5 @@ EXTRA_DIST += contrib/quickstart contrib/quickstart-demo
 
 TESTS += test/integration/build/configure.sh
 EXTRA_DIST += test/integration/build/configure.sh
+TESTS += test/integration/build/ucx_layout.sh
+EXTRA_DIST += test/integration/build/ucx_layout.sh src/uct/compat/layouts.table

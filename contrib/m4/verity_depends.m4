@@ -32,9 +32,9 @@ AC_DEFUN([VERITY_UCX], [
   AC_MSG_RESULT([$VERITY_UCX_VERSION])
   AS_IF([test -z "$VERITY_UCX_VERSION"], [AC_MSG_ERROR([$UCX_INFO -v names no version])])
   # What differs between releases is in src/uct/compat: a release is admitted here when that folder has it.
-  AS_CASE([$VERITY_UCX_VERSION], [1.13|1.13.*], [],
-    [AC_MSG_ERROR([UCX $VERITY_UCX_VERSION is installed: this release of ucx-verity is for UCX 1.13.
-Give the prefix of a UCX 1.13 with --with-ucx=PREFIX.])])
+  AS_CASE([$VERITY_UCX_VERSION], [1.1@<:@3-9@:>@|1.1@<:@3-9@:>@.*|1.2@<:@0-3@:>@|1.2@<:@0-3@:>@.*], [],
+    [AC_MSG_ERROR([UCX $VERITY_UCX_VERSION is installed: this release of ucx-verity is for UCX 1.13 to 1.23.
+Give the prefix of one of these with --with-ucx=PREFIX.])])
   # UCX 1.22 looks for modules in UCX_PLUGIN_PATH by itself; a modulefile keeps the lines it needs.
   AS_VERSION_COMPARE([$VERITY_UCX_VERSION], [1.22],
     [verity_loading=preload], [verity_loading=plugin_path], [verity_loading=plugin_path])

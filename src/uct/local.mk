@@ -2,6 +2,7 @@
 
 # The generic wrapper, also used by the corrupting test transport: each plugin has its own copy.
 UCT_WRAP_SOURCES = \
+	src/uct/compat/callbacks.h \
 	src/uct/compat/component.cc \
 	src/uct/compat/component.h \
 	src/uct/compat/internal_ops.cc \
@@ -136,4 +137,4 @@ all-local: modules/libuct_verity.so.0
 dist_check_SCRIPTS += test/integration/transport/wrap.sh
 TESTS += test/integration/transport/wrap.sh
 
-EXTRA_DIST += src/uct/README.md
+EXTRA_DIST += src/uct/README.md src/uct/compat/README.md

@@ -5,6 +5,7 @@
 // operations exclude that thread, as ud's own do. Failures of endpoints that show in that thread
 // wait, too.
 #include "fault/iface.h"
+#include "uct/compat/callbacks.h"
 
 extern "C" {
 #include <ucs/time/time.h>
@@ -137,14 +138,13 @@ void FaultEp::destroying() noexcept { static_cast<FaultIface&>(iface()).forget_f
 
 void FaultIface::enable_progress() noexcept {
   if (progress_id_ == UCS_CALLBACKQ_ID_NULL) {
-    progress_id_ = ucs_callbackq_add_safe(&worker->super.progress_q, progress_cb, this,
-                                          UCS_CALLBACKQ_FLAG_FAST);
+    progress_id_ = uct::add_callback(worker, progress_cb, this, uct::CallbackFrom::kAnyThread);
   }
 }
 
 void FaultIface::disable_progress() noexcept {
   if (progress_id_ != UCS_CALLBACKQ_ID_NULL) {
-    ucs_callbackq_remove_safe(&worker->super.progress_q, progress_id_);
+    uct::remove_callback(worker, progress_id_, uct::CallbackFrom::kAnyThread);
     progress_id_ = UCS_CALLBACKQ_ID_NULL;
   }
 }

@@ -56,6 +56,7 @@ class FaultIface : public uct::WrapIface {
   }
 
   void fill_ops(uct_iface_ops_t& ops) const noexcept override;
+  void fill_internal_ops(uct::InternalOps& ops) const noexcept override;
   void map_attr(uct_iface_attr_t& attr) const noexcept override;
   [[nodiscard]] uct_am_callback_t am_callback() const noexcept override;
   [[nodiscard]] std::unique_ptr<uct::WrapEp> new_ep() override {

@@ -30,11 +30,11 @@ uint64_t read_rank(const void* addr, size_t lower_length) noexcept {
   return rank == kNoRank ? kUnset : rank;
 }
 
-ucs_status_t connect_to_ep_op(uct_ep_h tl_ep, const uct_device_addr_t* device,
-                              const uct_ep_addr_t* addr) noexcept {
+ucs_status_t connect_op(uct_ep_h tl_ep, const uct_device_addr_t* device, const uct_ep_addr_t* addr,
+                        const uct::AddressLengths& lengths) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
   ep.connected(addr);
-  return uct_ep_connect_to_ep(ep.lower(), device, addr);
+  return uct::connect_ep(ep.lower(), device, addr, lengths, extra());
 }
 
 }  // namespace
@@ -82,9 +82,12 @@ ucs_status_t get_address_op(uct_iface_h iface, uct_iface_addr_t* addr) noexcept 
 }  // namespace
 
 void fill_connect_ops(uct_iface_ops_t& ops) noexcept {
-  ops.ep_connect_to_ep = connect_to_ep_op;
   whole_address = ops.iface_get_address;
   ops.iface_get_address = get_address_op;
+}
+
+void FaultIface::fill_internal_ops(uct::InternalOps& ops) const noexcept {
+  ops.ep_connect = connect_op;
 }
 
 }  // namespace verity::fault

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/compat/component.h"
 
-#include <utility>
-
 namespace verity::uct {
 namespace {
 
@@ -11,38 +9,78 @@ ucs_status_t cm_open_op(uct_component_t*, uct_worker_h, const uct_cm_config_t*,
   return UCS_ERR_UNSUPPORTED;
 }
 
-// The component's name is a constant array inside UCX's structure: it can only be initialised.
-template <size_t... I>
-uct_component_t make(const char (&name)[UCT_COMPONENT_NAME_MAX], const ComponentOps& ops,
-                     const MdConfigTable& config, std::index_sequence<I...>) noexcept {
-  return uct_component_t{
-      .name = {name[I]...},
-      .query_md_resources = ops.query_md_resources,
-      .md_open = ops.md_open,
-      .cm_open = cm_open_op,
-      .rkey_unpack = ops.keys.unpack,
-      .rkey_ptr = ops.keys.ptr,
-      .rkey_release = ops.keys.release,
-      .md_config = {.name = config.title,
-                    .prefix = config.prefix,
-                    .table = config.table,
-                    .size = config.size,
-                    .list = {}},
-      .cm_config = {.name = "", .prefix = "", .table = nullptr, .size = 0, .list = {}},
-      .tl_list = {},
-      .list = {},
-      .flags = 0,
-      .md_vfs_init = [](uct_md_h) noexcept {},
-  };
+const KeyOps& keys_of(uct_component_t* component) noexcept {
+  return ComponentBase::of(component).keys();
+}
+
+#if VERITY_UCX_AT_LEAST(1, 19)
+ucs_status_t rkey_unpack_op(uct_component_t* component, const void* buffer,
+                            const uct_rkey_unpack_params_t* params, uct_rkey_t* rkey_p,
+                            void** handle_p) noexcept {
+  return keys_of(component).unpack(component, buffer, {params}, rkey_p, handle_p);
+}
+#else
+ucs_status_t rkey_unpack_op(uct_component_t* component, const void* buffer, uct_rkey_t* rkey_p,
+                            void** handle_p) noexcept {
+  return keys_of(component).unpack(component, buffer, {}, rkey_p, handle_p);
+}
+#endif
+
+#if VERITY_UCX_AT_LEAST(1, 16)
+ucs_status_t rkey_compare_op(uct_component_t* component, uct_rkey_t a, uct_rkey_t b,
+                             const uct_rkey_compare_params_t* params, int* result_p) noexcept {
+  if (params->field_mask != 0) return UCS_ERR_INVALID_PARAM;
+  *result_p = keys_of(component).compare(a, b);
+  return UCS_OK;
+}
+#endif
+
+void fill_component(uct_component_t& made, const char* name, const ComponentOps& ops,
+                    const MdConfigTable& config) noexcept {
+  // The name is a constant array inside UCX's structure, whose other members are not constant.
+  std::strncpy(reinterpret_cast<char*>(&made) + offsetof(uct_component_t, name), name,
+               sizeof(made.name) - 1);
+  made.query_md_resources = ops.query_md_resources;
+  made.md_open = ops.md_open;
+  made.cm_open = cm_open_op;
+  made.rkey_unpack = rkey_unpack_op;
+  made.rkey_ptr = ops.keys.ptr;
+  made.rkey_release = ops.keys.release;
+#if VERITY_UCX_AT_LEAST(1, 16)
+  made.rkey_compare = rkey_compare_op;
+#endif
+  made.md_config.name = config.title;
+  made.md_config.prefix = config.prefix;
+  made.md_config.table = config.table;
+  made.md_config.size = config.size;
+  made.cm_config.name = made.cm_config.prefix = "";
+  made.md_vfs_init = [](uct_md_h) noexcept {};
+  ucs_list_head_init(&made.tl_list);
 }
 
 }  // namespace
 
-uct_component_t make_component(const char* name, const ComponentOps& ops,
-                               const MdConfigTable& config) noexcept {
-  char padded[UCT_COMPONENT_NAME_MAX] = {};
-  std::strncpy(padded, name, sizeof(padded) - 1);
-  return make(padded, ops, config, std::make_index_sequence<UCT_COMPONENT_NAME_MAX>());
+ComponentBase::ComponentBase(const char* name, const ComponentOps& ops,
+                             const MdConfigTable& config) noexcept
+    : uct_{}, keys_(ops.keys) {
+  fill_component(uct_, name, ops, config);
+}
+
+ComponentBase& ComponentBase::of(uct_component_h component) noexcept {
+  static_assert(offsetof(ComponentBase, uct_) == 0);
+  return *reinterpret_cast<ComponentBase*>(component);
+}
+
+ucs_status_t unpack_lower_key(uct_component_h component, const void* buffer,
+                              [[maybe_unused]] const UnpackArgs& args,
+                              uct_rkey_bundle_t* bundle_p) noexcept {
+#if VERITY_UCX_AT_LEAST(1, 19)
+  if (args.params != nullptr) {
+    return uct_rkey_unpack_v2(component, buffer,
+                              static_cast<const uct_rkey_unpack_params_t*>(args.params), bundle_p);
+  }
+#endif
+  return uct_rkey_unpack(component, buffer, bundle_p);
 }
 
 }  // namespace verity::uct

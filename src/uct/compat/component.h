@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// UCX's structure of a component, whose layout and signatures change with the release. So far
-// component.cc has those of 1.13 alone; known differences to come:
+// UCX's structure of a component, whose layout and signatures change with the release:
 //
+//   1.15  the entries md_config and cm_config, and with them uct_tl_t, have flags at their end
 //   1.16  rkey_compare
 //   1.19  rkey_unpack with parameters
 #ifndef VERITY_UCT_COMPAT_COMPONENT_H
@@ -20,13 +20,20 @@ struct MdConfigTable {
   size_t size = sizeof(uct_md_config_t);  // of the structure that starts with uct_md_config_t
 };
 
+// UCX's parameters for unpacking a key, 1.19 and later; null: none.
+struct UnpackArgs {
+  const void* params = nullptr;
+};
+
 // Remote keys are the component's business in UCX, not the memory domain's.
 struct KeyOps {
-  ucs_status_t (*unpack)(uct_component_t* component, const void* buffer, uct_rkey_t* rkey_p,
-                         void** handle_p);
+  ucs_status_t (*unpack)(uct_component_t* component, const void* buffer, const UnpackArgs& args,
+                         uct_rkey_t* rkey_p, void** handle_p);
   ucs_status_t (*ptr)(uct_component_t* component, uct_rkey_t rkey, void* handle,
                       uint64_t remote_address, void** local_address_p);
   ucs_status_t (*release)(uct_component_t* component, uct_rkey_t rkey, void* handle);
+  // Less than 0, 0, or more than 0, for sorting; 0 if both are good for the same accesses.
+  int (*compare)(uct_rkey_t a, uct_rkey_t b);
 };
 
 struct ComponentOps {
@@ -37,10 +44,32 @@ struct ComponentOps {
   KeyOps keys;
 };
 
-// A component without connection managers and, for now, without transports. `name` has less than
-// UCT_COMPONENT_NAME_MAX characters.
-[[nodiscard]] uct_component_t make_component(const char* name, const ComponentOps& ops,
-                                             const MdConfigTable& config) noexcept;
+// A component without connection managers and, for now, without transports, with the operations
+// that UCX's entries forward to.
+class ComponentBase {
+ public:
+  // `name` has less than UCT_COMPONENT_NAME_MAX characters.
+  ComponentBase(const char* name, const ComponentOps& ops, const MdConfigTable& config) noexcept;
+  ComponentBase(const ComponentBase&) = delete;
+  ComponentBase& operator=(const ComponentBase&) = delete;
+
+  [[nodiscard]] uct_component_h handle() noexcept { return &uct_; }
+  [[nodiscard]] const KeyOps& keys() const noexcept { return keys_; }
+  // What `component` is part of.
+  [[nodiscard]] static ComponentBase& of(uct_component_h component) noexcept;
+
+ protected:
+  ~ComponentBase() = default;
+
+ private:
+  uct_component_t uct_;
+  KeyOps keys_;
+};
+
+// The same of a lower component.
+[[nodiscard]] ucs_status_t unpack_lower_key(uct_component_h component, const void* buffer,
+                                            const UnpackArgs& args,
+                                            uct_rkey_bundle_t* bundle_p) noexcept;
 
 }  // namespace verity::uct
 

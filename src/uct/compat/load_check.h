@@ -4,9 +4,11 @@
 
 namespace verity::uct {
 
-// Whether the UCX of this process is the one that this plugin was built for: same version, same
-// size of the internal structures (a UCX built with statistics has others). If not, prints exactly
-// one line on stderr, starting with `who`, and the plugin must not register anything.
+// Whether the UCX of this process is the one that this plugin was built for: the same version, and
+// the same options where they change the structures that the plugin shares with it (statistics,
+// assertions). If not, the plugin must not register anything. Where the plugin for that version
+// lies beside this one, in a folder named after the version, it is loaded instead; otherwise
+// exactly one line is printed on stderr, starting with `who`.
 [[nodiscard]] bool ucx_fits_this_build(const char* who) noexcept;
 
 }  // namespace verity::uct

@@ -42,7 +42,7 @@ inline constexpr SegmentVariable kSegmentVariables[] = {
 // Shared memory queues write the length of a message into 16 bits and neither refuse a larger
 // buffer nor a longer message, of which the receiver then gets the length modulo 65536. All others
 // have 32 bits or more, or no length at all (self, InfiniBand), and the plugin's frames stay below
-// 16 MiB. Read in UCX's sources from 1.13.1 to 1.21.
+// 16 MiB. Read in UCX's sources from 1.13.1 to 1.23.
 struct LengthField {
   const char* transport;
   size_t most;  // bytes

@@ -11,6 +11,21 @@
 
 namespace verity::uct {
 
+// What newer releases let an interface say of itself that does not hold for a wrapper: accelerators
+// that send by themselves (1.20), the order of the lower transport's puts and messages (1.22
+// alone).
+inline constexpr uint64_t kLowerOnlyFlags = 0
+#ifdef UCT_IFACE_FLAG_DEVICE_EP
+                                            | UCT_IFACE_FLAG_DEVICE_EP
+#endif
+#ifdef UCT_IFACE_FLAG_DEVICE_LKEY
+                                            | UCT_IFACE_FLAG_DEVICE_LKEY
+#endif
+#ifdef UCT_IFACE_FLAG_PUT_AM_ORDER
+                                            | UCT_IFACE_FLAG_PUT_AM_ORDER
+#endif
+    ;
+
 enum class HasAm { kUnknown, kNo, kYes };
 
 // Whether a transport carries active messages, without which there is nothing to wrap.

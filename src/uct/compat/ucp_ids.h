@@ -9,7 +9,7 @@
 
 namespace verity::uct {
 
-// The highest one, in releases up to 1.23 (27 and 28 since 1.21).
+// The highest one, in releases up to 1.23: 26 up to 1.20, 28 from 1.21 on.
 inline constexpr uint8_t kLastUcpId = 28;
 static_assert(kLastUcpId < wire::kFirstOwnId);
 static_assert(UCT_AM_ID_MAX == wire::kAmIds);

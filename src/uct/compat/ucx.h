@@ -6,6 +6,7 @@
 //   md_ops.h        memory domains: their operations, attributes and packed keys
 //   internal_ops.h  internal operations of interfaces
 //   component.h     components and remote keys
+//   callbacks.h     callbacks in a worker's progress
 //   transports.h    what transports can do, and how one is registered
 //   segments.h      the variables of their buffers
 //   ucp_ids.h       UCP's active-message ids
@@ -28,9 +29,20 @@
 #define VERITY_UCX_AT_LEAST(major, minor) \
   (VERITY_UCX_MAJOR > (major) || (VERITY_UCX_MAJOR == (major) && VERITY_UCX_MINOR >= (minor)))
 
-#if VERITY_UCX_MAJOR != 1 || VERITY_UCX_MINOR != 13
-#error "this UCX version is not supported yet: only 1.13 is"
+#if VERITY_UCX_MAJOR != 1 || VERITY_UCX_MINOR < 13 || VERITY_UCX_MINOR > 23
+#error "this UCX version is not supported: 1.13 to 1.23 are"
 #endif
+
+// Functions that not every release has are weak: a plugin of another release must load all the
+// same, or nobody would see why it is refused (load_check.h).
+#pragma weak uct_ep_connect_to_ep_v2
+#pragma weak uct_ep_is_connected
+#pragma weak uct_iface_base_query_v2
+#pragma weak uct_iface_is_reachable_v2
+#pragma weak uct_md_mem_query_v2
+#pragma weak uct_md_mem_reg_v2
+#pragma weak uct_md_query_v2
+#pragma weak uct_rkey_unpack_v2
 
 extern "C" {
 #include <ucs/async/async.h>

@@ -33,7 +33,6 @@ void VerityIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
   ops.ep_fence = Ops::ep_fence;
   ops.ep_check = Ops::ep_check;
   ops.ep_get_address = Ops::ep_get_address;
-  ops.ep_connect_to_ep = Ops::ep_connect_to_ep;
   ops.iface_flush = Ops::iface_flush;
   ops.iface_fence = Ops::iface_fence;
   ops.iface_progress_enable = Ops::progress_enable;
@@ -41,13 +40,15 @@ void VerityIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
   ops.iface_progress = Ops::iface_progress;
   ops.iface_event_fd_get = Ops::event_fd_get;
   ops.iface_event_arm = Ops::event_arm;
-  ops.iface_is_reachable = Ops::is_reachable;
 }
 
 void VerityIface::fill_internal_ops(InternalOps& ops) const noexcept {
   ops.estimate_perf = Ops::estimate_perf;
   ops.ep_query = Ops::ep_query;
   ops.ep_invalidate = Ops::ep_invalidate;
+  ops.ep_connect = Ops::ep_connect;
+  ops.is_reachable = Ops::is_reachable;
+  ops.ep_is_connected = Ops::ep_is_connected;
 }
 
 // Of nearly all frames; the others' descriptors are not offered where they are not aligned.

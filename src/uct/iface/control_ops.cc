@@ -19,8 +19,8 @@ ucs_status_t Ops::ep_get_address(uct_ep_h ep, uct_ep_addr_t* address) noexcept {
   return UCS_OK;
 }
 
-ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
-                                   const uct_ep_addr_t* address) noexcept {
+ucs_status_t Ops::ep_connect(uct_ep_h ep, const uct_device_addr_t* device,
+                             const uct_ep_addr_t* address, const AddressLengths& lengths) noexcept {
   VerityEp& self = VerityEp::of(ep);
   VerityIface& f = self.verity();
   const AsyncGuard guard(f.core().threads);
@@ -28,8 +28,26 @@ ucs_status_t Ops::ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
   wire::EpAddressTail tail;
   if (!read_tail(address, offset, &tail.iface)) return refuse_address(tail.iface);
   std::memcpy(&tail, reinterpret_cast<const char*>(address) + offset, sizeof(tail));
-  const ucs_status_t status = uct_ep_connect_to_ep(self.carrier(), device, address);
+  const ucs_status_t status =
+      connect_ep(self.carrier(), device, address, lengths, f.ep_addr_extra());
   return status == UCS_OK ? f.links().connect(self.link(), tail) : status;
+}
+
+// Whether it is the very peer, not only its lower address, which another process may have by now.
+bool Ops::ep_is_connected(uct_ep_h ep, const PeerAddress& peer) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  const AsyncGuard guard(f.core().threads);
+  if (self.carrier() == nullptr || self.link().failed()) return false;
+  const void* address = peer.iface;
+  size_t offset = f.lower_attr().iface_addr_len;
+  if (f.core().to_ep) {
+    address = peer.ep;
+    offset = f.lower_attr().ep_addr_len;
+  }
+  wire::AddressTail tail;
+  return address != nullptr && read_tail(address, offset, &tail) &&
+         tail.uid == self.link().peer_uid && ep_is_connected_to(self.carrier(), peer);
 }
 
 ucs_status_t Ops::ep_query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept {
@@ -51,8 +69,10 @@ ucs_status_t Ops::ep_invalidate(uct_ep_h ep, unsigned flags) noexcept {
 ucs_status_t Ops::ep_check(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {
   VerityEp& self = VerityEp::of(ep);
   const AsyncGuard guard(self.verity().core().threads);
-  if (self.link().failed() || self.carrier() == nullptr)
-    return UCS_OK;  // reported already; not connected yet
+  // Without a completion the question is only whether to report a failure: reported already; not
+  // connected yet. With one, from UCX 1.22 on, it is whether the peer answers.
+  if (self.link().failed()) return comp == nullptr ? UCS_OK : self.link().failure;
+  if (self.carrier() == nullptr) return comp == nullptr ? UCS_OK : UCS_ERR_NO_RESOURCE;
   return uct_ep_check(self.carrier(), flags, comp);
 }
 
@@ -109,14 +129,13 @@ ucs_status_t Ops::event_arm(uct_iface_h iface, unsigned events) noexcept {
   return VerityIface::of(iface).arm(events);
 }
 
-int Ops::is_reachable(const uct_iface_h iface, const uct_device_addr_t* device,
-                      const uct_iface_addr_t* address) noexcept {
+bool Ops::is_reachable(uct_iface_h iface, const PeerAddress& peer) noexcept {
   VerityIface& self = VerityIface::of(iface);
-  if (self.iface_addr_extra() != 0 && address != nullptr) {
+  if (self.iface_addr_extra() != 0 && peer.iface != nullptr) {
     wire::AddressTail tail;
-    if (!read_tail(address, self.lower_attr().iface_addr_len, &tail)) return 0;
+    if (!read_tail(peer.iface, self.lower_attr().iface_addr_len, &tail)) return false;
   }
-  return uct_iface_is_reachable(self.lower(), device, address);
+  return iface_reaches(self.lower(), peer, self.iface_addr_extra());
 }
 
 ucs_status_t Ops::estimate_perf(uct_iface_h iface, uct_perf_attr_t* attr) noexcept {

@@ -50,8 +50,10 @@ struct Ops {
   static ucs_status_t ep_fence(uct_ep_h ep, unsigned flags) noexcept;
   static ucs_status_t ep_check(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept;
   static ucs_status_t ep_get_address(uct_ep_h ep, uct_ep_addr_t* address) noexcept;
-  static ucs_status_t ep_connect_to_ep(uct_ep_h ep, const uct_device_addr_t* device,
-                                       const uct_ep_addr_t* address) noexcept;
+  static ucs_status_t ep_connect(uct_ep_h ep, const uct_device_addr_t* device,
+                                 const uct_ep_addr_t* address,
+                                 const AddressLengths& lengths) noexcept;
+  static bool ep_is_connected(uct_ep_h ep, const PeerAddress& peer) noexcept;
   static ucs_status_t ep_query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept;
   static ucs_status_t ep_invalidate(uct_ep_h ep, unsigned flags) noexcept;
   static ucs_status_t iface_flush(uct_iface_h iface, unsigned flags,
@@ -62,8 +64,7 @@ struct Ops {
   static unsigned iface_progress(uct_iface_h iface) noexcept;
   static ucs_status_t event_fd_get(uct_iface_h iface, int* fd_p) noexcept;
   static ucs_status_t event_arm(uct_iface_h iface, unsigned events) noexcept;
-  static int is_reachable(const uct_iface_h iface, const uct_device_addr_t* device,
-                          const uct_iface_addr_t* address) noexcept;
+  static bool is_reachable(uct_iface_h iface, const PeerAddress& peer) noexcept;
   static ucs_status_t estimate_perf(uct_iface_h iface, uct_perf_attr_t* attr) noexcept;
 };
 

@@ -34,7 +34,7 @@ struct Registration {
 Registration& registration(uct_mem_h memh) noexcept { return *static_cast<Registration*>(memh); }
 
 // Atomic operations come as active messages; the program may read and write what it uses for them.
-unsigned access_of(unsigned flags) noexcept {
+unsigned access_of(uint64_t flags) noexcept {
   const bool get = (flags & (UCT_MD_MEM_ACCESS_REMOTE_GET | UCT_MD_MEM_ACCESS_REMOTE_ATOMIC)) != 0;
   const bool put = (flags & (UCT_MD_MEM_ACCESS_REMOTE_PUT | UCT_MD_MEM_ACCESS_REMOTE_ATOMIC)) != 0;
   return (get ? unsigned{rma::kRead} : 0) | (put ? unsigned{rma::kWrite} : 0);
@@ -78,10 +78,9 @@ bool VerityMd::has_lower_keys() const noexcept {
 void VerityMd::map_attr(MdAttr& attr) const noexcept {
   constexpr uint64_t kHost = UCS_BIT(UCS_MEMORY_TYPE_HOST);
   if (lower_registers()) {
-    attr.flags() &=
-        UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_ADVISE | UCT_MD_FLAG_INVALIDATE;
+    attr.flags() &= UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_ADVISE | kInvalidateFlags;
   } else {
-    attr.flags() = UCT_MD_FLAG_REG | UCT_MD_FLAG_INVALIDATE;
+    attr.flags() = UCT_MD_FLAG_REG | kInvalidateFlags;
     attr.max_reg() = ULONG_MAX;
     attr.reg_mem_types() = kHost;
     attr.reg_cost() = ucs_linear_func_make(0, 0);
@@ -92,18 +91,20 @@ void VerityMd::map_attr(MdAttr& attr) const noexcept {
   attr.detect_mem_types() = 0;
   attr.access_mem_types() &= kHost;
   attr.reg_mem_types() &= kHost;
+  attr.restrict_newer_types(kHost);
+  attr.withdraw_exports();
   attr.packed_key_size() = sizeof(PackedKey) + (has_lower_keys() ? attr.packed_key_size() : 0);
 }
 
-ucs_status_t VerityMd::mem_reg(void* address, size_t length, unsigned flags,
+ucs_status_t VerityMd::mem_reg(void* address, size_t length, const RegArgs& args,
                                uct_mem_h* memh_p) noexcept {
   return guarded([&] {
     auto made = std::make_unique<Registration>();
     made->base = reinterpret_cast<uint64_t>(address);
     made->length = length;
-    made->access = access_of(flags);
+    made->access = access_of(args.flags);
     const ucs_status_t status =
-        lower_registers() ? uct_md_mem_reg(lower(), address, length, flags, &made->lower) : UCS_OK;
+        lower_registers() ? register_memory(lower(), address, length, args, &made->lower) : UCS_OK;
     if (status == UCS_OK) *memh_p = made.release();
     return status;
   });
@@ -150,8 +151,8 @@ ucs_status_t VerityMd::mkey_pack(uct_mem_h memh, const KeyArgs& args, char* buff
 
 namespace {
 
-ucs_status_t unpack_key(uct_component_t* component, const void* buffer, uct_rkey_t* rkey_p,
-                        void** handle_p) noexcept {
+ucs_status_t unpack_key(uct_component_t* component, const void* buffer, const UnpackArgs& args,
+                        uct_rkey_t* rkey_p, void** handle_p) noexcept {
   return guarded([&] {
     PackedKey packed;
     std::memcpy(&packed, buffer, sizeof(packed));
@@ -160,8 +161,8 @@ ucs_status_t unpack_key(uct_component_t* component, const void* buffer, uct_rkey
     if (packed.component != 0) {
       key->lower = Component::of(component).find_lower(packed.component);
       if (key->lower == nullptr) return UCS_ERR_UNREACHABLE;
-      const ucs_status_t status = uct_rkey_unpack(
-          key->lower, static_cast<const char*>(buffer) + sizeof(packed), &key->bundle);
+      const ucs_status_t status = unpack_lower_key(
+          key->lower, static_cast<const char*>(buffer) + sizeof(packed), args, &key->bundle);
       if (status != UCS_OK) return status;
     }
     *rkey_p = reinterpret_cast<uct_rkey_t>(key.get());
@@ -180,8 +181,16 @@ ucs_status_t release_key(uct_component_t*, uct_rkey_t, void* handle) noexcept {
   return key->lower != nullptr ? uct_rkey_release(key->lower, &key->bundle) : UCS_OK;
 }
 
+// A registration has one token, which no other has.
+int compare_keys(uct_rkey_t a, uct_rkey_t b) noexcept {
+  if (a == UCT_INVALID_RKEY || b == UCT_INVALID_RKEY) return (a > b) - (a < b);
+  const uint64_t one = RemoteKey::of(a).token;
+  const uint64_t other = RemoteKey::of(b).token;
+  return (one > other) - (one < other);
+}
+
 }  // namespace
 
-const KeyOps kVerityKeys{unpack_key, key_pointer, release_key};
+const KeyOps kVerityKeys{unpack_key, key_pointer, release_key, compare_keys};
 
 }  // namespace verity::uct

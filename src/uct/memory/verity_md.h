@@ -26,7 +26,7 @@ struct RemoteKey {
 class VerityMd final : public WrapMd {
  public:
   void map_attr(MdAttr& attr) const noexcept override;
-  ucs_status_t mem_reg(void* address, size_t length, unsigned flags,
+  ucs_status_t mem_reg(void* address, size_t length, const RegArgs& args,
                        uct_mem_h* memh_p) noexcept override;
   ucs_status_t mem_dereg(const uct_md_mem_dereg_params_t& params) noexcept override;
   ucs_status_t mem_advise(uct_mem_h memh, void* address, size_t length,

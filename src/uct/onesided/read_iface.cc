@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "health/files/directory.h"
+#include "uct/compat/callbacks.h"
 #include "uct/links/addresses.h"
 #include "uct/memory/verity_md.h"
 #include "uct/process/clock.h"
@@ -184,7 +185,7 @@ ucs_status_t ReadIface::opened(const uct_iface_params_t& params, const uct_iface
 
 void ReadIface::closing() noexcept {
   if (progress_id_ != UCS_CALLBACKQ_ID_NULL)
-    ucs_callbackq_remove(&worker->super.progress_q, progress_id_);
+    remove_callback(worker, progress_id_, CallbackFrom::kOwnThread);
   progress_id_ = UCS_CALLBACKQ_ID_NULL;
   group_.leave();
 }
@@ -221,8 +222,7 @@ bool ReadIface::reading() const noexcept {
 
 void ReadIface::need_progress() noexcept {
   if (progress_id_ != UCS_CALLBACKQ_ID_NULL) return;
-  progress_id_ =
-      ucs_callbackq_add(&worker->super.progress_q, progress_cb, this, UCS_CALLBACKQ_FLAG_FAST);
+  progress_id_ = add_callback(worker, progress_cb, this, CallbackFrom::kOwnThread);
 }
 
 void ReadIface::wait(ReadEp& ep, uct_pending_req_t* request) noexcept {
@@ -330,12 +330,11 @@ ucs_status_t estimate_perf_op(uct_iface_h iface, uct_perf_attr_t* attr) noexcept
   return status;
 }
 
-int is_reachable_op(const uct_iface_h iface, const uct_device_addr_t* device,
-                    const uct_iface_addr_t* address) noexcept {
+bool is_reachable_op(uct_iface_h iface, const PeerAddress& peer) noexcept {
   ReadIface& self = ReadIface::of(iface);
   wire::AddressTail tail;
-  if (address == nullptr || !read_tail(address, self.lower_attr().iface_addr_len, &tail)) return 0;
-  return uct_iface_is_reachable(self.lower(), device, address);
+  return peer.iface != nullptr && read_tail(peer.iface, self.lower_attr().iface_addr_len, &tail) &&
+         iface_reaches(self.lower(), peer, self.iface_addr_extra());
 }
 
 }  // namespace
@@ -348,11 +347,11 @@ void ReadIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
   ops.ep_fence = ep_fence_op;
   ops.iface_flush = iface_flush_op;
   ops.iface_fence = iface_fence_op;
-  ops.iface_is_reachable = is_reachable_op;
 }
 
 void ReadIface::fill_internal_ops(InternalOps& ops) const noexcept {
   ops.estimate_perf = estimate_perf_op;
+  ops.is_reachable = is_reachable_op;
 }
 
 }  // namespace verity::uct

@@ -4,7 +4,7 @@
 #ifndef VERITY_UCT_PROGRESS_WORKER_CALLBACK_H
 #define VERITY_UCT_PROGRESS_WORKER_CALLBACK_H
 
-#include "uct/compat/ucx.h"
+#include "uct/compat/callbacks.h"
 
 namespace verity::uct {
 
@@ -13,21 +13,23 @@ class WorkerCallback {
   // `flags`: as of uct_iface_progress_enable().
   void add(uct_priv_worker_t* worker, unsigned flags, ucs_callback_t callback, void* arg) noexcept {
     if (id_ != UCS_CALLBACKQ_ID_NULL) return;
-    queue_ = &worker->super.progress_q;
-    const bool safe = (flags & UCT_PROGRESS_THREAD_SAFE) != 0;
-    id_ = safe ? ucs_callbackq_add_safe(queue_, callback, arg, UCS_CALLBACKQ_FLAG_FAST)
-               : ucs_callbackq_add(queue_, callback, arg, UCS_CALLBACKQ_FLAG_FAST);
+    worker_ = worker;
+    id_ = add_callback(worker, callback, arg, caller(flags));
   }
 
   void remove(unsigned flags) noexcept {
     if (id_ == UCS_CALLBACKQ_ID_NULL) return;
-    const bool safe = (flags & UCT_PROGRESS_THREAD_SAFE) != 0;
-    safe ? ucs_callbackq_remove_safe(queue_, id_) : ucs_callbackq_remove(queue_, id_);
+    remove_callback(worker_, id_, caller(flags));
     id_ = UCS_CALLBACKQ_ID_NULL;
   }
 
  private:
-  ucs_callbackq_t* queue_ = nullptr;
+  static CallbackFrom caller(unsigned flags) noexcept {
+    const bool any = (flags & UCT_PROGRESS_THREAD_SAFE) != 0;
+    return any ? CallbackFrom::kAnyThread : CallbackFrom::kOwnThread;
+  }
+
+  uct_priv_worker_t* worker_ = nullptr;
   uct_worker_cb_id_t id_ = UCS_CALLBACKQ_ID_NULL;
 };
 

@@ -5,7 +5,7 @@
 #ifndef VERITY_UCT_SENDING_CHECK_COST_H
 #define VERITY_UCT_SENDING_CHECK_COST_H
 
-#include "uct/compat/ucx.h"
+#include "uct/compat/internal_ops.h"
 
 namespace verity::uct {
 
@@ -21,9 +21,10 @@ inline void add_cost(uct_perf_attr_t& attr) noexcept {
     attr.send_pre_overhead += kMessageCost;
   if ((attr.field_mask & UCT_PERF_ATTR_FIELD_RECV_OVERHEAD) != 0)
     attr.recv_overhead += kMessageCost;
-  if ((attr.field_mask & UCT_PERF_ATTR_FIELD_BANDWIDTH) == 0) return;
-  attr.bandwidth.dedicated = in_series(attr.bandwidth.dedicated);
-  attr.bandwidth.shared = in_series(attr.bandwidth.shared);
+  for_each_bandwidth(attr, [](uct_ppn_bandwidth_t& bandwidth) {
+    bandwidth.dedicated = in_series(bandwidth.dedicated);
+    bandwidth.shared = in_series(bandwidth.shared);
+  });
 }
 
 }  // namespace verity::uct

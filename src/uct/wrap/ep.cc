@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/wrap/ep.h"
 
-#include "uct/compat/internal_ops.h"
 #include "uct/wrap/iface.h"
 
 namespace verity::uct {
@@ -26,6 +25,7 @@ ucs_status_t WrapEp::init(WrapIface& iface, const uct_ep_params_t& params) {
   base_ready_ = true;
   uct_ep_params_t lower_params = params;
   lower_params.iface = iface.lower();
+  shorten_iface_address(lower_params, iface.iface_addr_extra());
   status = open_lower(lower_params);
   if (status != UCS_OK) { return status; }
   iface.add(*this);
@@ -65,6 +65,16 @@ ucs_status_t WrapEp::query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept {
 
 ucs_status_t WrapEp::invalidate(uct_ep_h ep, unsigned flags) noexcept {
   return invalidate_ep(of(ep).lower(), flags);
+}
+
+ucs_status_t WrapEp::connect(uct_ep_h ep, const uct_device_addr_t* device,
+                             const uct_ep_addr_t* address, const AddressLengths& lengths) noexcept {
+  WrapEp& self = of(ep);
+  return connect_ep(self.lower(), device, address, lengths, self.iface().ep_addr_extra());
+}
+
+bool WrapEp::is_connected(uct_ep_h ep, const PeerAddress& peer) noexcept {
+  return ep_is_connected_to(of(ep).lower(), peer);
 }
 
 }  // namespace verity::uct

@@ -2,6 +2,7 @@
 #ifndef VERITY_UCT_WRAP_EP_H
 #define VERITY_UCT_WRAP_EP_H
 
+#include "uct/compat/internal_ops.h"
 #include "uct/wrap/lower.h"
 #include "util/list.h"
 
@@ -42,6 +43,9 @@ class WrapEp : public uct_base_ep_t, public util::ListNode {
   static ucs_status_t get_address(uct_ep_h ep, uct_ep_addr_t* addr) noexcept;
   static ucs_status_t query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept;
   static ucs_status_t invalidate(uct_ep_h ep, unsigned flags) noexcept;
+  static ucs_status_t connect(uct_ep_h ep, const uct_device_addr_t* device,
+                              const uct_ep_addr_t* address, const AddressLengths& lengths) noexcept;
+  static bool is_connected(uct_ep_h ep, const PeerAddress& peer) noexcept;
 
  private:
   ucs_status_t init(WrapIface& iface, const uct_ep_params_t& params);

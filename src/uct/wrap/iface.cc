@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/wrap/iface.h"
 
+#include "uct/compat/transports.h"
 #include "uct/wrap/devices.h"
 #include "uct/wrap/passthrough.h"
 
@@ -52,7 +53,7 @@ void WrapIface::fill_internal_ops(InternalOps&) const noexcept {}
 uct_am_callback_t WrapIface::am_callback() const noexcept { return deliver_unchanged; }
 
 void WrapIface::map_attr(uct_iface_attr_t& attr) const noexcept {
-  attr.cap.flags &= ~(kTagFlags | UCT_IFACE_FLAG_CONNECT_TO_SOCKADDR);
+  attr.cap.flags &= ~(kTagFlags | kLowerOnlyFlags | UCT_IFACE_FLAG_CONNECT_TO_SOCKADDR);
   attr.cap.tag = {};
   if (memory_domain().spec().passes_rma) { return; }
   clear_rma(attr);
@@ -135,9 +136,9 @@ ucs_status_t WrapIface::init(uct_md_h md_handle, uct_worker_h worker_handle,
   fill_ops(ops);
   InternalOps answers = passthrough_internal_ops();
   fill_internal_ops(answers);
-  internal_ops_ = internal_ops_table(answers);
+  internal_ops_ = InternalTable(answers);
   ucs_status_t status = UCS_CLASS_INIT(
-      uct_base_iface_t, static_cast<uct_base_iface_t*>(this), &ops, &internal_ops_, md_handle,
+      uct_base_iface_t, static_cast<uct_base_iface_t*>(this), &ops, internal_ops_.ucx(), md_handle,
       worker_handle, &params, &iface_config UCS_STATS_ARG(nullptr) UCS_STATS_ARG("verity"));
   if (status != UCS_OK) { return status; }
   base_ready_ = true;

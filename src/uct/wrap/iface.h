@@ -114,7 +114,7 @@ class WrapIface : public uct_base_iface_t {
   [[nodiscard]] uint32_t wanted_am_flags(uint8_t id) const noexcept;
 
   bool base_ready_ = false;
-  uct_iface_internal_ops_t internal_ops_{};
+  InternalTable internal_ops_;
   const TlEntry* entry_ = nullptr;
   LowerIface lower_;
   uct_iface_attr_t lower_attr_{};

@@ -21,12 +21,13 @@ struct UnpackedKey {
 
 void WrapMd::map_attr(MdAttr& attr) const noexcept {
   attr.packed_key_size() += PackedKey::kPrefix;
-  attr.flags() &= ~static_cast<uint64_t>(UCT_MD_FLAG_SOCKADDR);
+  attr.withdraw(UCT_MD_FLAG_SOCKADDR);
+  attr.withdraw_exports();
 }
 
-ucs_status_t WrapMd::mem_reg(void* address, size_t length, unsigned flags,
+ucs_status_t WrapMd::mem_reg(void* address, size_t length, const RegArgs& args,
                              uct_mem_h* memh_p) noexcept {
-  return uct_md_mem_reg(lower(), address, length, flags, memh_p);
+  return register_memory(lower(), address, length, args, memh_p);
 }
 
 ucs_status_t WrapMd::mem_dereg(const uct_md_mem_dereg_params_t& params) noexcept {
@@ -71,7 +72,8 @@ ucs_status_t WrapMd::open(uct_component_t* component, const char* name,
   });
 }
 
-ucs_status_t WrapMd::rkey_unpack(uct_component_t* component, const void* buffer, uct_rkey_t* rkey_p,
+ucs_status_t WrapMd::rkey_unpack(uct_component_t* component, const void* buffer,
+                                 const UnpackArgs& args, uct_rkey_t* rkey_p,
                                  void** handle_p) noexcept {
   return guarded([&] {
     Component& wrapper = Component::of(component);
@@ -81,8 +83,8 @@ ucs_status_t WrapMd::rkey_unpack(uct_component_t* component, const void* buffer,
     if (lower == nullptr) { return UCS_ERR_UNREACHABLE; }
     auto key = std::make_unique<UnpackedKey>();
     key->lower = lower;
-    const ucs_status_t status =
-        uct_rkey_unpack(lower, static_cast<const char*>(buffer) + PackedKey::kPrefix, &key->bundle);
+    const ucs_status_t status = unpack_lower_key(
+        lower, static_cast<const char*>(buffer) + PackedKey::kPrefix, args, &key->bundle);
     if (status == UCS_OK) {
       *rkey_p = key->bundle.rkey;
       *handle_p = key.release();
@@ -103,5 +105,8 @@ ucs_status_t WrapMd::rkey_release(uct_component_t*, uct_rkey_t, void* handle) no
   const std::unique_ptr<UnpackedKey> key(static_cast<UnpackedKey*>(handle));
   return uct_rkey_release(key->lower, &key->bundle);
 }
+
+// The keys are the lower ones, whose component is not known here.
+int WrapMd::rkey_compare(uct_rkey_t a, uct_rkey_t b) noexcept { return (a > b) - (a < b); }
 
 }  // namespace verity::uct

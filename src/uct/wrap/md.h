@@ -24,7 +24,7 @@ class WrapMd : public MemoryDomain {
 
   // Registration and packed remote keys: by default those of the lower domain, whose handles are
   // then the upper ones too; a key has the lower component's tag in front.
-  ucs_status_t mem_reg(void* address, size_t length, unsigned flags,
+  ucs_status_t mem_reg(void* address, size_t length, const RegArgs& args,
                        uct_mem_h* memh_p) noexcept override;
   ucs_status_t mem_dereg(const uct_md_mem_dereg_params_t& params) noexcept override;
   ucs_status_t mem_advise(uct_mem_h memh, void* address, size_t length,
@@ -38,11 +38,13 @@ class WrapMd : public MemoryDomain {
   static ucs_status_t open(uct_component_t* component, const char* name,
                            const uct_md_config_t* config, uct_md_h* md_p) noexcept;
   static ucs_status_t rkey_unpack(uct_component_t* component, const void* buffer,
-                                  uct_rkey_t* rkey_p, void** handle_p) noexcept;
+                                  const UnpackArgs& args, uct_rkey_t* rkey_p,
+                                  void** handle_p) noexcept;
   static ucs_status_t rkey_ptr(uct_component_t* component, uct_rkey_t rkey, void* handle,
                                uint64_t remote_addr, void** local_addr_p) noexcept;
   static ucs_status_t rkey_release(uct_component_t* component, uct_rkey_t rkey,
                                    void* handle) noexcept;
+  static int rkey_compare(uct_rkey_t a, uct_rkey_t b) noexcept;
 
   // What the lower domain said when it was opened.
   [[nodiscard]] bool lower_registers() const noexcept {

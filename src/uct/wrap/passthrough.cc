@@ -69,7 +69,6 @@ void fill_ep_control(Ops& ops) noexcept {
   ops.cm_ep_conn_notify = unsupported<&Ops::cm_ep_conn_notify>;
   ops.ep_destroy = WrapEp::destroy;
   ops.ep_get_address = WrapEp::get_address;
-  ops.ep_connect_to_ep = forward_ep<&Ops::ep_connect_to_ep>;
 }
 
 void progress_enable_op(uct_iface_h iface, unsigned flags) noexcept {
@@ -104,11 +103,15 @@ void fill_iface(Ops& ops) noexcept {
   ops.iface_query = WrapIface::query;
   ops.iface_get_device_address = forward_iface<&Ops::iface_get_device_address>;
   ops.iface_get_address = get_address_op;
-  ops.iface_is_reachable = forward_iface<&Ops::iface_is_reachable>;
 }
 
 ucs_status_t estimate_perf_op(uct_iface_h iface, uct_perf_attr_t* attr) noexcept {
   return uct_iface_estimate_perf(WrapIface::of(iface).lower(), attr);
+}
+
+bool is_reachable_op(uct_iface_h iface, const PeerAddress& peer) noexcept {
+  WrapIface& self = WrapIface::of(iface);
+  return iface_reaches(self.lower(), peer, self.iface_addr_extra());
 }
 
 }  // namespace
@@ -120,11 +123,17 @@ uct_iface_ops_t passthrough_ops(bool rma) noexcept {
   refuse_tag(ops);
   fill_ep_control(ops);
   fill_iface(ops);
+  fill_public_entries(ops);
   return ops;
 }
 
 InternalOps passthrough_internal_ops() noexcept {
-  return {estimate_perf_op, WrapEp::query, WrapEp::invalidate};
+  return {.estimate_perf = estimate_perf_op,
+          .ep_query = WrapEp::query,
+          .ep_invalidate = WrapEp::invalidate,
+          .ep_connect = WrapEp::connect,
+          .is_reachable = is_reachable_op,
+          .ep_is_connected = WrapEp::is_connected};
 }
 
 }  // namespace verity::uct

@@ -30,11 +30,10 @@ ucs_status_t query_md_resources_op(uct_component_t* component, uct_md_resource_d
   });
 }
 
-uct_component_t make_uct_component(const WrapSpec& spec) {
-  constexpr KeyOps kPlain{WrapMd::rkey_unpack, WrapMd::rkey_ptr, WrapMd::rkey_release};
-  const KeyOps& keys = spec.keys != nullptr ? *spec.keys : kPlain;
-  return make_component(spec.component_name, {query_md_resources_op, WrapMd::open, keys},
-                        spec.md_config);
+ComponentOps component_ops(const WrapSpec& spec) {
+  constexpr KeyOps kPlain{WrapMd::rkey_unpack, WrapMd::rkey_ptr, WrapMd::rkey_release,
+                          WrapMd::rkey_compare};
+  return {query_md_resources_op, WrapMd::open, spec.keys != nullptr ? *spec.keys : kPlain};
 }
 
 // "v" + "posix"; cut to what UCX has room for.
@@ -44,23 +43,10 @@ std::string wrapped_name(const WrapSpec& spec, std::string_view lower, size_t ro
   return name;
 }
 
-std::vector<Component*>& all_components() {
-  static auto* components = new std::vector<Component*>;  // outlives static destructors
-  return *components;
-}
-
 }  // namespace
 
-Component::Component(const WrapSpec& spec) : spec_(spec), uct_(make_uct_component(spec)) {
-  ucs_list_head_init(&uct_.tl_list);
-}
-
-Component& Component::of(uct_component_h component) {
-  for (Component* candidate : all_components()) {
-    if (&candidate->uct_ == component) { return *candidate; }
-  }
-  std::abort();  // UCX called one component's function with another component: not survivable
-}
+Component::Component(const WrapSpec& spec)
+    : ComponentBase(spec.component_name, component_ops(spec), spec.md_config), spec_(spec) {}
 
 bool Component::is_candidate(uct_component_h lower, const uct_tl_t& tl) const {
   return (!needs_am(tl.name) || known_active_messages(tl.name) != HasAm::kNo) &&
@@ -127,8 +113,8 @@ ucs_status_t Component::list_mds(std::vector<uct_md_resource_desc_t>* resources_
   for (uct_component_h lower : components) {
     // A wrapping component fills its transport list when it is queried for memory domains, so a
     // component that has none yet is queried too, if the spec would take its transports.
-    if (lower == &uct_ || !(ucs_list_is_empty(&lower->tl_list) ? spec_.wraps(lower->name, "")
-                                                               : has_candidates(lower))) {
+    if (lower == handle() || !(ucs_list_is_empty(&lower->tl_list) ? spec_.wraps(lower->name, "")
+                                                                  : has_candidates(lower))) {
       continue;
     }
     const size_t before = found.size();
@@ -178,9 +164,7 @@ uint32_t component_tag(std::string_view name) noexcept {
 
 ucs_status_t register_component(const WrapSpec& spec) noexcept {
   return guarded([&] {
-    auto component = std::make_unique<Component>(spec);
-    all_components().push_back(component.get());
-    uct_component_register(component.release()->handle());
+    uct_component_register(std::make_unique<Component>(spec).release()->handle());
     return UCS_OK;
   });
 }

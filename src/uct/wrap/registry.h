@@ -71,19 +71,20 @@ struct WrapSpec {
 
 // One registered wrapping component. Created by register_component() and never freed: UCX keeps
 // pointers into it until the very end of the process.
-class Component {
+class Component : public ComponentBase {
  public:
   explicit Component(const WrapSpec& spec);
   Component(const Component&) = delete;
   Component& operator=(const Component&) = delete;
 
-  static Component& of(uct_component_h component);
+  static Component& of(uct_component_h component) noexcept {
+    return static_cast<Component&>(ComponentBase::of(component));
+  }
 
   [[nodiscard]] const WrapSpec& spec() const noexcept { return spec_; }
   [[nodiscard]] bool needs_am(std::string_view tl) const {
     return spec_.needs_am && (spec_.reads == nullptr || !spec_.reads(tl));
   }
-  [[nodiscard]] uct_component_h handle() noexcept { return &uct_; }
 
   // The three calls below may come from any thread.
   [[nodiscard]] ucs_status_t list_mds(std::vector<uct_md_resource_desc_t>* resources_p);
@@ -107,7 +108,6 @@ class Component {
   [[nodiscard]] bool has_candidates(uct_component_h lower) const;
 
   const WrapSpec& spec_;
-  uct_component_t uct_;
   std::mutex mutex_;
   std::vector<MdEntry> mds_;
   std::vector<TlEntry*> tls_;

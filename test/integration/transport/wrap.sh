@@ -79,7 +79,29 @@ if "${cc[@]}" -shared -fPIC -Wl,-soname,libucp.so.0 -o "$mixed/libucp.so.0" -x c
   lacks "another UCX version: no component" "$seen" '^verity$'
   contains "the other components are there" "$seen" '^tcp$'
   is "one line" "$(wc -l < "$tap_dir/refusal")" 1
-  contains "that says why" "$(cat "$tap_dir/refusal")" "^ucx-verity: built for UCX $VERITY_UCX_VERSION but this process runs UCX 9.8.7: "
+  contains "that says why" "$(cat "$tap_dir/refusal")" \
+    "^ucx-verity: built for UCX $VERITY_UCX_VERSION but this process runs UCX 9\.8\.7 \($mixed/libuct\.so\.0\): plugin not used; install .*build-for-ucx"
+
+  # Plugins of several releases lie side by side, in folders named after them.
+  mkdir -p "$tap_dir/plugins/$VERITY_UCX_VERSION" "$tap_dir/plugins/9.8.7"
+  cp -L "$modules/libuct_verity.so.0" "$tap_dir/plugins/$VERITY_UCX_VERSION/"
+  "${cc[@]}" -shared -fPIC -o "$tap_dir/plugins/9.8.7/libuct_verity.so.0" -x c - << 'C'
+#include <stdio.h>
+__attribute__((constructor)) static void loaded(void) { puts("the plugin for 9.8.7"); }
+C
+  beside() {
+    env LD_LIBRARY_PATH="$mixed" UCX_MODULE_DIR="$tap_dir/plugins/$VERITY_UCX_VERSION" LD_PRELOAD="$preload" \
+      "$tap_dir/components" 2> "$tap_dir/refusal"
+  }
+  seen=$(beside)
+  contains "another UCX version: the plugin for it, beside this one, is loaded" "$seen" '^the plugin for 9\.8\.7$'
+  lacks "and this one is not used" "$seen" '^verity$'
+  is "nothing is said then" "$(cat "$tap_dir/refusal")" ""
+  echo "no library" > "$tap_dir/plugins/9.8.7/libuct_verity.so.0"
+  seen=$(beside)
+  lacks "it cannot be loaded: no component" "$seen" '^verity$'
+  contains "and the line says so" "$(cat "$tap_dir/refusal")" \
+    "^ucx-verity: built for .* runs UCX 9\.8\.7 .*9\.8\.7/libuct_verity\.so\.0.*: plugin not used"
 
   # Another build of the same version: its structures have other sizes, as with statistics. A library
   # in front of UCX's tells so.
@@ -93,7 +115,23 @@ C
   contains "another build: the other components are there" "$seen" '^tcp$'
   is "another build: one line" "$(wc -l < "$tap_dir/refusal")" 1
   contains "another build: that says why" "$(cat "$tap_dir/refusal")" \
-    "^ucx-verity: this process runs another build of UCX $VERITY_UCX_VERSION \(interface 1288 bytes, not [0-9]+;"
+    "^ucx-verity: this process runs another build of UCX $VERITY_UCX_VERSION \(.*/libuct\.so\.0; it has statistics, this plugin expects none\): "
+
+  # Assertions move a field of UCX's asynchronous context, which a library in front of UCX's moves too.
+  "${cc[@]}" -shared -fPIC -o "$tap_dir/context.so" -x c - << 'C'
+#include <stdlib.h>
+int ucs_async_context_create(int mode, void** context_p) {
+  (void)mode;
+  *context_p = calloc(1, 4096);
+  return 0;
+}
+void ucs_async_context_destroy(void* context) { free(context); }
+C
+  seen=$(UCX_MODULE_DIR="$modules" LD_PRELOAD="$preload:$tap_dir/context.so" "$tap_dir/components" 2> "$tap_dir/refusal")
+  lacks "a build with other assertions: no component" "$seen" '^verity$'
+  is "other assertions: one line" "$(wc -l < "$tap_dir/refusal")" 1
+  contains "other assertions: that says why" "$(cat "$tap_dir/refusal")" \
+    "^ucx-verity: this process runs another build of UCX $VERITY_UCX_VERSION \(.*; it has (no )?assertions, this plugin expects"
 else
   skip "another UCX version is refused" "cannot compile against UCX"
 fi
