@@ -5,7 +5,7 @@
 #ifndef VERITY_UCT_IFACE_OPS_H
 #define VERITY_UCT_IFACE_OPS_H
 
-#include "uct/compat/ucx.h"
+#include "uct/compat/internal_ops.h"
 
 namespace verity::uct {
 
