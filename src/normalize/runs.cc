@@ -302,17 +302,36 @@ void RunsCursor::gather_equal(uint8_t* out, uint64_t count) noexcept {
   }
 }
 
+// Whole runs of the body, from the begin of one on, as many as `length` bytes hold. Returns their
+// bytes.
+uint64_t RunsCursor::gather_whole(uint8_t* out, uint64_t length) noexcept {
+  const Run* const begin = runs_.body.data();
+  const Run* const end = begin + runs_.body.size();
+  const Run* run = begin + run_;
+  uint64_t done = 0;
+  for (; run != end && run->length <= length - done; ++run) {
+    const uintptr_t from = at_ + static_cast<uintptr_t>(run->offset);
+    std::memcpy(out + done, reinterpret_cast<const void*>(from), run->length);
+    done += run->length;
+  }
+  run_ = static_cast<std::size_t>(run - begin);
+  if (run == end) next_body();
+  return done;
+}
+
 void RunsCursor::gather(uint8_t* out, uint64_t length) noexcept {
   while (length != 0) {
     uint64_t piece;
-    if (done_ == 0 && runs_.length != 0 && length >= runs_.length) {
+    if (done_ != 0 || length < left()) {
+      piece = std::min(length, left());
+      std::memcpy(out, here(), piece);
+      advance(piece);
+    } else if (runs_.length != 0) {
       const uint64_t count = length / runs_.length;
       piece = count * runs_.length;
       gather_equal(out, count);
     } else {
-      piece = std::min(length, left());
-      std::memcpy(out, here(), piece);
-      advance(piece);
+      piece = gather_whole(out, length);
     }
     out += piece;
     length -= piece;

@@ -118,6 +118,7 @@ class RunsCursor {
   void next_run() noexcept;
   void next_body() noexcept;
   void gather_equal(uint8_t* out, uint64_t count) noexcept;
+  uint64_t gather_whole(uint8_t* out, uint64_t length) noexcept;
   template <uint64_t kLength>
   void gather_fixed(uint8_t* out, uint64_t count) noexcept;
 
