@@ -110,8 +110,13 @@ void set_lengths(Runs* runs) {
   runs->length = runs->body[0].length;
   for (const Run& run : runs->body) {
     if (run.length != runs->length) runs->length = 0;
-    runs->begins.push_back(runs->body_bytes);
     runs->body_bytes += run.length;
+  }
+  if (runs->length != 0) return;
+  uint64_t begin = 0;
+  for (const Run& run : runs->body) {
+    runs->begins.push_back(begin);
+    begin += run.length;
   }
 }
 
@@ -189,17 +194,37 @@ std::size_t RunsCache::Hash::operator()(const RunsKey& key) const noexcept {
   return hash;
 }
 
+namespace {
+
+// About how many numbers one is, with its key.
+uint64_t weight_of(const RunsKey& key, const Runs& runs) {
+  constexpr uint64_t kEach = 64;
+  uint64_t weight = kEach + 2 * runs.body.size() + 2 * key.element.size();
+  for (const Node& node : key.path.nodes) weight += node.indices.size();
+  for (const Node& loop : runs.loops) weight += loop.indices.size();
+  return weight;
+}
+
+}  // namespace
+
 void RunsCache::drop_unused() {
-  std::erase_if(all_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  std::erase_if(all_, [this](const auto& entry) {
+    if (entry.second.use_count() != 1) return false;
+    weight_ -= weight_of(entry.first, *entry.second);
+    return true;
+  });
+  most_weight_ = std::max(kMostWeight, 2 * weight_);  // not again for each one more in use
 }
 
 std::shared_ptr<const Runs> RunsCache::find_or_make(RunsKey key) {
   if (const auto found = all_.find(key); found != all_.end()) return found->second;
   std::optional<Runs> runs = make_runs(key);
   if (!runs) return nullptr;
-  if (all_.size() >= kMost) drop_unused();
   auto made = std::make_shared<const Runs>(std::move(*runs));
+  const uint64_t weight = weight_of(key, *made);
   all_.emplace(std::move(key), made);
+  weight_ += weight;
+  if (weight_ > most_weight_) drop_unused();
   return made;
 }
 
@@ -220,6 +245,11 @@ void RunsCursor::seek(uint64_t offset) noexcept {
     turns_[level] = offset / bytes;
     offset %= bytes;
     at_ += static_cast<uintptr_t>(displacement_of(loop, turns_[level]));
+  }
+  if (runs_.length != 0) {
+    run_ = offset / runs_.length;
+    done_ = offset % runs_.length;
+    return;
   }
   const auto behind = std::ranges::upper_bound(runs_.begins, offset);
   run_ = static_cast<std::size_t>(behind - runs_.begins.begin()) - 1;

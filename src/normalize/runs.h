@@ -33,7 +33,7 @@ inline constexpr std::size_t kMaxLoops = 48;
 struct Runs {
   std::vector<Node> loops;  // around the body, outermost first: vectors and indexed nodes
   std::vector<Run> body;
-  std::vector<uint64_t> begins;  // of each run of the body, in data bytes
+  std::vector<uint64_t> begins;  // of each run of the body, in data bytes; where lengths differ
   uint64_t length = 0;           // of every run of the body; 0: they differ
   uint64_t body_bytes = 0;       // sum of its lengths
   uint64_t bytes = 0;            // of all runs
@@ -80,7 +80,8 @@ class RunsCache {
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
  private:
-  static constexpr std::size_t kMost = 256;  // those in use are not counted
+  // Of all together, in numbers that are kept; more only where they are in use.
+  static constexpr uint64_t kMostWeight = uint64_t{1} << 20;
 
   struct Hash {
     std::size_t operator()(const RunsKey& key) const noexcept;
@@ -88,6 +89,8 @@ class RunsCache {
   void drop_unused();
 
   std::unordered_map<RunsKey, std::shared_ptr<const Runs>, Hash> all_;
+  uint64_t weight_ = 0;
+  uint64_t most_weight_ = kMostWeight;
 };
 
 // A place in the data of any number of copies of a layout.

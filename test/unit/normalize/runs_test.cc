@@ -166,10 +166,21 @@ TEST(RunsCache, EqualLayoutsShareTheirs) {
 TEST(RunsCache, ForgetsWhatIsNotUsed) {
   RunsCache cache;
   const auto kept = cache.find_or_make(*runs_key({{vector(100, 24)}, {{0, 16}}}));
-  for (int64_t i = 0; i < 10'000; ++i)
+  for (int64_t i = 0; i < 30'000; ++i)
     ASSERT_NE(cache.find_or_make(*runs_key({{vector(100, 32 + i)}, {{0, 16}}})), nullptr);
-  EXPECT_LE(cache.size(), 300U);
+  EXPECT_LE(cache.size(), 20'000U);
   EXPECT_EQ(kept, cache.find_or_make(*runs_key({{vector(100, 24)}, {{0, 16}}})));
+}
+
+TEST(RunsCache, ForgetsLargeOnesSooner) {
+  RunsCache cache;
+  for (int64_t i = 0; i < 20; ++i) {
+    Pattern list{{}, {}};
+    for (int64_t k = 0; k < 100'000; ++k)
+      list.list.push_back({k * 64 + k * k % 7, static_cast<uint64_t>(8 + i)});
+    ASSERT_NE(cache.find_or_make(*runs_key(list)), nullptr);
+    EXPECT_LE(cache.size(), 4U);
+  }
 }
 
 }  // namespace
