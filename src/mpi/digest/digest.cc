@@ -24,52 +24,40 @@ uint64_t join(uint64_t a, uint64_t b) noexcept {
   return XXH3_64bits(both, sizeof(both));
 }
 
-// Runs of memory, in order, one copy after the other.
+// The data of any number of copies, in order.
 class Walk {
  public:
   Walk(const Layout& layout, const void* address) noexcept
-      : layout_(layout), base_(reinterpret_cast<uintptr_t>(address)) {}
+      : cursor_(*layout.runs, address, layout.extent),
+        dense_(layout.dense()),
+        next_(cursor_.here()) {}
 
   // The next `length` bytes: where they lie, or gathered in `space`.
   const void* take(size_t length, uint8_t* space) noexcept {
-    if (layout_.dense()) {  // one run, however many copies
-      const uintptr_t at = base_ + static_cast<uintptr_t>(layout_.runs[0].offset) + done_;
-      done_ += length;
-      return reinterpret_cast<const void*>(at);
+    if (dense_) {  // one run, however many copies
+      next_ += length;
+      return next_ - length;
     }
-    if (length <= left()) return next(length);
-    for (size_t have = 0, piece; have < length; have += piece) {
-      piece = std::min(length - have, left());
-      std::memcpy(space + have, next(piece), piece);
+    if (length > cursor_.left()) {
+      cursor_.gather(space, length);
+      return space;
     }
-    return space;
+    const uint8_t* here = cursor_.here();
+    cursor_.advance(length);
+    return here;
   }
 
  private:
-  [[nodiscard]] size_t left() const noexcept { return layout_.runs[run_].length - done_; }
-  const void* next(size_t length) noexcept {
-    const uintptr_t at = base_ + static_cast<uintptr_t>(layout_.runs[run_].offset) + done_;
-    done_ += length;
-    if (left() == 0) {
-      done_ = 0;
-      if (++run_ == layout_.runs.size()) {
-        run_ = 0;
-        base_ += static_cast<uintptr_t>(layout_.extent);
-      }
-    }
-    return reinterpret_cast<const void*>(at);
-  }
-
-  const Layout& layout_;
-  uintptr_t base_;  // of the copy
-  size_t run_ = 0;
-  size_t done_ = 0;  // of the run
+  normalize::RunsCursor cursor_;
+  const bool dense_;
+  const uint8_t* next_;  // if dense
 };
 
 }  // namespace
 
 uint64_t digest_of(const Layout& layout, const void* address, uint64_t bytes) noexcept {
   alignas(64) uint8_t space[kPart];
+  if (bytes == 0) return 0;
   Walk walk(layout, address);
   uint64_t digest = 0;
   for (uint64_t done = 0; done < bytes; done += kPart) {
