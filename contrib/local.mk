@@ -8,7 +8,7 @@ EXTRA_DIST += test/campaign/README.md .github/CONTRIBUTING.md src/README.md src/
 	src/health/README.md src/loader/README.md src/merkle/README.md src/normalize/README.md \
 	src/signature/README.md src/tools/README.md src/typelib/README.md src/types/README.md \
 	src/util/README.md src/wire/README.md
-EXTRA_DIST += contrib/run-tests contrib/setup.sh .ci/run .clang-format
+EXTRA_DIST += contrib/run-tests contrib/setup.sh contrib/results.sh .ci/run .clang-format
 EXTRA_DIST += contrib/check-layers contrib/man-to-html test/style/format.sh test/style/sources.sh
 TESTS += test/style/format.sh test/style/sources.sh
 

@@ -190,7 +190,7 @@ AC_DEFUN([VERITY_LIBCLANG], [
   AC_MSG_RESULT([$verity_have_libclang])
   AS_CASE([$verity_have_libclang:$with_libclang],
     [no:no|no:check], [],
-    [no:*], [VERITY_NEED([libclang], [libclang-14-dev])],
+    [no:*], [VERITY_NEED([libclang], [libclang-dev])],
     [*:/*], [LIBCLANG_LIBS="$LIBCLANG_LIBS -R$with_libclang/lib"])
   AC_SUBST([LIBCLANG_CPPFLAGS])
   AC_SUBST([LIBCLANG_LIBS])
