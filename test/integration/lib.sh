@@ -48,7 +48,7 @@ verity_env() {
     *) # stock UCX knows none of the plugin's variables, and a job on raw transports is raw on purpose
       export UCX_WARN_UNUSED_ENV_VARS=n UCX_VERITY_ATTEST="${UCX_VERITY_ATTEST-never}" ;;
   esac
-  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 }
 
 # with_tls LIST COMMAND...: runs it in that environment, which ends with it.
