@@ -174,26 +174,35 @@ mpi_clean() {
   fi
 }
 
+# stock_fails TRIES SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: the job fails, in one of so many tries, with stock
+# UCX on the raw transports and without damage. What it said last is in $stock_words.
+stock_fails() {
+  local tries=$1 seconds=$2 launcher=$3 ranks=$4 raw
+  raw=$(sed -E 's/(^|,)vf?/\1/g' <<< "$5")
+  shift 5
+  for _ in $(seq "$tries"); do
+    (no_damage; mpi_run "$seconds" "$launcher" "$ranks" "$raw" "$@") > "$tap_dir/stock" && continue
+    stock_words=$(grep -aE 'HANG|WRONG|rror|Caught signal' "$tap_dir/stock" | head -n 1)
+    return 0
+  done
+  return 1
+}
+
 # mpi_or_stock NAME WANTED-REGEX SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_clean; but when
-# the job fails and stock UCX on the raw transports fails too, in one of three tries and without damage,
-# that is a skip with stock's last words.
+# the job fails and stock UCX fails too, in one of three tries, that is a skip with stock's last words.
 mpi_or_stock() {
-  local name=$1 wanted=$2 seconds=$3 launcher=$4 ranks=$5 list=$6 status=0 raw
-  shift 6
-  mpi_run "$seconds" "$launcher" "$ranks" "$list" "$@" > "$tap_dir/job" || status=$?
-  if [ "$status" -ne 0 ] || ! grep -Eq -- "$wanted" "$tap_dir/job"; then
-    raw=$(sed -E 's/(^|,)vf?/\1/g' <<< "$list")
-    for _ in 1 2 3; do
-      (no_damage; mpi_run "$seconds" "$launcher" "$ranks" "$raw" "$@") > "$tap_dir/stock" && continue
-      skip "$name" "stock fails too: $(grep -E 'HANG|WRONG|rror' "$tap_dir/stock" | head -n 1)"
-      return
-    done
+  local name=$1 wanted=$2 status=0
+  shift 2
+  mpi_run "$@" > "$tap_dir/job" || status=$?
+  if [ "$status" -eq 0 ] && grep -Eq -- "$wanted" "$tap_dir/job"; then
+    tap_result 0 "$name"
+  elif stock_fails 3 "$@"; then
+    skip "$name" "stock fails too: $stock_words"
+  else
     tap_result 1 "$name"
     note "exit status $status, wanted a line like: $wanted; stock passes"
     note "$(tail -n 30 "$tap_dir/job")"
-    return
   fi
-  tap_result 0 "$name"
 }
 
 # Sum of a number in JSON lines: json_sum KEY FILE...
@@ -211,15 +220,17 @@ interposer_for() {
 flavour() { if [ "$1" = "$mpich" ]; then echo mpich; else echo openmpi; fi; } # flavour LAUNCHER
 
 # typechecked SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the interposer for that MPI, or with those in $interposers.
-# A program that the test has compiled itself is $tap_dir/FLAVOUR-PROGRAM. What the job says on stderr comes last, as launchers cut
-# lines where two streams meet. The job's exit status is in $tap_dir/status.
+# A program that the test has compiled itself is $tap_dir/FLAVOUR-PROGRAM. What the ranks and the launcher say on stderr comes last,
+# past the launcher: where two streams meet, launchers cut lines. The job's exit status is in $tap_dir/status.
 typechecked() {
   (
     verity_env "$4"
     LD_PRELOAD="$LD_PRELOAD:${interposers:-$(interposer_for "$2")}"
     program=$tap_dir/$(flavour "$2")-$5
     [ -x "$program" ] || program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
-    timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2> "$tap_dir/stderr"
+    : > "$tap_dir/stderr"
+    # shellcheck disable=SC2016 # each rank's own
+    timeout -k 5 "$1" "$2" -np "$3" sh -c 'exec "$@" 2>> "$0"' "$tap_dir/stderr" "$program" "${@:6}" 2>> "$tap_dir/stderr"
   )
   echo $? > "$tap_dir/status"
   cat "$tap_dir/stderr"
