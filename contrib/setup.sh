@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What contrib/quickstart and contrib/run-tests share: their help, progress lines, packages, the UCX source, a
+# What contrib/quickstart and contrib/run-tests share: their help, progress lines, packages, a
 # build in a folder of the clone that git ignores. Sourced by bash with $top set to the clone.
 # shellcheck shell=bash
 
@@ -10,12 +10,13 @@ show_help() { # show_help SCRIPT: the comment at its begin, from the fourth line
 
 # shellcheck disable=SC2034 # used by the scripts that source this
 build_packages=(
-  autoconf automake libtool make pkg-config g++ dpkg-dev ca-certificates xz-utils
+  autoconf automake libtool make pkg-config g++
   libucx-dev ucx-utils libxxhash-dev nlohmann-json3-dev libcli11-dev libopenmpi-dev openmpi-bin
   libdw-dev # call sites by file and line in reports about datatypes
 )
 # shellcheck disable=SC2034
 test_packages=(
+  dpkg-dev ca-certificates xz-utils # contrib/get-ucx-source
   libgtest-dev clang clang-format libclang-rt-14-dev libclang-14-dev cmake python3 valgrind mpich libmpich-dev gfortran
   # What the distribution's lmod and environment-modules need; they themselves conflict, so the
   # tests unpack them into a temporary folder.
@@ -87,8 +88,7 @@ install_packages() { # install_packages PACKAGE...: those that are not there yet
     apt-get -q -y --no-install-recommends install "${missing[@]}"
 }
 
-bootstrap() { # the UCX source, and configure
-  "$top/contrib/get-ucx-source"
+bootstrap() {
   logged "$work/autoreconf.log" sh -c "cd '$top' && autoreconf -fi"
 }
 
