@@ -67,4 +67,4 @@ EXTRA_DIST += contrib/quickstart contrib/quickstart-demo
 TESTS += test/integration/build/configure.sh
 EXTRA_DIST += test/integration/build/configure.sh
 TESTS += test/integration/build/ucx_layout.sh
-EXTRA_DIST += test/integration/build/ucx_layout.sh src/uct/compat/layouts.table
+EXTRA_DIST += test/integration/build/ucx_layout.sh src/uct/compat/internal/print_layout.cc

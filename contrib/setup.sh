@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What contrib/quickstart, contrib/run-tests and contrib/check-matrix share: their help, progress lines, packages,
-# the UCX source, a build in a folder of the clone that git ignores. Sourced by bash with $top set to the clone.
+# a build in a folder of the clone that git ignores. Sourced by bash with $top set to the clone.
 # shellcheck shell=bash
 
 show_help() { # show_help SCRIPT: the comment at its begin, from the fourth line on
@@ -10,7 +10,7 @@ show_help() { # show_help SCRIPT: the comment at its begin, from the fourth line
 
 # shellcheck disable=SC2034 # used by the scripts that source this
 build_packages=(
-  autoconf automake libtool make pkg-config g++ dpkg-dev ca-certificates xz-utils
+  autoconf automake libtool make pkg-config g++
   libucx-dev ucx-utils libxxhash-dev nlohmann-json3-dev libcli11-dev libopenmpi-dev openmpi-bin
   libdw-dev # call sites by file and line in reports about datatypes
 )
@@ -19,6 +19,7 @@ build_packages=(
 job_packages=(libgtest-dev libclang-dev mpich libmpich-dev gfortran procps)
 # shellcheck disable=SC2034
 test_packages=(
+  dpkg-dev ca-certificates xz-utils # contrib/get-ucx-source
   "${job_packages[@]}" clang clang-format libclang-rt-dev cmake python3 valgrind
   # What the distribution's lmod and environment-modules need; they themselves conflict, so the
   # tests unpack them into a temporary folder.
@@ -98,8 +99,7 @@ install_packages() { # install_packages PACKAGE...: those that are not there yet
     apt-get -q -y --no-install-recommends install "${missing[@]}"
 }
 
-bootstrap() { # the UCX source, and configure
-  "$top/contrib/get-ucx-source"
+bootstrap() {
   logged "$work/autoreconf.log" sh -c "cd '$top' && autoreconf -fi"
 }
 
