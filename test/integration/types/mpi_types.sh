@@ -191,12 +191,7 @@ for launcher in $openmpi $mpich; do
   # Types that change with each message: a signature that is given to another message would show.
   export UCX_VERITY_TYPECHECK=error UCX_VERITY_ATTEST=always
   for threads in 1 4; do
-    typechecked 100 "$launcher" 3 vposix,vself storm -n "$(normal_or_long 30 3000)" -t $threads > "$tap_dir/job"
-    if [ "$(cat "$tap_dir/status")" -ne 0 ] && stock_fails 8 100 "$launcher" 3 vposix,vself storm -n 30 -t $threads; then
-      skip "$mpi, $threads threads: each message has its own signature" "stock fails too: $stock_words"
-      continue
-    fi
-    contains "$mpi, $threads threads: each message has its own signature" "$(cat "$tap_dir/job")" '^storm messages [0-9]+ errors 0$'
+    storm_or_stock "$mpi, $threads threads: each message has its own signature" "$launcher" "$(normal_or_long 30 3000)" $threads || continue
     is "$mpi, $threads threads: and each is checked" \
       "$(grep -cE '^ucx-verity: rank [0-2]: datatypes of [0-9]+ messages checked, 0 mismatched; 0 not checked$' "$tap_dir/job")" 3
   done
