@@ -4,6 +4,7 @@
 # build's folder below $work. Sourced by bash after contrib/setup.sh.
 # shellcheck shell=bash
 
+# shellcheck disable=SC2154 # $work, $jobs
 passes=()
 unstable=()
 
