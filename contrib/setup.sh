@@ -16,11 +16,11 @@ build_packages=(
 )
 # Unit tests and jobs.
 # shellcheck disable=SC2034
-job_packages=(libgtest-dev libclang-dev mpich libmpich-dev gfortran procps)
+job_packages=(libgtest-dev libclang-dev mpich libmpich-dev gfortran procps python3)
 # shellcheck disable=SC2034
 test_packages=(
   dpkg-dev ca-certificates xz-utils # contrib/get-ucx-source
-  "${job_packages[@]}" clang clang-format libclang-rt-dev cmake python3 valgrind
+  "${job_packages[@]}" clang clang-format libclang-rt-dev cmake valgrind
   # What the distribution's lmod and environment-modules need; they themselves conflict, so the
   # tests unpack them into a temporary folder.
   lua5.3 lua-filesystem lua-json lua-posix lua-term tcl less
