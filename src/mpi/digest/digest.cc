@@ -24,6 +24,17 @@ uint64_t join(uint64_t a, uint64_t b) noexcept {
   return XXH3_64bits(both, sizeof(both));
 }
 
+// `next(done, length)`: where the next part of that length lies.
+template <typename Next>
+uint64_t digest_in_parts(uint64_t bytes, Next next) noexcept {
+  uint64_t digest = 0;
+  for (uint64_t done = 0; done < bytes; done += kPart) {
+    const auto part = static_cast<size_t>(std::min<uint64_t>(kPart, bytes - done));
+    digest = join(digest, XXH3_64bits(next(done, part), part));
+  }
+  return digest;
+}
+
 // The data of any number of copies, in order.
 class Walk {
  public:
@@ -59,12 +70,12 @@ uint64_t digest_of(const Layout& layout, const void* address, uint64_t bytes) no
   alignas(64) uint8_t space[kPart];
   if (bytes == 0) return 0;
   Walk walk(layout, address);
-  uint64_t digest = 0;
-  for (uint64_t done = 0; done < bytes; done += kPart) {
-    const auto part = static_cast<size_t>(std::min<uint64_t>(kPart, bytes - done));
-    digest = join(digest, XXH3_64bits(walk.take(part, space), part));
-  }
-  return digest;
+  return digest_in_parts(bytes, [&](uint64_t, size_t part) { return walk.take(part, space); });
+}
+
+uint64_t digest_of_packed(const void* packed, uint64_t bytes) noexcept {
+  return digest_in_parts(
+      bytes, [&](uint64_t done, size_t) { return static_cast<const uint8_t*>(packed) + done; });
 }
 
 size_t append_digest(uint8_t* bytes, size_t length, uint64_t digest,
