@@ -16,9 +16,14 @@ check() { # check PASS TARGET [VARIABLE=VALUE...]: its results stay in $work/PAS
 
 check_more() { # check_more PASS TARGET [VARIABLE=VALUE...]: adds results to those of the pass
   local dir=$work/$1 out=$work/$1/$2.out
-  # A failed test is counted below; a test that did not even build has no result and is fatal.
-  make -C "$dir" -k -j"$jobs" "${@:2}" TESTS_ENVIRONMENT= 2>&1 | tee "$out" |
+  # A failed test is counted below; a test that did not even build has no result and is fatal. What a test said of its failure
+  # follows the line that names it, as a log of CI may be all that one has.
+  make -C "$dir" -k -j"$jobs" "${@:2}" TESTS_ENVIRONMENT= LOG_DRIVER_FLAGS=--comments SH_LOG_DRIVER_FLAGS=--comments 2>&1 |
+    tee "$out" |
     awk '/^(PASS|XFAIL): / { if (++passed % 100 == 0) print passed " passed, now in " $2 }
+      /^(PASS|XFAIL|SKIP): / { if ($2 ":" == failed) lines = 0 }
+      /^(FAIL|ERROR|XPASS): / { failed = $2 ":"; lines = 30 }
+      $1 == "#" && $2 == failed && lines-- > 0
       /^(FAIL|ERROR|XPASS): |: error: /; { fflush() }' || true
   grep -q '^# TOTAL:' "$out" || {
     tail -n 60 "$out"
