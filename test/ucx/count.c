@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A preload that counts calls of malloc, free and of lock functions between two marks. "Own" are
- * those whose return address lies in libuct_verity.
+ * A preload that counts calls of malloc, free and of lock functions between two marks: those of the
+ * thread that set the first mark, and among all threads' the plugin's "own", whose return address
+ * lies in libuct_verity. UCX's asynchronous thread locks by time, more often on a busy machine.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -27,6 +28,7 @@ verity_count_start_fn verity_count_start;
 verity_count_stop_fn verity_count_stop;
 
 static atomic_int counting;
+static pthread_t counted_thread;
 static atomic_ulong allocations, own_allocations, locks, own_locks;
 static struct { uintptr_t begin, end; } plugin, exempt;
 
@@ -34,9 +36,11 @@ static int inside(uintptr_t address, uintptr_t begin, uintptr_t end) {
   return address >= begin && address < end;
 }
 
+static int in_counted_thread(void) { return pthread_equal(pthread_self(), counted_thread) != 0; }
+
 static void count_allocation(const void* caller) {
   if (atomic_load_explicit(&counting, memory_order_relaxed)) {
-    atomic_fetch_add(&allocations, 1);
+    atomic_fetch_add(&allocations, in_counted_thread());
     atomic_fetch_add(&own_allocations, inside((uintptr_t)caller, plugin.begin, plugin.end));
   }
 }
@@ -45,7 +49,7 @@ static void count_lock(const void* caller, const volatile void* lock) {
   if (atomic_load_explicit(&counting, memory_order_relaxed)) {
     int own = inside((uintptr_t)caller, plugin.begin, plugin.end) &&
               !inside((uintptr_t)lock, exempt.begin, exempt.end);
-    atomic_fetch_add(&locks, 1);
+    atomic_fetch_add(&locks, in_counted_thread());
     atomic_fetch_add(&own_locks, own);
   }
 }
@@ -72,6 +76,7 @@ void verity_count_start(const void* address, size_t size) {
   atomic_store(&own_allocations, 0);
   atomic_store(&locks, 0);
   atomic_store(&own_locks, 0);
+  counted_thread = pthread_self();
   atomic_store(&counting, 1);
 }
 

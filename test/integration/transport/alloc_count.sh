@@ -21,7 +21,7 @@ for case in "short 8" "short 64" "bcopy 8" "bcopy 4096" "bcopy 8000"; do
   read -r kind size <<< "$case"
   counts=$(counted vposix -n $turns -k "$kind" -s "$size")
   contains "vposix, $kind, $size bytes: no allocation and no lock" "$counts" ' own 0 locks [0-9]+ own 0$'
-  # Nor does it make UCX do so: fewer locks than messages are those of UCX's asynchronous thread, by time.
+  # Nor does it make UCX do so.
   contains "vposix, $kind, $size bytes: none of UCX's either" "$counts" 'allocations [0-9]{1,2} own [0-9]+ locks [0-9]{1,4} own'
 done
 # At both ends of one-sided operations.
