@@ -31,14 +31,14 @@ void LingeringClose::wait_for_acknowledgements() noexcept {
   uint64_t since = now;
   uint32_t mark = acknowledged();
   bool repeated = false;
-  while (!ask_hub([](const link::Hub& hub) { return hub.is_idle(); }) && now < until &&
-         now - since < silence) {
+  while (!ask_hub([](const link::Hub& hub) { return hub.is_idle(); })) {
     turn(now);
     // The peer may be another worker of this thread, which cannot make progress itself while this
     // call lasts.
     idle_.serve_siblings(now, 0);
     sched_yield();
-    now = monotonic_ns();
+    // Judged by the time before that turn: this process may have stood still after it, and what
+    // came meanwhile is read first. The peer may be gone by then, and have acknowledged all.
     if (const uint32_t seen = acknowledged(); seen != mark) {
       mark = seen;
       since = now;
@@ -47,6 +47,8 @@ void LingeringClose::wait_for_acknowledgements() noexcept {
       repeated = true;
       repeat_all();
     }
+    if (now >= until || now - since >= silence) return;
+    now = monotonic_ns();
   }
 }
 
