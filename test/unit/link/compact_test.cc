@@ -44,7 +44,7 @@ TEST_F(Compact, OnlyPlainSynchronousDataOfOneSegmentAndAnEighthIsCompact) {
   for (const WireFrame& frame : a.wire) compact.push_back(frame.compact);
   EXPECT_EQ(compact, (std::vector<bool>{true, false, false, false}));
   EXPECT_EQ(a.wire.front().bytes.size(), wire::kCompactHeader + 288);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got.size(), 4u);
 }
 
@@ -84,7 +84,7 @@ TEST_F(Compact, OneThatIsLongerThanASegmentIsRepairedAsOne) {
     frame.flip((wire::kCompactHeader + at) * 8);
     p.b.receive(frame);
     EXPECT_TRUE(p.b.got.empty());
-    p.settle();
+    p.run_until_idle();
     EXPECT_EQ(p.b.got, std::vector<std::string>{text});
     EXPECT_EQ(p.b.counters.segments_repaired, 1u);
     EXPECT_EQ(p.a.counters.segment_bytes_resent, 288u);
@@ -124,7 +124,7 @@ TEST_F(Compact, NumbersWrapAndWaitForABusyLowerTransport) {
       p.a.busy = false;
       if (round % 7 == 0) (void)p.a.hub.retransmitter.resume(*p.a.link);
       if (round % 50 == 49) p.a.wire.pop_front();
-      if (round % 60 == 59) p.settle();
+      if (round % 60 == 59) p.run_until_idle();
     }
     p.run_for(50'000'000);
     EXPECT_EQ(p.b.got.size(), sent);
@@ -165,7 +165,7 @@ TEST_F(Compact, StaleFramesAreRefusedHoweverOld) {
     pair.run_for(50'000'000);
   }
   a.send("fresh");
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, std::vector<std::string>{"fresh"});
   EXPECT_TRUE(a.failures.empty() && b.failures.empty());
 }
@@ -192,7 +192,7 @@ TEST_F(Compact, AFrameLostLongAgoCanStillBeSentAgain) {
     a.take();
     one_way(b, a, meanwhile);
     a.send("next");
-    pair.settle();
+    pair.run_until_idle();
     EXPECT_EQ(b.got, (std::vector<std::string>{"lost", "next"}));
     EXPECT_TRUE(a.failures.empty());
     b.got.clear();
@@ -270,7 +270,7 @@ TEST_F(Compact, DamageInOurOwnCopyFailsTheLink) {
     p.a.take();
     p.a.send("next");
     p.a.link->tx[0].oldest()->payload()[at] ^= 4;
-    p.settle();
+    p.run_until_idle();
     EXPECT_EQ(p.a.failures, std::vector<Failure>{Failure::kSourceFault}) << at;
     EXPECT_TRUE(p.b.got.empty()) << at;
   }

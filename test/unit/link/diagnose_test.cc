@@ -23,7 +23,7 @@ VERITY_IN_EACH_FORM(Diagnosing);
 
 TEST_P(Diagnosing, AGoodFrameIsNotReported) {
   for (unsigned i = 0; i < 100; ++i) a.send(text_of(i * 13, i));
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got.size(), 100u);
   EXPECT_TRUE(a.faults.empty());
   EXPECT_TRUE(b.faults.empty());
@@ -32,7 +32,7 @@ TEST_P(Diagnosing, AGoodFrameIsNotReported) {
 TEST_P(Diagnosing, ShortFrame) {
   send_damaged("hello", {2});
   EXPECT_TRUE(b.faults.empty()) << "not before the right bytes came";
-  pair.settle();
+  pair.run_until_idle();
   ASSERT_EQ(b.faults.size(), 1u);
   const End::ReportedFault& fault = b.faults[0];
   EXPECT_EQ(fault.kind, FaultKind::kPayload);
@@ -52,7 +52,7 @@ TEST_P(Diagnosing, ShortFrameWithADamagedHeader) {
   WireFrame frame = a.take();
   frame.flip_ack();
   b.receive(frame);
-  pair.settle();
+  pair.run_until_idle();
   ASSERT_EQ(b.faults.size(), 1u);
   EXPECT_EQ(b.faults[0].kind, FaultKind::kHeader);
   EXPECT_EQ(b.faults[0].syndrome.bits, 0u);
@@ -61,7 +61,7 @@ TEST_P(Diagnosing, ShortFrameWithADamagedHeader) {
 TEST_P(Diagnosing, SegmentsOfALongFrame) {
   const std::string text = text_of(20 * kSegment + 7);
   send_damaged(text, {3 * kSegment + 9, 11 * kSegment});
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, std::vector<std::string>{text});
   ASSERT_EQ(b.faults.size(), 1u);
   const health::Syndrome& s = b.faults[0].syndrome;
@@ -84,7 +84,7 @@ TEST_P(Diagnosing, RunsThatComeInPieces) {
   for (size_t i = 2 * kSegment; i < 10 * kSegment; ++i)
     frame.bytes[frame.header_size() + i] ^= 0xff;
   p.b.receive(frame);
-  p.settle();
+  p.run_until_idle();
   EXPECT_EQ(p.b.got, std::vector<std::string>{text});
   ASSERT_EQ(p.b.faults.size(), 1u);
   EXPECT_EQ(p.b.faults[0].syndrome.pattern, Pattern::kBurst);
@@ -179,7 +179,7 @@ TEST_P(Diagnosing, SendersMemory) {
   frame.flip_payload(3);
   a.link->tx[0].oldest()->payload()[50] ^= 1;
   b.receive(frame);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(a.failures, std::vector<Failure>{Failure::kSourceFault});
   ASSERT_EQ(a.faults.size(), 1u);
   EXPECT_EQ(a.faults[0].kind, FaultKind::kSourceMemory);
@@ -195,7 +195,7 @@ TEST_P(Diagnosing, ProgramChangedWhatItSends) {
   WireFrame frame = a.take();
   frame.flip_payload(700);
   b.receive(frame);
-  pair.settle();
+  pair.run_until_idle();
   ASSERT_EQ(a.faults.size(), 1u);
   EXPECT_EQ(a.faults[0].kind, FaultKind::kSourceChanged);
   EXPECT_EQ(b.faults.size(), 1u);

@@ -95,7 +95,7 @@ TEST_P(Exchange, FullWindowStopsAndOpensAgain) {
   for (const WireFrame& frame : a.wire) requests += (frame.header().flags & wire::kAckRequest) != 0;
   EXPECT_EQ(requests, 4u);
   EXPECT_EQ(a.writables, 0u);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(a.writables, 1u);
   EXPECT_EQ(a.link->tx[0].una(), first() + 8);
   EXPECT_TRUE(a.send("x"));
@@ -108,7 +108,7 @@ TEST_P(Exchange, ClassesHaveTheirOwnNumbers) {
   EXPECT_EQ(a.wire[0].header(first()).psn, first());
   EXPECT_EQ(a.wire[1].header(first()).psn, first());
   EXPECT_EQ(a.wire[1].header().frame_class(), Class::kAsync);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.am_ids, (std::vector<uint8_t>{3, 4}));
 }
 
@@ -161,7 +161,7 @@ TEST_P(Exchange, TheNextFrameNacksALostOne) {
   EXPECT_EQ(b.counters.frames_held, 2u);
   EXPECT_EQ(a.counters.frames_resent, 1u);
   EXPECT_EQ(a.counters.frame_bytes_resent, 1u);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_FALSE(a.link->in_flight());
 }
 
@@ -223,7 +223,7 @@ TEST_P(Exchange, ABusyLowerTransportKeepsTheFrame) {
   EXPECT_TRUE(a.hub.retransmitter.resume(*a.link));
   EXPECT_EQ(a.writables, 1u);
   EXPECT_TRUE(a.send("2"));
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, (std::vector<std::string>{"1", "2"}));
 }
 
@@ -233,9 +233,9 @@ TEST_P(Exchange, ALinkTakesNothingUntilItHasALowerEndpoint) {
   link::Sender::lower_missing(*a.link);
   EXPECT_FALSE(a.send("2"));
   EXPECT_FALSE(a.send("2", Class::kAsync));
-  pair.settle();
+  pair.run_until_idle();
   b.poll(100);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_FALSE(a.link->in_flight());
   EXPECT_FALSE(a.hub.sender.can_send(*a.link, Class::kSync));
   EXPECT_EQ(a.writables, 0u);
@@ -243,7 +243,7 @@ TEST_P(Exchange, ALinkTakesNothingUntilItHasALowerEndpoint) {
   EXPECT_GT(a.writables, 0u);
   EXPECT_TRUE(a.send("2"));
   EXPECT_TRUE(a.send("3", Class::kAsync));
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, (std::vector<std::string>{"1", "2", "3"}));
 }
 
@@ -266,7 +266,7 @@ TEST(ExchangeOldState, AGapIsNackedHoweverLongAgoTheLastWas) {
   pair.a.send("1");
   pair.a.send("2");
   pair.a.take();
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(pair.b.got, (std::vector<std::string>{"1", "2"}));
 }
 
@@ -298,7 +298,7 @@ TEST(ExchangeReentrant, PendingControlSurvivesACarriedAcknowledgement) {
   a.busy = false;
   EXPECT_NE(a.link->control.bits, 0u);
   EXPECT_TRUE(a.link->control.node.linked());
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, (std::vector<std::string>{"1", "2", "3", "4"}));
 }
 

@@ -62,10 +62,10 @@ TEST_P(Hello, CrossingHellosMakeOneLink) {
   WireFrame first = a.take();
   a.receive(b.take());
   b.receive(first);
-  pair.settle();
+  pair.run_until_idle();
   a.send("x");
   b.send("y");
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(a.got, (std::vector<std::string>{"to a", "y"}));
   EXPECT_EQ(b.got, (std::vector<std::string>{"to b", "x"}));
   EXPECT_TRUE(a.link->is_fast() && b.link->is_fast());
@@ -159,11 +159,11 @@ TEST_P(Hello, AFrameBeforeConnectDoesNotEstablish) {
 TEST_P(Hello, AProbeDetectsThatThePeersLinkIsGone) {
   open_a();
   a.send("1");
-  pair.settle();
+  pair.run_until_idle();
   b.send("2");
-  pair.settle();
+  pair.run_until_idle();
   a.send("3");
-  pair.settle();
+  pair.run_until_idle();
   ASSERT_FALSE(b.link->carries_hello());
   a.hub.lifecycle.remove(*a.link);
   a.link = nullptr;
@@ -180,9 +180,9 @@ TEST_P(Hello, AProbeDetectsThatThePeersLinkIsGone) {
 TEST_P(Hello, RestartWithAHigherEpochFailsTheOldLinkOnce) {
   open_a();
   a.send("1");
-  pair.settle();
+  pair.run_until_idle();
   b.send("answer");
-  pair.settle();
+  pair.run_until_idle();
   b.send("never acknowledged");
   b.wire.clear();
   a.hub.lifecycle.remove(*a.link);
@@ -191,7 +191,7 @@ TEST_P(Hello, RestartWithAHigherEpochFailsTheOldLinkOnce) {
   WireFrame first = a.take();
   b.receive(first);
   EXPECT_EQ(b.failures, std::vector<Failure>{Failure::kRestarted});
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got.back(), "again 1");
   b.send("new");
   a.send("again 2");
@@ -209,7 +209,7 @@ TEST_P(Hello, RestartWithAHigherEpochFailsTheOldLinkOnce) {
 TEST_P(Hello, RestartCrossingFramesOfTheOldIncarnationComesToRest) {
   open_a();
   a.send("1");
-  pair.settle();
+  pair.run_until_idle();
   ASSERT_NE(b.link, nullptr);
   b.send("old");  // b is in its handshake still
   b.send("old");
@@ -234,10 +234,10 @@ TEST_P(Hello, RestartOfBothSidesComesToRest) {
     Pair p;
     p.a.open(p.b.hub.uid());
     p.a.send("1");
-    if ((order & 1) != 0) p.settle();
+    if ((order & 1) != 0) p.run_until_idle();
     if (p.b.link == nullptr) p.b.open(p.a.hub.uid());
     p.b.send("2");
-    if ((order & 2) != 0) p.settle();
+    if ((order & 2) != 0) p.run_until_idle();
     p.a.hub.lifecycle.remove(*p.a.link);
     p.b.hub.lifecycle.remove(*p.b.link);
     p.a.open(p.b.hub.uid());
@@ -260,7 +260,7 @@ TEST_P(Hello, RestartOfBothSidesComesToRest) {
 TEST_P(Hello, APeerWithANewUidIsANewLink) {
   open_a();
   a.send("1");
-  pair.settle();
+  pair.run_until_idle();
   link::Link* old = b.link.get();
   End a2(0xa2, {});
   a2.open(b.hub.uid());
@@ -350,7 +350,7 @@ TEST_P(Hello, DataCrossingAByeIsDelivered) {
   b.hub.lifecycle.close_all();
   b.poll();
   a.receive(b.take());
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, std::vector<std::string>{"last words"});
   EXPECT_TRUE(a.hub.is_idle() && b.hub.is_idle());
 }

@@ -86,7 +86,7 @@ TEST_P(Nacks, RepairsUnderWayAreNotNackedAgain) {
   p.b.receive(third);
   p.b.poll(3);
   for (const WireFrame& frame : p.b.wire) EXPECT_NE(frame.kind(), FrameKind::kNack);
-  p.settle();
+  p.run_until_idle();
   EXPECT_EQ(p.b.got, (std::vector<std::string>{text, "2", "3"}));
   EXPECT_EQ(p.a.counters.frame_bytes_resent, text.size());
 }
@@ -105,7 +105,7 @@ TEST_P(Nacks, ADamagedFrameDoesNotRepeatEarlierNacks) {
   EXPECT_EQ(b.counters.nacks_sent, 1u);  // for 1, 2 and 3
   two.flip_payload(0);                   // comes late, and damaged
   b.receive(two);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, (std::vector<std::string>{"1", "2", "3", "4"}));
   EXPECT_EQ(a.counters.frames_resent + a.counters.segments_resent, 3u);
 }

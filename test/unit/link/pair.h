@@ -330,7 +330,7 @@ class Pair {
     b.start_at(psn);
   }
   // Delivers what is on the wire, and what that leads to, polls included.
-  void settle() {
+  void run_until_idle() {
     for (unsigned round = 0; round < 1000; ++round) {
       a.poll();
       b.poll();
@@ -344,11 +344,11 @@ class Pair {
   // Simulated time with polls and deliveries.
   void run_for(uint64_t time, uint64_t step = 50'000) {
     for (const uint64_t end = now + time; now < end; now += step) {
-      settle();
+      run_until_idle();
       a.hub.tick(now);
       b.hub.tick(now);
     }
-    settle();
+    run_until_idle();
   }
   static void move(End& from, End& to) {
     while (!from.wire.empty()) to.receive(from.take());

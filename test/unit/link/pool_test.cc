@@ -113,9 +113,9 @@ TEST_P(LinksPool, ALinkWithNothingInFlightGetsItsReserve) {
     EXPECT_FALSE(pair.a.hub.sender.can_send(*pair.a.link, Class::kSync));
     EXPECT_TRUE(pair.a.send("the other class has its own", Class::kAsync));
     pair.b.poll(100);
-    pair.settle();
+    pair.run_until_idle();
     pair.b.poll(100);
-    pair.settle();
+    pair.run_until_idle();
     EXPECT_TRUE(pair.a.hub.sender.can_send(*pair.a.link, Class::kSync));
     EXPECT_EQ(pair.a.writables, i + 1) << "notified when there is room again";
   }
@@ -129,7 +129,7 @@ TEST_P(LinksPool, MemoryShrinksWhenIdle) {
   pair.join();
   for (unsigned i = 0; i < 3000; ++i) ASSERT_TRUE(pair.a.send(std::string(7000, 'x')));
   EXPECT_GT(pair.a.hub.pool().footprint(), size_t{16} << 20);
-  pair.settle();
+  pair.run_until_idle();
   pair.run_for(3'000'000'000, 10'000'000);
   EXPECT_LE(pair.a.hub.pool().footprint(), size_t{1} << 20);
 }
@@ -148,7 +148,7 @@ TEST_P(LinksPool, LargestFrames) {
     }
     const size_t most = 4096 - sizeof(FrameHeader) - (hello ? wire::kMaxHello : 0);
     ASSERT_TRUE(pair.a.send(std::string(most, 'y')));
-    pair.settle();
+    pair.run_until_idle();
     EXPECT_EQ(pair.b.got, std::vector<std::string>{std::string(most, 'y')});
   }
 }

@@ -20,7 +20,7 @@ TEST_P(Repairing, ASinglePayloadIsNackedAtOnceAndRetransmitted) {
   EXPECT_EQ(b.wire.front().kind(), FrameKind::kNack);
   EXPECT_EQ(b.wire.front().body<wire::NackBody>().psn, 0xfffffffeu);
   EXPECT_EQ(b.wire.front().body<wire::NackBody>().count, 1u);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, std::vector<std::string>{"hello"});
   EXPECT_EQ(b.counters.faults_payload, 1u);
   EXPECT_EQ(b.counters.faults_header, 0u);
@@ -37,7 +37,7 @@ TEST_P(Repairing, ASingleHeaderIsDistinguishedFromItsPayload) {
   WireFrame frame = a.take();
   frame.flip_ack();
   b.receive(frame);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, std::vector<std::string>{"hello"});
   EXPECT_EQ(b.counters.faults_payload, 0u);
   EXPECT_EQ(b.counters.faults_header, 1u);
@@ -51,7 +51,7 @@ TEST_P(Repairing, ASingleHeaderIsDistinguishedFromItsPayload) {
 // been anything.
 TEST_P(Repairing, DamagedAcknowledgementsAreRepairedByWhatFollows) {
   send_damaged("hello", {2});
-  pair.settle();
+  pair.run_until_idle();
   ASSERT_EQ(b.counters.faults_repaired, 1u);
   const auto damage_ack = [&] {
     b.send("to you");
@@ -171,7 +171,7 @@ TEST_P(Repairing, OnlyDamagedSegmentsAreSentAgain) {
       }
       ++frames;
       send_damaged(text, offsets);
-      pair.settle();
+      pair.run_until_idle();
       ASSERT_EQ(b.got.size(), frames);
       ASSERT_EQ(b.got.back(), text);
       ASSERT_EQ(a.counters.segments_resent, segments);
@@ -196,7 +196,7 @@ TEST_P(Repairing, DamagedRepairIsRepairedInTurn) {
   repairs[1].flip((sizeof(FrameHeader) + sizeof(wire::RepairBody) + 9) * 8);
   for (const WireFrame& repair : repairs) b.receive(repair);
   EXPECT_TRUE(b.got.empty());
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, std::vector<std::string>{text});
   EXPECT_EQ(a.counters.segments_resent, 4u);
   EXPECT_EQ(b.counters.segments_repaired, 3u);
@@ -211,7 +211,7 @@ TEST_P(Repairing, LargeFramesComeAgainInPieces) {
   WireFrame frame = p.a.take();
   for (size_t leaf = 5; leaf < 15; ++leaf) frame.flip((sizeof(FrameHeader) + leaf * kSegment) * 8);
   p.b.receive(frame);
-  p.settle();
+  p.run_until_idle();
   EXPECT_EQ(p.b.got, std::vector<std::string>{text});
   EXPECT_EQ(p.a.counters.segment_bytes_resent, 10u * kSegment);
   EXPECT_EQ(p.a.counters.segments_resent, 10u);  // in pieces that end anywhere
@@ -221,7 +221,7 @@ TEST_P(Repairing, LargeFramesComeAgainInPieces) {
   ASSERT_NE(p.a.send_zero_copy(buffer), nullptr);
   p.a.take();
   p.a.send("after");
-  p.settle();
+  p.run_until_idle();
   EXPECT_EQ(p.b.got, (std::vector<std::string>{text, text, "after"}));
   EXPECT_EQ(p.a.counters.frames_resent, 1u);
   EXPECT_EQ(p.a.counters.frame_bytes_resent, text.size());
@@ -239,7 +239,7 @@ TEST_P(Repairing, PiecesWaitForABusyLowerTransport) {
   for (unsigned round = 0; round < 30; ++round) {
     p.a.busy = false;
     p.a.busy_after = 2;
-    p.settle();
+    p.run_until_idle();
   }
   EXPECT_EQ(p.b.got, (std::vector<std::string>{text, "after"}));
   EXPECT_EQ(p.a.counters.frame_bytes_resent, text.size());
@@ -294,7 +294,7 @@ TEST_P(Repairing, RetransmittingAllNeedsNoNack) {
   EXPECT_EQ(b.got, (std::vector<std::string>{"first", large, "last"}));
   EXPECT_EQ(b.counters.nacks_sent, 0u);
   EXPECT_EQ(a.counters.frames_resent + a.counters.segments_resent, 0u) << "no trouble was reported";
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_FALSE(a.link->in_flight());
 }
 
@@ -307,7 +307,7 @@ TEST_P(Repairing, RequestedAfterARepetitionCounts) {
   b.poll();
   a.hub.retransmitter.retransmit_all(*a.link);
   a.receive(b.take());
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, (std::vector<std::string>{"lost", "next"}));
   EXPECT_EQ(a.counters.frames_resent, 1u);
 }
@@ -317,7 +317,7 @@ TEST_P(Repairing, DamageInOurOwnCopyFailsTheLink) {
   a.take();
   a.send("next");
   a.link->tx[0].oldest()->payload()[1] ^= 4;
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(a.failures, std::vector<Failure>{Failure::kSourceFault});
   EXPECT_EQ(a.counters.source_faults, 1u);
   EXPECT_TRUE(b.got.empty());

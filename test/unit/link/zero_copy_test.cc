@@ -45,7 +45,7 @@ TEST_P(ZeroCopyRepair, AChangedSourceIsSentAsOneSnapshot) {
   a.poll();
   EXPECT_EQ(a.freed, 1u) << "the link owns a copy now";
   std::fill(buffer.begin(), buffer.end(), uint8_t{0});
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, std::vector<std::string>{after});
   EXPECT_EQ(a.counters.source_changed, 1u);
   ASSERT_EQ(a.changed.size(), 1u);
@@ -66,7 +66,7 @@ TEST_P(ZeroCopyRepair, AChangedSourceThatWasFreedBeforeIsReportedAsThat) {
   a.poll(a.hub.config().copy_polls + 1);
   EXPECT_EQ(a.freed, 1u) << "copied, as no acknowledgement came";
   b.receive(frame);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, std::vector<std::string>{after});
   EXPECT_TRUE(a.changed.empty());
   ASSERT_EQ(a.changed_before.size(), 1u);
@@ -77,9 +77,9 @@ TEST_P(ZeroCopyRepair, LowerTransportThatStillReadsKeepsTheBuffer) {
   a.lower_keeps_sources = true;
   std::vector<uint8_t> buffer(1000, 7);
   link::Slot* slot = a.send_zero_copy(buffer);
-  pair.settle();
+  pair.run_until_idle();
   b.poll(100);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_FALSE(a.link->in_flight());
   EXPECT_EQ(a.freed, 0u) << "acknowledged, but the lower transport may read it";
   a.hub.zero_copy.source_sent(*a.link, *slot);
@@ -112,7 +112,7 @@ TEST_P(ZeroCopyRepair, AFrameThatLeavesFromItsSlotIsRepairedFromThere) {
   frame.flip_payload(3 * kSegment + 1);
   a.poll(a.hub.config().copy_polls + 1);
   b.receive(frame);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, std::vector<std::string>{text});
   EXPECT_EQ(a.counters.segments_resent, 1u);
   EXPECT_EQ(a.counters.bounce_copies + a.counters.late_copies, 0u);
@@ -127,7 +127,7 @@ TEST_P(ZeroCopyRepair, ADamagedSlotIsNoChangedSource) {
   frame.flip_payload(300);
   slot->payload()[700] ^= 1;
   b.receive(frame);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_TRUE(b.got.empty());
   EXPECT_EQ(a.failures, std::vector<Failure>{Failure::kSourceFault});
   EXPECT_EQ(a.counters.source_changed, 0u);
@@ -139,9 +139,9 @@ TEST_P(ZeroCopyRepair, TheSlotWaitsForTheLowerTransportThatReadsIt) {
   link::Slot* slot = a.send_from_slot(text);
   ASSERT_NE(slot, nullptr);
   EXPECT_TRUE(a.hub.zero_copy.has_unbounced(*a.link));
-  pair.settle();
+  pair.run_until_idle();
   b.poll(100);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_FALSE(a.link->in_flight());
   EXPECT_EQ(a.freed, 0u);
   EXPECT_EQ(std::memcmp(slot->payload(), text.data(), text.size()), 0);
@@ -158,7 +158,7 @@ TEST_P(ZeroCopyRepair, AFrameThatWaitedLeavesFromItsSlotInOnePiece) {
   a.busy = false;
   EXPECT_TRUE(a.hub.retransmitter.resume(*a.link));
   ASSERT_EQ(a.wire.size(), 1u);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(b.got, std::vector<std::string>{text});
   EXPECT_EQ(a.counters.frames_resent, 0u);
 }
@@ -171,9 +171,9 @@ TEST_P(ZeroCopyRepair, FramesInFlightAreCountedUntilTheyAreAcknowledged) {
   ASSERT_TRUE(a.send("x"));
   EXPECT_EQ(a.link->zero_copies, 2u);
   EXPECT_TRUE(a.hub.zero_copy.has_unbounced(*a.link));
-  pair.settle();
+  pair.run_until_idle();
   b.poll(100);
-  pair.settle();
+  pair.run_until_idle();
   EXPECT_EQ(a.link->zero_copies, 0u);
   ASSERT_NE(a.send_zero_copy(buffer), nullptr);
   a.hub.lifecycle.fail(*a.link, Failure::kNoMemory);

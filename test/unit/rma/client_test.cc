@@ -59,7 +59,7 @@ TEST_F(RmaClient, NoReadIsShorterOrLongerThanTheLowerTransportReads) {
         r->least = least;
         r->most = most;
         client.start(*r);
-        settle();
+        run_until_idle();
         EXPECT_TRUE(target == source) << least << " " << most << " " << extra;
       }
     }
@@ -93,7 +93,7 @@ TEST_F(RmaClient, RefusedAndUnreadableMemory) {
   EXPECT_FALSE(result.broken);
   EXPECT_TRUE(fetch(memory, token));
   owner.most_of_message = reader.most_of_message = 1 << 16;
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.fetches.back().status, RmaStatus::kUnreadable);
   expect_idle();
 }
@@ -110,7 +110,7 @@ TEST_F(RmaClient, AFailingLowerTransportBreaksTheRead) {
   land();
   land(false);
   EXPECT_EQ(reader.ended.size(), 2u) << "over before the others landed";
-  settle();
+  run_until_idle();
   ASSERT_EQ(reader.ended.size(), 3u);
   EXPECT_TRUE(reader.ended.back().broken);
   expect_idle();
@@ -123,7 +123,7 @@ TEST_F(RmaClient, ALowerTransportThatFailsAtOnceEndsManyReads) {
   std::vector<std::vector<uint8_t>> targets(kReads);
   for (auto& to : targets) read(memory, to, token);
   reader.answers = [](uint64_t, uint64_t) { return Started::kFailed; };
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.size(), kReads);
   expect_idle();
 }
@@ -139,12 +139,12 @@ TEST_F(RmaClient, ABusyLowerTransportAndALinkWithoutRoomAreTriedAgain) {
   read(memory, target, token, 1, 0);
   std::vector<uint8_t> second;
   read(memory, second, token, 1, 1);
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.size(), 2u) << "the other link's does not wait";
   EXPECT_TRUE(second == memory);
   EXPECT_TRUE(client.busy());
   reader.lines[0].room = 1000;
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.size(), 3u);
   EXPECT_TRUE(target == memory);
   expect_idle();
@@ -162,7 +162,7 @@ TEST_F(RmaClient, ManyReadsAtOnce) {
   }
   EXPECT_GE(reader.flights.size(), size_t{Client::kMaxChunks} * 2 / 3);
   EXPECT_TRUE(client.busy());
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.size(), kReads);
   for (unsigned i = 0; i < kReads; ++i) EXPECT_TRUE(targets[i] == sources[i]) << i;
   EXPECT_EQ(owner_counters.rma_refused, 0u);
@@ -174,7 +174,7 @@ TEST_F(RmaClient, OneReadDoesNotTakeAllChunks) {
   token = share(memory);
   read(memory, target, token);
   EXPECT_EQ(reader.flights.size(), size_t{Client::kChunksOfRead});
-  settle();
+  run_until_idle();
   EXPECT_TRUE(target == memory);
 }
 
@@ -196,7 +196,7 @@ TEST_F(RmaClient, APeerThatDoesNotAnswerDoesNotHoldUpTheOthers) {
   }
   EXPECT_EQ(reader.ended.size(), 1u);
   EXPECT_TRUE(others == memory);
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.size(), 21u);
   expect_idle();
 }
@@ -221,7 +221,7 @@ TEST_F(RmaClient, NorDoTwoOrThree) {
   EXPECT_EQ(reader.ended.size(), 1u);
   EXPECT_TRUE(others == memory);
   for (unsigned rounds = 0; rounds < 100; ++rounds) {
-    settle();
+    run_until_idle();
     to_owner(2);
     (void)server.poll();
     to_reader(2);
@@ -263,7 +263,7 @@ TEST_F(RmaClient, WhoWaitsForRoomMaySleep) {
   EXPECT_FALSE(client.must_poll());
   reader.lines[0].room = 1000;
   EXPECT_TRUE(client.must_poll());
-  settle();
+  run_until_idle();
   EXPECT_TRUE(target == memory);
   expect_idle();
 }
@@ -280,7 +280,7 @@ TEST_F(RmaClient, AsManyReadsAndFetchesAsAllowed) {
   EXPECT_FALSE(client.has_room(peer()));
   EXPECT_EQ(client.make_read(), nullptr);
   reader.lines[0].room = 1'000'000;
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.size(), targets.size());
   for (const auto& into : targets) EXPECT_EQ(into, one);
 
@@ -289,7 +289,7 @@ TEST_F(RmaClient, AsManyReadsAndFetchesAsAllowed) {
   EXPECT_FALSE(client.has_room(peer()));
   EXPECT_FALSE(fetch(one, shared));
   reader.lines[0].room = 1'000'000;
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.fetches.size(), size_t{Client::kMaxFetchesPerPeer});
   for (const RmaEnd::Fetched& f : reader.fetches) EXPECT_EQ(f.bytes, one);
   expect_idle();
@@ -329,7 +329,7 @@ TEST_F(RmaClient, MemoryDoesNotGrow) {
     for (; n != 0; --n) {
       ASSERT_EQ(run(memory, target, token).status, RmaStatus::kOk);
       ASSERT_TRUE(fetch(target, token ^ 1));
-      settle();
+      run_until_idle();
       for (auto* end : {&reader, &owner})
         end->reads.clear(), end->ended.clear(), end->fetches.clear(), end->mismatches.clear();
     }

@@ -61,7 +61,7 @@ TEST_F(RmaEnds, AnswersThatBelongToNothingAreIgnored) {
     answer(RmaKind::kHashed, RmaStatus::kOk, chunk, Message(length));
   EXPECT_TRUE(reader.ended.empty());
   EXPECT_TRUE(reader.fetches.empty());
-  settle();
+  run_until_idle();
   ASSERT_EQ(reader.ended.size(), 1u);
   EXPECT_EQ(reader.ended[0].status, RmaStatus::kOk);
   EXPECT_TRUE(target == source);
@@ -72,7 +72,7 @@ TEST_F(RmaEnds, AnswersThatBelongToNothingAreIgnored) {
   answer(RmaKind::kGot, RmaStatus::kRefused, get);
   read(source, target, share(source));
   answer(RmaKind::kHashed, RmaStatus::kRefused, chunk);
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.back().status, RmaStatus::kOk);
   expect_idle();
 }
@@ -136,7 +136,7 @@ TEST_F(RmaEnds, BytesOfAWrongLengthEndTheSnapshot) {
     ASSERT_NE(get, 0u);
     answer(RmaKind::kGot, RmaStatus::kOk, get, Message(length));
     EXPECT_EQ(reader.ended.back().status, RmaStatus::kRefused);
-    settle();
+    run_until_idle();
   }
   expect_idle();
 }
@@ -162,7 +162,7 @@ TEST_F(RmaEnds, AbortEndsWhatIsOpenWhenTheLowerTransportLetsGo) {
   ASSERT_EQ(reader.ended.size(), 1u);
   EXPECT_TRUE(reader.ended[0].broken);
   EXPECT_EQ(peer().open, 0u);
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.size(), 2u);
   EXPECT_FALSE(reader.ended[1].broken);
   EXPECT_TRUE(others == memory);
@@ -178,7 +178,7 @@ TEST_F(RmaEnds, AbortOfOneOwner) {
     client.start(*r);
   }
   client.abort(peer(), &owners[0]);
-  settle();
+  run_until_idle();
   ASSERT_EQ(reader.ended.size(), 3u);
   for (const RmaEnd::Result& result : reader.ended)
     EXPECT_EQ(result.broken, result.owner == &owners[0]);
@@ -207,7 +207,7 @@ TEST_F(RmaEnds, AbortInEveryStage) {
     for (unsigned i = 0; i < stage; ++i) step(i);
     const bool was_over = reader.ended.size() > before;
     client.abort(peer());
-    settle();
+    run_until_idle();
     ASSERT_EQ(reader.ended.size(), before + 1) << stage;
     EXPECT_EQ(reader.ended.back().broken, !was_over) << stage;
     expect_idle();
@@ -222,13 +222,13 @@ TEST_F(RmaEnds, ReadsAfterAFenceWaitForThePutsBefore) {
   read(memory, target, token);
   std::vector<uint8_t> others;
   read(memory, others, token, 1, 1);
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.size(), 1u) << "another link's need not wait";
   EXPECT_EQ(reader.lines[0].sent, 1u);
   EXPECT_TRUE(client.busy());
   put(token, address_of(memory.data()), {9, 9});  // a later put is none of the fence's
   reader.lines[0].taken = 1;
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.size(), 2u);
   EXPECT_TRUE(target == memory);
   EXPECT_EQ(target[0], 9);
@@ -246,10 +246,10 @@ TEST_F(RmaEnds, AFenceAcrossTheWrapOfMarks) {
   put(token, address_of(memory.data()), {9});
   client.fence(peer());
   read(memory, target, token);
-  settle();
+  run_until_idle();
   EXPECT_TRUE(reader.ended.empty());
   ++reader.lines[0].taken;
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.ended.size(), 1u);
 }
 
@@ -263,14 +263,14 @@ TEST_F(RmaEnds, PutsAfterAFenceWaitForTheReadsBefore) {
   EXPECT_TRUE(client.may_put(peer(1)));
   land_all();
   EXPECT_FALSE(client.may_put(peer()));
-  settle();
+  run_until_idle();
   EXPECT_TRUE(client.may_put(peer()));
   read(memory, target, token);
   EXPECT_TRUE(client.may_put(peer())) << "the reads before the fence are over";
   client.fence(peer());
   client.abort(peer());
   EXPECT_FALSE(client.may_put(peer()));
-  settle();
+  run_until_idle();
   EXPECT_TRUE(client.may_put(peer()));
 }
 
@@ -284,7 +284,7 @@ TEST_F(RmaEnds, ReadsThatWaitForAFenceCanBeAborted) {
   EXPECT_TRUE(reader.ended[0].broken);
   reader.lines[0].taken = reader.lines[0].sent;
   release();
-  settle();
+  run_until_idle();
   expect_idle();
 }
 

@@ -21,7 +21,7 @@ TEST_F(RmaFetch, APeerThatDoesNotAnswerLeavesSomeToOthers) {
   to_reader(1);
   EXPECT_EQ(reader.fetches.size(), size_t{others});
   EXPECT_TRUE(client.has_room(peer(1)));
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.fetches.size(), size_t{silent + others});
   expect_idle();
 }
@@ -41,7 +41,7 @@ TEST_F(RmaFetch, AreBoundedInBytes) {
   EXPECT_LE(owner.lines[0].peer.copied,
             Server::kMaxCopied - Client::kMaxChunks * Client::kMaxGetBytes);
   owner.lines[0].room = 1'000'000;
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.fetches.size(), started + 1);
   for (const RmaEnd::Fetched& f : reader.fetches) EXPECT_TRUE(f.bytes == source);
   EXPECT_EQ(peer().fetching, 0u);
@@ -56,13 +56,13 @@ TEST_F(RmaFetch, BringTheBytesInFrames) {
     const std::vector<uint8_t> source(memory.begin(),
                                       memory.begin() + static_cast<ptrdiff_t>(size));
     EXPECT_TRUE(fetch(source, share(source)));
-    settle();
+    run_until_idle();
     EXPECT_EQ(reader.fetches.back().status, RmaStatus::kOk);
     EXPECT_EQ(reader.fetches.back().bytes, source);
   }
   EXPECT_TRUE(fetch(memory, token ^ 1));
   EXPECT_TRUE(fetch(memory, token));  // longer than a message
-  settle();
+  run_until_idle();
   EXPECT_EQ(reader.fetches[4].status, RmaStatus::kRefused);
   EXPECT_EQ(reader.fetches[5].status, RmaStatus::kRefused);
   EXPECT_TRUE(reader.reads.empty());

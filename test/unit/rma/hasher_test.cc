@@ -196,7 +196,7 @@ TEST_F(RmaHasher, ReadsEndWell) {
   std::vector<uint8_t> target;
   read(memory, target, token);
   for (unsigned i = 0; i < 100 && reader.ended.empty(); ++i) {
-    settle();
+    run_until_idle();
     if (!hasher.given.empty()) hasher.make(i % hasher.given.size());
   }
   EXPECT_EQ(reader.ended.size(), 1u);

@@ -38,9 +38,9 @@ class RmaOrder : public ::testing::Test, public RmaPair {
   void take_all(unsigned link) { reader.lines[link].taken = reader.lines[link].sent; }
   void finish() {
     for (unsigned link : {0u, 1u}) reader.lines[link].late = false;
-    settle();
+    run_until_idle();
     for (unsigned link : {0u, 1u}) take_all(link);
-    settle();
+    run_until_idle();
   }
   [[nodiscard]] Range part(uint64_t begin, uint64_t length) const { return {base + begin, length}; }
 

@@ -135,7 +135,7 @@ class RmaPair {
     reader.over.clear();
   }
   // Until nothing happens any more; the number of rounds.
-  unsigned settle() {
+  unsigned run_until_idle() {
     unsigned rounds = 0;
     for (unsigned quiet = 0; quiet < 20 && rounds < 100'000; ++rounds) {
       const unsigned steps = client.poll() + server.poll();
@@ -164,7 +164,7 @@ class RmaPair {
                      uint64_t token, unsigned pieces = 1) {
     const size_t before = reader.ended.size();
     read(source, target, token, pieces);
-    settle();
+    run_until_idle();
     if (reader.ended.size() != before + 1) {
       ADD_FAILURE() << reader.ended.size() - before << " ends of one read";
       return {RmaStatus::kBusy, true, 0, nullptr};

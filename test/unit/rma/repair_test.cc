@@ -81,7 +81,7 @@ TEST_F(RmaRepair, AThousandDamagedSegmentsAtOnce) {
   for (uint64_t i = 0; i < 1000; ++i) offsets.insert(i * kSegment + i % kSegment);
   hurt(offsets);
   read(memory, target, token);
-  EXPECT_LE(settle(), 20u);
+  EXPECT_LE(run_until_idle(), 20u);
   expect_good(reader.ended.back());
   EXPECT_EQ(reader_counters.read_segments_damaged, 1000u);
   EXPECT_EQ(reader_counters.read_segments_repaired, 1000u);
@@ -111,7 +111,7 @@ TEST_F(RmaRepair, NothingIsReadAgainShorterThanTheLowerTransportReads) {
       r->least = least;
       hurt({at});
       client.start(*r);
-      settle();
+      run_until_idle();
       EXPECT_EQ(reader.ended.back().done, memory.size());
       EXPECT_TRUE(target == memory) << least << " " << at;
     }
@@ -138,7 +138,7 @@ TEST_F(RmaRepair, GoodBytesThatAreReadAgainAreCheckedAgain) {
       }
     };
     client.start(*r);
-    settle();
+    run_until_idle();
     EXPECT_TRUE(target == memory) << at;
     EXPECT_EQ(reader.ended.back().done, memory.size());
   }
@@ -158,7 +158,7 @@ TEST_F(RmaRepair, ADigestAfterTheReadIsAmbiguous) {
   hurt({100});
   read(memory, target, token);
   land_all();
-  settle();
+  run_until_idle();
   expect_good(reader.ended.back());
   EXPECT_EQ(classes(), (std::vector<uint64_t>{0, 1, 0, 0}));
 }
@@ -170,7 +170,7 @@ TEST_F(RmaRepair, DamageTwiceIsTheWiresEvenWhenTheDigestCameLate) {
   };
   read(memory, target, token);
   land_all();
-  settle();
+  run_until_idle();
   expect_good(reader.ended.back());
   EXPECT_EQ(times, 3u);
   EXPECT_EQ(reader_counters.read_bytes_again, 2 * kSegment);
@@ -181,7 +181,7 @@ TEST_F(RmaRepair, ASourceChangedBetweenReadAndDigestIsAmbiguous) {
   read(memory, target, token);
   land_all();
   memory[300] ^= 1;
-  settle();
+  run_until_idle();
   expect_good(reader.ended.back());
   EXPECT_EQ(reader_counters.read_bytes_again, kSegment);
   EXPECT_EQ(classes(), (std::vector<uint64_t>{0, 1, 0, 0}));
@@ -192,7 +192,7 @@ TEST_F(RmaRepair, ASourceChangedBetweenDigestAndReadIsKnownAsChanged) {
   to_owner();
   while (server.poll() != 0 || hashes()) {}
   memory[300] ^= 1;
-  settle();
+  run_until_idle();
   expect_good(reader.ended.back());
   EXPECT_EQ(reader_counters.read_bytes_again, 0u)
       << "the second digest says that the bytes are right";
@@ -207,7 +207,7 @@ TEST_F(RmaRepair, AReadIsToldOnceThatItsSourceChanged) {
   to_owner();
   while (server.poll() != 0 || hashes()) {}
   for (size_t at = 300; at < memory.size(); at += kChunk) memory[at] ^= 1;
-  settle();
+  run_until_idle();
   expect_good(reader.ended.back());
   EXPECT_EQ(classes(), (std::vector<uint64_t>{0, 0, 4, 0})) << "all four parts";
   EXPECT_EQ(reader.changes_by_program, 1u);

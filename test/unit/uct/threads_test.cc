@@ -90,7 +90,7 @@ TEST(Threads, InterfacesOfDifferentThreadsAreApart) {
       sent.push_back(text_of(i * 40, thread));  // a slot holds 8192
       ASSERT_TRUE(pair.a.send(sent.back()));
       if (i % 7 == 0) pair.a.wire.back().flip(i);
-      pair.settle();
+      pair.run_until_idle();
     }
     pair.run_for(100'000'000);
     EXPECT_EQ(pair.b.got, sent);
