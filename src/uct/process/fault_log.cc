@@ -99,12 +99,12 @@ const health::Port& FaultLog::port_of(const std::string& device) {
 void FaultLog::write_text(const health::FaultRecord& record) {
   if (options().fault_text == FaultText::kNone) return;
   if (!text_budget_.take(record.time_ns)) {
-    ++silent_;
+    ++suppressed_;
     return;
   }
-  const std::string text =
-      health::render_text(record) + (silent_ != 0 ? " not_told=" + std::to_string(silent_) : "");
-  silent_ = 0;
+  const std::string text = health::render_text(record) +
+                           (suppressed_ != 0 ? " suppressed=" + std::to_string(suppressed_) : "");
+  suppressed_ = 0;
   switch (options().fault_text) {
     case FaultText::kNone: break;
     case FaultText::kInfo: ucs_info("ucx-verity: fault: %s", text.c_str()); break;

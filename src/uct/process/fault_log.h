@@ -43,7 +43,7 @@ class FaultLog {
   bool complained_ = false;
   bool torn_ = false;  // the last line was not written whole
   uint64_t dropped_ = 0;
-  uint64_t silent_ = 0;  // without a line of text
+  uint64_t suppressed_ = 0;  // without a line of text
   health::FaultBudget text_budget_{10, 10'000'000'000, ~uint64_t{0}};
   health::FaultBudget budget_{0, 0, 0};
   std::unordered_map<uint64_t, health::Syndrome> before_;  // by both interfaces
