@@ -8,7 +8,8 @@ EXTRA_DIST += test/campaign/README.md .github/CONTRIBUTING.md src/README.md src/
 	src/health/README.md src/loader/README.md src/merkle/README.md src/normalize/README.md \
 	src/signature/README.md src/tools/README.md src/typelib/README.md src/types/README.md \
 	src/util/README.md src/wire/README.md
-EXTRA_DIST += contrib/run-tests contrib/setup.sh .ci/run .clang-format
+EXTRA_DIST += contrib/run-tests contrib/setup.sh contrib/results.sh .ci/run .clang-format
+EXTRA_DIST += contrib/check-matrix test/matrix/in-root test/matrix/inside.sh
 EXTRA_DIST += contrib/check-layers contrib/man-to-html test/style/format.sh test/style/sources.sh
 TESTS += test/style/format.sh test/style/sources.sh
 
@@ -63,4 +64,17 @@ EXTRA_DIST += contrib/quickstart contrib/quickstart-demo
 TESTS += test/integration/build/configure.sh
 EXTRA_DIST += test/integration/build/configure.sh
 TESTS += test/integration/build/ucx_layout.sh
-EXTRA_DIST += test/integration/build/ucx_layout.sh src/uct/compat/layouts.table
+EXTRA_DIST += test/integration/build/ucx_layout.sh src/uct/compat/internal/print_layout.cc
+
+# Other Debian releases: make check-matrix [SUITES='trixie'] [MATRIX_TESTS='types mpi'] [MATRIX_OPTIONS='--ccache DIR'].
+MATRIX_CACHE = $(abs_builddir)/matrix
+.PHONY: check-matrix
+check-matrix:
+	$(srcdir)/contrib/check-matrix --cache '$(MATRIX_CACHE)' $(if $(SUITES),--suites '$(SUITES)') \
+	  $(if $(MATRIX_TESTS),--tests '$(MATRIX_TESTS)') $(MATRIX_OPTIONS)
+distclean-local: distclean-matrix
+.PHONY: distclean-matrix
+distclean-matrix:
+	rm -rf matrix
+TESTS += test/integration/build/in_root.sh
+EXTRA_DIST += test/integration/build/in_root.sh

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What contrib/quickstart and contrib/run-tests share: their help, progress lines, packages, the UCX source, a
-# build in a folder of the clone that git ignores. Sourced by bash with $top set to the clone.
+# What contrib/quickstart, contrib/run-tests and contrib/check-matrix share: their help, progress lines, packages,
+# a build in a folder of the clone that git ignores. Sourced by bash with $top set to the clone.
 # shellcheck shell=bash
 
 show_help() { # show_help SCRIPT: the comment at its begin, from the fourth line on
@@ -10,16 +10,20 @@ show_help() { # show_help SCRIPT: the comment at its begin, from the fourth line
 
 # shellcheck disable=SC2034 # used by the scripts that source this
 build_packages=(
-  autoconf automake libtool make pkg-config g++ dpkg-dev ca-certificates xz-utils
+  autoconf automake libtool make pkg-config g++
   libucx-dev ucx-utils libxxhash-dev nlohmann-json3-dev libcli11-dev libopenmpi-dev openmpi-bin
   libdw-dev # call sites by file and line in reports about datatypes
 )
+# Unit tests and jobs.
+# shellcheck disable=SC2034
+job_packages=(libgtest-dev libclang-dev mpich libmpich-dev gfortran procps python3)
 # shellcheck disable=SC2034
 test_packages=(
-  libgtest-dev clang clang-format libclang-rt-14-dev libclang-14-dev cmake python3 valgrind mpich libmpich-dev gfortran
+  dpkg-dev ca-certificates xz-utils # contrib/get-ucx-source
+  "${job_packages[@]}" clang clang-format libclang-rt-dev cmake valgrind
   # What the distribution's lmod and environment-modules need; they themselves conflict, so the
   # tests unpack them into a temporary folder.
-  lua5.3 lua-filesystem lua-json lua-posix lua-term tcl less procps
+  lua5.3 lua-filesystem lua-json lua-posix lua-term tcl less
   # Shells that modules are loaded from, beside bash.
   zsh tcsh fish
   # The manual pages.
@@ -43,6 +47,8 @@ list_packages() { # as contrib/run-tests --list-packages prints them
   echo "for tests of monitoring: ${monitoring_packages[*]}"
   echo "for tests over RoCE:     ${roce_packages[*]}"
 }
+
+jobs=${JOBS:-$(nproc)} # how many processes make starts
 
 step_count=0
 step() { # step TEXT: one line of progress
@@ -74,6 +80,12 @@ as_root() {
   fi
 }
 
+debian_mirror() { # the one that this host's apt uses
+  # shellcheck disable=SC2016 # apt's own variables
+  apt-get indextargets --format '$(REPO_URI) $(CREATED_BY)' |
+    awk '$2 == "Packages" && $1 ~ /\/debian\/?$/ && !found++ { sub("/$", "", $1); print $1 }'
+}
+
 install_packages() { # install_packages PACKAGE...: those that are not there yet
   local package missing=()
   command -v apt-get > /dev/null || die "apt-get not found: this script is for Debian and its kin"
@@ -89,8 +101,7 @@ install_packages() { # install_packages PACKAGE...: those that are not there yet
     apt-get -q -y --no-install-recommends install "${missing[@]}"
 }
 
-bootstrap() { # the UCX source, and configure
-  "$top/contrib/get-ucx-source"
+bootstrap() {
   logged "$work/autoreconf.log" sh -c "cd '$top' && autoreconf -fi"
 }
 
@@ -109,6 +120,6 @@ configured() { # configured DIR CONFIGURE-ARGUMENT...: configures when the argum
 build() { # build DIR CONFIGURE-ARGUMENT...: configures when needed, then makes
   local dir=$1
   configured "$@"
-  echo "making with $(nproc) processes"
-  logged "$dir/make.out" make -C "$dir" -j"$(nproc)"
+  echo "making with $jobs processes"
+  logged "$dir/make.out" make -C "$dir" -j"$jobs"
 }

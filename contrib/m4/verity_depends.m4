@@ -23,8 +23,10 @@ AC_DEFUN([VERITY_UCX], [
   PKG_CHECK_VAR([verity_ucx_libdir], [ucx], [libdir])
   # The command asks the UCX it was built for, wherever that is; LD_LIBRARY_PATH still goes first.
   AS_CASE([$with_ucx], [/*], [UCX_LIBS="$UCX_LIBS -R$verity_ucx_libdir"])
-  AC_PATH_PROG([UCX_INFO], [ucx_info], [], [$VERITY_UCX_PREFIX/bin:$PATH])
-  AS_IF([test -z "$UCX_INFO"], [VERITY_NEED([ucx_info], [ucx-utils])])
+  # That of another UCX would tell how that one was built.
+  AS_CASE([$with_ucx], [/*], [verity_info_path=$VERITY_UCX_PREFIX/bin], [verity_info_path=$VERITY_UCX_PREFIX/bin:$PATH])
+  AC_PATH_PROG([UCX_INFO], [ucx_info], [], [$verity_info_path])
+  AS_IF([test -z "$UCX_INFO"], [VERITY_NEED([ucx_info (in $verity_info_path)], [ucx-utils])])
   # ucx_info speaks for the library it runs with, so this is the run-time version, not a header's.
   verity_run_ucx="env LD_LIBRARY_PATH=$verity_ucx_libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} $UCX_INFO"
   AC_MSG_CHECKING([for the version of the installed UCX])
@@ -34,7 +36,7 @@ AC_DEFUN([VERITY_UCX], [
   # What differs between releases is in src/uct/compat: a release is admitted here when that folder has it.
   AS_CASE([$VERITY_UCX_VERSION], [1.1@<:@3-9@:>@|1.1@<:@3-9@:>@.*|1.2@<:@0-3@:>@|1.2@<:@0-3@:>@.*], [],
     [AC_MSG_ERROR([UCX $VERITY_UCX_VERSION is installed: this release of ucx-verity is for UCX 1.13 to 1.23.
-Give the prefix of one of these with --with-ucx=PREFIX.])])
+Give the prefix of one of these with --with-ucx=PREFIX; src/uct/compat/README.md tells how a release is admitted.])])
   AC_SUBST([UCX_CPPFLAGS])
   AC_SUBST([VERITY_UCX_VERSION])
   AC_DEFINE_UNQUOTED([VERITY_UCX_VERSION], ["$VERITY_UCX_VERSION"], [UCX version this build is for.])
@@ -43,48 +45,79 @@ Give the prefix of one of these with --with-ucx=PREFIX.])])
   AC_DEFINE_UNQUOTED([VERITY_UCX_PATCH], [`AS_ECHO(["$VERITY_UCX_VERSION"]) | cut -d. -f3`], [Its release number.])
 ])
 
-# VERITY_UCX_SOURCE: UCX's internal headers, from the source of exactly the installed version, and
-# the config.h of the installed build. Sets UCX_SOURCE, UCX_INTERNAL_CPPFLAGS.
+# VERITY_UCX_INTERNALS: what a transport needs to know of UCX besides the installed headers, which src/uct/compat/internal
+# declares: those headers are there and of the library's release, and how that library was built. After VERITY_UCX.
+# Sets UCX_INTERNAL_CPPFLAGS.
+AC_DEFUN([VERITY_UCX_INTERNALS], [
+  # As system headers: their warnings are not ours.
+  UCX_INTERNAL_CPPFLAGS=`AS_ECHO([" $UCX_CPPFLAGS"]) | $SED 's/ -I */ -isystem /g'`
+  AC_SUBST([UCX_INTERNAL_CPPFLAGS])
+  AC_MSG_CHECKING([for the headers of UCX $VERITY_UCX_VERSION])
+  verity_saved=$CPPFLAGS
+  CPPFLAGS="$CPPFLAGS $UCX_INTERNAL_CPPFLAGS"
+  AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
+      #include <ucs/async/async_fwd.h>
+      #include <ucs/config/parser.h>
+      #include <ucs/debug/log_def.h>
+      #include <ucs/type/class.h>
+      #include <ucs/type/spinlock.h>
+      #include <uct/api/uct.h>]])],
+    [], [AC_MSG_RESULT([no])
+    VERITY_NEED([headers of UCX, uct/api/uct.h and ucs/type/class.h among them], [libucx-dev])])
+  AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
+      #include <uct/api/version.h>
+      #if UCT_VERNO_MAJOR != VERITY_UCX_MAJOR || UCT_VERNO_MINOR != VERITY_UCX_MINOR || UCT_VERNO_PATCH != VERITY_UCX_PATCH
+      #error other headers
+      #endif]])],
+    [], [AC_MSG_RESULT([no])
+    AC_MSG_ERROR([the headers of UCX are not those of the library, which is $VERITY_UCX_VERSION by $UCX_INFO.
+Give the prefix of the UCX to build for with --with-ucx=PREFIX.])])
+  CPPFLAGS=$verity_saved
+  AC_MSG_RESULT([yes])
+
+  # What the library was compiled with: part of it decides the layout of its structures.
+  AC_MSG_CHECKING([how UCX was built])
+  $verity_run_ucx -b > conftest.ucx 2> /dev/null
+  AS_IF([grep -q '^#define HAVE_ALLOCA' conftest.ucx], [], [AC_MSG_RESULT([unknown])
+    AC_MSG_ERROR([$UCX_INFO -b prints no configuration: the one that belongs to this UCX is needed (ucx-utils)])])
+  verity_assertions=`grep -c '^#define ENABLE_ASSERT ' conftest.ucx`
+  verity_statistics=`grep -c '^#define ENABLE_STATS ' conftest.ucx`
+  verity_log_level=`$SED -n 's/^#define UCS_MAX_LOG_LEVEL  *//p' conftest.ucx`
+  rm -f conftest.ucx
+  AC_MSG_RESULT([assertions $verity_assertions, statistics $verity_statistics, ${verity_log_level:=UCS_LOG_LEVEL_LAST}])
+  AC_DEFINE_UNQUOTED([VERITY_UCX_ASSERTIONS], [$verity_assertions], [1: UCX was built with assertions.])
+  AC_DEFINE_UNQUOTED([VERITY_UCX_STATISTICS], [$verity_statistics], [1: UCX was built with statistics.])
+  AC_DEFINE_UNQUOTED([VERITY_UCX_MAX_LOG_LEVEL], [$verity_log_level], [Messages of a higher level are not compiled.])
+])
+
+# VERITY_UCX_SOURCE: a source tree of UCX that src/uct/compat/internal is compared with. Not needed to build.
+# Sets UCX_SOURCE; empty: none.
 AC_DEFUN([VERITY_UCX_SOURCE], [
   AC_ARG_WITH([ucx-source],
-    [AS_HELP_STRING([--with-ucx-source=DIR], [source tree of exactly the installed UCX (default: what contrib/get-ucx-source got)])],
-    [], [with_ucx_source=])
-  AC_MSG_CHECKING([for the source of UCX $VERITY_UCX_VERSION])
-  verity_abs_srcdir=`cd "$srcdir" && pwd`
+    [AS_HELP_STRING([--with-ucx-source=DIR], [compare what the plugin knows of UCX with the source of the installed release])],
+    [], [with_ucx_source=no])
   AS_CASE([$with_ucx_source],
-    [''|yes], [UCX_SOURCE="$verity_abs_srcdir/.ucx-source/$VERITY_UCX_VERSION"],
-    [no], [AC_MSG_RESULT([no]); AC_MSG_ERROR([the plugin needs UCX's internal headers])],
+    [no], [UCX_SOURCE=],
+    [yes], [AC_MSG_ERROR([--with-ucx-source needs a folder])],
     [/*], [UCX_SOURCE="$with_ucx_source"],
     [UCX_SOURCE="`pwd`/$with_ucx_source"])
-  AS_IF([test ! -f "$UCX_SOURCE/src/uct/base/uct_iface.h"], [
-    AC_MSG_RESULT([no])
-    AC_MSG_ERROR([no UCX source at $UCX_SOURCE.
-  UCX installs no internal headers, so the source of UCX $VERITY_UCX_VERSION is needed. Run
-      $srcdir/contrib/get-ucx-source
-  (gets the distribution's source package), then configure again; or unpack the release of your
-  own build of UCX and give --with-ucx-source=DIR.])])
-  verity_source_version=`"$srcdir/contrib/build-aux/ucx-source-version" "$UCX_SOURCE"`
-  AS_IF([test "$verity_source_version" != "$VERITY_UCX_VERSION"], [
-    AC_MSG_RESULT([no])
-    AC_MSG_ERROR([the source at $UCX_SOURCE is UCX $verity_source_version, but UCX $VERITY_UCX_VERSION is installed.
-  Internal structures change between versions. Run $srcdir/contrib/get-ucx-source, or give
-  --with-ucx-source=DIR with the source of $VERITY_UCX_VERSION.])])
-  AC_MSG_RESULT([$UCX_SOURCE])
   AC_SUBST([UCX_SOURCE])
-
-  # What the installed library was compiled with decides the layout of its structures.
-  AC_MSG_CHECKING([for the configuration of the installed UCX])
-  mkdir -p ucx-config
-  $verity_run_ucx -b | $SED -n 's/^#define UCX_CONFIG_H.*//; /^#define/p' > ucx-config/config.h.new
-  AS_IF([grep -q ENABLE_ASSERT ucx-config/config.h.new || grep -q HAVE_ALLOCA ucx-config/config.h.new], [],
-        [AC_MSG_ERROR([$UCX_INFO -b prints no configuration])])
-  AS_IF([cmp -s ucx-config/config.h.new ucx-config/config.h],
-        [rm -f ucx-config/config.h.new], [mv -f ucx-config/config.h.new ucx-config/config.h])
-  verity_count=`grep -c define ucx-config/config.h`
-  AC_MSG_RESULT([$verity_count definitions])
-  # As system headers: their warnings are not ours.
-  UCX_INTERNAL_CPPFLAGS='-I$(top_builddir)/ucx-config -isystem $(UCX_SOURCE)/src $(UCX_CPPFLAGS)'
-  AC_SUBST([UCX_INTERNAL_CPPFLAGS])
+  AS_IF([test -n "$UCX_SOURCE"], [
+    AC_MSG_CHECKING([the structures of UCX $VERITY_UCX_VERSION in $UCX_SOURCE])
+    AS_IF([test ! -f "$UCX_SOURCE/src/uct/base/uct_iface.h"], [
+      AC_MSG_RESULT([no])
+      AC_MSG_ERROR([no UCX source at $UCX_SOURCE])])
+    verity_source_version=`"$srcdir/contrib/build-aux/ucx-source-version" "$UCX_SOURCE"`
+    AS_IF([test "$verity_source_version" != "$VERITY_UCX_VERSION"], [
+      AC_MSG_RESULT([no])
+      AC_MSG_ERROR([the source at $UCX_SOURCE is UCX $verity_source_version, but UCX $VERITY_UCX_VERSION is installed])])
+    AS_IF([CXX="$CXX" "$srcdir/contrib/check-ucx-layout" "$UCX_SOURCE" > conftest.layout 2>&1],
+      [AC_MSG_RESULT([as known])],
+      [AC_MSG_RESULT([different])
+      cat conftest.layout >&2
+      rm -f conftest.layout
+      AC_MSG_ERROR([the structures of $UCX_SOURCE are not as src/uct/compat/internal declares them])])
+    rm -f conftest.layout])
 ])
 
 # VERITY_XXHASH: headers only (XXH_INLINE_ALL), so nothing is linked.
@@ -186,7 +219,7 @@ AC_DEFUN([VERITY_LIBCLANG], [
   AC_MSG_RESULT([$verity_have_libclang])
   AS_CASE([$verity_have_libclang:$with_libclang],
     [no:no|no:check], [],
-    [no:*], [VERITY_NEED([libclang], [libclang-14-dev])],
+    [no:*], [VERITY_NEED([libclang], [libclang-dev])],
     [*:/*], [LIBCLANG_LIBS="$LIBCLANG_LIBS -R$with_libclang/lib"])
   AC_SUBST([LIBCLANG_CPPFLAGS])
   AC_SUBST([LIBCLANG_LIBS])

@@ -94,7 +94,7 @@ AC_DEFUN([VERITY_FUZZERS], [
       extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t*, std::size_t) { return 0; }]])],
       [AC_MSG_RESULT([yes])],
       [AC_MSG_RESULT([no])
-       AC_MSG_ERROR([--enable-fuzzers needs clang. On Debian: apt-get install clang libclang-rt-14-dev, then configure with CC=clang CXX=clang++])])
+       AC_MSG_ERROR([--enable-fuzzers needs clang. On Debian: apt-get install clang libclang-rt-dev, then configure with CC=clang CXX=clang++])])
     CXXFLAGS="$verity_saved"
     AC_LANG_POP([C++])
     VERITY_CXXFLAGS="$VERITY_CXXFLAGS -fsanitize=fuzzer-no-link"

@@ -69,9 +69,10 @@ CLEANFILES += verity-autolink.pc verity-autolink-openmpi.pc verity-autolink-mpic
 verity_unit_SOURCES += $(autolink_sources) test/unit/autolink/graph.h test/unit/autolink/graph_test.cc \
 	test/unit/autolink/messages_test.cc test/unit/autolink/places_test.cc
 dist_man3_MANS += src/autolink/man/verity_autolink.3
-TESTS += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/integration/libraries/autolink_compare.sh
+TESTS += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/integration/libraries/autolink_compare.sh \
+	test/integration/libraries/autolink_damaged.sh
 EXTRA_DIST += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/mpi/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/autolink_list.h test/mpi/autolink_node.h test/mpi/autolink_node_automap.h \
-	test/integration/libraries/autolink_compare.sh test/bench/autolink_compare test/bench/autolink_compare.cc test/bench/autolink_shapes.h
+	test/integration/libraries/autolink_damaged.sh test/integration/libraries/autolink_compare.sh test/bench/autolink_compare test/bench/autolink_compare.cc test/bench/autolink_shapes.h
 
 check_PROGRAMS += autolink_ucp
 autolink_ucp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(UCX_CPPFLAGS)

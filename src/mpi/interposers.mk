@@ -60,7 +60,7 @@ endif
 libverity_mpi_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(OPENMPI_CPPFLAGS)
 libverity_mpi_openmpi_la_CXXFLAGS = $(MPI_INTERPOSER_CXXFLAGS)
 libverity_mpi_openmpi_la_LDFLAGS = $(MPI_INTERPOSER_LDFLAGS)
-libverity_mpi_openmpi_la_LIBADD = libverity_ucp_calls.la libverity_signature.la
+libverity_mpi_openmpi_la_LIBADD = libverity_ucp_calls.la libverity_normalize.la libverity_signature.la
 EXTRA_libverity_mpi_openmpi_la_DEPENDENCIES = $(MPI_INTERPOSER_MAP)
 libverity_mpi_openmpi_la_SOURCES = $(MPI_INTERPOSER_SOURCES)
 
@@ -70,6 +70,6 @@ endif
 libverity_mpi_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(MPICH_CPPFLAGS)
 libverity_mpi_mpich_la_CXXFLAGS = $(MPI_INTERPOSER_CXXFLAGS)
 libverity_mpi_mpich_la_LDFLAGS = $(MPI_INTERPOSER_LDFLAGS)
-libverity_mpi_mpich_la_LIBADD = libverity_ucp_calls.la libverity_signature.la
+libverity_mpi_mpich_la_LIBADD = libverity_ucp_calls.la libverity_normalize.la libverity_signature.la
 EXTRA_libverity_mpi_mpich_la_DEPENDENCIES = $(MPI_INTERPOSER_MAP)
 libverity_mpi_mpich_la_SOURCES = $(MPI_INTERPOSER_SOURCES)

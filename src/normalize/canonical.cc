@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "normalize/canonical.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace verity::normalize {
@@ -17,27 +18,57 @@ uint64_t longest_vector(std::span<const int64_t> displacements) {
   return length;
 }
 
-bool repeats(std::span<const int64_t> displacements, uint64_t length) {
+namespace {
+
+// The first element that is not where a copy of the first `length` has it; the size when all are.
+uint64_t first_mismatch(std::span<const int64_t> displacements, uint64_t length) {
   for (uint64_t block = length; block < displacements.size(); block += length) {
     const int64_t moved = displacements[block] - displacements[0];
     for (uint64_t i = 1; i < length; ++i) {
-      if (displacements[block + i] - displacements[i] != moved) return false;
+      if (displacements[block + i] - displacements[i] != moved) return block + i;
     }
   }
-  return true;
+  return displacements.size();
 }
 
-namespace {
+// Whether element `at` is not where a copy of the first `length` has it.
+bool differs_at(std::span<const int64_t> displacements, uint64_t length, uint64_t at) {
+  const uint64_t i = at % length;
+  return displacements[at] - displacements[i] != displacements[at - i] - displacements[0];
+}
+
+// Which lengths a sequence is made of copies of. What differs for one length does so for most, so
+// that it is looked at first: else each length is compared to its end where only the last elements
+// differ.
+class Repetitions {
+ public:
+  explicit Repetitions(std::span<const int64_t> displacements) : displacements_(displacements) {}
+
+  bool of(uint64_t length) {
+    for (uint64_t at = mismatch_; at < std::min(mismatch_ + 2, displacements_.size()); ++at) {
+      if (differs_at(displacements_, length, at)) return false;
+    }
+    const uint64_t found = first_mismatch(displacements_, length);
+    if (found == displacements_.size()) return true;
+    mismatch_ = found;
+    return false;
+  }
+
+ private:
+  std::span<const int64_t> displacements_;
+  uint64_t mismatch_ = 0;
+};
 
 // The smallest length of at least two whose copies make up the sequence: its own at last.
 uint64_t shortest_repeated(std::span<const int64_t> displacements) {
   const uint64_t size = displacements.size();
   uint64_t shortest = size;
+  Repetitions repetitions(displacements);
   for (uint64_t small = 1; small * small <= size; ++small) {
     if (size % small != 0) continue;
-    if (small > 1 && repeats(displacements, small)) return small;
+    if (small > 1 && repetitions.of(small)) return small;
     const uint64_t large = size / small;
-    if (large < shortest && repeats(displacements, large)) shortest = large;
+    if (large < shortest && repetitions.of(large)) shortest = large;
   }
   return shortest;
 }

@@ -10,4 +10,6 @@ libverity_normalize_la_SOURCES = \
 	src/normalize/optimal.cc \
 	src/normalize/optimal.h \
 	src/normalize/path.cc \
-	src/normalize/path.h
+	src/normalize/path.h \
+	src/normalize/runs.cc \
+	src/normalize/runs.h

@@ -71,6 +71,16 @@ Handle build_path(const TypePath& path, MPI_Datatype atom, MPI_Aint unit) {
   return made;
 }
 
+// The innermost idx may have a shorter form.
+uint64_t cost_of_path(const TypePath& path, MPI_Aint unit) {
+  const uint64_t all = cost(path, normalize::kStorageCost);
+  if (path.size() < 2) return all;
+  const Node& node = path[path.size() - 2];
+  if (node.kind != Kind::kIndexed) return all;
+  const normalize::Blocks merged = normalize::merge_adjacent(node.indices, path.back().count, unit);
+  return merged.pays(node.count) ? all - node.count + 2 * merged.indices.size() : all;
+}
+
 bool fits_int(const TypePath& path) {
   for (const Node& node : path) {
     if (node.count > INT_MAX) return false;
@@ -85,6 +95,13 @@ Handle no_elements() {
 }
 
 }  // namespace
+
+uint64_t cost_of(const Shape& shape) {
+  const MPI_Aint unit = extent_of(shape.atom).extent;
+  normalize::Canonical canonical;
+  if (!normalize::canonical(shape.path, unit, &canonical).empty()) return UINT64_MAX;
+  return cost_of_path(optimal_path(canonical, unit, normalize::kStorageCost), unit);
+}
 
 Handle build(const Shape& shape, const Extent& bounds) {
   Handle made;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "normalize/optimal.h"
+
 namespace verity::typelib {
 
 namespace {
@@ -187,6 +189,17 @@ Shape structure(const std::vector<Member>& members, std::vector<Handle>* atoms) 
   return {{normalize::contiguous(1)}, atom};
 }
 
+// A structure has a constant, and a length, a displacement and a type for each of its members.
+uint64_t cost_of_structure(const std::vector<Member>& members) {
+  uint64_t all = normalize::kStorageCost.indexed;
+  for (const Member& member : members) {
+    const uint64_t cost = cost_of(member.shape);
+    if (__builtin_add_overflow(all, cost, &all) || __builtin_add_overflow(all, 3, &all))
+      return UINT64_MAX;
+  }
+  return all;
+}
+
 // With an atom of null: not looked into.
 Shape shape_of_struct(const Contents& contents, unsigned depth, std::vector<Handle>* atoms) {
   std::vector<Member> members;
@@ -200,7 +213,10 @@ Shape shape_of_struct(const Contents& contents, unsigned depth, std::vector<Hand
     return member.shape.atom == members[0].shape.atom;
   };
   Shape joined;
-  if (std::ranges::all_of(members, same) && join(members, &joined)) return joined;
+  // Of one type, but not always cheaper as one sequence: arrays by the same list of indices.
+  if (std::ranges::all_of(members, same) && join(members, &joined) &&
+      (members.size() == 1 || cost_of(joined) <= cost_of_structure(members)))
+    return joined;
   return structure(members, atoms);
 }
 

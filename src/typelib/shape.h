@@ -26,6 +26,10 @@ inline constexpr uint64_t kMaxStructElements = 1'000'000;
 // std::bad_alloc.
 [[nodiscard]] Shape shape_of(MPI_Datatype datatype, unsigned depth, std::vector<Handle>* atoms);
 
+// The cost of storage of what build() makes of it, but for the atom and for bounds. Throws
+// MpiError, std::bad_alloc. UINT64_MAX: it cannot be normalized.
+[[nodiscard]] uint64_t cost_of(const Shape& shape);
+
 // A datatype of that layout and those bounds, of least cost. Throws MpiError, std::bad_alloc. An
 // empty handle where a count does not fit an int.
 [[nodiscard]] Handle build(const Shape& shape, const Extent& bounds);

@@ -40,7 +40,7 @@ int run_automap(char** argv) {
     std::fprintf(stderr,
                  "verity-types automap: %s is not installed. It is built where libclang is "
                  "(configure --with-libclang; Debian: "
-                 "libclang-14-dev), and may be in a package of its own\n",
+                 "libclang-dev), and may be in a package of its own\n",
                  program.c_str());
   } else {
     std::fprintf(stderr, "verity-types automap: %s: %s\n", program.c_str(), std::strerror(errno));

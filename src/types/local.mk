@@ -15,6 +15,7 @@ verity_types_SOURCES = $(types_pure_sources) $(types_tables_sources) \
 	src/types/automap.cc \
 	src/types/commands.h \
 	src/types/main.cc \
+	src/types/measure.cc src/types/measure.h \
 	src/types/normalize.cc \
 	src/types/of.cc \
 	src/types/tables/report.cc src/types/tables/report.h \

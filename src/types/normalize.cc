@@ -14,6 +14,7 @@
 #include "normalize/optimal.h"
 #include "types/commands.h"
 #include "types/layout.h"
+#include "types/measure.h"
 
 namespace verity::types {
 
@@ -28,6 +29,7 @@ struct Options {
   std::string element = "MPI_INT";
   std::string model = "storage";
   std::vector<uint64_t> constants;
+  uint64_t measure = 0;
   bool all = false;
   bool json = false;
 };
@@ -153,6 +155,10 @@ void print_json(const Result& result) {
 }
 
 int run(const Options& options) {
+  if (options.measure != 0) {
+    measure_normalization(options.measure, options.json);
+    return kExitOk;
+  }
   Result result;
   if (const std::string problem = normalize_text(options, &result); !problem.empty()) {
     std::fprintf(stderr, "verity-types normalize: %s\n", problem.c_str());
@@ -186,12 +192,17 @@ void add_normalize_command(CLI::App& app, int* exit_code) {
       ->expected(5)
       ->delimiter(',')
       ->check(CLI::Range(uint64_t{0}, normalize::kMaxCostConstant));
+  command
+      ->add_option("--measure", options->measure,
+                   "Print how long layouts of up to so many displacements take, and how that grows")
+      ->check(CLI::Range(uint64_t{20'000}, kMaxMeasured))
+      ->excludes(layout);
   command->add_flag("--all", options->all,
                     "Print all displacements of an idx instead of the first 32");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([=] {
-    if (options->layout.empty() && options->file.empty())
-      throw CLI::RequiredError("LAYOUT or --file");
+    if (options->layout.empty() && options->file.empty() && options->measure == 0)
+      throw CLI::RequiredError("LAYOUT, --file or --measure");
     *exit_code = run(*options);
   });
 }

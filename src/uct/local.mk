@@ -5,6 +5,19 @@ UCT_WRAP_SOURCES = \
 	src/uct/compat/callbacks.h \
 	src/uct/compat/component.cc \
 	src/uct/compat/component.h \
+	src/uct/compat/internal/async.h \
+	src/uct/compat/internal/component.h \
+	src/uct/compat/internal/iface.h \
+	src/uct/compat/internal/installed.h \
+	src/uct/compat/internal/log.h \
+	src/uct/compat/internal/md.h \
+	src/uct/compat/internal/memory.h \
+	src/uct/compat/internal/params.h \
+	src/uct/compat/internal/perf.h \
+	src/uct/compat/internal/release.h \
+	src/uct/compat/internal/time.h \
+	src/uct/compat/internal/transport.h \
+	src/uct/compat/internal/worker.h \
 	src/uct/compat/internal_ops.cc \
 	src/uct/compat/internal_ops.h \
 	src/uct/compat/load_check.cc \
@@ -32,7 +45,7 @@ UCT_WRAP_SOURCES = \
 	src/uct/wrap/registry.cc \
 	src/uct/wrap/registry.h
 
-# The plugin: the only place that includes UCX's internal headers.
+# The plugin: the only place that knows UCX's inside.
 plugin_LTLIBRARIES += libuct_verity.la
 libuct_verity_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(UCX_INTERNAL_CPPFLAGS) \
 	-DVERITY_VERSION=\"$(PACKAGE_VERSION)\"

@@ -6,24 +6,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "normalize/runs.h"
 #include "util/bytes.h"
 
 namespace verity::validate {
 
-// Contiguous bytes of one copy of a datatype, in packing order.
-struct Run {
-  int64_t displacement = 0;  // bytes, from the copy's address
-  uint64_t length = 0;       // bytes, not 0
+// One copy of a datatype. Without bytes: the default.
+struct Layout {
+  normalize::Runs runs;
+  int64_t extent = 0;  // bytes from one copy to the next
 };
 
-// One copy of a datatype.
-struct Layout {
-  std::vector<Run> runs;
-  int64_t extent = 0;  // bytes from one copy to the next
-  uint64_t bytes = 0;  // sum of the runs' lengths
-};
+// Nothing: as normalize::make_runs().
+[[nodiscard]] std::optional<Layout> make_layout(const normalize::Pattern& pattern, int64_t extent);
+// So many bytes without a gap. Precondition: less than 2^61.
+[[nodiscard]] Layout plain_layout(uint64_t bytes);
 
 // `count` copies of a layout at `base`. Does not own the memory.
 class Buffer {
@@ -31,19 +31,18 @@ class Buffer {
   Buffer(void* base, Layout layout, uint64_t count);
 
   [[nodiscard]] uint64_t length() const noexcept { return length_; }
-  // The `length` data bytes from `offset` on as pieces, which replace those in *pieces_p.
+  // The `length` data bytes from `offset` on: where they lie, or gathered in *space_p.
   // Precondition: offset + length <= this->length().
-  void pieces(uint64_t offset, uint64_t length, std::vector<util::Piece>* pieces_p) const;
+  [[nodiscard]] const uint8_t* gather(uint64_t offset, uint64_t length,
+                                      std::vector<uint8_t>* space_p) const;
   void read(uint64_t offset, uint64_t length, uint8_t* out) const;
   void write(uint64_t offset, uint64_t length, const uint8_t* in) const;
 
  private:
-  template <typename Visit>
-  void visit(uint64_t offset, uint64_t length, Visit&& visit) const;
+  [[nodiscard]] normalize::RunsCursor cursor_at(uint64_t offset) const noexcept;
 
   uint8_t* base_;
   Layout layout_;
-  std::vector<uint64_t> begins_;  // of each run, in data bytes of one copy
   uint64_t length_;
 };
 

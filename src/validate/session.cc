@@ -26,11 +26,10 @@ Range descendants(const merkle::Geometry& geometry, unsigned upper, uint64_t par
   return {parent << shift, std::min((parent + 1) << shift, geometry.level_size(lower))};
 }
 
-merkle::Digest digest(const merkle::Tree& tree, const Buffer& buffer, uint64_t leaf,
-                      std::vector<util::Piece>* pieces) {
-  const merkle::Geometry& geometry = tree.geometry();
-  buffer.pieces(geometry.leaf_offset(leaf), geometry.leaf_length(leaf), pieces);
-  return merkle::hash(*pieces);
+merkle::Digest digest(const merkle::Geometry& geometry, const Buffer& buffer, uint64_t leaf,
+                      Bytes* space) {
+  const uint64_t length = geometry.leaf_length(leaf);
+  return merkle::hash(buffer.gather(geometry.leaf_offset(leaf), length, space), length);
 }
 
 }  // namespace
@@ -38,11 +37,8 @@ merkle::Digest digest(const merkle::Tree& tree, const Buffer& buffer, uint64_t l
 merkle::Tree hash_buffer(const Buffer& buffer, uint32_t segment_size) {
   const merkle::Geometry geometry(buffer.length(), segment_size);
   std::vector<merkle::Digest> leaves(geometry.leaf_count());
-  std::vector<util::Piece> pieces;
-  for (uint64_t i = 0; i < leaves.size(); ++i) {
-    buffer.pieces(geometry.leaf_offset(i), geometry.leaf_length(i), &pieces);
-    leaves[i] = merkle::hash(pieces);
-  }
+  Bytes space;
+  for (uint64_t i = 0; i < leaves.size(); ++i) leaves[i] = digest(geometry, buffer, i, &space);
   return merkle::Tree::from_leaves(geometry, leaves);
 }
 
@@ -266,12 +262,12 @@ Bytes Holder::on_segments(const Message& message) {
   }
   if (message.body.size() != count * sizeof(uint64_t) + bytes) return damaged();
   const uint8_t* in = message.body.data() + count * sizeof(uint64_t);
-  std::vector<util::Piece> pieces;
+  Bytes space;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t leaf = message.word(i);
     buffer_.write(geometry.leaf_offset(leaf), geometry.leaf_length(leaf), in);
     in += geometry.leaf_length(leaf);
-    tree_->update_leaf(leaf, digest(*tree_, buffer_, leaf, &pieces));
+    tree_->update_leaf(leaf, digest(geometry, buffer_, leaf, &space));
     result_.damaged += !was_damaged_[leaf];
     was_damaged_[leaf] = true;
   }

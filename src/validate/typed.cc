@@ -11,8 +11,7 @@ namespace verity::validate {
 
 namespace {
 
-using normalize::Kind;
-using normalize::Node;
+using normalize::Pattern;
 using typelib::check;
 
 constexpr size_t kMostRuns = 1'000'000;
@@ -34,98 +33,76 @@ MPI_Count size_of(MPI_Datatype datatype) {
   return size;
 }
 
-// Collects runs; those that follow each other become one.
-class Runs {
- public:
-  // False: too many, or a datatype that is not looked into.
-  bool add(MPI_Datatype datatype, int64_t displacement, unsigned depth) {
-    if (depth > typelib::kMaxDepth) return false;
-    std::vector<typelib::Handle> owned;
-    const typelib::Shape shape = typelib::shape_of(datatype, 0, &owned);
-    return shape.path.empty() || add_node(shape, 0, displacement, depth);
+bool is_basic(const Envelope& envelope) {
+  return envelope.combiner == MPI_COMBINER_NAMED || envelope.combiner == MPI_COMBINER_F90_INTEGER ||
+         envelope.combiner == MPI_COMBINER_F90_REAL ||
+         envelope.combiner == MPI_COMBINER_F90_COMPLEX;
+}
+
+std::optional<Pattern> pattern_of(MPI_Datatype datatype, unsigned depth);
+
+// Members, one behind the other.
+std::optional<Pattern> pattern_of_structure(MPI_Datatype datatype, const Envelope& envelope,
+                                            unsigned depth) {
+  std::vector<int> integers(static_cast<size_t>(envelope.integers));
+  std::vector<MPI_Aint> addresses(static_cast<size_t>(envelope.addresses));
+  std::vector<MPI_Datatype> types(static_cast<size_t>(envelope.types));
+  check(MPI_Type_get_contents(datatype, envelope.integers, envelope.addresses, envelope.types,
+                              integers.data(), addresses.data(), types.data()));
+  std::vector<typelib::Handle> owned;
+  for (MPI_Datatype type : types) {
+    if (!is_basic(envelope_of(type))) owned.emplace_back(type);
   }
-
-  [[nodiscard]] std::vector<Run> take() { return std::move(runs_); }
-
- private:
-  bool add_node(const typelib::Shape& shape, size_t at, int64_t displacement, unsigned depth) {
-    const Node& node = shape.path[at];
-    if (node.kind == Kind::kContiguous)
-      return add_atoms(shape.atom, node.count, displacement, depth);
-    for (uint64_t copy = 0; copy < node.count; ++copy) {
-      const int64_t step = node.kind == Kind::kVector ? static_cast<int64_t>(copy) * node.stride
-                                                      : node.indices[copy];
-      if (!add_node(shape, at + 1, displacement + step, depth)) return false;
-    }
-    return true;
+  Pattern all;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (integers[i + 1] <= 0) continue;
+    std::optional<Pattern> member = pattern_of(types[i], depth + 1);
+    if (!member) return std::nullopt;
+    if (member->empty()) continue;
+    member->around.insert(member->around.begin(),
+                          normalize::vector(static_cast<uint64_t>(integers[i + 1]),
+                                            typelib::extent_of(types[i]).extent));
+    member->around.insert(member->around.begin(), normalize::indexed({addresses[i]}));
+    if (!normalize::flatten(&*member, kMostRuns - all.list.size())) return std::nullopt;
+    all.list.insert(all.list.end(), member->list.begin(), member->list.end());
   }
+  return all;
+}
 
-  bool add_atoms(MPI_Datatype atom, uint64_t count, int64_t displacement, unsigned depth) {
-    const typelib::Extent bounds = typelib::extent_of(atom);
-    const Envelope envelope = envelope_of(atom);
-    const bool basic =
-        envelope.combiner == MPI_COMBINER_NAMED || envelope.combiner == MPI_COMBINER_F90_INTEGER ||
-        envelope.combiner == MPI_COMBINER_F90_REAL || envelope.combiner == MPI_COMBINER_F90_COMPLEX;
-    // A pair of a value and an index may have a gap.
-    if (basic)
-      return size_of(atom) == bounds.extent && bounds.lower_bound == 0 &&
-             append(displacement, count * static_cast<uint64_t>(bounds.extent));
-    if (envelope.combiner != MPI_COMBINER_STRUCT) return false;
-    for (uint64_t i = 0; i < count; ++i) {
-      if (!add_structure(atom, envelope, displacement + static_cast<int64_t>(i) * bounds.extent,
-                         depth))
-        return false;
-    }
-    return true;
-  }
+std::optional<Pattern> pattern_of_atom(MPI_Datatype atom, unsigned depth) {
+  const Envelope envelope = envelope_of(atom);
+  if (envelope.combiner == MPI_COMBINER_STRUCT) return pattern_of_structure(atom, envelope, depth);
+  // A pair of a value and an index may have a gap.
+  const typelib::Extent bounds = typelib::extent_of(atom);
+  const MPI_Count size = size_of(atom);
+  if (!is_basic(envelope) || size != bounds.extent || bounds.lower_bound != 0) return std::nullopt;
+  Pattern pattern;
+  if (size != 0) pattern.list.push_back({0, static_cast<uint64_t>(size)});
+  return pattern;
+}
 
-  bool add_structure(MPI_Datatype datatype, const Envelope& envelope, int64_t displacement,
-                     unsigned depth) {
-    std::vector<int> integers(static_cast<size_t>(envelope.integers));
-    std::vector<MPI_Aint> addresses(static_cast<size_t>(envelope.addresses));
-    std::vector<MPI_Datatype> types(static_cast<size_t>(envelope.types));
-    check(MPI_Type_get_contents(datatype, envelope.integers, envelope.addresses, envelope.types,
-                                integers.data(), addresses.data(), types.data()));
-    std::vector<typelib::Handle> owned;
-    for (MPI_Datatype type : types) {
-      if (envelope_of(type).combiner != MPI_COMBINER_NAMED) owned.emplace_back(type);
-    }
-    for (size_t i = 0; i < types.size(); ++i) {
-      const int64_t extent = typelib::extent_of(types[i]).extent;
-      for (int copy = 0; copy < integers[i + 1]; ++copy) {
-        if (!add(types[i], displacement + addresses[i] + copy * extent, depth + 1)) return false;
-      }
-    }
-    return true;
-  }
-
-  bool append(int64_t displacement, uint64_t length) {
-    if (length == 0) return true;
-    if (!runs_.empty() &&
-        runs_.back().displacement + static_cast<int64_t>(runs_.back().length) == displacement) {
-      runs_.back().length += length;
-      return true;
-    }
-    if (runs_.size() == kMostRuns) return false;
-    runs_.push_back({displacement, length});
-    return true;
-  }
-
-  std::vector<Run> runs_;
-};
+// Nothing: too many runs, or a datatype that is not looked into.
+std::optional<Pattern> pattern_of(MPI_Datatype datatype, unsigned depth) {
+  if (depth > typelib::kMaxDepth) return std::nullopt;
+  std::vector<typelib::Handle> owned;
+  const typelib::Shape shape = typelib::shape_of(datatype, 0, &owned);
+  if (shape.path.empty()) return Pattern{};
+  std::optional<Pattern> pattern = pattern_of_atom(shape.atom, depth);
+  if (!pattern || pattern->empty()) return pattern;
+  pattern->around.assign(shape.path.begin(), shape.path.end() - 1);
+  pattern->around.push_back(
+      normalize::vector(shape.path.back().count, typelib::extent_of(shape.atom).extent));
+  return pattern;
+}
 
 }  // namespace
 
 std::optional<Layout> layout_of(MPI_Datatype datatype) {
-  Runs runs;
-  if (!runs.add(datatype, 0, 0)) return std::nullopt;
-  Layout layout;
-  layout.runs = runs.take();
-  layout.extent = typelib::extent_of(datatype).extent;
-  layout.bytes = static_cast<uint64_t>(size_of(datatype));
-  uint64_t sum = 0;
-  for (const Run& run : layout.runs) sum += run.length;
-  return sum == layout.bytes ? std::optional(std::move(layout)) : std::nullopt;
+  const std::optional<Pattern> pattern = pattern_of(datatype, 0);
+  if (!pattern) return std::nullopt;
+  std::optional<Layout> layout = make_layout(*pattern, typelib::extent_of(datatype).extent);
+  const bool is_whole = layout && layout->runs.bytes == static_cast<uint64_t>(size_of(datatype));
+  return is_whole ? std::move(layout) : std::nullopt;
 }
 
 Typed::Typed(void* address, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm)
@@ -161,10 +138,7 @@ void Typed::pack(MPI_Datatype datatype) {
     if (position != bytes) throw typelib::MpiError{MPI_ERR_TYPE};  // packed with something in front
     place += static_cast<size_t>(bytes);
   });
-  const uint64_t length = packed_.size();
-  Layout layout{{}, static_cast<int64_t>(length), length};
-  if (length != 0) layout.runs.push_back({0, length});
-  buffer_.emplace(packed_.data(), std::move(layout), 1);
+  buffer_.emplace(packed_.data(), plain_layout(packed_.size()), 1);
 }
 
 void Typed::store() const {

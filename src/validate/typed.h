@@ -11,7 +11,8 @@
 
 namespace verity::validate {
 
-// Where one copy of a datatype has its bytes. Nothing: not known, or in more than a million pieces.
+// Where one copy of a datatype has its bytes. Nothing: not known, or a structure of more than a
+// million pieces.
 // Throws MpiError, std::bad_alloc.
 [[nodiscard]] std::optional<Layout> layout_of(MPI_Datatype datatype);
 

@@ -7,10 +7,6 @@
 #include "fault/iface.h"
 #include "uct/compat/callbacks.h"
 
-extern "C" {
-#include <ucs/time/time.h>
-}
-
 namespace verity::fault {
 namespace {
 
@@ -19,9 +15,9 @@ using Ops = uct_iface_ops_t;
 class Block {
  public:
   explicit Block(uct_iface_h iface) noexcept : async_(FaultIface::of(iface).worker->async) {
-    UCS_ASYNC_BLOCK(async_);
+    uct::block_async(async_);
   }
-  ~Block() { UCS_ASYNC_UNBLOCK(async_); }
+  ~Block() { uct::unblock_async(async_); }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
@@ -96,7 +92,7 @@ ucs_status_t FaultIface::opened(const uct_iface_params_t&, const uct_iface_confi
   const bool receives =
       (lower_attr().cap.flags & (UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_AM_BCOPY)) != 0;
   if (interval <= 0 || !receives) { return UCS_OK; }
-  return ucs_async_add_timer(worker->async->mode, ucs_time_from_sec(interval), on_timer, this,
+  return ucs_async_add_timer(worker->async->mode, uct::timer_interval(interval), on_timer, this,
                              worker->async, &timer_id_);
 }
 
@@ -111,8 +107,8 @@ unsigned FaultIface::progress() noexcept {
   for (; !waiting_.empty(); ++count) {
     const OldFrame frame = std::move(waiting_.front());
     waiting_.pop_front();
-    (void)uct_iface_invoke_am(this, frame.am_id, const_cast<uint8_t*>(frame.bytes.data()),
-                              static_cast<unsigned>(frame.bytes.size()), 0);
+    (void)uct::invoke_am(this, frame.am_id, const_cast<uint8_t*>(frame.bytes.data()),
+                         static_cast<unsigned>(frame.bytes.size()), 0);
   }
   while (!failures_.empty()) {
     const Failure failure = failures_.front();

@@ -9,10 +9,6 @@
 #include "fault/injector.h"
 #include "fault/settings.h"
 
-extern "C" {
-#include <ucs/sys/string.h>
-}
-
 namespace verity::fault {
 namespace {
 

@@ -43,7 +43,7 @@ ucs_status_t OwnedBuffer::posted(std::unique_ptr<OwnedBuffer> buffer,
 void OwnedBuffer::done(uct_completion_t* completion) noexcept {
   // The completion is the first member.
   const std::unique_ptr<OwnedBuffer> buffer(reinterpret_cast<OwnedBuffer*>(completion));
-  if (buffer->user_ != nullptr) { uct_invoke_completion(buffer->user_, completion->status); }
+  if (buffer->user_ != nullptr) { uct::invoke_completion(buffer->user_, completion->status); }
 }
 
 }  // namespace verity::fault

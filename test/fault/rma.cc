@@ -61,7 +61,7 @@ void get_done(uct_completion_t* completion) noexcept {
     (void)uct::guarded(
         [&] { return damage_in_place(get->peer, get->iov.data(), get->iov.size()), UCS_OK; });
   }
-  if (get->user != nullptr) { uct_invoke_completion(get->user, completion->status); }
+  if (get->user != nullptr) { uct::invoke_completion(get->user, completion->status); }
 }
 
 ucs_status_t get_zcopy_op(uct_ep_h tl_ep, const uct_iov_t* iov, size_t iovcnt, uint64_t remote_addr,

@@ -49,7 +49,7 @@ ucs_status_t FaultIface::deliver(uint8_t am_id, void* data, size_t length, unsig
     waiting_.push_back({am_id, Bytes(bytes, bytes + length)});
     return UCS_OK;
   }
-  return uct_iface_invoke_am(this, am_id, data, static_cast<unsigned>(length), flags);
+  return uct::invoke_am(this, am_id, data, static_cast<unsigned>(length), flags);
 }
 
 // By value: the handler may bring further frames here, nothing shared may be in use meanwhile.

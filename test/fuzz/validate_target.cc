@@ -15,8 +15,7 @@ void validate_target(const uint8_t* data, size_t size) {
   std::vector<uint8_t> owned(input.u16() + 1),
       held(input.u8() % 2 == 0 ? owned.size() : input.u16() + 1u);
   const auto buffer_of = [](std::vector<uint8_t>& bytes) {
-    return Buffer(bytes.data(),
-                  {{{0, bytes.size()}}, static_cast<int64_t>(bytes.size()), bytes.size()}, 1);
+    return Buffer(bytes.data(), plain_layout(bytes.size()), 1);
   };
   const Buffer right = buffer_of(owned), copy = buffer_of(held);
   const merkle::Tree tree = hash_buffer(right, kSegment);

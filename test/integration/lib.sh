@@ -48,7 +48,7 @@ verity_env() {
     *) # stock UCX knows none of the plugin's variables, and a job on raw transports is raw on purpose
       export UCX_WARN_UNUSED_ENV_VARS=n UCX_VERITY_ATTEST="${UCX_VERITY_ATTEST-never}" ;;
   esac
-  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 }
 
 # with_tls LIST COMMAND...: runs it in that environment, which ends with it.
@@ -159,13 +159,23 @@ end_job() {
   kill "$1" 2> /dev/null
 }
 
+# ended_well STATUS WANTED-REGEX: whether the job whose output is in $tap_dir/job ended with 0 and printed such a line. On a
+# busy machine Open MPI 4 may call a healthy end improper: its client of PMIx waits two seconds for mpirun's answer and
+# exits without it (openpmix pull request 3650). The line and the status 1 are then all there is.
+ended_well() {
+  grep -Eq -- "$2" "$tap_dir/job" || return 1
+  [ "$1" -ne 0 ] || return 0
+  [ "$1" -eq 1 ] && grep -q 'exiting improperly' "$tap_dir/job" && ! grep -Eq 'WRONG|HANG|ERROR|on signal' "$tap_dir/job" &&
+    note "mpirun was too busy to answer its processes' last message"
+}
+
 # mpi_clean NAME WANTED-REGEX SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: passes when the job
 # ends with 0 and a line matches. Its output stays in $tap_dir/job.
 mpi_clean() {
   local name=$1 wanted=$2 status=0
   shift 2
   mpi_run "$@" > "$tap_dir/job" || status=$?
-  if [ "$status" -eq 0 ] && grep -Eq -- "$wanted" "$tap_dir/job"; then
+  if ended_well "$status" "$wanted"; then
     tap_result 0 "$name"
   else
     tap_result 1 "$name"
@@ -174,26 +184,35 @@ mpi_clean() {
   fi
 }
 
+# stock_fails TRIES SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: the job fails, in one of so many tries, with stock
+# UCX on the raw transports and without damage. What it said last is in $stock_words.
+stock_fails() {
+  local tries=$1 seconds=$2 launcher=$3 ranks=$4 raw
+  raw=$(sed -E 's/(^|,)vf?/\1/g' <<< "$5")
+  shift 5
+  for _ in $(seq "$tries"); do
+    (no_damage; mpi_run "$seconds" "$launcher" "$ranks" "$raw" "$@") > "$tap_dir/stock" && continue
+    stock_words=$(grep -aE 'HANG|WRONG|rror|Caught signal' "$tap_dir/stock" | head -n 1)
+    return 0
+  done
+  return 1
+}
+
 # mpi_or_stock NAME WANTED-REGEX SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_clean; but when
-# the job fails and stock UCX on the raw transports fails too, in one of three tries and without damage,
-# that is a skip with stock's last words.
+# the job fails and stock UCX fails too, in one of three tries, that is a skip with stock's last words.
 mpi_or_stock() {
-  local name=$1 wanted=$2 seconds=$3 launcher=$4 ranks=$5 list=$6 status=0 raw
-  shift 6
-  mpi_run "$seconds" "$launcher" "$ranks" "$list" "$@" > "$tap_dir/job" || status=$?
-  if [ "$status" -ne 0 ] || ! grep -Eq -- "$wanted" "$tap_dir/job"; then
-    raw=$(sed -E 's/(^|,)vf?/\1/g' <<< "$list")
-    for _ in 1 2 3; do
-      (no_damage; mpi_run "$seconds" "$launcher" "$ranks" "$raw" "$@") > "$tap_dir/stock" && continue
-      skip "$name" "stock fails too: $(grep -E 'HANG|WRONG|rror' "$tap_dir/stock" | head -n 1)"
-      return
-    done
+  local name=$1 wanted=$2 status=0
+  shift 2
+  mpi_run "$@" > "$tap_dir/job" || status=$?
+  if ended_well "$status" "$wanted"; then
+    tap_result 0 "$name"
+  elif stock_fails 3 "$@"; then
+    skip "$name" "stock fails too: $stock_words"
+  else
     tap_result 1 "$name"
     note "exit status $status, wanted a line like: $wanted; stock passes"
     note "$(tail -n 30 "$tap_dir/job")"
-    return
   fi
-  tap_result 0 "$name"
 }
 
 # Sum of a number in JSON lines: json_sum KEY FILE...
@@ -211,16 +230,30 @@ interposer_for() {
 flavour() { if [ "$1" = "$mpich" ]; then echo mpich; else echo openmpi; fi; } # flavour LAUNCHER
 
 # typechecked SECONDS LAUNCHER RANKS LIST PROGRAM ARGUMENT...: as mpi_run, with the interposer for that MPI, or with those in $interposers.
-# A program that the test has compiled itself is $tap_dir/FLAVOUR-PROGRAM. What the job says on stderr comes last, as launchers cut
-# lines where two streams meet. The job's exit status is in $tap_dir/status.
+# A program that the test has compiled itself is $tap_dir/FLAVOUR-PROGRAM. What the ranks and the launcher say on stderr comes last,
+# past the launcher: where two streams meet, launchers cut lines. The job's exit status is in $tap_dir/status.
 typechecked() {
   (
     verity_env "$4"
     LD_PRELOAD="$LD_PRELOAD:${interposers:-$(interposer_for "$2")}"
     program=$tap_dir/$(flavour "$2")-$5
     [ -x "$program" ] || program=$(LD_PRELOAD='' mpi_program "$2" "$5") || exit 1
-    timeout -k 5 "$1" "$2" -np "$3" "$program" "${@:6}" 2> "$tap_dir/stderr"
+    : > "$tap_dir/stderr"
+    # shellcheck disable=SC2016 # each rank's own
+    timeout -k 5 "$1" "$2" -np "$3" sh -c 'exec "$@" 2>> "$0"' "$tap_dir/stderr" "$program" "${@:6}" 2>> "$tap_dir/stderr"
   )
   echo $? > "$tap_dir/status"
   cat "$tap_dir/stderr"
+}
+
+# storm_or_stock NAME LAUNCHER ROUNDS THREADS: correct messages of ever-changing types get through; the job's output is in $tap_dir/job.
+# When the job fails and stock UCX fails too, in one of eight tries, that is a skip, and false: MPI_Waitall of Open MPI 5.0.7
+# crashes now and then when several threads use it.
+storm_or_stock() {
+  typechecked 100 "$2" 3 vposix,vself storm -n "$3" -t "$4" > "$tap_dir/job"
+  if [ "$(cat "$tap_dir/status")" -ne 0 ] && stock_fails 8 100 "$2" 3 vposix,vself storm -n 30 -t "$4"; then
+    skip "$1" "stock fails too: $stock_words"
+    return 1
+  fi
+  contains "$1" "$(cat "$tap_dir/job")" '^storm messages [0-9]+ errors 0$'
 }

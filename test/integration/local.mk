@@ -23,7 +23,12 @@ noinst_PROGRAMS += merkle_bench
 merkle_bench_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 merkle_bench_LDADD = libverity_core.la
 merkle_bench_SOURCES = test/bench/merkle_bench.cc
-EXTRA_DIST += test/bench/typecheck_cost
+noinst_PROGRAMS += runs_bench
+runs_bench_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
+runs_bench_LDADD = libverity_normalize.la
+runs_bench_SOURCES = test/bench/runs_bench.cc
+TESTS += test/integration/types/layouts.sh
+EXTRA_DIST += test/bench/typecheck_cost test/bench/layouts test/bench/layouts.c test/integration/types/layouts.sh
 
 TESTS += test/integration/transport/repair.sh test/integration/transport/give_up.sh test/integration/transport/options.sh test/integration/transport/pairs.sh
 EXTRA_DIST += test/integration/transport/repair.sh test/integration/transport/give_up.sh test/integration/transport/options.sh test/integration/transport/pairs.sh

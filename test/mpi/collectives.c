@@ -44,8 +44,8 @@ static struct {
   int form;
 } mine;
 
-/* Before MPI 4, Open MPI had them under names of its own. */
-#if MPI_VERSION >= 4
+/* Before MPI 4, of which Open MPI 5 has them already, Open MPI had them under names of its own. */
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define INIT(name) MPI_##name##_init
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
 #define INIT(name) MPIX_##name##_init

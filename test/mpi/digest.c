@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kRoom = 1 << 19, kChanges = 6, kMost = 16, kWindow = 8 };
+enum { kRoom = 1 << 19, kChanges = 6, kMost = 18, kWindow = 8 };
 
 static char buffer[kRoom], packed[kRoom], before[kRoom];
 static int rank, reported, messages, changed, wrong;
@@ -65,6 +65,12 @@ static int make_kinds(struct kind* kinds) {
   MPI_Type_vector(2, 1, 3, MPI_INT, &inner);
   MAKE("resized", MPI_Type_create_resized(inner, -4, 28, NEW));
   MAKE("nested", MPI_Type_vector(2, 2, 3, inner, NEW));
+  MPI_Type_free(&inner);
+  MAKE("many pieces", MPI_Type_vector(100000, 1, 4, MPI_CHAR, NEW));
+  MPI_Type_vector(1000, 1, 3, MPI_INT, &inner);
+  const MPI_Aint columns[3] = {0, 40000, 4};
+  const MPI_Datatype members[3] = {inner, MPI_DOUBLE, inner};
+  MAKE("struct of vectors", MPI_Type_create_struct(3, (int[]){1, 2, 1}, columns, members, NEW));
   MPI_Type_free(&inner);
   return n;
 }

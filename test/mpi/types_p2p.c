@@ -154,8 +154,8 @@ SENDER_RECEIVER(send_c, MPI_Send_c(OUT, to, tag, comm),
                 MPI_Recv_c(IN, from, tag, comm, MPI_STATUS_IGNORE))
 SENDER_RECEIVER(isend_c, FINISH(MPI_Isend_c(OUT, to, tag, comm, &request)),
                 FINISH(MPI_Irecv_c(IN, from, tag, comm, &request)))
-/* MPICH 4.0 releases derived types once too often there. */
-#if !defined(MPICH_NUMVERSION) || MPICH_NUMVERSION >= 40100000
+/* MPICH up to 5.0.1 releases derived types once too often there. */
+#if !defined(MPICH_NUMVERSION) || MPICH_NUMVERSION >= 50100000
 #define ISENDRECV
 static void isendrecv(int rank, int from, int to, struct side sent, struct side received, int tag) {
   MPI_Request request;

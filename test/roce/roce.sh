@@ -72,23 +72,33 @@ fi
 
 # ---- a peer that is killed ----------------------------------------------------------------------
 
-# killed LIST: both processes on one machine, through its card; one dies while 4 MB are read from its memory and into it.
+# killed NAME SETTINGS ARGUMENT...: peer_death with both processes on one machine, through its card.
 killed() {
-  guest_limit=200 guest a "$(lab_environment "$1")
-    exec timeout -k 5 180 /share/bin/peer_death -s 4000000 -k 3 -x 5 -t 120 2>&1" || echo "exit status $?"
-}
-
-killed $raw > "$tap_dir/killed.stock" 2>&1
-if ! grep -q '^survivor: .* after' "$tap_dir/killed.stock" || grep -q '^exit status' "$tap_dir/killed.stock"; then
-  skip "killed in the middle of a rendezvous" "stock UCX does not tell either: $(tail -n 1 "$tap_dir/killed.stock" | cut -c 1-200)"
-else
+  local name=$1 settings=$2 outcome
+  shift 2
+  run_killed() { # run_killed LIST ARGUMENT...
+    local list=$1
+    shift
+    guest_limit=200 guest a "$(lab_environment "$list")
+      $settings
+      exec timeout -k 5 180 /share/bin/peer_death $* -t 120 2>&1" || echo "exit status $?"
+  }
+  run_killed $raw "$@" > "$tap_dir/killed.stock" 2>&1
+  if ! grep -q '^survivor: .* after' "$tap_dir/killed.stock" || grep -q '^exit status' "$tap_dir/killed.stock"; then
+    skip "$name" "stock UCX does not tell either: $(tail -n 1 "$tap_dir/killed.stock" | cut -c 1-200)"
+    return
+  fi
   note "stock: $(grep -m 1 '^survivor: ' "$tap_dir/killed.stock")"
-  killed $wrapped > "$tap_dir/killed" 2>&1
+  run_killed $wrapped "$@" > "$tap_dir/killed" 2>&1
   outcome=$(cat "$tap_dir/killed")
-  contains "killed in the middle of a rendezvous: the plugin's survivor gets UCX's error" "$outcome" '^survivor: .* after'
-  lacks "killed in the middle of a rendezvous: and no hang" "$outcome" '^exit status|HANG'
+  contains "$name: the plugin's survivor gets UCX's error" "$outcome" '^survivor: .* after'
+  lacks "$name: and ends without a hang or UCX's assertion" "$outcome" '^exit status|HANG|Assertion'
   note "plugin: $(grep -m 1 '^survivor: ' <<< "$outcome")"
-fi
+}
+# One dies while 4 MB are read from its memory and into it, or while the other one only waits: then UCX's keepalive finds out.
+soon='export UCX_KEEPALIVE_INTERVAL=1s UCX_RC_VERBS_TIMEOUT=30ms UCX_RC_VERBS_RETRY_COUNT=2'
+killed "killed in the middle of a rendezvous" : -s 4000000 -k 3 -x 5
+killed "killed while the other one waits" "$soon" -q -k 3 -x 0
 
 # ---- stock UCX and the plugin -------------------------------------------------------------------
 

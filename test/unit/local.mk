@@ -53,6 +53,7 @@ verity_unit_SOURCES += \
 	test/unit/mpi/handle_table_test.cc \
 	test/unit/mpi/sites_test.cc \
 	test/unit/normalize/normalize_test.cc \
+	test/unit/normalize/runs_test.cc \
 	test/unit/rma/client_test.cc \
 	test/unit/rma/diagnose_test.cc \
 	test/unit/rma/digests_test.cc \

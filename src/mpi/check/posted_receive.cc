@@ -88,6 +88,7 @@ void PostedReceive::want_data(const void* address) noexcept {
   const uint64_t bytes = facts_.type->digestible(facts_.count);
   if (bytes == 0) return;
   address_ = address;
+  packed_ = nullptr;
   wants_data = Landings::begin(this, facts_.type->layout, address, facts_.count);
 }
 
@@ -97,8 +98,9 @@ void PostedReceive::landed(size_t received) noexcept {
   wants_data = false;
   const bool alone = Landings::end(this);
   const uint64_t room = facts_.type->digestible(facts_.count);
-  if (alone && received != 0 && received <= room)
-    digest_ = digest_of(facts_.type->layout, address_, received);
+  if (!alone || received == 0 || received > room) return;
+  digest_ = packed_ != nullptr ? digest_of_packed(packed_, received)
+                               : digest_of(facts_.type->layout, address_, received);
 }
 
 inline void PostedReceive::end() noexcept {

@@ -41,6 +41,7 @@ class PostedReceive final : public Receive {
   }
   // Its data are to be digested when they are in the buffer at `address`.
   void want_data(const void* address) noexcept;
+  void lands_at(const void* packed) noexcept override { packed_ = packed; }
   void landed(size_t received) noexcept override;
   void resolved(const uint8_t* signature, size_t length, size_t received) noexcept override;
   void dropped() noexcept override;
@@ -66,6 +67,7 @@ class PostedReceive final : public Receive {
 
   Facts facts_;
   const void* address_ = nullptr;
+  const void* packed_ = nullptr;    // where UCP puts the data, in one piece
   std::optional<uint64_t> digest_;  // of what landed
   PostedReceive* next_ = nullptr;
 };

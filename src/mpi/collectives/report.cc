@@ -17,10 +17,10 @@
 
 namespace verity::mpi {
 
-#if defined(OPEN_MPI) && MPI_VERSION < 4
-#define VERITY_INIT_PREFIX "MPIX_"
-#else
+#ifdef VERITY_MPI4_CALLS
 #define VERITY_INIT_PREFIX "MPI_"
+#else
+#define VERITY_INIT_PREFIX "MPIX_"
 #endif
 
 namespace {

@@ -24,59 +24,58 @@ uint64_t join(uint64_t a, uint64_t b) noexcept {
   return XXH3_64bits(both, sizeof(both));
 }
 
-// Runs of memory, in order, one copy after the other.
+// `next(done, length)`: where the next part of that length lies.
+template <typename Next>
+uint64_t digest_in_parts(uint64_t bytes, Next next) noexcept {
+  uint64_t digest = 0;
+  for (uint64_t done = 0; done < bytes; done += kPart) {
+    const auto part = static_cast<size_t>(std::min<uint64_t>(kPart, bytes - done));
+    digest = join(digest, XXH3_64bits(next(done, part), part));
+  }
+  return digest;
+}
+
+// The data of any number of copies, in order.
 class Walk {
  public:
   Walk(const Layout& layout, const void* address) noexcept
-      : layout_(layout), base_(reinterpret_cast<uintptr_t>(address)) {}
+      : cursor_(*layout.runs, address, layout.extent),
+        dense_(layout.dense()),
+        next_(cursor_.here()) {}
 
   // The next `length` bytes: where they lie, or gathered in `space`.
   const void* take(size_t length, uint8_t* space) noexcept {
-    if (layout_.dense()) {  // one run, however many copies
-      const uintptr_t at = base_ + static_cast<uintptr_t>(layout_.runs[0].offset) + done_;
-      done_ += length;
-      return reinterpret_cast<const void*>(at);
+    if (dense_) {  // one run, however many copies
+      next_ += length;
+      return next_ - length;
     }
-    if (length <= left()) return next(length);
-    for (size_t have = 0, piece; have < length; have += piece) {
-      piece = std::min(length - have, left());
-      std::memcpy(space + have, next(piece), piece);
+    if (length > cursor_.left()) {
+      cursor_.gather(space, length);
+      return space;
     }
-    return space;
+    const uint8_t* here = cursor_.here();
+    cursor_.advance(length);
+    return here;
   }
 
  private:
-  [[nodiscard]] size_t left() const noexcept { return layout_.runs[run_].length - done_; }
-  const void* next(size_t length) noexcept {
-    const uintptr_t at = base_ + static_cast<uintptr_t>(layout_.runs[run_].offset) + done_;
-    done_ += length;
-    if (left() == 0) {
-      done_ = 0;
-      if (++run_ == layout_.runs.size()) {
-        run_ = 0;
-        base_ += static_cast<uintptr_t>(layout_.extent);
-      }
-    }
-    return reinterpret_cast<const void*>(at);
-  }
-
-  const Layout& layout_;
-  uintptr_t base_;  // of the copy
-  size_t run_ = 0;
-  size_t done_ = 0;  // of the run
+  normalize::RunsCursor cursor_;
+  const bool dense_;
+  const uint8_t* next_;  // if dense
 };
 
 }  // namespace
 
 uint64_t digest_of(const Layout& layout, const void* address, uint64_t bytes) noexcept {
   alignas(64) uint8_t space[kPart];
+  if (bytes == 0) return 0;
   Walk walk(layout, address);
-  uint64_t digest = 0;
-  for (uint64_t done = 0; done < bytes; done += kPart) {
-    const auto part = static_cast<size_t>(std::min<uint64_t>(kPart, bytes - done));
-    digest = join(digest, XXH3_64bits(walk.take(part, space), part));
-  }
-  return digest;
+  return digest_in_parts(bytes, [&](uint64_t, size_t part) { return walk.take(part, space); });
+}
+
+uint64_t digest_of_packed(const void* packed, uint64_t bytes) noexcept {
+  return digest_in_parts(
+      bytes, [&](uint64_t done, size_t) { return static_cast<const uint8_t*>(packed) + done; });
 }
 
 size_t append_digest(uint8_t* bytes, size_t length, uint64_t digest,

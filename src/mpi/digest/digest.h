@@ -3,7 +3,8 @@
 // End-to-end digest of a message's data (UCX_VERITY_TYPECHECK_DIGEST): XXH3 of the bytes in the
 // order in which MPI packs them, from the sender's buffer when it calls and from the receiver's
 // when they have landed. It shows what no transport can see: the MPI library's own packing and
-// unpacking, and a buffer that is changed before its send is complete.
+// unpacking, and a buffer that is changed before its send is complete. (Where MPI receives into
+// memory of its own and unpacks when UCP has completed the receive, that unpacking is not seen.)
 //
 // It travels as the last bytes of the record's description, whose length counts them: a peer that
 // does not know it takes them for a description that is none, and goes without.
@@ -25,6 +26,8 @@ inline constexpr size_t kDigestSize = 16;
 // Of the first `bytes` bytes of the message. Precondition: layout.known; it has that many.
 [[nodiscard]] uint64_t digest_of(const Layout& layout, const void* address,
                                  uint64_t bytes) noexcept;
+// The same of a message that MPI has packed or not yet unpacked.
+[[nodiscard]] uint64_t digest_of_packed(const void* packed, uint64_t bytes) noexcept;
 
 // Adds it to a signature of `length` bytes, behind which there are kDigestSize more. Returns the
 // new length; the old one when the description has no room for it.

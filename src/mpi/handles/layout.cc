@@ -2,7 +2,10 @@
 #include "mpi/handles/layout.h"
 
 #include <algorithm>
+#include <functional>
+#include <mutex>
 #include <string_view>
+#include <vector>
 
 #include "mpi/handles/contents.h"
 #include "mpi/process/library.h"
@@ -11,11 +14,34 @@ namespace verity::mpi {
 
 namespace {
 
-constexpr size_t kMostRuns = size_t{1} << 16;
+using normalize::Displacements;
+using normalize::Pattern;
+using normalize::Run;
+
+constexpr size_t kMostRuns = size_t{1} << 20;  // of a list
 constexpr unsigned kMostDepth = 32;
 constexpr size_t kMostTypes = size_t{1} << 16;  // visited; one may be visited several times
 
-bool measure(MPI_Datatype datatype, Layout* out) {
+// A datatype while it is decoded: its pattern has nodes around it for what its constructors repeat.
+struct Shape {
+  Pattern pattern;
+  MPI_Aint extent = 0;
+  size_t bytes = 0;
+
+  [[nodiscard]] bool dense() const {
+    return pattern.around.empty() && pattern.list.size() == 1 &&
+           static_cast<MPI_Aint>(pattern.list[0].length) == extent;
+  }
+  void put_around(normalize::Node node) {
+    if (node.count == 0) pattern = {};
+    if (!pattern.empty()) pattern.around.insert(pattern.around.begin(), std::move(node));
+  }
+  void repeat(MPI_Aint copies, MPI_Aint stride) {
+    put_around(normalize::vector(static_cast<uint64_t>(std::max<MPI_Aint>(copies, 0)), stride));
+  }
+};
+
+bool measure(MPI_Datatype datatype, Shape* out) {
   MPI_Aint low = 0;
   MPI_Count size = 0;
   if (library().Type_get_extent(datatype, &low, &out->extent) != MPI_SUCCESS) return false;
@@ -24,30 +50,30 @@ bool measure(MPI_Datatype datatype, Layout* out) {
   return true;
 }
 
-bool add_run(Layout* out, MPI_Aint offset, size_t length) {
+bool add_run(std::vector<Run>* list, MPI_Aint offset, size_t length) {
   if (length == 0) return true;
-  if (!out->runs.empty()) {
-    Layout::Run& last = out->runs.back();
+  if (!list->empty()) {
+    Run& last = list->back();
     if (last.offset + static_cast<MPI_Aint>(last.length) == offset) {
       last.length += length;
       return true;
     }
   }
-  if (out->runs.size() == kMostRuns) return false;
-  out->runs.push_back({offset, length});
+  if (list->size() == kMostRuns) return false;
+  list->push_back({offset, length});
   return true;
 }
 
-// `copies` of the child, the first one at `offset`.
-bool add_block(Layout* out, const Layout& child, MPI_Aint offset, MPI_Aint copies) {
+// `copies` of the child, the first one at `offset`. Precondition: the child is a list alone.
+bool add_block(std::vector<Run>* list, const Shape& child, MPI_Aint offset, MPI_Aint copies) {
   if (copies < 0) return false;
   if (child.dense())
-    return add_run(out, offset + child.runs[0].offset,
-                   child.runs[0].length * static_cast<size_t>(copies));
-  if (child.runs.empty()) return true;
+    return add_run(list, offset + child.pattern.list[0].offset,
+                   child.pattern.list[0].length * static_cast<size_t>(copies));
+  if (child.pattern.empty()) return true;
   for (MPI_Aint i = 0; i < copies; ++i) {
-    for (const Layout::Run& run : child.runs) {
-      if (!add_run(out, offset + i * child.extent + run.offset, run.length)) return false;
+    for (const Run& run : child.pattern.list) {
+      if (!add_run(list, offset + i * child.extent + run.offset, run.length)) return false;
     }
   }
   return true;
@@ -65,11 +91,11 @@ bool has_filling([[maybe_unused]] MPI_Datatype datatype) noexcept {
 #endif
 }
 
-bool lay_out_named(MPI_Datatype datatype, Layout* out) {
+bool lay_out_named(MPI_Datatype datatype, Shape* out) {
   if (has_filling(datatype)) return false;
   if (!measure(datatype, out)) return false;
   if (out->bytes == 0 || static_cast<MPI_Aint>(out->bytes) == out->extent)
-    return add_run(out, 0, out->bytes);
+    return add_run(&out->pattern.list, 0, out->bytes);
   char name[MPI_MAX_OBJECT_NAME + 1] = {};
   int length = 0;
   constexpr size_t kIndex = sizeof(int);
@@ -77,103 +103,132 @@ bool lay_out_named(MPI_Datatype datatype, Layout* out) {
                     std::string_view(name).ends_with("_INT");
   if (!pair || out->bytes <= kIndex) return false;
   const size_t value = out->bytes - kIndex;
-  return add_run(out, 0, value) &&
-         add_run(out, static_cast<MPI_Aint>((value + kIndex - 1) / kIndex * kIndex), kIndex);
+  return add_run(&out->pattern.list, 0, value) &&
+         add_run(&out->pattern.list, static_cast<MPI_Aint>((value + kIndex - 1) / kIndex * kIndex),
+                 kIndex);
 }
 
-// The arguments of one constructor, by the names that the standard gives them.
+// The arguments of one constructor, by the places that the standard gives them, around its
+// children.
 class Constructor {
  public:
-  Constructor(const Contents& contents, const std::vector<Layout>& children)
-      : c_(contents), children_(children) {}
+  Constructor(const Contents& contents, std::vector<Shape> children)
+      : c_(contents), children_(std::move(children)) {}
 
-  bool run(int combiner, Layout* out) const {
+  // False: it is not one of them, or has too many pieces.
+  bool run(int combiner) {
     switch (combiner) {
       case MPI_COMBINER_DUP:
-      case MPI_COMBINER_RESIZED: return add_block(out, child(), 0, 1);
-      case MPI_COMBINER_CONTIGUOUS: return add_block(out, child(), 0, integer(0));
-      case MPI_COMBINER_VECTOR: return strided(out, integer(2) * child().extent);
-      case MPI_COMBINER_HVECTOR: return strided(out, c_.addresses[0]);
-      case MPI_COMBINER_INDEXED:
-        return blocks(out, [&](int i) { return integer(1 + integer(0) + i) * child().extent; });
-      case MPI_COMBINER_HINDEXED:
-        return blocks(out, [&](int i) { return c_.addresses[static_cast<size_t>(i)]; });
-      case MPI_COMBINER_INDEXED_BLOCK:
-        return equal_blocks(out, [&](int i) { return integer(2 + i) * child().extent; });
-      case MPI_COMBINER_HINDEXED_BLOCK:
-        return equal_blocks(out, [&](int i) { return c_.addresses[static_cast<size_t>(i)]; });
-      case MPI_COMBINER_STRUCT: return structure(out);
-      case MPI_COMBINER_SUBARRAY: return subarray(out);
+      case MPI_COMBINER_RESIZED: return true;
+      case MPI_COMBINER_CONTIGUOUS: child().repeat(integer(0), extent()); return true;
+      case MPI_COMBINER_VECTOR: return strided(integer(2) * extent());
+      case MPI_COMBINER_HVECTOR: return strided(c_.addresses[0]);
+      case MPI_COMBINER_INDEXED: return blocks(list(1), scaled(list(1 + integer(0))));
+      case MPI_COMBINER_HINDEXED: return blocks(list(1), addresses());
+      case MPI_COMBINER_INDEXED_BLOCK: return equal_blocks(integer(1), scaled(list(2)));
+      case MPI_COMBINER_HINDEXED_BLOCK: return equal_blocks(integer(1), addresses());
+      case MPI_COMBINER_STRUCT: return structure();
+      case MPI_COMBINER_SUBARRAY: return subarray();
       default: return false;
     }
   }
 
+  [[nodiscard]] Pattern take() { return std::move(children_[0].pattern); }
+
  private:
   [[nodiscard]] MPI_Aint integer(MPI_Aint i) const { return c_.integers[static_cast<size_t>(i)]; }
-  [[nodiscard]] const Layout& child() const { return children_[0]; }
+  // The outcome is in the first one.
+  [[nodiscard]] Shape& child() { return children_[0]; }
+  [[nodiscard]] MPI_Aint extent() const { return children_[0].extent; }
+  // As many integers as there are blocks.
+  [[nodiscard]] Displacements list(MPI_Aint first) const {
+    const auto begin = c_.integers.begin() + first;
+    return {begin, begin + integer(0)};
+  }
+  [[nodiscard]] Displacements addresses() const {
+    return {c_.addresses.begin(), c_.addresses.end()};
+  }
+  [[nodiscard]] Displacements scaled(Displacements indices) const {
+    for (int64_t& index : indices) index *= extent();
+    return indices;
+  }
 
-  bool strided(Layout* out, MPI_Aint stride) const {
-    if (integer(1) == 0 || child().runs.empty()) return true;
-    for (MPI_Aint i = 0; i < integer(0); ++i) {
-      if (!add_block(out, child(), i * stride, integer(1))) return false;
-    }
+  bool strided(MPI_Aint stride) {
+    child().repeat(integer(1), extent());
+    child().repeat(integer(0), stride);
     return true;
   }
-  template <typename Place>
-  bool blocks(Layout* out, Place place) const {
-    for (int i = 0; i < integer(0); ++i) {
-      if (!add_block(out, child(), place(i), integer(1 + i))) return false;
-    }
+  bool equal_blocks(MPI_Aint length, Displacements indices) {
+    if (indices.size() > kMostRuns) return false;
+    child().repeat(length, extent());
+    child().put_around(normalize::indexed(std::move(indices)));
     return true;
   }
-  template <typename Place>
-  bool equal_blocks(Layout* out, Place place) const {
-    for (int i = 0; i < integer(0); ++i) {
-      if (!add_block(out, child(), place(i), integer(1))) return false;
+  bool blocks(const Displacements& lengths, Displacements indices) {
+    if (!lengths.empty() &&
+        std::ranges::adjacent_find(lengths, std::not_equal_to<>()) == lengths.end())
+      return equal_blocks(lengths[0], std::move(indices));
+    if (!normalize::flatten(&child().pattern, kMostRuns)) return false;
+    std::vector<Run> all;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      if (!add_block(&all, child(), indices[i], lengths[i])) return false;
     }
+    child().pattern = {{}, std::move(all)};
     return true;
   }
-  bool structure(Layout* out) const {
+
+  // One member with data keeps its nodes; the runs of several become one list.
+  bool structure() {
+    std::vector<Run> all;
+    Shape* only = nullptr;
+    size_t with_data = 0;
     for (size_t i = 0; i < children_.size(); ++i) {
-      if (!add_block(out, children_[i], c_.addresses[i], integer(static_cast<MPI_Aint>(i) + 1)))
-        return false;
+      Shape& member = children_[i];
+      member.repeat(integer(static_cast<MPI_Aint>(i) + 1), member.extent);
+      member.put_around(normalize::indexed({c_.addresses[i]}));
+      if (member.pattern.empty()) continue;
+      ++with_data;
+      only = &member;
+    }
+    if (with_data != 1) {
+      for (Shape& member : children_) {
+        if (!normalize::flatten(&member.pattern, kMostRuns)) return false;
+        for (const Run& run : member.pattern.list) {
+          if (!add_run(&all, run.offset, run.length)) return false;
+        }
+      }
+      child().pattern = {{}, std::move(all)};
+    } else if (only != &child()) {
+      child().pattern = std::move(only->pattern);
     }
     return true;
   }
 
-  // Row by row of the dimension that varies fastest: the last one in C's order, the first one in
-  // Fortran's.
-  bool subarray(Layout* out) const {
+  // From the dimension that varies fastest: the last one in C's order, the first one in Fortran's.
+  bool subarray() {
     const MPI_Aint dimensions = integer(0);
     const bool c_order = integer(3 * dimensions + 1) == MPI_ORDER_C;
-    // d: 0 for the fastest.
-    const auto index = [&](MPI_Aint d) { return 1 + (c_order ? dimensions - 1 - d : d); };
-    const auto size = [&](MPI_Aint d) { return integer(index(d)); };
-    const auto part = [&](MPI_Aint d) { return integer(index(d) + dimensions); };
-    const auto start = [&](MPI_Aint d) { return integer(index(d) + 2 * dimensions); };
-    std::vector<MPI_Aint> at(static_cast<size_t>(dimensions), 0);
-    while (true) {
-      MPI_Aint place = 0;
-      for (MPI_Aint d = dimensions - 1; d >= 0; --d)
-        place = place * size(d) + start(d) + at[static_cast<size_t>(d)];
-      if (!add_block(out, child(), place * child().extent, part(0))) return false;
-      MPI_Aint d = 1;
-      while (d < dimensions && ++at[static_cast<size_t>(d)] == part(d))
-        at[static_cast<size_t>(d++)] = 0;
-      if (d >= dimensions) return true;
+    MPI_Aint stride = extent(), first = 0;
+    for (MPI_Aint d = 0; d < dimensions; ++d) {
+      const MPI_Aint size = 1 + (c_order ? dimensions - 1 - d : d);
+      child().repeat(integer(size + dimensions), stride);
+      first += integer(size + 2 * dimensions) * stride;
+      stride *= integer(size);
     }
+    child().put_around(normalize::indexed({first}));
+    return true;
   }
 
   const Contents& c_;
-  const std::vector<Layout>& children_;
+  std::vector<Shape> children_;
 };
 
 // `left`: so many types more, at most.
-bool lay_out_at(MPI_Datatype datatype, unsigned depth, size_t& left, Layout* out);
+bool lay_out_at(MPI_Datatype datatype, unsigned depth, size_t& left, Shape* out);
 
 // The types of `contents`, each once; frees what has to be freed.
 bool lay_out_children(const Contents& contents, unsigned depth, size_t& left,
-                      std::vector<Layout>* out) {
+                      std::vector<Shape>* out) {
   bool known = true;
   for (size_t i = 0; i < contents.types.size(); ++i) {
     MPI_Datatype type = contents.types[i];
@@ -184,7 +239,7 @@ bool lay_out_children(const Contents& contents, unsigned depth, size_t& left,
   return known;
 }
 
-bool lay_out_at(MPI_Datatype datatype, unsigned depth, size_t& left, Layout* out) {
+bool lay_out_at(MPI_Datatype datatype, unsigned depth, size_t& left, Shape* out) {
   TypeEnvelope envelope;
   if (depth == kMostDepth || left == 0 || !get_envelope(datatype, &envelope)) return false;
   --left;
@@ -198,27 +253,42 @@ bool lay_out_at(MPI_Datatype datatype, unsigned depth, size_t& left, Layout* out
   if (envelope.counts != 0 || static_cast<size_t>(envelope.types) > kMostRuns) return false;
   Contents contents;
   if (!get_contents(datatype, envelope, &contents)) return false;
-  std::vector<Layout> children;
-  const bool known = lay_out_children(contents, depth + 1, left, &children);
-  return known && measure(datatype, out) &&
-         (children.empty() || Constructor(contents, children).run(envelope.combiner, out));
+  std::vector<Shape> children;
+  if (!lay_out_children(contents, depth + 1, left, &children) || !measure(datatype, out))
+    return false;
+  if (children.empty()) return true;
+  Constructor constructor(contents, std::move(children));
+  if (!constructor.run(envelope.combiner)) return false;
+  out->pattern = constructor.take();
+  return true;
+}
+
+// The runs of datatypes that have been seen, by their canonical path.
+std::shared_ptr<const normalize::Runs> runs_of(const Pattern& pattern) {
+  static std::mutex mutex;
+  static auto& cache = *new normalize::RunsCache;  // never destroyed
+  std::optional<normalize::RunsKey> key = normalize::runs_key(pattern);
+  if (!key) return nullptr;
+  const std::lock_guard lock(mutex);
+  return cache.find_or_make(std::move(*key));
 }
 
 }  // namespace
 
 Layout lay_out(MPI_Datatype datatype) {
-  Layout layout;
+  Shape shape;
   size_t left = kMostTypes;
-  if (!lay_out_at(datatype, 0, left, &layout)) return {};
-  size_t bytes = 0;
-  for (const Layout::Run& run : layout.runs) {
-    layout.low = bytes == 0 ? run.offset : std::min(layout.low, run.offset);
-    layout.high = bytes == 0
-                      ? run.offset + static_cast<MPI_Aint>(run.length)
-                      : std::max(layout.high, run.offset + static_cast<MPI_Aint>(run.length));
-    bytes += run.length;
+  if (!lay_out_at(datatype, 0, left, &shape)) return {};
+  Layout layout;
+  layout.extent = shape.extent;
+  layout.bytes = shape.bytes;
+  if (!shape.pattern.empty()) layout.runs = runs_of(shape.pattern);
+  if (layout.runs != nullptr) {
+    layout.low = layout.runs->low;
+    layout.high = layout.runs->high;
   }
-  layout.known = bytes == layout.bytes;  // the library counts them too
+  // The library counts them too.
+  layout.known = (layout.runs != nullptr ? layout.runs->bytes : 0) == layout.bytes;
   return layout;
 }
 

@@ -5,31 +5,31 @@
 #define VERITY_MPI_HANDLES_LAYOUT_H
 
 #include <cstddef>
-#include <vector>
+#include <memory>
 
 #include "mpi/process/mpi_api.h"
+#include "normalize/runs.h"
 
 namespace verity::mpi {
 
 struct Layout {
-  struct Run {
-    MPI_Aint offset;  // from the buffer's address
-    size_t length;
-  };
   bool known = false;
-  std::vector<Run> runs;       // of one copy, none of them empty
+  // Of one copy, from the buffer's address; nullptr: no bytes. Datatypes of one layout share
+  // theirs.
+  std::shared_ptr<const normalize::Runs> runs;
   MPI_Aint extent = 0;         // from one copy to the next
   size_t bytes = 0;            // of one copy
   MPI_Aint low = 0, high = 0;  // of one copy: the first byte, and behind the last one
 
   // All copies are one run.
   [[nodiscard]] bool dense() const noexcept {
-    return runs.size() == 1 && static_cast<MPI_Aint>(runs[0].length) == extent;
+    return runs != nullptr && runs->is_one_run() &&
+           static_cast<MPI_Aint>(runs->body[0].length) == extent;
   }
 };
 
-// Not known: distributed arrays, types made with large counts, deeply nested ones, ones in very
-// many pieces. Calls MPI. May throw std::bad_alloc.
+// Not known: distributed arrays, types made with large counts, deeply nested ones, structures and
+// blocks of different lengths in very many pieces. Calls MPI. May throw std::bad_alloc.
 [[nodiscard]] Layout lay_out(MPI_Datatype datatype);
 
 }  // namespace verity::mpi

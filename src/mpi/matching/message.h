@@ -33,8 +33,12 @@ class Receive {
   // It was cancelled, or failed.
   virtual void dropped() noexcept = 0;
 
-  // All of the message's data are in the buffer, and the program does not know yet. Called where
-  // wants_data says so, before resolved(); not for messages that a removing probe took.
+  // Where wants_data says so, at first where UCP will put the data: `packed` if in one piece, in
+  // the order in which MPI packs them (MPICH from 4.2 on has some in memory of its own until the
+  // receive's callback); nullptr if into the program's buffer.
+  virtual void lands_at(const void* /*packed*/) noexcept {}
+  // Then, that all of them are there, and the program does not know yet: before resolved(). Neither
+  // for messages that a removing probe took.
   virtual void landed(size_t /*received*/) noexcept {}
   bool wants_data = false;
 

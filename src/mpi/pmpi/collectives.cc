@@ -176,7 +176,7 @@ CollectiveCall guarded(Make make) noexcept {
 #define COLLECTING(make) const Collecting collecting(guarded([&] { return make; }), comm, call.rc)
 
 // Before they came with MPI 4, Open MPI had the persistent ones under names of its own.
-#if MPI_VERSION >= 4
+#ifdef VERITY_MPI4_CALLS
 #define PERSISTENT(name, s, parameters, arguments, operation, make)                                \
   PERSISTENT_ONE(MPI_##name##_init##s, "MPI_" #name "_init" #s, parameters, arguments, operation,  \
                  make)                                                                             \

@@ -128,7 +128,7 @@ inline void redirect_receive(const ucp_request_param_t& param, ucp_tag_recv_nbx_
   return param;
 }
 
-// Bytes of what is sent; 0 where they do not lie in one piece.
+// Bytes of what is sent or received; 0 where they do not lie in one piece.
 [[nodiscard]] inline size_t bytes_of(size_t count, const ucp_request_param_t& param) noexcept {
   if ((param.op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE) == 0) return count;
   const bool in_one_piece = (param.datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG;

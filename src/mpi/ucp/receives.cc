@@ -77,7 +77,8 @@ void give_up(Worker& worker, Post* post) noexcept {
 }
 
 // Keeps the caller's own callback for the completion.
-[[gnu::always_inline]] inline void keep_call(Worker* worker, Post* post,
+[[gnu::always_inline]] inline void keep_call(Worker* worker, Post* post, const void* buffer,
+                                             size_t count,
                                              const ucp_request_param_t* param) noexcept {
   const uint32_t fields = param->op_attr_mask;
   post->owner = worker;
@@ -88,7 +89,11 @@ void give_up(Worker& worker, Post* post) noexcept {
   if ((fields & UCP_OP_ATTR_FIELD_USER_DATA) != 0) [[likely]]
     post->call.user_data = param->user_data;
   post->call.freed = false;
-  post->simple = !post->matched && (post->receive == nullptr || !post->receive->wants_data);
+  post->simple = !post->matched;
+  if (post->receive != nullptr && post->receive->wants_data) [[unlikely]] {
+    post->simple = false;
+    post->receive->lands_at(abi::bytes_of(count, *param) != 0 ? buffer : nullptr);
+  }
   ++workers().receives_under_way;
 }
 
@@ -110,8 +115,8 @@ void give_up(Worker& worker, Post* post) noexcept {
 // Has UCP complete the receive through on_receive(), always: its answer in the call itself would
 // not say which message it was. `start` calls UCP's function with the parameters given to it.
 template <typename Start>
-ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* param,
-                         Start start) noexcept {
+ucs_status_ptr_t receive(Worker* worker, Post* post, const void* buffer, size_t count,
+                         const ucp_request_param_t* param, Start start) noexcept {
   if (post == nullptr || !abi::is_known_receive(*param)) [[unlikely]] {
     worker->receives.disable();  // a newer UCX's way of receiving: what this receive gets is not
                                  // known, nor any later one's
@@ -119,7 +124,7 @@ ucs_status_ptr_t receive(Worker* worker, Post* post, const ucp_request_param_t* 
     return start(param);
   }
   const uint64_t order = post->order;
-  keep_call(worker, post, param);
+  keep_call(worker, post, buffer, count, param);
   ucp_request_param_t ours;
   abi::redirect_receive(*param, on_receive, post, &ours);
   return keep_request(worker, post, order, start(&ours));
@@ -198,7 +203,7 @@ VERITY_UCP_WRAP_HOT(ucs_status_ptr_t, ucp_tag_recv_nbx,
   Post* post = worker->receives.post(tag, mask, receiver);
   if (post == nullptr && receiver != nullptr) [[unlikely]]
     receiver->dropped();
-  return receive(worker, post, param, [&](const ucp_request_param_t* p) {
+  return receive(worker, post, buffer, count, param, [&](const ucp_request_param_t* p) {
     return own(handle, buffer, count, tag, mask, p);
   });
 }
@@ -257,7 +262,7 @@ VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_tag_msg_recv_nbx,
     worker->matched.erase(found);
   }
   return receive(
-      worker, worker->receives.begin_matched(), param,
+      worker, worker->receives.begin_matched(), buffer, count, param,
       [&](const ucp_request_param_t* p) { return own(handle, buffer, count, message, p); });
 }
 

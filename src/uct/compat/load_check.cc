@@ -87,12 +87,12 @@ void refuse_build(const char* who, const char* difference) {
 }
 
 // The options of this build that change structures, as configure read them from `ucx_info -b`.
-#ifdef ENABLE_STATS
+#if VERITY_UCX_STATISTICS
 constexpr const char* kStatistics = "it has no statistics, this plugin expects them";
 #else
 constexpr const char* kStatistics = "it has statistics, this plugin expects none";
 #endif
-#if UCS_ENABLE_ASSERT
+#if VERITY_UCX_ASSERTIONS
 constexpr const char* kAssertions = "it has no assertions, this plugin expects them";
 #else
 constexpr const char* kAssertions = "it has assertions, this plugin expects none";

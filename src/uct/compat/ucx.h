@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The one door to UCX's headers. What differs between UCX releases lies in this folder alone; each
-// header says in which release what changes:
+// The one door to UCX: its installed headers and, since a transport needs more than these declare,
+// our own declarations in internal/. What differs between UCX releases lies in this folder alone;
+// each header says in which release what changes:
 //
+//   internal/       what UCX does not install: structures, constants, functions
 //   md_ops.h        memory domains: their operations, attributes and packed keys
 //   internal_ops.h  internal operations of interfaces
 //   component.h     components and remote keys
@@ -13,25 +15,6 @@
 //   load_check.h    whether the UCX of this process is the one of this build
 #ifndef VERITY_UCT_COMPAT_UCX_H
 #define VERITY_UCT_COMPAT_UCX_H
-
-// UCX's internal headers have no C++ guard: what they include must be seen before extern "C".
-#include <pthread.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <new>
-
-#include "util/build_config.h"
-
-#define VERITY_UCX_AT_LEAST(major, minor) \
-  (VERITY_UCX_MAJOR > (major) || (VERITY_UCX_MAJOR == (major) && VERITY_UCX_MINOR >= (minor)))
-
-#if VERITY_UCX_MAJOR != 1 || VERITY_UCX_MINOR < 13 || VERITY_UCX_MINOR > 23
-#error "this UCX version is not supported: 1.13 to 1.23 are"
-#endif
 
 // Functions that not every release has are weak: a plugin of another release must load all the
 // same, or nobody would see why it is refused (load_check.h).
@@ -44,17 +27,16 @@
 #pragma weak uct_md_query_v2
 #pragma weak uct_rkey_unpack_v2
 
-extern "C" {
-#include <ucs/async/async.h>
-#include <ucs/debug/log.h>
-#include <ucs/debug/memtrack_int.h>
-#include <ucs/sys/string.h>
-#include <ucs/time/time.h>
-#include <uct/api/uct.h>
-#include <uct/api/v2/uct_v2.h>
-#include <uct/base/uct_iface.h>
-#include <uct/base/uct_md.h>
-}
+#include <new>
+
+#include "uct/compat/internal/async.h"
+#include "uct/compat/internal/iface.h"
+#include "uct/compat/internal/installed.h"
+#include "uct/compat/internal/log.h"
+#include "uct/compat/internal/md.h"
+#include "uct/compat/internal/memory.h"
+#include "uct/compat/internal/time.h"
+#include "uct/compat/internal/transport.h"
 
 namespace verity::uct {
 

@@ -114,7 +114,7 @@ void IdleProgress::start_thread() noexcept {
   const auto fired = [](int, ucs_event_set_types_t, void* arg) noexcept {
     static_cast<IdleProgress*>(arg)->thread_fired();
   };
-  const ucs_time_t interval = ucs_time_from_sec(IdleLimits::kThreadEvery);
+  const ucs_time_t interval = timer_interval(IdleLimits::kThreadEvery);
   if (ucs_async_add_timer(rules_.async->mode, interval, fired, this, rules_.async,
                           &thread_timer_) != UCS_OK) {
     rules_.set_threaded(false);

@@ -57,13 +57,13 @@ class AsyncGuard {
   explicit AsyncGuard(const ThreadRules& rules) noexcept
       : async_(rules.shared ? rules.async : nullptr) {
     if (async_ != nullptr) [[unlikely]] {
-      UCS_ASYNC_BLOCK(async_);
+      block_async(async_);
     } else {
       note_thread(rules);
     }
   }
   ~AsyncGuard() {
-    if (async_ != nullptr) UCS_ASYNC_UNBLOCK(async_);
+    if (async_ != nullptr) unblock_async(async_);
   }
   AsyncGuard(const AsyncGuard&) = delete;
   AsyncGuard& operator=(const AsyncGuard&) = delete;

@@ -26,7 +26,7 @@ link::Sent LinkPort::send(link::Link& l, wire::Class c, util::Pieces frame) noex
 }
 
 link::Sent LinkPort::send_compact(link::Link& l, util::Piece frame) noexcept {
-  return FrameSender::send_compact(UctLink::of(l), frame);
+  return sender_.send_compact(UctLink::of(l), frame);
 }
 
 link::Sent LinkPort::send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept {

@@ -46,7 +46,7 @@ class FlushQueue {
       }
       ++count;
       if (status == UCS_INPROGRESS) continue;
-      uct_invoke_completion(request.comp, status);
+      invoke_completion(request.comp, status);
       i = 0;
     }
     return count;
@@ -61,7 +61,7 @@ class FlushQueue {
       }
       uct_completion_t* comp = waiting_[i].comp;
       erase(i);
-      uct_invoke_completion(comp, UCS_ERR_CANCELED);
+      invoke_completion(comp, UCS_ERR_CANCELED);
       i = 0;
     }
   }

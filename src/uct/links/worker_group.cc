@@ -113,11 +113,11 @@ WorkerGroup::InEpoch::~InEpoch() {
 }
 
 WorkerGroup::Guard::Guard(const WorkerGroup& group) noexcept : async_(group.group_->async) {
-  if (async_ != nullptr) UCS_ASYNC_BLOCK(async_);
+  if (async_ != nullptr) block_async(async_);
 }
 
 WorkerGroup::Guard::~Guard() {
-  if (async_ != nullptr) UCS_ASYNC_UNBLOCK(async_);
+  if (async_ != nullptr) unblock_async(async_);
 }
 
 }  // namespace verity::uct

@@ -121,7 +121,7 @@ ucs_status_t VerityMd::mem_dereg(const uct_md_mem_dereg_params_t& params) noexce
   }
   const bool has_flags = (params.field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) != 0;
   if (has_flags && (params.flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE) != 0) {
-    uct_invoke_completion(params.comp, UCS_OK);
+    invoke_completion(params.comp, UCS_OK);
   }
   return UCS_OK;
 }

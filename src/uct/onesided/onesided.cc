@@ -184,7 +184,7 @@ unsigned OneSided::progress() noexcept {
 // worker again. An owner is busy until then.
 unsigned OneSided::complete_all() noexcept {
   unsigned count = 0;
-  for (Done done{}; next_done(&done); ++count) uct_invoke_completion(done.comp, done.status);
+  for (Done done{}; next_done(&done); ++count) invoke_completion(done.comp, done.status);
   return count;
 }
 

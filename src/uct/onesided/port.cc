@@ -151,7 +151,7 @@ void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) n
     done_.push_back({reader, static_cast<uct_completion_t*>(comp), status});
     return UCS_OK;
   });
-  if (kept != UCS_OK) ucs_fatal("ucx-verity: out of memory for a completion");
+  if (kept != UCS_OK) VERITY_UCX_FATAL("ucx-verity: out of memory for a completion");
 }
 
 void OneSided::finished(rma::Read& read) noexcept {

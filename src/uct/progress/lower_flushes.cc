@@ -43,7 +43,7 @@ void LowerFlushes::completed(uct_completion_t* comp) noexcept {
     flush->node.unlink();
     upper = flush->upper;
   }
-  if (upper != nullptr) uct_invoke_completion(upper, comp->status);
+  if (upper != nullptr) invoke_completion(upper, comp->status);
 }
 
 // The upper completion of one of the endpoint's, nullptr: there is none left.
@@ -60,7 +60,7 @@ uct_completion_t* LowerFlushes::take_of(const void* ep) noexcept {
 
 // A completion may do anything with the list, which is looked through anew behind it.
 void LowerFlushes::cancel(const void* ep) noexcept {
-  while (uct_completion_t* comp = take_of(ep)) uct_invoke_completion(comp, UCS_ERR_CANCELED);
+  while (uct_completion_t* comp = take_of(ep)) invoke_completion(comp, UCS_ERR_CANCELED);
 }
 
 }  // namespace verity::uct

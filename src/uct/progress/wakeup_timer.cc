@@ -96,7 +96,7 @@ void WakeupTimer::start_async(uint64_t wait) noexcept {
     const auto& self = *static_cast<const WakeupTimer*>(arg);
     self.event_cb_(self.event_arg_, 0);
   };
-  const ucs_time_t interval = ucs_time_from_usec(static_cast<double>(wait) / 1000);
+  const ucs_time_t interval = timer_interval(static_cast<double>(wait) / 1e9);
   if (ucs_async_add_timer(async_->mode, interval, fired, this, async_, &async_timer_) != UCS_OK)
     async_timer_ = -1;
 }

@@ -46,14 +46,14 @@ ucs_status_t Delivery::receive_unframed(uint8_t am_id, void* data, size_t length
 template <typename Receive>
 __attribute__((noinline)) bool Delivery::timed(Receive&& receive,
                                                link::Received* received) noexcept {
-  const ucs_time_t begin = ucs_get_time();
+  const Ticks begin = Ticks::now();
   const bool right = receive();
-  const ucs_time_t end = ucs_get_time();
+  const Ticks end = Ticks::now();
   if (!right) return false;
   health::Counters& counters = *received->link->counters;
   counters.timed_frames++;
   counters.timed_bytes += received->length;
-  counters.timed_ns += static_cast<uint64_t>(ucs_time_to_nsec(end - begin));
+  counters.timed_ns += static_cast<uint64_t>(begin.ns_until(end));
   return true;
 }
 
@@ -203,7 +203,7 @@ void DeferredMessages::add(uint8_t am_id, const void* payload, size_t length) no
     messages_.push_back({am_id, std::vector<char>(bytes, bytes + length)});
     return UCS_OK;
   });
-  if (status != UCS_OK) ucs_fatal("ucx-verity: out of memory for a received message");
+  if (status != UCS_OK) VERITY_UCX_FATAL("ucx-verity: out of memory for a received message");
   bytes_ += length;
 }
 

@@ -50,7 +50,7 @@ bool Completions::complete_next(const UctLink* l) noexcept {
     status = state.status;
     core_.hub->zero_copy.release(slot);
   }
-  uct_invoke_completion(upper, status);
+  invoke_completion(upper, status);
   return true;
 }
 

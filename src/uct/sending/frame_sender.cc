@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/sending/frame_sender.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "uct/sending/zero_copy.h"
 
 namespace verity::uct {
@@ -13,6 +16,9 @@ constexpr size_t kMoveUpTo = 448;
 
 // From here on the hash is made while the frame is copied to the lower transport's buffer.
 constexpr size_t kFuseFrom = 512;
+
+// Longest frame that send_short_or_pieces() sends short: control frames have 32 to 72 bytes.
+constexpr size_t kMaxShortControl = 96;
 
 // A frame on its way into a lower buffer. It is committed only there: when the lower transport has
 // no room it does not call for the bytes, the upper layer gets UCS_ERR_NO_RESOURCE, and nothing has
@@ -308,12 +314,28 @@ size_t pack_pieces(void* dest, void* arg) noexcept {
   return size;
 }
 
+link::Sent sent_or_why(ssize_t status) noexcept {
+  if (status >= 0) return link::Sent::kOk;
+  return status == UCS_ERR_NO_RESOURCE ? link::Sent::kBusy : link::Sent::kFailed;
+}
+
 }  // namespace
 
 link::Sent FrameSender::send_pieces(UctLink& l, uint8_t id, util::Pieces frame) noexcept {
-  const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), id, pack_pieces, &frame, 0);
-  if (sent >= 0) return link::Sent::kOk;
-  return sent == UCS_ERR_NO_RESOURCE ? link::Sent::kBusy : link::Sent::kFailed;
+  return sent_or_why(uct_ep_am_bcopy(l.lower.get(), id, pack_pieces, &frame, 0));
+}
+
+link::Sent FrameSender::send_short_or_pieces(UctLink& l, uint8_t id, util::Pieces frame) noexcept {
+  struct {
+    uint64_t first;
+    uint8_t rest[kMaxShortControl - sizeof(uint64_t)];
+  } copy;
+  const size_t size = util::total_length(frame);
+  if (size < sizeof(copy.first) || size > std::min(limits_.max_short, sizeof(copy)))
+    return send_pieces(l, id, frame);
+  (void)util::copy_out(frame, 0, &copy, size);
+  return sent_or_why(uct_ep_am_short(l.lower.get(), id, copy.first, copy.rest,
+                                     static_cast<unsigned>(size - sizeof(copy.first))));
 }
 
 link::Sent FrameSender::connect(UctLink& l) noexcept {
@@ -325,11 +347,12 @@ link::Sent FrameSender::connect(UctLink& l) noexcept {
 
 link::Sent FrameSender::send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept {
   const link::Sent connected = connect(l);
-  return connected == link::Sent::kOk ? send_pieces(l, wire::lower_id(c), frame) : connected;
+  return connected == link::Sent::kOk ? send_short_or_pieces(l, wire::lower_id(c), frame)
+                                      : connected;
 }
 
 link::Sent FrameSender::send_compact(UctLink& l, util::Piece frame) noexcept {
-  return send_pieces(l, wire::kCompactId, {&frame, 1});
+  return send_short_or_pieces(l, wire::kCompactId, {&frame, 1});
 }
 
 }  // namespace verity::uct

@@ -72,7 +72,13 @@ class FrameSender {
   // The lower message `id`, of these bytes; the link has a lower endpoint.
   [[nodiscard]] static link::Sent send_pieces(UctLink& l, uint8_t id, util::Pieces frame) noexcept;
   // Only on established links, which have a lower endpoint.
-  [[nodiscard]] static link::Sent send_compact(UctLink& l, util::Piece frame) noexcept;
+  [[nodiscard]] link::Sent send_compact(UctLink& l, util::Piece frame) noexcept;
+
+  // send_pieces(), by a short send where the frame fits one, as control frames do. Over shared
+  // memory that needs no buffer of the peer's, which may have ended by the time of the last frame:
+  // UCX prints an error when it cannot map one.
+  [[nodiscard]] link::Sent send_short_or_pieces(UctLink& l, uint8_t id,
+                                                util::Pieces frame) noexcept;
 
   // --- waiting for the lower transport ---
   // It has no room for the slot's frame, which is given back.

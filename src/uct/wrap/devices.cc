@@ -27,7 +27,7 @@ struct WorkerDestroyer {
 // Opens the lower transport once on a worker of its own and looks at its capabilities.
 bool probe_active_messages(uct_md_h md, const uct_tl_resource_desc_t& resource) {
   ucs_async_context_t* async = nullptr;
-  if (ucs_async_context_create(UCS_ASYNC_THREAD_LOCK_TYPE, &async) != UCS_OK) { return false; }
+  if (ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &async) != UCS_OK) { return false; }
   const std::unique_ptr<ucs_async_context_t, AsyncDestroyer> async_holder(async);
   uct_worker_h worker = nullptr;
   if (uct_worker_create(async, UCS_THREAD_MODE_SINGLE, &worker) != UCS_OK) { return false; }

@@ -11,7 +11,7 @@ namespace {
 ucs_status_t deliver_unchanged(void* arg, void* data, size_t length, unsigned flags) noexcept {
   const auto* slot = static_cast<WrapIface::AmSlot*>(arg);
   // Received descriptors go up as they are: the lower transport's own release hook is in them.
-  return uct_iface_invoke_am(slot->iface, slot->id, data, static_cast<unsigned>(length), flags);
+  return invoke_am(slot->iface, slot->id, data, static_cast<unsigned>(length), flags);
 }
 
 ucs_status_t lower_error(void* arg, uct_ep_h lower_ep, ucs_status_t status) noexcept {
@@ -137,9 +137,9 @@ ucs_status_t WrapIface::init(uct_md_h md_handle, uct_worker_h worker_handle,
   InternalOps answers = passthrough_internal_ops();
   fill_internal_ops(answers);
   internal_ops_ = InternalTable(answers);
-  ucs_status_t status = UCS_CLASS_INIT(
-      uct_base_iface_t, static_cast<uct_base_iface_t*>(this), &ops, internal_ops_.ucx(), md_handle,
-      worker_handle, &params, &iface_config UCS_STATS_ARG(nullptr) UCS_STATS_ARG("verity"));
+  ucs_status_t status = UCS_CLASS_INIT(uct_base_iface_t, static_cast<uct_base_iface_t*>(this), &ops,
+                                       internal_ops_.ucx(), md_handle, worker_handle, &params,
+                                       &iface_config VERITY_UCX_STATISTICS_ARGS(nullptr, "verity"));
   if (status != UCS_OK) { return status; }
   base_ready_ = true;
   stub_am_callback_ = am[0].cb;

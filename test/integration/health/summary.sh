@@ -80,7 +80,7 @@ done
 job "$openmpi" 2 vposix,vself vanish fail
 one_line "a rank that fails reports at once: mpirun kills the others" '^ucx-verity: 2 ranks on alpha: .*; 1 of 2 ranks did not report$'
 clean
-job "$openmpi" 1 vposix,vself spawned
+job "$openmpi" 1 vtcp,vself spawned
 is "spawned worlds report for themselves" "$(grep -c '^ucx-verity: 1 rank on alpha: ' "$tap_dir/job")" 3
 is "and leave nothing behind" "$(left_behind)" 0
 clean

@@ -21,21 +21,21 @@ for case in "short 8" "short 64" "bcopy 8" "bcopy 4096" "bcopy 8000"; do
   read -r kind size <<< "$case"
   counts=$(counted vposix -n $turns -k "$kind" -s "$size")
   contains "vposix, $kind, $size bytes: no allocation and no lock" "$counts" ' own 0 locks [0-9]+ own 0$'
-  # Nor does it make UCX do so: a few locks are those of UCX's asynchronous thread.
-  contains "vposix, $kind, $size bytes: none of UCX's either" "$counts" 'allocations [0-9]{1,2} own [0-9]+ locks [0-9]{1,3} own'
+  # Nor does it make UCX do so: fewer locks than messages are those of UCX's asynchronous thread, by time.
+  contains "vposix, $kind, $size bytes: none of UCX's either" "$counts" 'allocations [0-9]{1,2} own [0-9]+ locks [0-9]{1,4} own'
 done
 # At both ends of one-sided operations.
 for case in "put 8" "put 8000" "get 8" "get 8000"; do
   read -r kind size <<< "$case"
   contains "vposix, $kind, $size bytes: no allocation and no lock" \
-    "$(counted vposix -n $turns -k "$kind" -s "$size")" 'allocations [0-9]{1,2} own 0 locks [0-9]{1,3} own 0$'
+    "$(counted vposix -n $turns -k "$kind" -s "$size")" 'allocations [0-9]{1,2} own 0 locks [0-9]{1,4} own 0$'
 done
 # After a pause of the machine the plugin copies unacknowledged zero-copy sends and probes its peer: not here.
 export UCX_VERITY_COPY_AFTER=30s UCX_VERITY_PROBE_AFTER=30s
 for case in "zcopy 8000" "zcopy 16000"; do
   read -r kind size <<< "$case"
   contains "vposix, $kind, $size bytes: no allocation and no lock" \
-    "$(counted vposix -n $turns -k "$kind" -s "$size")" 'allocations [0-9]{1,2} own 0 locks [0-9]{1,3} own 0$'
+    "$(counted vposix -n $turns -k "$kind" -s "$size")" 'allocations [0-9]{1,2} own 0 locks [0-9]{1,4} own 0$'
 done
 for case in "short 8" "bcopy 8000" "zcopy 8000" "zcopy 60000" "put 60000" "get 60000"; do
   read -r kind size <<< "$case"

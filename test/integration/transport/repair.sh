@@ -13,7 +13,7 @@ program=$abs_top_builddir/test/mpi/hello_integrity
 mpirun=$(command -v mpirun.openmpi || command -v mpirun) || skip_all "no mpirun"
 [ -x "$program" ] || skip_all "built without MPI"
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_MCA_pml=ucx OMPI_MCA_osc=ucx,sm OMPI_MCA_osc_ucx_priority=200 OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any
 export UCX_MODULE_DIR=$modules UCX_VERITY_EXTRA_MODULES=fault LD_PRELOAD=$preload
 # Not where the machine's own jobs count.
@@ -56,14 +56,18 @@ ok "at most once per process" [ "$(grep -c 'UCX_VERITY_SEGMENT_SIZE' <<< "$err")
 ok "and the job does not run" [ "$status" -ne 0 ]
 
 perftest=$(command -v ucx_perftest) || { skip "ucx_perftest" "not installed"; done_testing; exit; }
+no_mpi= # built with MPI it starts with MPI, unless told not to
+"$perftest" -h 2>&1 | grep -q '^ *-P ' && no_mpi='-P 0'
 port=$((20000 + $$ % 20000))
 perf() { # perf TLS TEST: the client's exit status; a server and a client of one test
   local status pid
   port=$((port + 1))
-  env UCX_TLS="$1" timeout 60 "$perftest" -p "$port" -t "$2" -s 3000 -n 500 -w 50 > /dev/null 2>&1 &
+  # shellcheck disable=SC2086 # words
+  env UCX_TLS="$1" timeout 60 "$perftest" $no_mpi -p "$port" -t "$2" -s 3000 -n 500 -w 50 > /dev/null 2>&1 &
   pid=$!
   sleep 1
-  env UCX_TLS="$1" timeout 60 "$perftest" localhost -p "$port" -t "$2" -s 3000 -n 500 -w 50 > "$tap_dir/perf" 2>&1
+  # shellcheck disable=SC2086
+  env UCX_TLS="$1" timeout 60 "$perftest" $no_mpi localhost -p "$port" -t "$2" -s 3000 -n 500 -w 50 > "$tap_dir/perf" 2>&1
   status=$?
   wait "$pid"
   return "$status"

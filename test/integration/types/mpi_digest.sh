@@ -20,9 +20,9 @@ for launcher in $openmpi $mpich; do
     contains "$mpi, $list: correct programs" "$(cat "$tap_dir/job")" '^types right cases [0-9]+ expected 0 errors 0 failed 0 others 0$'
     contains "$mpi, $list: are compared" "$(cat "$tap_dir/job")" 'data of [1-9][0-9]+ messages compared end to end, 0 differed$'
   done
-  typechecked 100 "$launcher" 3 vposix,vself storm -n 30 -t 4 > "$tap_dir/job"
-  contains "$mpi: a storm of wildcards and cancels" "$(cat "$tap_dir/job")" '^storm messages [0-9]+ errors 0$'
-  contains "$mpi: is compared" "$(cat "$tap_dir/job")" 'data of [1-9][0-9]+ messages compared end to end, 0 differed$'
+  if storm_or_stock "$mpi: a storm of wildcards and cancels" "$launcher" 30 4; then
+    contains "$mpi: is compared" "$(cat "$tap_dir/job")" 'data of [1-9][0-9]+ messages compared end to end, 0 differed$'
+  fi
   typechecked 100 "$launcher" 3 vtcp,vself mixed -n 1000 > "$tap_dir/job"
   contains "$mpi: mixed messages" "$(cat "$tap_dir/job")" '^messages [0-9]+ wrong 0 lost 0 repeated 0 reordered 0'
   is "$mpi: without a difference" "$(grep -c 'compared end to end, 0 differed$' "$tap_dir/job")" 3

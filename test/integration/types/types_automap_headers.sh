@@ -22,7 +22,7 @@ libxxhash-dev: xxhash.h
 zlib1g-dev: zlib.h
 liblzma-dev: lzma.h
 libopenmpi-dev: mpi.h
-libclang-14-dev: clang-c/Index.h
+libclang-dev: clang-c/Index.h
 valgrind: valgrind/valgrind.h
 libgtest-dev: gtest/gtest-test-part.h
 linux-libc-dev: rdma/ib_user_verbs.h rdma/mlx5-abi.h rdma/ib_user_mad.h linux/bpf.h linux/btrfs.h linux/can.h linux/ethtool.h linux/fuse.h
@@ -31,7 +31,8 @@ linux-libc-dev: linux/pkt_sched.h linux/rtnetlink.h linux/taskstats.h linux/vfio
 T
 }
 read -ra mpi_flags <<< "$(${MPICC:-mpicc.openmpi} -show 2> /dev/null | tr ' ' '\n' | sed -n 's/^-I/-isystem /p' | xargs)"
-folders=("${mpi_flags[@]}" -isystem /usr/lib/llvm-14/include)
+folders=("${mpi_flags[@]}")
+for folder in $(printf '%s\n' /usr/lib/llvm-*/include | sort -V -r); do folders+=(-isystem "$folder"); done
 warnings="-Wall -Wextra -Wpedantic -Werror -D_GNU_SOURCE"
 
 compiles() { # compiles LANGUAGE STANDARD HEADER: errors to the file log

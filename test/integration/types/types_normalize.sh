@@ -35,6 +35,11 @@ begin=$SECONDS
 contains "a million displacements" "$(echo "$million" | "$tool" normalize --file - | cut -c 1-60)" '^layout +1000000 x MPI_INT'
 note "$((SECONDS - begin)) s"
 
+output=$("$tool" normalize --measure 400000)
+is "--measure: four kinds of layouts" "$(grep -c '^  time ~ n^' <<< "$output")" 4
+ok "none of which takes more than n^1.5" awk '/time ~/ { sub(/.*\^/, ""); if ($0 >= 1.5) exit 1 }' <<< "$output"
+note "$(grep -v displacements <<< "$output" | paste -sd' ')"
+
 for wrong in 'vektor(1, MPI_INT)' '1 2 x' '' 'contiguous(0, MPI_INT)'; do
   complaint=$("$tool" normalize "$wrong" 2>&1 > /dev/null)
   is "'$wrong': exit status" $? 2

@@ -28,7 +28,7 @@ class Lower {
   void complete(ucs_status_t status) {
     const std::vector<uct_completion_t*> all = std::move(waiting_);
     waiting_.clear();
-    for (uct_completion_t* comp : all) uct_invoke_completion(comp, status);
+    for (uct_completion_t* comp : all) invoke_completion(comp, status);
   }
   ucs_status_t answer = UCS_INPROGRESS;
   unsigned flags = 0;

@@ -8,6 +8,10 @@
 namespace verity::validate {
 namespace {
 
+Layout layout(std::vector<normalize::Run> list, int64_t extent) {
+  return make_layout({{}, std::move(list)}, extent).value();
+}
+
 // Three copies of {2 bytes at 5, 3 bytes at 0}, 8 bytes from one to the next: data bytes 5 6 0 1 2,
 // 13 14 8 9 10, 21 22 16 17 18.
 class Gaps : public testing::Test {
@@ -15,7 +19,7 @@ class Gaps : public testing::Test {
   Gaps() { std::iota(memory_.begin(), memory_.end(), uint8_t{0}); }
 
   std::vector<uint8_t> memory_ = std::vector<uint8_t>(24);
-  Buffer buffer_{memory_.data(), {{{5, 2}, {0, 3}}, 8, 5}, 3};
+  Buffer buffer_{memory_.data(), layout({{5, 2}, {0, 3}}, 8), 3};
 };
 
 TEST_F(Gaps, LengthIsThatOfTheData) { EXPECT_EQ(buffer_.length(), 15u); }
@@ -40,37 +44,32 @@ TEST_F(Gaps, WritesTheDataAndNothingElse) {
   EXPECT_EQ(memory_, wanted);
 }
 
-TEST_F(Gaps, PiecesAreTheRuns) {
-  std::vector<util::Piece> pieces;
-  buffer_.pieces(1, 5, &pieces);
-  ASSERT_EQ(pieces.size(), 3u);
-  EXPECT_EQ(pieces[0].data, memory_.data() + 6);
-  EXPECT_EQ(pieces[1].length, 3u);
-  EXPECT_EQ(pieces[2].data, memory_.data() + 13);
-  EXPECT_EQ(pieces[2].length, 1u);
+TEST_F(Gaps, AreGatheredOnlyWhereTheyAre) {
+  std::vector<uint8_t> space;
+  EXPECT_EQ(buffer_.gather(7, 3, &space), memory_.data() + 8);
+  EXPECT_TRUE(space.empty());
+  const uint8_t* gathered = buffer_.gather(1, 5, &space);
+  EXPECT_EQ(gathered, space.data());
+  EXPECT_EQ(space, (std::vector<uint8_t>{6, 0, 1, 2, 13}));
 }
 
-TEST(ValidateBuffer, CopiesWithoutGapsAreOnePiece) {
-  std::vector<uint8_t> memory(4000);
-  const Buffer buffer(memory.data(), {{{0, 4}}, 4, 4}, 1000);
-  std::vector<util::Piece> pieces;
-  buffer.pieces(10, 3000, &pieces);
-  ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].length, 3000u);
+TEST(ValidateBuffer, CopiesWithoutGapsAreOneRun) {
+  std::vector<uint8_t> memory(4000), space;
+  const Buffer buffer(memory.data(), layout({{0, 4}}, 4), 1000);
+  EXPECT_EQ(buffer.gather(10, 3000, &space), memory.data() + 10);
 }
 
 TEST(ValidateBuffer, NoElements) {
-  std::vector<util::Piece> pieces;
-  Buffer(nullptr, {}, 0).pieces(0, 0, &pieces);
-  EXPECT_TRUE(pieces.empty());
-  EXPECT_EQ(Buffer(nullptr, {{{0, 4}}, 4, 4}, 0).length(), 0u);
+  EXPECT_EQ(Buffer(nullptr, {}, 0).length(), 0u);
+  EXPECT_EQ(Buffer(nullptr, layout({{0, 4}}, 4), 0).length(), 0u);
   EXPECT_EQ(Buffer(nullptr, {}, 7).length(), 0u);
+  Buffer(nullptr, {}, 0).read(0, 0, nullptr);
 }
 
 TEST(ValidateBuffer, NegativeExtent) {
   std::vector<uint8_t> memory = {1, 2, 3, 4};
   std::vector<uint8_t> out(4);
-  Buffer(memory.data() + 3, {{{0, 1}}, -1, 1}, 4).read(0, 4, out.data());
+  Buffer(memory.data() + 3, layout({{0, 1}}, -1), 4).read(0, 4, out.data());
   EXPECT_EQ(out, (std::vector<uint8_t>{4, 3, 2, 1}));
 }
 

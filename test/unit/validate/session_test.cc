@@ -25,9 +25,7 @@ std::vector<uint8_t> random_bytes(size_t size, unsigned seed = 3) {
 }
 
 Buffer plain_buffer(std::vector<uint8_t>& bytes) {
-  Layout layout{{}, static_cast<int64_t>(bytes.size()), bytes.size()};
-  if (!bytes.empty()) layout.runs = {{0, bytes.size()}};
-  return {bytes.data(), layout, 1};
+  return {bytes.data(), plain_layout(bytes.size()), 1};
 }
 
 Kind kind_of(const Bytes& bytes) { return static_cast<Kind>(bytes[5]); }
