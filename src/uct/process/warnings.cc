@@ -2,8 +2,10 @@
 #include "uct/process/warnings.h"
 
 #include <cinttypes>
+#include <cstring>
 #include <utility>
 
+#include "merkle/hash.h"
 #include "uct/process/interposer.h"
 
 namespace verity::uct {
@@ -22,6 +24,12 @@ ucs_status_t Warnings::modes_differ(const char* transport) noexcept {
         transport);
   }
   return UCS_ERR_UNSUPPORTED;
+}
+
+void Warnings::peer_refused(const char* why) noexcept {
+  const uint64_t words = merkle::hash(why, std::strlen(why));
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(last_refusal_, words) != words) ucs_error("ucx-verity: %s", why);
 }
 
 void Warnings::trailers_differ(unsigned theirs) noexcept {

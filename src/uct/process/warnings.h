@@ -25,6 +25,8 @@ class Warnings {
   ucs_status_t modes_differ(const char* transport) noexcept;
   // A peer's interposer understands other trailers than ours: datatypes are not checked with it.
   void trailers_differ(unsigned theirs) noexcept;
+  // A peer that this side exchanges no messages with, and why: once for the same words in a row.
+  void peer_refused(const char* why) noexcept;
   // Reads through that transport have no verified one to the same peer beside them.
   void cannot_verify(const char* transport) noexcept;
 
@@ -33,7 +35,8 @@ class Warnings {
   bool reported_modes_ = false;
   bool reported_trailers_ = false;
   bool reported_unverified_ = false;
-  unsigned warned_ = 0;  // of memory that its program changed
+  uint64_t last_refusal_ = 0;  // hash of its words
+  unsigned warned_ = 0;        // of memory that its program changed
 };
 
 // Never destroyed: interfaces may close after static destructors ran.
