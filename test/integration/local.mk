@@ -60,6 +60,7 @@ INTEGRATION_RUNS = \
 	test/integration/onesided/mpi_rma.sh \
 	test/integration/onesided/mpi_rma_order.sh \
 	test/integration/mpi/mpi_threads.sh \
+	test/integration/mpi/releases.sh \
 	test/integration/types/mpi_tools.sh \
 	test/integration/types/mpi_types.sh \
 	test/integration/mpi/mpich_suite.sh \
