@@ -34,7 +34,7 @@ write_modulefile = $(MKDIR_P) "`dirname "$(DESTDIR)$(3)"`" && \
 	-e "s|@companions[@]|`echo $(module_companions) | tr ' ' ':'`|g" \
 	-e 's|@preload[@]|$(preloaddir)/libverity_preload.so|g' > "$(DESTDIR)$(3)"
 EXTRA_DIST += contrib/modulefiles/ucx-verity.module contrib/modulefiles/write.awk \
-	contrib/modulefiles/prelude.lua contrib/modulefiles/prelude.tcl
+	contrib/modulefiles/prelude.lua contrib/modulefiles/prelude.tcl contrib/modulefiles/launch-agent
 
 install-data-local: install-modulefiles
 .PHONY: install-modulefiles
@@ -44,6 +44,9 @@ install-modulefiles:
 	test -z "$(module_companions)" || { \
 	  $(call write_modulefile,lua,typecheck,$(lmoddir)/ucx-verity-typecheck/$(PACKAGE_VERSION).lua) && \
 	  $(call write_modulefile,tcl,typecheck,$(tclmoduledir)/ucx-verity-typecheck/$(PACKAGE_VERSION)); }
+	$(MKDIR_P) "$(DESTDIR)$(libexecdir)/ucx-verity"
+	$(SED) 's|@bindir[@]|$(bindir)|g' "$(module_folder)/launch-agent" > "$(DESTDIR)$(libexecdir)/ucx-verity/launch-agent"
+	chmod 755 "$(DESTDIR)$(libexecdir)/ucx-verity/launch-agent"
 
 uninstall-local: uninstall-modulefiles
 .PHONY: uninstall-modulefiles
@@ -52,6 +55,8 @@ uninstall-modulefiles:
 	  rm -f "$(DESTDIR)$(lmoddir)/$$name/$(PACKAGE_VERSION).lua" "$(DESTDIR)$(tclmoduledir)/$$name/$(PACKAGE_VERSION)"; \
 	  rmdir "$(DESTDIR)$(lmoddir)/$$name" "$(DESTDIR)$(tclmoduledir)/$$name" 2>/dev/null; \
 	done; true
+	rm -f "$(DESTDIR)$(libexecdir)/ucx-verity/launch-agent"
+	-rmdir "$(DESTDIR)$(libexecdir)/ucx-verity" 2>/dev/null
 
 TESTS += test/integration/build/modulefiles.sh test/integration/build/modules_shells.sh
 EXTRA_DIST += test/integration/build/modulefiles.sh test/integration/build/modules_shells.sh test/integration/build/modules_lib.sh

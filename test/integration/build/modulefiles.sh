@@ -8,6 +8,7 @@
 
 tool=$prefix/bin/ucx-verity
 prolog=$prefix/libexec/ucx-verity/slurm-task-prolog
+agent=$prefix/libexec/ucx-verity/launch-agent
 release=$(sed -n 's/^PACKAGE_VERSION = //p' "$abs_top_builddir/Makefile")
 
 install_into "$prefix"
@@ -39,6 +40,30 @@ is "the task prolog chooses the transports of this node" \
 is "but not in place of the user's" "$(task_prolog UCX_TLS=vtcp VERITY_MODULE_TLS=vrc_mlx5,vself)" ""
 contains "without the module it is a site's: the task gets the plugin" "$(task_prolog UCX_TLS=tcp)" '^export UCX_TLS=v'
 
+# What mpirun starts on the other hosts of a job.
+by_agent() { # by_agent VARIABLE=VALUE... -- [OPTION...] COMMAND...
+  local settings=()
+  while [ "$1" != -- ]; do settings+=("$1"); shift; done
+  env -i PATH=$base_path "${settings[@]}" "$agent" "${@:2}" 2>&1
+}
+chosen=$(env -i PATH=$base_path "$tool" env | sed -n 's/^export UCX_TLS=\(.*\);/\1/p')
+# shellcheck disable=SC2016 # for that shell
+shows='echo "$UCX_TLS ${LD_PRELOAD##*/} ${UCX_VERITY_TYPECHECK-}"'
+is "the launch agent: its command has what env sets" "$(by_agent -- sh -c "$shows")" "$chosen libverity_preload.so "
+is "its command and arguments stay as they are" "$(by_agent -- printf '%s|' 'a b' '' '$c')" 'a b||$c|'
+is "the transports are those of this host, where the environment came along" \
+  "$(by_agent UCX_TLS=vrc_mlx5,vself VERITY_MODULE_TLS=vrc_mlx5,vself -- sh -c "$shows")" "$chosen libverity_preload.so "
+is "but not in place of the user's" "$(by_agent UCX_TLS=vtcp,vself VERITY_MODULE_TLS=vrc_mlx5,vself -- sh -c "$shows")" "vtcp,vself  "
+if [ -d "$prefix/share/lmod/ucx-verity-typecheck" ]; then
+  contains "with checks of datatypes" "$(by_agent -- --typecheck warn sh -c "$shows")" ' libverity_mpi_.* warn$'
+fi
+mv "$tool" "$tool.away"
+contains "without the plugin its command does not run, and a line says so" "$(by_agent -- echo runs; echo "status $?")" \
+  '^ucx-verity: not loaded on [^ ]+: .*not started'
+lacks "it did not" "$(by_agent -- echo runs)" '^runs'
+is "and the status is 1" "$(by_agent -- true > "$tap_dir/said"; echo $?)" 1
+mv "$tool.away" "$tool"
+
 # ---- loading and unloading ----------------------------------------------------------------------
 # What there may be before: nothing; values of what the module sets, with the characters that lists are made of; lists.
 settings_none=()
@@ -49,10 +74,11 @@ settings_first=(MANPATH=:/my/man "LD_PRELOAD=libc.so.6 libm.so.6")
 settings_only=(MANPATH=/my/man:/your/man)
 
 # What the command line gives. Beyond that the module sets the folders of pages and, where there are none, an empty entry for the
-# system's own, the script for srun, and values that it needs itself.
+# system's own, the scripts for srun and for Open MPI's daemons, and values that it needs itself.
 wanted() { # wanted OPTIONS VARIABLE=VALUE...
   in_shell "eval \"\$('$tool' env $1)\"
-    export PATH=$prefix/bin:\$PATH MANPATH=$prefix/share/man:\${MANPATH-} SLURM_TASK_PROLOG=$prolog; $listing" "${@:2}"
+    export PATH=$prefix/bin:\$PATH MANPATH=$prefix/share/man:\${MANPATH-} SLURM_TASK_PROLOG=$prolog
+    export OMPI_MCA_orte_launch_agent='$agent ${1:+$1 }orted' PRTE_MCA_prte_launch_agent='$agent ${1:+$1 }prted'; $listing" "${@:2}"
 }
 # `env` makes colons of the spaces in LD_PRELOAD, which mean the same there.
 shown() { grep -v '^VERITY_MODULE_' | sed '/^LD_PRELOAD=/s/ /:/g'; }
