@@ -14,14 +14,18 @@ install_into() {
     libdir="$1/lib" bindir="$1/bin" libexecdir="$1/libexec" datarootdir="$1/share" "${@:2}" > "$tap_dir/install.log" 2>&1
 }
 
+fetch() { # fetch PACKAGE
+  mkdir -p "$downloads"
+  compgen -G "$downloads/$1_*.deb" > /dev/null ||
+    (cd "$downloads" && apt-get -o APT::Sandbox::User=root download "$1" > /dev/null 2>&1)
+  compgen -G "$downloads/$1_*.deb" > /dev/null
+}
+
 # unpack PACKAGE: to $tap_dir/PACKAGE
 unpack() {
   local root=$tap_dir/$1
   [ ! -d "$root" ] || return 0
-  mkdir -p "$downloads"
-  compgen -G "$downloads/$1_*.deb" > /dev/null ||
-    (cd "$downloads" && apt-get -o APT::Sandbox::User=root download "$1" > /dev/null 2>&1)
-  compgen -G "$downloads/$1_*.deb" > /dev/null || return 1
+  fetch "$1" || return 1
   mkdir -p "$root"
   dpkg -x "$(printf '%s\n' "$downloads/$1"_*.deb | sort -V | tail -n 1)" "$root"
   grep -rlIE '/usr/share/(lmod|modules)|/usr/lib/[^/]*/modulecmd.tcl|/etc/(lmod|environment-modules)' "$root" |
