@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/process/warnings.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 #include <utility>
@@ -29,7 +30,10 @@ ucs_status_t Warnings::modes_differ(const char* transport) noexcept {
 void Warnings::peer_refused(const char* why) noexcept {
   const uint64_t words = merkle::hash(why, std::strlen(why));
   const std::lock_guard lock(mutex_);
-  if (std::exchange(last_refusal_, words) != words) ucs_error("ucx-verity: %s", why);
+  const auto end = refusals_.begin() + refusal_count_;
+  if (end == refusals_.end() || std::find(refusals_.begin(), end, words) != end) return;
+  refusals_[refusal_count_++] = words;
+  ucs_error("ucx-verity: %s", why);
 }
 
 void Warnings::trailers_differ(unsigned theirs) noexcept {
