@@ -24,6 +24,8 @@ test_packages=(
   # What the distribution's lmod and environment-modules need; they themselves conflict, so the
   # tests unpack them into a temporary folder.
   lua5.3 lua-filesystem lua-json lua-posix lua-term tcl less
+  # Shells that modules are loaded from, beside bash.
+  zsh tcsh fish
   # The manual pages.
   man-db mandoc
   # src/merkle for another architecture.

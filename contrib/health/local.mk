@@ -36,4 +36,4 @@ uninstall-health:
 	-rmdir "$(DESTDIR)$(healthdir)" "$(DESTDIR)$(healthexecdir)" 2>/dev/null
 
 TESTS += test/integration/health/check.sh test/integration/health/site_files.sh test/integration/health/user_files.sh test/integration/health/monitoring.sh test/integration/health/report_page.sh test/integration/health/slurm.sh
-EXTRA_DIST += test/integration/health/check.sh test/integration/health/site_files.sh test/integration/health/user_files.sh test/integration/health/monitoring.sh test/integration/health/report_page.sh test/integration/health/slurm.sh test/integration/mpi/hosts.sh
+EXTRA_DIST += test/integration/health/check.sh test/integration/health/site_files.sh test/integration/health/user_files.sh test/integration/health/monitoring.sh test/integration/health/report_page.sh test/integration/health/slurm.sh test/integration/slurm_node.sh test/integration/mpi/hosts.sh

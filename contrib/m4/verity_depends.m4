@@ -37,10 +37,6 @@ AC_DEFUN([VERITY_UCX], [
   AS_CASE([$VERITY_UCX_VERSION], [1.1@<:@3-9@:>@|1.1@<:@3-9@:>@.*|1.2@<:@0-3@:>@|1.2@<:@0-3@:>@.*], [],
     [AC_MSG_ERROR([UCX $VERITY_UCX_VERSION is installed: this release of ucx-verity is for UCX 1.13 to 1.23.
 Give the prefix of one of these with --with-ucx=PREFIX; src/uct/compat/README.md tells how a release is admitted.])])
-  # UCX 1.22 looks for modules in UCX_PLUGIN_PATH by itself; a modulefile keeps the lines it needs.
-  AS_VERSION_COMPARE([$VERITY_UCX_VERSION], [1.22],
-    [verity_loading=preload], [verity_loading=plugin_path], [verity_loading=plugin_path])
-  AC_SUBST([VERITY_MODULEFILE_KEEP], ["s/^@${verity_loading}_only@<:@@@:>@//"])
   AC_SUBST([UCX_CPPFLAGS])
   AC_SUBST([VERITY_UCX_VERSION])
   AC_DEFINE_UNQUOTED([VERITY_UCX_VERSION], ["$VERITY_UCX_VERSION"], [UCX version this build is for.])

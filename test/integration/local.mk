@@ -51,6 +51,7 @@ INTEGRATION_RUNS = \
 	test/integration/onesided/large_read.sh \
 	test/integration/health/memory_hooks.sh \
 	test/integration/build/missing_plugin.sh \
+	test/integration/mpi/launchers.sh \
 	test/integration/mpi/mpi_buffered.sh \
 	test/integration/types/mpi_collectives.sh \
 	test/integration/types/mpi_digest.sh \
@@ -60,6 +61,7 @@ INTEGRATION_RUNS = \
 	test/integration/onesided/mpi_rma.sh \
 	test/integration/onesided/mpi_rma_order.sh \
 	test/integration/mpi/mpi_threads.sh \
+	test/integration/mpi/releases.sh \
 	test/integration/types/mpi_tools.sh \
 	test/integration/types/mpi_types.sh \
 	test/integration/mpi/mpich_suite.sh \
@@ -77,7 +79,7 @@ INTEGRATION_RUNS = \
 	test/integration/transport/wakeup.sh \
 	test/integration/onesided/windows.sh
 TESTS += $(INTEGRATION_RUNS)
-EXTRA_DIST += $(INTEGRATION_RUNS) test/integration/lib.sh test/integration/build/thread_sanitizer.sh
+EXTRA_DIST += $(INTEGRATION_RUNS) test/integration/lib.sh test/integration/mpi/two_hosts.sh test/integration/build/thread_sanitizer.sh
 include test/campaign/local.mk
 
 # What mpich_suite.sh fetched and built.

@@ -60,6 +60,13 @@ steady_LDADD = $(UCX_LIBS) -ldl
 steady_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/window.cc test/ucx/window.h test/ucx/count.h test/ucx/steady.cc
 
+# A preload: the process of another release.
+check_LTLIBRARIES += libverity_other_release.la
+libverity_other_release_la_SOURCES = test/ucx/other_release.c
+libverity_other_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+libverity_other_release_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+libverity_other_release_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+
 # A preload, so visible symbols; -fno-builtin as it defines malloc itself.
 check_LTLIBRARIES += libverity_count.la
 libverity_count_la_SOURCES = test/ucx/count.c test/ucx/count.h

@@ -79,6 +79,7 @@ verity_unit_SOURCES += \
 	test/unit/signature/type_test.cc \
 	test/unit/uct/trailers_test.cc \
 	test/unit/util/bytes_test.cc \
+	test/unit/wire/release_test.cc \
 	test/unit/wire/wire_test.cc
 
 if GTEST

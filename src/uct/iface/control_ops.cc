@@ -133,7 +133,11 @@ bool Ops::is_reachable(uct_iface_h iface, const PeerAddress& peer) noexcept {
   VerityIface& self = VerityIface::of(iface);
   if (self.iface_addr_extra() != 0 && peer.iface != nullptr) {
     wire::AddressTail tail;
-    if (!read_tail(peer.iface, self.lower_attr().iface_addr_len, &tail)) return false;
+    // UCP makes no endpoint then: this is where a user learns why.
+    if (!read_tail(peer.iface, self.lower_attr().iface_addr_len, &tail)) {
+      (void)refuse_address(tail);
+      return false;
+    }
   }
   return iface_reaches(self.lower(), peer, self.iface_addr_extra());
 }

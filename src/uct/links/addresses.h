@@ -18,7 +18,7 @@ namespace verity::uct {
 
 // What a peer's address says; false: something else made it, or another version.
 [[nodiscard]] bool read_tail(const void* address, size_t offset, wire::AddressTail* tail) noexcept;
-// Says why on stderr; for the caller to return.
+// Says why on stderr, once per process and reason; for the caller to return.
 [[nodiscard]] ucs_status_t refuse_address(const wire::AddressTail& tail) noexcept;
 
 }  // namespace verity::uct

@@ -332,9 +332,13 @@ ucs_status_t estimate_perf_op(uct_iface_h iface, uct_perf_attr_t* attr) noexcept
 
 bool is_reachable_op(uct_iface_h iface, const PeerAddress& peer) noexcept {
   ReadIface& self = ReadIface::of(iface);
+  if (peer.iface == nullptr) return false;
   wire::AddressTail tail;
-  return peer.iface != nullptr && read_tail(peer.iface, self.lower_attr().iface_addr_len, &tail) &&
-         iface_reaches(self.lower(), peer, self.iface_addr_extra());
+  if (!read_tail(peer.iface, self.lower_attr().iface_addr_len, &tail)) {
+    (void)refuse_address(tail);
+    return false;
+  }
+  return iface_reaches(self.lower(), peer, self.iface_addr_extra());
 }
 
 }  // namespace

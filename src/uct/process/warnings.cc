@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/process/warnings.h"
 
+#include <algorithm>
 #include <cinttypes>
+#include <cstring>
 #include <utility>
 
+#include "merkle/hash.h"
 #include "uct/process/interposer.h"
 
 namespace verity::uct {
@@ -22,6 +25,15 @@ ucs_status_t Warnings::modes_differ(const char* transport) noexcept {
         transport);
   }
   return UCS_ERR_UNSUPPORTED;
+}
+
+void Warnings::peer_refused(const char* why) noexcept {
+  const uint64_t words = merkle::hash(why, std::strlen(why));
+  const std::lock_guard lock(mutex_);
+  const auto end = refusals_.begin() + refusal_count_;
+  if (end == refusals_.end() || std::find(refusals_.begin(), end, words) != end) return;
+  refusals_[refusal_count_++] = words;
+  ucs_error("ucx-verity: %s", why);
 }
 
 void Warnings::trailers_differ(unsigned theirs) noexcept {

@@ -5,6 +5,7 @@
 #ifndef VERITY_UCT_PROCESS_WARNINGS_H
 #define VERITY_UCT_PROCESS_WARNINGS_H
 
+#include <array>
 #include <mutex>
 
 #include "uct/compat/ucx.h"
@@ -25,6 +26,9 @@ class Warnings {
   ucs_status_t modes_differ(const char* transport) noexcept;
   // A peer's interposer understands other trailers than ours: datatypes are not checked with it.
   void trailers_differ(unsigned theirs) noexcept;
+  // A peer that this side exchanges no messages with, and why: once for the same words, and no more
+  // than kMaxRefusals of them.
+  void peer_refused(const char* why) noexcept;
   // Reads through that transport have no verified one to the same peer beside them.
   void cannot_verify(const char* transport) noexcept;
 
@@ -33,6 +37,9 @@ class Warnings {
   bool reported_modes_ = false;
   bool reported_trailers_ = false;
   bool reported_unverified_ = false;
+  static constexpr size_t kMaxRefusals = 8;
+  std::array<uint64_t, kMaxRefusals> refusals_{};  // hashes of their words
+  size_t refusal_count_ = 0;
   unsigned warned_ = 0;  // of memory that its program changed
 };
 

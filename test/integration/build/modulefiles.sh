@@ -1,21 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The modulefiles, under the distribution's Lmod and Environment Modules: loading sets what
-# `ucx-verity env` prints, unloading restores what was there. The two packages conflict, so neither is
-# installed: each is downloaded and unpacked into a folder of its own.
+# The modulefiles, under the distribution's Lmod and Environment Modules: loading sets what `ucx-verity env` prints, unloading
+# restores what was there, exactly; and one text serves all UCX releases.
 . "${abs_top_srcdir:?}/test/tap.sh"
+. "$abs_top_srcdir/test/integration/build/modules_lib.sh"
 
-prefix=$tap_dir/prefix
 tool=$prefix/bin/ucx-verity
-downloads=$abs_top_builddir/test/integration/debs # kept: later runs need no network
-base_path=/usr/bin:/bin
+prolog=$prefix/libexec/ucx-verity/slurm-task-prolog
+agent=$prefix/libexec/ucx-verity/launch-agent
+release=$(sed -n 's/^PACKAGE_VERSION = //p' "$abs_top_builddir/Makefile")
 
-install_output=$(env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -C "$abs_top_builddir" install \
-  prefix="$prefix" exec_prefix="$prefix" libdir="$prefix/lib" bindir="$prefix/bin" \
-  datarootdir="$prefix/share" 2>&1)
+install_into "$prefix"
 tap_result $? "make install into another prefix"
-[ -e "$prefix/share/lmod/ucx-verity" ] || note "$(tail -n 20 <<< "$install_output")"
+[ -e "$prefix/share/lmod/ucx-verity" ] || note "$(tail -n 20 "$tap_dir/install.log")"
 
 ok "the installed ucx-verity env works there" env -i PATH=$base_path "$tool" env
 
@@ -23,53 +21,17 @@ contains "the installed doctor has a selftest" "$(env -i PATH=$base_path "$tool"
   'ok selftest tcp: .* 1 found, 1 repaired; wrong bytes delivered: 0 .*not active in this shell'
 is "the corrupting transport has no name that UCX looks for" "$(ls "$prefix"/lib/ucx-verity/*/selftest)" "libuct_fault.so"
 
-# Variables that differ from shell to shell, or belong to the module command itself.
-listing="bash $tap_dir/listing"
-cat > "$tap_dir/listing" <<'SH'
-# An empty entry of MANPATH is the system's own pages, however often it is there.
-env | LC_ALL=C sort | sed '/^MANPATH=/s/:*$/:/' |
-  grep -Ev '^(_|PWD|OLDPWD|SHLVL|MODULEPATH|LOADEDMODULES|_LMFILES_|VERITY_MODULE_TLS|__MODULES_.*|_ModuleTable.*|_?_?LMOD_.*)='
-SH
-# What the module sets beyond that.
-man=$prefix/share/man: prolog=$prefix/libexec/ucx-verity/slurm-task-prolog
-
-# What the command line gives, in an empty environment and in one where a user set some before.
-user_settings="UCX_TLS=tcp,self OMPI_MCA_pml=ob1 UCX_MODULE_DIR=/some/where LD_PRELOAD=libc.so.6"
-wanted() { # wanted OPTIONS VARIABLE=VALUE...
-  env -i PATH=$base_path "${@:2}" bash -c "export PATH=$prefix/bin:\$PATH MANPATH=$man SLURM_TASK_PROLOG=$prolog
-    eval \"\$('$tool' env $1)\"; $listing"
-}
-
-unpack() { # unpack PACKAGE: to $tap_dir/PACKAGE
-  mkdir -p "$downloads" "$tap_dir/$1"
-  compgen -G "$downloads/$1_*.deb" > /dev/null ||
-    (cd "$downloads" && apt-get -o APT::Sandbox::User=root download "$1" > /dev/null 2>&1)
-  compgen -G "$downloads/$1_*.deb" > /dev/null &&
-    dpkg -x "$(ls "$downloads/$1"_*.deb | tail -n 1)" "$tap_dir/$1"
-}
-
-# The variant with checks of datatypes, and `env --typecheck` over the plain one.
-try_typecheck() { # try_typecheck NAME MODULEPATH SCRIPT
-  local name=$1 path=$2 script=$3 settings over before
-  if ! [ -d "$path/ucx-verity-typecheck" ]; then
-    skip "$name: the variant with checks of datatypes" "their libraries are not built"
-    return
-  fi
-  for settings in "" "$user_settings"; do
-    over=${settings:+, over settings of the user}
-    # shellcheck disable=SC2086 # a list of settings
-    before=$(env -i PATH=$base_path MODULEPATH="$path" $settings $listing)
-    # shellcheck disable=SC2086
-    is "$name: the variant sets what env --typecheck prints$over" "$(env -i PATH=$base_path MODULEPATH="$path" $settings bash -c "$script
-      module load ucx-verity-typecheck; $listing" 2>&1)" "$(wanted "--typecheck warn" $settings)"
-    # shellcheck disable=SC2086
-    is "$name: its unload restores the environment$over" "$(env -i PATH=$base_path MODULEPATH="$path" $settings bash -c "$script
-      module load ucx-verity-typecheck; module unload ucx-verity-typecheck; $listing" 2>&1)" "$before"
-    # shellcheck disable=SC2086
-    is "$name: unload after env --typecheck restores the environment$over" "$(env -i PATH=$base_path MODULEPATH="$path" $settings bash -c "$script
-      module load ucx-verity; eval \"\$(ucx-verity env --typecheck warn)\"; module unload ucx-verity; $listing" 2>&1)" "$before"
-  done
-}
+# ---- the texts ----------------------------------------------------------------------------------
+install_into "$tap_dir/other" install-modulefiles VERITY_UCX_VERSION=1.22.0
+for file in lmod/ucx-verity/$release.lua modulefiles/ucx-verity/$release; do
+  is "$file does not depend on the UCX of the build" "$(sed "s|$tap_dir/other|$prefix|g" "$tap_dir/other/share/$file")" "$(cat "$prefix/share/$file")"
+  lacks "$file has all its places filled" "$(cat "$prefix/share/$file")" '@[a-z_]+@'
+done
+rm -rf "$tap_dir/other"
+write="awk -v language=lua -v variant=plain -v prelude=/dev/null -f $abs_top_srcdir/contrib/modulefiles/write.awk"
+printf 'prepend-path A b\nwrong A b\n' > "$tap_dir/wrong"
+is "a directive that is none is refused" "$($write "$tap_dir/wrong" 2>&1 > "$tap_dir/written"; echo "status $?")" "$tap_dir/wrong:2: unknown directive wrong
+status 1"
 
 # What srun runs before each task: the node's own choice takes the place of the module's.
 task_prolog() { env -i PATH=$base_path "$@" "$prolog"; }
@@ -78,57 +40,96 @@ is "the task prolog chooses the transports of this node" \
 is "but not in place of the user's" "$(task_prolog UCX_TLS=vtcp VERITY_MODULE_TLS=vrc_mlx5,vself)" ""
 contains "without the module it is a site's: the task gets the plugin" "$(task_prolog UCX_TLS=tcp)" '^export UCX_TLS=v'
 
-try() { # try NAME MODULEPATH MODULE-COMMAND...: all that is asked of one module system
-  local name=$1 path=$2 script settings over result before after
-  shift 2
-  script="module() { eval \"\$($* bash \"\$@\")\"; }"
-  for settings in "" "$user_settings"; do
-    over=${settings:+, over settings of the user}
-    # shellcheck disable=SC2086 # a list of settings
-    result=$(env -i PATH=$base_path MODULEPATH="$path" $settings bash -c "$script
-      module load ucx-verity; $listing" 2>&1)
-    # shellcheck disable=SC2086
-    is "$name: load sets what env prints$over" "$result" "$(wanted "" $settings)"
-    contains "$name: and that names wrapped transports$over" "$result" '^UCX_TLS=v'
-    # shellcheck disable=SC2086
-    before=$(env -i PATH=$base_path MODULEPATH="$path" $settings $listing)
-    # shellcheck disable=SC2086
-    after=$(env -i PATH=$base_path MODULEPATH="$path" $settings bash -c "$script
-      module load ucx-verity; module unload ucx-verity; $listing" 2>&1)
-    is "$name: unload restores the environment$over" "$after" "$before"
+# What mpirun starts on the other hosts of a job.
+by_agent() { # by_agent VARIABLE=VALUE... -- [OPTION...] COMMAND...
+  local settings=()
+  while [ "$1" != -- ]; do settings+=("$1"); shift; done
+  env -i PATH=$base_path "${settings[@]}" "$agent" "${@:2}" 2>&1
+}
+chosen=$(env -i PATH=$base_path "$tool" env | sed -n 's/^export UCX_TLS=\(.*\);/\1/p')
+# shellcheck disable=SC2016 # for that shell
+shows='echo "$UCX_TLS ${LD_PRELOAD##*/} ${UCX_VERITY_TYPECHECK-}"'
+is "the launch agent: its command has what env sets" "$(by_agent -- sh -c "$shows")" "$chosen libverity_preload.so "
+is "its command and arguments stay as they are" "$(by_agent -- printf '%s|' 'a b' '' '$c')" 'a b||$c|'
+is "the transports are those of this host, where the environment came along" \
+  "$(by_agent UCX_TLS=vrc_mlx5,vself VERITY_MODULE_TLS=vrc_mlx5,vself -- sh -c "$shows")" "$chosen libverity_preload.so "
+is "but not in place of the user's" "$(by_agent UCX_TLS=vtcp,vself VERITY_MODULE_TLS=vrc_mlx5,vself -- sh -c "$shows")" "vtcp,vself  "
+if [ -d "$prefix/share/lmod/ucx-verity-typecheck" ]; then
+  contains "with checks of datatypes" "$(by_agent -- --typecheck warn sh -c "$shows")" ' libverity_mpi_.* warn$'
+fi
+mv "$tool" "$tool.away"
+contains "without the plugin its command does not run, and a line says so" "$(by_agent -- echo runs; echo "status $?")" \
+  '^ucx-verity: not loaded on [^ ]+: .*not started'
+lacks "it did not" "$(by_agent -- echo runs)" '^runs'
+is "and the status is 1" "$(by_agent -- true > "$tap_dir/said"; echo $?)" 1
+mv "$tool.away" "$tool"
+
+# ---- loading and unloading ----------------------------------------------------------------------
+# What there may be before: nothing; values of what the module sets, with the characters that lists are made of; lists.
+settings_none=()
+settings_values=(UCX_TLS=rc_x,ud:aux OMPI_MCA_pml=ob1 "UCX_MODULE_DIR=/some/where:/a b" LD_PRELOAD=libc.so.6 "SLURM_TASK_PROLOG=/a b/prolog; x"
+  UCX_VERITY_TYPECHECK=error)
+settings_lists=(MANPATH=/my/man: LD_PRELOAD=libc.so.6:libm.so.6 PATH=$base_path:/my/bin)
+settings_first=(MANPATH=:/my/man "LD_PRELOAD=libc.so.6 libm.so.6")
+settings_only=(MANPATH=/my/man:/your/man)
+
+# What the command line gives. Beyond that the module sets the folders of pages and, where there are none, an empty entry for the
+# system's own, the scripts for srun and for Open MPI's daemons, and values that it needs itself.
+wanted() { # wanted OPTIONS VARIABLE=VALUE...
+  in_shell "eval \"\$('$tool' env $1)\"
+    export PATH=$prefix/bin:\$PATH MANPATH=$prefix/share/man:\${MANPATH-} SLURM_TASK_PROLOG=$prolog
+    export OMPI_MCA_orte_launch_agent='$agent ${1:+$1 }orted' PRTE_MCA_prte_launch_agent='$agent ${1:+$1 }prted'; $listing" "${@:2}"
+}
+# `env` makes colons of the spaces in LD_PRELOAD, which mean the same there.
+shown() { grep -v '^VERITY_MODULE_' | sed '/^LD_PRELOAD=/s/ /:/g'; }
+
+in_shell() { # in_shell COMMANDS [VARIABLE=VALUE...]: with $init and $path of the module system
+  env -i PATH=$base_path "${@:2}" bash -c ". '$init/bash' && module use '$path' && { $1; }" 2>&1
+}
+
+try_variant() { # try_variant NAME MODULE OPTIONS-OF-ENV
+  local name=$1 module=$2 options=$3 kind settings before
+  for kind in none values lists first only; do
+    local -n settings=settings_$kind
+    before=$(in_shell "$listing" "${settings[@]}")
+    is "$name: load sets what env $options prints, over settings: $kind" \
+      "$(in_shell "module load $module; $listing" "${settings[@]}" | shown)" "$(wanted "$options" "${settings[@]}")"
+    is "$name: unload restores the environment, over settings: $kind" \
+      "$(in_shell "module load $module; module unload $module; $listing" "${settings[@]}")" "$before"
+    is "$name: and so after a switch of the module by itself, over settings: $kind" \
+      "$(in_shell "module load $module; module switch $module $module; module unload $module; $listing" "${settings[@]}")" "$before"
   done
-  try_typecheck "$name" "$path" "$script"
-  contains "$name: the manual pages are found, and the system's own" "$(env -i PATH=$base_path MODULEPATH="$path" bash -c "$script
-      module load ucx-verity; man -w ucx-verity-doctor; man -w man" 2>&1 | tr '\n' ' ')" \
+}
+
+try() { # try NAME MODULEPATH INIT: all that is asked of one module system
+  local name=$1 path=$2 init=$3 before other
+  try_variant "$name" ucx-verity ""
+  contains "$name: it names wrapped transports" "$(in_shell "module load ucx-verity; env")" '^UCX_TLS=v'
+  if [ -d "$path/ucx-verity-typecheck" ]; then
+    try_variant "$name" ucx-verity-typecheck "--typecheck warn"
+    before=$(in_shell "$listing" "${settings_lists[@]}")
+    is "$name: unload after env --typecheck restores the environment" "$(in_shell "module load ucx-verity
+      eval \"\$(ucx-verity env --typecheck warn)\"; module unload ucx-verity; $listing" "${settings_lists[@]}")" "$before"
+    other=$(in_shell "module load ucx-verity; module load ucx-verity-typecheck || echo 'status: not 0'; echo \"has: \$UCX_VERITY_TYPECHECK.\"")
+    contains "$name: the variants exclude each other" "$(tr -s '\n ' '  ' <<< "$other")" 'ucx-verity.*(status: not 0)? has: \.'
+  else
+    skip "$name: the variant with checks of datatypes" "their libraries are not built"
+  fi
+  is "$name: unload leaves what others added behind it" "$(in_shell "module load ucx-verity; export LD_PRELOAD=libm.so.6:\$LD_PRELOAD PATH=/new:\$PATH
+    module unload ucx-verity; echo \$LD_PRELOAD \$PATH" LD_PRELOAD=libc.so.6)" "libm.so.6:libc.so.6 /new:$base_path"
+  is "$name: unload restores UCX_TLS also when it was changed in between" \
+    "$(in_shell "module load ucx-verity; export UCX_TLS=vtcp; module unload ucx-verity; echo \"\$UCX_TLS\"" UCX_TLS=tcp)" "tcp"
+  contains "$name: the manual pages are found, and the system's own" \
+    "$(in_shell "module load ucx-verity; man -w ucx-verity-doctor; man -w man" | tr '\n' ' ')" \
     "^$prefix/share/man/man1/ucx-verity-doctor.1 /usr/share/man/[^ ]*man.1"
-  after=$(env -i PATH=$base_path MODULEPATH="$path" UCX_TLS=tcp bash -c "$script
-    module load ucx-verity; export UCX_TLS=vtcp; module unload ucx-verity; echo \"\$UCX_TLS\"" 2>&1)
-  is "$name: unload restores UCX_TLS also when it was changed in between" "$after" "tcp"
-  contains "$name: avail lists the version" \
-    "$(env -i PATH=$base_path MODULEPATH="$path" bash -c "$script; module avail" 2>&1)" \
-    "ucx-verity/[0-9.]*-ucx$VERITY_UCX_VERSION"
+  contains "$name: avail lists the release" "$(in_shell "module avail")" "ucx-verity/$release"
+  contains "$name: help" "$(in_shell "module help ucx-verity")" '"ucx-verity doctor" checks that jobs started from this shell'
+  contains "$name: whatis" "$(in_shell "module whatis ucx-verity")" 'Description: end-to-end verified transports for UCX'
   mv "$tool" "$tool.away"
   contains "$name: without the command the load fails and says so" \
-    "$(env -i PATH=$base_path MODULEPATH="$path" bash -c "$script
-      module load ucx-verity; echo \"preload: \$LD_PRELOAD.\"" 2>&1 | tr -s '\n ' '  ')" \
-    'names no transports.*preload: \.'
+    "$(in_shell "module load ucx-verity; echo \"preload: \$LD_PRELOAD.\"" | tr -s '\n ' '  ')" 'names no transports.*preload: \.'
   mv "$tool.away" "$tool"
 }
 
-if ! lua5.3 -e 'require("posix"); require("lfs"); require("term")' > /dev/null 2>&1; then
-  skip "Lmod" "no lua5.3 with posix, lfs and term (lua5.3 lua-posix lua-filesystem lua-term lua-json)"
-elif ! unpack lmod; then
-  skip "Lmod" "the package lmod cannot be downloaded"
-else
-  lmod=$(ls "$tap_dir"/lmod/usr/share/lmod/*/libexec/lmod | head -n 1)
-  try "Lmod" "$prefix/share/lmod" "LMOD_CMD=$lmod" lua5.3 "$lmod"
-fi
-if ! command -v tclsh > /dev/null; then
-  skip "Environment Modules" "no tclsh (tcl)"
-elif ! unpack environment-modules; then
-  skip "Environment Modules" "the package environment-modules cannot be downloaded"
-else
-  try "Environment Modules" "$prefix/share/modulefiles" \
-    tclsh "$(ls "$tap_dir"/environment-modules/usr/lib/*/modulecmd.tcl)"
-fi
+module_systems try
 done_testing

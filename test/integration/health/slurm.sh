@@ -5,23 +5,15 @@
 # all is well, or while nothing is checked as an option is wrong; it is drained with the reason when it damages data.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi" ] || skip_all "no Open MPI"
-for program in munged slurmctld slurmd scontrol; do
-  command -v $program > /dev/null || skip_all "$program is not installed (packages slurmctld, slurmd, slurm-client, munge)"
-done
-[ "$(id -u)" -eq 0 ] || skip_all "slurmd needs root"
+. "$abs_top_srcdir/test/integration/slurm_node.sh"
+missing=$(slurm_missing)
+[ -z "$missing" ] || skip_all "$missing"
 . "$abs_top_srcdir/test/integration/mpi/hosts.sh"
 
-pids=()
-stop() {
-  [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2> /dev/null
-  wait
-  rm -rf "$tap_dir"
-}
-trap stop EXIT
+trap 'slurm_stop; rm -rf "$tap_dir"' EXIT
 
-node=$(hostname -s)
 etc=$tap_dir/slurm
-mkdir -p "$etc/state" "$etc/spool"
+mkdir -p "$etc"
 chmod 755 "$tap_dir"
 # What `make install` writes, in a folder of this test; the command is the build tree's, and looks at one of the emulated hosts.
 site=$etc/site
@@ -54,61 +46,17 @@ SH
   sed -n 's/^#   \(systemctl .*\)/\1/p' "$lines"
 } > "$etc/epilog"
 chmod +x "$site/bin/ucx-verity" "$etc/bin"/* "$etc/run" "$etc/epilog"
-cat > "$etc/slurm.conf" << CONF
-ClusterName=verity
-SlurmctldHost=$node(127.0.0.1)
-SlurmctldPort=$(free_port)
-SlurmdPort=$(free_port)
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket=$etc/munge.socket
-CredType=cred/munge
-StateSaveLocation=$etc/state
-SlurmdSpoolDir=$etc/spool
-SlurmctldPidFile=$etc/slurmctld.pid
-SlurmdPidFile=$etc/slurmd.pid
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/linear
-ReturnToService=2
-MpiDefault=none
-$(sed -e 's/^#\(TaskProlog=\)/\1/' -e "s|^HealthCheckProgram=.*|HealthCheckProgram=$etc/run|" -e 's/^HealthCheckInterval=.*/HealthCheckInterval=2/' "$lines")
-Epilog=$etc/epilog
-NodeName=$node NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
-PartitionName=all Nodes=$node Default=YES State=UP
-CONF
-dd if=/dev/urandom of="$etc/munge.key" bs=64 count=16 2> /dev/null
-chmod 600 "$etc/munge.key"
-export SLURM_CONF=$etc/slurm.conf
-munged --foreground --force --key-file="$etc/munge.key" --socket="$etc/munge.socket" --pid-file="$etc/munge.pid" \
-  --log-file="$etc/munge.log" --seed-file="$etc/munge.seed" > "$etc/munged.out" 2>&1 &
-pids+=($!)
-slurmctld -D > "$etc/slurmctld.out" 2>&1 &
-pids+=($!)
-slurmd -D > "$etc/slurmd.out" 2>&1 &
-pids+=($!)
+slurm_start "$etc" "$(sed -e 's/^#\(TaskProlog=\)/\1/' -e "s|^HealthCheckProgram=.*|HealthCheckProgram=$etc/run|" \
+  -e 's/^HealthCheckInterval=.*/HealthCheckInterval=2/' "$lines")
+Epilog=$etc/epilog"
 
-state() { scontrol --oneliner show node "$node" 2> /dev/null | grep -Eo 'State=[^ ]*|Reason=.*'; }
-tries=60 # of a second: for Slurm to start
-wait_for() { # wait_for COMMAND...: a busy machine may need long
-  local try
-  for ((try = 0; try < tries; ++try)); do
-    if "$@"; then return 0; fi
-    sleep 1
-  done
-  note "$(state)" "$(tail -n 5 "$etc"/*.out "$etc/log")"
-  return 1
-}
-is_idle() { grep -q '^State=IDLE' <<< "$(state)" && ! grep -q DRAIN <<< "$(state)"; }
 is_drained() { grep -q 'DRAIN' <<< "$(state)"; }
 ran_again() { [ "$(wc -l < "$etc/runs")" -gt "$1" ]; }
 
 is "the health check of the shipped lines is the shipped script" "$(sed -n 's/^HealthCheckProgram=//p' "$lines")" "$scripts/slurm-health-check"
 is "and so is the TaskProlog" "$(sed -n 's/^#TaskProlog=//p' "$lines")" "$scripts/slurm-task-prolog"
 ln -s node0 "$tap_dir/here"
-wait_for is_idle || skip_all "Slurm does not start here: $(tail -n 1 "$etc/slurmd.out") $(tail -n 1 "$etc/slurmctld.out")"
+wait_for is_idle || skip_all "Slurm does not start here: $(slurm_words)"
 
 # Transports are settled where a task runs, though the module was loaded on a node with others.
 here=$(env -u UCX_TLS "$tool" env --shell slurm | sed -n 's/^export UCX_TLS=//p')
@@ -130,6 +78,8 @@ ok "there is something to set" grep -q '^UCX_TLS=v' <<< "$wanted"
 # shellcheck disable=SC2016 # for the task's shell
 is "a task has the plugin's variables, as they are" \
   "$(in_task 'env' | grep -E "^($(cut -d= -f1 <<< "$wanted" | paste -sd '|'))=" | sort)" "$wanted"
+# shellcheck disable=SC2016
+is "what starts the task has no preload" "$(in_task 'tr "\0" "\n" < /proc/$PPID/environ | grep -c ^LD_PRELOAD= || :')" 0
 program=$(mpi_program "$openmpi" hello_integrity)
 export UCX_VERITY_HEALTH_DIR=$etc/spool UCX_VERITY_ATTEST_FILE=$etc/attest OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 contains "an MPI job of such a task is right" \

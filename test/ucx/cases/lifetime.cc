@@ -191,8 +191,8 @@ void attributes(Side& side) {
           "an address is longer than the attributes say");
   const bool to_iface = wrapper.has(UCT_IFACE_FLAG_CONNECT_TO_IFACE);
   const size_t tail = wrapper.attr().iface_addr_len - raw.attr().iface_addr_len;
-  require(tail == (to_iface ? 16 : 0), "the interface address grew by " + std::to_string(tail));
-  require(wrapper.attr().ep_addr_len == (to_iface ? 0 : raw.attr().ep_addr_len + 40),
+  require(tail == (to_iface ? 20 : 0), "the interface address grew by " + std::to_string(tail));
+  require(wrapper.attr().ep_addr_len == (to_iface ? 0 : raw.attr().ep_addr_len + 44),
           "an endpoint address of " + std::to_string(wrapper.attr().ep_addr_len) + " bytes");
   require(wrapper.attr().device_addr_len == raw.attr().device_addr_len, "another device address");
   require(wrapper.attr().cap.am.max_bcopy >= 1024, "max_bcopy too small for UCP");
@@ -219,7 +219,8 @@ uint64_t uid_of(const Iface& iface) {
   check(uct_iface_get_address(iface.handle(), reinterpret_cast<uct_iface_addr_t*>(address.data())),
         "uct_iface_get_address");
   uint64_t uid;
-  std::memcpy(&uid, address.data() + address.size() - sizeof(uid), sizeof(uid));
+  constexpr size_t kBehind = 4;  // the release
+  std::memcpy(&uid, address.data() + address.size() - kBehind - sizeof(uid), sizeof(uid));
   return uid;
 }
 

@@ -56,7 +56,8 @@ void one_way(Side& side) {
   finish(side, iface);
 }
 
-// The address of something else, and that of another protocol version.
+// The address of something else, and that of another protocol version; that of another release of
+// this one is as good as ours.
 void foreign_addresses(Side& side) {
   need_wrapper_and_two(side);
   Iface iface(side.options);
@@ -65,7 +66,8 @@ void foreign_addresses(Side& side) {
   }
   Iface::Address peer = iface.exchange_addresses(side.channel);
   require(iface.is_reachable(peer), "the peer is not reachable");
-  constexpr size_t kTail = 16;  // what the wrapper appends: magic (2), version (1), mode (1), ...
+  // What the wrapper appends: magic (2), version (1), mode (1), ..., release (3), reserved (1).
+  constexpr size_t kTail = 20;
   const uint8_t changes[kTail] = {0x40, 0, 0x40, 0x0c};
   for (size_t at : {0, 2, 3}) {
     Iface::Address foreign = peer;
@@ -76,6 +78,10 @@ void foreign_addresses(Side& side) {
     require(status == UCS_ERR_UNREACHABLE,
             std::string("an endpoint to a foreign address: ") + ucs_status_string(status));
   }
+  Iface::Address other_release = peer;
+  for (size_t at = 16; at < kTail; ++at)
+    other_release.iface[other_release.iface.size() - 1 - kTail + at] ^= 0x05;
+  require(iface.is_reachable(other_release), "another release of this protocol is not reachable");
   finish(side, iface);
 }
 

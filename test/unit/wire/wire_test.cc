@@ -239,13 +239,14 @@ TEST(Wire, ReservedBytesOfAHelloAreZero) {
 
 // Other versions look for the version where it is.
 TEST(Wire, AddressesAreAsDrawn) {
-  const AddressTail tail{kAddressMagic, kVersion, 0x32, 0x04030201, 0x1817161514131211};
+  const AddressTail tail{kAddressMagic,      kVersion,     0x32, 0x04030201,
+                         0x1817161514131211, {1, 22, 203}, 0};
   std::vector<uint8_t> bytes(sizeof(tail));
   std::memcpy(bytes.data(), &tail, sizeof(tail));
-  EXPECT_EQ(bytes, (std::vector<uint8_t>{0x79, 0x76, kVersion, 0x32, 1, 2, 3, 4, 0x11, 0x12, 0x13,
-                                         0x14, 0x15, 0x16, 0x17, 0x18}));
-  EXPECT_EQ(offsetof(EpAddressTail, link), 16u);
-  EXPECT_EQ(offsetof(EpAddressTail, host), 20u);
+  EXPECT_EQ(bytes, (std::vector<uint8_t>{0x79, 0x76, kVersion, 0x32, 1,    2,    3, 4,  0x11, 0x12,
+                                         0x13, 0x14, 0x15,     0x16, 0x17, 0x18, 1, 22, 203,  0}));
+  EXPECT_EQ(offsetof(EpAddressTail, link), 20u);
+  EXPECT_EQ(offsetof(EpAddressTail, host), 24u);
 }
 
 TEST(Wire, InterfacesOfOneWorkerAreTold) {
