@@ -42,10 +42,11 @@ int exit_code_of(Grade grade) {
 struct DoctorOptions {
   bool json = false;
   bool selftest = false;
+  std::vector<std::string> programs;
 };
 
 int run(const DoctorOptions& options) {
-  const Facts facts = gather_facts();
+  const Facts facts = gather_facts(options.programs);
   Findings findings = diagnose(facts);
   if (options.selftest) {
     const Findings tested = run_selftest(facts);
@@ -69,6 +70,11 @@ void add_doctor_command(CLI::App& app, int* exit_code) {
   command->add_flag(
       "--selftest", options->selftest,
       "Send a message over a transport that flips one bit, and report what was repaired");
+  command
+      ->add_option("--program", options->programs,
+                   "Also check that this program can load the plugin (repeatable)")
+      ->option_text("FILE")
+      ->allow_extra_args(false);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Exit status: 0 verified, 1 warnings, 2 BROKEN, 3 not active in this shell");
   command->callback([options, exit_code] { *exit_code = run(*options); });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <sstream>
 
+#include "tools/doctor/host_facts.h"
 #include "tools/doctor/shell_facts.h"
 #include "tools/env/env.h"
 #include "tools/subprocess.h"
@@ -125,8 +126,9 @@ std::optional<Mpich> ask_mpich() {
 
 }  // namespace
 
-Facts gather_facts() {
+Facts gather_facts(const std::vector<std::string>& programs) {
   Facts facts;
+  facts.host = gather_host(programs);
   const std::vector<std::string> ucx_names = ucx_variables();
   std::vector<std::string> plain = ucx_names;
   plain.push_back("LD_PRELOAD");
