@@ -21,7 +21,8 @@ namespace verity::tools {
 struct LoadAttempt {
   std::string file;
   bool exists = false;
-  std::string error;  // the dynamic linker's words; empty when it loaded
+  std::string error;     // the dynamic linker's words; empty when it loaded
+  std::string digest{};  // of the file's bytes
 };
 
 // UCX as a child process sees it, with the environment of `env` or of this shell.

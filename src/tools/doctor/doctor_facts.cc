@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <sstream>
 
 #include "tools/doctor/host_facts.h"
+#include "tools/doctor/host_report.h"
 #include "tools/doctor/shell_facts.h"
 #include "tools/env/env.h"
 #include "tools/subprocess.h"
@@ -22,6 +24,10 @@ LoadAttempt try_plugin(const Install& install, const UcxInfo& ucx) {
   attempt.file = install.module_dir + "/libuct_verity" + ucx.suffix;
   attempt.exists = access(attempt.file.c_str(), R_OK) == 0;
   if (!attempt.exists) return attempt;
+  std::ifstream file(attempt.file, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  attempt.digest = short_digest(bytes.str());
   // In a child: a plugin that crashes while it is loaded must not take the doctor along.
   const ProcessResult child =
       run_process({own_path(), "probe", "--load", attempt.file}, {}, {}, kProbeSeconds);
