@@ -106,8 +106,8 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools/report_topology_test.cc \
 	test/unit/tools/transports_test.cc
 
-TESTS += test/integration/tools/bench.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
-EXTRA_DIST += test/integration/tools/bench.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
+TESTS += test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
+EXTRA_DIST += test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
 
 dist_man1_MANS += \
 	src/tools/man/ucx-verity.1 \
@@ -127,3 +127,9 @@ dist_man7_MANS = \
 	src/tools/man/ucx-verity-types.7
 TESTS += test/integration/build/man.sh
 EXTRA_DIST += test/integration/build/man.sh
+
+# Completion for bash, by the command's name, and zsh.
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = contrib/completion/ucx-verity contrib/completion/verity-types
+zshcompletiondir = $(datadir)/zsh/site-functions
+dist_zshcompletion_DATA = contrib/completion/_ucx-verity
