@@ -15,6 +15,7 @@ tools_pure_sources = \
 	src/tools/doctor/findings.cc src/tools/doctor/findings.h \
 	src/tools/doctor/host_report.cc src/tools/doctor/host_report.h \
 	src/tools/doctor/job.cc src/tools/doctor/job.h src/tools/doctor/job_launch.cc \
+	src/tools/doctor/protocols.cc src/tools/doctor/protocols.h \
 	src/tools/doctor/host.h src/tools/doctor/host_diagnosis.cc \
 	src/tools/doctor/shell_diagnosis.cc \
 	src/tools/doctor/shell_settings.cc src/tools/doctor/shell_settings.h \
@@ -57,6 +58,7 @@ ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
 	src/tools/doctor/doctor.cc \
 	src/tools/doctor/doctor_facts.cc src/tools/doctor/doctor_facts.h \
 	src/tools/doctor/exchange.cc src/tools/doctor/exchange.h \
+	src/tools/doctor/protocol_facts.cc src/tools/doctor/protocol_facts.h \
 	src/tools/doctor/run_job.cc src/tools/doctor/run_job.h \
 	src/tools/doctor/host_facts.cc src/tools/doctor/host_facts.h \
 	src/tools/doctor/probe.cc \
@@ -96,6 +98,7 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools/diagnosis_test.cc \
 	test/unit/tools/diagnosis_host_test.cc \
 	test/unit/tools/doctor_job_test.cc \
+	test/unit/tools/doctor_protocols_test.cc \
 	test/unit/tools/healthy_facts.h \
 	test/unit/tools/environment_test.cc \
 	test/unit/tools/health_test.cc \

@@ -8,6 +8,7 @@
 
 #include "tools/commands.h"
 #include "tools/doctor/doctor_facts.h"
+#include "tools/doctor/protocol_facts.h"
 #include "tools/doctor/run_job.h"
 #include "tools/doctor/selftest.h"
 
@@ -44,6 +45,24 @@ Json to_json(const JobDiagnosis& job) {
   return json;
 }
 
+Json to_json(const ProtocolRange& range) {
+  return {{"protocol", range.protocol}, {"lanes", range.lanes}};
+}
+
+Json to_json(const std::vector<ProtocolTable>& tables) {
+  Json list = Json::array();
+  for (const ProtocolTable& table : tables) {
+    Json rows = Json::array();
+    for (const ProtocolRow& row : rows_of(table))
+      rows.push_back({{"first", row.first},
+                      {"last", row.last},
+                      {"without", to_json(row.raw)},
+                      {"with", to_json(row.wrapped)}});
+    list.push_back({{"messages", table.where}, {"error", table.error}, {"sizes", rows}});
+  }
+  return list;
+}
+
 void print(const Json& json) {
   std::printf("%s\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
@@ -61,6 +80,7 @@ int exit_code_of(Grade grade) {
 struct DoctorOptions {
   bool json = false;
   bool selftest = false;
+  bool protocols = false;
   bool job = false;
   bool record = false;
   std::string launcher;
@@ -107,10 +127,13 @@ int run(const DoctorOptions& options) {
     print_report(make_report(facts, findings));
     return kExitOk;
   }
+  const auto tables = options.protocols ? gather_protocols(facts) : std::vector<ProtocolTable>();
   if (options.json) {
-    print(to_json(findings));
+    Json json = to_json(findings);
+    if (options.protocols) json["protocols"] = to_json(tables);
+    print(json);
   } else {
-    std::fputs(render_findings(findings).c_str(), stdout);
+    std::fputs((render_protocols(tables) + render_findings(findings)).c_str(), stdout);
   }
   return exit_code_of(worst(findings));
 }
@@ -137,6 +160,10 @@ void add_doctor_command(CLI::App& app, int* exit_code) {
                    "For --job: starts a process on each host (default: srun, mpirun or mpiexec)")
       ->option_text("COMMAND")
       ->needs(job);
+  command
+      ->add_flag("--protocols", options->protocols,
+                 "Show which protocols and lanes UCP chooses by size, with and without the plugin")
+      ->excludes(job);
   command
       ->add_flag("--record", options->record,
                  "For jobs that you start yourself: print this host's findings for --merge")
