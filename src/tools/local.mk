@@ -13,6 +13,10 @@ tools_pure_sources = \
 	src/tools/bench/statistics.cc src/tools/bench/statistics.h \
 	src/tools/doctor/diagnosis.cc src/tools/doctor/diagnosis.h \
 	src/tools/doctor/findings.cc src/tools/doctor/findings.h \
+	src/tools/doctor/host_report.cc src/tools/doctor/host_report.h \
+	src/tools/doctor/job.cc src/tools/doctor/job.h src/tools/doctor/job_launch.cc \
+	src/tools/doctor/protocols.cc src/tools/doctor/protocols.h \
+	src/tools/doctor/host.h src/tools/doctor/host_diagnosis.cc \
 	src/tools/doctor/shell_diagnosis.cc \
 	src/tools/doctor/shell_settings.cc src/tools/doctor/shell_settings.h \
 	src/tools/doctor/variable_names.cc src/tools/doctor/variable_names.h \
@@ -54,6 +58,9 @@ ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
 	src/tools/doctor/doctor.cc \
 	src/tools/doctor/doctor_facts.cc src/tools/doctor/doctor_facts.h \
 	src/tools/doctor/exchange.cc src/tools/doctor/exchange.h \
+	src/tools/doctor/protocol_facts.cc src/tools/doctor/protocol_facts.h \
+	src/tools/doctor/run_job.cc src/tools/doctor/run_job.h \
+	src/tools/doctor/host_facts.cc src/tools/doctor/host_facts.h \
 	src/tools/doctor/probe.cc \
 	src/tools/doctor/selftest.cc src/tools/doctor/selftest.h \
 	src/tools/doctor/shell_facts.cc src/tools/doctor/shell_facts.h \
@@ -89,6 +96,10 @@ verity_unit_CPPFLAGS += $(tools_cppflags) $(JSON_CFLAGS)
 verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools/bench_test.cc \
 	test/unit/tools/diagnosis_test.cc \
+	test/unit/tools/diagnosis_host_test.cc \
+	test/unit/tools/doctor_job_test.cc \
+	test/unit/tools/doctor_protocols_test.cc \
+	test/unit/tools/healthy_facts.h \
 	test/unit/tools/environment_test.cc \
 	test/unit/tools/health_test.cc \
 	test/unit/tools/export_test.cc \
@@ -98,8 +109,8 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools/report_topology_test.cc \
 	test/unit/tools/transports_test.cc
 
-TESTS += test/integration/tools/bench.sh test/integration/tools/doctor.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
-EXTRA_DIST += test/integration/tools/bench.sh test/integration/tools/doctor.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
+TESTS += test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
+EXTRA_DIST += test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
 
 dist_man1_MANS += \
 	src/tools/man/ucx-verity.1 \
@@ -119,3 +130,9 @@ dist_man7_MANS = \
 	src/tools/man/ucx-verity-types.7
 TESTS += test/integration/build/man.sh
 EXTRA_DIST += test/integration/build/man.sh
+
+# Completion for bash, by the command's name, and zsh.
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = contrib/completion/ucx-verity contrib/completion/verity-types
+zshcompletiondir = $(datadir)/zsh/site-functions
+dist_zshcompletion_DATA = contrib/completion/_ucx-verity

@@ -32,7 +32,7 @@ void judge_plugin(const Facts& facts, Findings* findings) {
     if (!facts.install.versions.empty()) {
       finding.text += "; there are: " + join(facts.install.versions, ", ");
     }
-    finding.advice = "build and install ucx-verity against this UCX";
+    finding.advice = in_container(facts, "build and install ucx-verity against this UCX");
   } else if (!facts.plugin.exists) {
     finding.text = facts.plugin.file + " is missing: UCX looks for modules that end in '" +
                    facts.ucx.suffix + "'";
@@ -52,7 +52,7 @@ void judge_loader(const Facts& facts, Findings* findings) {
   Finding finding{Grade::kOk, "loader", "UCX loads the plugin in the environment of 'env'", ""};
   if (needs_preload(parse_version(facts.ucx.version)) && facts.install.preload.empty()) {
     finding = {Grade::kBroken, "loader", "no libverity_preload.so in " + facts.install.base,
-               "install ucx-verity again"};
+               in_container(facts, "install ucx-verity again")};
   } else if (!facts.probe.ran) {
     finding = {Grade::kBroken, "loader", "a child process with the plugin failed", ""};
   } else if (wrapped.empty()) {
@@ -192,6 +192,7 @@ Findings diagnose(const Facts& facts) {
   } else {  // whatever the shell says: UCX finds none of the transports that it names
     for (Finding& finding : findings) finding.effect = effect_of_no_plugin(facts);
   }
+  diagnose_host(facts, &findings);
   return findings;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/doctor/findings.h"
+#include "tools/doctor/host.h"
 #include "tools/env/environment.h"
 #include "tools/env/install.h"
 #include "tools/ucx_query.h"
@@ -20,7 +21,8 @@ namespace verity::tools {
 struct LoadAttempt {
   std::string file;
   bool exists = false;
-  std::string error;  // the dynamic linker's words; empty when it loaded
+  std::string error;     // the dynamic linker's words; empty when it loaded
+  std::string digest{};  // of the file's bytes
 };
 
 // UCX as a child process sees it, with the environment of `env` or of this shell.
@@ -87,6 +89,7 @@ struct Facts {
   std::optional<Mpich> mpich;
   std::vector<Variable> wanted;  // what `env` prints
   ShellFacts shell;
+  HostFacts host{};
 };
 
 // All of them: this installation and machine, the MPI libraries, this shell.
@@ -100,6 +103,12 @@ struct Facts {
 
 // Adds what is wrong with this shell, or that nothing is.
 void diagnose_shell(const Facts& facts, Findings* findings);
+
+// Adds what this host, and the programs that were named, say.
+void diagnose_host(const Facts& facts, Findings* findings);
+
+// `advice` about a file that is missing, with what to do in a container.
+[[nodiscard]] std::string in_container(const Facts& facts, const std::string& advice);
 
 // The value of the variable; nullptr when it is not set.
 [[nodiscard]] const std::string* find_value(const std::vector<Variable>& variables,

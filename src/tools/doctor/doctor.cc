@@ -8,24 +8,62 @@
 
 #include "tools/commands.h"
 #include "tools/doctor/doctor_facts.h"
+#include "tools/doctor/protocol_facts.h"
+#include "tools/doctor/run_job.h"
 #include "tools/doctor/selftest.h"
 
 namespace verity::tools {
 
 namespace {
 
-void print_json(const Findings& findings) {
-  nlohmann::ordered_json json;
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Finding& finding) {
+  return {{"grade", grade_name(finding.grade)},
+          {"topic", finding.topic},
+          {"text", finding.text},
+          {"advice", finding.advice}};
+}
+
+Json to_json(const Findings& findings) {
+  Json json;
   json["schema"] = 1;
   json["grade"] = grade_name(worst(findings));
   json["verdict"] = verdict(findings);
-  auto& list = json["findings"] = nlohmann::ordered_json::array();
-  for (const Finding& finding : findings) {
-    list.push_back({{"grade", grade_name(finding.grade)},
-                    {"topic", finding.topic},
-                    {"text", finding.text},
-                    {"advice", finding.advice}});
+  auto& list = json["findings"] = Json::array();
+  for (const Finding& finding : findings) list.push_back(to_json(finding));
+  return json;
+}
+
+Json to_json(const JobDiagnosis& job) {
+  Json json = to_json(with_hosts(job));
+  json["hosts"] = job.hosts;
+  for (std::size_t i = 0; i < job.findings.size(); ++i) {
+    json["findings"][i] = to_json(job.findings[i].finding);
+    json["findings"][i]["hosts"] = job.findings[i].hosts;
   }
+  return json;
+}
+
+Json to_json(const ProtocolRange& range) {
+  return {{"protocol", range.protocol}, {"lanes", range.lanes}};
+}
+
+Json to_json(const std::vector<ProtocolTable>& tables) {
+  Json list = Json::array();
+  for (const ProtocolTable& table : tables) {
+    Json rows = Json::array();
+    for (const ProtocolRow& row : rows_of(table))
+      rows.push_back({{"first", row.first},
+                      {"last", row.last},
+                      {"without", to_json(row.raw)},
+                      {"with", to_json(row.wrapped)}});
+    list.push_back({{"messages", table.where}, {"error", table.error}, {"sizes", rows}});
+  }
+  return list;
+}
+
+void print(const Json& json) {
   std::printf("%s\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
@@ -42,19 +80,60 @@ int exit_code_of(Grade grade) {
 struct DoctorOptions {
   bool json = false;
   bool selftest = false;
+  bool protocols = false;
+  bool job = false;
+  bool record = false;
+  std::string launcher;
+  std::string merge;
+  std::vector<std::string> programs;
 };
 
+// Those that each host's process gets as well.
+std::vector<std::string> forwarded(const DoctorOptions& options) {
+  std::vector<std::string> words;
+  if (options.selftest) words.emplace_back("--selftest");
+  for (const std::string& program : options.programs) {
+    words.emplace_back("--program");
+    words.push_back(program);
+  }
+  return words;
+}
+
+int show_job(const DoctorOptions& options, const std::vector<HostReport>& reports,
+             const Launch& launch, const HostReport* here) {
+  const JobDiagnosis job = merge_reports(reports, launch, here);
+  if (options.json) {
+    print(to_json(job));
+  } else {
+    std::fputs(render_job(job, launch).c_str(), stdout);
+  }
+  return exit_code_of(worst(with_hosts(job)));
+}
+
 int run(const DoctorOptions& options) {
-  const Facts facts = gather_facts();
+  if (!options.merge.empty()) return show_job(options, read_reports(options.merge), {}, nullptr);
+  const Facts facts = gather_facts(options.programs);
+  if (options.job) {
+    const Launch launch = find_launch(options.launcher, facts.host);
+    const HostReport here = make_report(facts, {});
+    return show_job(options, ask_hosts(launch, forwarded(options)), launch, &here);
+  }
   Findings findings = diagnose(facts);
   if (options.selftest) {
     const Findings tested = run_selftest(facts);
     findings.insert(findings.end(), tested.begin(), tested.end());
   }
+  if (options.record) {  // a status other than 0 would have the launcher end the job
+    print_report(make_report(facts, findings));
+    return kExitOk;
+  }
+  const auto tables = options.protocols ? gather_protocols(facts) : std::vector<ProtocolTable>();
   if (options.json) {
-    print_json(findings);
+    Json json = to_json(findings);
+    if (options.protocols) json["protocols"] = to_json(tables);
+    print(json);
   } else {
-    std::fputs(render_findings(findings).c_str(), stdout);
+    std::fputs((render_protocols(tables) + render_findings(findings)).c_str(), stdout);
   }
   return exit_code_of(worst(findings));
 }
@@ -69,6 +148,31 @@ void add_doctor_command(CLI::App& app, int* exit_code) {
   command->add_flag(
       "--selftest", options->selftest,
       "Send a message over a transport that flips one bit, and report what was repaired");
+  command
+      ->add_option("--program", options->programs,
+                   "Also check that this program can load the plugin (repeatable)")
+      ->option_text("FILE")
+      ->allow_extra_args(false);
+  auto* job = command->add_flag("--job", options->job,
+                                "Check every host of this allocation; one merged answer");
+  command
+      ->add_option("--launcher", options->launcher,
+                   "For --job: starts a process on each host (default: srun, mpirun or mpiexec)")
+      ->option_text("COMMAND")
+      ->needs(job);
+  command
+      ->add_flag("--protocols", options->protocols,
+                 "Show which protocols and lanes UCP chooses by size, with and without the plugin")
+      ->excludes(job);
+  command
+      ->add_flag("--record", options->record,
+                 "For jobs that you start yourself: print this host's findings for --merge")
+      ->excludes(job);
+  command
+      ->add_option("--merge", options->merge,
+                   "Merge the output of --record on several hosts; -: from the input")
+      ->option_text("FILE")
+      ->excludes(job);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Exit status: 0 verified, 1 warnings, 2 BROKEN, 3 not active in this shell");
   command->callback([options, exit_code] { *exit_code = run(*options); });

@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <sstream>
 
+#include "tools/doctor/host_facts.h"
+#include "tools/doctor/host_report.h"
 #include "tools/doctor/shell_facts.h"
 #include "tools/env/env.h"
 #include "tools/subprocess.h"
@@ -21,6 +24,10 @@ LoadAttempt try_plugin(const Install& install, const UcxInfo& ucx) {
   attempt.file = install.module_dir + "/libuct_verity" + ucx.suffix;
   attempt.exists = access(attempt.file.c_str(), R_OK) == 0;
   if (!attempt.exists) return attempt;
+  std::ifstream file(attempt.file, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  attempt.digest = short_digest(bytes.str());
   // In a child: a plugin that crashes while it is loaded must not take the doctor along.
   const ProcessResult child =
       run_process({own_path(), "probe", "--load", attempt.file}, {}, {}, kProbeSeconds);
@@ -125,8 +132,9 @@ std::optional<Mpich> ask_mpich() {
 
 }  // namespace
 
-Facts gather_facts() {
+Facts gather_facts(const std::vector<std::string>& programs) {
   Facts facts;
+  facts.host = gather_host(programs);
   const std::vector<std::string> ucx_names = ucx_variables();
   std::vector<std::string> plain = ucx_names;
   plain.push_back("LD_PRELOAD");

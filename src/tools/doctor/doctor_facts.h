@@ -2,13 +2,16 @@
 #ifndef VERITY_TOOLS_DOCTOR_DOCTOR_FACTS_H
 #define VERITY_TOOLS_DOCTOR_DOCTOR_FACTS_H
 
+#include <string>
+#include <vector>
+
 #include "tools/doctor/diagnosis.h"
 
 namespace verity::tools {
 
 // Looks at this machine, this installation and this shell. Starts a child process for each view of
-// UCX.
-[[nodiscard]] Facts gather_facts();
+// UCX. `programs`: whether they can load the plugin is looked at as well.
+[[nodiscard]] Facts gather_facts(const std::vector<std::string>& programs);
 
 }  // namespace verity::tools
 

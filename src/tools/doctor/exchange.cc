@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <vector>
@@ -75,6 +76,17 @@ class End {
   void receive(void* data, std::size_t size, ucp_tag_t tag) {
     const ucp_request_param_t param{};
     wait(ucp_tag_recv_nbx(worker_, data, size, tag, ~ucp_tag_t{0}, &param));
+  }
+  std::string describe() {
+    char* text = nullptr;
+    std::size_t length = 0;
+    std::FILE* stream = open_memstream(&text, &length);
+    if (stream == nullptr) return {};
+    ucp_ep_print_info(ep_, stream);
+    std::fclose(stream);
+    std::string description(text, length);
+    std::free(text);
+    return description;
   }
   void close() {
     const ucp_request_param_t param{};
@@ -147,14 +159,15 @@ void take_message(int socket, std::size_t bytes) {
   end.send(&wrong, sizeof(wrong), kVerdict);
 }
 
-std::uint64_t give_message(int socket, std::size_t bytes) {
+void give_message(int socket, std::size_t bytes, Exchange* result) {
   End end;
   exchange_addresses(&end, socket);
   const std::vector<std::uint8_t> data = pattern(bytes);
   end.send(data.data(), data.size(), kMessage);
   std::uint64_t wrong = 0;
   end.receive(&wrong, sizeof(wrong), kVerdict);
-  return wrong;
+  result->wrong = wrong;
+  result->endpoint = end.describe();  // final, as the answer came
 }
 
 [[noreturn]] void be_peer(int socket, std::size_t bytes) {
@@ -174,7 +187,7 @@ Exchange exchange_message(std::size_t bytes) {
   Exchange result;
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
-    return {"no socket pair", 0};
+    return {"no socket pair", 0, ""};
   const pid_t child = fork();
   if (child == 0) {
     ::close(sockets[0]);
@@ -183,7 +196,7 @@ Exchange exchange_message(std::size_t bytes) {
   ::close(sockets[1]);
   try {
     if (child < 0) throw std::runtime_error("no second process");
-    result.wrong = give_message(sockets[0], bytes);
+    give_message(sockets[0], bytes, &result);
   } catch (const std::exception& error) { result.error = error.what(); }
   ::close(sockets[0]);
   if (child > 0) waitpid(child, nullptr, 0);

@@ -12,6 +12,7 @@ namespace verity::tools {
 struct Exchange {
   std::string error;      // empty: the message arrived
   std::size_t wrong = 0;  // bytes of it that are not those that were sent
+  std::string endpoint;   // UCP's description of its lanes and protocols
 };
 
 // Forks; UCX must not be in use yet. The child is over when this returns.

@@ -48,8 +48,9 @@ int print_exchange(std::size_t bytes) {
     const QuietStdout quiet;
     exchange = exchange_message(bytes);
   }
-  const nlohmann::ordered_json json = {{"error", exchange.error}, {"wrong", exchange.wrong}};
-  std::printf("%s\n", json.dump().c_str());
+  const nlohmann::ordered_json json = {
+      {"error", exchange.error}, {"wrong", exchange.wrong}, {"endpoint", exchange.endpoint}};
+  std::printf("%s\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   return kExitOk;
 }
 

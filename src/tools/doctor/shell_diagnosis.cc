@@ -95,9 +95,21 @@ bool judge_preload(const Facts& facts, Findings* findings) {
   const std::string* preload = value_of(facts, "LD_PRELOAD");
   const std::string entry = preload == nullptr ? "" : preload_entry(*preload);
   std::string what = "LD_PRELOAD has no libverity_preload.so";
+  std::string remedy = export_as_env(facts, "LD_PRELOAD");
+  const std::string& launcher = facts.host.launcher;
+  const std::string* wanted = find_value(facts.wanted, "LD_PRELOAD");
   if (preload == nullptr) what = "LD_PRELOAD is not set";
-  if (!entry.empty()) what = "LD_PRELOAD names " + entry + ", which does not exist";
-  add_no_plugin(facts, what, export_as_env(facts, "LD_PRELOAD"), findings);
+  if (entry.empty() && !launcher.empty() && wanted != nullptr) {
+    what += " in this process of " + launcher +
+            "'s job, which has other variables of 'env': "
+            "its launcher, or a privileged program on the way, removes it";
+    remedy = pass_variable(launcher, "LD_PRELOAD", *wanted);
+  }
+  if (!entry.empty()) {
+    what = "LD_PRELOAD names " + entry + ", which does not exist";
+    remedy = in_container(facts, remedy);
+  }
+  add_no_plugin(facts, what, remedy, findings);
   return false;
 }
 
@@ -108,7 +120,8 @@ bool judge_module_dir(const Facts& facts, Findings* findings) {
   const std::string what = value == nullptr
                                ? name + " is not set"
                                : name + "=" + *value + " has no libuct_verity" + facts.ucx.suffix;
-  add_no_plugin(facts, what, export_as_env(facts, name), findings);
+  const std::string remedy = export_as_env(facts, name);
+  add_no_plugin(facts, what, value == nullptr ? remedy : in_container(facts, remedy), findings);
   return false;
 }
 

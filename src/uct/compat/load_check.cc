@@ -2,6 +2,7 @@
 #include "uct/compat/load_check.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -57,13 +58,23 @@ bool has_same_statistics() noexcept {
          uct_base_ep_t_class.size == sizeof(uct_base_ep_t);
 }
 
-// The plugin of that version in its place: <folder>/<version>/<this file's name>. False: none.
+bool is_same_file(const std::string& a, const std::string& b) {
+  struct stat of_a {};
+  struct stat of_b {};
+  return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+         of_a.st_ino == of_b.st_ino;
+}
+
+// The plugin of that version in its place: <folder>/<version>/<this file's name>. False: none, or
+// this one, which someone put there.
 bool load_sibling(const std::string& version, std::string* error_p) {
   const std::string own = file_of(reinterpret_cast<void*>(&ucx_fits_this_build));
   const std::string folder = folder_of(own);
   const std::string sibling =
       folder_of(folder) + '/' + version + '/' + own.substr(own.rfind('/') + 1);
-  if (own.find('/') == std::string::npos || access(sibling.c_str(), R_OK) != 0) return false;
+  if (own.find('/') == std::string::npos || access(sibling.c_str(), R_OK) != 0 ||
+      is_same_file(own, sibling))
+    return false;
   if (dlopen(sibling.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return true;
   const char* reason = dlerror();
   *error_p = "; " + std::string(reason != nullptr ? reason : sibling + " cannot be loaded");

@@ -24,6 +24,17 @@ contains "what UCX opens in this shell" "$report" '^  ok +shell +UCX opens .*vse
 tap_result $? "and the exit status says so"
 contains "JSON" "$(clean "$tool" doctor --json)" '"grade": "inactive"'
 
+# Two processes connect, and UCP describes what it chose: in a line of limits, and in a table of its own.
+for own in n y; do
+  report=$(clean bash -c "eval \"\$($tool env --tls tcp,posix,self)\"; UCX_PROTO_ENABLE=$own '$tool' doctor --protocols" 2>&1)
+  contains "protocols within this host, UCX_PROTO_ENABLE=$own" "$report" '^  8 B to [0-9]+ [KM]?i?B +eager short, posix/memory +eager short, vposix/memory$'
+  contains "protocols between hosts, UCX_PROTO_ENABLE=$own" "$report" '^  8 B to [0-9]+ [KM]?i?B +eager [^,]*, tcp/[^ ]+ +eager [^,]*, vtcp/[^ ]+$'
+  contains "protocols of the largest messages, UCX_PROTO_ENABLE=$own" "$report" '^  [0-9]+ [KM]?i?B to 16 MiB +(eager|rendezvous)[^,]*, tcp/.* (eager|rendezvous)[^,]*, vtcp/[^ ]+$'
+done
+lacks "protocols: all are known" "$report" 'unknown'
+contains "protocols as JSON" "$(clean "$tool" doctor --protocols --json | tr -d ' \n')" \
+  '"protocols":\[\{"messages":"withinthishost","error":"","sizes":\[\{"first":8,"last":[0-9]+,"without":\{"protocol":"eager'
+
 # One frame of a message between two processes is damaged below the plugin.
 selftest() { clean bash -c "eval \"\$($tool env)\"; $1 '$tool' doctor --selftest" 2>&1 | tr -s '\n ' '  ' | grep -o '[^ ]* selftest .*'; }
 before=$(ls -d /tmp/ucx-verity-selftest-* 2> /dev/null)
