@@ -8,9 +8,9 @@ prefix=$tap_dir/prefix
 base_path=/usr/bin:/bin
 downloads=${abs_top_builddir:?}/test/integration/debs # kept: later runs need no network
 
-# install_into PREFIX [MAKE-ARGUMENT...]
-install_into() {
-  env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -C "$abs_top_builddir" install prefix="$1" exec_prefix="$1" \
+install_into() { make_into "$1" install "${@:2}"; } # install_into PREFIX [MAKE-ARGUMENT...]
+make_into() { # make_into PREFIX TARGET [MAKE-ARGUMENT...]
+  env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -C "$abs_top_builddir" prefix="$1" exec_prefix="$1" \
     libdir="$1/lib" bindir="$1/bin" libexecdir="$1/libexec" datarootdir="$1/share" "${@:2}" > "$tap_dir/install.log" 2>&1
 }
 

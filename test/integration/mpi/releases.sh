@@ -79,7 +79,8 @@ works_with "the same protocol announced" "$release" \
 
 # ---- an upgrade, and back -------------------------------------------------------------------------
 newer=$tap_dir/newer
-install_into "$prefix" && install_into "$newer" PACKAGE_VERSION=0.77.3
+install_into "$prefix" && cp -a "$prefix" "$newer" && rm -r "$newer"/share/{lmod,modulefiles} && # a prefix may be moved
+  make_into "$newer" install-modulefiles PACKAGE_VERSION=0.77.3
 tap_result $? "two releases are installed side by side"
 script() { # script MODULE: as a job script that was queued before
   cat > "$tap_dir/script" << SH
