@@ -107,7 +107,7 @@ void diagnose_shell(const Facts& facts, Findings* findings);
 // Adds what this host, and the programs that were named, say.
 void diagnose_host(const Facts& facts, Findings* findings);
 
-// `advice` about a file that is missing, with what to do in a container.
+// `advice` about an installation that is missing, with what to do in a container.
 [[nodiscard]] std::string in_container(const Facts& facts, const std::string& advice);
 
 // The value of the variable; nullptr when it is not set.

@@ -99,9 +99,10 @@ std::vector<std::string> forwarded(const DoctorOptions& options) {
   return words;
 }
 
-int show_job(const DoctorOptions& options, const std::vector<HostReport>& reports,
-             const Launch& launch, const HostReport* here) {
-  const JobDiagnosis job = merge_reports(reports, launch, here);
+int show_job(const DoctorOptions& options, const Answers& answers, const Launch& launch,
+             const HostReport* here) {
+  JobDiagnosis job = merge_reports(answers.reports, launch, here);
+  add_cut_answers(answers.cut, &job);
   if (options.json) {
     print(to_json(job));
   } else {

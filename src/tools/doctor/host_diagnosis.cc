@@ -10,8 +10,8 @@ namespace verity::tools {
 namespace {
 
 constexpr std::uint64_t kKiB = 1024;
-// What Linux distributions allow by default (8 MiB, or 64 KiB before): too little for one queue
-// pair's buffers and a message.
+// Linux distributions allow 8 MiB by default, or 64 KiB before: a few interfaces' buffers are
+// larger.
 constexpr std::uint64_t kTooLittle = 64 * kKiB * kKiB;
 
 void judge_memlock(const Facts& facts, Findings* findings) {
@@ -28,11 +28,11 @@ void judge_memlock(const Facts& facts, Findings* findings) {
   const std::string what = limit + ", and " + join(locking, ", ");
   if (*facts.host.memlock < kTooLittle) {
     findings->push_back({Grade::kBroken, "memlock",
-                         what + " cannot register its queues, so jobs of several hosts abort",
+                         what + " may fail to register buffers, so jobs of several hosts abort",
                          remedy, Effect::kSomeAbort});
   } else {
     findings->push_back({Grade::kWarning, "memlock",
-                         what + " fails on messages that are longer, with and without the plugin",
+                         what + " may fail to register long messages, with and without the plugin",
                          remedy, Effect::kIgnored});
   }
 }
@@ -59,8 +59,7 @@ void judge_programs(const Facts& facts, Findings* findings) {
   }
 }
 
-bool is_locking(const std::string& transport) {
-  const std::string name = transport.starts_with('v') ? transport.substr(1) : transport;
+bool is_locking(const std::string& name) {
   return name.starts_with("rc_") || name.starts_with("ud_") || name.starts_with("dc_") ||
          name.starts_with("srd");
 }

@@ -51,9 +51,17 @@ std::string container() {
   return named == nullptr ? "" : named;
 }
 
+// A batch script, and the shell of an interactive job, have the number of no step that srun made.
+bool is_slurm_task() {
+  constexpr unsigned long kReserved = 0xfffffff0;
+  const char* step = std::getenv("SLURM_STEP_ID");
+  if (step == nullptr) step = std::getenv("SLURM_STEPID");
+  return is_set("SLURM_PROCID") && step != nullptr && std::strtoul(step, nullptr, 10) < kReserved;
+}
+
 std::string launcher() {
   if (is_set("OMPI_COMM_WORLD_RANK")) return "Open MPI";
-  if (is_set("SLURM_PROCID") && (is_set("SLURM_STEP_ID") || is_set("SLURM_STEPID"))) return "Slurm";
+  if (is_slurm_task()) return "Slurm";
   if (is_set("PMI_RANK")) return "MPICH";
   return {};
 }

@@ -164,6 +164,14 @@ JobDiagnosis merge_reports(const std::vector<HostReport>& reports, const Launch&
   return job;
 }
 
+void add_cut_answers(unsigned cut, JobDiagnosis* job) {
+  if (cut == 0) return;
+  job->findings.push_back(
+      {{Grade::kBroken, "hosts", std::to_string(cut) + " further answers did not arrive whole",
+        "start it again", Effect::kIgnored},
+       job->hosts});
+}
+
 Findings with_hosts(const JobDiagnosis& job) {
   Findings findings;
   for (const JobFinding& found : job.findings) {

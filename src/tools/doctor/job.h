@@ -52,6 +52,9 @@ using Asker = std::function<std::string(const std::string&)>;
 [[nodiscard]] JobDiagnosis merge_reports(const std::vector<HostReport>& reports,
                                          const Launch& launch, const HostReport* here);
 
+// Says that so many answers did not arrive whole.
+void add_cut_answers(unsigned cut, JobDiagnosis* job);
+
 // Its findings, with the hosts in their texts where these are not all.
 [[nodiscard]] Findings with_hosts(const JobDiagnosis& job);
 

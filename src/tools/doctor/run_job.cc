@@ -42,17 +42,11 @@ void write_line(const std::string& line) {
   }
 }
 
-std::vector<HostReport> reports_of(const std::string& output, const std::string& words) {
-  unsigned cut = 0;
-  std::vector<HostReport> reports = reports_in(output, &cut);
-  if (cut > 0) {
-    reports.push_back(
-        {"(cut)",
-         {{Grade::kBroken, "hosts", std::to_string(cut) + " answers arrived incomplete",
-           "start it again", Effect::kIgnored}}});
-  }
-  if (reports.empty()) throw std::runtime_error("no host answered" + words);
-  return reports;
+Answers answers_in(const std::string& output, const std::string& words) {
+  Answers answers;
+  answers.reports = reports_in(output, &answers.cut);
+  if (answers.reports.empty()) throw std::runtime_error("no host answered" + words);
+  return answers;
 }
 
 }  // namespace
@@ -68,7 +62,7 @@ void print_report(const HostReport& report) {
 }
 
 Launch find_launch(const std::string& named, const HostFacts& here) {
-  if (!here.launcher.empty()) {
+  if (named.empty() && !here.launcher.empty()) {
     throw std::runtime_error("doctor --job: this is a process of a job already; start 'LAUNCHER " +
                              own_path() + " doctor --record | ucx-verity doctor --merge -'");
   }
@@ -78,7 +72,7 @@ Launch find_launch(const std::string& named, const HostFacts& here) {
   return launch;
 }
 
-std::vector<HostReport> ask_hosts(const Launch& launch, const std::vector<std::string>& options) {
+Answers ask_hosts(const Launch& launch, const std::vector<std::string>& options) {
   std::vector<std::string> command = launch.command;
   for (const std::string& word : {own_path(), std::string("doctor"), std::string("--record")})
     command.push_back(word);
@@ -86,10 +80,10 @@ std::vector<HostReport> ask_hosts(const Launch& launch, const std::vector<std::s
   const ProcessResult child = run_process(command, {}, {}, kJobSeconds);
   std::string words = ": " + launch.name + " ended with status " + std::to_string(child.status);
   if (child.timed_out) words = ": " + launch.name + " took longer than 300 s";
-  return reports_of(child.out, words + (child.err.empty() ? "" : "\n" + child.err));
+  return answers_in(child.out, words + (child.err.empty() ? "" : "\n" + child.err));
 }
 
-std::vector<HostReport> read_reports(const std::string& file) {
+Answers read_reports(const std::string& file) {
   std::ostringstream text;
   if (file == "-") {
     text << std::cin.rdbuf();
@@ -98,7 +92,7 @@ std::vector<HostReport> read_reports(const std::string& file) {
     if (!stream) throw std::runtime_error(file + ": cannot be read");
     text << stream.rdbuf();
   }
-  return reports_of(text.str(), " in " + (file == "-" ? "the input" : file));
+  return answers_in(text.str(), " in " + (file == "-" ? "the input" : file));
 }
 
 }  // namespace verity::tools

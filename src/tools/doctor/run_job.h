@@ -9,20 +9,24 @@
 
 namespace verity::tools {
 
+struct Answers {
+  std::vector<HostReport> reports;
+  unsigned cut = 0;  // that did not arrive whole
+};
+
 // Writes the report on stdout, for reports_in().
 void print_report(const HostReport& report);
 
-// The launcher that is named, or else the allocation's. Throws where there is none, or where this
-// is a process of a job itself.
+// The launcher that is named, or else the allocation's. Throws where there is none, or where none
+// is named and this is a process of a job itself.
 [[nodiscard]] Launch find_launch(const std::string& named, const HostFacts& here);
 
 // What a process of `ucx-verity doctor --record` on each host says. `options` are added to its
 // command line. Throws with the launcher's words where none answers.
-[[nodiscard]] std::vector<HostReport> ask_hosts(const Launch& launch,
-                                                const std::vector<std::string>& options);
+[[nodiscard]] Answers ask_hosts(const Launch& launch, const std::vector<std::string>& options);
 
 // From a file with the output of such processes, or from stdin where it is "-".
-[[nodiscard]] std::vector<HostReport> read_reports(const std::string& file);
+[[nodiscard]] Answers read_reports(const std::string& file);
 
 }  // namespace verity::tools
 

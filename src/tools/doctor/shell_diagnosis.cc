@@ -89,6 +89,11 @@ void add_no_plugin(const Facts& facts, const std::string& what, const std::strin
       {Grade::kBroken, kTopic, what + no_plugin_text(facts), remedy, effect_of_no_plugin(facts)});
 }
 
+// A path that is none here may be one outside of it.
+std::string container_of(const Facts& facts) {
+  return facts.host.container.empty() ? "" : " in this container (" + facts.host.container + ")";
+}
+
 // False: there is a reason here why the plugin is not loaded.
 bool judge_preload(const Facts& facts, Findings* findings) {
   if (!loads_by_preload(facts) || facts.shell.preload_exists) return true;
@@ -106,8 +111,7 @@ bool judge_preload(const Facts& facts, Findings* findings) {
     remedy = pass_variable(launcher, "LD_PRELOAD", *wanted);
   }
   if (!entry.empty()) {
-    what = "LD_PRELOAD names " + entry + ", which does not exist";
-    remedy = in_container(facts, remedy);
+    what = "LD_PRELOAD names " + entry + ", which does not exist" + container_of(facts);
   }
   add_no_plugin(facts, what, remedy, findings);
   return false;
@@ -117,11 +121,10 @@ bool judge_module_dir(const Facts& facts, Findings* findings) {
   if (facts.shell.module_dir_fits) return true;
   const std::string name = loads_by_preload(facts) ? "UCX_MODULE_DIR" : "UCX_PLUGIN_PATH";
   const std::string* value = value_of(facts, name);
-  const std::string what = value == nullptr
-                               ? name + " is not set"
-                               : name + "=" + *value + " has no libuct_verity" + facts.ucx.suffix;
-  const std::string remedy = export_as_env(facts, name);
-  add_no_plugin(facts, what, value == nullptr ? remedy : in_container(facts, remedy), findings);
+  const std::string what = value == nullptr ? name + " is not set"
+                                            : name + "=" + *value + " has no libuct_verity" +
+                                                  facts.ucx.suffix + container_of(facts);
+  add_no_plugin(facts, what, export_as_env(facts, name), findings);
   return false;
 }
 

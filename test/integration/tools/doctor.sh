@@ -19,6 +19,7 @@ is "no line longer than a terminal's" "$(grep -E '^  (ok|  )' <<< "$report" | aw
 report=$(clean bash -c "eval \"\$($tool env)\"; '$tool' doctor" 2>&1)
 status=$?
 lacks "the environment of env: nothing is broken" "$report" 'BROKEN|warn +shell'
+set_up=$report
 contains "what UCX opens in this shell" "$report" '^  ok +shell +UCX opens .*vself'
 [ $status -le 1 ] # 1 where this machine's MPI libraries leave something to say
 tap_result $? "and the exit status says so"
@@ -53,7 +54,7 @@ is "and counts nothing where this shell's jobs count" "$(ls -A "$tap_dir/health"
 
 # The distribution's MPI libraries are built on the distribution's UCX.
 for mpi in "Open MPI" MPICH; do
-  line=$(grep -F " $mpi " <<< "$report")
+  line=$(grep -F " $mpi " <<< "$set_up")
   case $line in
     *ucx*) contains "$mpi: whose UCX it uses is known" "$line" 'on this UCX|it uses another UCX' ;;
     *) skip "$mpi: whose UCX it uses" "it is not here, or not built on UCX" ;;

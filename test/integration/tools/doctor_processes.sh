@@ -33,6 +33,8 @@ else
     says "a wrapper of $job's job" "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; '$launcher' -np 1 '$tap_dir/stripping' '$tool' doctor" 2 \
       "BROKEN shell LD_PRELOAD is not set in this process of $job's job, .* removes it: UCX does not load the plugin, so jobs abort -> $pass[^ ]*libverity_preload\.so"
   done
+  says "a batch script of Slurm, which is no process of srun's" "SLURM_PROCID=0 SLURM_STEP_ID=4294967291 '$tap_dir/stripping' '$tool' doctor" 2 \
+    "BROKEN shell LD_PRELOAD is not set: .* -> export LD_PRELOAD="
   says "a wrapper of Slurm's job" "SLURM_PROCID=0 SLURM_STEP_ID=0 '$tap_dir/stripping' '$tool' doctor" 2 \
     "in this process of Slurm's job, .* -> srun --export=ALL,LD_PRELOAD=[^ ]*libverity_preload\.so"
 
@@ -55,10 +57,10 @@ else
   fi
   says "a program that is not there" "'$tool' doctor --program /gone/app" 2 "BROKEN program /gone/app does not exist"
 
-  # ---- a container without the plugin -------------------------------------------------------------
+  # ---- a container without the plugin: an image that has the command alone is below -----------------
   says "a container whose image lacks the folder of LD_PRELOAD" \
     "export APPTAINER_CONTAINER=image.sif LD_PRELOAD=/opt/absent/libverity_preload.so; '$tool' doctor 2> /dev/null" 2 \
-    "LD_PRELOAD names /opt/absent/libverity_preload.so, which does not exist: .* this is a container \(Apptainer\): make the host's installation visible in it \(--bind PREFIX\)"
+    "LD_PRELOAD names /opt/absent/libverity_preload.so, which does not exist in this container \(Apptainer\): UCX does not load the plugin, so jobs abort -> export LD_PRELOAD="
 fi
 
 # ---- limits and permissions -----------------------------------------------------------------------
@@ -79,9 +81,13 @@ libdir=$(sed -n 's|^libdir = ${exec_prefix}/||p' "$build/Makefile")
 other=9${VERITY_UCX_VERSION#?}
 if [ -n "$libdir" ]; then
   folder=$tap_dir/root/$libdir/ucx-verity
-  mkdir -p "$tap_dir/root/bin" "$folder/$VERITY_UCX_VERSION"
+  mkdir -p "$tap_dir/root/bin" "$folder"
   cp "$tool" "$tap_dir/root/bin"
   cp "$build/.libs/libverity_preload.so" "$folder"
+  report=$(APPTAINER_CONTAINER=image.sif "$tap_dir/root/bin/ucx-verity" doctor 2>&1 | tr -s '\n ' '  ')
+  contains "a container without the plugin: what it says" "$report" \
+    "BROKEN plugin none for UCX $VERITY_UCX_VERSION .* this is a container \(Apptainer\): make the host's installation visible in it \(--bind PREFIX\)"
+  mkdir "$folder/$VERITY_UCX_VERSION"
   sed "s/\x00${VERITY_UCX_VERSION//./\\.}\x00/\x00$other\x00/g" "$build/.libs/libuct_verity.so" > "$folder/$VERITY_UCX_VERSION/libuct_verity.so"
   ln -s libuct_verity.so "$folder/$VERITY_UCX_VERSION/libuct_verity.so.0"
   report=$(clean "$tap_dir/root/bin/ucx-verity" doctor 2>&1)

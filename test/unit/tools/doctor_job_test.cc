@@ -143,6 +143,15 @@ TEST(ToolsDoctorJob, HostsWithoutAnAnswer) {
   EXPECT_EQ(worst(findings), Grade::kBroken);
 }
 
+TEST(ToolsDoctorJob, AnswersThatWereCut) {
+  JobDiagnosis job = merge_reports({report_of("a")}, {}, nullptr);
+  add_cut_answers(0, &job);
+  EXPECT_EQ(worst(with_hosts(job)), Grade::kOk);
+  add_cut_answers(2, &job);
+  EXPECT_EQ(with_hosts(job).back().text, "2 further answers did not arrive whole");
+  EXPECT_EQ(worst(with_hosts(job)), Grade::kBroken);
+}
+
 TEST(ToolsDoctorJob, Launchers) {
   std::map<std::string, std::string> set;
   std::map<std::string, std::string> programs = {{"mpirun", "mpirun (Open MPI) 4.1.4"}};
