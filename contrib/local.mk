@@ -66,6 +66,33 @@ clean-downloads:
 	rm -rf test/integration/debs
 EXTRA_DIST += contrib/quickstart contrib/quickstart-demo
 
+# Packages: contrib/build-package puts these folders where the formats' tools want them.
+package_recipes = \
+	contrib/packages/debian/changelog \
+	contrib/packages/debian/control \
+	contrib/packages/debian/copyright \
+	contrib/packages/debian/libverity-dev.install \
+	contrib/packages/debian/libverity0.install \
+	contrib/packages/debian/libverity0.lintian-overrides \
+	contrib/packages/debian/rules \
+	contrib/packages/debian/source/format \
+	contrib/packages/debian/tests/control \
+	contrib/packages/debian/tests/demonstration \
+	contrib/packages/debian/tests/libraries \
+	contrib/packages/debian/ucx-verity.examples \
+	contrib/packages/debian/ucx-verity.install \
+	contrib/packages/debian/ucx-verity.postrm \
+	contrib/packages/debian/verity-types.install
+package_recipes += \
+	contrib/packages/easybuild/UCX-Verity-0.1.0-gompi-2025b.eb \
+	contrib/packages/spack/packages/ucx_verity/package.py \
+	contrib/packages/spack/repo.yaml \
+	contrib/packages/ucx-verity.def \
+	contrib/packages/ucx-verity.spec
+EXTRA_DIST += contrib/build-package $(package_recipes)
+TESTS += test/integration/build/packages.sh
+EXTRA_DIST += test/integration/build/packages.sh
+
 TESTS += test/integration/build/configure.sh
 EXTRA_DIST += test/integration/build/configure.sh
 TESTS += test/integration/build/ucx_layout.sh

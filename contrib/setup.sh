@@ -14,9 +14,16 @@ build_packages=(
   libucx-dev ucx-utils libxxhash-dev nlohmann-json3-dev libcli11-dev libopenmpi-dev openmpi-bin
   libdw-dev # call sites by file and line in reports about datatypes
 )
+# For the datatype checks of MPICH as well, and for verity-types automap.
+interposer_packages=(mpich libmpich-dev libclang-dev)
 # Unit tests and jobs.
 # shellcheck disable=SC2034
-job_packages=(libgtest-dev libclang-dev mpich libmpich-dev gfortran procps python3)
+job_packages=(libgtest-dev "${interposer_packages[@]}" gfortran procps python3)
+# contrib/build-package.
+# shellcheck disable=SC2034
+deb_packages=(debhelper dpkg-dev)
+# shellcheck disable=SC2034
+rpm_packages=(rpm)
 # shellcheck disable=SC2034
 test_packages=(
   dpkg-dev ca-certificates xz-utils # contrib/get-ucx-source
@@ -32,6 +39,8 @@ test_packages=(
   g++-aarch64-linux-gnu qemu-user googletest
   # Network namespaces with a link between them.
   iproute2
+  # contrib/packages.
+  "${deb_packages[@]}" lintian "${rpm_packages[@]}"
   # What autolink is compared with.
   libboost-serialization-dev
 )
