@@ -72,7 +72,7 @@ dist_man3_MANS += src/autolink/man/verity_autolink.3
 TESTS += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/integration/libraries/autolink_compare.sh \
 	test/integration/libraries/autolink_damaged.sh
 EXTRA_DIST += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/mpi/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/autolink_list.h test/mpi/autolink_node.h test/mpi/autolink_node_automap.h \
-	test/integration/libraries/autolink_damaged.sh test/integration/libraries/autolink_compare.sh test/bench/autolink_compare test/bench/autolink_compare.cc test/bench/autolink_shapes.h
+	test/integration/libraries/autolink_damaged.sh test/integration/libraries/autolink_compare.sh test/bench/autolink_compare test/bench/autolink_compare_job.cc test/bench/autolink_shapes.h
 
 check_PROGRAMS += autolink_ucp
 autolink_ucp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(UCX_CPPFLAGS)

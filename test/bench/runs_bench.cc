@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Digest of the data of derived datatypes: along a list of all runs, as they were digested before,
-// beside the loops of their canonical path (src/normalize/runs.h). Layouts as in layouts.c.
+// beside the loops of their canonical path (src/normalize/runs.h). Layouts as in layouts_job.c.
 //
 //   runs_bench [PAIRS]
 //

@@ -28,7 +28,7 @@ runs_bench_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 runs_bench_LDADD = libverity_normalize.la
 runs_bench_SOURCES = test/bench/runs_bench.cc
 TESTS += test/integration/types/layouts.sh
-EXTRA_DIST += test/bench/typecheck_cost test/bench/layouts test/bench/layouts.c test/integration/types/layouts.sh
+EXTRA_DIST += test/bench/typecheck_cost test/bench/layouts test/bench/layouts_job.c test/integration/types/layouts.sh
 
 TESTS += test/integration/transport/repair.sh test/integration/transport/give_up.sh test/integration/transport/options.sh test/integration/transport/pairs.sh
 EXTRA_DIST += test/integration/transport/repair.sh test/integration/transport/give_up.sh test/integration/transport/options.sh test/integration/transport/pairs.sh
