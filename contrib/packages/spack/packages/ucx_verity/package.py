@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Not yet run by Spack. The names and versions of its dependencies are those of Spack's package repository.
+# Not yet run by Spack. The names of its dependencies are those of Spack's package repository; of the versions, those of
+# cli11, nlohmann-json, xxhash and ucx were looked up there.
 #
 # The tarball is what `make dist` makes. In its folder:
 #
