@@ -38,9 +38,14 @@ class Channel {
     for (const Waiting& one : all) dispatch(one.place, one.bytes);
   }
 
-  void remove(Operation& operation) { std::erase(active_, &operation); }
+  // Of one that an error ended, MPI still reads what it has not sent.
+  void remove(Operation& operation) {
+    std::erase(active_, &operation);
+    unsent_.splice(unsent_.end(), operation.outgoing_);
+  }
 
   void progress() {
+    std::erase_if(unsent_, [](Operation::Outgoing& out) { return out.is_sent(); });
     const std::vector<Operation*> now = active_;
     for (const Operation* operation : now) {
       if (std::find(active_.begin(), active_.end(), operation) != active_.end())
@@ -60,7 +65,8 @@ class Channel {
     return keyval;
   }
   static int destroy(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
-    delete static_cast<Channel*>(value);
+    auto* channel = static_cast<Channel*>(value);
+    if (channel->unsent_.empty()) delete channel;
     return MPI_SUCCESS;
   }
 
@@ -104,6 +110,7 @@ class Channel {
 
   std::vector<Operation*> active_;
   std::vector<Waiting> waiting_;
+  std::list<Operation::Outgoing> unsent_;
   std::map<std::tuple<int, int, bool>, uint32_t> started_;
 };
 
@@ -159,11 +166,15 @@ void Operation::post(Bytes bytes) {
                   place_.tag, place_.comm, &out.request));
 }
 
+bool Operation::Outgoing::is_sent() {
+  int is_sent = 0;
+  check(MPI_Test(&request, &is_sent, MPI_STATUS_IGNORE));
+  return is_sent != 0;
+}
+
 bool Operation::all_sent() {
   while (!outgoing_.empty()) {
-    int is_sent = 0;
-    check(MPI_Test(&outgoing_.front().request, &is_sent, MPI_STATUS_IGNORE));
-    if (is_sent == 0) return false;
+    if (!outgoing_.front().is_sent()) return false;
     outgoing_.pop_front();
   }
   return true;

@@ -48,6 +48,9 @@ class Operation {
   struct Outgoing {
     Bytes bytes;
     MPI_Request request = MPI_REQUEST_NULL;
+
+    // Throws MpiError.
+    [[nodiscard]] bool is_sent();
   };
 
   Operation(std::unique_ptr<Typed> data, const Place& place)

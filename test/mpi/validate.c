@@ -212,6 +212,41 @@ static void ring(void) {
   printf("ring rank %d: %d validations, %zu wrong\n", rank, n, still);
 }
 
+/* The sender's validation ends with an error while what it sends again is on its way. */
+static void error_while_sending(void) {
+  enum { kOwn = kTag + 1, kEnded = kTag + 2 };
+  const size_t size = 8 << 20;
+  unsigned char* buf = malloc(size);
+  struct verity_validation v;
+  char word[64] = {0};
+  fill(buf, size, 0);
+  if (rank == 0) {
+    expect(verity_validate_send(buf, (MPI_Count)size, MPI_BYTE, 1, kOwn, MPI_COMM_WORLD, NULL,
+                                &v) == MPI_ERR_TAG,
+           "a foreign message to the sender");
+    memset(buf, 0, size);
+    MPI_Send(word, 1, MPI_CHAR, 1, kEnded, MPI_COMM_WORLD);
+    MPI_Recv(word, sizeof(word), MPI_BYTE, 1, kOwn, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (rank == 1) {
+    verity_validate_request* request;
+    int flag, bytes = 0;
+    damage(buf, size, size / kSegment);
+    verity_validate_irecv(buf, (MPI_Count)size, MPI_BYTE, 0, kOwn, MPI_COMM_WORLD, NULL, &v,
+                          &request);
+    while (bytes < (int)size) {
+      MPI_Status status;
+      MPI_Probe(0, kOwn, MPI_COMM_WORLD, &status);
+      MPI_Get_count(&status, MPI_BYTE, &bytes);
+      if (bytes < (int)size) verity_validate_test(&request, &flag);
+    }
+    MPI_Send(word, 1, MPI_CHAR, 0, kOwn, MPI_COMM_WORLD);
+    MPI_Recv(word, 1, MPI_CHAR, 0, kEnded, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    expect(verity_validate_wait(&request) == MPI_SUCCESS, "the receiver's validation goes on");
+    expect(count_wrong(buf, size, 0) == 0, "what was sent again is right");
+  }
+  free(buf);
+}
+
 static void errors(void) {
   unsigned char buf[1000] = {0};
   struct verity_validation v;
@@ -256,6 +291,7 @@ static void errors(void) {
     expect(verity_validate_recv(buf, 10, MPI_INT, 0, kTag, MPI_COMM_WORLD, NULL, &v) == MPI_ERR_TAG,
            "a foreign message");
   }
+  error_while_sending();
   printf("errors rank %d: done\n", rank);
 }
 

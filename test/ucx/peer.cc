@@ -161,7 +161,7 @@ void Iface::open_iface(const char* device, const Options& options) {
   params.mode.device.tl_name = options.transport.c_str();
   params.mode.device.dev_name = device;
   params.rx_headroom = options.rx_headroom;
-  params.err_handler = on_error;
+  params.err_handler = failed;
   params.err_handler_arg = this;
   if (options.am_alignment != 0) {
     params.field_mask |= UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT;
@@ -174,8 +174,10 @@ void Iface::open_iface(const char* device, const Options& options) {
   check(uct_iface_query(iface_, &attr_), "uct_iface_query");
 }
 
-ucs_status_t Iface::on_error(void* self, uct_ep_h, ucs_status_t) {
-  ++static_cast<Iface*>(self)->errors_;
+ucs_status_t Iface::failed(void* self, uct_ep_h, ucs_status_t) {
+  auto& iface = *static_cast<Iface*>(self);
+  ++iface.errors_;
+  if (iface.on_error_) { iface.on_error_(); }
   return UCS_OK;
 }
 

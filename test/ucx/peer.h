@@ -81,6 +81,8 @@ class Iface {
   [[nodiscard]] bool has(uint64_t flag) const { return (attr_.cap.flags & flag) != 0; }
   // Endpoint failures that the error handler got.
   [[nodiscard]] unsigned errors() const { return errors_; }
+  // What it does with them besides counting.
+  void on_error(std::function<void()> action) { on_error_ = std::move(action); }
 
   struct Address {
     Bytes device, iface;  // one byte longer than they are, so that the pointers are always valid
@@ -101,7 +103,7 @@ class Iface {
   bool open_md(uct_component_h component, const char* md_name, const Options& options);
   void open_iface(const char* device, const Options& options);
   void connect_to_ep(Channel& channel, uct_ep_h ep, const Bytes& device);
-  static ucs_status_t on_error(void* self, uct_ep_h ep, ucs_status_t status);
+  static ucs_status_t failed(void* self, uct_ep_h ep, ucs_status_t status);
 
   ucs_async_context_t* async_ = nullptr;
   uct_worker_h worker_ = nullptr;
@@ -112,6 +114,7 @@ class Iface {
   uct_iface_attr_t attr_ = {};
   uct_md_attr_t md_attr_ = {};
   unsigned errors_ = 0;
+  std::function<void()> on_error_;
 };
 
 double seconds_now();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/iface/verity_ep.h"
 
+#include "uct/process/quiet_lower.h"
+
 namespace verity::uct {
 
 ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
@@ -39,7 +41,11 @@ void VerityEp::leave_link() noexcept {
   if (link_->eps.linked()) return;
   // What the user's buffers still hold is copied now: nothing may point into them hereafter.
   f.core().hub->zero_copy.bounce_all(*link_);
-  f.core().hub->control_sender.detach(*link_);
+  {
+    // The peer may have ended before, as ranks do at the end of a job: that is no error of UCX's.
+    const QuietLower quiet;
+    f.core().hub->control_sender.detach(*link_);
+  }
   link_->orphan = true;
   f.links().want_attention(*link_);
 }

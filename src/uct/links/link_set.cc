@@ -57,7 +57,7 @@ UctLink* LinkSet::link_to(const uct_ep_params_t& params, ucs_status_t* status_p)
     LowerEp lower;
     *status_p = create_lower_ep(params, &lower);
     if (*status_p != UCS_OK) {
-      if (!l->in_flight() && l->peer_epoch == 0) remove(*l);
+      if (!l->in_flight() && l->peer_epoch == 0 && !l->eps.linked()) remove(*l);
       return nullptr;
     }
     adopt_lower(*l, std::move(lower));

@@ -80,6 +80,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   bool said_bye = false;
   bool write_lost = false;  // came after its memory was deregistered; the next flush says so
   bool reported = false;    // its failure, to the upper endpoints
+  uint16_t attended = 0;    // upper callbacks of it are on the stack: it is not freed
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
   uint32_t trailed_ids = 0;                         // bitmap of the messages that may get a trailer
   health::HostId host = 0;                          // the peer's; 0: not known

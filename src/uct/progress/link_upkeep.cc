@@ -46,9 +46,11 @@ unsigned LinkUpkeep::attend(UctLink& l) noexcept {
       if (l.open != 0) links_.want_attention(l);
     }
     is_to_report = l.failed() && !l.reported;
+    ++l.attended;
   }
   if (is_to_report) report_failure(l);
   if (l.held || !l.pending.empty()) count += run_pending(l);
+  --l.attended;
   if (!l.eps.linked()) reap(l);
   return count;
 }
@@ -129,6 +131,7 @@ void LinkUpkeep::report_failure(UctLink& l) noexcept {
 // long as the peer may still send.
 void LinkUpkeep::reap(UctLink& l) noexcept {
   const AsyncGuard guard(core_.threads);
+  if (l.attended != 0) return;  // a callback progresses the worker: by the call around it
   if (link::ZeroCopy::has_unbounced(l) || l.open != 0)
     return links_.want_attention(l);  // the lower transport is still at buffers
   if (l.is_lost()) return drop(l);

@@ -101,7 +101,12 @@ for launcher in $openmpi $mpich; do
   passes "reads are there when their request is" 1 "$mpi" "$chosen" 4 rma/req_example
   passes "reads are there when their request is" 1 "$mpi" "$chosen" 2 rma/rget_testall
   passes "a job ends" "$(normal_or_long 2 40)" "$mpi" vtcp 8 coll/allred3
-  [ "$mpi" = mpich ] || passes "a job ends, and UCX prints no error" "$(normal_or_long 3 20)" "$mpi" vposix,vself 16 coll/icgatherv
+  if [ "$mpi" = openmpi ]; then
+    passes "a job ends, and UCX prints no error" "$(normal_or_long 3 20)" "$mpi" vposix,vself 16 coll/icgatherv
+    export UCX_POSIX_RX_BUFS_GROW=8 # a last frame then needs a buffer that was not mapped before
+    passes "a job ends, and UCX prints no error" 3 "$mpi" vposix,vself 16 coll/icgatherv
+    unset UCX_POSIX_RX_BUFS_GROW
+  fi
   for name in win_shared win_shared_noncontig win_shared_zerobyte; do
     passes "shared windows" 1 "$mpi" "$chosen" 4 "rma/$name"
   done

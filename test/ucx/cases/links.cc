@@ -200,6 +200,45 @@ void given_up(Side& side) {
   require(in.count() == 1, "a damaged message was delivered");
 }
 
+// The same; the error handler destroys the endpoint, and progresses the worker.
+void destroyed_by_handler(Side& side) {
+  need_wrapper_and_two(side);
+  if (side.options.transport[1] != 'f') { throw Skip("needs a transport that damages"); }
+  setenv("UCX_FAULT_RATE", side.role == 0 ? "1" : "0", 1);
+  setenv("UCX_FAULT_KINDS", "flip", 1);
+  setenv("UCX_FAULT_PLACE", "payload", 1);
+  setenv("UCX_FAULT_MIN_LEN", "2000", 1);
+  setenv("UCX_VERITY_MAX_REPAIRS", "3", 1);
+  Iface iface(side.options);
+  Inbound in(iface, kId, longish);
+  const std::vector<uct_ep_h> eps = iface.connect(side.channel, 1);
+  bool destroyed = false;
+  iface.on_error([&] {
+    uct_ep_destroy(eps[0]);
+    destroyed = true;
+    for (int i = 0; i < 3; ++i) { (void)iface.progress(); }
+  });
+  if (side.role == 0) {
+    const auto pack = [](void* out, void*) -> size_t {
+      std::memset(out, 1, 4000);
+      return 4000;
+    };
+    ssize_t sent = UCS_ERR_NO_RESOURCE;
+    iface.progress_until(
+        [&] {
+          sent = uct_ep_am_bcopy(eps[0], kId, pack, nullptr, 0);
+          return sent != UCS_ERR_NO_RESOURCE;
+        },
+        "room for the message");
+    require(sent == 4000, "the message is not taken");
+    iface.progress_until([&] { return destroyed; }, "the error handler");
+    for (int i = 0; i < 100; ++i) { (void)iface.progress(); }
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  require(in.count() == 0, "a damaged message was delivered");
+  if (!destroyed) { uct_ep_destroy(eps[0]); }
+}
+
 // The peer closed in good order, said so, and its connection ended then. What is flushed, or
 // closed, after that has not failed.
 void peer_closed(Side& side) {
@@ -262,6 +301,7 @@ constexpr Case kCases[] = {
     {"numbers of messages that are the wrapper's own", own_numbers},
     {"acknowledgements while progress is disabled", progress_disabled},
     {"a link given up", given_up},
+    {"the error handler destroys the endpoint", destroyed_by_handler},
     {"the peer closed", peer_closed},
     {"children made by fork", forked},
 };
