@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the interposer knows of UCP beyond its documented calls, for UCX 1.13 to 1.22. To follow a
+// What the interposer knows of UCP beyond its documented calls, for UCX 1.13 to 1.23. To follow a
 // new UCX release, compare each part with it:
 //
 //   messages    src/ucp/core/ucp_types.h: UCP_AM_ID_*; the headers of eager messages

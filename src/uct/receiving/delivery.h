@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The way of a received frame: the lower transport's message is verified by the link, in place, and
+// The path of a received frame: the lower transport's message is verified by the link, in place, and
 // then handed up in order, as an upcall of the handler that the upper layer has set for its id. On
 // the way
 //

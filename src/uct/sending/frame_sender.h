@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The way of a message to the lower transport: a slot is reserved, the payload written into it, the
+// The path of a message to the lower transport: a slot is reserved, the payload written into it, the
 // frame committed (it has a psn and is kept from then on) and given to the lower endpoint. Copied
 // messages here, zero-copy ones in zero_copy.h.
 //
