@@ -196,4 +196,18 @@ void Client::abort_if(const Peer* peer, const void* owner) noexcept {
   }
 }
 
+unsigned Client::disown(const void* owner, void* heir) noexcept {
+  unsigned count = 0;
+  for (util::ListNode* list : {&waiting_, &started_}) {
+    for (util::ListNode* node = list->next; node != list; node = node->next) {
+      Read& read = *VERITY_CONTAINER_OF(node, Read, node);
+      if (read.owner != owner) continue;
+      read.owner = heir;
+      read.upper = nullptr;
+      ++count;
+    }
+  }
+  return count;
+}
+
 }  // namespace verity::rma

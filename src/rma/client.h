@@ -198,6 +198,9 @@ class Client {
   // transport lets go of it. Of all owners, or of one; or of one owner whoever the peer is.
   void abort(Peer& peer, const void* owner = nullptr) noexcept { abort_if(&peer, owner); }
   void abort_owner(const void* owner) noexcept { abort_if(nullptr, owner); }
+  // After its abort: the reads that the lower transport has not let go of end for `heir`, without
+  // an upper completion. How many.
+  [[nodiscard]] unsigned disown(const void* owner, void* heir) noexcept;
   void release(Read& read) noexcept;
 
   // Later reads wait for the puts so far, later puts for the reads that are open now (see

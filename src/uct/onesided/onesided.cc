@@ -202,4 +202,10 @@ bool OneSided::next_done(Done* done) noexcept {
 
 void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abort(l, owner); }
 
+void OneSided::disown(ReadOwner& owner) noexcept {
+  const unsigned count = client_.disown(&owner, &gone_);
+  gone_.open += count;
+  owner.open -= count;
+}
+
 }  // namespace verity::uct

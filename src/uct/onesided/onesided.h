@@ -93,6 +93,9 @@ class OneSided final : public rma::Port {
   // it.
   void abort(UctLink& l, const ReadOwner* owner = nullptr) noexcept;
   void abort_owner(const ReadOwner* owner) noexcept { client_.abort_owner(owner); }
+  // The endpoint goes although the lower transport still reads for it: what was aborted ends
+  // without it. With the guard held.
+  void disown(ReadOwner& owner) noexcept;
   void forget(UctLink& l) noexcept { server_.forget(l); }
   // Whether there is no room for another operation now; the link's pending requests are woken then
   // when there is.
@@ -154,7 +157,8 @@ class OneSided final : public rma::Port {
   link::Slot* open_ = nullptr;  // between open_message() and send_message()
   bool sending_ = false;        // in send_message()
   std::atomic<bool> work_ =
-      false;  // something was started, received or ended since progress() found nothing left
+      false;        // something was started, received or ended since progress() found nothing left
+  ReadOwner gone_;  // in place of endpoints that went before the lower transport let go
   bool room_wanted_ = false;  // some link's pending requests wait for fewer reads to be open
   std::vector<Done> done_;
   size_t completed_ = 0;  // of done_

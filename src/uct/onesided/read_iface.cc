@@ -80,6 +80,12 @@ void ReadEp::destroying() noexcept {
     (void)uct_iface_progress(reader().lower());
     for (OneSided* carrier : reader().group().carriers()) carrier->complete_all();
   }
+  if (open != 0) {
+    for (OneSided* carrier : reader().group().carriers()) {
+      const AsyncGuard guard(carrier->core().threads);
+      carrier->disown(*this);
+    }
+  }
   reader().forget(*this);
   if (lanes_ == nullptr) return;
   lane().unlink();

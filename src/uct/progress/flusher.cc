@@ -100,6 +100,7 @@ void Flusher::abandon_reads(LinkEp& ep) noexcept {
     (void)uct_iface_progress(core_.lower());
     core_.onesided->complete_all();
   }
+  core_.onesided->disown(ep);
 }
 
 }  // namespace verity::uct

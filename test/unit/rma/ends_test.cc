@@ -186,6 +186,32 @@ TEST_F(RmaEnds, AbortOfOneOwner) {
   expect_idle();
 }
 
+// The endpoint of a read may have to go while the lower transport still writes for it.
+TEST_F(RmaEnds, OwnerGoesBeforeItsReads) {
+  int owners[2];
+  int heir;
+  std::vector<uint8_t> into[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    rma::Read* r = prepare(memory, into[i], token);
+    r->owner = &owners[i];
+    r->upper = &owners[i];
+    client.start(*r);
+  }
+  client.abort(peer(), &owners[0]);
+  ASSERT_FALSE(reader.flights.empty());
+  EXPECT_TRUE(reader.ended.empty());
+  EXPECT_EQ(client.disown(&owners[0], &heir), 1u);
+  EXPECT_EQ(client.disown(&owners[0], &heir), 0u);
+  run_until_idle();
+  ASSERT_EQ(reader.ended.size(), 2u);
+  for (const RmaEnd::Result& result : reader.ended) {
+    EXPECT_NE(result.owner, &owners[0]);
+    EXPECT_EQ(result.broken, result.owner == &heir);
+  }
+  EXPECT_TRUE(into[1] == memory);
+  expect_idle();
+}
+
 TEST_F(RmaEnds, AbortInEveryStage) {
   memory = bytes_of(3 * kChunk);
   token = share(memory);
