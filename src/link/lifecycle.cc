@@ -6,15 +6,15 @@
 namespace verity::link {
 
 void Lifecycle::open(Link& link, uint64_t peer_uid, uint8_t path, Mode peer_mode) {
-  links_.enter(link, peer_uid, path);
   if (link.counters == nullptr) link.counters = &iface_.counters;
+  links_.enter(link, peer_uid, path);
   link.counters->links_opened++;
   set_peer(link, peer_uid, peer_mode);
 }
 
 void Lifecycle::enter(Link& link) {
-  links_.enter(link);
   if (link.counters == nullptr) link.counters = &iface_.counters;
+  links_.enter(link);
   link.counters->links_opened++;
 }
 
