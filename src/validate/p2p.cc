@@ -99,7 +99,12 @@ class Channel {
         continue;
       if (reading == Reading::kForeign)
         operation->error_ = MPI_ERR_TAG;  // the program's own message
-      operation->receive(reading, message);
+      // An error of this operation is told by its own test, which may not be the caller.
+      try {
+        operation->receive(reading, message);
+      } catch (const MpiError& error) {
+        operation->error_ = error.code;
+      } catch (const std::bad_alloc&) { operation->error_ = MPI_ERR_NO_MEM; }
       taken = true;
     }
     if (taken || !known) return;
