@@ -229,7 +229,8 @@ ucs_status_t check(const ConfigTable& c) noexcept {
   if (!(c.linger >= 0 && c.linger <= 3600)) return refuse("LINGER", "0 to 3600s");
   if (parse_mode(c.health_mode) == 0)
     return refuse("HEALTH_MODE", "0600 to 0666, readable and writable by its owner");
-  if (!(c.health_keep >= 0 && c.health_keep <= 1e9)) return refuse("HEALTH_KEEP", "0 to 1000000000s");
+  if (!(c.health_keep >= 0 && c.health_keep <= 1e9))
+    return refuse("HEALTH_KEEP", "0 to 1000000000s");
   if (c.ack_polls < 1) return refuse("ACK_POLLS", "1 or more");
   if (!(c.copy_after > 0 && c.copy_after <= 60)) return refuse("COPY_AFTER", "1us to 60s");
   if (!(c.probe_after > 0 && c.probe_after <= 60)) return refuse("PROBE_AFTER", "1us to 60s");

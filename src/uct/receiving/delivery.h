@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The path of a received frame: the lower transport's message is verified by the link, in place, and
-// then handed up in order, as an upcall of the handler that the upper layer has set for its id. On
-// the way
+// The path of a received frame: the lower transport's message is verified by the link, in place,
+// and then handed up in order, as an upcall of the handler that the upper layer has set for its id.
+// On the way
 //
 //   messages of remote memory access go to OneSided
 //   trailers are taken off and given to the MPI interposer, which observes the message first

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The path of a message to the lower transport: a slot is reserved, the payload written into it, the
-// frame committed (it has a psn and is kept from then on) and given to the lower endpoint. Copied
-// messages here, zero-copy ones in zero_copy.h.
+// The path of a message to the lower transport: a slot is reserved, the payload written into it,
+// the frame committed (it has a psn and is kept from then on) and given to the lower endpoint.
+// Copied messages here, zero-copy ones in zero_copy.h.
 //
 //   am_short, am_bcopy (iface/am_ops.cc)   reserve() -> launch_copied() or launch_bcopy()
 //   messages of this layer's own           reserve() -> send_own()
