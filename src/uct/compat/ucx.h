@@ -16,17 +16,6 @@
 #ifndef VERITY_UCT_COMPAT_UCX_H
 #define VERITY_UCT_COMPAT_UCX_H
 
-// Functions that not every release has are weak: a plugin of another release must load all the
-// same, or nobody would see why it is refused (load_check.h).
-#pragma weak uct_ep_connect_to_ep_v2
-#pragma weak uct_ep_is_connected
-#pragma weak uct_iface_base_query_v2
-#pragma weak uct_iface_is_reachable_v2
-#pragma weak uct_md_mem_query_v2
-#pragma weak uct_md_mem_reg_v2
-#pragma weak uct_md_query_v2
-#pragma weak uct_rkey_unpack_v2
-
 #include <new>
 
 #include "uct/compat/internal/async.h"

@@ -44,9 +44,9 @@ struct uct_component {
 void uct_component_register(uct_component_t* component);
 
 #if VERITY_UCX_AT_LEAST(1, 19)
-ucs_status_t uct_rkey_unpack_v2(uct_component_h component, const void* buffer,
-                                const uct_rkey_unpack_params_t* params,
-                                uct_rkey_bundle_t* bundle_p);
+[[gnu::weak]] ucs_status_t uct_rkey_unpack_v2(uct_component_h component, const void* buffer,
+                                              const uct_rkey_unpack_params_t* params,
+                                              uct_rkey_bundle_t* bundle_p);
 #endif
 }
 

@@ -16,7 +16,7 @@ extern "C" {
 
 #if VERITY_UCX_AT_LEAST(1, 20) && VERITY_UCX_MINOR != 21
 struct uct_iface_attr_v2_t;
-ucs_status_t uct_iface_base_query_v2(uct_iface_h iface, uct_iface_attr_v2_t* attr);
+[[gnu::weak]] ucs_status_t uct_iface_base_query_v2(uct_iface_h iface, uct_iface_attr_v2_t* attr);
 #endif
 
 // Arrays of buffers, lengths and keys, moved at once.
@@ -137,15 +137,16 @@ UCS_CLASS_DECLARE(uct_base_ep_t, uct_base_iface_t*)
 
 ucs_status_t uct_ep_query(uct_ep_h ep, uct_ep_attr_t* attr);
 #if VERITY_UCX_AT_LEAST(1, 14)
-ucs_status_t uct_ep_connect_to_ep_v2(uct_ep_h ep, const uct_device_addr_t* device,
-                                     const uct_ep_addr_t* address,
-                                     const uct_ep_connect_to_ep_params_t* params);
+[[gnu::weak]] ucs_status_t uct_ep_connect_to_ep_v2(uct_ep_h ep, const uct_device_addr_t* device,
+                                                   const uct_ep_addr_t* address,
+                                                   const uct_ep_connect_to_ep_params_t* params);
 #endif
 #if VERITY_UCX_AT_LEAST(1, 15)
-int uct_iface_is_reachable_v2(uct_iface_h iface, const uct_iface_is_reachable_params_t* params);
+[[gnu::weak]] int uct_iface_is_reachable_v2(uct_iface_h iface,
+                                            const uct_iface_is_reachable_params_t* params);
 #endif
 #if VERITY_UCX_AT_LEAST(1, 16)
-int uct_ep_is_connected(uct_ep_h ep, const uct_ep_is_connected_params_t* params);
+[[gnu::weak]] int uct_ep_is_connected(uct_ep_h ep, const uct_ep_is_connected_params_t* params);
 #endif
 #if VERITY_UCX_AT_LEAST(1, 21)
 ucs_status_t uct_ep_invalidate(uct_ep_h ep, const uct_ep_invalidate_params_t* params);

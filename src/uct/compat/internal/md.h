@@ -43,7 +43,7 @@ typedef struct {
 #endif
 } uct_md_attr_v2_t;
 
-ucs_status_t uct_md_query_v2(uct_md_h md, uct_md_attr_v2_t* attr);
+[[gnu::weak]] ucs_status_t uct_md_query_v2(uct_md_h md, uct_md_attr_v2_t* attr);
 #endif
 
 // Flags that go on where those of the installed headers end.
@@ -141,13 +141,14 @@ ucs_status_t uct_md_mem_alloc(uct_md_h md, size_t* length_p, void** address_p,
 #endif
 ucs_status_t uct_md_mem_free(uct_md_h md, uct_mem_h memh);
 #if VERITY_UCX_AT_LEAST(1, 14)
-ucs_status_t uct_md_mem_reg_v2(uct_md_h md, void* address, size_t length,
-                               const uct_md_mem_reg_params_t* params, uct_mem_h* memh_p);
+[[gnu::weak]] ucs_status_t uct_md_mem_reg_v2(uct_md_h md, void* address, size_t length,
+                                             const uct_md_mem_reg_params_t* params,
+                                             uct_mem_h* memh_p);
 #endif
 ucs_status_t uct_md_mem_dereg_v2(uct_md_h md, const uct_md_mem_dereg_params_t* params);
 #if VERITY_UCX_AT_LEAST(1, 22)
-ucs_status_t uct_md_mem_query_v2(uct_md_h md, const void* address, size_t length,
-                                 uct_md_mem_attr_v2_t* attr);
+[[gnu::weak]] ucs_status_t uct_md_mem_query_v2(uct_md_h md, const void* address, size_t length,
+                                               uct_md_mem_attr_v2_t* attr);
 #endif
 #if VERITY_UCX_AT_LEAST(1, 16)
 ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, void* address, size_t length,

@@ -6,6 +6,9 @@
 //   VERITY_UCX_ASSERTIONS     1: UCX was built with assertions
 //   VERITY_UCX_STATISTICS     1: with statistics
 //   VERITY_UCX_MAX_LOG_LEVEL  messages of a higher level than this are not compiled
+//
+// Functions that not every release has are declared weak: a plugin of another release must load all
+// the same, or nobody would see why it is refused (load_check.h).
 #ifndef VERITY_UCT_COMPAT_INTERNAL_RELEASE_H
 #define VERITY_UCT_COMPAT_INTERNAL_RELEASE_H
 
