@@ -71,11 +71,11 @@ verity_unit_SOURCES += $(autolink_sources) test/unit/autolink/graph.h test/unit/
 dist_man3_MANS += src/autolink/man/verity_autolink.3
 TESTS += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/integration/libraries/autolink_compare.sh \
 	test/integration/libraries/autolink_damaged.sh
-EXTRA_DIST += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/mpi/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/autolink_list.h test/mpi/autolink_node.h test/mpi/autolink_node_automap.h \
+EXTRA_DIST += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/mpi/libraries/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/libraries/autolink_list.h test/mpi/libraries/autolink_node.h test/mpi/libraries/autolink_node_automap.h \
 	test/integration/libraries/autolink_damaged.sh test/integration/libraries/autolink_compare.sh test/bench/autolink_compare test/bench/autolink_compare_job.cc test/bench/autolink_shapes.h
 
 check_PROGRAMS += autolink_ucp
 autolink_ucp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(UCX_CPPFLAGS)
 autolink_ucp_LDADD = libverity_autolink_ucp.la libverity_autolink.la $(UCX_LIBS)
 autolink_ucp_SOURCES = test/ucx/autolink.cc test/ucx/flow.cc test/ucx/flow.h test/ucx/peer.cc test/ucx/peer.h \
-	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h test/mpi/autolink_list.h test/mpi/autolink_node.h test/mpi/autolink_node_automap.h
+	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h test/mpi/libraries/autolink_list.h test/mpi/libraries/autolink_node.h test/mpi/libraries/autolink_node_automap.h

@@ -48,4 +48,4 @@ dist_man3_MANS += src/typelib/man/verity_type_normalize.3
 EXTRA_DIST += src/typelib/typelib.map src/typelib/verity-types.pc.in
 
 TESTS += test/integration/types/type_normalize.sh
-EXTRA_DIST += test/integration/types/type_normalize.sh test/mpi/type_normalize.c
+EXTRA_DIST += test/integration/types/type_normalize.sh test/mpi/libraries/type_normalize.c

@@ -62,4 +62,4 @@ verity_unit_SOURCES += $(validate_pure_sources) src/validate/tree.cc include/ucx
 
 dist_man3_MANS += src/validate/man/verity_tree_build.3 src/validate/man/verity_validate_send.3
 TESTS += test/integration/libraries/validate.sh
-EXTRA_DIST += src/validate/validate.map src/validate/verity-library.pc.in src/validate/README.md test/integration/libraries/lib.sh test/integration/libraries/validate.sh test/mpi/validate.c
+EXTRA_DIST += src/validate/validate.map src/validate/verity-library.pc.in src/validate/README.md test/integration/libraries/lib.sh test/integration/libraries/validate.sh test/mpi/libraries/validate.c

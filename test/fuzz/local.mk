@@ -27,7 +27,7 @@ fuzz_report_files = test/fuzz/report_target.cc $(blame_sources) \
 	src/tools/report/text.cc \
 	src/tools/report/topology.cc
 # What the libraries for programs receive.
-fuzz_autolink_files = test/fuzz/autolink_target.cc $(autolink_sources) test/mpi/autolink_node.h test/mpi/autolink_node_automap.h
+fuzz_autolink_files = test/fuzz/autolink_target.cc $(autolink_sources) test/mpi/libraries/autolink_node.h test/mpi/libraries/autolink_node_automap.h
 fuzz_validate_files = test/fuzz/validate_target.cc $(validate_pure_sources)
 fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS) $(JSON_CFLAGS)
 fuzz_libraries = libverity_core.la libverity_normalize.la libverity_signature.la

@@ -137,8 +137,8 @@ mpi_program() {
     return
   fi
   # MPICH's header makes gcc warn about MPI_STATUSES_IGNORE.
-  [ -x "$out" ] || mpicc.mpich -w -O2 -g -o "$out" "$abs_top_srcdir/test/mpi/$2.c" \
-    $(find "$abs_top_srcdir/test/mpi" -name "$2_*.c") || return 1
+  [ -x "$out" ] || mpicc.mpich -w -O2 -g -I"$abs_top_srcdir/test/mpi" -o "$out" \
+    $(find "$abs_top_srcdir/test/mpi" -name "$2.c" -o -name "$2_*.c") || return 1
   echo "$out"
 }
 

@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "autolink/ucp_channel.h"
-#include "mpi/autolink_list.h"
+#include "mpi/libraries/autolink_list.h"
 #include "ucp_peer.h"
 #include "ucx-verity/autolink_ucp.h"
 

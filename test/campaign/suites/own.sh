@@ -7,7 +7,7 @@ own_program() { # own_program MPI FOLDER NAME
   mkdir -p "$2"
   [ ! -x "$2/$3" ] || [ -n "$(find "$top/test/mpi" -name "$3*.[ch]" -newer "$2/$3")" ] || return 0
   # MPICH's header makes gcc warn about MPI_STATUSES_IGNORE.
-  "mpicc.$1" -w -O2 -g -o "$2/$3" "$top/test/mpi/$3.c" $(find "$top/test/mpi" -name "$3_*.c")
+  "mpicc.$1" -w -O2 -g -I"$top/test/mpi" -o "$2/$3" $(find "$top/test/mpi" -name "$3.c" -o -name "$3_*.c")
 }
 
 suite_own() { # suite_own MPI FOLDER

@@ -9,11 +9,11 @@ nodes=30000
 
 # The tests' schema is kept as it was generated, for builds without libclang.
 if [ -x "$build/verity-types-automap" ]; then
-  cp "$abs_top_srcdir/test/mpi/autolink_node.h" "$tap_dir"
+  cp "$abs_top_srcdir/test/mpi/libraries/autolink_node.h" "$tap_dir"
   ok "the schema of the tests is generated" env -C "$tap_dir" "$build/verity-types" automap autolink_node.h --prefix node
   without_version() { sed '1s/automap [0-9][^ ]* from/automap from/' "$1"; }
   is "and is the one that is kept" "$(without_version "$tap_dir/autolink_node_automap.h")" \
-    "$(without_version "$abs_top_srcdir/test/mpi/autolink_node_automap.h")"
+    "$(without_version "$abs_top_srcdir/test/mpi/libraries/autolink_node_automap.h")"
 else
   skip "the schema of the tests" "built without libclang"
 fi

@@ -11,7 +11,7 @@ nodes=1000000
 for launcher in $openmpi $mpich; do
   mpi=$(flavour "$launcher")
   [ -e "$build/.libs/libverity_autolink_$mpi.so" ] || { skip "$mpi" "its library is not built"; continue; }
-  if ! mpicc."$mpi" -O2 -w -I"$abs_top_srcdir/include" -o "$tap_dir/$mpi" "$abs_top_srcdir/test/mpi/autolink.c" \
+  if ! mpicc."$mpi" -O2 -w -I"$abs_top_srcdir/include" -o "$tap_dir/$mpi" "$abs_top_srcdir/test/mpi/libraries/autolink.c" \
     -L"$build/.libs" "-lverity_autolink_$mpi" -lverity_autolink > "$tap_dir/log" 2>&1; then
     ok "$mpi: a program compiles with it" false
     note "$(head -n 20 "$tap_dir/log")"

@@ -9,7 +9,7 @@
 compile_tool() { # compile_tool LAUNCHER: prints its path
   local out=$tap_dir/tool-$(basename "$1").so compiler=${MPICC:-mpicc}
   [ "$1" != "$mpich" ] || compiler=mpicc.mpich
-  $compiler -w -O2 -g -shared -fPIC -o "$out" "$abs_top_srcdir/test/mpi/tool.c" && echo "$out"
+  $compiler -w -O2 -g -shared -fPIC -o "$out" "$abs_top_srcdir/test/mpi/datatypes/tool.c" && echo "$out"
 }
 
 # with_preloads LAUNCHER FIRST SECOND COMMAND...: a job of two ranks with these libraries preloaded, in that order. What it says on
@@ -58,7 +58,7 @@ python=$(find_python)
 if [ -n "$openmpi" ] && [ -n "$python" ]; then
   export UCX_VERITY_TYPECHECK=warn
   for what in right wrong; do
-    with_preloads "$openmpi" "$(interposer_for "$openmpi")" "" "$python" "$abs_top_srcdir/test/mpi/exchange.py" $what > "$tap_dir/job"
+    with_preloads "$openmpi" "$(interposer_for "$openmpi")" "" "$python" "$abs_top_srcdir/test/mpi/datatypes/exchange.py" $what > "$tap_dir/job"
     contains "mpi4py: $what: runs" "$(cat "$tap_dir/job")" "^exchange $what$"
     is "mpi4py: $what: reports" "$(grep -c 'ucx-verity: datatype mismatch' "$tap_dir/job")" $([ $what = wrong ] && echo 1 || echo 0)
   done

@@ -17,7 +17,7 @@ fortran_program() { # fortran_program LAUNCHER NAME
   local compiler
   compiler=mpifort.$(flavour "$1")
   command -v $compiler > /dev/null || { echo "$compiler is not there"; return 1; }
-  $compiler -fallow-argument-mismatch -w -g -O1 -o "$tap_dir/$(flavour "$1")-$2" "$abs_top_srcdir/test/mpi/$2.f90"
+  $compiler -fallow-argument-mismatch -w -g -O1 -o "$tap_dir/$(flavour "$1")-$2" "$abs_top_srcdir/test/mpi/datatypes/$2.f90"
 }
 
 # Every operation with every kind. With errors each mismatch counts, so that none can hide behind another.
@@ -120,7 +120,7 @@ fortran() {
   is "$1: $3: its twin" "$(cat "$tap_dir/job")" "types_fortran done"
 }
 
-line_of() { grep -n "$1(" "$abs_top_srcdir/test/mpi/mismatch.c" | cut -d: -f1; } # line_of CALL: in mismatch.c
+line_of() { grep -n "$1(" "$abs_top_srcdir/test/mpi/datatypes/mismatch.c" | cut -d: -f1; } # line_of CALL: in mismatch.c
 
 # words NAME LAUNCHER OPERATION KIND SENT RECEIVED DIFFERENCE [WHERE]: regular expressions of the report's lines.
 words() {

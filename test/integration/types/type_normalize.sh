@@ -18,7 +18,7 @@ for mpi in openmpi mpich; do
   ok "$mpi: the library needs no MPI of its own" [ "$(objdump -p "$library" | grep -c 'NEEDED.*lib[op]*mpi')" -eq 0 ]
   is "$mpi: it exports the interface alone" "$(nm -D --defined-only "$library" | awk '{ print $3 }' | sort | xargs)" \
     "verity_type_normalize verity_type_normalize_f"
-  if ! $mpicc -O2 -Wall -Wextra -Werror -I"$abs_top_srcdir/include" -o "$tap_dir/$mpi" "$abs_top_srcdir/test/mpi/type_normalize.c" \
+  if ! $mpicc -O2 -Wall -Wextra -Werror -I"$abs_top_srcdir/include" -o "$tap_dir/$mpi" "$abs_top_srcdir/test/mpi/libraries/type_normalize.c" \
     -L"$abs_top_builddir/.libs" "-lverity_types_$mpi" > "$tap_dir/log" 2>&1; then
     ok "$mpi: a program compiles with it" false
     note "$(head -n 20 "$tap_dir/log")"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structures of nodes (mpi/autolink_node.h): sent, received, compared and made at random.
+// Structures of nodes (mpi/libraries/autolink_node.h): sent, received, compared and made at random.
 #ifndef VERITY_TEST_UNIT_AUTOLINK_GRAPH_H
 #define VERITY_TEST_UNIT_AUTOLINK_GRAPH_H
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/autolink_node_automap.h"
+#include "mpi/libraries/autolink_node_automap.h"
 #include "ucx-verity/autolink.h"
 
 namespace verity::autolink::test {

@@ -2,8 +2,8 @@
  *
  * Pairs of datatypes of one message, right and wrong, and where a program checks what it did.
  */
-#ifndef VERITY_TEST_MPI_TYPES_H
-#define VERITY_TEST_MPI_TYPES_H
+#ifndef VERITY_TEST_MPI_DATATYPES_TYPES_H
+#define VERITY_TEST_MPI_DATATYPES_TYPES_H
 
 #include <mpi.h>
 

@@ -14,8 +14,8 @@
  * several ranks replace: each value comes out once swap      several ranks compare and swap: the
  * successes form a chain locked    several ranks get, then put, under an exclusive lock
  */
-#ifndef VERITY_TEST_MPI_ONESIDED_MODEL_H
-#define VERITY_TEST_MPI_ONESIDED_MODEL_H
+#ifndef VERITY_TEST_MPI_MODEL_ONESIDED_MODEL_H
+#define VERITY_TEST_MPI_MODEL_ONESIDED_MODEL_H
 
 #include <mpi.h>
 #include <stddef.h>

@@ -2,13 +2,15 @@
  *
  * Mismatches of datatypes at inconvenient moments, between ranks 0 and 1.
  *
- *   mismatch late        the message arrives while its receiver is in MPI_Finalize
- *   mismatch late return the same, with MPI_ERRORS_RETURN: prints "finalize returned type" for
- * MPI_ERR_TYPE mismatch truncated   of a message that MPI itself refuses, which by default ends the
- * job mismatch handler     a collective operation; each rank prints "rank R errors own N world N":
- * calls of the communicator's error handler and of MPI_COMM_WORLD's mismatch symmetric   collective
- * operations in which each rank hears of the other mismatch reduction   a collective operation
- * whose calls differ, but not in their datatypes mismatch persistent  between persistent requests
+ *   mismatch late         the message arrives while its receiver is in MPI_Finalize
+ *   mismatch late return  the same, with MPI_ERRORS_RETURN: prints "finalize returned type" for
+ *                         MPI_ERR_TYPE
+ *   mismatch truncated    of a message that MPI itself refuses, which by default ends the job
+ *   mismatch handler      a collective operation; each rank prints "rank R errors own N world N":
+ *                         calls of the communicator's error handler and of MPI_COMM_WORLD's
+ *   mismatch symmetric    collective operations in which both ranks compare with the other's
+ *   mismatch reduction    a collective operation whose calls differ, but not in their datatypes
+ *   mismatch persistent   between persistent requests
  */
 #include <mpi.h>
 #include <stdio.h>

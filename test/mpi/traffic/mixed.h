@@ -3,8 +3,8 @@
  * The parts of the program "mixed": a schedule that every rank computes alike from a seed, patterns
  * of point-to-point traffic, collectives, and the account of what arrived.
  */
-#ifndef VERITY_TEST_MPI_MIXED_H
-#define VERITY_TEST_MPI_MIXED_H
+#ifndef VERITY_TEST_MPI_TRAFFIC_MIXED_H
+#define VERITY_TEST_MPI_TRAFFIC_MIXED_H
 
 #include <mpi.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * writes autolink_node_automap.h, which is kept for builds without libclang;
  * test/integration/libraries/autolink.sh compares it with what the tool writes today.
  */
-#ifndef VERITY_TEST_MPI_AUTOLINK_NODE_H
-#define VERITY_TEST_MPI_AUTOLINK_NODE_H
+#ifndef VERITY_TEST_MPI_LIBRARIES_AUTOLINK_NODE_H
+#define VERITY_TEST_MPI_LIBRARIES_AUTOLINK_NODE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Rings of nodes with shared parts, for the tests of autolink over MPI and UCX.
  */
-#ifndef VERITY_TEST_MPI_AUTOLINK_LIST_H
-#define VERITY_TEST_MPI_AUTOLINK_LIST_H
+#ifndef VERITY_TEST_MPI_LIBRARIES_AUTOLINK_LIST_H
+#define VERITY_TEST_MPI_LIBRARIES_AUTOLINK_LIST_H
 
 #include <stdlib.h>
 #include <string.h>
