@@ -45,7 +45,7 @@ struct Summary {
       0;  // frames and parts of reads that were damaged, but not by their own program
   std::uint64_t repaired = 0;   // of these faults, whose data arrived right in the end
   std::uint64_t delivered = 0;  // of these faults, those handed on as they were, in mode observe
-  std::uint64_t failed = 0;     // links given up
+  std::uint64_t failed = 0;     // links that failed
 
   bool operator==(const Summary&) const = default;
 };

@@ -27,18 +27,20 @@ std::string segments(std::uint64_t number) {
   return grouped(number) + (number == 1 ? " segment" : " segments");
 }
 
-// What travelled twice, to here and from here: it was damaged or lost.
-std::string again(const Counters& c) {
-  std::string text;
-  if (c.segments_repaired > 0) text += line("came again", segments(c.segments_repaired));
+// What was damaged or lost and therefore travelled twice, from here and to here.
+std::string repeated(const Counters& c) {
   std::string sent;
   if (c.segments_resent > 0)
     sent = segments(c.segments_resent) + ", " + human_bytes(c.segment_bytes_resent);
   if (c.frames_resent > 0)
     sent += (sent.empty() ? "" : "; ") + frames_and_bytes(c.frames_resent, c.frame_bytes_resent);
-  if (!sent.empty()) text += line("sent again", sent);
+  std::string both = sent.empty() ? "" : "sent " + sent;
+  if (c.segments_repaired > 0)
+    both += (sent.empty() ? "received " : "; received ") + segments(c.segments_repaired);
+  std::string text;
+  if (!both.empty()) text = line("retransmitted", both);
   if (c.read_bytes_again > 0)
-    text += line("read again",
+    text += line("re-read",
                  segments(c.read_segments_repaired) + ", " + human_bytes(c.read_bytes_again));
   return text;
 }
@@ -138,7 +140,7 @@ std::string account_lines(const Report& report) {
   }
   text += line("faults", faults(c));
   text += by_link(report.links);
-  text += again(c);
+  text += repeated(c);
   if (const std::uint64_t changed = c.source_changed + c.reads_source_changed; changed > 0) {
     const std::string times = grouped(changed) + (changed == 1 ? " time" : " times");
     text += line("changed", times + " before a send was complete (a bug) or in a get");

@@ -46,7 +46,7 @@ struct Report {
   std::string unused;                       // why it did not, as far as that is known
 };
 
-// Whether data was damaged, lost or repaired, or a link given up.
+// Whether data was damaged, lost or repaired, or a link failed.
 [[nodiscard]] bool had_trouble(const Counters& counters) noexcept;
 
 // Whether anything is known to have travelled unverified.

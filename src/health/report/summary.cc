@@ -84,7 +84,7 @@ std::string faults_in_words(const JobSummary& s) {
     // Where all ranks are here, their receivers have counted them.
     if (c.segments_resent == 0) return "no damage found";
     return "no damage received; " + counted(c.segments_resent, "segment", "segments") +
-           " sent again, which others received damaged";
+           " retransmitted, which others received damaged";
   }
   const std::string found = counted(balance.found, "fault", "faults");
   if (balance.delivered > 0) {
@@ -101,8 +101,7 @@ std::string faults_in_words(const JobSummary& s) {
 std::string conclusion(const JobSummary& s) {
   const Counters& c = s.sum.counters;
   const std::uint64_t changed = c.source_changed + c.reads_source_changed;
-  if (c.links_failed > 0)
-    return "; " + counted(c.links_failed, "link was", "links were") + " given up";
+  if (c.links_failed > 0) return "; " + counted(c.links_failed, "link", "links") + " failed";
   if (bypassed(s.sum)) return "; more may have passed UNVERIFIED, see below";
   if (c.frames_unverified > 0)
     return "; " + human_bytes(c.bytes_unverified) + " passed UNVERIFIED (mode off)";

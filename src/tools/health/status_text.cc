@@ -100,8 +100,8 @@ std::string note_lines(const Found& found) {
       " processes in mode observe, which repairs nothing");
   add(s.delivered, " fault was DELIVERED as it came: results may be wrong",
       " faults were DELIVERED as they came: results may be wrong");
-  add(s.failed, " link was given up: its messages did not arrive",
-      " links were given up: their messages did not arrive");
+  add(s.failed, " link failed: its messages did not arrive",
+      " links failed: their messages did not arrive");
   add(sum.source_changed + sum.reads_source_changed,
       " time a program changed data that were being sent or read: no machine's fault",
       " times a program changed data that were being sent or read: no machine's fault");

@@ -90,10 +90,10 @@ ucs_config_field_t kFields[] = {
      "of\n"
      "the program's thread. Useful where cores are idle.",
      FIELD(threads), UCS_CONFIG_TYPE_UINT},
-    {"MAX_REPAIRS", "16", "Retransmissions of one frame before the link is given up.",
-     FIELD(max_repairs), UCS_CONFIG_TYPE_UINT},
+    {"MAX_REPAIRS", "16", "Retransmissions of one frame before the link fails.", FIELD(max_repairs),
+     UCS_CONFIG_TYPE_UINT},
     {"ON_FAILURE", "auto",
-     "When a link is given up. auto: the endpoint's error handler is called; where there is none,\n"
+     "When a link fails. auto: the endpoint's error handler is called; where there is none,\n"
      "the process aborts with one line, because pending receives cannot complete. abort: always "
      "abort.\n"
      "error: only the error handler.",

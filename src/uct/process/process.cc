@@ -212,7 +212,7 @@ void Process::link_failed(const char* transport, uint64_t peer, link::Failure wh
   char text[160];
   std::snprintf(text, sizeof(text), "v%s to interface %016" PRIx64 ": %s", transport, peer,
                 text_of(why));
-  ucs_error("ucx-verity: link given up: %s", text);
+  ucs_error("ucx-verity: link failed: %s", text);
   try {
     if (known_.failed_links.size() < kMostNamed) known_.failed_links.emplace_back(text);
   } catch (...) {}

@@ -16,7 +16,7 @@ damage_frames 0.005 3 flip
 UCX_FAULT_PLACE=payload UCX_FAULT_MIN_LEN=2k
 export UCX_FAULT_PLACE UCX_FAULT_MIN_LEN
 output=$(run vftcp,vself)
-contains "after repairs the account comes by itself" "$output" '^  came again +[1-9][0-9,]* segments?'
+contains "after repairs the account comes by itself" "$output" '^  retransmitted .*received [1-9][0-9,]* segments?'
 contains "all messages right" "$output" 'wrong 0 lost 0'
 is "a JSON line per process" "$(cat "$tap_dir"/attest.* | grep -c '^{.*}$')" 2
 if command -v python3 > /dev/null; then

@@ -300,7 +300,7 @@ constexpr Case kCases[] = {
     {"foreign addresses are refused", foreign_addresses},
     {"numbers of messages that are the wrapper's own", own_numbers},
     {"acknowledgements while progress is disabled", progress_disabled},
-    {"a link given up", given_up},
+    {"a link that fails", given_up},
     {"the error handler destroys the endpoint", destroyed_by_handler},
     {"the peer closed", peer_closed},
     {"children made by fork", forked},

@@ -84,8 +84,7 @@ TEST(HealthAttestation, RepairedText) {
             "  faults        payload 3, header 1, repaired 4\n"
             "  by link       node5 -> node17 (vtcp/eth0) 3\n"
             "                within node17 (vposix/memory) 1\n"
-            "  came again    3 segments\n"
-            "  sent again    1 frame, 4.00 KiB\n"
+            "  retransmitted sent 1 frame, 4.00 KiB; received 3 segments\n"
             "  failed links  1: vtcp/eth0 to node18\n"
             "  not verified: raw UCX transports: tcp, cma\n"
             "                MPI, loaded, may have carried: osc/rdma\n");
@@ -107,8 +106,8 @@ TEST(HealthAttestation, RemoteMemoryText) {
             "  remote reads  1.00 MiB verified\n"
             "  remote writes 2.93 KiB to here, applied after their check\n"
             "  faults        read, ambiguous 1, repaired 1\n"
-            "  came again    1 segment\n"
-            "  read again    2 segments, 16.0 KiB\n"
+            "  retransmitted received 1 segment\n"
+            "  re-read       2 segments, 16.0 KiB\n"
             "  changed       1 time before a send was complete (a bug) or in a get\n"
             "                in which call: ucx-verity env --typecheck warn\n"
             "  not verified: none known\n");

@@ -101,13 +101,13 @@ TEST(HealthSummary, DeliveredReadsAreFaultsToo) {
             "(mode observe repairs nothing)");
 }
 
-// The sender's host has a report because it sent again: it says so.
-TEST(HealthSummary, WhoSentAgainSaysWhy) {
+// The sender's host has a report because it retransmitted.
+TEST(HealthSummary, WhoRetransmittedSaysWhy) {
   Report report = rank("0");
   report.counters.segments_resent = 18;
   EXPECT_EQ(first_line(sum_up({report}, 1, 1, 4)),
             "ucx-verity: 1 of 4 ranks on node3: 1.00 MiB verified, no damage received; 18 segments "
-            "sent again, which others received damaged");
+            "retransmitted, which others received damaged");
 }
 
 TEST(HealthSummary, WhatTheProgramDidIsNoDamage) {
@@ -137,8 +137,8 @@ TEST(HealthSummary, WhatWentPastIsNotCalledRight) {
   report.counters.faults_payload = 1;
   report.counters.links_failed = 1;
   EXPECT_EQ(first_line(sum_up({report}, 1, 1, 1)),
-            "ucx-verity: 1 rank on node3: 1.00 MiB verified, 1 fault found, 0 repaired; 1 link was "
-            "given up");
+            "ucx-verity: 1 rank on node3: 1.00 MiB verified, 1 fault found, 0 repaired; 1 link "
+            "failed");
 }
 
 TEST(HealthSummary, UnusedJobs) {
