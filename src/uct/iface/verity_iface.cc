@@ -25,7 +25,7 @@ VerityIface::VerityIface() noexcept
       delivery_(core_, completions_, extensions_),
       port_(sender_, completions_, delivery_),
       upkeep_(sender_, fences_),
-      flusher_(links_),
+      flusher_(links_, delivery_),
       idle_(*this, core_.threads) {}
 
 VerityIface::~VerityIface() {
