@@ -4,6 +4,8 @@
 // asynchronous handlers go up there and then, the others wait for the next call of progress. All
 // operations exclude that thread, as ud's own do. Failures of endpoints that show in that thread
 // wait, too.
+#include <string_view>
+
 #include "fault/iface.h"
 #include "uct/compat/callbacks.h"
 
@@ -92,6 +94,12 @@ ucs_status_t FaultIface::opened(const uct_iface_params_t&, const uct_iface_confi
   const bool receives =
       (lower_attr().cap.flags & (UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_AM_BCOPY)) != 0;
   if (interval <= 0 || !receives) { return UCS_OK; }
+  if (std::string_view(lower_tl_name()) == "tcp" && !connects_ep_only()) {
+    // An endpoint that a handler makes there takes over the connection whose buffer tcp is reading.
+    ucs_error(
+        "UCX_FAULT_ASYNC over tcp, whose handlers cannot connect, needs UCX_FAULT_CONNECT=ep");
+    return UCS_ERR_UNSUPPORTED;
+  }
   return ucs_async_add_timer(worker->async->mode, uct::timer_interval(interval), on_timer, this,
                              worker->async, &timer_id_);
 }

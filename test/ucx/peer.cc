@@ -70,7 +70,7 @@ Iface::Iface(const Options& options, Iface* other) {
     async_ = other->async_;
     owns_worker_ = false;
   } else {
-    check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &async_), "async context");
+    check(ucs_async_context_create(options.async_mode, &async_), "async context");
     check(uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_), "worker");
   }
   uct_component_h* components;

@@ -52,6 +52,7 @@ struct Options {
   std::string device;  // empty: the first
   size_t rx_headroom = 0;
   size_t am_alignment = 0;  // 0: not asked for
+  ucs_async_mode_t async_mode = UCS_ASYNC_MODE_THREAD_SPINLOCK;
   std::vector<std::pair<std::string, std::string>>
       settings;  // of the transport's configuration, where it has them
 };

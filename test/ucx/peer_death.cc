@@ -2,7 +2,7 @@
 //
 // One of two processes is killed in the middle of an exchange; the other must learn of it.
 //
-//   peer_death [-m peer|none] [-s BYTES] [-k TURNS] [-x CALLS] [-t SECONDS] [-q]
+//   peer_death [-m peer|none] [-s BYTES] [-k TURNS] [-x CALLS] [-w MS] [-t SECONDS] [-q]
 //
 //   -m  peer: UCP_ERR_HANDLING_MODE_PEER with an error handler (default); none: without
 //   -s  length of the messages (default 4096);  -k  turns before the death (default 200). 0: both
@@ -11,6 +11,7 @@
 //   -x  the death comes in the middle of one turn more: after the victim has begun it and made so
 //   many calls
 //       of progress
+//   -w  with -x: and after so many milliseconds more without progress (default 0)
 //   -q  the survivor only waits for a message (nothing of its own is under way)
 //   -t  seconds until the survivor must have learned of it (default 30)
 //
@@ -39,6 +40,7 @@ struct Arguments {
   size_t length = 4096;
   uint64_t turns = 200;
   unsigned calls = 0;
+  unsigned idle = 0;  // ms
   unsigned seconds = 30;
 };
 
@@ -83,6 +85,7 @@ void die_in_a_turn(UcpPeer& peer, const Arguments& arguments) {
   (void)peer.receive(in.data(), in.size(), arguments.turns, &request);
   (void)peer.send(out.data(), out.size(), arguments.turns, &request);
   for (unsigned i = 0; i < arguments.calls; ++i) ucp_worker_progress(peer.worker());
+  usleep(1000 * arguments.idle);
   raise(SIGKILL);
 }
 
@@ -144,18 +147,19 @@ int judge(pid_t survivor, const Arguments& arguments) {
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   int option;
-  while ((option = getopt(argc, argv, "m:s:k:x:t:q")) != -1) {
+  while ((option = getopt(argc, argv, "m:s:k:x:w:t:q")) != -1) {
     switch (option) {
       case 'm': arguments.handler = std::string(optarg) != "none"; break;
       case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
       case 'k': arguments.turns = std::strtoul(optarg, nullptr, 0); break;
       case 'x': arguments.calls = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0)); break;
+      case 'w': arguments.idle = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0)); break;
       case 't': arguments.seconds = static_cast<unsigned>(std::atoi(optarg)); break;
       case 'q': arguments.quiet = true; break;
       default:
         std::fprintf(stderr,
                      "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
-                     "[-x calls] [-t seconds] [-q]\n");
+                     "[-x calls] [-w ms] [-t seconds] [-q]\n");
         std::exit(2);
     }
   }

@@ -31,9 +31,8 @@ Kept& kept() noexcept {  // never destroyed: messages may leave while the proces
 
 // In MPI_COMM_WORLD; -1: not known.
 int peer_of(const Caller& caller) noexcept {
-  if (caller.comm == nullptr || caller.peer < 0 || !mpi_runs()) return -1;
-  const MPI_Comm comm = live_handle(*static_cast<const CommInfo*>(caller.comm));
-  return comm == handles().comm_null ? -1 : to_world_rank(comm, caller.peer);
+  if (caller.comm == nullptr || !mpi_runs()) return -1;
+  return to_world_rank(*static_cast<const CommInfo*>(caller.comm), caller.comm_serial, caller.peer);
 }
 
 std::string for_people(const ChangedSend& send, int peer, const std::string& site) {

@@ -27,7 +27,14 @@ struct CommNames {
 
 namespace {
 
+constinit std::atomic<uint32_t> last_serial{0};
+
+// Held while MPI is called with the handle of a communicator that another thread may free: that
+// waits in forget_comm(), in front of MPI.
+constinit std::mutex in_use;
+
 void fill(CommInfo* info, MPI_Comm comm) {
+  info->serial.store(++last_serial, std::memory_order_relaxed);
   info->permanent = comm == handles().comm_world;
   char name[MPI_MAX_OBJECT_NAME + 1] = {};
   int length = 0;
@@ -52,7 +59,10 @@ CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept {
   } catch (const std::bad_alloc&) { return nullptr; }
 }
 
-void forget_comm(MPI_Comm comm) noexcept { CommTable::drop(comm); }
+void forget_comm(MPI_Comm comm) noexcept {
+  const std::lock_guard lock(in_use);
+  CommTable::drop(comm);
+}
 
 void rename_comm(MPI_Comm comm, const char* name) noexcept {
   CommInfo* info = name != nullptr ? CommTable::known(comm) : nullptr;
@@ -81,10 +91,7 @@ int translate(MPI_Group group, int rank) noexcept {
   return in_this_world(translated);
 }
 
-}  // namespace
-
-int to_world_rank(MPI_Comm comm, int rank) noexcept {
-  if (comm == handles().comm_null || rank < 0) return -1;
+int rank_to_world(MPI_Comm comm, int rank) noexcept {
   if (comm == handles().comm_world) return in_this_world(rank);
   int between_groups = 0;
   if (library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) return -1;
@@ -92,6 +99,15 @@ int to_world_rank(MPI_Comm comm, int rank) noexcept {
   const int rc = between_groups != 0 ? library().Comm_remote_group(comm, &group)
                                      : library().Comm_group(comm, &group);
   return rc == MPI_SUCCESS ? translate(group, rank) : -1;
+}
+
+}  // namespace
+
+int to_world_rank(const CommInfo& info, uint32_t serial, int rank) noexcept {
+  const std::lock_guard lock(in_use);
+  const MPI_Comm comm = live_handle(info);  // before the serial, which is older
+  const bool same = info.serial.load(std::memory_order_relaxed) == serial;
+  return same && comm != handles().comm_null && rank >= 0 ? rank_to_world(comm, rank) : -1;
 }
 
 std::set<uint32_t> sources_of(MPI_Comm comm, int rank) {

@@ -4,6 +4,7 @@
 #define VERITY_MPI_HANDLES_COMMS_H
 
 #include <array>
+#include <atomic>
 #include <set>
 #include <string>
 
@@ -16,6 +17,8 @@ namespace verity::mpi {
 struct CommInfo : HandleInfo<MPI_Comm> {
   TagFilter filter;
   bool two_groups = false;  // an intercommunicator
+  // No other communicator has it, be it kept in the same place later.
+  std::atomic<uint32_t> serial{0};
   CommInfo* next_free = nullptr;
 
   void clear() noexcept { filter = {}; }
@@ -43,9 +46,10 @@ void rename_comm(MPI_Comm comm, const char* name) noexcept;
 
 // The handle while the communicator is the same one as when `info` was made; else MPI_COMM_NULL.
 [[nodiscard]] MPI_Comm live_handle(const CommInfo& info) noexcept;
-// The process (process/this_process.h) of a rank of the communicator (of the other group, when that
-// has two); -1: not known, as of another world. Calls MPI.
-[[nodiscard]] int to_world_rank(MPI_Comm comm, int rank) noexcept;
+// The process (process/this_process.h) of a rank of the communicator with that serial, which `info`
+// was made for (of the other group, when that has two); -1: not known, as of another world or of a
+// communicator that the program has freed since, as it may while sends are under way. Calls MPI.
+[[nodiscard]] int to_world_rank(const CommInfo& info, uint32_t serial, int rank) noexcept;
 // The ranks that send to `rank`, this process's, in neighbourhood collectives. Calls MPI. May throw
 // std::bad_alloc.
 [[nodiscard]] std::set<uint32_t> sources_of(MPI_Comm comm, int rank);

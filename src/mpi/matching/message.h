@@ -18,6 +18,7 @@ struct Caller {
   const char* call = nullptr;  // its name; nullptr: not known
   uint64_t site = 0;           // where it is (sites/sites.h)
   const void* comm = nullptr;  // the MPI side's
+  uint32_t comm_serial = 0;    // the communicator may have been freed since: see handles/comms.h
   int peer = 0;                // rank in it, of the other group where it has two
 };
 

@@ -39,7 +39,11 @@ void add_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noe
 void attach(SendAttachment* attachment, TypeInfo& type, MPI_Count count, const CommInfo& comm,
             int dest, SendFamily family, uint64_t site) noexcept {
   *attachment = {.filter = &comm.filter,
-                 .caller = {.call = kFamilies[family], .site = site, .comm = &comm, .peer = dest}};
+                 .caller = {.call = kFamilies[family],
+                            .site = site,
+                            .comm = &comm,
+                            .comm_serial = comm.serial.load(std::memory_order_relaxed),
+                            .peer = dest}};
   attachments.send = attachment;
   if (!type.checkable) return;
   const auto copies = static_cast<uint64_t>(count);

@@ -22,7 +22,7 @@ namespace verity::uct {
 
 struct ThreadRules {
   ucs_async_context_t* async = nullptr;
-  bool has_async = false;   // the lower transport receives in the asynchronous thread
+  bool has_async = false;   // the lower transport calls us in the asynchronous thread
   bool threaded = false;    // that thread also serves the interface while its worker is idle
   bool shared = false;      // either of them
   bool is_sibling = false;  // other interfaces of its thread may serve it
@@ -31,10 +31,13 @@ struct ThreadRules {
     threaded = on;
     shared = on || has_async;
   }
-  // UCX's asynchronous mode "signal" may interrupt anything, be it the allocation of memory or the
-  // making of a record.
-  [[nodiscard]] bool may_interrupt() const noexcept {
-    return has_async && async->mode == UCS_ASYNC_MODE_SIGNAL;
+  // With `context`, and for a lower transport that can receive there (`receives`). In UCX's
+  // asynchronous mode "signal" it is no thread but a handler, which may interrupt anything, be it
+  // the allocation of memory: nothing of this layer runs there. Our handlers are then synchronous
+  // ones, and the lower transport keeps what comes for them until it is progressed.
+  void set_async(ucs_async_context_t* context, bool receives) noexcept {
+    async = context;
+    has_async = shared = receives && context->mode != UCS_ASYNC_MODE_SIGNAL;
   }
 };
 

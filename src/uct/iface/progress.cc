@@ -77,7 +77,8 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
   (void)hub.flush_control();
   const uint64_t now = monotonic_ns();
   hub.tick(now);
-  if (!completions_.empty() || !delivery_.deferred().empty()) return UCS_ERR_BUSY;
+  if (!completions_.empty() || !delivery_.deferred().empty() || flusher_.must_run())
+    return UCS_ERR_BUSY;
   if (onesided_ != nullptr && onesided_->must_poll()) return UCS_ERR_BUSY;
   const bool retries = onesided_ != nullptr && onesided_->must_retry();
   const bool soon =
@@ -111,8 +112,8 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle, IdleProgress::By by) n
   hub.tick(now);
   // What now waits for the worker's progress was to wake it, if it sleeps.
   const bool reads = onesided_ != nullptr && onesided_->must_poll();
-  const bool waits =
-      !delivery_.deferred().empty() || !completions_.empty() || links_.needs_attention() || reads;
+  const bool waits = !delivery_.deferred().empty() || !completions_.empty() ||
+                     links_.needs_attention() || flusher_.must_run() || reads;
   if (waits) wakeup_.wake();
   return true;
 }

@@ -27,16 +27,22 @@ ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
 
 void VerityEp::destroying() noexcept {
   if (link_ == nullptr) return;
+  VerityIface& f = verity();
+  {
+    const AsyncGuard guard(f.core().threads);
+    link_->purge_pending(this, nullptr, nullptr);
+  }
+  // The completions of what this endpoint has under way, as of UCX's own: they may do anything, but
+  // the link stays for as long as this endpoint uses it.
+  f.flusher().cancel(*this);
+  if (open != 0) f.flusher().abandon_reads(*this);
   leave_link();
-  if (!link_->eps.linked()) verity().completions().run_of(*link_);
+  if (!link_->eps.linked()) f.completions().run_of(*link_);
 }
 
 void VerityEp::leave_link() noexcept {
   VerityIface& f = verity();
   const AsyncGuard guard(f.core().threads);
-  link_->purge_pending(this, nullptr, nullptr);
-  f.flusher().cancel(*this);
-  if (open != 0) f.flusher().abandon_reads(*this);
   link_node().unlink();
   if (link_->eps.linked()) return;
   // What the user's buffers still hold is copied now: nothing may point into them hereafter.

@@ -25,7 +25,7 @@ VerityIface::VerityIface() noexcept
       delivery_(core_, completions_, extensions_),
       port_(sender_, completions_, delivery_),
       upkeep_(sender_, fences_),
-      flusher_(links_),
+      flusher_(links_, delivery_),
       idle_(*this, core_.threads) {}
 
 VerityIface::~VerityIface() {
@@ -76,9 +76,7 @@ ucs_status_t VerityIface::open_links(const uct_iface_params_t& params) {
 
 ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
   core_.stub = am[wire::kAsyncId].cb;
-  core_.threads.async = worker->async;
-  core_.threads.has_async = core_.threads.shared =
-      (lower_attr().cap.flags & UCT_IFACE_FLAG_CB_ASYNC) != 0;
+  core_.threads.set_async(worker->async, (lower_attr().cap.flags & UCT_IFACE_FLAG_CB_ASYNC) != 0);
   if ((params.open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0)
     core_.device_name = params.mode.device.dev_name;
   wakeup_.open(params, lower_attr(), worker->async);

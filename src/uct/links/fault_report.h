@@ -28,7 +28,6 @@ inline void describe(const IfaceCore& core, const UctLink* l, health::FaultRecor
 template <typename Fill>
 void report_fault(const IfaceCore& core, const UctLink* l, Fill&& fill) noexcept {
   if (process().in_child()) return;
-  if (core.threads.may_interrupt()) return fault_log().count();
   (void)guarded([&] {
     health::FaultRecord record;
     describe(core, l, record);

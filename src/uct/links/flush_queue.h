@@ -31,7 +31,9 @@ class FlushQueue {
     });
   }
 
-  // Tries each, with what lock() returns held, as others must while they use the list.
+  // Tries each, with what lock() returns held, as others must while they use the list. The attempt
+  // calls nothing that leads to the upper layer, which may change the list: what the lower
+  // transport completes meanwhile waits (progress/lower_flushes.h).
   // UCS_ERR_NO_RESOURCE: it goes on waiting; UCS_INPROGRESS: the lower transport has taken it over,
   // with its completion. How many went.
   template <typename Lock, typename Try>
@@ -53,21 +55,25 @@ class FlushQueue {
   }
 
   // An endpoint goes, and its flushes end with it, as on the transports of UCX.
-  void cancel(const Ep* ep) noexcept {
-    for (size_t i = 0; i < waiting_.size();) {
-      if (waiting_[i].ep != ep) {
-        ++i;
-        continue;
-      }
-      uct_completion_t* comp = waiting_[i].comp;
-      erase(i);
-      invoke_completion(comp, UCS_ERR_CANCELED);
-      i = 0;
-    }
+  template <typename Lock>
+  void cancel(const Ep* ep, Lock&& lock) noexcept {
+    while (uct_completion_t* comp = take_of(ep, lock)) invoke_completion(comp, UCS_ERR_CANCELED);
   }
 
  private:
   void erase(size_t i) noexcept { waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i)); }
+
+  template <typename Lock>
+  uct_completion_t* take_of(const Ep* ep, Lock& lock) noexcept {
+    [[maybe_unused]] const auto held = lock();
+    for (size_t i = 0; i < waiting_.size(); ++i) {
+      if (waiting_[i].ep != ep) continue;
+      uct_completion_t* comp = waiting_[i].comp;
+      erase(i);
+      return comp;
+    }
+    return nullptr;
+  }
 
   // False: there is none at that place.
   template <typename Lock, typename Try>

@@ -184,18 +184,31 @@ unsigned OneSided::progress() noexcept {
 // worker again. An owner is busy until then.
 unsigned OneSided::complete_all() noexcept {
   unsigned count = 0;
-  for (Done done{}; next_done(&done); ++count) invoke_completion(done.comp, done.status);
+  for (Done done{}; next_done(&done, nullptr); ++count) invoke_completion(done.comp, done.status);
   return count;
 }
 
-bool OneSided::next_done(Done* done) noexcept {
+void OneSided::complete_of(const ReadOwner& owner) noexcept {
+  for (Done done{}; next_done(&done, &owner);) invoke_completion(done.comp, done.status);
+}
+
+// The oldest one, or the oldest of that owner.
+bool OneSided::next_done(Done* done, const ReadOwner* owner) noexcept {
   const AsyncGuard guard(core_.threads);
   if (has_completed_all()) {
     done_.clear();
     completed_ = 0;
     return false;
   }
-  *done = done_[completed_++];
+  size_t at = completed_;
+  while (owner != nullptr && at < done_.size() && done_[at].owner != owner) ++at;
+  if (at == done_.size()) return false;
+  *done = done_[at];
+  if (at == completed_) {
+    ++completed_;
+  } else {
+    done_.erase(done_.begin() + static_cast<ptrdiff_t>(at));
+  }
   --done->owner->open;
   return true;
 }

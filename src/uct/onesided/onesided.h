@@ -104,8 +104,10 @@ class OneSided final : public rma::Port {
     if (!room) room_wanted_ = true;
     return !client_.may_put(l) || !room;
   }
-  // Makes the upper completions that are due; in progress(), or when their endpoint goes. How many.
+  // Makes the upper completions that are due, in progress(); how many.
   unsigned complete_all() noexcept;
+  // Those of an endpoint that goes, and no others: their callers count on progress.
+  void complete_of(const ReadOwner& owner) noexcept;
   [[nodiscard]] bool has_completed_all() const noexcept { return completed_ == done_.size(); }
 
   // --- rma::Port ---
@@ -140,7 +142,7 @@ class OneSided final : public rma::Port {
   void note_work() noexcept { work_.store(true, std::memory_order_relaxed); }
   rma::Fetch* new_fetch(const FetchRequest& request) noexcept;
   void serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept;
-  [[nodiscard]] bool next_done(Done* done) noexcept;
+  [[nodiscard]] bool next_done(Done* done, const ReadOwner* owner) noexcept;
   void ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept;
   static void lower_done(uct_completion_t* comp) noexcept;
 

@@ -78,7 +78,7 @@ void ReadEp::destroying() noexcept {
   const uint64_t until = monotonic_ns() + kLetGo;
   while (open != 0 && monotonic_ns() < until) {
     (void)uct_iface_progress(reader().lower());
-    for (OneSided* carrier : reader().group().carriers()) carrier->complete_all();
+    for (OneSided* carrier : reader().group().carriers()) carrier->complete_of(*this);
   }
   if (open != 0) {
     for (OneSided* carrier : reader().group().carriers()) {
@@ -246,7 +246,7 @@ void ReadIface::forget(ReadEp& ep) noexcept {
   for (Running* r = running_; r != nullptr; r = r->outer) {
     if (r->ep == &ep) r->ep = nullptr;
   }
-  flushes_.cancel(&ep);
+  flushes_.cancel(&ep, [] { return 0; });
 }
 
 unsigned ReadIface::progress_cb(void* arg) noexcept {

@@ -21,8 +21,6 @@ class FaultLog {
   // Fills in who, when, and whether the same bits were hit before on the way between these two
   // interfaces; writes what its budget allows.
   void record(health::FaultRecord& record) noexcept;
-  // A fault in a place where no record can be made. Nothing is allocated or locked.
-  void count() noexcept { unrecorded_.fetch_add(1, std::memory_order_relaxed); }
   // At the end of the process: how many were not written.
   void finish() noexcept;
 
@@ -36,7 +34,7 @@ class FaultLog {
 
   std::mutex mutex_;
   std::atomic<pthread_t> holder_{};      // of the mutex, in record()
-  std::atomic<uint64_t> unrecorded_{0};  // by count(), or while their thread was at another record
+  std::atomic<uint64_t> unrecorded_{0};  // while their thread was at another record
   health::Identity who_;
   std::string path_;
   bool opened_ = false;

@@ -12,14 +12,20 @@ namespace {
 
 thread_local unsigned quiet = 0;
 
-// UCX has one stack of handlers, with ours on it while any thread is quiet.
-std::mutex mutex;
-unsigned quiet_threads = 0;
-
 ucs_log_func_rc_t drop(const char*, unsigned, const char*, ucs_log_level_t level,
                        const ucs_log_component_config_t*, const char*, va_list) {
   return quiet != 0 && level > UCS_LOG_LEVEL_FATAL ? UCS_LOG_FUNC_RC_STOP
                                                    : UCS_LOG_FUNC_RC_CONTINUE;
+}
+
+std::mutex mutex;
+unsigned lowest = 0;  // place of the handler that stays, from 1 on; 0: there is none yet
+
+// Whether the stack has one handler more.
+bool push() noexcept {
+  const unsigned before = ucs_log_num_handlers();
+  ucs_log_push_handler(drop);
+  return ucs_log_num_handlers() > before;  // not where it is full
 }
 
 }  // namespace
@@ -27,13 +33,19 @@ ucs_log_func_rc_t drop(const char*, unsigned, const char*, ucs_log_level_t level
 QuietLower::QuietLower() noexcept {
   ++quiet;
   const std::lock_guard lock(mutex);
-  if (quiet_threads++ == 0) ucs_log_push_handler(drop);
+  const unsigned count = ucs_log_num_handlers();
+  if (count > lowest && lowest != 0) {
+    pushed_ = push();
+  } else if (count < lowest || lowest == 0) {
+    lowest = push() ? count + 1 : 0;
+  }
 }
 
 QuietLower::~QuietLower() {
   --quiet;
+  if (!pushed_) return;
   const std::lock_guard lock(mutex);
-  if (--quiet_threads == 0) ucs_log_pop_handler();
+  ucs_log_pop_handler();
 }
 
 }  // namespace verity::uct

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// While an interface closes, its lower one is used for last acknowledgements and goodbyes only, and
-// so is a lower endpoint that answers a peer to which the program has none. The lower transports
-// report as errors what they cannot connect to, tcp at once and again for each of its tries; but a
-// peer that has closed before is no error.
+// Some lower sends go to peers that may have ended, as peers do, and are none of the program's: the
+// last acknowledgements and goodbyes of an interface that closes, answers to a peer to which the
+// program has no endpoint, probes. The lower transports report as errors what they cannot connect
+// to or map, tcp at once and again for each of its tries; but a peer that has closed before is no
+// error.
+//
+// UCX has one stack of log handlers for the process, without a lock, and whoever pops takes the
+// topmost, be it another thread's. So the handler is put there once and stays: it passes on
+// everything but the messages of threads that are quiet. Only where the program has put handlers of
+// its own above it, each time another one goes on top for as long as the object lives.
 #ifndef VERITY_UCT_PROCESS_QUIET_LOWER_H
 #define VERITY_UCT_PROCESS_QUIET_LOWER_H
 
@@ -16,6 +22,9 @@ class QuietLower {
   ~QuietLower();
   QuietLower(const QuietLower&) = delete;
   QuietLower& operator=(const QuietLower&) = delete;
+
+ private:
+  bool pushed_ = false;
 };
 
 }  // namespace verity::uct

@@ -86,21 +86,36 @@ ucs_status_t Flusher::flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) 
 }
 
 unsigned Flusher::run() noexcept {
-  return waiting_.run([this] { return AsyncGuard(core_.threads); },
-                      [this](const Queue::Request& request) { return try_flush(request); });
+  const unsigned count = lower_.run();
+  return count + waiting_.run([this] { return AsyncGuard(core_.threads); },
+                              [this](const Queue::Request& request) { return try_flush(request); });
+}
+
+void Flusher::cancel(LinkEp& ep) noexcept {
+  waiting_.cancel(&ep, [this] { return AsyncGuard(core_.threads); });
+  lower_.cancel(&ep);
 }
 
 // The endpoint goes without having been flushed. The lower transport may still write to the upper
-// buffers, and its last reads end soon, or with the connection.
+// buffers, and its last reads end soon, or with the connection. Of what its progress brings
+// meanwhile only the completions of this endpoint go up: messages are kept, and the rest waits for
+// the worker's progress.
 void Flusher::abandon_reads(LinkEp& ep) noexcept {
-  core_.onesided->abort(ep.link(), &ep);
+  OneSided& onesided = *core_.onesided;
+  const auto guarded = [this](auto&& step) {
+    const AsyncGuard guard(core_.threads);
+    return step();
+  };
+  const auto is_reading = [&] { return guarded([&] { return ep.open != 0; }); };
+  guarded([&] { onesided.abort(ep.link(), &ep); });
   const uint64_t until = monotonic_ns() + kBusyPatience;
-  core_.onesided->complete_all();
-  while (ep.open != 0 && monotonic_ns() < until) {
-    (void)uct_iface_progress(core_.lower());
-    core_.onesided->complete_all();
+  onesided.complete_of(ep);
+  while (is_reading() && monotonic_ns() < until) {
+    guarded(
+        [&] { delivery_.without_upcalls([this] { (void)uct_iface_progress(core_.lower()); }); });
+    onesided.complete_of(ep);
   }
-  core_.onesided->disown(ep);
+  guarded([&] { onesided.disown(ep); });
 }
 
 }  // namespace verity::uct

@@ -7,26 +7,25 @@
 #define VERITY_UCT_PROGRESS_FLUSHER_H
 
 #include "uct/links/flush_queue.h"
-#include "uct/onesided/onesided.h"
 #include "uct/progress/lower_flushes.h"
+#include "uct/receiving/delivery.h"
 
 namespace verity::uct {
 
 class Flusher {
  public:
-  explicit Flusher(LinkSet& links) noexcept
-      : core_(links.core()), links_(links), lower_(links.core().threads) {}
+  Flusher(LinkSet& links, Delivery& delivery) noexcept
+      : core_(links.core()), links_(links), delivery_(delivery), lower_(links.core().threads) {}
 
   // As uct_ep_flush() of `ep`, or uct_iface_flush() with nullptr.
   [[nodiscard]] ucs_status_t flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
-  // Tries those that wait; how many are over.
+  // Tries those that wait, and makes the upper completions of those that are over; how many.
   unsigned run() noexcept;
-  [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
-  // The endpoint goes.
-  void cancel(LinkEp& ep) noexcept {
-    waiting_.cancel(&ep);
-    lower_.cancel(&ep);
-  }
+  [[nodiscard]] bool empty() const noexcept { return waiting_.empty() && lower_.empty(); }
+  // Upper completions wait for run().
+  [[nodiscard]] bool must_run() const noexcept { return !lower_.empty(); }
+  // The endpoint goes. Calls its completions: not with the guard held.
+  void cancel(LinkEp& ep) noexcept;
   // The same with its reads, without a flush before.
   void abandon_reads(LinkEp& ep) noexcept;
 
@@ -38,6 +37,7 @@ class Flusher {
 
   IfaceCore& core_;
   LinkSet& links_;
+  Delivery& delivery_;
   Queue waiting_;
   LowerFlushes lower_;
 };

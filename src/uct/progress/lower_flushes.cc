@@ -7,17 +7,30 @@
 
 namespace verity::uct {
 
-// Freed by its completion, which comes at the latest when the lower endpoint is destroyed.
+// Freed when both the lower transport and the upper endpoint are done with it. The lower transport
+// completes it at the latest when the lower endpoint is destroyed.
 struct LowerFlushes::Flush {
   uct_completion_t lower;
   uct_completion_t* upper;  // nullptr: canceled
   const void* ep;
-  const ThreadRules* threads;
+  LowerFlushes* list;  // nullptr: it is gone
   util::ListNode node;
+
+  static Flush& at(util::ListNode* node) noexcept {
+    return *VERITY_CONTAINER_OF(node, Flush, node);
+  }
 };
 
 LowerFlushes::~LowerFlushes() {
-  while (under_way_.linked()) under_way_.next->unlink();
+  while (completed_.linked()) {
+    const std::unique_ptr<Flush> flush(&Flush::at(completed_.next));
+    flush->node.unlink();
+  }
+  while (under_way_.linked()) {
+    Flush& flush = Flush::at(under_way_.next);
+    flush.node.unlink();
+    flush.list = nullptr;
+  }
 }
 
 ucs_status_t LowerFlushes::start(const void* ep, uct_ep_h lower, unsigned flags,
@@ -25,42 +38,62 @@ ucs_status_t LowerFlushes::start(const void* ep, uct_ep_h lower, unsigned flags,
   if (comp == nullptr) return uct_ep_flush(lower, flags, nullptr);
   std::unique_ptr<Flush> flush(new (std::nothrow) Flush);
   if (flush == nullptr) return UCS_ERR_NO_MEMORY;
-  flush->lower = {.func = completed, .count = 1, .status = UCS_OK};
+  flush->lower = {.func = on_completed, .count = 1, .status = UCS_OK};
   flush->upper = comp;
   flush->ep = ep;
-  flush->threads = &threads_;
+  flush->list = this;
   under_way_.push_back(flush->node);
   const ucs_status_t status = uct_ep_flush(lower, flags, &flush->lower);
   if (status == UCS_INPROGRESS) (void)flush.release();
   return status;
 }
 
-void LowerFlushes::completed(uct_completion_t* comp) noexcept {
+void LowerFlushes::on_completed(uct_completion_t* comp) noexcept {
   std::unique_ptr<Flush> flush(reinterpret_cast<Flush*>(comp));
+  if (flush->list == nullptr) return;
+  LowerFlushes& list = *flush->list;
+  const AsyncGuard guard(list.threads_);
+  flush->node.unlink();
+  if (flush->upper != nullptr) list.completed_.push_back(flush.release()->node);
+}
+
+// The oldest that is completed; with `ep`, the oldest of that endpoint, be it under way. False:
+// there is none left.
+bool LowerFlushes::complete_next(const void* ep) noexcept {
   uct_completion_t* upper;
+  ucs_status_t status;
   {
-    const AsyncGuard guard(*flush->threads);
-    flush->node.unlink();
-    upper = flush->upper;
+    const AsyncGuard guard(threads_);
+    util::ListNode* node = completed_.next;
+    while (node != &completed_ && ep != nullptr && Flush::at(node).ep != ep) node = node->next;
+    if (node != &completed_) {
+      const std::unique_ptr<Flush> flush(&Flush::at(node));
+      node->unlink();
+      upper = flush->upper;
+      status = flush->lower.status;
+    } else {
+      if (ep == nullptr) return false;
+      node = under_way_.next;
+      while (node != &under_way_ && Flush::at(node).ep != ep) node = node->next;
+      if (node == &under_way_) return false;
+      Flush::at(node).ep = nullptr;
+      upper = std::exchange(Flush::at(node).upper, nullptr);
+      status = UCS_ERR_CANCELED;
+    }
   }
-  if (upper != nullptr) invoke_completion(upper, comp->status);
+  invoke_completion(upper, status);
+  return true;
 }
 
-// The upper completion of one of the endpoint's, nullptr: there is none left.
-uct_completion_t* LowerFlushes::take_of(const void* ep) noexcept {
-  const AsyncGuard guard(threads_);
-  for (util::ListNode* node = under_way_.next; node != &under_way_; node = node->next) {
-    Flush& flush = *VERITY_CONTAINER_OF(node, Flush, node);
-    if (flush.ep != ep) continue;
-    node->unlink();
-    return std::exchange(flush.upper, nullptr);
-  }
-  return nullptr;
+// A completion may do anything with the lists, which are looked through anew behind it.
+unsigned LowerFlushes::run() noexcept {
+  unsigned count = 0;
+  while (complete_next(nullptr)) ++count;
+  return count;
 }
 
-// A completion may do anything with the list, which is looked through anew behind it.
 void LowerFlushes::cancel(const void* ep) noexcept {
-  while (uct_completion_t* comp = take_of(ep)) invoke_completion(comp, UCS_ERR_CANCELED);
+  while (complete_next(ep)) {}
 }
 
 }  // namespace verity::uct

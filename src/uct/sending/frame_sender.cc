@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
+#include "uct/process/quiet_lower.h"
 #include "uct/sending/zero_copy.h"
 
 namespace verity::uct {
@@ -261,7 +263,8 @@ void FrameSender::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t 
     sent = send_open(l, slot);
   } else {
     const util::Piece frame{slot->frame(), slot->size};
-    sent = send_frame(l, c, {&frame, 1});
+    sent = connect(l);
+    if (sent == link::Sent::kOk) sent = send_pieces(l, wire::lower_id(c), {&frame, 1});
   }
   if (sent == link::Sent::kOk) {
     hub_->sender.sent(l, c);
@@ -331,8 +334,13 @@ link::Sent FrameSender::send_short_or_pieces(UctLink& l, uint8_t id, util::Piece
     uint8_t rest[kMaxShortControl - sizeof(uint64_t)];
   } copy;
   const size_t size = util::total_length(frame);
-  if (size < sizeof(copy.first) || size > std::min(limits_.max_short, sizeof(copy)))
+  if (size < sizeof(copy.first) || size > std::min(limits_.max_short, sizeof(copy))) {
+    // A peer that was there may have ended, as a probe or what is sent again finds out. One that
+    // never answered is another matter: why it cannot be reached is what the user has to know.
+    std::optional<QuietLower> quiet;
+    if (!l.carries_hello()) quiet.emplace();
     return send_pieces(l, id, frame);
+  }
   (void)util::copy_out(frame, 0, &copy, size);
   return sent_or_why(uct_ep_am_short(l.lower.get(), id, copy.first, copy.rest,
                                      static_cast<unsigned>(size - sizeof(copy.first))));

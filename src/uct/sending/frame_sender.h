@@ -68,15 +68,16 @@ class FrameSender {
   // --- frames ---
   // Makes the lower endpoint, if there is none. Not kOk: not now, or the link failed.
   [[nodiscard]] link::Sent connect(UctLink& l) noexcept;
+  // What the link sends of itself: control frames, and what is sent again.
   [[nodiscard]] link::Sent send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept;
   // The lower message `id`, of these bytes; the link has a lower endpoint.
   [[nodiscard]] static link::Sent send_pieces(UctLink& l, uint8_t id, util::Pieces frame) noexcept;
-  // Only on established links, which have a lower endpoint.
+  // As send_frame(). Only on established links, which have a lower endpoint.
   [[nodiscard]] link::Sent send_compact(UctLink& l, util::Piece frame) noexcept;
 
-  // send_pieces(), by a short send where the frame fits one, as control frames do. Over shared
+  // send_pieces(), by a short send where the frame fits one, as most control frames do. Over shared
   // memory that needs no buffer of the peer's, which may have ended by the time of the last frame:
-  // UCX prints an error when it cannot map one.
+  // UCX prints an error when it cannot map one, and is kept quiet where a longer one goes.
   [[nodiscard]] link::Sent send_short_or_pieces(UctLink& l, uint8_t id,
                                                 util::Pieces frame) noexcept;
 

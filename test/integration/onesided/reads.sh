@@ -73,6 +73,15 @@ names_the_send() { # names_the_send NAME LAUNCHER LIST
   is "$name: and reported once" "$(wc -l < "$tap_dir/changes")" 1
   lacks "$name: the reader leaves it to the owner" "$(cat "$tap_dir/job")" 'source changed while it was read'
 }
+# The communicator was freed while the send was under way, and what is known of another one may stand in its place: no wrong rank.
+after_its_end() { # after_its_end NAME LAUNCHER LIST
+  rm -f "$tap_dir/changes"
+  UCX_VERITY_TYPECHECK=warn UCX_VERITY_TYPECHECK_LOG="$tap_dir/changes" typechecked 300 "$2" 2 "$3" \
+    scribble -n 3 -f 1 -t 280 > "$tap_dir/job"
+  contains "$1: a source that changes, of a communicator that is freed" "$(cat "$tap_dir/job")" '^scribble messages 3$'
+  contains "$1: to no other communicator's rank" "$(cat "$tap_dir/changes")" '"rank":0,"peer":(1|-1),"call":"MPI_Isend"'
+  is "$1: and reported once" "$(wc -l < "$tap_dir/changes")" 1
+}
 for launcher in $openmpi $mpich; do
   case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
   if [ ! -e "$(interposer_for "$launcher")" ]; then
@@ -80,6 +89,7 @@ for launcher in $openmpi $mpich; do
     continue
   fi
   names_the_send "$mpi" "$launcher" vposix,vself,vcma
+  after_its_end "$mpi" "$launcher" vposix,vself,vcma
   # Frames refer to the buffer too: one that is sent again is not what was hashed.
   damage_frames 0.02
   names_the_send "$mpi, frames" "$launcher" vftcp,vfself

@@ -52,6 +52,10 @@ for round in 1 2 3 4 5; do
   is "ftcp as rc is, asynchronous, round $round: to the end" "$(grep -c 'Assertion\|Caught signal' <<< "$errors")" 0
 done
 
+# A tcp that is connected to by interfaces cannot make endpoints in handlers.
+run ftcp 1 100 UCX_FAULT_ASYNC=1ms
+contains "ftcp, asynchronous: refused where interfaces are connected to" "$errors" 'UCX_FAULT_ASYNC over tcp.*needs UCX_FAULT_CONNECT=ep'
+
 payload="UCX_FAULT_PLACE=payload UCX_FAULT_HEADER_SIZE=64 UCX_FAULT_MIN_LEN=1000"
 for tl in ftcp fposix; do
   for kind in flip burst zero_line truncate; do

@@ -52,6 +52,11 @@ if with_tls vtcp,vcma "${UCX_INFO:-ucx_info}" -d 2> /dev/null | grep -q 'Transpo
   for calls in 1 20; do
     contains "with one, while it reads and is read ($calls): an error" "$(death vtcp,vcma -s 5000000 -k 3 -x $calls -t 60)" '^exit status 0'
   done
+  # All is read, no frame is on the way, and the digests alone are missing: the connection's end reports it.
+  contains "with one, while it waits for digests: an error" "$(death vtcp,vcma -s 5000000 -k 3 -x 20 -w 700 -t 60)" '^exit status 0'
+  contains "no error handler, while it waits for digests: an error or the end" \
+    "$(death vtcp,vcma -m none -s 5000000 -k 3 -x 20 -w 700 -t 60)" \
+    '^survivor: (ended with status (134|1[0-9][0-9])|Endpoint timeout|Connection reset|Input/output error)'
 else
   skip "while it is read" "no cma on this machine"
 fi

@@ -53,6 +53,13 @@ fi
 ) > "$tap_dir/asked" 2>&1
 tap_of "vposix, acknowledged when asked" cat "$tap_dir/asked"
 
+# Looking for a peer that ended needs a buffer of its memory that was not mapped before, where a segment holds few.
+(
+  export UCX_POSIX_RX_BUFS_GROW=8 UCX_VERITY_ATTEST=never
+  with_tls vposix within 110 "$build/uct_am" -c "looking for" vposix
+) > "$tap_dir/gone" 2>&1
+tap_of "vposix, few buffers to a segment" cat "$tap_dir/gone"
+
 # Answers to an interface that closed may reach the next one, which has its address on shared memory. They are no faults.
 (
   export UCX_VERITY_ATTEST=always

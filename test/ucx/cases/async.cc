@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <thread>
 
@@ -122,11 +123,61 @@ void close_under_fire(Side& side) {
   }
 }
 
+// UCX's asynchronous mode "signal": what comes may interrupt the program only where this lets it,
+// as the test transport allocates memory then.
+class Interrupted {
+ public:
+  Interrupted() { change(SIG_BLOCK); }
+  ~Interrupted() { change(SIG_UNBLOCK); }
+  Interrupted(const Interrupted&) = delete;
+  Interrupted& operator=(const Interrupted&) = delete;
+  static void wait(double seconds) {
+    change(SIG_UNBLOCK);
+    for (const double until = seconds_now() + seconds; seconds_now() < until;) {}
+    change(SIG_BLOCK);
+  }
+
+ private:
+  static void change(int how) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGALRM);  // UCX_ASYNC_SIGNO
+    pthread_sigmask(how, &signals, nullptr);
+  }
+};
+
+// There the wrapper, which allocates memory for what it receives, and so its handlers wait for
+// progress.
+void not_interrupted(Side& side) {
+  if (side.options.transport.front() != 'v') throw Skip("UCX's own handlers may interrupt");
+  constexpr uint64_t kMessages = 30;
+  const Interrupted interrupted;
+  side.options.async_mode = UCS_ASYNC_MODE_SIGNAL;
+  Iface iface(side.options);
+  need_async_and_two(side, iface);
+  Inbound in(iface, kId, middling, UCT_CB_FLAG_ASYNC);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, middling);
+  connect(side, iface, in, out);
+  if (side.role == 0) {
+    for (uint64_t i = 0; i < kMessages; ++i) out.send(Kind::kBcopy);
+  }
+  side.channel.barrier({});
+  if (side.role == 1) {
+    const uint64_t before = in.count();
+    Interrupted::wait(0.1);
+    require(in.count() == before, "a handler interrupted the program");
+    in.expect(kMessages + 1);
+  }
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"asynchronous handlers without progress", without_progress},
     {"asynchronous and synchronous handlers, both ways", two_classes},
     {"asynchronous here, synchronous there", handlers_differ},
     {"closing while asynchronous messages come", close_under_fire},
+    {"handlers in mode signal interrupt nothing", not_interrupted},
 };
 
 }  // namespace

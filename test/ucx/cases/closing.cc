@@ -71,6 +71,33 @@ void close_towards_nobody(Side& side) {
   require(seconds_now() - began < 5, "closing takes long");
 }
 
+// The peer ends without a word, with a message for it on the way. Looking for it is nothing to
+// complain of, though over shared memory a probe needs a buffer of the peer's that cannot be mapped
+// any more: with few to a segment (UCX_POSIX_RX_BUFS_GROW) it is not one that was mapped before.
+void probe_nobody(Side& side) {
+  if (side.channel.alone()) throw Skip("needs two processes");
+  if (!side.options.transport.ends_with("posix") && !side.options.transport.ends_with("sysv"))
+    throw Skip("not over shared memory");
+  constexpr uint64_t kMessages = 40;
+  constexpr double kProbed = 2;  // s, long behind the first probe
+  const auto length = [](uint64_t) { return size_t{16}; };
+  Iface iface(side.options);
+  Inbound in(iface, kId, length);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length);
+  connect(side, iface, in, out);
+  for (uint64_t i = 0; i < kMessages; ++i) out.send(Kind::kShort);
+  in.expect(kMessages + 1);
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 1) ::_exit(0);
+  ::usleep(300'000);
+  ucs_log_push_handler(count_complaint);
+  (void)out.try_send(Kind::kShort);
+  for (const double until = seconds_now() + kProbed; seconds_now() < until;) iface.progress();
+  ucs_log_pop_handler();
+  require(complaints == 0, std::to_string(complaints) + " complaints about a peer that ended");
+}
+
 // A sender that closes while its receiver is another worker of the same thread: the receiver cannot
 // acknowledge by its own progress, and the sender does not wait in vain for that.
 void close_towards_sibling(Side& side) {
@@ -183,6 +210,7 @@ constexpr Case kCases[] = {
     {"the first process leaves early", leave_first},
     {"the second process leaves early", leave_second},
     {"closing when the peer is gone", close_towards_nobody},
+    {"looking for a peer that ended", probe_nobody},
     {"closing towards a worker of the same thread", close_towards_sibling},
     {"late answers to an interface that closed", late_answers},
     {"zero-copy sends end with their endpoint", sends_end_with_endpoint},

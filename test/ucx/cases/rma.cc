@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 
 #include "../window.h"
 
@@ -160,6 +161,60 @@ void get_from_a_stranger(Side& side) {
     verify(get, window_content(4096));
     uct_ep_destroy(ep);
   }
+  finish(side, iface);
+}
+
+struct EndedGet {
+  uct_completion_t completion = {done, 1, UCS_OK};
+  Bytes content = Bytes(100);
+  bool over = false;
+  bool within = false;  // it ended while an endpoint was destroyed
+  bool* destroying = nullptr;
+  std::function<void()> then = [] {};
+
+  static void unpack(void*, const void*, size_t) {}
+  static void done(uct_completion_t* completion) {
+    auto* self = reinterpret_cast<EndedGet*>(completion);
+    self->over = true;
+    self->within = *self->destroying;
+    self->then();
+  }
+};
+
+// Gets of three endpoints are answered at once, and the completion of the first one's destroys the
+// last endpoint. Its own get ends there; that of the second one, as for whoever waits for it, in
+// progress.
+void endpoint_ends_its_own(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_GET_BCOPY, side);
+  if (side.options.transport.front() != 'v' || side.channel.alone())
+    throw Skip("needs a wrapper and two processes");
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 3);
+  Window window(iface, side.channel, 4096);
+  Outbound out(iface, eps[0], kId, length_of);
+  connect(side, iface, in, out);
+  bool destroying = false;
+  EndedGet gets[3];
+  for (size_t i = 0; i < 3 && side.role == 0; ++i) {
+    gets[i].destroying = &destroying;
+    const ucs_status_t status =
+        uct_ep_get_bcopy(eps[i], EndedGet::unpack, &gets[i], gets[i].content.size(),
+                         window.remote(0), window.key(), &gets[i].completion);
+    require(status == UCS_INPROGRESS, "a get in frames ended at once");
+  }
+  gets[0].then = [&] {
+    destroying = true;
+    eps.destroy(2);
+    destroying = false;
+  };
+  side.channel.barrier({});
+  for (const double until = seconds_now() + 0.05; side.role == 1 && seconds_now() < until;)
+    iface.progress();
+  side.channel.barrier({});
+  iface.progress_until([&] { return side.role == 1 || (gets[1].over && gets[2].over); }, "gets");
+  require(!gets[1].within, "an endpoint that was destroyed ended another one's get");
   finish(side, iface);
 }
 
@@ -326,6 +381,7 @@ constexpr Case kCases[] = {
     {"rma: mailboxes that are polled", mailboxes},
     {"rma: gets in frames", gets_in_frames},
     {"rma: a get as the first message", get_from_a_stranger},
+    {"rma: an endpoint that goes ends its own gets alone", endpoint_ends_its_own},
     {"rma: a fence orders gets behind puts", fence_orders_gets},
     {"rma: atomic operations", atomics},
     {"rma: nothing needs no key", nothing_needs_no_key},

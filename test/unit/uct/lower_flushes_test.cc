@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A flush that the lower transport completes ends once: with it, or with its upper endpoint.
+// A flush that the lower transport completes ends once: in progress, or with its upper endpoint.
 #include "uct/progress/lower_flushes.h"
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
+
+#include "uct/links/flush_queue.h"
 
 namespace verity::uct {
 
@@ -32,6 +35,7 @@ class Lower {
   }
   ucs_status_t answer = UCS_INPROGRESS;
   unsigned flags = 0;
+  std::function<void()> on_flush = [] {};
 
  private:
   struct Ep {
@@ -41,6 +45,7 @@ class Lower {
   static ucs_status_t flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) {
     Lower& self = *reinterpret_cast<Ep*>(ep)->self;
     self.flags = flags;
+    self.on_flush();
     if (self.answer == UCS_INPROGRESS && comp != nullptr) self.waiting_.push_back(comp);
     return self.answer;
   }
@@ -52,7 +57,12 @@ class Lower {
 struct Upper {
   uct_completion_t comp = {.func = completed, .count = 1, .status = UCS_OK};
   unsigned times = 0;
-  static void completed(uct_completion_t* comp) { ++reinterpret_cast<Upper*>(comp)->times; }
+  std::function<void()> action = [] {};
+  static void completed(uct_completion_t* comp) {
+    auto* self = reinterpret_cast<Upper*>(comp);
+    ++self->times;
+    self->action();
+  }
 };
 
 class UctLowerFlushes : public testing::Test {
@@ -64,12 +74,17 @@ class UctLowerFlushes : public testing::Test {
   int ep_ = 0, other_ep_ = 0;
 };
 
-TEST_F(UctLowerFlushes, EndsWithTheLowerOne) {
+TEST_F(UctLowerFlushes, EndsInProgressBehindTheLowerOne) {
   EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), UCT_FLUSH_FLAG_CANCEL, &first_.comp),
             UCS_INPROGRESS);
   EXPECT_EQ(lower_.flags, unsigned{UCT_FLUSH_FLAG_CANCEL});
   EXPECT_EQ(first_.times, 0u);
+  EXPECT_TRUE(flushes_->empty());
   lower_.complete(UCS_ERR_ENDPOINT_TIMEOUT);
+  EXPECT_EQ(first_.times, 0u);
+  EXPECT_FALSE(flushes_->empty());
+  EXPECT_EQ(flushes_->run(), 1u);
+  EXPECT_TRUE(flushes_->empty());
   EXPECT_EQ(first_.times, 1u);
   EXPECT_EQ(first_.comp.status, UCS_ERR_ENDPOINT_TIMEOUT);
   flushes_->cancel(&ep_);
@@ -84,9 +99,20 @@ TEST_F(UctLowerFlushes, IsCanceledWithItsEndpointAndNoOther) {
   EXPECT_EQ(first_.comp.status, UCS_ERR_CANCELED);
   EXPECT_EQ(second_.times, 0u);
   lower_.complete(UCS_OK);
+  EXPECT_EQ(flushes_->run(), 1u);
   EXPECT_EQ(first_.times, 1u);
   EXPECT_EQ(second_.times, 1u);
   EXPECT_EQ(second_.comp.status, UCS_OK);
+}
+
+// What was completed below, and not yet above, has its own end.
+TEST_F(UctLowerFlushes, KeepsItsStatusWhenItsEndpointGoes) {
+  EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+  lower_.complete(UCS_OK);
+  flushes_->cancel(&ep_);
+  EXPECT_EQ(first_.times, 1u);
+  EXPECT_EQ(first_.comp.status, UCS_OK);
+  EXPECT_EQ(flushes_->run(), 0u);
 }
 
 TEST_F(UctLowerFlushes, WhatIsOverAtOnceHasNoCompletion) {
@@ -106,9 +132,43 @@ TEST_F(UctLowerFlushes, NeedsNoCompletion) {
 // An interface that closes destroys its lower endpoints last.
 TEST_F(UctLowerFlushes, MayOutliveTheList) {
   EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+  EXPECT_EQ(flushes_->start(&other_ep_, lower_.handle(), 0, &second_.comp), UCS_INPROGRESS);
+  flushes_->cancel(&ep_);
   flushes_.reset();
   lower_.complete(UCS_ERR_CANCELED);
   EXPECT_EQ(first_.times, 1u);
+}
+
+// The lower transport may complete earlier flushes inside a later one, as a cancel does: what
+// waits in the queue is not changed under the queue's hands.
+TEST_F(UctLowerFlushes, NothingIsCompletedInsideAnotherFlush) {
+  struct Ep {};
+  Ep waits, flushes;
+  FlushQueue<Ep> queue;
+  Upper waiting, flushing;
+  const auto no_lock = [] { return 0; };
+  EXPECT_EQ(queue.add({&waits, 0, &waiting.comp}), UCS_INPROGRESS);
+  EXPECT_EQ(queue.add({&flushes, UCT_FLUSH_FLAG_CANCEL, &flushing.comp}), UCS_INPROGRESS);
+  EXPECT_EQ(flushes_->start(&flushes, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+  first_.action = [&] { queue.cancel(&waits, no_lock); };  // it destroys that endpoint
+  lower_.on_flush = [&] { lower_.complete(UCS_OK); };
+  const auto attempt = [&](const FlushQueue<Ep>::Request& request) {
+    if (request.ep == &waits) return UCS_ERR_NO_RESOURCE;
+    const ucs_status_t status =
+        flushes_->start(request.ep, lower_.handle(), request.flags, request.comp);
+    EXPECT_EQ(first_.times, 0u);
+    return status;
+  };
+  EXPECT_EQ(queue.run(no_lock, attempt), 1u);
+  EXPECT_FALSE(queue.empty());
+  EXPECT_EQ(flushes_->run(), 1u);
+  EXPECT_TRUE(queue.empty());
+  EXPECT_EQ(waiting.times, 1u);
+  EXPECT_EQ(waiting.comp.status, UCS_ERR_CANCELED);
+  EXPECT_EQ(flushing.times, 0u);
+  lower_.complete(UCS_OK);
+  EXPECT_EQ(flushes_->run(), 1u);
+  EXPECT_EQ(flushing.times, 1u);
 }
 
 }  // namespace

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// While a thread is quiet UCX prints none of its messages; what the program has put on UCX's stack
+// of log handlers, in this thread or another, stays there until the program takes it away.
+#include "uct/process/quiet_lower.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdarg>
+#include <memory>
+#include <thread>
+
+#include "uct/compat/ucx.h"
+
+namespace verity::uct {
+namespace {
+
+unsigned seen = 0, seen_by_other = 0;
+
+template <unsigned* Count>
+ucs_log_func_rc_t count(const char*, unsigned, const char*, ucs_log_level_t,
+                        const ucs_log_component_config_t*, const char*, va_list) {
+  ++*Count;
+  return UCS_LOG_FUNC_RC_STOP;
+}
+
+void complain() { ucs_error("of the test"); }
+
+class UctQuietLower : public testing::Test {
+ protected:
+  void SetUp() override {
+    { const QuietLower first; }  // the handler that stays
+    handlers_ = ucs_log_num_handlers();
+    seen = seen_by_other = 0;
+  }
+  void TearDown() override { EXPECT_EQ(ucs_log_num_handlers(), handlers_); }
+  unsigned handlers_ = 0;
+};
+
+TEST_F(UctQuietLower, HandlersOfTheProgramSeeNothing) {
+  ucs_log_push_handler(count<&seen>);
+  {
+    const QuietLower quiet;
+    complain();
+    { const QuietLower again; }
+    complain();
+  }
+  EXPECT_EQ(seen, 0u);
+  complain();
+  EXPECT_EQ(seen, 1u);
+  ucs_log_pop_handler();
+}
+
+TEST_F(UctQuietLower, OtherThreadsGoOn) {
+  ucs_log_push_handler(count<&seen>);
+  {
+    const QuietLower quiet;
+    std::thread(complain).join();
+  }
+  EXPECT_EQ(seen, 1u);
+  ucs_log_pop_handler();
+}
+
+// Another thread puts a handler there meanwhile: it is not what is taken away.
+TEST_F(UctQuietLower, TakesNoHandlerButItsOwn) {
+  auto quiet = std::make_unique<QuietLower>();
+  std::thread([] { ucs_log_push_handler(count<&seen>); }).join();
+  quiet.reset();
+  complain();
+  EXPECT_EQ(seen, 1u);
+  std::thread([] { ucs_log_pop_handler(); }).join();
+}
+
+// Nor is it what the program takes away, where the program's was there before.
+TEST_F(UctQuietLower, IsNotTakenForTheProgramsHandler) {
+  ucs_log_push_handler(count<&seen_by_other>);
+  ucs_log_pop_handler();
+  const QuietLower quiet;
+  ucs_log_push_handler(count<&seen>);
+  ucs_log_pop_handler();
+  ucs_log_push_handler(count<&seen>);
+  std::thread(complain).join();
+  EXPECT_EQ(seen, 1u);
+  EXPECT_EQ(seen_by_other, 0u);
+  ucs_log_pop_handler();
+}
+
+}  // namespace
+}  // namespace verity::uct
