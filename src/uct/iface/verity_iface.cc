@@ -83,6 +83,7 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   core_.rows = process().open_rows(lower_tl_name(), params, lower_injects());
   const ucs_status_t status = open_links(params);
   if (status != UCS_OK) return status;
+  { const QuietLower first; }  // what it locks only once is not for the data path
   if (const verity_interposer* mpi = extensions_.table(); mpi != nullptr) {
     process().count_types(*mpi);
     mpi->interface_opened(worker);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/process/quiet_lower.h"
 
+#include <atomic>
 #include <cstdarg>
 #include <mutex>
 
@@ -19,7 +20,8 @@ ucs_log_func_rc_t drop(const char*, unsigned, const char*, ucs_log_level_t level
 }
 
 std::mutex mutex;
-unsigned lowest = 0;  // place of the handler that stays, from 1 on; 0: there is none yet
+// Place of the handler that stays, from 1 on; 0: there is none yet. Changes under the mutex.
+constinit std::atomic<unsigned> lowest{0};
 
 // Whether the stack has one handler more.
 bool push() noexcept {
@@ -32,12 +34,14 @@ bool push() noexcept {
 
 QuietLower::QuietLower() noexcept {
   ++quiet;
+  if (ucs_log_num_handlers() == lowest.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex);
   const unsigned count = ucs_log_num_handlers();
-  if (count > lowest && lowest != 0) {
+  const unsigned stays = lowest.load(std::memory_order_relaxed);
+  if (stays != 0 && count > stays) {
     pushed_ = push();
-  } else if (count < lowest || lowest == 0) {
-    lowest = push() ? count + 1 : 0;
+  } else if (count != stays || stays == 0) {
+    lowest.store(push() ? count + 1 : 0, std::memory_order_relaxed);
   }
 }
 

@@ -54,7 +54,7 @@ done
 
 # A tcp that is connected to by interfaces cannot make endpoints in handlers.
 run ftcp 1 100 UCX_FAULT_ASYNC=1ms
-contains "ftcp, asynchronous: refused where interfaces are connected to" "$errors" 'UCX_FAULT_ASYNC over tcp.*needs UCX_FAULT_CONNECT=ep'
+contains "ftcp, asynchronous: refused where interfaces are connected to" "$result" 'UCX_FAULT_ASYNC over tcp.*needs UCX_FAULT_CONNECT=ep'
 
 payload="UCX_FAULT_PLACE=payload UCX_FAULT_HEADER_SIZE=64 UCX_FAULT_MIN_LEN=1000"
 for tl in ftcp fposix; do
