@@ -44,7 +44,10 @@ is "no mirror: nothing failed" "$status $(last)" "0 0 passed, 0 failed, 2 skippe
 contains "no mirror: why, for each release" "$out" '^skipped: http://127.0.0.1:9/debian/dists/trixie/InRelease cannot be read'
 contains "and in the table" "$out" '^sid +skipped: http'
 
-command -v python3 > /dev/null || { skip "a mirror that answers" "no python3"; done_testing; exit; }
+missing=
+for program in python3 wget; do command -v $program > /dev/null || missing="no $program"; done
+[ "$(df -P --block-size=1M "$tap_dir" | awk 'NR == 2 { print $4 }')" -ge 3000 ] || missing="less than 3 GB are free"
+[ -z "$missing" ] || { skip "a mirror that answers" "$missing"; done_testing; exit; }
 mkdir -p "$tap_dir/mirror/debian/dists/trixie"
 touch "$tap_dir/mirror/debian/dists/trixie/InRelease"
 port=$((20000 + $$ % 12000))
