@@ -9,7 +9,7 @@ EXTRA_DIST += test/campaign/README.md .github/CONTRIBUTING.md src/README.md src/
 	src/signature/README.md src/tools/README.md src/typelib/README.md src/types/README.md \
 	src/util/README.md src/wire/README.md
 EXTRA_DIST += contrib/run-tests contrib/setup.sh contrib/results.sh .ci/run .clang-format
-EXTRA_DIST += contrib/check-matrix test/matrix/in-root test/matrix/inside.sh
+EXTRA_DIST += contrib/check-matrix test/matrix/in-root test/matrix/inside.sh test/matrix/ucx-releases
 EXTRA_DIST += contrib/check-layers contrib/man-to-html test/style/format.sh test/style/sources.sh
 TESTS += test/style/format.sh test/style/sources.sh
 
@@ -108,5 +108,5 @@ distclean-local: distclean-matrix
 .PHONY: distclean-matrix
 distclean-matrix:
 	rm -rf matrix
-TESTS += test/integration/build/in_root.sh
-EXTRA_DIST += test/integration/build/in_root.sh
+TESTS += test/integration/build/in_root.sh test/integration/build/matrix.sh
+EXTRA_DIST += test/integration/build/in_root.sh test/integration/build/matrix.sh

@@ -42,6 +42,7 @@ INTEGRATION_RUNS = \
 	test/integration/health/attestation.sh \
 	test/integration/health/summary.sh \
 	test/integration/transport/contexts.sh \
+	test/integration/transport/failover.sh \
 	test/integration/health/fault_records.sh \
 	test/integration/health/fault_syslog.sh \
 	test/integration/health/health.sh \

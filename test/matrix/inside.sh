@@ -7,6 +7,9 @@
 #
 #   TEST  as in TESTS of the Makefile; all that there are without one
 #
+# With TESTs it builds quickly: the compiler optimizes little and writes no debug information, and of the programs for
+# tests only those are built that a TEST names.
+#
 # Builds in the folder build beside the one that this tree is in, and leaves there a line of versions and
 # the time that each step took. Exits with 0 when no test failed.
 set -euo pipefail
@@ -37,9 +40,24 @@ echo "$(cat "$build/versions")"
 if [ ! -e "$top/configure" ] || [ -n "$(find "$top" -newer "$top/configure" \( -name '*.ac' -o -name '*.am' -o -name '*.m4' -o -name '*.mk' \) -print -quit)" ]; then
   logged "$work/autoreconf.log" sh -c "cd '$top' && autoreconf -fi"
 fi
-build "$build" --enable-werror --with-mpi CC=gcc CXX=g++
+options=() variables=()
+if [ $# -gt 0 ]; then
+  options=(--without-libclang CFLAGS='-O1 -g0' CXXFLAGS='-O1 -g0')
+  wanted=$(printf '%s\n' "$@"; for test in "$@"; do [ ! -f "$top/$test" ] || cat "$top/$test"; done)
+  needed() { # needed VARIABLE: those of its words that the tests name
+    local name names
+    names=$(make -s --no-print-directory -C "$build" -f - print WHICH="$1" <<< $'include Makefile\nprint:\n\t@echo $($(WHICH))')
+    for name in $names; do
+      ! grep -qwF -e "${name%.la}" <<< "$wanted" || echo "$name"
+    done | paste -s -d ' '
+  }
+fi
+configured "$build" --enable-werror --with-mpi CC=gcc CXX=g++ "${options[@]}"
+logged "$build/make.out" make -C "$build" Makefile
+[ $# -eq 0 ] || variables=("TESTS=$*" "check_PROGRAMS=$(needed check_PROGRAMS)" "check_LTLIBRARIES=$(needed check_LTLIBRARIES)")
+build "$build" --enable-werror --with-mpi CC=gcc CXX=g++ "${options[@]}"
 took build
-check build check ${1:+"TESTS=$*"}
+check build check "${variables[@]}"
 check_again build
 took tests
 

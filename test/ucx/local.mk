@@ -15,6 +15,7 @@ uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/cases/lifetime.cc \
 	test/ucx/cases/links.cc \
 	test/ucx/cases/memory.cc \
+	test/ucx/cases/failover.cc \
 	test/ucx/cases/flush.cc \
 	test/ucx/cases/queue.cc \
 	test/ucx/cases/receive.cc \

@@ -16,12 +16,35 @@ namespace {
 
 constexpr size_t kMostOfTable = 1 << 16;
 
+using Entry = ucs_config_global_list_entry_t;
+
+// Two functions of UCX take other arguments from 1.15 and from 1.17 on: whichever this one has.
+[[maybe_unused]] ucs_status_t fill(ucs_status_t (*function)(void*, ucs_config_field_t*, const char*,
+                                                            const char*, int),
+                                   void* data, const Entry& entry) {
+  return function(data, entry.table, "UCX_", entry.prefix, 0);
+}
+[[maybe_unused]] ucs_status_t fill(ucs_status_t (*function)(void*, Entry*, const char*, int),
+                                   void* data, const Entry& entry) {
+  return function(data, const_cast<Entry*>(&entry), "UCX_", 0);
+}
+[[maybe_unused]] ucs_status_t set_in(ucs_status_t (*function)(void*, ucs_config_field_t*,
+                                                              const char*, const char*),
+                                     void* data, ucs_config_field_t* fields, const char* name,
+                                     const char* value) {
+  return function(data, fields, name, value);
+}
+[[maybe_unused]] ucs_status_t set_in(
+    ucs_status_t (*function)(void*, ucs_config_field_t*, const char*, const char*, const char*),
+    void* data, ucs_config_field_t* fields, const char* name, const char* value) {
+  return function(data, fields, nullptr, name, value);
+}
+
 // One transport's configuration, as it is by default.
 class Table {
  public:
-  explicit Table(const ucs_config_global_list_entry_t& entry)
-      : fields_(entry.table), data_(new char[kMostOfTable]()) {
-    filled_ = ucs_config_parser_fill_opts(data_.get(), fields_, "UCX_", entry.prefix, 0) == UCS_OK;
+  explicit Table(const Entry& entry) : fields_(entry.table), data_(new char[kMostOfTable]()) {
+    filled_ = fill(ucs_config_parser_fill_opts, data_.get(), entry) == UCS_OK;
   }
   ~Table() {
     if (filled_) ucs_config_parser_release_opts(data_.get(), fields_);
@@ -36,7 +59,7 @@ class Table {
     return found ? text : "";
   }
   [[nodiscard]] bool set(const char* name, const char* value) {
-    return ucs_config_parser_set_value(data_.get(), fields_, name, value) == UCS_OK;
+    return set_in(ucs_config_parser_set_value, data_.get(), fields_, name, value) == UCS_OK;
   }
 
  private:

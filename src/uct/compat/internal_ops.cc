@@ -57,6 +57,17 @@ int ep_is_connected_op(uct_ep_h ep, const uct_ep_is_connected_params_t* params) 
 ucs_status_t get_device_ep_op(uct_ep_h, uct_device_ep_h*) noexcept { return UCS_ERR_UNSUPPORTED; }
 #endif
 
+// A token says which of a transport's operations have arrived. The lower transport's would say it
+// of its frames, which are not the operations that were posted here.
+#if VERITY_UCX_AT_LEAST(1, 23)
+ucs_status_t ep_query_op(uct_ep_h ep, uct_ep_attr_t* attr) noexcept {
+  uint64_t field_mask = 0;  // its first member
+  std::memcpy(&field_mask, attr, sizeof(field_mask));
+  if ((field_mask & UCT_EP_ATTR_FIELD_TX_TOKEN) != 0) return UCS_ERR_UNSUPPORTED;
+  return InternalTable::of(ep->iface).ep_query(ep, attr);
+}
+#endif
+
 #if VERITY_UCX_AT_LEAST(1, 22)
 ucs_status_t sgl_zcopy_op(uct_ep_h, void* const*, const size_t*, uct_mem_h const*, const uint64_t*,
                           uct_rkey_t const*, const size_t*, const size_t*, size_t,
@@ -96,6 +107,7 @@ uct_iface_internal_ops_t make_table(const InternalOps& ops) noexcept {
   table.ep_put_sgl_zcopy = sgl_zcopy_op;
 #endif
 #if VERITY_UCX_AT_LEAST(1, 23)
+  table.ep_query = ep_query_op;
   table.ep_get_sgl_zcopy = sgl_zcopy_op;
   table.ep_outstanding_purge = [](uct_ep_h, const uct_ep_outstanding_purge_params_t*) noexcept {
     return UCS_ERR_UNSUPPORTED;

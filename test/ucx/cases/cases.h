@@ -35,6 +35,7 @@ std::span<const Case> async_cases();
 std::span<const Case> rma_cases();
 std::span<const Case> memory_cases();
 std::span<const Case> setup_cases();
+std::span<const Case> failover_cases();
 
 // Destroys endpoints at the end of a scope, in any way it is left.
 class Endpoints {

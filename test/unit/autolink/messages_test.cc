@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The messages of a structure: their sizes and order, in memory and files, damaged, of another
 // schema; and wrong arguments.
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>

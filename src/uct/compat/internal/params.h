@@ -10,6 +10,7 @@
 //   1.19  remote keys: unpacking
 //   1.21  endpoints: invalidation
 //   1.22  memory: registration with the memory type
+//   1.23  endpoints: tokens in their attributes
 #ifndef VERITY_UCT_COMPAT_INTERNAL_PARAMS_H
 #define VERITY_UCT_COMPAT_INTERNAL_PARAMS_H
 
@@ -118,6 +119,11 @@ typedef struct uct_ep_is_connected_params {
 typedef struct {
   uint64_t field_mask;
 } uct_ep_invalidate_params_t;
+#endif
+
+// The rest of an endpoint's attributes only lower transports see.
+#if VERITY_UCX_AT_LEAST(1, 23)
+enum : uint64_t { UCT_EP_ATTR_FIELD_TX_TOKEN = 4 };
 #endif
 }
 

@@ -193,6 +193,9 @@ void print_endpoint_parameters() {
   SIZE(uct_ep_invalidate_params_t);
   MEMBER(uct_ep_invalidate_params_t, field_mask);
 #endif
+#if VERITY_UCX_AT_LEAST(1, 23)
+  CONSTANT(UCT_EP_ATTR_FIELD_TX_TOKEN);
+#endif
 }
 
 void print_components() {

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What UCP's failover (from UCX 1.21 on) builds on: an endpoint that fails ends all that was posted
+// on it with an error, so that UCP posts it again on another lane, and has one failure to report.
+#include <algorithm>
+
+#include "cases.h"
+#include "uct/compat/ucx.h"
+
+#if VERITY_UCX_AT_LEAST(1, 23)
+extern "C" ucs_status_t uct_ep_outstanding_purge(uct_ep_h ep, const void* params);
+extern "C" ucs_status_t uct_iface_query_v2(uct_iface_h iface, void* attr);
+#endif
+
+namespace verity::test {
+namespace {
+
+constexpr uint8_t kId = 12;
+
+size_t long_ones(uint64_t i) { return 600 + static_cast<size_t>(dice(12, i) % 400); }
+
+struct Ended {
+  uct_completion_t completion;
+  unsigned calls;
+  ucs_status_t status;
+};
+void has_ended(uct_completion_t* completion) {
+  auto* ended = reinterpret_cast<Ended*>(completion);
+  ++ended->calls;
+  ended->status = completion->status;
+}
+
+// The peer makes no progress meanwhile: nothing is acknowledged.
+void end_by_invalidation(Iface& iface, uct_ep_h ep, Outbound& out) {
+  if (!Outbound::has(iface, Kind::kZcopy)) throw Skip("no am_zcopy");
+  if ((iface.md_attr().cap.flags & UCT_MD_FLAG_NEED_MEMH) != 0)
+    throw Skip("needs registered memory");
+  Bytes buffer(std::min<size_t>(Outbound::longest(iface, Kind::kZcopy), 50'000), 7);
+  Ended zcopy{{has_ended, 1, UCS_OK}, 0, UCS_OK};
+  const uct_iov_t iov{buffer.data(), buffer.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+  const ucs_status_t posted = uct_ep_am_zcopy(ep, kId, nullptr, 0, &iov, 1, 0, &zcopy.completion);
+  if (posted != UCS_INPROGRESS) throw Skip("am_zcopy is complete at once");
+  Ended flush{{has_ended, 1, UCS_OK}, 0, UCS_OK};
+  const ucs_status_t flushed = uct_ep_flush(ep, 0, &flush.completion);
+  require(flushed == UCS_INPROGRESS, "a flush does not wait for what nobody has acknowledged");
+
+  // As UCX's tests of failover call it: without flags before 1.21, without parameters from there
+  // on.
+  const ucs_status_t status = uct_ep_invalidate(ep, 0);
+  require(status == UCS_OK, std::string("uct_ep_invalidate: ") + ucs_status_string(status));
+  iface.progress_until([&] { return iface.errors() != 0 && zcopy.calls != 0 && flush.calls != 0; },
+                       "the failure");
+  for (int i = 0; i < 1000; ++i) iface.progress();
+  require(iface.errors() == 1, std::to_string(iface.errors()) + " failures reported");
+  require(zcopy.calls == 1 && zcopy.status != UCS_OK, "am_zcopy did not end once, with an error");
+  require(flush.calls == 1 && flush.status != UCS_OK, "a flush did not end once, with an error");
+  try {
+    (void)out.try_send(Kind::kBcopy);
+  } catch (const Failure&) { return; }
+  throw Failure("an endpoint that has failed takes another message");
+}
+
+void invalidated(Side& side) {
+  if (side.channel.alone()) throw Skip("needs two processes");
+  if (side.options.transport.front() != 'v') throw Skip("only the wrapper");
+  Iface iface(side.options);
+  Inbound in(iface, kId, long_ones);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, long_ones);
+  connect(side, iface, in, out);
+  iface.flush(eps[0]);
+  side.channel.barrier([&] { iface.progress(); });
+  const auto both = [&] { side.channel.barrier({}); };
+  try {
+    if (side.role == 0) end_by_invalidation(iface, eps[0], out);
+  } catch (...) {
+    both();
+    throw;
+  }
+  both();
+}
+
+// Tokens say which operations have arrived, so that UCP need not post those again. They are not
+// offered: UCP up to 1.23 asks for none. The lower transport's would count frames, not operations.
+void no_tokens([[maybe_unused]] Side& side) {
+#if VERITY_UCX_AT_LEAST(1, 23)
+  if (side.options.transport.front() != 'v') throw Skip("only the wrapper");
+  Iface iface(side.options);
+  const Endpoints eps(iface, side.channel, 1);
+  uint64_t attributes[64] = {UCT_EP_ATTR_FIELD_TX_TOKEN};
+  require(uct_ep_query(eps[0], reinterpret_cast<uct_ep_attr_t*>(attributes)) == UCS_ERR_UNSUPPORTED,
+          "an endpoint has a token");
+  constexpr uint64_t kAllTokens = 0x78;
+  uint64_t of_iface[64] = {kAllTokens};
+  require(uct_iface_query_v2(iface.handle(), of_iface) == UCS_ERR_UNSUPPORTED,
+          "an interface has tokens");
+  const uint64_t parameters[8] = {};
+  require(uct_ep_outstanding_purge(eps[0], parameters) == UCS_ERR_UNSUPPORTED,
+          "what is outstanding can be purged without a token");
+  side.channel.barrier([&] { iface.progress(); });
+#else
+  throw Skip("from UCX 1.23 on");
+#endif
+}
+
+constexpr Case kCases[] = {
+    {"an endpoint that is invalidated ends everything with an error, once", invalidated},
+    {"no tokens", no_tokens},
+};
+
+}  // namespace
+
+std::span<const Case> failover_cases() { return kCases; }
+
+}  // namespace verity::test
