@@ -50,9 +50,6 @@ class Side : public rma::Port {
     landings.push_back({link_free + kLatency, &chunk, offset, length});
     return Started::kUnderWay;
   }
-  const uint8_t* readable(uint64_t address, size_t, uint8_t*) noexcept override {
-    return reinterpret_cast<const uint8_t*>(address);
-  }
   bool access(uint64_t, size_t, void (*use)(void*), void* arg) noexcept override {
     use(arg);
     return true;
