@@ -23,8 +23,6 @@ bool Server::hash(Job& job, size_t* budget) noexcept {
   const auto count = static_cast<uint32_t>(geometry.leaf_count());
   try {
     job.leaves.resize(count);
-    scratch_.resize(
-        std::max<size_t>(scratch_.size(), std::max<size_t>(kSlice, geometry.segment_size())));
   } catch (const std::bad_alloc&) {
     job.status = RmaStatus::kBusy;
     return true;
@@ -39,15 +37,13 @@ bool Server::hash(Job& job, size_t* budget) noexcept {
         std::min<uint64_t>(geometry.leaf_offset(last), job.request.length) - begin;
     const uint64_t address = job.request.address + begin;
     job.status = memory_.with(job.request.token, address, length, kRead, [&] {
-      const uint8_t* bytes = port_.readable(address, length, scratch_.data());
-      if (bytes == nullptr) return RmaStatus::kUnreadable;
-      // Another thread may unmap the memory after the probe: the reads themselves are guarded, too.
-      auto use = [&] {
+      // The program may have unmapped the memory: the reads are guarded, as those of gets are,
+      // because a system call for each slice would cost as much as hashing a part of it.
+      return access(address, length, [&] {
+        const auto* bytes = reinterpret_cast<const uint8_t*>(address);
         merkle::leaf_digests({length, geometry.segment_size()}, util::Pieces{{{bytes, length}}},
                              std::span(job.leaves).subspan(job.hashed, last - job.hashed));
-      };
-      const auto call = [](void* arg) { (*static_cast<decltype(use)*>(arg))(); };
-      return port_.access(address, length, call, &use) ? RmaStatus::kOk : RmaStatus::kUnreadable;
+      });
     });
     if (job.status != RmaStatus::kOk) return true;
     counts(*job.peer).digest_bytes += length;

@@ -67,10 +67,6 @@ class Port {
   // call.
   virtual Started read(Chunk& chunk, uint64_t offset, uint64_t length) noexcept = 0;
 
-  // `length` bytes of our own memory: where they can be read, be it a copy in `scratch`, which has
-  // room for them; nullptr when they cannot, because the program took them away.
-  virtual const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept = 0;
-
   // Other threads that hash; nullptr: none. The same as long as anything is submitted there.
   [[nodiscard]] virtual Hasher* hasher() noexcept { return nullptr; }
 

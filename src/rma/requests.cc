@@ -96,6 +96,9 @@ bool Client::transfer(Chunk& chunk) noexcept {
   chunk.landed = started == Started::kDone;
   chunk.flights += !chunk.landed;
   move(chunk, chunk.landed ? hashing_ : idle_);
+  // Read by this very call (cma): hashed while it is in the cache. Not behind other chunks, whose
+  // Reads may end then: the caller may be looking through their list.
+  if (chunk.landed && hashing_.next == &chunk.node) (void)hash_slice();
   return true;
 }
 

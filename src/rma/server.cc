@@ -53,12 +53,6 @@ void Server::end(Job& job) noexcept {
   delete &job;
 }
 
-template <typename Use>
-RmaStatus Server::access(uint64_t address, size_t length, Use&& use) noexcept {
-  const auto call = [](void* arg) { (*static_cast<std::remove_reference_t<Use>*>(arg))(); };
-  return port_.access(address, length, call, &use) ? RmaStatus::kOk : RmaStatus::kUnreadable;
-}
-
 void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
   wire::RmaPut put{};
   RmaStatus status = RmaStatus::kRefused;

@@ -71,7 +71,11 @@ class Server {
 
   // use() touches that memory and has nothing to destroy: it may end in between.
   template <typename Use>
-  [[nodiscard]] wire::RmaStatus access(uint64_t address, size_t length, Use&& use) noexcept;
+  [[nodiscard]] wire::RmaStatus access(uint64_t address, size_t length, Use&& use) noexcept {
+    const auto call = [](void* arg) { (*static_cast<std::remove_reference_t<Use>*>(arg))(); };
+    return port_.access(address, length, call, &use) ? wire::RmaStatus::kOk
+                                                     : wire::RmaStatus::kUnreadable;
+  }
   void get(Peer& peer, const wire::RmaRequest& request) noexcept;
   [[nodiscard]] wire::RmaStatus read(const wire::RmaRequest& request, uint8_t* out) noexcept;
   void refuse(Peer& peer, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
@@ -100,7 +104,6 @@ class Server {
   util::ListNode jobs_;  // oldest first
   unsigned shared_ = 0;  // of them, digests that other threads make
   uint32_t polls_ = 1;
-  std::vector<uint8_t> scratch_;
 };
 
 }  // namespace verity::rma

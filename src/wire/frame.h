@@ -45,7 +45,7 @@ static_assert(std::endian::native == std::endian::little,
               "the wire format is little endian, as UCX's own is host order");
 
 inline constexpr uint8_t kMagic = 0xb;
-inline constexpr uint8_t kVersion = 6;
+inline constexpr uint8_t kVersion = 7;
 inline constexpr uint32_t kLinkUnknown = 0xffffffffu;
 inline constexpr unsigned kMinSegmentLog2 = 8;   // 256 B
 inline constexpr unsigned kMaxSegmentLog2 = 16;  // 64 KiB

@@ -272,8 +272,8 @@ class Target final : public RmaWorld {
       case 1: lower_ = static_cast<Started>(input_.u8() & 3); break;
       case 2: lower_ = Started::kUnderWay; break;
       case 3: unreadable_ = how > 200; break;
-      case 4: copies_ = how > 100; break;
-      default:  // the program writes to its memory
+      case 4: break;  // free: the corpus keeps its numbers
+      default:        // the program writes to its memory
         memory_[input_.u16() % kMemory] ^= 1;
         ++version_;
         shadow_.assign(memory_.get(), memory_.get() + kMemory);

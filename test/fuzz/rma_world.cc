@@ -125,15 +125,6 @@ Started RmaWorld::read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noex
   return lower_;
 }
 
-const uint8_t* RmaWorld::readable(uint64_t at, size_t length, uint8_t* scratch) noexcept {
-  require(may(at, length, rma::kRead), "a look outside of what may be read");
-  if (unreadable_) return nullptr;
-  const auto* bytes = reinterpret_cast<const uint8_t*>(at);
-  if (!copies_) return bytes;
-  std::memcpy(scratch, bytes, length);
-  return scratch;
-}
-
 bool RmaWorld::access(uint64_t at, size_t length, void (*use)(void*), void* arg) noexcept {
   require(may(at, length, rma::kRead | rma::kWrite),
           "an access outside of what may be read or written");

@@ -106,7 +106,6 @@ class RmaWorld : public rma::Port {
   uint64_t fetched_ = 0;
   Started lower_ = Started::kUnderWay;
   bool unreadable_ = false;
-  bool copies_ = false;
   bool honest_ = true;
   bool opened_ = false;
   bool before_fence_ = false;  // what is started waited while a fence came
@@ -125,7 +124,6 @@ class RmaWorld : public rma::Port {
   uint32_t mark(rma::Peer& peer) noexcept override { return line_of(peer).sent; }
   bool has_taken(rma::Peer& peer, uint32_t mark) noexcept override;
   Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
-  const uint8_t* readable(uint64_t at, size_t length, uint8_t* scratch) noexcept override;
   bool access(uint64_t at, size_t length, void (*use)(void*), void* arg) noexcept override;
   void finished(rma::Read& read) noexcept override;
   void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override;

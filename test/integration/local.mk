@@ -23,6 +23,12 @@ noinst_PROGRAMS += merkle_bench
 merkle_bench_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 merkle_bench_LDADD = libverity_core.la
 merkle_bench_SOURCES = test/bench/merkle_bench.cc
+
+# The table of UCX_VERITY_THREADS in ucx-verity-config(7).
+noinst_PROGRAMS += hash_threads
+hash_threads_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS)
+hash_threads_LDADD = libverity_core.la
+hash_threads_SOURCES = test/bench/hash_threads.cc test/sim/read_time.h
 noinst_PROGRAMS += runs_bench
 runs_bench_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 runs_bench_LDADD = libverity_normalize.la

@@ -68,6 +68,7 @@ verity_unit_SOURCES += \
 	test/unit/rma/server_case.h \
 	test/unit/rma/server_test.cc \
 	test/unit/rma/time_test.cc \
+	test/sim/read_time.h \
 	test/unit/signature/algebra_test.cc \
 	test/unit/signature/basic_test.cc \
 	test/unit/signature/case.h \

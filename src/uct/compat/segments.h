@@ -20,21 +20,29 @@ struct SegmentVariable {
   const char* buffers = nullptr;
   // Bytes that a buffer has at least, for the frames of large messages.
   size_t large_frame = 0;
+  // Below this the size is somebody's choice, for the sake of memory.
+  size_t usual = 8192;
 };
 
 // More of a large message in a frame costs less a byte, until it leaves the cache between the
 // passes over it.
 inline constexpr size_t kLargeFrame = 16384;
 
-// Below this the size is somebody's choice, for the sake of memory.
-inline constexpr size_t kUsualSegment = 8192;
+// A frame of a large message over tcp fills three packets. One packet of 65535 bytes has IP's and
+// TCP's headers, with timestamps, also where the device cuts it (TSO) or there is none (lo), and a
+// message has a header of UCX's own. A few bytes more would cost one more packet. Each frame costs
+// both sides a system call and some 1.3 us; longer ones leave the receiver with more to hash and to
+// copy when the last byte has come, and the latency of 1 MiB grows.
+inline constexpr size_t kTcpPacket = 65535 - 20 - 32;
+inline constexpr size_t kTcpHeader = 5;
+inline constexpr size_t kTcpFrame = 3 * kTcpPacket - kTcpHeader;
 
 // ud is not among them: a message is one packet there, whatever the buffers.
 inline constexpr SegmentVariable kSegmentVariables[] = {
     {"SEG_SIZE", "SEG_SIZE"},                                        // self
     {"MM_SEG_SIZE", "MM_SEG_SIZE", "MM_RX_BUFS_GROW", kLargeFrame},  // posix, sysv
     {"TX_SEG_SIZE", "TX_SEG_SIZE"},                                  // tcp
-    {"RX_SEG_SIZE", "RX_SEG_SIZE"},
+    {"RX_SEG_SIZE", "RX_SEG_SIZE", "RX_BUFS_GROW", kTcpFrame + kTcpHeader, 65536},
     {"RC_RC_IB_SEG_SIZE", "IB_SEG_SIZE"},  // rc_verbs, rc_mlx5
     {"DC_RC_IB_SEG_SIZE", "IB_SEG_SIZE"},  // dc_mlx5
 };
@@ -53,16 +61,13 @@ inline constexpr LengthField kLengthFields[] = {
     {"xpmem", UINT16_MAX},
 };
 
-// What goes to the network at once. A zero-copy message that is a little longer goes as two
-// packets, of which the second costs as much as the first: an IP packet is 65535 bytes with its
-// headers, also where the device cuts it (TSO) or there is none (lo), and a message has one of
-// UCX's own.
-struct Packet {
+// Zero-copy messages are no longer than this, whatever the buffers hold.
+struct ZeroCopyLimit {
   const char* transport;
-  size_t most;  // bytes of a message
+  size_t most;  // bytes
 };
-inline constexpr Packet kPackets[] = {
-    {"tcp", 65535 - 20 - 32 - 5},  // IP, TCP with timestamps, UCX
+inline constexpr ZeroCopyLimit kZeroCopyLimits[] = {
+    {"tcp", kTcpFrame},
 };
 
 }  // namespace verity::uct

@@ -120,7 +120,6 @@ class OneSided final : public rma::Port {
   [[nodiscard]] bool is_before_fence() const noexcept override;
   void request_ack(rma::Peer& peer) noexcept override;
   rma::Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
-  const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept override;
   bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept override;
   [[nodiscard]] rma::Hasher* hasher() noexcept override {
     return pool_.is_open ? &hash_pool() : nullptr;

@@ -5,7 +5,6 @@
 
 #include "uct/links/fault_report.h"
 #include "uct/memory/fault_guard.h"
-#include "uct/memory/own_memory.h"
 #include "uct/onesided/onesided.h"
 #include "uct/process/warnings.h"
 
@@ -125,10 +124,6 @@ void OneSided::lower_done(uct_completion_t* comp) noexcept {
   self.note_work();
   if (!good && chunk.read->error == UCS_OK) chunk.read->error = comp->status;
   for (uint32_t n = chunk.flights; n != 0; --n) self.client_.landed(chunk, good);
-}
-
-const uint8_t* OneSided::readable(uint64_t address, size_t length, uint8_t* scratch) noexcept {
-  return readable_memory(address, length, scratch);
 }
 
 bool OneSided::access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept {

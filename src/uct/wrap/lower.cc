@@ -36,7 +36,7 @@ void write_number(uct_iface_config_t* config, const char* name, size_t value) no
 void enlarge(uct_iface_config_t* config, const SegmentVariable& variable, size_t room) noexcept {
   size_t bytes;
   if (!read_bytes(config, variable.read, &bytes)) return;
-  const size_t wanted = bytes >= kUsualSegment ? std::max(bytes, variable.large_frame) : bytes;
+  const size_t wanted = bytes >= variable.usual ? std::max(bytes, variable.large_frame) : bytes;
   write_number(config, variable.set, wanted + room);
   size_t buffers;
   if (wanted == bytes || variable.buffers == nullptr) return;
@@ -93,9 +93,9 @@ ucs_status_t query_lower_iface(uct_iface_h iface, const char* name, uct_iface_at
     attr->cap.am.max_short = std::min(attr->cap.am.max_short, field.most);
     attr->cap.am.max_bcopy = std::min(attr->cap.am.max_bcopy, field.most);
   }
-  for (const Packet& packet : kPackets) {
-    if (std::strcmp(packet.transport, name) == 0)
-      attr->cap.am.max_zcopy = std::min(attr->cap.am.max_zcopy, packet.most);
+  for (const ZeroCopyLimit& limit : kZeroCopyLimits) {
+    if (std::strcmp(limit.transport, name) == 0)
+      attr->cap.am.max_zcopy = std::min(attr->cap.am.max_zcopy, limit.most);
   }
   return UCS_OK;
 }

@@ -47,7 +47,7 @@ struct LowerConfig {
                                             LowerIface* iface_p);
 
 // What an interface of the lower transport `name` offers; no longer messages than its own header
-// can hold the length of, or than one packet (segments.h).
+// can hold the length of, or than pays (segments.h).
 [[nodiscard]] ucs_status_t query_lower_iface(uct_iface_h iface, const char* name,
                                              uct_iface_attr_t* attr);
 

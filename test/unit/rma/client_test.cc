@@ -81,7 +81,8 @@ TEST_F(RmaClient, APollHashesASliceOnly) {
     ASSERT_NE(pair.client.poll(), 0u);
     EXPECT_LE(pair.reader_counters.read_bytes_verified - before, 1u << 20);
   }
-  EXPECT_EQ(polls, source.size() / Client::kSlice);
+  // The first slice was hashed when it was read, still in the cache.
+  EXPECT_EQ(polls + 1, source.size() / Client::kSlice);
 }
 
 TEST_F(RmaClient, RefusedAndUnreadableMemory) {

@@ -146,18 +146,9 @@ class RmaEnd final : public rma::Port {
     EXPECT_EQ(taken, flight.length);
   }
 
-  const uint8_t* readable(uint64_t address, size_t length, uint8_t* scratch) noexcept override {
-    if (before_look) before_look();
-    if (unreadable) return nullptr;
-    const auto* bytes = reinterpret_cast<const uint8_t*>(address);
-    if (!copies) return bytes;
-    std::copy(bytes, bytes + length, scratch);
-    return scratch;
-  }
-
   bool access(uint64_t, size_t, void (*use)(void*), void* arg) noexcept override {
     if (before_look) before_look();
-    if (unreadable || unmapped_after_probe) return false;
+    if (unreadable) return false;
     use(arg);
     return true;
   }
@@ -208,8 +199,6 @@ class RmaEnd final : public rma::Port {
   std::function<void()> before_look;  // of the owner, at its own memory
   rma::Hasher* pool = nullptr;
   bool unreadable = false;
-  bool unmapped_after_probe = false;  // readable() says yes, and access() finds nothing there
-  bool copies = false;
   std::deque<Flight> flights;
   std::vector<std::pair<uint64_t, uint64_t>> reads;  // offsets and lengths
   std::vector<rma::Read*> over;                      // not released yet

@@ -339,7 +339,7 @@ TEST_F(RmaRepair, WhateverHappensTheBytesAreRight) {
     const uint64_t shared = pair.share(source);
     const double harm = rng.chance(0.5) ? 0.05 : 0.7;
     pair.reader.most_of_message = pair.owner.most_of_message = rng.between(64, 3000);
-    pair.owner.copies = rng.chance(0.5);
+    (void)rng.chance(0.5);
     pair.reader.damage = [&](uint64_t, Message& bytes) {
       while (rng.chance(harm))
         bytes[rng.below(bytes.size())] ^= static_cast<uint8_t>(1 + rng.below(255));

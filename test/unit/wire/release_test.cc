@@ -28,8 +28,10 @@ const Bytes kAddressOf5 = {0x79, 0x76, 5,    0x12, 0x2b, 0x1c, 0x9e, 0x40,
                            0x01, 0x0e, 0x80, 0xba, 0x04, 0x47, 0xbd, 0x4b};
 const Bytes kAddressOf6 = {0x79, 0x76, 6,    0x12, 0x2b, 0x1c, 0x9e, 0x40, 0x01, 0x0e,
                            0x80, 0xba, 0x04, 0x47, 0xbd, 0x4b, 0,    1,    0,    0};
+const Bytes kAddressOf7 = {0x79, 0x76, 7,    0x12, 0x2b, 0x1c, 0x9e, 0x40, 0x01, 0x0e,
+                           0x80, 0xba, 0x04, 0x47, 0xbd, 0x4b, 0,    1,    0,    0};
 // Of what may come, longer and with bits that mean nothing today.
-const Bytes kAddressOf7 = {0x79, 0x76, 7,    0xff, 0x2b, 0x1c, 0x9e, 0x40, 0x01, 0x0e, 0x80, 0xba,
+const Bytes kAddressOf8 = {0x79, 0x76, 8,    0xff, 0x2b, 0x1c, 0x9e, 0x40, 0x01, 0x0e, 0x80, 0xba,
                            0x04, 0x47, 0xbd, 0x4b, 1,    12,   3,    0xff, 0xff, 0xff, 0xff, 0xff};
 
 AddressTail read(const Bytes& bytes) {
@@ -46,7 +48,7 @@ std::string refusal(const Bytes& theirs, const Release& ours = {0, 1, 0}) {
 }
 
 TEST(Release, AnAddressOfThisVersionIsUnderstood) {
-  const AddressTail tail = read(kAddressOf6);
+  const AddressTail tail = read(kAddressOf7);
   EXPECT_EQ(tail.version, kVersion);
   EXPECT_EQ(mode_of(tail), 2);
   EXPECT_EQ(extensions_of(tail), 1);
@@ -58,20 +60,23 @@ TEST(Release, AnAddressOfThisVersionIsUnderstood) {
 TEST(Release, AnOlderPeerIsRefusedByName) {
   EXPECT_EQ(read(kAddressOf5).release, Release{});
   EXPECT_EQ(refusal(kAddressOf5),
-            "this side is ucx-verity 0.1.0 (protocol version 6), the peer is older than 0.1.0 "
+            "this side is ucx-verity 0.1.0 (protocol version 7), the peer is older than 0.1.0 "
             "(protocol version 5): they cannot exchange messages; use one release on all hosts of "
             "the job (module load ucx-verity/0.1.0)");
+  EXPECT_EQ(read(kAddressOf6).release, (Release{0, 1, 0}));
+  EXPECT_NE(refusal(kAddressOf6).find("the peer is ucx-verity 0.1.0 (protocol version 6)"),
+            std::string::npos);
 }
 
 TEST(Release, ANewerPeerIsRefusedByName) {
-  EXPECT_EQ(refusal(kAddressOf7, {1, 2, 3}),
-            "this side is ucx-verity 1.2.3 (protocol version 6), the peer is ucx-verity 1.12.3 "
-            "(protocol version 7): they cannot exchange messages; use one release on all hosts of "
+  EXPECT_EQ(refusal(kAddressOf8, {1, 2, 3}),
+            "this side is ucx-verity 1.2.3 (protocol version 7), the peer is ucx-verity 1.12.3 "
+            "(protocol version 8): they cannot exchange messages; use one release on all hosts of "
             "the job (module load ucx-verity/1.2.3, or ucx-verity/1.12.3)");
 }
 
 TEST(Release, TheLongestRefusalFits) {
-  Bytes longest(kAddressOf7);
+  Bytes longest(kAddressOf8);
   longest[2] = 255;
   for (size_t at = 16; at < 19; ++at) longest[at] = 255;
   EXPECT_NE(refusal(longest, {255, 255, 255}).find("or ucx-verity/255.255.255)"),
@@ -102,6 +107,13 @@ const Bytes kHelloOf6 = {
     0x00, 0x01, 0x02, 0x00, 0x04, 0x02, 0x01, 0x00, 0x00, 0x00, 0x6e, 0x6f, 0x64, 0x65, 0x31, 0x37,
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x00, 0x00, 0x0a, 0x00, 0x00, 0x11, 0xad, 0xde, 0xef, 0xdc, 0x8c, 0x94, 0x53, 0xd1, 0x8b, 0xf9};
+const Bytes kHelloOf7 = {
+    0x05, 0x91, 0x29, 0xaf, 0x50, 0x50, 0xce, 0x6e, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0xb1, 0x02, 0x0d, 0x73,
+    0x48, 0x69, 0x01, 0x0e, 0x80, 0xba, 0x04, 0x47, 0xbd, 0x4b, 0x01, 0x00, 0x00, 0x00, 0x03, 0x00,
+    0x00, 0x01, 0x02, 0x00, 0x04, 0x02, 0x01, 0x00, 0x00, 0x00, 0x6e, 0x6f, 0x64, 0x65, 0x31, 0x37,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x0a, 0x00, 0x00, 0x11, 0xad, 0xde, 0xef, 0xdc, 0x8c, 0x94, 0x53, 0xd1, 0x8b, 0xf9};
 
 Verdict verdict(const Bytes& bytes, FrameView* view) {
   const Verdict structure = parse(bytes.data(), bytes.size(), view);
@@ -111,7 +123,7 @@ Verdict verdict(const Bytes& bytes, FrameView* view) {
 
 TEST(Release, AHelloOfThisVersionIsUnderstood) {
   FrameView view;
-  ASSERT_EQ(verdict(kHelloOf6, &view), Verdict::kGood);
+  ASSERT_EQ(verdict(kHelloOf7, &view), Verdict::kGood);
   EXPECT_EQ(view.header.link, kLinkUnknown);
   EXPECT_EQ(view.header.upper_am_id(), 13);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(view.payload), view.header.length), "Hi");
@@ -130,10 +142,11 @@ TEST(Release, AHelloOfThisVersionIsUnderstood) {
 TEST(Release, AHelloOfAnotherVersionIsDropped) {
   FrameView view;
   EXPECT_EQ(verdict(kHelloOf5, &view), Verdict::kMalformed);
-  Bytes newer(kHelloOf6);
+  EXPECT_EQ(verdict(kHelloOf6, &view), Verdict::kMalformed);
+  Bytes newer(kHelloOf7);
   FrameHeader header;
   std::memcpy(&header, newer.data(), sizeof(header));
-  header.segment = static_cast<uint8_t>(7u << 4 | (header.segment & 0x0f));
+  header.segment = static_cast<uint8_t>(8u << 4 | (header.segment & 0x0f));
   std::memcpy(newer.data(), &header, sizeof(header));
   seal_single(reinterpret_cast<FrameHeader*>(newer.data()), newer.size(),
               nonce(kSource, kTarget, Class::kSync));
@@ -142,7 +155,7 @@ TEST(Release, AHelloOfAnotherVersionIsDropped) {
 
 // A later release of this version may understand trailers that this one does not.
 TEST(Release, AHelloWithNewerTrailersIsUnderstood) {
-  Bytes later(kHelloOf6);
+  Bytes later(kHelloOf7);
   const uint64_t key = nonce(kSource, kTarget, Class::kSync);
   const size_t hello = sizeof(FrameHeader) + 2;
   later[hello + offsetof(HelloExt, trailers)] = 15;
