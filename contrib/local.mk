@@ -64,7 +64,7 @@ clean-local: clean-downloads
 .PHONY: clean-downloads
 clean-downloads:
 	rm -rf test/integration/debs
-EXTRA_DIST += contrib/quickstart contrib/quickstart-demo
+EXTRA_DIST += contrib/quickstart contrib/quickstart-demo contrib/site-acceptance
 
 # Packages: contrib/build-package puts these folders where the formats' tools want them.
 package_recipes = \
