@@ -2,7 +2,7 @@
 
 EXTRA_DIST += LICENSE contrib/build-aux/ucx-source-version
 
-EXTRA_DIST += contrib/get-ucx-source contrib/build-for-ucx contrib/check-ucx-layout
+EXTRA_DIST += contrib/get-ucx-source contrib/build-for-ucx contrib/check-ucx-layout contrib/tested-with
 dist_doc_DATA = contrib/NEWS
 EXTRA_DIST += test/campaign/README.md .github/CONTRIBUTING.md src/README.md src/wire/PROTOCOL.md test/README.md \
 	src/health/README.md src/loader/README.md src/merkle/README.md src/normalize/README.md \
@@ -64,7 +64,7 @@ clean-local: clean-downloads
 .PHONY: clean-downloads
 clean-downloads:
 	rm -rf test/integration/debs
-EXTRA_DIST += contrib/quickstart contrib/quickstart-demo
+EXTRA_DIST += contrib/quickstart contrib/quickstart-demo contrib/site-acceptance
 
 # Packages: contrib/build-package puts these folders where the formats' tools want them.
 package_recipes = \
@@ -95,8 +95,8 @@ EXTRA_DIST += test/integration/build/packages.sh
 
 TESTS += test/integration/build/configure.sh
 EXTRA_DIST += test/integration/build/configure.sh
-TESTS += test/integration/build/ucx_layout.sh
-EXTRA_DIST += test/integration/build/ucx_layout.sh src/uct/compat/internal/print_layout.cc
+TESTS += test/integration/build/ucx_layout.sh test/integration/build/tested_with.sh
+EXTRA_DIST += test/integration/build/tested_with.sh test/integration/build/ucx_layout.sh src/uct/compat/internal/print_layout.cc
 
 # Other Debian releases: make check-matrix [SUITES='trixie'] [MATRIX_TESTS='types mpi'] [MATRIX_OPTIONS='--ccache DIR'].
 MATRIX_CACHE = $(abs_builddir)/matrix

@@ -20,6 +20,7 @@ void add_env_command(CLI::App& app, int* exit_code);
 void add_doctor_command(CLI::App& app, int* exit_code);
 // `argc`, `argv`: of main(), for the reports.
 void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code);
+void add_acceptance_command(CLI::App& app, int argc, char** argv, int* exit_code);
 void add_status_command(CLI::App& app, int* exit_code);
 void add_top_command(CLI::App& app, int* exit_code);
 

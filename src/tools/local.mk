@@ -3,8 +3,13 @@
 # The ucx-verity command. What has no edge is compiled into the unit tests too.
 tools_pure_sources = \
 	src/tools/devices.cc src/tools/devices.h \
+	src/tools/hex.cc src/tools/hex.h \
 	src/tools/html.cc src/tools/html.h \
+	src/tools/lines.cc src/tools/lines.h \
 	src/tools/subprocess.cc src/tools/subprocess.h src/tools/variable.h \
+	src/tools/acceptance/html.cc \
+	src/tools/acceptance/results.cc src/tools/acceptance/results.h \
+	src/tools/acceptance/text.cc \
 	src/tools/bench/clock.h \
 	src/tools/bench/html.cc \
 	src/tools/bench/report.cc src/tools/bench/report.h \
@@ -49,7 +54,10 @@ ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
 	src/tools/main.cc \
 	src/tools/quiet_stdout.cc src/tools/quiet_stdout.h \
 	src/tools/temporary_folder.h \
+	src/tools/ucp_end.cc src/tools/ucp_end.h \
 	src/tools/ucx_query.cc src/tools/ucx_query.h \
+	src/tools/acceptance/acceptance.cc \
+	src/tools/acceptance/traffic.cc src/tools/acceptance/traffic.h \
 	src/tools/bench/bench.cc \
 	src/tools/bench/measure.cc src/tools/bench/measure.h \
 	src/tools/bench/mpi.cc \
@@ -82,6 +90,26 @@ src/tools/bench/mpi_pingpong.inc: src/tools/bench/mpi_pingpong.c
 	mv $@.new $@
 src/tools/bench/ucx_verity-mpi.$(OBJEXT): src/tools/bench/mpi_pingpong.inc
 
+# So do the scripts of `ucx-verity acceptance`, and an MPI program.
+acceptance_files = src/tools/acceptance/run.sh src/tools/acceptance/steps.sh src/tools/acceptance/node.sh
+acceptance_inc = src/tools/acceptance/run.inc src/tools/acceptance/steps.inc src/tools/acceptance/node.inc \
+	src/tools/acceptance/program.inc
+EXTRA_DIST += $(acceptance_files)
+BUILT_SOURCES += $(acceptance_inc)
+CLEANFILES += $(acceptance_inc)
+# $(call carry,FILE)
+carry = $(AM_V_GEN)$(MKDIR_P) src/tools/acceptance && \
+	{ echo 'R"carried('; cat $(srcdir)/$(1); echo ')carried"'; } > $@.new && mv $@.new $@
+src/tools/acceptance/run.inc: src/tools/acceptance/run.sh
+	$(call carry,src/tools/acceptance/run.sh)
+src/tools/acceptance/steps.inc: src/tools/acceptance/steps.sh
+	$(call carry,src/tools/acceptance/steps.sh)
+src/tools/acceptance/node.inc: src/tools/acceptance/node.sh
+	$(call carry,src/tools/acceptance/node.sh)
+src/tools/acceptance/program.inc: test/mpi/hello_integrity.c
+	$(call carry,test/mpi/hello_integrity.c)
+src/tools/acceptance/ucx_verity-acceptance.$(OBJEXT): $(acceptance_inc)
+
 # The names of the plugin's variables, from the table that UCX's parser gets.
 BUILT_SOURCES += include/variable_names.inc
 CLEANFILES += include/variable_names.inc
@@ -94,6 +122,7 @@ src/tools/doctor/verity_unit-variable_names.$(OBJEXT): include/variable_names.in
 
 verity_unit_CPPFLAGS += $(tools_cppflags) $(JSON_CFLAGS)
 verity_unit_SOURCES += $(tools_pure_sources) \
+	test/unit/tools/acceptance_test.cc \
 	test/unit/tools/bench_test.cc \
 	test/unit/tools/diagnosis_test.cc \
 	test/unit/tools/diagnosis_host_test.cc \
@@ -109,11 +138,12 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools/report_topology_test.cc \
 	test/unit/tools/transports_test.cc
 
-TESTS += test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
-EXTRA_DIST += test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
+TESTS += test/integration/tools/acceptance.sh test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
+EXTRA_DIST += test/integration/tools/acceptance.sh test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
 
 dist_man1_MANS += \
 	src/tools/man/ucx-verity.1 \
+	src/tools/man/ucx-verity-acceptance.1 \
 	src/tools/man/ucx-verity-bench.1 \
 	src/tools/man/ucx-verity-check.1 \
 	src/tools/man/ucx-verity-doctor.1 \

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   verity::tools::add_env_command(app, &exit_code);
   verity::tools::add_doctor_command(app, &exit_code);
   verity::tools::add_bench_command(app, argc, argv, &exit_code);
+  verity::tools::add_acceptance_command(app, argc, argv, &exit_code);
   verity::tools::add_report_command(app, &exit_code);
   verity::tools::add_status_command(app, &exit_code);
   verity::tools::add_top_command(app, &exit_code);

@@ -15,6 +15,7 @@ roce_tsc_SOURCES = test/roce/tsc.c
 CLEANFILES += roce_tsc$(EXEEXT)
 TESTS += test/roce/tcp.sh
 EXTRA_DIST += \
+	test/roce/acceptance.sh \
 	test/roce/build-guest \
 	test/roce/guest-init.sh \
 	test/roce/health.sh \

@@ -11,6 +11,7 @@ set -u
 . "$abs_top_srcdir/test/roce/lab.sh"
 . "$abs_top_srcdir/test/roce/verdicts.sh"
 . "$abs_top_srcdir/test/roce/health.sh"
+. "$abs_top_srcdir/test/roce/acceptance.sh"
 trap 'link_stop; rm -rf "$tap_dir"' EXIT
 
 mkdir -p "$lab_share/bin"
@@ -116,6 +117,7 @@ undamaged "nothing damaged: the plugin delivers all right and finds no fault" $w
     UCX_RNDV_SCHEME=get_zcopy hello_integrity 100 1048576
 }
 health_perftest "health, ucx_perftest" $wrapped
+accepted "acceptance" rc_verbs
 
 # ---- damaged, in all ways -----------------------------------------------------------------------
 

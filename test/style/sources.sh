@@ -42,7 +42,7 @@ offence "a higher room" uct/links/b.cc '#include "uct/iface/a.h"' 'uct/links may
 offence "allowed: a lower room" uct/iface/b.cc '#include "uct/links/a.h"' '^status 0'
 
 # Their help is the comment at their begin, all of it.
-for script in run-tests check-matrix check-layers quickstart quickstart-demo man-to-html build-package; do
+for script in run-tests check-matrix check-layers quickstart quickstart-demo man-to-html build-package tested-with; do
   help=$(bash "$abs_top_srcdir/contrib/$script" --help)
   is "$script --help: exit status" $? 0
   contains "$script --help: the usage" "$help" "^Usage: contrib/$script"

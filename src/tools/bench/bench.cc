@@ -101,6 +101,7 @@ class Bench {
     const bench::MpiOptions none;
     axes_ = options_.mpi.segments != none.segments || options_.mpi.ranks != none.ranks;
     if (axes_ && !wants("mpi")) throw std::runtime_error("--ranks and --segments need --level mpi");
+    if (two_hosts()) check_two_hosts();
     (void)tests(wants("mpi"));
     choose_variants(ucx);
     csv_.write(bench::csv_heading());
@@ -125,6 +126,20 @@ class Bench {
   }
 
  private:
+  [[nodiscard]] bool two_hosts() const { return !plan_.starts.empty(); }
+
+  void check_two_hosts() const {
+    if (plan_.starts.size() != 2)
+      throw std::runtime_error("--on: give it twice, once for the host of each process");
+    if (options_.tls.empty())
+      throw std::runtime_error("--on needs --tls: transports of those hosts");
+    if (wants("mpi"))
+      throw std::runtime_error("--on: levels uct and ucp; --level mpi starts a job by --mpirun");
+    const auto names = split_commas(options_.tls);
+    if (std::find(names.begin(), names.end(), "self") != names.end())
+      throw std::runtime_error("--on: self reaches no other host");
+  }
+
   bool wants(const std::string& level) const {
     return std::any_of(
         options_.levels.begin(), options_.levels.end(),
@@ -162,19 +177,22 @@ class Bench {
   // seen.
   Variant wrapped(const JobEnvironment& environment) const {
     Variant variant{.wrapped = true, .set = environment.variables, .unset = {}};
-    variant.set.push_back({"UCX_VERITY_HEALTH_DIR", folder_.path()});
+    variant.set.push_back(two_hosts() ? Variable{"UCX_VERITY_HEALTH", "n"}
+                                      : Variable{"UCX_VERITY_HEALTH_DIR", folder_.path()});
     variant.set.push_back({"UCX_VERITY_ATTEST", "never"});
     return variant;
   }
 
   void choose_variants(const UcxInfo& ucx) {
-    const JobEnvironment own = usable(job_environment(ucx, {.tls = options_.tls}));
+    // This host may have other transports than those that are measured.
+    const std::string tls = two_hosts() ? "self" : options_.tls;
+    const JobEnvironment own = usable(job_environment(ucx, {.tls = tls}));
     plan_.variants = {raw(own), plan_.null_test ? raw(own) : wrapped(own)};
-    transports_ = own.transports;
+    transports_ = two_hosts() ? split_commas(options_.tls) : own.transports;
     if (!options_.compare.empty()) {
       const std::string prefix = std::filesystem::absolute(options_.compare);
       plan_.variants.push_back(
-          wrapped(usable(job_environment(ucx, {.tls = options_.tls, .prefix = prefix}))));
+          wrapped(usable(job_environment(ucx, {.tls = tls, .prefix = prefix}))));
     }
     about_ = {.method = method(),
               .machine = cpu_model(),
@@ -188,8 +206,9 @@ class Bench {
     return std::string("raw against ") + (plan_.null_test ? "raw" : "wrapped") +
            (options_.compare.empty() ? "" : " and old, that of " + options_.compare) +
            "; medians of " + std::to_string(plan_.openings) + " openings, batches A B B A, " +
-           (cpus.empty() ? "one CPU"
-                         : "CPUs " + std::to_string(cpus[0]) + "," + std::to_string(cpus[1]));
+           (two_hosts()    ? "between two hosts"
+            : cpus.empty() ? "one CPU"
+                           : "CPUs " + std::to_string(cpus[0]) + "," + std::to_string(cpus[1]));
   }
 
   void add(Result result) {
@@ -297,6 +316,10 @@ void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code) {
       ->check(CLI::Range(0.01, 3600.0));
   auto* compare = add("--compare", o.compare, "PREFIX",
                       "Also measure the plugin of this other installation or build tree");
+  command
+      ->add_option("--on", o.plan.starts,
+                   "Between two hosts: start a process by this command, such as 'ssh node1'; twice")
+      ->type_name("COMMAND");
   add("--csv", o.csv, "FILE", "Write the figures to FILE as well");
   add("--html", o.html, "FILE", "Write a page that draws the ratios to FILE");
   auto* json = command->add_flag("--json", o.json, "Print JSON instead of the table");

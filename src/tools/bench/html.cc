@@ -12,25 +12,7 @@
 
 namespace verity::tools::bench {
 
-namespace {
-
-constexpr const char* kHead = R"(<!DOCTYPE html>
-<html lang="en" xmlns="http://www.w3.org/1999/xhtml">
-<head>
-<meta charset="utf-8" />
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'" />
-<meta name="viewport" content="width=device-width, initial-scale=1" />
-<title>ucx-verity bench</title>
-<style>
-:root { color-scheme: light dark; --text: #1c2733; --dim: #51606e; --page: #fff; --head: #f2f5f7; --line: #d4dbe1; --new: #0b62a8; --old: #a85f00; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #dfe5ea; --dim: #9fabb6; --page: #14191e; --head: #1f272e; --line: #37424c; --new: #62b1f0; --old: #e5a04a; }
-}
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); margin: 2rem auto; max-width: 68rem; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: .2rem; }
-h2 { font-size: 1.1rem; margin-top: 2rem; }
-p { color: var(--dim); margin: .2rem 0; }
-.charts { display: flex; flex-wrap: wrap; gap: 1rem; }
+const char* const kChartStyle = R"(.charts { display: flex; flex-wrap: wrap; gap: 1rem; }
 figure { margin: 0; flex: 1 1 26rem; max-width: 33rem; }
 figcaption { font-weight: 600; }
 svg { width: 100%; height: auto; }
@@ -47,10 +29,9 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { border: 1px solid var(--line); padding: .15rem .6rem; text-align: right; white-space: nowrap; }
 th { background: var(--head); font-weight: 500; }
 td:first-child { text-align: left; }
-</style>
-</head>
-<body>
 )";
+
+namespace {
 
 constexpr double kWidth = 480, kHeight = 260, kLeft = 44, kRight = 20, kTop = 18, kBottom = 28;
 
@@ -184,8 +165,15 @@ std::string heading(const Result& r) {
 
 }  // namespace
 
-std::string render_html(const std::vector<Result>& results, const About& about) {
-  const bool old = !results.empty() && results.front().against_old;
+std::string key_in_words(bool old) {
+  return "Each curve shows a ratio to raw, the dashed line: <span class=\"key "
+         "new\">wrapped</span>, "
+         "with its 95 % range" +
+         std::string(old ? ", and <span class=\"key old\">old</span>" : "") +
+         ". Latencies are better below the line, rates above it.";
+}
+
+std::string render_sections(const std::vector<Result>& results) {
   std::vector<std::pair<std::string, std::vector<const Result*>>> sections;
   for (const Result& result : results) {
     const std::string title = heading(result);
@@ -194,18 +182,18 @@ std::string render_html(const std::vector<Result>& results, const About& about) 
     if (at == sections.end()) at = sections.insert(at, {title, {}});
     at->second.push_back(&result);
   }
-  std::string html = std::string(kHead) + "<h1>What verification costs</h1>\n<p>" +
-                     escaped(about.machine + ", " + about.versions + ", " + about.date) +
-                     "</p>\n<p>" + escaped(about.method) + "</p>\n<p><code>" +
-                     escaped(about.command) +
-                     "</code></p>\n<p>Each curve shows a ratio to raw, the dashed line: "
-                     "<span class=\"key new\">wrapped</span>, with its 95 % range" +
-                     (old ? ", and <span class=\"key old\">old</span>" : "") +
-                     ". Latencies are better below the line, rates above it.</p>\n";
-  for (const auto& [title, of_title] : sections) {
+  std::string html;
+  for (const auto& [title, of_title] : sections)
     html += "<h2>" + escaped(title) + "</h2>\n" + section(of_title);
-  }
-  return html + "</body>\n</html>\n";
+  return html;
+}
+
+std::string render_html(const std::vector<Result>& results, const About& about) {
+  const bool old = !results.empty() && results.front().against_old;
+  return page_head("ucx-verity bench", kChartStyle) + "<h1>What verification costs</h1>\n<p>" +
+         escaped(about.machine + ", " + about.versions + ", " + about.date) + "</p>\n<p>" +
+         escaped(about.method) + "</p>\n<p><code>" + escaped(about.command) + "</code></p>\n<p>" +
+         key_in_words(old) + "</p>\n" + render_sections(results) + "</body>\n</html>\n";
 }
 
 }  // namespace verity::tools::bench

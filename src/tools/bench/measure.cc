@@ -28,7 +28,7 @@ class Opening {
   Opening(const Plan& plan, const TickScale& scale, const Traffic& traffic)
       : scale_(scale), traffic_(traffic) {
     for (const Variant& variant : plan.variants) {
-      pairs_.push_back(std::make_unique<Pair>(variant, traffic));
+      pairs_.push_back(std::make_unique<Pair>(variant, traffic, plan.starts));
     }
     for (Rounds* rounds : {&clean, &disturbed}) rounds->variants.resize(pairs_.size());
   }
@@ -64,7 +64,7 @@ class Opening {
       for (const auto& pair : pairs_) {
         const Timing timing = pair->run(batch);
         std::vector<double> times;
-        for (const std::uint64_t interval : timing.ticks) times.push_back(scale_.ns(interval));
+        for (const std::uint64_t interval : timing.ticks) times.push_back(ns_of(timing, interval));
         ns = traffic_.test == Test::kRate ? times.at(0) / batch.count : median(times);
       }
     }
@@ -89,15 +89,20 @@ class Opening {
     for (std::size_t i = 0; i < order.size(); ++i) add(timings[i], &rounds.variants[order[i]]);
   }
 
+  [[nodiscard]] double ns_of(const Timing& timing, std::uint64_t interval) const {
+    return timing.in_ns ? static_cast<double>(std::max<std::uint64_t>(interval, 1))
+                        : scale_.ns(interval);
+  }
+
   void add(const Timing& timing, Samples* samples) const {
     if (traffic_.test == Test::kRate) {
-      samples->values.push_back(batch.count * 1e9 / scale_.ns(timing.ticks.at(0)));
+      samples->values.push_back(batch.count * 1e9 / ns_of(timing, timing.ticks.at(0)));
       return;
     }
     // A ping-pong's round trip has two messages, a loopback's one.
     std::vector<double> latencies;
     for (const std::uint64_t interval : timing.ticks) {
-      latencies.push_back(scale_.ns(interval) / (traffic_.loopback() ? 1 : 2));
+      latencies.push_back(ns_of(timing, interval) / (traffic_.loopback() ? 1 : 2));
     }
     std::vector<double>& kept = samples->latencies;
     if (kept.size() < kMostSamples) kept.insert(kept.end(), latencies.begin(), latencies.end());

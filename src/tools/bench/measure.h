@@ -17,7 +17,8 @@ namespace verity::tools::bench {
 
 // How each line is measured.
 struct Plan {
-  std::vector<Variant> variants;  // raw, wrapped, and where one was named another installation's
+  std::vector<Variant> variants;    // raw, wrapped, and where one was named another installation's
+  std::vector<std::string> starts;  // of Pair: how processes of other hosts are started
   unsigned openings = 7;
   double seconds = 0.4;    // of one line
   bool null_test = false;  // raw on both sides: what it shows as difference is the method's error

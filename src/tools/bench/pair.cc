@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/bench/pair.h"
 
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,11 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <optional>
 #include <stdexcept>
 
 #include "tools/bench/clock.h"
 #include "tools/env/install.h"
 #include "tools/env/transports.h"
+#include "tools/hex.h"
+#include "tools/lines.h"
 #include "tools/subprocess.h"
 
 namespace verity::tools::bench {
@@ -26,28 +28,11 @@ using Json = nlohmann::json;
 // A batch takes far less. Past it one side waits for what will not come.
 constexpr timeval kPatience = {60, 0};
 
-void write_json(int socket, const Json& json) {
-  const std::vector<std::uint8_t> bytes = Json::to_cbor(json);
-  const std::uint64_t size = bytes.size();
-  (void)!::send(socket, &size, sizeof(size), MSG_NOSIGNAL);
-  (void)!::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-}
-
 // Null when the other end is closed, or silent for too long.
-Json read_json(int socket) {
-  std::uint64_t size = 0;
-  if (::recv(socket, &size, sizeof(size), MSG_WAITALL) != sizeof(size)) return nullptr;
-  std::vector<std::uint8_t> bytes(size);
-  if (::recv(socket, bytes.data(), size, MSG_WAITALL) != static_cast<ssize_t>(size)) return nullptr;
-  return Json::from_cbor(bytes);
-}
-
-std::string text_of(const Json& bytes) {
-  return {bytes.get_binary().begin(), bytes.get_binary().end()};
-}
-
-Json bytes_of(const std::string& text) {
-  return Json::binary(std::vector<std::uint8_t>(text.begin(), text.end()));
+Json read_json(LineReader* reader) {
+  const auto line = reader->read_line();
+  const Json json = line ? Json::parse(*line, nullptr, false) : Json();
+  return json.is_object() ? json : Json();
 }
 
 // One of the two processes.
@@ -61,17 +46,16 @@ class Worker {
       try {
         follow(order, &answer);
       } catch (const std::exception& error) { answer["problem"] = error.what(); }
-      write_json(STDIN_FILENO, answer);
+      write_line(answers_, answer.dump());
     }
   }
 
  private:
   Json next_order() {
-    pollfd input = {STDIN_FILENO, POLLIN, 0};
-    while (spins_ && poll(&input, 1, 0) == 0) {
+    while (spins_ && !orders_.ready()) {
       for (int i = 0; i < 100; ++i) stack_->progress();
     }
-    return read_json(STDIN_FILENO);
+    return read_json(&orders_);
   }
 
   void follow(const Json& order, Json* answer) {
@@ -79,10 +63,18 @@ class Worker {
     if (what == "open") {
       open(order, answer);
     } else if (what == "connect") {
-      stack_->connect(text_of(order["peer"]), order["send"], order["loopback"]);
+      stack_->connect(from_hex(order["peer"].get<std::string>()), order["send"], order["loopback"]);
     } else if (what == "lead" || what == "follow") {
       const std::uint64_t before = preemptions();
-      if (what == "lead") (*answer)["ticks"] = lead(order["warm_up"], order["count"]);
+      if (what == "lead") {
+        std::vector<std::uint64_t> intervals = lead(order["warm_up"], order["count"]);
+        // The counter of another host has another rate.
+        if (scale_) {
+          for (std::uint64_t& interval : intervals)
+            interval = static_cast<std::uint64_t>(scale_->ns(interval) + .5);
+        }
+        (*answer)["ticks"] = intervals;
+      }
       if (what == "follow") receive(order["warm_up"], order["count"]);
       (*answer)["disturbed"] = preemptions() != before;
     } else if (what == "close") {
@@ -93,10 +85,11 @@ class Worker {
 
   void open(const Json& order, Json* answer) {
     test_ = order["test"];
+    if (order["remote"]) scale_.emplace();
     stack_ = (order["level"] == Level::kUct ? open_uct_stack : open_ucp_stack)(order["transport"],
                                                                                order["size"]);
     const Capability can = stack_->capability();
-    (*answer)["address"] = bytes_of(stack_->address());
+    (*answer)["address"] = to_hex(stack_->address());
     (*answer)["can"] = {can.max_short, can.max_bcopy, can.max_zcopy};
   }
 
@@ -136,7 +129,10 @@ class Worker {
     return static_cast<std::uint64_t>(usage.ru_nivcsw);
   }
 
+  const int answers_ = take_stdout();
+  LineReader orders_{STDIN_FILENO};
   Test test_ = Test::kLatency;
+  std::optional<TickScale> scale_;
   std::unique_ptr<Stack> stack_;
   bool spins_ = false;
 };
@@ -161,9 +157,22 @@ std::string Variant::transport(const std::string& lower) const {
   return wrapped ? wrapper_of(lower) : lower;
 }
 
+std::vector<std::string> worker_command(const Variant& variant, const std::string& start) {
+  std::vector<std::string> command = {own_path(), "bench", "--worker"};
+  if (start.empty()) return command;
+  // As typed in a shell; what it starts on its host gets the variant's environment there.
+  std::vector<std::string> words = {"/bin/sh", "-c", "exec " + start + " \"$@\"", "sh", "env"};
+  for (const std::string& name : variant.unset) words.insert(words.end(), {"-u", name});
+  for (const Variable& variable : variant.set)
+    words.push_back(variable.name + "=" + variable.value);
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
 class Pair::Process {
  public:
-  Process(const Variant& variant, std::size_t index) {
+  // `start`: the command that starts it on another host; empty: on this one.
+  Process(const Variant& variant, std::size_t index, const std::string& start) {
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0 || (id_ = fork()) < 0) {
       throw std::runtime_error("cannot start a process");
@@ -171,14 +180,19 @@ class Pair::Process {
     if (id_ == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       dup2(sockets[1], STDIN_FILENO);
-      dup2(STDERR_FILENO, STDOUT_FILENO);  // UCX logs there
-      bind(index);
-      become({own_path(), "bench", "--worker"}, variant.set, variant.unset);
+      dup2(sockets[1], STDOUT_FILENO);
+      const bool local = start.empty();
+      if (local) bind(index);
+      const std::vector<std::string> no_names;
+      become(worker_command(variant, start), local ? variant.set : std::vector<Variable>{},
+             local ? variant.unset : no_names);
     }
     ::close(sockets[1]);
     socket_ = sockets[0];
+    answers_ = LineReader(socket_);
     (void)setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
   }
+  // A remote one ends with its input.
   ~Process() {
     if (!closed_) kill(id_, SIGKILL);
     ::close(socket_);
@@ -187,9 +201,9 @@ class Pair::Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  void order(const Json& json) const { write_json(socket_, json); }
-  [[nodiscard]] Json answer() const {
-    const Json json = read_json(socket_);
+  void order(const Json& json) const { write_line(socket_, json.dump()); }
+  [[nodiscard]] Json answer() {
+    const Json json = read_json(&answers_);
     if (json.is_null()) throw std::runtime_error("a process of the benchmark ended, or hangs");
     if (json.contains("problem")) throw std::runtime_error(json["problem"]);
     return json;
@@ -207,17 +221,20 @@ class Pair::Process {
 
   pid_t id_ = -1;
   int socket_ = -1;
+  LineReader answers_{-1};
   bool closed_ = false;
 };
 
-Pair::Pair(const Variant& variant, const Traffic& traffic) : traffic_(traffic) {
+Pair::Pair(const Variant& variant, const Traffic& traffic, const std::vector<std::string>& starts)
+    : traffic_(traffic), remote_(!starts.empty()) {
   for (std::size_t i = 0; i < (traffic.loopback() ? 1U : 2U); ++i) {
-    processes_.push_back(std::make_unique<Process>(variant, i));
+    processes_.push_back(std::make_unique<Process>(variant, i, remote_ ? starts.at(i) : ""));
   }
   const Json order = {{"order", "open"},
                       {"level", traffic.level},
                       {"transport", variant.transport(traffic.transport)},
                       {"test", traffic.test},
+                      {"remote", remote_},
                       {"size", traffic.size}};
   opened_ = exchange({order, order});
 }
@@ -251,7 +268,8 @@ Timing Pair::run(const Batch& batch) {
   Json lead = follow;
   lead["order"] = "lead";
   const std::vector<Json> answers = exchange({lead, follow});
-  Timing timing{.ticks = answers[0]["ticks"], .disturbed = answers[0]["disturbed"]};
+  Timing timing{
+      .ticks = answers[0]["ticks"], .in_ns = remote_, .disturbed = answers[0]["disturbed"]};
   timing.disturbed = timing.disturbed || answers.back()["disturbed"];
   lead["order"] = follow["order"] = "stop";
   (void)exchange({lead, follow});

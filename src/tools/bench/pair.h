@@ -32,6 +32,7 @@ struct Batch {
 
 struct Timing {
   std::vector<std::uint64_t> ticks;  // latency: of each round trip; rate: of all messages
+  bool in_ns = false;                // nanoseconds instead of ticks
   bool disturbed = false;            // the system took the CPU from one of the two meanwhile
 };
 
@@ -40,8 +41,10 @@ struct Timing {
 
 class Pair {
  public:
-  // Starts the processes, which open the transport. Throws std::runtime_error, here and below.
-  Pair(const Variant& variant, const Traffic& traffic);
+  // Starts the processes, which open the transport. `starts`: commands that run a program, whose
+  // words follow, on the host of each process and forward its input and output, such as "ssh
+  // node1"; empty: both are on this host. Throws std::runtime_error, here and below.
+  Pair(const Variant& variant, const Traffic& traffic, const std::vector<std::string>& starts = {});
   // Kills them, unless they were closed.
   ~Pair();
   Pair(const Pair&) = delete;
@@ -58,6 +61,7 @@ class Pair {
   [[nodiscard]] std::vector<nlohmann::json> exchange(const std::vector<nlohmann::json>& orders);
 
   Traffic traffic_;
+  bool remote_;
   std::vector<std::unique_ptr<Process>> processes_;  // the one that measures first
   std::vector<nlohmann::json> opened_;
 };

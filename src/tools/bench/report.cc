@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 namespace verity::tools::bench {
 
@@ -110,6 +111,37 @@ Json result_json(const Result& r) {
           {"old_spread", old.raw_spread}};
 }
 
+template <typename Named, std::size_t N>
+Named named(const std::array<Named, N>& all, const std::string& name) {
+  for (const Named value : all) {
+    if (name == name_of(value)) return value;
+  }
+  throw std::runtime_error("no results of ucx-verity bench: " + name);
+}
+
+Estimate estimate_of(const Json& json) { return {json.at(0), json.at(1), json.at(2)}; }
+
+Result result_of(const Json& row) {
+  Result r;
+  r.traffic.level = named(std::array{Level::kUct, Level::kUcp, Level::kMpi}, row.at("level"));
+  r.traffic.transport = row.at("transport");
+  r.traffic.size = row.at("size");
+  const std::string test = row.at("test");
+  r.traffic.test = test == "rate" || test == "bandwidth"
+                       ? Test::kRate
+                       : named(std::array{Test::kLatency, Test::kPut, Test::kGet}, test);
+  r.send = row.at("send");
+  r.ranks = row.at("ranks");
+  r.segment = row.at("segment");
+  r.problem = row.at("problem");
+  r.comparison.raw = row.at("raw");
+  r.comparison.wrapped = row.at("wrapped");
+  r.comparison.difference = estimate_of(row.at("difference"));
+  r.comparison.ratio = estimate_of(row.at("ratio"));
+  r.comparison.openings = row.at("openings");
+  return r;
+}
+
 std::string csv_field(const Json& value) {
   if (value.is_number_float()) return format("%.4f", value.get<double>());
   if (!value.is_string()) return value.dump();
@@ -207,6 +239,17 @@ std::string render_json(const std::vector<Result>& results, const About& about) 
                {"results", Json::array()}};
   for (const Result& result : results) json["results"].push_back(result_json(result));
   return json.dump(2) + "\n";
+}
+
+std::vector<Result> parse_results(const std::string& json) {
+  try {
+    std::vector<Result> results;
+    const Json all = Json::parse(json);
+    for (const Json& row : all.at("results")) results.push_back(result_of(row));
+    return results;
+  } catch (const Json::exception& error) {
+    throw std::runtime_error(std::string("no results of ucx-verity bench: ") + error.what());
+  }
 }
 
 std::string render_markdown(const std::vector<Result>& results, const About& about) {

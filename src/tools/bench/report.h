@@ -50,10 +50,17 @@ std::string format(const char* pattern, Values... values) {
 [[nodiscard]] std::string csv_line(const Result& result);
 
 [[nodiscard]] std::string render_json(const std::vector<Result>& results, const About& about);
+// What render_json() printed, without what only its tables need. Throws std::runtime_error for
+// other text.
+[[nodiscard]] std::vector<Result> parse_results(const std::string& json);
 // The table of a README.
 [[nodiscard]] std::string render_markdown(const std::vector<Result>& results, const About& about);
 // One page without scripts or anything from elsewhere: ratios drawn over the message size.
 [[nodiscard]] std::string render_html(const std::vector<Result>& results, const About& about);
+// Its drawings and tables, for another page, and the style that they need.
+[[nodiscard]] std::string render_sections(const std::vector<Result>& results);
+[[nodiscard]] std::string key_in_words(bool old);
+extern const char* const kChartStyle;
 
 }  // namespace verity::tools::bench
 

@@ -5,117 +5,22 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <ucp/api/ucp.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <vector>
+
+#include "tools/ucp_end.h"
 
 namespace verity::tools {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr ucp_tag_t kMessage = 1;
 constexpr ucp_tag_t kVerdict = 2;
-constexpr auto kLongest = std::chrono::seconds(20);
-
-void check(ucs_status_t status, const char* what) {
-  if (status != UCS_OK)
-    throw std::runtime_error(std::string(what) + ": " + ucs_status_string(status));
-}
-
-// One process's end.
-class End {
- public:
-  End() : give_up_(Clock::now() + kLongest) {
-    ucp_params_t params{};
-    params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features = UCP_FEATURE_TAG;
-    ucp_config_t* config = nullptr;
-    check(ucp_config_read(nullptr, nullptr, &config), "UCX's settings");
-    const ucs_status_t status = ucp_init(&params, config, &context_);
-    ucp_config_release(config);
-    check(status, "UCX");
-    ucp_worker_params_t worker{};
-    worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    worker.thread_mode = UCS_THREAD_MODE_SINGLE;
-    check(ucp_worker_create(context_, &worker, &worker_), "UCX worker");
-  }
-  ~End() {
-    if (ep_ != nullptr) close();
-    if (worker_ != nullptr) ucp_worker_destroy(worker_);
-    if (context_ != nullptr) ucp_cleanup(context_);
-  }
-  End(const End&) = delete;
-  End& operator=(const End&) = delete;
-
-  std::string address() {
-    ucp_address_t* address = nullptr;
-    std::size_t length = 0;
-    check(ucp_worker_get_address(worker_, &address, &length), "worker address");
-    std::string copy(reinterpret_cast<const char*>(address), length);
-    ucp_worker_release_address(worker_, address);
-    return copy;
-  }
-  void connect(const std::string& peer) {
-    ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    params.address = reinterpret_cast<const ucp_address_t*>(peer.data());
-    check(ucp_ep_create(worker_, &params, &ep_), "connect");
-  }
-  void send(const void* data, std::size_t size, ucp_tag_t tag) {
-    const ucp_request_param_t param{};
-    wait(ucp_tag_send_nbx(ep_, data, size, tag, &param));
-  }
-  void receive(void* data, std::size_t size, ucp_tag_t tag) {
-    const ucp_request_param_t param{};
-    wait(ucp_tag_recv_nbx(worker_, data, size, tag, ~ucp_tag_t{0}, &param));
-  }
-  std::string describe() {
-    char* text = nullptr;
-    std::size_t length = 0;
-    std::FILE* stream = open_memstream(&text, &length);
-    if (stream == nullptr) return {};
-    ucp_ep_print_info(ep_, stream);
-    std::fclose(stream);
-    std::string description(text, length);
-    std::free(text);
-    return description;
-  }
-  void close() {
-    const ucp_request_param_t param{};
-    const auto ep = ep_;
-    ep_ = nullptr;
-    try {
-      wait(ucp_ep_close_nbx(ep, &param));
-    } catch (const std::exception&) {  // the message is through
-    }
-  }
-
- private:
-  void wait(ucs_status_ptr_t request) {
-    if (request == nullptr) return;
-    if (UCS_PTR_IS_ERR(request)) check(UCS_PTR_STATUS(request), "message");
-    ucs_status_t status;
-    while ((status = ucp_request_check_status(request)) == UCS_INPROGRESS) {
-      if (Clock::now() > give_up_) throw std::runtime_error("the message does not arrive");
-      (void)ucp_worker_progress(worker_);
-    }
-    ucp_request_free(request);
-    check(status, "message");
-  }
-
-  Clock::time_point give_up_;
-  ucp_context_h context_ = nullptr;
-  ucp_worker_h worker_ = nullptr;
-  ucp_ep_h ep_ = nullptr;
-};
+constexpr int kSeconds = 20;
 
 void write_text(int socket, const std::string& text) {
   const std::uint64_t size = text.size();
@@ -143,13 +48,13 @@ std::vector<std::uint8_t> pattern(std::size_t bytes) {
   return data;
 }
 
-void exchange_addresses(End* end, int socket) {
+void exchange_addresses(UcpEnd* end, int socket) {
   write_text(socket, end->address());
   end->connect(read_text(socket));
 }
 
 void take_message(int socket, std::size_t bytes) {
-  End end;
+  UcpEnd end(kSeconds);
   exchange_addresses(&end, socket);
   std::vector<std::uint8_t> data(bytes);
   end.receive(data.data(), data.size(), kMessage);
@@ -160,7 +65,7 @@ void take_message(int socket, std::size_t bytes) {
 }
 
 void give_message(int socket, std::size_t bytes, Exchange* result) {
-  End end;
+  UcpEnd end(kSeconds);
   exchange_addresses(&end, socket);
   const std::vector<std::uint8_t> data = pattern(bytes);
   end.send(data.data(), data.size(), kMessage);

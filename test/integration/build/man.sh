@@ -8,7 +8,7 @@ tool=$abs_top_builddir/ucx-verity
 pages=$abs_top_srcdir/src/tools/man
 plain() { sed 's/\\-/-/g' "$1"; }
 
-for command in env doctor bench report status top check export; do
+for command in env doctor acceptance bench report status top check export; do
   page=$pages/ucx-verity-$command.1
   in_help=$("$tool" "$command" --help | grep -Eo '^ +(-[a-z],)?--[a-z-]+' | grep -Eo -- '--[a-z-]+' | sort)
   in_page=$(plain "$page" | sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' | grep -E '^\.B' |
