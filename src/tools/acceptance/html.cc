@@ -13,8 +13,8 @@ header { border-left: .5rem solid var(--good); padding: .2rem 0 .2rem 1.1rem; ma
 header.failed { border-color: var(--bad); } header.warning { border-color: var(--fair); }
 header p.verdict { font-size: 1.15rem; color: var(--text); font-weight: 600; margin: .3rem 0; }
 .tag { display: inline-block; min-width: 4.2rem; text-align: center; border-radius: .6rem; padding: 0 .5rem; font-size: .82rem; color: #fff; }
-.passed { background: var(--good); } .warning.tag { background: var(--fair); }
-.failed.tag { background: var(--bad); } .skipped { background: var(--none); }
+.tag.passed { background: var(--good); } .tag.warning { background: var(--fair); }
+.tag.failed { background: var(--bad); } .tag.skipped { background: var(--none); }
 table.wide { width: 100%; }
 table.wide th, table.wide td { text-align: left; white-space: normal; vertical-align: top; overflow-wrap: anywhere; }
 table.wide td.tags { width: 5.2rem; text-align: center; }

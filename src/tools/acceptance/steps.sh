@@ -70,7 +70,7 @@ choose_transports() {
   wanted=(dc_mlx5 rc_mlx5 rc_verbs srd ud_mlx5 ud_verbs tcp)
   [ -z "$tls" ] || IFS=, read -ra wanted <<< "$tls"
   for name in "${wanted[@]}"; do
-    name=${name#v}
+    case $name in v[crudst]*) name=${name#v} ;; esac # a wrapper's name will do
     if on_both "$name" && on_both "v$name"; then
       transports+=("$name")
       step Transports passed "$name" "on both hosts, wrapped as v$name"
