@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <chrono>
 #include <cstring>
 
@@ -145,12 +146,27 @@ bool Iface::open_md(uct_component_h component, const char* md_name, const Option
   return iface_ != nullptr;
 }
 
+namespace {
+
+// From UCX 1.17 on the name of a transport's own option has its prefix: TCP_ for vftcp.
+void set_option(uct_iface_config_t* config, std::string_view transport, const std::string& name,
+                const std::string& value) {
+  if (uct_config_modify(config, name.c_str(), value.c_str()) == UCS_OK) return;
+  if (transport.starts_with('v')) transport.remove_prefix(1);
+  if (transport.starts_with('f')) transport.remove_prefix(1);
+  std::string full;
+  for (const char letter : transport) full += static_cast<char>(std::toupper(letter));
+  (void)uct_config_modify(config, (full + "_" + name).c_str(), value.c_str());
+}
+
+}  // namespace
+
 void Iface::open_iface(const char* device, const Options& options) {
   uct_iface_config_t* config;
   check(uct_md_iface_config_read(md_, options.transport.c_str(), nullptr, nullptr, &config),
         "uct_md_iface_config_read");
   for (const auto& [name, value] : options.settings)
-    (void)uct_config_modify(config, name.c_str(), value.c_str());
+    set_option(config, options.transport, name, value);
   uct_iface_params_t params = {};
   params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE | UCT_IFACE_PARAM_FIELD_DEVICE |
                       UCT_IFACE_PARAM_FIELD_RX_HEADROOM | UCT_IFACE_PARAM_FIELD_ERR_HANDLER |

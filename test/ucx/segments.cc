@@ -30,40 +30,45 @@ using Entry = ucs_config_global_list_entry_t;
 }
 [[maybe_unused]] ucs_status_t set_in(ucs_status_t (*function)(void*, ucs_config_field_t*,
                                                               const char*, const char*),
-                                     void* data, ucs_config_field_t* fields, const char* name,
+                                     void* data, const Entry& entry, const char* name,
                                      const char* value) {
-  return function(data, fields, name, value);
+  return function(data, entry.table, name, value);
 }
 [[maybe_unused]] ucs_status_t set_in(
     ucs_status_t (*function)(void*, ucs_config_field_t*, const char*, const char*, const char*),
-    void* data, ucs_config_field_t* fields, const char* name, const char* value) {
-  return function(data, fields, nullptr, name, value);
+    void* data, const Entry& entry, const char* name, const char* value) {
+  return function(data, entry.table, entry.prefix, name, value);
 }
 
 // One transport's configuration, as it is by default.
 class Table {
  public:
-  explicit Table(const Entry& entry) : fields_(entry.table), data_(new char[kMostOfTable]()) {
+  explicit Table(const Entry& entry) : entry_(entry), data_(new char[kMostOfTable]()) {
     filled_ = fill(ucs_config_parser_fill_opts, data_.get(), entry) == UCS_OK;
   }
   ~Table() {
-    if (filled_) ucs_config_parser_release_opts(data_.get(), fields_);
+    if (filled_) ucs_config_parser_release_opts(data_.get(), entry_.table);
   }
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
   [[nodiscard]] std::string get(const char* name) const {
     char text[64] = "";
-    const bool found = filled_ && ucs_config_parser_get_value(data_.get(), fields_, name, text,
+    const bool found = filled_ && ucs_config_parser_get_value(data_.get(), entry_.table, name, text,
                                                               sizeof(text)) == UCS_OK;
     return found ? text : "";
   }
-  [[nodiscard]] bool set(const char* name, const char* value) {
-    return set_in(ucs_config_parser_set_value, data_.get(), fields_, name, value) == UCS_OK;
+  // As the plugin sets it: by its name, or, for UCX from 1.17 on, with the transport's prefix.
+  [[nodiscard]] bool set(const std::string& name, const char* value) {
+    const auto set_named = [&](const std::string& full) {
+      return set_in(ucs_config_parser_set_value, data_.get(), entry_, full.c_str(), value) ==
+             UCS_OK;
+    };
+    return set_named(name) || set_named(entry_.prefix + name);
   }
 
  private:
-  ucs_config_field_t* fields_;
+  const Entry& entry_;
   std::unique_ptr<char[]> data_;
   bool filled_;
 };

@@ -26,22 +26,29 @@ bool read_bytes(uct_iface_config_t* config, const char* name, size_t* bytes_p) n
          ucs_str_to_memunits(text, bytes_p) == UCS_OK && *bytes_p < kMostSegment;
 }
 
-void write_number(uct_iface_config_t* config, const char* name, size_t value) noexcept {
+// From UCX 1.17 on a variable of the transport itself has to be named with the transport's prefix;
+// one of a nested table is not known by that name.
+void write_number(uct_iface_config_t* config, const char* prefix, const char* name,
+                  size_t value) noexcept {
   char text[32];
   (void)std::snprintf(text, sizeof(text), "%zu", value);
-  (void)uct_config_modify(config, name, text);
+  if (uct_config_modify(config, name, text) == UCS_OK || prefix == nullptr) return;
+  char full_name[128];
+  (void)std::snprintf(full_name, sizeof(full_name), "%s%s", prefix, name);
+  (void)uct_config_modify(config, full_name, text);
 }
 
 // Makes the buffers longer, and allocates fewer at once, so that they take no more memory.
-void enlarge(uct_iface_config_t* config, const SegmentVariable& variable, size_t room) noexcept {
+void enlarge(uct_iface_config_t* config, const char* prefix, const SegmentVariable& variable,
+             size_t room) noexcept {
   size_t bytes;
   if (!read_bytes(config, variable.read, &bytes)) return;
   const size_t wanted = bytes >= variable.usual ? std::max(bytes, variable.large_frame) : bytes;
-  write_number(config, variable.set, wanted + room);
+  write_number(config, prefix, variable.set, wanted + room);
   size_t buffers;
   if (wanted == bytes || variable.buffers == nullptr) return;
   if (read_bytes(config, variable.buffers, &buffers))
-    write_number(config, variable.buffers, std::max<size_t>(buffers * bytes / wanted, 1));
+    write_number(config, prefix, variable.buffers, std::max<size_t>(buffers * bytes / wanted, 1));
 }
 
 // A copy, since UCX's functions change a configuration only where it was read.
@@ -76,8 +83,9 @@ ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_
   const IfaceConfig holder(config);
   if (given != nullptr) status = replace(config, *given);
   if (status != UCS_OK) return status;
+  const char* prefix = given != nullptr ? given->options.prefix : nullptr;
   for (const SegmentVariable& variable : kSegmentVariables) {
-    if (room != 0) enlarge(config, variable, room);
+    if (room != 0) enlarge(config, prefix, variable, room);
   }
   uct_iface_h iface = nullptr;
   status = uct_iface_open(md, worker, &params, config, &iface);
