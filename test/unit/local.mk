@@ -102,5 +102,7 @@ endif
 uct_unit_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_INTERNAL_CPPFLAGS) $(GTEST_CFLAGS)
 uct_unit_LDADD = -lgtest_main $(GTEST_LIBS) $(UCX_LIBS)
 uct_unit_SOURCES = \
+	src/uct/compat/internal_ops.cc src/uct/compat/internal_ops.h \
 	src/uct/progress/lower_flushes.cc src/uct/progress/lower_flushes.h \
+	test/unit/uct/transparency_test.cc \
 	test/unit/uct/lower_flushes_test.cc

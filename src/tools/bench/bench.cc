@@ -164,6 +164,7 @@ class Bench {
     Variant variant{.wrapped = true, .set = environment.variables, .unset = {}};
     variant.set.push_back({"UCX_VERITY_HEALTH_DIR", folder_.path()});
     variant.set.push_back({"UCX_VERITY_ATTEST", "never"});
+    variant.set.push_back({"UCX_VERITY_TRANSPARENT", "n"});
     return variant;
   }
 
