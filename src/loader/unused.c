@@ -2,8 +2,9 @@
  *
  * A job that was to be verified says at its end what was. Where the plugin never came into the
  * process, as with `mpirun --mca pml ob1`, only this library can say that nothing was: one line, by
- * the first rank of an MPI job. It was to be verified when UCX_TLS names wrapped transports, as the
- * module and `ucx-verity env` set it, or with UCX_VERITY_ATTEST=always.
+ * the first rank of an MPI job. It was to be verified when UCX_TLS names wrapped transports, or
+ * with UCX_VERITY_TRANSPARENT, as the module and `ucx-verity env` set it, or with
+ * UCX_VERITY_ATTEST=always.
  *
  * It is silent in all other processes: without a rank, or in a job of one; where MPI was never
  * initialised (shells, tools, what a rank executes); in children made by fork(); and where the
@@ -82,6 +83,14 @@ static int names_wrapper(const char* tls) {
   return tls != NULL && (tls[0] == 'v' || strstr(tls, ",v") != NULL);
 }
 
+/* As UCX's parser reads it. */
+static int is_transparent(void) {
+  const char* value = secure_getenv("UCX_VERITY_TRANSPARENT");
+
+  return value != NULL &&
+         (strcasecmp(value, "y") == 0 || strcasecmp(value, "yes") == 0 || strcmp(value, "1") == 0);
+}
+
 /* As unused_reason() of src/health, where the plugin is there to say it. */
 static void print_reason(const struct libraries* found) {
   const char* pml = secure_getenv("OMPI_MCA_pml");
@@ -95,7 +104,7 @@ static void print_reason(const struct libraries* found) {
   } else if (found->open_mpi && pml != NULL && pml[0] == '^' && strstr(pml, "ucx") != NULL) {
     fprintf(stderr, "ucx-verity: NOTHING VERIFIED: no message used the plugin (OMPI_MCA_pml=%s)\n",
             pml);
-  } else if (tls != NULL && tls[0] != '\0' && !names_wrapper(tls)) {
+  } else if (tls != NULL && tls[0] != '\0' && !names_wrapper(tls) && !is_transparent()) {
     fprintf(stderr, "ucx-verity: NOTHING VERIFIED: no message used the plugin (UCX_TLS=%s)\n", tls);
   } else {
     fprintf(stderr,
@@ -109,7 +118,7 @@ static int was_to_be_verified(void) {
 
   if (attest != NULL && strcasecmp(attest, "always") == 0) { return 1; }
   return (attest == NULL || strcasecmp(attest, "never") != 0) &&
-         names_wrapper(secure_getenv("UCX_TLS"));
+         (names_wrapper(secure_getenv("UCX_TLS")) || is_transparent());
 }
 
 __attribute__((destructor)) static void report_unused(void) {

@@ -43,7 +43,8 @@ UCT_WRAP_SOURCES = \
 	src/uct/wrap/passthrough.cc \
 	src/uct/wrap/passthrough.h \
 	src/uct/wrap/registry.cc \
-	src/uct/wrap/registry.h
+	src/uct/wrap/registry.h \
+	src/uct/wrap/transparency.h
 
 # The plugin: the only place that knows UCX's inside.
 plugin_LTLIBRARIES += libuct_verity.la
@@ -147,7 +148,7 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 nodist_EXTRA_libuct_verity_la_SOURCES = cxx.cc
 all-local: modules/libuct_verity.so.0
 
-dist_check_SCRIPTS += test/integration/transport/wrap.sh
-TESTS += test/integration/transport/wrap.sh
+dist_check_SCRIPTS += test/integration/transport/wrap.sh test/integration/transport/transparent.sh
+TESTS += test/integration/transport/wrap.sh test/integration/transport/transparent.sh
 
 EXTRA_DIST += src/uct/README.md src/uct/compat/README.md

@@ -3,6 +3,7 @@
 // Entry of the plugin: UCX loads it as a module, the constructor registers the component.
 #include <string_view>
 
+#include "health/report/bypass.h"
 #include "uct/compat/load_check.h"
 #include "uct/compat/transports.h"
 #include "uct/iface/verity_iface.h"
@@ -36,6 +37,9 @@ const WrapSpec& verity_spec() {
       .keys = &kVerityKeys,
       .md_config = kVerityConfigTable,
       .configure = configure,
+      .transparent = choose_transparency,
+      // But for copies between host and device memory: UCP has no lanes on these.
+      .hides = [](std::string_view tl) { return health::is_lane(tl); },
       .queried = [](uct_component_h component) { process().noticed(component); },
       .make_md = make_md,
       .make_iface = make_iface,

@@ -34,7 +34,7 @@ ucs_status_t connect_op(uct_ep_h tl_ep, const uct_device_addr_t* device, const u
                         const uct::AddressLengths& lengths) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
   ep.connected(addr);
-  return uct::connect_ep(ep.lower(), device, addr, lengths, extra());
+  return ep.iface().connect_lower(ep.lower(), device, addr, lengths);
 }
 
 }  // namespace

@@ -6,6 +6,11 @@ UCX_TEST_PEER = test/ucx/peer.cc test/ucx/peer.h
 UCX_TEST_UCP_PEER = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h
 
+check_PROGRAMS += client_server
+client_server_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+client_server_LDADD = $(UCX_LIBS)
+client_server_SOURCES = test/ucx/client_server.cc
+
 uct_am_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 uct_am_LDADD = $(UCX_LIBS)
 uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \

@@ -180,6 +180,7 @@ class Bench {
     variant.set.push_back(two_hosts() ? Variable{"UCX_VERITY_HEALTH", "n"}
                                       : Variable{"UCX_VERITY_HEALTH_DIR", folder_.path()});
     variant.set.push_back({"UCX_VERITY_ATTEST", "never"});
+    variant.set.push_back({"UCX_VERITY_TRANSPARENT", "n"});
     return variant;
   }
 

@@ -74,7 +74,9 @@ struct ShellFacts {
   bool preload_exists = false;  // the file of libverity_preload that LD_PRELOAD names
   bool module_dir_fits =
       false;  // UCX_MODULE_DIR (UCX_PLUGIN_PATH) has a plugin of the name that UCX looks for
-  ProbeResult probe;  // with a context
+  // With a context. Wrapped transports have a v in front also where `transparent`.
+  ProbeResult probe;
+  bool transparent = false;  // UCX_VERITY_TRANSPARENT
   std::vector<BadValue> bad_values;
   std::vector<BadFolder> bad_folders;
 };

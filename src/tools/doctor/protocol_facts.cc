@@ -77,6 +77,7 @@ ProtocolTable gather_table(const Facts& facts, const std::string& where, const N
   set = active ? std::vector<Variable>() : facts.wanted;
   set.insert(set.end(), further.begin(), further.end());
   set.push_back({"UCX_TLS", join(wrapped, ",")});
+  if (facts.shell.transparent) set.push_back({"UCX_VERITY_TRANSPARENT", "n"});
   table.wrapped = choices(set, active ? Names() : ucx_variables(), &table.error);
   return table;
 }

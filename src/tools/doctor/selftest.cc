@@ -42,6 +42,7 @@ std::vector<Variable> environment_of(const Facts& facts, const std::string& tls,
   };
   set("UCX_MODULE_DIR", folder + "/modules");
   set("UCX_TLS", tls);
+  set("UCX_VERITY_TRANSPARENT", "n");
   set("UCX_VERITY_EXTRA_MODULES", "fault");
   set("UCX_RNDV_THRESH", "inf");
   set("UCX_VERITY_HEALTH", "y");

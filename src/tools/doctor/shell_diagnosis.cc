@@ -36,6 +36,7 @@ std::string export_as_env(const Facts& facts, const std::string& name) {
 }
 
 Names raw_lanes_of(const Facts& facts) {
+  if (facts.shell.transparent) return {};  // the plugin hides them, or is not there at all
   const std::string* tls = value_of(facts, "UCX_TLS");
   return health::raw_lanes(tls == nullptr ? "" : *tls, lower_transports(facts.ucx.devices));
 }
@@ -200,7 +201,9 @@ Names network_devices(const Facts& facts) {
   Names names;
   for (const Device& device : facts.probe.ucx.devices) {
     if (!device.network || !is_wrapper_entry(device.transport)) continue;
-    if (!health::transport_enabled(tls == nullptr ? "" : *tls, device.transport)) continue;
+    const std::string name =
+        facts.shell.transparent ? device.transport.substr(1) : device.transport;
+    if (!health::transport_enabled(tls == nullptr ? "" : *tls, name)) continue;
     if (std::find(names.begin(), names.end(), device.device) == names.end())
       names.push_back(device.device);
   }
@@ -281,9 +284,11 @@ void judge_pml(const Facts& facts, Findings* findings) {
 // Open MPI's UCX components refuse to work where none of the transports has a name in this list
 // (tried with 4.1.4: it aborts).
 bool accepts_wrappers(const std::string& list, const Facts& facts) {
-  if (list == "any" || list.starts_with('^')) return true;
   const Names names = split_commas(list);
-  const Names there = wrappers(facts.probe.ucx.devices);
+  const auto& devices = facts.probe.ucx.devices;
+  const Names there = facts.shell.transparent ? lower_transports(devices) : wrappers(devices);
+  if (list == "any" || list.starts_with('^')) return true;
+  if (list.empty() && facts.shell.transparent) return pass_open_mpi_filter(devices);
   return std::any_of(there.begin(), there.end(), [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   });
@@ -327,10 +332,12 @@ std::string lanes_text(const std::vector<Lane>& lanes) {
 bool is_active(const Facts& facts) {
   const std::string* preload = value_of(facts, "LD_PRELOAD");
   return (preload != nullptr && !preload_entry(*preload).empty()) || facts.shell.module_dir_fits ||
-         !named_wrappers(facts).empty();
+         facts.shell.transparent || !named_wrappers(facts).empty();
 }
 
 Effect effect_of_no_plugin(const Facts& facts) {
+  // Raw transports have the names that wrapped ones would have.
+  if (facts.shell.transparent) return Effect::kUnverified;
   return raw_lanes_of(facts).empty() ? Effect::kAbort : Effect::kUnverified;
 }
 
@@ -348,7 +355,8 @@ void diagnose_shell(const Facts& facts, Findings* findings) {
   if (worst(found) == Grade::kOk) {
     add(&found,
         {Grade::kOk, kTopic,
-         "UCX opens " + lanes_text(facts.shell.probe.context.lanes) + " here and nothing else",
+         "UCX opens " + lanes_text(facts.shell.probe.context.lanes) + " here and nothing else" +
+             (facts.shell.transparent ? ", by the names without v (UCX_VERITY_TRANSPARENT)" : ""),
          ""});
   }
   findings->insert(findings->end(), found.begin(), found.end());

@@ -12,6 +12,7 @@
 #include "health/files/folder.h"
 #include "tools/doctor/shell_settings.h"
 #include "tools/doctor/variable_names.h"
+#include "tools/env/transports.h"
 #include "tools/subprocess.h"
 
 namespace verity::tools {
@@ -175,16 +176,35 @@ std::vector<BadFolder> bad_folders(const Variables& set) {
   return found;
 }
 
+// Of UCX's own names it cannot be seen who has them: the component says it.
+void name_wrappers(ProbeResult* result) {
+  Names wrapped;
+  std::vector<Device>& devices = result->ucx.devices;
+  for (std::size_t i = 0, end = devices.size(); i < end; ++i) {
+    if (devices[i].component != "verity" || devices[i].transport.starts_with('v')) continue;
+    Device wrapper = devices[i];
+    wrapped.push_back(wrapper.transport);
+    wrapper.transport = wrapper_of(wrapper.transport);
+    devices.push_back(wrapper);
+  }
+  for (Lane& lane : result->context.lanes) {
+    if (std::find(wrapped.begin(), wrapped.end(), lane.transport) != wrapped.end())
+      lane.transport = wrapper_of(lane.transport);
+  }
+}
+
 void read_json(const nlohmann::json& json, bool with_context, ProbeResult* result) {
   result->ucx.version = json["ucx"];
   result->ucx.library = json["library"];
   result->ucx.suffix = json["suffix"];
   for (const auto& device : json["devices"])
     result->ucx.devices.push_back({device[0], device[1], device[2], device[3]});
-  if (!with_context) return;
-  result->context.error = json["error"];
-  for (const auto& lane : json["lanes"])
-    result->context.lanes.push_back({lane[0], lane[1], lane[2]});
+  if (with_context) {
+    result->context.error = json["error"];
+    for (const auto& lane : json["lanes"])
+      result->context.lanes.push_back({lane[0], lane[1], lane[2]});
+  }
+  name_wrappers(result);
 }
 
 }  // namespace
@@ -215,12 +235,22 @@ ProbeResult probe_ucx(const Variables& set, const Names& unset, bool with_contex
   return result;
 }
 
+namespace {
+// As UCX's parser reads it.
+bool is_yes(const std::string& value) {
+  return strcasecmp(value.c_str(), "y") == 0 || strcasecmp(value.c_str(), "yes") == 0 ||
+         value == "1";
+}
+}  // namespace
+
 ShellFacts gather_shell(const Facts& facts) {
   ShellFacts shell;
   shell.set = environment_with({"LD_PRELOAD", "UCX", "OMPI_MCA_", "MPIR_CVAR_"});
   shell.preload_exists = preload_exists(shell.set);
   shell.module_dir_fits = module_dir_fits(facts, shell.set);
   shell.probe = probe_ucx({}, {}, true);
+  const std::string* transparent = find_value(shell.set, "UCX_VERITY_TRANSPARENT");
+  shell.transparent = transparent != nullptr && is_yes(*transparent);
   shell.bad_values = bad_values(facts, shell.set);
   shell.bad_folders = bad_folders(shell.set);
   return shell;

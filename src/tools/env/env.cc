@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "health/report/bypass.h"
 #include "tools/commands.h"
 #include "tools/env/install.h"
 #include "tools/env/shell.h"
@@ -67,6 +68,13 @@ int run(const EnvOptions& options) {
   return kExitOk;
 }
 
+// UCX_TLS as the user has it stays, but for wrappers' names of an earlier evaluation.
+std::string transparent_tls(const JobRequest& request, const Selection& selection) {
+  if (!request.tls.empty()) return without_wrappers(selection.ucx_tls);
+  const std::string now = from_environment("UCX_TLS");
+  return health::names_wrapper(now) && without_wrappers(now) != now ? without_wrappers(now) : "";
+}
+
 std::string missing_plugin(const Install& install, const std::string& ucx_version) {
   std::string text = "no plugin for UCX " + ucx_version + " in " + install.base;
   if (!install.versions.empty()) text += " (there are: " + join(install.versions, ", ") + ")";
@@ -81,8 +89,9 @@ JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
   const Install install =
       request.prefix.empty() ? find_install(ucx.version) : read_prefix(request.prefix, ucx.version);
   const auto available = lower_transports(ucx.devices);
-  const Selection selection =
-      request.tls.empty() ? select_default(available) : select(request.tls, available);
+  const Selection selection = !request.tls.empty()  ? select(request.tls, available)
+                              : request.transparent ? select("all", available)
+                                                    : select_default(available);
   if (install.module_dir.empty()) result.error = missing_plugin(install, ucx.version);
   const Version version = parse_version(ucx.version);
   if (result.error.empty() && install.preload.empty() && needs_preload(version)) {
@@ -95,14 +104,20 @@ JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
   if (result.error.empty()) result.error = selection.error;
   if (!result.error.empty()) return result;
   result.transports = selection.lower;
-  result.variables = make_environment({.ucx = version,
-                                       .preload = install.preload,
-                                       .module_dir = install.module_dir,
-                                       .ucx_tls = selection.ucx_tls,
-                                       .old_preload = from_environment("LD_PRELOAD"),
-                                       .old_plugin_path = from_environment("UCX_PLUGIN_PATH"),
-                                       .interposers = install.interposers,
-                                       .typecheck = request.typecheck});
+  const bool filter_is_set = !from_environment("OMPI_MCA_opal_common_ucx_tls").empty();
+  result.variables = make_environment(
+      {.ucx = version,
+       .preload = install.preload,
+       .module_dir = install.module_dir,
+       .ucx_tls = request.transparent ? transparent_tls(request, selection) : selection.ucx_tls,
+       .transparent = request.transparent,
+       .was_transparent = !from_environment("UCX_VERITY_TRANSPARENT").empty(),
+       .opens_filter =
+           !request.transparent || (!filter_is_set && !pass_open_mpi_filter(ucx.devices)),
+       .old_preload = from_environment("LD_PRELOAD"),
+       .old_plugin_path = from_environment("UCX_PLUGIN_PATH"),
+       .interposers = install.interposers,
+       .typecheck = request.typecheck});
   return result;
 }
 
@@ -123,6 +138,9 @@ void add_env_command(CLI::App& app, int* exit_code) {
                    "Compare the MPI datatypes of sends and receives: warn (report) or error (also "
                    "MPI_ERR_TYPE)")
       ->type_name("WHAT");
+  command->add_flag("--transparent", options->job.transparent,
+                    "Wrap transports under UCX's own names: UCX_TLS and Open MPI's filters stay as "
+                    "they are");
   command->add_flag_callback(
       "--shared-windows", [] {},
       "Accepted for older scripts: MPI_Win_allocate_shared works without it");

@@ -20,9 +20,10 @@ struct JobEnvironment {
 
 // A request; the defaults are the command's.
 struct JobRequest {
-  std::string tls;          // as for --tls
-  std::string typecheck{};  // warn, error, or empty: no checks of datatypes
-  std::string prefix{};     // of another installation, or a build tree; empty: this one
+  std::string tls;           // as for --tls
+  std::string typecheck{};   // warn, error, or empty: no checks of datatypes
+  bool transparent = false;  // wrapped transports keep the names of UCX's own
+  std::string prefix{};      // of another installation, or a build tree; empty: this one
 };
 
 // Reads LD_PRELOAD and the installation's folders.

@@ -37,13 +37,14 @@ void add_loader(const EnvironmentRequest& request, std::vector<Variable>* variab
 
 // Open MPI falls back to other components silently when the chosen one is not named, and its
 // UCX components refuse transports whose names they do not know.
-void add_open_mpi(std::vector<Variable>* variables) {
+void add_open_mpi(const EnvironmentRequest& request, std::vector<Variable>* variables) {
   variables->push_back({"OMPI_MCA_pml", "ucx"});
   // Each window goes to the component of the highest priority that offers its kind, and to no other
   // one when that fails. osc/sm offers shared windows and MPI_Win_allocate at 100: below osc/ucx it
   // gets the shared windows alone, which osc/ucx of Open MPI 4 does not offer.
   variables->push_back({"OMPI_MCA_osc", "ucx,sm"});
   variables->push_back({"OMPI_MCA_osc_ucx_priority", "200"});
+  if (!request.opens_filter) return;
   variables->push_back({"OMPI_MCA_opal_common_ucx_tls", "any"});
   variables->push_back({"OMPI_MCA_opal_common_ucx_devices", "any"});
 }
@@ -63,8 +64,10 @@ bool needs_preload(Version ucx) { return ucx.major < 1 || (ucx.major == 1 && ucx
 std::vector<Variable> make_environment(const EnvironmentRequest& request) {
   std::vector<Variable> variables;
   add_loader(request, &variables);
-  variables.push_back({"UCX_TLS", request.ucx_tls});
-  add_open_mpi(&variables);
+  if (!request.ucx_tls.empty()) variables.push_back({"UCX_TLS", request.ucx_tls});
+  if (request.transparent || request.was_transparent)
+    variables.push_back({"UCX_VERITY_TRANSPARENT", request.transparent ? "y" : "n"});
+  add_open_mpi(request, &variables);
   return variables;
 }
 

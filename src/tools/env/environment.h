@@ -27,7 +27,10 @@ struct EnvironmentRequest {
   Version ucx;
   std::string preload;                   // path of libverity_preload.so
   std::string module_dir;                // folder of libuct_verity
-  std::string ucx_tls;                   // wrappers
+  std::string ucx_tls;                   // empty: is left as it is
+  bool transparent = false;              // wrapped transports have the names of UCX's own
+  bool was_transparent = false;          // UCX_VERITY_TRANSPARENT is set now
+  bool opens_filter = true;              // Open MPI's filters let nothing through here
   std::string old_preload;               // LD_PRELOAD now
   std::string old_plugin_path;           // UCX_PLUGIN_PATH now
   std::vector<std::string> interposers;  // paths of libverity_mpi_*.so

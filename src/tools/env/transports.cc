@@ -150,6 +150,22 @@ Selection select(std::string_view list, const Names& available) {
   return selection;
 }
 
+std::string without_wrappers(std::string_view ucx_tls) {
+  Names entries = split_commas(ucx_tls);
+  for (std::string& entry : entries) {
+    const std::size_t prefix = entry.find_first_not_of("^\\");
+    if (prefix != std::string::npos && entry[prefix] == 'v') entry.erase(prefix, 1);
+  }
+  return join(entries, ",");
+}
+
+bool pass_open_mpi_filter(const std::vector<Device>& devices) {
+  static const Names accepted = {"rc_verbs", "ud_verbs", "rc_mlx5", "ud_mlx5", "dc_mlx5"};
+  return std::any_of(devices.begin(), devices.end(), [](const Device& device) {
+    return contains(accepted, device.transport) && device.device.starts_with("mlx");
+  });
+}
+
 std::string with_set_up_transport(const std::string& name) {
   const bool wrapped = name.starts_with('v');
   if (only_reads(wrapped ? name.substr(1) : name)) return name + (wrapped ? ",vposix" : ",posix");

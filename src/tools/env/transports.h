@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/devices.h"
+
 namespace verity::tools {
 
 // Why the plugin makes no wrapper for lower transport `name`; empty when it makes one.
@@ -38,6 +40,13 @@ struct Selection {
 // What `list` names: transports, their wrappers, UCX's aliases (rc, ud, dc, ib, sm, shm, mm),
 // "all".
 [[nodiscard]] Selection select(std::string_view list, const std::vector<std::string>& available);
+
+// A value of UCX_TLS with the names of wrappers replaced by those of the lower transports.
+[[nodiscard]] std::string without_wrappers(std::string_view ucx_tls);
+
+// Whether Open MPI's UCX components take one of these transports as they come: by default they want
+// one of InfiniBand on a device of Mellanox's.
+[[nodiscard]] bool pass_open_mpi_filter(const std::vector<Device>& devices);
 
 // A value of UCX_TLS with `name` (a lower transport or a wrapper) alone, and what connects it or
 // carries its messages.

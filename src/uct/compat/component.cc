@@ -71,6 +71,13 @@ ComponentBase& ComponentBase::of(uct_component_h component) noexcept {
   return *reinterpret_cast<ComponentBase*>(component);
 }
 
+void place_first(uct_component_h component) noexcept {
+  // What follows the last one is the list's head.
+  ucs_list_link_t* const head = component->list.next;
+  ucs_list_del(&component->list);
+  ucs_list_add_head(head, &component->list);
+}
+
 ucs_status_t unpack_lower_key(uct_component_h component, const void* buffer,
                               [[maybe_unused]] const UnpackArgs& args,
                               uct_rkey_bundle_t* bundle_p) noexcept {

@@ -66,6 +66,10 @@ class ComponentBase {
   KeyOps keys_;
 };
 
+// Moves a component, which was registered last, to the front of UCX's list: who goes through the
+// list comes to it first. Under UCX's load lock.
+void place_first(uct_component_h component) noexcept;
+
 // The same of a lower component.
 [[nodiscard]] ucs_status_t unpack_lower_key(uct_component_h component, const void* buffer,
                                             const UnpackArgs& args,

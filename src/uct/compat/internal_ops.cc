@@ -156,16 +156,16 @@ ucs_status_t invalidate_ep(uct_ep_h ep, [[maybe_unused]] unsigned flags) noexcep
 
 ucs_status_t connect_ep(uct_ep_h ep, const uct_device_addr_t* device, const uct_ep_addr_t* address,
                         [[maybe_unused]] const AddressLengths& lengths,
-                        [[maybe_unused]] size_t extra) noexcept {
+                        [[maybe_unused]] const ExtraLengths& extra) noexcept {
 #if VERITY_UCX_AT_LEAST(1, 14)
   uct_ep_connect_to_ep_params_t params{};
   if (lengths.device != 0) {
     params.field_mask |= UCT_EP_CONNECT_TO_EP_PARAM_FIELD_DEVICE_ADDR_LENGTH;
-    params.device_addr_length = lengths.device;
+    params.device_addr_length = without(lengths.device, extra.device);
   }
   if (lengths.own != 0) {
     params.field_mask |= UCT_EP_CONNECT_TO_EP_PARAM_FIELD_EP_ADDR_LENGTH;
-    params.ep_addr_length = without(lengths.own, extra);
+    params.ep_addr_length = without(lengths.own, extra.own);
   }
   return uct_ep_connect_to_ep_v2(ep, device, address, &params);
 #else
@@ -174,12 +174,14 @@ ucs_status_t connect_ep(uct_ep_h ep, const uct_device_addr_t* device, const uct_
 }
 
 bool iface_reaches(uct_iface_h iface, const PeerAddress& peer,
-                   [[maybe_unused]] size_t extra) noexcept {
+                   [[maybe_unused]] const ExtraLengths& extra) noexcept {
 #if VERITY_UCX_AT_LEAST(1, 15)
   if (peer.more != nullptr) {
     auto params = *static_cast<const uct_iface_is_reachable_params_t*>(peer.more);
+    params.device_addr = peer.device;
 #if VERITY_UCX_AT_LEAST(1, 18)
-    params.iface_addr_length = without(params.iface_addr_length, extra);
+    params.device_addr_length = without(params.device_addr_length, extra.device);
+    params.iface_addr_length = without(params.iface_addr_length, extra.own);
 #endif
     return uct_iface_is_reachable_v2(iface, &params) != 0;
   }
@@ -190,16 +192,25 @@ bool iface_reaches(uct_iface_h iface, const PeerAddress& peer,
 bool ep_is_connected_to([[maybe_unused]] uct_ep_h ep,
                         [[maybe_unused]] const PeerAddress& peer) noexcept {
 #if VERITY_UCX_AT_LEAST(1, 16)
-  return uct_ep_is_connected(ep, static_cast<const uct_ep_is_connected_params_t*>(peer.more)) != 0;
+  auto params = *static_cast<const uct_ep_is_connected_params_t*>(peer.more);
+  params.device_addr = peer.device;
+  return uct_ep_is_connected(ep, &params) != 0;
 #else
   return false;
 #endif
 }
 
-void shorten_iface_address([[maybe_unused]] uct_ep_params_t& params,
-                           [[maybe_unused]] size_t extra) noexcept {
+bool is_packed_length(const void* address, size_t length) noexcept {
+  constexpr uint8_t kLengthBits = 0x3f;
+  const uint8_t packed = static_cast<const uint8_t*>(address)[-1];
+  return length < kLengthBits ? (packed & kLengthBits) == length : packed == length;
+}
+
+void shorten_addresses([[maybe_unused]] uct_ep_params_t& params,
+                       [[maybe_unused]] const ExtraLengths& extra) noexcept {
 #if VERITY_UCX_AT_LEAST(1, 18)
-  params.iface_addr_length = without(params.iface_addr_length, extra);
+  params.dev_addr_length = without(params.dev_addr_length, extra.device);
+  params.iface_addr_length = without(params.iface_addr_length, extra.own);
 #endif
 }
 

@@ -66,12 +66,24 @@ class InternalTable {
 // The public operations that UCX keeps beside them: they call the same functions of InternalOps.
 void fill_public_entries(uct_iface_ops_t& ops) noexcept;
 
-// The same of lower objects. `extra`: bytes that the given lengths count behind the lower address.
+// Bytes that the given lengths count besides the lower object's addresses.
+struct ExtraLengths {
+  size_t device = 0;
+  size_t own = 0;  // of the endpoint's or the interface's address
+};
+
+// Whether UCP wrote `length` as the length of that address: it packs the length, with two flags
+// above, into the byte in front of the address, and one of 63 bytes or more into a whole byte
+// (1.13 to 1.23, both versions of its addresses, but for unified mode).
+[[nodiscard]] bool is_packed_length(const void* address, size_t length) noexcept;
+
+// The same of lower objects. What `peer` has replaces what UCX's own parameters have.
 [[nodiscard]] ucs_status_t invalidate_ep(uct_ep_h ep, unsigned flags) noexcept;
 [[nodiscard]] ucs_status_t connect_ep(uct_ep_h ep, const uct_device_addr_t* device,
                                       const uct_ep_addr_t* address, const AddressLengths& lengths,
-                                      size_t extra) noexcept;
-[[nodiscard]] bool iface_reaches(uct_iface_h iface, const PeerAddress& peer, size_t extra) noexcept;
+                                      const ExtraLengths& extra) noexcept;
+[[nodiscard]] bool iface_reaches(uct_iface_h iface, const PeerAddress& peer,
+                                 const ExtraLengths& extra) noexcept;
 [[nodiscard]] bool ep_is_connected_to(uct_ep_h ep, const PeerAddress& peer) noexcept;
 
 // Calls `change` with each bandwidth that was asked for. From 1.19 on there is that of one path,
@@ -84,9 +96,9 @@ void for_each_bandwidth(uct_perf_attr_t& attr, Change&& change) noexcept {
 #endif
 }
 
-// Parameters of an endpoint to be made on a lower interface: the same, but for the length of an
-// address that has `extra` bytes behind the lower one.
-void shorten_iface_address(uct_ep_params_t& params, size_t extra) noexcept;
+// Parameters of an endpoint to be made on a lower interface: the same, but for the lengths of
+// addresses.
+void shorten_addresses(uct_ep_params_t& params, const ExtraLengths& extra) noexcept;
 
 }  // namespace verity::uct
 

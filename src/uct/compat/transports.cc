@@ -21,6 +21,21 @@ bool reads_processes(std::string_view tl) noexcept {
   return tl.ends_with("cma") || tl.ends_with("knem");
 }
 
+namespace {
+ucs_status_t no_devices(uct_md_h, uct_tl_device_resource_t** devices_p,
+                        unsigned* count_p) noexcept {
+  *devices_p = nullptr;
+  *count_p = 0;
+  return UCS_OK;
+}
+}  // namespace
+
+bool hide_devices(uct_tl_t* tl) noexcept {
+  if (tl->query_devices == no_devices) return false;
+  tl->query_devices = no_devices;
+  return true;
+}
+
 void register_transport(uct_component_t* component, uct_tl_t* tl) noexcept {
   uct_tl_register(component, tl);
   ucs_list_del(&tl->config.list);

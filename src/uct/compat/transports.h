@@ -35,6 +35,12 @@ enum class HasAm { kUnknown, kNo, kYes };
 // too.
 [[nodiscard]] bool reads_processes(std::string_view tl) noexcept;
 
+using QueryDevices = decltype(uct_tl_t::query_devices);
+
+// From now on UCX finds no device of that transport, so that it makes no use of it. Who knows the
+// function that it had before may still open it. Returns false: it was hidden already.
+bool hide_devices(uct_tl_t* tl) noexcept;
+
 // Adds a transport to a component. Its options are not listed: `ucx_info -c` lists them already, as
 // the lower transport's.
 void register_transport(uct_component_t* component, uct_tl_t* tl) noexcept;

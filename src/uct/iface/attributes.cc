@@ -59,6 +59,9 @@ size_t VerityIface::am_room() const noexcept {
   constexpr size_t kMost = sizeof(wire::FrameHeader) + wire::kMaxHello + kTrailerRoom + kElement;
   return kMost / kElement * kElement;
 }
+ucs_status_t VerityIface::refuse_raw_peer() const noexcept {
+  return verity::uct::refuse_raw_peer();
+}
 size_t VerityIface::iface_addr_extra() const noexcept {
   return core_.to_ep ? 0 : sizeof(wire::AddressTail);
 }

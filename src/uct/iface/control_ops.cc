@@ -26,10 +26,10 @@ ucs_status_t Ops::ep_connect(uct_ep_h ep, const uct_device_addr_t* device,
   const AsyncGuard guard(f.core().threads);
   const size_t offset = f.lower_attr().ep_addr_len;
   wire::EpAddressTail tail;
+  if (!f.is_ours(device, address)) return f.refuse_raw_peer();
   if (!read_tail(address, offset, &tail.iface)) return refuse_address(tail.iface);
   std::memcpy(&tail, reinterpret_cast<const char*>(address) + offset, sizeof(tail));
-  const ucs_status_t status =
-      connect_ep(self.carrier(), device, address, lengths, f.ep_addr_extra());
+  const ucs_status_t status = f.connect_lower(self.carrier(), device, address, lengths);
   return status == UCS_OK ? f.links().connect(self.link(), tail) : status;
 }
 
@@ -47,7 +47,7 @@ bool Ops::ep_is_connected(uct_ep_h ep, const PeerAddress& peer) noexcept {
   }
   wire::AddressTail tail;
   return address != nullptr && read_tail(address, offset, &tail) &&
-         tail.uid == self.link().peer_uid && ep_is_connected_to(self.carrier(), peer);
+         tail.uid == self.link().peer_uid && ep_is_connected_to(self.carrier(), f.lower_peer(peer));
 }
 
 ucs_status_t Ops::ep_query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept {
@@ -134,12 +134,16 @@ bool Ops::is_reachable(uct_iface_h iface, const PeerAddress& peer) noexcept {
   if (self.iface_addr_extra() != 0 && peer.iface != nullptr) {
     wire::AddressTail tail;
     // UCP makes no endpoint then: this is where a user learns why.
+    if (!self.is_ours(peer.device, peer.iface)) {
+      (void)self.refuse_raw_peer();
+      return false;
+    }
     if (!read_tail(peer.iface, self.lower_attr().iface_addr_len, &tail)) {
       (void)refuse_address(tail);
       return false;
     }
   }
-  return iface_reaches(self.lower(), peer, self.iface_addr_extra());
+  return self.lower_reaches(peer);
 }
 
 ucs_status_t Ops::estimate_perf(uct_iface_h iface, uct_perf_attr_t* attr) noexcept {

@@ -68,6 +68,7 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   [[nodiscard]] uct_am_callback_t am_callback() const noexcept override;
   [[nodiscard]] size_t am_header_size() const noexcept override;
   [[nodiscard]] size_t am_room() const noexcept override;
+  ucs_status_t refuse_raw_peer() const noexcept override;
   [[nodiscard]] size_t iface_addr_extra() const noexcept override;
   void write_iface_addr_extra(void* out) noexcept override;
   [[nodiscard]] size_t ep_addr_extra() const noexcept override;

@@ -40,4 +40,12 @@ ucs_status_t refuse_address(const wire::AddressTail& tail) noexcept {
   return UCS_ERR_UNREACHABLE;
 }
 
+ucs_status_t refuse_raw_peer() noexcept {
+  warnings().peer_refused(
+      "a peer without the plugin, or without UCX_VERITY_TRANSPARENT, is refused: nothing that it "
+      "sends could be verified; set the same on every host of the job (see 'ucx-verity doctor "
+      "--job')");
+  return UCS_ERR_UNREACHABLE;
+}
+
 }  // namespace verity::uct

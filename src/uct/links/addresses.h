@@ -20,6 +20,8 @@ namespace verity::uct {
 [[nodiscard]] bool read_tail(const void* address, size_t offset, wire::AddressTail* tail) noexcept;
 // Says why on stderr, once per process and reason; for the caller to return.
 [[nodiscard]] ucs_status_t refuse_address(const wire::AddressTail& tail) noexcept;
+// The same of a raw transport of the same name (WrapIface::is_ours).
+[[nodiscard]] ucs_status_t refuse_raw_peer() noexcept;
 
 }  // namespace verity::uct
 

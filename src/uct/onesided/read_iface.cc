@@ -212,6 +212,8 @@ void ReadIface::map_attr(uct_iface_attr_t& attr) const noexcept {
 
 size_t ReadIface::iface_addr_extra() const noexcept { return sizeof(wire::AddressTail); }
 
+ucs_status_t ReadIface::refuse_raw_peer() const noexcept { return verity::uct::refuse_raw_peer(); }
+
 void ReadIface::write_iface_addr_extra(void* out) noexcept {
   const wire::AddressTail tail = make_tail(mode_, 0, group_.uid());
   std::memcpy(out, &tail, sizeof(tail));
@@ -340,11 +342,15 @@ bool is_reachable_op(uct_iface_h iface, const PeerAddress& peer) noexcept {
   ReadIface& self = ReadIface::of(iface);
   if (peer.iface == nullptr) return false;
   wire::AddressTail tail;
+  if (!self.is_ours(peer.device, peer.iface)) {
+    (void)self.refuse_raw_peer();
+    return false;
+  }
   if (!read_tail(peer.iface, self.lower_attr().iface_addr_len, &tail)) {
     (void)refuse_address(tail);
     return false;
   }
-  return iface_reaches(self.lower(), peer, self.iface_addr_extra());
+  return self.lower_reaches(peer);
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ class ReadIface final : public WrapIface {
   void map_attr(uct_iface_attr_t& attr) const noexcept override;
   [[nodiscard]] size_t iface_addr_extra() const noexcept override;
   void write_iface_addr_extra(void* out) noexcept override;
+  ucs_status_t refuse_raw_peer() const noexcept override;
   [[nodiscard]] std::unique_ptr<WrapEp> new_ep() override { return std::make_unique<ReadEp>(); }
   ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& config) override;
   void closing() noexcept override;

@@ -18,6 +18,7 @@ namespace {
 struct ConfigTable {
   uct_md_config_t super;
   int mode;
+  int transparent;
   size_t segment_size;
   unsigned window;
   size_t window_bytes;
@@ -65,6 +66,11 @@ ucs_config_field_t kFields[] = {
      "off:     pass everything through unchecked.\n"
      "Two peers use the lower of their modes (off < observe < verify).",
      FIELD(mode), UCS_CONFIG_TYPE_ENUM(kModeNames)},
+    {"TRANSPARENT", "n",
+     "y: wrapped transports have the names of UCX's own, which are hidden: UCX_TLS, its aliases\n"
+     "and MPI libraries' filters need no change, and nothing can bypass the plugin on them. To be\n"
+     "set alike in all of the job: peers without it are refused.",
+     FIELD(transparent), UCS_CONFIG_TYPE_BOOL},
     {"SEGMENT_SIZE", "8k",
      "Bytes of a segment (Merkle leaf), the unit of retransmission: a power of two from 256\n"
      "to 64k. Payloads up to this size cost a single hash.",
@@ -196,6 +202,7 @@ ucs_config_field_t kFields[] = {
 #undef FIELD
 
 constinit std::atomic<const Options*> current{nullptr};
+constinit std::atomic<bool> transparent{false};
 
 // Once per variable: every memory domain is refused for the same reason.
 ucs_status_t refuse(const char* variable, const char* allowed) noexcept {
@@ -274,6 +281,16 @@ const Options& options() noexcept {
   static const Options* const defaults = new Options;  // outlives every static destructor
   return *defaults;
 }
+
+bool choose_transparency(uct_component_t* component) noexcept {
+  uct_md_config_t* config;
+  if (uct_md_config_read(component, nullptr, nullptr, &config) != UCS_OK) return false;
+  transparent = reinterpret_cast<const ConfigTable*>(config)->transparent != 0;
+  uct_config_release(config);
+  return transparent;
+}
+
+bool is_transparent() noexcept { return transparent.load(std::memory_order_relaxed); }
 
 const char* mode_name(link::Mode mode) noexcept { return kModeNames[static_cast<unsigned>(mode)]; }
 

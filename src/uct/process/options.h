@@ -39,6 +39,11 @@ struct Options {
 };
 
 [[nodiscard]] const Options& options() noexcept;
+// UCX_VERITY_TRANSPARENT, once for the process, when the component is registered.
+[[nodiscard]] bool choose_transparency(uct_component_t* component) noexcept;
+// What was chosen: wrapped transports have the lower ones' names.
+[[nodiscard]] bool is_transparent() noexcept;
+
 [[nodiscard]] const char* mode_name(link::Mode mode) noexcept;
 
 extern const MdConfigTable kVerityConfigTable;

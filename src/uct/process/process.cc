@@ -41,9 +41,11 @@ const char* text_of(link::Failure why) noexcept {
   return "";
 }
 
-// Names of the transports that UCX found on this machine, wrappers excluded.
+// Names of the transports that UCX found on this machine, wrappers excluded. None of those that the
+// plugin has hidden.
 std::vector<std::string> lower_transports() {
   std::vector<std::string> names;
+  if (is_transparent()) return names;
   std::vector<uct_component_h> components;
   if (query_components(&components) != UCS_OK) return names;
   for (uct_component_h component : components) {

@@ -48,8 +48,9 @@ void Process::noticed(uct_component_h component) noexcept {
     const std::vector<std::string> objects = health::loaded_objects();
     if (!health::is_mpi_program(objects) || read_options(component) != UCS_OK) return;
     noticed_ = true;
-    known_.unused = health::unused_reason(
-        health::is_open_mpi(objects), health::MpiSettings::from_environment(), setting("UCX_TLS"));
+    known_.unused =
+        health::unused_reason(health::is_open_mpi(objects), health::MpiSettings::from_environment(),
+                              is_transparent() ? "" : setting("UCX_TLS"));
     if (table_ == nullptr) start_counting();
   } catch (...) { return; }
   communicates();

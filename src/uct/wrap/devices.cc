@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/wrap/devices.h"
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -25,7 +24,7 @@ struct WorkerDestroyer {
 };
 
 // Opens the lower transport once on a worker of its own and looks at its capabilities.
-bool probe_active_messages(uct_md_h md, const uct_tl_resource_desc_t& resource) {
+bool probe_active_messages(uct_md_h md, const char* tl_name, const char* device) {
   ucs_async_context_t* async = nullptr;
   if (ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &async) != UCS_OK) { return false; }
   const std::unique_ptr<ucs_async_context_t, AsyncDestroyer> async_holder(async);
@@ -35,8 +34,8 @@ bool probe_active_messages(uct_md_h md, const uct_tl_resource_desc_t& resource) 
   uct_iface_params_t params{};
   params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE | UCT_IFACE_PARAM_FIELD_DEVICE;
   params.open_mode = UCT_IFACE_OPEN_MODE_DEVICE;
-  params.mode.device.tl_name = resource.tl_name;
-  params.mode.device.dev_name = resource.dev_name;
+  params.mode.device.tl_name = tl_name;
+  params.mode.device.dev_name = device;
   LowerIface iface;
   uct_iface_attr_t attr;
   return open_lower_iface(md, worker, params, nullptr, 0, &iface) == UCS_OK &&
@@ -44,38 +43,32 @@ bool probe_active_messages(uct_md_h md, const uct_tl_resource_desc_t& resource) 
          (attr.cap.flags & (UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_AM_BCOPY)) != 0;
 }
 
-ucs_status_t to_device_array(const std::vector<uct_tl_resource_desc_t>& resources,
-                             uct_tl_device_resource_t** devices_p, unsigned* count_p) {
-  // UCX releases the array with ucs_free.
-  auto* devices = static_cast<uct_tl_device_resource_t*>(
-      ucs_calloc(std::max<size_t>(resources.size(), 1), sizeof(**devices_p), "verity_devices"));
-  if (devices == nullptr) { return UCS_ERR_NO_MEMORY; }
-  for (size_t i = 0; i < resources.size(); ++i) {
-    std::memcpy(devices[i].name, resources[i].dev_name, sizeof(devices[i].name));
-    devices[i].type = resources[i].dev_type;
-    devices[i].sys_device = resources[i].sys_device;
-  }
-  *devices_p = devices;
-  *count_p = static_cast<unsigned>(resources.size());
-  return UCS_OK;
-}
+struct UcsReleaser {
+  void operator()(void* memory) const noexcept { ucs_free(memory); }
+};
 
+// The array is UCX's, which frees it, as the lower transport made it.
 ucs_status_t query_entry_devices(TlEntry& entry, WrapMd& md, uct_tl_device_resource_t** devices_p,
                                  unsigned* count_p) {
-  std::vector<uct_tl_resource_desc_t> resources;
+  *devices_p = nullptr;
+  *count_p = 0;
   const bool any = !md.wrapper().needs_am(entry.lower_name);
-  if (md.lower()->component == entry.lower && (any || entry.has_am != HasAm::kNo)) {
-    const ucs_status_t status = query_tl_resources(md.lower(), &resources);
-    if (status != UCS_OK) { return status; }
-    std::erase_if(resources, [&](const uct_tl_resource_desc_t& resource) {
-      return std::strcmp(resource.tl_name, entry.lower_name) != 0;
-    });
+  if (md.lower()->component != entry.lower || (!any && entry.has_am == HasAm::kNo)) {
+    return UCS_OK;
   }
-  if (!any && !resources.empty() && entry.has_am == HasAm::kUnknown) {
-    entry.has_am = probe_active_messages(md.lower(), resources.front()) ? HasAm::kYes : HasAm::kNo;
+  uct_tl_device_resource_t* found = nullptr;
+  unsigned count = 0;
+  // As UCX does with one transport of several: its failure is not that of the domain.
+  if (entry.query_lower(md.lower(), &found, &count) != UCS_OK) { return UCS_OK; }
+  std::unique_ptr<uct_tl_device_resource_t, UcsReleaser> devices(found);
+  if (!any && count != 0 && entry.has_am == HasAm::kUnknown) {
+    const bool has_am = probe_active_messages(md.lower(), entry.lower_name, found[0].name);
+    entry.has_am = has_am ? HasAm::kYes : HasAm::kNo;
   }
-  if (!any && entry.has_am == HasAm::kNo) { resources.clear(); }
-  return to_device_array(resources, devices_p, count_p);
+  if (count == 0 || (!any && entry.has_am == HasAm::kNo)) { return UCS_OK; }
+  *devices_p = devices.release();
+  *count_p = count;
+  return UCS_OK;
 }
 
 template <size_t Slot>
@@ -84,8 +77,6 @@ ucs_status_t query_devices(uct_md_h md, uct_tl_device_resource_t** devices_p,
   return guarded(
       [&] { return query_entry_devices(*tl_slots[Slot], WrapMd::of(md), devices_p, count_p); });
 }
-
-using QueryDevices = decltype(uct_tl_t::query_devices);
 
 template <size_t... Slots>
 constexpr std::array<QueryDevices, sizeof...(Slots)> make_trampolines(
@@ -108,6 +99,7 @@ TlEntry* register_tl(Component& component, uct_component_h lower, const uct_tl_t
   }
   auto entry = std::make_unique<TlEntry>();
   entry->lower = lower;
+  entry->query_lower = lower_tl.query_devices;
   copy_name(entry->lower_name, lower_tl.name);
   entry->has_am = known_active_messages(lower_tl.name);
   entry->config_title = name + " transport";

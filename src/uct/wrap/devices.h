@@ -17,6 +17,8 @@ namespace verity::uct {
 struct TlEntry {
   uct_tl_t uct{};
   uct_component_h lower = nullptr;
+  // The lower transport's own function: UCX may find another one there by now (hide_devices).
+  QueryDevices query_lower = nullptr;
   char lower_name[UCT_TL_NAME_MAX] = {};
   // Settled by opening the transport once if the name says nothing; by several threads, maybe, with
   // the same answer.

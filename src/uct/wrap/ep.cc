@@ -25,7 +25,14 @@ ucs_status_t WrapEp::init(WrapIface& iface, const uct_ep_params_t& params) {
   base_ready_ = true;
   uct_ep_params_t lower_params = params;
   lower_params.iface = iface.lower();
-  shorten_iface_address(lower_params, iface.iface_addr_extra());
+  if ((params.field_mask & UCT_EP_PARAM_FIELD_DEV_ADDR) != 0) {
+    lower_params.dev_addr = iface.lower_device(params.dev_addr);
+    if (iface.iface_addr_extra() != 0 && !iface.is_ours(params.dev_addr, params.iface_addr)) {
+      return iface.refuse_raw_peer();
+    }
+  }
+  shorten_addresses(lower_params,
+                    {.device = iface.device_addr_extra(), .own = iface.iface_addr_extra()});
   status = open_lower(lower_params);
   if (status != UCS_OK) { return status; }
   iface.add(*this);
@@ -70,11 +77,12 @@ ucs_status_t WrapEp::invalidate(uct_ep_h ep, unsigned flags) noexcept {
 ucs_status_t WrapEp::connect(uct_ep_h ep, const uct_device_addr_t* device,
                              const uct_ep_addr_t* address, const AddressLengths& lengths) noexcept {
   WrapEp& self = of(ep);
-  return connect_ep(self.lower(), device, address, lengths, self.iface().ep_addr_extra());
+  return self.iface().connect_lower(self.lower(), device, address, lengths);
 }
 
 bool WrapEp::is_connected(uct_ep_h ep, const PeerAddress& peer) noexcept {
-  return ep_is_connected_to(of(ep).lower(), peer);
+  WrapEp& self = of(ep);
+  return ep_is_connected_to(self.lower(), self.iface().lower_peer(peer));
 }
 
 }  // namespace verity::uct

@@ -77,6 +77,30 @@ ucs_status_t WrapIface::unknown_ep_failed(uct_ep_h lower_ep, ucs_status_t status
   return UCS_OK;
 }
 
+const uct_device_addr_t* WrapIface::lower_device(const uct_device_addr_t* address) const noexcept {
+  if (device_addr_extra() == 0 || !has_mark(address)) { return address; }
+  return reinterpret_cast<const uct_device_addr_t*>(reinterpret_cast<const uint8_t*>(address) +
+                                                    kDeviceMark.size());
+}
+
+bool WrapIface::lower_reaches(const PeerAddress& peer) const noexcept {
+  return iface_reaches(lower(), lower_peer(peer),
+                       {.device = device_addr_extra(), .own = iface_addr_extra()});
+}
+
+ucs_status_t WrapIface::connect_lower(uct_ep_h lower_ep, const uct_device_addr_t* device,
+                                      const uct_ep_addr_t* address,
+                                      const AddressLengths& lengths) const noexcept {
+  return connect_ep(lower_ep, lower_device(device), address, lengths,
+                    {.device = device_addr_extra(), .own = ep_addr_extra()});
+}
+
+bool WrapIface::is_ours(const uct_device_addr_t* device, const void* own,
+                        size_t length) const noexcept {
+  if (device_addr_extra() == 0 || has_mark(device)) { return true; }
+  return own != nullptr && is_packed_length(own, length);
+}
+
 WrapEp* WrapIface::find_ep(uct_ep_h lower_ep) noexcept {
   for (util::ListNode* node = eps_.next; node != &eps_; node = node->next) {
     auto* ep = static_cast<WrapEp*>(node);
@@ -180,6 +204,7 @@ ucs_status_t WrapIface::query(uct_iface_h iface, uct_iface_attr_t* attr) noexcep
   const ucs_status_t status = query_lower_iface(self.lower(), self.lower_tl_name(), attr);
   if (status != UCS_OK) { return status; }
   self.map_attr(*attr);
+  attr->device_addr_len += self.device_addr_extra();
   attr->iface_addr_len += self.iface_addr_extra();
   if ((attr->cap.flags & UCT_IFACE_FLAG_CONNECT_TO_EP) != 0) {
     attr->ep_addr_len += self.ep_addr_extra();

@@ -14,6 +14,7 @@
 #include "uct/wrap/ep.h"
 #include "uct/wrap/lower.h"
 #include "uct/wrap/md.h"
+#include "uct/wrap/transparency.h"
 #include "util/list.h"
 
 namespace verity::uct {
@@ -67,6 +68,36 @@ class WrapIface : public uct_base_iface_t {
   // lower transport.
   [[nodiscard]] virtual size_t am_room() const noexcept { return 0; }
 
+  // Bytes in front of the lower device address (transparency.h): 0, or those of the mark.
+  [[nodiscard]] size_t device_addr_extra() const noexcept {
+    return memory_domain().wrapper().is_transparent() ? kDeviceMark.size() : 0;
+  }
+  // The lower address in a peer's: without a mark it is one already, of a raw peer or from UCX's
+  // connection manager, which asks the lower transport for it.
+  [[nodiscard]] const uct_device_addr_t* lower_device(
+      const uct_device_addr_t* address) const noexcept;
+  [[nodiscard]] PeerAddress lower_peer(PeerAddress peer) const noexcept {
+    peer.device = lower_device(peer.device);
+    return peer;
+  }
+  [[nodiscard]] bool lower_reaches(const PeerAddress& peer) const noexcept;
+  [[nodiscard]] ucs_status_t connect_lower(uct_ep_h lower_ep, const uct_device_addr_t* device,
+                                           const uct_ep_addr_t* address,
+                                           const AddressLengths& lengths) const noexcept;
+  // Whether a peer of the same wrapper can have made these addresses: false for those of a raw
+  // transport of the same name, behind which nothing may be read.
+  [[nodiscard]] bool is_ours(const uct_device_addr_t* device,
+                             const uct_iface_addr_t* address) const noexcept {
+    return is_ours(device, address, lower_attr_.iface_addr_len + iface_addr_extra());
+  }
+  [[nodiscard]] bool is_ours(const uct_device_addr_t* device,
+                             const uct_ep_addr_t* address) const noexcept {
+    return is_ours(device, address, lower_attr_.ep_addr_len + ep_addr_extra());
+  }
+
+  // A peer's addresses are not is_ours(): says so. For the caller to return.
+  virtual ucs_status_t refuse_raw_peer() const noexcept { return UCS_ERR_UNREACHABLE; }
+
   // Bytes appended to the lower interface's or endpoint's address.
   [[nodiscard]] virtual size_t iface_addr_extra() const noexcept { return 0; }
   virtual void write_iface_addr_extra(void*) noexcept {}
@@ -111,6 +142,8 @@ class WrapIface : public uct_base_iface_t {
                     const uct_iface_config_t& iface_config);
   ucs_status_t open_lower(uct_worker_h worker, const uct_iface_params_t& params,
                           const uct_iface_config_t& iface_config);
+  [[nodiscard]] bool is_ours(const uct_device_addr_t* device, const void* own,
+                             size_t length) const noexcept;
   [[nodiscard]] uint32_t wanted_am_flags(uint8_t id) const noexcept;
 
   bool base_ready_ = false;

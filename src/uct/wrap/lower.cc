@@ -147,15 +147,4 @@ ucs_status_t query_md_resources(uct_component_h component,
   return status;
 }
 
-ucs_status_t query_tl_resources(uct_md_h md, std::vector<uct_tl_resource_desc_t>* resources_p) {
-  uct_tl_resource_desc_t* list = nullptr;
-  unsigned count = 0;
-  const ucs_status_t status = uct_md_query_tl_resources(md, &list, &count);
-  if (status != UCS_OK) { return status; }
-  const std::unique_ptr<uct_tl_resource_desc_t, decltype(&uct_release_tl_resource_list)> holder(
-      list, uct_release_tl_resource_list);
-  resources_p->assign(list, list + count);
-  return UCS_OK;
-}
-
 }  // namespace verity::uct

@@ -60,10 +60,6 @@ struct LowerConfig {
 [[nodiscard]] ucs_status_t query_md_resources(uct_component_h component,
                                               std::vector<uct_md_resource_desc_t>* resources_p);
 
-// Transports and devices of an open memory domain.
-[[nodiscard]] ucs_status_t query_tl_resources(uct_md_h md,
-                                              std::vector<uct_tl_resource_desc_t>* resources_p);
-
 }  // namespace verity::uct
 
 #endif

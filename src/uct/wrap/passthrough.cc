@@ -89,6 +89,15 @@ ucs_status_t get_address_op(uct_iface_h iface, uct_iface_addr_t* addr) noexcept 
   return status;
 }
 
+ucs_status_t get_device_address_op(uct_iface_h iface, uct_device_addr_t* address) noexcept {
+  WrapIface& self = WrapIface::of(iface);
+  const size_t extra = self.device_addr_extra();
+  std::memcpy(address, kDeviceMark.data(), extra);
+  return uct_iface_get_device_address(
+      self.lower(),
+      reinterpret_cast<uct_device_addr_t*>(reinterpret_cast<uint8_t*>(address) + extra));
+}
+
 void fill_iface(Ops& ops) noexcept {
   ops.iface_accept = unsupported<&Ops::iface_accept>;
   ops.iface_reject = unsupported<&Ops::iface_reject>;
@@ -101,7 +110,7 @@ void fill_iface(Ops& ops) noexcept {
   ops.iface_event_arm = forward_iface<&Ops::iface_event_arm>;
   ops.iface_close = WrapIface::close;
   ops.iface_query = WrapIface::query;
-  ops.iface_get_device_address = forward_iface<&Ops::iface_get_device_address>;
+  ops.iface_get_device_address = get_device_address_op;
   ops.iface_get_address = get_address_op;
 }
 
@@ -111,7 +120,7 @@ ucs_status_t estimate_perf_op(uct_iface_h iface, uct_perf_attr_t* attr) noexcept
 
 bool is_reachable_op(uct_iface_h iface, const PeerAddress& peer) noexcept {
   WrapIface& self = WrapIface::of(iface);
-  return iface_reaches(self.lower(), peer, self.iface_addr_extra());
+  return self.lower_reaches(peer);
 }
 
 }  // namespace

@@ -36,17 +36,18 @@ ComponentOps component_ops(const WrapSpec& spec) {
   return {query_md_resources_op, WrapMd::open, spec.keys != nullptr ? *spec.keys : kPlain};
 }
 
-// "v" + "posix"; cut to what UCX has room for.
-std::string wrapped_name(const WrapSpec& spec, std::string_view lower, size_t room) {
-  std::string name = spec.prefix + std::string(lower);
-  name.resize(std::min(name.size(), room - 1));
-  return name;
-}
-
 }  // namespace
 
 Component::Component(const WrapSpec& spec)
     : ComponentBase(spec.component_name, component_ops(spec), spec.md_config), spec_(spec) {}
+
+// "v" + "posix"; cut to what UCX has room for.
+std::string Component::wrapped_name(std::string_view lower, size_t room) const {
+  if (transparent_) { return std::string(lower); }
+  std::string name = spec_.prefix + std::string(lower);
+  name.resize(std::min(name.size(), room - 1));
+  return name;
+}
 
 bool Component::is_candidate(uct_component_h lower, const uct_tl_t& tl) const {
   return (!needs_am(tl.name) || known_active_messages(tl.name) != HasAm::kNo) &&
@@ -68,9 +69,8 @@ void Component::discover_tls(uct_component_h lower) {
       return entry->lower == lower && std::strcmp(entry->lower_name, tl->name) == 0;
     };
     if (!is_candidate(lower, *tl) || std::any_of(tls_.begin(), tls_.end(), same)) { continue; }
-    const std::string name = spec_.tl_name != nullptr
-                                 ? spec_.tl_name(tl->name)
-                                 : wrapped_name(spec_, tl->name, UCT_TL_NAME_MAX);
+    const std::string name = spec_.tl_name != nullptr ? spec_.tl_name(tl->name)
+                                                      : wrapped_name(tl->name, UCT_TL_NAME_MAX);
     tls_.reserve(tls_.size() + 1);
     if (TlEntry* entry = register_tl(*this, lower, *tl, name); entry != nullptr) {
       tls_.push_back(entry);
@@ -87,7 +87,7 @@ void Component::discover_mds(uct_component_h lower, std::vector<uct_md_resource_
     MdEntry entry{};
     entry.lower = lower;
     std::memcpy(entry.lower_name, resource.md_name, sizeof(entry.lower_name));
-    wrapped_name(spec_, resource.md_name, sizeof(entry.name)).copy(entry.name, sizeof(entry.name));
+    wrapped_name(resource.md_name, sizeof(entry.name)).copy(entry.name, sizeof(entry.name));
     const auto same_name = [&](const MdEntry& other) {
       return std::strcmp(other.name, entry.name) == 0;
     };
@@ -101,6 +101,19 @@ void Component::discover_mds(uct_component_h lower, std::vector<uct_md_resource_
     }
     uct_md_resource_desc_t& out = found.emplace_back();
     std::memcpy(out.md_name, entry.name, sizeof(out.md_name));
+  }
+}
+
+// After all of them have been discovered: a wrapper may have others below it.
+void Component::hide_lowers(const std::vector<uct_component_h>& components) {
+  for (uct_component_h lower : components) {
+    uct_tl_t* tl;
+    if (lower == handle()) { continue; }
+    ucs_list_for_each(tl, &lower->tl_list, list) {
+      if (spec_.hides(tl->name) && hide_devices(tl)) {
+        ucs_debug("%s: %s is hidden", spec_.component_name, tl->name);
+      }
+    }
   }
 }
 
@@ -128,6 +141,7 @@ ucs_status_t Component::list_mds(std::vector<uct_md_resource_desc_t>* resources_
     }
     discover_tls(lower);
   }
+  if (transparent_) { hide_lowers(components); }
   *resources_p = std::move(found);
   return UCS_OK;
 }
@@ -164,7 +178,11 @@ uint32_t component_tag(std::string_view name) noexcept {
 
 ucs_status_t register_component(const WrapSpec& spec) noexcept {
   return guarded([&] {
-    uct_component_register(std::make_unique<Component>(spec).release()->handle());
+    Component& made = *std::make_unique<Component>(spec).release();
+    uct_component_register(made.handle());
+    made.transparent_ = spec.transparent != nullptr && spec.transparent(made.handle());
+    // Before UCX looks at the lower ones, they are hidden.
+    if (made.transparent_) { place_first(made.handle()); }
     return UCS_OK;
   });
 }

@@ -56,6 +56,11 @@ struct WrapSpec {
   // process). An error refuses the domain; say why on stderr before returning it.
   ucs_status_t (*configure)(const uct_md_config_t* config) = nullptr;
 
+  // Wrap under the lower transports' names (transparency.h): asked once, when the component is
+  // registered; null: no. `hides`: whether a lower transport is to be hidden, wrapped or not.
+  bool (*transparent)(uct_component_t* component) = nullptr;
+  bool (*hides)(std::string_view tl) = nullptr;
+
   // UCX looks for memory domains: it may open some, or none.
   void (*queried)(uct_component_h component) = nullptr;
 
@@ -82,6 +87,8 @@ class Component : public ComponentBase {
   }
 
   [[nodiscard]] const WrapSpec& spec() const noexcept { return spec_; }
+  // Under the lower transports' own names.
+  [[nodiscard]] bool is_transparent() const noexcept { return transparent_; }
   [[nodiscard]] bool needs_am(std::string_view tl) const {
     return spec_.needs_am && (spec_.reads == nullptr || !spec_.reads(tl));
   }
@@ -102,12 +109,16 @@ class Component : public ComponentBase {
   [[nodiscard]] bool find_md(std::string_view name, MdEntry* entry_p);
 
  private:
+  friend ucs_status_t register_component(const WrapSpec& spec) noexcept;
+  [[nodiscard]] std::string wrapped_name(std::string_view lower, size_t room) const;
+  void hide_lowers(const std::vector<uct_component_h>& components);
   void discover_tls(uct_component_h lower);
   void discover_mds(uct_component_h lower, std::vector<uct_md_resource_desc_t>& found);
   [[nodiscard]] bool is_candidate(uct_component_h lower, const uct_tl_t& tl) const;
   [[nodiscard]] bool has_candidates(uct_component_h lower) const;
 
   const WrapSpec& spec_;
+  bool transparent_ = false;
   std::mutex mutex_;
   std::vector<MdEntry> mds_;
   std::vector<TlEntry*> tls_;

@@ -86,6 +86,25 @@ void take_plugin_away(Facts* facts) {
   facts->shell.probe.context = {.error = "No such device", .lanes = {}};
 }
 
+TEST(ToolsDiagnosis, Transparent) {
+  Facts facts = healthy();
+  facts.shell.transparent = true;
+  set(&facts, "UCX_VERITY_TRANSPARENT", "y");
+  set(&facts, "UCX_TLS", "tcp,posix,self");
+  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk) << shell_says(facts);
+  EXPECT_TRUE(has(facts, Grade::kOk, "by the names without v"));
+  set(&facts, "OMPI_MCA_opal_common_ucx_tls", "tcp");
+  facts.open_mpi->tls = "tcp";
+  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk) << shell_says(facts);
+  facts.open_mpi->tls = "vtcp";
+  EXPECT_TRUE(has(facts, Grade::kBroken, "pml/ucx refuses wrapped transports"));
+  facts.open_mpi->tls = "any";
+  // UCX has transports of the names that wrapped ones would have.
+  facts.shell.preload_exists = false;
+  take_plugin_away(&facts);
+  EXPECT_TRUE(has(facts, Grade::kBroken, "so jobs run unverified")) << shell_says(facts);
+}
+
 TEST(ToolsDiagnosis, NoPreload) {
   Facts facts = healthy();
   std::erase_if(facts.shell.set, [](const Variable& v) { return v.name == "LD_PRELOAD"; });

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tools/env/shell.h"
+#include "tools/env/transports.h"
 
 namespace verity::tools {
 namespace {
@@ -56,6 +57,35 @@ TEST(ToolsEnvironment, NoPreloadFrom122) {
   EXPECT_EQ(value_of(variables, "UCX_PLUGIN_PATH"), "/opt/lib/ucx-verity/x:/other");
   EXPECT_EQ(value_of(variables, "LD_PRELOAD"), "(unset)");
   EXPECT_EQ(value_of(variables, "UCX_MODULE_DIR"), "(unset)");
+}
+
+TEST(ToolsEnvironment, Transparent) {
+  auto request = request_for("1.13.1");
+  request.transparent = true;
+  request.ucx_tls.clear();
+  request.opens_filter = false;
+  auto variables = make_environment(request);
+  EXPECT_EQ(value_of(variables, "UCX_VERITY_TRANSPARENT"), "y");
+  EXPECT_EQ(value_of(variables, "UCX_TLS"), "(unset)");
+  EXPECT_EQ(value_of(variables, "OMPI_MCA_pml"), "ucx");
+  EXPECT_EQ(value_of(variables, "OMPI_MCA_opal_common_ucx_tls"), "(unset)");
+  // Evaluated without it later.
+  request = request_for("1.13.1");
+  EXPECT_EQ(value_of(make_environment(request), "UCX_VERITY_TRANSPARENT"), "(unset)");
+  request.was_transparent = true;
+  EXPECT_EQ(value_of(make_environment(request), "UCX_VERITY_TRANSPARENT"), "n");
+}
+
+TEST(ToolsEnvironment, WithoutWrappers) {
+  EXPECT_EQ(without_wrappers("vrc_mlx5,vself,vud_mlx5:aux"), "rc_mlx5,self,ud_mlx5:aux");
+  EXPECT_EQ(without_wrappers("^vtcp,\\vposix,tcp"), "^tcp,\\posix,tcp");
+  EXPECT_EQ(without_wrappers(""), "");
+}
+
+TEST(ToolsEnvironment, FilterOfOpenMpi) {
+  EXPECT_FALSE(
+      pass_open_mpi_filter({{"tcp", "eth0", "tcp", true}, {"rc_verbs", "rxe0:1", "ib", true}}));
+  EXPECT_TRUE(pass_open_mpi_filter({{"rc_mlx5", "mlx5_0:1", "ib", true}}));
 }
 
 TEST(ToolsEnvironment, PrependOnce) {

@@ -9,6 +9,7 @@
 extern "C" {
 void* ucs_malloc(size_t size, const char* name);
 void* ucs_calloc(size_t count, size_t size, const char* name);
+void ucs_free(void* memory);
 }
 
 #endif

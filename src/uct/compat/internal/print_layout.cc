@@ -88,6 +88,7 @@ void print_contexts_and_workers() {
   SYMBOL(ucs_fatal_error_format);
   SYMBOL(ucs_malloc);
   SYMBOL(ucs_calloc);
+  SYMBOL(ucs_free);
   SYMBOL(ucs_get_cpu_clocks_per_sec);
 #ifdef __x86_64__
   SYMBOL(ucs_arch_x86_enable_rdtsc);
