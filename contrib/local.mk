@@ -36,6 +36,20 @@ write_modulefile = $(MKDIR_P) "`dirname "$(DESTDIR)$(3)"`" && \
 EXTRA_DIST += contrib/modulefiles/ucx-verity.module contrib/modulefiles/write.awk \
 	contrib/modulefiles/prelude.lua contrib/modulefiles/prelude.tcl contrib/modulefiles/launch-agent
 
+# The site's: an administrator's file stays, also when ucx-verity is uninstalled.
+install-data-local: install-policy
+.PHONY: install-policy
+install-policy:
+	$(MKDIR_P) "$(DESTDIR)$(sysconfdir)"
+	test -e "$(DESTDIR)$(sysconfdir)/ucx-verity.conf" || \
+	  $(INSTALL_DATA) "$(srcdir)/contrib/ucx-verity.conf" "$(DESTDIR)$(sysconfdir)/ucx-verity.conf"
+uninstall-local: uninstall-policy
+.PHONY: uninstall-policy
+uninstall-policy:
+	cmp -s "$(srcdir)/contrib/ucx-verity.conf" "$(DESTDIR)$(sysconfdir)/ucx-verity.conf" && \
+	  rm -f "$(DESTDIR)$(sysconfdir)/ucx-verity.conf"; true
+EXTRA_DIST += contrib/ucx-verity.conf
+
 install-data-local: install-modulefiles
 .PHONY: install-modulefiles
 install-modulefiles:

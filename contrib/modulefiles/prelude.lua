@@ -8,7 +8,7 @@ local had = { LD_PRELOAD = os.getenv("LD_PRELOAD") or "" }
 local function ask(tool)
   if mode() ~= "load" then return "", "" end
   local program = [[e=$("$0" env) && unset UCX_MODULE_DIR UCX_PLUGIN_PATH && eval "$e" &&
-    printf "%s\n" "$UCX_TLS" "${UCX_MODULE_DIR-${UCX_PLUGIN_PATH%%:*}}"]]
+    printf "%s\n" "${UCX_TLS-all}" "${UCX_MODULE_DIR-${UCX_PLUGIN_PATH%%:*}}"]]
   local answer = capture("sh -c '" .. program .. "' '" .. tool:gsub("'", "'\\''") .. "'")
   local transports, folder = (answer or ""):match("^(%S+)\n([^\n]+)")
   if not folder then LmodError(tool .. " env names no transports: see " .. tool .. " doctor") end

@@ -9,7 +9,7 @@ set had(LD_PRELOAD) [expr {[info exists env(LD_PRELOAD)] ? $env(LD_PRELOAD) : {}
 proc ask { tool } {
     if {![module-info mode load]} { return {{} {}} }
     set program {e=$("$0" env) && unset UCX_MODULE_DIR UCX_PLUGIN_PATH && eval "$e" &&
-        printf "%s\n" "$UCX_TLS" "${UCX_MODULE_DIR-${UCX_PLUGIN_PATH%%:*}}"}
+        printf "%s\n" "${UCX_TLS-all}" "${UCX_MODULE_DIR-${UCX_PLUGIN_PATH%%:*}}"}
     if {[catch {exec sh -c $program $tool} answer] || [llength [split $answer \n]] != 2} {
         error "$tool env names no transports: see $tool doctor"
     }

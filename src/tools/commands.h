@@ -37,6 +37,9 @@ void add_export_command(CLI::App& app, int* exit_code);
 // environment that `env` prints.
 void add_probe_command(CLI::App& app, int* exit_code);
 
+// Makes the site's UCX_VERITY_HEALTH_DIR that of this process, as the plugin does. Before threads.
+void use_site_health_dir();
+
 }  // namespace verity::tools
 
 #endif

@@ -27,6 +27,7 @@ tools_pure_sources = \
 	src/tools/doctor/variable_names.cc src/tools/doctor/variable_names.h \
 	src/tools/env/environment.cc src/tools/env/environment.h \
 	src/tools/env/install.cc src/tools/env/install.h \
+	src/tools/env/site.cc src/tools/env/site.h \
 	src/tools/env/shell.cc src/tools/env/shell.h \
 	src/tools/env/transports.cc src/tools/env/transports.h \
 	src/tools/export/check_text.cc src/tools/export/check_text.h \
@@ -48,7 +49,7 @@ tools_cppflags = -DVERITY_LIBDIR='"$(veritydir)"' -DVERITY_BINDIR='"$(bindir)"' 
 
 bin_PROGRAMS += ucx-verity
 ucx_verity_CPPFLAGS = -Isrc $(AM_CPPFLAGS) $(UCX_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS) $(tools_cppflags)
-ucx_verity_LDADD = libverity_core.la $(UCX_LIBS)
+ucx_verity_LDADD = libverity_policy.la libverity_core.la $(UCX_LIBS)
 ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
 	src/tools/commands.h \
 	src/tools/main.cc \
@@ -138,8 +139,8 @@ verity_unit_SOURCES += $(tools_pure_sources) \
 	test/unit/tools/report_topology_test.cc \
 	test/unit/tools/transports_test.cc
 
-TESTS += test/integration/tools/acceptance.sh test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
-EXTRA_DIST += test/integration/tools/acceptance.sh test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh
+TESTS += test/integration/tools/acceptance.sh test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh test/integration/tools/policy.sh
+EXTRA_DIST += test/integration/tools/acceptance.sh test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh test/integration/tools/policy.sh
 
 dist_man1_MANS += \
 	src/tools/man/ucx-verity.1 \

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   verity::tools::add_probe_command(app, &exit_code);
   const bool is_check = argc > 1 && std::string_view(argv[1]) == "check";
   try {
+    verity::tools::use_site_health_dir();
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (is_check && error.get_exit_code() != 0)

@@ -52,7 +52,7 @@ libuct_verity_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(UCX_INTERNAL_CPPFL
 	-DVERITY_VERSION=\"$(PACKAGE_VERSION)\"
 # nodelete: UCX keeps pointers to the component until the end of the process.
 libuct_verity_la_LDFLAGS = $(PLUGIN_LDFLAGS) -Wl,-z,nodelete
-libuct_verity_la_LIBADD = libverity_core.la $(UCX_LIBS)
+libuct_verity_la_LIBADD = libverity_policy.la libverity_core.la $(UCX_LIBS)
 EXTRA_libuct_verity_la_DEPENDENCIES = $(PLUGIN_DEPS)
 libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/plugin.cc \
@@ -68,6 +68,8 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/process/process_end.cc \
 	src/uct/process/quiet_lower.cc \
 	src/uct/process/quiet_lower.h \
+	src/uct/process/site_policy.cc \
+	src/uct/process/site_policy.h \
 	src/uct/process/type_checks.cc \
 	src/uct/process/type_checks.h \
 	src/uct/process/warnings.cc \

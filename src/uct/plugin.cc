@@ -37,7 +37,7 @@ const WrapSpec& verity_spec() {
       .keys = &kVerityKeys,
       .md_config = kVerityConfigTable,
       .configure = configure,
-      .transparent = choose_transparency,
+      .transparent = read_first,
       // But for copies between host and device memory: UCP has no lanes on these.
       .hides = [](std::string_view tl) { return health::is_lane(tl); },
       .queried = [](uct_component_h component) { process().noticed(component); },

@@ -96,6 +96,27 @@ TEST(Fuzz, Hub) {
   run_random(hub_target, 2000);
 }
 
+// Lines that are nearly right.
+void policy_formed(const uint8_t* data, size_t size) {
+  Input input(data, size);
+  std::string text;
+  while (!input.empty()) {
+    const char* const heads[] = {"", "lock ", "#", " \t", "lock\t", "locked "};
+    const char* const names[] = {"MODE", "WINDOW", "ATTEST", "TYPECHECK", "", "X9"};
+    text += std::string(heads[input.u8() % 6]) + "UCX_VERITY_" + names[input.u8() % 6] +
+            (input.u8() % 8 == 0 ? "" : "=");
+    for (unsigned length = input.u8() % 8; length != 0; --length)
+      text += static_cast<char>(input.u8());
+    text += input.u8() % 8 == 0 ? "" : "\n";
+  }
+  policy_target(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+}
+
+TEST(Fuzz, Policy) {
+  run_random(policy_target, 300);
+  run_random(policy_formed, 60);
+}
+
 TEST(Fuzz, Rma) {
   replay(rma_target, "rma");
   run_random(rma_target, 2000);

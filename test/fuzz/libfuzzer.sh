@@ -6,9 +6,9 @@
 # processors. What breaks a target is kept in the build tree and shown in base64.
 . "${abs_top_srcdir:?}/test/tap.sh"
 
-targets=(hub rma compact health report shapes signature trailer wire)
-share=$((${VERITY_FUZZ_TOTAL:-30} / 12))
-declare -A seconds=([hub]=$((3 * share)) [rma]=$((2 * share)) [compact]=$share [health]=$share [report]=$share [shapes]=$share [signature]=$share [trailer]=$share [wire]=$share)
+targets=(hub rma compact health policy report shapes signature trailer wire)
+share=$((${VERITY_FUZZ_TOTAL:-30} / 13))
+declare -A seconds=([hub]=$((3 * share)) [rma]=$((2 * share)) [compact]=$share [health]=$share [policy]=$share [report]=$share [shapes]=$share [signature]=$share [trailer]=$share [wire]=$share)
 cd "${abs_top_builddir:?}" || exit 1
 [ -x "./fuzz_${targets[0]}" ] || skip_all 'no libFuzzer programs: configure with --enable-fuzzers and clang'
 

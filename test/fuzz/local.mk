@@ -9,6 +9,7 @@ fuzz_targets = \
 	test/fuzz/hostile_frames.cc \
 	test/fuzz/hostile_frames.h \
 	test/fuzz/hub_target.cc \
+	test/fuzz/policy_target.cc \
 	test/fuzz/rma_target.cc \
 	test/fuzz/rma_world.cc \
 	test/fuzz/rma_world.h \
@@ -30,7 +31,7 @@ fuzz_report_files = test/fuzz/report_target.cc $(blame_sources) \
 fuzz_autolink_files = test/fuzz/autolink_target.cc $(autolink_sources) test/mpi/libraries/autolink_node.h test/mpi/libraries/autolink_node_automap.h
 fuzz_validate_files = test/fuzz/validate_target.cc $(validate_pure_sources)
 fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS) $(JSON_CFLAGS)
-fuzz_libraries = libverity_core.la libverity_normalize.la libverity_signature.la
+fuzz_libraries = libverity_policy.la libverity_core.la libverity_normalize.la libverity_signature.la
 
 if GTEST
 check_PROGRAMS += verity_fuzz
@@ -43,7 +44,7 @@ verity_fuzz_SOURCES = $(fuzz_targets) $(fuzz_report_files) $(fuzz_autolink_files
 	test/sim/rng.h
 
 if FUZZERS
-noinst_PROGRAMS += fuzz_autolink fuzz_validate fuzz_compact fuzz_health fuzz_hub fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_trailer fuzz_wire
+noinst_PROGRAMS += fuzz_autolink fuzz_validate fuzz_compact fuzz_health fuzz_hub fuzz_policy fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_trailer fuzz_wire
 endif
 fuzz_autolink_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=autolink_target
 fuzz_autolink_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
@@ -85,6 +86,10 @@ fuzz_trailer_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=trailer_target
 fuzz_trailer_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_trailer_LDADD = $(fuzz_libraries)
 fuzz_trailer_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_policy_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=policy_target
+fuzz_policy_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_policy_LDADD = $(fuzz_libraries)
+fuzz_policy_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
 fuzz_wire_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=wire_target
 fuzz_wire_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_wire_LDADD = $(fuzz_libraries)

@@ -21,6 +21,8 @@ void hub_target(const uint8_t* data, size_t size);
 // A script of hostile requests and answers of remote memory access, among honest ones, reads,
 // aborts, revocations.
 void rma_target(const uint8_t* data, size_t size);
+// A site's policy file of any bytes.
+void policy_target(const uint8_t* data, size_t size);
 // Lines of files that a report reads.
 void report_target(const uint8_t* data, size_t size);
 // Bitmaps, geometries and trees of any size.

@@ -13,6 +13,7 @@
 #include "tools/doctor/host.h"
 #include "tools/env/environment.h"
 #include "tools/env/install.h"
+#include "tools/env/site.h"
 #include "tools/ucx_query.h"
 
 namespace verity::tools {
@@ -76,7 +77,9 @@ struct ShellFacts {
       false;  // UCX_MODULE_DIR (UCX_PLUGIN_PATH) has a plugin of the name that UCX looks for
   // With a context. Wrapped transports have a v in front also where `transparent`.
   ProbeResult probe;
-  bool transparent = false;  // UCX_VERITY_TRANSPARENT
+  bool transparent = false;                  // UCX_VERITY_TRANSPARENT
+  std::vector<std::string> policy_errors{};  // of the site's files
+  std::vector<Setting> settings{};           // the plugin's that are not at their defaults
   std::vector<BadValue> bad_values;
   std::vector<BadFolder> bad_folders;
 };

@@ -45,6 +45,18 @@ Json to_json(const JobDiagnosis& job) {
   return json;
 }
 
+Json to_json(const std::vector<Setting>& settings) {
+  Json list = Json::array();
+  for (const Setting& setting : settings) {
+    list.push_back({{"name", setting.name},
+                    {"value", setting.value},
+                    {"source", setting.source},
+                    {"locked", setting.locked}});
+    if (!setting.ignored.empty()) list.back()["ignored"] = setting.ignored;
+  }
+  return list;
+}
+
 Json to_json(const ProtocolRange& range) {
   return {{"protocol", range.protocol}, {"lanes", range.lanes}};
 }
@@ -131,6 +143,7 @@ int run(const DoctorOptions& options) {
   const auto tables = options.protocols ? gather_protocols(facts) : std::vector<ProtocolTable>();
   if (options.json) {
     Json json = to_json(findings);
+    json["settings"] = to_json(facts.shell.settings);
     if (options.protocols) json["protocols"] = to_json(tables);
     print(json);
   } else {

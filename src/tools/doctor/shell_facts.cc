@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "health/files/folder.h"
+#include "policy/policy_file.h"
 #include "tools/doctor/shell_settings.h"
 #include "tools/doctor/variable_names.h"
 #include "tools/env/transports.h"
@@ -236,11 +237,13 @@ ProbeResult probe_ucx(const Variables& set, const Names& unset, bool with_contex
 }
 
 namespace {
-// As UCX's parser reads it.
-bool is_yes(const std::string& value) {
-  return strcasecmp(value.c_str(), "y") == 0 || strcasecmp(value.c_str(), "yes") == 0 ||
-         value == "1";
+
+// Of the plugin that this shell's jobs load, or of this installation.
+std::string module_folder(const Facts& facts, const Variables& set) {
+  const std::string* folder = find_value(set, "UCX_MODULE_DIR");
+  return folder != nullptr && module_dir_fits(facts, set) ? *folder : facts.install.module_dir;
 }
+
 }  // namespace
 
 ShellFacts gather_shell(const Facts& facts) {
@@ -249,8 +252,10 @@ ShellFacts gather_shell(const Facts& facts) {
   shell.preload_exists = preload_exists(shell.set);
   shell.module_dir_fits = module_dir_fits(facts, shell.set);
   shell.probe = probe_ucx({}, {}, true);
-  const std::string* transparent = find_value(shell.set, "UCX_VERITY_TRANSPARENT");
-  shell.transparent = transparent != nullptr && is_yes(*transparent);
+  const policy::Policy policy = policy::read_site(module_folder(facts, shell.set));
+  shell.policy_errors = policy.errors;
+  shell.settings = settings_in_force(policy, shell.set);
+  shell.transparent = is_yes(value_in_force(shell.settings, "UCX_VERITY_TRANSPARENT"));
   shell.bad_values = bad_values(facts, shell.set);
   shell.bad_folders = bad_folders(shell.set);
   return shell;

@@ -47,6 +47,27 @@ void judge_names(const Facts& facts, Findings* findings) {
   }
 }
 
+// What the site's files come to.
+void judge_policy(const Facts& facts, Findings* findings) {
+  for (const std::string& error : facts.shell.policy_errors)
+    findings->push_back({Grade::kBroken, "site",
+                         error + "; the file is not used, and UCX_VERITY_MODE=verify is locked",
+                         "correct the file", Effect::kIgnored});
+  for (const Setting& setting : facts.shell.settings) {
+    if (!is_variable_name(setting.name)) continue;
+    const std::string what = setting.name + "=" + setting.value;
+    if (!setting.ignored.empty())
+      findings->push_back({Grade::kWarning, "setting",
+                           setting.name + "=" + setting.ignored +
+                               " is not used: " + setting.source + " locks it to " + setting.value,
+                           "unset " + setting.name, Effect::kIgnored});
+    else
+      findings->push_back({Grade::kOk, "setting",
+                           what + (setting.locked ? ", locked by " : ", from ") + setting.source,
+                           ""});
+  }
+}
+
 const char* lost_without(const std::string& variable) {
   if (variable == "UCX_VERITY_HEALTH_DIR")
     return "jobs count where 'status', 'top', 'check' and 'export' cannot see it";
@@ -66,13 +87,14 @@ void judge_folders(const Facts& facts, Findings* findings) {
 }
 
 void judge_mode(const Facts& facts, Findings* findings) {
-  const std::string* mode = find_value(facts.shell.set, "UCX_VERITY_MODE");
-  if (mode == nullptr) return;
-  if (strcasecmp(mode->c_str(), "off") == 0) {
+  const std::string* given = find_value(facts.shell.set, "UCX_VERITY_MODE");
+  std::string mode = value_in_force(facts.shell.settings, "UCX_VERITY_MODE");
+  if (mode.empty() && given != nullptr) mode = *given;
+  if (strcasecmp(mode.c_str(), "off") == 0) {
     findings->push_back({Grade::kBroken, kTopic,
                          "UCX_VERITY_MODE=off: nothing is checked, so jobs run unverified",
                          "unset UCX_VERITY_MODE"});
-  } else if (strcasecmp(mode->c_str(), "observe") == 0) {
+  } else if (strcasecmp(mode.c_str(), "observe") == 0) {
     findings->push_back({Grade::kWarning, kTopic,
                          "UCX_VERITY_MODE=observe: damage is counted and delivered, not repaired",
                          "unset UCX_VERITY_MODE"});
@@ -108,6 +130,7 @@ std::string preload_entry(std::string_view preload) {
 }
 
 void judge_settings(const Facts& facts, Findings* findings) {
+  judge_policy(facts, findings);
   judge_values(facts, findings);
   judge_names(facts, findings);
   judge_folders(facts, findings);

@@ -9,9 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "health/report/bypass.h"
+#include "policy/policy_file.h"
 #include "tools/commands.h"
 #include "tools/env/install.h"
 #include "tools/env/shell.h"
+#include "tools/env/site.h"
 #include "tools/env/transports.h"
 #include "tools/ucx_query.h"
 
@@ -57,6 +59,8 @@ int run(const EnvOptions& options) {
     return fail(options, "unknown type check '" + options.job.typecheck + "': warn or error");
   }
   const JobEnvironment environment = job_environment(query_ucx(), options.job);
+  for (const std::string& error : environment.policy.errors)
+    std::fprintf(stderr, "ucx-verity env: %s; the file is not used\n", error.c_str());
   if (!environment.error.empty()) return fail(options, environment.error);
   if (options.json) {
     print_json(environment);
@@ -83,11 +87,15 @@ std::string missing_plugin(const Install& install, const std::string& ucx_versio
 
 }  // namespace
 
-JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
+JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& given) {
   JobEnvironment result;
   result.ucx_version = ucx.version;
+  JobRequest request = given;
   const Install install =
       request.prefix.empty() ? find_install(ucx.version) : read_prefix(request.prefix, ucx.version);
+  if (!install.module_dir.empty()) result.policy = policy::read_site(install.module_dir);
+  const policy::Entry* site = result.policy.find("UCX_VERITY_TRANSPARENT");
+  if (site != nullptr && is_yes(site->value)) request.transparent = true;
   const auto available = lower_transports(ucx.devices);
   const Selection selection = !request.tls.empty()  ? select(request.tls, available)
                               : request.transparent ? select("all", available)
@@ -119,6 +127,14 @@ JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& request) {
        .interposers = install.interposers,
        .typecheck = request.typecheck});
   return result;
+}
+
+void use_site_health_dir() {
+  constexpr const char* kName = "UCX_VERITY_HEALTH_DIR";
+  // Any folder below it has the same file beside it.
+  const policy::Policy policy = policy::read_site(find_install("").base + "/any");
+  if (const policy::Entry* entry = policy.find(kName); entry != nullptr)
+    (void)setenv(kName, entry->value.c_str(), entry->locked ? 1 : 0);
 }
 
 void add_env_command(CLI::App& app, int* exit_code) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/policy.h"
 #include "tools/env/environment.h"
 #include "tools/ucx_query.h"
 
@@ -16,6 +17,7 @@ struct JobEnvironment {
   std::vector<std::string> transports;  // lower names
   std::vector<Variable> variables;
   std::string error;
+  policy::Policy policy{};  // the site's
 };
 
 // A request; the defaults are the command's.

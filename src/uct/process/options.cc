@@ -6,9 +6,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <new>
+#include <optional>
+#include <span>
 
 #include "health/file_pattern.h"
+#include "health/identity.h"
 #include "merkle/geometry.h"
+#include "uct/process/site_policy.h"
 
 namespace verity::uct {
 
@@ -204,6 +209,12 @@ ucs_config_field_t kFields[] = {
 constinit std::atomic<const Options*> current{nullptr};
 constinit std::atomic<bool> transparent{false};
 
+// One process of those of a job.
+bool speaks_for_job() {
+  const std::string rank = health::identify_process().rank;
+  return rank.empty() || rank == "0";
+}
+
 // Once per variable: every memory domain is refused for the same reason.
 ucs_status_t refuse(const char* variable, const char* allowed) noexcept {
   static std::atomic<const char*> last{nullptr};
@@ -220,30 +231,30 @@ mode_t parse_mode(const char* octal) noexcept {
   return whole && (mode & ~0666UL) == 0 && (mode & 0600) == 0600 ? static_cast<mode_t>(mode) : 0;
 }
 
-ucs_status_t check(const ConfigTable& c) noexcept {
+std::optional<BadValue> find_bad(const ConfigTable& c) noexcept {
   if (!merkle::is_valid_segment_size(c.segment_size)) {
-    return refuse("SEGMENT_SIZE", "a power of two from 256 to 65536");
+    return BadValue{"SEGMENT_SIZE", "a power of two from 256 to 65536"};
   }
-  if (c.window < 2 || c.window > 32768) return refuse("WINDOW", "2 to 32768 frames");
+  if (c.window < 2 || c.window > 32768) return BadValue{"WINDOW", "2 to 32768 frames"};
   if (c.window_bytes < 4096 || c.window_bytes > (size_t{1} << 30)) {
-    return refuse("WINDOW_BYTES", "4k to 1g");
+    return BadValue{"WINDOW_BYTES", "4k to 1g"};
   }
   if (c.chunk < c.segment_size || c.chunk > (size_t{32} << 20)) {
-    return refuse("CHUNK", "from UCX_VERITY_SEGMENT_SIZE to 32m");
+    return BadValue{"CHUNK", "from UCX_VERITY_SEGMENT_SIZE to 32m"};
   }
-  if (c.threads > 64) return refuse("THREADS", "0 to 64");
-  if (c.max_repairs < 1 || c.max_repairs > 1000000) return refuse("MAX_REPAIRS", "1 to 1000000");
-  if (!(c.linger >= 0 && c.linger <= 3600)) return refuse("LINGER", "0 to 3600s");
+  if (c.threads > 64) return BadValue{"THREADS", "0 to 64"};
+  if (c.max_repairs < 1 || c.max_repairs > 1000000) return BadValue{"MAX_REPAIRS", "1 to 1000000"};
+  if (!(c.linger >= 0 && c.linger <= 3600)) return BadValue{"LINGER", "0 to 3600s"};
   if (parse_mode(c.health_mode) == 0)
-    return refuse("HEALTH_MODE", "0600 to 0666, readable and writable by its owner");
+    return BadValue{"HEALTH_MODE", "0600 to 0666, readable and writable by its owner"};
   if (!(c.health_keep >= 0 && c.health_keep <= 1e9))
-    return refuse("HEALTH_KEEP", "0 to 1000000000s");
-  if (c.ack_polls < 1) return refuse("ACK_POLLS", "1 or more");
-  if (!(c.copy_after > 0 && c.copy_after <= 60)) return refuse("COPY_AFTER", "1us to 60s");
-  if (!(c.probe_after > 0 && c.probe_after <= 60)) return refuse("PROBE_AFTER", "1us to 60s");
-  if (c.pool_limit < (1u << 20)) return refuse("POOL_LIMIT", "1m or more");
-  if (c.held_limit < (1u << 20)) return refuse("HELD_LIMIT", "1m or more");
-  return UCS_OK;
+    return BadValue{"HEALTH_KEEP", "0 to 1000000000s"};
+  if (c.ack_polls < 1) return BadValue{"ACK_POLLS", "1 or more"};
+  if (!(c.copy_after > 0 && c.copy_after <= 60)) return BadValue{"COPY_AFTER", "1us to 60s"};
+  if (!(c.probe_after > 0 && c.probe_after <= 60)) return BadValue{"PROBE_AFTER", "1us to 60s"};
+  if (c.pool_limit < (1u << 20)) return BadValue{"POOL_LIMIT", "1m or more"};
+  if (c.held_limit < (1u << 20)) return BadValue{"HELD_LIMIT", "1m or more"};
+  return std::nullopt;
 }
 
 const char* text(const char* value) noexcept { return value != nullptr ? value : ""; }
@@ -282,22 +293,53 @@ const Options& options() noexcept {
   return *defaults;
 }
 
-bool choose_transparency(uct_component_t* component) noexcept {
-  uct_md_config_t* config;
-  if (uct_md_config_read(component, nullptr, nullptr, &config) != UCS_OK) return false;
-  transparent = reinterpret_cast<const ConfigTable*>(config)->transparent != 0;
-  uct_config_release(config);
+const char* mode_name(link::Mode mode) noexcept { return kModeNames[static_cast<unsigned>(mode)]; }
+
+namespace {
+
+// Of the site's policy: what the parser takes and configure() does not.
+std::optional<BadValue> find_any_bad(const void* values) {
+  const auto& c = *static_cast<const ConfigTable*>(values);
+  if (const auto bad = find_bad(c)) return bad;
+  if (!health::unknown_pattern(text(c.attest_file)).empty())
+    return BadValue{"ATTEST_FILE", health::kFilePatterns};
+  if (!health::unknown_pattern(text(c.fault_log)).empty())
+    return BadValue{"FAULT_LOG", health::kFilePatterns};
+  return std::nullopt;
+}
+
+// Read by the first call, before the options are.
+SitePolicy& site_policy() {
+  static SitePolicy* const policy =
+      new SitePolicy({.fields = std::span(kFields).subspan(1, std::size(kFields) - 2),
+                      .size = sizeof(ConfigTable),
+                      .check = find_any_bad},
+                     speaks_for_job());
+  return *policy;
+}
+
+}  // namespace
+
+bool read_first(uct_component_t* component) noexcept {
+  uct_md_config_t* config = nullptr;
+  try {
+    SitePolicy& policy = site_policy();
+    if (uct_md_config_read(component, nullptr, nullptr, &config) != UCS_OK) return false;
+    policy.apply_locks(config);
+    transparent = reinterpret_cast<const ConfigTable*>(config)->transparent != 0;
+  } catch (const std::bad_alloc&) {}
+  if (config != nullptr) uct_config_release(config);
   return transparent;
 }
 
 bool is_transparent() noexcept { return transparent.load(std::memory_order_relaxed); }
 
-const char* mode_name(link::Mode mode) noexcept { return kModeNames[static_cast<unsigned>(mode)]; }
-
+// A lock replaces what UCX's parser has read.
 ucs_status_t configure(const uct_md_config_t* config) {
-  const auto& c = *reinterpret_cast<const ConfigTable*>(config);
-  ucs_status_t status = check(c);
-  if (status == UCS_OK) status = check_patterns(c);
+  auto& c = *reinterpret_cast<ConfigTable*>(const_cast<uct_md_config_t*>(config));
+  site_policy().apply_locks(&c);
+  if (const auto bad = find_bad(c)) return refuse(bad->variable, bad->allowed);
+  const ucs_status_t status = check_patterns(c);
   if (status != UCS_OK) return status;
   auto made = std::make_unique<Options>();
   Options& o = *made;

@@ -39,8 +39,9 @@ struct Options {
 };
 
 [[nodiscard]] const Options& options() noexcept;
-// UCX_VERITY_TRANSPARENT, once for the process, when the component is registered.
-[[nodiscard]] bool choose_transparency(uct_component_t* component) noexcept;
+// When the component is registered, once for the process: reads the site's policy, which every
+// later reading of options follows, and UCX_VERITY_TRANSPARENT.
+[[nodiscard]] bool read_first(uct_component_t* component) noexcept;
 // What was chosen: wrapped transports have the lower ones' names.
 [[nodiscard]] bool is_transparent() noexcept;
 

@@ -19,7 +19,7 @@ variable() { sed -n "s/^$1 = //p" "$build/Makefile"; }
 version=$(variable PACKAGE_VERSION)
 
 # ---- the lists of files -------------------------------------------------------------------------
-install_output=$(clean_make -C "$build" install DESTDIR="$tap_dir/stage" prefix=/usr exec_prefix=/usr libdir=/usr/lib/ARCH \
+install_output=$(clean_make -C "$build" install DESTDIR="$tap_dir/stage" prefix=/usr exec_prefix=/usr sysconfdir=/etc libdir=/usr/lib/ARCH \
   libexecdir=/usr/libexec bindir=/usr/bin datarootdir=/usr/share lmoddir=/usr/share/lmod/lmod/modulefiles \
   tclmoduledir=/usr/share/modules/modulefiles 2>&1)
 tap_result $? "make install below a folder of its own"
@@ -80,6 +80,7 @@ else
   parsed=$(rpmspec -P "$packages/ucx-verity.spec" 2> "$tap_dir/err") || note "$(cat "$tap_dir/err")"
   libdir=$(rpm --eval '%{_libdir}')
   awk -v docdir=/usr/share/doc '
+    { sub(/^%config[^ ]* /, "") }
     /^%[a-z]/ && !/^%(license|dir|doc) / { package = $1 == "%files" ? ($2 == "-n" ? $3 : "ucx-verity") : "" }
     /^%(license|dir|doc) / || package == "" || /^(#|$)/ { next }
     { sub(/^%{_docdir}/, docdir) }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tools/env/shell.h"
+#include "tools/env/site.h"
 #include "tools/env/transports.h"
 
 namespace verity::tools {
@@ -74,6 +75,28 @@ TEST(ToolsEnvironment, Transparent) {
   EXPECT_EQ(value_of(make_environment(request), "UCX_VERITY_TRANSPARENT"), "(unset)");
   request.was_transparent = true;
   EXPECT_EQ(value_of(make_environment(request), "UCX_VERITY_TRANSPARENT"), "n");
+}
+
+TEST(ToolsEnvironment, SettingsInForce) {
+  const policy::Policy policy = policy::parse(
+      "UCX_VERITY_ATTEST=always\nUCX_VERITY_LINGER=2s\nlock UCX_VERITY_MODE=verify\n"
+      "lock UCX_VERITY_HEALTH=y",
+      "/etc/x");
+  const auto settings = settings_in_force(policy, {{"UCX_VERITY_MODE", "off"},
+                                                   {"UCX_VERITY_ATTEST", "never"},
+                                                   {"UCX_VERITY_HEALTH", "Y"},
+                                                   {"UCX_VERITY_HOST", "n1"},
+                                                   {"UCX_TLS", "tcp"}});
+  ASSERT_EQ(settings.size(), 5U);
+  EXPECT_EQ(settings[0].value, "never");
+  EXPECT_EQ(settings[0].source, "environment, in place of /etc/x:1");
+  EXPECT_EQ(settings[1].source + settings[1].ignored, "/etc/x:4");
+  EXPECT_EQ(settings[2].source, "environment");
+  EXPECT_EQ(settings[3].source, "/etc/x:2");
+  EXPECT_EQ(settings[4].ignored, "off");
+  EXPECT_TRUE(settings[4].locked);
+  EXPECT_EQ(value_in_force(settings, "UCX_VERITY_MODE"), "verify");
+  EXPECT_EQ(value_in_force(settings, "UCX_VERITY_CHUNK"), "");
 }
 
 TEST(ToolsEnvironment, WithoutWrappers) {

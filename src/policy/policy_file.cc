@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "policy/policy_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "util/build_config.h"
+
+namespace verity::policy {
+
+namespace {
+
+struct FileCloser {
+  int fd;
+  ~FileCloser() { ::close(fd); }
+};
+
+Policy unusable(const std::string& path, const std::string& what) {
+  Policy none;
+  none.errors.push_back(path + ": " + what);
+  return none;
+}
+
+// What is wrong with it; empty: nothing.
+std::string distrust(const struct stat& file) {
+  if (!S_ISREG(file.st_mode)) return "is no regular file";
+  if (file.st_uid != 0 && file.st_uid != geteuid())
+    return "is owned by user " + std::to_string(file.st_uid) + ": expected root, or this user";
+  if ((file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return "may be written to by group or others: chmod go-w";
+  return {};
+}
+
+}  // namespace
+
+std::string host_file() { return std::string(VERITY_SYSCONFDIR "/").append(kFileName); }
+
+std::string installation_file(const std::string& module_folder) {
+  const std::size_t slash = module_folder.rfind('/');
+  if (slash == std::string::npos) return std::string("../").append(kFileName);
+  return module_folder.substr(0, slash + 1).append(kFileName);
+}
+
+Policy read_file(const std::string& path) {
+  // Not waiting for a writer, should it be a FIFO.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return {};
+    return unusable(path, std::strerror(errno));
+  }
+  const FileCloser closer{fd};
+  struct stat file;
+  if (::fstat(fd, &file) != 0) return unusable(path, std::strerror(errno));
+  if (const std::string why = distrust(file); !why.empty()) return unusable(path, why);
+  std::string text(kMostBytes + 1, '\0');
+  std::size_t length = 0;
+  while (length < text.size()) {
+    const ssize_t got = ::read(fd, text.data() + length, text.size() - length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return unusable(path, std::strerror(errno));
+    if (got == 0) break;
+    length += static_cast<std::size_t>(got);
+  }
+  text.resize(length);
+  return parse(text, path);
+}
+
+Policy read_site(const std::string& module_folder) {
+  Policy policy = read_file(installation_file(module_folder));
+  merge(&policy, read_file(host_file()));
+  if (!policy.errors.empty()) merge(&policy, {.entries = {fail_safe(policy)}, .errors = {}});
+  return policy;
+}
+
+}  // namespace verity::policy

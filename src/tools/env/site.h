@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The site's policy as this command sees it, and what is in force in this shell because of it.
+#ifndef VERITY_TOOLS_ENV_SITE_H
+#define VERITY_TOOLS_ENV_SITE_H
+
+#include <string>
+#include <vector>
+
+#include "policy/policy.h"
+#include "tools/variable.h"
+
+namespace verity::tools {
+
+// A variable of the plugin that is not at its built-in default.
+struct Setting {
+  std::string name;
+  std::string value;
+  std::string source;     // "environment", or the file and line
+  bool locked = false;    // by the site
+  std::string ignored{};  // what the environment has instead; empty: nothing else
+};
+
+// Of the policy and an environment; in the order of the names.
+[[nodiscard]] std::vector<Setting> settings_in_force(const policy::Policy& policy,
+                                                     const std::vector<Variable>& environment);
+
+// The value in force; empty: the built-in default.
+[[nodiscard]] std::string value_in_force(const std::vector<Setting>& settings,
+                                         std::string_view name);
+
+// As UCX's parser reads a switch.
+[[nodiscard]] bool is_yes(const std::string& value);
+
+}  // namespace verity::tools
+
+#endif

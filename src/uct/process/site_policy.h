@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The site's policy (src/policy) and the table of options: its defaults become those of the table
+// before UCX's parser reads it, its locks replace what the parser has read.
+#ifndef VERITY_UCT_PROCESS_SITE_POLICY_H
+#define VERITY_UCT_PROCESS_SITE_POLICY_H
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "policy/policy.h"
+#include "uct/compat/ucx.h"
+
+namespace verity::uct {
+
+// A value that the parser takes and the plugin does not.
+struct BadValue {
+  const char* variable;  // without UCX_VERITY_
+  const char* allowed;
+};
+
+struct OptionTable {
+  std::span<ucs_config_field_t> fields;  // of the plugin: not the base structure's, not the end
+  size_t size;                           // of the structure that they fill
+  std::optional<BadValue> (*check)(const void* values);
+};
+
+class SitePolicy {
+ public:
+  // Reads the files, checks their values and makes them the table's defaults. What is wrong is
+  // printed, one line each, by one process of a job (`speaks`). Throws std::bad_alloc.
+  SitePolicy(const OptionTable& table, bool speaks);
+  SitePolicy(const SitePolicy&) = delete;
+  SitePolicy& operator=(const SitePolicy&) = delete;
+
+  // `values`: a structure that the parser has filled. Replaces what is locked; the first time in
+  // the process that something else was there, `speaks` decides whether a line says so. What was
+  // put in lives as long as this.
+  void apply_locks(void* values) noexcept;
+
+ private:
+  [[nodiscard]] const ucs_config_field_t* field_of(std::string_view name) const noexcept;
+  [[nodiscard]] std::string problem_of(const policy::Entry& entry, void* values) const;
+  void drop_file(const std::string& file, const std::string& problem);
+  void check_values();
+
+  OptionTable table_;
+  bool speaks_;
+  policy::Policy policy_;
+  std::unique_ptr<char[]> values_;      // the table's structure, with the locked values
+  std::atomic<bool> reported_ = false;  // the first structure says it all
+};
+
+}  // namespace verity::uct
+
+#endif

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A site's policy file beside the plugin: defaults, locks, broken and untrustworthy files, and what env and doctor make of it.
+. "${abs_top_srcdir:?}/test/integration/lib.sh"
+command -v "${UCX_INFO:-ucx_info}" > /dev/null || skip_all "no ucx_info"
+tool=$build/ucx-verity
+
+# The plugin in a folder of its own: its policy is in the folder above.
+site=$tap_dir/site
+file=$site/ucx-verity.conf
+mkdir -p "$site/modules"
+for module in "$build"/modules/libuct_*; do
+  ln -s "$(readlink -f "$module")" "$site/modules/${module##*/}"
+done
+
+# policy LINE...: writes the file.
+policy() { printf '%s\n' "$@" > "$file" && chmod 644 "$file"; }
+
+# at_site COMMAND...: with the plugin of the site, its output with that on stderr.
+at_site() (
+  verity_env "${tls:-vposix,vself}"
+  export UCX_MODULE_DIR=$site/modules
+  [ -z "${health_unset:-}" ] || unset UCX_VERITY_HEALTH_DIR
+  "$@" 2>&1
+)
+info() { at_site "${UCX_INFO:-ucx_info}" "$@"; }
+# in_force VARIABLE: its value of a process that UCX configures.
+in_force() { info -c | sed -n "s/^UCX_VERITY_$1=//p"; }
+
+is "without a file the defaults are built in" "$(in_force WINDOW)" 256
+policy '# of this site' 'UCX_VERITY_WINDOW=300' 'lock UCX_VERITY_MAX_REPAIRS=20' 'UCX_VERITY_ATTEST = always'
+is "a default of the site" "$(in_force WINDOW)" 300
+is "the environment comes before it" "$(UCX_VERITY_WINDOW=400 in_force WINDOW)" 400
+lacks "  without a word" "$(UCX_VERITY_WINDOW=400 info -d)" 'is not used'
+is "a locked value" "$(in_force MAX_REPAIRS)" 20
+contains "who sets it is told once, with the place" "$(UCX_VERITY_MAX_REPAIRS=30 info -d | grep -c 'is not used')" '^1$'
+contains "  in these words" "$(UCX_VERITY_MAX_REPAIRS=30 info -d)" \
+  "^ucx-verity: UCX_VERITY_MAX_REPAIRS=30 is not used: $file:3 locks it to 20\$"
+lacks "the same value is no offence" "$(UCX_VERITY_MAX_REPAIRS=20 info -d)" 'is not used'
+
+# A job is verified although its user turned that off, and says so once.
+policy 'lock UCX_VERITY_MODE=verify' 'UCX_VERITY_ATTEST=always'
+for launcher in $openmpi $mpich; do
+  program=$(mpi_program "$launcher" hello_integrity) || continue
+  UCX_VERITY_MODE=off at_site within 60 "$launcher" -np 2 "$program" > "$tap_dir/job"
+  contains "$(flavour "$launcher"): a locked mode counts" "$(cat "$tap_dir/job")" '^  verified +[1-9]'
+  is "$(flavour "$launcher"): one line of the job says so" "$(grep -c 'UCX_VERITY_MODE=off is not used' "$tap_dir/job")" 1
+done
+
+# --- files that are not used ---
+# broken NAME REGEX: the words, and verified transports all the same.
+broken() {
+  local name=$1 output
+  output=$(UCX_VERITY_MODE=off info -d)
+  contains "$name" "$output" "^ucx-verity: $2.*; the file is not used, and UCX_VERITY_MODE=verify is locked\$"
+  contains "  the transports are there" "$output" 'Transport: vposix'
+  contains "  and the mode cannot be turned off" "$output" 'UCX_VERITY_MODE=off is not used'
+}
+policy 'UCX_VERITY_WINDOW=300' 'UCX_VERITY_MODE'
+broken "a line that is none" "$file:2: 'UCX_VERITY_MODE': expected UCX_VERITY_NAME=VALUE"
+is "  nothing of that file counts" "$(in_force WINDOW)" 256
+policy 'UCX_VERITY_WINDOW=1'
+broken "a value out of bounds" "$file:1: UCX_VERITY_WINDOW=1: bad value; allowed for UCX_VERITY_WINDOW: 2 to 32768 frames"
+policy 'lock UCX_VERITY_MODE=some'
+broken "a value of another kind" "$file:1: UCX_VERITY_MODE=some: bad value; allowed: "
+policy 'UCX_VERITY_NONE=1'
+broken "an unknown variable" "$file:1: UCX_VERITY_NONE: there is no such variable"
+policy 'UCX_VERITY_TYPECHECK=warn'
+broken "a variable of the environment alone" "$file:1: UCX_VERITY_TYPECHECK: is read from the environment only"
+policy 'UCX_VERITY_FAULT_LOG=/x/%q'
+broken "a placeholder that there is not" "$file:1: UCX_VERITY_FAULT_LOG=/x/%q: bad value"
+head -c 100000 /dev/urandom > "$file"
+broken "any bytes" "$file:1: more than 65536 bytes"
+policy 'UCX_VERITY_WINDOW=300'
+chmod 666 "$file"
+broken "a file that anybody may change" "$file: may be written to by group or others"
+rm "$file" && mkfifo "$file"
+broken "a FIFO" "$file: is no regular file"
+rm "$file"
+if [ "$(id -u)" -eq 0 ]; then
+  policy 'UCX_VERITY_WINDOW=300'
+  chown 12345 "$file"
+  broken "a file of another user" "$file: is owned by user 12345: expected root"
+  rm "$file"
+else
+  skip "a file of another user" "needs root"
+fi
+
+# --- the commands ---
+policy 'lock UCX_VERITY_MODE=verify' 'UCX_VERITY_WINDOW=300' 'UCX_VERITY_LINGER=2s'
+output=$(UCX_VERITY_MODE=off UCX_VERITY_LINGER=3s at_site "$tool" doctor)
+contains "doctor names a default's place" "$(tr -s ' \n' ' ' <<< "$output")" "UCX_VERITY_WINDOW=300, from $file:2"
+contains "  what the environment sets" "$(tr -s ' \n' ' ' <<< "$output")" "UCX_VERITY_LINGER=3s, from environment, in place of $file:3"
+contains "  and what it sets in vain" "$output" "warn +setting +UCX_VERITY_MODE=off is not used: $file:1 locks it to verify -> unset UCX_VERITY_MODE"
+contains "--json has them as well" "$(UCX_VERITY_MODE=off at_site "$tool" doctor --json | tr -d ' \n')" \
+  "\"name\":\"UCX_VERITY_MODE\",\"value\":\"verify\",\"source\":\"$file:1\",\"locked\":true,\"ignored\":\"off\""
+policy 'lock UCX_VERITY_MODE'
+contains "doctor names a broken file" "$(at_site "$tool" doctor)" "BROKEN +site +$file:1: .*the file is not used"
+
+# --- transparent by the site's choice ---
+policy 'UCX_VERITY_TRANSPARENT=y'
+contains "a site chooses UCX's own names" "$(info -d)" 'Transport: posix'
+lacks "  for all of its users" "$(info -d)" 'Transport: vposix'
+
+done_testing
