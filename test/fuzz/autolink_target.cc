@@ -7,7 +7,7 @@
 
 #include "autolink/packet.h"
 #include "fuzz/targets.h"
-#include "mpi/autolink_node_automap.h"
+#include "mpi/libraries/autolink_node_automap.h"
 #include "ucx-verity/autolink.h"
 
 namespace verity::fuzz {
