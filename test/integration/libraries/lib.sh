@@ -18,14 +18,14 @@ compile() {
 }
 
 # usable_library NAME MPI [ARGUMENT...]: libverity_NAME for that MPI is as it should be, and
-# test/mpi/NAME.c compiles with it to $tap_dir/MPI. False: it is not built, or does not compile.
+# test/mpi/libraries/NAME.c compiles with it to $tap_dir/MPI. False: it is not built, or does not compile.
 usable_library() {
   local name=$1 mpi=$2 library=$build/.libs/libverity_$1_$2.so mpicc
   [ -e "$library" ] || { skip "$mpi" "its library is not built: no $mpi when this was configured"; return 1; }
   mpicc=$(command -v "mpicc.$mpi") || { skip "$mpi" "no mpicc.$mpi"; return 1; }
   ok "$mpi: the library needs no MPI of its own" [ "$(objdump -p "$library" | grep -c 'NEEDED.*lib[op]*mpi')" -eq 0 ]
   is "$mpi: it exports the interface alone" "$(nm -D --defined-only "$library" | awk '{ print $3 }' | grep -vc "^verity_${name}_")" 0
-  compile "$mpi" "$mpicc" "$abs_top_srcdir/test/mpi/$name.c" "-lverity_${name}_$mpi" "${@:3}" > "$tap_dir/log" 2>&1 && return
+  compile "$mpi" "$mpicc" "$abs_top_srcdir/test/mpi/libraries/$name.c" "-lverity_${name}_$mpi" "${@:3}" > "$tap_dir/log" 2>&1 && return
   ok "$mpi: a program compiles with it" false
   note "$(head -n 20 "$tap_dir/log")"
   return 1
