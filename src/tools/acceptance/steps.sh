@@ -95,6 +95,15 @@ fault_name() {
   esac
 }
 
+# UCX_TLS for one transport, raw or wrapped, with self and with what it needs to connect: ud for rc and dc.
+lanes() { # lanes TRANSPORT PREFIX: v or nothing
+  local helper=
+  case $1 in
+    rc_verbs | frc) helper=,$2ud_verbs:aux ;; rc_mlx5 | dc_mlx5 | frcx | fdcx) helper=,$2ud_mlx5:aux ;;
+  esac
+  echo "$2$1$helper,$2self"
+}
+
 # traffic LABEL KIND TLS SECONDS OPTION...: both processes; their results are in $work/log/LABEL.0 and .1.
 traffic() {
   local label=$1 kind=$2 list=$3 seconds=$4 pipes=$work/log/$1.pipe first status=0
@@ -133,13 +142,13 @@ seen() { # seen LABEL KEY [FIELD]: of both hosts, what node.sh read there
 messages=(--messages 400 --largest 262144)
 clean_traffic() { # clean_traffic TRANSPORT
   local name=$1 tail=
-  traffic "raw.$name" raw "$name,self" 60 "${messages[@]}" || {
+  traffic "raw.$name" raw "$(lanes "$name" "")" 60 "${messages[@]}" || {
     step Transports failed "$name, nothing injected" "stock UCX fails: $(error_of "raw.$name")" \
       "not ucx-verity's doing: mend UCX between the hosts first (UCX_NET_DEVICES, UCX_IB_GID_INDEX, firewalls)"
     return
   }
   [ "$(of "raw.$name" wrong_bytes)" -eq 0 ] || tail="; stock UCX delivered $(of "raw.$name" wrong_bytes) wrong bytes"
-  if ! traffic "clean.$name" clean "v$name,vself" 60 "${messages[@]}"; then
+  if ! traffic "clean.$name" clean "$(lanes "$name" v)" 60 "${messages[@]}"; then
     step Transports failed "$name, nothing injected" "v$name fails, stock UCX does not: $(error_of "clean.$name")" \
       "please send this report to the project"
   elif [ "$(of "clean.$name" wrong_bytes)" -ne 0 ]; then
@@ -159,13 +168,13 @@ clean_traffic() { # clean_traffic TRANSPORT
 damaged_traffic() { # damaged_traffic TRANSPORT
   local name=$1 fault stock injected found twice
   fault=$(fault_name "$1")
-  if traffic "stock.$name" stock "$fault,self" 60 "${messages[@]}"; then
+  if traffic "stock.$name" stock "$(lanes "$fault" "")" 60 "${messages[@]}"; then
     stock="stock UCX delivered $(of "stock.$name" wrong_messages) of $(of "stock.$name" messages) messages wrong"
     [ "$(of "stock.$name" wrong_messages)" -gt 0 ] || stock="stock UCX: $(seen "stock.$name" injected) frames damaged, no message wrong"
   else
     stock="stock UCX failed: $(error_of "stock.$name")"
   fi
-  if ! traffic "damaged.$name" verified "v$fault,vself" 60 "${messages[@]}"; then
+  if ! traffic "damaged.$name" verified "$(lanes "$fault" v)" 60 "${messages[@]}"; then
     step Damage failed "$name" "v$fault fails: $(error_of "damaged.$name"); $stock" "please send this report to the project"
     return
   fi
@@ -202,13 +211,13 @@ health() { # health TRANSPORT: of the damaged traffic
   }
   agrees status "$(seen "$label" status)"
   agrees "report --injected" "$(seen "$label" report)"
-  # Each fault is one of both hosts, of who sent and of who found it; where both have one name it is one within a host.
+  # The host that found a fault counts it, and the one that sent the frame counts each segment that it sends again.
   for i in 0 1; do
     read -r line known < <(awk '$1 == "check" { print $2, $3 }' "$work/log/$label.seen.$i")
-    if [ "${line:-none}" = 0 ] && [ "${known:-0}" -gt 0 ] && [ "$known" -le "$found" ]; then
+    if [ "${line:-none}" = 0 ] && [ "${known:-0}" -gt 0 ]; then
       step Health passed "check on ${names[i]}" "OK: knows of $known injected faults and does not count them against the host"
     else
-      step Health failed "check on ${names[i]}" "exit status ${line:-none}, ${known:-0} injected faults; wanted: 0 and 1 to $found" \
+      step Health failed "check on ${names[i]}" "exit status ${line:-none}, ${known:-0} injected faults; wanted: 0, and some" \
         "please send this report to the project"
     fi
   done
@@ -217,7 +226,7 @@ health() { # health TRANSPORT: of the damaged traffic
 death() { # death TRANSPORT
   local name=$1 words=() after=() kind i=0 list
   for kind in raw clean; do
-    [ $kind = raw ] && list=$name,self || list=v$name,vself
+    [ $kind = raw ] && list=$(lanes "$name" "") || list=$(lanes "$name" v)
     traffic "death.$kind" $kind "$list" 90 --messages 0 --largest 65536 --die-after 41 || true
     words[i]=$(sed -n 's/.*"noticed":"\([^"]\{1,\}\)".*/\1/p' "$work/log/death.$kind.0")
     after[i]=$(sed -n 's/.*"noticed_after":\([0-9]*\.\{0,1\}[0-9]\{0,1\}\).*/\1/p' "$work/log/death.$kind.0")
@@ -250,7 +259,11 @@ mpi_ready() { # mpi_ready: a launcher, and the program on both hosts; else why n
   fi
   case ${launcher[0]##*/} in *.openmpi | *.mpich) mpicc=mpicc.${launcher[0]##*.} ;; esac
   on 0 sh "${folders[0]}/node" put program.c < "$work/program.c"
-  at 0 compile "$mpicc" > "$work/log/compile" 2>&1 || { echo "the test program is not compiled on ${names[0]}: $(last_words "$work/log/compile")"; return 1; }
+  at 0 compile "$mpicc" > "$work/log/compile" 2>&1 || {
+    # A compiler's last error, or the first line of Open MPI's explanation.
+    echo "the test program is not compiled on ${names[0]} by $mpicc: $(grep -am 1 -E 'error|unable|not found' "$work/log/compile" || last_words "$work/log/compile")"
+    return 1
+  }
   at 0 go cat "${folders[0]%/*}/program" > "$work/program"
   on 1 sh "${folders[1]}/node" put program < "$work/program"
 }
@@ -261,12 +274,12 @@ mpi() { # mpi TRANSPORT
     step MPI skipped "MPI job" "$(last_words "$work/log/mpi")" "load the site's MPI module in this shell, or name the launcher: --mpirun"
     return
   }
-  job raw "$name,self"
+  job raw "$(lanes "$name" "")"
   if [ "$(job_says raw)" != 0 ]; then
     step MPI skipped "MPI job" "'${launcher[*]/@x@/}' does not run with stock UCX either: $(last_words "$work/log/job.raw.err")" "see --mpirun"
     return
   fi
-  job clean "v$name,vself"
+  job clean "$(lanes "$name" v)"
   if [ "$(job_says clean)" = 0 ] && grep -q '^ucx-verity: .* verified' "$work/log/job.clean.err"; then
     step MPI passed "MPI job, nothing injected" "all messages right and verified"
   else
@@ -274,9 +287,9 @@ mpi() { # mpi TRANSPORT
       "see LAUNCHING in ucx-verity-site(7)"
     return
   fi
-  job stock "$fault,self"
+  job stock "$(lanes "$fault" "")"
   stock=$(job_says stock)
-  job verified "v$fault,vself"
+  job verified "$(lanes "$fault" v)"
   if [ "$(job_says verified)" = 0 ] && grep -q '^ucx-verity: .* found and repaired' "$work/log/job.verified.err"; then
     step MPI passed "MPI job, damage on the way" "all messages right; stock UCX delivered ${stock:-no readable count} messages wrong"
   else
