@@ -54,7 +54,8 @@ void judge_policy(const Facts& facts, Findings* findings) {
                          error + "; the file is not used, and UCX_VERITY_MODE=verify is locked",
                          "correct the file", Effect::kIgnored});
   for (const Setting& setting : facts.shell.settings) {
-    if (!is_variable_name(setting.name)) continue;
+    // The name of a host is its own: hosts are not alike in it.
+    if (!is_variable_name(setting.name) || setting.name == "UCX_VERITY_HOST") continue;
     const std::string what = setting.name + "=" + setting.value;
     if (!setting.ignored.empty())
       findings->push_back({Grade::kWarning, "setting",

@@ -72,7 +72,8 @@ refused() { # refused NAME ANNOUNCED WORDS
       "$(grep 'ucx-verity: this side' "$tap_dir/job" | grep -o '\[[^][ ]*:[0-9]*:[0-9]*\]' | sort | uniq -d)" ""
   done
 }
-refused "an older peer" "$((protocol - 1)) 0 0 0" "the peer is older than 0.1.0 \(protocol version $((protocol - 1))\)"
+# Version 5 was the last one whose addresses name no release.
+refused "an older peer" "5 0 0 0" "the peer is older than 0.1.0 \(protocol version 5\)"
 refused "a newer peer" "$((protocol + 1)) 3 14 15" "the peer is ucx-verity 3.14.15 \(protocol version $((protocol + 1))\)"
 works_with "the same protocol announced" "$release" \
   LD_PRELOAD="$build/.libs/libverity_other_release.so:$build/.libs/libverity_preload.so" VERITY_TEST_ANNOUNCES="$protocol 3 14 15"
