@@ -34,7 +34,7 @@ is "a default of the site" "$(in_force WINDOW)" 300
 is "the environment comes before it" "$(UCX_VERITY_WINDOW=400 in_force WINDOW)" 400
 lacks "  without a word" "$(UCX_VERITY_WINDOW=400 info -d)" 'is not used'
 is "a locked value" "$(in_force MAX_REPAIRS)" 20
-contains "who sets it is told once, with the place" "$(UCX_VERITY_MAX_REPAIRS=30 info -d | grep -c 'is not used')" '^1$'
+contains "who sets it is warned once, with the place" "$(UCX_VERITY_MAX_REPAIRS=30 info -d | grep -c 'is not used')" '^1$'
 contains "  in these words" "$(UCX_VERITY_MAX_REPAIRS=30 info -d)" \
   "^ucx-verity: UCX_VERITY_MAX_REPAIRS=30 is not used: $file:3 locks it to 20\$"
 lacks "the same value is no offence" "$(UCX_VERITY_MAX_REPAIRS=20 info -d)" 'is not used'

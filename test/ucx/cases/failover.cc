@@ -42,7 +42,7 @@ void end_by_invalidation(Iface& iface, uct_ep_h ep, Outbound& out) {
   if (posted != UCS_INPROGRESS) throw Skip("am_zcopy is complete at once");
   Ended flush{{has_ended, 1, UCS_OK}, 0, UCS_OK};
   const ucs_status_t flushed = uct_ep_flush(ep, 0, &flush.completion);
-  require(flushed == UCS_INPROGRESS, "a flush does not wait for what nobody has acknowledged");
+  require(flushed == UCS_INPROGRESS, "a flush does not wait for what is not acknowledged");
 
   // As UCX's tests of failover call it: without flags before 1.21, without parameters from there
   // on.
