@@ -96,7 +96,7 @@ void IdleProgress::serve_siblings(uint64_t now, uint64_t idle) noexcept {
   if (!lock.owns_lock() || several_threads.load(std::memory_order_relaxed)) return;
   for (IdleProgress* other : siblings->all) {
     if (other->worker_ == worker_ || other->rules_.threaded) continue;
-    (void)other->served_.serve_idle(now, idle, By::kSibling);
+    (void)other->served_.serve_idle(now, idle);
   }
 }
 
@@ -130,7 +130,7 @@ void IdleProgress::stop_thread() noexcept {
 // In UCX's thread, with the asynchronous context blocked.
 void IdleProgress::thread_fired() noexcept {
   const uint64_t begin = monotonic_ns();
-  if (!served_.serve_idle(begin, IdleLimits::kIdleAfter, By::kThread)) return;
+  if (!served_.serve_idle(begin, IdleLimits::kIdleAfter)) return;
   while (served_.serve_digests() && monotonic_ns() - begin < IdleLimits::kThreadSlice) {}
 }
 

@@ -32,15 +32,13 @@ struct IdleLimits {
 
 class IdleProgress {
  public:
-  enum class By : uint8_t { kSibling, kThread };
-
   // The interface that is served.
   class Served {
    public:
     virtual ~Served() = default;
     // If its worker was not progressed for `idle` ns: serves links and remote memory access,
-    // without upper callbacks. False: it was.
-    virtual bool serve_idle(uint64_t now, uint64_t idle, By by) noexcept = 0;
+    // without upper callbacks. False: it was, or has peers in mode off.
+    virtual bool serve_idle(uint64_t now, uint64_t idle) noexcept = 0;
     // Works on digests that peers wait for. False: there is nothing more to do now.
     virtual bool serve_digests() noexcept = 0;
   };

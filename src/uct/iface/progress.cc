@@ -91,9 +91,10 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
 // --- while the worker is idle ---
 
 // An interface that waits for nothing is read all the same: its peers may wait for what they
-// requested.
-bool VerityIface::serve_idle(uint64_t now, uint64_t idle, IdleProgress::By by) noexcept {
-  if (by == IdleProgress::By::kThread && links_.has_off_links()) return false;
+// requested. Not one with peers in mode off, for whose pending requests and completions the lower
+// transport would call the upper layer.
+bool VerityIface::serve_idle(uint64_t now, uint64_t idle) noexcept {
+  if (links_.has_off_links()) return false;
   link::Hub& hub = *core_.hub;
   const uint64_t before = hub.now();
   if (before == 0 || now - before < idle)

@@ -89,7 +89,7 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   unsigned work() noexcept;
 
   // --- IdleProgress::Served ---
-  bool serve_idle(uint64_t now, uint64_t idle, IdleProgress::By by) noexcept override;
+  bool serve_idle(uint64_t now, uint64_t idle) noexcept override;
   bool serve_digests() noexcept override;
 
   IfaceCore core_;

@@ -29,8 +29,8 @@ inline uint64_t exchange_number(Channel& channel, uint64_t mine) {
 }
 
 // Sends until there are no resources, without progress anywhere.
-inline void fill_up(Outbound& out) {
-  while (out.try_send(Kind::kBcopy) == UCS_OK) {
+inline void fill_up(Outbound& out, Kind kind = Kind::kBcopy) {
+  while (out.try_send(kind) == UCS_OK) {
     if (out.count() == kMostToFill) { throw Skip("this transport never runs out of resources"); }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Full queues: pending requests, purge.
+#include <cstdlib>
+
 #include "pending.h"
 
 namespace verity::test {
@@ -149,11 +151,49 @@ void pending_purge(Side& side) {
   require(in.count() == 1 || side.role == 1, "a message from nowhere");
 }
 
+// A peer in mode off is sent to unframed: the lower transport itself calls the upper layer, for
+// which it must not be progressed by another worker of this thread.
+void of_the_own_worker(Side& side) {
+  if (side.channel.alone()) throw Skip("needs two processes");
+  if (side.options.transport.front() != 'v') throw Skip("only the wrapper has modes");
+  if (side.role == 1) setenv("UCX_VERITY_MODE", "off", 1);
+  Iface iface(side.options);
+  Iface other(side.options);  // with a worker of its own
+  const auto length = [&](uint64_t) { return packet_length(iface); };
+  Inbound in(iface, kId, length);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length);
+  connect(side, iface, in, out);
+  unsigned left = 0;
+  std::deque<Waiting> queue;
+  if (side.role == 0) {
+    fill_up(out, Outbound::has(iface, Kind::kZcopy) ? Kind::kZcopy : Kind::kBcopy);
+    add_pending(iface, eps[0], out, queue, 3, left);
+    require(left != 0, "nothing waits");
+  }
+  side.channel.barrier({});
+  if (side.role == 1) {  // makes room; the last message comes when it is sent
+    side.channel.barrier([&] { iface.progress(); });
+  } else {
+    const unsigned requests = left, sends = out.under_way();
+    for (const double until = seconds_now() + 0.3; seconds_now() < until;) other.progress();
+    const bool ran = left != requests || out.under_way() != sends;
+    side.channel.barrier({});
+    iface.progress_until([&] { return left == 0; }, "pending requests");
+    out.wait();
+    require(!ran, "callbacks of a worker ran in another one's progress");
+  }
+  const uint64_t messages = exchange_number(side.channel, out.count());
+  in.expect(messages);
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"a full transport, then the pending queue: order kept", pending_order},
     {"a direct send does not overtake pending ones", no_overtaking},
     {"a pending queue under load", queue_under_load},
     {"purge of the pending queue", pending_purge},
+    {"a peer in mode off: what waits runs in its own worker's progress", of_the_own_worker},
 };
 
 }  // namespace
