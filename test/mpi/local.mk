@@ -17,6 +17,7 @@ mpi_test_programs += \
 	test/mpi/order \
 	test/mpi/partitioned \
 	test/mpi/passive \
+	test/mpi/released \
 	test/mpi/rma \
 	test/mpi/scribble \
 	test/mpi/spawned \
@@ -66,6 +67,7 @@ mpi_test_files = \
 	test/mpi/order.c \
 	test/mpi/partitioned.c \
 	test/mpi/passive.c \
+	test/mpi/released.c \
 	test/mpi/rma.c \
 	test/mpi/scribble.c \
 	test/mpi/spawned.c \
@@ -100,6 +102,7 @@ test/mpi/legal \
 test/mpi/order \
 test/mpi/partitioned \
 test/mpi/passive \
+test/mpi/released \
 test/mpi/rma \
 test/mpi/scribble \
 test/mpi/storm \

@@ -94,17 +94,13 @@ int raise_error(const Finding& finding) noexcept {
     library().Win_call_errhandler(finding.remote->window, MPI_ERR_TYPE);
     return MPI_ERR_TYPE;
   }
-  MPI_Comm comm = finding.receive.comm ? live_handle(*finding.receive.comm) : handles().comm_null;
-  if (comm == handles().comm_null) comm = world();
   const int error = finding.data ? MPI_ERR_OTHER : MPI_ERR_TYPE;
-  if (comm != handles().comm_null && mpi_runs()) library().Comm_call_errhandler(comm, error);
+  if (finding.receive.comm) {
+    call_errhandler(*finding.receive.comm, error);
+  } else if (world() != handles().comm_null && mpi_runs()) {
+    library().Comm_call_errhandler(world(), error);
+  }
   return error;
-}
-
-void raise_collective_error(const CommInfo& communicator) noexcept {
-  MPI_Comm comm = live_handle(communicator);
-  if (comm == handles().comm_null) comm = world();
-  if (comm != handles().comm_null && mpi_runs()) library().Comm_call_errhandler(comm, MPI_ERR_TYPE);
 }
 
 void sums_of_pairs(std::string* text) {
@@ -208,7 +204,7 @@ int report_findings(int rc) noexcept {
   } catch (const std::bad_alloc&) {  // the attestation counts them
   }
   for (const CommRef& communicator : waiting.collectives) {
-    raise_collective_error(*communicator);
+    call_errhandler(*communicator, MPI_ERR_TYPE);
     rc = MPI_ERR_TYPE;
   }
   for (const Finding& finding : waiting.findings) rc = raise_error(finding);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/handles/comms.h"
 
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <mutex>
 #include <new>
@@ -33,6 +38,49 @@ constinit std::atomic<uint32_t> last_serial{0};
 // waits in forget_comm(), in front of MPI.
 constinit std::mutex in_use;
 
+// The error handlers that threads are in. A handler may do anything, be it to free the communicator
+// or never to return, so that no lock is held meanwhile: forget_comm() waits for the others'.
+struct Handlers {
+  struct Running {
+    const CommInfo* info;
+    pthread_t thread;
+  };
+  std::vector<Running> running;  // under in_use
+  std::condition_variable ended;
+  static Handlers& all() noexcept {  // never destroyed: threads may still run when the process ends
+    static Handlers& made = *new Handlers;
+    return made;
+  }
+  [[nodiscard]] bool runs_elsewhere(const CommInfo* info) const noexcept {
+    return std::any_of(running.begin(), running.end(), [&](const Running& one) {
+      return one.info == info && pthread_equal(one.thread, pthread_self()) == 0;
+    });
+  }
+};
+constexpr std::chrono::seconds kHandlerPatience{1};
+
+// The handle for a handler of this thread, which is entered then; MPI_COMM_NULL: it is freed, or
+// there is no memory.
+MPI_Comm enter_errhandler(const CommInfo& info) noexcept {
+  const std::lock_guard lock(in_use);
+  const MPI_Comm comm = live_handle(info);
+  if (comm == handles().comm_null) return comm;
+  try {
+    Handlers::all().running.push_back({&info, pthread_self()});
+  } catch (const std::bad_alloc&) { return handles().comm_null; }
+  return comm;
+}
+
+void leave_errhandler(const CommInfo& info) noexcept {
+  const std::lock_guard lock(in_use);
+  auto& running = Handlers::all().running;
+  const auto last = std::find_if(running.rbegin(), running.rend(), [&](const auto& one) {
+    return one.info == &info && pthread_equal(one.thread, pthread_self()) != 0;
+  });
+  if (last != running.rend()) running.erase(std::next(last).base());
+  Handlers::all().ended.notify_all();
+}
+
 void fill(CommInfo* info, MPI_Comm comm) {
   info->serial.store(++last_serial, std::memory_order_relaxed);
   info->permanent = comm == handles().comm_world;
@@ -60,8 +108,12 @@ CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept {
 }
 
 void forget_comm(MPI_Comm comm) noexcept {
-  const std::lock_guard lock(in_use);
+  std::unique_lock lock(in_use);
+  const CommInfo* info = CommTable::known(comm);
   CommTable::drop(comm);
+  Handlers& handlers = Handlers::all();
+  if (info == nullptr || !handlers.runs_elsewhere(info)) return;
+  handlers.ended.wait_for(lock, kHandlerPatience, [&] { return !handlers.runs_elsewhere(info); });
 }
 
 void rename_comm(MPI_Comm comm, const char* name) noexcept {
@@ -73,6 +125,24 @@ std::string name_of(const CommInfo& comm) { return CommNames::get(comm); }
 
 MPI_Comm live_handle(const CommInfo& info) noexcept {
   return info.current() ? info.handle.load(std::memory_order_relaxed) : handles().comm_null;
+}
+
+void call_errhandler(const CommInfo& info, int error) noexcept {
+  const MPI_Comm comm = mpi_runs() ? enter_errhandler(info) : handles().comm_null;
+  if (comm != handles().comm_null) {
+    library().Comm_call_errhandler(comm, error);
+    return leave_errhandler(info);
+  }
+  const MPI_Comm other = world();
+  if (other != handles().comm_null && mpi_runs()) library().Comm_call_errhandler(other, error);
+}
+
+void leave_errhandlers() noexcept {
+  const std::lock_guard lock(in_use);
+  const auto is_own = [](const auto& one) {
+    return pthread_equal(one.thread, pthread_self()) != 0;
+  };
+  if (std::erase_if(Handlers::all().running, is_own) != 0) Handlers::all().ended.notify_all();
 }
 
 namespace {

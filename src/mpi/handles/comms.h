@@ -38,7 +38,8 @@ using CommRef = CommTable::Ref;
   CommInfo* known = CommTable::recall(comm);
   return known != nullptr ? known : first_sight_of_comm(comm);
 }
-// Before MPI_Comm_free or MPI_Comm_disconnect.
+// Before MPI_Comm_free or MPI_Comm_disconnect. Waits while another thread is in an error handler of
+// the communicator, a second at most: the handler may wait for this thread.
 void forget_comm(MPI_Comm comm) noexcept;
 // It gets another name; other threads may be using it.
 void rename_comm(MPI_Comm comm, const char* name) noexcept;
@@ -46,6 +47,10 @@ void rename_comm(MPI_Comm comm, const char* name) noexcept;
 
 // The handle while the communicator is the same one as when `info` was made; else MPI_COMM_NULL.
 [[nodiscard]] MPI_Comm live_handle(const CommInfo& info) noexcept;
+// Calls the communicator's error handler, or that of MPI_COMM_WORLD where the program has freed it.
+void call_errhandler(const CommInfo& info, int error) noexcept;
+// The thread has left its error handlers without returning from them.
+void leave_errhandlers() noexcept;
 // The process (process/this_process.h) of a rank of the communicator with that serial, which `info`
 // was made for (of the other group, when that has two); -1: not known, as of another world or of a
 // communicator that the program has freed since, as it may while sends are under way. Calls MPI.

@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "mpi/handles/comms.h"
+
 namespace verity::mpi {
 
 void abandon_calls() noexcept {
@@ -11,6 +13,7 @@ void abandon_calls() noexcept {
       attachments.receive.receive;  // not consumed; what the others point to went with its frame
   attachments = {};
   if (receive != nullptr) receive->dropped();
+  leave_errhandlers();
   thread.depth = 0;
 }
 

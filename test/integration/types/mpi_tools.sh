@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The interposer beside others: a tool of the profiling interface preloaded before or after it, mpi4py, and error handlers that do not
-# return.
+# The interposer beside others: a tool of the profiling interface preloaded before or after it, mpi4py, error handlers that do not
+# return, and communicators that another thread frees.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
 
@@ -41,6 +41,13 @@ for launcher in $openmpi $mpich; do
   done
   typechecked 60 "$launcher" 2 vposix,vself jump > "$tap_dir/job"
   contains "$mpi: an error handler that does not return is called each time" "$(cat "$tap_dir/job")" '^jump errors ([1-9][0-9]*) of \1$'
+  typechecked 60 "$launcher" 2 vposix,vself released > "$tap_dir/job"
+  if [ "$(cat "$tap_dir/status")" -eq 77 ]; then
+    skip "$mpi: no communicator is freed under its error handler" "no MPI_THREAD_MULTIPLE"
+  else
+    contains "$mpi: no communicator is freed under its error handler" "$(cat "$tap_dir/job")" \
+      '^released errors [1-9][0-9]* freed under the handler 0$'
+  fi
 done
 
 # A Python that has mpi4py for Open MPI: the first one in PATH, or the distribution's.
