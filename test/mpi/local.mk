@@ -22,6 +22,7 @@ mpi_test_programs += \
 	test/mpi/scribble \
 	test/mpi/spawned \
 	test/mpi/storm \
+	test/mpi/thread_puts \
 	test/mpi/thread_windows \
 	test/mpi/threads \
 	test/mpi/typecheck_cost \
@@ -72,6 +73,7 @@ mpi_test_files = \
 	test/mpi/scribble.c \
 	test/mpi/spawned.c \
 	test/mpi/storm.c \
+	test/mpi/thread_puts.c \
 	test/mpi/thread_windows.c \
 	test/mpi/threads.c \
 	test/mpi/traffic/mixed.c \

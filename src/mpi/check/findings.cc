@@ -90,10 +90,6 @@ void keep(Finding&& finding) {
 
 // The program's own handler decides what an error does; by default it ends the job.
 int raise_error(const Finding& finding) noexcept {
-  if (finding.remote) {
-    library().Win_call_errhandler(finding.remote->window, MPI_ERR_TYPE);
-    return MPI_ERR_TYPE;
-  }
   const int error = finding.data ? MPI_ERR_OTHER : MPI_ERR_TYPE;
   if (finding.receive.comm) {
     call_errhandler(*finding.receive.comm, error);
@@ -156,12 +152,15 @@ void add_finding(const signature::Verdict& verdict, const signature::Record& sen
   }
 }
 
-void add_finding(Finding&& finding) noexcept {
+int raise_remote(const Finding& finding) noexcept {
   count(type_counters().mismatched);
   try {
-    keep(std::move(finding));
+    if (count_pair(finding)) report(finding);
   } catch (const std::bad_alloc&) {  // it is counted
   }
+  if (settings().check != Check::kError) return MPI_SUCCESS;
+  library().Win_call_errhandler(finding.remote->window, MPI_ERR_TYPE);
+  return MPI_ERR_TYPE;
 }
 
 void count_data(bool equal) noexcept {

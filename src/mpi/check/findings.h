@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the comparisons found: counters, and mismatches until they are raised as errors. They are
 // reported at once, before MPI sees the message: it may end the job over it. May be called inside
-// of UCP's progress; nothing here calls MPI but report_findings() and the report of a one-sided
-// operation.
+// of UCP's progress; nothing here calls MPI but report_findings() and raise_remote().
 #ifndef VERITY_MPI_CHECK_FINDINGS_H
 #define VERITY_MPI_CHECK_FINDINGS_H
 
@@ -53,8 +52,10 @@ void add_finding(const signature::Verdict& verdict, const signature::Record& sen
                  std::span<const uint8_t> description, const signature::Received& received,
                  PostedReceive::Facts&& receive) noexcept;
 
-// The same for a comparison of a one-sided operation's two datatypes.
-void add_finding(Finding&& finding) noexcept;
+// The same for a comparison of a one-sided operation's two datatypes. An error is raised at once,
+// since the call's own thread has to know of it, and another one might free the window. Returns
+// MPI_ERR_TYPE then. Calls MPI.
+[[nodiscard]] int raise_remote(const Finding& finding) noexcept;
 
 // Counts a comparison of the data's digests; and one that found a difference, with all that its
 // report needs.

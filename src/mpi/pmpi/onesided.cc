@@ -12,9 +12,9 @@ namespace {
 
 namespace signature = verity::signature;
 
-void add_mismatch(const signature::Verdict& verdict, const signature::Record& record,
-                  const TypeInfo& from, TypeInfo* to, MPI_Count count,
-                  const Remote& remote) noexcept {
+int add_mismatch(const signature::Verdict& verdict, const signature::Record& record,
+                 const TypeInfo& from, TypeInfo* to, MPI_Count count,
+                 const Remote& remote) noexcept {
   try {
     Finding finding{.verdict = verdict,
                     .sender = record,
@@ -27,9 +27,8 @@ void add_mismatch(const signature::Verdict& verdict, const signature::Record& re
     finding.receive.count = static_cast<uint64_t>(count);
     finding.receive.site = thread.site;
     finding.receive.call = thread.name;
-    add_finding(std::move(finding));
-  } catch (const std::bad_alloc&) {  // it goes untold
-  }
+    return raise_remote(finding);
+  } catch (const std::bad_alloc&) { return MPI_SUCCESS; }  // it goes unreported
 }
 
 // Data go from one buffer to the other. Returns MPI_SUCCESS or, where mismatches are errors,
@@ -54,8 +53,7 @@ int compare_buffers(Buffer from, Buffer to, const Remote& remote) noexcept {
   }
   count_checked();
   if (verdict.outcome == signature::Outcome::kEqual) return MPI_SUCCESS;
-  add_mismatch(verdict, record, *sent, received, to.count, remote);
-  return report_findings(MPI_SUCCESS);
+  return add_mismatch(verdict, record, *sent, received, to.count, remote);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The interposer beside others: a tool of the profiling interface preloaded before or after it, mpi4py, error handlers that do not
-# return, and communicators that another thread frees.
+# return, and errors of several threads.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
 
@@ -23,6 +23,12 @@ with_preloads() {
   cat "$tap_dir/stderr"
 }
 
+# threads NAME RANKS PROGRAM PATTERN: with MPI_THREAD_MULTIPLE, if the library of $launcher gives it.
+threads() {
+  typechecked 100 "$launcher" "$2" vposix,vself "$3" > "$tap_dir/job"
+  if [ "$(cat "$tap_dir/status")" -eq 77 ]; then skip "$1" "no MPI_THREAD_MULTIPLE"; else contains "$1" "$(cat "$tap_dir/job")" "$4"; fi
+}
+
 for launcher in $openmpi $mpich; do
   case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
   interposer=$(interposer_for "$launcher")
@@ -41,13 +47,8 @@ for launcher in $openmpi $mpich; do
   done
   typechecked 60 "$launcher" 2 vposix,vself jump > "$tap_dir/job"
   contains "$mpi: an error handler that does not return is called each time" "$(cat "$tap_dir/job")" '^jump errors ([1-9][0-9]*) of \1$'
-  typechecked 60 "$launcher" 2 vposix,vself released > "$tap_dir/job"
-  if [ "$(cat "$tap_dir/status")" -eq 77 ]; then
-    skip "$mpi: no communicator is freed under its error handler" "no MPI_THREAD_MULTIPLE"
-  else
-    contains "$mpi: no communicator is freed under its error handler" "$(cat "$tap_dir/job")" \
-      '^released errors [1-9][0-9]* freed under the handler 0$'
-  fi
+  threads "$mpi: no communicator is freed under its error handler" 2 released '^released errors [1-9][0-9]* freed under the handler 0$'
+  threads "$mpi: no mismatched put is made while another thread leaves calls" 1 thread_puts '^puts [1-9][0-9]* made 0$'
 done
 
 # A Python that has mpi4py for Open MPI: the first one in PATH, or the distribution's.
