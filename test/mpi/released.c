@@ -6,8 +6,8 @@
  *
  *   released    on two ranks, with UCX_VERITY_TYPECHECK=error
  *
- * Prints 'released errors N freed under the handler N'. Exit status 77 when the MPI library gives no
- * MPI_THREAD_MULTIPLE, 3 hang.
+ * Prints 'released errors N freed under the handler N'. Exit status 77 when the MPI library gives
+ * no MPI_THREAD_MULTIPLE, 3 hang.
  */
 #include <mpi.h>
 #include <pthread.h>
