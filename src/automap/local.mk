@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# verity-types-automap, which `verity-types automap` runs. Only clang_*.cc and main.cc need libclang.
+# verity-types-automap, which `verity-types automap` runs. Only parse/ and main.cc need libclang.
 automap_pure_sources = \
-	src/automap/basic_types.cc src/automap/basic_types.h \
-	src/automap/directive.cc src/automap/directive.h \
-	src/automap/emit.h \
-	src/automap/emit_layout.cc \
-	src/automap/emit_links.cc \
-	src/automap/emit_mpi.cc \
-	src/automap/emit_signatures.cc \
-	src/automap/emit_text.cc \
-	src/automap/model.h \
-	src/automap/plan.cc src/automap/plan.h \
-	src/automap/plan_members.cc src/automap/planner.h \
-	src/automap/signature_of.cc src/automap/signature_of.h
+	src/automap/emit/emit.h \
+	src/automap/emit/emit_layout.cc \
+	src/automap/emit/emit_links.cc \
+	src/automap/emit/emit_mpi.cc \
+	src/automap/emit/emit_signatures.cc \
+	src/automap/emit/emit_text.cc \
+	src/automap/emit/signature_of.cc src/automap/emit/signature_of.h \
+	src/automap/plan/basic_types.cc src/automap/plan/basic_types.h \
+	src/automap/plan/directive.cc src/automap/plan/directive.h \
+	src/automap/plan/model.h \
+	src/automap/plan/plan.cc src/automap/plan/plan.h \
+	src/automap/plan/plan_members.cc src/automap/plan/planner.h
 
 if LIBCLANG
 pkglibexec_PROGRAMS += verity-types-automap
@@ -21,13 +21,13 @@ endif
 verity_types_automap_CPPFLAGS = $(AM_CPPFLAGS) $(CLI11_CFLAGS) $(LIBCLANG_CPPFLAGS)
 verity_types_automap_LDADD = libverity_signature.la $(LIBCLANG_LIBS)
 verity_types_automap_SOURCES = $(automap_pure_sources) \
-	src/automap/clang_comments.cc src/automap/clang_comments.h \
-	src/automap/clang_parse.cc \
-	src/automap/clang_reader.h \
-	src/automap/clang_records.cc \
-	src/automap/clang_shapes.cc \
-	src/automap/clang_text.h \
-	src/automap/front_end.h \
+	src/automap/parse/clang_comments.cc src/automap/parse/clang_comments.h \
+	src/automap/parse/clang_parse.cc \
+	src/automap/parse/clang_reader.h \
+	src/automap/parse/clang_records.cc \
+	src/automap/parse/clang_shapes.cc \
+	src/automap/parse/clang_text.h \
+	src/automap/parse/front_end.h \
 	src/automap/main.cc
 
 # What generated headers include.

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "automap/emit.h"
-#include "automap/front_end.h"
+#include "automap/emit/emit.h"
+#include "automap/parse/front_end.h"
 #include "util/build_config.h"
 
 namespace verity::automap {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/hex.h"
 
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 
 namespace verity::tools {
@@ -31,6 +34,14 @@ std::string from_hex(std::string_view text) {
     bytes += static_cast<char>(high << 4 | low);
   }
   return bytes;
+}
+
+std::string short_digest(std::string_view text) {
+  std::uint32_t hash = 2166136261U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  char digits[9];
+  std::snprintf(digits, sizeof(digits), "%08" PRIx32, hash);
+  return digits;
 }
 
 }  // namespace verity::tools

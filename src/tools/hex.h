@@ -14,6 +14,9 @@ namespace verity::tools {
 // Throws std::runtime_error when `text` is not an even number of hexadecimal digits.
 [[nodiscard]] std::string from_hex(std::string_view text);
 
+// FNV-1a, in hexadecimal digits.
+[[nodiscard]] std::string short_digest(std::string_view text);
+
 }  // namespace verity::tools
 
 #endif

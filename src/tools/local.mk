@@ -16,15 +16,15 @@ tools_pure_sources = \
 	src/tools/bench/result.cc src/tools/bench/result.h \
 	src/tools/bench/stack.cc src/tools/bench/stack.h \
 	src/tools/bench/statistics.cc src/tools/bench/statistics.h \
-	src/tools/doctor/diagnosis.cc src/tools/doctor/diagnosis.h \
-	src/tools/doctor/findings.cc src/tools/doctor/findings.h \
-	src/tools/doctor/host_report.cc src/tools/doctor/host_report.h \
-	src/tools/doctor/job.cc src/tools/doctor/job.h src/tools/doctor/job_launch.cc \
-	src/tools/doctor/protocols.cc src/tools/doctor/protocols.h \
-	src/tools/doctor/host.h src/tools/doctor/host_diagnosis.cc \
-	src/tools/doctor/shell_diagnosis.cc \
-	src/tools/doctor/shell_settings.cc src/tools/doctor/shell_settings.h \
-	src/tools/doctor/variable_names.cc src/tools/doctor/variable_names.h \
+	src/tools/doctor/checks/diagnosis.cc src/tools/doctor/checks/diagnosis.h \
+	src/tools/doctor/checks/findings.cc src/tools/doctor/checks/findings.h \
+	src/tools/doctor/checks/host.h src/tools/doctor/checks/host_diagnosis.cc \
+	src/tools/doctor/checks/protocols.cc src/tools/doctor/checks/protocols.h \
+	src/tools/doctor/checks/shell_diagnosis.cc \
+	src/tools/doctor/checks/shell_settings.cc src/tools/doctor/checks/shell_settings.h \
+	src/tools/doctor/checks/variable_names.cc src/tools/doctor/checks/variable_names.h \
+	src/tools/doctor/job/host_report.cc src/tools/doctor/job/host_report.h \
+	src/tools/doctor/job/job.cc src/tools/doctor/job/job.h src/tools/doctor/job/job_launch.cc \
 	src/tools/env/environment.cc src/tools/env/environment.h \
 	src/tools/env/install.cc src/tools/env/install.h \
 	src/tools/env/site.cc src/tools/env/site.h \
@@ -65,14 +65,14 @@ ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
 	src/tools/bench/pair.cc src/tools/bench/pair.h \
 	src/tools/bench/ucp_stack.cc src/tools/bench/uct_stack.cc \
 	src/tools/doctor/doctor.cc \
-	src/tools/doctor/doctor_facts.cc src/tools/doctor/doctor_facts.h \
-	src/tools/doctor/exchange.cc src/tools/doctor/exchange.h \
-	src/tools/doctor/protocol_facts.cc src/tools/doctor/protocol_facts.h \
-	src/tools/doctor/run_job.cc src/tools/doctor/run_job.h \
-	src/tools/doctor/host_facts.cc src/tools/doctor/host_facts.h \
-	src/tools/doctor/probe.cc \
-	src/tools/doctor/selftest.cc src/tools/doctor/selftest.h \
-	src/tools/doctor/shell_facts.cc src/tools/doctor/shell_facts.h \
+	src/tools/doctor/facts/doctor_facts.cc src/tools/doctor/facts/doctor_facts.h \
+	src/tools/doctor/facts/exchange.cc src/tools/doctor/facts/exchange.h \
+	src/tools/doctor/facts/host_facts.cc src/tools/doctor/facts/host_facts.h \
+	src/tools/doctor/facts/probe.cc \
+	src/tools/doctor/facts/protocol_facts.cc src/tools/doctor/facts/protocol_facts.h \
+	src/tools/doctor/facts/selftest.cc src/tools/doctor/facts/selftest.h \
+	src/tools/doctor/facts/shell_facts.cc src/tools/doctor/facts/shell_facts.h \
+	src/tools/doctor/job/run_job.cc src/tools/doctor/job/run_job.h \
 	src/tools/env/env.cc src/tools/env/env.h \
 	src/tools/export/check.cc src/tools/export/export.cc \
 	src/tools/export/trust.cc src/tools/export/trust.h \
@@ -118,8 +118,8 @@ include/variable_names.inc: src/uct/process/options.cc
 	$(AM_V_GEN)$(MKDIR_P) include && \
 	$(SED) -n 's/^    {"\([A-Z][A-Z_]*\)".*/"UCX_VERITY_\1",/p' $(srcdir)/src/uct/process/options.cc > $@.new && \
 	grep -q UCX_VERITY_MODE $@.new && mv $@.new $@
-src/tools/doctor/ucx_verity-variable_names.$(OBJEXT): include/variable_names.inc
-src/tools/doctor/verity_unit-variable_names.$(OBJEXT): include/variable_names.inc
+src/tools/doctor/checks/ucx_verity-variable_names.$(OBJEXT): include/variable_names.inc
+src/tools/doctor/checks/verity_unit-variable_names.$(OBJEXT): include/variable_names.inc
 
 verity_unit_CPPFLAGS += $(tools_cppflags) $(JSON_CFLAGS)
 verity_unit_SOURCES += $(tools_pure_sources) \

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/commands.h"
-#include "tools/doctor/doctor_facts.h"
-#include "tools/doctor/protocol_facts.h"
-#include "tools/doctor/run_job.h"
-#include "tools/doctor/selftest.h"
+#include "tools/doctor/facts/doctor_facts.h"
+#include "tools/doctor/facts/protocol_facts.h"
+#include "tools/doctor/facts/selftest.h"
+#include "tools/doctor/job/run_job.h"
 
 namespace verity::tools {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "automap/plan.h"
+#include "automap/plan/plan.h"
 
 namespace verity::automap::test {
 

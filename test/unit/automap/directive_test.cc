@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "automap/directive.h"
+#include "automap/plan/directive.h"
 
 #include "unit/automap/case.h"
 

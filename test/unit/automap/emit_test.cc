@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "automap/emit.h"
+#include "automap/emit/emit.h"
 
 #include "types/expression.h"
 #include "unit/automap/case.h"

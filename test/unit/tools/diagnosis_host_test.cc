@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "healthy_facts.h"
-#include "tools/doctor/diagnosis.h"
+#include "tools/doctor/checks/diagnosis.h"
 
 namespace verity::tools {
 namespace {

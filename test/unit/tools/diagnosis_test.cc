@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/doctor/diagnosis.h"
+#include "tools/doctor/checks/diagnosis.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "healthy_facts.h"
-#include "tools/doctor/variable_names.h"
+#include "tools/doctor/checks/variable_names.h"
 
 namespace verity::tools {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/doctor/job.h"
+#include "tools/doctor/job/job.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "tools/doctor/protocols.h"
+#include "tools/doctor/checks/protocols.h"
 
 namespace verity::tools {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tools/doctor/diagnosis.h"
+#include "tools/doctor/checks/diagnosis.h"
 
 namespace verity::tools {
 

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/doctor/checks/shell_settings.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tools/doctor/checks/variable_names.h"
+#include "tools/env/shell.h"
+
+namespace verity::tools {
+
+namespace {
+
+constexpr const char* kTopic = "shell";
+
+void judge_values(const Facts& facts, Findings* findings) {
+  for (const BadValue& bad : facts.shell.bad_values) {
+    const std::string what =
+        bad.name + "=" + bad.value + ": bad value, allowed: " + bad.allowed + "; ";
+    const std::string remedy = "unset " + bad.name + ", or correct it";
+    if (bad.fatal) {
+      findings->push_back(
+          {Grade::kBroken, kTopic,
+           what + "the plugin refuses to work, so jobs " +
+               (effect_of_no_plugin(facts) == Effect::kAbort ? "abort" : "run unverified"),
+           remedy, effect_of_no_plugin(facts)});
+    } else {
+      findings->push_back(
+          {Grade::kBroken, kTopic, what + "the default is used instead", remedy, Effect::kIgnored});
+    }
+  }
+}
+
+void judge_names(const Facts& facts, Findings* findings) {
+  for (const Variable& variable : facts.shell.set) {
+    if (!is_misspelt(variable.name)) continue;
+    const std::string nearest = nearest_variable(variable.name);
+    const std::string what = variable.name + " is no variable of ucx-verity, so it has no effect";
+    const std::string remedy = "unset " + variable.name;
+    findings->push_back(
+        {Grade::kBroken, kTopic, nearest.empty() ? what : what + "; did you mean " + nearest + "?",
+         nearest.empty() ? remedy
+                         : remedy + "; export " + nearest + "=" + quote(Shell::kSh, variable.value),
+         Effect::kIgnored});
+  }
+}
+
+// What the site's files come to.
+void judge_policy(const Facts& facts, Findings* findings) {
+  for (const std::string& error : facts.shell.policy_errors)
+    findings->push_back({Grade::kBroken, "site",
+                         error + "; the file is not used, and UCX_VERITY_MODE=verify is locked",
+                         "correct the file", Effect::kIgnored});
+  for (const Setting& setting : facts.shell.settings) {
+    // The name of a host is its own: hosts are not alike in it.
+    if (!is_variable_name(setting.name) || setting.name == "UCX_VERITY_HOST") continue;
+    const std::string what = setting.name + "=" + setting.value;
+    if (!setting.ignored.empty())
+      findings->push_back({Grade::kWarning, "setting",
+                           setting.name + "=" + setting.ignored +
+                               " is not used: " + setting.source + " locks it to " + setting.value,
+                           "unset " + setting.name, Effect::kIgnored});
+    else
+      findings->push_back({Grade::kOk, "setting",
+                           what + (setting.locked ? ", locked by " : ", from ") + setting.source,
+                           ""});
+  }
+}
+
+const char* lost_without(const std::string& variable) {
+  if (variable == "UCX_VERITY_HEALTH_DIR")
+    return "jobs count where 'status', 'top', 'check' and 'export' cannot see it";
+  if (variable == "UCX_VERITY_ATTEST_FILE") return "attestations are lost";
+  if (variable == "UCX_VERITY_FAULT_LOG") return "records of faults are lost";
+  return "reports of datatypes are lost";
+}
+
+void judge_folders(const Facts& facts, Findings* findings) {
+  for (const BadFolder& bad : facts.shell.bad_folders) {
+    findings->push_back(
+        {Grade::kBroken, kTopic,
+         bad.name + "=" + bad.value + ": " + bad.problem + ", so " + lost_without(bad.name),
+         bad.absent.empty() ? "unset " + bad.name : "mkdir -p " + quote(Shell::kSh, bad.absent),
+         Effect::kIgnored});
+  }
+}
+
+void judge_mode(const Facts& facts, Findings* findings) {
+  const std::string* given = find_value(facts.shell.set, "UCX_VERITY_MODE");
+  std::string mode = value_in_force(facts.shell.settings, "UCX_VERITY_MODE");
+  if (mode.empty() && given != nullptr) mode = *given;
+  if (strcasecmp(mode.c_str(), "off") == 0) {
+    findings->push_back({Grade::kBroken, kTopic,
+                         "UCX_VERITY_MODE=off: nothing is checked, so jobs run unverified",
+                         "unset UCX_VERITY_MODE"});
+  } else if (strcasecmp(mode.c_str(), "observe") == 0) {
+    findings->push_back({Grade::kWarning, kTopic,
+                         "UCX_VERITY_MODE=observe: damage is counted and delivered, not repaired",
+                         "unset UCX_VERITY_MODE"});
+  }
+}
+
+void judge_typecheck(const Facts& facts, Findings* findings) {
+  const std::string* wanted = find_value(facts.shell.set, "UCX_VERITY_TYPECHECK");
+  if (wanted == nullptr ||
+      (strcasecmp(wanted->c_str(), "warn") != 0 && strcasecmp(wanted->c_str(), "error") != 0))
+    return;
+  const std::string* preload = find_value(facts.shell.set, "LD_PRELOAD");
+  if (preload != nullptr && preload->find("libverity_mpi_") != std::string::npos) return;
+  const std::string what = "UCX_VERITY_TYPECHECK=" + *wanted +
+                           ", but LD_PRELOAD has neither libverity_mpi_openmpi.so nor "
+                           "libverity_mpi_mpich.so: no datatype is compared";
+  const std::string remedy = facts.install.interposers.empty()
+                                 ? "unset UCX_VERITY_TYPECHECK (the libraries are not installed)"
+                                 : "eval \"$(ucx-verity env --typecheck " + *wanted + ")\"";
+  findings->push_back({Grade::kBroken, kTopic, what, remedy, Effect::kIgnored});
+}
+
+}  // namespace
+
+std::string preload_entry(std::string_view preload) {
+  while (!preload.empty()) {
+    const std::size_t end = std::min(preload.find_first_of(" :"), preload.size());
+    const std::string_view entry = preload.substr(0, end);
+    if (entry.substr(entry.rfind('/') + 1) == "libverity_preload.so") return std::string(entry);
+    preload.remove_prefix(std::min(end + 1, preload.size()));
+  }
+  return {};
+}
+
+void judge_settings(const Facts& facts, Findings* findings) {
+  judge_policy(facts, findings);
+  judge_values(facts, findings);
+  judge_names(facts, findings);
+  judge_folders(facts, findings);
+  judge_mode(facts, findings);
+  judge_typecheck(facts, findings);
+}
+
+}  // namespace verity::tools
