@@ -39,6 +39,15 @@ Slot* Pool::take_reserve(size_t size) noexcept {
   return slot;
 }
 
+// A larger slot is one for want of a fitting one, and takes more of the cache.
+Slot* Pool::take_larger(unsigned wanted) noexcept {
+  wants_refill_ = true;
+  for (unsigned c = wanted + 1; c < kSizeClasses; ++c) {
+    if (free_[c] != nullptr) return take_from(c);
+  }
+  return nullptr;
+}
+
 void Pool::give_slow(Slot* slot) noexcept {
   delete slot->repair;
   slot->repair = nullptr;

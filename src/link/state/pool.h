@@ -37,14 +37,7 @@ class Pool {
   [[nodiscard]] Slot* take(size_t size) noexcept {
     const unsigned wanted = class_of(size);
     used_[wanted] = true;
-    for (unsigned c = wanted; c < kSizeClasses; ++c) {
-      if (Slot* slot = free_[c]; slot != nullptr) {
-        free_[c] = slot->next;
-        if (--free_count_[c] < low_[c]) wants_refill_ = true;
-        return slot;
-      }
-    }
-    return nullptr;
+    return free_[wanted] != nullptr ? take_from(wanted) : take_larger(wanted);
   }
 
   // A slot from the heap, outside of every limit: a link's reserve of one. nullptr when memory is
@@ -76,6 +69,13 @@ class Pool {
     while (c + 1 < kSizeClasses && size > capacity_[c]) ++c;
     return c;
   }
+  [[nodiscard]] Slot* take_from(unsigned size_class) noexcept {
+    Slot* slot = free_[size_class];
+    free_[size_class] = slot->next;
+    if (--free_count_[size_class] < low_[size_class]) wants_refill_ = true;
+    return slot;
+  }
+  [[nodiscard]] Slot* take_larger(unsigned wanted) noexcept;
   void give_slow(Slot* slot) noexcept;
   void grow(unsigned size_class) noexcept;
 

@@ -49,6 +49,22 @@ TEST(PoolTest, SlotsOfEverySizeAreLargeEnoughAndApart) {
   }
 }
 
+// Else short messages would stay in the long slots that the first one, with its HELLO, brought.
+TEST(PoolTest, GrowsTheSmallSlotsWhileThereAreLargerOnes) {
+  Pool pool(8192, 64 << 20);
+  Slot* larger = take(pool, 200);
+  ASSERT_NE(larger, nullptr);
+  Slot* instead = pool.take(40);
+  ASSERT_NE(instead, nullptr);
+  EXPECT_EQ(instead->size_class, larger->size_class);
+  EXPECT_TRUE(pool.wants_refill());
+  pool.refill();
+  Slot* small = pool.take(40);
+  ASSERT_NE(small, nullptr);
+  EXPECT_LT(small->size_class, larger->size_class);
+  for (Slot* slot : {larger, instead, small}) pool.give(slot);
+}
+
 TEST(PoolTest, TheFewLargeSlotsAreApartFromTheOthers) {
   Pool pool(8192, 64 << 20, 70'000);
   std::vector<Slot*> large;
