@@ -7,36 +7,57 @@
 
 namespace verity::uct {
 
-unsigned VerityIface::progress() noexcept {
-  unsigned count = 0;
-  bool timed;
-  if (core_.threads.shared) [[unlikely]]
-    note_thread(core_.threads);
-  {
-    const AsyncGuard guard(core_.threads);
-    if (core_.threads.threaded) [[unlikely]]
-      count += uct_iface_progress(lower());
-    timed = core_.hub->poll() || check_time_;
-    if (timed) [[unlikely]] {
-      check_time_ = false;
-      core_.hub->tick(monotonic_ns());
-    }
-  }
-  if (timed) [[unlikely]]
-    idle_.serve_siblings_in_turn(core_.hub->now());
-  progressing_.store(progressing_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (onesided_ != nullptr && !onesided_->idle()) [[unlikely]]
-    count += onesided_->progress();
-  if (has_work()) count += work();
-  progressing_.store(progressing_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  return count;
-}
-
 // Whether work() has something to do. Another thread adds to it where there is one.
-bool VerityIface::has_work() const noexcept {
-  const AsyncGuard guard(core_.threads);
+inline bool VerityIface::has_work() const noexcept {
   return !completions_.empty() || links_.needs_attention() || !delivery_.deferred().empty() ||
          !flusher_.empty();
+}
+
+// Most calls find nothing to do, and each delays the next look for a message: those only read.
+[[gnu::hot]] unsigned VerityIface::progress() noexcept {
+  note_thread(core_.threads);
+  if (core_.threads.shared) [[unlikely]]
+    return progress_shared();
+  const bool timed = core_.hub->poll() || check_time_;
+  const bool onesided = onesided_ != nullptr && !onesided_->idle();
+  if (!timed && !onesided && !has_work()) [[likely]]
+    return 0;
+  if (timed) tick();
+  return progress_upper(timed);
+}
+
+// Where another thread may be at work on the interface.
+unsigned VerityIface::progress_shared() noexcept {
+  unsigned count = 0;
+  bool timed;
+  {
+    const AsyncGuard guard(core_.threads);
+    if (core_.threads.threaded) count = uct_iface_progress(lower());
+    timed = core_.hub->poll() || check_time_;
+    if (timed) tick();
+  }
+  return count + progress_upper(timed);
+}
+
+void VerityIface::tick() noexcept {
+  check_time_ = false;
+  core_.hub->tick(monotonic_ns());
+}
+
+// What may call the upper layer.
+unsigned VerityIface::progress_upper(bool timed) noexcept {
+  unsigned count = 0;
+  if (timed) idle_.serve_siblings_in_turn(core_.hub->now());
+  progressing_.store(progressing_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (onesided_ != nullptr && !onesided_->idle()) count += onesided_->progress();
+  bool works;
+  {
+    const AsyncGuard guard(core_.threads);
+    works = has_work();
+  }
+  if (works) count += work();
+  progressing_.store(progressing_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  return count;
 }
 
 unsigned VerityIface::work() noexcept {

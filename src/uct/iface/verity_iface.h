@@ -85,6 +85,9 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   [[nodiscard]] ucs_status_t start_receiving() noexcept;
   void map_onesided(uct_iface_attr_t& attr) const noexcept;
   [[nodiscard]] wire::AddressTail address_tail() const noexcept;
+  unsigned progress_shared() noexcept;
+  unsigned progress_upper(bool timed) noexcept;
+  void tick() noexcept;
   [[nodiscard]] bool has_work() const noexcept;
   unsigned work() noexcept;
 
