@@ -77,6 +77,14 @@ class Sender {
     append(link, c, slot, length);
     return true;
   }
+  // commit() of a frame of which will_be_compact() said so.
+  [[gnu::always_inline]] void commit_compact(Link& link, Slot* slot, uint32_t length,
+                                             uint8_t am_id) noexcept {
+    constexpr wire::Class c = wire::Class::kSync;
+    prepare_compact(link, slot, length, am_id);
+    append(link, c, slot, length);
+    wire::seal_compact(slot->payload(), length, link.send_window(c).nonce(), slot->key());
+  }
   // The same for a frame whose payload is slot->source's pieces. It is sealed.
   void commit_source(Link& link, wire::Class c, Slot* slot, uint8_t am_id) noexcept;
   // The same while writing the frame to `frame`: in one pass over the pieces where it needs no

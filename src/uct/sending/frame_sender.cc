@@ -145,32 +145,48 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
 // The same through the lower transport's short send, where the frame fits.
 [[gnu::hot]] ucs_status_t FrameSender::launch(UctLink& l, wire::Class c, link::Slot* slot,
                                               size_t length, uint8_t id) noexcept {
-  const size_t header =
-      hub_->sender.will_be_compact(l, c, length) ? wire::kCompactHeader : sizeof(wire::FrameHeader);
-  if (header + length > limits_.max_short || !l.is_fast()) [[unlikely]] {
+  const auto size = static_cast<uint32_t>(length);
+  const bool compact = hub_->sender.will_be_compact(l, c, length);
+  if (compact && wire::kCompactHeader + length <= limits_.max_short)
+    return launch_short(l, slot, size, id);
+  if (compact || sizeof(wire::FrameHeader) + length > limits_.max_short || !l.is_fast()) {
     const ssize_t sent = launch_bcopy(l, c, slot, length, id, nullptr, nullptr);
     return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
   }
   link::Slot* before = link::Sender::newest(l, c);
-  hub_->sender.commit(l, c, slot, static_cast<uint32_t>(length), id);
-  const ucs_status_t status =
-      send_short(l, slot->compact ? wire::kCompactId : wire::lower_id(c), *slot);
-  if (status == UCS_OK) [[likely]] {
-    hub_->sender.sent(l, c);
-    return UCS_OK;
-  }
+  hub_->sender.commit(l, c, slot, size, id);
+  const ucs_status_t status = send_short(l, wire::lower_id(c), *slot);
+  if (status != UCS_OK) return not_launched(l, c, slot, before, size, status);
+  hub_->sender.sent(l, c);
+  return UCS_OK;
+}
+
+// A compact frame that fits the lower transport's short send: nearly all short messages.
+[[gnu::hot]] ucs_status_t FrameSender::launch_short(UctLink& l, link::Slot* slot, uint32_t length,
+                                                    uint8_t id) noexcept {
+  constexpr wire::Class c = wire::Class::kSync;
+  link::Slot* before = link::Sender::newest(l, c);
+  hub_->sender.commit_compact(l, slot, length, id);
+  const ucs_status_t status = send_short(l, wire::kCompactId, *slot);
+  if (status != UCS_OK) [[unlikely]]
+    return not_launched(l, c, slot, before, length, status);
+  hub_->sender.sent(l, c);
+  return UCS_OK;
+}
+
+// The lower transport refused the frame that was committed behind `before`.
+ucs_status_t FrameSender::not_launched(UctLink& l, wire::Class c, link::Slot* slot,
+                                       link::Slot* before, uint32_t length,
+                                       ucs_status_t status) noexcept {
   if (l.is_lost()) return status;  // its frames went with it
-  hub_->sender.uncommit(l, c, slot, before, static_cast<uint32_t>(length));
+  hub_->sender.uncommit(l, c, slot, before, length);
   return status == UCS_ERR_NO_RESOURCE ? lower_is_busy(l, nullptr) : status;
 }
 
-// The same for a message whose bytes are all in the slot, where there is room for a trailer if it
-// may get one.
-[[gnu::hot]] ucs_status_t FrameSender::launch_copied(UctLink& l, wire::Class c, link::Slot* slot,
-                                                     size_t length,
-                                                     const verity_outgoing& outgoing) noexcept {
-  if (!may_trail(l, outgoing.am_id)) [[likely]]
-    return launch(l, c, slot, length, outgoing.am_id);
+// A message whose bytes are all in the slot, where there is room for a trailer.
+[[gnu::hot]] ucs_status_t FrameSender::launch_trailed(UctLink& l, wire::Class c, link::Slot* slot,
+                                                      size_t length,
+                                                      const verity_outgoing& outgoing) noexcept {
   const size_t trailer = append_trailer(extensions_.mpi(), outgoing, slot->payload(), length);
   const ucs_status_t status =
       launch(l, c, slot, length + trailer, trailer != 0 ? kTrailerId : outgoing.am_id);

@@ -47,8 +47,19 @@ class FrameSender {
   [[nodiscard]] ucs_status_t launch(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
                                     uint8_t id) noexcept;
   // The same for a message that may get a trailer, for which there is room in the slot then.
-  [[nodiscard]] ucs_status_t launch_copied(UctLink& l, wire::Class c, link::Slot* slot,
-                                           size_t length, const verity_outgoing& outgoing) noexcept;
+  [[nodiscard, gnu::always_inline]] ucs_status_t launch_copied(
+      UctLink& l, wire::Class c, link::Slot* slot, size_t length,
+      const verity_outgoing& outgoing) noexcept {
+    if (may_trail(l, outgoing.am_id)) [[unlikely]]
+      return launch_trailed(l, c, slot, length, outgoing);
+    if (!hub_->sender.will_be_compact(l, c, length) ||
+        wire::kCompactHeader + length > limits_.max_short) [[unlikely]]
+      return launch(l, c, slot, length, outgoing.am_id);
+    return launch_short(l, slot, static_cast<uint32_t>(length), outgoing.am_id);
+  }
+  [[nodiscard]] ucs_status_t launch_trailed(UctLink& l, wire::Class c, link::Slot* slot,
+                                            size_t length,
+                                            const verity_outgoing& outgoing) noexcept;
   // The same with a payload that pack(arg) writes, once the lower transport has room. Returns its
   // length, or an error. `serial`: of the upper endpoint.
   [[nodiscard]] ssize_t launch_bcopy(UctLink& l, wire::Class c, link::Slot* slot, size_t length,
@@ -104,6 +115,11 @@ class FrameSender {
   }
 
  private:
+  [[nodiscard]] ucs_status_t launch_short(UctLink& l, link::Slot* slot, uint32_t length,
+                                          uint8_t id) noexcept;
+  [[nodiscard]] ucs_status_t not_launched(UctLink& l, wire::Class c, link::Slot* slot,
+                                          link::Slot* before, uint32_t length,
+                                          ucs_status_t status) noexcept;
   [[nodiscard]] link::Sent send_open(UctLink& l, link::Slot* slot) const noexcept;
 
   IfaceCore& core_;
