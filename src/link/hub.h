@@ -49,8 +49,8 @@ class Hub {
     return receiver.receive(c, data, size, out);
   }
   // The same for a compact frame, of the synchronous class.
-  [[nodiscard, gnu::hot]] bool receive_compact(const void* data, size_t size,
-                                               Received* out) noexcept {
+  [[nodiscard, gnu::always_inline]] bool receive_compact(const void* data, size_t size,
+                                                         Received* out) noexcept {
     constexpr wire::Class c = wire::Class::kSync;
     if (size >= wire::kCompactHeader) [[likely]] {
       const wire::CompactView view = wire::read_compact(data);

@@ -30,6 +30,41 @@ void Delivery::release_desc(uct_recv_desc_t* release, const char* lower_desc) no
   uct_iface_release_desc(const_cast<char*>(lower_desc));
 }
 
+[[gnu::cold]] void Delivery::count_upcall_shared(int change) noexcept {
+  const AsyncGuard guard(core_.threads);
+  core_.upcalls += static_cast<unsigned>(change);
+}
+
+inline ucs_status_t Delivery::call_handler(uint8_t am_id, uint8_t* payload, size_t length,
+                                           unsigned flags) noexcept {
+  const uct_am_handler_t& handler = core_.wrap.am[am_id];
+  count_upcall(1);
+  const ucs_status_t status = handler.cb(handler.arg, payload, length, flags);
+  count_upcall(-1);
+  return status;
+}
+
+inline ucs_status_t Delivery::call(uint8_t am_id, uint8_t* payload, size_t length,
+                                   unsigned flags) noexcept {
+  if (((observed_ids_ >> am_id) & 1) != 0) [[unlikely]]
+    return call_observed(am_id, payload, length, flags);
+  return call_handler(am_id, payload, length, flags);
+}
+
+// With UCT_CB_PARAM_FLAG_DESC the upper layer may keep the descriptor. It then finds our release
+// hook in front of its headroom: the lower one's lies a frame header before, untouched.
+//
+//   | lower hook (8) | headroom ...            | frame header (16 or 32) | payload
+//                            | our hook (8) | headroom ...              |
+inline ucs_status_t Delivery::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
+                                     uct_recv_desc_t* release) noexcept {
+  if (core_.look_first && is_kept(am_id, payload, length)) [[unlikely]]
+    return UCS_OK;
+  if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0)
+    uct_recv_desc(payload - descriptors_.headroom) = release;
+  return call(am_id, payload, length, flags);
+}
+
 // From a peer in mode off, or in a process in mode off.
 ucs_status_t Delivery::receive_unframed(uint8_t am_id, void* data, size_t length,
                                         unsigned flags) noexcept {
@@ -41,31 +76,29 @@ ucs_status_t Delivery::receive_unframed(uint8_t am_id, void* data, size_t length
   return call(am_id, static_cast<uint8_t*>(data), length, flags);
 }
 
+namespace {
+
 // What checking costs, from samples: two readings of the clock for each frame would be dearer than
 // checking a short one.
-template <typename Receive>
-__attribute__((noinline)) bool Delivery::timed(Receive&& receive,
-                                               link::Received* received) noexcept {
-  const Ticks begin = Ticks::now();
-  const bool right = receive();
-  const Ticks end = Ticks::now();
-  if (!right) return false;
-  health::Counters& counters = *received->link->counters;
+[[gnu::cold]] void count_time(Ticks begin, const link::Received& received) noexcept {
+  health::Counters& counters = *received.link->counters;
   counters.timed_frames++;
-  counters.timed_bytes += received->length;
-  counters.timed_ns += static_cast<uint64_t>(begin.ns_until(end));
-  return true;
+  counters.timed_bytes += received.length;
+  counters.timed_ns += static_cast<uint64_t>(begin.ns_until(Ticks::now()));
 }
+
+}  // namespace
 
 [[gnu::hot]] ucs_status_t Delivery::receive_compact(void* data, size_t length,
                                                     unsigned flags) noexcept {
+  prefetch_next(data);
   link::Received received;
-  const bool right =
-      !sampler_.is_due()
-          ? hub_->receive_compact(data, length, &received)
-          : timed([&] { return hub_->receive_compact(data, length, &received); }, &received);
-  if (!right) [[unlikely]]
+  const bool is_timed = sampler_.is_due();
+  const Ticks begin = is_timed ? Ticks::now() : Ticks();
+  if (!hub_->receive_compact(data, length, &received)) [[unlikely]]
     return UCS_OK;
+  if (is_timed) [[unlikely]]
+    count_time(begin, received);
   auto* payload = const_cast<uint8_t*>(received.payload);
   current_ = &UctLink::of(*received.link);
   const ucs_status_t status =
@@ -77,12 +110,12 @@ __attribute__((noinline)) bool Delivery::timed(Receive&& receive,
 ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length,
                                      unsigned flags) noexcept {
   link::Received received;
-  const bool right =
-      !sampler_.is_due()
-          ? hub_->receive(c, data, length, &received)
-          : timed([&] { return hub_->receive(c, data, length, &received); }, &received);
-  if (!right) [[unlikely]]
+  const bool is_timed = sampler_.is_due();
+  const Ticks begin = is_timed ? Ticks::now() : Ticks();
+  if (!hub_->receive(c, data, length, &received)) [[unlikely]]
     return UCS_OK;
+  if (is_timed) [[unlikely]]
+    count_time(begin, received);
   auto* payload = const_cast<uint8_t*>(received.payload);
   if (must_defer(c, received.am_id)) {
     defer(received.am_id, payload, received.length);
@@ -99,27 +132,6 @@ ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length,
       upcall(received.am_id, payload, received.length, flags, &descriptors_.full);
   hub_->delivered(received, c);
   return status;
-}
-
-// With UCT_CB_PARAM_FLAG_DESC the upper layer may keep the descriptor. It then finds our release
-// hook in front of its headroom: the lower one's lies a frame header before, untouched.
-//
-//   | lower hook (8) | headroom ...            | frame header (16 or 32) | payload
-//                            | our hook (8) | headroom ...              |
-[[gnu::hot]] ucs_status_t Delivery::upcall(uint8_t am_id, uint8_t* payload, size_t length,
-                                           unsigned flags, uct_recv_desc_t* release) noexcept {
-  if (core_.look_first && is_kept(am_id, payload, length)) [[unlikely]]
-    return UCS_OK;
-  if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0)
-    uct_recv_desc(payload - descriptors_.headroom) = release;
-  return call(am_id, payload, length, flags);
-}
-
-[[gnu::hot]] ucs_status_t Delivery::call(uint8_t am_id, uint8_t* payload, size_t length,
-                                         unsigned flags) noexcept {
-  if (((observed_ids_ >> am_id) & 1) != 0) [[unlikely]]
-    return call_observed(am_id, payload, length, flags);
-  return call_handler(am_id, payload, length, flags);
 }
 
 // A message of remote memory access, or one that the MPI interposer observes first, perhaps with a
@@ -150,26 +162,6 @@ ucs_status_t Delivery::drop_trailed(size_t length) noexcept {
   ucs_warn("ucx-verity: %s: a message of %zu bytes with a trailer that is none was dropped",
            core_.lower_name(), length);
   return UCS_OK;
-}
-
-ucs_status_t Delivery::call_handler(uint8_t am_id, uint8_t* payload, size_t length,
-                                    unsigned flags) noexcept {
-  const uct_am_handler_t& handler = core_.wrap.am[am_id];
-  count_upcall(1);
-  const ucs_status_t status = handler.cb(handler.arg, payload, length, flags);
-  count_upcall(-1);
-  return status;
-}
-
-// A message that had waited is handled outside of the guard, and UCX's asynchronous thread may be
-// at another one then.
-void Delivery::count_upcall(int change) noexcept {
-  if (!core_.threads.shared) [[likely]] {
-    core_.upcalls += static_cast<unsigned>(change);
-    return;
-  }
-  const AsyncGuard guard(core_.threads);
-  core_.upcalls += static_cast<unsigned>(change);
 }
 
 void Delivery::deliver(UctLink& l, wire::Class c, uint8_t am_id, const void* payload,

@@ -95,8 +95,6 @@ class Delivery {
                                            unsigned flags) noexcept;
   [[nodiscard]] ucs_status_t receive_unframed(uint8_t am_id, void* data, size_t length,
                                               unsigned flags) noexcept;
-  template <typename Receive>
-  [[nodiscard]] bool timed(Receive&& receive, link::Received* received) noexcept;
   // The sender's handler of that message is asynchronous, ours is not: it waits for progress.
   [[nodiscard]] bool must_defer(wire::Class c, uint8_t am_id) const noexcept {
     return c == wire::Class::kAsync && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) == 0;
@@ -106,21 +104,47 @@ class Delivery {
   }
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
-  ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
-                      uct_recv_desc_t* release) noexcept;
-  ucs_status_t call(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags) noexcept;
+  // Inline: of a short message's instructions here, calls were the third part.
+  [[gnu::always_inline]] ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length,
+                                             unsigned flags, uct_recv_desc_t* release) noexcept;
+  [[gnu::always_inline]] ucs_status_t call(uint8_t am_id, uint8_t* payload, size_t length,
+                                           unsigned flags) noexcept;
+  [[gnu::always_inline]] ucs_status_t call_handler(uint8_t am_id, uint8_t* payload, size_t length,
+                                                   unsigned flags) noexcept;
   ucs_status_t call_observed(uint8_t am_id, uint8_t* payload, size_t length,
                              unsigned flags) noexcept;
-  ucs_status_t call_handler(uint8_t am_id, uint8_t* payload, size_t length,
-                            unsigned flags) noexcept;
   ucs_status_t drop_trailed(size_t length) noexcept;
-  void count_upcall(int change) noexcept;
+  // Where a lower transport delivers several messages in one call of progress, each lies a fixed
+  // step behind the one before in shared memory, still in the sender's cache: the one after next is
+  // fetched while this one is checked. Not from a message that came alone: its successor would be
+  // taken from the sender before it is written.
+  [[gnu::always_inline]] void prefetch_next(const void* data) noexcept {
+    constexpr uintptr_t kMostStep = 256;  // bytes
+    const auto at = reinterpret_cast<uintptr_t>(data);
+    const uint32_t polls = hub_->control.polls();
+    const uintptr_t step = at - last_at_;
+    if (polls == last_polls_ && step <= kMostStep)
+      __builtin_prefetch(reinterpret_cast<const void*>(at + 2 * step));
+    last_at_ = at;
+    last_polls_ = polls;
+  }
+  // A message that had waited is handled outside of the guard, and UCX's asynchronous thread may be
+  // at another one then.
+  [[gnu::always_inline]] void count_upcall(int change) noexcept {
+    if (core_.threads.shared) [[unlikely]]
+      count_upcall_shared(change);
+    else
+      core_.upcalls += static_cast<unsigned>(change);
+  }
+  void count_upcall_shared(int change) noexcept;
 
   IfaceCore& core_;
   Completions& completions_;
   const Extensions& extensions_;
   link::Hub* hub_ = nullptr;
   UctLink* current_ = nullptr;  // whose message is being delivered
+  uintptr_t last_at_ = 0;       // where the last compact frame lay
+  uint32_t last_polls_ = 0;     // and in which poll it came
   uint32_t observed_ids_ = 0;   // bitmap of the messages that call_observed() looks at
   bool closing_ = false;
   bool idle_ = false;  // in without_upcalls()
