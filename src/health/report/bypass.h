@@ -57,9 +57,9 @@ struct MpiSettings {
 [[nodiscard]] std::vector<std::string> mpi_bypass(const std::vector<std::string>& objects,
                                                   const MpiSettings& settings);
 
-// Whether osc/sm is among `objects` and, by its priority below osc/ucx's, gets the windows of
-// MPI_Win_allocate_shared alone. Nothing is transported there: processes load and store in memory
-// that they share.
+// Whether osc/sm gets the windows of MPI_Win_allocate_shared alone, by its priority below
+// osc/ucx's. It is among `objects`, or inside Open MPI's library, where `settings` allow it.
+// Nothing is transported there: processes load and store in memory that they share.
 [[nodiscard]] bool only_shared_windows(const std::vector<std::string>& objects,
                                        const MpiSettings& settings);
 

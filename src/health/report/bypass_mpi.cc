@@ -122,12 +122,19 @@ bool carries_payload(const Component& component, const Loaded& loaded,
 
 // Builds of Open MPI 5 and later have their components inside libmpi: only the settings show which
 // are used.
+bool has_built_in(const Loaded& loaded) { return loaded.open_mpi && !loaded.has_framework("pml"); }
+
+bool osc_is_ucx_and_sm(const MpiSettings& settings) {
+  return settings.osc == "ucx,sm" || settings.osc == "sm,ucx";
+}
+
 void add_built_in(const Loaded& loaded, const MpiSettings& settings, std::set<std::string>* names) {
-  if (!loaded.open_mpi || loaded.has_framework("pml")) return;
+  if (!has_built_in(loaded)) return;
   if (settings.pml != "ucx") names->insert("pml (OMPI_MCA_pml is not ucx)");
-  const bool beside_sm = settings.osc == "ucx,sm" || settings.osc == "sm,ucx";
-  if (settings.osc != "ucx" && !(beside_sm && osc_ucx_is_above_sm(settings))) {
-    names->insert("osc (OMPI_MCA_osc is not ucx, nor ucx,sm with osc/ucx above osc/sm)");
+  if (osc_is_ucx_and_sm(settings)) {
+    if (!osc_ucx_is_above_sm(settings)) names->insert("osc/sm");
+  } else if (settings.osc != "ucx") {
+    names->insert("osc (OMPI_MCA_osc is neither ucx nor ucx,sm)");
   }
   if (is_positive(settings.coll_sm_priority)) names->insert("coll/sm");
 }
@@ -164,6 +171,7 @@ std::vector<std::string> mpi_bypass(const std::vector<std::string>& objects,
 
 bool only_shared_windows(const std::vector<std::string>& objects, const MpiSettings& settings) {
   const Loaded loaded = classify(objects);
+  if (has_built_in(loaded)) return osc_is_ucx_and_sm(settings) && osc_ucx_is_above_sm(settings);
   return loaded.has("osc", "sm") && !osc_carries_payload("sm", loaded, settings);
 }
 

@@ -143,9 +143,13 @@ TEST(HealthMpi, ComponentsInsideTheLibraryAreToldBySettings) {
   EXPECT_EQ(mpi_bypass(built_in, {}).size(), 2U);
   MpiSettings beside = kSettings;
   beside.osc = "ucx,sm";
-  EXPECT_EQ(mpi_bypass(built_in, beside).size(), 1U);
+  EXPECT_EQ(mpi_bypass(built_in, beside), Names{"osc/sm"});
+  EXPECT_FALSE(only_shared_windows(built_in, beside));
   beside.osc_ucx_priority = "200";
   EXPECT_EQ(mpi_bypass(built_in, beside), Names{});
+  EXPECT_TRUE(only_shared_windows(built_in, beside));
+  EXPECT_FALSE(only_shared_windows(built_in, kSettings)) << "osc/sm is not allowed";
+  EXPECT_FALSE(only_shared_windows({"/lib/libc.so.6"}, beside)) << "no Open MPI";
 }
 
 TEST(HealthMpi, SeesItsOwnLibraries) {
