@@ -153,7 +153,7 @@ rm -f "$dir"/*
 # Many processes at a time, each with its own file.
 if [ -x "$build/uct_am" ]; then
   for _ in $(seq 200); do
-    with_tls vself within 600 "$build/uct_am" -r 10 -c mixed vself memory0 > /dev/null 2>&1 &
+    with_tls vself within 600 "$build/uct_am" -r 10 -c mixed vself > /dev/null 2>&1 &
   done
   wait
   output=$(status --brief | head -n 1)

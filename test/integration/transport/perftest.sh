@@ -80,8 +80,10 @@ for lower in $(lower_transports); do
   done
 done
 loopback() { with_tls "$1" within 60 "$perftest" $no_mpi -l "${@:2}"; }
+# memory, or memory0 before UCX 1.14.
+self_device=$(with_tls vself "${UCX_INFO:-ucx_info}" -d 2> /dev/null | awk '/Transport: / { found = $3 == "vself" } found && /Device: / { print $3; exit }')
 for test in am_lat am_bw; do
-  contains "vself $test" "$(loopback vself -x vself -d memory0 -t $test -D bcopy -s 64 -n "$count" -w 20 2>&1)" '^Final:'
+  contains "vself $test" "$(loopback vself -x vself -d "$self_device" -t $test -D bcopy -s 64 -n "$count" -w 20 2>&1)" '^Final:'
 done
 for test in tag_lat stream_bw ucp_am_lat ucp_put_lat ucp_get ucp_fadd; do
   contains "vself $test" "$(loopback vself -t $test -s 8 -n "$count" -w 20 2>&1)" '^Final:'
