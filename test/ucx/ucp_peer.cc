@@ -41,22 +41,26 @@ UcpPeer::UcpPeer(Channel& channel, const Setup& setup) {
   check(ucp_ep_create(worker_, &ep_params, &ep_), "ucp_ep_create");
 }
 
-UcpPeer::~UcpPeer() {
-  if (ep_ != nullptr) {
-    ucp_request_param_t param = {};
-    if (failure_ != UCS_OK) {
-      param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-      param.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    }
-    ucs_status_ptr_t request = ucp_ep_close_nbx(ep_, &param);
-    if (UCS_PTR_IS_PTR(request)) {
-      double limit = seconds_now() + 20;
-      while (ucp_request_check_status(request) == UCS_INPROGRESS && seconds_now() < limit) {
-        ucp_worker_progress(worker_);
-      }
-      ucp_request_free(request);
-    }
+void UcpPeer::close() {
+  if (ep_ == nullptr) return;
+  ucp_request_param_t param = {};
+  if (failure_ != UCS_OK) {
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_EP_CLOSE_FLAG_FORCE;
   }
+  ucs_status_ptr_t request = ucp_ep_close_nbx(ep_, &param);
+  ep_ = nullptr;
+  if (UCS_PTR_IS_PTR(request)) {
+    double limit = seconds_now() + 20;
+    while (ucp_request_check_status(request) == UCS_INPROGRESS && seconds_now() < limit) {
+      ucp_worker_progress(worker_);
+    }
+    ucp_request_free(request);
+  }
+}
+
+UcpPeer::~UcpPeer() {
+  close();
   if (worker_ != nullptr) { ucp_worker_destroy(worker_); }
   if (context_ != nullptr) { ucp_cleanup(context_); }
 }

@@ -36,6 +36,8 @@ class UcpPeer {
   // Calls `idle` between rounds of progress until the request is done (nullptr: done already).
   // Returns its status. Throws after `seconds`.
   ucs_status_t wait(void* request, double seconds, const std::function<void()>& idle = {});
+  // Closes the endpoint: waits for what was sent, unless it failed.
+  void close();
 
  private:
   static void on_error(void* self, ucp_ep_h ep, ucs_status_t status);
