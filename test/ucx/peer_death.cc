@@ -2,7 +2,7 @@
 //
 // One of two processes is killed in the middle of an exchange; the other must learn of it.
 //
-//   peer_death [-m peer|none] [-s BYTES] [-k TURNS] [-x CALLS] [-w MS] [-t SECONDS] [-q]
+//   peer_death [-m peer|none] [-s BYTES] [-k TURNS] [-x CALLS] [-w MS] [-t SECONDS] [-c] [-q]
 //
 //   -m  peer: UCP_ERR_HANDLING_MODE_PEER with an error handler (default); none: without
 //   -s  length of the messages (default 4096);  -k  turns before the death (default 200). 0: both
@@ -12,6 +12,7 @@
 //   many calls
 //       of progress
 //   -w  with -x: and after so many milliseconds more without progress (default 0)
+//   -c  the victim closes its endpoint first, with all received on both sides
 //   -q  the survivor only waits for a message (nothing of its own is under way)
 //   -t  seconds until the survivor must have learned of it (default 30)
 //
@@ -37,6 +38,7 @@ constexpr int kHang = 3;
 struct Arguments {
   bool handler = true;
   bool quiet = false;
+  bool closes = false;
   size_t length = 4096;
   uint64_t turns = 200;
   unsigned calls = 0;
@@ -116,6 +118,14 @@ int run_side(Channel& channel, int role, const Arguments& arguments) {
     while (seconds_now() < connected) ucp_worker_progress(peer.worker());
     channel.barrier([&] { ucp_worker_progress(peer.worker()); });
   }
+  if (arguments.closes) {
+    const auto progress = [&] { ucp_worker_progress(peer.worker()); };
+    if (role == 1) peer.close();
+    channel.barrier(progress);
+    const double settled = seconds_now() + 0.2;
+    while (seconds_now() < settled) progress();
+    channel.barrier(progress);
+  }
   if (role == 1) {
     if (arguments.calls != 0) die_in_a_turn(peer, arguments);
     raise(SIGKILL);
@@ -147,7 +157,7 @@ int judge(pid_t survivor, const Arguments& arguments) {
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   int option;
-  while ((option = getopt(argc, argv, "m:s:k:x:w:t:q")) != -1) {
+  while ((option = getopt(argc, argv, "m:s:k:x:w:t:cq")) != -1) {
     switch (option) {
       case 'm': arguments.handler = std::string(optarg) != "none"; break;
       case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
@@ -155,11 +165,12 @@ Arguments parse(int argc, char** argv) {
       case 'x': arguments.calls = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0)); break;
       case 'w': arguments.idle = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0)); break;
       case 't': arguments.seconds = static_cast<unsigned>(std::atoi(optarg)); break;
+      case 'c': arguments.closes = true; break;
       case 'q': arguments.quiet = true; break;
       default:
         std::fprintf(stderr,
                      "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
-                     "[-x calls] [-w ms] [-t seconds] [-q]\n");
+                     "[-x calls] [-w ms] [-t seconds] [-c] [-q]\n");
         std::exit(2);
     }
   }

@@ -46,6 +46,7 @@ struct Link {
   bool reconnected = false;    // there was a link to the same peer before
   bool detached = false;       // no endpoint uses it: flagged in every control frame
   bool peer_detached = false;  // what the peer's last control frame said
+  uint32_t detached_top = 0;   // frames that the peer had sent by then
   bool behind_pending =
       false;  // older messages wait above: no slot for a new one, lest it overtake them
   bool no_lower_endpoint = false;  // no new frame, whatever is acknowledged
@@ -63,6 +64,14 @@ struct Link {
   // Frames that the lower transport did not take yet.
   [[nodiscard]] bool has_unsent() const noexcept {
     return tx[0].has_unsent() || tx[1].has_unsent();
+  }
+  // Frames that the peer has sent, as far as is known here.
+  [[nodiscard]] uint32_t peer_sent() const noexcept { return rx[0].top() + rx[1].top(); }
+  // The peer has no endpoint for it, nor sent anything since it had one, and nothing is on its way
+  // to either side: a connection that ends now loses nothing, with or without a BYE.
+  [[nodiscard]] bool is_finished() const noexcept {
+    return peer_detached && peer_sent() == detached_top && !in_flight() && rx[0].complete() &&
+           rx[1].complete();
   }
   // No frame was exchanged, in either direction.
   [[nodiscard]] bool never_connected() const noexcept {

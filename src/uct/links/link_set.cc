@@ -162,6 +162,7 @@ ucs_status_t LinkSet::ensure_lower(UctLink& l) noexcept {
 void LinkSet::give_up(UctLink& l, ucs_status_t status) noexcept {
   if (l.failed()) return;
   l.failure = status;
+  l.finished = l.is_finished() && l.open == 0 && l.pending.empty() && !l.write_lost;
   core_.hub->lifecycle.lower_failed(l);
   want_attention(l);
 }

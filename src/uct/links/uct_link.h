@@ -78,7 +78,8 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   bool to_ep = false;   // connect-to-endpoint: the link serves one endpoint
   bool orphan = false;  // its only endpoint is gone (to_ep)
   bool said_bye = false;
-  bool write_lost = false;  // came after its memory was deregistered; the next flush says so
+  bool write_lost = false;  // refused, or came too late; the next flush says so
+  bool finished = false;    // nothing was left to do when the lower transport ended it
   bool reported = false;    // its failure, to the upper endpoints
   uint16_t attended = 0;    // upper callbacks of it are on the stack: it is not freed
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
@@ -110,6 +111,11 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
       if (tx[c].next_psn() != 0 || rx[c].top() != 0) return false;
     }
     return true;
+  }
+
+  // Its end, whatever brought it, loses nothing: no failure to the upper layer.
+  [[nodiscard]] bool ended_well() const noexcept {
+    return peer_closed() || finished || never_used();
   }
 
   [[nodiscard]] InAll& all_node() noexcept { return *this; }

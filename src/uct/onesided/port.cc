@@ -180,6 +180,7 @@ void OneSided::refused(rma::Peer& peer, bool revoked) noexcept {
       "ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, "
       "registered there, or unmapped",
       core_.lower_name());
+  l.write_lost = true;
   links().give_up(l, UCS_ERR_REJECTED);
 }
 

@@ -44,10 +44,8 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   const bool ready =
       cancel || l.failed() ? !link::ZeroCopy::has_unbounced(l) : may_flush(request.ep);
   if (!ready) return UCS_ERR_NO_RESOURCE;
-  // What was in flight is lost. Not where the peer said goodbye first: its interface is closed, and
-  // with it the connection. Nor where nothing ever was.
-  if (l.failed() && !cancel)
-    return l.peer_closed() || (l.mode() != link::Mode::kOff && l.never_used()) ? UCS_OK : l.failure;
+  // What was in flight is lost. Mode off knows nothing of that.
+  if (l.failed() && !cancel) return !l.is_off() && l.ended_well() ? UCS_OK : l.failure;
   if (l.lower == nullptr) return UCS_OK;
   // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush,
   // which waits for the peer's progress without end.

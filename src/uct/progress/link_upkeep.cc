@@ -102,14 +102,15 @@ ucs_status_t LinkUpkeep::run(UctLink& l, uct_pending_req_t* request, uint32_t ep
 
 // Reported once to each endpoint. Where it is not handled, the receives that wait on the peer would
 // never end: the process then aborts, with one line. Not when the peer had said goodbye: it closed
-// in good order, as ranks do at the end of a job, and stock UCX goes on as well. Nor when neither
-// side ever used the link: then the peer may not know of it, and cannot say goodbye. Mode off
-// passes what is sent, and says no goodbyes: its ends are stock UCX's as well.
+// in good order, as ranks do at the end of a job, and stock UCX goes on as well. Nor when nothing
+// was left to do, as its goodbye may be what was lost; nor when neither side ever used the link:
+// then the peer may not know of it, and cannot say goodbye. Mode off passes what is sent, and says
+// no goodbyes: its ends are stock UCX's as well.
 void LinkUpkeep::report_failure(UctLink& l) noexcept {
   const ucs_status_t status = l.failure;
   l.reported = true;
   const OnFailure policy = core_.options.on_failure;
-  const bool harmless = l.peer_closed() || l.mode() == link::Mode::kOff || l.never_used();
+  const bool harmless = l.is_off() || l.ended_well();
   bool handled = harmless || policy != OnFailure::kAbort;
   util::ListNode reported;
   while (l.eps.linked() && handled) {

@@ -35,6 +35,14 @@ for arguments in "vtcp -k 0" "vtcp -k 0 -s 200000" "vftcp -k 0"; do
   contains "no error handler, never used ($arguments): no failure" "$outcome" '^survivor: Success'
   lacks "no error handler, never used ($arguments): nothing is said" "$outcome" '^ucx-verity:'
 done
+# Nor does the end of one that closed its endpoint first, though its process ends without a goodbye.
+for list in vtcp vftcp; do
+  [ $list = vtcp ] || damage_frames 0.01
+  outcome=$(death $list -m none -q -c -t 3)
+  contains "$list, no error handler, closed first: no failure" "$outcome" '^survivor: Success'
+  lacks "$list, no error handler, closed first: no abort" "$outcome" '^ucx-verity: .*aborting'
+done
+no_damage
 contains "no error handler, never used, a message waits: an error or the end" "$(death vtcp -m none -k 0 -t 20)" \
   '^survivor: (ended with status (134|1[0-9][0-9])|Endpoint timeout|Connection reset)'
 contains "with one, never used: UCX reports the death" "$(death vtcp -k 0 -q)" '^exit status 0'

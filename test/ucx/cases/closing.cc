@@ -98,6 +98,37 @@ void probe_nobody(Side& side) {
   require(complaints == 0, std::to_string(complaints) + " complaints about a peer that ended");
 }
 
+// The peer has destroyed its endpoint when its process ends without a goodbye, and all is received
+// on both sides: a flush has nothing to report, whether the end was noticed before it or not.
+void end_without_goodbye(Side& side) {
+  constexpr uint64_t kMessages = 40;
+  constexpr double kNoticed = 1;  // s; tcp reports the end
+  if (side.channel.alone()) throw Skip("needs two processes");
+  if (side.options.transport.front() != 'v') throw Skip("only the wrapper");
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  Inbound in(iface, kId, small);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, small);
+  connect(side, iface, in, out);
+  for (uint64_t i = 0; i < kMessages; ++i) out.send(Kind::kBcopy);
+  in.expect(kMessages + 1);
+  iface.flush(eps[0]);
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 1) eps.destroy(0);
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 1) ::_exit(0);
+  ucs_log_push_handler(count_complaint);
+  const double until = seconds_now() + kNoticed;
+  while (iface.errors() == 0 && seconds_now() < until) iface.progress();
+  ucs_status_t status = UCS_INPROGRESS;
+  iface.progress_until(
+      [&] { return (status = uct_ep_flush(eps[0], 0, nullptr)) != UCS_INPROGRESS; }, "a flush");
+  ucs_log_pop_handler();
+  require(status == UCS_OK, std::string("uct_ep_flush: ") + ucs_status_string(status));
+  require(complaints == 0, std::to_string(complaints) + " complaints about a peer that ended");
+}
+
 // A sender that closes while its receiver is another worker of the same thread: the receiver cannot
 // acknowledge by its own progress, and the sender does not wait in vain for that.
 void close_towards_sibling(Side& side) {
@@ -211,6 +242,7 @@ constexpr Case kCases[] = {
     {"the second process leaves early", leave_second},
     {"closing when the peer is gone", close_towards_nobody},
     {"looking for a peer that ended", probe_nobody},
+    {"flush towards a peer that ended without a goodbye", end_without_goodbye},
     {"closing towards a worker of the same thread", close_towards_sibling},
     {"late answers to an interface that closed", late_answers},
     {"zero-copy sends end with their endpoint", sends_end_with_endpoint},

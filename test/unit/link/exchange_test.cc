@@ -202,6 +202,33 @@ TEST_P(Exchange, DetachingIsSentMoreThanOnce) {
   EXPECT_FALSE(a.link->peer_detached);
 }
 
+TEST_P(Exchange, FinishedIsALinkOfADetachedPeerWithNothingOnItsWay) {
+  b.send("hello");
+  a.receive(b.take());
+  a.send("hello to you");
+  EXPECT_FALSE(a.link->is_finished());
+  b.hub.control_sender.detach(*b.link);  // before that arrived
+  while (!b.wire.empty()) a.receive(b.take());
+  EXPECT_TRUE(a.link->peer_detached);
+  EXPECT_FALSE(a.link->is_finished()) << "it may be lost";
+  b.receive(a.take());
+  b.poll(200);
+  a.receive(b.take());
+  EXPECT_TRUE(a.link->is_finished());
+  link::ControlSender::attach(*b.link);
+  b.send("lost");
+  b.take();
+  b.send("once more");
+  a.receive(b.take());
+  EXPECT_FALSE(a.link->is_finished()) << "a frame is missing";
+  pair.run_for(10'000'000);
+  EXPECT_EQ(a.got.size(), 3u);
+  EXPECT_FALSE(a.link->is_finished()) << "the peer sends again, and has not said that it ended";
+  b.hub.control_sender.detach(*b.link);
+  while (!b.wire.empty()) a.receive(b.take());
+  EXPECT_TRUE(a.link->is_finished());
+}
+
 TEST_P(Exchange, DetachingWaitsForABusyLowerTransport) {
   b.send("hello");
   a.receive(b.take());
