@@ -94,13 +94,16 @@ JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& given) {
   const Install install =
       request.prefix.empty() ? find_install(ucx.version) : read_prefix(request.prefix, ucx.version);
   if (!install.module_dir.empty()) result.policy = policy::read_site(install.module_dir);
-  const policy::Entry* site = result.policy.find("UCX_VERITY_TRANSPARENT");
-  if (site != nullptr && is_yes(site->value)) request.transparent = true;
+  const Transparency names =
+      transparency(result.policy, request.transparent, from_environment("UCX_VERITY_TRANSPARENT"));
+  request.transparent = names.on;
+  result.error = names.error;
   const auto available = lower_transports(ucx.devices);
   const Selection selection = !request.tls.empty()  ? select(request.tls, available)
                               : request.transparent ? select("all", available)
                                                     : select_default(available);
-  if (install.module_dir.empty()) result.error = missing_plugin(install, ucx.version);
+  if (result.error.empty() && install.module_dir.empty())
+    result.error = missing_plugin(install, ucx.version);
   const Version version = parse_version(ucx.version);
   if (result.error.empty() && install.preload.empty() && needs_preload(version)) {
     result.error = "no libverity_preload.so in " + install.base + ": install ucx-verity again";
@@ -112,7 +115,9 @@ JobEnvironment job_environment(const UcxInfo& ucx, const JobRequest& given) {
   if (result.error.empty()) result.error = selection.error;
   if (!result.error.empty()) return result;
   result.transports = selection.lower;
-  const bool filter_is_set = !from_environment("OMPI_MCA_opal_common_ucx_tls").empty();
+  // By the user: "any" is the value of an earlier evaluation.
+  const std::string filter = from_environment("OMPI_MCA_opal_common_ucx_tls");
+  const bool filter_is_set = !filter.empty() && filter != "any";
   result.variables = make_environment(
       {.ucx = version,
        .preload = install.preload,

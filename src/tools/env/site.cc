@@ -36,6 +36,18 @@ std::string value_in_force(const std::vector<Setting>& settings, std::string_vie
   return at == settings.end() ? "" : at->value;
 }
 
+Transparency transparency(const policy::Policy& policy, bool requested,
+                          const std::string& environment) {
+  const policy::Entry* site = policy.find("UCX_VERITY_TRANSPARENT");
+  if (site == nullptr) return {.on = requested};
+  const bool wanted = is_yes(site->value);
+  if (site->locked && requested && !wanted)
+    return {.error = "--transparent: " + site->place() + " locks " + site->name + " to " +
+                     site->value + ": evaluate without it"};
+  if (site->locked) return {.on = wanted};
+  return {.on = requested || (wanted && (environment.empty() || is_yes(environment)))};
+}
+
 bool is_yes(const std::string& value) {
   return strcasecmp(value.c_str(), "y") == 0 || strcasecmp(value.c_str(), "yes") == 0 ||
          value == "1";

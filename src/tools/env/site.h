@@ -29,6 +29,18 @@ struct Setting {
 [[nodiscard]] std::string value_in_force(const std::vector<Setting>& settings,
                                          std::string_view name);
 
+// Whether wrapped transports have the names of UCX's own, or why that cannot be (`error`).
+struct Transparency {
+  bool on = false;
+  std::string error{};
+};
+
+// `requested` on the command line; `environment`: UCX_VERITY_TRANSPARENT there, empty where it is
+// not set. A lock of the site counts, then the request, the environment and the site's default.
+// The environment alone turns nothing on: a second evaluation without the option turns it off.
+[[nodiscard]] Transparency transparency(const policy::Policy& policy, bool requested,
+                                        const std::string& environment);
+
 // As UCX's parser reads a switch.
 [[nodiscard]] bool is_yes(const std::string& value);
 

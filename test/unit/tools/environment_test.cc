@@ -99,6 +99,22 @@ TEST(ToolsEnvironment, SettingsInForce) {
   EXPECT_EQ(value_in_force(settings, "UCX_VERITY_CHUNK"), "");
 }
 
+TEST(ToolsEnvironment, WhoDecidesOnTransparency) {
+  const auto of = [](const char* text, bool requested, const char* environment) {
+    return transparency(policy::parse(text, "/etc/x"), requested, environment);
+  };
+  EXPECT_TRUE(of("", true, "").on);
+  EXPECT_FALSE(of("", false, "y").on);  // of an earlier evaluation
+  EXPECT_TRUE(of("UCX_VERITY_TRANSPARENT=y", false, "").on);
+  EXPECT_TRUE(of("UCX_VERITY_TRANSPARENT=yes", false, "Y").on);
+  EXPECT_FALSE(of("UCX_VERITY_TRANSPARENT=y", false, "n").on);
+  EXPECT_TRUE(of("UCX_VERITY_TRANSPARENT=n", true, "n").on);
+  EXPECT_TRUE(of("lock UCX_VERITY_TRANSPARENT=y", false, "n").on);
+  EXPECT_FALSE(of("lock UCX_VERITY_TRANSPARENT=n", false, "y").on);
+  EXPECT_EQ(of("\nlock UCX_VERITY_TRANSPARENT=n", true, "").error,
+            "--transparent: /etc/x:2 locks UCX_VERITY_TRANSPARENT to n: evaluate without it");
+}
+
 TEST(ToolsEnvironment, WithoutWrappers) {
   EXPECT_EQ(without_wrappers("vrc_mlx5,vself,vud_mlx5:aux"), "rc_mlx5,self,ud_mlx5:aux");
   EXPECT_EQ(without_wrappers("^vtcp,\\vposix,tcp"), "^tcp,\\posix,tcp");
