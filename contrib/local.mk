@@ -17,7 +17,8 @@ TESTS += test/style/format.sh test/style/sources.sh
 mpi_test_programs += test/mpi/hello_integrity
 EXTRA_DIST += test/mpi/hello_integrity.c
 
-# Modulefiles, one for each release of this, and one more each with the checks of datatypes, where their libraries are built; a site
+# Modulefiles, two for each release of this, by names of its own and by UCX's, and one more with the checks of datatypes, where their
+# libraries are built; a site
 # adds the folders above to MODULEPATH. Builds for several UCX share them. Written when installing, so that they name the folders that
 # `make install prefix=...` was given.
 lmoddir = $(datarootdir)/lmod
@@ -55,6 +56,8 @@ install-data-local: install-modulefiles
 install-modulefiles:
 	$(call write_modulefile,lua,plain,$(lmoddir)/ucx-verity/$(PACKAGE_VERSION).lua)
 	$(call write_modulefile,tcl,plain,$(tclmoduledir)/ucx-verity/$(PACKAGE_VERSION))
+	$(call write_modulefile,lua,transparent,$(lmoddir)/ucx-verity-transparent/$(PACKAGE_VERSION).lua)
+	$(call write_modulefile,tcl,transparent,$(tclmoduledir)/ucx-verity-transparent/$(PACKAGE_VERSION))
 	test -z "$(module_companions)" || { \
 	  $(call write_modulefile,lua,typecheck,$(lmoddir)/ucx-verity-typecheck/$(PACKAGE_VERSION).lua) && \
 	  $(call write_modulefile,tcl,typecheck,$(tclmoduledir)/ucx-verity-typecheck/$(PACKAGE_VERSION)); }
@@ -65,7 +68,7 @@ install-modulefiles:
 uninstall-local: uninstall-modulefiles
 .PHONY: uninstall-modulefiles
 uninstall-modulefiles:
-	for name in ucx-verity ucx-verity-typecheck; do \
+	for name in ucx-verity ucx-verity-transparent ucx-verity-typecheck; do \
 	  rm -f "$(DESTDIR)$(lmoddir)/$$name/$(PACKAGE_VERSION).lua" "$(DESTDIR)$(tclmoduledir)/$$name/$(PACKAGE_VERSION)"; \
 	  rmdir "$(DESTDIR)$(lmoddir)/$$name" "$(DESTDIR)$(tclmoduledir)/$$name" 2>/dev/null; \
 	done; true

@@ -4,16 +4,19 @@ set unloading [expr {[module-info mode unload] || [module-info mode remove]}]
 # Before anything is changed here.
 set had(LD_PRELOAD) [expr {[info exists env(LD_PRELOAD)] ? $env(LD_PRELOAD) : {}}]
 
-# What the command's `env` sets: UCX_TLS, and the folder of the plugin, by whichever variable its UCX is given that. Only asked
-# when loading, as unloading needs no value.
-proc ask { tool } {
-    if {![module-info mode load]} { return {{} {}} }
-    set program {e=$("$0" env) && unset UCX_MODULE_DIR UCX_PLUGIN_PATH && eval "$e" &&
-        printf "%s\n" "${UCX_TLS-all}" "${UCX_MODULE_DIR-${UCX_PLUGIN_PATH%%:*}}"}
-    if {[catch {exec sh -c $program $tool} answer] || [llength [split $answer \n]] != 2} {
-        error "$tool env names no transports: see $tool doctor"
+# What the command's `env` sets: UCX_TLS, the folder of the plugin, by whichever variable its UCX is given that, Open MPI's filter,
+# UCX_VERITY_TRANSPARENT. Only asked when loading, as unloading needs no value.
+proc ask { tool option } {
+    if {![module-info mode load]} { return {{} {} {} {}} }
+    set program {e=$("$0" env "$@") &&
+        unset UCX_TLS UCX_MODULE_DIR UCX_PLUGIN_PATH OMPI_MCA_opal_common_ucx_tls UCX_VERITY_TRANSPARENT && eval "$e" &&
+        printf "%s\n" "${UCX_TLS-}" "${UCX_MODULE_DIR-${UCX_PLUGIN_PATH%%:*}}" "${OMPI_MCA_opal_common_ucx_tls-}" \
+          "${UCX_VERITY_TRANSPARENT-}" end}
+    if {[catch {exec sh -c $program $tool {*}$option} answer] || [llength [set lines [split $answer \n]]] != 5 ||
+        [lindex $lines 1] eq {}} {
+        error "$tool env names no plugin: see $tool doctor"
     }
-    return [split $answer \n]
+    return [lrange $lines 0 3]
 }
 
 # The value before is kept in a variable of its own: pushenv, which is new in Modules 5.1, keeps lists between colons, and a
@@ -31,6 +34,14 @@ proc replace { name value } {
     } else {
         unset_now $name
     }
+}
+# A mark says whether the load replaced it, and the unload has to restore it.
+proc replace-some { name value } {
+    global env unloading
+    set mark VERITY_MODULE_SET_$name
+    if {$unloading ? ![info exists env($mark)] : $value eq {}} { return }
+    if {$unloading} { unset_now $mark } else { setenv $mark y }
+    replace $name $value
 }
 proc unset_now { name } {
     global env

@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Writes a modulefile: awk -v language=lua|tcl -v variant=plain|typecheck -v prelude=FILE -f write.awk ucx-verity.module
+# Writes a modulefile: awk -v language=lua|tcl -v variant=VARIANT -v prelude=FILE -f write.awk ucx-verity.module
 # The prelude has the functions that the language lacks.
 #
-# The lines of the source, each of which may start with the variant that alone has it:
+# The lines of the source, each of which may start with the variant that alone has it (plain, typecheck, transparent):
 #
 #   help TEXT                      a line of the help
 #   whatis TEXT
 #   family NAME                    at most one module of a family is loaded
 #   conflict NAME...
-#   ask A B COMMAND                when loading, $A and $B are what "COMMAND env" sets as UCX_TLS and the plugin's folder;
-#                                  the load fails where it sets none
+#   ask A B C D [OPTION] COMMAND   when loading, $A, $B, $C and $D are what "COMMAND env OPTION" sets as UCX_TLS, the plugin's folder,
+#                                  Open MPI's filter and UCX_VERITY_TRANSPARENT; the load fails where it sets no folder, and all
+#                                  else is empty where it is not set
 #   prepend-path VARIABLE ENTRIES
 #   set VARIABLE VALUE             unset by the unload
 #   replace VARIABLE VALUE         the unload restores the value before
+#   replace-some VARIABLE VALUE    the same, where the value is not empty
 #   manual FOLDER                  MANPATH
 #   added-later LIST TEXT ENTRIES  the unload removes these entries where LIST has TEXT, which something else added
 #   added-later VARIABLE           and unsets this variable in that case
 #
-# A VALUE is taken as it is, or is $A or $B.
+# A VALUE is taken as it is, or is one of $A to $D.
 
 BEGIN {
   lua = language == "lua"
@@ -30,7 +32,7 @@ BEGIN {
 }
 
 /^#/ || NF == 0 { next }
-$1 == "plain" || $1 == "typecheck" {
+$1 ~ /^(plain|typecheck|transparent)$/ {
   if ($1 != variant) next
   sub(/^[a-z]+ /, "")
 }
@@ -39,11 +41,12 @@ help_text != "" { help_end() }
 $1 == "whatis" { line(lua ? "whatis(" text(rest(2)) ")" : "module-whatis " text(rest(2))); next }
 $1 == "family" { line(lua ? "family(" text($2) ")" : "if {[info commands family] ne \"\"} { family " $2 " }"); next }
 $1 == "conflict" { conflict(); next }
-$1 == "ask" { ask($2, $3, rest(4)); next }
+$1 == "ask" { ask($2 ", " $3 ", " $4 ", " $5, $6 ~ /^--/ ? $6 : "", rest($6 ~ /^--/ ? 7 : 6)); next }
 $1 == "manual" { line(lua ? "manual(" text(rest(2)) ")" : "manual " text(rest(2))); next }
 $1 == "prepend-path" { call(lua ? "prepend_path" : "prepend-path", $2, text(rest(3))); next }
 $1 == "set" { call("setenv", $2, value(rest(3))); next }
 $1 == "replace" { call(lua ? "pushenv" : "replace", $2, value(rest(3))); next }
+$1 == "replace-some" { call(lua ? "replace_some" : "replace-some", $2, value(rest(3))); next }
 $1 == "added-later" && NF == 2 { added_later("setenv", $2, "", list, mark); next }
 $1 == "added-later" { list = $2; mark = $3; added_later(lua ? "prepend_path" : "prepend-path", $2, rest(4), list, mark); next }
 {
@@ -81,13 +84,13 @@ function conflict(    i, names) {
   line(lua ? "conflict(" names ")" : "conflict " names)
 }
 
-# The command's answer is two lines: UCX_TLS, and the first folder that it wants UCX to look into.
-function ask(first, second, command) {
+function ask(names, option, command) {
   if (lua) {
-    line("local " first ", " second " = ask(" text(command) ")")
+    line("local " names " = ask(" text(command) ", " text(option) ")")
   } else {
-    line("if {[catch {ask " text(command) "} answer]} { puts stderr $answer; break }")
-    line("lassign $answer " first " " second)
+    line("if {[catch {ask " text(command) " " text(option) "} answer]} { puts stderr $answer; break }")
+    gsub(",", "", names)
+    line("lassign $answer " names)
   }
 }
 

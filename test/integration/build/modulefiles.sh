@@ -23,12 +23,18 @@ is "the corrupting transport has no name that UCX looks for" "$(ls "$prefix"/lib
 
 # ---- the texts ----------------------------------------------------------------------------------
 install_into "$tap_dir/other" install-modulefiles VERITY_UCX_VERSION=1.22.0
-for file in lmod/ucx-verity/$release.lua modulefiles/ucx-verity/$release; do
+for file in {lmod/ucx-verity{,-transparent}/$release.lua,modulefiles/ucx-verity{,-transparent}/$release}; do
   is "$file does not depend on the UCX of the build" "$(sed "s|$tap_dir/other|$prefix|g" "$tap_dir/other/share/$file")" "$(cat "$prefix/share/$file")"
   lacks "$file has all its places filled" "$(cat "$prefix/share/$file")" '@[a-z_]+@'
 done
 rm -rf "$tap_dir/other"
 write="awk -v language=lua -v variant=plain -v prelude=/dev/null -f $abs_top_srcdir/contrib/modulefiles/write.awk"
+# shellcheck disable=SC2016 # of awk
+is "a module asks with the option of its variant" \
+  "$(printf 'transparent ask a b c d --transparent /a b/tool\nplain ask a b c d /a b/tool\n' > "$tap_dir/asks"
+    for variant in plain transparent; do ${write/plain/$variant} "$tap_dir/asks" | grep '^local'; done)" \
+  'local a, b, c, d = ask("/a b/tool", "")
+local a, b, c, d = ask("/a b/tool", "--transparent")'
 printf 'prepend-path A b\nwrong A b\n' > "$tap_dir/wrong"
 is "a directive that is none is refused" "$($write "$tap_dir/wrong" 2>&1 > "$tap_dir/written"; echo "status $?")" "$tap_dir/wrong:2: unknown directive wrong
 status 1"
@@ -39,6 +45,23 @@ is "the task prolog chooses the transports of this node" \
   "$(task_prolog UCX_TLS=vrc_mlx5,vself VERITY_MODULE_TLS=vrc_mlx5,vself)" "$(env -i PATH=$base_path "$tool" env --shell slurm | grep UCX_TLS)"
 is "but not in place of the user's" "$(task_prolog UCX_TLS=vtcp VERITY_MODULE_TLS=vrc_mlx5,vself)" ""
 contains "without the module it is a site's: the task gets the plugin" "$(task_prolog UCX_TLS=tcp)" '^export UCX_TLS=v'
+
+# By UCX's own names: a prolog keeps the user's transports, and no task runs unverified by them.
+is "by UCX's own names too" "$(task_prolog UCX_TLS=tcp UCX_VERITY_TRANSPARENT=y)" \
+  "$(env -i PATH=$base_path UCX_TLS=tcp "$tool" env --transparent --shell slurm)"
+contains "  which a site's prolog may ask for" "$(env -i PATH=$base_path "$prolog" --transparent)" '^export UCX_VERITY_TRANSPARENT=y$'
+lacks "  and transports stay as they are" "$(task_prolog UCX_TLS=tcp UCX_VERITY_TRANSPARENT=y)" '^export UCX_TLS='
+is "the prolog of a module by UCX's own names sets what the node needs" "$(task_prolog UCX_TLS=tcp UCX_VERITY_TRANSPARENT=y VERITY_MODULE_TLS=)" \
+  "$(env -i PATH=$base_path UCX_TLS=tcp "$tool" env --transparent --shell slurm)"
+mv "$tool" "$tool.away"
+contains "  where there is no plugin the task says so" "$(task_prolog UCX_TLS=tcp UCX_VERITY_TRANSPARENT=y VERITY_MODULE_TLS=)" \
+  '^print ucx-verity: not loaded on this node, and the task cannot run verified: .*ucx-verity'
+# shellcheck disable=SC2016
+contains "  and finds no transport" "$(eval "$(task_prolog VERITY_MODULE_TLS= UCX_TLS=tcp SLURM_PROCID=1)"; UCX_WARN_UNUSED_ENV_VARS=n \
+  "${UCX_INFO:-ucx_info}" -epw -u t 2>&1)" 'ucx_verity_is_not_loaded.* not available|No such device|no usable transports'
+is "  but runs, and says so, where that is a site's prolog" "$(task_prolog UCX_VERITY_TRANSPARENT=y | sed 's/: [^:]*not found.*//; s/: [^:]*\/.*//')" \
+  "print ucx-verity: not loaded on this node, the messages of this job are NOT verified"
+mv "$tool.away" "$tool"
 
 # What mpirun starts on the other hosts of a job.
 by_agent() { # by_agent VARIABLE=VALUE... -- [OPTION...] COMMAND...
@@ -54,6 +77,14 @@ is "its command and arguments stay as they are" "$(by_agent -- printf '%s|' 'a b
 is "the transports are those of this host, where the environment came along" \
   "$(by_agent UCX_TLS=vrc_mlx5,vself VERITY_MODULE_TLS=vrc_mlx5,vself -- sh -c "$shows")" "$chosen libverity_preload.so "
 is "but not in place of the user's" "$(by_agent UCX_TLS=vtcp,vself VERITY_MODULE_TLS=vrc_mlx5,vself -- sh -c "$shows")" "vtcp,vself  "
+# shellcheck disable=SC2016
+names='echo "${UCX_TLS-unset} ${LD_PRELOAD##*/} ${UCX_VERITY_TRANSPARENT-}"'
+is "by UCX's own names no transports are chosen" "$(by_agent -- --transparent sh -c "$names")" "unset libverity_preload.so y"
+is "  also where the setting came along" "$(by_agent UCX_VERITY_TRANSPARENT=Yes UCX_TLS=tcp -- sh -c "$names")" "tcp libverity_preload.so y"
+is "  and names of wrapped ones are those of UCX" "$(by_agent UCX_TLS=vtcp,vself -- --transparent sh -c "$names")" "tcp,self libverity_preload.so y"
+is "an agent without a daemon says how to call it" "$(by_agent -- --transparent; echo "status $?")" \
+  "ucx-verity: launch-agent: no daemon to start: launch-agent [--typecheck warn] [--transparent] DAEMON ARGUMENT...
+status 1"
 if [ -d "$prefix/share/lmod/ucx-verity-typecheck" ]; then
   contains "with checks of datatypes" "$(by_agent -- --typecheck warn sh -c "$shows")" ' libverity_mpi_.* warn$'
 fi
@@ -71,6 +102,8 @@ settings_values=(UCX_TLS=rc_x,ud:aux OMPI_MCA_pml=ob1 "UCX_MODULE_DIR=/some/wher
   UCX_VERITY_TYPECHECK=error)
 settings_lists=(MANPATH=/my/man: LD_PRELOAD=libc.so.6:libm.so.6 PATH=$base_path:/my/bin)
 settings_first=(MANPATH=:/my/man "LD_PRELOAD=libc.so.6 libm.so.6")
+settings_names=(UCX_TLS=tcp,self OMPI_MCA_opal_common_ucx_tls=posix UCX_VERITY_TRANSPARENT=n UCX_PLUGIN_PATH=/my)
+settings_wrapped=(UCX_TLS=vtcp,vself OMPI_MCA_opal_common_ucx_tls=any)
 settings_only=(MANPATH=/my/man:/your/man)
 
 # What the command line gives. Beyond that the module sets the folders of pages and, where there are none, an empty entry for the
@@ -89,13 +122,16 @@ in_shell() { # in_shell COMMANDS [VARIABLE=VALUE...]: with $init and $path of th
 
 try_variant() { # try_variant NAME MODULE OPTIONS-OF-ENV
   local name=$1 module=$2 options=$3 kind settings before
-  for kind in none values lists first only; do
+  for kind in none values lists first only names wrapped; do
     local -n settings=settings_$kind
     before=$(in_shell "$listing" "${settings[@]}")
     is "$name: load sets what env $options prints, over settings: $kind" \
       "$(in_shell "module load $module; $listing" "${settings[@]}" | shown)" "$(wanted "$options" "${settings[@]}")"
     is "$name: unload restores the environment, over settings: $kind" \
       "$(in_shell "module load $module; module unload $module; $listing" "${settings[@]}")" "$before"
+    is "$name: a switch of the module by itself changes nothing, over settings: $kind" \
+      "$(in_shell "module load $module; module switch $module $module; $listing" "${settings[@]}")" \
+      "$(in_shell "module load $module; $listing" "${settings[@]}")"
     is "$name: and so after a switch of the module by itself, over settings: $kind" \
       "$(in_shell "module load $module; module switch $module $module; module unload $module; $listing" "${settings[@]}")" "$before"
   done
@@ -104,6 +140,15 @@ try_variant() { # try_variant NAME MODULE OPTIONS-OF-ENV
 try() { # try NAME MODULEPATH INIT: all that is asked of one module system
   local name=$1 path=$2 init=$3 before other
   try_variant "$name" ucx-verity ""
+  try_variant "$name" ucx-verity-transparent "--transparent"
+  is "$name: by UCX's own names UCX_TLS is not set" "$(in_shell "module load ucx-verity-transparent; echo \"\${UCX_TLS-unset} \$UCX_VERITY_TRANSPARENT\"")" "unset y"
+  contains "$name: the name of that variant" "$(in_shell "module whatis ucx-verity-transparent")" "under UCX's own names"
+  printf 'UCX_VERITY_TRANSPARENT=y\n' > "$prefix/lib/ucx-verity/ucx-verity.conf"
+  try_variant "$name, by the site's policy" ucx-verity ""
+  is "$name: by the site's policy UCX_TLS is not set" "$(in_shell "module load ucx-verity; echo \"\${UCX_TLS-unset} \$UCX_VERITY_TRANSPARENT\"")" "unset y"
+  is "$name: but for a user who wants other names" \
+    "$(in_shell "module load ucx-verity; echo \"\$UCX_TLS \$UCX_VERITY_TRANSPARENT\"" UCX_VERITY_TRANSPARENT=n)" "$chosen n"
+  rm "$prefix/lib/ucx-verity/ucx-verity.conf"
   contains "$name: it names wrapped transports" "$(in_shell "module load ucx-verity; env")" '^UCX_TLS=v'
   if [ -d "$path/ucx-verity-typecheck" ]; then
     try_variant "$name" ucx-verity-typecheck "--typecheck warn"
@@ -127,7 +172,7 @@ try() { # try NAME MODULEPATH INIT: all that is asked of one module system
   contains "$name: whatis" "$(in_shell "module whatis ucx-verity")" 'Description: end-to-end verified transports for UCX'
   mv "$tool" "$tool.away"
   contains "$name: without the command the load fails and says so" \
-    "$(in_shell "module load ucx-verity; echo \"preload: \$LD_PRELOAD.\"" | tr -s '\n ' '  ')" 'names no transports.*preload: \.'
+    "$(in_shell "module load ucx-verity; echo \"preload: \$LD_PRELOAD.\"" | tr -s '\n ' '  ')" 'names no plugin.*preload: \.'
   mv "$tool.away" "$tool"
 }
 

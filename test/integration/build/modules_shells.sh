@@ -30,10 +30,10 @@ cat > "$tap_dir/session" << 'SH'
 source INIT
 module use MODULES
 LISTING > DIR/before
-module load ucx-verity
+module load MODULE
 LISTING > DIR/loaded
 DIR/job.sh
-module unload ucx-verity
+module unload MODULE
 LISTING > DIR/after
 SH
 
@@ -44,14 +44,15 @@ verified() { # verified NAME [UCX-VERSION]: the job's output, and its attestatio
 }
 
 try_shell() { # try_shell NAME MODULEPATH INIT COMMAND...: a shell's command that runs a script
-  local name=$1 path=$2 init=$3
+  local name=$1 path=$2 init=$3 names='^UCX_TLS=v'
   shift 3
+  [ "$module" != ucx-verity-transparent ] || names='^UCX_TLS=tcp,self$'
   rm -f "$tap_dir"/{attest,before,loaded,after,job.out}
-  sed -e "s|INIT|$init|; s|MODULES|$path|; s|LISTING|$listing|; s|DIR|$tap_dir|" "$tap_dir/session" > "$tap_dir/session.now"
+  sed -e "s|INIT|$init|; s|MODULES|$path|; s|MODULE|$module|; s|LISTING|$listing|; s|DIR|$tap_dir|" "$tap_dir/session" > "$tap_dir/session.now"
   env -i PATH=$base_path HOME="$tap_dir/home" LD_PRELOAD=libc.so.6 UCX_TLS=tcp,self OMPI_MCA_osc=ucx \
     timeout -k 5 200 "$@" "$tap_dir/session.now" > "$tap_dir/session.out" 2>&1
   is "$name: nothing to say" "$(cat "$tap_dir/session.out")" ""
-  contains "$name: load names wrapped transports" "$(cat "$tap_dir/loaded")" '^UCX_TLS=v'
+  contains "$name: load leaves transports that are verified" "$(cat "$tap_dir/loaded")" "$names"
   verified "$name"
   is "$name: unload restores the environment" "$(cat "$tap_dir/after")" "$(cat "$tap_dir/before")"
 }
@@ -60,8 +61,11 @@ try() { # try NAME MODULEPATH INIT-SCRIPTS
   local launcher
   for launcher in $openmpi $mpich; do
     job "$launcher"
-    try_shell "$1, bash, $(flavour "$launcher")" "$2" "$3/bash" bash --norc
+    for module in ucx-verity ucx-verity-transparent; do
+      try_shell "$1, $module, bash, $(flavour "$launcher")" "$2" "$3/bash" bash --norc
+    done
   done
+  module=ucx-verity
   job "${openmpi:-$mpich}"
   if command -v zsh > /dev/null; then try_shell "$1, zsh" "$2" "$3/zsh" zsh -f; else skip "$1, zsh" "no zsh"; fi
   if command -v tcsh > /dev/null; then try_shell "$1, csh" "$2" "$3/csh" tcsh -f; else skip "$1, csh" "no csh (tcsh)"; fi

@@ -65,6 +65,16 @@ task() { # task VARIABLE=VALUE...: UCX_TLS as a task of srun finds it
 }
 is "srun: the transports of the node that runs the task" "$(task UCX_TLS=vrc_mlx5,vself)" "$here"
 is "srun: what the user has chosen stays" "$(task UCX_TLS=vtcp,vself)" "vtcp,vself"
+# shellcheck disable=SC2016 # for the task's shell
+by_names() { # by_names VARIABLE=VALUE...: what a task finds by UCX's own names, after that module was loaded
+  env SLURM_TASK_PROLOG="$scripts/slurm-task-prolog" VERITY_MODULE_TLS= UCX_VERITY_TRANSPARENT=y UCX_TLS=tcp,self "$@" \
+    timeout 60 srun --quiet -n 1 --mpi=none sh -c 'echo "$UCX_TLS ${LD_PRELOAD##*/}"' 2>&1
+}
+is "srun: by UCX's own names transports stay" "$(by_names)" "tcp,self libverity_preload.so"
+mv "$site/bin/ucx-verity" "$site/bin/away"
+contains "srun: where there is no plugin, the task says so" "$(by_names)" '^ucx-verity: not loaded on .*, and the task cannot run verified: '
+contains "  and finds no transport" "$(by_names)" '^ucx_verity_is_not_loaded '
+mv "$site/bin/away" "$site/bin/ucx-verity"
 printf '#!/bin/sh\neval "$(%s env)"\necho "$UCX_TLS"\n' "$tool" > "$etc/job.sh"
 (cd "$etc" && UCX_TLS=vrc_mlx5,vself timeout 60 sbatch --wait -o "$etc/job.out" "$etc/job.sh" > "$etc/sbatch.out" 2>&1)
 is "sbatch: a script that evaluates env has those of its node" "$(cat "$etc/job.out")" "$here"
