@@ -3,8 +3,8 @@
  * A job that was to be verified says at its end what was. Where the plugin never came into the
  * process, as with `mpirun --mca pml ob1`, only this library can say that nothing was: one line, by
  * the first rank of an MPI job. It was to be verified when UCX_TLS names wrapped transports, or
- * with UCX_VERITY_TRANSPARENT, as the module and `ucx-verity env` set it, or with
- * UCX_VERITY_ATTEST=always.
+ * with UCX_VERITY_TRANSPARENT, or with UCX_VERITY_ATTEST=always. The module and `ucx-verity env`
+ * set these, or the site's policy does for all of its users (site_value.h).
  *
  * It is silent in all other processes: without a rank, or in a job of one; where MPI was never
  * initialised (shells, tools, what a rank executes); in children made by fork(); and where the
@@ -21,6 +21,8 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#include "site_value.h"
 
 typedef int finalized_fn(int* flag);
 
@@ -85,10 +87,10 @@ static int names_wrapper(const char* tls) {
 
 /* As UCX's parser reads it. */
 static int is_transparent(void) {
-  const char* value = secure_getenv("UCX_VERITY_TRANSPARENT");
+  char text[VERITY_SITE_VALUE_SIZE];
+  const char* value = verity_site_value("UCX_VERITY_TRANSPARENT", text);
 
-  return value != NULL &&
-         (strcasecmp(value, "y") == 0 || strcasecmp(value, "yes") == 0 || strcmp(value, "1") == 0);
+  return strcasecmp(value, "y") == 0 || strcasecmp(value, "yes") == 0 || strcmp(value, "1") == 0;
 }
 
 /* As unused_reason() of src/health, where the plugin is there to say it. */
@@ -114,17 +116,21 @@ static void print_reason(const struct libraries* found) {
 }
 
 static int was_to_be_verified(void) {
-  const char* attest = secure_getenv("UCX_VERITY_ATTEST");
+  char text[VERITY_SITE_VALUE_SIZE];
+  const char* attest = verity_site_value("UCX_VERITY_ATTEST", text);
 
-  if (attest != NULL && strcasecmp(attest, "always") == 0) { return 1; }
-  return (attest == NULL || strcasecmp(attest, "never") != 0) &&
+  if (strcasecmp(attest, "always") == 0) { return 1; }
+  return strcasecmp(attest, "never") != 0 &&
          (names_wrapper(secure_getenv("UCX_TLS")) || is_transparent());
 }
 
 __attribute__((destructor)) static void report_unused(void) {
   struct libraries found = {NULL, 0, 0};
 
-  if (getpid() != loaded_by || !was_to_be_verified() || !is_first_of_several()) { return; }
+  /* The site's files last: they are read by a process of a job alone. */
+  if (getpid() != loaded_by || !is_first_of_several()) { return; }
   (void)dl_iterate_phdr(look_at, &found);
-  if (found.mpi != NULL && !found.plugin && mpi_ran(found.mpi)) { print_reason(&found); }
+  if (found.mpi != NULL && !found.plugin && mpi_ran(found.mpi) && was_to_be_verified()) {
+    print_reason(&found);
+  }
 }

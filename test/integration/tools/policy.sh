@@ -101,6 +101,56 @@ contains "doctor names a broken file" "$(at_site "$tool" doctor)" "BROKEN +site 
 # --- transparent by the site's choice ---
 policy 'UCX_VERITY_TRANSPARENT=y'
 contains "a site chooses UCX's own names" "$(info -d)" 'Transport: posix'
+# env finds the site's file where an installation has it; here it is that of a build tree in its own place.
+mkdir -p "$tap_dir/tree/bin" "$tap_dir/tree/lib/ucx-verity/$VERITY_UCX_VERSION"
+cp "$tool" "$tap_dir/tree/bin"
+cp "$build/.libs/libverity_preload.so" "$tap_dir/tree/lib/ucx-verity"
+cp "$(readlink -f "$build/modules/libuct_verity.so.0")" "$tap_dir/tree/lib/ucx-verity/$VERITY_UCX_VERSION/libuct_verity.so"
+echo 'lock UCX_VERITY_TRANSPARENT=n' > "$tap_dir/tree/lib/ucx-verity/ucx-verity.conf"
+is "env says what the site's lock does not let it do" "$(env -u UCX_TLS "$tap_dir/tree/bin/ucx-verity" env --transparent 2>&1; echo "status $?")" \
+  "ucx-verity env: --transparent: $tap_dir/tree/lib/ucx-verity/ucx-verity.conf:1 locks UCX_VERITY_TRANSPARENT to n: evaluate without it
+false;
+status 2"
+contains "  and without it sets transports that are verified" "$("$tap_dir/tree/bin/ucx-verity" env 2>&1)" '^export UCX_TLS=v'
 lacks "  for all of its users" "$(info -d)" 'Transport: vposix'
+
+# --- meant to be verified by the site's choice alone, and the plugin never loaded: the preload says so ---
+cp "$build/.libs/libverity_preload.so" "$site"
+program=$build/test/mpi/vanish
+# past [VARIABLE=VALUE...]: the lines of a job without the plugin, whose environment does not say that it was to be verified.
+past() (
+  tls=tcp,self
+  verity_env tcp,self
+  unset UCX_VERITY_ATTEST UCX_MODULE_DIR
+  export LD_PRELOAD=$site/libverity_preload.so OMPI_MCA_btl=tcp,self OMPI_MCA_osc=^ucx
+  within 60 env "$@" "$openmpi" --mca pml ob1 -np 2 "$program" 2>&1 < /dev/null | grep '^ucx-verity'
+)
+if [ -n "$openmpi" ]; then
+  nothing='ucx-verity: NOTHING VERIFIED: no message used the plugin (pml/ob1, not pml/ucx)'
+  is "a job without the plugin says so once" "$(past)" "$nothing"
+  is "  also where UCX_MODULE_DIR names the folder" "$(past LD_PRELOAD="$build/.libs/libverity_preload.so" UCX_MODULE_DIR="$site/modules/")" "$nothing"
+  is "  but not where the user turned it off" "$(past UCX_VERITY_TRANSPARENT=n)" ""
+  is "  or wants no attestation" "$(past UCX_VERITY_ATTEST=never)" ""
+  policy '# of this site' '' 'UCX_VERITY_WINDOW=300' '  lock	UCX_VERITY_TRANSPARENT = yes '
+  is "a lock counts" "$(past UCX_VERITY_TRANSPARENT=n)" "$nothing"
+  policy 'UCX_VERITY_TRANSPARENT=y' 'lock UCX_VERITY_ATTEST=never'
+  is "a site may want no attestation" "$(past)" ""
+  policy 'UCX_VERITY_ATTEST=always'
+  is "or always one" "$(past)" "$nothing"
+  for line in UCX_VERITY_MODE 'UCX_TLS=tcp' 'UCX_VERITY_TRANSPARENT=n' 'locked UCX_VERITY_MODE=off' "UCX_VERITY_HOST=$(printf 'x%.0s' $(seq 5000))"; do
+    policy 'UCX_VERITY_TRANSPARENT=y' "$line"
+    is "as the plugin, it uses no file with the line '${line:0:40}'" "$(past)" ""
+  done
+  head -c 65537 /dev/zero | tr '\0' '\n' > "$file"
+  echo 'UCX_VERITY_TRANSPARENT=y' >> "$file"
+  is "  and none that is too large" "$(past)" ""
+  rm "$file" && mkfifo "$file"
+  is "  that is a FIFO" "$(past)" ""
+  rm "$file" && policy 'UCX_VERITY_TRANSPARENT=y' && chmod 666 "$file"
+  is "  or that anybody may change" "$(past)" ""
+  rm "$file"
+else
+  skip "a job without the plugin says so" "no Open MPI"
+fi
 
 done_testing
