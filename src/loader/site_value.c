@@ -45,20 +45,27 @@ static int is_name(const char* name) {
          rest[strspn(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == '\0';
 }
 
+static int starts_with(const char* line, const char* keyword) {
+  const size_t length = strlen(keyword);
+
+  return strncmp(line, keyword, length) == 0 && (line[length] == ' ' || line[length] == '\t');
+}
+
 /* Reads one line, without blanks at its ends, into the entry if it is about this variable. False
  * where it is no line of a policy. */
 static int read_line(char* line, const char* name, struct entry* entry) {
   char* equals = strchr(line, '=');
   const char* value;
-  const int locks = strncmp(line, "lock", 4) == 0 && (line[4] == ' ' || line[4] == '\t');
+  const int locks = starts_with(line, "lock");
+  const int limits = starts_with(line, "limit"); /* of variables that are not for this library */
 
   if (line[0] == '\0' || line[0] == '#') { return 1; }
   if (equals == NULL) { return 0; }
   *equals = '\0';
-  line = trim(locks ? line + 4 : line);
+  line = trim(line + (locks ? 4 : limits ? 5 : 0));
   value = trim(equals + 1);
   if (!is_name(line) || strlen(value) >= sizeof(entry->value)) { return 0; }
-  if (strcmp(line, name) != 0) { return 1; }
+  if (limits || strcmp(line, name) != 0) { return 1; }
   if (entry->is_set) { return 0; } /* twice */
   entry->is_set = 1;
   entry->is_locked = locks;

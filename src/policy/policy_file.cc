@@ -73,7 +73,7 @@ Policy read_file(const std::string& path) {
 Policy read_site(const std::string& module_folder) {
   Policy policy = read_file(installation_file(module_folder));
   merge(&policy, read_file(host_file()));
-  if (!policy.errors.empty()) merge(&policy, {.entries = {fail_safe(policy)}, .errors = {}});
+  if (!policy.errors.empty()) merge(&policy, {.entries = {fail_safe(policy)}});
   return policy;
 }
 

@@ -20,7 +20,7 @@ verity_unit_SOURCES += \
 	test/unit/health/reader_test.cc \
 	test/unit/health/table_test.cc \
 	test/unit/health/text_test.cc \
-	test/unit/policy/policy_test.cc \
+	test/unit/policy/limit_test.cc test/unit/policy/policy_test.cc \
 	test/unit/link/compact_test.cc \
 	test/unit/link/diagnose_test.cc \
 	test/unit/link/exchange_test.cc \

@@ -53,6 +53,10 @@ Json to_json(const std::vector<Setting>& settings) {
                     {"source", setting.source},
                     {"locked", setting.locked}});
     if (!setting.ignored.empty()) list.back()["ignored"] = setting.ignored;
+    if (!setting.limit.empty()) {
+      list.back()["limit"] = setting.limit;
+      list.back()["limit_source"] = setting.limit_source;
+    }
   }
   return list;
 }

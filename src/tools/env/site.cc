@@ -7,6 +7,41 @@
 
 namespace verity::tools {
 
+namespace {
+
+constexpr const char* kEnvironment = "environment";
+
+// Whether the line is about this file: "FILE:3: ..." or "FILE: ...".
+bool is_about(std::string_view line, const std::string& file) {
+  return line.starts_with(file) && line.substr(file.size()).starts_with(':');
+}
+
+std::string file_of(std::string_view line, const policy::Policy& policy) {
+  for (const policy::Entry& entry : policy.entries) {
+    if (is_about(line, entry.file)) return entry.file;
+  }
+  for (const policy::Limit& limit : policy.limits) {
+    if (is_about(line, limit.file)) return limit.file;
+  }
+  return {};
+}
+
+void add_limit(const policy::Limit& limit, std::vector<Setting>* settings) {
+  auto at = std::find_if(settings->begin(), settings->end(),
+                         [&](const Setting& setting) { return setting.name == limit.name; });
+  if (at == settings->end())
+    at = settings->insert(at, {.name = limit.name, .value = "", .source = "built-in default"});
+  at->limit = limit.range();
+  at->limit_source = limit.place();
+  const std::string* bound = policy::bound_for(limit, at->value);
+  if (bound == nullptr) return;
+  if (at->source.starts_with(kEnvironment)) at->ignored = at->value;
+  at->value = *bound;
+  at->source = limit.place();
+}
+
+}  // namespace
+
 std::vector<Setting> settings_in_force(const policy::Policy& policy,
                                        const std::vector<Variable>& environment) {
   std::vector<Setting> settings;
@@ -18,16 +53,31 @@ std::vector<Setting> settings_in_force(const policy::Policy& policy,
       return setting.name == variable.name;
     });
     if (at == settings.end()) {
-      settings.push_back({variable.name, variable.value, "environment"});
+      settings.push_back({variable.name, variable.value, kEnvironment});
     } else if (at->locked) {
       if (strcasecmp(at->value.c_str(), variable.value.c_str()) != 0) at->ignored = variable.value;
     } else {
-      *at = {variable.name, variable.value, "environment, in place of " + at->source};
+      *at = {variable.name, variable.value, kEnvironment + (", in place of " + at->source)};
     }
   }
+  for (const policy::Limit& limit : policy.limits) add_limit(limit, &settings);
   std::sort(settings.begin(), settings.end(),
             [](const Setting& a, const Setting& b) { return a.name < b.name; });
   return settings;
+}
+
+void drop_refused_files(std::string_view messages, policy::Policy* policy) {
+  constexpr std::string_view kMark = "ucx-verity: ";
+  while (!messages.empty()) {
+    const std::size_t end = std::min(messages.find('\n'), messages.size());
+    std::string_view line = messages.substr(0, end);
+    messages.remove_prefix(std::min(end + 1, messages.size()));
+    if (!line.starts_with(kMark) || !line.ends_with(policy::kNotUsed)) continue;
+    line.remove_prefix(kMark.size());
+    line.remove_suffix(policy::kNotUsed.size());
+    const std::string file = file_of(line, *policy);
+    if (!file.empty()) policy::drop_file(policy, file, std::string(line));
+  }
 }
 
 std::string value_in_force(const std::vector<Setting>& settings, std::string_view name) {

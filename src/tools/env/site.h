@@ -12,18 +12,24 @@
 
 namespace verity::tools {
 
-// A variable of the plugin that is not at its built-in default.
+// A variable of the plugin that is not at its built-in default, or that the site limits.
 struct Setting {
   std::string name;
-  std::string value;
-  std::string source;     // "environment", or the file and line
-  bool locked = false;    // by the site
-  std::string ignored{};  // what the environment has instead; empty: nothing else
+  std::string value;           // empty, where there is a limit: the built-in default
+  std::string source;          // "environment", or the file and line
+  bool locked = false;         // by the site
+  std::string ignored{};       // what the environment has instead; empty: nothing else
+  std::string limit{};         // "16..512"
+  std::string limit_source{};  // the file and line
 };
 
 // Of the policy and an environment; in the order of the names.
 [[nodiscard]] std::vector<Setting> settings_in_force(const policy::Policy& policy,
                                                      const std::vector<Variable>& environment);
+
+// Takes out the files that the plugin refuses for values that it alone knows, by its lines in
+// `messages` of a process.
+void drop_refused_files(std::string_view messages, policy::Policy* policy);
 
 // The value in force; empty: the built-in default.
 [[nodiscard]] std::string value_in_force(const std::vector<Setting>& settings,

@@ -325,7 +325,7 @@ bool read_first(uct_component_t* component) noexcept {
   try {
     SitePolicy& policy = site_policy();
     if (uct_md_config_read(component, nullptr, nullptr, &config) != UCS_OK) return false;
-    policy.apply_locks(config);
+    policy.apply(config);
     transparent = reinterpret_cast<const ConfigTable*>(config)->transparent != 0;
   } catch (const std::bad_alloc&) {}
   if (config != nullptr) uct_config_release(config);
@@ -334,10 +334,10 @@ bool read_first(uct_component_t* component) noexcept {
 
 bool is_transparent() noexcept { return transparent.load(std::memory_order_relaxed); }
 
-// A lock replaces what UCX's parser has read.
+// A lock, or a limit, replaces what UCX's parser has read.
 ucs_status_t configure(const uct_md_config_t* config) {
   auto& c = *reinterpret_cast<ConfigTable*>(const_cast<uct_md_config_t*>(config));
-  site_policy().apply_locks(&c);
+  site_policy().apply(&c);
   if (const auto bad = find_bad(c)) return refuse(bad->variable, bad->allowed);
   const ucs_status_t status = check_patterns(c);
   if (status != UCS_OK) return status;

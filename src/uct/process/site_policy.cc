@@ -10,6 +10,7 @@
 #include <string>
 
 #include "policy/policy_file.h"
+#include "policy/quantity.h"
 
 namespace verity::uct {
 
@@ -40,6 +41,31 @@ std::string text_of(const ucs_config_field_t& field, const void* values) {
   return text;
 }
 
+// Of the variables that have an order, as policy::quantity() reads their texts.
+template <typename Value>
+double number_at(const ucs_config_field_t& field, const void* values) noexcept {
+  return static_cast<double>(
+      *reinterpret_cast<const Value*>(static_cast<const char*>(values) + field.offset));
+}
+std::optional<double> number_of(const ucs_config_field_t& field, const void* values) noexcept {
+  if (field.parser.read == ucs_config_sscanf_memunits) return number_at<size_t>(field, values);
+  if (field.parser.read == ucs_config_sscanf_uint) return number_at<unsigned>(field, values);
+  if (field.parser.read == ucs_config_sscanf_time) return number_at<double>(field, values);
+  if (field.parser.read == ucs_config_sscanf_enum) return number_at<int>(field, values);
+  return std::nullopt;
+}
+
+// The bound that counts in place of the field's value; nullptr: the value is within the limit.
+const std::string* bound_for(const policy::Limit& limit, const ucs_config_field_t& field,
+                             const void* values) {
+  const auto kind = policy::kind_of(limit.name);
+  const auto given = number_of(field, values);
+  if (!kind || !given) return nullptr;
+  if (!limit.low.empty() && *given < *policy::quantity(*kind, limit.low)) return &limit.low;
+  if (!limit.high.empty() && *given > *policy::quantity(*kind, limit.high)) return &limit.high;
+  return nullptr;
+}
+
 }  // namespace
 
 SitePolicy::SitePolicy(const OptionTable& table, bool speaks)
@@ -47,18 +73,21 @@ SitePolicy::SitePolicy(const OptionTable& table, bool speaks)
       speaks_(speaks),
       policy_(policy::read_site(module_folder())),
       values_(std::make_unique<char[]>(table.size)) {
-  if (!policy_.entries.empty()) check_values();
+  check_values();
   for (const std::string& error : policy_.errors) {
-    if (speaks_)
-      std::fprintf(stderr,
-                   "ucx-verity: %s; the file is not used, and UCX_VERITY_MODE=verify is locked\n",
-                   error.c_str());
+    if (speaks_) std::fprintf(stderr, "ucx-verity: %s%s\n", error.c_str(), policy::kNotUsed.data());
   }
-  for (const policy::Entry& entry : policy_.entries) {
-    // The parser keeps the pointer as long as the process lives.
-    const_cast<ucs_config_field_t*>(field_of(entry.name))->dfl_value =
-        (new std::string(entry.value))->c_str();
+  for (const policy::Entry& entry : policy_.entries) set_default(entry.name, entry.value);
+  // A default of another file, or one that is built in, gives way as any other value does.
+  for (const policy::Limit& limit : policy_.limits) {
+    if (const std::string* bound = policy::bound_for(limit, field_of(limit.name)->dfl_value))
+      set_default(limit.name, *bound);
   }
+}
+
+void SitePolicy::set_default(std::string_view name, const std::string& value) {
+  // The parser keeps the pointer as long as the process lives.
+  const_cast<ucs_config_field_t*>(field_of(name))->dfl_value = (new std::string(value))->c_str();
 }
 
 const ucs_config_field_t* SitePolicy::field_of(std::string_view name) const noexcept {
@@ -87,43 +116,72 @@ std::string SitePolicy::problem_of(const policy::Entry& entry, void* values) con
          ": " + bad->allowed;
 }
 
-void SitePolicy::drop_file(const std::string& file, const std::string& problem) {
-  std::erase_if(policy_.entries, [&](const policy::Entry& entry) { return entry.file == file; });
-  policy_.errors.push_back(problem);
-  policy::merge(&policy_, {.entries = {policy::fail_safe(policy_)}, .errors = {}});
-}
-
-// One after the other: some limits depend on others' values.
-void SitePolicy::check_values() {
-  for (const ucs_config_field_t& field : table_.fields)
-    (void)set_value(field, field.dfl_value, values_.get());
-  for (size_t i = 0; i < policy_.entries.size();) {
-    const policy::Entry entry = policy_.entries[i];
-    const std::string problem = problem_of(entry, values_.get());
-    if (problem.empty()) {
-      ++i;
-    } else {
-      drop_file(entry.file, entry.place() + ": " + problem);
-      i = 0;
-    }
+// A bound is a value that may be in force.
+std::string SitePolicy::problem_of(const policy::Limit& limit, void* values) const {
+  for (const std::string* bound : {&limit.low, &limit.high}) {
+    if (bound->empty()) continue;
+    const std::string problem = problem_of({.name = limit.name, .value = *bound}, values);
+    if (!problem.empty()) return problem;
+    const policy::Entry* entry = policy_.find(limit.name);
+    const ucs_config_field_t& field = *field_of(limit.name);
+    (void)set_value(field, entry != nullptr ? entry->value.c_str() : field.dfl_value, values);
   }
+  return {};
 }
 
-void SitePolicy::apply_locks(void* values) noexcept {
+// Drops the file of the first line that is wrong; false where there is none.
+template <typename Line>
+bool SitePolicy::drop_wrong(const std::vector<Line>& lines) {
+  for (const Line& line : lines) {
+    const std::string problem = problem_of(line, values_.get());
+    if (problem.empty()) continue;
+    const std::string file = line.file;  // the line goes with it
+    policy::drop_file(&policy_, file, line.place() + ": " + problem);
+    return true;
+  }
+  return false;
+}
+
+// One after the other: what some variables may be depends on others' values.
+void SitePolicy::check_values() {
+  do {
+    for (const ucs_config_field_t& field : table_.fields)
+      (void)set_value(field, field.dfl_value, values_.get());
+  } while (drop_wrong(policy_.entries) || drop_wrong(policy_.limits));
+}
+
+void SitePolicy::apply(void* values) noexcept {
   const bool reports = !reported_.exchange(true) && speaks_;
   for (const policy::Entry& entry : policy_.entries) {
-    if (!entry.locked) continue;
-    const ucs_config_field_t& field = *field_of(entry.name);
-    try {
-      const std::string wanted = text_of(field, values_.get());
-      const std::string given = text_of(field, values);
-      if (wanted == given) continue;
-      if (reports) std::fprintf(stderr, "%s\n", policy::refusal(entry, given).c_str());
-    } catch (...) {}  // a line less
-    char* const to = static_cast<char*>(values) + field.offset;
-    if (field.parser.release != nullptr) field.parser.release(to, field.parser.arg);
-    (void)field.parser.clone(values_.get() + field.offset, to, field.parser.arg);
+    if (entry.locked) apply_lock(entry, reports, values);
   }
+  for (const policy::Limit& limit : policy_.limits) apply_limit(limit, reports, values);
+}
+
+void SitePolicy::apply_lock(const policy::Entry& entry, bool reports, void* values) noexcept {
+  const ucs_config_field_t& field = *field_of(entry.name);
+  try {
+    const std::string wanted = text_of(field, values_.get());
+    const std::string given = text_of(field, values);
+    if (wanted == given) return;
+    if (reports) std::fprintf(stderr, "%s\n", policy::refusal(entry, given).c_str());
+  } catch (...) {}  // a line less
+  char* const to = static_cast<char*>(values) + field.offset;
+  if (field.parser.release != nullptr) field.parser.release(to, field.parser.arg);
+  (void)field.parser.clone(values_.get() + field.offset, to, field.parser.arg);
+}
+
+void SitePolicy::apply_limit(const policy::Limit& limit, bool reports, void* values) noexcept {
+  const ucs_config_field_t& field = *field_of(limit.name);
+  try {
+    const std::string* bound = bound_for(limit, field, values);
+    if (bound == nullptr) return;
+    const std::string given = text_of(field, values);
+    (void)set_value(field, bound->c_str(), values);
+    // A time may differ by its rounding alone.
+    if (reports && given != text_of(field, values))
+      std::fprintf(stderr, "%s\n", policy::refusal(limit, given, *bound).c_str());
+  } catch (...) {}  // as above
 }
 
 }  // namespace verity::uct

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The site's policy (src/policy) and the table of options: its defaults become those of the table
-// before UCX's parser reads it, its locks replace what the parser has read.
+// before UCX's parser reads it, its locks and limits replace what the parser has read.
 #ifndef VERITY_UCT_PROCESS_SITE_POLICY_H
 #define VERITY_UCT_PROCESS_SITE_POLICY_H
 
@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "policy/policy.h"
 #include "uct/compat/ucx.h"
@@ -36,16 +37,21 @@ class SitePolicy {
   SitePolicy(const SitePolicy&) = delete;
   SitePolicy& operator=(const SitePolicy&) = delete;
 
-  // `values`: a structure that the parser has filled. Replaces what is locked; the first time in
-  // the process that something else was there, `speaks` decides whether a line says so. What was
-  // put in lives as long as this.
-  void apply_locks(void* values) noexcept;
+  // `values`: a structure that the parser has filled. Replaces what is locked, and what is outside
+  // a limit; for the first structure of the process `speaks` decides whether lines say so. What
+  // was put in lives as long as this.
+  void apply(void* values) noexcept;
 
  private:
   [[nodiscard]] const ucs_config_field_t* field_of(std::string_view name) const noexcept;
   [[nodiscard]] std::string problem_of(const policy::Entry& entry, void* values) const;
-  void drop_file(const std::string& file, const std::string& problem);
+  [[nodiscard]] std::string problem_of(const policy::Limit& limit, void* values) const;
+  void set_default(std::string_view name, const std::string& value);
+  template <typename Line>
+  bool drop_wrong(const std::vector<Line>& lines);
   void check_values();
+  void apply_lock(const policy::Entry& entry, bool reports, void* values) noexcept;
+  void apply_limit(const policy::Limit& limit, bool reports, void* values) noexcept;
 
   OptionTable table_;
   bool speaks_;

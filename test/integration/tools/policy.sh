@@ -87,7 +87,66 @@ else
   skip "a file of another user" "needs root"
 fi
 
+# --- limits ---
+policy 'UCX_VERITY_CHUNK=64k' 'limit UCX_VERITY_CHUNK=32k..1m' 'limit UCX_VERITY_WINDOW=..200' 'limit UCX_VERITY_MODE=observe..'
+is "a default within its limit" "$(in_force CHUNK)" 64K
+is "a built-in default gives way to the nearest that is allowed" "$(in_force WINDOW)" 200
+lacks "  without a word, nor for a value within" "$(UCX_VERITY_CHUNK=1m UCX_VERITY_MODE=observe info -d)" 'is not used'
+contains "who goes beyond is warned once, with the place" "$(UCX_VERITY_CHUNK=2m info -d | grep -c 'is not used')" '^1$'
+contains "  in these words" "$(UCX_VERITY_CHUNK=2m info -d)" \
+  "^ucx-verity: UCX_VERITY_CHUNK=2M is not used: $file:2 limits it to 32k..1m; 1m is used\$"
+contains "  the lowest, too" "$(UCX_VERITY_CHUNK=31k info -d)" "UCX_VERITY_CHUNK=31K is not used: $file:2 limits it to 32k..1m; 32k is used\$"
+contains "  of modes" "$(UCX_VERITY_MODE=off info -d)" "UCX_VERITY_MODE=off is not used: $file:4 limits it to observe..; observe is used\$"
+contains "a value that is none is refused as ever" "$(UCX_VERITY_WINDOW=1 info -d)" 'ucx-verity: UCX_VERITY_WINDOW: bad value; allowed: 2 to 32768 frames'
+for launcher in $openmpi $mpich; do
+  program=$(mpi_program "$launcher" hello_integrity) || continue
+  policy 'limit UCX_VERITY_MODE=verify..' 'UCX_VERITY_ATTEST=always'
+  UCX_VERITY_MODE=off at_site within 60 "$launcher" -np 2 "$program" > "$tap_dir/job"
+  contains "$(flavour "$launcher"): a limited mode counts" "$(cat "$tap_dir/job")" '^  verified +[1-9]'
+  is "$(flavour "$launcher"): one line of the job says so" "$(grep -c 'UCX_VERITY_MODE=off is not used' "$tap_dir/job")" 1
+done
+# All that policy/quantity.cc has an order for, by names and limits that exclude the built-in default.
+while read -r name low high given used; do
+  policy "limit UCX_VERITY_$name=$low..$high"
+  contains "$name: limited to $low..$high" "$(export "UCX_VERITY_$name=$given"; info -d)" \
+    "UCX_VERITY_$name=.* is not used: $file:1 limits it to $low..$high; $used is used"
+done << 'LIMITS'
+MODE observe verify off observe
+SEGMENT_SIZE 512 4k 64k 4k
+WINDOW 8 64 7 8
+WINDOW_BYTES 8k 1m 2m 1m
+CHUNK 16k 64k 65k 64k
+THREADS 1 4 5 4
+MAX_REPAIRS 2 5 1 2
+LINGER 100ms 0.5s 1m 0.5s
+FAULT_LOG_LIMIT 10 20 inf 20
+HEALTH_KEEP 10 1m 2m 1m
+ACK_POLLS 2 3 4 3
+COPY_AFTER 10us 50us 1ms 50us
+PROBE_AFTER 2ms 1s 1us 2ms
+POOL_LIMIT 2m 4m 1m 2m
+HELD_LIMIT 2mb 1g inf 1g
+LIMITS
+policy 'limit UCX_VERITY_WINDOW=1..10'
+broken "a bound that cannot be" "$file:1: UCX_VERITY_WINDOW=1: bad value; allowed for UCX_VERITY_WINDOW: 2 to 32768 frames"
+policy 'limit UCX_VERITY_SEGMENT_SIZE=300..64k'
+broken "one that is no segment size" "$file:1: UCX_VERITY_SEGMENT_SIZE=300: bad value; allowed for UCX_VERITY_SEGMENT_SIZE: a power of two"
+policy 'limit UCX_VERITY_ATTEST=auto..'
+broken "a variable without an order" "$file:1: UCX_VERITY_ATTEST: its values have no order: lock it, or limit one of MODE, SEGMENT_SIZE"
+policy 'UCX_VERITY_WINDOW=300' 'limit UCX_VERITY_WINDOW=..200'
+broken "a default outside" "$file:2: UCX_VERITY_WINDOW: the default of line 1, 300, is outside the limit of line 2, ..200"
+
 # --- the commands ---
+policy 'limit UCX_VERITY_MODE=observe..' 'limit UCX_VERITY_WINDOW=16..512' 'UCX_VERITY_WINDOW=300'
+output=$(UCX_VERITY_MODE=off at_site "$tool" doctor)
+contains "doctor names a limit's place" "$(tr -s ' \n' ' ' <<< "$output")" "UCX_VERITY_WINDOW=300, from $file:3; limited to 16..512 by $file:2"
+contains "  and what is outside" "$output" \
+  "warn +setting +UCX_VERITY_MODE=off is not used: $file:1 limits it to observe.., so observe is used -> unset UCX_VERITY_MODE, or set it within observe.."
+contains "--json has them as well" "$(at_site "$tool" doctor --json | tr -d ' \n')" \
+  "\"source\":\"$file:3\",\"locked\":false,\"limit\":\"16..512\",\"limit_source\":\"$file:2\""
+policy 'UCX_VERITY_WINDOW=1'
+contains "doctor names what the plugin alone finds" "$(PMIX_RANK=3 at_site "$tool" doctor)" \
+  "BROKEN +site +$file:1: UCX_VERITY_WINDOW=1: bad value; allowed .*the file is not used"
 policy 'lock UCX_VERITY_MODE=verify' 'UCX_VERITY_WINDOW=300' 'UCX_VERITY_LINGER=2s'
 output=$(UCX_VERITY_MODE=off UCX_VERITY_LINGER=3s at_site "$tool" doctor)
 contains "doctor names a default's place" "$(tr -s ' \n' ' ' <<< "$output")" "UCX_VERITY_WINDOW=300, from $file:2"
@@ -131,13 +190,13 @@ if [ -n "$openmpi" ]; then
   is "  also where UCX_MODULE_DIR names the folder" "$(past LD_PRELOAD="$build/.libs/libverity_preload.so" UCX_MODULE_DIR="$site/modules/")" "$nothing"
   is "  but not where the user turned it off" "$(past UCX_VERITY_TRANSPARENT=n)" ""
   is "  or wants no attestation" "$(past UCX_VERITY_ATTEST=never)" ""
-  policy '# of this site' '' 'UCX_VERITY_WINDOW=300' '  lock	UCX_VERITY_TRANSPARENT = yes '
+  policy '# of this site' '' 'UCX_VERITY_WINDOW=300' '  lock	UCX_VERITY_TRANSPARENT = yes ' 'limit UCX_VERITY_MODE=observe..'
   is "a lock counts" "$(past UCX_VERITY_TRANSPARENT=n)" "$nothing"
   policy 'UCX_VERITY_TRANSPARENT=y' 'lock UCX_VERITY_ATTEST=never'
   is "a site may want no attestation" "$(past)" ""
   policy 'UCX_VERITY_ATTEST=always'
   is "or always one" "$(past)" "$nothing"
-  for line in UCX_VERITY_MODE 'UCX_TLS=tcp' 'UCX_VERITY_TRANSPARENT=n' 'locked UCX_VERITY_MODE=off' "UCX_VERITY_HOST=$(printf 'x%.0s' $(seq 5000))"; do
+  for line in UCX_VERITY_MODE 'UCX_TLS=tcp' 'limit UCX_VERITY_WINDOW' 'UCX_VERITY_TRANSPARENT=n' 'locked UCX_VERITY_MODE=off' "UCX_VERITY_HOST=$(printf 'x%.0s' $(seq 5000))"; do
     policy 'UCX_VERITY_TRANSPARENT=y' "$line"
     is "as the plugin, it uses no file with the line '${line:0:40}'" "$(past)" ""
   done

@@ -47,20 +47,22 @@ TEST(Policy, Empty) {
 
 TEST(Policy, ErrorsNameFileLineAndWhatIsExpected) {
   const std::string expected =
-      ": expected UCX_VERITY_NAME=VALUE, lock UCX_VERITY_NAME=VALUE, or a comment (#)";
+      ": expected UCX_VERITY_NAME=VALUE, lock UCX_VERITY_NAME=VALUE, limit "
+      "UCX_VERITY_NAME=LOWEST..HIGHEST, or a comment (#)";
   EXPECT_EQ(error_of("\nUCX_VERITY_MODE\n"), "/etc/x.conf:2: 'UCX_VERITY_MODE'" + expected);
   EXPECT_EQ(error_of("UCX_TLS=tcp"), "/etc/x.conf:1: 'UCX_TLS=tcp'" + expected);
   EXPECT_EQ(error_of("lock\n"), "/etc/x.conf:1: 'lock'" + expected);
   EXPECT_EQ(error_of("lock lock UCX_VERITY_MODE=off"),
-            "/etc/x.conf:1: 'lock UCX_VERITY_MODE=off'" + expected);
+            "/etc/x.conf:1: 'lock lock UCX_VERITY_MODE=off'" + expected);
   EXPECT_EQ(error_of("locked UCX_VERITY_MODE=off"),
             "/etc/x.conf:1: 'locked UCX_VERITY_MODE=off'" + expected);
   EXPECT_EQ(error_of("export UCX_VERITY_MODE=off"),
             "/etc/x.conf:1: 'export UCX_VERITY_MODE=off'" + expected);
   EXPECT_EQ(error_of("UCX_VERITY_=1"), "/etc/x.conf:1: 'UCX_VERITY_=1'" + expected);
-  EXPECT_EQ(error_of("UCX_VERITY_MODE=off\nUCX_VERITY_HOST=a\nlock UCX_VERITY_MODE=verify"),
-            "/etc/x.conf:3: UCX_VERITY_MODE: line 1 sets it already: expected one line for each "
-            "variable");
+  EXPECT_EQ(
+      error_of("UCX_VERITY_MODE=off\nUCX_VERITY_HOST=a\nlock UCX_VERITY_MODE=verify"),
+      "/etc/x.conf:3: UCX_VERITY_MODE: line 1 is about it already: expected one line for each "
+      "variable, or a default and a limit");
   EXPECT_EQ(error_of("UCX_VERITY_TYPECHECK=warn"),
             "/etc/x.conf:1: UCX_VERITY_TYPECHECK: is read from the environment only: set it in a "
             "module");

@@ -99,6 +99,41 @@ TEST(ToolsEnvironment, SettingsInForce) {
   EXPECT_EQ(value_in_force(settings, "UCX_VERITY_CHUNK"), "");
 }
 
+TEST(ToolsEnvironment, LimitsInForce) {
+  policy::Policy policy = policy::parse("UCX_VERITY_CHUNK=64k\nUCX_VERITY_ACK_POLLS=99", "/a");
+  policy::merge(&policy, policy::parse("limit UCX_VERITY_CHUNK=128k..\n"
+                                       "limit UCX_VERITY_ACK_POLLS=1..100\n"
+                                       "limit UCX_VERITY_MODE=observe..\n"
+                                       "limit UCX_VERITY_WINDOW=..500",
+                                       "/b"));
+  const auto settings =
+      settings_in_force(policy, {{"UCX_VERITY_MODE", "off"}, {"UCX_VERITY_ACK_POLLS", "7"}});
+  ASSERT_EQ(settings.size(), 4U);
+  EXPECT_EQ(settings[0].value + settings[0].ignored, "7");
+  EXPECT_EQ(settings[0].limit + " " + settings[0].limit_source, "1..100 /b:2");
+  EXPECT_EQ(settings[1].value + settings[1].ignored, "128k");  // no user's value
+  EXPECT_EQ(settings[1].source, "/b:1");
+  EXPECT_EQ(settings[2].value + " " + settings[2].ignored, "observe off");
+  EXPECT_EQ(settings[3].value + settings[3].source, "built-in default");
+  EXPECT_EQ(settings[3].limit, "..500");
+}
+
+TEST(ToolsEnvironment, FilesThatThePluginRefuses) {
+  policy::Policy policy = policy::parse("UCX_VERITY_WINDOW=1\nUCX_VERITY_HOST=x", "/a");
+  policy::merge(&policy, policy::parse("UCX_VERITY_ATTEST=auto", "/b"));
+  drop_refused_files("ucx-verity: /a:1: wrong\nnucx-verity: /b: x" + std::string(policy::kNotUsed) +
+                         "\nucx-verity: /c:1: x" + std::string(policy::kNotUsed),
+                     &policy);
+  EXPECT_TRUE(policy.errors.empty());
+  drop_refused_files("x\nucx-verity: /a:1: UCX_VERITY_WINDOW=1: bad value" +
+                         std::string(policy::kNotUsed) + "\ny\n",
+                     &policy);
+  EXPECT_EQ(policy.errors, std::vector<std::string>{"/a:1: UCX_VERITY_WINDOW=1: bad value"});
+  EXPECT_EQ(policy.find("UCX_VERITY_HOST"), nullptr);
+  EXPECT_EQ(policy.find("UCX_VERITY_ATTEST")->place(), "/b:1");
+  EXPECT_TRUE(policy.find("UCX_VERITY_MODE")->locked);
+}
+
 TEST(ToolsEnvironment, WhoDecidesOnTransparency) {
   const auto of = [](const char* text, bool requested, const char* environment) {
     return transparency(policy::parse(text, "/etc/x"), requested, environment);

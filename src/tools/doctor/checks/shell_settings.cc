@@ -47,25 +47,37 @@ void judge_names(const Facts& facts, Findings* findings) {
   }
 }
 
+// Of a setting that the environment tries to change beyond what the site allows.
+Finding ignored_setting(const Setting& setting) {
+  std::string why = setting.limit.empty()
+                        ? setting.source + " locks it to " + setting.value
+                        : setting.limit_source + " limits it to " + setting.limit + ", so " +
+                              setting.value + " is used";
+  std::string remedy = "unset " + setting.name;
+  if (!setting.limit.empty()) remedy += ", or set it within " + setting.limit;
+  return {Grade::kWarning, "setting", setting.name + "=" + setting.ignored + " is not used: " + why,
+          remedy, Effect::kIgnored};
+}
+
+std::string setting_text(const Setting& setting) {
+  const std::string limit =
+      setting.limit.empty() ? "" : "limited to " + setting.limit + " by " + setting.limit_source;
+  if (setting.value.empty() && !limit.empty()) return setting.name + ": " + limit;
+  return setting.name + "=" + setting.value + (setting.locked ? ", locked by " : ", from ") +
+         setting.source + (limit.empty() ? "" : "; " + limit);
+}
+
 // What the site's files come to.
 void judge_policy(const Facts& facts, Findings* findings) {
   for (const std::string& error : facts.shell.policy_errors)
-    findings->push_back({Grade::kBroken, "site",
-                         error + "; the file is not used, and UCX_VERITY_MODE=verify is locked",
+    findings->push_back({Grade::kBroken, "site", error + std::string(policy::kNotUsed),
                          "correct the file", Effect::kIgnored});
   for (const Setting& setting : facts.shell.settings) {
     // The name of a host is its own: hosts are not alike in it.
     if (!is_variable_name(setting.name) || setting.name == "UCX_VERITY_HOST") continue;
-    const std::string what = setting.name + "=" + setting.value;
-    if (!setting.ignored.empty())
-      findings->push_back({Grade::kWarning, "setting",
-                           setting.name + "=" + setting.ignored +
-                               " is not used: " + setting.source + " locks it to " + setting.value,
-                           "unset " + setting.name, Effect::kIgnored});
-    else
-      findings->push_back({Grade::kOk, "setting",
-                           what + (setting.locked ? ", locked by " : ", from ") + setting.source,
-                           ""});
+    findings->push_back(setting.ignored.empty()
+                            ? Finding{Grade::kOk, "setting", setting_text(setting), ""}
+                            : ignored_setting(setting));
   }
 }
 

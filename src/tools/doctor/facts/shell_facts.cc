@@ -23,12 +23,16 @@ namespace {
 using Variables = std::vector<Variable>;
 using Names = std::vector<std::string>;
 
-// A probe leaves nothing behind and is part of no job: no health file, no attestation, no warning
-// about variables that UCX does not know.
-const Variables kWithoutTrace = {
-    {"UCX_VERITY_HEALTH", "n"},   {"UCX_VERITY_ATTEST", "never"},    {"UCX_VERITY_ATTEST_FILE", ""},
-    {"UCX_VERITY_FAULT_LOG", ""}, {"UCX_WARN_UNUSED_ENV_VARS", "n"}, {"UCX_LOG_LEVEL", "warn"},
-    {"UCX_LOG_FILE", ""}};
+// A probe leaves nothing behind and is part of no job, but says what its first process would: no
+// health file, no attestation, no warning about variables that UCX does not know.
+const Variables kWithoutTrace = {{"UCX_VERITY_HEALTH", "n"},
+                                 {"UCX_VERITY_ATTEST", "never"},
+                                 {"UCX_VERITY_ATTEST_FILE", ""},
+                                 {"UCX_VERITY_FAULT_LOG", ""},
+                                 {"UCX_WARN_UNUSED_ENV_VARS", "n"},
+                                 {"UCX_LOG_LEVEL", "warn"},
+                                 {"UCX_LOG_FILE", ""},
+                                 {"PMIX_RANK", "0"}};
 
 Variables environment_with(std::initializer_list<std::string_view> prefixes) {
   Variables variables;
@@ -252,7 +256,8 @@ ShellFacts gather_shell(const Facts& facts) {
   shell.preload_exists = preload_exists(shell.set);
   shell.module_dir_fits = module_dir_fits(facts, shell.set);
   shell.probe = probe_ucx({}, {}, true);
-  const policy::Policy policy = policy::read_site(module_folder(facts, shell.set));
+  policy::Policy policy = policy::read_site(module_folder(facts, shell.set));
+  drop_refused_files(shell.probe.messages, &policy);
   shell.policy_errors = policy.errors;
   shell.settings = settings_in_force(policy, shell.set);
   shell.transparent = is_yes(value_in_force(shell.settings, "UCX_VERITY_TRANSPARENT"));
