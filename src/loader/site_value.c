@@ -117,8 +117,12 @@ static const char* installation_file(char* path, size_t size) {
   }
   length = strlen(folder);
   while (length > 0 && folder[length - 1] == '/') { --length; }
-  while (length > 0 && folder[length - 1] != '/') { --length; }
   if (length == 0 || length >= size) { return NULL; }
+  if (folder[length - 1] == '.') { /* . or .. */
+    return snprintf(path, size, "%.*s/../ucx-verity.conf", (int)length, folder) < (int)size ? path
+                                                                                            : NULL;
+  }
+  while (length > 0 && folder[length - 1] != '/') { --length; }
   return snprintf(path, size, "%.*sucx-verity.conf", (int)length, folder) < (int)size ? path : NULL;
 }
 

@@ -41,9 +41,13 @@ std::string distrust(const struct stat& file) {
 std::string host_file() { return std::string(VERITY_SYSCONFDIR "/").append(kFileName); }
 
 std::string installation_file(const std::string& module_folder) {
-  const std::size_t slash = module_folder.rfind('/');
-  if (slash == std::string::npos) return std::string("../").append(kFileName);
-  return module_folder.substr(0, slash + 1).append(kFileName);
+  // As UCX was given it: with slashes at its end, or relative.
+  const std::string folder = module_folder.substr(0, module_folder.find_last_not_of('/') + 1);
+  const std::size_t slash = folder.rfind('/');
+  const std::string name = slash == std::string::npos ? folder : folder.substr(slash + 1);
+  if (name.empty()) return {};  // no file: the folder is unknown
+  if (name == "." || name == "..") return folder + "/../" + std::string(kFileName);
+  return folder.substr(0, folder.size() - name.size()).append(kFileName);
 }
 
 Policy read_file(const std::string& path) {

@@ -14,7 +14,7 @@ namespace verity::policy {
 // SYSCONFDIR/ucx-verity.conf of the build.
 [[nodiscard]] std::string host_file();
 // For a plugin in `module_folder`, PREFIX/lib/ucx-verity/1.13.1:
-// PREFIX/lib/ucx-verity/ucx-verity.conf.
+// PREFIX/lib/ucx-verity/ucx-verity.conf. Empty where the folder is.
 [[nodiscard]] std::string installation_file(const std::string& module_folder);
 
 // A file that does not exist is an empty policy. One that cannot be read, is no regular file, is

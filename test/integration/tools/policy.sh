@@ -39,6 +39,11 @@ contains "  in these words" "$(UCX_VERITY_MAX_REPAIRS=30 info -d)" \
   "^ucx-verity: UCX_VERITY_MAX_REPAIRS=30 is not used: $file:3 locks it to 20\$"
 lacks "the same value is no offence" "$(UCX_VERITY_MAX_REPAIRS=20 info -d)" 'is not used'
 
+for folder in "$site/modules/" "$site/modules/../modules" ./modules modules; do
+  is "the file is found by UCX_MODULE_DIR=${folder#"$site/"}" \
+    "$(cd "$site" && at_site env UCX_MODULE_DIR="$folder" "${UCX_INFO:-ucx_info}" -c | sed -n 's/^UCX_VERITY_WINDOW=//p')" 300
+done
+
 # A job is verified although its user turned that off, and says so once.
 policy 'lock UCX_VERITY_MODE=verify' 'UCX_VERITY_ATTEST=always'
 for launcher in $openmpi $mpich; do

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "policy/policy_file.h"
+
 namespace verity::policy {
 namespace {
 
@@ -92,6 +94,17 @@ TEST(Policy, Merge) {
   EXPECT_EQ(mode.value, "verify");
   EXPECT_TRUE(mode.locked);
   EXPECT_EQ(mode.place(), "c:1, which is not usable,");
+}
+
+TEST(Policy, FileBesideTheInstallation) {
+  EXPECT_EQ(installation_file("/p/lib/ucx-verity/1.13.1"), "/p/lib/ucx-verity/ucx-verity.conf");
+  EXPECT_EQ(installation_file("/p/lib/ucx-verity/1.13.1//"), "/p/lib/ucx-verity/ucx-verity.conf");
+  EXPECT_EQ(installation_file("lib/modules/"), "lib/ucx-verity.conf");
+  EXPECT_EQ(installation_file("modules"), "ucx-verity.conf");
+  EXPECT_EQ(installation_file("."), "./../ucx-verity.conf");
+  EXPECT_EQ(installation_file("a/.."), "a/../../ucx-verity.conf");
+  EXPECT_EQ(installation_file(""), "");
+  EXPECT_EQ(installation_file("/"), "");
 }
 
 TEST(Policy, Refusal) {
