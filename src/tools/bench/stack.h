@@ -77,9 +77,6 @@ class Stack {
 [[nodiscard]] std::unique_ptr<Stack> open_uct_stack(const std::string& transport, std::size_t size);
 [[nodiscard]] std::unique_ptr<Stack> open_ucp_stack(const std::string& transport, std::size_t size);
 
-// Throws std::runtime_error, "`what`: UCX's words", unless `status`, a ucs_status_t, is UCS_OK.
-void check(int status, const std::string& what);
-
 // Page-aligned bytes that were touched, so that no page fault falls into a measurement.
 inline std::shared_ptr<void> make_buffer(std::size_t size) {
   constexpr std::size_t kPage = 4096;

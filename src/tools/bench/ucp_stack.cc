@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Tagged messages through UCP, the context held to one transport.
-#include <ucp/api/ucp.h>
-
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 
 #include "tools/bench/clock.h"
 #include "tools/bench/stack.h"
 #include "tools/env/transports.h"
+#include "tools/ucp_end.h"
 
 namespace verity::tools::bench {
-
-void check(int status, const std::string& what) {
-  if (status == UCS_OK) return;
-  throw std::runtime_error(what + ": " + ucs_status_string(static_cast<ucs_status_t>(status)));
-}
 
 namespace {
 
@@ -26,14 +19,18 @@ constexpr unsigned kWindow = 32;
 
 class UcpStack final : public Stack {
  public:
-  UcpStack(const std::string& transport, std::size_t size);
-  ~UcpStack() override {
-    if (worker_ != nullptr) ucp_worker_destroy(worker_);
-    if (context_ != nullptr) ucp_cleanup(context_);
-  }
+  UcpStack(const std::string& transport, std::size_t size)
+      : transport_(transport),
+        size_(size),
+        out_(make_buffer(size)),
+        in_(make_buffer(size)),
+        ucp_(with_set_up_transport(transport), "UCP on " + transport) {}
 
-  std::string address() override;
-  void connect(const std::string& peer, Send how, bool loopback) override;
+  std::string address() override { return ucp_.address(); }
+  void connect(const std::string& peer, Send, bool loopback) override {
+    loopback_ = loopback;
+    ucp_.connect(peer, {}, transport_ + ": connect");
+  }
   // The receive is posted before the send that makes the peer answer.
   void ping() override {
     const Request receive = start_receive(size_, kTag);
@@ -47,64 +44,28 @@ class UcpStack final : public Stack {
   }
   void send_all(unsigned count) override;
   void receive_all(unsigned count) override;
-  void progress() override { (void)ucp_worker_progress(worker_); }
+  void progress() override { (void)ucp_worker_progress(ucp_.worker); }
   void disconnect() override;
 
  private:
   using Request = ucs_status_ptr_t;
 
   Request start_send(std::size_t size, ucp_tag_t tag) {
-    return ucp_tag_send_nbx(ep_, out_.get(), size, tag, &param_);
+    return ucp_tag_send_nbx(ucp_.ep, out_.get(), size, tag, &param_);
   }
   Request start_receive(std::size_t size, ucp_tag_t tag) {
-    return ucp_tag_recv_nbx(worker_, in_.get(), size, tag, ~ucp_tag_t{0}, &param_);
+    return ucp_tag_recv_nbx(ucp_.worker, in_.get(), size, tag, ~ucp_tag_t{0}, &param_);
   }
   void finish(Request request);
 
   std::string transport_;
   std::size_t size_;
   bool loopback_ = false;
-  ucp_context_h context_ = nullptr;
-  ucp_worker_h worker_ = nullptr;
-  ucp_ep_h ep_ = nullptr;
   ucp_request_param_t param_{};
   std::shared_ptr<void> out_;
   std::shared_ptr<void> in_;
+  UcpHandles ucp_;  // the last: its worker is destroyed before the buffers of what is unfinished
 };
-
-UcpStack::UcpStack(const std::string& transport, std::size_t size)
-    : transport_(transport), size_(size), out_(make_buffer(size)), in_(make_buffer(size)) {
-  ucp_config_t* config = nullptr;
-  check(ucp_config_read(nullptr, nullptr, &config), "UCP configuration");
-  ucs_status_t status = ucp_config_modify(config, "TLS", with_set_up_transport(transport).c_str());
-  ucp_params_t params{};
-  params.field_mask = UCP_PARAM_FIELD_FEATURES;
-  params.features = UCP_FEATURE_TAG;
-  if (status == UCS_OK) status = ucp_init(&params, config, &context_);
-  ucp_config_release(config);
-  check(status, "UCP on " + transport);
-  ucp_worker_params_t worker_params{};
-  worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker_params.thread_mode = UCS_THREAD_MODE_SINGLE;
-  check(ucp_worker_create(context_, &worker_params, &worker_), "UCP worker on " + transport);
-}
-
-std::string UcpStack::address() {
-  ucp_address_t* address = nullptr;
-  std::size_t length = 0;
-  check(ucp_worker_get_address(worker_, &address, &length), "worker address");
-  std::string copy(reinterpret_cast<const char*>(address), length);
-  ucp_worker_release_address(worker_, address);
-  return copy;
-}
-
-void UcpStack::connect(const std::string& peer, Send, bool loopback) {
-  loopback_ = loopback;
-  ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-  params.address = reinterpret_cast<const ucp_address_t*>(peer.data());
-  check(ucp_ep_create(worker_, &params, &ep_), transport_ + ": connect");
-}
 
 void UcpStack::finish(Request request) {
   if (request == nullptr) return;
@@ -142,10 +103,10 @@ void UcpStack::receive_all(unsigned count) {
 }
 
 void UcpStack::disconnect() {
-  if (ep_ == nullptr) return;
+  if (ucp_.ep == nullptr) return;
   ucp_request_param_t flush{};
-  const Request request = ucp_ep_close_nbx(ep_, &flush);
-  ep_ = nullptr;
+  const Request request = ucp_ep_close_nbx(ucp_.ep, &flush);
+  ucp_.ep = nullptr;
   if (request == nullptr || UCS_PTR_IS_ERR(request)) return;
   const std::uint64_t give_up = monotonic_ns() + 5'000'000'000;
   while (ucp_request_check_status(request) == UCS_INPROGRESS && monotonic_ns() < give_up) {

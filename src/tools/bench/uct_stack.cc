@@ -7,6 +7,7 @@
 
 #include "tools/bench/clock.h"
 #include "tools/bench/stack.h"
+#include "tools/ucp_end.h"
 
 namespace verity::tools::bench {
 
@@ -231,7 +232,8 @@ void UctStack::send(Send how, std::size_t size) {
       if (status == UCS_INPROGRESS) ++zcopy_.count;
     }
     if (status >= 0) return;
-    if (status != UCS_ERR_NO_RESOURCE) check(static_cast<int>(status), transport_ + ": send");
+    if (status != UCS_ERR_NO_RESOURCE)
+      check(static_cast<ucs_status_t>(status), transport_ + ": send");
   }
 }
 
