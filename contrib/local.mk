@@ -13,10 +13,6 @@ EXTRA_DIST += contrib/check-matrix test/matrix/in-root test/matrix/inside.sh tes
 EXTRA_DIST += contrib/check-layers contrib/man-to-html test/style/format.sh test/style/sources.sh
 TESTS += test/style/format.sh test/style/sources.sh
 
-# The program that contrib/quickstart shows.
-mpi_test_programs += test/mpi/hello_integrity
-EXTRA_DIST += test/mpi/hello_integrity.c
-
 # Modulefiles, two for each release of this, by names of its own and by UCX's, and one more with the checks of datatypes, where their
 # libraries are built; a site
 # adds the folders above to MODULEPATH. Builds for several UCX share them. Written when installing, so that they name the folders that

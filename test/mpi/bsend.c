@@ -3,13 +3,12 @@
  * Buffered sends, which never call for progress: what a round's messages took of the buffer must be
  * free again after the barrier that ends it, as the receiver has them all by then.
  *
- *   mpirun -np 2 bsend [-m BYTES] [-n MESSAGES] [-r ROUNDS] [-b MESSAGES] [-d MILLISECONDS] [-t
- * SECONDS] [-i]
+ *   mpirun -np 2 bsend [-m BYTES] [-n MESSAGES] [-r ROUNDS] [-b MESSAGES] [-d MS] [-t SECONDS] [-i]
  *
- *   -m  length of the messages (default 16 KiB);  -n  messages in a round (default 8);  -r  rounds
- * (default 20) -b  messages that the buffer holds (default: those of a round). Fewer: a transport
- * has to take the messages of a round at once -d  how late the receiver is (default 0);  -i  with
- * MPI_Ibsend
+ *   -m  length of the messages (default 16 KiB);  -n  messages in a round (default 8)
+ *   -r  rounds (default 20);  -d  how late the receiver is (default 0);  -i  with MPI_Ibsend
+ *   -b  messages that the buffer holds (default: those of a round). Fewer: a transport has to take
+ *       the messages of a round at once
  *
  * Last line of rank 1: bsend messages N failed N wrong N. Exit status: 0, 1 wrong, 2 usage, 3 hang.
  */

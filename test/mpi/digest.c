@@ -2,12 +2,12 @@
  *
  * Buffers that change while they are being sent, of every kind of datatype: what
  * UCX_VERITY_TYPECHECK_DIGEST=y with UCX_VERITY_TYPECHECK=error has to report, and what it must
- * not. Whether what arrived is what was there when the send was called, the program finds out by
- * itself, with MPI_Pack.
+ * not. With MPI_Pack the program itself compares what arrived with what was there at the send.
  *
- *   digest            rank 1 sends to rank 0; prints 'digest messages N changed N reported N wrong
- * 0' digest scribble   one message of bytes, changed before its receive is posted digest shared
- * receives into one and the same buffer, as benchmarks have them: nothing may be reported of those
+ *   digest           rank 1 sends to rank 0; 'digest messages N changed N reported N wrong 0'
+ *   digest scribble  one message of bytes, changed before its receive is posted
+ *   digest shared    receives into one and the same buffer, as benchmarks have them: nothing may be
+ *                    reported of those
  *
  * Messages have to be longer than UCX's eager ones (UCX_RNDV_THRESH): else they leave before they
  * are changed.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Plain MPI programs; test/integration runs them with Open MPI, and compiles them again for MPICH.
-mpi_test_programs += \
+# Plain MPI programs; test/integration runs them with Open MPI, and compiles them for MPICH as well.
+mpi_test_programs = \
 	test/mpi/bsend \
 	test/mpi/collectives \
 	test/mpi/compute \
@@ -9,6 +9,7 @@ mpi_test_programs += \
 	test/mpi/finalize \
 	test/mpi/forks \
 	test/mpi/gaps \
+	test/mpi/hello_integrity \
 	test/mpi/jump \
 	test/mpi/legal \
 	test/mpi/mismatch \
@@ -32,14 +33,19 @@ mpi_test_programs += \
 	test/mpi/windows
 mpi_test_files = \
 	test/mpi/bsend.c \
-	test/mpi/collectives.c \
-	test/mpi/compute.c \
 	test/mpi/content.h \
+	test/mpi/datatypes/collectives.c \
 	test/mpi/datatypes/exchange.py \
+	test/mpi/datatypes/gaps.c \
 	test/mpi/datatypes/jump.c \
+	test/mpi/datatypes/legal.c \
 	test/mpi/datatypes/mismatch.c \
+	test/mpi/datatypes/partitioned.c \
+	test/mpi/datatypes/released.c \
 	test/mpi/datatypes/session.c \
+	test/mpi/datatypes/storm.c \
 	test/mpi/datatypes/tool.c \
+	test/mpi/datatypes/typecheck_cost.c \
 	test/mpi/datatypes/types.c \
 	test/mpi/datatypes/types.h \
 	test/mpi/datatypes/types_ends.c \
@@ -48,11 +54,14 @@ mpi_test_files = \
 	test/mpi/datatypes/types_kinds.c \
 	test/mpi/datatypes/types_onesided.c \
 	test/mpi/datatypes/types_p2p.c \
+	test/mpi/datatypes/unconnected.c \
 	test/mpi/digest.c \
-	test/mpi/finalize.c \
-	test/mpi/forks.c \
-	test/mpi/gaps.c \
-	test/mpi/legal.c \
+	test/mpi/ends/compute.c \
+	test/mpi/ends/finalize.c \
+	test/mpi/ends/forks.c \
+	test/mpi/ends/spawned.c \
+	test/mpi/ends/vanish.c \
+	test/mpi/hello_integrity.c \
 	test/mpi/model/onesided_model.c \
 	test/mpi/model/onesided_model.h \
 	test/mpi/model/onesided_model_apply.c \
@@ -65,17 +74,14 @@ mpi_test_files = \
 	test/mpi/model/onesided_model_program.c \
 	test/mpi/model/onesided_model_run.c \
 	test/mpi/model/onesided_model_text.c \
-	test/mpi/order.c \
-	test/mpi/partitioned.c \
-	test/mpi/passive.c \
-	test/mpi/released.c \
-	test/mpi/rma.c \
+	test/mpi/onesided/order.c \
+	test/mpi/onesided/passive.c \
+	test/mpi/onesided/rma.c \
+	test/mpi/onesided/windows.c \
 	test/mpi/scribble.c \
-	test/mpi/spawned.c \
-	test/mpi/storm.c \
-	test/mpi/thread_puts.c \
-	test/mpi/thread_windows.c \
-	test/mpi/threads.c \
+	test/mpi/threading/thread_puts.c \
+	test/mpi/threading/thread_windows.c \
+	test/mpi/threading/threads.c \
 	test/mpi/traffic/mixed.c \
 	test/mpi/traffic/mixed.h \
 	test/mpi/traffic/mixed_account.c \
@@ -85,30 +91,14 @@ mpi_test_files = \
 	test/mpi/traffic/mixed_plan.c \
 	test/mpi/traffic/mixed_ring.c \
 	test/mpi/traffic/mixed_wild.c \
-	test/mpi/typecheck_cost.c \
-	test/mpi/unconnected.c \
-	test/mpi/vanish.c \
-	test/mpi/watch.h \
-	test/mpi/windows.c
+	test/mpi/watch.h
 EXTRA_DIST += test/mpi/README.md $(mpi_test_files)
 
-# Those in folders, some of several files: whatever is named NAME_*.c beside NAME.c belongs to it.
-test/mpi/mixed test/mpi/onesided_model test/mpi/types test/mpi/mismatch test/mpi/jump: $(mpi_test_files)
+# The program NAME is NAME.c and each NAME_*.c, here or in a folder, compiled as a user would.
+if MPI
+check_DATA += $(mpi_test_programs)
+endif
+CLEANFILES += $(mpi_test_programs)
+$(mpi_test_programs): $(mpi_test_files)
 	$(AM_V_GEN)$(MKDIR_P) test/mpi && $(MPICC) $(VERITY_CFLAGS) -O2 -g -I$(srcdir)/test/mpi -o $@ \
-	  $(srcdir)/test/mpi/*/$(@F).c $$(find $(srcdir)/test/mpi -name '$(@F)_*.c')
-test/mpi/bsend \
-test/mpi/collectives \
-test/mpi/compute \
-test/mpi/finalize \
-test/mpi/legal \
-test/mpi/order \
-test/mpi/partitioned \
-test/mpi/passive \
-test/mpi/released \
-test/mpi/rma \
-test/mpi/scribble \
-test/mpi/storm \
-test/mpi/unconnected \
-test/mpi/thread_windows \
-test/mpi/threads: \
-	test/mpi/content.h test/mpi/watch.h
+	  $$(find $(srcdir)/test/mpi -name '$(@F).c' -o -name '$(@F)_*.c')

@@ -4,11 +4,13 @@
  *
  * Usage: validate MODE [MIB [DAMAGED]]
  *
- *   p2p, bcast, allgather   a buffer of MIB MiB (allgather: of each rank), of which DAMAGED
- * segments are damaged at each receiver types                   datatypes with and without gaps,
- * different ones at the two sides ring                    several at once in both directions with
- * one tag errors                  wrong arguments, unlike lengths, foreign messages time p2p
- * against sending all of the buffer again and comparing, in turns: medians of 9 pairs
+ *   p2p, bcast, allgather  a buffer of MIB MiB (allgather: of each rank), of which DAMAGED segments
+ *                          are damaged at each receiver
+ *   types                  datatypes with and without gaps, different ones at the two sides
+ *   ring                   several at once in both directions with one tag
+ *   errors                 wrong arguments, unlike lengths, foreign messages
+ *   time                   p2p against sending the buffer and comparing, in turns: medians of
+ *                          9 pairs
  */
 #include <mpi.h>
 #include <stdint.h>

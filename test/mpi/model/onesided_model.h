@@ -8,11 +8,13 @@
  * steps. In each step every region has an access that says which ranks may do what with it, so that
  * the outcome is determined, or its invariants are:
  *
- *   readers   any rank gets
- *   owner     one rank does everything, in program order, with the completions that MPI demands
- * between shared    several ranks accumulate with one commutative operation (and may fetch) replace
- * several ranks replace: each value comes out once swap      several ranks compare and swap: the
- * successes form a chain locked    several ranks get, then put, under an exclusive lock
+ *   readers  any rank gets
+ *   owner    one rank does everything, in program order, with the completions that MPI demands
+ *            between
+ *   shared   several ranks accumulate with one commutative operation (and may fetch)
+ *   replace  several ranks replace: each value comes out once
+ *   swap     several ranks compare and swap: the successes form a chain
+ *   locked   several ranks get, then put, under an exclusive lock
  */
 #ifndef VERITY_TEST_MPI_MODEL_ONESIDED_MODEL_H
 #define VERITY_TEST_MPI_MODEL_ONESIDED_MODEL_H

@@ -9,7 +9,8 @@
  *   -m  longest message (default 1 MiB)
  *   -t  a round that takes longer is a hang (default 60 s)
  *   -p  only this pattern: nonblocking unexpected anysource anytag probe blocking sendrecv
- * persistent -C  no collectives;  -v  progress of every rank
+ *       persistent
+ *   -C  no collectives;  -v  progress of every rank
  *
  * Last line of rank 0: messages N wrong N lost N repeated N reordered N collectives N bytes N ...
  * Exit status: 0 all as it should be, 1 not, 2 usage, 3 hang.

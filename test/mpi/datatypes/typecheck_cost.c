@@ -4,10 +4,10 @@
  * process. The fastest of many short batches, so that other processes hardly disturb it.
  * test/bench/typecheck_cost runs it with and without the interposer.
  *
- *   mpirun -np 1 typecheck_cost                    prints "basic NS derived NS"
- *   mpirun -np 1 typecheck_cost count basic        1000 messages in typecheck_counted(): for
- * callgrind, which counts what is or derived      executed there
- * (test/integration/types/typecheck_instructions.sh)
+ *   mpirun -np 1 typecheck_cost              prints "basic NS derived NS"
+ *   mpirun -np 1 typecheck_cost count KIND   KIND: basic or derived; 1000 messages in
+ *       typecheck_counted(), for callgrind, which counts the instructions that are executed there
+ *       (test/integration/types/typecheck_instructions.sh)
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -2,11 +2,13 @@
  *
  * Ranks that come to their ends in ways of their own, after a barrier and MPI_Finalize.
  *
- *   vanish [RANK]         that rank ends without its exit handlers, as if it had been killed; the
- * others a little later vanish silent         no message at all vanish fail           rank 0 ends
- * with an error, the others have work to do still
+ *   vanish [RANK]  that rank ends without its exit handlers, as if it had been killed; the others a
+ *                  little later
+ *   vanish silent  no message at all
+ *   vanish fail    rank 0 ends with an error, the others have work to do still
  *
- * Rank 0 prints "vanish done". */
+ * Rank 0 prints "vanish done".
+ */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
 #include <stdio.h>

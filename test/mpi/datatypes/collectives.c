@@ -2,11 +2,11 @@
  *
  * Collective operations in which rank 1 does something else than the others, and correct ones.
  *
- *   collectives right                  all of them correct, several times; prints 'collectives
- * right N calls' collectives list                   'OPERATION KIND' for each wrong one collectives
- * types [persistent]     all operations with another type in rank 1; ends as a correct one does
- *   collectives groups                 operations between two groups, the last one not the same in
- * both collectives wrong OPERATION KIND   KIND: operation, root, reduction, type, count, form
+ *   collectives right                 all correct, repeated; prints 'collectives right N calls'
+ *   collectives list                  'OPERATION KIND' for each wrong one
+ *   collectives types [persistent]    all with another type in rank 1; ends as right does
+ *   collectives groups                between two groups, the last one not the same in both
+ *   collectives wrong OPERATION KIND  KIND: operation, root, reduction, type, count, form
  *
  * A wrong one may hang or fail: it ends by itself after a few seconds, with status 0 whatever
  * became of it.
