@@ -5,20 +5,14 @@
 #include <utility>
 
 #include "policy/quantity.h"
+#include "util/text.h"
 
 namespace verity::policy {
 
 namespace {
 
 constexpr std::string_view kPrefix = "UCX_VERITY_";
-constexpr std::string_view kBlanks = " \t\r";
 constexpr std::size_t kMostShown = 40;  // bytes of a line in an error
-
-std::string_view trim(std::string_view text) noexcept {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
-}
 
 // Only what can be printed: errors go to terminals and logs.
 std::string shown(std::string_view text) {
@@ -45,13 +39,13 @@ bool is_printable(std::string_view value) noexcept {
 bool take_keyword(std::string_view keyword, std::string_view* line) noexcept {
   const std::size_t blank = line->find_first_of(" \t");
   if (blank == std::string_view::npos || line->substr(0, blank) != keyword) return false;
-  *line = trim(line->substr(blank));
+  *line = util::trimmed(line->substr(blank));
   return true;
 }
 
 // One bound; empty: none. What is wrong with it, or nothing.
 std::string read_bound(Kind kind, std::string_view text, std::string* bound) {
-  *bound = trim(text);
+  *bound = util::trimmed(text);
   if (bound->empty() || quantity(kind, *bound)) return {};
   return "'" + shown(*bound) + "': expected " + example_of(kind);
 }
@@ -81,14 +75,14 @@ std::string read_limit(const Entry& line, Limit* limit) {
 // NAME=VALUE. What is wrong with the line, and what is expected; empty: it is `entry`.
 std::string read_setting(std::string_view line, std::string_view whole, Entry* entry) {
   const std::size_t equals = line.find('=');
-  const std::string_view name = trim(line.substr(0, equals));
+  const std::string_view name = util::trimmed(line.substr(0, equals));
   if (equals == std::string_view::npos || !is_name(name))
     return "'" + shown(whole) +
            "': expected UCX_VERITY_NAME=VALUE, lock UCX_VERITY_NAME=VALUE, limit "
            "UCX_VERITY_NAME=LOWEST..HIGHEST, or a comment (#)";
   if (!may_set(name))
     return shown(name) + ": is read from the environment only: set it in a module";
-  const std::string_view value = trim(line.substr(equals + 1));
+  const std::string_view value = util::trimmed(line.substr(equals + 1));
   if (value.size() > kMostValue)
     return shown(name) + ": the value has " + std::to_string(value.size()) +
            " bytes: expected at most " + std::to_string(kMostValue);
@@ -180,7 +174,7 @@ Policy parse(std::string_view text, const std::string& file) {
     return broken(1, "more than " + std::to_string(kMostBytes) + " bytes");
   for (unsigned number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trim(text.substr(0, end));
+    const std::string_view line = util::trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line.front() == '#') continue;
     if (const std::string error = add_line(line, {.file = file, .line = number}, &policy);

@@ -57,8 +57,6 @@ class UcpEnd {
   // UCP's description of the lanes and protocols.
   [[nodiscard]] std::string describe();
   void close();
-  // UCX's words when the peer's end was noticed; else empty.
-  [[nodiscard]] const std::string& peer_error() const { return peer_error_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -68,7 +66,7 @@ class UcpEnd {
 
   Clock::time_point give_up_;
   bool notices_death_;
-  std::string peer_error_;
+  std::string peer_error_;  // UCX's text, once the end of the peer was noticed
   UcpHandles ucp_;
 };
 

@@ -5,6 +5,7 @@
 TYPELIB_SOURCES = \
 	include/ucx-verity/types.h \
 	src/typelib/build.cc \
+	src/typelib/contents.h \
 	src/typelib/handle.h \
 	src/typelib/normalize.cc \
 	src/typelib/shape.cc \

@@ -3,8 +3,7 @@
 # The verity-types command: datatypes and signatures. It needs neither UCX nor MPI.
 types_pure_sources = \
 	src/types/expression.cc src/types/expression.h \
-	src/types/layout.cc src/types/layout.h \
-	src/types/text.h
+	src/types/layout.cc src/types/layout.h
 
 bin_PROGRAMS += verity-types
 verity_types_CPPFLAGS = $(AM_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS) -DVERITY_LIBEXECDIR='"$(pkglibexecdir)"'

@@ -9,7 +9,7 @@
 #include "signature/describe.h"
 #include "types/commands.h"
 #include "types/expression.h"
-#include "types/text.h"
+#include "util/text.h"
 
 namespace verity::types {
 
@@ -18,6 +18,7 @@ namespace {
 using signature::Level;
 using signature::Signature;
 using signature::Type;
+using util::format;
 
 std::string hash_text(const Type& type, Level level) {
   return format("%016" PRIx64, type.signature(1, level).hash);

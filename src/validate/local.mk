@@ -8,7 +8,7 @@ validate_pure_sources = \
 	src/validate/session.cc src/validate/session.h
 VALIDATE_SOURCES = $(validate_pure_sources) $(merkle_sources) \
 	include/ucx-verity/validate.h \
-	src/typelib/build.cc src/typelib/handle.h \
+	src/typelib/build.cc src/typelib/contents.h src/typelib/handle.h \
 	src/typelib/shape.cc src/typelib/shape.h \
 	src/validate/collective.cc src/validate/collective.h \
 	src/validate/p2p.cc src/validate/p2p.h \

@@ -5,6 +5,7 @@
 #include <climits>
 #include <limits>
 
+#include "typelib/contents.h"
 #include "typelib/shape.h"
 
 namespace verity::validate {
@@ -13,19 +14,10 @@ namespace {
 
 using normalize::Pattern;
 using typelib::check;
+using typelib::Envelope;
 
 constexpr size_t kMostRuns = 1'000'000;
 constexpr MPI_Count kPackAtOnce = MPI_Count{1} << 28;  // bytes of one MPI_Pack
-
-struct Envelope {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-};
-
-Envelope envelope_of(MPI_Datatype datatype) {
-  Envelope e;
-  check(MPI_Type_get_envelope(datatype, &e.integers, &e.addresses, &e.types, &e.combiner));
-  return e;
-}
 
 MPI_Count size_of(MPI_Datatype datatype) {
   MPI_Count size = 0;
@@ -33,26 +25,14 @@ MPI_Count size_of(MPI_Datatype datatype) {
   return size;
 }
 
-bool is_basic(const Envelope& envelope) {
-  return envelope.combiner == MPI_COMBINER_NAMED || envelope.combiner == MPI_COMBINER_F90_INTEGER ||
-         envelope.combiner == MPI_COMBINER_F90_REAL ||
-         envelope.combiner == MPI_COMBINER_F90_COMPLEX;
-}
-
 std::optional<Pattern> pattern_of(MPI_Datatype datatype, unsigned depth);
 
 // Members, one behind the other.
 std::optional<Pattern> pattern_of_structure(MPI_Datatype datatype, const Envelope& envelope,
                                             unsigned depth) {
-  std::vector<int> integers(static_cast<size_t>(envelope.integers));
-  std::vector<MPI_Aint> addresses(static_cast<size_t>(envelope.addresses));
-  std::vector<MPI_Datatype> types(static_cast<size_t>(envelope.types));
-  check(MPI_Type_get_contents(datatype, envelope.integers, envelope.addresses, envelope.types,
-                              integers.data(), addresses.data(), types.data()));
-  std::vector<typelib::Handle> owned;
-  for (MPI_Datatype type : types) {
-    if (!is_basic(envelope_of(type))) owned.emplace_back(type);
-  }
+  const typelib::Contents contents(datatype, envelope);
+  const std::vector<int>& integers = contents.integers;
+  const std::vector<MPI_Datatype>& types = contents.types;
   Pattern all;
   for (size_t i = 0; i < types.size(); ++i) {
     if (integers[i + 1] <= 0) continue;
@@ -62,7 +42,7 @@ std::optional<Pattern> pattern_of_structure(MPI_Datatype datatype, const Envelop
     member->around.insert(member->around.begin(),
                           normalize::vector(static_cast<uint64_t>(integers[i + 1]),
                                             typelib::extent_of(types[i]).extent));
-    member->around.insert(member->around.begin(), normalize::indexed({addresses[i]}));
+    member->around.insert(member->around.begin(), normalize::indexed({contents.addresses[i]}));
     if (!normalize::flatten(&*member, kMostRuns - all.list.size())) return std::nullopt;
     all.list.insert(all.list.end(), member->list.begin(), member->list.end());
   }
@@ -70,12 +50,13 @@ std::optional<Pattern> pattern_of_structure(MPI_Datatype datatype, const Envelop
 }
 
 std::optional<Pattern> pattern_of_atom(MPI_Datatype atom, unsigned depth) {
-  const Envelope envelope = envelope_of(atom);
+  const Envelope envelope = typelib::envelope_of(atom);
   if (envelope.combiner == MPI_COMBINER_STRUCT) return pattern_of_structure(atom, envelope, depth);
   // A pair of a value and an index may have a gap.
   const typelib::Extent bounds = typelib::extent_of(atom);
   const MPI_Count size = size_of(atom);
-  if (!is_basic(envelope) || size != bounds.extent || bounds.lower_bound != 0) return std::nullopt;
+  if (!envelope.predefined() || size != bounds.extent || bounds.lower_bound != 0)
+    return std::nullopt;
   Pattern pattern;
   if (size != 0) pattern.list.push_back({0, static_cast<uint64_t>(size)});
   return pattern;

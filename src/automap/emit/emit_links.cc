@@ -7,16 +7,10 @@ namespace {
 
 std::string number(uint64_t value) { return std::to_string(value); }
 
-uint64_t copies_of(const Step& step) {
-  uint64_t copies = 1;
-  for (const uint64_t dimension : step.dimensions) copies *= dimension;
-  return copies;
-}
-
 // "self->child[i / 3][i % 3]"
 std::string place_of(const Step& step) {
   std::string text = "self->" + step.member;
-  uint64_t behind = copies_of(step);
+  uint64_t behind = copies_of(step.dimensions);
   for (std::size_t d = 0; d < step.dimensions.size(); ++d) {
     behind /= step.dimensions[d];
     std::string index = behind == 1 ? "i" : "i / " + number(behind);
@@ -86,9 +80,10 @@ std::string visit_call(const Output& output, const Step& step, uint64_t before) 
 
 std::string visit_step(const Output& output, const Step& step, uint64_t before) {
   const std::string condition = condition_of(step);
-  const std::string first = step.dimensions.empty() ? "  if (stop == 0"
-                                                    : "  for (uint64_t i = 0; i < " +
-                                                          number(copies_of(step)) + " && stop == 0";
+  const std::string first =
+      step.dimensions.empty()
+          ? "  if (stop == 0"
+          : "  for (uint64_t i = 0; i < " + number(copies_of(step.dimensions)) + " && stop == 0";
   const std::string last = step.dimensions.empty() ? "" : "; ++i";
   const std::string guard = condition.empty() ? "" : " && (" + condition + ")";
   return first + guard + last + ") {\n    stop = " + visit_call(output, step, before) + ";\n  }\n";
@@ -104,7 +99,7 @@ std::string range_of(uint64_t before, uint64_t links) {
 
 std::string set_step(const Output& output, const Step& step, uint64_t before) {
   const uint64_t each = step.nested ? link_count(output.plan, step.record) : 1;
-  const uint64_t links = copies_of(step) * each;
+  const uint64_t links = copies_of(step.dimensions) * each;
   const std::string relative = before == 0 ? "link" : "(link - " + number(before) + ")";
   std::string text = "  if (" + range_of(before, links) + ") {\n";
   if (!step.dimensions.empty())
@@ -125,7 +120,7 @@ std::string functions(const Output& output, RecordId id) {
   for (const Step& step : output.plan.of(id).steps) {
     visits += visit_step(output, step, before);
     sets += set_step(output, step, before);
-    before += copies_of(step) * (step.nested ? link_count(output.plan, step.record) : 1);
+    before += copies_of(step.dimensions) * (step.nested ? link_count(output.plan, step.record) : 1);
   }
   const std::string function = "VERITY_AUTOMAP_FUNCTION int ";
   return "/* " + output.model.records[id].words + " */\n" + function +

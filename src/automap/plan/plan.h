@@ -25,6 +25,13 @@ struct Refusal {
   std::string words;  // "struct particle, member flags: a bit-field has no address ..."
 };
 
+// Elements of an array with these dimensions; 1 without any.
+[[nodiscard]] inline uint64_t copies_of(const std::vector<uint64_t>& dimensions) {
+  uint64_t copies = 1;
+  for (const uint64_t dimension : dimensions) copies *= dimension;
+  return copies;
+}
+
 // Equal elements that lie behind each other.
 struct Block {
   enum class Of : uint8_t {

@@ -33,12 +33,6 @@ bool has_pointer_shape(const Shape& shape) {
 
 }  // namespace
 
-uint64_t copies_of(const Member& member) {
-  uint64_t copies = 1;
-  for (const uint64_t dimension : member.dimensions) copies *= dimension;
-  return copies;
-}
-
 void Planner::refuse_member(const Scope& scope, const Member& member, const std::string& reason) {
   const std::string name =
       member.name.empty()
@@ -81,7 +75,7 @@ void Planner::add_member(const Scope& scope, const Member& member) {
         scope, member,
         "an array whose length is not part of its type (directive ignore leaves it out)");
   }
-  if (copies_of(member) > INT_MAX || (directive.bytes && member.size > INT_MAX)) {
+  if (copies_of(member.dimensions) > INT_MAX || (directive.bytes && member.size > INT_MAX)) {
     return refuse_member(scope, member, "MPI counts no more than INT_MAX elements in a block");
   }
   if (directive.bytes && check_bytes(scope, member)) return add_bytes(scope, member);
@@ -122,7 +116,7 @@ void Planner::add_block(const Scope& scope, const Member& member, Block block) {
 
 void Planner::add_basic(const Scope& scope, const Member& member) {
   Block block;
-  block.copies = copies_of(member);
+  block.copies = copies_of(member.dimensions);
   block.basic = member.shape.basic;
   add_block(scope, member, std::move(block));
 }
@@ -189,7 +183,7 @@ void Planner::add_record(const Scope& scope, const Member& member, const Directi
   if (!mapping.mapped) return refuse_member(scope, member, why_not(member.shape.record));
   Block block;
   block.of = Block::Of::kRecord;
-  block.copies = copies_of(member);
+  block.copies = copies_of(member.dimensions);
   block.record = member.shape.record;
   add_block(scope, member, std::move(block));
   if (!mapping.has_links) return;
@@ -277,7 +271,7 @@ void Planner::add_pointer(const Scope& scope, const Member& member, const Direct
     return refuse_member(
         scope, member,
         "a constant pointer cannot be set on the receiving side (directive ignore leaves it out)");
-  if (member.size != 8 * copies_of(member))
+  if (member.size != 8 * copies_of(member.dimensions))
     return refuse_member(scope, member, "a pointer of another size than 8 bytes");
   Step step{.place = member.place,
             .member = scope.prefix + member.name,
@@ -295,7 +289,7 @@ void Planner::add_pointer(const Scope& scope, const Member& member, const Direct
   if (!problem.empty()) return refuse_member(scope, member, problem);
   Block block;
   block.of = Block::Of::kLink;
-  block.copies = copies_of(member);
+  block.copies = copies_of(member.dimensions);
   block.basic = *signature::find_basic("MPI_UINT64_T");
   add_block(scope, member, std::move(block));
   plan_.mappings[scope.root].steps.push_back(std::move(step));

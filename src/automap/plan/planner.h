@@ -66,8 +66,6 @@ class Planner {
   Plan plan_;
 };
 
-[[nodiscard]] uint64_t copies_of(const Member& member);
-
 }  // namespace verity::automap
 
 #endif

@@ -166,14 +166,4 @@ Counters Snapshot::sum() const noexcept {
   return sum;
 }
 
-const char* row_kind_name(std::uint32_t kind) noexcept {
-  switch (kind) {
-    case UCX_VERITY_HEALTH_PROCESS: return "process";
-    case UCX_VERITY_HEALTH_INTERFACE: return "interface";
-    case UCX_VERITY_HEALTH_PEER: return "peer";
-    case UCX_VERITY_HEALTH_OTHERS: return "others";
-    default: return "unknown";
-  }
-}
-
 }  // namespace verity::health

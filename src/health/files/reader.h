@@ -46,9 +46,6 @@ struct Snapshot : Origin {
 // as it was. Throws std::bad_alloc.
 [[nodiscard]] std::string parse_health_file(std::span<const std::byte> file, Snapshot* out_p);
 
-// "process", "interface", "peer", "others"; "unknown" for what a later version may add.
-[[nodiscard]] const char* row_kind_name(std::uint32_t kind) noexcept;
-
 }  // namespace verity::health
 
 #endif

@@ -40,13 +40,6 @@ std::string json_counters(const Counters& counters) {
 
 }  // namespace
 
-std::optional<AttestPolicy> parse_attest_policy(std::string_view name) noexcept {
-  for (int i = 0; kAttestPolicyNames[i] != nullptr; ++i) {
-    if (name == kAttestPolicyNames[i]) return static_cast<AttestPolicy>(i);
-  }
-  return std::nullopt;
-}
-
 bool had_trouble(const Counters& c) noexcept {
   return (c.segments_repaired | c.segments_resent | c.frames_resent | c.faults_payload |
           c.faults_header | c.faults_length | c.faults_observed | c.gaps | c.source_changed |

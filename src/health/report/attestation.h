@@ -6,7 +6,6 @@
 #ifndef VERITY_HEALTH_REPORT_ATTESTATION_H
 #define VERITY_HEALTH_REPORT_ATTESTATION_H
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +21,6 @@ enum class AttestPolicy { kNever, kAuto, kAlways };
 
 // In the order of AttestPolicy, ending with nullptr: fits a table of names for UCX's parser.
 inline constexpr const char* kAttestPolicyNames[] = {"never", "auto", "always", nullptr};
-
-// Nothing for an unknown name.
-[[nodiscard]] std::optional<AttestPolicy> parse_attest_policy(std::string_view name) noexcept;
 
 // Version of the JSON object. Raised when a key changes its meaning or goes; new keys may come.
 inline constexpr int kAttestationSchema = 1;

@@ -9,23 +9,9 @@
 #include <exception>
 
 #include "health/file_pattern.h"
+#include "util/write_all.h"
 
 namespace verity::health {
-
-namespace {
-
-// Whole, or with errno set. One write(2) for anything but a full disk or a signal.
-bool write_all(int fd, std::string_view text) noexcept {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-}  // namespace
 
 std::string append_to_file(const std::string& path, std::string_view json) noexcept {
   // Non-blocking, as opening a named pipe would otherwise wait for a reader for ever.
@@ -33,12 +19,12 @@ std::string append_to_file(const std::string& path, std::string_view json) noexc
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
   if (fd < 0) return std::strerror(errno);
   std::string problem;
-  if (!write_all(fd, json)) problem = std::strerror(errno);
+  if (!util::write_all(fd, json)) problem = std::strerror(errno);
   if (close(fd) != 0 && problem.empty()) problem = std::strerror(errno);
   return problem;
 }
 
-void print(std::string_view text) noexcept { write_all(STDERR_FILENO, text); }
+void print(std::string_view text) noexcept { util::write_all(STDERR_FILENO, text); }
 
 void write_attestation(const Report& report, std::string_view pattern) noexcept {
   if (pattern.empty() || !report.active) return;

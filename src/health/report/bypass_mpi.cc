@@ -66,12 +66,6 @@ struct Loaded {
     return std::any_of(components.begin(), components.end(),
                        [&](const Component& c) { return c.framework == framework; });
   }
-  // A messaging layer of its own. Monitoring and fault-tolerance layers stand on another one.
-  bool has_other_pml() const {
-    return std::any_of(components.begin(), components.end(), [](const Component& c) {
-      return c.framework == "pml" && !any_of_names(c.name, {"ucx", "monitoring", "v"});
-    });
-  }
 };
 
 Loaded classify(const std::vector<std::string>& objects) {

@@ -13,6 +13,7 @@
 #include "mpi/process/library.h"
 #include "mpi/process/this_process.h"
 #include "mpi/sites/sites.h"
+#include "util/write_all.h"
 
 namespace verity::mpi {
 
@@ -169,15 +170,7 @@ std::string process_in_json(int process) {
   return world == 0 ? rank : rank + ",\"world\":" + std::to_string(world);
 }
 
-void print(const std::string& text) noexcept {
-  const char* next = text.data();
-  for (size_t left = text.size(); left > 0;) {
-    const ssize_t written = write(STDERR_FILENO, next, left);
-    if (written <= 0) return;
-    next += written;
-    left -= static_cast<size_t>(written);
-  }
-}
+void print(const std::string& text) noexcept { (void)util::write_all(STDERR_FILENO, text); }
 
 void append_to_log(const std::string& line) noexcept {
   const int file = open(settings().log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

@@ -9,6 +9,7 @@
 #include "tools/bench/report.h"
 #include "tools/env/transports.h"
 #include "tools/html.h"
+#include "util/text.h"
 
 namespace verity::tools::bench {
 
@@ -32,6 +33,8 @@ td:first-child { text-align: left; }
 )";
 
 namespace {
+
+using util::format;
 
 constexpr double kWidth = 480, kHeight = 260, kLeft = 44, kRight = 20, kTop = 18, kBottom = 28;
 

@@ -5,10 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "util/text.h"
+
 namespace verity::tools::bench {
 
 namespace {
 
+using util::format;
 using Json = nlohmann::ordered_json;
 
 // Three significant digits or so.

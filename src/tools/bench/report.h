@@ -4,8 +4,6 @@
 #ifndef VERITY_TOOLS_BENCH_REPORT_H
 #define VERITY_TOOLS_BENCH_REPORT_H
 
-#include <array>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -23,14 +21,6 @@ struct About {
 
   [[nodiscard]] std::string text() const { return method + "\n" + machine + ", " + versions; }
 };
-
-// As printf does, up to 511 characters.
-template <typename... Values>
-std::string format(const char* pattern, Values... values) {
-  std::array<char, 512> text;
-  std::snprintf(text.data(), text.size(), pattern, values...);
-  return text.data();
-}
 
 // "8", "4K", "1M".
 [[nodiscard]] std::string size_text(std::size_t size);

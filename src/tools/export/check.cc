@@ -14,6 +14,7 @@
 #include "tools/export/check_text.h"
 #include "tools/export/gather.h"
 #include "tools/export/trust.h"
+#include "util/text.h"
 
 namespace verity::tools {
 
@@ -84,7 +85,7 @@ int not_checked(const std::string& why) {
 // and 1.
 int print_reason(const CheckOptions& options, const Checked& checked) {
   if (checked.verdict.level == blame::Level::kUnknown)
-    return not_checked("cannot look into " + checked.blind.front());
+    return not_checked("cannot read " + checked.blind.front());
   if (!drains(options, checked)) return 0;
   std::printf("%sucx-verity: %s\n", options.nhc ? "ERROR:  " : "", checked.verdict.text.c_str());
   return 1;
@@ -101,17 +102,10 @@ int run(const CheckOptions& options) {
   return static_cast<int>(checked.verdict.level);
 }
 
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  return first == std::string::npos
-             ? ""
-             : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 // An option of the file, unless the command line has it.
 void take_setting(CLI::App& command, const std::string& place, const std::string& line) {
   const auto equals = line.find('=');
-  const std::string name = trimmed(line.substr(0, equals));
+  const std::string name(util::trimmed(line.substr(0, equals)));
   CLI::Option* option = command.get_option_no_throw("--" + name);
   if (equals == std::string::npos || option == nullptr || name == "config" || name == "help" ||
       option->get_items_expected_max() == 0) {
@@ -119,7 +113,7 @@ void take_setting(CLI::App& command, const std::string& place, const std::string
                                           "' (such as critical=10; see ucx-verity check --help)");
   }
   if (option->count() > 0) return;
-  option->add_result(trimmed(line.substr(equals + 1)));
+  option->add_result(std::string(util::trimmed(line.substr(equals + 1))));
   try {
     option->run_callback();
   } catch (const CLI::ParseError& error) { throw CLI::ValidationError(place, error.what()); }
@@ -133,7 +127,7 @@ void read_config(CLI::App& command, const std::string& path) {
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    line = trimmed(line.substr(0, line.find('#')));
+    line = util::trimmed(line.substr(0, line.find('#')));
     if (!line.empty()) take_setting(command, path + ":" + std::to_string(number), line);
   }
 }

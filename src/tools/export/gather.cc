@@ -16,6 +16,7 @@
 #include "health/files/belief.h"
 #include "health/process_id.h"
 #include "health/text.h"
+#include "util/write_all.h"
 
 namespace verity::tools {
 namespace {
@@ -26,16 +27,6 @@ constexpr std::size_t kMostJobs = 4096;
 
 std::string why(const char* what, const std::string& path) {
   return std::string(what) + " " + path + ": " + std::strerror(errno);
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 std::uint64_t uptime_ns() noexcept {
@@ -214,7 +205,7 @@ std::string replace_file(const std::string& path, const std::string& text, unsig
       folder + (slash == std::string::npos ? "/" : "") + "." + path.substr(slash + 1) + ".XXXXXX";
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return why("cannot write in", folder);
-  const bool written = write_all(fd, text) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+  const bool written = util::write_all(fd, text) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
   std::string problem = written ? "" : why("cannot write", path);
   if (close(fd) != 0 && problem.empty()) problem = why("cannot write", path);
   if (problem.empty() && rename(temporary.c_str(), path.c_str()) != 0)

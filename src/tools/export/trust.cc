@@ -8,18 +8,14 @@
 #include <charconv>
 #include <optional>
 
+#include "util/text.h"
+
 namespace verity::tools {
 namespace {
 
 // Behind a comma there may be a blank.
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  return first == std::string::npos ? ""
-                                    : text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 std::optional<std::uint32_t> number_of(const std::string& text) {
-  const std::string user = trimmed(text);
+  const std::string user(util::trimmed(text, " "));
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(user.data(), user.data() + user.size(), number);
   if (error == std::errc() && end == user.data() + user.size()) return number;
@@ -45,14 +41,15 @@ void add_trust_option(CLI::App& command, std::vector<std::string>* users) {
       ->type_name("USER")
       ->delimiter(',')
       ->check([](const std::string& user) {
-        return trimmed(user) == "all" || number_of(user) ? std::string() : "no such user: " + user;
+        return util::trimmed(user, " ") == "all" || number_of(user) ? std::string()
+                                                                    : "no such user: " + user;
       });
 }
 
 blame::Trust trust_of(const std::vector<std::string>& users) {
   blame::Trust trust{.users = {0, geteuid()}, .account = account_of};
   for (const std::string& user : users) {
-    if (trimmed(user) == "all") {
+    if (util::trimmed(user, " ") == "all") {
       trust.everyone = true;
     } else if (const auto number = number_of(user)) {
       trust.users.insert(*number);

@@ -5,17 +5,10 @@
 #include <cctype>
 #include <charconv>
 
+#include "util/text.h"
+
 namespace verity::tools {
 namespace {
-
-constexpr std::string_view kBlanks = " \t\r";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 // Takes the text up to the separator, or all of it.
 std::string_view take(std::string_view& text, char separator) {
@@ -64,7 +57,7 @@ std::string next_line(std::string_view& text) {
   std::string line;
   do {
     if (!line.empty()) line.pop_back();
-    line += trimmed(take(text, '\n'));
+    line += util::trimmed(take(text, '\n'));
   } while (!text.empty() && line.ends_with('\\'));
   return line.substr(0, line.find('#'));
 }
@@ -120,12 +113,13 @@ std::string expand_hosts(std::string_view list, std::size_t most,
   while (!list.empty()) {
     const std::size_t end = std::min(list.find_first_of(",["), list.size());
     if (end == list.size() || list[end] == ',') {
-      if (const auto name = trimmed(take(list, ',')); !name.empty()) hosts_p->emplace_back(name);
+      if (const auto name = util::trimmed(take(list, ',')); !name.empty())
+        hosts_p->emplace_back(name);
     } else {
-      const std::string_view prefix = trimmed(take(list, '['));
+      const std::string_view prefix = util::trimmed(take(list, '['));
       if (list.find(']') == std::string_view::npos) return "no host list: " + whole;
       std::string_view ranges = take(list, ']');
-      const std::string_view suffix = trimmed(take(list, ','));
+      const std::string_view suffix = util::trimmed(take(list, ','));
       while (!ranges.empty()) {
         if (!add_range(prefix, take(ranges, ','), suffix, most, hosts_p))
           return "no host list: " + whole;
@@ -155,10 +149,11 @@ std::string Topology::parse_slurm(std::string_view text) {
     std::vector<std::string> hosts;
     while (!line.empty()) {
       std::string_view word = take(line, ' ');
-      const std::string_view key = trimmed(take(word, '='));
-      if (same_word(key, "SwitchName")) name = trimmed(word);
+      const std::string_view key = util::trimmed(take(word, '='));
+      if (same_word(key, "SwitchName")) name = util::trimmed(word);
       if (!same_word(key, "Nodes")) continue;
-      if (std::string problem = expand_hosts(trimmed(word), kMostHosts, &hosts); !problem.empty())
+      if (std::string problem = expand_hosts(util::trimmed(word), kMostHosts, &hosts);
+          !problem.empty())
         return problem;
     }
     for (const std::string& host : hosts) add(short_host(host), {.switch_name = name});
@@ -170,11 +165,11 @@ void Topology::parse_ibnetdiscover(std::string_view text) {
   std::string host;  // of the channel adapter whose ports follow; empty: a switch's
   std::string adapter;
   while (!text.empty()) {
-    const std::string_view line = trimmed(take(text, '\n'));
+    const std::string_view line = util::trimmed(take(text, '\n'));
     if (line.starts_with("Ca")) {
       std::string_view description = quoted(line, std::min(line.find('#'), line.size()));
       host = short_host(take(description, ' '));
-      adapter = trimmed(description);
+      adapter = util::trimmed(description);
     } else if (line.starts_with("Switch") || line.starts_with("Rt")) {
       host.clear();
     } else if (line.starts_with('[') && !host.empty()) {

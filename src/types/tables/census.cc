@@ -6,11 +6,13 @@
 #include <set>
 #include <unordered_map>
 
-#include "types/text.h"
+#include "util/text.h"
 
 namespace verity::types {
 
 namespace {
+
+using util::format;
 
 Census count(const Hash& hash, const SampleSet& set, const std::vector<Sequence>& sequences) {
   Census census{.hash = hash.traits(), .samples = sequences.size(), .paper = {}};

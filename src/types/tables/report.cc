@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "types/text.h"
+#include "util/text.h"
 
 namespace verity::types {
 
 namespace {
 
+using util::format;
 using Json = nlohmann::ordered_json;
 
 // Words separated by blanks, in lines of a terminal's width.

@@ -33,9 +33,8 @@ class WrapEp : public uct_base_ep_t, public util::ListNode {
   virtual ucs_status_t created(const uct_ep_params_t& params);
 
   // First step of destruction, while lower() still exists. Links that must outlive the endpoint
-  // are handed over here: steal_lower() leaves this endpoint without one.
+  // are handed over here.
   virtual void destroying() noexcept {}
-  [[nodiscard]] LowerEp steal_lower() noexcept { return std::move(lower_); }
 
   // Entries for UCX's tables.
   static ucs_status_t create(const uct_ep_params_t* params, uct_ep_h* ep_p) noexcept;

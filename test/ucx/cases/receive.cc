@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What handlers may do: keep descriptors, answer at once; and who receives from many endpoints.
-#include <algorithm>
 #include <cstring>
 #include <deque>
 
@@ -110,20 +109,17 @@ class Rally {
     }
     return waiting_.empty();
   }
-  [[nodiscard]] unsigned deepest() const { return deepest_; }
 
  private:
   static ucs_status_t handle(void* argument, void* data, size_t length, unsigned) {
     auto* self = static_cast<Rally*>(argument);
     uint64_t turns = 0;
     if (length == 8) { std::memcpy(&turns, data, 8); }
-    self->deepest_ = std::max(self->deepest_, ++self->depth_);
     if (turns == 0) {
       ++self->ended_;
     } else {
       self->post(turns - 1);
     }
-    --self->depth_;
     return UCS_OK;
   }
   void post(uint64_t turns) {
@@ -148,7 +144,6 @@ class Rally {
   uct_ep_h ep_;
   std::deque<uint64_t> waiting_;
   uint64_t ended_ = 0;
-  unsigned depth_ = 0, deepest_ = 0;
 };
 
 void answer_in_handler(Side& side) {

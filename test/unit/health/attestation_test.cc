@@ -127,14 +127,6 @@ TEST(HealthAttestation, DeliveredFaultsAreSaidLoudly) {
   EXPECT_NE(render_text(report).find("DELIVERED     2 faulty frames"), std::string::npos);
 }
 
-TEST(HealthAttestation, PolicyNames) {
-  EXPECT_EQ(parse_attest_policy("never"), AttestPolicy::kNever);
-  EXPECT_EQ(parse_attest_policy("auto"), AttestPolicy::kAuto);
-  EXPECT_EQ(parse_attest_policy("always"), AttestPolicy::kAlways);
-  EXPECT_EQ(parse_attest_policy("ALWAYS"), std::nullopt);
-  EXPECT_EQ(parse_attest_policy(""), std::nullopt);
-}
-
 TEST(HealthAttestation, AutoIsSilentWhenAllIsWell) {
   EXPECT_FALSE(should_print(healthy(), AttestPolicy::kAuto));
   EXPECT_TRUE(should_print(healthy(), AttestPolicy::kAlways));

@@ -11,6 +11,7 @@
 
 #include "tools/env/install.h"
 #include "tools/subprocess.h"
+#include "util/write_all.h"
 
 namespace verity::tools {
 
@@ -32,16 +33,6 @@ std::string value_of(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-void write_line(const std::string& line) {
-  const char* at = line.data();
-  for (std::size_t left = line.size(); left > 0;) {
-    const ssize_t written = write(STDOUT_FILENO, at, left);
-    if (written <= 0) return;
-    at += written;
-    left -= static_cast<std::size_t>(written);
-  }
-}
-
 Answers answers_in(const std::string& output, const std::string& words) {
   Answers answers;
   answers.reports = reports_in(output, &answers.cut);
@@ -55,7 +46,7 @@ void print_report(const HostReport& report) {
   const auto lines = to_lines(report, getpid());
   for (int copy = 0; copy < kCopies; ++copy) {
     for (const std::string& line : lines) {
-      write_line(line + "\n");
+      (void)util::write_all(STDOUT_FILENO, line + "\n");
       usleep(kPauseUs);
     }
   }
