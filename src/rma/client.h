@@ -31,6 +31,7 @@ namespace verity::rma {
 
 inline constexpr size_t kMaxPieces = 16;
 
+// More than 15 fields: what is read, how far it got, and what the port needs for its end.
 struct Read {
   util::ListNode node;
   util::ListNode in_order;

@@ -10,6 +10,7 @@
 
 namespace verity::rma {
 
+// More than 15 fields: what this side reads and writes there, and what the peer requests here.
 struct Peer : InOrder {
   Order* order = nullptr;              // with other links to the same worker; nullptr: it has none
   health::Counters* counts = nullptr;  // where what concerns it is counted; nullptr: with the rest

@@ -12,6 +12,7 @@
 namespace verity::fault {
 namespace {
 
+// What UCX's parser fills, one field for each setting.
 struct FaultConfig {
   uct_md_config_t super;
   unsigned kinds;

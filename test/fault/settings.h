@@ -33,6 +33,7 @@ struct Pattern {
   bool operator==(const Pattern&) const = default;
 };
 
+// One field for each setting (README.md).
 struct Settings {
   KindMask kinds = mask_of(Kind::kFlip);
   double rate = 0;     // of the frames that pass the filters

@@ -61,6 +61,7 @@ struct Reading {
   bool finished = false;
 };
 
+// More than 15 fields: both ends, what is under way between them, and what was drawn so far.
 class RmaWorld : public rma::Port {
  protected:
   explicit RmaWorld(Input& input);

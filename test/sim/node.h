@@ -47,6 +47,7 @@ struct Buffer {
   link::Slot* slot = nullptr;
 };
 
+// More than 30 member functions: those of link::Port and what a simulation asks.
 class Node final : public link::Port {
  public:
   Node(World& world, unsigned index, uint64_t uid, const link::Config& config);

@@ -40,6 +40,7 @@ inline constexpr std::array kOperationNames = {
 };
 #undef VERITY_OPERATIONS
 
+// One field for each key of a record.
 struct FaultRecord {
   std::int64_t time_ns = 0;  // since 1970, UTC
   Identity who;

@@ -30,6 +30,8 @@ struct RetransmitState {
       false;  // seen_una was taken: the next expiry can tell whether anything was acknowledged
 };
 
+// More than 15 fields: windows, handshake, control frames and timer are structs already; what
+// remains identifies the two ends, or is a flag.
 struct Link {
   SendWindow tx[wire::kClasses];
   ReceiveWindow rx[wire::kClasses];

@@ -9,7 +9,7 @@
 
 namespace verity::uct {
 
-// Public so that their addresses can be taken.
+// One function for each entry of UCX's table. Public so that their addresses can be taken.
 struct Ops {
   static ucs_status_t am_short(uct_ep_h ep, uint8_t id, uint64_t header, const void* payload,
                                unsigned length) noexcept;

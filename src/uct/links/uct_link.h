@@ -64,6 +64,7 @@ struct LowerRequest : uct_pending_req_t {
 struct InAll : util::ListNode {};
 struct InAttention : util::ListNode {};
 
+// More than 15 fields, mostly flags that pack into one word: an idle link takes at most 1 KiB.
 struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   LinkSet* set = nullptr;
   LowerEp lower;

@@ -21,6 +21,7 @@ namespace verity::uct {
 
 struct TlEntry;
 
+// More than 30 member functions: 17 of them are what a derived class may change.
 class WrapIface : public uct_base_iface_t {
  public:
   WrapIface() : uct_base_iface_t{} {}

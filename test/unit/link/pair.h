@@ -67,7 +67,8 @@ struct WireFrame {
   void flip(size_t bit) { bytes[bit / 8] = static_cast<uint8_t>(bytes[bit / 8] ^ (1u << bit % 8)); }
 };
 
-// One interface. Frames that it sends lie in `wire` until the test delivers them.
+// One interface. Frames that it sends lie in `wire` until the test delivers them. More than 15
+// fields: what a test chooses beforehand and looks at afterwards.
 class End : public link::Port {
  public:
   static inline Form form =

@@ -36,7 +36,8 @@ inline std::vector<uint8_t> bytes_of(size_t length, unsigned seed = 1) {
 
 inline uint64_t address_of(const void* data) { return reinterpret_cast<uint64_t>(data); }
 
-// One side: the port of a Client or of a Server.
+// One side: the port of a Client or of a Server. More than 15 fields: what a test chooses
+// beforehand and looks at afterwards.
 class RmaEnd final : public rma::Port {
  public:
   struct Line {
