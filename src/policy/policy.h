@@ -4,12 +4,11 @@
 // them, and values that they may not change.
 //
 //   # comment
-//   UCX_VERITY_ATTEST=always          a default; the environment, and UCX's ucx.conf, come before
-//                                     it
-//   limit UCX_VERITY_WINDOW=16..512   a value outside, wherever it is from, gives way to the
-//   nearest
-//                                     one that is allowed; one side may be missing (..512)
+//   UCX_VERITY_ATTEST=always          a default: the environment and UCX's ucx.conf come before it
+//   limit UCX_VERITY_WINDOW=16..512   a value outside gives way to the nearest one that is allowed
 //   lock UCX_VERITY_MODE=verify       counts, whatever the environment says
+//
+// One side of a limit may be missing (..512). It holds for values from wherever.
 //
 // A value is what follows the '=' up to the end of the line, without blanks at its ends; it is not
 // quoted. In a file a variable has one line at most, or a default and a limit.
