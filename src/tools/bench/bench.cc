@@ -17,6 +17,7 @@
 #include "tools/bench/report.h"
 #include "tools/commands.h"
 #include "tools/env/env.h"
+#include "tools/env/site.h"
 #include "tools/env/transports.h"
 #include "tools/temporary_folder.h"
 #include "util/build_config.h"
@@ -180,7 +181,8 @@ class Bench {
     variant.set.push_back(two_hosts() ? Variable{"UCX_VERITY_HEALTH", "n"}
                                       : Variable{"UCX_VERITY_HEALTH_DIR", folder_.path()});
     variant.set.push_back({"UCX_VERITY_ATTEST", "never"});
-    variant.set.push_back({"UCX_VERITY_TRANSPARENT", "n"});
+    variant.own_names = locks_own_names(environment.policy);
+    if (!variant.own_names) variant.set.push_back({"UCX_VERITY_TRANSPARENT", "n"});
     return variant;
   }
 

@@ -63,7 +63,7 @@ struct Case {
 std::vector<Variable> variables_of(const Case& c, const Variant& variant) {
   std::vector<Variable> variables = variant.set;
   const std::string tls = with_set_up_transport(variant.transport(c.transport));
-  variables.insert(variables.end(), {{"UCX_TLS", tls + (variant.wrapped ? ",vself" : ",self")},
+  variables.insert(variables.end(), {{"UCX_TLS", tls + "," + variant.transport("self")},
                                      // A benchmark may well have fewer cores than ranks.
                                      {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
                                      {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"}});

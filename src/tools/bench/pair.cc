@@ -9,11 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 
+#include "policy/policy_file.h"
 #include "tools/bench/clock.h"
 #include "tools/env/install.h"
+#include "tools/env/site.h"
 #include "tools/env/transports.h"
 #include "tools/hex.h"
 #include "tools/lines.h"
@@ -86,11 +89,20 @@ class Worker {
   void open(const Json& order, Json* answer) {
     test_ = order["test"];
     if (order["remote"]) scale_.emplace();
-    stack_ = (order["level"] == Level::kUct ? open_uct_stack : open_ucp_stack)(order["transport"],
-                                                                               order["size"]);
+    stack_ = (order["level"] == Level::kUct ? open_uct_stack : open_ucp_stack)(
+        name_here(order["transport"]), order["size"]);
     const Capability can = stack_->capability();
     (*answer)["address"] = to_hex(stack_->address());
     (*answer)["can"] = {can.max_short, can.max_bcopy, can.max_zcopy};
+  }
+
+  // This host may lock UCX's own names, unlike the one that gives the orders.
+  static std::string name_here(const std::string& transport) {
+    const char* folder = std::getenv("UCX_MODULE_DIR");
+    if (folder == nullptr) folder = std::getenv("UCX_PLUGIN_PATH");
+    if (folder == nullptr || !transport.starts_with('v')) return transport;
+    const std::string first = std::string(folder).substr(0, std::string_view(folder).find(':'));
+    return locks_own_names(policy::read_site(first)) ? transport.substr(1) : transport;
   }
 
   std::vector<std::uint64_t> lead(unsigned warm_up, unsigned count) {
@@ -154,7 +166,7 @@ const std::vector<int>& pair_cpus() {
 }
 
 std::string Variant::transport(const std::string& lower) const {
-  return wrapped ? wrapper_of(lower) : lower;
+  return wrapped && !own_names ? wrapper_of(lower) : lower;
 }
 
 std::vector<std::string> worker_command(const Variant& variant, const std::string& start) {

@@ -21,6 +21,7 @@ struct Variant {
   bool wrapped = false;
   std::vector<Variable> set;
   std::vector<std::string> unset;
+  bool own_names = false;  // of UCX, for wrapped transports too: the site locks these
 
   [[nodiscard]] std::string transport(const std::string& lower) const;
 };

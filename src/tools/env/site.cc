@@ -98,6 +98,16 @@ Transparency transparency(const policy::Policy& policy, bool requested,
   return {.on = requested || (wanted && (environment.empty() || is_yes(environment)))};
 }
 
+bool locks_own_names(const policy::Policy& policy) {
+  return locks_own_names(settings_in_force(policy, {}));
+}
+
+bool locks_own_names(const std::vector<Setting>& settings) {
+  return std::any_of(settings.begin(), settings.end(), [](const Setting& setting) {
+    return setting.name == "UCX_VERITY_TRANSPARENT" && setting.locked && is_yes(setting.value);
+  });
+}
+
 bool is_yes(const std::string& value) {
   return strcasecmp(value.c_str(), "y") == 0 || strcasecmp(value.c_str(), "yes") == 0 ||
          value == "1";

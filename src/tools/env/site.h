@@ -47,6 +47,11 @@ struct Transparency {
 [[nodiscard]] Transparency transparency(const policy::Policy& policy, bool requested,
                                         const std::string& environment);
 
+// Whether the site locks UCX's own names for wrapped transports: a test of this command, which has
+// both names to choose from otherwise, uses those as well.
+[[nodiscard]] bool locks_own_names(const policy::Policy& policy);
+[[nodiscard]] bool locks_own_names(const std::vector<Setting>& settings);
+
 // As UCX's parser reads a switch.
 [[nodiscard]] bool is_yes(const std::string& value);
 

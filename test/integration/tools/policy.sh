@@ -176,6 +176,18 @@ is "env says what the site's lock does not let it do" "$(env -u UCX_TLS "$tap_di
 false;
 status 2"
 contains "  and without it sets transports that are verified" "$("$tap_dir/tree/bin/ucx-verity" env 2>&1)" '^export UCX_TLS=v'
+mkdir "$tap_dir/tree/lib/ucx-verity/$VERITY_UCX_VERSION/selftest"
+cp "$build/.libs/libuct_fault.so" "$tap_dir/tree/lib/ucx-verity/$VERITY_UCX_VERSION/selftest"
+ln -s libuct_verity.so "$tap_dir/tree/lib/ucx-verity/$VERITY_UCX_VERSION/libuct_verity.so.0"
+for line in 'UCX_VERITY_TRANSPARENT=y' 'lock UCX_VERITY_TRANSPARENT=y'; do
+  echo "$line" > "$tap_dir/tree/lib/ucx-verity/ucx-verity.conf"
+  # By the site's names in this shell.
+  locked() ( eval "$("$tap_dir/tree/bin/ucx-verity" env)" && within 100 "$tap_dir/tree/bin/ucx-verity" "$@" 2>&1 )
+  contains "$line: the selftest's damage is repaired" "$(locked doctor --selftest | tr -s ' \n' ' ')" \
+    'ok selftest posix: [^>]* 1 found, 1 repaired; wrong bytes delivered: 0 .*ok selftest tcp: [^>]* 1 found, 1 repaired'
+  contains "$line: protocols are shown with and without the plugin" "$(locked doctor --protocols | tr -s ' \n' ' ')" 'vposix'
+  contains "$line: bench measures both" "$(locked bench --level ucp --tls tcp --openings 1 --sizes 8 --json | tr -d ' \n')" '"raw":[1-9].*"wrapped":[1-9]'
+done
 lacks "  for all of its users" "$(info -d)" 'Transport: vposix'
 
 # --- meant to be verified by the site's choice alone, and the plugin never loaded: the preload says so ---

@@ -6,6 +6,7 @@
 
 #include "tools/doctor/facts/shell_facts.h"
 #include "tools/env/install.h"
+#include "tools/env/site.h"
 #include "tools/env/transports.h"
 #include "tools/subprocess.h"
 
@@ -28,6 +29,13 @@ Names wrappers_in(const std::string* tls) {
 
 // Those that this shell's jobs use, or those of `env`.
 Names wrappers_used(const Facts& facts) {
+  Names opened;
+  for (const Lane& lane : facts.shell.probe.context.lanes) {
+    if (lane.transport.starts_with('v') &&
+        std::find(opened.begin(), opened.end(), lane.transport) == opened.end())
+      opened.push_back(lane.transport);
+  }
+  if (facts.shell.transparent && !opened.empty()) return opened;
   const Names own = wrappers_in(find_value(facts.shell.set, "UCX_TLS"));
   return own.empty() ? wrappers_in(find_value(facts.wanted, "UCX_TLS")) : own;
 }
@@ -76,8 +84,9 @@ ProtocolTable gather_table(const Facts& facts, const std::string& where, const N
   const bool active = is_active(facts);
   set = active ? std::vector<Variable>() : facts.wanted;
   set.insert(set.end(), further.begin(), further.end());
-  set.push_back({"UCX_TLS", join(wrapped, ",")});
-  if (facts.shell.transparent) set.push_back({"UCX_VERITY_TRANSPARENT", "n"});
+  const bool own_names = locks_own_names(facts.shell.settings);
+  set.push_back({"UCX_TLS", join(own_names ? raw : wrapped, ",")});
+  if (facts.shell.transparent && !own_names) set.push_back({"UCX_VERITY_TRANSPARENT", "n"});
   table.wrapped = choices(set, active ? Names() : ucx_variables(), &table.error);
   return table;
 }

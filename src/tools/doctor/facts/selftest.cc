@@ -24,10 +24,11 @@ constexpr std::size_t kBytes = 65536;
 constexpr int kSeconds = 60;
 
 // UCX looks for modules in one folder.
-void link_modules(const Facts& facts, const std::string& folder) {
+void link_modules(const Facts& facts, bool with_plugin, const std::string& folder) {
   fs::create_directory(folder);
-  fs::create_symlink(facts.install.module_dir + "/libuct_verity.so",
-                     folder + "/libuct_verity" + facts.ucx.suffix);
+  if (with_plugin)
+    fs::create_symlink(facts.install.module_dir + "/libuct_verity.so",
+                       folder + "/libuct_verity" + facts.ucx.suffix);
   fs::create_symlink(facts.install.fault, folder + "/libuct_fault" + facts.ucx.suffix);
 }
 
@@ -41,8 +42,9 @@ std::vector<Variable> environment_of(const Facts& facts, const std::string& tls,
     variables.push_back({name, value});
   };
   set("UCX_MODULE_DIR", folder + "/modules");
-  set("UCX_TLS", tls);
-  set("UCX_VERITY_TRANSPARENT", "n");
+  const bool own_names = locks_own_names(facts.shell.settings);
+  set("UCX_TLS", own_names ? without_wrappers(tls) : tls);
+  set("UCX_VERITY_TRANSPARENT", own_names ? "y" : "n");
   set("UCX_VERITY_EXTRA_MODULES", "fault");
   set("UCX_RNDV_THRESH", "inf");
   set("UCX_VERITY_HEALTH", "y");
@@ -96,7 +98,7 @@ void count(const std::string& folder, Outcome* outcome) {
 
 Outcome try_transport(const Facts& facts, const std::string& tls) {
   const TemporaryFolder folder("selftest");
-  link_modules(facts, folder / "modules");
+  link_modules(facts, tls.starts_with('v'), folder / "modules");
   fs::create_directory(folder / "health");
   Outcome outcome;
   const ProcessResult child = run_process(
