@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -56,6 +57,8 @@ constexpr Carried kCarried[] = {
     },
 };
 
+constexpr int kNotStarted = 127;  // become()
+
 struct AcceptanceOptions {
   std::vector<std::string> hosts;
   std::string launch;
@@ -96,10 +99,17 @@ int run_script(const AcceptanceOptions& options, const std::string& folder) {
       {"work", folder},           {"tool", own_path()},  {"hosts", join(options.hosts, " ")},
       {"launch", options.launch}, {"tls", options.tls},  {"quick", options.quick ? "yes" : "no"},
       {"mpirun", options.mpirun}, {"base", options.base}};
+  // Signals that come before there is a process to pass them to wait.
+  sigset_t passed;
+  sigset_t before;
+  sigemptyset(&passed);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&passed, number);
+  sigprocmask(SIG_BLOCK, &passed, &before);
   static volatile pid_t child = -1;
   child = fork();
   if (child < 0) throw std::runtime_error("cannot start a process");
   if (child == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     become({"bash", folder + "/run.sh"}, set, {});
   }
@@ -107,6 +117,7 @@ int run_script(const AcceptanceOptions& options, const std::string& folder) {
   pass.sa_handler = [](int number) { (void)kill(child, number); };
   for (const int number : {SIGTERM, SIGHUP}) sigaction(number, &pass, nullptr);
   (void)signal(SIGINT, SIG_IGN);  // the terminal sends it to both
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -122,16 +133,23 @@ std::vector<std::string> names_of_user() {
   return names;
 }
 
+// Before all of the work. A page of an earlier run stays until there is another one.
+void check_writable(const std::string& file) {
+  const bool was_there = std::filesystem::exists(file);
+  if (!std::ofstream(file, std::ios::app)) throw std::runtime_error("cannot write " + file);
+  if (!was_there) std::filesystem::remove(file);
+}
+
 int run(const AcceptanceOptions& options) {
   check(options);
-  std::ofstream page;
-  if (!options.html.empty()) {
-    page.open(options.html);
-    if (!page) throw std::runtime_error("cannot write " + options.html);
-  }
+  if (!options.html.empty()) check_writable(options.html);
   const TemporaryFolder folder("acceptance");
-  for (const Carried& file : kCarried) std::ofstream(folder / file.name) << file.text;
+  for (const Carried& file : kCarried) {
+    if (!(std::ofstream(folder / file.name) << file.text << std::flush))
+      throw std::runtime_error("cannot write to " + folder.path() + ": is the disk full?");
+  }
   const int status = run_script(options, folder.path());
+  if (status == kNotStarted) throw std::runtime_error("bash is needed, and cannot be started");
   if (status == kExitError || status >= 128) return status;
   std::ostringstream lines;
   lines << std::ifstream(folder / "results").rdbuf();
@@ -141,7 +159,8 @@ int run(const AcceptanceOptions& options) {
   acceptance.version = PACKAGE_VERSION;
   if (options.anonymous) anonymise(&acceptance, names_of_user());
   std::fputs((options.json ? render_json : render_text)(acceptance).c_str(), stdout);
-  if (!options.html.empty() && !(page << render_html(acceptance) << std::flush))
+  if (!options.html.empty() &&
+      !(std::ofstream(options.html) << render_html(acceptance) << std::flush))
     throw std::runtime_error("cannot write " + options.html);
   return acceptance.outcome() == Outcome::kFailed ? kExitWarning : kExitOk;
 }

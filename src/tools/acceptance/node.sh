@@ -57,15 +57,19 @@ facts() {
   fact "adapter software" "$(ofed_info -s 2> /dev/null | sed 's/:$//')"
 }
 
-verified_environment() { # of `ucx-verity env`; the transports are the caller's
+# Of `ucx-verity env`; the transports are the caller's, with a v before their names, unless the site locks UCX's own names.
+verified_environment() {
+  export UCX_VERITY_TRANSPARENT=n
   variables=$("$tool" env) || exit 2
   eval "$variables"
 }
+by_own_names() { [ "${UCX_VERITY_TRANSPARENT-}" = y ]; }
 
 transports() {
   verified_environment
   "$tool" probe 2> /dev/null | sed -n 's/.*"devices":\[\[\(.*\)\]\].*/\1/p' | sed 's/\],\[/\n/g' | tr -d '"' |
-    awk -F, '{ print $1 "\t" $2 "\t" $4 }'
+    awk -F, -v named="$(! by_own_names || echo y)" '{ print $1 "\t" $2 "\t" $4 }
+      named == "y" && $3 == "verity" { print "v" $1 "\t" $2 "\t" $4 }'
 }
 
 # The folder of the corrupting transport and, beside it, the plugin.
@@ -89,7 +93,9 @@ environment() { # environment LABEL KIND TLS
   else
     verified_environment
   fi
-  export UCX_TLS="$3" UCX_WARN_UNUSED_ENV_VARS=n
+  list=$3
+  case $2 in clean | verified) ! by_own_names || list=$(echo "$3" | sed 's/^v//; s/,v/,/g') ;; esac
+  export UCX_TLS="$list" UCX_WARN_UNUSED_ENV_VARS=n
   case $2 in
     stock | verified)
       folder_of "$2"
@@ -163,15 +169,28 @@ compile() {
   exit 3
 }
 
+ours() { # ours PID: no longer where the number was given away again
+  [ -r "/proc/$1/environ" ] && tr '\0' '\n' 2> /dev/null < "/proc/$1/environ" | grep -qx "VERITY_ACCEPTANCE=$dir"
+}
 end() {
-  for file in "$dir"/pids/*; do
-    pid=${file##*/}
-    # No longer ours where the number was given away again.
-    ! tr '\0' '\n' < "/proc/$pid/environ" 2> /dev/null | grep -qx "VERITY_ACCEPTANCE=$dir" || kill "$pid" 2> /dev/null
+  # `timeout` ends what it started, and kills it after 5 s; it leads the group of both.
+  for signal in TERM KILL; do
+    try=0
+    while [ $((try = try + 1)) -le 14 ]; do
+      left=
+      for file in "$dir"/pids/*; do
+        ! ours "${file##*/}" || left="$left -${file##*/}"
+      done
+      [ -n "$left" ] || break 2
+      # shellcheck disable=SC2086 # numbers
+      [ "$try" -gt 1 ] || kill -s $signal -- $left 2> /dev/null
+      sleep 0.5
+    done
   done
-  cd / && rm -rf "$dir" "$top/modules" "$top/health" "$top/program" "$top/program.c"
-  rmdir "$top" 2> /dev/null
-  exit 0
+  # By another shell: on NFS a folder stays as long as something in it, such as this script, is open.
+  cd / && exec sh -c 'rm -rf "$1" "$2/modules" "$2/health" "$2/program" "$2/program.c"
+    rmdir "$2" 2> /dev/null
+    [ ! -e "$1" ]' sh "$dir" "$top"
 }
 
 verb=$1

@@ -28,9 +28,13 @@ Outcome outcome_named(const std::string& name) {
 }
 
 Words split_tabs(const std::string& line) {
-  Words words;
-  std::istringstream stream(line);
-  for (std::string word; std::getline(stream, word, '\t');) words.push_back(word);
+  Words words(1);
+  for (const char c : line) {
+    if (c == '\t')
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
   return words;
 }
 

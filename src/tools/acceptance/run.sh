@@ -52,6 +52,7 @@ choose_hosts() {
   fi
   [ ${#list[@]} -ge 2 ] || { echo "ucx-verity acceptance: two hosts are needed, and there is ${list[*]:-none}" >&2; exit 2; }
   names=("${list[@]:0:2}")
+  [ "${names[0]}" != "${names[1]}" ] || { echo "ucx-verity acceptance: both hosts are ${names[0]}: name two" >&2; exit 2; }
   for i in 0 1; do
     case ${names[i]} in
       -* | *[!A-Za-z0-9._:@%-]*) echo "ucx-verity acceptance: '${names[i]}' is no name of a host" >&2; exit 2 ;;
@@ -76,11 +77,27 @@ agent_of() { # agent_of HOST: the command that runs another one there, with inpu
 }
 # A signal ends the waiting, unlike a command in the foreground.
 waiting() { # waiting COMMAND...
-  "$@" <&0 &
+  "$@" <&0 9>&- &
   wait $!
 }
+# Seconds after which a host that says nothing has hung. What runs there has its own limit, which is shorter.
+patience=${VERITY_ACCEPTANCE_PATIENCE:-120} # less in tests
 on() { # on 0|1 WORD...: on that host
-  waiting bash -c "exec ${agents[$1]} \"\$@\"" agent "${@:2}"
+  local begin=$SECONDS status=0
+  waiting timeout -k 5 "$patience" bash -c "exec ${agents[$1]} \"\$@\"" agent "${@:2}" || status=$?
+  case $status in
+    124 | 137) [ $((SECONDS - begin)) -lt "$patience" ] || echo "$1 $patience" >> "$work/log/silent" ;;
+  esac
+  return $status
+}
+# False, with a step that says so, once a host has hung: each further step would wait for it as well.
+answers() {
+  local i seconds
+  [ -s "$work/log/silent" ] || return 0
+  read -r i seconds < "$work/log/silent"
+  step Hosts failed "${names[i]}" "does not answer any more: nothing came within $seconds s; the other steps are left out" \
+    "see what it is doing: ${agents[i]} uptime; run this again when it answers"
+  return 1
 }
 at() { # at 0|1 VERB...: of node.sh there; nothing on its input
   on "$1" sh "${folders[$1]}/node" "${@:2}" < /dev/null
@@ -108,9 +125,11 @@ settings() {
 }
 bootstrap() { # what makes the folder, as a script on the other host's input
   cat << SH
+echo '$greeting'
 umask 077
 dir='${folders[$1]}'
-mkdir -p "\${dir%/*}" && mkdir "\$dir" "\$dir/pids" || exit 3
+mkdir "\${dir%/*}" 2> /dev/null # the hosts may share it
+mkdir "\$dir" "\$dir/pids" || exit 3
 cat > "\$dir/settings" << 'END OF SETTINGS'
 $(settings)
 END OF SETTINGS
@@ -121,7 +140,9 @@ tool='$tool'
 if [ -x "\$tool" ]; then "\$tool" --version; else echo missing; fi
 SH
 }
-started=no
+exec 9>&2 # where an interrupt finds another stderr
+greeting='ucx-verity acceptance' # what a host prints before this is none of ours
+made=(no no) # a folder on the host
 descendants() { # descendants PID
   local child
   for child in $(ps -o pid= --ppid "$1"); do
@@ -130,18 +151,24 @@ descendants() { # descendants PID
   done
 }
 clean_up() {
-  local i enders=() left
+  local i enders=('' '') left
   trap '' INT TERM HUP # once
-  if [ "$started" = yes ]; then
-    for i in 0 1; do
-      timeout -k 5 30 bash -c "exec ${agents[i]} \"\$@\"" agent sh "${folders[i]}/node" end < /dev/null > /dev/null 2>&1 &
-      enders+=($!)
-    done
-    wait "${enders[@]}"
-  fi
+  for i in 0 1; do
+    [ "${made[i]}" = yes ] || continue
+    timeout -k 5 30 bash -c "exec ${agents[i]} \"\$@\"" agent sh "${folders[i]}/node" end < /dev/null > /dev/null 2>&1 9>&- &
+    enders[i]=$!
+  done
+  for i in 0 1; do
+    [ -z "${enders[i]}" ] || wait "${enders[i]}" ||
+      echo "ucx-verity acceptance: ${names[i]} is not cleaned up: remove ${folders[i]%/*} there" >&9
+  done
   # Agents of a step that was interrupted.
   mapfile -t left < <(descendants $$)
   [ ${#left[@]} -eq 0 ] || kill "${left[@]}" 2> /dev/null
+}
+interrupted() { # interrupted STATUS
+  echo "ucx-verity acceptance: interrupted; cleaning up on both hosts, 35 s at most" >&9
+  exit "$1"
 }
 
 . "$work/steps.sh"
@@ -153,32 +180,45 @@ folders=("$base/ucx-verity-acceptance.$token/1" "$base/ucx-verity-acceptance.$to
 record host 0 "${names[0]}"
 record host 1 "${names[1]}"
 trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+trap 'interrupted 130' INT
+trap 'interrupted 143' TERM HUP
 mkdir "$work/log"
 printf 'ucx-verity acceptance: %s and %s, by %s\n' "${names[0]}" "${names[1]}" "'${agents[0]% "${names[0]}"}'" >&2
 if [ "$quick" = yes ]; then stages=7; echo "about 1 minute, 10 at most; steps that hang are ended" >&2
 else echo "about 3 minutes, 20 at most; steps that hang are ended" >&2; fi
 
-progress "hosts: reach, versions"
-if reach; then
-  facts
+between_hosts() {
+  local transport
+  progress "hosts: reach, versions"
+  reach && facts && answers || return
   progress "set-up: doctor on both hosts"
   doctor
+  answers || return
   progress "transports between the hosts"
-  if choose_transports; then
-    for transport in "${transports[@]}"; do clean_traffic "$transport"; done
+  choose_transports || { answers; return; }
+  for transport in "${transports[@]}"; do
+    clean_traffic "$transport"
+    answers || return
+  done
+  [ ${#sound[@]} -gt 0 ] || return
+  progress "damage on the way"
+  for transport in "${sound[@]}"; do
+    damaged_traffic "$transport"
+    answers || return
+  done
+  progress "health: what the tools say of the injected faults"
+  health "${sound[0]}"
+  if [ "$quick" = no ]; then
+    answers || return
+    progress "a process that dies"
+    death "${sound[0]}"
   fi
-  if [ ${#sound[@]} -gt 0 ]; then
-    progress "damage on the way"
-    for transport in "${sound[@]}"; do damaged_traffic "$transport"; done
-    progress "health: what the tools say of the injected faults"
-    health "${sound[0]}"
-    [ "$quick" = yes ] || { progress "a process that dies"; death "${sound[0]}"; }
-    progress "an MPI job"
-    mpi "${sound[0]}"
-    progress "cost: raw against wrapped"
-    cost "${sound[0]}"
-  fi
-fi
+  answers || return
+  progress "an MPI job"
+  mpi "${sound[0]}"
+  answers || return
+  progress "cost: raw against wrapped"
+  cost "${sound[0]}"
+}
+between_hosts
 [ "$failures" -eq 0 ]

@@ -6,25 +6,43 @@
 transports=() # that are to be tested
 sound=()      # those of them that work where nothing is damaged
 
+# A login's words of its own would be taken for those of what runs there.
+noise_of() { # noise_of 0|1: the first of them
+  sed "/^$greeting\$/,\$d" "$work/log/reached.$1" | grep -a -m 1 '[^[:space:]]' | cut -c 1-100
+}
 reach() {
-  local i out status version=() good=yes
-  started=yes
+  local i out status noise version=() good=yes
   for i in 0 1; do
     status=0
     bootstrap "$i" > "$work/log/bootstrap"
+    made[i]=yes
     waiting timeout -k 5 60 bash -c "exec ${agents[i]} sh" < "$work/log/bootstrap" > "$work/log/reached.$i" 2> "$work/log/reach.$i" || status=$?
     version[i]=$(grep -E '^[0-9]+\.[0-9]+.* for UCX|^missing$' "$work/log/reached.$i" | tail -n 1)
-    case ${version[i]} in
-      missing)
-        step Hosts failed "${names[i]}" "$tool is not there" "install ucx-verity on ${names[i]} in the same folder as here"
-        good=no ;;
-      '')
-        out=$(last_words "$work/log/reach.$i")
-        step Hosts failed "${names[i]}" "'${agents[i]}' did not run a command there (status $status)${out:+: $out}" \
-          "try: ${agents[i]} hostname"
-        good=no ;;
-      *) step Hosts passed "${names[i]}" "reached; ucx-verity ${version[i]}" ;;
-    esac
+    out=$(last_words "$work/log/reach.$i")
+    if ! grep -qx "$greeting" "$work/log/reached.$i"; then
+      case $status in 124 | 137) out="nothing came within 60 s${out:+; $out}" ;; *) made[i]=no ;; esac
+      step Hosts failed "${names[i]}" "'${agents[i]}' did not run a command there (status $status)${out:+: $out}" \
+        "try: ${agents[i]} hostname"
+      good=no
+      continue
+    fi
+    noise=$(noise_of "$i")
+    if [ -n "$noise" ]; then
+      step Hosts failed "${names[i]}" "its shell prints before a command runs: $noise" \
+        "let the start-up files there (such as .bashrc) print nothing where there is no terminal"
+      good=no
+    elif [ $status -eq 3 ]; then
+      step Hosts failed "${names[i]}" "no temporary folder in $base there${out:+: $out}" "name a folder that both hosts can write to: --directory"
+      made[i]=no good=no
+    elif [ "${version[i]}" = missing ]; then
+      step Hosts failed "${names[i]}" "$tool is not there" "install ucx-verity on ${names[i]} in the same folder as here"
+      good=no
+    elif [ -z "${version[i]}" ]; then
+      step Hosts failed "${names[i]}" "$tool does not run there (status $status)${out:+: $out}" "try: ${agents[i]} $tool --version"
+      good=no
+    else
+      step Hosts passed "${names[i]}" "reached; ucx-verity ${version[i]}"
+    fi
   done
   [ $good = yes ] || return 1
   if [ "${version[0]}" = "${version[1]}" ]; then return 0; fi
@@ -33,17 +51,22 @@ reach() {
 }
 
 facts() {
-  local i key value
+  local i key value own=()
   both "$work/log/facts" facts
   for i in 0 1; do
-    while IFS=$'\t' read -r key value; do record fact "$i" "$key" "$value"; done < "$work/log/facts.$i"
+    while IFS=$'\t' read -r key value; do
+      [ -z "$value" ] || record fact "$i" "$key" "$value"
+      [ "$key" != name ] || own[i]=$value
+    done < "$work/log/facts.$i"
   done
+  [ -z "${own[0]-}" ] || [ "${own[0]}" != "${own[1]-}" ] ||
+    step Hosts warning names "both hosts call themselves ${own[0]}: if they are one machine, nothing between hosts is tested" "name two machines"
 }
 
 doctor() {
   local options=(--selftest) merged=$work/log/doctor.json status
   [ "$quick" = no ] || options=()
-  both "$work/log/doctor" doctor "${options[@]}"
+  patience=160 both "$work/log/doctor" doctor "${options[@]}"
   cat "$work/log"/doctor.[01] | "$tool" doctor --merge - --json > "$merged" 2> "$work/log/doctor.merge"
   status=$?
   if ! grep -q '"verdict"' "$merged"; then
@@ -62,7 +85,7 @@ choose_transports() {
   local i name device reaches wanted=() missing
   for i in 0 1; do
     at "$i" transports > "$work/log/transports.$i" 2> "$work/log/transports.err.$i"
-    while IFS=$'\t' read -r name device reaches; do record transport "$i" "$name" "$device" "$reaches"; done < "$work/log/transports.$i"
+    while IFS=$'\t' read -r name device reaches; do [ -z "$reaches" ] || record transport "$i" "$name" "$device" "$reaches"; done < "$work/log/transports.$i"
   done
   on_both() { # on_both NAME
     awk -F'\t' -v name="$1" '$1 == name && $3 == "true" { seen[FILENAME] = 1 } END { exit length(seen) != 2 }' "$work/log/transports.0" "$work/log/transports.1"
@@ -106,7 +129,7 @@ lanes() { # lanes TRANSPORT PREFIX: v or nothing
 
 # traffic LABEL KIND TLS SECONDS OPTION...: both processes; their results are in $work/log/LABEL.0 and .1.
 traffic() {
-  local label=$1 kind=$2 list=$3 seconds=$4 pipes=$work/log/$1.pipe first status=0
+  local label=$1 kind=$2 list=$3 seconds=$4 pipes=$work/log/$1.pipe patience=$(($4 + 60)) first status=0
   shift 4
   mkfifo "$pipes.0" "$pipes.1"
   exec 7<> "$pipes.0" 8<> "$pipes.1"
@@ -139,6 +162,11 @@ seen() { # seen LABEL KEY [FIELD]: of both hosts, what node.sh read there
     "$work/log/$1".seen.[01]
 }
 
+# What the sites' files did not let this test set, if anything.
+policy_of() { # policy_of LABEL
+  sed -n 's/^ucx-verity: \(UCX_VERITY_[A-Z_]*\)=.* is not used: \(.*\)/; the site allows no other \1: \2/p' "$work/log/$1.0" "$work/log/$1.1" | head -n 1
+}
+
 messages=(--messages 400 --largest 262144)
 clean_traffic() { # clean_traffic TRANSPORT
   local name=$1 tail=
@@ -154,7 +182,7 @@ clean_traffic() { # clean_traffic TRANSPORT
   elif [ "$(of "clean.$name" wrong_bytes)" -ne 0 ]; then
     step Transports failed "$name, nothing injected" "$(of "clean.$name" wrong_bytes) wrong bytes through v$name" "please send this report to the project"
   elif [ "$(seen "clean.$name" verified)" -eq 0 ]; then
-    step Transports failed "$name, nothing injected" "no frame was verified" "see ucx-verity doctor on both hosts"
+    step Transports failed "$name, nothing injected" "no frame was verified$(policy_of "clean.$name")" "see ucx-verity doctor on both hosts"
   elif sound+=("$name") && [ "$(seen "clean.$name" attested)" -ne 0 ]; then
     step Transports warning "$name, nothing injected" \
       "$(of "clean.$name" messages) messages right, but $(seen "clean.$name" attested) faults were found and repaired$tail" \
@@ -244,7 +272,7 @@ death() { # death TRANSPORT
 
 # job KIND LIST: the MPI program; its output is in $work/log/job.KIND.
 job() {
-  at 0 job 90 "$1" "$2" "${launcher[@]}" > "$work/log/job.$1" 2> "$work/log/job.$1.err"
+  patience=150 at 0 job 90 "$1" "$2" "${launcher[@]}" > "$work/log/job.$1" 2> "$work/log/job.$1.err"
 }
 job_says() { # job_says KIND: how many messages were wrong
   sed -n 's/.* bytes: \([0-9]*\) messages wrong.*/\1/p' "$work/log/job.$1"

@@ -15,7 +15,7 @@ user=(env -i PATH="$PATH" HOME="$tap_dir" USER=jane LD_LIBRARY_PATH="${LD_LIBRAR
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
 accept() { # accept OPTION...: its report is in $report, its progress in $tap_dir/progress, its exit status in $status
   status=0
-  report=$("${user[@]}" "$tool" acceptance --launch "$hosts_agent" --directory "$tap_dir/base" "$@" 2> "$tap_dir/progress") || status=$?
+  report=$("${user[@]}" "$tool" acceptance --launch "${agent:-$hosts_agent}" --directory "${base:-$tap_dir/base}" "$@" 2> "$tap_dir/progress") || status=$?
 }
 no_trace() { # no_trace NAME
   is "$1: nothing is left on the hosts" "$(ls "$tap_dir/base"; for host in a b; do on $host ls /dev/shm; done; ls -d /tmp/ucx-verity-acceptance* 2> /dev/null)" ""
@@ -67,6 +67,67 @@ is "a host that is not there: exit status" "$status" 1
 step_is "a host that is not there: who, how and what to try" failed "host-c: '.*agent host-c' did not run a command there .* -> try: .*agent host-c hostname"
 no_trace "a host that is not there"
 
+# An agent that does something else for host-b: to what is carried out there, WORDS of a script, comes first.
+agent_with() { # agent_with WORDS
+  printf '#!/bin/bash\nif [ "$1" = host-b ]; then\n%s\nfi\nexec %s "$@"\n' "$1" "$hosts_agent" > "$tap_dir/agent"
+  chmod +x "$tap_dir/agent"
+}
+agent_with 'case " $* " in *" facts "*) exec sleep 1000 ;; esac'
+accept_by() { # accept_by PATIENCE OPTION...: by that agent, for hosts that hang
+  user+=(VERITY_ACCEPTANCE_PATIENCE="$1")
+  agent=$tap_dir/agent accept --quick "${@:2}"
+  unset 'user[-1]'
+}
+begin=$SECONDS
+accept_by 5 host-a host-b
+is "a host that hangs: exit status" "$status" 1
+step_is "a host that hangs: who, and what to do" failed \
+  "host-b: does not answer any more: nothing came within 5 s; the other steps are left out -> see what it is doing: .*agent host-b uptime"
+lacks "a host that hangs: nothing else waits for it" "$report" '^(Set-up|Damage)'
+ok "a host that hangs: soon ($((SECONDS - begin)) s)" [ $((SECONDS - begin)) -lt 60 ]
+no_trace "a host that hangs"
+
+agent_with 'echo "Welcome to host-b"'
+accept_by 120 host-a host-b
+step_is "a login that prints: its words, and where they come from" failed \
+  'host-b: its shell prints before a command runs: Welcome to host-b -> let the start-up files there'
+lacks "a login that prints: nothing else is tried" "$report" '^Set-up'
+no_trace "a login that prints"
+
+agent_with 'case " $* " in *" end "*) exit 1 ;; esac'
+accept_by 120 --tls vanished host-a host-b
+contains "a host that is not cleaned up: which, and what to remove" "$(cat "$tap_dir/progress")" \
+  "^ucx-verity acceptance: host-b is not cleaned up: remove $tap_dir/base/ucx-verity-acceptance\.[0-9a-f]+ there\$"
+is "a host that is not cleaned up: the other one is" "$(ls "$tap_dir"/base/ucx-verity-acceptance.*)" 2
+rm -r "$tap_dir"/base/ucx-verity-acceptance.*
+
+base=$tap_dir/none accept --quick host-a host-b
+step_is "no temporary folder: why, and what to do" failed \
+  "host-a: no temporary folder in $tap_dir/none there: .*none.*: No such file or directory -> name a folder that both hosts can write to: --directory"
+lacks "no temporary folder: nothing is to be cleaned up" "$(cat "$tap_dir/progress")" 'not cleaned up'
+
+# A site's policy that names verified transports by UCX's own names, locked or not.
+etc=$(sed -n 's/^sysconfdir = //p' "$build/Makefile" | sed "s|\${prefix}|$(sed -n 's/^prefix = //p' "$build/Makefile")|")
+if [ -d "$etc" ]; then
+  mkdir "$tap_dir/etc"
+  for host in a b; do on $host mount --bind "$tap_dir/etc" "$etc"; done
+  for line in 'UCX_VERITY_TRANSPARENT=y' 'lock UCX_VERITY_TRANSPARENT=y'; do
+    echo "$line" > "$tap_dir/etc/ucx-verity.conf"
+    accept --quick host-a host-b
+    step_is "$line: messages" passed 'tcp, nothing injected: 400 messages, [0-9]+ bytes right, [1-9][0-9]* frames verified, no fault'
+    step_is "$line: damage is repaired" passed 'tcp: [1-9][0-9]* frames damaged, [1-9][0-9]* found and repaired, no message wrong'
+    step_is "$line: an MPI job" "$([ -n "$openmpi" ] && echo passed || echo skipped)" 'MPI job'
+    step_is "$line: the cost" passed 'tcp: measured'
+  done
+  echo "lock UCX_VERITY_ATTEST_FILE=/dev/null" > "$tap_dir/etc/ucx-verity.conf"
+  accept --quick host-a host-b
+  step_is "a policy that hides what is counted is named" failed \
+    "tcp, nothing injected: no frame was verified; the site allows no other UCX_VERITY_ATTEST_FILE: $etc/ucx-verity.conf:1 locks it to /dev/null"
+  for host in a b; do on $host umount "$etc"; done
+else
+  skip "a site's policy" "$etc is not there"
+fi
+
 printf '#!/bin/sh\n' > "$tap_dir/nothing"
 on b mount --bind "$tap_dir/nothing" "$tool"
 accept --quick host-a host-b
@@ -100,10 +161,16 @@ for signal in INT TERM; do
   done
   if [ $signal = INT ]; then kill -INT -- "-$(ps -o pgid= -p $job | tr -d ' ')"; else kill -TERM $job; fi
   wait $job
-  is "SIG$signal: exit status" "$?" "$([ $signal = INT ] && echo 130 || echo 143)"
+  ended=$?
+  contains "SIG$signal: what it waits for" "$(cat "$tap_dir/progress")" '^ucx-verity acceptance: interrupted; cleaning up'
+  is "SIG$signal: exit status" "$ended" "$([ $signal = INT ] && echo 130 || echo 143)"
   no_trace "SIG$signal"
 done
 
+echo old > "$tap_dir/old.html"
+accept --quick --html "$tap_dir/old.html" host-a host-a
+is "two names of one host: wrong use" "$status" 2
+is "and the page of an earlier run stays" "$(cat "$tap_dir/old.html")" old
 for arguments in host-a "host-a host-b --directory relative" "host-a -x --nothing"; do
   # shellcheck disable=SC2086 # words
   accept $arguments

@@ -65,6 +65,12 @@ TEST(Acceptance, IsAsGoodAsItsWorstStep) {
 
 TEST(Acceptance, ThatHasNoStepFailed) { EXPECT_EQ(with_steps("").outcome(), Outcome::kFailed); }
 
+TEST(Acceptance, KeepsEmptyWords) {
+  const Acceptance a = with_steps("fact\t0\tSlurm\t\nstep\tMPI\tskipped\tjob\t\t\n");
+  EXPECT_EQ(a.facts.back().values[0], "");
+  EXPECT_EQ(a.steps.back().text + a.steps.back().remedy, "");
+}
+
 TEST(Acceptance, RefusesWhatIsNoRecord) {
   EXPECT_THROW((void)with_steps("noise\t0\ttext\n"), std::runtime_error);
   EXPECT_THROW((void)with_steps("step\tDamage\tperfect\ttcp\tx\n"), std::runtime_error);
