@@ -73,6 +73,17 @@ static int read_line(char* line, const char* name, struct entry* entry) {
   return 1;
 }
 
+/* The account that installs software, or root where a user namespace gives it another number. */
+static int owns_folder_of(const char* path, uid_t user) {
+  const char* slash = strrchr(path, '/');
+  char folder[PATH_MAX];
+  struct stat found;
+
+  (void)snprintf(folder, sizeof(folder), "%.*s", slash == NULL ? 1 : (int)(slash - path) + 1,
+                 slash == NULL ? "." : path);
+  return stat(folder, &found) == 0 && found.st_uid == user;
+}
+
 /* Fills `text` and ends it; false where there is no such file, or none to be trusted. */
 static int read_file(const char* path, char* text) {
   /* Not waiting for a writer, should it be a FIFO. */
@@ -83,7 +94,8 @@ static int read_file(const char* path, char* text) {
 
   if (fd < 0) { return 0; }
   if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
-      (file.st_uid == 0 || file.st_uid == geteuid()) && (file.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
+      (file.st_uid == 0 || file.st_uid == geteuid() || owns_folder_of(path, file.st_uid)) &&
+      (file.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
     while ((got = read(fd, text + length, kMostBytes + 1 - length)) > 0) { length += (size_t)got; }
   }
   (void)close(fd);

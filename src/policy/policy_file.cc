@@ -26,11 +26,21 @@ Policy unusable(const std::string& path, const std::string& what) {
   return none;
 }
 
+// Whoever owns a folder decides what is in it: an account that installs software, or root as a
+// container's user namespace shows it, as a user that has no name there.
+bool owns_folder_of(const std::string& path, uid_t user) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  struct stat found;
+  return ::stat(folder.c_str(), &found) == 0 && found.st_uid == user;
+}
+
 // What is wrong with it; empty: nothing.
-std::string distrust(const struct stat& file) {
+std::string distrust(const std::string& path, const struct stat& file) {
   if (!S_ISREG(file.st_mode)) return "is no regular file";
-  if (file.st_uid != 0 && file.st_uid != geteuid())
-    return "is owned by user " + std::to_string(file.st_uid) + ": expected root, or this user";
+  if (file.st_uid != 0 && file.st_uid != geteuid() && !owns_folder_of(path, file.st_uid))
+    return "is owned by user " + std::to_string(file.st_uid) +
+           ": expected root, this user or the owner of its folder";
   if ((file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return "may be written to by group or others: chmod go-w";
   return {};
@@ -60,7 +70,7 @@ Policy read_file(const std::string& path) {
   const FileCloser closer{fd};
   struct stat file;
   if (::fstat(fd, &file) != 0) return unusable(path, std::strerror(errno));
-  if (const std::string why = distrust(file); !why.empty()) return unusable(path, why);
+  if (const std::string why = distrust(path, file); !why.empty()) return unusable(path, why);
   std::string text(kMostBytes + 1, '\0');
   std::size_t length = 0;
   while (length < text.size()) {

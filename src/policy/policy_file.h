@@ -18,7 +18,8 @@ namespace verity::policy {
 [[nodiscard]] std::string installation_file(const std::string& module_folder);
 
 // A file that does not exist is an empty policy. One that cannot be read, is no regular file, is
-// not owned by root or this user, or may be written to by group or others, is an error.
+// not owned by root, this user or the owner of its folder, or may be written to by group or others,
+// is an error.
 [[nodiscard]] Policy read_file(const std::string& path);
 
 // Both files. UCX_VERITY_MODE is locked to verify where one of them is in error.

@@ -86,7 +86,10 @@ rm "$file"
 if [ "$(id -u)" -eq 0 ]; then
   policy 'UCX_VERITY_WINDOW=300'
   chown 12345 "$file"
-  broken "a file of another user" "$file: is owned by user 12345: expected root"
+  broken "a file of another user" "$file: is owned by user 12345: expected root, this user or the owner of its folder"
+  chown 12345 "$site"
+  is "  but for who owns the folder: an account that installs software" "$(in_force WINDOW)" 300
+  chown 0 "$site"
   rm "$file"
 else
   skip "a file of another user" "needs root"
@@ -222,6 +225,13 @@ if [ -n "$openmpi" ]; then
   is "  and none that is too large" "$(past)" ""
   rm "$file" && mkfifo "$file"
   is "  that is a FIFO" "$(past)" ""
+  if [ "$(id -u)" -eq 0 ]; then
+    rm "$file" && policy 'UCX_VERITY_TRANSPARENT=y' && chown 12345 "$file"
+    is "  of another user" "$(past)" ""
+    chown 12345 "$site"
+    is "  who does not own the folder" "$(past)" "$nothing"
+    chown 0 "$site"
+  fi
   rm "$file" && policy 'UCX_VERITY_TRANSPARENT=y' && chmod 666 "$file"
   is "  or that anybody may change" "$(past)" ""
   rm "$file"
