@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# contrib/check-matrix where it cannot fetch a release: skipped with a line that says why, and a failure only where the
-# mirror answers. Nothing is built here.
+# contrib/check-matrix where it cannot fetch a release: skipped with a line that says why, and a failure only where something
+# else goes wrong. Nothing is built here.
 . "${abs_top_srcdir:?}/test/tap.sh"
 matrix=$abs_top_srcdir/contrib/check-matrix
 
@@ -14,7 +14,7 @@ echo "$MIRROR/debian Packages"
 S
 cat > "$tap_dir/bin/debootstrap" << 'S'
 #!/bin/sh
-echo "E: cannot unpack $3"
+echo "E: ${DEBOOTSTRAP_SAYS:-cannot unpack} $3"
 [ -z "$MIRROR_ENDS" ] || rm -f "$MIRROR_ENDS"
 exit 1
 S
@@ -61,6 +61,9 @@ done
 run --suites trixie
 is "what fails though the mirror answers is a failure" "$status $(last)" "1 0 passed, 1 failed, 0 skipped"
 contains "with the end of its log" "$out" '^E: cannot unpack .*/trixie/root'
+DEBOOTSTRAP_SAYS="Couldn't download packages: base-files" run --suites trixie
+is "what cannot be downloaded though the mirror answers: skipped" "$status $(last)" "0 0 passed, 0 failed, 1 skipped"
+contains "and why" "$out" "^skipped: Couldn't download packages: base-files"
 export MIRROR_ENDS=$tap_dir/mirror/debian/dists/trixie/InRelease
 run --suites trixie
 is "a mirror that goes meanwhile: skipped" "$status $(last)" "0 0 passed, 0 failed, 1 skipped"
