@@ -49,9 +49,8 @@ namespace verity::health {
   X(read_bytes_verified, "bytes", "bytes in them")                                                 \
   X(read_chunks_damaged, "messages", "chunks of remote reads whose digest did not match at first") \
   X(read_segments_damaged, "segments", "segments that differed in these chunks")                   \
-  X(read_segments_repaired, "segments",                                                            \
-    "segments of these chunks that were intact when read again")                                   \
-  X(read_bytes_again, "bytes", "bytes read again")                                                 \
+  X(read_segments_repaired, "segments", "segments of these chunks that were intact when re-read")  \
+  X(read_bytes_again, "bytes", "bytes re-read")                                                    \
   X(reads_damaged_on_wire, "messages", "of these chunks: damaged in transit")                      \
   X(reads_ambiguous, "messages", "of these chunks: damaged in transit or changed by their owner")  \
   X(reads_source_changed, "messages", "of these chunks: changed by their owner while being read")  \

@@ -60,8 +60,7 @@ bool Planner::own_directive(RecordId id, Directive* directive_p) {
   if (!problem.empty()) {
     refuse(id, place, problem);
   } else if (directive_p->links() || !directive_p->tag.empty() || !directive_p->when.empty()) {
-    refuse(id, record.directives.front().place,
-           "only ignore and bytes can be said of a whole struct");
+    refuse(id, record.directives.front().place, "only ignore and bytes apply to a whole struct");
   } else if (directive_p->ignore) {
     refuse(id, record.place, "its directive is ignore");
   }

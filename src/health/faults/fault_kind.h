@@ -24,7 +24,7 @@ enum class Blame : std::uint8_t { kPath, kMemory, kProgram, kUndecided };
   X(kFrame, "frame", kPath,                                                                \
     "header or payload came damaged; which one is unknown, as the right bytes never came") \
   X(kLength, "length", kPath, "more or fewer bytes came than the header says")             \
-  X(kPersistent, "persistent", kPath, "the bytes stayed wrong when they came again")       \
+  X(kPersistent, "persistent", kPath, "retransmitted or re-read bytes were wrong again")   \
   X(kSourceMemory, "source_memory", kMemory,                                               \
     "the sender's own copy was no longer what it had sealed")                              \
   X(kSourceChanged, "source_changed", kProgram,                                            \

@@ -165,7 +165,7 @@ HealthFile Directory::read(const std::string& name) const {
   file.name = name;
   struct stat info {};
   if (fstatat(fd_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-    file.problem = reason("it cannot be looked at");
+    file.problem = reason("it cannot be examined");
     return file;
   }
   file.owner = info.st_uid;

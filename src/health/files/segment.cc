@@ -65,7 +65,7 @@ void carry_over(const void* old, const Words& copied, std::byte* base) noexcept 
 // Who may replace files there could make others believe anything.
 std::string check_folder(int directory) {
   struct stat info;
-  if (fstat(directory, &info) != 0) return reason("cannot be looked at", errno);
+  if (fstat(directory, &info) != 0) return reason("cannot be examined", errno);
   if (info.st_uid != 0 && info.st_uid != geteuid())
     return "it belongs to user " + std::to_string(info.st_uid);
   if ((info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0)

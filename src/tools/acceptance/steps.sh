@@ -172,7 +172,7 @@ clean_traffic() { # clean_traffic TRANSPORT
   local name=$1 tail=
   traffic "raw.$name" raw "$(lanes "$name" "")" 60 "${messages[@]}" || {
     step Transports failed "$name, nothing injected" "stock UCX fails: $(error_of "raw.$name")" \
-      "not ucx-verity's doing: mend UCX between the hosts first (UCX_NET_DEVICES, UCX_IB_GID_INDEX, firewalls)"
+      "not caused by ucx-verity: fix UCX between the hosts first (UCX_NET_DEVICES, UCX_IB_GID_INDEX, firewalls)"
     return
   }
   [ "$(of "raw.$name" wrong_bytes)" -eq 0 ] || tail="; stock UCX delivered $(of "raw.$name" wrong_bytes) wrong bytes"
@@ -208,11 +208,11 @@ damaged_traffic() { # damaged_traffic TRANSPORT
   fi
   injected=$(seen "damaged.$name" injected) found=$(seen "damaged.$name" attested) twice=$(seen "damaged.$name" twice)
   if [ "$(of "damaged.$name" wrong_bytes)" -ne 0 ]; then
-    step Damage failed "$name" "$(of "damaged.$name" wrong_bytes) wrong bytes got through; $stock" "please send this report to the project"
+    step Damage failed "$name" "$(of "damaged.$name" wrong_bytes) wrong bytes delivered; $stock" "please send this report to the project"
   elif [ "$injected" -eq 0 ]; then
     step Damage failed "$name" "no frame was damaged: nothing was shown" "see ucx-verity doctor --selftest on both hosts"
   elif [ "$found" -eq 0 ] || [ "$found" -gt "$injected" ] || [ $((found + twice)) -lt "$injected" ]; then
-    step Damage failed "$name" "$injected frames damaged, $found faults found, $twice frames came twice; no message wrong; $stock" \
+    step Damage failed "$name" "$injected frames damaged, $found faults found, $twice frames received twice; no message wrong; $stock" \
       "please send this report to the project"
   else
     step Damage passed "$name" "$injected frames damaged, $found found and repaired, no message wrong; $stock"
@@ -232,18 +232,18 @@ health() { # health TRANSPORT: of the damaged traffic
   fi
   agrees() { # agrees NAME NUMBER
     if [ "$2" -eq "$found" ]; then
-      step Health passed "$1" "has the $found faults that were found on both hosts"
+      step Health passed "$1" "shows the $found faults found on both hosts"
     else
-      step Health failed "$1" "has $2 faults, the attestations have $found" "please send this report to the project"
+      step Health failed "$1" "shows $2 faults, the attestations $found" "please send this report to the project"
     fi
   }
   agrees status "$(seen "$label" status)"
   agrees "report --injected" "$(seen "$label" report)"
-  # The host that found a fault counts it, and the one that sent the frame counts each segment that it sends again.
+  # The host that found a fault counts it, and the one that sent the frame counts each segment that it retransmits.
   for i in 0 1; do
     read -r line known < <(awk '$1 == "check" { print $2, $3 }' "$work/log/$label.seen.$i")
     if [ "${line:-none}" = 0 ] && [ "${known:-0}" -gt 0 ]; then
-      step Health passed "check on ${names[i]}" "OK: knows of $known injected faults and does not count them against the host"
+      step Health passed "check on ${names[i]}" "OK: $known injected faults, none counted against the host"
     else
       step Health failed "check on ${names[i]}" "exit status ${line:-none}, ${known:-0} injected faults; wanted: 0, and some" \
         "please send this report to the project"

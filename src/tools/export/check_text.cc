@@ -49,7 +49,7 @@ Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::
         " faults DELIVERED by jobs in mode observe: their results may be wrong");
   }
   for (const std::string& text : gathered.partial)
-    checked.notes.push_back("looked at no more than a part of " + text);
+    checked.notes.push_back("examined only a part of " + text);
   if (gathered.unreadable > 0) {
     checked.notes.push_back(
         files_text(gathered.unreadable) + " cannot be read" +
@@ -65,13 +65,13 @@ Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::
 std::string check_line(const Checked& checked) {
   std::string line = std::string("UCX-VERITY ") + blame::level_name(checked.verdict.level) + ": ";
   if (checked.verdict.level == Level::kUnknown)
-    line += "cannot look into " + checked.blind.front() + "; otherwise ";
+    line += "cannot read " + checked.blind.front() + "; otherwise ";
   line += checked.verdict.text;
   std::string notes;
   const auto add = [&](const std::string& note) { notes += (notes.empty() ? "" : "; ") + note; };
   for (std::size_t i = checked.verdict.level == Level::kUnknown ? 1 : 0; i < checked.blind.size();
        ++i) {
-    add("cannot look into " + checked.blind[i]);
+    add("cannot read " + checked.blind[i]);
   }
   for (const std::string& note : checked.notes) add(note);
   return notes.empty() ? line : line + " (" + notes + ")";

@@ -67,9 +67,9 @@ for wrong in "--critical 0" "--criticl 3" "--hours -1" "--hours x" "--drain-on s
   done
 done
 is "no folder is unknown" "$(verdict nowhere | tail -n 1)" "exit 3"
-contains "and named" "$(verdict nowhere)" "^UCX-VERITY UNKNOWN: cannot look into $tap_dir/nowhere: .*No such file or directory; otherwise nothing verified in the last 24 h\$"
-contains "no folder for NHC: not checked, and not drained" "$(verdict nowhere --nhc)" '^ucx-verity check: not checked: cannot look into .*/nowhere: '
-contains "one folder of two: the other one counts" "$(verdict node1 --directory "$tap_dir/nowhere")" '^UCX-VERITY CRITICAL: .*\(cannot look into .*/nowhere: '
+contains "and named" "$(verdict nowhere)" "^UCX-VERITY UNKNOWN: cannot read $tap_dir/nowhere: .*No such file or directory; otherwise nothing verified in the last 24 h\$"
+contains "no folder for NHC: not checked, and not drained" "$(verdict nowhere --nhc)" '^ucx-verity check: not checked: cannot read .*/nowhere: '
+contains "one folder of two: the other one counts" "$(verdict node1 --directory "$tap_dir/nowhere")" '^UCX-VERITY CRITICAL: .*\(cannot read .*/nowhere: '
 mkdir "$tap_dir/empty"
 is "nothing verified is no zero bytes" "$(verdict empty --hours 1)" "UCX-VERITY OK: nothing verified in the last hour
 exit 0"

@@ -160,7 +160,7 @@ attempt "a link to a folder" '^UCX-VERITY OK: '
 # A crowd of files hides nothing of what others saw.
 fresh; place root 2-guilty.health faults=20; mkdir "$tap_dir/daemon"
 (cd "$tap_dir/daemon" && seq -f '%g-y.health' 5 30000 | xargs touch)
-contains "30,000 files of one user" "$(check)" '^UCX-VERITY CRITICAL: 60 faults .*looked at no more than a part of [^ ]+/daemon: [0-9]+ of more than [0-9]+ files'
+contains "30,000 files of one user" "$(check)" '^UCX-VERITY CRITICAL: 60 faults .*examined only a part of [^ ]+/daemon: [0-9]+ of more than [0-9]+ files'
 rm -rf "$tap_dir/daemon"
 
 # Who makes a folder of another one's name.

@@ -148,7 +148,7 @@ TEST(ToolsDoctorJob, AnswersThatWereCut) {
   add_cut_answers(0, &job);
   EXPECT_EQ(worst(with_hosts(job)), Grade::kOk);
   add_cut_answers(2, &job);
-  EXPECT_EQ(with_hosts(job).back().text, "2 further answers did not arrive whole");
+  EXPECT_EQ(with_hosts(job).back().text, "2 further answers arrived incomplete");
   EXPECT_EQ(worst(with_hosts(job)), Grade::kBroken);
 }
 

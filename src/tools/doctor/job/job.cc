@@ -167,7 +167,7 @@ JobDiagnosis merge_reports(const std::vector<HostReport>& reports, const Launch&
 void add_cut_answers(unsigned cut, JobDiagnosis* job) {
   if (cut == 0) return;
   job->findings.push_back(
-      {{Grade::kBroken, "hosts", std::to_string(cut) + " further answers did not arrive whole",
+      {{Grade::kBroken, "hosts", std::to_string(cut) + " further answers arrived incomplete",
         "start it again", Effect::kIgnored},
        job->hosts});
 }
