@@ -73,9 +73,8 @@ ucs_config_field_t kFields[] = {
      FIELD(mode), UCS_CONFIG_TYPE_ENUM(kModeNames)},
     {"TRANSPARENT", "n",
      "y: wrapped transports have the names of UCX's own, which are hidden: UCX_TLS, its aliases\n"
-     "and MPI libraries' filters need no change, and nothing can bypass the plugin on them. Set "
-     "it\n"
-     "for every process of a job: peers without it are refused.",
+     "and MPI libraries' filters need no change, and nothing can bypass the plugin on them.\n"
+     "Set it for every process of a job: peers without it are refused.",
      FIELD(transparent), UCS_CONFIG_TYPE_BOOL},
     {"SEGMENT_SIZE", "8k",
      "Bytes of a segment (Merkle leaf), the unit of retransmission: a power of two from 256\n"

@@ -17,8 +17,8 @@
 //
 //   tcp                            byte 1 is an address family, which there is not
 //   posix, sysv, xpmem, cma, knem  the 8 bytes are the id of a host, which is not this one
-//   rc, ud, dc, srd                byte 0 says InfiniBand with a partition key behind its LID (in
-//                                  bytes 1 and 2), and the key is 0, which no port has
+//   rc, ud, dc, srd                byte 0 says InfiniBand with a partition key behind its LID,
+//                                  which is in bytes 1 and 2; the key is 0, which no port has
 //   self                           its interface address is another one's
 //
 // so that UCP finds them unreachable and returns an error to its user.
