@@ -13,13 +13,9 @@ end_in() { # end_in NAME LAUNCHER LIST ORDER ARGUMENT...
   mpi_clean "$name" "$ended" 90 "$launcher" 4 "$list" finalize -o "$order" -t 60 "$@"
 }
 
-# From 4.2 on MPICH's MPI_Finalize waits for the other ranks before its last progress: what they still want of this one a
-# thread has to send again.
-finalize_waits() { [ "$(printf '%s\n' 4.2 "$(mpichversion | sed -n 's/^MPICH Version:[[:space:]]*//p')" | sort -V | head -n 1)" = 4.2 ]; }
-
 for launcher in $openmpi $mpich; do
   case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
-  if [ "$launcher" = "$mpich" ] && finalize_waits; then export UCX_VERITY_PROGRESS_THREAD=y; fi
+  if finalize_waits "$launcher"; then export UCX_VERITY_PROGRESS_THREAD=y; fi
   for lower in tcp posix; do
     for order in forward reverse even shuffle; do
       no_damage
