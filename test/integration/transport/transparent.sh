@@ -144,11 +144,25 @@ for launcher in $openmpi $mpich; do
   done
 done
 
-# A rank without the plugin ends the job. Each of the two finds the other, and the launcher may kill one before it says so.
-cat > "$tap_dir/one_raw" << 'SH'
+# A rank without the plugin ends the job. It is slow: each of the two finds the other, and the launcher may kill one before it says so.
+cat > "$tap_dir/slow.c" << 'C'
+#include <dlfcn.h>
+#include <unistd.h>
+
+int ucp_ep_create(void* worker, const void* params, void** ep) {
+  int (*next)(void*, const void*, void**) = (int (*)(void*, const void*, void**))dlsym(RTLD_NEXT, "ucp_ep_create");
+  sleep(3);
+  return next(worker, params, ep);
+}
+C
+ok "a rank can be made slow" "${CC:-cc}" -D_GNU_SOURCE -shared -fPIC -o "$tap_dir/slow.so" "$tap_dir/slow.c" -ldl
+cat > "$tap_dir/one_raw" << SH
 #!/bin/bash
-[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || unset LD_PRELOAD UCX_MODULE_DIR UCX_PLUGIN_PATH
-exec "$@"
+if [ "\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}" = 1 ]; then
+  unset UCX_MODULE_DIR UCX_PLUGIN_PATH
+  export LD_PRELOAD=$tap_dir/slow.so
+fi
+exec "\$@"
 SH
 chmod +x "$tap_dir/one_raw"
 for launcher in $openmpi $mpich; do
@@ -156,7 +170,7 @@ for launcher in $openmpi $mpich; do
   status=0
   as transparent all within 60 "$launcher" -np 2 "$tap_dir/one_raw" "$program" -n 2000 > "$tap_dir/job" 2>&1 || status=$?
   contains "$(flavour "$launcher"): a job with a raw rank ends with an error, soon" "$status" '^([1-9]|[1-9][0-9]|1[013-9][0-9]|12[0-35-9]|2..)$'
-  contains "  and says why" "$(cat "$tap_dir/job")" 'ucx-verity: a peer without the plugin|UCX +ERROR.*unreachable'
+  contains "  and says why" "$(cat "$tap_dir/job")" 'ucx-verity: a peer without the plugin'
 done
 
 done_testing
