@@ -140,7 +140,7 @@ bool Receiver::on_frame(Link& link, wire::Class c, const wire::FrameView& view,
     case wire::FrameKind::kRepair: on_repair(link, c, view); break;
     case wire::FrameKind::kBye: lifecycle_.peer_closed(link); break;
   }
-  link.detached_top = link.peer_sent();  // with what a probe told of
+  link.detached_top = link.peer_sent();  // with the frames that a probe or a repair announced
   return false;
 }
 
