@@ -3,6 +3,7 @@
 // The C interface, without MPI: arguments are checked and exceptions end here.
 #include "ucx-verity/autolink.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>

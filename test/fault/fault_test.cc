@@ -3,6 +3,7 @@
 // The pure part of the corrupting transport: a fault injector that miscounts proves nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 

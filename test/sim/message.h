@@ -5,6 +5,7 @@
 #ifndef VERITY_TEST_SIM_MESSAGE_H
 #define VERITY_TEST_SIM_MESSAGE_H
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 

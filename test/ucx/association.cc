@@ -21,6 +21,7 @@
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <list>
 #include <memory>
 #include <mutex>

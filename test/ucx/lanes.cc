@@ -9,6 +9,7 @@
 // Prints TAP; exit status 0, or 1.
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>

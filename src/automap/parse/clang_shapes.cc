@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <climits>
 
 #include "automap/parse/clang_reader.h"

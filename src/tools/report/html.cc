@@ -2,6 +2,7 @@
 //
 // One page without scripts, pictures or anything from elsewhere. All texts from the files are
 // escaped.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>

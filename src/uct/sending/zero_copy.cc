@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/sending/zero_copy.h"
 
+#include <algorithm>
+
 #include "uct/compat/ucp_ids.h"
 #include "uct/memory/verity_md.h"
 

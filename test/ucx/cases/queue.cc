@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Full queues: pending requests, purge.
+#include <algorithm>
 #include <cstdlib>
 
 #include "pending.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What handlers may do: keep descriptors, answer at once; and who receives from many endpoints.
+#include <algorithm>
 #include <cstring>
 #include <deque>
 

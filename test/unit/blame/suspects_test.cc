@@ -2,6 +2,8 @@
 // Fleets that never were, with one thing broken in each: who is suspected.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "blame/suspects.h"
 #include "sim/rng.h"
 #include "tools/report/render.h"

@@ -2,6 +2,8 @@
 // The modes of a link: how both sides agree, and what mode observe does.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "unit/link/pair.h"
 
 namespace verity::test {

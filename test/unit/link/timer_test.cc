@@ -2,6 +2,8 @@
 // Retransmission timeouts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "unit/link/pair.h"
 
 namespace verity::test {

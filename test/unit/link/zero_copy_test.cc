@@ -2,6 +2,8 @@
 // Zero-copy sends: when the user's buffers are free, and what happens when they change before.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "unit/link/pair.h"
 
 namespace verity::test {

@@ -3,6 +3,7 @@
 // those, and fetch_test.cc for fetches.
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "unit/rma/pair.h"

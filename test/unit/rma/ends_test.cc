@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends of remote reads that are no success: wrong answers, aborts; and the fences that reads and
 // puts wait for.
+#include <algorithm>
+
 #include "unit/rma/pair.h"
 
 namespace verity::test {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations on the same bytes over several links: what waits for what, and that nothing else does.
+#include <algorithm>
+
 #include "unit/rma/pair.h"
 
 namespace verity::test {

@@ -4,6 +4,7 @@
 #ifndef VERITY_TEST_UNIT_RMA_PAIR_H
 #define VERITY_TEST_UNIT_RMA_PAIR_H
 
+#include <algorithm>
 #include <map>
 
 #include "rma/client.h"

@@ -2,6 +2,8 @@
 #ifndef VERITY_TEST_UNIT_RMA_SERVER_CASE_H
 #define VERITY_TEST_UNIT_RMA_SERVER_CASE_H
 
+#include <algorithm>
+
 #include "merkle/tree.h"
 #include "unit/rma/pair.h"
 

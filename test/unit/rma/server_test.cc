@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "unit/rma/server_case.h"
 
 namespace verity::test {

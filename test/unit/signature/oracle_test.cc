@@ -3,6 +3,7 @@
 // elements.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "unit/signature/case.h"

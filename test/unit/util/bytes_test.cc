@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "util/bytes.h"
 
 #include <gtest/gtest.h>

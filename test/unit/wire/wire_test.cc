@@ -2,6 +2,7 @@
 // Sealing and checking frames: what is right is found right, and any change is found.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "sim/rng.h"
