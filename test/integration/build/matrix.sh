@@ -25,6 +25,16 @@ run() { # run ARGUMENT...: sets $out and $status
 }
 last() { tail -n 1 <<< "$out"; }
 
+# What CI asks for.
+mkdir -p "$tap_dir/clone/.ci" "$tap_dir/clone/contrib"
+cp "$abs_top_srcdir/.ci/run" "$tap_dir/clone/.ci/run"
+printf '#!/bin/sh\necho "$# $*"\n' > "$tap_dir/clone/contrib/run-tests"
+chmod +x "$tap_dir/clone/contrib/run-tests"
+ci() { (unset VERITY_MATRIX; "$@" "$tap_dir/clone/.ci/run" --no-roce); }
+is "CI: Debian 13, too" "$(ci env)" "3 --matrix trixie --no-roce"
+is "CI: or others" "$(ci env VERITY_MATRIX="trixie sid")" "3 --matrix trixie sid --no-roce"
+is "CI: or none" "$(ci env VERITY_MATRIX=)" "1 --no-roce"
+
 run --ucx "$tap_dir"
 contains "--ucx: what is no source of UCX is named" "$status $out" "^1 .*$tap_dir is no source tree of UCX"
 run --suites
