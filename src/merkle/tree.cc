@@ -14,32 +14,16 @@ class SegmentHasher {
   explicit SegmentHasher(util::Pieces pieces) noexcept : rest_(pieces) {}
 
   Digest next(size_t length) noexcept {
-    skip_done();
+    while (!rest_.empty() && offset_ >= rest_.front().length) {
+      offset_ -= rest_.front().length;
+      rest_ = rest_.subspan(1);
+    }
     const Digest digest = hash_range(rest_, offset_, length);
     offset_ += length;
     return digest;
   }
 
-  // The same while copying the segment to `dst`: one pass if it lies in one piece.
-  Digest next_copied(void* dst, size_t length) noexcept {
-    skip_done();
-    if (rest_.empty() || rest_.front().length - offset_ < length) {
-      util::copy_out(rest_, offset_, dst, length);
-      return next(length);
-    }
-    const auto* from = static_cast<const std::byte*>(rest_.front().data) + offset_;
-    offset_ += length;
-    return copy_and_hash(dst, from, length);
-  }
-
  private:
-  void skip_done() noexcept {
-    while (!rest_.empty() && offset_ >= rest_.front().length) {
-      offset_ -= rest_.front().length;
-      rest_ = rest_.subspan(1);
-    }
-  }
-
   util::Pieces rest_;
   size_t offset_ = 0;  // into rest_.front()
 };
@@ -91,25 +75,6 @@ Digest root(const Geometry& geometry, util::Pieces pieces) noexcept {
     for (uint64_t i = 0; i < group; ++i) {
       leaves[i] = segments.next(geometry.leaf_length(first + i));
     }
-    builder.add({leaves, group});
-  }
-  return builder.finish();
-}
-
-Digest copy_and_root(const Geometry& geometry, util::Pieces pieces, void* dst) noexcept {
-  SegmentHasher segments(pieces);
-  RootBuilder builder;
-  auto* out = static_cast<std::byte*>(dst);
-  const uint64_t count = geometry.leaf_count();
-  Digest leaves[kFanout];
-  for (uint64_t first = 0; first < count; first += kFanout) {
-    const uint64_t group = std::min<uint64_t>(kFanout, count - first);
-    for (uint64_t i = 0; i < group; ++i) {
-      const size_t length = geometry.leaf_length(first + i);
-      leaves[i] = segments.next_copied(out, length);
-      out += length;
-    }
-    if (count <= kFanout) return root_of(geometry, {leaves, group});
     builder.add({leaves, group});
   }
   return builder.finish();

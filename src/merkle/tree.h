@@ -34,10 +34,6 @@ void leaf_digests(const Geometry& geometry, util::Pieces pieces, std::span<Diges
 // Root of the payload in one pass, without memory for the leaves. Precondition as leaf_digests.
 [[nodiscard]] Digest root(const Geometry& geometry, util::Pieces pieces) noexcept;
 
-// The same while copying the payload to `dst` (no overlap).
-[[nodiscard]] Digest copy_and_root(const Geometry& geometry, util::Pieces pieces,
-                                   void* dst) noexcept;
-
 // Root of leaves that arrive one by one, in order. Holds at most kFanout digests per level.
 class RootBuilder {
  public:

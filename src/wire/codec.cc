@@ -97,14 +97,6 @@ void seal_tree(FrameHeader* header, util::Pieces payload, uint64_t nonce) noexce
   header->root = bind_tree(merkle::root(geometry, payload), digest);
 }
 
-void seal_tree_copy(FrameHeader* header, util::Pieces payload, uint64_t nonce,
-                    void* dest) noexcept {
-  const uint64_t digest = header_digest(*header, nonce);
-  header->check = static_cast<uint32_t>(digest);
-  const merkle::Geometry geometry(header->length, header->segment_size());
-  header->root = bind_tree(merkle::copy_and_root(geometry, payload, dest), digest);
-}
-
 void seal_hello(void* hello, size_t size, uint64_t nonce) noexcept {
   const uint64_t digest = hello_digest(hello, size, nonce);
   std::memcpy(static_cast<uint8_t*>(hello) + size - sizeof(digest), &digest, sizeof(digest));

@@ -79,10 +79,6 @@ void seal_single(FrameHeader* header, util::Pieces rest, uint64_t nonce) noexcep
 // Sets root and check of a tree frame with the given payload (a HELLO carries its own digest).
 void seal_tree(FrameHeader* header, util::Pieces payload, uint64_t nonce) noexcept;
 
-// The same while copying the payload to `dest`, each leaf in one pass where it lies in one piece.
-// The header is not copied.
-void seal_tree_copy(FrameHeader* header, util::Pieces payload, uint64_t nonce, void* dest) noexcept;
-
 // The root that a tree frame with this header has when its payload's Merkle root is `tree_root`.
 [[nodiscard]] inline uint64_t bind_tree(uint64_t tree_root, uint64_t digest_of_header) noexcept {
   return merkle::mix(tree_root, digest_of_header);

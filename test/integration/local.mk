@@ -29,6 +29,12 @@ noinst_PROGRAMS += hash_threads
 hash_threads_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS)
 hash_threads_LDADD = libverity_core.la
 hash_threads_SOURCES = test/bench/hash_threads.cc test/sim/read_time.h
+# What hashes leave of the bandwidth of shared memory.
+noinst_PROGRAMS += shared_ring
+shared_ring_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
+shared_ring_LDADD = libverity_core.la
+shared_ring_LDFLAGS = -pthread
+shared_ring_SOURCES = test/bench/shared_ring.cc
 noinst_PROGRAMS += runs_bench
 runs_bench_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 runs_bench_LDADD = libverity_normalize.la
