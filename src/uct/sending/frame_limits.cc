@@ -30,6 +30,7 @@ constexpr size_t kMaxRma = 60 * 1024;
 // less where a frame is compact.
 void gather(FrameLimits* limits, size_t segment) noexcept {
   limits->gathers = true;
+  limits->fuse_from = SIZE_MAX;
   limits->max_zcopy = limits->max_bcopy;
   limits->max_bcopy =
       std::min(limits->max_bcopy, whole_elements(std::max(segment + segment / 8, kMostCopied)));

@@ -20,10 +20,13 @@ inline constexpr size_t kElement = 64;
 struct FrameLimits {
   size_t max_short =
       0;  // bytes of the longest frame in the lower transport's short send; 0: it has none
-  size_t max_bcopy = 0;   // bytes of the longest copied message
-  size_t max_zcopy = 0;   // of the longest zero-copy message; 0: there are none
-  bool gathers = false;   // zero-copy messages are copied from the user's memory to the lower
-                          // transport's buffers, as it has no zero-copy of its own
+  size_t max_bcopy = 0;  // bytes of the longest copied message
+  size_t max_zcopy = 0;  // of the longest zero-copy message; 0: there are none
+  bool gathers = false;  // zero-copy messages are copied from the user's memory to the lower
+                         // transport's buffers, as it has no zero-copy of its own
+  // From this length on a kept frame is hashed in the pass that copies it to the lower transport's
+  // buffer. Where the receiver has the buffer in its cache that pass is slower than two.
+  size_t fuse_from = 512;
   size_t copy_up_to = 0;  // zero-copy sends up to this length are copied
   size_t max_header = 0;  // of a zero-copy message's upper header
   size_t max_iov = 0;

@@ -16,9 +16,6 @@ namespace {
 // that many messages in flight stay in the cache.
 constexpr size_t kMoveUpTo = 448;
 
-// From here on the hash is made while the frame is copied to the lower transport's buffer.
-constexpr size_t kFuseFrom = 512;
-
 // Longest frame that send_short_or_pieces() sends short: control frames have 32 to 72 bytes.
 constexpr size_t kMaxShortControl = 96;
 
@@ -95,7 +92,7 @@ struct Launch {
   const bool open = hub.sender.commit_open(l, launch.c, slot, static_cast<uint32_t>(launch.length),
                                            launch.id, launch.compact);
   const size_t size = slot->size;
-  if (open && launch.length >= kFuseFrom) {
+  if (open && launch.length >= launch.sender->limits().fuse_from) {
     link::Sender::seal_copy(l, launch.c, slot, dest);
     return size;
   }
@@ -226,6 +223,7 @@ namespace {
 struct OpenFrame {
   UctLink* link;
   link::Slot* slot;
+  size_t fuse_from;
   bool open = true;
 
   void seal() noexcept {
@@ -237,7 +235,7 @@ struct OpenFrame {
 size_t pack_open(void* dest, void* arg) noexcept {
   auto& frame = *static_cast<OpenFrame*>(arg);
   const size_t size = frame.slot->size;
-  if (size >= kFuseFrom) {
+  if (size >= frame.fuse_from) {
     link::Sender::seal_copy(*frame.link, wire::Class::kSync, frame.slot, dest);
     frame.open = false;
     return size;
@@ -256,7 +254,7 @@ link::Sent sent_as(ucs_status_t status) noexcept {
 
 // A compact frame that is committed and not sealed yet.
 link::Sent FrameSender::send_open(UctLink& l, link::Slot* slot) const noexcept {
-  OpenFrame frame{&l, slot};
+  OpenFrame frame{&l, slot, limits_.fuse_from};
   if (slot->size <= limits_.max_short) {
     frame.seal();
     return sent_as(send_short(l, wire::kCompactId, *slot));
