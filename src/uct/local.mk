@@ -130,8 +130,8 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/progress/lingering_close.h \
 	src/uct/progress/link_upkeep.cc \
 	src/uct/progress/link_upkeep.h \
-	src/uct/progress/lower_flushes.cc \
-	src/uct/progress/lower_flushes.h \
+	src/uct/progress/lower_completions.cc \
+	src/uct/progress/lower_completions.h \
 	src/uct/progress/wakeup_timer.cc \
 	src/uct/progress/wakeup_timer.h \
 	src/uct/progress/worker_callback.h \

@@ -33,7 +33,7 @@ class FlushQueue {
 
   // Tries each, with what lock() returns held, as others must while they use the list. The attempt
   // calls nothing that leads to the upper layer, which may change the list: what the lower
-  // transport completes meanwhile waits (progress/lower_flushes.h).
+  // transport completes meanwhile waits (progress/lower_completions.h).
   // UCS_ERR_NO_RESOURCE: it goes on waiting; UCS_INPROGRESS: the lower transport has taken it over,
   // with its completion. How many went.
   template <typename Lock, typename Try>

@@ -62,7 +62,8 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   const bool shared = l.eps.next != l.eps.prev;
   if (shared && l.mode() != link::Mode::kOff) return UCS_OK;
   const unsigned flags = shared ? unsigned{UCT_FLUSH_FLAG_LOCAL} : request.flags;
-  const ucs_status_t status = lower_.start(request.ep, l.lower.get(), flags, request.comp);
+  const ucs_status_t status =
+      lower_.start(uct_ep_flush, request.ep, l.lower.get(), flags, request.comp);
   if (cancel && l.to_ep && status != UCS_ERR_NO_RESOURCE) {
     // The lower endpoint is not to be used hereafter: rc takes its queue pair down.
     l.reported = true;  // it is the upper layer's own wish

@@ -7,7 +7,7 @@
 #define VERITY_UCT_PROGRESS_FLUSHER_H
 
 #include "uct/links/flush_queue.h"
-#include "uct/progress/lower_flushes.h"
+#include "uct/progress/lower_completions.h"
 #include "uct/receiving/delivery.h"
 
 namespace verity::uct {
@@ -39,7 +39,7 @@ class Flusher {
   LinkSet& links_;
   Delivery& delivery_;
   Queue waiting_;
-  LowerFlushes lower_;
+  LowerCompletions lower_;
 };
 
 }  // namespace verity::uct

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A flush that the lower transport completes ends once: in progress, or with its upper endpoint.
-#include "uct/progress/lower_flushes.h"
+// An operation that the lower transport completes ends once: in progress, or with its upper
+// endpoint.
+#include "uct/progress/lower_completions.h"
 
 #include <gtest/gtest.h>
 
@@ -65,83 +66,86 @@ struct Upper {
   }
 };
 
-class UctLowerFlushes : public testing::Test {
+class UctLowerCompletions : public testing::Test {
  protected:
   ThreadRules threads_;
-  std::unique_ptr<LowerFlushes> flushes_ = std::make_unique<LowerFlushes>(threads_);
+  std::unique_ptr<LowerCompletions> pending_ = std::make_unique<LowerCompletions>(threads_);
   Lower lower_;
   Upper first_, second_;
   int ep_ = 0, other_ep_ = 0;
 };
 
-TEST_F(UctLowerFlushes, EndsInProgressBehindTheLowerOne) {
-  EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), UCT_FLUSH_FLAG_CANCEL, &first_.comp),
-            UCS_INPROGRESS);
+TEST_F(UctLowerCompletions, EndsInProgressBehindTheLowerOne) {
+  EXPECT_EQ(
+      pending_->start(uct_ep_flush, &ep_, lower_.handle(), UCT_FLUSH_FLAG_CANCEL, &first_.comp),
+      UCS_INPROGRESS);
   EXPECT_EQ(lower_.flags, unsigned{UCT_FLUSH_FLAG_CANCEL});
   EXPECT_EQ(first_.times, 0u);
-  EXPECT_TRUE(flushes_->empty());
+  EXPECT_TRUE(pending_->empty());
   lower_.complete(UCS_ERR_ENDPOINT_TIMEOUT);
   EXPECT_EQ(first_.times, 0u);
-  EXPECT_FALSE(flushes_->empty());
-  EXPECT_EQ(flushes_->run(), 1u);
-  EXPECT_TRUE(flushes_->empty());
+  EXPECT_FALSE(pending_->empty());
+  EXPECT_EQ(pending_->run(), 1u);
+  EXPECT_TRUE(pending_->empty());
   EXPECT_EQ(first_.times, 1u);
   EXPECT_EQ(first_.comp.status, UCS_ERR_ENDPOINT_TIMEOUT);
-  flushes_->cancel(&ep_);
+  pending_->cancel(&ep_);
   EXPECT_EQ(first_.times, 1u);
 }
 
-TEST_F(UctLowerFlushes, IsCanceledWithItsEndpointAndNoOther) {
-  EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
-  EXPECT_EQ(flushes_->start(&other_ep_, lower_.handle(), 0, &second_.comp), UCS_INPROGRESS);
-  flushes_->cancel(&ep_);
+TEST_F(UctLowerCompletions, IsCanceledWithItsEndpointAndNoOther) {
+  EXPECT_EQ(pending_->start(uct_ep_flush, &ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+  EXPECT_EQ(pending_->start(uct_ep_flush, &other_ep_, lower_.handle(), 0, &second_.comp),
+            UCS_INPROGRESS);
+  pending_->cancel(&ep_);
   EXPECT_EQ(first_.times, 1u);
   EXPECT_EQ(first_.comp.status, UCS_ERR_CANCELED);
   EXPECT_EQ(second_.times, 0u);
   lower_.complete(UCS_OK);
-  EXPECT_EQ(flushes_->run(), 1u);
+  EXPECT_EQ(pending_->run(), 1u);
   EXPECT_EQ(first_.times, 1u);
   EXPECT_EQ(second_.times, 1u);
   EXPECT_EQ(second_.comp.status, UCS_OK);
 }
 
 // What was completed below, and not yet above, has its own end.
-TEST_F(UctLowerFlushes, KeepsItsStatusWhenItsEndpointGoes) {
-  EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+TEST_F(UctLowerCompletions, KeepsItsStatusWhenItsEndpointGoes) {
+  EXPECT_EQ(pending_->start(uct_ep_flush, &ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
   lower_.complete(UCS_OK);
-  flushes_->cancel(&ep_);
+  pending_->cancel(&ep_);
   EXPECT_EQ(first_.times, 1u);
   EXPECT_EQ(first_.comp.status, UCS_OK);
-  EXPECT_EQ(flushes_->run(), 0u);
+  EXPECT_EQ(pending_->run(), 0u);
 }
 
-TEST_F(UctLowerFlushes, WhatIsOverAtOnceHasNoCompletion) {
+TEST_F(UctLowerCompletions, WhatIsOverAtOnceHasNoCompletion) {
   for (const ucs_status_t status : {UCS_OK, UCS_ERR_NO_RESOURCE}) {
     lower_.answer = status;
-    EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, &first_.comp), status);
+    EXPECT_EQ(pending_->start(uct_ep_flush, &ep_, lower_.handle(), 0, &first_.comp), status);
   }
-  flushes_->cancel(&ep_);
+  pending_->cancel(&ep_);
   EXPECT_EQ(first_.times, 0u);
 }
 
-TEST_F(UctLowerFlushes, NeedsNoCompletion) {
-  EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, nullptr), UCS_INPROGRESS);
-  flushes_->cancel(&ep_);
+TEST_F(UctLowerCompletions, NeedsNoCompletion) {
+  EXPECT_EQ(pending_->start(uct_ep_flush, &ep_, lower_.handle(), 0, nullptr), UCS_INPROGRESS);
+  pending_->cancel(&ep_);
 }
 
 // An interface that closes destroys its lower endpoints last.
-TEST_F(UctLowerFlushes, MayOutliveTheList) {
-  EXPECT_EQ(flushes_->start(&ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
-  EXPECT_EQ(flushes_->start(&other_ep_, lower_.handle(), 0, &second_.comp), UCS_INPROGRESS);
-  flushes_->cancel(&ep_);
-  flushes_.reset();
+TEST_F(UctLowerCompletions, MayOutliveTheList) {
+  EXPECT_EQ(pending_->start(uct_ep_flush, &ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+  EXPECT_EQ(pending_->start(uct_ep_flush, &other_ep_, lower_.handle(), 0, &second_.comp),
+            UCS_INPROGRESS);
+  pending_->cancel(&ep_);
+  pending_.reset();
   lower_.complete(UCS_ERR_CANCELED);
   EXPECT_EQ(first_.times, 1u);
 }
 
 // The lower transport may complete earlier flushes inside a later one, as a cancel does: what
 // waits in the queue is not changed under the queue's hands.
-TEST_F(UctLowerFlushes, NothingIsCompletedInsideAnotherFlush) {
+TEST_F(UctLowerCompletions, NothingIsCompletedInsideAnotherFlush) {
   struct Ep {};
   Ep waits, flushes;
   FlushQueue<Ep> queue;
@@ -149,25 +153,26 @@ TEST_F(UctLowerFlushes, NothingIsCompletedInsideAnotherFlush) {
   const auto no_lock = [] { return 0; };
   EXPECT_EQ(queue.add({&waits, 0, &waiting.comp}), UCS_INPROGRESS);
   EXPECT_EQ(queue.add({&flushes, UCT_FLUSH_FLAG_CANCEL, &flushing.comp}), UCS_INPROGRESS);
-  EXPECT_EQ(flushes_->start(&flushes, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+  EXPECT_EQ(pending_->start(uct_ep_flush, &flushes, lower_.handle(), 0, &first_.comp),
+            UCS_INPROGRESS);
   first_.action = [&] { queue.cancel(&waits, no_lock); };  // it destroys that endpoint
   lower_.on_flush = [&] { lower_.complete(UCS_OK); };
   const auto attempt = [&](const FlushQueue<Ep>::Request& request) {
     if (request.ep == &waits) return UCS_ERR_NO_RESOURCE;
     const ucs_status_t status =
-        flushes_->start(request.ep, lower_.handle(), request.flags, request.comp);
+        pending_->start(uct_ep_flush, request.ep, lower_.handle(), request.flags, request.comp);
     EXPECT_EQ(first_.times, 0u);
     return status;
   };
   EXPECT_EQ(queue.run(no_lock, attempt), 1u);
   EXPECT_FALSE(queue.empty());
-  EXPECT_EQ(flushes_->run(), 1u);
+  EXPECT_EQ(pending_->run(), 1u);
   EXPECT_TRUE(queue.empty());
   EXPECT_EQ(waiting.times, 1u);
   EXPECT_EQ(waiting.comp.status, UCS_ERR_CANCELED);
   EXPECT_EQ(flushing.times, 0u);
   lower_.complete(UCS_OK);
-  EXPECT_EQ(flushes_->run(), 1u);
+  EXPECT_EQ(pending_->run(), 1u);
   EXPECT_EQ(flushing.times, 1u);
 }
 
