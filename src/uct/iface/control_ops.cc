@@ -68,12 +68,7 @@ ucs_status_t Ops::ep_invalidate(uct_ep_h ep, unsigned flags) noexcept {
 
 ucs_status_t Ops::ep_check(uct_ep_h ep, unsigned flags, uct_completion_t* comp) noexcept {
   VerityEp& self = VerityEp::of(ep);
-  const AsyncGuard guard(self.verity().core().threads);
-  // Without a completion the question is only whether to report a failure: reported already; not
-  // connected yet. With one, from UCX 1.22 on, it is whether the peer answers.
-  if (self.link().failed()) return comp == nullptr ? UCS_OK : self.link().failure;
-  if (self.carrier() == nullptr) return comp == nullptr ? UCS_OK : UCS_ERR_NO_RESOURCE;
-  return uct_ep_check(self.carrier(), flags, comp);
+  return self.verity().flusher().check(self, flags, comp);
 }
 
 ucs_status_t Ops::pending_add(uct_ep_h ep, uct_pending_req_t* request, unsigned flags) noexcept {

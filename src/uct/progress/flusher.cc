@@ -84,6 +84,16 @@ ucs_status_t Flusher::flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) 
   return status == UCS_ERR_NO_RESOURCE ? waiting_.add(request) : status;
 }
 
+// Without a completion the question is only whether to report a failure: reported already; not
+// connected yet. With one it is whether the peer answers. UCX before 1.22 takes none.
+ucs_status_t Flusher::check(LinkEp& ep, unsigned flags, uct_completion_t* comp) noexcept {
+  const AsyncGuard guard(core_.threads);
+  const UctLink& l = ep.link();
+  if (l.failed()) return comp == nullptr ? UCS_OK : l.failure;
+  if (l.lower == nullptr) return comp == nullptr ? UCS_OK : UCS_ERR_NO_RESOURCE;
+  return lower_.start(uct_ep_check, &ep, l.lower.get(), flags, comp);
+}
+
 unsigned Flusher::run() noexcept {
   const unsigned count = lower_.run();
   return count + waiting_.run([this] { return AsyncGuard(core_.threads); },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Flush. Active messages are flushed when they are acknowledged, or when the link owns a copy of
-// what is not and the peer has been silent for a while: waiting on would hang a rank whose peer
-// left first (links/patience.h). Puts are flushed when they are applied.
+// Flush and check. Active messages are flushed when they are acknowledged, or when the link owns a
+// copy of what is not and the peer has been silent for a while: waiting on would hang a rank whose
+// peer left first (links/patience.h). Puts are flushed when they are applied.
 #ifndef VERITY_UCT_PROGRESS_FLUSHER_H
 #define VERITY_UCT_PROGRESS_FLUSHER_H
 
@@ -19,6 +19,9 @@ class Flusher {
 
   // As uct_ep_flush() of `ep`, or uct_iface_flush() with nullptr.
   [[nodiscard]] ucs_status_t flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) noexcept;
+  // As uct_ep_check() of `ep`. With a completion, from UCX 1.22 on, the lower transport may answer
+  // later; the completion is then made as those of flushes are.
+  [[nodiscard]] ucs_status_t check(LinkEp& ep, unsigned flags, uct_completion_t* comp) noexcept;
   // Tries those that wait, and makes the upper completions of those that are over; how many.
   unsigned run() noexcept;
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty() && lower_.empty(); }

@@ -103,9 +103,43 @@ void no_tokens([[maybe_unused]] Side& side) {
 #endif
 }
 
+// UCP probes a lane that it wants back with a check (from 1.22 on), which may be answered later: in
+// progress, or with the endpoint that goes, be there another one to that peer or not.
+void checked([[maybe_unused]] Side& side) {
+#if VERITY_UCX_AT_LEAST(1, 22)
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  if (!iface.has(UCT_IFACE_FLAG_EP_CHECK)) throw Skip("no ep_check");
+  const Iface::Address peer = iface.exchange_addresses(side.channel);
+  uct_ep_h eps[2];
+  Ended checks[2];
+  ucs_status_t statuses[2];
+  for (size_t i = 0; i < 2; ++i) {
+    eps[i] = iface.connect_to_iface(peer);
+    checks[i] = {{has_ended, 1, UCS_OK}, 0, UCS_OK};
+    statuses[i] = uct_ep_check(eps[i], 0, &checks[i].completion);
+    check(statuses[i], "uct_ep_check");
+    require(checks[i].calls == 0, "a check ended before it was answered");
+  }
+  uct_ep_destroy(eps[0]);
+  require(checks[0].calls == (statuses[0] == UCS_INPROGRESS ? 1 : 0),
+          "a check outlives its endpoint");
+  const unsigned wanted = statuses[1] == UCS_INPROGRESS ? 1 : 0;
+  iface.progress_until([&] { return checks[1].calls >= wanted; }, "the answer of a check");
+  require(checks[1].calls == wanted && checks[1].status == UCS_OK, "the peer is not there");
+  side.channel.barrier([&] { iface.progress(); });
+  require(checks[0].calls <= 1 && checks[1].calls == wanted, "a check ended twice");
+  uct_ep_destroy(eps[1]);
+  side.channel.barrier([&] { iface.progress(); });
+#else
+  throw Skip("from UCX 1.22 on");
+#endif
+}
+
 constexpr Case kCases[] = {
     {"an endpoint that is invalidated ends everything with an error, once", invalidated},
     {"no tokens", no_tokens},
+    {"a check ends in progress, or with its endpoint", checked},
 };
 
 }  // namespace

@@ -20,11 +20,11 @@ void note_other_thread() noexcept {}
 
 namespace {
 
-// A lower endpoint whose flushes wait until they are completed here.
+// A lower endpoint whose flushes and checks wait until they are completed here.
 class Lower {
  public:
   Lower() {
-    iface_.ops.ep_flush = flush;
+    iface_.ops.ep_flush = iface_.ops.ep_check = start;
     ep_.handle.iface = &iface_;
     ep_.self = this;
   }
@@ -36,17 +36,17 @@ class Lower {
   }
   ucs_status_t answer = UCS_INPROGRESS;
   unsigned flags = 0;
-  std::function<void()> on_flush = [] {};
+  std::function<void()> on_start = [] {};
 
  private:
   struct Ep {
     uct_ep_t handle;
     Lower* self;
   };
-  static ucs_status_t flush(uct_ep_h ep, unsigned flags, uct_completion_t* comp) {
+  static ucs_status_t start(uct_ep_h ep, unsigned flags, uct_completion_t* comp) {
     Lower& self = *reinterpret_cast<Ep*>(ep)->self;
     self.flags = flags;
-    self.on_flush();
+    self.on_start();
     if (self.answer == UCS_INPROGRESS && comp != nullptr) self.waiting_.push_back(comp);
     return self.answer;
   }
@@ -66,7 +66,7 @@ struct Upper {
   }
 };
 
-class UctLowerCompletions : public testing::Test {
+class UctLowerCompletions : public testing::TestWithParam<LowerCompletions::Operation> {
  protected:
   ThreadRules threads_;
   std::unique_ptr<LowerCompletions> pending_ = std::make_unique<LowerCompletions>(threads_);
@@ -75,10 +75,9 @@ class UctLowerCompletions : public testing::Test {
   int ep_ = 0, other_ep_ = 0;
 };
 
-TEST_F(UctLowerCompletions, EndsInProgressBehindTheLowerOne) {
-  EXPECT_EQ(
-      pending_->start(uct_ep_flush, &ep_, lower_.handle(), UCT_FLUSH_FLAG_CANCEL, &first_.comp),
-      UCS_INPROGRESS);
+TEST_P(UctLowerCompletions, EndsInProgressBehindTheLowerOne) {
+  EXPECT_EQ(pending_->start(GetParam(), &ep_, lower_.handle(), UCT_FLUSH_FLAG_CANCEL, &first_.comp),
+            UCS_INPROGRESS);
   EXPECT_EQ(lower_.flags, unsigned{UCT_FLUSH_FLAG_CANCEL});
   EXPECT_EQ(first_.times, 0u);
   EXPECT_TRUE(pending_->empty());
@@ -93,9 +92,9 @@ TEST_F(UctLowerCompletions, EndsInProgressBehindTheLowerOne) {
   EXPECT_EQ(first_.times, 1u);
 }
 
-TEST_F(UctLowerCompletions, IsCanceledWithItsEndpointAndNoOther) {
-  EXPECT_EQ(pending_->start(uct_ep_flush, &ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
-  EXPECT_EQ(pending_->start(uct_ep_flush, &other_ep_, lower_.handle(), 0, &second_.comp),
+TEST_P(UctLowerCompletions, IsCanceledWithItsEndpointAndNoOther) {
+  EXPECT_EQ(pending_->start(GetParam(), &ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+  EXPECT_EQ(pending_->start(GetParam(), &other_ep_, lower_.handle(), 0, &second_.comp),
             UCS_INPROGRESS);
   pending_->cancel(&ep_);
   EXPECT_EQ(first_.times, 1u);
@@ -109,8 +108,8 @@ TEST_F(UctLowerCompletions, IsCanceledWithItsEndpointAndNoOther) {
 }
 
 // What was completed below, and not yet above, has its own end.
-TEST_F(UctLowerCompletions, KeepsItsStatusWhenItsEndpointGoes) {
-  EXPECT_EQ(pending_->start(uct_ep_flush, &ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+TEST_P(UctLowerCompletions, KeepsItsStatusWhenItsEndpointGoes) {
+  EXPECT_EQ(pending_->start(GetParam(), &ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
   lower_.complete(UCS_OK);
   pending_->cancel(&ep_);
   EXPECT_EQ(first_.times, 1u);
@@ -118,24 +117,24 @@ TEST_F(UctLowerCompletions, KeepsItsStatusWhenItsEndpointGoes) {
   EXPECT_EQ(pending_->run(), 0u);
 }
 
-TEST_F(UctLowerCompletions, WhatIsOverAtOnceHasNoCompletion) {
+TEST_P(UctLowerCompletions, WhatIsOverAtOnceHasNoCompletion) {
   for (const ucs_status_t status : {UCS_OK, UCS_ERR_NO_RESOURCE}) {
     lower_.answer = status;
-    EXPECT_EQ(pending_->start(uct_ep_flush, &ep_, lower_.handle(), 0, &first_.comp), status);
+    EXPECT_EQ(pending_->start(GetParam(), &ep_, lower_.handle(), 0, &first_.comp), status);
   }
   pending_->cancel(&ep_);
   EXPECT_EQ(first_.times, 0u);
 }
 
-TEST_F(UctLowerCompletions, NeedsNoCompletion) {
-  EXPECT_EQ(pending_->start(uct_ep_flush, &ep_, lower_.handle(), 0, nullptr), UCS_INPROGRESS);
+TEST_P(UctLowerCompletions, NeedsNoCompletion) {
+  EXPECT_EQ(pending_->start(GetParam(), &ep_, lower_.handle(), 0, nullptr), UCS_INPROGRESS);
   pending_->cancel(&ep_);
 }
 
 // An interface that closes destroys its lower endpoints last.
-TEST_F(UctLowerCompletions, MayOutliveTheList) {
-  EXPECT_EQ(pending_->start(uct_ep_flush, &ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
-  EXPECT_EQ(pending_->start(uct_ep_flush, &other_ep_, lower_.handle(), 0, &second_.comp),
+TEST_P(UctLowerCompletions, MayOutliveTheList) {
+  EXPECT_EQ(pending_->start(GetParam(), &ep_, lower_.handle(), 0, &first_.comp), UCS_INPROGRESS);
+  EXPECT_EQ(pending_->start(GetParam(), &other_ep_, lower_.handle(), 0, &second_.comp),
             UCS_INPROGRESS);
   pending_->cancel(&ep_);
   pending_.reset();
@@ -143,9 +142,9 @@ TEST_F(UctLowerCompletions, MayOutliveTheList) {
   EXPECT_EQ(first_.times, 1u);
 }
 
-// The lower transport may complete earlier flushes inside a later one, as a cancel does: what
+// The lower transport may complete earlier operations inside a later one, as a cancel does: what
 // waits in the queue is not changed under the queue's hands.
-TEST_F(UctLowerCompletions, NothingIsCompletedInsideAnotherFlush) {
+TEST_P(UctLowerCompletions, NothingIsCompletedInsideAnotherOne) {
   struct Ep {};
   Ep waits, flushes;
   FlushQueue<Ep> queue;
@@ -153,14 +152,14 @@ TEST_F(UctLowerCompletions, NothingIsCompletedInsideAnotherFlush) {
   const auto no_lock = [] { return 0; };
   EXPECT_EQ(queue.add({&waits, 0, &waiting.comp}), UCS_INPROGRESS);
   EXPECT_EQ(queue.add({&flushes, UCT_FLUSH_FLAG_CANCEL, &flushing.comp}), UCS_INPROGRESS);
-  EXPECT_EQ(pending_->start(uct_ep_flush, &flushes, lower_.handle(), 0, &first_.comp),
+  EXPECT_EQ(pending_->start(GetParam(), &flushes, lower_.handle(), 0, &first_.comp),
             UCS_INPROGRESS);
   first_.action = [&] { queue.cancel(&waits, no_lock); };  // it destroys that endpoint
-  lower_.on_flush = [&] { lower_.complete(UCS_OK); };
+  lower_.on_start = [&] { lower_.complete(UCS_OK); };
   const auto attempt = [&](const FlushQueue<Ep>::Request& request) {
     if (request.ep == &waits) return UCS_ERR_NO_RESOURCE;
     const ucs_status_t status =
-        pending_->start(uct_ep_flush, request.ep, lower_.handle(), request.flags, request.comp);
+        pending_->start(GetParam(), request.ep, lower_.handle(), request.flags, request.comp);
     EXPECT_EQ(first_.times, 0u);
     return status;
   };
@@ -175,6 +174,9 @@ TEST_F(UctLowerCompletions, NothingIsCompletedInsideAnotherFlush) {
   EXPECT_EQ(pending_->run(), 1u);
   EXPECT_EQ(flushing.times, 1u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Flush, UctLowerCompletions, testing::Values(uct_ep_flush));
+INSTANTIATE_TEST_SUITE_P(Check, UctLowerCompletions, testing::Values(uct_ep_check));
 
 }  // namespace
 }  // namespace verity::uct
