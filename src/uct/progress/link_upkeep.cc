@@ -133,6 +133,9 @@ void LinkUpkeep::report_failure(UctLink& l) noexcept {
 void LinkUpkeep::reap(UctLink& l) noexcept {
   const AsyncGuard guard(core_.threads);
   if (l.attended != 0) return;  // a callback progresses the worker: by the call around it
+  // So does the handler of a message, perhaps of this link: Hub::delivered() looks at it
+  // afterwards.
+  if (core_.upcalls != 0) return links_.want_attention(l);
   if (link::ZeroCopy::has_unbounced(l) || l.open != 0)
     return links_.want_attention(l);  // the lower transport is still at buffers
   if (l.is_lost()) return drop(l);

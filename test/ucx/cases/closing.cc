@@ -202,6 +202,47 @@ void late_answers(Side& side) {
   side.channel.barrier([&] { iface.progress(); });
 }
 
+// Progresses the worker in the handler of its first message, and uses what is freed meanwhile.
+struct Nested {
+  Iface& iface;
+  unsigned calls = 0;
+  std::vector<std::vector<uint64_t>> reused;
+  static ucs_status_t handle(void* arg, void*, size_t, unsigned) {
+    constexpr uint64_t kNoPointer = 0xa5;
+    auto& self = *static_cast<Nested*>(arg);
+    if (++self.calls != 1) return UCS_OK;
+    for (const double until = seconds_now() + 0.5; seconds_now() < until;) self.iface.progress();
+    for (size_t words = 32; words < 256; ++words) self.reused.emplace_back(words, kNoPointer);
+    return UCS_OK;
+  }
+};
+
+// The peer closes while the handler of its message makes progress: the link, which no endpoint
+// uses, is there when the handler returns. UCX's tcp itself does not survive a connection that ends
+// in a handler.
+void close_in_handler(Side& side) {
+  if (side.channel.alone()) throw Skip("needs two processes");
+  if (side.options.transport.front() != 'v') throw Skip("only the wrapper");
+  if (!side.options.transport.ends_with("posix") && !side.options.transport.ends_with("sysv"))
+    throw Skip("only over shared memory");
+  Iface iface(side.options);
+  const Iface::Address peer = iface.exchange_addresses(side.channel);
+  Nested nested{iface, 0, {}};
+  check(uct_iface_set_am_handler(iface.handle(), kId, Nested::handle, &nested, 0),
+        "uct_iface_set_am_handler");
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 0) {
+    uct_ep_h ep = iface.connect_to_iface(peer);
+    check(uct_ep_am_short(ep, kId, 0, nullptr, 0), "uct_ep_am_short");
+    uct_ep_destroy(ep);
+    iface.close();
+  } else {
+    iface.progress_until([&] { return nested.calls != 0; }, "a message");
+    require(nested.calls == 1, "a message came twice");
+  }
+  side.channel.barrier({});
+}
+
 // Zero-copy sends end with their endpoint, as on UCX's own transports: afterwards nothing calls
 // back into what the program has freed.
 void sends_end_with_endpoint(Side& side) {
@@ -245,6 +286,7 @@ constexpr Case kCases[] = {
     {"flush towards a peer that ended without a goodbye", end_without_goodbye},
     {"closing towards a worker of the same thread", close_towards_sibling},
     {"late answers to an interface that closed", late_answers},
+    {"closing while the peer handles a message", close_in_handler},
     {"zero-copy sends end with their endpoint", sends_end_with_endpoint},
 };
 
