@@ -120,19 +120,6 @@ void ZeroCopy::bounce_oldest() noexcept {
   }
 }
 
-void ZeroCopy::bounce_all(Link& link) noexcept {
-  if (link.zero_copies == 0) return;
-  for (const SendWindow& tx : link.tx) {
-    for (Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
-      if (slot->source == nullptr || slot->source->bounced) continue;
-      // Not sent yet: a large one would go in pieces, which a receiver in mode observe does not
-      // reassemble.
-      if (link.mode() == Mode::kObserve && slot->size > iface_.config.max_send) continue;
-      if (bounce(link, *slot)) count_late_copy(link);
-    }
-  }
-}
-
 bool ZeroCopy::has_unbounced(const Link& link) noexcept {
   if (link.zero_copies == 0) return false;
   for (const SendWindow& tx : link.tx) {

@@ -44,7 +44,23 @@ class ZeroCopy {
   // Copies the payload, if that was not done. False: there is no memory.
   [[nodiscard]] bool bounce(Link& link, Slot& slot) noexcept;
   // All payloads in flight, so that their buffers are free.
-  void bounce_all(Link& link) noexcept;
+  void bounce_all(Link& link) noexcept {
+    bounce_some(link, [](Slot&) { return true; });
+  }
+  // Those for which wanted(slot) holds.
+  template <typename Wanted>
+  void bounce_some(Link& link, Wanted&& wanted) noexcept {
+    if (link.zero_copies == 0) return;
+    for (const SendWindow& tx : link.tx) {
+      for (Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
+        if (slot->source == nullptr || slot->source->bounced || !wanted(*slot)) continue;
+        // Not sent yet: a large one would go in pieces, which a receiver in mode observe does not
+        // reassemble.
+        if (link.mode() == Mode::kObserve && slot->size > iface_.config.max_send) continue;
+        if (bounce(link, *slot)) count_late_copy(link);
+      }
+    }
+  }
   [[nodiscard]] static bool has_unbounced(const Link& link) noexcept;
   // Once per poll. Whoever sent the oldest one calls for progress and finds none: the copy is made
   // in time that would be spent waiting.

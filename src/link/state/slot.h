@@ -39,7 +39,7 @@ struct Source {
   void* bounce = nullptr;  // from the bounce buffers, as large as the payload
   util::Piece user = {};   // the last of the user's pieces, kept for reports when it was replaced
   util::Piece hello = {};  // follows the payload on the wire; stands in the slot
-  alignas(8) unsigned char port[64];  // for the port: the lower and the upper completion
+  alignas(8) unsigned char port[72];  // for the port: the lower and the upper completion
 };
 
 // What is to be retransmitted of a slot. Exists only after a NACK.

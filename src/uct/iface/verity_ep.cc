@@ -37,16 +37,17 @@ void VerityEp::destroying() noexcept {
   f.flusher().cancel(*this);
   if (open != 0) f.flusher().abandon_reads(*this);
   leave_link();
-  if (!link_->eps.linked()) f.completions().run_of(*link_);
+  f.completions().run_of(serial());
 }
 
 void VerityEp::leave_link() noexcept {
   VerityIface& f = verity();
   const AsyncGuard guard(f.core().threads);
   link_node().unlink();
-  if (link_->eps.linked()) return;
   // What the user's buffers still hold is copied now: nothing may point into them hereafter.
-  f.core().hub->zero_copy.bounce_all(*link_);
+  f.core().hub->zero_copy.bounce_some(
+      *link_, [&](link::Slot& slot) { return ZcopyState::of(slot).serial == serial(); });
+  if (link_->eps.linked()) return;
   {
     // The peer may have ended before, as ranks do at the end of a job: that is no error of UCX's.
     const QuietLower quiet;

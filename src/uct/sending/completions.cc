@@ -13,11 +13,11 @@ void Completions::add(link::Slot& slot, ucs_status_t status) noexcept {
   core_.look_first = true;
 }
 
-// The oldest one, or the oldest of that link.
-link::Slot* Completions::take_of(const UctLink* l) noexcept {
+// The oldest one, or the oldest of that endpoint.
+link::Slot* Completions::take_of(uint64_t serial) noexcept {
   link::Slot* before = nullptr;
   link::Slot* slot = first_;
-  while (slot != nullptr && l != nullptr && ZcopyState::of(*slot).link != l) {
+  while (slot != nullptr && serial != kAll && ZcopyState::of(*slot).serial != serial) {
     before = slot;
     slot = ZcopyState::of(*slot).next_done;
   }
@@ -30,20 +30,20 @@ link::Slot* Completions::take_of(const UctLink* l) noexcept {
 
 unsigned Completions::run() noexcept {
   unsigned count = 0;
-  while (complete_next(nullptr)) ++count;
+  while (complete_next(kAll)) ++count;
   return count;
 }
 
-void Completions::run_of(const UctLink& l) noexcept {
-  while (complete_next(&l)) {}
+void Completions::run_of(uint64_t serial) noexcept {
+  while (complete_next(serial)) {}
 }
 
-bool Completions::complete_next(const UctLink* l) noexcept {
+bool Completions::complete_next(uint64_t serial) noexcept {
   uct_completion_t* upper;
   ucs_status_t status;
   {
     const AsyncGuard guard(core_.threads);
-    link::Slot* slot = take_of(l);
+    link::Slot* slot = take_of(serial);
     if (slot == nullptr) return false;
     const ZcopyState& state = ZcopyState::of(*slot);
     upper = state.upper;

@@ -16,6 +16,7 @@ struct ZcopyState {
   uct_completion_t lower;  // what the lower transport completes
   uct_completion_t* upper;
   UctLink* link;
+  uint64_t serial;  // of the upper endpoint
   link::Slot* slot;
   link::Slot* next_done;
   ucs_status_t status;
@@ -36,13 +37,15 @@ class Completions {
   void add(link::Slot& slot, ucs_status_t status) noexcept;
   // Makes all upper completions; how many.
   unsigned run() noexcept;
-  // Those of one link, of which an endpoint goes: what the link has copied is over for the upper
-  // layer, as on UCX's own transports.
-  void run_of(const UctLink& l) noexcept;
+  // Those of an endpoint that goes, by its serial number: what the link has copied is over for the
+  // upper layer, as on UCX's own transports.
+  void run_of(uint64_t serial) noexcept;
 
  private:
-  [[nodiscard]] bool complete_next(const UctLink* l) noexcept;
-  [[nodiscard]] link::Slot* take_of(const UctLink* l) noexcept;
+  // Serial numbers begin with 1.
+  static constexpr uint64_t kAll = 0;
+  [[nodiscard]] bool complete_next(uint64_t serial) noexcept;
+  [[nodiscard]] link::Slot* take_of(uint64_t serial) noexcept;
 
   IfaceCore& core_;
   link::Slot* first_ = nullptr;

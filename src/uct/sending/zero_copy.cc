@@ -203,7 +203,7 @@ ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& r) noexcept {
   }
   const uint64_t watched = sender.extensions().watched_sends();
   ZcopyState::of(*slot) = {
-      {lower_zcopy_done, 1, UCS_OK}, r.comp, &l, slot, nullptr, UCS_OK, watched};
+      {lower_zcopy_done, 1, UCS_OK}, r.comp, &l, r.serial, slot, nullptr, UCS_OK, watched};
   if (limits.gathers) return launch_gathered(sender, r, slot, leader.leads);
   hub.sender.commit_source(l, r.c, slot, leader.leads ? kLeaderId : r.id);
   return complete_zcopy(sender, l, r.c, *slot, lower_zcopy(l, r.c, *slot), r.id != kRendezvousData);
@@ -213,7 +213,7 @@ void send_from_slot(FrameSender& sender, UctLink& l, wire::Class c, link::Slot* 
                     uint8_t id) noexcept {
   link::Hub& hub = sender.hub();
   (void)link::ZeroCopy::make_source_in_slot(slot, length);
-  ZcopyState::of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, nullptr, &l, slot, nullptr, UCS_OK, 0};
+  ZcopyState::of(*slot) = {{lower_zcopy_done, 1, UCS_OK}, nullptr, &l, 0, slot, nullptr, UCS_OK, 0};
   hub.sender.commit_source(l, c, slot, id);
   const link::Sent connected = sender.connect(l);
   if (connected == link::Sent::kBusy) return sender.stall(l, c, slot);

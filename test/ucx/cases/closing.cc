@@ -13,6 +13,7 @@ namespace verity::test {
 namespace {
 
 constexpr uint8_t kId = 9;
+constexpr uint8_t kSendId = 12;  // UCP's for rendezvous data: kept in the buffer until acknowledged
 
 size_t small(uint64_t i) { return static_cast<size_t>(dice(10, i) % 1000); }
 
@@ -244,14 +245,14 @@ void close_in_handler(Side& side) {
 }
 
 // Zero-copy sends end with their endpoint, as on UCX's own transports: afterwards nothing calls
-// back into what the program has freed.
-void sends_end_with_endpoint(Side& side) {
+// back into what the program has freed. Those of another endpoint to that peer do not.
+void sends_end_with_endpoint(Side& side, size_t count) {
   Iface iface(side.options);
   skip_if_pairs(iface);
   if (!iface.has(UCT_IFACE_FLAG_AM_ZCOPY)) throw Skip("no am_zcopy");
-  Inbound in(iface, kId, [](uint64_t) -> size_t { return 4000; });
+  Inbound in(iface, kSendId, [](uint64_t) -> size_t { return 4000; });
   Inbound first(iface, kId + 1, small);
-  Endpoints eps(iface, side.channel, 1);
+  Endpoints eps(iface, side.channel, count);
   {
     Outbound out(iface, eps[0], kId + 1, small);
     out.send(Kind::kBcopy);
@@ -260,23 +261,34 @@ void sends_end_with_endpoint(Side& side) {
   }
   side.channel.barrier([&] { iface.progress(); });
   if (side.role == 0) {
-    uct_completion_t completion = {[](uct_completion_t*) {}, 1, UCS_OK};
+    uct_completion_t completions[2];
+    ucs_status_t statuses[2];
     Bytes bytes(4000);
     fill(bytes.data(), bytes.size(), 0, 0);
-    const uct_iov_t iov{bytes.data(), bytes.size(), UCT_MEM_HANDLE_NULL, 0, 1};
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
-    iface.progress_until(
-        [&] {
-          return (status = uct_ep_am_zcopy(eps[0], kId, nullptr, 0, &iov, 1, 0, &completion)) !=
-                 UCS_ERR_NO_RESOURCE;
-        },
-        "room for a message");
-    check(status, "uct_ep_am_zcopy");
+    for (size_t i = 0; i < count; ++i) {
+      completions[i] = {[](uct_completion_t*) {}, 1, UCS_OK};
+      const uct_iov_t iov{bytes.data(), bytes.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+      iface.progress_until(
+          [&] {
+            statuses[i] = uct_ep_am_zcopy(eps[i], kSendId, nullptr, 0, &iov, 1, 0, &completions[i]);
+            return statuses[i] != UCS_ERR_NO_RESOURCE;
+          },
+          "room for a message");
+      check(statuses[i], "uct_ep_am_zcopy");
+    }
+    const int before = count == 1 ? 0 : completions[1].count;
     eps.destroy(0);
-    require(status == UCS_OK || completion.count == 0, "a send outlives its endpoint");
+    require(statuses[0] == UCS_OK || completions[0].count == 0, "a send outlives its endpoint");
+    require(count == 1 || completions[1].count == before, "a send ends with another's endpoint");
+    iface.progress_until(
+        [&] { return count == 1 || statuses[1] == UCS_OK || completions[1].count == 0; },
+        "the other endpoint's send");
   }
   side.channel.barrier([&] { iface.progress(); });
 }
+
+void sends_end_with_only_endpoint(Side& side) { sends_end_with_endpoint(side, 1); }
+void sends_end_with_one_endpoint(Side& side) { sends_end_with_endpoint(side, 2); }
 
 constexpr Case kCases[] = {
     {"the first process leaves early", leave_first},
@@ -287,7 +299,8 @@ constexpr Case kCases[] = {
     {"closing towards a worker of the same thread", close_towards_sibling},
     {"late answers to an interface that closed", late_answers},
     {"closing while the peer handles a message", close_in_handler},
-    {"zero-copy sends end with their endpoint", sends_end_with_endpoint},
+    {"zero-copy sends end with their endpoint", sends_end_with_only_endpoint},
+    {"zero-copy sends end with their endpoint and no other", sends_end_with_one_endpoint},
 };
 
 }  // namespace
