@@ -39,8 +39,8 @@ struct IfaceCore {
   uct_am_callback_t stub = nullptr;  // UCX's handler where the upper layer has set none
   bool to_ep = false;                // connect-to-endpoint
   bool is_self = false;              // the lower transport delivers inside the sender's call
-  // Changes all the time: received messages that the upper layer is handling. More than one on
-  // self.
+  // Changes all the time: received messages that the upper layer is handling, and completions that
+  // run before one of them. More than one on self.
   unsigned upcalls = 0;
   // Look before the next upcall (receiving/delivery.h): set when messages are kept, sends wait for
   // their completion, the interface closes, or it is served while it is idle.

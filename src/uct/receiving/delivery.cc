@@ -180,7 +180,11 @@ bool Delivery::is_kept(uint8_t am_id, const void* payload, size_t length) noexce
   if (am_id == wire::kRmaId) return false;
   if (core_.threads.has_async && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) != 0)
     return false;
-  if (!idle_ && !core_.is_self && core_.upcalls == 0) (void)completions_.run();
+  if (!idle_ && !core_.is_self && core_.upcalls == 0) {
+    count_upcall(1);  // they too are inside of the lower transport's callback
+    (void)completions_.run();
+    count_upcall(-1);
+  }
   if (!idle_) (void)run_deferred();
   if (deferred_.empty() && !idle_ && !runs_deferred_) return false;
   defer(am_id, payload, length);
