@@ -17,6 +17,7 @@ uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/cases/cases.h \
 	test/ucx/cases/async.cc \
 	test/ucx/cases/closing.cc \
+	test/ucx/cases/completion.cc \
 	test/ucx/cases/lifetime.cc \
 	test/ucx/cases/links.cc \
 	test/ucx/cases/memory.cc \

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/iface/verity_ep.h"
 
+#include "uct/process/clock.h"
 #include "uct/process/quiet_lower.h"
+#include "uct/sending/zero_copy.h"
 
 namespace verity::uct {
+
+namespace {
+
+// ns that the lower transport may take for what it is sending when its endpoint goes.
+constexpr uint64_t kLetGo = 500'000'000;
+
+}  // namespace
 
 ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
   VerityIface& f = verity();
@@ -37,7 +46,7 @@ void VerityEp::destroying() noexcept {
   f.flusher().cancel(*this);
   if (open != 0) f.flusher().abandon_reads(*this);
   leave_link();
-  f.completions().run_of(serial());
+  end_sends();
 }
 
 void VerityEp::leave_link() noexcept {
@@ -55,6 +64,39 @@ void VerityEp::leave_link() noexcept {
   }
   link_->orphan = true;
   f.links().want_attention(*link_);
+}
+
+// The payloads were copied by now. A send that the lower transport is in the middle of, because the
+// peer reads nothing, goes on: should the program free its buffer, the peer finds the frame damaged
+// and gets the copy.
+void VerityEp::end_sends() noexcept {
+  VerityIface& f = verity();
+  UctLink& l = *link_;
+  {
+    const AsyncGuard guard(f.core().threads);
+    ++l.attended;  // a completion may progress the worker
+  }
+  f.completions().run_of(serial());
+  const auto is_reading = [&] {
+    const AsyncGuard guard(f.core().threads);
+    return is_sending(l, serial());
+  };
+  for (uint64_t until = 0; is_reading() && (until == 0 || monotonic_ns() < until);) {
+    if (until == 0) until = monotonic_ns() + kLetGo;
+    {
+      const AsyncGuard guard(f.core().threads);
+      f.delivery().without_upcalls([&f] { (void)uct_iface_progress(f.lower()); });
+    }
+    f.completions().run_of(serial());
+  }
+  const auto take = [&] {
+    const AsyncGuard guard(f.core().threads);
+    return take_sending(l, serial());
+  };
+  while (uct_completion_t* comp = take()) invoke_completion(comp, UCS_ERR_CANCELED);
+  const AsyncGuard guard(f.core().threads);
+  --l.attended;
+  if (!l.eps.linked()) f.links().want_attention(l);
 }
 
 }  // namespace verity::uct

@@ -20,6 +20,7 @@ class VerityEp final : public LinkEp {
 
  private:
   void leave_link() noexcept;
+  void end_sends() noexcept;
 };
 
 }  // namespace verity::uct

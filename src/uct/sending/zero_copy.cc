@@ -2,6 +2,7 @@
 #include "uct/sending/zero_copy.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "uct/compat/ucp_ids.h"
 #include "uct/memory/verity_md.h"
@@ -227,6 +228,38 @@ void send_from_slot(FrameSender& sender, UctLink& l, wire::Class c, link::Slot* 
   if (status == UCS_ERR_NO_RESOURCE) return sender.stall(l, c, slot);
   if (status != UCS_INPROGRESS) hub.zero_copy.source_sent(l, *slot);
   if (status == UCS_OK || status == UCS_INPROGRESS) hub.sender.sent(l, c);
+}
+
+namespace {
+
+// Calls visit(slot) for the sends of that endpoint which the lower transport reads, until it
+// returns true.
+template <typename Visit>
+bool any_sending(const UctLink& l, uint64_t serial, Visit&& visit) noexcept {
+  if (l.zero_copies == 0) return false;
+  for (const link::SendWindow& tx : l.tx) {
+    for (link::Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
+      if (slot->source != nullptr && slot->source->sending &&
+          ZcopyState::of(*slot).serial == serial && visit(*slot))
+        return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_sending(const UctLink& l, uint64_t serial) noexcept {
+  return any_sending(l, serial, [](link::Slot&) { return true; });
+}
+
+uct_completion_t* take_sending(UctLink& l, uint64_t serial) noexcept {
+  uct_completion_t* upper = nullptr;
+  (void)any_sending(l, serial, [&](link::Slot& slot) {
+    if (slot.source->bounced) upper = std::exchange(ZcopyState::of(slot).upper, nullptr);
+    return upper != nullptr;
+  });
+  return upper;
 }
 
 namespace {

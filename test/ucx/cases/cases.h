@@ -30,6 +30,7 @@ std::span<const Case> queue_cases();
 std::span<const Case> flush_cases();
 std::span<const Case> lifetime_cases();
 std::span<const Case> closing_cases();
+std::span<const Case> completion_cases();
 std::span<const Case> link_cases();
 std::span<const Case> async_cases();
 std::span<const Case> rma_cases();
