@@ -155,8 +155,10 @@ dist_man1_MANS += \
 	src/tools/man/ucx-verity-top.1
 dist_man7_MANS = \
 	src/tools/man/ucx-verity.7 \
+	src/tools/man/ucx-verity-attestation.7 \
 	src/tools/man/ucx-verity-config.7 \
 	src/tools/man/ucx-verity-health.7 \
+	src/tools/man/ucx-verity-launch.7 \
 	src/tools/man/ucx-verity-site.7 \
 	src/tools/man/ucx-verity-types.7
 TESTS += test/integration/build/man.sh

@@ -143,7 +143,7 @@ mpi_program() {
 }
 
 # finalize_waits LAUNCHER: from 4.2 on MPICH's MPI_Finalize waits for the other ranks before its last progress. What they still
-# want of this one, as it came damaged, a thread has to retransmit (ucx-verity-site(7), SUPPORTED).
+# want of this one, as it came damaged, a thread has to retransmit (ucx-verity(7), SUPPORTED).
 finalize_waits() {
   [ "$1" = "$mpich" ] &&
     [ "$(printf '%s\n' 4.2 "$(mpichversion | sed -n 's/^MPICH Version:[[:space:]]*//p')" | sort -V | head -n 1)" = 4.2 ]

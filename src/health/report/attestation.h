@@ -57,7 +57,7 @@ struct Report {
 // At most 20 lines for a terminal (long lists of names are cut), with the last newline.
 [[nodiscard]] std::string render_text(const Report& report);
 
-// One object in one line, with the newline. Keys: see ucx-verity(1), ATTESTATION.
+// One object in one line, with the newline. Keys: see ucx-verity-attestation(7), JSON.
 [[nodiscard]] std::string render_json(const Report& report);
 
 }  // namespace verity::health

@@ -312,7 +312,7 @@ mpi() { # mpi TRANSPORT
     step MPI passed "MPI job, nothing injected" "all messages right and verified"
   else
     step MPI failed "MPI job, nothing injected" "$(job_says clean) messages wrong; $(last_words "$work/log/job.clean.err")" \
-      "see LAUNCHING in ucx-verity-site(7)"
+      "see LAUNCHERS in ucx-verity-launch(7)"
     return
   fi
   job stock "$(lanes "$fault" "")"

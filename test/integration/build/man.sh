@@ -55,7 +55,7 @@ else
 fi
 
 counters=$(sed -n 's/^  X(\([a-z_]*\), .*/\1/p' "$abs_top_srcdir/src/health/counters.h" | sort)
-described=$(sed -n '/^an object of numbers/,/^\.SH/p' "$pages/ucx-verity.7" | grep -E '^\.BR? [a-z]' |
+described=$(sed -n '/^an object of numbers/,/^\.SH/p' "$pages/ucx-verity-attestation.7" | grep -E '^\.BR? [a-z]' |
   grep -Eo '[a-z_]+' | sort)
 is "the page has the counters of the attestation" "$described" "$counters"
 
