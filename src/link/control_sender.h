@@ -4,7 +4,7 @@
 #ifndef VERITY_LINK_CONTROL_SENDER_H
 #define VERITY_LINK_CONTROL_SENDER_H
 
-#include "link/frame_writer.h"
+#include "link/port/frame_writer.h"
 #include "link/retransmitter.h"
 
 namespace verity::link {

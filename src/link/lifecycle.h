@@ -4,7 +4,7 @@
 #ifndef VERITY_LINK_LIFECYCLE_H
 #define VERITY_LINK_LIFECYCLE_H
 
-#include "link/faults.h"
+#include "link/port/faults.h"
 #include "link/sender.h"
 #include "link/state/link_table.h"
 

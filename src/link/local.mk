@@ -3,18 +3,18 @@ EXTRA_DIST += src/link/README.md
 libverity_core_la_SOURCES += \
   src/link/control_sender.cc \
   src/link/control_sender.h \
-  src/link/faults.cc \
-  src/link/faults.h \
-  src/link/frame_writer.cc \
-  src/link/frame_writer.h \
   src/link/handshake.cc \
   src/link/handshake.h \
   src/link/hub.cc \
   src/link/hub.h \
-  src/link/interface.h \
   src/link/lifecycle.cc \
   src/link/lifecycle.h \
-  src/link/port.h \
+  src/link/port/faults.cc \
+  src/link/port/faults.h \
+  src/link/port/frame_writer.cc \
+  src/link/port/frame_writer.h \
+  src/link/port/interface.h \
+  src/link/port/port.h \
   src/link/receiver.cc \
   src/link/receiver.h \
   src/link/retransmit_timer.cc \

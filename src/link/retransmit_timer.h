@@ -4,7 +4,7 @@
 #ifndef VERITY_LINK_RETRANSMIT_TIMER_H
 #define VERITY_LINK_RETRANSMIT_TIMER_H
 
-#include "link/interface.h"
+#include "link/port/interface.h"
 #include "link/zero_copy.h"
 
 namespace verity::link {

@@ -10,8 +10,8 @@
 #ifndef VERITY_LINK_RETRANSMITTER_H
 #define VERITY_LINK_RETRANSMITTER_H
 
-#include "link/frame_writer.h"
 #include "link/lifecycle.h"
+#include "link/port/frame_writer.h"
 
 namespace verity::link {
 

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "link/frame_writer.h"
+#include "link/port/frame_writer.h"
 #include "link/retransmit_timer.h"
 #include "link/zero_copy.h"
 #include "wire/codec.h"

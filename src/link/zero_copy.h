@@ -5,8 +5,8 @@
 #ifndef VERITY_LINK_ZERO_COPY_H
 #define VERITY_LINK_ZERO_COPY_H
 
-#include "link/interface.h"
-#include "link/port.h"
+#include "link/port/interface.h"
+#include "link/port/port.h"
 #include "link/state/bounce_buffers.h"
 #include "link/state/pool.h"
 

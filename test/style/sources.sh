@@ -12,7 +12,7 @@ ok "includes point down the layers" "$check" "$abs_top_srcdir"
 tree=$tap_dir/tree
 offence() { # offence NAME FILE INCLUDE-LINE WANTED-REASON
   rm -rf "$tree"
-  mkdir -p "$tree/src/"{util,merkle,wire,link/state,rma,health,uct/compat,uct/links,uct/iface,tools,loader,mpi/{matching,ucp,check}}
+  mkdir -p "$tree/src/"{util,merkle,wire,link/{state,port},rma,health,uct/compat,uct/links,uct/iface,tools,loader,mpi/{matching,ucp,check}}
   touch "$tree/src/"{util/a,merkle/a,wire/a,link/a,uct/a,uct/links/a,uct/iface/a,health/a,mpi/ucp/a,mpi/matching/a}.h
   echo "$3" > "$tree/src/$2"
   contains "seen: $1" "$("$check" "$tree"; echo "status $?")" "$4"
@@ -27,6 +27,7 @@ offence "a lock in the core" rma/client.h '#include <shared_mutex>' "rma is pure
 offence "a clock beside the lock" rma/regions.h '#include <chrono>' "rma is pure"
 offence "the generated header" link/b.cc '#include "verity_config.h"' "util/build_config.h"
 offence "out of a room" link/state/b.h '#include "link/a.h"' '^src/link/state/b.h: link/state may not include link/a.h'
+offence "up from the port's room" link/port/b.cc '#include "link/a.h"' 'link/port may not include link/a.h'
 offence "from a room to one above it" mpi/matching/b.cc '#include "mpi/ucp/a.h"' 'mpi/matching may not include mpi/ucp/a.h'
 offence "UCX in a room that has none" mpi/check/b.cc '#include <ucp/api/ucp.h>' "mpi/check may not include UCX's"
 offence "a clock in a pure room" mpi/matching/b.cc '#include <chrono>' "mpi/matching is pure"

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "link/port.h"
+#include "link/port/port.h"
 #include "uct/receiving/delivery.h"
 #include "uct/sending/zero_copy.h"
 

@@ -18,7 +18,7 @@
 #include "health/files/segment.h"
 #include "health/report/attestation.h"
 #include "health/report/job_log.h"
-#include "link/port.h"
+#include "link/port/port.h"
 #include "uct/compat/ucx.h"
 #include "util/interposer.h"
 #include "wire/frame.h"

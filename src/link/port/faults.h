@@ -8,11 +8,11 @@
 // was: data, which was retransmitted, or an acknowledgement, which the next one made good. Only a
 // fault after the last frame of a link is never known to be repaired: it may have hit a frame that
 // no receiver needed.
-#ifndef VERITY_LINK_FAULTS_H
-#define VERITY_LINK_FAULTS_H
+#ifndef VERITY_LINK_PORT_FAULTS_H
+#define VERITY_LINK_PORT_FAULTS_H
 
-#include "link/interface.h"
-#include "link/port.h"
+#include "link/port/interface.h"
+#include "link/port/port.h"
 
 namespace verity::link {
 

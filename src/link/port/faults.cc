@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "link/faults.h"
+#include "link/port/faults.h"
 
 #include <utility>
 

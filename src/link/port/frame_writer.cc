@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "link/frame_writer.h"
+#include "link/port/frame_writer.h"
 
 #include <algorithm>
 #include <cstring>

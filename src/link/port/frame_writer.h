@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes what is not payload: HELLO extensions and control frames.
-#ifndef VERITY_LINK_FRAME_WRITER_H
-#define VERITY_LINK_FRAME_WRITER_H
+#ifndef VERITY_LINK_PORT_FRAME_WRITER_H
+#define VERITY_LINK_PORT_FRAME_WRITER_H
 
-#include "link/interface.h"
-#include "link/port.h"
+#include "link/port/interface.h"
+#include "link/port/port.h"
 
 namespace verity::link {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What all parts of one interface's link layer share: who it is, its configuration, its port.
-#ifndef VERITY_LINK_INTERFACE_H
-#define VERITY_LINK_INTERFACE_H
+#ifndef VERITY_LINK_PORT_INTERFACE_H
+#define VERITY_LINK_PORT_INTERFACE_H
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the link layer needs from below and above it. Implemented by the UCT interface and by the
 // simulated wire of the tests.
-#ifndef VERITY_LINK_PORT_H
-#define VERITY_LINK_PORT_H
+#ifndef VERITY_LINK_PORT_PORT_H
+#define VERITY_LINK_PORT_PORT_H
 
 #include <cstdint>
 #include <span>
