@@ -44,7 +44,7 @@ Link* Handshake::on_hello(const wire::FrameView& view) noexcept {
   if (link == nullptr || link->failed()) return link;
   const bool names_us = view.header.link == link->local_id;
   if (link->peer_epoch != epoch) {
-    if (link->heard_epoch != 0 && is_older(epoch, link->heard_epoch)) return nullptr;
+    if (link->hello_epoch != 0 && is_older(epoch, link->hello_epoch)) return nullptr;
     take_hello(*link, hello);
     const bool is_first = view.header.link == wire::kLinkUnknown && !link->reconnected;
     if (!names_us && !restarts && !is_first) {
@@ -66,12 +66,12 @@ Link* Handshake::on_hello(const wire::FrameView& view) noexcept {
 
 void Handshake::on_known_id(Link& link) noexcept {
   if (!link.carries_hello()) return;
-  if (link.peer_epoch == 0) link.peer_epoch = link.heard_epoch;
+  if (link.peer_epoch == 0) link.peer_epoch = link.hello_epoch;
   Lifecycle::identified(link);
 }
 
 void Handshake::take_hello(Link& link, const wire::HelloView& hello) noexcept {
-  link.heard_epoch = hello.ext.epoch;
+  link.hello_epoch = hello.ext.epoch;
   link.remote_id = hello.ext.link;
   iface_.port.hello_received(link, hello);
   link.connection.set_mode(std::min(link.mode(), static_cast<Mode>(hello.ext.mode)));

@@ -172,7 +172,7 @@ bool to_settings(const FaultConfig& config, Settings* settings, std::string* err
   return check(*settings, error);
 }
 
-void tell_once(const std::string& error) {
+void report_once(const std::string& error) {
   static std::atomic_flag reported;
   if (!reported.test_and_set()) { std::fprintf(stderr, "%s\n", error.c_str()); }
 }
@@ -188,7 +188,7 @@ ucs_status_t configure(const uct_md_config_t* config) {
   Settings settings;
   std::string error;
   if (!to_settings(*reinterpret_cast<const FaultConfig*>(config), &settings, &error)) {
-    tell_once(error);
+    report_once(error);
     return UCS_ERR_INVALID_PARAM;
   }
   injector().configure(settings);

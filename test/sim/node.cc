@@ -59,7 +59,7 @@ size_t Node::buffers_in_use() const noexcept {
 }
 
 void Node::progress(uint64_t now, bool tick) {
-  if (now < silent_until_) return;
+  if (now < paused_until_) return;
   complete();
   for (unsigned burst = 0; burst < 4; ++burst) {
     const auto to = static_cast<unsigned>(rng_.below(peers_.size()));

@@ -71,8 +71,8 @@ class Node final : public link::Port {
   [[nodiscard]] bool all_sent() const noexcept;
   [[nodiscard]] bool wants_to_send() const noexcept;
   // Progress and reception stop until then.
-  void silence(uint64_t until) noexcept { silent_until_ = until; }
-  [[nodiscard]] uint64_t silent_until() const noexcept { return silent_until_; }
+  void silence(uint64_t until) noexcept { paused_until_ = until; }
+  [[nodiscard]] uint64_t paused_until() const noexcept { return paused_until_; }
   // Empty, or which rule of the link's state is broken.
   [[nodiscard]] std::string broken_rule();
   void remove_links();
@@ -110,7 +110,7 @@ class Node final : public link::Port {
   std::unique_ptr<link::Hub> hub_;
   Rng rng_;
   uint64_t received_ = 0;
-  uint64_t silent_until_ = 0;
+  uint64_t paused_until_ = 0;
   unsigned depth_ = 0;
 };
 

@@ -114,7 +114,7 @@ link::Sent World::transmit(unsigned from, unsigned to, wire::Class c, std::vecto
   ++frames_;
   Packet packet{std::move(bytes), c, now_, to, std::move(finish), compact};
   const bool at_once = plan_.inline_delivery && depth_ < kInlineDepth && wire.empty() &&
-                       node(to).silent_until() <= now_;
+                       node(to).paused_until() <= now_;
   if (!at_once) {
     wire.push(std::move(packet), now_);
     return link::Sent::kOk;
@@ -135,7 +135,7 @@ void World::deliver_due() {
   const auto first = static_cast<size_t>(rng_.below(channels_.size()));
   for (size_t i = 0; i < channels_.size(); ++i) {
     const size_t at = (first + i) % channels_.size();
-    if (node(static_cast<unsigned>(at % plan_.interfaces)).silent_until() > now_) continue;
+    if (node(static_cast<unsigned>(at % plan_.interfaces)).paused_until() > now_) continue;
     Channel& wire = *channels_[at];
     // One by one: what an upcall sends must not overtake the rest.
     std::vector<Packet> out;
@@ -149,13 +149,13 @@ void World::advance() {
   uint64_t next = UINT64_MAX;
   for (size_t i = 0; i < channels_.size(); ++i) {
     const auto& wire = channels_[i];
-    if (node(static_cast<unsigned>(i % plan_.interfaces)).silent_until() <= now_)
+    if (node(static_cast<unsigned>(i % plan_.interfaces)).paused_until() <= now_)
       next = std::min(next, wire->next_at());
     if (wire->busy_until() > now_) next = std::min(next, wire->busy_until());
   }
   for (const auto& node : nodes_) {
-    if (node->silent_until() > now_) {
-      next = std::min(next, node->silent_until());
+    if (node->paused_until() > now_) {
+      next = std::min(next, node->paused_until());
       continue;
     }
     active |= node->wants_to_send() || node->hub().has_pending_control();
@@ -179,7 +179,7 @@ void World::check_rules() {
 void World::step() {
   for (auto& node : nodes_) {
     node->progress(now_, idle_steps_ > 4 || rng_.chance(0.05));
-    if (node->silent_until() <= now_) node->resume();
+    if (node->paused_until() <= now_) node->resume();
   }
   deliver_due();
   check_rules();

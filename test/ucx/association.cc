@@ -318,16 +318,16 @@ class Process {
   void judge(const Receiving& receiving) {
     Totals& totals = shared_.totals;
     if (receiving.status == UCS_ERR_CANCELED) {
-      totals.wrong += receiving.told_number != 0;
+      totals.wrong += receiving.signed_number != 0;
       return;
     }
     ++totals.messages;
     const bool is_signed = (receiving.number >> 60) != 0;
     if (receiving.status == UCS_ERR_MESSAGE_TRUNCATED)
       return;  // its buffer does not say which it was
-    if (receiving.told_number == 0) {
+    if (receiving.signed_number == 0) {
       totals.unreported += is_signed;
-    } else if (receiving.told_number == receiving.number && is_signed) {
+    } else if (receiving.signed_number == receiving.number && is_signed) {
       ++totals.reported;
     } else {
       ++totals.wrong;

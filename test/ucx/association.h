@@ -79,17 +79,17 @@ struct Receiving final : verity::mpi::Receive {
   void* request = nullptr;
   ucs_status_t status = UCS_INPROGRESS;
   std::atomic<bool> reported{false};
-  uint64_t told_number = 0;
+  uint64_t signed_number = 0;
   uint64_t number = 0;  // from the buffer
   uint64_t tag = 0, mask = 0;
   bool probed = false;
   void begin() {  // once more
     status = UCS_INPROGRESS;
     reported = false;
-    told_number = number = 0;
+    signed_number = number = 0;
   }
   void resolved(const uint8_t* signature, size_t length, size_t) noexcept override {
-    if (length != 0) std::memcpy(&told_number, signature, sizeof(told_number));
+    if (length != 0) std::memcpy(&signed_number, signature, sizeof(signed_number));
     reported.store(true);
   }
   void dropped() noexcept override { reported.store(true); }

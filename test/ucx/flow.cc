@@ -89,7 +89,7 @@ namespace {
 
 // UCX takes no lock when handlers change: the asynchronous thread may be in one that goes. A
 // flush takes the lock that it holds.
-void meet_async_thread(const Iface& iface, unsigned flags) {
+void synchronize(const Iface& iface, unsigned flags) {
   if ((flags & UCT_CB_FLAG_ASYNC) != 0)
     (void)uct_iface_flush(iface.handle(), UCT_FLUSH_FLAG_LOCAL, nullptr);
 }
@@ -100,13 +100,13 @@ Inbound::Inbound(Iface& iface, uint8_t id, LengthOf length_of, unsigned flags)
     : iface_(iface), id_(id), flags_(flags), length_of_(std::move(length_of)) {
   check(uct_iface_set_am_handler(iface.handle(), id, handle, this, flags),
         "uct_iface_set_am_handler");
-  meet_async_thread(iface, flags);
+  synchronize(iface, flags);
 }
 
 Inbound::~Inbound() {
   if (iface_.handle() != nullptr) {
     (void)uct_iface_set_am_handler(iface_.handle(), id_, nullptr, nullptr, 0);
-    meet_async_thread(iface_, flags_);
+    synchronize(iface_, flags_);
   }
 }
 

@@ -213,7 +213,7 @@ std::string Segment::move_to_file(const FileSettings& settings, std::uint64_t pi
   return {};
 }
 
-void Segment::leave_file() noexcept {
+void Segment::unshare() noexcept {
   if (map_unshared(base_) == MAP_FAILED) return;
   usable_ = Table::kMostBytes;
 }

@@ -43,7 +43,7 @@ class Segment final : public Ground {
                                          std::size_t used);
   // In a child made by fork(), which must not write to its parent's memory or file: memory of its
   // own at the same place, zeroed. Safe in a handler of pthread_atfork().
-  void leave_file() noexcept;
+  void unshare() noexcept;
 
   // Empty: private memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

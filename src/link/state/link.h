@@ -42,7 +42,7 @@ struct Link {
   uint32_t remote_id = wire::kLinkUnknown;  // what we put into ours
   uint32_t epoch = 0;                       // our incarnation of this link
   uint32_t peer_epoch = 0;   // the peer's, once its HELLO is known to be meant for this link
-  uint32_t heard_epoch = 0;  // of the last HELLO, proven or not
+  uint32_t hello_epoch = 0;  // of the last HELLO, proven or not
   Connection connection;
   uint8_t path = 0;
   bool reconnected = false;    // there was a link to the same peer before

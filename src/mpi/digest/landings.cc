@@ -28,7 +28,7 @@ UnderWay& under_way() noexcept {  // never destroyed: messages may arrive while 
 }
 
 // Marks those that overlap. Whether there is none.
-bool look_for_others(UnderWay& all, uintptr_t begin, uintptr_t end) noexcept {
+bool mark_overlaps(UnderWay& all, uintptr_t begin, uintptr_t end) noexcept {
   bool alone = true;
   const uintptr_t from = begin > all.longest ? begin - all.longest : 0;
   for (auto it = all.all.lower_bound(from); it != all.all.end() && it->first < end; ++it) {
@@ -52,7 +52,7 @@ bool Landings::begin(const void* owner, const Layout& layout, const void* addres
   const std::lock_guard lock(all.mutex);
   try {
     all.longest = std::max(all.longest, end - begin);
-    const bool alone = look_for_others(all, begin, end);
+    const bool alone = mark_overlaps(all, begin, end);
     all.by_owner[owner] = all.all.emplace(begin, Landing{end, alone});
     return true;
   } catch (...) { return false; }

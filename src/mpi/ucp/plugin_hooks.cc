@@ -127,6 +127,6 @@ struct verity_interposer verity_interposer = verity::mpi::table(0);
 
 namespace verity::mpi {
 
-void want_messages() noexcept { ::verity_interposer = table(abi::kFirstMessages); }
+void enable_messages() noexcept { ::verity_interposer = table(abi::kFirstMessages); }
 
 }  // namespace verity::mpi

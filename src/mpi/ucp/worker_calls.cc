@@ -26,7 +26,7 @@ Worker* worker_in_creation() noexcept { return creating; }
 void enable_ucp_calls(bool several_threads) noexcept {
   threads = several_threads;
   make_workers();
-  want_messages();
+  enable_messages();
   UcpWrapper::enable_all();
 }
 

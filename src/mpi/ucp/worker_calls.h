@@ -10,7 +10,7 @@ namespace verity::mpi {
 [[nodiscard]] Worker* worker_in_creation() noexcept;
 
 // From now on the plugin calls the hooks for tagged messages.
-void want_messages() noexcept;
+void enable_messages() noexcept;
 
 }  // namespace verity::mpi
 

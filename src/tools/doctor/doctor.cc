@@ -133,7 +133,7 @@ int run(const DoctorOptions& options) {
   if (options.job) {
     const Launch launch = find_launch(options.launcher, facts.host);
     const HostReport here = make_report(facts, {});
-    return show_job(options, ask_hosts(launch, forwarded(options)), launch, &here);
+    return show_job(options, query_hosts(launch, forwarded(options)), launch, &here);
   }
   Findings findings = diagnose(facts);
   if (options.selftest) {

@@ -78,7 +78,7 @@ Series series_of(const Hash::Traits& traits, bool repeat, const Point* points) {
     series.ns.push_back(tools::bench::median(points[i].batches));
   }
   series.exponent = fitted_exponent(timing_sizes(), series.ns);
-  series.verdict = judge_growth(series.exponent);
+  series.verdict = classify_growth(series.exponent);
   return series;
 }
 
@@ -122,7 +122,7 @@ double fitted_exponent(const std::vector<unsigned>& sizes, const std::vector<dou
   return xy / xx;
 }
 
-std::optional<Growth> judge_growth(double exponent) {
+std::optional<Growth> classify_growth(double exponent) {
   if (exponent <= kConstantExponent) return Growth::kConstant;
   if (exponent >= kLinearExponent) return Growth::kLinear;
   return std::nullopt;

@@ -37,7 +37,7 @@ inline constexpr double kLinearExponent = 0.75;
 // Least squares on the logarithms. Precondition: as many times as sizes, at least two, all above 0.
 [[nodiscard]] double fitted_exponent(const std::vector<unsigned>& sizes,
                                      const std::vector<double>& ns);
-[[nodiscard]] std::optional<Growth> judge_growth(double exponent);
+[[nodiscard]] std::optional<Growth> classify_growth(double exponent);
 
 }  // namespace verity::types
 

@@ -69,7 +69,7 @@ void IdleProgress::open(uct_priv_worker_t* worker) {
   siblings->changed();
 }
 
-void IdleProgress::leave_siblings() noexcept {
+void IdleProgress::detach_siblings() noexcept {
   if (!rules_.is_sibling) return;
   const std::lock_guard lock(siblings->mutex);
   std::erase(siblings->all, this);
@@ -77,7 +77,7 @@ void IdleProgress::leave_siblings() noexcept {
 }
 
 void IdleProgress::close() noexcept {
-  leave_siblings();
+  detach_siblings();
   stop_thread();
 }
 

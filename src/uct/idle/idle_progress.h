@@ -57,7 +57,7 @@ class IdleProgress {
   void start_thread() noexcept;
   // Nobody serves it any more. Not with the asynchronous context blocked.
   void close() noexcept;
-  void leave_siblings() noexcept;
+  void detach_siblings() noexcept;
   void stop_thread() noexcept;
 
   // Serves the siblings from time to time. `now`: of the last look at the clock.

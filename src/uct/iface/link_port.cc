@@ -47,7 +47,7 @@ void LinkPort::source_free(link::Link& l, link::Slot& slot) noexcept {
 
 void LinkPort::writable(link::Link& link) noexcept {
   UctLink& l = UctLink::of(link);
-  if (!l.pending.empty()) links_.want_attention(l);
+  if (!l.pending.empty()) links_.request_attention(l);
 }
 
 void LinkPort::source_changed(link::Link& l, const link::Slot& slot, bool freed) noexcept {
@@ -65,10 +65,10 @@ void LinkPort::failed(link::Link& link, link::Failure why) noexcept {
   UctLink& l = UctLink::of(link);
   l.failure = status_of(why);
   process().link_failed(core_.lower_name(), l.peer_uid, why);
-  links_.want_attention(l);
+  links_.request_attention(l);
 }
 
-void LinkPort::peer_closed(link::Link& l) noexcept { links_.want_attention(UctLink::of(l)); }
+void LinkPort::peer_closed(link::Link& l) noexcept { links_.request_attention(UctLink::of(l)); }
 
 // --- handshake ---
 

@@ -45,11 +45,11 @@ void VerityEp::destroying() noexcept {
   // the link stays for as long as this endpoint uses it.
   f.flusher().cancel(*this);
   if (open != 0) f.flusher().abandon_reads(*this);
-  leave_link();
+  detach_link();
   end_sends();
 }
 
-void VerityEp::leave_link() noexcept {
+void VerityEp::detach_link() noexcept {
   VerityIface& f = verity();
   const AsyncGuard guard(f.core().threads);
   link_node().unlink();
@@ -63,7 +63,7 @@ void VerityEp::leave_link() noexcept {
     f.core().hub->control_sender.detach(*link_);
   }
   link_->orphan = true;
-  f.links().want_attention(*link_);
+  f.links().request_attention(*link_);
 }
 
 // The payloads were copied by now. A send that the lower transport is in the middle of, because the
@@ -96,7 +96,7 @@ void VerityEp::end_sends() noexcept {
   while (uct_completion_t* comp = take()) invoke_completion(comp, UCS_ERR_CANCELED);
   const AsyncGuard guard(f.core().threads);
   --l.attended;
-  if (!l.eps.linked()) f.links().want_attention(l);
+  if (!l.eps.linked()) f.links().request_attention(l);
 }
 
 }  // namespace verity::uct

@@ -19,7 +19,7 @@ class VerityEp final : public LinkEp {
   void destroying() noexcept override;
 
  private:
-  void leave_link() noexcept;
+  void detach_link() noexcept;
   void end_sends() noexcept;
 };
 

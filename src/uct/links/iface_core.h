@@ -44,7 +44,7 @@ struct IfaceCore {
   unsigned upcalls = 0;
   // Look before the next upcall (receiving/delivery.h): set when messages are kept, sends wait for
   // their completion, the interface closes, or it is served while it is idle.
-  bool look_first = false;
+  bool check_kept = false;
 
   [[nodiscard]] uct_iface_h lower() const noexcept { return wrap.lower(); }
   [[nodiscard]] const uct_iface_attr_t& lower_attr() const noexcept { return wrap.lower_attr(); }

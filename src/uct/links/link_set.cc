@@ -31,7 +31,7 @@ UctLink* LinkSet::open_link(const wire::AddressTail& peer, uint8_t path) {
   UctLink* l = make();
   set_host(*l, peer.host);
   core_.hub->lifecycle.open(*l, peer.uid, path, link_mode(peer));
-  join_lanes(*l);
+  attach_lanes(*l);
   if (l->is_off()) {
     for (link::SendWindow& tx : l->tx) tx.block();  // goes unframed
     has_off_links_ = true;
@@ -52,7 +52,7 @@ UctLink* LinkSet::link_to(const uct_ep_params_t& params, ucs_status_t* status_p)
   if (l->lower == nullptr && !core_.may_connect() && !l->is_off()) {
     keep_addresses(*l, params.dev_addr, params.iface_addr);
     link::Sender::lower_missing(*l);
-    want_attention(*l);
+    request_attention(*l);
   } else if (l->lower == nullptr) {
     LowerEp lower;
     *status_p = create_lower_ep(params, &lower);
@@ -80,7 +80,7 @@ ucs_status_t LinkSet::connect(UctLink& l, const wire::EpAddressTail& peer) noexc
   set_host(l, process().host_of(peer.host));
   core_.hub->lifecycle.connect(l, peer.iface.uid, peer.link, link_mode(peer.iface));
   const ucs_status_t status = guarded([&] {
-    join_lanes(l);
+    attach_lanes(l);
     return UCS_OK;
   });
   if (status != UCS_OK) return status;
@@ -90,7 +90,7 @@ ucs_status_t LinkSet::connect(UctLink& l, const wire::EpAddressTail& peer) noexc
   } else {
     core_.hub->sender.lower_ready(l);
   }
-  want_attention(l);
+  request_attention(l);
   return UCS_OK;
 }
 
@@ -100,7 +100,7 @@ UctLink* LinkSet::link_of_hello(const wire::HelloView& hello) {
   set_host(*l, process().host_of(hello.ext.host));
   core_.hub->lifecycle.open(*l, hello.ext.uid, hello.ext.path,
                             static_cast<link::Mode>(hello.ext.mode));
-  join_lanes(*l);
+  attach_lanes(*l);
   l->trailed_ids = extensions_.agree(l->mode(), hello.ext.trailers);
   return l;
 }
@@ -164,7 +164,7 @@ void LinkSet::give_up(UctLink& l, ucs_status_t status) noexcept {
   l.failure = status;
   l.finished = l.is_finished() && l.open == 0 && l.pending.empty() && !l.write_lost;
   core_.hub->lifecycle.lower_failed(l);
-  want_attention(l);
+  request_attention(l);
 }
 
 void LinkSet::remove(UctLink& l) noexcept {
@@ -173,7 +173,7 @@ void LinkSet::remove(UctLink& l) noexcept {
     uct_ep_pending_purge(
         l.lower.get(), [](uct_pending_req_t*, void*) {}, nullptr);
   if (l.lower != nullptr) by_lower_.erase(l.lower.get());
-  leave_lanes(l);
+  detach_lanes(l);
   l.lower.reset();  // what it still reads ends with it
   if (l.open != 0) {
     ucs_error("ucx-verity: v%s: a read never ended: its link is not freed", core_.lower_name());
@@ -205,7 +205,7 @@ UctLink* LinkSet::to_worker(uint64_t peer_worker) noexcept {
 
 void LinkSet::wake_pending() noexcept {
   for_each([this](UctLink& l) {
-    if (!l.pending.empty()) want_attention(l);
+    if (!l.pending.empty()) request_attention(l);
   });
 }
 
@@ -213,7 +213,7 @@ void LinkSet::wake_pending() noexcept {
 
 // The peer's worker is known: the link's operations are ordered with those on the other lanes to
 // it. Throws std::bad_alloc.
-void LinkSet::join_lanes(UctLink& l) {
+void LinkSet::attach_lanes(UctLink& l) {
   if (l.mode() != link::Mode::kVerify || l.order != nullptr) return;
   const WorkerGroup::Guard all(core_.group);
   Lanes& lanes = core_.group.lanes(wire::worker_of(l.peer_uid));
@@ -221,7 +221,7 @@ void LinkSet::join_lanes(UctLink& l) {
   lanes.peers.push_back(static_cast<rma::InOrder&>(l));
 }
 
-void LinkSet::leave_lanes(UctLink& l) noexcept {
+void LinkSet::detach_lanes(UctLink& l) noexcept {
   if (l.order == nullptr) return;
   const WorkerGroup::Guard all(core_.group);
   Lanes& lanes = Lanes::of(l);

@@ -66,14 +66,14 @@ class LinkSet {
   [[nodiscard]] bool has_off_links() const noexcept { return has_off_links_; }
 
   // --- attention ---
-  void want_attention(UctLink& l) noexcept {
+  void request_attention(UctLink& l) noexcept {
     if (!l.attention_node().linked()) attention_.push_back(l.attention_node());
   }
   void wake_pending() noexcept;
   // What comes now waits, and is tried in the next progress.
-  void hold(UctLink& l) noexcept {
-    l.held = l.behind_pending = true;
-    want_attention(l);
+  void defer(UctLink& l) noexcept {
+    l.deferred = l.behind_pending = true;
+    request_attention(l);
   }
   [[nodiscard]] bool needs_attention() const noexcept { return attention_.linked(); }
   [[nodiscard]] util::ListNode& attention() noexcept { return attention_; }
@@ -83,8 +83,8 @@ class LinkSet {
   [[nodiscard]] UctLink* open_link(const wire::AddressTail& peer, uint8_t path);
   void adopt_lower(UctLink& l, LowerEp lower);
   void keep_addresses(UctLink& l, const void* device, const void* iface);
-  void join_lanes(UctLink& l);
-  void leave_lanes(UctLink& l) noexcept;
+  void attach_lanes(UctLink& l);
+  void detach_lanes(UctLink& l) noexcept;
 
   IfaceCore& core_;
   const Extensions& extensions_;

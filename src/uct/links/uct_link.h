@@ -73,12 +73,12 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   LowerRequest lower_request;  // ours in the lower transport's pending queue
   bool lower_waiting = false;  // lower_request is queued there
   bool lower_refused = false;  // the last send found the lower transport busy
-  bool held =
+  bool deferred =
       false;  // what comes now waits for other links to the same worker, too: see onesided/fences.h
-  bool trying = false;  // one of those that waited is tried again
-  bool to_ep = false;   // connect-to-endpoint: the link serves one endpoint
-  bool orphan = false;  // its only endpoint is gone (to_ep)
-  bool said_bye = false;
+  bool retrying = false;  // one of those that waited is tried again
+  bool to_ep = false;     // connect-to-endpoint: the link serves one endpoint
+  bool orphan = false;    // its only endpoint is gone (to_ep)
+  bool close_sent = false;
   bool write_lost = false;  // refused, or came too late; the next flush says so
   bool finished = false;    // nothing was left to do when the lower transport ended it
   bool reported = false;    // its failure, to the upper endpoints
@@ -94,7 +94,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
 
   void purge_pending(WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
     pending.purge(ep, callback, arg);
-    behind_pending = behind_pending && (held || !pending.empty());
+    behind_pending = behind_pending && (deferred || !pending.empty());
   }
 
   // Nothing is waited for: there will be no answer.
@@ -107,7 +107,7 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
 
   // No frame of either side ever was: neither can have lost anything, whatever ends the connection.
   [[nodiscard]] bool never_used() const noexcept {
-    if (heard_epoch != 0 || open != 0 || !pending.empty()) return false;
+    if (hello_epoch != 0 || open != 0 || !pending.empty()) return false;
     for (unsigned c = 0; c < wire::kClasses; ++c) {
       if (tx[c].next_psn() != 0 || rx[c].top() != 0) return false;
     }

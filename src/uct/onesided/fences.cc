@@ -60,7 +60,7 @@ bool Lanes::is_busy_elsewhere(const UctLink& link) noexcept {
 // Of those that have waited is_behind_fence() decides, by the epoch that they are queued in: so one
 // that will have to wait behind others on its link begins an epoch all the same.
 bool Fences::follows_other_lanes(UctLink& l) noexcept {
-  if (l.order == nullptr || l.trying || l.is_lost()) return true;
+  if (l.order == nullptr || l.retrying || l.is_lost()) return true;
   WorkerGroup& group = links_.core().group;
   const WorkerGroup::Guard all(group);
   Lanes& lanes = Lanes::of(l);
@@ -70,7 +70,7 @@ bool Fences::follows_other_lanes(UctLink& l) noexcept {
     other.set->core().onesided->client().fence(other);
     return false;
   });
-  links_.hold(l);
+  links_.defer(l);
   return false;
 }
 
@@ -82,7 +82,7 @@ void Fences::fence() noexcept {
   links_.core().group.begin_epoch();
   links_.for_each([&](UctLink& l) {
     core.onesided->client().fence(l);
-    if (l.order != nullptr && Lanes::of(l).is_busy_elsewhere(l)) links_.hold(l);
+    if (l.order != nullptr && Lanes::of(l).is_busy_elsewhere(l)) links_.defer(l);
   });
 }
 
@@ -92,7 +92,7 @@ void Fences::fence(UctLink& l) noexcept {
 }
 
 bool Fences::is_behind_fence(UctLink& l) const noexcept {
-  if (!l.held || l.order == nullptr || l.is_lost()) return false;
+  if (!l.deferred || l.order == nullptr || l.is_lost()) return false;
   const WorkerGroup& group = links_.core().group;
   const WorkerGroup::Guard all(group);
   return Lanes::of(l).has_older(&l, nullptr, l.pending.empty() ? group.epoch() : l.pending.epoch());

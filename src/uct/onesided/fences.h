@@ -4,15 +4,15 @@
 // completion of an operation on one lane for that of all before the fence on the others: Open MPI's
 // MPI_Rget is a get, a fence, and an atomic operation whose end it waits for. Within a link the
 // order is kept (rma/order.h). Between the links to one peer worker each fence begins an epoch: a
-// link is held, for whatever comes behind the fence, until what came before it on the other lanes
-// is done. Requests that waited for room when the fence came are of the epoch in which they were
-// queued, and go.
+// link is deferred, for whatever comes behind the fence, until what came before it on the other
+// lanes is done. Requests that waited for room when the fence came are of the epoch in which they
+// were queued, and go.
 //
 // An atomic operation acts as such a fence without one: programs take its end for the end of what
 // came before, as with stock transports on shared memory. Open MPI's accumulates get, put, and give
 // their lock back with a swap.
 //
-// Nothing notifies this link of the progress of the others: a held one is looked at in each
+// Nothing notifies this link of the progress of the others: a deferred one is tried in each
 // progress.
 #ifndef VERITY_UCT_ONESIDED_FENCES_H
 #define VERITY_UCT_ONESIDED_FENCES_H

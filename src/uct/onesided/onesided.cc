@@ -125,14 +125,14 @@ ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
 bool OneSided::may_write(UctLink& l, const rma::Range& range) noexcept {
   const WorkerGroup::Guard all(core_.group);
   if (client_.may_write(l, range)) return true;
-  if (client_.may_put(l)) links().hold(l);  // else the end of what it waits for wakes it
+  if (client_.may_put(l)) links().defer(l);  // else the end of what it waits for wakes it
   return false;
 }
 
 bool OneSided::may_fetch(UctLink& l, const rma::Range& range) noexcept {
   const WorkerGroup::Guard all(core_.group);
   if (client_.may_fetch(l, range)) return true;
-  links().hold(l);
+  links().defer(l);
   return false;
 }
 

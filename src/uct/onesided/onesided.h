@@ -66,8 +66,8 @@ class OneSided final : public rma::Port {
   };
   [[nodiscard]] ucs_status_t atomic_fetch(const AtomicRequest& request) noexcept;
 
-  // Whether bytes of the peer may be written, or fetched in frames, now. False: the link is held,
-  // and tries again.
+  // Whether bytes of the peer may be written, or fetched in frames, now. False: the link is
+  // deferred, and tries again.
   [[nodiscard]] bool may_write(UctLink& l, const rma::Range& range) noexcept;
   [[nodiscard]] bool may_fetch(UctLink& l, const rma::Range& range) noexcept;
 

@@ -132,7 +132,7 @@ bool OneSided::access(uint64_t address, size_t length, void (*use)(void*), void*
 
 void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept {
   note_work();
-  if (!l.pending.empty()) links().want_attention(l);
+  if (!l.pending.empty()) links().request_attention(l);
   if (room_wanted_) {
     room_wanted_ = false;
     links().wake_pending();

@@ -210,7 +210,7 @@ constinit std::atomic<const Options*> current{nullptr};
 constinit std::atomic<bool> transparent{false};
 
 // One process of those of a job.
-bool speaks_for_job() {
+bool reports_for_job() {
   const std::string rank = health::identify_process().rank;
   return rank.empty() || rank == "0";
 }
@@ -314,7 +314,7 @@ SitePolicy& site_policy() {
       new SitePolicy({.fields = std::span(kFields).subspan(1, std::size(kFields) - 2),
                       .size = sizeof(ConfigTable),
                       .check = find_any_bad},
-                     speaks_for_job());
+                     reports_for_job());
   return *policy;
 }
 

@@ -63,10 +63,10 @@ std::string tls_setting() {
   return value != nullptr ? value : "all";
 }
 
-bool speaks_for_job(const health::Identity& who) { return who.rank.empty() || who.rank == "0"; }
+bool reports_for_job(const health::Identity& who) { return who.rank.empty() || who.rank == "0"; }
 
 // One process of those that a launcher started on this host.
-bool speaks_for_host() {
+bool reports_for_host() {
   for (const char* name :
        {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PALS_LOCAL_RANKID"}) {
     if (const char* local = std::getenv(name); local != nullptr && *local != '\0')
@@ -86,7 +86,7 @@ Process::Process() noexcept {
   (void)pthread_atfork(nullptr, nullptr, [] {
     Process& self = process();
     self.in_child_.store(true, std::memory_order_relaxed);
-    if (self.segment_ != nullptr) self.segment_->leave_file();
+    if (self.segment_ != nullptr) self.segment_->unshare();
   });
 }
 
@@ -94,7 +94,7 @@ Process::Process() noexcept {
 // finds the reason here. The problem is the host's, so it is reported once for each host and not
 // for each process.
 void Process::report_no_file(const std::string& problem) noexcept {
-  ucs_log(speaks_for_host() ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_DEBUG,
+  ucs_log(reports_for_host() ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_DEBUG,
           "ucx-verity: no health file: %s; 'ucx-verity status' will not show this process (set "
           "UCX_VERITY_HEALTH_DIR to a folder of this "
           "user's on this host, or UCX_VERITY_HEALTH=n)",
@@ -193,7 +193,7 @@ void Process::start() noexcept {
     known_.raw_lanes = health::raw_lanes(tls_setting(), lower_transports());
     const std::string warning = health::raw_lane_warning(known_.raw_lanes);
     const bool wanted = options().attest != health::AttestPolicy::kNever;
-    if (!speaks_for_job(health::identify_process())) return;
+    if (!reports_for_job(health::identify_process())) return;
     if (wanted && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
     warn_without_type_library();
   } catch (...) {  // a warning less

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Some lower sends go to peers that may have ended, as peers do, and are none of the program's: the
-// last acknowledgements and goodbyes of an interface that closes, answers to a peer to which the
+// last acknowledgements and BYEs of an interface that closes, answers to a peer to which the
 // program has no endpoint, probes. The lower transports report as errors what they cannot connect
 // to or map, tcp at once and again for each of its tries; but a peer that has closed before is no
 // error.

@@ -68,14 +68,14 @@ const std::string* bound_for(const policy::Limit& limit, const ucs_config_field_
 
 }  // namespace
 
-SitePolicy::SitePolicy(const OptionTable& table, bool speaks)
+SitePolicy::SitePolicy(const OptionTable& table, bool prints)
     : table_(table),
-      speaks_(speaks),
+      prints_(prints),
       policy_(policy::read_site(module_folder())),
       values_(std::make_unique<char[]>(table.size)) {
   check_values();
   for (const std::string& error : policy_.errors) {
-    if (speaks_) std::fprintf(stderr, "ucx-verity: %s%s\n", error.c_str(), policy::kNotUsed.data());
+    if (prints_) std::fprintf(stderr, "ucx-verity: %s%s\n", error.c_str(), policy::kNotUsed.data());
   }
   for (const policy::Entry& entry : policy_.entries) set_default(entry.name, entry.value);
   // A default of another file, or one that is built in, gives way as any other value does.
@@ -151,7 +151,7 @@ void SitePolicy::check_values() {
 }
 
 void SitePolicy::apply(void* values) noexcept {
-  const bool reports = !reported_.exchange(true) && speaks_;
+  const bool reports = !reported_.exchange(true) && prints_;
   for (const policy::Entry& entry : policy_.entries) {
     if (entry.locked) apply_lock(entry, reports, values);
   }

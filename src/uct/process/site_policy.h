@@ -32,13 +32,13 @@ struct OptionTable {
 class SitePolicy {
  public:
   // Reads the files, checks their values and makes them the table's defaults. What is wrong is
-  // printed, one line each, by one process of a job (`speaks`). Throws std::bad_alloc.
-  SitePolicy(const OptionTable& table, bool speaks);
+  // printed, one line each, by one process of a job (`prints`). Throws std::bad_alloc.
+  SitePolicy(const OptionTable& table, bool prints);
   SitePolicy(const SitePolicy&) = delete;
   SitePolicy& operator=(const SitePolicy&) = delete;
 
   // `values`: a structure that the parser has filled. Replaces what is locked, and what is outside
-  // a limit; for the first structure of the process `speaks` decides whether lines say so. What
+  // a limit; for the first structure of the process `prints` decides whether lines say so. What
   // was put in lives as long as this.
   void apply(void* values) noexcept;
 
@@ -54,7 +54,7 @@ class SitePolicy {
   void apply_limit(const policy::Limit& limit, bool reports, void* values) noexcept;
 
   OptionTable table_;
-  bool speaks_;
+  bool prints_;
   policy::Policy policy_;
   std::unique_ptr<char[]> values_;      // the table's structure, with the locked values
   std::atomic<bool> reported_ = false;  // the first structure says it all

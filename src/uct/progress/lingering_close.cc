@@ -14,14 +14,14 @@ namespace {
 // sent once more, since the last frame may be what was lost.
 constexpr uint64_t kSilentPart = 8;
 
-// After our goodbye nothing is waited for but the lower transport taking it.
-constexpr uint64_t kByeTime = 20'000'000;  // ns
+// After our BYE nothing is waited for but the lower transport taking it.
+constexpr uint64_t kCloseTime = 20'000'000;  // ns
 
 }  // namespace
 
 void LingeringClose::run() noexcept {
   wait_for_acknowledgements();
-  say_goodbye();
+  close_links();
 }
 
 void LingeringClose::wait_for_acknowledgements() noexcept {
@@ -31,7 +31,7 @@ void LingeringClose::wait_for_acknowledgements() noexcept {
   uint64_t since = now;
   uint32_t mark = acknowledged();
   bool repeated = false;
-  while (!ask_hub([](const link::Hub& hub) { return hub.is_idle(); })) {
+  while (!query_hub([](const link::Hub& hub) { return hub.is_idle(); })) {
     turn(now);
     // The peer may be another worker of this thread, which cannot make progress itself while this
     // call lasts.
@@ -45,24 +45,25 @@ void LingeringClose::wait_for_acknowledgements() noexcept {
       repeated = false;
     } else if (!repeated && now - since > silence / 2) {
       repeated = true;
-      repeat_all();
+      retransmit_all();
     }
     if (now >= until || now - since >= silence) return;
     now = monotonic_ns();
   }
 }
 
-void LingeringClose::say_goodbye() noexcept {
+void LingeringClose::close_links() noexcept {
   {
     const AsyncGuard guard(core_.threads);
     core_.hub->lifecycle.close_all();
   }
   uint64_t now = monotonic_ns();
-  const uint64_t until = now + kByeTime;
+  const uint64_t until = now + kCloseTime;
   do {
     turn(now);
     now = monotonic_ns();
-  } while (ask_hub([](const link::Hub& hub) { return hub.has_pending_control(); }) && now < until);
+  } while (query_hub([](const link::Hub& hub) { return hub.has_pending_control(); }) &&
+           now < until);
   // tcp sends from its buffers only in progress.
   while (uct_iface_flush(core_.lower(), UCT_FLUSH_FLAG_LOCAL, nullptr) == UCS_INPROGRESS &&
          now < until) {
@@ -86,7 +87,7 @@ uint32_t LingeringClose::acknowledged() noexcept {
   return sum;
 }
 
-void LingeringClose::repeat_all() noexcept {
+void LingeringClose::retransmit_all() noexcept {
   const AsyncGuard guard(core_.threads);
   links_.for_each([this](UctLink& l) {
     if (l.in_flight() && !l.is_lost()) core_.hub->retransmitter.retransmit_all(l);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The last frames of a closing interface: they are seen through for a bounded time
-// (UCX_VERITY_LINGER), then the links say goodbye.
+// (UCX_VERITY_LINGER), then the links are closed.
 #ifndef VERITY_UCT_PROGRESS_LINGERING_CLOSE_H
 #define VERITY_UCT_PROGRESS_LINGERING_CLOSE_H
 
@@ -18,12 +18,12 @@ class LingeringClose {
 
  private:
   void wait_for_acknowledgements() noexcept;
-  void say_goodbye() noexcept;
+  void close_links() noexcept;
   void turn(uint64_t now) noexcept;
   [[nodiscard]] uint32_t acknowledged() noexcept;
-  void repeat_all() noexcept;
+  void retransmit_all() noexcept;
   template <typename Question>
-  [[nodiscard]] bool ask_hub(Question&& question) noexcept {
+  [[nodiscard]] bool query_hub(Question&& question) noexcept {
     const AsyncGuard guard(core_.threads);
     return question(*core_.hub);
   }

@@ -43,13 +43,13 @@ unsigned LinkUpkeep::attend(UctLink& l) noexcept {
     if (lost && core_.onesided != nullptr) {
       core_.onesided->forget(l);
       if (l.open != 0) core_.onesided->abort(l);
-      if (l.open != 0) links_.want_attention(l);
+      if (l.open != 0) links_.request_attention(l);
     }
     is_to_report = l.failed() && !l.reported;
     ++l.attended;
   }
   if (is_to_report) report_failure(l);
-  if (l.held || !l.pending.empty()) count += run_pending(l);
+  if (l.deferred || !l.pending.empty()) count += run_pending(l);
   --l.attended;
   if (!l.eps.linked()) reap(l);
   return count;
@@ -61,7 +61,7 @@ bool LinkUpkeep::awaits_room(UctLink& l) noexcept {
                       core_.hub->sender.can_send(l, wire::Class::kAsync);
   const bool lower = l.lower_refused && sender_.wait_for_lower(l);
   const bool reads = core_.onesided != nullptr && core_.onesided->must_wait(l);
-  return !window || lower || reads || l.held;
+  return !window || lower || reads || l.deferred;
 }
 
 // Until one of them finds no room. Each may make endpoints, destroy others, or purge this queue.
@@ -86,26 +86,26 @@ unsigned LinkUpkeep::run_pending(UctLink& l) noexcept {
     ++count;
   }
   const AsyncGuard guard(core_.threads);
-  if (l.pending.empty()) l.held = fences_.is_behind_fence(l);
-  l.behind_pending = l.held || !l.pending.empty();
-  if (l.held || (l.behind_pending && !awaits_room(l))) links_.want_attention(l);
+  if (l.pending.empty()) l.deferred = fences_.is_behind_fence(l);
+  l.behind_pending = l.deferred || !l.pending.empty();
+  if (l.deferred || (l.behind_pending && !awaits_room(l))) links_.request_attention(l);
   return count;
 }
 
 ucs_status_t LinkUpkeep::run(UctLink& l, uct_pending_req_t* request, uint32_t epoch) noexcept {
   const WorkerGroup::InEpoch then(core_.group, epoch);
-  l.trying = true;
+  l.retrying = true;
   const ucs_status_t status = request->func(request);
-  l.trying = false;
+  l.retrying = false;
   return status;
 }
 
 // Reported once to each endpoint. Where it is not handled, the receives that wait on the peer would
-// never end: the process then aborts, with one line. Not when the peer had said goodbye: it closed
+// never end: the process then aborts, with one line. Not when the peer had sent its BYE: it closed
 // in good order, as ranks do at the end of a job, and stock UCX goes on as well. Nor when nothing
-// was left to do, as its goodbye may be what was lost; nor when neither side ever used the link:
-// then the peer may not know of it, and cannot say goodbye. Mode off passes what is sent, and says
-// no goodbyes: its ends are stock UCX's as well.
+// was left to do, as its BYE may be what was lost; nor when neither side ever used the link: then
+// the peer may not know of it, and cannot send a BYE. Mode off passes what is sent, and has no BYE:
+// its ends are stock UCX's as well.
 void LinkUpkeep::report_failure(UctLink& l) noexcept {
   const ucs_status_t status = l.failure;
   l.reported = true;
@@ -135,16 +135,16 @@ void LinkUpkeep::reap(UctLink& l) noexcept {
   if (l.attended != 0) return;  // a callback progresses the worker: by the call around it
   // So does the handler of a message, perhaps of this link: Hub::delivered() looks at it
   // afterwards.
-  if (core_.upcalls != 0) return links_.want_attention(l);
+  if (core_.upcalls != 0) return links_.request_attention(l);
   if (link::ZeroCopy::has_unbounced(l) || l.open != 0)
-    return links_.want_attention(l);  // the lower transport is still at buffers
+    return links_.request_attention(l);  // the lower transport is still at buffers
   if (l.is_lost()) return drop(l);
   if (!l.to_ep || !l.orphan) return;
-  if (l.in_flight() || l.control.any()) return links_.want_attention(l);
-  if (l.said_bye) return drop(l);
-  l.said_bye = true;
+  if (l.in_flight() || l.control.any()) return links_.request_attention(l);
+  if (l.close_sent) return drop(l);
+  l.close_sent = true;
   core_.hub->lifecycle.close(l);
-  links_.want_attention(l);
+  links_.request_attention(l);
 }
 
 ucs_status_t LinkUpkeep::add_pending(LinkEp& ep, uct_pending_req_t* request) noexcept {

@@ -58,7 +58,7 @@ inline ucs_status_t Delivery::call(uint8_t am_id, uint8_t* payload, size_t lengt
 //                            | our hook (8) | headroom ...              |
 inline ucs_status_t Delivery::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
                                      uct_recv_desc_t* release) noexcept {
-  if (core_.look_first && is_kept(am_id, payload, length)) [[unlikely]]
+  if (core_.check_kept && is_kept(am_id, payload, length)) [[unlikely]]
     return UCS_OK;
   if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0)
     uct_recv_desc(payload - descriptors_.headroom) = release;
@@ -71,7 +71,7 @@ ucs_status_t Delivery::receive_unframed(uint8_t am_id, void* data, size_t length
   health::Counters& counters = core_.counters();
   counters.frames_unverified++;
   counters.bytes_unverified += length;
-  if (core_.look_first && is_kept(am_id, data, length)) [[unlikely]]
+  if (core_.check_kept && is_kept(am_id, data, length)) [[unlikely]]
     return UCS_OK;
   return call(am_id, static_cast<uint8_t*>(data), length, flags);
 }
@@ -210,7 +210,7 @@ std::vector<DeferredMessages::Message> DeferredMessages::take_all() noexcept {
 
 void Delivery::defer(uint8_t am_id, const void* payload, size_t length) noexcept {
   deferred_.add(am_id, payload, length);
-  core_.look_first = true;
+  core_.check_kept = true;
 }
 
 unsigned Delivery::run_deferred() noexcept {
@@ -224,7 +224,7 @@ unsigned Delivery::run_deferred() noexcept {
       messages = deferred_.take_all();
       if (messages.empty()) {
         runs_deferred_ = false;
-        core_.look_first = must_look();
+        core_.check_kept = must_check_kept();
         return count;
       }
     }

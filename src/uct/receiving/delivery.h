@@ -65,15 +65,15 @@ class Delivery {
   unsigned run_deferred() noexcept;
 
   // From here on nothing goes up any more.
-  void close() noexcept { closing_ = core_.look_first = true; }
+  void close() noexcept { closing_ = core_.check_kept = true; }
   [[nodiscard]] bool is_closing() const noexcept { return closing_; }
   // While serve() runs nothing goes up: the worker is not being progressed.
   template <typename Serve>
   void without_upcalls(Serve&& serve) noexcept {
-    idle_ = core_.look_first = true;
+    idle_ = core_.check_kept = true;
     serve();
     idle_ = false;
-    core_.look_first = must_look();
+    core_.check_kept = must_check_kept();
   }
 
  private:
@@ -99,7 +99,7 @@ class Delivery {
   [[nodiscard]] bool must_defer(wire::Class c, uint8_t am_id) const noexcept {
     return c == wire::Class::kAsync && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) == 0;
   }
-  [[nodiscard]] bool must_look() const noexcept {
+  [[nodiscard]] bool must_check_kept() const noexcept {
     return closing_ || !deferred_.empty() || !completions_.empty();
   }
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;

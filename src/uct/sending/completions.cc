@@ -10,7 +10,7 @@ void Completions::add(link::Slot& slot, ucs_status_t status) noexcept {
   state.next_done = nullptr;
   (first_ == nullptr ? first_ : ZcopyState::of(*last_).next_done) = &slot;
   last_ = &slot;
-  core_.look_first = true;
+  core_.check_kept = true;
 }
 
 // The oldest one, or the oldest of that endpoint.

@@ -198,7 +198,7 @@ ucs_status_t lower_has_room(uct_pending_req_t* request) noexcept {
   UctLink* l = static_cast<LowerRequest*>(request)->link;
   const AsyncGuard guard(l->set->core().threads);
   l->lower_waiting = l->lower_refused = false;
-  if (!l->pending.empty()) l->set->want_attention(*l);
+  if (!l->pending.empty()) l->set->request_attention(*l);
   if (l->failed() || l->set->core().hub->retransmitter.resume(*l)) return UCS_OK;
   l->lower_waiting = true;
   return UCS_ERR_NO_RESOURCE;
@@ -293,7 +293,7 @@ void FrameSender::stall(UctLink& l, wire::Class c, link::Slot* slot) noexcept {
   if (l.lower != nullptr) {
     push_unsent(l);
   } else {
-    links_.want_attention(l);
+    links_.request_attention(l);
   }
 }
 

@@ -28,12 +28,12 @@ for launcher in $openmpi $mpich; do
     # Who ends first is in a barrier without progress (MPICH) long before its last messages are wanted.
     damage_frames 0.05 7 drop
     end_in "$mpi, vf$lower, loss: reverse, 0.7 s apart" "$launcher" "vf$lower,vself" reverse -d 700
-    # All goodbyes lost: bytes 28 of full frames, lower active message 30 (src/wire/frame.h).
+    # All BYEs lost: bytes 28 of full frames, lower active message 30 (src/wire/frame.h).
     no_damage
     export UCX_FAULT_RATE=1 UCX_FAULT_KINDS=drop UCX_FAULT_MATCH=28:ff:b6 UCX_FAULT_AM_IDS=30 \
       UCX_FAULT_REPORT="$tap_dir/fault.%p"
-    end_in "$mpi, vf$lower, goodbyes lost: forward" "$launcher" "vf$lower,vself" forward
-    is "goodbyes were lost" "$(($(json_sum drop "$tap_dir"/fault.*) > 0))" 1
+    end_in "$mpi, vf$lower, BYEs lost: forward" "$launcher" "vf$lower,vself" forward
+    is "BYEs were lost" "$(($(json_sum drop "$tap_dir"/fault.*) > 0))" 1
     rm -f "$tap_dir"/fault.*
     no_damage
   done

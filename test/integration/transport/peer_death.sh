@@ -35,7 +35,7 @@ for arguments in "vtcp -k 0" "vtcp -k 0 -s 200000" "vftcp -k 0"; do
   contains "no error handler, never used ($arguments): no failure" "$outcome" '^survivor: Success'
   lacks "no error handler, never used ($arguments): nothing is said" "$outcome" '^ucx-verity:'
 done
-# Nor does the end of one that closed its endpoint first, though its process ends without a goodbye.
+# Nor does the end of one that closed its endpoint first, though its process ends without a BYE.
 for list in vtcp vftcp; do
   [ $list = vtcp ] || damage_frames 0.01
   outcome=$(death $list -m none -q -c -t 3)

@@ -52,7 +52,7 @@ static void judge(int ok, const char* what, int round, int target, size_t at) {
   }
 }
 
-static void judge_bytes(const void* bytes, size_t length, uint64_t key, const char* what, int round,
+static void check_bytes(const void* bytes, size_t length, uint64_t key, const char* what, int round,
                         int target) {
   size_t first = 0;
   size_t wrong = content_check(bytes, length, key, &first);
@@ -75,7 +75,7 @@ static void start_reads(int target) {
 
 static void check_reads(int target, int round) {
   for (int i = 0; i < kReads; ++i) {
-    judge_bytes(job.reads + (size_t)i * kReadBytes, kReadBytes, shared_key(target),
+    check_bytes(job.reads + (size_t)i * kReadBytes, kReadBytes, shared_key(target),
                 "an unrelated get", round, target);
   }
 }
@@ -99,7 +99,7 @@ static void do_replace(int round, int target) {
   MPI_Get_accumulate(job.source, words, MPI_UINT64_T, job.result, words, MPI_UINT64_T, target,
                      slot_at(job.rank), words, MPI_UINT64_T, MPI_REPLACE, job.win);
   MPI_Win_flush(target, job.win);
-  judge_bytes(job.result, length, slot_key(job.rank, target, round - 1),
+  check_bytes(job.result, length, slot_key(job.rank, target, round - 1),
               "get_accumulate with MPI_REPLACE", round, target);
   check_reads(target, round);
   MPI_Put(job.source, (int)job.length, MPI_BYTE, target, slot_at(job.rank), (int)job.length,
@@ -116,7 +116,7 @@ static void do_rreplace(int round, int target) {
   MPI_Rget_accumulate(job.source, words, MPI_UINT64_T, job.result, words, MPI_UINT64_T, target,
                       slot_at(job.rank), words, MPI_UINT64_T, MPI_REPLACE, job.win, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  judge_bytes(job.result, (size_t)words * 8, slot_key(job.rank, target, round - 1),
+  check_bytes(job.result, (size_t)words * 8, slot_key(job.rank, target, round - 1),
               "rget_accumulate with MPI_REPLACE, waited for", round, target);
   MPI_Win_flush(target, job.win);
   MPI_Put(job.source, (int)job.length, MPI_BYTE, target, slot_at(job.rank), (int)job.length,
@@ -132,7 +132,7 @@ static void do_rget(int round, int target) {
   MPI_Rget(job.result, (int)job.length, MPI_BYTE, target, shared_at(), (int)job.length, MPI_BYTE,
            job.win, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  judge_bytes(job.result, job.length, shared_key(target), "rget, waited for", round, target);
+  check_bytes(job.result, job.length, shared_key(target), "rget, waited for", round, target);
   MPI_Win_flush(target, job.win);
 }
 
@@ -153,7 +153,7 @@ static void do_rgets(int round, int target) {
   }
   for (int i = kReads - 2; i >= 0; i -= 2) {
     MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
-    judge_bytes(job.reads + (size_t)i * kReadBytes, kReadBytes, shared_key(target),
+    check_bytes(job.reads + (size_t)i * kReadBytes, kReadBytes, shared_key(target),
                 "one of several rgets, waited for", round, target);
   }
   MPI_Win_flush(target, job.win);

@@ -17,7 +17,7 @@ constexpr uint8_t kId = 9;
 size_t small(uint64_t i) { return static_cast<size_t>(dice(10, i) % 1000); }
 
 // One process sends, flushes and closes everything before the other looks.
-void leave_early(Side& side, int leaver) {
+void close_early(Side& side, int leaver) {
   if (side.channel.alone()) { throw Skip("needs two processes"); }
   constexpr uint64_t kMessages = 30;
   Iface iface(side.options);
@@ -39,8 +39,8 @@ void leave_early(Side& side, int leaver) {
   side.channel.barrier({});
 }
 
-void leave_first(Side& side) { leave_early(side, 0); }
-void leave_second(Side& side) { leave_early(side, 1); }
+void close_first(Side& side) { close_early(side, 0); }
+void close_second(Side& side) { close_early(side, 1); }
 
 unsigned complaints = 0;
 
@@ -98,9 +98,9 @@ void probe_nobody(Side& side) {
   require(complaints == 0, std::to_string(complaints) + " complaints about a peer that ended");
 }
 
-// The peer has destroyed its endpoint when its process ends without a goodbye, and all is received
+// The peer has destroyed its endpoint when its process ends without a BYE, and all is received
 // on both sides: a flush has nothing to report, whether the end was noticed before it or not.
-void end_without_goodbye(Side& side) {
+void end_without_bye(Side& side) {
   constexpr uint64_t kMessages = 40;
   constexpr double kNoticed = 1;  // s; tcp reports the end
   if (side.channel.alone()) throw Skip("needs two processes");
@@ -244,11 +244,11 @@ void close_in_handler(Side& side) {
 }
 
 constexpr Case kCases[] = {
-    {"the first process leaves early", leave_first},
-    {"the second process leaves early", leave_second},
+    {"the first process leaves early", close_first},
+    {"the second process leaves early", close_second},
     {"closing when the peer is gone", close_towards_nobody},
     {"looking for a peer that ended", probe_nobody},
-    {"flush towards a peer that ended without a goodbye", end_without_goodbye},
+    {"flush towards a peer that ended without a BYE", end_without_bye},
     {"closing towards a worker of the same thread", close_towards_sibling},
     {"late answers to an interface that closed", late_answers},
     {"closing while the peer handles a message", close_in_handler},

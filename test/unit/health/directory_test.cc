@@ -120,7 +120,7 @@ TEST(HealthDirectory, AChildDoesNotWriteToItsParentsFile) {
   InterfaceRows tcp(*process.table, "vtcp", "eth0", 0);
   tcp.own().frames_sent = 5;
   in_child([&] {
-    process.segment.leave_file();
+    process.segment.unshare();
     tcp.own().frames_sent += 7;
     for (int i = 0; i < 100; ++i) tcp.peer(std::to_string(i), 0).frames_sent++;
     process.table->end(1);
@@ -139,7 +139,7 @@ TEST(HealthDirectory, AChildDoesNotWriteToItsParentsMemory) {
   InterfaceRows tcp(table, "vtcp", "eth0", 0);
   tcp.own().frames_sent = 5;
   in_child([&] {
-    segment.leave_file();
+    segment.unshare();
     tcp.own().frames_sent += 7;
     _exit(table.sum().frames_sent == 7 ? 0 : 1);
   });

@@ -47,7 +47,7 @@ class RmaHasher : public ::testing::Test, public RmaPair {
  protected:
   RmaHasher() : RmaPair({uint64_t{512} << 10, 13, false}) { owner.pool = &hasher; }
 
-  void ask_root(uint32_t id, uint32_t length, unsigned link = 0) {
+  void request_root(uint32_t id, uint32_t length, unsigned link = 0) {
     ask(RmaKind::kHash, wire::kRoot, token, address_of(memory.data()), length, id, 13, link);
   }
   RmaStatus answer(unsigned link = 0) {
@@ -78,7 +78,7 @@ class RmaHasher : public ::testing::Test, public RmaPair {
 
 TEST_F(RmaHasher, ResultsThatComeOutOfOrderMakeTheSameDigest) {
   for (const uint32_t length : {Server::kShareAbove + 1, size_t{300'000}, size_t{1} << 20}) {
-    ask_root(1, length);
+    request_root(1, length);
     EXPECT_EQ(server.poll(), 0u);
     ASSERT_EQ(hasher.given.size(), (length + Server::kSharedSlice - 1) / Server::kSharedSlice);
     while (!hasher.given.empty()) {
@@ -96,11 +96,11 @@ TEST_F(RmaHasher, ResultsThatComeOutOfOrderMakeTheSameDigest) {
 }
 
 TEST_F(RmaHasher, ShortOnesAndThoseThatItRefusesAreMadeByPoll) {
-  ask_root(1, Server::kShareAbove);
+  request_root(1, Server::kShareAbove);
   EXPECT_EQ(server.poll(), 1u);
   EXPECT_TRUE(hasher.given.empty());
   hasher.refuses = true;
-  ask_root(2, 1 << 20);
+  request_root(2, 1 << 20);
   while (server.busy()) (void)server.poll();
   EXPECT_EQ(answer(), RmaStatus::kOk);
   EXPECT_EQ(answer(), RmaStatus::kOk);
@@ -108,9 +108,9 @@ TEST_F(RmaHasher, ShortOnesAndThoseThatItRefusesAreMadeByPoll) {
 }
 
 TEST_F(RmaHasher, ALateOneHoldsUpNobody) {
-  ask_root(1, 1 << 20);
-  ask_root(2, 1000);
-  ask_root(3, 1 << 20, 1);
+  request_root(1, 1 << 20);
+  request_root(2, 1000);
+  request_root(3, 1 << 20, 1);
   ask(RmaKind::kGet, 0, token, address_of(memory.data()), 100, 4);
   EXPECT_EQ(server.poll(), 1u);
   EXPECT_EQ(answer(), RmaStatus::kOk);
@@ -128,7 +128,7 @@ TEST_F(RmaHasher, ALateOneHoldsUpNobody) {
 
 // Else a thread of fixed priority would keep those from running that it waits for.
 TEST_F(RmaHasher, WhoLooksInVainForLongGivesWay) {
-  ask_root(1, 1 << 20);
+  request_root(1, 1 << 20);
   for (unsigned i = 0; i < 10'000; ++i) EXPECT_EQ(server.poll(), 0u);
   EXPECT_GE(hasher.ways, 10u);
   EXPECT_LE(hasher.ways, 100u) << "it costs time";
@@ -139,7 +139,7 @@ TEST_F(RmaHasher, WhoLooksInVainForLongGivesWay) {
 
 // What was not begun is not begun any more; the sanitizer sees whoever still reads there.
 TEST_F(RmaHasher, DeregistrationEndsADigestInTheMiddle) {
-  ask_root(1, 1 << 20);
+  request_root(1, 1 << 20);
   (void)server.poll();
   hasher.make(0);
   regions.revoke(token);
@@ -152,7 +152,7 @@ TEST_F(RmaHasher, DeregistrationEndsADigestInTheMiddle) {
 }
 
 TEST_F(RmaHasher, MemoryThatIsGoneIsUnreadable) {
-  ask_root(1, 1 << 20);
+  request_root(1, 1 << 20);
   (void)server.poll();
   while (hasher.given.size() > 3) hasher.make(0);
   hasher.unreadable = true;
@@ -163,8 +163,8 @@ TEST_F(RmaHasher, MemoryThatIsGoneIsUnreadable) {
 }
 
 TEST_F(RmaHasher, ForgottenPeersAndAServerThatGoesTakeBackWhatTheyGave) {
-  ask_root(1, 1 << 20);
-  ask_root(2, 1 << 20, 1);
+  request_root(1, 1 << 20);
+  request_root(2, 1 << 20, 1);
   (void)server.poll();
   hasher.make(20);
   server.forget(owner.lines[1].peer);

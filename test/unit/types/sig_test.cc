@@ -109,9 +109,9 @@ TEST(TypesTiming, TheFitFindsThePowerOfN) {
   }
   EXPECT_NEAR(fitted_exponent(timing_sizes(), constant), 0, 1e-9);
   EXPECT_NEAR(fitted_exponent(timing_sizes(), linear), 1, 1e-9);
-  EXPECT_EQ(judge_growth(fitted_exponent(timing_sizes(), constant)), Growth::kConstant);
-  EXPECT_EQ(judge_growth(fitted_exponent(timing_sizes(), linear)), Growth::kLinear);
-  EXPECT_EQ(judge_growth(fitted_exponent(timing_sizes(), root)), std::nullopt);
+  EXPECT_EQ(classify_growth(fitted_exponent(timing_sizes(), constant)), Growth::kConstant);
+  EXPECT_EQ(classify_growth(fitted_exponent(timing_sizes(), linear)), Growth::kLinear);
+  EXPECT_EQ(classify_growth(fitted_exponent(timing_sizes(), root)), std::nullopt);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-void judge_ucx(const Facts& facts, Findings* findings) {
+void check_ucx(const Facts& facts, Findings* findings) {
   Finding finding{Grade::kOk, "UCX", facts.ucx.version + ", " + facts.ucx.library, ""};
   if (facts.ucx.version != facts.built_for) {
     finding.text += "; this command was built for " + facts.built_for;
@@ -25,7 +25,7 @@ void judge_ucx(const Facts& facts, Findings* findings) {
   findings->push_back(finding);
 }
 
-void judge_plugin(const Facts& facts, Findings* findings) {
+void check_plugin(const Facts& facts, Findings* findings) {
   Finding finding{Grade::kBroken, "plugin", "", ""};
   if (facts.install.module_dir.empty()) {
     finding.text = "none for UCX " + facts.ucx.version + " in " + facts.install.base;
@@ -47,7 +47,7 @@ void judge_plugin(const Facts& facts, Findings* findings) {
   findings->push_back(finding);
 }
 
-void judge_loader(const Facts& facts, Findings* findings) {
+void check_loader(const Facts& facts, Findings* findings) {
   const auto wrapped = wrappers(facts.probe.ucx.devices);
   Finding finding{Grade::kOk, "loader", "UCX loads the plugin in the environment of 'env'", ""};
   if (needs_preload(parse_version(facts.ucx.version)) && facts.install.preload.empty()) {
@@ -76,7 +76,7 @@ std::string devices_of(const std::string& transport, const std::vector<Device>& 
   return transport + " (" + join(names, ", ") + ")";
 }
 
-void judge_transports(const Facts& facts, Findings* findings) {
+void check_transports(const Facts& facts, Findings* findings) {
   const auto& devices = facts.probe.ran ? facts.probe.ucx.devices : facts.ucx.devices;
   const auto wrapped = wrappers(devices);
   std::vector<std::string> texts;
@@ -93,7 +93,7 @@ void judge_transports(const Facts& facts, Findings* findings) {
 
 constexpr const char* kThisUcx = ", on this UCX";
 
-void judge_mpi_library(const std::string& topic, const std::string& library, const Facts& facts,
+void check_mpi_library(const std::string& topic, const std::string& library, const Facts& facts,
                        Findings* findings) {
   if (library.empty() || library == facts.ucx.library) return;
   findings->push_back({Grade::kWarning, topic, "it uses another UCX: " + library,
@@ -101,7 +101,7 @@ void judge_mpi_library(const std::string& topic, const std::string& library, con
 }
 
 // What carries the windows, and what stock Open MPI's osc/ucx gets wrong on stock UCX too.
-void judge_osc_ucx(const OpenMpi& mpi, Findings* findings) {
+void check_osc_ucx(const OpenMpi& mpi, Findings* findings) {
   findings->push_back({Grade::kOk, "Open MPI",
                        "windows: osc/ucx, verified; those of MPI_Win_allocate_shared are plain "
                        "shared memory: nothing to verify",
@@ -116,7 +116,7 @@ void judge_osc_ucx(const OpenMpi& mpi, Findings* findings) {
                        "such programs need osc/rdma, which is not verified: OMPI_MCA_osc=rdma"});
 }
 
-void judge_open_mpi(const Facts& facts, Findings* findings) {
+void check_open_mpi(const Facts& facts, Findings* findings) {
   if (!facts.open_mpi) return;
   const OpenMpi& mpi = *facts.open_mpi;
   Finding finding{Grade::kOk, "Open MPI", mpi.version, ""};
@@ -132,8 +132,8 @@ void judge_open_mpi(const Facts& facts, Findings* findings) {
     findings->push_back({Grade::kWarning, "Open MPI", "no osc/ucx: MPI windows cannot be used",
                          "other one-sided components are not verified"});
   }
-  if (mpi.pml_ucx && mpi.osc_ucx) judge_osc_ucx(mpi, findings);
-  judge_mpi_library("Open MPI", mpi.ucx_library, facts, findings);
+  if (mpi.pml_ucx && mpi.osc_ucx) check_osc_ucx(mpi, findings);
+  check_mpi_library("Open MPI", mpi.ucx_library, facts, findings);
   const auto collective = [&](bool there, const std::string& name) {
     const std::string variable = "OMPI_MCA_coll_" + name + "_enable";
     const std::string* now = find_value(facts.shell.set, variable);
@@ -146,7 +146,7 @@ void judge_open_mpi(const Facts& facts, Findings* findings) {
   collective(mpi.ucc, "ucc");
 }
 
-void judge_mpich(const Facts& facts, Findings* findings) {
+void check_mpich(const Facts& facts, Findings* findings) {
   if (!facts.mpich) return;
   const Mpich& mpi = *facts.mpich;
   std::string what = mpi.version + ", " + mpi.device;
@@ -157,7 +157,7 @@ void judge_mpich(const Facts& facts, Findings* findings) {
   }
   if (mpi.ucx_library == facts.ucx.library) what += kThisUcx;
   findings->push_back({Grade::kOk, "MPICH", what, ""});
-  judge_mpi_library("MPICH", mpi.ucx_library, facts, findings);
+  check_mpi_library("MPICH", mpi.ucx_library, facts, findings);
   const std::string* nolocal = find_value(facts.shell.set, "MPIR_CVAR_NOLOCAL");
   if (mpi.direct_auto && (nolocal == nullptr || *nolocal != "1")) {
     findings->push_back({Grade::kWarning, "unverified",
@@ -177,13 +177,13 @@ const std::string* find_value(const std::vector<Variable>& variables, std::strin
 
 Findings diagnose(const Facts& facts) {
   Findings findings;
-  judge_ucx(facts, &findings);
-  judge_plugin(facts, &findings);
-  judge_loader(facts, &findings);
+  check_ucx(facts, &findings);
+  check_plugin(facts, &findings);
+  check_loader(facts, &findings);
   const bool works = worst(findings) != Grade::kBroken;
-  if (works) judge_transports(facts, &findings);
-  judge_open_mpi(facts, &findings);
-  judge_mpich(facts, &findings);
+  if (works) check_transports(facts, &findings);
+  check_open_mpi(facts, &findings);
+  check_mpich(facts, &findings);
   if (!facts.open_mpi && !facts.mpich) {
     findings.push_back({Grade::kOk, "MPI", "neither ompi_info nor mpichversion in PATH", ""});
   }

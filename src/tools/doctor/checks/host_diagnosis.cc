@@ -14,7 +14,7 @@ constexpr std::uint64_t kKiB = 1024;
 // larger.
 constexpr std::uint64_t kTooLittle = 64 * kKiB * kKiB;
 
-void judge_memlock(const Facts& facts, Findings* findings) {
+void check_memlock(const Facts& facts, Findings* findings) {
   if (!facts.host.memlock) return;
   const auto locking = locking_transports(facts.probe.ucx.devices);
   const std::string limit = "at most " + size_text(*facts.host.memlock) + " may be locked";
@@ -37,7 +37,7 @@ void judge_memlock(const Facts& facts, Findings* findings) {
   }
 }
 
-void judge_programs(const Facts& facts, Findings* findings) {
+void check_programs(const Facts& facts, Findings* findings) {
   for (const std::string& name : facts.host.absent) {
     findings->push_back({Grade::kBroken, "program", name + " does not exist",
                          "correct --program, or PATH", Effect::kIgnored});
@@ -98,8 +98,8 @@ std::string in_container(const Facts& facts, const std::string& advice) {
 }
 
 void diagnose_host(const Facts& facts, Findings* findings) {
-  judge_memlock(facts, findings);
-  judge_programs(facts, findings);
+  check_memlock(facts, findings);
+  check_programs(facts, findings);
 }
 
 }  // namespace verity::tools

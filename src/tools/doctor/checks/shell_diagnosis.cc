@@ -96,7 +96,7 @@ std::string container_of(const Facts& facts) {
 }
 
 // False: there is a reason here why the plugin is not loaded.
-bool judge_preload(const Facts& facts, Findings* findings) {
+bool check_preload(const Facts& facts, Findings* findings) {
   if (!loads_by_preload(facts) || facts.shell.preload_exists) return true;
   const std::string* preload = value_of(facts, "LD_PRELOAD");
   const std::string entry = preload == nullptr ? "" : preload_entry(*preload);
@@ -118,7 +118,7 @@ bool judge_preload(const Facts& facts, Findings* findings) {
   return false;
 }
 
-bool judge_module_dir(const Facts& facts, Findings* findings) {
+bool check_module_dir(const Facts& facts, Findings* findings) {
   if (facts.shell.module_dir_fits) return true;
   const std::string name = loads_by_preload(facts) ? "UCX_MODULE_DIR" : "UCX_PLUGIN_PATH";
   const std::string* value = value_of(facts, name);
@@ -130,10 +130,10 @@ bool judge_module_dir(const Facts& facts, Findings* findings) {
 }
 
 // Whether UCX loads the plugin here, and works with it.
-void judge_loading(const Facts& facts, Findings* findings) {
+void check_loading(const Facts& facts, Findings* findings) {
   if (plugin_is_loaded(facts)) return;
-  const bool preload = judge_preload(facts, findings);
-  const bool folder = judge_module_dir(facts, findings);
+  const bool preload = check_preload(facts, findings);
+  const bool folder = check_module_dir(facts, findings);
   const auto refused = [](const BadValue& bad) { return bad.fatal; };
   if (!preload || !folder ||
       std::any_of(facts.shell.bad_values.begin(), facts.shell.bad_values.end(), refused))
@@ -156,7 +156,7 @@ std::string without(const std::string& tls, const Names& raw) {
   return join(left, ",");
 }
 
-void judge_raw_lanes(const Facts& facts, Findings* findings) {
+void check_raw_lanes(const Facts& facts, Findings* findings) {
   const Names raw = raw_lanes_of(facts);
   if (raw.empty()) return;
   const std::string* tls = value_of(facts, "UCX_TLS");
@@ -178,7 +178,7 @@ void judge_raw_lanes(const Facts& facts, Findings* findings) {
 }
 
 // Wrappers that UCX_TLS names and this machine does not have.
-void judge_named_wrappers(const Facts& facts, Findings* findings) {
+void check_named_wrappers(const Facts& facts, Findings* findings) {
   const Names there = wrappers(facts.probe.ucx.devices);
   const Names named = named_wrappers(facts);
   Names absent;
@@ -210,7 +210,7 @@ Names network_devices(const Facts& facts) {
   return names;
 }
 
-void judge_net_devices(const Facts& facts, Findings* findings) {
+void check_net_devices(const Facts& facts, Findings* findings) {
   const std::string* value = value_of(facts, "UCX_NET_DEVICES");
   const Names there = network_devices(facts);
   if (value == nullptr || there.empty() || !plugin_is_loaded(facts)) return;
@@ -227,10 +227,10 @@ void judge_net_devices(const Facts& facts, Findings* findings) {
                  "unset UCX_NET_DEVICES", Effect::kSomeAbort});
 }
 
-void judge_transports(const Facts& facts, Findings* findings) {
-  judge_raw_lanes(facts, findings);
-  judge_named_wrappers(facts, findings);
-  judge_net_devices(facts, findings);
+void check_transports(const Facts& facts, Findings* findings) {
+  check_raw_lanes(facts, findings);
+  check_named_wrappers(facts, findings);
+  check_net_devices(facts, findings);
   if (worst(*findings) == Grade::kBroken || !plugin_is_loaded(facts) ||
       facts.shell.probe.context.error.empty())
     return;
@@ -260,7 +260,7 @@ std::string file_of(const std::string& source) {
              : source.substr(open + 1, close - open - 1);
 }
 
-void judge_pml(const Facts& facts, Findings* findings) {
+void check_pml(const Facts& facts, Findings* findings) {
   const OpenMpi mpi = facts.open_mpi.value_or(OpenMpi{});
   const std::string* set = value_of(facts, "OMPI_MCA_pml");
   const std::string pml = mpi.pml.empty() && set != nullptr ? *set : mpi.pml;
@@ -294,7 +294,7 @@ bool accepts_wrappers(const std::string& list, const Facts& facts) {
   });
 }
 
-void judge_filter(const Facts& facts, Findings* findings) {
+void check_filter(const Facts& facts, Findings* findings) {
   const std::string* set = value_of(facts, "OMPI_MCA_opal_common_ucx_tls");
   const std::string list =
       facts.open_mpi->tls.empty() && set != nullptr ? *set : facts.open_mpi->tls;
@@ -305,12 +305,12 @@ void judge_filter(const Facts& facts, Findings* findings) {
                  "export OMPI_MCA_opal_common_ucx_tls=any", Effect::kSomeAbort});
 }
 
-void judge_open_mpi(const Facts& facts, Findings* findings) {
+void check_open_mpi(const Facts& facts, Findings* findings) {
   // An Open MPI that is not in PATH yet reads the variable as well.
-  if (!facts.open_mpi && value_of(facts, "OMPI_MCA_pml") != nullptr) judge_pml(facts, findings);
+  if (!facts.open_mpi && value_of(facts, "OMPI_MCA_pml") != nullptr) check_pml(facts, findings);
   if (!facts.open_mpi || !facts.open_mpi->pml_ucx) return;
-  judge_pml(facts, findings);
-  judge_filter(facts, findings);
+  check_pml(facts, findings);
+  check_filter(facts, findings);
   const std::string* osc = value_of(facts, "OMPI_MCA_osc");
   const std::string* wanted = find_value(facts.wanted, "OMPI_MCA_osc");
   if (wanted == nullptr || (osc != nullptr && *osc == *wanted)) return;
@@ -348,10 +348,10 @@ void diagnose_shell(const Facts& facts, Findings* findings) {
     return;
   }
   Findings found;
-  judge_loading(facts, &found);
-  judge_transports(facts, &found);
-  judge_settings(facts, &found);
-  judge_open_mpi(facts, &found);
+  check_loading(facts, &found);
+  check_transports(facts, &found);
+  check_settings(facts, &found);
+  check_open_mpi(facts, &found);
   if (worst(found) == Grade::kOk) {
     add(&found,
         {Grade::kOk, kTopic,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kTopic = "shell";
 
-void judge_values(const Facts& facts, Findings* findings) {
+void check_values(const Facts& facts, Findings* findings) {
   for (const BadValue& bad : facts.shell.bad_values) {
     const std::string what =
         bad.name + "=" + bad.value + ": bad value, allowed: " + bad.allowed + "; ";
@@ -33,7 +33,7 @@ void judge_values(const Facts& facts, Findings* findings) {
   }
 }
 
-void judge_names(const Facts& facts, Findings* findings) {
+void check_names(const Facts& facts, Findings* findings) {
   for (const Variable& variable : facts.shell.set) {
     if (!is_misspelt(variable.name)) continue;
     const std::string nearest = nearest_variable(variable.name);
@@ -68,7 +68,7 @@ std::string setting_text(const Setting& setting) {
 }
 
 // What the site's files come to.
-void judge_policy(const Facts& facts, Findings* findings) {
+void check_policy(const Facts& facts, Findings* findings) {
   for (const std::string& error : facts.shell.policy_errors)
     findings->push_back({Grade::kBroken, "site", error + std::string(policy::kNotUsed),
                          "correct the file", Effect::kIgnored});
@@ -89,7 +89,7 @@ const char* lost_without(const std::string& variable) {
   return "reports of datatypes are lost";
 }
 
-void judge_folders(const Facts& facts, Findings* findings) {
+void check_folders(const Facts& facts, Findings* findings) {
   for (const BadFolder& bad : facts.shell.bad_folders) {
     findings->push_back(
         {Grade::kBroken, kTopic,
@@ -99,7 +99,7 @@ void judge_folders(const Facts& facts, Findings* findings) {
   }
 }
 
-void judge_mode(const Facts& facts, Findings* findings) {
+void check_mode(const Facts& facts, Findings* findings) {
   const std::string* given = find_value(facts.shell.set, "UCX_VERITY_MODE");
   std::string mode = value_in_force(facts.shell.settings, "UCX_VERITY_MODE");
   if (mode.empty() && given != nullptr) mode = *given;
@@ -114,7 +114,7 @@ void judge_mode(const Facts& facts, Findings* findings) {
   }
 }
 
-void judge_typecheck(const Facts& facts, Findings* findings) {
+void check_typecheck(const Facts& facts, Findings* findings) {
   const std::string* wanted = find_value(facts.shell.set, "UCX_VERITY_TYPECHECK");
   if (wanted == nullptr ||
       (strcasecmp(wanted->c_str(), "warn") != 0 && strcasecmp(wanted->c_str(), "error") != 0))
@@ -142,13 +142,13 @@ std::string preload_entry(std::string_view preload) {
   return {};
 }
 
-void judge_settings(const Facts& facts, Findings* findings) {
-  judge_policy(facts, findings);
-  judge_values(facts, findings);
-  judge_names(facts, findings);
-  judge_folders(facts, findings);
-  judge_mode(facts, findings);
-  judge_typecheck(facts, findings);
+void check_settings(const Facts& facts, Findings* findings) {
+  check_policy(facts, findings);
+  check_values(facts, findings);
+  check_names(facts, findings);
+  check_folders(facts, findings);
+  check_mode(facts, findings);
+  check_typecheck(facts, findings);
 }
 
 }  // namespace verity::tools

@@ -16,7 +16,7 @@ namespace verity::tools {
 
 // Adds bad values, misspelt names, folders that do not exist, a mode that verifies less, type
 // checks without their library.
-void judge_settings(const Facts& facts, Findings* findings);
+void check_settings(const Facts& facts, Findings* findings);
 
 }  // namespace verity::tools
 

@@ -93,7 +93,7 @@ std::string ucp_of_open_mpi() {
   return ucp_of_any({components + "/mca_pml_ucx.so", libraries + "/libmpi.so"});
 }
 
-std::optional<OpenMpi> ask_open_mpi() {
+std::optional<OpenMpi> query_open_mpi() {
   if (find_program("ompi_info").empty()) return std::nullopt;
   OpenMpi mpi;
   for (const std::string& line : output_of({"ompi_info", "--parsable"})) {
@@ -113,7 +113,7 @@ std::optional<OpenMpi> ask_open_mpi() {
   return mpi;
 }
 
-std::optional<Mpich> ask_mpich() {
+std::optional<Mpich> query_mpich() {
   const std::string program = find_program("mpichversion");
   if (program.empty()) return std::nullopt;
   Mpich mpi;
@@ -150,8 +150,8 @@ Facts gather_facts(const std::vector<std::string>& programs) {
     facts.probe.messages = environment.error;
   }
   facts.shell = gather_shell(facts);
-  facts.open_mpi = ask_open_mpi();
-  facts.mpich = ask_mpich();
+  facts.open_mpi = query_open_mpi();
+  facts.mpich = query_mpich();
   const auto same = [&](std::string& library) {
     if (real_path(library) == real_path(facts.ucx.library)) library = facts.ucx.library;
   };

@@ -55,7 +55,7 @@ std::string pass_variables(const std::string& launcher, const Names& names) {
 }
 
 // What this shell has set and its processes have not.
-void judge_environment(const std::vector<HostReport>& reports, const Launch& launch,
+void check_environment(const std::vector<HostReport>& reports, const Launch& launch,
                        const HostReport& here, JobDiagnosis* job) {
   std::map<Names, Names> lost;  // the variables, by the hosts that lack them
   for (const Variable& wanted : here.settings) {
@@ -80,7 +80,7 @@ void judge_environment(const std::vector<HostReport>& reports, const Launch& lau
 }
 
 // "UCX differs: 1.13.1 on node0, node1; 1.18.1 on node2"
-bool judge_version(const std::string& name, const std::vector<HostReport>& reports, Grade grade,
+bool check_version(const std::string& name, const std::vector<HostReport>& reports, Grade grade,
                    Effect effect, const std::string& advice, JobDiagnosis* job) {
   std::map<std::string, Names> hosts;
   for (const HostReport& report : reports) {
@@ -95,22 +95,22 @@ bool judge_version(const std::string& name, const std::vector<HostReport>& repor
   return true;
 }
 
-void judge_versions(const std::vector<HostReport>& reports, JobDiagnosis* job) {
+void check_versions(const std::vector<HostReport>& reports, JobDiagnosis* job) {
   const bool release =
-      judge_version("ucx-verity", reports, Grade::kBroken, Effect::kSomeAbort,
+      check_version("ucx-verity", reports, Grade::kBroken, Effect::kSomeAbort,
                     "install one release of ucx-verity on all hosts of a job", job);
-  const bool ucx = judge_version("UCX", reports, Grade::kBroken, Effect::kSomeAbort,
+  const bool ucx = check_version("UCX", reports, Grade::kBroken, Effect::kSomeAbort,
                                  "use one UCX on all hosts of a job", job);
   if (!release && !ucx) {
-    (void)judge_version("plugin file", reports, Grade::kWarning, Effect::kIgnored,
+    (void)check_version("plugin file", reports, Grade::kWarning, Effect::kIgnored,
                         "install the same build of ucx-verity on all hosts", job);
   }
   for (const char* name : {"Open MPI", "MPICH"})
-    (void)judge_version(name, reports, Grade::kWarning, Effect::kIgnored,
+    (void)check_version(name, reports, Grade::kWarning, Effect::kIgnored,
                         "use one MPI library on all hosts of a job", job);
 }
 
-void judge_answers(const Launch& launch, JobDiagnosis* job) {
+void check_answers(const Launch& launch, JobDiagnosis* job) {
   if (job->hosts.size() >= launch.hosts) return;
   job->findings.push_back({{Grade::kBroken, "hosts",
                             std::to_string(job->hosts.size()) + " of " +
@@ -148,10 +148,10 @@ JobDiagnosis merge_reports(const std::vector<HostReport>& reports, const Launch&
   for (const HostReport& report : reports) {
     if (job.hosts.empty() || job.hosts.back() != report.host) job.hosts.push_back(report.host);
   }
-  judge_answers(launch, &job);
-  judge_versions(reports, &job);
+  check_answers(launch, &job);
+  check_versions(reports, &job);
   const bool active = here != nullptr && here->active;
-  if (active) judge_environment(reports, launch, *here, &job);
+  if (active) check_environment(reports, launch, *here, &job);
   for (const HostReport& report : reports) {
     for (Finding finding : report.findings) {
       // One host without is no choice where others are verified.

@@ -63,7 +63,7 @@ Launch find_launch(const std::string& named, const HostFacts& here) {
   return launch;
 }
 
-Answers ask_hosts(const Launch& launch, const std::vector<std::string>& options) {
+Answers query_hosts(const Launch& launch, const std::vector<std::string>& options) {
   std::vector<std::string> command = launch.command;
   for (const std::string& word : {own_path(), std::string("doctor"), std::string("--record")})
     command.push_back(word);

@@ -23,7 +23,7 @@ void print_report(const HostReport& report);
 
 // What a process of `ucx-verity doctor --record` on each host says. `options` are added to its
 // command line. Throws with the launcher's words where none answers.
-[[nodiscard]] Answers ask_hosts(const Launch& launch, const std::vector<std::string>& options);
+[[nodiscard]] Answers query_hosts(const Launch& launch, const std::vector<std::string>& options);
 
 // From a file with the output of such processes, or from stdin where it is "-".
 [[nodiscard]] Answers read_reports(const std::string& file);
