@@ -65,7 +65,7 @@ bool ControlSender::send_close(Link& link) noexcept {
 bool ControlSender::send_nacks(Link& link, wire::Class c) noexcept {
   ReceiveWindow& rx = link.receive_window(c);
   uint32_t psn = rx.expected();
-  for (QueuedFrame* frame = rx.first();; frame = frame->next) {
+  for (QueuedFrame* frame = rx.queue().first();; frame = frame->next) {
     const uint32_t gap_end = frame != nullptr ? frame->header.psn : rx.top();
     const uint32_t from = static_cast<int32_t>(rx.nacked_to() - psn) > 0 ? rx.nacked_to() : psn;
     if (static_cast<int32_t>(gap_end - from) > 0) {

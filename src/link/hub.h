@@ -59,7 +59,7 @@ class Hub {
       if (link != nullptr && wire::well_formed(view)) [[likely]] {
         const ReceiveWindow& rx = link->receive_window(c);
         const uint32_t ack = wire::widen(view.fields.ack, link->send_window(c).una());
-        if (view.fields.psn == (rx.expected() & 0xffff) && rx.first() == nullptr &&
+        if (view.fields.psn == (rx.expected() & 0xffff) && rx.queue().first() == nullptr &&
             link->is_fast() &&
             wire::check_compact(data, size, view, rx.nonce(),
                                 wire::compact_key({link->local_id, rx.expected(), ack, 0, kind})))
@@ -77,7 +77,7 @@ class Hub {
   }
   // After the upcall: delivers what had waited behind that frame.
   void delivered(const Received& received, wire::Class c) noexcept {
-    if (received.link->receive_window(c).first() != nullptr) [[unlikely]]
+    if (received.link->receive_window(c).queue().first() != nullptr) [[unlikely]]
       receiver.deliver_queued(*received.link, c);
   }
 

@@ -69,7 +69,7 @@ void Lifecycle::lower_failed(Link& link) noexcept {
   ControlQueue::cancel(link.control);
   RetransmitTimer::stop(link);
   for (ReceiveWindow& rx : link.rx) {
-    while (QueuedFrame* frame = rx.remove_first()) faults_.discard(frame);
+    while (QueuedFrame* frame = rx.queue().remove_first()) faults_.discard(frame);
   }
   sender_.complete_all(link);
 }

@@ -21,6 +21,8 @@ libverity_core_la_SOURCES += \
   src/link/retransmit_timer.h \
   src/link/retransmitter.cc \
   src/link/retransmitter.h \
+  src/link/sealing.cc \
+  src/link/sealing.h \
   src/link/sender.cc \
   src/link/sender.h \
   src/link/state/bounce_buffers.cc \

@@ -26,7 +26,7 @@ Faults::Counter fault_counter(wire::Verdict verdict) noexcept {
 // Puts a frame into its place in the queue and returns it. Nothing happens when there was no memory
 // for it.
 QueuedFrame* insert(QueuedFrame** place, QueuedFrame* frame) noexcept {
-  if (frame != nullptr) ReceiveWindow::insert(place, frame);
+  if (frame != nullptr) OutOfOrderQueue::insert(place, frame);
   return frame;
 }
 
@@ -149,8 +149,8 @@ bool Receiver::on_data(Link& link, wire::Class c, const wire::FrameView& view,
   ReceiveWindow& rx = link.receive_window(c);
   const wire::FrameHeader& header = view.header;
   const int32_t ahead = distance(rx.expected(), header.psn);
-  QueuedFrame** place = rx.place_of(header.psn);
-  const bool queued = ReceiveWindow::is_at(place, header.psn);
+  QueuedFrame** place = rx.queue().place_of(header.psn);
+  const bool queued = OutOfOrderQueue::is_at(place, header.psn);
   if (ahead < 0 || (queued && (*place)->good)) {
     link.counters->frames_duplicate++;
     control_.schedule_ack(link.control, c, true);
@@ -202,7 +202,7 @@ void Receiver::replace(Link& link, wire::Class c, QueuedFrame** place,
     link.counters->segments_repaired += !frame.rebuilt;
   }
   faults_.report(frame, header, view.payload);
-  faults_.discard(ReceiveWindow::remove(place));
+  faults_.discard(OutOfOrderQueue::remove(place));
 }
 
 void Receiver::on_probe(Link& link, wire::Class c, const wire::FrameView& view) noexcept {
@@ -259,15 +259,15 @@ void Receiver::on_repair(Link& link, wire::Class c, const wire::FrameView& view)
 // The frame that the repair belongs to: what arrived of it, or new memory when nothing did.
 QueuedFrame* Receiver::frame_to_rebuild(Link& link, ReceiveWindow& rx,
                                         const wire::FrameHeader& header) noexcept {
-  QueuedFrame** place = rx.place_of(header.psn);
-  if (ReceiveWindow::is_at(place, header.psn)) {
+  QueuedFrame** place = rx.queue().place_of(header.psn);
+  if (OutOfOrderQueue::is_at(place, header.psn)) {
     QueuedFrame* frame = *place;
     if (frame->good) return frame;
     if (frame->header.length == header.length && frame->header.segment == header.segment) {
       frame->header = header;  // the root may be new, or had been damaged
       return frame;
     }
-    faults_.discard(ReceiveWindow::remove(place));
+    faults_.discard(OutOfOrderQueue::remove(place));
   }
   rx.extend(header.psn + 1);
   QueuedFrame* frame = insert(place, enqueue(link, rx, header, nullptr));
@@ -332,8 +332,8 @@ QueuedFrame* Receiver::on_damaged(Link& link, const Arrival& arrival) noexcept {
   const bool proven = arrival.verdict == wire::Verdict::kBadPayload;
   const uint32_t most = proven ? ReceiveWindow::kMaxAhead : rx.top() - rx.expected();
   if (header.psn - rx.expected() > most) return nullptr;
-  QueuedFrame** place = rx.place_of(header.psn);
-  const bool known = ReceiveWindow::is_at(place, header.psn);
+  QueuedFrame** place = rx.queue().place_of(header.psn);
+  const bool known = OutOfOrderQueue::is_at(place, header.psn);
   if (known && (*place)->good) return nullptr;
   rx.extend(header.psn + 1);
   QueuedFrame* frame = nullptr;
@@ -369,7 +369,7 @@ QueuedFrame* Receiver::enqueue(Link& link, ReceiveWindow& rx, const wire::FrameH
       link.counters->held_dropped++;
       return nullptr;
     }
-    while (QueuedFrame* later = rx.remove_first()) {
+    while (QueuedFrame* later = rx.queue().remove_first()) {
       faults_.discard(later);
       link.counters->held_dropped++;
     }

@@ -21,21 +21,6 @@ uint32_t compact_limit(const Config& config) noexcept {
 
 }  // namespace
 
-void seal_stored(Slot& slot, uint64_t nonce) noexcept {
-  const StoredPayload stored(slot);
-  wire::FrameHeader* header = slot.header();
-  if ((header->flags & wire::kTree) != 0) {
-    wire::seal_tree(header, stored.pieces(), nonce);
-  } else if (slot.source == nullptr) {
-    wire::seal_single(header, slot.size, nonce);
-  } else {
-    util::Piece rest[kMaxSourcePieces + 1];
-    std::copy(stored.pieces().begin(), stored.pieces().end(), rest);
-    rest[stored.pieces().size()] = slot.source->hello;
-    wire::seal_single(header, util::Pieces(rest, stored.pieces().size() + 1), nonce);
-  }
-}
-
 Sender::Sender(const Config& config, const Interface& iface, ControlQueue& control,
                ZeroCopy& zero_copy, RetransmitTimer& timer) noexcept
     : iface_(iface),

@@ -5,18 +5,14 @@
 #ifndef VERITY_LINK_SENDER_H
 #define VERITY_LINK_SENDER_H
 
-#include <cstring>
-
 #include "link/port/frame_writer.h"
 #include "link/retransmit_timer.h"
+#include "link/sealing.h"
 #include "link/zero_copy.h"
 #include "wire/codec.h"
 #include "wire/compact.h"
 
 namespace verity::link {
-
-// Seals a stored frame that has its full header, in whatever pieces it is.
-void seal_stored(Slot& slot, uint64_t nonce) noexcept;
 
 class Sender {
  public:
@@ -91,33 +87,6 @@ class Sender {
   // HELLO. Returns its size.
   size_t commit_gathered(Link& link, wire::Class c, Slot* slot, uint8_t am_id,
                          void* frame) noexcept;
-
-  static void seal(Link& link, wire::Class c, Slot* slot) noexcept {
-    const uint64_t nonce = link.send_window(c).nonce();
-    if (slot->compact) [[likely]] {
-      wire::seal_compact(slot->payload(), slot->size - wire::kCompactHeader, nonce, slot->key());
-    } else {
-      wire::seal_single(slot->header(), slot->size, nonce);
-    }
-  }
-  static void seal_copy(Link& link, wire::Class c, Slot* slot, void* dest) noexcept {
-    const uint64_t nonce = link.send_window(c).nonce();
-    if (slot->compact) [[likely]] {
-      wire::seal_compact_copy(slot->payload(), dest, slot->size - wire::kCompactHeader, nonce,
-                              slot->key());
-    } else {
-      wire::seal_copy(slot->header(), dest, slot->size, nonce);
-    }
-  }
-  // The same for a compact frame whose payload is not in the slot yet, but in `frame`, behind room
-  // for the header: the slot gets its copy in the same pass, and `frame` its header.
-  static void seal_in_place(Link& link, Slot* slot, void* frame) noexcept {
-    constexpr size_t kWord = sizeof(uint64_t);
-    auto* payload = static_cast<uint8_t*>(frame) + wire::kCompactHeader;
-    std::memcpy(payload - kWord, slot->payload() - kWord, kWord);
-    wire::seal_compact_copy(payload, slot->frame(), slot->size - wire::kCompactHeader,
-                            link.send_window(wire::Class::kSync).nonce(), slot->key());
-  }
 
   // --- what the lower transport made of it ---
   // The frame just committed was handed down. Needed in mode observe only, where nothing is kept.

@@ -63,6 +63,7 @@ struct Read {
 
 struct FetchInOrder : util::ListNode {};  // in Order::fetches
 
+// More than 15 fields: what is requested, and what the port needs for its end.
 struct Fetch : Ticket, FetchInOrder {
   Peer* peer = nullptr;
   uint64_t token = 0;
@@ -106,6 +107,8 @@ struct Descent {
   health::Syndrome syndrome;      // of those that came right since
 };
 
+// More than 15 fields: where it lies, the two digests, and a flag for each of the events that come
+// in any order.
 struct Chunk : Ticket {
   Read* read = nullptr;
   uint64_t offset = 0;

@@ -58,17 +58,10 @@ bool surround(Layout* layout, Node node) {
   return bytes.good();
 }
 
-class Parser {
+// The words of the text: names, numbers and lists of them. Keeps the first error.
+class Scanner {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
-
-  std::string parse(Layout* layout_p) {
-    Layout layout;
-    bool good = parse_type(0, &layout);
-    if (good && !at_end()) good = fail("expected the end");
-    if (good) *layout_p = std::move(layout);
-    return error_;
-  }
+  explicit Scanner(std::string_view text) : text_(text) {}
 
   // Numbers to the end, with or without < , >.
   std::string parse_list(Displacements* list) {
@@ -86,19 +79,103 @@ class Parser {
     return error_;
   }
 
+  std::string_view parse_name() {
+    skip_blanks();
+    const std::size_t start = at_;
+    while (at_ < text_.size() && is_letter(text_[at_])) ++at_;
+    return text_.substr(start, at_ - start);
+  }
+  // The next error is reported where this name began.
+  void unread(std::string_view name) { at_ -= name.size(); }
+
+  bool parse_number(int64_t* number) {
+    skip_blanks();
+    const char* const end = text_.data() + text_.size();
+    const auto [rest, problem] = std::from_chars(text_.data() + at_, end, *number);
+    if (problem == std::errc::result_out_of_range ||
+        (problem == std::errc() && std::abs(*number) >= kMaxDisplacement))
+      return fail("a number beyond 2^61");
+    if (problem != std::errc()) return fail("expected a number");
+    at_ = static_cast<std::size_t>(rest - text_.data());
+    return true;
+  }
+
+  bool parse_count(uint64_t* count) {
+    int64_t number;
+    skip_blanks();
+    const std::size_t start = at_;
+    if (!parse_number(&number)) return false;
+    if (number < 1) {
+      at_ = start;
+      return fail("a count below 1");
+    }
+    *count = static_cast<uint64_t>(number);
+    return true;
+  }
+
+  bool parse_array(Displacements* numbers) {
+    if (!accept('<')) return fail("expected a list as <1,2,3>");
+    do {
+      if (!parse_number(&numbers->emplace_back())) return false;
+      if (numbers->size() > kMaxLayoutIndices)
+        return fail("more than " + std::to_string(kMaxLayoutIndices) + " numbers");
+    } while (accept(','));
+    return accept('>') || fail("expected ',' or '>'");
+  }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+  }
+  bool at_end() {
+    skip_blanks();
+    return at_ == text_.size();
+  }
+  char peek() {
+    skip_blanks();
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool accept(char wanted) {
+    if (peek() != wanted) return false;
+    ++at_;
+    return true;
+  }
+  bool comma() { return accept(',') || fail("expected ','"); }
+  bool too_large() { return fail("the layout reaches beyond 2^61 bytes"); }
+
+  bool fail(const std::string& what) {
+    if (error_.empty()) error_ = "at character " + std::to_string(at_ + 1) + ": " + what;
+    return false;
+  }
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string error_;
+};
+
+class Parser : Scanner {
+ public:
+  using Scanner::Scanner;
+
+  std::string parse(Layout* layout_p) {
+    Layout layout;
+    bool good = parse_type(0, &layout);
+    if (good && !at_end()) good = fail("expected the end");
+    if (good) *layout_p = std::move(layout);
+    return error();
+  }
+
  private:
   using Builder = bool (Parser::*)(unsigned depth, Layout* layout);
 
   bool parse_type(unsigned depth, Layout* layout) {
     if (depth == kMaxDepth) return fail("too many types in each other");
-    skip_blanks();
-    const std::size_t start = at_;
-    while (at_ < text_.size() && is_letter(text_[at_])) ++at_;
-    const std::string_view name = text_.substr(start, at_ - start);
+    const std::string_view name = parse_name();
     if (const auto basic = signature::find_basic(name)) return make_basic(*basic, layout);
     const Builder builder = find_builder(name);
     if (builder == nullptr) {
-      at_ = start;
+      unread(name);
       if (name.ends_with("struct"))
         return fail(
             "a struct has elements of several types: only layouts of equal elements are "
@@ -262,69 +339,6 @@ class Parser {
     for (int64_t& index : *indices) index = bytes.product(index, extent);
     return bytes.good() || too_large();
   }
-
-  bool parse_number(int64_t* number) {
-    skip_blanks();
-    const char* const end = text_.data() + text_.size();
-    const auto [rest, problem] = std::from_chars(text_.data() + at_, end, *number);
-    if (problem == std::errc::result_out_of_range ||
-        (problem == std::errc() && std::abs(*number) >= kMaxDisplacement))
-      return fail("a number beyond 2^61");
-    if (problem != std::errc()) return fail("expected a number");
-    at_ = static_cast<std::size_t>(rest - text_.data());
-    return true;
-  }
-
-  bool parse_count(uint64_t* count) {
-    int64_t number;
-    skip_blanks();
-    const std::size_t start = at_;
-    if (!parse_number(&number)) return false;
-    if (number < 1) {
-      at_ = start;
-      return fail("a count below 1");
-    }
-    *count = static_cast<uint64_t>(number);
-    return true;
-  }
-
-  bool parse_array(Displacements* numbers) {
-    if (!accept('<')) return fail("expected a list as <1,2,3>");
-    do {
-      if (!parse_number(&numbers->emplace_back())) return false;
-      if (numbers->size() > kMaxLayoutIndices)
-        return fail("more than " + std::to_string(kMaxLayoutIndices) + " numbers");
-    } while (accept(','));
-    return accept('>') || fail("expected ',' or '>'");
-  }
-
-  void skip_blanks() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
-  }
-  bool at_end() {
-    skip_blanks();
-    return at_ == text_.size();
-  }
-  char peek() {
-    skip_blanks();
-    return at_ < text_.size() ? text_[at_] : '\0';
-  }
-  bool accept(char wanted) {
-    if (peek() != wanted) return false;
-    ++at_;
-    return true;
-  }
-  bool comma() { return accept(',') || fail("expected ','"); }
-  bool too_large() { return fail("the layout reaches beyond 2^61 bytes"); }
-
-  bool fail(const std::string& what) {
-    if (error_.empty()) error_ = "at character " + std::to_string(at_ + 1) + ": " + what;
-    return false;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::string error_;
 };
 
 }  // namespace
@@ -336,7 +350,7 @@ std::string parse_layout(std::string_view text, Layout* layout_p) {
 std::string parse_displacements(std::string_view text, const signature::BasicType& basic,
                                 Layout* layout_p) {
   Displacements list;
-  if (std::string problem = Parser(text).parse_list(&list); !problem.empty()) return problem;
+  if (std::string problem = Scanner(text).parse_list(&list); !problem.empty()) return problem;
   if (list.empty()) return "no displacements";
   Bytes bytes;
   for (int64_t& displacement : list) displacement = bytes.product(displacement, basic.size);

@@ -174,7 +174,7 @@ class Target final : public link::Port {
     if (slot == nullptr) return;
     std::memset(slot->payload(), 0x11, length);
     if (hub_.sender.commit_open(*peer.link, c, slot, length, 5, input.u8() < 200))
-      link::Sender::seal(*peer.link, c, slot);
+      link::seal(*peer.link, c, slot);
     const util::Piece frame{slot->frame(), slot->size};
     handed(peer, c, slot,
            slot->compact ? send_compact(*peer.link, frame) : send(*peer.link, c, {&frame, 1}));
@@ -231,7 +231,7 @@ class Target final : public link::Port {
       require(!l.in_flight() || l.timer.deadline.armed(), "frames in flight without a timer");
       for (const link::ReceiveWindow& rx : l.rx) {
         size_t above = 0;
-        for (link::QueuedFrame* h = rx.first(); h != nullptr; h = h->next) {
+        for (link::QueuedFrame* h = rx.queue().first(); h != nullptr; h = h->next) {
           above += h->footprint();
           if (h->header.psn == rx.expected())
             above -= std::min(above, kLargestFrame + sizeof(link::QueuedFrame));

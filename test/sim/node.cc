@@ -126,7 +126,7 @@ bool Node::send_copy(unsigned to, const MessageId& id, uint32_t length) {
   s.sent++;
   const bool may_be_compact = !rng_.chance(world_.plan().mixed);
   if (hub_->sender.commit_open(p.link, id.c, slot, length, message_am(id), may_be_compact))
-    link::Sender::seal(p.link, id.c, slot);
+    link::seal(p.link, id.c, slot);
   const util::Piece frame{slot->frame(), slot->size};
   after_send(to, id.c, slot,
              slot->compact ? send_compact(p.link, frame) : send(p.link, id.c, {&frame, 1}));
@@ -330,14 +330,16 @@ std::string Node::broken_rule() {
       }
       const link::ReceiveWindow& rx = l.rx[c];
       if (rx.top() - rx.expected() > (1u << 17)) return "top before expected";
-      for (const link::QueuedFrame* h = rx.first(); h != nullptr && h->next != nullptr;
+      for (const link::QueuedFrame* h = rx.queue().first(); h != nullptr && h->next != nullptr;
            h = h->next) {
         if (static_cast<int32_t>(h->next->header.psn - h->header.psn) <= 0)
           return "queued frames out of order";
       }
-      if (rx.first() != nullptr && static_cast<int32_t>(rx.first()->header.psn - rx.expected()) < 0)
+      if (rx.queue().first() != nullptr &&
+          static_cast<int32_t>(rx.queue().first()->header.psn - rx.expected()) < 0)
         return "a queued frame of the past";
-      if (rx.first() != nullptr && rx.first()->good && rx.first()->header.psn == rx.expected())
+      if (rx.queue().first() != nullptr && rx.queue().first()->good &&
+          rx.queue().first()->header.psn == rx.expected())
         return "a queued frame not delivered";
     }
     const bool full = l.tx[0].blocked() || l.tx[1].blocked() || l.failed() || l.peer_closed() ||
@@ -371,7 +373,7 @@ std::string Node::describe() const {
                    : "")
            << "; expects " << rx.expected() << " top " << rx.top() << " nacked to "
            << rx.nacked_to();
-      for (const link::QueuedFrame* h = rx.first(); h != nullptr; h = h->next) {
+      for (const link::QueuedFrame* h = rx.queue().first(); h != nullptr; h = h->next) {
         text << " [" << h->header.psn << (h->good ? "" : " bad") << (h->nacked ? " nacked" : "")
              << ' ' << h->header.length << ']';
       }

@@ -11,7 +11,8 @@
 
 namespace verity::sim {
 
-// What a simulation is made of; everything else follows from the seed.
+// What a simulation is made of; everything else follows from the seed. More than 15
+// fields: one for each property that random_plan() draws or a test sets.
 struct Plan {
   uint64_t seed = 1;
   unsigned interfaces = 2;

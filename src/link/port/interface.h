@@ -14,6 +14,7 @@ namespace verity::link {
 
 class Port;
 
+// One field for each setting.
 struct Config {
   unsigned segment_log2 = 13;          // leaf size
   uint32_t window_frames = 256;        // frames in flight per link and class

@@ -24,8 +24,8 @@ void OutOfOrderPool::free(QueuedFrame* frame) noexcept {
   std::free(frame);
 }
 
-QueuedFrame** ReceiveWindow::place_of(uint32_t psn) noexcept {
-  QueuedFrame** place = &queue_;
+QueuedFrame** OutOfOrderQueue::place_of(uint32_t psn) noexcept {
+  QueuedFrame** place = &head_;
   while (*place != nullptr && static_cast<int32_t>(psn - (*place)->header.psn) > 0) {
     place = &(*place)->next;
   }
@@ -38,7 +38,8 @@ bool ReceiveWindow::on_probe(const wire::ProbeBody& probe) noexcept {
   if (!lost) return false;
   probe_serial_ = probe.serial;
   nacked_to_ = expected_;
-  for (QueuedFrame* frame = queue_; frame != nullptr; frame = frame->next) frame->nacked = false;
+  for (QueuedFrame* frame = queue_.first(); frame != nullptr; frame = frame->next)
+    frame->nacked = false;
   return true;
 }
 

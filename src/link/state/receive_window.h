@@ -62,6 +62,29 @@ class OutOfOrderPool {
   const size_t limit_;
 };
 
+// Frames of one class that arrived before their turn, or damaged, in ascending order of their psn.
+class OutOfOrderQueue {
+ public:
+  // Where the frame `psn` stands, or belongs.
+  [[nodiscard]] QueuedFrame** place_of(uint32_t psn) noexcept;
+  [[nodiscard]] static bool is_at(QueuedFrame* const* place, uint32_t psn) noexcept {
+    return *place != nullptr && (*place)->header.psn == psn;
+  }
+  static void insert(QueuedFrame** place, QueuedFrame* frame) noexcept {
+    frame->next = *place;
+    *place = frame;
+  }
+  // Takes the frame out.
+  static QueuedFrame* remove(QueuedFrame** place) noexcept {
+    return std::exchange(*place, (*place)->next);
+  }
+  QueuedFrame* remove_first() noexcept { return head_ != nullptr ? remove(&head_) : nullptr; }
+  [[nodiscard]] QueuedFrame* first() const noexcept { return head_; }
+
+ private:
+  QueuedFrame* head_ = nullptr;
+};
+
 class ReceiveWindow {
  public:
   // No honest peer is further ahead: its window is smaller.
@@ -70,7 +93,7 @@ class ReceiveWindow {
   // --- in order ---
   // Whether the frame `psn` may be delivered at once.
   [[nodiscard]] bool is_next(uint32_t psn) const noexcept {
-    return psn == expected_ && queue_ == nullptr;
+    return queue_.first() == nullptr && psn == expected_;
   }
   // The expected frame is delivered.
   void accept() noexcept {
@@ -87,29 +110,19 @@ class ReceiveWindow {
     return static_cast<uint32_t>(more);
   }
   // Nothing is missing.
-  [[nodiscard]] bool complete() const noexcept { return queue_ == nullptr && expected_ == top_; }
+  [[nodiscard]] bool complete() const noexcept {
+    return queue_.first() == nullptr && expected_ == top_;
+  }
 
-  // --- the out-of-order queue, in ascending order ---
-  // Where the frame `psn` stands, or belongs.
-  [[nodiscard]] QueuedFrame** place_of(uint32_t psn) noexcept;
-  [[nodiscard]] static bool is_at(QueuedFrame* const* place, uint32_t psn) noexcept {
-    return *place != nullptr && (*place)->header.psn == psn;
-  }
-  static void insert(QueuedFrame** place, QueuedFrame* frame) noexcept {
-    frame->next = *place;
-    *place = frame;
-  }
-  // Takes the frame out.
-  static QueuedFrame* remove(QueuedFrame** place) noexcept {
-    return std::exchange(*place, (*place)->next);
-  }
-  QueuedFrame* remove_first() noexcept { return queue_ != nullptr ? remove(&queue_) : nullptr; }
+  // --- the out-of-order queue ---
+  [[nodiscard]] OutOfOrderQueue& queue() noexcept { return queue_; }
+  [[nodiscard]] const OutOfOrderQueue& queue() const noexcept { return queue_; }
   // The frame that is delivered next, or nullptr: it is missing or damaged.
   [[nodiscard]] QueuedFrame* take_next() noexcept {
-    const bool ready = queue_ != nullptr && queue_->good && queue_->header.psn == expected_;
-    return ready ? remove(&queue_) : nullptr;
+    const QueuedFrame* first = queue_.first();
+    const bool ready = first != nullptr && first->good && first->header.psn == expected_;
+    return ready ? queue_.remove_first() : nullptr;
   }
-  [[nodiscard]] QueuedFrame* first() const noexcept { return queue_; }
   // Delivering may bring further frames of this class, which are not to deliver what is queued.
   bool begin_delivery() noexcept { return !std::exchange(delivering_, true); }
   void end_delivery() noexcept { delivering_ = false; }
@@ -169,7 +182,7 @@ class ReceiveWindow {
   bool delivering_ = false;
   uint8_t faults_ = 0;     // counted here and not known to be repaired
   uint32_t fault_at_ = 0;  // `expected` at the last of them
-  QueuedFrame* queue_ = nullptr;
+  OutOfOrderQueue queue_;
   uint64_t nonce_ = 0;
 };
 

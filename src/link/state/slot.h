@@ -22,7 +22,8 @@ struct Link;
 struct Slot;
 
 // What a zero-copy frame was made of. The pieces after the first are the user's memory, until they
-// are replaced by a bounce buffer.
+// are replaced by a bounce buffer. More than 15 fields: the pieces, and a flag for each of the
+// events that come in any order before they may be freed.
 struct Source {
   util::ListNode unbounced;  // in the list of ZeroCopy, until bounced or acknowledged
   Link* link = nullptr;

@@ -26,6 +26,8 @@
 
 namespace verity::mpi {
 
+// More than 30 member functions: each event has one, those of the fast path a second one for a
+// caller that has checked its precondition.
 class ReceiveMatcher {
  public:
   ReceiveMatcher() noexcept = default;

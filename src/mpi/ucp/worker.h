@@ -44,8 +44,9 @@ struct Worker {
   std::vector<std::unique_ptr<MatchedMessage>> fetched;                      // not certain yet
 };
 
-// All of it. One lock, recursive, taken around each UCP call where several threads may use a
-// worker: UCP's callbacks run inside.
+// More than 15 fields: what is shared by all workers, three callbacks included. One lock,
+// recursive, taken around each UCP call where several threads may use a worker: UCP's callbacks run
+// inside.
 class Workers {
  public:
   explicit Workers(uint32_t uid) : sends(uid) {}

@@ -31,6 +31,7 @@ using bench::Result;
 using bench::Test;
 using bench::Variant;
 
+// One field for each option of the command.
 struct BenchOptions {
   std::vector<std::string> levels = {"uct", "ucp"};
   std::vector<std::string> tests = {"latency", "rate"};

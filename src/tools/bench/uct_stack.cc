@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint8_t kAmId = 5;
 constexpr int kMostUnderWay = 32;  // zero-copy sends
 
+// More than 15 fields: UCT has a handle for each of six objects, and attributes of its own for two.
 class UctStack final : public Stack {
  public:
   UctStack(const std::string& transport, std::size_t size);

@@ -20,6 +20,7 @@ namespace verity::uct {
 
 class OneSided;
 
+// More than 15 fields, for it is a list of what is shared.
 struct IfaceCore {
   explicit IfaceCore(WrapIface& iface) noexcept
       : wrap(iface), options(uct::options()), config(options.link) {}

@@ -10,6 +10,7 @@
 #include "health/files/table.h"
 #include "link/hub.h"
 #include "rma/peer.h"
+#include "uct/extensions/trailers.h"
 #include "uct/wrap/lower.h"
 #include "util/list.h"
 
@@ -103,6 +104,12 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   // Whether one-sided operations can go over it.
   [[nodiscard]] bool is_usable() const noexcept {
     return !is_lost() && !(to_ep && orphan) && !is_off();
+  }
+
+  [[nodiscard]] bool may_trail(uint8_t id) const noexcept { return ((trailed_ids >> id) & 1) != 0; }
+  // Bytes that a message with this id needs for its trailer.
+  [[nodiscard]] size_t trailer_room(uint8_t id) const noexcept {
+    return may_trail(id) ? kTrailerRoom : 0;
   }
 
   // No frame of either side ever was: neither can have lost anything, whatever ends the connection.

@@ -18,6 +18,7 @@ enum class FaultText : uint8_t { kNone, kInfo, kWarn, kSyslog };
 
 // Checked values; those of the last memory domain opened count for interfaces opened after it.
 // Never changed or freed once they are current: other threads may be reading them.
+// One field for each setting that is not the link's.
 struct Options {
   link::Config link;
   OnFailure on_failure = OnFailure::kAuto;

@@ -38,7 +38,7 @@ struct Launch {
   // Lets the upper layer write the message at `out`. Once written it is sent, whatever follows.
   void write(uint8_t* out) noexcept {
     length = pack(out, arg);
-    if (!FrameSender::may_trail(*link, id)) [[likely]]
+    if (!link->may_trail(id)) [[likely]]
       return;
     const size_t trailer =
         append_trailer(sender->extensions().mpi(), {serial, arg, nullptr, id}, out, length);
@@ -74,7 +74,7 @@ struct Launch {
   launch.committed = true;
   (void)hub.sender.commit_open(*launch.link, launch.c, launch.slot,
                                static_cast<uint32_t>(launch.length), launch.id);
-  link::Sender::seal_in_place(*launch.link, launch.slot, dest);
+  link::seal_in_place(*launch.link, launch.slot, dest);
   return launch.slot->size;
 }
 
@@ -93,10 +93,10 @@ struct Launch {
                                            launch.id, launch.compact);
   const size_t size = slot->size;
   if (open && launch.length >= launch.sender->limits().fuse_from) {
-    link::Sender::seal_copy(l, launch.c, slot, dest);
+    link::seal_copy(l, launch.c, slot, dest);
     return size;
   }
-  if (open) link::Sender::seal(l, launch.c, slot);
+  if (open) link::seal(l, launch.c, slot);
   std::memcpy(dest, slot->frame(), size);
   return size;
 }
@@ -124,7 +124,7 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
                                                size_t length, uint8_t id, uct_pack_callback_t pack,
                                                void* arg, uint64_t serial) noexcept {
   const bool compact = hub_->sender.will_be_compact(
-      l, c, pack != nullptr ? limits_.max_bcopy + trailer_room(l, id) : length);
+      l, c, pack != nullptr ? limits_.max_bcopy + l.trailer_room(id) : length);
   Launch launch{this, &l, c, slot, length, id, pack, arg, compact, serial};
   const ssize_t sent = uct_ep_am_bcopy(
       l.lower.get(), compact ? wire::kCompactId : wire::lower_id(c), pack_frame, &launch, 0);
@@ -227,7 +227,7 @@ struct OpenFrame {
   bool open = true;
 
   void seal() noexcept {
-    link::Sender::seal(*link, wire::Class::kSync, slot);
+    link::seal(*link, wire::Class::kSync, slot);
     open = false;
   }
 };
@@ -236,7 +236,7 @@ size_t pack_open(void* dest, void* arg) noexcept {
   auto& frame = *static_cast<OpenFrame*>(arg);
   const size_t size = frame.slot->size;
   if (size >= frame.fuse_from) {
-    link::Sender::seal_copy(*frame.link, wire::Class::kSync, frame.slot, dest);
+    link::seal_copy(*frame.link, wire::Class::kSync, frame.slot, dest);
     frame.open = false;
     return size;
   }
@@ -271,7 +271,7 @@ void FrameSender::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t 
   constexpr wire::Class c = wire::Class::kSync;
   if (length > limits_.max_bcopy) return send_from_slot(*this, l, c, slot, length, id);
   const bool open = hub_->sender.commit_open(l, c, slot, static_cast<uint32_t>(length), id);
-  if (open && !slot->compact) link::Sender::seal(l, c, slot);
+  if (open && !slot->compact) link::seal(l, c, slot);
   link::Sent sent;
   if (slot->compact) {
     sent = send_open(l, slot);

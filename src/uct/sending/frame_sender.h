@@ -37,7 +37,7 @@ class FrameSender {
   // A slot for a message of `length` bytes with `id`, and for a trailer if it may get one. nullptr:
   // see refusal().
   [[nodiscard]] link::Slot* reserve(UctLink& l, wire::Class c, size_t length, uint8_t id) noexcept {
-    return hub_->sender.reserve(l, c, length + trailer_room(l, id));
+    return hub_->sender.reserve(l, c, length + l.trailer_room(id));
   }
   // Why there is no slot: no room in the window, no link any more, or a link in mode off.
   [[nodiscard]] static ucs_status_t refusal(const UctLink& l) noexcept {
@@ -50,7 +50,7 @@ class FrameSender {
   [[nodiscard, gnu::always_inline]] ucs_status_t launch_copied(
       UctLink& l, wire::Class c, link::Slot* slot, size_t length,
       const verity_outgoing& outgoing) noexcept {
-    if (may_trail(l, outgoing.am_id)) [[unlikely]]
+    if (l.may_trail(outgoing.am_id)) [[unlikely]]
       return launch_trailed(l, c, slot, length, outgoing);
     if (!hub_->sender.will_be_compact(l, c, length) ||
         wire::kCompactHeader + length > limits_.max_short) [[unlikely]]
@@ -105,13 +105,6 @@ class FrameSender {
   void push_stored(UctLink& l) noexcept;
   [[nodiscard]] bool needs_push(const UctLink& l) const noexcept {
     return !l.is_lost() && !l.no_lower_endpoint && !l.lower_waiting && l.has_unsent();
-  }
-
-  [[nodiscard]] static bool may_trail(const UctLink& l, uint8_t id) noexcept {
-    return ((l.trailed_ids >> id) & 1) != 0;
-  }
-  [[nodiscard]] static size_t trailer_room(const UctLink& l, uint8_t id) noexcept {
-    return may_trail(l, id) ? kTrailerRoom : 0;
   }
 
  private:

@@ -192,12 +192,11 @@ ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& r) noexcept {
   if (length <= limits.copy_up_to || (l.carries_hello() && length <= limits.max_bcopy))
     return send_copied(sender, r);
   link::Hub& hub = sender.hub();
-  const size_t space =
-      link::ZeroCopy::source_space(r.header_length + FrameSender::trailer_room(l, r.id));
+  const size_t space = link::ZeroCopy::source_space(r.header_length + l.trailer_room(r.id));
   link::Slot* slot = hub.sender.reserve(l, r.c, space);
   if (slot == nullptr) return without_slot(l);
   Leader leader;
-  if (FrameSender::may_trail(l, r.id)) [[unlikely]]
+  if (l.may_trail(r.id)) [[unlikely]]
     make_leader(sender, r, &leader);
   link::Source* source = leader.leads
                              ? link::ZeroCopy::make_source(slot, leader.bytes, leader.length)

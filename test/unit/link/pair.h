@@ -89,7 +89,7 @@ class End : public link::Port {
     const bool may_be_compact = !mixed || (++commits & 1) != 0;
     if (hub.sender.commit_open(*link, c, slot, static_cast<uint32_t>(text.size()), am_id,
                                may_be_compact)) {
-      link::Sender::seal(*link, c, slot);
+      link::seal(*link, c, slot);
     }
     const util::Piece frame{slot->frame(), slot->size};
     if ((slot->compact ? send_compact(*link, frame) : send(*link, c, {&frame, 1})) == Sent::kBusy) {

@@ -29,7 +29,7 @@ TEST_P(Repairing, ASinglePayloadIsNackedAtOnceAndRetransmitted) {
   EXPECT_EQ(a.counters.segments_resent, 1u);
   EXPECT_EQ(a.counters.segment_bytes_resent, 5u);
   EXPECT_EQ(a.counters.frames_resent, 0u);
-  EXPECT_EQ(b.link->rx[0].first(), nullptr);
+  EXPECT_EQ(b.link->rx[0].queue().first(), nullptr);
 }
 
 TEST_P(Repairing, ASingleHeaderIsDistinguishedFromItsPayload) {

@@ -154,7 +154,7 @@ class LinkReceiveWindow : public ::testing::Test {
  protected:
   LinkReceiveWindow() { window.start_at(0xfffffffeu); }
   ~LinkReceiveWindow() override {
-    while (QueuedFrame* frame = window.remove_first()) pool.free(frame);
+    while (QueuedFrame* frame = window.queue().remove_first()) pool.free(frame);
     EXPECT_EQ(pool.bytes(), 0u);
   }
   QueuedFrame* enqueue(uint32_t psn, bool good = true) {
@@ -163,7 +163,7 @@ class LinkReceiveWindow : public ::testing::Test {
     header.length = 4;
     QueuedFrame* frame = pool.copy(header, reinterpret_cast<const uint8_t*>("four"));
     frame->good = good;
-    ReceiveWindow::insert(window.place_of(psn), frame);
+    link::OutOfOrderQueue::insert(window.queue().place_of(psn), frame);
     return frame;
   }
   link::OutOfOrderPool pool{1000};
@@ -172,7 +172,7 @@ class LinkReceiveWindow : public ::testing::Test {
 
 TEST_F(LinkReceiveWindow, TheQueueIsInOrderAndDeliveredWhenItIsItsTurn) {
   for (const uint32_t psn : {1u, 0xffffffffu, 0u}) enqueue(psn);
-  EXPECT_TRUE(ReceiveWindow::is_at(window.place_of(0), 0));
+  EXPECT_TRUE(link::OutOfOrderQueue::is_at(window.queue().place_of(0), 0));
   EXPECT_FALSE(window.is_next(0xfffffffeu)) << "what is queued comes after it, on the slow path";
   EXPECT_EQ(window.take_next(), nullptr);
   window.accept();
