@@ -62,11 +62,9 @@ merkle::Geometry Client::geometry(const Chunk& chunk) const noexcept {
   return {chunk.length, 1u << config_.segment_log2};
 }
 
-merkle::Digest Client::leaf(const Chunk& chunk, uint32_t i) const noexcept {
-  const merkle::Geometry g = geometry(chunk);
+ChunkMemory Client::memory(const Chunk& chunk) const noexcept {
   const Read& read = *chunk.read;
-  return merkle::hash_range(util::Pieces(read.pieces, read.count), chunk.offset + g.leaf_offset(i),
-                            g.leaf_length(i));
+  return {{read.pieces, read.count}, chunk.offset, read.length, read.address, geometry(chunk)};
 }
 
 unsigned Client::hash_slice() noexcept {
@@ -74,10 +72,11 @@ unsigned Client::hash_slice() noexcept {
   size_t budget = kSlice;
   while (hashing_.linked() && budget != 0) {
     Chunk& chunk = chunk_of(*VERITY_CONTAINER_OF(hashing_.next, Ticket, node));
-    const merkle::Geometry g = geometry(chunk);
+    const ChunkMemory memory = this->memory(chunk);
+    const merkle::Geometry& g = memory.geometry;
     const auto leaves = static_cast<uint32_t>(g.leaf_count());
     for (; chunk.hashed < leaves && budget != 0; ++chunk.hashed) {
-      leaves_[chunk.hashed] = leaf(chunk, chunk.hashed);
+      leaves_[chunk.hashed] = memory.digest(chunk.hashed);
       budget -= std::min<size_t>(budget, g.segment_size());
     }
     ++count;

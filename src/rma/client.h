@@ -22,6 +22,7 @@
 #include "health/counters.h"
 #include "merkle/geometry.h"
 #include "merkle/hash.h"
+#include "rma/descent.h"
 #include "rma/port.h"
 #include "rma/spares.h"
 #include "rma/tickets.h"
@@ -86,27 +87,6 @@ struct Fetch : Ticket, FetchInOrder {
 
 enum class Stage : uint8_t { kTransfer, kLeaves, kReread, kSnapshot };
 
-// Exists after a mismatch only.
-struct Descent {
-  static constexpr size_t kKept = 64 * 1024;  // bytes
-
-  std::vector<merkle::Digest> theirs;
-  std::vector<merkle::Digest> mine;  // what the leaves were when compared last with all of theirs
-  std::vector<uint8_t> bad;          // bitmap: to be read again, or read again and not compared yet
-  uint32_t received = 0;             // leaves of the answer that came so far
-  uint64_t at = 0;                   // where in the chunk to go on reading
-  uint32_t requested = 0;            // bytes of the GET under way
-  uint32_t rounds = 0;
-  bool changed = false;     // the peer's digests differ from those before
-  bool persistent = false;  // the same wrong bytes came twice
-  uint32_t segments = 0;    // that were damaged
-  std::vector<uint8_t>
-      kept;  // the first of the damaged segments, as they came first: some kKept bytes at most
-  std::vector<uint32_t> kept_at;  // which these are; the last one may be shorter than the others
-  std::vector<uint8_t> scratch;   // one segment
-  health::Syndrome syndrome;      // of those that came right since
-};
-
 // More than 15 fields: where it lies, the two digests, and a flag for each of the events that come
 // in any order.
 struct Chunk : Ticket {
@@ -126,7 +106,7 @@ struct Chunk : Ticket {
   bool lower_busy = false;  // the lower transport took no read
   merkle::Digest theirs = 0;
   merkle::Digest mine = 0;
-  std::unique_ptr<Descent> descent;
+  std::unique_ptr<Descent> descent;  // after a mismatch
   alignas(8) unsigned char port[64];
 };
 
@@ -145,7 +125,7 @@ struct ClientConfig {
 
 // One class, for its members are the steps of one state machine over the same chunks; by file:
 // operations and their ends (client.cc), requests (requests.cc), answers and hashing (answers.cc),
-// after a mismatch (descent.cc, diagnose.cc), order.cc.
+// after a mismatch (repair.cc, over descent.h), order.cc.
 class Client {
  public:
   static constexpr unsigned kMaxChunks =
@@ -251,27 +231,18 @@ class Client {
   void to_do(Chunk& chunk, Stage stage) noexcept;
   static void move(Ticket& ticket, util::ListNode& list) noexcept;
 
-  struct Run {  // of bytes in the chunk
-    uint64_t begin;
-    uint64_t end;
-  };
   unsigned hash_slice() noexcept;
   [[nodiscard]] merkle::Geometry geometry(const Chunk& chunk) const noexcept;
-  [[nodiscard]] merkle::Digest leaf(const Chunk& chunk, uint32_t i) const noexcept;
+  [[nodiscard]] ChunkMemory memory(const Chunk& chunk) const noexcept;
   void compare_roots(Chunk& chunk) noexcept;
   void damaged(Chunk& chunk) noexcept;
   void take_leaves(Chunk& chunk, const uint8_t* message, size_t length) noexcept;
   void compare_leaves(Chunk& chunk) noexcept;
   void compare_rereads(Chunk& chunk) noexcept;
-  void classify(Chunk& chunk) noexcept;
-  void keep(Chunk& chunk, Run run) noexcept;
-  void add_syndrome(Chunk& chunk, uint32_t leaf) noexcept;
-  void add_syndrome(Chunk& chunk, const uint8_t* right, size_t length) noexcept;
+  void repaired(Chunk& chunk) noexcept;
+  void count(const Chunk& chunk, const Descent::Found& found) noexcept;
   void diagnose(const Chunk& chunk, health::FaultKind kind) noexcept;
   void take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexcept;
-  // The first bad bytes from descent->at on; begin == end: none.
-  [[nodiscard]] Run next_run(const Chunk& chunk) const noexcept;
-  [[nodiscard]] Run widen(const Chunk& chunk, Run run) const noexcept;
 
   void end(Fetch& fetch, wire::RmaStatus status, const uint8_t* bytes, size_t length) noexcept;
   void finish(Chunk& chunk, wire::RmaStatus status, bool broken = false) noexcept;

@@ -4,7 +4,7 @@ libverity_core_la_SOURCES += \
   src/rma/client.cc \
   src/rma/client.h \
   src/rma/descent.cc \
-  src/rma/diagnose.cc \
+  src/rma/descent.h \
   src/rma/digests.cc \
   src/rma/hasher.h \
   src/rma/order.cc src/rma/order.h \
@@ -12,6 +12,7 @@ libverity_core_la_SOURCES += \
   src/rma/port.h \
   src/rma/regions.cc \
   src/rma/regions.h \
+  src/rma/repair.cc \
   src/rma/requests.cc \
   src/rma/server.cc \
   src/rma/server.h src/rma/server_job.h \

@@ -70,7 +70,7 @@ bool Client::step(Ticket& ticket) noexcept {
   switch (chunk.stage) {
     case Stage::kTransfer: return transfer(chunk);
     case Stage::kLeaves:
-      chunk.descent->received = 0;
+      chunk.descent->expect_digests();
       if (!request_hash(chunk, wire::kLeaves)) return false;
       move(chunk, idle_);
       return true;

@@ -101,7 +101,7 @@ TEST_F(RmaDiagnose, OnlySomeBytesAreKept) {
   ASSERT_EQ(reader.faults.size(), 16u);
   for (const RmaEnd::SeenFault& seen : reader.faults) {
     EXPECT_EQ(seen.fault.segments, kChunk / kSegment);
-    EXPECT_LE(seen.syndrome.compared, rma::Descent::kKept);
+    EXPECT_LE(seen.syndrome.compared, rma::DamagedBytes::kKept);
     EXPECT_GT(seen.syndrome.bytes, 0u);
   }
 }
