@@ -61,6 +61,9 @@ skip_all() { # skip_all REASON: the whole script
   exit 0
 }
 
+# bare COMMAND...: with no variable of this shell but those that programs need.
+bare() { env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" "$@"; }
+
 # The exit status speaks for the script, not for its tests: the harness counts another one as one
 # more failure.
 done_testing() {

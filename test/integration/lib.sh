@@ -84,6 +84,20 @@ free_port() {
   done
 }
 
+# await_listener PORT PID: until a process listens on that TCP port, or PID has ended; ten seconds at most.
+await_listener() {
+  for _ in $(seq 500); do
+    grep -qs ":$(printf '%04X' "$1") [0-9A-F:]* 0A " /proc/net/tcp /proc/net/tcp6 || ! kill -0 "$2" 2> /dev/null && return
+    sleep 0.02
+  done
+}
+
+# Sets the array `perftest` to UCX's program. Built with MPI it takes itself for a job, unless told not to. False: it is not installed.
+find_perftest() {
+  perftest=("$(command -v ucx_perftest)") || return 1
+  ! "${perftest[0]}" -h 2>&1 | grep -q '^ *-P ' || perftest+=(-P 0)
+}
+
 # Transports of this machine that the tests use: tcp posix sysv self, as far as there are.
 lower_transports() {
   with_tls all "${UCX_INFO:-ucx_info}" -d 2> /dev/null | sed -n 's/.*Transport: \(tcp\|posix\|sysv\|self\)$/\1/p' | sort -u

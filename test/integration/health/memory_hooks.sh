@@ -84,22 +84,14 @@ counted() {
   rm -f "$folder"/attest.* "$folder"/health/*
 }
 
-perftest=$(command -v ucx_perftest) || skip "ucx_perftest" "it is not installed"
-no_mpi=
-"${perftest:-false}" -h 2>&1 | grep -q '^ *-P ' && no_mpi='-P 0'
-listens() { grep -qs ":$(printf '%04X' "$1") [0-9A-F:]* 0A " /proc/net/tcp /proc/net/tcp6; }
+find_perftest || skip "ucx_perftest" "it is not installed"
 perf() { # perf NAME USER MODE LIST ADDRESS
   local name=$1 user=$2 mode=$3 list=$4 address=$5 port server status=0
   port=$(free_port)
-  # shellcheck disable=SC2086 # two arguments or none
-  as "$user" "$mode" "$list" "$perftest" $no_mpi -p "$port" < /dev/null > "$tap_dir/server" 2>&1 &
+  as "$user" "$mode" "$list" "${perftest[@]}" -p "$port" < /dev/null > "$tap_dir/server" 2>&1 &
   server=$!
-  for _ in $(seq 500); do
-    listens "$port" && break
-    sleep 0.02
-  done
-  # shellcheck disable=SC2086
-  as "$user" "$mode" "$list" "$perftest" $no_mpi -p "$port" -t tag_lat -n 300 -w 1 -s 4000 "$address" < /dev/null > "$tap_dir/client" 2>&1 || status=$?
+  await_listener "$port" "$server"
+  as "$user" "$mode" "$list" "${perftest[@]}" -p "$port" -t tag_lat -n 300 -w 1 -s 4000 "$address" < /dev/null > "$tap_dir/client" 2>&1 || status=$?
   [ "$status" -eq 0 ] || kill "$server" 2> /dev/null
   wait "$server" || status=1
   lacks "$name: the hooks are there" "$(cat "$tap_dir/client" "$tap_dir/server")" 'no memory hooks'
@@ -128,7 +120,7 @@ done
 
 for user in "${users[@]}"; do
   for mode in "${modes[@]}"; do
-    if [ -n "$perftest" ]; then
+    if [ -n "${perftest[0]}" ]; then
       perf "ucx_perftest, posix, $user, $mode" "$user" $mode vposix,vself 127.0.0.1
       if [ -n "$device" ]; then
         UCX_NET_DEVICES=$device perf "ucx_perftest, tcp, $user, $mode" "$user" $mode vtcp,vself 10.57.0.1

@@ -14,7 +14,7 @@ mkdir "$tap_dir/health" # not where the machine's own jobs count
 under_env() {
   local program
   program=$(mpi_program "$1" windows) || return 1
-  env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+  bare OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
     OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe UCX_VERITY_ATTEST=always UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p" UCX_VERITY_HEALTH_DIR="$tap_dir/health" \
     bash -c 'eval "$("$1" env)"; shift; export "$@"; exec timeout -k 5 100 $job' bash "$tool" job="$1 -np 2 $program -n 1000000" "${@:2}" 2>&1
 }

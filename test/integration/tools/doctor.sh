@@ -6,9 +6,8 @@
 . "${abs_top_srcdir:?}/test/tap.sh"
 
 tool=$abs_top_builddir/ucx-verity
-clean() { env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" "$@"; }
 
-report=$(clean "$tool" doctor)
+report=$(bare "$tool" doctor)
 is "a shell that is not set up: exit status 3" $? 3
 contains "the plugin loads" "$report" '^  ok +loader'
 contains "the wrapped transports by name" "$report" '^  ok +wrapped +.*vself'
@@ -16,28 +15,28 @@ contains "that it is not active, and what to do" "$report" '^not active in this 
 # One word cannot be broken: a path where the tree lies deep. The verdict, and what is wrong, are one line each.
 is "no line longer than a terminal's" "$(grep -E '^  (ok|  )' <<< "$report" | awk 'length > 80 && NF > 1')" ""
 
-report=$(clean bash -c "eval \"\$($tool env)\"; '$tool' doctor" 2>&1)
+report=$(bare bash -c "eval \"\$($tool env)\"; '$tool' doctor" 2>&1)
 status=$?
 lacks "the environment of env: nothing is broken" "$report" 'BROKEN|warn +shell'
 set_up=$report
 contains "what UCX opens in this shell" "$report" '^  ok +shell +UCX opens .*vself'
 [ $status -le 1 ] # 1 where this machine's MPI libraries leave something to say
 tap_result $? "and the exit status says so"
-contains "JSON" "$(clean "$tool" doctor --json)" '"grade": "inactive"'
+contains "JSON" "$(bare "$tool" doctor --json)" '"grade": "inactive"'
 
 # Two processes connect, and UCP describes what it chose: in a line of limits, and in a table of its own.
 for own in n y; do
-  report=$(clean bash -c "eval \"\$($tool env --tls tcp,posix,self)\"; UCX_PROTO_ENABLE=$own '$tool' doctor --protocols" 2>&1)
+  report=$(bare bash -c "eval \"\$($tool env --tls tcp,posix,self)\"; UCX_PROTO_ENABLE=$own '$tool' doctor --protocols" 2>&1)
   contains "protocols within this host, UCX_PROTO_ENABLE=$own" "$report" '^  8 B to [0-9]+ [KM]?i?B +eager short, posix/memory +eager short, vposix/memory$'
   contains "protocols between hosts, UCX_PROTO_ENABLE=$own" "$report" '^  8 B to [0-9]+ [KM]?i?B +eager [^,]*, tcp/[^ ]+ +eager [^,]*, vtcp/[^ ]+$'
   contains "protocols of the largest messages, UCX_PROTO_ENABLE=$own" "$report" '^  [0-9]+ [KM]?i?B to 16 MiB +(eager|rendezvous)[^,]*, tcp/.* (eager|rendezvous)[^,]*, vtcp/[^ ]+$'
 done
 lacks "protocols: all are known" "$report" 'unknown'
-contains "protocols as JSON" "$(clean "$tool" doctor --protocols --json | tr -d ' \n')" \
+contains "protocols as JSON" "$(bare "$tool" doctor --protocols --json | tr -d ' \n')" \
   '"protocols":\[\{"messages":"withinthishost","error":"","sizes":\[\{"first":8,"last":[0-9]+,"without":\{"protocol":"eager'
 
 # One frame of a message between two processes is damaged below the plugin.
-selftest() { clean bash -c "eval \"\$($tool env)\"; $1 '$tool' doctor --selftest" 2>&1 | tr -s '\n ' '  ' | grep -o '[^ ]* selftest .*'; }
+selftest() { bare bash -c "eval \"\$($tool env)\"; $1 '$tool' doctor --selftest" 2>&1 | tr -s '\n ' '  ' | grep -o '[^ ]* selftest .*'; }
 before=$(ls -d /tmp/ucx-verity-selftest-* 2> /dev/null)
 mkdir "$tap_dir/health"
 report=$(selftest "UCX_VERITY_HEALTH_DIR=$tap_dir/health")
@@ -67,7 +66,7 @@ if [ -z "$libdir" ]; then
   done_testing
 fi
 broken() { # broken NAME REGEX: with the installation in $tap_dir/root as it is now
-  report=$(clean "$tap_dir/root/bin/ucx-verity" doctor 2>&1)
+  report=$(bare "$tap_dir/root/bin/ucx-verity" doctor 2>&1)
   is "$1: exit status 2" $? 2
   contains "$1: said so" "$(tr -s '\n ' '  ' <<< "$report")" "$2"
 }

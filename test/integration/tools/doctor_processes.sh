@@ -6,13 +6,12 @@
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 
 tool=$build/ucx-verity
-clean() { env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" "$@"; }
-clean bash -c "eval \"\$('$tool' env)\"" || skip_all "no environment to start from"
+bare bash -c "eval \"\$('$tool' env)\"" || skip_all "no environment to start from"
 chmod 755 "$tap_dir"
 
 # says NAME COMMANDS STATUS REGEX: what doctor prints after the commands in a shell with the variables of env. $report has it.
 says() {
-  report=$(clean bash -c "eval \"\$('$tool' env)\"; $2" 2>&1 | tr -s '\n ' '  '; exit "${PIPESTATUS[0]}")
+  report=$(bare bash -c "eval \"\$('$tool' env)\"; $2" 2>&1 | tr -s '\n ' '  '; exit "${PIPESTATUS[0]}")
   contains "$1: exit status" $? "^$3\$"
   contains "$1: what it says" "$report" "$4"
 }
@@ -90,7 +89,7 @@ if [ -n "$libdir" ]; then
   mkdir "$folder/$VERITY_UCX_VERSION"
   sed "s/\x00${VERITY_UCX_VERSION//./\\.}\x00/\x00$other\x00/g" "$build/.libs/libuct_verity.so" > "$folder/$VERITY_UCX_VERSION/libuct_verity.so"
   ln -s libuct_verity.so "$folder/$VERITY_UCX_VERSION/libuct_verity.so.0"
-  report=$(clean "$tap_dir/root/bin/ucx-verity" doctor 2>&1)
+  report=$(bare "$tap_dir/root/bin/ucx-verity" doctor 2>&1)
   is "the plugin of another UCX in this one's folder: exit status" $? 2
   contains "the plugin of another UCX: what it says" "$(tr -s '\n ' '  ' <<< "$report")" \
     "BROKEN loader .*: ucx-verity: built for UCX $other but this process runs UCX $VERITY_UCX_VERSION"
@@ -112,7 +111,7 @@ else
 fi
 
 # ---- an MPI library on another UCX ------------------------------------------------------------------
-libucp=$(clean "$tool" doctor --json | sed -n 's/.*"text": ".*, \(\/.*libucp\.so.*\)",/\1/p' | head -n 1)
+libucp=$(bare "$tool" doctor --json | sed -n 's/.*"text": ".*, \(\/.*libucp\.so.*\)",/\1/p' | head -n 1)
 mkdir -p "$tap_dir/other" "$tap_dir/bin"
 if [ -n "$libucp" ] && cp "$libucp" "$tap_dir/other/" &&
   compiles "$tap_dir/bin/mpichversion" "-Wl,--no-as-needed,-rpath,$tap_dir/other" "$tap_dir/other/$(basename "$libucp")" << 'C'

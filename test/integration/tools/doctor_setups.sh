@@ -6,11 +6,10 @@
 . "${abs_top_srcdir:?}/test/tap.sh"
 
 tool=$abs_top_builddir/ucx-verity
-clean() { env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" "$@"; }
 [ -z "${VERITY_SANITIZERS:-}" ] || skip_all "a module with sanitizers does not load into stock programs"
-clean bash -c "eval \"\$('$tool' env)\"" || skip_all "no environment to start from"
+bare bash -c "eval \"\$('$tool' env)\"" || skip_all "no environment to start from"
 
-value() { clean "$tool" env | sed -n "s/^export $1=\(.*\);\$/\1/p"; } # value VARIABLE: as env sets it
+value() { bare "$tool" env | sed -n "s/^export $1=\(.*\);\$/\1/p"; } # value VARIABLE: as env sets it
 preload=$(value LD_PRELOAD) modules=$(value UCX_MODULE_DIR) tls=$(value UCX_TLS)
 unverified='BROKEN: jobs started from this shell run unverified'
 abort='BROKEN: jobs started from this shell abort'
@@ -20,7 +19,7 @@ ignored='BROKEN: jobs started from this shell run verified, but without what the
 setup() { # setup NAME COMMANDS STATUS LINE... : after the commands in a shell with the variables of env
   local name=$1 commands=$2 status=$3 report
   shift 3
-  report=$(clean bash -c "eval \"\$('$tool' env)\"; $commands; '$tool' doctor 2> '$tap_dir/stderr'")
+  report=$(bare bash -c "eval \"\$('$tool' env)\"; $commands; '$tool' doctor 2> '$tap_dir/stderr'")
   is "$name: exit status" $? "$status"
   is "$name: what it says" "$(grep -vE '^  ok |^      ' <<< "$report" | grep -v ' MPICH ' | sed 's/ in this container ([^)]*)//')" "$(printf '%s\n' "$@")"
   is "$name: and nothing on stderr" "$(grep -v '^ERROR: ld.so' "$tap_dir/stderr")" ""
@@ -71,19 +70,19 @@ setup "a folder that does not exist" 'export UCX_VERITY_HEALTH_DIR=/gone' 2 \
   "  BROKEN  shell       UCX_VERITY_HEALTH_DIR=/gone: the folder does not exist, so jobs count where 'status', 'top', 'check' and 'export' cannot see it -> mkdir -p /gone" "$ignored"
 setup "a file in a folder that does not exist" 'export UCX_VERITY_ATTEST_FILE=/gone/%h.json' 2 \
   "  BROKEN  shell       UCX_VERITY_ATTEST_FILE=/gone/%h.json: the folder /gone does not exist, so attestations are lost -> mkdir -p /gone" "$ignored"
-devices=$(clean "$tool" probe | grep -o '"tcp","[^"]*"' | cut -d'"' -f4 | paste -sd, | sed 's/,/, /g')
+devices=$(bare "$tool" probe | grep -o '"tcp","[^"]*"' | cut -d'"' -f4 | paste -sd, | sed 's/,/, /g')
 setup "a network device that no wrapped transport has" "export UCX_NET_DEVICES=none0:1 UCX_TLS=vtcp,vself" 2 \
   "  BROKEN  shell       UCX_NET_DEVICES=none0:1: no wrapped transport has such a device (there are: $devices), so jobs of several hosts abort -> unset UCX_NET_DEVICES" \
   "BROKEN: some jobs started from this shell abort"
 remedy='eval "$(ucx-verity env --typecheck warn)"'
-clean "$tool" env --typecheck warn > /dev/null 2>&1 || remedy="unset UCX_VERITY_TYPECHECK (the libraries are not installed)"
+bare "$tool" env --typecheck warn > /dev/null 2>&1 || remedy="unset UCX_VERITY_TYPECHECK (the libraries are not installed)"
 setup "type checks without their library" 'export UCX_VERITY_TYPECHECK=warn' 2 \
   "  BROKEN  shell       UCX_VERITY_TYPECHECK=warn, but LD_PRELOAD has neither libverity_mpi_openmpi.so nor libverity_mpi_mpich.so: no datatype is compared -> $remedy" "$ignored"
 setup "observe" 'export UCX_VERITY_MODE=observe' 1 \
   "  warn    shell       UCX_VERITY_MODE=observe: damage is counted and delivered, not repaired -> unset UCX_VERITY_MODE" \
   "jobs started from this shell are verified, except for what the warnings above name"
 
-report=$(clean "$tool" doctor)
+report=$(bare "$tool" doctor)
 is "not set up: exit status" $? 3
 is "not set up: one line says so" "$(grep -vE '^  ok |^      ' <<< "$report" | grep -v ' MPICH ')" \
   'not active in this shell: jobs started from it run unverified -> eval "$(ucx-verity env)", or load the module'

@@ -4,13 +4,11 @@
 # UCP's failover (UCX 1.23's ucx_perftest -efailover): messages travel over two TCP devices at once, the connection of one
 # is cut in the middle, and all of them arrive over the other.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
-perftest=$(command -v ucx_perftest) || skip_all "no ucx_perftest"
-"$perftest" -h 2>&1 | grep -q failover || skip_all "this UCX's ucx_perftest has no failover (1.23 has)"
+find_perftest || skip_all "no ucx_perftest"
+"${perftest[0]}" -h 2>&1 | grep -q failover || skip_all "this UCX's ucx_perftest has no failover (1.23 has)"
 command -v ss > /dev/null || skip_all "no ss"
 address=$(ip -4 -o addr show up scope global 2> /dev/null | awk '{ split($4, a, "/"); print a[1]; exit }')
 [ -n "$address" ] || skip_all "no second TCP device beside lo"
-no_mpi=
-"$perftest" -h 2>&1 | grep -q '^ *-P ' && no_mpi='-P 0'
 
 # Both lanes carry pieces of each message, however slow one of them looks.
 export UCX_MAX_EAGER_LANES=2 UCX_RNDV_THRESH=inf UCX_ZCOPY_THRESH=1 UCX_MULTI_LANE_MAX_RATIO=1000
@@ -18,15 +16,11 @@ export UCX_LOG_LEVEL=diag UCX_VERITY_ATTEST=always
 port=$(free_port)
 run() { # run ARGUMENT...: ends with its program, which is replaced
   verity_env vtcp,vself
-  # shellcheck disable=SC2086 # two arguments or none
-  exec timeout -k 5 200 "$perftest" $no_mpi -p "$port" -t ucp_am_bw -efailover -s 100000 -n 8000 -w 20 "$@" < /dev/null
+  exec timeout -k 5 200 "${perftest[@]}" -p "$port" -t ucp_am_bw -efailover -s 100000 -n 8000 -w 20 "$@" < /dev/null
 }
 (run > "$tap_dir/server" 2>&1) &
 server=$!
-for _ in $(seq 200); do
-  grep -qs ":$(printf '%04X' "$port") [0-9A-F:]* 0A " /proc/net/tcp /proc/net/tcp6 && break
-  sleep 0.05
-done
+await_listener "$port" "$server"
 (run 127.0.0.1 > "$tap_dir/client" 2>&1) &
 client=$!
 

@@ -4,13 +4,7 @@
 # UCX's own perftest on every wrapped transport. A test that stock UCX fails on the raw transport is
 # skipped.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
-perftest=$(command -v ucx_perftest) || skip_all "no ucx_perftest"
-
-# Built with MPI it takes itself for a job, unless told not to.
-no_mpi=
-"$perftest" -h 2>&1 | grep -q '^ *-P ' && no_mpi='-P 0'
-
-listens() { grep -qs ":$(printf '%04X' "$1") [0-9A-F:]* 0A " /proc/net/tcp /proc/net/tcp6; }
+find_perftest || skip_all "no ucx_perftest"
 
 # pair LIST ARGUMENT...: server and client on this host. Fails without the client's line of results: the
 # program also ends with 0 after its usage text.
@@ -18,15 +12,10 @@ pair() {
   local list=$1 port server status=0
   shift
   port=$(free_port)
-  # shellcheck disable=SC2086 # two arguments or none
-  with_tls "$list" within 60 "$perftest" $no_mpi -p "$port" < /dev/null > "$tap_dir/server" 2>&1 &
+  with_tls "$list" within 60 "${perftest[@]}" -p "$port" < /dev/null > "$tap_dir/server" 2>&1 &
   server=$!
-  for _ in $(seq 200); do
-    listens "$port" && break
-    sleep 0.02
-  done
-  # shellcheck disable=SC2086
-  with_tls "$list" within 60 "$perftest" $no_mpi -p "$port" "$@" 127.0.0.1 < /dev/null > "$tap_dir/client" 2>&1 || status=$?
+  await_listener "$port" "$server"
+  with_tls "$list" within 60 "${perftest[@]}" -p "$port" "$@" 127.0.0.1 < /dev/null > "$tap_dir/client" 2>&1 || status=$?
   [ "$status" -eq 0 ] || kill "$server" 2> /dev/null # gone when the client failed, as it hears nothing more
   wait "$server" || [ "$status" -ne 0 ] || status=1
   grep -q '^Final:' "$tap_dir/client" || status=1
@@ -79,7 +68,7 @@ for lower in $(lower_transports); do
     perf "v$lower $test" "$lower,self" "v$lower,vself" -t $test -s 8 -n "$count" -w 20
   done
 done
-loopback() { with_tls "$1" within 60 "$perftest" $no_mpi -l "${@:2}"; }
+loopback() { with_tls "$1" within 60 "${perftest[@]}" -l "${@:2}"; }
 # memory, or memory0 before UCX 1.14.
 self_device=$(with_tls vself "${UCX_INFO:-ucx_info}" -d 2> /dev/null | awk '/Transport: / { found = $3 == "vself" } found && /Device: / { print $3; exit }')
 for test in am_lat am_bw; do

@@ -85,19 +85,16 @@ fi
 
 limit_of() { with_tls "$1" "${UCX_INFO:-ucx_info}" -d -t "$1" 2> "$tap_dir/err" | sed -n "s/.* $2: <= \([0-9]*\).*/\1/p"; } # limit_of TRANSPORT OPERATION
 
-no_mpi= # built with MPI it starts with MPI, unless told not to
-ucx_perftest -h 2>&1 | grep -q '^ *-P ' && no_mpi='-P 0'
+find_perftest
 
 # mapped TLS: KiB of shared memory of two processes that exchange messages.
 mapped() (
   verity_env "$1"
   port=$(free_port)
-  # shellcheck disable=SC2086 # words
-  ucx_perftest $no_mpi -p "$port" > "$tap_dir/server" 2>&1 &
+  "${perftest[@]}" -p "$port" > "$tap_dir/server" 2>&1 &
   server=$!
   for _ in {1..100}; do
-    # shellcheck disable=SC2086
-    ucx_perftest $no_mpi -p "$port" -t tag_lat -s 8 -n 2000000000 127.0.0.1 > "$tap_dir/client" 2>&1 &
+    "${perftest[@]}" -p "$port" -t tag_lat -s 8 -n 2000000000 127.0.0.1 > "$tap_dir/client" 2>&1 &
     client=$!
     for _ in {1..100}; do
       grep -q '^\[thread' "$tap_dir/client" && break 2

@@ -4,9 +4,7 @@
 # UCX_VERITY_TRANSPARENT: wrapped transports under UCX's own names. What a site may have in UCX_TLS works as with stock UCX and
 # is verified; peers without the plugin, or without the variable, are refused on both sides.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
-perftest=$(command -v ucx_perftest) || skip_all "no ucx_perftest"
-no_mpi=
-"$perftest" -h 2>&1 | grep -q '^ *-P ' && no_mpi='-P 0'
+find_perftest || skip_all "no ucx_perftest"
 
 # as KIND LIST COMMAND...: with the plugin transparent, wrapped (by its own names, a v before each of the list), or without it, stock.
 # LIST -: UCX_TLS is not set.
@@ -32,22 +30,15 @@ is "and each device once" "$(as transparent all "${UCX_INFO:-ucx_info}" -d 2> /d
 lacks "their options are listed once" "$(as transparent all "${UCX_INFO:-ucx_info}" -c 2> /dev/null | sort | uniq -d)" '^UCX_(TCP|POSIX)_'
 lacks "UCX warns of nothing" "$(as transparent - "${UCX_INFO:-ucx_info}" -u t -e 2>&1)" ' WARN |NOT verified'
 
-listens() { grep -qs ":$(printf '%04X' "$1") [0-9A-F:]* 0A " /proc/net/tcp /proc/net/tcp6; }
-
 # pair SERVER CLIENT LIST ARGUMENT...: a server and a client of these kinds; what they say is in $tap_dir/server and client.
 pair() {
   local server_kind=$1 client_kind=$2 list=$3 port server status=0
   shift 3
   port=$(free_port)
-  # shellcheck disable=SC2086 # two arguments or none
-  as "$server_kind" "$list" within 60 "$perftest" $no_mpi -p "$port" < /dev/null > "$tap_dir/server" 2>&1 &
+  as "$server_kind" "$list" within 60 "${perftest[@]}" -p "$port" < /dev/null > "$tap_dir/server" 2>&1 &
   server=$!
-  for _ in $(seq 500); do
-    listens "$port" || ! kill -0 "$server" 2> /dev/null && break
-    sleep 0.02
-  done
-  # shellcheck disable=SC2086
-  as "$client_kind" "$list" within 60 "$perftest" $no_mpi -p "$port" "$@" 127.0.0.1 < /dev/null > "$tap_dir/client" 2>&1 || status=$?
+  await_listener "$port" "$server"
+  as "$client_kind" "$list" within 60 "${perftest[@]}" -p "$port" "$@" 127.0.0.1 < /dev/null > "$tap_dir/client" 2>&1 || status=$?
   client_status=$status server_status=0
   wait "$server" || server_status=$?
   grep -q '^Final:' "$tap_dir/client" || status=1
