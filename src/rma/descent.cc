@@ -83,7 +83,7 @@ Descent::Descent(const merkle::Geometry& geometry)
       mine_(theirs_.size()),
       bad_(merkle::bitmap_bytes(theirs_.size())) {}
 
-bool Descent::take_digests(uint32_t first, const uint8_t* digests, size_t bytes) noexcept {
+bool Descent::take_digests(uint64_t first, const uint8_t* digests, size_t bytes) noexcept {
   const size_t n = bytes / sizeof(merkle::Digest);
   if (first != received_ || n == 0 || bytes % sizeof(merkle::Digest) != 0 ||
       n > theirs_.size() - received_)

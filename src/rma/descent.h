@@ -91,7 +91,7 @@ class Descent {
   // --- the peer's digests of all segments ---
   void expect_digests() noexcept { received_ = 0; }
   // The next ones. False: they do not follow what came so far.
-  [[nodiscard]] bool take_digests(uint32_t first, const uint8_t* digests, size_t bytes) noexcept;
+  [[nodiscard]] bool take_digests(uint64_t first, const uint8_t* digests, size_t bytes) noexcept;
   [[nodiscard]] bool has_digests() const noexcept { return received_ == theirs_.size(); }
   // Compares all segments. `root_p`: the peer's digest of the chunk, before and now.
   [[nodiscard]] Found compare_all(const ChunkMemory& memory, merkle::Digest* root_p) noexcept;
