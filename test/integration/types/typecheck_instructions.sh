@@ -10,7 +10,7 @@ command -v valgrind > /dev/null || skip_all 'valgrind is not installed'
 
 VERITY_PERF_RECORD=${VERITY_PERF_RECORD:-}
 table=$abs_top_srcdir/test/perf_counts/instructions.table
-messages=1000 # as kCounted in test/mpi/typecheck_cost.c
+messages=1000 # as kCounted in test/mpi/datatypes/typecheck_cost.c
 key=$("${PERF_COUNTS:-$build/perf_counts}" --key) || skip_all "perf_counts does not run"
 key=${key%%/*} # the compiler: neither xxHash nor the kernel plays a part
 [ "$key" != unoptimized ] || skip_all 'an unoptimized build: its counts mean nothing'
