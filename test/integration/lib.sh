@@ -40,7 +40,7 @@ verity_env() {
   case ,$1 in
     *,f* | *,vf*) export UCX_VERITY_EXTRA_MODULES=fault ;;
   esac
-  # Not where the machine's own jobs count: see quickstart.
+  # Not where the machine's own jobs count: see contrib/quickstart-demo.
   mkdir -p "$tap_dir/health"
   export UCX_VERITY_HEALTH_DIR="${UCX_VERITY_HEALTH_DIR-$tap_dir/health}"
   case ,$1 in
