@@ -51,16 +51,16 @@ void add_options(CLI::App& app, Options* options) {
       ->expected(1);
   app.add_option("--directives", options->directives,
                  "File of directives for headers that cannot be edited");
-  app.add_option("--pointers", options->pointers, "Pointers without a directive")
+  app.add_option("--pointers", options->pointers, "What becomes of pointers without a directive")
       ->check(CLI::IsMember({"refuse", "ignore"}));
-  app.add_option("--unions", options->unions, "Unions without a directive")
+  app.add_option("--unions", options->unions, "What becomes of unions without a directive")
       ->check(CLI::IsMember({"refuse", "bytes"}));
   app.add_option("--language", options->language, "Language of the headers (default: C for .h)")
       ->check(CLI::IsMember({"c", "c++"}));
   app.add_option("--depfile", options->depfile,
-                 "Write what the output depends on, as a rule of make");
+                 "Write a make rule with the headers that the output depends on");
   app.add_flag("--keep-going", options->keep_going,
-               "Write what can be mapped, though something is refused");
+               "Write what can be mapped even if something is refused");
   app.add_flag("--check", options->check, "Print how each struct is mapped; write nothing");
   app.footer("Arguments after -- are the compiler's: -I, -D, -std=.");
 }

@@ -212,16 +212,18 @@ void add_acceptance_command(CLI::App& app, int argc, char** argv, int* exit_code
   command->add_option("HOST", o.hosts, "The two hosts (default: the first ones of the allocation)")
       ->expected(0, 2);
   command
-      ->add_option("--launch", o.launch, "What runs a command on a host, {} or the end: its name")
+      ->add_option("--launch", o.launch,
+                   "Command that runs another one on a host; {}, or the end: the host's name")
       ->type_name("COMMAND");
   command
       ->add_option("--tls", o.tls, "Lower network transports (default: all that both hosts have)")
       ->type_name("LIST");
-  command->add_option("--mpirun", o.mpirun, "What starts two MPI ranks, one on each host")
+  command->add_option("--mpirun", o.mpirun, "Command that starts two MPI ranks, one on each host")
       ->type_name("COMMAND");
-  command->add_option("--directory", o.base, "Where both hosts get a temporary folder (/tmp)")
+  command->add_option("--directory", o.base, "Where both hosts get a temporary directory (/tmp)")
       ->type_name("DIRECTORY");
-  command->add_flag("--quick", o.quick, "One transport, no selftest, nothing dies: a minute");
+  command->add_flag("--quick", o.quick,
+                    "Test one transport, skip selftest and Death: about a minute");
   command->add_option("--html", o.html, "Write a page to FILE as well")->type_name("FILE");
   command->add_flag("--json", o.json, "Print JSON instead of the text");
   command->add_flag("--anonymous", o.anonymous, "Call the hosts node1 and node2 in the report");

@@ -313,16 +313,17 @@ void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code) {
       ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 30));
   add_list("--tests", o.tests, "latency, rate; put, get (--level mpi) (default: latency,rate)")
       ->check(CLI::IsMember({"latency", "rate", "put", "get"}));
-  command->add_flag("--limited", o.limited, "Only the figures that have a limit");
-  add("--openings", o.plan.openings, "N", "Fresh processes for each line; medians (default: 7)")
+  command->add_flag("--limited", o.limited, "Measure only the figures that have a limit");
+  add("--openings", o.plan.openings, "N", "Pairs of fresh processes per line (default: 7)")
       ->check(CLI::Range(1, 1000));
   add("--seconds", o.plan.seconds, "S", "Time for each line, without the openings (default: 0.4)")
       ->check(CLI::Range(0.01, 3600.0));
   auto* compare = add("--compare", o.compare, "PREFIX",
                       "Also measure the plugin of this other installation or build tree");
   command
-      ->add_option("--on", o.plan.starts,
-                   "Between two hosts: start a process by this command, such as 'ssh node1'; twice")
+      ->add_option(
+          "--on", o.plan.starts,
+          "Between two hosts, given twice: command that starts a process there ('ssh node1')")
       ->type_name("COMMAND");
   add("--csv", o.csv, "FILE", "Write the figures to FILE as well");
   add("--html", o.html, "FILE", "Write a page that draws the ratios to FILE");
@@ -331,7 +332,7 @@ void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code) {
   command->add_flag("--check", o.check, "Exit with 1 when a limit is exceeded");
   command
       ->add_flag("--null", o.plan.null_test,
-                 "Raw on both sides: shows the error of the method itself")
+                 "Measure raw on both sides, to show the error of the method")
       ->excludes(compare);
   add_list("--ranks", o.mpi.ranks, "Even numbers of ranks for --level mpi, 2 to 4096 (default: 2)")
       ->check(CLI::Range(2, 4096))

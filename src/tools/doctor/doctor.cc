@@ -172,10 +172,11 @@ void add_doctor_command(CLI::App& app, int* exit_code) {
       ->option_text("FILE")
       ->allow_extra_args(false);
   auto* job = command->add_flag("--job", options->job,
-                                "Check every host of this allocation; one merged answer");
+                                "Check every host of this allocation and merge the findings");
   command
-      ->add_option("--launcher", options->launcher,
-                   "For --job: starts a process on each host (default: srun, mpirun or mpiexec)")
+      ->add_option(
+          "--launcher", options->launcher,
+          "For --job: command that starts a process on each host (default: srun, mpirun, mpiexec)")
       ->option_text("COMMAND")
       ->needs(job);
   command
@@ -188,7 +189,7 @@ void add_doctor_command(CLI::App& app, int* exit_code) {
       ->excludes(job);
   command
       ->add_option("--merge", options->merge,
-                   "Merge the output of --record on several hosts; -: from the input")
+                   "Merge the output of --record on several hosts (-: standard input)")
       ->option_text("FILE")
       ->excludes(job);
   command->add_flag("--json", options->json, "Print JSON");

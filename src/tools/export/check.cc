@@ -139,7 +139,7 @@ void add_drain_option(CLI::App* command, const std::shared_ptr<CheckOptions>& op
         options->drain = level != "never";
         options->drain_on = level == "warning" ? blame::Level::kWarning : blame::Level::kCritical;
       },
-      "With --nhc and --slurm: level from which they give a reason to drain: critical (default), "
+      "Lowest level at which --nhc and --slurm give a reason to drain: critical (default), "
       "warning, never");
   drain->check(CLI::IsMember({"critical", "warning", "never"}));
 }
@@ -170,12 +170,14 @@ void add_check_command(CLI::App& app, int* exit_code) {
   command->add_option("--hours", options->hours, "How far back to look; 0: everything known")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--warning", options->thresholds.warning, "Faults from which check warns")
+  command
+      ->add_option("--warning", options->thresholds.warning,
+                   "Number of faults from which on check warns")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));
   command
       ->add_option("--critical", options->thresholds.critical,
-                   "Faults from which this host is CRITICAL")
+                   "Number of faults from which on this host is CRITICAL")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));
   command
@@ -187,7 +189,7 @@ void add_check_command(CLI::App& app, int* exit_code) {
   command->add_flag("--require-traffic", options->require_traffic,
                     "Warn when nothing was verified in that time");
   command->add_option("--config", options->config,
-                      "File with these options, one in a line: critical=10; command-line options "
+                      "File with these options, one per line: critical=10; command-line options "
                       "override the file");
   auto* nhc = command->add_flag("--nhc", options->nhc,
                                 "For a check of LBNL Node Health Check: print the reason and exit "

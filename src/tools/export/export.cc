@@ -163,7 +163,7 @@ void add_export_command(CLI::App& app, int* exit_code) {
                       "/dev/shm/ucx-verity-UID (root: of all users), all that exist");
   command
       ->add_option("--hours", options->hours,
-                   "How far back the verdict and the hosts with faults look")
+                   "Hours that the verdict and the hosts with faults cover")
       ->capture_default_str()
       ->check(CLI::Range(1, static_cast<int>(Ledger::kHours)));
   command
