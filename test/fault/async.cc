@@ -3,7 +3,8 @@
 // The transport as InfiniBand's ud is: it receives in UCX's asynchronous thread too. Messages for
 // asynchronous handlers go up there and then, the others wait for the next call of progress. All
 // operations exclude that thread, as ud's own do. Failures of endpoints that show in that thread
-// wait, too.
+// wait, too. And completions of zero-copy sends may be late, as those of ud and rc are.
+#include <algorithm>
 #include <string_view>
 
 #include "fault/iface.h"
@@ -69,15 +70,19 @@ void disable_op(uct_iface_h iface, unsigned) noexcept { FaultIface::of(iface).di
 
 }  // namespace
 
+void fill_progress_ops(Ops& ops) noexcept {
+  ops.iface_progress = progress_op;
+  ops.iface_progress_enable = enable_op;
+  ops.iface_progress_disable = disable_op;
+}
+
 void fill_async_ops(Ops& ops) noexcept {
   lock<&Ops::ep_am_short, &Ops::ep_am_short_iov, &Ops::ep_am_bcopy, &Ops::ep_am_zcopy,
        &Ops::ep_pending_add, &Ops::ep_pending_purge, &Ops::ep_flush, &Ops::ep_fence, &Ops::ep_check,
        &Ops::ep_destroy, &Ops::ep_get_address, &Ops::ep_connect_to_ep, &Ops::iface_flush,
        &Ops::iface_fence, &Ops::iface_event_arm>(ops);
   ops.ep_create = ep_create_op;
-  ops.iface_progress = progress_op;
-  ops.iface_progress_enable = enable_op;
-  ops.iface_progress_disable = disable_op;
+  fill_progress_ops(ops);
 }
 
 // Runs in the asynchronous thread, or when the thread that had excluded it is done.
@@ -123,7 +128,37 @@ unsigned FaultIface::progress() noexcept {
     failures_.pop_front();
     (void)WrapIface::ep_failed(*failure.ep, failure.status);
   }
+  count += complete_late();
   return count + uct_iface_progress(lower());
+}
+
+ucs_status_t FaultIface::complete_later(const uct::WrapEp& ep, uct_completion_t* comp) {
+  const std::chrono::duration<double> delay(injector().settings().complete_after);
+  const auto now = std::chrono::steady_clock::now();
+  late_.push_back({&ep, comp, now + std::chrono::duration_cast<decltype(now)::duration>(delay)});
+  return UCS_INPROGRESS;
+}
+
+unsigned FaultIface::complete_late() noexcept {
+  unsigned count = 0;
+  for (; !late_.empty() && late_.front().due <= std::chrono::steady_clock::now(); ++count) {
+    uct_completion_t* comp = late_.front().comp;
+    late_.pop_front();
+    uct::invoke_completion(comp, UCS_OK);
+  }
+  return count;
+}
+
+// As rc does with what its endpoint has outstanding.
+void FaultIface::cancel_late(const uct::WrapEp& ep) noexcept {
+  const auto is_of = [&](const Late& late) { return late.ep == &ep; };
+  for (;;) {
+    const auto late = std::find_if(late_.begin(), late_.end(), is_of);
+    if (late == late_.end()) { return; }
+    uct_completion_t* comp = late->comp;
+    late_.erase(late);
+    uct::invoke_completion(comp, UCS_ERR_CANCELED);
+  }
 }
 
 ucs_status_t FaultIface::ep_failed(uct::WrapEp& ep, ucs_status_t status) noexcept {
@@ -138,7 +173,11 @@ void FaultIface::forget_failure(const uct::WrapEp& ep) noexcept {
   std::erase_if(failures_, [&](const Failure& failure) { return failure.ep == &ep; });
 }
 
-void FaultEp::destroying() noexcept { static_cast<FaultIface&>(iface()).forget_failure(*this); }
+void FaultEp::destroying() noexcept {
+  auto& own = static_cast<FaultIface&>(iface());
+  own.forget_failure(*this);
+  own.cancel_late(*this);
+}
 
 void FaultIface::enable_progress() noexcept {
   if (progress_id_ == UCS_CALLBACKQ_ID_NULL) {

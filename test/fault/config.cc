@@ -38,6 +38,7 @@ struct FaultConfig {
   unsigned long limit;
   unsigned long after;
   double async;
+  double complete;
   unsigned connect;
   char* report;
   unsigned long events;
@@ -97,6 +98,9 @@ ucs_config_field_t table[] = {
     {"FAULT_ASYNC", "0",
      "Receive asynchronously too, that often, as ud does; 0: only in calls of progress.",
      OFFSET_OF(async), UCS_CONFIG_TYPE_TIME},
+    {"FAULT_COMPLETE", "0",
+     "Complete zero-copy sends that much later, as ud and rc do; 0: as the lower transport does.",
+     OFFSET_OF(complete), UCS_CONFIG_TYPE_TIME},
     {"FAULT_CONNECT", "any",
      "any: as the lower transport offers it; ep: endpoints to endpoints only, if it can.",
      OFFSET_OF(connect), UCS_CONFIG_TYPE_ENUM(connect_names)},
@@ -129,6 +133,7 @@ void copy_numbers(const FaultConfig& config, Settings* settings) {
   settings->limit = or_unset(config.limit);
   settings->after = config.after;
   settings->async_interval = config.async;
+  settings->complete_after = config.complete;
   settings->connects_ep_only = config.connect != 0;
   settings->report = config.report;
   settings->events = config.events;

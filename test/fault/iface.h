@@ -6,6 +6,7 @@
 #ifndef VERITY_TEST_FAULT_IFACE_H
 #define VERITY_TEST_FAULT_IFACE_H
 
+#include <chrono>
 #include <deque>
 #include <mutex>
 #include <vector>
@@ -84,6 +85,11 @@ class FaultIface : public uct::WrapIface {
   ucs_status_t ep_failed(uct::WrapEp& ep, ucs_status_t status) noexcept override;
   void forget_failure(const uct::WrapEp& ep) noexcept;
 
+  // ---- with UCX_FAULT_COMPLETE (async.cc) ----
+  // A zero-copy send of that endpoint, which the lower transport completed at once.
+  ucs_status_t complete_later(const uct::WrapEp& ep, uct_completion_t* comp);
+  void cancel_late(const uct::WrapEp& ep) noexcept;
+
   // Lets the frame go up, with what the injector wants done to it.
   ucs_status_t receive(uint8_t am_id, void* data, size_t length, unsigned flags);
 
@@ -94,6 +100,8 @@ class FaultIface : public uct::WrapIface {
   void deliver_old(OldFrame frame, Verdict& verdict);
   void release_held();
 
+  unsigned complete_late() noexcept;
+
   static void on_timer(int id, ucs_event_set_types_t events, void* arg) noexcept;
 
   // For synchronous handlers, received asynchronously. Under the worker's asynchronous block.
@@ -103,6 +111,12 @@ class FaultIface : public uct::WrapIface {
     ucs_status_t status;
   };
   std::deque<Failure> failures_;
+  struct Late {
+    const uct::WrapEp* ep;
+    uct_completion_t* comp;
+    std::chrono::steady_clock::time_point due;
+  };
+  std::deque<Late> late_;  // oldest first
   bool in_async_ = false;
   int timer_id_ = -1;
   uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;
@@ -117,7 +131,9 @@ class FaultIface : public uct::WrapIface {
 void fill_am_ops(uct_iface_ops_t& ops) noexcept;
 void fill_rma_ops(uct_iface_ops_t& ops) noexcept;
 void fill_connect_ops(uct_iface_ops_t& ops) noexcept;
-// Excludes the asynchronous thread from all of them: the last to be called.
+// Progress is this interface's, not the lower one's alone.
+void fill_progress_ops(uct_iface_ops_t& ops) noexcept;
+// That, and excludes the asynchronous thread from all of them: the last to be called.
 void fill_async_ops(uct_iface_ops_t& ops) noexcept;
 
 // Does one of the kinds flip, burst, zero_line or truncate to `frame`; not recorded yet.

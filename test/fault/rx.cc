@@ -27,7 +27,9 @@ void FaultIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
   fill_am_ops(ops);
   fill_rma_ops(ops);
   fill_connect_ops(ops);
-  if (injector().settings().async_interval > 0) { fill_async_ops(ops); }
+  const Settings& settings = injector().settings();
+  if (settings.complete_after > 0) { fill_progress_ops(ops); }
+  if (settings.async_interval > 0) { fill_async_ops(ops); }
 }
 
 void FaultIface::map_attr(uct_iface_attr_t& attr) const noexcept {

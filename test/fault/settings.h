@@ -63,6 +63,7 @@ struct Settings {
   uint64_t after = 0;
 
   double async_interval = 0;      // s; 0: nothing is received asynchronously
+  double complete_after = 0;      // s; 0: zero-copy sends complete when the lower transport's do
   bool connects_ep_only = false;  // as InfiniBand's rc, where the lower transport can do it
 
   std::string report;

@@ -119,12 +119,23 @@ ucs_status_t am_short_iov_op(uct_ep_h tl_ep, uint8_t id, const uct_iov_t* iov,
   return uct::guarded([&] { return send_frame(ep, id, gather(iov, iovcnt), nullptr, send); });
 }
 
+// As the settings have it, later than the lower transport.
+ucs_status_t completed(FaultEp& ep, uct_completion_t* comp, ucs_status_t status) noexcept {
+  if (status != UCS_OK || comp == nullptr || injector().settings().complete_after <= 0) {
+    return status;
+  }
+  auto& iface = static_cast<FaultIface&>(ep.iface());
+  return uct::guarded([&] { return iface.complete_later(ep, comp); });
+}
+
 ucs_status_t am_zcopy_op(uct_ep_h tl_ep, uint8_t id, const void* header, unsigned header_length,
                          const uct_iov_t* iov, size_t iovcnt, unsigned flags,
                          uct_completion_t* comp) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
   const auto send = [&] {
-    return uct_ep_am_zcopy(ep.lower(), id, header, header_length, iov, iovcnt, flags, comp);
+    const ucs_status_t status =
+        uct_ep_am_zcopy(ep.lower(), id, header, header_length, iov, iovcnt, flags, comp);
+    return completed(ep, comp, status);
   };
   if (!injector().watches(Op::kAm, Side::kTx)) { return send(); }
   return uct::guarded([&] {
