@@ -49,6 +49,7 @@ void ZeroCopy::free_source(Link& link, Slot& slot) noexcept {
 
 void ZeroCopy::source_sent(Link& link, Slot& slot) noexcept {
   slot.source->sending = false;
+  if (slot.source->acked) slot.source->unbounced.unlink();
   if (slot.source->acked || slot.source->bounced) free_source(link, slot);
 }
 
@@ -67,6 +68,7 @@ bool ZeroCopy::complete_at_once(Link& link, Slot& slot) noexcept {
     count_late_copy(link);
   }
   source.sending = false;
+  if (source.acked) source.unbounced.unlink();
   release(&slot);
   return true;
 }
@@ -76,6 +78,8 @@ void ZeroCopy::acknowledged(Link& link, Slot* slot) noexcept {
   source.acked = true;
   --link.zero_copies;
   source.unbounced.unlink();
+  // Out of the window, but not over: whoever ends an endpoint or the link finds it here.
+  if (source.sending) link.still_read.push_back(source.unbounced);
   source.released ? give_back(slot) : free_source(link, *slot);
 }
 
@@ -121,6 +125,7 @@ void ZeroCopy::bounce_oldest() noexcept {
 }
 
 bool ZeroCopy::has_unbounced(const Link& link) noexcept {
+  if (link.still_read.linked()) return true;
   if (link.zero_copies == 0) return false;
   for (const SendWindow& tx : link.tx) {
     for (const Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {

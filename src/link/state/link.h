@@ -12,6 +12,7 @@
 #include "link/state/receive_window.h"
 #include "link/state/send_window.h"
 #include "link/state/timer_wheel.h"
+#include "util/list.h"
 #include "wire/frame.h"
 
 namespace verity::link {
@@ -53,6 +54,7 @@ struct Link {
       false;  // older messages wait above: no slot for a new one, lest it overtake them
   bool no_lower_endpoint = false;  // no new frame, whatever is acknowledged
   uint32_t zero_copies = 0;        // frames in flight that are of zero-copy sends
+  util::ListNode still_read;  // sources of acknowledged frames that the lower transport still reads
   PendingControl control;
   RetransmitState timer;
 

@@ -25,7 +25,8 @@ struct Slot;
 // are replaced by a bounce buffer. More than 15 fields: the pieces, and a flag for each of the
 // events that come in any order before they may be freed.
 struct Source {
-  util::ListNode unbounced;  // in the list of ZeroCopy, until bounced or acknowledged
+  util::ListNode unbounced;  // in the list of ZeroCopy, until bounced or acknowledged; then in the
+                             // link's `still_read`, until the lower transport is done with it
   Link* link = nullptr;
   Slot* slot = nullptr;
   util::Piece pieces[kMaxSourcePieces];

@@ -234,7 +234,11 @@ namespace {
 // Calls visit(slot) for the sends of that endpoint which the lower transport reads, until it
 // returns true.
 template <typename Visit>
-bool any_sending(const UctLink& l, uint64_t serial, Visit&& visit) noexcept {
+bool any_sending(UctLink& l, uint64_t serial, Visit&& visit) noexcept {
+  for (util::ListNode* node = l.still_read.next; node != &l.still_read; node = node->next) {
+    link::Slot& slot = *VERITY_CONTAINER_OF(node, link::Source, unbounced)->slot;
+    if (ZcopyState::of(slot).serial == serial && visit(slot)) return true;
+  }
   if (l.zero_copies == 0) return false;
   for (const link::SendWindow& tx : l.tx) {
     for (link::Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
@@ -248,14 +252,15 @@ bool any_sending(const UctLink& l, uint64_t serial, Visit&& visit) noexcept {
 
 }  // namespace
 
-bool is_sending(const UctLink& l, uint64_t serial) noexcept {
+bool is_sending(UctLink& l, uint64_t serial) noexcept {
   return any_sending(l, serial, [](link::Slot&) { return true; });
 }
 
 uct_completion_t* take_sending(UctLink& l, uint64_t serial) noexcept {
   uct_completion_t* upper = nullptr;
   (void)any_sending(l, serial, [&](link::Slot& slot) {
-    if (slot.source->bounced) upper = std::exchange(ZcopyState::of(slot).upper, nullptr);
+    if (slot.source->bounced || slot.source->acked)
+      upper = std::exchange(ZcopyState::of(slot).upper, nullptr);
     return upper != nullptr;
   });
   return upper;

@@ -41,8 +41,8 @@ void send_from_slot(FrameSender& sender, UctLink& l, wire::Class c, link::Slot* 
 
 // Of an upper endpoint that goes, by its serial number: whether the lower transport still reads the
 // buffers of one of its sends; and that send's completion, which it does not get any more. nullptr:
-// there is none that was copied.
-[[nodiscard]] bool is_sending(const UctLink& l, uint64_t serial) noexcept;
+// there is none that was copied or acknowledged.
+[[nodiscard]] bool is_sending(UctLink& l, uint64_t serial) noexcept;
 [[nodiscard]] uct_completion_t* take_sending(UctLink& l, uint64_t serial) noexcept;
 
 // First transmission of a kept frame whose lower transport was busy before.

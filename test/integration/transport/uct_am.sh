@@ -78,6 +78,13 @@ for rate in 0 0.003; do
   tap_of "vfposix, asynchronous, damaged $rate" cat "$tap_dir/async"
 done
 
+# Zero-copy sends that the lower transport completes after the peer has acknowledged them, as rc and ud do.
+(
+  export UCX_FAULT_COMPLETE=2s UCX_VERITY_ATTEST=never
+  with_tls vftcp within 110 "$build/uct_am" -c "their endpoint" vftcp lo
+) > "$tap_dir/late" 2>&1
+tap_of "vftcp, completed late" cat "$tap_dir/late"
+
 # The tests can fail: without the plugin the same damage is seen.
 (
   damage_frames 0.003 1 flip

@@ -97,6 +97,34 @@ void long_sends_end_with_endpoint(Side& side) {
   in.verify();
 }
 
+// The same with a send that the peer has acknowledged, where the lower transport has not completed
+// it yet: rc and ud may see the answer first.
+void acknowledged_send_ends_with_endpoint(Side& side) {
+  constexpr double kLong = 0.2;  // s
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  if (!iface.has(UCT_IFACE_FLAG_AM_ZCOPY)) throw Skip("no am_zcopy");
+  Inbound in(iface, kSendId, [](uint64_t) -> size_t { return 4000; });
+  Inbound first(iface, kId, small);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, small);
+  connect(side, iface, first, out);
+  iface.flush(eps[0]);
+  side.channel.barrier([&] { iface.progress(); });
+  uct_completion_t completion{[](uct_completion_t*) {}, 1, UCS_OK};
+  Bytes bytes(4000);
+  fill(bytes.data(), bytes.size(), kSendId, 0);
+  const uct_iov_t iov{bytes.data(), bytes.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+  const ucs_status_t status = uct_ep_am_zcopy(eps[0], kSendId, nullptr, 0, &iov, 1, 0, &completion);
+  check(status, "uct_ep_am_zcopy");
+  in.expect(1);
+  for (const double until = seconds_now() + kLong; seconds_now() < until;) iface.progress();
+  side.channel.barrier([&] { iface.progress(); });
+  eps.destroy(0);
+  require(status == UCS_OK || completion.count == 0, "an acknowledged send outlives its endpoint");
+  side.channel.barrier([&] { iface.progress(); });
+}
+
 void sends_end_with_only_endpoint(Side& side) { sends_end_with_endpoint(side, 1); }
 void sends_end_with_one_endpoint(Side& side) { sends_end_with_endpoint(side, 2); }
 
@@ -175,6 +203,7 @@ constexpr Case kCases[] = {
     {"a completion connects to the peer of the next message", connect_in_completion},
     {"zero-copy sends end with their endpoint", sends_end_with_only_endpoint},
     {"zero-copy sends end with their endpoint and no other", sends_end_with_one_endpoint},
+    {"acknowledged zero-copy sends end with their endpoint", acknowledged_send_ends_with_endpoint},
     {"long zero-copy sends end with their endpoint", long_sends_end_with_endpoint},
 };
 

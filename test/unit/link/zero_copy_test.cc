@@ -84,8 +84,10 @@ TEST_P(ZeroCopyRepair, LowerTransportThatStillReadsKeepsTheBuffer) {
   pair.run_until_idle();
   EXPECT_FALSE(a.link->in_flight());
   EXPECT_EQ(a.freed, 0u) << "acknowledged, but the lower transport may read it";
+  EXPECT_TRUE(link::ZeroCopy::has_unbounced(*a.link)) << "neither flushed nor freed before";
   a.hub.zero_copy.source_sent(*a.link, *slot);
   EXPECT_EQ(a.freed, 1u);
+  EXPECT_FALSE(link::ZeroCopy::has_unbounced(*a.link));
 }
 
 TEST_P(ZeroCopyRepair, RemovalInFlightFreesSourcesOnce) {
