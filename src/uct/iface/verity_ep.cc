@@ -96,7 +96,7 @@ void VerityEp::end_sends() noexcept {
   while (uct_completion_t* comp = take()) invoke_completion(comp, UCS_ERR_CANCELED);
   const AsyncGuard guard(f.core().threads);
   --l.attended;
-  if (!l.eps.linked()) f.links().request_attention(l);
+  if (!l.eps.linked()) f.upkeep().unused(l);
 }
 
 }  // namespace verity::uct

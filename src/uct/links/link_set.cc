@@ -48,7 +48,8 @@ UctLink* LinkSet::link_to(const uct_ep_params_t& params, ucs_status_t* status_p)
   const bool has_path = (params.field_mask & UCT_EP_PARAM_FIELD_PATH_INDEX) != 0;
   const auto path = static_cast<uint8_t>(has_path ? params.path_index : 0);
   auto* l = static_cast<UctLink*>(core_.hub->links.find(tail.uid, path));
-  if (l == nullptr || l->is_lost()) l = open_link(tail, path);
+  // In mode off nothing is shared: what an endpoint sends ends with its own lower one.
+  if (l == nullptr || l->is_lost() || l->is_off()) l = open_link(tail, path);
   if (l->lower == nullptr && !core_.may_connect() && !l->is_off()) {
     keep_addresses(*l, params.dev_addr, params.iface_addr);
     link::Sender::lower_missing(*l);
@@ -174,6 +175,7 @@ void LinkSet::remove(UctLink& l) noexcept {
         l.lower.get(), [](uct_pending_req_t*, void*) {}, nullptr);
   if (l.lower != nullptr) by_lower_.erase(l.lower.get());
   detach_lanes(l);
+  ++l.attended;     // of sends in mode off the completions are the upper layer's: they may progress
   l.lower.reset();  // what it still reads ends with it
   if (l.open != 0) {
     ucs_error("ucx-verity: v%s: a read never ended: its link is not freed", core_.lower_name());

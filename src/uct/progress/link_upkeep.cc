@@ -138,12 +138,18 @@ void LinkUpkeep::reap(UctLink& l) noexcept {
   if (core_.upcalls != 0) return links_.request_attention(l);
   if (link::ZeroCopy::has_unbounced(l) || l.open != 0)
     return links_.request_attention(l);  // the lower transport is still at buffers
-  if (l.is_lost()) return drop(l);
+  if (l.is_lost() || l.is_off()) return drop(l);
   if (!l.to_ep || !l.orphan) return;
   if (l.in_flight() || l.control.any()) return links_.request_attention(l);
   if (l.close_sent) return drop(l);
   l.close_sent = true;
   core_.hub->lifecycle.close(l);
+  links_.request_attention(l);
+}
+
+// In mode off the lower endpoint ends with the upper one, and the sends that it reads with it.
+void LinkUpkeep::unused(UctLink& l) noexcept {
+  if (l.is_off() && l.attended == 0 && core_.upcalls == 0) return drop(l);
   links_.request_attention(l);
 }
 

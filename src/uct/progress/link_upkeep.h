@@ -23,8 +23,11 @@ class LinkUpkeep {
   void push_stored() noexcept;
   // As uct_ep_pending_add(), for a request of `ep`.
   [[nodiscard]] ucs_status_t add_pending(LinkEp& ep, uct_pending_req_t* request) noexcept;
-  // Ends a link with all that is under way on it. Only from progress and closing.
+  // Ends a link with all that is under way on it. Only from progress and closing,
+  // and in mode off.
   void drop(UctLink& l) noexcept;
+  // The last endpoint of that link was destroyed: it may be freed here.
+  void unused(UctLink& l) noexcept;
 
  private:
   [[nodiscard]] UctLink* next_due(util::ListNode& due) noexcept;

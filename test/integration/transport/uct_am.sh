@@ -85,6 +85,15 @@ done
 ) > "$tap_dir/late" 2>&1
 tap_of "vftcp, completed late" cat "$tap_dir/late"
 
+# In mode off the lower endpoint has the sends, and ends with the upper one.
+for lower in tcp posix; do
+  (
+    export UCX_VERITY_MODE=off UCX_VERITY_ATTEST=never
+    with_tls "v$lower" within 110 "$build/uct_am" -c "their endpoint" "v$lower" $(device "$lower")
+  ) > "$tap_dir/off" 2>&1
+  tap_of "v$lower, mode off" cat "$tap_dir/off"
+done
+
 # The tests can fail: without the plugin the same damage is seen.
 (
   damage_frames 0.003 1 flip
