@@ -70,10 +70,14 @@ bool ControlSender::send_nacks(Link& link, wire::Class c) noexcept {
     const uint32_t from = static_cast<int32_t>(rx.nacked_to() - psn) > 0 ? rx.nacked_to() : psn;
     if (static_cast<int32_t>(gap_end - from) > 0) {
       if (!send_nack_of_missing(link, c, from, gap_end - from)) return false;
+      if (link.failed()) return true;  // inside of the send, and the queue went with it
       rx.nacked(gap_end);
     }
     if (frame == nullptr) break;
-    if (!frame->good && !frame->nacked && !send_nack_of_damaged(link, c, *frame)) return false;
+    if (!frame->good && !frame->nacked) {
+      if (!send_nack_of_damaged(link, c, *frame)) return false;
+      if (link.failed()) return true;
+    }
     psn = frame->header.psn + 1;
   }
   rx.end_repetition();

@@ -92,6 +92,28 @@ TEST_P(Nacks, RepairsUnderWayAreNotNackedAgain) {
 }
 
 // Frames that were nacked are not nacked again because a later one is damaged.
+// The lower transport may fail inside of a send, and with it goes the out-of-order queue that NACKs
+// are made from.
+TEST_P(Nacks, EndWithALinkThatFailsWhileTheyAreSent) {
+  for (const bool damaged : {false, true}) {
+    Pair p{small_segments()};
+    p.join(3);
+    for (const char* text : {"1", "2", "3"}) p.a.send(text);
+    WireFrame first = p.a.take();
+    first.flip_payload(0);
+    if (damaged) p.b.receive(first);
+    p.b.receive(p.a.take());
+    p.b.receive(p.a.take());
+    p.b.on_send = [&] {
+      if (!p.b.link->failed()) p.b.hub.lifecycle.lower_failed(*p.b.link);
+    };
+    p.b.poll();
+    EXPECT_TRUE(p.b.link->failed());
+    EXPECT_EQ(p.b.wire.size(), 1u);
+    p.b.on_send = nullptr;
+  }
+}
+
 TEST_P(Nacks, ADamagedFrameDoesNotRepeatEarlierNacks) {
   a.send("1");
   a.send("2");
