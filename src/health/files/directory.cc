@@ -248,7 +248,8 @@ std::size_t collect(const Directory& directory, const std::vector<std::string>& 
   return removed;
 }
 
-void collect_some(const std::string& path, std::uint64_t now_ns, std::uint64_t keep_ns) noexcept {
+void collect_some(const std::string& path, const std::string& own, std::uint64_t now_ns,
+                  std::uint64_t keep_ns) noexcept {
   constexpr std::size_t kNames = 4096;
   constexpr std::size_t kFiles = 64;
   try {
@@ -256,6 +257,8 @@ void collect_some(const std::string& path, std::uint64_t now_ns, std::uint64_t k
     if (!directory.open(path).empty()) return;
     bool more;
     std::vector<std::string> names = directory.names(kNames, &more);
+    // Whoever closes a file loses the locks that its process has on it.
+    names.erase(std::remove(names.begin(), names.end(), own), names.end());
     if (names.size() > kFiles) {
       std::minstd_rand random(std::random_device{}());
       std::shuffle(names.begin(), names.end(), random);

@@ -78,8 +78,10 @@ std::size_t collect(const Directory& directory, const std::vector<std::string>& 
                     std::uint64_t now_ns, std::uint64_t keep_ns,
                     const std::function<bool(const HealthFile&)>& may_go = {});
 
-// At the start of a process: a bounded number of files at random places, of its own user.
-void collect_some(const std::string& path, std::uint64_t now_ns, std::uint64_t keep_ns) noexcept;
+// At the start of a process: a bounded number of files at random places, of its own user. `own`:
+// the name of its own file.
+void collect_some(const std::string& path, const std::string& own, std::uint64_t now_ns,
+                  std::uint64_t keep_ns) noexcept;
 
 // The folders of `status` and others by default: UCX_VERITY_HEALTH_DIR, and in /dev/shm one's own
 // folder, or, for root, those of all users, and the site's: /dev/shm/ucx-verity. A folder that is

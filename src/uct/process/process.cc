@@ -145,7 +145,9 @@ void Process::publish() noexcept {
       problem = segment_->move_to_file(settings, static_cast<uint64_t>(getpid()), used);
     });
     if (!problem.empty()) return report_no_file(problem);
-    health::collect_some(segment_->folder(), health::realtime_ns(), options().health_keep);
+    const std::string& path = segment_->path();
+    health::collect_some(segment_->folder(), path.substr(path.rfind('/') + 1),
+                         health::realtime_ns(), options().health_keep);
     join_job();
   } catch (...) {  // without it
   }

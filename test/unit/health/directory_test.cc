@@ -107,6 +107,7 @@ TEST(HealthDirectory, ALockedFileIsARunningProcess) {
   auto& header = *reinterpret_cast<FileHeader*>(process.segment.base());
   header.pid = 0x7fffffff;
   const std::string name = folder.names().at(0);
+  collect_some(folder.path, name, realtime_ns(), kHour);  // leaves the lock where it is
   Life seen = Life::kRunning;
   in_child([&] { seen = folder.read(name).life, _exit(seen == Life::kRunning ? 0 : 1); });
   header.pid = static_cast<std::uint64_t>(getpid());
@@ -323,9 +324,9 @@ TEST_F(HealthCollect, WhoAddsThemUpIsAskedBefore) {
 
 TEST_F(HealthCollect, AStartLooksAtSomeOnly) {
   for (int i = 0; i < 200; ++i) folder_.write(std::to_string(i) + ".health", "stale");
-  collect_some(folder_.path, now_ + 2 * kHour, kHour);
+  collect_some(folder_.path, "0.health", now_ + 2 * kHour, kHour);
   EXPECT_EQ(folder_.names().size(), 136u);
-  collect_some("/nowhere", now_, kHour);
+  collect_some("/nowhere", "", now_, kHour);
 }
 
 TEST(HealthProcessId, TellsProcessesApart) {
