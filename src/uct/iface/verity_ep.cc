@@ -81,7 +81,9 @@ void VerityEp::end_sends() noexcept {
     const AsyncGuard guard(f.core().threads);
     return is_sending(l, serial());
   };
-  for (uint64_t until = 0; is_reading() && (until == 0 || monotonic_ns() < until);) {
+  // Not inside a handler: the lower transport is at a message there.
+  for (uint64_t until = 0;
+       f.core().upcalls == 0 && is_reading() && (until == 0 || monotonic_ns() < until);) {
     if (until == 0) until = monotonic_ns() + kLetGo;
     {
       const AsyncGuard guard(f.core().threads);
@@ -94,6 +96,7 @@ void VerityEp::end_sends() noexcept {
     return take_sending(l, serial());
   };
   while (uct_completion_t* comp = take()) invoke_completion(comp, UCS_ERR_CANCELED);
+  f.completions().run_of(serial());  // UCX's thread may have come between
   const AsyncGuard guard(f.core().threads);
   --l.attended;
   if (!l.eps.linked()) f.upkeep().unused(l);
