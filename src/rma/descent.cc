@@ -147,7 +147,7 @@ Descent::Found Descent::compare_reread(const ChunkMemory& memory) noexcept {
     const bool was_good = mine_[i] == theirs_[i];
     if (mine == theirs_[i]) {
       bad().reset(i);
-      bytes_.compare(memory, static_cast<uint32_t>(i));
+      if (!was_good) bytes_.compare(memory, static_cast<uint32_t>(i));
       found.repaired += !was_good;
     } else {
       found.damaged += was_good;
@@ -164,7 +164,8 @@ void Descent::requested(Run run) noexcept {
 
 bool Descent::take_bytes(const ChunkMemory& memory, const uint8_t* bytes, size_t length,
                          uint64_t* repaired_p) noexcept {
-  if (length != requested_) return false;
+  if (requested_ == 0 || length != requested_) return false;
+  requested_ = 0;
   bytes_.compare(memory, at_, bytes, length);
   memory.write(at_, bytes, length);
   const uint64_t before = at_ / geometry_.segment_size();
