@@ -29,10 +29,11 @@ void LinkTable::enter(Link& link) {
 
 void LinkTable::enter(Link& link, uint64_t peer_uid, uint8_t path) {
   const uint64_t key = peer_key(peer_uid, path);
-  by_peer_[key] = &link;
+  Link*& found = by_peer_[key];  // the same as before where the next throws
+  enter(link);
+  found = &link;
   link.reconnected = (previous_peers_[key >> 6 & 63] & bit_of(key)) != 0;
   link.path = path;
-  enter(link);
 }
 
 Link* LinkTable::find(uint64_t peer_uid, uint8_t path) const noexcept {

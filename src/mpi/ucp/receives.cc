@@ -237,9 +237,10 @@ VERITY_UCP_WRAP(ucp_tag_message_h, ucp_tag_probe_nb,
   Worker* worker = message != nullptr && remove != 0 ? workers().find(handle) : nullptr;
   if (worker == nullptr) return message;
   try {
-    auto& matched = worker->matched[message];
-    matched = std::make_unique<MatchedMessage>();
-    Post* post = worker->receives.post(info->sender_tag, ~uint64_t{0}, matched.get());
+    auto matched = std::make_unique<MatchedMessage>();
+    MatchedMessage* kept = matched.get();
+    worker->matched[message] = std::move(matched);
+    Post* post = worker->receives.post(info->sender_tag, ~uint64_t{0}, kept);
     if (post != nullptr) worker->receives.complete(post, info->sender_tag, info->length);
   } catch (...) { worker->receives.disable(); }
   return message;
