@@ -24,7 +24,7 @@ for launcher in $openmpi $mpich; do
       with_tls "vf$lower,vself" within 400 "$launcher" -np 2 "$tap_dir/$mpi" p2p $nodes 2>&1 < /dev/null
     )
     contains "$mpi, vf$lower: $nodes nodes arrive, there and back" "$output" "^p2p of $nodes nodes: 0 wrong expectations\$"
-    ok "$mpi, vf$lower: frames were damaged" test "$(json_sum faults "$tap_dir"/fault.*)" -gt 50
+    ok "$mpi, vf$lower: frames were damaged" test "$(json_sum faults "$tap_dir"/fault.*)" -gt 10
     note "$(json_sum faults "$tap_dir"/fault.*) of $(json_sum seen "$tap_dir"/fault.*) frames were damaged"
     rm -f "$tap_dir"/fault.*
   done

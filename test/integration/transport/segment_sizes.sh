@@ -90,10 +90,11 @@ find_perftest
 # mapped TLS: KiB of shared memory of two processes that exchange messages.
 mapped() (
   verity_env "$1"
-  port=$(free_port)
-  "${perftest[@]}" -p "$port" > "$tap_dir/server" 2>&1 &
-  server=$!
-  for _ in {1..100}; do
+  for _ in {1..20}; do
+    port=$(free_port) # somebody else may take it
+    "${perftest[@]}" -p "$port" > "$tap_dir/server" 2>&1 &
+    server=$!
+    await_listener "$port" "$server"
     "${perftest[@]}" -p "$port" -t tag_lat -s 8 -n 2000000000 127.0.0.1 > "$tap_dir/client" 2>&1 &
     client=$!
     for _ in {1..100}; do
@@ -101,7 +102,8 @@ mapped() (
       kill -0 "$client" 2> "$tap_dir/err" || break
       sleep 0.2
     done
-    sleep 0.2
+    kill "$client" "$server" 2> "$tap_dir/err"
+    wait
   done
   cat "/proc/$server/smaps" "/proc/$client/smaps" |
     awk '/^[0-9a-f]+-/ { is = /ucx_shm_posix/ && !seen[$6]++ } is && /^Size:/ { sum += $2 } END { print sum + 0 }'
