@@ -71,6 +71,13 @@ inline void connect(Side& side, Iface& iface, Inbound& in, Outbound& out) {
   side.channel.barrier([&] { iface.progress(); });
 }
 
+// The same, and nothing of it is under way any more.
+inline void connect_idle(Side& side, Iface& iface, uct_ep_h ep, Inbound& in, Outbound& out) {
+  connect(side, iface, in, out);
+  iface.flush(ep);
+  side.channel.barrier([&] { iface.progress(); });
+}
+
 // Ends a case: both sides are done and got no error. Only after the second barrier may one of them
 // close, which may be an error to the other one.
 inline void finish(Side& side, Iface& iface) {

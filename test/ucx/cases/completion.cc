@@ -72,9 +72,7 @@ void long_sends_end_with_endpoint(Side& side) {
   Inbound first(iface, kId, small);
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, small);
-  connect(side, iface, first, out);
-  iface.flush(eps[0]);
-  side.channel.barrier([&] { iface.progress(); });
+  connect_idle(side, iface, eps[0], first, out);
   if (side.role == 0) {
     std::vector<Bytes> messages;
     std::vector<uct_completion_t> completions(kMost);
@@ -108,9 +106,7 @@ void acknowledged_send_ends_with_endpoint(Side& side) {
   Inbound first(iface, kId, small);
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, small);
-  connect(side, iface, first, out);
-  iface.flush(eps[0]);
-  side.channel.barrier([&] { iface.progress(); });
+  connect_idle(side, iface, eps[0], first, out);
   uct_completion_t completion{[](uct_completion_t*) {}, 1, UCS_OK};
   Bytes bytes(4000);
   fill(bytes.data(), bytes.size(), kSendId, 0);

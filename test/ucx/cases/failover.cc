@@ -67,9 +67,7 @@ void invalidated(Side& side) {
   Inbound in(iface, kId, long_ones);
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, long_ones);
-  connect(side, iface, in, out);
-  iface.flush(eps[0]);
-  side.channel.barrier([&] { iface.progress(); });
+  connect_idle(side, iface, eps[0], in, out);
   const auto both = [&] { side.channel.barrier({}); };
   try {
     if (side.role == 0) end_by_invalidation(iface, eps[0], out);
