@@ -92,7 +92,7 @@ await_listener() {
   done
 }
 
-# Sets the array `perftest` to UCX's program. Built with MPI it takes itself for a job, unless told not to. False: it is not installed.
+# Sets the array `perftest` to UCX's program. Built with MPI it takes itself for a job, but for an option. False: it is not installed.
 find_perftest() {
   perftest=("$(command -v ucx_perftest)") || return 1
   ! "${perftest[0]}" -h 2>&1 | grep -q '^ *-P ' || perftest+=(-P 0)

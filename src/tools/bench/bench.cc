@@ -320,11 +320,8 @@ void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code) {
       ->check(CLI::Range(0.01, 3600.0));
   auto* compare = add("--compare", o.compare, "PREFIX",
                       "Also measure the plugin of this other installation or build tree");
-  command
-      ->add_option(
-          "--on", o.plan.starts,
-          "Between two hosts, given twice: command that starts a process there ('ssh node1')")
-      ->type_name("COMMAND");
+  add("--on", o.plan.starts, "COMMAND",
+      "Between two hosts, given twice: command that starts a process there ('ssh node1')");
   add("--csv", o.csv, "FILE", "Write the figures to FILE as well");
   add("--html", o.html, "FILE", "Write a page that draws the ratios to FILE");
   auto* json = command->add_flag("--json", o.json, "Print JSON instead of the table");
