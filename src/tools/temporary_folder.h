@@ -2,8 +2,11 @@
 #ifndef VERITY_TOOLS_TEMPORARY_FOLDER_H
 #define VERITY_TOOLS_TEMPORARY_FOLDER_H
 
+#include <errno.h>
 #include <stdlib.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -11,13 +14,14 @@
 
 namespace verity::tools {
 
-// A folder in /tmp, removed with this object.
+// A folder in TMPDIR, or else in /tmp, removed with this object.
 class TemporaryFolder {
  public:
   // For the sub-command of this name.
   explicit TemporaryFolder(const std::string& command)
-      : path_("/tmp/ucx-verity-" + command + "-XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot write to /tmp");
+      : path_(parent() + "/ucx-verity-" + command + "-XXXXXX") {
+    if (mkdtemp(path_.data()) == nullptr)
+      throw std::runtime_error("cannot write to " + parent() + ": " + std::strerror(errno));
   }
   ~TemporaryFolder() {
     std::error_code none;
@@ -29,6 +33,11 @@ class TemporaryFolder {
   [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
+  static std::string parent() {
+    const char* named = std::getenv("TMPDIR");
+    return named != nullptr && *named != '\0' ? named : "/tmp";
+  }
+
   std::string path_;
 };
 

@@ -22,11 +22,14 @@ top=${dir%/*} # of both hosts, by the same name
 export VERITY_ACCEPTANCE="$dir"
 
 fact() { [ -z "$2" ] || printf '%s\t%s\n' "$1" "$2"; }
-# From here on this process is the command, known to `end`.
+# Known to `end` before it makes anything: either that finds its number, or this finds the folder closed.
+enter() {
+  echo $$ 2> /dev/null > "$dir/pids/$$" && [ ! -e "$dir/closed" ] || exit 3
+}
+# From here on this process is the command.
 become() { # become SECONDS COMMAND...
   seconds=$1
   shift
-  echo $$ > "$dir/pids/$$"
   exec timeout -k 5 "$seconds" "$@"
 }
 
@@ -169,21 +172,24 @@ compile() {
   exit 3
 }
 
-ours() { # ours PID: no longer where the number was given away again
-  [ -r "/proc/$1/environ" ] && tr '\0' '\n' 2> /dev/null < "/proc/$1/environ" | grep -qx "VERITY_ACCEPTANCE=$dir"
+# A command, which has the variable, or still this script; no longer where the number was given away again.
+ours() { # ours PID
+  cat "/proc/$1/environ" "/proc/$1/cmdline" 2> /dev/null | tr '\0' '\n' | grep -qxF -e "VERITY_ACCEPTANCE=$dir" -e "$dir/node"
 }
 end() {
-  # `timeout` ends what it started, and kills it after 5 s; it leads the group of both.
+  : > "$dir/closed"
+  # `timeout` ends what it started, and kills it after 5 s; it leads the group of both. This script leads none.
   for signal in TERM KILL; do
     try=0
     while [ $((try = try + 1)) -le 14 ]; do
       left=
       for file in "$dir"/pids/*; do
-        ! ours "${file##*/}" || left="$left -${file##*/}"
+        ! ours "${file##*/}" || left="$left ${file##*/}"
       done
       [ -n "$left" ] || break 2
-      # shellcheck disable=SC2086 # numbers
-      [ "$try" -gt 1 ] || kill -s $signal -- $left 2> /dev/null
+      for process in $left; do
+        [ "$try" -gt 1 ] || kill -s $signal -- "-$process" 2> /dev/null || kill -s $signal "$process" 2> /dev/null
+      done
       sleep 0.5
     done
   done
@@ -195,6 +201,7 @@ end() {
 
 verb=$1
 shift
+[ "$verb" = end ] || enter
 case $verb in
   facts | transports | launcher | compile | seen | job | end) "$verb" "$@" ;;
   doctor) verified_environment && become 120 "$tool" doctor --record "$@" ;;

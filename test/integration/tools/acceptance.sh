@@ -7,10 +7,10 @@
 . "$abs_top_srcdir/test/integration/mpi/two_hosts.sh"
 
 hosts_up > "$tap_dir/hosts.log" 2>&1 || skip_all "no hosts of namespaces here: $(tail -n 1 "$tap_dir/hosts.log")"
-mkdir "$tap_dir/base"
+mkdir "$tap_dir/base" "$tap_dir/tmp"
 tool=$build/ucx-verity
 # The shell of a user who has loaded nothing. What MPI's launchers need here, and the network of these hosts.
-user=(env -i PATH="$PATH" HOME="$tap_dir" USER=jane LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" UCX_NET_DEVICES=data
+user=(env -i PATH="$PATH" HOME="$tap_dir" TMPDIR="$tap_dir/tmp" USER=jane LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" UCX_NET_DEVICES=data
   OMPI_MCA_plm_rsh_agent="$hosts_agent" PRTE_MCA_plm_ssh_agent="$hosts_agent" HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC="$hosts_agent"
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
 accept() { # accept OPTION...: its report is in $report, its progress in $tap_dir/progress, its exit status in $status
@@ -18,7 +18,7 @@ accept() { # accept OPTION...: its report is in $report, its progress in $tap_di
   report=$("${user[@]}" "$tool" acceptance --launch "${agent:-$hosts_agent}" --directory "${base:-$tap_dir/base}" "$@" 2> "$tap_dir/progress") || status=$?
 }
 no_trace() { # no_trace NAME
-  is "$1: nothing is left on the hosts" "$(ls "$tap_dir/base"; for host in a b; do on $host ls /dev/shm; done; ls -d /tmp/ucx-verity-acceptance* 2> /dev/null)" ""
+  is "$1: nothing is left on the hosts" "$(ls -A "$tap_dir/base"; ls -A "$tap_dir/tmp"; for host in a b; do on $host ls /dev/shm; done)" ""
 }
 step_is() { contains "$1" "$report" "^  $2 +$3"; } # step_is NAME OUTCOME REGEX
 
@@ -151,21 +151,45 @@ step_is "another release on a host: both are named" warning 'versions: ucx-verit
 step_is "a transport that is not there" failed 'vanished: vvanished is not there on host-a host-b'
 
 # ---- interrupted ----------------------------------------------------------------------------------
+# By SIGTERM while a step is about to make its folders on a host, by an agent that, like ssh, ends without what it started.
+cat > "$tap_dir/agent" << SH
+#!/bin/bash
+setsid "$hosts_agent" "\$@" <&0 &
+wait \$!
+SH
+chmod +x "$tap_dir/agent"
+mkdir "$tap_dir/tree" && cp "$tool" "$tap_dir/tree" && ln -s "$build/.libs" "$build/modules" "$tap_dir/tree"
+cat > "$tap_dir/slow" << SH
+#!/bin/bash
+if [[ \$1 = env && \$(tr '\\0' ' ' < /proc/\$PPID/cmdline) = *"node run "* ]]; then : > "$tap_dir/now"; sleep 2; fi
+exec "$tap_dir/tree/ucx-verity" "\$@"
+SH
+chmod +x "$tap_dir/slow"
+on b mount --bind "$tap_dir/slow" "$tool"
 for signal in INT TERM; do
+  rm -f "$tap_dir/progress" "$tap_dir/now"
   # In a session of its own, whose processes all get the signal as from a terminal.
-  "${user[0]}" --default-signal=INT "${user[@]:1}" setsid "$tool" acceptance --launch "$hosts_agent" --directory "$tap_dir/base" host-a host-b > /dev/null 2> "$tap_dir/progress" &
+  "${user[0]}" --default-signal=INT "${user[@]:1}" setsid "$tool" acceptance --launch "$tap_dir/agent" --directory "$tap_dir/base" host-a host-b > /dev/null 2> "$tap_dir/progress" &
   job=$!
   for _ in $(seq 600); do
-    ! grep -q 'transports between' "$tap_dir/progress" || break
+    case $signal in
+      INT) ! grep -qs 'transports between' "$tap_dir/progress" || break ;;
+      TERM) [ ! -e "$tap_dir/now" ] || break ;;
+    esac
     sleep 0.1
   done
   if [ $signal = INT ]; then kill -INT -- "-$(ps -o pgid= -p $job | tr -d ' ')"; else kill -TERM $job; fi
   wait $job
   ended=$?
+  if [ $signal = TERM ]; then
+    ok "SIG$signal: it came while a step began" test -e "$tap_dir/now"
+    sleep 3
+  fi
   contains "SIG$signal: what it waits for" "$(cat "$tap_dir/progress")" '^ucx-verity acceptance: interrupted; cleaning up'
   is "SIG$signal: exit status" "$ended" "$([ $signal = INT ] && echo 130 || echo 143)"
   no_trace "SIG$signal"
 done
+on b umount "$tool"
 
 echo old > "$tap_dir/old.html"
 accept --quick --html "$tap_dir/old.html" host-a host-a
