@@ -151,13 +151,14 @@ class Bench {
   // Of those requested, what there is at the MPI level, or at the others.
   std::vector<Test> tests(bool mpi) const {
     std::vector<Test> list;
-    for (const Test test : {Test::kLatency, Test::kRate, Test::kPut, Test::kGet}) {
-      if (!mpi && (test == Test::kPut || test == Test::kGet)) continue;
+    for (const Test test : bench::kTests) {
+      if (!mpi && test != Test::kLatency && test != Test::kRate) continue;
       const auto& names = options_.tests;
       if (std::find(names.begin(), names.end(), name_of(test)) != names.end()) list.push_back(test);
     }
     if (list.empty() && !wants("mpi")) {
-      throw std::runtime_error("put and get are measured at --level mpi");
+      throw std::runtime_error(
+          "of the tests, all but latency and rate are measured at --level mpi");
     }
     return list;
   }
@@ -311,8 +312,9 @@ void add_bench_command(CLI::App& app, int argc, char** argv, int* exit_code) {
   add_list("--sizes", o.sizes, "Bytes, with K or M (default: 8,4K,64K,1M)")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 30));
-  add_list("--tests", o.tests, "latency, rate; put, get (--level mpi) (default: latency,rate)")
-      ->check(CLI::IsMember({"latency", "rate", "put", "get"}));
+  add_list("--tests", o.tests,
+           "latency, rate; put, get, allreduce, alltoall (--level mpi) (default: latency,rate)")
+      ->check(CLI::IsMember(bench::names_of_tests()));
   command->add_flag("--limited", o.limited, "Measure only the figures that have a limit");
   add("--openings", o.plan.openings, "N", "Pairs of fresh processes per line (default: 7)")
       ->check(CLI::Range(1, 1000));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Usage: mpi_pingpong SECONDS latency|rate|put|get SIZE..., on an even number of ranks. Each of the
- * first half works with one of the second, all pairs at the same time. Rank 0 prints for each size
- * "SIZE FIGURE P999": ns (half a round trip, or an MPI_Put or MPI_Get with its flush; the mean of
- * the pairs' medians, the largest of their 99.9th percentiles), or messages per second of all pairs
- * and 0; "SIZE 0 0" where the ranks of a host would fill half of its memory. Part of ucx-verity,
- * which compiles it.
+ * Usage: mpi_pingpong SECONDS TEST SIZE..., on an even number of ranks; TEST is latency, rate, put
+ * or get: each rank of the first half works with one of the second, all pairs at the same time; or
+ * allreduce (sum of integers) or alltoall (SIZE bytes to each rank) of all ranks, one after the
+ * other. Rank 0 prints for each size "SIZE FIGURE P999": ns (half a round trip, an MPI_Put or
+ * MPI_Get with its flush, or a collective; the mean of the pairs' or ranks' medians, the largest of
+ * their 99.9th percentiles), or messages per second of all pairs and 0; "SIZE 0 0" where the ranks
+ * of a host would fill half of its memory. Part of ucx-verity, which compiles it.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -14,12 +15,13 @@
 #include <unistd.h>
 
 enum { kMostWindow = 32, kMostSamples = 200000, kLarge = 1 << 20 };
-enum test { kLatency, kRate, kPut, kGet };
+enum test { kLatency, kRate, kPut, kGet, kAllreduce, kAlltoall };
 
 static enum test test;
-static int leads; /* one of the first half */
+static int leads; /* one of the first half, or any rank of a collective */
 static int peer;
-static int pairs;
+static int leaders;
+static int rank, ranks;
 static int ranks_here; /* on this host */
 static char* out_buffer;
 static char* in_buffer;
@@ -27,9 +29,21 @@ static MPI_Win window;
 static double samples[kMostSamples];
 
 static int one_sided(void) { return test == kPut || test == kGet; }
+static int collective(void) { return test == kAllreduce || test == kAlltoall; }
+/* A collective's integers. */
+static int integers(int size) { return (size + (int)sizeof(int) - 1) / (int)sizeof(int); }
+/* Of a buffer of each rank. */
+static double bytes(int size) {
+  return test == kAlltoall ? (double)size * ranks : (double)size + sizeof(int);
+}
 
-/* One round trip of a pair, or what its leader does alone. */
+/* One round trip of a pair, what its leader does alone, or a collective. */
 static void operate(int size) {
+  if (test == kAllreduce)
+    MPI_Allreduce(out_buffer, in_buffer, integers(size), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (test == kAlltoall)
+    MPI_Alltoall(out_buffer, size, MPI_CHAR, in_buffer, size, MPI_CHAR, MPI_COMM_WORLD);
+  if (collective()) return;
   if (test == kPut) MPI_Put(out_buffer, size, MPI_CHAR, peer, 0, size, MPI_CHAR, window);
   if (test == kGet) MPI_Get(out_buffer, size, MPI_CHAR, peer, 0, size, MPI_CHAR, window);
   if (one_sided()) {
@@ -82,7 +96,7 @@ static void repeat(int size, int count) {
   for (i = 0; test != kRate && (leads || !one_sided()) && i < count; ++i) {
     operate(size);
     now = MPI_Wtime();
-    samples[i] = (now - last) / (one_sided() ? 1 : 2) * 1e9;
+    samples[i] = (now - last) / (one_sided() || collective() ? 1 : 2) * 1e9;
     last = now;
   }
   /* The target of one-sided operations waits in a receive. */
@@ -120,30 +134,30 @@ static void measure(int size, double seconds) {
     mine[0] = count / (MPI_Wtime() - start);
   } else if (leads) {
     qsort(samples, (size_t)count, sizeof(samples[0]), ascending);
-    mine[0] = samples[count / 2] / pairs;
+    mine[0] = samples[count / 2] / leaders;
     mine[1] = samples[(int)(count * 0.999)];
   }
   MPI_Reduce(&mine[0], &figure, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   MPI_Reduce(&mine[1], &tail, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  if (leads && peer == pairs) printf("%d %.1f %.1f\n", size, figure, tail);
+  if (rank == 0) printf("%d %.1f %.1f\n", size, figure, tail);
 }
 
 /* Whether every host has the memory for its ranks' buffers. */
 static int fits(int size) {
   const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-  int mine = 2.0 * size * ranks_here < memory / 2, all = 0;
+  int mine = 2.0 * bytes(size) * ranks_here < memory / 2, all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (!all && leads && peer == pairs) printf("%d 0 0\n", size);
+  if (!all && rank == 0) printf("%d 0 0\n", size);
   return all;
 }
 
 static void run(int size, double seconds) {
   if (!fits(size)) return;
-  out_buffer = malloc((size_t)size + 1);
-  in_buffer = malloc((size_t)size + 1);
+  out_buffer = malloc((size_t)bytes(size) + 1);
+  in_buffer = malloc((size_t)bytes(size) + 1);
   if (out_buffer == NULL || in_buffer == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
-  memset(out_buffer, 'v', (size_t)size + 1); /* pages of its own, not the one of zeros */
-  memset(in_buffer, 'v', (size_t)size + 1);
+  memset(out_buffer, 'v', (size_t)bytes(size) + 1); /* pages of its own, not the one of zeros */
+  memset(in_buffer, 'v', (size_t)bytes(size) + 1);
   if (one_sided()) {
     MPI_Win_create(in_buffer, size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
     MPI_Win_lock_all(0, window);
@@ -158,27 +172,27 @@ static void run(int size, double seconds) {
 }
 
 int main(int argc, char** argv) {
-  static const char* const names[] = {"latency", "rate", "put", "get"};
+  static const char* const names[] = {"latency", "rate", "put", "get", "allreduce", "alltoall"};
   MPI_Comm host;
-  int i, rank, ranks, known = 0;
+  int i, known = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  for (i = 0; argc > 3 && i < 4; ++i) {
+  for (i = 0; argc > 3 && i < 6; ++i) {
     if (strcmp(argv[2], names[i]) != 0) continue;
     test = (enum test)i;
     known = 1;
   }
   if (!known || ranks % 2 != 0) {
-    fprintf(stderr, "usage: even ranks of mpi_pingpong SECONDS latency|rate|put|get SIZE...\n");
+    fprintf(stderr, "usage: even ranks of mpi_pingpong SECONDS TEST SIZE...\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
   MPI_Comm_size(host, &ranks_here);
   MPI_Comm_free(&host);
-  pairs = ranks / 2;
-  leads = rank < pairs;
-  peer = leads ? rank + pairs : rank - pairs;
+  peer = rank < ranks / 2 ? rank + ranks / 2 : rank - ranks / 2;
+  leads = collective() || rank < ranks / 2;
+  leaders = collective() ? ranks : ranks / 2;
   for (i = 3; i < argc; ++i) run(atoi(argv[i]), atof(argv[1]));
   MPI_Finalize();
   return 0;

@@ -130,9 +130,7 @@ Result result_of(const Json& row) {
   r.traffic.transport = row.at("transport");
   r.traffic.size = row.at("size");
   const std::string test = row.at("test");
-  r.traffic.test = test == "rate" || test == "bandwidth"
-                       ? Test::kRate
-                       : named(std::array{Test::kLatency, Test::kPut, Test::kGet}, test);
+  r.traffic.test = test == "rate" || test == "bandwidth" ? Test::kRate : named(kTests, test);
   r.send = row.at("send");
   r.ranks = row.at("ranks");
   r.segment = row.at("segment");

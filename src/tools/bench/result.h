@@ -32,7 +32,8 @@ struct Result {
   std::string problem;  // why there are no figures
 
   [[nodiscard]] bool is_time() const { return traffic.test != Test::kRate; }
-  [[nodiscard]] std::string test() const;  // latency, rate, bandwidth, put, get
+  // latency, rate, bandwidth, put, get, allreduce, alltoall
+  [[nodiscard]] std::string test() const;
   [[nodiscard]] std::string unit() const;  // ns, Mmsg/s, MB/s
 };
 

@@ -11,7 +11,14 @@ const char* name_of(Level level) {
 }
 
 const char* name_of(Test test) {
-  return std::array{"latency", "rate", "put", "get"}[static_cast<std::size_t>(test)];
+  return std::array{
+      "latency", "rate", "put", "get", "allreduce", "alltoall"}[static_cast<std::size_t>(test)];
+}
+
+std::vector<std::string> names_of_tests() {
+  std::vector<std::string> names;
+  for (const Test test : kTests) names.emplace_back(name_of(test));
+  return names;
 }
 
 const char* name_of(Send send) {

@@ -5,6 +5,7 @@
 #ifndef VERITY_TOOLS_BENCH_STACK_H
 #define VERITY_TOOLS_BENCH_STACK_H
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,8 +17,10 @@
 namespace verity::tools::bench {
 
 enum class Level { kUct, kUcp, kMpi };
-// One-sided operations, each with its flush, are measured at the MPI level alone.
-enum class Test { kLatency, kRate, kPut, kGet };
+// One-sided operations, each with its flush, and collectives are measured at the MPI level alone.
+enum class Test { kLatency, kRate, kPut, kGet, kAllreduce, kAlltoall };
+inline constexpr std::array kTests = {Test::kLatency, Test::kRate,      Test::kPut,
+                                      Test::kGet,     Test::kAllreduce, Test::kAlltoall};
 
 // How a UCT message is handed over; UCP chooses by itself.
 enum class Send { kAny, kShort, kBcopy, kZcopy };
@@ -25,6 +28,7 @@ enum class Send { kAny, kShort, kBcopy, kZcopy };
 [[nodiscard]] const char* name_of(Level level);
 [[nodiscard]] const char* name_of(Test test);
 [[nodiscard]] const char* name_of(Send send);
+[[nodiscard]] std::vector<std::string> names_of_tests();
 
 // What is sent.
 struct Traffic {

@@ -73,13 +73,19 @@ else
     contains "MPI level: $test" "$one_sided" "^mpi +posix +$test ns +1M +[0-9.]+ +[0-9.]+ "
   done
   is "MPI level: no line is wider than 100 columns" "$(awk 'length > 100' <<< "$axes")" ""
+  collectives=$(mpi_bench --tests allreduce,alltoall --sizes 6,4K --ranks 4 --seconds 0.01)
+  for test in allreduce alltoall; do
+    for size in 6 4K; do
+      contains "MPI level: $test of $size" "$collectives" "^mpi +posix +$test ns +4 +default +$size +[1-9][0-9.]* +[1-9][0-9.]* "
+    done
+  done
   contains "JSON has the axes" "$(mpi_bench --tests rate --sizes 8 --segments 256 --seconds 0.01 --json)" \
     '"segment": 256'
 fi
 contains "an odd number of ranks is refused" "$(bench --level mpi --ranks 3 2>&1)" 'even numbers'
 contains "a wrong segment size is refused" "$(bench --level mpi --segments 300 2>&1)" "'300': a power of two"
 contains "axes belong to the MPI level" "$(bench --segments 256 2>&1)" 'need --level mpi'
-contains "and so do one-sided operations" "$(bench --tests put 2>&1)" 'level mpi'
+contains "and so do one-sided operations and collectives" "$(bench --tests put,allreduce 2>&1)" 'level mpi'
 contains "a missing MPI compiler is named" \
   "$(bench --level mpi --tls posix --mpicc /none/mpicc 2>&1; echo "status $?")" '/none/mpicc'
 contains "a wrong size is refused" "$(bench --sizes 8Q 2>&1; echo "status $?")" '^--sizes: '
