@@ -71,17 +71,27 @@ ucs_status_t Ops::ep_check(uct_ep_h ep, unsigned flags, uct_completion_t* comp) 
   return self.verity().flusher().check(self, flags, comp);
 }
 
+namespace {
+
+// Whether requests wait in the lower transport. The completions of sends that end with the lower
+// endpoint find it gone.
+bool is_passed_on(const VerityEp& ep) noexcept {
+  return ep.link().is_off() && ep.carrier() != nullptr;
+}
+
+}  // namespace
+
 ucs_status_t Ops::pending_add(uct_ep_h ep, uct_pending_req_t* request, unsigned flags) noexcept {
   VerityEp& self = VerityEp::of(ep);
   const AsyncGuard guard(self.verity().core().threads);
-  if (self.link().is_off()) return uct_ep_pending_add(self.carrier(), request, flags);
+  if (is_passed_on(self)) return uct_ep_pending_add(self.carrier(), request, flags);
   return self.verity().upkeep().add_pending(self, request);
 }
 
 void Ops::pending_purge(uct_ep_h ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
   VerityEp& self = VerityEp::of(ep);
   const AsyncGuard guard(self.verity().core().threads);
-  if (self.link().is_off()) return uct_ep_pending_purge(self.carrier(), callback, arg);
+  if (is_passed_on(self)) return uct_ep_pending_purge(self.carrier(), callback, arg);
   self.link().purge_pending(&self, callback, arg);
 }
 

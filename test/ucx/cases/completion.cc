@@ -57,6 +57,16 @@ void sends_end_with_endpoint(Side& side, size_t count) {
   side.channel.barrier([&] { iface.progress(); });
 }
 
+// A send whose completion uses its endpoint, which is being destroyed then.
+struct Purging {
+  uct_completion_t completion;
+  uct_ep_h ep;
+  static void complete(uct_completion_t* completion) {
+    uct_ep_pending_purge(
+        reinterpret_cast<Purging*>(completion)->ep, [](uct_pending_req_t*, void*) {}, nullptr);
+  }
+};
+
 // The same with more than the lower transport takes: it is in the middle of one when the endpoint
 // goes, and the peer reads nothing.
 void long_sends_end_with_endpoint(Side& side) {
@@ -73,23 +83,23 @@ void long_sends_end_with_endpoint(Side& side) {
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, small);
   connect_idle(side, iface, eps[0], first, out);
+  std::vector<Bytes> messages;
+  std::vector<Purging> sends(kMost);
+  size_t under_way = 0;
   if (side.role == 0) {
-    std::vector<Bytes> messages;
-    std::vector<uct_completion_t> completions(kMost);
-    size_t under_way = 0;
     for (uint64_t i = 0; i < kMost; ++i) {
       fill(messages.emplace_back(length).data(), length, kSendId, i);
       const uct_iov_t iov{messages[i].data(), length, UCT_MEM_HANDLE_NULL, 0, 1};
-      completions[under_way] = {[](uct_completion_t*) {}, 1, UCS_OK};
-      const ucs_status_t status =
-          uct_ep_am_zcopy(eps[0], kSendId, nullptr, 0, &iov, 1, 0, &completions[under_way]);
+      sends[under_way] = {{Purging::complete, 1, UCS_OK}, eps[0]};
+      const ucs_status_t status = uct_ep_am_zcopy(eps[0], kSendId, nullptr, 0, &iov, 1, 0,
+                                                  &sends[under_way].completion);
       if (status == UCS_ERR_NO_RESOURCE) break;
       check(status, "uct_ep_am_zcopy");
       under_way += status == UCS_INPROGRESS;
     }
     eps.destroy(0);
     for (size_t i = 0; i < under_way; ++i)
-      require(completions[i].count == 0, "a long send outlives its endpoint");
+      require(sends[i].completion.count == 0, "a long send outlives its endpoint");
   }
   side.channel.barrier({});
   in.verify();
