@@ -168,15 +168,21 @@ void LinkSet::give_up(UctLink& l, ucs_status_t status) noexcept {
   request_attention(l);
 }
 
-void LinkSet::remove(UctLink& l) noexcept {
-  core_.hub->lifecycle.remove(l);
+void LinkSet::close_lower(UctLink& l) noexcept {
+  if (l.lower == nullptr) return;
   if (l.lower_waiting)
     uct_ep_pending_purge(
         l.lower.get(), [](uct_pending_req_t*, void*) {}, nullptr);
-  if (l.lower != nullptr) by_lower_.erase(l.lower.get());
+  by_lower_.erase(l.lower.get());
+  ++l.attended;  // a completion may progress the worker
+  l.lower.reset();
+  --l.attended;
+}
+
+void LinkSet::remove(UctLink& l) noexcept {
+  core_.hub->lifecycle.remove(l);
   detach_lanes(l);
-  ++l.attended;     // of sends in mode off the completions are the upper layer's: they may progress
-  l.lower.reset();  // what it still reads ends with it
+  close_lower(l);
   if (l.open != 0) {
     ucs_error("ucx-verity: v%s: a read never ended: its link is not freed", core_.lower_name());
     l.all_node().unlink();

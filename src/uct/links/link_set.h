@@ -38,6 +38,9 @@ class LinkSet {
   // --- ending ---
   // The lower transport's word: everything in flight is over.
   void give_up(UctLink& l, ucs_status_t status) noexcept;
+  // Destroys the lower endpoint, and with it what it still reads. Completions of sends in mode off
+  // are the upper layer's, and run in here.
+  void close_lower(UctLink& l) noexcept;
   // Only from progress and closing: nothing on the stack may hold the link. One-sided operations
   // must be over, or are not waited for.
   void remove(UctLink& l) noexcept;

@@ -147,9 +147,14 @@ void LinkUpkeep::reap(UctLink& l) noexcept {
   links_.request_attention(l);
 }
 
-// In mode off the lower endpoint ends with the upper one, and the sends that it reads with it.
+// In mode off the lower endpoint ends with the upper one, and the sends that it reads with it. The
+// link itself stays where a handler, or a callback of the link, is on the stack.
 void LinkUpkeep::unused(UctLink& l) noexcept {
-  if (l.is_off() && l.attended == 0 && core_.upcalls == 0) return drop(l);
+  if (l.is_off()) {
+    if (l.attended == 0 && core_.upcalls == 0) return drop(l);
+    links_.give_up(l, UCS_ERR_CANCELED);
+    links_.close_lower(l);
+  }
   links_.request_attention(l);
 }
 

@@ -69,7 +69,7 @@ struct Purging {
 
 // The same with more than the lower transport takes: it is in the middle of one when the endpoint
 // goes, and the peer reads nothing.
-void long_sends_end_with_endpoint(Side& side) {
+void long_sends_end(Side& side, bool in_handler) {
   constexpr size_t kMost = 64;
   if (side.channel.alone()) throw Skip("needs two processes");
   Options little = side.options;
@@ -86,24 +86,44 @@ void long_sends_end_with_endpoint(Side& side) {
   std::vector<Bytes> messages;
   std::vector<Purging> sends(kMost);
   size_t under_way = 0;
+  const auto destroy = [&] {
+    eps.destroy(0);
+    for (size_t i = 0; i < under_way; ++i)
+      require(sends[i].completion.count == 0, "a long send outlives its endpoint");
+  };
   if (side.role == 0) {
     for (uint64_t i = 0; i < kMost; ++i) {
       fill(messages.emplace_back(length).data(), length, kSendId, i);
       const uct_iov_t iov{messages[i].data(), length, UCT_MEM_HANDLE_NULL, 0, 1};
       sends[under_way] = {{Purging::complete, 1, UCS_OK}, eps[0]};
-      const ucs_status_t status = uct_ep_am_zcopy(eps[0], kSendId, nullptr, 0, &iov, 1, 0,
-                                                  &sends[under_way].completion);
+      const ucs_status_t status =
+          uct_ep_am_zcopy(eps[0], kSendId, nullptr, 0, &iov, 1, 0, &sends[under_way].completion);
       if (status == UCS_ERR_NO_RESOURCE) break;
       check(status, "uct_ep_am_zcopy");
       under_way += status == UCS_INPROGRESS;
     }
-    eps.destroy(0);
-    for (size_t i = 0; i < under_way; ++i)
-      require(sends[i].completion.count == 0, "a long send outlives its endpoint");
+    if (!in_handler) destroy();
+  }
+  side.channel.barrier({});
+  if (in_handler && side.role == 0) {
+    std::string error;
+    first.on_message = [&](uint8_t*, size_t, unsigned, uint64_t) {
+      try {
+        destroy();
+      } catch (const Failure& failure) { error = failure.what(); }
+      return UCS_OK;
+    };
+    first.expect(2);
+    require(error.empty(), error);
+  } else if (in_handler) {
+    out.send(Kind::kBcopy);
   }
   side.channel.barrier({});
   in.verify();
 }
+
+void long_sends_end_with_endpoint(Side& side) { long_sends_end(side, false); }
+void long_sends_end_in_handler(Side& side) { long_sends_end(side, true); }
 
 // The same with a send that the peer has acknowledged, where the lower transport has not completed
 // it yet: rc and ud may see the answer first.
@@ -211,6 +231,7 @@ constexpr Case kCases[] = {
     {"zero-copy sends end with their endpoint and no other", sends_end_with_one_endpoint},
     {"acknowledged zero-copy sends end with their endpoint", acknowledged_send_ends_with_endpoint},
     {"long zero-copy sends end with their endpoint", long_sends_end_with_endpoint},
+    {"long zero-copy sends end with their endpoint, in a handler", long_sends_end_in_handler},
 };
 
 }  // namespace
