@@ -104,7 +104,9 @@ bool Retransmitter::resume(Link& link, wire::Class c) noexcept {
 
 // The first transmission of a frame.
 Sent Retransmitter::transmit(Link& link, wire::Class c, Slot& slot) noexcept {
-  if (slot.source != nullptr && (!slot.source->bounced || slot.source->in_slot))
+  // A receiver in mode observe reassembles no pieces: one that is too large leaves from its copy.
+  const bool observed = link.mode() == Mode::kObserve && slot.size > iface_.config.max_send;
+  if (slot.source != nullptr && (!slot.source->bounced || slot.source->in_slot || observed))
     return iface_.port.send_source(link, c, slot);
   if (slot.source == nullptr) {
     const util::Piece frame{slot.frame(), slot.size};

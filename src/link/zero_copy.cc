@@ -50,6 +50,7 @@ void ZeroCopy::free_source(Link& link, Slot& slot) noexcept {
 void ZeroCopy::source_sent(Link& link, Slot& slot) noexcept {
   slot.source->sending = false;
   if (slot.source->acked) slot.source->unbounced.unlink();
+  if (slot.source->acked && slot.source->released) return give_back(&slot);
   if (slot.source->acked || slot.source->bounced) free_source(link, slot);
 }
 
@@ -80,12 +81,13 @@ void ZeroCopy::acknowledged(Link& link, Slot* slot) noexcept {
   source.unbounced.unlink();
   // Out of the window, but not over: whoever ends an endpoint or the link finds it here.
   if (source.sending) link.still_read.push_back(source.unbounced);
-  source.released ? give_back(slot) : free_source(link, *slot);
+  if (!source.released) return free_source(link, *slot);
+  if (!source.sending) give_back(slot);
 }
 
 void ZeroCopy::release(Slot* slot) noexcept {
   slot->source->released = true;
-  if (slot->source->acked) give_back(slot);
+  if (slot->source->acked && !slot->source->sending) give_back(slot);
 }
 
 void ZeroCopy::give_back(Slot* slot) noexcept {

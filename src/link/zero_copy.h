@@ -54,9 +54,10 @@ class ZeroCopy {
     for (const SendWindow& tx : link.tx) {
       for (Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
         if (slot->source == nullptr || slot->source->bounced || !wanted(*slot)) continue;
-        // Not sent yet: a large one would go in pieces, which a receiver in mode observe does not
-        // reassemble.
-        if (link.mode() == Mode::kObserve && slot->size > iface_.config.max_send) continue;
+        if (link.mode() == Mode::kObserve && slot->size > iface_.config.max_send &&
+            iface_.config.max_large == 0) {
+          continue;  // it is not sent yet, and could go in pieces only
+        }
         if (bounce(link, *slot)) count_late_copy(link);
       }
     }

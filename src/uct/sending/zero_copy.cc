@@ -45,7 +45,7 @@ ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
   link::Source& source = *slot.source;
   uct_iov_t iov[link::kMaxSourcePieces + 1];
   size_t count = 0;
-  const uint32_t in_header = source.in_slot ? 0 : 1;
+  const uint32_t in_header = source.bounced ? 0 : 1;  // what was bounced is one piece
   for (uint32_t i = in_header; i < source.count; ++i) {
     iov[count++] = {const_cast<void*>(source.pieces[i].data), source.pieces[i].length,
                     source.handles[i], 0, 1};
@@ -58,7 +58,7 @@ ucs_status_t lower_zcopy(UctLink& l, wire::Class c, link::Slot& slot) noexcept {
   state.lower = {lower_zcopy_done, 1, UCS_OK};
   source.sending = true;
   const auto header = static_cast<unsigned>(sizeof(wire::FrameHeader) +
-                                            (source.in_slot ? 0 : source.pieces[0].length));
+                                            (source.bounced ? 0 : source.pieces[0].length));
   const ucs_status_t status = uct_ep_am_zcopy(l.lower.get(), wire::lower_id(c), slot.frame(),
                                               header, iov, count, 0, &state.lower);
   if (status == UCS_ERR_NO_RESOURCE) source.sending = false;
@@ -231,18 +231,18 @@ void send_from_slot(FrameSender& sender, UctLink& l, wire::Class c, link::Slot* 
 
 namespace {
 
-// Calls visit(slot) for the sends of that endpoint which the lower transport reads, until it
-// returns true.
+// Calls visit(slot) for the sends of that endpoint whose buffers the lower transport reads, until
+// it returns true. Of one that was freed it reads the copy.
 template <typename Visit>
 bool any_sending(UctLink& l, uint64_t serial, Visit&& visit) noexcept {
   for (util::ListNode* node = l.still_read.next; node != &l.still_read; node = node->next) {
     link::Slot& slot = *VERITY_CONTAINER_OF(node, link::Source, unbounced)->slot;
-    if (ZcopyState::of(slot).serial == serial && visit(slot)) return true;
+    if (!slot.source->freed && ZcopyState::of(slot).serial == serial && visit(slot)) return true;
   }
   if (l.zero_copies == 0) return false;
   for (const link::SendWindow& tx : l.tx) {
     for (link::Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
-      if (slot->source != nullptr && slot->source->sending &&
+      if (slot->source != nullptr && slot->source->sending && !slot->source->freed &&
           ZcopyState::of(*slot).serial == serial && visit(*slot))
         return true;
     }

@@ -92,6 +92,13 @@ tap_of "vftcp, completed late" cat "$tap_dir/late"
 ) > "$tap_dir/off" 2>&1
 tap_of "vtcp, mode off" cat "$tap_dir/off"
 
+# In mode observe nothing is retransmitted, and still no send outlives its endpoint.
+(
+  export UCX_VERITY_MODE=observe UCX_VERITY_ATTEST=never
+  with_tls vtcp within 110 "$build/uct_am" -c "sends end with their endpoint" vtcp "$(device tcp)"
+) > "$tap_dir/observe" 2>&1
+tap_of "vtcp, mode observe" cat "$tap_dir/observe"
+
 # The tests can fail: without the plugin the same damage is seen.
 (
   damage_frames 0.003 1 flip
