@@ -154,6 +154,7 @@ Descent::Found Descent::compare_reread(const ChunkMemory& memory) noexcept {
       persistent_ = persistent_ || mine == mine_[i];
     }
   });
+  segments_ += found.damaged;
   return found;
 }
 

@@ -141,7 +141,10 @@ TEST_F(RmaRepair, GoodBytesThatAreReadAgainAreCheckedAgain) {
     run_until_idle();
     EXPECT_TRUE(target == memory) << at;
     EXPECT_EQ(reader.ended.back().done, memory.size());
+    EXPECT_EQ(reader.faults.back().fault.segments, 2u) << "one of them was good at first";
   }
+  EXPECT_EQ(reader_counters.read_segments_damaged, 6u);
+  EXPECT_EQ(reader_counters.read_segments_repaired, 6u);
 }
 
 TEST_F(RmaRepair, ADigestBeforeTheReadMeansDamageOnTheWire) {
