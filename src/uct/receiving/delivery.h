@@ -12,6 +12,7 @@
 #ifndef VERITY_UCT_RECEIVING_DELIVERY_H
 #define VERITY_UCT_RECEIVING_DELIVERY_H
 
+#include <utility>
 #include <vector>
 
 #include "health/sampler.h"
@@ -67,12 +68,14 @@ class Delivery {
   // From here on nothing goes up any more.
   void close() noexcept { closing_ = core_.check_kept = true; }
   [[nodiscard]] bool is_closing() const noexcept { return closing_; }
-  // While serve() runs nothing goes up: the worker is not being progressed.
+  // While serve() runs nothing goes up: the worker is not being progressed. It may lead here again,
+  // where a completion in mode off destroys an endpoint.
   template <typename Serve>
   void without_upcalls(Serve&& serve) noexcept {
-    idle_ = core_.check_kept = true;
+    const bool before = std::exchange(idle_, true);
+    core_.check_kept = true;
     serve();
-    idle_ = false;
+    idle_ = before;
     core_.check_kept = must_check_kept();
   }
 
@@ -100,7 +103,7 @@ class Delivery {
     return c == wire::Class::kAsync && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) == 0;
   }
   [[nodiscard]] bool must_check_kept() const noexcept {
-    return closing_ || !deferred_.empty() || !completions_.empty();
+    return closing_ || idle_ || !deferred_.empty() || !completions_.empty();
   }
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
