@@ -295,6 +295,42 @@ void forked(Side& side) {
   Iface reads_it_again(side.options);
 }
 
+// A child that destroys an endpoint which it inherited sends nothing: the peer is its parent's.
+void destroyed_in_child(Side& side) {
+  constexpr double kSettled = 0.2;  // s
+  need_wrapper_and_two(side);
+  if (side.options.transport.starts_with("vf")) throw Skip("what is damaged is repaired late");
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  Inbound in(iface, kId, longish);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, longish);
+  connect_idle(side, iface, eps[0], in, out);
+  const auto progress = [&] {
+    unsigned count = 0;
+    for (const double until = seconds_now() + kSettled; seconds_now() < until;)
+      count += iface.progress();
+    return count;
+  };
+  (void)progress();
+  side.channel.barrier({});
+  if (side.role == 0) {
+    const pid_t child = fork();
+    if (child == 0) {
+      eps.destroy(0);
+      ::_exit(0);
+    }
+    int status = 1;
+    require(::waitpid(child, &status, 0) == child && status == 0, "the child did not end well");
+  }
+  side.channel.barrier({});
+  require(progress() == 0, "the child sent something");
+  side.channel.barrier({});
+  out.send(Kind::kBcopy);
+  in.expect(2);
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"one side only makes an endpoint", one_way},
     {"foreign addresses are refused", foreign_addresses},
@@ -304,6 +340,7 @@ constexpr Case kCases[] = {
     {"the error handler destroys the endpoint", destroyed_by_handler},
     {"the peer closed", peer_closed},
     {"children made by fork", forked},
+    {"a child made by fork destroys an endpoint", destroyed_in_child},
 };
 
 }  // namespace
