@@ -120,10 +120,11 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle) noexcept {
   const uint64_t before = hub.now();
   if (before == 0 || now - before < idle)
     return false;  // never progressed: perhaps about to go to another thread
-  if (progressing_ != 0 || core_.upcalls != 0) return false;
+  if (progressing_ != 0) return false;
   // A thread and a closing interface serve handshakes too.
   if (idle != 0 && !core_.threads.threaded && links_.empty()) return false;
   const AsyncGuard guard(core_.threads);
+  if (core_.upcalls != 0) return false;
   if (delivery_.deferred().bytes() < core_.config.out_of_order_limit) {
     delivery_.without_upcalls([this] { (void)uct_iface_progress(lower()); });
   }
