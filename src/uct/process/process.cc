@@ -212,11 +212,11 @@ size_t Process::closed_interfaces(std::span<uint64_t> out) const noexcept {
 }
 
 void Process::link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept {
-  const std::lock_guard lock(mutex_);
   char text[160];
   std::snprintf(text, sizeof(text), "v%s to interface %016" PRIx64 ": %s", transport, peer,
                 text_of(why));
-  ucs_error("ucx-verity: link failed: %s", text);
+  ucs_error("ucx-verity: link failed: %s", text);  // without the lock: a log handler may lead here
+  const std::lock_guard lock(mutex_);
   try {
     if (known_.failed_links.size() < kMostNamed) known_.failed_links.emplace_back(text);
   } catch (...) {}

@@ -16,9 +16,13 @@ Warnings& warnings() noexcept {
   return *instance;
 }
 
-ucs_status_t Warnings::modes_differ(const char* transport) noexcept {
+bool Warnings::is_first(bool& reported) noexcept {
   const std::lock_guard lock(mutex_);
-  if (!std::exchange(reported_modes_, true)) {
+  return !std::exchange(reported, true);
+}
+
+ucs_status_t Warnings::modes_differ(const char* transport) noexcept {
+  if (is_first(reported_modes_)) {
     ucs_error(
         "ucx-verity: v%s: a one-sided operation between processes of unlike modes: set "
         "UCX_VERITY_MODE alike in all of the job",
@@ -27,18 +31,21 @@ ucs_status_t Warnings::modes_differ(const char* transport) noexcept {
   return UCS_ERR_UNSUPPORTED;
 }
 
-void Warnings::peer_refused(const char* why) noexcept {
+bool Warnings::is_new_refusal(const char* why) noexcept {
   const uint64_t words = merkle::hash(why, std::strlen(why));
   const std::lock_guard lock(mutex_);
   const auto end = refusals_.begin() + refusal_count_;
-  if (end == refusals_.end() || std::find(refusals_.begin(), end, words) != end) return;
+  if (end == refusals_.end() || std::find(refusals_.begin(), end, words) != end) return false;
   refusals_[refusal_count_++] = words;
-  ucs_error("ucx-verity: %s", why);
+  return true;
+}
+
+void Warnings::peer_refused(const char* why) noexcept {
+  if (is_new_refusal(why)) ucs_error("ucx-verity: %s", why);
 }
 
 void Warnings::trailers_differ(unsigned theirs) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(reported_trailers_, true)) return;
+  if (!is_first(reported_trailers_)) return;
   ucs_warn(
       "ucx-verity: a peer's libverity_mpi has version %u, ours %u: the datatypes of messages "
       "between them are not checked; "
@@ -47,8 +54,7 @@ void Warnings::trailers_differ(unsigned theirs) noexcept {
 }
 
 void Warnings::cannot_verify(const char* transport) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(reported_unverified_, true)) return;
+  if (!is_first(reported_unverified_)) return;
   ucs_warn(
       "ucx-verity: v%s: no verified transport to the same peer to ask for digests: reads go "
       "UNVERIFIED; name wrapped "
@@ -64,24 +70,29 @@ const char* not_again(bool last) noexcept { return last ? " (not reported again)
 
 }  // namespace
 
+// Which warning of changed memory this is, from 1 on; 0: there were enough.
+unsigned Warnings::next_of_changed() noexcept {
+  const std::lock_guard lock(mutex_);
+  return warned_ == kWarnings ? 0 : ++warned_;
+}
+
 void Warnings::source_changed(const char* transport, uint64_t peer, const void* data, size_t length,
                               uint64_t watched) noexcept {
   const verity_interposer* interposer = find_interposer();
   if (interposer != nullptr && interposer->changed(data, length, watched) != 0) return;
-  const std::lock_guard lock(mutex_);
-  if (warned_ == kWarnings) return;
-  ++warned_;
+  const unsigned count = next_of_changed();
+  if (count == 0) return;
   ucs_warn(
       "ucx-verity: v%s: source changed: the program wrote to %zu bytes at %p while they went to "
       "interface %016" PRIx64
       ", before their send was complete; the peer gets what was there last%s",
-      transport, length, data, peer, not_again(warned_ == kWarnings));
+      transport, length, data, peer, not_again(count == kWarnings));
 }
 
 void Warnings::read_mismatched(const char* transport, uint64_t peer, uint64_t address,
                                uint64_t length, const char* what, bool by_program) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (!by_program || warned_ == kWarnings) {
+  const unsigned count = by_program ? next_of_changed() : 0;
+  if (count == 0) {
     ucs_debug("ucx-verity: v%s: %" PRIu64 " bytes read at 0x%" PRIx64 " of interface %016" PRIx64
               ": %s",
               transport, length, address, peer, what);
@@ -92,7 +103,7 @@ void Warnings::read_mismatched(const char* transport, uint64_t peer, uint64_t ad
            ": %s: the program "
            "wrote to a buffer before its send was complete, or to memory that others get; what was "
            "there last was received%s",
-           transport, length, address, peer, what, not_again(++warned_ == kWarnings));
+           transport, length, address, peer, what, not_again(count == kWarnings));
 }
 
 }  // namespace verity::uct

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the process warns of, once or a few times: memory that its program changed under a transfer,
-// and settings that leave something unchecked. Any thread.
+// and settings that leave something unchecked. Any thread. Nothing is logged with the lock held: a
+// log handler of the program may lead here again.
 #ifndef VERITY_UCT_PROCESS_WARNINGS_H
 #define VERITY_UCT_PROCESS_WARNINGS_H
 
@@ -33,6 +34,10 @@ class Warnings {
   void cannot_verify(const char* transport) noexcept;
 
  private:
+  [[nodiscard]] bool is_first(bool& reported) noexcept;
+  [[nodiscard]] bool is_new_refusal(const char* why) noexcept;
+  [[nodiscard]] unsigned next_of_changed() noexcept;
+
   std::mutex mutex_;
   bool reported_modes_ = false;
   bool reported_trailers_ = false;

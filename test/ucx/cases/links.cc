@@ -3,10 +3,13 @@
 // Links of a wrapper: made by the peer's HELLO, refused to other interfaces' addresses, kept alive
 // by an interface without progress calls, given up, left behind by a fork.
 #include <sys/wait.h>
+#include <ucs/debug/log_def.h>
 #include <unistd.h>
 
+#include <cstdarg>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "../window.h"
 #include "cases.h"
@@ -56,6 +59,17 @@ void one_way(Side& side) {
   finish(side, iface);
 }
 
+// A log handler that refuses a peer for another reason than what is just being logged.
+Iface* refusing = nullptr;
+Iface::Address refused_by_handler;
+
+ucs_log_func_rc_t refuse_another(const char*, unsigned, const char*, ucs_log_level_t level,
+                                 const ucs_log_component_config_t*, const char*, va_list) {
+  if (level > UCS_LOG_LEVEL_WARN || refusing == nullptr) return UCS_LOG_FUNC_RC_CONTINUE;
+  (void)std::exchange(refusing, nullptr)->is_reachable(refused_by_handler);
+  return UCS_LOG_FUNC_RC_CONTINUE;
+}
+
 // The address of something else, and that of another protocol version; that of another release of
 // this one is as good as ours.
 void foreign_addresses(Side& side) {
@@ -69,9 +83,19 @@ void foreign_addresses(Side& side) {
   // What the wrapper appends: magic (2), version (1), mode (1), ..., release (3), reserved (1).
   constexpr size_t kTail = 20;
   const uint8_t changes[kTail] = {0x40, 0, 0x40, 0x0c};
-  for (size_t at : {0, 2, 3}) {
+  const auto changed = [&](size_t at) {
     Iface::Address foreign = peer;
     foreign.iface[foreign.iface.size() - 1 - kTail + at] ^= changes[at];
+    return foreign;
+  };
+  refusing = &iface;
+  refused_by_handler = changed(2);
+  ucs_log_push_handler(refuse_another);
+  require(!iface.is_reachable(changed(0)), "a foreign address is reachable");
+  ucs_log_pop_handler();
+  require(refusing == nullptr, "no refusal was logged");
+  for (size_t at : {0, 2, 3}) {
+    const Iface::Address foreign = changed(at);
     require(!iface.is_reachable(foreign), "a foreign address is reachable");
     uct_ep_h ep = nullptr;
     ucs_status_t status = iface.try_connect_to_iface(foreign, &ep);
