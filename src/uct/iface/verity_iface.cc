@@ -170,6 +170,7 @@ void VerityIface::closing() noexcept {
   {
     const AsyncGuard guard(core_.threads);
     while (!links_.empty()) upkeep_.drop(links_.first());
+    (void)completions_.run();  // slots of failed sends; no endpoint is left
   }
   core_.group.leave();
   callback_.remove(0);

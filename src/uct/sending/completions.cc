@@ -5,7 +5,7 @@ namespace verity::uct {
 
 void Completions::add(link::Slot& slot, ucs_status_t status) noexcept {
   ZcopyState& state = ZcopyState::of(slot);
-  if (state.upper == nullptr) return core_.hub->zero_copy.release(&slot);
+  if (state.upper == nullptr && status == UCS_OK) return core_.hub->zero_copy.release(&slot);
   state.status = status;
   state.next_done = nullptr;
   (first_ == nullptr ? first_ : ZcopyState::of(*last_).next_done) = &slot;
@@ -50,7 +50,7 @@ bool Completions::complete_next(uint64_t serial) noexcept {
     status = state.status;
     core_.hub->zero_copy.release(slot);
   }
-  invoke_completion(upper, status);
+  if (upper != nullptr) invoke_completion(upper, status);
   return true;
 }
 

@@ -33,7 +33,8 @@ class Completions {
   explicit Completions(IfaceCore& core) noexcept : core_(core) {}
 
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
-  // The buffers of that send are free. Without an upper completion its slot is released at once.
+  // The buffers of that send are free. Without an upper completion its slot is released at once,
+  // but for one that failed: tcp may complete it again before it returns (lower_zcopy_done()).
   void add(link::Slot& slot, ucs_status_t status) noexcept;
   // Makes all upper completions; how many.
   unsigned run() noexcept;
