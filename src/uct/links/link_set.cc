@@ -27,11 +27,29 @@ UctLink* LinkSet::make() {
   return l;
 }
 
-UctLink* LinkSet::open_link(const wire::AddressTail& peer, uint8_t path) {
+// A link that open(link) prepares; should that throw, it is gone again.
+template <typename Open>
+UctLink* LinkSet::make(Open&& open) {
   UctLink* l = make();
-  set_host(*l, peer.host);
-  core_.hub->lifecycle.open(*l, peer.uid, path, link_mode(peer));
-  attach_lanes(*l);
+  try {
+    open(*l);
+  } catch (...) {
+    if (l->counters != nullptr) {
+      remove(*l);
+    } else {
+      delete l;  // the hub does not know it
+    }
+    throw;
+  }
+  return l;
+}
+
+UctLink* LinkSet::open_link(const wire::AddressTail& peer, uint8_t path) {
+  UctLink* l = make([&](UctLink& made) {
+    set_host(made, peer.host);
+    core_.hub->lifecycle.open(made, peer.uid, path, link_mode(peer));
+    attach_lanes(made);
+  });
   if (l->is_off()) {
     for (link::SendWindow& tx : l->tx) tx.block();  // goes unframed
     has_off_links_ = true;
@@ -70,9 +88,10 @@ UctLink* LinkSet::link_to(const uct_ep_params_t& params, ucs_status_t* status_p)
 }
 
 UctLink* LinkSet::make_to_ep(LowerEp lower) {
-  UctLink* l = make();
-  core_.hub->lifecycle.enter(*l);
-  adopt_lower(*l, std::move(lower));
+  UctLink* l = make([&](UctLink& made) {
+    core_.hub->lifecycle.enter(made);
+    adopt_lower(made, std::move(lower));
+  });
   link::Sender::lower_missing(*l);  // nothing can be sent before the peer's address is known
   return l;
 }
@@ -96,12 +115,13 @@ ucs_status_t LinkSet::connect(UctLink& l, const wire::EpAddressTail& peer) noexc
 }
 
 UctLink* LinkSet::link_of_hello(const wire::HelloView& hello) {
-  UctLink* l = make();
-  keep_addresses(*l, hello.device_address, hello.iface_address);
-  set_host(*l, process().host_of(hello.ext.host));
-  core_.hub->lifecycle.open(*l, hello.ext.uid, hello.ext.path,
-                            static_cast<link::Mode>(hello.ext.mode));
-  attach_lanes(*l);
+  UctLink* l = make([&](UctLink& made) {
+    keep_addresses(made, hello.device_address, hello.iface_address);
+    set_host(made, process().host_of(hello.ext.host));
+    core_.hub->lifecycle.open(made, hello.ext.uid, hello.ext.path,
+                              static_cast<link::Mode>(hello.ext.mode));
+    attach_lanes(made);
+  });
   l->trailed_ids = extensions_.agree(l->mode(), hello.ext.trailers);
   return l;
 }

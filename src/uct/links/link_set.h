@@ -83,6 +83,8 @@ class LinkSet {
 
  private:
   [[nodiscard]] UctLink* make();
+  template <typename Open>
+  [[nodiscard]] UctLink* make(Open&& open);
   [[nodiscard]] UctLink* open_link(const wire::AddressTail& peer, uint8_t path);
   void adopt_lower(UctLink& l, LowerEp lower);
   void keep_addresses(UctLink& l, const void* device, const void* iface);
