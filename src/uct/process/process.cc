@@ -136,7 +136,7 @@ health::HostId Process::host_of(const char (&field)[wire::kMaxHostName]) noexcep
 }
 
 void Process::publish() noexcept {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const health::FileSettings& settings = options().health;
   if (published_.exchange(true) || !settings.enabled || in_child() || finished_) return;
   try {
@@ -144,7 +144,10 @@ void Process::publish() noexcept {
     table_->with_used([&](size_t used) {
       problem = segment_->move_to_file(settings, static_cast<uint64_t>(getpid()), used);
     });
-    if (!problem.empty()) return report_no_file(problem);
+    if (!problem.empty()) {
+      lock.unlock();  // a log handler may lead here
+      return report_no_file(problem);
+    }
     const std::string& path = segment_->path();
     health::collect_some(segment_->folder(), path.substr(path.rfind('/') + 1),
                          health::realtime_ns(), options().health_keep);
@@ -215,7 +218,7 @@ void Process::link_failed(const char* transport, uint64_t peer, link::Failure wh
   char text[160];
   std::snprintf(text, sizeof(text), "v%s to interface %016" PRIx64 ": %s", transport, peer,
                 text_of(why));
-  ucs_error("ucx-verity: link failed: %s", text);  // without the lock: a log handler may lead here
+  ucs_error("ucx-verity: link failed: %s", text);  // without the lock, as in publish()
   const std::lock_guard lock(mutex_);
   try {
     if (known_.failed_links.size() < kMostNamed) known_.failed_links.emplace_back(text);
