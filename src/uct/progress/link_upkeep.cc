@@ -147,15 +147,24 @@ void LinkUpkeep::reap(UctLink& l) noexcept {
   links_.request_attention(l);
 }
 
-// In mode off the lower endpoint ends with the upper one, and the sends that it reads with it. The
-// link itself stays where a handler, or a callback of the link, is on the stack.
+// In mode off the lower endpoint ends with the upper one, and the sends that it reads with it.
 void LinkUpkeep::unused(UctLink& l) noexcept {
   if (l.is_off()) {
     if (l.attended == 0 && core_.upcalls == 0) return drop(l);
-    links_.give_up(l, UCS_ERR_CANCELED);
-    links_.close_lower(l);
+    end_sends(l);
   }
   links_.request_attention(l);
+}
+
+// Where a handler, or a callback of the link, is on the stack, which lets the link stay. The
+// handler may be of a message that tcp is reading in that very lower endpoint: it stays too, if a
+// flush that cancels has nothing to wait for.
+void LinkUpkeep::end_sends(UctLink& l) noexcept {
+  links_.give_up(l, UCS_ERR_CANCELED);
+  ++l.attended;  // a completion may progress the worker
+  const ucs_status_t status = uct_ep_flush(l.lower.get(), UCT_FLUSH_FLAG_CANCEL, nullptr);
+  --l.attended;
+  if (status != UCS_OK) links_.close_lower(l);
 }
 
 ucs_status_t LinkUpkeep::add_pending(LinkEp& ep, uct_pending_req_t* request) noexcept {

@@ -37,6 +37,7 @@ class LinkUpkeep {
   [[nodiscard]] bool awaits_room(UctLink& l) noexcept;
   void report_failure(UctLink& l) noexcept;
   void reap(UctLink& l) noexcept;
+  void end_sends(UctLink& l) noexcept;
 
   IfaceCore& core_;
   LinkSet& links_;
