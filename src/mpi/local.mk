@@ -7,6 +7,7 @@ WORDWISE = -fno-tree-vectorize -fno-tree-slp-vectorize
 noinst_LTLIBRARIES += libverity_matching.la
 libverity_matching_la_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE)
 libverity_matching_la_SOURCES = \
+	src/mpi/matching/active_sends.cc src/mpi/matching/active_sends.h \
 	src/mpi/matching/arrivals.cc src/mpi/matching/arrivals.h \
 	src/mpi/matching/endpoint_cache.h \
 	src/mpi/matching/message.h \

@@ -18,6 +18,7 @@ mpi_test_programs = \
 	test/mpi/order \
 	test/mpi/partitioned \
 	test/mpi/passive \
+	test/mpi/psend_waits \
 	test/mpi/released \
 	test/mpi/rma \
 	test/mpi/scribble \
@@ -41,6 +42,7 @@ mpi_test_files = \
 	test/mpi/datatypes/legal.c \
 	test/mpi/datatypes/mismatch.c \
 	test/mpi/datatypes/partitioned.c \
+	test/mpi/datatypes/psend_waits.c \
 	test/mpi/datatypes/released.c \
 	test/mpi/datatypes/session.c \
 	test/mpi/datatypes/storm.c \

@@ -39,6 +39,7 @@ verity_unit_SOURCES += \
 	test/unit/merkle/geometry_test.cc \
 	test/unit/merkle/hash_test.cc \
 	test/unit/merkle/tree_test.cc \
+	test/unit/mpi/active_sends_test.cc \
 	test/unit/mpi/matching_parts_test.cc \
 	test/unit/mpi/open_sends_test.cc \
 	test/unit/mpi/receive_case.h \

@@ -91,8 +91,7 @@ SendMatcher::Match SendMatcher::find(const Outgoing& message) noexcept {
 size_t SendMatcher::match(const Outgoing& message, uint8_t* out, size_t room) noexcept {
   if (is_of_call(message.tag)) return match_call(message.serial, out, room);
   const Match found = find(message);
-  last_had_signature_ = false;
-  last_match_ = LastMatch::kNone;
+  forget_match();
   if (found.send == nullptr) return 0;
   const Send& send = *found.send;
   if (!send.ambiguous) endpoints_.put(message.serial, send.endpoint);

@@ -112,6 +112,11 @@ class SendMatcher {
   // The transport had no room for the message of the last match(): it will be offered again.
   // Returns whether it had a signature.
   bool undo_match() noexcept;
+  // A message that belongs to no tagged send is about to be transmitted: there is nothing to undo.
+  void forget_match() noexcept { last_match_ = LastMatch::kNone, last_had_signature_ = false; }
+  [[nodiscard]] bool has_match() const noexcept {
+    return last_match_ != LastMatch::kNone || last_had_signature_;
+  }
 
  private:
   // The send that a message belongs to; `entry`: it is a pending one; no send: none, or any of

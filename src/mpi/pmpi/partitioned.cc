@@ -108,26 +108,9 @@ class PartitionedSend {
   PartitionedSend(const Call& call, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm) noexcept
       : call_(call) {
-    if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
-    const CommInfo* info = usable(comm);
-    if (info == nullptr) return;
-    PartitionedTail tail{0, tag, 0, 0, info->filter.value};
-    int rank = 0;
-    library().Comm_rank(comm, &rank);
-    tail.rank = static_cast<uint32_t>(rank);
-    way_ = {tail.communicator, static_cast<uint32_t>(dest), tag};
-    try {
-      const std::lock_guard lock(mutex);
-      tail.number = ++made()[way_].sends;
-      counted_ = true;
-    } catch (const std::bad_alloc&) { return; }
-    TypeInfo* type = find_type(datatype);
-    if (type == nullptr) return;
-    const size_t length = write_signature(*type, count, thread.site, kPsendInit, bytes_,
-                                          sizeof(bytes_) - sizeof(tail));
-    if (length == 0) return;
-    std::memcpy(bytes_ + length, &tail, sizeof(tail));
-    attachments.active = {bytes_, length + sizeof(tail)};
+    // Last, as the library may send active messages of its own before.
+    const size_t length = sign(count, datatype, dest, tag, comm);
+    attachments.active = {bytes_, length, true};
   }
   ~PartitionedSend() {
     attachments.active = {};
@@ -140,6 +123,30 @@ class PartitionedSend {
   PartitionedSend& operator=(const PartitionedSend&) = delete;
 
  private:
+  // 0: there is no signature.
+  size_t sign(MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) noexcept {
+    if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return 0;
+    const CommInfo* info = usable(comm);
+    if (info == nullptr) return 0;
+    PartitionedTail tail{0, tag, 0, 0, info->filter.value};
+    int rank = 0;
+    library().Comm_rank(comm, &rank);
+    tail.rank = static_cast<uint32_t>(rank);
+    way_ = {tail.communicator, static_cast<uint32_t>(dest), tag};
+    try {
+      const std::lock_guard lock(mutex);
+      tail.number = ++made()[way_].sends;
+      counted_ = true;
+    } catch (const std::bad_alloc&) { return 0; }
+    TypeInfo* type = find_type(datatype);
+    if (type == nullptr) return 0;
+    const size_t length = write_signature(*type, count, thread.site, kPsendInit, bytes_,
+                                          sizeof(bytes_) - sizeof(tail));
+    if (length == 0) return 0;
+    std::memcpy(bytes_ + length, &tail, sizeof(tail));
+    return length + sizeof(tail);
+  }
+
   const Call& call_;
   Way way_;
   bool counted_ = false;

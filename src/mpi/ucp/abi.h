@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "util/words.h"
 
@@ -43,6 +44,7 @@ inline constexpr uint32_t kFirstMessages = 1u << kEagerOnly | 1u << kEagerFirst 
                                            1u << kEagerSyncOnly | 1u << kEagerSyncFirst |
                                            1u << kRendezvous | 1u << kActive;
 inline constexpr size_t kRendezvousOpcode = 40;
+inline constexpr size_t kActiveHeader = 8;  // bytes; what was sent without a header follows
 
 // A tagged message in one piece: which receive gets it shows while UCP handles it.
 [[nodiscard]] constexpr bool is_whole(uint8_t am_id) noexcept {
@@ -65,6 +67,12 @@ inline constexpr size_t kRendezvousOpcode = 40;
   }
   std::memcpy(tag, message, sizeof(*tag));
   return true;
+}
+
+// What an active message of UCP without a header of the user's was sent as.
+[[nodiscard]] inline std::string_view sent_in(const void* message, size_t length) noexcept {
+  if (length <= kActiveHeader) return {};
+  return {static_cast<const char*>(message) + kActiveHeader, length - kActiveHeader};
 }
 
 // ---- parameters ---------------------------------------------------------------------------------

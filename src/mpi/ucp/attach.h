@@ -65,15 +65,14 @@ struct CollectiveAttachment {
   }
 };
 
-// A signature for the next active message of UCP that the MPI library sends in the call: it says
-// for itself what it belongs to, and may travel with a later one to the same process. Owned by the
-// caller, valid until the call returns.
+// A signature for the next active message of UCP that the MPI library sends in the call. Owned by
+// the caller, valid until the call returns. No other active message may have that one's bytes but
+// those of calls that attach too: with a length of 0 where they have no signature.
 struct ActiveAttachment {
   const uint8_t* signature = nullptr;
   size_t length = 0;
+  bool pending = false;
 };
-// Active messages have no tag; in place of it, as no tagged message of an MPI library has it.
-inline constexpr uint64_t kActiveTag = ~uint64_t{0};
 
 // What the outermost MPI call of this thread attaches. An attachment is consumed once, which resets
 // `send` or `receive.receive` to nullptr; else (MPI_PROC_NULL, an error) the caller disposes of it

@@ -9,13 +9,6 @@ namespace verity::mpi {
 
 namespace {
 
-// False: it begins no message.
-bool read_tag(uint8_t am_id, const void* message, size_t length, uint64_t* tag) noexcept {
-  if (am_id != abi::kActive) return abi::read_tag(am_id, message, length, tag);
-  *tag = kActiveTag;
-  return true;
-}
-
 void interface_opened(void* uct_worker) noexcept {
   Worker* worker = worker_in_creation();
   if (worker == nullptr) return;
@@ -26,11 +19,17 @@ void interface_opened(void* uct_worker) noexcept {
 
 [[gnu::noinline]] size_t outgoing_slow_path(const verity_outgoing* info, const void* message,
                                             size_t length, uint8_t* trailer, size_t room) noexcept {
+  Workers& all = workers();
   uint64_t tag;
-  if (!read_tag(info->am_id, message, length, &tag)) return 0;
-  const size_t size =
-      workers().sends.match({info->serial, tag, info->origin, info->data}, trailer, room);
-  workers().attached += size != 0;
+  size_t size = 0;
+  all.sends.forget_match();
+  all.actives.forget_match();
+  if (info->am_id == abi::kActive) {
+    size = all.actives.match(abi::sent_in(message, length), trailer, room);
+  } else if (abi::read_tag(info->am_id, message, length, &tag)) {
+    size = all.sends.match({info->serial, tag, info->origin, info->data}, trailer, room);
+  }
+  all.attached += size != 0;
   return size;
 }
 
@@ -46,14 +45,17 @@ void interface_opened(void* uct_worker) noexcept {
   return size;
 }
 
-void not_sent() noexcept { workers().attached -= workers().sends.undo_match(); }
+void not_sent() noexcept {
+  Workers& all = workers();
+  all.attached -= all.sends.has_match() ? all.sends.undo_match() : all.actives.undo_match();
+}
 
 [[gnu::noinline]] const uint64_t* incoming_slow_path(void* uct_worker, uint8_t am_id,
                                                      const void* message, size_t length,
                                                      const uint8_t* trailer,
                                                      size_t trailer_length) noexcept {
-  uint64_t tag;
-  if (!read_tag(am_id, message, length, &tag)) return nullptr;
+  uint64_t tag = 0;
+  if (am_id != abi::kActive && !abi::read_tag(am_id, message, length, &tag)) return nullptr;
   Worker* worker = workers().find_below(uct_worker);
   if (worker == nullptr) return nullptr;
   if (trailer_length != 0) {

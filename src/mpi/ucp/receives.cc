@@ -154,11 +154,13 @@ Post* find_post(void* request) noexcept {
 // A send that is complete, or whose completion will not show.
 void forget_send(void* request, bool is_complete) noexcept {
   SendMatcher& sends = workers().sends;
+  ActiveSends& actives = workers().actives;
   workers().open_sends.close(request);
-  if (sends.pending() == 0) [[likely]]
+  if (sends.pending() == 0 && !actives.any_pending()) [[likely]]
     return;
   const bool under_way =
       !is_complete && VERITY_NEXT(ucp_request_check_status)(request) == UCS_INPROGRESS;
+  if (!under_way) actives.complete(request);
   under_way ? sends.release(request) : sends.complete(request);
 }
 

@@ -58,16 +58,16 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
 }
 
 // An active message consumes the thread's ActiveAttachment. The transport requests what each
-// carries, so that the lock is needed for all.
+// carries, so that the lock is needed for all. `bytes`: of a buffer in one piece, else 0.
 template <typename Start>
-ucs_status_ptr_t send_active(ucp_ep_h ep, const void* buffer, Start start) noexcept {
+ucs_status_ptr_t send_active(const void* buffer, size_t bytes, Start start) noexcept {
   const Locked lock;
-  const size_t length = std::exchange(attachments.active.length, 0);
-  if (length == 0) return start();
-  SendMatcher& sends = workers().sends;
-  sends.begin(ep, kActiveTag, buffer, attachments.active.signature, length);
+  const ActiveAttachment attachment = std::exchange(attachments.active, {});
+  ActiveSends& actives = workers().actives;
+  if (!attachment.pending || actives.in_call()) return start();
+  actives.begin({static_cast<const char*>(buffer), bytes}, attachment.signature, attachment.length);
   const ucs_status_ptr_t request = start();
-  sends.end(UCS_PTR_IS_PTR(request) ? request : nullptr);
+  actives.end(UCS_PTR_IS_PTR(request) ? request : nullptr);
   return request;
 }
 
@@ -125,7 +125,8 @@ VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_am_send_nbx,
                 (ucp_ep_h ep, unsigned id, const void* header, size_t header_length,
                  const void* buffer, size_t count, const ucp_request_param_t* param),
                 (ep, id, header, header_length, buffer, count, param)) {
-  return send_active(ep, buffer, [&] {
+  const size_t bytes = header_length == 0 ? abi::bytes_of(count, *param) : 0;
+  return send_active(buffer, bytes, [&] {
     return VERITY_OWN(ucp_am_send_nbx)(ep, id, header, header_length, buffer, count, param);
   });
 }
@@ -134,7 +135,8 @@ VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_am_send_nb,
                 (ucp_ep_h ep, uint16_t id, const void* buffer, size_t count,
                  ucp_datatype_t datatype, ucp_send_callback_t callback, unsigned flags),
                 (ep, id, buffer, count, datatype, callback, flags)) {
-  return send_active(ep, buffer, [&] {
+  const size_t bytes = abi::bytes_of(count, abi::param_of(datatype, 0));
+  return send_active(buffer, bytes, [&] {
     return VERITY_OWN(ucp_am_send_nb)(ep, id, buffer, count, datatype, callback, flags);
   });
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mpi/matching/active_sends.h"
 #include "mpi/matching/open_sends.h"
 #include "mpi/matching/receive_matcher.h"
 #include "mpi/matching/send_matcher.h"
@@ -70,6 +71,7 @@ class Workers {
   void destroy(const void* handle) noexcept;
 
   SendMatcher sends;
+  ActiveSends actives;
   OpenSends open_sends;
   uint64_t attached = 0, arrived = 0;
   uint64_t resolved_before = 0, uncertain_before = 0;  // of workers that are gone

@@ -23,6 +23,12 @@ for list in vposix,vself vtcp,vself; do
     contains "$name: are compared too" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 36 messages checked, 0 mismatched; 0 not checked$'
   done
 done
+# While the one to rank 1 waits for its connection, the library sends messages of its own to rank 2.
+for protocols in n y; do
+  UCX_PROTO_ENABLE=$protocols typechecked 60 "$mpich" 3 vtcp,vself psend_waits > "$tap_dir/job"
+  contains "one that waits, protocols v2 $protocols" "$(cat "$tap_dir/job")" '^psend_waits wrong values 0$'
+  is "is compared where it arrives" "$(grep -c ': datatypes of [1-3] messages checked, 0 mismatched; 0 not checked$' "$tap_dir/job")" 3
+done
 unset UCX_PROTO_ENABLE
 UCX_VERITY_TYPECHECK_DIGEST=y typechecked 60 "$mpich" 2 vposix,vself partitioned right > "$tap_dir/job"
 contains "beside digests" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 36 messages checked, 0 mismatched; 0 not checked$'

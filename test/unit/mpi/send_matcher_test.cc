@@ -68,6 +68,16 @@ TEST_F(MpiSendMatcher, OneThatWasNotTransmittedIsOfferedAgain) {
   EXPECT_EQ(sends.pending(), 0u);
 }
 
+TEST_F(MpiSendMatcher, AMessageOfNoSendEndsWhatCouldBeUndone) {
+  add_pending(&ep, 5, Signature(1), requests[0]);
+  EXPECT_EQ(Out(sends, 5, requests[0]).what(), 1);
+  EXPECT_TRUE(sends.has_match());
+  sends.forget_match();
+  EXPECT_FALSE(sends.has_match());
+  EXPECT_FALSE(sends.undo_match()) << "it was transmitted";
+  EXPECT_EQ(sends.pending(), 0u);
+}
+
 TEST_F(MpiSendMatcher, OneWithoutSignatureKeepsItsPlaceInTheOrder) {
   add_pending(&ep, 5, Signature(1), requests[2]);
   EXPECT_EQ(Out(sends, 5, requests[2]).what(), 1);
