@@ -6,6 +6,7 @@ mpi_test_programs = \
 	test/mpi/collectives \
 	test/mpi/compute \
 	test/mpi/digest \
+	test/mpi/file_waits \
 	test/mpi/finalize \
 	test/mpi/forks \
 	test/mpi/gaps \
@@ -37,6 +38,7 @@ mpi_test_files = \
 	test/mpi/content.h \
 	test/mpi/datatypes/collectives.c \
 	test/mpi/datatypes/exchange.py \
+	test/mpi/datatypes/file_waits.c \
 	test/mpi/datatypes/gaps.c \
 	test/mpi/datatypes/jump.c \
 	test/mpi/datatypes/legal.c \

@@ -39,6 +39,10 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
   return call;
 }
 
+int leave_plain(int rc, const void* return_address) noexcept {
+  return site_of(return_address, thread.outer).library ? rc : report_findings(rc);
+}
+
 void leave_unusual(const Unusual& call) noexcept {
   thread.depth = call.around;
   thread.site = call.site;

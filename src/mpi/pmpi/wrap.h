@@ -149,8 +149,8 @@ class Unpack {
   VERITY_TYPED(PMPI_##name, "MPI_" #name, parameters, arguments, __VA_ARGS__)
 
 // A function around which there is nothing to do, but which may end what others began.
-#define VERITY_PASS_ONE(function, arity)                                           \
-  VERITY_FUNCTION(function, arity, const ::verity::mpi::PlainCall call(frame_end); \
+#define VERITY_PASS_ONE(function, arity)                                                           \
+  VERITY_FUNCTION(function, arity, const ::verity::mpi::PlainCall call(return_address, frame_end); \
                   return call.leave(next_##function.as<Words>()(VERITY_ARGUMENTS(arity)));)
 #define VERITY_PASS(name, arity)     \
   VERITY_PASS_ONE(MPI_##name, arity) \

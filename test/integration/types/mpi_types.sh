@@ -188,6 +188,11 @@ for launcher in $openmpi $mpich; do
     '"sender":\{"rank":1,"call":"MPI_Send","site":"[^"]*","type":"100 x MPI_INT"\},"receiver":\{"rank":0,"call":"MPI_Recv",'
   rm -f "$tap_dir/log"
 
+  # The library waits by calls of its own (Open MPI's ROMIO; its other component does not).
+  export UCX_VERITY_TYPECHECK=error
+  OMPI_MCA_io=^ompio typechecked 60 "$launcher" 2 vposix,vself file_waits "$tap_dir/rows" > "$tap_dir/job"
+  contains "$mpi: an error is never raised inside of the library" "$(cat "$tap_dir/job")" '^file_waits errors 1 inside 0 result 0$'
+
   # Types that change with each message: a signature that is given to another message would show.
   export UCX_VERITY_TYPECHECK=error UCX_VERITY_ATTEST=always
   for threads in 1 4; do
