@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "mpi/interpose/next.h"
 #include "mpi/process/library.h"
@@ -31,17 +32,27 @@ void name_this_process(int rank) noexcept {
                             std::memory_order_relaxed);
 }
 
+// Both libraries can be set to offer more threads than a program asks for, or to have one of their
+// own. MPICH reads each of its variables by three names.
+bool may_offer_more() noexcept {
+  for (const char* name :
+       {"OMPI_MPI_THREAD_LEVEL", "MPIR_CVAR_DEFAULT_THREAD_LEVEL",
+        "MPIR_PARAM_DEFAULT_THREAD_LEVEL", "MPICH_DEFAULT_THREAD_LEVEL", "MPIR_CVAR_ASYNC_PROGRESS",
+        "MPIR_PARAM_ASYNC_PROGRESS", "MPICH_ASYNC_PROGRESS", "I_MPI_ASYNC_PROGRESS"}) {
+    if (std::getenv(name) != nullptr) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void mpi_begins(int required) noexcept {
-  // Both libraries can be set to offer more than a program asks for.
-  const bool more =
-      std::getenv("OMPI_MPI_THREAD_LEVEL") != nullptr ||
-      std::getenv("MPIR_CVAR_DEFAULT_THREAD_LEVEL") != nullptr ||
-      std::getenv("MPIR_CVAR_ASYNC_PROGRESS") != nullptr ||
-      std::getenv("MPICH_ASYNC_PROGRESS") != nullptr ||
-      std::getenv("I_MPI_ASYNC_PROGRESS") != nullptr;  // a thread of the library's own
-  this_process.several_threads = required == MPI_THREAD_MULTIPLE || more;
+  static constinit std::mutex mutex;
+  static constinit bool begun = false;
+  const std::lock_guard lock(mutex);
+  const bool before = begun && this_process.several_threads;  // by an MPI_Session_init
+  this_process.several_threads = before || required == MPI_THREAD_MULTIPLE || may_offer_more();
+  begun = true;
   enable_ucp_calls(this_process.several_threads);
 }
 

@@ -16,6 +16,7 @@ constinit thread_local Attachments attachments __attribute__((tls_model("initial
 namespace {
 
 bool threads = false;
+bool worker_for_threads = false;  // one was made that several threads may use
 
 thread_local Worker* creating __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -25,6 +26,7 @@ Worker* worker_in_creation() noexcept { return creating; }
 
 void enable_ucp_calls(bool several_threads) noexcept {
   threads = several_threads;
+  if (threads && worker_for_threads && !Workers::shared) Workers::shared = true;
   make_workers();
   enable_messages();
   UcpWrapper::enable_all();
@@ -50,8 +52,9 @@ VERITY_UCP_WRAP(ucs_status_t, ucp_worker_create,
                 (context, params, worker_p)) {
   const bool has_mode = (params->field_mask & UCP_WORKER_PARAM_FIELD_THREAD_MODE) != 0;
   // Written once, by the first of them, as other threads may be reading it.
-  const bool several = threads && has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE;
-  if (several && !Workers::shared) Workers::shared = true;
+  const bool several = has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE;
+  if (several) worker_for_threads = true;
+  if (several && threads && !Workers::shared) Workers::shared = true;
   const Locked lock;
   const size_t request_size = abi::request_size(VERITY_NEXT(ucp_context_query), context);
   if (request_size != 0) workers().sends.set_request_size(request_size);
