@@ -36,8 +36,10 @@ RECV_INIT(Recv_init_c, MPI_Count)
 
 namespace {
 
-// One by one, as the standard has it that this is the same: each start attaches by itself.
-int start_all(int count, MPI_Request requests[]) noexcept {
+// One by one, as the standard has it that this is the same: each start attaches by itself. What MPI
+// refuses, or may, is left to it.
+int start_all(int count, MPI_Request requests[], int (*all)(int, MPI_Request*)) noexcept {
+  if (count <= 0 || requests == nullptr) return all(count, requests);
   for (int i = 0; i < count; ++i) {
     const int rc = start_attached(&requests[i], library().Start);
     if (rc != MPI_SUCCESS) return rc;
@@ -51,6 +53,8 @@ int start_all(int count, MPI_Request requests[]) noexcept {
   call.rc = start_attached(reinterpret_cast<MPI_Request*>(a), next.as<int (*)(MPI_Request*)>())
 VERITY_ENTRY(MPI_Start, "MPI_Start", 1, START(next_MPI_Start))
 VERITY_ENTRY(PMPI_Start, "MPI_Start", 1, START(next_PMPI_Start))
-#define STARTALL call.rc = start_all(static_cast<int>(a), reinterpret_cast<MPI_Request*>(b))
-VERITY_ENTRY(MPI_Startall, "MPI_Startall", 2, STARTALL)
-VERITY_ENTRY(PMPI_Startall, "MPI_Startall", 2, STARTALL)
+#define STARTALL(next)                                                        \
+  call.rc = start_all(static_cast<int>(a), reinterpret_cast<MPI_Request*>(b), \
+                      next.as<int (*)(int, MPI_Request*)>())
+VERITY_ENTRY(MPI_Startall, "MPI_Startall", 2, STARTALL(next_MPI_Startall))
+VERITY_ENTRY(PMPI_Startall, "MPI_Startall", 2, STARTALL(next_PMPI_Startall))

@@ -82,6 +82,7 @@ Making::~Making() {
 }
 
 int start_attached(MPI_Request* request, int (*start)(MPI_Request*)) noexcept {
+  if (request == nullptr) return start(request);  // MPI refuses it
   const Persistent* made = requests().find(*request);
   if (made == nullptr) {
     const StartingCollective collective(*request);

@@ -104,6 +104,24 @@ static void refused(void) {
   MPI_Comm_free(&comm);
 }
 
+/* Starts that MPI refuses, or which are none. */
+static void started_in_vain(void) {
+  MPI_Errhandler of_world, of_self;
+  MPI_Request none = MPI_REQUEST_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &of_world);
+  MPI_Comm_get_errhandler(MPI_COMM_SELF, &of_self);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  expect(MPI_Startall(0, &none) == MPI_SUCCESS);
+  expect(MPI_Startall(-1, &none) != MPI_SUCCESS);
+  expect(MPI_Startall(1, NULL) != MPI_SUCCESS);
+  expect(MPI_Start(NULL) != MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, of_world);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, of_self);
+  MPI_Errhandler_free(&of_world);
+  MPI_Errhandler_free(&of_self);
+}
+
 /* Each rank gives its neighbour another number of elements, while an operation of all is under way.
  */
 static void neighbours_meanwhile(void) {
@@ -246,6 +264,7 @@ int main(int argc, char** argv) {
   freed_while_they_wait();
   used_by_callbacks();
   refused();
+  started_in_vain();
   neighbours_meanwhile();
   between_groups();
   alone();
