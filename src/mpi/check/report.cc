@@ -174,7 +174,7 @@ void print(const std::string& text) noexcept { (void)util::write_all(STDERR_FILE
 
 void append_to_log(const std::string& line) noexcept {
   const int file = open(settings().log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0 || write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+  if (file < 0 || !util::write_all(file, line)) {
     static constinit std::atomic<bool> reported = false;  // several threads may find mismatches
     if (!reported.exchange(true))
       print("ucx-verity: UCX_VERITY_TYPECHECK_LOG=" + std::string(settings().log) +

@@ -38,7 +38,7 @@ Settings read_settings() noexcept {
   read.level =
       static_cast<signature::Level>(choice("UCX_VERITY_TYPECHECK_LEVEL", kLevels, "layout, names"));
   const char* log = std::getenv("UCX_VERITY_TYPECHECK_LOG");
-  if (log != nullptr && *log != '\0') read.log = log;
+  if (log != nullptr && *log != '\0') read.log = strdup(log);  // the environment may change
   static const char* const kNo[] = {"n", "no", "off", "0", "y", "yes", "on", "1", nullptr};
   read.digest = choice("UCX_VERITY_TYPECHECK_DIGEST", kNo, "y, n") >= 4;
   const char* attest = std::getenv("UCX_VERITY_ATTEST");
