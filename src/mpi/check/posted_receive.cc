@@ -41,6 +41,8 @@ class ReceivePool {
       const std::lock_guard lock(mutex_);
       while (all_ != nullptr && thread.free_receives.room > kMost / 2)
         give(std::exchange(all_, all_->next_));
+      if (thread.free_receives.first == nullptr && all_ != nullptr)
+        return std::exchange(all_, all_->next_);
     }
     return thread.free_receives.first != nullptr ? take() : new (std::nothrow) PostedReceive;
   }
@@ -54,14 +56,12 @@ class ReceivePool {
   static void watch_thread() noexcept {
     if (thread.free_receives.watched) [[likely]]
       return;
-    static const pthread_key_t key = [] {
-      pthread_key_t made{};
-      pthread_key_create(&made, [](void*) { thread_ends(); });
-      return made;
-    }();
-    pthread_setspecific(key, &thread.free_receives);
+    static pthread_key_t key;
+    static const bool has_key = pthread_key_create(&key, [](void*) { thread_ends(); }) == 0;
     thread.free_receives.watched = true;
-    thread.free_receives.room = kMost;
+    // Else nothing would show that the thread ends: the list for all serves it.
+    if (has_key && pthread_setspecific(key, &thread.free_receives) == 0)
+      thread.free_receives.room = kMost;
   }
   static void thread_ends() noexcept {
     const std::lock_guard lock(mutex_);

@@ -63,14 +63,12 @@ KnownSite look_up(const void* address) noexcept {
 KnownSite* own_sites() noexcept {
   if (thread.known_sites != none_known) [[likely]]
     return thread.known_sites;
-  static const pthread_key_t key = [] {
-    pthread_key_t made{};
-    pthread_key_create(&made, [](void* sites) {
-      thread.known_sites = none_known;
-      delete[] static_cast<KnownSite*>(sites);
-    });
-    return made;
-  }();
+  static pthread_key_t key;
+  static const bool has_key = pthread_key_create(&key, [](void* sites) {
+                                thread.known_sites = none_known;
+                                delete[] static_cast<KnownSite*>(sites);
+                              }) == 0;
+  if (!has_key) return nullptr;  // the program has them all
   auto* made = new (std::nothrow) KnownSite[kKnownSites]();
   if (made == nullptr) return nullptr;
   if (pthread_setspecific(key, made) != 0) {

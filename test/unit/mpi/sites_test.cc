@@ -2,8 +2,10 @@
 #include "mpi/sites/sites.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "mpi/sites/modules.h"
@@ -42,6 +44,20 @@ TEST(MpiSites, WhatIsInNoModuleIsUnknown) {
   int on_the_stack = 0;
   EXPECT_EQ(site_of(&on_the_stack, nullptr).id, 0u);
   EXPECT_EQ(site_in_words(0), "an unknown place");
+}
+
+// In a process of its own, in which no site was looked up before: the program has all keys of
+// threads, and what it keeps by them stays.
+TEST(MpiSites, WithoutAKeyNothingIsKept) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto look_up = [] {
+    pthread_key_t key{};
+    while (pthread_key_create(&key, nullptr) == 0) {}
+    const void* const before = pthread_getspecific(pthread_key_t{});
+    const bool known = called_from().id != 0;
+    std::exit(known && pthread_getspecific(pthread_key_t{}) == before ? 0 : 1);
+  };
+  EXPECT_EXIT(look_up(), testing::ExitedWithCode(0), "");
 }
 
 TEST(MpiSites, TheSiteOfACallUnderWayIsNotForgotten) {
