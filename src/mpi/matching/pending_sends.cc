@@ -22,13 +22,13 @@ void PendingSends::add(uintptr_t request, const Send& send) noexcept {
     if (sends_.size() >= kMost) return disable_all();
     const auto old = sends_.find(request);
     if (old != sends_.end()) erase(old);
-    in_order_.emplace(order_of(send), request);
     Send& kept = sends_.emplace(request, send).first->second;
+    if (kept.order == 0) kept.order = ++last_order_;
+    in_order_.emplace(order_of(kept), request);
     if (send.length != 0) send.copy_signature(kept.bytes, Stamp{0, 0});
     kept.head = nullptr;
     released_ += kept.released;
-  } catch (...) {  // its message carries no signature
-  }
+  } catch (...) { disable_all(); }
 }
 
 PendingSends::ByRequest::iterator PendingSends::erase(ByRequest::const_iterator place) noexcept {
@@ -86,7 +86,7 @@ PendingSends::Entry* PendingSends::find_by_origin(uint64_t tag, const void* orig
 }
 
 PendingSends::Entry* PendingSends::find_first(const void* endpoint, uint64_t tag) noexcept {
-  const auto first = in_order_.lower_bound({endpoint, tag, 0, 0});
+  const auto first = in_order_.lower_bound({endpoint, tag, 0});
   if (first == in_order_.end() || std::get<0>(first->first) != endpoint ||
       std::get<1>(first->first) != tag)
     return nullptr;

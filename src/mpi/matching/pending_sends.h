@@ -27,7 +27,8 @@ struct Send {
   const void* buffer = nullptr;
   uint64_t tag = 0;
   SendNumber number{0, 0};
-  size_t length = 0;  // 0: no signature
+  uint64_t order = 0;  // of the calls of those that are pending, whose numbers wrap; 0: not yet one
+  size_t length = 0;   // 0: no signature
   bool transmitted = false;
   bool ambiguous = false;  // one of several was transmitted, and it is not known which
   bool released = false;
@@ -64,7 +65,8 @@ class PendingSends {
     return any_disabled() && (disabled_ == Disabled::kAll || disabled_tags_.contains(tag));
   }
 
-  // The send's signature is copied. Takes the place of an older one of the same request.
+  // The send's signature is copied. Takes the place of an older one of the same request; one that
+  // was removed before has its old place in the order.
   void add(uintptr_t request, const Send& send) noexcept;
   // The request is complete, or reused.
   void remove(const void* request) noexcept;
@@ -87,11 +89,10 @@ class PendingSends {
   }
 
  private:
-  using Order =
-      std::tuple<const void*, uint64_t, uint32_t, uint32_t>;  // endpoint, tag, epoch, sequence
+  using Order = std::tuple<const void*, uint64_t, uint64_t>;  // endpoint, tag, order
 
   [[nodiscard]] static Order order_of(const Send& send) noexcept {
-    return {send.endpoint, send.tag, send.number.epoch, send.number.sequence};
+    return {send.endpoint, send.tag, send.order};
   }
   [[nodiscard]] Entry* find_around(uint64_t tag, uintptr_t address) noexcept;
   ByRequest::iterator erase(ByRequest::const_iterator place) noexcept;
@@ -101,6 +102,7 @@ class PendingSends {
   size_t request_size_ = 0;
   ByRequest sends_;
   std::map<Order, uintptr_t> in_order_;
+  uint64_t last_order_ = 0;
   size_t released_ = 0;
   enum class Disabled : uint8_t { kNone, kSome, kAll } disabled_ = Disabled::kNone;
   std::unordered_set<uint64_t> disabled_tags_;

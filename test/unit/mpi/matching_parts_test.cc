@@ -232,7 +232,29 @@ class MpiPendingSends : public testing::Test {
   char requests[3][512];
 };
 
-TEST_F(MpiPendingSends, TheFirstOneIsTheOneWithTheLowestNumber) {
+TEST(MpiSequenceCheck, NumbersGoOnAfterTheHighestOne) {
+  SequenceCheck check;
+  const Stamp stamps[] = {{7, UINT32_MAX}, {7, 0}, {7, 1}};
+  EXPECT_TRUE(check.advance(&stamps[0], {.bypassed = false, .evicted = true}));
+  for (const Stamp& stamp : {stamps[1], stamps[2]}) {
+    EXPECT_TRUE(check.is_next(stamp));
+    EXPECT_TRUE(check.advance(&stamp, {.bypassed = true, .evicted = false}));
+  }
+}
+
+// Numbers and epochs wrap.
+TEST_F(MpiPendingSends, TheFirstOneIsNotTheOneWithTheLowestNumber) {
+  add(requests[1], 5, UINT32_MAX);
+  add(requests[0], 5, 0);
+  EXPECT_EQ(pending.find_first(&endpoint, 5)->second.number.sequence, UINT32_MAX);
+  const Send first = pending.find_first(&endpoint, 5)->second;
+  pending.remove(requests[1] + kRequest);
+  EXPECT_EQ(pending.find_first(&endpoint, 5)->second.number.sequence, 0u);
+  pending.add(reinterpret_cast<uintptr_t>(requests[1]) + kRequest, first);
+  EXPECT_EQ(pending.find_first(&endpoint, 5)->second.number.sequence, UINT32_MAX) << "again";
+}
+
+TEST_F(MpiPendingSends, TheFirstOneIsTheOneThatWasAddedFirst) {
   add(requests[1], 5, 0);
   add(requests[0], 5, 1);
   add(requests[2], 6, 0);
