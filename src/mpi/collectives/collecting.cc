@@ -170,6 +170,9 @@ void compare_early_of(const CollectiveAttachment& attachment) noexcept {
 
 // A call that could not be counted: this rank's numbers are not those of the others any more.
 constinit std::atomic<bool> miscounted{false};
+bool has_miscounted() noexcept {
+  return miscounted.load(std::memory_order_relaxed) || lost_a_comm();
+}
 
 // A call on a communicator whose messages cannot be distinguished from others': should that change,
 // its numbers would begin late.
@@ -276,7 +279,7 @@ bool is_refused(const CollectiveCall& call, const Ledger& ledger) noexcept {
 }  // namespace
 
 void Collecting::attach(CollectiveCall&& call, MPI_Comm comm) noexcept {
-  if (!mpi_runs() || miscounted.load(std::memory_order_relaxed)) return;
+  if (!mpi_runs() || has_miscounted()) return;
   CommInfo* info = find_comm(comm);
   if (info == nullptr) return;
   try {
@@ -304,6 +307,8 @@ void Collecting::attach(CollectiveCall&& call, MPI_Comm comm) noexcept {
     }
     if (ledger == nullptr || ledger->diverged || ledger->ranks < 2 || is_refused(call, *ledger))
       return;
+    ledger->diverged = ledger->calls == UINT32_MAX;  // further numbers would be those of old calls
+    if (ledger->diverged) return;
     number_ = ledger->calls + 1;
     ledger->name = name_of(*info);
     Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(),
@@ -321,7 +326,7 @@ void collective_begins() noexcept { compare_early_of(attachments.collective); }
 void collective_arrived(const uint8_t* bytes, size_t length) noexcept {
   CollectiveTail tail;
   size_t record_length;
-  if (!read_tail(bytes, length, &tail, &record_length)) return;
+  if (!read_tail(bytes, length, &tail, &record_length) || has_miscounted()) return;
   try {
     const std::lock_guard lock(mutex);
     Ledger* ledger = ledger_of(tail.communicator);

@@ -33,6 +33,7 @@ struct CommNames {
 namespace {
 
 constinit std::atomic<uint32_t> last_serial{0};
+constinit std::atomic<bool> lost{false};
 
 // Held while MPI is called with the handle of a communicator that another thread may free: that
 // waits in forget_comm(), in front of MPI.
@@ -104,8 +105,13 @@ CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept {
   if (comm == handles().comm_null) return nullptr;
   try {
     return CommTable::find(comm, [comm](CommInfo* info) { fill(info, comm); });
-  } catch (const std::bad_alloc&) { return nullptr; }
+  } catch (const std::bad_alloc&) {
+    lost.store(true, std::memory_order_relaxed);
+    return nullptr;
+  }
 }
+
+bool lost_a_comm() noexcept { return lost.load(std::memory_order_relaxed); }
 
 void forget_comm(MPI_Comm comm) noexcept {
   std::unique_lock lock(in_use);

@@ -38,6 +38,9 @@ using CommRef = CommTable::Ref;
   CommInfo* known = CommTable::recall(comm);
   return known != nullptr ? known : first_sight_of_comm(comm);
 }
+// There was no memory for one: what this process counts of it is not what others count, nor does
+// what ended with it. For good.
+[[nodiscard]] bool lost_a_comm() noexcept;
 // Before MPI_Comm_free or MPI_Comm_disconnect. Waits while another thread is in an error handler of
 // the communicator, a second at most: the handler may wait for this thread.
 void forget_comm(MPI_Comm comm) noexcept;

@@ -9,6 +9,7 @@
 
 #ifdef VERITY_PARTITIONED
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <new>
@@ -41,6 +42,11 @@ made() noexcept {  // never destroyed: messages may arrive while the process end
   return all;
 }
 size_t early_in_all = 0;
+// A call could not be counted: this process's numbers are not those of the others any more.
+constinit std::atomic<bool> miscounted{false};
+bool has_miscounted() noexcept {
+  return miscounted.load(std::memory_order_relaxed) || lost_a_comm();
+}
 
 // In a communicator of one group whose tags are known: the other group's of an intercommunicator
 // are others.
@@ -53,9 +59,19 @@ CommInfo* usable(MPI_Comm comm) noexcept {
              : nullptr;
 }
 
+// May throw std::bad_alloc.
+Made& counts_of(const Way& way) {
+  try {
+    return made()[way];
+  } catch (const std::bad_alloc&) {
+    miscounted.store(true, std::memory_order_relaxed);
+    throw;
+  }
+}
+
 void await(Way way, PostedReceive* receive) {
   const std::lock_guard lock(mutex);
-  Made& of_way = made()[way];
+  Made& of_way = counts_of(way);
   const uint32_t number = ++of_way.receives;
   const auto it = of_way.early.find(number);
   if (it == of_way.early.end()) {
@@ -71,7 +87,7 @@ void await(Way way, PostedReceive* receive) {
 
 void partition_arrived(const uint8_t* bytes, size_t length) noexcept {
   PartitionedTail tail;
-  if (length < sizeof(signature::Record) + sizeof(tail)) return;
+  if (length < sizeof(signature::Record) + sizeof(tail) || has_miscounted()) return;
   length -= sizeof(tail);
   std::memcpy(&tail, bytes + length, sizeof(tail));
   try {
@@ -135,11 +151,11 @@ class PartitionedSend {
     way_ = {tail.communicator, static_cast<uint32_t>(dest), tag};
     try {
       const std::lock_guard lock(mutex);
-      tail.number = ++made()[way_].sends;
+      tail.number = ++counts_of(way_).sends;
       counted_ = true;
     } catch (const std::bad_alloc&) { return 0; }
     TypeInfo* type = find_type(datatype);
-    if (type == nullptr) return 0;
+    if (type == nullptr || has_miscounted()) return 0;
     const size_t length = write_signature(*type, count, thread.site, kPsendInit, bytes_,
                                           sizeof(bytes_) - sizeof(tail));
     if (length == 0) return 0;
@@ -167,7 +183,7 @@ class PartitionedReceive {
   }
   ~PartitionedReceive() {
     if (info_ == nullptr) return;
-    if (call_.rc != MPI_SUCCESS) {
+    if (call_.rc != MPI_SUCCESS || has_miscounted()) {
       if (receive_ != nullptr) receive_->dropped();
       return;
     }
