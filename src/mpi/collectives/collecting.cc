@@ -337,8 +337,20 @@ void collective_arrived(const uint8_t* bytes, size_t length) noexcept {
   }
 }
 
+namespace {
+
+bool any_early() noexcept {
+  const std::lock_guard lock(mutex);
+  return !early().empty();
+}
+
+}  // namespace
+
+// One that was never seen is not probed now, when it ends, for nothing.
 void forget_collectives(MPI_Comm comm) noexcept {
-  const CommInfo* info = mpi_runs() ? find_comm(comm) : nullptr;
+  if (!mpi_runs()) return;
+  const CommInfo* info = CommTable::known(comm);
+  if (info == nullptr && any_early()) info = find_comm(comm);
   if (info == nullptr) return;
   const uint64_t communicator = info->filter.value;
   const std::lock_guard lock(mutex);

@@ -83,6 +83,11 @@ void await(Way way, PostedReceive* receive) {
   --early_in_all;
 }
 
+bool any_made() noexcept {
+  const std::lock_guard lock(mutex);
+  return !made().empty();
+}
+
 }  // namespace
 
 void partition_arrived(const uint8_t* bytes, size_t length) noexcept {
@@ -105,7 +110,9 @@ void partition_arrived(const uint8_t* bytes, size_t length) noexcept {
 }
 
 void forget_partitioned(MPI_Comm comm) noexcept {
-  const CommInfo* info = mpi_runs() ? find_comm(comm) : nullptr;
+  if (!mpi_runs()) return;
+  const CommInfo* info = CommTable::known(comm);
+  if (info == nullptr && any_made()) info = find_comm(comm);
   if (info == nullptr || info->filter.mask == 0) return;
   const std::lock_guard lock(mutex);
   const uint64_t communicator = info->filter.value;
