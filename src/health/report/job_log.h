@@ -61,7 +61,7 @@ struct Assembled {
 };
 
 // Records as bytes, and back. read_records() returns nothing when the bytes are no records, or
-// another version's.
+// another version's; it leaves out a last one that another process is still appending.
 [[nodiscard]] std::string begin_record(const Member& member);
 [[nodiscard]] std::string end_record(const Member& member, const Report& report, bool failed);
 [[nodiscard]] std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> bytes);

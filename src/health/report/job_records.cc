@@ -144,6 +144,17 @@ Report read_report(Reader& in) {
   return r;
 }
 
+// Whether the rest is the beginning of a record: a reader may see one while it is written. A
+// damaged size may look the same. It hides the records behind it, and a process that does not find
+// its own one prints its own report.
+bool is_being_appended(std::span<const std::byte> rest) noexcept {
+  const std::uint64_t wanted = mark();
+  if (std::memcmp(rest.data(), &wanted, std::min(rest.size(), sizeof(wanted))) != 0) return false;
+  std::uint64_t size = kLeast;
+  if (rest.size() >= kLeast) std::memcpy(&size, rest.data() + kSizeAt, sizeof(size));
+  return rest.size() < size;
+}
+
 // Of each record of a beginning, how many of its rank were before it.
 std::vector<unsigned> generations_of(const std::vector<JobRecord>& records) {
   std::unordered_map<std::string_view, unsigned> begun;
@@ -172,14 +183,13 @@ std::string end_record(const Member& member, const Report& report, bool failed) 
 
 std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> bytes) {
   std::vector<JobRecord> records;
-  for (std::uint64_t offset = 0; offset < bytes.size();) {
+  for (std::uint64_t offset = 0;
+       offset < bytes.size() && !is_being_appended(bytes.subspan(offset));) {
     Reader in(bytes.subspan(offset));
     const bool known = in.number() == mark();
     const std::uint64_t size = in.number();
     const std::uint64_t kind = in.number();
-    if (!in.good() || !known || size > bytes.size() - offset || size < kLeast ||
-        (kind != kBegin && kind != kEnd))
-      return std::nullopt;
+    if (!known || size < kLeast || (kind != kBegin && kind != kEnd)) return std::nullopt;
     JobRecord record;
     record.offset = offset;
     record.size = size;

@@ -250,14 +250,38 @@ TEST(HealthJobLog, RecordsComeBackAsTheyWere) {
   EXPECT_TRUE(back.shared_windows && !back.active && (*read)[1].failed);
 }
 
-// Whatever is cut off or damaged: no crash, and nothing is believed.
-TEST(HealthJobLog, DamagedRecordsAreNone) {
-  const std::string bytes =
-      begin_record(member(1, "0")) + end_record(member(1, "0"), rank("0"), false);
+// Another process may be appending while this one reads: a reader sees a part of that record.
+TEST(HealthJobLog, RecordBeingAppendedIsNotThereYet) {
+  const std::string begin = begin_record(member(1, "0"));
+  const std::string bytes = begin + end_record(member(1, "0"), rank("0"), false);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const auto read = read_records(std::as_bytes(std::span(bytes.data(), size)));
-    EXPECT_TRUE(!read || read->size() < 2) << size;
+    ASSERT_TRUE(read) << size;
+    EXPECT_EQ(read->size(), size < begin.size() ? 0U : 1U) << size;
   }
+}
+
+// One that was cut off, by a process killed or a full disk, and others behind it, is damage.
+TEST(HealthJobLog, RecordCutOffBeforeOthersIsDamage) {
+  const std::string end = end_record(member(2, "1"), rank("1"), false);
+  const std::string others =
+      begin_record(member(1, "0")) + end_record(member(1, "0"), rank("0"), false);
+  for (std::size_t size = 1; size < end.size(); ++size) {
+    const std::string bytes = end.substr(0, size) + others;
+    const auto read = read_records(std::as_bytes(std::span(bytes)));
+    EXPECT_TRUE(!read || !assemble(*read, member(1, "0"), [](const auto&) { return false; }))
+        << size;
+  }
+  for (const std::string tail : {"x", "another version's record"}) {
+    const std::string bytes = others + tail;
+    EXPECT_FALSE(read_records(std::as_bytes(std::span(bytes)))) << tail;
+  }
+}
+
+// No crash, whatever is damaged.
+TEST(HealthJobLog, DamagedRecordsAreRead) {
+  const std::string bytes =
+      begin_record(member(1, "0")) + end_record(member(1, "0"), rank("0"), false);
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(~damaged[at]);
