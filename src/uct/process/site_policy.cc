@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -17,7 +18,7 @@ namespace verity::uct {
 namespace {
 
 constexpr std::string_view kPrefix = "UCX_VERITY_";
-constexpr size_t kMostText = 256;
+constexpr size_t kMostHelp = 256;
 
 // The folder of this plugin.
 std::string module_folder() {
@@ -33,11 +34,13 @@ bool set_value(const ucs_config_field_t& field, const char* value, void* values)
   return field.parser.read(value, static_cast<char*>(values) + field.offset, field.parser.arg) == 1;
 }
 
-// As `ucx_info -c` prints it: equal texts are equal values.
+// As `ucx_info -c` prints it: equal texts are equal values. One byte longer than a file's values,
+// so that a longer one of the environment differs from them.
 std::string text_of(const ucs_config_field_t& field, const void* values) {
-  char text[kMostText] = "";
-  (void)field.parser.write(text, sizeof(text) - 1, static_cast<const char*>(values) + field.offset,
-                           field.parser.arg);
+  std::string text(policy::kMostValue + 2, '\0');
+  (void)field.parser.write(text.data(), text.size(),
+                           static_cast<const char*>(values) + field.offset, field.parser.arg);
+  text.resize(std::strlen(text.c_str()));
   return text;
 }
 
@@ -104,7 +107,7 @@ std::string SitePolicy::problem_of(const policy::Entry& entry, void* values) con
   if (!set_value(*field, entry.value.c_str(), values)) {
     // The parser may have left anything there.
     (void)set_value(*field, field->dfl_value, values);
-    char allowed[kMostText] = "";
+    char allowed[kMostHelp] = "";
     if (field->parser.help != nullptr)
       field->parser.help(allowed, sizeof(allowed) - 1, field->parser.arg);
     return entry.name + "=" + entry.value + ": bad value; allowed: " + allowed;

@@ -44,6 +44,15 @@ for folder in "$site/modules/" "$site/modules/../modules" ./modules modules; do
     "$(cd "$site" && at_site env UCX_MODULE_DIR="$folder" "${UCX_INFO:-ucx_info}" -c | sed -n 's/^UCX_VERITY_WINDOW=//p')" 300
 done
 
+# As long as a value may be, and one that differs from it at the end alone.
+long=/$(printf 'x%.0s' $(seq 4094))
+policy "lock UCX_VERITY_FAULT_LOG=${long}1"
+for given in "${long}2" "${long}12" "$long"; do
+  contains "a locked value of 4096 bytes, and one of ${#given}" "$(UCX_VERITY_FAULT_LOG=$given info -d | tr -s x)" \
+    "^ucx-verity: UCX_VERITY_FAULT_LOG=/x\.\.\. is not used: $file:1 locks it to /x1\$"
+done
+lacks "  the same value is no offence" "$(UCX_VERITY_FAULT_LOG=${long}1 info -d)" 'is not used'
+
 # A job is verified although its user turned that off, and says so once.
 policy 'lock UCX_VERITY_MODE=verify' 'UCX_VERITY_ATTEST=always'
 for launcher in $openmpi $mpich; do
