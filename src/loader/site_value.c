@@ -11,6 +11,7 @@
 #include "site_value.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -96,7 +97,10 @@ static int read_file(const char* path, char* text) {
   if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
       (file.st_uid == 0 || file.st_uid == geteuid() || owns_folder_of(path, file.st_uid)) &&
       (file.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
-    while ((got = read(fd, text + length, kMostBytes + 1 - length)) > 0) { length += (size_t)got; }
+    while ((got = read(fd, text + length, kMostBytes + 1 - length)) > 0 ||
+           (got < 0 && errno == EINTR)) {
+      if (got > 0) { length += (size_t)got; }
+    }
   }
   (void)close(fd);
   text[length] = '\0';

@@ -225,6 +225,27 @@ if [ -n "$openmpi" ]; then
   is "a site may want no attestation" "$(past)" ""
   policy 'UCX_VERITY_ATTEST=always'
   is "or always one" "$(past)" "$nothing"
+  # A read of the file that a signal interrupts, and those after it give one byte each.
+  # shellcheck disable=SC2086 # a compiler may come with arguments
+  ${CC:-cc} -x c -shared -fPIC -o "$tap_dir/interrupted.so" - -ldl << 'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+ssize_t read(int fd, void* bytes, size_t size) {
+  ssize_t (*next)(int, void*, size_t) = (ssize_t(*)(int, void*, size_t))dlsym(RTLD_NEXT, "read");
+  static int interrupted;
+  struct stat wanted, file;
+  if (stat(getenv("INTERRUPTED_FILE"), &wanted) != 0 || fstat(fd, &file) != 0 || file.st_ino != wanted.st_ino)
+    return next(fd, bytes, size);
+  if (interrupted++ == 0) { errno = EINTR; return -1; }
+  return next(fd, bytes, size > 0);
+}
+C
+  is "also where the file is read in parts" \
+    "$(past INTERRUPTED_FILE="$file" LD_PRELOAD="$tap_dir/interrupted.so:$site/libverity_preload.so")" "$nothing"
   for line in UCX_VERITY_MODE 'UCX_TLS=tcp' 'limit UCX_VERITY_WINDOW' 'UCX_VERITY_TRANSPARENT=n' 'locked UCX_VERITY_MODE=off' "UCX_VERITY_HOST=$(printf 'x%.0s' $(seq 5000))"; do
     policy 'UCX_VERITY_TRANSPARENT=y' "$line"
     is "as the plugin, it uses no file with the line '${line:0:40}'" "$(past)" ""
