@@ -35,7 +35,7 @@ rm -f "$build/times"
 touch "$work/started"
 {
   ucx_info -v | sed -n 's/^# *\(Library version:\|Version\) *\([0-9.]*\).*/UCX \2/p' | head -n 1
-  mpirun.openmpi --version | sed -n 's/.*(Open MPI) */Open MPI /p'
+  mpirun.openmpi --version | sed -n 's/.*(Open\(RTE\| MPI\)) */Open MPI /p'
   mpichversion | sed -n 's/^MPICH Version:[[:space:]]*/MPICH /p'
   ${CXX:-g++} -dumpfullversion | sed 's/^/gcc /'
 } | paste -s -d , | sed 's/,/, /g' > "$build/versions"

@@ -25,6 +25,16 @@ printf ':test-result: PASS a\n:test-result: PASS b\n:test-result: SKIP c\n' > "$
 printf ':test-result: FAIL d\n' > "$tap_dir/cache/trixie/tree/build/test/two.trs"
 contains "a Debian release" "$(run)" '^\| UCX 1\.18\.1, Open MPI 5\.0\.7 \| Debian trixie \| 2 \| 2 passed, \*\*1 failed\*\*, 1 skipped \|$'
 
+# A launcher that is not called mpirun names its runtime: that of Debian 12, as mpirun.openmpi.
+mkdir -p "$tap_dir"/{bin,here/test}
+cp "$tap_dir/cache/trixie/tree/build/test/one.trs" "$tap_dir/here/test/"
+echo 'VERITY_UCX_VERSION = 1.13.1' > "$tap_dir/here/Makefile"
+printf '#!/bin/sh\necho "mpirun.openmpi (OpenRTE) 4.1.4"\n' > "$tap_dir/bin/mpirun.openmpi"
+printf '#!/bin/sh\necho "MPICH Version:    	4.0.2"\n' > "$tap_dir/bin/mpichversion"
+chmod +x "$tap_dir"/bin/*
+contains "a build of this machine" "$(PATH=$tap_dir/bin:$PATH run --build "$tap_dir/here")" \
+  '^\| UCX 1\.13\.1, Open MPI 4\.1\.4, MPICH 4\.0\.2, .* \| 1 \| 2 passed, 1 skipped \|$'
+
 page=$tap_dir/tree/src/uct/compat/README.md
 printf '# A page\n\n## Tested\n\nA sentence.\n\n' > "$page"
 run --write

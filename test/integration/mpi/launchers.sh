@@ -69,7 +69,7 @@ try() { # try NAME MODULEPATH INIT-SCRIPTS
     skip "$name, srun" "${missing:-no Open MPI}"
   fi
 }
-version() { "$1" --version | sed -n 's/.*(Open MPI) /mpirun of Open MPI /p'; }
+version() { "$1" --version | sed -n 's/.*(Open\(RTE\| MPI\)) /mpirun of Open MPI /p'; }
 module_systems try
 if [ -z "$openmpi" ]; then
   skip "what Open MPI's daemons set" "no Open MPI"
