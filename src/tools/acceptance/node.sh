@@ -62,6 +62,7 @@ facts() {
 
 # Of `ucx-verity env`; the transports are the caller's, with a v before their names, unless the site locks UCX's own names.
 verified_environment() {
+  unset UCX_MODULE_DIR UCX_PLUGIN_PATH # one of them is set again
   export UCX_VERITY_TRANSPARENT=n
   variables=$("$tool" env) || exit 2
   eval "$variables"

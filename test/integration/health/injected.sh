@@ -20,6 +20,10 @@ printf '#!/bin/sh\nexec "%s" "$@"\n' "$tool" > "$tap_dir/prefix/bin/ucx-verity"
 chmod +x "$tap_dir/prefix/bin/ucx-verity"
 ok "the demonstration runs" "$abs_top_srcdir/contrib/quickstart-demo" "$tap_dir/prefix" "$build" posix
 is "and counts nowhere else" "$(find "$site" -type f | wc -l)" 0
+# As from UCX 1.22 on, whose env leaves a UCX_MODULE_DIR of the shell alone.
+printf '#!/bin/sh\n"%s" "$@" | sed "s/UCX_MODULE_DIR/UCX_PLUGIN_PATH/"\n' "$tool" > "$tap_dir/prefix/bin/ucx-verity"
+ok "the demonstration takes the plugin from UCX_PLUGIN_PATH" \
+  env UCX_MODULE_DIR="$tap_dir/none" "$abs_top_srcdir/contrib/quickstart-demo" "$tap_dir/prefix" "$build" posix
 contains "check says OK after it" "$(check)" '^UCX-VERITY OK: nothing verified in the last 24 h$'
 ok "the benchmark runs" within 300 "$tool" bench --tls self --level uct --sizes 8 --seconds 0.02
 is "and counts nowhere else either" "$(find "$site" -type f | wc -l)" 0
