@@ -43,6 +43,16 @@ contains "written: the table" "$(cat "$page")" '^\| 1\.18\.1 '
 first=$(cat "$page")
 run --write
 is "written again: the same" "$(cat "$page")" "$first"
+# Another cache, which has one of these releases, another one and no system.
+mkdir -p "$tap_dir/other/ucx/results"
+sed 's/repair=52/repair=53/' "$tap_dir/cache/ucx/results/1.18.1" > "$tap_dir/other/ucx/results/1.18.1"
+sed 's/1\.18\.1/1.10.1/' "$tap_dir/cache/ucx/results/1.18.1" > "$tap_dir/other/ucx/results/1.10.1"
+"$tool" --cache "$tap_dir/other" --add
+is "added: rows that have no result here stay" "$(grep -oE '^\| [0-9.]+ |^\| UCX [0-9.]+' "$page" | paste -sd' ' | tr -s ' ')" \
+  "| UCX 1.18.1 | 1.9.0 | 1.10.1 | 1.18.1 "
+contains "  the others are those of here" "$(cat "$page")" '^\| 1\.18\.1 .* 53 passed \|$'
+"$tool" --cache "$tap_dir/other" --write
+is "written from there: nothing else" "$(grep -oE '^\| [0-9.]+ |^\| UCX [0-9.]+' "$page" | paste -sd' ' | tr -s ' ')" "| 1.10.1 | 1.18.1 "
 run --nothing > "$tap_dir/wrong"
 is "wrong use" $? 2
 
