@@ -23,15 +23,21 @@ mount -t tmpfs shm /dev/shm
 # Names are looked up for a network only where there is one beside lo (AI_ADDRCONFIG).
 ip link set lo up && ip link add here type veth peer name nowhere && ip addr add 10.57.1.1/24 dev here && ip link set here up
 
+entry_to() { # entry_to a|b: the words before a command there are in $entry
+  entry=(nsenter --target "$(cat "$tap_dir/hosts/$1.pid")" --net --uts --ipc --mount --root --wd)
+}
 on() { # on a|b COMMAND...
-  nsenter --target "$(cat "$tap_dir/hosts/$1.pid")" --net --uts --ipc --mount --root --wd "${@:2}"
+  local entry
+  entry_to "$1"
+  "${entry[@]}" "${@:2}"
 }
 
-# A process that waits. Its sysfs shows UCX its own network, its /dev/shm nothing of the other's.
+# A process that waits. Its sysfs shows UCX its own network, its /dev/shm nothing of the other's; the control groups are the machine's.
 hosts_start() { # hosts_start a|b
   local try
   # shellcheck disable=SC2016 # for that shell
-  unshare --net --uts --ipc --mount sh -c 'mount -t sysfs sys /sys && mount -t tmpfs shm /dev/shm && hostname "host-$1" &&
+  unshare --net --uts --ipc --mount sh -c 'mount --rbind /sys/fs/cgroup "$0/groups" && mount -t sysfs sys /sys &&
+    mount --rbind "$0/groups" /sys/fs/cgroup && mount -t tmpfs shm /dev/shm && hostname "host-$1" &&
     ip link set lo up && echo $$ > "$0/$1.new" && mv "$0/$1.new" "$0/$1.pid" && exec sleep infinity' \
     "$tap_dir/hosts" "$1" < /dev/null > "$tap_dir/hosts/$1.log" 2>&1 &
   for ((try = 0; try < 100; ++try)); do
@@ -45,7 +51,7 @@ hosts_start() { # hosts_start a|b
 hosts_up() {
   local host
   hosts_agent=$tap_dir/hosts/agent
-  mkdir "$tap_dir/hosts" && chmod 755 "$tap_dir" || return 1
+  mkdir "$tap_dir/hosts" "$tap_dir/hosts/groups" && chmod 755 "$tap_dir" || return 1
   { cat /etc/hosts; printf '10.57.0.1 host-a\n10.57.0.2 host-b\n'; } > "$tap_dir/hosts/names"
   mount --bind "$tap_dir/hosts/names" /etc/hosts || return 1
   hosts_start a && hosts_start b || return 1
