@@ -39,8 +39,8 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
   return call;
 }
 
-int leave_plain(int rc, const void* return_address) noexcept {
-  return site_of(return_address, thread.outer).library ? rc : report_findings(rc);
+int leave_plain(int rc) noexcept {
+  return site_of(thread.plain, thread.outer).library ? rc : report_findings(rc);
 }
 
 void leave_unusual(const Unusual& call) noexcept {

@@ -94,15 +94,17 @@ inline int enter_call(const void* frame_end) noexcept {
 
 // The outermost call ends while findings wait: they are the program's, not the MPI library's where
 // that makes it for its own ends.
-[[nodiscard, gnu::cold]] int leave_plain(int rc, const void* return_address) noexcept;
+[[nodiscard, gnu::cold]] int leave_plain(int rc) noexcept;
 
 // A call that sends and receives nothing itself: of where it comes from nothing is kept.
 class PlainCall {
  public:
   PlainCall(const void* return_address, const void* frame_end) noexcept
-      : return_address_(return_address), around_(enter_call(frame_end)) {
-    if (around_ == 0) [[likely]]
-      thread.site = 0;
+      : around_(enter_call(frame_end)) {
+    if (around_ != 0) [[unlikely]]
+      return;
+    thread.site = 0;
+    thread.plain = return_address;
   }
   ~PlainCall() { thread.depth = around_; }
   PlainCall(const PlainCall&) = delete;
@@ -110,12 +112,11 @@ class PlainCall {
 
   [[nodiscard]] int leave(int rc) const noexcept {
     if (this_process.findings_wait.load(std::memory_order_relaxed)) [[unlikely]]
-      return around_ == 0 ? leave_plain(rc, return_address_) : rc;
+      return around_ == 0 ? leave_plain(rc) : rc;
     return rc;
   }
 
  private:
-  const void* return_address_;
   int around_;
 };
 

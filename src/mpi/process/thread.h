@@ -65,6 +65,7 @@ struct Thread {
   int depth = 0;                // calls entered
   const void* outer = nullptr;  // end of the outermost one's frame
   uint64_t site = 0;
+  const void* plain = nullptr;  // where it returns to, if it is a PlainCall
   const char* name = "";
 
   KnownSite* known_sites = none_known;  // its own once it looks up a site; not in here, as this is
