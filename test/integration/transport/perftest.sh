@@ -7,12 +7,15 @@
 find_perftest || skip_all "no ucx_perftest"
 
 # pair LIST ARGUMENT...: server and client on this host. Fails without the client's line of results: the
-# program also ends with 0 after its usage text.
+# program also ends with 0 after its usage text. A server of newer releases does not get the client's -x and -d.
 pair() {
-  local list=$1 port server status=0
+  local list=$1 port server status=0 place=() i
   shift
+  for ((i = 1; i < $#; i++)); do
+    case ${!i} in -x | -d) place+=("${@:i:2}") ;; esac
+  done
   port=$(free_port)
-  with_tls "$list" within 60 "${perftest[@]}" -p "$port" < /dev/null > "$tap_dir/server" 2>&1 &
+  with_tls "$list" within 60 "${perftest[@]}" -p "$port" "${place[@]}" < /dev/null > "$tap_dir/server" 2>&1 &
   server=$!
   await_listener "$port" "$server"
   with_tls "$list" within 60 "${perftest[@]}" -p "$port" "$@" 127.0.0.1 < /dev/null > "$tap_dir/client" 2>&1 || status=$?
