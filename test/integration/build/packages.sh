@@ -242,7 +242,7 @@ cp "$abs_top_srcdir/LICENSE" "$tap_dir/rpmbuild/BUILD/ucx-verity-$version"
 rpm_build() { # rpm_build -bi|-bb
   env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS rpmbuild "$1" --short-circuit --nodeps --define "_topdir $tap_dir/rpmbuild" \
     --define "_tmppath $tap_dir" --define "make_install make -C $build install DESTDIR=%{buildroot} prefix=/usr exec_prefix=/usr \
-      libdir=%{_libdir} libexecdir=%{_libexecdir} bindir=%{_bindir} datarootdir=/usr/share" "$packages/ucx-verity.spec"
+      sysconfdir=/etc libdir=%{_libdir} libexecdir=%{_libexecdir} bindir=%{_bindir} datarootdir=/usr/share" "$packages/ucx-verity.spec"
 }
 ok "RPM: its files are those that are installed" rpm_build -bi
 ok "RPM: it is packed" rpm_build -bb
