@@ -92,19 +92,24 @@ void check(const AcceptanceOptions& options) {
                              ": an absolute path of letters, digits and /._-+");
 }
 
-// Runs run.sh. An interrupt reaches it as well; it then cleans up on both hosts, and this process
-// waits for it. Returns its status, 128 and more: it was interrupted.
-int run_script(const AcceptanceOptions& options, const std::string& folder) {
-  const std::vector<Variable> set = {
-      {"work", folder},           {"tool", own_path()},  {"hosts", join(options.hosts, " ")},
-      {"launch", options.launch}, {"tls", options.tls},  {"quick", options.quick ? "yes" : "no"},
-      {"mpirun", options.mpirun}, {"base", options.base}};
-  // Signals that come before there is a process to pass them to wait.
+// From here on they wait until there is a process to pass them to. Returns the mask before.
+sigset_t hold_signals() {
   sigset_t passed;
   sigset_t before;
   sigemptyset(&passed);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&passed, number);
   sigprocmask(SIG_BLOCK, &passed, &before);
+  return before;
+}
+
+// Runs run.sh. An interrupt reaches it as well; it then cleans up on both hosts, and this process
+// waits for it. Returns its status, 128 and more: it was interrupted. `before`: of hold_signals().
+int run_script(const AcceptanceOptions& options, const std::string& folder,
+               const sigset_t& before) {
+  const std::vector<Variable> set = {
+      {"work", folder},           {"tool", own_path()},  {"hosts", join(options.hosts, " ")},
+      {"launch", options.launch}, {"tls", options.tls},  {"quick", options.quick ? "yes" : "no"},
+      {"mpirun", options.mpirun}, {"base", options.base}};
   static volatile pid_t child = -1;
   child = fork();
   if (child < 0) throw std::runtime_error("cannot start a process");
@@ -143,12 +148,13 @@ void check_writable(const std::string& file) {
 int run(const AcceptanceOptions& options) {
   check(options);
   if (!options.html.empty()) check_writable(options.html);
+  const sigset_t before = hold_signals();
   const TemporaryFolder folder("acceptance");
   for (const Carried& file : kCarried) {
     if (!(std::ofstream(folder / file.name) << file.text << std::flush))
       throw std::runtime_error("cannot write to " + folder.path() + ": is the disk full?");
   }
-  const int status = run_script(options, folder.path());
+  const int status = run_script(options, folder.path(), before);
   if (status == kNotStarted) throw std::runtime_error("bash is needed, and cannot be started");
   if (status == kExitError || status >= 128) return status;
   std::ostringstream lines;
