@@ -7,6 +7,7 @@ tools_pure_sources = \
 	src/tools/html.cc src/tools/html.h \
 	src/tools/lines.cc src/tools/lines.h \
 	src/tools/subprocess.cc src/tools/subprocess.h src/tools/variable.h \
+	src/tools/temporary_folder.cc src/tools/temporary_folder.h \
 	src/tools/acceptance/html.cc \
 	src/tools/acceptance/results.cc src/tools/acceptance/results.h \
 	src/tools/acceptance/text.cc \
@@ -54,7 +55,6 @@ ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
 	src/tools/commands.h \
 	src/tools/main.cc \
 	src/tools/quiet_stdout.cc src/tools/quiet_stdout.h \
-	src/tools/temporary_folder.h \
 	src/tools/ucp_end.cc src/tools/ucp_end.h \
 	src/tools/ucx_query.cc src/tools/ucx_query.h \
 	src/tools/acceptance/acceptance.cc \

@@ -44,6 +44,19 @@ contains "a page that cannot be written is named, before anything is measured" \
   "$(bench --tls self --seconds 3600 --html "$tap_dir/none/page.html" 2>&1; echo "status $?")" "cannot write $tap_dir/none/page.html"
 contains "a full disk is no success" "$(bench --tls self --tests latency --sizes 8 --seconds 0.01 --html /dev/full 2>&1; echo "status $?")" '^status 2'
 
+# However it ends, its folder is gone soon after.
+mkdir "$tap_dir/tmp"
+TMPDIR=$tap_dir/tmp "$tool" bench --tls self --level ucp --tests latency --sizes 8 --seconds 3600 > /dev/null 2>&1 &
+measuring=$!
+made() { [ -n "$(ls -A "$tap_dir/tmp")" ]; }
+for _ in $(seq 600); do ! made || break; sleep 0.1; done
+ok "a folder below TMPDIR, while it measures" made
+kill -KILL $measuring
+wait $measuring 2> /dev/null
+for _ in $(seq 600); do made || break; sleep 0.1; done
+is "which is gone after a SIGKILL" "$(ls -A "$tap_dir/tmp")" ""
+contains "a folder that is not there is named" "$(TMPDIR=/none bench --tls self 2>&1; echo "status $?")" 'cannot write to /none: No such file or directory'
+
 # Another plugin beside this one: that of this very build.
 compared=$(bench --level ucp --tls self --tests latency --sizes 8 --seconds 0.02 --compare "$abs_top_builddir" --json)
 contains "--compare: the older figure" "$compared" '"old": [1-9]'
