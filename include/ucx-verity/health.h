@@ -75,6 +75,8 @@ enum {
       1 /* a test transport below makes faults on purpose: they say nothing of this host */
 };
 
+/* One structure, with a field for all that a reader may want to know of the process: the first page
+ * of the file, which a reader maps and checks as a whole. */
 struct ucx_verity_health_header {
   char magic[8];
   uint32_t layout;      /* UCX_VERITY_HEALTH_LAYOUT */

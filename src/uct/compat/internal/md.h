@@ -56,6 +56,7 @@ enum : uint64_t {
 
 // ---- operations --------------------------------------------------------------------------------
 
+// A table of UCX's, with the entries and in the order of each release: it can be no smaller.
 struct uct_md_ops {
   void (*close)(uct_md_h md);
 #if VERITY_UCX_AT_LEAST(1, 14)
