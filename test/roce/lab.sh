@@ -156,7 +156,7 @@ mpi() {
   shift
   while [[ $1 == *=* ]]; do
     script+=$'\n'"export $1"
-    exported+=("${1%%=*}")
+    [[ " ${exported[*]} " == *" ${1%%=*} "* ]] || exported+=("${1%%=*}")
     shift
   done
   program=$1

@@ -134,6 +134,14 @@ both "rendezvous by writes" write 50 any "operations=swr least=900 skip=64 nth=5
   UCX_RNDV_SCHEME=put_zcopy hello_integrity 300 1048576
 both "MPI_Put and MPI_Get" write 10 any "operations=swr least=700 skip=64 nth=10" $raw rma -o fence -n 60 -t 250
 
+# ---- by UCX's own names, and by an alias of them ------------------------------------------------
+
+own=UCX_VERITY_TRANSPARENT=y
+plugin "by UCX's own names: sends" send 1 "operations=s least=900 skip=64 nth=10" $wrapped $own UCX_TLS=$raw hello_integrity 2000 4000
+plugin "by UCX's own names: reads" read 1 "operations=swr least=900 skip=64 nth=25" $wrapped $own UCX_TLS=$raw \
+  UCX_RNDV_SCHEME=get_zcopy hello_integrity 100 1048576
+plugin "by an alias" send 1 "operations=s least=900 skip=64 nth=10" $wrapped $own UCX_TLS=rc,self hello_integrity 2000 4000
+
 # ---- the plugin alone: what stock UCX does not survive ------------------------------------------
 
 # Below the plugin are one byte of rc_verbs and eight of ud_verbs, which are its lower transport's own; then
