@@ -12,6 +12,7 @@ tools_pure_sources = \
 	src/tools/acceptance/results.cc src/tools/acceptance/results.h \
 	src/tools/acceptance/text.cc \
 	src/tools/bench/clock.h \
+	src/tools/bench/hashing.cc src/tools/bench/hashing.h \
 	src/tools/bench/html.cc \
 	src/tools/bench/report.cc src/tools/bench/report.h \
 	src/tools/bench/result.cc src/tools/bench/result.h \

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "tools/bench/hashing.h"
 #include "util/text.h"
 
 namespace verity::tools::bench {
@@ -111,7 +112,9 @@ Json result_json(const Result& r) {
           {"old", old.raw},
           {"difference_from_old", estimate_json(old.difference)},
           {"ratio_to_old", estimate_json(old.ratio)},
-          {"old_spread", old.raw_spread}};
+          {"old_spread", old.raw_spread},
+          {"hash_ns", r.hash_ns},
+          {"raw_with_hash", with_hash(r)}};
 }
 
 template <typename Named, std::size_t N>
@@ -205,6 +208,11 @@ std::string table_line(const Result& result, bool axes) {
     const double raw = result.raw_p999, wrapped = result.wrapped_p999;
     text += head_text(result, "  p99.9", axes) +
             figures_text(raw, wrapped, wrapped - raw, raw > 0 ? wrapped / raw : 0) + "\n";
+  }
+  if (const double least = with_hash(result); least > 0) {
+    const double raw = result.comparison.raw;
+    text += head_text(result, "  raw+hash", axes) +
+            figures_text(raw, least, least - raw, least / raw) + "\n";
   }
   if (!result.against_old) return text;
   return text + head_text(result, "  old, new", axes) + comparison_text(*result.against_old) + "\n";

@@ -23,6 +23,7 @@ struct Result {
   std::optional<Comparison> against_old;  // `raw` in it is the older plugin
   double raw_p999 = 0;                    // ns; latency only
   double wrapped_p999 = 0;
+  double hash_ns = 0;          // of one pass over a message, on this CPU; 0: not measured
   std::size_t blocks = 0;      // rounds of batches, of all openings
   std::size_t disturbed = 0;   // those left out, as the system took a CPU away meanwhile
   bool too_disturbed = false;  // so many openings had no other that they had to be taken

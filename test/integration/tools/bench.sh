@@ -17,7 +17,7 @@ contains "table: UCP, with the project's limit" "$table" '^ucp +posix +latency n
 contains "table: the tail of latencies" "$table" '^ucp +self +p99\.9 +4K '
 contains "table: rates" "$table" '^ucp +posix +M msg/s +8 '
 is "CSV: a line for each" "$(wc -l < "$csv")" 17
-is "CSV: the same number of fields in each" "$(awk -F, '{print NF}' "$csv" | sort -u)" 35
+is "CSV: the same number of fields in each" "$(awk -F, '{print NF}' "$csv" | sort -u)" 37
 is "CSV: no figure is missing" "$(awk -F, 'NR > 1 && !($9 > 0 && $10 > 0)' "$csv")" ""
 contains "JSON" "$(bench --tls self --level ucp --tests latency --sizes 8 --seconds 0.02 --json)" \
   '"transport": "self"'

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 
+#include "tools/bench/hashing.h"
 #include "tools/bench/report.h"
 
 namespace verity::tools::bench {
@@ -144,6 +145,45 @@ TEST(BenchResult, TheOlderPluginIsComparedWithTheNewerOne) {
   ASSERT_TRUE(result.against_old);
   EXPECT_EQ(result.against_old->raw, 200);
   EXPECT_EQ(result.against_old->ratio.value, 0.75);
+}
+
+Result with_passes(bench::Test test, std::size_t size, double raw, double hash_ns) {
+  Result result = result_of(test, size, {{{raw}, {}}, {{raw}, {}}});
+  result.hash_ns = hash_ns;
+  return result;
+}
+
+TEST(BenchHashing, BothSidesOfAMessageHashItOneAfterTheOther) {
+  EXPECT_EQ(bench::with_hash(with_passes(bench::Test::kLatency, 4096, 300, 60)), 420);
+  EXPECT_EQ(bench::with_hash(with_passes(bench::Test::kLatency, 65536, 5000, 1000)), 6250)
+      << "of the second pass only the last frame's is waited for";
+  EXPECT_EQ(bench::with_hash(with_passes(bench::Test::kAllreduce, 65536, 5000, 1000)), 7000)
+      << "each rank sends and receives";
+}
+
+TEST(BenchHashing, InARateTheyHashAtTheSameTime) {
+  // 100 ns for each message, and 25 ns for its hash.
+  EXPECT_DOUBLE_EQ(bench::with_hash(with_passes(bench::Test::kRate, 8, 10e6, 25)), 8);
+  EXPECT_DOUBLE_EQ(bench::with_hash(with_passes(bench::Test::kRate, 1000000, 1000, 250000)), 800);
+  Result self = with_passes(bench::Test::kRate, 8, 10e6, 25);
+  self.traffic.transport = "self";
+  EXPECT_NEAR(bench::with_hash(self), 10 / 1.5, 1e-9);
+}
+
+TEST(BenchHashing, WithoutAMeasurementOrForMoreRanksThereIsNoModel) {
+  Result result = with_passes(bench::Test::kAllreduce, 4096, 300, 60);
+  EXPECT_NE(table_line(result, false).find("raw+hash"), std::string::npos);
+  result.ranks = 4;
+  EXPECT_EQ(bench::with_hash(result), 0);
+  EXPECT_EQ(table_line(result, false).find("raw+hash"), std::string::npos);
+  EXPECT_EQ(bench::with_hash(with_passes(bench::Test::kLatency, 8, 100, 0)), 0);
+}
+
+TEST(BenchHashing, LongerBytesTakeLonger) {
+  EXPECT_EQ(bench::hash_ns(0), 0);
+  const double small = bench::hash_ns(8);
+  EXPECT_GT(small, 0);
+  EXPECT_GT(bench::hash_ns(1 << 20), 100 * small);
 }
 
 TEST(BenchReport, CsvHasTheColumnsOfItsHeading) {
