@@ -39,7 +39,7 @@ class Hub {
         const ReceiveWindow& rx = link->receive_window(c);
         if (rx.is_next(header.psn) && link->is_fast() && header.frame_class() == c &&
             wire::check_plain_data(data, size, rx.nonce())) [[likely]] {
-          accept(sender, control, *link, c, header.length, header.ack, header.flags);
+          accept(sender, control, *link, c, header);
           *out = {link, static_cast<const uint8_t*>(data) + sizeof(header), header.length,
                   header.upper_am_id()};
           return true;
@@ -49,31 +49,38 @@ class Hub {
     return receiver.receive(c, data, size, out);
   }
   // The same for a compact frame, of the synchronous class.
-  [[nodiscard, gnu::always_inline]] bool receive_compact(const void* data, size_t size,
-                                                         Received* out) noexcept {
+  [[nodiscard]] bool receive_compact(const void* data, size_t size, Received* out) noexcept {
+    Link* link = take_compact(data, size);
+    if (link == nullptr) [[unlikely]]
+      return receiver.receive_compact(data, size, out);
+    *out = {link, static_cast<const uint8_t*>(data) + wire::kCompactHeader,
+            static_cast<uint32_t>(size - wire::kCompactHeader), wire::compact_am_id(data)};
+    return true;
+  }
+  // The link of a compact frame whose turn it is, which is accepted then; nullptr: nothing has
+  // happened, and receive_compact() says what becomes of it.
+  [[nodiscard, gnu::always_inline]] Link* take_compact(const void* data, size_t size) noexcept {
     constexpr wire::Class c = wire::Class::kSync;
-    if (size >= wire::kCompactHeader) [[likely]] {
-      const wire::CompactView view = wire::read_compact(data);
-      const uint8_t kind = view.fields.kind;
-      Link* link = links.find_compact(view.fields.link);
-      if (link != nullptr && wire::well_formed(view)) [[likely]] {
-        const ReceiveWindow& rx = link->receive_window(c);
-        const uint32_t ack = wire::widen(view.fields.ack, link->send_window(c).una());
-        if (view.fields.psn == (rx.expected() & 0xffff) && rx.queue().first() == nullptr &&
-            link->is_fast() &&
-            wire::check_compact(data, size, view, rx.nonce(),
-                                wire::compact_key({link->local_id, rx.expected(), ack, 0, kind})))
-            [[likely]] {
-          const auto length = static_cast<uint32_t>(size - wire::kCompactHeader);
-          accept(sender, control, *link, c, length, ack,
-                 kind & wire::kCompactAckRequest ? wire::kAckRequest : 0);
-          *out = {link, static_cast<const uint8_t*>(data) + wire::kCompactHeader, length,
-                  view.fields.am_id};
-          return true;
-        }
-      }
-    }
-    return receiver.receive_compact(data, size, out);
+    if (size < wire::kCompactHeader) [[unlikely]]
+      return nullptr;
+    const wire::CompactView view = wire::read_compact(data);
+    const uint8_t kind = view.fields.kind;
+    Link* link = links.find_compact(view.fields.link);
+    if (link == nullptr || !wire::well_formed(view)) [[unlikely]]
+      return nullptr;
+    const ReceiveWindow& rx = link->receive_window(c);
+    const uint32_t expected = rx.expected();
+    if (static_cast<uint16_t>(view.fields.psn) != static_cast<uint16_t>(expected) ||
+        rx.queue().first() != nullptr || !link->is_fast()) [[unlikely]]
+      return nullptr;
+    const uint32_t ack = wire::widen(view.fields.ack, link->send_window(c).una());
+    if (!wire::check_compact(data, size, view, rx.nonce(),
+                             wire::compact_key({link->local_id, expected, ack, 0, kind})))
+        [[unlikely]]
+      return nullptr;
+    accept(sender, control, *link, c, static_cast<uint32_t>(size - wire::kCompactHeader), ack,
+           (kind & wire::kCompactAckRequest) != 0);
+    return link;
   }
   // After the upcall: delivers what had waited behind that frame.
   void delivered(const Received& received, wire::Class c) noexcept {

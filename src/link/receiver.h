@@ -20,11 +20,16 @@ struct Received {
 
 // The expected frame was verified and will be delivered. Its state is advanced before the upcall.
 inline void accept(Sender& sender, ControlQueue& control, Link& link, wire::Class c,
-                   uint32_t length, uint32_t ack, uint8_t flags) noexcept {
+                   uint32_t length, uint32_t ack, bool ack_requested) noexcept {
   link.receive_window(c).accept();
   link.counters->count_verified(length);
   if (ack != link.send_window(c).una()) sender.on_ack(link, c, ack);
-  control.schedule_ack(link.control, c, (flags & wire::kAckRequest) != 0);
+  control.schedule_ack(link.control, c, ack_requested);
+}
+inline void accept(Sender& sender, ControlQueue& control, Link& link, wire::Class c,
+                   const wire::FrameHeader& header) noexcept {
+  accept(sender, control, link, c, header.length, header.ack,
+         (header.flags & wire::kAckRequest) != 0);
 }
 
 class Receiver {
@@ -79,7 +84,7 @@ class Receiver {
                        const uint8_t* payload) noexcept;
   void schedule_nack(Link& link, wire::Class c) noexcept;
   void accept(Link& link, wire::Class c, const wire::FrameHeader& header) noexcept {
-    link::accept(sender_, control_, link, c, header.length, header.ack, header.flags);
+    link::accept(sender_, control_, link, c, header);
   }
 
   const Interface& iface_;

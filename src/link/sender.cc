@@ -97,7 +97,9 @@ size_t Sender::commit_gathered(Link& link, wire::Class c, Slot* slot, uint8_t am
 
 void Sender::uncommit(Link& link, wire::Class c, Slot* slot, Slot* before,
                       uint32_t length) noexcept {
-  link.send_window(c).undo(*slot, before, limits_);
+  const bool requested = slot->compact ? (slot->key() >> 56 & wire::kCompactAckRequest) != 0
+                                       : (slot->header()->flags & wire::kAckRequest) != 0;
+  link.send_window(c).undo(*slot, before, requested, limits_);
   link.counters->frames_sent--;
   link.counters->bytes_sent -= length;
   control_.schedule_ack(link.control, c, false);  // it may have carried one

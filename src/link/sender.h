@@ -5,6 +5,8 @@
 #ifndef VERITY_LINK_SENDER_H
 #define VERITY_LINK_SENDER_H
 
+#include <algorithm>
+
 #include "link/port/frame_writer.h"
 #include "link/retransmit_timer.h"
 #include "link/sealing.h"
@@ -38,6 +40,19 @@ class Sender {
       return nullptr;
     Slot* slot = pool_.take(stored_size(link, length));
     return slot != nullptr ? slot : reserve_slow(link, tx, length);
+  }
+  // A slot for a frame of at most small_payload() bytes on a link that is fast, in the synchronous
+  // class; commit_small() then. nullptr: reserve() may have one.
+  [[nodiscard]] Slot* reserve_small(Link& link) noexcept {
+    SendWindow& tx = link.send_window(wire::Class::kSync);
+    if (link.behind_pending || !tx.may_append_small(limits_)) [[unlikely]]
+      return nullptr;
+    return pool_.take_small();
+  }
+  // 0: there are no compact frames.
+  [[nodiscard]] size_t small_payload() const noexcept {
+    constexpr size_t kMost = Pool::kSmallFrame - sizeof(wire::FrameHeader);
+    return may_compact_ ? std::min<size_t>(kMost, compact_limit_) : 0;
   }
   // A slot that was reserved and is not used after all.
   void cancel(Slot* slot) noexcept { pool_.give(slot); }
@@ -73,13 +88,15 @@ class Sender {
     append(link, c, slot, length);
     return true;
   }
-  // commit() of a frame of which will_be_compact() said so.
-  [[gnu::always_inline]] void commit_compact(Link& link, Slot* slot, uint32_t length,
-                                             uint8_t am_id) noexcept {
-    constexpr wire::Class c = wire::Class::kSync;
-    prepare_compact(link, slot, length, am_id);
-    append(link, c, slot, length);
-    wire::seal_compact(slot->payload(), length, link.send_window(c).nonce(), slot->key());
+  // commit() of a frame in a slot of reserve_small().
+  [[gnu::always_inline]] void commit_small(Link& link, Slot* slot, uint32_t length,
+                                           uint8_t am_id) noexcept {
+    SendWindow& tx = link.send_window(wire::Class::kSync);
+    tx.append_small(slot, static_cast<uint32_t>(wire::kCompactHeader) + length);
+    carry_ack(link, wire::Class::kSync);
+    const uint64_t key = write_compact(link, slot, am_id, wire::kCompactKind);
+    count(link, length);
+    wire::seal_compact_short(slot->payload(), length, tx.nonce(), key);
   }
   // The same for a frame whose payload is slot->source's pieces. It is sealed.
   void commit_source(Link& link, wire::Class c, Slot* slot, uint8_t am_id) noexcept;
@@ -145,9 +162,12 @@ class Sender {
   // Numbers the frame; returns the flags it is to carry. It carries the pending acknowledgement.
   [[nodiscard]] uint8_t enter(Link& link, wire::Class c, Slot* slot, size_t size,
                               bool compact) noexcept {
-    const uint32_t weight = link.send_window(c).enter(slot, static_cast<uint32_t>(size), compact);
+    link.send_window(c).enter(slot, static_cast<uint32_t>(size), compact);
+    carry_ack(link, c);
+    return link.send_window(c).flags(limits_);
+  }
+  static void carry_ack(Link& link, wire::Class c) noexcept {
     if (link.control.bits != 0) ControlQueue::ack_carried(link.control, c);
-    return link.send_window(c).flags_of(weight, limits_);
   }
   void prepare(Link& link, wire::Class c, Slot* slot, uint32_t length, uint8_t am_id) noexcept {
     const uint8_t flags = enter(link, c, slot, sizeof(wire::FrameHeader) + length, false);
@@ -166,13 +186,22 @@ class Sender {
     const uint8_t flags = enter(link, c, slot, wire::kCompactHeader + length, true);
     const auto kind =
         static_cast<uint8_t>(wire::kCompactKind | (flags != 0 ? wire::kCompactAckRequest : 0));
-    const wire::CompactFields fields{link.remote_id, slot->psn, link.receive_window(c).expected(),
-                                     am_id, kind};
+    (void)write_compact(link, slot, am_id, kind);
+  }
+  // Of a slot that has its psn. Returns its key.
+  static uint64_t write_compact(Link& link, Slot* slot, uint8_t am_id, uint8_t kind) noexcept {
+    const wire::CompactFields fields{
+        link.remote_id, slot->psn, link.receive_window(wire::Class::kSync).expected(), am_id, kind};
     wire::write_compact(slot->payload(), fields);
-    slot->set_key(wire::compact_key(fields));
+    const uint64_t key = wire::compact_key(fields);
+    slot->set_key(key);
+    return key;
   }
   void append(Link& link, wire::Class c, Slot* slot, uint32_t length) noexcept {
     link.send_window(c).append(slot, limits_);
+    count(link, length);
+  }
+  void count(Link& link, uint32_t length) noexcept {
     link.counters->count_sent(length);
     if (!link.timer.deadline.armed()) timer_.arm(link);
   }

@@ -51,7 +51,8 @@ extern const Kernel* active_kernel;
 }
 
 [[nodiscard]] inline Digest hash(const void* data, size_t length) noexcept {
-  return hash(*detail::active_kernel, data, length);
+  if (length <= kShortHash) return hash_short(data, length);
+  return detail::active_kernel->hash_long(data, length);
 }
 
 // Digest of bytes [offset, offset + length) of the concatenation of the pieces, equal to that of

@@ -82,6 +82,14 @@ inline void seal_compact(uint8_t* payload, size_t length, uint64_t nonce, uint64
   std::memcpy(payload - kCompactHeader, &root, sizeof(root));
 }
 
+// The same where the frame has at most merkle::kShortHash bytes.
+inline void seal_compact_short(uint8_t* payload, size_t length, uint64_t nonce,
+                               uint64_t key) noexcept {
+  const uint64_t digest = merkle::hash_short(payload - sizeof(uint64_t), length + sizeof(uint64_t));
+  const uint64_t root = compact_root(digest, nonce, key);
+  std::memcpy(payload - kCompactHeader, &root, sizeof(root));
+}
+
 // The same while copying the frame to `dest`: one pass over the bytes for both.
 inline void seal_compact_copy(uint8_t* payload, void* dest, size_t length, uint64_t nonce,
                               uint64_t key) noexcept {
@@ -108,6 +116,11 @@ struct CompactView {
            static_cast<uint32_t>(words[1] >> 24) & 0xffff,
            static_cast<uint32_t>(words[1] >> 40) & 0xffff, static_cast<uint8_t>(words[1] >> 56),
            static_cast<uint8_t>(words[0])}};
+}
+
+// Of a frame whose header was read already.
+[[nodiscard]] inline uint8_t compact_am_id(const void* data) noexcept {
+  return static_cast<const uint8_t*>(data)[kCompactHeader - 1];
 }
 
 [[nodiscard]] inline bool well_formed(const CompactView& view) noexcept {

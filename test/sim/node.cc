@@ -116,6 +116,7 @@ bool Node::send_next(unsigned to, wire::Class c) {
 bool Node::send_copy(unsigned to, const MessageId& id, uint32_t length) {
   Peer& p = peer(to);
   Stream& s = p.out[static_cast<unsigned>(id.c)];
+  if (send_small(to, id, length)) return true;
   link::Slot* slot = hub_->sender.reserve(p.link, id.c, length);
   if (slot == nullptr) return s.writable = false;
   if (rng_.chance(0.02)) {
@@ -130,6 +131,21 @@ bool Node::send_copy(unsigned to, const MessageId& id, uint32_t length) {
   const util::Piece frame{slot->frame(), slot->size};
   after_send(to, id.c, slot,
              slot->compact ? send_compact(p.link, frame) : send(p.link, id.c, {&frame, 1}));
+  return true;
+}
+
+// False: not this time, or not this message.
+bool Node::send_small(unsigned to, const MessageId& id, uint32_t length) {
+  Peer& p = peer(to);
+  const bool fits = id.c == wire::Class::kSync && length <= hub_->sender.small_payload();
+  if (!fits || !p.link.is_fast() || rng_.chance(0.3)) return false;
+  link::Slot* slot = hub_->sender.reserve_small(p.link);
+  if (slot == nullptr) return false;
+  fill_message(id, 0, slot->payload(), length);
+  p.out[static_cast<unsigned>(id.c)].sent++;
+  hub_->sender.commit_small(p.link, slot, length, message_am(id));
+  const util::Piece frame{slot->frame(), slot->size};
+  after_send(to, id.c, slot, send_compact(p.link, frame));
   return true;
 }
 

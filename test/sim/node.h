@@ -95,6 +95,7 @@ class Node final : public link::Port {
 
  private:
   bool send_copy(unsigned to, const MessageId& id, uint32_t length);
+  bool send_small(unsigned to, const MessageId& id, uint32_t length);
   bool send_zero_copy(unsigned to, const MessageId& id, uint32_t length);
   unsigned index_of(const link::Link& link) const noexcept;
   void on_message(unsigned from, uint8_t am_id, const void* payload, size_t length);

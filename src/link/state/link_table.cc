@@ -19,6 +19,8 @@ void LinkTable::enter(Link& link) {
     // More do not fit their ids; the last index is kLinkUnknown's.
     if (table_.size() == kIndexMask) throw std::bad_alloc();
     table_.push_back(nullptr);
+    links_ = table_.data();
+    size_ = table_.size();
     free_ids_.push_back(static_cast<uint32_t>(table_.size() - 1));
   }
   link.local_id = free_ids_.back();

@@ -46,10 +46,12 @@ class LinkTable {
 
   [[nodiscard]] Link* at(uint32_t id) const noexcept {
     const uint32_t index = id & kIndexMask;
-    return index < table_.size() ? table_[index] : nullptr;
+    return index < size_ ? links_[index] : nullptr;
   }
 
   std::vector<Link*> table_;
+  Link* const* links_ = nullptr;  // table_'s, which a frame finds with fewer instructions
+  size_t size_ = 0;
   std::vector<uint32_t> free_ids_;
   std::unordered_map<uint64_t, Link*> by_peer_;
   uint32_t epochs_ = 0;

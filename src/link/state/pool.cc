@@ -18,7 +18,7 @@ size_t slot_bytes(size_t frame) { return (sizeof(Slot) + frame + kLine - 1) / kL
 }  // namespace
 
 Pool::Pool(size_t max_frame, size_t limit, size_t max_large) noexcept
-    : capacity_{kLine * 2 - sizeof(Slot), 512 - sizeof(Slot), 2048 - sizeof(Slot), max_frame,
+    : capacity_{kSmallFrame, 512 - sizeof(Slot), 2048 - sizeof(Slot), max_frame,
                 std::max(max_frame, max_large)},
       limit_(limit) {
   for (unsigned c = 0; c < kSizeClasses; ++c) {

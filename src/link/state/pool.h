@@ -40,6 +40,16 @@ class Pool {
     return free_[wanted] != nullptr ? take_from(wanted) : take_larger(wanted);
   }
 
+  // A slot of the smallest class, for a frame of at most kSmallFrame bytes; nullptr when that is
+  // empty: take() then.
+  [[nodiscard]] Slot* take_small() noexcept {
+    if (free_[0] == nullptr) [[unlikely]]
+      return nullptr;
+    used_[0] = true;
+    return take_from(0);
+  }
+  static constexpr size_t kSmallFrame = 128 - sizeof(Slot);
+
   // A slot from the heap, outside of every limit: a link's reserve of one. nullptr when memory is
   // out.
   [[nodiscard]] static Slot* take_reserve(size_t size) noexcept;

@@ -7,6 +7,7 @@
 #ifndef VERITY_LINK_STATE_SEND_WINDOW_H
 #define VERITY_LINK_STATE_SEND_WINDOW_H
 
+#include <algorithm>
 #include <cstdint>
 
 #include "link/state/slot.h"
@@ -26,45 +27,58 @@ struct WindowLimits {
 class SendWindow {
  public:
   // --- the fast path: enter() numbers a frame, append() stores it ---
-  // Counts a frame of `size` bytes; returns what it takes of the window.
-  uint32_t enter(Slot* slot, uint32_t size, bool compact) noexcept {
+  // Counts a frame of `size` bytes.
+  void enter(Slot* slot, uint32_t size, bool compact) noexcept {
     slot->next = nullptr;
     slot->psn = next_psn_++;
     slot->set_frame(size, compact);
-    const uint32_t weight = compact ? size : slot->weight();
-    bytes_ += weight;
-    return weight;
+    sent_bytes_ += compact ? size : slot->weight();
   }
   // The flags that this frame is to carry.
-  [[nodiscard]] uint8_t flags_of(uint32_t weight, const WindowLimits& limits) noexcept {
-    bytes_since_request_ += weight;
-    const bool is_due = ++frames_since_request_ >= limits.ack_every_frames ||
-                        bytes_since_request_ >= limits.ack_every_bytes;
-    if (!is_due) [[likely]]
+  [[nodiscard]] uint8_t flags(const WindowLimits& limits) noexcept {
+    if (frames_since_request() < limits.ack_every_frames &&
+        bytes_since_request() < limits.ack_every_bytes) [[likely]]
       return 0;
-    frames_since_request_ = bytes_since_request_ = 0;
+    restart_requests();
     return wire::kAckRequest;
   }
   void append(Slot* slot, const WindowLimits& limits) noexcept {
-    (oldest_ == nullptr ? oldest_ : newest_->next) = slot;
-    newest_ = slot;
+    link_last(slot);
     if (is_full(limits)) blocked_ = true;
+    small_allowed_ = 0;
   }
-  // Takes back the newest frame, which the lower transport refused. `before` is the one before it.
-  void undo(const Slot& slot, Slot* before, const WindowLimits& limits) noexcept {
+  // Takes back the newest frame, which the lower transport refused. `before` is the one before it;
+  // `requested`: it was to carry a request, which the next one does then.
+  void undo(const Slot& slot, Slot* before, bool requested, const WindowLimits& limits) noexcept {
     (before == nullptr ? oldest_ : before->next) = nullptr;
     newest_ = before;
     --next_psn_;
-    bytes_ -= slot.size;
-    frames_since_request_ =
-        limits.ack_every_frames;  // the next one requests it, as this one may have
+    sent_bytes_ -= slot.size;
+    if (requested) request_psn_ = next_psn_ - limits.ack_every_frames;
     blocked_ = false;
   }
   // The size of a frame in flight changes: it gets another header, or loses its HELLO.
   void resize(Slot& slot, uint32_t size) noexcept {
-    bytes_ -= slot.weight();
+    sent_bytes_ -= slot.weight();
     slot.size = size;
-    bytes_ += slot.weight();
+    sent_bytes_ += slot.weight();
+  }
+
+  // --- small frames: so many are allowed at a time that no limit can be reached ---
+  // Bytes of the largest one.
+  static constexpr uint32_t kSmall = 128;
+  // False: the next one is entered like all others.
+  [[nodiscard]] bool may_append_small(const WindowLimits& limits) noexcept {
+    return small_allowed_ != 0 || allow_small(limits);
+  }
+  // enter() and append() of a compact one that carries no flags.
+  void append_small(Slot* slot, uint32_t size) noexcept {
+    --small_allowed_;
+    slot->next = nullptr;
+    slot->psn = next_psn_++;
+    slot->set_frame(size, true);
+    sent_bytes_ += size;
+    link_last(slot);
   }
 
   // --- acknowledgements ---
@@ -75,14 +89,14 @@ class SendWindow {
     if (ack - una_ > frames()) return false;
     while (una_ != ack && oldest_ != first_unsent_) release(pop());
     // Acknowledged without a request, as in a ping-pong: a request would cost an extra frame.
-    if (oldest_ == nullptr) bytes_since_request_ = frames_since_request_ = 0;
+    if (oldest_ == nullptr) restart_requests();
     return true;
   }
   // Releases everything; no frame is taken any more.
   template <typename Release>
   void complete_all(Release&& release) noexcept {
     first_unsent_ = nullptr;
-    blocked_ = true;
+    block();
     while (oldest_ != nullptr) release(pop());
     newest_ = nullptr;
   }
@@ -98,7 +112,7 @@ class SendWindow {
   // --- frames that the lower transport did not take yet ---
   void stall(Slot* slot) noexcept {
     if (first_unsent_ == nullptr) first_unsent_ = slot;
-    blocked_ = true;
+    block();
   }
   // The oldest of them, or nullptr. It counts as sent: a transport that delivers inside the send
   // may acknowledge it there and then. put_back() when it was not taken.
@@ -116,7 +130,10 @@ class SendWindow {
 
   // --- no new frame: the window is full, no memory, one waits for the lower transport, or no link
   // ---
-  void block() noexcept { blocked_ = true; }
+  void block() noexcept {
+    blocked_ = true;
+    small_allowed_ = 0;
+  }
   // True when there is room again.
   [[nodiscard]] bool unblock(const WindowLimits& limits) noexcept {
     if (first_unsent_ != nullptr || is_full(limits)) return false;
@@ -141,23 +158,46 @@ class SendWindow {
   [[nodiscard]] bool in_flight() const noexcept { return oldest_ != nullptr; }
   [[nodiscard]] bool contains(uint32_t psn) const noexcept { return psn - una_ < frames(); }
   [[nodiscard]] uint32_t frames() const noexcept { return next_psn_ - una_; }
-  [[nodiscard]] uint32_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] uint32_t bytes() const noexcept { return sent_bytes_ - acked_bytes_; }
   [[nodiscard]] uint32_t una() const noexcept { return una_; }
   [[nodiscard]] uint32_t next_psn() const noexcept { return next_psn_; }
   [[nodiscard]] uint64_t nonce() const noexcept { return nonce_; }
   void set_nonce(uint64_t nonce) noexcept { nonce_ = nonce; }
   // Of an empty window: the first frame gets this number.
-  void start_at(uint32_t psn) noexcept { next_psn_ = una_ = psn; }
+  void start_at(uint32_t psn) noexcept { next_psn_ = una_ = request_psn_ = psn; }
 
  private:
   [[nodiscard]] bool is_full(const WindowLimits& limits) const noexcept {
-    return frames() >= limits.frames || bytes_ >= limits.bytes;
+    return frames() >= limits.frames || bytes() >= limits.bytes;
+  }
+  [[nodiscard]] uint32_t frames_since_request() const noexcept { return next_psn_ - request_psn_; }
+  [[nodiscard]] uint32_t bytes_since_request() const noexcept {
+    return sent_bytes_ - request_bytes_;
+  }
+  void restart_requests() noexcept {
+    request_psn_ = next_psn_;
+    request_bytes_ = sent_bytes_;
+  }
+  void link_last(Slot* slot) noexcept {
+    (oldest_ == nullptr ? oldest_ : newest_->next) = slot;
+    newest_ = slot;
+  }
+  [[gnu::noinline]] bool allow_small(const WindowLimits& limits) noexcept {
+    const auto below = [](uint32_t limit, uint32_t used) {
+      return used < limit ? limit - used - 1 : 0;
+    };
+    const uint32_t frames_left = std::min(below(limits.frames, frames()),
+                                          below(limits.ack_every_frames, frames_since_request()));
+    const uint32_t bytes_left = std::min(below(limits.bytes, bytes()),
+                                         below(limits.ack_every_bytes, bytes_since_request()));
+    small_allowed_ = blocked_ ? 0 : std::min(frames_left, bytes_left / kSmall);
+    return small_allowed_ != 0;
   }
   Slot* pop() noexcept {
     Slot* slot = oldest_;
     oldest_ = slot->next;
     ++una_;
-    bytes_ -= slot->weight();
+    acked_bytes_ += slot->weight();
     return slot;
   }
 
@@ -166,9 +206,12 @@ class SendWindow {
   Slot* first_unsent_ = nullptr;
   uint32_t next_psn_ = 0;
   uint32_t una_ = 0;
-  uint32_t bytes_ = 0;  // of the frames in flight
-  uint32_t bytes_since_request_ = 0;
-  uint32_t frames_since_request_ = 0;
+  // What frames take of the window, all of them since the beginning; the numbers wrap.
+  uint32_t sent_bytes_ = 0;
+  uint32_t acked_bytes_ = 0;
+  uint32_t request_psn_ = 0;  // next_psn_ and sent_bytes_ when a frame last carried a request
+  uint32_t request_bytes_ = 0;
+  uint32_t small_allowed_ = 0;
   uint32_t ack_requested_psn_ = 0;  // request_ack() covered the frames before it
   uint16_t nacks_seen_ = 0;         // serial of the last NACK processed
   uint16_t probe_serial_ = 0;       // of the last PROBE sent

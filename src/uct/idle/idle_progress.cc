@@ -14,7 +14,7 @@ namespace verity::uct {
 // thread uses each worker, and only as long as one thread has used them all. Every call of the
 // upper layer notes its thread first, and the first one of a second thread waits until no sibling
 // is served any more.
-constinit std::atomic<pthread_t> only_thread{};
+constinit std::atomic<ThreadId> only_thread = 0;
 constinit std::atomic<bool> several_threads = false;
 
 namespace {
@@ -44,7 +44,7 @@ Siblings* siblings = new Siblings;
 
 void forget() noexcept {
   siblings = new Siblings;
-  only_thread = pthread_t{};
+  only_thread = 0;
   several_threads = several_workers = false;
 }
 
@@ -53,8 +53,8 @@ void forget() noexcept {
 // Not in a thread that holds the lock: that is the only one.
 void note_other_thread() noexcept {
   const std::lock_guard lock(siblings->mutex);
-  pthread_t seen{};
-  if (only_thread.compare_exchange_strong(seen, pthread_self()) || seen == pthread_self()) return;
+  ThreadId seen = 0;
+  if (only_thread.compare_exchange_strong(seen, this_thread()) || seen == this_thread()) return;
   several_threads.store(true, std::memory_order_relaxed);
 }
 

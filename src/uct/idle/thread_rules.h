@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "uct/compat/ucx.h"
 
@@ -41,15 +42,26 @@ struct ThreadRules {
   }
 };
 
-// The one thread that has used all sibling interfaces so far; see idle_progress.cc.
-extern constinit std::atomic<pthread_t> only_thread;
+// Names the calling thread among those that are alive; never 0. Where the compiler can, without a
+// call: this is in the path of each message.
+using ThreadId = uintptr_t;
+[[nodiscard]] inline ThreadId this_thread() noexcept {
+#if __has_builtin(__builtin_thread_pointer)
+  return reinterpret_cast<ThreadId>(__builtin_thread_pointer());
+#else
+  return (ThreadId)pthread_self();  // a number or a pointer
+#endif
+}
+
+// The one thread that has used all sibling interfaces so far, 0: none has; see idle_progress.cc.
+extern constinit std::atomic<ThreadId> only_thread;
 extern constinit std::atomic<bool> several_threads;
 [[gnu::cold]] void note_other_thread() noexcept;
 
 // A call of the upper layer, in this thread.
 inline void note_thread(const ThreadRules& rules) noexcept {
   if (!rules.is_sibling || several_threads.load(std::memory_order_relaxed)) return;
-  if (only_thread.load(std::memory_order_relaxed) != pthread_self()) [[unlikely]]
+  if (only_thread.load(std::memory_order_relaxed) != this_thread()) [[unlikely]]
     note_other_thread();
 }
 

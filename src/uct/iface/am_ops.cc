@@ -25,9 +25,21 @@ const void* data_of(const uct_iov_t* iov, size_t count) noexcept {
 
 }  // namespace
 
-[[gnu::hot]] ucs_status_t Ops::am_short(uct_ep_h ep, uint8_t id, uint64_t header,
-                                        const void* payload, unsigned length) noexcept {
-  VerityEp& self = VerityEp::of(ep);
+namespace {
+
+// Most are a few words, for which a call of memcpy() costs more than the copy.
+[[gnu::always_inline]] inline void copy_small(uint8_t* out, const void* in,
+                                              unsigned length) noexcept {
+  if (length == sizeof(uint64_t)) {
+    std::memcpy(out, in, sizeof(uint64_t));
+  } else if (length != 0) {
+    std::memcpy(out, in, length);
+  }
+}
+
+// A message that is not small, or a link that is not ready for one.
+[[gnu::noinline]] ucs_status_t am_short_slow(VerityEp& self, uint8_t id, uint64_t header,
+                                             const void* payload, unsigned length) noexcept {
   VerityIface& f = self.verity();
   UctLink& l = self.link();
   if (!is_am_id(id) || !is_length("am_short", sizeof(header) + length, f.max_copied()))
@@ -45,6 +57,25 @@ const void* data_of(const uct_iov_t* iov, size_t count) noexcept {
   if (length != 0) std::memcpy(slot->payload() + sizeof(header), payload, length);
   return f.sender().launch_copied(l, c, slot, sizeof(header) + length,
                                   {self.serial(), nullptr, payload, id});
+}
+
+}  // namespace
+
+[[gnu::hot]] ucs_status_t Ops::am_short(uct_ep_h ep, uint8_t id, uint64_t header,
+                                        const void* payload, unsigned length) noexcept {
+  VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  UctLink& l = self.link();
+  const size_t size = sizeof(header) + size_t{length};
+  if (f.core().threads.shared || !f.sender().is_small(l, size, id)) [[unlikely]]
+    return am_short_slow(self, id, header, payload, length);
+  note_thread(f.core().threads);
+  link::Slot* slot = f.sender().reserve_small(l);
+  if (slot == nullptr) [[unlikely]]
+    return am_short_slow(self, id, header, payload, length);
+  std::memcpy(slot->payload(), &header, sizeof(header));
+  copy_small(slot->payload() + sizeof(header), payload, length);
+  return f.sender().launch_small(l, slot, static_cast<uint32_t>(size), id);
 }
 
 ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,

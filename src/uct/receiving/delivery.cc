@@ -56,10 +56,9 @@ inline ucs_status_t Delivery::call(uint8_t am_id, uint8_t* payload, size_t lengt
 //
 //   | lower hook (8) | headroom ...            | frame header (16 or 32) | payload
 //                            | our hook (8) | headroom ...              |
-inline ucs_status_t Delivery::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
-                                     uct_recv_desc_t* release) noexcept {
-  if (core_.check_kept && is_kept(am_id, payload, length)) [[unlikely]]
-    return UCS_OK;
+ucs_status_t Delivery::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
+                              uct_recv_desc_t* release) noexcept {
+  if (core_.check_kept && is_kept(am_id, payload, length)) return UCS_OK;
   if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0)
     uct_recv_desc(payload - descriptors_.headroom) = release;
   return call(am_id, payload, length, flags);
@@ -89,21 +88,48 @@ namespace {
 
 }  // namespace
 
+// All compact frames but the usual ones: it is not their turn, they are damaged, the time of their
+// check is counted, or another thread may be at work.
+[[gnu::noinline]] ucs_status_t Delivery::receive_compact_slow(void* data, size_t length,
+                                                              unsigned flags,
+                                                              bool is_timed) noexcept {
+  link::Received received;
+  const Ticks begin = is_timed ? Ticks::now() : Ticks();
+  if (!hub_->receive_compact(data, length, &received)) return UCS_OK;
+  if (is_timed) count_time(begin, received);
+  current_ = &UctLink::of(*received.link);
+  const ucs_status_t status = upcall(received.am_id, const_cast<uint8_t*>(received.payload),
+                                     received.length, flags, &descriptors_.compact);
+  hub_->delivered(received, wire::Class::kSync);
+  return status;
+}
+
 [[gnu::hot]] ucs_status_t Delivery::receive_compact(void* data, size_t length,
                                                     unsigned flags) noexcept {
   prefetch_next(data);
-  link::Received received;
   const bool is_timed = sampler_.is_due();
-  const Ticks begin = is_timed ? Ticks::now() : Ticks();
-  if (!hub_->receive_compact(data, length, &received)) [[unlikely]]
-    return UCS_OK;
-  if (is_timed) [[unlikely]]
-    count_time(begin, received);
-  auto* payload = const_cast<uint8_t*>(received.payload);
-  current_ = &UctLink::of(*received.link);
-  const ucs_status_t status =
-      upcall(received.am_id, payload, received.length, flags, &descriptors_.compact);
-  hub_->delivered(received, wire::Class::kSync);
+  if (is_timed || core_.threads.shared) [[unlikely]]
+    return receive_compact_slow(data, length, flags, is_timed);
+  link::Link* link = hub_->take_compact(data, length);
+  if (link == nullptr) [[unlikely]]
+    return receive_compact_slow(data, length, flags, false);
+  const uint8_t am_id = wire::compact_am_id(data);
+  auto* payload = static_cast<uint8_t*>(data) + wire::kCompactHeader;
+  length -= wire::kCompactHeader;
+  ucs_status_t status;
+  if (core_.check_kept || ((observed_ids_ >> am_id) & 1) != 0) [[unlikely]] {
+    current_ = &UctLink::of(*link);
+    status = upcall(am_id, payload, length, flags, &descriptors_.compact);
+  } else {
+    if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0)
+      uct_recv_desc(payload - descriptors_.headroom) = &descriptors_.compact;
+    const uct_am_handler_t& handler = core_.wrap.am[am_id];
+    ++core_.upcalls;
+    status = handler.cb(handler.arg, payload, length, flags);
+    --core_.upcalls;
+  }
+  if (link->receive_window(wire::Class::kSync).queue().first() != nullptr) [[unlikely]]
+    hub_->receiver.deliver_queued(*link, wire::Class::kSync);
   return status;
 }
 

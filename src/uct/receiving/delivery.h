@@ -94,6 +94,8 @@ class Delivery {
   static void release_desc(uct_recv_desc_t* release, const char* lower_desc) noexcept;
 
   [[nodiscard]] ucs_status_t receive_compact(void* data, size_t length, unsigned flags) noexcept;
+  [[nodiscard]] ucs_status_t receive_compact_slow(void* data, size_t length, unsigned flags,
+                                                  bool is_timed) noexcept;
   [[nodiscard]] ucs_status_t receive_frame(wire::Class c, void* data, size_t length,
                                            unsigned flags) noexcept;
   [[nodiscard]] ucs_status_t receive_unframed(uint8_t am_id, void* data, size_t length,
@@ -107,9 +109,9 @@ class Delivery {
   }
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
+  ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
+                      uct_recv_desc_t* release) noexcept;
   // Inline: each does less than a call costs.
-  [[gnu::always_inline]] ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length,
-                                             unsigned flags, uct_recv_desc_t* release) noexcept;
   [[gnu::always_inline]] ucs_status_t call(uint8_t am_id, uint8_t* payload, size_t length,
                                            unsigned flags) noexcept;
   [[gnu::always_inline]] ucs_status_t call_handler(uint8_t am_id, uint8_t* payload, size_t length,

@@ -158,13 +158,13 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
   return UCS_OK;
 }
 
-// A compact frame that fits the lower transport's short send: nearly all short messages.
+// A compact frame that fits the lower transport's short send.
 [[gnu::hot]] ucs_status_t FrameSender::launch_short(UctLink& l, link::Slot* slot, uint32_t length,
                                                     uint8_t id) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
   link::Slot* before = link::Sender::newest(l, c);
-  hub_->sender.commit_compact(l, slot, length, id);
-  const ucs_status_t status = send_short(l, wire::kCompactId, *slot);
+  hub_->sender.commit(l, c, slot, length, id);
+  const ucs_status_t status = send_compact_short(l, *slot, length);
   if (status != UCS_OK) [[unlikely]]
     return not_launched(l, c, slot, before, length, status);
   hub_->sender.sent(l, c);

@@ -54,6 +54,18 @@ TEST_P(Hello, HellosLastUntilAnswered) {
   EXPECT_EQ(a.introductions.size() + b.introductions.size(), 2u);
 }
 
+// No flag but the request for one brings an acknowledgement at once: the peer may have closed.
+TEST_P(Hello, AHelloIsAcknowledgedLikeOtherFrames) {
+  open_a();
+  a.send("1");
+  ASSERT_TRUE(has_hello(a.wire.front()));
+  b.receive(a.take());
+  b.poll(b.hub.config().ack_polls - 1);
+  EXPECT_TRUE(b.wire.empty());
+  b.poll(2);
+  EXPECT_EQ(b.wire.size(), 1u);
+}
+
 TEST_P(Hello, CrossingHellosMakeOneLink) {
   open_a();
   b.open(a.hub.uid());

@@ -83,6 +83,10 @@ class End : public link::Port {
 
   // Sends `text` as one short message. False: no room.
   bool send(const std::string& text, Class c = Class::kSync, uint8_t am_id = 1) {
+    if (c == Class::kSync && text.size() <= hub.sender.small_payload() && link->is_fast() &&
+        (++smalls & 1) != 0) {
+      if (link::Slot* slot = hub.sender.reserve_small(*link)) return send_small(slot, text, am_id);
+    }
     link::Slot* slot = hub.sender.reserve(*link, c, text.size());
     if (slot == nullptr) return false;
     std::memcpy(slot->payload(), text.data(), text.size());
@@ -97,6 +101,14 @@ class End : public link::Port {
     } else {
       hub.sender.sent(*link, c);
     }
+    return true;
+  }
+  // The same in a slot of reserve_small().
+  bool send_small(link::Slot* slot, const std::string& text, uint8_t am_id) {
+    std::memcpy(slot->payload(), text.data(), text.size());
+    hub.sender.commit_small(*link, slot, static_cast<uint32_t>(text.size()), am_id);
+    if (send_compact(*link, {slot->frame(), slot->size}) == Sent::kBusy)
+      hub.sender.stalled(*link, Class::kSync, slot);
     return true;
   }
   // The same without a copy: `buffer` stays the source.
@@ -254,6 +266,7 @@ class End : public link::Port {
 
   const bool mixed;
   unsigned commits = 0;
+  unsigned smalls = 0;
   health::Counters counters{};
   link::Hub hub;
   std::unique_ptr<link::Link> link;

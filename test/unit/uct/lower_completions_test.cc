@@ -14,7 +14,7 @@
 namespace verity::uct {
 
 // Of idle_progress.cc; no interface has siblings here.
-constinit std::atomic<pthread_t> only_thread{};
+constinit std::atomic<ThreadId> only_thread{0};
 constinit std::atomic<bool> several_threads{false};
 void note_other_thread() noexcept {}
 
