@@ -37,8 +37,8 @@ test_packages=(
   man-db mandoc
   # src/merkle for another architecture.
   g++-aarch64-linux-gnu qemu-user googletest
-  # Network namespaces with a link between them.
-  iproute2
+  # Network namespaces with a link between them, and logins from one to the other.
+  iproute2 openssh-server openssh-client
   # contrib/packages.
   "${deb_packages[@]}" lintian "${rpm_packages[@]}"
   # What autolink is compared with.

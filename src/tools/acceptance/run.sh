@@ -75,7 +75,8 @@ agent_of() { # agent_of HOST: the command that runs another one there, with inpu
       fi ;;
   esac
 }
-# A signal ends the waiting, unlike a command in the foreground.
+# A signal ends the waiting, unlike a command in the foreground. Not in a command substitution: there bash 5.2 fails to parse the trap
+# when `wait` gets a signal, and this script goes on as if there had been none.
 waiting() { # waiting COMMAND...
   "$@" <&0 9>&- &
   wait $!

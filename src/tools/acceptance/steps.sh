@@ -153,11 +153,13 @@ error_of() { # error_of LABEL: UCX's words, of either
     sort | grep -v -m 1 'the other process ended')
   echo "${words:-$(last_words "$work/log/$1.0") $(last_words "$work/log/$1.1")}"
 }
-seen() { # seen LABEL KEY [FIELD]: of both hosts, what node.sh read there
+collect() { # collect LABEL: what node.sh reads on both hosts of that traffic, once
   local i
   for i in 0 1; do
     [ -e "$work/log/$1.seen.$i" ] || at "$i" seen "$1" > "$work/log/$1.seen.$i" 2>&1
   done
+}
+seen() { # seen LABEL KEY [FIELD]: of both hosts, of what was collected
   awk -v key="$2" -v field="${3-}" '$1 == key { if (field) sum += $field; else for (i = 2; i <= NF; ++i) sum += $i } END { print sum + 0 }' \
     "$work/log/$1".seen.[01]
 }
@@ -181,7 +183,9 @@ clean_traffic() { # clean_traffic TRANSPORT
       "please send this report to the project"
   elif [ "$(of "clean.$name" wrong_bytes)" -ne 0 ]; then
     step Transports failed "$name, nothing injected" "$(of "clean.$name" wrong_bytes) wrong bytes through v$name" "please send this report to the project"
-  elif [ "$(seen "clean.$name" verified)" -eq 0 ]; then
+  elif
+    collect "clean.$name"
+    [ "$(seen "clean.$name" verified)" -eq 0 ]; then
     step Transports failed "$name, nothing injected" "no frame was verified$(policy_of "clean.$name")" "see ucx-verity doctor on both hosts"
   elif sound+=("$name") && [ "$(seen "clean.$name" attested)" -ne 0 ]; then
     step Transports warning "$name, nothing injected" \
@@ -198,7 +202,10 @@ damaged_traffic() { # damaged_traffic TRANSPORT
   fault=$(fault_name "$1")
   if traffic "stock.$name" stock "$(lanes "$fault" "")" 60 "${messages[@]}"; then
     stock="stock UCX delivered $(of "stock.$name" wrong_messages) of $(of "stock.$name" messages) messages wrong"
-    [ "$(of "stock.$name" wrong_messages)" -gt 0 ] || stock="stock UCX: $(seen "stock.$name" injected) frames damaged, no message wrong"
+    if [ "$(of "stock.$name" wrong_messages)" -eq 0 ]; then
+      collect "stock.$name"
+      stock="stock UCX: $(seen "stock.$name" injected) frames damaged, no message wrong"
+    fi
   else
     stock="stock UCX failed: $(error_of "stock.$name")"
   fi
@@ -206,6 +213,7 @@ damaged_traffic() { # damaged_traffic TRANSPORT
     step Damage failed "$name" "v$fault fails: $(error_of "damaged.$name"); $stock" "please send this report to the project"
     return
   fi
+  collect "damaged.$name"
   injected=$(seen "damaged.$name" injected) found=$(seen "damaged.$name" attested) twice=$(seen "damaged.$name" twice)
   if [ "$(of "damaged.$name" wrong_bytes)" -ne 0 ]; then
     step Damage failed "$name" "$(of "damaged.$name" wrong_bytes) wrong bytes delivered; $stock" "please send this report to the project"
@@ -225,6 +233,7 @@ damaged_traffic() { # damaged_traffic TRANSPORT
 
 health() { # health TRANSPORT: of the damaged traffic
   local label=damaged.$1 found i line known
+  collect "$label"
   found=$(seen "$label" attested)
   if [ "$found" -eq 0 ]; then
     step Health skipped "injected faults" "none was found on the way, see Damage"
@@ -282,7 +291,8 @@ mpi_ready() { # mpi_ready: a launcher, and the program on both hosts; else why n
   if [ -n "$mpirun" ]; then read -ra launcher <<< "$mpirun"
   elif [[ ${agents[0]} = srun* ]]; then launcher=(srun --mpi=pmix --nodes=2 --ntasks=2 "--nodelist=${names[0]},${names[1]}")
   else
-    read -ra launcher <<< "$(at 0 launcher "${names[0]}" "${names[1]}" 2> /dev/null)"
+    at 0 launcher "${names[0]}" "${names[1]}" > "$work/log/launcher" 2> /dev/null
+    read -ra launcher < "$work/log/launcher"
     [ ${#launcher[@]} -gt 0 ] || { echo "no mpirun of Open MPI and no mpiexec of MPICH in PATH of ${names[0]}"; return 1; }
   fi
   case ${launcher[0]##*/} in *.openmpi | *.mpich) mpicc=mpicc.${launcher[0]##*.} ;; esac
