@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <ucp/api/ucp.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,6 +16,7 @@
 
 #include "policy/policy_file.h"
 #include "tools/bench/clock.h"
+#include "tools/env/environment.h"
 #include "tools/env/install.h"
 #include "tools/env/site.h"
 #include "tools/env/transports.h"
@@ -98,8 +100,7 @@ class Worker {
 
   // This host may lock UCX's own names, unlike the one that gives the orders.
   static std::string name_here(const std::string& transport) {
-    const char* folder = std::getenv("UCX_MODULE_DIR");
-    if (folder == nullptr) folder = std::getenv("UCX_PLUGIN_PATH");
+    const char* folder = std::getenv(plugin_variable(parse_version(ucp_get_version_string())));
     if (folder == nullptr || !transport.starts_with('v')) return transport;
     const std::string first = std::string(folder).substr(0, std::string_view(folder).find(':'));
     return locks_own_names(policy::read_site(first)) ? transport.substr(1) : transport;

@@ -61,6 +61,10 @@ Version parse_version(std::string_view text) {
 
 bool needs_preload(Version ucx) { return ucx.major < 1 || (ucx.major == 1 && ucx.minor < 22); }
 
+const char* plugin_variable(Version ucx) {
+  return needs_preload(ucx) ? "UCX_MODULE_DIR" : "UCX_PLUGIN_PATH";
+}
+
 std::vector<Variable> make_environment(const EnvironmentRequest& request) {
   std::vector<Variable> variables;
   add_loader(request, &variables);

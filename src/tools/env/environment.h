@@ -23,6 +23,10 @@ struct Version {
 // From UCX 1.22 on UCX_PLUGIN_PATH loads the plugin; before, a preload does.
 [[nodiscard]] bool needs_preload(Version ucx);
 
+// The variable whose first folder has the plugin for that UCX. The other one may be set as well, to
+// what UCX does not load the plugin from.
+[[nodiscard]] const char* plugin_variable(Version ucx);
+
 struct EnvironmentRequest {
   Version ucx;
   std::string preload;                   // path of libverity_preload.so

@@ -72,6 +72,30 @@ is "--limited: only figures with a limit" \
 is "--limited: each with its limit" \
   "$(bench --level ucp --tls posix,self --sizes 8,16 --seconds 0.01 --limited | grep -cE '[<>]= ')" 3
 
+# A host of --on that locks UCX's own names, by the file of the plugin's site: UCX's release decides which variable names that plugin;
+# the other one is as a shell had it before.
+read -ra cc <<< "${CC:-cc}"
+if command -v "${cc[0]}" > /dev/null; then
+  mkdir -p "$tap_dir/site/plugin" "$tap_dir/other/plugin"
+  echo 'lock UCX_VERITY_TRANSPARENT=y' > "$tap_dir/site/ucx-verity.conf"
+  chmod 644 "$tap_dir/site/ucx-verity.conf"
+  echo 'const char *ucp_get_version_string(void) { return RELEASE; }' > "$tap_dir/release.c"
+  opened() { # opened RELEASE FOLDER-OF-UCX_MODULE_DIR FOLDER-OF-UCX_PLUGIN_PATH: what it answers where vtcp is to be opened
+    "${cc[@]}" -shared -fPIC "-DRELEASE=\"$1\"" -o "$tap_dir/release.so" "$tap_dir/release.c" &&
+      echo '{"order": "open", "level": 1, "transport": "vtcp", "test": 0, "remote": true, "size": 8}' |
+      LD_PRELOAD=$tap_dir/release.so UCX_MODULE_DIR=$tap_dir/$2/plugin UCX_PLUGIN_PATH=$tap_dir/$3/plugin:/none UCX_WARN_UNUSED_ENV_VARS=n \
+        timeout 60 "$tool" bench --worker 2> /dev/null
+  }
+  for release in 1.13.1 1.21.0; do
+    contains "a host with UCX $release: the plugin is that of UCX_MODULE_DIR" "$(opened $release site other)" '"address":'
+    contains "a host with UCX $release: not that of UCX_PLUGIN_PATH" "$(opened $release other site)" '"problem":"UCP on vtcp'
+  done
+  contains "a host with UCX 1.22.0: the plugin is that of UCX_PLUGIN_PATH" "$(opened 1.22.0 other site)" '"address":'
+  contains "a host with UCX 1.22.0: not that of UCX_MODULE_DIR" "$(opened 1.22.0 site other)" '"problem":"UCP on vtcp'
+else
+  skip "a host that locks UCX's own names" "no C compiler"
+fi
+
 mpi_bench() { timeout 600 "$tool" bench --level mpi --tls posix --blocks 1 --mpicc "$MPICC" --mpirun "$(dirname "$MPICC")/mpirun" "$@" 2>&1; }
 if [ -z "$MPICC" ]; then
   skip "MPI level" "no MPI compiler"

@@ -33,6 +33,8 @@ TEST(ToolsEnvironment, VersionsDecideTheLoader) {
   EXPECT_FALSE(needs_preload(parse_version("1.23.0-rc1")));
   EXPECT_FALSE(needs_preload(parse_version("2.0")));
   EXPECT_EQ(parse_version("unknown").major, 0);
+  EXPECT_STREQ(plugin_variable(parse_version("1.21.0")), "UCX_MODULE_DIR");
+  EXPECT_STREQ(plugin_variable(parse_version("1.22.0")), "UCX_PLUGIN_PATH");
 }
 
 TEST(ToolsEnvironment, PreloadUpTo121) {

@@ -120,7 +120,7 @@ bool check_preload(const Facts& facts, Findings* findings) {
 
 bool check_module_dir(const Facts& facts, Findings* findings) {
   if (facts.shell.module_dir_fits) return true;
-  const std::string name = loads_by_preload(facts) ? "UCX_MODULE_DIR" : "UCX_PLUGIN_PATH";
+  const std::string name = plugin_variable(parse_version(facts.ucx.version));
   const std::string* value = value_of(facts, name);
   const std::string what = value == nullptr ? name + " is not set"
                                             : name + "=" + *value + " has no libuct_verity" +

@@ -60,10 +60,10 @@ std::string file_of_folders(const std::string& folders, const std::string& name)
   return {};
 }
 
-bool module_dir_fits(const Facts& facts, const Variables& set) {
-  const std::string* value = find_value(
-      set, needs_preload(parse_version(facts.ucx.version)) ? "UCX_MODULE_DIR" : "UCX_PLUGIN_PATH");
-  return value != nullptr && !file_of_folders(*value, "libuct_verity" + facts.ucx.suffix).empty();
+// The plugin that UCX finds by this shell's variables; empty: none.
+std::string plugin_of_shell(const Facts& facts, const Variables& set) {
+  const std::string* value = find_value(set, plugin_variable(parse_version(facts.ucx.version)));
+  return value == nullptr ? "" : file_of_folders(*value, "libuct_verity" + facts.ucx.suffix);
 }
 
 bool preload_exists(const Variables& set) {
@@ -244,8 +244,8 @@ namespace {
 
 // Of the plugin that this shell's jobs load, or of this installation.
 std::string module_folder(const Facts& facts, const Variables& set) {
-  const std::string* folder = find_value(set, "UCX_MODULE_DIR");
-  return folder != nullptr && module_dir_fits(facts, set) ? *folder : facts.install.module_dir;
+  const std::string plugin = plugin_of_shell(facts, set);
+  return plugin.empty() ? facts.install.module_dir : plugin.substr(0, plugin.rfind('/'));
 }
 
 }  // namespace
@@ -254,7 +254,7 @@ ShellFacts gather_shell(const Facts& facts) {
   ShellFacts shell;
   shell.set = environment_with({"LD_PRELOAD", "UCX", "OMPI_MCA_", "MPIR_CVAR_"});
   shell.preload_exists = preload_exists(shell.set);
-  shell.module_dir_fits = module_dir_fits(facts, shell.set);
+  shell.module_dir_fits = !plugin_of_shell(facts, shell.set).empty();
   shell.probe = probe_ucx({}, {}, true);
   policy::Policy policy = policy::read_site(module_folder(facts, shell.set));
   drop_refused_files(shell.probe.messages, &policy);
