@@ -71,6 +71,8 @@ done
 run --suites trixie
 is "what fails though the mirror answers is a failure" "$status $(last)" "1 0 passed, 1 failed, 0 skipped"
 contains "with the end of its log" "$out" '^E: cannot unpack .*/trixie/root'
+# Debian unstable's list of files is valid for a week.
+contains "a mirror that lags behind will do" "$(cat "$tap_dir/cache/trixie/root/etc/apt/apt.conf.d/matrix")" '^Acquire::Check-Valid-Until "false";$'
 DEBOOTSTRAP_SAYS="Couldn't download packages: base-files" run --suites trixie
 is "what cannot be downloaded though the mirror answers: skipped" "$status $(last)" "0 0 passed, 0 failed, 1 skipped"
 contains "and why" "$out" "^skipped: Couldn't download packages: base-files"
