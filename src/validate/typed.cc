@@ -21,7 +21,11 @@ constexpr MPI_Count kPackAtOnce = MPI_Count{1} << 28;  // bytes of one MPI_Pack
 
 MPI_Count size_of(MPI_Datatype datatype) {
   MPI_Count size = 0;
-  check(MPI_Type_size_x(datatype, &size));
+#if MPI_VERSION >= 4
+  check(MPI_Type_size_c(datatype, &size));
+#else
+  check(MPI_Type_size_x(datatype, &size));  // deprecated by MPI 4.1
+#endif
   return size;
 }
 
