@@ -79,8 +79,10 @@ agent_of() { # agent_of HOST: the command that runs another one there, with inpu
 # when `wait` gets a signal, and this script goes on as if there had been none.
 waiting() { # waiting COMMAND...
   "$@" <&0 9>&- &
-  wait $!
+  started=$!
+  wait "$started"
 }
+started=
 # Seconds after which a host that says nothing has hung. What runs there has its own limit, which is shorter.
 patience=${VERITY_ACCEPTANCE_PATIENCE:-120} # less in tests
 on() { # on 0|1 WORD...: on that host
@@ -144,6 +146,7 @@ SH
 exec 9>&2 # where an interrupt finds another stderr
 greeting='ucx-verity acceptance' # what a host prints before this is none of ours
 made=(no no) # a folder on the host
+making=no    # one is being made by the command that was started last
 descendants() { # descendants PID
   local child
   for child in $(ps -o pid= --ppid "$1"); do
@@ -154,6 +157,11 @@ descendants() { # descendants PID
 clean_up() {
   local i enders=('' '') left
   trap '' INT TERM HUP # once
+  # Removed before it is there, it would stay.
+  for ((i = 0; i < 50; ++i)); do
+    [ $making = yes ] && kill -0 "$started" 2> /dev/null || break
+    sleep 0.1
+  done
   for i in 0 1; do
     [ "${made[i]}" = yes ] || continue
     timeout -k 5 30 bash -c "exec ${agents[i]} \"\$@\"" agent sh "${folders[i]}/node" end < /dev/null > /dev/null 2>&1 9>&- &
@@ -168,7 +176,7 @@ clean_up() {
   [ ${#left[@]} -eq 0 ] || kill "${left[@]}" 2> /dev/null
 }
 interrupted() { # interrupted STATUS
-  echo "ucx-verity acceptance: interrupted; cleaning up on both hosts, 35 s at most" >&9
+  echo "ucx-verity acceptance: interrupted; cleaning up on both hosts, 40 s at most" >&9
   exit "$1"
 }
 

@@ -15,8 +15,9 @@ reach() {
   for i in 0 1; do
     status=0
     bootstrap "$i" > "$work/log/bootstrap"
-    made[i]=yes
+    made[i]=yes making=yes
     waiting timeout -k 5 60 bash -c "exec ${agents[i]} sh" < "$work/log/bootstrap" > "$work/log/reached.$i" 2> "$work/log/reach.$i" || status=$?
+    making=no
     version[i]=$(grep -E '^[0-9]+\.[0-9]+.* for UCX|^missing$' "$work/log/reached.$i" | tail -n 1)
     out=$(last_words "$work/log/reach.$i")
     if ! grep -qx "$greeting" "$work/log/reached.$i"; then

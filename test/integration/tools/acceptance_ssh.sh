@@ -68,11 +68,13 @@ lacks "a login's banner is no result" "$report" 'for users of the site'
 no_trace "acceptance"
 
 # ---- interrupted ----------------------------------------------------------------------------------
-# In a session of its own, whose processes all get the signal as from a terminal: while the hosts are reached, while messages travel,
-# and while a command substitution waits for an answer.
-reaching() { grep -q '  1/8  hosts' "$tap_dir/progress"; }
+# In a session of its own, whose processes all get the signal as from a terminal: while the first command on host-b, whose login is
+# slow once, is about to make a folder there, while messages travel, and while a command substitution waits for an answer.
+reaching() { [ -e "$home/was-slow" ]; }
 exchanging() { pgrep -f 'traffic second ' > "$tap_dir/found"; }
 answering() { pgrep -f "node seen damaged" > "$tap_dir/found"; }
+echo '[ "$(uname -n)" != host-b ] || ! mv ~/slow ~/was-slow 2> /dev/null || sleep 2' > "$home/.ssh/rc"
+: > "$home/slow"
 for moment in reaching exchanging answering; do
   : > "$tap_dir/progress"
   on a "${user[0]}" --default-signal=INT "${user[@]:1}" setsid "$tool" acceptance --directory "$tap_dir/base" host-a host-b \
