@@ -23,6 +23,61 @@ const void* data_of(const uct_iov_t* iov, size_t count) noexcept {
   return count > 1 ? iov[1].buffer : nullptr;
 }
 
+// --- to a peer in mode off ---
+
+struct Unframed {
+  const void* header;
+  size_t header_length;
+  const uct_iov_t* iov;
+  size_t count;
+};
+
+size_t pack_unframed(void* dest, void* arg) noexcept {
+  const auto& message = *static_cast<const Unframed*>(arg);
+  if (message.header_length != 0) std::memcpy(dest, message.header, message.header_length);
+  copy_iov(static_cast<uint8_t*>(dest) + message.header_length, message.iov, message.count);
+  return message.header_length + iov_total(message.iov, message.count);
+}
+
+ucs_status_t unframed_bcopy(UctLink& l, uint8_t id, Unframed message) noexcept {
+  const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), id, pack_unframed, &message, 0);
+  return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
+}
+
+// Where this process is in mode off, the upper layer has the lower transport's limits. Elsewhere it
+// has those of frames: what is too long for the lower transport's short send is copied.
+bool is_lower_short(VerityIface& f, size_t length) noexcept {
+  return f.core().is_off() || length <= f.sender().limits().max_short;
+}
+
+ucs_status_t unframed_short(VerityIface& f, UctLink& l, uint8_t id, uint64_t header,
+                            const void* payload, unsigned length) noexcept {
+  if (is_lower_short(f, sizeof(header) + length))
+    return uct_ep_am_short(l.lower.get(), id, header, payload, length);
+  const uct_iov_t iov{const_cast<void*>(payload), length, UCT_MEM_HANDLE_NULL, 0, 1};
+  return unframed_bcopy(l, id, {&header, sizeof(header), &iov, 1});
+}
+
+ucs_status_t unframed_short_iov(VerityIface& f, UctLink& l, uint8_t id, const uct_iov_t* iov,
+                                size_t iovcnt) noexcept {
+  if (is_lower_short(f, iov_total(iov, iovcnt)))
+    return uct_ep_am_short_iov(l.lower.get(), id, iov, iovcnt);
+  return unframed_bcopy(l, id, {nullptr, 0, iov, iovcnt});
+}
+
+ucs_status_t unframed_zcopy(UctLink& l, uint8_t id, const void* header, unsigned header_length,
+                            const uct_iov_t* iov, size_t iovcnt, unsigned flags,
+                            uct_completion_t* comp) noexcept {
+  if (!has_lower_zcopy(l)) return unframed_bcopy(l, id, {header, header_length, iov, iovcnt});
+  uct_iov_t lower_iov[kMostPieces];
+  if (iovcnt > kMostPieces) return UCS_ERR_INVALID_PARAM;
+  for (size_t i = 0; i < iovcnt; ++i) {
+    lower_iov[i] = iov[i];
+    lower_iov[i].memh = VerityMd::lower_handle(iov[i].memh);
+  }
+  return uct_ep_am_zcopy(l.lower.get(), id, header, header_length, lower_iov, iovcnt, flags, comp);
+}
+
 }  // namespace
 
 namespace {
@@ -50,7 +105,7 @@ namespace {
     return f.refuse_id(id);
   link::Slot* slot = f.sender().reserve(l, c, sizeof(header) + length, id);
   if (slot == nullptr) [[unlikely]] {
-    if (is_unframed(l)) return uct_ep_am_short(l.lower.get(), id, header, payload, length);
+    if (is_unframed(l)) return unframed_short(f, l, id, header, payload, length);
     return is_closed(l) ? UCS_OK : FrameSender::refusal(l);
   }
   std::memcpy(slot->payload(), &header, sizeof(header));
@@ -92,7 +147,7 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
     return f.refuse_id(id);
   link::Slot* slot = f.sender().reserve(l, c, length, id);
   if (slot == nullptr) [[unlikely]] {
-    if (is_unframed(l)) return uct_ep_am_short_iov(l.lower.get(), id, iov, iovcnt);
+    if (is_unframed(l)) return unframed_short_iov(f, l, id, iov, iovcnt);
     return is_closed(l) ? UCS_OK : FrameSender::refusal(l);
   }
   copy_iov(slot->payload(), iov, iovcnt);
@@ -118,41 +173,6 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
   }
   return f.sender().launch_bcopy(l, c, slot, 0, id, pack, arg, self.serial());
 }
-
-namespace {
-
-struct Unframed {
-  const void* header;
-  size_t header_length;
-  const uct_iov_t* iov;
-  size_t count;
-};
-
-size_t pack_unframed(void* dest, void* arg) noexcept {
-  const auto& message = *static_cast<const Unframed*>(arg);
-  if (message.header_length != 0) std::memcpy(dest, message.header, message.header_length);
-  copy_iov(static_cast<uint8_t*>(dest) + message.header_length, message.iov, message.count);
-  return message.header_length + iov_total(message.iov, message.count);
-}
-
-ucs_status_t unframed_zcopy(UctLink& l, uint8_t id, const void* header, unsigned header_length,
-                            const uct_iov_t* iov, size_t iovcnt, unsigned flags,
-                            uct_completion_t* comp) noexcept {
-  if (!has_lower_zcopy(l)) {
-    Unframed message{header, header_length, iov, iovcnt};
-    const ssize_t sent = uct_ep_am_bcopy(l.lower.get(), id, pack_unframed, &message, flags);
-    return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
-  }
-  uct_iov_t lower_iov[kMostPieces];
-  if (iovcnt > kMostPieces) return UCS_ERR_INVALID_PARAM;
-  for (size_t i = 0; i < iovcnt; ++i) {
-    lower_iov[i] = iov[i];
-    lower_iov[i].memh = VerityMd::lower_handle(iov[i].memh);
-  }
-  return uct_ep_am_zcopy(l.lower.get(), id, header, header_length, lower_iov, iovcnt, flags, comp);
-}
-
-}  // namespace
 
 ucs_status_t Ops::am_zcopy(uct_ep_h ep, uint8_t id, const void* header, unsigned header_length,
                            const uct_iov_t* iov, size_t iovcnt, unsigned flags,

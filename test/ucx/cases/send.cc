@@ -2,8 +2,9 @@
 //
 // Every kind of send, every length, every way to cut.
 #include <algorithm>
+#include <cstdlib>
 
-#include "cases.h"
+#include "pending.h"
 
 namespace verity::test {
 
@@ -71,6 +72,33 @@ void all_short(Side& side) { exchange_lengths(side, Kind::kShort, 8, plain); }
 void all_short_iov(Side& side) { exchange_lengths(side, Kind::kShortIov, 0, short_pieces); }
 void all_bcopy(Side& side) { exchange_lengths(side, Kind::kBcopy, 0, plain); }
 void all_zcopy(Side& side) { exchange_lengths(side, Kind::kZcopy, 0, zcopy_pieces); }
+
+// A peer in mode off gets what the lower transport sends, which may have a shorter limit than the
+// wrapper, whose frames are kept in any case.
+void to_mode_off(Side& side, Kind kind, size_t shortest, Cut (*cut_of)(const Iface&, uint64_t)) {
+  if (side.channel.alone()) throw Skip("needs two processes");
+  if (side.options.transport.front() != 'v') throw Skip("only the wrapper has modes");
+  if (std::getenv("UCX_FAULT_RATE") != nullptr) throw Skip("damage is not repaired in mode off");
+  if (side.role == 1) setenv("UCX_VERITY_MODE", "off", 1);
+  Iface iface(side.options);
+  const bool has = Outbound::has(iface, kind) || side.role == 1;
+  const size_t own = has ? Outbound::longest(iface, kind) : 0;
+  const uint64_t other = exchange_number(side.channel, own);
+  const std::vector<size_t> lengths = lengths_up_to(shortest, side.role == 0 ? own : other);
+  const auto length_of = [&](uint64_t i) { return i < lengths.size() ? lengths[i] : 0; };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  for (uint64_t i = 0; side.role == 0 && i < lengths.size(); ++i) out.send(kind, cut_of(iface, i));
+  out.wait();
+  in.expect(side.role == 1 ? lengths.size() : 0);
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
+void short_to_mode_off(Side& side) { to_mode_off(side, Kind::kShort, 8, plain); }
+void short_iov_to_mode_off(Side& side) { to_mode_off(side, Kind::kShortIov, 0, short_pieces); }
+void bcopy_to_mode_off(Side& side) { to_mode_off(side, Kind::kBcopy, 0, plain); }
 
 // The longest header, the longest message (headers count), the longest list of pieces.
 void zcopy_limits(Side& side) {
@@ -211,6 +239,9 @@ constexpr Case kCases[] = {
     {"am_short_iov, all lengths and cuts", all_short_iov},
     {"am_bcopy, all lengths", all_bcopy},
     {"am_zcopy, all lengths and cuts", all_zcopy},
+    {"a peer in mode off: am_short, all lengths", short_to_mode_off},
+    {"a peer in mode off: am_short_iov, all lengths and cuts", short_iov_to_mode_off},
+    {"a peer in mode off: am_bcopy, all lengths", bcopy_to_mode_off},
     {"am_zcopy, the largest header, payload and list", zcopy_limits},
     {"am_zcopy completes at once where the lower transport's does", zcopy_at_once},
     {"all kinds mixed keep their order", mixed_order},
