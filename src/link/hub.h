@@ -106,7 +106,8 @@ class Hub {
   // closing. False: the lower was busy.
   bool flush_control() noexcept { return control_sender.flush(links.all().size() + 1); }
   [[nodiscard]] bool has_pending_control() const noexcept { return !control.empty(); }
-  // Nothing in flight that a peer could still ask for, and no control frame pending.
+  // Nothing in flight that a peer could still ask for, no answer to a HELLO on its way, and no
+  // control frame pending.
   [[nodiscard]] bool is_idle() const noexcept;
 
   // The parts, by value, so that the fast path has no pointer to follow. The sender is first: its

@@ -77,9 +77,13 @@ struct Link {
     return peer_detached && peer_sent() == detached_top && !in_flight() && rx[0].complete() &&
            rx[1].complete();
   }
+  // Frames were sent, be it that none is kept any more (mode observe).
+  [[nodiscard]] bool has_sent() const noexcept {
+    return tx[0].next_psn() != 0 || tx[1].next_psn() != 0;
+  }
   // No frame was exchanged, in either direction.
   [[nodiscard]] bool never_connected() const noexcept {
-    return remote_id == wire::kLinkUnknown && peer_epoch == 0 && !in_flight();
+    return remote_id == wire::kLinkUnknown && peer_epoch == 0 && !has_sent();
   }
   [[nodiscard]] SendWindow& send_window(wire::Class c) noexcept {
     return tx[static_cast<unsigned>(c)];

@@ -80,6 +80,30 @@ TEST_P(Modes, ObserveDeliversDamagedFramesOnce) {
   }
 }
 
+// An answer that comes after the interface has closed reaches whoever has its address then.
+TEST_P(Modes, ObserveWaitsForTheAnswerToItsHello) {
+  Pair p(with_mode(Mode::kObserve));
+  p.a.open(p.b.hub.uid());
+  EXPECT_TRUE(p.a.hub.is_idle());
+  p.a.send("one");
+  EXPECT_FALSE(p.a.link->in_flight());
+  EXPECT_FALSE(p.a.hub.is_idle());
+  p.run_for(50'000'000);
+  EXPECT_EQ(p.b.got, std::vector<std::string>{"one"});
+  EXPECT_TRUE(p.a.hub.is_idle() && p.b.hub.is_idle());
+}
+
+// The peer has a link since the first frame.
+TEST_P(Modes, ObserveSendsAByeToAPeerThatHasNotAnswered) {
+  Pair p(with_mode(Mode::kObserve));
+  p.a.open(p.b.hub.uid());
+  p.a.send("one");
+  p.a.hub.lifecycle.close_all();
+  p.run_for(50'000'000);
+  EXPECT_EQ(p.b.got, std::vector<std::string>{"one"});
+  EXPECT_EQ(p.b.closed, 1u);
+}
+
 // A long zero-copy frame whose buffer is needed before it could be sent leaves from its copy, and
 // not in pieces, which a receiver in mode observe does not reassemble.
 TEST_P(Modes, ObserveSendsALongFrameFromItsCopy) {
