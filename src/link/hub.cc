@@ -59,8 +59,8 @@ bool Hub::is_idle() const noexcept {
   return control.empty() && std::none_of(all.begin(), all.end(), [](const Link* link) {
            if (link == nullptr) return false;
            // In mode observe nothing is kept, and the answer comes all the same.
-           const bool is_greeting = link->is_alive() && link->carries_hello() && link->has_sent();
-           return link->in_flight() || is_greeting;
+           const bool in_handshake = link->is_alive() && link->carries_hello() && link->has_sent();
+           return link->in_flight() || in_handshake;
          });
 }
 
