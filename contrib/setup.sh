@@ -38,7 +38,7 @@ test_packages=(
   # src/merkle for another architecture.
   g++-aarch64-linux-gnu qemu-user googletest
   # Network namespaces with a link between them, and logins from one to the other.
-  iproute2 openssh-server openssh-client
+  iproute2 openssh-client libwrap0
   # contrib/packages.
   "${deb_packages[@]}" lintian "${rpm_packages[@]}"
   # What autolink is compared with.

@@ -4,20 +4,28 @@
 # By OpenSSH, with an sshd on each of two hosts of namespaces that share no memory: `ucx-verity acceptance`, also when it is
 # interrupted, and jobs with a module loaded on the first host alone. Keys and settings are in a home folder of their own.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
-sshd=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || skip_all "no sshd (Debian package: openssh-server)"
 for program in ssh ssh-keygen; do
   command -v $program > /dev/null || skip_all "no $program (Debian package: openssh-client)"
 done
 . "$abs_top_srcdir/test/integration/build/modules_lib.sh"
 for system in lmod environment-modules; do fetch $system; done
+# Not installed for this test: the package starts an sshd of the machine's.
+sshd=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || fetch openssh-server || skip_all "no sshd, and its package cannot be downloaded (Debian: openssh-server)"
 . "$abs_top_srcdir/test/integration/mpi/two_hosts.sh"
+
+if [ -z "$sshd" ]; then
+  unpack openssh-server
+  sshd=$tap_dir/openssh-server/usr/sbin/sshd
+  ! ldd "$sshd" | grep -q 'not found' || skip_all "sshd lacks $(ldd "$sshd" | awk '/not found/ { print $1; exit }')"
+fi
 
 # The user of these namespaces, whose home ssh and sshd take from here; the hosts share it.
 home=$tap_dir/home
 mkdir -m 700 "$home" "$home/.ssh" "$tap_dir/sshd"
 for file in passwd shadow; do
-  awk -F: -v OFS=: -v home="$home" -v file=$file '$1 == "root" { $2 = "*"; if (file == "passwd") { $6 = home; $7 = "/bin/bash" } } { print }' \
+  awk -F: -v OFS=: -v home="$home" -v file=$file '$1 == "root" { $2 = "*"; if (file == "passwd") { $6 = home; $7 = "/bin/bash" } } $1 != "sshd" { print }' \
     /etc/$file > "$tap_dir/sshd/$file"
+  [ $file = shadow ] || echo "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin" >> "$tap_dir/sshd/$file" # of privilege separation
   mount --bind "$tap_dir/sshd/$file" /etc/$file
 done
 mount -t tmpfs run /run && mkdir /run/sshd # of privilege separation
