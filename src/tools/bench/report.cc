@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/bench/report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -25,6 +26,12 @@ std::string signed_figure(double value, double beside) {
   return format("%+.*f", std::abs(beside) >= 1000 ? 0 : std::abs(beside) >= 100 ? 1 : 2, value);
 }
 
+// Of wrapped to raw: at most so many decimals, and five characters where it is large, as of batches
+// that the system interrupted.
+std::string ratio_text(double value, int decimals) {
+  return format("%.*f", value >= 1000 ? 0 : value >= 100 ? std::min(decimals, 1) : decimals, value);
+}
+
 std::string level_text(const Result& result) {
   const std::string level = name_of(result.traffic.level);
   return result.send.empty() ? level : level + "/" + result.send;
@@ -46,15 +53,16 @@ std::string head_text(const Result& result, const std::string& test, bool axes) 
 }
 
 std::string figures_text(double raw, double wrapped, double difference, double ratio) {
-  return format("%7s %7s %7s %6.3f", figure(raw).c_str(), figure(wrapped).c_str(),
-                signed_figure(difference, raw).c_str(), ratio);
+  return format("%7s %7s %7s %6s", figure(raw).c_str(), figure(wrapped).c_str(),
+                signed_figure(difference, raw).c_str(), ratio_text(ratio, 3).c_str());
 }
 
 std::string comparison_text(const Comparison& c) {
   const auto percent = [](double part, double all) { return all > 0 ? 100 * part / all : 0; };
   return figures_text(c.raw, c.wrapped, c.difference.value, c.ratio.value) +
-         format(" %4.2f-%-4.2f %.0f%%,%.0f%%", c.ratio.low, c.ratio.high,
-                percent(c.raw_spread, c.raw), percent(c.wrapped_spread, c.wrapped));
+         format(" %4s-%-4s %.0f%%,%.0f%%", ratio_text(c.ratio.low, 2).c_str(),
+                ratio_text(c.ratio.high, 2).c_str(), percent(c.raw_spread, c.raw),
+                percent(c.wrapped_spread, c.wrapped));
 }
 
 std::string verdict_text(const Result& result) {

@@ -186,6 +186,17 @@ TEST(BenchHashing, LongerBytesTakeLonger) {
   EXPECT_GT(bench::hash_ns(1 << 20), 100 * small);
 }
 
+TEST(BenchReport, ALargeRatioKeepsTheColumns) {
+  Result result = result_of(bench::Test::kRate, 128, {{{3.07e6}, {}}, {{4e6}, {}}});
+  result.traffic.level = bench::Level::kMpi;
+  result.ranks = 4;
+  const std::string usual = table_line(result, true);
+  result.comparison.ratio = {111.474, 111.474, 1111.474};
+  const std::string large = table_line(result, true);
+  EXPECT_NE(large.find(" 111.5 111.5-1111 "), std::string::npos) << large;
+  EXPECT_LE(large.size(), usual.size() + 2);
+}
+
 TEST(BenchReport, CsvHasTheColumnsOfItsHeading) {
   Result result = result_of(bench::Test::kLatency, 8, {{{100}, {300}}, {{150}, {450}}});
   const std::string heading = csv_heading();
