@@ -91,7 +91,7 @@ extern constinit thread_local Attachments attachments __attribute__((tls_model("
 // ---------------------------------------------------------------------------------------------------------
 
 // From now on the wrapped UCP calls do something: to be called once, before MPI is initialised
-// (UCX_VERITY_TYPECHECK other than off). `several_threads`: MPI_THREAD_MULTIPLE was asked for,
+// (UCX_VERITY_TYPECHECK other than off). `several_threads`: MPI_THREAD_MULTIPLE was requested,
 // or may be in use. Again: only to say so of more threads than before.
 void enable_ucp_calls(bool several_threads = true) noexcept;
 

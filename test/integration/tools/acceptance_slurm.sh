@@ -23,7 +23,7 @@ is "exit status" "$status" 0
 contains "the hosts are those of the allocation, reached by steps of it" "$(cat "$tap_dir/progress")" \
   "^ucx-verity acceptance: host-a and host-b, by 'srun --overlap --nodes=1 --ntasks=1 --nodelist=host-a'"
 contains "the verdict" "$report" '^PASSED: [0-9]+ steps passed'
-contains "Slurm's version is told" "$report" '^  Slurm +[0-9.]+$'
+contains "Slurm's version is named" "$report" '^  Slurm +[0-9.]+$'
 contains "messages between them" "$report" '^  passed +tcp, nothing injected: 400 messages, [0-9]+ bytes right'
 contains "damage is repaired" "$report" '^  passed +tcp: [1-9][0-9]* frames damaged, [1-9][0-9]* found and repaired, no message wrong'
 if [ -n "$openmpi" ] && on a srun --mpi=list 2>&1 | grep -q pmix; then
