@@ -39,28 +39,62 @@ void Channel::get(void* data, size_t length) const {
           "the other process has gone");
 }
 
+void Channel::put_block(const void* data, size_t length) const {
+  const auto bytes = static_cast<uint32_t>(length);
+  put(&bytes, sizeof(bytes));
+  put(data, length);
+}
+
+Bytes Channel::get_block() const {
+  uint32_t length;
+  get(&length, sizeof(length));
+  Bytes block(length);
+  get(block.data(), block.size());
+  return block;
+}
+
+void Channel::put_step(Step step) const { put(&step, sizeof(step)); }
+
+void Channel::get_step(Step wanted) const {
+  Step step;
+  get(&step, sizeof(step));
+  if (step == Step::kSkip) {
+    const Bytes reason = get_block();
+    throw Skip(std::string(reason.begin(), reason.end()));
+  }
+  require(step == wanted, "the processes are out of step");
+}
+
 Bytes Channel::exchange(const Bytes& mine) {
   if (alone()) { return mine; }
-  uint32_t length = static_cast<uint32_t>(mine.size());
-  put(&length, sizeof(length));
-  put(mine.data(), mine.size());
-  get(&length, sizeof(length));
-  Bytes theirs(length);
-  get(theirs.data(), theirs.size());
-  return theirs;
+  put_step(Step::kExchange);
+  put_block(mine.data(), mine.size());
+  get_step(Step::kExchange);
+  return get_block();
 }
 
 void Channel::barrier(const std::function<void()>& progress) {
   if (alone()) { return; }
-  char token = 'b';
-  put(&token, 1);
+  put_step(Step::kBarrier);
   pollfd waiting = {fd_, POLLIN, 0};
   while (progress && ::poll(&waiting, 1, 0) == 0) {
     for (int i = 0; i < 100; ++i) { progress(); }
     sched_yield();
   }
-  get(&token, 1);
-  require(token == 'b', "the processes are out of step");
+  get_step(Step::kBarrier);
+}
+
+void Channel::skip(const std::string& reason) const {
+  if (alone()) { return; }
+  try {
+    put_step(Step::kSkip);
+    put_block(reason.data(), reason.size());
+  } catch (const Failure&) { return; }  // the other side is through with the case
+  // What is left unread when the socket closes would be an error to the other side, before it has
+  // read the reason.
+  (void)::shutdown(fd_, SHUT_WR);
+  char unread[64];
+  while (::recv(fd_, unread, sizeof(unread), 0) > 0) {}
 }
 
 // ---- Iface -------------------------------------------------------------------------------------
@@ -274,15 +308,22 @@ std::vector<uct_ep_h> Iface::connect(Channel& channel, size_t count) {
   return eps;
 }
 
-void Iface::flush(uct_ep_h ep) {
+void Iface::flush(uct_ep_h ep, double seconds) {
+  // Left behind when a flush never ends: UCT may still write to it.
+  Flushed& flushed = *new Flushed;
+  ucs_status_t status = UCS_ERR_NO_RESOURCE;
   progress_until(
       [&] {
-        ucs_status_t status = uct_ep_flush(ep, UCT_FLUSH_FLAG_LOCAL, nullptr);
-        require(status == UCS_OK || status == UCS_INPROGRESS || status == UCS_ERR_NO_RESOURCE,
-                std::string("uct_ep_flush: ") + ucs_status_string(status));
-        return status == UCS_OK;
+        status = uct_ep_flush(ep, UCT_FLUSH_FLAG_LOCAL, &flushed.completion);
+        return status != UCS_ERR_NO_RESOURCE;
       },
-      "flush of an endpoint");
+      "resources for a flush", seconds);
+  check(status, "uct_ep_flush");
+  if (status == UCS_INPROGRESS) {
+    progress_until([&] { return flushed.done; }, "completion of a flush", seconds);
+    check(flushed.completion.status, "completion of a flush");
+  }
+  delete &flushed;
 }
 
 }  // namespace verity::test

@@ -40,10 +40,19 @@ class Channel {
   Bytes exchange(const Bytes& mine);
   // Waits until the other side comes here too, calling `progress` all the while (may be empty).
   void barrier(const std::function<void()>& progress);
+  // The other side skips the case too, when it comes to its next exchange or barrier. Waits until
+  // it has. Nothing goes through the channel afterwards.
+  void skip(const std::string& reason) const;
 
  private:
+  enum class Step : char { kExchange = 'x', kBarrier = 'b', kSkip = 's' };
   void put(const void* data, size_t length) const;
   void get(void* data, size_t length) const;
+  void put_block(const void* data, size_t length) const;
+  [[nodiscard]] Bytes get_block() const;
+  void put_step(Step step) const;
+  // Throws Skip where the other side skips the case.
+  void get_step(Step wanted) const;
   int fd_;
 };
 
@@ -51,10 +60,19 @@ struct Options {
   std::string transport;
   std::string device;  // empty: the first
   size_t rx_headroom = 0;
-  size_t am_alignment = 0;  // 0: not asked for
+  size_t am_alignment = 0;  // 0: none requested
   ucs_async_mode_t async_mode = UCS_ASYNC_MODE_THREAD_SPINLOCK;
   std::vector<std::pair<std::string, std::string>>
       settings;  // of the transport's configuration, where it has them
+};
+
+// The completion of a flush.
+struct Flushed {
+  uct_completion_t completion = {.func = on_complete, .count = 1, .status = UCS_OK};
+  bool done = false;
+  static void on_complete(uct_completion_t* completion) {
+    reinterpret_cast<Flushed*>(completion)->done = true;
+  }
 };
 
 // An opened interface with all that belongs to it. Not copyable; everything is closed in reverse.
@@ -95,8 +113,9 @@ class Iface {
   uct_ep_h connect_to_iface(const Address& peer);
   // Connects `count` endpoints to the other process, which does the same.
   std::vector<uct_ep_h> connect(Channel& channel, size_t count);
-  // Waits until the flush of the endpoint is done.
-  void flush(uct_ep_h ep);
+  // Waits until the flush of the endpoint is done. It has a completion, because stock UCX's tcp
+  // sends the peer a new request in each call without one: where both sides poll, neither may end.
+  void flush(uct_ep_h ep, double seconds = 30);
 
  private:
   Iface(const Options& options, Iface* other);

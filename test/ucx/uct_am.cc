@@ -41,6 +41,7 @@ int run_side(const Case& test, const Arguments& arguments, int fd, int role) {
     return 0;
   } catch (const Skip& skip) {
     std::printf("# side %d: %s\n", role, skip.what());
+    channel.skip(skip.what());
     return kSkip;
   } catch (const std::exception& error) {
     std::printf("# side %d: %s\n", role, error.what());
