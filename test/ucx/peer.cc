@@ -216,6 +216,8 @@ void Iface::open_iface(const char* device, const Options& options) {
   if (options.am_alignment != 0) {
     params.field_mask |= UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT;
     params.am_alignment = options.am_alignment;
+    params.field_mask |= UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET;
+    params.am_align_offset = options.am_align_offset;
   }
   ucs_status_t status = uct_iface_open(md_, worker_, &params, config, &iface_);
   uct_config_release(config);

@@ -61,6 +61,7 @@ struct Options {
   std::string device;  // empty: the first
   size_t rx_headroom = 0;
   size_t am_alignment = 0;  // 0: none requested
+  size_t am_align_offset = 0;
   ucs_async_mode_t async_mode = UCS_ASYNC_MODE_THREAD_SPINLOCK;
   std::vector<std::pair<std::string, std::string>>
       settings;  // of the transport's configuration, where it has them

@@ -51,8 +51,16 @@ void VerityIface::fill_internal_ops(InternalOps& ops) const noexcept {
   ops.ep_is_connected = Ops::ep_is_connected;
 }
 
-// Of nearly all frames; the others' descriptors are not offered where they are not aligned.
-size_t VerityIface::am_header_size() const noexcept { return wire::kCompactHeader; }
+// Of nearly all messages in that mode; the others' descriptors are not offered where they are not
+// aligned.
+size_t VerityIface::am_header_size() const noexcept {
+  switch (core_.config.mode) {
+    case link::Mode::kOff: return 0;
+    case link::Mode::kObserve: return sizeof(wire::FrameHeader);
+    case link::Mode::kVerify: break;
+  }
+  return wire::kCompactHeader;
+}
 // Header, HELLO and trailer, and what limits_of() may take away. Always the same, for on shared
 // memory both sides' buffers must be.
 size_t VerityIface::am_room() const noexcept {

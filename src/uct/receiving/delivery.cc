@@ -72,7 +72,7 @@ ucs_status_t Delivery::receive_unframed(uint8_t am_id, void* data, size_t length
   counters.bytes_unverified += length;
   if (core_.check_kept && is_kept(am_id, data, length)) [[unlikely]]
     return UCS_OK;
-  return call(am_id, static_cast<uint8_t*>(data), length, flags);
+  return call(am_id, static_cast<uint8_t*>(data), length, descriptors_.aligned_flags(data, flags));
 }
 
 namespace {
@@ -148,11 +148,7 @@ ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length,
     hub_->delivered(received, c);
     return UCS_OK;
   }
-  // The upper layer then copies, to where it wants it: the lower transport aligned for the other
-  // header.
-  const auto position = reinterpret_cast<uintptr_t>(payload) + descriptors_.align_offset;
-  if ((position & descriptors_.align_mask) != 0)
-    flags &= ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
+  flags = descriptors_.aligned_flags(payload, flags);
   current_ = &UctLink::of(*received.link);
   const ucs_status_t status =
       upcall(received.am_id, payload, received.length, flags, &descriptors_.full);

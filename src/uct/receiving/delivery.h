@@ -90,6 +90,14 @@ class Delivery {
     size_t headroom = 0;
     uintptr_t align_mask = 0;  // what the upper layer wants: (data + offset) & mask == 0
     uintptr_t align_offset = 0;
+
+    // Those of a message that may have another header than the one that the lower transport aligns
+    // for: data that is not aligned is not offered in a descriptor, and the upper layer copies it.
+    [[nodiscard]] unsigned aligned_flags(const void* data, unsigned flags) const noexcept {
+      const bool is_aligned =
+          ((reinterpret_cast<uintptr_t>(data) + align_offset) & align_mask) == 0;
+      return is_aligned ? flags : flags & ~static_cast<unsigned>(UCT_CB_PARAM_FLAG_DESC);
+    }
   };
   static void release_desc(uct_recv_desc_t* release, const char* lower_desc) noexcept;
 
