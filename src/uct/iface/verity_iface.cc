@@ -24,8 +24,8 @@ VerityIface::VerityIface() noexcept
       fences_(links_),
       delivery_(core_, completions_, extensions_),
       port_(sender_, completions_, delivery_),
-      upkeep_(sender_, fences_),
       flusher_(links_, delivery_),
+      upkeep_(sender_, fences_, flusher_),
       idle_(*this, core_.threads) {}
 
 VerityIface::~VerityIface() {

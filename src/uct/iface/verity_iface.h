@@ -104,8 +104,8 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   std::unique_ptr<OneSided> onesided_;  // not in mode off
   Delivery delivery_;
   LinkPort port_;
-  LinkUpkeep upkeep_;
   Flusher flusher_;
+  LinkUpkeep upkeep_;
   WakeupTimer wakeup_;
   WorkerCallback callback_;
   std::atomic<unsigned> progressing_ =

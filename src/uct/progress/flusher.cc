@@ -100,6 +100,17 @@ unsigned Flusher::run() noexcept {
                               [this](const Queue::Request& request) { return try_flush(request); });
 }
 
+// A flush that cancels goes on: it ends by itself, when the lower transport reads nothing any more.
+void Flusher::link_failed(UctLink& l) noexcept {
+  for (util::ListNode* node = l.eps.next; node != &l.eps; node = node->next) {
+    LinkEp& ep = LinkEp::in_link(node);
+    lower_.take_back(uct_ep_flush, &ep, [&](unsigned flags, uct_completion_t* comp) {
+      return (flags & UCT_FLUSH_FLAG_CANCEL) == 0 &&
+             waiting_.add({&ep, flags, comp}) == UCS_INPROGRESS;
+    });
+  }
+}
+
 void Flusher::cancel(LinkEp& ep) noexcept {
   waiting_.cancel(&ep, [this] { return AsyncGuard(core_.threads); });
   lower_.cancel(&ep);

@@ -27,6 +27,9 @@ class Flusher {
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty() && lower_.empty(); }
   // Upper completions wait for run().
   [[nodiscard]] bool must_run() const noexcept { return !lower_.empty(); }
+  // The link has failed: the flushes of its endpoints end in run(). They do not wait for the lower
+  // transport, which does not know of it when it cannot invalidate endpoints. With the guard held.
+  void link_failed(UctLink& l) noexcept;
   // The endpoint goes. Calls its completions: not with the guard held.
   void cancel(LinkEp& ep) noexcept;
   // The same with its reads, without a flush before.

@@ -46,6 +46,7 @@ unsigned LinkUpkeep::attend(UctLink& l) noexcept {
       if (l.open != 0) links_.request_attention(l);
     }
     is_to_report = l.failed() && !l.reported;
+    if (is_to_report) flusher_.link_failed(l);
     ++l.attended;
   }
   if (is_to_report) report_failure(l);

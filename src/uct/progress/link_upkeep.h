@@ -9,13 +9,18 @@
 
 #include "uct/onesided/fences.h"
 #include "uct/onesided/onesided.h"
+#include "uct/progress/flusher.h"
 
 namespace verity::uct {
 
 class LinkUpkeep {
  public:
-  LinkUpkeep(FrameSender& sender, const Fences& fences) noexcept
-      : core_(sender.links().core()), links_(sender.links()), sender_(sender), fences_(fences) {}
+  LinkUpkeep(FrameSender& sender, const Fences& fences, Flusher& flusher) noexcept
+      : core_(sender.links().core()),
+        links_(sender.links()),
+        sender_(sender),
+        fences_(fences),
+        flusher_(flusher) {}
 
   // Of all links that want it now; how many callbacks were made.
   unsigned attend() noexcept;
@@ -43,6 +48,7 @@ class LinkUpkeep {
   LinkSet& links_;
   FrameSender& sender_;
   const Fences& fences_;
+  Flusher& flusher_;
 };
 
 }  // namespace verity::uct

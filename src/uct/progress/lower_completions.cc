@@ -3,23 +3,8 @@
 
 #include <memory>
 #include <new>
-#include <utility>
 
 namespace verity::uct {
-
-// Freed when both the lower transport and the upper endpoint are done with it. The lower transport
-// completes it at the latest when the lower endpoint is destroyed.
-struct LowerCompletions::Pending {
-  uct_completion_t lower;
-  uct_completion_t* upper;  // nullptr: canceled
-  const void* ep;
-  LowerCompletions* list;  // nullptr: it is gone
-  util::ListNode node;
-
-  static Pending& at(util::ListNode* node) noexcept {
-    return *VERITY_CONTAINER_OF(node, Pending, node);
-  }
-};
 
 LowerCompletions::~LowerCompletions() {
   while (completed_.linked()) {
@@ -40,6 +25,8 @@ ucs_status_t LowerCompletions::start(Operation operation, const void* ep, uct_ep
   if (pending == nullptr) return UCS_ERR_NO_MEMORY;
   pending->lower = {.func = on_completed, .count = 1, .status = UCS_OK};
   pending->upper = comp;
+  pending->operation = operation;
+  pending->flags = flags;
   pending->ep = ep;
   pending->list = this;
   under_way_.push_back(pending->node);
@@ -76,8 +63,7 @@ bool LowerCompletions::complete_next(const void* ep) noexcept {
       node = under_way_.next;
       while (node != &under_way_ && Pending::at(node).ep != ep) node = node->next;
       if (node == &under_way_) return false;
-      Pending::at(node).ep = nullptr;
-      upper = std::exchange(Pending::at(node).upper, nullptr);
+      upper = Pending::at(node).disown();
       status = UCS_ERR_CANCELED;
     }
   }

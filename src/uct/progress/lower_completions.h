@@ -8,6 +8,8 @@
 #ifndef VERITY_UCT_PROGRESS_LOWER_COMPLETIONS_H
 #define VERITY_UCT_PROGRESS_LOWER_COMPLETIONS_H
 
+#include <utility>
+
 #include "uct/idle/thread_rules.h"
 #include "util/list.h"
 
@@ -30,9 +32,32 @@ class LowerCompletions {
   unsigned run() noexcept;
   // The upper endpoint goes: so do its operations, each with its completion.
   void cancel(const void* ep) noexcept;
+  // Calls accept(flags, comp) for each such operation of `ep` that the lower transport has not
+  // completed. Where it returns true the caller makes the upper completion, and the lower one is
+  // ignored.
+  template <typename Accept>
+  void take_back(Operation operation, const void* ep, Accept&& accept) noexcept;
 
  private:
-  struct Pending;
+  // Freed when both the lower transport and the upper endpoint are done with it. The lower
+  // transport completes it at the latest when the lower endpoint is destroyed.
+  struct Pending {
+    uct_completion_t lower;
+    uct_completion_t* upper;  // nullptr: canceled, or taken back
+    Operation operation;
+    unsigned flags;
+    const void* ep;
+    LowerCompletions* list;  // nullptr: it is gone
+    util::ListNode node;
+
+    static Pending& at(util::ListNode* node) noexcept {
+      return *VERITY_CONTAINER_OF(node, Pending, node);
+    }
+    uct_completion_t* disown() noexcept {
+      ep = nullptr;
+      return std::exchange(upper, nullptr);
+    }
+  };
   static void on_completed(uct_completion_t* comp) noexcept;
   bool complete_next(const void* ep) noexcept;
 
@@ -40,6 +65,17 @@ class LowerCompletions {
   util::ListNode under_way_;
   util::ListNode completed_;  // below, not above
 };
+
+template <typename Accept>
+void LowerCompletions::take_back(Operation operation, const void* ep, Accept&& accept) noexcept {
+  for (util::ListNode* node = under_way_.next; node != &under_way_; node = node->next) {
+    Pending& pending = Pending::at(node);
+    if (pending.ep == ep && pending.operation == operation &&
+        accept(pending.flags, pending.upper)) {
+      (void)pending.disown();
+    }
+  }
+}
 
 }  // namespace verity::uct
 

@@ -72,6 +72,39 @@ void invalidated(Side& side) {
   side.channel.barrier({});
 }
 
+// Flushes that wait for a peer which makes no progress, in the lower transport or in front of it.
+// The lower endpoint may live on, and would end them when the peer answers.
+void flushes_of_invalidated(Side& side) {
+  constexpr double kSoon = 5;  // s
+  if (side.channel.alone()) throw Skip("needs two processes");
+  if (side.options.transport.front() != 'v') throw Skip("only the wrapper");
+  Iface iface(side.options);
+  Inbound in(iface, kId, long_ones);
+  Ended flushes[2] = {{{has_ended, 1, UCS_OK}, 0, UCS_OK}, {{has_ended, 1, UCS_OK}, 0, UCS_OK}};
+  {
+    Endpoints eps(iface, side.channel, 1);
+    Outbound out(iface, eps[0], kId, long_ones);
+    connect_idle(side, iface, eps[0], in, out);
+    if (side.role == 0) {
+      for (int i = 0; i < 3; ++i) out.send(Kind::kBcopy);
+      for (Ended& flush : flushes) {
+        if (uct_ep_flush(eps[0], UCT_FLUSH_FLAG_LOCAL, &flush.completion) != UCS_INPROGRESS)
+          throw Skip("a flush does not wait for the peer");
+      }
+      const ucs_status_t status = uct_ep_invalidate(eps[0], 0);
+      require(status == UCS_OK, std::string("uct_ep_invalidate: ") + ucs_status_string(status));
+      require(flushes[0].calls == 0, "a flush ended inside of uct_ep_invalidate");
+      iface.progress_until([&] { return flushes[0].calls != 0 && flushes[1].calls != 0; },
+                           "flushes", kSoon);
+    }
+    side.channel.barrier({});
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  for (const Ended& flush : flushes)
+    require(side.role == 1 || (flush.calls == 1 && flush.status != UCS_OK),
+            "a flush did not end once, with an error");
+}
+
 // Tokens say which operations have arrived, so that UCP need not post those again. They are not
 // offered: UCP up to 1.23 asks for none. The lower transport's would count frames, not operations.
 void no_tokens([[maybe_unused]] Side& side) {
@@ -130,6 +163,7 @@ void checked([[maybe_unused]] Side& side) {
 
 constexpr Case kCases[] = {
     {"an endpoint that is invalidated ends everything with an error, once", invalidated},
+    {"flushes end when their endpoint is invalidated", flushes_of_invalidated},
     {"no tokens", no_tokens},
     {"a check ends in progress, or with its endpoint", checked},
 };
