@@ -5,7 +5,9 @@
 #ifndef VERITY_TEST_UCX_CASES_CASES_H
 #define VERITY_TEST_UCX_CASES_CASES_H
 
+#include <cstdlib>
 #include <span>
+#include <string_view>
 
 #include "../flow.h"
 #include "../peer.h"
@@ -86,6 +88,15 @@ inline void finish(Side& side, Iface& iface) {
   require(iface.errors() == 0, "the error handler was called");
   side.channel.barrier(progress);
 }
+
+// The wrapper's mode: verify, observe or off. Only in mode verify is what was sent kept until the
+// peer acknowledges it; in mode off the lower transport alone is at work.
+inline std::string_view mode() {
+  const char* set = std::getenv("UCX_VERITY_MODE");
+  return set != nullptr ? set : "verify";
+}
+inline bool in_mode_verify() { return mode() == "verify"; }
+inline bool in_mode_off() { return mode() == "off"; }
 
 // A pseudo-random number that both sides compute alike.
 uint64_t dice(uint64_t seed, uint64_t index);

@@ -27,7 +27,7 @@ void settings_kept(Side& side) {
   Iface reader(reading_beside(side));
   need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
   const Bytes before = address_of(reader);
-  setenv("UCX_VERITY_MODE", "off", 1);
+  setenv("UCX_VERITY_MODE", in_mode_off() ? "observe" : "off", 1);
   { Iface other(side.options); }
   unsetenv("UCX_VERITY_MODE");
   require(address_of(reader) == before, "another interface's mode became this one's");
@@ -62,7 +62,8 @@ unsigned watched_by(int epoll_fd) {
 // The event descriptor is a set, for which two descriptors are needed. Without them it is refused,
 // and made when there are some.
 void no_descriptors(Side& side) {
-  if (side.options.transport.front() != 'v') throw Skip("only the wrapper makes a set");
+  if (side.options.transport.front() != 'v' || in_mode_off())
+    throw Skip("only the wrapper makes a set, and not in mode off");
   Iface iface(side.options);
   if ((iface.attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_FD) == 0)
     throw Skip("no event descriptor");
