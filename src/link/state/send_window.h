@@ -57,11 +57,14 @@ class SendWindow {
     if (requested) request_psn_ = next_psn_ - limits.ack_every_frames;
     blocked_ = false;
   }
-  // The size of a frame in flight changes: it gets another header, or loses its HELLO.
+  // The size of a frame in flight changes: it gets another header, or loses its HELLO. What was
+  // sent since the last request stays what it was.
   void resize(Slot& slot, uint32_t size) noexcept {
-    sent_bytes_ -= slot.weight();
+    const uint32_t before = slot.weight();
     slot.size = size;
-    sent_bytes_ += slot.weight();
+    const uint32_t change = slot.weight() - before;
+    sent_bytes_ += change;
+    request_bytes_ += change;
   }
 
   // --- small frames: so many are allowed at a time that no limit can be reached ---

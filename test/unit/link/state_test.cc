@@ -208,6 +208,19 @@ TEST_F(LinkSmallFrames, AnUndoneOneRequestsNothing) {
   EXPECT_EQ(send_usual(2, 40), wire::kAckRequest);
 }
 
+TEST_F(LinkSendWindow, AFrameThatShrinksRequestsNothing) {
+  (void)send(0, 200);
+  EXPECT_EQ(send(1, 200), wire::kAckRequest);
+  window.resize(slots[0], 90);
+  window.resize(slots[1], 90);
+  EXPECT_EQ(window.bytes(), 180u);
+  EXPECT_EQ(send(2), 0);
+  window.resize(slots[1], 400);
+  EXPECT_EQ(window.bytes(), 500u);
+  EXPECT_TRUE(acknowledge(1));
+  EXPECT_EQ(window.bytes(), 0u);
+}
+
 TEST_F(LinkSendWindow, OneRequestForAnAcknowledgementAtATime) {
   EXPECT_FALSE(window.request_ack());
   (void)send(0);
