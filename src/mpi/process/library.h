@@ -50,12 +50,16 @@ namespace verity::mpi {
 #define VERITY_MPI_USED_4(X)
 #endif
 
+// MPI 4.1 deprecates Type_size_x; libraries of MPI 3 lack what replaces it.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct Library {
 #define VERITY_MEMBER(name) decltype(&PMPI_##name) name;
   VERITY_MPI_USED(VERITY_MEMBER)
   VERITY_MPI_USED_4(VERITY_MEMBER)
 #undef VERITY_MEMBER
 };
+#pragma GCC diagnostic pop
 
 // Before any use of library() and handles(). False when a function is missing.
 [[nodiscard]] bool load_library() noexcept;
