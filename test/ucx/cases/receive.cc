@@ -213,7 +213,7 @@ Aligned count_aligned(Side& side, const std::string& transport, size_t offset) {
   };
   Endpoints eps(iface, side.channel, 1);
   Outbound out(iface, eps[0], kId, length_of);
-  connect(side, iface, in, out);  // from here on most frames have the short header
+  connect_idle(side, iface, eps[0], in, out);  // from here on frames have the short header
   for (int i = 0; i < 200; ++i) { out.send(Kind::kBcopy); }
   in.expect(201);
   finish(side, iface);
@@ -239,13 +239,15 @@ void require_aligned(const Aligned& counts, size_t offset) {
 }
 
 // The alignment that the upper layer requests holds for data in descriptors, whatever header a
-// wrapper has in front, wherever the raw transport keeps it.
+// wrapper has in front, wherever the raw transport keeps it. What comes behind a damaged frame
+// waits for its repair, and comes in none.
 void alignment(Side& side) {
+  const bool is_damaged = std::getenv("UCX_FAULT_RATE") != nullptr;
   skip_if_unaligned_below(side);
   for (const size_t offset : kAlignOffsets) {
     const Aligned counts = count_aligned(side, side.options.transport, offset);
     require_aligned(counts, offset);
-    require(counts.described != 0, "no message came in a descriptor");
+    require(counts.described != 0 || is_damaged, "no message came in a descriptor");
   }
 }
 
