@@ -7,9 +7,10 @@ AC_DEFUN([VERITY_NEED], [AC_MSG_ERROR([$1 not found. On Debian: apt-get install 
 # VERITY_LIBTOOL_CXX_DRIVER_LINK
 # libtool links C++ libraries with -nostdlib and its own list of run-time libraries, which makes
 # -static-libstdc++ and the sanitizers' run-time choice impossible. Let the compiler driver add them.
+# (From libtool 2.6 on the flag is in $stdlibflag.)
 AC_DEFUN([VERITY_LIBTOOL_CXX_DRIVER_LINK], [
-  archive_cmds_CXX=`AS_ECHO(["$archive_cmds_CXX"]) | $SED 's/ -nostdlib / /g'`
-  archive_expsym_cmds_CXX=`AS_ECHO(["$archive_expsym_cmds_CXX"]) | $SED 's/ -nostdlib / /g'`
+  archive_cmds_CXX=`AS_ECHO(["$archive_cmds_CXX"]) | $SED 's/ -nostdlib / /g; s/ .stdlibflag / /g'`
+  archive_expsym_cmds_CXX=`AS_ECHO(["$archive_expsym_cmds_CXX"]) | $SED 's/ -nostdlib / /g; s/ .stdlibflag / /g'`
   predep_objects_CXX=
   postdep_objects_CXX=
   predeps_CXX=
