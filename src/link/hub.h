@@ -83,10 +83,11 @@ class Hub {
     return link;
   }
   // After the upcall: delivers what had waited behind that frame.
-  void delivered(const Received& received, wire::Class c) noexcept {
-    if (received.link->receive_window(c).queue().first() != nullptr) [[unlikely]]
-      receiver.deliver_queued(*received.link, c);
+  void delivered(Link& link, wire::Class c) noexcept {
+    if (link.receive_window(c).queue().first() != nullptr) [[unlikely]]
+      receiver.deliver_queued(link, c);
   }
+  void delivered(const Received& received, wire::Class c) noexcept { delivered(*received.link, c); }
 
   // --- progress ---
   // Once per progress call. Sends the control frames that are due; true when tick() should be

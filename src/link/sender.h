@@ -52,6 +52,7 @@ class Sender {
   // 0: there are no compact frames.
   [[nodiscard]] size_t small_payload() const noexcept {
     constexpr size_t kMost = Pool::kSmallFrame - sizeof(wire::FrameHeader);
+    static_assert(wire::kCompactHeader + kMost <= SendWindow::kSmall);
     return may_compact_ ? std::min<size_t>(kMost, compact_limit_) : 0;
   }
   // A slot that was reserved and is not used after all.

@@ -78,10 +78,6 @@ ucs_status_t unframed_zcopy(UctLink& l, uint8_t id, const void* header, unsigned
   return uct_ep_am_zcopy(l.lower.get(), id, header, header_length, lower_iov, iovcnt, flags, comp);
 }
 
-}  // namespace
-
-namespace {
-
 // Most are a few words, for which a call of memcpy() costs more than the copy.
 [[gnu::always_inline]] inline void copy_small(uint8_t* out, const void* in,
                                               unsigned length) noexcept {

@@ -47,7 +47,7 @@ class LowerCompletions {
     Operation operation;
     unsigned flags;
     const void* ep;
-    LowerCompletions* list;  // nullptr: it is gone
+    LowerCompletions* list;  // nullptr: destroyed
     util::ListNode node;
 
     static Pending& at(util::ListNode* node) noexcept {

@@ -59,8 +59,7 @@ inline ucs_status_t Delivery::call(uint8_t am_id, uint8_t* payload, size_t lengt
 ucs_status_t Delivery::upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
                               uct_recv_desc_t* release) noexcept {
   if (core_.check_kept && is_kept(am_id, payload, length)) return UCS_OK;
-  if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0)
-    uct_recv_desc(payload - descriptors_.headroom) = release;
+  descriptors_.offer(payload, flags, release);
   return call(am_id, payload, length, flags);
 }
 
@@ -121,15 +120,13 @@ namespace {
     current_ = &UctLink::of(*link);
     status = upcall(am_id, payload, length, flags, &descriptors_.compact);
   } else {
-    if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0)
-      uct_recv_desc(payload - descriptors_.headroom) = &descriptors_.compact;
+    descriptors_.offer(payload, flags, &descriptors_.compact);
     const uct_am_handler_t& handler = core_.wrap.am[am_id];
     ++core_.upcalls;
     status = handler.cb(handler.arg, payload, length, flags);
     --core_.upcalls;
   }
-  if (link->receive_window(wire::Class::kSync).queue().first() != nullptr) [[unlikely]]
-    hub_->receiver.deliver_queued(*link, wire::Class::kSync);
+  hub_->delivered(*link, wire::Class::kSync);
   return status;
 }
 

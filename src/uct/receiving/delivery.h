@@ -91,6 +91,10 @@ class Delivery {
     uintptr_t align_mask = 0;  // what the upper layer wants: (data + offset) & mask == 0
     uintptr_t align_offset = 0;
 
+    // Puts our hook where the upper layer finds it, which may keep the descriptor.
+    void offer(uint8_t* payload, unsigned flags, uct_recv_desc_t* release) const noexcept {
+      if ((flags & UCT_CB_PARAM_FLAG_DESC) != 0) uct_recv_desc(payload - headroom) = release;
+    }
     // Those of a message that may have another header than the one that the lower transport aligns
     // for: data that is not aligned is not offered in a descriptor, and the upper layer copies it.
     [[nodiscard]] unsigned aligned_flags(const void* data, unsigned flags) const noexcept {

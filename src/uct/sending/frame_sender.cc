@@ -164,11 +164,7 @@ ucs_status_t FrameSender::lower_is_busy(UctLink& l, link::Slot* slot) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
   link::Slot* before = link::Sender::newest(l, c);
   hub_->sender.commit(l, c, slot, length, id);
-  const ucs_status_t status = send_compact_short(l, *slot, length);
-  if (status != UCS_OK) [[unlikely]]
-    return not_launched(l, c, slot, before, length, status);
-  hub_->sender.sent(l, c);
-  return UCS_OK;
+  return send_committed(l, slot, before, length);
 }
 
 // The lower transport refused the frame that was committed behind `before`.

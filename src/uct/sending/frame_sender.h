@@ -55,13 +55,9 @@ class FrameSender {
   [[nodiscard, gnu::always_inline]] ucs_status_t launch_small(UctLink& l, link::Slot* slot,
                                                               uint32_t length,
                                                               uint8_t id) noexcept {
-    constexpr wire::Class c = wire::Class::kSync;
-    link::Slot* before = link::Sender::newest(l, c);
+    link::Slot* before = link::Sender::newest(l, wire::Class::kSync);
     hub_->sender.commit_small(l, slot, length, id);
-    const ucs_status_t status = send_compact_short(l, *slot, length);
-    if (status != UCS_OK) [[unlikely]]
-      return not_launched(l, c, slot, before, length, status);
-    return UCS_OK;
+    return send_committed(l, slot, before, length);
   }
   // Why there is no slot: no room in the window, no link any more, or a link in mode off.
   [[nodiscard]] static ucs_status_t refusal(const UctLink& l) noexcept {
@@ -139,6 +135,15 @@ class FrameSender {
     std::memcpy(&first, frame, sizeof(first));
     return uct_ep_am_short(l.lower.get(), wire::kCompactId, first, frame + sizeof(first),
                            length + static_cast<unsigned>(wire::kCompactHeader - sizeof(first)));
+  }
+  // The compact frame that was just committed behind `before`.
+  [[nodiscard, gnu::always_inline]] ucs_status_t send_committed(UctLink& l, link::Slot* slot,
+                                                                link::Slot* before,
+                                                                uint32_t length) noexcept {
+    const ucs_status_t status = send_compact_short(l, *slot, length);
+    if (status != UCS_OK) [[unlikely]]
+      return not_launched(l, wire::Class::kSync, slot, before, length, status);
+    return UCS_OK;
   }
   [[nodiscard]] ucs_status_t launch_short(UctLink& l, link::Slot* slot, uint32_t length,
                                           uint8_t id) noexcept;
