@@ -7,6 +7,7 @@ sim_sources = \
 	test/sim/message.h \
 	test/sim/node.cc \
 	test/sim/node.h \
+	test/sim/node_port.cc \
 	test/sim/rng.h \
 	test/sim/world.cc \
 	test/sim/world.h

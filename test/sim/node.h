@@ -46,6 +46,10 @@ struct Buffer {
   bool completed = false;  // the application has it back
   link::Slot* slot = nullptr;
 };
+// Where a Source keeps the application's buffer.
+inline Buffer*& buffer_of(link::Slot& slot) noexcept {
+  return *reinterpret_cast<Buffer**>(slot.source->port);
+}
 
 // More than 30 member functions: those of link::Port and what a simulation asks.
 class Node final : public link::Port {

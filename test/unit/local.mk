@@ -31,8 +31,10 @@ verity_unit_SOURCES += \
 	test/unit/link/parts_test.cc \
 	test/unit/link/pool_test.cc \
 	test/unit/link/repair_test.cc \
+	test/unit/link/send_window_test.cc \
 	test/unit/link/state_test.cc \
 	test/unit/link/timer_test.cc \
+	test/unit/link/wire_frame.h \
 	test/unit/link/zero_copy_test.cc \
 	test/unit/merkle/bitmap_test.cc \
 	test/unit/merkle/bytes.h \
