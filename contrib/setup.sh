@@ -129,6 +129,6 @@ configured() { # configured DIR CONFIGURE-ARGUMENT...: configures when the argum
 build() { # build DIR CONFIGURE-ARGUMENT...: configures when needed, then makes
   local dir=$1
   configured "$@"
-  echo "making with $jobs processes"
+  echo "making with $jobs processes: some minutes; its output goes to $dir/make.out"
   logged "$dir/make.out" make -C "$dir" -j"$jobs"
 }
