@@ -76,7 +76,11 @@ static void communicate(const struct side* sides, int requests, MPI_Request* mad
 /* How many bytes arrived otherwise than they were sent. */
 static int wrong_values(int requests) {
   int wrong = 0;
-  for (int i = 0; i < requests; ++i) wrong += ((const int*)in[i])[0] != 0x01010101 + i;
+  for (int i = 0; i < requests; ++i) {
+    int first;
+    memcpy(&first, in[i], sizeof(first));
+    wrong += first != 0x01010101 + i;
+  }
   return wrong;
 }
 
@@ -84,8 +88,9 @@ static int run(const struct kind* kind, MPI_Comm comm, int wrong, int* values) {
   MPI_Request made[kMost];
   const struct side* sides = rank == 1 ? kind->sent : wrong ? kind->wrong : kind->right;
   for (int i = 0; i < kMost; ++i) {
+    const int first = 0x01010101 + i;
     memset(in[i], 0, sizeof(in[i]));
-    ((int*)out[i])[0] = 0x01010101 + i;
+    memcpy(out[i], &first, sizeof(first));
   }
   errors = 0;
   if (kind->late != 0 && kind->late == rank + 1) MPI_Barrier(comm);
