@@ -64,6 +64,15 @@ skip_all() { # skip_all REASON: the whole script
 # bare COMMAND...: with no variable of this shell but those that programs need.
 bare() { env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" "$@"; }
 
+# The variable that lets Open MPI's launcher start more ranks than there are processors, from release 5
+# on. Release 6 warns of the name that 5 has for it.
+oversubscribe_variable() {
+  case $({ mpirun.openmpi --version || mpirun --version; } 2> /dev/null) in
+    *"(Open MPI) "[1-5].*) echo PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe ;;
+    *) echo PRTE_MCA_mapby=:oversubscribe ;;
+  esac
+}
+
 # The exit status speaks for the script, not for its tests: the harness counts another one as one
 # more failure.
 done_testing() {

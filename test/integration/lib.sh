@@ -21,6 +21,8 @@ VERITY_UCX_VERSION=${VERITY_UCX_VERSION-$(made VERITY_UCX_VERSION)}
 # Exported by the harness; UCX would warn of a variable that it does not know.
 export -n UCX_INFO
 
+oversubscribe=$(oversubscribe_variable)
+
 long_form() { [ "${VERITY_TEST_LONG:-0}" != 0 ]; }
 normal_or_long() { if long_form; then echo "$2"; else echo "$1"; fi; } # normal_or_long NORMAL LONG
 
@@ -30,6 +32,7 @@ verity_env() {
   local line
   if [ -x "$build/ucx-verity" ] && line=$("$build/ucx-verity" env --tls tcp,posix,self --shell sh 2> /dev/null); then
     eval "$line"
+    export LD_PRELOAD="${LD_PRELOAD-}" # none from UCX 1.22 on; tests add theirs
   else
     export LD_PRELOAD="$build/.libs/libverity_preload.so${LD_PRELOAD:+:$LD_PRELOAD}"
     export OMPI_MCA_pml=ucx OMPI_MCA_osc=ucx,sm OMPI_MCA_osc_ucx_priority=200
@@ -48,7 +51,7 @@ verity_env() {
     *) # stock UCX knows none of the plugin's variables, and a job on raw transports is raw on purpose
       export UCX_WARN_UNUSED_ENV_VARS=n UCX_VERITY_ATTEST="${UCX_VERITY_ATTEST-never}" ;;
   esac
-  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "$oversubscribe"
 }
 
 # with_tls LIST COMMAND...: runs it in that environment, which ends with it.

@@ -20,8 +20,8 @@ work=$(dirname "$top")
 
 # UCX writes into the code of mmap() and its like to learn of calls. With UCX 1.18 and glibc 2.41, without the plugin as well,
 # one process in a hundred or so then waits without end in ucp_init() (ucm_event_enter_exclusive()) on a busy machine. Only
-# its cache of registrations needs to know.
-export UCX_MEM_EVENTS="${UCX_MEM_EVENTS-n}"
+# its cache of registrations needs to know. UCX 1.23 crashes with that setting, without the plugin as well.
+! ucx_info -v | grep -q '1\.18\.' || export UCX_MEM_EVENTS="${UCX_MEM_EVENTS-n}"
 
 build=$work/build
 started=$SECONDS

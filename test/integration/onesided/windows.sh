@@ -15,7 +15,7 @@ under_env() {
   local program
   program=$(mpi_program "$1" windows) || return 1
   bare OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-    OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe UCX_VERITY_ATTEST=always UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p" UCX_VERITY_HEALTH_DIR="$tap_dir/health" \
+    OMPI_MCA_rmaps_base_oversubscribe=1 "$oversubscribe" UCX_VERITY_ATTEST=always UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p" UCX_VERITY_HEALTH_DIR="$tap_dir/health" \
     bash -c 'eval "$("$1" env)"; shift; export "$@"; exec timeout -k 5 100 $job' bash "$tool" job="$1 -np 2 $program -n 1000000" "${@:2}" 2>&1
 }
 verified() { json_sum bytes_verified "$tap_dir"/attest.*; }

@@ -5,7 +5,7 @@
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 
 tool=$build/ucx-verity
-clean() { bare OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe "$@"; }
+clean() { bare OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "$oversubscribe" "$@"; }
 clean bash -c "eval \"\$('$tool' env)\"" || skip_all "no environment to start from"
 
 # What is to happen on a host is a line of $tap_dir/nodeN.

@@ -13,7 +13,7 @@ program=$abs_top_builddir/test/mpi/hello_integrity
 mpirun=$(command -v mpirun.openmpi || command -v mpirun) || skip_all "no mpirun"
 [ -x "$program" ] || skip_all "built without MPI"
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "$(oversubscribe_variable)"
 export OMPI_MCA_pml=ucx OMPI_MCA_osc=ucx,sm OMPI_MCA_osc_ucx_priority=200 OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any
 export UCX_MODULE_DIR=$modules UCX_VERITY_EXTRA_MODULES=fault LD_PRELOAD=$preload
 # Not where the machine's own jobs count.

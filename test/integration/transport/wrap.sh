@@ -5,7 +5,11 @@
 # not offered, and a UCX that the plugin was not built for is refused with one line.
 . "${abs_top_srcdir:?}/test/tap.sh"
 
-modules=${VERITY_MODULES:-$abs_top_builddir/modules}
+# From 1.22 on UCX loads every module of the folder: this one has the plugin alone.
+built=${VERITY_MODULES:-$abs_top_builddir/modules}
+modules=$tap_dir/modules
+mkdir "$modules"
+ln -s "$built"/libuct_verity.so* "$modules/"
 preload=${VERITY_PRELOAD:-$abs_top_builddir/.libs/libverity_preload.so}
 ucx_info=$(command -v "${UCX_INFO:-ucx_info}") || skip_all "no ucx_info"
 [ -z "$VERITY_SANITIZERS" ] || skip_all "a module with sanitizers does not load into stock programs"
@@ -21,9 +25,9 @@ is "each transport with active messages or remote reads is wrapped on the same d
   "$(devices <<< "$listed" | grep '^v')" "$wanted"
 lacks "transports that copy within a process are not listed" "$listed" 'Transport: v(cuda|rocm|gdr)'
 
-if [ -e "$modules/libuct_fault.so.0" ]; then
+if [ -e "$built/libuct_fault.so.0" ]; then
   contains "the test transports are wrapped too" \
-    "$(with_plugin UCX_VERITY_EXTRA_MODULES=fault "$ucx_info" -d |
+    "$(modules=$built with_plugin UCX_VERITY_EXTRA_MODULES=fault "$ucx_info" -d |
       sed -n 's/.*Transport: \(vf.*\)/\1/p' | sort -u | tr '\n' ' ')" '^(vfcma )?(vfknem )?vfposix vfself vfsysv vftcp $'
 fi
 
