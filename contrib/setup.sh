@@ -95,6 +95,7 @@ debian_mirror() { # the one that this host's apt uses
     awk '$2 == "Packages" && $1 ~ /\/debian\/?$/ && !found++ { sub("/$", "", $1); print $1 }'
 }
 
+apt_read=no # whether the lists of packages have been read again
 install_packages() { # install_packages PACKAGE...: those that are not there yet
   local package missing=()
   command -v apt-get > /dev/null || die "apt-get not found: this script is for Debian and its kin"
@@ -105,7 +106,8 @@ install_packages() { # install_packages PACKAGE...: those that are not there yet
   done
   [ "${#missing[@]}" -gt 0 ] || { echo "all $# packages are there"; return; }
   echo "installing: ${missing[*]}"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update > "$work/apt.log" 2>&1 || true
+  [ "$apt_read" = yes ] || as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update > "$work/apt.log" 2>&1 || true
+  apt_read=yes
   logged "$work/apt.log" as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get -q -y --no-install-recommends install "${missing[@]}"
 }

@@ -66,7 +66,11 @@ verity-autolink-%.pc: src/validate/verity-library.pc.in Makefile
 	  -e 's|@what[@]|Linked structures over MPI|' $< > $@
 CLEANFILES += verity-autolink.pc verity-autolink-openmpi.pc verity-autolink-mpich.pc verity-autolink-ucp.pc
 
-verity_unit_SOURCES += $(autolink_sources) test/unit/autolink/graph.h test/unit/autolink/graph_test.cc \
+# What unit tests and fuzz targets link of the libraries for programs, which export their interfaces alone.
+EXTRA_LTLIBRARIES += libverity_libraries.la
+libverity_libraries_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
+libverity_libraries_la_SOURCES = $(autolink_sources) $(validate_pure_sources) src/validate/tree.cc include/ucx-verity/tree.h
+verity_unit_SOURCES += test/unit/autolink/graph.h test/unit/autolink/graph_test.cc \
 	test/unit/autolink/messages_test.cc test/unit/autolink/places_test.cc
 dist_man3_MANS += src/autolink/man/verity_autolink.3
 TESTS += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/integration/libraries/autolink_compare.sh \
@@ -76,6 +80,5 @@ EXTRA_DIST += test/integration/libraries/autolink.sh test/integration/libraries/
 
 check_PROGRAMS += autolink_ucp
 autolink_ucp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(UCX_CPPFLAGS)
-autolink_ucp_LDADD = libverity_autolink_ucp.la libverity_autolink.la $(UCX_LIBS)
-autolink_ucp_SOURCES = test/ucx/autolink.cc test/ucx/flow.cc test/ucx/flow.h test/ucx/peer.cc test/ucx/peer.h \
-	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h test/mpi/libraries/autolink_list.h test/mpi/libraries/autolink_node.h test/mpi/libraries/autolink_node_automap.h
+autolink_ucp_LDADD = libucx_peer.la libverity_autolink_ucp.la libverity_autolink.la $(UCX_LIBS)
+autolink_ucp_SOURCES = test/ucx/autolink.cc test/mpi/libraries/autolink_list.h test/mpi/libraries/autolink_node.h test/mpi/libraries/autolink_node_automap.h

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # verity-types-automap, which `verity-types automap` runs. Only parse/ and main.cc need libclang.
-automap_pure_sources = \
+noinst_LTLIBRARIES += libverity_automap.la
+libverity_automap_la_SOURCES = \
 	src/automap/emit/emit.h \
 	src/automap/emit/emit_layout.cc \
 	src/automap/emit/emit_links.cc \
@@ -19,8 +20,8 @@ if LIBCLANG
 pkglibexec_PROGRAMS += verity-types-automap
 endif
 verity_types_automap_CPPFLAGS = $(AM_CPPFLAGS) $(CLI11_CFLAGS) $(LIBCLANG_CPPFLAGS)
-verity_types_automap_LDADD = libverity_signature.la $(LIBCLANG_LIBS)
-verity_types_automap_SOURCES = $(automap_pure_sources) \
+verity_types_automap_LDADD = libverity_automap.la libverity_signature.la $(LIBCLANG_LIBS)
+verity_types_automap_SOURCES = \
 	src/automap/parse/clang_comments.cc src/automap/parse/clang_comments.h \
 	src/automap/parse/clang_parse.cc \
 	src/automap/parse/clang_reader.h \
@@ -33,7 +34,7 @@ verity_types_automap_SOURCES = $(automap_pure_sources) \
 # What generated headers include.
 verityinclude_HEADERS += include/ucx-verity/automap.h include/ucx-verity/automap_mpi.h
 
-verity_unit_SOURCES += $(automap_pure_sources) \
+verity_unit_SOURCES += \
 	test/unit/automap/case.h \
 	test/unit/automap/directive_test.cc \
 	test/unit/automap/emit_test.cc \

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The ucx-verity command. What has no edge is compiled into the unit tests too.
-tools_pure_sources = \
+# The ucx-verity command. What has no edge is a library, as the unit tests and fuzz targets link it too.
+noinst_LTLIBRARIES += libverity_tools.la
+libverity_tools_la_CPPFLAGS = $(AM_CPPFLAGS) $(JSON_CFLAGS) $(tools_cppflags)
+libverity_tools_la_SOURCES = $(blame_sources) \
 	src/tools/devices.cc src/tools/devices.h \
 	src/tools/hex.cc src/tools/hex.h \
 	src/tools/html.cc src/tools/html.h \
@@ -51,8 +53,8 @@ tools_cppflags = -DVERITY_LIBDIR='"$(veritydir)"' -DVERITY_BINDIR='"$(bindir)"' 
 
 bin_PROGRAMS += ucx-verity
 ucx_verity_CPPFLAGS = -Isrc $(AM_CPPFLAGS) $(UCX_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS) $(tools_cppflags)
-ucx_verity_LDADD = libverity_policy.la libverity_core.la $(UCX_LIBS)
-ucx_verity_SOURCES = $(blame_sources) $(tools_pure_sources) \
+ucx_verity_LDADD = libverity_tools.la libverity_policy.la libverity_core.la $(UCX_LIBS)
+ucx_verity_SOURCES = \
 	src/tools/commands.h \
 	src/tools/main.cc \
 	src/tools/quiet_stdout.cc src/tools/quiet_stdout.h \
@@ -119,11 +121,10 @@ include/variable_names.inc: src/uct/process/options.cc
 	$(AM_V_GEN)$(MKDIR_P) include && \
 	$(SED) -n 's/^    {"\([A-Z][A-Z_]*\)".*/"UCX_VERITY_\1",/p' $(srcdir)/src/uct/process/options.cc > $@.new && \
 	grep -q UCX_VERITY_MODE $@.new && mv $@.new $@
-src/tools/doctor/checks/ucx_verity-variable_names.$(OBJEXT): include/variable_names.inc
-src/tools/doctor/checks/verity_unit-variable_names.$(OBJEXT): include/variable_names.inc
+$(libverity_tools_la_OBJECTS): | include/variable_names.inc
 
 verity_unit_CPPFLAGS += $(tools_cppflags) $(JSON_CFLAGS)
-verity_unit_SOURCES += $(tools_pure_sources) \
+verity_unit_SOURCES += \
 	test/unit/tools/acceptance_test.cc \
 	test/unit/tools/bench_test.cc \
 	test/unit/tools/diagnosis_test.cc \

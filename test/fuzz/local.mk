@@ -3,13 +3,18 @@
 # verity_fuzz runs the targets for a few seconds under any compiler. With --enable-fuzzers there are libFuzzer programs too, which
 # libfuzzer.sh runs for VERITY_FUZZ_TOTAL seconds in all; or one of them by hand:
 #   ./fuzz_hub -max_total_time=600 FOLDER
-fuzz_targets = \
+# The targets, once: libFuzzer's programs differ in their entry, and link what their target needs.
+EXTRA_LTLIBRARIES += libfuzz_targets.la
+libfuzz_targets_la_CPPFLAGS = $(fuzz_cppflags)
+libfuzz_targets_la_SOURCES = \
+	test/fuzz/autolink_target.cc \
 	test/fuzz/compact_target.cc \
 	test/fuzz/health_target.cc \
 	test/fuzz/hostile_frames.cc \
 	test/fuzz/hostile_frames.h \
 	test/fuzz/hub_target.cc \
 	test/fuzz/policy_target.cc \
+	test/fuzz/report_target.cc \
 	test/fuzz/rma_target.cc \
 	test/fuzz/rma_world.cc \
 	test/fuzz/rma_world.h \
@@ -17,21 +22,13 @@ fuzz_targets = \
 	test/fuzz/signature_target.cc \
 	test/fuzz/targets.h \
 	test/fuzz/trailer_target.cc \
-	test/fuzz/wire_target.cc
-# What `ucx-verity report` reads: of no use to the other targets.
-fuzz_report_files = test/fuzz/report_target.cc $(blame_sources) \
-	src/tools/report/common.cc \
-	src/tools/html.cc src/tools/html.h src/tools/report/html.cc \
-	src/tools/report/json.cc \
-	src/tools/report/records.cc \
-	src/tools/report/switches.cc \
-	src/tools/report/text.cc \
-	src/tools/report/topology.cc
-# What the libraries for programs receive.
-fuzz_autolink_files = test/fuzz/autolink_target.cc $(autolink_sources) test/mpi/libraries/autolink_node.h test/mpi/libraries/autolink_node_automap.h
-fuzz_validate_files = test/fuzz/validate_target.cc $(validate_pure_sources)
-fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS) $(JSON_CFLAGS)
-fuzz_libraries = libverity_policy.la libverity_core.la libverity_normalize.la libverity_signature.la
+	test/fuzz/validate_target.cc \
+	test/fuzz/wire_target.cc \
+	test/mpi/libraries/autolink_node.h \
+	test/mpi/libraries/autolink_node_automap.h
+fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS)
+fuzz_libraries = libfuzz_targets.la libverity_tools.la libverity_libraries.la libverity_policy.la libverity_core.la \
+	libverity_normalize.la libverity_signature.la
 
 if GTEST
 check_PROGRAMS += verity_fuzz
@@ -39,7 +36,7 @@ TESTS += verity_fuzz
 endif
 verity_fuzz_CPPFLAGS = $(fuzz_cppflags) $(GTEST_CFLAGS)
 verity_fuzz_LDADD = $(fuzz_libraries) -lgtest_main $(GTEST_LIBS)
-verity_fuzz_SOURCES = $(fuzz_targets) $(fuzz_report_files) $(fuzz_autolink_files) $(fuzz_validate_files) \
+verity_fuzz_SOURCES = \
 	test/fuzz/fuzz_test.cc \
 	test/sim/rng.h
 
@@ -49,51 +46,51 @@ endif
 fuzz_autolink_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=autolink_target
 fuzz_autolink_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_autolink_LDADD = $(fuzz_libraries)
-fuzz_autolink_SOURCES = $(fuzz_autolink_files) test/fuzz/entry.cc test/fuzz/targets.h test/fuzz/wire_target.cc
+fuzz_autolink_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
 fuzz_validate_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=validate_target
 fuzz_validate_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_validate_LDADD = $(fuzz_libraries)
-fuzz_validate_SOURCES = $(fuzz_validate_files) test/fuzz/entry.cc test/fuzz/targets.h test/fuzz/wire_target.cc
+fuzz_validate_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
 fuzz_compact_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=compact_target
 fuzz_compact_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_compact_LDADD = $(fuzz_libraries)
-fuzz_compact_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_compact_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
 fuzz_health_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=health_target
 fuzz_health_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_health_LDADD = $(fuzz_libraries)
-fuzz_health_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_health_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
 fuzz_hub_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=hub_target
 fuzz_hub_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_hub_LDADD = $(fuzz_libraries)
-fuzz_hub_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
-fuzz_report_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=report_target
-fuzz_report_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-fuzz_report_LDADD = $(fuzz_libraries)
-fuzz_report_SOURCES = $(fuzz_report_files) test/fuzz/entry.cc test/fuzz/targets.h test/fuzz/wire_target.cc
-fuzz_rma_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=rma_target
-fuzz_rma_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-fuzz_rma_LDADD = $(fuzz_libraries)
-fuzz_rma_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
-fuzz_shapes_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=shapes_target
-fuzz_shapes_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-fuzz_shapes_LDADD = $(fuzz_libraries)
-fuzz_shapes_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
-fuzz_signature_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=signature_target
-fuzz_signature_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-fuzz_signature_LDADD = $(fuzz_libraries)
-fuzz_signature_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
-fuzz_trailer_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=trailer_target
-fuzz_trailer_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-fuzz_trailer_LDADD = $(fuzz_libraries)
-fuzz_trailer_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_hub_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
 fuzz_policy_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=policy_target
 fuzz_policy_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_policy_LDADD = $(fuzz_libraries)
-fuzz_policy_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_policy_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
+fuzz_report_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=report_target
+fuzz_report_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_report_LDADD = $(fuzz_libraries)
+fuzz_report_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
+fuzz_rma_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=rma_target
+fuzz_rma_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_rma_LDADD = $(fuzz_libraries)
+fuzz_rma_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
+fuzz_shapes_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=shapes_target
+fuzz_shapes_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_shapes_LDADD = $(fuzz_libraries)
+fuzz_shapes_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
+fuzz_signature_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=signature_target
+fuzz_signature_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_signature_LDADD = $(fuzz_libraries)
+fuzz_signature_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
+fuzz_trailer_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=trailer_target
+fuzz_trailer_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_trailer_LDADD = $(fuzz_libraries)
+fuzz_trailer_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
 fuzz_wire_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=wire_target
 fuzz_wire_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_wire_LDADD = $(fuzz_libraries)
-fuzz_wire_SOURCES = $(fuzz_targets) test/fuzz/entry.cc
+fuzz_wire_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
 
 TESTS += test/fuzz/libfuzzer.sh
 EXTRA_DIST += test/fuzz/libfuzzer.sh

@@ -2,9 +2,14 @@
 
 # Programs on the public UCT and UCP interfaces; test/integration runs them.
 check_PROGRAMS += association contexts lanes segments uct_am wakeup peer_death steady two_workers
-UCX_TEST_PEER = test/ucx/peer.cc test/ucx/peer.h
-UCX_TEST_UCP_PEER = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
-	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h
+# What they share.
+EXTRA_LTLIBRARIES += libucx_peer.la
+libucx_peer_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+libucx_peer_la_SOURCES = \
+	test/ucx/flow.cc test/ucx/flow.h \
+	test/ucx/peer.cc test/ucx/peer.h \
+	test/ucx/ucp_peer.cc test/ucx/ucp_peer.h \
+	test/ucx/window.cc test/ucx/window.h
 
 check_PROGRAMS += client_server
 client_server_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
@@ -12,8 +17,8 @@ client_server_LDADD = $(UCX_LIBS)
 client_server_SOURCES = test/ucx/client_server.cc
 
 uct_am_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
-uct_am_LDADD = $(UCX_LIBS)
-uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
+uct_am_LDADD = libucx_peer.la $(UCX_LIBS)
+uct_am_SOURCES = \
 	test/ucx/cases/cases.h \
 	test/ucx/cases/async.cc \
 	test/ucx/cases/closing.cc \
@@ -29,8 +34,7 @@ uct_am_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
 	test/ucx/cases/send.cc \
 	test/ucx/cases/setup.cc \
 	test/ucx/cases/pending.h \
-	test/ucx/uct_am.cc \
-	test/ucx/window.cc test/ucx/window.h
+	test/ucx/uct_am.cc
 
 # With the interposer's UCP calls in the program, where the plugin finds them.
 association_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
@@ -47,25 +51,24 @@ contexts_LDADD = $(UCX_LIBS) -lpthread
 contexts_SOURCES = test/ucx/contexts.cc
 
 lanes_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
-lanes_LDADD = $(UCX_LIBS)
-lanes_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/cases/cases.h test/ucx/lanes.cc test/ucx/window.cc test/ucx/window.h
+lanes_LDADD = libucx_peer.la $(UCX_LIBS)
+lanes_SOURCES = test/ucx/cases/cases.h test/ucx/lanes.cc
 
 wakeup_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
-wakeup_LDADD = $(UCX_LIBS)
-wakeup_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/wakeup.cc
+wakeup_LDADD = libucx_peer.la $(UCX_LIBS)
+wakeup_SOURCES = test/ucx/wakeup.cc
 
 two_workers_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
-two_workers_LDADD = $(UCX_LIBS)
-two_workers_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/two_workers.cc
+two_workers_LDADD = libucx_peer.la $(UCX_LIBS)
+two_workers_SOURCES = test/ucx/two_workers.cc
 
 peer_death_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
-peer_death_LDADD = $(UCX_LIBS)
-peer_death_SOURCES = $(UCX_TEST_UCP_PEER) test/ucx/peer_death.cc
+peer_death_LDADD = libucx_peer.la $(UCX_LIBS)
+peer_death_SOURCES = test/ucx/peer_death.cc
 
 steady_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
-steady_LDADD = $(UCX_LIBS) -ldl
-steady_SOURCES = $(UCX_TEST_PEER) test/ucx/flow.cc test/ucx/flow.h \
-	test/ucx/window.cc test/ucx/window.h test/ucx/count.h test/ucx/steady.cc
+steady_LDADD = libucx_peer.la $(UCX_LIBS) -ldl
+steady_SOURCES = test/ucx/count.h test/ucx/steady.cc
 
 # A preload: the process of another release.
 check_LTLIBRARIES += libverity_other_release.la

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The tables of the papers on signatures, for comparison: compiled into verity-types and its unit tests, used by nothing else.
+# The tables of the papers on signatures, for comparison: in verity-types and its unit tests, used by nothing else.
 types_tables_sources = \
 	src/types/tables/census.cc src/types/tables/census.h \
 	src/types/tables/crc.cc src/types/tables/crc.h \
@@ -11,5 +11,4 @@ types_tables_sources = \
 	src/types/tables/samples.cc src/types/tables/samples.h \
 	src/types/tables/timing.cc src/types/tables/timing.h
 
-verity_unit_SOURCES += $(types_tables_sources) \
-	test/unit/types/tables_test.cc
+verity_unit_SOURCES += test/unit/types/tables_test.cc

@@ -51,6 +51,7 @@ if grep -q '^check-matrix: nothing was built or tested' <<< "$out"; then
   exit
 fi
 is "no mirror: nothing failed" "$status $(last)" "0 0 passed, 0 failed, 2 skipped"
+is "no mirror, --fetch: nothing failed" "$(PATH=$tap_dir/bin:$PATH "$matrix" --cache "$tap_dir/cache" --fetch --suites trixie > /dev/null 2>&1; echo $?)" 0
 contains "no mirror: why, for each release" "$out" '^skipped: http://127.0.0.1:9/debian/dists/trixie/InRelease cannot be read'
 contains "and in the table" "$out" '^sid +skipped: http'
 
@@ -73,6 +74,9 @@ is "what fails though the mirror answers is a failure" "$status $(last)" "1 0 pa
 contains "with the end of its log" "$out" '^E: cannot unpack .*/trixie/root'
 # Debian unstable's list of files is valid for a week.
 contains "a mirror that lags behind will do" "$(cat "$tap_dir/cache/trixie/root/etc/apt/apt.conf.d/matrix")" '^Acquire::Check-Valid-Until "false";$'
+run --fetch --suites trixie
+is "--fetch: what it cannot make is left to the call that needs it" "$status $(last)" "0 not fetched: trixie "
+ok "--fetch: and none of it stays" test ! -e "$tap_dir/cache/trixie/base"
 DEBOOTSTRAP_SAYS="Couldn't download packages: base-files" run --suites trixie
 is "what cannot be downloaded though the mirror answers: skipped" "$status $(last)" "0 0 passed, 0 failed, 1 skipped"
 contains "and why" "$out" "^skipped: Couldn't download packages: base-files"
