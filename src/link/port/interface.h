@@ -17,7 +17,7 @@ class Port;
 // One field for each setting.
 struct Config {
   unsigned segment_log2 = 13;          // leaf size
-  uint32_t window_frames = 256;        // frames in flight per link and class
+  uint32_t window_frames = 512;        // frames in flight per link and class
   uint32_t window_bytes = 512 * 1024;  // bytes in flight per link and class
   uint32_t max_repairs = 16;           // attempts per frame
   uint32_t ack_polls = 64;        // polls that a delayed acknowledgement waits for reverse traffic

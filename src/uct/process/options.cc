@@ -80,7 +80,7 @@ ucs_config_field_t kFields[] = {
      "Bytes of a segment (Merkle leaf), the unit of retransmission: a power of two from 256\n"
      "to 64k. Payloads up to this size cost a single hash.",
      FIELD(segment_size), UCS_CONFIG_TYPE_MEMUNITS},
-    {"WINDOW", "256", "Frames in flight per link before the sender waits for acknowledgement.",
+    {"WINDOW", "512", "Frames in flight per link before the sender waits for acknowledgement.",
      FIELD(window), UCS_CONFIG_TYPE_UINT},
     {"WINDOW_BYTES", "512k",
      "Bytes in flight per link before the sender waits for acknowledgement.", FIELD(window_bytes),
