@@ -116,7 +116,7 @@ void Process::finish_or_throw() {
 }
 
 void Process::finish() noexcept {
-  if (in_child()) return;
+  if (in_child() || getpid() != pid_) return;
   const std::lock_guard lock(mutex_);
   if ((!started_ && !noticed_) || finished_) return;
   finished_ = true;

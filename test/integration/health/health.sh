@@ -60,7 +60,7 @@ rm -f "$dir"/*
 export UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p"
 inside="env -u LD_PRELOAD '$tool' status --json '$dir' > '$tap_dir/inside'; find '$dir' -type f ! -name '.*' | wc -l > '$tap_dir/files'"
 output=$(hello vposix,vself forks "$inside")
-is "children that end in four ways: the job is right" "$(grep -c ': 0 wrong, 0 failed$' <<< "$output")" 2
+is "children that end in five ways: the job is right" "$(grep -c ': 0 wrong, 0 failed$' <<< "$output")" 2
 is "they made no file, and left both" "$(cat "$tap_dir/files") $(status --brief | head -n 1)" "2 alpha: 2 processes, 2 ended"
 is "nor did they end their parents'" "$(grep -c '"state": "running"' "$tap_dir/inside")" 2
 is "which count on" "$(sum_of frames_verified)" "$(json_sum frames_verified "$tap_dir"/attest.*)"
