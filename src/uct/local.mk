@@ -57,6 +57,8 @@ EXTRA_libuct_verity_la_DEPENDENCIES = $(PLUGIN_DEPS)
 libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/plugin.cc \
 	src/uct/process/clock.h \
+	src/uct/process/fault_guard.cc \
+	src/uct/process/fault_guard.h \
 	src/uct/process/fault_log.cc \
 	src/uct/process/fault_log.h \
 	src/uct/process/interposer.cc \
@@ -74,8 +76,6 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/process/type_checks.h \
 	src/uct/process/warnings.cc \
 	src/uct/process/warnings.h \
-	src/uct/memory/fault_guard.cc \
-	src/uct/memory/fault_guard.h \
 	src/uct/memory/own_memory.cc \
 	src/uct/memory/own_memory.h \
 	src/uct/memory/verity_md.cc \

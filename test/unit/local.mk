@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 verity_unit_SOURCES += \
-	src/uct/memory/fault_guard.cc src/uct/memory/fault_guard.h \
+	src/uct/process/fault_guard.cc src/uct/process/fault_guard.h \
 	test/unit/uct/fault_guard_test.cc \
 	test/unit/blame/suspects_test.cc \
 	test/unit/blame/trust_test.cc \

@@ -213,9 +213,10 @@ std::string Segment::move_to_file(const FileSettings& settings, std::uint64_t pi
   return {};
 }
 
-void Segment::unshare() noexcept {
-  if (map_unshared(base_) == MAP_FAILED) return;
+bool Segment::unshare() noexcept {
+  if (map_unshared(base_) == MAP_FAILED) return false;
   usable_ = Table::kMostBytes;
+  return true;
 }
 
 }  // namespace verity::health

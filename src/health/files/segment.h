@@ -41,9 +41,10 @@ class Segment final : public Ground {
   // may count meanwhile, and do nothing else to the memory. Throws std::bad_alloc.
   [[nodiscard]] std::string move_to_file(const FileSettings& settings, std::uint64_t pid,
                                          std::size_t used);
-  // In a child made by fork(), which must not write to its parent's memory or file: memory of its
-  // own at the same place, zeroed. Safe in a handler of pthread_atfork().
-  void unshare() noexcept;
+  // In a child made by fork(), which must not write to its parent's memory or file, or when others
+  // have cut the file: memory of its own at the same place, zeroed. False: there is none. Safe in a
+  // handler of pthread_atfork() and of a signal.
+  bool unshare() noexcept;
 
   // Empty: private memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

@@ -147,7 +147,7 @@ JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assemb
   if (!records) return Outcome::kNoLog;
   auto all = assemble(*records, self_, [this](const JobRecord& record) { return lives(record); });
   if (!all) return Outcome::kNoLog;
-  if (all->complete) remove();
+  if (all->deserted) remove();
   const bool reports = all->complete || (failed && all->failed == 0);
   if (reports) *all_p = std::move(*all);
   return reports ? Outcome::kReports : Outcome::kOthersLive;

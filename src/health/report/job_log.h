@@ -17,7 +17,7 @@
 //                                                  the last one: ^
 //
 // One launch may start programs one after the other: the second record of a rank's beginning
-// belongs to the second program.
+// belongs to the second program. The file stays as long as any of them has a process that lives.
 #ifndef VERITY_HEALTH_REPORT_JOB_LOG_H
 #define VERITY_HEALTH_REPORT_JOB_LOG_H
 
@@ -58,6 +58,7 @@ struct Assembled {
   unsigned registered = 0;      // more, if some did not report
   unsigned failed = 0;          // of the reports before its own
   bool complete = true;         // the others are dead
+  bool deserted = true;         // so are those of the launch's other programs
 };
 
 // Records as bytes, and back. read_records() returns nothing when the bytes are no records, or

@@ -155,6 +155,11 @@ bool is_being_appended(std::span<const std::byte> rest) noexcept {
   return rest.size() < size;
 }
 
+bool has_ended(const std::vector<JobRecord>& records, const Member& member) {
+  return std::any_of(records.begin(), records.end(),
+                     [&](const JobRecord& r) { return r.report && r.member == member; });
+}
+
 // Of each record of a beginning, how many of its rank were before it.
 std::vector<unsigned> generations_of(const std::vector<JobRecord>& records) {
   std::unordered_map<std::string_view, unsigned> begun;
@@ -234,6 +239,9 @@ std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const M
       all.complete = all.complete && !lives(*record);
     }
   }
+  all.deserted = all.complete && std::none_of(records.begin(), records.end(), [&](const auto& r) {
+                   return !r.report && !has_ended(records, r.member) && lives(r);
+                 });
   return all;
 }
 

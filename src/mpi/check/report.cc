@@ -173,7 +173,9 @@ std::string process_in_json(int process) {
 void print(const std::string& text) noexcept { (void)util::write_all(STDERR_FILENO, text); }
 
 void append_to_log(const std::string& line) noexcept {
-  const int file = open(settings().log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  // Non-blocking: a named pipe may have no reader.
+  const int file =
+      open(settings().log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
   if (file < 0 || !util::write_all(file, line)) {
     static constinit std::atomic<bool> reported = false;  // several threads may find mismatches
     if (!reported.exchange(true))

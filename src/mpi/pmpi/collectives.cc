@@ -147,12 +147,13 @@ CollectiveCall alltoall_w(Which which, const void* from, const Count* given,
   CollectiveCall call = start(which);
   call.by_element = true;
   call.lengths = copied(counts, comm);
-  if (call.lengths.empty()) return call;
+  const bool in_place = from == MPI_IN_PLACE;
+  if (call.lengths.empty() || types == nullptr) return call;
+  if (!in_place && (given == nullptr || given_types == nullptr)) return call;  // MPI refuses it
   // Types of empty blocks are not decoded: programs have anything there.
   for (size_t i = 0; i < call.lengths.size(); ++i)
     call.types.push_back(call.lengths[i] > 0 ? types[i] : handles().type_null);
   call.expects = Buffer{0, handles().type_null};
-  const bool in_place = from == MPI_IN_PLACE;
   call.gives =
       one_basic(in_place ? counts : given, in_place ? types : given_types, call.lengths.size());
   return call;

@@ -16,7 +16,8 @@ template <typename Table>
 class Ending {
  public:
   template <typename Handle>
-  Ending(Handle handle, void (*forget)(Handle)) noexcept : ending_(forgotten(handle, forget)) {}
+  Ending(const Handle* handle, Handle none, void (*forget)(Handle)) noexcept
+      : ending_(forgotten(handle != nullptr ? *handle : none, forget)) {}
 
  private:
   template <typename Handle>
@@ -42,10 +43,11 @@ void decode_type(MPI_Datatype type) noexcept {
 }  // namespace
 
 VERITY_WRAP(Type_free, (MPI_Datatype * type), (type),
-            const Ending<TypeTable> ending(*type, end_type))
-VERITY_WRAP(Comm_free, (MPI_Comm * comm), (comm), const Ending<CommTable> ending(*comm, end_comm))
+            const Ending<TypeTable> ending(type, handles().type_null, end_type))
+VERITY_WRAP(Comm_free, (MPI_Comm * comm), (comm),
+            const Ending<CommTable> ending(comm, handles().comm_null, end_comm))
 VERITY_WRAP(Comm_disconnect, (MPI_Comm * comm), (comm),
-            const Ending<CommTable> ending(*comm, end_comm))
+            const Ending<CommTable> ending(comm, handles().comm_null, end_comm))
 // A predefined type is known by its name, before the program gives it another.
 VERITY_WRAP(Type_set_name, (MPI_Datatype type, const char* name), (type, name), decode_type(type))
 VERITY_WRAP(Comm_set_name, (MPI_Comm comm, const char* name), (comm, name), rename_comm(comm, name))

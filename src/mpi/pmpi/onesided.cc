@@ -75,7 +75,8 @@ int compare_buffers(Buffer from, Buffer to, const Remote& remote) noexcept {
   CHECK(op == handles().no_op ? MPI_SUCCESS : TO_TARGET); \
   CHECK(INTO_RESULT)
 // What a caller may wait for though it was not begun.
-#define NO_REQUEST *request = handles().request_null
+#define NO_REQUEST \
+  if (request != nullptr) *request = handles().request_null
 
 #define ENDS(Count) int target, MPI_Aint disp, Count target_count, MPI_Datatype target_type
 #define ENDS_ARGUMENTS target, disp, target_count, target_type

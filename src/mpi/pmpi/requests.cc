@@ -126,6 +126,7 @@ Probing::~Probing() {
 }
 
 ReceivingMessage::ReceivingMessage(Buffer buffer, const MPI_Message* message) noexcept {
+  if (message == nullptr) return;  // MPI refuses it
   std::optional<MatchedProbe> probed = messages().take(*message);
   if (!probed || buffer.count < 0) return;
   TypeInfo* type = find_type(buffer.datatype);

@@ -4,9 +4,9 @@
 #include <pthread.h>
 
 #include "uct/idle/hash_pool.h"
-#include "uct/memory/fault_guard.h"
 #include "uct/memory/own_memory.h"
 #include "uct/memory/verity_md.h"
+#include "uct/process/fault_guard.h"
 
 namespace verity::uct {
 

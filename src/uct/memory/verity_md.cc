@@ -8,7 +8,7 @@
 #include <climits>
 #include <thread>
 
-#include "uct/memory/fault_guard.h"
+#include "uct/process/fault_guard.h"
 #include "uct/process/options.h"
 
 namespace verity::uct {

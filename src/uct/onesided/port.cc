@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "uct/links/fault_report.h"
-#include "uct/memory/fault_guard.h"
 #include "uct/onesided/onesided.h"
+#include "uct/process/fault_guard.h"
 #include "uct/process/warnings.h"
 
 namespace verity::uct {

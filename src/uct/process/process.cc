@@ -16,6 +16,7 @@
 #include "health/process_id.h"
 #include "health/report/attestation_io.h"
 #include "health/report/bypass.h"
+#include "uct/process/fault_guard.h"
 #include "uct/process/fault_log.h"
 #include "uct/process/options.h"
 #include "uct/process/type_checks.h"
@@ -86,7 +87,7 @@ Process::Process() noexcept {
   (void)pthread_atfork(nullptr, nullptr, [] {
     Process& self = process();
     self.in_child_.store(true, std::memory_order_relaxed);
-    if (self.segment_ != nullptr) self.segment_->unshare();
+    if (self.segment_ != nullptr) (void)self.segment_->unshare();
   });
 }
 
@@ -135,6 +136,17 @@ health::HostId Process::host_of(const char (&field)[wire::kMaxHostName]) noexcep
   return table_->host_id({name, length});
 }
 
+// Who cuts the file, which others may, must not end the process.
+void Process::guard_counters() noexcept {
+  start_guarding();
+  const auto replace = [](void* arg) {
+    auto* self = static_cast<Process*>(arg);
+    self->lost_counters_.store(true, std::memory_order_relaxed);
+    return self->segment_->unshare();
+  };
+  guard_file(segment_->base(), health::Table::kMostBytes, replace, this);
+}
+
 void Process::publish() noexcept {
   std::unique_lock lock(mutex_);
   const health::FileSettings& settings = options().health;
@@ -148,6 +160,7 @@ void Process::publish() noexcept {
       lock.unlock();  // a log handler may lead here
       return report_no_file(problem);
     }
+    guard_counters();
     const std::string& path = segment_->path();
     health::collect_some(segment_->folder(), path.substr(path.rfind('/') + 1),
                          health::realtime_ns(), options().health_keep);

@@ -5,6 +5,8 @@
 #ifndef VERITY_UCT_PROCESS_PROCESS_H
 #define VERITY_UCT_PROCESS_PROCESS_H
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -82,6 +84,7 @@ class Process {
   void start_counting();
   void publish() noexcept;
   void report_no_file(const std::string& problem) noexcept;
+  void guard_counters() noexcept;
   void join_job();
   [[nodiscard]] health::Report make_report() const;
   void finish_or_throw();
@@ -92,6 +95,8 @@ class Process {
   char advertised_host_[wire::kMaxHostName] = {};  // from the first open_rows() on
   health::HostId host_ = 0;                        // the same
   std::atomic<bool> in_child_{false};
+  const pid_t pid_ = getpid();  // children that no handler of fork() has seen have another one
+  std::atomic<bool> lost_counters_{false};  // somebody has cut the file in which they were
   bool started_ = false;
   bool finished_ = false;
   bool noticed_ = false;

@@ -97,6 +97,10 @@ health::Report Process::make_report() const {
 
 void Process::finish_or_throw() {
   const health::Report report = make_report();
+  if (lost_counters_.load(std::memory_order_relaxed)) {
+    health::print("ucx-verity: pid " + std::to_string(pid_) + ": " + segment_->path() +
+                  " was cut while it was in use: what was counted before is lost\n");
+  }
   if (table_ != nullptr) table_->end(health::realtime_ns());
   health::write_attestation(report, options().attest_file);
   health::Assembled all;
@@ -112,7 +116,7 @@ void Process::finish_or_throw() {
 }
 
 void Process::finish() noexcept {
-  if (in_child()) return;
+  if (in_child() || getpid() != pid_) return;
   const std::lock_guard lock(mutex_);
   if ((!started_ && !noticed_) || finished_) return;
   finished_ = true;

@@ -60,7 +60,7 @@ rm -f "$dir"/*
 export UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p"
 inside="env -u LD_PRELOAD '$tool' status --json '$dir' > '$tap_dir/inside'; find '$dir' -type f ! -name '.*' | wc -l > '$tap_dir/files'"
 output=$(hello vposix,vself forks "$inside")
-is "children that end in four ways: the job is right" "$(grep -c ': 0 wrong, 0 failed$' <<< "$output")" 2
+is "children that end in five ways: the job is right" "$(grep -c ': 0 wrong, 0 failed$' <<< "$output")" 2
 is "they made no file, and left both" "$(cat "$tap_dir/files") $(status --brief | head -n 1)" "2 alpha: 2 processes, 2 ended"
 is "nor did they end their parents'" "$(grep -c '"state": "running"' "$tap_dir/inside")" 2
 is "which count on" "$(sum_of frames_verified)" "$(json_sum frames_verified "$tap_dir"/attest.*)"
@@ -89,6 +89,21 @@ is "kill -9 leaves both files" "$(status --brief | head -n 1)" "alpha: 2 process
 ok "with what was counted" test "$(sum_of frames_verified)" -ge "$before"
 is "removed only after their time" "$(status --collect --keep 3600) $(status --collect --keep 3600)" "0 files removed 0 files removed"
 is "which begins when it is noticed" "$(status --collect --keep 0)" "2 files removed"
+
+# ---- cut while it is in use -----------------------------------------------------------------------------------------------------
+UCX_VERITY_ATTEST=always hello vposix,vself hello_integrity $(normal_or_long 600000 3000000) 1000 > "$tap_dir/cut" 2>&1 &
+job=$!
+for _ in $(seq 600); do
+  [ "$(sum_of frames_verified)" -gt 1000 ] && break
+  sleep 0.1
+done
+truncate -s 0 "$dir"/*.health
+status=0
+wait "$job" || status=$?
+is "a job whose files are cut ends well" "$status" 0
+contains "and is right" "$(cat "$tap_dir/cut")" ' 0 messages wrong'
+is "and says so" "$(grep -c '^ucx-verity: pid [0-9]*: .*\.health was cut while it was in use: what was counted before is lost$' "$tap_dir/cut")" 2
+rm -f "$dir"/*
 
 # ---- folders that cannot be used ------------------------------------------------------------------------------------------------
 for folder in "$tap_dir/none" /proc "$tap_dir/file" "$tap_dir/open"; do

@@ -188,6 +188,12 @@ for launcher in $openmpi $mpich; do
     '"sender":\{"rank":1,"call":"MPI_Send","site":"[^"]*","type":"100 x MPI_INT"\},"receiver":\{"rank":0,"call":"MPI_Recv",'
   rm -f "$tap_dir/log"
 
+  mkfifo "$tap_dir/log"
+  UCX_VERITY_TYPECHECK_LOG=$tap_dir/log typechecked 60 "$launcher" 2 vposix,vself types wrong send "another class" > "$tap_dir/job"
+  is "$mpi: a log that nobody reads holds nobody up" "$(cat "$tap_dir/status")" 0
+  is "$mpi: and is named" "$(grep -c "^ucx-verity: UCX_VERITY_TYPECHECK_LOG=$tap_dir/log: cannot be written" "$tap_dir/job")" 1
+  rm -f "$tap_dir/log"
+
   # The library waits by calls of its own (Open MPI's ROMIO; its other component does not).
   export UCX_VERITY_TYPECHECK=error
   OMPI_MCA_io=^ompio typechecked 60 "$launcher" 2 vposix,vself file_waits "$tap_dir/rows" > "$tap_dir/job"

@@ -122,6 +122,41 @@ static void started_in_vain(void) {
   MPI_Errhandler_free(&of_self);
 }
 
+/* Pointers that MPI refuses. */
+static void refused_pointers(void) {
+  MPI_Errhandler of_world, of_self;
+  int data = 0, ones[64], places[64] = {0};
+  for (int i = 0; i < 64; ++i) ones[i] = 1;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &of_world);
+  MPI_Comm_get_errhandler(MPI_COMM_SELF, &of_self);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  expect(MPI_Request_free(NULL) != MPI_SUCCESS);
+#ifdef OPEN_MPI
+  expect(MPI_Type_free(NULL) != MPI_SUCCESS);
+  expect(MPI_Alltoallw(&data, ones, places, NULL, &data, ones, places, NULL, MPI_COMM_WORLD) !=
+         MPI_SUCCESS);
+#else /* each checks others */
+  MPI_Request request;
+  MPI_Win window;
+  (void)places;
+  expect(MPI_Comm_free(NULL) != MPI_SUCCESS);
+  expect(MPI_Comm_disconnect(NULL) != MPI_SUCCESS);
+  expect(MPI_Mrecv(&data, 1, MPI_INT, NULL, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+  expect(MPI_Imrecv(&data, 1, MPI_INT, NULL, &request) != MPI_SUCCESS);
+  MPI_Win_create(&data, sizeof(data), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+  MPI_Win_fence(0, window);
+  expect(MPI_Rput(ones, 1, MPI_INT, rank, 0, 1, MPI_INT, window, NULL) != MPI_SUCCESS);
+  MPI_Win_fence(0, window);
+  MPI_Win_free(&window);
+#endif
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, of_world);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, of_self);
+  MPI_Errhandler_free(&of_world);
+  MPI_Errhandler_free(&of_self);
+}
+
 /* Each rank gives its neighbour another number of elements, while an operation of all is under way.
  */
 static void neighbours_meanwhile(void) {
@@ -265,6 +300,7 @@ int main(int argc, char** argv) {
   used_by_callbacks();
   refused();
   started_in_vain();
+  refused_pointers();
   neighbours_meanwhile();
   between_groups();
   alone();

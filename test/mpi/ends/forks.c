@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * forks COMMAND: after some messages each process forks children that end in different ways; each
- * of them writes over memory of its own first, as any child may. Then rank 0 runs COMMAND (not of
- * the other's concern), and there are as many messages again.
+ * of them writes over memory of its own first, as any child may. The last one is made past fork()
+ * and what it calls. Then rank 0 runs COMMAND (not of the other's concern), and there are as many
+ * messages again.
  */
+#define _GNU_SOURCE
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kMessages = 200, kSize = 5000 };
+enum { kMessages = 200, kSize = 5000, kWays = 5 };
 
 static int exchange(int rank) {
   char out[kSize], in[kSize];
@@ -26,11 +30,11 @@ static int exchange(int rank) {
   return wrong;
 }
 
-/* By exit() with all its handlers, by _exit(), by another program, and killed. */
+/* By exit() with all its handlers, by _exit(), by another program, killed, and by exit() again. */
 static void child(int way) {
   char* memory = malloc(1 << 20);
   memset(memory, way, 1 << 20);
-  if (way == 0) exit(0);
+  if (way == 0 || way == 4) exit(0);
   if (way == 1) _exit(0);
   if (way == 2) execl("/bin/true", "true", (char*)NULL);
   abort();
@@ -42,12 +46,12 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
   wrong = exchange(rank);
-  for (way = 0; way < 4; ++way) {
+  for (way = 0; way < kWays; ++way) {
     pid_t pid;
     fflush(stdout);
-    pid = fork();
+    pid = way < 4 ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (pid == 0) child(way);
-    failed += pid < 0 || waitpid(pid, &status, 0) != pid || (way < 3 && status != 0);
+    failed += pid < 0 || waitpid(pid, &status, 0) != pid || (way != 3 && status != 0);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) failed += system(argv[1]) != 0;

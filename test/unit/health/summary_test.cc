@@ -228,6 +228,22 @@ TEST(HealthJobLog, ProgramsOneAfterTheOtherAreToldApart) {
   EXPECT_EQ(assembled(log, 4, "1"), "2/2");
 }
 
+// Else the other ranks would begin the second program in a file of their own.
+TEST(HealthJobLog, TheFileStaysForTheNextProgram) {
+  const auto is_deserted = [](const std::vector<JobRecord>& log, std::uint64_t self,
+                              const std::string& dead) {
+    const auto all = assemble(log, member(self, "1"), [&](const JobRecord& record) {
+      return dead.find(static_cast<char>('0' + record.member.pid)) == std::string::npos;
+    });
+    return all && all->complete && all->deserted;
+  };
+  EXPECT_FALSE(is_deserted(records({"+1:0", "+2:1", "-1:0", "+3:0", "-2:1"}), 2, ""));
+  EXPECT_TRUE(is_deserted(records({"+1:0", "+2:1", "-1:0", "+3:0", "-2:1"}), 2, "3"));
+  // One that has begun since the end of that process.
+  EXPECT_FALSE(is_deserted(records({"+1:0", "+2:1", "-1:0", "-2:1", "+3:0"}), 2, ""));
+  EXPECT_TRUE(is_deserted(records({"+1:0", "+2:1", "-1:0", "+3:0", "-3:0", "-2:1"}), 2, ""));
+}
+
 TEST(HealthJobLog, RecordsComeBackAsTheyWere) {
   Report report = rank("3");
   report.links = {{"a", "b", "vtcp/eth0", 7}};
@@ -296,6 +312,26 @@ TEST(HealthJobLog, FilesOfOneProcess) {
   Assembled all;
   EXPECT_EQ(log.leave(rank("0"), false, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 1U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+}
+
+TEST(HealthJobLog, TheNextProgramOfALaunchHasOneFileToo) {
+  const Folder folder;
+  JobLog first[2], second[2];
+  const auto join = [&](JobLog& log, const std::string& number) {
+    ASSERT_TRUE(log.join(folder.path, "launch 1", number));
+  };
+  Assembled all;
+  join(first[0], "0");
+  join(first[1], "1");
+  EXPECT_EQ(first[0].leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
+  join(second[0], "0");
+  EXPECT_EQ(first[1].leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.registered, 2U);
+  join(second[1], "1");
+  EXPECT_EQ(second[0].leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
+  EXPECT_EQ(second[1].leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.registered, 2U);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
 

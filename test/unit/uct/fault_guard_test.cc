@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "uct/memory/fault_guard.h"
+#include "uct/process/fault_guard.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -117,6 +117,30 @@ TEST_F(FaultGuard, ThreadsDoNotDisturbEachOther) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(FaultGuard, AFileThatIsCutGetsOtherPages) {
+  struct File {
+    void* memory;
+    size_t length;
+    unsigned cut;
+  } mapped{const_cast<uint8_t*>(memory), 2 * page, 0};
+  const auto replace = [](void* arg) {
+    auto& it = *static_cast<File*>(arg);
+    ++it.cut;
+    return mmap(it.memory, it.length, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == it.memory;
+  };
+  uct::guard_file(mapped.memory, mapped.length, replace, &mapped);
+  memory[page] = 7;
+  EXPECT_EQ(mapped.cut, 0U);
+  ASSERT_EQ(ftruncate(file, 0), 0);
+  memory[page] = 8;
+  memory[0] = 9;
+  EXPECT_EQ(mapped.cut, 1U);
+  EXPECT_EQ(memory[page], 8);
+  EXPECT_EQ(memory[page + 1], 0);
+  uct::guard_file(nullptr, 0, nullptr, nullptr);
 }
 
 class FaultGuardDeathTest : public FaultGuard {

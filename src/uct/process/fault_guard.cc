@@ -2,8 +2,9 @@
 // What peers write goes straight into registered memory, which the program may have unmapped
 // meanwhile. To ask the kernel each time would cost more than the put itself, so the fault is
 // caught instead: SIGSEGV and SIGBUS at an address that is just being accessed for a peer end that
-// access. All others go to whoever handled them before, as if this one were not there.
-#include "uct/memory/fault_guard.h"
+// access. SIGBUS in the file of guard_file() gives it other pages. All others go to whoever handled
+// them before, as if this one were not there.
+#include "uct/process/fault_guard.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -25,6 +26,25 @@ struct Access {
 
 // The handler must not be the first in its thread to use this: that would allocate.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Access* current = nullptr;
+
+struct GuardedFile {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool (*replace)(void*) = nullptr;
+  void* arg = nullptr;
+};
+constinit GuardedFile guarded_file;
+constinit std::atomic<bool> guards_file{false};
+
+// It lay behind the end of the file, and does no more.
+bool was_replaced(int signal, const siginfo_t* info) noexcept {
+  if (signal != SIGBUS || info->si_code != BUS_ADRERR ||
+      !guards_file.load(std::memory_order_acquire))
+    return false;
+  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  return address >= guarded_file.begin && address < guarded_file.end &&
+         guarded_file.replace(guarded_file.arg);
+}
 
 // The signal that this thread is handing on. Whoever was before may have put itself in front of
 // this handler since, and call it as the one before: without an end, were it called again.
@@ -79,6 +99,7 @@ void end_process(int signal, bool was_sent) noexcept {
 }
 
 void caught(int signal, siginfo_t* info, void* context) noexcept {
+  if (was_replaced(signal, info)) return;
   Access* access = current;
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
   if (access == nullptr || info->si_code <= 0 || address < access->begin ||
@@ -107,6 +128,12 @@ bool install() noexcept {
 }  // namespace
 
 void start_guarding() noexcept { [[maybe_unused]] static const bool once = install(); }
+
+void guard_file(const void* memory, size_t length, bool (*replace)(void*), void* arg) noexcept {
+  const auto begin = reinterpret_cast<uint64_t>(memory);
+  guarded_file = {begin, begin + length, replace, arg};
+  guards_file.store(true, std::memory_order_release);
+}
 
 bool guarded_access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept {
   Access access;

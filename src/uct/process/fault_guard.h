@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef VERITY_UCT_MEMORY_FAULT_GUARD_H
-#define VERITY_UCT_MEMORY_FAULT_GUARD_H
+#ifndef VERITY_UCT_PROCESS_FAULT_GUARD_H
+#define VERITY_UCT_PROCESS_FAULT_GUARD_H
 
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +18,11 @@ void start_guarding() noexcept;
 // or if the thread has those signals blocked. Costs no system call. Any thread.
 [[nodiscard]] bool guarded_access(uint64_t address, size_t length, void (*use)(void*),
                                   void* arg) noexcept;
+
+// Memory of this process whose pages are those of a file that others may cut; one in a process,
+// after start_guarding(). An access to a page that is no longer there calls replace(arg) in the
+// signal's handler, which puts another in its place, and is then made again; false: it cannot.
+void guard_file(const void* memory, size_t length, bool (*replace)(void*), void* arg) noexcept;
 
 }  // namespace verity::uct
 
