@@ -375,6 +375,66 @@ void nothing_needs_no_key(Side& side) {
   finish(side, iface);
 }
 
+// A get, or an atomic operation, that found the window full, a fence, and a message behind it: the
+// message is sent in the handler of the very message that brings room, and may not overtake. Who
+// gets it spoils the memory at once.
+void fence_orders_messages(Side& side) {
+  if (side.options.transport.front() != 'v' || side.channel.alone())
+    throw Skip("needs a wrapper and two processes");
+  if (!in_mode_verify()) throw Skip("only in mode verify is there a window");
+  setenv("UCX_VERITY_WINDOW", "8", 1);
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_GET_BCOPY | UCT_IFACE_FLAG_PENDING, side);
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  constexpr size_t kLength = 64;
+  Inbound in(iface, kId, length_of);
+  Inbound room(iface, kId + 1, length_of);
+  Inbound behind(iface, kId + 2, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  Outbound out(iface, eps[0], kId, length_of);
+  Outbound answer(iface, eps[0], kId + 1, length_of);
+  Outbound last(iface, eps[0], kId + 2, length_of);
+  connect_idle(side, iface, eps[0], in, out);
+  behind.on_message = [&](uint8_t*, size_t, unsigned, uint64_t) {
+    std::memset(window.at(0), 0xee, 4096);
+    return UCS_OK;
+  };
+  room.on_message = [&](uint8_t*, size_t, unsigned, uint64_t) {
+    (void)last.try_send(Kind::kShort);
+    return UCS_OK;
+  };
+  for (const bool by_interface : {false, true}) {
+    Get get;
+    unsigned open = 0;
+    const uint64_t round = by_interface ? 2 : 1;
+    if (side.role == 0) {
+      while (out.try_send(Kind::kShort) == UCS_OK) {}
+      get.content.resize(kLength);
+      const ucs_status_t status = uct_ep_get_bcopy(
+          eps[0], Get::unpack, &get, kLength, window.remote(0), window.key(), get.start(&open));
+      require(status == UCS_INPROGRESS, "a get without room in the window is refused");
+      check(by_interface ? uct_iface_fence(iface.handle(), 0) : uct_ep_fence(eps[0], 0), "fence");
+    }
+    side.channel.barrier({});
+    if (side.role == 1) {
+      for (const double until = seconds_now() + 0.05; seconds_now() < until;) iface.progress();
+      answer.send(Kind::kShort);
+    }
+    side.channel.barrier({});
+    if (side.role == 0) {
+      iface.progress_until([&] { return room.count() == round && open == 0; }, "a get");
+      verify(get, window_content(4096));
+      if (last.count() != round) last.send(Kind::kShort);
+    } else {
+      behind.expect(round);
+      fill(window.at(0), 4096, kPattern, 0);
+    }
+    side.channel.barrier([&] { iface.progress(); });
+  }
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"rma: puts are there before the messages behind them", puts_before_messages},
     {"rma: a flush waits until puts are applied", flush_means_applied},
@@ -383,6 +443,7 @@ constexpr Case kCases[] = {
     {"rma: a get as the first message", get_from_a_stranger},
     {"rma: an endpoint that goes ends its own gets alone", endpoint_ends_its_own},
     {"rma: a fence orders gets behind puts", fence_orders_gets},
+    {"rma: a fence orders messages behind gets that wait", fence_orders_messages},
     {"rma: atomic operations", atomics},
     {"rma: nothing needs no key", nothing_needs_no_key},
 };
