@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Remote memory access: puts, gets, atomic operations, and their order.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -435,9 +437,43 @@ void fence_orders_messages(Side& side) {
   finish(side, iface);
 }
 
+// A flush waits for a peer that has destroyed its own endpoint, and computes: its memory is written
+// to all the same.
+void flush_waits_for_peer_without_endpoint(Side& side) {
+  constexpr useconds_t kComputes = 1'500'000;
+  constexpr double kDetached = 0.1;  // s
+  constexpr uint8_t kByte = 0x11;
+  if (side.channel.alone()) throw Skip("needs two processes");
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT, side);
+  skip_if_pairs(iface);
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  Outbound out(iface, eps[0], kId, length_of);
+  connect_idle(side, iface, eps[0], in, out);
+  if (side.role == 1) eps.destroy(0);
+  side.channel.barrier([&] { iface.progress(); });
+  for (const double until = seconds_now() + kDetached; seconds_now() < until;) iface.progress();
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 0) {
+    put(iface, eps[0], window, 0, Bytes(8, kByte), true);
+    iface.flush(eps[0]);
+    side.channel.barrier({});
+  } else {
+    ::usleep(kComputes);
+    side.channel.barrier([&] { iface.progress(); });
+    require(window.at(0)[0] == kByte && window.at(0)[7] == kByte,
+            "a put is missing after the flush");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+}
+
 constexpr Case kCases[] = {
     {"rma: puts are there before the messages behind them", puts_before_messages},
     {"rma: a flush waits until puts are applied", flush_means_applied},
+    {"rma: a flush waits for a peer without an endpoint", flush_waits_for_peer_without_endpoint},
     {"rma: mailboxes that are polled", mailboxes},
     {"rma: gets in frames", gets_in_frames},
     {"rma: a get as the first message", get_from_a_stranger},
