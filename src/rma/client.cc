@@ -210,4 +210,14 @@ unsigned Client::disown(const void* owner, void* heir) noexcept {
   return count;
 }
 
+const Read* Client::any_read(const void* heir) const noexcept {
+  for (const util::ListNode* list : {&waiting_, &started_}) {
+    for (util::ListNode* node = list->next; node != list; node = node->next) {
+      const Read& read = *VERITY_CONTAINER_OF(node, Read, node);
+      if (read.owner != heir) return &read;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace verity::rma

@@ -185,6 +185,9 @@ class Client {
   // After its abort: the reads that the lower transport has not let go of end for `heir`, without
   // an upper completion. How many.
   [[nodiscard]] unsigned disown(const void* owner, void* heir) noexcept;
+  // After an abort: one that the lower transport has not let go of, and that is not the heir's;
+  // nullptr: there is none.
+  [[nodiscard]] const Read* any_read(const void* heir) const noexcept;
   void release(Read& read) noexcept;
 
   // Later reads wait for the puts so far, later puts for the reads that are open now (see

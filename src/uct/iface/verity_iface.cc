@@ -165,6 +165,7 @@ void VerityIface::closing() noexcept {
     const AsyncGuard guard(core_.threads);
     delivery_.close();
   }
+  if (onesided_ != nullptr) onesided_->end_all();
   const QuietLower quiet;
   if (!links_.empty() && !core_.is_off()) LingeringClose(links_, idle_).run();
   {
@@ -172,6 +173,7 @@ void VerityIface::closing() noexcept {
     while (!links_.empty()) upkeep_.drop(links_.first());
     (void)completions_.run();  // slots of failed sends; no endpoint is left
   }
+  if (onesided_ != nullptr) (void)onesided_->complete_all();  // of endpoints that only read
   core_.group.leave();
   callback_.remove(0);
 }

@@ -470,10 +470,41 @@ void flush_waits_for_peer_without_endpoint(Side& side) {
   side.channel.barrier([&] { iface.progress(); });
 }
 
+// The interface that carries the digests of a read closes while the transport that only reads is at
+// it, and the peer does nothing: the read ends.
+void carrier_closes(Side& side) {
+  Iface reader(reading_beside(side));
+  need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
+  Iface carrier(side.options, reader);
+  std::vector<uct_ep_h> carriers = carrier.connect(side.channel, 1);
+  Endpoints readers(reader, side.channel, 1);
+  Window window(reader, side.channel, 4096);
+  side.channel.barrier([&] { carrier.progress(); });
+  if (side.role == 0) {
+    Get get;
+    get.content.resize(1000);
+    unsigned open = 0;
+    uct_completion_t* completion = get.start(&open);
+    const uct_iov_t iov{get.content.data(), get.content.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+    const ucs_status_t status = post(carrier, "get_zcopy", [&] {
+      return uct_ep_get_zcopy(readers[0], &iov, 1, window.remote(0), window.key(), completion);
+    });
+    if (status == UCS_OK) Get::done(completion);
+    uct_ep_destroy(carriers[0]);
+    carrier.close();
+    reader.progress_until([&] { return open == 0; }, "the read's end", 5);
+    require(!in_mode_verify() || get.status == UCS_ERR_CANCELED,
+            std::string("the read ended with: ") + ucs_status_string(get.status));
+  }
+  side.channel.barrier({});
+  if (side.role == 1) uct_ep_destroy(carriers[0]);
+}
+
 constexpr Case kCases[] = {
     {"rma: puts are there before the messages behind them", puts_before_messages},
     {"rma: a flush waits until puts are applied", flush_means_applied},
     {"rma: a flush waits for a peer without an endpoint", flush_waits_for_peer_without_endpoint},
+    {"rma: reads over an interface that closes", carrier_closes},
     {"rma: mailboxes that are polled", mailboxes},
     {"rma: gets in frames", gets_in_frames},
     {"rma: a get as the first message", get_from_a_stranger},
