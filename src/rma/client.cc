@@ -71,6 +71,7 @@ void Client::start(Fetch& fetch) noexcept {
 unsigned Client::start_chunks(Read& read) noexcept {
   unsigned count = 0;
   if (awaits_fenced_puts(*read.peer)) return 0;
+  if (read.next == 0 && awaits_unsent_writes(read)) return 0;
   const auto goes_on = [&] {
     return read.next < read.length && !read.broken && read.status == RmaStatus::kOk;
   };

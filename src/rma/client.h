@@ -209,6 +209,9 @@ class Client {
   void abort_if(const Peer* peer, const void* owner) noexcept;
   [[nodiscard]] bool awaits_fenced_puts(Peer& peer) noexcept;
   void wait_for_writes(Read& read) noexcept;
+  [[nodiscard]] static bool has_unsent_write(Peer& link, const Range& range) noexcept;
+  [[nodiscard]] static bool awaits_unsent_writes(const Read& read) noexcept;
+  static void sent_late(const Fetch& fetch) noexcept;
   [[nodiscard]] bool written_elsewhere(const Peer& peer, const Range& range) noexcept;
 
   unsigned start_chunks(Read& read) noexcept;
