@@ -347,10 +347,11 @@ link::Sent FrameSender::send_short_or_pieces(UctLink& l, uint8_t id, util::Piece
   } copy;
   const size_t size = util::total_length(frame);
   if (size < sizeof(copy.first) || size > std::min(limits_.max_short, sizeof(copy))) {
-    // A peer that was there may have ended, as a probe or what is sent again finds out. One that
-    // never answered is another matter: why it cannot be reached is what the user has to know.
+    // A peer that was there may have ended, as a probe, what is sent again, or an answer finds out.
+    // One to which the program has an endpoint, and that never answered, is another matter: why it
+    // cannot be reached is what the user has to know.
     std::optional<QuietLower> quiet;
-    if (!l.carries_hello()) quiet.emplace();
+    if (!l.carries_hello() || !l.eps.linked()) quiet.emplace();
     return send_pieces(l, id, frame);
   }
   (void)util::copy_out(frame, 0, &copy, size);
