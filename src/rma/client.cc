@@ -71,6 +71,7 @@ void Client::start(Fetch& fetch) noexcept {
 unsigned Client::start_chunks(Read& read) noexcept {
   unsigned count = 0;
   if (awaits_fenced_puts(*read.peer)) return 0;
+  if (read.next == 0 && awaits_unsent_writes(read)) return 0;
   const auto goes_on = [&] {
     return read.next < read.length && !read.broken && read.status == RmaStatus::kOk;
   };
@@ -208,6 +209,16 @@ unsigned Client::disown(const void* owner, void* heir) noexcept {
     }
   }
   return count;
+}
+
+const Read* Client::any_read(const void* heir) const noexcept {
+  for (const util::ListNode* list : {&waiting_, &started_}) {
+    for (util::ListNode* node = list->next; node != list; node = node->next) {
+      const Read& read = *VERITY_CONTAINER_OF(node, Read, node);
+      if (read.owner != heir) return &read;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace verity::rma

@@ -185,6 +185,9 @@ class Client {
   // After its abort: the reads that the lower transport has not let go of end for `heir`, without
   // an upper completion. How many.
   [[nodiscard]] unsigned disown(const void* owner, void* heir) noexcept;
+  // After an abort: one that the lower transport has not let go of, and that is not the heir's;
+  // nullptr: there is none.
+  [[nodiscard]] const Read* any_read(const void* heir) const noexcept;
   void release(Read& read) noexcept;
 
   // Later reads wait for the puts so far, later puts for the reads that are open now (see
@@ -206,6 +209,9 @@ class Client {
   void abort_if(const Peer* peer, const void* owner) noexcept;
   [[nodiscard]] bool awaits_fenced_puts(Peer& peer) noexcept;
   void wait_for_writes(Read& read) noexcept;
+  [[nodiscard]] static bool has_unsent_write(Peer& link, const Range& range) noexcept;
+  [[nodiscard]] static bool awaits_unsent_writes(const Read& read) noexcept;
+  static void sent_late(const Fetch& fetch) noexcept;
   [[nodiscard]] bool written_elsewhere(const Peer& peer, const Range& range) noexcept;
 
   unsigned start_chunks(Read& read) noexcept;

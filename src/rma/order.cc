@@ -107,11 +107,36 @@ void Client::wait_for_writes(Read& read) noexcept {
   if (read.peer->order != nullptr) read.peer->order->reads.push_back(read.in_order);
 }
 
+// An atomic operation that waits for room: as writing, and nothing knows of it yet.
+bool Client::has_unsent_write(Peer& link, const Range& range) noexcept {
+  if (link.waiting == 0 || link.order == nullptr) return false;
+  return any_overlaps<Fetch>(link.order->fetches, range, [&](const Fetch& fetch) {
+    return fetch.peer == &link && fetch.is_atomic && fetch.waits;
+  });
+}
+
+bool Client::awaits_unsent_writes(const Read& read) noexcept {
+  const Range range = range_of(read);
+  return any_link(*read.peer, [&](Peer& link) { return has_unsent_write(link, range); });
+}
+
+// It was sent after it had waited. Reads that it overlaps began later, as it would not have been
+// started otherwise: they wait until it is applied.
+void Client::sent_late(const Fetch& fetch) noexcept {
+  Peer& peer = *fetch.peer;
+  if (!fetch.is_atomic || peer.order == nullptr) return;
+  const auto any = [](const Read&) { return true; };
+  if (!any_overlaps<Read>(peer.order->reads, range_of(fetch), any)) return;
+  peer.fenced = true;
+  peer.fence_mark = peer.put_mark;
+}
+
 bool Client::written_elsewhere(const Peer& peer, const Range& range) noexcept {
   if (peer.order == nullptr) return false;
   return any_link(const_cast<Peer&>(peer), [&](Peer& link) {
-    const bool written =
-        &link != &peer && link.has_put && link.written.overlaps(range) && !puts_done(link);
+    if (&link == &peer) return false;
+    const bool written = has_unsent_write(link, range) ||
+                         (link.has_put && link.written.overlaps(range) && !puts_done(link));
     if (written) port_.request_ack(link);
     return written;
   });

@@ -57,6 +57,7 @@ bool Client::request_in_turn(Fetch& fetch) noexcept {
     peer.stuck = polls_;
     return false;
   }
+  sent_late(fetch);
   fetch.waits = false;
   --peer.waiting;
   move(fetch, idle_);

@@ -72,6 +72,8 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/process/quiet_lower.h \
 	src/uct/process/site_policy.cc \
 	src/uct/process/site_policy.h \
+	src/uct/process/spent_numbers.cc \
+	src/uct/process/spent_numbers.h \
 	src/uct/process/type_checks.cc \
 	src/uct/process/type_checks.h \
 	src/uct/process/warnings.cc \

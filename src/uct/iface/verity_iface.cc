@@ -29,6 +29,7 @@ VerityIface::VerityIface() noexcept
       idle_(*this, core_.threads) {}
 
 VerityIface::~VerityIface() {
+  spent_.take();  // the lower interface has closed
   idle_.close();
   onesided_.reset();
   core_.hub.reset();  // while the port is still there
@@ -165,13 +166,15 @@ void VerityIface::closing() noexcept {
     const AsyncGuard guard(core_.threads);
     delivery_.close();
   }
+  if (onesided_ != nullptr) onesided_->end_all();
   const QuietLower quiet;
-  if (!links_.empty() && !core_.is_off()) LingeringClose(links_, idle_).run();
+  if (!links_.empty() && !core_.is_off() && !LingeringClose(links_, idle_).run()) spent_.note();
   {
     const AsyncGuard guard(core_.threads);
     while (!links_.empty()) upkeep_.drop(links_.first());
     (void)completions_.run();  // slots of failed sends; no endpoint is left
   }
+  if (onesided_ != nullptr) (void)onesided_->complete_all();  // of endpoints that only read
   core_.group.leave();
   callback_.remove(0);
 }

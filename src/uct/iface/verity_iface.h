@@ -16,6 +16,7 @@
 #define VERITY_UCT_IFACE_VERITY_IFACE_H
 
 #include "uct/iface/link_port.h"
+#include "uct/process/spent_numbers.h"
 #include "uct/progress/flusher.h"
 #include "uct/progress/lingering_close.h"
 #include "uct/progress/link_upkeep.h"
@@ -110,6 +111,7 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   WorkerCallback callback_;
   std::atomic<unsigned> progressing_ =
       0;                     // calls of progress() on the stack; written by one thread at a time
+  SpentNumbers spent_;       // empty unless a peer was given up
   bool check_time_ = false;  // the next progress reads the clock
   IdleProgress idle_;        // the last one: its thread is at work on all others
 };

@@ -44,4 +44,9 @@ bool is_settled(UctLink& l) noexcept {
   return silence >= (link::Retransmitter::is_pending(l) ? kBusyPatience : kPatience);
 }
 
+bool is_detached_for_good(UctLink& l) noexcept {
+  if (!l.peer_detached || !is_settled(l)) return false;
+  return l.flush_since == 0 || monotonic_ns() - l.flush_since >= kBusyPatience;
+}
+
 }  // namespace verity::uct

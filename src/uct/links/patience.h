@@ -9,17 +9,18 @@
 
 namespace verity::uct {
 
-// ns. A lower transport that is too busy to take what is sent again is not waited for longer.
+// ns. Neither a lower transport that is too busy to take what is sent again, nor what a peer
+// without endpoints applies of ours, is waited for longer.
 inline constexpr uint64_t kBusyPatience = 10'000'000'000;
 
 // Whether all that was sent is acknowledged, or its acknowledgement is waited for no longer. Asks
 // for it.
 [[nodiscard]] bool is_settled(UctLink& l) noexcept;
 
-// The peer's last acknowledgement may be what was lost: nothing more is waited for.
-[[nodiscard]] inline bool is_detached_for_good(UctLink& l) noexcept {
-  return l.peer_detached && is_settled(l);
-}
+// The peer has no endpoint, and its last acknowledgement may be what was lost: nothing more is
+// waited for. It may also compute, and have memory that is written to without an endpoint of its
+// own: so not soon.
+[[nodiscard]] bool is_detached_for_good(UctLink& l) noexcept;
 
 }  // namespace verity::uct
 

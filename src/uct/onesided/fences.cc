@@ -37,10 +37,10 @@ bool any_reader(Lanes& lanes, Check&& check) noexcept {
 }  // namespace
 
 // Reads are of the link that their digests come over, be it this one; what else is under way on a
-// link goes in its own order.
+// link goes in its own order, once it has been sent.
 bool Lanes::has_older(const UctLink* link, const ReaderLane* reader, uint32_t epoch) noexcept {
   const bool links = any_link(*this, [&](UctLink& l) {
-    if (&l == link) return l.before != 0 && reads.linked();
+    if (&l == link) return l.waiting != 0 || (l.before != 0 && reads.linked());
     if (l.before != 0 || is_older(l.pending, epoch)) return true;
     return !l.set->core().onesided->client().fenced_puts_done(l) && !is_detached_for_good(l);
   });
@@ -82,13 +82,16 @@ void Fences::fence() noexcept {
   links_.core().group.begin_epoch();
   links_.for_each([&](UctLink& l) {
     core.onesided->client().fence(l);
-    if (l.order != nullptr && Lanes::of(l).is_busy_elsewhere(l)) links_.defer(l);
+    const bool defers = l.waiting != 0 || (l.order != nullptr && Lanes::of(l).is_busy_elsewhere(l));
+    if (defers) links_.defer(l);
   });
 }
 
 void Fences::fence(UctLink& l) noexcept {
   const AsyncGuard guard(links_.core().threads);
-  if (links_.core().onesided != nullptr) links_.core().onesided->client().fence(l);
+  if (links_.core().onesided == nullptr) return;
+  links_.core().onesided->client().fence(l);
+  if (l.waiting != 0) links_.defer(l);
 }
 
 bool Fences::is_behind_fence(UctLink& l) const noexcept {

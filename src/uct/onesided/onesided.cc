@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/onesided/onesided.h"
 
+#include "uct/links/patience.h"
 #include "uct/memory/verity_md.h"
+#include "uct/process/clock.h"
 
 namespace verity::uct {
 
@@ -214,6 +216,22 @@ bool OneSided::next_done(Done* done, const ReadOwner* owner) noexcept {
 }
 
 void OneSided::abort(UctLink& l, const ReadOwner* owner) noexcept { client_.abort(l, owner); }
+
+void OneSided::end_all() noexcept {
+  const auto any = [this] {
+    const AsyncGuard guard(core_.threads);
+    return client_.any_read(&gone_);
+  };
+  {
+    const AsyncGuard guard(core_.threads);
+    client_.abort_owner(nullptr);
+  }
+  const uint64_t until = monotonic_ns() + kBusyPatience;
+  while (const rma::Read* read = any()) {
+    if (monotonic_ns() >= until) return;
+    (void)uct_iface_progress(static_cast<uct_ep_h>(read->path)->iface);
+  }
+}
 
 void OneSided::disown(ReadOwner& owner) noexcept {
   const unsigned count = client_.disown(&owner, &gone_);

@@ -97,6 +97,9 @@ class OneSided final : public rma::Port {
   // without it. With the guard held.
   void disown(ReadOwner& owner) noexcept;
   void forget(UctLink& l) noexcept { server_.forget(l); }
+  // The interface closes: all that is under way ends, be it of transports that read over its links,
+  // whose progress is made here. The upper completions are left to complete_all().
+  void end_all() noexcept;
   // Whether there is no room for another operation now; the link's pending requests are woken then
   // when there is.
   [[nodiscard]] bool must_wait(const UctLink& l) noexcept {

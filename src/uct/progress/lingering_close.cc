@@ -19,9 +19,11 @@ constexpr uint64_t kCloseTime = 20'000'000;  // ns
 
 }  // namespace
 
-void LingeringClose::run() noexcept {
+bool LingeringClose::run() noexcept {
   wait_for_acknowledgements();
+  const bool idle = is_idle();
   close_links();
+  return idle;
 }
 
 void LingeringClose::wait_for_acknowledgements() noexcept {
@@ -31,7 +33,7 @@ void LingeringClose::wait_for_acknowledgements() noexcept {
   uint64_t since = now;
   uint32_t mark = acknowledged();
   bool repeated = false;
-  while (!query_hub([](const link::Hub& hub) { return hub.is_idle(); })) {
+  while (!is_idle()) {
     turn(now);
     // The peer may be another worker of this thread, which cannot make progress itself while this
     // call lasts.

@@ -14,12 +14,16 @@ class LingeringClose {
  public:
   LingeringClose(LinkSet& links, IdleProgress& idle) noexcept
       : core_(links.core()), links_(links), idle_(idle) {}
-  void run() noexcept;
+  // False: some peer was given up, and may answer later.
+  [[nodiscard]] bool run() noexcept;
 
  private:
   void wait_for_acknowledgements() noexcept;
   void close_links() noexcept;
   void turn(uint64_t now) noexcept;
+  [[nodiscard]] bool is_idle() noexcept {
+    return query_hub([](const link::Hub& hub) { return hub.is_idle(); });
+  }
   [[nodiscard]] uint32_t acknowledged() noexcept;
   void retransmit_all() noexcept;
   template <typename Question>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "uct/process/quiet_lower.h"
 #include "uct/sending/zero_copy.h"
@@ -301,6 +302,7 @@ void FrameSender::push_unsent(UctLink& l) noexcept {
 }
 
 void FrameSender::push_stored(UctLink& l) noexcept {
+  if (must_read_on(l)) return links_.request_attention(l);
   const ucs_status_t status = links_.ensure_lower(l);
   if (status != UCS_OK) return links_.give_up(l, status);
   push_unsent(l);
@@ -345,10 +347,11 @@ link::Sent FrameSender::send_short_or_pieces(UctLink& l, uint8_t id, util::Piece
   } copy;
   const size_t size = util::total_length(frame);
   if (size < sizeof(copy.first) || size > std::min(limits_.max_short, sizeof(copy))) {
-    // A peer that was there may have ended, as a probe or what is sent again finds out. One that
-    // never answered is another matter: why it cannot be reached is what the user has to know.
+    // A peer that was there may have ended, as a probe, what is sent again, or an answer finds out.
+    // One to which the program has an endpoint, and that never answered, is another matter: why it
+    // cannot be reached is what the user has to know.
     std::optional<QuietLower> quiet;
-    if (!l.carries_hello()) quiet.emplace();
+    if (!l.carries_hello() || !l.eps.linked()) quiet.emplace();
     return send_pieces(l, id, frame);
   }
   (void)util::copy_out(frame, 0, &copy, size);
@@ -356,8 +359,17 @@ link::Sent FrameSender::send_short_or_pieces(UctLink& l, uint8_t id, util::Piece
                                      static_cast<unsigned>(size - sizeof(copy.first))));
 }
 
+// Until a whole progress has brought no frame of its.
+bool FrameSender::must_read_on(UctLink& l) const noexcept {
+  if (l.lower != nullptr || l.eps.linked()) return false;
+  const uint32_t now = hub_->control.polls();
+  if (std::exchange(l.timer.received, false)) l.received_in = now;
+  return l.received_in == now;
+}
+
 link::Sent FrameSender::connect(UctLink& l) noexcept {
   if (l.lower == nullptr && !core_.may_connect()) return link::Sent::kBusy;
+  if (must_read_on(l)) return link::Sent::kBusy;
   if (links_.ensure_lower(l) == UCS_OK) return link::Sent::kOk;
   links_.give_up(l, UCS_ERR_UNREACHABLE);
   return link::Sent::kFailed;

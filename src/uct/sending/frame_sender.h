@@ -97,6 +97,10 @@ class FrameSender {
   [[nodiscard]] ssize_t pack_and_drop(uct_pack_callback_t pack, void* arg) noexcept;
 
   // --- frames ---
+  // A peer that only its HELLO introduced is answered when nothing more comes from it: it may have
+  // closed, which its BYE behind the other frames says. Its address may lead to another interface
+  // then, or to one that is being made, and UCX's shared memory does not survive that.
+  [[nodiscard]] bool must_read_on(UctLink& l) const noexcept;
   // Makes the lower endpoint, if there is none. Not kOk: not now, or the link failed.
   [[nodiscard]] link::Sent connect(UctLink& l) noexcept;
   // What the link sends of itself: control frames, and what is sent again.

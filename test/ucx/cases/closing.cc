@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdarg>
+#include <cstdlib>
 #include <fstream>
 
 #include "cases.h"
@@ -254,6 +255,50 @@ void close_in_handler(Side& side) {
   side.channel.barrier({});
 }
 
+// The same again and again, with answers that come while the next interface is being made: a peer
+// that naps is not waited for, and finds no BYE where its queue was full. What it sends then to an
+// interface that closed would end it, or block the next one's queue.
+void answers_while_made(Side& side) {
+  constexpr int kTimes = 300;
+  constexpr uint64_t kFew = 5;
+  constexpr uint64_t kMany = 300;
+  constexpr useconds_t kNap = 3000;
+  if (side.channel.alone()) throw Skip("needs two processes");
+  if (side.options.transport.front() != 'v') throw Skip("only the wrapper");
+  setenv("UCX_VERITY_LINGER", "8ms", 0);
+  if (side.role == 0) {
+    Iface::Address peer;
+    {
+      Iface iface(side.options);
+      skip_if_pairs(iface);
+      peer = iface.exchange_addresses(side.channel);
+    }
+    for (int i = 0; i < kTimes; ++i) {
+      Iface iface(side.options);
+      uct_ep_h ep = iface.connect_to_iface(peer);
+      Outbound out(iface, ep, kId, small);
+      const bool waits = i % 2 == 1;
+      const uint64_t most = i % 4 == 2 ? kMany : kFew;
+      while (waits && out.count() < most) out.send(Kind::kBcopy);
+      while (out.count() < most && out.try_send(Kind::kBcopy) == UCS_OK) {}
+      if (waits) iface.flush(ep, 10);
+      uct_ep_destroy(ep);
+    }
+    return side.channel.barrier({});
+  }
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  (void)iface.exchange_addresses(side.channel);
+  const auto handler = [](void*, void*, size_t, unsigned) { return UCS_OK; };
+  check(uct_iface_set_am_handler(iface.handle(), kId, handler, nullptr, 0),
+        "uct_iface_set_am_handler");
+  uint64_t naps = 0;
+  side.channel.barrier([&] {
+    ::usleep(static_cast<useconds_t>(dice(77, ++naps)) % kNap);
+    for (int i = 0; i < 50; ++i) iface.progress();
+  });
+}
+
 constexpr Case kCases[] = {
     {"the first process leaves early", close_first},
     {"the second process leaves early", close_second},
@@ -262,6 +307,7 @@ constexpr Case kCases[] = {
     {"flush towards a peer that ended without a BYE", end_without_bye},
     {"closing towards a worker of the same thread", close_towards_sibling},
     {"late answers to an interface that closed", late_answers},
+    {"late answers while the next interface is made", answers_while_made},
     {"closing while the peer handles a message", close_in_handler},
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Remote memory access: puts, gets, atomic operations, and their order.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -375,14 +377,140 @@ void nothing_needs_no_key(Side& side) {
   finish(side, iface);
 }
 
+// A get, or an atomic operation, that found the window full, a fence, and a message behind it: the
+// message is sent in the handler of the very message that brings room, and may not overtake. Who
+// gets it spoils the memory at once.
+void fence_orders_messages(Side& side) {
+  if (side.options.transport.front() != 'v' || side.channel.alone())
+    throw Skip("needs a wrapper and two processes");
+  if (!in_mode_verify()) throw Skip("only in mode verify is there a window");
+  setenv("UCX_VERITY_WINDOW", "8", 1);
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_GET_BCOPY | UCT_IFACE_FLAG_PENDING, side);
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  constexpr size_t kLength = 64;
+  Inbound in(iface, kId, length_of);
+  Inbound room(iface, kId + 1, length_of);
+  Inbound behind(iface, kId + 2, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  Outbound out(iface, eps[0], kId, length_of);
+  Outbound answer(iface, eps[0], kId + 1, length_of);
+  Outbound last(iface, eps[0], kId + 2, length_of);
+  connect_idle(side, iface, eps[0], in, out);
+  behind.on_message = [&](uint8_t*, size_t, unsigned, uint64_t) {
+    std::memset(window.at(0), 0xee, 4096);
+    return UCS_OK;
+  };
+  room.on_message = [&](uint8_t*, size_t, unsigned, uint64_t) {
+    (void)last.try_send(Kind::kShort);
+    return UCS_OK;
+  };
+  for (const bool by_interface : {false, true}) {
+    Get get;
+    unsigned open = 0;
+    const uint64_t round = by_interface ? 2 : 1;
+    if (side.role == 0) {
+      while (out.try_send(Kind::kShort) == UCS_OK) {}
+      get.content.resize(kLength);
+      const ucs_status_t status = uct_ep_get_bcopy(
+          eps[0], Get::unpack, &get, kLength, window.remote(0), window.key(), get.start(&open));
+      require(status == UCS_INPROGRESS, "a get without room in the window is refused");
+      check(by_interface ? uct_iface_fence(iface.handle(), 0) : uct_ep_fence(eps[0], 0), "fence");
+    }
+    side.channel.barrier({});
+    if (side.role == 1) {
+      for (const double until = seconds_now() + 0.05; seconds_now() < until;) iface.progress();
+      answer.send(Kind::kShort);
+    }
+    side.channel.barrier({});
+    if (side.role == 0) {
+      iface.progress_until([&] { return room.count() == round && open == 0; }, "a get");
+      verify(get, window_content(4096));
+      if (last.count() != round) last.send(Kind::kShort);
+    } else {
+      behind.expect(round);
+      fill(window.at(0), 4096, kPattern, 0);
+    }
+    side.channel.barrier([&] { iface.progress(); });
+  }
+  finish(side, iface);
+}
+
+// A flush waits for a peer that has destroyed its own endpoint, and computes: its memory is written
+// to all the same.
+void flush_waits_for_peer_without_endpoint(Side& side) {
+  constexpr useconds_t kComputes = 1'500'000;
+  constexpr double kDetached = 0.1;  // s
+  constexpr uint8_t kByte = 0x11;
+  if (side.channel.alone()) throw Skip("needs two processes");
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT, side);
+  skip_if_pairs(iface);
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  Outbound out(iface, eps[0], kId, length_of);
+  connect_idle(side, iface, eps[0], in, out);
+  if (side.role == 1) eps.destroy(0);
+  side.channel.barrier([&] { iface.progress(); });
+  for (const double until = seconds_now() + kDetached; seconds_now() < until;) iface.progress();
+  side.channel.barrier([&] { iface.progress(); });
+  if (side.role == 0) {
+    put(iface, eps[0], window, 0, Bytes(8, kByte), true);
+    iface.flush(eps[0]);
+    side.channel.barrier({});
+  } else {
+    ::usleep(kComputes);
+    side.channel.barrier([&] { iface.progress(); });
+    require(window.at(0)[0] == kByte && window.at(0)[7] == kByte,
+            "a put is missing after the flush");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+}
+
+// The interface that carries the digests of a read closes while the transport that only reads is at
+// it, and the peer does nothing: the read ends.
+void carrier_closes(Side& side) {
+  Iface reader(reading_beside(side));
+  need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
+  Iface carrier(side.options, reader);
+  std::vector<uct_ep_h> carriers = carrier.connect(side.channel, 1);
+  Endpoints readers(reader, side.channel, 1);
+  Window window(reader, side.channel, 4096);
+  side.channel.barrier([&] { carrier.progress(); });
+  if (side.role == 0) {
+    Get get;
+    get.content.resize(1000);
+    unsigned open = 0;
+    uct_completion_t* completion = get.start(&open);
+    const uct_iov_t iov{get.content.data(), get.content.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+    const ucs_status_t status = post(carrier, "get_zcopy", [&] {
+      return uct_ep_get_zcopy(readers[0], &iov, 1, window.remote(0), window.key(), completion);
+    });
+    if (status == UCS_OK) Get::done(completion);
+    uct_ep_destroy(carriers[0]);
+    carrier.close();
+    reader.progress_until([&] { return open == 0; }, "the read's end", 5);
+    require(!in_mode_verify() || get.status == UCS_ERR_CANCELED,
+            std::string("the read ended with: ") + ucs_status_string(get.status));
+  }
+  side.channel.barrier({});
+  if (side.role == 1) uct_ep_destroy(carriers[0]);
+}
+
 constexpr Case kCases[] = {
     {"rma: puts are there before the messages behind them", puts_before_messages},
     {"rma: a flush waits until puts are applied", flush_means_applied},
+    {"rma: a flush waits for a peer without an endpoint", flush_waits_for_peer_without_endpoint},
+    {"rma: reads over an interface that closes", carrier_closes},
     {"rma: mailboxes that are polled", mailboxes},
     {"rma: gets in frames", gets_in_frames},
     {"rma: a get as the first message", get_from_a_stranger},
     {"rma: an endpoint that goes ends its own gets alone", endpoint_ends_its_own},
     {"rma: a fence orders gets behind puts", fence_orders_gets},
+    {"rma: a fence orders messages behind gets that wait", fence_orders_messages},
     {"rma: atomic operations", atomics},
     {"rma: nothing needs no key", nothing_needs_no_key},
 };

@@ -128,6 +128,34 @@ TEST_F(RmaOrder, WritingWaitsForFetchesOfOtherLinks) {
   EXPECT_EQ(order.fetches_open, 0u);
 }
 
+// An atomic operation that found no room for its request is writing, too.
+TEST_F(RmaOrder, ReadsAndFetchesWaitForAtomicOperationsThatHaveNotLeft) {
+  reader.lines[0].room = 0;
+  rma::Fetch* atomic = client.make_fetch(peer(0));
+  atomic->peer = &peer(0);
+  atomic->token = token;
+  atomic->address = base;
+  atomic->length = 8;
+  atomic->is_atomic = true;
+  atomic->value = 1;
+  client.start(*atomic);
+  EXPECT_TRUE(client.may_fetch(peer(0), part(0, 8))) << "a link keeps its own order";
+  EXPECT_FALSE(client.may_fetch(peer(1), part(0, 8)));
+  EXPECT_TRUE(client.may_fetch(peer(1), part(8, 8)));
+  rma::Read* r = prepare(std::vector<uint8_t>(100), target, token, 1, 1);
+  r->address = base;
+  client.start(*r);
+  (void)client.poll();
+  EXPECT_TRUE(reader.flights.empty()) << "the atomic operation has not left";
+  reader.lines[0].room = ~0u;
+  (void)client.poll();
+  EXPECT_TRUE(reader.flights.empty()) << "it is not applied";
+  take_all(0);
+  (void)client.poll();
+  EXPECT_EQ(reader.flights.size(), 1u);
+  finish();
+}
+
 // A fence orders reads behind the puts before it, whichever link carries them.
 TEST_F(RmaOrder, AFenceIsForReadsOverEveryLink) {
   put(token, base, {1}, 1);
