@@ -27,6 +27,7 @@ UCT_WRAP_SOURCES = \
 	src/uct/compat/segments.h \
 	src/uct/compat/transports.cc \
 	src/uct/compat/transports.h \
+	src/uct/compat/ucp_errors.h \
 	src/uct/compat/ucp_ids.h \
 	src/uct/compat/ucx.h \
 	src/uct/wrap/devices.cc \

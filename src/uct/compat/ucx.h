@@ -12,6 +12,7 @@
 //   transports.h    what transports can do, and how one is registered
 //   segments.h      the variables of their buffers
 //   ucp_ids.h       UCP's active-message ids
+//   ucp_errors.h    whether UCP's program handles the failure of an endpoint
 //   load_check.h    whether the UCX of this process is the one of this build
 #ifndef VERITY_UCT_COMPAT_UCX_H
 #define VERITY_UCT_COMPAT_UCX_H

@@ -2,7 +2,9 @@
 #include "uct/process/quiet_lower.h"
 
 #include <atomic>
+#include <climits>
 #include <cstdarg>
+#include <cstring>
 #include <mutex>
 
 #include "uct/compat/ucx.h"
@@ -12,14 +14,21 @@ namespace verity::uct {
 namespace {
 
 thread_local unsigned quiet = 0;
+thread_local LogSearch* searching = nullptr;  // the innermost one
+
+// While there are searches: the level that the user has set, above which nothing is printed.
+constinit std::atomic<int> shown{INT_MAX};
 
 ucs_log_func_rc_t drop(const char*, unsigned, const char*, ucs_log_level_t level,
-                       const ucs_log_component_config_t*, const char*, va_list) {
+                       const ucs_log_component_config_t*, const char* format, va_list) {
+  if (searching != nullptr) searching->look_at(format);
+  if (static_cast<int>(level) > shown.load(std::memory_order_relaxed)) return UCS_LOG_FUNC_RC_STOP;
   return quiet != 0 && level > UCS_LOG_LEVEL_FATAL ? UCS_LOG_FUNC_RC_STOP
                                                    : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
 std::mutex mutex;
+unsigned searches = 0;  // of all threads; under the mutex
 // Place of the handler that stays, from 1 on; 0: there is none yet. Changes under the mutex.
 constinit std::atomic<unsigned> lowest{0};
 
@@ -32,8 +41,7 @@ bool push() noexcept {
 
 }  // namespace
 
-QuietLower::QuietLower() noexcept {
-  ++quiet;
+LogHandler::LogHandler() noexcept {
   if (ucs_log_num_handlers() == lowest.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex);
   const unsigned count = ucs_log_num_handlers();
@@ -45,11 +53,36 @@ QuietLower::QuietLower() noexcept {
   }
 }
 
-QuietLower::~QuietLower() {
-  --quiet;
+LogHandler::~LogHandler() {
   if (!pushed_) return;
   const std::lock_guard lock(mutex);
   ucs_log_pop_handler();
+}
+
+QuietLower::QuietLower() noexcept { ++quiet; }
+
+QuietLower::~QuietLower() { --quiet; }
+
+LogSearch::LogSearch(const char* text) noexcept : text_(text), outer_(searching) {
+  searching = this;
+  const std::lock_guard lock(mutex);
+  ucs_log_level_t& level = ucs_global_opts.log_component.log_level;
+  if (searches++ != 0 || level >= UCS_LOG_LEVEL_DIAG) return;
+  shown.store(level, std::memory_order_relaxed);
+  level = UCS_LOG_LEVEL_DIAG;
+}
+
+LogSearch::~LogSearch() {
+  searching = outer_;
+  const std::lock_guard lock(mutex);
+  const int before = shown.load(std::memory_order_relaxed);
+  if (--searches != 0 || before == INT_MAX) return;
+  ucs_global_opts.log_component.log_level = static_cast<ucs_log_level_t>(before);
+  shown.store(INT_MAX, std::memory_order_relaxed);
+}
+
+void LogSearch::look_at(const char* format) noexcept {
+  found_ = found_ || std::strstr(format, text_) != nullptr;
 }
 
 }  // namespace verity::uct

@@ -6,6 +6,8 @@
 // to or map, tcp at once and again for each of its tries; but a peer that has closed before is no
 // error.
 //
+// And some of what matters UCX says in its log alone.
+//
 // UCX has one stack of log handlers for the process, without a lock, and whoever pops takes the
 // topmost, be it another thread's. So the handler is put there once and stays: it passes on
 // everything but the messages of threads that are quiet. Only where the program has put handlers of
@@ -14,6 +16,18 @@
 #define VERITY_UCT_PROCESS_QUIET_LOWER_H
 
 namespace verity::uct {
+
+// For its lifetime that handler is the topmost one.
+class LogHandler {
+ public:
+  LogHandler() noexcept;
+  ~LogHandler();
+  LogHandler(const LogHandler&) = delete;
+  LogHandler& operator=(const LogHandler&) = delete;
+
+ private:
+  bool pushed_ = false;
+};
 
 // For its lifetime UCX prints none of this thread's messages but fatal ones. Others' go on.
 class QuietLower {
@@ -24,7 +38,26 @@ class QuietLower {
   QuietLower& operator=(const QuietLower&) = delete;
 
  private:
-  bool pushed_ = false;
+  LogHandler handler_;
+};
+
+// For its lifetime looks for a text in the formats of this thread's messages, up to the level diag.
+// What is above the user's own level is not printed.
+class LogSearch {
+ public:
+  // `text` must stay.
+  explicit LogSearch(const char* text) noexcept;
+  ~LogSearch();
+  LogSearch(const LogSearch&) = delete;
+  LogSearch& operator=(const LogSearch&) = delete;
+  [[nodiscard]] bool found() const noexcept { return found_; }
+  void look_at(const char* format) noexcept;  // by the handler
+
+ private:
+  const char* text_;
+  LogSearch* outer_;
+  bool found_ = false;
+  LogHandler handler_;
 };
 
 }  // namespace verity::uct

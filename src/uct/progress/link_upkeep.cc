@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/progress/link_upkeep.h"
 
+#include "uct/compat/ucp_errors.h"
 #include "uct/process/process.h"
+#include "uct/process/quiet_lower.h"
 
 namespace verity::uct {
+
+namespace {
+
+// To the upper layer. Not UCS_OK: nobody handles it.
+ucs_status_t report(uct_iface_h iface, uct_ep_h ep, ucs_status_t status) noexcept {
+  if constexpr (kUnhandledMessage == nullptr) return uct_iface_handle_ep_err(iface, ep, status);
+  const LogSearch search(kUnhandledMessage);
+  const ucs_status_t result = uct_iface_handle_ep_err(iface, ep, status);
+  return search.found() ? UCS_ERR_UNSUPPORTED : result;
+}
+
+}  // namespace
 
 UctLink* LinkUpkeep::next_due(util::ListNode& due) noexcept {
   const AsyncGuard guard(core_.threads);
@@ -118,7 +132,7 @@ void LinkUpkeep::report_failure(UctLink& l) noexcept {
     auto* ep = &LinkEp::in_link(l.eps.next);
     ep->link_node().unlink();
     reported.push_back(ep->link_node());
-    const ucs_status_t result = uct_iface_handle_ep_err(core_.wrap.handle(), ep->handle(), status);
+    const ucs_status_t result = report(core_.wrap.handle(), ep->handle(), status);
     handled = result == UCS_OK || harmless || policy == OnFailure::kError;
   }
   while (reported.linked()) {

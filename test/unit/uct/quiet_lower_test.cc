@@ -84,5 +84,33 @@ TEST_F(UctQuietLower, IsNotTakenForTheProgramsHandler) {
   ucs_log_pop_handler();
 }
 
+// What UCX logs above the user's level is found, and printed nowhere.
+TEST_F(UctQuietLower, SearchFindsWhatIsNotPrinted) {
+  const ucs_log_level_t level = ucs_global_opts.log_component.log_level;
+  ucs_global_opts.log_component.log_level = UCS_LOG_LEVEL_WARN;
+  ucs_log_push_handler(count<&seen>);
+  {
+    const LogSearch search("of the test");
+    const LogSearch other("of another");
+    std::thread([] { ucs_diag("of the test"); }).join();
+    EXPECT_FALSE(search.found());
+    ucs_diag("%s of another test", "one");
+    EXPECT_FALSE(search.found());
+    EXPECT_TRUE(other.found());
+    EXPECT_EQ(seen, 0u);
+    complain();
+  }
+  EXPECT_EQ(seen, 1u);
+  {
+    const LogSearch search("of the test");
+    ucs_diag("of the test");
+    EXPECT_TRUE(search.found());
+  }
+  EXPECT_EQ(seen, 1u);
+  EXPECT_EQ(ucs_global_opts.log_component.log_level, UCS_LOG_LEVEL_WARN);
+  ucs_log_pop_handler();
+  ucs_global_opts.log_component.log_level = level;
+}
+
 }  // namespace
 }  // namespace verity::uct
