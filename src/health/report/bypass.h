@@ -45,6 +45,7 @@ struct MpiSettings {
   std::optional<std::string> coll_sm_priority;  // OMPI_MCA_coll_sm_priority
   std::optional<std::string> osc_ucx_priority;  // OMPI_MCA_osc_ucx_priority
   std::optional<std::string> osc_sm_priority;   // OMPI_MCA_osc_sm_priority, from Open MPI 5 on
+  std::optional<std::string> coll_ucc_enable;   // OMPI_MCA_coll_ucc_enable
 
   // From the environment of this process.
   static MpiSettings from_environment();

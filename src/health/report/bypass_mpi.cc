@@ -55,7 +55,8 @@ struct Loaded {
   std::vector<Component> components;
   bool open_mpi = false;
   bool hcoll = false;
-  bool ucc = false;
+  bool ucc = false;         // a build of Open MPI may be linked with it, and leave it alone
+  bool ucc_in_use = false;  // it loads its own components when it is first used
 
   bool has(std::string_view framework, std::string_view name) const {
     return std::any_of(components.begin(), components.end(), [&](const Component& c) {
@@ -76,6 +77,7 @@ Loaded classify(const std::vector<std::string>& objects) {
     loaded.open_mpi |= file.starts_with("libopen-pal.");
     loaded.hcoll |= file.starts_with("libhcoll.");
     loaded.ucc |= file.starts_with("libucc.");
+    loaded.ucc_in_use |= file.starts_with("libucc_cl_") || file.starts_with("libucc_tl_");
   }
   return loaded;
 }
@@ -145,7 +147,8 @@ MpiSettings MpiSettings::from_environment() {
           .osc = setting("OMPI_MCA_osc"),
           .coll_sm_priority = setting("OMPI_MCA_coll_sm_priority"),
           .osc_ucx_priority = setting("OMPI_MCA_osc_ucx_priority"),
-          .osc_sm_priority = setting("OMPI_MCA_osc_sm_priority")};
+          .osc_sm_priority = setting("OMPI_MCA_osc_sm_priority"),
+          .coll_ucc_enable = setting("OMPI_MCA_coll_ucc_enable")};
 }
 
 std::vector<std::string> mpi_bypass(const std::vector<std::string>& objects,
@@ -159,7 +162,8 @@ std::vector<std::string> mpi_bypass(const std::vector<std::string>& objects,
   }
   add_built_in(loaded, settings, &names);
   if (loaded.hcoll) names.insert("coll/hcoll");
-  if (loaded.ucc) names.insert("coll/ucc");
+  if (loaded.ucc_in_use || (loaded.ucc && is_positive(settings.coll_ucc_enable)))
+    names.insert("coll/ucc");
   return {names.begin(), names.end()};
 }
 

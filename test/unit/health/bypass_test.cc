@@ -83,7 +83,8 @@ const MpiSettings kSettings = {.pml = "ucx",
                                .osc = "ucx",
                                .coll_sm_priority = {},
                                .osc_ucx_priority = {},
-                               .osc_sm_priority = {}};
+                               .osc_sm_priority = {},
+                               .coll_ucc_enable = {}};
 
 Names with(Names objects, std::initializer_list<const char*> more) {
   objects.insert(objects.end(), more.begin(), more.end());
@@ -130,6 +131,14 @@ TEST(HealthMpi, Collectives) {
             Names{"coll/hcoll"});
   EXPECT_EQ(mpi_bypass(with(kHealthy, {"mca_coll_ucc.so", "libucc.so.1"}), kSettings),
             Names{"coll/ucc"});
+  EXPECT_EQ(mpi_bypass(with(kHealthy, {"libucc.so.1"}), kSettings), Names{})
+      << "MPI is linked with it, and does not use it";
+  EXPECT_EQ(mpi_bypass(with(kHealthy, {"libucc.so.1", "/ucc/libucc_tl_ucp.so"}), kSettings),
+            Names{"coll/ucc"});
+  MpiSettings enabled = kSettings;
+  enabled.coll_ucc_enable = "1";
+  EXPECT_EQ(mpi_bypass(with(kHealthy, {"libucc.so.1"}), enabled), Names{"coll/ucc"});
+  EXPECT_EQ(mpi_bypass(kHealthy, enabled), Names{});
   MpiSettings raised = kSettings;
   raised.coll_sm_priority = "90";
   EXPECT_EQ(mpi_bypass(kHealthy, raised), Names{"coll/sm"});

@@ -38,8 +38,8 @@ struct OpenMpi {
   std::string version;
   bool pml_ucx = false;
   bool osc_ucx = false;
-  bool hcoll = false;
-  bool ucc = false;
+  bool hcoll = false;       // there, and not disabled
+  bool ucc = false;         // the same
   std::string ucx_library;  // the libucp that its pml uses; empty when unknown
   std::string pml;          // its choice of messaging layers in this shell; empty when none is set
   std::string pml_source;   // "environment", "file (...)" or "default"

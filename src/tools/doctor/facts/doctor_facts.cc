@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -93,6 +94,15 @@ std::string ucp_of_open_mpi() {
   return ucp_of_any({components + "/mca_pml_ucx.so", libraries + "/libmpi.so"});
 }
 
+// Its default differs between releases and components.
+bool is_disabled(const std::string& collective) {
+  const std::string enable =
+      "mca:coll:" + collective + ":param:coll_" + collective + "_enable:value:";
+  const auto lines =
+      output_of({"ompi_info", "--parsable", "--param", "coll", collective, "--level", "9"});
+  return std::find(lines.begin(), lines.end(), enable + "0") != lines.end();
+}
+
 std::optional<OpenMpi> query_open_mpi() {
   if (find_program("ompi_info").empty()) return std::nullopt;
   OpenMpi mpi;
@@ -103,6 +113,8 @@ std::optional<OpenMpi> query_open_mpi() {
     mpi.hcoll |= starts(line, "mca:coll:hcoll:");
     mpi.ucc |= starts(line, "mca:coll:ucc:");
   }
+  mpi.hcoll = mpi.hcoll && !is_disabled("hcoll");
+  mpi.ucc = mpi.ucc && !is_disabled("ucc");
   if (mpi.pml_ucx) mpi.ucx_library = ucp_of_open_mpi();
   for (const std::string& line :
        output_of({"ompi_info", "--parsable", "--param", "pml", "all", "--level", "9"})) {
