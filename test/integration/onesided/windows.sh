@@ -23,8 +23,14 @@ verified() { json_sum bytes_verified "$tap_dir"/attest.*; }
 for launcher in $openmpi $mpich; do
   name=$(flavour "$launcher")
   rm -f "$tap_dir"/attest.*
-  output=$(under_env "$launcher")
-  is "$name: ends well" $? 0
+  status=0
+  output=$(under_env "$launcher") || status=$?
+  # MPICH 5.0.2 in a PID namespace of its own, for one.
+  if [ "$status" -ne 0 ] && stock_fails 1 100 "$launcher" 2 vposix,vtcp,vself windows -n 1000000; then
+    skip "$name: windows" "stock fails too: $stock_words"
+    continue
+  fi
+  is "$name: ends well" "$status" 0
   contains "$name: shared and other windows work" "$output" '^windows 2 shared ok allocated ok created ok$'
   [ "$name" = openmpi ] || continue
   lacks "$name: nothing of the job goes past the plugin" "$output" 'may have carried'

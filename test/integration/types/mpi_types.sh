@@ -28,11 +28,25 @@ matrix() { # matrix NAME LAUNCHER LIST
   contains "$name: each mismatch is reported" "$(grep '^types wrong cases' "$tap_dir/job")" \
     '^types wrong cases [0-9]+ expected ([1-9][0-9]*) errors \1 failed 0 others 0$'
   typechecked 100 "$launcher" 2 "$list" types right > "$tap_dir/job"
-  contains "$name: the corrected twins are not" "$(cat "$tap_dir/job")" '^types right cases [0-9]+ expected 0 errors 0 failed 0 others 0$'
+  twins "$name: the corrected twins are not" "$launcher" "${list//v/}"
   is "$name: and nothing is said of them" "$(grep -c ucx-verity: "$tap_dir/job")" 0
 }
 
-# Which calls are named for each of the operations, in their order: the sender's and the receiver's, or the one-sided one; with one MPI only.
+# twins NAME LAUNCHER RAW-LIST: $tap_dir/job had no error; or the same ones as on stock UCX: MPICH 5.0.2 refuses MPI_Rget of some types.
+twins() {
+  local right='^types right cases [0-9]+ expected 0 errors 0 failed' stock=
+  if ! grep -Eq "$right 0 others 0\$" "$tap_dir/job"; then
+    stock=$(mpi_run 100 "$2" 2 "$3" types right | grep -E "$right")
+  fi
+  if [ -n "$stock" ] && grep -Fxq "$stock" "$tap_dir/job"; then
+    skip "$1" "stock does the same: $stock"
+  else
+    contains "$1" "$(cat "$tap_dir/job")" "$right 0 others 0\$"
+  fi
+}
+
+# Which calls are named for each of the operations, in their order: the sender's and the receiver's, or the one-sided one; with these MPI
+# libraries only.
 named_calls() {
   cat << CALLS
 Send Recv
@@ -58,8 +72,9 @@ Sendrecv_replace Sendrecv_replace
 Send Recv
 Send Irecv openmpi
 Send Recv
-Send Recv_c mpich
-Isend Irecv_c mpich
+Send Recv_c mpich openmpi6
+Isend Irecv_c mpich openmpi6
+Isendrecv Isendrecv openmpi6
 Send Recv
 Send Recv
 Send Irecv
@@ -94,10 +109,13 @@ calls_told() {
 
 # both_sides NAME LAUNCHER: each operation is reported with the calls and the types of both sides.
 both_sides() {
-  local flavour wanted
+  local flavour wanted release=
   flavour=$(flavour "$2")
+  ! "$2" --version 2> /dev/null | grep -q '(Open MPI) [6-9]' || release=openmpi6 # MPI 4.1
   UCX_VERITY_TYPECHECK=warn typechecked 100 "$2" 2 vposix,vself types wrong all "another class" > "$tap_dir/job"
-  wanted=$(named_calls | awk -v mpi="$flavour" '$3 == "" || $3 == mpi { print $1 ($2 == "" ? "" : " " $2) }')
+  wanted=$(named_calls | awk -v mpi="$flavour" -v release="$release" '
+    { here = NF < 3; for (i = 3; i <= NF; ++i) here = here || $i == mpi || $i == release }
+    here { print $1 ($2 == "" ? "" : " " $2) }')
   is "$1: the calls of both sides" "$(calls_told "$tap_dir/job")" "$wanted"
   is "$1: the types of both sides" \
     "$(grep -cE '^  (sent|origin): +100 x MPI_INT$' "$tap_dir/job") $(grep -cE '^  (received as|target): +(100|99) x MPI_FLOAT$' "$tap_dir/job")" \
@@ -196,8 +214,12 @@ for launcher in $openmpi $mpich; do
 
   # The library waits by calls of its own (Open MPI's ROMIO; its other component does not).
   export UCX_VERITY_TYPECHECK=error
-  OMPI_MCA_io=^ompio typechecked 60 "$launcher" 2 vposix,vself file_waits "$tap_dir/rows" > "$tap_dir/job"
-  contains "$mpi: an error is never raised inside of the library" "$(cat "$tap_dir/job")" '^file_waits errors 1 inside 0 result 0$'
+  if [ "$mpi" = "Open MPI" ] && ! ompi_info --parsable | grep -q '^mca:io:romio'; then
+    skip "$mpi: an error is never raised inside of the library" "this build has no ROMIO"
+  else
+    OMPI_MCA_io=^ompio typechecked 60 "$launcher" 2 vposix,vself file_waits "$tap_dir/rows" > "$tap_dir/job"
+    contains "$mpi: an error is never raised inside of the library" "$(cat "$tap_dir/job")" '^file_waits errors 1 inside 0 result 0$'
+  fi
 
   # Types that change with each message: a signature that is given to another message would show.
   export UCX_VERITY_TYPECHECK=error UCX_VERITY_ATTEST=always
