@@ -17,6 +17,11 @@ for launcher in $openmpi $mpich; do
   case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
   if finalize_waits "$launcher"; then export UCX_VERITY_PROGRESS_THREAD=y; fi
   for lower in tcp posix; do
+    # Open MPI 6.0.0rc2 over tcp, for one, does not end.
+    if stock_fails 1 60 "$launcher" 4 "v$lower,vself" finalize -o forward -t 40; then
+      skip "$mpi, v$lower" "stock fails too: $stock_words"
+      continue
+    fi
     for order in forward reverse even shuffle; do
       no_damage
       end_in "$mpi, v$lower: $order" "$launcher" "v$lower,vself" $order

@@ -32,19 +32,6 @@ matrix() { # matrix NAME LAUNCHER LIST
   is "$name: and nothing is said of them" "$(grep -c ucx-verity: "$tap_dir/job")" 0
 }
 
-# twins NAME LAUNCHER RAW-LIST: $tap_dir/job had no error; or the same ones as on stock UCX: MPICH 5.0.2 refuses MPI_Rget of some types.
-twins() {
-  local right='^types right cases [0-9]+ expected 0 errors 0 failed' stock=
-  if ! grep -Eq "$right 0 others 0\$" "$tap_dir/job"; then
-    stock=$(mpi_run 100 "$2" 2 "$3" types right | grep -E "$right")
-  fi
-  if [ -n "$stock" ] && grep -Fxq "$stock" "$tap_dir/job"; then
-    skip "$1" "stock does the same: $stock"
-  else
-    contains "$1" "$(cat "$tap_dir/job")" "$right 0 others 0\$"
-  fi
-}
-
 # Which calls are named for each of the operations, in their order: the sender's and the receiver's, or the one-sided one; with these MPI
 # libraries only.
 named_calls() {
