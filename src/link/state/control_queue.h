@@ -111,13 +111,21 @@ class ControlQueue {
     // First at the next poll, unless there are so many that the others would never have their turn.
     while (busy.linked()) move(of(busy.prev), count < kAtOnce ? *queue_.next : queue_);
   }
-  // Serves everything, due or not, but at most `limit` times. False: something is left.
+  // Serves everything, due or not, but at most `limit` times. False: something is left. One that is
+  // busy does not hold up the others: its link alone may be.
   template <typename Serve>
   bool flush(size_t limit, Serve&& serve) noexcept {
-    for (; queue_.linked() && limit != 0; --limit) {
-      if (!serve_one(first(), serve)) return false;
+    util::ListNode busy;
+    unsigned count = 0;
+    for (; queue_.linked() && limit != 0 && count < kAtOnce; --limit) {
+      PendingControl& pending = first();
+      if (serve_one(pending, serve)) continue;
+      ++count;
+      if (pending.node.linked()) move(pending, busy);
     }
-    return !queue_.linked();
+    const bool all = !busy.linked() && !queue_.linked();
+    while (busy.linked()) move(of(busy.prev), *queue_.next);
+    return all;
   }
 
  private:

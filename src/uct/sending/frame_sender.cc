@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "uct/process/clock.h"
 #include "uct/process/quiet_lower.h"
 #include "uct/sending/zero_copy.h"
 
@@ -359,12 +360,17 @@ link::Sent FrameSender::send_short_or_pieces(UctLink& l, uint8_t id, util::Piece
                                      static_cast<unsigned>(size - sizeof(copy.first))));
 }
 
-// Until a whole progress has brought no frame of its.
+// Until a whole progress has brought no frame of its; but not for long, as a process that seldom
+// makes progress finds a probe each time.
 bool FrameSender::must_read_on(UctLink& l) const noexcept {
+  constexpr uint64_t kLongest = 200'000'000;  // ns
   if (l.lower != nullptr || l.eps.linked()) return false;
   const uint32_t now = hub_->control.polls();
   if (std::exchange(l.timer.received, false)) l.received_in = now;
-  return l.received_in == now;
+  if (l.received_in != now) return false;
+  const uint64_t time = monotonic_ns();
+  if (l.unanswered_since == 0) l.unanswered_since = time;
+  return time - l.unanswered_since < kLongest;
 }
 
 link::Sent FrameSender::connect(UctLink& l) noexcept {

@@ -28,7 +28,7 @@ info() { at_site "${UCX_INFO:-ucx_info}" "$@"; }
 # in_force VARIABLE: its value of a process that UCX configures.
 in_force() { info -c | sed -n "s/^UCX_VERITY_$1=//p"; }
 
-is "without a file the defaults are built in" "$(in_force WINDOW)" 256
+is "without a file the defaults are built in" "$(in_force WINDOW)" 512
 policy '# of this site' 'UCX_VERITY_WINDOW=300' 'lock UCX_VERITY_MAX_REPAIRS=20' 'UCX_VERITY_ATTEST = always'
 is "a default of the site" "$(in_force WINDOW)" 300
 is "the environment comes before it" "$(UCX_VERITY_WINDOW=400 in_force WINDOW)" 400
@@ -73,7 +73,7 @@ broken() {
 }
 policy 'UCX_VERITY_WINDOW=300' 'UCX_VERITY_MODE'
 broken "a line that is none" "$file:2: 'UCX_VERITY_MODE': expected UCX_VERITY_NAME=VALUE"
-is "  nothing of that file counts" "$(in_force WINDOW)" 256
+is "  nothing of that file counts" "$(in_force WINDOW)" 512
 policy 'UCX_VERITY_WINDOW=1'
 broken "a value out of bounds" "$file:1: UCX_VERITY_WINDOW=1: bad value; allowed for UCX_VERITY_WINDOW: 2 to 32768 frames"
 policy 'lock UCX_VERITY_MODE=some'
