@@ -31,6 +31,7 @@ uct_am_SOURCES = \
 	test/ucx/cases/queue.cc \
 	test/ucx/cases/receive.cc \
 	test/ucx/cases/rma.cc \
+	test/ucx/cases/rma_order.cc \
 	test/ucx/cases/send.cc \
 	test/ucx/cases/setup.cc \
 	test/ucx/cases/pending.h \

@@ -36,6 +36,7 @@ std::span<const Case> completion_cases();
 std::span<const Case> link_cases();
 std::span<const Case> async_cases();
 std::span<const Case> rma_cases();
+std::span<const Case> rma_order_cases();
 std::span<const Case> memory_cases();
 std::span<const Case> setup_cases();
 std::span<const Case> failover_cases();

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Remote memory access: what a fence keeps in order.
+#include <cstdlib>
+#include <cstring>
+
+#include "../window.h"
+
+namespace verity::test {
+
+namespace {
+
+constexpr uint8_t kId = 6;
+
+// A get behind a fence sees the put before it.
+void fence_orders_gets(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_GET_BCOPY, side);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  const size_t longest =
+      std::min({iface.attr().cap.put.max_short, iface.attr().cap.get.max_bcopy, size_t{1000}});
+  for (uint64_t i = 1; i <= 5 * static_cast<uint64_t>(side.rounds); ++i) {
+    const size_t length = 1 + dice(4, i) % longest;
+    Bytes content(length);
+    fill(content.data(), length, kPattern, i);
+    put(iface, eps[0], window, 100, content, true);
+    check(i % 2 == 0 ? uct_iface_fence(iface.handle(), 0) : uct_ep_fence(eps[0], 0), "fence");
+    Get get;
+    get.content.resize(length);
+    unsigned open = 0;
+    uct_completion_t* completion = get.start(&open);
+    const ucs_status_t status = post(iface, "get_bcopy", [&] {
+      return uct_ep_get_bcopy(eps[0], Get::unpack, &get, length, window.remote(100), window.key(),
+                              completion);
+    });
+    if (status == UCS_OK) Get::done(completion);
+    iface.progress_until([&] { return open == 0; }, "a get behind a fence");
+    require(get.content == content, "a get behind a fence brought what was there before the put");
+  }
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
+// Polling: data, a fence, a flag behind it. Who sees the flag takes the data out of the mailbox,
+// and spoils it at once, long before any check of a write made after the fact could come.
+void mailboxes(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY, side);
+  if (side.channel.alone()) throw Skip("needs a peer");
+  constexpr size_t kFlag = 8192;
+  const size_t longest = std::min<size_t>(iface.attr().cap.put.max_bcopy, kFlag);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, kFlag + 8);
+  std::memset(window.at(kFlag), 0, 8);
+  side.channel.barrier([&] { iface.progress(); });
+  const auto length_of = [&](uint64_t i) { return dice(31, i) % (longest + 1); };
+  const auto flag = [&] {
+    uint64_t value;
+    std::memcpy(&value, const_cast<const uint8_t*>(window.at(kFlag)), sizeof(value));
+    return value;
+  };
+  const auto send = [&](uint64_t i) {
+    Bytes content(length_of(i));
+    fill(content.data(), content.size(), kPattern, i);
+    const bool is_short = i % 3 == 0 && content.size() <= iface.attr().cap.put.max_short;
+    put(iface, eps[0], window, 0, content, is_short);
+    check(i % 2 == 0 ? uct_iface_fence(iface.handle(), 0) : uct_ep_fence(eps[0], 0), "fence");
+    Bytes number(8);
+    std::memcpy(number.data(), &i, sizeof(i));
+    put(iface, eps[0], window, kFlag, number, true);
+  };
+  const uint64_t count = 20 * static_cast<uint64_t>(side.rounds);
+  for (uint64_t i = 1; i <= count; ++i) {
+    if (side.role == 0) send(i);
+    iface.progress_until([&] { return flag() == i; }, "a flag");
+    require(first_wrong(window.at(0), length_of(i), kPattern, i) == length_of(i),
+            "the flag came before the data");
+    std::memset(window.at(0), 0xee, kFlag);
+    if (side.role == 1) send(i);
+  }
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
+// A get, or an atomic operation, that found the window full, a fence, and a message behind it: the
+// message is sent in the handler of the very message that brings room, and may not overtake. Who
+// gets it spoils the memory at once.
+void fence_orders_messages(Side& side) {
+  if (side.options.transport.front() != 'v' || side.channel.alone())
+    throw Skip("needs a wrapper and two processes");
+  if (!in_mode_verify()) throw Skip("only in mode verify is there a window");
+  setenv("UCX_VERITY_WINDOW", "8", 1);
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_GET_BCOPY | UCT_IFACE_FLAG_PENDING, side);
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  constexpr size_t kLength = 64;
+  Inbound in(iface, kId, length_of);
+  Inbound room(iface, kId + 1, length_of);
+  Inbound behind(iface, kId + 2, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  Outbound out(iface, eps[0], kId, length_of);
+  Outbound answer(iface, eps[0], kId + 1, length_of);
+  Outbound last(iface, eps[0], kId + 2, length_of);
+  connect_idle(side, iface, eps[0], in, out);
+  behind.on_message = [&](uint8_t*, size_t, unsigned, uint64_t) {
+    std::memset(window.at(0), 0xee, 4096);
+    return UCS_OK;
+  };
+  room.on_message = [&](uint8_t*, size_t, unsigned, uint64_t) {
+    (void)last.try_send(Kind::kShort);
+    return UCS_OK;
+  };
+  for (const bool by_interface : {false, true}) {
+    Get get;
+    unsigned open = 0;
+    const uint64_t round = by_interface ? 2 : 1;
+    if (side.role == 0) {
+      while (out.try_send(Kind::kShort) == UCS_OK) {}
+      get.content.resize(kLength);
+      const ucs_status_t status = uct_ep_get_bcopy(
+          eps[0], Get::unpack, &get, kLength, window.remote(0), window.key(), get.start(&open));
+      require(status == UCS_INPROGRESS, "a get without room in the window is refused");
+      check(by_interface ? uct_iface_fence(iface.handle(), 0) : uct_ep_fence(eps[0], 0), "fence");
+    }
+    side.channel.barrier({});
+    if (side.role == 1) {
+      for (const double until = seconds_now() + 0.05; seconds_now() < until;) iface.progress();
+      answer.send(Kind::kShort);
+    }
+    side.channel.barrier({});
+    if (side.role == 0) {
+      iface.progress_until([&] { return room.count() == round && open == 0; }, "a get");
+      verify(get, window_content(4096));
+      if (last.count() != round) last.send(Kind::kShort);
+    } else {
+      behind.expect(round);
+      fill(window.at(0), 4096, kPattern, 0);
+    }
+    side.channel.barrier([&] { iface.progress(); });
+  }
+  finish(side, iface);
+}
+
+constexpr Case kCases[] = {
+    {"rma: mailboxes that are polled", mailboxes},
+    {"rma: a fence orders gets behind puts", fence_orders_gets},
+    {"rma: a fence orders messages behind gets that wait", fence_orders_messages},
+};
+
+}  // namespace
+
+std::span<const Case> rma_order_cases() { return kCases; }
+
+}  // namespace verity::test
