@@ -69,8 +69,8 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/process/process.cc \
 	src/uct/process/process.h \
 	src/uct/process/process_end.cc \
-	src/uct/process/quiet_lower.cc \
-	src/uct/process/quiet_lower.h \
+	src/uct/process/ucx_log.cc \
+	src/uct/process/ucx_log.h \
 	src/uct/process/site_policy.cc \
 	src/uct/process/site_policy.h \
 	src/uct/process/spent_numbers.cc \

@@ -108,8 +108,8 @@ uct_unit_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_INTERNAL_CPPFLAGS) $(GTEST_CFLAGS)
 uct_unit_LDADD = -lgtest_main $(GTEST_LIBS) $(UCX_LIBS)
 uct_unit_SOURCES = \
 	src/uct/compat/internal_ops.cc src/uct/compat/internal_ops.h \
-	src/uct/process/quiet_lower.cc src/uct/process/quiet_lower.h \
+	src/uct/process/ucx_log.cc src/uct/process/ucx_log.h \
 	src/uct/progress/lower_completions.cc src/uct/progress/lower_completions.h \
 	test/unit/uct/lower_completions_test.cc \
-	test/unit/uct/quiet_lower_test.cc \
+	test/unit/uct/ucx_log_test.cc \
 	test/unit/uct/transparency_test.cc

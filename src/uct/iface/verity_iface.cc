@@ -4,7 +4,7 @@
 
 #include "uct/iface/verity_ep.h"
 #include "uct/process/process.h"
-#include "uct/process/quiet_lower.h"
+#include "uct/process/ucx_log.h"
 
 namespace verity::uct {
 

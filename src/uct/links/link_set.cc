@@ -7,7 +7,7 @@
 #include "uct/links/addresses.h"
 #include "uct/links/lanes.h"
 #include "uct/process/process.h"
-#include "uct/process/quiet_lower.h"
+#include "uct/process/ucx_log.h"
 
 namespace verity::uct {
 

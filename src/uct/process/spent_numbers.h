@@ -4,7 +4,7 @@
 // /proc/PID/fd/N, to write, and map what they find. A peer that was given up while it computed may
 // do so when the interface has closed long since: another interface has the number by then, one
 // that is just being made, or a file of the program. So such numbers stay taken, by /dev/null,
-// which nobody can map.
+// which cannot be mapped.
 #ifndef VERITY_UCT_PROCESS_SPENT_NUMBERS_H
 #define VERITY_UCT_PROCESS_SPENT_NUMBERS_H
 

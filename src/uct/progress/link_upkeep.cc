@@ -3,13 +3,13 @@
 
 #include "uct/compat/ucp_errors.h"
 #include "uct/process/process.h"
-#include "uct/process/quiet_lower.h"
+#include "uct/process/ucx_log.h"
 
 namespace verity::uct {
 
 namespace {
 
-// To the upper layer. Not UCS_OK: nobody handles it.
+// To the upper layer. Not UCS_OK: it has no error handler.
 ucs_status_t report(uct_iface_h iface, uct_ep_h ep, ucs_status_t status) noexcept {
   if constexpr (kUnhandledMessage == nullptr) return uct_iface_handle_ep_err(iface, ep, status);
   const LogSearch search(kUnhandledMessage);

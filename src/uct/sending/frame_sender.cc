@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "uct/process/clock.h"
-#include "uct/process/quiet_lower.h"
+#include "uct/process/ucx_log.h"
 #include "uct/sending/zero_copy.h"
 
 namespace verity::uct {

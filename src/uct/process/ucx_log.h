@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
+// UCX's log: what is kept out of it, and what is looked for in it.
+//
 // Some lower sends go to peers that may have ended, as peers do, and are none of the program's: the
 // last acknowledgements and BYEs of an interface that closes, answers to a peer to which the
 // program has no endpoint, probes. The lower transports report as errors what they cannot connect
@@ -12,12 +14,12 @@
 // topmost, be it another thread's. So the handler is put there once and stays: it passes on
 // everything but the messages of threads that are quiet. Only where the program has put handlers of
 // its own above it, each time another one goes on top for as long as the object lives.
-#ifndef VERITY_UCT_PROCESS_QUIET_LOWER_H
-#define VERITY_UCT_PROCESS_QUIET_LOWER_H
+#ifndef VERITY_UCT_PROCESS_UCX_LOG_H
+#define VERITY_UCT_PROCESS_UCX_LOG_H
 
 namespace verity::uct {
 
-// For its lifetime that handler is the topmost one.
+// For its lifetime that handler is the topmost one. What holds one cannot be copied.
 class LogHandler {
  public:
   LogHandler() noexcept;
@@ -34,8 +36,6 @@ class QuietLower {
  public:
   QuietLower() noexcept;
   ~QuietLower();
-  QuietLower(const QuietLower&) = delete;
-  QuietLower& operator=(const QuietLower&) = delete;
 
  private:
   LogHandler handler_;
@@ -48,8 +48,6 @@ class LogSearch {
   // `text` must stay.
   explicit LogSearch(const char* text) noexcept;
   ~LogSearch();
-  LogSearch(const LogSearch&) = delete;
-  LogSearch& operator=(const LogSearch&) = delete;
   [[nodiscard]] bool found() const noexcept { return found_; }
   void look_at(const char* format) noexcept;  // by the handler
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "uct/process/quiet_lower.h"
+#include "uct/process/ucx_log.h"
 
 #include <atomic>
 #include <climits>

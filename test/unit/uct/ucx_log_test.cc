@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // While a thread is quiet UCX prints none of its messages; what the program has put on UCX's stack
 // of log handlers, in this thread or another, stays there until the program takes it away.
-#include "uct/process/quiet_lower.h"
+#include "uct/process/ucx_log.h"
 
 #include <gtest/gtest.h>
 
