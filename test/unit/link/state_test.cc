@@ -180,6 +180,30 @@ TEST(LinkControlQueue, WhatABusyLowerTransportLeftComesFirst) {
   EXPECT_TRUE(queue.empty());
 }
 
+TEST(LinkControlQueue, AFlushPassesOverWhatIsBusyAndKeepsItFirst) {
+  link::ControlQueue queue(3);
+  PendingControl a, b, c, d;
+  for (PendingControl* pending : {&a, &b, &c}) queue.schedule_ack(*pending, Class::kSync, false);
+  std::vector<PendingControl*> served;
+  const auto serve = [&](PendingControl& pending) {
+    served.push_back(&pending);
+    if (&pending != &b) pending.bits = 0;
+    return &pending != &b;
+  };
+  EXPECT_FALSE(queue.flush(10, serve));
+  EXPECT_EQ(served, (std::vector<PendingControl*>{&a, &b, &c}));
+  queue.schedule_ack(d, Class::kSync, false);
+  served.clear();
+  EXPECT_FALSE(queue.flush(1, serve));
+  EXPECT_EQ(served, std::vector<PendingControl*>{&b});
+  b.bits = 0;
+  EXPECT_TRUE(queue.flush(10, [](PendingControl& pending) {
+    pending.bits = 0;
+    return true;
+  }));
+  EXPECT_TRUE(queue.empty());
+}
+
 TEST(LinkControlQueue, CancellingFramesKeepsTheBye) {
   link::ControlQueue queue(3);
   PendingControl a;
