@@ -53,7 +53,7 @@ results() { # results PATTERN: the tests of all passes with that result, as 'pas
   local pass
   for pass in "${passes[@]}"; do
     (cd "$work/$pass" && find . -name '*.log' ! -name config.log ! -name test-suite.log -print0 | sort -z |
-      xargs -0 -r grep -hE "^($1): " | sed -E "s/^[A-Z]+: /$pass: /") || true
+      xargs -0 -r grep -hE "^($1): " | sed -E "s|^[A-Z]+: |$pass: |") || true
   done
 }
 count() { # count PATTERN: by automake's own account

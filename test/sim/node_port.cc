@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the links of a simulated interface call: its port to the wire and to the application.
+#include <algorithm>
+
 #include "sim/node.h"
 #include "sim/world.h"
 

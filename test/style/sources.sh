@@ -70,6 +70,15 @@ unlicensed=$(
 )
 is "each source file names its licence" "$unlicensed" ""
 
+# Where the header comes with another one depends on the library: gcc 14's needs it named, gcc 12's does not.
+calls='std::(min|max|clamp|sort|stable_sort|find|find_if|count|count_if|copy|copy_n|copy_if|fill|fill_n|equal|reverse|rotate|transform'
+calls+='|any_of|all_of|none_of|remove_if|min_element|max_element|lower_bound|upper_bound|unique|mismatch|search|generate)(<.*>)?\('
+without=$(
+  cd "$abs_top_srcdir" || exit 1
+  find src test contrib \( -name '*.h' -o -name '*.cc' \) -exec grep -lE "$calls" {} + | xargs -r grep -LF '<algorithm>'
+)
+is "what uses <algorithm> includes it" "$without" ""
+
 # Only in a clone: the unpacked tarball is no repository, and may lie inside one.
 if [ -e "$abs_top_srcdir/.git" ] && command -v git > /dev/null; then
   forgotten=$(comm -13 \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/sending/frame_limits.h"
 
+#include <algorithm>
+
 #include "uct/extensions/trailers.h"
 
 namespace verity::uct {

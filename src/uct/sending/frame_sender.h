@@ -12,6 +12,8 @@
 #ifndef VERITY_UCT_SENDING_FRAME_SENDER_H
 #define VERITY_UCT_SENDING_FRAME_SENDER_H
 
+#include <algorithm>
+
 #include "uct/links/link_set.h"
 #include "uct/sending/frame_limits.h"
 

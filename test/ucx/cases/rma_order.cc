@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Remote memory access: what a fence keeps in order.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is reported of damaged reads: each part once, with what was wrong in it, and whether the
 // program did it.
+#include <algorithm>
 #include <set>
 #include <utility>
 
