@@ -114,6 +114,8 @@ clean
 
 # ---- which job ----------------------------------------------------------------------------------
 export SLURM_JOB_ID=4711 UCX_VERITY_ATTEST=always
+# Open MPI 6 wants more of what Slurm sets.
+export SLURM_NODELIST=$(hostname) SLURM_TASKS_PER_NODE=2
 UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%x.%j.%s.%r" UCX_VERITY_FAULT_LOG="$tap_dir/fault.%j" \
   UCX_FAULT_KINDS=flip UCX_FAULT_RATE=0.01 UCX_FAULT_PLACE=payload job "$openmpi" 2 vfposix,vself mixed -n 3000 -m 20000
 contains "the report names the job" "$(cat "$tap_dir/job")" '^ucx-verity: job 4711, 2 ranks on alpha: '
