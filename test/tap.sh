@@ -64,6 +64,12 @@ skip_all() { # skip_all REASON: the whole script
 # bare COMMAND...: with no variable of this shell but those that programs need.
 bare() { env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" "$@"; }
 
+# Up to UCX 1.21 a preloaded library loads the plugin, and UCX_MODULE_DIR names its folder; from then on UCX_PLUGIN_PATH does
+# both.
+needs_preload() {
+  case ${VERITY_UCX_VERSION-} in 1.1[0-9].* | 1.2[01].*) ;; *) return 1 ;; esac
+}
+
 # The variable that lets Open MPI's launcher start more ranks than there are processors, from release 5
 # on. Release 6 warns of the name that 5 has for it.
 oversubscribe_variable() {

@@ -18,6 +18,9 @@ VERITY_UCX_VERSION=${VERITY_UCX_VERSION-$(made VERITY_UCX_VERSION)}
 [ -z "${VERITY_SANITIZERS:-}" ] || skip_all "a module with sanitizers does not load into stock programs"
 [ -e "$build/modules/libuct_verity.so.0" ] || skip_all "the plugin is not built"
 
+# Names the plugin's folder.
+if needs_preload; then plugin_variable=UCX_MODULE_DIR; else plugin_variable=UCX_PLUGIN_PATH; fi
+
 # Exported by the harness; UCX would warn of a variable that it does not know.
 export -n UCX_INFO
 
@@ -39,7 +42,7 @@ verity_env() {
     export OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any
   fi
   # UCX looks for modules in one folder; the build tree's has the corrupting transport as well.
-  export UCX_MODULE_DIR="$build/modules" UCX_TLS="$1"
+  export "$plugin_variable=$build/modules" UCX_TLS="$1"
   case ,$1 in
     *,f* | *,vf*) export UCX_VERITY_EXTRA_MODULES=fault ;;
   esac

@@ -165,6 +165,7 @@ std::string render_text(const JobSummary& summary) {
   if (!bypassed(sum))
     return "ucx-verity: active, but the program sent no messages: " + who(summary) +
            missing(summary) + "\n";
+  if (!sum.unused.empty()) return unused_line(sum.unused);
   const std::string lanes =
       sum.raw_lanes.empty() ? "" : "UCX_TLS also enables " + name_list(sum.raw_lanes, 40);
   const std::string components =

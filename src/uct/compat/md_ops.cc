@@ -166,6 +166,12 @@ void MdAttr::restrict_newer_types([[maybe_unused]] uint64_t types) noexcept {
 #endif
 }
 
+void MdAttr::allow_caching([[maybe_unused]] uint64_t types) noexcept {
+#if VERITY_UCX_AT_LEAST(1, 14)
+  ucx.cache_mem_types |= types;
+#endif
+}
+
 MemoryDomain::MemoryDomain() noexcept : uct_md_t{} { ops = &table; }
 
 ucs_status_t query_md(uct_md_h md, MdAttr* attr) noexcept {

@@ -62,6 +62,8 @@ class MdAttr {
   void withdraw_exports() noexcept;
   // The memory types of what came after 1.13: caching, deferred registration and the like.
   void restrict_newer_types(uint64_t types) noexcept;
+  // Registrations of these types may stay in UCP's cache.
+  void allow_caching(uint64_t types) noexcept;
 
   UcxMdAttr ucx{};
 };

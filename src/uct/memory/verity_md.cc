@@ -84,6 +84,9 @@ void VerityMd::map_attr(MdAttr& attr) const noexcept {
     attr.max_reg() = ULONG_MAX;
     attr.reg_mem_types() = kHost;
     attr.reg_cost() = ucs_linear_func_make(0, 0);
+    // UCP registers what it reads for every domain whose keys a peer may need, and its assertions
+    // want such a domain's registrations to be cacheable. cma's own domain has none at all.
+    if (lower_reads()) attr.allow_caching(kHost);
   }
   attr.flags() |= UCT_MD_FLAG_NEED_RKEY;
   attr.max_alloc() = 0;

@@ -208,9 +208,12 @@ void Process::add_interface(uint64_t uid) noexcept {
 
 void Process::start() noexcept {
   try {
-    known_.raw_lanes = health::raw_lanes(tls_setting(), lower_transports());
+    const std::string tls = tls_setting();
+    known_.raw_lanes = health::raw_lanes(tls, lower_transports());
     const std::string warning = health::raw_lane_warning(known_.raw_lanes);
-    const bool wanted = options().attest != health::AttestPolicy::kNever;
+    // Open MPI 6's btl/uct opens what UCX_TLS does not name: the end of the job will say so.
+    const bool wanted =
+        options().attest != health::AttestPolicy::kNever && health::names_wrapper(tls);
     if (!reports_for_job(health::identify_process())) return;
     if (wanted && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
     warn_without_type_library();

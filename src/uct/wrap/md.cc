@@ -50,6 +50,7 @@ ucs_status_t WrapMd::opened(const uct_md_config_t*) { return UCS_OK; }
 ucs_status_t WrapMd::open_lower(const Component::MdEntry& entry) {
   const ucs_status_t status = open_lower_md(entry.lower, entry.lower_name, &lower_);
   if (status != UCS_OK) { return status; }
+  lower_reads_ = spec().reads != nullptr && spec().reads(entry.lower_name);
   return query_md(lower(), &lower_attr_);
 }
 

@@ -51,11 +51,14 @@ class WrapMd : public MemoryDomain {
     return (lower_attr_.flags() & UCT_MD_FLAG_REG) != 0;
   }
   [[nodiscard]] const MdAttr& lower_attr() const noexcept { return lower_attr_; }
+  // It serves a transport that reads other processes' memory, and is named after it.
+  [[nodiscard]] bool lower_reads() const noexcept { return lower_reads_; }
 
  private:
   ucs_status_t open_lower(const Component::MdEntry& entry);
 
   MdAttr lower_attr_;
+  bool lower_reads_ = false;
   Component* wrapper_ = nullptr;
   LowerMd lower_;
 };

@@ -58,7 +58,12 @@ with() { # with PRELOADS COMMAND...: runs it with the stubs as modules, fresh re
   env LD_PRELOAD="$preloads" UCX_MODULE_DIR="$stubs" LOADER_TEST_OPENED="$opened" \
     LOADER_TEST_SEEN="$seen" "$@"
 }
-opened_modules() { [ ! -e "$opened" ] || paste -sd' ' "$opened"; }
+# From 1.22 on UCX opens all modules of the folder, in any order; modules that tests add are not shown then.
+opened_modules() {
+  local added='uct_first|uct_second'
+  ! needs_preload || added=none
+  [ ! -e "$opened" ] || grep -Evx "$added" "$opened" | paste -sd' '
+}
 
 # ---- what it is made of -------------------------------------------------------------------------
 is "needs libc only" \
@@ -78,13 +83,17 @@ is "ucx_info opens the verity module, once, and no other framework's" "$(opened_
 is "UCX's own modules stay" "$loaded" "$stock"
 is "nothing on stderr" "$(cat "$tap_dir/stderr")" ""
 
-UCX_VERITY_EXTRA_MODULES=first:second with "$preload" "$ucx_info" -d > /dev/null
-is "extra modules come first, in their order" "$(opened_modules)" "uct_first uct_second uct_verity"
+if needs_preload; then
+  UCX_VERITY_EXTRA_MODULES=first:second with "$preload" "$ucx_info" -d > /dev/null
+  is "extra modules come first, in their order" "$(opened_modules)" "uct_first uct_second uct_verity"
+else
+  skip "extra modules come first, in their order" "this UCX opens all modules itself"
+fi
 UCX_VERITY_EXTRA_MODULES='' with "$preload" "$ucx_info" -d > /dev/null
 is "an empty list of extra modules is none" "$(opened_modules)" "uct_verity"
 long=$(printf 'x%.0s' $(seq 5000))
 UCX_VERITY_EXTRA_MODULES=$long with "$preload" "$ucx_info" -d > /dev/null
-is "a list too long to extend is left alone" "$?:$(opened_modules)" "0:"
+is "a list too long to extend is left alone" "$?:$(opened_modules)" "0:$(needs_preload || echo uct_verity)"
 rm -f "$opened"
 is "without the plugin UCX goes on as ever" \
   "$(LD_PRELOAD=$preload UCX_MODULE_DIR=$tap_dir/none transports 2>&1)" "$stock"

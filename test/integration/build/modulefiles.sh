@@ -69,19 +69,21 @@ by_agent() { # by_agent VARIABLE=VALUE... -- [OPTION...] COMMAND...
   while [ "$1" != -- ]; do settings+=("$1"); shift; done
   env -i PATH=$base_path "${settings[@]}" "$agent" "${@:2}" 2>&1
 }
+preload= # as env has it
+! needs_preload || preload=libverity_preload.so
 chosen=$(env -i PATH=$base_path "$tool" env | sed -n 's/^export UCX_TLS=\(.*\);/\1/p')
 # shellcheck disable=SC2016 # for that shell
 shows='echo "$UCX_TLS ${LD_PRELOAD##*/} ${UCX_VERITY_TYPECHECK-}"'
-is "the launch agent: its command has what env sets" "$(by_agent -- sh -c "$shows")" "$chosen libverity_preload.so "
+is "the launch agent: its command has what env sets" "$(by_agent -- sh -c "$shows")" "$chosen $preload "
 is "its command and arguments stay as they are" "$(by_agent -- printf '%s|' 'a b' '' '$c')" 'a b||$c|'
 is "the transports are those of this host, where the environment came along" \
-  "$(by_agent UCX_TLS=vrc_mlx5,vself VERITY_MODULE_TLS=vrc_mlx5,vself -- sh -c "$shows")" "$chosen libverity_preload.so "
+  "$(by_agent UCX_TLS=vrc_mlx5,vself VERITY_MODULE_TLS=vrc_mlx5,vself -- sh -c "$shows")" "$chosen $preload "
 is "but not in place of the user's" "$(by_agent UCX_TLS=vtcp,vself VERITY_MODULE_TLS=vrc_mlx5,vself -- sh -c "$shows")" "vtcp,vself  "
 # shellcheck disable=SC2016
 names='echo "${UCX_TLS-unset} ${LD_PRELOAD##*/} ${UCX_VERITY_TRANSPARENT-}"'
-is "by UCX's own names no transports are chosen" "$(by_agent -- --transparent sh -c "$names")" "unset libverity_preload.so y"
-is "  also where the setting came along" "$(by_agent UCX_VERITY_TRANSPARENT=Yes UCX_TLS=tcp -- sh -c "$names")" "tcp libverity_preload.so y"
-is "  and names of wrapped ones are those of UCX" "$(by_agent UCX_TLS=vtcp,vself -- --transparent sh -c "$names")" "tcp,self libverity_preload.so y"
+is "by UCX's own names no transports are chosen" "$(by_agent -- --transparent sh -c "$names")" "unset $preload y"
+is "  also where the setting came along" "$(by_agent UCX_VERITY_TRANSPARENT=Yes UCX_TLS=tcp -- sh -c "$names")" "tcp $preload y"
+is "  and names of wrapped ones are those of UCX" "$(by_agent UCX_TLS=vtcp,vself -- --transparent sh -c "$names")" "tcp,self $preload y"
 is "an agent without a daemon says how to call it" "$(by_agent -- --transparent; echo "status $?")" \
   "ucx-verity: launch-agent: no daemon to start: launch-agent [--typecheck warn] [--transparent] DAEMON ARGUMENT...
 status 1"
@@ -107,9 +109,15 @@ settings_wrapped=(UCX_TLS=vtcp,vself OMPI_MCA_opal_common_ucx_tls=any)
 settings_only=(MANPATH=/my/man:/your/man)
 
 # What the command line gives. Beyond that the module sets the folders of pages and, where there are none, an empty entry for the
-# system's own, the scripts for srun and for Open MPI's daemons, and values that it needs itself.
+# system's own, the scripts for srun and for Open MPI's daemons, and values that it needs itself. Where env names the plugin by
+# UCX_PLUGIN_PATH, the module does as for any UCX.
+for_any=
+# shellcheck disable=SC2016 # for that shell
+needs_preload || for_any='export UCX_MODULE_DIR=${UCX_PLUGIN_PATH%%:*} LD_PRELOAD='$prefix'/lib/ucx-verity/libverity_preload.so${LD_PRELOAD:+:${LD_PRELOAD// /:}}
+    case $UCX_PLUGIN_PATH in *:*) UCX_PLUGIN_PATH=${UCX_PLUGIN_PATH#*:} ;; *) unset UCX_PLUGIN_PATH ;; esac'
 wanted() { # wanted OPTIONS VARIABLE=VALUE...
   in_shell "eval \"\$('$tool' env $1)\"
+    $for_any
     export PATH=$prefix/bin:\$PATH MANPATH=$prefix/share/man:\${MANPATH-} SLURM_TASK_PROLOG=$prolog
     export OMPI_MCA_orte_launch_agent='$agent ${1:+$1 }orted' PRTE_MCA_prte_launch_agent='$agent ${1:+$1 }prted'; $listing" "${@:2}"
 }

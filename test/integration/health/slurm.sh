@@ -70,7 +70,7 @@ by_names() { # by_names VARIABLE=VALUE...: what a task finds by UCX's own names,
   env SLURM_TASK_PROLOG="$scripts/slurm-task-prolog" VERITY_MODULE_TLS= UCX_VERITY_TRANSPARENT=y UCX_TLS=tcp,self "$@" \
     timeout 60 srun --quiet -n 1 --mpi=none sh -c 'echo "$UCX_TLS ${LD_PRELOAD##*/}"' 2>&1
 }
-is "srun: by UCX's own names transports stay" "$(by_names)" "tcp,self libverity_preload.so"
+is "srun: by UCX's own names transports stay" "$(by_names)" "tcp,self $(! needs_preload || echo libverity_preload.so)"
 mv "$site/bin/ucx-verity" "$site/bin/away"
 contains "srun: where there is no plugin, the task says so" "$(by_names)" '^ucx-verity: not loaded on .*, and the task cannot run verified: '
 contains "  and finds no transport" "$(by_names)" '^ucx_verity_is_not_loaded '

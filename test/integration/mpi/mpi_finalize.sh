@@ -48,6 +48,11 @@ unset UCX_VERITY_PROGRESS_THREAD
 # Datatypes that do not match, of a message that arrives in MPI_Finalize.
 for launcher in $openmpi $mpich; do
   case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
+  # MPICH 5.0.2, for one, progresses a worker within its progress, which a UCX with assertions aborts at.
+  if stock_fails 3 60 "$launcher" 2 vposix,vself mismatch late; then
+    skip "$mpi: a mismatch in MPI_Finalize" "stock fails too: $stock_words"
+    continue
+  fi
   UCX_VERITY_TYPECHECK=error typechecked 60 "$launcher" 2 vposix,vself mismatch late > "$tap_dir/job"
   is "$mpi: a mismatch in MPI_Finalize is an error of the job" "$(($(cat "$tap_dir/status") != 0))" 1
   contains "$mpi: which says so" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0 ends with an error: datatypes did not match in MPI_Finalize$'

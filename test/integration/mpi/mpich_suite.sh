@@ -56,7 +56,7 @@ job() ( # job MPI LIST RANKS NAME ARGUMENT...: in the programs' folder, from whi
   verity_env "$2"
   case ,$2 in
     *,v*) LD_PRELOAD="$LD_PRELOAD${interposers:+:$interposers}" ;;
-    *) unset LD_PRELOAD UCX_MODULE_DIR ;;
+    *) unset LD_PRELOAD UCX_MODULE_DIR UCX_PLUGIN_PATH ;;
   esac
   within 60 "mpirun.$1" -np "$3" "./${4##*/}" "${@:5}" 2>&1 < /dev/null
 )

@@ -10,6 +10,8 @@
 [ -n "$openmpi" ] || skip_all "no Open MPI"
 
 release=$(made PACKAGE_VERSION)
+preload=
+! needs_preload || preload=$build/.libs/libverity_preload.so
 protocol=$(sed -n 's/.*kVersion = \([0-9]*\);.*/\1/p' "$abs_top_srcdir/src/wire/frame.h")
 program=$(mpi_program "$openmpi" hello_integrity)
 
@@ -50,10 +52,10 @@ works_with() { # works_with NAME RELEASE ASSIGNMENT...
     is "$1 over $list: nothing to say" "$(grep -c 'ucx-verity: this side' "$tap_dir/job")" 0
   done
 }
-works_with "another release" 0.77.3 UCX_MODULE_DIR="$other/modules"
+works_with "another release" 0.77.3 "$plugin_variable=$other/modules"
 if [ -n "${VERITY_TEST_RELEASE:-}" ]; then
   folder=$(echo "$VERITY_TEST_RELEASE"/lib/ucx-verity/"$VERITY_UCX_VERSION")
-  works_with "$VERITY_TEST_RELEASE" "$("$VERITY_TEST_RELEASE/bin/ucx-verity" --version | sed 's/ .*//')" UCX_MODULE_DIR="$folder"
+  works_with "$VERITY_TEST_RELEASE" "$("$VERITY_TEST_RELEASE/bin/ucx-verity" --version | sed 's/ .*//')" "$plugin_variable=$folder"
 else
   skip "a release that is installed" "VERITY_TEST_RELEASE names none"
 fi
@@ -62,7 +64,7 @@ fi
 refused() { # refused NAME ANNOUNCED WORDS
   local list status
   for list in vtcp,vself vposix,vself; do
-    mixed_job 100 "$list" LD_PRELOAD="$build/.libs/libverity_other_release.so:$build/.libs/libverity_preload.so" VERITY_TEST_ANNOUNCES="$2"
+    mixed_job 100 "$list" LD_PRELOAD="$build/.libs/libverity_other_release.so${preload:+:$preload}" VERITY_TEST_ANNOUNCES="$2"
     status=$?
     ok "$1 over $list: the job fails, in time (status $status)" test "$status" -ne 0 -a "$status" -ne 124 -a "$status" -ne 137
     contains "$1 over $list: a line names both, and what to do" "$(cat "$tap_dir/job")" \
@@ -76,7 +78,7 @@ refused() { # refused NAME ANNOUNCED WORDS
 refused "an older peer" "5 0 0 0" "the peer is older than 0.1.0 \(protocol version 5\)"
 refused "a newer peer" "$((protocol + 1)) 3 14 15" "the peer is ucx-verity 3.14.15 \(protocol version $((protocol + 1))\)"
 works_with "the same protocol announced" "$release" \
-  LD_PRELOAD="$build/.libs/libverity_other_release.so:$build/.libs/libverity_preload.so" VERITY_TEST_ANNOUNCES="$protocol 3 14 15"
+  LD_PRELOAD="$build/.libs/libverity_other_release.so${preload:+:$preload}" VERITY_TEST_ANNOUNCES="$protocol 3 14 15"
 
 # ---- an upgrade, and back -------------------------------------------------------------------------
 newer=$tap_dir/newer

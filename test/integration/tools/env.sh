@@ -42,10 +42,18 @@ else
 fi
 
 twice="eval \"\$($tool env)\"; eval \"\$($tool env)\"; echo \"\$LD_PRELOAD\""
-is "a second evaluation does not repeat the preload" \
-  "$(bare bash -c "$twice" | grep -o libverity_preload.so | wc -l)" 1
-contains "an older preload stays, behind" \
-  "$(bare LD_PRELOAD=libm.so.6 bash -c "$twice")" 'libverity_preload\.so:libm\.so\.6$'
+if needs_preload; then
+  preload='libverity_preload\.so:'
+  is "a second evaluation does not repeat the preload" \
+    "$(bare bash -c "$twice" | grep -o libverity_preload.so | wc -l)" 1
+  contains "an older preload stays, behind" \
+    "$(bare LD_PRELOAD=libm.so.6 bash -c "$twice")" "${preload}libm\.so\.6\$"
+else
+  preload=
+  is "a second evaluation does not repeat the plugin's folder" \
+    "$(bare UCX_PLUGIN_PATH=/older bash -c "${twice/LD_PRELOAD/UCX_PLUGIN_PATH}" | grep -o : | wc -l)" 1
+  is "nothing is preloaded" "$(bare LD_PRELOAD=libm.so.6 bash -c "$twice")" libm.so.6
+fi
 
 in_environment="eval \"\$($tool env --tls tcp,posix,self)\";"
 listing=$(bare bash -c "$in_environment ${UCX_INFO:-ucx_info} -d" 2> "$tap_dir/stderr")
@@ -82,7 +90,7 @@ is "slurm: what a TaskProlog prints has no quotes and no semicolons" "$(bare "$t
 contains "help" "$(bare "$tool" env --help)" '--tls LIST'
 interposers=$(bare "$tool" env --typecheck warn 2>&1)
 if [ -e "$abs_top_builddir/.libs/libverity_mpi_openmpi.so" ] || [ -e "$abs_top_builddir/.libs/libverity_mpi_mpich.so" ]; then
-  contains "type checks: the interposers behind the loader" "$interposers" 'LD_PRELOAD=.*libverity_preload\.so:[^:]*libverity_mpi_'
+  contains "type checks: the interposers behind the loader" "$interposers" "LD_PRELOAD=.*$preload[^:]*libverity_mpi_"
   contains "type checks: are requested" "$interposers" 'UCX_VERITY_TYPECHECK=warn'
   is "a second evaluation does not repeat the interposers" \
     "$(bare bash -c "${twice//env)/env --typecheck error)}" | grep -o libverity_mpi_ | wc -l)" \

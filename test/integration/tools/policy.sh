@@ -20,7 +20,7 @@ policy() { printf '%s\n' "$@" > "$file" && chmod 644 "$file"; }
 # at_site COMMAND...: with the plugin of the site, its output with that on stderr.
 at_site() (
   verity_env "${tls:-vposix,vself}"
-  export UCX_MODULE_DIR=$site/modules
+  export "$plugin_variable=$site/modules"
   [ -z "${health_unset:-}" ] || unset UCX_VERITY_HEALTH_DIR
   "$@" 2>&1
 )
@@ -40,8 +40,8 @@ contains "  in these words" "$(UCX_VERITY_MAX_REPAIRS=30 info -d)" \
 lacks "the same value is no offence" "$(UCX_VERITY_MAX_REPAIRS=20 info -d)" 'is not used'
 
 for folder in "$site/modules/" "$site/modules/../modules" ./modules modules; do
-  is "the file is found by UCX_MODULE_DIR=${folder#"$site/"}" \
-    "$(cd "$site" && at_site env UCX_MODULE_DIR="$folder" "${UCX_INFO:-ucx_info}" -c | sed -n 's/^UCX_VERITY_WINDOW=//p')" 300
+  is "the file is found by $plugin_variable=${folder#"$site/"}" \
+    "$(cd "$site" && at_site env "$plugin_variable=$folder" "${UCX_INFO:-ucx_info}" -c | sed -n 's/^UCX_VERITY_WINDOW=//p')" 300
 done
 
 # As long as a value may be, and one that differs from it at the end alone.
@@ -213,7 +213,9 @@ past() (
   export LD_PRELOAD=$site/libverity_preload.so OMPI_MCA_btl=tcp,self OMPI_MCA_osc=^ucx
   within 60 env "$@" "$openmpi" --mca pml ob1 -np 2 "$program" 2>&1 < /dev/null | grep '^ucx-verity'
 )
-if [ -n "$openmpi" ]; then
+if ! needs_preload; then
+  skip "a job without the plugin says so" "this UCX needs no preload: nothing of ours is in such a job"
+elif [ -n "$openmpi" ]; then
   nothing='ucx-verity: NOTHING VERIFIED: no message used the plugin (pml/ob1, not pml/ucx)'
   is "a job without the plugin says so once" "$(past)" "$nothing"
   is "  also where UCX_MODULE_DIR names the folder" "$(past LD_PRELOAD="$build/.libs/libverity_preload.so" UCX_MODULE_DIR="$site/modules/")" "$nothing"

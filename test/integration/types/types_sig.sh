@@ -81,7 +81,7 @@ lacks "it needs neither UCX nor MPI" "$(ldd "$tool" 2> /dev/null)" 'libuc[pts]|l
 page=$abs_top_srcdir/src/types/man/verity-types.1
 is "the manual page has the commands of --help" \
   "$(sed -n '/^\.SH COMMANDS/,/^\.SH OPTIONS/p' "$page" | grep -Eo '^\.B "sig [a-z0-9]+' | awk '{ print $3 }' | sort)" \
-  "$("$tool" sig --help | sed -n '/^[A-Za-z]*[Ss]ubcommands:/,$p' | grep -Eo '^  [a-z0-9]+' | tr -d ' ' | sort)"
+  "$("$tool" sig --help | sed -n '/^[A-Z]*subcommands:/I,$p' | grep -Eo '^  [a-z0-9]+' | tr -d ' ' | sort)"
 if command -v man > /dev/null; then
   is "the manual page: no warning of the formatter" \
     "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" 2>&1 > /dev/null)" ""

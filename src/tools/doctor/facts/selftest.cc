@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "tools/doctor/facts/shell_facts.h"
+#include "tools/env/environment.h"
 #include "tools/env/transports.h"
 #include "tools/health/collected.h"
 #include "tools/subprocess.h"
@@ -41,7 +42,7 @@ std::vector<Variable> environment_of(const Facts& facts, const std::string& tls,
   const auto set = [&](const char* name, const std::string& value) {
     variables.push_back({name, value});
   };
-  set("UCX_MODULE_DIR", folder + "/modules");
+  set(plugin_variable(parse_version(facts.ucx.version)), folder + "/modules");
   const bool own_names = locks_own_names(facts.shell.settings);
   set("UCX_TLS", own_names ? without_wrappers(tls) : tls);
   set("UCX_VERITY_TRANSPARENT", own_names ? "y" : "n");
