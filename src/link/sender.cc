@@ -46,6 +46,17 @@ Slot* Sender::reserve_slow(Link& link, SendWindow& tx, size_t length) noexcept {
   return nullptr;
 }
 
+Slot* Sender::reserve_beyond(Link& link, wire::Class c, size_t length) noexcept {
+  constexpr uint32_t kBeyond = 64;  // frames
+  const SendWindow& tx = link.send_window(c);
+  const uint32_t most = limits_.frames + kBeyond;
+  const bool has_room = tx.frames() < (may_compact_ ? std::min(most, wire::kCompactWindow) : most);
+  if (!has_room || !link.is_alive() || link.no_lower_endpoint) return nullptr;
+  const size_t size = stored_size(link, length);
+  Slot* slot = pool_.take(size);
+  return slot != nullptr ? slot : Pool::take_reserve(size);
+}
+
 void Sender::commit_slow(Link& link, wire::Class c, Slot* slot, uint32_t length) noexcept {
   SendWindow& tx = link.send_window(c);
   wire::FrameHeader* header = slot->header();

@@ -41,6 +41,10 @@ class Sender {
     Slot* slot = pool_.take(stored_size(link, length));
     return slot != nullptr ? slot : reserve_slow(link, tx, length);
   }
+  // The same where the window is full, for the few frames that must go before what is acknowledged
+  // next. Where has_unsent() it goes with those that wait. nullptr: there are too many already, no
+  // memory, or no link.
+  [[nodiscard]] Slot* reserve_beyond(Link& link, wire::Class c, size_t length) noexcept;
   // A slot for a frame of at most small_payload() bytes on a link that is fast, in the synchronous
   // class; commit_small() then. nullptr: reserve() may have one.
   [[nodiscard]] Slot* reserve_small(Link& link) noexcept {

@@ -16,10 +16,12 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "site_value.h"
@@ -93,6 +95,23 @@ static int is_transparent(void) {
   return strcasecmp(value, "y") == 0 || strcasecmp(value, "yes") == 0 || strcmp(value, "1") == 0;
 }
 
+/* As src/util/without_sigpipe.h: a stderr that nobody reads must not end the process. */
+static void print_lines(void (*print)(const struct libraries*), const struct libraries* found) {
+  static const struct timespec none;
+  sigset_t blocked, before, pending;
+
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGPIPE);
+  sigpending(&pending);
+  if (sigismember(&pending, SIGPIPE) == 1 || sigprocmask(SIG_BLOCK, &blocked, &before) != 0) {
+    print(found);
+    return;
+  }
+  print(found);
+  (void)sigtimedwait(&blocked, NULL, &none);
+  (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 /* As unused_reason() of src/health, where the plugin is there to say it. */
 static void print_reason(const struct libraries* found) {
   const char* pml = secure_getenv("OMPI_MCA_pml");
@@ -131,6 +150,6 @@ __attribute__((destructor)) static void report_unused(void) {
   if (getpid() != loaded_by || !is_first_of_several()) { return; }
   (void)dl_iterate_phdr(look_at, &found);
   if (found.mpi != NULL && !found.plugin && mpi_ran(found.mpi) && was_to_be_verified()) {
-    print_reason(&found);
+    print_lines(print_reason, &found);
   }
 }

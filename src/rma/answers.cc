@@ -30,7 +30,7 @@ void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept 
     return port_.refused(peer, header.what == static_cast<uint8_t>(RmaStatus::kRevoked));
   }
   Ticket* ticket = tickets_.find(header.id);
-  if (ticket == nullptr) return;
+  if (ticket == nullptr) return claim(peer, message, length);
   const auto status = static_cast<RmaStatus>(
       std::min<uint8_t>(header.what, static_cast<uint8_t>(RmaStatus::kBusy)));
   const uint8_t* body = message + sizeof(header);
@@ -40,12 +40,14 @@ void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept 
   if (!ticket->is_chunk) {
     Fetch& fetch = fetch_of(*ticket);
     if (fetch.peer != &peer || !is_get) return;
+    fetch.owed = false;
     const bool whole = status != RmaStatus::kOk || rest == fetch.length;
     return end(fetch, whole ? status : RmaStatus::kRefused, body, rest);
   }
   Chunk& chunk = chunk_of(*ticket);
   if (chunk.read->peer != &peer || chunk.dead || is_get != (chunk.stage == Stage::kSnapshot))
     return;
+  chunk.owed = false;
   if (status != RmaStatus::kOk) return finish(chunk, status);
   if (is_get) return take_bytes(chunk, body, rest);
   if (chunk.stage == Stage::kLeaves) return take_leaves(chunk, message, length);

@@ -2,6 +2,7 @@
 #include "rma/client.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace verity::rma {
 
@@ -90,7 +91,7 @@ unsigned Client::start_chunks(Read& read) noexcept {
 // Chunks wait for the progress of their peer. One that makes none gets half of all, two a third
 // each: there is always something left for one more.
 bool Client::start_chunk(Read& read) noexcept {
-  if (read.peer->chunks >= kMaxChunks - chunks_open_) return false;
+  if (read.peer->chunks >= kMaxChunks - chunks_open_ || !may_request(*read.peer)) return false;
   Chunk* chunk = spare_chunks_.take();
   if (chunk == nullptr) return false;
   const uint64_t left = read.length - read.next;
@@ -117,8 +118,29 @@ bool Client::start_chunk(Read& read) noexcept {
 // --- ends
 // ----------------------------------------------------------------------------------------------------------------------
 
+// The peer answers later, and keeps the request until then: it counts with the others.
+void Client::leave_unclaimed(Peer& peer, Ticket& ticket, uint32_t bytes) noexcept {
+  if (!std::exchange(ticket.owed, false)) return;
+  ++peer.unclaimed;
+  peer.unclaimed_bytes += bytes;
+}
+
+// Of the leaves of a HASH, which may come in several messages, the first ones stand for all.
+void Client::claim(Peer& peer, const uint8_t* message, size_t length) noexcept {
+  wire::RmaLeaves part{};
+  const bool is_later_part = message[0] == static_cast<uint8_t>(wire::RmaKind::kHashed) &&
+                             message[2] == wire::kLeaves &&
+                             wire::read_message(message, length, &part) && part.first != 0;
+  if (peer.unclaimed == 0 || is_later_part) return;
+  const bool is_bytes = message[0] == static_cast<uint8_t>(wire::RmaKind::kGot);
+  const auto bytes = static_cast<uint32_t>(is_bytes ? length - sizeof(wire::RmaHeader) : 0);
+  peer.unclaimed_bytes -= std::min(peer.unclaimed_bytes, bytes);
+  if (--peer.unclaimed == 0) peer.unclaimed_bytes = 0;
+}
+
 void Client::finish(Chunk& chunk, RmaStatus status, bool broken) noexcept {
   Read& read = *chunk.read;
+  leave_unclaimed(*read.peer, chunk, chunk.stage == Stage::kSnapshot ? kMaxGetBytes : 0);
   if (status == RmaStatus::kOk && !broken) {
     read.done += chunk.length;
   } else if (read.status == RmaStatus::kOk) {
@@ -157,6 +179,7 @@ void Client::end(Fetch& fetch, RmaStatus status, const uint8_t* bytes, size_t le
   --fetch.peer->fetches;
   fetch.peer->fetching -= fetch.length;
   fetch.peer->waiting = static_cast<uint16_t>(fetch.peer->waiting - fetch.waits);
+  leave_unclaimed(*fetch.peer, fetch, fetch.length);
   fetch.status = status;
   closed(*fetch.peer, fetch.epoch);
   if (FetchInOrder& in_order = fetch; in_order.linked()) {

@@ -138,6 +138,9 @@ class Client {
   // requests than it keeps (Server::kMaxJobs), and no more than it leaves free.
   static constexpr unsigned kMaxFetches = 384;
   static constexpr unsigned kMaxFetchesPerPeer = kMaxFetches / 2;
+  // Requests that a peer has not answered, with those that ended here meanwhile: it keeps no more
+  // (Server::kMaxJobs).
+  static constexpr unsigned kMaxRequests = kMaxFetchesPerPeer + kMaxChunks;
   // Bytes that fetches of one peer request at a time, or one larger fetch, and those of one GET for
   // a chunk.
   static constexpr uint32_t kMaxFetching = 384 * 1024;
@@ -227,9 +230,17 @@ class Client {
     // As if the next one were as long as can be: whether there is room must not depend on the
     // caller.
     const size_t most = std::min<size_t>(port_.max_message(), kMaxFetchBytes);
-    return peer.fetches < kMaxFetches - fetches_open_ &&
-           (peer.fetches == 0 || peer.fetching + most <= kMaxFetching);
+    const uint32_t bytes = peer.fetching + peer.unclaimed_bytes;
+    return peer.fetches < kMaxFetches - fetches_open_ && may_request(peer) &&
+           (bytes == 0 || bytes + most <= kMaxFetching);
   }
+  [[nodiscard]] static bool may_request(const Peer& peer) noexcept {
+    return 0u + peer.chunks + peer.fetches + peer.unclaimed < kMaxRequests &&
+           peer.unclaimed_bytes <= kMaxFetching;
+  }
+  // The ticket ends, and a request of it may be with the peer still; one of those was answered.
+  static void leave_unclaimed(Peer& peer, Ticket& ticket, uint32_t bytes) noexcept;
+  static void claim(Peer& peer, const uint8_t* message, size_t length) noexcept;
   bool request_atomic(Fetch& fetch) noexcept;
   bool request_in_turn(Fetch& fetch) noexcept;
   bool reread(Chunk& chunk) noexcept;

@@ -25,11 +25,13 @@ struct Peer : InOrder {
   uint32_t copied = 0;    // bytes of ours that are kept for such answers
   uint32_t no_room = 0;   // the server's poll in which an answer found none
   uint32_t fetching = 0;  // bytes that fetches from this peer have requested and not received
-  uint16_t chunks = 0;    // of reads from this peer
-  uint16_t fetches = 0;   // from this peer, not over
-  bool has_put = false;   // a put was sent that is not known to be applied
-  bool fenced = false;    // reads wait until the puts before fence_mark are applied
-  uint32_t epoch = 0;     // fences so far
+  uint32_t unclaimed_bytes = 0;  // of fetches among `unclaimed`; at most
+  uint16_t unclaimed = 0;        // requests to this peer that ended here before it answered
+  uint16_t chunks = 0;           // of reads from this peer
+  uint16_t fetches = 0;          // from this peer, not over
+  bool has_put = false;          // a put was sent that is not known to be applied
+  bool fenced = false;           // reads wait until the puts before fence_mark are applied
+  uint32_t epoch = 0;            // fences so far
   uint32_t before =
       0;  // reads and fetches still open that began before the last fence: puts wait for them
   Range written;  // around what puts and atomic operations write that are not known to be applied;

@@ -238,7 +238,8 @@ bool Server::answer_atomic(Job& job) noexcept {
 bool Server::answer(Peer& peer, const Answer& a) noexcept {
   const wire::RmaHeader header{static_cast<uint8_t>(a.kind), static_cast<uint8_t>(a.status), 0, 0,
                                a.id};
-  uint8_t* out = port_.open_message(peer, sizeof(header));
+  uint8_t* out = a.kind == RmaKind::kRefused ? port_.open_refusal(peer, sizeof(header))
+                                             : port_.open_message(peer, sizeof(header));
   if (out == nullptr) return false;
   std::memcpy(out, &header, sizeof(header));
   port_.send_message(peer, sizeof(header));

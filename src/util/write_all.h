@@ -7,11 +7,14 @@
 
 #include <string_view>
 
+#include "util/without_sigpipe.h"
+
 namespace verity::util {
 
 // Writes all of `text`. False, with errno set: a part of it at most. One write(2) for anything but
-// a full disk, a pipe or a signal.
+// a full disk, a pipe or a signal. EPIPE where nobody reads a pipe: no signal.
 inline bool write_all(int fd, std::string_view text) noexcept {
+  const WithoutSigpipe guard;
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;

@@ -83,7 +83,7 @@ verity_unit_SOURCES += \
 	test/unit/signature/rules_test.cc \
 	test/unit/signature/type_test.cc \
 	test/unit/uct/trailers_test.cc \
-	test/unit/util/bytes_test.cc \
+	test/unit/util/bytes_test.cc test/unit/util/write_all_test.cc \
 	test/unit/wire/release_test.cc \
 	test/unit/wire/wire_test.cc
 

@@ -11,6 +11,7 @@
 #include "mpi/interpose/next.h"
 #include "mpi/process/library.h"
 #include "mpi/process/this_process.h"
+#include "util/complain.h"
 
 namespace verity::mpi {
 
@@ -24,8 +25,8 @@ int choice(const char* variable, const char* const names[], const char* allowed)
   for (int i = 0; names[i] != nullptr; ++i) {
     if (strcasecmp(value, names[i]) == 0) return i;
   }
-  std::fprintf(stderr, "ucx-verity: %s=%s: bad value; allowed: %s. Using %s\n", variable, value,
-               allowed, names[0]);
+  util::complain("ucx-verity: %s=%s: bad value; allowed: %s. Using %s\n", variable, value, allowed,
+                 names[0]);
   return 0;
 }
 
@@ -67,8 +68,8 @@ bool is_own_mpi() noexcept {
 
 void start_checking() noexcept {
   if (!load_library()) {
-    std::fprintf(stderr, "ucx-verity: this " VERITY_MPI_NAME
-                         " lacks functions that the checks of datatypes need: none is made\n");
+    util::complain("ucx-verity: this " VERITY_MPI_NAME
+                   " lacks functions that the checks of datatypes need: none is made\n");
     this_process.state.store(kForward, std::memory_order_relaxed);
     return;
   }

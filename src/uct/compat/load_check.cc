@@ -10,6 +10,7 @@
 #include <string>
 
 #include "uct/compat/ucx.h"
+#include "util/complain.h"
 
 namespace verity::uct {
 namespace {
@@ -82,19 +83,19 @@ bool load_sibling(const std::string& version, std::string* error_p) {
 }
 
 void refuse_version(const char* who, const std::string& version, const std::string& error) {
-  std::fprintf(stderr,
-               "%s: built for UCX %s but this process runs UCX %s (%s)%s: plugin not used; install "
-               "the ucx-verity built for this UCX (contrib/build-for-ucx %s)\n",
-               who, VERITY_UCX_VERSION, version.empty() ? "of unknown version" : version.c_str(),
-               libuct_path().c_str(), error.c_str(), folder_of(folder_of(libuct_path())).c_str());
+  util::complain(
+      "%s: built for UCX %s but this process runs UCX %s (%s)%s: plugin not used; install "
+      "the ucx-verity built for this UCX (contrib/build-for-ucx %s)\n",
+      who, VERITY_UCX_VERSION, version.empty() ? "of unknown version" : version.c_str(),
+      libuct_path().c_str(), error.c_str(), folder_of(folder_of(libuct_path())).c_str());
 }
 
 void refuse_build(const char* who, const char* difference) {
-  std::fprintf(stderr,
-               "%s: this process runs another build of UCX %s (%s; %s): plugin not used; build "
-               "ucx-verity for it (contrib/build-for-ucx %s)\n",
-               who, VERITY_UCX_VERSION, libuct_path().c_str(), difference,
-               folder_of(folder_of(libuct_path())).c_str());
+  util::complain(
+      "%s: this process runs another build of UCX %s (%s; %s): plugin not used; build "
+      "ucx-verity for it (contrib/build-for-ucx %s)\n",
+      who, VERITY_UCX_VERSION, libuct_path().c_str(), difference,
+      folder_of(folder_of(libuct_path())).c_str());
 }
 
 // The options of this build that change structures, as configure read them from `ucx_info -b`.

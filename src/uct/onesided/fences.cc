@@ -90,8 +90,10 @@ void Fences::fence() noexcept {
 void Fences::fence(UctLink& l) noexcept {
   const AsyncGuard guard(links_.core().threads);
   if (links_.core().onesided == nullptr) return;
+  const WorkerGroup::Guard all(links_.core().group);
   links_.core().onesided->client().fence(l);
-  if (l.waiting != 0) links_.defer(l);
+  const bool reads = l.before != 0 && l.order != nullptr && l.order->reads.linked();
+  if (l.waiting != 0 || reads) links_.defer(l);
 }
 
 bool Fences::is_behind_fence(UctLink& l) const noexcept {

@@ -13,8 +13,9 @@
 // their lock back with a swap.
 //
 // Nothing notifies this link of the progress of the others: a deferred one is tried in each
-// progress. A fence defers the link itself, too, while fetches wait there for room in its window:
-// what the handler of the message that brings room sends would overtake them.
+// progress. A fence defers the link itself, too, while reads are open there, which go with no
+// message, or fetches wait for room in its window: what the handler of the message that brings room
+// sends would overtake them.
 #ifndef VERITY_UCT_ONESIDED_FENCES_H
 #define VERITY_UCT_ONESIDED_FENCES_H
 

@@ -9,7 +9,7 @@ namespace verity::uct {
 
 namespace {
 
-static_assert(rma::Client::kMaxFetchesPerPeer + rma::Client::kMaxChunks <= rma::Server::kMaxJobs &&
+static_assert(rma::Client::kMaxRequests <= rma::Server::kMaxJobs &&
               rma::Client::kMaxFetching + rma::Client::kMaxChunks * rma::Client::kMaxGetBytes <=
                   rma::Server::kMaxCopied);
 
@@ -150,7 +150,12 @@ void OneSided::receive(UctLink& l, const uint8_t* message, size_t length) noexce
     case wire::RmaKind::kHash: return serve(l, kind, message, length);
     case wire::RmaKind::kGot:
     case wire::RmaKind::kHashed:
-    case wire::RmaKind::kRefused: return client_.answer(l, message, length);
+    case wire::RmaKind::kRefused: {
+      const uint32_t unclaimed = l.unclaimed;
+      client_.answer(l, message, length);
+      if (l.unclaimed != unclaimed && !l.pending.empty()) links().request_attention(l);
+      return;
+    }
   }
   l.counters->rma_refused++;
 }

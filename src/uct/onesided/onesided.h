@@ -30,7 +30,7 @@ struct ReadRequest {
   health::Counters* counts = nullptr;  // where it is counted; nullptr: with its link
 };
 
-// More than 30 member functions: 17 of them are rma::Port's.
+// More than 30 member functions: 18 of them are rma::Port's.
 class OneSided final : public rma::Port {
  public:
   explicit OneSided(FrameSender& sender);
@@ -116,6 +116,7 @@ class OneSided final : public rma::Port {
   // --- rma::Port ---
   uint8_t* open_message(rma::Peer& peer, size_t length) noexcept override;
   void send_message(rma::Peer& peer, size_t length) noexcept override;
+  uint8_t* open_refusal(rma::Peer& peer, size_t length) noexcept override;
   [[nodiscard]] bool has_room(const rma::Peer& peer) const noexcept override;
   [[nodiscard]] size_t max_message() const noexcept override;
   [[nodiscard]] uint32_t mark(rma::Peer& peer) noexcept override;

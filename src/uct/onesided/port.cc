@@ -49,6 +49,13 @@ uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
   return open_ != nullptr ? open_->payload() : nullptr;
 }
 
+uint8_t* OneSided::open_refusal(rma::Peer& peer, size_t length) noexcept {
+  UctLink& l = link_of(peer);
+  if (sending_ || l.is_lost()) return nullptr;
+  open_ = core_.hub->sender.reserve_beyond(l, wire::Class::kSync, sender_.rma_space(length));
+  return open_ != nullptr ? open_->payload() : nullptr;
+}
+
 void OneSided::send_message(rma::Peer& peer, size_t length) noexcept {
   const bool outer = sending_;
   sending_ = true;
@@ -67,12 +74,15 @@ size_t OneSided::max_message() const noexcept { return sender_.limits().max_rma;
 
 uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].next_psn(); }
 
+// Not while frames of the peer's are missing: the word that it refuses what it has acknowledged may
+// be one of them, or wait behind them.
 bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const UctLink& l = link_of(peer);
   const link::SendWindow& tx = l.tx[0];
   const uint32_t ahead =
       mark - tx.una();  // a mark far behind may seem to be ahead of all that was ever sent
-  return l.is_lost() || ahead == 0 || ahead > tx.frames();
+  const bool is_acknowledged = ahead == 0 || ahead > tx.frames();
+  return l.is_lost() || (is_acknowledged && l.rx[0].complete());
 }
 
 bool OneSided::is_before_fence() const noexcept { return core_.group.is_before_fence(); }

@@ -11,6 +11,7 @@
 #include "health/report/attestation_io.h"
 #include "uct/compat/ucx.h"
 #include "uct/process/options.h"
+#include "util/complain.h"
 
 namespace verity::uct {
 
@@ -120,10 +121,10 @@ bool FaultLog::append(const std::string& line) {
   const std::string problem = health::append_to_file(path_, torn_ ? "\n" + line : line);
   torn_ = !problem.empty();
   if (problem.empty() || std::exchange(complained_, true)) return problem.empty();
-  std::fprintf(stderr,
-               "ucx-verity: cannot write a record of a fault to %s: %s (UCX_VERITY_FAULT_LOG; not "
-               "reported again)\n",
-               path_.c_str(), problem.c_str());
+  util::complain(
+      "ucx-verity: cannot write a record of a fault to %s: %s (UCX_VERITY_FAULT_LOG; not "
+      "reported again)\n",
+      path_.c_str(), problem.c_str());
   return false;
 }
 

@@ -14,6 +14,7 @@
 #include "health/identity.h"
 #include "merkle/geometry.h"
 #include "uct/process/site_policy.h"
+#include "util/complain.h"
 
 namespace verity::uct {
 
@@ -219,7 +220,7 @@ bool reports_for_job() {
 ucs_status_t refuse(const char* variable, const char* allowed) noexcept {
   static std::atomic<const char*> last{nullptr};
   if (last.exchange(variable) == variable) return UCS_ERR_INVALID_PARAM;
-  std::fprintf(stderr, "ucx-verity: UCX_VERITY_%s: bad value; allowed: %s\n", variable, allowed);
+  util::complain("ucx-verity: UCX_VERITY_%s: bad value; allowed: %s\n", variable, allowed);
   return UCS_ERR_INVALID_PARAM;
 }
 
@@ -265,8 +266,8 @@ ucs_status_t check_pattern(const char* variable, const char* value) {
   if (unknown.empty()) return UCS_OK;
   static std::atomic<const char*> last{nullptr};
   if (last.exchange(variable) != variable) {
-    std::fprintf(stderr, "ucx-verity: UCX_VERITY_%s=%s: %s stands for nothing; allowed: %s\n",
-                 variable, value, unknown.c_str(), health::kFilePatterns);
+    util::complain("ucx-verity: UCX_VERITY_%s=%s: %s stands for nothing; allowed: %s\n", variable,
+                   value, unknown.c_str(), health::kFilePatterns);
   }
   return UCS_ERR_INVALID_PARAM;
 }

@@ -21,6 +21,7 @@
 #include "uct/process/options.h"
 #include "uct/process/type_checks.h"
 #include "uct/wrap/lower.h"
+#include "util/complain.h"
 #include "util/interposer.h"
 
 namespace verity::uct {
@@ -215,7 +216,7 @@ void Process::start() noexcept {
     const bool wanted =
         options().attest != health::AttestPolicy::kNever && health::names_wrapper(tls);
     if (!reports_for_job(health::identify_process())) return;
-    if (wanted && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
+    if (wanted && !warning.empty()) util::complain("%s\n", warning.c_str());
     warn_without_type_library();
   } catch (...) {  // a warning less
   }
@@ -242,8 +243,7 @@ void Process::link_failed(const char* transport, uint64_t peer, link::Failure wh
 }
 
 void Process::abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept {
-  std::fprintf(
-      stderr,
+  util::complain(
       "ucx-verity: v%s: the link to interface %016" PRIx64
       " is lost (%s) and the program handles no "
       "endpoint errors: aborting, as its communication could never end (UCX_VERITY_ON_FAILURE)\n",

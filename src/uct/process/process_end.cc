@@ -15,6 +15,7 @@
 #include "uct/process/fault_log.h"
 #include "uct/process/options.h"
 #include "uct/process/process.h"
+#include "util/complain.h"
 
 namespace verity::uct {
 
@@ -124,7 +125,7 @@ void Process::finish() noexcept {
   try {
     finish_or_throw();
   } catch (...) {
-    std::fprintf(stderr, "ucx-verity: out of memory for the report at the end of the process\n");
+    util::complain("ucx-verity: out of memory for the report at the end of the process\n");
   }
 }
 

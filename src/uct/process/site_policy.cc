@@ -12,6 +12,7 @@
 
 #include "policy/policy_file.h"
 #include "policy/quantity.h"
+#include "util/complain.h"
 
 namespace verity::uct {
 
@@ -78,7 +79,7 @@ SitePolicy::SitePolicy(const OptionTable& table, bool prints)
       values_(std::make_unique<char[]>(table.size)) {
   check_values();
   for (const std::string& error : policy_.errors) {
-    if (prints_) std::fprintf(stderr, "ucx-verity: %s%s\n", error.c_str(), policy::kNotUsed.data());
+    if (prints_) util::complain("ucx-verity: %s%s\n", error.c_str(), policy::kNotUsed.data());
   }
   for (const policy::Entry& entry : policy_.entries) set_default(entry.name, entry.value);
   // A default of another file, or one that is built in, gives way as any other value does.
@@ -167,7 +168,7 @@ void SitePolicy::apply_lock(const policy::Entry& entry, bool reports, void* valu
     const std::string wanted = text_of(field, values_.get());
     const std::string given = text_of(field, values);
     if (wanted == given) return;
-    if (reports) std::fprintf(stderr, "%s\n", policy::refusal(entry, given).c_str());
+    if (reports) util::complain("%s\n", policy::refusal(entry, given).c_str());
   } catch (...) {}  // a line less
   char* const to = static_cast<char*>(values) + field.offset;
   if (field.parser.release != nullptr) field.parser.release(to, field.parser.arg);
@@ -183,7 +184,7 @@ void SitePolicy::apply_limit(const policy::Limit& limit, bool reports, void* val
     (void)set_value(field, bound->c_str(), values);
     // A time may differ by its rounding alone.
     if (reports && given != text_of(field, values))
-      std::fprintf(stderr, "%s\n", policy::refusal(limit, given, *bound).c_str());
+      util::complain("%s\n", policy::refusal(limit, given, *bound).c_str());
   } catch (...) {}  // as above
 }
 

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "util/complain.h"
+
 namespace verity::uct {
 
 void warn_without_type_library() noexcept {
@@ -14,11 +16,11 @@ void warn_without_type_library() noexcept {
   if (wanted == nullptr || (strcasecmp(wanted, "warn") != 0 && strcasecmp(wanted, "error") != 0))
     return;
   if (dlsym(RTLD_DEFAULT, "verity_interposer") != nullptr) return;
-  std::fprintf(stderr,
-               "ucx-verity: UCX_VERITY_TYPECHECK=%s, but LD_PRELOAD has neither "
-               "libverity_mpi_openmpi.so nor libverity_mpi_mpich.so: no "
-               "datatype is compared (run: eval \"$(ucx-verity env --typecheck %s)\")\n",
-               wanted, wanted);
+  util::complain(
+      "ucx-verity: UCX_VERITY_TYPECHECK=%s, but LD_PRELOAD has neither "
+      "libverity_mpi_openmpi.so nor libverity_mpi_mpich.so: no "
+      "datatype is compared (run: eval \"$(ucx-verity env --typecheck %s)\")\n",
+      wanted, wanted);
 }
 
 }  // namespace verity::uct

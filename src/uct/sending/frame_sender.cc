@@ -268,8 +268,10 @@ link::Sent FrameSender::send_open(UctLink& l, link::Slot* slot) const noexcept {
 void FrameSender::send_own(UctLink& l, link::Slot* slot, size_t length, uint8_t id) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
   if (length > limits_.max_bcopy) return send_from_slot(*this, l, c, slot, length, id);
+  const bool others_wait = l.send_window(c).has_unsent();
   const bool open = hub_->sender.commit_open(l, c, slot, static_cast<uint32_t>(length), id);
-  if (open && !slot->compact) link::seal(l, c, slot);
+  if (open && (others_wait || !slot->compact)) link::seal(l, c, slot);
+  if (others_wait) return;  // and it goes with them
   link::Sent sent;
   if (slot->compact) {
     sent = send_open(l, slot);
@@ -381,10 +383,14 @@ link::Sent FrameSender::connect(UctLink& l) noexcept {
   return link::Sent::kFailed;
 }
 
+// Not ahead of frames that waited for the lower endpoint: an acknowledgement would be there before
+// the word that what it acknowledges was refused.
 link::Sent FrameSender::send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept {
+  const bool is_new = l.lower == nullptr;
   const link::Sent connected = connect(l);
-  return connected == link::Sent::kOk ? send_short_or_pieces(l, wire::lower_id(c), frame)
-                                      : connected;
+  if (connected != link::Sent::kOk) return connected;
+  if (is_new && needs_push(l)) push_unsent(l);
+  return send_short_or_pieces(l, wire::lower_id(c), frame);
 }
 
 link::Sent FrameSender::send_compact(UctLink& l, util::Piece frame) noexcept {

@@ -41,4 +41,13 @@ contains "mode off: the messages pass, and are named as not verified" "$output" 
 output=$(UCX_VERITY_ATTEST=always run vtcp,posix,self)
 contains "raw lanes beside verified ones are named" "$output" '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(UCX_TLS also enables .*posix'
 
+# Nobody reads what is printed, neither at the end nor in UCX's log: stock UCX, which prints nothing there, goes on.
+exec 9> >(:)
+wait $!
+unread() { with_tls vself within 100 "$build/uct_am" -c "am_short, all" vself 2>&9; }
+contains "a stderr that nobody reads: the account" "$(UCX_VERITY_ATTEST=always unread)" '^ok 1 '
+contains "a stderr that nobody reads: a warning in UCX's log" \
+  "$(UCX_VERITY_ATTEST=never UCX_LOG_FILE=stderr UCX_VERITY_HEALTH_DIR=/proc/none unread)" '^ok 1 '
+exec 9>&-
+
 done_testing

@@ -2,20 +2,21 @@
  *
  * A program that never calls MPI_Init: a session, and a communicator made of its processes.
  *
- *   session right|wrong
+ *   session right|wrong [SESSIONS]
  *
  * Rank 0 receives what rank 1 sends, as another type when wrong; then the same by a collective
- * operation. Prints "session done" once. */
+ * operation. Prints "session done" once. With several sessions, one after the other, each is MPI
+ * from its beginning to its end. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { kLength = 100 };
 static int ints[kLength];
 static float floats[kLength];
 
-int main(int argc, char** argv) {
-  const int wrong = argc > 1 && strcmp(argv[1], "wrong") == 0;
+static int run(int wrong) {
   MPI_Session session;
   MPI_Group group;
   MPI_Comm comm;
@@ -32,8 +33,16 @@ int main(int argc, char** argv) {
              MPI_STATUS_IGNORE);
   MPI_Bcast(wrong && rank == 1 ? (void*)floats : (void*)ints, kLength,
             wrong && rank == 1 ? MPI_FLOAT : MPI_INT, 0, comm);
-  if (rank == 0) printf("session done\n");
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
+  return rank;
+}
+
+int main(int argc, char** argv) {
+  const int wrong = argc > 1 && strcmp(argv[1], "wrong") == 0;
+  const int sessions = argc > 2 ? atoi(argv[2]) : 1;
+  int rank = 0, i;
+  for (i = 0; i < sessions; ++i) rank = run(wrong);
+  if (rank == 0) printf("session done\n");
   return 0;
 }

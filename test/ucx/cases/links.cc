@@ -59,6 +59,38 @@ void one_way(Side& side) {
   finish(side, iface);
 }
 
+// The same to one that makes progress so seldom that each time it finds a message: it does not wait
+// for long until there is none, or the sender waits for it when its window is full.
+void seldom_progress(Side& side) {
+  constexpr int kTimes = 150;
+  constexpr useconds_t kNap = 10'000;
+  need_wrapper_and_two(side);
+  if (!in_mode_verify()) throw Skip("only in mode verify is there a window");
+  setenv("UCX_VERITY_WINDOW", "100", 1);
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  Iface iface(side.options);
+  Inbound in(iface, kId, length_of);
+  Iface::Address peer = iface.exchange_addresses(side.channel);
+  skip_if_pairs(iface);
+  uct_ep_h ep = side.role == 0 ? iface.connect_to_iface(peer) : nullptr;
+  {
+    Outbound out(iface, ep, kId, length_of);
+    int refused = 0;
+    for (int i = 0; i < kTimes; ++i) {
+      const bool taken = side.role == 1 || out.try_send(Kind::kBcopy) == UCS_OK;
+      if (!taken) refused += out.count() > 50;  // tcp takes none before it is connected
+      side.channel.barrier({});
+      if (side.role == 1) ::usleep(kNap);
+      iface.progress();
+      side.channel.barrier({});
+    }
+    require(refused == 0, std::to_string(refused) + " messages found the window full");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  if (ep != nullptr) uct_ep_destroy(ep);
+  finish(side, iface);
+}
+
 // A log handler that refuses a peer for another reason than what is just being logged.
 Iface* refusing = nullptr;
 Iface::Address refused_by_handler;
@@ -358,6 +390,7 @@ void destroyed_in_child(Side& side) {
 
 constexpr Case kCases[] = {
     {"one side only makes an endpoint", one_way},
+    {"a peer without an endpoint that seldom makes progress", seldom_progress},
     {"foreign addresses are refused", foreign_addresses},
     {"numbers of messages that are the wrapper's own", own_numbers},
     {"acknowledgements while progress is disabled", progress_disabled},

@@ -61,6 +61,49 @@ void dead_keys_are_refused(Side& side) {
   require(first_wrong(window.at(0), 4096, kPattern, 0) == 4096, "deregistered memory was written");
 }
 
+// The owner has filled its window, and so no room for the word that it refuses a put: the
+// acknowledgement of that put, which needs none, must not come before it. Nor where it has no
+// endpoint of its own, and has never sent anything.
+void refusal_without_room(Side& side, bool has_endpoint) {
+  if (side.options.transport.front() != 'v' || side.channel.alone())
+    throw Skip("needs a peer, and the plugin");
+  if (!in_mode_verify()) throw Skip("only in mode verify is there a window");
+  setenv("UCX_VERITY_WINDOW", "8", 1);
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT, side);
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  constexpr uint8_t kId = 8;
+  Inbound in(iface, kId, length_of);
+  const Iface::Address peer = iface.exchange_addresses(side.channel);
+  skip_if_pairs(iface);
+  uct_ep_h ep = side.role == 0 || has_endpoint ? iface.connect_to_iface(peer) : nullptr;
+  {
+    Window window(iface, side.channel, 4096);
+    Outbound out(iface, ep, kId, length_of);
+    if (has_endpoint) connect_idle(side, iface, ep, in, out);
+    window.deregister();
+    side.channel.barrier([] {});
+    if (side.role == 0) {
+      put(iface, ep, window, 0, Bytes(64, 0xee), true);
+    } else if (has_endpoint) {
+      while (out.try_send(Kind::kShort) == UCS_OK) {}
+    }
+    side.channel.barrier([&] {
+      if (!has_endpoint && side.role == 1) iface.progress();  // tcp connects
+    });
+    // The put is taken and acknowledged while its sender looks at nothing.
+    if (side.role == 1) {
+      for (const double until = seconds_now() + 0.1; seconds_now() < until;) iface.progress();
+    }
+    side.channel.barrier([] {});
+    if (side.role == 0)
+      require(flush_status(iface, ep) == UCS_ERR_REJECTED, "no word that a put was refused");
+    side.channel.barrier([&] { iface.progress(); });
+  }
+  if (ep != nullptr) uct_ep_destroy(ep);
+  finish(side, iface);
+}
+
 // The owner's memory goes away under its registration: an error for the reader, no signal for the
 // owner.
 void memory_taken_away(Side& side) {
@@ -260,6 +303,10 @@ void requests_that_destroy(Side& side) {
 
 constexpr Case kCases[] = {
     {"rma: deregistered memory is refused", dead_keys_are_refused},
+    {"rma: a put is refused by an owner whose window is full",
+     [](Side& side) { refusal_without_room(side, true); }},
+    {"rma: a put is refused by an owner without an endpoint",
+     [](Side& side) { refusal_without_room(side, false); }},
     {"rma: reads without a transport for messages", reads_alone},
     {"rma: memory that the program took away", memory_taken_away},
     {"rma: memory that the program took away from writes", memory_taken_from_writes},

@@ -102,6 +102,44 @@ TEST_P(Exchange, FullWindowStopsAndOpensAgain) {
   EXPECT_EQ(b.got.size(), 8u);
 }
 
+// What must go before the next acknowledgement has room where the window has none, or where frames
+// wait for the lower transport. Not without end.
+TEST_P(Exchange, SomeFramesGoBeyondTheWindow) {
+  const auto send_beyond = [&] {
+    link::Slot* slot = a.hub.sender.reserve_beyond(*a.link, Class::kSync, 1);
+    if (slot == nullptr) return false;
+    *slot->payload() = '!';
+    a.hub.sender.commit(*a.link, Class::kSync, slot, 1, 1);
+    if (a.link->has_unsent()) return true;
+    const util::Piece frame{slot->frame(), slot->size};
+    EXPECT_EQ(
+        slot->compact ? a.send_compact(*a.link, frame) : a.send(*a.link, Class::kSync, {&frame, 1}),
+        Sent::kOk);
+    return true;
+  };
+  for (const bool busy : {false, true}) {
+    const size_t before = b.got.size();
+    for (unsigned i = 0; i < (busy ? 7u : 8u); ++i) EXPECT_TRUE(a.send("x"));
+    a.busy = busy;
+    if (busy) EXPECT_TRUE(a.send("x"));
+    EXPECT_FALSE(a.send("x"));
+    unsigned count = 0;
+    while (count < 1000 && send_beyond()) ++count;
+    EXPECT_EQ(count, 64u);
+    a.busy = false;
+    EXPECT_TRUE(a.hub.retransmitter.resume(*a.link));
+    EXPECT_FALSE(a.send("x"));
+    pair.run_until_idle();
+    ASSERT_EQ(b.got.size(), before + 72);
+    EXPECT_EQ(b.got[before + 7], "x");
+    EXPECT_EQ(b.got[before + 8], "!");
+    EXPECT_EQ(a.link->tx[0].bytes(), 0u);
+    EXPECT_TRUE(a.hub.sender.can_send(*a.link, Class::kSync));
+  }
+  link::Sender::lower_missing(*a.link);
+  EXPECT_FALSE(send_beyond());
+}
+
 TEST_P(Exchange, ClassesHaveTheirOwnNumbers) {
   a.send("s", Class::kSync, 3);
   a.send("a", Class::kAsync, 4);

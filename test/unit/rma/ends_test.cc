@@ -214,6 +214,86 @@ TEST_F(RmaEnds, OwnerGoesBeforeItsReads) {
   expect_idle();
 }
 
+// Requests of what was aborted wait at the owner all the same: they are no reason to refuse others.
+TEST_F(RmaEnds, AbortsAtASlowOwnerLeaveRoomForWhatFollows) {
+  constexpr unsigned kTimes = 3 * Server::kMaxJobs / 32;
+  std::vector<uint8_t> into[4];
+  for (unsigned i = 0; i < kTimes; ++i) {
+    for (std::vector<uint8_t>& one : into) read(memory, one, token);
+    client.abort(peer());
+    land_all();
+    to_owner();
+  }
+  release();
+  EXPECT_EQ(reader.ended.size(), 4 * kTimes);
+  read(memory, target, token);
+  to_owner();
+  run_until_idle();
+  ASSERT_EQ(reader.ended.size(), 4 * kTimes + 1);
+  EXPECT_EQ(reader.ended.back().status, RmaStatus::kOk);
+  EXPECT_TRUE(target == memory);
+  EXPECT_EQ(owner_counters.rma_refused, 0u);
+  EXPECT_EQ(peer().unclaimed, 0u);
+  expect_idle();
+}
+
+// Nor are copies that wait for room on the link to be sent.
+TEST_F(RmaEnds, AbortedFetchesLeaveRoomForWhatFollows) {
+  const std::vector<uint8_t> source(memory.begin(), memory.begin() + 8000);
+  const uint64_t its_token = share(source);
+  constexpr unsigned kTimes = 2 * Server::kMaxCopied / 8000;
+  unsigned begun = 0;
+  owner.lines[0].room = 0;
+  for (unsigned i = 0; i < kTimes; ++i) {
+    begun += fetch(source, its_token);
+    to_owner();
+    client.abort(peer());
+  }
+  EXPECT_GT(begun, 0u);
+  EXPECT_LT(begun, Server::kMaxJobs);
+  EXPECT_FALSE(fetch(source, its_token));
+  owner.lines[0].room = ~0u;
+  run_until_idle();
+  EXPECT_EQ(owner_counters.rma_refused, 0u);
+  EXPECT_EQ(peer().unclaimed_bytes, 0u);
+  EXPECT_TRUE(fetch(source, its_token));
+  run_until_idle();
+  EXPECT_TRUE(reader.fetches.back().bytes == source);
+  expect_idle();
+}
+
+// An answer whose leaves come in several messages is one.
+TEST_F(RmaEnds, AbortAmongTheLeavesOfOneAnswer) {
+  const std::vector<uint8_t> source(memory.begin(), memory.begin() + kChunk);
+  const uint64_t its_token = share(source);
+  reader.most_of_message = owner.most_of_message = 64;
+  reader.damage = [](uint64_t, Message& bytes) { bytes[0] ^= 1; };
+  for (const bool has_begun : {false, true}) {
+    const size_t damaged = reader_counters.read_chunks_damaged;
+    read(source, target, its_token);
+    auto& out = owner.lines[0].out;
+    for (int i = 0; i < 50 && out.size() < 2; ++i) {
+      land_all();
+      to_reader();
+      (void)client.poll();
+      to_owner();
+      (void)server.poll();
+    }
+    ASSERT_GT(out.size(), 1u) << "the leaves";
+    ASSERT_EQ(reader_counters.read_chunks_damaged, damaged + 1);
+    if (has_begun) {
+      const Message first = std::move(out.front());
+      out.pop_front();
+      client.answer(peer(), first.data(), first.size());
+    }
+    client.abort(peer());
+    EXPECT_EQ(peer().unclaimed, has_begun ? 0u : 1u);
+    run_until_idle();
+    EXPECT_EQ(peer().unclaimed, 0u);
+  }
+  expect_idle();
+}
+
 TEST_F(RmaEnds, AbortInEveryStage) {
   memory = bytes_of(3 * kChunk);
   token = share(memory);

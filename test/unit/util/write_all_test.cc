@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines for readers that are there, and for those that are not.
+#include "util/write_all.h"
+
+#include <gtest/gtest.h>
+
+namespace verity::test {
+namespace {
+
+// A pipe; its reader ends when the test says so.
+struct Pipe {
+  Pipe() { EXPECT_EQ(::pipe(ends), 0); }
+  ~Pipe() {
+    ::close(ends[1]);
+    if (reads) ::close(ends[0]);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  void end_reader() {
+    ::close(ends[0]);
+    reads = false;
+  }
+  int ends[2] = {-1, -1};
+  bool reads = true;
+};
+
+bool is_pending() {
+  sigset_t pending;
+  sigpending(&pending);
+  return sigismember(&pending, SIGPIPE) == 1;
+}
+
+TEST(WriteAll, WritesAll) {
+  Pipe pipe;
+  EXPECT_TRUE(util::write_all(pipe.ends[1], "a line"));
+  char read[16];
+  ASSERT_EQ(::read(pipe.ends[0], read, sizeof(read)), 6);
+  EXPECT_EQ(std::string_view(read, 6), "a line");
+}
+
+TEST(WriteAll, ReaderHasGone) {
+  Pipe pipe;
+  pipe.end_reader();
+  EXPECT_FALSE(util::write_all(pipe.ends[1], "a line"));  // and the process lives
+  EXPECT_EQ(errno, EPIPE);
+  EXPECT_FALSE(is_pending());
+  sigset_t now;
+  pthread_sigmask(SIG_BLOCK, nullptr, &now);
+  EXPECT_EQ(sigismember(&now, SIGPIPE), 0);
+}
+
+// The program's own signal, that it has blocked, stays for it.
+TEST(WriteAll, LeavesTheProgramsOwnSignal) {
+  sigset_t pipe_signal;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+  raise(SIGPIPE);
+  Pipe pipe;
+  pipe.end_reader();
+  EXPECT_FALSE(util::write_all(pipe.ends[1], "a line"));
+  EXPECT_TRUE(is_pending());
+  const timespec none{0, 0};
+  EXPECT_EQ(sigtimedwait(&pipe_signal, nullptr, &none), SIGPIPE);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+}  // namespace verity::test
