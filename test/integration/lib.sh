@@ -4,7 +4,7 @@
 #
 # They run what is in the build tree: modules/ holds the plugin and the corrupting transport. Under
 # sanitizers they are skipped, since stock programs cannot load such a module.
-# VERITY_TEST_LONG=1 asks for the long forms. By hand, in the build folder:
+# VERITY_TEST_LONG=1 asks for the long forms, VERITY_TEST_SHORT=1 for short ones. By hand, in the build folder:
 #   abs_top_srcdir=$PWD/.. abs_top_builddir=$PWD bash ../test/integration/NAME.sh
 # shellcheck shell=bash
 
@@ -27,6 +27,8 @@ export -n UCX_INFO
 oversubscribe=$(oversubscribe_variable)
 
 long_form() { [ "${VERITY_TEST_LONG:-0}" != 0 ]; }
+# A second release, beside one on which all runs: without what depends on neither UCX nor MPI.
+short_form() { [ "${VERITY_TEST_SHORT:-0}" != 0 ]; }
 normal_or_long() { if long_form; then echo "$2"; else echo "$1"; fi; } # normal_or_long NORMAL LONG
 
 # verity_env LIST: sets what a job needs whose UCX_TLS is LIST. Wrapped (vtcp), raw (tcp) and

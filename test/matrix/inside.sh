@@ -8,7 +8,7 @@
 #   TEST  as in TESTS of the Makefile; all that there are without one
 #
 # With TESTs it builds quickly: the compiler optimizes little and writes no debug information, and of the programs for
-# tests only those are built that a TEST names.
+# tests only those are built that a TEST names. And the TESTs have their short forms (VERITY_TEST_SHORT).
 #
 # Builds in the folder build beside the one that this tree is in, and leaves there a line of versions and
 # the time that each step took. Exits with 0 when no test failed.
@@ -48,6 +48,7 @@ fi
 options=() variables=()
 if [ $# -gt 0 ]; then
   options=(--without-libclang CFLAGS='-O1 -g0' CXXFLAGS='-O1 -g0')
+  export VERITY_TEST_SHORT=${VERITY_TEST_SHORT-1}
   wanted=$(printf '%s\n' "$@"; for test in "$@"; do [ ! -f "$top/$test" ] || cat "$top/$test"; done)
   needed() { # needed VARIABLE: those of its words that the tests name
     local name names

@@ -31,9 +31,9 @@ done
 # Endpoints connected to endpoints, as InfiniBand's rc has them: tcp below a transport that offers
 # nothing else. And a tcp that is busy soon, with little room in its sockets.
 if [[ " $(lower_transports | tr '\n' ' ')" == *" tcp "* ]]; then
-  for rate in 0 0.003; do
+  for rate in $(short_form || echo 0) 0.003; do
     (
-      [ $rate = 0 ] || damage_frames $rate
+      [ "$rate" = 0 ] || damage_frames "$rate"
       export UCX_FAULT_CONNECT=ep UCX_VERITY_ATTEST=never
       with_tls vftcp within 600 "$build/uct_am" -r "$(normal_or_long 20 200)" vftcp lo
     ) > "$tap_dir/pairs" 2>&1
@@ -69,9 +69,9 @@ tap_of "vposix, late answers" cat "$tap_dir/late"
 is "late answers are no faults" "$(grep -E '^  faults' "$tap_dir/late" | sort -u)" "  faults        none"
 
 # A transport that receives in UCX's asynchronous thread too, as InfiniBand's ud does.
-for rate in 0 0.003; do
+for rate in $(short_form || echo 0) 0.003; do
   (
-    [ $rate = 0 ] || damage_frames $rate
+    [ "$rate" = 0 ] || damage_frames "$rate"
     export UCX_FAULT_ASYNC=1ms UCX_VERITY_ATTEST=never
     with_tls vfposix within 600 "$build/uct_am" -r "$(normal_or_long 20 200)" vfposix
   ) > "$tap_dir/async" 2>&1
@@ -87,7 +87,7 @@ tap_of "vftcp, completed late" cat "$tap_dir/late"
 
 # In mode off messages go unframed: the lower endpoint has the sends, and ends with the upper one. In mode
 # observe nothing is retransmitted.
-for mode in off observe; do
+for mode in $(short_form || echo off observe); do
   for lower in $(lower_transports | grep -v sysv); do # the same code as posix
     (
       export UCX_VERITY_MODE=$mode UCX_VERITY_ATTEST=never
