@@ -10,7 +10,7 @@ plain() { sed 's/\\-/-/g' "$1"; }
 
 for command in env doctor acceptance bench report status top check export; do
   page=$pages/ucx-verity-$command.1
-  in_help=$("$tool" "$command" --help | grep -Eo '^ +(-[a-z], *)?--[a-z-]+' | grep -Eo -- '--[a-z-]+' | sort)
+  in_help=$("$tool" "$command" --help | grep -Eo '^ {1,10}(-[a-z], *)?--[a-z-]+' | grep -Eo -- '--[a-z-]+' | sort)
   in_page=$(plain "$page" | sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' | grep -E '^\.B' |
     grep -Eo -- '--[a-z-]+' | sort -u)
   is "$command: the page has the options of --help" "$in_page" "$in_help"
@@ -24,19 +24,19 @@ if [ -n "$listed" ]; then
 else
   skip "the settings that ucx_info -cf lists" "ucx_info does not load the plugin here"
 fi
-commands=$("$tool" --help | sed -n '/^Subcommands:/I,$p' | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)
+commands=$("$tool" --help | sed -n '/^Subcommands:/I,$p' | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | sort)
 terms=$(sed -n '/^\.SH COMMANDS/,/^\.SH OPTIONS/p' "$pages/ucx-verity.1" | grep -A 1 '^\.TP' | sed -n 's/^\.BR \([a-z]*\) .*/\1/p' | sort)
 is "the page has the commands" "$terms" "$commands"
 
 # verity-types has one page for all of its commands.
 types=$abs_top_builddir/verity-types
-options() { "$@" --help | grep -Eo '^ +(-[a-z], *)?--[a-z0-9-]+' | grep -Eo -- '--[a-z0-9-]+'; }
+options() { "$@" --help | grep -Eo '^ {1,10}(-[a-z], *)?--[a-z0-9-]+' | grep -Eo -- '--[a-z0-9-]+'; }
 if [ -x "$types" ]; then
   in_help=$({ options "$types"
-    for command in $("$types" --help | sed -n '/^Subcommands:/I,$p' | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+    for command in $("$types" --help | sed -n '/^Subcommands:/I,$p' | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
       [ "$command" != automap ] || continue # it has its own
       options "$types" "$command"
-      for inner in $("$types" "$command" --help | sed -n '/^Subcommands:/I,$p' | sed -n 's/^  \([a-z0-9]*\) .*/\1/p'); do
+      for inner in $("$types" "$command" --help | sed -n '/^Subcommands:/I,$p' | sed -n 's/^  \([a-z][a-z0-9]*\) .*/\1/p'); do
         options "$types" "$command" "$inner"
       done
     done; } | sort -u)

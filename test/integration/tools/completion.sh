@@ -18,8 +18,8 @@ touch a_file
 offers() {
   bash --norc -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _ucx_verity; printf "%s\n" "${COMPREPLY[@]}"' "$folder/ucx-verity" "$@" | sort | paste -sd' '
 }
-options_of() { "$@" --help | grep -Eo '^ +(-[a-z], *)?--[a-z0-9-]+' | grep -Eo -- '--[a-z0-9-]+' | sort | paste -sd' '; }
-commands_of() { "$@" --help | sed -n '/^Subcommands:/I,$s/^  \([a-z0-9]*\) .*/\1/p' | sort; }
+options_of() { "$@" --help | grep -Eo '^ {1,10}(-[a-z], *)?--[a-z0-9-]+' | grep -Eo -- '--[a-z0-9-]+' | sort | paste -sd' '; }
+commands_of() { "$@" --help | sed -n '/^Subcommands:/I,$s/^  \([a-z][a-z0-9]*\) .*/\1/p' | sort; }
 check_command() { # check_command COMMAND...: with what is below it
   local inner below
   is "bash: options of $*" "$(offers "$@" --)" "$(options_of "$@")"
