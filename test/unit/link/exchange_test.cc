@@ -121,7 +121,7 @@ TEST_P(Exchange, SomeFramesGoBeyondTheWindow) {
     const size_t before = b.got.size();
     for (unsigned i = 0; i < (busy ? 7u : 8u); ++i) EXPECT_TRUE(a.send("x"));
     a.busy = busy;
-    if (busy) EXPECT_TRUE(a.send("x"));
+    if (busy) { EXPECT_TRUE(a.send("x")); }
     EXPECT_FALSE(a.send("x"));
     unsigned count = 0;
     while (count < 1000 && send_beyond()) ++count;
