@@ -14,6 +14,7 @@ libverity_tools_la_SOURCES = $(blame_sources) \
 	src/tools/acceptance/results.cc src/tools/acceptance/results.h \
 	src/tools/acceptance/text.cc \
 	src/tools/bench/clock.h \
+	src/tools/bench/cpus.cc src/tools/bench/cpus.h \
 	src/tools/bench/hashing.cc src/tools/bench/hashing.h \
 	src/tools/bench/html.cc \
 	src/tools/bench/report.cc src/tools/bench/report.h \

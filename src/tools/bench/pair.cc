@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <stdexcept>
 
 #include "policy/policy_file.h"
 #include "tools/bench/clock.h"
+#include "tools/bench/cpus.h"
 #include "tools/env/environment.h"
 #include "tools/env/install.h"
 #include "tools/env/site.h"
@@ -154,14 +156,20 @@ class Worker {
 
 const std::vector<int>& pair_cpus() {
   static const std::vector<int> all = [] {
-    std::vector<int> cpus;
+    std::vector<int> allowed;
     cpu_set_t set;
     CPU_ZERO(&set);
     (void)sched_getaffinity(0, sizeof(set), &set);
-    for (int cpu = 0; cpu < CPU_SETSIZE && cpus.size() < 2; ++cpu) {
-      if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &set)) allowed.push_back(cpu);
     }
-    return cpus.size() == 2 ? cpus : std::vector<int>{};
+    return choose_pair(allowed, [](int cpu) {
+      std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
+                         "/topology/thread_siblings_list");
+      std::string list;
+      std::getline(file, list);
+      return list;
+    });
   }();
   return all;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 
+#include "tools/bench/cpus.h"
 #include "tools/bench/hashing.h"
 #include "tools/bench/report.h"
 
@@ -20,6 +21,24 @@ Comparison openings_of(int count, double raw, double wrapped, double noise) {
     wrappeds.push_back(wrapped + error(random));
   }
   return compare(raws, wrappeds);
+}
+
+TEST(BenchCpus, ListsOfTheKernel) {
+  EXPECT_EQ(cpus_of("0-3,8"), (std::vector<int>{0, 1, 2, 3, 8}));
+  EXPECT_EQ(cpus_of("5\n"), std::vector<int>{5});
+  for (const char* bad : {"", "\n", "x", "-1", "1-", "3-1", "0-99999999", "1,x"})
+    EXPECT_EQ(cpus_of(bad), std::vector<int>{}) << bad;
+}
+
+TEST(BenchCpus, APairHasTwoCoresWhereItMay) {
+  const auto pairs = [](int cpu) {
+    return cpu % 2 == 0 ? std::to_string(cpu) + "-" + std::to_string(cpu + 1) : "?";
+  };
+  EXPECT_EQ(choose_pair({0, 1, 2, 3}, pairs), (std::vector<int>{0, 2}));
+  EXPECT_EQ(choose_pair({0, 1}, pairs), (std::vector<int>{0, 1})) << "one core is all there is";
+  EXPECT_EQ(choose_pair({4, 6}, pairs), (std::vector<int>{4, 6}));
+  EXPECT_EQ(choose_pair({1, 2}, pairs), (std::vector<int>{1, 2})) << "not known";
+  EXPECT_EQ(choose_pair({7}, pairs), std::vector<int>{});
 }
 
 TEST(BenchStatistics, Percentiles) {
