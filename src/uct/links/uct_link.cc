@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/links/uct_link.h"
 
+#include <utility>
+
 namespace verity::uct {
 
 void PendingQueue::push_back(uct_pending_req_t* request, const Of& of) noexcept {
@@ -24,16 +26,20 @@ uct_pending_req_t* PendingQueue::pop(Of* of_p) noexcept {
   return request;
 }
 
-void PendingQueue::purge(WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
+PendingQueue PendingQueue::take(const WrapEp* ep) noexcept {
   PendingQueue all;
+  PendingQueue taken;
   std::swap(all, *this);
   Of of;
-  while (uct_pending_req_t* request = all.pop(&of)) {
-    if (of.ep != ep) {
-      push_back(request, of);
-    } else if (callback != nullptr) {
-      callback(request, arg);
-    }
+  while (uct_pending_req_t* request = all.pop(&of))
+    (of.ep == ep ? taken : *this).push_back(request, of);
+  return taken;
+}
+
+void PendingQueue::give_back(uct_pending_purge_callback_t callback, void* arg) noexcept {
+  Of of;
+  while (uct_pending_req_t* request = pop(&of)) {
+    if (callback != nullptr) callback(request, arg);
   }
 }
 

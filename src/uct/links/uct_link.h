@@ -34,8 +34,10 @@ class PendingQueue {
   uct_pending_req_t* pop(Of* of_p) noexcept;
   // Of the oldest one; it must not be empty.
   [[nodiscard]] uint32_t epoch() const noexcept { return node(head_).of.epoch; }
-  // Takes the requests of `ep` out and gives them to `callback`.
-  void purge(WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept;
+  // Takes the requests of `ep` out.
+  [[nodiscard]] PendingQueue take(const WrapEp* ep) noexcept;
+  // Gives all of them to `callback`, which may do anything but with this queue.
+  void give_back(uct_pending_purge_callback_t callback, void* arg) noexcept;
 
  private:
   struct Node {
@@ -95,9 +97,11 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
       0;  // ns; since when a flush waits for a peer that acknowledges nothing new. 0: none does
   std::unique_ptr<char[]> addresses;  // device and interface, until a lower endpoint exists
 
-  void purge_pending(WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
-    pending.purge(ep, callback, arg);
+  // The link may be gone afterwards.
+  void purge_pending(const WrapEp* ep, uct_pending_purge_callback_t callback, void* arg) noexcept {
+    PendingQueue purged = pending.take(ep);
     behind_pending = behind_pending && (deferred || !pending.empty());
+    purged.give_back(callback, arg);
   }
 
   // Nothing is waited for: there will be no answer.

@@ -33,8 +33,9 @@ class ReadEp final : public WrapEp, public ReadOwner, public ReaderLane {
   // Ends what is open as soon as the lower transport lets go of it.
   void cancel() noexcept;
   void purge(uct_pending_purge_callback_t callback, void* arg) noexcept {
-    pending.purge(this, callback, arg);
     without_link_ = 0;
+    PendingQueue purged = pending.take(this);
+    purged.give_back(callback, arg);
   }
   [[nodiscard]] bool must_wait() noexcept;
   [[nodiscard]] health::Counters& counters() noexcept { return *counters_; }

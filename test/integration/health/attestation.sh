@@ -48,6 +48,17 @@ unread() { with_tls vself within 100 "$build/uct_am" -c "am_short, all" vself 2>
 contains "a stderr that nobody reads: the account" "$(UCX_VERITY_ATTEST=always unread)" '^ok 1 '
 contains "a stderr that nobody reads: a warning in UCX's log" \
   "$(UCX_VERITY_ATTEST=never UCX_LOG_FILE=stderr UCX_VERITY_HEALTH_DIR=/proc/none unread)" '^ok 1 '
+unused() ( # by the loader alone, as the first of two ranks
+  verity_env tcp,self
+  unset UCX_MODULE_DIR
+  export UCX_VERITY_ATTEST=always LD_PRELOAD="$build/.libs/libverity_preload.so" PALS_RANKID=0 FLUX_JOB_SIZE=2
+  within 50 "$build/test/mpi/mixed" -n 100 -m 100
+)
+if [ -e "$build/.libs/libverity_preload.so" ]; then
+  contains "the loader's line" "$(unused 2>&1)" '^ucx-verity: NOTHING VERIFIED'
+  unused > "$tap_dir/unread" 2>&9
+  is "a stderr that nobody reads: the loader's line" $? 0
+fi
 exec 9>&-
 
 done_testing

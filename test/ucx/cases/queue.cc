@@ -152,6 +152,60 @@ void pending_purge(Side& side) {
   require(in.count() == 1 || side.role == 1, "a message from nowhere");
 }
 
+// A callback of the purge purges another endpoint to the same peer, and destroys it: all of its
+// requests come back, too, and none runs hereafter.
+void purge_in_purge(Side& side) {
+  if (side.options.transport.front() != 'v' || in_mode_off())
+    throw Skip("an endpoint that goes takes along what it has sent");
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_PENDING) || side.channel.alone()) {
+    throw Skip("needs a pending queue and two processes");
+  }
+  const auto length_of = [&](uint64_t) { return packet_length(iface); };
+  constexpr unsigned kEach = 3;
+  Inbound in(iface, kId, length_of);
+  Inbound also(iface, kId + 1, length_of);
+  std::deque<Waiting> queue;
+  Endpoints eps(iface, side.channel, 2);
+  Outbound first(iface, eps[0], kId, length_of);
+  Outbound second(iface, eps[1], kId + 1, length_of);
+  connect(side, iface, in, first);
+  connect(side, iface, also, second);
+  uint64_t sent[2] = {1, 1};
+  if (side.role == 0) {
+    fill_up(first);
+    fill_up(second);
+    sent[0] = first.count();
+    sent[1] = second.count();
+    unsigned left[2] = {};
+    for (unsigned i = 0; i < kEach; ++i) {
+      add_pending(iface, eps[0], first, queue, 1, left[0]);
+      add_pending(iface, eps[1], second, queue, 1, left[1]);
+    }
+    struct Purge {
+      Endpoints& eps;
+      std::vector<Waiting*> purged[2];
+      static void callback(uct_pending_req_t* request, void* argument) {
+        auto& self = *static_cast<Purge*>(argument);
+        Waiting::purge(request, &self.purged[0]);
+        if (self.purged[0].size() != 1) return;
+        uct_ep_pending_purge(self.eps[1], Waiting::purge, &self.purged[1]);
+        self.eps.destroy(1);
+      }
+    } purge{eps, {}};
+    require(left[0] == kEach && left[1] == kEach, "they do not wait");
+    uct_ep_pending_purge(eps[0], Purge::callback, &purge);
+    for (const auto& purged : purge.purged) {
+      require(purged.size() == kEach,
+              std::to_string(purged.size()) + " requests came back, of " + std::to_string(kEach));
+    }
+  }
+  for (uint64_t& number : sent) number = exchange_number(side.channel, number);
+  in.expect(sent[0]);
+  also.expect(sent[1]);
+  finish(side, iface);
+}
+
 // A peer in mode off is sent to unframed: the lower transport itself calls the upper layer, for
 // which it must not be progressed by another worker of this thread.
 void of_the_own_worker(Side& side) {
@@ -196,6 +250,7 @@ constexpr Case kCases[] = {
     {"a direct send does not overtake pending ones", no_overtaking},
     {"a pending queue under load", queue_under_load},
     {"purge of the pending queue", pending_purge},
+    {"purge of another endpoint's queue in a purge", purge_in_purge},
     {"a peer in mode off: what waits runs in its own worker's progress", of_the_own_worker},
 };
 

@@ -15,7 +15,7 @@
     if (ucs_log_component_is_enabled(level, config)) {                                            \
       const ::verity::util::WithoutSigpipe without_sigpipe;                                       \
       ucs_log_dispatch(__FILE__, __LINE__, __func__, static_cast<ucs_log_level_t>(level), config, \
-                       format, ##__VA_ARGS__);                                                    \
+                       format __VA_OPT__(, ) __VA_ARGS__);                                        \
       if ((level) <= UCS_LOG_LEVEL_DIAG) ucs_log_flush();                                         \
     }                                                                                             \
   } while (0)
