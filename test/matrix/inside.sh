@@ -20,8 +20,12 @@ work=$(dirname "$top")
 
 # UCX writes into the code of mmap() and its like to learn of calls. With UCX 1.18 and glibc 2.41, without the plugin as well,
 # one process in a hundred or so then waits without end in ucp_init() (ucm_event_enter_exclusive()) on a busy machine. Only
-# its cache of registrations needs to know. UCX 1.23 crashes with that setting, without the plugin as well.
-! ucx_info -v | grep -q '1\.18\.' || export UCX_MEM_EVENTS="${UCX_MEM_EVENTS-n}"
+# its cache of registrations needs to know. So does UCX 1.23 with glibc 2.43, which crashes with that setting, without the plugin as
+# well, but can do without the cache.
+case $(ucx_info -v | head -n 1) in
+  *1.18.*) export UCX_MEM_EVENTS="${UCX_MEM_EVENTS-n}" ;;
+  *1.23.*) export UCX_RCACHE_ENABLE="${UCX_RCACHE_ENABLE-n}" ;;
+esac
 
 build=$work/build
 started=$SECONDS

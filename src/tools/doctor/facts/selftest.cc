@@ -43,6 +43,9 @@ std::vector<Variable> environment_of(const Facts& facts, const std::string& tls,
     variables.push_back({name, value});
   };
   set(plugin_variable(parse_version(facts.ucx.version)), folder + "/modules");
+  // UCX 1.18 and 1.23 wait without end in one process of fifty or so, with a recent glibc, while
+  // they install this cache's memory hooks.
+  set("UCX_RCACHE_ENABLE", "n");
   const bool own_names = locks_own_names(facts.shell.settings);
   set("UCX_TLS", own_names ? without_wrappers(tls) : tls);
   set("UCX_VERITY_TRANSPARENT", own_names ? "y" : "n");
