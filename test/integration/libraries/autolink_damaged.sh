@@ -21,6 +21,7 @@ for launcher in $openmpi $mpich; do
     output=$(
       damage_frames 0.003
       export UCX_FAULT_REPORT="$tap_dir/fault.%p"
+      if finalize_waits "$launcher"; then export UCX_VERITY_PROGRESS_THREAD=y; fi
       with_tls "vf$lower,vself" within 400 "$launcher" -np 2 "$tap_dir/$mpi" p2p $nodes 2>&1 < /dev/null
     )
     contains "$mpi, vf$lower: $nodes nodes arrive, there and back" "$output" "^p2p of $nodes nodes: 0 wrong expectations\$"

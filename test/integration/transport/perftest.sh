@@ -77,6 +77,7 @@ self_device=$(with_tls vself "${UCX_INFO:-ucx_info}" -d 2> /dev/null | awk '/Tra
 for test in am_lat am_bw; do
   contains "vself $test" "$(loopback vself -x vself -d "$self_device" -t $test -D bcopy -s 64 -n "$count" -w 20 2>&1)" '^Final:'
 done
+unset UCX_RCACHE_ENABLE # see tools/bench.sh
 for test in tag_lat stream_bw ucp_am_lat ucp_put_lat ucp_get ucp_fadd; do
   contains "vself $test" "$(loopback vself -t $test -s 8 -n "$count" -w 20 2>&1)" '^Final:'
 done
