@@ -152,9 +152,19 @@ bool Ops::is_reachable(uct_iface_h iface, const PeerAddress& peer) noexcept {
 }
 
 ucs_status_t Ops::estimate_perf(uct_iface_h iface, uct_perf_attr_t* attr) noexcept {
-  const ucs_status_t status = uct_iface_estimate_perf(VerityIface::of(iface).lower(), attr);
-  if (status == UCS_OK) add_cost(*attr);
-  return status;
+  VerityIface& self = VerityIface::of(iface);
+  const bool is_gathered = self.sender().limits().gathers &&
+                           (attr->field_mask & UCT_PERF_ATTR_FIELD_OPERATION) != 0 &&
+                           attr->operation == UCT_EP_OP_AM_ZCOPY;
+  // The lower transport has none, and would answer for something else.
+  if (is_gathered) attr->operation = UCT_EP_OP_AM_BCOPY;
+  const ucs_status_t status = uct_iface_estimate_perf(self.lower(), attr);
+  if (is_gathered) attr->operation = UCT_EP_OP_AM_ZCOPY;
+  if (status != UCS_OK) return status;
+  add_cost(*attr);
+  if (is_gathered && (attr->field_mask & UCT_PERF_ATTR_FIELD_SEND_PRE_OVERHEAD) != 0)
+    attr->send_pre_overhead += kGatherCost;
+  return UCS_OK;
 }
 
 }  // namespace verity::uct

@@ -27,7 +27,7 @@ contains "JSON" "$(bare "$tool" doctor --json)" '"grade": "inactive"'
 # Two processes connect, and UCP describes what it chose: in a line of limits, and in a table of its own.
 for own in n y; do
   report=$(bare bash -c "eval \"\$($tool env --tls tcp,posix,self)\"; UCX_PROTO_ENABLE=$own '$tool' doctor --protocols" 2>&1)
-  contains "protocols within this host, UCX_PROTO_ENABLE=$own" "$report" '^  8 B to [0-9]+ [KM]?i?B +eager short, posix/memory +eager (short|zero-copy copy-out), vposix/memory$'
+  contains "protocols within this host, UCX_PROTO_ENABLE=$own" "$report" '^  8 B to [0-9]+ [KM]?i?B +eager short, posix/memory +eager short, vposix/memory$'
   contains "protocols between hosts, UCX_PROTO_ENABLE=$own" "$report" '^  8 B to [0-9]+ [KM]?i?B +eager [^,]*, tcp/[^ ]+ +eager [^,]*, vtcp/[^ ]+$'
   contains "protocols of the largest messages, UCX_PROTO_ENABLE=$own" "$report" '^  [0-9]+ [KM]?i?B to 16 MiB +(eager|rendezvous)[^,]*, tcp/.* (eager|rendezvous)[^,]*, vtcp/[^ ]+$'
 done

@@ -10,7 +10,13 @@
 #include "uct/compat/internal/installed.h"
 
 extern "C" {
+enum : int {
+  UCT_EP_OP_AM_BCOPY = 1,
+  UCT_EP_OP_AM_ZCOPY = 2,
+};
+
 enum : uint64_t {
+  UCT_PERF_ATTR_FIELD_OPERATION = 1 << 0,
   UCT_PERF_ATTR_FIELD_SEND_PRE_OVERHEAD = 1 << 5,
   UCT_PERF_ATTR_FIELD_RECV_OVERHEAD = 1 << 7,
   UCT_PERF_ATTR_FIELD_BANDWIDTH = 1 << 8,
