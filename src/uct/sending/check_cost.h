@@ -12,9 +12,9 @@ namespace verity::uct {
 inline constexpr double kMessageCost = 20e-9;
 inline constexpr double kHashRate = 12e9;
 // A zero-copy message that is gathered into the lower transport's buffer is copied after all, and
-// described, kept and completed besides. UCX takes a copy for slower than it is: with this,
-// messages of less than some KiB are copied ones.
-inline constexpr double kGatherCost = 250e-9;
+// described, kept and completed besides: UCX is to copy those of some hundred bytes. Much more, and
+// it copies the pieces of long messages, too.
+inline constexpr double kGatherCost = 100e-9;
 
 [[nodiscard]] inline double in_series(double bandwidth) noexcept {
   return bandwidth <= 0 ? bandwidth : 1 / (1 / bandwidth + 1 / kHashRate);
