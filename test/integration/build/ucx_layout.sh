@@ -21,7 +21,7 @@ damaged() {
   mkdir -p "$tree"/{contrib/build-aux,src/uct/compat,src/util}
   cp "$abs_top_srcdir/contrib/check-ucx-layout" "$tree/contrib/"
   cp "$abs_top_srcdir/contrib/build-aux/ucx-source-version" "$tree/contrib/build-aux/"
-  cp "$abs_top_srcdir/src/util/build_config.h" "$tree/src/util/"
+  cp "$abs_top_srcdir"/src/util/*.h "$tree/src/util/"
   cp -r "$abs_top_srcdir/src/uct/compat/internal" "$tree/src/uct/compat/"
   sed -i "$3" "$tree/src/uct/compat/internal/$2"
   ok "$1: the edit is one" test "$(cmp -s "$tree/src/uct/compat/internal/$2" \
