@@ -40,14 +40,14 @@ void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept 
   if (!ticket->is_chunk) {
     Fetch& fetch = fetch_of(*ticket);
     if (fetch.peer != &peer || !is_get) return;
-    fetch.owed = false;
+    fetch.unanswered = false;
     const bool whole = status != RmaStatus::kOk || rest == fetch.length;
     return end(fetch, whole ? status : RmaStatus::kRefused, body, rest);
   }
   Chunk& chunk = chunk_of(*ticket);
   if (chunk.read->peer != &peer || chunk.dead || is_get != (chunk.stage == Stage::kSnapshot))
     return;
-  chunk.owed = false;
+  chunk.unanswered = false;
   if (status != RmaStatus::kOk) return finish(chunk, status);
   if (is_get) return take_bytes(chunk, body, rest);
   if (chunk.stage == Stage::kLeaves) return take_leaves(chunk, message, length);

@@ -120,7 +120,7 @@ bool Client::start_chunk(Read& read) noexcept {
 
 // The peer answers later, and keeps the request until then: it counts with the others.
 void Client::leave_unclaimed(Peer& peer, Ticket& ticket, uint32_t bytes) noexcept {
-  if (!std::exchange(ticket.owed, false)) return;
+  if (!std::exchange(ticket.unanswered, false)) return;
   ++peer.unclaimed;
   peer.unclaimed_bytes += bytes;
 }

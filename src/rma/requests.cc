@@ -16,7 +16,7 @@ bool Client::send_request(Peer& peer, RmaKind kind, Ticket& ticket, uint8_t what
   const auto segment = static_cast<uint8_t>(config_.segment_log2 - wire::kMinSegmentLog2);
   message.header = {static_cast<uint8_t>(kind), what, segment, 0, ticket.id};
   std::memcpy(out, &message, sizeof(message));
-  ticket.owed = true;
+  ticket.unanswered = true;
   port_.send_message(peer, sizeof(message));
   return true;
 }
@@ -47,7 +47,7 @@ bool Client::request_atomic(Fetch& fetch) noexcept {
                                 fetch.value,
                                 fetch.compare};
   std::memcpy(out, &message, sizeof(message));
-  fetch.owed = true;
+  fetch.unanswered = true;
   port_.send_message(*fetch.peer, sizeof(message));
   put_sent(*fetch.peer, {fetch.address, fetch.length});
   return true;

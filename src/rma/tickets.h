@@ -15,7 +15,7 @@ struct Ticket {
   util::ListNode node;
   uint32_t id = 0;
   bool is_chunk = false;
-  bool owed = false;  // the peer has not begun to answer the last request
+  bool unanswered = false;  // the peer has not begun to answer the last request
 };
 
 class TicketTable {

@@ -9,7 +9,7 @@
 
 namespace verity::util {
 
-// A line on stderr, which may be a pipe that nobody reads.
+// A line on stderr, which may be a pipe without a reader.
 [[gnu::format(printf, 1, 2)]] inline void complain(const char* format, ...) noexcept {
   const WithoutSigpipe guard;
   va_list arguments;

@@ -8,7 +8,7 @@
 
 namespace verity::util {
 
-// For its lifetime what this thread writes to a pipe that nobody reads any more is lost, and
+// For its lifetime what this thread writes to a pipe without a reader is lost, and
 // nothing else: a line of ours must not end a program that would have printed nothing there. errno
 // stays.
 class WithoutSigpipe {

@@ -12,7 +12,7 @@
 namespace verity::util {
 
 // Writes all of `text`. False, with errno set: a part of it at most. One write(2) for anything but
-// a full disk, a pipe or a signal. EPIPE where nobody reads a pipe: no signal.
+// a full disk, a pipe or a signal. EPIPE for a pipe without a reader: no signal.
 inline bool write_all(int fd, std::string_view text) noexcept {
   const WithoutSigpipe guard;
   while (!text.empty()) {

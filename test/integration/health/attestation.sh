@@ -45,8 +45,8 @@ contains "raw lanes beside verified ones are named" "$output" '^ucx-verity: NOTH
 exec 9> >(:)
 wait $!
 unread() { with_tls vself within 100 "$build/uct_am" -c "am_short, all" vself 2>&9; }
-contains "a stderr that nobody reads: the account" "$(UCX_VERITY_ATTEST=always unread)" '^ok 1 '
-contains "a stderr that nobody reads: a warning in UCX's log" \
+contains "a stderr without a reader: the account" "$(UCX_VERITY_ATTEST=always unread)" '^ok 1 '
+contains "a stderr without a reader: a warning in UCX's log" \
   "$(UCX_VERITY_ATTEST=never UCX_LOG_FILE=stderr UCX_VERITY_HEALTH_DIR=/proc/none unread)" '^ok 1 '
 unused() ( # by the loader alone, as the first of two ranks
   verity_env tcp,self
@@ -57,7 +57,7 @@ unused() ( # by the loader alone, as the first of two ranks
 if [ -e "$build/.libs/libverity_preload.so" ]; then
   contains "the loader's line" "$(unused 2>&1)" '^ucx-verity: NOTHING VERIFIED'
   unused > "$tap_dir/unread" 2>&9
-  is "a stderr that nobody reads: the loader's line" $? 0
+  is "a stderr without a reader: the loader's line" $? 0
 fi
 exec 9>&-
 

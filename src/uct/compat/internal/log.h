@@ -7,7 +7,7 @@
 #include "uct/compat/internal/installed.h"
 #include "util/without_sigpipe.h"
 
-// UCX's log may be a pipe that nobody reads any more, and what is written here stock UCX would not
+// UCX's log may be a pipe without a reader, and what is written here stock UCX would not
 // have written: the line is lost, be it in the stream's buffer, and the process goes on.
 #undef ucs_log_component
 #define ucs_log_component(level, config, format, ...)                                             \
