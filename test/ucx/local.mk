@@ -28,6 +28,7 @@ uct_am_SOURCES = \
 	test/ucx/cases/memory.cc \
 	test/ucx/cases/failover.cc \
 	test/ucx/cases/flush.cc \
+	test/ucx/cases/fork.cc \
 	test/ucx/cases/queue.cc \
 	test/ucx/cases/receive.cc \
 	test/ucx/cases/rma.cc \

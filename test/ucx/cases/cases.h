@@ -34,6 +34,7 @@ std::span<const Case> lifetime_cases();
 std::span<const Case> closing_cases();
 std::span<const Case> completion_cases();
 std::span<const Case> link_cases();
+std::span<const Case> fork_cases();
 std::span<const Case> async_cases();
 std::span<const Case> rma_cases();
 std::span<const Case> rma_order_cases();
@@ -61,6 +62,12 @@ class Endpoints {
  private:
   std::vector<uct_ep_h> eps_;
 };
+
+inline void need_wrapper_and_two(const Side& side) {
+  if (side.options.transport.front() != 'v' || side.channel.alone()) {
+    throw Skip("needs a wrapper and two processes");
+  }
+}
 
 // Where endpoints come in pairs, one that goes ends the other: both sides have to agree first.
 inline void skip_if_pairs(const Iface& iface) {
@@ -101,6 +108,9 @@ inline bool in_mode_off() { return mode() == "off"; }
 
 // A pseudo-random number that both sides compute alike.
 uint64_t dice(uint64_t seed, uint64_t index);
+
+// Bytes of message `i`, of some thousand.
+inline size_t longish(uint64_t i) { return static_cast<size_t>(2500 + dice(20, i) % 1000); }
 
 }  // namespace verity::test
 
