@@ -22,6 +22,7 @@ accepted() {
   contains "$name: damage is repaired" "$report" "^  passed +$transport: [1-9][0-9]* frames damaged, [1-9][0-9]* found and repaired, no message wrong"
   contains "$name: check agrees" "$report" '^  passed +check on b: OK: [1-9][0-9]* injected faults'
   contains "$name: what it costs between the machines" "$report" "^  $transport, latency 8 B "
+  note "$(grep -E "^  $transport, " <<< "$report")"
   contains "$name: no program is compiled where there is no compiler, and it says so" "$report" '^  skipped +MPI job: the test program is not compiled on a by mpicc'
   ok "$name: a page" grep -q '<p class="verdict">PASSED' "$lab_share/run/acceptance.html"
   for machine in a b; do
