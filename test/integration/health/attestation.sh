@@ -50,7 +50,7 @@ contains "a stderr without a reader: a warning in UCX's log" \
   "$(UCX_VERITY_ATTEST=never UCX_LOG_FILE=stderr UCX_VERITY_HEALTH_DIR=/proc/none unread)" '^ok 1 '
 unused() ( # by the loader alone, as the first of two ranks
   verity_env tcp,self
-  unset UCX_MODULE_DIR
+  unset UCX_MODULE_DIR UCX_PLUGIN_PATH
   export UCX_VERITY_ATTEST=always LD_PRELOAD="$build/.libs/libverity_preload.so" PALS_RANKID=0 FLUX_JOB_SIZE=2
   within 50 "$build/test/mpi/mixed" -n 100 -m 100
 )
