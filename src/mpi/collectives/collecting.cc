@@ -205,13 +205,14 @@ Collecting::~Collecting() {
   }
 }
 
-// MPI refused the call: it is none, unless other ranks got messages of it.
+// MPI refused the call: it is none, unless it had begun, as where a rank gets more of a broadcast
+// than it has room for: then the others count it.
 void Collecting::take_back(const CollectiveAttachment& attachment) noexcept {
   const std::lock_guard lock(mutex);
   Ledger* ledger = ledger_of(attachment.filter.value);
   if (ledger == nullptr) return;
   std::deque<Own>& calls = request_ != nullptr ? ledger->persistent : ledger->own;
-  if (attachment.consumed || ledger->calls != number_ || calls.empty() ||
+  if (attachment.consumed || attachment.begun || ledger->calls != number_ || calls.empty() ||
       calls.back().number != number_) {
     ledger->diverged = true;
     return;

@@ -11,6 +11,7 @@
  *   mismatch symmetric    collective operations in which both ranks compare with the other's
  *   mismatch reduction    a collective operation whose calls differ, but not in their datatypes
  *   mismatch persistent   between persistent requests
+ *   mismatch short return a broadcast in which rank 1 has too little room, then correct operations
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -102,12 +103,23 @@ static void persistent(void) {
   MPI_Request_free(&request);
 }
 
+static void short_of_room(void) {
+  int sums[kLength];
+  MPI_Bcast(ints, rank == 1 ? kLength / 2 : kLength, MPI_INT, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < 3; ++i) {
+    MPI_Allreduce(ints, sums, kLength, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce(ints, sums, kLength, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
   } cases[] = {{"late", late},           {"truncated", truncated}, {"handler", handler},
-               {"symmetric", symmetric}, {"reduction", reduction}, {"persistent", persistent}};
+               {"symmetric", symmetric}, {"reduction", reduction}, {"persistent", persistent},
+               {"short", short_of_room}};
   int error;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
