@@ -47,9 +47,11 @@ MPI_INTERPOSER_SOURCES = \
 	src/mpi/pmpi/requests.cc src/mpi/pmpi/requests.h \
 	src/mpi/pmpi/sending.cc src/mpi/pmpi/sending.h \
 	src/mpi/pmpi/wrap.h
-# As the plugin, but what archives hold is not hidden: the wrappers of UCP's calls come from one.
+# As the plugin, but what archives hold is not hidden: the wrappers of UCP's calls come from one. And
+# the process's own libgcc: a program's error handler may throw an exception, or end its thread, and
+# so unwind these frames. The unwinder's state is no other copy's: that would abort.
 MPI_INTERPOSER_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,now -Wl,-z,defs \
-	-XCClinker -static-libgcc $(PLUGIN_STATIC_LIBSTDCXX) -Wl,--version-script=$(MPI_INTERPOSER_MAP)
+	$(PLUGIN_STATIC_LIBSTDCXX) -Wl,--version-script=$(MPI_INTERPOSER_MAP)
 MPI_INTERPOSER_MAP = $(top_srcdir)/src/mpi/interposer.map
 MPI_INTERPOSER_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE) -fvisibility=hidden -fvisibility-inlines-hidden
 EXTRA_DIST += src/mpi/interposer.map src/mpi/README.md

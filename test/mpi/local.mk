@@ -48,6 +48,7 @@ mpi_test_files = \
 	test/mpi/datatypes/released.c \
 	test/mpi/datatypes/session.c \
 	test/mpi/datatypes/storm.c \
+	test/mpi/datatypes/throws.cc \
 	test/mpi/datatypes/tool.c \
 	test/mpi/datatypes/typecheck_cost.c \
 	test/mpi/datatypes/types.c \

@@ -89,7 +89,7 @@ void keep(Finding&& finding) {
 }
 
 // The program's own handler decides what an error does; by default it ends the job.
-int raise_error(const Finding& finding) noexcept {
+int raise_error(const Finding& finding) {
   const int error = finding.data ? MPI_ERR_OTHER : MPI_ERR_TYPE;
   if (finding.receive.comm) {
     call_errhandler(*finding.receive.comm, error);
@@ -152,7 +152,7 @@ void add_finding(const signature::Verdict& verdict, const signature::Record& sen
   }
 }
 
-int raise_remote(const Finding& finding) noexcept {
+int raise_remote(const Finding& finding) {
   count(type_counters().mismatched);
   try {
     if (count_pair(finding)) report(finding);
@@ -196,7 +196,7 @@ void add_collective_mismatch(CommInfo& communicator) noexcept {
   }
 }
 
-int report_findings(int rc) noexcept {
+int report_findings(int rc) {
   const Waiting waiting = take_waiting();
   try {
     report_changes();

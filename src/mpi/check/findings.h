@@ -54,8 +54,8 @@ void add_finding(const signature::Verdict& verdict, const signature::Record& sen
 
 // The same for a comparison of a one-sided operation's two datatypes. An error is raised at once,
 // since the call's own thread has to know of it, and another one might free the window. Returns
-// MPI_ERR_TYPE then. Calls MPI.
-[[nodiscard]] int raise_remote(const Finding& finding) noexcept;
+// MPI_ERR_TYPE then. Calls MPI, and throws what the program's error handler throws.
+[[nodiscard]] int raise_remote(const Finding& finding);
 
 // Counts a comparison of the data's digests; and one that found a difference, with all that its
 // report needs.
@@ -68,8 +68,9 @@ void add_data_finding(const signature::Record& sender, std::span<const uint8_t> 
 void add_collective_mismatch(CommInfo& communicator) noexcept;
 
 // Raises the errors that wait and reports the changed buffers. Returns `rc`, or the error. To be
-// called when no MPI call of the program is under way in this thread.
-[[nodiscard, gnu::cold]] int report_findings(int rc) noexcept;
+// called when no MPI call of the program is under way in this thread. Throws what the program's
+// error handler throws; the errors behind that one are lost then.
+[[nodiscard, gnu::cold]] int report_findings(int rc);
 
 // At the end: a line with the sums when there is something to say. Only the first call does it.
 void print_summary() noexcept;

@@ -82,6 +82,18 @@ void leave_errhandler(const CommInfo& info) noexcept {
   Handlers::all().ended.notify_all();
 }
 
+// Leaves it also when the handler throws.
+class Entered {
+ public:
+  explicit Entered(const CommInfo& info) noexcept : info_(info) {}
+  ~Entered() { leave_errhandler(info_); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  const CommInfo& info_;
+};
+
 void fill(CommInfo* info, MPI_Comm comm) {
   info->serial.store(++last_serial, std::memory_order_relaxed);
   info->permanent = comm == handles().comm_world;
@@ -133,11 +145,12 @@ MPI_Comm live_handle(const CommInfo& info) noexcept {
   return info.current() ? info.handle.load(std::memory_order_relaxed) : handles().comm_null;
 }
 
-void call_errhandler(const CommInfo& info, int error) noexcept {
+void call_errhandler(const CommInfo& info, int error) {
   const MPI_Comm comm = mpi_runs() ? enter_errhandler(info) : handles().comm_null;
   if (comm != handles().comm_null) {
+    const Entered entered(info);
     library().Comm_call_errhandler(comm, error);
-    return leave_errhandler(info);
+    return;
   }
   const MPI_Comm other = world();
   if (other != handles().comm_null && mpi_runs()) library().Comm_call_errhandler(other, error);

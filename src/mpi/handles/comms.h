@@ -51,7 +51,8 @@ void rename_comm(MPI_Comm comm, const char* name) noexcept;
 // The handle while the communicator is the same one as when `info` was made; else MPI_COMM_NULL.
 [[nodiscard]] MPI_Comm live_handle(const CommInfo& info) noexcept;
 // Calls the communicator's error handler, or that of MPI_COMM_WORLD where the program has freed it.
-void call_errhandler(const CommInfo& info, int error) noexcept;
+// Throws what the handler throws.
+void call_errhandler(const CommInfo& info, int error);
 // The thread has left its error handlers without returning from them.
 void leave_errhandlers() noexcept;
 // The process (process/this_process.h) of a rank of the communicator with that serial, which `info`

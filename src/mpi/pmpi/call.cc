@@ -39,7 +39,7 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
   return call;
 }
 
-int leave_plain(int rc) noexcept {
+int leave_plain(int rc) {
   return site_of(thread.plain, thread.outer).library ? rc : report_findings(rc);
 }
 

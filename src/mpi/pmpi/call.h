@@ -67,7 +67,7 @@ class Call {
   // has attached stays.
   [[nodiscard]] bool internal() const noexcept { return unusual_ != nullptr && unusual_->internal; }
 
-  [[nodiscard]] int leave() const noexcept {
+  [[nodiscard]] int leave() const {
     if (!this_process.findings_wait.load(std::memory_order_relaxed)) [[likely]]
       return rc;
     return unusual_ == nullptr || unusual_->around == 0 ? report_findings(rc) : rc;
@@ -76,7 +76,8 @@ class Call {
   // The cache of what calls from here are about; nullptr: none.
   [[nodiscard]] KnownSite* known() const noexcept { return known_; }
 
-  int rc = MPI_SUCCESS;  // what the function returned
+  // What the function returned. Not MPI_SUCCESS when an error handler ends it with an exception.
+  int rc = MPI_ERR_OTHER;
 
  private:
   const Unusual* unusual_ = nullptr;
@@ -94,7 +95,7 @@ inline int enter_call(const void* frame_end) noexcept {
 
 // The outermost call ends while findings wait: they are the program's, not the MPI library's where
 // that makes it for its own ends.
-[[nodiscard, gnu::cold]] int leave_plain(int rc) noexcept;
+[[nodiscard, gnu::cold]] int leave_plain(int rc);
 
 // A call that sends and receives nothing itself: of where it comes from nothing is kept.
 class PlainCall {
@@ -110,7 +111,7 @@ class PlainCall {
   PlainCall(const PlainCall&) = delete;
   PlainCall& operator=(const PlainCall&) = delete;
 
-  [[nodiscard]] int leave(int rc) const noexcept {
+  [[nodiscard]] int leave(int rc) const {
     if (this_process.findings_wait.load(std::memory_order_relaxed)) [[unlikely]]
       return around_ == 0 ? leave_plain(rc) : rc;
     return rc;

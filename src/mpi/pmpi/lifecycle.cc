@@ -57,7 +57,7 @@ bool errors_return() noexcept {
 // the process, as MPI's own would.
 class Ending {
  public:
-  explicit Ending(Call& call) noexcept : call_(call) {
+  explicit Ending(Call& call) : call_(call) {
     static_cast<void>(report_findings(MPI_SUCCESS));
     returns_ = settings().check != Check::kError || errors_return();
   }

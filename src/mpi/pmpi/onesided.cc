@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One-sided operations name the datatypes of both sides in one call: they are compared before it is
 // made, as MPI libraries may end the process over some. Where mismatches are errors it is not made.
+#include <optional>
+
 #include "mpi/check/findings.h"
 #include "mpi/handles/buffer.h"
 #include "mpi/pmpi/wrap.h"
@@ -12,9 +14,10 @@ namespace {
 
 namespace signature = verity::signature;
 
-int add_mismatch(const signature::Verdict& verdict, const signature::Record& record,
-                 const TypeInfo& from, TypeInfo* to, MPI_Count count,
-                 const Remote& remote) noexcept {
+// nullopt: no memory.
+std::optional<Finding> finding_of(const signature::Verdict& verdict,
+                                  const signature::Record& record, const TypeInfo& from,
+                                  TypeInfo* to, MPI_Count count, const Remote& remote) noexcept {
   try {
     Finding finding{.verdict = verdict,
                     .sender = record,
@@ -27,13 +30,20 @@ int add_mismatch(const signature::Verdict& verdict, const signature::Record& rec
     finding.receive.count = static_cast<uint64_t>(count);
     finding.receive.site = thread.site;
     finding.receive.call = thread.name;
-    return raise_remote(finding);
-  } catch (const std::bad_alloc&) { return MPI_SUCCESS; }  // it goes unreported
+    return finding;
+  } catch (const std::bad_alloc&) { return std::nullopt; }
+}
+
+// An error handler may throw.
+int add_mismatch(const signature::Verdict& verdict, const signature::Record& record,
+                 const TypeInfo& from, TypeInfo* to, MPI_Count count, const Remote& remote) {
+  const std::optional<Finding> finding = finding_of(verdict, record, from, to, count, remote);
+  return finding ? raise_remote(*finding) : MPI_SUCCESS;  // unreported
 }
 
 // Data go from one buffer to the other. Returns MPI_SUCCESS or, where mismatches are errors,
 // MPI_ERR_TYPE.
-int compare_buffers(Buffer from, Buffer to, const Remote& remote) noexcept {
+int compare_buffers(Buffer from, Buffer to, const Remote& remote) {
   if (remote.target == MPI_PROC_NULL || from.count < 0 || to.count < 0 || !mpi_runs())
     return MPI_SUCCESS;
   const TypeInfo* sent = find_type(from.datatype);

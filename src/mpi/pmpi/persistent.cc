@@ -38,7 +38,7 @@ namespace {
 
 // One by one, as the standard has it that this is the same: each start attaches by itself. What MPI
 // refuses, or may, is left to it.
-int start_all(int count, MPI_Request requests[], int (*all)(int, MPI_Request*)) noexcept {
+int start_all(int count, MPI_Request requests[], int (*all)(int, MPI_Request*)) {
   if (count <= 0 || requests == nullptr) return all(count, requests);
   for (int i = 0; i < count; ++i) {
     const int rc = start_attached(&requests[i], library().Start);

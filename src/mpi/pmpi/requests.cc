@@ -81,7 +81,7 @@ Making::~Making() {
   }
 }
 
-int start_attached(MPI_Request* request, int (*start)(MPI_Request*)) noexcept {
+int start_attached(MPI_Request* request, int (*start)(MPI_Request*)) {
   if (request == nullptr) return start(request);  // MPI refuses it
   const Persistent* made = requests().find(*request);
   if (made == nullptr) {

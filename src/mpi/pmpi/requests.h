@@ -38,8 +38,9 @@ class Making {
 };
 
 // Starts the request as MPI_Start does, with what it sends or receives attached. Returns what
-// PMPI_Start does. The wrapper's own next function does the start.
-[[nodiscard]] int start_attached(MPI_Request* request, int (*start)(MPI_Request*)) noexcept;
+// PMPI_Start does, and throws what its error handler does. The wrapper's own next function does the
+// start.
+[[nodiscard]] int start_attached(MPI_Request* request, int (*start)(MPI_Request*));
 // The request is freed.
 void forget_request(MPI_Request request) noexcept;
 

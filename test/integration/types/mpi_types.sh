@@ -20,6 +20,21 @@ fortran_program() { # fortran_program LAUNCHER NAME
   $compiler -fallow-argument-mismatch -w -g -O1 -o "$tap_dir/$(flavour "$1")-$2" "$abs_top_srcdir/test/mpi/datatypes/$2.f90"
 }
 
+# exceptions NAME LAUNCHER: error handlers may throw, or end their thread.
+exceptions() {
+  local compiler
+  compiler=mpicxx.$(flavour "$2")
+  if ! command -v "$compiler" > /dev/null ||
+    ! $compiler -w -g -O1 -o "$tap_dir/$(flavour "$2")-throws" "$abs_top_srcdir/test/mpi/datatypes/throws.cc" > "$tap_dir/compile" 2>&1; then
+    skip "$1: exceptions" "no $compiler: $(tail -n 1 "$tap_dir/compile" 2> /dev/null)"
+    return
+  fi
+  UCX_VERITY_TYPECHECK=error typechecked 60 "$2" 2 vposix,vself throws > "$tap_dir/job"
+  contains "$1: an error handler may throw through a call" "$(cat "$tap_dir/job")" '^throws rank 1 caught 6 left 1$'
+  contains "$1: and over a mismatch" "$(cat "$tap_dir/job")" '^throws rank 0 caught 8 left 1$'
+  is "$1: calls that were left so count for nothing" "$(grep -c 'mismatch in a collective' "$tap_dir/job")" 0
+}
+
 # Every operation with every kind. With errors each mismatch counts, so that none can hide behind another.
 matrix() { # matrix NAME LAUNCHER LIST
   local name=$1 launcher=$2 list=$3
@@ -167,6 +182,7 @@ for launcher in $openmpi $mpich; do
   contains "$mpi: MPI_Get" "$(tr '\n' ' ' < "$tap_dir/job")" \
     'mismatch in MPI_Get by rank 0 from rank 1 \(halo\)   target:      100 x MPI_FLOAT   origin:      100 x MPI_INT .* at the origin'
 
+  exceptions "$mpi" "$launcher"
   for program in types_fortran types_fortran08; do fortran "$mpi" "$launcher" $program; done
 
   # Once for each pair of places, with a sum at the end.
