@@ -5,12 +5,12 @@
 #include <link.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "mpi/interpose/behind.h"
+#include "util/complain.h"
 
 namespace verity::mpi {
 
@@ -59,8 +59,7 @@ void* find_data(const char* name) noexcept {
 void* Next::resolve() noexcept {
   void* function = find_next(name_);
   if (function == nullptr) {
-    std::fprintf(
-        stderr,
+    util::complain(
         "ucx-verity: %s is called, but the MPI library of this process has no such function\n",
         name_);
     std::abort();

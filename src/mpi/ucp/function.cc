@@ -3,13 +3,13 @@
 
 #include <dlfcn.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 
 #include "mpi/interpose/behind.h"
 #include "mpi/ucp/abi.h"
 #include "mpi/ucp/wrap.h"
+#include "util/complain.h"
 
 namespace verity::mpi {
 
@@ -25,10 +25,10 @@ void* UcpFunction::resolve() noexcept {
     found = library == nullptr ? nullptr : dlsym(library, name_);
   }
   if (found == nullptr) {
-    std::fprintf(stderr,
-                 "ucx-verity: libverity_mpi does not find %s, which was just called: remove it "
-                 "from LD_PRELOAD\n",
-                 name_);
+    util::complain(
+        "ucx-verity: libverity_mpi does not find %s, which was just called: remove it "
+        "from LD_PRELOAD\n",
+        name_);
     std::abort();
   }
   function_.store(found, std::memory_order_release);

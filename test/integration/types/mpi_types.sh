@@ -288,5 +288,17 @@ fi
 # Harmless where there is no MPI.
 export UCX_VERITY_TYPECHECK=error
 is "a shell with the interposers" "$(LD_PRELOAD=$interposers bash -c 'echo fine' 2>&1)" fine
+# A call of a function that is nowhere ends the process, be its line read or not.
+cc -w -D_GNU_SOURCE -o "$tap_dir/no_mpi" -xc - -ldl << 'PROGRAM'
+#include <dlfcn.h>
+int main(void) { return ((int (*)(int))dlsym(RTLD_DEFAULT, "MPI_Barrier"))(0); }
+PROGRAM
+no_mpi() { (ulimit -c 0; LD_PRELOAD=$interposers exec "$tap_dir/no_mpi" 2>&"$1"); } # no_mpi FD
+contains "MPI without its library is named" "$(no_mpi 1)" '^ucx-verity: MPI_Barrier is called, but the MPI library of this process has no'
+exec 9> >(:)
+wait $!
+no_mpi 9 2> /dev/null
+is "and the process aborts also where nobody reads that" $? 134
+exec 9>&-
 
 done_testing
