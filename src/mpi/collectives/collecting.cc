@@ -221,6 +221,11 @@ void Collecting::take_back(const CollectiveAttachment& attachment) noexcept {
   calls.pop_back();
 }
 
+void abandon_collective(const CollectiveAttachment& attachment) noexcept {
+  const std::lock_guard lock(mutex);
+  if (Ledger* ledger = ledger_of(attachment.filter.value)) ledger->diverged = true;
+}
+
 StartingCollective::StartingCollective(MPI_Request request) noexcept {
   const std::lock_guard lock(mutex);
   const auto found = started().find(request);

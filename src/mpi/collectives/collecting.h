@@ -63,6 +63,9 @@ class StartingCollective {
  private:
   uint8_t bytes_[kMaxSignature];
 };
+// A call that attached this was left without returning from it: whether it counts is not known.
+void abandon_collective(const CollectiveAttachment& attachment) noexcept;
+
 // The request is freed.
 void forget_collective_request(MPI_Request request) noexcept;
 

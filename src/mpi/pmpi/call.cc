@@ -4,13 +4,18 @@
 #include <new>
 #include <utility>
 
+#include "mpi/collectives/collecting.h"
 #include "mpi/handles/comms.h"
+#include "mpi/pmpi/partitioned.h"
 
 namespace verity::mpi {
 
 void abandon_calls() noexcept {
   Receive* receive =
       attachments.receive.receive;  // not consumed; what the others point to went with its frame
+  // What they counted, MPI may have refused.
+  if (attachments.collective.length != 0) abandon_collective(attachments.collective);
+  if (attachments.active.pending) abandon_partitioned();
   attachments = {};
   if (receive != nullptr) receive->dropped();
   leave_errhandlers();
@@ -23,7 +28,7 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
   const Site from = site_of(return_address, frame_end, thread.depth != 0 ? thread.site : 0);
   const uint64_t outer_site = thread.site;
   const char* const outer_name = thread.name;
-  const int around = enter_call(frame_end);
+  const int around = enter_call(return_address, frame_end);
   if (around == 0 || thread.site == 0) {
     thread.site = from.id;
     thread.name = name;
@@ -40,7 +45,7 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
 }
 
 int leave_plain(int rc) {
-  return site_of(thread.plain, thread.outer).library ? rc : report_findings(rc);
+  return site_of(thread.returns, thread.outer).library ? rc : report_findings(rc);
 }
 
 void leave_unusual(const Unusual& call) noexcept {

@@ -17,7 +17,7 @@
 namespace verity::mpi {
 
 // Calls that a program has left without returning from them (longjmp out of an error handler):
-// dropped at its next one, whose frame is not within theirs.
+// dropped at its next one, whose frame is not within theirs, or lies where theirs was.
 [[gnu::cold]] void abandon_calls() noexcept;
 
 // What is kept of a call that is not a plain one, of the program's own code and within no other.
@@ -49,6 +49,7 @@ class Call {
     }
     thread.depth = 1;
     thread.outer = frame_end;
+    thread.returns = return_address;
     thread.site = known->site.id;
     thread.name = name;
     known_ = known;
@@ -84,12 +85,24 @@ class Call {
   KnownSite* known_ = nullptr;
 };
 
+// Whether the outermost call is still under way, as far as its frame shows: what came over it has
+// another value where that returns to. (On other processors no place is known for it.)
+[[nodiscard]] inline bool outer_is_there() noexcept {
+#ifdef __x86_64__
+  return static_cast<const void* const*>(thread.outer)[-1] == thread.returns;
+#else
+  return true;
+#endif
+}
+
 // Enters one. The number of calls around it.
-inline int enter_call(const void* frame_end) noexcept {
-  if (thread.depth != 0 && frame_end >= thread.outer) [[unlikely]]
+inline int enter_call(const void* return_address, const void* frame_end) noexcept {
+  if (thread.depth != 0 && (frame_end >= thread.outer || !outer_is_there())) [[unlikely]]
     abandon_calls();
-  if (thread.depth == 0) [[likely]]
+  if (thread.depth == 0) [[likely]] {
     thread.outer = frame_end;
+    thread.returns = return_address;
+  }
   return thread.depth++;
 }
 
@@ -101,11 +114,10 @@ inline int enter_call(const void* frame_end) noexcept {
 class PlainCall {
  public:
   PlainCall(const void* return_address, const void* frame_end) noexcept
-      : around_(enter_call(frame_end)) {
+      : around_(enter_call(return_address, frame_end)) {
     if (around_ != 0) [[unlikely]]
       return;
     thread.site = 0;
-    thread.plain = return_address;
   }
   ~PlainCall() { thread.depth = around_; }
   PlainCall(const PlainCall&) = delete;

@@ -109,6 +109,8 @@ void partition_arrived(const uint8_t* bytes, size_t length) noexcept {
   }
 }
 
+void abandon_partitioned() noexcept { miscounted.store(true, std::memory_order_relaxed); }
+
 void forget_partitioned(MPI_Comm comm) noexcept {
   if (!mpi_runs()) return;
   const CommInfo* info = CommTable::known(comm);

@@ -43,10 +43,14 @@ static_assert(sizeof(PartitionedTail) == 24);
 // progress.
 void partition_arrived(const uint8_t* bytes, size_t length) noexcept;
 
+// A MPI_Psend_init was left without returning from it: whether it counts is not known.
+void abandon_partitioned() noexcept;
+
 // The communicator ends, and may come again as another one.
 void forget_partitioned(MPI_Comm comm) noexcept;
 #else
 inline void partition_arrived(const uint8_t*, size_t) noexcept {}
+inline void abandon_partitioned() noexcept {}
 inline void forget_partitioned(MPI_Comm) noexcept {}
 #endif
 

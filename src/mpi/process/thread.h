@@ -62,10 +62,10 @@ struct FreeReceives {
 
 struct Thread {
   // Of the program's outermost call that is under way.
-  int depth = 0;                // calls entered
-  const void* outer = nullptr;  // end of the outermost one's frame
+  int depth = 0;                  // calls entered
+  const void* outer = nullptr;    // end of the outermost one's frame
+  const void* returns = nullptr;  // where that one returns to
   uint64_t site = 0;
-  const void* plain = nullptr;  // where it returns to, if it is a PlainCall
   const char* name = "";
 
   KnownSite* known_sites = none_known;  // its own once it looks up a site; not in here, as this is

@@ -3,11 +3,15 @@
  * An error handler that does not return, as of programs with exceptions of their own: each mismatch
  * has to be an error again.
  *
- *   jump    on two ranks, with UCX_VERITY_TYPECHECK=error; prints 'jump errors N of N'
+ *   jump         on two ranks, with UCX_VERITY_TYPECHECK=error; prints 'jump errors N of N'
+ *   jump deeper  the same, after an error in a call from nearer to main
+ *   jump again   collective operations, of which rank 1 makes the first one wrong before; prints
+ *                'jump sum N'
  */
 #include <mpi.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { kMessages = 5 };
 
@@ -19,14 +23,9 @@ static void on_error(MPI_Comm* comm, int* code, ...) {
   longjmp(place, 1);
 }
 
-int main(int argc, char** argv) {
-  MPI_Errhandler handler;
-  int rank, data = 0;
+static void __attribute__((noinline)) receive_all(int rank) {
   volatile int errors = 0;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_create_errhandler(on_error, &handler);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  int data = 0;
   for (volatile int i = 0; i < kMessages; ++i) {
     if (rank == 1) {
       MPI_Send(&data, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
@@ -37,6 +36,30 @@ int main(int argc, char** argv) {
     }
   }
   if (rank == 0) printf("jump errors %d of %d\n", errors, kMessages);
+}
+
+static void add_all(int rank) {
+  int one = 1, sum = 0;
+  if (rank == 1 && setjmp(place) == 0)
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD);
+  for (int i = 0; i < kMessages; ++i) {
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  printf("jump sum %d\n", sum);
+}
+
+int main(int argc, char** argv) {
+  MPI_Errhandler handler;
+  const char* how = argc > 1 ? argv[1] : "";
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_create_errhandler(on_error, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  if (strcmp(how, "deeper") == 0 && setjmp(place) == 0)
+    MPI_Send(&rank, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+  strcmp(how, "again") == 0 ? add_all(rank) : receive_all(rank);
   MPI_Errhandler_free(&handler);
   MPI_Finalize();
   return 0;
