@@ -183,14 +183,14 @@ void OneSided::refused(rma::Peer& peer, bool revoked) noexcept {
         "ucx-verity: v%s: a remote write came after the peer's program had deregistered the "
         "memory: not written",
         core_.lower_name());
-    l.write_lost = true;
+    ++l.writes_lost;
     return;
   }
   ucs_error(
       "ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, "
       "registered there, or unmapped",
       core_.lower_name());
-  l.write_lost = true;
+  ++l.writes_lost;
   links().give_up(l, UCS_ERR_REJECTED);
 }
 

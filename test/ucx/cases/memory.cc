@@ -61,6 +61,28 @@ void dead_keys_are_refused(Side& side) {
   require(first_wrong(window.at(0), 4096, kPattern, 0) == 4096, "deregistered memory was written");
 }
 
+// Two endpoints have one link: each of them says that a write is lost, once.
+void two_flushes_of_a_lost_put(Side& side) {
+  need_wrapper_and_two(side);
+  if (!in_mode_verify()) throw Skip("only in mode verify are there puts");
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT, side);
+  skip_if_pairs(iface);
+  Endpoints eps(iface, side.channel, 2);
+  Window window(iface, side.channel, 4096);
+  window.deregister();
+  side.channel.barrier([] {});
+  if (side.role == 0) {
+    put(iface, eps[0], window, 0, Bytes(64, 0xee), true);
+    (void)flush_status(iface, eps[1]);
+    require(flush_status(iface, eps[0]) == UCS_ERR_REJECTED,
+            "the other endpoint's flush took the word that a put was refused");
+    require(flush_status(iface, eps[0]) == UCS_OK && flush_status(iface, eps[1]) == UCS_OK,
+            "a flush with nothing lost since");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+}
+
 // The owner has filled its window, and so no room for the word that it refuses a put: the
 // acknowledgement of that put, which needs none, must not come before it. Nor where it has no
 // endpoint of its own, and has never sent anything.
@@ -303,6 +325,7 @@ void requests_that_destroy(Side& side) {
 
 constexpr Case kCases[] = {
     {"rma: deregistered memory is refused", dead_keys_are_refused},
+    {"rma: a put of one endpoint is refused, and two are flushed", two_flushes_of_a_lost_put},
     {"rma: a put is refused by an owner whose window is full",
      [](Side& side) { refusal_without_room(side, true); }},
     {"rma: a put is refused by an owner without an endpoint",
