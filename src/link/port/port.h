@@ -73,7 +73,8 @@ class Port {
   // memory may be another message's now.
   virtual void source_changed(Link&, const Slot&, bool /*freed*/) noexcept {}
 
-  // The peer's interface has closed; everything in flight is complete.
+  // The peer's interface has closed, and the acknowledgement in its BYE was the last one: what is
+  // in flight is completed behind this call. Upper callbacks must not run inside it.
   virtual void peer_closed(Link& link) noexcept = 0;
 
   // A HELLO of an interface for which there is no link yet: returns a new one (opened with

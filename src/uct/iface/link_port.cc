@@ -68,7 +68,11 @@ void LinkPort::failed(link::Link& link, link::Failure why) noexcept {
   links_.request_attention(l);
 }
 
-void LinkPort::peer_closed(link::Link& l) noexcept { links_.request_attention(UctLink::of(l)); }
+void LinkPort::peer_closed(link::Link& link) noexcept {
+  UctLink& l = UctLink::of(link);
+  if (core_.onesided != nullptr) core_.onesided->peer_closed(l);
+  links_.request_attention(l);
+}
 
 // --- handshake ---
 

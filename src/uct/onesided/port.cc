@@ -82,7 +82,11 @@ bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const uint32_t ahead =
       mark - tx.una();  // a mark far behind may seem to be ahead of all that was ever sent
   const bool is_acknowledged = ahead == 0 || ahead > tx.frames();
-  return l.is_lost() || (is_acknowledged && l.rx[0].complete());
+  return l.failed() || (is_acknowledged && (l.peer_closed() || l.rx[0].complete()));
+}
+
+void OneSided::peer_closed(UctLink& l) noexcept {
+  if (l.has_put && !(client_.puts_done(l) && l.rx[0].complete())) ++l.writes_lost;
 }
 
 bool OneSided::is_before_fence() const noexcept { return core_.group.is_before_fence(); }

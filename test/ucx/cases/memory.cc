@@ -61,6 +61,48 @@ void dead_keys_are_refused(Side& side) {
   require(first_wrong(window.at(0), 4096, kPattern, 0) == 4096, "deregistered memory was written");
 }
 
+// A flush says what became of a put whose owner's interface closes, and which another interface's
+// memory is for: it is there, or the flush fails. `unread`: the put came before the interface
+// closed, and was not read until then; else it comes behind that.
+void put_to_one_that_closes(Side& side, bool unread) {
+  need_wrapper_and_two(side);
+  if (!in_mode_verify()) throw Skip("only in mode verify are there puts");
+  constexpr size_t kLength = 64;
+  constexpr uint8_t kId = 8;
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  const Bytes content(kLength, 0xee);
+  Iface keeper(side.options);
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT, side);
+  skip_if_pairs(iface);
+  Window window(keeper, side.channel, 4096);
+  Inbound in(iface, kId, length_of);
+  uct_ep_h ep = iface.connect_to_iface(iface.exchange_addresses(side.channel));
+  Outbound out(iface, ep, kId, length_of);
+  connect_idle(side, iface, ep, in, out);
+  const auto put_now = [&] {
+    if (side.role == 0) put(iface, ep, window, 0, content, true);
+    side.channel.barrier({});
+  };
+  if (unread) put_now();
+  if (side.role == 1) {
+    uct_ep_destroy(ep);
+    iface.close();
+  }
+  side.channel.barrier({});
+  if (!unread) put_now();
+  uint8_t said = 0;
+  if (side.role == 0) said = flush_status(iface, ep) == UCS_OK ? 1 : 0;
+  const Bytes told = side.channel.exchange({said});
+  if (side.role == 1) {
+    const bool is_there = std::equal(content.begin(), content.end(), window.at(0));
+    require(told[0] == 0 || is_there, "a flush ended with UCS_OK, and the put is lost");
+  } else {
+    uct_ep_destroy(ep);
+  }
+  side.channel.barrier([&] { keeper.progress(); });
+}
+
 // Two endpoints have one link: each of them says that a write is lost, once.
 void two_flushes_of_a_lost_put(Side& side) {
   need_wrapper_and_two(side);
@@ -326,6 +368,10 @@ void requests_that_destroy(Side& side) {
 constexpr Case kCases[] = {
     {"rma: deregistered memory is refused", dead_keys_are_refused},
     {"rma: a put of one endpoint is refused, and two are flushed", two_flushes_of_a_lost_put},
+    {"rma: a put that an interface has not read when it closes",
+     [](Side& side) { put_to_one_that_closes(side, true); }},
+    {"rma: a put to an interface that has closed",
+     [](Side& side) { put_to_one_that_closes(side, false); }},
     {"rma: a put is refused by an owner whose window is full",
      [](Side& side) { refusal_without_room(side, true); }},
     {"rma: a put is refused by an owner without an endpoint",
