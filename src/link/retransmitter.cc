@@ -85,6 +85,7 @@ void drop_hello(SendWindow& tx, Slot& slot) noexcept {
 }  // namespace
 
 bool Retransmitter::resume(Link& link) noexcept {
+  control_.has_room(link.control);
   return resume(link, wire::Class::kSync) && resume(link, wire::Class::kAsync);
 }
 

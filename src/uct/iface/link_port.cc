@@ -29,6 +29,11 @@ link::Sent LinkPort::send_compact(link::Link& l, util::Piece frame) noexcept {
   return sender_.send_compact(UctLink::of(l), frame);
 }
 
+bool LinkPort::wait_for_room(link::Link& link) noexcept {
+  UctLink& l = UctLink::of(link);
+  return l.lower != nullptr && sender_.wait_for_lower(l);
+}
+
 link::Sent LinkPort::send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept {
   const link::Sent connected = sender_.connect(UctLink::of(l));
   return connected == link::Sent::kOk ? uct::send_source(UctLink::of(l), c, slot) : connected;

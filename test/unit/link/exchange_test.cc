@@ -140,6 +140,54 @@ TEST_P(Exchange, SomeFramesGoBeyondTheWindow) {
   EXPECT_FALSE(send_beyond());
 }
 
+// A control frame that finds the lower transport busy is not made again in each poll where the port
+// says when there is room; and goes at once then, or, should that word not come, later.
+TEST_P(Exchange, ABusyLowerTransportIsNotTriedInEachPoll) {
+  a.send("hello");
+  b.receive(a.take());
+  for (const bool announces : {false, true}) {
+    b.busy = b.announces_room = true;
+    b.hub.control.schedule(b.link->control, link::Control::kAck, Class::kSync);
+    b.tried = 0;
+    b.poll(640);
+    EXPECT_GE(b.tried, 2u);
+    EXPECT_LE(b.tried, 12u);
+    b.tried = 0;
+    EXPECT_FALSE(b.hub.flush_control());
+    EXPECT_EQ(b.tried, 1u);
+    b.busy = false;
+    if (announces) {
+      EXPECT_TRUE(b.hub.retransmitter.resume(*b.link));
+      b.poll();
+    } else {
+      b.poll(64);
+    }
+    EXPECT_EQ(b.wire.size(), 1u);
+    b.wire.clear();
+    EXPECT_FALSE(b.hub.has_pending_control());
+  }
+}
+
+// One that waits for room holds up no other, and what is urgent on it is tried.
+TEST_P(Exchange, WhatWaitsForRoomDelaysNothingElse) {
+  a.send("hello");
+  b.receive(a.take());
+  b.busy = b.announces_room = true;
+  b.hub.control.schedule(b.link->control, link::Control::kAck, Class::kSync);
+  b.poll(2);
+  link::Link other;
+  b.hub.lifecycle.open(other, 0x77, 0, Mode::kVerify);
+  b.busy = false;
+  b.hub.control.schedule_ack(other.control, Class::kSync, true);
+  b.poll();
+  EXPECT_EQ(b.wire.size(), 1u);
+  EXPECT_FALSE(other.control.any());
+  b.hub.control.schedule(b.link->control, link::Control::kAck, Class::kSync);
+  b.poll();
+  EXPECT_EQ(b.wire.size(), 2u);
+  b.hub.lifecycle.remove(other);
+}
+
 TEST_P(Exchange, ClassesHaveTheirOwnNumbers) {
   a.send("s", Class::kSync, 3);
   a.send("a", Class::kAsync, 4);
