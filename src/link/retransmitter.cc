@@ -209,7 +209,7 @@ bool Retransmitter::expand(Link& link, Slot& slot) noexcept {
   wire::FrameHeader header{};
   header.link = link.remote_id;
   header.psn = slot.psn;
-  header.ack = link.receive_window(c).expected();
+  header.ack = link.proven_ack(c);
   header.length = slot.size - static_cast<uint32_t>(sizeof(header));
   header.kind = wire::kind_byte(wire::FrameKind::kData);
   header.flags = slot.key() >> 56 & wire::kCompactAckRequest ? wire::kAckRequest : 0;

@@ -51,8 +51,10 @@ uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
 
 uint8_t* OneSided::open_refusal(rma::Peer& peer, size_t length) noexcept {
   UctLink& l = link_of(peer);
-  if (sending_ || l.is_lost()) return nullptr;
-  open_ = core_.hub->sender.reserve_beyond(l, wire::Class::kSync, sender_.rma_space(length));
+  if (l.is_lost()) return nullptr;
+  link::Sender::withhold_ack(l);
+  if (sending_) return nullptr;
+  open_ = core_.hub->sender.reserve_beyond(l, sender_.rma_space(length));
   return open_ != nullptr ? open_->payload() : nullptr;
 }
 

@@ -106,7 +106,7 @@ TEST_P(Exchange, FullWindowStopsAndOpensAgain) {
 // wait for the lower transport. Not without end.
 TEST_P(Exchange, SomeFramesGoBeyondTheWindow) {
   const auto send_beyond = [&] {
-    link::Slot* slot = a.hub.sender.reserve_beyond(*a.link, Class::kSync, 1);
+    link::Slot* slot = a.hub.sender.reserve_beyond(*a.link, 1);
     if (slot == nullptr) return false;
     *slot->payload() = '!';
     a.hub.sender.commit(*a.link, Class::kSync, slot, 1, 1);
@@ -138,6 +138,36 @@ TEST_P(Exchange, SomeFramesGoBeyondTheWindow) {
   }
   link::Sender::lower_missing(*a.link);
   EXPECT_FALSE(send_beyond());
+}
+
+// A message that must be there before an acknowledgement is lost, and is the last one: no control
+// frame acknowledges what it is about, until it is there.
+TEST_P(Exchange, NoControlFrameAcknowledgesAheadOfALostFrame) {
+  ASSERT_TRUE(a.send("put"));
+  b.on_message = [&] { link::Sender::withhold_ack(*b.link); };
+  b.receive(a.take());
+  b.on_message = nullptr;
+  b.hub.control_sender.detach(*b.link);  // before there is room for it
+  while (!b.wire.empty()) a.receive(b.take());
+  EXPECT_TRUE(a.link->in_flight());
+  link::Slot* slot = b.hub.sender.reserve_beyond(*b.link, 1);
+  ASSERT_NE(slot, nullptr);
+  *slot->payload() = '!';
+  b.hub.sender.commit(*b.link, Class::kSync, slot, 1, 1);  // and it is lost
+  ASSERT_TRUE(a.send("more"));
+  b.receive(a.take());
+  a.hub.sender.request_ack(*a.link);
+  a.poll();
+  while (!a.wire.empty()) b.receive(a.take());
+  b.poll(200);
+  ASSERT_FALSE(b.wire.empty());
+  while (!b.wire.empty()) a.receive(b.take());
+  EXPECT_EQ(a.link->tx[0].una(), first()) << "acknowledged, and nothing said of the lost frame";
+  EXPECT_TRUE(a.got.empty());
+  pair.run_for(20'000'000);
+  EXPECT_EQ(a.got, (std::vector<std::string>{"!"}));
+  EXPECT_FALSE(a.link->in_flight());
+  EXPECT_FALSE(b.link->in_flight());
 }
 
 // A control frame that finds the lower transport busy is not made again in each poll where the port
