@@ -103,6 +103,36 @@ void put_to_one_that_closes(Side& side, bool unread) {
   side.channel.barrier([&] { keeper.progress(); });
 }
 
+// A peer in mode observe keeps nothing that is sent to it: whatever writes to its memory is
+// refused, as what reads from it is, and not lost.
+void writes_to_mode_observe(Side& side) {
+  need_wrapper_and_two(side);
+  if (!in_mode_verify()) throw Skip("the other process is in another mode");
+  if (side.role == 1) setenv("UCX_VERITY_MODE", "observe", 1);
+  Iface iface(side.options);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  if (side.role == 0) {
+    const Bytes content(64, 0xee);
+    const auto refused = [](ssize_t status, const char* what) {
+      require(status == UCS_ERR_UNSUPPORTED,
+              std::string(what) + ": " + ucs_status_string(static_cast<ucs_status_t>(status)));
+    };
+    refused(
+        uct_ep_get_bcopy(eps[0], Get::unpack, nullptr, 64, window.remote(0), window.key(), nullptr),
+        "get_bcopy");
+    refused(uct_ep_put_short(eps[0], content.data(), 64, window.remote(0), window.key()),
+            "put_short");
+    refused(uct_ep_put_bcopy(
+                eps[0], [](void*, void*) { return size_t{0}; }, nullptr, window.remote(0),
+                window.key()),
+            "put_bcopy");
+    refused(uct_ep_atomic64_post(eps[0], UCT_ATOMIC_OP_ADD, 1, window.remote(0), window.key()),
+            "atomic64_post");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+}
+
 // Two endpoints have one link: each of them says that a write is lost, once.
 void two_flushes_of_a_lost_put(Side& side) {
   need_wrapper_and_two(side);
@@ -367,6 +397,7 @@ void requests_that_destroy(Side& side) {
 
 constexpr Case kCases[] = {
     {"rma: deregistered memory is refused", dead_keys_are_refused},
+    {"rma: writes to a peer in mode observe", writes_to_mode_observe},
     {"rma: a put of one endpoint is refused, and two are flushed", two_flushes_of_a_lost_put},
     {"rma: a put that an interface has not read when it closes",
      [](Side& side) { put_to_one_that_closes(side, true); }},
