@@ -6,12 +6,18 @@
 namespace verity::link {
 
 void ControlSender::send_due() noexcept {
-  control_.serve_due([this](PendingControl& pending) { return send_pending(Link::of(pending)); });
+  control_.serve_due([this](PendingControl& pending) { return serve(pending); });
 }
 
 bool ControlSender::flush(size_t limit) noexcept {
-  return control_.flush(
-      limit, [this](PendingControl& pending) { return send_pending(Link::of(pending)); });
+  return control_.flush(limit, [this](PendingControl& pending) { return serve(pending); });
+}
+
+bool ControlSender::serve(PendingControl& pending) noexcept {
+  Link& link = Link::of(pending);
+  if (send_pending(link)) return true;
+  if (pending.any() && iface_.port.wait_for_room(link)) control_.await_room(pending);
+  return false;
 }
 
 void ControlSender::detach(Link& link) noexcept {

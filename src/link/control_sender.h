@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Turns what is pending in the ControlQueue into frames: REPAIR, NACK, PROBE, ACK, BYE. A frame
-// that finds the lower transport busy stays pending.
+// that finds the lower transport busy stays pending, and is not made again in each poll where the
+// port says when there is room.
 #ifndef VERITY_LINK_CONTROL_SENDER_H
 #define VERITY_LINK_CONTROL_SENDER_H
 
@@ -27,6 +28,7 @@ class ControlSender {
   static void attach(Link& link) noexcept { link.detached = false; }
 
  private:
+  bool serve(PendingControl& pending) noexcept;
   bool send_pending(Link& link) noexcept;
   bool send_pending(Link& link, wire::Class c) noexcept;
   bool send_close(Link& link) noexcept;

@@ -49,9 +49,9 @@ void Lifecycle::close(Link& link) noexcept {
 void Lifecycle::peer_closed(Link& link) noexcept {
   if (link.peer_closed()) return;
   link.connection.on(Event::kPeerClosed);
+  iface_.port.peer_closed(link);
   sender_.complete_all(link);
   ControlQueue::cancel_frames(link.control);
-  iface_.port.peer_closed(link);
 }
 
 void Lifecycle::fail(Link& link, Failure why) noexcept {

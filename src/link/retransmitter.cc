@@ -85,6 +85,7 @@ void drop_hello(SendWindow& tx, Slot& slot) noexcept {
 }  // namespace
 
 bool Retransmitter::resume(Link& link) noexcept {
+  control_.has_room(link.control);
   return resume(link, wire::Class::kSync) && resume(link, wire::Class::kAsync);
 }
 
@@ -208,7 +209,7 @@ bool Retransmitter::expand(Link& link, Slot& slot) noexcept {
   wire::FrameHeader header{};
   header.link = link.remote_id;
   header.psn = slot.psn;
-  header.ack = link.receive_window(c).expected();
+  header.ack = link.proven_ack(c);
   header.length = slot.size - static_cast<uint32_t>(sizeof(header));
   header.kind = wire::kind_byte(wire::FrameKind::kData);
   header.flags = slot.key() >> 56 & wire::kCompactAckRequest ? wire::kAckRequest : 0;

@@ -46,15 +46,26 @@ Slot* Sender::reserve_slow(Link& link, SendWindow& tx, size_t length) noexcept {
   return nullptr;
 }
 
-Slot* Sender::reserve_beyond(Link& link, wire::Class c, size_t length) noexcept {
+void Sender::withhold_ack(Link& link) noexcept {
+  WithheldAck& withheld = link.withheld;
+  if (!withheld.on) withheld.ack = link.receive_window(wire::Class::kSync).expected() - 1;
+  withheld.on = true;
+  withheld.sent = false;
+}
+
+Slot* Sender::reserve_beyond(Link& link, size_t length) noexcept {
   constexpr uint32_t kBeyond = 64;  // frames
-  const SendWindow& tx = link.send_window(c);
+  const SendWindow& tx = link.send_window(wire::Class::kSync);
   const uint32_t most = limits_.frames + kBeyond;
   const bool has_room = tx.frames() < (may_compact_ ? std::min(most, wire::kCompactWindow) : most);
   if (!has_room || !link.is_alive() || link.no_lower_endpoint) return nullptr;
   const size_t size = stored_size(link, length);
   Slot* slot = pool_.take(size);
-  return slot != nullptr ? slot : Pool::take_reserve(size);
+  if (slot == nullptr) slot = Pool::take_reserve(size);
+  if (slot == nullptr) return nullptr;
+  link.withheld.until = tx.next_psn() + 1;
+  link.withheld.sent = true;
+  return slot;
 }
 
 void Sender::commit_slow(Link& link, wire::Class c, Slot* slot, uint32_t length) noexcept {

@@ -41,10 +41,14 @@ class Sender {
     Slot* slot = pool_.take(stored_size(link, length));
     return slot != nullptr ? slot : reserve_slow(link, tx, length);
   }
-  // The same where the window is full, for the few frames that must go before what is acknowledged
-  // next. Where has_unsent() it goes with those that wait. nullptr: there are too many already, no
-  // memory, or no link.
-  [[nodiscard]] Slot* reserve_beyond(Link& link, wire::Class c, size_t length) noexcept;
+  // The same where the window is full, for the few frames of the synchronous class that must be
+  // there before the frame just received is acknowledged: see withhold_ack(). Where has_unsent() it
+  // goes with those that wait. nullptr: there are too many already, no memory, or no link.
+  [[nodiscard]] Slot* reserve_beyond(Link& link, size_t length) noexcept;
+  // Control frames do not acknowledge the frame just received, until what is reserved with
+  // reserve_beyond(), now or later, is acknowledged. Data frames may: behind them the peer knows
+  // what is missing.
+  static void withhold_ack(Link& link) noexcept;
   // A slot for a frame of at most small_payload() bytes on a link that is fast, in the synchronous
   // class; commit_small() then. nullptr: reserve() may have one.
   [[nodiscard]] Slot* reserve_small(Link& link) noexcept {

@@ -7,11 +7,20 @@
 
 #include "health/counters.h"
 #include "rma/order.h"
+#include "util/list.h"
+#include "wire/rma.h"
 
 namespace verity::rma {
 
+// A refusal of writes that waits for room at the owner (in Server::refusals_); one stands for all.
+struct Refusal : util::ListNode {
+  wire::RmaStatus why = wire::RmaStatus::kOk;
+};
+
 // More than 15 fields: what this side reads and writes there, and what the peer requests here.
-struct Peer : InOrder {
+struct Peer : InOrder, Refusal {
+  [[nodiscard]] Refusal& refusal() noexcept { return *this; }
+
   Order* order = nullptr;              // with other links to the same worker; nullptr: it has none
   health::Counters* counts = nullptr;  // where what concerns it is counted; nullptr: with the rest
   uint32_t open = 0;                   // reads and fetches from this peer that are not over

@@ -12,8 +12,11 @@ namespace verity::rma {
 namespace {
 
 RmaKind answer_to(uint8_t kind) noexcept {
-  if (kind == static_cast<uint8_t>(RmaKind::kPut)) return RmaKind::kRefused;
   return kind == static_cast<uint8_t>(RmaKind::kHash) ? RmaKind::kHashed : RmaKind::kGot;
+}
+
+Peer& peer_of(util::ListNode& node) noexcept {
+  return static_cast<Peer&>(static_cast<Refusal&>(node));
 }
 
 // With the CPU's own instructions: the owner's threads, and other interfaces, may be at the same
@@ -41,6 +44,7 @@ uint64_t apply(const wire::RmaAtomic& a) noexcept {
 
 Server::~Server() {
   while (jobs_.linked()) end(*static_cast<Job*>(jobs_.next));
+  while (refusals_.linked()) refusals_.next->unlink();
 }
 
 void Server::end(Job& job) noexcept {
@@ -67,8 +71,7 @@ void Server::put(Peer& peer, const uint8_t* message, size_t length) noexcept {
     counts(peer).puts_applied += status == RmaStatus::kOk;
     counts(peer).put_bytes_applied += status == RmaStatus::kOk ? bytes : 0;
   }
-  if (status != RmaStatus::kOk)
-    refuse(peer, {{static_cast<uint8_t>(RmaKind::kPut), 0, 0, 0, 0}, put.token, 0, 0, 0}, status);
+  if (status != RmaStatus::kOk) refuse_write(peer, put.token, status);
 }
 
 // Done at once, since what comes behind it may count on it; only the answer may wait.
@@ -76,10 +79,12 @@ void Server::atomic(Peer& peer, const uint8_t* message, size_t length) noexcept 
   wire::RmaAtomic a{};
   const bool good = wire::read_message(message, length, &a) && wire::is_valid_atomic(a);
   const bool fetches = (a.header.what & wire::kAtomicFetch) != 0;
-  wire::RmaRequest request{a.header, a.token, a.address, good ? 1u << a.header.segment : 0, 0};
-  if (!fetches)
-    request.header.kind = static_cast<uint8_t>(RmaKind::kPut);  // refused in the same way
-  if (!good) return refuse(peer, request, RmaStatus::kRefused);
+  const wire::RmaRequest request{a.header, a.token, a.address, good ? 1u << a.header.segment : 0,
+                                 0};
+  const auto refuse_it = [&](RmaStatus status) {  // one that fetches nothing as a put is
+    fetches ? refuse(peer, request, status) : refuse_write(peer, a.token, status);
+  };
+  if (!good) return refuse_it(RmaStatus::kRefused);
   std::unique_ptr<Job> job(fetches && peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr);
   if (fetches && job == nullptr) return refuse(peer, request, RmaStatus::kBusy);
   uint64_t old = 0;
@@ -88,18 +93,48 @@ void Server::atomic(Peer& peer, const uint8_t* message, size_t length) noexcept 
       old = request.length == sizeof(uint32_t) ? apply<uint32_t>(a) : apply<uint64_t>(a);
     });
   });
-  if (status != RmaStatus::kOk) return refuse(peer, request, status);
+  if (status != RmaStatus::kOk) return refuse_it(status);
   counts(peer).atomics_applied++;
   if (job == nullptr) return;
   job->old = old;
   keep(peer, *job.release(), request, RmaStatus::kOk);
 }
 
-// Without room the answer waits as a job: the peer waits for it, or takes its put for applied.
+// Without room the peer's part of this object waits, as there may be no memory either: the peer
+// takes its put for applied otherwise. What fails the link stands for what does not.
+void Server::refuse_write(Peer& peer, uint64_t token, RmaStatus status) noexcept {
+  counts(peer).rma_refused++;
+  if (status == RmaStatus::kRefused && regions_.was_revoked(token)) status = RmaStatus::kRevoked;
+  Refusal& refusal = peer.refusal();
+  if (refusal.linked() && refusal.why != RmaStatus::kRevoked) return;
+  refusal.why = status;
+  if (!refusal.linked()) refusals_.push_back(refusal);
+  (void)send_refusals();
+}
+
+unsigned Server::send_refusals() noexcept {
+  util::ListNode waiting;
+  while (refusals_.linked()) {
+    util::ListNode* node = refusals_.next;
+    node->unlink();
+    waiting.push_back(*node);
+  }
+  unsigned count = 0;
+  while (waiting.linked()) {
+    Peer& peer = peer_of(*waiting.next);
+    Refusal& refusal = peer.refusal();
+    refusal.unlink();  // sending may bring the next put, on the self transport
+    if (answer(peer, {RmaKind::kRefused, refusal.why, 0})) {
+      ++count;
+    } else if (!refusal.linked()) {
+      refusals_.push_back(refusal);
+    }
+  }
+  return count;
+}
+
+// Without room the answer waits as a job, as the peer waits for it.
 void Server::refuse(Peer& peer, const wire::RmaRequest& request, RmaStatus status) noexcept {
-  const bool writes = request.header.kind == static_cast<uint8_t>(RmaKind::kPut);
-  if (writes && status == RmaStatus::kRefused && regions_.was_revoked(request.token))
-    status = RmaStatus::kRevoked;
   const bool wait = !answer(peer, {answer_to(request.header.kind), status, request.header.id}) &&
                     peer.requests < 2 * kMaxJobs;
   auto* job = wait ? new (std::nothrow) Job : nullptr;
@@ -159,7 +194,7 @@ RmaStatus Server::read(const wire::RmaRequest& r, uint8_t* out) noexcept {
 // A job whose link has no room now stays where it is, and those of other links go on.
 unsigned Server::poll() noexcept {
   ++polls_;
-  unsigned done = 0;
+  unsigned done = send_refusals();
   size_t budget = kSlice;
   for (util::ListNode* node = jobs_.next; node != &jobs_ && budget != 0;) {
     Job& job = *static_cast<Job*>(node);
@@ -174,6 +209,9 @@ bool Server::must_poll() const noexcept {
     const Job& job = *static_cast<Job*>(node);
     const bool hashes = job.status == RmaStatus::kOk && job.is_hash() && !job.ready;
     if (hashes || port_.has_room(*job.peer)) return true;
+  }
+  for (util::ListNode* node = refusals_.next; node != &refusals_; node = node->next) {
+    if (port_.has_room(peer_of(*node))) return true;
   }
   return false;
 }
@@ -247,6 +285,7 @@ bool Server::answer(Peer& peer, const Answer& a) noexcept {
 }
 
 void Server::forget(Peer& peer) noexcept {
+  peer.refusal().unlink();
   for (util::ListNode* node = jobs_.next; node != &jobs_;) {
     Job& job = *static_cast<Job*>(node);
     node = node->next;

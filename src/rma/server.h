@@ -23,8 +23,8 @@ namespace verity::rma {
 
 class Server {
  public:
-  // Requests of one peer that are kept at a time: a client requests less. As many refusals may wait
-  // for room besides.
+  // Requests of one peer that are kept at a time: a client requests less. As many refusals of
+  // requests may wait for room besides.
   static constexpr unsigned kMaxJobs = 256;
   // Bytes of answers to gets that are kept for one peer at a time, or a single answer: a client
   // requests less (Client::kMaxFetching, and Client::kMaxGetBytes for each of its chunks).
@@ -52,7 +52,7 @@ class Server {
   unsigned poll() noexcept;
   // Bytes hashed so far: whether poll() got on.
   [[nodiscard]] uint64_t hashed() const noexcept { return hashed_; }
-  [[nodiscard]] bool busy() const noexcept { return jobs_.linked(); }
+  [[nodiscard]] bool busy() const noexcept { return jobs_.linked() || refusals_.linked(); }
   // poll() has something to do now, or will soon: not only answers that wait for room on their
   // links.
   [[nodiscard]] bool must_poll() const noexcept;
@@ -79,6 +79,8 @@ class Server {
   void get(Peer& peer, const wire::RmaRequest& request) noexcept;
   [[nodiscard]] wire::RmaStatus read(const wire::RmaRequest& request, uint8_t* out) noexcept;
   void refuse(Peer& peer, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
+  void refuse_write(Peer& peer, uint64_t token, wire::RmaStatus status) noexcept;
+  unsigned send_refusals() noexcept;
   void keep(Peer& peer, Job& job, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
   unsigned serve(Job& job, size_t* budget) noexcept;
   [[nodiscard]] bool reply(Job& job) noexcept;
@@ -101,8 +103,9 @@ class Server {
   Regions::User memory_;
   health::Counters& counters_;
   uint64_t hashed_ = 0;
-  util::ListNode jobs_;  // oldest first
-  unsigned shared_ = 0;  // of them, digests that other threads make
+  util::ListNode jobs_;      // oldest first
+  util::ListNode refusals_;  // Refusal, of writes
+  unsigned shared_ = 0;      // of them, digests that other threads make
   uint32_t polls_ = 1;
 };
 

@@ -92,6 +92,7 @@ class Node final : public link::Port {
   void source_free(link::Link& link, link::Slot& slot) noexcept override;
   void writable(link::Link& link) noexcept override;
   void failed(link::Link& link, link::Failure why) noexcept override;
+  bool wait_for_room(link::Link& link) noexcept override;
   void peer_closed(link::Link& link) noexcept override;
   link::Link* new_peer(const wire::HelloView& hello) noexcept override;
   void write_addresses(wire::HelloExt& ext, uint8_t* out) noexcept override;

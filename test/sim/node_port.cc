@@ -82,6 +82,12 @@ void Node::source_free(link::Link&, link::Slot& slot) noexcept {
   freed_.push_back(b);
 }
 
+bool Node::wait_for_room(link::Link& link) noexcept {
+  const unsigned to = index_of(link);
+  if (to == ~0u) return false;
+  return peer(to).waits_for_lower = true;
+}
+
 void Node::writable(link::Link& link) noexcept {
   const unsigned to = index_of(link);
   if (to == ~0u) return world_.error("writable on a link that does not exist");

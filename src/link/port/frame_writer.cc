@@ -29,7 +29,7 @@ Sent FrameWriter::send_control(Link& link, wire::Class c, wire::FrameKind kind,
   size_t count = 1 + body.size();
   header.link = link.remote_id;
   if (kind == wire::FrameKind::kNack) header.psn = link.receive_window(c).probe_serial();
-  header.ack = link.receive_window(c).expected();
+  header.ack = link.proven_ack(c);
   header.length = static_cast<uint32_t>(util::total_length(body));
   header.kind = wire::kind_byte(kind);
   header.am_id = wire::am_byte(0, c);

@@ -49,6 +49,10 @@ class Port {
   // The same for a compact frame (Config::compact), in the synchronous class.
   virtual Sent send_compact(Link&, util::Piece) noexcept { return Sent::kFailed; }
 
+  // After kBusy of a control frame, which the caller would else try in each poll. True: Port calls
+  // Retransmitter::resume(link), not inside this call, as soon as there are resources.
+  [[nodiscard]] virtual bool wait_for_room(Link&) noexcept { return false; }
+
   // First transmission of a stored frame that has a Source and whose lower transport was busy
   // before.
   virtual Sent send_source(Link& link, wire::Class c, Slot& slot) noexcept = 0;
@@ -73,7 +77,8 @@ class Port {
   // memory may be another message's now.
   virtual void source_changed(Link&, const Slot&, bool /*freed*/) noexcept {}
 
-  // The peer's interface has closed; everything in flight is complete.
+  // The peer's interface has closed, and the acknowledgement in its BYE was the last one: what is
+  // in flight is completed behind this call. Upper callbacks must not run inside it.
   virtual void peer_closed(Link& link) noexcept = 0;
 
   // A HELLO of an interface for which there is no link yet: returns a new one (opened with

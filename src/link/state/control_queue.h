@@ -27,10 +27,11 @@ enum class Control : uint8_t {
 // What one link has to send. It is in the queue as long as there is something.
 struct PendingControl {
   util::ListNode node;
-  uint32_t since = 0;   // poll count when it joined the queue
-  uint8_t bits = 0;     // of Control
-  bool close = false;   // a BYE
-  bool urgent = false;  // does not wait for reverse traffic
+  uint32_t since = 0;        // poll count when it joined the queue
+  uint8_t bits = 0;          // of Control
+  bool close = false;        // a BYE
+  bool urgent = false;       // does not wait for reverse traffic
+  bool awaits_room = false;  // of the lower transport, which says when there is some
 
   [[nodiscard]] bool any() const noexcept { return bits != 0 || close; }
   [[nodiscard]] bool has(Control what, wire::Class c) const noexcept {
@@ -77,6 +78,18 @@ class ControlQueue {
     pending.close = true;
     put_first(pending);
   }
+  // From serve(), which then returns false: the lower transport is busy, and has_room() will be
+  // called. Until then it is tried no more often than an acknowledgement is delayed.
+  void await_room(PendingControl& pending) noexcept {
+    pending.awaits_room = true;
+    pending.urgent = false;
+    pending.since = polls_;
+  }
+  void has_room(PendingControl& pending) noexcept {
+    if (!pending.awaits_room) return;
+    pending.awaits_room = false;
+    if (pending.node.linked()) put_first(pending);
+  }
   // A frame of class `c` carries the acknowledgement.
   static void ack_carried(PendingControl& pending, wire::Class c) noexcept {
     pending.bits &= static_cast<uint8_t>(~control_bit(Control::kAck, c));
@@ -106,7 +119,7 @@ class ControlQueue {
     while (due.linked()) {
       PendingControl& pending = of(due.next);
       const bool served = serve_one(pending, serve);
-      if (pending.node.linked()) move(pending, served ? queue_ : busy);
+      if (pending.node.linked()) move(pending, served || is_delayed(pending) ? queue_ : busy);
     }
     // First at the next poll, unless there are so many that the others would never have their turn.
     while (busy.linked()) move(of(busy.prev), count < kAtOnce ? *queue_.next : queue_);
@@ -124,7 +137,10 @@ class ControlQueue {
       if (pending.node.linked()) move(pending, busy);
     }
     const bool all = !busy.linked() && !queue_.linked();
-    while (busy.linked()) move(of(busy.prev), *queue_.next);
+    while (busy.linked()) {
+      PendingControl& pending = of(busy.prev);
+      move(pending, is_delayed(pending) ? queue_ : *queue_.next);
+    }
     return all;
   }
 
@@ -137,6 +153,9 @@ class ControlQueue {
   [[nodiscard]] PendingControl& first() const noexcept { return of(queue_.next); }
   [[nodiscard]] bool is_due(const PendingControl& pending) const noexcept {
     return pending.urgent || polls_ - pending.since >= ack_polls_;
+  }
+  [[nodiscard]] static bool is_delayed(const PendingControl& pending) noexcept {
+    return pending.awaits_room && !pending.urgent;
   }
   void put_first(PendingControl& pending) noexcept {
     pending.urgent = true;
@@ -154,6 +173,7 @@ class ControlQueue {
   template <typename Serve>
   bool serve_one(PendingControl& pending, Serve&& serve) noexcept {
     const bool served = serve(pending);
+    if (served) pending.awaits_room = false;
     if (!pending.any()) {
       leave(pending);
     } else if (!pending.node.linked()) {

@@ -31,6 +31,15 @@ struct RetransmitState {
       false;  // seen_una was taken: the next expiry can tell whether anything was acknowledged
 };
 
+// An acknowledgement that control frames do not carry yet: the peer must have another message of
+// ours first, which may be lost, and no control frame tells it that there is one.
+struct WithheldAck {
+  bool on = false;
+  bool sent = false;   // that message has the psn before `until`
+  uint32_t ack = 0;    // carried instead
+  uint32_t until = 0;  // acknowledged by the peer
+};
+
 // More than 15 fields: windows, handshake, control frames and timer are structs already; what
 // remains identifies the two ends, or is a flag.
 struct Link {
@@ -56,6 +65,7 @@ struct Link {
   uint32_t zero_copies = 0;        // frames in flight that are of zero-copy sends
   util::ListNode still_read;  // sources of acknowledged frames that the lower transport still reads
   PendingControl control;
+  WithheldAck withheld;  // in the synchronous class
   RetransmitState timer;
 
   [[nodiscard]] Mode mode() const noexcept { return connection.mode(); }
@@ -95,6 +105,14 @@ struct Link {
     return rx[static_cast<unsigned>(c)];
   }
 
+  // The acknowledgement for a frame behind which the peer does not know of all that we have sent.
+  [[nodiscard]] uint32_t proven_ack(wire::Class c) noexcept {
+    const uint32_t expected = receive_window(c).expected();
+    if (!withheld.on || c != wire::Class::kSync) return expected;
+    const auto behind = static_cast<int32_t>(send_window(c).una() - withheld.until);
+    withheld.on = !withheld.sent || behind < 0;
+    return withheld.on ? withheld.ack : expected;
+  }
   [[nodiscard]] static Link& of(PendingControl& control) noexcept {
     return *VERITY_CONTAINER_OF(&control, Link, control);
   }

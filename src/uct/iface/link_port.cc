@@ -29,6 +29,11 @@ link::Sent LinkPort::send_compact(link::Link& l, util::Piece frame) noexcept {
   return sender_.send_compact(UctLink::of(l), frame);
 }
 
+bool LinkPort::wait_for_room(link::Link& link) noexcept {
+  UctLink& l = UctLink::of(link);
+  return l.lower != nullptr && sender_.wait_for_lower(l);
+}
+
 link::Sent LinkPort::send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept {
   const link::Sent connected = sender_.connect(UctLink::of(l));
   return connected == link::Sent::kOk ? uct::send_source(UctLink::of(l), c, slot) : connected;
@@ -68,7 +73,11 @@ void LinkPort::failed(link::Link& link, link::Failure why) noexcept {
   links_.request_attention(l);
 }
 
-void LinkPort::peer_closed(link::Link& l) noexcept { links_.request_attention(UctLink::of(l)); }
+void LinkPort::peer_closed(link::Link& link) noexcept {
+  UctLink& l = UctLink::of(link);
+  if (core_.onesided != nullptr) core_.onesided->peer_closed(l);
+  links_.request_attention(l);
+}
 
 // --- handshake ---
 

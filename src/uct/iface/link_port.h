@@ -25,6 +25,7 @@ class LinkPort final : public link::Port {
   // --- link::Port ---
   link::Sent send(link::Link& l, wire::Class c, util::Pieces frame) noexcept override;
   link::Sent send_compact(link::Link& l, util::Piece frame) noexcept override;
+  bool wait_for_room(link::Link& l) noexcept override;
   link::Sent send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept override;
   void deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* payload,
                size_t length) noexcept override;

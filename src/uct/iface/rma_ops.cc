@@ -29,9 +29,10 @@ ucs_status_t refusal_of(const VerityIface& f, const UctLink& l) noexcept {
 // For a message that changes these bytes of the peer's memory.
 link::Slot* writing_slot(VerityIface& f, UctLink& l, size_t length,
                          const rma::Range& range) noexcept {
-  OneSided* onesided = f.core().onesided;
-  if (l.behind_pending || onesided == nullptr) return nullptr;
-  return onesided->may_write(l, range) ? f.core().hub->sender.reserve(l, kClass, length) : nullptr;
+  // In mode verify there is an OneSided; in mode observe what is lost would not be sent again.
+  if (l.behind_pending || l.mode() != link::Mode::kVerify) return nullptr;
+  const bool may = f.core().onesided->may_write(l, range);
+  return may ? f.core().hub->sender.reserve(l, kClass, length) : nullptr;
 }
 
 struct PutPacking {

@@ -21,16 +21,17 @@ ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
   f.check_handlers();
   const AsyncGuard guard(f.core().threads);
   ucs_status_t status = UCS_OK;
+  UctLink* l = nullptr;
   if (!f.core().to_ep) {
-    link_ = f.links().link_to(lower_params, &status);
+    l = f.links().link_to(lower_params, &status);
   } else {
     LowerEp lower;
     status = create_lower_ep(lower_params, &lower);
-    if (status == UCS_OK) link_ = f.links().make_to_ep(std::move(lower));
+    if (status == UCS_OK) l = f.links().make_to_ep(std::move(lower));
   }
-  if (link_ != nullptr) {
-    link_->eps.push_back(link_node());
-    link::ControlSender::attach(*link_);
+  if (l != nullptr) {
+    use(*l);
+    link::ControlSender::attach(*l);
   }
   return status;
 }

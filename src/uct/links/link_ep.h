@@ -4,6 +4,8 @@
 #ifndef VERITY_UCT_LINKS_LINK_EP_H
 #define VERITY_UCT_LINKS_LINK_EP_H
 
+#include <utility>
+
 #include "uct/links/uct_link.h"
 #include "uct/wrap/ep.h"
 
@@ -23,14 +25,26 @@ class LinkEp : public WrapEp, public InLink, public ReadOwner {
   [[nodiscard]] InLink& link_node() noexcept { return *this; }
   // A number that no other endpoint of the process ever has, from 1 on.
   [[nodiscard]] uint64_t serial() const noexcept { return serial_; }
+  // Whether a write of the link was lost since this endpoint last asked. Which endpoint's it was is
+  // not known: each of them says so in its next flush, once.
+  [[nodiscard]] bool has_loss() const noexcept { return losses_seen_ != link_->writes_lost; }
+  [[nodiscard]] bool take_loss() noexcept {
+    return std::exchange(losses_seen_, link_->writes_lost) != link_->writes_lost;
+  }
 
  protected:
   [[nodiscard]] static uint64_t next_serial() noexcept;
+  void use(UctLink& link) noexcept {
+    link_ = &link;
+    losses_seen_ = link.writes_lost;
+    link.eps.push_back(link_node());
+  }
 
   UctLink* link_ = nullptr;
 
  private:
   const uint64_t serial_ = next_serial();
+  uint32_t losses_seen_ = 0;  // of UctLink::writes_lost
 };
 
 }  // namespace verity::uct

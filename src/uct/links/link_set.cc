@@ -180,10 +180,22 @@ ucs_status_t LinkSet::ensure_lower(UctLink& l) noexcept {
 
 // --- ending ---
 
+namespace {
+
+// A lost write that some endpoint has not been told of.
+bool has_loss(UctLink& l) noexcept {
+  for (util::ListNode* node = l.eps.next; node != &l.eps; node = node->next) {
+    if (LinkEp::in_link(node).has_loss()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void LinkSet::give_up(UctLink& l, ucs_status_t status) noexcept {
   if (l.failed()) return;
   l.failure = status;
-  l.finished = l.is_finished() && l.open == 0 && l.pending.empty() && !l.write_lost;
+  l.finished = l.is_finished() && l.open == 0 && l.pending.empty() && !has_loss(l);
   core_.hub->lifecycle.lower_failed(l);
   request_attention(l);
 }

@@ -82,10 +82,10 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   bool to_ep = false;     // connect-to-endpoint: the link serves one endpoint
   bool orphan = false;    // its only endpoint is gone (to_ep)
   bool close_sent = false;
-  bool write_lost = false;  // refused, or came too late; the next flush says so
-  bool finished = false;    // nothing was left to do when the lower transport ended it
-  bool reported = false;    // its failure, to the upper endpoints
-  uint16_t attended = 0;    // upper callbacks of it are on the stack: it is not freed
+  bool finished = false;     // nothing was left to do when the lower transport ended it
+  bool reported = false;     // its failure, to the upper endpoints
+  uint32_t writes_lost = 0;  // refused, or came too late; see LinkEp::take_loss()
+  uint16_t attended = 0;     // upper callbacks of it are on the stack: it is not freed
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
   uint32_t trailed_ids = 0;                         // bitmap of the messages that may get a trailer
   health::HostId host = 0;                          // the peer's; 0: not known

@@ -97,6 +97,9 @@ class OneSided final : public rma::Port {
   // without it. With the guard held.
   void disown(ReadOwner& owner) noexcept;
   void forget(UctLink& l) noexcept { server_.forget(l); }
+  // The peer's BYE came: puts that it had not taken by then are lost. With what is in flight still
+  // known as such.
+  void peer_closed(UctLink& l) noexcept;
   // The interface closes: all that is under way ends, be it of transports that read over its links,
   // whose progress is made here. The upper completions are left to complete_all().
   void end_all() noexcept;

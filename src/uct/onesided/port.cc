@@ -51,8 +51,10 @@ uint8_t* OneSided::open_message(rma::Peer& peer, size_t length) noexcept {
 
 uint8_t* OneSided::open_refusal(rma::Peer& peer, size_t length) noexcept {
   UctLink& l = link_of(peer);
-  if (sending_ || l.is_lost()) return nullptr;
-  open_ = core_.hub->sender.reserve_beyond(l, wire::Class::kSync, sender_.rma_space(length));
+  if (l.is_lost()) return nullptr;
+  link::Sender::withhold_ack(l);
+  if (sending_) return nullptr;
+  open_ = core_.hub->sender.reserve_beyond(l, sender_.rma_space(length));
   return open_ != nullptr ? open_->payload() : nullptr;
 }
 
@@ -82,7 +84,11 @@ bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const uint32_t ahead =
       mark - tx.una();  // a mark far behind may seem to be ahead of all that was ever sent
   const bool is_acknowledged = ahead == 0 || ahead > tx.frames();
-  return l.is_lost() || (is_acknowledged && l.rx[0].complete());
+  return l.failed() || (is_acknowledged && (l.peer_closed() || l.rx[0].complete()));
+}
+
+void OneSided::peer_closed(UctLink& l) noexcept {
+  if (l.has_put && !(client_.puts_done(l) && l.rx[0].complete())) ++l.writes_lost;
 }
 
 bool OneSided::is_before_fence() const noexcept { return core_.group.is_before_fence(); }
@@ -183,14 +189,14 @@ void OneSided::refused(rma::Peer& peer, bool revoked) noexcept {
         "ucx-verity: v%s: a remote write came after the peer's program had deregistered the "
         "memory: not written",
         core_.lower_name());
-    l.write_lost = true;
+    ++l.writes_lost;
     return;
   }
   ucs_error(
       "ucx-verity: v%s: the peer refused a remote write: the memory is not, or no longer, "
       "registered there, or unmapped",
       core_.lower_name());
-  l.write_lost = true;
+  ++l.writes_lost;
   links().give_up(l, UCS_ERR_REJECTED);
 }
 

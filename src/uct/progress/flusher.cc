@@ -45,7 +45,10 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
       cancel || l.failed() ? !link::ZeroCopy::has_unbounced(l) : may_flush(request.ep);
   if (!ready) return UCS_ERR_NO_RESOURCE;
   // What was in flight is lost. Mode off knows nothing of that.
-  if (l.failed() && !cancel) return !l.is_off() && l.ended_well() ? UCS_OK : l.failure;
+  if (l.failed() && !cancel) {
+    const bool well = !l.is_off() && l.ended_well();
+    return well && !request.ep->take_loss() ? UCS_OK : l.failure;
+  }
   if (l.lower == nullptr) return UCS_OK;
   // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush,
   // which waits for the peer's progress without end.
@@ -54,7 +57,8 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
     (void)core_.hub->flush_control();  // what peers wait for in their flushes
     // Said once, and not by an interface's flush: UCP (1.13) does not survive that of a worker with
     // an error.
-    return std::exchange(l.write_lost, false) ? UCS_ERR_REJECTED : UCS_OK;
+    if (!request.ep->take_loss()) return UCS_OK;
+    return l.peer_closed() ? UCS_ERR_CONNECTION_RESET : UCS_ERR_REJECTED;
   }
   // A cancel below would also stop what the other endpoints of this link have on their way. The
   // link owns copies of all that is left, so that nothing of the upper layer's is read any more: no

@@ -23,7 +23,7 @@ bool LingeringClose::run() noexcept {
   wait_for_acknowledgements();
   const bool idle = is_idle();
   close_links();
-  return idle;
+  return idle && !query_hub([](const link::Hub& hub) { return hub.has_pending_control(); });
 }
 
 void LingeringClose::wait_for_acknowledgements() noexcept {

@@ -14,7 +14,7 @@ class LingeringClose {
  public:
   LingeringClose(LinkSet& links, IdleProgress& idle) noexcept
       : core_(links.core()), links_(links), idle_(idle) {}
-  // False: some peer was given up, and may answer later.
+  // False: some peer was given up, or did not get our BYE, and may send something later.
   [[nodiscard]] bool run() noexcept;
 
  private:

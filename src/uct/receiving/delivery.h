@@ -117,7 +117,7 @@ class Delivery {
     return c == wire::Class::kAsync && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) == 0;
   }
   [[nodiscard]] bool must_check_kept() const noexcept {
-    return closing_ || idle_ || !deferred_.empty() || !completions_.empty();
+    return closing_ || idle_ || runs_deferred_ || !deferred_.empty() || !completions_.empty();
   }
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;

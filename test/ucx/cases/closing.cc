@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "cases.h"
@@ -299,6 +300,53 @@ void answers_while_made(Side& side) {
   });
 }
 
+// Open descriptors of /dev/null.
+size_t null_descriptors() {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // that of the listing itself
+    count += std::filesystem::read_symlink(entry.path(), gone) == "/dev/null";
+  }
+  return count;
+}
+
+// An interface that has nothing under way closes, and its BYE finds the peer's queue full of
+// another interface's messages: a peer that computes does not know of it, and may look later for
+// buffers by their descriptors, which another file must not have then.
+void bye_finds_no_room(Side& side) {
+  need_wrapper_and_two(side);
+  if (side.options.transport != "vposix")
+    throw Skip("only posix names descriptors, and a peer that is served by a thread has room");
+  if (!in_mode_verify()) throw Skip("only in mode verify is there a BYE to each peer");
+  const auto length = [](uint64_t) { return size_t{8}; };
+  Iface filler(side.options);
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  Inbound in(iface, kId, length);
+  const Iface::Address peer = iface.exchange_addresses(side.channel);
+  uct_ep_h ep = iface.connect_to_iface(peer);
+  Outbound out(iface, ep, kId, length);
+  connect_idle(side, iface, ep, in, out);
+  if (side.role == 0) {
+    uct_ep_destroy(ep);
+    uct_ep_h other = filler.connect_to_iface(peer);
+    Outbound full(filler, other, kId + 1, length);
+    while (full.try_send(Kind::kShort) == UCS_OK) {}
+    const size_t before = null_descriptors();
+    iface.close();
+    require(null_descriptors() > before, "a peer without a BYE is forgotten");
+    uct_ep_destroy(other);
+    side.channel.barrier({});
+    return;
+  }
+  const auto handler = [](void*, void*, size_t, unsigned) { return UCS_OK; };
+  check(uct_iface_set_am_handler(iface.handle(), kId + 1, handler, nullptr, 0),
+        "uct_iface_set_am_handler");
+  side.channel.barrier({});
+  for (int i = 0; i < 1000; ++i) iface.progress();
+  uct_ep_destroy(ep);
+}
+
 constexpr Case kCases[] = {
     {"the first process leaves early", close_first},
     {"the second process leaves early", close_second},
@@ -308,6 +356,7 @@ constexpr Case kCases[] = {
     {"closing towards a worker of the same thread", close_towards_sibling},
     {"late answers to an interface that closed", late_answers},
     {"late answers while the next interface is made", answers_while_made},
+    {"closing with a BYE that finds no room", bye_finds_no_room},
     {"closing while the peer handles a message", close_in_handler},
 };
 

@@ -61,6 +61,100 @@ void dead_keys_are_refused(Side& side) {
   require(first_wrong(window.at(0), 4096, kPattern, 0) == 4096, "deregistered memory was written");
 }
 
+// A flush says what became of a put whose owner's interface closes, and which another interface's
+// memory is for: it is there, or the flush fails. `unread`: the put came before the interface
+// closed, and was not read until then; else it comes behind that.
+void put_to_one_that_closes(Side& side, bool unread) {
+  need_wrapper_and_two(side);
+  if (!in_mode_verify()) throw Skip("only in mode verify are there puts");
+  constexpr size_t kLength = 64;
+  constexpr uint8_t kId = 8;
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  const Bytes content(kLength, 0xee);
+  Iface keeper(side.options);
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT, side);
+  skip_if_pairs(iface);
+  Window window(keeper, side.channel, 4096);
+  Inbound in(iface, kId, length_of);
+  uct_ep_h ep = iface.connect_to_iface(iface.exchange_addresses(side.channel));
+  Outbound out(iface, ep, kId, length_of);
+  connect_idle(side, iface, ep, in, out);
+  const auto put_now = [&] {
+    if (side.role == 0) put(iface, ep, window, 0, content, true);
+    side.channel.barrier({});
+  };
+  if (unread) put_now();
+  if (side.role == 1) {
+    uct_ep_destroy(ep);
+    iface.close();
+  }
+  side.channel.barrier({});
+  if (!unread) put_now();
+  uint8_t said = 0;
+  if (side.role == 0) said = flush_status(iface, ep) == UCS_OK ? 1 : 0;
+  const Bytes told = side.channel.exchange({said});
+  if (side.role == 1) {
+    const bool is_there = std::equal(content.begin(), content.end(), window.at(0));
+    require(told[0] == 0 || is_there, "a flush ended with UCS_OK, and the put is lost");
+  } else {
+    uct_ep_destroy(ep);
+  }
+  side.channel.barrier([&] { keeper.progress(); });
+}
+
+// A peer in mode observe keeps nothing that is sent to it: whatever writes to its memory is
+// refused, as what reads from it is, and not lost.
+void writes_to_mode_observe(Side& side) {
+  need_wrapper_and_two(side);
+  if (!in_mode_verify()) throw Skip("the other process is in another mode");
+  if (side.role == 1) setenv("UCX_VERITY_MODE", "observe", 1);
+  Iface iface(side.options);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  if (side.role == 0) {
+    const Bytes content(64, 0xee);
+    const auto refused = [](ssize_t status, const char* what) {
+      require(status == UCS_ERR_UNSUPPORTED,
+              std::string(what) + ": " + ucs_status_string(static_cast<ucs_status_t>(status)));
+    };
+    refused(
+        uct_ep_get_bcopy(eps[0], Get::unpack, nullptr, 64, window.remote(0), window.key(), nullptr),
+        "get_bcopy");
+    refused(uct_ep_put_short(eps[0], content.data(), 64, window.remote(0), window.key()),
+            "put_short");
+    refused(uct_ep_put_bcopy(
+                eps[0], [](void*, void*) { return size_t{0}; }, nullptr, window.remote(0),
+                window.key()),
+            "put_bcopy");
+    refused(uct_ep_atomic64_post(eps[0], UCT_ATOMIC_OP_ADD, 1, window.remote(0), window.key()),
+            "atomic64_post");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+}
+
+// Two endpoints have one link: each of them says that a write is lost, once.
+void two_flushes_of_a_lost_put(Side& side) {
+  need_wrapper_and_two(side);
+  if (!in_mode_verify()) throw Skip("only in mode verify are there puts");
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT, side);
+  skip_if_pairs(iface);
+  Endpoints eps(iface, side.channel, 2);
+  Window window(iface, side.channel, 4096);
+  window.deregister();
+  side.channel.barrier([] {});
+  if (side.role == 0) {
+    put(iface, eps[0], window, 0, Bytes(64, 0xee), true);
+    (void)flush_status(iface, eps[1]);
+    require(flush_status(iface, eps[0]) == UCS_ERR_REJECTED,
+            "the other endpoint's flush took the word that a put was refused");
+    require(flush_status(iface, eps[0]) == UCS_OK && flush_status(iface, eps[1]) == UCS_OK,
+            "a flush with nothing lost since");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+}
+
 // The owner has filled its window, and so no room for the word that it refuses a put: the
 // acknowledgement of that put, which needs none, must not come before it. Nor where it has no
 // endpoint of its own, and has never sent anything.
@@ -303,6 +397,12 @@ void requests_that_destroy(Side& side) {
 
 constexpr Case kCases[] = {
     {"rma: deregistered memory is refused", dead_keys_are_refused},
+    {"rma: writes to a peer in mode observe", writes_to_mode_observe},
+    {"rma: a put of one endpoint is refused, and two are flushed", two_flushes_of_a_lost_put},
+    {"rma: a put that an interface has not read when it closes",
+     [](Side& side) { put_to_one_that_closes(side, true); }},
+    {"rma: a put to an interface that has closed",
+     [](Side& side) { put_to_one_that_closes(side, false); }},
     {"rma: a put is refused by an owner whose window is full",
      [](Side& side) { refusal_without_room(side, true); }},
     {"rma: a put is refused by an owner without an endpoint",

@@ -138,6 +138,7 @@ class End : public link::Port {
 
   // link::Port
   Sent send(link::Link&, Class c, util::Pieces frame) noexcept override {
+    ++tried;
     if (busy) return Sent::kBusy;
     if (busy_after != 0 && --busy_after == 0) busy = true;
     std::vector<uint8_t> bytes(util::total_length(frame));
@@ -151,6 +152,7 @@ class End : public link::Port {
     if (result == Sent::kOk) wire.back().compact = true;
     return result;
   }
+  bool wait_for_room(link::Link&) noexcept override { return announces_room; }
   Sent send_source(link::Link& l, Class c, link::Slot& slot) noexcept override {
     std::vector<util::Piece> pieces{{slot.header(), sizeof(FrameHeader)}};
     for (uint32_t i = 0; i < slot.source->count; ++i) pieces.push_back(slot.source->pieces[i]);
@@ -261,6 +263,8 @@ class End : public link::Port {
   unsigned closed = 0;
   bool busy = false;
   unsigned busy_after = 0;  // sends until the lower transport becomes busy
+  unsigned tried = 0;       // sends, be they in vain
+  bool announces_room = false;
   bool lower_keeps_sources = false;
   std::function<void()> on_send;
   std::function<void()> on_message;

@@ -72,6 +72,32 @@ TEST_F(RmaServer, ARefusalWaitsForRoom) {
   EXPECT_GE(reader.lines[0].refusals, 1u);
 }
 
+// Nor where as many other answers wait as are kept.
+TEST_F(RmaServer, ARefusalOfAWriteNeedsNoMemory) {
+  const uint64_t revoked = share(memory, rma::kWrite);
+  regions.revoke(revoked);
+  owner.lines[0].room = 0;
+  for (unsigned i = 0; i < 3 * Server::kMaxJobs; ++i) ask(RmaKind::kGet, 0, 1, base, 1, i);
+  put_now(revoked, base, {1});
+  EXPECT_TRUE(server.must_poll() || server.busy());
+  owner.lines[0].room = 1;
+  EXPECT_GE(server.poll(), 1u);
+  to_reader();
+  EXPECT_EQ(reader.lines[0].revoked, 1u);
+  owner.lines[0].room = 0;
+  put_now(revoked, base, {1});
+  put_now(1, base, {1});  // which fails the link, and stands for both
+  put_now(revoked, base, {1});
+  owner.lines[0].room = 1;
+  (void)server.poll();
+  to_reader();
+  EXPECT_EQ(reader.lines[0].refusals, 2u);
+  EXPECT_EQ(reader.lines[0].revoked, 1u);
+  put_now(revoked, base, {1});
+  server.forget(peer());
+  EXPECT_FALSE(server.busy());
+}
+
 TEST_F(RmaServer, ALinkThatTakesNothingDoesNotCollectRefusals) {
   owner.lines[0].room = 0;
   for (unsigned i = 0; i < 10'000; ++i) put_now(1, base, {1});
