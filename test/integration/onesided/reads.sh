@@ -11,6 +11,8 @@ attestation() { json_sum "$1" "$tap_dir"/attest.*; }
 fault() { json_sum "$1" "$tap_dir"/fault.*; }
 fresh() { rm -f "$tap_dir"/attest.* "$tap_dir"/fault.*; }
 export UCX_VERITY_ATTEST_FILE="$tap_dir/attest.%p" UCX_FAULT_REPORT="$tap_dir/fault.%p"
+# By itself UCX 1.23 takes frames over shared memory for faster.
+export UCX_RNDV_THRESH=10000 UCX_RNDV_SCHEME=get_zcopy
 
 reads_of() { # reads_of LAUNCHER MPI
   local launcher=$1 mpi=$2 again damaged
@@ -73,6 +75,7 @@ names_the_send() { # names_the_send NAME LAUNCHER LIST
   is "$name: and reported once" "$(wc -l < "$tap_dir/changes")" 1
   lacks "$name: the reader leaves it to the owner" "$(cat "$tap_dir/job")" 'source changed while it was read'
 }
+openmpi_major() { "$openmpi" --version 2> /dev/null | sed -n 's/.*(Open MPI) \([0-9]*\)\..*/\1/p' | head -n 1; }
 # The communicator was freed while the send was under way, and what is known of another one may stand in its place: no wrong rank.
 after_its_end() { # after_its_end NAME LAUNCHER LIST
   rm -f "$tap_dir/changes"
@@ -90,9 +93,14 @@ for launcher in $openmpi $mpich; do
   fi
   names_the_send "$mpi" "$launcher" vposix,vself,vcma
   after_its_end "$mpi" "$launcher" vposix,vself,vcma
-  # Frames refer to the buffer too: one that is sent again is not what was hashed.
+  # Frames refer to the buffer too: one that is sent again is not what was hashed. Not those of long messages over tcp, which UCX 1.23
+  # copies, nor any of Open MPI 6, whose sends it copies, too.
+  if [ "$launcher" = "$openmpi" ] && [ "$(openmpi_major)" -ge 6 ]; then
+    skip "$mpi, frames: a changed source is named" "UCX copies what this Open MPI sends"
+    continue
+  fi
   damage_frames 0.02
-  names_the_send "$mpi, frames" "$launcher" vftcp,vfself
+  UCX_RNDV_SCHEME=am names_the_send "$mpi, frames" "$launcher" vfposix,vfself
   no_damage
 done
 
