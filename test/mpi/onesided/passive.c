@@ -6,7 +6,7 @@
  *
  *   mpirun -np 2 passive [-c SECONDS] [-o OPERATION] [-t SECONDS]
  *
- *   -o  receive, or window: only that
+ *   -o  receive, window, or writes (window without MPI_Get): only that
  *
  * Last line of rank 0: passive OPERATION wrong N, done while computing: yes | no
  */
@@ -45,7 +45,7 @@ static int receive_from(uint8_t* buffer) {
   return content_check(buffer, kLength, 7, &first) != 0;
 }
 
-static int work_on_window(MPI_Win win, uint8_t* buffer) {
+static int work_on_window(MPI_Win win, uint8_t* buffer, int reads) {
   int wrong = 0;
   for (int round = 0; round < 5; ++round) {
     size_t first;
@@ -55,9 +55,9 @@ static int work_on_window(MPI_Win win, uint8_t* buffer) {
     MPI_Put(buffer, 4096, MPI_BYTE, 1, 8, 4096, MPI_BYTE, win);
     MPI_Fetch_and_op(&one, &old, MPI_UINT64_T, 1, 0, MPI_SUM, win);
     MPI_Win_flush(1, win);
-    MPI_Get(buffer + 4096, 4096, MPI_BYTE, 1, 8, 4096, MPI_BYTE, win);
+    if (reads) MPI_Get(buffer + 4096, 4096, MPI_BYTE, 1, 8, 4096, MPI_BYTE, win);
     MPI_Win_unlock(1, win);
-    wrong += content_check(buffer + 4096, 4096, (uint64_t)round, &first) != 0;
+    wrong += reads && content_check(buffer + 4096, 4096, (uint64_t)round, &first) != 0;
     wrong += old != (uint64_t)round;
     watch.progress = watch.progress + 1;
   }
@@ -65,7 +65,7 @@ static int work_on_window(MPI_Win win, uint8_t* buffer) {
 }
 
 static void run(const char* operation, int rank, uint8_t* buffer) {
-  int is_window = operation[0] == 'w', wrong = 0;
+  int is_window = operation[0] == 'w', reads = strcmp(operation, "window") == 0, wrong = 0;
   uint8_t* base = NULL;
   MPI_Win win = MPI_WIN_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -93,7 +93,7 @@ static void run(const char* operation, int rank, uint8_t* buffer) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   } else {
     double begin = now();
-    wrong = is_window ? work_on_window(win, buffer) : receive_from(buffer);
+    wrong = is_window ? work_on_window(win, buffer, reads) : receive_from(buffer);
     printf("passive %s wrong %d, done while computing: %s\n", operation, wrong,
            now() - begin < 0.8 * compute_seconds ? "yes" : "no");
     fflush(stdout);
@@ -124,6 +124,7 @@ int main(int argc, char** argv) {
   watch_start(rank, (unsigned)seconds);
   run("receive", rank, buffer);
   run("window", rank, buffer);
+  run("writes", rank, buffer);
   free(buffer);
   MPI_Finalize();
   return 0;
