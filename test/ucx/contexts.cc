@@ -4,9 +4,11 @@
 // time: what belongs to the process and not to one interface is touched by all of them. In each
 // round every thread sends to the next one and receives from the one before.
 //
-//   contexts [THREADS [ROUNDS [given]]]
+//   contexts [THREADS [ROUNDS [given | serialized]]]
 //
-// given: the first thread opens and connects all of them, and gives each of the others its own.
+// given: the first thread opens and connects all of them, and gives each of the others its own,
+// against UCX's word for workers of UCS_THREAD_MODE_SINGLE, to which a UCX with assertions holds
+// programs. serialized: the same with workers that allow it.
 #include <ucp/api/ucp.h>
 
 #include <atomic>
@@ -54,7 +56,8 @@ struct Ring {
 
 class Member {
  public:
-  Member(Ring& ring, unsigned index) : ring_(ring), index_(index) {}
+  Member(Ring& ring, unsigned index, ucs_thread_mode_t mode = UCS_THREAD_MODE_SINGLE)
+      : ring_(ring), index_(index), mode_(mode) {}
 
   void run() {
     const bool opened = open();
@@ -81,6 +84,8 @@ class Member {
     ucp_config_release(config);
     if (!good(status, "ucp_init")) return false;
     ucp_worker_params_t worker = {};
+    worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    worker.thread_mode = mode_;
     if (!good(ucp_worker_create(context_, &worker, &worker_), "ucp_worker_create")) return false;
     ucp_address_t* address;
     size_t length;
@@ -154,17 +159,18 @@ class Member {
 
   Ring& ring_;
   unsigned index_;
+  ucs_thread_mode_t mode_;
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   ucp_ep_h ep_ = nullptr;
 };
 
 // The first thread has progressed all of them, and goes on with its own while the others begin.
-void run_given(Ring& ring, unsigned threads) {
+void run_given(Ring& ring, unsigned threads, ucs_thread_mode_t mode) {
   std::vector<std::unique_ptr<Member>> members;
   bool opened = true;
   for (unsigned i = 0; i < threads; ++i)
-    opened = members.emplace_back(std::make_unique<Member>(ring, i))->open() && opened;
+    opened = members.emplace_back(std::make_unique<Member>(ring, i, mode))->open() && opened;
   for (auto& member : members) opened = opened && member->connect();
   for (unsigned n = 0; n < 1000; ++n) {
     for (auto& member : members) member->progress();
@@ -185,11 +191,12 @@ void run_given(Ring& ring, unsigned threads) {
 int main(int argc, char** argv) {
   const unsigned threads = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 4;
   const unsigned rounds = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 5;
-  const bool given = argc > 3 && std::strcmp(argv[3], "given") == 0;
+  const bool serialized = argc > 3 && std::strcmp(argv[3], "serialized") == 0;
+  const bool given = serialized || (argc > 3 && std::strcmp(argv[3], "given") == 0);
   for (unsigned round = 0; round < rounds; ++round) {
     Ring ring(threads);
     if (given) {
-      run_given(ring, threads);
+      run_given(ring, threads, serialized ? UCS_THREAD_MODE_SERIALIZED : UCS_THREAD_MODE_SINGLE);
       continue;
     }
     std::vector<std::thread> all;
