@@ -110,6 +110,7 @@ uct_unit_SOURCES = \
 	src/uct/compat/internal_ops.cc src/uct/compat/internal_ops.h \
 	src/uct/process/ucx_log.cc src/uct/process/ucx_log.h \
 	src/uct/progress/lower_completions.cc src/uct/progress/lower_completions.h \
+	test/unit/uct/flush_queue_test.cc \
 	test/unit/uct/lower_completions_test.cc \
 	test/unit/uct/ucx_log_test.cc \
 	test/unit/uct/transparency_test.cc

@@ -5,6 +5,7 @@
 #ifndef VERITY_UCT_LINKS_FLUSH_QUEUE_H
 #define VERITY_UCT_LINKS_FLUSH_QUEUE_H
 
+#include <algorithm>
 #include <vector>
 
 #include "uct/compat/ucx.h"
@@ -31,9 +32,9 @@ class FlushQueue {
     });
   }
 
-  // Tries each, with what lock() returns held, as others must while they use the list. The attempt
-  // calls nothing that leads to the upper layer, which may change the list: what the lower
-  // transport completes meanwhile waits (progress/lower_completions.h).
+  // Tries each, with what lock() returns held, as others must while they use the list. What the
+  // lower transport completes in an attempt waits (progress/lower_completions.h). But on self one
+  // may deliver a message, whose handler adds flushes, or cancels some, this one included.
   // UCS_ERR_NO_RESOURCE: it goes on waiting; UCS_INPROGRESS: the lower transport has taken it over,
   // with its completion. How many went.
   template <typename Lock, typename Try>
@@ -83,7 +84,16 @@ class FlushQueue {
     if (i >= waiting_.size()) return false;
     *request = waiting_[i];
     *status = attempt(*request);
-    if (*status != UCS_ERR_NO_RESOURCE) erase(i);
+    if (*status == UCS_ERR_NO_RESOURCE) return true;
+    const auto is_it = [&](const Request& r) {
+      return r.ep == request->ep && r.comp == request->comp;
+    };
+    const auto it = std::find_if(waiting_.begin(), waiting_.end(), is_it);
+    if (it != waiting_.end()) {
+      waiting_.erase(it);
+    } else {
+      *status = UCS_INPROGRESS;  // it was canceled meanwhile, and is complete
+    }
     return true;
   }
 

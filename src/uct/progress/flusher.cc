@@ -54,11 +54,15 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   // which waits for the peer's progress without end.
   if (!cancel && !l.failed() && l.mode() == link::Mode::kVerify) {
     if (!applied(l) || !is_settled(l)) return UCS_ERR_NO_RESOURCE;
-    (void)core_.hub->flush_control();  // what peers wait for in their flushes
     // Said once, and not by an interface's flush: UCP (1.13) does not survive that of a worker with
     // an error.
-    if (!request.ep->take_loss()) return UCS_OK;
-    return l.peer_closed() ? UCS_ERR_CONNECTION_RESET : UCS_ERR_REJECTED;
+    ucs_status_t status = UCS_OK;
+    if (request.ep->take_loss())
+      status = l.peer_closed() ? UCS_ERR_CONNECTION_RESET : UCS_ERR_REJECTED;
+    // What peers wait for in their flushes. On self that may deliver a repaired message, whose
+    // handler may destroy the endpoint.
+    (void)core_.hub->flush_control();
+    return status;
   }
   // A cancel below would also stop what the other endpoints of this link have on their way. The
   // link owns copies of all that is left, so that nothing of the upper layer's is read any more: no
