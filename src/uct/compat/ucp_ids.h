@@ -14,6 +14,8 @@ inline constexpr uint8_t kLastUcpId = 28;
 static_assert(kLastUcpId < wire::kFirstOwnId);
 static_assert(UCT_AM_ID_MAX == wire::kAmIds);
 
+// UCP_AM_ID_RNDV_RTR: the receiver of a rendezvous has its buffer.
+inline constexpr uint8_t kRendezvousRtr = 11;
 // UCP_AM_ID_RNDV_DATA: the data of a rendezvous. The sender must make progress to receive the
 // peer's RTR, with stock transports as well, so these sends need not complete without progress, and
 // are not copied for it.

@@ -3,11 +3,15 @@
 
 #include <utility>
 
+#include "uct/compat/ucp_ids.h"
+
 namespace verity::uct {
 
 void Delivery::open(const uct_iface_params_t& params) noexcept {
   hub_ = core_.hub.get();
-  observed_ids_ = extensions_.observed_ids() | (core_.onesided != nullptr ? 1u << wire::kRmaId : 0);
+  observed_ids_ = extensions_.observed_ids() |
+                  (core_.onesided != nullptr ? 1u << wire::kRmaId : 0) |
+                  (core_.is_self ? 1u << kRendezvousRtr : 0);
   descriptors_.headroom =
       (params.field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) != 0 ? params.rx_headroom : 0;
   if ((params.field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT) != 0) {
@@ -154,13 +158,20 @@ ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length,
 }
 
 // A message of remote memory access, or one that the MPI interposer observes first, perhaps with a
-// trailer of its sender's.
+// trailer of its sender's. And the one on self that all of a rendezvous follows: within the call
+// that sends it, which posts the receive, the receive would end, too. Stock UCX reads the memory
+// there, and MPICH 5.0 does not survive that its callback runs before it has the request.
 [[gnu::hot]] ucs_status_t Delivery::call_observed(uint8_t am_id, uint8_t* payload, size_t length,
                                                   unsigned flags) noexcept {
   if (am_id == wire::kRmaId) {
     count_upcall(1);
     if (current_ != nullptr) core_.onesided->receive(*current_, payload, length);
     count_upcall(-1);
+    return UCS_OK;
+  }
+  if (core_.is_self && am_id == kRendezvousRtr) {
+    if (runs_deferred_) return call_handler(am_id, payload, length, flags);
+    defer(am_id, payload, length);
     return UCS_OK;
   }
   Trailed message{am_id, payload, length, nullptr, 0};

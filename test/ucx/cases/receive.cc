@@ -262,7 +262,34 @@ void alignment_of_unframed(Side& side) {
     require_aligned(count_aligned(side, side.options.transport, offset), offset);
 }
 
+// UCP posts a receive in the call that sends an RTR: on self the rendezvous would be over within
+// it.
+void rendezvous_with_oneself(Side& side) {
+  constexpr uint8_t kRtr = 11, kData = 12;  // of UCP
+  if (side.options.transport.front() != 'v' || !side.channel.alone()) throw Skip("vself only");
+  Iface iface(side.options);
+  const auto length_of = [](uint64_t) { return size_t{60}; };
+  Inbound answers(iface, kRtr, length_of), data(iface, kData, length_of);
+  data.on_message = [&](uint8_t*, size_t, unsigned, uint64_t sequence) {
+    require(answers.count() > sequence, "data overtook the answer before it");
+    return UCS_OK;
+  };
+  Endpoints eps(iface, side.channel, 1);
+  Outbound answer(iface, eps[0], kRtr, length_of), send(iface, eps[0], kData, length_of);
+  for (uint64_t i = 0; i < 50; ++i) {
+    const uint64_t before = answers.count();
+    answer.send(i % 2 == 0 ? Kind::kShort : Kind::kBcopy);
+    require(answers.count() == before, "the answer was handled within its send");
+    send.send(Kind::kBcopy);
+    iface.progress_until([&] { return data.count() > i; }, "data behind an answer", 10);
+    answers.verify();
+    data.verify();
+  }
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
+    {"a rendezvous with the own interface waits for progress", rendezvous_with_oneself},
     {"descriptors kept, no headroom", keep_0},
     {"descriptors kept, headroom 8", keep_8},
     {"descriptors kept, headroom 64", keep_64},
