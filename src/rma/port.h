@@ -45,9 +45,9 @@ class Port {
   // again. It is sent with send_message() before anything else is done; `length` may be less then.
   virtual uint8_t* open_message(Peer& peer, size_t length) noexcept = 0;
   virtual void send_message(Peer& peer, size_t length) noexcept = 0;
-  // The same for the word that a put is refused, which has room where nothing else has: the peer
-  // must not have the acknowledgement of the put before it. nullptr: it is opened again later, and
-  // the acknowledgement waits.
+  // The same for the refusal of a put, which has room where nothing else has: the peer must not
+  // have the acknowledgement of the put before it. nullptr: it is opened again later, and the
+  // acknowledgement waits.
   virtual uint8_t* open_refusal(Peer& peer, size_t length) noexcept {
     return open_message(peer, length);
   }

@@ -6,9 +6,9 @@
 //
 //   contexts [THREADS [ROUNDS [given | serialized]]]
 //
-// given: the first thread opens and connects all of them, and gives each of the others its own,
-// against UCX's word for workers of UCS_THREAD_MODE_SINGLE, to which a UCX with assertions holds
-// programs. serialized: the same with workers that allow it.
+// given: the first thread opens and connects all of them, and gives each of the others its own.
+// UCX forbids that for workers of UCS_THREAD_MODE_SINGLE, and checks it only with assertions.
+// serialized: the same with workers that allow it.
 #include <ucp/api/ucp.h>
 
 #include <atomic>

@@ -32,7 +32,7 @@ struct RetransmitState {
 };
 
 // An acknowledgement that control frames do not carry yet: the peer must have another message of
-// ours first, which may be lost, and no control frame tells it that there is one.
+// ours first, which may be lost, and no control frame says that there is one.
 struct WithheldAck {
   bool on = false;
   bool sent = false;   // that message has the psn before `until`

@@ -25,8 +25,8 @@ class LinkEp : public WrapEp, public InLink, public ReadOwner {
   [[nodiscard]] InLink& link_node() noexcept { return *this; }
   // A number that no other endpoint of the process ever has, from 1 on.
   [[nodiscard]] uint64_t serial() const noexcept { return serial_; }
-  // Whether a write of the link was lost since this endpoint last asked. Which endpoint's it was is
-  // not known: each of them says so in its next flush, once.
+  // Whether a write of the link was lost since the last take_loss() of this endpoint. Which
+  // endpoint's it was is not known: each of them reports it in its next flush, once.
   [[nodiscard]] bool has_loss() const noexcept { return losses_seen_ != link_->writes_lost; }
   [[nodiscard]] bool take_loss() noexcept {
     return std::exchange(losses_seen_, link_->writes_lost) != link_->writes_lost;

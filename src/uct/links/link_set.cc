@@ -182,7 +182,7 @@ ucs_status_t LinkSet::ensure_lower(UctLink& l) noexcept {
 
 namespace {
 
-// A lost write that some endpoint has not been told of.
+// A lost write that some endpoint has not reported yet.
 bool has_loss(UctLink& l) noexcept {
   for (util::ListNode* node = l.eps.next; node != &l.eps; node = node->next) {
     if (LinkEp::in_link(node).has_loss()) return true;

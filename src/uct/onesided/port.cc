@@ -76,8 +76,8 @@ size_t OneSided::max_message() const noexcept { return sender_.limits().max_rma;
 
 uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].next_psn(); }
 
-// Not while frames of the peer's are missing: the word that it refuses what it has acknowledged may
-// be one of them, or wait behind them.
+// Not while frames of the peer's are missing: the refusal of what it has acknowledged may be one of
+// them, or wait behind them.
 bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const UctLink& l = link_of(peer);
   const link::SendWindow& tx = l.tx[0];

@@ -383,8 +383,8 @@ link::Sent FrameSender::connect(UctLink& l) noexcept {
   return link::Sent::kFailed;
 }
 
-// Not ahead of frames that waited for the lower endpoint: an acknowledgement would be there before
-// the word that what it acknowledges was refused.
+// Not ahead of frames that waited for the lower endpoint: an acknowledgement would arrive before
+// the refusal of what it acknowledges.
 link::Sent FrameSender::send_frame(UctLink& l, wire::Class c, util::Pieces frame) noexcept {
   const bool is_new = l.lower == nullptr;
   const link::Sent connected = connect(l);

@@ -78,14 +78,14 @@ for rate in $(short_form || echo 0) 0.003; do
   tap_of "vfposix, asynchronous, damaged $rate" cat "$tap_dir/async"
 done
 
-# The word that a put was refused is lost, as the last frame of its link: no acknowledgement ends the flush before it.
+# The refusal of a put is lost, as the last frame of its link: no acknowledgement ends the flush before it.
 (
   export UCX_FAULT_RATE=1 UCX_FAULT_KINDS=drop UCX_FAULT_LIMIT=1 UCX_FAULT_MATCH=15:ff:1f,16:ff:06
   export UCX_FAULT_REPORT="$tap_dir/fault.%p" UCX_VERITY_ATTEST=never
   with_tls vfposix within 110 "$build/uct_am" -c "rma: deregistered" vfposix
 ) > "$tap_dir/refused" 2>&1
-tap_of "vfposix, the word of a refused put lost" cat "$tap_dir/refused"
-is "vfposix: that word was lost" "$(json_sum faults "$tap_dir"/fault.*)" 1
+tap_of "vfposix, the refusal of a put lost" cat "$tap_dir/refused"
+is "vfposix: the refusal was lost" "$(json_sum faults "$tap_dir"/fault.*)" 1
 rm -f "$tap_dir"/fault.*
 
 # Zero-copy sends that the lower transport completes after the peer has acknowledged them, as rc and ud do.

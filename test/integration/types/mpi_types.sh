@@ -298,7 +298,7 @@ contains "MPI without its library is named" "$(no_mpi 1)" '^ucx-verity: MPI_Barr
 exec 9> >(:)
 wait $!
 no_mpi 9 2> /dev/null
-is "and the process aborts also where nobody reads that" $? 134
+is "and the process aborts also without a reader of it" $? 134
 exec 9>&-
 
 done_testing

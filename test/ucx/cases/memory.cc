@@ -91,12 +91,12 @@ void put_to_one_that_closes(Side& side, bool unread) {
   }
   side.channel.barrier({});
   if (!unread) put_now();
-  uint8_t said = 0;
-  if (side.role == 0) said = flush_status(iface, ep) == UCS_OK ? 1 : 0;
-  const Bytes told = side.channel.exchange({said});
+  uint8_t is_ok = 0;
+  if (side.role == 0) is_ok = flush_status(iface, ep) == UCS_OK ? 1 : 0;
+  const Bytes of_peer = side.channel.exchange({is_ok});
   if (side.role == 1) {
     const bool is_there = std::equal(content.begin(), content.end(), window.at(0));
-    require(told[0] == 0 || is_there, "a flush ended with UCS_OK, and the put is lost");
+    require(of_peer[0] == 0 || is_there, "a flush ended with UCS_OK, and the put is lost");
   } else {
     uct_ep_destroy(ep);
   }
@@ -148,16 +148,16 @@ void two_flushes_of_a_lost_put(Side& side) {
     put(iface, eps[0], window, 0, Bytes(64, 0xee), true);
     (void)flush_status(iface, eps[1]);
     require(flush_status(iface, eps[0]) == UCS_ERR_REJECTED,
-            "the other endpoint's flush took the word that a put was refused");
+            "the other endpoint's flush took the refusal of a put");
     require(flush_status(iface, eps[0]) == UCS_OK && flush_status(iface, eps[1]) == UCS_OK,
             "a flush with nothing lost since");
   }
   side.channel.barrier([&] { iface.progress(); });
 }
 
-// The owner has filled its window, and so no room for the word that it refuses a put: the
-// acknowledgement of that put, which needs none, must not come before it. Nor where it has no
-// endpoint of its own, and has never sent anything.
+// The owner has filled its window, and so no room for the refusal of a put: the acknowledgement of
+// that put, which needs none, must not come before it. Nor where it has no endpoint of its own, and
+// has never sent anything.
 void refusal_without_room(Side& side, bool has_endpoint) {
   if (side.options.transport.front() != 'v' || side.channel.alone())
     throw Skip("needs a peer, and the plugin");
@@ -244,7 +244,7 @@ void memory_taken_from_writes(Side& side) {
         });
       }
       iface.progress_until([&] { return kind == 3 ? open == 0 : iface.errors() != 0; },
-                           "the word that a write failed");
+                           "the failure of a write");
       if (kind == 3)
         require(get.status == UCS_ERR_IO_ERROR,
                 std::string("an atomic operation ended with: ") + ucs_status_string(get.status));

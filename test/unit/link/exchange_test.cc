@@ -171,7 +171,7 @@ TEST_P(Exchange, NoControlFrameAcknowledgesAheadOfALostFrame) {
 }
 
 // A control frame that finds the lower transport busy is not made again in each poll where the port
-// says when there is room; and goes at once then, or, should that word not come, later.
+// says when there is room; and goes at once then, or, where it does not, later.
 TEST_P(Exchange, ABusyLowerTransportIsNotTriedInEachPoll) {
   a.send("hello");
   b.receive(a.take());
