@@ -43,7 +43,7 @@ static_assert(sizeof(PartitionedTail) == 24);
 // progress.
 void partition_arrived(const uint8_t* bytes, size_t length) noexcept;
 
-// A MPI_Psend_init was left without returning from it: whether it counts is not known.
+// An MPI_Psend_init was left without returning from it: whether it counts is not known.
 void abandon_partitioned() noexcept;
 
 // The communicator ends, and may come again as another one.
