@@ -38,10 +38,28 @@ static void __attribute__((noinline)) receive_all(int rank) {
   if (rank == 0) printf("jump errors %d of %d\n", errors, kMessages);
 }
 
+/* From further down the stack than send_wrong(), whose frames this one's data overwrites. */
+static void __attribute__((noinline)) receive_deeper(int rank) {
+  volatile char room[4096];
+  for (size_t i = 0; i < sizeof(room); ++i) room[i] = 0;
+  receive_all(rank);
+  room[0] = room[1];
+}
+
+/* The call with the error is in a function of its own: setjmp() spares no variables around it. */
+static void __attribute__((noinline)) add_wrong(void) {
+  int one = 1, sum = 0;
+  if (setjmp(place) == 0) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD);
+}
+
+static void __attribute__((noinline)) send_wrong(void) {
+  int data = 0;
+  if (setjmp(place) == 0) MPI_Send(&data, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+}
+
 static void add_all(int rank) {
   int one = 1, sum = 0;
-  if (rank == 1 && setjmp(place) == 0)
-    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD);
+  if (rank == 1) add_wrong();
   for (int i = 0; i < kMessages; ++i) {
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -57,9 +75,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_create_errhandler(on_error, &handler);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
-  if (strcmp(how, "deeper") == 0 && setjmp(place) == 0)
-    MPI_Send(&rank, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
-  strcmp(how, "again") == 0 ? add_all(rank) : receive_all(rank);
+  if (strcmp(how, "deeper") == 0) send_wrong();
+  strcmp(how, "again") == 0 ? add_all(rank) : receive_deeper(rank);
   MPI_Errhandler_free(&handler);
   MPI_Finalize();
   return 0;
