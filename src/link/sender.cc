@@ -48,6 +48,7 @@ Slot* Sender::reserve_slow(Link& link, SendWindow& tx, size_t length) noexcept {
 
 void Sender::withhold_ack(Link& link) noexcept {
   WithheldAck& withheld = link.withheld;
+  (void)link.proven_ack(wire::Class::kSync);  // ends one that is acknowledged
   if (!withheld.on) withheld.ack = link.receive_window(wire::Class::kSync).expected() - 1;
   withheld.on = true;
   withheld.sent = false;

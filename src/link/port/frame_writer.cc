@@ -29,7 +29,11 @@ Sent FrameWriter::send_control(Link& link, wire::Class c, wire::FrameKind kind,
   size_t count = 1 + body.size();
   header.link = link.remote_id;
   if (kind == wire::FrameKind::kNack) header.psn = link.receive_window(c).probe_serial();
-  header.ack = link.proven_ack(c);
+  // A probe says how much was sent: behind it the peer knows what is missing. Were there no frame
+  // that acknowledges all, two sides that withhold would wait for each other.
+  header.ack = kind == wire::FrameKind::kProbe && link.has_sent_withheld(c)
+                   ? link.receive_window(c).expected()
+                   : link.proven_ack(c);
   header.length = static_cast<uint32_t>(util::total_length(body));
   header.kind = wire::kind_byte(kind);
   header.am_id = wire::am_byte(0, c);

@@ -109,9 +109,15 @@ struct Link {
   [[nodiscard]] uint32_t proven_ack(wire::Class c) noexcept {
     const uint32_t expected = receive_window(c).expected();
     if (!withheld.on || c != wire::Class::kSync) return expected;
-    const auto behind = static_cast<int32_t>(send_window(c).una() - withheld.until);
-    withheld.on = !withheld.sent || behind < 0;
+    const SendWindow& window = send_window(c);
+    const uint32_t ahead = withheld.until - window.una();
+    withheld.on = !withheld.sent || (ahead != 0 && ahead <= window.frames());
     return withheld.on ? withheld.ack : expected;
+  }
+  // What an acknowledgement is withheld for was sent, be it lost or not.
+  [[nodiscard]] bool has_sent_withheld(wire::Class c) const noexcept {
+    return withheld.sent && c == wire::Class::kSync &&
+           static_cast<int32_t>(send_window(c).unsent_psn() - withheld.until) >= 0;
   }
   [[nodiscard]] static Link& of(PendingControl& control) noexcept {
     return *VERITY_CONTAINER_OF(&control, Link, control);

@@ -170,6 +170,36 @@ TEST_P(Exchange, NoControlFrameAcknowledgesAheadOfALostFrame) {
   EXPECT_FALSE(b.link->in_flight());
 }
 
+// Two sides that withhold an acknowledgement, each for a frame that only the other's acknowledges.
+TEST_P(Exchange, WithheldAcknowledgementsThatCrossEnd) {
+  ASSERT_TRUE(a.send("put"));
+  ASSERT_TRUE(b.send("put"));
+  const auto withhold = [](auto& from, auto& to) {
+    to.on_message = [&] { link::Sender::withhold_ack(*to.link); };
+    to.receive(from.take());
+    to.on_message = nullptr;
+  };
+  withhold(a, b);
+  withhold(b, a);
+  const auto refuse = [](auto& side) {
+    link::Slot* slot = side.hub.sender.reserve_beyond(*side.link, 1);
+    ASSERT_NE(slot, nullptr);
+    *slot->payload() = '!';
+    side.hub.sender.commit(*side.link, Class::kSync, slot, 1, 1);
+    const util::Piece frame{slot->frame(), slot->size};
+    EXPECT_EQ(slot->compact ? side.send_compact(*side.link, frame)
+                            : side.send(*side.link, Class::kSync, {&frame, 1}),
+              Sent::kOk);
+  };
+  refuse(a);
+  refuse(b);
+  pair.run_for(20'000'000);
+  EXPECT_FALSE(a.link->in_flight());
+  EXPECT_FALSE(b.link->in_flight());
+  EXPECT_EQ(a.got.back(), "!");
+  EXPECT_EQ(b.got.back(), "!");
+}
+
 // A control frame that finds the lower transport busy is not made again in each poll where the port
 // says when there is room; and goes at once then, or, where it does not, later.
 TEST_P(Exchange, ABusyLowerTransportIsNotTriedInEachPoll) {
