@@ -5,13 +5,13 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "util/without_sigpipe.h"
+#include "util/without_write_signals.h"
 
 namespace verity::util {
 
 // A line on stderr, which may be a pipe without a reader.
 [[gnu::format(printf, 1, 2)]] inline void complain(const char* format, ...) noexcept {
-  const WithoutSigpipe guard;
+  const WithoutWriteSignals guard;
   va_list arguments;
   va_start(arguments, format);
   (void)std::vfprintf(stderr, format, arguments);

@@ -3,6 +3,9 @@
 #include "util/write_all.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstdio>
 
 namespace verity::test {
 namespace {
@@ -64,6 +67,18 @@ TEST(WriteAll, LeavesTheProgramsOwnSignal) {
   const timespec none{0, 0};
   EXPECT_EQ(sigtimedwait(&pipe_signal, nullptr, &none), SIGPIPE);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// A shared log may be longer than the limit of the job's files.
+TEST(WriteAll, AFileBeyondItsLimitRaisesNoSignal) {
+  const auto write = [] {
+    std::FILE* file = std::tmpfile();
+    const rlimit limit{10, 10};
+    if (file == nullptr || setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
+    const bool written = util::write_all(fileno(file), "more than ten bytes");
+    _exit(!written && errno == EFBIG ? 0 : 1);
+  };
+  EXPECT_EXIT(write(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

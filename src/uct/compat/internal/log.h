@@ -5,7 +5,7 @@
 #define VERITY_UCT_COMPAT_INTERNAL_LOG_H
 
 #include "uct/compat/internal/installed.h"
-#include "util/without_sigpipe.h"
+#include "util/without_write_signals.h"
 
 // UCX's log may be a pipe without a reader, and what is written here stock UCX would not
 // have written: the line is lost, be it in the stream's buffer, and the process goes on.
@@ -13,7 +13,7 @@
 #define ucs_log_component(level, config, format, ...)                                             \
   do {                                                                                            \
     if (ucs_log_component_is_enabled(level, config)) {                                            \
-      const ::verity::util::WithoutSigpipe without_sigpipe;                                       \
+      const ::verity::util::WithoutWriteSignals without_write_signals;                            \
       ucs_log_dispatch(__FILE__, __LINE__, __func__, static_cast<ucs_log_level_t>(level), config, \
                        format __VA_OPT__(, ) __VA_ARGS__);                                        \
       if ((level) <= UCS_LOG_LEVEL_DIAG) ucs_log_flush();                                         \
