@@ -121,6 +121,19 @@ const char* life_name(Life life) noexcept {
   return life == Life::kRunning ? "running" : life == Life::kEnded ? "ended" : "killed";
 }
 
+namespace {
+
+void read_content(int fd, const struct stat& info, HealthFile& file) {
+  file.problem = file_problem(info);
+  if (!file.problem.empty()) return;
+  file.snapshot = {};
+  file.problem =
+      parse_health_file(read_whole(fd, static_cast<std::size_t>(info.st_size)), &file.snapshot);
+  if (file.problem.empty()) file.life = life_of(fd, file.snapshot, file.owner);
+}
+
+}  // namespace
+
 Directory::~Directory() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -145,8 +158,8 @@ std::string Directory::open(const std::string& path) {
 
 std::vector<std::string> Directory::names(std::size_t most, bool* more) const {
   std::vector<std::string> names;
-  *more = false;
   const auto entries = list(fd_);
+  *more = entries == nullptr;  // out of descriptors, or of memory
   while (const dirent* entry = entries != nullptr ? readdir(entries.get()) : nullptr) {
     const std::string_view name = entry->d_name;
     if (name.starts_with('.') || !name.ends_with(kSuffix)) continue;
@@ -178,13 +191,16 @@ HealthFile Directory::read(const std::string& name) const {
     return file;
   }
   file.owner = info.st_uid;
-  file.problem = file_problem(info);
+  read_content(opened.fd, info, file);
+  // The copy may be older than what became of the file since: it has grown, and looks cut; or its
+  // process has ended, and looks killed.
+  const bool looks_killed = file.problem.empty() && file.life == Life::kKilled &&
+                            file.snapshot.state == UCX_VERITY_HEALTH_RUNNING;
+  const off_t size = info.st_size;
+  if ((looks_killed || !file.problem.empty()) && fstat(opened.fd, &info) == 0 &&
+      (looks_killed || info.st_size > size))
+    read_content(opened.fd, info, file);
   if (file.problem.empty()) {
-    file.problem = parse_health_file(read_whole(opened.fd, static_cast<std::size_t>(info.st_size)),
-                                     &file.snapshot);
-  }
-  if (file.problem.empty()) {
-    file.life = life_of(opened.fd, file.snapshot, file.owner);
     file.born_ns = born_ns(opened.fd);
     file.ended_ns = file.snapshot.ended_ns;
   } else if (S_ISREG(info.st_mode) && !is_locked(opened.fd)) {
@@ -228,7 +244,9 @@ void Directory::remove_hidden(std::uint64_t now_ns, std::uint64_t keep_ns) const
     struct stat info {};
     if (file.life == Life::kRunning || fstatat(fd_, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
       continue;
-    if (nanoseconds(info.st_mtim) + keep_ns <= now_ns) (void)remove(file);
+    // One that is being made is not locked yet.
+    constexpr std::uint64_t kMakes = 60'000'000'000;
+    if (nanoseconds(info.st_mtim) + std::max(keep_ns, kMakes) <= now_ns) (void)remove(file);
   }
 }
 

@@ -68,7 +68,7 @@ std::string check_folder(int directory) {
   if (fstat(directory, &info) != 0) return reason("cannot be examined", errno);
   if (info.st_uid != 0 && info.st_uid != geteuid())
     return "it belongs to user " + std::to_string(info.st_uid);
-  if ((info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0)
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (info.st_mode & S_ISVTX) == 0)
     return "anyone may remove files of others there (chmod +t)";
   return {};
 }
