@@ -92,6 +92,8 @@ Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
   }
   exposition.verdict =
       blame::verdict_of(exposition.recent, options.thresholds, trust_of(options.trust));
+  if (!gathered.blind.empty() && exposition.verdict.level == blame::Level::kOk)
+    exposition.verdict.level = blame::Level::kUnknown;  // as check says
   if (options.jobs) exposition.jobs = gathered.jobs;
   exposition.running = gathered.running;
   exposition.ended = gathered.ended;
@@ -135,15 +137,17 @@ int run(const ExportOptions& options) {
   }
   for (const Doubted& d : gathered.doubted)
     complain(d.path + " of user " + std::to_string(d.user) + " is not believed: " + d.why);
-  // Sums without some of the files would look smaller now and grown at the next run.
-  if (gathered.partial.empty()) observe(ledger, gathered.totals, now);
+  observe(ledger, gathered.totals, now, gathered.complete);
+  Exposition exposition = exposition_of(options, gathered, ledger, now);
+  choose_shown(ledger.shown, exposition.totals.paths, gathered.complete);
+  exposition.shown = ledger.shown;
   if (const std::string problem = replace_file(options.ledger, to_json(ledger), 0600);
       !problem.empty()) {
     complain(problem);
     return kExitError;
   }
   remove_taken(gathered);
-  return publish(options, render_exposition(exposition_of(options, gathered, ledger, now)));
+  return publish(options, render_exposition(exposition));
 }
 
 }  // namespace

@@ -74,23 +74,16 @@ bool counted_anything(const health::Counters& counters) {
                      [&](const health::CounterInfo& info) { return counters.*info.field != 0; });
 }
 
-// The busiest paths; what is beyond them in one.
-health::PathSums bounded(const health::PathSums& paths) {
-  std::vector<const health::PathSums::value_type*> order;
-  for (const auto& path : paths) {
-    if (counted_anything(path.second))
-      order.push_back(&path);  // UCX opens more interfaces than it uses
-  }
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return health::bytes_checked(a->second) > health::bytes_checked(b->second);
-  });
+// What the labels name.
+health::PathKey series_of(const health::PathKey& key) { return {key.transport, key.device, {}}; }
+
+// Those shown; all others in one.
+health::PathSums bounded(const health::PathSums& paths, const std::set<health::PathKey>& shown) {
   health::PathSums kept;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i < kMostSeries) {
-      kept[order[i]->first] += order[i]->second;
-    } else {
-      kept[{"other", "other", {}}] += order[i]->second;
-    }
+  for (const auto& [key, sum] : paths) {
+    if (!counted_anything(sum)) continue;  // UCX opens more interfaces than it uses
+    const health::PathKey series = series_of(key);
+    kept[shown.contains(series) ? series : health::PathKey{"other", "other", {}}] += sum;
   }
   return kept;
 }
@@ -159,6 +152,26 @@ void jobs(Text& text, const std::map<std::string, health::Counters>& sums) {
 
 }  // namespace
 
+void choose_shown(std::set<health::PathKey>& shown, const health::PathSums& paths, bool complete) {
+  health::PathSums sums;
+  for (const auto& [key, sum] : paths) {
+    if (counted_anything(sum)) sums[series_of(key)] += sum;
+  }
+  if (complete)
+    std::erase_if(shown, [&](const health::PathKey& key) { return !sums.contains(key); });
+  std::vector<const health::PathSums::value_type*> order;
+  for (const auto& path : sums) {
+    if (!shown.contains(path.first)) order.push_back(&path);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return health::bytes_checked(a->second) > health::bytes_checked(b->second);
+  });
+  for (const auto* path : order) {
+    if (shown.size() >= kMostSeries) return;
+    shown.insert(path->first);
+  }
+}
+
 std::string label_value(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -175,10 +188,13 @@ std::string label_value(std::string_view text) {
 
 std::string render_exposition(const Exposition& exposition) {
   Text text;
-  counters(text, bounded(exposition.totals.paths));
+  std::set<health::PathKey> shown = exposition.shown;
+  choose_shown(shown, exposition.totals.paths);
+  counters(text, bounded(exposition.totals.paths, shown));
   peers(text, exposition);
   if (!exposition.jobs.empty()) jobs(text, exposition.jobs);
-  text.single("check_status", "gauge", "what ucx-verity check says: 0 ok, 1 warning, 2 critical",
+  text.single("check_status", "gauge",
+              "what ucx-verity check says: 0 ok, 1 warning, 2 critical, 3 unknown",
               static_cast<std::uint64_t>(exposition.verdict.level));
   text.single("injected_faults", "gauge",
               "faults that a test transport made in the time that check looks at, left out of all "

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace verity::tools {
 
 struct Exposition {
   Totals totals{};
+  std::set<health::PathKey> shown{};  // paths that have had series of their own
   blame::Verdict verdict{};
   health::FaultsByPath recent{};  // of the time that the verdict looks at
   std::uint64_t injected = 0;     // faults that were left out: a test transport made them
@@ -31,6 +33,12 @@ struct Exposition {
 // Most paths that get series of their own: their names come from users' files. The others are added
 // up as device "other".
 inline constexpr std::size_t kMostSeries = 16;
+// Adds the busiest paths to `shown` while there is room, and, where the sums are complete, removes
+// those that are no more. One
+// that had series keeps them however busy others become: what moved between its series and those of
+// the others would look like new faults.
+void choose_shown(std::set<health::PathKey>& shown, const health::PathSums& paths,
+                  bool complete = true);
 // So a host has fewer series than this, without --peers, whatever its users' files say.
 inline constexpr std::size_t kMostSeriesOfHost = 1000;
 

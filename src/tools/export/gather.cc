@@ -2,6 +2,7 @@
 #include "tools/export/gather.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -214,8 +215,21 @@ std::string replace_file(const std::string& path, const std::string& text, unsig
   return problem;
 }
 
+namespace {
+
+// Each folder stays open, and there is one for each user who was here since the machine started.
+void raise_descriptor_limit() noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
 Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
                 const GatherLimits& limits, std::uint64_t take_before_ns) {
+  raise_descriptor_limit();
   Gathering run(ledger, take_before_ns);
   const std::vector<Folder> folders = open_folders(directories, limits, run.result);
   for (std::size_t i = 0; i < folders.size(); ++i) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/export/ledger.h"
 
+#include <algorithm>
+
 #include "blame/evidence.h"
 
 namespace verity::tools {
@@ -28,15 +30,23 @@ void add_rows(health::PathSums& paths, Troubles& troubles, const health::Snapsho
   }
 }
 
-// What came since `before`. A number that shrank counts from zero again, as a file went; or as
-// nothing new, when not all files were read.
+// What came since `before`. Where a number shrank, files went that are not in `ended`, as when the
+// machine starts again: what is not in there counts as new; or nothing, when not all files were
+// read.
 health::PathFaults since(const health::PathFaults& before, const health::PathFaults& now,
-                         bool complete) noexcept {
-  const auto less = [&](std::uint64_t a, std::uint64_t b) {
-    return a >= b ? a - b : complete ? a : 0;
+                         const health::PathFaults& ended, bool complete) noexcept {
+  const auto less = [&](std::uint64_t health::PathFaults::*field) {
+    const std::uint64_t sum = now.*field;
+    if (sum >= before.*field) return sum - before.*field;
+    return complete ? sum - std::min(sum, ended.*field) : 0;
   };
-  return {less(now.bytes, before.bytes), less(now.in, before.in), less(now.out, before.out),
-          less(now.memory, before.memory)};
+  using Faults = health::PathFaults;
+  return {less(&Faults::bytes), less(&Faults::in), less(&Faults::out), less(&Faults::memory)};
+}
+
+health::PathFaults most_of(const health::PathFaults& a, const health::PathFaults& b) noexcept {
+  return {std::max(a.bytes, b.bytes), std::max(a.in, b.in), std::max(a.out, b.out),
+          std::max(a.memory, b.memory)};
 }
 
 void add_all(Troubles& to, const Troubles& from) {
@@ -48,8 +58,13 @@ Troubles news(const Ledger& ledger, const Totals& totals, bool complete = true) 
   Troubles fresh;
   for (const auto& [key, trouble] : totals.trouble) {
     const auto before = ledger.seen.find(key);
+    const auto ended = ledger.ended_trouble.find(key);
     const health::PathFaults more =
-        before == ledger.seen.end() ? trouble : since(before->second, trouble, complete);
+        before == ledger.seen.end()
+            ? trouble
+            : since(before->second, trouble,
+                    ended == ledger.ended_trouble.end() ? health::PathFaults{} : ended->second,
+                    complete);
     if (more.any()) fresh[key] = more;
   }
   return fresh;
@@ -88,11 +103,18 @@ void take(Ledger& ledger, const std::string& name, const health::Snapshot& snaps
   ledger.taken.insert(name);
 }
 
-void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds) {
+void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete) {
   const std::uint64_t hour = now_seconds / kHour;
-  if (const Troubles fresh = news(ledger, totals); !fresh.empty())
+  if (const Troubles fresh = news(ledger, totals, complete); !fresh.empty())
     add_all(ledger.hours[hour], fresh);
-  ledger.seen = totals.trouble;
+  if (complete) {
+    ledger.seen = totals.trouble;
+  } else {
+    for (const auto& [key, trouble] : totals.trouble) {
+      health::PathFaults& seen = ledger.seen.place(key);
+      seen = most_of(seen, trouble);
+    }
+  }
   while (!ledger.hours.empty() && ledger.hours.begin()->first + Ledger::kHours < hour) {
     ledger.hours.erase(ledger.hours.begin());
   }

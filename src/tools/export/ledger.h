@@ -42,7 +42,8 @@ struct Ledger {
   Troubles ended_trouble;  // with hosts
   std::set<std::string>
       taken;  // files in `ended` that may lie there still: the run was cut before it removed them
-  Troubles seen;                            // all that the last run knew of
+  Troubles seen;                            // most that a run knew of since the last complete one
+  std::set<health::PathKey> shown;          // paths with series of their own, see exposition.h
   std::map<std::uint64_t, Troubles> hours;  // by hours since 1970
 };
 
@@ -62,8 +63,8 @@ void take(Ledger& ledger, const std::string& name, const health::Snapshot& snaps
           std::uint32_t user = 0);
 
 // A run of the exporter at that time saw these totals: what is new belongs to this hour. Forgets
-// hours that are too old.
-void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds);
+// hours that are too old. `complete`: all files are in the totals.
+void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete = true);
 
 // What was seen in the last `hours` hours (0: ever), and is new since the last run. `complete`: all
 // files are in the totals.

@@ -72,6 +72,7 @@ Ledger ledger_of(const json& root) {
   ledger.ended_trouble = troubles_of(root.at("ended_trouble"));
   ledger.taken = root.at("taken").get<std::set<std::string>>();
   ledger.seen = troubles_of(root.at("seen"));
+  for (const json& key : root.value("shown", json::array())) ledger.shown.insert(key_of(key));
   for (const json& hour : root.at("hours"))
     ledger.hours[hour.at(0).get<std::uint64_t>()] = troubles_of(hour.at(1));
   return ledger;
@@ -82,11 +83,14 @@ Ledger ledger_of(const json& root) {
 std::string to_json(const Ledger& ledger) {
   json hours = json::array();
   for (const auto& [hour, troubles] : ledger.hours) hours.push_back({hour, json_of(troubles)});
+  json shown = json::array();
+  for (const health::PathKey& key : ledger.shown) shown.push_back(json_of(key));
   const json root = {{"schema", kSchema},
                      {"ended", json_of(ledger.ended)},
                      {"ended_trouble", json_of(ledger.ended_trouble)},
                      {"taken", ledger.taken},
                      {"seen", json_of(ledger.seen)},
+                     {"shown", shown},
                      {"hours", hours}};
   return root.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }

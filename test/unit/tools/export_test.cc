@@ -105,6 +105,26 @@ TEST(Ledger, FilesThatWereNotReadAreNoNews) {
   EXPECT_EQ(faults_of(recent(ledger, some, kNow + 30 * kHour, 24, false)), 0U);
 }
 
+// Nor is what a run that could not read all files leaves to the next one.
+TEST(Ledger, FilesThatAreReadAgainAreNoNews) {
+  Ledger ledger;
+  const auto both = {process("b", 100, 9), process("b", 100, 9)};
+  observe(ledger, with(ledger, both), kNow);
+  observe(ledger, with(ledger, {process("b", 100, 10)}), kNow + 30 * kHour, false);
+  observe(ledger, with(ledger, {}), kNow + 31 * kHour, false);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, both), kNow + 32 * kHour, 24)), 0U);
+}
+
+// Files that vanish, as when the machine starts again, make no news of what is in the ledger.
+TEST(Ledger, FilesThatVanishMakeNoNewsOfOthers) {
+  Ledger ledger;
+  take(ledger, "/dir/1.health", process("b", 100, 20));
+  observe(ledger, with(ledger, {process("b", 50, 10)}), kNow);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, {}), kNow + 30 * kHour, 24)), 0U);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, {process("b", 1, 3)}), kNow + 30 * kHour, 24)),
+            3U);
+}
+
 TEST(Ledger, UsersAreToldApart) {
   Ledger ledger;
   Totals totals;
@@ -316,6 +336,37 @@ TEST(Exposition, SeriesAreBounded) {
   EXPECT_TRUE(
       has_line(text, "ucx_verity_bytes_verified_total{transport=\"other\",device=\"other\"} " +
                          std::to_string(1000 - kMostSeries)));
+}
+
+// Others that become busier take no series away: that would look like faults of today.
+TEST(Exposition, PathKeepsItsSeries) {
+  Exposition exposition;
+  auto& paths = exposition.totals.paths;
+  paths[{"vtcp", "eth0", {}}].bytes_verified = 1;
+  choose_shown(exposition.shown, paths);
+  for (int i = 0; i < 20; ++i)
+    paths[{"vrc_mlx5", "mlx5_" + std::to_string(i), {}}].bytes_verified = 1000;
+  Ledger ledger, again;
+  ledger.shown = exposition.shown;
+  ASSERT_EQ(from_json(to_json(ledger), &again), "");
+  exposition.shown = again.shown;
+  choose_shown(exposition.shown, paths);
+  EXPECT_EQ(exposition.shown.size(), kMostSeries);
+  const std::string line = "ucx_verity_bytes_verified_total{transport=\"vtcp\",device=\"eth0\"} 1";
+  EXPECT_TRUE(has_line(render_exposition(exposition), line));
+  choose_shown(exposition.shown, {}, false);
+  EXPECT_EQ(exposition.shown.size(), kMostSeries);
+  choose_shown(exposition.shown, {});
+  EXPECT_TRUE(exposition.shown.empty());
+}
+
+// Real and injected ones of a path have the same labels: two series of that name would be refused.
+TEST(Exposition, InjectedFaultsShareTheSeries) {
+  Exposition exposition;
+  exposition.totals.paths[{"vtcp", "eth0", {}}].faults_payload = 2;
+  exposition.totals.paths[{"vtcp", "eth0", {}, true}].faults_payload = 3;
+  EXPECT_TRUE(has_line(render_exposition(exposition),
+                       "ucx_verity_faults_payload_total{transport=\"vtcp\",device=\"eth0\"} 5"));
 }
 
 TEST(Exposition, TimesAreSeconds) {
