@@ -93,7 +93,7 @@ class Scanner {
     const char* const end = text_.data() + text_.size();
     const auto [rest, problem] = std::from_chars(text_.data() + at_, end, *number);
     if (problem == std::errc::result_out_of_range ||
-        (problem == std::errc() && std::abs(*number) >= kMaxDisplacement))
+        (problem == std::errc() && (*number >= kMaxDisplacement || *number <= -kMaxDisplacement)))
       return fail("a number beyond 2^61");
     if (problem != std::errc()) return fail("expected a number");
     at_ = static_cast<std::size_t>(rest - text_.data());

@@ -2,6 +2,7 @@
 #include "tools/export/ledger.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "blame/evidence.h"
 
@@ -114,6 +115,11 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bo
       health::PathFaults& seen = ledger.seen.place(key);
       seen = most_of(seen, trouble);
     }
+  }
+  // The clock has been set back: hours to come would stay for ever.
+  while (!ledger.hours.empty() && ledger.hours.rbegin()->first > hour) {
+    const auto to_come = ledger.hours.extract(std::prev(ledger.hours.end()));
+    add_all(ledger.hours[hour], to_come.mapped());
   }
   while (!ledger.hours.empty() && ledger.hours.begin()->first + Ledger::kHours < hour) {
     ledger.hours.erase(ledger.hours.begin());

@@ -44,8 +44,8 @@ bool add_range(std::string_view prefix, std::string_view range, std::string_view
       last - first >= most - std::min(most, hosts->size())) {
     return false;
   }
-  for (; first <= last; ++first) {
-    std::string digits = std::to_string(first);
+  for (std::uint64_t i = 0; i <= last - first; ++i) {
+    std::string digits = std::to_string(first + i);
     if (digits.size() < first_text.size()) digits.insert(0, first_text.size() - digits.size(), '0');
     hosts->push_back(std::string(prefix) + digits + std::string(suffix));
   }

@@ -90,6 +90,15 @@ TEST(Ledger, ClockThatWasSetBackLosesNothing) {
   EXPECT_EQ(faults_of(recent(ledger, totals, kNow - 10 * kHour, 24)), 4U);
 }
 
+TEST(Ledger, HoursToComeBecomeOld) {
+  Ledger ledger;
+  const Totals totals = with(ledger, {process("b", 1, 4)});
+  observe(ledger, totals, kNow + 10'000 * kHour);
+  observe(ledger, totals, kNow);
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow, 24)), 4U);
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow + 30 * kHour, 24)), 0U);
+}
+
 TEST(Ledger, FileThatShrankCountsAgain) {
   Ledger ledger;
   observe(ledger, with(ledger, {process("b", 100, 9)}), kNow);

@@ -75,6 +75,7 @@ TEST(TypesLayout, ErrorsNameThePlaceAndTheReason) {
       {"indexed(<1>, <1,2>, MPI_INT)", "as many blocklengths as displacements"},
       {"indexed(<0>, <1>, MPI_INT)", "a type without elements"},
       {"contiguous(99999999999999999999, MPI_INT)", "a number beyond 2^61"},
+      {"resized(-9223372036854775808, 8, MPI_INT)", "a number beyond 2^61"},
       {"contiguous(1000000000000, contiguous(1000000000000, MPI_INT))",
        "reaches beyond 2^61 bytes"},
       {"indexed(<900000000,1>, <0,1>, MPI_INT)", "more than 10000000 elements"},
