@@ -95,7 +95,7 @@ static int is_transparent(void) {
   return strcasecmp(value, "y") == 0 || strcasecmp(value, "yes") == 0 || strcmp(value, "1") == 0;
 }
 
-/* As src/util/without_sigpipe.h: a stderr without a reader must not end the process. */
+/* As src/util/without_write_signals.h: a stderr without a reader must not end the process. */
 static void print_lines(void (*print)(const struct libraries*), const struct libraries* found) {
   static const struct timespec none;
   sigset_t blocked, before, pending;
