@@ -17,7 +17,8 @@ class WithoutWriteSignals {
     sigset_t pending;
     sigpending(&pending);
     sigemptyset(&ours_);
-    for (const int number : {SIGPIPE, SIGXFSZ}) {
+    constexpr int kNumbers[] = {SIGPIPE, SIGXFSZ};
+    for (const int number : kNumbers) {
       if (sigismember(&pending, number) != 1)  // else it is blocked already, and not ours
         sigaddset(&ours_, number);
     }
