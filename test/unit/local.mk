@@ -23,6 +23,8 @@ verity_unit_SOURCES += \
 	test/unit/policy/limit_test.cc test/unit/policy/policy_test.cc \
 	test/unit/link/compact_test.cc \
 	test/unit/link/diagnose_test.cc \
+	test/unit/link/control_frames_test.cc \
+	test/unit/link/exchange.h \
 	test/unit/link/exchange_test.cc \
 	test/unit/link/hello_test.cc \
 	test/unit/link/modes_test.cc \
