@@ -133,9 +133,11 @@ verity_unit_SOURCES += \
 	test/unit/tools/doctor_job_test.cc \
 	test/unit/tools/doctor_protocols_test.cc \
 	test/unit/tools/healthy_facts.h \
+	test/unit/tools/totals.h \
 	test/unit/tools/environment_test.cc \
 	test/unit/tools/health_test.cc \
 	test/unit/tools/export_test.cc \
+	test/unit/tools/ledger_test.cc \
 	test/unit/tools/install_test.cc \
 	test/unit/tools/report_records_test.cc \
 	test/unit/tools/report_render_test.cc \

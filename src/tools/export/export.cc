@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "health/process_id.h"
 #include "tools/commands.h"
 #include "tools/export/exposition.h"
 #include "tools/export/gather.h"
@@ -84,7 +85,7 @@ bool load(const std::string& path, Ledger* ledger) {
 
 Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
                          const Ledger& ledger, std::uint64_t now) {
-  Exposition exposition{.totals = gathered.totals, .peers = options.peers, .now_seconds = now};
+  Exposition exposition{.totals = {ledger.counted, {}}, .peers = options.peers, .now_seconds = now};
   exposition.recent = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
   if (!options.injected) {
     exposition.injected = leave_out_injected(exposition.recent);
@@ -138,6 +139,7 @@ int run(const ExportOptions& options) {
   for (const Doubted& d : gathered.doubted)
     complain(d.path + " of user " + std::to_string(d.user) + " is not believed: " + d.why);
   observe(ledger, gathered.totals, now, gathered.complete);
+  grow(ledger, gathered.totals, health::boot_id(), gathered.complete);
   Exposition exposition = exposition_of(options, gathered, ledger, now);
   choose_shown(ledger.shown, exposition.totals.paths, gathered.complete);
   exposition.shown = ledger.shown;

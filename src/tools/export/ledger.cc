@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "blame/evidence.h"
 
@@ -45,6 +46,13 @@ health::PathFaults since(const health::PathFaults& before, const health::PathFau
   return {less(&Faults::bytes), less(&Faults::in), less(&Faults::out), less(&Faults::memory)};
 }
 
+// The same for one counter of a path. `restarted`: the machine, since the last run.
+std::uint64_t growth(std::uint64_t before, std::uint64_t now, std::uint64_t ended,
+                     bool restarted) noexcept {
+  if (now >= before) return now - before;
+  return restarted ? now - std::min(now, ended) : 0;
+}
+
 health::PathFaults most_of(const health::PathFaults& a, const health::PathFaults& b) noexcept {
   return {std::max(a.bytes, b.bytes), std::max(a.in, b.in), std::max(a.out, b.out),
           std::max(a.memory, b.memory)};
@@ -69,6 +77,47 @@ Troubles news(const Ledger& ledger, const Totals& totals, bool complete = true) 
     if (more.any()) fresh[key] = more;
   }
   return fresh;
+}
+
+std::size_t paths_in(const std::map<std::uint64_t, Troubles>& hours) noexcept {
+  std::size_t count = 0;
+  for (const auto& hour : hours) count += hour.second.size();
+  return count;
+}
+
+// Without the hosts of those that `goes` is true of.
+template <typename Predicate>
+Troubles without_hosts(const Troubles& troubles, Predicate goes) {
+  Troubles bare;
+  for (const auto& [key, trouble] : troubles) {
+    bare.place(goes(key, trouble)
+                   ? health::PathKey{key.transport, key.device, {}, key.injected, key.user}
+                   : key) += trouble;
+  }
+  return bare;
+}
+
+// The oldest hours lose hosts until there are few enough paths: first those that no fault is known
+// of, in any hour, then all. The newest hour keeps its own.
+void bound_hours(std::map<std::uint64_t, Troubles>& hours) {
+  std::size_t count = paths_in(hours);
+  if (count <= Ledger::kMostHourPaths) return;
+  std::set<health::PathKey> damaged;
+  for (const auto& hour : hours) {
+    for (const auto& [key, trouble] : hour.second) {
+      if (trouble.faults() != 0) damaged.insert(key);
+    }
+  }
+  for (const bool all : {false, true}) {
+    for (auto hour = hours.begin(); std::next(hour) != hours.end(); ++hour) {
+      if (count <= Ledger::kMostHourPaths) return;
+      count -= hour->second.size();
+      hour->second = without_hosts(hour->second, [&](const health::PathKey& key, const auto&) {
+        return all || !damaged.contains(key);
+      });
+      count += hour->second.size();
+    }
+  }
 }
 
 }  // namespace
@@ -123,6 +172,37 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bo
   }
   while (!ledger.hours.empty() && ledger.hours.begin()->first + Ledger::kHours < hour) {
     ledger.hours.erase(ledger.hours.begin());
+  }
+  bound_hours(ledger.hours);
+}
+
+void grow(Ledger& ledger, const Totals& totals, std::string_view boot, bool complete) {
+  const bool restarted = complete && ledger.boot != boot;
+  // A path that is added to others once always is: its part of their sum is not known.
+  health::PathSums now, ended;
+  for (const auto& [key, counters] : totals.paths) {
+    health::PathKey place = key;
+    if (!ledger.counted.contains(key) && ledger.counted.size() >= Ledger::kMostSums)
+      place = {"other", "other", {}, key.injected};
+    (void)ledger.counted[place];
+    now[place] += counters;
+    if (const auto found = ledger.ended.find(key); found != ledger.ended.end())
+      ended[place] += found->second;
+  }
+  for (auto& [key, counters] : now) {
+    const health::Counters before = ledger.seen_paths[key];
+    for (const health::CounterInfo& info : health::kCounterInfo) {
+      const auto field = info.field;
+      ledger.counted[key].*field +=
+          growth(before.*field, counters.*field, ended[key].*field, restarted);
+      if (!complete) counters.*field = std::max(before.*field, counters.*field);
+    }
+  }
+  if (complete) {
+    ledger.boot = boot;
+    ledger.seen_paths = std::move(now);
+  } else {
+    for (const auto& [key, counters] : now) ledger.seen_paths[key] = counters;
   }
 }
 

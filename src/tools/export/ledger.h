@@ -37,9 +37,14 @@ struct Ledger {
   static constexpr std::size_t kMostPathsOfUser = 12000;
   static constexpr std::size_t kMostSums = 1024;   // paths without hosts
   static constexpr std::uint64_t kHours = 24 * 8;  // how long faults are kept by the hour
+  // Most paths that all hours keep together; beyond it the oldest ones are without hosts.
+  static constexpr std::size_t kMostHourPaths = 100000;
 
-  health::PathSums ended;  // without hosts
-  Troubles ended_trouble;  // with hosts
+  health::PathSums ended;       // without hosts
+  Troubles ended_trouble;       // with hosts
+  health::PathSums counted;     // what Prometheus sees: sums that never shrink, see grow()
+  health::PathSums seen_paths;  // what they have grown by
+  std::string boot;             // the machine's boot id at the last complete run
   std::set<std::string>
       taken;  // files in `ended` that may lie there still: the run was cut before it removed them
   Troubles seen;                            // most that a run knew of since the last complete one
@@ -65,6 +70,12 @@ void take(Ledger& ledger, const std::string& name, const health::Snapshot& snaps
 // A run of the exporter at that time saw these totals: what is new belongs to this hour. Forgets
 // hours that are too old. `complete`: all files are in the totals.
 void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete = true);
+
+// Adds to ledger.counted what is new in the totals. A sum that is smaller than in the last run adds
+// nothing, as files are missing; only what is not in the ledger when the machine has started again
+// since, as /dev/shm was empty then. Prometheus takes a counter that shrinks for one that began
+// with zero, and all of it for new.
+void grow(Ledger& ledger, const Totals& totals, std::string_view boot, bool complete);
 
 // What was seen in the last `hours` hours (0: ever), and is new since the last run. `complete`: all
 // files are in the totals.

@@ -72,6 +72,9 @@ Ledger ledger_of(const json& root) {
   ledger.ended_trouble = troubles_of(root.at("ended_trouble"));
   ledger.taken = root.at("taken").get<std::set<std::string>>();
   ledger.seen = troubles_of(root.at("seen"));
+  ledger.counted = paths_of(root.value("counted", json::array()));
+  ledger.seen_paths = paths_of(root.value("seen_paths", json::array()));
+  ledger.boot = root.value("boot", std::string());
   for (const json& key : root.value("shown", json::array())) ledger.shown.insert(key_of(key));
   for (const json& hour : root.at("hours"))
     ledger.hours[hour.at(0).get<std::uint64_t>()] = troubles_of(hour.at(1));
@@ -90,6 +93,9 @@ std::string to_json(const Ledger& ledger) {
                      {"ended_trouble", json_of(ledger.ended_trouble)},
                      {"taken", ledger.taken},
                      {"seen", json_of(ledger.seen)},
+                     {"counted", json_of(ledger.counted)},
+                     {"seen_paths", json_of(ledger.seen_paths)},
+                     {"boot", ledger.boot},
                      {"shown", shown},
                      {"hours", hours}};
   return root.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/export/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include "totals.h"
+
+namespace verity::tools {
+namespace {
+
+constexpr std::uint64_t kHour = 3600;
+constexpr std::uint64_t kNow = 1000 * kHour;
+
+std::uint64_t bytes_of(const Totals& totals) {
+  return totals.paths.at({"vtcp", "eth0", {}}).bytes_verified;
+}
+
+std::uint64_t faults_of(const health::FaultsByPath& paths) {
+  std::uint64_t sum = 0;
+  for (const auto& [path, faults] : paths) sum += faults.in;
+  return sum;
+}
+
+TEST(Ledger, CountersOnlyGrowWhenProcessesGo) {
+  Ledger ledger;
+  const auto first = process("b", 100, 1);
+  const auto second = process("c", 50, 0);
+  EXPECT_EQ(bytes_of(with(ledger, {first, second})), 150U);
+  take(ledger, "/dir/1.health", first);
+  EXPECT_EQ(bytes_of(with(ledger, {second})), 150U);
+  take(ledger, "/dir/2.health", second);
+  EXPECT_EQ(bytes_of(with(ledger, {})), 150U);
+}
+
+TEST(Ledger, FaultsBelongToTheHourInWhichTheyWereSeen) {
+  Ledger ledger;
+  observe(ledger, with(ledger, {process("b", 100, 2)}), kNow);
+  const auto later = kNow + 5 * kHour;
+  const Totals totals = with(ledger, {process("b", 200, 5)});
+  EXPECT_EQ(faults_of(recent(ledger, totals, later, 1)), 3U) << "what is new since the last run";
+  observe(ledger, totals, later);
+  EXPECT_EQ(faults_of(recent(ledger, totals, later, 1)), 3U);
+  EXPECT_EQ(faults_of(recent(ledger, totals, later, 6)), 5U);
+  EXPECT_EQ(faults_of(recent(ledger, totals, later + 30 * kHour, 24)), 0U) << "long ago";
+  EXPECT_EQ(faults_of(recent(ledger, totals, later + 30 * kHour, 0)), 5U) << "ever";
+}
+
+TEST(Ledger, ProcessThatGoesIsNoNews) {
+  Ledger ledger;
+  const auto gone = process("b", 100, 7);
+  observe(ledger, with(ledger, {gone}), kNow);
+  take(ledger, "/dir/1.health", gone);
+  observe(ledger, with(ledger, {}), kNow + kHour);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, {}), kNow + kHour, 24)), 7U);
+  EXPECT_EQ(ledger.hours.size(), 1U);
+}
+
+TEST(Ledger, OldHoursAreForgotten) {
+  Ledger ledger;
+  observe(ledger, with(ledger, {process("b", 1, 1)}), kNow);
+  observe(ledger, with(ledger, {process("b", 2, 2)}), kNow + (Ledger::kHours + 1) * kHour);
+  EXPECT_EQ(ledger.hours.size(), 1U);
+}
+
+TEST(Ledger, ClockThatWasSetBackLosesNothing) {
+  Ledger ledger;
+  const Totals totals = with(ledger, {process("b", 1, 4)});
+  observe(ledger, totals, kNow);
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow - 10 * kHour, 24)), 4U);
+}
+
+TEST(Ledger, HoursToComeBecomeOld) {
+  Ledger ledger;
+  const Totals totals = with(ledger, {process("b", 1, 4)});
+  observe(ledger, totals, kNow + 10'000 * kHour);
+  observe(ledger, totals, kNow);
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow, 24)), 4U);
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow + 30 * kHour, 24)), 0U);
+}
+
+TEST(Ledger, FileThatShrankCountsAgain) {
+  Ledger ledger;
+  observe(ledger, with(ledger, {process("b", 100, 9)}), kNow);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, {process("b", 10, 2)}), kNow + 30 * kHour, 24)),
+            2U);
+}
+
+// A check that had no time for all files sees smaller sums: that is no news.
+TEST(Ledger, FilesThatWereNotReadAreNoNews) {
+  Ledger ledger;
+  observe(ledger, with(ledger, {process("b", 100, 9), process("b", 100, 9)}), kNow);
+  const Totals some = with(ledger, {process("b", 100, 9)});
+  EXPECT_EQ(faults_of(recent(ledger, some, kNow + 30 * kHour, 24, false)), 0U);
+}
+
+// Nor is what a run that could not read all files leaves to the next one.
+TEST(Ledger, FilesThatAreReadAgainAreNoNews) {
+  Ledger ledger;
+  const auto both = {process("b", 100, 9), process("b", 100, 9)};
+  observe(ledger, with(ledger, both), kNow);
+  observe(ledger, with(ledger, {process("b", 100, 10)}), kNow + 30 * kHour, false);
+  observe(ledger, with(ledger, {}), kNow + 31 * kHour, false);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, both), kNow + 32 * kHour, 24)), 0U);
+}
+
+// Files that vanish, as when the machine starts again, make no news of what is in the ledger.
+TEST(Ledger, FilesThatVanishMakeNoNewsOfOthers) {
+  Ledger ledger;
+  take(ledger, "/dir/1.health", process("b", 100, 20));
+  observe(ledger, with(ledger, {process("b", 50, 10)}), kNow);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, {}), kNow + 30 * kHour, 24)), 0U);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, {process("b", 1, 3)}), kNow + 30 * kHour, 24)),
+            3U);
+}
+
+std::uint64_t counted(const Ledger& ledger) {
+  return ledger.counted.at({"vtcp", "eth0", {}}).faults_payload;
+}
+
+TEST(LedgerGrowth, IsThatOfTheProcesses) {
+  Ledger ledger;
+  grow(ledger, with(ledger, {process("b", 100, 3)}), "boot", true);
+  EXPECT_EQ(counted(ledger), 3U) << "the first run, or the first since an older release's";
+  grow(ledger, with(ledger, {process("b", 200, 5)}), "boot", true);
+  EXPECT_EQ(counted(ledger), 5U);
+  take(ledger, "/dir/1.health", process("b", 200, 5));
+  grow(ledger, with(ledger, {process("c", 1, 1)}), "boot", true);
+  EXPECT_EQ(counted(ledger), 6U);
+}
+
+// A run that cannot read all files, or after a user has removed some.
+TEST(LedgerGrowth, FilesThatAreMissingShrinkNothing) {
+  for (const bool complete : {false, true}) {
+    Ledger ledger;
+    const std::vector<health::Snapshot> both{process("b", 100, 3), process("c", 100, 50)};
+    grow(ledger, with(ledger, both), "boot", true);
+    grow(ledger, with(ledger, {both[0]}), "boot", complete);
+    EXPECT_EQ(counted(ledger), 53U);
+    grow(ledger, with(ledger, {process("b", 100, 4)}), "boot", complete);
+    EXPECT_EQ(counted(ledger), complete ? 54U : 53U) << "not all can be seen to be new";
+    if (complete) continue;
+    grow(ledger, with(ledger, both), "boot", true);
+    EXPECT_EQ(counted(ledger), 53U) << "files that are read again are not new";
+  }
+}
+
+TEST(LedgerGrowth, GoesOnWhenTheMachineStartsAgain) {
+  Ledger ledger;
+  take(ledger, "/dir/1.health", process("b", 100, 20));
+  grow(ledger, with(ledger, {process("b", 50, 10)}), "boot", true);
+  EXPECT_EQ(counted(ledger), 30U);
+  Ledger again;
+  ASSERT_EQ(from_json(to_json(ledger), &again), "");
+  grow(again, with(again, {}), "another boot", false);
+  EXPECT_EQ(counted(again), 30U);
+  grow(again, with(again, {process("b", 9, 2)}), "another boot", true);
+  EXPECT_EQ(counted(again), 32U) << "not the 20 once more";
+}
+
+TEST(LedgerGrowth, MadeUpPathsAreBounded) {
+  Ledger ledger;
+  health::Snapshot many = process("b", 1, 1);
+  const auto row = many.rows.front();
+  for (std::size_t round = 1; round <= 3; ++round) {
+    many.rows.clear();
+    for (std::size_t i = 0; i < round * Ledger::kMostSums; ++i) {
+      many.rows.push_back(row);
+      many.rows.back().device = "made-up-" + std::to_string(i);
+    }
+    Totals totals;
+    for (const auto& r : many.rows) totals.paths[{r.transport, r.device, {}}] += r.counters;
+    grow(ledger, totals, "boot", true);
+    EXPECT_LE(ledger.counted.size(), Ledger::kMostSums + 1);
+    std::uint64_t faults = 0;
+    for (const auto& [key, sums] : ledger.counted) faults += sums.faults_payload;
+    EXPECT_EQ(faults, round * Ledger::kMostSums) << "none is lost";
+  }
+}
+
+std::size_t paths_of_hours(const Ledger& ledger) {
+  std::size_t paths = 0;
+  for (const auto& hour : ledger.hours) paths += hour.second.size();
+  return paths;
+}
+
+// A week of jobs with thousands of hosts, or one user who makes names up.
+TEST(Ledger, HoursAreBounded) {
+  for (const std::uint64_t faults : {0U, 1U}) {
+    Ledger ledger;
+    Totals totals;
+    constexpr std::size_t kHosts = 11000;
+    health::PathFaults& bad = totals.trouble.place({"vtcp", "eth0", "bad", false, 1001});
+    for (std::size_t hour = 0; hour < 12; ++hour) {
+      for (std::size_t i = 0; i < kHosts; ++i) {
+        totals.trouble.place({"vtcp", "eth0", "host" + std::to_string(i), false, 1001}) +=
+            {10, faults, 0, 0};
+      }
+      bad += {10, hour == 0, 0, 0};
+      observe(ledger, totals, kNow + hour * kHour);
+      EXPECT_LE(paths_of_hours(ledger), Ledger::kMostHourPaths);
+    }
+    const auto paths = recent(ledger, totals, kNow + 11 * kHour, 24);
+    std::uint64_t bytes = 0;
+    for (const auto& path : paths) bytes += path.second.bytes;
+    EXPECT_EQ(bytes, 12 * 10 * (kHosts + 1)) << "none is lost";
+    EXPECT_EQ(faults_of(paths), 1 + 12 * faults * kHosts);
+    if (faults != 0) continue;
+    EXPECT_EQ(paths.at({"vtcp", "eth0", "bad", false, 1001}), (health::PathFaults{120, 1, 0, 0}));
+  }
+}
+
+TEST(Ledger, UsersAreToldApart) {
+  Ledger ledger;
+  Totals totals;
+  add(totals, process("b", 100, 2), 1001);
+  add(totals, process("b", 100, 3), 1002);
+  observe(ledger, totals, kNow);
+  Ledger again;
+  ASSERT_EQ(from_json(to_json(ledger), &again), "");
+  const auto paths = recent(again, totals, kNow, 24);
+  ASSERT_EQ(paths.size(), 2U);
+  EXPECT_EQ(paths.begin()->first.user + paths.rbegin()->first.user, 2003U);
+  EXPECT_EQ(bytes_of(totals), 200U) << "sums are of all";
+  // An older version's ledger named none: that is no word of root's.
+  const std::string old =
+      R"({"schema":1,"ended":[],"ended_trouble":[[["vtcp","eth0","b"],1,2,3,4]],"taken":[],"seen":[],"hours":[]})";
+  ASSERT_EQ(from_json(old, &again), "");
+  EXPECT_EQ(again.ended_trouble.begin()->first.user, kNoUser);
+}
+
+TEST(Ledger, OneUserDoesNotTakeAllPlaces) {
+  Totals totals;
+  health::Snapshot many = process("b", 1, 1);
+  const auto row = many.rows.front();
+  for (std::size_t i = 0; i < Ledger::kMostPaths + 100; ++i) {
+    many.rows.push_back(row);
+    many.rows.back().peer = "host" + std::to_string(i);
+  }
+  add(totals, many, 1001);
+  add(totals, process("c", 1, 1), 1002);
+  EXPECT_TRUE(totals.trouble.contains({"vtcp", "eth0", "c", false, 1002}));
+  health::Snapshot names;
+  for (std::size_t i = 0; i < 5000; ++i) {
+    names.rows.push_back(row);
+    names.rows.back().device = "made-up-" + std::to_string(i);
+  }
+  add(totals, names, 1001);
+  EXPECT_LE(totals.paths.size(), Ledger::kMostSums + 1);
+}
+
+// All names in a file are its user's, the transports' too.
+TEST(Ledger, MadeUpPathsAreBounded) {
+  Totals totals;
+  health::Snapshot many = process("b", 1, 1);
+  const auto row = many.rows.front();
+  for (std::size_t i = 0; i < 4 * Ledger::kMostPaths; ++i) {
+    many.rows.push_back(row);
+    many.rows.back().transport = "made-up-" + std::to_string(i);
+  }
+  add(totals, many, 1001);
+  EXPECT_LE(totals.trouble.size(), Ledger::kMostPathsOfUser + Ledger::kMostSums + 1);
+  std::uint64_t faults = 0;
+  for (const auto& [key, trouble] : totals.trouble) faults += trouble.in;
+  EXPECT_EQ(faults, 4 * Ledger::kMostPaths + 1) << "none is lost";
+}
+
+// Both ends of a path within this host report one fault.
+TEST(Ledger, InjectedFaultsWithinTheHostCountOnce) {
+  health::FaultsByPath paths = {{{"vfposix", "memory", health::kThisHost, true}, {100, 34, 34, 0}},
+                                {{"vftcp", "eth0", "b", true}, {100, 2, 1, 0}},
+                                {{"vtcp", "eth0", "b", false}, {100, 0, 0, 0}}};
+  EXPECT_EQ(leave_out_injected(paths), 37U);
+  EXPECT_EQ(paths.size(), 1U);
+}
+
+TEST(Ledger, PathsAreBounded) {
+  Ledger ledger;
+  health::Snapshot many = process("b", 1, 1);
+  const auto row = many.rows.front();
+  for (std::size_t i = 0; i < Ledger::kMostPaths + 100; ++i) {
+    many.rows.push_back(row);
+    many.rows.back().peer = "host" + std::to_string(i);
+  }
+  const Totals totals = with(ledger, {many});
+  EXPECT_LE(totals.trouble.size(), Ledger::kMostPaths + 1);
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow, 0)), Ledger::kMostPaths + 101);
+}
+
+TEST(Ledger, OwnHostIsTold) {
+  const Ledger ledger;
+  const auto paths = recent(ledger, with(ledger, {process("me", 1, 1)}), kNow, 0);
+  ASSERT_EQ(paths.size(), 1U);
+  EXPECT_EQ(paths.begin()->first.peer, health::kThisHost);
+}
+
+TEST(Ledger, SurvivesItsFile) {
+  Ledger ledger;
+  take(ledger, "/dir/1.health", process("b\"\\\n\xff", 100, 3));
+  observe(ledger, with(ledger, {process("c", 5, 1)}), kNow);
+  Ledger again;
+  ASSERT_EQ(from_json(to_json(ledger), &again), "");
+  EXPECT_EQ(again.taken, ledger.taken);
+  EXPECT_EQ(bytes_of(totals_of(again)), 100U);
+  EXPECT_EQ(faults_of(recent(again, totals_of(again), kNow, 0)), 3U);
+  EXPECT_EQ(again.hours.size(), ledger.hours.size());
+  EXPECT_EQ(to_json(again), to_json(ledger)) << "the same but for bytes that are no text";
+}
+
+TEST(Ledger, RefusesWhatItIsNot) {
+  Ledger ledger;
+  EXPECT_EQ(from_json("", &ledger), "it is no JSON object");
+  EXPECT_EQ(from_json("[1]", &ledger), "it is no JSON object");
+  EXPECT_EQ(from_json(R"({"schema":99})", &ledger), "it is of another version (schema)");
+  for (
+      const char* text :
+      {R"({})", R"({"schema":1})",
+       R"({"schema":1,"ended":[[1]],"ended_trouble":[],"taken":[],"seen":[],"hours":[]})",
+       R"({"schema":1,"ended":[],"ended_trouble":[],"taken":5,"seen":[],"hours":[]})",
+       R"({"schema":1,"ended":[],"ended_trouble":[[["a","b","c"],-1,"x",3,4]],"taken":[],"seen":[],"hours":[]})"}) {
+    EXPECT_NE(from_json(text, &ledger), "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace verity::tools
