@@ -59,7 +59,9 @@ Slot* Sender::reserve_beyond(Link& link, size_t length) noexcept {
   const SendWindow& tx = link.send_window(wire::Class::kSync);
   const uint32_t most = limits_.frames + kBeyond;
   const bool has_room = tx.frames() < (may_compact_ ? std::min(most, wire::kCompactWindow) : most);
-  if (!has_room || !link.is_alive() || link.no_lower_endpoint) return nullptr;
+  // Without a lower endpoint it waits for one, ahead of the data frames that will acknowledge.
+  const bool is_known = !link.no_lower_endpoint || link.remote_id != wire::kLinkUnknown;
+  if (!has_room || !link.is_alive() || !is_known) return nullptr;
   const size_t size = stored_size(link, length);
   Slot* slot = pool_.take(size);
   if (slot == nullptr) slot = Pool::take_reserve(size);

@@ -44,8 +44,27 @@ TEST_P(ControlFrames, SomeFramesGoBeyondTheWindow) {
     EXPECT_EQ(a.link->tx[0].bytes(), 0u);
     EXPECT_TRUE(a.hub.sender.can_send(*a.link, Class::kSync));
   }
+}
+
+// The data frames behind it acknowledge, and its number must be before theirs.
+TEST_P(ControlFrames, FrameBeyondTheWindowWaitsForALowerEndpoint) {
   link::Sender::lower_missing(*a.link);
-  EXPECT_FALSE(send_beyond());
+  EXPECT_FALSE(a.send("x"));
+  link::Slot* slot = a.hub.sender.reserve_beyond(*a.link, 1);
+  ASSERT_NE(slot, nullptr);
+  *slot->payload() = '!';
+  a.hub.sender.commit(*a.link, Class::kSync, slot, 1, 1);
+  link::Sender::stalled(*a.link, Class::kSync, slot);
+  a.hub.sender.lower_ready(*a.link);
+  EXPECT_FALSE(a.send("x"));
+  EXPECT_TRUE(a.hub.retransmitter.resume(*a.link));
+  EXPECT_TRUE(a.send("x"));
+  pair.run_until_idle();
+  EXPECT_EQ(b.got, (std::vector<std::string>{"!", "x"}));
+  link::Link unknown;
+  EXPECT_EQ(unknown.remote_id, wire::kLinkUnknown);
+  link::Sender::lower_missing(unknown);
+  EXPECT_EQ(a.hub.sender.reserve_beyond(unknown, 1), nullptr);
 }
 
 // A message that must be there before an acknowledgement is lost, and is the last one: no control
