@@ -39,9 +39,6 @@ std::string doubt(const Snapshot& snapshot, const FileFacts& facts, std::uint32_
       snapshot.ended_ns + kClockStep < facts.born_ns) {
     return "its process ended before the file was made: a copy";
   }
-  // Made later than the process's own, whose name may come behind its name.
-  if (snapshot.created_ns != 0 && snapshot.created_ns + kClockStep < facts.born_ns)
-    return "it was made long after its process began to count: a copy";
   return doubt_counters(snapshot, facts);
 }
 

@@ -61,19 +61,6 @@ TEST(Belief, Copies) {
   EXPECT_EQ(doubt(ended, unknown, 0), "") << "a file system that does not say";
 }
 
-// Of a process that still runs.
-TEST(Belief, LateCopies) {
-  Snapshot running = honest();
-  running.created_ns = facts().born_ns - kClockStep - 1;
-  EXPECT_EQ(doubt(running, facts(), 0),
-            "it was made long after its process began to count: a copy");
-  FileFacts unknown = facts();
-  unknown.born_ns = 0;
-  EXPECT_EQ(doubt(running, unknown, 0), "");
-  running.created_ns = facts().born_ns - 1'000'000'000;
-  EXPECT_EQ(doubt(running, facts(), 0), "");
-}
-
 TEST(Belief, Rates) {
   Snapshot huge = honest();
   huge.rows[0].counters.faults_payload = ~std::uint64_t{0};
