@@ -31,16 +31,17 @@ fi
 rotates() { # as logrotate's own state and folders are root's
   sed "s|/var/log/ucx-verity|$tap_dir/log|" "$health/logrotate.conf" > "$tap_dir/logrotate.conf"
   mkdir -p "$tap_dir/log"
+  chmod 1777 "$tap_dir/log" # as tmpfiles makes it
   echo '{"event":"fault"}' > "$tap_dir/log/node1.jsonl"
   chmod 644 "$tap_dir/logrotate.conf"
   logrotate -d -s "$tap_dir/state" "$tap_dir/logrotate.conf" > "$tap_dir/said" 2>&1 && ! grep -i error "$tap_dir/said" || { cat "$tap_dir/said"; return 1; }
   logrotate --force -s "$tap_dir/state" "$tap_dir/logrotate.conf" 2>&1 && [ -e "$tap_dir/log/node1.jsonl.1" ] && [ ! -e "$tap_dir/log/node1.jsonl" ]
 }
-try "logrotate rotates fault records" logrotate rotates
+if [ "$(id -u)" -eq 0 ]; then try "logrotate rotates fault records" logrotate rotates; else skip "logrotate rotates fault records" "not root"; fi
 
 makes_folders() {
   mkdir -p "$tap_dir/root" && systemd-tmpfiles --create --root="$tap_dir/root" "$health/tmpfiles.conf" &&
-    [ "$(stat -c %a "$tap_dir/root/dev/shm/ucx-verity")" = 1777 ] && [ "$(stat -c %a "$tap_dir/root$site/var/lib/ucx-verity")" = 755 ]
+    [ "$(stat -c %a "$tap_dir/root/dev/shm/ucx-verity")" = 1777 ] && [ "$(stat -c %a "$tap_dir/root/var/log/ucx-verity")" = 1777 ] && [ "$(stat -c %a "$tap_dir/root$site/var/lib/ucx-verity")" = 755 ]
 }
 if [ "$(id -u)" -eq 0 ]; then
   try "tmpfiles makes the folders" systemd-tmpfiles makes_folders
