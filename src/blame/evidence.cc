@@ -66,7 +66,8 @@ Evidence evidence_of(const health::FaultsByPath& paths, const UserFilter& wanted
     const bool local = path.peer == own;
     const std::string device = health::path_name(path.transport, path.device);
     evidence.hosts[own].bytes += faults.bytes;
-    if (!path.peer.empty() && faults.bytes + faults.in + faults.out != 0) evidence.hosts[path.peer];
+    if (!path.peer.empty() && faults.bytes + faults.in + faults.out != 0)
+      evidence.hosts[path.peer].compared += faults.compared;
     add(evidence, {own, own, std::string(kMemory)}, faults.memory);
     add(local ? found : evidence, {path.peer, own, device}, faults.in);
     add(local ? resent : evidence, {own, path.peer, device}, faults.out);

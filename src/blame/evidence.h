@@ -65,6 +65,7 @@ struct HostData {
   std::uint64_t processes = 0;  // that left an attestation
   std::uint64_t clean = 0;      // of them without any trouble
   std::uint64_t bytes = 0;      // that they verified
+  std::uint64_t compared = 0;   // exchanged with it in hours with faults (evidence_of() alone)
   std::uint64_t delivered = 0;  // faults that they handed on as they were, in mode observe
   std::uint64_t source_changed = 0;
 };

@@ -26,7 +26,9 @@ Sums sums_of(const Evidence& evidence) {
   sums.troubled.assign(troubled.begin(), troubled.end());
   for (const auto& [host, data] : evidence.hosts) {
     sums.bytes += data.bytes;
-    if (host != health::kThisHost) sums.hosts.push_back(host);
+    if (host == health::kThisHost) continue;
+    sums.hosts.push_back(host);
+    sums.compared += data.compared != 0;
   }
   return sums;
 }
@@ -62,8 +64,20 @@ std::string own_part(const Evidence& evidence, const Sums& sums) {
   return "this host";
 }
 
+bool has_part(const Sums& sums, std::size_t hosts, unsigned percent) {
+  return sums.troubled.size() * 100 >= hosts * percent;
+}
+
 bool mostly_own(const Sums& sums, unsigned percent) {
-  return sums.troubled.size() >= 2 && sums.troubled.size() * 100 >= sums.hosts.size() * percent;
+  return sums.troubled.size() >= 2 && has_part(sums, sums.hosts.size(), percent);
+}
+
+// Half of the peers of one hour may lie behind one switch: nearly all must have faults.
+bool own_lately(const Sums& sums, unsigned percent) {
+  constexpr std::size_t kFewest = 4;
+  constexpr unsigned kNearlyAll = 90;
+  return sums.troubled.size() >= kFewest && sums.compared >= sums.troubled.size() &&
+         has_part(sums, sums.compared, std::max(percent, kNearlyAll));
 }
 
 std::string others(const Sums& sums) {
@@ -96,7 +110,8 @@ Verdict verdict_of(const Evidence& evidence, const Thresholds& thresholds) {
                                : "with " + counted(sums.hosts.size(), "other host") + ", ";
     return {Level::kOk, text + (faults == 0 ? "no faults" : counted(faults, "fault")), {}, sums};
   }
-  const bool own = mostly_own(sums, thresholds.percent);
+  const bool mostly = mostly_own(sums, thresholds.percent);
+  const bool own = mostly || own_lately(sums, thresholds.percent);
   // Faults that others may have made do not make this host's own ones worse.
   const std::uint64_t own_faults = own ? faults : sums.within + sums.memory;
   Verdict verdict{Level::kWarning, faults_in_words(sums),
@@ -105,7 +120,8 @@ Verdict verdict_of(const Evidence& evidence, const Thresholds& thresholds) {
     verdict.level = Level::kCritical;
   if (own_faults != 0 && !sums.troubled.empty()) {
     verdict.text += " with " + std::to_string(sums.troubled.size()) + " of " +
-                    counted(sums.hosts.size(), "host");
+                    counted(own && !mostly ? sums.compared : sums.hosts.size(), "host") +
+                    (own && !mostly ? " of that time" : "");
   }
   verdict.text += ": " + verdict.suspect;
   return verdict;

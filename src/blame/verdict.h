@@ -9,6 +9,10 @@
 // it); with one host and no other to compare, they may be either's (a warning). Faults within this
 // host are always its own.
 //
+// A host that goes bad has had many peers before, with whom all was well. So it is its own as well
+// when nearly all of those have faults with whom it exchanged data in the hours with faults, if
+// they are more than three.
+//
 // The likelihood ratio of suspects.h cannot say this: every way that one host sees has this host at
 // an end, so "this host" explains all of them whoever is at fault, and its ratio is 1.
 #ifndef VERITY_BLAME_VERDICT_H
@@ -43,6 +47,7 @@ struct Sums {
   std::uint64_t bytes = 0;
   std::vector<std::string> hosts{};     // others, with traffic
   std::vector<std::string> troubled{};  // of them, with faults
+  std::size_t compared = 0;             // of them, with traffic in hours with faults
 
   [[nodiscard]] std::uint64_t faults() const noexcept { return in + out + within + memory; }
 };

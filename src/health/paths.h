@@ -61,12 +61,14 @@ struct PathFaults {
   std::uint64_t in = 0;
   std::uint64_t out = 0;
   std::uint64_t memory = 0;
+  std::uint64_t compared = 0;  // of the bytes, those of hours in which this host had faults
 
   PathFaults& operator+=(const PathFaults& other) noexcept {
     bytes += other.bytes;
     in += other.in;
     out += other.out;
     memory += other.memory;
+    compared += other.compared;
     return *this;
   }
   [[nodiscard]] std::uint64_t faults() const noexcept { return in + out + memory; }
@@ -74,8 +76,10 @@ struct PathFaults {
   bool operator==(const PathFaults&) const = default;
 };
 [[nodiscard]] inline PathFaults path_faults(const Counters& counters) noexcept {
-  return {bytes_checked(counters), faults_in(counters), faults_out(counters),
-          faults_memory(counters)};
+  return {.bytes = bytes_checked(counters),
+          .in = faults_in(counters),
+          .out = faults_out(counters),
+          .memory = faults_memory(counters)};
 }
 
 // Each fault is found by the one who receives it, and is counted once among these.

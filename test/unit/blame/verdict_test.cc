@@ -102,6 +102,28 @@ TEST(Verdict, ManyPeersOfWhichFewHaveTrouble) {
   EXPECT_EQ(fleet.at("a").level, Level::kCritical);
 }
 
+// A host that goes bad after a day of jobs: what counts is with whom it exchanged data since.
+TEST(Verdict, PeersOfTheHoursWithFaultsDecide) {
+  const auto level = [](int troubled, int clean, int before) {
+    FaultsByPath paths;
+    for (int i = 0; i < troubled + clean + before; ++i) {
+      health::PathFaults& path = paths[{"vrc_verbs", "mlx5_0:1", "n" + std::to_string(i)}];
+      path.bytes = 1 << 20;
+      path.in = i < troubled;
+      path.compared = i < troubled + clean ? path.bytes : 0;
+    }
+    return verdict(paths);
+  };
+  EXPECT_EQ(level(63, 0, 600).level, Level::kCritical);
+  EXPECT_EQ(level(63, 0, 600).text,
+            "63 faults (63 in, 0 out) with 63 of 63 hosts of that time: device mlx5_0:1");
+  EXPECT_EQ(level(63, 6, 600).level, Level::kCritical);
+  EXPECT_EQ(level(63, 8, 600).level, Level::kWarning) << "those behind one switch, perhaps";
+  EXPECT_EQ(level(3, 0, 600).level, Level::kWarning) << "too few to tell";
+  EXPECT_EQ(level(63, 0, 63).text,
+            "63 faults (63 in, 0 out) with 63 of 126 hosts: device mlx5_0:1");
+}
+
 TEST(Verdict, DamageWithinTheHostIsItsOwn) {
   Fleet fleet({"a", "b", "c"});
   fleet.damage("a", "a", 2);  // 2 in and 2 out: its sender and its receiver report the same
