@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "health/process_id.h"
+#include "health/text.h"
 #include "tools/commands.h"
 #include "tools/export/exposition.h"
 #include "tools/export/gather.h"
@@ -36,6 +37,7 @@ struct ExportOptions {
   bool peers = false;
   bool jobs = false;
   bool injected = false;
+  bool forget = false;
   blame::Thresholds thresholds;
   std::vector<std::string> trust;
 };
@@ -106,6 +108,13 @@ Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
   return exposition;
 }
 
+void report_forgotten(health::FaultsByPath faults, bool injected) {
+  if (!injected) (void)leave_out_injected(faults);
+  std::fprintf(stderr,
+               "ucx-verity export: %s faults of the last 8 days no longer count for check\n",
+               health::grouped(blame::evidence_of(faults).faults).c_str());
+}
+
 int publish(const ExportOptions& options, const std::string& text) {
   if (options.textfile.empty()) {
     std::fputs(text.c_str(), stdout);
@@ -140,6 +149,9 @@ int run(const ExportOptions& options) {
     complain(d.path + " of user " + std::to_string(d.user) + " is not believed: " + d.why);
   observe(ledger, gathered.totals, now, gathered.complete);
   grow(ledger, gathered.totals, health::boot_id(), gathered.complete);
+  if (options.forget)
+    report_forgotten(recent(ledger, gathered.totals, now, Ledger::kHours), options.injected);
+  if (options.forget) ledger.hours.clear();
   Exposition exposition = exposition_of(options, gathered, ledger, now);
   choose_shown(ledger.shown, exposition.totals.paths, gathered.complete);
   exposition.shown = ledger.shown;
@@ -149,6 +161,7 @@ int run(const ExportOptions& options) {
     return kExitError;
   }
   remove_taken(gathered);
+  if (options.forget && options.textfile.empty()) return kExitOk;
   return publish(options, render_exposition(exposition));
 }
 
@@ -185,6 +198,8 @@ void add_export_command(CLI::App& app, int* exit_code) {
                     "Prometheus to keep");
   command->add_flag("--injected", options->injected,
                     "Also count faults that a test transport made on purpose");
+  command->add_flag("--forget", options->forget,
+                    "After a repair: leave the faults up to now out of the verdict; counters stay");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }
 

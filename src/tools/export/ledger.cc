@@ -43,7 +43,10 @@ health::PathFaults since(const health::PathFaults& before, const health::PathFau
     return complete ? sum - std::min(sum, ended.*field) : 0;
   };
   using Faults = health::PathFaults;
-  return {less(&Faults::bytes), less(&Faults::in), less(&Faults::out), less(&Faults::memory)};
+  return {.bytes = less(&Faults::bytes),
+          .in = less(&Faults::in),
+          .out = less(&Faults::out),
+          .memory = less(&Faults::memory)};
 }
 
 // The same for one counter of a path. `restarted`: the machine, since the last run.
@@ -54,12 +57,25 @@ std::uint64_t growth(std::uint64_t before, std::uint64_t now, std::uint64_t ende
 }
 
 health::PathFaults most_of(const health::PathFaults& a, const health::PathFaults& b) noexcept {
-  return {std::max(a.bytes, b.bytes), std::max(a.in, b.in), std::max(a.out, b.out),
-          std::max(a.memory, b.memory)};
+  return {.bytes = std::max(a.bytes, b.bytes),
+          .in = std::max(a.in, b.in),
+          .out = std::max(a.out, b.out),
+          .memory = std::max(a.memory, b.memory)};
 }
 
 void add_all(Troubles& to, const Troubles& from) {
   for (const auto& [key, trouble] : from) to.place(key) += trouble;
+}
+
+// Those of one hour.
+void add_compared(Troubles& to, const Troubles& hour) {
+  const bool has_faults = std::any_of(hour.begin(), hour.end(), [](const auto& path) {
+    return path.second.faults() != 0 && !path.first.injected;
+  });
+  for (const auto& [key, trouble] : hour) {
+    health::PathFaults& sum = to.place(key) += trouble;
+    if (has_faults) sum.compared += trouble.bytes;
+  }
 }
 
 // What `totals` has that the last run did not know of.
@@ -95,6 +111,25 @@ Troubles without_hosts(const Troubles& troubles, Predicate goes) {
                    : key) += trouble;
   }
   return bare;
+}
+
+// The ledger's sums are for ever: once they had all places, a new path would have none. Those of
+// processes that ended lose their hosts in time; the hours have them.
+void bound_ended(Ledger& ledger, const Totals& totals) {
+  std::map<std::uint32_t, std::size_t> of_user;
+  bool too_many = ledger.ended_trouble.size() > Ledger::kMostEnded;
+  for (const auto& path : ledger.ended_trouble)
+    too_many |= ++of_user[path.first.user] > Ledger::kMostEndedOfUser;
+  if (!too_many) return;
+  const auto is_over = [&](const health::PathKey& key, const auto&) {
+    const auto total = totals.trouble.find(key);
+    const auto ended = ledger.ended_trouble.find(key);
+    return total != totals.trouble.end() && ended != ledger.ended_trouble.end() &&
+           total->second == ended->second;
+  };
+  Troubles seen = without_hosts(ledger.seen, is_over);
+  ledger.ended_trouble = without_hosts(ledger.ended_trouble, is_over);
+  ledger.seen = std::move(seen);
 }
 
 // The oldest hours lose hosts until there are few enough paths: first those that no fault is known
@@ -159,6 +194,7 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bo
     add_all(ledger.hours[hour], fresh);
   if (complete) {
     ledger.seen = totals.trouble;
+    bound_ended(ledger, totals);
   } else {
     for (const auto& [key, trouble] : totals.trouble) {
       health::PathFaults& seen = ledger.seen.place(key);
@@ -206,16 +242,22 @@ void grow(Ledger& ledger, const Totals& totals, std::string_view boot, bool comp
   }
 }
 
+// Newest first: what comes when there are too many paths loses its host.
 health::FaultsByPath recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
                             std::uint64_t hours, bool complete) {
-  if (hours == 0) return totals.trouble;
   Troubles sum;
-  const std::uint64_t now = now_seconds / kHour;
-  // The clock may have been set back since: hours to come count as this one.
-  for (const auto& [hour, troubles] : ledger.hours) {
-    if (hour + hours > now) add_all(sum, troubles);
+  if (hours == 0) {
+    add_compared(sum, totals.trouble);
+    return sum;
   }
-  add_all(sum, news(ledger, totals, complete));
+  const std::uint64_t now = now_seconds / kHour;
+  Troubles newest = news(ledger, totals, complete);
+  // The clock may have been set back since: hours to come count as this one.
+  auto hour = ledger.hours.rbegin();
+  for (; hour != ledger.hours.rend() && hour->first >= now; ++hour) add_all(newest, hour->second);
+  add_compared(sum, newest);
+  for (; hour != ledger.hours.rend() && hour->first + hours > now; ++hour)
+    add_compared(sum, hour->second);
   return sum;
 }
 

@@ -35,6 +35,8 @@ struct Ledger {
   // Most paths to hosts that are kept apart; the others are added up under the path without a host.
   static constexpr std::size_t kMostPaths = 20000;
   static constexpr std::size_t kMostPathsOfUser = 12000;
+  static constexpr std::size_t kMostEnded = 8000;  // of them, of processes that ended
+  static constexpr std::size_t kMostEndedOfUser = 4000;
   static constexpr std::size_t kMostSums = 1024;   // paths without hosts
   static constexpr std::uint64_t kHours = 24 * 8;  // how long faults are kept by the hour
   // Most paths that all hours keep together; beyond it the oldest ones are without hosts.

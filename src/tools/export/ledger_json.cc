@@ -34,9 +34,10 @@ json json_of(const Troubles& troubles) {
 Troubles troubles_of(const json& list) {
   Troubles troubles;
   for (const json& item : list) {
-    troubles.place(key_of(item.at(0))) = {
-        item.at(1).get<std::uint64_t>(), item.at(2).get<std::uint64_t>(),
-        item.at(3).get<std::uint64_t>(), item.at(4).get<std::uint64_t>()};
+    troubles.place(key_of(item.at(0))) += {.bytes = item.at(1).get<std::uint64_t>(),
+                                           .in = item.at(2).get<std::uint64_t>(),
+                                           .out = item.at(3).get<std::uint64_t>(),
+                                           .memory = item.at(4).get<std::uint64_t>()};
   }
   return troubles;
 }

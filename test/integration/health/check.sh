@@ -103,6 +103,12 @@ mode=$(stat -c %a "$tap_dir/node1.prom")
 is "the collector may read the file" "$mode" 644
 is "no unfinished file stays behind" "$(find "$tap_dir" -maxdepth 1 -name '.*.prom.*' | wc -l)" 0
 
+# A repaired node is not drained again for what was before.
+resent=$(metric_sum segments_resent_total "$tap_dir/node1.prom")
+contains "a repair ends what counts" "$(export_of node1 --forget 2>&1)" '^ucx-verity export: [1-9][0-9]* faults of the last 8 days no longer count for check$'
+is "the node is well" "$(verdict node1 | tail -n 1)" "exit 0"
+is "its counters stay" "$(export_of node1 | metric_sum segments_resent_total)" "$resent"
+
 # The exporter takes a file long before any other process would remove it, which adds up nothing. Ended 40 minutes ago:
 cp "$sample_of_node3" "$tap_dir/node3/1-aged.health"
 ended=$(printf '%016x' $((($(date +%s) - 2400) * 1000000000)))

@@ -205,8 +205,68 @@ TEST(Ledger, HoursAreBounded) {
     EXPECT_EQ(bytes, 12 * 10 * (kHosts + 1)) << "none is lost";
     EXPECT_EQ(faults_of(paths), 1 + 12 * faults * kHosts);
     if (faults != 0) continue;
-    EXPECT_EQ(paths.at({"vtcp", "eth0", "bad", false, 1001}), (health::PathFaults{120, 1, 0, 0}));
+    const health::PathFaults& bad_path = paths.at({"vtcp", "eth0", "bad", false, 1001});
+    EXPECT_EQ(bad_path.bytes, 120U);
+    EXPECT_EQ(bad_path.in, 1U);
   }
+}
+
+// Hosts of years of jobs are no reason to lose those of today.
+TEST(Ledger, EndedProcessesLeaveRoomForNewHosts) {
+  Ledger ledger;
+  health::Snapshot many = process("b", 100, 1);
+  const auto row = many.rows.front();
+  for (const std::uint32_t user : {1001U, 1002U, 1003U}) {
+    many.rows.clear();
+    for (std::size_t i = 0; i < Ledger::kMostPathsOfUser; ++i) {
+      many.rows.push_back(row);
+      many.rows.back().peer = "host" + std::to_string(i);
+    }
+    take(ledger, "/dir/" + std::to_string(user), many, user);
+    observe(ledger, totals_of(ledger), kNow);
+  }
+  EXPECT_LE(ledger.ended_trouble.size(), Ledger::kMostEnded);
+  EXPECT_EQ(faults_of(ledger.ended_trouble), 3 * Ledger::kMostPathsOfUser) << "none is lost";
+  EXPECT_EQ(faults_of(ledger.seen), 3 * Ledger::kMostPathsOfUser);
+  const auto later = kNow + 300 * kHour;
+  observe(ledger, totals_of(ledger), later);
+  EXPECT_TRUE(recent(ledger, totals_of(ledger), later, 24).empty()) << "nothing of that is new";
+  Totals totals = totals_of(ledger);
+  add(totals, process("new", 5, 2), 1004);
+  const auto paths = recent(ledger, totals, later, 24);
+  ASSERT_TRUE(paths.contains({"vtcp", "eth0", "new", false, 1004}));
+  EXPECT_EQ(paths.size(), 1U);
+  // A live process of a known path keeps its host.
+  Totals live = totals_of(ledger);
+  add(live, process("live", 5, 2), 1001);
+  take(ledger, "/dir/more", process("over", 5, 2), 1001);
+  observe(ledger, live, later);
+  EXPECT_TRUE(ledger.seen.contains({"vtcp", "eth0", "live", false, 1001}));
+}
+
+// What an hour full of hosts leaves no room for is what is older.
+TEST(Ledger, NewestPathsKeepTheirHosts) {
+  Ledger ledger;
+  for (const std::uint32_t user : {1001U, 1002U}) {
+    for (std::size_t i = 0; i < Ledger::kMostPathsOfUser; ++i)
+      ledger.hours[kNow / kHour - 5][{"vtcp", "eth0", "h" + std::to_string(i), false, user}] = {1};
+  }
+  Totals totals;
+  add(totals, process("new", 5, 2), 1001);
+  EXPECT_TRUE(recent(ledger, totals, kNow, 24).contains({"vtcp", "eth0", "new", false, 1001}));
+}
+
+// Peers are compared with by what was exchanged in hours with faults.
+TEST(Ledger, HoursWithoutFaultsAreNotCompared) {
+  Ledger ledger;
+  observe(ledger, with(ledger, {process("b", 100, 0)}), kNow);
+  const auto both = {process("b", 100, 0), process("c", 50, 0), process("d", 50, 2)};
+  observe(ledger, with(ledger, both), kNow + kHour);
+  const auto paths = recent(ledger, with(ledger, both), kNow + kHour, 24);
+  const auto compared = [&](const char* peer) { return paths.at({"vtcp", "eth0", peer}).compared; };
+  EXPECT_EQ(compared("b"), 0U);
+  EXPECT_EQ(compared("c"), 50U);
+  EXPECT_EQ(compared("d"), 50U);
 }
 
 TEST(Ledger, UsersAreToldApart) {
