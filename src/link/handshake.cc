@@ -46,7 +46,9 @@ Link* Handshake::on_hello(const wire::FrameView& view) noexcept {
   if (link->peer_epoch != epoch) {
     if (link->hello_epoch != 0 && is_older(epoch, link->hello_epoch)) return nullptr;
     take_hello(*link, hello);
-    const bool is_first = view.header.link == wire::kLinkUnknown && !link->reconnected;
+    // In mode observe the peer keeps nothing that it could send again after an answer.
+    const bool is_first = view.header.link == wire::kLinkUnknown &&
+                          (!link->reconnected || link->mode() == Mode::kObserve);
     if (!names_us && !restarts && !is_first) {
       control_.schedule_ack(link->control, view.header.frame_class(), true);
       return nullptr;

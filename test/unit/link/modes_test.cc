@@ -41,6 +41,24 @@ TEST_P(Modes, ModesAreTheLowerOfBoth) {
   }
 }
 
+// Nothing is kept for a peer that comes back: what it sends first is taken, as it is sent once.
+TEST_P(Modes, ObserveTakesTheFirstFrameOfAPeerThatComesBack) {
+  for (const Mode of_a : {Mode::kObserve, Mode::kVerify}) {
+    Pair p{with_mode(of_a), with_mode(Mode::kObserve)};
+    for (const char* text : {"first", "again"}) {
+      p.a.open(p.b.hub.uid());
+      EXPECT_TRUE(p.a.send(text));
+      p.run_for(50'000'000);
+      for (End* end : {&p.a, &p.b}) {
+        ASSERT_NE(end->link, nullptr);
+        end->hub.lifecycle.remove(*end->link);
+        end->link.reset();
+      }
+    }
+    EXPECT_EQ(p.b.got, (std::vector<std::string>{"first", "again"}));
+  }
+}
+
 // A connect-to-endpoint link knows the mode from the addresses; one that also hears a HELLO of a
 // lower mode leaves the fast path.
 TEST_P(Modes, ALowerModeEndsTheFastPath) {
