@@ -39,6 +39,7 @@ class FaultEp : public uct::WrapEp {
  public:
   static FaultEp& of(uct_ep_h ep) noexcept { return static_cast<FaultEp&>(WrapEp::of(ep)); }
   History history;
+  bool cancelled = false;  // flushed with UCT_FLUSH_FLAG_CANCEL: nothing may be sent hereafter
 
   // The peer's rank, if UCX_FAULT_PEERS is set; kUnset for one that knows none.
   [[nodiscard]] uint64_t peer() const noexcept { return peer_; }

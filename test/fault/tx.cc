@@ -101,6 +101,7 @@ ucs_status_t send_frame(FaultEp& ep, uint8_t id, Bytes frame, const Zcopy* zcopy
 ucs_status_t am_short_op(uct_ep_h tl_ep, uint8_t id, uint64_t header, const void* payload,
                          unsigned length) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
+  if (ep.cancelled) { return UCS_ERR_CANCELED; }
   const auto send = [&] { return uct_ep_am_short(ep.lower(), id, header, payload, length); };
   if (!injector().watches(Op::kAm, Side::kTx)) { return send(); }
   return uct::guarded([&] {
@@ -114,6 +115,7 @@ ucs_status_t am_short_op(uct_ep_h tl_ep, uint8_t id, uint64_t header, const void
 ucs_status_t am_short_iov_op(uct_ep_h tl_ep, uint8_t id, const uct_iov_t* iov,
                              size_t iovcnt) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
+  if (ep.cancelled) { return UCS_ERR_CANCELED; }
   const auto send = [&] { return uct_ep_am_short_iov(ep.lower(), id, iov, iovcnt); };
   if (!injector().watches(Op::kAm, Side::kTx)) { return send(); }
   return uct::guarded([&] { return send_frame(ep, id, gather(iov, iovcnt), nullptr, send); });
@@ -132,6 +134,7 @@ ucs_status_t am_zcopy_op(uct_ep_h tl_ep, uint8_t id, const void* header, unsigne
                          const uct_iov_t* iov, size_t iovcnt, unsigned flags,
                          uct_completion_t* comp) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
+  if (ep.cancelled) { return UCS_ERR_CANCELED; }
   const auto send = [&] {
     const ucs_status_t status =
         uct_ep_am_zcopy(ep.lower(), id, header, header_length, iov, iovcnt, flags, comp);
@@ -220,6 +223,7 @@ void finish_bcopy(Packing& packing) {
 ssize_t am_bcopy_op(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack, void* arg,
                     unsigned flags) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
+  if (ep.cancelled) { return UCS_ERR_CANCELED; }
   if (!injector().watches(Op::kAm, Side::kTx)) {
     return uct_ep_am_bcopy(ep.lower(), id, pack, arg, flags);
   }
@@ -233,9 +237,18 @@ ssize_t am_bcopy_op(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack, void* 
   return sent;
 }
 
+// UCT permits nothing but the end of the endpoint after a cancel; ud, for one, then sends nothing
+// again that is lost.
+ucs_status_t flush_op(uct_ep_h tl_ep, unsigned flags, uct_completion_t* comp) noexcept {
+  FaultEp& ep = FaultEp::of(tl_ep);
+  if ((flags & UCT_FLUSH_FLAG_CANCEL) != 0) { ep.cancelled = true; }
+  return uct_ep_flush(ep.lower(), flags, comp);
+}
+
 }  // namespace
 
 void fill_am_ops(uct_iface_ops_t& ops) noexcept {
+  ops.ep_flush = flush_op;
   ops.ep_am_short = am_short_op;
   ops.ep_am_short_iov = am_short_iov_op;
   ops.ep_am_bcopy = am_bcopy_op;

@@ -73,6 +73,8 @@ class Outbound {
   ucs_status_t try_send_number(uint64_t sequence, Kind kind, const Cut& cut = {});
   uint64_t reserve() { return count_++; }
   void unreserve() { --count_; }
+  // The next messages go over that endpoint.
+  void use(uct_ep_h ep) { ep_ = ep; }
   // Sends the next message, progressing while there are no resources.
   void send(Kind kind, const Cut& cut = {});
   // Waits for the completions of all am_zcopy.

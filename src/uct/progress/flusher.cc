@@ -67,8 +67,11 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   // A cancel below would also stop what the other endpoints of this link have on their way. The
   // link owns copies of all that is left, so that nothing of the upper layer's is read any more: no
   // need to wait for the peer, as tcp's flush would.
+  // The last endpoint's would stop the link itself, which acknowledges on, and may have another
+  // endpoint: ud sends nothing again after a cancel.
   const bool shared = l.eps.next != l.eps.prev;
   if (shared && l.mode() != link::Mode::kOff) return UCS_OK;
+  if (!l.failed() && !l.to_ep && l.mode() == link::Mode::kVerify) return UCS_OK;
   const unsigned flags = shared ? unsigned{UCT_FLUSH_FLAG_LOCAL} : request.flags;
   const ucs_status_t status =
       lower_.start(uct_ep_flush, request.ep, l.lower.get(), flags, request.comp);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Flush and fence.
+#include <memory>
+
 #include "pending.h"
 
 namespace verity::test {
@@ -104,6 +106,46 @@ void flush_cancelled(Side& side) {
   finish(side, iface);
 }
 
+void cancel(Iface& iface, uct_ep_h ep) {
+  Flushed& flushed = *new Flushed;  // left behind when the check fails
+  const ucs_status_t status = uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, &flushed.completion);
+  require(status == UCS_OK || status == UCS_INPROGRESS,
+          std::string("a flush with cancel: ") + ucs_status_string(status));
+  if (status == UCS_INPROGRESS) {
+    iface.progress_until([&] { return flushed.done; }, "completion of a flush", 30);
+  }
+  delete &flushed;
+}
+
+// UCP cancels what an endpoint has on its way before it destroys it; the link lives on, and may
+// have another endpoint.
+void flush_with_cancel(Side& side) {
+  if (side.options.transport.front() != 'v' || side.channel.alone() || !in_mode_verify()) {
+    throw Skip("needs a wrapper in mode verify, and two processes");
+  }
+  Iface iface(side.options);
+  skip_if_pairs(iface);
+  Inbound in(iface, kId, [](uint64_t) { return size_t{40}; });
+  auto eps = std::make_unique<Endpoints>(iface, side.channel, 1);
+  Outbound out(iface, (*eps)[0], kId, [](uint64_t) { return size_t{40}; });
+  connect(side, iface, in, out);
+  constexpr int kTimes = 10;
+  for (int i = 0; i < kTimes; ++i) {
+    if (side.role == 0) {
+      out.send(Kind::kBcopy);
+      cancel(iface, (*eps)[0]);
+      eps->destroy(0);
+    }
+    side.channel.barrier([&] { iface.progress(); });
+    if (side.role == 1) eps->destroy(0);
+    eps = std::make_unique<Endpoints>(iface, side.channel, 1);
+    out.use((*eps)[0]);
+  }
+  if (side.role == 0) { out.send(Kind::kBcopy); }
+  in.expect(side.role == 1 ? kTimes + 2 : 1);
+  finish(side, iface);
+}
+
 // Flushes under load, completions and plain calls mixed; fences in between change no order.
 void flush_and_fence(Side& side) {
   Iface iface(side.options);
@@ -129,6 +171,7 @@ constexpr Case kCases[] = {
     {"a flush waits for the pending queue", flush_behind_pending},
     {"flush towards a peer that does nothing", flush_without_peer},
     {"endpoint destroyed during its flush", flush_cancelled},
+    {"endpoints that are flushed with cancel, and made again", flush_with_cancel},
     {"flushes and fences under load", flush_and_fence},
 };
 
