@@ -32,6 +32,13 @@ void ControlSender::detach(Link& link) noexcept {
   }
 }
 
+void ControlSender::attach(Link& link) noexcept {
+  if (!link.detached) return;
+  link.detached = false;
+  if (link.is_alive() && link.mode() == Mode::kVerify && !link.never_connected())
+    control_.schedule_ack(link.control, wire::Class::kSync, true);
+}
+
 // False: the lower transport is busy, and the rest stays pending.
 bool ControlSender::send_pending(Link& link) noexcept {
   return send_pending(link, wire::Class::kSync) && send_pending(link, wire::Class::kAsync) &&
@@ -97,24 +104,26 @@ bool ControlSender::send_nack_of_missing(Link& link, wire::Class c, uint32_t psn
   return send_nack(link, c, psn, 0, {&wide, sizeof(wide)});
 }
 
-// When the digests do not fit one frame, the whole frame is requested.
 bool ControlSender::send_nack_of_damaged(Link& link, wire::Class c, QueuedFrame& frame) noexcept {
+  frame.nacked = true;  // before the send, in which the frame may be repaired and go
+  if (send_nack_with_digests(link, c, frame)) return true;
+  frame.nacked = false;
+  return false;
+}
+
+// When the digests do not fit one frame, the whole frame is requested.
+bool ControlSender::send_nack_with_digests(Link& link, wire::Class c, QueuedFrame& frame) noexcept {
   const merkle::Geometry geometry(frame.header.length, frame.header.segment_size());
   const uint64_t count = geometry.leaf_count();
   const size_t size = sizeof(wire::FrameHeader) + sizeof(wire::NackBody) +
                       count * sizeof(merkle::Digest) + iface_.config.hello_size;
-  frame.nacked = true;
-  if (count > wire::kMaxFrameLeaves || size > iface_.config.max_send) {
+  if (count > wire::kMaxFrameLeaves || size > iface_.config.max_send)
     return send_nack_of_missing(link, c, frame.header.psn, 1);
-  }
   merkle::Digest digests[wire::kMaxFrameLeaves];
   const util::Piece payload{frame.payload(), frame.header.length};
   merkle::leaf_digests(geometry, {&payload, 1}, {digests, count});
   const auto leaves = static_cast<uint16_t>(count);
-  if (send_nack(link, c, frame.header.psn, leaves, {digests, count * sizeof(digests[0])}))
-    return true;
-  frame.nacked = false;
-  return false;
+  return send_nack(link, c, frame.header.psn, leaves, {digests, count * sizeof(digests[0])});
 }
 
 bool ControlSender::send_nack(Link& link, wire::Class c, uint32_t psn, uint16_t count,

@@ -23,9 +23,9 @@ class ControlSender {
 
   // The last endpoint of a link goes, with it perhaps all progress, though the interface stays: the
   // peer's flushes need not wait for long. Said several times, as it may be lost. attach(): there
-  // is an endpoint again.
+  // is an endpoint again, which the peer learns from the next control frame.
   void detach(Link& link) noexcept;
-  static void attach(Link& link) noexcept { link.detached = false; }
+  void attach(Link& link) noexcept;
 
  private:
   bool serve(PendingControl& pending) noexcept;
@@ -35,6 +35,7 @@ class ControlSender {
   bool send_nacks(Link& link, wire::Class c) noexcept;
   bool send_nack_of_missing(Link& link, wire::Class c, uint32_t psn, uint32_t count) noexcept;
   bool send_nack_of_damaged(Link& link, wire::Class c, QueuedFrame& frame) noexcept;
+  bool send_nack_with_digests(Link& link, wire::Class c, QueuedFrame& frame) noexcept;
   bool send_nack(Link& link, wire::Class c, uint32_t psn, uint16_t count,
                  util::Piece digests) noexcept;
   bool send_probe(Link& link, wire::Class c) noexcept;

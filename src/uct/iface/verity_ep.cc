@@ -31,7 +31,7 @@ ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
   }
   if (l != nullptr) {
     use(*l);
-    link::ControlSender::attach(*l);
+    f.core().hub->control_sender.attach(*l);
   }
   return status;
 }
