@@ -52,11 +52,12 @@ void Sender::withhold_ack(Link& link) noexcept {
   if (!withheld.on) withheld.ack = link.receive_window(wire::Class::kSync).expected() - 1;
   withheld.on = true;
   withheld.sent = false;
+  link.send_window(wire::Class::kSync).block();
 }
 
 Slot* Sender::reserve_beyond(Link& link, size_t length) noexcept {
   constexpr uint32_t kBeyond = 64;  // frames
-  const SendWindow& tx = link.send_window(wire::Class::kSync);
+  SendWindow& tx = link.send_window(wire::Class::kSync);
   const uint32_t most = limits_.frames + kBeyond;
   const bool has_room = tx.frames() < (may_compact_ ? std::min(most, wire::kCompactWindow) : most);
   // Without a lower endpoint it waits for one, ahead of the data frames that will acknowledge.
@@ -68,6 +69,7 @@ Slot* Sender::reserve_beyond(Link& link, size_t length) noexcept {
   if (slot == nullptr) return nullptr;
   link.withheld.until = tx.next_psn() + 1;
   link.withheld.sent = true;
+  unblock(link, tx);
   return slot;
 }
 
@@ -137,7 +139,10 @@ void Sender::lower_ready(Link& link) noexcept {
 }
 
 void Sender::unblock(Link& link, SendWindow& tx) noexcept {
-  if (link.is_alive() && !link.no_lower_endpoint && tx.unblock(limits_)) iface_.port.writable(link);
+  const bool withholds =
+      link.withheld.on && !link.withheld.sent && &tx == &link.send_window(wire::Class::kSync);
+  if (link.is_alive() && !link.no_lower_endpoint && !withholds && tx.unblock(limits_))
+    iface_.port.writable(link);
 }
 
 void Sender::request_ack(Link& link) noexcept {

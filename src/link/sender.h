@@ -46,8 +46,8 @@ class Sender {
   // goes with those that wait. nullptr: there are too many already, no memory, or no link.
   [[nodiscard]] Slot* reserve_beyond(Link& link, size_t length) noexcept;
   // Control frames do not acknowledge the frame just received, until what is reserved with
-  // reserve_beyond(), now or later, is acknowledged. Data frames may: behind them the peer knows
-  // what is missing.
+  // reserve_beyond(), now or later, is acknowledged. Data frames may once it has its psn, as behind
+  // them the peer knows what is missing; none is taken before.
   static void withhold_ack(Link& link) noexcept;
   // A slot for a frame of at most small_payload() bytes on a link that is fast, in the synchronous
   // class; commit_small() then. nullptr: reserve() may have one.

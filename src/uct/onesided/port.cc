@@ -66,10 +66,12 @@ void OneSided::send_message(rma::Peer& peer, size_t length) noexcept {
 }
 
 // A blocked link is unblocked by an acknowledgement, whose coming wakes the process, as its own
-// timer does.
+// timer does; one that waits for its refusal, by the refusal.
 bool OneSided::has_room(const rma::Peer& peer) const noexcept {
   const auto& l = static_cast<const UctLink&>(peer);
-  return !l.failed() && !l.peer_closed() && core_.hub->sender.can_send(l, wire::Class::kSync);
+  const bool withholds = l.withheld.on && !l.withheld.sent;
+  return !l.failed() && !l.peer_closed() &&
+         (withholds || core_.hub->sender.can_send(l, wire::Class::kSync));
 }
 
 size_t OneSided::max_message() const noexcept { return sender_.limits().max_rma; }

@@ -67,6 +67,29 @@ TEST_P(ControlFrames, FrameBeyondTheWindowWaitsForALowerEndpoint) {
   EXPECT_EQ(a.hub.sender.reserve_beyond(unknown, 1), nullptr);
 }
 
+// Data frames acknowledge: none goes while the frame has no psn.
+TEST_P(ControlFrames, NoDataFrameGoesAheadOfWhatAnAcknowledgementIsWithheldFor) {
+  ASSERT_TRUE(a.send("put"));
+  b.on_message = [&] { link::Sender::withhold_ack(*b.link); };
+  b.receive(a.take());
+  b.on_message = nullptr;
+  EXPECT_FALSE(b.send("data"));
+  ASSERT_TRUE(a.send("more"));
+  b.receive(a.take());  // it acknowledges, and unblocks nothing
+  EXPECT_FALSE(b.send("data"));
+  const unsigned before = b.writables;
+  link::Slot* slot = b.hub.sender.reserve_beyond(*b.link, 1);
+  ASSERT_NE(slot, nullptr);
+  EXPECT_GT(b.writables, before) << "what waits above is called";
+  *slot->payload() = '!';
+  b.hub.sender.commit(*b.link, Class::kSync, slot, 1, 1);
+  link::Sender::stalled(*b.link, Class::kSync, slot);
+  EXPECT_TRUE(b.hub.retransmitter.resume(*b.link));
+  EXPECT_TRUE(b.send("data"));
+  pair.run_until_idle();
+  EXPECT_EQ(a.got, (std::vector<std::string>{"!", "data"}));
+}
+
 // A message that must be there before an acknowledgement is lost, and is the last one: no control
 // frame acknowledges what it is about, until it is there.
 TEST_P(ControlFrames, NoControlFrameAcknowledgesAheadOfALostFrame) {
