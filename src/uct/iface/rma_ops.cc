@@ -151,6 +151,7 @@ ucs_status_t post(uct_ep_h ep, unsigned op, uint64_t value, uint8_t log2, uint64
   UctLink& l = self.link();
   const AsyncGuard guard(f.core().threads);
   if (op > UCT_ATOMIC_OP_XOR) return UCS_ERR_UNSUPPORTED;
+  if (!is_atomic(address, size_t{1} << log2, rkey)) return UCS_ERR_INVALID_PARAM;
   const wire::RmaAtomic message{
       {static_cast<uint8_t>(wire::RmaKind::kAtomic), static_cast<uint8_t>(op), log2, 0, 0},
       RemoteKey::of(rkey).token,
@@ -175,6 +176,7 @@ ucs_status_t fetch(uct_ep_h ep, unsigned op, Word value, Word compare, Word* res
   UctLink& l = self.link();
   const AsyncGuard guard(f.core().threads);
   if (op >= UCT_ATOMIC_OP_LAST) return UCS_ERR_UNSUPPORTED;
+  if (!is_atomic(address, sizeof(Word), rkey)) return UCS_ERR_INVALID_PARAM;
   if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
   if (!f.fences().follows_other_lanes(l) || l.behind_pending) return UCS_ERR_NO_RESOURCE;
   return f.core().onesided->atomic_fetch({&l, &self, static_cast<wire::AtomicOp>(op), sizeof(Word),

@@ -19,6 +19,12 @@ bool refuse_am_id(uint8_t id) noexcept {
   return false;
 }
 
+bool refuse_alignment(uint64_t address, size_t size) noexcept {
+  ucs_error("atomic operation of %zu bytes at 0x%lx: the address must be a multiple of %zu", size,
+            address, size);
+  return false;
+}
+
 bool refuse_key(const char* operation) noexcept {
   ucs_error("Invalid remote key in %s: a wrapped transport needs one", operation);
   return false;

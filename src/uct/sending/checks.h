@@ -18,6 +18,7 @@ namespace verity::uct {
 [[gnu::cold]] bool refuse_pieces(const char* operation, size_t count, size_t most) noexcept;
 [[gnu::cold]] bool refuse_am_id(uint8_t id) noexcept;
 [[gnu::cold]] bool refuse_key(const char* operation) noexcept;
+[[gnu::cold]] bool refuse_alignment(uint64_t address, size_t size) noexcept;
 
 [[nodiscard]] inline bool is_length(const char* operation, size_t length, size_t most) noexcept {
   return length <= most || refuse_length(operation, length, most);
@@ -36,6 +37,10 @@ namespace verity::uct {
 }
 [[nodiscard]] inline bool is_key(const char* operation, uct_rkey_t rkey) noexcept {
   return has_key(rkey) || refuse_key(operation);
+}
+// The peer refuses others, which would end the link.
+[[nodiscard]] inline bool is_atomic(uint64_t address, size_t size, uct_rkey_t rkey) noexcept {
+  return is_key("atomic", rkey) && (address % size == 0 || refuse_alignment(address, size));
 }
 [[nodiscard]] inline bool are_empty(const uct_iov_t* iov, size_t count) noexcept {
   return std::all_of(iov, iov + count,

@@ -235,6 +235,12 @@ void atomics(Side& side) {
   std::deque<uint32_t> seen32;
   std::deque<Get> gets;
   unsigned open = 0;
+  // Its refusal by the peer would end the link.
+  require(uct_ep_atomic64_post(eps[0], UCT_ATOMIC_OP_ADD, 3, window.remote(4), window.key()) ==
+                  UCS_ERR_INVALID_PARAM &&
+              uct_ep_atomic_cswap32(eps[0], 0, 1, window.remote(2), window.key(), nullptr,
+                                    nullptr) == UCS_ERR_INVALID_PARAM,
+          "an atomic operation whose address is not aligned");
   for (uint64_t i = 0; i < rounds; ++i) {
     post(iface, "atomic64_post", [&] {
       return uct_ep_atomic64_post(eps[0], UCT_ATOMIC_OP_ADD, 3, window.remote(0), window.key());
@@ -301,6 +307,9 @@ void nothing_needs_no_key(Side& side) {
       require(uct_ep_get_bcopy(eps[0], unpack, nullptr, 8, address, key, nullptr) ==
                   UCS_ERR_INVALID_PARAM,
               "get_bcopy without a key");
+      require(
+          uct_ep_atomic64_post(eps[0], UCT_ATOMIC_OP_ADD, 1, address, key) == UCS_ERR_INVALID_PARAM,
+          "an atomic operation without a key");
     }
   }
   finish(side, iface);
