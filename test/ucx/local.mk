@@ -26,6 +26,7 @@ uct_am_SOURCES = \
 	test/ucx/cases/lifetime.cc \
 	test/ucx/cases/links.cc \
 	test/ucx/cases/memory.cc \
+	test/ucx/cases/reads.cc \
 	test/ucx/cases/failover.cc \
 	test/ucx/cases/flush.cc \
 	test/ucx/cases/fork.cc \

@@ -128,7 +128,7 @@ int run_all(const Arguments& arguments) {
   for (auto cases :
        {send_cases(), receive_cases(), queue_cases(), flush_cases(), lifetime_cases(),
         closing_cases(), completion_cases(), link_cases(), fork_cases(), async_cases(), rma_cases(),
-        rma_order_cases(), memory_cases(), setup_cases(), failover_cases()}) {
+        rma_order_cases(), memory_cases(), read_cases(), setup_cases(), failover_cases()}) {
     for (const Case& test : cases) {
       if (std::strstr(test.name, arguments.only.c_str()) == nullptr) { continue; }
       int code = run_case(test, arguments);

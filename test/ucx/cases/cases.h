@@ -39,6 +39,7 @@ std::span<const Case> async_cases();
 std::span<const Case> rma_cases();
 std::span<const Case> rma_order_cases();
 std::span<const Case> memory_cases();
+std::span<const Case> read_cases();
 std::span<const Case> setup_cases();
 std::span<const Case> failover_cases();
 
