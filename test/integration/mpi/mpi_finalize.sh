@@ -17,10 +17,15 @@ for launcher in $openmpi $mpich; do
   case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
   if finalize_waits "$launcher"; then export UCX_VERITY_PROGRESS_THREAD=y; fi
   for lower in tcp posix; do
-    # Open MPI 6.0.0rc2 over tcp, for one, does not end.
+    # Open MPI 6.0.0rc2 over tcp, for one, does not end with the rendezvous of UCX 1.23, which begins at 500 bytes.
     if stock_fails 1 60 "$launcher" 4 "v$lower,vself" finalize -o forward -t 40; then
-      skip "$mpi, v$lower" "stock fails too: $stock_words"
-      continue
+      note "$mpi, v$lower: with UCX_RNDV_THRESH=16k, as stock fails without: $stock_words"
+      export UCX_RNDV_THRESH=16k
+      if stock_fails 1 60 "$launcher" 4 "v$lower,vself" finalize -o forward -t 40; then
+        skip "$mpi, v$lower" "stock fails too: $stock_words"
+        unset UCX_RNDV_THRESH
+        continue
+      fi
     fi
     for order in forward reverse even shuffle; do
       no_damage
@@ -41,6 +46,7 @@ for launcher in $openmpi $mpich; do
     is "BYEs were lost" "$(($(json_sum drop "$tap_dir"/fault.*) > 0))" 1
     rm -f "$tap_dir"/fault.*
     no_damage
+    unset UCX_RNDV_THRESH
   done
 done
 unset UCX_VERITY_PROGRESS_THREAD
