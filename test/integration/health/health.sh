@@ -127,7 +127,7 @@ fi
 
 # ---- whatever lies there --------------------------------------------------------------------------------------------------------
 hello vposix,vself hello_integrity 50 1000 > /dev/null
-file=$(find "$dir" -name '*.health' | head -n 1)
+file=$(find "$dir" -name '[!.]*.health' | head -n 1) # not the hidden one that a killed job leaves of its report
 cp "$file" "$dir/1-layout.health"
 printf '\002' | dd of="$dir/1-layout.health" bs=1 seek=8 conv=notrunc 2> /dev/null
 cp "$file" "$dir/2-name.health"
