@@ -214,6 +214,16 @@ std::string numbers(const Findings& f) {
   return html + row("lines of another version", count(f.lines.newer)) + "</table>\n";
 }
 
+std::string delivered_sentence(const Evidence& e) {
+  std::uint64_t delivered = 0;
+  for (const auto& host : e.hosts) delivered += host.second.delivered;
+  if (delivered == 0) return {};
+  return element("p", "class=\"lead\"",
+                 health::grouped(delivered) + (delivered == 1 ? " fault was" : " faults were") +
+                     " DELIVERED in mode observe: results of these jobs may be wrong") +
+         "\n";
+}
+
 }  // namespace
 
 std::string render_html(const Findings& f) {
@@ -221,7 +231,7 @@ std::string render_html(const Findings& f) {
   std::string html = kHead + element("h1", "", health::grouped(e.faults) + " faults of machines");
   html += "\n<p class=\"lead\">ucx-verity report" +
           (e.first.empty() ? std::string() : ", " + when(e.first) + " to " + when(e.last)) +
-          "</p>\n";
+          "</p>\n" + delivered_sentence(e);
   if (e.faults != 0) {
     html += "<h2>Suspects</h2>\n<ol class=\"suspects\">\n";
     for (const Suspect& s : f.suspects) html += suspect_item(s, f);

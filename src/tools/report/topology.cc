@@ -34,8 +34,8 @@ std::string short_host(std::string_view host) {
 }
 
 // "03", "7", "01-12" between the brackets of a host list.
-bool add_range(std::string_view prefix, std::string_view range, std::string_view suffix,
-               std::size_t most, std::vector<std::string>* hosts) {
+bool add_range(const std::string& prefix, std::string_view range, std::size_t most,
+               std::vector<std::string>* hosts) {
   const std::string_view first_text = take(range, '-');
   const std::string_view last_text = range.empty() ? first_text : range;
   std::uint64_t first = 0;
@@ -47,8 +47,32 @@ bool add_range(std::string_view prefix, std::string_view range, std::string_view
   for (std::uint64_t i = 0; i <= last - first; ++i) {
     std::string digits = std::to_string(first + i);
     if (digits.size() < first_text.size()) digits.insert(0, first_text.size() - digits.size(), '0');
-    hosts->push_back(std::string(prefix) + digits + std::string(suffix));
+    hosts->push_back(prefix + digits);
   }
+  return true;
+}
+
+// Up to the next comma outside brackets.
+std::string_view take_item(std::string_view& list) {
+  std::size_t end = 0;
+  for (bool inside = false; end < list.size() && (inside || list[end] != ','); ++end)
+    inside = list[end] == '[' || (inside && list[end] != ']');
+  const std::string_view item = util::trimmed(list.substr(0, end));
+  list.remove_prefix(std::min(end + 1, list.size()));
+  return item;
+}
+
+// Each name with `text` and, where there are ranges, with each number of them.
+bool append(std::string_view text, std::string_view ranges, std::size_t most,
+            std::vector<std::string>* names) {
+  std::vector<std::string> longer;
+  for (const std::string& name : *names) {
+    if (ranges.empty()) longer.push_back(name + std::string(text));
+    for (std::string_view rest = ranges; !rest.empty();) {
+      if (!add_range(name + std::string(text), take(rest, ','), most, &longer)) return false;
+    }
+  }
+  *names = std::move(longer);
   return true;
 }
 
@@ -111,20 +135,19 @@ std::string expand_hosts(std::string_view list, std::size_t most,
                          std::vector<std::string>* hosts_p) {
   const std::string whole(list);
   while (!list.empty()) {
-    const std::size_t end = std::min(list.find_first_of(",["), list.size());
-    if (end == list.size() || list[end] == ',') {
-      if (const auto name = util::trimmed(take(list, ',')); !name.empty())
-        hosts_p->emplace_back(name);
-    } else {
-      const std::string_view prefix = util::trimmed(take(list, '['));
-      if (list.find(']') == std::string_view::npos) return "no host list: " + whole;
-      std::string_view ranges = take(list, ']');
-      const std::string_view suffix = util::trimmed(take(list, ','));
-      while (!ranges.empty()) {
-        if (!add_range(prefix, take(ranges, ','), suffix, most, hosts_p))
-          return "no host list: " + whole;
-      }
+    std::string_view item = take_item(list);
+    if (item.empty()) continue;
+    std::vector<std::string> names{""};
+    while (!item.empty()) {
+      const bool has_ranges = item.find('[') != std::string_view::npos;
+      const std::string_view before = take(item, '[');
+      const bool is_closed = item.find(']') != std::string_view::npos;
+      const std::string_view ranges = has_ranges && is_closed ? take(item, ']') : "";
+      if (has_ranges == ranges.empty() ||
+          !append(before, ranges, most - std::min(most, hosts_p->size()), &names))
+        return "no host list: " + whole;
     }
+    hosts_p->insert(hosts_p->end(), names.begin(), names.end());
     if (hosts_p->size() > most) return "too many hosts";
   }
   return {};

@@ -75,6 +75,8 @@ TEST(ReportText, DeliveredDamageIsSaid) {
   EXPECT_NE(render_text(findings_of(builder))
                 .find("  13 faults were DELIVERED as they came, in mode observe"),
             std::string::npos);
+  EXPECT_NE(render_html(findings_of(builder)).find("13 faults were DELIVERED in mode observe"),
+            std::string::npos);
 }
 
 TEST(ReportText, UserErrorsAreSaidToBeThat) {

@@ -47,6 +47,15 @@ TEST(Topology, Slurm) {
   EXPECT_EQ(topology.hosts_of("leaf2"), 4U);
 }
 
+TEST(Topology, ListsWithSeveralBrackets) {
+  std::vector<std::string> hosts;
+  EXPECT_EQ(expand_hosts("rack[1-2]n[01,3],login, r[7]x", 100, &hosts), "");
+  EXPECT_EQ(hosts, (std::vector<std::string>{"rack1n01", "rack1n3", "rack2n01", "rack2n3", "login",
+                                             "r7x"}));
+  for (const char* wrong : {"a[1-2]n[", "a[1-2]n[]", "a[b]", "a[1-2", "a[1-200]n[1-200]"})
+    EXPECT_NE(expand_hosts(wrong, 1000, &hosts), "") << wrong;
+}
+
 TEST(Topology, Ibnetdiscover) {
   Topology topology;
   ASSERT_EQ(topology.parse(kIbnetdiscover), "");
