@@ -79,12 +79,16 @@ std::string boot_id() {
   return id;
 }
 
+std::string without_domain(std::string_view name) {
+  const bool is_address = name.find_first_not_of("0123456789.") == std::string_view::npos;
+  return std::string(is_address ? name : name.substr(0, name.find('.')));
+}
+
 std::string host_name(std::string_view setting) {
   if (!setting.empty()) return std::string(setting);
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) return {};
-  const std::string_view name = host.data();
-  return std::string(name.substr(0, name.find('.')));
+  return without_domain(host.data());
 }
 
 std::uint32_t name_hash(std::string_view name) noexcept {

@@ -27,8 +27,11 @@ namespace verity::health {
 // Empty where it is unknown.
 [[nodiscard]] std::string boot_id();
 
-// This host's name as counters and records use it: `setting`, or what gethostname() says up to the
-// first dot.
+// Up to the first dot; whole where it is an IPv4 address, as its end is what differs.
+[[nodiscard]] std::string without_domain(std::string_view name);
+
+// This host's name as counters and records use it: `setting`, or what gethostname() says without
+// its domain.
 [[nodiscard]] std::string host_name(std::string_view setting);
 
 // The hash by which a host is known to peers before they know its name. Never 0.

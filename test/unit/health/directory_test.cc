@@ -351,7 +351,9 @@ TEST(HealthProcessId, LongHostNamesKeepADifference) {
   EXPECT_EQ(name_hash("node17"),
             0x5b096179u);  // addresses have it: it must not change within a version of the protocol
   EXPECT_EQ(host_name("given"), "given");
-  EXPECT_EQ(host_name("").find('.'), std::string::npos);
+  EXPECT_EQ(without_domain("node17.cluster.example.org"), "node17");
+  EXPECT_EQ(without_domain("17node"), "17node");
+  EXPECT_EQ(without_domain("10.1.2.3"), "10.1.2.3") << "not all hosts are called 10";
 }
 
 }  // namespace
