@@ -128,7 +128,9 @@ bool FaultLog::append(const std::string& line) {
   return false;
 }
 
+// A log handler of the program's may end it inside record().
 void FaultLog::finish() noexcept {
+  if (pthread_equal(holder_.load(std::memory_order_relaxed), pthread_self()) != 0) return;
   const std::lock_guard lock(mutex_);
   dropped_ += unrecorded_.exchange(0, std::memory_order_relaxed);
   if (dropped_ == 0) return;
