@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/process/options.h"
 
+#include <strings.h>
+
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
@@ -321,13 +325,29 @@ SitePolicy& site_policy() {
 
 }  // namespace
 
+namespace {
+
+// UCX refuses the memory domains of a component whose variables it cannot read, and goes on with
+// those of others: the raw ones must be hidden all the same, unless that was surely not wished.
+bool is_transparent_unparsed(const SitePolicy& policy) noexcept {
+  const char* value = policy.unparsed("UCX_VERITY_TRANSPARENT");
+  constexpr const char* kNo[] = {"n", "no", "0", "off", "false"};
+  return std::none_of(std::begin(kNo), std::end(kNo),
+                      [&](const char* no) { return strcasecmp(value, no) == 0; });
+}
+
+}  // namespace
+
 bool read_first(uct_component_t* component) noexcept {
   uct_md_config_t* config = nullptr;
   try {
     SitePolicy& policy = site_policy();
-    if (uct_md_config_read(component, nullptr, nullptr, &config) != UCS_OK) return false;
-    policy.apply(config);
-    transparent = reinterpret_cast<const ConfigTable*>(config)->transparent != 0;
+    if (uct_md_config_read(component, nullptr, nullptr, &config) == UCS_OK) {
+      policy.apply(config);
+      transparent = reinterpret_cast<const ConfigTable*>(config)->transparent != 0;
+    } else {
+      transparent = is_transparent_unparsed(policy);
+    }
   } catch (const std::bad_alloc&) {}
   if (config != nullptr) uct_config_release(config);
   return transparent;

@@ -47,11 +47,13 @@ void Process::noticed(uct_component_h component) noexcept {
     launch_ = health::identify_launch();
     if (launch_.ranks < 2 || health::identify_process().rank.empty()) return;
     const std::vector<std::string> objects = health::loaded_objects();
-    if (!health::is_mpi_program(objects) || read_options(component) != UCS_OK) return;
+    if (!health::is_mpi_program(objects)) return;
+    const bool is_readable = read_options(component) == UCS_OK;
     noticed_ = true;
-    known_.unused =
-        health::unused_reason(health::is_open_mpi(objects), health::MpiSettings::from_environment(),
-                              is_transparent() ? "" : setting("UCX_TLS"));
+    known_.unused = is_readable ? health::unused_reason(health::is_open_mpi(objects),
+                                                        health::MpiSettings::from_environment(),
+                                                        is_transparent() ? "" : setting("UCX_TLS"))
+                                : "a UCX_VERITY variable has a bad value, see above";
     if (table_ == nullptr) start_counting();
   } catch (...) { return; }
   communicates();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -92,6 +93,13 @@ SitePolicy::SitePolicy(const OptionTable& table, bool prints)
 void SitePolicy::set_default(std::string_view name, const std::string& value) {
   // The parser keeps the pointer as long as the process lives.
   const_cast<ucs_config_field_t*>(field_of(name))->dfl_value = (new std::string(value))->c_str();
+}
+
+const char* SitePolicy::unparsed(const std::string& name) const noexcept {
+  const policy::Entry* entry = policy_.find(name);
+  if (entry != nullptr && entry->locked) return entry->value.c_str();
+  const char* value = std::getenv(name.c_str());
+  return value != nullptr ? value : field_of(name)->dfl_value;
 }
 
 const ucs_config_field_t* SitePolicy::field_of(std::string_view name) const noexcept {

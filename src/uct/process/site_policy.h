@@ -41,6 +41,9 @@ class SitePolicy {
   // a limit; for the first structure of the process `prints` decides whether lines say so. What
   // was put in lives as long as this.
   void apply(void* values) noexcept;
+  // A variable's value as a text, where the parser refused some other variable and so filled no
+  // structure: what is locked, else the environment's, else the default. Not ucx.conf's.
+  [[nodiscard]] const char* unparsed(const std::string& name) const noexcept;
 
  private:
   [[nodiscard]] const ucs_config_field_t* field_of(std::string_view name) const noexcept;

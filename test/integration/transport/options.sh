@@ -75,4 +75,11 @@ for launcher in $openmpi $mpich; do
     'no datatype is compared'
 done
 
+# Where raw transports are left, an MPI job runs on them: its last line says so, and why.
+if [ -n "$openmpi" ]; then
+  output=$(verity_env all; unset UCX_TLS; UCX_VERITY_ATTEST=yes within 60 "$openmpi" -np 2 "$(mpi_program "$openmpi" mixed)" -n 100 2>&1)
+  contains "a job with a value that UCX refuses has no silence" "$output" \
+    '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(a UCX_VERITY variable has a bad value, see above\)$'
+fi
+
 done_testing

@@ -136,6 +136,23 @@ for launcher in $openmpi $mpich; do
   done
 done
 
+# A value that UCX's parser refuses, of whichever variable, uncovers no raw transport.
+for bad in ATTEST=yes MODE= WINDOW=abc LINGER=2sec TRANSPARENT=true; do
+  is "UCX_VERITY_$bad: no raw transport is found" \
+    "$(as transparent all env "UCX_VERITY_$bad" "${UCX_INFO:-ucx_info}" -d 2> /dev/null | names)" ""
+done
+is "UCX_VERITY_TRANSPARENT=false is no wish to be" \
+  "$(as wrapped all env UCX_VERITY_TRANSPARENT=false "${UCX_INFO:-ucx_info}" -d 2> /dev/null | names)" "$stock"
+for launcher in $openmpi $mpich; do
+  program=$(mpi_program "$launcher" mixed) || continue
+  status=0
+  as transparent tcp,posix,self env UCX_VERITY_ATTEST=yes timeout -k 5 60 "$launcher" -np 2 "$program" -n 2000 > "$tap_dir/job" 2>&1 || status=$?
+  ok "$(flavour "$launcher"): nor does a job run on them" test "$status" -ne 0
+  status=0
+  as stock tcp,posix,self env UCX_VERITY_ATTEST=yes timeout -k 5 60 "$launcher" -np 2 "$program" -n 2000 > "$tap_dir/stock" 2>&1 || status=$?
+  is "$(flavour "$launcher"): which stock UCX runs" "$status" 0
+done
+
 # A rank without the plugin ends the job. It is slow: each of the two finds the other, and the launcher may kill one before it says so.
 cat > "$tap_dir/slow.c" << 'C'
 #include <dlfcn.h>
