@@ -61,8 +61,8 @@ void Schema::find_blanks(TypeNumber type, uint64_t offset, unsigned depth,
             [](const auto* a, const auto* b) { return a->offset < b->offset; });
   uint64_t covered = 0;  // bytes from the beginning
   const auto leave_blank_until = [&](uint64_t end) {
-    const uint64_t first = (covered + alignof(void*) - 1) / alignof(void*) * alignof(void*);
-    if (first + sizeof(void*) <= end) blanks_p->push_back({offset + covered, end - covered});
+    // A packed struct's pointers need not be aligned.
+    if (covered + sizeof(void*) <= end) blanks_p->push_back({offset + covered, end - covered});
   };
   for (const verity_automap_field* field : fields) {
     leave_blank_until(field->offset);

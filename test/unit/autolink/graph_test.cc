@@ -3,6 +3,7 @@
 #include "unit/autolink/graph.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 namespace verity::autolink::test {
@@ -17,6 +18,34 @@ TEST(Autolink, ASingleNode) {
   EXPECT_EQ(root_of(copy)->value, 7);
   EXPECT_EQ(root_of(copy)->ignored, nullptr);  // no address of the sender's memory
   EXPECT_EQ(describe(root_of(copy)), describe(&one));
+}
+
+// Where a packed struct leaves a pointer out, the pointer need not be aligned.
+TEST(Autolink, UnalignedPointersThatAreLeftOutArriveAsNull) {
+  struct Packed {
+    char bytes[32];
+  } one{};
+  const verity_automap_field fields[] = {{"a", "MPI_CHAR", -1, 0, 1, 4},
+                                         {"b", "MPI_CHAR", -1, 12, 1, 4},
+                                         {"c", "MPI_CHAR", -1, 23, 1, 1}};
+  verity_automap_type type{};
+  type.name = "struct packed", type.size = sizeof(one), type.alignment = 1;
+  type.fields = fields, type.field_count = 3;
+  const verity_automap_schema schema{1, 1, &type};
+  std::memset(one.bytes, 0x7f, sizeof(one.bytes));
+  void* data = nullptr;
+  size_t size = 0;
+  ASSERT_EQ(verity_autolink_pack(&schema, 0, &one, 1, nullptr, &data, &size), 0)
+      << verity_autolink_error();
+  verity_autolink_structure* made = nullptr;
+  ASSERT_EQ(verity_autolink_unpack(&schema, 0, data, size, nullptr, &made), 0)
+      << verity_autolink_error();
+  std::free(data);
+  const Structure owned(made);
+  Packed expected = one;
+  std::memset(expected.bytes + 4, 0, 8);   // has room for a pointer
+  std::memset(expected.bytes + 24, 0, 8);  // behind the last member, too; 7 bytes have not
+  EXPECT_EQ(std::memcmp(verity_autolink_root(made), &expected, sizeof(expected)), 0);
 }
 
 TEST(Autolink, NothingAtAll) {
