@@ -38,8 +38,9 @@ int verity_autolink_recv(const struct verity_autolink_type* type, int source, in
 /* Without blocking. The structure must not change, and `structure` stays in use, until a test or
  * wait has set *request to NULL. Packets of all requests are sent and received during calls of
  * these functions and of the blocking ones above: while a request is under way, a program must not
- * wait for the peer by other means (MPI_Barrier()). Requests whose communicator is freed before
- * their last packet has been sent or received end with MPI_ERR_COMM. */
+ * wait for the peer by other means (MPI_Barrier(), the collective functions below). Requests whose
+ * communicator is freed before their last packet has been sent or received end with MPI_ERR_COMM.
+ */
 typedef struct verity_autolink_request verity_autolink_request;
 int verity_autolink_isend(const struct verity_autolink_type* type, const void* root, uint64_t count,
                           int dest, int tag, MPI_Comm comm, verity_autolink_request** request);

@@ -167,9 +167,16 @@ void Receiving::advance() {
   }
 }
 
+// After an error: the buffer is MPI's until the message is there.
+Receiving::~Receiving() {
+  leave();
+  if (request_ != MPI_REQUEST_NULL) MPI_Wait(&request_, MPI_STATUS_IGNORE);
+}
+
 // Returns the receive that gets the next message that this one matches, and where that message
 // comes from; nullptr: there is none yet.
 Receiving* Receiving::find_receiver(int* source_p, int* tag_p) {
+  if (request_ != MPI_REQUEST_NULL) return this;  // it is under way
   const Request* first = first_that(
       [this](const Request& one) { return overlaps(static_cast<const Receiving&>(one)); });
   if (first == this) return this;  // whatever comes
@@ -189,22 +196,30 @@ Receiving* Receiving::find_receiver(int* source_p, int* tag_p) {
   }
 }
 
-// False: the message is not there any more.
+// False: the message is not there yet.
 bool Receiving::receive(int source, int tag) {
+  if (request_ == MPI_REQUEST_NULL && !begin_message(source, tag)) return false;
+  int is_there = 0;
+  check(MPI_Test(&request_, &is_there, &status_));
+  if (is_there == 0) return false;
+  is_refused_ = true;
+  check_link(verity_autolink_feed(sink_.get(), bytes_.data(), bytes_.size(), &is_complete_));
+  is_refused_ = false;
+  if (is_complete_ != 0) leave();
+  return true;
+}
+
+bool Receiving::begin_message(int source, int tag) {
   int is_there = 0, size = 0;
   MPI_Message message;
   check(MPI_Improbe(source, tag, comm_, &is_there, &message, &status_));
   if (is_there == 0) return false;
   check(MPI_Get_count(&status_, MPI_BYTE, &size));
-  bytes_.resize(static_cast<size_t>(size));
-  check(MPI_Mrecv(bytes_.data(), size, MPI_BYTE, &message, &status_));
   // The rest comes from where the first message came from.
   peer_ = status_.MPI_SOURCE;
   tag_ = status_.MPI_TAG;
-  is_refused_ = true;
-  check_link(verity_autolink_feed(sink_.get(), bytes_.data(), bytes_.size(), &is_complete_));
-  is_refused_ = false;
-  if (is_complete_ != 0) leave();
+  bytes_.resize(static_cast<size_t>(size));
+  check(MPI_Imrecv(bytes_.data(), size, MPI_BYTE, &message, &request_));
   return true;
 }
 

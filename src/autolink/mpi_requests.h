@@ -111,7 +111,7 @@ class Receiving final : public verity_autolink_request {
         structure_(structure) {
     enter();
   }
-  ~Receiving() override { leave(); }
+  ~Receiving() override;
 
   [[nodiscard]] const MPI_Status& status() const noexcept { return status_; }
 
@@ -123,10 +123,12 @@ class Receiving final : public verity_autolink_request {
   [[nodiscard]] bool overlaps(const Receiving& other) const noexcept;
   [[nodiscard]] Receiving* find_receiver(int* source_p, int* tag_p);
   bool receive(int source, int tag);
+  bool begin_message(int source, int tag);
 
   Sink sink_;
   verity_autolink_structure** structure_;
-  std::vector<char> bytes_;
+  std::vector<char> bytes_;                 // of one message
+  MPI_Request request_ = MPI_REQUEST_NULL;  // with which it comes
   MPI_Status status_{};
   int is_complete_ = 0;
   bool is_refused_ = false;  // what is in bytes_

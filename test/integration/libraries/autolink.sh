@@ -40,5 +40,8 @@ for mpi in openmpi mpich; do
         "^$case of ${size% *} nodes: 0 wrong expectations\$"
     done
   done
+  # Packets that a receiver does not copy from the sender's memory by itself.
+  output=$(OMPI_MCA_btl_vader_single_copy_mechanism=none job 20 $mpi 2 "order_$mpi" busy 20000 1000000)
+  expectations_hold "$mpi: busy" "$output" "^busy of 20000 nodes: 0 wrong expectations\$"
 done
 done_testing

@@ -163,6 +163,27 @@ static void foreign(void) {
   expect(strstr(verity_autolink_error(), "shorter than a header") != NULL, "and says why");
 }
 
+/* A test returns while the sender is busy with something else. */
+static void busy(void) {
+  if (rank == 1) {
+    struct list l = make(count, kFirst);
+    request r = begin_send(&l, kTag);
+    for (const double end = MPI_Wtime() + 2; MPI_Wtime() < end;) {}
+    SUCCEEDS(verity_autolink_wait(&r));
+    return release(&l);
+  }
+  verity_autolink_structure* s = NULL;
+  request r = begin_receive(1, kTag, &s);
+  double longest = 0;
+  for (int flag = 0; flag == 0;) {
+    const double begin = MPI_Wtime();
+    SUCCEEDS(verity_autolink_test(&r, &flag));
+    if (MPI_Wtime() - begin > longest) longest = MPI_Wtime() - begin;
+  }
+  expect(longest < 1, "no test takes a second");
+  check_structure(s, kFirst, "what came");
+}
+
 /* Requests end with their communicator, and leave others alone. */
 static void freed(void) {
   MPI_Comm own;
@@ -186,9 +207,16 @@ static void freed(void) {
 static const struct {
   const char* name;
   void (*run)(void);
-} cases[] = {{"swapped", swapped},         {"turns", turns},     {"sends", sends},
-             {"wildcards", wildcards},     {"apart", apart},     {"crossing", crossing},
-             {"other-order", other_order}, {"foreign", foreign}, {"freed", freed}};
+} cases[] = {{"swapped", swapped},
+             {"turns", turns},
+             {"sends", sends},
+             {"wildcards", wildcards},
+             {"apart", apart},
+             {"crossing", crossing},
+             {"other-order", other_order},
+             {"foreign", foreign},
+             {"freed", freed},
+             {"busy", busy}};
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
