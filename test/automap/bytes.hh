@@ -12,6 +12,9 @@ struct Pointer { int* p; /*~ AM ignore */ int i; };
 struct Link { int* p; };
 struct Virtual { virtual ~Virtual() = default; int i; };
 template <class T> struct Derived : T { int j; };
+template <class T> struct Headed : Number { T j; };
+template <class T> struct Linked : Link { T j; };
+template <class T> struct Outer { struct Inside : Outer { T j; }; int* p; };
 struct Vector { std::vector<double> v; /*~ AM bytes */ };
 struct Shared { std::shared_ptr<int> p; /*~ AM bytes */ };
 struct Unique { std::unique_ptr<int> p; /*~ AM bytes */ };
@@ -19,6 +22,8 @@ struct HasVirtual { Virtual v; /*~ AM bytes */ };
 struct HasNested { std::pair<int, Virtual> v; /*~ AM bytes */ };
 struct HasDerived { Derived<Link> d; /*~ AM bytes */ };
 struct HasDerivedVirtual { Derived<Virtual> d; /*~ AM bytes */ };
+struct HasLinked { Linked<int> l; /*~ AM bytes */ };
+struct HasInside { Outer<int>::Inside i; /*~ AM bytes */ };
 struct MemberFunction { void (Number::*f)(); /*~ AM bytes */ };
 /*~ AM bytes */
 struct DerivedLink : Number, Link { int j; };
@@ -39,4 +44,5 @@ struct HasPair { std::pair<int, double> p; /*~ AM bytes */ };
 struct DerivedNumber : Number { int j; };
 /*~ AM bytes */
 struct DerivedPointer : Pointer { int j; };
+struct HasHeaded { Headed<double[2]> h; /*~ AM bytes */ };
 struct Small { Derived<Number> d; /*~ AM bytes */ };

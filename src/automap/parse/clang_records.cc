@@ -167,25 +167,21 @@ Record Reader::read_record(CXCursor declaration, RecordId id, const Use& use) {
 }
 
 void Reader::read_bases(CXCursor declaration, Record* record) {
-  visit_children(declaration, [&](CXCursor child) {
+  const auto look = [&](CXCursor child) {
     record->has_hidden_pointer |= is_virtual(child);
     if (!is_base(child)) return CXChildVisit_Continue;
     const CXType type = clang_getCanonicalType(clang_getCursorType(child));
     const CXCursor base = clang_getTypeDeclaration(type);
-    if (is_record(base)) {
+    if (is_record(base) && clang_Type_getSizeOf(type) >= 0) {
       record->bases.push_back(record_of(base, {}));
     } else {
-      record->has_unknown_bases = true;
+      record->has_unknown_bases = true;  // it depends on a parameter of the template
     }
     return CXChildVisit_Continue;
-  });
+  };
+  visit_children(declaration, look);
   const CXCursor pattern = clang_getSpecializedCursorTemplate(declaration);
-  if (clang_Cursor_isNull(pattern) != 0) return;
-  visit_children(pattern, [&](CXCursor child) {
-    record->has_hidden_pointer |= is_virtual(child);
-    record->has_unknown_bases |= is_base(child) && record->bases.empty();
-    return CXChildVisit_Continue;
-  });
+  if (clang_Cursor_isNull(pattern) == 0) visit_children(pattern, look);
 }
 
 void Reader::name_record(CXCursor declaration, const Use& use, Record* record) {

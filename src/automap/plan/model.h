@@ -76,7 +76,7 @@ struct Record {
   std::string problem;     // why nothing like it can be mapped: "it has a base class ..."
   // What a class has beside its members.
   std::vector<RecordId> bases;
-  bool has_unknown_bases = false;   // libclang shows an instance of a template without its bases
+  bool has_unknown_bases = false;   // libclang shows those of a template, not of its instance
   bool has_hidden_pointer = false;  // for virtual functions or virtual bases
   std::vector<Member> members;
   std::vector<DirectiveText> directives;

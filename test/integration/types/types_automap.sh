@@ -137,6 +137,8 @@ HasVirtual|member v: it cannot be mapped as bytes: it has virtual functions or v
 HasNested|member v: it cannot be mapped as bytes: it has virtual functions
 HasDerived|member d: it cannot be mapped as bytes: it has base classes that cannot be looked into
 HasDerivedVirtual|member d: it cannot be mapped as bytes: it has base classes
+HasLinked|member l: it cannot be mapped as bytes: it has pointers
+HasInside|member i: it cannot be mapped as bytes: it has
 MemberFunction|member f: a pointer's bytes mean nothing
 DerivedLink|it cannot be mapped as bytes: it has pointers
 DerivedVirtual|it cannot be mapped as bytes: it has virtual functions
@@ -145,7 +147,7 @@ VirtualBase|it cannot be mapped as bytes: it has virtual functions or virtual ba
 Atomic|it cannot be mapped as bytes: it has pointers
 Inner|it is not public
 T
-for struct in HasPair DerivedNumber DerivedPointer Small; do
+for struct in HasPair HasHeaded DerivedNumber DerivedPointer Small; do
   contains "bytes: $struct is mapped" "$refused" "^mapped   $struct "
 done
 output=$("$tool" automap refused.h --output c/rest --keep-going -- -I"$cases" 2> /dev/null)
