@@ -128,7 +128,7 @@ contains "refused, C++: how many are left" "$refused" '^1 mapped,'
 refused=$("$tool" automap bytes.hh --check -- -I"$cases" 2>&1)
 while IFS='|' read -r struct reason; do
   line=$(grep -nE "^ *(struct|class) $struct " "$cases/bytes.hh" | cut -d: -f1)
-  contains "bytes: $struct" "$refused" "bytes\.hh:$line: .*$struct[,:].*$reason"
+  contains "bytes: $struct" "$refused" "bytes\.hh:$line: .*${struct}[,:].*$reason"
 done << 'T'
 Vector|member v: it cannot be mapped as bytes: it has base classes that cannot be looked into
 Shared|member p: it cannot be mapped as bytes: it has
