@@ -7,9 +7,9 @@
  * ucx-verity/autolink_mpi.h sends structures over MPI, ucx-verity/autolink_ucp.h over UCX.
  *
  * All that owned pointers reach from the root is sent, each element once. References lead to such
- * elements, or become null. Pointers that the schema leaves out become null. Elements travel as
- * they lie in memory: peers whose schemas have another hash (another compiler, another processor,
- * other headers) are refused.
+ * elements, or become null. Pointers that the schema leaves out become null, except in unions and
+ * in what is mapped as bytes. Elements travel as they lie in memory: peers whose schemas have
+ * another hash (another compiler, another processor, other headers) are refused.
  *
  * Functions return 0 or a number of <errno.h>: EINVAL (arguments, or a structure that cannot be
  * sent), EPROTO (a message is damaged, foreign or does not fit), ENOMEM, EIO (files).

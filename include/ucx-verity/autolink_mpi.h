@@ -4,9 +4,12 @@
  * interface (pkg-config: verity-autolink-openmpi, verity-autolink-mpich), with libverity_autolink
  * (autolink.h), which has the schema's and structures' rules.
  *
- * A structure travels as one initial message and packets, on the communicator and tag of the call;
- * they arrive in order, so that several structures may be sent with one tag, and other messages
- * with the same tag must not come between them.
+ * A structure travels as one initial message and packets, on the communicator and tag of the call.
+ * Structures to one destination with one tag arrive in the order in which their sends were started,
+ * and receives match in the order in which they were started, blocking ones and others, also with
+ * MPI_ANY_SOURCE and MPI_ANY_TAG. Other messages of the program with the same tag must not come
+ * between them. While several sends are under way, a structure may overtake one with another tag.
+ * A receive that fails does not remove what is left of its structure.
  *
  * Functions return MPI_SUCCESS, MPI_ERR_ARG, MPI_ERR_NO_MEM, MPI_ERR_TRUNCATE (the structure cannot
  * be sent, or what came is none: with verity_autolink_error()), or the error of an MPI call, for
@@ -33,8 +36,11 @@ int verity_autolink_recv(const struct verity_autolink_type* type, int source, in
                          MPI_Comm comm, MPI_Status* status, verity_autolink_structure** structure);
 
 /* Without blocking. The structure must not change, and `structure` stays in use, until a test or
- * wait has set *request to NULL. Packets are made and sent as these calls make progress. Receives
- * of one communicator and tag must be started in the order in which they match. */
+ * wait has set *request to NULL. Packets of all requests are sent and received during calls of
+ * these functions and of the blocking ones above: while a request is under way, a program must not
+ * wait for the peer by other means (MPI_Barrier(), the collective functions below). Requests whose
+ * communicator is freed before their last packet has been sent or received end with MPI_ERR_COMM.
+ */
 typedef struct verity_autolink_request verity_autolink_request;
 int verity_autolink_isend(const struct verity_autolink_type* type, const void* root, uint64_t count,
                           int dest, int tag, MPI_Comm comm, verity_autolink_request** request);

@@ -80,7 +80,7 @@ void Aggregation::elements(Bytes* message_p) {
   uint8_t* out = begin(h, h.count * size, message_p);
   for (const uint64_t end = index_ + h.count; index_ < end;) {
     const Run run = graph_.places(type_).next(&cursor_, end - index_);
-    if (schema_.blanks(type_).empty()) {
+    if (!schema_.has_blanks(type_)) {
       std::memcpy(out, run.begin, run.count * size);
     } else {
       for (uint64_t i = 0; i < run.count; ++i) put_element(run.begin + i * size, out + i * size);
@@ -94,8 +94,7 @@ void Aggregation::elements(Bytes* message_p) {
 // Pointers that no directive follows, and members that are left out, become zero.
 void Aggregation::put_element(const uint8_t* element, uint8_t* out) {
   std::memcpy(out, element, schema_.size(type_));
-  for (const Schema::Range& blank : schema_.blanks(type_))
-    std::memset(out + blank.offset, 0, blank.size);
+  schema_.blank(type_, out);
   struct Place {
     Graph* graph;
     uint8_t* out;

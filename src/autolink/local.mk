@@ -33,7 +33,7 @@ endif
 libverity_autolink_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
 libverity_autolink_openmpi_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
 EXTRA_libverity_autolink_openmpi_la_DEPENDENCIES = $(AUTOLINK_MAP)
-libverity_autolink_openmpi_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc src/autolink/mpi_collective.cc src/autolink/mpi_messages.h
+libverity_autolink_openmpi_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc src/autolink/mpi_collective.cc src/autolink/mpi_messages.h src/autolink/mpi_requests.cc src/autolink/mpi_requests.h
 
 if MPICH_COMPANION
 lib_LTLIBRARIES += libverity_autolink_mpich.la
@@ -42,7 +42,7 @@ endif
 libverity_autolink_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
 libverity_autolink_mpich_la_LDFLAGS = $(AUTOLINK_LDFLAGS)
 EXTRA_libverity_autolink_mpich_la_DEPENDENCIES = $(AUTOLINK_MAP)
-libverity_autolink_mpich_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc src/autolink/mpi_collective.cc src/autolink/mpi_messages.h
+libverity_autolink_mpich_la_SOURCES = include/ucx-verity/autolink_mpi.h src/autolink/mpi.cc src/autolink/mpi_collective.cc src/autolink/mpi_messages.h src/autolink/mpi_requests.cc src/autolink/mpi_requests.h
 
 # Over UCX's public UCP, which the program is linked with as well.
 lib_LTLIBRARIES += libverity_autolink_ucp.la
@@ -75,7 +75,7 @@ verity_unit_SOURCES += test/unit/autolink/graph.h test/unit/autolink/graph_test.
 dist_man3_MANS += src/autolink/man/verity_autolink.3
 TESTS += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/integration/libraries/autolink_compare.sh \
 	test/integration/libraries/autolink_damaged.sh
-EXTRA_DIST += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/mpi/libraries/autolink.c src/autolink/autolink.map src/autolink/README.md test/mpi/libraries/autolink_list.h test/mpi/libraries/autolink_node.h test/mpi/libraries/autolink_node_automap.h \
+EXTRA_DIST += test/integration/libraries/autolink.sh test/integration/libraries/autolink_ucp.sh test/mpi/libraries/autolink.c test/mpi/libraries/autolink_order.c src/autolink/autolink.map src/autolink/README.md test/mpi/libraries/autolink_list.h test/mpi/libraries/autolink_node.h test/mpi/libraries/autolink_node_automap.h \
 	test/integration/libraries/autolink_damaged.sh test/integration/libraries/autolink_compare.sh test/bench/autolink_compare test/bench/autolink_compare_job.cc test/bench/autolink_shapes.h
 
 check_PROGRAMS += autolink_ucp

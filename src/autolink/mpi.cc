@@ -3,12 +3,12 @@
 // Structures from one rank to another.
 #include <sched.h>
 
-#include "autolink/mpi_messages.h"
+#include "autolink/mpi_requests.h"
 
 using namespace verity::autolink;
 
 void verity::autolink::finish(verity_autolink_request& request) {
-  while (!request.advance()) sched_yield();
+  while (!request.test()) sched_yield();
 }
 
 EXPORTED int verity_autolink_send(const verity_autolink_type* type, const void* root,
@@ -37,7 +37,7 @@ EXPORTED int verity_autolink_isend(const verity_autolink_type* type, const void*
   return guarded([&] {
     check_type(type);
     auto made = std::make_unique<Sending>(aggregate(*type, root, count), dest, tag, comm);
-    (void)made->advance();
+    (void)made->test();
     *request = made.release();
   });
 }
@@ -53,7 +53,7 @@ EXPORTED int verity_autolink_irecv(const verity_autolink_type* type, int source,
 
 EXPORTED int verity_autolink_test(verity_autolink_request** request, int* flag) {
   bool has_ended = *request == nullptr;
-  const int code = has_ended ? MPI_SUCCESS : guarded([&] { has_ended = (*request)->advance(); });
+  const int code = has_ended ? MPI_SUCCESS : guarded([&] { has_ended = (*request)->test(); });
   *flag = has_ended || code != MPI_SUCCESS;
   if (*flag != 0) {
     delete *request;

@@ -4,8 +4,9 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
-#include "autolink/mpi_messages.h"
+#include "autolink/mpi_requests.h"
 
 using namespace verity::autolink;
 

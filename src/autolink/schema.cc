@@ -12,7 +12,6 @@ namespace {
 constexpr uint64_t kMostTypes = 1 << 18;
 constexpr unsigned kMostDepth =
     200;  // of structures in structures: the compiler that made the schema allows no cycle
-constexpr uint64_t kMostBlanks = 1 << 20;
 
 bool is_link(const verity_automap_field& field) noexcept {
   return std::strcmp(field.type, "link") == 0;
@@ -43,40 +42,53 @@ std::optional<Schema> Schema::make(const verity_automap_schema* given, std::stri
   schema.blanks_.resize(schema.count());
   for (TypeNumber type = 0; type < schema.count(); ++type) {
     if (schema.is_pointer(type)) {
-      schema.blanks_[type] = {{0, sizeof(void*)}};
-    } else {
-      schema.find_blanks(type, 0, 0, &schema.blanks_[type]);
+      schema.blanks_[type].ranges = {{0, sizeof(void*)}};
+      continue;
     }
+    *error_p = schema.find_blanks(type);
+    if (!error_p->empty()) return std::nullopt;
   }
   return schema;
 }
 
-void Schema::find_blanks(TypeNumber type, uint64_t offset, unsigned depth,
-                         std::vector<Range>* blanks_p) const {
+std::string Schema::find_blanks(TypeNumber type) {
   const verity_automap_type& of = at(type);
-  if (of.fields == nullptr || depth > kMostDepth) return;
+  Blanks& blanks = blanks_[type];
+  if (blanks.state == Blanks::State::kOpen) return std::string(of.name) + " contains itself";
+  if (of.fields == nullptr || blanks.state == Blanks::State::kKnown) return {};
+  blanks.state = Blanks::State::kOpen;
   std::vector<const verity_automap_field*> fields;
   for (uint64_t i = 0; i < of.field_count; ++i) fields.push_back(&of.fields[i]);
   std::sort(fields.begin(), fields.end(),
             [](const auto* a, const auto* b) { return a->offset < b->offset; });
   uint64_t covered = 0;  // bytes from the beginning
   const auto leave_blank_until = [&](uint64_t end) {
-    const uint64_t first = (covered + alignof(void*) - 1) / alignof(void*) * alignof(void*);
-    if (first + sizeof(void*) <= end) blanks_p->push_back({offset + covered, end - covered});
+    // A packed struct's pointers need not be aligned.
+    if (covered + sizeof(void*) <= end) blanks.ranges.push_back({covered, end - covered});
   };
   for (const verity_automap_field* field : fields) {
     leave_blank_until(field->offset);
     covered = std::max(covered, field->offset + field->size * field->copies);
-    if (is_link(*field)) blanks_p->push_back({offset + field->offset, field->size * field->copies});
-    for (uint64_t copy = 0;
-         is_nested(*field) && copy < field->copies && blanks_p->size() < kMostBlanks; ++copy) {
-      const size_t before = blanks_p->size();
-      find_blanks(static_cast<TypeNumber>(field->number),
-                  offset + field->offset + copy * field->size, depth + 1, blanks_p);
-      if (blanks_p->size() == before) break;
-    }
+    if (is_link(*field)) blanks.ranges.push_back({field->offset, field->size * field->copies});
+    if (!is_nested(*field)) continue;
+    const auto nested = static_cast<TypeNumber>(field->number);
+    std::string error = find_blanks(nested);
+    if (!error.empty()) return error;
+    if (has_blanks(nested))
+      blanks.nested.push_back({nested, field->offset, field->size, field->copies});
   }
   leave_blank_until(of.size);
+  blanks.state = Blanks::State::kKnown;
+  return {};
+}
+
+void Schema::blank(TypeNumber type, uint8_t* element) const noexcept {
+  for (const Blanks::Range& range : blanks_[type].ranges)
+    std::memset(element + range.offset, 0, range.size);
+  for (const Blanks::Nested& nested : blanks_[type].nested) {
+    for (uint64_t copy = 0; copy < nested.copies; ++copy)
+      blank(nested.type, element + nested.offset + copy * nested.size);
+  }
 }
 
 int Schema::links(TypeNumber type, const void* address, verity_automap_visitor visit,

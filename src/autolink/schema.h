@@ -46,15 +46,11 @@ class Schema {
             void* context) const;
   // Sets pointer `number` of the element.
   void set_link(TypeNumber type, void* address, uint64_t number, void* target) const;
-  // Bytes of an element.
-  struct Range {
-    uint64_t offset, size;
-  };
-  // What does not travel as it is: pointers, and what no field covers where it has room for one: a
-  // member that was left out may be a pointer, which must not leave its process.
-  [[nodiscard]] const std::vector<Range>& blanks(TypeNumber type) const noexcept {
-    return blanks_[type];
-  }
+  // Blanks of an element do not travel as they are: pointers, and what no field covers where it has
+  // room for one: a member that was left out may be a pointer, which must not leave its process.
+  [[nodiscard]] bool has_blanks(TypeNumber type) const noexcept { return !blanks_[type].empty(); }
+  // Makes them zero.
+  void blank(TypeNumber type, uint8_t* element) const noexcept;
   // How many elements of `inner` lie one after the other from `offset` bytes on in an element of
   // `outer`; 0: none begins there.
   [[nodiscard]] uint64_t nested(TypeNumber outer, uint64_t offset, TypeNumber inner) const;
@@ -74,8 +70,24 @@ class Schema {
   [[nodiscard]] const verity_automap_type& at(TypeNumber type) const noexcept {
     return schema_->types[type];
   }
-  void find_blanks(TypeNumber type, uint64_t offset, unsigned depth,
-                   std::vector<Range>* blanks_p) const;
+  // Of one type: its own, and those of elements within its elements.
+  struct Blanks {
+    struct Range {
+      uint64_t offset, size;
+    };
+    struct Nested {
+      TypeNumber type;
+      uint64_t offset, size, copies;
+    };
+    enum class State : uint8_t { kUnknown, kOpen, kKnown };
+    [[nodiscard]] bool empty() const noexcept { return ranges.empty() && nested.empty(); }
+
+    std::vector<Range> ranges;
+    std::vector<Nested> nested;
+    State state = State::kUnknown;
+  };
+  // Returns "", or why the type is none.
+  [[nodiscard]] std::string find_blanks(TypeNumber type);
   [[nodiscard]] bool is_of(const verity_automap_field& field, TypeNumber inner) const;
   [[nodiscard]] bool is_nested(const verity_automap_field& field) const noexcept {
     return field.number >= 0 && static_cast<uint64_t>(field.number) < own_;
@@ -86,7 +98,7 @@ class Schema {
 
   const verity_automap_schema* schema_;
   TypeNumber own_;
-  std::vector<std::vector<Range>> blanks_;
+  std::vector<Blanks> blanks_;
 };
 
 }  // namespace verity::autolink

@@ -69,7 +69,7 @@ EXTRA_DIST += \
 	test/automap/check.c \
 	test/automap/links.c \
 	test/automap/refused.h \
-	test/automap/refused.hh \
+	test/automap/bytes.hh test/automap/refused.hh \
 	test/automap/shapes.h \
 	test/automap/shapes.hh \
 	test/examples/automap-autotools/Makefile.am \

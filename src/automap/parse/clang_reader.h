@@ -33,6 +33,7 @@ class Reader {
   RecordId record_of(CXCursor declaration, const Use& use);
   Record read_record(CXCursor declaration, RecordId id, const Use& use);
   void name_record(CXCursor declaration, const Use& use, Record* record);
+  void read_bases(CXCursor declaration, Record* record);
   void read_members(CXCursor declaration, RecordId owner, Record* record);
   Member read_member(CXCursor field, RecordId owner);
 

@@ -64,6 +64,13 @@ std::string class_problem(CXCursor declaration) {
   return problem;
 }
 
+bool is_base(CXCursor child) { return clang_getCursorKind(child) == CXCursor_CXXBaseSpecifier; }
+
+// Of which the class has a pointer to a table.
+bool is_virtual(CXCursor child) {
+  return is_base(child) ? clang_isVirtualBase(child) != 0 : clang_CXXMethod_isVirtual(child) != 0;
+}
+
 std::vector<CXCursor> fields_of(CXCursor declaration) {
   std::vector<CXCursor> fields;
   clang_Type_visitFields(
@@ -149,12 +156,32 @@ Record Reader::read_record(CXCursor declaration, RecordId id, const Use& use) {
   if (!record.complete) return record;
   record.size = static_cast<uint64_t>(size);
   record.alignment = static_cast<uint64_t>(clang_Type_getAlignOf(type));
+  record.accessible = !is_hidden(declaration);
   record.problem = class_problem(declaration);
+  read_bases(declaration, &record);
   record.directives = comments_.of_record(extent_of(declaration));
   // The members of an anonymous struct are those of the record around it.
   read_members(declaration, clang_Cursor_isAnonymousRecordDecl(declaration) != 0 ? use.owner : id,
                &record);
   return record;
+}
+
+void Reader::read_bases(CXCursor declaration, Record* record) {
+  const auto look = [&](CXCursor child) {
+    record->has_hidden_pointer |= is_virtual(child);
+    if (!is_base(child)) return CXChildVisit_Continue;
+    const CXType type = clang_getCanonicalType(clang_getCursorType(child));
+    const CXCursor base = clang_getTypeDeclaration(type);
+    if (is_record(base) && clang_Type_getSizeOf(type) >= 0) {
+      record->bases.push_back(record_of(base, {}));
+    } else {
+      record->has_unknown_bases = true;  // it depends on a parameter of the template
+    }
+    return CXChildVisit_Continue;
+  };
+  visit_children(declaration, look);
+  const CXCursor pattern = clang_getSpecializedCursorTemplate(declaration);
+  if (clang_Cursor_isNull(pattern) == 0) visit_children(pattern, look);
 }
 
 void Reader::name_record(CXCursor declaration, const Use& use, Record* record) {

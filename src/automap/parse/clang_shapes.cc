@@ -36,6 +36,25 @@ std::optional<BasicType> complex_of(CXType element, CXType whole) {
   }
 }
 
+bool is_function(CXType type) {
+  const CXTypeKind kind = clang_getCanonicalType(type).kind;
+  return kind == CXType_FunctionProto || kind == CXType_FunctionNoProto;
+}
+
+// Another member pointer is an offset, which is the same in all processes.
+bool is_member_function_pointer(CXType type) {
+  return type.kind == CXType_MemberPointer && is_function(clang_getPointeeType(type));
+}
+
+bool is_atomic_pointer([[maybe_unused]] CXType type) {
+#if CINDEX_VERSION >= CINDEX_VERSION_ENCODE(0, 60)
+  return type.kind == CXType_Atomic &&
+         clang_getCanonicalType(clang_Type_getValueType(type)).kind == CXType_Pointer;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 std::optional<BasicType> basic_of_kind(CXType type) {
@@ -134,6 +153,10 @@ Shape Reader::shape_of(CXType type, const Use& use, std::vector<uint64_t>* dimen
     shape.problem = "an array whose length is not part of its type";
   } else if (stripped.kind == CXType_LValueReference || stripped.kind == CXType_RValueReference) {
     shape.problem = "a reference";
+  } else if (is_member_function_pointer(stripped)) {
+    shape.problem = "a pointer to a member function";
+  } else if (is_atomic_pointer(stripped)) {
+    shape.problem = "an atomic pointer";
   } else {
     shape.problem = "of type '" + words_of(stripped) + "', for which MPI has no basic type";
   }
@@ -173,7 +196,7 @@ Shape Reader::pointer_shape(CXType type, const Use& use) {
   const CXType pointee = clang_getPointeeType(type);
   const CXTypeKind kind = clang_getCanonicalType(pointee).kind;
   Shape shape;
-  if (kind == CXType_FunctionProto || kind == CXType_FunctionNoProto) {
+  if (is_function(pointee)) {
     shape.problem = "a pointer to a function";
     return shape;
   }

@@ -72,7 +72,12 @@ struct Record {
   bool is_union = false;
   bool complete = true;    // false: only declared
   bool requested = false;  // in one of the headers that were named
+  bool accessible = true;  // false: private or protected, or within such a class
   std::string problem;     // why nothing like it can be mapped: "it has a base class ..."
+  // What a class has beside its members.
+  std::vector<RecordId> bases;
+  bool has_unknown_bases = false;   // libclang shows those of a template, not of its instance
+  bool has_hidden_pointer = false;  // for virtual functions or virtual bases
   std::vector<Member> members;
   std::vector<DirectiveText> directives;
 };

@@ -114,9 +114,11 @@ void Planner::check_record(RecordId id) {
 
 void Planner::plan_bytes(RecordId id) {
   const Record& record = model_.records[id];
-  if (holds_pointers(record)) {
-    refuse(id, record.place,
-           "it cannot be mapped as bytes: it has pointers, which mean nothing elsewhere");
+  const std::string why = pointers_in(record);
+  if (!why.empty()) {
+    refuse(id, record.place, "it cannot be mapped as bytes: " + why);
+  } else if (!record.accessible) {
+    refuse(id, record.place, "it is not public, so generated code cannot name it");
   } else if (record.size > INT_MAX) {
     refuse(id, record.place, "MPI counts no more than INT_MAX bytes in a block");
   } else {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <climits>
+#include <utility>
 
 #include "automap/plan/planner.h"
 
@@ -27,8 +28,24 @@ bool is_char(const Shape& shape) {
 }
 
 bool has_pointer_shape(const Shape& shape) {
-  return shape.kind == Kind::kPointer || shape.problem == "a pointer to a function" ||
-         shape.problem == "a reference";
+  return shape.kind == Kind::kPointer || shape.problem.starts_with("a pointer to a ") ||
+         shape.problem == "an atomic pointer" || shape.problem == "a reference";
+}
+
+// Whether something as large as a pointer may lie beside the members.
+bool has_room_for_pointer(const Record& record) {
+  constexpr uint64_t kPointer = 8;
+  std::vector<std::pair<uint64_t, uint64_t>> covered;  // from, until
+  for (const Member& member : record.members)
+    covered.emplace_back(member.offset, member.offset + member.size);
+  covered.emplace_back(record.size, record.size);
+  std::ranges::sort(covered);
+  uint64_t end = 0;
+  for (const auto& [from, until] : covered) {
+    if (end + kPointer <= from) return true;
+    end = std::max(end, until);
+  }
+  return false;
 }
 
 }  // namespace
@@ -122,11 +139,10 @@ void Planner::add_basic(const Scope& scope, const Member& member) {
 }
 
 bool Planner::check_bytes(const Scope& scope, const Member& member) {
-  if (member.shape.kind != Kind::kRecord || !holds_pointers(model_.records[member.shape.record]))
-    return true;
-  refuse_member(scope, member,
-                "it cannot be mapped as bytes: it has pointers, which mean nothing elsewhere");
-  return false;
+  if (member.shape.kind != Kind::kRecord) return true;
+  const std::string why = pointers_in(model_.records[member.shape.record]);
+  if (!why.empty()) refuse_member(scope, member, "it cannot be mapped as bytes: " + why);
+  return why.empty();
 }
 
 // As bytes, whatever is in them.
@@ -157,16 +173,33 @@ std::string Planner::name_at_begin(const Record& record) const {
   return "";
 }
 
-bool Planner::holds_pointers(const Record& record) const {
-  return std::ranges::any_of(record.members, [&](const Member& member) {
+// Returns why the bytes of a record mean nothing elsewhere, or "".
+std::string Planner::pointers_in(const Record& record) const {
+  if (record.has_hidden_pointer)
+    return "it has virtual functions or virtual base classes, whose pointers mean nothing "
+           "elsewhere";
+  for (const RecordId base : record.bases) {
+    std::string why = pointers_in(model_.records[base]);
+    if (!why.empty()) return why;
+  }
+  for (const Member& member : record.members) {
     Directive directive;
     Place place;
     const bool readable = read_directives(member.directives, &directive, &place).empty();
-    if (readable && directive.ignore) return false;
-    if (member.shape.kind == Kind::kRecord)
-      return holds_pointers(model_.records[member.shape.record]);
-    return has_pointer_shape(member.shape) && !settings_.ignore_pointers;
-  });
+    if (readable && directive.ignore) continue;
+    if (member.shape.kind == Kind::kRecord) {
+      std::string why = pointers_in(model_.records[member.shape.record]);
+      if (!why.empty()) return why;
+    } else if (has_pointer_shape(member.shape) && !settings_.ignore_pointers) {
+      return "it has pointers, which mean nothing elsewhere";
+    }
+  }
+  if (!has_room_for_pointer(record)) return "";
+  if (record.has_unknown_bases)
+    return "it has base classes that cannot be looked into and may hold pointers";
+  if (record.members.empty() && record.bases.empty())
+    return "its members are not known and may be pointers";
+  return "";
 }
 
 void Planner::add_record(const Scope& scope, const Member& member, const Directive& directive) {

@@ -59,7 +59,7 @@ class Planner {
   [[nodiscard]] std::string check_count(const Scope& scope, const std::string& name) const;
   [[nodiscard]] const Member* find_integer(RecordId root, const std::string& name) const;
   [[nodiscard]] std::string name_at_begin(const Record& record) const;
-  [[nodiscard]] bool holds_pointers(const Record& record) const;
+  [[nodiscard]] std::string pointers_in(const Record& record) const;
 
   const Model& model_;
   const Settings& settings_;

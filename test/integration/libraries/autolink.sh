@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Linked structures over each MPI, point to point and collectively. VERITY_TEST_LONG=1: a million nodes.
+# Linked structures over each MPI, point to point, several at once, and collectively. VERITY_TEST_LONG=1: a million nodes.
 . "${abs_top_srcdir:?}/test/integration/libraries/lib.sh"
 
 nodes=30000
@@ -29,5 +29,19 @@ for mpi in openmpi mpich; do
   checked 4 p2p 2000 1
   checked 1 collective 10
   checked 5 collective 1000 500
+  compile "order_$mpi" "mpicc.$mpi" "$abs_top_srcdir/test/mpi/libraries/autolink_order.c" "-lverity_autolink_$mpi" -lverity_autolink \
+    > "$tap_dir/log" 2>&1 || { ok "$mpi: autolink_order compiles" false; note "$(head -n 20 "$tap_dir/log")"; continue; }
+  # A message of 64 KiB waits for its receiver, one of 500 bytes does not.
+  for case in swapped turns sends wildcards apart crossing other-order foreign freed; do
+    for size in "20000 65536" "300 500"; do
+      # shellcheck disable=SC2086 # two arguments
+      output=$(job 20 $mpi 2 "order_$mpi" "$case" $size)
+      expectations_hold "$mpi: $case, nodes and bytes of a packet: $size" "$output" \
+        "^$case of ${size% *} nodes: 0 wrong expectations\$"
+    done
+  done
+  # Packets that a receiver does not copy from the sender's memory by itself.
+  output=$(OMPI_MCA_btl_vader_single_copy_mechanism=none job 20 $mpi 2 "order_$mpi" busy 20000 1000000)
+  expectations_hold "$mpi: busy" "$output" "^busy of 20000 nodes: 0 wrong expectations\$"
 done
 done_testing

@@ -125,6 +125,31 @@ T
 contains "refused, C++: a base class of a template" "$refused" 'refused\.hh:8: Derived<int>: it has a base class'
 contains "refused, C++: virtual functions of a template" "$refused" 'refused\.hh:9: Virtual<int>: it has virtual functions'
 contains "refused, C++: how many are left" "$refused" '^1 mapped,'
+refused=$("$tool" automap bytes.hh --check -- -I"$cases" 2>&1)
+while IFS='|' read -r struct reason; do
+  line=$(grep -nE "^ *(struct|class) $struct " "$cases/bytes.hh" | cut -d: -f1)
+  contains "bytes: $struct" "$refused" "bytes\.hh:$line: .*${struct}[,:].*$reason"
+done << 'T'
+Vector|member v: it cannot be mapped as bytes: it has base classes that cannot be looked into
+Shared|member p: it cannot be mapped as bytes: it has
+Unique|member p: it cannot be mapped as bytes: it has
+HasVirtual|member v: it cannot be mapped as bytes: it has virtual functions or virtual base
+HasNested|member v: it cannot be mapped as bytes: it has virtual functions
+HasDerived|member d: it cannot be mapped as bytes: it has base classes that cannot be looked into
+HasDerivedVirtual|member d: it cannot be mapped as bytes: it has base classes
+HasLinked|member l: it cannot be mapped as bytes: it has pointers
+HasInside|member i: it cannot be mapped as bytes: it has
+MemberFunction|member f: a pointer's bytes mean nothing
+DerivedLink|it cannot be mapped as bytes: it has pointers
+DerivedVirtual|it cannot be mapped as bytes: it has virtual functions
+DerivedTwice|it cannot be mapped as bytes: it has pointers
+VirtualBase|it cannot be mapped as bytes: it has virtual functions or virtual base
+Atomic|it cannot be mapped as bytes: it has pointers
+Inner|it is not public
+T
+for struct in HasPair HasHeaded DerivedNumber DerivedPointer Small; do
+  contains "bytes: $struct is mapped" "$refused" "^mapped   $struct "
+done
 output=$("$tool" automap refused.h --output c/rest --keep-going -- -I"$cases" 2> /dev/null)
 is "--keep-going: exit status" $? 0
 ok "--keep-going: the rest is written" grep -q 'sizeof(struct good) == 4' c/rest.h

@@ -2,7 +2,9 @@
 // What of a structure arrives, by the kinds of its members and pointers.
 #include "unit/autolink/graph.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 namespace verity::autolink::test {
@@ -17,6 +19,80 @@ TEST(Autolink, ASingleNode) {
   EXPECT_EQ(root_of(copy)->value, 7);
   EXPECT_EQ(root_of(copy)->ignored, nullptr);  // no address of the sender's memory
   EXPECT_EQ(describe(root_of(copy)), describe(&one));
+}
+
+// Where a packed struct leaves a pointer out, the pointer need not be aligned.
+TEST(Autolink, UnalignedPointersThatAreLeftOutArriveAsNull) {
+  struct Packed {
+    char bytes[32];
+  } one{};
+  const verity_automap_field fields[] = {{"a", "MPI_CHAR", -1, 0, 1, 4},
+                                         {"b", "MPI_CHAR", -1, 12, 1, 4},
+                                         {"c", "MPI_CHAR", -1, 23, 1, 1}};
+  verity_automap_type type{};
+  type.name = "struct packed", type.size = sizeof(one), type.alignment = 1;
+  type.fields = fields, type.field_count = 3;
+  const verity_automap_schema schema{1, 1, &type};
+  std::memset(one.bytes, 0x7f, sizeof(one.bytes));
+  void* data = nullptr;
+  size_t size = 0;
+  ASSERT_EQ(verity_autolink_pack(&schema, 0, &one, 1, nullptr, &data, &size), 0)
+      << verity_autolink_error();
+  verity_autolink_structure* made = nullptr;
+  ASSERT_EQ(verity_autolink_unpack(&schema, 0, data, size, nullptr, &made), 0)
+      << verity_autolink_error();
+  std::free(data);
+  const Structure owned(made);
+  Packed expected = one;
+  std::memset(expected.bytes + 4, 0, 8);   // has room for a pointer
+  std::memset(expected.bytes + 24, 0, 8);  // behind the last member, too; 7 bytes have not
+  EXPECT_EQ(std::memcmp(verity_autolink_root(made), &expected, sizeof(expected)), 0);
+}
+
+// Also in the last of very many structs within one.
+TEST(Autolink, PointersThatManyNestedStructsLeaveOutArriveAsNull) {
+  struct Inner {
+    int64_t value;
+    void* ignored;
+  };
+  constexpr uint64_t kCopies = (1 << 20) + 1;
+  const verity_automap_field inner[] = {{"value", "MPI_INT64_T", -1, 0, 8, 1}};
+  const verity_automap_field outer[] = {
+      {"all", "struct inner", 0, 0, sizeof(Inner), kCopies / 2},
+      {"more", "struct inner", 0, kCopies / 2 * sizeof(Inner), sizeof(Inner), kCopies / 2 + 1}};
+  verity_automap_type types[2] = {};
+  types[0].name = "struct inner", types[0].size = sizeof(Inner), types[0].alignment = 8;
+  types[0].fields = inner, types[0].field_count = 1;
+  types[1].name = "struct outer", types[1].size = sizeof(Inner) * kCopies, types[1].alignment = 8;
+  types[1].fields = outer, types[1].field_count = 2;
+  const verity_automap_schema schema{1, 2, types};
+  std::vector<Inner> elements(kCopies);
+  for (Inner& one : elements) one = {7, &one};
+  void* data = nullptr;
+  size_t size = 0;
+  ASSERT_EQ(verity_autolink_pack(&schema, 1, elements.data(), 1, nullptr, &data, &size), 0)
+      << verity_autolink_error();
+  verity_autolink_structure* made = nullptr;
+  ASSERT_EQ(verity_autolink_unpack(&schema, 1, data, size, nullptr, &made), 0)
+      << verity_autolink_error();
+  std::free(data);
+  const Structure owned(made);
+  const auto* got = static_cast<const Inner*>(verity_autolink_root(made));
+  EXPECT_EQ(
+      std::count_if(got, got + kCopies,
+                    [](const Inner& one) { return one.value != 7 || one.ignored != nullptr; }),
+      0);
+}
+
+TEST(Autolink, ASchemaWhoseTypesContainThemselvesIsRefused) {
+  const verity_automap_field fields[] = {{"self", "struct self", 0, 0, 8, 1}};
+  verity_automap_type type{};
+  type.name = "struct self", type.size = type.alignment = 8;
+  type.fields = fields, type.field_count = 1;
+  const verity_automap_schema schema{1, 1, &type};
+  verity_autolink_sink* sink = nullptr;
+  EXPECT_EQ(verity_autolink_expand(&schema, 0, nullptr, &sink), EINVAL);
+  EXPECT_STREQ(verity_autolink_error(), "struct self contains itself");
 }
 
 TEST(Autolink, NothingAtAll) {

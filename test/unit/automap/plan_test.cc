@@ -96,6 +96,35 @@ TEST(AutomapPlan, BytesAndIgnore) {
   EXPECT_EQ(c.refusal(left_out), "not considered");
 }
 
+TEST(AutomapPlan, BytesWithPointersThatAreNoMembers) {
+  ModelCase c;
+  const RecordId base = c.add("base", 8);
+  c.member(base, "p", 0, pointer_to(basic("MPI_INT")));
+  const auto reason = [&](uint64_t size, auto&& change) {
+    const RecordId id = c.add("r" + std::to_string(size), size);
+    c.member(id, "x", size - 4, basic("MPI_INT"));
+    c.model.records[id].directives.push_back({"bytes", {}});
+    change(c.model.records[id]);
+    const std::string refusal = c.refusal(id), before = "cannot be mapped as bytes: ";
+    const size_t found = refusal.find(before);
+    return found == std::string::npos ? refusal : refusal.substr(found + before.size());
+  };
+  EXPECT_EQ(reason(16, [](Record&) {}), "");
+  EXPECT_EQ(reason(20, [&](Record& r) { r.bases.push_back(base); }),
+            "it has pointers, which mean nothing elsewhere");
+  EXPECT_EQ(
+      reason(24, [](Record& r) { r.has_hidden_pointer = true; }),
+      "it has virtual functions or virtual base classes, whose pointers mean nothing elsewhere");
+  // Four bytes beside the member, and eight.
+  EXPECT_EQ(reason(8, [](Record& r) { r.has_unknown_bases = true; }), "");
+  EXPECT_EQ(reason(12, [](Record& r) { r.has_unknown_bases = true; }),
+            "it has base classes that cannot be looked into and may hold pointers");
+  EXPECT_EQ(reason(28, [](Record& r) { r.members.clear(); }),
+            "its members are not known and may be pointers");
+  EXPECT_NE(reason(32, [](Record& r) { r.accessible = false; }).find("it is not public"),
+            std::string::npos);
+}
+
 TEST(AutomapPlan, AMemberWithNothingToTransferIsLeftOut) {
   ModelCase c;
   const RecordId outer = c.add("outer", 16), hooks = c.add("hooks", 8);
