@@ -180,6 +180,34 @@ static int large_counts(void) {
   return wrong;
 }
 
+/* Blocks that follow each other, of more bytes together than an int counts. */
+static int large_blocks(void) {
+  enum { block = 1 << 29, last = 8 };
+  int wrong = 0;
+  for (int factor = 1; factor <= 2; ++factor) {
+    MPI_Datatype type, made;
+    MPI_Count size[2] = {0, 0};
+    MPI_Aint places[9], lb[2] = {0, 0}, extent[2] = {0, 0};
+    for (int i = 0; i <= last; ++i)
+      places[i] = (MPI_Aint)(i == last ? last + 1 : i) * block * factor;
+    MPI_Type_create_hindexed_block(last + 1, block * factor, places, MPI_BYTE, &type);
+    MPI_Type_size_x(type, &size[0]);
+    MPI_Type_get_true_extent(type, &lb[0], &extent[0]);
+    if (verity_type_normalize(type, &made) == MPI_SUCCESS) {
+      MPI_Type_size_x(made, &size[1]);
+      MPI_Type_get_true_extent(made, &lb[1], &extent[1]);
+      MPI_Type_free(&made);
+    }
+    if (size[0] != size[1] || lb[0] != lb[1] || extent[0] != extent[1]) {
+      printf("blocks of %d bytes: %lld bytes instead of %lld\n", block * factor, (long long)size[1],
+             (long long)size[0]);
+      ++wrong;
+    }
+    MPI_Type_free(&type);
+  }
+  return wrong;
+}
+
 int main(int argc, char** argv) {
   const int count = argc > 1 ? atoi(argv[1]) : 2000;
   const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
@@ -206,7 +234,7 @@ int main(int argc, char** argv) {
     if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&old);
   }
   large();
-  wrong += large_counts();
+  wrong += large_counts() + large_blocks();
   if (verity_type_normalize(MPI_INT, NULL) != MPI_ERR_ARG ||
       verity_type_normalize(MPI_DATATYPE_NULL, &made) != MPI_ERR_TYPE) {
     printf("wrong arguments are not refused\n");
