@@ -26,9 +26,12 @@
  *   MPI_ERR_TRUNCATE  the two buffers have different numbers of bytes
  *   MPI_ERR_OTHER     still different after max_rounds rounds
  *   MPI_ERR_TAG       another message came on this tag
- *   MPI_ERR_ARG, MPI_ERR_COUNT, MPI_ERR_RANK (also for MPI_ANY_SOURCE and the own rank),
- * MPI_ERR_TYPE, MPI_ERR_NO_MEM or the error of an MPI call, for which the communicator's error
- * handler has been called. They call no error handler themselves.
+ *   MPI_ERR_RANK      also for MPI_ANY_SOURCE and the own rank
+ *   MPI_ERR_ROOT      no rank of the communicator
+ *   MPI_ERR_COMM      no communicator; an intercommunicator in the collective functions
+ *   MPI_ERR_ARG, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_NO_MEM
+ *   or the error of an MPI call, for which the communicator's error handler has been called. They
+ *   call no error handler themselves.
  */
 #ifndef UCX_VERITY_VALIDATE_H
 #define UCX_VERITY_VALIDATE_H
@@ -85,7 +88,7 @@ int verity_validate_wait(verity_validate_request** request);
 int verity_validate_waitall(int count, verity_validate_request* requests[]);
 
 /* Collective: compares the buffers of all ranks with the root's, as after MPI_Bcast, and repairs
- * them. */
+ * them. `comm` is no intercommunicator, here and below. */
 int verity_validate_bcast(void* buf, MPI_Count count, MPI_Datatype datatype, int root,
                           MPI_Comm comm, const struct verity_validate_options* options,
                           struct verity_validation* result);
