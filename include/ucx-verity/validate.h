@@ -20,11 +20,20 @@
  *
  * Threads: as MPI's own calls; from several threads at once only after MPI_Init_thread with
  * MPI_THREAD_MULTIPLE. Every rank has to make progress in one of these calls until both sides have
- * ended.
+ * ended. verity_validate_send(), _recv(), _test(), _wait() and _waitall() make progress on all
+ * validations between two ranks, over all communicators; the collective functions do not.
+ *
+ * Damage to the messages of a validation costs a round, and both sides end. The receiver's last
+ * message carries its contents three times; where all of them are damaged, the sender returns
+ * MPI_ERR_OTHER although the buffers may be equal (of several validations with one tag, when the
+ * others have ended). Where nothing in a message shows that it belongs to a validation, its
+ * receiver returns MPI_ERR_TAG and its sender MPI_ERR_OTHER; messages may be left on the tag then.
+ * The lengths and flags that the collective functions exchange are not protected.
  *
  * Errors. All functions return MPI_SUCCESS, or
  *   MPI_ERR_TRUNCATE  the two buffers have different numbers of bytes
- *   MPI_ERR_OTHER     still different after max_rounds rounds
+ *   MPI_ERR_OTHER     still different after max_rounds rounds, or the other side gave up: too many
+ *                     damaged messages, an error there
  *   MPI_ERR_TAG       another message came on this tag
  *   MPI_ERR_RANK      also for MPI_ANY_SOURCE and the own rank
  *   MPI_ERR_ROOT      no rank of the communicator

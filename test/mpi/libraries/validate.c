@@ -226,7 +226,7 @@ static void error_while_sending(void) {
   const size_t size = 8 << 20;
   unsigned char* buf = malloc(size);
   struct verity_validation v;
-  char word[64] = {0};
+  char word[256] = {0};
   fill(buf, size, 0);
   if (rank == 0) {
     expect(verity_validate_send(buf, (MPI_Count)size, MPI_BYTE, 1, kOwn, MPI_COMM_WORLD, NULL,

@@ -4,7 +4,11 @@
  *
  * Usage: validate_faults MODE
  *
- *   arguments  roots that are none, and intercommunicators
+ *   arguments    roots that are none, and intercommunicators
+ *   damage       between two ranks: messages of the library are damaged where it sends them
+ *   several      the same, among several validations of one tag
+ *   collective   the same in collective calls
+ *   two_comms    two ranks wait for validations over two communicators in different orders
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -12,7 +16,8 @@
 #include <string.h>
 #include <ucx-verity/validate.h>
 
-enum { kTag = 5 };
+enum { kTag = 5, kRoot = 1, kGood, kDigests, kLastSegments = 6, kUnequal = 9, kGivenUp };
+enum { kSize = 100000, kOneByte = 1, kLine = 64, kAll = 1 << 20 };
 
 static int rank, ranks;
 static int wrong;
@@ -21,6 +26,45 @@ static void expect(int is_right, const char* what) {
   if (is_right) return;
   ++wrong;
   printf("rank %d: WRONG: %s\n", rank, what);
+}
+
+/* What is damaged: bytes [first, first + count) of the first messages of a kind. */
+static struct { int kind, first, count, messages; } fault;
+
+static void damage_message(unsigned char* message, int size) {
+  if (size < 48 || message[5] != fault.kind || fault.messages == 0) return;
+  --fault.messages;
+  for (int i = fault.first; i < size && i < fault.first + fault.count; ++i) message[i] ^= 0x5a;
+}
+
+/* What the library calls. The copy is left to MPI. */
+int MPI_Isend(const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  unsigned char* copy = malloc((size_t)count + 1);
+  memcpy(copy, buf, (size_t)count);
+  damage_message(copy, count);
+  return PMPI_Isend(copy, count, type, dest, tag, comm, request);
+}
+
+int MPI_Alltoallv(const void* sent, const int* counts, const int* places, MPI_Datatype type,
+                  void* got, const int* got_counts, const int* got_places, MPI_Datatype got_type,
+                  MPI_Comm comm) {
+  for (int i = 0; i < ranks; ++i) damage_message((unsigned char*)sent + places[i], counts[i]);
+  return PMPI_Alltoallv(sent, counts, places, type, got, got_counts, got_places, got_type, comm);
+}
+
+static unsigned char right_byte(int i, int which) {
+  return (unsigned char)(i * 7 + i / 251 + which);
+}
+static void fill(unsigned char* buf, int which, int is_damaged) {
+  for (int i = 0; i < kSize; ++i) buf[i] = right_byte(i, which);
+  for (int i = 0; is_damaged && i < kSize; i += 30011) buf[i] ^= 1;
+}
+static int is_right(const unsigned char* buf, int which) {
+  for (int i = 0; i < kSize; ++i) {
+    if (buf[i] != right_byte(i, which)) return 0;
+  }
+  return 1;
 }
 
 /* The first rank alone, and all others. */
@@ -53,6 +97,123 @@ static void arguments(void) {
   MPI_Comm_free(&inter);
 }
 
+static void damage(void) {
+  static const struct {
+    int kind, first, count, messages, differs, length, sender, receiver;
+    const char* what;
+  } all[] = {
+      {kRoot, 20, kOneByte, 1, 1, kSize, MPI_SUCCESS, MPI_SUCCESS, "the header of ROOT"},
+      {kRoot, 0, 4, 1, 1, kSize, MPI_SUCCESS, MPI_SUCCESS, "the magic of ROOT"},
+      {kRoot, 0, kAll, 1, 1, kSize, MPI_ERR_OTHER, MPI_ERR_TAG, "all of ROOT"},
+      {kDigests, 1, 2, 1, 1, kSize, MPI_SUCCESS, MPI_SUCCESS, "the magic of DIGESTS"},
+      {kDigests, 0, kAll, 1, 1, kSize, MPI_ERR_TAG, MPI_ERR_OTHER, "all of DIGESTS"},
+      {kLastSegments, 500, kOneByte, 1, 1, kSize, MPI_SUCCESS, MPI_SUCCESS, "LAST_SEGMENTS"},
+      {kLastSegments, 500, kOneByte, 99, 1, kSize, MPI_ERR_OTHER, MPI_ERR_OTHER,
+       "all LAST_SEGMENTS"},
+      {kDigests, 20, kOneByte, 99, 1, kSize, MPI_ERR_OTHER, MPI_ERR_OTHER, "all DIGESTS"},
+      {kGood, 0, kLine, 1, 0, kSize, MPI_SUCCESS, MPI_SUCCESS, "GOOD"},
+      {kGood, 30, kLine, 1, 1, kSize, MPI_SUCCESS, MPI_SUCCESS, "GOOD after a repair"},
+      {kGood, 6, kAll, 1, 1, kSize, MPI_ERR_OTHER, MPI_SUCCESS, "all of GOOD"},
+      {kUnequal, 20, kLine, 1, 0, kSize - 9, MPI_ERR_TRUNCATE, MPI_ERR_TRUNCATE, "UNEQUAL"},
+  };
+  static unsigned char buf[kSize];
+  struct verity_validation v;
+  for (size_t i = 0; i < sizeof all / sizeof *all && rank < 2; ++i) {
+    fill(buf, 0, rank == 1 && all[i].differs);
+    fault.kind = all[i].kind;
+    fault.first = all[i].first;
+    fault.count = all[i].count;
+    fault.messages = all[i].messages;
+    /* A tag of its own: after an error messages may be left. */
+    const int tag = kTag + (int)i;
+    const int code =
+        rank == 0
+            ? verity_validate_send(buf, kSize, MPI_BYTE, 1, tag, MPI_COMM_WORLD, NULL, &v)
+            : verity_validate_recv(buf, all[i].length, MPI_BYTE, 0, tag, MPI_COMM_WORLD, NULL, &v);
+    expect(code == (rank == 0 ? all[i].sender : all[i].receiver), all[i].what);
+    expect(code != MPI_SUCCESS || is_right(buf, 0), all[i].what);
+    if (rank == 0) printf("damage to %s: ended\n", all[i].what);
+  }
+}
+
+/* The last message of the first validation is lost: only that one fails. */
+static void several(void) {
+  enum { kEach = 4 };
+  static unsigned char buf[kEach][kSize];
+  verity_validate_request* requests[kEach];
+  int failed = 0;
+  if (rank > 1) return;
+  fault.kind = kGood;
+  fault.first = 6;
+  fault.count = kAll;
+  fault.messages = 1;
+  for (int i = 0; i < kEach; ++i) {
+    fill(buf[i], i, rank == 1 && i % 2 == 0);
+    if (rank == 0)
+      verity_validate_isend(buf[i], kSize, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, NULL, NULL,
+                            &requests[i]);
+    else
+      verity_validate_irecv(buf[i], kSize, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, NULL, NULL,
+                            &requests[i]);
+  }
+  for (int i = 0; i < kEach; ++i) failed += verity_validate_wait(&requests[i]) != MPI_SUCCESS;
+  expect(failed == (rank == 0), "one sender does not know");
+  for (int i = 0; i < kEach; ++i) expect(is_right(buf[i], i), "the buffers are right");
+}
+
+static void collective(void) {
+  static const struct {
+    int kind, first, count, messages, code;
+    const char* what;
+  } all[] = {
+      {kDigests, 0, kLine, 1, MPI_SUCCESS, "DIGESTS"},
+      {kLastSegments, 4, 9, 1, MPI_SUCCESS, "LAST_SEGMENTS"},
+      {kGood, 0, kLine, 99, MPI_SUCCESS, "GOOD"},
+      {kGood, 6, kAll, 1, MPI_ERR_OTHER, "all of GOOD"},
+      {kLastSegments, 500, kOneByte, 99, MPI_ERR_OTHER, "all LAST_SEGMENTS"},
+  };
+  static unsigned char buf[8 * kSize];
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+    fault.kind = all[i].kind;
+    fault.first = all[i].first;
+    fault.count = all[i].count;
+    for (int gathers = 0; gathers < 2; ++gathers) {
+      fault.messages = all[i].messages;
+      for (int block = 0; block < (gathers ? ranks : 1); ++block)
+        fill(buf + block * kSize, block, rank != block && (rank + block) % 2 != 0);
+      const int code =
+          gathers ? verity_validate_allgather(buf, kSize, MPI_BYTE, MPI_COMM_WORLD, NULL, NULL)
+                  : verity_validate_bcast(buf, kSize, MPI_BYTE, 0, MPI_COMM_WORLD, NULL, NULL);
+      expect(code == all[i].code, all[i].what);
+      for (int block = 0; code == MPI_SUCCESS && block < (gathers ? ranks : 1); ++block)
+        expect(is_right(buf + block * kSize, block), all[i].what);
+      if (rank == 0) printf("collective, damage to %s: ended\n", all[i].what);
+    }
+  }
+}
+
+static void two_comms(void) {
+  static unsigned char buf[2][kSize];
+  verity_validate_request* requests[2];
+  MPI_Comm comms[2];
+  for (int i = 0; i < 2; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+  for (int i = 0; i < 2 && rank < 2; ++i) {
+    fill(buf[i], i, rank == 1);
+    if (rank == 0)
+      verity_validate_isend(buf[i], kSize, MPI_BYTE, 1, kTag, comms[i], NULL, NULL, &requests[i]);
+    else
+      expect(verity_validate_recv(buf[i], kSize, MPI_BYTE, 0, kTag, comms[i], NULL, NULL) ==
+                 MPI_SUCCESS,
+             "received over two communicators");
+  }
+  for (int i = 1; i >= 0 && rank == 0; --i)
+    expect(verity_validate_wait(&requests[i]) == MPI_SUCCESS, "sent over two communicators");
+  for (int i = 0; i < 2; ++i) {
+    expect(rank > 1 || is_right(buf[i], i), "repaired over two communicators");
+    MPI_Comm_free(&comms[i]);
+  }
+}
+
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
   int all = 0;
@@ -60,6 +221,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (strcmp(mode, "arguments") == 0) arguments();
+  if (strcmp(mode, "damage") == 0) damage();
+  if (strcmp(mode, "several") == 0) several();
+  if (strcmp(mode, "collective") == 0) collective();
+  if (strcmp(mode, "two_comms") == 0) two_comms();
   MPI_Reduce(&wrong, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%s: %d wrong expectations\n", mode, all);
   MPI_Finalize();
