@@ -27,7 +27,8 @@
  * message carries its contents three times; where all of them are damaged, the sender returns
  * MPI_ERR_OTHER although the buffers may be equal (of several validations with one tag, when the
  * others have ended). Where nothing in a message shows that it belongs to a validation, its
- * receiver returns MPI_ERR_TAG and its sender MPI_ERR_OTHER; messages may be left on the tag then.
+ * receiver returns MPI_ERR_TAG and the other side MPI_ERR_OTHER; messages may be left on the tag
+ * then.
  * The lengths and flags that the collective functions exchange are not protected.
  *
  * Errors. All functions return MPI_SUCCESS, or
@@ -38,7 +39,8 @@
  *   MPI_ERR_RANK      also for MPI_ANY_SOURCE and the own rank
  *   MPI_ERR_ROOT      no rank of the communicator
  *   MPI_ERR_COMM      no communicator; an intercommunicator in the collective functions
- *   MPI_ERR_ARG, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_NO_MEM
+ *   MPI_ERR_COUNT     negative; too many bytes; elements of 2 GiB or more that have to be packed
+ *   MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_NO_MEM
  *   or the error of an MPI call, for which the communicator's error handler has been called. They
  *   call no error handler themselves.
  */

@@ -16,6 +16,7 @@ for mpi in openmpi mpich; do
     expectations_hold "$mpi: $2 of $1 ranks" "$(job 20 $mpi "$1" $mpi "${@:2}")" "^$2: 0 wrong expectations\$"
   }
   checked 3 arguments
+  checked 2 counts
   checked 2 damage
   checked 2 several
   checked 4 collective

@@ -5,6 +5,7 @@
  * Usage: validate_faults MODE
  *
  *   arguments    roots that are none, and intercommunicators
+ *   counts       buffers of too many bytes
  *   damage       between two ranks: messages of the library are damaged where it sends them
  *   several      the same, among several validations of one tag
  *   collective   the same in collective calls
@@ -95,6 +96,23 @@ static void arguments(void) {
   expect(verity_validate_allgather(buf, 64, MPI_CHAR, inter, NULL, &v) == MPI_ERR_COMM,
          "allgather over an intercommunicator");
   MPI_Comm_free(&inter);
+}
+
+/* More bytes than can be counted; nothing of the buffer is read. */
+static void counts(void) {
+  const int size = 1 << 30, distribution = MPI_DISTRIBUTE_BLOCK, processes = 1;
+  const int argument = MPI_DISTRIBUTE_DFLT_DARG;
+  char byte = 0;
+  MPI_Datatype large;
+  MPI_Type_create_darray(1, 0, 1, &size, &distribution, &argument, &processes, MPI_ORDER_C, MPI_INT,
+                         &large);
+  MPI_Type_commit(&large);
+  expect(verity_validate_bcast(&byte, 1, large, 0, MPI_COMM_WORLD, NULL, NULL) == MPI_ERR_COUNT,
+         "4 GiB to be packed at once");
+  MPI_Type_free(&large);
+  expect(verity_validate_bcast(&byte, (MPI_Count)1 << 62, MPI_INT, 0, MPI_COMM_WORLD, NULL, NULL) ==
+             MPI_ERR_COUNT,
+         "2^64 bytes");
 }
 
 static void damage(void) {
@@ -221,6 +239,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (strcmp(mode, "arguments") == 0) arguments();
+  if (strcmp(mode, "counts") == 0) counts();
   if (strcmp(mode, "damage") == 0) damage();
   if (strcmp(mode, "several") == 0) several();
   if (strcmp(mode, "collective") == 0) collective();
