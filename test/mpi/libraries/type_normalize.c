@@ -177,6 +177,22 @@ static int large_counts(void) {
   }
   for (int i = 0; i < 5; ++i) MPI_Type_free(&type[i]);
 #endif
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+  /* A predefined type without a name, inside another: not to be freed. */
+  MPI_Datatype pair;
+  MPI_Type_get_value_index(MPI_DOUBLE, MPI_LONG, &pair);
+  for (int i = 0; i < 2 && pair != MPI_DATATYPE_NULL; ++i) {
+    const char* difference = "code";
+    MPI_Type_contiguous(3, pair, &type[0]);
+    if (verity_type_normalize(type[0], &made) == MPI_SUCCESS) {
+      difference = compare(type[0], made);
+      MPI_Type_free(&made);
+    }
+    if (difference != NULL) printf("pairs without a name: another %s\n", difference);
+    wrong += difference != NULL;
+    MPI_Type_free(&type[0]);
+  }
+#endif
   return wrong;
 }
 
