@@ -27,9 +27,9 @@
  * message carries its contents three times; where all of them are damaged, the sender returns
  * MPI_ERR_OTHER although the buffers may be equal (of several validations with one tag, when the
  * others have ended). Where nothing in a message shows that it belongs to a validation, its
- * receiver returns MPI_ERR_TAG and the other side MPI_ERR_OTHER; messages may be left on the tag
- * then.
- * The lengths and flags that the collective functions exchange are not protected.
+ * receiver returns MPI_ERR_TAG and the other side MPI_ERR_OTHER. After damage to messages, some may
+ * be left on a tag that several validations shared, and after MPI_ERR_TAG on any. The lengths and
+ * flags that the collective functions exchange are not protected.
  *
  * Errors. All functions return MPI_SUCCESS, or
  *   MPI_ERR_TRUNCATE  the two buffers have different numbers of bytes

@@ -15,7 +15,6 @@ namespace {
 using typelib::check;
 using typelib::MpiError;
 
-constexpr size_t kRootMessage = sizeof(Header) + sizeof(uint64_t);
 constexpr uint64_t kMostInTurn = uint64_t{1}
                                  << 30;  // bytes of SEGMENTS that one rank sends or receives
 
@@ -169,7 +168,7 @@ CollectiveResult validate_bcast(const Typed& block, int root, MPI_Comm comm, uin
   Exchange exchange(comm);
   const Limits limits = in_turns(all, exchange.ranks());
   std::optional<merkle::Tree> tree;
-  Bytes message(kRootMessage);
+  Bytes message(kRootSize);
   if (exchange.rank() == root) {
     tree = hash_buffer(block.buffer(), segment_size);
     for (int i = 0; i < exchange.ranks(); ++i) {
@@ -200,13 +199,12 @@ CollectiveResult validate_allgather(const std::vector<std::unique_ptr<Typed>>& b
     exchange.peer(static_cast<int>(i)).holder.emplace(blocks[i]->buffer(), 0, limits);
   }
   const Bytes root = Owner(own, tree, 0, limits).start();
-  Bytes roots(ranks * kRootMessage);
-  check(MPI_Allgather(root.data(), kRootMessage, MPI_BYTE, roots.data(), kRootMessage, MPI_BYTE,
-                      comm));
+  Bytes roots(ranks * kRootSize);
+  check(MPI_Allgather(root.data(), kRootSize, MPI_BYTE, roots.data(), kRootSize, MPI_BYTE, comm));
   for (size_t i = 0; i < ranks; ++i) {
     if (i != self)
       exchange.peer(static_cast<int>(i))
-          .receive_from_owner({roots.data() + i * kRootMessage, kRootMessage});
+          .receive_from_owner({roots.data() + i * kRootSize, kRootSize});
   }
   const CollectiveResult result = exchange.run();
   for (size_t i = 0; i < ranks; ++i) {

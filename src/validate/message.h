@@ -113,6 +113,7 @@ void put(Bytes& out, uint64_t word);
 [[nodiscard]] Bytes begin(const Header& header);
 void seal(Bytes& message) noexcept;
 
+inline constexpr size_t kRootSize = sizeof(Header) + sizeof(uint64_t);
 inline constexpr size_t kEndCopies = 3;
 inline constexpr size_t kEndCopySize = 64;
 inline constexpr size_t kEndSize = kEndCopies * kEndCopySize + 1;

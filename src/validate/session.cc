@@ -85,7 +85,7 @@ Bytes Owner::start() {
   return message;
 }
 
-// It is the holder that ends: an owner that has had enough says so until it does.
+// It is the holder that ends: an owner that gives up repeats GIVE_UP until it does.
 Bytes Owner::receive(Reading reading, const Message& message) {
   if (outcome_ != Outcome::kRunning) return {};
   if (reading == Reading::kLostEnd) {

@@ -82,6 +82,8 @@ class Holder {
   Holder(const Buffer& buffer, uint32_t serial, const Limits& limits);
 
   [[nodiscard]] Bytes receive(Reading reading, const Message& message);
+  // False: still waits for the first message, or ended without one.
+  [[nodiscard]] bool has_root() const noexcept { return tree_ != nullptr; }
   // Ends: the last message.
   [[nodiscard]] Bytes give_up();
 

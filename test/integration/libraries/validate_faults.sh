@@ -13,12 +13,13 @@ for mpi in openmpi mpich; do
     continue
   fi
   checked() { # checked RANKS MODE ARGUMENT...: it ends, and all expectations hold
-    expectations_hold "$mpi: $2 of $1 ranks" "$(job 20 $mpi "$1" $mpi "${@:2}")" "^$2: 0 wrong expectations\$"
+    expectations_hold "$mpi: $2 of $1 ranks" "$(job 60 $mpi "$1" $mpi "${@:2}")" "^$2: 0 wrong expectations\$"
   }
   checked 3 arguments
   checked 2 counts
   checked 2 damage
   checked 2 several
+  checked 2 random
   checked 4 collective
   checked 2 two_comms
 done

@@ -8,7 +8,8 @@
  *   counts       buffers of too many bytes
  *   damage       between two ranks: messages of the library are damaged where it sends them
  *   several      the same, among several validations of one tag
- *   collective   the same in collective calls
+ *   random       in both directions with one tag, a byte of every tenth message is damaged
+ *   collective   the same as damage in collective calls
  *   two_comms    two ranks wait for validations over two communicators in different orders
  */
 #include <mpi.h>
@@ -32,7 +33,10 @@ static void expect(int is_right, const char* what) {
 /* What is damaged: bytes [first, first + count) of the first messages of a kind. */
 static struct { int kind, first, count, messages; } fault;
 
+static int damages_at_random;
+
 static void damage_message(unsigned char* message, int size) {
+  if (damages_at_random && size > 0 && rand() % 10 == 0) message[rand() % size] ^= 1 << rand() % 8;
   if (size < 48 || message[5] != fault.kind || fault.messages == 0) return;
   --fault.messages;
   for (int i = fault.first; i < size && i < fault.first + fault.count; ++i) message[i] ^= 0x5a;
@@ -179,6 +183,37 @@ static void several(void) {
   for (int i = 0; i < kEach; ++i) expect(is_right(buf[i], i), "the buffers are right");
 }
 
+static void at_random(void) {
+  enum { kTurns = 40, kEach = 3 };
+  static unsigned char buf[2 * kEach][kSize];
+  verity_validate_request* requests[2 * kEach];
+  unsigned right = 0;
+  if (rank > 1) return;
+  srand((unsigned)rank + 1);
+  damages_at_random = 1;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (int i = 0; i < 2 * kEach; ++i) {
+      const int sends = (i + rank) % 2 == 0, which = turn + i / 2 + (sends ? rank : 1 - rank);
+      fill(buf[i], which, !sends && rand() % 2 == 0);
+      if (sends)
+        verity_validate_isend(buf[i], kSize, MPI_BYTE, 1 - rank, kTag, MPI_COMM_WORLD, NULL, NULL,
+                              &requests[i]);
+      else
+        verity_validate_irecv(buf[i], kSize, MPI_BYTE, 1 - rank, kTag, MPI_COMM_WORLD, NULL, NULL,
+                              &requests[i]);
+    }
+    for (int i = 0; i < 2 * kEach; ++i) {
+      const int sends = (i + rank) % 2 == 0, which = turn + i / 2 + (sends ? rank : 1 - rank);
+      const int code = verity_validate_wait(&requests[i]);
+      expect(code == MPI_SUCCESS || code == MPI_ERR_OTHER, "the code of a damaged validation");
+      expect(code != MPI_SUCCESS || is_right(buf[i], which), "a repair among damaged messages");
+      right += code == MPI_SUCCESS;
+    }
+  }
+  printf("random rank %d: %u of %d succeeded\n", rank, right, kTurns * 2 * kEach);
+  expect(right > kTurns * kEach, "most validations succeed");
+}
+
 static void collective(void) {
   static const struct {
     int kind, first, count, messages, code;
@@ -242,6 +277,7 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "counts") == 0) counts();
   if (strcmp(mode, "damage") == 0) damage();
   if (strcmp(mode, "several") == 0) several();
+  if (strcmp(mode, "random") == 0) at_random();
   if (strcmp(mode, "collective") == 0) collective();
   if (strcmp(mode, "two_comms") == 0) two_comms();
   MPI_Reduce(&wrong, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);

@@ -155,7 +155,7 @@ TEST(ValidateSession, SurvivesDamageToItsOwnMessages) {
   }
 }
 
-// The holder does not hear whether its last message arrived.
+// The holder does not learn whether its last message arrived.
 TEST(ValidateSession, SurvivesDamageToTheLastMessage) {
   const std::vector<uint8_t> right = random_bytes(10 * kSegment);
   const auto damage_once = [](Kind kind, size_t first, size_t count) {
@@ -183,8 +183,7 @@ TEST(ValidateSession, SurvivesDamageToTheLastMessage) {
   EXPECT_EQ(lost.messages, 2u);
 }
 
-// Both ends are told, whichever side has had enough, and whatever becomes of the message that says
-// so.
+// Whichever side gives up, and whatever becomes of the message that says so.
 TEST(ValidateSession, BothSidesGiveUp) {
   const std::vector<uint8_t> right = random_bytes(10 * kSegment);
   for (const Kind kind : {Kind::kDigests, Kind::kLastSegments}) {
