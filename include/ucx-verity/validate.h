@@ -20,15 +20,29 @@
  *
  * Threads: as MPI's own calls; from several threads at once only after MPI_Init_thread with
  * MPI_THREAD_MULTIPLE. Every rank has to make progress in one of these calls until both sides have
- * ended.
+ * ended. verity_validate_send(), _recv(), _test(), _wait() and _waitall() make progress on all
+ * validations between two ranks, over all communicators; the collective functions do not.
+ *
+ * Damage to the messages of a validation costs a round, and both sides end. The receiver's last
+ * message carries its contents three times; where all of them are damaged, the sender returns
+ * MPI_ERR_OTHER although the buffers may be equal (of several validations with one tag, when the
+ * others have ended). Where nothing in a message shows that it belongs to a validation, its
+ * receiver returns MPI_ERR_TAG and the other side MPI_ERR_OTHER. After damage to messages, some may
+ * be left on a tag that several validations shared, and after MPI_ERR_TAG on any. The lengths and
+ * flags that the collective functions exchange are not protected.
  *
  * Errors. All functions return MPI_SUCCESS, or
  *   MPI_ERR_TRUNCATE  the two buffers have different numbers of bytes
- *   MPI_ERR_OTHER     still different after max_rounds rounds
+ *   MPI_ERR_OTHER     still different after max_rounds rounds, or the other side gave up: too many
+ *                     damaged messages, an error there
  *   MPI_ERR_TAG       another message came on this tag
- *   MPI_ERR_ARG, MPI_ERR_COUNT, MPI_ERR_RANK (also for MPI_ANY_SOURCE and the own rank),
- * MPI_ERR_TYPE, MPI_ERR_NO_MEM or the error of an MPI call, for which the communicator's error
- * handler has been called. They call no error handler themselves.
+ *   MPI_ERR_RANK      also for MPI_ANY_SOURCE and the own rank
+ *   MPI_ERR_ROOT      no rank of the communicator
+ *   MPI_ERR_COMM      no communicator; an intercommunicator in the collective functions
+ *   MPI_ERR_COUNT     negative; too many bytes; elements of 2 GiB or more that have to be packed
+ *   MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_NO_MEM
+ *   or the error of an MPI call, for which the communicator's error handler has been called. They
+ *   call no error handler themselves.
  */
 #ifndef UCX_VERITY_VALIDATE_H
 #define UCX_VERITY_VALIDATE_H
@@ -85,7 +99,7 @@ int verity_validate_wait(verity_validate_request** request);
 int verity_validate_waitall(int count, verity_validate_request* requests[]);
 
 /* Collective: compares the buffers of all ranks with the root's, as after MPI_Bcast, and repairs
- * them. */
+ * them. `comm` is no intercommunicator, here and below. */
 int verity_validate_bcast(void* buf, MPI_Count count, MPI_Datatype datatype, int root,
                           MPI_Comm comm, const struct verity_validate_options* options,
                           struct verity_validation* result);

@@ -56,11 +56,12 @@ Displacements expand(const TypePath& path, int64_t unit) {
   return layout;
 }
 
-Blocks merge_adjacent(const Displacements& indices, uint64_t length, int64_t unit) {
+Blocks merge_adjacent(const Displacements& indices, uint64_t length, int64_t unit, uint64_t most) {
   Blocks blocks;
   const int64_t block_bytes = static_cast<int64_t>(length) * unit;
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    if (i > 0 && indices[i] == indices[i - 1] + block_bytes) {
+    if (i > 0 && indices[i] == indices[i - 1] + block_bytes &&
+        blocks.lengths.back() + length <= most) {
       blocks.lengths.back() += length;
     } else {
       blocks.indices.push_back(indices[i]);

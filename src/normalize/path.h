@@ -59,7 +59,9 @@ struct Blocks {
   // Two numbers a block are less to store than one for each of `count` copies.
   [[nodiscard]] bool pays(uint64_t count) const { return 2 * indices.size() < count; }
 };
-[[nodiscard]] Blocks merge_adjacent(const Displacements& indices, uint64_t length, int64_t unit);
+// No merged block is longer than `most` elements, which is what the caller's counts hold.
+[[nodiscard]] Blocks merge_adjacent(const Displacements& indices, uint64_t length, int64_t unit,
+                                    uint64_t most);
 
 // "idx(2,<0,7>,vec(3,2,con(1)))". No more than `most` indices of a node are written out.
 [[nodiscard]] std::string to_string(const TypePath& path, std::size_t most);

@@ -52,6 +52,11 @@ Handle copies(const Node& node, uint64_t length, MPI_Datatype inner) {
   return made;
 }
 
+// The blocks of an idx, as long as an int counts.
+normalize::Blocks merged_blocks(const Node& node, uint64_t length, MPI_Aint unit) {
+  return normalize::merge_adjacent(node.indices, length, unit, INT_MAX);
+}
+
 Handle build_path(const TypePath& path, MPI_Datatype atom, MPI_Aint unit) {
   uint64_t length = path.back().count;
   if (path.size() == 1) return contiguous(length, atom);
@@ -61,7 +66,7 @@ Handle build_path(const TypePath& path, MPI_Datatype atom, MPI_Aint unit) {
     const bool innermost = made.get() == MPI_DATATYPE_NULL;
     const MPI_Datatype inner = innermost ? atom : made.get();
     if (innermost && node.kind == Kind::kIndexed) {
-      const normalize::Blocks merged = normalize::merge_adjacent(node.indices, length, unit);
+      const normalize::Blocks merged = merged_blocks(node, length, unit);
       made = merged.pays(node.count) ? blocks(merged, atom) : copies(node, length, inner);
     } else {
       made = copies(node, length, inner);
@@ -77,7 +82,7 @@ uint64_t cost_of_path(const TypePath& path, MPI_Aint unit) {
   if (path.size() < 2) return all;
   const Node& node = path[path.size() - 2];
   if (node.kind != Kind::kIndexed) return all;
-  const normalize::Blocks merged = normalize::merge_adjacent(node.indices, path.back().count, unit);
+  const normalize::Blocks merged = merged_blocks(node, path.back().count, unit);
   return merged.pays(node.count) ? all - node.count + 2 * merged.indices.size() : all;
 }
 

@@ -200,7 +200,8 @@ Shape whole(MPI_Datatype datatype, std::vector<Handle>* atoms) {
 Shape shape_of(MPI_Datatype datatype, unsigned depth, std::vector<Handle>* atoms) {
   const Envelope envelope = envelope_of(datatype);
   if (envelope.predefined()) return {{normalize::contiguous(1)}, datatype};
-  if (depth == kMaxDepth || envelope.combiner == MPI_COMBINER_DARRAY) return whole(datatype, atoms);
+  if (depth == kMaxDepth || !envelope.has_contents() || envelope.combiner == MPI_COMBINER_DARRAY)
+    return whole(datatype, atoms);
   const Contents contents(datatype, envelope);
   if (envelope.combiner == MPI_COMBINER_STRUCT) {
     Shape shape = shape_of_struct(contents, depth, atoms);

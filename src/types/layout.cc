@@ -317,10 +317,11 @@ class Parser : Scanner {
     return add(layout, normalize::indexed(std::move(all)));
   }
 
+  // The bounds are the whole array's: MPI counts from its first element, wherever the element type
+  // has its lower bound.
   bool add_subarray(Layout* layout, const Displacements& sizes, const Displacements& subsizes,
                     const Displacements& starts) {
     Bytes bytes;
-    const int64_t lower_bound = layout->lower_bound;
     int64_t stride = layout->extent, first = 0;
     for (std::size_t i = sizes.size(); i-- > 0;) {
       if (!add(layout, normalize::vector(static_cast<uint64_t>(subsizes[i]), stride))) return false;
@@ -329,7 +330,7 @@ class Parser : Scanner {
     }
     if (!bytes.good()) return too_large();
     if (first != 0 && !add(layout, normalize::indexed({first}))) return false;
-    layout->lower_bound = lower_bound;
+    layout->lower_bound = 0;
     layout->extent = stride;
     return true;
   }

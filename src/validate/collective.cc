@@ -15,7 +15,6 @@ namespace {
 using typelib::check;
 using typelib::MpiError;
 
-constexpr size_t kRootMessage = sizeof(Header) + sizeof(uint64_t);
 constexpr uint64_t kMostInTurn = uint64_t{1}
                                  << 30;  // bytes of SEGMENTS that one rank sends or receives
 
@@ -46,17 +45,22 @@ struct Peer {
   std::optional<Holder> holder;  // of its block here
   Bytes from_owner, from_holder;
 
-  void receive(std::span<const uint8_t> bytes) {
+  // Each side's messages have a place of their own, which says whose one is that cannot be read.
+  void receive_from_owner(std::span<const uint8_t> bytes) {
     Message message;
-    const Reading reading = read(bytes, &message);
-    const bool for_owner = message.header.sender == 1;
-    // One whose header is damaged, or that is foreign, is for whichever session is there: each
-    // begins again.
-    const bool known = reading == Reading::kGood || reading == Reading::kBadBody;
-    if (owner && (!known || for_owner))
-      from_owner = owner->receive(known ? reading : Reading::kBadHeader, message);
-    if (holder && (!known || !for_owner))
-      from_holder = holder->receive(known ? reading : Reading::kBadHeader, message);
+    if (holder) from_holder = holder->receive(reading_of(bytes, 0, &message), message);
+  }
+  void receive_from_holder(std::span<const uint8_t> bytes) {
+    Message message;
+    if (owner) from_owner = owner->receive(reading_of(bytes, 1, &message), message);
+  }
+
+ private:
+  static Reading reading_of(std::span<const uint8_t> bytes, uint8_t sender, Message* message_p) {
+    const Reading reading = read(bytes, message_p);
+    const bool is_right = reading == Reading::kGood && message_p->header.sender == sender;
+    if (is_right) return reading;
+    return bytes.size() == kEndSize ? Reading::kLostEnd : Reading::kBadHeader;
   }
 };
 
@@ -133,10 +137,9 @@ class Exchange {
                         in_counts.data(), in_places.data(), MPI_BYTE, comm_));
     for (size_t i = 0; i < n; ++i) {
       std::span<const uint8_t> bytes(in.data() + in_places[i], static_cast<size_t>(in_counts[i]));
-      for (const uint64_t length : {in_lengths[2 * i], in_lengths[2 * i + 1]}) {
-        if (length != 0) peers_[i].receive(bytes.first(length));
-        bytes = bytes.subspan(length);
-      }
+      const uint64_t length = in_lengths[2 * i];
+      if (length != 0) peers_[i].receive_from_owner(bytes.first(length));
+      if (length != bytes.size()) peers_[i].receive_from_holder(bytes.subspan(length));
     }
   }
 
@@ -165,7 +168,7 @@ CollectiveResult validate_bcast(const Typed& block, int root, MPI_Comm comm, uin
   Exchange exchange(comm);
   const Limits limits = in_turns(all, exchange.ranks());
   std::optional<merkle::Tree> tree;
-  Bytes message(kRootMessage);
+  Bytes message(kRootSize);
   if (exchange.rank() == root) {
     tree = hash_buffer(block.buffer(), segment_size);
     for (int i = 0; i < exchange.ranks(); ++i) {
@@ -176,7 +179,7 @@ CollectiveResult validate_bcast(const Typed& block, int root, MPI_Comm comm, uin
     exchange.peer(root).holder.emplace(block.buffer(), 0, limits);
   }
   check(MPI_Bcast(message.data(), static_cast<int>(message.size()), MPI_BYTE, root, comm));
-  if (exchange.rank() != root) exchange.peer(root).receive(message);
+  if (exchange.rank() != root) exchange.peer(root).receive_from_owner(message);
   const CollectiveResult result = exchange.run();
   if (exchange.rank() != root) block.store();
   return result;
@@ -196,12 +199,12 @@ CollectiveResult validate_allgather(const std::vector<std::unique_ptr<Typed>>& b
     exchange.peer(static_cast<int>(i)).holder.emplace(blocks[i]->buffer(), 0, limits);
   }
   const Bytes root = Owner(own, tree, 0, limits).start();
-  Bytes roots(ranks * kRootMessage);
-  check(MPI_Allgather(root.data(), kRootMessage, MPI_BYTE, roots.data(), kRootMessage, MPI_BYTE,
-                      comm));
+  Bytes roots(ranks * kRootSize);
+  check(MPI_Allgather(root.data(), kRootSize, MPI_BYTE, roots.data(), kRootSize, MPI_BYTE, comm));
   for (size_t i = 0; i < ranks; ++i) {
     if (i != self)
-      exchange.peer(static_cast<int>(i)).receive({roots.data() + i * kRootMessage, kRootMessage});
+      exchange.peer(static_cast<int>(i))
+          .receive_from_owner({roots.data() + i * kRootSize, kRootSize});
   }
   const CollectiveResult result = exchange.run();
   for (size_t i = 0; i < ranks; ++i) {

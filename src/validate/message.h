@@ -20,23 +20,34 @@
 // 48|  body ...
 //
 //   ROOT         owner   the root of the tree over its bytes (8)
-//   GOOD         holder  equal; nothing follows
-//   DIGESTS      holder  `count` parent nodes (8 each) at the upper level, then the digests (8
-//   each) of their
-//                        descendants at the lower level, in order
+//   DIGESTS      holder  `count` parent nodes (8 each) at the upper level, then the digests
+//                        (8 each) of their descendants at the lower level, in order
 //   DIFFERENCES  owner   `count` nodes (8 each) at the lower level whose digests differ
-//   SEGMENTS     owner   `count` segments that differ (8 each), then their bytes; LAST_SEGMENTS: no
-//   more follow MORE         holder  wants the next SEGMENTS DAMAGED      either  the last message
-//   failed its check: the round begins again UNEQUAL      holder  has another number of bytes;
-//   nothing follows GIVEN_UP     either  too many rounds; nothing follows
+//   SEGMENTS     owner   `count` segments that differ (8 each), then their bytes, then zeros
+//                        up to a multiple of 8; LAST_SEGMENTS: no more follow
+//   MORE         holder  wants the next SEGMENTS
+//   DAMAGED      either  the last message failed its check: the round begins again
+//   GIVE_UP      owner   too many damaged messages, or an error: the holder shall end
+// The holder ends a validation, with one of
+//   GOOD                 equal
+//   UNEQUAL              it has another number of bytes
+//   GIVEN_UP             too many rounds, an error, or GIVE_UP came
 //
-// segment  log2 of the segment size.   levels  low nibble: the lower level, high nibble: the upper
-// one (DIGESTS, DIFFERENCES). serial   of the validation between these two processes: the sender's
-// n-th send belongs to the receiver's n-th receive. sender   0: the owner, 1: the holder. length
-// bytes of the sender's buffer. checks   XXH3 of the body, and of bytes 0 to 39.
+// segment  log2 of the segment size.
+// levels   low nibble: the lower level, high nibble: the upper one (DIGESTS, DIFFERENCES).
+// serial   of the validation between these two processes: the sender's n-th send belongs to the
+//          receiver's n-th receive.
+// sender   0: the owner, 1: the holder.
+// length   bytes of the sender's buffer.
+// checks   XXH3 of the body, and of bytes 0 to 39.
 //
 // Little endian. The owner answers each DIGESTS by itself and keeps no state between them, so that
 // a message that comes twice, or late after a round began again, does no harm.
+//
+// The holder that has sent its last message does not wait for an answer, so that this message
+// cannot be repeated. It carries its header three times, each in 64 bytes of its own, and a byte
+// more: no other message has an odd length, so that the owner knows the last one even where none of
+// the copies can be read.
 #ifndef VERITY_VALIDATE_MESSAGE_H
 #define VERITY_VALIDATE_MESSAGE_H
 
@@ -47,7 +58,7 @@
 namespace verity::validate {
 
 inline constexpr uint32_t kMagic = 0x4c415656;  // "VVAL"
-inline constexpr uint8_t kVersion = 1;
+inline constexpr uint8_t kVersion = 2;
 
 enum class Kind : uint8_t {
   kRoot = 1,
@@ -60,7 +71,12 @@ enum class Kind : uint8_t {
   kDamaged = 8,
   kUnequal = 9,
   kGivenUp = 10,
+  kGiveUp = 11,
 };
+// Whether a holder's message of that kind is its last one.
+[[nodiscard]] constexpr bool is_end(Kind kind) noexcept {
+  return kind == Kind::kGood || kind == Kind::kUnequal || kind == Kind::kGivenUp;
+}
 
 struct Header {
   uint32_t magic = kMagic;
@@ -97,12 +113,21 @@ void put(Bytes& out, uint64_t word);
 [[nodiscard]] Bytes begin(const Header& header);
 void seal(Bytes& message) noexcept;
 
+inline constexpr size_t kRootSize = sizeof(Header) + sizeof(uint64_t);
+inline constexpr size_t kEndCopies = 3;
+inline constexpr size_t kEndCopySize = 64;
+inline constexpr size_t kEndSize = kEndCopies * kEndCopySize + 1;
+// The last message of a holder. Precondition: is_end().
+[[nodiscard]] Bytes make_end(const Header& header);
+
 enum class Reading : uint8_t {
   kGood,
   kBadBody,    // the header is right: it says whose message it is
   kBadHeader,  // nothing in it can be used
-  kForeign,    // no message of a validation
+  kLostEnd,    // some holder's last message, of which nothing can be used
+  kForeign,    // no message of a validation, or nothing in it shows that it was one
 };
+// Damage to the magic alone is repaired.
 [[nodiscard]] Reading read(std::span<const uint8_t> bytes, Message* message_p) noexcept;
 
 }  // namespace verity::validate

@@ -2,6 +2,7 @@
 #include "validate/p2p.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -23,9 +24,17 @@ class Channel {
     int is_set = 0;
     check(MPI_Comm_get_attr(comm, keyval, &found, &is_set));
     if (is_set != 0) return *static_cast<Channel*>(found);
-    auto made = std::make_unique<Channel>();
-    check(MPI_Comm_set_attr(comm, keyval, made.get()));
-    return *made.release();
+    Channel& made = *all().emplace_back(std::make_unique<Channel>());
+    made.is_freed_ = true;
+    check(MPI_Comm_set_attr(comm, keyval, &made));
+    made.is_freed_ = false;
+    return made;
+  }
+
+  // Of every communicator: a peer may wait for an answer on any of them.
+  static void progress_all() {
+    std::erase_if(all(), [](const std::unique_ptr<Channel>& c) { return c->is_unused(); });
+    for (size_t i = 0; i < all().size(); ++i) all()[i]->progress();
   }
 
   void start(Operation& operation, bool owner) {
@@ -36,21 +45,14 @@ class Channel {
     active_.push_back(&operation);
     const std::vector<Waiting> all = std::exchange(waiting_, {});
     for (const Waiting& one : all) dispatch(one.place, one.bytes);
+    if (!operation.is_owner()) request_lost_root(operation);
   }
 
   // Of one that an error ended, MPI still reads what it has not sent.
   void remove(Operation& operation) {
     std::erase(active_, &operation);
     unsent_.splice(unsent_.end(), operation.outgoing_);
-  }
-
-  void progress() {
-    std::erase_if(unsent_, [](Operation::Outgoing& out) { return out.is_sent(); });
-    const std::vector<Operation*> now = active_;
-    for (const Operation* operation : now) {
-      if (std::find(active_.begin(), active_.end(), operation) != active_.end())
-        receive(operation->place_);
-    }
+    settle_lost_ends(operation.place_);
   }
 
  private:
@@ -59,27 +61,66 @@ class Channel {
     Bytes bytes;
   };
 
+  // Never destroyed: MPI_Finalize may come after that.
+  static std::vector<std::unique_ptr<Channel>>& all() {
+    static auto& channels = *new std::vector<std::unique_ptr<Channel>>;
+    return channels;
+  }
+
   static int make_keyval() {
     int keyval = MPI_KEYVAL_INVALID;
-    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, destroy, &keyval, nullptr));
+    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval, nullptr));
     return keyval;
   }
-  static int destroy(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
-    auto* channel = static_cast<Channel*>(value);
-    if (channel->unsent_.empty()) delete channel;
+  // Takes no lock: MPI may hold its own, which another thread waits for with ours.
+  static int on_free(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
+    static_cast<Channel*>(value)->is_freed_ = true;
     return MPI_SUCCESS;
   }
 
+  [[nodiscard]] bool is_unused() const { return is_freed_ && active_.empty() && unsent_.empty(); }
+
+  // An error is reported by the operation whose messages it concerns, which may not be the
+  // caller's.
+  void progress() {
+    std::erase_if(unsent_, [](Operation::Outgoing& out) {
+      try {
+        return out.is_sent();
+      } catch (const MpiError&) { return true; }
+    });
+    const std::vector<Operation*> now = active_;
+    for (Operation* operation : now) {
+      const bool is_there = std::find(active_.begin(), active_.end(), operation) != active_.end();
+      if (!is_there || !operation->is_running()) continue;
+      try {
+        if (is_freed_) throw MpiError{MPI_ERR_COMM};
+        receive(operation->place_);
+      } catch (const MpiError& error) {
+        operation->error_ = error.code;
+      } catch (const std::bad_alloc&) { operation->abandon(MPI_ERR_NO_MEM); }
+    }
+  }
+
+  static int bytes_of(const MPI_Status& status) {
+    int size = 0;
+    check(MPI_Get_count(&status, MPI_BYTE, &size));
+    return std::max(size, 0);
+  }
+
+  // A matched message has to be received: the memory for it is there before. What comes when the
+  // last validation of the tag has ended is the program's.
   void receive(const Place& place) {
-    for (;;) {
+    while (!running_at(place).empty()) {
       int is_there = 0;
       MPI_Message handle;
       MPI_Status status;
+      check(MPI_Iprobe(place.peer, place.tag, place.comm, &is_there, &status));
+      if (is_there == 0) return;
+      Bytes bytes(static_cast<size_t>(bytes_of(status)));
       check(MPI_Improbe(place.peer, place.tag, place.comm, &is_there, &handle, &status));
       if (is_there == 0) return;
-      int size = 0;
-      check(MPI_Get_count(&status, MPI_BYTE, &size));
-      Bytes bytes(static_cast<size_t>(std::max(size, 0)));
+      const int size = bytes_of(status);
+      bytes.resize(static_cast<size_t>(size));
       check(MPI_Mrecv(bytes.data(), size, MPI_BYTE, &handle, MPI_STATUS_IGNORE));
       dispatch(place, bytes);
     }
@@ -88,35 +129,83 @@ class Channel {
   void dispatch(const Place& place, const Bytes& bytes) {
     Message message;
     const Reading reading = read(bytes, &message);
-    const bool known = reading == Reading::kGood || reading == Reading::kBadBody;
-    const bool for_owner = message.header.sender == 1;
-    bool taken = false;
-    const std::vector<Operation*> now = active_;
-    for (Operation* operation : now) {
-      if (operation->place_.peer != place.peer || operation->place_.tag != place.tag) continue;
-      if (known &&
-          (operation->is_owner() != for_owner || operation->serial_ != message.header.serial))
-        continue;
-      if (reading == Reading::kForeign)
-        operation->error_ = MPI_ERR_TAG;  // the program's own message
-      // An error of this operation is told by its own test, which may not be the caller.
-      try {
-        operation->receive(reading, message);
-      } catch (const MpiError& error) {
-        operation->error_ = error.code;
-      } catch (const std::bad_alloc&) { operation->error_ = MPI_ERR_NO_MEM; }
-      taken = true;
+    if (reading == Reading::kLostEnd) {
+      ++lost_ends_[{place.peer, place.tag}];
+    } else if (reading == Reading::kGood || reading == Reading::kBadBody) {
+      dispatch_known(place, bytes, reading, message);
+    } else {
+      // Nobody knows whose it is. A receive that has not been started yet will miss its ROOT.
+      if (bytes.size() == kRootSize) ++lost_roots_[{place.peer, place.tag}];
+      for (Operation* operation : running_at(place)) operation->deliver(reading, message);
     }
-    if (taken || !known) return;
-    const uint32_t started = started_[{place.peer, place.tag, for_owner}];
-    if (static_cast<int32_t>(message.header.serial - started) > 0)
-      waiting_.push_back({place, bytes});
+    settle_lost_ends(place);
   }
 
+  void dispatch_known(const Place& place, const Bytes& bytes, Reading reading,
+                      const Message& message) {
+    const bool for_owner = message.header.sender == 1;
+    const uint32_t serial = message.header.serial;
+    for (Operation* operation : running_at(place)) {
+      if (operation->is_owner() == for_owner && operation->serial_ == serial)
+        return operation->deliver(reading, message);
+    }
+    const uint32_t started = started_[{place.peer, place.tag, for_owner}];
+    if (static_cast<int32_t>(serial - started) > 0) {
+      waiting_.push_back({place, bytes});
+    } else if (for_owner && !is_end(message.kind())) {
+      answer_for_ended(place, serial);
+    }
+  }
+
+  // ROOTs come in the order of the receives: of those that are not here, the first ones were lost.
+  // The owner repeats one that is on its way in vain.
+  void request_lost_root(Operation& operation) {
+    const auto lost = lost_roots_.find({operation.place_.peer, operation.place_.tag});
+    if (lost == lost_roots_.end() || !operation.is_running() ||
+        std::get<Holder>(operation.session_).has_root())
+      return;
+    if (--lost->second == 0) lost_roots_.erase(lost);
+    operation.deliver(Reading::kBadHeader, {});
+  }
+
+  // A holder's message to an owner that an error has ended: the holder would wait for ever.
+  void answer_for_ended(const Place& place, uint32_t serial) {
+    Header header;
+    header.kind = static_cast<uint8_t>(Kind::kGiveUp);
+    header.serial = serial;
+    Bytes answer = begin(header);
+    seal(answer);
+    unsent_.emplace_back().start(std::move(answer), place);
+  }
+
+  // Last messages that cannot be read do not say whose they are. When as many owners are left as
+  // there were such messages, they are theirs.
+  void settle_lost_ends(const Place& place) {
+    const auto lost = lost_ends_.find({place.peer, place.tag});
+    if (lost == lost_ends_.end()) return;
+    std::vector<Operation*> owners = running_at(place);
+    std::erase_if(owners, [](const Operation* operation) { return !operation->is_owner(); });
+    if (owners.size() > lost->second) return;
+    lost_ends_.erase(lost);
+    for (Operation* operation : owners) operation->deliver(Reading::kLostEnd, {});
+  }
+
+  [[nodiscard]] std::vector<Operation*> running_at(const Place& place) const {
+    std::vector<Operation*> found;
+    for (Operation* operation : active_) {
+      if (operation->place_.peer == place.peer && operation->place_.tag == place.tag &&
+          operation->is_running())
+        found.push_back(operation);
+    }
+    return found;
+  }
+
+  std::atomic<bool> is_freed_ = false;  // with its communicator
   std::vector<Operation*> active_;
   std::vector<Waiting> waiting_;
   std::list<Operation::Outgoing> unsent_;
   std::map<std::tuple<int, int, bool>, uint32_t> started_;
+  std::map<std::pair<int, int>, size_t> lost_ends_, lost_roots_;  // by peer and tag
 };
 
 std::recursive_mutex Channel::mutex;
@@ -127,6 +216,7 @@ std::unique_ptr<Operation> Operation::send(std::unique_ptr<Typed> data, const Pl
   made->tree_ = std::make_unique<merkle::Tree>(hash_buffer(made->data_->buffer(), segment_size));
   const std::lock_guard lock(Channel::mutex);
   Channel& channel = Channel::of(place.comm);
+  made->channel_ = &channel;
   channel.start(*made, true);
   made->session_.emplace<Owner>(made->data_->buffer(), *made->tree_, made->serial_, limits);
   channel.add(*made);
@@ -139,6 +229,7 @@ std::unique_ptr<Operation> Operation::receive(std::unique_ptr<Typed> data, const
   std::unique_ptr<Operation> made(new Operation(std::move(data), place));
   const std::lock_guard lock(Channel::mutex);
   Channel& channel = Channel::of(place.comm);
+  made->channel_ = &channel;
   channel.start(*made, false);
   made->session_.emplace<Holder>(made->data_->buffer(), made->serial_, limits);
   channel.add(*made);
@@ -146,29 +237,48 @@ std::unique_ptr<Operation> Operation::receive(std::unique_ptr<Typed> data, const
 }
 
 Operation::~Operation() {
+  if (channel_ == nullptr) return;
   const std::lock_guard lock(Channel::mutex);
   try {
-    Channel::of(place_.comm).remove(*this);
-  } catch (...) {  // the communicator has no state: nothing refers to this operation
+    channel_->remove(*this);
+  } catch (...) {  // no memory: others of this tag end later
   }
 }
 
-void Operation::receive(Reading reading, const Message& message) {
-  if (error_ != MPI_SUCCESS) return;
-  if (auto* owner = std::get_if<Owner>(&session_)) {
-    post(owner->receive(reading, message));
-  } else {
-    post(std::get<Holder>(session_).receive(reading, message));
+void Operation::deliver(Reading reading, const Message& message) noexcept {
+  if (reading == Reading::kForeign) return abandon(MPI_ERR_TAG);  // the program's own message
+  try {
+    if (auto* owner = std::get_if<Owner>(&session_)) {
+      post(owner->receive(reading, message));
+    } else {
+      post(std::get<Holder>(session_).receive(reading, message));
+    }
+  } catch (const MpiError& error) { error_ = error.code; } catch (const std::bad_alloc&) {
+    abandon(MPI_ERR_NO_MEM);
+  }
+}
+
+void Operation::abandon(int code) noexcept {
+  error_ = code;
+  try {
+    if (auto* owner = std::get_if<Owner>(&session_)) {
+      post(owner->give_up());
+    } else {
+      post(std::get<Holder>(session_).give_up());
+    }
+  } catch (...) {  // the error that is reported is the first one
   }
 }
 
 void Operation::post(Bytes bytes) {
-  if (bytes.empty()) return;
-  if (bytes.size() > INT32_MAX) throw MpiError{MPI_ERR_COUNT};
-  Outgoing& out = outgoing_.emplace_back();
-  out.bytes = std::move(bytes);
-  check(MPI_Isend(out.bytes.data(), static_cast<int>(out.bytes.size()), MPI_BYTE, place_.peer,
-                  place_.tag, place_.comm, &out.request));
+  if (!bytes.empty()) outgoing_.emplace_back().start(std::move(bytes), place_);
+}
+
+void Operation::Outgoing::start(Bytes message, const Place& place) {
+  if (message.size() > INT32_MAX) throw MpiError{MPI_ERR_COUNT};
+  bytes = std::move(message);
+  check(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, place.peer, place.tag,
+                  place.comm, &request));
 }
 
 bool Operation::Outgoing::is_sent() {
@@ -187,9 +297,12 @@ bool Operation::all_sent() {
 
 bool Operation::test() {
   const std::lock_guard lock(Channel::mutex);
-  Channel::of(place_.comm).progress();
+  Channel::progress_all();
   if (error_ != MPI_SUCCESS) throw MpiError{error_};
-  if (!all_sent() || outcome() == Outcome::kRunning) return false;
+  if (outcome() == Outcome::kRunning) return false;
+  // The holder has ended: what an owner has not sent yet is an answer too many, which the peer may
+  // never receive.
+  if (!is_owner() && !all_sent()) return false;
   if (!is_owner() && result().bytes_sent_again != 0) data_->store();
   return true;
 }

@@ -5,7 +5,7 @@
 // Messages of several validations between the same two processes, in both directions, share one
 // tag: each carries the role of its sender and the number of its validation among those of that
 // tag, and is given to the operation that it belongs to. A message whose operation has not been
-// started here waits. The state hangs at the communicator as an attribute, and ends with it.
+// started here waits. The state of a communicator is found by an attribute of it.
 #ifndef VERITY_VALIDATE_P2P_H
 #define VERITY_VALIDATE_P2P_H
 
@@ -24,6 +24,8 @@ struct Place {
   MPI_Comm comm;
 };
 
+class Channel;
+
 // One side of one validation.
 class Operation {
  public:
@@ -37,7 +39,7 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // Makes progress on all operations of the communicator. True: this one has ended. Throws
+  // Makes progress on all operations of all communicators. True: this one has ended. Throws
   // MpiError, std::bad_alloc.
   [[nodiscard]] bool test();
   [[nodiscard]] Outcome outcome() const noexcept;
@@ -49,20 +51,27 @@ class Operation {
     Bytes bytes;
     MPI_Request request = MPI_REQUEST_NULL;
 
-    // Throws MpiError.
+    // Throw MpiError.
+    void start(Bytes message, const Place& place);
     [[nodiscard]] bool is_sent();
   };
 
   Operation(std::unique_ptr<Typed> data, const Place& place)
       : data_(std::move(data)), place_(place) {}
-  void enlist();
-  void receive(Reading reading, const Message& message);
+  // An error is kept for test().
+  void deliver(Reading reading, const Message& message) noexcept;
+  // Ends with an error, and asks the peer to end.
+  void abandon(int code) noexcept;
   void post(Bytes bytes);
   [[nodiscard]] bool all_sent();
+  [[nodiscard]] bool is_running() const noexcept {
+    return error_ == MPI_SUCCESS && outcome() == Outcome::kRunning;
+  }
   [[nodiscard]] bool is_owner() const noexcept { return std::holds_alternative<Owner>(session_); }
 
   std::unique_ptr<Typed> data_;
   Place place_;
+  Channel* channel_ = nullptr;
   uint32_t serial_ = 0;
   std::unique_ptr<merkle::Tree> tree_;  // the owner's
   std::variant<std::monostate, Owner, Holder> session_;

@@ -32,6 +32,17 @@ merkle::Digest digest(const merkle::Geometry& geometry, const Buffer& buffer, ui
   return merkle::hash(buffer.gather(geometry.leaf_offset(leaf), length, space), length);
 }
 
+Outcome outcome_of(Kind end) noexcept {
+  switch (end) {
+    case Kind::kGood: return Outcome::kEqual;
+    case Kind::kUnequal: return Outcome::kUnequalLength;
+    default: return Outcome::kGivenUp;
+  }
+}
+
+// Lengths are even but for those of the last messages.
+constexpr uint64_t padded(uint64_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
+
 }  // namespace
 
 merkle::Tree hash_buffer(const Buffer& buffer, uint32_t segment_size) {
@@ -74,22 +85,32 @@ Bytes Owner::start() {
   return message;
 }
 
+// It is the holder that ends: an owner that gives up repeats GIVE_UP until it does.
 Bytes Owner::receive(Reading reading, const Message& message) {
   if (outcome_ != Outcome::kRunning) return {};
-  if (reading != Reading::kGood) {
-    if (++damaged_messages_ <= limits_.max_rounds) return plain(Kind::kDamaged);
+  if (reading == Reading::kLostEnd) {
     outcome_ = Outcome::kGivenUp;
-    return plain(Kind::kGivenUp);
+    return {};
   }
+  const bool is_good = reading == Reading::kGood;
+  if (is_good && is_end(message.kind())) {
+    outcome_ = outcome_of(message.kind());
+    return {};
+  }
+  if (!is_good && ++damaged_messages_ > limits_.max_rounds) gives_up_ = true;
+  if (gives_up_) return plain(Kind::kGiveUp);
+  if (!is_good) return plain(Kind::kDamaged);
   switch (message.kind()) {
-    case Kind::kGood: outcome_ = Outcome::kEqual; return {};
-    case Kind::kUnequal: outcome_ = Outcome::kUnequalLength; return {};
-    case Kind::kGivenUp: outcome_ = Outcome::kGivenUp; return {};
     case Kind::kDamaged: return start();
     case Kind::kMore: return segments();
     case Kind::kDigests: return compare(message);
     default: return plain(Kind::kDamaged);
   }
+}
+
+Bytes Owner::give_up() {
+  gives_up_ = true;
+  return plain(Kind::kGiveUp);
 }
 
 // Each value is the holder's word: bounded before it is used.
@@ -140,7 +161,7 @@ Bytes Owner::segments() {
     bytes += geometry.leaf_length(to_send_[i]);
   }
   size_t place = message.size();
-  message.resize(place + bytes);
+  message.resize(place + padded(bytes));
   for (; sent_ < end; ++sent_) {
     const uint64_t leaf = to_send_[sent_];
     buffer_.read(geometry.leaf_offset(leaf), geometry.leaf_length(leaf), message.data() + place);
@@ -172,10 +193,12 @@ Bytes Holder::plain(Kind kind) {
   return message;
 }
 
-Bytes Holder::end(Kind kind, Outcome outcome) {
-  outcome_ = outcome;
-  return plain(kind);
+Bytes Holder::end(Kind kind) {
+  outcome_ = outcome_of(kind);
+  return make_end(header(kind));
 }
+
+Bytes Holder::give_up() { return end(Kind::kGivenUp); }
 
 Bytes Holder::receive(Reading reading, const Message& message) {
   if (outcome_ != Outcome::kRunning) return {};
@@ -186,21 +209,20 @@ Bytes Holder::receive(Reading reading, const Message& message) {
     case Kind::kSegments:
     case Kind::kLastSegments: return on_segments(message);
     case Kind::kDamaged: return tree_ == nullptr ? plain(Kind::kDamaged) : begin_round();
-    case Kind::kGivenUp: outcome_ = Outcome::kGivenUp; return {};
+    case Kind::kGiveUp: return give_up();
     default: return damaged();
   }
 }
 
 Bytes Holder::damaged() {
   if (tree_ != nullptr) return begin_round();
-  if (++rounds_begun_ > limits_.max_rounds) return end(Kind::kGivenUp, Outcome::kGivenUp);
+  if (++rounds_begun_ > limits_.max_rounds) return give_up();
   return plain(Kind::kDamaged);
 }
 
 Bytes Holder::on_root(const Message& message) {
   if (tree_ != nullptr) return {};  // again: the answer to the first one is under way
-  if (message.header.length != buffer_.length())
-    return end(Kind::kUnequal, Outcome::kUnequalLength);
+  if (message.header.length != buffer_.length()) return end(Kind::kUnequal);
   const unsigned log2 = message.header.segment_log2;
   if (message.words() != 1 || log2 >= 32 || !merkle::is_valid_segment_size(uint64_t{1} << log2))
     return damaged();
@@ -213,11 +235,11 @@ Bytes Holder::on_root(const Message& message) {
 }
 
 Bytes Holder::check_root() {
-  return tree_->root() == owner_root_ ? end(Kind::kGood, Outcome::kEqual) : begin_round();
+  return tree_->root() == owner_root_ ? end(Kind::kGood) : begin_round();
 }
 
 Bytes Holder::begin_round() {
-  if (++rounds_begun_ > limits_.max_rounds) return end(Kind::kGivenUp, Outcome::kGivenUp);
+  if (++rounds_begun_ > limits_.max_rounds) return give_up();
   constexpr uint64_t kRootNode[] = {0};
   return digests_below(tree_->level_count() - 1, kRootNode);
 }
@@ -260,7 +282,7 @@ Bytes Holder::on_segments(const Message& message) {
     if (message.word(i) >= geometry.leaf_count()) return damaged();
     bytes += geometry.leaf_length(message.word(i));
   }
-  if (message.body.size() != count * sizeof(uint64_t) + bytes) return damaged();
+  if (message.body.size() != count * sizeof(uint64_t) + padded(bytes)) return damaged();
   const uint8_t* in = message.body.data() + count * sizeof(uint64_t);
   Bytes space;
   for (uint64_t i = 0; i < count; ++i) {

@@ -11,6 +11,8 @@
 //           <---------------  DIGESTS         until they are leaves
 //     LAST_SEGMENTS  ---------------------->  writes these bytes, compares the root again
 //           <-------------------------------  GOOD, or DIGESTS: another round
+//
+// The holder ends the validation, the owner with its last message.
 #ifndef VERITY_VALIDATE_SESSION_H
 #define VERITY_VALIDATE_SESSION_H
 
@@ -51,6 +53,8 @@ class Owner {
   [[nodiscard]] Bytes start();
   // The answer to a message of the holder; empty: none. `reading` is what read() said of it.
   [[nodiscard]] Bytes receive(Reading reading, const Message& message);
+  // Asks the holder to end.
+  [[nodiscard]] Bytes give_up();
 
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
   [[nodiscard]] const Result& result() const noexcept { return result_; }
@@ -68,6 +72,7 @@ class Owner {
   std::vector<uint64_t> to_send_;  // segments
   size_t sent_ = 0;                // of them
   uint32_t damaged_messages_ = 0;
+  bool gives_up_ = false;
   Outcome outcome_ = Outcome::kRunning;
   Result result_;
 };
@@ -77,6 +82,10 @@ class Holder {
   Holder(const Buffer& buffer, uint32_t serial, const Limits& limits);
 
   [[nodiscard]] Bytes receive(Reading reading, const Message& message);
+  // False: still waits for the first message, or ended without one.
+  [[nodiscard]] bool has_root() const noexcept { return tree_ != nullptr; }
+  // Ends: the last message.
+  [[nodiscard]] Bytes give_up();
 
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
   [[nodiscard]] const Result& result() const noexcept { return result_; }
@@ -84,7 +93,7 @@ class Holder {
  private:
   [[nodiscard]] Header header(Kind kind) const noexcept;
   [[nodiscard]] Bytes plain(Kind kind);
-  [[nodiscard]] Bytes end(Kind kind, Outcome outcome);
+  [[nodiscard]] Bytes end(Kind kind);
   [[nodiscard]] Bytes on_root(const Message& message);
   [[nodiscard]] Bytes on_differences(const Message& message);
   [[nodiscard]] Bytes on_segments(const Message& message);

@@ -17,6 +17,7 @@ using typelib::check;
 using typelib::Envelope;
 
 constexpr size_t kMostRuns = 1'000'000;
+constexpr MPI_Count kMostBytes = MPI_Count{1} << 61;   // of a buffer: see plain_layout()
 constexpr MPI_Count kPackAtOnce = MPI_Count{1} << 28;  // bytes of one MPI_Pack
 
 MPI_Count size_of(MPI_Datatype datatype) {
@@ -92,6 +93,9 @@ std::optional<Layout> layout_of(MPI_Datatype datatype) {
 
 Typed::Typed(void* address, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm)
     : address_(address), count_(count), comm_(comm) {
+  MPI_Count bytes = 0;
+  if (__builtin_mul_overflow(count, size_of(datatype), &bytes) || bytes >= kMostBytes)
+    throw typelib::MpiError{MPI_ERR_COUNT};
   if (std::optional<Layout> layout = layout_of(datatype)) {
     buffer_.emplace(address, std::move(*layout), static_cast<uint64_t>(count));
   } else {
@@ -99,7 +103,8 @@ Typed::Typed(void* address, MPI_Count count, MPI_Datatype datatype, MPI_Comm com
   }
 }
 
-// Calls part(first copy, copies, bytes) for parts that MPI_Pack takes at once.
+// Calls part(first copy, copies, bytes) for parts that MPI_Pack takes at once. Precondition: so is
+// each copy.
 template <typename Part>
 void Typed::for_parts(Part&& part) const {
   const MPI_Count size = std::max<MPI_Count>(size_of(datatype_.get()), 1);
@@ -111,6 +116,7 @@ void Typed::for_parts(Part&& part) const {
 }
 
 void Typed::pack(MPI_Datatype datatype) {
+  if (size_of(datatype) > INT_MAX) throw typelib::MpiError{MPI_ERR_COUNT};  // as MPI_Pack counts
   check(MPI_Type_dup(datatype, datatype_.out()));
   const auto size = static_cast<uint64_t>(size_of(datatype));
   packed_.resize(size * static_cast<uint64_t>(count_));

@@ -20,8 +20,8 @@ namespace verity::validate {
 // takes as much memory again.
 class Typed {
  public:
-  // The memory at `address` and the communicator are used until the end. Throws MpiError,
-  // std::bad_alloc.
+  // The memory at `address` and the communicator are used until the end. Throws MpiError (also
+  // where there are too many bytes), std::bad_alloc.
   Typed(void* address, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm);
   Typed(const Typed&) = delete;
   Typed& operator=(const Typed&) = delete;

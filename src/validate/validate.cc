@@ -67,6 +67,17 @@ void check_peer(int peer, int tag, MPI_Comm comm) {
   if (peer < 0 || peer >= size || (is_inter == 0 && peer == rank)) throw MpiError{MPI_ERR_RANK};
 }
 
+// Returns the number of ranks. Sessions are between the ranks of one group: an intercommunicator
+// has two.
+int check_collective(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) throw MpiError{MPI_ERR_COMM};
+  int ranks = 0, is_inter = 0;
+  check(MPI_Comm_test_inter(comm, &is_inter));
+  if (is_inter != 0) throw MpiError{MPI_ERR_COMM};
+  check(MPI_Comm_size(comm, &ranks));
+  return ranks;
+}
+
 template <typename Body>
 int guarded(Body&& body) noexcept {
   try {
@@ -206,7 +217,8 @@ EXPORTED int verity_validate_bcast(void* buf, MPI_Count count, MPI_Datatype data
   return guarded([&] {
     const Options options = options_of(given);
     check_data(count, datatype);
-    if (comm == MPI_COMM_NULL) throw MpiError{MPI_ERR_COMM};
+    const int ranks = check_collective(comm);
+    if (root < 0 || root >= ranks) throw MpiError{MPI_ERR_ROOT};
     const Typed block(buf, count, datatype, comm);
     const uint64_t bytes = block.buffer().length();
     const CollectiveResult all = validate_bcast(
@@ -222,9 +234,7 @@ EXPORTED int verity_validate_allgather(void* recvbuf, MPI_Count count, MPI_Datat
   return guarded([&] {
     const Options options = options_of(given);
     check_data(count, datatype);
-    if (comm == MPI_COMM_NULL) throw MpiError{MPI_ERR_COMM};
-    int ranks = 0;
-    check(MPI_Comm_size(comm, &ranks));
+    const int ranks = check_collective(comm);
     const MPI_Aint extent = verity::typelib::extent_of(datatype).extent;
     std::vector<std::unique_ptr<Typed>> blocks;
     uint64_t bytes = 0;

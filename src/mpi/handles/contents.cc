@@ -50,6 +50,9 @@ bool must_be_freed(MPI_Datatype datatype) {
     case MPI_COMBINER_F90_INTEGER:
     case MPI_COMBINER_F90_REAL:
     case MPI_COMBINER_F90_COMPLEX: return false;
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+    case MPI_COMBINER_VALUE_INDEX: return false;
+#endif
     default: return true;
   }
 }

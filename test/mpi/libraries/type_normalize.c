@@ -153,6 +153,77 @@ static void large(void) {
   }
 }
 
+/* Types made with counts of MPI_Count, alone and inside others: copied unchanged. */
+static int large_counts(void) {
+  int wrong = 0;
+#if MPI_VERSION >= 4
+  MPI_Datatype type[5], made;
+  const MPI_Count lengths[2] = {2, 1}, places[2] = {0, 16};
+  const MPI_Datatype members[2] = {MPI_INT, MPI_DOUBLE};
+  MPI_Type_contiguous_c(3, MPI_INT, &type[0]);
+  MPI_Type_vector_c(3, 2, 4, MPI_INT, &type[1]);
+  MPI_Type_create_struct_c(2, lengths, places, members, &type[2]);
+  MPI_Type_contiguous(2, type[1], &type[3]);
+  MPI_Type_create_struct(2, (int[]){1, 2}, (MPI_Aint[]){64, 0}, (MPI_Datatype[]){type[2], MPI_INT},
+                         &type[4]);
+  for (int i = 0; i < 5; ++i) {
+    const char* difference = "code";
+    if (verity_type_normalize(type[i], &made) == MPI_SUCCESS) {
+      difference = compare(type[i], made);
+      MPI_Type_free(&made);
+    }
+    if (difference != NULL) printf("large counts, datatype %d: another %s\n", i, difference);
+    wrong += difference != NULL;
+  }
+  for (int i = 0; i < 5; ++i) MPI_Type_free(&type[i]);
+#endif
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+  /* A predefined type without a name, inside another: not to be freed. */
+  MPI_Datatype pair;
+  MPI_Type_get_value_index(MPI_DOUBLE, MPI_LONG, &pair);
+  for (int i = 0; i < 2 && pair != MPI_DATATYPE_NULL; ++i) {
+    const char* difference = "code";
+    MPI_Type_contiguous(3, pair, &type[0]);
+    if (verity_type_normalize(type[0], &made) == MPI_SUCCESS) {
+      difference = compare(type[0], made);
+      MPI_Type_free(&made);
+    }
+    if (difference != NULL) printf("pairs without a name: another %s\n", difference);
+    wrong += difference != NULL;
+    MPI_Type_free(&type[0]);
+  }
+#endif
+  return wrong;
+}
+
+/* Blocks that follow each other, of more bytes together than an int counts. */
+static int large_blocks(void) {
+  enum { block = 1 << 29, last = 8 };
+  int wrong = 0;
+  for (int factor = 1; factor <= 2; ++factor) {
+    MPI_Datatype type, made;
+    MPI_Count size[2] = {0, 0};
+    MPI_Aint places[9], lb[2] = {0, 0}, extent[2] = {0, 0};
+    for (int i = 0; i <= last; ++i)
+      places[i] = (MPI_Aint)(i == last ? last + 1 : i) * block * factor;
+    MPI_Type_create_hindexed_block(last + 1, block * factor, places, MPI_BYTE, &type);
+    MPI_Type_size_x(type, &size[0]);
+    MPI_Type_get_true_extent(type, &lb[0], &extent[0]);
+    if (verity_type_normalize(type, &made) == MPI_SUCCESS) {
+      MPI_Type_size_x(made, &size[1]);
+      MPI_Type_get_true_extent(made, &lb[1], &extent[1]);
+      MPI_Type_free(&made);
+    }
+    if (size[0] != size[1] || lb[0] != lb[1] || extent[0] != extent[1]) {
+      printf("blocks of %d bytes: %lld bytes instead of %lld\n", block * factor, (long long)size[1],
+             (long long)size[0]);
+      ++wrong;
+    }
+    MPI_Type_free(&type);
+  }
+  return wrong;
+}
+
 int main(int argc, char** argv) {
   const int count = argc > 1 ? atoi(argv[1]) : 2000;
   const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
@@ -179,6 +250,7 @@ int main(int argc, char** argv) {
     if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&old);
   }
   large();
+  wrong += large_counts() + large_blocks();
   if (verity_type_normalize(MPI_INT, NULL) != MPI_ERR_ARG ||
       verity_type_normalize(MPI_DATATYPE_NULL, &made) != MPI_ERR_TYPE) {
     printf("wrong arguments are not refused\n");

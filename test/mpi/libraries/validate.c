@@ -174,6 +174,12 @@ static void types(void) {
                          &a);
   one_type("distributed array", a, 2, a, 2);
   one_type("no elements", MPI_INT, 0, MPI_BYTE, 0);
+#if MPI_VERSION >= 4
+  MPI_Type_vector_c(25000, 2, 4, MPI_INT, &b);
+  MPI_Type_contiguous(2, b, &pair);
+  MPI_Type_contiguous(100000, MPI_INT, &a);
+  one_type("large counts", pair, 1, a, 1);
+#endif
 }
 
 static void ring(void) {
@@ -220,7 +226,7 @@ static void error_while_sending(void) {
   const size_t size = 8 << 20;
   unsigned char* buf = malloc(size);
   struct verity_validation v;
-  char word[64] = {0};
+  char word[256] = {0};
   fill(buf, size, 0);
   if (rank == 0) {
     expect(verity_validate_send(buf, (MPI_Count)size, MPI_BYTE, 1, kOwn, MPI_COMM_WORLD, NULL,

@@ -30,6 +30,8 @@ TEST(TypesLayout, DatatypesAreWhatMpiMakesOfThem) {
       {"indexed(<1,2,0>, <4,0,9>, MPI_INT)", {16, 0, 4}, 0, 20},
       {"hindexed(<1,1>, <0,6>, MPI_SHORT)", {0, 6}, 0, 8},
       {"subarray(<3,4>, <2,2>, <1,1>, MPI_INT)", {20, 24, 36, 40}, 0, 48},
+      {"subarray(<4>, <2>, <1>, resized(4, 8, MPI_INT))", {8, 16}, 0, 32},
+      {"subarray(<2,3>, <1,2>, <1,0>, resized(-4, 12, MPI_INT))", {36, 48}, 0, 72},
       {"contiguous(2, resized(0, 16, MPI_INT))", {0, 16}, 0, 32},
       {"contiguous(2, resized(-4, 12, MPI_INT))", {0, 12}, -4, 24},
       {"vector(2, 1, 2, dup(contiguous(2, MPI_CHAR)))", {0, 1, 4, 5}, 0, 6},

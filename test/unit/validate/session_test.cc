@@ -132,7 +132,8 @@ TEST(ValidateSession, LengthsThatDiffer) {
   EXPECT_EQ(run.owner_outcome, Outcome::kUnequalLength);
 }
 
-// Whatever kind of message is damaged once, and wherever: the buffer is right in the end.
+// Whatever kind of message is damaged once, and wherever: the buffer is right in the end, and both
+// sides know it.
 TEST(ValidateSession, SurvivesDamageToItsOwnMessages) {
   const std::vector<uint8_t> right = random_bytes(2000 * kSegment);
   std::vector<uint8_t> wrong = right;
@@ -149,6 +150,52 @@ TEST(ValidateSession, SurvivesDamageToItsOwnMessages) {
       ASSERT_TRUE(done);
       EXPECT_EQ(run.wrong, right) << static_cast<int>(kind) << " " << place;
       EXPECT_EQ(run.outcome, Outcome::kEqual) << static_cast<int>(kind) << " " << place;
+      EXPECT_EQ(run.owner_outcome, Outcome::kEqual) << static_cast<int>(kind) << " " << place;
+    }
+  }
+}
+
+// The holder does not learn whether its last message arrived.
+TEST(ValidateSession, SurvivesDamageToTheLastMessage) {
+  const std::vector<uint8_t> right = random_bytes(10 * kSegment);
+  const auto damage_once = [](Kind kind, size_t first, size_t count) {
+    return [=](Bytes& message) {
+      if (kind_of(message) != kind) return;
+      for (size_t i = first; i < std::min(first + count, message.size()); ++i) message[i] ^= 0x41;
+    };
+  };
+  // A cache line at once, wherever; and one byte in each copy.
+  for (const size_t first : {0u, 1u, 6u, 30u, 47u, 48u, 63u, 64u, 84u, 128u}) {
+    const Validation equal(right, right, {}, damage_once(Kind::kGood, first, 64));
+    EXPECT_EQ(equal.outcome, Outcome::kEqual) << first;
+    EXPECT_EQ(equal.owner_outcome, Outcome::kEqual) << first;
+    const Validation unequal(right, random_bytes(9), {}, damage_once(Kind::kUnequal, first, 64));
+    EXPECT_EQ(unequal.owner_outcome, Outcome::kUnequalLength) << first;
+  }
+  const Validation scattered(right, right, {}, [](Bytes& message) {
+    if (kind_of(message) != Kind::kGood) return;
+    for (const size_t place : {7u, 64u + 8, 2 * 64u + 9}) message[place % message.size()] ^= 1;
+  });
+  EXPECT_EQ(scattered.owner_outcome, Outcome::kEqual);
+  const Validation lost(right, right, {}, damage_once(Kind::kGood, 5, 10'000));
+  EXPECT_EQ(lost.outcome, Outcome::kEqual);
+  EXPECT_EQ(lost.owner_outcome, Outcome::kGivenUp);
+  EXPECT_EQ(lost.messages, 2u);
+}
+
+// Whichever side gives up, and whatever becomes of the message that says so.
+TEST(ValidateSession, BothSidesGiveUp) {
+  const std::vector<uint8_t> right = random_bytes(10 * kSegment);
+  for (const Kind kind : {Kind::kDigests, Kind::kLastSegments}) {
+    for (const bool damages_the_end : {false, true}) {
+      unsigned ends = 0;
+      const Validation run(right, std::vector<uint8_t>(right.size()), {}, [&](Bytes& message) {
+        if (kind_of(message) == kind) message[20] ^= 1;
+        if (kind_of(message) == Kind::kGiveUp && damages_the_end && ends++ < 2) message[20] ^= 1;
+      });
+      EXPECT_EQ(run.outcome, Outcome::kGivenUp);
+      EXPECT_EQ(run.owner_outcome, Outcome::kGivenUp);
+      EXPECT_LT(run.messages, 200u);
     }
   }
 }
@@ -175,7 +222,7 @@ TEST(ValidateSession, HostileMessages) {
     Holder holder(buffer, 1, {});
     for (int n = 0; n < 12; ++n) {
       Header header;
-      header.kind = static_cast<uint8_t>(1 + random() % 10);
+      header.kind = static_cast<uint8_t>(1 + random() % 11);
       header.segment_log2 = static_cast<uint8_t>(random() % 3 == 0 ? random() : 10);
       header.levels = static_cast<uint8_t>(random() % 2 == 0 ? random() : 0x10);
       header.sender = static_cast<uint8_t>(random() % 2);
@@ -206,6 +253,24 @@ TEST(ValidateMessage, OthersMessagesAreForeign) {
   Bytes bytes = begin(newer);
   seal(bytes);
   EXPECT_EQ(read(bytes, &message), Reading::kForeign);
+}
+
+TEST(ValidateMessage, DamageToTheMagicAlone) {
+  Header header;
+  header.kind = static_cast<uint8_t>(Kind::kRoot);
+  Bytes bytes = begin(header);
+  put(bytes, 7);
+  seal(bytes);
+  Message message;
+  for (size_t place = 0; place < 4; ++place) {
+    Bytes damaged = bytes;
+    damaged[place] = static_cast<uint8_t>(~damaged[place]);
+    EXPECT_EQ(read(damaged, &message), Reading::kGood);
+    EXPECT_EQ(message.header.magic, kMagic);
+    damaged[place] = bytes[place] ^ 1;
+    damaged[sizeof(Header) - 1] ^= 1;
+    EXPECT_EQ(read(damaged, &message), Reading::kBadHeader);
+  }
 }
 
 // Allgather among 64 ranks, each of which holds 64 blocks: several have several damaged blocks. In
