@@ -24,6 +24,7 @@ mpi_test_programs = \
 	test/mpi/rma \
 	test/mpi/scribble \
 	test/mpi/spawned \
+	test/mpi/stack_sends \
 	test/mpi/storm \
 	test/mpi/thread_puts \
 	test/mpi/thread_windows \
@@ -47,6 +48,7 @@ mpi_test_files = \
 	test/mpi/datatypes/psend_waits.c \
 	test/mpi/datatypes/released.c \
 	test/mpi/datatypes/session.c \
+	test/mpi/datatypes/stack_sends.c \
 	test/mpi/datatypes/storm.c \
 	test/mpi/datatypes/throws.cc \
 	test/mpi/datatypes/tool.c \
