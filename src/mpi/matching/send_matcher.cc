@@ -93,6 +93,18 @@ SendMatcher::Match SendMatcher::find(const Outgoing& message) noexcept {
   return {.send = may_be_of_call(message.tag) ? &call_ : nullptr};
 }
 
+void SendMatcher::end_skipped(const void* endpoint, uint64_t tag, void* request,
+                              bool in_own_memory) noexcept {
+  is_only_send_ = false;
+  if (request == nullptr || pending_.is_disabled(tag)) return;
+  Send skipped;
+  skipped.endpoint = endpoint;
+  skipped.tag = tag;
+  skipped.ambiguous = true;
+  skipped.in_own_memory = in_own_memory;
+  pending_.add(reinterpret_cast<uintptr_t>(request), skipped);
+}
+
 size_t SendMatcher::match(const Outgoing& message, uint8_t* out, size_t room) noexcept {
   if (is_of_call(message.tag)) return match_call(message.serial, out, room);
   const Match found = find(message);

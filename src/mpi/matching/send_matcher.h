@@ -61,8 +61,17 @@ class SendMatcher {
     begin(endpoint, tag, buffer, signature, length > kHead ? signature + kHead : nullptr, length);
   }
   [[nodiscard]] bool in_call() const noexcept { return in_call_; }
-  // A send that is not matched: it takes a number all the same.
-  void skip(const void* endpoint, uint64_t tag) noexcept { (void)numbering_.next(endpoint, tag); }
+  // A send that is not matched begins inside of the call, and takes a number all the same. From
+  // here on a message of its tag may be its, so that the call's carries nothing.
+  void skip(const void* endpoint, uint64_t tag) noexcept {
+    (void)numbering_.next(endpoint, tag);
+    if (!may_be_of_call(tag)) return;
+    is_only_send_ = false;
+    call_.ambiguous = true;
+    call_.length = 0;
+  }
+  // It returned, as in end(): its message may be transmitted yet, as far as is known.
+  void end_skipped(const void* endpoint, uint64_t tag, void* request, bool in_own_memory) noexcept;
   // The call returned. `request` is what its caller got, or nullptr when the send is complete;
   // `in_own_memory`: it lies in the caller's memory, for which reuse() was called before begin().
   void end(void* request, bool in_own_memory = false) noexcept {

@@ -23,7 +23,9 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
   if (in_own_memory) sends.reuse(param->request);
   if (sends.in_call()) [[unlikely]] {  // from a callback inside of a send
     sends.skip(ep, tag);
-    return own(ep, buffer, count, tag, param);
+    const ucs_status_ptr_t skipped = own(ep, buffer, count, tag, param);
+    if (UCS_PTR_IS_PTR(skipped)) sends.end_skipped(ep, tag, skipped, in_own_memory);
+    return skipped;
   }
   const SendAttachment* attachment = attachments.send;
   if (attachment != nullptr && !attachment->filter->matches(tag)) attachment = nullptr;
