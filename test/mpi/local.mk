@@ -40,6 +40,7 @@ mpi_test_files = \
 	test/mpi/datatypes/collectives.c \
 	test/mpi/datatypes/exchange.py \
 	test/mpi/datatypes/file_waits.c \
+	test/mpi/datatypes/from_group.c \
 	test/mpi/datatypes/gaps.c \
 	test/mpi/datatypes/jump.c \
 	test/mpi/datatypes/legal.c \
