@@ -273,7 +273,7 @@ class Process {
         continue;
       }
       if (status == UCS_INPROGRESS) {  // no callback when it is complete
-        ucp_request_free(it->request);
+        (thread.dice() % 2 == 0 ? ucp_request_free : ucp_request_release)(it->request);
         const std::lock_guard lock(freed_mutex_);
         freed_.push_back(std::move(*it));
         it = thread.sends.erase(it);

@@ -292,10 +292,10 @@ VERITY_UCP_WRAP_HOT(ucs_status_t, ucp_request_check_status, (void* request), (re
 }
 
 // MPICH's callbacks call it, for their own request, which UCP says is complete only when they have
-// returned.
+// returned. Elsewhere the send may be under way, and goes on.
 VERITY_UCP_WRAP(void, ucp_request_release, (void* request), (request)) {
   const Locked lock;
-  forget_send(request, true);
+  forget_send(request, workers().in_progress != 0 || workers().sends.in_call());
   VERITY_OWN(ucp_request_release)(request);
 }
 
