@@ -95,20 +95,25 @@ static int is_transparent(void) {
   return strcasecmp(value, "y") == 0 || strcasecmp(value, "yes") == 0 || strcmp(value, "1") == 0;
 }
 
-/* As src/util/without_write_signals.h: a stderr without a reader must not end the process. */
+/* As src/util/without_write_signals.h: a stderr without a reader, or in a file at the limit of its
+ * size, must not end the process. A signal that is pending already is blocked, and not ours. */
 static void print_lines(void (*print)(const struct libraries*), const struct libraries* found) {
   static const struct timespec none;
+  static const int numbers[] = {SIGPIPE, SIGXFSZ};
   sigset_t blocked, before, pending;
+  size_t i;
 
   sigemptyset(&blocked);
-  sigaddset(&blocked, SIGPIPE);
   sigpending(&pending);
-  if (sigismember(&pending, SIGPIPE) == 1 || sigprocmask(SIG_BLOCK, &blocked, &before) != 0) {
+  for (i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i) {
+    if (sigismember(&pending, numbers[i]) != 1) { sigaddset(&blocked, numbers[i]); }
+  }
+  if (sigprocmask(SIG_BLOCK, &blocked, &before) != 0) {
     print(found);
     return;
   }
   print(found);
-  (void)sigtimedwait(&blocked, NULL, &none);
+  while (sigtimedwait(&blocked, NULL, &none) > 0) {}
   (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 

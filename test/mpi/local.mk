@@ -24,6 +24,7 @@ mpi_test_programs = \
 	test/mpi/rma \
 	test/mpi/scribble \
 	test/mpi/spawned \
+	test/mpi/stack_sends \
 	test/mpi/storm \
 	test/mpi/thread_puts \
 	test/mpi/thread_windows \
@@ -39,6 +40,7 @@ mpi_test_files = \
 	test/mpi/datatypes/collectives.c \
 	test/mpi/datatypes/exchange.py \
 	test/mpi/datatypes/file_waits.c \
+	test/mpi/datatypes/from_group.c \
 	test/mpi/datatypes/gaps.c \
 	test/mpi/datatypes/jump.c \
 	test/mpi/datatypes/legal.c \
@@ -47,6 +49,7 @@ mpi_test_files = \
 	test/mpi/datatypes/psend_waits.c \
 	test/mpi/datatypes/released.c \
 	test/mpi/datatypes/session.c \
+	test/mpi/datatypes/stack_sends.c \
 	test/mpi/datatypes/storm.c \
 	test/mpi/datatypes/throws.cc \
 	test/mpi/datatypes/tool.c \

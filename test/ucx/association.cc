@@ -8,10 +8,10 @@
 //   association [-p PROCESSES] [-t THREADS] [-n MESSAGES per thread] [-s SEED] [-m MIX] [-r
 //   TRANSPORTS]
 //
-// MIX says what there is most of: all (a bit of each), wildcards, cancels, probes, or restarts,
-// where sends and receives are done again with the same buffers, tags and lengths, as persistent
-// requests are. With -r every second process has UCX_TLS=TRANSPORTS, so that wrapped and unwrapped
-// peers talk to one another.
+// MIX says what there is most of: all (a bit of each), wildcards, cancels, probes, freed or own
+// requests of sends, or restarts, where sends and receives are done again with the same buffers,
+// tags and lengths, as persistent requests are. With -r every second process has
+// UCX_TLS=TRANSPORTS, so that wrapped and unwrapped peers talk to one another.
 //
 // The UCP calls of this program are those of libverity_mpi, linked in. UCX_TLS must name wrapped
 // transports. Prints 'messages N reported N unreported N wrong N' (unreported: signed, but not
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "association.h"
+#include "own_requests.h"
 
 namespace {
 
@@ -91,13 +92,6 @@ class Process {
     }
   }
 
-  struct Sending {
-    std::vector<uint8_t> buffer;
-    unsigned peer;
-    uint64_t tag;
-    void* request = nullptr;
-  };
-
   struct Thread {
     unsigned id;
     std::mt19937_64 dice;
@@ -112,11 +106,15 @@ class Process {
       size_t length;
     };
     std::list<Probed> probed;
+    OwnRequests own;
   };
 
   void work(unsigned id) {
-    Thread thread{id, std::mt19937_64(options_.seed * 1000 + me_ * 50 + id), 0, {}, {}, {}, {}, {},
-                  {}};
+    Thread thread{id, std::mt19937_64(options_.seed * 1000 + me_ * 50 + id),
+                  0,  {},
+                  {}, {},
+                  {}, {},
+                  {}, OwnRequests(context_)};
     while (thread.sent < options_.messages) {
       if (thread.sends.size() < 64) send(thread);
       receive(thread);
@@ -172,12 +170,14 @@ class Process {
     attachments.send = &attachment;
     shared_.sent[sending.peer]++;
     ucp_request_param_t param = {};
+    sending.own = one_in_100(thread, options_.mix->own) && thread.own.take(thread.dice, &param);
     const auto call = thread.dice() % 10 == 0 ? ucp_tag_send_sync_nbx : ucp_tag_send_nbx;
     const ucs_status_ptr_t request =
         call(eps_[sending.peer], sending.buffer.data(), sending.buffer.size(), sending.tag, &param);
     attachments.send = nullptr;
     if (UCS_PTR_IS_ERR(request)) die("send", UCS_PTR_STATUS(request));
     sending.request = request;
+    if (sending.own && request == nullptr) thread.own.give_back(param.request);
     (request != nullptr ? thread.sends : thread.sends_again).push_back(std::move(sending));
   }
 
@@ -267,20 +267,20 @@ class Process {
 
   void tidy(Thread& thread) {
     for (auto it = thread.sends.begin(); it != thread.sends.end();) {
-      const ucs_status_t status = ucp_request_check_status(it->request);
-      if (status == UCS_INPROGRESS && !one_in_100(thread, options_.mix->freed)) {
+      const ucs_status_t status = OwnRequests::status(thread.dice, *it);
+      if (status == UCS_INPROGRESS && (it->own || !one_in_100(thread, options_.mix->freed))) {
         ++it;
         continue;
       }
       if (status == UCS_INPROGRESS) {  // no callback when it is complete
-        ucp_request_free(it->request);
+        (thread.dice() % 2 == 0 ? ucp_request_free : ucp_request_release)(it->request);
         const std::lock_guard lock(freed_mutex_);
         freed_.push_back(std::move(*it));
         it = thread.sends.erase(it);
         continue;
       }
       check(status, "send");
-      (thread.dice() % 2 == 0 ? ucp_request_free : ucp_request_release)(it->request);
+      thread.own.end(*it, thread.dice() % 2 == 0 ? ucp_request_free : ucp_request_release);
       thread.sends_again.push_back(std::move(*it));
       it = thread.sends.erase(it);
     }

@@ -27,16 +27,17 @@ inline constexpr size_t kOutstanding = 24;
 inline constexpr size_t kSignature = 48;
 
 // Of 100 each: receives by probes, rounds that cancel, receives that are cancelled then, requests
-// that are started again.
+// that are started again, sends whose request is freed, sends with a request of their own.
 struct Mix {
   const char* name;
-  unsigned probes, cancelling, cancelled, restarted, freed;
+  unsigned probes, cancelling, cancelled, restarted, freed, own;
   bool exact;  // receives by exact tag too
 };
 inline constexpr Mix kMixes[] = {
-    {"all", 12, 5, 0, 0, 0, true},      {"wildcards", 0, 5, 0, 0, 0, false},
-    {"cancels", 6, 50, 40, 0, 0, true}, {"probes", 80, 5, 0, 0, 0, true},
-    {"restarts", 2, 5, 0, 90, 0, true}, {"freed", 12, 5, 0, 0, 1, true}};
+    {"all", 12, 5, 0, 0, 0, 0, true},      {"wildcards", 0, 5, 0, 0, 0, 0, false},
+    {"cancels", 6, 50, 40, 0, 0, 0, true}, {"probes", 80, 5, 0, 0, 0, 0, true},
+    {"restarts", 2, 5, 0, 90, 0, 0, true}, {"freed", 12, 5, 0, 0, 1, 0, true},
+    {"own", 12, 5, 0, 0, 0, 60, true}};
 
 inline const Mix* mix_named(const char* name) {
   const auto* it = std::find_if(std::begin(kMixes), std::end(kMixes),
@@ -54,6 +55,14 @@ struct Options {
 
 struct Totals {
   std::atomic<uint64_t> messages, reported, unreported, wrong;
+};
+
+struct Sending {
+  std::vector<uint8_t> buffer;
+  unsigned peer;
+  uint64_t tag;
+  void* request = nullptr;
+  bool own = false;  // the request
 };
 
 // Between the processes.

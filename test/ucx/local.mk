@@ -43,7 +43,7 @@ uct_am_SOURCES = \
 association_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 association_LDADD = libverity_ucp_calls.la $(UCX_LIBS) -lpthread -ldl
 association_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-association_SOURCES = test/ucx/association.cc test/ucx/association.h
+association_SOURCES = test/ucx/association.cc test/ucx/association.h test/ucx/own_requests.h
 
 segments_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 segments_LDADD = $(UCX_LIBS)

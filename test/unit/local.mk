@@ -50,7 +50,9 @@ verity_unit_SOURCES += \
 	test/unit/mpi/receive_matcher_test.cc \
 	test/unit/mpi/receive_random_test.cc \
 	test/unit/mpi/receive_whole_test.cc \
+	test/unit/mpi/send_case.h \
 	test/unit/mpi/send_matcher_test.cc \
+	test/unit/mpi/send_own_memory_test.cc \
 	test/unit/mpi/send_tails_test.cc \
 	src/mpi/process/this_process.cc \
 	src/mpi/sites/modules.cc \

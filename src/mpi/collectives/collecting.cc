@@ -184,6 +184,12 @@ void leave_uncounted(MPI_Comm comm) {
 
 }  // namespace
 
+void never_compare(MPI_Comm comm) noexcept {
+  try {
+    leave_uncounted(comm);
+  } catch (const std::bad_alloc&) { miscounted.store(true, std::memory_order_relaxed); }
+}
+
 Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc,
                        const MPI_Request* request) noexcept
     : rc_(rc), request_(request) {
@@ -355,12 +361,15 @@ bool any_early() noexcept {
 // One that was never seen is not probed now, when it ends, for nothing.
 void forget_collectives(MPI_Comm comm) noexcept {
   if (!mpi_runs()) return;
+  {
+    const std::lock_guard lock(mutex);
+    std::erase(uncounted(), comm);
+  }
   const CommInfo* info = CommTable::known(comm);
   if (info == nullptr && any_early()) info = find_comm(comm);
   if (info == nullptr) return;
   const uint64_t communicator = info->filter.value;
   const std::lock_guard lock(mutex);
-  std::erase(uncounted(), comm);
   if (info->filter.mask == 0) return;  // nothing was counted, and the value is none
   const Ledger* freed = ledger_of(communicator);
   try {

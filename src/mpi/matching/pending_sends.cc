@@ -28,11 +28,15 @@ void PendingSends::add(uintptr_t request, const Send& send) noexcept {
     if (send.length != 0) send.copy_signature(kept.bytes, Stamp{0, 0});
     kept.head = nullptr;
     released_ += kept.released;
+    in_own_memory_ += kept.in_own_memory;
+    if (in_own_memory_ > kMostInOwnMemory)
+      disable_tags_of([](const Send& one) { return one.in_own_memory; });
   } catch (...) { disable_all(); }
 }
 
 PendingSends::ByRequest::iterator PendingSends::erase(ByRequest::const_iterator place) noexcept {
   released_ -= place->second.released;
+  in_own_memory_ -= place->second.in_own_memory;
   in_order_.erase(order_of(place->second));
   return sends_.erase(place);
 }
@@ -48,14 +52,24 @@ void PendingSends::release(const void* request) noexcept {
   const auto found = sends_.find(reinterpret_cast<uintptr_t>(request));
   if (found == sends_.end() || found->second.released) return;
   found->second.released = true;
-  if (++released_ > kMostReleased) disable_tags_of_released();
+  if (++released_ > kMostReleased) disable_tags_of([](const Send& one) { return one.released; });
+}
+
+void PendingSends::reuse(const void* request) noexcept {
+  remove(request);
+  if (in_own_memory_ == 0 || request_size_ == 0) return;
+  const auto end = reinterpret_cast<uintptr_t>(request);
+  auto place = sends_.upper_bound(end - request_size_);
+  while (place != sends_.end() && place->first < end + request_size_)
+    place = place->second.in_own_memory ? erase(place) : std::next(place);
 }
 
 // Else each later message would search all of them.
-void PendingSends::disable_tags_of_released() noexcept {
+template <typename Predicate>
+void PendingSends::disable_tags_of(Predicate&& is_one) noexcept {
   try {
     for (const auto& [request, send] : sends_) {
-      if (send.released) disabled_tags_.insert(send.tag);
+      if (is_one(send)) disabled_tags_.insert(send.tag);
     }
   } catch (...) { return disable_all(); }
   if (disabled_tags_.size() > kMostDisabled) return disable_all();
@@ -70,7 +84,7 @@ void PendingSends::disable_all() noexcept {
   sends_.clear();
   in_order_.clear();
   disabled_tags_.clear();
-  released_ = 0;
+  released_ = in_own_memory_ = 0;
 }
 
 PendingSends::Entry* PendingSends::find_around(uint64_t tag, uintptr_t address) noexcept {
@@ -80,9 +94,16 @@ PendingSends::Entry* PendingSends::find_around(uint64_t tag, uintptr_t address) 
   return &*above;
 }
 
-PendingSends::Entry* PendingSends::find_by_origin(uint64_t tag, const void* origin) noexcept {
-  Entry* found = find_around(tag, reinterpret_cast<uintptr_t>(origin));
-  return found != nullptr ? found : find_around(tag, first_word(origin));
+// What lies where a request of the caller's was, on the stack, may be a struct whose first word is
+// another request.
+PendingSends::Entry* PendingSends::find_by_origin(uint64_t tag, const void* origin,
+                                                  bool* is_certain) noexcept {
+  Entry* around = find_around(tag, reinterpret_cast<uintptr_t>(origin));
+  *is_certain = true;
+  if (around != nullptr && !around->second.in_own_memory) return around;
+  Entry* named = find_around(tag, first_word(origin));
+  *is_certain = around == nullptr || named == nullptr || named == around;
+  return around != nullptr ? around : named;
 }
 
 PendingSends::Entry* PendingSends::find_first(const void* endpoint, uint64_t tag) noexcept {

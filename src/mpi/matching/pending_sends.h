@@ -5,6 +5,10 @@
 // The requests of some are released, and nothing shows that these are complete. Where too many of
 // them pile up, checking of their tags is disabled; where too many sends are pending, checking of
 // all tags.
+//
+// Others have their request in memory of the caller's (Open MPI's blocking sends: on the stack),
+// and nothing need show that these are complete either: a caller that polls is seen to do so, but
+// it may read the status otherwise. Such memory is used again from any address on.
 #ifndef VERITY_MPI_MATCHING_PENDING_SENDS_H
 #define VERITY_MPI_MATCHING_PENDING_SENDS_H
 
@@ -32,6 +36,7 @@ struct Send {
   bool transmitted = false;
   bool ambiguous = false;  // one of several was transmitted, and it is not known which
   bool released = false;
+  bool in_own_memory = false;  // the request, in the caller's: see PendingSends
   const void* head = nullptr;  // the caller's, while the call lasts; else `bytes`
   const uint8_t* tail = nullptr;
   uint8_t bytes[kMaxSignature];
@@ -42,6 +47,8 @@ struct Send {
     copy_stamped(out, head != nullptr ? head : bytes, head != nullptr ? tail : bytes + kHead,
                  length, stamp);
   }
+  // It may have ended, as its completion need not show.
+  [[nodiscard]] bool may_have_ended() const noexcept { return released || in_own_memory; }
 };
 
 class PendingSends {
@@ -51,6 +58,7 @@ class PendingSends {
 
   // Released sends of a tag that is still checked, and tags that are not; most pending sends.
   static constexpr size_t kMostReleased = 64;
+  static constexpr size_t kMostInOwnMemory = 1024;  // as many; one thread has one, as a rule
   static constexpr size_t kMostDisabled = 1024;
   static constexpr size_t kMost = 1 << 16;
 
@@ -73,10 +81,13 @@ class PendingSends {
   void remove(const Entry& entry) noexcept;
   // The request is released while the send is under way: its completion will not show.
   void release(const void* request) noexcept;
+  // A request of the caller's is made there: those that were in this memory are complete.
+  void reuse(const void* request) noexcept;
 
   // The send with that tag whose request holds the address, or the one that is the first word of
   // the struct there. nullptr: none.
-  [[nodiscard]] Entry* find_by_origin(uint64_t tag, const void* origin) noexcept;
+  // `is_certain`: false where the memory may be another send's by now.
+  [[nodiscard]] Entry* find_by_origin(uint64_t tag, const void* origin, bool* is_certain) noexcept;
   // Of those with that tag to that endpoint the one called first. nullptr: none.
   [[nodiscard]] Entry* find_first(const void* endpoint, uint64_t tag) noexcept;
 
@@ -96,7 +107,8 @@ class PendingSends {
   }
   [[nodiscard]] Entry* find_around(uint64_t tag, uintptr_t address) noexcept;
   ByRequest::iterator erase(ByRequest::const_iterator place) noexcept;
-  void disable_tags_of_released() noexcept;
+  template <typename Predicate>
+  void disable_tags_of(Predicate&& is_one) noexcept;
   void disable_all() noexcept;
 
   size_t request_size_ = 0;
@@ -104,6 +116,7 @@ class PendingSends {
   std::map<Order, uintptr_t> in_order_;
   uint64_t last_order_ = 0;
   size_t released_ = 0;
+  size_t in_own_memory_ = 0;
   enum class Disabled : uint8_t { kNone, kSome, kAll } disabled_ = Disabled::kNone;
   std::unordered_set<uint64_t> disabled_tags_;
 };

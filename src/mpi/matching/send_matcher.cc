@@ -50,15 +50,18 @@ bool SendMatcher::same_signature(const Send& a, const Send& b) noexcept {
   return std::memcmp(one, other, a.length) == 0;
 }
 
-// One of the candidates is transmitted: which one, and so which ones remain, is not known until
-// their requests are complete. Precondition: there is one.
+// One of the candidates is transmitted: which one of several, and so which ones remain, is not
+// known until their requests are complete. Precondition: there is one.
 SendMatcher::Match SendMatcher::match_any(uint64_t tag) noexcept {
   const Send* last = nullptr;
-  bool are_alike = true;
+  bool are_alike = true, is_only_one = true;
   for_each_candidate(tag, [&](const Send& send) {
+    is_only_one = last == nullptr;
     are_alike = are_alike && (last == nullptr || same_signature(send, *last));
     last = &send;
   });
+  if (is_only_one && last == &call_) return {.send = last};
+  if (is_only_one) return {.send = last, .entry = pending_.find_first(last->endpoint, tag)};
   for_each_candidate(tag, [&](Send& send) {
     send.ambiguous = true;
     if (!are_alike) send.length = 0;
@@ -72,20 +75,34 @@ SendMatcher::Match SendMatcher::find(const Outgoing& message) noexcept {
   // A pending one may be transmitted inside of a later call, before that call's own.
   const PendingSends::Entry* entry = nullptr;
   if (!pending_.empty() && message.origin != nullptr) {
-    entry = pending_.find_by_origin(message.tag, message.origin);
-    // The memory of a released request may be the call's by now.
-    if (entry != nullptr && entry->second.released && may_be_of_call(message.tag))
-      return match_any(message.tag);
+    bool is_certain = true;
+    entry = pending_.find_by_origin(message.tag, message.origin, &is_certain);
+    // The memory of a request whose completion need not show may be the call's by now.
+    if (entry != nullptr && entry->second.may_have_ended() && may_be_of_call(message.tag))
+      is_certain = false;
+    if (!is_certain) return match_any(message.tag);
   } else if (!pending_.empty()) {
     const void* endpoint = endpoint_of(message);
     if (endpoint == nullptr) return match_any(message.tag);
     entry = pending_.find_first(endpoint, message.tag);
     const bool may_be_transmitted =
-        entry != nullptr && (entry->second.ambiguous || entry->second.released);
+        entry != nullptr && (entry->second.ambiguous || entry->second.may_have_ended());
     if (may_be_transmitted) return match_any(message.tag);
   }
   if (entry != nullptr) return {.send = &entry->second, .entry = entry};
   return {.send = may_be_of_call(message.tag) ? &call_ : nullptr};
+}
+
+void SendMatcher::end_skipped(const void* endpoint, uint64_t tag, void* request,
+                              bool in_own_memory) noexcept {
+  is_only_send_ = false;
+  if (request == nullptr || pending_.is_disabled(tag)) return;
+  Send skipped;
+  skipped.endpoint = endpoint;
+  skipped.tag = tag;
+  skipped.ambiguous = true;
+  skipped.in_own_memory = in_own_memory;
+  pending_.add(reinterpret_cast<uintptr_t>(request), skipped);
 }
 
 size_t SendMatcher::match(const Outgoing& message, uint8_t* out, size_t room) noexcept {

@@ -47,7 +47,7 @@ class SendMatcher {
     call_.endpoint = endpoint;
     call_.buffer = buffer;
     call_.tag = tag;
-    call_.transmitted = false;
+    call_.transmitted = call_.in_own_memory = false;
     is_only_send_ = pending_.empty();
     call_.ambiguous = !is_only_send_ && is_ambiguous(endpoint, tag);
     call_.length = length <= kMaxSignature && length >= kHead ? length : 0;
@@ -61,15 +61,31 @@ class SendMatcher {
     begin(endpoint, tag, buffer, signature, length > kHead ? signature + kHead : nullptr, length);
   }
   [[nodiscard]] bool in_call() const noexcept { return in_call_; }
-  // A send that is not matched: it takes a number all the same.
-  void skip(const void* endpoint, uint64_t tag) noexcept { (void)numbering_.next(endpoint, tag); }
-  // The call returned. `request` is what its caller got, or nullptr when the send is complete.
-  void end(void* request) noexcept {
+  // A send that is not matched begins inside of the call, and takes a number all the same. From
+  // here on a message of its tag may be its, so that the call's carries nothing.
+  void skip(const void* endpoint, uint64_t tag) noexcept {
+    (void)numbering_.next(endpoint, tag);
+    if (!may_be_of_call(tag)) return;
+    is_only_send_ = false;
+    call_.ambiguous = true;
+    call_.length = 0;
+  }
+  // It returned, as in end(): its message may be transmitted yet, as far as is known.
+  void end_skipped(const void* endpoint, uint64_t tag, void* request, bool in_own_memory) noexcept;
+  // The call returned. `request` is what its caller got, or nullptr when the send is complete;
+  // `in_own_memory`: it lies in the caller's memory, for which reuse() was called before begin().
+  void end(void* request, bool in_own_memory = false) noexcept {
     in_call_ = is_only_send_ = false;
     if (request == nullptr || call_.transmitted || pending_.is_disabled(call_.tag)) return;
+    call_.in_own_memory = in_own_memory;
     pending_.add(reinterpret_cast<uintptr_t>(request), call_);
   }
-  // The request is complete, or reused: nothing of it will be transmitted any more.
+  // A send begins whose request lies in the caller's memory: the older ones there are complete.
+  void reuse(const void* request) noexcept {
+    if (!pending_.empty()) [[unlikely]]
+      pending_.reuse(request);
+  }
+  // The request is complete: nothing of it will be transmitted any more.
   void complete(const void* request) noexcept {
     if (!pending_.empty()) [[unlikely]]
       pending_.remove(request);

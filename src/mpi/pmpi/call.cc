@@ -25,7 +25,8 @@ void abandon_calls() noexcept {
 const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end,
                              void* room) noexcept {
   // What the call around it has attached lies with its site.
-  const Site from = site_of(return_address, frame_end, thread.depth != 0 ? thread.site : 0);
+  const Site from =
+      site_of(return_address, frame_end, thread.depth != 0 ? thread.returns : nullptr);
   const uint64_t outer_site = thread.site;
   const char* const outer_name = thread.name;
   const int around = enter_call(return_address, frame_end);

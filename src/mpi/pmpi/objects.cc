@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that end the life of a handle, which may then come again for something else.
+// Calls that end the life of a handle, which may then come again for something else; and those that
+// make a communicator of which more must be known than shows.
 #include "mpi/collectives/collecting.h"
 #include "mpi/handles/comms.h"
 #include "mpi/handles/types.h"
@@ -36,6 +37,25 @@ void end_comm(MPI_Comm comm) {
 }
 void end_type(MPI_Datatype type) { forget_type(type); }
 
+#ifdef OPEN_MPI
+// From Open MPI 6 on each process numbers a communicator of these for itself, and the tags of its
+// messages hold the receiver's number. (What is made of such a communicator has one number again:
+// ompi_comm_nextcid() in ompi/communicator/comm_cid.c.)
+class Numbering {
+ public:
+  Numbering(const Call& call, const MPI_Comm* made) noexcept : call_(call), made_(made) {}
+  ~Numbering() {
+    if (call_.rc == MPI_SUCCESS && *made_ != handles().comm_null) never_compare(*made_);
+  }
+  Numbering(const Numbering&) = delete;
+  Numbering& operator=(const Numbering&) = delete;
+
+ private:
+  const Call& call_;
+  const MPI_Comm* made_;
+};
+#endif
+
 void decode_type(MPI_Datatype type) noexcept {
   if (mpi_runs() && type != handles().type_null) static_cast<void>(find_type(type));
 }
@@ -48,6 +68,28 @@ VERITY_WRAP(Comm_free, (MPI_Comm * comm), (comm),
             const Ending<CommTable> ending(comm, handles().comm_null, end_comm))
 VERITY_WRAP(Comm_disconnect, (MPI_Comm * comm), (comm),
             const Ending<CommTable> ending(comm, handles().comm_null, end_comm))
+
+#ifdef OPEN_MPI
+// As older headers lack them, and the library may be a newer one.
+extern "C" {
+int MPI_Comm_create_from_group(MPI_Group, const char*, MPI_Info, MPI_Errhandler, MPI_Comm*);
+int PMPI_Comm_create_from_group(MPI_Group, const char*, MPI_Info, MPI_Errhandler, MPI_Comm*);
+int MPI_Intercomm_create_from_groups(MPI_Group, int, MPI_Group, int, const char*, MPI_Info,
+                                     MPI_Errhandler, MPI_Comm*);
+int PMPI_Intercomm_create_from_groups(MPI_Group, int, MPI_Group, int, const char*, MPI_Info,
+                                      MPI_Errhandler, MPI_Comm*);
+}
+VERITY_WRAP(Comm_create_from_group,
+            (MPI_Group group, const char* tag, MPI_Info info, MPI_Errhandler handler,
+             MPI_Comm* made),
+            (group, tag, info, handler, made), const Numbering numbering(call, made))
+VERITY_WRAP(Intercomm_create_from_groups,
+            (MPI_Group local, int local_leader, MPI_Group remote, int remote_leader,
+             const char* tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm* made),
+            (local, local_leader, remote, remote_leader, tag, info, handler, made),
+            const Numbering numbering(call, made))
+#endif
+
 // A predefined type is known by its name, before the program gives it another.
 VERITY_WRAP(Type_set_name, (MPI_Datatype type, const char* name), (type, name), decode_type(type))
 VERITY_WRAP(Comm_set_name, (MPI_Comm comm, const char* name), (comm, name), rename_comm(comm, name))

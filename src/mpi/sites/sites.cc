@@ -83,18 +83,18 @@ struct Place {
   int frame;  // as KnownSite's
 };
 
-Place place_at(const void* address, uint64_t in_use) noexcept {
-  const bool can_keep = own_sites() != nullptr;
+Place place_at(const void* address, const void* in_use) noexcept {
+  const bool has_own = own_sites() != nullptr;
   KnownSite& known = known_site(address);
   if (known.address == address) return {known.site, known.frame};
   const KnownSite found = look_up(address);
-  if (can_keep && (in_use == 0 || known.site.id != in_use)) known = found;
+  if (has_own && (in_use == nullptr || &known != &known_site(in_use))) known = found;
   return {found.site, found.frame};
 }
 
 }  // namespace
 
-Site site_of(const void* address, const void* frame_end, uint64_t in_use) noexcept {
+Site site_of(const void* address, const void* frame_end, const void* in_use) noexcept {
   Place place = place_at(address, in_use);
   // Fortran's newest binding stands on the older one.
   for (int depth = 0; place.frame != 0 && depth < 4; ++depth) {

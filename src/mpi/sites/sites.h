@@ -25,11 +25,11 @@ namespace verity::mpi {
 }
 
 // Of the call that returns to `address`, made by the frame whose end (canonical frame address of
-// the called function) is `frame_end`. Cached by the thread, but not in place of `in_use`,
-// the site of a call under way (0: there is none). A call out of another language's binding stands
-// for the call into that.
+// the called function) is `frame_end`. Cached by the thread, but not in place of what it keeps for
+// `in_use`, where a call under way returns to (nullptr: there is none): not by the site, as code in
+// no module has none. A call out of another language's binding stands for the call into that.
 [[nodiscard]] Site site_of(const void* address, const void* frame_end,
-                           uint64_t in_use = 0) noexcept;
+                           const void* in_use = nullptr) noexcept;
 
 // "exchange (solver.c:214)" where there is debug information, else what is known: a function's
 // name, a module and an offset. Reads files and allocates: only for reports.

@@ -282,11 +282,20 @@ VERITY_UCP_WRAP(void, ucp_request_cancel, (ucp_worker_h handle, void* request), 
   VERITY_OWN(ucp_request_cancel)(handle, request);
 }
 
+// Open MPI's blocking sends poll with it, and never free their request: it is on the stack.
+VERITY_UCP_WRAP_HOT(ucs_status_t, ucp_request_check_status, (void* request), (request)) {
+  const ucs_status_t status = VERITY_OWN(ucp_request_check_status)(request);
+  if (status == UCS_INPROGRESS) return status;
+  const Locked lock;
+  workers().sends.complete(request);
+  return status;
+}
+
 // MPICH's callbacks call it, for their own request, which UCP says is complete only when they have
-// returned.
+// returned. Elsewhere the send may be under way, and goes on.
 VERITY_UCP_WRAP(void, ucp_request_release, (void* request), (request)) {
   const Locked lock;
-  forget_send(request, true);
+  forget_send(request, workers().in_progress != 0 || workers().sends.in_call());
   VERITY_OWN(ucp_request_release)(request);
 }
 

@@ -19,13 +19,14 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
                                                     const void* buffer, size_t count, ucp_tag_t tag,
                                                     const ucp_request_param_t* param) noexcept {
   SendMatcher& sends = workers().sends;
+  const bool in_own_memory = abi::has_own_request(*param);
+  if (in_own_memory) sends.reuse(param->request);
   if (sends.in_call()) [[unlikely]] {  // from a callback inside of a send
     sends.skip(ep, tag);
-    return own(ep, buffer, count, tag, param);
+    const ucs_status_ptr_t skipped = own(ep, buffer, count, tag, param);
+    if (UCS_PTR_IS_PTR(skipped)) sends.end_skipped(ep, tag, skipped, in_own_memory);
+    return skipped;
   }
-  // What was there before is complete.
-  if (sends.pending() != 0 && abi::has_own_request(*param)) [[unlikely]]
-    sends.complete(param->request);
   const SendAttachment* attachment = attachments.send;
   if (attachment != nullptr && !attachment->filter->matches(tag)) attachment = nullptr;
   if (attachment != nullptr) [[likely]] {
@@ -43,8 +44,8 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     sends.end(nullptr);
     return request;
   }
-  sends.end(request);
-  if (attachment != nullptr && !abi::has_own_request(*param)) {
+  sends.end(request, in_own_memory);
+  if (attachment != nullptr && !in_own_memory) {
     workers().open_sends.open(request, buffer, abi::bytes_of(count, *param), attachment->caller);
   }
   return request;

@@ -77,6 +77,7 @@ class Workers {
   uint64_t resolved_before = 0, uncertain_before = 0;  // of workers that are gone
   void (*on_arrival)(const uint8_t* signature, size_t length) noexcept = nullptr;
   size_t receives_under_way = 0;
+  unsigned in_progress = 0;                  // calls that run UCP's callbacks, within each other
   size_t least_arrival = kMaxSignature + 1;  // of as many bytes; no signature is longer
   void (*on_change)(const ChangedSend& send) noexcept = nullptr;
   void (*on_collective)() noexcept = nullptr;

@@ -80,7 +80,11 @@ VERITY_UCP_WRAP(void, ucp_worker_destroy, (ucp_worker_h handle), (handle)) {
 VERITY_UCP_WRAP(unsigned, ucp_worker_progress, (ucp_worker_h handle), (handle)) {
   const Locked lock;
   begin_collective();
-  return VERITY_OWN(ucp_worker_progress)(handle);
+  unsigned& in_progress = workers().in_progress;
+  ++in_progress;
+  const unsigned events = VERITY_OWN(ucp_worker_progress)(handle);
+  --in_progress;
+  return events;
 }
 
 VERITY_UCP_WRAP(ucs_status_t, ucp_worker_flush, (ucp_worker_h handle), (handle)) {

@@ -58,6 +58,9 @@ if [ -e "$build/.libs/libverity_preload.so" ]; then
   contains "the loader's line" "$(unused 2>&1)" '^ucx-verity: NOTHING VERIFIED'
   unused > "$tap_dir/unread" 2>&9
   is "a stderr without a reader: the loader's line" $? 0
+  truncate -s 200M "$tap_dir/full"
+  (ulimit -f $((200 * 1024)) && unused > "$tap_dir/unread" 2>> "$tap_dir/full")
+  is "a stderr in a file at the limit of its size: the loader's line" $? 0
 fi
 exec 9>&-
 

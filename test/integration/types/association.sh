@@ -33,6 +33,8 @@ for list in vposix,vself vtcp,vself; do
     associate "restarts" "$name" $list 500 3 1 -m restarts
     # Requests freed before their messages leave: many are in doubt then.
     associate "freed sends" "$name" $list 1000 3 1 -m freed
+    # Requests in memory of the caller's, which is used again.
+    associate "own requests" "$name" $list 500 3 1 -m own
     # Two processes of four are not wrapped: raw tcp with those that are.
     associate "wrapped and unwrapped peers" "$name" "$list,tcp" 1000 4 1 -r tcp,posix,self
   done
@@ -50,6 +52,8 @@ no_damage
 associate "raw posix beside vtcp" "protocols v1" vtcp,vself,posix 1000 3 1
 UCX_PROTO_ENABLE=y associate "raw posix beside vtcp" "protocols v2" vtcp,vself,posix 1000 3 1
 associate "freed sends, raw posix beside vtcp" "protocols v1" vtcp,vself,posix 1000 3 1 -m freed
+associate "own requests, raw posix beside vtcp" "protocols v1" vtcp,vself,posix 1000 3 1 -m own
+associate "own requests, wrapped and unwrapped peers" "protocols v1" vtcp,vself,tcp 1000 4 1 -m own -r tcp,posix,self
 
 for part in "${!of_part[@]}"; do note "$part: ${of_part[$part]} messages"; done
 note "messages in all: $total"

@@ -62,6 +62,16 @@ for launcher in $openmpi $mpich; do
   if [ "$launcher" = "$mpich" ]; then
     is "$mpi: which are not compared" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
   else
+    # Open MPI 6 can do it over UCX, and numbers such a communicator in each process by itself: the interposer's rule, where a library
+    # stands for that.
+    ${MPICC:-mpicc} -w -O2 -DLIBRARY -shared -fPIC -o "$tap_dir/from_group.so" "$abs_top_srcdir/test/mpi/datatypes/from_group.c" &&
+      ${MPICC:-mpicc} -w -O2 -o "$tap_dir/openmpi-from_group" "$abs_top_srcdir/test/mpi/datatypes/from_group.c" "$tap_dir/from_group.so"
+    for how in 0 1; do
+      interposers="$(interposer_for "$launcher"):$tap_dir/from_group.so" \
+        typechecked 60 "$launcher" 2 vposix,vself from_group "$how" > "$tap_dir/from_group"
+      contains "$mpi: MPI_Comm_create_from_group, or a copy ($how): ends well" "$(cat "$tap_dir/from_group")" '^from group done$'
+      is "$mpi: MPI_Comm_create_from_group, or a copy ($how): what is reported" "$(grep -c 'mismatch in' "$tap_dir/from_group")" "$how"
+    done
     contains "$mpi: another reduction in one of them" "$(tr '\n' ' ' < "$tap_dir/job")" \
       "mismatch in a collective operation \\(between, call 31\\)   rank [012] +MPI_Allreduce \\(MPI_(SUM|MAX)\\) .* difference: another reduction"
   fi

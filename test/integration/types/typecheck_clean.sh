@@ -27,6 +27,24 @@ clean() {
   is "$name: no report" "$(grep -c 'ucx-verity: datatype mismatch' "$tap_dir/job")" 0
 }
 
+# mixed_lanes NAME LAUNCHER: rank 0 reaches rank 1 past the plugin, and rank 2 through it. The sends to rank 1 are under way for
+# as long as they last, and none of them has been seen to be transmitted.
+mixed_lanes() {
+  local name="$1, raw posix beside vtcp: stack_sends" status=0
+  (
+    verity_env vtcp,vself,posix
+    program=$(mpi_program "$2" stack_sends) || exit 1
+    export UCX_VERITY_TYPECHECK=warn UCX_VERITY_ATTEST=always
+    LD_PRELOAD="$LD_PRELOAD:$(interposer_for "$2")"
+    # shellcheck disable=SC2016 # each rank's own
+    timeout -k 5 60 "$2" -np 3 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 2 ] || export UCX_TLS=vtcp,vself; exec "$0"' "$program" 2>&1
+  ) > "$tap_dir/job" || status=$?
+  is "$name: ends well" "$status" 0
+  contains "$name: its own verdict" "$(cat "$tap_dir/job")" '^stack sends [0-9]+ errors 0$'
+  contains "$name: the messages to rank 2 are checked" "$(cat "$tap_dir/job")" '16[0-9] messages checked, 0 mismatched'
+  is "$name: no report" "$(grep -c 'ucx-verity: datatype mismatch' "$tap_dir/job")" 0
+}
+
 for launcher in $openmpi $mpich; do
   case $launcher in "$mpich") mpi=MPICH ;; *) mpi="Open MPI" ;; esac
   clean "$mpi" "$launcher" 2 vposix,vself '^messages [0-9]+ wrong 0 ' mixed -n 1000
@@ -34,6 +52,7 @@ for launcher in $openmpi $mpich; do
   clean "$mpi" "$launcher" 2 vposix,vself ' wrong 0' rma -n 20
   clean "$mpi" "$launcher" 3 vposix,vself ' wrong 0' finalize
   clean "$mpi" "$launcher" 6 vtcp,vself '^unconnected messages 60 wrong 0$' unconnected
+  mixed_lanes "$mpi" "$launcher"
   for list in vposix,vself vtcp,vself; do
     clean "$mpi" "$launcher" 4 "$list" '^legal wrong 0$' legal
     clean "$mpi" "$launcher" 2 "$list" '^gaps messages [0-9]+ wrong 0' gaps

@@ -271,9 +271,11 @@ TEST_F(MpiPendingSends, AnAddressInTheRequestFindsItsSend) {
   add(requests[0], 5, 0);
   add(requests[1], 5, 1);
   const void* on_stack[2] = {requests[1] + 8, nullptr};
-  EXPECT_EQ(pending.find_by_origin(5, requests[0] + 8)->second.number.sequence, 0u);
-  EXPECT_EQ(pending.find_by_origin(5, on_stack)->second.number.sequence, 1u);
-  EXPECT_EQ(pending.find_by_origin(6, requests[0] + 8), nullptr);
+  bool is_certain = false;
+  EXPECT_EQ(pending.find_by_origin(5, requests[0] + 8, &is_certain)->second.number.sequence, 0u);
+  EXPECT_EQ(pending.find_by_origin(5, on_stack, &is_certain)->second.number.sequence, 1u);
+  EXPECT_EQ(pending.find_by_origin(6, requests[0] + 8, &is_certain), nullptr);
+  EXPECT_TRUE(is_certain);
 }
 
 TEST_F(MpiPendingSends, ARequestThatComesAgainIsTheNewSends) {

@@ -67,12 +67,24 @@ TEST(MpiSites, TheSiteOfACallUnderWayIsNotForgotten) {
   const KnownSite* place = &known_site(code);
   const char* other = code + 1;
   while (&known_site(other) != place) ++other;
-  const Site inner = site_of(other, nullptr, outer.id);
+  const Site inner = site_of(other, nullptr, code);
   EXPECT_NE(inner.id, 0u);
   EXPECT_NE(inner.id, outer.id);
   EXPECT_EQ(place->address, code);
   EXPECT_EQ(site_of(other, nullptr).id, inner.id);
   EXPECT_EQ(place->address, other) << "no call is under way";
+}
+
+// As code that was made at run time is: its place has no number, and yet keeps what it attached.
+TEST(MpiSites, NorIsThatOfACallFromNoModule) {
+  const char on_the_stack[8] = {};
+  ASSERT_EQ(site_of(on_the_stack, nullptr).id, 0u);
+  const KnownSite* place = &known_site(on_the_stack);
+  EXPECT_EQ(place->plain, on_the_stack) << "its calls are kept";
+  const char* other = on_the_stack + 1;
+  while (&known_site(other) != place) ++other;
+  EXPECT_EQ(site_of(other, nullptr, on_the_stack).id, 0u);
+  EXPECT_EQ(place->address, on_the_stack);
 }
 
 TEST(MpiSites, AThreadThatAsksForNoneHasNone) {
