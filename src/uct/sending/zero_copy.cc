@@ -71,6 +71,7 @@ struct Leader {
   uint8_t bytes[kTrailerRoom + 256];
   size_t length = 0;  // of all of it
   bool leads = false;
+  bool is_matched = false;  // the interposer was called, and gave a signature or none
 };
 
 void make_leader(const FrameSender& sender, const ZcopyRequest& r, Leader* out) noexcept {
@@ -79,6 +80,7 @@ void make_leader(const FrameSender& sender, const ZcopyRequest& r, Leader* out) 
   const size_t room =
       std::min(header_room - std::min<size_t>(header_room, r.header_length), kTrailerRoom);
   const verity_outgoing outgoing{r.serial, r.comp, nullptr, r.id};
+  out->is_matched = room > kTrailerEnd;
   const size_t lead = write_leader(sender.extensions().mpi(), outgoing, out->bytes, room, r.header,
                                    r.header_length);
   if (lead == 0) return;
@@ -115,9 +117,10 @@ ucs_status_t without_slot(const UctLink& l) noexcept {
   return l.peer_closed() && !l.failed() ? UCS_OK : FrameSender::refusal(l);
 }
 
-// The message does not go: the lower transport has no room, or it is none.
-void take_back(FrameSender& sender, link::Slot& slot, bool leads) noexcept {
-  if (leads) sender.extensions().mpi().not_sent();
+// The message does not go: the lower transport has no room, or it is none. Without a signature it
+// is taken back, too, or a later send's would be given to it.
+void take_back(FrameSender& sender, link::Slot& slot, const Leader& leader) noexcept {
+  if (leader.is_matched) sender.extensions().mpi().not_sent();
   slot.source = nullptr;
 }
 
@@ -140,16 +143,16 @@ struct Gathered {
 }
 
 ucs_status_t launch_gathered(FrameSender& sender, const ZcopyRequest& r, link::Slot* slot,
-                             bool leads) noexcept {
+                             const Leader& leader) noexcept {
   UctLink& l = r.link;
-  Gathered frame{sender.hub(), l, r.c, slot, leads ? kLeaderId : r.id};
+  Gathered frame{sender.hub(), l, r.c, slot, leader.leads ? kLeaderId : r.id};
   const ssize_t sent =
       uct_ep_am_bcopy(l.lower.get(), wire::lower_id(r.c), pack_gathered, &frame, 0);
   if (frame.committed) [[likely]] {
     const ucs_status_t status = sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
     return complete_zcopy(sender, l, r.c, *slot, status, r.id != kRendezvousData);
   }
-  take_back(sender, *slot, leads);
+  take_back(sender, *slot, leader);
   if (sent == UCS_ERR_NO_RESOURCE) return sender.lower_is_busy(l, slot);
   sender.hub().sender.cancel(slot);
   return static_cast<ucs_status_t>(sent);
@@ -202,14 +205,14 @@ ucs_status_t send_zcopy(FrameSender& sender, const ZcopyRequest& r) noexcept {
                              ? link::ZeroCopy::make_source(slot, leader.bytes, leader.length)
                              : link::ZeroCopy::make_source(slot, r.header, r.header_length);
   if (!add_pieces(*source, r.iov, r.iovcnt)) {
-    take_back(sender, *slot, leader.leads);
+    take_back(sender, *slot, leader);
     hub.sender.cancel(slot);
     return UCS_ERR_INVALID_PARAM;
   }
   const uint64_t watched = sender.extensions().watched_sends();
   ZcopyState::of(*slot) = {
       {lower_zcopy_done, 1, UCS_OK}, r.comp, &l, r.serial, slot, nullptr, UCS_OK, watched};
-  if (limits.gathers) return launch_gathered(sender, r, slot, leader.leads);
+  if (limits.gathers) return launch_gathered(sender, r, slot, leader);
   hub.sender.commit_source(l, r.c, slot, leader.leads ? kLeaderId : r.id);
   return complete_zcopy(sender, l, r.c, *slot, lower_zcopy(l, r.c, *slot), r.id != kRendezvousData);
 }
