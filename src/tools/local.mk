@@ -26,6 +26,7 @@ libverity_tools_la_SOURCES = $(blame_sources) \
 	src/tools/doctor/checks/host.h src/tools/doctor/checks/host_diagnosis.cc \
 	src/tools/doctor/checks/protocols.cc src/tools/doctor/checks/protocols.h \
 	src/tools/doctor/checks/shell_diagnosis.cc \
+	src/tools/doctor/checks/shell_open_mpi.cc \
 	src/tools/doctor/checks/shell_settings.cc src/tools/doctor/checks/shell_settings.h \
 	src/tools/doctor/checks/variable_names.cc src/tools/doctor/checks/variable_names.h \
 	src/tools/doctor/job/host_report.cc src/tools/doctor/job/host_report.h \
