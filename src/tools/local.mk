@@ -26,6 +26,7 @@ libverity_tools_la_SOURCES = $(blame_sources) \
 	src/tools/doctor/checks/host.h src/tools/doctor/checks/host_diagnosis.cc \
 	src/tools/doctor/checks/protocols.cc src/tools/doctor/checks/protocols.h \
 	src/tools/doctor/checks/shell_diagnosis.cc \
+	src/tools/doctor/checks/shell_open_mpi.cc \
 	src/tools/doctor/checks/shell_settings.cc src/tools/doctor/checks/shell_settings.h \
 	src/tools/doctor/checks/variable_names.cc src/tools/doctor/checks/variable_names.h \
 	src/tools/doctor/job/host_report.cc src/tools/doctor/job/host_report.h \
@@ -144,8 +145,8 @@ verity_unit_SOURCES += \
 	test/unit/tools/report_topology_test.cc \
 	test/unit/tools/transports_test.cc
 
-TESTS += test/integration/tools/acceptance.sh test/integration/tools/acceptance_slurm.sh test/integration/tools/acceptance_ssh.sh test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh test/integration/tools/policy.sh
-EXTRA_DIST += test/integration/tools/acceptance.sh test/integration/tools/acceptance_slurm.sh test/integration/tools/acceptance_ssh.sh test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh test/integration/tools/policy.sh
+TESTS += test/integration/tools/acceptance.sh test/integration/tools/acceptance_damaging.sh test/integration/tools/acceptance_slurm.sh test/integration/tools/acceptance_ssh.sh test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh test/integration/tools/policy.sh
+EXTRA_DIST += test/integration/tools/acceptance.sh test/integration/tools/acceptance_damaging.sh test/integration/tools/acceptance_slurm.sh test/integration/tools/acceptance_ssh.sh test/integration/tools/bench.sh test/integration/tools/completion.sh test/integration/tools/doctor.sh test/integration/tools/doctor_job.sh test/integration/tools/doctor_processes.sh test/integration/tools/doctor_setups.sh test/integration/tools/env.sh test/integration/tools/policy.sh
 
 dist_man1_MANS += \
 	src/tools/man/ucx-verity.1 \

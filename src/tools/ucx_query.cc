@@ -5,8 +5,10 @@
 #include <ucp/api/ucp.h>
 #include <uct/api/uct.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <sstream>
 
 #include "tools/quiet_stdout.h"
@@ -15,27 +17,39 @@ namespace verity::tools {
 
 namespace {
 
+// The plugin writes what the site's files lock or limit into the configuration that it is opened
+// by.
+void read_settings(uct_md_config_t* config, std::vector<Variable>* settings) {
+  if (!settings->empty()) return;  // alike in all its memory domains
+  for (const char* name : {"MODE", "TRANSPARENT"}) {
+    std::array<char, 32> value{};
+    if (uct_config_get(config, name, value.data(), value.size()) == UCS_OK)
+      settings->push_back({std::string("UCX_VERITY_") + name, value.data()});
+  }
+}
+
 void query_md(uct_component_h component, const std::string& component_name, const char* md_name,
-              std::vector<Device>* devices) {
+              UcxInfo* info) {
   uct_md_config_t* config = nullptr;
   if (uct_md_config_read(component, nullptr, nullptr, &config) != UCS_OK) return;
   uct_md_h md = nullptr;
   const ucs_status_t status = uct_md_open(component, md_name, config, &md);
+  if (status == UCS_OK && component_name == "verity") read_settings(config, &info->settings);
   uct_config_release(config);
   if (status != UCS_OK) return;
   uct_tl_resource_desc_t* resources = nullptr;
   unsigned count = 0;
   if (uct_md_query_tl_resources(md, &resources, &count) == UCS_OK) {
     for (unsigned i = 0; i < count; ++i) {
-      devices->push_back({resources[i].tl_name, resources[i].dev_name, component_name,
-                          resources[i].dev_type == UCT_DEVICE_TYPE_NET});
+      info->devices.push_back({resources[i].tl_name, resources[i].dev_name, component_name,
+                               resources[i].dev_type == UCT_DEVICE_TYPE_NET});
     }
     uct_release_tl_resource_list(resources);
   }
   uct_md_close(md);
 }
 
-void query_component(uct_component_h component, std::vector<Device>* devices) {
+void query_component(uct_component_h component, UcxInfo* info) {
   uct_component_attr_t attr;
   attr.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME | UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
   if (uct_component_query(component, &attr) != UCS_OK) return;
@@ -44,7 +58,7 @@ void query_component(uct_component_h component, std::vector<Device>* devices) {
   attr.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
   attr.md_resources = resources.data();
   if (resources.empty() || uct_component_query(component, &attr) != UCS_OK) return;
-  for (const auto& resource : resources) query_md(component, name, resource.md_name, devices);
+  for (const auto& resource : resources) query_md(component, name, resource.md_name, info);
 }
 
 std::string library_of(const void* function) {
@@ -79,16 +93,31 @@ std::vector<Lane> lanes_of(const std::string& description) {
   return lanes;
 }
 
-std::string describe(ucp_context_h context) {
+std::string text_of(const std::function<void(std::FILE*)>& print) {
   char* text = nullptr;
   std::size_t length = 0;
   std::FILE* stream = open_memstream(&text, &length);
   if (stream == nullptr) return {};
-  ucp_context_print_info(context, stream);
+  print(stream);
   std::fclose(stream);
-  std::string description(text, length);
+  std::string printed(text, length);
   std::free(text);
-  return description;
+  return printed;
+}
+
+// UCP tells its values by printing them alone, as NAME=VALUE.
+std::vector<Variable> settings_of(const ucp_config_t* config) {
+  std::vector<Variable> settings;
+  std::istringstream stream(
+      text_of([&](std::FILE* out) { ucp_config_print(config, out, "", UCS_CONFIG_PRINT_CONFIG); }));
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string name = line.substr(0, equals);
+    if (name == "UCX_TLS" || name == "UCX_NET_DEVICES")
+      settings.push_back({name, line.substr(equals + 1)});
+  }
+  return settings;
 }
 
 }  // namespace
@@ -100,6 +129,7 @@ ContextLanes query_context() {
   ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
   ucp_context_h context = nullptr;
   if (status == UCS_OK) {
+    result.settings = settings_of(config);
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
     params.features = UCP_FEATURE_TAG | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64;
@@ -110,7 +140,7 @@ ContextLanes query_context() {
     result.error = ucs_status_string(status);
     return result;
   }
-  result.lanes = lanes_of(describe(context));
+  result.lanes = lanes_of(text_of([&](std::FILE* out) { ucp_context_print_info(context, out); }));
   ucp_cleanup(context);
   return result;
 }
@@ -125,7 +155,7 @@ UcxInfo query_ucx() {
   uct_component_h* components = nullptr;
   unsigned count = 0;
   if (uct_query_components(&components, &count) != UCS_OK) return info;
-  for (unsigned i = 0; i < count; ++i) query_component(components[i], &info.devices);
+  for (unsigned i = 0; i < count; ++i) query_component(components[i], &info);
   uct_release_component_list(components);
   return info;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/devices.h"
+#include "tools/variable.h"
 
 namespace verity::tools {
 
@@ -16,6 +17,9 @@ struct UcxInfo {
   std::string library;  // path of libucp
   std::string suffix;   // what UCX expects after a module's name: ".so.0"
   std::vector<Device> devices;
+  // UCX_VERITY_MODE and _TRANSPARENT as the plugin has them, from variables, ucx.conf and the
+  // site's files; none where it is not loaded.
+  std::vector<Variable> settings{};
 };
 
 // Never fails: what cannot be queried is left out.
@@ -32,6 +36,8 @@ struct Lane {
 struct ContextLanes {
   std::string error;  // UCX's reason why there is none; empty: it was made
   std::vector<Lane> lanes;
+  // UCX_TLS and UCX_NET_DEVICES as UCX has them, from variables and ucx.conf.
+  std::vector<Variable> settings{};
 };
 [[nodiscard]] ContextLanes query_context();
 

@@ -51,6 +51,10 @@ struct MpiSettings {
   static MpiSettings from_environment();
 };
 
+// Whether osc/ucx gets the windows that osc/sm offers as well: Open MPI takes the component of the
+// higher priority.
+[[nodiscard]] bool osc_ucx_is_above_sm(const MpiSettings& settings);
+
 // The MPI components among `objects` (paths or file names of loaded shared objects) that can carry
 // payloads outside UCX, as "framework/name", sorted, each once. They are loaded: MPI may not have
 // used them. What a healthy job with pml=ucx and osc=ucx,sm loads without using is left out, and so

@@ -89,11 +89,6 @@ int number_or(const std::optional<std::string>& number, int otherwise) {
   return number ? std::atoi(number->c_str()) : otherwise;
 }
 
-bool osc_ucx_is_above_sm(const MpiSettings& settings) {
-  return number_or(settings.osc_ucx_priority, kOscUcxPriority) >
-         number_or(settings.osc_sm_priority, kOscSmPriority);
-}
-
 bool osc_carries_payload(const std::string& name, const Loaded& loaded,
                          const MpiSettings& settings) {
   if (name == "sm" && loaded.has("osc", "ucx")) return !osc_ucx_is_above_sm(settings);
@@ -149,6 +144,11 @@ MpiSettings MpiSettings::from_environment() {
           .osc_ucx_priority = setting("OMPI_MCA_osc_ucx_priority"),
           .osc_sm_priority = setting("OMPI_MCA_osc_sm_priority"),
           .coll_ucc_enable = setting("OMPI_MCA_coll_ucc_enable")};
+}
+
+bool osc_ucx_is_above_sm(const MpiSettings& settings) {
+  return number_or(settings.osc_ucx_priority, kOscUcxPriority) >
+         number_or(settings.osc_sm_priority, kOscSmPriority);
 }
 
 std::vector<std::string> mpi_bypass(const std::vector<std::string>& objects,

@@ -16,7 +16,13 @@ double percentile(std::vector<double> values, double q) {
   return *nth;
 }
 
-double median(const std::vector<double>& values) { return percentile(values, 0.5); }
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto upper = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), upper, values.end());
+  if (values.size() % 2 == 1) return *upper;
+  return (*std::max_element(values.begin(), upper) + *upper) / 2;
+}
 
 double middle_mean(std::vector<double> values) {
   if (values.empty()) return 0;

@@ -14,7 +14,9 @@ namespace verity::tools::bench {
 // latencies is one that occurred. 0 for no values.
 [[nodiscard]] double percentile(std::vector<double> values, double q);
 
-[[nodiscard]] double median(const std::vector<double>& values);
+// The mean of the two in the middle where their number is even: the upper one would be biased. 0
+// for no values.
+[[nodiscard]] double median(std::vector<double> values);
 
 // Mean of the values between the 25th and the 75th percentile: as deaf to outliers as the median,
 // and finer than the clock's steps.

@@ -17,7 +17,7 @@ ignored='BROKEN: jobs started from this shell run verified, but without what the
 
 # What doctor says beyond what is well.
 setup() { # setup NAME COMMANDS STATUS LINE... : after the commands in a shell with the variables of env
-  local name=$1 commands=$2 status=$3 report
+  local name=$1 commands=$2 status=$3
   shift 3
   report=$(bare bash -c "eval \"\$('$tool' env)\"; $commands; '$tool' doctor 2> '$tap_dir/stderr'")
   is "$name: exit status" $? "$status"
@@ -47,6 +47,14 @@ if command -v ompi_info > /dev/null && ompi_info --parsable | grep -q '^mca:pml:
   setup "Open MPI's filter of transports" 'unset OMPI_MCA_opal_common_ucx_tls' 2 \
     "  BROKEN  shell       OMPI_MCA_opal_common_ucx_tls is not set: pml/ucx refuses wrapped transports, so jobs of Open MPI abort -> export OMPI_MCA_opal_common_ucx_tls=any" \
     "BROKEN: some jobs started from this shell abort"
+  for setting in ucx_priority=60 sm_priority=300; do
+    remedy="export OMPI_MCA_osc_ucx_priority=200"
+    [ $setting = ucx_priority=60 ] || remedy="unset OMPI_MCA_osc_sm_priority; $remedy"
+    setup "osc/sm above: $setting" "export OMPI_MCA_osc_$setting" 1 \
+      "  warn    shell       OMPI_MCA_osc_$setting: osc/sm is above osc/ucx, and gets windows of MPI_Win_allocate within a host, which are not verified -> $remedy" \
+      "jobs started from this shell are verified, except for what the warnings above name"
+    lacks "osc/sm above: $setting: no other line says the opposite" "$report" 'windows: osc/ucx, verified'
+  done
 else
   skip "Open MPI's messaging layer" "no Open MPI with UCX"
 fi
@@ -81,6 +89,30 @@ setup "type checks without their library" 'export UCX_VERITY_TYPECHECK=warn' 2 \
 setup "observe" 'export UCX_VERITY_MODE=observe' 1 \
   "  warn    shell       UCX_VERITY_MODE=observe: damage is counted and delivered, not repaired -> unset UCX_VERITY_MODE" \
   "jobs started from this shell are verified, except for what the warnings above name"
+
+# UCX reads its settings from a file, too.
+mkdir "$tap_dir/conf"
+file_says() { printf '%s\n' "$@" > "$tap_dir/conf/ucx.conf"; }
+by_file="export UCX_CONFIG_DIR=$tap_dir/conf"
+if file_says 'UCX_TLS=none' && UCX_CONFIG_DIR=$tap_dir/conf ucx_info -c 2> /dev/null | grep -qx UCX_TLS=none; then
+  file_says UCX_VERITY_MODE=off
+  setup "ucx.conf: off" "$by_file" 2 \
+    "  BROKEN  shell       UCX_VERITY_MODE=off in ucx.conf: nothing is checked, so jobs run unverified -> export UCX_VERITY_MODE=verify" "$unverified"
+  setup "ucx.conf: the variable goes before it" "$by_file UCX_VERITY_MODE=verify" 0 "ok: jobs started from this shell are verified"
+  file_says UCX_VERITY_MODE=observe
+  setup "ucx.conf: observe" "$by_file" 1 \
+    "  warn    shell       UCX_VERITY_MODE=observe in ucx.conf: damage is counted and delivered, not repaired -> export UCX_VERITY_MODE=verify" \
+    "jobs started from this shell are verified, except for what the warnings above name"
+  file_says "UCX_TLS=$tls"
+  setup "ucx.conf: wrapped UCX_TLS" "$by_file; unset UCX_TLS" 0 "ok: jobs started from this shell are verified"
+  file_says UCX_TLS=tcp,self
+  setup "ucx.conf: raw UCX_TLS" "$by_file; unset UCX_TLS" 2 \
+    "  BROKEN  shell       UCX_TLS=tcp,self in ucx.conf names no wrapped transport, so jobs run unverified -> export UCX_TLS=$tls" "$unverified"
+  file_says UCX_VERITY_TRANSPARENT=y UCX_TLS=tcp,self
+  setup "ucx.conf: UCX's own names" "$by_file; unset UCX_TLS" 0 "ok: jobs started from this shell are verified"
+else
+  skip "ucx.conf" "this UCX reads none"
+fi
 
 report=$(bare "$tool" doctor)
 is "not set up: exit status" $? 3

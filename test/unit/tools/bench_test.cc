@@ -49,6 +49,14 @@ TEST(BenchStatistics, Percentiles) {
   EXPECT_EQ(percentile({5, 1, 4, 2, 3}, 1), 5);
 }
 
+TEST(BenchStatistics, MedianOfAnEvenNumberIsBetweenTheTwoInTheMiddle) {
+  EXPECT_EQ(median({}), 0);
+  EXPECT_EQ(median({5, 1, 4, 2, 3}), 3);
+  EXPECT_EQ(median({8, 1}), 4.5);
+  EXPECT_EQ(median({9, 1, 4, 2}), 3);
+  EXPECT_EQ(estimate_median({9, 1, 4, 2}).value, 3);
+}
+
 TEST(BenchStatistics, MiddleMeanIsDeafToOutliersAndFinerThanSteps) {
   EXPECT_EQ(middle_mean({}), 0);
   EXPECT_EQ(middle_mean({7}), 7);

@@ -249,6 +249,49 @@ TEST(ToolsDiagnosis, MisspeltVariables) {
           "did you mean UCX_VERITY_MODE?unset UCX_VERITY_MDOE; export UCX_VERITY_MODE='a b'"));
 }
 
+TEST(ToolsDiagnosis, OscSmAboveOscUcx) {
+  Facts facts = healthy();
+  EXPECT_TRUE(has(facts, Grade::kOk, "windows: osc/ucx, verified"));
+  const std::string above = ": osc/sm is above osc/ucx";
+  const std::string remedy = "which are not verifiedexport OMPI_MCA_osc_ucx_priority=200";
+  for (const char* priority : {"60", "100"}) {
+    set(&facts, "OMPI_MCA_osc_ucx_priority", priority);
+    EXPECT_TRUE(
+        has(facts, Grade::kWarning, std::string("OMPI_MCA_osc_ucx_priority=") + priority + above));
+    EXPECT_TRUE(has(facts, Grade::kWarning, remedy));
+    EXPECT_FALSE(has(facts, Grade::kOk, "windows: osc/ucx, verified"));
+  }
+  set(&facts, "OMPI_MCA_osc_ucx_priority", "101");
+  EXPECT_TRUE(has(facts, Grade::kOk, "windows: osc/ucx, verified"));
+  set(&facts, "OMPI_MCA_osc_sm_priority", "300");
+  EXPECT_TRUE(has(facts, Grade::kWarning, "OMPI_MCA_osc_sm_priority=300" + above));
+  EXPECT_TRUE(has(facts, Grade::kWarning, "unset OMPI_MCA_osc_sm_priority; export OMPI"));
+  set(&facts, "OMPI_MCA_osc_sm_priority", "50");
+  EXPECT_TRUE(has(facts, Grade::kOk, "windows: osc/ucx, verified"));
+  facts = healthy();
+  std::erase_if(facts.shell.set,
+                [](const Variable& v) { return v.name == "OMPI_MCA_osc_ucx_priority"; });
+  EXPECT_TRUE(has(facts, Grade::kWarning, "OMPI_MCA_osc_ucx_priority is not set" + above));
+}
+
+TEST(ToolsDiagnosis, SettingsOfUcxConf) {
+  Facts facts = healthy();
+  facts.shell.probe.ucx.settings = {{"UCX_VERITY_MODE", "off"}};
+  EXPECT_TRUE(has(facts, Grade::kBroken,
+                  "UCX_VERITY_MODE=off in ucx.conf: nothing is checked, so jobs run unverified"
+                  "export UCX_VERITY_MODE=verify"));
+  set(&facts, "UCX_VERITY_MODE", "OFF");
+  EXPECT_TRUE(has(facts, Grade::kBroken, "UCX_VERITY_MODE=off: nothing is checked"));
+  facts.shell.probe.ucx.settings = {{"UCX_VERITY_MODE", "verify"}};  // whatever else is said
+  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);
+  std::erase_if(facts.shell.set, [](const Variable& v) { return v.name == "UCX_TLS"; });
+  EXPECT_TRUE(has(facts, Grade::kBroken, "UCX_TLS is not set"));
+  facts.shell.set_by_file = {{"UCX_TLS", "vtcp,vself"}};
+  EXPECT_EQ(worst(diagnose(facts)), Grade::kOk);
+  facts.shell.set_by_file = {{"UCX_TLS", "tcp,self"}};
+  EXPECT_TRUE(has(facts, Grade::kBroken, "UCX_TLS=tcp,self in ucx.conf names no wrapped"));
+}
+
 TEST(ToolsDiagnosis, MpiLibraries) {
   Facts facts = healthy();
   facts.open_mpi->pml_ucx = false;
@@ -268,7 +311,9 @@ TEST(ToolsDiagnosis, MpiLibraries) {
   set(&facts, "OMPI_MCA_osc", "ucx");
   EXPECT_TRUE(has(facts, Grade::kWarning,
                   "OMPI_MCA_osc=ucx: programs that call MPI_Win_allocate_shared end"));
+  EXPECT_TRUE(has(facts, Grade::kOk, "windows: osc/ucx, verified"));
   set(&facts, "OMPI_MCA_osc", "rdma");
+  EXPECT_FALSE(has(facts, Grade::kOk, "windows: osc/ucx, verified"));
   EXPECT_TRUE(has(facts, Grade::kWarning,
                   "OMPI_MCA_osc=rdma: MPI windows may use components that are not verified"));
   facts = healthy();

@@ -44,6 +44,7 @@ inline Facts healthy() {
                   {"UCX_TLS", "vtcp,vself"},
                   {"OMPI_MCA_pml", "ucx"},
                   {"OMPI_MCA_osc", "ucx,sm"},
+                  {"OMPI_MCA_osc_ucx_priority", "200"},
                   {"OMPI_MCA_opal_common_ucx_tls", "any"}};
   facts.shell.set = facts.wanted;
   facts.shell.preload_exists = true;

@@ -101,11 +101,14 @@ void check_mpi_library(const std::string& topic, const std::string& library, con
 }
 
 // What carries the windows, and what stock Open MPI's osc/ucx gets wrong on stock UCX too.
-void check_osc_ucx(const OpenMpi& mpi, Findings* findings) {
-  findings->push_back({Grade::kOk, "Open MPI",
-                       "windows: osc/ucx, verified; those of MPI_Win_allocate_shared are plain "
-                       "shared memory: nothing to verify",
-                       ""});
+void check_osc_ucx(const Facts& facts, Findings* findings) {
+  const OpenMpi& mpi = *facts.open_mpi;
+  if (verifies_windows(facts)) {  // else the shell's findings say what is in the way
+    findings->push_back({Grade::kOk, "Open MPI",
+                         "windows: osc/ucx, verified; those of MPI_Win_allocate_shared are plain "
+                         "shared memory: nothing to verify",
+                         ""});
+  }
   if (parse_version(mpi.version).major > 4) return;
   findings->push_back({Grade::kOk, "Open MPI",
                        "errors of this osc/ucx, with and without the plugin: MPI_Fetch_and_op on "
@@ -132,7 +135,7 @@ void check_open_mpi(const Facts& facts, Findings* findings) {
     findings->push_back({Grade::kWarning, "Open MPI", "no osc/ucx: MPI windows cannot be used",
                          "other one-sided components are not verified"});
   }
-  if (mpi.pml_ucx && mpi.osc_ucx) check_osc_ucx(mpi, findings);
+  if (mpi.pml_ucx && mpi.osc_ucx) check_osc_ucx(facts, findings);
   check_mpi_library("Open MPI", mpi.ucx_library, facts, findings);
   const auto collective = [&](bool there, const std::string& name) {
     const std::string variable = "OMPI_MCA_coll_" + name + "_enable";

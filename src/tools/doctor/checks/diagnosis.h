@@ -71,8 +71,9 @@ struct BadFolder {
 
 // This shell, as a job started from it would see it.
 struct ShellFacts {
-  std::vector<Variable> set;    // its variables that concern UCX, MPI and the plugin
-  bool preload_exists = false;  // the file of libverity_preload that LD_PRELOAD names
+  std::vector<Variable> set;            // its variables that concern UCX, MPI and the plugin
+  std::vector<Variable> set_by_file{};  // UCX_TLS and UCX_NET_DEVICES where UCX's ucx.conf has them
+  bool preload_exists = false;          // the file of libverity_preload that LD_PRELOAD names
   bool module_dir_fits =
       false;  // UCX_MODULE_DIR (UCX_PLUGIN_PATH) has a plugin of the name that UCX looks for
   // With a context. Wrapped transports have a v in front also where `transparent`.
@@ -102,6 +103,9 @@ struct Facts {
 
 // Whether this shell requests verification at all.
 [[nodiscard]] bool is_active(const Facts& facts);
+
+// Whether osc/ucx carries Open MPI's windows, except shared ones, in this shell.
+[[nodiscard]] bool verifies_windows(const Facts& facts);
 
 // What happens to its jobs where UCX offers no wrapped transport.
 [[nodiscard]] Effect effect_of_no_plugin(const Facts& facts);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is wrong with the shell that `doctor` was started in: the loader, the transports, the MPI
-// library's settings.
+// What is wrong with the shell that `doctor` was started in: the loader and the transports.
 #include <algorithm>
 
 #include "health/report/bypass.h"
@@ -22,17 +21,19 @@ constexpr const char* kSetUp = "eval \"$(ucx-verity env)\"";
 void add(Findings* findings, Finding finding) { findings->push_back(std::move(finding)); }
 
 const std::string* value_of(const Facts& facts, std::string_view name) {
-  return find_value(facts.shell.set, name);
+  const std::string* value = find_value(facts.shell.set, name);
+  return value == nullptr ? find_value(facts.shell.set_by_file, name) : value;
+}
+
+// "UCX_TLS=tcp,self", with its place where that is no variable.
+std::string setting_text(const Facts& facts, const std::string& name) {
+  const std::string* value = value_of(facts, name);
+  return name + "=" + (value == nullptr ? "" : *value) +
+         (find_value(facts.shell.set_by_file, name) == nullptr ? "" : " in ucx.conf");
 }
 
 bool loads_by_preload(const Facts& facts) {
   return needs_preload(parse_version(facts.ucx.version));
-}
-
-// The remedy: the value that `env` gives the variable.
-std::string export_as_env(const Facts& facts, const std::string& name) {
-  const std::string* wanted = find_value(facts.wanted, name);
-  return wanted == nullptr ? kSetUp : "export " + name + "=" + quote(Shell::kSh, *wanted);
 }
 
 Names raw_lanes_of(const Facts& facts) {
@@ -169,11 +170,13 @@ void check_raw_lanes(const Facts& facts, Findings* findings) {
   } else if (named_wrappers(facts).empty()) {
     add(findings,
         {Grade::kBroken, kTopic,
-         "UCX_TLS=" + *tls + " names no wrapped transport, so jobs run unverified", remedy});
+         setting_text(facts, "UCX_TLS") + " names no wrapped transport, so jobs run unverified",
+         remedy});
   } else {
-    add(findings, {Grade::kWarning, kTopic,
-                   "UCX_TLS=" + *tls + ": what " + join(raw, ", ") + " carries is not verified",
-                   "export UCX_TLS=" + quote(Shell::kSh, without(*tls, raw))});
+    add(findings,
+        {Grade::kWarning, kTopic,
+         setting_text(facts, "UCX_TLS") + ": what " + join(raw, ", ") + " carries is not verified",
+         "export UCX_TLS=" + quote(Shell::kSh, without(*tls, raw))});
   }
 }
 
@@ -221,10 +224,13 @@ void check_net_devices(const Facts& facts, Findings* findings) {
   });
   if (any) return;
   add(findings, {Grade::kBroken, kTopic,
-                 "UCX_NET_DEVICES=" + *value +
+                 setting_text(facts, "UCX_NET_DEVICES") +
                      ": no wrapped transport has such a device (there are: " + join(there, ", ") +
                      "), so jobs of several hosts abort",
-                 "unset UCX_NET_DEVICES", Effect::kSomeAbort});
+                 find_value(facts.shell.set_by_file, "UCX_NET_DEVICES") == nullptr
+                     ? "unset UCX_NET_DEVICES"
+                     : "export UCX_NET_DEVICES=all",
+                 Effect::kSomeAbort});
 }
 
 void check_transports(const Facts& facts, Findings* findings) {
@@ -242,85 +248,6 @@ void check_transports(const Facts& facts, Findings* findings) {
        kSetUp, Effect::kAbort});
 }
 
-// Whether Open MPI takes pml/ucx for sure, by its list of components; empty: the one with the
-// highest priority.
-bool excludes_ucx(const std::string& pml) {
-  const bool negated = pml.starts_with('^');
-  const Names names =
-      split_commas(negated ? std::string_view(pml).substr(1) : std::string_view(pml));
-  return (std::find(names.begin(), names.end(), "ucx") != names.end()) == negated;
-}
-
-// "file (/etc/openmpi/openmpi-mca-params.conf:69)"
-std::string file_of(const std::string& source) {
-  const std::size_t open = source.find('(');
-  const std::size_t close = source.rfind(')');
-  return open == std::string::npos || close == std::string::npos
-             ? source
-             : source.substr(open + 1, close - open - 1);
-}
-
-void check_pml(const Facts& facts, Findings* findings) {
-  const OpenMpi mpi = facts.open_mpi.value_or(OpenMpi{});
-  const std::string* set = value_of(facts, "OMPI_MCA_pml");
-  const std::string pml = mpi.pml.empty() && set != nullptr ? *set : mpi.pml;
-  if (pml == "ucx") return;
-  const std::string remedy = "export OMPI_MCA_pml=ucx";
-  std::string what = "OMPI_MCA_pml=" + pml;
-  if (set == nullptr)
-    what = mpi.pml_source.starts_with("file") ? "pml=" + pml + " in " + file_of(mpi.pml_source)
-                                              : "OMPI_MCA_pml is not set";
-  if (!pml.empty() && excludes_ucx(pml)) {
-    add(findings,
-        {Grade::kBroken, kTopic,
-         what + ": Open MPI sends its messages past UCX, so jobs run unverified", remedy});
-  } else {
-    add(findings,
-        {Grade::kWarning, kTopic,
-         what + ": Open MPI may choose a layer other than pml/ucx, which is not verified", remedy});
-  }
-}
-
-// Open MPI's UCX components refuse to work where none of the transports has a name in this list
-// (tried with 4.1.4: it aborts).
-bool accepts_wrappers(const std::string& list, const Facts& facts) {
-  const Names names = split_commas(list);
-  const auto& devices = facts.probe.ucx.devices;
-  const Names there = facts.shell.transparent ? lower_transports(devices) : wrappers(devices);
-  if (list == "any" || list.starts_with('^')) return true;
-  if (list.empty() && facts.shell.transparent) return pass_open_mpi_filter(devices);
-  return std::any_of(there.begin(), there.end(), [&](const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  });
-}
-
-void check_filter(const Facts& facts, Findings* findings) {
-  const std::string* set = value_of(facts, "OMPI_MCA_opal_common_ucx_tls");
-  const std::string list =
-      facts.open_mpi->tls.empty() && set != nullptr ? *set : facts.open_mpi->tls;
-  if (accepts_wrappers(list, facts)) return;
-  add(findings, {Grade::kBroken, kTopic,
-                 "OMPI_MCA_opal_common_ucx_tls is " + (set == nullptr ? "not set" : *set) +
-                     ": pml/ucx refuses wrapped transports, so jobs of Open MPI abort",
-                 "export OMPI_MCA_opal_common_ucx_tls=any", Effect::kSomeAbort});
-}
-
-void check_open_mpi(const Facts& facts, Findings* findings) {
-  // An Open MPI that is not in PATH yet reads the variable as well.
-  if (!facts.open_mpi && value_of(facts, "OMPI_MCA_pml") != nullptr) check_pml(facts, findings);
-  if (!facts.open_mpi || !facts.open_mpi->pml_ucx) return;
-  check_pml(facts, findings);
-  check_filter(facts, findings);
-  const std::string* osc = value_of(facts, "OMPI_MCA_osc");
-  const std::string* wanted = find_value(facts.wanted, "OMPI_MCA_osc");
-  if (wanted == nullptr || (osc != nullptr && *osc == *wanted)) return;
-  const std::string what = osc == nullptr ? "OMPI_MCA_osc is not set" : "OMPI_MCA_osc=" + *osc;
-  const std::string effect = osc != nullptr && *osc == "ucx"
-                                 ? ": programs that call MPI_Win_allocate_shared end"
-                                 : ": MPI windows may use components that are not verified";
-  add(findings, {Grade::kWarning, kTopic, what + effect, export_as_env(facts, "OMPI_MCA_osc")});
-}
-
 std::string lanes_text(const std::vector<Lane>& lanes) {
   std::vector<std::string> names;
   for (const Lane& lane : lanes) names.push_back(lane.transport + " (" + lane.device + ")");
@@ -328,6 +255,11 @@ std::string lanes_text(const std::vector<Lane>& lanes) {
 }
 
 }  // namespace
+
+std::string export_as_env(const Facts& facts, const std::string& name) {
+  const std::string* wanted = find_value(facts.wanted, name);
+  return wanted == nullptr ? kSetUp : "export " + name + "=" + quote(Shell::kSh, *wanted);
+}
 
 bool is_active(const Facts& facts) {
   const std::string* preload = value_of(facts, "LD_PRELOAD");
@@ -351,7 +283,7 @@ void diagnose_shell(const Facts& facts, Findings* findings) {
   check_loading(facts, &found);
   check_transports(facts, &found);
   check_settings(facts, &found);
-  check_open_mpi(facts, &found);
+  check_open_mpi_settings(facts, &found);
   if (worst(found) == Grade::kOk) {
     add(&found,
         {Grade::kOk, kTopic,

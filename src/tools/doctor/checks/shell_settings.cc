@@ -99,18 +99,25 @@ void check_folders(const Facts& facts, Findings* findings) {
   }
 }
 
+// As the plugin has it; where it is not loaded, as it would have it by the variables and the site.
 void check_mode(const Facts& facts, Findings* findings) {
   const std::string* given = find_value(facts.shell.set, "UCX_VERITY_MODE");
-  std::string mode = value_in_force(facts.shell.settings, "UCX_VERITY_MODE");
-  if (mode.empty() && given != nullptr) mode = *given;
+  std::string known = value_in_force(facts.shell.settings, "UCX_VERITY_MODE");
+  if (known.empty() && given != nullptr) known = *given;
+  const std::string* plugin = find_value(facts.shell.probe.ucx.settings, "UCX_VERITY_MODE");
+  const std::string mode = plugin == nullptr ? known : *plugin;
+  const bool by_file = strcasecmp(mode.c_str(), known.c_str()) != 0;
+  const std::string place = by_file ? " in ucx.conf" : "";
+  const std::string remedy = by_file ? "export UCX_VERITY_MODE=verify" : "unset UCX_VERITY_MODE";
   if (strcasecmp(mode.c_str(), "off") == 0) {
-    findings->push_back({Grade::kBroken, kTopic,
-                         "UCX_VERITY_MODE=off: nothing is checked, so jobs run unverified",
-                         "unset UCX_VERITY_MODE"});
+    findings->push_back(
+        {Grade::kBroken, kTopic,
+         "UCX_VERITY_MODE=off" + place + ": nothing is checked, so jobs run unverified", remedy});
   } else if (strcasecmp(mode.c_str(), "observe") == 0) {
-    findings->push_back({Grade::kWarning, kTopic,
-                         "UCX_VERITY_MODE=observe: damage is counted and delivered, not repaired",
-                         "unset UCX_VERITY_MODE"});
+    findings->push_back(
+        {Grade::kWarning, kTopic,
+         "UCX_VERITY_MODE=observe" + place + ": damage is counted and delivered, not repaired",
+         remedy});
   }
 }
 

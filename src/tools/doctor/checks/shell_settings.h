@@ -14,6 +14,12 @@ namespace verity::tools {
 // The entry of LD_PRELOAD that is libverity_preload.so; empty: none.
 [[nodiscard]] std::string preload_entry(std::string_view preload);
 
+// The remedy: the value that `env` gives the variable.
+[[nodiscard]] std::string export_as_env(const Facts& facts, const std::string& name);
+
+// Adds what makes Open MPI go past UCX, refuse wrapped transports, or use windows without UCX.
+void check_open_mpi_settings(const Facts& facts, Findings* findings);
+
 // Adds bad values, misspelt names, folders that do not exist, a mode that verifies less, type
 // checks without their library.
 void check_settings(const Facts& facts, Findings* findings);

@@ -21,6 +21,12 @@ int try_to_load(const std::string& library) {
   return kExitError;
 }
 
+nlohmann::ordered_json to_json(const std::vector<Variable>& settings) {
+  auto object = nlohmann::ordered_json::object();
+  for (const Variable& setting : settings) object[setting.name] = setting.value;
+  return object;
+}
+
 int print_devices(bool with_context) {
   const UcxInfo info = query_ucx();
   nlohmann::ordered_json json;
@@ -31,9 +37,11 @@ int print_devices(bool with_context) {
   for (const Device& device : info.devices) {
     devices.push_back({device.transport, device.device, device.component, device.network});
   }
+  json["settings"] = to_json(info.settings);
   if (with_context) {
     const ContextLanes context = query_context();
     json["error"] = context.error;
+    json["context"] = to_json(context.settings);
     auto& lanes = json["lanes"] = nlohmann::ordered_json::array();
     for (const Lane& lane : context.lanes)
       lanes.push_back({lane.transport, lane.device, lane.set_up_only});

@@ -198,14 +198,22 @@ void name_wrappers(ProbeResult* result) {
   }
 }
 
+Variables variables_of(const nlohmann::json& object) {
+  Variables variables;
+  for (const auto& [name, value] : object.items()) variables.push_back({name, value});
+  return variables;
+}
+
 void read_json(const nlohmann::json& json, bool with_context, ProbeResult* result) {
   result->ucx.version = json["ucx"];
   result->ucx.library = json["library"];
   result->ucx.suffix = json["suffix"];
   for (const auto& device : json["devices"])
     result->ucx.devices.push_back({device[0], device[1], device[2], device[3]});
+  result->ucx.settings = variables_of(json["settings"]);
   if (with_context) {
     result->context.error = json["error"];
+    result->context.settings = variables_of(json["context"]);
     for (const auto& lane : json["lanes"])
       result->context.lanes.push_back({lane[0], lane[1], lane[2]});
   }
@@ -248,6 +256,16 @@ std::string module_folder(const Facts& facts, const Variables& set) {
   return plugin.empty() ? facts.install.module_dir : plugin.substr(0, plugin.rfind('/'));
 }
 
+// Those of UCX's own that this shell does not set, and that are not at their default: of ucx.conf.
+Variables set_by_file(const Variables& in_force, const Variables& set) {
+  Variables found;
+  for (const Variable& variable : in_force) {
+    if (find_value(set, variable.name) == nullptr && variable.value != "all")
+      found.push_back(variable);
+  }
+  return found;
+}
+
 }  // namespace
 
 ShellFacts gather_shell(const Facts& facts) {
@@ -260,7 +278,11 @@ ShellFacts gather_shell(const Facts& facts) {
   drop_refused_files(shell.probe.messages, &policy);
   shell.policy_errors = policy.errors;
   shell.settings = settings_in_force(policy, shell.set);
-  shell.transparent = is_yes(value_in_force(shell.settings, "UCX_VERITY_TRANSPARENT"));
+  shell.set_by_file = set_by_file(shell.probe.context.settings, shell.set);
+  const std::string* transparent = find_value(shell.probe.ucx.settings, "UCX_VERITY_TRANSPARENT");
+  shell.transparent =
+      is_yes(transparent != nullptr ? *transparent
+                                    : value_in_force(shell.settings, "UCX_VERITY_TRANSPARENT"));
   shell.bad_values = bad_values(facts, shell.set);
   shell.bad_folders = bad_folders(shell.set);
   return shell;
