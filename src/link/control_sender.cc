@@ -35,7 +35,10 @@ void ControlSender::detach(Link& link) noexcept {
 void ControlSender::attach(Link& link) noexcept {
   if (!link.detached) return;
   link.detached = false;
-  if (link.is_alive() && link.mode() == Mode::kVerify && !link.never_connected())
+  if (!link.is_alive() || link.mode() != Mode::kVerify || link.never_connected()) return;
+  // At once: a data frame would carry what is scheduled, and does not say it.
+  if (writer_.send_control(link, wire::Class::kSync, wire::FrameKind::kAck, {}) != Sent::kOk &&
+      !link.failed())
     control_.schedule_ack(link.control, wire::Class::kSync, true);
 }
 
