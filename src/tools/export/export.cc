@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "health/process_id.h"
 #include "health/text.h"
 #include "tools/commands.h"
 #include "tools/export/exposition.h"
@@ -148,7 +147,7 @@ int run(const ExportOptions& options) {
   for (const Doubted& d : gathered.doubted)
     complain(d.path + " of user " + std::to_string(d.user) + " is not believed: " + d.why);
   observe(ledger, gathered.totals, now, gathered.complete);
-  grow(ledger, gathered.totals, health::boot_id(), gathered.complete);
+  grow(ledger, gathered.totals, gathered.complete);
   if (options.forget)
     report_forgotten(recent(ledger, gathered.totals, now, Ledger::kHours), options.injected);
   if (options.forget) ledger.hours.clear();

@@ -230,6 +230,7 @@ void raise_descriptor_limit() noexcept {
 Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
                 const GatherLimits& limits, std::uint64_t take_before_ns) {
   raise_descriptor_limit();
+  notice_boot(ledger, health::boot_id());
   Gathering run(ledger, take_before_ns);
   const std::vector<Folder> folders = open_folders(directories, limits, run.result);
   for (std::size_t i = 0; i < folders.size(); ++i) {

@@ -49,13 +49,6 @@ health::PathFaults since(const health::PathFaults& before, const health::PathFau
           .memory = less(&Faults::memory)};
 }
 
-// The same for one counter of a path. `restarted`: the machine, since the last run.
-std::uint64_t growth(std::uint64_t before, std::uint64_t now, std::uint64_t ended,
-                     bool restarted) noexcept {
-  if (now >= before) return now - before;
-  return restarted ? now - std::min(now, ended) : 0;
-}
-
 health::PathFaults most_of(const health::PathFaults& a, const health::PathFaults& b) noexcept {
   return {.bytes = std::max(a.bytes, b.bytes),
           .in = std::max(a.in, b.in),
@@ -212,30 +205,34 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bo
   bound_hours(ledger.hours);
 }
 
-void grow(Ledger& ledger, const Totals& totals, std::string_view boot, bool complete) {
-  const bool restarted = complete && ledger.boot != boot;
+void notice_boot(Ledger& ledger, const std::string& boot) {
+  if (!ledger.boot.empty() && ledger.boot != boot) {
+    ledger.seen = ledger.ended_trouble;
+    ledger.seen_paths = ledger.ended;
+  }
+  ledger.boot = boot;
+}
+
+void grow(Ledger& ledger, const Totals& totals, bool complete) {
+  health::PathSums now;
   // A path that is added to others once always is: its part of their sum is not known.
-  health::PathSums now, ended;
   for (const auto& [key, counters] : totals.paths) {
     health::PathKey place = key;
     if (!ledger.counted.contains(key) && ledger.counted.size() >= Ledger::kMostSums)
       place = {"other", "other", {}, key.injected};
     (void)ledger.counted[place];
     now[place] += counters;
-    if (const auto found = ledger.ended.find(key); found != ledger.ended.end())
-      ended[place] += found->second;
   }
   for (auto& [key, counters] : now) {
     const health::Counters before = ledger.seen_paths[key];
+    health::Counters& sum = ledger.counted[key];
     for (const health::CounterInfo& info : health::kCounterInfo) {
       const auto field = info.field;
-      ledger.counted[key].*field +=
-          growth(before.*field, counters.*field, ended[key].*field, restarted);
+      sum.*field += counters.*field - std::min(before.*field, counters.*field);
       if (!complete) counters.*field = std::max(before.*field, counters.*field);
     }
   }
   if (complete) {
-    ledger.boot = boot;
     ledger.seen_paths = std::move(now);
   } else {
     for (const auto& [key, counters] : now) ledger.seen_paths[key] = counters;

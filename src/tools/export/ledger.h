@@ -46,7 +46,7 @@ struct Ledger {
   Troubles ended_trouble;       // with hosts
   health::PathSums counted;     // what Prometheus sees: sums that never shrink, see grow()
   health::PathSums seen_paths;  // what they have grown by
-  std::string boot;             // the machine's boot id at the last complete run
+  std::string boot;             // the machine's boot id at the last run
   std::set<std::string>
       taken;  // files in `ended` that may lie there still: the run was cut before it removed them
   Troubles seen;                            // most that a run knew of since the last complete one
@@ -73,11 +73,14 @@ void take(Ledger& ledger, const std::string& name, const health::Snapshot& snaps
 // hours that are too old. `complete`: all files are in the totals.
 void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete = true);
 
+// Before the files are read. When the machine has started again, files of before are gone: only
+// what is in the ledger has been seen.
+void notice_boot(Ledger& ledger, const std::string& boot);
+
 // Adds to ledger.counted what is new in the totals. A sum that is smaller than in the last run adds
-// nothing, as files are missing; only what is not in the ledger when the machine has started again
-// since, as /dev/shm was empty then. Prometheus takes a counter that shrinks for one that began
-// with zero, and all of it for new.
-void grow(Ledger& ledger, const Totals& totals, std::string_view boot, bool complete);
+// nothing, as files are missing. Prometheus takes a counter that shrinks for one that began with
+// zero, and all of it for new.
+void grow(Ledger& ledger, const Totals& totals, bool complete = true);
 
 // What was seen in the last `hours` hours (0: ever), and is new since the last run. `complete`: all
 // files are in the totals.

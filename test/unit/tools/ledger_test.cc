@@ -119,12 +119,12 @@ std::uint64_t counted(const Ledger& ledger) {
 
 TEST(LedgerGrowth, IsThatOfTheProcesses) {
   Ledger ledger;
-  grow(ledger, with(ledger, {process("b", 100, 3)}), "boot", true);
+  grow(ledger, with(ledger, {process("b", 100, 3)}));
   EXPECT_EQ(counted(ledger), 3U) << "the first run, or the first since an older release's";
-  grow(ledger, with(ledger, {process("b", 200, 5)}), "boot", true);
+  grow(ledger, with(ledger, {process("b", 200, 5)}));
   EXPECT_EQ(counted(ledger), 5U);
   take(ledger, "/dir/1.health", process("b", 200, 5));
-  grow(ledger, with(ledger, {process("c", 1, 1)}), "boot", true);
+  grow(ledger, with(ledger, {process("c", 1, 1)}));
   EXPECT_EQ(counted(ledger), 6U);
 }
 
@@ -133,28 +133,40 @@ TEST(LedgerGrowth, FilesThatAreMissingShrinkNothing) {
   for (const bool complete : {false, true}) {
     Ledger ledger;
     const std::vector<health::Snapshot> both{process("b", 100, 3), process("c", 100, 50)};
-    grow(ledger, with(ledger, both), "boot", true);
-    grow(ledger, with(ledger, {both[0]}), "boot", complete);
+    grow(ledger, with(ledger, both));
+    grow(ledger, with(ledger, {both[0]}), complete);
     EXPECT_EQ(counted(ledger), 53U);
-    grow(ledger, with(ledger, {process("b", 100, 4)}), "boot", complete);
+    grow(ledger, with(ledger, {process("b", 100, 4)}), complete);
     EXPECT_EQ(counted(ledger), complete ? 54U : 53U) << "not all can be seen to be new";
     if (complete) continue;
-    grow(ledger, with(ledger, both), "boot", true);
+    grow(ledger, with(ledger, both));
     EXPECT_EQ(counted(ledger), 53U) << "files that are read again are not new";
   }
 }
 
+// What was live before counts as seen no more: new faults are new, be they fewer.
 TEST(LedgerGrowth, GoesOnWhenTheMachineStartsAgain) {
   Ledger ledger;
+  notice_boot(ledger, "boot");
   take(ledger, "/dir/1.health", process("b", 100, 20));
-  grow(ledger, with(ledger, {process("b", 50, 10)}), "boot", true);
-  EXPECT_EQ(counted(ledger), 30U);
+  const Totals before = with(ledger, {process("b", 50, 1)});
+  observe(ledger, before, kNow);
+  grow(ledger, before);
+  EXPECT_EQ(counted(ledger), 21U);
   Ledger again;
   ASSERT_EQ(from_json(to_json(ledger), &again), "");
-  grow(again, with(again, {}), "another boot", false);
-  EXPECT_EQ(counted(again), 30U);
-  grow(again, with(again, {process("b", 9, 2)}), "another boot", true);
-  EXPECT_EQ(counted(again), 32U) << "not the 20 once more";
+  notice_boot(again, "another boot");
+  const Totals some = with(again, {});
+  observe(again, some, kNow + 30 * kHour, false);
+  grow(again, some, false);
+  EXPECT_EQ(counted(again), 21U);
+  notice_boot(again, "another boot");
+  const auto ended_since = process("b", 9, 2);
+  take(again, "/dir/2.health", ended_since);
+  const Totals after = with(again, {process("b", 9, 1)});
+  EXPECT_EQ(faults_of(recent(again, after, kNow + 30 * kHour, 24)), 3U);
+  grow(again, after);
+  EXPECT_EQ(counted(again), 24U);
 }
 
 TEST(LedgerGrowth, MadeUpPathsAreBounded) {
@@ -169,7 +181,7 @@ TEST(LedgerGrowth, MadeUpPathsAreBounded) {
     }
     Totals totals;
     for (const auto& r : many.rows) totals.paths[{r.transport, r.device, {}}] += r.counters;
-    grow(ledger, totals, "boot", true);
+    grow(ledger, totals);
     EXPECT_LE(ledger.counted.size(), Ledger::kMostSums + 1);
     std::uint64_t faults = 0;
     for (const auto& [key, sums] : ledger.counted) faults += sums.faults_payload;
