@@ -84,7 +84,8 @@ void PendingSends::disable_all() noexcept {
   sends_.clear();
   in_order_.clear();
   disabled_tags_.clear();
-  released_ = in_own_memory_ = 0;
+  released_ = 0;
+  in_own_memory_ = 0;
 }
 
 PendingSends::Entry* PendingSends::find_around(uint64_t tag, uintptr_t address) noexcept {

@@ -12,6 +12,7 @@
 #ifndef VERITY_MPI_MATCHING_PENDING_SENDS_H
 #define VERITY_MPI_MATCHING_PENDING_SENDS_H
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -84,6 +85,10 @@ class PendingSends {
   // A request of the caller's is made there: those that were in this memory are complete.
   void reuse(const void* request) noexcept;
 
+  [[nodiscard]] bool any_in_own_memory() const noexcept {
+    return in_own_memory_.load(std::memory_order_relaxed) != 0;
+  }
+
   // The send with that tag whose request holds the address, or the one that is the first word of
   // the struct there. nullptr: none.
   // `is_certain`: false where the memory may be another send's by now.
@@ -116,7 +121,7 @@ class PendingSends {
   std::map<Order, uintptr_t> in_order_;
   uint64_t last_order_ = 0;
   size_t released_ = 0;
-  size_t in_own_memory_ = 0;
+  std::atomic<size_t> in_own_memory_ = 0;  // changed under the caller's lock
   enum class Disabled : uint8_t { kNone, kSome, kAll } disabled_ = Disabled::kNone;
   std::unordered_set<uint64_t> disabled_tags_;
 };

@@ -11,11 +11,15 @@ bool SendMatcher::is_ambiguous(const void* endpoint, uint64_t tag) noexcept {
   return first != nullptr && first->second.ambiguous;
 }
 
-// The sends of that tag that have not been transmitted, as far as is known.
+// The sends of that tag that have not been transmitted, as far as is known; nullptr: to any
+// endpoint.
 template <typename Visit>
-void SendMatcher::for_each_candidate(uint64_t tag, Visit&& visit) {
-  pending_.for_each(tag, visit);
-  if (may_be_of_call(tag)) visit(call_);
+void SendMatcher::for_each_candidate(uint64_t tag, const void* endpoint, Visit&& visit) {
+  const auto visit_one = [&](Send& send) {
+    if (endpoint == nullptr || send.endpoint == endpoint) visit(send);
+  };
+  pending_.for_each(tag, visit_one);
+  if (may_be_of_call(tag)) visit_one(call_);
 }
 
 // nullptr: it is not known.
@@ -30,7 +34,7 @@ const void* SendMatcher::only_endpoint(const Outgoing& message) noexcept {
   const void* of_tag = nullptr;
   const void* of_buffer = nullptr;
   bool several = false, several_of_buffer = false;
-  for_each_candidate(message.tag, [&](const Send& send) {
+  for_each_candidate(message.tag, nullptr, [&](const Send& send) {
     several = several || (of_tag != nullptr && send.endpoint != of_tag);
     of_tag = send.endpoint;
     if (message.data == nullptr || send.buffer != message.data) return;
@@ -52,17 +56,17 @@ bool SendMatcher::same_signature(const Send& a, const Send& b) noexcept {
 
 // One of the candidates is transmitted: which one of several, and so which ones remain, is not
 // known until their requests are complete. Precondition: there is one.
-SendMatcher::Match SendMatcher::match_any(uint64_t tag) noexcept {
+SendMatcher::Match SendMatcher::match_any(uint64_t tag, const void* endpoint) noexcept {
   const Send* last = nullptr;
   bool are_alike = true, is_only_one = true;
-  for_each_candidate(tag, [&](const Send& send) {
+  for_each_candidate(tag, endpoint, [&](const Send& send) {
     is_only_one = last == nullptr;
     are_alike = are_alike && (last == nullptr || same_signature(send, *last));
     last = &send;
   });
   if (is_only_one && last == &call_) return {.send = last};
   if (is_only_one) return {.send = last, .entry = pending_.find_first(last->endpoint, tag)};
-  for_each_candidate(tag, [&](Send& send) {
+  for_each_candidate(tag, endpoint, [&](Send& send) {
     send.ambiguous = true;
     if (!are_alike) send.length = 0;
   });
@@ -80,14 +84,14 @@ SendMatcher::Match SendMatcher::find(const Outgoing& message) noexcept {
     // The memory of a request whose completion need not show may be the call's by now.
     if (entry != nullptr && entry->second.may_have_ended() && may_be_of_call(message.tag))
       is_certain = false;
-    if (!is_certain) return match_any(message.tag);
+    if (!is_certain) return match_any(message.tag, nullptr);
   } else if (!pending_.empty()) {
     const void* endpoint = endpoint_of(message);
-    if (endpoint == nullptr) return match_any(message.tag);
+    if (endpoint == nullptr) return match_any(message.tag, nullptr);
     entry = pending_.find_first(endpoint, message.tag);
     const bool may_be_transmitted =
         entry != nullptr && (entry->second.ambiguous || entry->second.may_have_ended());
-    if (may_be_transmitted) return match_any(message.tag);
+    if (may_be_transmitted) return match_any(message.tag, endpoint);
   }
   if (entry != nullptr) return {.send = &entry->second, .entry = entry};
   return {.send = may_be_of_call(message.tag) ? &call_ : nullptr};

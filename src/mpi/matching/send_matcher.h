@@ -85,6 +85,9 @@ class SendMatcher {
     if (!pending_.empty()) [[unlikely]]
       pending_.reuse(request);
   }
+  // Pending ones whose request lies in the caller's memory. Any thread, without a lock: each knows
+  // of its own.
+  [[nodiscard]] bool any_in_own_memory() const noexcept { return pending_.any_in_own_memory(); }
   // The request is complete: nothing of it will be transmitted any more.
   void complete(const void* request) noexcept {
     if (!pending_.empty()) [[unlikely]]
@@ -147,11 +150,11 @@ class SendMatcher {
   }
   [[nodiscard]] bool is_ambiguous(const void* endpoint, uint64_t tag) noexcept;
   template <typename Visit>
-  void for_each_candidate(uint64_t tag, Visit&& visit);
+  void for_each_candidate(uint64_t tag, const void* endpoint, Visit&& visit);
   [[nodiscard]] const void* endpoint_of(const Outgoing& message) noexcept;
   [[nodiscard]] const void* only_endpoint(const Outgoing& message) noexcept;
   [[nodiscard]] static bool same_signature(const Send& a, const Send& b) noexcept;
-  [[nodiscard]] Match match_any(uint64_t tag) noexcept;
+  [[nodiscard]] Match match_any(uint64_t tag, const void* endpoint) noexcept;
   [[nodiscard]] Match find(const Outgoing& message) noexcept;
 
   SendNumbering numbering_;

@@ -34,6 +34,16 @@ TEST_F(MpiOwnMemory, AnOverlappingOneTakesThePlaceOfTheFormer) {
   }
 }
 
+// Both wait for their connections. The message's endpoint is known by another one before.
+TEST_F(MpiOwnMemory, SendsToOtherEndpointsKeepTheirSignatures) {
+  add_pending(&other_ep, 4, Signature(9), requests[1]);
+  ASSERT_EQ(Out(sends, 4, requests[1], nullptr, 7).what(), 9);
+  add_pending(&ep, 5, Signature(1), requests[0]);
+  add_own(&other_ep, 5, Signature(2), stack + 1024);
+  EXPECT_EQ(Out(sends, 5, nullptr, nullptr, 7).what(), 2);
+  EXPECT_EQ(Out(sends, 5, requests[0]).what(), 1);
+}
+
 TEST_F(MpiOwnMemory, OnesBesideItStay) {
   add_own(&ep, 5, Signature(1), stack + 512);
   add_own(&ep, 5, Signature(2), stack + 512 + kRequest);
