@@ -28,7 +28,7 @@ std::vector<Request*>& Request::line() {
 
 void Request::enter() {
   const std::lock_guard lock(line_mutex());
-  watch(comm_);
+  is_freed_ = watch(comm_);
   line().push_back(this);
   is_in_line_ = true;
 }
@@ -46,7 +46,7 @@ void Request::fail(int code) noexcept {
 
 void Request::progress() noexcept {
   if (!is_in_line_) return;
-  const int code = verity::autolink::guarded([this] { advance(); });
+  const int code = *is_freed_ ? MPI_ERR_COMM : verity::autolink::guarded([this] { advance(); });
   if (code != MPI_SUCCESS) fail(code);
 }
 
@@ -67,7 +67,7 @@ bool Request::test() {
 
 // Its communicator cannot be named any more after it was freed, or names another one: the requests
 // that are left end then.
-void Request::watch(MPI_Comm comm) {
+Request::Freed Request::watch(MPI_Comm comm) {
   using verity::autolink::check;
   static const int keyval = [] {
     int made = MPI_KEYVAL_INVALID;
@@ -77,15 +77,16 @@ void Request::watch(MPI_Comm comm) {
   void* value = nullptr;
   int is_watched = 0;
   check(MPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_watched));
-  if (is_watched == 0) check(MPI_Comm_set_attr(comm, keyval, nullptr));
+  if (is_watched != 0) return *static_cast<Freed*>(value);
+  auto made = std::make_unique<Freed>(std::make_shared<std::atomic<bool>>(false));
+  check(MPI_Comm_set_attr(comm, keyval, made.get()));
+  return *made.release();
 }
 
-int Request::on_free(MPI_Comm comm, int /*keyval*/, void* /*value*/, void* /*extra*/) {
-  const std::lock_guard lock(line_mutex());
-  const std::vector<Request*> all = line();
-  for (Request* one : all) {
-    if (one->comm_ == comm) one->fail(MPI_ERR_COMM);
-  }
+// Takes no lock: MPI may hold its own, which another thread waits for with ours.
+int Request::on_free(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
+  const std::unique_ptr<Freed> freed(static_cast<Freed*>(value));
+  **freed = true;
   return MPI_SUCCESS;
 }
 

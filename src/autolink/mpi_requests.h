@@ -17,7 +17,9 @@
 #ifndef VERITY_AUTOLINK_MPI_REQUESTS_H
 #define VERITY_AUTOLINK_MPI_REQUESTS_H
 
+#include <atomic>
 #include <list>
+#include <memory>
 #include <vector>
 
 #include "autolink/mpi_messages.h"
@@ -49,7 +51,7 @@ struct verity_autolink_request {
   template <typename Is>
   verity_autolink_request* first_that(Is&& is) const {
     for (verity_autolink_request* one : line()) {
-      if (one->side_ == side_ && one->comm_ == comm_ && is(*one)) return one;
+      if (one->side_ == side_ && one->comm_ == comm_ && !*one->is_freed_ && is(*one)) return one;
     }
     return nullptr;
   }
@@ -63,11 +65,13 @@ struct verity_autolink_request {
   virtual void explain() noexcept {}
 
   static std::vector<verity_autolink_request*>& line();
-  static void watch(MPI_Comm comm);
+  using Freed = std::shared_ptr<std::atomic<bool>>;
+  static Freed watch(MPI_Comm comm);
   static int on_free(MPI_Comm comm, int keyval, void* value, void* extra);
 
   Side side_;
   bool is_in_line_ = false;
+  Freed is_freed_;  // the communicator: its handle then names none, or another one
   int code_ = MPI_SUCCESS;
 
  protected:
