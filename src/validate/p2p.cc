@@ -134,9 +134,12 @@ class Channel {
     } else if (reading == Reading::kGood || reading == Reading::kBadBody) {
       dispatch_known(place, bytes, reading, message);
     } else {
-      // Nobody knows whose it is. A receive that has not been started yet will miss its ROOT.
-      if (bytes.size() == kRootSize) ++lost_roots_[{place.peer, place.tag}];
-      for (Operation* operation : running_at(place)) operation->deliver(reading, message);
+      // Nobody knows whose it is. A receive that has not been started yet will miss its ROOT,
+      // unless one that runs has none either: then it is that one's.
+      const std::vector<Operation*> running = running_at(place);
+      const bool is_awaited = std::any_of(running.begin(), running.end(), awaits_root);
+      if (bytes.size() == kRootSize && !is_awaited) ++lost_roots_[{place.peer, place.tag}];
+      for (Operation* operation : running) operation->deliver(reading, message);
     }
     settle_lost_ends(place);
   }
@@ -155,6 +158,10 @@ class Channel {
     } else if (for_owner && !is_end(message.kind())) {
       answer_for_ended(place, serial);
     }
+  }
+
+  static bool awaits_root(const Operation* operation) {
+    return !operation->is_owner() && !std::get<Holder>(operation->session_).has_root();
   }
 
   // ROOTs come in the order of the receives: of those that are not here, the first ones were lost.
