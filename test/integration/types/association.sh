@@ -33,8 +33,8 @@ for list in vposix,vself vtcp,vself; do
     associate "restarts" "$name" $list 500 3 1 -m restarts
     # Requests freed before their messages leave: many are in doubt then.
     associate "freed sends" "$name" $list 1000 3 1 -m freed
-    # Requests in memory of the caller's, which is used again.
-    associate "own requests" "$name" $list 500 3 1 -m own
+    # Requests in memory of the caller's, which is used again: how many are in doubt depends on how many wait at a time.
+    associate "own requests" "$name" $list 1000 3 1 -m own
     # Two processes of four are not wrapped: raw tcp with those that are.
     associate "wrapped and unwrapped peers" "$name" "$list,tcp" 1000 4 1 -r tcp,posix,self
   done
