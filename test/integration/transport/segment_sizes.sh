@@ -95,6 +95,7 @@ mapped() (
     "${perftest[@]}" -p "$port" > "$tap_dir/server" 2>&1 &
     server=$!
     await_listener "$port" "$server"
+    : > "$tap_dir/client" # not what the former one wrote, as this one may come to its redirection late
     "${perftest[@]}" -p "$port" -t tag_lat -s 8 -n 2000000000 127.0.0.1 > "$tap_dir/client" 2>&1 &
     client=$!
     for _ in {1..100}; do
