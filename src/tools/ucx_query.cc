@@ -105,7 +105,7 @@ std::string text_of(const std::function<void(std::FILE*)>& print) {
   return printed;
 }
 
-// UCP tells its values by printing them alone, as NAME=VALUE.
+// UCP only prints its values, as NAME=VALUE.
 std::vector<Variable> settings_of(const ucp_config_t* config) {
   std::vector<Variable> settings;
   std::istringstream stream(

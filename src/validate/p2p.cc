@@ -134,7 +134,7 @@ class Channel {
     } else if (reading == Reading::kGood || reading == Reading::kBadBody) {
       dispatch_known(place, bytes, reading, message);
     } else {
-      // Nobody knows whose it is. A receive that has not been started yet will miss its ROOT,
+      // It does not say whose it is. A receive that has not been started yet will miss its ROOT,
       // unless one that runs has none either: then it is that one's.
       const std::vector<Operation*> running = running_at(place);
       const bool is_awaited = std::any_of(running.begin(), running.end(), awaits_root);

@@ -111,7 +111,7 @@ static void wildcards(void) {
 }
 
 /* A receive does not wait for an earlier one that takes none of its messages. */
-static void apart(void) {
+static void other_tag(void) {
   if (rank == 1) {
     send_now(kFirst, kOtherTag);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -211,7 +211,7 @@ static const struct {
              {"turns", turns},
              {"sends", sends},
              {"wildcards", wildcards},
-             {"apart", apart},
+             {"other-tag", other_tag},
              {"crossing", crossing},
              {"other-order", other_order},
              {"foreign", foreign},

@@ -300,20 +300,25 @@ TEST(Ledger, UsersAreToldApart) {
   EXPECT_EQ(again.ended_trouble.begin()->first.user, kNoUser);
 }
 
-TEST(Ledger, OneUserDoesNotTakeAllPlaces) {
-  Totals totals;
+// 101 more than are kept, one fault with each.
+health::Snapshot too_many_hosts() {
   health::Snapshot many = process("b", 1, 1);
   const auto row = many.rows.front();
   for (std::size_t i = 0; i < Ledger::kMostPaths + 100; ++i) {
     many.rows.push_back(row);
     many.rows.back().peer = "host" + std::to_string(i);
   }
-  add(totals, many, 1001);
+  return many;
+}
+
+TEST(Ledger, OneUserDoesNotTakeAllPlaces) {
+  Totals totals;
+  add(totals, too_many_hosts(), 1001);
   add(totals, process("c", 1, 1), 1002);
   EXPECT_TRUE(totals.trouble.contains({"vtcp", "eth0", "c", false, 1002}));
   health::Snapshot names;
   for (std::size_t i = 0; i < 5000; ++i) {
-    names.rows.push_back(row);
+    names.rows.push_back(process("b", 1, 1).rows.front());
     names.rows.back().device = "made-up-" + std::to_string(i);
   }
   add(totals, names, 1001);
@@ -347,13 +352,7 @@ TEST(Ledger, InjectedFaultsWithinTheHostCountOnce) {
 
 TEST(Ledger, PathsAreBounded) {
   Ledger ledger;
-  health::Snapshot many = process("b", 1, 1);
-  const auto row = many.rows.front();
-  for (std::size_t i = 0; i < Ledger::kMostPaths + 100; ++i) {
-    many.rows.push_back(row);
-    many.rows.back().peer = "host" + std::to_string(i);
-  }
-  const Totals totals = with(ledger, {many});
+  const Totals totals = with(ledger, {too_many_hosts()});
   EXPECT_LE(totals.trouble.size(), Ledger::kMostPaths + 1);
   EXPECT_EQ(faults_of(recent(ledger, totals, kNow, 0)), Ledger::kMostPaths + 101);
 }
