@@ -119,9 +119,9 @@ src/tools/acceptance/ucx_verity-acceptance.$(OBJEXT): $(acceptance_inc)
 # The names of the plugin's variables, from the table that UCX's parser gets.
 BUILT_SOURCES += include/variable_names.inc
 CLEANFILES += include/variable_names.inc
-include/variable_names.inc: src/uct/process/options.cc
+include/variable_names.inc: src/uct/process/option_table.cc
 	$(AM_V_GEN)$(MKDIR_P) include && \
-	$(SED) -n 's/^    {"\([A-Z][A-Z_]*\)".*/"UCX_VERITY_\1",/p' $(srcdir)/src/uct/process/options.cc > $@.new && \
+	$(SED) -n 's/^    {"\([A-Z][A-Z_]*\)".*/"UCX_VERITY_\1",/p' $(srcdir)/src/uct/process/option_table.cc > $@.new && \
 	grep -q UCX_VERITY_MODE $@.new && mv $@.new $@
 $(libverity_tools_la_OBJECTS): | include/variable_names.inc
 

@@ -64,6 +64,8 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/process/fault_log.h \
 	src/uct/process/interposer.cc \
 	src/uct/process/interposer.h \
+	src/uct/process/option_table.cc \
+	src/uct/process/option_table.h \
 	src/uct/process/options.cc \
 	src/uct/process/options.h \
 	src/uct/process/process.cc \

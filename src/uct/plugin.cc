@@ -9,6 +9,7 @@
 #include "uct/iface/verity_iface.h"
 #include "uct/memory/verity_md.h"
 #include "uct/onesided/read_iface.h"
+#include "uct/process/option_table.h"
 #include "uct/process/options.h"
 #include "uct/process/process.h"
 #include "uct/wrap/registry.h"

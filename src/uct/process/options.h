@@ -48,8 +48,6 @@ struct Options {
 
 [[nodiscard]] const char* mode_name(link::Mode mode) noexcept;
 
-extern const MdConfigTable kVerityConfigTable;
-
 // Takes and checks the parsed values. A bad one: a line on stderr that names the variable, what is
 // wrong with it and what is allowed, and UCS_ERR_INVALID_PARAM.
 [[nodiscard]] ucs_status_t configure(const uct_md_config_t* config);

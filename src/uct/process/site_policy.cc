@@ -95,6 +95,21 @@ void SitePolicy::set_default(std::string_view name, const std::string& value) {
   const_cast<ucs_config_field_t*>(field_of(name))->dfl_value = (new std::string(value))->c_str();
 }
 
+void SitePolicy::read_each(void* values) const {
+  for (const ucs_config_field_t& field : table_.fields) {
+    const char* value = std::getenv((std::string(kPrefix) + field.name).c_str());
+    if (value == nullptr || !set_value(field, value, values))
+      (void)set_value(field, field.dfl_value, values);
+  }
+}
+
+void SitePolicy::release(void* values) const noexcept {
+  for (const ucs_config_field_t& field : table_.fields) {
+    if (field.parser.release != nullptr)
+      field.parser.release(static_cast<char*>(values) + field.offset, field.parser.arg);
+  }
+}
+
 const char* SitePolicy::unparsed(const std::string& name) const noexcept {
   const policy::Entry* entry = policy_.find(name);
   if (entry != nullptr && entry->locked) return entry->value.c_str();

@@ -41,8 +41,13 @@ class SitePolicy {
   // a limit; for the first structure of the process `prints` decides whether lines say so. What
   // was put in lives as long as this.
   void apply(void* values) noexcept;
-  // A variable's value as a text, where the parser refused some other variable and so filled no
-  // structure: what is locked, else the environment's, else the default. Not ucx.conf's.
+  // Where the parser refused a variable and so filled no structure: each field's value by itself,
+  // the default in place of one that is refused. Not ucx.conf's. `values` is zero, and of the
+  // caller, who ends with release().
+  void read_each(void* values) const;
+  void release(void* values) const noexcept;
+  // A variable's value as a text, in the same case: what is locked, else the environment's, else
+  // the default.
   [[nodiscard]] const char* unparsed(const std::string& name) const noexcept;
 
  private:

@@ -32,7 +32,7 @@ within 100 "$tool" doctor > "$tap_dir/doctor" 2>&1
 is "nor does doctor" "$(find "$site" -type f | wc -l)" 0
 # UCX's own tests set a variable that there is not, and counted with the machine's jobs. NAME stands for any in
 # contrib/ucx-verity.conf.
-known=$(grep -rhoE 'UCX_VERITY_[A-Z_]*[A-Z]|^\| UCX_VERITY.*' "$abs_top_srcdir"/{README.md,src/tools/man,src/uct/process/options.cc} | tr -c 'A-Z_\n' '\n')
+known=$(grep -rhoE 'UCX_VERITY_[A-Z_]*[A-Z]|^\| UCX_VERITY.*' "$abs_top_srcdir"/{README.md,src/tools/man,src/uct/process/option_table.cc} | tr -c 'A-Z_\n' '\n')
 known+=$(printf '\n%s' CHECK_CONF EXTRA_MODULES NAME PROBE_AFTER | sed 's/^\(.\)/UCX_VERITY_\1/')
 is "scripts and campaigns set variables that there are" \
   "$(grep -rhoE '\bUCX_VERITY_[A-Z_]*[A-Z]=' "$abs_top_srcdir"/{contrib,test/campaign} | tr -d = | sort -u | grep -vxF "$known")" ""

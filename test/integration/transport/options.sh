@@ -80,6 +80,18 @@ if [ -n "$openmpi" ]; then
   output=$(verity_env all; unset UCX_TLS; UCX_VERITY_ATTEST=yes within 60 "$openmpi" -np 2 "$(mpi_program "$openmpi" mixed)" -n 100 2>&1)
   contains "a job with a value that UCX refuses has no silence" "$output" \
     '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(a UCX_VERITY variable has a bad value, see above\)$'
+  # Each process of it, and where the other variables say.
+  for bad in ATTEST=yes WINDOW=1; do
+    rm -rf "$tap_dir/elsewhere"
+    mkdir "$tap_dir/elsewhere"
+    (
+      verity_env all
+      unset UCX_TLS
+      export UCX_VERITY_HEALTH_DIR=$tap_dir/elsewhere "UCX_VERITY_$bad"
+      within 60 "$openmpi" -np 2 "$(mpi_program "$openmpi" mixed)" -n 100 > "$tap_dir/elsewhere.out" 2>&1
+    )
+    is "UCX_VERITY_$bad: its health files are where UCX_VERITY_HEALTH_DIR says" "$(find "$tap_dir/elsewhere" -name '[0-9]*.health' | wc -l)" 2
+  done
 fi
 
 done_testing
