@@ -13,6 +13,8 @@
 #include <fstream>
 #include <iterator>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "health/files/belief.h"
 #include "health/process_id.h"
@@ -43,9 +45,14 @@ class Gathering {
   Gathering(Ledger& ledger, std::uint64_t take_before_ns)
       : ledger_(ledger), take_before_ns_(take_before_ns) {}
 
-  void add(const std::shared_ptr<health::Directory>& directory, const std::string& name) {
+  void add(const std::shared_ptr<health::Directory>& directory, const std::string& name,
+           bool deferred = false) {
     const std::string path = directory->path() + "/" + name;
     health::HealthFile file = directory->read(name);
+    if (!deferred && is_of_another(file)) {
+      deferred_.emplace_back(directory, name);
+      return;
+    }
     ++result.read;
     if (ledger_.taken.contains(path)) {
       // A run that was cut wrote the ledger and did not come to remove this one.
@@ -78,6 +85,7 @@ class Gathering {
   }
 
   Gathered finish() {
+    for (const auto& [directory, name] : deferred_) add(directory, name, true);
     result.complete = result.blind.empty() && result.partial.empty();
     if (result.complete && take_before_ns_ > 0) ledger_.taken = std::move(still_there_);
     result.totals = totals_of(ledger_);
@@ -90,7 +98,14 @@ class Gathering {
 
  private:
   // A process has one file.
-  using Identity = std::tuple<std::string, std::uint64_t, std::uint64_t, std::uint64_t>;
+  using Identity =
+      std::tuple<std::string, std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+
+  // By a container's numbers of users, or a copy: after all originals.
+  [[nodiscard]] bool is_of_another(const health::HealthFile& file) const noexcept {
+    return file.problem.empty() && file.owner != 0 && file.owner != reader_ &&
+           file.owner != file.snapshot.uid;
+  }
 
   std::string doubt_about(const health::Directory& directory, const health::HealthFile& file) {
     const health::FileFacts facts{.owner = file.owner,
@@ -102,7 +117,7 @@ class Gathering {
     const health::Snapshot& s = file.snapshot;
     if (std::string why = health::doubt(s, facts, reader_); !why.empty()) return why;
     if (file.owner == 0 || file.owner == reader_) return {};
-    return processes_.insert({s.boot_id, s.pid, s.start_ticks, s.created_ns}).second
+    return processes_.insert({s.boot_id, s.uid, s.pid, s.start_ticks, s.created_ns}).second
                ? ""
                : "another file is of the same process: a copy";
   }
@@ -144,6 +159,7 @@ class Gathering {
   const std::string boot_ = health::boot_id();
   Totals live_;
   std::set<Identity> processes_;
+  std::vector<std::pair<std::shared_ptr<health::Directory>, std::string>> deferred_;
   std::set<std::string> still_there_;
 };
 

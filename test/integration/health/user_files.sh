@@ -27,7 +27,7 @@ source, target, *changes = sys.argv[1:]
 data = bytearray(open(source, "rb").read())
 counters, name_size, names_at, rows_at, row_size, counters_at, rows = struct.unpack_from("<7I", data, 16)
 names = [bytes(data[names_at + i * name_size:][:name_size]).split(b"\0")[0].decode() for i in range(counters)]
-fields = {"row_count": ("<I", 40), "state": ("<I", 44), "pid": ("<Q", 48), "start_ticks": ("<Q", 56), "created": ("<Q", 64), "ended": ("<Q", 72)}
+fields = {"row_count": ("<I", 40), "state": ("<I", 44), "pid": ("<Q", 48), "start_ticks": ("<Q", 56), "created": ("<Q", 64), "ended": ("<Q", 72), "uid": ("<I", 80)}
 assert names[0] == "frames_sent" and struct.unpack_from("<Q", data, 48)[0] == int(os.path.basename(source).split("-")[0])
 changes = dict(change.split("=", 1) for change in changes)
 if "created" not in changes:  # a process of its own
@@ -123,6 +123,10 @@ else
 fi
 fresh; place daemon 2-x.health faults=20 created=5; place daemon 3-x.health faults=20 created=5
 attempt "one process twice" "${not_believed}another file is of the same process: a copy"
+# A file that bin copied of daemon's, in the folder that is read first, counts less than daemon's own.
+fresh; place bin 2-x.health created=5 uid=1; place daemon 2-x.health faults=20 created=5 uid=1; place daemon 3-x.health uid=1
+contains "a copy beside the file that it is of" "$(check)" \
+  '^UCX-VERITY WARNING: 60 faults .*1 health file not believed, such as [^ ]+ of user 2 \(bin\): another file is of the same process: a copy'
 for number in 18446744073709551615 9223372036854775808 100000000000000000; do
   fresh; place daemon 2-x.health "all=$number"
   attempt "counters of $number" "${not_believed}[a-z_]+ is more than this host can have done since it was booted"
