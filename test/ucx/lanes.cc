@@ -310,6 +310,43 @@ int atomic_behind_a_waiting_one(Channel& channel) {
   return 0;
 }
 
+// Each interface asks for the acknowledgements of its own link.
+int puts_over_two(Channel& channel, int role) {
+  Iface tcp(transport("vtcp"));
+  Iface posix(transport("vposix"), tcp);
+  std::vector<uct_ep_h> tcp_eps = tcp.connect(channel, 1);
+  std::vector<uct_ep_h> posix_eps = posix.connect(channel, 1);
+  const auto both = [&] { tcp.progress(); };  // of one worker
+  {
+    Window window(tcp, channel, 8192);
+    Shared shared(posix, channel, window, 8192);
+    greet(tcp, channel, tcp_eps[0]);
+    greet(posix, channel, posix_eps[0]);
+    const Bytes first(500, 0x11), second(500, 0x22);
+    const auto put = [&] {
+      return uct_ep_put_short(posix_eps[0], second.data(), 500, window.remote(100), shared.key());
+    };
+    if (role == 0) {
+      post(tcp, "the first put", [&] {
+        return uct_ep_put_short(tcp_eps[0], first.data(), 500, window.remote(100), window.key());
+      });
+      require(put() == UCS_ERR_NO_RESOURCE, "the second put did not wait");
+    }
+    channel.barrier({});
+    if (role == 0) {
+      post(posix, "the second put", put);
+      posix.flush(posix_eps[0]);
+      tcp.flush(tcp_eps[0]);
+    }
+    channel.barrier(both);
+    require(role == 0 || (*window.at(100) == 0x22 && *window.at(599) == 0x22), "wrong bytes");
+    channel.barrier(both);
+  }
+  uct_ep_destroy(posix_eps[0]);
+  uct_ep_destroy(tcp_eps[0]);
+  return 0;
+}
+
 int alone(bool fences) {
   Channel channel(-1);
   return fence_over_lanes(channel, fences);
@@ -322,6 +359,7 @@ struct Test {
 constexpr Test kTests[] = {
     {"a put over tcp waits for a read over cma of the same bytes", put_behind_a_read},
     {"a read over cma waits for a put over tcp to the same bytes", read_behind_a_put},
+    {"a put over posix waits for a put over tcp to the same bytes", puts_over_two},
     {"a message over tcp behind a fence waits for a read over cma, whose digests come over tcp",
      [](Channel& channel, int role) { return message_behind_a_read(channel, role, false); }},
     {"a message over tcp behind an interface's fence waits for a read over cma",

@@ -3,7 +3,9 @@
 // OneSided as rma::Port: messages, lower reads, and how operations end.
 #include <algorithm>
 
+#include "uct/idle/thread_rules.h"
 #include "uct/links/fault_report.h"
+#include "uct/links/link_set.h"
 #include "uct/onesided/onesided.h"
 #include "uct/process/fault_guard.h"
 #include "uct/process/warnings.h"
@@ -82,6 +84,7 @@ uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].n
 // them, or wait behind them.
 bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const UctLink& l = link_of(peer);
+  const AsyncGuard guard(l.set->core().threads);  // not always this interface's link
   const link::SendWindow& tx = l.tx[0];
   const uint32_t ahead =
       mark - tx.una();  // a mark far behind may seem to be ahead of all that was ever sent
@@ -95,8 +98,12 @@ void OneSided::peer_closed(UctLink& l) noexcept {
 
 bool OneSided::is_before_fence() const noexcept { return core_.group.is_before_fence(); }
 
+// Of any interface of the worker: a probe names the interface that its link belongs to.
 void OneSided::request_ack(rma::Peer& peer) noexcept {
-  core_.hub->sender.request_ack(link_of(peer));
+  UctLink& l = link_of(peer);
+  const IfaceCore& core = l.set->core();
+  const AsyncGuard guard(core.threads);
+  core.hub->sender.request_ack(l);
 }
 
 rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept {
