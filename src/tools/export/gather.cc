@@ -43,17 +43,36 @@ std::uint64_t uptime_ns() noexcept {
 class Gathering {
  public:
   Gathering(Ledger& ledger, std::uint64_t take_before_ns)
-      : ledger_(ledger), take_before_ns_(take_before_ns) {}
+      : ledger_(ledger), take_before_ns_(take_before_ns) {
+    if (ledger.boot != boot_) of_before_ = totals_of(ledger);
+  }
 
-  void add(const std::shared_ptr<health::Directory>& directory, const std::string& name,
-           bool deferred = false) {
-    const std::string path = directory->path() + "/" + name;
+  void read(const std::shared_ptr<health::Directory>& directory, const std::string& name) {
     health::HealthFile file = directory->read(name);
-    if (!deferred && is_of_another(file)) {
-      deferred_.emplace_back(directory, name);
-      return;
-    }
     ++result.read;
+    if (is_of_another(file) && may_defer(file)) {
+      deferred_.push_back({directory, std::move(file)});
+    } else {
+      add(directory, std::move(file));
+    }
+  }
+
+  Gathered finish() {
+    for (auto& [directory, file] : deferred_) add(directory, std::move(file));
+    notice_boot(ledger_, boot_, of_before_);
+    result.complete = result.blind.empty() && result.partial.empty();
+    if (result.complete && take_before_ns_ > 0) ledger_.taken = std::move(still_there_);
+    result.totals = totals_of(ledger_);
+    for (const auto& [key, counters] : live_.paths) result.totals.paths[key] += counters;
+    for (const auto& [key, trouble] : live_.trouble) result.totals.trouble.place(key) += trouble;
+    return std::move(result);
+  }
+
+  Gathered result;
+
+ private:
+  void add(const std::shared_ptr<health::Directory>& directory, health::HealthFile file) {
+    const std::string path = directory->path() + "/" + file.name;
     if (ledger_.taken.contains(path)) {
       // A run that was cut wrote the ledger and did not come to remove this one.
       remove_later(directory, path, std::move(file));
@@ -73,6 +92,8 @@ class Gathering {
     for (const health::SnapshotRow& row : file.snapshot.rows)
       result.delivered += row.injected ? 0 : row.counters.faults_observed;
     add_job(file.snapshot);
+    if (ledger_.boot != boot_ && file.snapshot.boot_id != boot_)
+      tools::add(of_before_, file.snapshot, file.owner);
     if (file.life == health::Life::kKilled && file.ended_ns == 0)
       directory->mark(file, health::realtime_ns());
     if (file.life != health::Life::kRunning && file.ended_ns != 0 &&
@@ -84,27 +105,21 @@ class Gathering {
     }
   }
 
-  Gathered finish() {
-    for (const auto& [directory, name] : deferred_) add(directory, name, true);
-    result.complete = result.blind.empty() && result.partial.empty();
-    if (result.complete && take_before_ns_ > 0) ledger_.taken = std::move(still_there_);
-    result.totals = totals_of(ledger_);
-    for (const auto& [key, counters] : live_.paths) result.totals.paths[key] += counters;
-    for (const auto& [key, trouble] : live_.trouble) result.totals.trouble.place(key) += trouble;
-    return std::move(result);
-  }
-
-  Gathered result;
-
- private:
   // A process has one file.
   using Identity =
       std::tuple<std::string, std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 
-  // By a container's numbers of users, or a copy: after all originals.
+  // By a container's numbers of users, or a copy: counted after all originals.
   [[nodiscard]] bool is_of_another(const health::HealthFile& file) const noexcept {
     return file.problem.empty() && file.owner != 0 && file.owner != reader_ &&
            file.owner != file.snapshot.uid;
+  }
+  // They stay in memory meanwhile.
+  bool may_defer(const health::HealthFile& file) noexcept {
+    constexpr std::size_t kMostRows = 20000;
+    constexpr std::size_t kMostFiles = 4000;
+    deferred_rows_ += file.snapshot.rows.size();
+    return deferred_rows_ <= kMostRows && deferred_.size() < kMostFiles;
   }
 
   std::string doubt_about(const health::Directory& directory, const health::HealthFile& file) {
@@ -158,8 +173,10 @@ class Gathering {
   const std::uint64_t uptime_ = uptime_ns();
   const std::string boot_ = health::boot_id();
   Totals live_;
+  Totals of_before_;  // the machine's last start
   std::set<Identity> processes_;
-  std::vector<std::pair<std::shared_ptr<health::Directory>, std::string>> deferred_;
+  std::vector<std::pair<std::shared_ptr<health::Directory>, health::HealthFile>> deferred_;
+  std::size_t deferred_rows_ = 0;
   std::set<std::string> still_there_;
 };
 
@@ -246,7 +263,6 @@ void raise_descriptor_limit() noexcept {
 Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
                 const GatherLimits& limits, std::uint64_t take_before_ns) {
   raise_descriptor_limit();
-  notice_boot(ledger, health::boot_id());
   Gathering run(ledger, take_before_ns);
   const std::vector<Folder> folders = open_folders(directories, limits, run.result);
   for (std::size_t i = 0; i < folders.size(); ++i) {
@@ -254,7 +270,7 @@ Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
     const auto until = share_of(limits.deadline, folders.size() - i);
     std::size_t read = 0;
     while (read < folder.names.size() && may_read(read, until, limits.deadline))
-      run.add(folder.directory, folder.names[read++]);
+      run.read(folder.directory, folder.names[read++]);
     if (read == folder.names.size() && !folder.more) continue;
     run.result.partial.push_back(folder.directory->path() + ": " + std::to_string(read) + " of " +
                                  (folder.more ? "more than " : "") +

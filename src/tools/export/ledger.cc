@@ -56,6 +56,13 @@ health::PathFaults most_of(const health::PathFaults& a, const health::PathFaults
           .memory = std::max(a.memory, b.memory)};
 }
 
+health::PathFaults least_of(const health::PathFaults& a, const health::PathFaults& b) noexcept {
+  return {.bytes = std::min(a.bytes, b.bytes),
+          .in = std::min(a.in, b.in),
+          .out = std::min(a.out, b.out),
+          .memory = std::min(a.memory, b.memory)};
+}
+
 void add_all(Troubles& to, const Troubles& from) {
   for (const auto& [key, trouble] : from) to.place(key) += trouble;
 }
@@ -205,10 +212,21 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bo
   bound_hours(ledger.hours);
 }
 
-void notice_boot(Ledger& ledger, const std::string& boot) {
+void notice_boot(Ledger& ledger, const std::string& boot, const Totals& still_there) {
   if (!ledger.boot.empty() && ledger.boot != boot) {
-    ledger.seen = ledger.ended_trouble;
-    ledger.seen_paths = ledger.ended;
+    Troubles seen;
+    for (const auto& [key, trouble] : still_there.trouble) {
+      const auto before = ledger.seen.find(key);
+      if (before != ledger.seen.end()) seen.place(key) = least_of(before->second, trouble);
+    }
+    ledger.seen = std::move(seen);
+    std::erase_if(ledger.seen_paths,
+                  [&](const auto& path) { return !still_there.paths.contains(path.first); });
+    for (auto& [key, counters] : ledger.seen_paths) {
+      const health::Counters& left = still_there.paths.at(key);
+      for (const health::CounterInfo& info : health::kCounterInfo)
+        counters.*info.field = std::min(counters.*info.field, left.*info.field);
+    }
   }
   ledger.boot = boot;
 }

@@ -73,9 +73,9 @@ void take(Ledger& ledger, const std::string& name, const health::Snapshot& snaps
 // hours that are too old. `complete`: all files are in the totals.
 void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete = true);
 
-// Before the files are read. When the machine has started again, files of before are gone: only
-// what is in the ledger has been seen.
-void notice_boot(Ledger& ledger, const std::string& boot);
+// When the machine has started again, most files of before are lost with it: what was seen of them
+// is no measure of new ones. `still_there`: what was in the ledger, and in files of before.
+void notice_boot(Ledger& ledger, const std::string& boot, const Totals& still_there);
 
 // Adds to ledger.counted what is new in the totals. A sum that is smaller than in the last run adds
 // nothing, as files are missing. Prometheus takes a counter that shrinks for one that began with

@@ -7,6 +7,15 @@
 
 namespace verity::tools {
 
+inline constexpr std::uint64_t kHour = 3600;
+inline constexpr std::uint64_t kNow = 1000 * kHour;
+
+inline std::uint64_t faults_of(const health::FaultsByPath& paths) {
+  std::uint64_t sum = 0;
+  for (const auto& [path, faults] : paths) sum += faults.in;
+  return sum;
+}
+
 inline health::Snapshot process(const std::string& peer, std::uint64_t bytes,
                                 std::uint64_t faults) {
   health::Snapshot snapshot;
