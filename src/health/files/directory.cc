@@ -231,14 +231,25 @@ bool Directory::remove(const HealthFile& file) const noexcept {
   return file.life != Life::kRunning && unlinkat(fd_, file.name.c_str(), 0) == 0;
 }
 
+bool Directory::is_of(const std::string& name, std::optional<uid_t> owner) const noexcept {
+  struct stat info {};
+  return !owner ||
+         (fstatat(fd_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_uid == *owner);
+}
+
 // Of processes that ended while they made their file.
-void Directory::remove_hidden(std::uint64_t now_ns, std::uint64_t keep_ns) const {
+void Directory::remove_hidden(std::optional<uid_t> owner, std::uint64_t now_ns,
+                              std::uint64_t keep_ns) const {
   constexpr int kMost = 64;
+  constexpr int kMostNames = 4096;
   int count = 0;
+  int names = 0;
   const auto entries = list(fd_);
   while (const dirent* entry = entries != nullptr ? readdir(entries.get()) : nullptr) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with('.') || !name.ends_with(kSuffix)) continue;
+    if (++names > kMostNames) return;
+    if (!is_of(entry->d_name, owner)) continue;
     if (++count > kMost) return;
     HealthFile file = read(entry->d_name);
     struct stat info {};
@@ -250,20 +261,29 @@ void Directory::remove_hidden(std::uint64_t now_ns, std::uint64_t keep_ns) const
   }
 }
 
+std::size_t Directory::collect(const std::vector<std::string>& names, std::optional<uid_t> owner,
+                               std::uint64_t now_ns, std::uint64_t keep_ns,
+                               const std::function<bool(const HealthFile&)>& may_go) const {
+  std::size_t removed = 0;
+  for (const std::string& name : names) {
+    if (!is_of(name, owner)) continue;
+    HealthFile file = read(name);
+    if (file.life == Life::kRunning || (owner && file.owner != *owner)) continue;
+    mark(file, now_ns);
+    if (file.ended_ns == 0 || file.ended_ns + keep_ns > now_ns) continue;
+    if (may_go && !may_go(file)) continue;
+    removed += remove(file);
+  }
+  remove_hidden(owner, now_ns, keep_ns);
+  return removed;
+}
+
 std::size_t collect(const Directory& directory, const std::vector<std::string>& names,
                     std::uint64_t now_ns, std::uint64_t keep_ns,
                     const std::function<bool(const HealthFile&)>& may_go) {
-  std::size_t removed = 0;
-  for (const std::string& name : names) {
-    HealthFile file = directory.read(name);
-    if (file.life == Life::kRunning || (geteuid() != 0 && file.owner != geteuid())) continue;
-    directory.mark(file, now_ns);
-    if (file.ended_ns == 0 || file.ended_ns + keep_ns > now_ns) continue;
-    if (may_go && !may_go(file)) continue;
-    removed += directory.remove(file);
-  }
-  directory.remove_hidden(now_ns, keep_ns);
-  return removed;
+  const uid_t self = geteuid();
+  return directory.collect(names, self == 0 ? std::nullopt : std::optional(self), now_ns, keep_ns,
+                           may_go);
 }
 
 void collect_some(const std::string& path, const std::string& own, std::uint64_t now_ns,
@@ -282,7 +302,7 @@ void collect_some(const std::string& path, const std::string& own, std::uint64_t
       std::shuffle(names.begin(), names.end(), random);
       names.resize(kFiles);
     }
-    (void)collect(directory, names, now_ns, keep_ns);
+    (void)directory.collect(names, geteuid(), now_ns, keep_ns, {});
   } catch (...) {  // another process does it
   }
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,11 +59,15 @@ class Directory {
   void mark(HealthFile& file, std::uint64_t now_ns) const;
   // Removes a file whose process is over. False: not allowed, or it is not there any more.
   bool remove(const HealthFile& file) const noexcept;
+  // As the function below, of files of `owner` alone if there is one.
+  std::size_t collect(const std::vector<std::string>& names, std::optional<uid_t> owner,
+                      std::uint64_t now_ns, std::uint64_t keep_ns,
+                      const std::function<bool(const HealthFile&)>& may_go) const;
 
  private:
-  friend std::size_t collect(const Directory&, const std::vector<std::string>&, std::uint64_t,
-                             std::uint64_t, const std::function<bool(const HealthFile&)>&);
-  void remove_hidden(std::uint64_t now_ns, std::uint64_t keep_ns) const;
+  // Examined before a file is read, as others may make theirs expensive to read.
+  [[nodiscard]] bool is_of(const std::string& name, std::optional<uid_t> owner) const noexcept;
+  void remove_hidden(std::optional<uid_t> owner, std::uint64_t now_ns, std::uint64_t keep_ns) const;
 
   int fd_ = -1;
   uid_t owner_ = 0;

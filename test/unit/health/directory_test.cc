@@ -329,6 +329,20 @@ TEST_F(HealthCollect, AStartLooksAtSomeOnly) {
   collect_some("/nowhere", "", now_, kHour);
 }
 
+// Be they expensive to read: another user may have put them there.
+TEST_F(HealthCollect, AStartLeavesFilesOfOthersUnread) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  for (const char* name : {"1.health", ".2.health"}) {
+    folder_.write(name, "stale");
+    ASSERT_EQ(lchown((folder_.path + "/" + name).c_str(), 1, 1), 0);
+  }
+  collect_some(folder_.path, "", now_ + 2 * kHour, kHour);
+  EXPECT_EQ(access((folder_.path + "/1.health").c_str(), F_OK), 0);
+  EXPECT_EQ(access((folder_.path + "/.2.health").c_str(), F_OK), 0);
+  EXPECT_EQ(collect_at(now_ + 2 * kHour), 1u) << "on request root removes files of all users";
+  EXPECT_NE(access((folder_.path + "/.2.health").c_str(), F_OK), 0);
+}
+
 TEST(HealthProcessId, TellsProcessesApart) {
   EXPECT_EQ(
       parse_start_ticks("1 (a) b) (c) S 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1"),
