@@ -83,7 +83,8 @@ void end_process(int signal, bool was_sent) noexcept {
 }
 
 [[gnu::noinline]] void pass_on(int signal, siginfo_t* info, void* context) noexcept {
-  const struct sigaction& handler = before[signal == SIGBUS];
+  struct sigaction& known = before[signal == SIGBUS];
+  const struct sigaction handler = known;
   const bool was_sent = info->si_code <= 0;  // by a process: no instruction will fault again
   const void* frame = __builtin_frame_address(0);
   if (came_back(info, frame)) return end_process(signal, was_sent);
@@ -91,6 +92,10 @@ void end_process(int signal, bool was_sent) noexcept {
     if (handler.sa_handler == SIG_IGN && was_sent) return;
     if (handler.sa_handler == SIG_DFL || handler.sa_handler == SIG_IGN)
       return end_process(signal, was_sent);
+  }
+  if ((handler.sa_flags & SA_RESETHAND) != 0) {  // called once
+    known.sa_flags = 0;
+    known.sa_handler = SIG_DFL;
   }
   const Passing outer = passing;
   passing = {info, frame};

@@ -20,6 +20,7 @@ bool ends_with_42 = false;
 // Where it has put itself in front again: who was before it then, and how often it was called.
 struct sigaction before_it = {};
 unsigned calls = 0;
+bool only_returns = false;
 
 void earlier(int signal) {
   if (ends_with_42) _exit(42);
@@ -28,6 +29,10 @@ void earlier(int signal) {
 }
 
 void earlier_with_info(int signal, siginfo_t* info, void* context) {
+  if (only_returns) {
+    if (++calls == 3) _exit(3);
+    return;
+  }
   if (before_it.sa_sigaction == nullptr) return earlier(signal);
   if (++calls == 3) _exit(3);
   before_it.sa_sigaction(signal, info, context);
@@ -37,7 +42,7 @@ bool install() {
   struct sigaction theirs = {};
   theirs.sa_handler = earlier;
   EXPECT_EQ(sigaction(SIGBUS, &theirs, nullptr), 0);
-  theirs.sa_flags = SA_SIGINFO;
+  theirs.sa_flags = static_cast<int>(SA_SIGINFO | SA_RESETHAND);
   theirs.sa_sigaction = earlier_with_info;
   EXPECT_EQ(sigaction(SIGSEGV, &theirs, nullptr), 0);
   uct::start_guarding();
@@ -169,6 +174,15 @@ TEST_F(FaultGuardDeathTest, AnEarlierHandlerHearsOfThem) {
   EXPECT_EXIT(fault_elsewhere(), ::testing::ExitedWithCode(42), "");
   EXPECT_EXIT(raise(SIGBUS), ::testing::ExitedWithCode(42), "");
   ends_with_42 = false;
+}
+
+TEST_F(FaultGuardDeathTest, AnEarlierHandlerThatIsCalledOnceIsCalledOnce) {
+  ASSERT_EQ(mprotect(const_cast<uint8_t*>(memory + page), page, PROT_NONE), 0);
+  only_returns = true;
+  const auto ends = ::testing::KilledBySignal(SIGSEGV);
+  EXPECT_EXIT(fault_elsewhere(), ends, "");
+  EXPECT_EXIT((raise(SIGSEGV), raise(SIGSEGV), raise(SIGSEGV)), ends, "");
+  only_returns = false;
 }
 
 void put_earlier_in_front() {
