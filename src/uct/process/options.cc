@@ -192,16 +192,16 @@ void apply_site(SitePolicy& policy, ConfigTable* c) {
 
 // UCX refuses the memory domains of a component whose variables it cannot read, and goes on with
 // those of others: the raw ones must be hidden all the same, unless that was surely not wished.
-bool is_transparent_unparsed(const SitePolicy& policy) noexcept {
-  const char* value = policy.unparsed("UCX_VERITY_TRANSPARENT");
+bool is_transparent_unparsed(const SitePolicy& policy, uct_component_t* component) {
+  const std::string value = policy.unparsed(component, "UCX_VERITY_TRANSPARENT");
   constexpr const char* kNo[] = {"n", "no", "0", "off", "false"};
   return std::none_of(std::begin(kNo), std::end(kNo),
-                      [&](const char* no) { return strcasecmp(value, no) == 0; });
+                      [&](const char* no) { return strcasecmp(value.c_str(), no) == 0; });
 }
 
-void report_unparsed(SitePolicy& policy) {
+void report_unparsed(SitePolicy& policy, uct_component_t* component) {
   ConfigTable values{};
-  policy.read_each(&values);
+  policy.read_each(component, &values);
   apply_site(policy, &values);
   use_reports(values);
   policy.release(&values);
@@ -218,8 +218,8 @@ bool read_first(uct_component_t* component) noexcept {
       apply_site(policy, values);
       transparent = values->transparent != 0;
     } else {
-      transparent = is_transparent_unparsed(policy);
-      report_unparsed(policy);
+      transparent = is_transparent_unparsed(policy, component);
+      report_unparsed(policy, component);
     }
   } catch (const std::bad_alloc&) {}
   if (config != nullptr) uct_config_release(config);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -95,10 +94,9 @@ void SitePolicy::set_default(std::string_view name, const std::string& value) {
   const_cast<ucs_config_field_t*>(field_of(name))->dfl_value = (new std::string(value))->c_str();
 }
 
-void SitePolicy::read_each(void* values) const {
+void SitePolicy::read_each(uct_component_h component, void* values) const {
   for (const ucs_config_field_t& field : table_.fields) {
-    const char* value = std::getenv((std::string(kPrefix) + field.name).c_str());
-    if (value == nullptr || !set_value(field, value, values))
+    if (!set_value(field, text_of_variable(component, field).c_str(), values))
       (void)set_value(field, field.dfl_value, values);
   }
 }
@@ -110,11 +108,10 @@ void SitePolicy::release(void* values) const noexcept {
   }
 }
 
-const char* SitePolicy::unparsed(const std::string& name) const noexcept {
+std::string SitePolicy::unparsed(uct_component_h component, const std::string& name) const {
   const policy::Entry* entry = policy_.find(name);
-  if (entry != nullptr && entry->locked) return entry->value.c_str();
-  const char* value = std::getenv(name.c_str());
-  return value != nullptr ? value : field_of(name)->dfl_value;
+  if (entry != nullptr && entry->locked) return entry->value;
+  return text_of_variable(component, *field_of(name));
 }
 
 const ucs_config_field_t* SitePolicy::field_of(std::string_view name) const noexcept {

@@ -94,7 +94,7 @@ setup "observe" 'export UCX_VERITY_MODE=observe' 1 \
 mkdir "$tap_dir/conf"
 file_says() { printf '%s\n' "$@" > "$tap_dir/conf/ucx.conf"; }
 by_file="export UCX_CONFIG_DIR=$tap_dir/conf"
-if file_says 'UCX_TLS=none' && UCX_CONFIG_DIR=$tap_dir/conf ucx_info -c 2> /dev/null | grep -qx UCX_TLS=none; then
+if reads_ucx_conf "$tap_dir/conf"; then
   file_says UCX_VERITY_MODE=off
   setup "ucx.conf: off" "$by_file" 2 \
     "  BROKEN  shell       UCX_VERITY_MODE=off in ucx.conf: nothing is checked, so jobs run unverified -> export UCX_VERITY_MODE=verify" "$unverified"
