@@ -70,6 +70,11 @@ needs_preload() {
   case ${VERITY_UCX_VERSION-} in 1.1[0-9].* | 1.2[01].*) ;; *) return 1 ;; esac
 }
 
+# reads_ucx_conf FOLDER: whether UCX reads a ucx.conf there by UCX_CONFIG_DIR.
+reads_ucx_conf() {
+  echo UCX_TLS=none > "$1/ucx.conf" && bare UCX_CONFIG_DIR="$1" "${UCX_INFO:-ucx_info}" -c 2> /dev/null | grep -qx UCX_TLS=none
+}
+
 # The variable that lets Open MPI's launcher start more ranks than there are processors, from release 5
 # on. Release 6 warns of the name that 5 has for it.
 oversubscribe_variable() {

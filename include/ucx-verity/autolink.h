@@ -49,10 +49,10 @@ const char* verity_autolink_error(void);
 
 /* The elements of a received structure belong to it, and are freed together. */
 typedef struct verity_autolink_structure verity_autolink_structure;
-/* The first element at the root; NULL when a null pointer was sent. Until the structure is freed.
- */
+/* The first element at the root; NULL when a null pointer was sent, and of a NULL structure. Until
+ * the structure is freed. */
 void* verity_autolink_root(const verity_autolink_structure* structure);
-/* Elements at the root. */
+/* Elements at the root; of a NULL structure 0. */
 uint64_t verity_autolink_root_count(const verity_autolink_structure* structure);
 /* NULL is allowed. */
 void verity_autolink_free(verity_autolink_structure* structure);

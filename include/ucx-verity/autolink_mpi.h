@@ -9,7 +9,8 @@
  * and receives match in the order in which they were started, blocking ones and others, also with
  * MPI_ANY_SOURCE and MPI_ANY_TAG. Other messages of the program with the same tag must not come
  * between them. While several sends are under way, a structure may overtake one with another tag.
- * A receive that fails does not remove what is left of its structure.
+ * A receive that fails does not remove what is left of its structure. A send to MPI_PROC_NULL sends
+ * nothing; a receive from it ends at once, with *structure NULL and the status that MPI_Recv has.
  *
  * Functions return MPI_SUCCESS, MPI_ERR_ARG, MPI_ERR_NO_MEM, MPI_ERR_TRUNCATE (the structure cannot
  * be sent, or what came is none: with verity_autolink_error()), or the error of an MPI call, for

@@ -128,10 +128,10 @@ int read_all(verity_autolink_sink& sink, std::FILE* in, const char* path, uint64
 EXPORTED const char* verity_autolink_error(void) { return last_error.c_str(); }
 
 EXPORTED void* verity_autolink_root(const verity_autolink_structure* structure) {
-  return structure->made->root;
+  return structure != nullptr ? structure->made->root : nullptr;
 }
 EXPORTED uint64_t verity_autolink_root_count(const verity_autolink_structure* structure) {
-  return structure->made->root_count;
+  return structure != nullptr ? structure->made->root_count : 0;
 }
 EXPORTED void verity_autolink_free(verity_autolink_structure* structure) { delete structure; }
 

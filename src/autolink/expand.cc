@@ -91,6 +91,9 @@ std::string Expansion::on_elements(const Header& h, std::span<const uint8_t> bod
   std::vector<bool>& has = has_packet_[h.type];
   if (has[h.first / each]) return "a packet that came before";
   std::memcpy(arena.at(h.first), body.data(), body.size());
+  if (schema_.leaves_out(h.type)) {  // a peer may have sent its own pointers
+    for (uint64_t i = 0; i < h.count; ++i) schema_.blank_left_out(h.type, arena.at(h.first + i));
+  }
   has[h.first / each] = true;
   --missing_;
   return {};

@@ -92,6 +92,15 @@ int Request::on_free(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*ext
 
 namespace verity::autolink {
 
+Sending::Sending(Source source, int dest, int tag, MPI_Comm comm)
+    : verity_autolink_request(Side::kSending, dest, tag, comm), source_(std::move(source)) {
+  if (dest == MPI_PROC_NULL) {
+    check(MPI_Send(nullptr, 0, MPI_BYTE, dest, tag, comm));
+  } else {
+    enter();
+  }
+}
+
 // After an error: the buffers are MPI's until their sends have ended.
 Sending::~Sending() {
   leave();
@@ -143,9 +152,20 @@ void Sending::send_next() {
                   &packet.request));
 }
 
+Receiving::Receiving(Sink sink, int source, int tag, MPI_Comm comm,
+                     verity_autolink_structure** structure)
+    : verity_autolink_request(Side::kReceiving, source, tag, comm),
+      sink_(std::move(sink)),
+      structure_(structure) {
+  if (source == MPI_PROC_NULL) {
+    check(MPI_Recv(nullptr, 0, MPI_BYTE, source, tag, comm, &status_));
+  } else {
+    enter();
+  }
+}
+
 bool Receiving::matches(int source, int tag) const noexcept {
-  return (peer_ == source || (peer_ == MPI_ANY_SOURCE && source != MPI_PROC_NULL)) &&
-         (tag_ == tag || tag_ == MPI_ANY_TAG);
+  return (peer_ == source || peer_ == MPI_ANY_SOURCE) && (tag_ == tag || tag_ == MPI_ANY_TAG);
 }
 
 bool Receiving::overlaps(const Receiving& other) const noexcept {
@@ -225,7 +245,7 @@ bool Receiving::begin_message(int source, int tag) {
 }
 
 bool Receiving::finish() {
-  *structure_ = take(sink_.get());
+  *structure_ = peer_ == MPI_PROC_NULL ? nullptr : take(sink_.get());
   return true;
 }
 

@@ -12,6 +12,8 @@
 //   request was being tested. From its first message on, a receive matches that source and tag
 //   alone.
 //
+// What is sent to MPI_PROC_NULL or received from it stands in no line: it has ended.
+//
 // Each test takes others in the line further as well: a peer may wait for one of them before it
 // serves the one that is tested.
 #ifndef VERITY_AUTOLINK_MPI_REQUESTS_H
@@ -83,10 +85,7 @@ namespace verity::autolink {
 
 class Sending final : public verity_autolink_request {
  public:
-  Sending(Source source, int dest, int tag, MPI_Comm comm)
-      : verity_autolink_request(Side::kSending, dest, tag, comm), source_(std::move(source)) {
-    enter();
-  }
+  Sending(Source source, int dest, int tag, MPI_Comm comm);
   ~Sending() override;
 
  private:
@@ -109,12 +108,7 @@ class Sending final : public verity_autolink_request {
 
 class Receiving final : public verity_autolink_request {
  public:
-  Receiving(Sink sink, int source, int tag, MPI_Comm comm, verity_autolink_structure** structure)
-      : verity_autolink_request(Side::kReceiving, source, tag, comm),
-        sink_(std::move(sink)),
-        structure_(structure) {
-    enter();
-  }
+  Receiving(Sink sink, int source, int tag, MPI_Comm comm, verity_autolink_structure** structure);
   ~Receiving() override;
 
   [[nodiscard]] const MPI_Status& status() const noexcept { return status_; }

@@ -42,7 +42,7 @@ std::optional<Schema> Schema::make(const verity_automap_schema* given, std::stri
   schema.blanks_.resize(schema.count());
   for (TypeNumber type = 0; type < schema.count(); ++type) {
     if (schema.is_pointer(type)) {
-      schema.blanks_[type].ranges = {{0, sizeof(void*)}};
+      schema.blanks_[type].links = {{0, sizeof(void*)}};
       continue;
     }
     *error_p = schema.find_blanks(type);
@@ -64,30 +64,43 @@ std::string Schema::find_blanks(TypeNumber type) {
   uint64_t covered = 0;  // bytes from the beginning
   const auto leave_blank_until = [&](uint64_t end) {
     // A packed struct's pointers need not be aligned.
-    if (covered + sizeof(void*) <= end) blanks.ranges.push_back({covered, end - covered});
+    if (covered + sizeof(void*) <= end) blanks.left_out.push_back({covered, end - covered});
   };
   for (const verity_automap_field* field : fields) {
     leave_blank_until(field->offset);
     covered = std::max(covered, field->offset + field->size * field->copies);
-    if (is_link(*field)) blanks.ranges.push_back({field->offset, field->size * field->copies});
+    if (is_link(*field)) blanks.links.push_back({field->offset, field->size * field->copies});
     if (!is_nested(*field)) continue;
     const auto nested = static_cast<TypeNumber>(field->number);
     std::string error = find_blanks(nested);
     if (!error.empty()) return error;
     if (has_blanks(nested))
       blanks.nested.push_back({nested, field->offset, field->size, field->copies});
+    blanks.leaves_out |= leaves_out(nested);
   }
   leave_blank_until(of.size);
+  blanks.leaves_out |= !blanks.left_out.empty();
   blanks.state = Blanks::State::kKnown;
   return {};
 }
 
 void Schema::blank(TypeNumber type, uint8_t* element) const noexcept {
-  for (const Blanks::Range& range : blanks_[type].ranges)
-    std::memset(element + range.offset, 0, range.size);
+  for (const auto* ranges : {&blanks_[type].links, &blanks_[type].left_out}) {
+    for (const Blanks::Range& range : *ranges) std::memset(element + range.offset, 0, range.size);
+  }
   for (const Blanks::Nested& nested : blanks_[type].nested) {
     for (uint64_t copy = 0; copy < nested.copies; ++copy)
       blank(nested.type, element + nested.offset + copy * nested.size);
+  }
+}
+
+void Schema::blank_left_out(TypeNumber type, uint8_t* element) const noexcept {
+  for (const Blanks::Range& range : blanks_[type].left_out)
+    std::memset(element + range.offset, 0, range.size);
+  for (const Blanks::Nested& nested : blanks_[type].nested) {
+    if (!leaves_out(nested.type)) continue;
+    for (uint64_t copy = 0; copy < nested.copies; ++copy)
+      blank_left_out(nested.type, element + nested.offset + copy * nested.size);
   }
 }
 

@@ -51,6 +51,9 @@ class Schema {
   [[nodiscard]] bool has_blanks(TypeNumber type) const noexcept { return !blanks_[type].empty(); }
   // Makes them zero.
   void blank(TypeNumber type, uint8_t* element) const noexcept;
+  // Of those, what no field covers: the receiver sets the pointers.
+  [[nodiscard]] bool leaves_out(TypeNumber type) const noexcept { return blanks_[type].leaves_out; }
+  void blank_left_out(TypeNumber type, uint8_t* element) const noexcept;
   // How many elements of `inner` lie one after the other from `offset` bytes on in an element of
   // `outer`; 0: none begins there.
   [[nodiscard]] uint64_t nested(TypeNumber outer, uint64_t offset, TypeNumber inner) const;
@@ -80,10 +83,13 @@ class Schema {
       uint64_t offset, size, copies;
     };
     enum class State : uint8_t { kUnknown, kOpen, kKnown };
-    [[nodiscard]] bool empty() const noexcept { return ranges.empty() && nested.empty(); }
+    [[nodiscard]] bool empty() const noexcept {
+      return links.empty() && left_out.empty() && nested.empty();
+    }
 
-    std::vector<Range> ranges;
+    std::vector<Range> links, left_out;
     std::vector<Nested> nested;
+    bool leaves_out = false;  // itself, or what is nested in it
     State state = State::kUnknown;
   };
   // Returns "", or why the type is none.

@@ -37,6 +37,8 @@ class Buffer {
                                       std::vector<uint8_t>* space_p) const;
   void read(uint64_t offset, uint64_t length, uint8_t* out) const;
   void write(uint64_t offset, uint64_t length, const uint8_t* in) const;
+  // Precondition: length() is not 0.
+  [[nodiscard]] normalize::RunsCursor begin() const noexcept { return cursor_at(0); }
 
  private:
   [[nodiscard]] normalize::RunsCursor cursor_at(uint64_t offset) const noexcept;

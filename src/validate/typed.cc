@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <limits>
 
 #include "typelib/contents.h"
@@ -30,11 +31,44 @@ MPI_Count size_of(MPI_Datatype datatype) {
   return size;
 }
 
-std::optional<Pattern> pattern_of(MPI_Datatype datatype, unsigned depth);
+constexpr uint64_t kLongDouble = sizeof(long double);
+constexpr uint64_t kLongDoubleValue =
+    std::numeric_limits<long double>::digits == 64 ? 10 : kLongDouble;
+
+// The types that consist of long doubles, of each of which so many bytes count; empty for others.
+Pattern pattern_of_long_doubles(MPI_Datatype atom, uint64_t bytes) {
+  constexpr auto kNext = static_cast<int64_t>(kLongDouble);
+  Pattern pattern;
+  if (atom == MPI_LONG_DOUBLE) {
+    pattern.list = {{0, bytes}};
+  } else if (atom == MPI_LONG_DOUBLE_INT) {
+    pattern.list = {{0, bytes}, {kNext, sizeof(int)}};
+  } else if (atom == MPI_C_LONG_DOUBLE_COMPLEX || atom == MPI_CXX_LONG_DOUBLE_COMPLEX) {
+    pattern.list = {{0, bytes}, {kNext, bytes}};
+  }
+  return pattern;
+}
+
+class Decoder {
+ public:
+  explicit Decoder(uint64_t long_double_bytes) : long_double_bytes_(long_double_bytes) {}
+
+  // Nothing: too many runs, or a datatype that is not looked into.
+  std::optional<Pattern> pattern_of(MPI_Datatype datatype, unsigned depth = 0);
+  [[nodiscard]] bool has_long_doubles() const noexcept { return has_long_doubles_; }
+
+ private:
+  std::optional<Pattern> pattern_of_structure(MPI_Datatype datatype, const Envelope& envelope,
+                                              unsigned depth);
+  std::optional<Pattern> pattern_of_atom(MPI_Datatype atom, unsigned depth);
+
+  uint64_t long_double_bytes_;
+  bool has_long_doubles_ = false;
+};
 
 // Members, one behind the other.
-std::optional<Pattern> pattern_of_structure(MPI_Datatype datatype, const Envelope& envelope,
-                                            unsigned depth) {
+std::optional<Pattern> Decoder::pattern_of_structure(MPI_Datatype datatype,
+                                                     const Envelope& envelope, unsigned depth) {
   const typelib::Contents contents(datatype, envelope);
   const std::vector<int>& integers = contents.integers;
   const std::vector<MPI_Datatype>& types = contents.types;
@@ -54,7 +88,10 @@ std::optional<Pattern> pattern_of_structure(MPI_Datatype datatype, const Envelop
   return all;
 }
 
-std::optional<Pattern> pattern_of_atom(MPI_Datatype atom, unsigned depth) {
+std::optional<Pattern> Decoder::pattern_of_atom(MPI_Datatype atom, unsigned depth) {
+  Pattern long_doubles = pattern_of_long_doubles(atom, long_double_bytes_);
+  has_long_doubles_ |= !long_doubles.empty();
+  if (!long_doubles.empty()) return long_doubles;
   const Envelope envelope = typelib::envelope_of(atom);
   if (envelope.combiner == MPI_COMBINER_STRUCT) return pattern_of_structure(atom, envelope, depth);
   // A pair of a value and an index may have a gap.
@@ -67,8 +104,7 @@ std::optional<Pattern> pattern_of_atom(MPI_Datatype atom, unsigned depth) {
   return pattern;
 }
 
-// Nothing: too many runs, or a datatype that is not looked into.
-std::optional<Pattern> pattern_of(MPI_Datatype datatype, unsigned depth) {
+std::optional<Pattern> Decoder::pattern_of(MPI_Datatype datatype, unsigned depth) {
   if (depth > typelib::kMaxDepth) return std::nullopt;
   std::vector<typelib::Handle> owned;
   const typelib::Shape shape = typelib::shape_of(datatype, 0, &owned);
@@ -83,12 +119,20 @@ std::optional<Pattern> pattern_of(MPI_Datatype datatype, unsigned depth) {
 
 }  // namespace
 
-std::optional<Layout> layout_of(MPI_Datatype datatype) {
-  const std::optional<Pattern> pattern = pattern_of(datatype, 0);
+std::optional<TypedLayout> layout_of(MPI_Datatype datatype) {
+  const MPI_Aint extent = typelib::extent_of(datatype).extent;
+  Decoder whole(kLongDouble);
+  const std::optional<Pattern> pattern = whole.pattern_of(datatype);
   if (!pattern) return std::nullopt;
-  std::optional<Layout> layout = make_layout(*pattern, typelib::extent_of(datatype).extent);
+  std::optional<Layout> layout = make_layout(*pattern, extent);
   const bool is_whole = layout && layout->runs.bytes == static_cast<uint64_t>(size_of(datatype));
-  return is_whole ? std::move(layout) : std::nullopt;
+  if (!is_whole) return std::nullopt;
+  TypedLayout typed{std::move(*layout), {}};
+  if (whole.has_long_doubles() && kLongDoubleValue != kLongDouble) {
+    const std::optional<Pattern> values = Decoder(kLongDoubleValue).pattern_of(datatype);
+    if (values) typed.values = make_layout(*values, extent);
+  }
+  return typed;
 }
 
 Typed::Typed(void* address, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm)
@@ -96,11 +140,48 @@ Typed::Typed(void* address, MPI_Count count, MPI_Datatype datatype, MPI_Comm com
   MPI_Count bytes = 0;
   if (__builtin_mul_overflow(count, size_of(datatype), &bytes) || bytes >= kMostBytes)
     throw typelib::MpiError{MPI_ERR_COUNT};
-  if (std::optional<Layout> layout = layout_of(datatype)) {
-    buffer_.emplace(address, std::move(*layout), static_cast<uint64_t>(count));
-  } else {
+  std::optional<TypedLayout> layout = layout_of(datatype);
+  if (!layout) {
     pack(datatype);
+  } else if (layout->values && bytes != 0) {
+    pack_values(std::move(*layout));
+  } else {
+    buffer_.emplace(address, std::move(layout->bytes), static_cast<uint64_t>(count));
   }
+}
+
+// Calls copy(place, address, length) for the bytes of values at these places of the packed copy.
+// The values are some of all bytes, in the same order.
+template <typename Copy>
+void Typed::for_values(Copy&& copy) const {
+  normalize::RunsCursor all = filled_->begin(), values = values_->begin();
+  for (uint64_t place = 0; place < packed_.size();) {
+    const auto filling = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(values.here()) -
+                                               reinterpret_cast<uintptr_t>(all.here()));
+    if (filling >= all.left()) {  // the next value lies elsewhere
+      place += all.left();
+      all.advance(all.left());
+      continue;
+    }
+    all.advance(filling);
+    place += filling;
+    const uint64_t length = std::min(all.left(), values.left());
+    copy(place, const_cast<uint8_t*>(values.here()), length);
+    all.advance(length);
+    values.advance(length);
+    place += length;
+  }
+}
+
+void Typed::pack_values(TypedLayout layout) {
+  const auto count = static_cast<uint64_t>(count_);
+  filled_.emplace(address_, std::move(layout.bytes), count);
+  values_.emplace(address_, std::move(*layout.values), count);
+  packed_.resize(filled_->length());
+  for_values([this](uint64_t place, const uint8_t* from, uint64_t length) {
+    std::memcpy(packed_.data() + place, from, length);
+  });
+  buffer_.emplace(packed_.data(), plain_layout(packed_.size()), 1);
 }
 
 // Calls part(first copy, copies, bytes) for parts that MPI_Pack takes at once. Precondition: so is
@@ -133,6 +214,11 @@ void Typed::pack(MPI_Datatype datatype) {
 }
 
 void Typed::store() const {
+  if (values_) {
+    for_values([this](uint64_t place, uint8_t* to, uint64_t length) {
+      std::memcpy(to, packed_.data() + place, length);
+    });
+  }
   if (datatype_.get() == MPI_DATATYPE_NULL) return;
   const MPI_Aint extent = typelib::extent_of(datatype_.get()).extent;
   size_t place = 0;

@@ -49,9 +49,12 @@ std::string counted(std::uint64_t number, const char* one, const char* many) {
   return grouped(number) + " " + (number == 1 ? one : many);
 }
 
+unsigned ranks_here(const JobSummary& s) { return s.reported + s.missing + s.outside; }
+bool has_all_ranks(const JobSummary& s) { return s.reported == ranks_here(s); }
+
 // "2 ranks on vm", "ranks of job 77 on node3: 8 of 64"
 std::string who(const JobSummary& s) {
-  const unsigned here = s.reported + s.missing;
+  const unsigned here = ranks_here(s);
   std::string text =
       s.sum.who.job.empty()
           ? ""
@@ -62,9 +65,13 @@ std::string who(const JobSummary& s) {
 }
 
 std::string missing(const JobSummary& s) {
-  if (s.missing == 0) return {};
-  return "; " + grouped(s.missing) + " of " + counted(s.reported + s.missing, "rank", "ranks") +
-         " did not report";
+  const std::string of_all = " of " + counted(ranks_here(s), "rank", "ranks");
+  std::string text;
+  if (s.missing != 0) text += "; " + grouped(s.missing) + of_all + " did not report";
+  if (s.outside != 0)
+    text += "; " + grouped(s.outside) + of_all + (s.outside == 1 ? " is" : " are") +
+            " not in this report";
+  return text;
 }
 
 bool bypassed(const Report& report) {
@@ -91,7 +98,7 @@ std::string faults_in_words(const JobSummary& s) {
     return found + " found, " + grouped(balance.delivered) +
            " DELIVERED as damaged (mode observe repairs nothing)";
   }
-  const bool complete = s.sum.counters.links_failed == 0 && s.missing == 0;
+  const bool complete = s.sum.counters.links_failed == 0 && has_all_ranks(s);
   if (complete && balance.rest() == 0) return found + " found and repaired";
   const std::string rest = complete ? ", " + grouped(balance.rest()) + " no longer needed" : "";
   return found + " found, " + grouped(balance.repaired) + " repaired" + rest;
@@ -108,8 +115,8 @@ std::string conclusion(const JobSummary& s) {
   if (changed > 0)
     return "; " + counted(changed, "time", "times") +
            " THE PROGRAM changed data that were being sent or read, see below";
-  return balance_of(c).found > c.faults_observed && s.missing == 0 ? ": all data arrived right"
-                                                                   : "";
+  return balance_of(c).found > c.faults_observed && has_all_ranks(s) ? ": all data arrived right"
+                                                                     : "";
 }
 
 // Receivers verify: a process that only sent cannot report it.
@@ -132,8 +139,9 @@ JobSummary sum_up(const std::vector<Report>& reports, unsigned registered, unsig
                   unsigned ranks) {
   JobSummary summary;
   summary.reported = static_cast<unsigned>(reports.size());
-  summary.missing = std::max(registered, host_ranks) -
-                    std::min(summary.reported, std::max(registered, host_ranks));
+  registered = std::max(registered, summary.reported);
+  summary.missing = registered - summary.reported;
+  summary.outside = std::max(registered, host_ranks) - registered;
   summary.ranks = ranks;
   summary.sum.active = false;
   if (!reports.empty()) {

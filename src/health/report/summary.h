@@ -14,7 +14,8 @@ namespace verity::health {
 struct JobSummary {
   Report sum;  // of the ranks that reported; `who` has host and job
   unsigned reported = 0;
-  unsigned missing = 0;  // ranks of this host that did not report
+  unsigned missing = 0;  // ranks of this host that were to report here and did not
+  unsigned outside = 0;  // that never were: they report by themselves, or not at all
   unsigned ranks = 0;    // of the whole job, other hosts included; 0: unknown
   bool first_rank =
       false;  // rank 0 is among them: what is the same for all hosts is said by its host alone

@@ -68,11 +68,18 @@ void complain(const std::string& text) {
   std::fprintf(stderr, "ucx-verity export: %s\n", text.c_str());
 }
 
-// A ledger that cannot be read is renamed: what it held is lost for the counters, and they begin
-// anew, as after a new installation.
+// A ledger that cannot be read, or is that of a former host, is renamed: what it held is lost for
+// the counters, and they begin anew, as after a new installation.
 bool load(const std::string& path, Ledger* ledger) {
-  const std::string problem = load_ledger(path, ledger);
+  bool in_use = false;
+  const std::string problem = load_ledger(path, ledger, &in_use);
   if (problem.empty()) return true;
+  if (in_use) {
+    complain(problem +
+             ", which uses it now: each host needs one of its own, on a local disk or by --ledger; "
+             "remove the file where no such host does");
+    return false;
+  }
   const std::string renamed = path + ".bad";
   if (rename(path.c_str(), renamed.c_str()) != 0) {
     complain(problem);
@@ -154,6 +161,8 @@ int run(const ExportOptions& options) {
   Exposition exposition = exposition_of(options, gathered, ledger, now);
   choose_shown(ledger.shown, exposition.totals.paths, gathered.complete);
   exposition.shown = ledger.shown;
+  ledger.host = this_machine().host;
+  ledger.written = now;
   if (const std::string problem = replace_file(options.ledger, to_json(ledger), 0600);
       !problem.empty()) {
     complain(problem);

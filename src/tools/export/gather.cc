@@ -224,12 +224,24 @@ bool may_read(std::size_t read, Clock::time_point until, Clock::time_point deadl
 
 std::string default_ledger() { return VERITY_STATEDIR "/ledger.json"; }
 
-std::string load_ledger(const std::string& path, Ledger* ledger_p) {
+Machine this_machine() {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  return {health::boot_id(), health::host_name({}),
+          (health::realtime_ns() - uptime_ns()) / kSecond};
+}
+
+std::string load_ledger(const std::string& path, Ledger* ledger_p, bool* in_use_p) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return errno == ENOENT ? std::string() : why("cannot read", path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::string problem = from_json(text, ledger_p);
-  return problem.empty() ? problem : path + " is no ledger of ucx-verity export: " + problem;
+  if (!problem.empty()) return path + " is no ledger of ucx-verity export: " + problem;
+  const Owner owner = owner_of(*ledger_p, this_machine());
+  if (owner == Owner::kThisHost) return {};
+  const std::string host = health::printable(ledger_p->host);
+  *ledger_p = {};
+  if (in_use_p != nullptr) *in_use_p = owner == Owner::kOtherHost;
+  return path + " is the ledger of host " + host;
 }
 
 std::string replace_file(const std::string& path, const std::string& text, unsigned mode) {

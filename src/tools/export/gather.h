@@ -20,9 +20,12 @@ namespace verity::tools {
 // The default ledger: of the system's exporter, which runs as root.
 [[nodiscard]] std::string default_ledger();
 
-// Reads a ledger. Returns an empty text when there is none yet; else what is wrong with it, and
-// *ledger_p stays empty.
-[[nodiscard]] std::string load_ledger(const std::string& path, Ledger* ledger_p);
+[[nodiscard]] Machine this_machine();
+
+// Reads a ledger of this machine. Returns an empty text when there is none yet; else what is wrong
+// with it, and *ledger_p is empty. *in_use_p, where it is given: another machine uses it.
+[[nodiscard]] std::string load_ledger(const std::string& path, Ledger* ledger_p,
+                                      bool* in_use_p = nullptr);
 // Replaces a file in one step: readers find the old text or the new one, whole. Returns why not, or
 // an empty text.
 [[nodiscard]] std::string replace_file(const std::string& path, const std::string& text,

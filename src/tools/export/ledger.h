@@ -47,12 +47,28 @@ struct Ledger {
   health::PathSums counted;     // what Prometheus sees: sums that never shrink, see grow()
   health::PathSums seen_paths;  // what they have grown by
   std::string boot;             // the machine's boot id at the last run
+  std::string host;             // its name; empty: unknown, of an older release
+  std::uint64_t written = 0;    // when, in seconds since 1970
   std::set<std::string>
       taken;  // files in `ended` that may lie there still: the run was cut before it removed them
   Troubles seen;                            // most that a run knew of since the last complete one
   std::set<health::PathKey> shown;          // paths with series of their own, see exposition.h
   std::map<std::uint64_t, Troubles> hours;  // by hours since 1970
 };
+
+// The one on which this runs.
+struct Machine {
+  std::string boot, host;
+  std::uint64_t started = 0;  // in seconds since 1970
+};
+// Whose a ledger is: folders may be shared between machines, and copied with their images. A
+// container's host name is its own, so boot ids come first; after a restart they say nothing.
+enum class Owner : std::uint8_t {
+  kThisHost,
+  kOtherHost,   // which has used it since this machine started
+  kFormerHost,  // which has not
+};
+[[nodiscard]] Owner owner_of(const Ledger& ledger, const Machine& machine);
 
 // All processes, ended or not.
 struct Totals {

@@ -76,6 +76,8 @@ Ledger ledger_of(const json& root) {
   ledger.counted = paths_of(root.value("counted", json::array()));
   ledger.seen_paths = paths_of(root.value("seen_paths", json::array()));
   ledger.boot = root.value("boot", std::string());
+  ledger.host = root.value("host", std::string());
+  ledger.written = root.value("written", std::uint64_t{0});
   for (const json& key : root.value("shown", json::array())) ledger.shown.insert(key_of(key));
   for (const json& hour : root.at("hours"))
     ledger.hours[hour.at(0).get<std::uint64_t>()] = troubles_of(hour.at(1));
@@ -97,6 +99,8 @@ std::string to_json(const Ledger& ledger) {
                      {"counted", json_of(ledger.counted)},
                      {"seen_paths", json_of(ledger.seen_paths)},
                      {"boot", ledger.boot},
+                     {"host", ledger.host},
+                     {"written", ledger.written},
                      {"shown", shown},
                      {"hours", hours}};
   return root.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/compat/component.h"
 
+#include <memory>
+
 namespace verity::uct {
 namespace {
 
@@ -69,6 +71,20 @@ ComponentBase::ComponentBase(const char* name, const ComponentOps& ops,
 ComponentBase& ComponentBase::of(uct_component_h component) noexcept {
   static_assert(offsetof(ComponentBase, uct_) == 0);
   return *reinterpret_cast<ComponentBase*>(component);
+}
+
+// UCX's parser does it, with a table of this field alone, as a text.
+std::string text_of_variable(uct_component_h component, const ucs_config_field_t& field) {
+  ucs_config_field_t table[] = {{field.name, field.dfl_value, nullptr, 0, UCS_CONFIG_TYPE_STRING},
+                                {nullptr, nullptr, nullptr, 0, {}}};
+  uct_component_t reader = *component;
+  reader.md_config.table = table;
+  reader.md_config.size = sizeof(char*);
+  uct_md_config_t* config = nullptr;
+  if (uct_md_config_read(&reader, nullptr, nullptr, &config) != UCS_OK) return field.dfl_value;
+  const auto release = [](uct_md_config_t* read) { uct_config_release(read); };
+  const std::unique_ptr<uct_md_config_t, decltype(release)> owned(config, release);
+  return *reinterpret_cast<char**>(config);
 }
 
 void place_first(uct_component_h component) noexcept {

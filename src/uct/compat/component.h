@@ -8,6 +8,8 @@
 #ifndef VERITY_UCT_COMPAT_COMPONENT_H
 #define VERITY_UCT_COMPAT_COMPONENT_H
 
+#include <string>
+
 #include "uct/compat/ucx.h"
 
 namespace verity::uct {
@@ -19,6 +21,12 @@ struct MdConfigTable {
   ucs_config_field_t* table = uct_md_config_table;
   size_t size = sizeof(uct_md_config_t);  // of the structure that starts with uct_md_config_t
 };
+
+// A variable of the component's memory domains as a text, from the environment or else ucx.conf,
+// whatever the field's own parser makes of it; its default where neither has it. `field` is one of
+// the component's table.
+[[nodiscard]] std::string text_of_variable(uct_component_h component,
+                                           const ucs_config_field_t& field);
 
 // UCX's parameters for unpacking a key, 1.19 and later; null: none.
 struct UnpackArgs {

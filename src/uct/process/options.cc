@@ -159,19 +159,50 @@ SitePolicy& site_policy() {
   return *policy;
 }
 
-// UCX refuses the memory domains of a component whose variables it cannot read, and goes on with
-// those of others: the raw ones must be hidden all the same, unless that was surely not wished.
-bool is_transparent_unparsed(const SitePolicy& policy) noexcept {
-  const char* value = policy.unparsed("UCX_VERITY_TRANSPARENT");
-  constexpr const char* kNo[] = {"n", "no", "0", "off", "false"};
-  return std::none_of(std::begin(kNo), std::end(kNo),
-                      [&](const char* no) { return strcasecmp(value, no) == 0; });
+// A chunk holds a segment at least. Where the site bounds one of the two, a value of the user's
+// other one that does not go with it gives way, as it does to a limit of its own.
+void fit_segment_and_chunk(const SitePolicy& policy, ConfigTable* c) {
+  if (c->chunk >= c->segment_size || !merkle::is_valid_segment_size(c->segment_size)) return;
+  using End = SitePolicy::End;
+  const std::string segment_size = "UCX_VERITY_SEGMENT_SIZE", chunk = "UCX_VERITY_CHUNK";
+  std::string name = segment_size, by = policy.binding(chunk, End::kHighest, c);
+  if (by.empty()) {
+    name = chunk;
+    by = policy.binding(segment_size, End::kLowest, c);
+  }
+  if (by.empty()) return;
+  const std::string given = policy.text_of(name, c);
+  if (name == segment_size) {
+    c->segment_size = std::bit_floor(c->chunk);
+  } else {
+    c->chunk = c->segment_size;
+  }
+  static std::atomic<bool> is_said{false};
+  if (!is_said.exchange(true) && reports_for_job()) {
+    util::complain("ucx-verity: %s=%s is not used: %s; %s is used\n", name.c_str(), given.c_str(),
+                   by.c_str(), policy.text_of(name, c).c_str());
+  }
 }
 
-void report_unparsed(SitePolicy& policy) {
+// A lock, or a limit, replaces what UCX's parser has read.
+void apply_site(SitePolicy& policy, ConfigTable* c) {
+  policy.apply(c);
+  fit_segment_and_chunk(policy, c);
+}
+
+// UCX refuses the memory domains of a component whose variables it cannot read, and goes on with
+// those of others: the raw ones must be hidden all the same, unless that was surely not wished.
+bool is_transparent_unparsed(const SitePolicy& policy, uct_component_t* component) {
+  const std::string value = policy.unparsed(component, "UCX_VERITY_TRANSPARENT");
+  constexpr const char* kNo[] = {"n", "no", "0", "off", "false"};
+  return std::none_of(std::begin(kNo), std::end(kNo),
+                      [&](const char* no) { return strcasecmp(value.c_str(), no) == 0; });
+}
+
+void report_unparsed(SitePolicy& policy, uct_component_t* component) {
   ConfigTable values{};
-  policy.read_each(&values);
-  policy.apply(&values);
+  policy.read_each(component, &values);
+  apply_site(policy, &values);
   use_reports(values);
   policy.release(&values);
 }
@@ -183,11 +214,12 @@ bool read_first(uct_component_t* component) noexcept {
   try {
     SitePolicy& policy = site_policy();
     if (uct_md_config_read(component, nullptr, nullptr, &config) == UCS_OK) {
-      policy.apply(config);
-      transparent = reinterpret_cast<const ConfigTable*>(config)->transparent != 0;
+      auto* values = reinterpret_cast<ConfigTable*>(config);
+      apply_site(policy, values);
+      transparent = values->transparent != 0;
     } else {
-      transparent = is_transparent_unparsed(policy);
-      report_unparsed(policy);
+      transparent = is_transparent_unparsed(policy, component);
+      report_unparsed(policy, component);
     }
   } catch (const std::bad_alloc&) {}
   if (config != nullptr) uct_config_release(config);
@@ -196,10 +228,9 @@ bool read_first(uct_component_t* component) noexcept {
 
 bool is_transparent() noexcept { return transparent.load(std::memory_order_relaxed); }
 
-// A lock, or a limit, replaces what UCX's parser has read.
 ucs_status_t configure(const uct_md_config_t* config) {
   auto& c = *reinterpret_cast<ConfigTable*>(const_cast<uct_md_config_t*>(config));
-  site_policy().apply(&c);
+  apply_site(site_policy(), &c);
   const ucs_status_t status = check(c);
   if (status != UCS_OK) {
     use_reports(c);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -95,10 +94,9 @@ void SitePolicy::set_default(std::string_view name, const std::string& value) {
   const_cast<ucs_config_field_t*>(field_of(name))->dfl_value = (new std::string(value))->c_str();
 }
 
-void SitePolicy::read_each(void* values) const {
+void SitePolicy::read_each(uct_component_h component, void* values) const {
   for (const ucs_config_field_t& field : table_.fields) {
-    const char* value = std::getenv((std::string(kPrefix) + field.name).c_str());
-    if (value == nullptr || !set_value(field, value, values))
+    if (!set_value(field, text_of_variable(component, field).c_str(), values))
       (void)set_value(field, field.dfl_value, values);
   }
 }
@@ -110,11 +108,10 @@ void SitePolicy::release(void* values) const noexcept {
   }
 }
 
-const char* SitePolicy::unparsed(const std::string& name) const noexcept {
+std::string SitePolicy::unparsed(uct_component_h component, const std::string& name) const {
   const policy::Entry* entry = policy_.find(name);
-  if (entry != nullptr && entry->locked) return entry->value.c_str();
-  const char* value = std::getenv(name.c_str());
-  return value != nullptr ? value : field_of(name)->dfl_value;
+  if (entry != nullptr && entry->locked) return entry->value;
+  return text_of_variable(component, *field_of(name));
 }
 
 const ucs_config_field_t* SitePolicy::field_of(std::string_view name) const noexcept {
@@ -169,12 +166,48 @@ bool SitePolicy::drop_wrong(const std::vector<Line>& lines) {
   return false;
 }
 
+// The same of the first limit whose bound does not go with those before it: whoever sets nothing
+// would have both.
+bool SitePolicy::drop_conflicting() {
+  for (const policy::Limit& limit : policy_.limits) {
+    const ucs_config_field_t& field = *field_of(limit.name);
+    const std::string* bound = bound_for(limit, field, values_.get());
+    if (bound == nullptr) continue;
+    (void)set_value(field, bound->c_str(), values_.get());
+    const auto bad = table_.check(values_.get());
+    if (!bad) continue;
+    const std::string file = limit.file;
+    policy::drop_file(&policy_, file,
+                      limit.place() + ": " + limit.name + "=" + limit.range() +
+                          ": no value goes with the other limits; allowed for UCX_VERITY_" +
+                          bad->variable + ": " + bad->allowed);
+    return true;
+  }
+  return false;
+}
+
 // One after the other: what some variables may be depends on others' values.
 void SitePolicy::check_values() {
   do {
     for (const ucs_config_field_t& field : table_.fields)
       (void)set_value(field, field.dfl_value, values_.get());
-  } while (drop_wrong(policy_.entries) || drop_wrong(policy_.limits));
+  } while (drop_wrong(policy_.entries) || drop_wrong(policy_.limits) || drop_conflicting());
+}
+
+std::string SitePolicy::binding(const std::string& name, End end, const void* values) const {
+  if (const policy::Entry* entry = policy_.find(name); entry != nullptr && entry->locked)
+    return entry->place() + " locks " + name + " to " + entry->value;
+  const policy::Limit* limit = policy_.find_limit(name);
+  if (limit == nullptr) return {};
+  const std::string& bound = end == End::kLowest ? limit->low : limit->high;
+  const auto kind = policy::kind_of(name);
+  if (bound.empty() || !kind) return {};
+  if (number_of(*field_of(name), values) != policy::quantity(*kind, bound)) return {};
+  return limit->place() + " limits " + name + " to " + limit->range();
+}
+
+std::string SitePolicy::text_of(const std::string& name, const void* values) const {
+  return uct::text_of(*field_of(name), values);
 }
 
 void SitePolicy::apply(void* values) noexcept {
@@ -188,8 +221,8 @@ void SitePolicy::apply(void* values) noexcept {
 void SitePolicy::apply_lock(const policy::Entry& entry, bool reports, void* values) noexcept {
   const ucs_config_field_t& field = *field_of(entry.name);
   try {
-    const std::string wanted = text_of(field, values_.get());
-    const std::string given = text_of(field, values);
+    const std::string wanted = uct::text_of(field, values_.get());
+    const std::string given = uct::text_of(field, values);
     if (wanted == given) return;
     if (reports) util::complain("%s\n", policy::refusal(entry, given).c_str());
   } catch (...) {}  // a line less
@@ -203,10 +236,10 @@ void SitePolicy::apply_limit(const policy::Limit& limit, bool reports, void* val
   try {
     const std::string* bound = bound_for(limit, field, values);
     if (bound == nullptr) return;
-    const std::string given = text_of(field, values);
+    const std::string given = uct::text_of(field, values);
     (void)set_value(field, bound->c_str(), values);
     // A time may differ by its rounding alone.
-    if (reports && given != text_of(field, values))
+    if (reports && given != uct::text_of(field, values))
       util::complain("%s\n", policy::refusal(limit, given, *bound).c_str());
   } catch (...) {}  // as above
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "policy/policy.h"
-#include "uct/compat/ucx.h"
+#include "uct/compat/component.h"
 
 namespace verity::uct {
 
@@ -42,13 +42,19 @@ class SitePolicy {
   // was put in lives as long as this.
   void apply(void* values) noexcept;
   // Where the parser refused a variable and so filled no structure: each field's value by itself,
-  // the default in place of one that is refused. Not ucx.conf's. `values` is zero, and of the
-  // caller, who ends with release().
-  void read_each(void* values) const;
+  // the default in place of one that is refused. `values` is zero, and of the caller, who ends with
+  // release().
+  void read_each(uct_component_h component, void* values) const;
   void release(void* values) const noexcept;
   // A variable's value as a text, in the same case: what is locked, else the environment's, else
-  // the default.
-  [[nodiscard]] const char* unparsed(const std::string& name) const noexcept;
+  // ucx.conf's, else the default.
+  [[nodiscard]] std::string unparsed(uct_component_h component, const std::string& name) const;
+  // The line that keeps a variable from values beyond that end, where its value is there, in words:
+  // "FILE:1 limits UCX_VERITY_CHUNK to ..64k". Empty: none does.
+  enum class End : uint8_t { kLowest, kHighest };
+  [[nodiscard]] std::string binding(const std::string& name, End end, const void* values) const;
+  // A variable's value as `ucx_info -c` prints it.
+  [[nodiscard]] std::string text_of(const std::string& name, const void* values) const;
 
  private:
   [[nodiscard]] const ucs_config_field_t* field_of(std::string_view name) const noexcept;
@@ -57,6 +63,7 @@ class SitePolicy {
   void set_default(std::string_view name, const std::string& value);
   template <typename Line>
   bool drop_wrong(const std::vector<Line>& lines);
+  bool drop_conflicting();
   void check_values();
   void apply_lock(const policy::Entry& entry, bool reports, void* values) noexcept;
   void apply_limit(const policy::Limit& limit, bool reports, void* values) noexcept;

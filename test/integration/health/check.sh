@@ -126,6 +126,29 @@ contains "a broken ledger is put aside" "$(export_of node2 2>&1 > "$tap_dir/out"
 is "and the export goes on" "$(metric_sum check_status "$tap_dir/out")" 0
 contains "a ledger that cannot be kept" "$("$tool" export --ledger /proc/nowhere/ledger 2>&1)" 'cannot keep its ledger /proc/nowhere/ledger'
 contains "a collector's folder that is not there" "$(export_of node2 --textfile "$tap_dir/nowhere/x.prom" 2>&1)" 'nowhere'
+# One that several hosts share, as on NFS: the one whose it is goes on, the others say so. What none uses any more is put aside.
+shared=$tap_dir/node2.ledger
+of_other() { # of_other SECONDS: another host wrote it then
+  python3 - "$shared" "$1" << 'PY'
+import json, sys
+path, written = sys.argv[1], int(sys.argv[2])
+ledger = json.load(open(path))
+ledger.update(boot="another", host="elsewhere", written=written)
+json.dump(ledger, open(path, "w"))
+PY
+}
+export_of node2 > "$tap_dir/out"
+of_other "$(date +%s)"
+cp "$shared" "$tap_dir/before"
+contains "a ledger that another host uses is refused" "$({ export_of node2 2>&1; echo "exit $?"; } | paste -s -d " ")" \
+  'node2.ledger is the ledger of host elsewhere, which uses it now: .*exit 2'
+ok "  and left to it" cmp "$shared" "$tap_dir/before"
+contains "  check does not conclude from it" "$(verdict node2)" 'UNKNOWN.*the ledger of host elsewhere'
+of_other 1
+contains "one of a host that used it before this one started is put aside" "$(export_of node2 2>&1 > "$tap_dir/out")" \
+  'node2.ledger is the ledger of host elsewhere; it is now .*node2.ledger.bad'
+sed -i 's/"boot":"[^"]*"/"boot":"before"/' "$shared"
+is "one of this host before it started again is its own" "$(export_of node2 2>&1 > "$tap_dir/out")" ""
 exec 9> "$tap_dir/node2.ledger.lock"
 flock 9
 contains "a second run at the same time" "$(export_of node2 2>&1)" 'another one is running'

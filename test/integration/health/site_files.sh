@@ -56,6 +56,8 @@ evaluation_interval: 1m
 tests:
   - interval: 1m
     input_series:
+      - series: 'ucx_verity_export_timestamp_seconds{instance="node1"}'
+        values: '0+60x60'
 YML
 while read -r name node1 node2; do
   for node in node1 node2; do
@@ -81,6 +83,39 @@ cat >> "$tap_dir/alerts.yml" << 'YML'
           - {labels: '{alertname="UcxVerityFaults", instance="node2"}', value: 1}
 YML
 try "damage that was delivered has an alert of its own" promtool promtool test rules "$tap_dir/alerts.yml"
+# Alerts about exporters that do not run: one that never did beside another one, one that stopped, and none at all.
+cat > "$tap_dir/exporters.yml" << YAML
+rule_files: ['$health/ucx-verity.rules.yml']
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'node_textfile_scrape_error{job="compute",instance="old"}', values: '0x3000'}
+      - {series: 'node_textfile_scrape_error{job="compute",instance="new"}', values: '0x3000'}
+      - {series: 'node_textfile_scrape_error{job="storage",instance="disk"}', values: '0x3000'}
+      - {series: 'node_textfile_scrape_error{job="compute",instance="stopped"}', values: '0x3000'}
+      - {series: 'ucx_verity_export_timestamp_seconds{job="compute",instance="old"}', values: '0+60x3000'}
+      - {series: 'ucx_verity_export_timestamp_seconds{job="compute",instance="stopped"}', values: '0+60x5 stale'}
+    promql_expr_test:
+      - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
+        eval_time: 1h
+        exp_samples:
+          - {labels: '{alertname="UcxVerityExporterMissing", instance="new"}', value: 1}
+          - {labels: '{alertname="UcxVerityExporterSilent", instance="stopped"}', value: 1}
+      - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
+        eval_time: 2d
+        exp_samples:
+          - {labels: '{alertname="UcxVerityExporterMissing", instance="new"}', value: 1}
+          - {labels: '{alertname="UcxVerityExporterMissing", instance="stopped"}', value: 1}
+  - interval: 1m
+    input_series:
+      - {series: 'node_textfile_scrape_error{job="compute",instance="new"}', values: '0x100'}
+    promql_expr_test:
+      - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
+        eval_time: 1h
+        exp_samples:
+          - {labels: '{alertname="UcxVerityNoExporter"}', value: 1}
+YAML
+try "exporters that do not run are alerted" promtool promtool test rules "$tap_dir/exporters.yml"
 lacks "nothing that only mode verify does is said of all faults" "$(cat "$health"/ucx-verity.{rules.yml,dashboard.json})" 'all repaired|, repaired\.'
 try "the dashboard is JSON" python3 python3 -m json.tool "$health/ucx-verity.dashboard.json"
 try "shellcheck accepts the scripts" shellcheck shellcheck -s sh "$site/libexec/ucx-verity/slurm-health-check" "$site/libexec/ucx-verity/slurm-task-prolog"

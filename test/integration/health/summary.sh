@@ -90,6 +90,22 @@ for launcher in "$openmpi" ${mpich:+"$mpich"}; do
   one_line "$mpi: a rank that vanished is missed" '^ucx-verity: 3 ranks on alpha: .*; 1 of 3 ranks did not report$'
   clean
 done
+# A rank that reports by itself is not accused.
+cat > "$tap_dir/other_rank" << 'SH'
+#!/bin/bash
+[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || export "$OTHER_RANK"
+exec "$@"
+SH
+chmod +x "$tap_dir/other_rank"
+for launcher in "$openmpi" ${mpich:+"$mpich"}; do
+  for setting in UCX_VERITY_HEALTH=n UCX_VERITY_ATTEST_RANKS=y; do
+    OTHER_RANK=$setting with_tls vposix,vself within 100 "$launcher" -np 3 "$tap_dir/other_rank" "$(mpi_program "$launcher" vanish)" > "$tap_dir/job" 2>&1
+    name="$(flavour "$launcher"): a rank with $setting"
+    contains "$name has a report of its own" "$(cat "$tap_dir/job")" '^ucx-verity: rank 1, pid'
+    contains "$name: the others' is without it" "$(cat "$tap_dir/job")" '^ucx-verity: 3 ranks on alpha: .*; 1 of 3 ranks is not in this report$'
+    clean
+  done
+done
 job "$openmpi" 2 vposix,vself vanish fail
 one_line "a rank that fails reports at once: mpirun kills the others" '^ucx-verity: 2 ranks on alpha: .*; 1 of 2 ranks did not report$'
 clean

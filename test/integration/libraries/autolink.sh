@@ -32,7 +32,7 @@ for mpi in openmpi mpich; do
   compile "order_$mpi" "mpicc.$mpi" "$abs_top_srcdir/test/mpi/libraries/autolink_order.c" "-lverity_autolink_$mpi" -lverity_autolink \
     > "$tap_dir/log" 2>&1 || { ok "$mpi: autolink_order compiles" false; note "$(head -n 20 "$tap_dir/log")"; continue; }
   # A message of 64 KiB waits for its receiver, one of 500 bytes does not.
-  for case in swapped turns sends wildcards other-tag crossing other-order foreign freed; do
+  for case in swapped turns sends wildcards other-tag crossing other-order foreign freed proc-null; do
     for size in "20000 65536" "300 500"; do
       # shellcheck disable=SC2086 # two arguments
       output=$(job 20 $mpi 2 "order_$mpi" "$case" $size)

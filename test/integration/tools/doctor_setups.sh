@@ -94,7 +94,7 @@ setup "observe" 'export UCX_VERITY_MODE=observe' 1 \
 mkdir "$tap_dir/conf"
 file_says() { printf '%s\n' "$@" > "$tap_dir/conf/ucx.conf"; }
 by_file="export UCX_CONFIG_DIR=$tap_dir/conf"
-if file_says 'UCX_TLS=none' && UCX_CONFIG_DIR=$tap_dir/conf ucx_info -c 2> /dev/null | grep -qx UCX_TLS=none; then
+if reads_ucx_conf "$tap_dir/conf"; then
   file_says UCX_VERITY_MODE=off
   setup "ucx.conf: off" "$by_file" 2 \
     "  BROKEN  shell       UCX_VERITY_MODE=off in ucx.conf: nothing is checked, so jobs run unverified -> export UCX_VERITY_MODE=verify" "$unverified"
@@ -110,6 +110,20 @@ if file_says 'UCX_TLS=none' && UCX_CONFIG_DIR=$tap_dir/conf ucx_info -c 2> /dev/
     "  BROKEN  shell       UCX_TLS=tcp,self in ucx.conf names no wrapped transport, so jobs run unverified -> export UCX_TLS=$tls" "$unverified"
   file_says UCX_VERITY_TRANSPARENT=y UCX_TLS=tcp,self
   setup "ucx.conf: UCX's own names" "$by_file; unset UCX_TLS" 0 "ok: jobs started from this shell are verified"
+  with_file() { # with_file OPTION [COMMANDS]: what doctor prints then
+    bare bash -c "eval \"\$('$tool' env)\"; $by_file; ${2:-:}; '$tool' doctor $1 2>&1" | tr -s ' \n' ' '
+  }
+  file_says UCX_VERITY_MODE=observe
+  contains "ucx.conf: the selftest has its mode" "$(with_file --selftest)" \
+    ' 1 found, .*: found and delivered all the same -> export UCX_VERITY_MODE=verify'
+  contains "ucx.conf: but for the variable's" "$(with_file --selftest 'export UCX_VERITY_MODE=verify')" ' 1 found, 1 repaired; wrong bytes delivered: 0 '
+  file_says UCX_NET_DEVICES=none UCX_TLS=all
+  contains "ucx.conf: the selftest has devices of its own" "$(with_file --selftest)" 'ok selftest tcp: .* 1 found, 1 repaired'
+  file_says UCX_TLS=vtcp,vself UCX_NET_DEVICES=lo
+  output=$(with_file --protocols 'unset UCX_TLS')
+  contains "ucx.conf: protocols are those of its transports" "$output" 'messages within this host .*vtcp/lo.* messages between hosts '
+  lacks "ucx.conf: and of no others" "${output%% ok UCX*}" 'vposix|vsysv'
+  lacks "ucx.conf: nor of other devices" "${output#*between hosts}" 'vtcp/[^l]'
 else
   skip "ucx.conf" "this UCX reads none"
 fi

@@ -144,6 +144,28 @@ PROBE_AFTER 2ms 1s 1us 2ms
 POOL_LIMIT 2m 4m 1m 2m
 HELD_LIMIT 2mb 1g inf 1g
 LIMITS
+# A chunk holds a segment at least: what the site bounds of the two stays, the user's other one gives way.
+for line in 'limit UCX_VERITY_CHUNK=..16k' 'lock UCX_VERITY_CHUNK=16k'; do
+  policy "$line"
+  output=$(UCX_VERITY_SEGMENT_SIZE=64k info -d)
+  contains "$line: a larger segment size gives way" "$output" \
+    "^ucx-verity: UCX_VERITY_SEGMENT_SIZE=64K is not used: $file:1 ${line%% *}s UCX_VERITY_CHUNK to .*16k; 16K is used\$"
+  is "  said once" "$(grep -c 'is not used' <<< "$output")" 1
+  contains "  and the transports are there" "$output" 'Transport: vposix'
+done
+policy 'limit UCX_VERITY_SEGMENT_SIZE=32k..'
+output=$(UCX_VERITY_CHUNK=16k info -d)
+contains "a lowest segment size: a smaller chunk gives way" "$output" \
+  "^ucx-verity: UCX_VERITY_CHUNK=16K is not used: $file:1 limits UCX_VERITY_SEGMENT_SIZE to 32k..; 32K is used\$"
+contains "  and the transports are there" "$output" 'Transport: vposix'
+policy 'limit UCX_VERITY_CHUNK=..64k'
+contains "both of the user's own are refused as ever" "$(UCX_VERITY_CHUNK=16k UCX_VERITY_SEGMENT_SIZE=64k info -d)" \
+  'ucx-verity: UCX_VERITY_CHUNK: bad value; allowed: from UCX_VERITY_SEGMENT_SIZE to 32m'
+for two in 'SEGMENT_SIZE=64k.. CHUNK=..16k' 'CHUNK=..16k SEGMENT_SIZE=64k..'; do
+  policy "limit UCX_VERITY_${two% *}" "limit UCX_VERITY_${two#* }"
+  broken "limits that no two values are within: $two" \
+    "$file:2: UCX_VERITY_${two#* }: no value goes with the other limits; allowed for UCX_VERITY_CHUNK: from UCX_VERITY_SEGMENT_SIZE to 32m"
+done
 policy 'limit UCX_VERITY_WINDOW=1..10'
 broken "a bound that cannot be" "$file:1: UCX_VERITY_WINDOW=1: bad value; allowed for UCX_VERITY_WINDOW: 2 to 32768 frames"
 policy 'limit UCX_VERITY_SEGMENT_SIZE=300..64k'

@@ -92,6 +92,20 @@ if [ -n "$openmpi" ]; then
     )
     is "UCX_VERITY_$bad: its health files are where UCX_VERITY_HEALTH_DIR says" "$(find "$tap_dir/elsewhere" -name '[0-9]*.health' | wc -l)" 2
   done
+  rm -rf "$tap_dir/elsewhere"
+  mkdir "$tap_dir/elsewhere" "$tap_dir/conf"
+  if reads_ucx_conf "$tap_dir/conf"; then
+    echo "UCX_VERITY_HEALTH_DIR=$tap_dir/elsewhere" > "$tap_dir/conf/ucx.conf"
+    (
+      verity_env all
+      unset UCX_TLS UCX_VERITY_HEALTH_DIR
+      export UCX_CONFIG_DIR=$tap_dir/conf UCX_VERITY_ATTEST=yes
+      within 60 "$openmpi" -np 2 "$(mpi_program "$openmpi" mixed)" -n 100 > "$tap_dir/elsewhere.out" 2>&1
+    )
+    is "  and where ucx.conf does" "$(find "$tap_dir/elsewhere" -name '[0-9]*.health' | wc -l)" 2
+  else
+    skip "  and where ucx.conf does" "this UCX reads none"
+  fi
 fi
 
 done_testing

@@ -143,6 +143,20 @@ for bad in ATTEST=yes MODE= WINDOW=abc LINGER=2sec TRANSPARENT=true; do
 done
 is "UCX_VERITY_TRANSPARENT=false is no wish to be" \
   "$(as wrapped all env UCX_VERITY_TRANSPARENT=false "${UCX_INFO:-ucx_info}" -d 2> /dev/null | names)" "$stock"
+# Also where ucx.conf alone has the wish, or what is no wish.
+mkdir "$tap_dir/conf"
+by_file() { # by_file LINE...: the raw names found with these lines of ucx.conf, and a value that is refused
+  printf '%s\n' "$@" > "$tap_dir/conf/ucx.conf"
+  as wrapped all env "UCX_CONFIG_DIR=$tap_dir/conf" UCX_VERITY_WINDOW=abc "${UCX_INFO:-ucx_info}" -d 2> /dev/null | names
+}
+if reads_ucx_conf "$tap_dir/conf"; then
+  is "UCX_VERITY_TRANSPARENT=y in ucx.conf: no raw transport is found" "$(by_file UCX_VERITY_TRANSPARENT=y)" ""
+  is "  nor with what is refused there" "$(by_file UCX_VERITY_TRANSPARENT=true)" ""
+  is "  but with n, and with false" "$(by_file UCX_VERITY_TRANSPARENT=n); $(by_file UCX_VERITY_TRANSPARENT=false)" "$stock; $stock"
+  is "  the environment goes before it" "$(UCX_VERITY_TRANSPARENT=n by_file UCX_VERITY_TRANSPARENT=y)" "$stock"
+else
+  skip "UCX_VERITY_TRANSPARENT=y in ucx.conf" "this UCX reads none"
+fi
 for launcher in $openmpi $mpich; do
   program=$(mpi_program "$launcher" mixed) || continue
   status=0

@@ -204,6 +204,36 @@ static void freed(void) {
   MPI_Comm_free(&own);
 }
 
+/* MPI_PROC_NULL: sends and receives end at once, with no structure and a count of 0. */
+static void proc_null(void) {
+  verity_autolink_structure *s = NULL, *none = NULL;
+  request anything = begin_receive(MPI_ANY_SOURCE, kTag, &s);
+  int length = -1;
+  MPI_Status status = {0};
+  status.MPI_TAG = kTag;
+  SUCCEEDS(verity_autolink_recv(&type, MPI_PROC_NULL, kTag, MPI_COMM_WORLD, &status, &none));
+  MPI_Get_count(&status, MPI_BYTE, &length);
+  expect(status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG && length == 0,
+         "the status that MPI_Recv has");
+  expect(
+      none == NULL && verity_autolink_root(none) == NULL && verity_autolink_root_count(none) == 0,
+      "no structure");
+  struct list l = make(count, kFirst);
+  SUCCEEDS(verity_autolink_send(&type, l.nodes, 1, MPI_PROC_NULL, kTag, MPI_COMM_WORLD));
+  request r = NULL;
+  SUCCEEDS(verity_autolink_isend(&type, l.nodes, 1, MPI_PROC_NULL, kTag, MPI_COMM_WORLD, &r));
+  int flag = 0;
+  SUCCEEDS(verity_autolink_test(&r, &flag));
+  expect(flag != 0 && r == NULL, "a send ends with its first test");
+  r = begin_receive(MPI_PROC_NULL, MPI_ANY_TAG, &none);
+  SUCCEEDS(verity_autolink_test(&r, &flag));
+  expect(flag != 0 && r == NULL && none == NULL, "a receive ends with its first test");
+  release(&l);
+  send_now(kFirst + rank, kTag);
+  SUCCEEDS(verity_autolink_wait(&anything));
+  check_structure(s, kFirst + 1 - rank, "the receive from anywhere");
+}
+
 static const struct {
   const char* name;
   void (*run)(void);
@@ -216,6 +246,7 @@ static const struct {
              {"other-order", other_order},
              {"foreign", foreign},
              {"freed", freed},
+             {"proc-null", proc_null},
              {"busy", busy}};
 
 int main(int argc, char** argv) {

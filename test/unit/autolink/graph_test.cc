@@ -84,6 +84,44 @@ TEST(Autolink, PointersThatManyNestedStructsLeaveOutArriveAsNull) {
       0);
 }
 
+// A peer of another release, or a hostile one, sends them as they are in its memory: here by a
+// schema of the same hash that leaves nothing out.
+TEST(Autolink, PointersThatAreLeftOutAreNullWhateverArrives) {
+  struct Inner {
+    int64_t value;
+    void* ignored;
+  };
+  const verity_automap_field all[] = {{"bytes", "MPI_BYTE", -1, 0, 1, sizeof(Inner)}};
+  const verity_automap_field inner[] = {{"value", "MPI_INT64_T", -1, 0, 8, 1}};
+  const verity_automap_field outer[] = {{"pair", "struct inner", 0, 0, sizeof(Inner), 2}};
+  verity_automap_type types[2] = {};
+  types[0].name = "struct inner", types[0].size = sizeof(Inner), types[0].alignment = 8;
+  types[0].fields = inner, types[0].field_count = 1;
+  types[1].name = "struct outer", types[1].size = 2 * sizeof(Inner), types[1].alignment = 8;
+  types[1].fields = outer, types[1].field_count = 1;
+  verity_automap_type open_types[2] = {types[0], types[1]};
+  open_types[0].fields = all;
+  const verity_automap_schema schema{1, 2, types}, open_schema{1, 2, open_types};
+  Inner pair[2] = {{7, &pair[0]}, {8, &pair[1]}};
+  for (const int type : {0, 1}) {
+    void* data = nullptr;
+    size_t size = 0;
+    ASSERT_EQ(
+        verity_autolink_pack(&open_schema, type, pair, type == 0 ? 2 : 1, nullptr, &data, &size), 0)
+        << verity_autolink_error();
+    verity_autolink_structure* made = nullptr;
+    ASSERT_EQ(verity_autolink_unpack(&schema, type, data, size, nullptr, &made), 0)
+        << verity_autolink_error();
+    std::free(data);
+    const Structure owned(made);
+    const auto* got = static_cast<const Inner*>(verity_autolink_root(made));
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(got[i].value, 7 + i) << type;
+      EXPECT_EQ(got[i].ignored, nullptr) << type;
+    }
+  }
+}
+
 TEST(Autolink, ASchemaWhoseTypesContainThemselvesIsRefused) {
   const verity_automap_field fields[] = {{"self", "struct self", 0, 0, 8, 1}};
   verity_automap_type type{};

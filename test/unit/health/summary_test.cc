@@ -67,11 +67,24 @@ TEST(HealthSummary, RanksThatDidNotReportAreCounted) {
   reports[0].counters.faults_payload = 1;
   reports[0].counters.faults_repaired = 1;
   EXPECT_EQ(first_line(sum_up(reports, 2, 3, 3)),
-            "ucx-verity: 3 ranks on node3: 1.00 MiB verified, 1 fault found, 1 repaired; 2 of 3 "
-            "ranks did not report");
+            "ucx-verity: 3 ranks on node3: 1.00 MiB verified, 1 fault found, 1 repaired; 1 of 3 "
+            "ranks did not report; 1 of 3 ranks is not in this report");
   EXPECT_EQ(first_line(sum_up({rank("0")}, 2, 0, 0)),
             "ucx-verity: 2 ranks on node3: 1.00 MiB verified, no damage found; 1 of 2 ranks did "
             "not report");
+}
+
+// They may report by themselves, or have no part in it.
+TEST(HealthSummary, RanksThatNeverRegisteredAreNotAccused) {
+  EXPECT_EQ(first_line(sum_up({rank("0"), rank("2")}, 2, 4, 4)),
+            "ucx-verity: 4 ranks on node3: 2.00 MiB verified, no damage found; 2 of 4 ranks are "
+            "not in this report");
+  // Nor is anything said of what they received.
+  Report repaired = rank("0");
+  repaired.counters.faults_payload = repaired.counters.faults_repaired = 1;
+  EXPECT_EQ(first_line(sum_up({repaired, rank("2")}, 2, 3, 3)),
+            "ucx-verity: 3 ranks on node3: 2.00 MiB verified, 1 fault found, 1 repaired; 1 of 3 "
+            "ranks is not in this report");
 }
 
 TEST(HealthSummary, WhoOnlySentHasVerifiedNothing) {

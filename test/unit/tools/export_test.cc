@@ -113,13 +113,27 @@ TEST(Exposition, SeriesAreBounded) {
                          std::to_string(1000 - kMostSeries)));
 }
 
+// As many transports and devices as jobs of such a host use.
+TEST(Exposition, AHostWithEightAdaptersHasASeriesForEachPath) {
+  Exposition exposition;
+  auto& paths = exposition.totals.paths;
+  for (const char* transport : {"vrc_mlx5", "vdc_mlx5", "vud_mlx5", "vtcp"}) {
+    for (int i = 0; i < 8; ++i)
+      paths[{transport, "device" + std::to_string(i), {}}].bytes_verified = 1;
+  }
+  for (const char* device : {"eth0", "eth1", "lo"}) paths[{"vtcp", device, {}}].bytes_verified = 1;
+  for (const char* transport : {"vposix", "vsysv", "vcma", "vxpmem", "vself"})
+    paths[{transport, "memory", {}}].bytes_verified = 1;
+  EXPECT_EQ(render_exposition(exposition).find("other"), std::string::npos);
+}
+
 // Others that become busier take no series away: that would look like faults of today.
 TEST(Exposition, PathKeepsItsSeries) {
   Exposition exposition;
   auto& paths = exposition.totals.paths;
   paths[{"vtcp", "eth0", {}}].bytes_verified = 1;
   choose_shown(exposition.shown, paths);
-  for (int i = 0; i < 20; ++i)
+  for (std::size_t i = 0; i <= kMostSeries; ++i)
     paths[{"vrc_mlx5", "mlx5_" + std::to_string(i), {}}].bytes_verified = 1000;
   Ledger ledger, again;
   ledger.shown = exposition.shown;

@@ -279,6 +279,26 @@ TEST(Ledger, OwnHostIsTold) {
   EXPECT_EQ(paths.begin()->first.peer, health::kThisHost);
 }
 
+// By the boot id, as a container has a host name of its own; after a restart, by the name.
+TEST(Ledger, IsThatOfOneHost) {
+  const Machine machine{"boot", "here", 1000};
+  Ledger ledger;
+  const auto owner = [&](const char* boot, const char* host, std::uint64_t written) {
+    ledger.boot = boot, ledger.host = host, ledger.written = written;
+    Ledger again;
+    EXPECT_EQ(from_json(to_json(ledger), &again), "");
+    return owner_of(again, machine);
+  };
+  EXPECT_EQ(owner("", "", 0), Owner::kThisHost);  // new, or of an older release
+  EXPECT_EQ(owner("before", "", 2000), Owner::kThisHost);
+  EXPECT_EQ(owner("boot", "here", 2000), Owner::kThisHost);
+  EXPECT_EQ(owner("boot", "a-container", 2000), Owner::kThisHost);
+  EXPECT_EQ(owner("before", "here", 900), Owner::kThisHost);
+  EXPECT_EQ(owner("before", "here", 2000), Owner::kThisHost);  // the clock was wrong
+  EXPECT_EQ(owner("another", "elsewhere", 2000), Owner::kOtherHost);
+  EXPECT_EQ(owner("another", "elsewhere", 900), Owner::kFormerHost);
+}
+
 TEST(Ledger, SurvivesItsFile) {
   Ledger ledger;
   take(ledger, "/dir/1.health", process("b\"\\\n\xff", 100, 3));

@@ -33,6 +33,23 @@ void link_modules(const Facts& facts, bool with_plugin, const std::string& folde
   fs::create_symlink(facts.install.fault, folder + "/libuct_fault" + facts.ucx.suffix);
 }
 
+// As the plugin has it in this shell, from variables, ucx.conf and the site's files; where it does
+// not work there, the variable, unless that is why. nullptr: the default.
+const std::string* mode_of(const Facts& facts) {
+  constexpr const char* kMode = "UCX_VERITY_MODE";
+  const std::string* mode = find_value(facts.shell.probe.ucx.settings, kMode);
+  if (mode != nullptr) return mode;
+  const bool bad = std::any_of(facts.shell.bad_values.begin(), facts.shell.bad_values.end(),
+                               [](const BadValue& value) { return value.name == kMode; });
+  return bad ? nullptr : find_value(facts.shell.set, kMode);
+}
+
+// What makes it check and repair again.
+std::string mode_remedy(const Facts& facts) {
+  const bool by_variable = find_value(facts.shell.set, "UCX_VERITY_MODE") != nullptr;
+  return by_variable ? "unset UCX_VERITY_MODE" : "export UCX_VERITY_MODE=verify";
+}
+
 // The variables of `env`, with this folder of modules; the first frame of at least 4 KiB gets one
 // bit flipped, behind UCX's own header, so that stock UCX delivers it. One message in frames, not
 // read by its receiver.
@@ -48,6 +65,7 @@ std::vector<Variable> environment_of(const Facts& facts, const std::string& tls,
   set("UCX_RCACHE_ENABLE", "n");
   const bool own_names = locks_own_names(facts.shell.settings);
   set("UCX_TLS", own_names ? without_wrappers(tls) : tls);
+  set("UCX_NET_DEVICES", "all");
   set("UCX_VERITY_TRANSPARENT", own_names ? "y" : "n");
   set("UCX_VERITY_EXTRA_MODULES", "fault");
   set("UCX_RNDV_THRESH", "inf");
@@ -59,11 +77,7 @@ std::vector<Variable> environment_of(const Facts& facts, const std::string& tls,
   set("UCX_FAULT_PLACE", "payload");
   set("UCX_FAULT_HEADER_SIZE", "128");
   set("UCX_FAULT_REPORT", folder + "/damage");
-  const std::string* mode = find_value(facts.shell.set, "UCX_VERITY_MODE");
-  const bool bad =
-      std::any_of(facts.shell.bad_values.begin(), facts.shell.bad_values.end(),
-                  [](const BadValue& value) { return value.name == "UCX_VERITY_MODE"; });
-  if (mode != nullptr && !bad) set("UCX_VERITY_MODE", *mode);
+  if (const std::string* mode = mode_of(facts)) set("UCX_VERITY_MODE", *mode);
   return variables;
 }
 
@@ -128,7 +142,8 @@ std::string numbers(const Outcome& with, const Outcome& without) {
          " (without the plugin: " + std::to_string(without.wrong) + ")";
 }
 
-Finding finding_of(const std::string& lower, const Outcome& with, const Outcome& without) {
+Finding finding_of(const Facts& facts, const std::string& lower, const Outcome& with,
+                   const Outcome& without) {
   if (!with.error.empty() || !without.error.empty()) {
     return {Grade::kBroken, kTopic,
             lower + ": " + (with.error.empty() ? without.error : with.error),
@@ -144,9 +159,9 @@ Finding finding_of(const std::string& lower, const Outcome& with, const Outcome&
   }
   if (with.found == 1)
     return {Grade::kWarning, kTopic, text + ": found and delivered all the same",
-            "unset UCX_VERITY_MODE"};
+            mode_remedy(facts)};
   return {Grade::kBroken, kTopic, text + ": nothing was found",
-          "unset UCX_VERITY_MODE, or install ucx-verity again"};
+          mode_remedy(facts) + ", or install ucx-verity again"};
 }
 
 // One transport of shared memory and one of the network, as far as the corrupting one stands for
@@ -181,8 +196,8 @@ Findings run_selftest(const Facts& facts) {
   Findings findings;
   try {
     for (const std::string& lower : transports) {
-      findings.push_back(
-          finding_of(lower, try_transport(facts, "vf" + lower), try_transport(facts, "f" + lower)));
+      findings.push_back(finding_of(facts, lower, try_transport(facts, "vf" + lower),
+                                    try_transport(facts, "f" + lower)));
     }
   } catch (const std::exception& error) {
     findings.push_back({Grade::kBroken, kTopic, error.what(), "", Effect::kIgnored});
