@@ -11,6 +11,7 @@
 #include "health/report/attestation_io.h"
 #include "uct/compat/ucx.h"
 #include "uct/process/options.h"
+#include "uct/process/per_process.h"
 #include "util/complain.h"
 
 namespace verity::uct {
@@ -30,10 +31,7 @@ int64_t now_ns() noexcept {
 
 }  // namespace
 
-FaultLog& fault_log() noexcept {
-  static FaultLog* const instance = new FaultLog;
-  return *instance;
-}
+FaultLog& fault_log() noexcept { return PerProcess<FaultLog>::get(); }
 
 // What writes the text of a record, a program's log handler for instance, may come upon another
 // fault: that one is counted alone.

@@ -43,9 +43,9 @@ ucs_status_t read_options(uct_component_h component) {
 void Process::noticed(uct_component_h component) noexcept {
   try {
     const std::lock_guard lock(mutex_);
-    if (noticed_ || started_ || in_child()) return;
+    if (noticed_ || started_) return;
     launch_ = health::identify_launch();
-    if (launch_.ranks < 2 || health::identify_process().rank.empty()) return;
+    if (launch_.ranks < 2 || !is_rank()) return;
     const std::vector<std::string> objects = health::loaded_objects();
     if (!health::is_mpi_program(objects)) return;
     const bool is_readable = read_options(component) == UCS_OK;
@@ -64,7 +64,7 @@ void Process::join_job() {
   const health::Identity who = health::identify_process();
   if (launch_.key.empty()) launch_ = health::identify_launch();
   if (options().attest_ranks || options().attest == health::AttestPolicy::kNever ||
-      launch_.key.empty() || who.rank.empty())
+      launch_.key.empty() || !is_rank())
     return;
   if (!job_.join(segment_->folder(), launch_.key + " " + who.host, who.rank)) return;
   on_exit([](int status, void*) { process().exits(status); }, nullptr);
@@ -119,7 +119,7 @@ void Process::finish_or_throw() {
 }
 
 void Process::finish() noexcept {
-  if (in_child() || getpid() != pid_) return;
+  if (getpid() != pid_) return;
   const std::lock_guard lock(mutex_);
   if ((!started_ && !noticed_) || finished_) return;
   finished_ = true;
