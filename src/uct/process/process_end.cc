@@ -5,6 +5,8 @@
 // The ranks of a job on one host have a file for their accounts, which begins with the health file.
 // The one that ends last prints what all of them counted, as does the first one that fails. A
 // process of no launcher, or without health files, prints its own.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -16,6 +18,7 @@
 #include "uct/process/options.h"
 #include "uct/process/process.h"
 #include "util/complain.h"
+#include "util/lock_soon.h"
 
 namespace verity::uct {
 
@@ -36,6 +39,15 @@ ucs_status_t read_options(uct_component_h component) {
   status = configure(config);
   uct_config_release(config);
   return status;
+}
+
+// Without the allocator, which may have been interrupted as well.
+void report_interrupted() noexcept {
+  char line[96];
+  std::snprintf(line, sizeof(line),
+                "ucx-verity: pid %d: no report: the process ended while the plugin was at work\n",
+                getpid());
+  health::print(line);
 }
 
 }  // namespace
@@ -120,7 +132,8 @@ void Process::finish_or_throw() {
 
 void Process::finish() noexcept {
   if (getpid() != pid_) return;
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = util::lock_soon(mutex_);
+  if (!lock.owns_lock() || (table_ != nullptr && !table_->is_free())) return report_interrupted();
   if ((!started_ && !noticed_) || finished_) return;
   finished_ = true;
   fault_log().finish();
