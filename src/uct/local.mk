@@ -68,6 +68,7 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/process/option_table.h \
 	src/uct/process/options.cc \
 	src/uct/process/options.h \
+	src/uct/process/per_process.h \
 	src/uct/process/process.cc \
 	src/uct/process/process.h \
 	src/uct/process/process_end.cc \

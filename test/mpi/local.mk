@@ -6,6 +6,7 @@ mpi_test_programs = \
 	test/mpi/collectives \
 	test/mpi/compute \
 	test/mpi/digest \
+	test/mpi/fibers \
 	test/mpi/file_waits \
 	test/mpi/finalize \
 	test/mpi/forks \
@@ -39,6 +40,7 @@ mpi_test_files = \
 	test/mpi/content.h \
 	test/mpi/datatypes/collectives.c \
 	test/mpi/datatypes/exchange.py \
+	test/mpi/datatypes/fibers.c \
 	test/mpi/datatypes/file_waits.c \
 	test/mpi/datatypes/from_group.c \
 	test/mpi/datatypes/gaps.c \

@@ -16,6 +16,7 @@
 
 #include "health/files/layout.h"
 #include "health/paths.h"
+#include "util/lock_soon.h"
 
 namespace verity::health {
 
@@ -80,6 +81,8 @@ class Table {
   }
 
   void set_mode(std::string_view mode) noexcept;
+  // False: the lock stays taken, by a thread that a signal's handler has interrupted.
+  [[nodiscard]] bool is_free() noexcept { return util::lock_soon(mutex_).owns_lock(); }
   // The process ends as it should.
   void end(std::uint64_t now_ns) noexcept;
 

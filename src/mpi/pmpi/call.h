@@ -86,14 +86,9 @@ class Call {
 };
 
 // Whether the outermost call is still under way, as far as its frame shows: what came over it has
-// another value where that returns to. (On other processors no place is known for it.)
-[[nodiscard]] inline bool outer_is_there() noexcept {
-#ifdef __x86_64__
-  return static_cast<const void* const*>(thread.outer)[-1] == thread.returns;
-#else
-  return true;
-#endif
-}
+// another value where that returns to, or the stack was the program's own and is unmapped. (On
+// other processors no place is known for it.) For calls within calls alone.
+[[nodiscard, gnu::cold]] bool outer_is_there() noexcept;
 
 // Enters one. The number of calls around it.
 inline int enter_call(const void* return_address, const void* frame_end) noexcept {

@@ -35,6 +35,9 @@ class UcpFunction {
   X(ucp_am_send_nb)             \
   X(ucp_am_send_nbx)            \
   X(ucp_context_query)          \
+  X(ucp_disconnect_nb)          \
+  X(ucp_ep_close_nb)            \
+  X(ucp_ep_close_nbx)           \
   X(ucp_ep_destroy)             \
   X(ucp_ep_flush)               \
   X(ucp_request_cancel)         \

@@ -101,3 +101,20 @@ VERITY_UCP_WRAP(void, ucp_ep_destroy, (ucp_ep_h ep), (ep)) {
   const Locked lock;
   VERITY_OWN(ucp_ep_destroy)(ep);
 }
+
+// Callbacks of what ends with the endpoint run inside of these, with UCP's lock of the worker.
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_ep_close_nbx, (ucp_ep_h ep, const ucp_request_param_t* param),
+                (ep, param)) {
+  const Locked lock;
+  return VERITY_OWN(ucp_ep_close_nbx)(ep, param);
+}
+
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_ep_close_nb, (ucp_ep_h ep, unsigned mode), (ep, mode)) {
+  const Locked lock;
+  return VERITY_OWN(ucp_ep_close_nb)(ep, mode);
+}
+
+VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_disconnect_nb, (ucp_ep_h ep), (ep)) {
+  const Locked lock;
+  return VERITY_OWN(ucp_disconnect_nb)(ep);
+}

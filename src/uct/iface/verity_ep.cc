@@ -2,7 +2,6 @@
 #include "uct/iface/verity_ep.h"
 
 #include "uct/process/clock.h"
-#include "uct/process/process.h"
 #include "uct/process/ucx_log.h"
 #include "uct/sending/zero_copy.h"
 
@@ -37,7 +36,7 @@ ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
 }
 
 void VerityEp::destroying() noexcept {
-  if (link_ == nullptr || process().in_child()) return;  // a fork's: the link is the parent's
+  if (link_ == nullptr || verity().core().is_inherited()) return;  // the link is the parent's
   VerityIface& f = verity();
   {
     const AsyncGuard guard(f.core().threads);

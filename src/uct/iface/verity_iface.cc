@@ -155,9 +155,9 @@ ucs_status_t VerityIface::unknown_ep_failed(uct_ep_h lower_ep, ucs_status_t stat
 
 void VerityIface::closing() noexcept {
   if (core_.hub == nullptr) return;
+  if (core_.is_inherited()) return;  // the parent's links are not ours to close
   process().closing(core_.uid);
   idle_.detach_siblings();
-  if (process().in_child()) return;  // of a fork: the parent's links are not ours to close
   wakeup_.stop(true);
   idle_.stop_thread();
   {

@@ -27,7 +27,7 @@ inline void describe(const IfaceCore& core, const UctLink* l, health::FaultRecor
 // Records one fault; fill(record) adds what was wrong.
 template <typename Fill>
 void report_fault(const IfaceCore& core, const UctLink* l, Fill&& fill) noexcept {
-  if (process().in_child()) return;
+  if (core.is_inherited()) return;
   (void)guarded([&] {
     health::FaultRecord record;
     describe(core, l, record);

@@ -13,6 +13,7 @@
 #include "uct/idle/thread_rules.h"
 #include "uct/links/worker_group.h"
 #include "uct/process/options.h"
+#include "uct/process/process.h"
 #include "uct/wrap/iface.h"
 #include "wire/am_ids.h"
 
@@ -28,7 +29,8 @@ struct IfaceCore {
   IfaceCore& operator=(const IfaceCore&) = delete;
 
   WrapIface& wrap;
-  const Options& options;  // those of this interface, whatever is configured later
+  const Process& owner = process();  // that opened it
+  const Options& options;            // those of this interface, whatever is configured later
   link::Config config;
   ThreadRules threads;
   std::unique_ptr<health::InterfaceRows> rows;
@@ -51,6 +53,8 @@ struct IfaceCore {
   [[nodiscard]] const uct_iface_attr_t& lower_attr() const noexcept { return wrap.lower_attr(); }
   [[nodiscard]] const char* lower_name() const noexcept { return wrap.lower_tl_name(); }
   [[nodiscard]] bool is_off() const noexcept { return config.mode == link::Mode::kOff; }
+  // In a child made by fork(), of the parent's: it is left as it is, and closed without a message.
+  [[nodiscard]] bool is_inherited() const noexcept { return &owner != &process(); }
   // Of what belongs to no link.
   [[nodiscard]] health::Counters& counters() const noexcept { return rows->own(); }
   // Inside a lower receive callback tcp must not make an endpoint: it would take over the very

@@ -7,6 +7,7 @@
 #include <random>
 #include <unordered_map>
 
+#include "uct/process/per_process.h"
 #include "wire/address.h"
 
 namespace verity::uct {
@@ -29,11 +30,7 @@ struct Groups {
   std::map<uct_worker_h, WorkerMembers> all;
 };
 
-// Never destroyed: interfaces may close after static destructors ran.
-Groups& groups() {
-  static auto* const instance = new Groups;
-  return *instance;
-}
+Groups& groups() noexcept { return PerProcess<Groups>::get(); }
 
 uint64_t random_worker() {
   std::random_device device;
@@ -73,7 +70,10 @@ void WorkerGroup::leave() noexcept {
   if (group_ == nullptr) return;
   const std::lock_guard lock(groups().mutex);
   if (carrier_ != nullptr) std::erase(group_->carriers, carrier_);
-  if (--group_->members == 0) groups().all.erase(group_->worker);
+  auto& all = groups().all;
+  const auto found = all.find(group_->worker);
+  // In a child made by fork() the parent's groups are not among them.
+  if (--group_->members == 0 && found != all.end() && &found->second == group_) all.erase(found);
   group_ = nullptr;
 }
 

@@ -37,12 +37,13 @@ bool add_pieces(rma::Read& read, const uct_iov_t* iov, size_t count) noexcept {
 
 }  // namespace
 
-OneSided::Pool::Pool(unsigned threads) noexcept : is_open(threads != 0) {
-  if (is_open) hash_pool().open(threads);
+OneSided::Pool::Pool(unsigned threads) noexcept : opened(threads != 0 ? &hash_pool() : nullptr) {
+  if (opened != nullptr) opened->open(threads);
 }
 
+// In a child made by fork() the parent's pool is not to be touched.
 OneSided::Pool::~Pool() {
-  if (is_open) hash_pool().close();
+  if (opened != nullptr && opened == &hash_pool()) opened->close();
 }
 
 OneSided::OneSided(FrameSender& sender)

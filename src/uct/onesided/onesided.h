@@ -129,7 +129,7 @@ class OneSided final : public rma::Port {
   rma::Started read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept override;
   bool access(uint64_t address, size_t length, void (*use)(void*), void* arg) noexcept override;
   [[nodiscard]] rma::Hasher* hasher() noexcept override {
-    return pool_.is_open ? &hash_pool() : nullptr;
+    return pool_.opened != nullptr ? &hash_pool() : nullptr;
   }
   void finished(rma::Read& read) noexcept override;
   void fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) noexcept override;
@@ -156,7 +156,7 @@ class OneSided final : public rma::Port {
   struct Pool {
     explicit Pool(unsigned threads) noexcept;
     ~Pool();
-    const bool is_open;
+    HashPool* const opened;  // nullptr: none was wanted
   } pool_;
   IfaceCore& core_;
   FrameSender& sender_;

@@ -11,7 +11,9 @@
 #include "health/report/attestation_io.h"
 #include "uct/compat/ucx.h"
 #include "uct/process/options.h"
+#include "uct/process/per_process.h"
 #include "util/complain.h"
+#include "util/lock_soon.h"
 
 namespace verity::uct {
 
@@ -30,10 +32,7 @@ int64_t now_ns() noexcept {
 
 }  // namespace
 
-FaultLog& fault_log() noexcept {
-  static FaultLog* const instance = new FaultLog;
-  return *instance;
-}
+FaultLog& fault_log() noexcept { return PerProcess<FaultLog>::get(); }
 
 // What writes the text of a record, a program's log handler for instance, may come upon another
 // fault: that one is counted alone.
@@ -131,7 +130,8 @@ bool FaultLog::append(const std::string& line) {
 // A log handler of the program's may end it inside record().
 void FaultLog::finish() noexcept {
   if (pthread_equal(holder_.load(std::memory_order_relaxed), pthread_self()) != 0) return;
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = util::lock_soon(mutex_);
+  if (!lock.owns_lock()) return;
   dropped_ += unrecorded_.exchange(0, std::memory_order_relaxed);
   if (dropped_ == 0) return;
   try {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/process/process.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "uct/process/fault_guard.h"
 #include "uct/process/fault_log.h"
 #include "uct/process/options.h"
+#include "uct/process/per_process.h"
 #include "uct/process/type_checks.h"
 #include "uct/wrap/lower.h"
 #include "util/complain.h"
@@ -79,17 +79,21 @@ bool reports_for_host() {
 
 }  // namespace
 
-Process& process() noexcept {
-  static Process* const instance = new Process;
-  return *instance;
-}
+Process& process() noexcept { return PerProcess<Process>::get(); }
 
 Process::Process() noexcept {
-  (void)pthread_atfork(nullptr, nullptr, [] {
-    Process& self = process();
-    self.in_child_.store(true, std::memory_order_relaxed);
-    if (self.segment_ != nullptr) (void)self.segment_->unshare();
-  });
+  try {
+    rank_ = health::identify_process().rank;
+  } catch (...) {}
+}
+
+void Process::in_child() noexcept {
+  if (segment_ != nullptr) (void)segment_->unshare();
+}
+
+bool Process::is_rank() const noexcept {
+  const Process* parents = PerProcess<Process>::inherited();
+  return !rank_.empty() && (parents == nullptr || parents->rank_ != rank_);
 }
 
 // A file that cannot be made costs nothing but the view from outside; who misses the process there
@@ -130,6 +134,7 @@ void Process::start_counting() {
 
 // Only what can be printed.
 health::HostId Process::host_of(const char (&field)[wire::kMaxHostName]) noexcept {
+  if (table_ == nullptr) return 0;  // the interface is the parent's
   char name[wire::kMaxHostName];
   const size_t length = strnlen(field, sizeof(field));
   std::transform(field, field + length, name,
@@ -151,7 +156,7 @@ void Process::guard_counters() noexcept {
 void Process::publish() noexcept {
   std::unique_lock lock(mutex_);
   const health::FileSettings& settings = options().health;
-  if (published_.exchange(true) || !settings.enabled || in_child() || finished_) return;
+  if (table_ == nullptr || published_.exchange(true) || !settings.enabled || finished_) return;
   try {
     std::string problem;
     table_->with_used([&](size_t used) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What belongs to the process and not to one interface: the counters and their file, the
-// attestation at the end, the warning about raw lanes, fork, and the one line before an abort.
+// attestation at the end, the warning about raw lanes, fork, and the one line before an abort. A
+// child made by fork() is a process of its own, with what it opens itself; see is_inherited() of
+// links/iface_core.h.
 #ifndef VERITY_UCT_PROCESS_PROCESS_H
 #define VERITY_UCT_PROCESS_PROCESS_H
 
@@ -54,7 +56,9 @@ class Process {
   // The host of a peer, by the name that it advertised.
   [[nodiscard]] health::HostId host_of(const char (&field)[wire::kMaxHostName]) noexcept;
   // Empty: not known yet. Throws std::bad_alloc.
-  [[nodiscard]] std::string host_name(health::HostId host) const { return table_->host_name(host); }
+  [[nodiscard]] std::string host_name(health::HostId host) const {
+    return table_ != nullptr ? table_->host_name(host) : std::string();
+  }
 
   // An interface opened: the first time, warns if raw lanes stand beside the verified ones.
   void opened(link::Mode mode) noexcept;
@@ -68,9 +72,6 @@ class Process {
   void link_failed(const char* transport, uint64_t peer, link::Failure why) noexcept;
   [[noreturn]] void abort_job(const char* transport, uint64_t peer, ucs_status_t status) noexcept;
 
-  // In a child made by fork(): nothing of the parent's is touched or reported.
-  [[nodiscard]] bool in_child() const noexcept { return in_child_.load(std::memory_order_relaxed); }
-
   // The process is about to end, with that status.
   void exits(int status) noexcept { fails_ = fails_ || status != 0; }
   // At the end of the process: the attestation, or that of all ranks of this host if it is the last
@@ -78,8 +79,13 @@ class Process {
   void finish() noexcept;
 
  private:
-  friend Process& process() noexcept;
+  template <typename>
+  friend class PerProcess;
   Process() noexcept;
+  // Interfaces that were inherited count in private memory from now on.
+  void in_child() noexcept;
+  // It is one of those that a launcher started, and no child that inherited the variables of one.
+  [[nodiscard]] bool is_rank() const noexcept;
   void start() noexcept;
   void start_counting();
   void publish() noexcept;
@@ -91,10 +97,10 @@ class Process {
 
   std::mutex mutex_;
   std::unique_ptr<health::Segment> segment_;
-  std::unique_ptr<health::Table> table_;
+  std::unique_ptr<health::Table> table_;           // nullptr: this process opened no interface yet
   char advertised_host_[wire::kMaxHostName] = {};  // from the first open_rows() on
   health::HostId host_ = 0;                        // the same
-  std::atomic<bool> in_child_{false};
+  std::string rank_;                               // as the launcher's variables have it
   const pid_t pid_ = getpid();  // children that no handler of fork() has seen have another one
   std::atomic<bool> lost_counters_{false};  // somebody has cut the file in which they were
   bool started_ = false;

@@ -5,6 +5,8 @@
 // The ranks of a job on one host have a file for their accounts, which begins with the health file.
 // The one that ends last prints what all of them counted, as does the first one that fails. A
 // process of no launcher, or without health files, prints its own.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -16,6 +18,7 @@
 #include "uct/process/options.h"
 #include "uct/process/process.h"
 #include "util/complain.h"
+#include "util/lock_soon.h"
 
 namespace verity::uct {
 
@@ -38,14 +41,23 @@ ucs_status_t read_options(uct_component_h component) {
   return status;
 }
 
+// Without the allocator, which may have been interrupted as well.
+void report_interrupted() noexcept {
+  char line[96];
+  std::snprintf(line, sizeof(line),
+                "ucx-verity: pid %d: no report: the process ended while the plugin was at work\n",
+                getpid());
+  health::print(line);
+}
+
 }  // namespace
 
 void Process::noticed(uct_component_h component) noexcept {
   try {
     const std::lock_guard lock(mutex_);
-    if (noticed_ || started_ || in_child()) return;
+    if (noticed_ || started_) return;
     launch_ = health::identify_launch();
-    if (launch_.ranks < 2 || health::identify_process().rank.empty()) return;
+    if (launch_.ranks < 2 || !is_rank()) return;
     const std::vector<std::string> objects = health::loaded_objects();
     if (!health::is_mpi_program(objects)) return;
     const bool is_readable = read_options(component) == UCS_OK;
@@ -64,7 +76,7 @@ void Process::join_job() {
   const health::Identity who = health::identify_process();
   if (launch_.key.empty()) launch_ = health::identify_launch();
   if (options().attest_ranks || options().attest == health::AttestPolicy::kNever ||
-      launch_.key.empty() || who.rank.empty())
+      launch_.key.empty() || !is_rank())
     return;
   if (!job_.join(segment_->folder(), launch_.key + " " + who.host, who.rank)) return;
   on_exit([](int status, void*) { process().exits(status); }, nullptr);
@@ -119,8 +131,9 @@ void Process::finish_or_throw() {
 }
 
 void Process::finish() noexcept {
-  if (in_child() || getpid() != pid_) return;
-  const std::lock_guard lock(mutex_);
+  if (getpid() != pid_) return;
+  const std::unique_lock lock = util::lock_soon(mutex_);
+  if (!lock.owns_lock() || (table_ != nullptr && !table_->is_free())) return report_interrupted();
   if ((!started_ && !noticed_) || finished_) return;
   finished_ = true;
   fault_log().finish();

@@ -13,6 +13,8 @@
 #include <memory>
 #include <mutex>
 
+#include "uct/process/per_process.h"
+
 namespace verity::uct {
 
 namespace {
@@ -29,11 +31,7 @@ struct Taken {
   size_t count = 0;
 };
 
-// Never destroyed: interfaces may close after static destructors ran.
-Taken& all_taken() noexcept {
-  static auto* const instance = new Taken;
-  return *instance;
-}
+Taken& all_taken() noexcept { return PerProcess<Taken>::get(); }
 
 bool is_shared_memory(int folder, const char* number) noexcept {
   char name[512];

@@ -8,13 +8,11 @@
 
 #include "merkle/hash.h"
 #include "uct/process/interposer.h"
+#include "uct/process/per_process.h"
 
 namespace verity::uct {
 
-Warnings& warnings() noexcept {
-  static Warnings* const instance = new Warnings;
-  return *instance;
-}
+Warnings& warnings() noexcept { return PerProcess<Warnings>::get(); }
 
 bool Warnings::is_first(bool& reported) noexcept {
   const std::lock_guard lock(mutex_);

@@ -52,6 +52,8 @@ for launcher in $openmpi $mpich; do
   typechecked 60 "$launcher" 2 vposix,vself jump again > "$tap_dir/job"
   is "$mpi: a collective operation that was left so" "$(grep -c '^jump sum 2$' "$tap_dir/job")" 2
   is "$mpi: is not compared with the others' next one" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
+  typechecked 60 "$launcher" 2 vposix,vself fibers > "$tap_dir/job"
+  is "$mpi: on a stack that is unmapped afterwards" "$(grep -c '^fibers 3 of 3$' "$tap_dir/job")" 2
   threads "$mpi: no communicator is freed under its error handler" 2 released '^released errors [1-9][0-9]* freed under the handler 0$'
   threads "$mpi: no mismatched put is made while another thread leaves calls" 1 thread_puts '^puts [1-9][0-9]* made 0$'
 done

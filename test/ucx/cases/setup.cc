@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What an interface is opened with, and what it cannot have.
+// What an interface is opened with, what it cannot have, and a program that ends meanwhile.
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -78,9 +81,53 @@ void no_descriptors(Side& side) {
                                    " others, not the transport's and a timer");
 }
 
+// A line on stderr waits until the alarm, whose handler ends the process.
+[[noreturn]] void end_in_a_line(Side& side) {
+  static int usual = -1;
+  const std::string& transport = side.options.transport;
+  setenv("UCX_TLS", (transport + "," + transport.substr(1)).c_str(), 1);  // a raw lane: warns of it
+  int ends[2];
+  if ((usual = dup(STDERR_FILENO)) < 0 || pipe(ends) != 0) std::_Exit(2);
+  (void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  while (write(ends[1], "x", 1) == 1) {}
+  (void)fcntl(ends[1], F_SETFL, 0);
+  (void)dup2(ends[1], STDERR_FILENO);
+  signal(SIGALRM, [](int) {
+    (void)dup2(usual, STDERR_FILENO);
+    std::exit(3);
+  });
+  alarm(1);
+  Iface iface(side.options);
+  std::_Exit(2);  // it did not warn
+}
+
+// Ends the process while the plugin is at work on what belongs to the process.
+void exit_in_a_handler(Side& side) {
+  constexpr double kLongest = 20;  // s
+  if (side.options.transport.front() != 'v') throw Skip("only the wrapper warns");
+  const char* transparent = std::getenv("UCX_VERITY_TRANSPARENT");
+  const char* attest = std::getenv("UCX_VERITY_ATTEST");
+  if (transparent != nullptr || (attest != nullptr && attest == std::string_view("never")))
+    throw Skip("no warning of raw lanes");
+  const pid_t child = fork();
+  if (child == 0) end_in_a_line(side);
+  int status = 0;
+  const double until = seconds_now() + kLongest;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (seconds_now() > until) {
+      kill(child, SIGKILL);
+      (void)::waitpid(child, &status, 0);
+      throw Failure("the process did not end");
+    }
+    usleep(10'000);
+  }
+  require(WIFEXITED(status) && WEXITSTATUS(status) == 3, "the process did not end in its handler");
+}
+
 constexpr Case kCases[] = {
     {"an interface keeps the settings that it was opened with", settings_kept},
     {"sleeping without descriptors", no_descriptors},
+    {"exit() in a signal's handler while the plugin writes a line", exit_in_a_handler},
 };
 
 }  // namespace
