@@ -74,6 +74,11 @@ bool ZeroCopy::complete_at_once(Link& link, Slot& slot) noexcept {
   return true;
 }
 
+void ZeroCopy::let_go(Link& link, Slot& slot) noexcept {
+  slot.source->freed = true;
+  iface_.port.source_free(link, slot);
+}
+
 void ZeroCopy::acknowledged(Link& link, Slot* slot) noexcept {
   Source& source = *slot->source;
   source.acked = true;
@@ -86,8 +91,10 @@ void ZeroCopy::acknowledged(Link& link, Slot* slot) noexcept {
 }
 
 void ZeroCopy::release(Slot* slot) noexcept {
-  slot->source->released = true;
-  if (slot->source->acked && !slot->source->sending) give_back(slot);
+  Source& source = *slot->source;
+  source.freed = !source.sending;
+  source.released = !source.sending;
+  if (source.acked && source.released) give_back(slot);
 }
 
 void ZeroCopy::give_back(Slot* slot) noexcept {
@@ -126,15 +133,28 @@ void ZeroCopy::bounce_oldest() noexcept {
   }
 }
 
-bool ZeroCopy::has_unbounced(const Link& link) noexcept {
-  if (link.still_read.linked()) return true;
+namespace {
+
+template <typename Check>
+bool any_in_flight(const Link& link, Check&& check) noexcept {
   if (link.zero_copies == 0) return false;
   for (const SendWindow& tx : link.tx) {
     for (const Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
-      if (slot->source != nullptr && (!slot->source->bounced || slot->source->sending)) return true;
+      if (slot->source != nullptr && check(*slot->source)) return true;
     }
   }
   return false;
+}
+
+}  // namespace
+
+bool ZeroCopy::has_unbounced(const Link& link) noexcept {
+  if (link.still_read.linked()) return true;
+  return any_in_flight(link, [](const Source& s) { return !s.bounced || s.sending; });
+}
+
+bool ZeroCopy::has_uncopied(const Link& link) noexcept {
+  return any_in_flight(link, [](const Source& s) { return !s.bounced; });
 }
 
 void ZeroCopy::count_late_copy(Link& link) noexcept {

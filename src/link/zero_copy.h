@@ -36,9 +36,13 @@ class ZeroCopy {
   // bounces it, so that its buffers are free when the send returns. False: there is no memory for
   // the copy, and source_free() will be called.
   [[nodiscard]] bool complete_at_once(Link& link, Slot& slot) noexcept;
+  // The user has the buffers of a slot that was bounced or acknowledged, whatever the lower
+  // transport still reads of them: source_free() is called.
+  void let_go(Link& link, Slot& slot) noexcept;
   // The frame is not in flight any more.
   void acknowledged(Link& link, Slot* slot) noexcept;
-  // Frees a slot whose source_free() was called, as soon as it is not in flight any more.
+  // Frees a slot whose source_free() was called, as soon as it is not in flight any more. While the
+  // lower transport reads it, that is called once more behind it.
   void release(Slot* slot) noexcept;
 
   // Copies the payload, if that was not done. False: there is no memory.
@@ -62,7 +66,10 @@ class ZeroCopy {
       }
     }
   }
+  // Whether payloads in flight stand in the user's buffers, or the lower transport reads some.
   [[nodiscard]] static bool has_unbounced(const Link& link) noexcept;
+  // The same without those that the lower transport alone reads.
+  [[nodiscard]] static bool has_uncopied(const Link& link) noexcept;
   // Once per poll. Whoever sent the oldest one calls for progress and finds none: the copy is made
   // in time that would be spent waiting.
   void poll(uint32_t polls) noexcept {

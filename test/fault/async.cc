@@ -110,6 +110,7 @@ ucs_status_t FaultIface::opened(const uct_iface_params_t&, const uct_iface_confi
 }
 
 void FaultIface::closing() noexcept {
+  leave_queue();
   disable_progress();
   if (timer_id_ >= 0) { (void)ucs_async_remove_handler(timer_id_, 1); }
 }

@@ -40,6 +40,7 @@ struct FaultConfig {
   double async;
   double complete;
   unsigned connect;
+  int queue;
   char* report;
   unsigned long events;
 };
@@ -104,6 +105,11 @@ ucs_config_field_t table[] = {
     {"FAULT_CONNECT", "any",
      "any: as the lower transport offers it; ep: endpoints to endpoints only, if it can.",
      OFFSET_OF(connect), UCS_CONFIG_TYPE_ENUM(connect_names)},
+    {"FAULT_QUEUE", "n",
+     "Receive from the worker's queue too, as tcp does when two connections become one; it ends "
+     "the "
+     "process where UCX's thread is not kept out.",
+     OFFSET_OF(queue), UCS_CONFIG_TYPE_BOOL},
     {"FAULT_REPORT", "", "File for the counts; %p process, %h host; '-': stderr.",
      OFFSET_OF(report), UCS_CONFIG_TYPE_STRING},
     {"FAULT_EVENTS", "64", "How many faults the report describes one by one.", OFFSET_OF(events),
@@ -135,6 +141,7 @@ void copy_numbers(const FaultConfig& config, Settings* settings) {
   settings->async_interval = config.async;
   settings->complete_after = config.complete;
   settings->connects_ep_only = config.connect != 0;
+  settings->uses_queue = config.queue != 0;
   settings->report = config.report;
   settings->events = config.events;
 }

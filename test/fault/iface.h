@@ -91,6 +91,10 @@ class FaultIface : public uct::WrapIface {
   ucs_status_t complete_later(const uct::WrapEp& ep, uct_completion_t* comp);
   void cancel_late(const uct::WrapEp& ep) noexcept;
 
+  // ---- with UCX_FAULT_QUEUE (queue.cc) ----
+  void queue_progress() noexcept;
+  void leave_queue() noexcept;
+
   // Lets the frame go up, with what the injector wants done to it.
   ucs_status_t receive(uint8_t am_id, void* data, size_t length, unsigned flags);
 
@@ -121,6 +125,7 @@ class FaultIface : public uct::WrapIface {
   bool in_async_ = false;
   int timer_id_ = -1;
   uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;
+  uct_worker_cb_id_t queue_id_ = UCS_CALLBACKQ_ID_NULL;
 
   History history_;
   std::mutex held_mutex_;

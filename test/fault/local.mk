@@ -27,6 +27,7 @@ libuct_fault_la_SOURCES = $(UCT_WRAP_SOURCES) $(FAULT_CORE_SOURCES) \
 	test/fault/owned.cc test/fault/owned.h \
 	test/fault/peers.cc \
 	test/fault/plugin.cc \
+	test/fault/queue.cc \
 	test/fault/rma.cc \
 	test/fault/rx.cc \
 	test/fault/tx.cc

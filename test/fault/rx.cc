@@ -70,6 +70,7 @@ void FaultIface::release_held() {
 
 ucs_status_t FaultIface::receive(uint8_t am_id, void* data, size_t length, unsigned flags) {
   const std::span frame(static_cast<const uint8_t*>(data), length);
+  if (injector().settings().uses_queue) { queue_progress(); }
   if (is_drop_mark(frame)) { return UCS_OK; }
   if (!injector().watches(Op::kAm, Side::kRx)) { return deliver(am_id, data, length, flags); }
   Verdict verdict = injector().judge({Op::kAm, Side::kRx, am_id}, frame, kAllKinds);

@@ -65,6 +65,7 @@ struct Settings {
   double async_interval = 0;      // s; 0: nothing is received asynchronously
   double complete_after = 0;      // s; 0: zero-copy sends complete when the lower transport's do
   bool connects_ep_only = false;  // as InfiniBand's rc, where the lower transport can do it
+  bool uses_queue = false;        // receives from the worker's queue as well
 
   std::string report;
   size_t events = 64;

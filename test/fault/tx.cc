@@ -241,7 +241,10 @@ ssize_t am_bcopy_op(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack, void* 
 // again that is lost.
 ucs_status_t flush_op(uct_ep_h tl_ep, unsigned flags, uct_completion_t* comp) noexcept {
   FaultEp& ep = FaultEp::of(tl_ep);
-  if ((flags & UCT_FLUSH_FLAG_CANCEL) != 0) { ep.cancelled = true; }
+  if ((flags & UCT_FLUSH_FLAG_CANCEL) != 0) {
+    ep.cancelled = true;
+    static_cast<FaultIface&>(ep.iface()).cancel_late(ep);
+  }
   return uct_ep_flush(ep.lower(), flags, comp);
 }
 

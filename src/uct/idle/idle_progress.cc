@@ -101,8 +101,7 @@ void IdleProgress::serve_siblings(uint64_t now, uint64_t idle) noexcept {
 }
 
 bool IdleProgress::has_thread() const noexcept {
-  const ucs_async_mode_t mode = rules_.async->mode;
-  if (mode == UCS_ASYNC_MODE_THREAD_SPINLOCK || mode == UCS_ASYNC_MODE_THREAD_MUTEX) return true;
+  if (is_thread(rules_.async->mode)) return true;
   ucs_warn(
       "ucx-verity: UCX_VERITY_PROGRESS_THREAD: the program's asynchronous context has no thread: "
       "not served by one");
@@ -116,10 +115,8 @@ void IdleProgress::start_thread() noexcept {
   };
   const ucs_time_t interval = timer_interval(IdleLimits::kThreadEvery);
   if (ucs_async_add_timer(rules_.async->mode, interval, fired, this, rules_.async,
-                          &thread_timer_) != UCS_OK) {
-    rules_.set_threaded(false);
+                          &thread_timer_) != UCS_OK)
     thread_timer_ = -1;
-  }
 }
 
 void IdleProgress::stop_thread() noexcept {

@@ -51,9 +51,13 @@ class IdleProgress {
 
   // From here on siblings serve the interface, where they may. Throws std::bad_alloc.
   void open(uct_priv_worker_t* worker);
+  [[nodiscard]] static bool is_thread(ucs_async_mode_t mode) noexcept {
+    return mode == UCS_ASYNC_MODE_THREAD_SPINLOCK || mode == UCS_ASYNC_MODE_THREAD_MUTEX;
+  }
   // Whether UCX has a thread for it; says so on stderr if not.
   [[nodiscard]] bool has_thread() const noexcept;
-  // The last step of opening: from here on the thread is at work.
+  // The last step of opening: from here on the thread is at work, if there is memory for it, and
+  // the rules are those of one.
   void start_thread() noexcept;
   // Nobody serves it any more. Not with the asynchronous context blocked.
   void close() noexcept;

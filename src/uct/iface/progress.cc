@@ -32,7 +32,7 @@ unsigned VerityIface::progress_shared() noexcept {
   bool timed;
   {
     const AsyncGuard guard(core_.threads);
-    if (core_.threads.threaded) count = uct_iface_progress(lower());
+    if (core_.threads.threaded) count = progress_lower();
     timed = core_.hub->poll() || check_time_;
     if (timed) tick();
   }
@@ -69,13 +69,16 @@ unsigned VerityIface::work() noexcept {
 
 void VerityIface::enable_progress(unsigned flags) noexcept {
   if (core_.is_off()) WrapIface::sync_am_handlers();
-  uct_iface_progress_enable(lower(), flags);
-  // progress() calls the lower transport's, with the thread kept out, so that must not stand in the
-  // worker's list. It was enabled all the same, as rc posts its first receives then; ud's own
-  // disabling would stop its timer too.
-  if (core_.threads.threaded) {
-    core_.threads.has_async ? uct_base_iface_progress_disable(lower(), flags)
-                            : uct_iface_progress_disable(lower(), flags);
+  {
+    const AsyncGuard guard(core_.threads);
+    uct_iface_progress_enable(lower(), flags);
+    // progress() calls the lower transport's, so that need not stand in its worker's queue. It was
+    // enabled all the same, as rc posts its first receives then; ud's own disabling would stop its
+    // timer too.
+    if (core_.threads.threaded) {
+      core_.threads.has_async ? uct_base_iface_progress_disable(lower(), flags)
+                              : uct_iface_progress_disable(lower(), flags);
+    }
   }
   const auto run = [](void* arg) noexcept { return static_cast<VerityIface*>(arg)->progress(); };
   callback_.add(worker, flags, run, this);
@@ -84,7 +87,10 @@ void VerityIface::enable_progress(unsigned flags) noexcept {
 // Only when nothing is left to do: acknowledgements and repairs are pending whoever is waiting.
 void VerityIface::disable_progress(unsigned flags) noexcept {
   if (!links_.empty()) return;
-  uct_iface_progress_disable(lower(), flags);
+  {
+    const AsyncGuard guard(core_.threads);
+    uct_iface_progress_disable(lower(), flags);
+  }
   callback_.remove(flags);
 }
 
@@ -126,7 +132,7 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle) noexcept {
   const AsyncGuard guard(core_.threads);
   if (core_.upcalls != 0) return false;
   if (delivery_.deferred().bytes() < core_.config.out_of_order_limit) {
-    delivery_.without_upcalls([this] { (void)uct_iface_progress(lower()); });
+    delivery_.without_upcalls([this] { (void)progress_lower(); });
   }
   if (core_.threads.threaded) upkeep_.push_stored();
   if (onesided_ != nullptr) (void)onesided_->serve();

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/iface/verity_ep.h"
 
+#include "uct/links/patience.h"
 #include "uct/process/clock.h"
 #include "uct/process/ucx_log.h"
 #include "uct/sending/zero_copy.h"
 
 namespace verity::uct {
-
-namespace {
-
-// ns that the lower transport may take for what it is sending when its endpoint goes.
-constexpr uint64_t kLetGo = 500'000'000;
-
-}  // namespace
 
 ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
   VerityIface& f = verity();
@@ -68,8 +62,7 @@ void VerityEp::detach_link() noexcept {
 }
 
 // The payloads were copied by now. A send that the lower transport is in the middle of, because the
-// peer reads nothing, goes on: should the program free its buffer, the peer finds the frame damaged
-// and gets the copy.
+// peer reads nothing, goes on.
 void VerityEp::end_sends() noexcept {
   VerityIface& f = verity();
   UctLink& l = *link_;
@@ -92,12 +85,11 @@ void VerityEp::end_sends() noexcept {
     }
     f.completions().run_of(serial());
   }
-  const auto take = [&] {
+  {
     const AsyncGuard guard(f.core().threads);
-    return take_sending(l, serial());
-  };
-  while (uct_completion_t* comp = take()) invoke_completion(comp, UCS_ERR_CANCELED);
-  f.completions().run_of(serial());  // UCX's thread may have come between
+    (void)let_go(l, serial());
+  }
+  f.completions().run_of(serial());
   const AsyncGuard guard(f.core().threads);
   --l.attended;
   if (!l.eps.linked()) f.upkeep().unused(l);

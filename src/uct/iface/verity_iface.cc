@@ -97,6 +97,13 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   return start_receiving();
 }
 
+// The thread progresses the lower interface, and tcp puts callbacks that receive into its worker's
+// queue: they run where the thread is kept out.
+bool VerityIface::wants_lower_worker() const noexcept {
+  return core_.options.progress_thread && !core_.is_off() &&
+         IdleProgress::is_thread(worker->async->mode);
+}
+
 // From here on the asynchronous thread may be at work here. What was written so far is there for
 // it, as it takes the same lock.
 ucs_status_t VerityIface::start_receiving() noexcept {

@@ -76,6 +76,7 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   void write_ep_addr_extra(WrapEp& ep, void* out) noexcept override;
   [[nodiscard]] std::unique_ptr<WrapEp> new_ep() override;
   ucs_status_t opened(const uct_iface_params_t& params, const uct_iface_config_t& config) override;
+  [[nodiscard]] bool wants_lower_worker() const noexcept override;
   void closing() noexcept override;
   ucs_status_t ep_failed(WrapEp& ep, ucs_status_t status) noexcept override;
   ucs_status_t unknown_ep_failed(uct_ep_h lower, ucs_status_t status) noexcept override;

@@ -31,6 +31,9 @@ class LinkEp : public WrapEp, public InLink, public ReadOwner {
   [[nodiscard]] bool take_loss() noexcept {
     return std::exchange(losses_seen_, link_->writes_lost) != link_->writes_lost;
   }
+  // ns; when a flush that ends what is under way waits for the lower transport no longer. 0: none
+  // waits.
+  uint64_t let_go_at = 0;
 
  protected:
   [[nodiscard]] static uint64_t next_serial() noexcept;

@@ -12,6 +12,9 @@ namespace verity::uct {
 // ns. Neither a lower transport that is too busy to take what is sent again, nor what a peer
 // without endpoints applies of ours, is waited for longer.
 inline constexpr uint64_t kBusyPatience = 10'000'000'000;
+// ns that the lower transport may take for a send that it is in the middle of, as the peer reads
+// nothing, when the send is to end.
+inline constexpr uint64_t kLetGo = 500'000'000;
 
 // Whether all that was sent is acknowledged, or its acknowledgement is waited for no longer. Asks
 // for it.

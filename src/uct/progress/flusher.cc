@@ -5,6 +5,7 @@
 
 #include "uct/links/patience.h"
 #include "uct/process/clock.h"
+#include "uct/sending/zero_copy.h"
 
 namespace verity::uct {
 
@@ -27,6 +28,20 @@ bool Flusher::may_flush(LinkEp* ep) noexcept {
   });
 }
 
+// Whether nothing reads the buffers of the endpoint's sends, all of which were copied where there
+// was memory. A peer that reads nothing keeps the lower transport in the middle of a send: so long,
+// and then the sends end, before the flush.
+bool Flusher::has_let_go(LinkEp& ep) noexcept {
+  UctLink& l = ep.link();
+  if (!link::ZeroCopy::has_unbounced(l)) {
+    ep.let_go_at = 0;
+    return true;
+  }
+  const uint64_t now = monotonic_ns();
+  if (ep.let_go_at == 0) ep.let_go_at = now + kLetGo;
+  return now >= ep.let_go_at && !let_go(l, ep.serial()) && !link::ZeroCopy::has_uncopied(l);
+}
+
 // UCS_OK: done; UCS_INPROGRESS: the lower transport completes request.comp; UCS_ERR_NO_RESOURCE:
 // to be tried again.
 ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
@@ -41,8 +56,11 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   if (request.ep->open != 0)
     return UCS_ERR_NO_RESOURCE;  // what the lower transport reads must have landed, whatever
                                  // becomes of it
-  const bool ready =
-      cancel || l.failed() ? !link::ZeroCopy::has_unbounced(l) : may_flush(request.ep);
+  // A cancel below, where it is that endpoint's alone, ends what the lower transport is sending.
+  const bool shared = l.eps.next != l.eps.prev;
+  const bool ends_below = cancel && l.lower != nullptr && !shared && (l.to_ep || l.failed());
+  const bool ends = cancel || l.failed();
+  const bool ready = ends_below || (ends ? has_let_go(*request.ep) : may_flush(request.ep));
   if (!ready) return UCS_ERR_NO_RESOURCE;
   // What was in flight is lost. Mode off knows nothing of that.
   if (l.failed() && !cancel) {
@@ -69,7 +87,6 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   // need to wait for the peer, as tcp's flush would.
   // The last endpoint's would stop the link itself, which acknowledges on, and may have another
   // endpoint: ud sends nothing again after a cancel.
-  const bool shared = l.eps.next != l.eps.prev;
   if (shared && l.mode() != link::Mode::kOff) return UCS_OK;
   if (!l.failed() && !l.to_ep && l.mode() == link::Mode::kVerify) return UCS_OK;
   const unsigned flags = shared ? unsigned{UCT_FLUSH_FLAG_LOCAL} : request.flags;

@@ -2,7 +2,9 @@
 //
 // Flush and check. Active messages are flushed when they are acknowledged, or when the link owns a
 // copy of what is not and the peer has been silent for a while: waiting on would hang a rank whose
-// peer left first (links/patience.h). Puts are flushed when they are applied.
+// peer left first (links/patience.h). Puts are flushed when they are applied. A flush that cancels,
+// or of a link that failed, waits half a second at most for a send that the lower transport is in
+// the middle of.
 #ifndef VERITY_UCT_PROGRESS_FLUSHER_H
 #define VERITY_UCT_PROGRESS_FLUSHER_H
 
@@ -39,6 +41,7 @@ class Flusher {
   using Queue = FlushQueue<LinkEp>;
   [[nodiscard]] ucs_status_t try_flush(const Queue::Request& request) noexcept;
   [[nodiscard]] bool may_flush(LinkEp* ep) noexcept;
+  [[nodiscard]] bool has_let_go(LinkEp& ep) noexcept;
   [[nodiscard]] bool applied(UctLink& l) noexcept;
 
   IfaceCore& core_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/sending/completions.h"
 
+#include <utility>
+
 namespace verity::uct {
 
 void Completions::add(link::Slot& slot, ucs_status_t status) noexcept {
@@ -45,9 +47,10 @@ bool Completions::complete_next(uint64_t serial) noexcept {
     const AsyncGuard guard(core_.threads);
     link::Slot* slot = take_of(serial);
     if (slot == nullptr) return false;
-    const ZcopyState& state = ZcopyState::of(*slot);
-    upper = state.upper;
+    ZcopyState& state = ZcopyState::of(*slot);
+    upper = std::exchange(state.upper, nullptr);
     status = state.status;
+    state.serial = kAll;  // no endpoint's any more
     core_.hub->zero_copy.release(slot);
   }
   if (upper != nullptr) invoke_completion(upper, status);

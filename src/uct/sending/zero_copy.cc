@@ -259,14 +259,16 @@ bool is_sending(UctLink& l, uint64_t serial) noexcept {
   return any_sending(l, serial, [](link::Slot&) { return true; });
 }
 
-uct_completion_t* take_sending(UctLink& l, uint64_t serial) noexcept {
-  uct_completion_t* upper = nullptr;
+bool let_go(UctLink& l, uint64_t serial) noexcept {
+  bool any = false;
   (void)any_sending(l, serial, [&](link::Slot& slot) {
-    if (slot.source->bounced || slot.source->acked)
-      upper = std::exchange(ZcopyState::of(slot).upper, nullptr);
-    return upper != nullptr;
+    if (!slot.source->bounced && !slot.source->acked) return false;
+    ZcopyState::of(slot).status = UCS_ERR_CANCELED;
+    l.set->core().hub->zero_copy.let_go(l, slot);
+    any = true;
+    return false;
   });
-  return upper;
+  return any;
 }
 
 namespace {

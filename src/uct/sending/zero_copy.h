@@ -39,11 +39,12 @@ void copy_iov(uint8_t* out, const uct_iov_t* iov, size_t count) noexcept;
 void send_from_slot(FrameSender& sender, UctLink& l, wire::Class c, link::Slot* slot, size_t length,
                     uint8_t id) noexcept;
 
-// Of an upper endpoint that goes, by its serial number: whether the lower transport still reads the
-// buffers of one of its sends; and that send's completion, which it does not get any more. nullptr:
-// there is none that was copied or acknowledged.
+// Of an upper endpoint, by its serial number: whether the lower transport still reads the buffers
+// of one of its sends; and ends those that were copied or acknowledged, whose completions are made
+// as others are. Should the program change such a buffer, the peer finds the frame damaged and gets
+// the copy. False: there is none.
 [[nodiscard]] bool is_sending(UctLink& l, uint64_t serial) noexcept;
-[[nodiscard]] uct_completion_t* take_sending(UctLink& l, uint64_t serial) noexcept;
+bool let_go(UctLink& l, uint64_t serial) noexcept;
 
 // First transmission of a kept frame whose lower transport was busy before.
 [[nodiscard]] link::Sent send_source(UctLink& l, wire::Class c, link::Slot& slot) noexcept;

@@ -19,9 +19,6 @@ size_t tl_slots_used = 0;  // under the component's mutex; a plugin has one comp
 struct AsyncDestroyer {
   void operator()(ucs_async_context_t* async) const noexcept { ucs_async_context_destroy(async); }
 };
-struct WorkerDestroyer {
-  void operator()(uct_worker_h worker) const noexcept { uct_worker_destroy(worker); }
-};
 
 // Opens the lower transport once on a worker of its own and looks at its capabilities.
 bool probe_active_messages(uct_md_h md, const char* tl_name, const char* device) {
@@ -30,7 +27,7 @@ bool probe_active_messages(uct_md_h md, const char* tl_name, const char* device)
   const std::unique_ptr<ucs_async_context_t, AsyncDestroyer> async_holder(async);
   uct_worker_h worker = nullptr;
   if (uct_worker_create(async, UCS_THREAD_MODE_SINGLE, &worker) != UCS_OK) { return false; }
-  const std::unique_ptr<uct_worker_t, WorkerDestroyer> worker_holder(worker);
+  const LowerWorker worker_holder(worker);
   uct_iface_params_t params{};
   params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE | UCT_IFACE_PARAM_FIELD_DEVICE;
   params.open_mode = UCT_IFACE_OPEN_MODE_DEVICE;

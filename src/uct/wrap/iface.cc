@@ -167,6 +167,11 @@ ucs_status_t WrapIface::init(uct_md_h md_handle, uct_worker_h worker_handle,
   if (status != UCS_OK) { return status; }
   base_ready_ = true;
   stub_am_callback_ = am[0].cb;
+  if (wants_lower_worker()) {
+    status = make_lower_worker(*worker, &lower_worker_);
+    if (status != UCS_OK) { return status; }
+    worker_handle = lower_worker_.get();
+  }
   status = open_lower(worker_handle, params, iface_config);
   for (uint8_t id = 0; id < UCT_AM_ID_MAX && status == UCS_OK; ++id) {
     status = set_lower_am_handler(id, wanted_am_flags(id));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// An interface that opens the lower transport's interface on the same worker and passes everything
-// through. A derived class changes what it needs to:
+// An interface that opens the lower transport's interface, on the same worker unless it wants
+// another, and passes everything through. A derived class changes what it needs to:
 //   data path     fill_ops() replaces entries of UCX's operation table
 //   receive       am_callback() is what the lower interface calls for each active message
 //   control path  the virtual functions below
@@ -107,6 +107,10 @@ class WrapIface : public uct_base_iface_t {
 
   [[nodiscard]] virtual std::unique_ptr<WrapEp> new_ep() { return std::make_unique<WrapEp>(); }
 
+  // Whether the lower interface is opened on a worker of its own: what it puts into that one's
+  // queue of callbacks runs in progress_lower() alone, not in the upper worker's progress.
+  [[nodiscard]] virtual bool wants_lower_worker() const noexcept { return false; }
+
   // Last step of opening: lower() is open. First step of closing, lower() is still open.
   virtual ucs_status_t opened(const uct_iface_params_t& params,
                               const uct_iface_config_t& iface_config);
@@ -137,6 +141,11 @@ class WrapIface : public uct_base_iface_t {
  protected:
   // Sets the lower interface's handler of `id` to am_callback(). `flags`: 0 or UCT_CB_FLAG_ASYNC.
   [[nodiscard]] ucs_status_t set_lower_am_handler(uint8_t id, uint32_t flags) noexcept;
+  // The lower interface's progress, and that of its own worker, if it has one.
+  unsigned progress_lower() noexcept {
+    const unsigned count = uct_iface_progress(lower());
+    return lower_worker_ != nullptr ? count + uct_worker_progress(lower_worker_.get()) : count;
+  }
 
  private:
   ucs_status_t init(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params,
@@ -150,6 +159,7 @@ class WrapIface : public uct_base_iface_t {
   bool base_ready_ = false;
   InternalTable internal_ops_;
   const TlEntry* entry_ = nullptr;
+  LowerWorker lower_worker_;  // nullptr: the upper one serves
   LowerIface lower_;
   uct_iface_attr_t lower_attr_{};
   util::ListNode eps_;

@@ -74,6 +74,13 @@ ucs_status_t open_lower_md(uct_component_h component, const char* name, LowerMd*
   return status;
 }
 
+ucs_status_t make_lower_worker(const uct_priv_worker_t& upper, LowerWorker* worker_p) {
+  uct_worker_h worker = nullptr;
+  const ucs_status_t status = uct_worker_create(upper.async, upper.thread_mode, &worker);
+  if (status == UCS_OK) { worker_p->reset(worker); }
+  return status;
+}
+
 ucs_status_t open_lower_iface(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params,
                               const LowerConfig* given, size_t room, LowerIface* iface_p) {
   uct_iface_config_t* config = nullptr;

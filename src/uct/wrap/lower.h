@@ -21,11 +21,16 @@ struct IfaceCloser {
 struct EpCloser {
   void operator()(uct_ep_h ep) const noexcept { uct_ep_destroy(ep); }
 };
+struct WorkerCloser {
+  void operator()(uct_worker_h worker) const noexcept { uct_worker_destroy(worker); }
+};
 
-// Close order is the owner's business: endpoints, then the interface, then the memory domain.
+// Close order is the owner's business: endpoints, then the interface, then the memory domain
+// and the worker.
 using LowerMd = std::unique_ptr<uct_md_t, MdCloser>;
 using LowerIface = std::unique_ptr<uct_iface_t, IfaceCloser>;
 using LowerEp = std::unique_ptr<uct_ep_t, EpCloser>;
+using LowerWorker = std::unique_ptr<uct_worker_t, WorkerCloser>;
 
 // Each function fills its last argument only on success; errors are those of UCX.
 
@@ -37,6 +42,9 @@ struct LowerConfig {
   const uct_iface_config_t* values;
   const ucs_config_global_list_entry_t& options;
 };
+
+// One with the asynchronous context of `upper`, and a queue of callbacks of its own.
+[[nodiscard]] ucs_status_t make_lower_worker(const uct_priv_worker_t& upper, LowerWorker* worker_p);
 
 // `params` names the lower transport and device in mode.device; `given` is its configuration,
 // nullptr: what the environment says. Its copied messages may be `room` bytes longer than that

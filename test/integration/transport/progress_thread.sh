@@ -56,6 +56,14 @@ for lower in tcp posix; do
     "vf$lower,vself" rma -n "$(normal_or_long 5 50)" -t 60
   no_damage
 done
+# What the lower transport puts into its worker's queue runs with the thread kept out, too.
+for cases in mixed pending clos endpoint; do
+  (
+    export UCX_FAULT_QUEUE=y UCX_VERITY_ATTEST=never
+    with_tls vftcp within 300 "$build/uct_am" -r "$(normal_or_long 10 100)" -c "$cases" vftcp lo
+  ) > "$tap_dir/queue" 2>&1
+  tap_of "vftcp, thread, callbacks in the worker's queue" cat "$tap_dir/queue"
+done
 mpi_or_stock "several threads in MPI" 'wrong 0 lost 0' 180 "$openmpi" 2 vposix,vself threads -n 200
 
 done_testing

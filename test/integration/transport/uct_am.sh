@@ -95,6 +95,13 @@ rm -f "$tap_dir"/fault.*
 ) > "$tap_dir/late" 2>&1
 tap_of "vftcp, completed late" cat "$tap_dir/late"
 
+# A cancel of endpoints in pairs goes below at once, and ends such sends there.
+(
+  export UCX_FAULT_CONNECT=ep UCX_FAULT_COMPLETE=20s UCX_VERITY_ATTEST=never
+  with_tls vftcp within 110 "$build/uct_am" -c "in the middle of a send" vftcp lo
+) > "$tap_dir/late" 2>&1
+tap_of "vftcp, endpoints in pairs, completed late" cat "$tap_dir/late"
+
 # In mode off messages go unframed: the lower endpoint has the sends, and ends with the upper one. In mode
 # observe nothing is retransmitted.
 for mode in $(short_form || echo off observe); do

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "pending.h"
+#include "uct/compat/ucx.h"
 
 namespace verity::test {
 namespace {
@@ -146,6 +147,100 @@ void flush_with_cancel(Side& side) {
   finish(side, iface);
 }
 
+// One side sends until the lower transport takes no more, being in the middle of a send: the peer
+// reads nothing.
+struct LongSends {
+  static constexpr uint8_t kSendId = 12;  // UCP's for rendezvous data: kept until acknowledged
+  static constexpr size_t kMost = 64;
+
+  Iface iface;
+  const size_t length;
+  std::vector<Bytes> messages;
+  std::vector<uct_completion_t> sends;
+  Inbound in, first;
+  Endpoints eps;
+  Outbound out;
+
+  explicit LongSends(Side& side)
+      : iface(little(side.options)),
+        length(iface.has(UCT_IFACE_FLAG_AM_ZCOPY) ? Outbound::longest(iface, Kind::kZcopy) : 0),
+        in(iface, kSendId, [this](uint64_t) { return length; }),
+        first(iface, kId, [](uint64_t) { return size_t{40}; }),
+        eps(iface, side.channel, 1),
+        out(iface, eps[0], kId, [](uint64_t) { return size_t{40}; }) {
+    if (length == 0) throw Skip("no am_zcopy");
+    connect_idle(side, iface, eps[0], first, out);
+    if (side.role == 0) send();
+  }
+
+  [[nodiscard]] bool have_ended() const {
+    return std::all_of(sends.begin(), sends.end(),
+                       [](const auto& comp) { return comp.count == 0; });
+  }
+
+ private:
+  static Options little(const Options& options) {
+    Options changed = options;
+    changed.settings = {{"SNDBUF", "16k"}, {"RCVBUF", "16k"}};
+    return changed;
+  }
+
+  void send() {
+    messages.reserve(kMost);
+    sends.reserve(kMost);
+    for (uint64_t i = 0; i < kMost; ++i) {
+      fill(messages.emplace_back(length).data(), length, kSendId, i);
+      const uct_iov_t iov{messages[i].data(), length, UCT_MEM_HANDLE_NULL, 0, 1};
+      sends.push_back({[](uct_completion_t*) {}, 1, UCS_OK});
+      const ucs_status_t status =
+          uct_ep_am_zcopy(eps[0], kSendId, nullptr, 0, &iov, 1, 0, &sends.back());
+      if (status != UCS_INPROGRESS) sends.pop_back();
+      if (status == UCS_ERR_NO_RESOURCE) break;
+      require(!UCS_STATUS_IS_ERR(status), "uct_ep_am_zcopy");
+    }
+  }
+};
+
+// Such sends end with a flush that cancels, before it, and soon: UCP waits for it in a forced
+// close. So they do with one behind a failure.
+void flush_in_a_send(Side& side, bool fails) {
+  constexpr double kSoon = 4;  // s, where half of one is waited for the lower transport
+  need_wrapper_and_two(side);
+  if (in_mode_off()) throw Skip("the flush is UCX's own");
+  LongSends sending(side);
+  if (side.role == 0) {
+    uct_ep_h ep = sending.eps[0];
+    if (fails) check(uct_ep_invalidate(ep, 0), "uct_ep_invalidate");
+    const unsigned flags = fails ? UCT_FLUSH_FLAG_LOCAL : UCT_FLUSH_FLAG_CANCEL;
+    const double began = seconds_now();
+    Flushed& flushed = *new Flushed;  // left behind when the check fails
+    const ucs_status_t status = uct_ep_flush(ep, flags, &flushed.completion);
+    if (status == UCS_INPROGRESS) {
+      const auto ended = [&] {
+        require(!flushed.done || sending.have_ended(), "a flush is over before the sends");
+        return flushed.done;
+      };
+      sending.iface.progress_until(ended, "completion of a flush", 10);
+    } else {
+      require(fails == UCS_STATUS_IS_ERR(status), ucs_status_string(status));
+    }
+    delete &flushed;
+    sending.eps.destroy(0);
+    require(sending.have_ended(), "a send outlives its endpoint");
+    const double took = seconds_now() - began;
+    require(took < kSoon, "the flush takes " + std::to_string(took) + " s");
+    for (Bytes& message : sending.messages) std::fill(message.begin(), message.end(), uint8_t{0});
+  }
+  side.channel.barrier({});
+  const double until = seconds_now() + 0.3;
+  sending.iface.progress_until([&] { return seconds_now() > until; }, "what was sent");
+  side.channel.barrier([&] { sending.iface.progress(); });
+  sending.in.verify();
+}
+
+void cancel_in_a_send(Side& side) { flush_in_a_send(side, false); }
+void failure_in_a_send(Side& side) { flush_in_a_send(side, true); }
+
 // Flushes under load, completions and plain calls mixed; fences in between change no order.
 void flush_and_fence(Side& side) {
   Iface iface(side.options);
@@ -172,6 +267,8 @@ constexpr Case kCases[] = {
     {"flush towards a peer that does nothing", flush_without_peer},
     {"endpoint destroyed during its flush", flush_cancelled},
     {"endpoints that are flushed with cancel, and made again", flush_with_cancel},
+    {"flush with cancel in the middle of a send", cancel_in_a_send},
+    {"flush behind a failure in the middle of a send", failure_in_a_send},
     {"flushes and fences under load", flush_and_fence},
 };
 
