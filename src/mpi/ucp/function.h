@@ -35,8 +35,10 @@ class UcpFunction {
   X(ucp_am_send_nb)             \
   X(ucp_am_send_nbx)            \
   X(ucp_context_query)          \
+  X(ucp_disconnect_nb)          \
   X(ucp_ep_destroy)             \
   X(ucp_ep_flush)               \
+  X(ucp_ep_flush_nbx)           \
   X(ucp_request_cancel)         \
   X(ucp_request_check_status)   \
   X(ucp_request_free)           \
@@ -55,6 +57,7 @@ class UcpFunction {
   X(ucp_worker_create)          \
   X(ucp_worker_destroy)         \
   X(ucp_worker_flush)           \
+  X(ucp_worker_flush_nbx)       \
   X(ucp_worker_progress)
 
 #define VERITY_DECLARE(function) extern constinit UcpFunction next_##function;

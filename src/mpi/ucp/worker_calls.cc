@@ -24,6 +24,35 @@ thread_local Worker* creating __attribute__((tls_model("initial-exec"))) = nullp
 
 Worker* worker_in_creation() noexcept { return creating; }
 
+namespace {
+
+// The worker of an endpoint, if it is one of ours.
+ucp_worker_h worker_of(ucp_ep_h ep) noexcept {
+  const ucp_worker_h worker = abi::worker_of(ep);
+  const Locked lock;
+  return workers().find(worker) != nullptr ? worker : nullptr;
+}
+
+// Starts what has to be waited for, and progresses the worker until it is complete.
+template <typename Start>
+ucs_status_t await(ucp_worker_h worker, Start start) noexcept {
+  ucs_status_ptr_t request;
+  {
+    const Locked lock;
+    request = start();
+  }
+  if (!UCS_PTR_IS_PTR(request)) return UCS_PTR_STATUS(request);
+  ucs_status_t status;
+  do {
+    ucp_worker_progress(worker);
+    status = VERITY_NEXT(ucp_request_check_status)(request);
+  } while (status == UCS_INPROGRESS);
+  ucp_request_free(request);
+  return status;
+}
+
+}  // namespace
+
 void enable_ucp_calls(bool several_threads) noexcept {
   threads = several_threads;
   if (threads && worker_for_threads && !Workers::shared) Workers::shared = true;
@@ -87,17 +116,33 @@ VERITY_UCP_WRAP(unsigned, ucp_worker_progress, (ucp_worker_h handle), (handle)) 
   return events;
 }
 
+// Calls that wait. What they wait for may need another thread's progress, so that each step of it
+// takes the lock for itself; and UCP's own would wait with its lock of the worker.
+
 VERITY_UCP_WRAP(ucs_status_t, ucp_worker_flush, (ucp_worker_h handle), (handle)) {
-  const Locked lock;
-  return VERITY_OWN(ucp_worker_flush)(handle);
+  return await(handle, [handle] {
+    constexpr ucp_request_param_t kPlain = {};
+    return VERITY_NEXT(ucp_worker_flush_nbx)(handle, &kPlain);
+  });
 }
 
 VERITY_UCP_WRAP(ucs_status_t, ucp_ep_flush, (ucp_ep_h ep), (ep)) {
-  const Locked lock;
-  return VERITY_OWN(ucp_ep_flush)(ep);
+  const ucp_worker_h worker = worker_of(ep);
+  if (worker == nullptr) {
+    const Locked lock;
+    return VERITY_OWN(ucp_ep_flush)(ep);
+  }
+  return await(worker, [ep] {
+    constexpr ucp_request_param_t kPlain = {};
+    return VERITY_NEXT(ucp_ep_flush_nbx)(ep, &kPlain);
+  });
 }
 
 VERITY_UCP_WRAP(void, ucp_ep_destroy, (ucp_ep_h ep), (ep)) {
-  const Locked lock;
-  VERITY_OWN(ucp_ep_destroy)(ep);
+  const ucp_worker_h worker = worker_of(ep);
+  if (worker == nullptr) {
+    const Locked lock;
+    return VERITY_OWN(ucp_ep_destroy)(ep);
+  }
+  static_cast<void>(await(worker, [ep] { return VERITY_NEXT(ucp_disconnect_nb)(ep); }));
 }

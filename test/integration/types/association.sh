@@ -55,6 +55,10 @@ associate "freed sends, raw posix beside vtcp" "protocols v1" vtcp,vself,posix 1
 associate "own requests, raw posix beside vtcp" "protocols v1" vtcp,vself,posix 1000 3 1 -m own
 associate "own requests, wrapped and unwrapped peers" "protocols v1" vtcp,vself,tcp 1000 4 1 -m own -r tcp,posix,self
 
+for list in vposix,vself vtcp,vself; do
+  ok "$list: a flush waits for what another thread sends and receives" with_tls $list within 60 "$build/flush_threads"
+done
+
 for part in "${!of_part[@]}"; do note "$part: ${of_part[$part]} messages"; done
 note "messages in all: $total"
 ! long_form || { [ "$total" -ge 10000000 ]; tap_result $? "10 million messages at least"; }
