@@ -20,6 +20,7 @@ mpi_test_programs = \
 	test/mpi/partitioned \
 	test/mpi/passive \
 	test/mpi/psend_waits \
+	test/mpi/refused \
 	test/mpi/released \
 	test/mpi/rma \
 	test/mpi/scribble \
@@ -47,6 +48,7 @@ mpi_test_files = \
 	test/mpi/datatypes/mismatch.c \
 	test/mpi/datatypes/partitioned.c \
 	test/mpi/datatypes/psend_waits.c \
+	test/mpi/datatypes/refused.c \
 	test/mpi/datatypes/released.c \
 	test/mpi/datatypes/session.c \
 	test/mpi/datatypes/stack_sends.c \
