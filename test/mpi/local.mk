@@ -89,6 +89,7 @@ mpi_test_files = \
 	test/mpi/onesided/rma.c \
 	test/mpi/onesided/windows.c \
 	test/mpi/scribble.c \
+	test/mpi/threading/own_workers.c \
 	test/mpi/threading/thread_puts.c \
 	test/mpi/threading/thread_windows.c \
 	test/mpi/threading/threads.c \

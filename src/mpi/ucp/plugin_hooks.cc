@@ -9,12 +9,13 @@ namespace verity::mpi {
 
 namespace {
 
-void interface_opened(void* uct_worker) noexcept {
+int interface_opened(void* uct_worker) noexcept {
   Worker* worker = worker_in_creation();
-  if (worker == nullptr) return;
+  if (worker == nullptr) return 0;
   try {
     worker->below.push_back(uct_worker);
   } catch (...) { worker->receives.disable(); }
+  return 1;
 }
 
 [[gnu::noinline]] size_t outgoing_slow_path(const verity_outgoing* info, const void* message,

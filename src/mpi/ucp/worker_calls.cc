@@ -17,12 +17,34 @@ namespace {
 
 bool threads = false;
 bool worker_for_threads = false;  // one was made that several threads may use
+bool (*in_mpi_call)() noexcept = nullptr;
 
 thread_local Worker* creating __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// Whether a worker that is made by a call from there is MPI's, or may be: a library between MPI and
+// UCP is known by the call around it. Such a one may also be used for other ends, in other threads.
+bool may_be_mpis(const void* return_address) noexcept {
+  const Origin origin = origin_of(return_address);
+  if (origin == Origin::kMpi || in_mpi_call == nullptr) return true;
+  const bool in_call = in_mpi_call();
+  if (!in_call && origin == Origin::kOther) return false;
+  if (in_call) regard_as_mpi(return_address);
+  if (!Workers::shared) Workers::shared = true;
+  return true;
+}
 
 }  // namespace
 
 Worker* worker_in_creation() noexcept { return creating; }
+
+// UCP's functions that are not wrapped call others that are: with the lock they may do so for
+// anybody, without it only where this thread is MPI's now.
+bool is_others_call(const void* return_address) noexcept {
+  const Origin origin = origin_of(return_address);
+  if (origin != Origin::kUcp) return origin == Origin::kOther;
+  if (OthersCall::is_any()) return true;
+  return !Workers::shared && in_mpi_call != nullptr && !in_mpi_call();
+}
 
 namespace {
 
@@ -53,13 +75,7 @@ ucs_status_t await(ucp_worker_h worker, Start start) noexcept {
 
 }  // namespace
 
-void enable_ucp_calls(bool several_threads) noexcept {
-  threads = several_threads;
-  if (threads && worker_for_threads && !Workers::shared) Workers::shared = true;
-  make_workers();
-  enable_messages();
-  UcpWrapper::enable_all();
-}
+void know_mpi_calls(bool (*in_call)() noexcept) noexcept { in_mpi_call = in_call; }
 
 void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept,
                 size_t least) noexcept {
@@ -76,9 +92,17 @@ void on_collective(void (*begins)() noexcept) noexcept { workers().on_collective
 
 using namespace verity::mpi;
 
-VERITY_UCP_WRAP(ucs_status_t, ucp_worker_create,
-                (ucp_context_h context, const ucp_worker_params_t* params, ucp_worker_h* worker_p),
-                (context, params, worker_p)) {
+VERITY_UCP_WRAP_AS(, wrapped_ucp_worker_create, ucs_status_t, ucp_worker_create,
+                   (ucp_context_h context, const ucp_worker_params_t* params,
+                    ucp_worker_h* worker_p),
+                   (context, params, worker_p))
+ucs_status_t wrapped_ucp_worker_create(ucp_context_h context, const ucp_worker_params_t* params,
+                                       ucp_worker_h* worker_p) {
+  if (!may_be_mpis(__builtin_return_address(0))) {
+    UcpWrapper::enable(UcpCalls::kWrappedForMpi);
+    const OthersCall others;
+    return VERITY_OWN(ucp_worker_create)(context, params, worker_p);
+  }
   const bool has_mode = (params->field_mask & UCP_WORKER_PARAM_FIELD_THREAD_MODE) != 0;
   // Written once, by the first of them, as other threads may be reading it.
   const bool several = has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE;
@@ -96,6 +120,21 @@ VERITY_UCP_WRAP(ucs_status_t, ucp_worker_create,
   if (status != UCS_OK) workers().destroy(worker);
   return status;
 }
+
+namespace verity::mpi {
+
+void enable_ucp_calls(bool several_threads) noexcept {
+  threads = several_threads;
+  if (threads && worker_for_threads && !Workers::shared) Workers::shared = true;
+  if (all_workers != nullptr) return;
+  make_workers();
+  enable_messages();
+  UcpWrapper::enable(UcpCalls::kWrapped);
+  const bool others_made_one = VERITY_OWN(ucp_worker_create) != nullptr;
+  if (others_made_one) UcpWrapper::enable(UcpCalls::kWrappedForMpi);
+}
+
+}  // namespace verity::mpi
 
 VERITY_UCP_WRAP(void, ucp_worker_destroy, (ucp_worker_h handle), (handle)) {
   const Locked lock;
