@@ -33,7 +33,8 @@ struct verity_outgoing {
 
 struct verity_interposer {
   uint32_t version;
-  // Bitmap of the upper active messages that begin a tagged message. 0: the interposer needs none.
+  // Bitmap of the upper active messages that begin a tagged message. 0: the interposer needs none,
+  // or does not yet: it may be set at any time, after all other fields.
   uint32_t am_ids;
   // An interface of this uct_worker_h is being opened, inside of ucp_worker_create(). 0: the worker
   // is not MPI's, and none of the functions is to be called for its messages.

@@ -130,6 +130,10 @@ struct verity_interposer verity_interposer = verity::mpi::table(0);
 
 namespace verity::mpi {
 
-void enable_messages() noexcept { ::verity_interposer = table(abi::kFirstMessages); }
+void enable_messages() noexcept {
+  ::verity_interposer = table(0);
+  // Last: the plugin may be opening an interface in another thread.
+  __atomic_store_n(&::verity_interposer.am_ids, abi::kFirstMessages, __ATOMIC_RELEASE);
+}
 
 }  // namespace verity::mpi

@@ -13,7 +13,7 @@ for launcher in $openmpi $mpich; do
   $compiler -w -O2 -g $(made UCX_CPPFLAGS) -o "$tap_dir/$(flavour "$launcher")-own_workers" \
     "$abs_top_srcdir/test/mpi/threading/own_workers.c" $(made UCX_LIBS) -lpthread || exit 1
   for list in vposix,vself vtcp,vself; do
-    for how in "thread 1" "thread 2" "thread 3"; do
+    for how in before destroyed "thread 1" "thread 3" "earlier 1"; do
       name="$mpi, $list, own workers: $how"
       # shellcheck disable=SC2086 # words
       typechecked 90 "$launcher" 2 $list own_workers $how > "$tap_dir/job"
