@@ -11,9 +11,8 @@ MPI_INTERPOSER_SOURCES = \
 	src/mpi/process/settings.cc \
 	src/mpi/process/this_process.cc src/mpi/process/this_process.h \
 	src/mpi/process/thread.h \
-	src/mpi/sites/modules.cc src/mpi/sites/modules.h \
 	src/mpi/sites/sites.cc src/mpi/sites/sites.h \
-	src/mpi/sites/symbolize.cc \
+	src/mpi/sites/symbolize.cc src/mpi/sites/symbolize.h \
 	src/mpi/handles/buffer.h \
 	src/mpi/handles/comms.cc src/mpi/handles/comms.h \
 	src/mpi/handles/contents.cc src/mpi/handles/contents.h \

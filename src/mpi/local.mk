@@ -30,6 +30,8 @@ libverity_ucp_calls_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 libverity_ucp_calls_la_CXXFLAGS = $(AM_CXXFLAGS) $(WORDWISE)
 libverity_ucp_calls_la_SOURCES = \
 	src/mpi/interpose/behind.cc src/mpi/interpose/behind.h \
+	src/mpi/interpose/callers.cc src/mpi/interpose/callers.h \
+	src/mpi/interpose/modules.cc src/mpi/interpose/modules.h \
 	src/mpi/ucp/abi.h \
 	src/mpi/ucp/attach.h \
 	src/mpi/ucp/plugin_hooks.cc \

@@ -17,7 +17,7 @@ extern "C" {
 
 // Of this table and of the trailers on the wire; 1 to 15. Peers of unlike versions send each other
 // none.
-#define VERITY_INTERPOSER_VERSION 4
+#define VERITY_INTERPOSER_VERSION 5
 // Most bytes of a trailer. In words of 8.
 #define VERITY_MAX_TRAILER 240
 
@@ -33,10 +33,12 @@ struct verity_outgoing {
 
 struct verity_interposer {
   uint32_t version;
-  // Bitmap of the upper active messages that begin a tagged message. 0: the interposer needs none.
+  // Bitmap of the upper active messages that begin a tagged message. 0: the interposer needs none,
+  // or does not yet: it may be set at any time, after all other fields.
   uint32_t am_ids;
-  // An interface of this uct_worker_h was opened, inside of ucp_worker_create().
-  void (*interface_opened)(void* uct_worker);
+  // An interface of this uct_worker_h is being opened, inside of ucp_worker_create(). 0: the worker
+  // is not MPI's, and none of the functions is to be called for its messages.
+  int (*interface_opened)(void* uct_worker);
   // The message of `length` bytes at `message` is about to be sent. Writes its trailer, in words of
   // 8 bytes of which the last one may end with zeros, at most `room` bytes, and returns its length
   // without these; 0: none.

@@ -77,6 +77,7 @@ INTEGRATION_RUNS = \
 	test/integration/mpi/releases.sh \
 	test/integration/types/mpi_tools.sh \
 	test/integration/types/mpi_types.sh \
+	test/integration/types/own_workers.sh \
 	test/integration/mpi/mpich_suite.sh \
 	test/integration/onesided/onesided_model.sh \
 	test/integration/transport/peer_death.sh \

@@ -21,6 +21,7 @@ mpi_test_programs = \
 	test/mpi/partitioned \
 	test/mpi/passive \
 	test/mpi/psend_waits \
+	test/mpi/refused \
 	test/mpi/released \
 	test/mpi/rma \
 	test/mpi/scribble \
@@ -49,6 +50,7 @@ mpi_test_files = \
 	test/mpi/datatypes/mismatch.c \
 	test/mpi/datatypes/partitioned.c \
 	test/mpi/datatypes/psend_waits.c \
+	test/mpi/datatypes/refused.c \
 	test/mpi/datatypes/released.c \
 	test/mpi/datatypes/session.c \
 	test/mpi/datatypes/stack_sends.c \
@@ -89,6 +91,7 @@ mpi_test_files = \
 	test/mpi/onesided/rma.c \
 	test/mpi/onesided/windows.c \
 	test/mpi/scribble.c \
+	test/mpi/threading/own_workers.c \
 	test/mpi/threading/thread_puts.c \
 	test/mpi/threading/thread_windows.c \
 	test/mpi/threading/threads.c \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Programs on the public UCT and UCP interfaces; test/integration runs them.
-check_PROGRAMS += association close_threads contexts lanes segments uct_am wakeup peer_death steady two_workers
+check_PROGRAMS += association close_threads contexts flush_threads lanes segments uct_am wakeup peer_death steady two_workers
 # What they share.
 EXTRA_LTLIBRARIES += libucx_peer.la
 libucx_peer_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
@@ -49,6 +49,11 @@ close_threads_CPPFLAGS = $(association_CPPFLAGS)
 close_threads_LDADD = $(association_LDADD)
 close_threads_LDFLAGS = $(association_LDFLAGS)
 close_threads_SOURCES = test/ucx/close_threads.cc
+
+flush_threads_CPPFLAGS = $(association_CPPFLAGS)
+flush_threads_LDADD = $(association_LDADD)
+flush_threads_LDFLAGS = $(association_LDFLAGS)
+flush_threads_SOURCES = test/ucx/flush_threads.cc
 
 segments_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 segments_LDADD = $(UCX_LIBS)

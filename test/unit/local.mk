@@ -44,6 +44,7 @@ verity_unit_SOURCES += \
 	test/unit/merkle/hash_test.cc \
 	test/unit/merkle/tree_test.cc \
 	test/unit/mpi/active_sends_test.cc \
+	test/unit/mpi/callers_test.cc \
 	test/unit/mpi/matching_parts_test.cc \
 	test/unit/mpi/open_sends_test.cc \
 	test/unit/mpi/receive_case.h \
@@ -54,8 +55,10 @@ verity_unit_SOURCES += \
 	test/unit/mpi/send_matcher_test.cc \
 	test/unit/mpi/send_own_memory_test.cc \
 	test/unit/mpi/send_tails_test.cc \
+	src/mpi/interpose/behind.cc \
+	src/mpi/interpose/callers.cc \
+	src/mpi/interpose/modules.cc \
 	src/mpi/process/this_process.cc \
-	src/mpi/sites/modules.cc \
 	src/mpi/sites/sites.cc \
 	src/mpi/sites/symbolize.cc \
 	test/unit/mpi/handle_table_test.cc \

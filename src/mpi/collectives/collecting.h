@@ -75,8 +75,8 @@ void collective_arrived(const uint8_t* bytes, size_t length) noexcept;
 // For on_collective(): the call that this thread has attached makes its first message or progress.
 void collective_begins() noexcept;
 
-// A communicator that was just made, and that other ranks may know by other tags: a number of
-// theirs is another communicator's here.
+// A communicator that was just made, and that other ranks may know by other tags, so that a number
+// of theirs is another communicator's here; or one that goes on though it was forgotten.
 void never_compare(MPI_Comm comm) noexcept;
 // The communicator ends, and may come again as another one.
 void forget_collectives(MPI_Comm comm) noexcept;

@@ -90,6 +90,11 @@ class HandleTable {
     Ending& operator=(const Ending&) = delete;
     // No such call is under way.
     static void forget_all() noexcept { ending_count_ = 0; }
+    // The same, where some may have been left without returning: their handles may be in use still.
+    static void abandon(void (*each)(Handle)) noexcept {
+      const size_t count = std::exchange(ending_count_, 0);
+      for (size_t i = 0; i < count && i < kEnding; ++i) each(ending_[i]);
+    }
 
    private:
     size_t place_;

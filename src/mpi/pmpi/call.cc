@@ -43,10 +43,16 @@ void abandon_calls() noexcept {
   // What they counted, MPI may have refused.
   if (attachments.collective.length != 0) abandon_collective(attachments.collective);
   if (attachments.active.pending) abandon_partitioned();
+  CommTable::Ending::abandon(stop_comparing);
   attachments = {};
   if (receive != nullptr) receive->dropped();
   leave_errhandlers();
   thread.depth = 0;
+}
+
+void stop_comparing(MPI_Comm comm) noexcept {
+  never_compare(comm);
+  abandon_partitioned();
 }
 
 const Unusual* enter_unusual(const char* name, const void* return_address, const void* frame_end,

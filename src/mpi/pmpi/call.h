@@ -20,6 +20,10 @@ namespace verity::mpi {
 // dropped at its next one, whose frame is not within theirs, or lies where theirs was.
 [[gnu::cold]] void abandon_calls() noexcept;
 
+// The communicator was about to be freed, and is still in use: this process's calls in it are not
+// counted from the first on.
+void stop_comparing(MPI_Comm comm) noexcept;
+
 // What is kept of a call that is not a plain one, of the program's own code and within no other.
 struct Unusual {
   int around;     // calls around it

@@ -40,6 +40,7 @@ void begin(int required) noexcept {
     if (::getpid() == process) print_summary();
   });
   static_cast<void>(registered);
+  know_mpi_calls([]() noexcept { return thread.depth != 0; });
   mpi_begins(required);
   on_collective(collective_begins);
   on_arrival(arrived, sizeof(verity::signature::Record) + kTail);

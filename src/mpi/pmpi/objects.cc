@@ -37,6 +37,26 @@ void end_comm(MPI_Comm comm) {
 }
 void end_type(MPI_Datatype type) { forget_type(type); }
 
+// MPI may refuse to free a communicator, as where an attribute's delete callback fails: it goes on,
+// but how many calls were made in it is forgotten. Open MPI's MPI_Comm_disconnect returns
+// MPI_SUCCESS then.
+class Refusal {
+ public:
+  Refusal(const Call& call, const MPI_Comm* comm) noexcept
+      : call_(call), comm_(comm), before_(comm != nullptr ? *comm : handles().comm_null) {}
+  ~Refusal() {
+    if (before_ == handles().comm_null) return;
+    if (call_.rc != MPI_SUCCESS || *comm_ == before_) stop_comparing(before_);
+  }
+  Refusal(const Refusal&) = delete;
+  Refusal& operator=(const Refusal&) = delete;
+
+ private:
+  const Call& call_;
+  const MPI_Comm* comm_;
+  MPI_Comm before_;
+};
+
 #ifdef OPEN_MPI
 // From Open MPI 6 on each process numbers a communicator of these for itself, and the tags of its
 // messages hold the receiver's number. (What is made of such a communicator has one number again:
@@ -64,9 +84,9 @@ void decode_type(MPI_Datatype type) noexcept {
 
 VERITY_WRAP(Type_free, (MPI_Datatype * type), (type),
             const Ending<TypeTable> ending(type, handles().type_null, end_type))
-VERITY_WRAP(Comm_free, (MPI_Comm * comm), (comm),
+VERITY_WRAP(Comm_free, (MPI_Comm * comm), (comm), const Refusal refusal(call, comm);
             const Ending<CommTable> ending(comm, handles().comm_null, end_comm))
-VERITY_WRAP(Comm_disconnect, (MPI_Comm * comm), (comm),
+VERITY_WRAP(Comm_disconnect, (MPI_Comm * comm), (comm), const Refusal refusal(call, comm);
             const Ending<CommTable> ending(comm, handles().comm_null, end_comm))
 
 #ifdef OPEN_MPI

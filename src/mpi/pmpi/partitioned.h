@@ -43,7 +43,8 @@ static_assert(sizeof(PartitionedTail) == 24);
 // progress.
 void partition_arrived(const uint8_t* bytes, size_t length) noexcept;
 
-// An MPI_Psend_init was left without returning from it: whether it counts is not known.
+// This process's calls are not counted any more: an MPI_Psend_init was left without returning from
+// it, or a communicator that was to be freed is not.
 void abandon_partitioned() noexcept;
 
 // The communicator ends, and may come again as another one.

@@ -7,7 +7,8 @@
 #include <cstdio>
 #include <new>
 
-#include "mpi/sites/modules.h"
+#include "mpi/interpose/modules.h"
+#include "mpi/sites/symbolize.h"
 
 namespace verity::mpi {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses into source lines, by elfutils' libdw. It is opened when the first report is made, so
 // that a process that reports nothing carries nothing of it.
+#include "mpi/sites/symbolize.h"
+
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <mutex>
-
-#include "mpi/sites/modules.h"
 
 #if __has_include(<elfutils/libdwfl.h>)
 #include <elfutils/libdwfl.h>

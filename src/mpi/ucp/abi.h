@@ -7,6 +7,7 @@
 //               (src/ucp/tag/eager.h) and of rendezvous requests (src/ucp/rndv/rndv.h)
 //   parameters  ucp/api/ucp.h: enum ucp_op_attr_t, struct ucp_request_param_t
 //   requests    src/ucp/core/ucp_request.h: what lies in front of the address that the user sees
+//   endpoints   src/ucp/core/ucp_ep.h: struct ucp_ep begins with the worker
 //
 // Functions of UCP are listed in function.h; a new form of sending or receiving needs a wrapper in
 // sends.cc or receives.cc.
@@ -157,6 +158,15 @@ template <typename Query>
   ucp_context_attr_t attr = {};
   attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
   return query(context, &attr) == UCS_OK ? attr.request_size : 0;
+}
+
+// ---- endpoints ----------------------------------------------------------------------------------
+
+// To be compared with the workers that are known.
+[[nodiscard]] inline ucp_worker_h worker_of(ucp_ep_h ep) noexcept {
+  ucp_worker_h worker;
+  std::memcpy(&worker, static_cast<const void*>(ep), sizeof(worker));
+  return worker;
 }
 
 }  // namespace verity::mpi::abi

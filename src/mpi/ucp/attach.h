@@ -95,6 +95,11 @@ extern constinit thread_local Attachments attachments __attribute__((tls_model("
 // or may be in use. Again: only to say so of more threads than before.
 void enable_ucp_calls(bool several_threads = true) noexcept;
 
+// Who else uses UCP in this process has workers of its own, which nothing is kept of: workers that
+// the MPI library makes are known by their caller, or because `in_mpi_call` says that this thread
+// is in an MPI call. Before enable_ucp_calls(); else all workers are MPI's.
+void know_mpi_calls(bool (*in_mpi_call)() noexcept) noexcept;
+
 // Called for each signature of `least` bytes or more that arrives, before its message is matched.
 // No MPI or UCP call from there.
 void on_arrival(void (*arrived)(const uint8_t* signature, size_t length) noexcept,

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 
@@ -39,7 +40,7 @@ namespace {
 
 constinit std::mutex entering;
 constinit UcpWrapper* entered = nullptr;
-constinit bool enabled = false;
+constinit UcpCalls enabled = UcpCalls::kPass;
 
 }  // namespace
 
@@ -52,11 +53,11 @@ void UcpWrapper::enter() noexcept {
   choose(enabled);
 }
 
-void UcpWrapper::enable_all() noexcept {
+void UcpWrapper::enable(UcpCalls calls) noexcept {
   const std::lock_guard lock(entering);
-  enabled = true;
+  enabled = std::max(enabled, calls);
   for (UcpWrapper* wrapper = entered; wrapper != nullptr; wrapper = wrapper->next_)
-    wrapper->choose(true);
+    wrapper->choose(enabled);
 }
 
 }  // namespace verity::mpi

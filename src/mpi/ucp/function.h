@@ -40,6 +40,7 @@ class UcpFunction {
   X(ucp_ep_close_nbx)           \
   X(ucp_ep_destroy)             \
   X(ucp_ep_flush)               \
+  X(ucp_ep_flush_nbx)           \
   X(ucp_request_cancel)         \
   X(ucp_request_check_status)   \
   X(ucp_request_free)           \
@@ -58,6 +59,7 @@ class UcpFunction {
   X(ucp_worker_create)          \
   X(ucp_worker_destroy)         \
   X(ucp_worker_flush)           \
+  X(ucp_worker_flush_nbx)       \
   X(ucp_worker_progress)
 
 #define VERITY_DECLARE(function) extern constinit UcpFunction next_##function;

@@ -9,12 +9,13 @@ namespace verity::mpi {
 
 namespace {
 
-void interface_opened(void* uct_worker) noexcept {
+int interface_opened(void* uct_worker) noexcept {
   Worker* worker = worker_in_creation();
-  if (worker == nullptr) return;
+  if (worker == nullptr) return 0;
   try {
     worker->below.push_back(uct_worker);
   } catch (...) { worker->receives.disable(); }
+  return 1;
 }
 
 [[gnu::noinline]] size_t outgoing_slow_path(const verity_outgoing* info, const void* message,
@@ -129,6 +130,10 @@ struct verity_interposer verity_interposer = verity::mpi::table(0);
 
 namespace verity::mpi {
 
-void enable_messages() noexcept { ::verity_interposer = table(abi::kFirstMessages); }
+void enable_messages() noexcept {
+  ::verity_interposer = table(0);
+  // Last: the plugin may be opening an interface in another thread.
+  __atomic_store_n(&::verity_interposer.am_ids, abi::kFirstMessages, __ATOMIC_RELEASE);
+}
 
 }  // namespace verity::mpi

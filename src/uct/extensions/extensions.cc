@@ -6,7 +6,11 @@
 
 namespace verity::uct {
 
-void Extensions::open(bool has_room) noexcept { mpi_ = has_room ? find_interposer() : nullptr; }
+void Extensions::open(void* uct_worker, bool has_room) noexcept {
+  const verity_interposer* const interposer = has_room ? find_interposer() : nullptr;
+  const bool is_mpis = interposer != nullptr && interposer->interface_opened(uct_worker) != 0;
+  mpi_ = is_mpis ? interposer : nullptr;
+}
 
 uint32_t Extensions::agree(link::Mode mode, unsigned theirs) const noexcept {
   if (mpi_ == nullptr || theirs == 0 || mode == link::Mode::kOff) return 0;

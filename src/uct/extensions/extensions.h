@@ -18,9 +18,9 @@ namespace verity::uct {
 
 class Extensions {
  public:
-  // Once, before anything is sent. `has_room`: the lower transport's messages are long enough for a
-  // trailer.
-  void open(bool has_room) noexcept;
+  // Once, before anything is sent, for an interface of this uct_worker_h. `has_room`: the lower
+  // transport's messages are long enough for a trailer.
+  void open(void* uct_worker, bool has_room) noexcept;
 
   // The nibble of this side.
   [[nodiscard]] uint8_t advertised() const noexcept {

@@ -61,7 +61,7 @@ ucs_status_t VerityIface::open_links(const uct_iface_params_t& params) {
                 {.is_self = core_.is_self, .reads_any_memory = !needs_handles});
   settings.max_frame = limits.max_frame;
   settings.max_large = limits.max_large;
-  extensions_.open(limits.trailer_room != 0);
+  extensions_.open(worker, limits.trailer_room != 0);
   core_.group.join(&worker->super, true);
   core_.uid = core_.group.uid();
   core_.hub = std::make_unique<link::Hub>(core_.uid, settings, port_, core_.counters());
@@ -85,10 +85,8 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   const ucs_status_t status = open_links(params);
   if (status != UCS_OK) return status;
   { const QuietLower first; }  // what it locks only once is not for the data path
-  if (const verity_interposer* mpi = extensions_.table(); mpi != nullptr) {
+  if (const verity_interposer* mpi = extensions_.table(); mpi != nullptr)
     process().count_types(*mpi);
-    mpi->interface_opened(worker);
-  }
   check_time_ = true;  // by the first progress: until then nothing shows which thread progresses it
   if (!core_.is_off()) idle_.open(worker);
   process().opened(core_.config.mode);

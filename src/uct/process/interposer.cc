@@ -21,14 +21,16 @@ const verity_interposer* look_up() noexcept {
         found->version, VERITY_INTERPOSER_VERSION);
     return nullptr;
   }
-  return found->am_ids != 0 ? found : nullptr;
+  return found;
 }
 
 }  // namespace
 
 const verity_interposer* find_interposer() noexcept {
   static const verity_interposer* const interposer = look_up();
-  return interposer;
+  if (interposer == nullptr) return nullptr;
+  // A program may open interfaces before MPI begins.
+  return __atomic_load_n(&interposer->am_ids, __ATOMIC_ACQUIRE) != 0 ? interposer : nullptr;
 }
 
 }  // namespace verity::uct

@@ -56,6 +56,9 @@ associate "own requests, raw posix beside vtcp" "protocols v1" vtcp,vself,posix 
 associate "own requests, wrapped and unwrapped peers" "protocols v1" vtcp,vself,tcp 1000 4 1 -m own -r tcp,posix,self
 
 ok "an endpoint is closed at once while another thread makes progress" with_tls vtcp,vself within 60 "$build/close_threads"
+for list in vposix,vself vtcp,vself; do
+  ok "$list: a flush waits for what another thread sends and receives" with_tls $list within 60 "$build/flush_threads"
+done
 
 for part in "${!of_part[@]}"; do note "$part: ${of_part[$part]} messages"; done
 note "messages in all: $total"

@@ -57,6 +57,12 @@ for launcher in $openmpi $mpich; do
   UCX_VERITY_TYPECHECK=error typechecked 60 "$launcher" 2 vposix,vself mismatch handler > "$tap_dir/job"
   contains "$mpi: the communicator's error handler is called, not MPI_COMM_WORLD's" "$(cat "$tap_dir/job")" '^rank 1 errors own 1 world 0$'
 
+  for how in free disconnect world jump; do
+    typechecked 60 "$launcher" 2 vposix,vself refused $how > "$tap_dir/job"
+    contains "$mpi: a communicator that is not freed, $how: it ends" "$(cat "$tap_dir/job")" '^refused done$'
+    is "$mpi: a communicator that is not freed, $how: nothing is reported" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
+  done
+
   typechecked 60 "$launcher" 3 vposix,vself collectives groups > "$tap_dir/job"
   contains "$mpi: between two groups" "$(cat "$tap_dir/job")" '^collectives groups right$'
   if [ "$launcher" = "$mpich" ]; then

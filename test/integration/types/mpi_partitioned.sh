@@ -30,6 +30,9 @@ for protocols in n y; do
   is "is compared where it arrives" "$(grep -c ': datatypes of [1-3] messages checked, 0 mismatched; 0 not checked$' "$tap_dir/job")" 3
 done
 unset UCX_PROTO_ENABLE
+UCX_VERITY_TYPECHECK=warn typechecked 60 "$mpich" 2 vposix,vself refused partitioned > "$tap_dir/job"
+contains "in a communicator that is not freed: it ends" "$(cat "$tap_dir/job")" '^refused done$'
+is "in a communicator that is not freed: nothing is reported" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
 UCX_VERITY_TYPECHECK_DIGEST=y typechecked 60 "$mpich" 2 vposix,vself partitioned right > "$tap_dir/job"
 contains "beside digests" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 36 messages checked, 0 mismatched; 0 not checked$'
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "mpi/sites/modules.h"
+#include "mpi/interpose/modules.h"
 
 namespace verity::mpi {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program and its libraries, as far as call sites lie in them.
-#ifndef VERITY_MPI_SITES_MODULES_H
-#define VERITY_MPI_SITES_MODULES_H
+// The program and its libraries, as far as code that calls the wrappers lies in them.
+#ifndef VERITY_MPI_INTERPOSE_MODULES_H
+#define VERITY_MPI_INTERPOSE_MODULES_H
 
 #include <cstdint>
 #include <string>
@@ -14,6 +14,7 @@ struct Module {
   uintptr_t end = 0;    // 0: no module
   uint16_t id = 0;      // never 0 for a module
   bool mpi_library = false;
+  bool ucp = false;
   bool binding = false;  // functions that call the C ones in another's name: Fortran's
 };
 
@@ -22,10 +23,6 @@ struct Module {
 // The module with this id, in which the offset lies; the program itself first. False when this
 // process has none.
 [[nodiscard]] bool module_with(uint16_t id, uint64_t offset, Module* module_p, std::string* name_p);
-
-// "function (file:line)" or "function" or nothing, from symbols and debug information. By elfutils'
-// libdw, opened when first needed; without it from the dynamic symbols alone.
-[[nodiscard]] std::string source_of(uintptr_t address);
 
 }  // namespace verity::mpi
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/sites/modules.h"
+#include "mpi/interpose/modules.h"
 
 #include <elf.h>
 #include <link.h>
@@ -47,8 +47,8 @@ uint64_t build_id_in(const uint8_t* note, size_t left) noexcept {
 }
 
 bool is_mpi_library(std::string_view file) noexcept {
-  for (std::string_view start :
-       {"libmpi.so", "libmpich.so", "libpmpi", "mca_", "libopen-pal", "libopen-rte"}) {
+  for (std::string_view start : {"libmpi.so", "libmpich.so", "libpmpi", "mca_", "libmca_",
+                                 "libopen-pal", "libopen-rte", "liboshmem"}) {
     if (file.starts_with(start)) return true;
   }
   return false;
@@ -80,6 +80,7 @@ Module describe(const dl_phdr_info& info) noexcept {
   const std::string_view file = file_name(info.dlpi_name);
   module.id = fold(hash != 0 ? hash : hash_of(file.data(), file.size()));
   module.mpi_library = is_mpi_library(file);
+  module.ucp = file.starts_with("libucp.so");
   module.binding = is_binding(file);
   return module;
 }
