@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Flush and fence.
+#include <algorithm>
 #include <memory>
 
 #include "pending.h"
