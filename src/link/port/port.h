@@ -61,8 +61,9 @@ class Port {
   virtual void deliver(Link& link, wire::Class c, uint8_t am_id, const void* payload,
                        size_t length) noexcept = 0;
 
-  // The user's buffers of this zero-copy slot are free: acknowledged, or bounced. Called once. The
-  // upper completion must not run inside this call.
+  // The user's buffers of this zero-copy slot are free: acknowledged, or bounced. Called once, and
+  // once more behind ZeroCopy::let_go(), when the lower transport is done with the slot. The upper
+  // completion must not run inside this call.
   virtual void source_free(Link& link, Slot& slot) noexcept = 0;
 
   // The window has room again. Upper callbacks must not run inside this call.

@@ -90,6 +90,35 @@ TEST_P(ZeroCopyRepair, LowerTransportThatStillReadsKeepsTheBuffer) {
   EXPECT_FALSE(link::ZeroCopy::has_unbounced(*a.link));
 }
 
+// Its slot lives on until the lower transport is done with it: source_free() says that, too.
+TEST_P(ZeroCopyRepair, ASendThatIsLetGoFreesTheBufferWhileItIsRead) {
+  for (const bool acknowledged_first : {true, false}) {
+    a.freed = 0;
+    a.lower_keeps_sources = true;
+    std::vector<uint8_t> buffer(1000, 7);
+    link::Slot* slot = a.send_zero_copy(buffer);
+    a.hub.zero_copy.bounce_all(*a.link);
+    EXPECT_EQ(a.freed, 0u);
+    EXPECT_FALSE(link::ZeroCopy::has_uncopied(*a.link));
+    a.hub.zero_copy.let_go(*a.link, *slot);
+    EXPECT_EQ(a.freed, 1u);
+    EXPECT_TRUE(link::ZeroCopy::has_unbounced(*a.link));
+    const auto acknowledge = [&] {
+      pair.run_until_idle();
+      b.poll(100);
+      pair.run_until_idle();
+      EXPECT_FALSE(a.link->in_flight());
+    };
+    if (acknowledged_first) acknowledge();
+    EXPECT_NE(slot->source, nullptr);
+    a.hub.zero_copy.source_sent(*a.link, *slot);
+    EXPECT_EQ(a.freed, 2u);
+    if (!acknowledged_first) acknowledge();
+    EXPECT_EQ(slot->source, nullptr);
+    EXPECT_FALSE(link::ZeroCopy::has_unbounced(*a.link));
+  }
+}
+
 TEST_P(ZeroCopyRepair, RemovalInFlightFreesSourcesOnce) {
   std::vector<uint8_t> buffer(1000, 7);
   a.send_zero_copy(buffer);
