@@ -240,7 +240,8 @@ void flush_in_a_send(Side& side, bool fails) {
   const double until = seconds_now() + 0.3;
   sending.iface.progress_until([&] { return seconds_now() > until; }, "what was sent");
   side.channel.barrier([&] { sending.iface.progress(); });
-  sending.in.verify();
+  // In mode observe tcp may read on from what was freed by then.
+  if (in_mode_verify()) sending.in.verify();
 }
 
 void cancel_in_a_send(Side& side) { flush_in_a_send(side, false); }

@@ -86,7 +86,8 @@ void put_to_one_that_closes(Side& side, bool unread) {
     };
     if (side.role == 0) {
       iface.progress_until(is_sent, "a put");
-      is_refused = !unread && status == UCS_ERR_CONNECTION_RESET;
+      is_refused = !unread && (status == UCS_ERR_CONNECTION_RESET ||  // by a BYE, or by tcp
+                               status == UCS_ERR_ENDPOINT_TIMEOUT);
       if (!is_refused) check(status, "put_short");
     }
     side.channel.barrier({});
