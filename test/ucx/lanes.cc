@@ -27,31 +27,6 @@ Options transport(const char* name) {
   return options;
 }
 
-// What the window of the first interface holds, for the second as well.
-class Shared {
- public:
-  Shared(Iface& iface, Channel& channel, Window& window, size_t length) : iface_(iface) {
-    check(uct_md_mem_reg(iface.md(), window.at(0), length, UCT_MD_MEM_ACCESS_ALL, &memh_),
-          "uct_md_mem_reg");
-    Bytes key(iface.md_attr().rkey_packed_size);
-    check(uct_md_mkey_pack(iface.md(), memh_, key.data()), "uct_md_mkey_pack");
-    check(uct_rkey_unpack(iface.component(), channel.exchange(key).data(), &key_),
-          "uct_rkey_unpack");
-  }
-  ~Shared() {
-    uct_rkey_release(iface_.component(), &key_);
-    uct_md_mem_dereg(iface_.md(), memh_);
-  }
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
-  [[nodiscard]] uct_rkey_t key() const { return key_.rkey; }
-
- private:
-  Iface& iface_;
-  uct_mem_h memh_ = UCT_MEM_HANDLE_NULL;
-  uct_rkey_bundle_t key_ = {};
-};
-
 // A message each way: then there is a link over which digests can be asked for.
 void greet(Iface& iface, Channel& channel, uct_ep_h ep) {
   const auto eight = [](uint64_t) -> size_t { return 8; };
@@ -107,7 +82,7 @@ struct Mixed {
   Iface frames, reads;
   std::vector<uct_ep_h> eps, readers;
   Window window;
-  Shared shared;
+  SharedWindow shared;
 };
 
 // The put must not change what is being read before it is verified.
@@ -319,7 +294,7 @@ int puts_over_two(Channel& channel, int role) {
   const auto both = [&] { tcp.progress(); };  // of one worker
   {
     Window window(tcp, channel, 8192);
-    Shared shared(posix, channel, window, 8192);
+    SharedWindow shared(posix, channel, window, 8192);
     greet(tcp, channel, tcp_eps[0]);
     greet(posix, channel, posix_eps[0]);
     const Bytes first(500, 0x11), second(500, 0x22);

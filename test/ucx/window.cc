@@ -41,6 +41,20 @@ void Window::take_away(size_t offset) {
   require(hole != MAP_FAILED, "mmap");
 }
 
+SharedWindow::SharedWindow(Iface& iface, Channel& channel, Window& window, size_t length)
+    : iface_(iface) {
+  check(uct_md_mem_reg(iface.md(), window.at(0), length, UCT_MD_MEM_ACCESS_ALL, &memh_),
+        "uct_md_mem_reg");
+  Bytes key(iface.md_attr().rkey_packed_size);
+  check(uct_md_mkey_pack(iface.md(), memh_, key.data()), "uct_md_mkey_pack");
+  check(uct_rkey_unpack(iface.component(), channel.exchange(key).data(), &key_), "uct_rkey_unpack");
+}
+
+SharedWindow::~SharedWindow() {
+  uct_rkey_release(iface_.component(), &key_);
+  uct_md_mem_dereg(iface_.md(), memh_);
+}
+
 void need(const Iface& iface, uint64_t flags, const Side& side) {
   if (!iface.has(flags)) throw Skip("not offered by " + side.options.transport);
   if ((iface.md_attr().cap.flags & UCT_MD_FLAG_REG) == 0)

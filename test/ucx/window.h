@@ -39,6 +39,21 @@ class Window {
   uct_rkey_bundle_t key_ = {};
 };
 
+// What a window of one interface holds, for another interface of its worker as well.
+class SharedWindow {
+ public:
+  SharedWindow(Iface& iface, Channel& channel, Window& window, size_t length);
+  ~SharedWindow();
+  SharedWindow(const SharedWindow&) = delete;
+  SharedWindow& operator=(const SharedWindow&) = delete;
+  [[nodiscard]] uct_rkey_t key() const { return key_.rkey; }
+
+ private:
+  Iface& iface_;
+  uct_mem_h memh_ = UCT_MEM_HANDLE_NULL;
+  uct_rkey_bundle_t key_ = {};
+};
+
 // Throws Skip where the transport lacks one of these capabilities (UCT_IFACE_FLAG_...), or
 // registration.
 void need(const Iface& iface, uint64_t flags, const Side& side);
