@@ -48,12 +48,12 @@ association_SOURCES = test/ucx/association.cc test/ucx/association.h test/ucx/ow
 close_threads_CPPFLAGS = $(association_CPPFLAGS)
 close_threads_LDADD = $(association_LDADD)
 close_threads_LDFLAGS = $(association_LDFLAGS)
-close_threads_SOURCES = test/ucx/close_threads.cc
+close_threads_SOURCES = test/ucx/close_threads.cc test/ucx/two_ucp_workers.h
 
 flush_threads_CPPFLAGS = $(association_CPPFLAGS)
 flush_threads_LDADD = $(association_LDADD)
 flush_threads_LDFLAGS = $(association_LDFLAGS)
-flush_threads_SOURCES = test/ucx/flush_threads.cc
+flush_threads_SOURCES = test/ucx/flush_threads.cc test/ucx/two_ucp_workers.h
 
 segments_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 segments_LDADD = $(UCX_LIBS)
