@@ -62,4 +62,4 @@ verity_unit_SOURCES += \
 
 dist_man3_MANS += src/validate/man/verity_tree_build.3 src/validate/man/verity_validate_send.3
 TESTS += test/integration/libraries/validate.sh test/integration/libraries/validate_faults.sh
-EXTRA_DIST += src/validate/validate.map src/validate/verity-library.pc.in src/validate/README.md test/integration/libraries/lib.sh test/integration/libraries/validate.sh test/integration/libraries/validate_faults.sh test/mpi/libraries/validate.c test/mpi/libraries/validate_faults.c
+EXTRA_DIST += src/validate/validate.map src/validate/verity-library.pc.in src/validate/README.md test/integration/libraries/lib.sh test/integration/libraries/validate.sh test/integration/libraries/validate_faults.sh test/mpi/libraries/validate.c test/mpi/libraries/validate_faults.c test/mpi/libraries/validate_types.c test/mpi/libraries/validate_types.h

@@ -9,7 +9,7 @@ ranks=8
 [ "${VERITY_TEST_LONG:-0}" = 0 ] || ranks=64
 
 for mpi in openmpi mpich; do
-  usable_library validate $mpi || continue
+  usable_library validate $mpi "$abs_top_srcdir/test/mpi/libraries/validate_types.c" || continue
   checked() { # checked RANKS MODE ARGUMENT...: all expectations hold, and every rank that prints has no wrong byte
     local output
     output=$(job 300 $mpi "$1" $mpi "${@:2}")
