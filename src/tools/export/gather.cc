@@ -50,15 +50,18 @@ class Gathering {
   void read(const std::shared_ptr<health::Directory>& directory, const std::string& name) {
     health::HealthFile file = directory->read(name);
     ++result.read;
-    if (is_of_another(file) && may_defer(file)) {
-      deferred_.push_back({directory, std::move(file)});
+    if (is_of_another(file)) {
+      deferred.emplace_back(directory, name);
     } else {
       add(directory, std::move(file));
     }
   }
+  // One of those.
+  void read_deferred(const std::shared_ptr<health::Directory>& directory, const std::string& name) {
+    add(directory, directory->read(name));
+  }
 
   Gathered finish() {
-    for (auto& [directory, file] : deferred_) add(directory, std::move(file));
     notice_boot(ledger_, boot_, of_before_);
     result.complete = result.blind.empty() && result.partial.empty();
     if (result.complete && take_before_ns_ > 0) ledger_.taken = std::move(still_there_);
@@ -69,6 +72,8 @@ class Gathering {
   }
 
   Gathered result;
+  // By a container's numbers of users, or copies: to be counted after all originals.
+  std::vector<std::pair<std::shared_ptr<health::Directory>, std::string>> deferred;
 
  private:
   void add(const std::shared_ptr<health::Directory>& directory, health::HealthFile file) {
@@ -109,17 +114,9 @@ class Gathering {
   using Identity =
       std::tuple<std::string, std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 
-  // By a container's numbers of users, or a copy: counted after all originals.
   [[nodiscard]] bool is_of_another(const health::HealthFile& file) const noexcept {
     return file.problem.empty() && file.owner != 0 && file.owner != reader_ &&
            file.owner != file.snapshot.uid;
-  }
-  // They stay in memory meanwhile.
-  bool may_defer(const health::HealthFile& file) noexcept {
-    constexpr std::size_t kMostRows = 20000;
-    constexpr std::size_t kMostFiles = 4000;
-    deferred_rows_ += file.snapshot.rows.size();
-    return deferred_rows_ <= kMostRows && deferred_.size() < kMostFiles;
   }
 
   std::string doubt_about(const health::Directory& directory, const health::HealthFile& file) {
@@ -175,8 +172,6 @@ class Gathering {
   Totals live_;
   Totals of_before_;  // the machine's last start
   std::set<Identity> processes_;
-  std::vector<std::pair<std::shared_ptr<health::Directory>, health::HealthFile>> deferred_;
-  std::size_t deferred_rows_ = 0;
   std::set<std::string> still_there_;
 };
 
@@ -225,9 +220,7 @@ bool may_read(std::size_t read, Clock::time_point until, Clock::time_point deadl
 std::string default_ledger() { return VERITY_STATEDIR "/ledger.json"; }
 
 Machine this_machine() {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  return {health::boot_id(), health::host_name({}),
-          (health::realtime_ns() - uptime_ns()) / kSecond};
+  return {health::boot_id(), health::host_name({}), health::realtime_ns() / 1'000'000'000};
 }
 
 std::string load_ledger(const std::string& path, Ledger* ledger_p, bool* in_use_p) {
@@ -287,6 +280,15 @@ Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
     run.result.partial.push_back(folder.directory->path() + ": " + std::to_string(read) + " of " +
                                  (folder.more ? "more than " : "") +
                                  std::to_string(folder.names.size()) + " files");
+  }
+  std::size_t read = 0;
+  while (read < run.deferred.size() && may_read(read, limits.deadline, limits.deadline)) {
+    const auto& [directory, name] = run.deferred[read++];
+    run.read_deferred(directory, name);
+  }
+  if (read < run.deferred.size()) {
+    run.result.partial.push_back("files of other users than they say: " + std::to_string(read) +
+                                 " of " + std::to_string(run.deferred.size()) + " files");
   }
   return run.finish();
 }

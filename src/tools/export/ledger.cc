@@ -215,7 +215,7 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bo
 Owner owner_of(const Ledger& ledger, const Machine& machine) {
   if (ledger.host.empty() || ledger.host == machine.host || ledger.boot == machine.boot)
     return Owner::kThisHost;
-  return ledger.written > machine.started ? Owner::kOtherHost : Owner::kFormerHost;
+  return ledger.written + kHour > machine.now ? Owner::kOtherHost : Owner::kFormerHost;
 }
 
 void notice_boot(Ledger& ledger, const std::string& boot, const Totals& still_there) {

@@ -59,13 +59,13 @@ struct Ledger {
 // The one on which this runs.
 struct Machine {
   std::string boot, host;
-  std::uint64_t started = 0;  // in seconds since 1970
+  std::uint64_t now = 0;  // in seconds since 1970
 };
 // Whose a ledger is: folders may be shared between machines, and copied with their images. A
 // container's host name is its own, so boot ids come first; after a restart they say nothing.
 enum class Owner : std::uint8_t {
   kThisHost,
-  kOtherHost,   // which has used it since this machine started
+  kOtherHost,   // which has used it within the last hour
   kFormerHost,  // which has not
 };
 [[nodiscard]] Owner owner_of(const Ledger& ledger, const Machine& machine);

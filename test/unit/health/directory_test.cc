@@ -329,8 +329,7 @@ TEST_F(HealthCollect, AStartLooksAtSomeOnly) {
   collect_some("/nowhere", "", now_, kHour);
 }
 
-// Be they expensive to read: another user may have put them there.
-TEST_F(HealthCollect, AStartLeavesFilesOfOthersUnread) {
+TEST_F(HealthCollect, AStartLeavesFilesOfOthersAlone) {
   if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
   for (const char* name : {"1.health", ".2.health"}) {
     folder_.write(name, "stale");

@@ -281,7 +281,7 @@ TEST(Ledger, OwnHostIsTold) {
 
 // By the boot id, as a container has a host name of its own; after a restart, by the name.
 TEST(Ledger, IsThatOfOneHost) {
-  const Machine machine{"boot", "here", 1000};
+  const Machine machine{"boot", "here", 2 * kHour};
   Ledger ledger;
   const auto owner = [&](const char* boot, const char* host, std::uint64_t written) {
     ledger.boot = boot, ledger.host = host, ledger.written = written;
@@ -295,8 +295,10 @@ TEST(Ledger, IsThatOfOneHost) {
   EXPECT_EQ(owner("boot", "a-container", 2000), Owner::kThisHost);
   EXPECT_EQ(owner("before", "here", 900), Owner::kThisHost);
   EXPECT_EQ(owner("before", "here", 2000), Owner::kThisHost);  // the clock was wrong
-  EXPECT_EQ(owner("another", "elsewhere", 2000), Owner::kOtherHost);
-  EXPECT_EQ(owner("another", "elsewhere", 900), Owner::kFormerHost);
+  EXPECT_EQ(owner("another", "elsewhere", 2 * kHour - 90), Owner::kOtherHost);
+  EXPECT_EQ(owner("another", "elsewhere", kHour + 1), Owner::kOtherHost);  // it starts again
+  EXPECT_EQ(owner("another", "elsewhere", 3 * kHour), Owner::kOtherHost);
+  EXPECT_EQ(owner("another", "elsewhere", kHour - 1), Owner::kFormerHost);
 }
 
 TEST(Ledger, SurvivesItsFile) {
