@@ -118,7 +118,7 @@ if reads_ucx_conf "$tap_dir/conf"; then
     ' 1 found, .*: found and delivered all the same -> export UCX_VERITY_MODE=verify'
   contains "ucx.conf: but for the variable's" "$(with_file --selftest 'export UCX_VERITY_MODE=verify')" ' 1 found, 1 repaired; wrong bytes delivered: 0 '
   file_says UCX_NET_DEVICES=none UCX_TLS=all
-  contains "ucx.conf: the selftest has devices of its own" "$(with_file --selftest)" 'ok selftest tcp: .* 1 found, 1 repaired'
+  contains "ucx.conf: the selftest has devices of its own" "$(with_file --selftest "cd '$tap_dir/conf'")" 'ok selftest tcp: .* 1 found, 1 repaired'
   file_says UCX_TLS=vtcp,vself UCX_NET_DEVICES=lo
   output=$(with_file --protocols 'unset UCX_TLS')
   contains "ucx.conf: protocols are those of its transports" "$output" 'messages within this host .*vtcp/lo.* messages between hosts '

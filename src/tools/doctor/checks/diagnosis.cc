@@ -178,6 +178,11 @@ const std::string* find_value(const std::vector<Variable>& variables, std::strin
   return nullptr;
 }
 
+const std::string* value_for_jobs(const ShellFacts& shell, std::string_view name) {
+  const std::string* value = find_value(shell.set, name);
+  return value != nullptr ? value : find_value(shell.set_by_file, name);
+}
+
 Findings diagnose(const Facts& facts) {
   Findings findings;
   check_ucx(facts, &findings);

@@ -122,6 +122,8 @@ void diagnose_host(const Facts& facts, Findings* findings);
 // The value of the variable; nullptr when it is not set.
 [[nodiscard]] const std::string* find_value(const std::vector<Variable>& variables,
                                             std::string_view name);
+// The same for jobs of this shell: the variable's, or else ucx.conf's.
+[[nodiscard]] const std::string* value_for_jobs(const ShellFacts& shell, std::string_view name);
 
 }  // namespace verity::tools
 

@@ -20,14 +20,9 @@ constexpr const char* kSetUp = "eval \"$(ucx-verity env)\"";
 
 void add(Findings* findings, Finding finding) { findings->push_back(std::move(finding)); }
 
-const std::string* value_of(const Facts& facts, std::string_view name) {
-  const std::string* value = find_value(facts.shell.set, name);
-  return value == nullptr ? find_value(facts.shell.set_by_file, name) : value;
-}
-
 // "UCX_TLS=tcp,self", with its place where that is no variable.
 std::string setting_text(const Facts& facts, const std::string& name) {
-  const std::string* value = value_of(facts, name);
+  const std::string* value = value_for_jobs(facts.shell, name);
   return name + "=" + (value == nullptr ? "" : *value) +
          (find_value(facts.shell.set_by_file, name) == nullptr ? "" : " in ucx.conf");
 }
@@ -38,7 +33,7 @@ bool loads_by_preload(const Facts& facts) {
 
 Names raw_lanes_of(const Facts& facts) {
   if (facts.shell.transparent) return {};  // the plugin hides them, or is not there at all
-  const std::string* tls = value_of(facts, "UCX_TLS");
+  const std::string* tls = value_for_jobs(facts.shell, "UCX_TLS");
   return health::raw_lanes(tls == nullptr ? "" : *tls, lower_transports(facts.ucx.devices));
 }
 
@@ -47,7 +42,7 @@ bool is_wrapper_entry(const std::string& entry) { return entry.starts_with('v');
 // The wrappers that UCX_TLS names one by one, without what stands behind a colon.
 Names named_wrappers(const Facts& facts) {
   Names names;
-  const std::string* tls = value_of(facts, "UCX_TLS");
+  const std::string* tls = value_for_jobs(facts.shell, "UCX_TLS");
   if (tls == nullptr || tls->starts_with('^')) return names;
   for (const std::string& entry : split_commas(*tls)) {
     if (is_wrapper_entry(entry)) names.push_back(entry.substr(0, entry.find(':')));
@@ -99,7 +94,7 @@ std::string container_of(const Facts& facts) {
 // False: there is a reason here why the plugin is not loaded.
 bool check_preload(const Facts& facts, Findings* findings) {
   if (!loads_by_preload(facts) || facts.shell.preload_exists) return true;
-  const std::string* preload = value_of(facts, "LD_PRELOAD");
+  const std::string* preload = value_for_jobs(facts.shell, "LD_PRELOAD");
   const std::string entry = preload == nullptr ? "" : preload_entry(*preload);
   std::string what = "LD_PRELOAD has no libverity_preload.so";
   std::string remedy = export_as_env(facts, "LD_PRELOAD");
@@ -122,7 +117,7 @@ bool check_preload(const Facts& facts, Findings* findings) {
 bool check_module_dir(const Facts& facts, Findings* findings) {
   if (facts.shell.module_dir_fits) return true;
   const std::string name = plugin_variable(parse_version(facts.ucx.version));
-  const std::string* value = value_of(facts, name);
+  const std::string* value = value_for_jobs(facts.shell, name);
   const std::string what = value == nullptr ? name + " is not set"
                                             : name + "=" + *value + " has no libuct_verity" +
                                                   facts.ucx.suffix + container_of(facts);
@@ -160,7 +155,7 @@ std::string without(const std::string& tls, const Names& raw) {
 void check_raw_lanes(const Facts& facts, Findings* findings) {
   const Names raw = raw_lanes_of(facts);
   if (raw.empty()) return;
-  const std::string* tls = value_of(facts, "UCX_TLS");
+  const std::string* tls = value_for_jobs(facts.shell, "UCX_TLS");
   const std::string remedy = export_as_env(facts, "UCX_TLS");
   if (tls == nullptr) {
     add(findings, {Grade::kBroken, kTopic,
@@ -200,7 +195,7 @@ void check_named_wrappers(const Facts& facts, Findings* findings) {
 
 // Devices that wrapped transports in UCX_TLS could reach other hosts by.
 Names network_devices(const Facts& facts) {
-  const std::string* tls = value_of(facts, "UCX_TLS");
+  const std::string* tls = value_for_jobs(facts.shell, "UCX_TLS");
   Names names;
   for (const Device& device : facts.probe.ucx.devices) {
     if (!device.network || !is_wrapper_entry(device.transport)) continue;
@@ -214,7 +209,7 @@ Names network_devices(const Facts& facts) {
 }
 
 void check_net_devices(const Facts& facts, Findings* findings) {
-  const std::string* value = value_of(facts, "UCX_NET_DEVICES");
+  const std::string* value = value_for_jobs(facts.shell, "UCX_NET_DEVICES");
   const Names there = network_devices(facts);
   if (value == nullptr || there.empty() || !plugin_is_loaded(facts)) return;
   const auto& lanes = facts.shell.probe.context.lanes;
@@ -262,7 +257,7 @@ std::string export_as_env(const Facts& facts, const std::string& name) {
 }
 
 bool is_active(const Facts& facts) {
-  const std::string* preload = value_of(facts, "LD_PRELOAD");
+  const std::string* preload = value_for_jobs(facts.shell, "LD_PRELOAD");
   return (preload != nullptr && !preload_entry(*preload).empty()) || facts.shell.module_dir_fits ||
          facts.shell.transparent || !named_wrappers(facts).empty();
 }

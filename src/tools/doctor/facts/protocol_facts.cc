@@ -27,12 +27,6 @@ Names wrappers_in(const std::string* tls) {
   return names;
 }
 
-// Of this shell, or of UCX's ucx.conf.
-const std::string* value_for_jobs(const Facts& facts, std::string_view name) {
-  const std::string* value = find_value(facts.shell.set, name);
-  return value != nullptr ? value : find_value(facts.shell.set_by_file, name);
-}
-
 // Those that this shell's jobs use, or those of `env`.
 Names wrappers_used(const Facts& facts) {
   Names opened;
@@ -42,7 +36,7 @@ Names wrappers_used(const Facts& facts) {
       opened.push_back(lane.transport);
   }
   if (facts.shell.transparent && !opened.empty()) return opened;
-  const Names own = wrappers_in(value_for_jobs(facts, "UCX_TLS"));
+  const Names own = wrappers_in(value_for_jobs(facts.shell, "UCX_TLS"));
   return own.empty() ? wrappers_in(find_value(facts.wanted, "UCX_TLS")) : own;
 }
 
@@ -110,7 +104,7 @@ std::vector<ProtocolTable> gather_protocols(const Facts& facts) {
   if (network.empty()) return tables;
   std::vector<Variable> further;
   const std::string devices = devices_between_hosts(facts);
-  if (value_for_jobs(facts, "UCX_NET_DEVICES") == nullptr && !devices.empty())
+  if (value_for_jobs(facts.shell, "UCX_NET_DEVICES") == nullptr && !devices.empty())
     further.push_back({"UCX_NET_DEVICES", devices});
   tables.push_back(gather_table(facts, "between hosts", network, further));
   return tables;

@@ -44,11 +44,8 @@ const std::string* mode_of(const Facts& facts) {
   return bad ? nullptr : find_value(facts.shell.set, kMode);
 }
 
-// What makes it check and repair again.
-std::string mode_remedy(const Facts& facts) {
-  const bool by_variable = find_value(facts.shell.set, "UCX_VERITY_MODE") != nullptr;
-  return by_variable ? "unset UCX_VERITY_MODE" : "export UCX_VERITY_MODE=verify";
-}
+// Makes it check and repair again, whatever ucx.conf says.
+constexpr const char* kModeRemedy = "export UCX_VERITY_MODE=verify";
 
 // The variables of `env`, with this folder of modules; the first frame of at least 4 KiB gets one
 // bit flipped, behind UCX's own header, so that stock UCX delivers it. One message in frames, not
@@ -142,8 +139,7 @@ std::string numbers(const Outcome& with, const Outcome& without) {
          " (without the plugin: " + std::to_string(without.wrong) + ")";
 }
 
-Finding finding_of(const Facts& facts, const std::string& lower, const Outcome& with,
-                   const Outcome& without) {
+Finding finding_of(const std::string& lower, const Outcome& with, const Outcome& without) {
   if (!with.error.empty() || !without.error.empty()) {
     return {Grade::kBroken, kTopic,
             lower + ": " + (with.error.empty() ? without.error : with.error),
@@ -158,10 +154,9 @@ Finding finding_of(const Facts& facts, const std::string& lower, const Outcome& 
     return {Grade::kOk, kTopic, text + (with.marked ? "; counted as injected" : ""), ""};
   }
   if (with.found == 1)
-    return {Grade::kWarning, kTopic, text + ": found and delivered all the same",
-            mode_remedy(facts)};
+    return {Grade::kWarning, kTopic, text + ": found and delivered all the same", kModeRemedy};
   return {Grade::kBroken, kTopic, text + ": nothing was found",
-          mode_remedy(facts) + ", or install ucx-verity again"};
+          std::string(kModeRemedy) + ", or install ucx-verity again"};
 }
 
 // One transport of shared memory and one of the network, as far as the corrupting one stands for
@@ -196,8 +191,8 @@ Findings run_selftest(const Facts& facts) {
   Findings findings;
   try {
     for (const std::string& lower : transports) {
-      findings.push_back(finding_of(facts, lower, try_transport(facts, "vf" + lower),
-                                    try_transport(facts, "f" + lower)));
+      findings.push_back(
+          finding_of(lower, try_transport(facts, "vf" + lower), try_transport(facts, "f" + lower)));
     }
   } catch (const std::exception& error) {
     findings.push_back({Grade::kBroken, kTopic, error.what(), "", Effect::kIgnored});

@@ -10,7 +10,7 @@
 
 namespace verity::tools {
 
-// With this installation, and UCX_VERITY_MODE of this shell.
+// With this installation, and UCX_VERITY_MODE of this shell or ucx.conf.
 [[nodiscard]] Findings run_selftest(const Facts& facts);
 
 }  // namespace verity::tools
