@@ -60,6 +60,9 @@ for launcher in $openmpi $mpich; do
   for how in free disconnect world jump; do
     typechecked 60 "$launcher" 2 vposix,vself refused $how > "$tap_dir/job"
     contains "$mpi: a communicator that is not freed, $how: it ends" "$(cat "$tap_dir/job")" '^refused done$'
+    # Open MPI refuses no MPI_Comm_disconnect, and goes on with the communicator.
+    [ "$how $launcher" = "disconnect $openmpi" ] ||
+      lacks "$mpi: a communicator that is not freed, $how: MPI refuses it" "$(cat "$tap_dir/job")" '^rank [01]: (freed|not left)$'
     is "$mpi: a communicator that is not freed, $how: nothing is reported" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
   done
 

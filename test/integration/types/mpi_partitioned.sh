@@ -32,6 +32,7 @@ done
 unset UCX_PROTO_ENABLE
 UCX_VERITY_TYPECHECK=warn typechecked 60 "$mpich" 2 vposix,vself refused partitioned > "$tap_dir/job"
 contains "in a communicator that is not freed: it ends" "$(cat "$tap_dir/job")" '^refused done$'
+lacks "in a communicator that is not freed: MPI refuses it" "$(cat "$tap_dir/job")" '^rank 1: freed$'
 is "in a communicator that is not freed: nothing is reported" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
 UCX_VERITY_TYPECHECK_DIGEST=y typechecked 60 "$mpich" 2 vposix,vself partitioned right > "$tap_dir/job"
 contains "beside digests" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 36 messages checked, 0 mismatched; 0 not checked$'
