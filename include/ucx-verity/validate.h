@@ -11,9 +11,9 @@
  * neither UCX nor the rest of this project.
  *
  * What is compared is the sequence of the data bytes in the order in which MPI packs them: both
- * sides may describe them with different datatypes. The sender's bytes are taken as right. What
- * fills a long double up (x86: 6 of 16 bytes) counts as zero, as MPI need not transfer it. Buffers
- * must be in host memory, and not be changed from the call to its end.
+ * sides may describe them with different datatypes. The sender's bytes are taken as right. The
+ * padding of a long double (x86: 6 of 16 bytes) counts as zero, as MPI need not transfer it.
+ * Buffers must be in host memory, and not be changed from the call to its end.
  *
  * Messages travel on the communicator and the tag of the call, which must carry nothing else
  * between these two processes meanwhile. Several validations between the same processes, in either

@@ -131,6 +131,7 @@ std::optional<TypedLayout> layout_of(MPI_Datatype datatype) {
   if (whole.has_long_doubles() && kLongDoubleValue != kLongDouble) {
     const std::optional<Pattern> values = Decoder(kLongDoubleValue).pattern_of(datatype);
     if (values) typed.values = make_layout(*values, extent);
+    if (!typed.values) return std::nullopt;
   }
   return typed;
 }

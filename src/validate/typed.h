@@ -14,8 +14,8 @@ namespace verity::validate {
 // Where one copy of a datatype has its bytes.
 struct TypedLayout {
   Layout bytes;
-  // Without what fills long doubles up, where there are any: x86 fills ten bytes up to sixteen, and
-  // MPICH transfers ten.
+  // Without the padding of long doubles, where there are any: on x86 six of sixteen bytes, which
+  // MPICH does not transfer.
   std::optional<Layout> values;
 };
 
@@ -24,7 +24,7 @@ struct TypedLayout {
 [[nodiscard]] std::optional<TypedLayout> layout_of(MPI_Datatype datatype);
 
 // A buffer that MPI describes: in place where its layout is known, else a packed copy of it, which
-// takes as much memory again. In the copy of long doubles what fills them up is zero.
+// takes as much memory again. In the copy of long doubles their padding is zero.
 class Typed {
  public:
   // The memory at `address` and the communicator are used until the end. Throws MpiError (also
@@ -51,7 +51,7 @@ class Typed {
   typelib::Handle
       datatype_;  // ours, where a packed copy is to be unpacked: the user may free the original
   std::vector<uint8_t> packed_;
-  std::optional<Buffer> filled_, values_;  // in the user's memory, where packed_ has no filling
+  std::optional<Buffer> filled_, values_;  // in the user's memory, where packed_ has no padding
   std::optional<Buffer> buffer_;
 };
 
