@@ -84,7 +84,6 @@ uint32_t OneSided::mark(rma::Peer& peer) noexcept { return link_of(peer).tx[0].n
 // them, or wait behind them.
 bool OneSided::has_taken(rma::Peer& peer, uint32_t mark) noexcept {
   const UctLink& l = link_of(peer);
-  const AsyncGuard guard(l.set->core().threads);  // not always this interface's link
   const link::SendWindow& tx = l.tx[0];
   const uint32_t ahead =
       mark - tx.una();  // a mark far behind may seem to be ahead of all that was ever sent
@@ -98,12 +97,11 @@ void OneSided::peer_closed(UctLink& l) noexcept {
 
 bool OneSided::is_before_fence() const noexcept { return core_.group.is_before_fence(); }
 
-// Of any interface of the worker: a probe names the interface that its link belongs to.
+// A link of any interface of the worker, which the caller guards (WorkerGroup::Guard): a probe
+// names the interface that the link belongs to.
 void OneSided::request_ack(rma::Peer& peer) noexcept {
   UctLink& l = link_of(peer);
-  const IfaceCore& core = l.set->core();
-  const AsyncGuard guard(core.threads);
-  core.hub->sender.request_ack(l);
+  l.set->core().hub->sender.request_ack(l);
 }
 
 rma::Started OneSided::read(rma::Chunk& chunk, uint64_t offset, uint64_t length) noexcept {
