@@ -22,6 +22,8 @@ class PerProcess {
     T* made = current_.load(std::memory_order_acquire);
     return made != nullptr ? *made : make();
   }
+  // nullptr: it was not used.
+  [[nodiscard]] static T* made() noexcept { return current_.load(std::memory_order_acquire); }
   // What the parent had at fork(); nullptr: nothing, or this process was not made so.
   [[nodiscard]] static const T* inherited() noexcept {
     return inherited_.load(std::memory_order_acquire);

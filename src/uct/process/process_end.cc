@@ -16,6 +16,7 @@
 #include "health/report/summary.h"
 #include "uct/process/fault_log.h"
 #include "uct/process/options.h"
+#include "uct/process/per_process.h"
 #include "uct/process/process.h"
 #include "util/complain.h"
 #include "util/lock_soon.h"
@@ -79,7 +80,11 @@ void Process::join_job() {
       launch_.key.empty() || !is_rank())
     return;
   if (!job_.join(segment_->folder(), launch_.key + " " + who.host, who.rank)) return;
-  on_exit([](int status, void*) { process().exits(status); }, nullptr);
+  on_exit(
+      [](int status, void*) {
+        if (Process* made = PerProcess<Process>::made()) made->exits(status);
+      },
+      nullptr);
 }
 
 void Process::closing(uint64_t uid) noexcept {
@@ -145,7 +150,10 @@ void Process::finish() noexcept {
 }
 
 namespace {
-__attribute__((destructor)) void finish_process() { process().finish(); }
+// A child made by fork() may have come so far inside the allocator.
+__attribute__((destructor)) void finish_process() {
+  if (Process* made = PerProcess<Process>::made()) made->finish();
+}
 }  // namespace
 
 }  // namespace verity::uct
