@@ -126,6 +126,7 @@ class FaultIface : public uct::WrapIface {
   int timer_id_ = -1;
   uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;
   uct_worker_cb_id_t queue_id_ = UCS_CALLBACKQ_ID_NULL;
+  unsigned waited_ = 0;  // receives since that stands in the queue
 
   History history_;
   std::mutex held_mutex_;

@@ -22,7 +22,13 @@ bool is_kept_out(ucs_async_context_t& async) noexcept {
 }  // namespace
 
 void FaultIface::queue_progress() noexcept {
-  if (queue_id_ != UCS_CALLBACKQ_ID_NULL) { return; }
+  constexpr unsigned kMost = 2000;  // more than one call of progress receives
+  if (queue_id_ != UCS_CALLBACKQ_ID_NULL) {
+    if (++waited_ < kMost) { return; }
+    std::fprintf(stderr, "UCX_FAULT_QUEUE: the worker's queue is not served\n");
+    std::abort();
+  }
+  waited_ = 0;
   const auto run = [](void* arg) noexcept -> unsigned {
     auto& self = *static_cast<FaultIface*>(arg);
     self.leave_queue();

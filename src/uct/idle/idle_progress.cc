@@ -109,7 +109,7 @@ bool IdleProgress::has_thread() const noexcept {
 }
 
 void IdleProgress::start_thread() noexcept {
-  rules_.set_threaded(true);
+  rules_.set_threaded();
   const auto fired = [](int, ucs_event_set_types_t, void* arg) noexcept {
     static_cast<IdleProgress*>(arg)->thread_fired();
   };

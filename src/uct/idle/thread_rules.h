@@ -28,10 +28,7 @@ struct ThreadRules {
   bool shared = false;      // either of them
   bool is_sibling = false;  // other interfaces of its thread may serve it
 
-  void set_threaded(bool on) noexcept {
-    threaded = on;
-    shared = on || has_async;
-  }
+  void set_threaded() noexcept { threaded = shared = true; }
   // With `context`, and for a lower transport that can receive there (`receives`). In UCX's
   // asynchronous mode "signal" it is no thread but a handler, which may interrupt anything, be it
   // the allocation of memory: nothing of this layer runs there. Our handlers are then synchronous

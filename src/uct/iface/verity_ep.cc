@@ -81,7 +81,7 @@ void VerityEp::end_sends() noexcept {
     if (until == 0) until = monotonic_ns() + kLetGo;
     {
       const AsyncGuard guard(f.core().threads);
-      f.delivery().without_upcalls([&f] { (void)uct_iface_progress(f.lower()); });
+      f.delivery().without_upcalls([&f] { (void)f.progress_lower(); });
     }
     f.completions().run_of(serial());
   }

@@ -69,14 +69,17 @@ void LingeringClose::close_links() noexcept {
   // tcp sends from its buffers only in progress.
   while (uct_iface_flush(core_.lower(), UCT_FLUSH_FLAG_LOCAL, nullptr) == UCS_INPROGRESS &&
          now < until) {
-    (void)uct_iface_progress(core_.lower());
+    {
+      const AsyncGuard guard(core_.threads);
+      (void)core_.wrap.progress_lower();
+    }
     now = monotonic_ns();
   }
 }
 
 void LingeringClose::turn(uint64_t now) noexcept {
-  (void)uct_iface_progress(core_.lower());
   const AsyncGuard guard(core_.threads);
+  (void)core_.wrap.progress_lower();
   (void)core_.hub->poll();
   (void)core_.hub->flush_control();
   core_.hub->tick(now);

@@ -107,6 +107,12 @@ class WrapIface : public uct_base_iface_t {
 
   [[nodiscard]] virtual std::unique_ptr<WrapEp> new_ep() { return std::make_unique<WrapEp>(); }
 
+  // The lower interface's progress, and that of its own worker, if it has one.
+  unsigned progress_lower() noexcept {
+    const unsigned count = uct_iface_progress(lower());
+    return lower_worker_ != nullptr ? count + uct_worker_progress(lower_worker_.get()) : count;
+  }
+
   // Whether the lower interface is opened on a worker of its own: what it puts into that one's
   // queue of callbacks runs in progress_lower() alone, not in the upper worker's progress.
   [[nodiscard]] virtual bool wants_lower_worker() const noexcept { return false; }
@@ -141,11 +147,6 @@ class WrapIface : public uct_base_iface_t {
  protected:
   // Sets the lower interface's handler of `id` to am_callback(). `flags`: 0 or UCT_CB_FLAG_ASYNC.
   [[nodiscard]] ucs_status_t set_lower_am_handler(uint8_t id, uint32_t flags) noexcept;
-  // The lower interface's progress, and that of its own worker, if it has one.
-  unsigned progress_lower() noexcept {
-    const unsigned count = uct_iface_progress(lower());
-    return lower_worker_ != nullptr ? count + uct_worker_progress(lower_worker_.get()) : count;
-  }
 
  private:
   ucs_status_t init(uct_md_h md, uct_worker_h worker, const uct_iface_params_t& params,
