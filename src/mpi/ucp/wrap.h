@@ -100,7 +100,8 @@ class OthersCall {
   }                                                                                          \
   Result wrapped_##function parameters
 
-// Each hands the call on with a jump, so that what it returns to is the caller's place in all.
+// Each hands the call on with a jump (-foptimize-sibling-calls), so that what it returns to is the
+// caller's place in all; without it all callers are unknown ones, and the lock is taken.
 #define VERITY_UCP_WRAP_AS(attribute, for_mpi, Result, function, parameters, arguments) \
   static Result first_##function parameters;                                            \
   attribute static Result wrapped_##function parameters;                                \
