@@ -33,13 +33,14 @@ bool Flusher::may_flush(LinkEp* ep) noexcept {
 // and then the sends end, before the flush.
 bool Flusher::has_let_go(LinkEp& ep) noexcept {
   UctLink& l = ep.link();
-  if (!link::ZeroCopy::has_unbounced(l)) {
-    ep.let_go_at = 0;
-    return true;
+  if (link::ZeroCopy::has_unbounced(l)) {
+    const uint64_t now = monotonic_ns();
+    if (ep.let_go_at == 0) ep.let_go_at = now + kLetGo;
+    if (now < ep.let_go_at || let_go(l, ep.serial()) || link::ZeroCopy::has_uncopied(l))
+      return false;
   }
-  const uint64_t now = monotonic_ns();
-  if (ep.let_go_at == 0) ep.let_go_at = now + kLetGo;
-  return now >= ep.let_go_at && !let_go(l, ep.serial()) && !link::ZeroCopy::has_uncopied(l);
+  ep.let_go_at = 0;
+  return true;
 }
 
 // UCS_OK: done; UCS_INPROGRESS: the lower transport completes request.comp; UCS_ERR_NO_RESOURCE:
@@ -159,8 +160,7 @@ void Flusher::abandon_reads(LinkEp& ep) noexcept {
   const uint64_t until = monotonic_ns() + kBusyPatience;
   onesided.complete_of(ep);
   while (is_reading() && monotonic_ns() < until) {
-    guarded(
-        [&] { delivery_.without_upcalls([this] { (void)uct_iface_progress(core_.lower()); }); });
+    guarded([&] { delivery_.without_upcalls([this] { (void)core_.wrap.progress_lower(); }); });
     onesided.complete_of(ep);
   }
   guarded([&] { onesided.disown(ep); });
