@@ -175,6 +175,7 @@ struct LongSends {
   }
 
   [[nodiscard]] bool have_ended() const {
+    require(!sends.empty(), "no send");
     return std::all_of(sends.begin(), sends.end(),
                        [](const auto& comp) { return comp.count == 0; });
   }
