@@ -70,19 +70,10 @@ traces() {
     find /tmp -maxdepth 1 \( -name 'ucx-verity-bench-*' -o -name 'verity-health-*' \) -user "$(id -u)" -newer "$work/started" 2> /dev/null
   } || true
 }
-show_results() { # show_results FAILED: what failed, if FAILED is not 0, and what was skipped
-  local failed=$1 pass skipped
+# What failed stands last: a record of CI may hold no more than the end.
+show_results() { # show_results FAILED: what was skipped and, if FAILED is not 0, what failed
+  local failed=$1 pass skipped trs
   skipped=$(count SKIP)
-  if [ "$failed" -gt 0 ]; then
-    echo "failed:"
-    results 'FAIL|ERROR|XPASS' | sed 's/^/  /'
-    for pass in "${passes[@]}"; do
-      { grep -rlE "^:global-test-result: (FAIL|ERROR)" "$work/$pass" --include="*.trs" || true; } | while read -r trs; do
-        echo "---- from ${trs%.trs}.log"
-        grep -E -A 12 '^(not ok|Bail out|ERROR)|Failure$' "${trs%.trs}.log" | head -n 80 || tail -n 40 "${trs%.trs}.log"
-      done
-    done
-  fi
   if [ "$skipped" -gt 0 ]; then
     echo "skipped, and why:"
     results SKIP | sed 's/^/  /; s/ # SKIP / -- /'
@@ -90,5 +81,15 @@ show_results() { # show_results FAILED: what failed, if FAILED is not 0, and wha
   if [ ${#unstable[@]} -gt 0 ]; then
     echo "failed first and passed when run again, alone (their first logs end in .first):"
     printf '  %s\n' "${unstable[@]}"
+  fi
+  if [ "$failed" -gt 0 ]; then
+    for pass in "${passes[@]}"; do
+      { grep -rlE "^:global-test-result: (FAIL|ERROR)" "$work/$pass" --include="*.trs" || true; } | while read -r trs; do
+        echo "---- from ${trs%.trs}.log"
+        grep -E -A 12 '^(not ok|Bail out|ERROR)|Failure$' "${trs%.trs}.log" | head -n 80 || tail -n 40 "${trs%.trs}.log"
+      done
+    done
+    echo "failed:"
+    results 'FAIL|ERROR|XPASS' | sed 's/^/  /'
   fi
 }

@@ -60,9 +60,15 @@ list_packages() { # as contrib/run-tests --list-packages prints them
 jobs=${JOBS:-$(nproc)} # how many processes make starts
 
 step_count=0
+step_times=()
 step() { # step TEXT: one line of progress
-  step_count=$((step_count + 1))
+  [ "$step_count" -eq 0 ] || step_times+=("$step_text: $((SECONDS - step_begun))s")
+  step_count=$((step_count + 1)) step_text=$* step_begun=$SECONDS
   printf '\n==> %s. %s  (%dm%02ds)\n' "$step_count" "$*" $((SECONDS / 60)) $((SECONDS % 60))
+}
+show_step_times() { # how long each step took that another followed
+  local IFS=';'
+  echo "times: ${step_times[*]}" | sed 's/;/; /g'
 }
 die() {
   echo "$(basename "$0"): $*" >&2
