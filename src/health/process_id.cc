@@ -23,25 +23,29 @@ std::string first_bytes(const std::string& path) {
   return count > 0 ? std::string(bytes.data(), static_cast<std::size_t>(count)) : std::string();
 }
 
+std::uint64_t stat_of(std::uint64_t pid, StatField field) {
+  return parse_stat(first_bytes("/proc/" + std::to_string(pid) + "/stat"), field);
+}
+
 }  // namespace
 
-std::uint64_t parse_start_ticks(std::string_view stat) noexcept {
-  constexpr int kBlanks = 20;  // from the name's ')' to the field
+std::uint64_t parse_stat(std::string_view stat, StatField field) noexcept {
+  const int blanks = static_cast<int>(field) - 2;  // from the name's ')' to the field
   std::size_t at = stat.rfind(')');
   if (at == std::string_view::npos || at + 2 >= stat.size() || stat[at + 2] == 'Z' ||
       stat[at + 2] == 'X')
     return 0;
-  for (int i = 0; i < kBlanks && at != std::string_view::npos; ++i) at = stat.find(' ', at + 1);
+  for (int i = 0; i < blanks && at != std::string_view::npos; ++i) at = stat.find(' ', at + 1);
   if (at == std::string_view::npos) return 0;
-  std::uint64_t ticks = 0;
+  std::uint64_t value = 0;
   const char* first = stat.data() + at + 1;
-  const auto [end, error] = std::from_chars(first, stat.data() + stat.size(), ticks);
-  return error == std::errc() && end != first ? ticks : 0;
+  const auto [end, error] = std::from_chars(first, stat.data() + stat.size(), value);
+  return error == std::errc() && end != first ? value : 0;
 }
 
-std::uint64_t start_ticks(std::uint64_t pid) {
-  return parse_start_ticks(first_bytes("/proc/" + std::to_string(pid) + "/stat"));
-}
+std::uint64_t start_ticks(std::uint64_t pid) { return stat_of(pid, StatField::kStartTicks); }
+
+std::uint64_t stack_start(std::uint64_t pid) { return stat_of(pid, StatField::kStackStart); }
 
 bool runs_as(std::uint64_t pid, std::uint32_t user) {
   const std::string status = first_bytes("/proc/" + std::to_string(pid) + "/status");
@@ -65,7 +69,7 @@ std::string ancestor(std::string_view program) {
     if (open == std::string::npos || close == std::string::npos || close + 4 >= stat.size())
       return {};
     if (std::string_view(stat).substr(open + 1, close - open - 1).starts_with(program)) {
-      return std::to_string(pid) + "." + std::to_string(parse_start_ticks(stat));
+      return std::to_string(pid) + "." + std::to_string(parse_stat(stat, StatField::kStartTicks));
     }
     pid = 0;
     (void)std::from_chars(stat.data() + close + 4, stat.data() + stat.size(), pid);

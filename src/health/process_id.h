@@ -14,9 +14,14 @@ namespace verity::health {
 // is a zombie.
 [[nodiscard]] std::uint64_t start_ticks(std::uint64_t pid);
 
-// Of a line of /proc/PID/stat; the program's name in it may hold blanks and parentheses. 0: it is
-// none.
-[[nodiscard]] std::uint64_t parse_start_ticks(std::string_view stat) noexcept;
+// Where the stack of process `pid` begins, which exec() chooses anew. 0: as above, or only the
+// process itself may read it.
+[[nodiscard]] std::uint64_t stack_start(std::uint64_t pid);
+
+// A field of a line of /proc/PID/stat by its number in proc(5); the program's name in the line may
+// hold blanks and parentheses. 0: it is none, or a zombie's.
+enum class StatField { kStartTicks = 22, kStackStart = 28 };
+[[nodiscard]] std::uint64_t parse_stat(std::string_view stat, StatField field) noexcept;
 
 // Whether one of the user numbers of process `pid` (real, effective, saved, of files) is that one.
 [[nodiscard]] bool runs_as(std::uint64_t pid, std::uint32_t user);

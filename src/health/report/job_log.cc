@@ -92,7 +92,11 @@ bool JobLog::join(const std::string& folder, const std::string& key, const std::
   device_ = info.st_dev;
   inode_ = info.st_ino;
   const auto pid = static_cast<std::uint64_t>(getpid());
-  self_ = {.pid = pid, .start_ticks = start_ticks(pid), .nonce = random_number(), .rank = rank};
+  self_ = {.pid = pid,
+           .start_ticks = start_ticks(pid),
+           .stack_start = stack_start(pid),
+           .nonce = random_number(),
+           .rank = rank};
   const std::string record = begin_record(self_);
   if (append(record)) {
     lock(record.size());
@@ -124,6 +128,8 @@ void JobLog::lock(std::size_t size) noexcept {
   (void)fcntl(fd_, F_SETLK, &mine);
 }
 
+// A process without its lock may have closed the file's descriptor. Or it runs another program by
+// exec(): that one has no more to say of this job than a dead one.
 bool JobLog::lives(const JobRecord& record) const noexcept {
   struct flock theirs {};
   theirs.l_type = F_RDLCK;
@@ -131,8 +137,10 @@ bool JobLog::lives(const JobRecord& record) const noexcept {
   theirs.l_start = static_cast<off_t>(record.offset);
   theirs.l_len = static_cast<off_t>(record.size);
   if (fcntl(fd_, F_GETLK, &theirs) == 0 && theirs.l_type != F_UNLCK) return true;
-  const std::uint64_t ticks = record.member.start_ticks;
-  return ticks != 0 && start_ticks(record.member.pid) == ticks;
+  const Member& m = record.member;
+  if (m.start_ticks == 0 || start_ticks(m.pid) != m.start_ticks) return false;
+  const std::uint64_t stack = stack_start(m.pid);
+  return m.stack_start == 0 || stack == 0 || stack == m.stack_start;
 }
 
 JobLog::Outcome JobLog::leave(const Report& report, bool failed, Assembled* all_p) noexcept {

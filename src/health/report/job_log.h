@@ -38,6 +38,7 @@ namespace verity::health {
 struct Member {
   std::uint64_t pid = 0;
   std::uint64_t start_ticks = 0;
+  std::uint64_t stack_start = 0;  // of the program that it runs
   std::uint64_t nonce = 0;
   std::string rank;
 

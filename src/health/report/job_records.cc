@@ -16,8 +16,8 @@ namespace {
 //   0   mark, 8 bytes: of this version and its counters
 //   8   size of the record
 //   16  1: begin, 2: end
-//   24  pid, start, nonce, rank; then, at the end of a process, its account: numbers of 8 bytes,
-//   and texts as their length and bytes
+//   24  pid, starts of process and stack, nonce, rank; then, at the end of a process, its account:
+//   numbers of 8 bytes, and texts as their length and bytes
 enum : std::uint64_t { kBegin = 1, kEnd = 2 };
 constexpr std::size_t kSizeAt = 8;
 constexpr std::size_t kLeast = 24;
@@ -25,7 +25,7 @@ constexpr std::size_t kMostText = 4096;
 constexpr std::size_t kMostItems = 1024;
 
 std::uint64_t mark() noexcept {
-  std::uint64_t digest = 14695981039346656037U ^ 1;  // FNV-1a, and the version of the records
+  std::uint64_t digest = 14695981039346656037U ^ 2;  // FNV-1a, and the version of the records
   for (const CounterInfo& info : kCounterInfo) {
     for (const char c : info.name)
       digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
@@ -101,6 +101,7 @@ void begin(Writer& out, std::uint64_t kind, const Member& member) {
   out.number(kind);
   out.number(member.pid);
   out.number(member.start_ticks);
+  out.number(member.stack_start);
   out.number(member.nonce);
   out.text(member.rank);
 }
@@ -200,6 +201,7 @@ std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> by
     record.size = size;
     record.member.pid = in.number();
     record.member.start_ticks = in.number();
+    record.member.stack_start = in.number();
     record.member.nonce = in.number();
     record.member.rank = in.text();
     if (kind == kEnd) {

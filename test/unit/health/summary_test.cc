@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a job's ranks on one host say together, and how they find each other.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "health/report/job_log.h"
 #include "health/report/summary.h"
@@ -348,6 +352,32 @@ TEST(HealthJobLog, TheNextProgramOfALaunchHasOneFileToo) {
   EXPECT_EQ(second[1].leave(rank("1"), false, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 2U);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+}
+
+// A rank that runs something else by exec() after its program: it is the same process.
+TEST(HealthJobLog, WhoRunsAnotherProgramIsNotWaitedFor) {
+  const Folder folder;
+  int until_exec[2];
+  ASSERT_EQ(pipe2(until_exec, O_CLOEXEC), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    JobLog log;
+    if (log.join(folder.path, "launch 1", "0")) execlp("sleep", "sleep", "60", nullptr);
+    _exit(1);
+  }
+  close(until_exec[1]);
+  char byte;
+  EXPECT_EQ(read(until_exec[0], &byte, 1), 0);
+  close(until_exec[0]);
+  JobLog log;
+  EXPECT_TRUE(log.join(folder.path, "launch 1", "1"));
+  Assembled all;
+  EXPECT_EQ(log.leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.registered, 2U);
+  EXPECT_EQ(all.reports.size(), 1U);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 TEST(HealthJobLog, FoldersThatCannotBeUsed) {
