@@ -136,10 +136,11 @@ void ZeroCopy::bounce_oldest() noexcept {
 namespace {
 
 template <typename Check>
-bool any_in_flight(const Link& link, Check&& check) noexcept {
+bool any_in_flight(const Link& link, const Psns& until, Check&& check) noexcept {
   if (link.zero_copies == 0) return false;
-  for (const SendWindow& tx : link.tx) {
-    for (const Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
+  for (unsigned c = 0; c < wire::kClasses; ++c) {
+    for (const Slot* slot = link.tx[c].oldest(); slot != nullptr; slot = slot->next) {
+      if (static_cast<int32_t>(until[c] - slot->psn) <= 0) break;
       if (slot->source != nullptr && check(*slot->source)) return true;
     }
   }
@@ -149,12 +150,16 @@ bool any_in_flight(const Link& link, Check&& check) noexcept {
 }  // namespace
 
 bool ZeroCopy::has_unbounced(const Link& link) noexcept {
+  return has_unbounced_before(link, link.next_psns());
+}
+
+bool ZeroCopy::has_unbounced_before(const Link& link, const Psns& psn) noexcept {
   if (link.still_read.linked()) return true;
-  return any_in_flight(link, [](const Source& s) { return !s.bounced || s.sending; });
+  return any_in_flight(link, psn, [](const Source& s) { return !s.bounced || s.sending; });
 }
 
 bool ZeroCopy::has_uncopied(const Link& link) noexcept {
-  return any_in_flight(link, [](const Source& s) { return !s.bounced; });
+  return any_in_flight(link, link.next_psns(), [](const Source& s) { return !s.bounced; });
 }
 
 void ZeroCopy::count_late_copy(Link& link) noexcept {

@@ -68,6 +68,8 @@ class ZeroCopy {
   }
   // Whether payloads in flight stand in the user's buffers, or the lower transport reads some.
   [[nodiscard]] static bool has_unbounced(const Link& link) noexcept;
+  // The same of the frames before those psns.
+  [[nodiscard]] static bool has_unbounced_before(const Link& link, const Psns& psn) noexcept;
   // The same without those that the lower transport alone reads.
   [[nodiscard]] static bool has_uncopied(const Link& link) noexcept;
   // Once per poll. Whoever sent the oldest one calls for progress and finds none: the copy is made

@@ -227,6 +227,7 @@ unsigned Client::disown(const void* owner, void* heir) noexcept {
       Read& read = *VERITY_CONTAINER_OF(node, Read, node);
       if (read.owner != owner) continue;
       read.owner = heir;
+      read.generation = 0;
       read.upper = nullptr;
       ++count;
     }

@@ -55,6 +55,7 @@ struct Read {
   // The port's.
   void* path = nullptr;
   void* owner = nullptr;
+  uint32_t generation = 0;  // of the owner's
   void* upper = nullptr;
   health::Counters* counts = nullptr;  // where it is counted; nullptr: with what concerns its peer
   uint64_t key = 0;
@@ -80,6 +81,7 @@ struct Fetch : Ticket, FetchInOrder {
   bool broken = false;
   // The port's.
   void* owner = nullptr;
+  uint32_t generation = 0;  // of the owner's
   void* unpack = nullptr;
   void* arg = nullptr;
   void* upper = nullptr;
@@ -206,6 +208,10 @@ class Client {
   [[nodiscard]] bool may_fetch(Peer& peer, const Range& range) noexcept;
   // Whether all puts so far were applied, or those before the last fence.
   [[nodiscard]] bool puts_done(Peer& peer) noexcept;
+  // Those up to that Peer::put_mark.
+  [[nodiscard]] bool puts_done(Peer& peer, uint32_t mark) noexcept {
+    return puts_done(peer) || port_.has_taken(peer, mark);
+  }
   [[nodiscard]] bool fenced_puts_done(Peer& peer) noexcept;
 
  private:

@@ -119,5 +119,6 @@ uct_unit_SOURCES = \
 	src/uct/progress/lower_completions.cc src/uct/progress/lower_completions.h \
 	test/unit/uct/flush_queue_test.cc \
 	test/unit/uct/lower_completions_test.cc \
+	test/unit/uct/read_owner_test.cc \
 	test/unit/uct/ucx_log_test.cc \
 	test/unit/uct/transparency_test.cc

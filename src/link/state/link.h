@@ -4,6 +4,7 @@
 #ifndef VERITY_LINK_STATE_LINK_H
 #define VERITY_LINK_STATE_LINK_H
 
+#include <array>
 #include <cstdint>
 
 #include "health/counters.h"
@@ -39,6 +40,9 @@ struct WithheldAck {
   uint32_t ack = 0;    // carried instead
   uint32_t until = 0;  // acknowledged by the peer
 };
+
+// A psn in each class.
+using Psns = std::array<uint32_t, wire::kClasses>;
 
 // More than 15 fields: windows, handshake, control frames and timer are structs already; what
 // remains identifies the two ends, or is a flag.
@@ -79,6 +83,14 @@ struct Link {
   [[nodiscard]] bool has_unsent() const noexcept {
     return tx[0].has_unsent() || tx[1].has_unsent();
   }
+  // The same of the frames before those psns, by class.
+  [[nodiscard]] bool in_flight_before(const Psns& psn) const noexcept {
+    return tx[0].in_flight_before(psn[0]) || tx[1].in_flight_before(psn[1]);
+  }
+  [[nodiscard]] bool has_unsent_before(const Psns& psn) const noexcept {
+    return tx[0].has_unsent_before(psn[0]) || tx[1].has_unsent_before(psn[1]);
+  }
+  [[nodiscard]] Psns next_psns() const noexcept { return {tx[0].next_psn(), tx[1].next_psn()}; }
   // Frames that the peer has sent, as far as is known here.
   [[nodiscard]] uint32_t peer_sent() const noexcept { return rx[0].top() + rx[1].top(); }
   // The peer has no endpoint for it, nor sent anything since it had one, and nothing is on its way

@@ -126,6 +126,10 @@ class SendWindow {
   }
   void put_back(Slot* slot) noexcept { first_unsent_ = slot; }
   [[nodiscard]] bool has_unsent() const noexcept { return first_unsent_ != nullptr; }
+  // The same of the frames before that psn.
+  [[nodiscard]] bool has_unsent_before(uint32_t psn) const noexcept {
+    return first_unsent_ != nullptr && static_cast<int32_t>(psn - first_unsent_->psn) > 0;
+  }
   // One past the newest frame that was sent.
   [[nodiscard]] uint32_t unsent_psn() const noexcept {
     return first_unsent_ != nullptr ? first_unsent_->psn : next_psn_;
@@ -159,6 +163,9 @@ class SendWindow {
   [[nodiscard]] Slot* newest() const noexcept { return oldest_ == nullptr ? nullptr : newest_; }
   [[nodiscard]] Slot* first_unsent() const noexcept { return first_unsent_; }
   [[nodiscard]] bool in_flight() const noexcept { return oldest_ != nullptr; }
+  [[nodiscard]] bool in_flight_before(uint32_t psn) const noexcept {
+    return in_flight() && static_cast<int32_t>(psn - una_) > 0;
+  }
   [[nodiscard]] bool contains(uint32_t psn) const noexcept { return psn - una_ < frames(); }
   [[nodiscard]] uint32_t frames() const noexcept { return next_psn_ - una_; }
   [[nodiscard]] uint32_t bytes() const noexcept { return sent_bytes_ - acked_bytes_; }

@@ -8,9 +8,17 @@
 #include <algorithm>
 #include <vector>
 
+#include "link/state/link.h"
 #include "uct/compat/ucx.h"
 
 namespace verity::uct {
+
+// What was under way when a flush began: what was started since does not keep it waiting.
+struct Covered {
+  link::Psns psn{};  // behind the newest frames
+  uint32_t put_mark = 0;
+  uint32_t reads = 0;  // ReadOwner::open_until_now()
+};
 
 template <typename Ep>
 class FlushQueue {
@@ -19,6 +27,7 @@ class FlushQueue {
     Ep* ep;  // nullptr: the interface
     unsigned flags;
     uct_completion_t* comp;
+    Covered covered{};  // meaningful with an endpoint
   };
 
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }

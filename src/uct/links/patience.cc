@@ -21,8 +21,8 @@ constexpr uint64_t kCopyEvery = 700'000'000;  // ns
 // (MPICH's MPI_Finalize): what was damaged last must be repaired now. But a peer that went there
 // first does not answer, and its last acknowledgement may be what was lost; it said that it leaves.
 // One that computes finds the frames sent again when it comes back, and need not be probed.
-bool is_settled(UctLink& l) noexcept {
-  if (!l.in_flight() || l.peer_closed()) {
+bool is_settled(UctLink& l, const link::Psns& psn) noexcept {
+  if (!l.in_flight_before(psn) || l.peer_closed()) {
     l.flush_since = 0;
     return true;
   }
@@ -45,7 +45,7 @@ bool is_settled(UctLink& l) noexcept {
 }
 
 bool is_detached_for_good(UctLink& l) noexcept {
-  if (!l.peer_detached || !is_settled(l)) return false;
+  if (!l.peer_detached || !is_settled(l, l.next_psns())) return false;
   return l.flush_since == 0 || monotonic_ns() - l.flush_since >= kBusyPatience;
 }
 

@@ -16,9 +16,9 @@ inline constexpr uint64_t kBusyPatience = 10'000'000'000;
 // nothing, when the send is to end.
 inline constexpr uint64_t kLetGo = 500'000'000;
 
-// Whether all that was sent is acknowledged, or its acknowledgement is waited for no longer. Asks
-// for it.
-[[nodiscard]] bool is_settled(UctLink& l) noexcept;
+// Whether the frames before those psns are acknowledged, or their acknowledgement is waited for no
+// longer. Asks for it.
+[[nodiscard]] bool is_settled(UctLink& l, const link::Psns& psn) noexcept;
 
 // The peer has no endpoint, and its last acknowledgement may be what was lost: nothing more is
 // waited for. It may also compute, and have memory that is written to without an endpoint of its

@@ -53,9 +53,40 @@ class PendingQueue {
   uct_pending_req_t* tail_ = nullptr;
 };
 
-// Who started a read: an endpoint. It must outlive its open ones.
-struct ReadOwner {
+// Who started a read: an endpoint. It must outlive its open ones. A flush waits for those that were
+// open when it began, whatever is started behind it: for the older generation of two.
+class ReadOwner {
+ public:
   unsigned open = 0;
+
+  // One more; its generation.
+  [[nodiscard]] uint32_t start() noexcept {
+    ++open;
+    return generation_;
+  }
+  void end(uint32_t generation) noexcept {
+    --open;
+    older_ -= generation != generation_;
+  }
+  // What has_ended() is to be called with, for those that are open now.
+  [[nodiscard]] uint32_t open_until_now() noexcept {
+    if (open == 0) return generation_;
+    return older_ == 0 ? next_generation() : generation_ + 1;
+  }
+  [[nodiscard]] bool has_ended(uint32_t generation) noexcept {
+    const auto ahead = static_cast<int32_t>(generation - generation_);
+    if (ahead > 0 && older_ == 0) (void)next_generation();
+    return ahead < 0 || (generation == generation_ && older_ == 0);
+  }
+
+ private:
+  uint32_t next_generation() noexcept {
+    older_ = open;
+    return ++generation_;
+  }
+
+  uint32_t generation_ = 0;
+  unsigned older_ = 0;  // of `open`, those of the generations before
 };
 
 struct UctLink;

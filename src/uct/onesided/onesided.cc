@@ -77,7 +77,7 @@ ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
   read->counts = request.counts;
   read->owner = request.owner;
   read->upper = request.comp;
-  ++request.owner->open;
+  read->generation = request.owner->start();
   note_work();
   const WorkerGroup::Guard all(core_.group);
   client_.start(*read);
@@ -96,7 +96,7 @@ rma::Fetch* OneSided::new_fetch(const FetchRequest& request) noexcept {
   fetch->unpack = reinterpret_cast<void*>(request.unpack);
   fetch->arg = request.arg;
   fetch->upper = request.comp;
-  ++request.owner->open;
+  fetch->generation = request.owner->start();
   note_work();
   return fetch;
 }
@@ -217,7 +217,7 @@ bool OneSided::next_done(Done* done, const ReadOwner* owner) noexcept {
   } else {
     done_.erase(done_.begin() + static_cast<ptrdiff_t>(at));
   }
-  --done->owner->open;
+  done->owner->end(done->generation);
   return true;
 }
 

@@ -142,6 +142,7 @@ class OneSided final : public rma::Port {
  private:
   struct Done {
     ReadOwner* owner;
+    uint32_t generation;  // of the owner's
     uct_completion_t* comp;
     ucs_status_t status;
   };
@@ -149,7 +150,8 @@ class OneSided final : public rma::Port {
   rma::Fetch* new_fetch(const FetchRequest& request) noexcept;
   void serve(UctLink& l, wire::RmaKind kind, const uint8_t* message, size_t length) noexcept;
   [[nodiscard]] bool next_done(Done* done, const ReadOwner* owner) noexcept;
-  void ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept;
+  template <typename Operation>
+  void ended(UctLink& l, const Operation& operation, ucs_status_t status) noexcept;
   static void lower_done(uct_completion_t* comp) noexcept;
 
   // Before the server, which takes back what the pool has of it when it goes.

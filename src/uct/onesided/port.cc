@@ -153,20 +153,22 @@ bool OneSided::access(uint64_t address, size_t length, void (*use)(void*), void*
   return guarded_access(address, length, use, arg);
 }
 
-void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) noexcept {
+template <typename Operation>
+void OneSided::ended(UctLink& l, const Operation& operation, ucs_status_t status) noexcept {
   note_work();
   if (!l.pending.empty()) links().request_attention(l);
   if (room_wanted_) {
     room_wanted_ = false;
     links().wake_pending();
   }
-  auto* reader = static_cast<ReadOwner*>(owner);
-  if (comp == nullptr) {
-    --reader->open;
+  auto* owner = static_cast<ReadOwner*>(operation.owner);
+  if (operation.upper == nullptr) {
+    owner->end(operation.generation);
     return;
   }
   const ucs_status_t kept = guarded([&] {
-    done_.push_back({reader, static_cast<uct_completion_t*>(comp), status});
+    auto* comp = static_cast<uct_completion_t*>(operation.upper);
+    done_.push_back({owner, operation.generation, comp, status});
     return UCS_OK;
   });
   if (kept != UCS_OK) VERITY_UCX_FATAL("ucx-verity: out of memory for a completion");
@@ -174,8 +176,7 @@ void OneSided::ended(UctLink& l, void* owner, void* comp, ucs_status_t status) n
 
 void OneSided::finished(rma::Read& read) noexcept {
   UctLink& l = link_of(*read.peer);
-  ended(l, read.owner, read.upper,
-        status_of(l, read.status, read.broken, static_cast<ucs_status_t>(read.error)));
+  ended(l, read, status_of(l, read.status, read.broken, static_cast<ucs_status_t>(read.error)));
   client_.release(read);
 }
 
@@ -183,7 +184,7 @@ void OneSided::fetched(rma::Fetch& fetch, const uint8_t* data, size_t length) no
   UctLink& l = link_of(*fetch.peer);
   if (data != nullptr)
     reinterpret_cast<uct_unpack_callback_t>(fetch.unpack)(fetch.arg, data, length);
-  ended(l, fetch.owner, fetch.upper, status_of(l, fetch.status, fetch.broken, UCS_OK));
+  ended(l, fetch, status_of(l, fetch.status, fetch.broken, UCS_OK));
 }
 
 // A program that unmaps memory with puts in flight loses them on raw transports too (shared memory

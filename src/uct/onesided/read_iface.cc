@@ -240,7 +240,7 @@ void ReadIface::wait(ReadEp& ep, uct_pending_req_t* request) noexcept {
 
 ucs_status_t ReadIface::queue_flush(ReadEp& ep, unsigned flags, uct_completion_t* comp) noexcept {
   if (comp != nullptr) need_progress();
-  return flushes_.add({&ep, flags, comp});
+  return flushes_.add({&ep, flags, comp, {.reads = ep.open_until_now()}});
 }
 
 void ReadIface::forget(ReadEp& ep) noexcept {
@@ -288,8 +288,8 @@ unsigned ReadIface::progress() noexcept {
     if (!eps_[i]->pending.empty()) count += run_pending(*eps_[i]);
   }
   const auto flush = [](const FlushQueue<ReadEp>::Request& request) {
-    return request.ep->open != 0 ? UCS_ERR_NO_RESOURCE
-                                 : uct_ep_flush(request.ep->lower(), request.flags, request.comp);
+    if (!request.ep->has_ended(request.covered.reads)) return UCS_ERR_NO_RESOURCE;
+    return uct_ep_flush(request.ep->lower(), request.flags, request.comp);
   };
   return count + flushes_.run([] { return 0; }, flush);
 }

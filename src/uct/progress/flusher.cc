@@ -9,20 +9,25 @@
 
 namespace verity::uct {
 
-// Whether the puts are applied. Others may wait for that without progress of ours, so no time
-// limits it, but for a peer that left and whose last word may be what was lost.
-bool Flusher::applied(UctLink& l) noexcept {
-  if (core_.onesided == nullptr || core_.onesided->client().puts_done(l)) return true;
+// Whether the puts up to that mark are applied. Others may wait for that without progress of ours,
+// so no time limits it, but for a peer that left and whose last word may be what was lost.
+bool Flusher::applied(UctLink& l, uint32_t put_mark) noexcept {
+  if (core_.onesided == nullptr || core_.onesided->client().puts_done(l, put_mark)) return true;
   core_.hub->sender.request_ack(l);
   return is_detached_for_good(l);
 }
 
-// Whether the lower transport may be flushed for `ep`, or for all endpoints with nullptr.
-bool Flusher::may_flush(LinkEp* ep) noexcept {
-  if (ep != nullptr) return !ep->link().has_unsent() && !link::ZeroCopy::has_unbounced(ep->link());
+Covered Flusher::covered_now(LinkEp& ep) noexcept {
+  const UctLink& l = ep.link();
+  return {.psn = l.next_psns(), .put_mark = l.put_mark, .reads = ep.open_until_now()};
+}
+
+// Whether the lower transport may be flushed for all endpoints.
+bool Flusher::may_flush_all() noexcept {
   if (core_.onesided != nullptr && !core_.onesided->has_completed_all()) return false;
   return !links_.any_of([this](UctLink& l) {
-    if (l.has_unsent() || link::ZeroCopy::has_unbounced(l) || l.open != 0 || !applied(l))
+    if (l.has_unsent() || link::ZeroCopy::has_unbounced(l) || l.open != 0 ||
+        !applied(l, l.put_mark))
       return true;
     return !l.pending.empty() && !l.is_lost();
   });
@@ -47,21 +52,25 @@ bool Flusher::has_let_go(LinkEp& ep) noexcept {
 // to be tried again.
 ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   if (request.ep == nullptr) {
-    if (!may_flush(nullptr)) return UCS_ERR_NO_RESOURCE;
+    if (!may_flush_all()) return UCS_ERR_NO_RESOURCE;
     return uct_iface_flush(core_.lower(), request.flags, request.comp);
   }
   UctLink& l = request.ep->link();
   const bool cancel = (request.flags & UCT_FLUSH_FLAG_CANCEL) != 0;
   if (cancel || l.is_lost()) core_.hub->zero_copy.bounce_all(l);
   if ((cancel || l.failed()) && request.ep->open != 0) core_.onesided->abort(l, request.ep);
-  if (request.ep->open != 0)
-    return UCS_ERR_NO_RESOURCE;  // what the lower transport reads must have landed, whatever
-                                 // becomes of it
   // A cancel below, where it is that endpoint's alone, ends what the lower transport is sending.
   const bool shared = l.eps.next != l.eps.prev;
   const bool ends_below = cancel && l.lower != nullptr && !shared && (l.to_ep || l.failed());
   const bool ends = cancel || l.failed();
-  const bool ready = ends_below || (ends ? has_let_go(*request.ep) : may_flush(request.ep));
+  const Covered& covered = request.covered;
+  // What the lower transport reads must have landed, whatever becomes of it.
+  if (ends ? request.ep->open != 0 : !request.ep->has_ended(covered.reads))
+    return UCS_ERR_NO_RESOURCE;
+  const bool ready =
+      ends_below || (ends ? has_let_go(*request.ep)
+                          : !l.has_unsent_before(covered.psn) &&
+                                !link::ZeroCopy::has_unbounced_before(l, covered.psn));
   if (!ready) return UCS_ERR_NO_RESOURCE;
   // What was in flight is lost. Mode off knows nothing of that.
   if (l.failed() && !cancel) {
@@ -72,7 +81,7 @@ ucs_status_t Flusher::try_flush(const Queue::Request& request) noexcept {
   // The link sees its frames through whatever becomes of the endpoint: no need of tcp's flush,
   // which waits for the peer's progress without end.
   if (!cancel && !l.failed() && l.mode() == link::Mode::kVerify) {
-    if (!applied(l) || !is_settled(l)) return UCS_ERR_NO_RESOURCE;
+    if (!applied(l, covered.put_mark) || !is_settled(l, covered.psn)) return UCS_ERR_NO_RESOURCE;
     // Said once, and not by an interface's flush: UCP (1.13) does not survive that of a worker with
     // an error.
     ucs_status_t status = UCS_OK;
@@ -108,7 +117,7 @@ ucs_status_t Flusher::flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) 
     const UctLink& l = ep->link();
     if (l.behind_pending && !l.is_lost()) return UCS_ERR_NO_RESOURCE;
   }
-  const Queue::Request request{ep, flags, comp};
+  const Queue::Request request{ep, flags, comp, ep != nullptr ? covered_now(*ep) : Covered{}};
   const ucs_status_t status = try_flush(request);
   return status == UCS_ERR_NO_RESOURCE ? waiting_.add(request) : status;
 }
@@ -135,7 +144,7 @@ void Flusher::link_failed(UctLink& l) noexcept {
     LinkEp& ep = LinkEp::in_link(node);
     lower_.take_back(uct_ep_flush, &ep, [&](unsigned flags, uct_completion_t* comp) {
       return (flags & UCT_FLUSH_FLAG_CANCEL) == 0 &&
-             waiting_.add({&ep, flags, comp}) == UCS_INPROGRESS;
+             waiting_.add({&ep, flags, comp, covered_now(ep)}) == UCS_INPROGRESS;
     });
   }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Flush and check. Active messages are flushed when they are acknowledged, or when the link owns a
-// copy of what is not and the peer has been silent for a while: waiting on would hang a rank whose
-// peer left first (links/patience.h). Puts are flushed when they are applied. A flush that cancels,
-// or of a link that failed, waits half a second at most for a send that the lower transport is in
-// the middle of.
+// Flush and check. A flush of an endpoint covers what was started before it, and ends although more
+// is started all the time. Active messages are flushed when they are acknowledged, or when the link
+// owns a copy of what is not and the peer has been silent for a while: waiting on would hang a rank
+// whose peer left first (links/patience.h). Puts are flushed when they are applied. A flush that
+// cancels, or of a link that failed, waits half a second at most for a send that the lower
+// transport is in the middle of.
 #ifndef VERITY_UCT_PROGRESS_FLUSHER_H
 #define VERITY_UCT_PROGRESS_FLUSHER_H
 
@@ -40,9 +41,10 @@ class Flusher {
  private:
   using Queue = FlushQueue<LinkEp>;
   [[nodiscard]] ucs_status_t try_flush(const Queue::Request& request) noexcept;
-  [[nodiscard]] bool may_flush(LinkEp* ep) noexcept;
+  [[nodiscard]] bool may_flush_all() noexcept;
+  [[nodiscard]] static Covered covered_now(LinkEp& ep) noexcept;
   [[nodiscard]] bool has_let_go(LinkEp& ep) noexcept;
-  [[nodiscard]] bool applied(UctLink& l) noexcept;
+  [[nodiscard]] bool applied(UctLink& l, uint32_t put_mark) noexcept;
 
   IfaceCore& core_;
   LinkSet& links_;

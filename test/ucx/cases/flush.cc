@@ -269,6 +269,34 @@ void flush_and_fence(Side& side) {
   finish(side, iface);
 }
 
+// More is sent all the time: a flush waits for what was sent before it, and no longer.
+void flush_while_sending(Side& side) {
+  Iface iface(side.options);
+  const auto length_of = [&](uint64_t) { return packet_length(iface); };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, length_of);
+  connect(side, iface, in, out);
+  if (side.role == 0) {
+    const auto send_some = [&] {
+      for (int i = 0; i < 200 && out.try_send(Kind::kBcopy) == UCS_OK; ++i) {}
+    };
+    send_some();
+    Flushed& flushed = *new Flushed;  // left behind when the check fails
+    const ucs_status_t status = uct_ep_flush(eps[0], UCT_FLUSH_FLAG_LOCAL, &flushed.completion);
+    const double until = seconds_now() + 20;
+    while (status == UCS_INPROGRESS && !flushed.done) {
+      require(seconds_now() < until, "a flush waits for what was sent after it");
+      send_some();
+      iface.progress();
+    }
+    delete &flushed;
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  in.expect(exchange_number(side.channel, out.count()));
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"a flush waits for the pending queue", flush_behind_pending},
     {"flush towards a peer that does nothing", flush_without_peer},
@@ -277,6 +305,7 @@ constexpr Case kCases[] = {
     {"flush with cancel in the middle of a send", cancel_in_a_send},
     {"flush behind a failure in the middle of a send", failure_in_a_send},
     {"flushes and fences under load", flush_and_fence},
+    {"a flush ends while more is sent", flush_while_sending},
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "../window.h"
 
@@ -144,10 +146,64 @@ void fence_orders_messages(Side& side) {
   finish(side, iface);
 }
 
+// More is started all the time: a flush waits for what was started before it, and no longer.
+void flush_while_starting(Side& side) {
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY, side);
+  constexpr size_t kLength = 1000;
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 2 * kLength);
+  const Bytes content = window_content(2 * kLength);
+  std::vector<Get> gets(16);  // some are open at any time
+  unsigned open = 0;
+  const auto get_some = [&] {
+    for (Get& get : gets) {
+      if (get.open != nullptr && get.status == UCS_INPROGRESS) continue;
+      get.content.resize(kLength);
+      get.offset = kLength;
+      get.status = UCS_INPROGRESS;
+      uct_completion_t* completion = get.start(&open);
+      const ucs_status_t status = uct_ep_get_bcopy(
+          eps[0], Get::unpack, &get, kLength, window.remote(get.offset), window.key(), completion);
+      if (status == UCS_INPROGRESS) continue;
+      completion->status = status;
+      Get::done(completion);
+      if (status == UCS_ERR_NO_RESOURCE) return;
+      check(status, "get_bcopy");
+    }
+  };
+  const auto put_some = [&] {
+    for (int i = 0; i < 20; ++i) put(iface, eps[0], window, 0, Bytes(kLength), false);
+  };
+  for (const bool puts : {true, false}) {
+    const auto start_some = [&] { puts ? put_some() : get_some(); };
+    if (side.role == 0) {
+      start_some();
+      Flushed& flushed = *new Flushed;  // left behind when the check fails
+      const ucs_status_t status = uct_ep_flush(eps[0], UCT_FLUSH_FLAG_LOCAL, &flushed.completion);
+      const double until = seconds_now() + 20;
+      while (status == UCS_INPROGRESS && !flushed.done) {
+        require(seconds_now() < until,
+                std::string("a flush waits for later ") + (puts ? "puts" : "gets"));
+        start_some();
+        iface.progress();
+      }
+      delete &flushed;
+      iface.progress_until([&] { return open == 0; }, "gets");
+    }
+    side.channel.barrier([&] { iface.progress(); });
+  }
+  for (Get& get : gets) {
+    if (get.open != nullptr && get.status == UCS_OK) verify(get, content);
+  }
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"rma: mailboxes that are polled", mailboxes},
     {"rma: a fence orders gets behind puts", fence_orders_gets},
     {"rma: a fence orders messages behind gets that wait", fence_orders_messages},
+    {"rma: a flush ends while more is started", flush_while_starting},
 };
 
 }  // namespace
