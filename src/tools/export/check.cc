@@ -55,7 +55,7 @@ Checked examine(const CheckOptions& options) {
   Gathered gathered = gather(directories, ledger, {kMostFiles, deadline}, 0);
   if (!no_ledger.empty()) gathered.blind.push_back("the ledger: " + no_ledger);
   const std::uint64_t now = health::realtime_ns() / kNsPerSecond;
-  auto paths = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
+  auto paths = recent(ledger, gathered.totals, now, options.hours);
   const std::uint64_t injected = options.injected ? 0 : leave_out_injected(paths);
   Checked checked = conclude(blame::verdict_of(paths, options.thresholds, trust), gathered, trust,
                              options.hours, options.require_traffic);

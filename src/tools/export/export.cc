@@ -94,7 +94,7 @@ bool load(const std::string& path, Ledger* ledger) {
 Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
                          const Ledger& ledger, std::uint64_t now) {
   Exposition exposition{.totals = {ledger.counted, {}}, .peers = options.peers, .now_seconds = now};
-  exposition.recent = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
+  exposition.recent = recent(ledger, gathered.totals, now, options.hours);
   if (!options.injected) {
     exposition.injected = leave_out_injected(exposition.recent);
     leave_out_injected(exposition.totals.paths);

@@ -98,11 +98,10 @@ void notice_boot(Ledger& ledger, const std::string& boot, const Totals& still_th
 // zero, and all of it for new.
 void grow(Ledger& ledger, const Totals& totals, bool complete = true);
 
-// What was seen in the last `hours` hours (0: ever), and is new since the last run. `complete`: all
-// files are in the totals.
+// What was seen in the last `hours` hours (0: ever), and is new since the last run: of sums that
+// are smaller than then, nothing is.
 [[nodiscard]] health::FaultsByPath recent(const Ledger& ledger, const Totals& totals,
-                                          std::uint64_t now_seconds, std::uint64_t hours,
-                                          bool complete = true);
+                                          std::uint64_t now_seconds, std::uint64_t hours);
 
 // Removes what a test transport did on purpose. Returns how many faults that were.
 [[nodiscard]] std::uint64_t leave_out_injected(health::FaultsByPath& paths);
