@@ -72,13 +72,15 @@ std::uint64_t born_ns(int fd) noexcept {
          info.stx_btime.tv_nsec;
 }
 
-// As much as there is, if it is cut meanwhile.
-std::vector<std::byte> read_whole(int fd, std::size_t size) {
+// As much as there is, if it is cut meanwhile. *failed: it could not be read to its end.
+std::vector<std::byte> read_whole(int fd, std::size_t size, bool* failed) {
   std::vector<std::byte> bytes(size);
   std::size_t done = 0;
+  *failed = false;
   while (done < size) {
     const ssize_t count = ::pread(fd, bytes.data() + done, size - done, static_cast<off_t>(done));
     if (count < 0 && errno == EINTR) continue;
+    *failed = count < 0;
     if (count <= 0) break;
     done += static_cast<std::size_t>(count);
   }
@@ -127,8 +129,8 @@ void read_content(int fd, const struct stat& info, HealthFile& file) {
   file.problem = file_problem(info);
   if (!file.problem.empty()) return;
   file.snapshot = {};
-  file.problem =
-      parse_health_file(read_whole(fd, static_cast<std::size_t>(info.st_size)), &file.snapshot);
+  file.problem = parse_health_file(
+      read_whole(fd, static_cast<std::size_t>(info.st_size), &file.failed), &file.snapshot);
   if (file.problem.empty()) file.life = life_of(fd, file.snapshot, file.owner);
 }
 
@@ -178,6 +180,7 @@ HealthFile Directory::read(const std::string& name) const {
   file.name = name;
   struct stat info {};
   if (fstatat(fd_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    file.failed = errno != ENOENT;
     file.problem = reason("it cannot be examined");
     return file;
   }
@@ -187,6 +190,7 @@ HealthFile Directory::read(const std::string& name) const {
   const Descriptor opened(
       openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (opened.fd < 0 || fstat(opened.fd, &info) != 0) {
+    file.failed = errno != ENOENT;
     file.problem = reason("it cannot be opened");
     return file;
   }

@@ -26,6 +26,7 @@ enum class Life {
 struct HealthFile {
   std::string name;     // within the folder
   std::string problem;  // empty: `snapshot` is what it says
+  bool failed = false;  // the system did not let us read it: another time it may
   Snapshot snapshot;
   uid_t owner = 0;            // of the file: what counts, whatever the file says
   std::uint64_t born_ns = 0;  // when the file was made; 0: its file system does not say

@@ -153,8 +153,8 @@ int run(const ExportOptions& options) {
   }
   for (const Doubted& d : gathered.doubted)
     complain(d.path + " of user " + std::to_string(d.user) + " is not believed: " + d.why);
-  observe(ledger, gathered.totals, now, gathered.complete);
-  grow(ledger, gathered.totals, gathered.complete);
+  observe(ledger, gathered.totals, now, gathered.complete, gathered.doubtful);
+  grow(ledger, gathered.totals, gathered.complete, gathered.doubtful);
   if (options.forget)
     report_forgotten(recent(ledger, gathered.totals, now, Ledger::kHours), options.injected);
   if (options.forget) ledger.hours.clear();

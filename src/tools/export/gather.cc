@@ -63,6 +63,9 @@ class Gathering {
 
   Gathered finish() {
     notice_boot(ledger_, boot_, of_before_);
+    for (const auto& [folder, files] : failed_)
+      result.partial.push_back(folder + ": " + std::to_string(files) +
+                               (files == 1 ? " file" : " files") + " could not be read");
     result.complete = result.blind.empty() && result.partial.empty();
     if (result.complete && take_before_ns_ > 0) ledger_.taken = std::move(still_there_);
     result.totals = totals_of(ledger_);
@@ -85,11 +88,13 @@ class Gathering {
     }
     if (!file.problem.empty()) {
       ++result.unreadable;
+      if (file.failed) ++failed_[directory->path()];
       if (result.problems.size() < kMostProblems)
         result.problems.push_back(health::printable(path) + ": " + file.problem);
       return;
     }
     if (std::string why = doubt_about(*directory, file); !why.empty()) {
+      tools::add(result.doubtful, file.snapshot, file.owner);
       return add_doubted({health::printable(path), file.owner, std::move(why),
                           health::path_faults(file.snapshot.sum()).faults() != 0});
     }
@@ -173,6 +178,7 @@ class Gathering {
   Totals of_before_;  // the machine's last start
   std::set<Identity> processes_;
   std::set<std::string> still_there_;
+  std::map<std::string, std::size_t> failed_;  // files that could not be read, by folder
 };
 
 struct Folder {

@@ -179,12 +179,21 @@ void take(Ledger& ledger, const std::string& name, const health::Snapshot& snaps
   ledger.taken.insert(name);
 }
 
-void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete) {
+void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete,
+             const Totals& doubtful) {
   const std::uint64_t hour = now_seconds / kHour;
   if (const Troubles fresh = news(ledger, totals); !fresh.empty())
     add_all(ledger.hours[hour], fresh);
   if (complete) {
-    ledger.seen = totals.trouble;
+    Troubles seen = totals.trouble;
+    for (const auto& [key, trouble] : doubtful.trouble) {
+      const auto before = ledger.seen.find(key);
+      if (before == ledger.seen.end()) continue;
+      health::PathFaults& sum = seen.place(key);
+      health::PathFaults both = sum;
+      sum = most_of(sum, least_of(before->second, both += trouble));
+    }
+    ledger.seen = std::move(seen);
     bound_ended(ledger, totals);
   } else {
     for (const auto& [key, trouble] : totals.trouble) {
@@ -228,7 +237,7 @@ void notice_boot(Ledger& ledger, const std::string& boot, const Totals& still_th
   ledger.boot = boot;
 }
 
-void grow(Ledger& ledger, const Totals& totals, bool complete) {
+void grow(Ledger& ledger, const Totals& totals, bool complete, const Totals& doubtful) {
   health::PathSums now;
   // A path that is added to others once always is: its part of their sum is not known.
   for (const auto& [key, counters] : totals.paths) {
@@ -248,6 +257,16 @@ void grow(Ledger& ledger, const Totals& totals, bool complete) {
     }
   }
   if (complete) {
+    for (const auto& [key, counters] : doubtful.paths) {
+      const auto before = ledger.seen_paths.find(key);
+      if (before == ledger.seen_paths.end()) continue;
+      health::Counters& sum = now[key];
+      for (const health::CounterInfo& info : health::kCounterInfo) {
+        const auto field = info.field;
+        const std::uint64_t both = sum.*field + counters.*field;
+        sum.*field = std::max(sum.*field, std::min(before->second.*field, both));
+      }
+    }
     ledger.seen_paths = std::move(now);
   } else {
     for (const auto& [key, counters] : now) ledger.seen_paths[key] = counters;

@@ -260,6 +260,23 @@ TEST(HealthDirectory, AnythingMayLieThere) {
   EXPECT_NE(folder.read("8.health").problem, "");
 }
 
+// Out of descriptors: nothing is wrong with the file.
+TEST(HealthDirectory, AFileThatCannotBeReadNow) {
+  const Folder folder;
+  folder.write("1.health", "x");
+  Directory directory;
+  ASSERT_EQ(directory.open(folder.path), "");
+  EXPECT_FALSE(directory.read("1.health").failed);
+  EXPECT_FALSE(directory.read("2.health").failed);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{0, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const HealthFile file = directory.read("1.health");
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(file.failed) << file.problem;
+}
+
 class HealthCollect : public ::testing::Test {
  protected:
   std::size_t collect_at(std::uint64_t now) {
