@@ -2,10 +2,12 @@
 //
 // `ucx-verity check`: one line and an exit code, for node health checks. Reads this host's files
 // alone, in bounded time.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -41,10 +43,22 @@ struct CheckOptions {
   std::string config;
 };
 
-Checked examine(const CheckOptions& options) {
-  const auto deadline = std::chrono::steady_clock::now() + kTime;
-  const blame::Trust trust = trust_of(options.trust);
-  Ledger ledger;
+// Which file it is, as the exporter replaces it.
+struct Version {
+  ino_t inode = 0;
+  std::int64_t seconds = 0, nanoseconds = 0;
+  explicit Version(const std::string& path) {
+    struct stat info {};
+    if (stat(path.c_str(), &info) != 0) return;
+    inode = info.st_ino;
+    seconds = info.st_mtim.tv_sec;
+    nanoseconds = info.st_mtim.tv_nsec;
+  }
+  bool operator==(const Version&) const = default;
+};
+
+Gathered gather_once(const CheckOptions& options, Ledger& ledger) {
+  ledger = {};
   std::string no_ledger;
   if (access(options.ledger.c_str(), F_OK) == 0) {
     no_ledger = load_ledger(options.ledger, &ledger);
@@ -52,8 +66,24 @@ Checked examine(const CheckOptions& options) {
   }
   const auto directories =
       options.directories.empty() ? health::default_directories() : options.directories;
+  const auto deadline = std::chrono::steady_clock::now() + kTime;
   Gathered gathered = gather(directories, ledger, {kMostFiles, deadline}, 0);
   if (!no_ledger.empty()) gathered.blind.push_back("the ledger: " + no_ledger);
+  return gathered;
+}
+
+// Files that the exporter took meanwhile are in the ledger, and not in the one that was read: all
+// of it once more.
+Gathered gather_with_ledger(const CheckOptions& options, Ledger& ledger) {
+  const Version before(options.ledger);
+  Gathered gathered = gather_once(options, ledger);
+  return Version(options.ledger) == before ? gathered : gather_once(options, ledger);
+}
+
+Checked examine(const CheckOptions& options) {
+  const blame::Trust trust = trust_of(options.trust);
+  Ledger ledger;
+  const Gathered gathered = gather_with_ledger(options, ledger);
   const std::uint64_t now = health::realtime_ns() / kNsPerSecond;
   auto paths = recent(ledger, gathered.totals, now, options.hours);
   const std::uint64_t injected = options.injected ? 0 : leave_out_injected(paths);

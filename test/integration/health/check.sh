@@ -120,6 +120,31 @@ ok "the exporter takes it" test ! -e "$tap_dir/node3/1-aged.health"
 ok "and counts it" test "$(metric_sum bytes_verified_total "$tap_dir/out")" -gt "$before"
 is "once" "$(export_of node3 | metric_sum bytes_verified_total)" "$(metric_sum bytes_verified_total "$tap_dir/out")"
 
+# The exporter takes files between check's look at the ledger and at the folder: nothing is missing.
+cat > "$tap_dir/slow.c" << 'C'
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+DIR *fdopendir(int fd) {
+  static int done;
+  if (!done++ && system("eval \"LD_PRELOAD= $MEANWHILE\" > /dev/null") != 0) abort();
+  return ((DIR * (*)(int)) dlsym(RTLD_NEXT, "fdopendir"))(fd);
+}
+C
+if ${CC:-cc} -shared -fPIC -o "$tap_dir/slow.so" "$tap_dir/slow.c" -ldl; then
+  mkdir "$tap_dir/beside"
+  cp "$tap_dir/sample.health" "$tap_dir/beside/1-x.health"
+  before=$(verdict beside --hours 0)
+  contains "before the exporter takes a file" "$before" '^UCX-VERITY OK: .* checked'
+  export MEANWHILE="'$tool' export --keep 0 --ledger '$tap_dir/beside.ledger' --directory '$tap_dir/beside'"
+  is "while it does" "$(LD_PRELOAD=$tap_dir/slow.so verdict beside --hours 0)" "$before"
+  unset MEANWHILE
+  ok "it did" test ! -e "$tap_dir/beside/1-x.health"
+else
+  skip "check beside the exporter" "no compiler"
+fi
+
 # Hands on it: a broken ledger, one that cannot be written, a folder that is none.
 echo '{"schema":1' > "$tap_dir/node2.ledger"
 contains "a broken ledger is put aside" "$(export_of node2 2>&1 > "$tap_dir/out")" 'node2.ledger is no ledger .*it is now .*node2.ledger.bad'
