@@ -89,9 +89,6 @@ Checked examine(const CheckOptions& options) {
   const std::uint64_t injected = options.injected ? 0 : leave_out_injected(paths);
   Checked checked = conclude(blame::verdict_of(paths, options.thresholds, trust), gathered, trust,
                              options.hours, options.require_traffic);
-  // Who did not see everything cannot say that all is well.
-  if (!checked.blind.empty() && checked.verdict.level == blame::Level::kOk)
-    checked.verdict.level = blame::Level::kUnknown;
   checked.injected = injected;
   if (injected != 0)
     checked.notes.push_back(std::to_string(injected) +

@@ -59,6 +59,8 @@ Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::
     checked.notes.push_back(doubted_text(gathered, trust));
     if (level == Level::kOk && gathered.doubted.front().faults) level = Level::kWarning;
   }
+  // Who did not see everything cannot say that all is well.
+  if (!checked.blind.empty() && level == Level::kOk) level = Level::kUnknown;
   return checked;
 }
 

@@ -13,6 +13,7 @@
 
 #include "health/text.h"
 #include "tools/commands.h"
+#include "tools/export/check_text.h"
 #include "tools/export/exposition.h"
 #include "tools/export/gather.h"
 #include "tools/export/trust.h"
@@ -99,10 +100,10 @@ Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
     exposition.injected = leave_out_injected(exposition.recent);
     leave_out_injected(exposition.totals.paths);
   }
-  exposition.verdict =
-      blame::verdict_of(exposition.recent, options.thresholds, trust_of(options.trust));
-  if (!gathered.blind.empty() && exposition.verdict.level == blame::Level::kOk)
-    exposition.verdict.level = blame::Level::kUnknown;  // as check says
+  const blame::Trust trust = trust_of(options.trust);
+  exposition.verdict = conclude(blame::verdict_of(exposition.recent, options.thresholds, trust),
+                                gathered, trust, options.hours, false)
+                           .verdict;
   if (options.jobs) exposition.jobs = gathered.jobs;
   exposition.running = gathered.running;
   exposition.ended = gathered.ended;
