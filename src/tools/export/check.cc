@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include "tools/commands.h"
 #include "tools/export/check_text.h"
@@ -130,7 +131,8 @@ int run(const CheckOptions& options) {
 }
 
 // An option of the file, unless the command line has it.
-void take_setting(CLI::App& command, const std::string& place, const std::string& line) {
+void take_setting(CLI::App& command, const std::set<const CLI::Option*>& of_command_line,
+                  const std::string& place, const std::string& line) {
   const auto equals = line.find('=');
   const std::string name(util::trimmed(line.substr(0, equals)));
   CLI::Option* option = command.get_option_no_throw("--" + name);
@@ -139,7 +141,7 @@ void take_setting(CLI::App& command, const std::string& place, const std::string
     throw CLI::ValidationError(place, "no option of check with a value: '" + line +
                                           "' (such as critical=10; see ucx-verity check --help)");
   }
-  if (option->count() > 0) return;
+  if (of_command_line.contains(option)) return;
   option->add_result(std::string(util::trimmed(line.substr(equals + 1))));
   try {
     option->run_callback();
@@ -147,16 +149,24 @@ void take_setting(CLI::App& command, const std::string& place, const std::string
 }
 
 void read_config(CLI::App& command, const std::string& path) {
+  const auto cannot_read = [&] {
+    return CLI::FileError("--config: cannot read " + path + ": " + std::strerror(errno),
+                          CLI::ExitCodes::FileError);
+  };
+  std::set<const CLI::Option*> of_command_line;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() > 0) of_command_line.insert(option);
+  }
   std::ifstream file(path);
-  if (!file)
-    throw CLI::FileError("--config: cannot read " + path + ": " + std::strerror(errno),
-                         CLI::ExitCodes::FileError);
+  if (!file) throw cannot_read();
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
     line = util::trimmed(line.substr(0, line.find('#')));
-    if (!line.empty()) take_setting(command, path + ":" + std::to_string(number), line);
+    if (!line.empty())
+      take_setting(command, of_command_line, path + ":" + std::to_string(number), line);
   }
+  if (file.bad()) throw cannot_read();  // such as a folder
 }
 
 void add_drain_option(CLI::App* command, const std::shared_ptr<CheckOptions>& options) {

@@ -50,8 +50,13 @@ is "for Slurm: a site may drain never" "$(verdict node1 --slurm --drain-on never
 is "a high threshold" "$(verdict node1 --warning 1000000 | tail -n 1)" "exit 0"
 echo "critical=1000000" > "$tap_dir/check.conf"
 is "thresholds from a file" "$(verdict node1 --config "$tap_dir/check.conf" | tail -n 1)" "exit 1"
+# An option that may be repeated is, on lines of its own; the command line overrides them all.
+printf 'directory=%s\n' "$tap_dir/nowhere" "$tap_dir/node1" > "$tap_dir/lines.conf"
+check_lines() { "$tool" check --injected --ledger "$tap_dir/none" --config "$tap_dir/lines.conf" "$@"; }
+contains "two folders on two lines of a file" "$(check_lines)" '^UCX-VERITY CRITICAL: .*\(cannot read .*/nowhere: '
+lacks "those of the command line instead" "$(check_lines --directory "$tap_dir/node1")" 'nowhere'
 # A wrong option is no critical state: 3 for monitoring, and nothing that drains for NHC and Slurm.
-for wrong in "--critical 0" "--criticl 3" "--hours -1" "--hours x" "--drain-on sometimes" "--config /nowhere" "--config $tap_dir/wrong.conf"; do
+for wrong in "--critical 0" "--criticl 3" "--hours -1" "--hours x" "--drain-on sometimes" "--config /nowhere" "--config $tap_dir" "--config $tap_dir/wrong.conf"; do
   echo "criticl=3" > "$tap_dir/wrong.conf"
   # shellcheck disable=SC2086 # words
   output=$(verdict node1 $wrong)
