@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 #include "health/text.h"
 #include "tools/commands.h"
@@ -115,6 +116,25 @@ Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
   return exposition;
 }
 
+// What has series in the counters of the last run.
+std::set<health::PathKey> series_before(const ExportOptions& options, const Ledger& ledger) {
+  health::PathSums paths = ledger.counted;
+  if (!options.injected) leave_out_injected(paths);
+  return series_names(paths, ledger.shown);
+}
+
+// Series that are new begin with zeros, in files for Prometheus. Not in the very first run: there
+// is nothing yet that could show an increase. Who reads the output wants to know what was counted.
+void begin_series(const ExportOptions& options, const std::set<health::PathKey>& before,
+                  Ledger& ledger, Exposition& exposition) {
+  if (ledger.written != 0) {
+    for (const health::PathKey& key : series_names(exposition.totals.paths, ledger.shown)) {
+      if (!before.contains(key)) ledger.begun.emplace(key, 0);
+    }
+  }
+  if (!options.textfile.empty()) exposition.zeros = zeros_of(ledger.begun, exposition.now_seconds);
+}
+
 void report_forgotten(health::FaultsByPath faults, bool injected) {
   if (!injected) (void)leave_out_injected(faults);
   std::fprintf(stderr,
@@ -154,6 +174,7 @@ int run(const ExportOptions& options) {
   }
   for (const Doubted& d : gathered.doubted)
     complain(d.path + " of user " + std::to_string(d.user) + " is not believed: " + d.why);
+  const auto before = series_before(options, ledger);
   observe(ledger, gathered.totals, now, gathered.complete, gathered.doubtful);
   grow(ledger, gathered.totals, gathered.complete, gathered.doubtful);
   if (options.forget)
@@ -162,6 +183,7 @@ int run(const ExportOptions& options) {
   Exposition exposition = exposition_of(options, gathered, ledger, now);
   choose_shown(ledger.shown, exposition.totals.paths, gathered.complete);
   exposition.shown = ledger.shown;
+  begin_series(options, before, ledger, exposition);
   ledger.host = this_machine().host;
   ledger.written = now;
   if (const std::string problem = replace_file(options.ledger, to_json(ledger), 0600);

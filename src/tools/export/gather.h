@@ -51,8 +51,8 @@ struct Gathered {
   std::vector<std::string> problems;  // "FILE: what is wrong", the first few
   std::vector<std::string> blind;     // "FOLDER: why it could not be read"
   std::vector<std::string> partial;   // "FOLDER: 100 of 2000 files", where there was no time or no
-                                     // room for all, or the system let us read no more
-  std::vector<Doubted> doubted;  // the first few, those with faults before others
+                                      // room for all, or the system let us read no more
+  std::vector<Doubted> doubted;       // the first few, those with faults before others
   // Files that went into the ledger, to be removed when that is safe on the disk; through the open
   // folder, whatever its name leads to by then.
   std::vector<std::pair<std::shared_ptr<health::Directory>, health::HealthFile>> to_remove;

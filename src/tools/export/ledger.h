@@ -51,8 +51,10 @@ struct Ledger {
   std::uint64_t written = 0;    // when, in seconds since 1970
   std::set<std::string>
       taken;  // files in `ended` that may lie there still: the run was cut before it removed them
-  Troubles seen;                            // most that a run knew of since the last complete one
-  std::set<health::PathKey> shown;          // paths with series of their own, see exposition.h
+  Troubles seen;                    // most that a run knew of since the last complete one
+  std::set<health::PathKey> shown;  // paths with series of their own, see exposition.h
+  std::map<health::PathKey, std::uint64_t>
+      begun;  // series that show zeros first: since when; 0: no file has shown them yet
   std::map<std::uint64_t, Troubles> hours;  // by hours since 1970
 };
 

@@ -79,6 +79,8 @@ Ledger ledger_of(const json& root) {
   ledger.host = root.value("host", std::string());
   ledger.written = root.value("written", std::uint64_t{0});
   for (const json& key : root.value("shown", json::array())) ledger.shown.insert(key_of(key));
+  for (const json& series : root.value("begun", json::array()))
+    ledger.begun[key_of(series.at(0))] = series.at(1).get<std::uint64_t>();
   for (const json& hour : root.at("hours"))
     ledger.hours[hour.at(0).get<std::uint64_t>()] = troubles_of(hour.at(1));
   return ledger;
@@ -91,6 +93,8 @@ std::string to_json(const Ledger& ledger) {
   for (const auto& [hour, troubles] : ledger.hours) hours.push_back({hour, json_of(troubles)});
   json shown = json::array();
   for (const health::PathKey& key : ledger.shown) shown.push_back(json_of(key));
+  json begun = json::array();
+  for (const auto& [key, since] : ledger.begun) begun.push_back({json_of(key), since});
   const json root = {{"schema", kSchema},
                      {"ended", json_of(ledger.ended)},
                      {"ended_trouble", json_of(ledger.ended_trouble)},
@@ -102,6 +106,7 @@ std::string to_json(const Ledger& ledger) {
                      {"host", ledger.host},
                      {"written", ledger.written},
                      {"shown", shown},
+                     {"begun", begun},
                      {"hours", hours}};
   return root.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -125,6 +125,26 @@ ok "the exporter takes it" test ! -e "$tap_dir/node3/1-aged.health"
 ok "and counts it" test "$(metric_sum bytes_verified_total "$tap_dir/out")" -gt "$before"
 is "once" "$(export_of node3 | metric_sum bytes_verified_total)" "$(metric_sum bytes_verified_total "$tap_dir/out")"
 
+# A path's first faults: Prometheus sees an increase only where its series begin with zero.
+mkdir "$tap_dir/begins"
+textfile=$tap_dir/begins.prom
+export_of begins --textfile "$textfile"
+cp "$tap_dir/sample.health" "$tap_dir/begins/1-x.health"
+for _ in 1 2; do
+  export_of begins --textfile "$textfile"
+  is "a new path begins with zeros" "$(metric_sum bytes_verified_total "$textfile")" 0
+done
+verified=$(export_of begins | metric_sum bytes_verified_total)
+ok "who looks on sees what was counted" test "$verified" -gt 0
+python3 - "$tap_dir/begins.ledger" << 'PY'
+import json, sys
+ledger = json.load(open(sys.argv[1]))
+ledger["begun"] = [[series, since - 60] for series, since in ledger["begun"]]
+json.dump(ledger, open(sys.argv[1], "w"))
+PY
+export_of begins --textfile "$textfile"
+is "and so does Prometheus a minute later" "$(metric_sum bytes_verified_total "$textfile")" "$verified"
+
 # The exporter takes files between check's look at the ledger and at the folder: nothing is missing.
 cat > "$tap_dir/slow.c" << 'C'
 #define _GNU_SOURCE
