@@ -346,6 +346,24 @@ TEST_F(HealthCollect, AStartLooksAtSomeOnly) {
   collect_some("/nowhere", "", now_, kHour);
 }
 
+// Old ones are found behind any number of younger ones, and those of other users.
+TEST_F(HealthCollect, AStartLooksEverywhere) {
+  for (int i = 0; i < 100; ++i) folder_.write("old" + std::to_string(i) + ".health", "stale");
+  const timespec past[2] = {{1, 0}, {1, 0}};
+  for (int i = 0; i < 100; ++i)
+    utimensat(AT_FDCWD, (folder_.path + "/old" + std::to_string(i) + ".health").c_str(), past, 0);
+  for (int i = 0; i < 5000; ++i) {
+    const std::string name = "new" + std::to_string(i) + ".health";
+    folder_.write(name, "stale");
+    if (geteuid() == 0) (void)!lchown((folder_.path + "/" + name).c_str(), 1, 1);
+  }
+  for (int i = 0; i < 20; ++i) collect_some(folder_.path, "", now_ + kHour / 2, kHour);
+  Directory directory;
+  ASSERT_EQ(directory.open(folder_.path), "");
+  bool more;
+  EXPECT_LT(directory.names(10000, &more).size(), geteuid() == 0 ? 5010u : 5095u);
+}
+
 TEST_F(HealthCollect, AStartLeavesFilesOfOthersAlone) {
   if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
   for (const char* name : {"1.health", ".2.health"}) {
