@@ -10,7 +10,7 @@ namespace {
 TEST(HealthProcessId, TellsProcessesApart) {
   const auto ticks = [](std::string_view stat) { return parse_stat(stat, StatField::kStartTicks); };
   const std::string stat =
-      "1 (a) b) (c) S 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1 2 3 4 5 140737 1";
+      "1 (a) b) (c) S 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1 2 3 4 140737 1";
   EXPECT_EQ(ticks(stat), 8413u);
   EXPECT_EQ(parse_stat(stat, StatField::kStackStart), 140737u);
   EXPECT_EQ(ticks("1 (a) S 1 1"), 0u);
