@@ -68,7 +68,7 @@ Gathered gather_once(const CheckOptions& options, Ledger& ledger) {
   const auto directories =
       options.directories.empty() ? health::default_directories() : options.directories;
   const auto deadline = std::chrono::steady_clock::now() + kTime;
-  Gathered gathered = gather(directories, ledger, {kMostFiles, deadline}, 0);
+  Gathered gathered = gather(directories, ledger, {kMostFiles, deadline, true}, 0);
   if (!no_ledger.empty()) gathered.blind.push_back("the ledger: " + no_ledger);
   return gathered;
 }
@@ -114,6 +114,8 @@ int not_checked(const std::string& why) {
 int print_reason(const CheckOptions& options, const Checked& checked) {
   if (checked.verdict.level == blame::Level::kUnknown)
     return not_checked("cannot read " + checked.blind.front());
+  for (const std::string& text : checked.partial)
+    std::fprintf(stderr, "ucx-verity check: examined only a part of %s\n", text.c_str());
   if (!drains(options, checked)) return 0;
   std::printf("%sucx-verity: %s\n", options.nhc ? "ERROR:  " : "", checked.verdict.text.c_str());
   return 1;

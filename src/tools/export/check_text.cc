@@ -31,6 +31,7 @@ Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::
                  std::uint64_t hours, bool idle_warns) {
   Checked checked{.verdict = std::move(verdict),
                   .blind = gathered.blind,
+                  .partial = gathered.partial,
                   .hours = hours,
                   .files = gathered.read,
                   .unreadable = gathered.unreadable,

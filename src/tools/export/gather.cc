@@ -12,6 +12,7 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -191,6 +192,7 @@ struct Folder {
 std::vector<Folder> open_folders(const std::vector<std::string>& paths, const GatherLimits& limits,
                                  Gathered& result) {
   std::vector<Folder> folders;
+  std::random_device random;
   for (const std::string& path : paths) {
     Folder folder{std::make_shared<health::Directory>(), {}, false};
     if (const std::string problem = folder.directory->open(path); !problem.empty()) {
@@ -198,6 +200,10 @@ std::vector<Folder> open_folders(const std::vector<std::string>& paths, const Ga
       continue;
     }
     folder.names = folder.directory->names(limits.files, &folder.more);
+    if (limits.anywhere && !folder.names.empty()) {
+      const auto first = static_cast<std::ptrdiff_t>(random() % folder.names.size());
+      std::rotate(folder.names.begin(), folder.names.begin() + first, folder.names.end());
+    }
     folders.push_back(std::move(folder));
   }
   std::stable_sort(folders.begin(), folders.end(), [](const Folder& a, const Folder& b) {

@@ -62,6 +62,8 @@ struct Gathered {
 struct GatherLimits {
   std::size_t files = 200000;  // of a folder
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  bool anywhere = false;  // begin with any file of a folder: who has no time for all, and runs
+                          // again and again, sees them all in time
 };
 
 // Adds up the ledger and all files that it does not hold. With `take_before_ns` > 0, files of
