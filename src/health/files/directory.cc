@@ -166,7 +166,13 @@ std::vector<std::string> Directory::names(std::size_t most, bool* more) const {
   std::vector<std::string> names;
   const auto entries = list(fd_);
   *more = entries == nullptr;  // out of descriptors, or of memory
-  while (const dirent* entry = entries != nullptr ? readdir(entries.get()) : nullptr) {
+  while (entries != nullptr) {
+    errno = 0;
+    const dirent* entry = readdir(entries.get());
+    if (entry == nullptr) {
+      *more = errno != 0;
+      break;
+    }
     const std::string_view name = entry->d_name;
     if (name.starts_with('.') || !name.ends_with(kSuffix)) continue;
     if (names.size() == most) {

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -60,6 +61,18 @@ class Gathering {
   // One of those.
   void read_deferred(const std::shared_ptr<health::Directory>& directory, const std::string& name) {
     add(directory, directory->read(name));
+  }
+
+  // Files of a folder that has been listed to its end: those that were taken and are not there any
+  // more are forgotten, also where other folders cannot be read.
+  void forget_removed(const std::string& folder, const std::vector<std::string>& names) {
+    if (take_before_ns_ == 0) return;
+    const std::set<std::string_view> there(names.begin(), names.end());
+    std::erase_if(ledger_.taken, [&](const std::string& path) {
+      const std::size_t slash = path.rfind('/');
+      return path.compare(0, slash, folder) == 0 &&
+             !there.contains(std::string_view(path).substr(slash + 1));
+    });
   }
 
   Gathered finish() {
@@ -284,6 +297,7 @@ Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
   const std::vector<Folder> folders = open_folders(directories, limits, run.result);
   for (std::size_t i = 0; i < folders.size(); ++i) {
     const Folder& folder = folders[i];
+    if (!folder.more) run.forget_removed(folder.directory->path(), folder.names);
     const auto until = share_of(limits.deadline, folders.size() - i);
     std::size_t read = 0;
     while (read < folder.names.size() && may_read(read, until, limits.deadline))

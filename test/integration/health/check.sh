@@ -170,6 +170,14 @@ else
   skip "check beside the exporter" "no compiler"
 fi
 
+# A folder that is missing all the time: the ledger remembers no file for ever.
+mkdir "$tap_dir/one"
+for run in 1 2 3; do
+  cp "$tap_dir/sample.health" "$tap_dir/one/$run-x.health"
+  export_of one --keep 0 --directory "$tap_dir/nowhere" > "$tap_dir/out" 2>&1
+done
+is "files that were taken and removed are forgotten" "$(grep -o '"taken":\[[^]]*' "$tap_dir/one.ledger" | grep -o '/[^/]*\.health' | xargs)" "/3-x.health"
+
 # Hands on it: a broken ledger, one that cannot be written, a folder that is none.
 echo '{"schema":1' > "$tap_dir/node2.ledger"
 contains "a broken ledger is put aside" "$(export_of node2 2>&1 > "$tap_dir/out")" 'node2.ledger is no ledger .*it is now .*node2.ledger.bad'
