@@ -207,6 +207,14 @@ contains "one of a host that used it before this one started is put aside" "$(ex
   'node2.ledger is the ledger of host elsewhere; it is now .*node2.ledger.bad'
 sed -i 's/"boot":"[^"]*"/"boot":"before"/' "$shared"
 is "one of this host before it started again is its own" "$(export_of node2 2>&1 > "$tap_dir/out")" ""
+if [ -c /dev/full ]; then
+  export_of node2 > /dev/full 2> "$tap_dir/log"
+  is "output that cannot be written: export" "$? $(cat "$tap_dir/log")" "2 ucx-verity: cannot write the output: No space left on device"
+  is "  check" "$("$tool" check --ledger "$tap_dir/none" --directory "$tap_dir/empty" 2>&1 > /dev/full; echo $?)" \
+    "ucx-verity: cannot write the output: No space left on device
+3"
+  is "  status" "$("$tool" status "$tap_dir/node0" 2> /dev/null > /dev/full; echo $?)" 2
+fi
 exec 9> "$tap_dir/node2.ledger.lock"
 flock 9
 contains "a second run at the same time" "$(export_of node2 2>&1)" 'another one is running'
