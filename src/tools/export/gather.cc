@@ -294,9 +294,13 @@ Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
                 const GatherLimits& limits, std::uint64_t take_before_ns) {
   raise_descriptor_limit();
   Gathering run(ledger, take_before_ns);
+  const std::uint64_t now_ns = health::realtime_ns();
   const std::vector<Folder> folders = open_folders(directories, limits, run.result);
   for (std::size_t i = 0; i < folders.size(); ++i) {
     const Folder& folder = folders[i];
+    // What killed jobs left, beside health files.
+    if (take_before_ns > 0)
+      (void)health::collect(*folder.directory, {}, now_ns, now_ns - take_before_ns);
     if (!folder.more) run.forget_removed(folder.directory->path(), folder.names);
     const auto until = share_of(limits.deadline, folders.size() - i);
     std::size_t read = 0;

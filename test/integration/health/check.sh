@@ -224,7 +224,10 @@ exec 9>&-
 mkdir "$tap_dir/crowd"
 cp "$tap_dir/sample.health" "$tap_dir/crowd/1-x.health"
 (cd "$tap_dir/crowd" && mkfifo 0-x.health && ln -s /etc/passwd 00-x.health && head -c 100 1-x.health > 000-x.health && seq -f '%g-y.health' 5 3000 | xargs touch)
+touch -d "2 hours ago" "$tap_dir/crowd/.job-0-1.health"
+touch "$tap_dir/crowd/.job-0-2.health"
 contains "strange files are named" "$("$tool" export --ledger "$tap_dir/crowd.ledger" --directory "$tap_dir/crowd" 2>&1 > "$tap_dir/out")" '/0-x.health: '
+is "what a killed job left is removed in time" "$(cd "$tap_dir/crowd" && echo .job*)" .job-0-2.health
 is "and counted" "$(metric_sum unreadable_files "$tap_dir/out")" 2999
 contains "check does not mind" "$(verdict crowd)" 'UCX-VERITY OK'
 
