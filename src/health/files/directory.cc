@@ -76,6 +76,17 @@ std::uint64_t born_ns(int fd) noexcept {
          info.stx_btime.tv_nsec;
 }
 
+// One that ended while the clock was ahead would stay until that time: when it was last changed
+// counts then, or, where that is to come as well, the file is old.
+std::uint64_t ended_ns(const Snapshot& snapshot, const struct stat& info) noexcept {
+  constexpr std::uint64_t kHour = 3'600'000'000'000;
+  const std::uint64_t latest = realtime_ns() + kHour;  // clocks are also set back by a little
+  if (snapshot.state != UCX_VERITY_HEALTH_ENDED || snapshot.ended_ns <= latest)
+    return snapshot.ended_ns;
+  const std::uint64_t changed = nanoseconds(info.st_mtim);
+  return changed <= latest ? changed : 1;
+}
+
 // As much as there is, if it is cut meanwhile. *failed: it could not be read to its end.
 std::vector<std::byte> read_whole(int fd, std::size_t size, bool* failed) {
   std::vector<std::byte> bytes(size);
@@ -236,7 +247,7 @@ HealthFile Directory::read(const std::string& name) const {
     read_content(opened.fd, info, file);
   if (file.problem.empty()) {
     file.born_ns = born_ns(opened.fd);
-    file.ended_ns = file.snapshot.ended_ns;
+    file.ended_ns = ended_ns(file.snapshot, info);
   } else if (S_ISREG(info.st_mode) && !is_locked(opened.fd)) {
     file.life = Life::kKilled;
     file.ended_ns = nanoseconds(info.st_mtim);

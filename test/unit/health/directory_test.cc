@@ -308,6 +308,18 @@ TEST_F(HealthCollect, KilledOnesStayForTheirTimeOnceNoticed) {
   EXPECT_EQ(collect_at(now_ + 101 * kHour), 1u);
 }
 
+// The clock was ahead, until the host heard of the time.
+TEST_F(HealthCollect, OnesThatEndedInTheFutureGo) {
+  in_child([&] { Process(folder_.path).table->end(now_ + 10'000 * kHour); });
+  EXPECT_EQ(collect_at(now_), 0u);
+  EXPECT_EQ(collect_at(now_ + 2 * kHour), 1u);
+  in_child([&] { Process(folder_.path).table->end(now_ + 10'000 * kHour); });
+  const timespec to_come[2] = {{4'000'000'000, 0}, {4'000'000'000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (folder_.path + "/" + folder_.names().at(0)).c_str(), to_come, 0),
+            0);
+  EXPECT_EQ(collect_at(now_), 1u);
+}
+
 TEST_F(HealthCollect, RunningOnesStay) {
   Process process(folder_.path);
   EXPECT_EQ(collect_at(now_ + 100 * kHour), 0u);
