@@ -310,6 +310,7 @@ TEST(Ledger, IsThatOfOneHost) {
 
 TEST(Ledger, SurvivesItsFile) {
   Ledger ledger;
+  ledger.taken.insert("/caf\xe9/caf\xc3\xa9\xff\x80.health");
   take(ledger, "/dir/1.health", process("b\"\\\n\xff", 100, 3));
   observe(ledger, with(ledger, {process("c", 5, 1)}), kNow);
   Ledger again;
