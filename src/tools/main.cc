@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string_view>
 
+#include "blame/verdict.h"
 #include "tools/commands.h"
 #include "util/build_config.h"
+
+namespace {
+
+// A full disk is no success; for check, which wrote a line that did not come, it is no result.
+int finish(int exit_code, bool is_check) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  std::fprintf(stderr, "ucx-verity: cannot write the output: %s\n", std::strerror(errno));
+  if (exit_code != verity::tools::kExitOk) return exit_code;
+  return is_check ? static_cast<int>(verity::blame::Level::kUnknown) : verity::tools::kExitError;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Set up, check and measure verified UCX transports", "ucx-verity");
@@ -33,5 +49,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "ucx-verity: %s\n", error.what());
     return verity::tools::kExitError;
   }
-  return exit_code;
+  return finish(exit_code, is_check);
 }

@@ -17,6 +17,7 @@ verity_unit_SOURCES += \
 	test/unit/health/directory_test.cc \
 	test/unit/health/file.h \
 	test/unit/health/port_test.cc \
+	test/unit/health/process_id_test.cc \
 	test/unit/health/reader_test.cc \
 	test/unit/health/table_test.cc \
 	test/unit/health/text_test.cc \

@@ -25,6 +25,10 @@ namespace {
 constexpr std::string_view kSuffix = UCX_VERITY_HEALTH_SUFFIX;
 constexpr const char* kSiteDirectory = "/dev/shm/ucx-verity";
 
+// A start, which is to take no time, looks at the owners of so many files, and into so many.
+constexpr std::size_t kSomeNames = 4096;
+constexpr std::size_t kSomeFiles = 64;
+
 struct Descriptor {
   int fd;
   explicit Descriptor(int opened) noexcept : fd(opened) {}
@@ -72,13 +76,26 @@ std::uint64_t born_ns(int fd) noexcept {
          info.stx_btime.tv_nsec;
 }
 
-// As much as there is, if it is cut meanwhile.
-std::vector<std::byte> read_whole(int fd, std::size_t size) {
+// One that ended while the clock was ahead would stay until that time: when it was last changed
+// counts then, or, where that is to come as well, the file is old.
+std::uint64_t ended_ns(const Snapshot& snapshot, const struct stat& info) noexcept {
+  constexpr std::uint64_t kHour = 3'600'000'000'000;
+  const std::uint64_t latest = realtime_ns() + kHour;  // clocks are also set back by a little
+  if (snapshot.state != UCX_VERITY_HEALTH_ENDED || snapshot.ended_ns <= latest)
+    return snapshot.ended_ns;
+  const std::uint64_t changed = nanoseconds(info.st_mtim);
+  return changed <= latest ? changed : 1;
+}
+
+// As much as there is, if it is cut meanwhile. *failed: it could not be read to its end.
+std::vector<std::byte> read_whole(int fd, std::size_t size, bool* failed) {
   std::vector<std::byte> bytes(size);
   std::size_t done = 0;
+  *failed = false;
   while (done < size) {
     const ssize_t count = ::pread(fd, bytes.data() + done, size - done, static_cast<off_t>(done));
     if (count < 0 && errno == EINTR) continue;
+    *failed = count < 0;
     if (count <= 0) break;
     done += static_cast<std::size_t>(count);
   }
@@ -127,8 +144,8 @@ void read_content(int fd, const struct stat& info, HealthFile& file) {
   file.problem = file_problem(info);
   if (!file.problem.empty()) return;
   file.snapshot = {};
-  file.problem =
-      parse_health_file(read_whole(fd, static_cast<std::size_t>(info.st_size)), &file.snapshot);
+  file.problem = parse_health_file(
+      read_whole(fd, static_cast<std::size_t>(info.st_size), &file.failed), &file.snapshot);
   if (file.problem.empty()) file.life = life_of(fd, file.snapshot, file.owner);
 }
 
@@ -160,7 +177,13 @@ std::vector<std::string> Directory::names(std::size_t most, bool* more) const {
   std::vector<std::string> names;
   const auto entries = list(fd_);
   *more = entries == nullptr;  // out of descriptors, or of memory
-  while (const dirent* entry = entries != nullptr ? readdir(entries.get()) : nullptr) {
+  while (entries != nullptr) {
+    errno = 0;
+    const dirent* entry = readdir(entries.get());
+    if (entry == nullptr) {
+      *more = errno != 0;
+      break;
+    }
     const std::string_view name = entry->d_name;
     if (name.starts_with('.') || !name.ends_with(kSuffix)) continue;
     if (names.size() == most) {
@@ -173,11 +196,32 @@ std::vector<std::string> Directory::names(std::size_t most, bool* more) const {
   return names;
 }
 
+std::vector<std::string> Directory::some_names(std::size_t most, bool hidden) const {
+  constexpr std::size_t kListed = 1U << 18;  // takes some ten milliseconds
+  std::minstd_rand random(std::random_device{}());
+  std::vector<std::string> names;
+  std::size_t listed = 0;
+  const auto entries = list(fd_);
+  while (const dirent* entry = entries != nullptr ? readdir(entries.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name.starts_with('.') != hidden || !name.ends_with(kSuffix)) continue;
+    if (++listed > kListed) break;
+    if (names.size() < most) {
+      names.emplace_back(name);
+    } else if (const std::size_t place = random() % listed; place < most) {
+      names[place] = name;  // each name has the same chance
+    }
+  }
+  std::shuffle(names.begin(), names.end(), random);
+  return names;
+}
+
 HealthFile Directory::read(const std::string& name) const {
   HealthFile file;
   file.name = name;
   struct stat info {};
   if (fstatat(fd_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    file.failed = errno != ENOENT;
     file.problem = reason("it cannot be examined");
     return file;
   }
@@ -187,6 +231,7 @@ HealthFile Directory::read(const std::string& name) const {
   const Descriptor opened(
       openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (opened.fd < 0 || fstat(opened.fd, &info) != 0) {
+    file.failed = errno != ENOENT;
     file.problem = reason("it cannot be opened");
     return file;
   }
@@ -202,7 +247,7 @@ HealthFile Directory::read(const std::string& name) const {
     read_content(opened.fd, info, file);
   if (file.problem.empty()) {
     file.born_ns = born_ns(opened.fd);
-    file.ended_ns = file.snapshot.ended_ns;
+    file.ended_ns = ended_ns(file.snapshot, info);
   } else if (S_ISREG(info.st_mode) && !is_locked(opened.fd)) {
     file.life = Life::kKilled;
     file.ended_ns = nanoseconds(info.st_mtim);
@@ -240,20 +285,13 @@ bool Directory::is_of(const std::string& name, std::optional<uid_t> owner) const
 // Of processes that ended while they made their file.
 void Directory::remove_hidden(std::optional<uid_t> owner, std::uint64_t now_ns,
                               std::uint64_t keep_ns) const {
-  constexpr int kMost = 64;
-  constexpr int kMostNames = 4096;
-  int count = 0;
-  int names = 0;
-  const auto entries = list(fd_);
-  while (const dirent* entry = entries != nullptr ? readdir(entries.get()) : nullptr) {
-    const std::string_view name = entry->d_name;
-    if (!name.starts_with('.') || !name.ends_with(kSuffix)) continue;
-    if (++names > kMostNames) return;
-    if (!is_of(entry->d_name, owner)) continue;
-    if (++count > kMost) return;
-    HealthFile file = read(entry->d_name);
+  std::size_t count = 0;
+  for (const std::string& name : some_names(kSomeNames, true)) {
+    if (!is_of(name, owner)) continue;
+    if (++count > kSomeFiles) return;
+    HealthFile file = read(name);
     struct stat info {};
-    if (file.life == Life::kRunning || fstatat(fd_, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+    if (file.life == Life::kRunning || fstatat(fd_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
       continue;
     // One that is being made is not locked yet.
     constexpr std::uint64_t kMakes = 60'000'000'000;
@@ -263,10 +301,12 @@ void Directory::remove_hidden(std::optional<uid_t> owner, std::uint64_t now_ns,
 
 std::size_t Directory::collect(const std::vector<std::string>& names, std::optional<uid_t> owner,
                                std::uint64_t now_ns, std::uint64_t keep_ns,
-                               const std::function<bool(const HealthFile&)>& may_go) const {
+                               const std::function<bool(const HealthFile&)>& may_go,
+                               std::size_t most) const {
   std::size_t removed = 0;
   for (const std::string& name : names) {
     if (!is_of(name, owner)) continue;
+    if (most-- == 0) break;
     HealthFile file = read(name);
     if (file.life == Life::kRunning || (owner && file.owner != *owner)) continue;
     mark(file, now_ns);
@@ -288,21 +328,14 @@ std::size_t collect(const Directory& directory, const std::vector<std::string>& 
 
 void collect_some(const std::string& path, const std::string& own, std::uint64_t now_ns,
                   std::uint64_t keep_ns) noexcept {
-  constexpr std::size_t kNames = 4096;
-  constexpr std::size_t kFiles = 64;
   try {
     Directory directory;
     if (!directory.open(path).empty()) return;
-    bool more;
-    std::vector<std::string> names = directory.names(kNames, &more);
+    // Old files lie anywhere in the listing: tmpfs lists the youngest first.
+    std::vector<std::string> names = directory.some_names(kSomeNames);
     // Whoever closes a file loses the locks that its process has on it.
     names.erase(std::remove(names.begin(), names.end(), own), names.end());
-    if (names.size() > kFiles) {
-      std::minstd_rand random(std::random_device{}());
-      std::shuffle(names.begin(), names.end(), random);
-      names.resize(kFiles);
-    }
-    (void)directory.collect(names, geteuid(), now_ns, keep_ns, {});
+    (void)directory.collect(names, geteuid(), now_ns, keep_ns, {}, kSomeFiles);
   } catch (...) {  // another process does it
   }
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ enum class Life {
 struct HealthFile {
   std::string name;     // within the folder
   std::string problem;  // empty: `snapshot` is what it says
+  bool failed = false;  // the system did not let us read it: another time it may
   Snapshot snapshot;
   uid_t owner = 0;            // of the file: what counts, whatever the file says
   std::uint64_t born_ns = 0;  // when the file was made; 0: its file system does not say
@@ -52,6 +54,9 @@ class Directory {
   // Names of health files, sorted; of more than `most` only the first that the system lists. *more:
   // whether there are more.
   [[nodiscard]] std::vector<std::string> names(std::size_t most, bool* more) const;
+  // At most `most` of them at random, in no order; or of the hidden ones, which processes make
+  // first.
+  [[nodiscard]] std::vector<std::string> some_names(std::size_t most, bool hidden = false) const;
   // Never fails: what is wrong with it is in HealthFile::problem.
   [[nodiscard]] HealthFile read(const std::string& name) const;
   // Records that the process of this file was killed, and when that was noticed, unless that is
@@ -59,10 +64,12 @@ class Directory {
   void mark(HealthFile& file, std::uint64_t now_ns) const;
   // Removes a file whose process is over. False: not allowed, or it is not there any more.
   bool remove(const HealthFile& file) const noexcept;
-  // As the function below, of files of `owner` alone if there is one.
+  // As the function below, of files of `owner` alone if there is one, and of at most `most` of
+  // them.
   std::size_t collect(const std::vector<std::string>& names, std::optional<uid_t> owner,
                       std::uint64_t now_ns, std::uint64_t keep_ns,
-                      const std::function<bool(const HealthFile&)>& may_go) const;
+                      const std::function<bool(const HealthFile&)>& may_go,
+                      std::size_t most = std::numeric_limits<std::size_t>::max()) const;
 
  private:
   // Examined before a file is read, as others may make theirs expensive to read.

@@ -2,13 +2,16 @@
 //
 // `ucx-verity check`: one line and an exit code, for node health checks. Reads this host's files
 // alone, in bounded time.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include "tools/commands.h"
 #include "tools/export/check_text.h"
@@ -41,10 +44,22 @@ struct CheckOptions {
   std::string config;
 };
 
-Checked examine(const CheckOptions& options) {
-  const auto deadline = std::chrono::steady_clock::now() + kTime;
-  const blame::Trust trust = trust_of(options.trust);
-  Ledger ledger;
+// Which file it is, as the exporter replaces it.
+struct Version {
+  ino_t inode = 0;
+  std::int64_t seconds = 0, nanoseconds = 0;
+  explicit Version(const std::string& path) {
+    struct stat info {};
+    if (stat(path.c_str(), &info) != 0) return;
+    inode = info.st_ino;
+    seconds = info.st_mtim.tv_sec;
+    nanoseconds = info.st_mtim.tv_nsec;
+  }
+  bool operator==(const Version&) const = default;
+};
+
+Gathered gather_once(const CheckOptions& options, Ledger& ledger) {
+  ledger = {};
   std::string no_ledger;
   if (access(options.ledger.c_str(), F_OK) == 0) {
     no_ledger = load_ledger(options.ledger, &ledger);
@@ -52,16 +67,29 @@ Checked examine(const CheckOptions& options) {
   }
   const auto directories =
       options.directories.empty() ? health::default_directories() : options.directories;
-  Gathered gathered = gather(directories, ledger, {kMostFiles, deadline}, 0);
+  const auto deadline = std::chrono::steady_clock::now() + kTime;
+  Gathered gathered = gather(directories, ledger, {kMostFiles, deadline, true}, 0);
   if (!no_ledger.empty()) gathered.blind.push_back("the ledger: " + no_ledger);
+  return gathered;
+}
+
+// Files that the exporter took meanwhile are in the ledger, and not in the one that was read: all
+// of it once more.
+Gathered gather_with_ledger(const CheckOptions& options, Ledger& ledger) {
+  const Version before(options.ledger);
+  Gathered gathered = gather_once(options, ledger);
+  return Version(options.ledger) == before ? gathered : gather_once(options, ledger);
+}
+
+Checked examine(const CheckOptions& options) {
+  const blame::Trust trust = trust_of(options.trust);
+  Ledger ledger;
+  const Gathered gathered = gather_with_ledger(options, ledger);
   const std::uint64_t now = health::realtime_ns() / kNsPerSecond;
-  auto paths = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
+  auto paths = recent(ledger, gathered.totals, now, options.hours);
   const std::uint64_t injected = options.injected ? 0 : leave_out_injected(paths);
   Checked checked = conclude(blame::verdict_of(paths, options.thresholds, trust), gathered, trust,
                              options.hours, options.require_traffic);
-  // Who did not see everything cannot say that all is well.
-  if (!checked.blind.empty() && checked.verdict.level == blame::Level::kOk)
-    checked.verdict.level = blame::Level::kUnknown;
   checked.injected = injected;
   if (injected != 0)
     checked.notes.push_back(std::to_string(injected) +
@@ -86,6 +114,8 @@ int not_checked(const std::string& why) {
 int print_reason(const CheckOptions& options, const Checked& checked) {
   if (checked.verdict.level == blame::Level::kUnknown)
     return not_checked("cannot read " + checked.blind.front());
+  for (const std::string& text : checked.partial)
+    std::fprintf(stderr, "ucx-verity check: examined only a part of %s\n", text.c_str());
   if (!drains(options, checked)) return 0;
   std::printf("%sucx-verity: %s\n", options.nhc ? "ERROR:  " : "", checked.verdict.text.c_str());
   return 1;
@@ -103,7 +133,8 @@ int run(const CheckOptions& options) {
 }
 
 // An option of the file, unless the command line has it.
-void take_setting(CLI::App& command, const std::string& place, const std::string& line) {
+void take_setting(CLI::App& command, const std::set<const CLI::Option*>& of_command_line,
+                  const std::string& place, const std::string& line) {
   const auto equals = line.find('=');
   const std::string name(util::trimmed(line.substr(0, equals)));
   CLI::Option* option = command.get_option_no_throw("--" + name);
@@ -112,7 +143,7 @@ void take_setting(CLI::App& command, const std::string& place, const std::string
     throw CLI::ValidationError(place, "no option of check with a value: '" + line +
                                           "' (such as critical=10; see ucx-verity check --help)");
   }
-  if (option->count() > 0) return;
+  if (of_command_line.contains(option)) return;
   option->add_result(std::string(util::trimmed(line.substr(equals + 1))));
   try {
     option->run_callback();
@@ -120,16 +151,24 @@ void take_setting(CLI::App& command, const std::string& place, const std::string
 }
 
 void read_config(CLI::App& command, const std::string& path) {
+  const auto cannot_read = [&] {
+    return CLI::FileError("--config: cannot read " + path + ": " + std::strerror(errno),
+                          CLI::ExitCodes::FileError);
+  };
+  std::set<const CLI::Option*> of_command_line;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() > 0) of_command_line.insert(option);
+  }
   std::ifstream file(path);
-  if (!file)
-    throw CLI::FileError("--config: cannot read " + path + ": " + std::strerror(errno),
-                         CLI::ExitCodes::FileError);
+  if (!file) throw cannot_read();
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
     line = util::trimmed(line.substr(0, line.find('#')));
-    if (!line.empty()) take_setting(command, path + ":" + std::to_string(number), line);
+    if (!line.empty())
+      take_setting(command, of_command_line, path + ":" + std::to_string(number), line);
   }
+  if (file.bad()) throw cannot_read();  // such as a folder
 }
 
 void add_drain_option(CLI::App* command, const std::shared_ptr<CheckOptions>& options) {

@@ -31,6 +31,7 @@ Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::
                  std::uint64_t hours, bool idle_warns) {
   Checked checked{.verdict = std::move(verdict),
                   .blind = gathered.blind,
+                  .partial = gathered.partial,
                   .hours = hours,
                   .files = gathered.read,
                   .unreadable = gathered.unreadable,
@@ -59,6 +60,8 @@ Checked conclude(blame::Verdict verdict, const Gathered& gathered, const blame::
     checked.notes.push_back(doubted_text(gathered, trust));
     if (level == Level::kOk && gathered.doubted.front().faults) level = Level::kWarning;
   }
+  // Who did not see everything cannot say that all is well.
+  if (!checked.blind.empty() && level == Level::kOk) level = Level::kUnknown;
   return checked;
 }
 

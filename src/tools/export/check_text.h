@@ -17,7 +17,8 @@ struct Checked {
   blame::Verdict verdict{};
   bool idle = false;                 // nothing was verified in that time: says nothing of the node
   std::vector<std::string> blind{};  // what could not be read; empty: everything was
-  std::vector<std::string> notes{};  // what was left out
+  std::vector<std::string> partial{};  // as in Gathered
+  std::vector<std::string> notes{};    // what was left out
   std::uint64_t hours = 24;
   std::uint64_t injected = 0;
   std::uint64_t files = 0, unreadable = 0, not_believed = 0;  // health files

@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 #include "health/text.h"
 #include "tools/commands.h"
+#include "tools/export/check_text.h"
 #include "tools/export/exposition.h"
 #include "tools/export/gather.h"
 #include "tools/export/trust.h"
@@ -94,15 +96,15 @@ bool load(const std::string& path, Ledger* ledger) {
 Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
                          const Ledger& ledger, std::uint64_t now) {
   Exposition exposition{.totals = {ledger.counted, {}}, .peers = options.peers, .now_seconds = now};
-  exposition.recent = recent(ledger, gathered.totals, now, options.hours, gathered.complete);
+  exposition.recent = recent(ledger, gathered.totals, now, options.hours);
   if (!options.injected) {
     exposition.injected = leave_out_injected(exposition.recent);
     leave_out_injected(exposition.totals.paths);
   }
-  exposition.verdict =
-      blame::verdict_of(exposition.recent, options.thresholds, trust_of(options.trust));
-  if (!gathered.blind.empty() && exposition.verdict.level == blame::Level::kOk)
-    exposition.verdict.level = blame::Level::kUnknown;  // as check says
+  const blame::Trust trust = trust_of(options.trust);
+  exposition.verdict = conclude(blame::verdict_of(exposition.recent, options.thresholds, trust),
+                                gathered, trust, options.hours, false)
+                           .verdict;
   if (options.jobs) exposition.jobs = gathered.jobs;
   exposition.running = gathered.running;
   exposition.ended = gathered.ended;
@@ -112,6 +114,25 @@ Exposition exposition_of(const ExportOptions& options, const Gathered& gathered,
   exposition.version = PACKAGE_VERSION;
   exposition.ucx_version = VERITY_UCX_VERSION;
   return exposition;
+}
+
+// What has series in the counters of the last run.
+std::set<health::PathKey> series_before(const ExportOptions& options, const Ledger& ledger) {
+  health::PathSums paths = ledger.counted;
+  if (!options.injected) leave_out_injected(paths);
+  return series_names(paths, ledger.shown);
+}
+
+// Series that are new begin with zeros, in files for Prometheus. Not in the very first run: there
+// is nothing yet that could show an increase. Who reads the output wants to know what was counted.
+void begin_series(const ExportOptions& options, const std::set<health::PathKey>& before,
+                  Ledger& ledger, Exposition& exposition) {
+  if (ledger.written != 0) {
+    for (const health::PathKey& key : series_names(exposition.totals.paths, ledger.shown)) {
+      if (!before.contains(key)) ledger.begun.emplace(key, 0);
+    }
+  }
+  if (!options.textfile.empty()) exposition.zeros = zeros_of(ledger.begun, exposition.now_seconds);
 }
 
 void report_forgotten(health::FaultsByPath faults, bool injected) {
@@ -153,14 +174,16 @@ int run(const ExportOptions& options) {
   }
   for (const Doubted& d : gathered.doubted)
     complain(d.path + " of user " + std::to_string(d.user) + " is not believed: " + d.why);
-  observe(ledger, gathered.totals, now, gathered.complete);
-  grow(ledger, gathered.totals, gathered.complete);
+  const auto before = series_before(options, ledger);
+  observe(ledger, gathered.totals, now, gathered.complete, gathered.doubtful);
+  grow(ledger, gathered.totals, gathered.complete, gathered.doubtful);
   if (options.forget)
     report_forgotten(recent(ledger, gathered.totals, now, Ledger::kHours), options.injected);
   if (options.forget) ledger.hours.clear();
   Exposition exposition = exposition_of(options, gathered, ledger, now);
   choose_shown(ledger.shown, exposition.totals.paths, gathered.complete);
   exposition.shown = ledger.shown;
+  begin_series(options, before, ledger, exposition);
   ledger.host = this_machine().host;
   ledger.written = now;
   if (const std::string problem = replace_file(options.ledger, to_json(ledger), 0600);

@@ -88,7 +88,7 @@ health::PathSums bounded(const health::PathSums& paths, const std::set<health::P
   return kept;
 }
 
-void counters(Text& text, const health::PathSums& paths) {
+void counters(Text& text, const health::PathSums& paths, const std::set<health::PathKey>& zeros) {
   for (const health::CounterInfo& info : health::kCounterInfo) {
     // Prometheus wants base units.
     const bool is_time = info.name.ends_with("_ns");
@@ -101,7 +101,7 @@ void counters(Text& text, const health::PathSums& paths) {
     for (const auto& path : paths) {
       if (!shown(path)) continue;
       const auto& [key, values] = path;
-      const std::uint64_t value = values.*info.field;
+      const std::uint64_t value = zeros.contains(key) ? 0 : values.*info.field;
       text.sample(labels_of(key), is_time ? seconds_text(value) : std::to_string(value));
     }
   }
@@ -172,6 +172,24 @@ void choose_shown(std::set<health::PathKey>& shown, const health::PathSums& path
   }
 }
 
+std::set<health::PathKey> series_names(const health::PathSums& paths,
+                                       const std::set<health::PathKey>& shown) {
+  std::set<health::PathKey> names;
+  for (const auto& series : bounded(paths, shown)) names.insert(series.first);
+  return names;
+}
+
+std::set<health::PathKey> zeros_of(std::map<health::PathKey, std::uint64_t>& begun,
+                                   std::uint64_t now_seconds) {
+  std::set<health::PathKey> zeros;
+  for (auto& [key, since] : begun) {
+    if (since == 0) since = now_seconds;
+    if (now_seconds >= since && now_seconds - since < kZeroSeconds) zeros.insert(key);
+  }
+  std::erase_if(begun, [&](const auto& series) { return !zeros.contains(series.first); });
+  return zeros;
+}
+
 std::string label_value(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -190,7 +208,7 @@ std::string render_exposition(const Exposition& exposition) {
   Text text;
   std::set<health::PathKey> shown = exposition.shown;
   choose_shown(shown, exposition.totals.paths);
-  counters(text, bounded(exposition.totals.paths, shown));
+  counters(text, bounded(exposition.totals.paths, shown), exposition.zeros);
   peers(text, exposition);
   if (!exposition.jobs.empty()) jobs(text, exposition.jobs);
   text.single("check_status", "gauge",

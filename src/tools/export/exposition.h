@@ -18,6 +18,7 @@ namespace verity::tools {
 struct Exposition {
   Totals totals{};
   std::set<health::PathKey> shown{};  // paths that have had series of their own
+  std::set<health::PathKey> zeros{};  // series that begin: their counters are shown as zero
   blame::Verdict verdict{};
   health::FaultsByPath recent{};  // of the time that the verdict looks at
   std::uint64_t injected = 0;     // faults that were left out: a test transport made them
@@ -40,6 +41,16 @@ inline constexpr std::size_t kMostSeries = 24 + 8 + 3 + 5;
 // between its series and those of the others would look like new faults.
 void choose_shown(std::set<health::PathKey>& shown, const health::PathSums& paths,
                   bool complete = true);
+// The series' names: of the paths shown, and of the others.
+[[nodiscard]] std::set<health::PathKey> series_names(const health::PathSums& paths,
+                                                     const std::set<health::PathKey>& shown);
+// How long series that begin are zero. Prometheus sees no increase in one that begins with another
+// value, so that the first faults of a path would raise no alert. Two runs may follow each other at
+// once, as Slurm's epilog starts some: the next one may come before any scrape.
+inline constexpr std::uint64_t kZeroSeconds = 60;
+// Those that are zero in the textfile of this run. Forgets those that have been for long enough.
+[[nodiscard]] std::set<health::PathKey> zeros_of(std::map<health::PathKey, std::uint64_t>& begun,
+                                                 std::uint64_t now_seconds);
 // So a host has fewer series than this, without --peers, whatever its users' files say: 57 counters
 // of each path and of the others, and less than 100 beside them. Honest paths count in 25 or so.
 inline constexpr std::size_t kMostSeriesOfHost = 2500;

@@ -12,6 +12,8 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -61,8 +63,23 @@ class Gathering {
     add(directory, directory->read(name));
   }
 
+  // Files of a folder that has been listed to its end: those that were taken and are not there any
+  // more are forgotten, also where other folders cannot be read.
+  void forget_removed(const std::string& folder, const std::vector<std::string>& names) {
+    if (take_before_ns_ == 0) return;
+    const std::set<std::string_view> there(names.begin(), names.end());
+    std::erase_if(ledger_.taken, [&](const std::string& path) {
+      const std::size_t slash = path.rfind('/');
+      return path.compare(0, slash, folder) == 0 &&
+             !there.contains(std::string_view(path).substr(slash + 1));
+    });
+  }
+
   Gathered finish() {
     notice_boot(ledger_, boot_, of_before_);
+    for (const auto& [folder, files] : failed_)
+      result.partial.push_back(folder + ": " + std::to_string(files) +
+                               (files == 1 ? " file" : " files") + " could not be read");
     result.complete = result.blind.empty() && result.partial.empty();
     if (result.complete && take_before_ns_ > 0) ledger_.taken = std::move(still_there_);
     result.totals = totals_of(ledger_);
@@ -85,11 +102,13 @@ class Gathering {
     }
     if (!file.problem.empty()) {
       ++result.unreadable;
+      if (file.failed) ++failed_[directory->path()];
       if (result.problems.size() < kMostProblems)
         result.problems.push_back(health::printable(path) + ": " + file.problem);
       return;
     }
     if (std::string why = doubt_about(*directory, file); !why.empty()) {
+      tools::add(result.doubtful, file.snapshot, file.owner);
       return add_doubted({health::printable(path), file.owner, std::move(why),
                           health::path_faults(file.snapshot.sum()).faults() != 0});
     }
@@ -173,6 +192,7 @@ class Gathering {
   Totals of_before_;  // the machine's last start
   std::set<Identity> processes_;
   std::set<std::string> still_there_;
+  std::map<std::string, std::size_t> failed_;  // files that could not be read, by folder
 };
 
 struct Folder {
@@ -185,6 +205,7 @@ struct Folder {
 std::vector<Folder> open_folders(const std::vector<std::string>& paths, const GatherLimits& limits,
                                  Gathered& result) {
   std::vector<Folder> folders;
+  std::random_device random;
   for (const std::string& path : paths) {
     Folder folder{std::make_shared<health::Directory>(), {}, false};
     if (const std::string problem = folder.directory->open(path); !problem.empty()) {
@@ -192,6 +213,10 @@ std::vector<Folder> open_folders(const std::vector<std::string>& paths, const Ga
       continue;
     }
     folder.names = folder.directory->names(limits.files, &folder.more);
+    if (limits.anywhere && !folder.names.empty()) {
+      const auto first = static_cast<std::ptrdiff_t>(random() % folder.names.size());
+      std::rotate(folder.names.begin(), folder.names.begin() + first, folder.names.end());
+    }
     folders.push_back(std::move(folder));
   }
   std::stable_sort(folders.begin(), folders.end(), [](const Folder& a, const Folder& b) {
@@ -269,9 +294,14 @@ Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
                 const GatherLimits& limits, std::uint64_t take_before_ns) {
   raise_descriptor_limit();
   Gathering run(ledger, take_before_ns);
+  const std::uint64_t now_ns = health::realtime_ns();
   const std::vector<Folder> folders = open_folders(directories, limits, run.result);
   for (std::size_t i = 0; i < folders.size(); ++i) {
     const Folder& folder = folders[i];
+    // What killed jobs left, beside health files.
+    if (take_before_ns > 0)
+      (void)health::collect(*folder.directory, {}, now_ns, now_ns - take_before_ns);
+    if (!folder.more) run.forget_removed(folder.directory->path(), folder.names);
     const auto until = share_of(limits.deadline, folders.size() - i);
     std::size_t read = 0;
     while (read < folder.names.size() && may_read(read, until, limits.deadline))

@@ -41,6 +41,7 @@ struct Doubted {
 
 struct Gathered {
   Totals totals;
+  Totals doubtful;  // of files that are not believed: perhaps at the next run
   std::map<std::string, health::Counters>
       jobs;  // of the batch system's jobs whose files are there still, by id
   std::uint64_t running = 0, ended = 0, killed = 0, unreadable = 0, not_believed = 0;
@@ -49,9 +50,9 @@ struct Gathered {
       0;  // faults that processes in mode observe handed on, while their files are there
   std::vector<std::string> problems;  // "FILE: what is wrong", the first few
   std::vector<std::string> blind;     // "FOLDER: why it could not be read"
-  std::vector<std::string>
-      partial;  // "FOLDER: 100 of 2000 files", where there was no time or no room for all
-  std::vector<Doubted> doubted;  // the first few, those with faults before others
+  std::vector<std::string> partial;   // "FOLDER: 100 of 2000 files", where there was no time or no
+                                      // room for all, or the system let us read no more
+  std::vector<Doubted> doubted;       // the first few, those with faults before others
   // Files that went into the ledger, to be removed when that is safe on the disk; through the open
   // folder, whatever its name leads to by then.
   std::vector<std::pair<std::shared_ptr<health::Directory>, health::HealthFile>> to_remove;
@@ -61,6 +62,8 @@ struct Gathered {
 struct GatherLimits {
   std::size_t files = 200000;  // of a folder
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  bool anywhere = false;  // begin with any file of a folder: who has no time for all, and runs
+                          // again and again, sees them all in time
 };
 
 // Adds up the ledger and all files that it does not hold. With `take_before_ns` > 0, files of

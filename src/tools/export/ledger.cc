@@ -32,21 +32,17 @@ void add_rows(health::PathSums& paths, Troubles& troubles, const health::Snapsho
   }
 }
 
-// What came since `before`. Where a number shrank, files went that are not in `ended`, as when the
-// machine starts again: what is not in there counts as new; or nothing, when not all files were
-// read.
-health::PathFaults since(const health::PathFaults& before, const health::PathFaults& now,
-                         const health::PathFaults& ended, bool complete) noexcept {
-  const auto less = [&](std::uint64_t health::PathFaults::*field) {
-    const std::uint64_t sum = now.*field;
-    if (sum >= before.*field) return sum - before.*field;
-    return complete ? sum - std::min(sum, ended.*field) : 0;
+// What came since `before`. Where a number shrank, files went, and those that are left have been
+// seen.
+health::PathFaults since(const health::PathFaults& before, const health::PathFaults& now) noexcept {
+  const auto more = [&](std::uint64_t health::PathFaults::*field) {
+    return now.*field - std::min(before.*field, now.*field);
   };
   using Faults = health::PathFaults;
-  return {.bytes = less(&Faults::bytes),
-          .in = less(&Faults::in),
-          .out = less(&Faults::out),
-          .memory = less(&Faults::memory)};
+  return {.bytes = more(&Faults::bytes),
+          .in = more(&Faults::in),
+          .out = more(&Faults::out),
+          .memory = more(&Faults::memory)};
 }
 
 health::PathFaults most_of(const health::PathFaults& a, const health::PathFaults& b) noexcept {
@@ -79,17 +75,12 @@ void add_compared(Troubles& to, const Troubles& hour) {
 }
 
 // What `totals` has that the last run did not know of.
-Troubles news(const Ledger& ledger, const Totals& totals, bool complete = true) {
+Troubles news(const Ledger& ledger, const Totals& totals) {
   Troubles fresh;
   for (const auto& [key, trouble] : totals.trouble) {
     const auto before = ledger.seen.find(key);
-    const auto ended = ledger.ended_trouble.find(key);
     const health::PathFaults more =
-        before == ledger.seen.end()
-            ? trouble
-            : since(before->second, trouble,
-                    ended == ledger.ended_trouble.end() ? health::PathFaults{} : ended->second,
-                    complete);
+        before == ledger.seen.end() ? trouble : since(before->second, trouble);
     if (more.any()) fresh[key] = more;
   }
   return fresh;
@@ -188,12 +179,21 @@ void take(Ledger& ledger, const std::string& name, const health::Snapshot& snaps
   ledger.taken.insert(name);
 }
 
-void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete) {
+void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete,
+             const Totals& doubtful) {
   const std::uint64_t hour = now_seconds / kHour;
-  if (const Troubles fresh = news(ledger, totals, complete); !fresh.empty())
+  if (const Troubles fresh = news(ledger, totals); !fresh.empty())
     add_all(ledger.hours[hour], fresh);
   if (complete) {
-    ledger.seen = totals.trouble;
+    Troubles seen = totals.trouble;
+    for (const auto& [key, trouble] : doubtful.trouble) {
+      const auto before = ledger.seen.find(key);
+      if (before == ledger.seen.end()) continue;
+      health::PathFaults& sum = seen.place(key);
+      health::PathFaults both = sum;
+      sum = most_of(sum, least_of(before->second, both += trouble));
+    }
+    ledger.seen = std::move(seen);
     bound_ended(ledger, totals);
   } else {
     for (const auto& [key, trouble] : totals.trouble) {
@@ -237,7 +237,7 @@ void notice_boot(Ledger& ledger, const std::string& boot, const Totals& still_th
   ledger.boot = boot;
 }
 
-void grow(Ledger& ledger, const Totals& totals, bool complete) {
+void grow(Ledger& ledger, const Totals& totals, bool complete, const Totals& doubtful) {
   health::PathSums now;
   // A path that is added to others once always is: its part of their sum is not known.
   for (const auto& [key, counters] : totals.paths) {
@@ -257,6 +257,16 @@ void grow(Ledger& ledger, const Totals& totals, bool complete) {
     }
   }
   if (complete) {
+    for (const auto& [key, counters] : doubtful.paths) {
+      const auto before = ledger.seen_paths.find(key);
+      if (before == ledger.seen_paths.end()) continue;
+      health::Counters& sum = now[key];
+      for (const health::CounterInfo& info : health::kCounterInfo) {
+        const auto field = info.field;
+        const std::uint64_t both = sum.*field + counters.*field;
+        sum.*field = std::max(sum.*field, std::min(before->second.*field, both));
+      }
+    }
     ledger.seen_paths = std::move(now);
   } else {
     for (const auto& [key, counters] : now) ledger.seen_paths[key] = counters;
@@ -265,14 +275,14 @@ void grow(Ledger& ledger, const Totals& totals, bool complete) {
 
 // Newest first: what comes when there are too many paths loses its host.
 health::FaultsByPath recent(const Ledger& ledger, const Totals& totals, std::uint64_t now_seconds,
-                            std::uint64_t hours, bool complete) {
+                            std::uint64_t hours) {
   Troubles sum;
   if (hours == 0) {
     add_compared(sum, totals.trouble);
     return sum;
   }
   const std::uint64_t now = now_seconds / kHour;
-  Troubles newest = news(ledger, totals, complete);
+  Troubles newest = news(ledger, totals);
   // The clock may have been set back since: hours to come count as this one.
   auto hour = ledger.hours.rbegin();
   for (; hour != ledger.hours.rend() && hour->first >= now; ++hour) add_all(newest, hour->second);

@@ -51,8 +51,10 @@ struct Ledger {
   std::uint64_t written = 0;    // when, in seconds since 1970
   std::set<std::string>
       taken;  // files in `ended` that may lie there still: the run was cut before it removed them
-  Troubles seen;                            // most that a run knew of since the last complete one
-  std::set<health::PathKey> shown;          // paths with series of their own, see exposition.h
+  Troubles seen;                    // most that a run knew of since the last complete one
+  std::set<health::PathKey> shown;  // paths with series of their own, see exposition.h
+  std::map<health::PathKey, std::uint64_t>
+      begun;  // series that show zeros first: since when; 0: no file has shown them yet
   std::map<std::uint64_t, Troubles> hours;  // by hours since 1970
 };
 
@@ -86,8 +88,10 @@ void take(Ledger& ledger, const std::string& name, const health::Snapshot& snaps
           std::uint32_t user = 0);
 
 // A run of the exporter at that time saw these totals: what is new belongs to this hour. Forgets
-// hours that are too old. `complete`: all files are in the totals.
-void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete = true);
+// hours that are too old. `complete`: all files are in the totals, but for those that are not
+// believed: what was seen of the `doubtful` stays seen, as they may be believed again.
+void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bool complete = true,
+             const Totals& doubtful = {});
 
 // When the machine has started again, most files of before are lost with it: what was seen of them
 // is no measure of new ones. `still_there`: what was in the ledger, and in files of before.
@@ -96,13 +100,12 @@ void notice_boot(Ledger& ledger, const std::string& boot, const Totals& still_th
 // Adds to ledger.counted what is new in the totals. A sum that is smaller than in the last run adds
 // nothing, as files are missing. Prometheus takes a counter that shrinks for one that began with
 // zero, and all of it for new.
-void grow(Ledger& ledger, const Totals& totals, bool complete = true);
+void grow(Ledger& ledger, const Totals& totals, bool complete = true, const Totals& doubtful = {});
 
-// What was seen in the last `hours` hours (0: ever), and is new since the last run. `complete`: all
-// files are in the totals.
+// What was seen in the last `hours` hours (0: ever), and is new since the last run: of sums that
+// are smaller than then, nothing is.
 [[nodiscard]] health::FaultsByPath recent(const Ledger& ledger, const Totals& totals,
-                                          std::uint64_t now_seconds, std::uint64_t hours,
-                                          bool complete = true);
+                                          std::uint64_t now_seconds, std::uint64_t hours);
 
 // Removes what a test transport did on purpose. Returns how many faults that were.
 [[nodiscard]] std::uint64_t leave_out_injected(health::FaultsByPath& paths);

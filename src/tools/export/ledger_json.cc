@@ -13,6 +13,31 @@ using nlohmann::json;
 
 constexpr int kSchema = 1;
 
+// A file's name is any bytes, and JSON text is not: each byte is the character of that number.
+std::string text_of(const std::string& name) {
+  std::string text;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      text += c;
+    } else {
+      text += {static_cast<char>(0xc0 | (byte >> 6)), static_cast<char>(0x80 | (byte & 0x3f))};
+    }
+  }
+  return text;
+}
+
+std::string name_of(const std::string& text) {
+  std::string name;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_pair = (byte == 0xc2 || byte == 0xc3) && i + 1 < text.size();
+    if (is_pair) ++i;
+    name += is_pair ? static_cast<char>(((byte & 3) << 6) | (text[i] & 0x3f)) : text[i];
+  }
+  return name;
+}
+
 json json_of(const health::PathKey& key) {
   return json::array({key.transport, key.device, key.peer, key.injected, key.user});
 }
@@ -71,7 +96,7 @@ Ledger ledger_of(const json& root) {
   Ledger ledger;
   ledger.ended = paths_of(root.at("ended"));
   ledger.ended_trouble = troubles_of(root.at("ended_trouble"));
-  ledger.taken = root.at("taken").get<std::set<std::string>>();
+  for (const json& name : root.at("taken")) ledger.taken.insert(name_of(name.get<std::string>()));
   ledger.seen = troubles_of(root.at("seen"));
   ledger.counted = paths_of(root.value("counted", json::array()));
   ledger.seen_paths = paths_of(root.value("seen_paths", json::array()));
@@ -79,6 +104,8 @@ Ledger ledger_of(const json& root) {
   ledger.host = root.value("host", std::string());
   ledger.written = root.value("written", std::uint64_t{0});
   for (const json& key : root.value("shown", json::array())) ledger.shown.insert(key_of(key));
+  for (const json& series : root.value("begun", json::array()))
+    ledger.begun[key_of(series.at(0))] = series.at(1).get<std::uint64_t>();
   for (const json& hour : root.at("hours"))
     ledger.hours[hour.at(0).get<std::uint64_t>()] = troubles_of(hour.at(1));
   return ledger;
@@ -91,10 +118,14 @@ std::string to_json(const Ledger& ledger) {
   for (const auto& [hour, troubles] : ledger.hours) hours.push_back({hour, json_of(troubles)});
   json shown = json::array();
   for (const health::PathKey& key : ledger.shown) shown.push_back(json_of(key));
+  json begun = json::array();
+  for (const auto& [key, since] : ledger.begun) begun.push_back({json_of(key), since});
+  json taken = json::array();
+  for (const std::string& name : ledger.taken) taken.push_back(text_of(name));
   const json root = {{"schema", kSchema},
                      {"ended", json_of(ledger.ended)},
                      {"ended_trouble", json_of(ledger.ended_trouble)},
-                     {"taken", ledger.taken},
+                     {"taken", taken},
                      {"seen", json_of(ledger.seen)},
                      {"counted", json_of(ledger.counted)},
                      {"seen_paths", json_of(ledger.seen_paths)},
@@ -102,6 +133,7 @@ std::string to_json(const Ledger& ledger) {
                      {"host", ledger.host},
                      {"written", ledger.written},
                      {"shown", shown},
+                     {"begun", begun},
                      {"hours", hours}};
   return root.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }

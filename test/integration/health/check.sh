@@ -50,8 +50,13 @@ is "for Slurm: a site may drain never" "$(verdict node1 --slurm --drain-on never
 is "a high threshold" "$(verdict node1 --warning 1000000 | tail -n 1)" "exit 0"
 echo "critical=1000000" > "$tap_dir/check.conf"
 is "thresholds from a file" "$(verdict node1 --config "$tap_dir/check.conf" | tail -n 1)" "exit 1"
+# An option that may be repeated is, on lines of its own; the command line overrides them all.
+printf 'directory=%s\n' "$tap_dir/nowhere" "$tap_dir/node1" > "$tap_dir/lines.conf"
+check_lines() { "$tool" check --injected --ledger "$tap_dir/none" --config "$tap_dir/lines.conf" "$@"; }
+contains "two folders on two lines of a file" "$(check_lines)" '^UCX-VERITY CRITICAL: .*\(cannot read .*/nowhere: '
+lacks "those of the command line instead" "$(check_lines --directory "$tap_dir/node1")" 'nowhere'
 # A wrong option is no critical state: 3 for monitoring, and nothing that drains for NHC and Slurm.
-for wrong in "--critical 0" "--criticl 3" "--hours -1" "--hours x" "--drain-on sometimes" "--config /nowhere" "--config $tap_dir/wrong.conf"; do
+for wrong in "--critical 0" "--criticl 3" "--hours -1" "--hours x" "--drain-on sometimes" "--config /nowhere" "--config $tap_dir" "--config $tap_dir/wrong.conf"; do
   echo "criticl=3" > "$tap_dir/wrong.conf"
   # shellcheck disable=SC2086 # words
   output=$(verdict node1 $wrong)
@@ -120,6 +125,59 @@ ok "the exporter takes it" test ! -e "$tap_dir/node3/1-aged.health"
 ok "and counts it" test "$(metric_sum bytes_verified_total "$tap_dir/out")" -gt "$before"
 is "once" "$(export_of node3 | metric_sum bytes_verified_total)" "$(metric_sum bytes_verified_total "$tap_dir/out")"
 
+# A path's first faults: Prometheus sees an increase only where its series begin with zero.
+mkdir "$tap_dir/begins"
+textfile=$tap_dir/begins.prom
+export_of begins --textfile "$textfile"
+cp "$tap_dir/sample.health" "$tap_dir/begins/1-x.health"
+for _ in 1 2; do
+  export_of begins --textfile "$textfile"
+  is "a new path begins with zeros" "$(metric_sum bytes_verified_total "$textfile")" 0
+done
+verified=$(export_of begins | metric_sum bytes_verified_total)
+ok "who looks on sees what was counted" test "$verified" -gt 0
+python3 - "$tap_dir/begins.ledger" << 'PY'
+import json, sys
+ledger = json.load(open(sys.argv[1]))
+ledger["begun"] = [[series, since - 60] for series, since in ledger["begun"]]
+json.dump(ledger, open(sys.argv[1], "w"))
+PY
+export_of begins --textfile "$textfile"
+is "and so does Prometheus a minute later" "$(metric_sum bytes_verified_total "$textfile")" "$verified"
+
+# The exporter takes files between check's look at the ledger and at the folder: nothing is missing.
+cat > "$tap_dir/slow.c" << 'C'
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+DIR *fdopendir(int fd) {
+  static int done;
+  if (!done++ && system("eval \"LD_PRELOAD= $MEANWHILE\" > /dev/null") != 0) abort();
+  return ((DIR * (*)(int)) dlsym(RTLD_NEXT, "fdopendir"))(fd);
+}
+C
+if ${CC:-cc} -shared -fPIC -o "$tap_dir/slow.so" "$tap_dir/slow.c" -ldl; then
+  mkdir "$tap_dir/beside"
+  cp "$tap_dir/sample.health" "$tap_dir/beside/1-x.health"
+  before=$(verdict beside --hours 0)
+  contains "before the exporter takes a file" "$before" '^UCX-VERITY OK: .* checked'
+  export MEANWHILE="'$tool' export --keep 0 --ledger '$tap_dir/beside.ledger' --directory '$tap_dir/beside'"
+  is "while it does" "$(LD_PRELOAD=$tap_dir/slow.so verdict beside --hours 0)" "$before"
+  unset MEANWHILE
+  ok "it did" test ! -e "$tap_dir/beside/1-x.health"
+else
+  skip "check beside the exporter" "no compiler"
+fi
+
+# A folder that is missing all the time: the ledger remembers no file for ever.
+mkdir "$tap_dir/one"
+for run in 1 2 3; do
+  cp "$tap_dir/sample.health" "$tap_dir/one/$run-x.health"
+  export_of one --keep 0 --directory "$tap_dir/nowhere" > "$tap_dir/out" 2>&1
+done
+is "files that were taken and removed are forgotten" "$(grep -o '"taken":\[[^]]*' "$tap_dir/one.ledger" | grep -o '/[^/]*\.health' | xargs)" "/3-x.health"
+
 # Hands on it: a broken ledger, one that cannot be written, a folder that is none.
 echo '{"schema":1' > "$tap_dir/node2.ledger"
 contains "a broken ledger is put aside" "$(export_of node2 2>&1 > "$tap_dir/out")" 'node2.ledger is no ledger .*it is now .*node2.ledger.bad'
@@ -149,6 +207,14 @@ contains "one of a host that used it before this one started is put aside" "$(ex
   'node2.ledger is the ledger of host elsewhere; it is now .*node2.ledger.bad'
 sed -i 's/"boot":"[^"]*"/"boot":"before"/' "$shared"
 is "one of this host before it started again is its own" "$(export_of node2 2>&1 > "$tap_dir/out")" ""
+if [ -c /dev/full ]; then
+  export_of node2 > /dev/full 2> "$tap_dir/log"
+  is "output that cannot be written: export" "$? $(cat "$tap_dir/log")" "2 ucx-verity: cannot write the output: No space left on device"
+  is "  check" "$("$tool" check --ledger "$tap_dir/none" --directory "$tap_dir/empty" 2>&1 > /dev/full; echo $?)" \
+    "ucx-verity: cannot write the output: No space left on device
+3"
+  is "  status" "$("$tool" status "$tap_dir/node0" 2> /dev/null > /dev/full; echo $?)" 2
+fi
 exec 9> "$tap_dir/node2.ledger.lock"
 flock 9
 contains "a second run at the same time" "$(export_of node2 2>&1)" 'another one is running'
@@ -158,7 +224,10 @@ exec 9>&-
 mkdir "$tap_dir/crowd"
 cp "$tap_dir/sample.health" "$tap_dir/crowd/1-x.health"
 (cd "$tap_dir/crowd" && mkfifo 0-x.health && ln -s /etc/passwd 00-x.health && head -c 100 1-x.health > 000-x.health && seq -f '%g-y.health' 5 3000 | xargs touch)
+touch -d "2 hours ago" "$tap_dir/crowd/.job-0-1.health"
+touch "$tap_dir/crowd/.job-0-2.health"
 contains "strange files are named" "$("$tool" export --ledger "$tap_dir/crowd.ledger" --directory "$tap_dir/crowd" 2>&1 > "$tap_dir/out")" '/0-x.health: '
+is "what a killed job left is removed in time" "$(cd "$tap_dir/crowd" && echo .job*)" .job-0-2.health
 is "and counted" "$(metric_sum unreadable_files "$tap_dir/out")" 2999
 contains "check does not mind" "$(verdict crowd)" 'UCX-VERITY OK'
 

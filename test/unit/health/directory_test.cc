@@ -260,6 +260,23 @@ TEST(HealthDirectory, AnythingMayLieThere) {
   EXPECT_NE(folder.read("8.health").problem, "");
 }
 
+// Out of descriptors: nothing is wrong with the file.
+TEST(HealthDirectory, AFileThatCannotBeReadNow) {
+  const Folder folder;
+  folder.write("1.health", "x");
+  Directory directory;
+  ASSERT_EQ(directory.open(folder.path), "");
+  EXPECT_FALSE(directory.read("1.health").failed);
+  EXPECT_FALSE(directory.read("2.health").failed);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{0, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const HealthFile file = directory.read("1.health");
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(file.failed) << file.problem;
+}
+
 class HealthCollect : public ::testing::Test {
  protected:
   std::size_t collect_at(std::uint64_t now) {
@@ -289,6 +306,18 @@ TEST_F(HealthCollect, KilledOnesStayForTheirTimeOnceNoticed) {
   EXPECT_EQ(file.ended_ns, now_ + 100 * kHour);
   EXPECT_EQ(collect_at(now_ + 101 * kHour - 1), 0u);
   EXPECT_EQ(collect_at(now_ + 101 * kHour), 1u);
+}
+
+// The clock was ahead, until the host heard of the time.
+TEST_F(HealthCollect, OnesThatEndedInTheFutureGo) {
+  in_child([&] { Process(folder_.path).table->end(now_ + 10'000 * kHour); });
+  EXPECT_EQ(collect_at(now_), 0u);
+  EXPECT_EQ(collect_at(now_ + 2 * kHour), 1u);
+  in_child([&] { Process(folder_.path).table->end(now_ + 10'000 * kHour); });
+  const timespec to_come[2] = {{4'000'000'000, 0}, {4'000'000'000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (folder_.path + "/" + folder_.names().at(0)).c_str(), to_come, 0),
+            0);
+  EXPECT_EQ(collect_at(now_), 1u);
 }
 
 TEST_F(HealthCollect, RunningOnesStay) {
@@ -329,6 +358,24 @@ TEST_F(HealthCollect, AStartLooksAtSomeOnly) {
   collect_some("/nowhere", "", now_, kHour);
 }
 
+// Old ones are found behind any number of younger ones, and those of other users.
+TEST_F(HealthCollect, AStartLooksEverywhere) {
+  for (int i = 0; i < 100; ++i) folder_.write("old" + std::to_string(i) + ".health", "stale");
+  const timespec past[2] = {{1, 0}, {1, 0}};
+  for (int i = 0; i < 100; ++i)
+    utimensat(AT_FDCWD, (folder_.path + "/old" + std::to_string(i) + ".health").c_str(), past, 0);
+  for (int i = 0; i < 5000; ++i) {
+    const std::string name = "new" + std::to_string(i) + ".health";
+    folder_.write(name, "stale");
+    if (geteuid() == 0) (void)!lchown((folder_.path + "/" + name).c_str(), 1, 1);
+  }
+  for (int i = 0; i < 20; ++i) collect_some(folder_.path, "", now_ + kHour / 2, kHour);
+  Directory directory;
+  ASSERT_EQ(directory.open(folder_.path), "");
+  bool more;
+  EXPECT_LT(directory.names(10000, &more).size(), geteuid() == 0 ? 5010u : 5095u);
+}
+
 TEST_F(HealthCollect, AStartLeavesFilesOfOthersAlone) {
   if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
   for (const char* name : {"1.health", ".2.health"}) {
@@ -340,36 +387,6 @@ TEST_F(HealthCollect, AStartLeavesFilesOfOthersAlone) {
   EXPECT_EQ(access((folder_.path + "/.2.health").c_str(), F_OK), 0);
   EXPECT_EQ(collect_at(now_ + 2 * kHour), 1u) << "on request root removes files of all users";
   EXPECT_NE(access((folder_.path + "/.2.health").c_str(), F_OK), 0);
-}
-
-TEST(HealthProcessId, TellsProcessesApart) {
-  const auto ticks = [](std::string_view stat) { return parse_stat(stat, StatField::kStartTicks); };
-  const std::string stat =
-      "1 (a) b) (c) S 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1 2 3 4 5 140737 1";
-  EXPECT_EQ(ticks(stat), 8413u);
-  EXPECT_EQ(parse_stat(stat, StatField::kStackStart), 140737u);
-  EXPECT_EQ(ticks("1 (a) S 1 1"), 0u);
-  EXPECT_EQ(ticks("1 (a) Z 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1"), 0u);
-  EXPECT_EQ(ticks(""), 0u);
-  EXPECT_NE(start_ticks(static_cast<std::uint64_t>(getpid())), 0u);
-  EXPECT_NE(stack_start(static_cast<std::uint64_t>(getpid())), 0u);
-  EXPECT_EQ(start_ticks(0), 0u);
-}
-
-TEST(HealthProcessId, LongHostNamesKeepADifference) {
-  EXPECT_EQ(short_name("node17", 20), "node17");
-  EXPECT_EQ(short_name("exactly-twenty-chars", 20), "exactly-twenty-chars");
-  const std::string one = short_name("gke-cluster-default-pool-0001", 20);
-  const std::string two = short_name("gke-cluster-default-pool-0002", 20);
-  EXPECT_EQ(one.size(), 20u);
-  EXPECT_EQ(one.substr(0, 13), "gke-cluster-~");
-  EXPECT_NE(one, two);
-  EXPECT_EQ(name_hash("node17"),
-            0x5b096179u);  // addresses have it: it must not change within a version of the protocol
-  EXPECT_EQ(host_name("given"), "given");
-  EXPECT_EQ(without_domain("node17.cluster.example.org"), "node17");
-  EXPECT_EQ(without_domain("17node"), "17node");
-  EXPECT_EQ(without_domain("10.1.2.3"), "10.1.2.3") << "not all hosts are called 10";
 }
 
 }  // namespace

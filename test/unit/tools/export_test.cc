@@ -71,6 +71,31 @@ TEST(Exposition, WhatRulesWatchBeginsWithZero) {
   EXPECT_LT(series_of(text), 35U);
 }
 
+// So does a path that has faults when it is first seen: its true values come a minute later.
+TEST(Exposition, NewSeriesAreZeroForAMinute) {
+  Exposition exposition{.totals = with({}, {process("b", 100, 2)})};
+  const health::PathKey key{"vtcp", "eth0", {}};
+  choose_shown(exposition.shown, exposition.totals.paths);
+  EXPECT_EQ(series_names(exposition.totals.paths, exposition.shown), std::set{key});
+  Ledger ledger, again;
+  ledger.begun[key] = 0;
+  const auto faults_at = [&](std::uint64_t now) {
+    exposition.zeros = zeros_of(ledger.begun, now);
+    EXPECT_EQ(from_json(to_json(ledger), &again), "");
+    EXPECT_EQ(again.begun, ledger.begun);
+    const std::string text = render_exposition(exposition);
+    const std::string line = "ucx_verity_faults_payload_total{transport=\"vtcp\",device=\"eth0\"} ";
+    return has_line(text, line + "0") ? 0 : has_line(text, line + "2") ? 2 : -1;
+  };
+  EXPECT_EQ(faults_at(kNow), 0);
+  EXPECT_EQ(faults_at(kNow + 1), 0) << "two runs at once";
+  EXPECT_EQ(faults_at(kNow + kZeroSeconds - 1), 0);
+  EXPECT_EQ(faults_at(kNow + kZeroSeconds), 2);
+  EXPECT_EQ(faults_at(kNow + kZeroSeconds + 1), 2);
+  ledger.begun[key] = kNow + 1000;
+  EXPECT_EQ(faults_at(kNow), 2) << "the clock was set back";
+}
+
 TEST(Exposition, SeriesOfAHostAreBounded) {
   Exposition exposition;
   for (int i = 0; i < 1000; ++i) {

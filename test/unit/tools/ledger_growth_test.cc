@@ -39,6 +39,31 @@ TEST(LedgerGrowth, FilesThatAreMissingShrinkNothing) {
   }
 }
 
+// Files that are not believed for a while, as the folder's mode is wrong.
+TEST(LedgerGrowth, FilesThatAreBelievedAgainAreNotNew) {
+  Ledger ledger;
+  const std::vector<health::Snapshot> both{process("b", 100, 3), process("b", 100, 50)};
+  Totals doubtful;
+  const auto run = [&](const std::vector<health::Snapshot>& believed, std::uint64_t hour) {
+    const Totals totals = with(ledger, believed);
+    observe(ledger, totals, kNow + hour * kHour, true, doubtful);
+    grow(ledger, totals, true, doubtful);
+  };
+  run(both, 0);
+  add(doubtful, both[1]);
+  run({both[0]}, 30);
+  doubtful = {};
+  run(both, 31);
+  EXPECT_EQ(counted(ledger), 53U);
+  EXPECT_EQ(ledger.hours.size(), 1U) << "no news";
+  // What is neither believed nor there any more is forgotten.
+  add(doubtful, process("b", 1, 2));
+  run({both[0]}, 32);
+  doubtful = {};
+  run({both[0], process("b", 1, 2), process("b", 1, 1)}, 33);
+  EXPECT_EQ(counted(ledger), 54U);
+}
+
 // What was live before counts as seen no more: new faults are new, be they fewer.
 TEST(LedgerGrowth, GoesOnWhenTheMachineStartsAgain) {
   Ledger ledger;

@@ -69,10 +69,15 @@ TEST(Ledger, HoursToComeBecomeOld) {
   EXPECT_EQ(faults_of(recent(ledger, totals, kNow + 30 * kHour, 24)), 0U);
 }
 
-TEST(Ledger, FileThatShrankCountsAgain) {
+// A user has removed the files of a job that ended, while another job runs on.
+TEST(Ledger, FilesThatAreLeftAreNoNews) {
   Ledger ledger;
-  observe(ledger, with(ledger, {process("b", 100, 9)}), kNow);
-  EXPECT_EQ(faults_of(recent(ledger, with(ledger, {process("b", 10, 2)}), kNow + 30 * kHour, 24)),
+  const auto runs = process("b", 100, 50);
+  observe(ledger, with(ledger, {runs, process("b", 100, 9)}), kNow);
+  const Totals left = with(ledger, {runs});
+  EXPECT_EQ(faults_of(recent(ledger, left, kNow + 30 * kHour, 24)), 0U);
+  observe(ledger, left, kNow + 30 * kHour);
+  EXPECT_EQ(faults_of(recent(ledger, with(ledger, {process("b", 100, 52)}), kNow + 30 * kHour, 24)),
             2U);
 }
 
@@ -81,7 +86,7 @@ TEST(Ledger, FilesThatWereNotReadAreNoNews) {
   Ledger ledger;
   observe(ledger, with(ledger, {process("b", 100, 9), process("b", 100, 9)}), kNow);
   const Totals some = with(ledger, {process("b", 100, 9)});
-  EXPECT_EQ(faults_of(recent(ledger, some, kNow + 30 * kHour, 24, false)), 0U);
+  EXPECT_EQ(faults_of(recent(ledger, some, kNow + 30 * kHour, 24)), 0U);
 }
 
 // Nor is what a run that could not read all files leaves to the next one.
@@ -97,9 +102,11 @@ TEST(Ledger, FilesThatAreReadAgainAreNoNews) {
 // Files that vanish, as when the machine starts again, make no news of what is in the ledger.
 TEST(Ledger, FilesThatVanishMakeNoNewsOfOthers) {
   Ledger ledger;
+  notice_boot(ledger, "boot", {});
   take(ledger, "/dir/1.health", process("b", 100, 20));
   observe(ledger, with(ledger, {process("b", 50, 10)}), kNow);
   EXPECT_EQ(faults_of(recent(ledger, with(ledger, {}), kNow + 30 * kHour, 24)), 0U);
+  notice_boot(ledger, "another boot", totals_of(ledger));
   EXPECT_EQ(faults_of(recent(ledger, with(ledger, {process("b", 1, 3)}), kNow + 30 * kHour, 24)),
             3U);
 }
@@ -303,6 +310,7 @@ TEST(Ledger, IsThatOfOneHost) {
 
 TEST(Ledger, SurvivesItsFile) {
   Ledger ledger;
+  ledger.taken.insert("/caf\xe9/caf\xc3\xa9\xff\x80.health");
   take(ledger, "/dir/1.health", process("b\"\\\n\xff", 100, 3));
   observe(ledger, with(ledger, {process("c", 5, 1)}), kNow);
   Ledger again;
