@@ -82,7 +82,12 @@ for launcher in $openmpi $mpich; do
   is "$mpi: on a stack that is unmapped afterwards" "$(grep -c '^fibers 3 of 3$' "$tap_dir/job")" 2
   threads "$mpi: no communicator is freed under its error handler" 2 released '^released errors [1-9][0-9]* freed under the handler 0$'
   compile_ending "$launcher" > "$tap_dir/compile" 2>&1 || note "$(cat "$tap_dir/compile")"
+  ending "$mpi: another thread uses a type that is freed" "$launcher" type
+  ending "$mpi: types that are freed within each other" "$launcher" nest 9
+  ending "$mpi: more of them than there is room for" "$launcher" nest 300
+  ending "$mpi: another thread uses a communicator that is freed" "$launcher" comm
   ending "$mpi: a collective operation while one rank frees its communicator" "$launcher" mixed
+  ending "$mpi: another thread has the next communicator before MPI_Comm_free returns" "$launcher" again
   threads "$mpi: no mismatched put is made while another thread leaves calls" 1 thread_puts '^puts [1-9][0-9]* made 0$'
 done
 
