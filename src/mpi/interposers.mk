@@ -17,6 +17,7 @@ MPI_INTERPOSER_SOURCES = \
 	src/mpi/handles/comms.cc src/mpi/handles/comms.h \
 	src/mpi/handles/contents.cc src/mpi/handles/contents.h \
 	src/mpi/handles/decode.cc \
+	src/mpi/handles/ending_handles.h \
 	src/mpi/handles/handle_table.h \
 	src/mpi/handles/layout.cc src/mpi/handles/layout.h \
 	src/mpi/handles/types.cc src/mpi/handles/types.h \

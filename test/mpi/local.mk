@@ -40,6 +40,7 @@ mpi_test_files = \
 	test/mpi/bsend.c \
 	test/mpi/content.h \
 	test/mpi/datatypes/collectives.c \
+	test/mpi/datatypes/ending.c \
 	test/mpi/datatypes/exchange.py \
 	test/mpi/datatypes/fibers.c \
 	test/mpi/datatypes/file_waits.c \

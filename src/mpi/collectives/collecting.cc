@@ -58,8 +58,9 @@ std::unordered_map<MPI_Request, Started>& started() noexcept {
   return made;
 }
 
-// Communicators that were freed with calls that may have been under way, by their tags: what comes
-// later of these calls would be taken for the next communicator's of the same tags.
+// Communicators that were freed with calls that may have been under way, or whose calls were not
+// all counted, by their tags: what comes later of these calls would be taken for the next
+// communicator's of the same tags.
 std::set<uint64_t>& tainted() noexcept {
   static auto& made = *new std::set<uint64_t>;
   return made;
@@ -182,13 +183,25 @@ void leave_uncounted(MPI_Comm comm) {
     uncounted().push_back(comm);
 }
 
+// A call in a communicator that is ending, or has the handle of one that another thread ends. It is
+// not counted, though other ranks may count it: what comes of it would be taken for a call of the
+// next communicator of the same tags, and the next call in this one for its first.
+void leave_call_uncounted(MPI_Comm comm) {
+  const TagFilter filter = probe_tags(comm);
+  if (filter.mask == 0) return leave_uncounted(comm);
+  const std::lock_guard lock(mutex);
+  tainted().insert(filter.value);
+}
+
 }  // namespace
 
 void never_compare(MPI_Comm comm) noexcept {
   try {
     leave_uncounted(comm);
-  } catch (const std::bad_alloc&) { miscounted.store(true, std::memory_order_relaxed); }
+  } catch (const std::bad_alloc&) { never_compare_any(); }
 }
+
+void never_compare_any() noexcept { miscounted.store(true, std::memory_order_relaxed); }
 
 Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc,
                        const MPI_Request* request) noexcept
@@ -291,10 +304,10 @@ bool is_refused(const CollectiveCall& call, const Ledger& ledger) noexcept {
 }  // namespace
 
 void Collecting::attach(CollectiveCall&& call, MPI_Comm comm) noexcept {
-  if (!mpi_runs() || has_miscounted()) return;
+  if (!mpi_runs() || has_miscounted() || comm == handles().comm_null) return;
   CommInfo* info = find_comm(comm);
-  if (info == nullptr) return;
   try {
+    if (info == nullptr) return leave_call_uncounted(comm);
     if (info->filter.mask == 0) {
       leave_uncounted(comm);
       return;
@@ -366,11 +379,11 @@ void forget_collectives(MPI_Comm comm) noexcept {
     std::erase(uncounted(), comm);
   }
   const CommInfo* info = CommTable::known(comm);
-  if (info == nullptr && any_early()) info = find_comm(comm);
-  if (info == nullptr) return;
-  const uint64_t communicator = info->filter.value;
+  if (info == nullptr && (comm == handles().comm_null || !any_early())) return;
+  const TagFilter filter = info != nullptr ? info->filter : probe_tags(comm);
+  if (filter.mask == 0) return;  // nothing was counted, and the value is none
+  const uint64_t communicator = filter.value;
   const std::lock_guard lock(mutex);
-  if (info->filter.mask == 0) return;  // nothing was counted, and the value is none
   const Ledger* freed = ledger_of(communicator);
   try {
     if (freed != nullptr && freed->unfinished) tainted().insert(communicator);

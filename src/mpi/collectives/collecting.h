@@ -78,6 +78,8 @@ void collective_begins() noexcept;
 // A communicator that was just made, and that other ranks may know by other tags, so that a number
 // of theirs is another communicator's here; or one that goes on though it was forgotten.
 void never_compare(MPI_Comm comm) noexcept;
+// The same of a communicator that is not known which.
+void never_compare_any() noexcept;
 // The communicator ends, and may come again as another one.
 void forget_collectives(MPI_Comm comm) noexcept;
 

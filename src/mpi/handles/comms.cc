@@ -104,14 +104,18 @@ void fill(CommInfo* info, MPI_Comm comm) {
   int between_groups = 0;
   info->two_groups =
       library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
+  info->filter = probe_tags(comm);
+}
+
+}  // namespace
+
+TagFilter probe_tags(MPI_Comm comm) noexcept {
   int flag = 0;
   MPI_Status status;
   start_probe();
   library().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status);
-  info->filter = end_probe();
+  return end_probe();
 }
-
-}  // namespace
 
 CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept {
   if (comm == handles().comm_null) return nullptr;

@@ -14,10 +14,12 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
 
+#include "mpi/handles/ending_handles.h"
 #include "mpi/process/counting.h"
 
 namespace verity::mpi {
@@ -77,27 +79,44 @@ class HandleTable {
     Info* info_ = nullptr;
   };
 
-  // Handles that calls of this thread are about to end, which have been dropped. Callbacks may
-  // still use them, but what they are is not entered again: no call would drop it. An array, as
-  // calls may be left without returning from them.
+  // For the time of a call that ends a handle, which has been dropped: what it is is not entered
+  // again, by any thread, as no call would drop it.
   class Ending {
    public:
-    explicit Ending(Handle handle) noexcept : place_(ending_count_++) {
-      if (place_ < kEnding) ending_[place_] = handle;
+    explicit Ending(Handle handle) noexcept : depth_(own_calls_.count) {
+      const std::lock_guard lock(mutex());
+      ending_.add(own_calls_, handle);
     }
-    ~Ending() { ending_count_ = place_; }
+    ~Ending() { keep(depth_); }
     Ending(const Ending&) = delete;
     Ending& operator=(const Ending&) = delete;
-    // No such call is under way.
-    static void forget_all() noexcept { ending_count_ = 0; }
-    // The same, where some may have been left without returning: their handles may be in use still.
-    static void abandon(void (*each)(Handle)) noexcept {
-      const size_t count = std::exchange(ending_count_, 0);
-      for (size_t i = 0; i < count && i < kEnding; ++i) each(ending_[i]);
+    // All such calls of this thread have been left without returning from them.
+    static void forget_all() noexcept {
+      if (own_calls_.count != 0) keep(0);
+    }
+    // The same where the handles may be in use still: those that are known, and any others.
+    static void abandon(void (*each)(Handle), void (*others)()) noexcept {
+      for (size_t depth = 0; depth < own_calls_.count; ++depth) {
+        if (const std::optional<Handle> handle = handle_of(depth)) {
+          each(*handle);
+        } else {
+          others();
+        }
+      }
+      forget_all();
     }
 
    private:
-    size_t place_;
+    static void keep(size_t depth) noexcept {
+      const std::lock_guard lock(mutex());
+      ending_.keep(own_calls_, depth);
+    }
+    static std::optional<Handle> handle_of(size_t depth) noexcept {
+      const std::lock_guard lock(mutex());
+      return ending_.handle_of(own_calls_, depth);
+    }
+
+    size_t depth_;
   };
 
   // What this thread's cache has of a handle that is in use, or nullptr.
@@ -147,8 +166,7 @@ class HandleTable {
   [[gnu::cold, gnu::noinline]] static void recycle(Info* info) noexcept {
     info->clear();
     const std::lock_guard lock(mutex());
-    info->next_free = free_;
-    free_ = info;
+    put_free(info);
   }
 
  private:
@@ -169,28 +187,26 @@ class HandleTable {
     return made;
   }
 
-  static constexpr size_t kEnding = 8;
-  static bool is_ending(Handle handle) noexcept {
-    const size_t count = ending_count_ < kEnding ? ending_count_ : kEnding;
-    for (size_t i = 0; i < count; ++i) {
-      if (ending_[i] == handle) return true;
-    }
-    return false;
-  }
-
   template <typename Fill>
   static Info* look_up(Handle handle, Fill&& fill) {
-    if (is_ending(handle)) return nullptr;
-    if (Info* info = known(handle)) return info;
+    {
+      const std::lock_guard lock(mutex());
+      const auto it = map().find(handle);
+      if (it != map().end()) return it->second;
+      if (ending_.may_hold(handle)) return nullptr;
+    }
     Info* made = take();
     fill(made);
     const std::lock_guard lock(mutex());
     const auto [it, added] = map().try_emplace(handle, made);
     if (!added) {  // another thread was faster
-      made->clear();
-      made->next_free = free_;
-      free_ = made;
+      put_back(made);
       return it->second;
+    }
+    if (ending_.may_hold(handle)) {  // since it was filled
+      map().erase(it);
+      put_back(made);
+      return nullptr;
     }
     made->references.store(1, std::memory_order_relaxed);
     made->handle.store(handle, std::memory_order_relaxed);
@@ -198,6 +214,15 @@ class HandleTable {
     return made;
   }
 
+  // Under the mutex.
+  static void put_free(Info* info) noexcept {
+    info->next_free = free_;
+    free_ = info;
+  }
+  static void put_back(Info* never_used) noexcept {
+    never_used->clear();
+    put_free(never_used);
+  }
   static Info* take() {
     const std::lock_guard lock(mutex());
     if (free_ == nullptr) return new Info;
@@ -206,10 +231,9 @@ class HandleTable {
 
   static inline constinit thread_local std::array<Info*, kCached> cache_
       __attribute__((tls_model("initial-exec"))) = {};
-  static inline constinit thread_local Handle ending_[kEnding]
+  static inline constinit thread_local typename EndingHandles<Handle>::Calls own_calls_
       __attribute__((tls_model("initial-exec"))) = {};
-  static inline constinit thread_local size_t ending_count_
-      __attribute__((tls_model("initial-exec"))) = 0;
+  static inline constinit EndingHandles<Handle> ending_;  // of all threads
   static inline constinit Info* free_ = nullptr;
 };
 

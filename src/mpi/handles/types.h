@@ -60,8 +60,8 @@ struct TypeInfo : HandleInfo<MPI_Datatype> {
 using TypeTable = HandleTable<MPI_Datatype, TypeInfo>;
 using TypeRef = TypeTable::Ref;
 
-// Of a datatype that is in use; nullptr when that is not known (MPI_DATATYPE_NULL, no memory).
-// Valid until forget_type().
+// Of a datatype that is in use; nullptr when that is not known (MPI_DATATYPE_NULL, while it is
+// ending, no memory). Valid until forget_type().
 [[nodiscard]] TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept;
 [[nodiscard]] inline TypeInfo* find_type(MPI_Datatype datatype) noexcept {
   TypeInfo* known = TypeTable::recall(datatype);

@@ -10,6 +10,7 @@
 
 #include "mpi/collectives/collecting.h"
 #include "mpi/handles/comms.h"
+#include "mpi/handles/types.h"
 #include "mpi/pmpi/partitioned.h"
 
 namespace verity::mpi {
@@ -43,7 +44,8 @@ void abandon_calls() noexcept {
   // What they counted, MPI may have refused.
   if (attachments.collective.length != 0) abandon_collective(attachments.collective);
   if (attachments.active.pending) abandon_partitioned();
-  CommTable::Ending::abandon(stop_comparing);
+  CommTable::Ending::abandon(stop_comparing, stop_comparing_any);
+  TypeTable::Ending::forget_all();
   attachments = {};
   if (receive != nullptr) receive->dropped();
   leave_errhandlers();
@@ -52,6 +54,11 @@ void abandon_calls() noexcept {
 
 void stop_comparing(MPI_Comm comm) noexcept {
   never_compare(comm);
+  abandon_partitioned();
+}
+
+void stop_comparing_any() noexcept {
+  never_compare_any();
   abandon_partitioned();
 }
 

@@ -23,6 +23,8 @@ namespace verity::mpi {
 // The communicator was about to be freed, and is still in use: this process's calls in it are not
 // counted from the first on.
 void stop_comparing(MPI_Comm comm) noexcept;
+// The same of a communicator that is not known which.
+void stop_comparing_any() noexcept;
 
 // What is kept of a call that is not a plain one, of the program's own code and within no other.
 struct Unusual {

@@ -23,7 +23,6 @@ class Ending {
  private:
   template <typename Handle>
   static Handle forgotten(Handle handle, void (*forget)(Handle)) noexcept {
-    if (thread.depth == 1) Table::Ending::forget_all();
     forget(handle);
     return handle;
   }
@@ -38,8 +37,8 @@ void end_comm(MPI_Comm comm) {
 void end_type(MPI_Datatype type) { forget_type(type); }
 
 // MPI may refuse to free a communicator, as where an attribute's delete callback fails: it goes on,
-// but how many calls were made in it is forgotten. Open MPI's MPI_Comm_disconnect returns
-// MPI_SUCCESS then.
+// but how many calls were made in it is forgotten. That is known before it may be entered again.
+// Open MPI's MPI_Comm_disconnect returns MPI_SUCCESS then.
 class Refusal {
  public:
   Refusal(const Call& call, const MPI_Comm* comm) noexcept
@@ -84,10 +83,12 @@ void decode_type(MPI_Datatype type) noexcept {
 
 VERITY_WRAP(Type_free, (MPI_Datatype * type), (type),
             const Ending<TypeTable> ending(type, handles().type_null, end_type))
-VERITY_WRAP(Comm_free, (MPI_Comm * comm), (comm), const Refusal refusal(call, comm);
-            const Ending<CommTable> ending(comm, handles().comm_null, end_comm))
-VERITY_WRAP(Comm_disconnect, (MPI_Comm * comm), (comm), const Refusal refusal(call, comm);
-            const Ending<CommTable> ending(comm, handles().comm_null, end_comm))
+VERITY_WRAP(Comm_free, (MPI_Comm * comm), (comm),
+            const Ending<CommTable> ending(comm, handles().comm_null, end_comm);
+            const Refusal refusal(call, comm))
+VERITY_WRAP(Comm_disconnect, (MPI_Comm * comm), (comm),
+            const Ending<CommTable> ending(comm, handles().comm_null, end_comm);
+            const Refusal refusal(call, comm))
 
 #ifdef OPEN_MPI
 // As older headers lack them, and the library may be a newer one.

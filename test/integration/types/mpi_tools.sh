@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The interposer beside others: a tool of the profiling interface preloaded before or after it, mpi4py, error handlers that do not
-# return, and errors of several threads.
+# return, errors of several threads, and handles that are used while they are freed.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
 
@@ -27,6 +27,32 @@ with_preloads() {
 threads() {
   typechecked 100 "$launcher" "$2" vposix,vself "$3" > "$tap_dir/job"
   if [ "$(cat "$tap_dir/status")" -eq 77 ]; then skip "$1" "no MPI_THREAD_MULTIPLE"; else contains "$1" "$(cat "$tap_dir/job")" "$4"; fi
+}
+
+compile_ending() { # compile_ending LAUNCHER: with the library that stands between it and MPI
+  local out compiler=${MPICC:-mpicc} source=$abs_top_srcdir/test/mpi/datatypes/ending.c
+  out=$tap_dir/$(flavour "$1")-ending
+  [ "$1" != "$mpich" ] || compiler=mpicc.mpich
+  $compiler -w -O2 -g -I"$abs_top_srcdir/test/mpi" -DLIBRARY -shared -fPIC -o "$out.so" "$source" &&
+    $compiler -w -O2 -g -I"$abs_top_srcdir/test/mpi" -pthread -o "$out" "$source" "$out.so"
+}
+
+# ending NAME LAUNCHER ARGUMENT...: a correct program that uses handles while they are freed. MPICH 4 does not survive some of them.
+ending() {
+  local name=$1 status
+  typechecked 60 "$2" 2 vposix,vself ending "${@:3}" > "$tap_dir/job"
+  status=$(cat "$tap_dir/status")
+  if [ "$status" -eq 77 ]; then
+    skip "$name" "no MPI_THREAD_MULTIPLE"
+  elif [ "$status" -ne 0 ] && ending_fails_without "$2" "${@:3}"; then
+    skip "$name" "stock fails too: $(tail -n 1 "$tap_dir/stock")"
+  else
+    contains "$name: it ends" "$(cat "$tap_dir/job")" '^ending done$'
+    is "$name: nothing is reported" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
+  fi
+}
+ending_fails_without() { # ending_fails_without LAUNCHER ARGUMENT...: on stock UCX
+  ! with_tls posix,self timeout -k 5 60 "$1" -np 2 "$tap_dir/$(flavour "$1")-ending" "${@:2}" > "$tap_dir/stock" 2>&1
 }
 
 for launcher in $openmpi $mpich; do
@@ -55,6 +81,13 @@ for launcher in $openmpi $mpich; do
   typechecked 60 "$launcher" 2 vposix,vself fibers > "$tap_dir/job"
   is "$mpi: on a stack that is unmapped afterwards" "$(grep -c '^fibers 3 of 3$' "$tap_dir/job")" 2
   threads "$mpi: no communicator is freed under its error handler" 2 released '^released errors [1-9][0-9]* freed under the handler 0$'
+  compile_ending "$launcher" > "$tap_dir/compile" 2>&1 || note "$(cat "$tap_dir/compile")"
+  ending "$mpi: another thread uses a type that is freed" "$launcher" type
+  ending "$mpi: types that are freed within each other" "$launcher" nest 9
+  ending "$mpi: more of them than there is room for" "$launcher" nest 300
+  ending "$mpi: another thread uses a communicator that is freed" "$launcher" comm
+  ending "$mpi: a collective operation while one rank frees its communicator" "$launcher" mixed
+  ending "$mpi: another thread has the next communicator before MPI_Comm_free returns" "$launcher" again
   threads "$mpi: no mismatched put is made while another thread leaves calls" 1 thread_puts '^puts [1-9][0-9]* made 0$'
 done
 

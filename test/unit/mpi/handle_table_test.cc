@@ -5,7 +5,10 @@
 
 #include <limits>
 #include <memory>
+#include <new>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace verity::mpi {
@@ -57,21 +60,85 @@ TEST(MpiHandleTable, WhileAHandleEndsNothingIsFoundOutAboutIt) {
       EXPECT_EQ(find(15, 2)->value, 2);
     }
     EXPECT_EQ(find(14, 3)->value, 3);
-    std::thread([] { EXPECT_EQ(find(13, 4)->value, 4) << "another thread has it again"; }).join();
-    Table::drop(13);
   }
   EXPECT_EQ(find(13, 5)->value, 5);
   for (const int handle : {13, 14, 15}) Table::drop(handle);
 }
 
+TEST(MpiHandleTable, NorByAnotherThread) {
+  {
+    const Table::Ending ending(13);
+    std::thread([] {
+      EXPECT_EQ(find(13, 2), nullptr) << "the callback may have this thread use it";
+      { const Table::Ending its_own(14); }
+      EXPECT_EQ(find(13, 2), nullptr);
+      EXPECT_EQ(find(14, 3)->value, 3);
+    }).join();
+    EXPECT_EQ(find(13, 4), nullptr);
+  }
+  EXPECT_EQ(find(13, 5)->value, 5);
+  for (const int handle : {13, 14}) Table::drop(handle);
+}
+
+TEST(MpiHandleTable, AHandleThatEndsWhileItIsFilledIsNotEntered) {
+  std::optional<Table::Ending> ending;
+  EXPECT_EQ(Table::find(16, [&](Info*) { ending.emplace(16); }), nullptr);
+  EXPECT_EQ(Table::known(16), nullptr);
+  ending.reset();
+  EXPECT_EQ(find(16, 1)->value, 1);
+  Table::drop(16);
+}
+
+constexpr int kRoom = static_cast<int>(EndingHandles<int>::kMost);
+
 TEST(MpiHandleTable, ManyHandlesThatEndWithinEachOther) {
+  EXPECT_EQ(find(13, 1)->value, 1);
   std::vector<std::unique_ptr<Table::Ending>> endings;
-  for (int handle = 3000; handle < 3020; ++handle)
-    endings.push_back(std::make_unique<Table::Ending>(handle));
+  const auto add = [&](int handle) { endings.push_back(std::make_unique<Table::Ending>(handle)); };
+  for (int i = 0; i < kRoom; ++i) add(3000 + i);
   EXPECT_EQ(find(3000, 1), nullptr);
+  EXPECT_EQ(find(14, 1)->value, 1);
+  add(2000);
+  add(2001);
+  EXPECT_EQ(find(2001, 1), nullptr);
+  EXPECT_EQ(find(15, 1), nullptr) << "it may be one of those that there was no room for";
+  EXPECT_EQ(find(13, 2)->value, 1) << "it is in the table";
+  endings.pop_back();
+  EXPECT_EQ(find(2001, 1), nullptr);
+  endings.pop_back();
+  EXPECT_EQ(find(2001, 1)->value, 1);
+  EXPECT_EQ(find(3000 + kRoom - 1, 1), nullptr);
   while (!endings.empty()) endings.pop_back();
   EXPECT_EQ(find(3000, 1)->value, 1);
-  Table::drop(3000);
+  for (const int handle : {13, 14, 2001, 3000}) Table::drop(handle);
+}
+
+std::vector<int> abandoned;
+int others_abandoned;
+
+// They are on no stack that is left in order: longjmp() has left it.
+TEST(MpiHandleTable, EndingsThatWereLeftWithoutReturning) {
+  alignas(Table::Ending) unsigned char left[sizeof(Table::Ending)];
+  std::optional<Table::Ending> outer(std::in_place, 13);
+  std::thread([] {
+    const Table::Ending of_another(12);
+    alignas(Table::Ending) unsigned char its_room[sizeof(Table::Ending)];
+    for (int i = 0; i < kRoom; ++i) new (its_room) Table::Ending(3000 + i);
+    EXPECT_EQ(find(15, 1), nullptr);
+    Table::Ending::abandon([](int handle) { abandoned.push_back(handle); },
+                           [] { ++others_abandoned; });
+  }).join();
+  ASSERT_EQ(abandoned.size(), static_cast<size_t>(kRoom) - 1);
+  EXPECT_EQ(abandoned[0], 12);
+  EXPECT_EQ(abandoned[1], 3000);
+  EXPECT_EQ(others_abandoned, 2);
+  EXPECT_EQ(find(13, 1), nullptr) << "another thread's go on";
+  EXPECT_EQ(find(15, 1)->value, 1);
+  new (left) Table::Ending(14);
+  outer.reset();
+  EXPECT_EQ(find(14, 1)->value, 1) << "was left within the outer one";
+  EXPECT_EQ(find(13, 1)->value, 1);
+  for (const int handle : {13, 14, 15}) Table::drop(handle);
 }
 
 // Its memory belongs to another handle then, but it is still in this thread's cache.
