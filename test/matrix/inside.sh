@@ -73,6 +73,6 @@ took tests
 
 failed=$(count 'FAIL|ERROR|XPASS')
 left=$(traces)
-[ -z "$left" ] || printf 'left behind by the tests:\n%s\n' "$left"
 show_results "$failed"
+[ -z "$left" ] || printf 'left behind by the tests:\n%s\n' "$left"
 [ "$failed" -eq 0 ] && [ -z "$left" ]
