@@ -231,7 +231,9 @@ std::string Node::broken_rule() {
       if (count != tx.frames() || bytes != tx.bytes()) return "window count is wrong";
       const bool repair_pending =
           l.control.has(link::Control::kRepair, static_cast<wire::Class>(c));
-      for (const link::Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
+      // What was not sent yet goes in its turn, not with the repairs.
+      for (const link::Slot* slot = tx.oldest(); slot != nullptr && slot != tx.first_unsent();
+           slot = slot->next) {
         if (slot->repair != nullptr && slot->repair->pending && !repair_pending)
           return "a repair that is not pending";
       }
