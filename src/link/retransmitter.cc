@@ -114,20 +114,12 @@ Sent Retransmitter::transmit(Link& link, wire::Class c, Slot& slot) noexcept {
     if (slot.compact) return iface_.port.send_compact(link, frame);
     return iface_.port.send(link, c, {&frame, 1});
   }
-  // A zero-copy frame that was bounced before it could be sent.
+  // A zero-copy frame that was bounced before it could be sent. One that is too large goes in
+  // pieces, as a repair does.
   if (slot.size <= iface_.config.max_send)
     return send_frame(link, c, slot) ? Sent::kOk : Sent::kBusy;
-  return transmit_in_pieces(link, c, slot);
-}
-
-// As a repair, but in its turn: frames behind it that arrived first would look like a loss.
-Sent Retransmitter::transmit_in_pieces(Link& link, wire::Class c, Slot& slot) noexcept {
-  if (slot.repair == nullptr || !slot.repair->pending) {
-    if (!request_whole(link, c, slot)) return Sent::kOk;  // the link failed
-    slot.repair->speculative = true;                      // not counted as sent again
-  }
-  if (!prepare(link, c, slot)) return Sent::kOk;
-  return send_repair(link, c, slot) ? Sent::kOk : Sent::kBusy;
+  request(link, c, slot, nullptr, 0);
+  return Sent::kOk;
 }
 
 void Retransmitter::on_nack(Link& link, wire::Class c, const wire::FrameView& view) noexcept {
@@ -271,7 +263,7 @@ bool Retransmitter::prepare(Link& link, wire::Class c, Slot& slot) noexcept {
 
 bool Retransmitter::send_repairs(Link& link, wire::Class c) noexcept {
   SendWindow& tx = link.send_window(c);
-  for (Slot* slot = tx.oldest(); slot != nullptr && slot != tx.first_unsent(); slot = slot->next) {
+  for (Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
     if (slot->repair == nullptr || !slot->repair->pending) continue;
     if (!prepare(link, c, *slot)) return true;  // the link failed
     // Sending may deliver and acknowledge there and then: the slot is looked at no more after its

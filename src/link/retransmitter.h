@@ -45,7 +45,6 @@ class Retransmitter {
  private:
   bool resume(Link& link, wire::Class c) noexcept;
   Sent transmit(Link& link, wire::Class c, Slot& slot) noexcept;
-  Sent transmit_in_pieces(Link& link, wire::Class c, Slot& slot) noexcept;
   void request(Link& link, wire::Class c, Slot& slot, const uint8_t* digests,
                uint16_t count) noexcept;
   bool request_whole(Link& link, wire::Class c, Slot& slot) noexcept;

@@ -231,9 +231,7 @@ std::string Node::broken_rule() {
       if (count != tx.frames() || bytes != tx.bytes()) return "window count is wrong";
       const bool repair_pending =
           l.control.has(link::Control::kRepair, static_cast<wire::Class>(c));
-      // What was not sent yet goes in its turn, not with the repairs.
-      for (const link::Slot* slot = tx.oldest(); slot != nullptr && slot != tx.first_unsent();
-           slot = slot->next) {
+      for (const link::Slot* slot = tx.oldest(); slot != nullptr; slot = slot->next) {
         if (slot->repair != nullptr && slot->repair->pending && !repair_pending)
           return "a repair that is not pending";
       }
