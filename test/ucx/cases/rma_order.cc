@@ -150,21 +150,22 @@ void fence_orders_messages(Side& side) {
 void flush_while_starting(Side& side) {
   Iface iface(side.options);
   need(iface, UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY, side);
-  constexpr size_t kLength = 1000;
+  const auto& cap = iface.attr().cap;
+  const size_t length = std::min({cap.put.max_bcopy, cap.get.max_bcopy, size_t{1000}});
   Endpoints eps(iface, side.channel, 1);
-  Window window(iface, side.channel, 2 * kLength);
-  const Bytes content = window_content(2 * kLength);
+  Window window(iface, side.channel, 2 * length);
+  const Bytes content = window_content(2 * length);
   std::vector<Get> gets(16);  // some are open at any time
   unsigned open = 0;
   const auto get_some = [&] {
     for (Get& get : gets) {
       if (get.open != nullptr && get.status == UCS_INPROGRESS) continue;
-      get.content.resize(kLength);
-      get.offset = kLength;
+      get.content.resize(length);
+      get.offset = length;
       get.status = UCS_INPROGRESS;
       uct_completion_t* completion = get.start(&open);
       const ucs_status_t status = uct_ep_get_bcopy(
-          eps[0], Get::unpack, &get, kLength, window.remote(get.offset), window.key(), completion);
+          eps[0], Get::unpack, &get, length, window.remote(get.offset), window.key(), completion);
       if (status == UCS_INPROGRESS) continue;
       completion->status = status;
       Get::done(completion);
@@ -173,7 +174,7 @@ void flush_while_starting(Side& side) {
     }
   };
   const auto put_some = [&] {
-    for (int i = 0; i < 20; ++i) put(iface, eps[0], window, 0, Bytes(kLength), false);
+    for (int i = 0; i < 20; ++i) put(iface, eps[0], window, 0, Bytes(length), false);
   };
   for (const bool puts : {true, false}) {
     const auto start_some = [&] { puts ? put_some() : get_some(); };
