@@ -105,16 +105,18 @@ bool Retransmitter::resume(Link& link, wire::Class c) noexcept {
 
 // The first transmission of a frame.
 Sent Retransmitter::transmit(Link& link, wire::Class c, Slot& slot) noexcept {
-  // A receiver in mode observe reassembles no pieces: one that is too large leaves from its copy.
-  const bool observed = link.mode() == Mode::kObserve && slot.size > iface_.config.max_send;
-  if (slot.source != nullptr && (!slot.source->bounced || slot.source->in_slot || observed))
+  // Too large to be copied again, it leaves from its own copy where the lower transport reads any
+  // memory. A receiver in mode observe reassembles no pieces.
+  const bool from_copy = slot.size > iface_.config.max_send &&
+                         (iface_.config.max_large != 0 || link.mode() == Mode::kObserve);
+  if (slot.source != nullptr && (!slot.source->bounced || slot.source->in_slot || from_copy))
     return iface_.port.send_source(link, c, slot);
   if (slot.source == nullptr) {
     const util::Piece frame{slot.frame(), slot.size};
     if (slot.compact) return iface_.port.send_compact(link, frame);
     return iface_.port.send(link, c, {&frame, 1});
   }
-  // A zero-copy frame that was bounced before it could be sent. One that is too large goes in
+  // A zero-copy frame that was bounced before it could be sent. One that is still too large goes in
   // pieces, as a repair does.
   if (slot.size <= iface_.config.max_send)
     return send_frame(link, c, slot) ? Sent::kOk : Sent::kBusy;

@@ -122,30 +122,35 @@ TEST_P(Modes, ObserveSendsAByeToAPeerThatHasNotAnswered) {
   EXPECT_EQ(p.b.closed, 1u);
 }
 
-// A long zero-copy frame whose buffer is needed before it could be sent leaves from its copy, and
-// not in pieces, which a receiver in mode observe does not reassemble.
-TEST_P(Modes, ObserveSendsALongFrameFromItsCopy) {
-  link::Config config = with_mode(Mode::kObserve);
-  config.max_large = 60000;
-  Pair p(config);
-  p.join();
-  std::vector<uint8_t> buffer(3 * config.max_send, 3);
-  p.a.busy = true;
-  link::Slot* slot = p.a.send_zero_copy(buffer);
-  ASSERT_NE(slot, nullptr);
-  p.a.hub.zero_copy.bounce_all(*p.a.link);
-  EXPECT_EQ(p.a.freed, 1u);
-  buffer.assign(buffer.size(), 0);
-  p.a.busy = false;
-  p.a.lower_keeps_sources = true;
-  EXPECT_TRUE(p.a.hub.retransmitter.resume(*p.a.link));
-  EXPECT_TRUE(link::ZeroCopy::has_unbounced(*p.a.link)) << "the lower transport reads the copy";
-  p.run_for(50'000'000);
-  EXPECT_EQ(p.b.got, std::vector<std::string>{std::string(buffer.size(), 3)});
-  p.a.hub.zero_copy.source_sent(*p.a.link, *slot);
-  EXPECT_FALSE(link::ZeroCopy::has_unbounced(*p.a.link));
-  EXPECT_EQ(p.a.freed, 1u);
-  EXPECT_EQ(p.b.counters.gaps, 0u);
+// A long zero-copy frame whose buffer is needed before it could be sent leaves from its copy, in its
+// turn. In pieces a receiver in mode observe would not reassemble it, and in mode verify it would
+// come behind what was sent later, as if it had been lost.
+TEST_P(Modes, ALongFrameLeavesFromItsCopyInItsTurn) {
+  for (const link::Mode mode : {link::Mode::kObserve, link::Mode::kVerify}) {
+    link::Config config = with_mode(mode);
+    config.max_large = 60000;
+    Pair p(config);
+    p.join();
+    std::vector<uint8_t> buffer(3 * config.max_send, 3);
+    p.a.busy = true;
+    link::Slot* slot = p.a.send_zero_copy(buffer);
+    ASSERT_NE(slot, nullptr);
+    p.a.hub.zero_copy.bounce_all(*p.a.link);
+    EXPECT_EQ(p.a.freed, 1u);
+    buffer.assign(buffer.size(), 0);
+    p.a.busy = false;
+    p.a.lower_keeps_sources = true;
+    EXPECT_TRUE(p.a.hub.retransmitter.resume(*p.a.link));
+    EXPECT_TRUE(link::ZeroCopy::has_unbounced(*p.a.link)) << "the lower transport reads the copy";
+    ASSERT_TRUE(p.a.send("behind it"));
+    p.run_for(50'000'000);
+    EXPECT_EQ(p.b.got, (std::vector<std::string>{std::string(buffer.size(), 3), "behind it"}));
+    p.a.hub.zero_copy.source_sent(*p.a.link, *slot);
+    EXPECT_FALSE(link::ZeroCopy::has_unbounced(*p.a.link));
+    EXPECT_EQ(p.a.freed, 1u);
+    EXPECT_EQ(p.b.counters.gaps, 0u);
+    EXPECT_EQ(p.a.counters.frames_resent, 0u);
+  }
 }
 
 }  // namespace
