@@ -26,7 +26,9 @@ check_more() { # check_more PASS TARGET [VARIABLE=VALUE...]: adds results to tho
       $1 == "#" && $2 == failed && lines-- > 0
       /^(FAIL|ERROR|XPASS): |: error: /; { fflush() }' || true
   grep -q '^# TOTAL:' "$out" || {
-    tail -n 60 "$out"
+    # With -k the first error is far from the end.
+    grep -E -A 3 '(error|undefined reference)[: ]' "$out" | head -n 40 || true
+    tail -n 20 "$out"
     die "the tests of $1, $2, did not run (all of it in $out)"
   }
 }

@@ -217,6 +217,9 @@ bool Delivery::is_kept(uint8_t am_id, const void* payload, size_t length) noexce
     count_upcall(-1);
   }
   if (!idle_) (void)run_deferred();
+  // The request for them was deferred (call_observed()), and its handler sends them: the data of a
+  // rendezvous, whose order among other messages matters to no one.
+  if (runs_deferred_ && core_.is_self && am_id == kRendezvousData && !idle_) return false;
   if (deferred_.empty() && !idle_ && !runs_deferred_) return false;
   defer(am_id, payload, length);
   return true;

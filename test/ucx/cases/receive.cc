@@ -288,7 +288,34 @@ void rendezvous_with_oneself(Side& side) {
   finish(side, iface);
 }
 
+// What the handler of the RTR sends is long, and need not be kept for later.
+void data_of_a_rendezvous_with_oneself(Side& side) {
+  constexpr uint8_t kRtr = 11, kData = 12;  // of UCP
+  if (side.options.transport.front() != 'v' || !side.channel.alone()) throw Skip("vself only");
+  if (std::getenv("UCX_FAULT_RATE") != nullptr) throw Skip("a damaged one is delivered later");
+  Iface iface(side.options);
+  const auto length_of = [](uint64_t) { return size_t{1000}; };
+  Inbound answers(iface, kRtr, length_of), data(iface, kData, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Outbound answer(iface, eps[0], kRtr, length_of), send(iface, eps[0], kData, length_of);
+  answers.on_message = [&](uint8_t*, size_t, unsigned, uint64_t) {
+    for (int i = 0; i < 10; ++i) {
+      const uint64_t before = data.count();
+      send.send(Kind::kBcopy);
+      require(data.count() == before + 1, "data of a rendezvous is delivered in its send");
+    }
+    return UCS_OK;
+  };
+  for (uint64_t i = 0; i < 5; ++i) {
+    answer.send(Kind::kBcopy);
+    iface.progress_until([&] { return answers.count() > i; }, "an answer", 10);
+    data.verify();
+  }
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
+    {"data of a rendezvous with the own interface", data_of_a_rendezvous_with_oneself},
     {"a rendezvous with the own interface waits for progress", rendezvous_with_oneself},
     {"descriptors kept, no headroom", keep_0},
     {"descriptors kept, headroom 8", keep_8},

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -119,7 +120,7 @@ int others_abandoned;
 // They are on no stack that is left in order: longjmp() has left it.
 TEST(MpiHandleTable, EndingsThatWereLeftWithoutReturning) {
   alignas(Table::Ending) unsigned char left[sizeof(Table::Ending)];
-  std::optional<Table::Ending> outer(std::in_place, 13);
+  auto outer = std::make_unique<Table::Ending>(13);
   std::thread([] {
     const Table::Ending of_another(12);
     alignas(Table::Ending) unsigned char its_room[sizeof(Table::Ending)];
