@@ -137,8 +137,9 @@ both "MPI_Put and MPI_Get" write 10 any "operations=swr least=700 skip=64 nth=10
 # ---- by UCX's own names, and by an alias of them ------------------------------------------------
 
 own=UCX_VERITY_TRANSPARENT=y
+long_form() { [ "${VERITY_TEST_LONG:-0}" != 0 ]; }
 plugin "by UCX's own names: sends" send 1 "operations=s least=900 skip=64 nth=10" $wrapped $own UCX_TLS=$raw hello_integrity 2000 4000
-plugin "by UCX's own names: reads" read 1 "operations=swr least=900 skip=64 nth=25" $wrapped $own UCX_TLS=$raw \
+! long_form || plugin "by UCX's own names: reads" read 1 "operations=swr least=900 skip=64 nth=25" $wrapped $own UCX_TLS=$raw \
   UCX_RNDV_SCHEME=get_zcopy hello_integrity 100 1048576
 plugin "by an alias" send 1 "operations=s least=900 skip=64 nth=10" $wrapped $own UCX_TLS=rc,self hello_integrity 2000 4000
 
@@ -149,21 +150,21 @@ plugin "by an alias" send 1 "operations=s least=900 skip=64 nth=10" $wrapped $ow
 # in all. Whether one does is a matter of time: no number of them is asked for.
 # shellcheck disable=SC2086 # words
 {
-  plugin "first bytes of frames over rc_verbs" send 1 "operations=s least=40 skip=1 within=4 nth=50" $wrapped $mixed
-  plugin "first bytes of frames over ud_verbs" datagram 1 "operations=u least=100 skip=8 within=4 nth=50" vud_verbs,vself $mixed
+  ! long_form || plugin "first bytes of frames over rc_verbs" send 1 "operations=s least=40 skip=1 within=4 nth=50" $wrapped $mixed
+  ! long_form || plugin "first bytes of frames over ud_verbs" datagram 1 "operations=u least=100 skip=8 within=4 nth=50" vud_verbs,vself $mixed
   plugin "headers of frames over rc_verbs" send 1 "operations=s least=40 skip=1 within=32 nth=50" $wrapped $mixed
   plugin "headers of frames over ud_verbs" datagram 1 "operations=u least=100 skip=8 within=32 nth=50" vud_verbs,vself $mixed
   plugin "small frames" send 1 "operations=s most=40 skip=1 nth=5" $wrapped $mixed
   plugin "acknowledgements over rc_verbs" send 0 \
     "operations=s least=33 most=33 at=29 value=178 skip=1 nth=2" $wrapped $mixed
-  plugin "acknowledgements over ud_verbs" datagram 0 \
+  ! long_form || plugin "acknowledgements over ud_verbs" datagram 0 \
     "operations=u least=40 most=40 at=36 value=178 skip=8 nth=2" vud_verbs,vself $mixed
   plugin "bursts in several packets after each other" send 1 \
     "operations=s least=500 skip=1 burst=200 run=3 nth=100" $wrapped $mixed
-  plugin "lost packets, which rc_verbs sends again" send 1 "operations=s least=200 stale=1 nth=20 limit=30" $wrapped $mixed
+  ! long_form || plugin "lost packets, which rc_verbs sends again" send 1 "operations=s least=200 stale=1 nth=20 limit=30" $wrapped $mixed
   plugin "lost packets, which ud_verbs sends again" datagram 1 \
     "operations=u least=200 stale=1 nth=20 limit=30" vud_verbs,vself $mixed
-  plugin "with the progress thread, over rc_verbs" send 1 "operations=sr least=700 skip=64 nth=40" $wrapped \
+  ! long_form || plugin "with the progress thread, over rc_verbs" send 1 "operations=sr least=700 skip=64 nth=40" $wrapped \
     UCX_VERITY_PROGRESS_THREAD=y $mixed
   plugin "with the progress thread, over ud_verbs" datagram 1 "operations=u least=700 skip=64 nth=40" vud_verbs,vself \
     UCX_VERITY_PROGRESS_THREAD=y $mixed
