@@ -122,9 +122,9 @@ TEST_P(Modes, ObserveSendsAByeToAPeerThatHasNotAnswered) {
   EXPECT_EQ(p.b.closed, 1u);
 }
 
-// A long zero-copy frame whose buffer is needed before it could be sent leaves from its copy, in its
-// turn. In pieces a receiver in mode observe would not reassemble it, and in mode verify it would
-// come behind what was sent later, as if it had been lost.
+// A long zero-copy frame whose buffer is needed before it could be sent leaves from its copy, in
+// its turn. In pieces a receiver in mode observe would not reassemble it, and in mode verify it
+// would come behind what was sent later, as if it had been lost.
 TEST_P(Modes, ALongFrameLeavesFromItsCopyInItsTurn) {
   for (const link::Mode mode : {link::Mode::kObserve, link::Mode::kVerify}) {
     link::Config config = with_mode(mode);
