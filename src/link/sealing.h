@@ -44,6 +44,19 @@ inline void seal_in_place(Link& link, Slot* slot, void* frame) noexcept {
                           link.send_window(wire::Class::kSync).nonce(), slot->key());
 }
 
+// The same where the payload is still in these pieces, too, and the slot gets its copy of them
+// later. They are what is hashed: the lines of `frame` may still be on their way from the peer's
+// cache. The first piece begins a word ahead of the payload, in `frame`.
+inline void seal_pieces(Link& link, Slot* slot, void* frame, util::Pieces pieces) noexcept {
+  constexpr size_t kWord = sizeof(uint64_t);
+  auto* payload = static_cast<uint8_t*>(frame) + wire::kCompactHeader;
+  std::memcpy(payload - kWord, slot->payload() - kWord, kWord);
+  const uint64_t root = wire::compact_root(
+      merkle::hash(pieces), link.send_window(wire::Class::kSync).nonce(), slot->key());
+  std::memcpy(frame, &root, kWord);
+  std::memcpy(slot->frame(), &root, kWord);
+}
+
 // Seals a stored frame that has its full header, in whatever pieces it is.
 void seal_stored(Slot& slot, uint64_t nonce) noexcept;
 

@@ -119,6 +119,8 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/sending/frame_limits.h \
 	src/uct/sending/frame_sender.cc \
 	src/uct/sending/frame_sender.h \
+	src/uct/sending/late_copy.cc \
+	src/uct/sending/late_copy.h \
 	src/uct/sending/zero_copy.cc \
 	src/uct/sending/zero_copy.h \
 	src/uct/onesided/fences.cc \

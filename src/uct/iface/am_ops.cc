@@ -4,6 +4,7 @@
 #include "uct/iface/verity_ep.h"
 #include "uct/memory/verity_md.h"
 #include "uct/sending/checks.h"
+#include "uct/sending/late_copy.h"
 #include "uct/sending/zero_copy.h"
 
 namespace verity::uct {
@@ -104,9 +105,11 @@ ucs_status_t unframed_zcopy(UctLink& l, uint8_t id, const void* header, unsigned
     if (is_unframed(l)) return unframed_short(f, l, id, header, payload, length);
     return is_closed(l) ? UCS_OK : FrameSender::refusal(l);
   }
-  std::memcpy(slot->payload(), &header, sizeof(header));
-  if (length != 0) std::memcpy(slot->payload() + sizeof(header), payload, length);
-  return f.sender().launch_copied(l, c, slot, sizeof(header) + length,
+  const ShortMessage message{id, self.serial(), header, payload, length};
+  if (c == wire::Class::kSync && may_copy_late(f.sender(), l, message))
+    return launch_late(f.sender(), l, slot, message);
+  message.write(slot->payload());
+  return f.sender().launch_copied(l, c, slot, message.size(),
                                   {self.serial(), nullptr, payload, id});
 }
 

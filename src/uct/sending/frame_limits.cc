@@ -13,6 +13,11 @@ namespace {
 // keeping the user waiting for an acknowledgement.
 constexpr size_t kCopyUpTo = 2048;
 
+// Bytes from which on short messages are kept behind their send (late_copy.h): on an Intel Xeon
+// that takes a twentieth off the latency at 4 KiB and an eighth at 8 KiB, at the same rate; at 1
+// KiB it costs a fifth of the rate.
+constexpr size_t kLateFrom = 4096;
+
 // Bytes of the longest upper header of a zero-copy message: UCP's are shorter.
 constexpr size_t kMostHeader = 256;
 
@@ -33,6 +38,7 @@ constexpr size_t kMaxRma = 60 * 1024;
 void gather(FrameLimits* limits, size_t segment) noexcept {
   limits->gathers = true;
   limits->fuse_from = SIZE_MAX;
+  limits->late_from = kLateFrom;
   limits->max_zcopy = limits->max_bcopy;
   limits->max_bcopy =
       std::min(limits->max_bcopy, whole_elements(std::max(segment + segment / 8, kMostCopied)));

@@ -27,6 +27,8 @@ struct FrameLimits {
   // From this length on a kept frame is hashed in the pass that copies it to the lower transport's
   // buffer. Where the receiver has the buffer in its cache that pass is slower than two.
   size_t fuse_from = 512;
+  // Of short messages from this length on the slot gets its copy behind the send: see late_copy.h.
+  size_t late_from = SIZE_MAX;
   size_t copy_up_to = 0;  // zero-copy sends up to this length are copied
   size_t max_header = 0;  // of a zero-copy message's upper header
   size_t max_iov = 0;
