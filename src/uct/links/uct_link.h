@@ -19,7 +19,8 @@ namespace verity::uct {
 class LinkSet;
 class WrapEp;
 
-// Upper requests that wait for room, in order. The link is made of the requests' private bytes.
+// Upper requests that wait for room, those of earlier epochs first. One may come late, from the
+// queue of another lane. The link is made of the requests' private bytes.
 class PendingQueue {
  public:
   struct Of {
@@ -28,6 +29,7 @@ class PendingQueue {
   };
 
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+  // Behind the others of its epoch, or in front of them.
   void push_back(uct_pending_req_t* request, const Of& of) noexcept;
   void push_front(uct_pending_req_t* request, const Of& of) noexcept;
   // nullptr when empty.
@@ -48,6 +50,10 @@ class PendingQueue {
   static Node& node(uct_pending_req_t* request) noexcept {
     return *reinterpret_cast<Node*>(request->priv);
   }
+  // The last one of that epoch and those before it; nullptr: there is none.
+  [[nodiscard]] uct_pending_req_t* last_until(uint32_t epoch) const noexcept;
+  // Behind `before`, or as the first one.
+  void insert(uct_pending_req_t* request, const Of& of, uct_pending_req_t* before) noexcept;
 
   uct_pending_req_t* head_ = nullptr;
   uct_pending_req_t* tail_ = nullptr;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../window.h"
@@ -200,7 +201,90 @@ void flush_while_starting(Side& side) {
   finish(side, iface);
 }
 
+// A put that waits in the queue of an endpoint, and goes on over another one when it is tried
+// again, as UCP's do that are cut for several lanes.
+struct WaitingPut : uct_pending_req_t {
+  uct_ep_h ep = nullptr;
+  uct_rkey_t key = 0;
+  uct_ep_h next_ep = nullptr;  // where it goes on; nullptr: nowhere
+  uct_rkey_t next_key = 0;
+  uint64_t address = 0;
+  uint8_t value = 0;
+  bool done = false;
+
+  ucs_status_t start() {
+    const ucs_status_t status = uct_ep_put_short(ep, &value, 1, address, key);
+    done = status == UCS_OK;
+    return status;
+  }
+  static ucs_status_t again(uct_pending_req_t* self) {
+    auto& put = static_cast<WaitingPut&>(*self);
+    if (put.next_ep == nullptr) return put.start();
+    put.ep = std::exchange(put.next_ep, nullptr);
+    put.key = put.next_key;
+    while (put.start() == UCS_ERR_NO_RESOURCE && uct_ep_pending_add(put.ep, self, 0) != UCS_OK) {}
+    return UCS_OK;
+  }
+};
+
+// A put without room, a fence, and a put to the same byte over another interface of the worker,
+// which waits for the first one. That goes on over the other interface, too, and is still before
+// the fence.
+void changes_lanes_before_fence(Side& side) {
+  need_wrapper_and_two(side);
+  if (!side.options.transport.ends_with("posix")) throw Skip("done with posix and tcp");
+  if (!in_mode_verify()) throw Skip("only in mode verify is there a window");
+  setenv("UCX_VERITY_WINDOW", "8", 1);
+  constexpr size_t kLength = 4096;
+  Options options = side.options;
+  options.transport.replace(options.transport.find("posix"), 5, "tcp");
+  options.device.clear();
+  Iface iface(side.options);
+  Iface other(options, iface);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PENDING, side);
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  Inbound in(iface, kId, length_of);
+  Inbound in_other(other, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Endpoints other_eps(other, side.channel, 1);
+  Window window(iface, side.channel, kLength);
+  SharedWindow shared(other, side.channel, window, kLength);
+  Outbound out(iface, eps[0], kId, length_of);
+  Outbound out_other(other, other_eps[0], kId, length_of);
+  connect_idle(side, iface, eps[0], in, out);
+  connect_idle(side, other, other_eps[0], in_other, out_other);
+  WaitingPut puts[2];
+  if (side.role == 0) {
+    while (out.try_send(Kind::kShort) == UCS_OK) {}
+    for (WaitingPut& put : puts) {
+      put.func = WaitingPut::again;
+      put.ep = other_eps[0];
+      put.key = shared.key();
+      put.address = window.remote(0);
+    }
+    puts[0].next_ep = std::exchange(puts[0].ep, eps[0]);
+    puts[0].next_key = std::exchange(puts[0].key, window.key());
+    puts[0].value = 1;
+    puts[1].value = 2;
+    for (WaitingPut& put : puts) {
+      require(put.start() == UCS_ERR_NO_RESOURCE, "a put did not wait");
+      check(uct_ep_pending_add(put.ep, &put, 0), "uct_ep_pending_add");
+      check(uct_iface_fence(iface.handle(), 0), "uct_iface_fence");
+      check(uct_iface_fence(other.handle(), 0), "uct_iface_fence");
+    }
+  }
+  side.channel.barrier({});
+  if (side.role == 0) {
+    iface.progress_until([&] { return puts[0].done && puts[1].done; }, "the puts");
+    other.flush(other_eps[0]);
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  require(side.role == 0 || *window.at(0) == 2, "a put behind a fence came before the other one");
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
+    {"rma: a put that changes lanes stays before a fence", changes_lanes_before_fence},
     {"rma: mailboxes that are polled", mailboxes},
     {"rma: a fence orders gets behind puts", fence_orders_gets},
     {"rma: a fence orders messages behind gets that wait", fence_orders_messages},
