@@ -32,6 +32,11 @@ class FlushQueue {
 
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
 
+  [[nodiscard]] bool has(const Ep* ep) const noexcept {
+    return std::any_of(waiting_.begin(), waiting_.end(),
+                       [ep](const Request& request) { return request.ep == ep; });
+  }
+
   // UCS_INPROGRESS, or why not. Without a completion the caller tries again.
   [[nodiscard]] ucs_status_t add(const Request& request) noexcept {
     if (request.comp == nullptr) return UCS_INPROGRESS;

@@ -117,6 +117,9 @@ ucs_status_t Flusher::flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) 
     const UctLink& l = ep->link();
     if (l.behind_pending && !l.is_lost()) return UCS_ERR_NO_RESOURCE;
   }
+  // A wait for the lower transport that the caller gave up, as it may without a completion, is not
+  // this one's.
+  if (ep != nullptr && comp != nullptr && !waiting_.has(ep)) ep->let_go_at = 0;
   const Queue::Request request{ep, flags, comp, ep != nullptr ? covered_now(*ep) : Covered{}};
   const ucs_status_t status = try_flush(request);
   return status == UCS_ERR_NO_RESOURCE ? waiting_.add(request) : status;

@@ -174,6 +174,12 @@ struct LongSends {
     if (side.role == 0) send();
   }
 
+  // Once all have ended.
+  void send_again() {
+    messages.clear();
+    sends.clear();
+    send();
+  }
   [[nodiscard]] bool have_ended() const {
     require(!sends.empty(), "no send");
     return std::all_of(sends.begin(), sends.end(),
@@ -248,6 +254,38 @@ void flush_in_a_send(Side& side, bool fails) {
 void cancel_in_a_send(Side& side) { flush_in_a_send(side, false); }
 void failure_in_a_send(Side& side) { flush_in_a_send(side, true); }
 
+// Such a flush that the caller gives up, and another one behind later sends: that waits for the
+// lower transport as long as the first would have.
+void cancel_behind_one_given_up(Side& side) {
+  constexpr double kWaits = 0.3;  // s, where it waits for half of one
+  need_wrapper_and_two(side);
+  if (!in_mode_verify()) throw Skip("only in mode verify are the sends copied");
+  LongSends sending(side);
+  Iface& iface = sending.iface;
+  const auto progress = [&] { iface.progress(); };
+  if (side.role == 0 &&
+      uct_ep_flush(sending.eps[0], UCT_FLUSH_FLAG_CANCEL, nullptr) != UCS_INPROGRESS)
+    throw Skip("the lower transport is in the middle of no send");
+  side.channel.barrier({});
+  if (side.role == 0) iface.progress_until([&] { return sending.have_ended(); }, "the sends");
+  side.channel.barrier(progress);
+  const double until = seconds_now() + 2 * kWaits;
+  iface.progress_until([&] { return seconds_now() > until; }, "some time");
+  side.channel.barrier(progress);
+  if (side.role == 0) {
+    sending.send_again();
+    const double began = seconds_now();
+    cancel(iface, sending.eps[0]);
+    const double took = seconds_now() - began;
+    // A peer with a progress thread reads, and they end well.
+    const bool ended_well = std::all_of(sending.sends.begin(), sending.sends.end(),
+                                        [](const auto& comp) { return comp.status == UCS_OK; });
+    require(took > kWaits || ended_well, "sends end after " + std::to_string(took) + " s");
+  }
+  side.channel.barrier({});
+  sending.in.verify();
+}
+
 // Flushes under load, completions and plain calls mixed; fences in between change no order.
 void flush_and_fence(Side& side) {
   Iface iface(side.options);
@@ -303,6 +341,7 @@ constexpr Case kCases[] = {
     {"endpoint destroyed during its flush", flush_cancelled},
     {"endpoints that are flushed with cancel, and made again", flush_with_cancel},
     {"flush with cancel in the middle of a send", cancel_in_a_send},
+    {"flush with cancel behind one that was given up", cancel_behind_one_given_up},
     {"flush behind a failure in the middle of a send", failure_in_a_send},
     {"flushes and fences under load", flush_and_fence},
     {"a flush ends while more is sent", flush_while_sending},
