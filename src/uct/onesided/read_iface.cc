@@ -138,7 +138,8 @@ ucs_status_t ReadEp::get_zcopy(const uct_iov_t* iov, size_t iovcnt, uint64_t add
     if (had_link_) return UCS_ERR_CONNECTION_RESET;  // it failed, or the peer closed
     const uint64_t now = monotonic_ns();
     if (without_link_ == 0) without_link_ = now;
-    if (reader().has_carrier() && now - without_link_ < kLinkPatience) return UCS_ERR_NO_RESOURCE;
+    const bool may_come = reader().has_carrier(peer_worker_);
+    if (may_come && now - without_link_ < kLinkPatience) return UCS_ERR_NO_RESOURCE;
     warnings().cannot_verify(reader().lower_tl_name());
     return read_unverified(*this, iov, iovcnt, address, rkey, comp);
   }
@@ -157,7 +158,7 @@ bool ReadEp::must_wait() noexcept {
   if (!verifies_) return false;
   if (is_behind_fence()) return true;
   return find_link(&carrier, &l) ? !carrier->client().has_room(*l)
-                                 : !had_link_ && reader().has_carrier();
+                                 : !had_link_ && reader().has_carrier(peer_worker_);
 }
 
 // All links to that peer: the read may have been begun over another one than would be taken now.
@@ -221,7 +222,13 @@ void ReadIface::write_iface_addr_extra(void* out) noexcept {
 
 void ReadIface::add_reader(ReadEp& ep) { eps_.push_back(&ep); }
 
-bool ReadIface::has_carrier() const noexcept { return !group_.carriers().empty(); }
+bool ReadIface::has_carrier(uint64_t peer_worker) const noexcept {
+  const std::vector<OneSided*>& all = group_.carriers();
+  const bool is_own = peer_worker == wire::worker_of(group_.uid());
+  return std::any_of(all.begin(), all.end(), [is_own](const OneSided* carrier) {
+    return is_own || !carrier->core().is_self;
+  });
+}
 
 bool ReadIface::reading() const noexcept {
   return std::any_of(eps_.begin(), eps_.end(),

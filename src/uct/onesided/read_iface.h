@@ -78,8 +78,9 @@ class ReadIface final : public WrapIface {
   ucs_status_t queue_flush(ReadEp& ep, unsigned flags, uct_completion_t* comp) noexcept;
   void forget(ReadEp& ep) noexcept;
   [[nodiscard]] bool reading() const noexcept;
-  // Without an interface that carries messages no digest can ever be had.
-  [[nodiscard]] bool has_carrier() const noexcept;
+  // Without an interface that carries messages to that worker no digest can ever be had. The self
+  // transport leads to its own worker alone.
+  [[nodiscard]] bool has_carrier(uint64_t peer_worker) const noexcept;
   void add_reader(ReadEp& ep);
   [[nodiscard]] link::Mode mode() const noexcept { return mode_; }
 

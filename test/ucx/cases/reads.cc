@@ -55,10 +55,9 @@ void zcopy_reads(Side& side) {
   side.channel.barrier([&] { carrier.progress(); });
 }
 
-// A transport that only reads, on a worker with none for messages: no peer can be sent a request
-// for digests, now or later. The reads go at once, and count as unverified.
-void reads_alone(Side& side) {
-  Iface reader(reading_beside(side));
+// A read over a worker with no transport for messages to the peer, which can be sent no request for
+// digests, now or later: it goes at once, and counts as unverified.
+void read_at_once(Side& side, Iface& reader) {
   need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
   Endpoints readers(reader, side.channel, 1);
   Window window(reader, side.channel, 4096);
@@ -75,6 +74,23 @@ void reads_alone(Side& side) {
   get.status = UCS_OK;
   verify(get, window_content(4096));
   side.channel.barrier([] {});
+}
+
+void reads_alone(Side& side) {
+  Iface reader(reading_beside(side));
+  read_at_once(side, reader);
+}
+
+// As with raw transports for messages: a program that sleeps would not wake, were a link waited
+// for.
+void reads_beside_self(Side& side) {
+  Options own = side.options;
+  own.transport = "vself";
+  own.device.clear();
+  const Options reads = reading_beside(side);
+  Iface alone(own);
+  Iface reader(reads, alone);
+  read_at_once(side, reader);
 }
 
 // One read of VERITY_READ_BYTES bytes, for test/integration/onesided/large_read.sh.
@@ -155,6 +171,7 @@ void requests_that_destroy(Side& side) {
 
 constexpr Case kCases[] = {
     {"rma: reads without a transport for messages", reads_alone},
+    {"rma: reads with the self transport alone for messages", reads_beside_self},
     {"rma: zero-copy reads", zcopy_reads},
     {"rma: a large read", large_read},
     {"rma: requests that destroy their endpoint", requests_that_destroy},
