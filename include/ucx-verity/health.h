@@ -36,8 +36,9 @@
  * path or of the process are sums of rows: nothing is counted in two of them.
  *
  * Whether the process still runs: it does if somebody holds a write lock (fcntl, F_GETLK) on the
- * file, or if the process `pid` of this boot has the start time `start_ticks`. If neither, and
- * `state` is still UCX_VERITY_HEALTH_RUNNING, it was killed.
+ * file, or if the process `pid` of this boot has the start time `start_ticks` and, where both are
+ * known, the mark `stack_mark`. If neither, and `state` is still UCX_VERITY_HEALTH_RUNNING, it was
+ * killed, or runs another program.
  */
 #ifndef UCX_VERITY_HEALTH_H
 #define UCX_VERITY_HEALTH_H
@@ -95,8 +96,9 @@ struct ucx_verity_health_header {
   uint64_t created_ns;
   uint64_t ended_ns;
   uint32_t uid;
-  uint32_t reserved0;
-  char mode[8]; /* verify, observe, off */
+  uint32_t stack_mark; /* field 28 of that, which exec() changes, folded into 1 to 255, as it is no
+                          other user's to know; 0: not known, and from versions that had none */
+  char mode[8];        /* verify, observe, off */
   char host[64];
   char peer_name[24]; /* the host as peers know it: `host`, or an abbreviation */
   char program[64];

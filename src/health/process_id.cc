@@ -47,6 +47,12 @@ std::uint64_t start_ticks(std::uint64_t pid) { return stat_of(pid, StatField::kS
 
 std::uint64_t stack_start(std::uint64_t pid) { return stat_of(pid, StatField::kStackStart); }
 
+std::uint32_t stack_mark(std::uint64_t pid) {
+  const std::uint64_t start = stack_start(pid);
+  // Multiplied, as the lowest bits are always the same.
+  return start == 0 ? 0 : static_cast<std::uint32_t>((start * 0x9e3779b97f4a7c15U >> 32) % 255 + 1);
+}
+
 bool runs_as(std::uint64_t pid, std::uint32_t user) {
   const std::string status = first_bytes("/proc/" + std::to_string(pid) + "/status");
   const std::size_t at = status.find("\nUid:");

@@ -18,6 +18,10 @@ namespace verity::health {
 // process itself may read it.
 [[nodiscard]] std::uint64_t stack_start(std::uint64_t pid);
 
+// The same where others may read it, whom the place would help to attack the process: folded into 1
+// to 255, so that one exec() of 255 does not show. 0: not known.
+[[nodiscard]] std::uint32_t stack_mark(std::uint64_t pid);
+
 // A field of a line of /proc/PID/stat by its number in proc(5); the program's name in the line may
 // hold blanks and parentheses. 0: it is none, or a zombie's.
 enum class StatField { kStartTicks = 22, kStackStart = 28 };

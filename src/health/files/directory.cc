@@ -54,12 +54,16 @@ bool is_locked(int fd) noexcept {
   return fcntl(fd, F_GETLK, &all) == 0 && all.l_type != F_UNLCK;
 }
 
-// A file may name any process, but its own is one of its owner.
+// A file may name any process, but its own is one of its owner. One that runs another program by
+// exec() counts there no more.
 bool is_running(int fd, const Snapshot& s, uid_t owner) {
   if (is_locked(fd)) return true;
   static const std::string boot = boot_id();
-  return s.boot_id == boot && s.start_ticks != 0 && start_ticks(s.pid) == s.start_ticks &&
-         runs_as(s.pid, owner);
+  if (s.boot_id != boot || s.start_ticks == 0 || start_ticks(s.pid) != s.start_ticks ||
+      !runs_as(s.pid, owner))
+    return false;
+  const std::uint32_t mark = stack_mark(s.pid);
+  return s.stack_mark == 0 || mark == 0 || mark == s.stack_mark;
 }
 
 Life life_of(int fd, const Snapshot& s, uid_t owner) {

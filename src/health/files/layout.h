@@ -23,6 +23,7 @@ static_assert(sizeof(FileHeader) == 512 && sizeof(FileRow) == 128,
 struct Origin {
   std::uint64_t pid = 0;
   std::uint64_t start_ticks = 0;
+  std::uint32_t stack_mark = 0;
   std::uint64_t created_ns = 0;
   std::uint32_t uid = 0;
   std::string mode;

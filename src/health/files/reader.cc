@@ -114,6 +114,7 @@ SnapshotRow read_row(const std::byte* at, const FileHeader& h, const Fields& fie
 void read_header(const FileHeader& h, Snapshot* out) {
   out->pid = h.pid;
   out->start_ticks = h.start_ticks;
+  out->stack_mark = h.stack_mark;
   out->created_ns = h.created_ns;
   out->ended_ns = h.ended_ns;
   out->uid = h.uid;

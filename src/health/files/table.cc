@@ -32,6 +32,7 @@ void fill(FileHeader& header, const Origin& origin) noexcept {
   header.state = UCX_VERITY_HEALTH_RUNNING;
   header.pid = origin.pid;
   header.start_ticks = origin.start_ticks;
+  header.stack_mark = origin.stack_mark;
   header.created_ns = origin.created_ns;
   header.uid = origin.uid;
   put_text(header.mode, origin.mode);

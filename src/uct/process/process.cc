@@ -116,6 +116,7 @@ void Process::start_counting() {
   segment_ = std::make_unique<health::Segment>();
   const health::Origin origin{.pid = pid,
                               .start_ticks = health::start_ticks(pid),
+                              .stack_mark = health::stack_mark(pid),
                               .created_ns = health::realtime_ns(),
                               .uid = geteuid(),
                               .mode = mode_name(options().link.mode),

@@ -115,6 +115,35 @@ TEST(HealthDirectory, ALockedFileIsARunningProcess) {
   in_child([&] { seen = folder.read(name).life, _exit(seen == Life::kRunning ? 0 : 1); });
 }
 
+// What the file of a process says that now runs another program.
+Life life_after_exec() {
+  const Folder folder;
+  int ends[2];
+  EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Process process(folder.path);
+    execlp("sleep", "sleep", "100", nullptr);
+    _exit(1);
+  }
+  close(ends[1]);
+  char none;
+  EXPECT_EQ(read(ends[0], &none, 1), 0);  // until it is another program
+  close(ends[0]);
+  const Life seen = folder.read(folder.names().at(0)).life;
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  return seen;
+}
+
+// exec() keeps the process's number and its time of start, and unlocks the file. The mark of its
+// stack is the same by chance once in 255 times.
+TEST(HealthDirectory, AProcessThatRunsAnotherProgramIsOver) {
+  Life seen = Life::kRunning;
+  for (int i = 0; i < 4 && seen == Life::kRunning; ++i) seen = life_after_exec();
+  EXPECT_EQ(seen, Life::kKilled);
+}
+
 TEST(HealthDirectory, AChildDoesNotWriteToItsParentsFile) {
   const Folder folder;
   Process process(folder.path);

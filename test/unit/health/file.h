@@ -57,6 +57,7 @@ inline Origin this_process() {
   const auto pid = static_cast<std::uint64_t>(getpid());
   return {.pid = pid,
           .start_ticks = start_ticks(pid),
+          .stack_mark = stack_mark(pid),
           .created_ns = realtime_ns(),
           .uid = geteuid(),
           .mode = "verify",
