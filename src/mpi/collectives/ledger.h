@@ -30,8 +30,8 @@ struct Ledger {
   int rank = -1, ranks = 0;
   bool diverged = false;       // the ranks' calls differ: their numbers mean nothing any more
   bool unfinished = false;     // some of the calls may be under way when the communicator is freed
-  bool two_groups = false;     // only the operations are compared: ranks, roots and blocks mean
-                               // something else on each side
+  bool two_groups = false;     // only the operations are compared: ranks, roots, reductions and
+                               // blocks mean something else on each side
   std::set<uint32_t> sources;  // in neighbourhood collectives
   std::string name;
   std::deque<Own> own;

@@ -284,20 +284,26 @@ static int wrong_types(int form) {
 /* Rank 0 in one group, the others in the other one. */
 static void two_groups(void) {
   MPI_Comm group, between;
-  int value = rank, sum = 0;
+  int value = rank, sum = 0, values[kMost];
   MPI_Comm_split(MPI_COMM_WORLD, rank == 0, rank, &group);
   MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, rank == 0, 1, &between);
   MPI_Comm_set_name(between, "between");
   for (int i = 0; i < 10; ++i) {
     MPI_Barrier(between);
     MPI_Allreduce(&value, &sum, 1, MPI_INT, i % 2 ? MPI_SUM : MPI_MAX, between);
+    /* Each group's data are reduced by themselves: nothing says that it is in the same way. */
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, between);
     MPI_Bcast(&value, 1, MPI_INT, rank == 0 ? MPI_ROOT : 0, between);
   }
   if (rank == 0) printf("collectives groups right\n");
   fflush(stdout);
   signal(SIGALRM, on_alarm);
-  alarm(8);
-  MPI_Allreduce(&value, &sum, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, between);
+  alarm(4);
+  if (rank == 0) {
+    MPI_Allgather(&value, 1, MPI_INT, values, 1, MPI_INT, between);
+  } else {
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_MAX, between);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Comm_free(&between);
   MPI_Comm_free(&group);
