@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <new>
-#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
