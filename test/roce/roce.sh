@@ -41,6 +41,7 @@ if ! lab_up > "$tap_dir/up" 2>&1; then
 fi
 note "machines ready after $SECONDS s"
 
+long_form() { [ "${VERITY_TEST_LONG:-0}" != 0 ]; }
 raw=rc_verbs,ud_verbs,self
 wrapped=vrc_verbs,vud_verbs,vself
 mixed="mixed -n 1000 -m 65536 -t 250"
@@ -98,7 +99,7 @@ killed() {
 }
 # One dies while 4 MB are read from its memory and into it, or while the other one only waits: then UCX's keepalive finds out.
 soon='export UCX_KEEPALIVE_INTERVAL=1s UCX_RC_VERBS_TIMEOUT=30ms UCX_RC_VERBS_RETRY_COUNT=2'
-killed "killed in the middle of a rendezvous" : -s 4000000 -k 3 -x 5
+! long_form || killed "killed in the middle of a rendezvous" : -s 4000000 -k 3 -x 5
 killed "killed while the other one waits" "$soon" -q -k 3 -x 0
 
 # ---- stock UCX and the plugin -------------------------------------------------------------------
@@ -137,7 +138,6 @@ both "MPI_Put and MPI_Get" write 10 any "operations=swr least=700 skip=64 nth=10
 # ---- by UCX's own names, and by an alias of them ------------------------------------------------
 
 own=UCX_VERITY_TRANSPARENT=y
-long_form() { [ "${VERITY_TEST_LONG:-0}" != 0 ]; }
 plugin "by UCX's own names: sends" send 1 "operations=s least=900 skip=64 nth=10" $wrapped $own UCX_TLS=$raw hello_integrity 2000 4000
 ! long_form || plugin "by UCX's own names: reads" read 1 "operations=swr least=900 skip=64 nth=25" $wrapped $own UCX_TLS=$raw \
   UCX_RNDV_SCHEME=get_zcopy hello_integrity 100 1048576
