@@ -87,14 +87,14 @@ computes() { # computes LOWER ZCOPY-THRESHOLD
     "$(awk -v raw="$(longest_of_shortest "$tap_dir/raw")" -v own="$(longest_of_shortest "$tap_dir/job")" \
       'BEGIN { print own <= raw + 2 ? "yes" : "raw " raw " ms, wrapped " own " ms" }')" yes
   lacks "$name: nothing is reported" "$(cat "$tap_dir/job")" '^ucx-verity|ERROR|WARN'
-  # Of the process that sends; two more for the start and the end of the job.
+  # Of the process that sends; some more for the start and the end of the job.
   probes=$(for file in "$tap_dir"/attest.*; do json_sum probes_sent "$file"; done | sort -n | tail -n 1)
   note "probes $probes, late copies $(json_sum late_copies "$tap_dir"/attest.*)"
-  is "$name: asked at most ten times in $seconds s" "$((probes > 0 && probes <= 12))" 1
+  ok "$name: some ten probes in $seconds s, not more ($probes)" test "$probes" -gt 0 -a "$probes" -le 16
   [ "$2" = inf ] || is "$name: frames were zero-copy" "$(($(json_sum late_copies "$tap_dir"/attest.*) > 0))" 1
 }
 computes tcp inf
-computes tcp 1
-computes posix inf
+short_form || computes tcp 1
+short_form || computes posix inf
 
 done_testing
