@@ -138,7 +138,7 @@ both "MPI_Put and MPI_Get" write 10 any "operations=swr least=700 skip=64 nth=10
 # ---- by UCX's own names, and by an alias of them ------------------------------------------------
 
 own=UCX_VERITY_TRANSPARENT=y
-plugin "by UCX's own names: sends" send 1 "operations=s least=900 skip=64 nth=10" $wrapped $own UCX_TLS=$raw hello_integrity 2000 4000
+! long_form || plugin "by UCX's own names: sends" send 1 "operations=s least=900 skip=64 nth=10" $wrapped $own UCX_TLS=$raw hello_integrity 2000 4000
 ! long_form || plugin "by UCX's own names: reads" read 1 "operations=swr least=900 skip=64 nth=25" $wrapped $own UCX_TLS=$raw \
   UCX_RNDV_SCHEME=get_zcopy hello_integrity 100 1048576
 plugin "by an alias" send 1 "operations=s least=900 skip=64 nth=10" $wrapped $own UCX_TLS=rc,self hello_integrity 2000 4000
