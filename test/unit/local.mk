@@ -14,7 +14,9 @@ verity_unit_SOURCES += \
 	test/unit/health/identity_test.cc \
 	test/unit/health/summary_test.cc \
 	test/unit/health/syndrome_test.cc \
+	test/unit/health/collect_test.cc \
 	test/unit/health/directory_test.cc \
+	test/unit/health/process.h \
 	test/unit/health/file.h \
 	test/unit/health/port_test.cc \
 	test/unit/health/process_id_test.cc \
