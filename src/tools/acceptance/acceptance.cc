@@ -67,6 +67,7 @@ struct AcceptanceOptions {
   std::string base = "/tmp";
   std::string html;
   bool quick = false;
+  bool no_cost = false;
   bool json = false;
   bool anonymous = false;
   std::string command;  // as it was typed
@@ -107,9 +108,9 @@ sigset_t hold_signals() {
 int run_script(const AcceptanceOptions& options, const std::string& folder,
                const sigset_t& before) {
   const std::vector<Variable> set = {
-      {"work", folder},           {"tool", own_path()},  {"hosts", join(options.hosts, " ")},
-      {"launch", options.launch}, {"tls", options.tls},  {"quick", options.quick ? "yes" : "no"},
-      {"mpirun", options.mpirun}, {"base", options.base}};
+      {"work", folder},           {"tool", own_path()},   {"hosts", join(options.hosts, " ")},
+      {"launch", options.launch}, {"tls", options.tls},   {"quick", options.quick ? "yes" : "no"},
+      {"mpirun", options.mpirun}, {"base", options.base}, {"cost", options.no_cost ? "no" : "yes"}};
   static volatile pid_t child = -1;
   child = fork();
   if (child < 0) throw std::runtime_error("cannot start a process");
@@ -230,6 +231,7 @@ void add_acceptance_command(CLI::App& app, int argc, char** argv, int* exit_code
       ->type_name("DIRECTORY");
   command->add_flag("--quick", o.quick,
                     "Test one transport, skip selftest and Death: about a minute");
+  command->add_flag("--no-cost", o.no_cost, "Measure no cost: for links that logins keep busy");
   command->add_option("--html", o.html, "Write a page to FILE as well")->type_name("FILE");
   command->add_flag("--json", o.json, "Print JSON instead of the text");
   command->add_flag("--anonymous", o.anonymous, "Call the hosts node1 and node2 in the report");

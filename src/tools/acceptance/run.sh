@@ -5,8 +5,8 @@
 # node.sh alone, by an agent such as ssh; all that is there is in a folder of its own, which is removed however this ends.
 # steps.sh has the steps.
 #
-# From the command: work (a folder of this host, with node.sh, steps.sh and program.c), tool, hosts, launch, tls, quick,
-# mpirun, base (where hosts have their folders).
+# From the command: work (a folder of this host, with node.sh, steps.sh and program.c), tool, hosts, launch, tls, quick, cost
+# (whether it is measured: yes or no), mpirun, base (where hosts have their folders).
 # shellcheck shell=bash disable=SC2154
 set -uo pipefail
 
@@ -195,6 +195,7 @@ mkdir "$work/log"
 printf 'ucx-verity acceptance: %s and %s, by %s\n' "${names[0]}" "${names[1]}" "'${agents[0]% "${names[0]}"}'" >&2
 if [ "$quick" = yes ]; then stages=7; echo "about 1 minute, 10 at most; steps that hang are ended" >&2
 else echo "about 3 minutes, 20 at most; steps that hang are ended" >&2; fi
+[ "$cost" = yes ] || stages=$((stages - 1))
 
 between_hosts() {
   local transport
@@ -225,6 +226,7 @@ between_hosts() {
   answers || return
   progress "an MPI job"
   mpi "${sound[0]}"
+  [ "$cost" = yes ] || return
   answers || return
   progress "cost: raw against wrapped"
   cost "${sound[0]}"
