@@ -25,6 +25,9 @@ namespace verity::test {
 namespace {
 
 constexpr int kHang = 3;
+// Now and then the other side has to wait for so long that it surely goes to sleep.
+constexpr int kPauseEvery = 10;
+constexpr useconds_t kPause = 3000;  // us
 
 struct Arguments {
   int turns = 500;
@@ -82,6 +85,7 @@ int run_side(Channel& channel, int role, const Arguments& arguments) {
     check(peer.receive(in.data(), in.size(), sequence, &receive), "receive");
     for (int step = 0; step < 2; ++step) {
       if (step == role) {
+        if (i % kPauseEvery == 0) { usleep(kPause); }
         fill(out.data(), out.size(), static_cast<uint8_t>(role), sequence);
         check(peer.send(out.data(), out.size(), sequence, &send), "send");
         check(peer.wait(send, 1000, sleep), "send");
