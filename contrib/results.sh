@@ -72,6 +72,13 @@ traces() {
     find /tmp -maxdepth 1 \( -name 'ucx-verity-bench-*' -o -name 'verity-health-*' \) -user "$(id -u)" -newer "$work/started" 2> /dev/null
   } || true
 }
+show_slowest() { # the scripts that took longest (test/tap.sh)
+  local pass
+  echo "slowest:"
+  for pass in "${passes[@]}"; do
+    (cd "$work/$pass" && grep -r --include='*.log' '^# took [0-9]* s, ' test 2> /dev/null) | sed "s|\(.*\)\.log:# took \(.*\)|\2: $pass: \1.sh|"
+  done | sort -rn | head -n 20 | sed 's/^/  /'
+}
 # What failed stands last: a record of CI may hold no more than the end.
 show_results() { # show_results FAILED: what was skipped and, if FAILED is not 0, what failed
   local failed=$1 pass skipped trs

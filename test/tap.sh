@@ -89,5 +89,7 @@ oversubscribe_variable() {
 done_testing() {
   echo "1..$tap_count"
   [ "$tap_failed" -eq 0 ] || note "$tap_failed of $tap_count failed"
+  times > "$tap_dir/times" # in a pipe it would be another process's
+  note "took $SECONDS s, $(awk -F '[ms ]+' '{ sum += ($1 + $3) * 60 + $2 + $4 } END { printf "%.0f", sum }' "$tap_dir/times") s of a processor"
   exit 0
 }
