@@ -29,8 +29,8 @@ for launcher in $openmpi $mpich; do
     fi
     for order in forward reverse even shuffle; do
       no_damage
-      end_in "$mpi, v$lower: $order" "$launcher" "v$lower,vself" $order
-      for seed in $(normal_or_long "1 2" "$(seq -s ' ' 20)"); do
+      ! { long_form || [ $order = forward ] || [ $order = shuffle ]; } || end_in "$mpi, v$lower: $order" "$launcher" "v$lower,vself" $order
+      for seed in $(normal_or_long 1 "$(seq -s ' ' 20)"); do
         damage_frames 0.05 "$seed"
         end_in "$mpi, vf$lower, damage number $seed: $order" "$launcher" "vf$lower,vself" $order
       done
