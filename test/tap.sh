@@ -64,6 +64,13 @@ skip_all() { # skip_all REASON: the whole script
 # bare COMMAND...: with no variable of this shell but those that programs need.
 bare() { env -i PATH="$PATH" HOME="$tap_dir" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" "$@"; }
 
+# c_compiler ARGUMENT...: the configured one, which may have options or a launcher before it (CC='ccache gcc').
+c_compiler() {
+  local words
+  read -ra words <<< "${CC:-cc}"
+  "${words[@]}" "$@"
+}
+
 # Up to UCX 1.21 a preloaded library loads the plugin, and UCX_MODULE_DIR names its folder; from then on UCX_PLUGIN_PATH does
 # both.
 needs_preload() {

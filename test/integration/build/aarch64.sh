@@ -12,7 +12,7 @@ gtest=${VERITY_GTEST_SOURCE:-/usr/src/googletest/googletest}
 command -v "$compiler" > /dev/null || skip_all "no cross compiler $compiler (Debian: g++-aarch64-linux-gnu)"
 emulator=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) || skip_all 'no qemu-aarch64 (Debian: qemu-user)'
 [ -e "$gtest/src/gtest-all.cc" ] || skip_all "no source of GoogleTest in $gtest (Debian: googletest)"
-xxhash=$(echo '#include <xxhash.h>' | "${CC:-cc}" -M -E - 2> "$tap_dir/err" | grep -o '/[^ ]*/xxhash\.h' | head -n 1)
+xxhash=$(echo '#include <xxhash.h>' | c_compiler -M -E - 2> "$tap_dir/err" | grep -o '/[^ ]*/xxhash\.h' | head -n 1)
 [ -n "$xxhash" ] || skip_all "${CC:-cc} finds no xxhash.h by itself"
 
 # The rest of /usr/include belongs to this machine's architecture.

@@ -15,7 +15,7 @@ cat > "$tap_dir/without.c" << 'C'
 #include <ucx-verity/autolink_ucp.h>
 int main(void) { return VERITY_AUTOLINK_UCP; }
 C
-ok "the header compiles without UCX" "${CC:-cc}" -nostdinc -Wall -Werror -fsyntax-only -I"$abs_top_srcdir/include" "$tap_dir/without.c"
+ok "the header compiles without UCX" c_compiler -nostdinc -Wall -Werror -fsyntax-only -I"$abs_top_srcdir/include" "$tap_dir/without.c"
 
 export UCX_VERITY_ATTEST=never
 for tls in tcp,self posix,self vtcp,vself vposix,vself; do

@@ -11,7 +11,7 @@ compiled() { # compiled NAME COMPILER EXAMPLE LIBRARY [ARGUMENTS]
   [ -x "$tap_dir/$3" ]
 }
 
-if compiled C "${CC:-cc}" corruption verity_tree; then
+if compiled C c_compiler corruption verity_tree; then
   output=$(timeout 60 "$tap_dir/corruption" 16 50)
   is "corruption: each segment size is repaired" "$(grep -cE '^ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +1/[1-9]' <<< "$output")" 5
   contains "corruption: 50 flips in 16 MiB damage 50 segments of 256 bytes" "$output" '^ +256 +50 '

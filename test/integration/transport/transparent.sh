@@ -178,7 +178,7 @@ int ucp_ep_create(void* worker, const void* params, void** ep) {
   return next(worker, params, ep);
 }
 C
-ok "a rank can be made slow" "${CC:-cc}" -D_GNU_SOURCE -shared -fPIC -o "$tap_dir/slow.so" "$tap_dir/slow.c" -ldl
+ok "a rank can be made slow" c_compiler -D_GNU_SOURCE -shared -fPIC -o "$tap_dir/slow.so" "$tap_dir/slow.c" -ldl
 cat > "$tap_dir/one_raw" << SH
 #!/bin/bash
 if [ "\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}" = 1 ]; then
