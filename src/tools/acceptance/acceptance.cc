@@ -231,7 +231,7 @@ void add_acceptance_command(CLI::App& app, int argc, char** argv, int* exit_code
       ->type_name("DIRECTORY");
   command->add_flag("--quick", o.quick,
                     "Test one transport, skip selftest and Death: about a minute");
-  command->add_flag("--no-cost", o.no_cost, "Measure no cost: for links that logins keep busy");
+  command->add_flag("--no-cost", o.no_cost, "Leave out the cost: for hosts with slow logins");
   command->add_option("--html", o.html, "Write a page to FILE as well")->type_name("FILE");
   command->add_flag("--json", o.json, "Print JSON instead of the text");
   command->add_flag("--anonymous", o.anonymous, "Call the hosts node1 and node2 in the report");
