@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Persistent requests: made once, a new message at each start.
+#include <algorithm>
+
 #include "mpi/pmpi/requests.h"
 #include "mpi/pmpi/wrap.h"
 #include "mpi/process/library.h"
@@ -37,9 +39,11 @@ RECV_INIT(Recv_init_c, MPI_Count)
 namespace {
 
 // One by one, as the standard has it that this is the same: each start attaches by itself. What MPI
-// refuses, or may, is left to it.
+// refuses, or may, is left to it: with a null request among them it starts none.
 int start_all(int count, MPI_Request requests[], int (*all)(int, MPI_Request*)) {
   if (count <= 0 || requests == nullptr) return all(count, requests);
+  const MPI_Request null = handles().request_null;
+  if (std::find(requests, requests + count, null) != requests + count) return all(count, requests);
   for (int i = 0; i < count; ++i) {
     const int rc = start_attached(&requests[i], library().Start);
     if (rc != MPI_SUCCESS) return rc;

@@ -104,6 +104,22 @@ static void refused(void) {
   MPI_Comm_free(&comm);
 }
 
+/* One of three requests is none: MPI starts none of them. */
+static void started_with_a_null(void) {
+  MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  int in[2], flag = 0;
+  MPI_Recv_init(&in[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[0]);
+  MPI_Recv_init(&in[1], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[2]);
+  expect(MPI_Startall(3, requests) != MPI_SUCCESS);
+  for (int i = 0; i < 3; i += 2) {
+    MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+    expect(flag); /* it is not active */
+    if (!flag) MPI_Cancel(&requests[i]);
+    if (!flag) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    MPI_Request_free(&requests[i]);
+  }
+}
+
 /* Starts that MPI refuses, or which are none. */
 static void started_in_vain(void) {
   MPI_Errhandler of_world, of_self;
@@ -116,6 +132,7 @@ static void started_in_vain(void) {
   expect(MPI_Startall(-1, &none) != MPI_SUCCESS);
   expect(MPI_Startall(1, NULL) != MPI_SUCCESS);
   expect(MPI_Start(NULL) != MPI_SUCCESS);
+  started_with_a_null();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, of_world);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, of_self);
   MPI_Errhandler_free(&of_world);
