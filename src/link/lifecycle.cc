@@ -49,6 +49,7 @@ void Lifecycle::close(Link& link) noexcept {
 void Lifecycle::peer_closed(Link& link) noexcept {
   if (link.peer_closed()) return;
   link.connection.on(Event::kPeerClosed);
+  links_.remember_closed(link);
   iface_.port.peer_closed(link);
   sender_.complete_all(link);
   ControlQueue::cancel_frames(link.control);

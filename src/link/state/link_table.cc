@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/state/link_table.h"
 
+#include <algorithm>
 #include <new>
 
 #include "merkle/hash.h"
@@ -61,6 +62,15 @@ bool LinkTable::remove(Link& link) noexcept {
 void LinkTable::remember_peer(const Link& link) noexcept {
   const uint64_t key = peer_key(link.peer_uid, link.path);
   previous_peers_[key >> 6 & 63] |= bit_of(key);
+}
+
+void LinkTable::remember_closed(const Link& link) noexcept {
+  closed_[closed_count_++ % kMostClosed] = link.peer_uid;
+}
+
+bool LinkTable::has_closed(uint64_t peer_uid) const noexcept {
+  const uint64_t* end = closed_ + std::min(closed_count_, kMostClosed);
+  return std::find(closed_, end, peer_uid) != end;
 }
 
 }  // namespace verity::link

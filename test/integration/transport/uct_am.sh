@@ -70,6 +70,14 @@ tap_of "vposix, few buffers to a segment" cat "$tap_dir/gone"
 tap_of "vposix, late answers" cat "$tap_dir/late"
 is "late answers are no faults" "$(grep -E '^  faults' "$tap_dir/late" | sort -u)" "  faults        none"
 
+# Frames that come once more behind the BYE of their interface: an answer would go to the next one, which is being made.
+(
+  damage_frames 0.3 1 repeat
+  export UCX_VERITY_PROGRESS_THREAD=y UCX_VERITY_ATTEST=never
+  with_tls vfposix within 110 "$build/uct_am" -c "late answers while" vfposix
+) > "$tap_dir/late" 2>&1
+tap_of "vfposix, frames repeated" cat "$tap_dir/late"
+
 # A transport that receives in UCX's asynchronous thread too, as InfiniBand's ud does.
 for rate in $(short_form || normal_or_long 0.003 "0 0.003"); do
   (

@@ -327,6 +327,24 @@ TEST_P(Hello, GenerationsGuardReusedIds) {
   EXPECT_EQ(b.counters.frames_dropped_unknown, 1u);
 }
 
+// An interface that closed does not come back. An answer to a frame of its that comes once more
+// would go to what has its address by then.
+TEST_P(Hello, AFrameRepeatedBehindAByeMakesNoLink) {
+  open_a();
+  a.send("1");
+  const WireFrame first = a.wire.front();
+  pair.run_until_idle();
+  a.hub.lifecycle.close_all();
+  pair.run_until_idle();
+  ASSERT_TRUE(b.link->peer_closed());
+  b.hub.lifecycle.remove(*b.link);
+  b.link.reset();
+  b.receive(first);
+  pair.run_until_idle();
+  EXPECT_EQ(b.link, nullptr);
+  EXPECT_EQ(b.got, std::vector<std::string>{"1"});
+}
+
 TEST_P(Hello, AByeCompletesWhatIsInFlight) {
   pair.join();
   std::vector<uint8_t> buffer(100, 1);
