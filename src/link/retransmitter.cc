@@ -189,22 +189,35 @@ void Retransmitter::retransmit_all(Link& link) noexcept {
   }
 }
 
+// A compact slot is not what was sealed. False: the link failed. One that was copied behind its
+// send may have a later state of the program's memory, and goes as it is.
+bool Retransmitter::accept_changed(Link& link, Slot& slot, uint8_t am_id) noexcept {
+  constexpr wire::Class c = wire::Class::kSync;
+  wire::FrameHeader header{};
+  header.psn = slot.psn;
+  header.length = slot.size - static_cast<uint32_t>(wire::kCompactHeader);
+  header.am_id = wire::am_byte(am_id, c);
+  if (slot.copied_late != 0) {
+    link.counters->source_changed++;
+    iface_.port.source_changed(link, slot, true);
+    faults_.report_sent(link, c, health::FaultKind::kSourceChanged, header, 1);
+    return true;
+  }
+  link.counters->source_faults++;
+  faults_.report_sent(link, c, health::FaultKind::kSourceMemory, header, 1);
+  lifecycle_.fail(link, Failure::kSourceFault);
+  return false;
+}
+
 // Gives a compact slot its full header, with which it is sent again. False: our own copy is
 // damaged, and the link failed.
 bool Retransmitter::expand(Link& link, Slot& slot) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
   SendWindow& tx = link.send_window(c);
   const wire::CompactView view = wire::read_compact(slot.frame());
-  if (!wire::check_compact(slot.frame(), slot.size, view, tx.nonce(), slot.key())) {
-    link.counters->source_faults++;
-    wire::FrameHeader header{};
-    header.psn = slot.psn;
-    header.length = slot.size - static_cast<uint32_t>(wire::kCompactHeader);
-    header.am_id = wire::am_byte(view.fields.am_id, c);
-    faults_.report_sent(link, c, health::FaultKind::kSourceMemory, header, 1);
-    lifecycle_.fail(link, Failure::kSourceFault);
+  if (!wire::check_compact(slot.frame(), slot.size, view, tx.nonce(), slot.key()) &&
+      !accept_changed(link, slot, view.fields.am_id))
     return false;
-  }
   constexpr auto kMore = static_cast<uint32_t>(sizeof(wire::FrameHeader) - wire::kCompactHeader);
   slot.compact = 0;
   tx.resize(slot, slot.size + kMore);

@@ -46,7 +46,8 @@ inline void seal_in_place(Link& link, Slot* slot, void* frame) noexcept {
 
 // The same where the payload is still in these pieces, too, and the slot gets its copy of them
 // later. They are what is hashed: the lines of `frame` may still be on their way from the peer's
-// cache. The first piece begins a word ahead of the payload, in `frame`.
+// cache. The first piece begins a word ahead of the payload, in `frame`; the second one is the
+// program's memory, which is read once more then.
 inline void seal_pieces(Link& link, Slot* slot, void* frame, util::Pieces pieces) noexcept {
   constexpr size_t kWord = sizeof(uint64_t);
   auto* payload = static_cast<uint8_t*>(frame) + wire::kCompactHeader;
@@ -55,6 +56,7 @@ inline void seal_pieces(Link& link, Slot* slot, void* frame, util::Pieces pieces
       merkle::hash(pieces), link.send_window(wire::Class::kSync).nonce(), slot->key());
   std::memcpy(frame, &root, kWord);
   std::memcpy(slot->frame(), &root, kWord);
+  slot->set_copied_late(pieces[1].data);
 }
 
 // Seals a stored frame that has its full header, in whatever pieces it is.

@@ -65,7 +65,9 @@ struct Slot {
   union {
     struct {
       uint32_t size : 24;  // bytes of the stored frame, header and HELLO included
-      uint32_t size_class : 6;
+      uint32_t size_class : 5;
+      uint32_t copied_late : 1;  // a compact one: the payload came from the program's memory behind
+                                 // the send
       uint32_t on_heap : 1;
       uint32_t compact : 1;  // sealed with the compact header, the 16 bytes before the payload
     };
@@ -75,7 +77,7 @@ struct Slot {
   // Both in one store: a byte stored here and then read with its neighbours would stall the data
   // path.
   void set_frame(uint32_t bytes, bool is_compact) noexcept {
-    constexpr uint32_t kKept = 0x7f000000;
+    constexpr uint32_t kKept = 0x5f000000;  // size_class, on_heap
     word = (word & kKept) | bytes | static_cast<uint32_t>(is_compact) << 31;
   }
 
@@ -98,6 +100,17 @@ struct Slot {
   }
   void set_key(uint64_t key) noexcept {
     std::memcpy(static_cast<void*>(this + 1), &key, sizeof(key));
+  }
+  // Of one that was copied late: where the last of the program's memory lies. Stands behind the
+  // key.
+  [[nodiscard]] const void* copied_from() const noexcept {
+    const void* from;
+    std::memcpy(&from, reinterpret_cast<const uint64_t*>(this + 1) + 1, sizeof(from));
+    return from;
+  }
+  void set_copied_late(const void* from) noexcept {
+    word |= 1u << 29;  // copied_late, in one store as well
+    std::memcpy(reinterpret_cast<uint64_t*>(this + 1) + 1, &from, sizeof(from));
   }
   // Meaningless in a compact slot, until Retransmitter::expand().
   [[nodiscard]] wire::FrameHeader* header() noexcept {

@@ -56,12 +56,15 @@ void LinkPort::writable(link::Link& link) noexcept {
 }
 
 void LinkPort::source_changed(link::Link& l, const link::Slot& slot, bool freed) noexcept {
+  const uint64_t peer = UctLink::of(l).peer_uid;
+  if (slot.source == nullptr)
+    return warnings().source_changed(core_.lower_name(), peer, slot.copied_from(),
+                                     slot.size - wire::kCompactHeader, Warnings::kNoSend);
   const util::Piece& user = slot.source->user;
   // Once it was given back, it may be the buffer of another send, that began later.
   const auto* state = reinterpret_cast<const ZcopyState*>(slot.source->port);
   const uint64_t watched = freed ? state->watched : Warnings::kAnySend;
-  warnings().source_changed(core_.lower_name(), UctLink::of(l).peer_uid, user.data, user.length,
-                            watched);
+  warnings().source_changed(core_.lower_name(), peer, user.data, user.length, watched);
 }
 
 // --- ends ---

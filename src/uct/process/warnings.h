@@ -21,6 +21,7 @@ class Warnings {
   // Bytes of this process changed while they were sent, or read by the peer: reported by the
   // interposer, if they belong to one of the first `watched` sends that it knew; or here.
   static constexpr uint64_t kAnySend = UINT64_MAX;
+  static constexpr uint64_t kNoSend = 0;
   void source_changed(const char* transport, uint64_t peer, const void* data, size_t length,
                       uint64_t watched = kAnySend) noexcept;
   // A one-sided operation between processes of unlike modes; for the caller to return.

@@ -2,7 +2,9 @@
 //
 // Short messages over shared memory that are kept behind their send: they are written to the lower
 // transport's buffer, which the receiver may read then, and only afterwards to the slot. Within
-// that call nothing of the link is looked at: over shared memory a send makes no progress.
+// that call nothing of the link is looked at: over shared memory a send makes no progress. The
+// program's memory is read three times, and another of its threads may write to it in between: the
+// slot's own state goes then, if the frame has to be sent again (Slot::copied_late).
 #ifndef VERITY_UCT_SENDING_LATE_COPY_H
 #define VERITY_UCT_SENDING_LATE_COPY_H
 

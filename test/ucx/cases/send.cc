@@ -2,7 +2,10 @@
 //
 // Every kind of send, every length, every way to cut.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <cstring>
+#include <thread>
 
 #include "pending.h"
 
@@ -234,6 +237,63 @@ void zcopy_at_once(Side& side) {
   finish(side, iface);
 }
 
+// A thread that counts in memory which others send, as programs do that a torn value does not
+// harm. Atomic operations, as far as they go: it is the copy that races.
+class Counting {
+ public:
+  explicit Counting(uint64_t* word) : thread_([this, word] { count(*word); }) {}
+  ~Counting() {
+    ends_ = true;
+    thread_.join();
+  }
+  Counting(const Counting&) = delete;
+  Counting& operator=(const Counting&) = delete;
+
+ private:
+  void count(uint64_t& word) const {
+    while (!ends_) std::atomic_ref<uint64_t>(word).fetch_add(1, std::memory_order_relaxed);
+  }
+  std::atomic<bool> ends_ = false;
+  std::thread thread_;
+};
+
+// Whatever of it arrives, each message does, and in its order. No memory is blamed.
+void short_while_written(Side& side) {
+  Iface iface(side.options);
+  if (!Outbound::has(iface, Kind::kShort)) throw Skip("no am_short");
+  const size_t length = std::min<size_t>(Outbound::longest(iface, Kind::kShort), 8192);
+  static uint64_t next;
+  static bool is_ordered;
+  next = 0;
+  is_ordered = true;
+  const auto handler = [](void*, void* data, size_t, unsigned) -> ucs_status_t {
+    uint64_t number;
+    std::memcpy(&number, data, sizeof(number));
+    is_ordered = is_ordered && number == next++;
+    return UCS_OK;
+  };
+  check(uct_iface_set_am_handler(iface.handle(), kId, handler, nullptr, 0), "set_am_handler");
+  Endpoints eps(iface, side.channel, 1);
+  std::vector<uint64_t> words(length / sizeof(uint64_t));
+  const uint64_t messages = 200 * static_cast<uint64_t>(side.rounds);
+  {
+    const Counting counting(&words[words.size() / 2]);
+    for (uint64_t i = 0; i < messages; ++i) {
+      const auto send = [&] {
+        return uct_ep_am_short(eps[0], kId, i, words.data(),
+                               static_cast<unsigned>(length - sizeof(i)));
+      };
+      ucs_status_t status = UCS_ERR_NO_RESOURCE;
+      iface.progress_until([&] { return (status = send()) != UCS_ERR_NO_RESOURCE; }, "room");
+      check(status, "am_short");
+    }
+    iface.progress_until([&] { return next == messages; }, "messages");
+  }
+  require(is_ordered, "out of order");
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"am_short, all lengths", all_short},
     {"am_short_iov, all lengths and cuts", all_short_iov},
@@ -244,6 +304,7 @@ constexpr Case kCases[] = {
     {"a peer in mode off: am_bcopy, all lengths", bcopy_to_mode_off},
     {"am_zcopy, the largest header, payload and list", zcopy_limits},
     {"am_zcopy completes at once where the lower transport's does", zcopy_at_once},
+    {"am_short of memory that a thread writes to", short_while_written},
     {"all kinds mixed keep their order", mixed_order},
     {"arguments that the attributes do not allow", refused_arguments},
 };

@@ -276,5 +276,57 @@ TEST_F(Compact, DamageInOurOwnCopyFailsTheLink) {
   }
 }
 
+// A message whose slot gets its copy behind the send: see sending/late_copy.h in src/uct.
+link::Slot* send_late(End& end, const std::string& text) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  link::Slot* slot = end.hub.sender.reserve(*end.link, Class::kSync, text.size());
+  std::vector<uint8_t> frame(wire::kCompactHeader + text.size());
+  uint8_t* out = frame.data() + wire::kCompactHeader;
+  std::memcpy(out, text.data(), text.size());
+  EXPECT_TRUE(end.hub.sender.commit_open(*end.link, Class::kSync, slot,
+                                         static_cast<uint32_t>(text.size()), 1));
+  const util::Piece pieces[2] = {{out - kWord, 2 * kWord},
+                                 {text.data() + kWord, text.size() - kWord}};
+  link::seal_pieces(*end.link, slot, frame.data(), pieces);
+  EXPECT_EQ(end.send_compact(*end.link, {frame.data(), frame.size()}), Sent::kOk);
+  return slot;
+}
+
+// The program may write to the memory of a message between the bytes' sending and that copy. It is
+// no memory that failed, and what is there last goes.
+TEST_F(Compact, WhatChangedBeforeItsLateCopyGoesAsItIs) {
+  std::string text = text_of(100);
+  link::Slot* slot = send_late(a, text);
+  a.wire.back().flip_payload(50);  // as if it had changed in between
+  const void* from = text.data() + sizeof(uint64_t);
+  text[60] ^= 1;
+  std::memcpy(slot->payload(), text.data(), text.size());
+  a.send("next");
+  pair.run_until_idle();
+  EXPECT_EQ(b.got, (std::vector<std::string>{text, "next"}));
+  EXPECT_TRUE(a.failures.empty());
+  EXPECT_EQ(a.counters.source_changed, 1u);
+  EXPECT_EQ(a.counters.source_faults, 0u);
+  ASSERT_EQ(a.changed_before.size(), 1u);
+  EXPECT_EQ(a.changed_before[0].data, from);
+  EXPECT_EQ(a.changed_before[0].length, text.size());
+}
+
+// A slot that held one of those holds others later.
+TEST_F(Compact, OnlyALateCopyMayHaveChanged) {
+  const std::string text = text_of(100);
+  link::Slot* slot = send_late(a, text);
+  std::memcpy(slot->payload(), text.data(), text.size());
+  pair.run_until_idle();
+  a.send(text);
+  ASSERT_EQ(a.link->tx[0].oldest(), slot);
+  a.take();
+  a.send("next");
+  slot->payload()[60] ^= 1;
+  pair.run_until_idle();
+  EXPECT_EQ(a.failures, std::vector<Failure>{Failure::kSourceFault});
+  EXPECT_EQ(b.got, std::vector<std::string>{text});
+}
+
 }  // namespace
 }  // namespace verity::test

@@ -168,7 +168,10 @@ class End : public link::Port {
     if (on_message) on_message();
   }
   void source_changed(link::Link&, const link::Slot& slot, bool was_freed) noexcept override {
-    (was_freed ? changed_before : changed).push_back(slot.source->user);
+    const util::Piece user =
+        slot.source != nullptr ? slot.source->user
+                               : util::Piece{slot.copied_from(), slot.size - wire::kCompactHeader};
+    (was_freed ? changed_before : changed).push_back(user);
   }
   void source_free(link::Link&, link::Slot& slot) noexcept override {
     freed++;
