@@ -39,6 +39,9 @@
  * file, or if the process `pid` of this boot has the start time `start_ticks` and, where both are
  * known, the mark `stack_mark`. If neither, and `state` is still UCX_VERITY_HEALTH_RUNNING, it was
  * killed, or runs another program.
+ *
+ * Several hosts may share a folder. Where `boot_id` and `host` are both those of another host, and
+ * nobody holds the lock, only that host knows whether the process runs.
  */
 #ifndef UCX_VERITY_HEALTH_H
 #define UCX_VERITY_HEALTH_H

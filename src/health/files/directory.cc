@@ -55,9 +55,10 @@ bool is_locked(int fd) noexcept {
 }
 
 // A file may name any process, but its own is one of its owner. One that runs another program by
-// exec() counts there no more.
+// exec() counts there no more. What another host's process does shows on that host alone, where the
+// file system has no locks between them.
 bool is_running(int fd, const Snapshot& s, uid_t owner) {
-  if (is_locked(fd)) return true;
+  if (is_locked(fd) || is_of_another_host(s)) return true;
   static const std::string boot = boot_id();
   if (s.boot_id != boot || s.start_ticks == 0 || start_ticks(s.pid) != s.start_ticks ||
       !runs_as(s.pid, owner))
@@ -136,6 +137,14 @@ std::uint64_t realtime_ns() noexcept {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   return nanoseconds(now);
+}
+
+// By the boot, as a container has a host name of its own; after a restart, by the name.
+bool is_of_another_host(const Snapshot& s) {
+  static const std::string boot = boot_id();
+  static const std::string host = host_name({}).substr(0, sizeof(FileHeader::host) - 1);
+  return !boot.empty() && !s.boot_id.empty() && s.boot_id != boot && !s.host.empty() &&
+         s.host != host;
 }
 
 const char* life_name(Life life) noexcept {

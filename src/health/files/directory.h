@@ -18,11 +18,15 @@
 namespace verity::health {
 
 enum class Life {
-  kRunning,
-  kEnded,   // closed its file
-  kKilled,  // did not
+  kRunning,  // of another host's processes also those of which no end is recorded
+  kEnded,    // closed its file
+  kKilled,   // did not
 };
 [[nodiscard]] const char* life_name(Life life) noexcept;
+
+// Several hosts may share a folder, as on NFS: a process of another one than this counts there, not
+// here.
+[[nodiscard]] bool is_of_another_host(const Snapshot& snapshot);
 
 struct HealthFile {
   std::string name;     // within the folder

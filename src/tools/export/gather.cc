@@ -112,6 +112,7 @@ class Gathering {
       return add_doubted({health::printable(path), file.owner, std::move(why),
                           health::path_faults(file.snapshot.sum()).faults() != 0});
     }
+    if (health::is_of_another_host(file.snapshot)) return;  // its own exporter takes it
     count(file);
     for (const health::SnapshotRow& row : file.snapshot.rows)
       result.delivered += row.injected ? 0 : row.counters.faults_observed;

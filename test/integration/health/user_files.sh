@@ -37,6 +37,8 @@ for name, value in changes.items():
         struct.pack_into(fields[name][0], data, fields[name][1], int(value))
     elif name == "boot":
         data[312:352] = value.encode().ljust(40, b"\0")
+    elif name == "host":
+        data[96:160] = value.encode().ljust(64, b"\0")
     elif name in ("faults", "all"):
         row = bytearray(data[rows_at + row_size:][:row_size])
         struct.pack_into("<II", row, 0, 3, 0)
@@ -96,6 +98,15 @@ fresh
 place daemon 2-guilty.health faults=20
 is "one user: the exporter warns" "$(status_of_export)" 1
 for _ in 1 2 3; do place daemon "$RANDOM-again.health" faults=20; is "again and again" "$(status_of_export)" 1; done
+
+# ---- a folder that several hosts share -------------------------------------------------------------------------------------------
+fresh; place root 2-x.health faults=20 boot=another host=elsewhere
+place root 3-x.health faults=20 state=2 "ended=$((($(date +%s) - 60) * 1000000000))" boot=another host=elsewhere
+contains "faults of another host are not this one's" "$(check)" '^UCX-VERITY OK: .*no faults'
+is "  nor are they for the exporter" "$(status_of_export)" 0
+is "  which leaves them to that host" "$(cd "$tap_dir/root" && echo [23]-x.health)" "2-x.health 3-x.health"
+fresh; place root 2-x.health faults=20 boot=another
+contains "those of before this one started are" "$(check)" '^UCX-VERITY CRITICAL: '
 
 # ---- files that cannot be true --------------------------------------------------------------------------------------------------
 ended() { echo $((($(date +%s) - $1) * 1000000000)); } # ended SECONDS-AGO

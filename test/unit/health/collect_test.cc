@@ -52,6 +52,36 @@ TEST_F(HealthCollect, OnesThatEndedInTheFutureGo) {
   EXPECT_EQ(collect_at(now_), 1u);
 }
 
+// A folder that two hosts share, without locks between them: only the other one knows whether its
+// process runs. After a restart that host has another boot, and the same name.
+TEST_F(HealthCollect, OnesOfAnotherHostStayUntilTheyEnd) {
+  const auto leave = [&](const std::string& host, bool ended) {
+    in_child(
+        [&] {
+          Process& process = *new Process(folder_.path);
+          auto& header = *reinterpret_cast<FileHeader*>(process.segment.base());
+          put_text(header.boot_id, "another");
+          put_text(header.host, host);
+          if (ended) process.table->end(now_);
+          kill(getpid(), SIGKILL);
+        },
+        SIGKILL);
+  };
+  leave("elsewhere", false);
+  const std::string name = folder_.names().at(0);
+  EXPECT_EQ(collect_at(now_), 0u);
+  EXPECT_EQ(collect_at(now_ + 100 * kHour), 0u);
+  EXPECT_EQ(folder_.read(name).life, Life::kRunning);
+  EXPECT_EQ(folder_.read(name).snapshot.state, uint32_t{UCX_VERITY_HEALTH_RUNNING});
+  leave("elsewhere", true);
+  EXPECT_EQ(collect_at(now_ + kHour), 1u);
+  EXPECT_EQ(folder_.names(), std::vector{name});
+  leave(host_name({}), false);
+  EXPECT_EQ(collect_at(now_), 0u);
+  EXPECT_EQ(collect_at(now_ + kHour), 1u);
+  EXPECT_EQ(folder_.names(), std::vector{name});
+}
+
 TEST_F(HealthCollect, RunningOnesStay) {
   Process process(folder_.path);
   EXPECT_EQ(collect_at(now_ + 100 * kHour), 0u);
