@@ -45,6 +45,7 @@ check_again() { # check_again PASS: its jobs that failed; those that pass now ar
     grep -A 12 '^not ok' "${trs%.trs}.log" | grep -v '^ok' | grep -qE "$never_again" && continue
     cp "${trs%.trs}.log" "${trs%.trs}.first"
     echo "failed, runs once more: $test"
+    grep -m 5 '^not ok' "${trs%.trs}.first" | sed 's/^/  /' || true
     make -C "$dir" check-TESTS TESTS="$test" TESTS_ENVIRONMENT= > "$dir/again.out" 2>&1 &&
       unstable+=("$test: $(grep -m 1 -E '^(not ok|ERROR|Bail out)' "${trs%.trs}.first" || tail -n 1 "${trs%.trs}.first")") ||
       true
