@@ -190,17 +190,14 @@ void Receiver::replace(Link& link, wire::Class c, QueuedFrame** place,
   const bool same_length = frame.header.length == header.length;
   ++frame.rounds;
   if (same_length) Faults::compare(frame, 0, view.payload, header.length);
-  if (frame.ambiguous) {
-    const bool same = same_length && std::memcmp(frame.payload(), view.payload, header.length) == 0;
-    frame.kind = !same_length ? health::FaultKind::kLength
+  const bool same = frame.ambiguous && same_length &&
+                    std::memcmp(frame.payload(), view.payload, header.length) == 0;
+  const bool was_changed = (header.flags & wire::kChanged) != 0;
+  link.counters->segments_repaired += !same && !frame.rebuilt && !was_changed;
+  faults_.settle(frame, header,
+                 !same_length ? health::FaultKind::kLength
                  : same       ? health::FaultKind::kHeader
-                              : health::FaultKind::kPayload;
-    faults_.count(&link, c,
-                  same ? &health::Counters::faults_header : &health::Counters::faults_payload);
-    link.counters->segments_repaired += !same;
-  } else {
-    link.counters->segments_repaired += !frame.rebuilt;
-  }
+                              : health::FaultKind::kPayload);
   faults_.report(frame, header, view.payload);
   faults_.discard(OutOfOrderQueue::remove(place));
 }
@@ -232,13 +229,8 @@ void Receiver::on_repair(Link& link, wire::Class c, const wire::FrameView& view)
     return control_.schedule_ack(link.control, c, true);
   QueuedFrame* frame = frame_to_rebuild(link, rx, body.header);
   if (frame == nullptr || frame->good) return;
-  if (std::exchange(frame->ambiguous, false)) {
-    const bool header_only = length == 0;
-    faults_.count(
-        &link, c,
-        header_only ? &health::Counters::faults_header : &health::Counters::faults_payload);
-    frame->kind = header_only ? health::FaultKind::kHeader : health::FaultKind::kPayload;
-  }
+  faults_.settle(*frame, body.header,
+                 length == 0 ? health::FaultKind::kHeader : health::FaultKind::kPayload);
   Faults::compare(*frame, body.offset, bytes, length);
   std::memcpy(frame->payload() + body.offset, bytes, length);
   const uint32_t segment = body.header.segment_size();
@@ -251,7 +243,8 @@ void Receiver::on_repair(Link& link, wire::Class c, const wire::FrameView& view)
   frame->good = wire::check_rebuilt(frame->header, frame->payload(), rx.nonce());
   frame->nacked = frame->good;
   if (!frame->good) return schedule_nack(link, c);
-  if (!frame->rebuilt) link.counters->segments_repaired += repaired.count();
+  const bool was_changed = (frame->header.flags & wire::kChanged) != 0;
+  if (!frame->rebuilt && !was_changed) link.counters->segments_repaired += repaired.count();
   faults_.report(*frame, frame->header, frame->payload());
   deliver_queued(link, c);
 }
@@ -310,12 +303,12 @@ void Receiver::on_fault(const Arrival& arrival) noexcept {
   iface_.port.faulted(link, arrival.verdict, arrival.view.header);
   const bool verifies = link != nullptr && link->mode() == Mode::kVerify;
   const QueuedFrame* queued = verifies ? on_damaged(*link, arrival) : nullptr;
-  if (queued == nullptr || !queued->ambiguous) {  // else it is counted when the right one comes
-    // A control frame, perhaps a probe: its answer is sent anyway, so that no long pause follows.
-    if (verifies) control_.schedule_ack(link->control, arrival.c, true);
-    faults_.count(link, arrival.c, fault_counter(arrival.verdict));
-  }
-  if (queued == nullptr) faults_.report(link, arrival.c, arrival.verdict, arrival.view.header);
+  // A control frame, perhaps a probe: its answer is sent anyway, so that no long pause follows.
+  if (verifies && (queued == nullptr || !queued->ambiguous))
+    control_.schedule_ack(link->control, arrival.c, true);
+  if (queued != nullptr) return;  // it is counted when the right one comes
+  faults_.count(link, arrival.c, fault_counter(arrival.verdict));
+  faults_.report(link, arrival.c, arrival.verdict, arrival.view.header);
 }
 
 // Schedules a NACK for a damaged frame that looks like one that is missing

@@ -191,7 +191,7 @@ void Retransmitter::retransmit_all(Link& link) noexcept {
 
 // A compact slot is not what was sealed. False: the link failed. One that was copied behind its
 // send may have a later state of the program's memory, and goes as it is.
-bool Retransmitter::accept_changed(Link& link, Slot& slot, uint8_t am_id) noexcept {
+bool Retransmitter::accept_changed(Link& link, const Slot& slot, uint8_t am_id) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
   wire::FrameHeader header{};
   header.psn = slot.psn;
@@ -215,9 +215,8 @@ bool Retransmitter::expand(Link& link, Slot& slot) noexcept {
   constexpr wire::Class c = wire::Class::kSync;
   SendWindow& tx = link.send_window(c);
   const wire::CompactView view = wire::read_compact(slot.frame());
-  if (!wire::check_compact(slot.frame(), slot.size, view, tx.nonce(), slot.key()) &&
-      !accept_changed(link, slot, view.fields.am_id))
-    return false;
+  const bool changed = !wire::check_compact(slot.frame(), slot.size, view, tx.nonce(), slot.key());
+  if (changed && !accept_changed(link, slot, view.fields.am_id)) return false;
   constexpr auto kMore = static_cast<uint32_t>(sizeof(wire::FrameHeader) - wire::kCompactHeader);
   slot.compact = 0;
   tx.resize(slot, slot.size + kMore);
@@ -228,6 +227,7 @@ bool Retransmitter::expand(Link& link, Slot& slot) noexcept {
   header.length = slot.size - static_cast<uint32_t>(sizeof(header));
   header.kind = wire::kind_byte(wire::FrameKind::kData);
   header.flags = slot.key() >> 56 & wire::kCompactAckRequest ? wire::kAckRequest : 0;
+  if (changed) header.flags |= wire::kChanged;
   header.am_id = wire::am_byte(view.fields.am_id, c);
   // One segment it is and remains, if a longer one than others are.
   const bool is_longer = header.length > iface_.segment_size();
@@ -263,8 +263,11 @@ bool Retransmitter::prepare(Link& link, wire::Class c, Slot& slot) noexcept {
     link.counters->source_changed++;
     iface_.port.source_changed(link, slot, was_freed);
     faults_.report_sent(link, c, health::FaultKind::kSourceChanged, *slot.header(), repair.tries);
-    repair.whole = true;
+    slot.header()->flags |= wire::kChanged;
+    seal_stored(slot, link.send_window(c).nonce());
   }
+  // What the peer has of it is of no use, and no damage.
+  if ((slot.header()->flags & wire::kChanged) != 0) repair.whole = true;
   // One that lost its HELLO (see drop_hello) was sealed when the peer's id for the link was not
   // known.
   wire::FrameHeader* header = slot.header();

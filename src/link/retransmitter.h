@@ -48,7 +48,7 @@ class Retransmitter {
   void request(Link& link, wire::Class c, Slot& slot, const uint8_t* digests,
                uint16_t count) noexcept;
   bool request_whole(Link& link, wire::Class c, Slot& slot) noexcept;
-  bool accept_changed(Link& link, Slot& slot, uint8_t am_id) noexcept;
+  bool accept_changed(Link& link, const Slot& slot, uint8_t am_id) noexcept;
   bool expand(Link& link, Slot& slot) noexcept;
   bool prepare(Link& link, wire::Class c, Slot& slot) noexcept;
   bool send_repair(Link& link, wire::Class c, Slot& slot) noexcept;

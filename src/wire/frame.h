@@ -73,7 +73,9 @@ enum FrameFlags : uint8_t {
   kObserve = 1u << 3,     // the sender keeps no copy: check and count, deliver whatever comes
   kDetached = 1u << 4,    // in control frames: the sender has no endpoint here any more and may not
                           // progress again
-  kKnownFlags = kTree | kHello | kAckRequest | kObserve | kDetached,
+  kChanged = 1u << 5,     // in data frames: sent again, and not what it was: the sender's program
+                          // wrote to its memory meanwhile
+  kKnownFlags = kTree | kHello | kAckRequest | kObserve | kDetached | kChanged,
 };
 
 struct FrameHeader {

@@ -61,10 +61,24 @@ void Faults::report_sent(Link& link, wire::Class c, health::FaultKind kind,
 
 void Faults::queued(Link& link, wire::Class c, wire::Verdict verdict, QueuedFrame& frame) noexcept {
   frame.ambiguous = verdict == wire::Verdict::kBadFrame;
+  frame.uncounted = true;
   frame.faulty = true;
   frame.kind = kind_of(verdict);
   frame.link = &link;
   frame.c = c;
+}
+
+void Faults::settle(QueuedFrame& frame, const wire::FrameHeader& header,
+                    health::FaultKind damaged) noexcept {
+  if (!std::exchange(frame.uncounted, false)) return;
+  if ((header.flags & wire::kChanged) != 0) {
+    frame.ambiguous = frame.faulty = false;
+    return;
+  }
+  if (std::exchange(frame.ambiguous, false)) frame.kind = damaged;
+  count(frame.link, frame.c,
+        frame.kind == health::FaultKind::kHeader ? &health::Counters::faults_header
+                                                 : &health::Counters::faults_payload);
 }
 
 void Faults::compare(QueuedFrame& frame, uint32_t offset, const uint8_t* bytes,
@@ -84,6 +98,7 @@ void Faults::report(QueuedFrame& frame, const wire::FrameHeader& header,
 }
 
 void Faults::discard(QueuedFrame* frame) noexcept {
+  if (frame->uncounted && !frame->ambiguous) settle(*frame, frame->header, frame->kind);
   report(*frame, frame->header, nullptr);
   frames_.free(frame);
 }

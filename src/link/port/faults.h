@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The balance of faults: each damaged frame is counted where it is detected, once more when all
-// that it may have carried has arrived, and reported once, with what differed if the right bytes
-// came.
+// The balance of faults: each damaged frame is counted where it is detected, or, if it was queued,
+// when the right bytes come, unless they say that the sender's program changed them meanwhile; once
+// more when all that it may have carried has arrived; and reported once, with what differed if the
+// right bytes came.
 //
 // Frames are delivered in order, and only when they are right. So what was damaged before frame N
 // is repaired once N is delivered and no frame before it is missing, whatever the damaged frame
@@ -45,6 +46,11 @@ class Faults {
                    const wire::FrameHeader& header, uint32_t attempts) const noexcept;
   // A damaged frame is queued: it is reported when the right bytes come, or when it is given up.
   static void queued(Link& link, wire::Class c, wire::Verdict verdict, QueuedFrame& frame) noexcept;
+  // The right frame begins to come: the one in the queue is counted, unless `header` says that the
+  // program of its sender, which reports it, changed it. `damaged`: what differs, of an ambiguous
+  // one.
+  void settle(QueuedFrame& frame, const wire::FrameHeader& header,
+              health::FaultKind damaged) noexcept;
   // The right bytes of a part of its payload, before they replace what came first.
   static void compare(QueuedFrame& frame, uint32_t offset, const uint8_t* bytes,
                       uint32_t length) noexcept;

@@ -31,6 +31,7 @@ struct QueuedFrame {
   bool nacked;     // a NACK was sent, or the answer is arriving
   bool ambiguous;  // single-hash frame: header or payload is damaged; the right frame will tell
                    // which
+  bool uncounted;  // as a fault: the right frame also says whether the program changed it
   bool rebuilt;    // nothing of it had arrived: it consists of repairs alone
   bool faulty;     // it came damaged, which is yet to be reported; what follows is for the report
   health::FaultKind kind;

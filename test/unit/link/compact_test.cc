@@ -310,6 +310,9 @@ TEST_F(Compact, WhatChangedBeforeItsLateCopyGoesAsItIs) {
   ASSERT_EQ(a.changed_before.size(), 1u);
   EXPECT_EQ(a.changed_before[0].data, from);
   EXPECT_EQ(a.changed_before[0].length, text.size());
+  EXPECT_EQ(a.counters.segments_resent, 0u);
+  EXPECT_EQ(b.counters.faults_payload + b.counters.faults_header, 0u);
+  EXPECT_EQ(b.counters.segments_repaired, 0u);
 }
 
 // A slot that held one of those holds others later.

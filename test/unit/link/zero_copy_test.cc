@@ -55,6 +55,11 @@ TEST_P(ZeroCopyRepair, AChangedSourceIsSentAsOneSnapshot) {
   EXPECT_EQ(a.changed[0].length, buffer.size());
   EXPECT_EQ(a.counters.source_faults, 0u);
   EXPECT_EQ(a.freed, 1u);
+  // No path and no host had a part in it.
+  EXPECT_EQ(a.counters.segments_resent, 0u);
+  EXPECT_EQ(b.counters.faults_payload + b.counters.faults_header, 0u);
+  EXPECT_EQ(b.counters.segments_repaired, 0u);
+  EXPECT_TRUE(b.faults.empty());
 }
 
 // What is found out after the user has the buffer back may be another message's by then.

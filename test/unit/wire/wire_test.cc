@@ -200,7 +200,7 @@ TEST(Wire, ReservedBitsAreRefused) {
   EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = 0xb0; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = 0xb7; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = 0xa1; }));
-  EXPECT_TRUE(refused([](FrameHeader& h) { h.flags |= 0x20; }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.flags |= 0x40; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.flags |= kTree; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.am_id |= 0x20; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.am_id |= 0x40; }));
