@@ -156,7 +156,7 @@ bool Receiver::on_data(Link& link, wire::Class c, const wire::FrameView& view,
     control_.schedule_ack(link.control, c, true);
     return false;
   }
-  if (queued) replace(link, c, place, view);
+  if (queued) replace(link, place, view);
   if (ahead > 0) {
     on_ahead(link, c, view, place);
     return false;
@@ -183,8 +183,7 @@ void Receiver::on_ahead(Link& link, wire::Class c, const wire::FrameView& view,
 }
 
 // The right frame replaces a damaged one in the queue: now it is known where the damage was.
-void Receiver::replace(Link& link, wire::Class c, QueuedFrame** place,
-                       const wire::FrameView& view) noexcept {
+void Receiver::replace(Link& link, QueuedFrame** place, const wire::FrameView& view) noexcept {
   QueuedFrame& frame = **place;
   const wire::FrameHeader& header = view.header;
   const bool same_length = frame.header.length == header.length;

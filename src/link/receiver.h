@@ -76,8 +76,7 @@ class Receiver {
   void on_repair(Link& link, wire::Class c, const wire::FrameView& view) noexcept;
   void on_fault(const Arrival& arrival) noexcept;
   QueuedFrame* on_damaged(Link& link, const Arrival& arrival) noexcept;
-  void replace(Link& link, wire::Class c, QueuedFrame** place,
-               const wire::FrameView& view) noexcept;
+  void replace(Link& link, QueuedFrame** place, const wire::FrameView& view) noexcept;
   QueuedFrame* frame_to_rebuild(Link& link, ReceiveWindow& rx,
                                 const wire::FrameHeader& header) noexcept;
   QueuedFrame* enqueue(Link& link, ReceiveWindow& rx, const wire::FrameHeader& header,
