@@ -41,7 +41,7 @@
  * killed, or runs another program.
  *
  * Several hosts may share a folder. Where `boot_id` and `host` are both those of another host, and
- * nobody holds the lock, only that host knows whether the process runs.
+ * no process holds the lock, only that host knows whether the process runs.
  */
 #ifndef UCX_VERITY_HEALTH_H
 #define UCX_VERITY_HEALTH_H
