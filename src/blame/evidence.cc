@@ -56,8 +56,11 @@ void Evidence::add(const Way& way, const Tally& tally) {
 
 Evidence evidence_of(const health::FaultsByPath& paths, const UserFilter& wanted) {
   const std::string own = health::kThisHost;
+  struct Within {
+    Evidence found, resent;
+  };
   Evidence evidence;
-  Evidence found, resent;  // within the host
+  std::map<std::uint32_t, Within> within;  // the host, by user
   const auto add = [](Evidence& to, const Way& way, std::uint64_t faults) {
     if (faults != 0) to.add(way, {.faults = faults});
   };
@@ -69,11 +72,13 @@ Evidence evidence_of(const health::FaultsByPath& paths, const UserFilter& wanted
     if (!path.peer.empty() && faults.bytes + faults.in + faults.out != 0)
       evidence.hosts[path.peer].compared += faults.compared;
     add(evidence, {own, own, std::string(kMemory)}, faults.memory);
-    add(local ? found : evidence, {path.peer, own, device}, faults.in);
-    add(local ? resent : evidence, {own, path.peer, device}, faults.out);
+    add(local ? within[path.user].found : evidence, {path.peer, own, device}, faults.in);
+    add(local ? within[path.user].resent : evidence, {own, path.peer, device}, faults.out);
   }
-  for (const auto& [way, tally] : (found.faults >= resent.faults ? found : resent).ways)
-    evidence.add(way, tally);
+  for (const auto& [user, sums] : within) {
+    for (const auto& [way, tally] : (sums.found.faults != 0 ? sums.found : sums.resent).ways)
+      evidence.add(way, tally);
+  }
   return evidence;
 }
 

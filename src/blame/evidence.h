@@ -93,8 +93,10 @@ struct Evidence {
 using UserFilter = std::function<bool(std::uint32_t user)>;
 
 // The counters of one host, which is kThisHost. A fault between two processes of the host is
-// counted by its receiver, and by its sender, which resends: of these two sums the larger one is
-// taken, as either's file may be missing. `wanted`: whose files count; empty: everyone's.
+// counted by its receiver, and by its sender, which resends: one damaged frame may be many segments
+// there. So what a user's processes have found counts, and what they have resent where they have
+// found nothing, as the receivers' files may be missing. `wanted`: whose files count; empty:
+// everyone's.
 [[nodiscard]] Evidence evidence_of(const health::FaultsByPath& paths,
                                    const UserFilter& wanted = {});
 

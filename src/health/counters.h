@@ -25,6 +25,7 @@ namespace verity::health {
   X(segments_repaired, "segments", "damaged segments that arrived intact when retransmitted")      \
   X(segments_resent, "segments", "segments retransmitted because the peer found them damaged")     \
   X(segment_bytes_resent, "bytes", "payload bytes in them")                                        \
+  X(faults_sent, "frames", "frames of which segments were retransmitted: damaged on their way")    \
   X(frames_resent, "frames", "whole frames retransmitted (lost, or header or length damaged)")     \
   X(frame_bytes_resent, "bytes", "payload bytes in them")                                          \
   X(faults_payload, "frames", "frames received with a damaged payload")                            \

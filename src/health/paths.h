@@ -38,9 +38,9 @@ using PathSums = std::map<PathKey, Counters>;
          counters.reads_damaged_on_wire + counters.reads_persistent;
 }
 
-// Damage on the way to the other side, as far as it requested a retransmission.
+// Damage on the way to the other side, as far as it requested damaged segments again.
 [[nodiscard]] inline std::uint64_t faults_out(const Counters& counters) noexcept {
-  return counters.segments_resent;
+  return counters.faults_sent;
 }
 
 // Bytes that changed in this host's own memory, without any wire: the retransmit copy of a frame.

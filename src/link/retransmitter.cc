@@ -367,6 +367,7 @@ void Retransmitter::count_piece(health::Counters& counters, bool whole, uint32_t
     const auto segments_to = [size](uint32_t offset) { return (offset + size - 1) / size; };
     counters.segments_resent += segments_to(begin + bytes) - segments_to(begin);
     counters.segment_bytes_resent += bytes;
+    counters.faults_sent += last && bytes != 0;
   }
 }
 

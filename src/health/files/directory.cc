@@ -17,6 +17,7 @@
 
 #include "health/files/segment.h"
 #include "health/process_id.h"
+#include "health/text.h"
 
 namespace verity::health {
 
@@ -81,12 +82,12 @@ std::uint64_t born_ns(int fd) noexcept {
          info.stx_btime.tv_nsec;
 }
 
-// One that ended while the clock was ahead would stay until that time: when it was last changed
-// counts then, or, where that is to come as well, the file is old.
+// One that ended, or was noticed, while the clock was ahead would stay until that time: when it was
+// last changed counts then, or, where that is to come as well, the file is old.
 std::uint64_t ended_ns(const Snapshot& snapshot, const struct stat& info) noexcept {
   constexpr std::uint64_t kHour = 3'600'000'000'000;
   const std::uint64_t latest = realtime_ns() + kHour;  // clocks are also set back by a little
-  if (snapshot.state != UCX_VERITY_HEALTH_ENDED || snapshot.ended_ns <= latest)
+  if (snapshot.state == UCX_VERITY_HEALTH_RUNNING || snapshot.ended_ns <= latest)
     return snapshot.ended_ns;
   const std::uint64_t changed = nanoseconds(info.st_mtim);
   return changed <= latest ? changed : 1;
@@ -139,10 +140,10 @@ std::uint64_t realtime_ns() noexcept {
   return nanoseconds(now);
 }
 
-// By the boot, as a container has a host name of its own; after a restart, by the name.
+// By the boot, as a container has a host name of its own; after a restart, by the name, as read.
 bool is_of_another_host(const Snapshot& s) {
   static const std::string boot = boot_id();
-  static const std::string host = host_name({}).substr(0, sizeof(FileHeader::host) - 1);
+  static const std::string host = printable(host_name({})).substr(0, sizeof(FileHeader::host) - 1);
   return !boot.empty() && !s.boot_id.empty() && s.boot_id != boot && !s.host.empty() &&
          s.host != host;
 }
@@ -186,6 +187,12 @@ std::string Directory::open(const std::string& path) {
   return {};
 }
 
+std::pair<dev_t, ino_t> Directory::place() const noexcept {
+  struct stat info {};
+  (void)fstat(fd_, &info);
+  return {info.st_dev, info.st_ino};
+}
+
 std::vector<std::string> Directory::names(std::size_t most, bool* more) const {
   std::vector<std::string> names;
   const auto entries = list(fd_);
@@ -227,6 +234,10 @@ std::vector<std::string> Directory::some_names(std::size_t most, bool hidden) co
   }
   std::shuffle(names.begin(), names.end(), random);
   return names;
+}
+
+bool Directory::has(const std::string& name) const noexcept {
+  return faccessat(fd_, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
 HealthFile Directory::read(const std::string& name) const {
@@ -355,13 +366,17 @@ void collect_some(const std::string& path, const std::string& own, std::uint64_t
 
 std::vector<std::string> default_directories() {
   std::vector<std::string> paths;
-  if (const char* set = std::getenv("UCX_VERITY_HEALTH_DIR"); set != nullptr && *set != '\0')
+  struct stat named {};  // whichever way it is written
+  const char* set = std::getenv("UCX_VERITY_HEALTH_DIR");
+  if (set != nullptr && *set != '\0') {
     paths.emplace_back(set);
+    if (stat(set, &named) != 0) named = {};
+  }
   const auto add = [&](std::string path) {
     struct stat info {};
     const bool is_folder = lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-    if (is_folder && std::find(paths.begin(), paths.end(), path) == paths.end())
-      paths.push_back(std::move(path));
+    const bool is_named = info.st_dev == named.st_dev && info.st_ino == named.st_ino;
+    if (is_folder && !is_named) paths.push_back(std::move(path));
   };
   add(kSiteDirectory);
   if (geteuid() != 0) {

@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "health/files/reader.h"
@@ -53,6 +54,8 @@ class Directory {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] uid_t owner() const noexcept { return owner_; }
+  // Which folder it is, whatever its name.
+  [[nodiscard]] std::pair<dev_t, ino_t> place() const noexcept;
   // Others than a file's owner may remove or replace it.
   [[nodiscard]] bool is_open_to_all() const noexcept { return open_to_all_; }
   // Names of health files, sorted; of more than `most` only the first that the system lists. *more:
@@ -61,6 +64,8 @@ class Directory {
   // At most `most` of them at random, in no order; or of the hidden ones, which processes make
   // first.
   [[nodiscard]] std::vector<std::string> some_names(std::size_t most, bool hidden = false) const;
+  // Others may remove a file after it was listed.
+  [[nodiscard]] bool has(const std::string& name) const noexcept;
   // Never fails: what is wrong with it is in HealthFile::problem.
   [[nodiscard]] HealthFile read(const std::string& name) const;
   // Records that the process of this file was killed, and when that was noticed, unless that is

@@ -41,9 +41,10 @@ std::string json_counters(const Counters& counters) {
 }  // namespace
 
 bool had_trouble(const Counters& c) noexcept {
-  return (c.segments_repaired | c.segments_resent | c.frames_resent | c.faults_payload |
-          c.faults_header | c.faults_length | c.faults_observed | c.gaps | c.source_changed |
-          c.source_faults | c.read_chunks_damaged | c.rma_refused | c.links_failed) != 0;
+  return (c.segments_repaired | c.segments_resent | c.faults_sent | c.frames_resent |
+          c.faults_payload | c.faults_header | c.faults_length | c.faults_observed | c.gaps |
+          c.source_changed | c.source_faults | c.read_chunks_damaged | c.rma_refused |
+          c.links_failed) != 0;
 }
 
 bool has_unverified(const Report& report) noexcept {

@@ -29,7 +29,8 @@ std::string signed_figure(double value, double beside) {
 // Of wrapped to raw: at most so many decimals, and five characters where it is large, as of batches
 // that the system interrupted.
 std::string ratio_text(double value, int decimals) {
-  return format("%.*f", value >= 1000 ? 0 : value >= 100 ? std::min(decimals, 1) : decimals, value);
+  if (value >= 1000) return format("%.0f", value);
+  return format("%.*f", value >= 100 ? 1 : value >= 10 ? decimals - 1 : decimals, value);
 }
 
 std::string level_text(const Result& result) {

@@ -61,10 +61,8 @@ struct Version {
 Gathered gather_once(const CheckOptions& options, Ledger& ledger) {
   ledger = {};
   std::string no_ledger;
-  if (access(options.ledger.c_str(), F_OK) == 0) {
-    no_ledger = load_ledger(options.ledger, &ledger);
-    if (!no_ledger.empty()) ledger = {};
-  }
+  if (access(options.ledger.c_str(), F_OK) == 0)
+    no_ledger = load_ledger(options.ledger, &ledger).problem;
   const auto directories =
       options.directories.empty() ? health::default_directories() : options.directories;
   const auto deadline = std::chrono::steady_clock::now() + kTime;

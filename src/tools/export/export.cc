@@ -70,16 +70,20 @@ void complain(const std::string& text) {
   std::fprintf(stderr, "ucx-verity export: %s\n", text.c_str());
 }
 
-// A ledger that cannot be read, or is that of a former host, is renamed: what it held is lost for
-// the counters, and they begin anew, as after a new installation.
+// One that is no ledger, or that of a former host, is renamed: what it held is lost for the
+// counters, and they begin anew, as after a new installation. Not one that cannot be read, as where
+// the system has no file descriptor left: perhaps at the next run.
 bool load(const std::string& path, Ledger* ledger) {
-  bool in_use = false;
-  const std::string problem = load_ledger(path, ledger, &in_use);
-  if (problem.empty()) return true;
-  if (in_use) {
+  const auto [state, problem] = load_ledger(path, ledger);
+  if (state == LedgerState::kUsable) return true;
+  if (state == LedgerState::kInUse) {
     complain(problem +
              ", which uses it now: each host needs one of its own, on a local disk or by --ledger; "
              "remove the file where no such host does");
+    return false;
+  }
+  if (state == LedgerState::kUnreadable) {
+    complain(problem + "; nothing is exported without what it holds");
     return false;
   }
   const std::string renamed = path + ".bad";
@@ -89,7 +93,6 @@ bool load(const std::string& path, Ledger* ledger) {
   }
   complain(problem + "; it is now " + renamed +
            ", and counters of processes that ended begin anew");
-  *ledger = {};
   return true;
 }
 

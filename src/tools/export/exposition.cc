@@ -56,10 +56,23 @@ std::string labels_of(const health::PathKey& key) {
 // Prometheus sees no increase in a series that begins with another value, and no sum of two of
 // which one is missing. Other counters are left out as long as they are zero.
 constexpr std::string_view kFromZero[] = {
-    "bytes_sent",       "bytes_verified",       "bytes_unverified",   "read_bytes_verified",
-    "segments_resent",  "segment_bytes_resent", "frame_bytes_resent", "faults_payload",
-    "faults_header",    "faults_length",        "faults_observed",    "reads_damaged_on_wire",
-    "reads_persistent", "source_faults",        "source_changed",     "reads_source_changed",
+    "bytes_sent",
+    "bytes_verified",
+    "bytes_unverified",
+    "read_bytes_verified",
+    "segments_resent",
+    "segment_bytes_resent",
+    "faults_sent",
+    "frame_bytes_resent",
+    "faults_payload",
+    "faults_header",
+    "faults_length",
+    "faults_observed",
+    "reads_damaged_on_wire",
+    "reads_persistent",
+    "source_faults",
+    "source_changed",
+    "reads_source_changed",
     "links_failed",
 };
 

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <string_view>
 #include <tuple>
@@ -101,18 +100,19 @@ class Gathering {
       return;
     }
     if (!file.problem.empty()) {
+      if (!directory->has(file.name)) return;
       ++result.unreadable;
       if (file.failed) ++failed_[directory->path()];
       if (result.problems.size() < kMostProblems)
         result.problems.push_back(health::printable(path) + ": " + file.problem);
       return;
     }
+    if (health::is_of_another_host(file.snapshot)) return;  // its own exporter takes it
     if (std::string why = doubt_about(*directory, file); !why.empty()) {
       tools::add(result.doubtful, file.snapshot, file.owner);
       return add_doubted({health::printable(path), file.owner, std::move(why),
                           health::path_faults(file.snapshot.sum()).faults() != 0});
     }
-    if (health::is_of_another_host(file.snapshot)) return;  // its own exporter takes it
     count(file);
     for (const health::SnapshotRow& row : file.snapshot.rows)
       result.delivered += row.injected ? 0 : row.counters.faults_observed;
@@ -202,10 +202,12 @@ struct Folder {
   bool more = false;
 };
 
-// The folders that can be opened, those with fewest files first: a full one delays no other.
+// The folders that can be opened, each once, those with fewest files first: a full one delays no
+// other.
 std::vector<Folder> open_folders(const std::vector<std::string>& paths, const GatherLimits& limits,
                                  Gathered& result) {
   std::vector<Folder> folders;
+  std::set<std::pair<dev_t, ino_t>> known;
   std::random_device random;
   for (const std::string& path : paths) {
     Folder folder{std::make_shared<health::Directory>(), {}, false};
@@ -213,6 +215,7 @@ std::vector<Folder> open_folders(const std::vector<std::string>& paths, const Ga
       result.blind.push_back(health::printable(path) + ": " + problem);
       continue;
     }
+    if (!known.insert(folder.directory->place()).second) continue;  // by another name
     folder.names = folder.directory->names(limits.files, &folder.more);
     if (limits.anywhere && !folder.names.empty()) {
       const auto first = static_cast<std::ptrdiff_t>(random() % folder.names.size());
@@ -245,22 +248,31 @@ bool may_read(std::size_t read, Clock::time_point until, Clock::time_point deadl
 
 std::string default_ledger() { return VERITY_STATEDIR "/ledger.json"; }
 
+// JSON does not keep each byte that a name may have.
 Machine this_machine() {
-  return {health::boot_id(), health::host_name({}), health::realtime_ns() / 1'000'000'000};
+  return {health::boot_id(), health::printable(health::host_name({})),
+          health::realtime_ns() / 1'000'000'000};
 }
 
-std::string load_ledger(const std::string& path, Ledger* ledger_p, bool* in_use_p) {
+LoadedLedger load_ledger(const std::string& path, Ledger* ledger_p) {
+  *ledger_p = {};
   std::ifstream file(path, std::ios::binary);
-  if (!file) return errno == ENOENT ? std::string() : why("cannot read", path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file && errno == ENOENT) return {};
+  std::string text;
+  for (char part[4096]; file.read(part, sizeof(part)), file.gcount() > 0;)
+    text.append(part, static_cast<std::size_t>(file.gcount()));
+  if (!file.eof()) return {LedgerState::kUnreadable, why("cannot read", path)};
   const std::string problem = from_json(text, ledger_p);
-  if (!problem.empty()) return path + " is no ledger of ucx-verity export: " + problem;
+  if (!problem.empty()) {
+    *ledger_p = {};
+    return {LedgerState::kUseless, path + " is no ledger of ucx-verity export: " + problem};
+  }
   const Owner owner = owner_of(*ledger_p, this_machine());
   if (owner == Owner::kThisHost) return {};
   const std::string host = health::printable(ledger_p->host);
   *ledger_p = {};
-  if (in_use_p != nullptr) *in_use_p = owner == Owner::kOtherHost;
-  return path + " is the ledger of host " + host;
+  return {owner == Owner::kOtherHost ? LedgerState::kInUse : LedgerState::kUseless,
+          path + " is the ledger of host " + host};
 }
 
 std::string replace_file(const std::string& path, const std::string& text, unsigned mode) {

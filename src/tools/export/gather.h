@@ -22,10 +22,18 @@ namespace verity::tools {
 
 [[nodiscard]] Machine this_machine();
 
-// Reads a ledger of this machine. Returns an empty text when there is none yet; else what is wrong
-// with it, and *ledger_p is empty. *in_use_p, where it is given: another machine uses it.
-[[nodiscard]] std::string load_ledger(const std::string& path, Ledger* ledger_p,
-                                      bool* in_use_p = nullptr);
+enum class LedgerState {
+  kUsable,      // or there is none yet
+  kUnreadable,  // now; what it holds is not known
+  kInUse,       // by another machine
+  kUseless,     // no ledger, or that of a former machine
+};
+struct LoadedLedger {
+  LedgerState state = LedgerState::kUsable;
+  std::string problem;  // empty if usable
+};
+// Reads a ledger of this machine. Where it is not usable *ledger_p is empty.
+[[nodiscard]] LoadedLedger load_ledger(const std::string& path, Ledger* ledger_p);
 // Replaces a file in one step: readers find the old text or the new one, whole. Returns why not, or
 // an empty text.
 [[nodiscard]] std::string replace_file(const std::string& path, const std::string& text,

@@ -74,6 +74,46 @@ void add_compared(Troubles& to, const Troubles& hour) {
   }
 }
 
+health::PathKey without_host(const health::PathKey& key) {
+  return {key.transport, key.device, {}, key.injected, key.user};
+}
+
+constexpr std::uint64_t health::PathFaults::*kFaultFields[] = {
+    &health::PathFaults::bytes, &health::PathFaults::in, &health::PathFaults::out,
+    &health::PathFaults::memory};
+
+// What of `fresh` is beyond what all hosts of a path together have grown by. Where there is no
+// place for all, those that have one change, and what was known of them moves.
+health::FaultsByPath moved(const Ledger& ledger, const Totals& totals, const Troubles& fresh) {
+  const auto is_full = [&](std::uint32_t user) {
+    return totals.trouble.is_full(user) || ledger.seen.is_full(user);
+  };
+  const auto sums_of = [&](const Troubles& troubles) {
+    health::FaultsByPath sums;
+    for (const auto& [key, trouble] : troubles) {
+      if (is_full(key.user)) sums[without_host(key)] += trouble;
+    }
+    return sums;
+  };
+  health::FaultsByPath before = sums_of(ledger.seen), now = sums_of(totals.trouble);
+  health::FaultsByPath sums = sums_of(fresh);
+  for (auto& [key, sum] : sums) sum = since(since(before[key], now[key]), sum);
+  return sums;
+}
+
+// Takes that out of the paths that the last run `knew` by their hosts, or of the others.
+void take_out(health::FaultsByPath& moved, const Ledger& ledger, bool knew, Troubles& fresh) {
+  for (auto& [key, more] : fresh) {
+    const auto sum = moved.find(without_host(key));
+    if (sum == moved.end() || (!key.peer.empty() && ledger.seen.contains(key)) != knew) continue;
+    for (const auto field : kFaultFields) {
+      const std::uint64_t less = std::min(sum->second.*field, more.*field);
+      sum->second.*field -= less;
+      more.*field -= less;
+    }
+  }
+}
+
 // What `totals` has that the last run did not know of.
 Troubles news(const Ledger& ledger, const Totals& totals) {
   Troubles fresh;
@@ -83,6 +123,9 @@ Troubles news(const Ledger& ledger, const Totals& totals) {
         before == ledger.seen.end() ? trouble : since(before->second, trouble);
     if (more.any()) fresh[key] = more;
   }
+  health::FaultsByPath old = moved(ledger, totals, fresh);
+  for (const bool knew : {false, true}) take_out(old, ledger, knew, fresh);
+  std::erase_if(fresh, [](const auto& path) { return !path.second.any(); });
   return fresh;
 }
 
@@ -165,6 +208,12 @@ health::PathFaults& Troubles::place(const health::PathKey& key) {
   }
   ++of_user;
   return (*this)[key];
+}
+
+bool Troubles::is_full(std::uint32_t user) const {
+  const auto of_user = of_user_.find(user);
+  return size() >= Ledger::kMostPaths ||
+         (of_user != of_user_.end() && of_user->second >= Ledger::kMostPathsOfUser);
 }
 
 void add(Totals& totals, const health::Snapshot& snapshot, std::uint32_t user) {
@@ -287,7 +336,8 @@ health::FaultsByPath recent(const Ledger& ledger, const Totals& totals, std::uin
   auto hour = ledger.hours.rbegin();
   for (; hour != ledger.hours.rend() && hour->first >= now; ++hour) add_all(newest, hour->second);
   add_compared(sum, newest);
-  for (; hour != ledger.hours.rend() && hour->first + hours > now; ++hour)
+  // The oldest one began before that time, perhaps: its faults may be younger.
+  for (; hour != ledger.hours.rend() && hour->first + hours >= now; ++hour)
     add_compared(sum, hour->second);
   return sum;
 }

@@ -22,6 +22,8 @@ namespace verity::tools {
 struct Troubles : health::FaultsByPath {
   // The path's place, or one without its host, where too many are known, of all or of its user.
   [[nodiscard]] health::PathFaults& place(const health::PathKey& key);
+  // Which of the user's paths have one depends on which came first.
+  [[nodiscard]] bool is_full(std::uint32_t user) const;
 
  private:
   std::map<std::uint32_t, std::size_t> of_user_;

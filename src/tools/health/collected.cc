@@ -28,7 +28,7 @@ void read_folder(const std::string& path, const Wanted& wanted, Found* found) {
   for (const std::string& name : directory.names(~std::size_t{0}, &more)) {
     health::HealthFile file = directory.read(name);
     if (!file.problem.empty()) {
-      found->problems.push_back({path + "/" + name, file.problem});
+      if (directory.has(name)) found->problems.push_back({path + "/" + name, file.problem});
     } else if ((wanted.ended || file.life == health::Life::kRunning) &&
                (wanted.job.empty() || file.snapshot.job == wanted.job)) {
       health::ProcessView view = health::view_of(file.snapshot);

@@ -28,7 +28,7 @@ double metric(const TopRow& row, SortBy by) noexcept {
   return 0;
 }
 
-// Of numbers that only grow; less than before where a file went.
+// Of numbers that only grow.
 double growth(std::uint64_t now, std::uint64_t before) noexcept {
   return now > before ? static_cast<double>(now - before) : 0;
 }
@@ -77,18 +77,35 @@ std::string short_number(double number) {
   return text.data();
 }
 
+void TopView::add_growth(const Shares& before, const Shares& now) {
+  for (const auto& [place, share] : now) {
+    const auto known = before.find(place);
+    const Share was = known != before.end() ? known->second : Share();
+    Entry& entry = now_[place.first][place.second];
+    entry.bytes += growth(share.bytes, was.bytes);
+    entry.frames += growth(share.frames, was.frames);
+  }
+}
+
 void TopView::update(const Found& found, std::uint64_t now_ns) {
-  before_ = std::exchange(now_, {});
+  now_ = {};
   before_ns_ = std::exchange(now_ns_, now_ns);
-  const auto add = [this](GroupBy group, const std::string& key, const std::string& name,
-                          const health::Counters& counters) {
-    Entry& entry = now_[static_cast<std::size_t>(group)][key];
-    entry.name = name;
-    entry.counters += counters;
-  };
+  const std::map<std::string, Shares> before = std::exchange(shares_, {});
   for (const FoundProcess& p : found.processes) {
     const health::Snapshot& s = p.file.snapshot;
-    add(GroupBy::kProcess, p.folder + "/" + p.file.name,
+    const std::string file = p.folder + "/" + p.file.name;
+    Shares& shares = shares_[file];
+    const auto add = [&](GroupBy by, const std::string& key, const std::string& name,
+                         const health::Counters& counters) {
+      const auto group = static_cast<std::size_t>(by);
+      Entry& entry = now_[group][key];
+      entry.name = name;
+      entry.counters += counters;
+      Share& share = shares[{group, key}];
+      share.bytes += health::summary_of(counters).verified;
+      share.frames += counters.frames_verified;
+    };
+    add(GroupBy::kProcess, file,
         std::to_string(s.pid) + (s.rank.empty() ? "" : " r" + s.rank) + " " + s.program,
         p.view.counters);
     for (const health::PathView& path : p.view.paths) {
@@ -100,21 +117,20 @@ void TopView::update(const Found& found, std::uint64_t now_ns) {
             peer.counters);
       }
     }
+    if (const auto known = before.find(file); known != before.end())
+      add_growth(known->second, shares);
   }
 }
 
 std::vector<TopRow> TopView::rows(GroupBy group, SortBy by) const {
-  const Entries& was = before_[static_cast<std::size_t>(group)];
   std::vector<TopRow> rows;
   const double seconds = static_cast<double>(now_ns_ - before_ns_) / 1e9;
   for (const auto& [key, entry] : now_[static_cast<std::size_t>(group)]) {
     TopRow row{entry.name, health::summary_of(entry.counters), entry.counters.frames_verified, 0,
                0};
-    const auto before = was.find(key);
-    if (before != was.end() && seconds > 0) {
-      row.bytes_per_second =
-          growth(row.sum.verified, health::summary_of(before->second.counters).verified) / seconds;
-      row.frames_per_second = growth(row.frames, before->second.counters.frames_verified) / seconds;
+    if (seconds > 0) {
+      row.bytes_per_second = entry.bytes / seconds;
+      row.frames_per_second = entry.frames / seconds;
     }
     rows.push_back(std::move(row));
   }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/health/collected.h"
@@ -54,14 +55,24 @@ class TopView {
   struct Entry {
     std::string name;
     health::Counters counters;
+    double bytes = 0;  // verified since the update before, by processes that it had as well
+    double frames = 0;
   };
   using Entries = std::map<std::string, Entry>;  // by file or by name
   static constexpr std::size_t kGroups = std::size(kGroupNames);
+  // What one process has in the entries of all groups.
+  struct Share {
+    std::uint64_t bytes = 0;
+    std::uint64_t frames = 0;
+  };
+  using Shares = std::map<std::pair<std::size_t, std::string>, Share>;
 
-  // All groups at each update, so that each has rates whenever it is shown: they are differences to
-  // the update before.
+  void add_growth(const Shares& before, const Shares& now);
+
+  // All groups at each update, so that each has rates whenever it is shown. They are differences
+  // within each process: a sum of several also changes with the processes that it is of.
   std::array<Entries, kGroups> now_;
-  std::array<Entries, kGroups> before_;
+  std::map<std::string, Shares> shares_;  // by file
   std::uint64_t now_ns_ = 0;
   std::uint64_t before_ns_ = 0;
 };

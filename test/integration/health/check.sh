@@ -151,10 +151,14 @@ cat > "$tap_dir/slow.c" << 'C'
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdlib.h>
+static int done, over;
 DIR *fdopendir(int fd) {
-  static int done;
   if (!done++ && system("eval \"LD_PRELOAD= $MEANWHILE\" > /dev/null") != 0) abort();
   return ((DIR * (*)(int)) dlsym(RTLD_NEXT, "fdopendir"))(fd);
+}
+int closedir(DIR *folder) {
+  if (done && !over++ && system("eval \"LD_PRELOAD= $AFTERWARDS\" > /dev/null") != 0) abort();
+  return ((int (*)(DIR *)) dlsym(RTLD_NEXT, "closedir"))(folder);
 }
 C
 if ${CC:-cc} -shared -fPIC -o "$tap_dir/slow.so" "$tap_dir/slow.c" -ldl; then
@@ -164,8 +168,16 @@ if ${CC:-cc} -shared -fPIC -o "$tap_dir/slow.so" "$tap_dir/slow.c" -ldl; then
   contains "before the exporter takes a file" "$before" '^UCX-VERITY OK: .* checked'
   export MEANWHILE="'$tool' export --keep 0 --ledger '$tap_dir/beside.ledger' --directory '$tap_dir/beside'"
   is "while it does" "$(LD_PRELOAD=$tap_dir/slow.so verdict beside --hours 0)" "$before"
-  unset MEANWHILE
   ok "it did" test ! -e "$tap_dir/beside/1-x.health"
+  # A process that starts removes an old file which is listed already.
+  mkdir "$tap_dir/vanishing"
+  cp "$tap_dir/sample.health" "$tap_dir/vanishing/1-x.health"
+  export MEANWHILE=true AFTERWARDS="rm '$tap_dir/vanishing/1-x.health'"
+  is "a file that vanishes is not one that cannot be read" "$(LD_PRELOAD=$tap_dir/slow.so verdict vanishing)" "UCX-VERITY OK: nothing verified in the last 24 h
+exit 0"
+  cp "$tap_dir/sample.health" "$tap_dir/vanishing/1-x.health"
+  lacks "nor for status" "$(LD_PRELOAD=$tap_dir/slow.so "$tool" status "$tap_dir/vanishing")" 'not read'
+  unset MEANWHILE AFTERWARDS
 else
   skip "check beside the exporter" "no compiler"
 fi
@@ -182,6 +194,13 @@ is "files that were taken and removed are forgotten" "$(grep -o '"taken":\[[^]]*
 echo '{"schema":1' > "$tap_dir/node2.ledger"
 contains "a broken ledger is put aside" "$(export_of node2 2>&1 > "$tap_dir/out")" 'node2.ledger is no ledger .*it is now .*node2.ledger.bad'
 is "and the export goes on" "$(metric_sum check_status "$tap_dir/out")" 0
+# One that cannot be read now, as where the system has no file descriptor left.
+for unreadable in loop folder; do
+  case $unreadable in loop) ln -s loop.ledger "$tap_dir/loop.ledger" ;; folder) mkdir "$tap_dir/folder.ledger" ;; esac
+  contains "an unreadable ledger ends the run: $unreadable" "$({ export_of "$unreadable" 2>&1; echo "exit $?"; } | paste -s -d " ")" \
+    "cannot read .*$unreadable.ledger: .*; nothing is exported without what it holds exit 2"
+  ok "  and is left where it is" test -L "$tap_dir/$unreadable.ledger" -o -d "$tap_dir/$unreadable.ledger"
+done
 contains "a ledger that cannot be kept" "$("$tool" export --ledger /proc/nowhere/ledger 2>&1)" 'cannot keep its ledger /proc/nowhere/ledger'
 contains "a collector's folder that is not there" "$(export_of node2 --textfile "$tap_dir/nowhere/x.prom" 2>&1)" 'nowhere'
 # One that several hosts share, as on NFS: the one whose it is goes on, the others say so. What none uses any more is put aside.
@@ -207,6 +226,34 @@ contains "one of a host that used it before this one started is put aside" "$(ex
   'node2.ledger is the ledger of host elsewhere; it is now .*node2.ledger.bad'
 sed -i 's/"boot":"[^"]*"/"boot":"before"/' "$shared"
 is "one of this host before it started again is its own" "$(export_of node2 2>&1 > "$tap_dir/out")" ""
+# The name may have any bytes. Files, too, may outlast the start.
+cat > "$tap_dir/named.py" << 'PY'
+import os, re, socket, subprocess, sys
+tool, sample, folder, ledger = sys.argv[1:]
+name = b"n\xf6de2"
+def export():
+    ended = subprocess.run([tool, "export", "--injected", "--ledger", ledger, "--directory", folder], capture_output=True, text=True)
+    verified = re.findall(r"^ucx_verity_frames_verified_total{.* ([0-9]+)$", ended.stdout, re.M)
+    return f"exit {ended.returncode} {ended.stderr}verified {sum(map(int, verified)) > 0}"
+socket.sethostname(name)
+os.mkdir(folder, 0o700)
+print(export())
+text = re.sub('"boot":"[^"]*"', '"boot":"before"', open(ledger).read())
+open(ledger, "w").write(text)
+data = bytearray(open(sample, "rb").read())
+data[96:160] = name.ljust(64, b"\0")
+data[312:352] = b"before".ljust(40, b"\0")
+open(os.path.join(folder, "1-x.health"), "wb").write(data)
+print(export())
+PY
+if unshare --uts true 2> /dev/null; then
+  is "and so is one of a host whose name is no text" \
+    "$(unshare --uts python3 "$tap_dir/named.py" "$tool" "$tap_dir/sample.health" "$tap_dir/named" "$tap_dir/named.ledger" 2>&1)" \
+    "exit 0 verified False
+exit 0 verified True"
+else
+  skip "a host whose name is no text" "no right to name one"
+fi
 if [ -c /dev/full ]; then
   export_of node2 > /dev/full 2> "$tap_dir/log"
   is "output that cannot be written: export" "$? $(cat "$tap_dir/log")" "2 ucx-verity: cannot write the output: No space left on device"

@@ -44,4 +44,10 @@ else
   skip "reads" "no cma on this machine"
 fi
 
+# A name that cannot be one is the same for the host itself and for its peers.
+mkdir -m 700 "$tap_dir/blank"
+(UCX_VERITY_HOST='node 1' UCX_VERITY_HEALTH_DIR=$tap_dir/blank with_tls vfposix,vself within 100 "$openmpi" -np 2 "$(mpi_program "$openmpi" hello_integrity)" 50 1000) > "$tap_dir/job" 2>&1
+contains "a blank in a name: the job is right" "$(cat "$tap_dir/job")" ' 0 messages wrong'
+contains "a host does not take itself for another one" "$("$tool" check --injected --ledger "$tap_dir/none" --directory "$tap_dir/blank")" 'within this host'
+
 done_testing

@@ -24,6 +24,7 @@ job() { output_of mpi_run 100 "$@"; } # job LAUNCHER RANKS LIST PROGRAM ARGUMENT
 one_line() { # one_line NAME REGEX: the job's only line of ours matches
   contains "$1" "$(cat "$tap_dir/job")" "$2"
   is "$1: and once" "$(said)" 1
+  [ "$(said)" -eq 1 ] || note "$(cat "$tap_dir/job")"
 }
 clean() { rm -f "$dir"/* "$dir"/.job-* "$tap_dir"/attest.* "$tap_dir"/fault.*; }
 left_behind() { find "$dir" -name '.job-*' | wc -l; }

@@ -105,6 +105,8 @@ place root 3-x.health faults=20 state=2 "ended=$((($(date +%s) - 60) * 100000000
 contains "faults of another host are not this one's" "$(check)" '^UCX-VERITY OK: .*no faults'
 is "  nor are they for the exporter" "$(status_of_export)" 0
 is "  which leaves them to that host" "$(cd "$tap_dir/root" && echo [23]-x.health)" "2-x.health 3-x.health"
+fresh; place daemon 2-x.health faults=20 boot=another host=elsewhere
+contains "a user's job there casts no doubt here" "$(check)" '^UCX-VERITY OK: .*no faults$'
 fresh; place root 2-x.health faults=20 boot=another
 contains "those of before this one started are" "$(check)" '^UCX-VERITY CRITICAL: '
 
@@ -179,6 +181,13 @@ contains "30,000 files of one user" "$(check)" '^UCX-VERITY CRITICAL: 60 faults 
 contains "Slurm's log says so, too" "$(check --slurm --drain-on never)" '^ucx-verity check: examined only a part of [^ ]+/daemon: [0-9]+ of '
 rm -rf "$tap_dir/daemon"
 
+# One folder by two names counts once.
+fresh; place root 2-guilty.health faults=20
+ln -s "$tap_dir/root" "$tap_dir/link"
+contains "a folder that is named twice" "$(check --directory "$tap_dir/root/" --directory "$tap_dir/link")" '^UCX-VERITY CRITICAL: 60 faults '
+is "nor does it grow the counters" "$("$tool" export --ledger "$tap_dir/ledger" --keep 0 --directory "$tap_dir/root" --directory "$tap_dir/root/" \
+  | sed -n 's/^ucx_verity_faults_payload_total{transport="vrc_mlx5",device="mlx5_0:1"} //p')" 60
+
 # Who makes a folder of another one's name.
 # shellcheck disable=SC2016 # for the inner shell
 if unshare -m true 2> /dev/null; then
@@ -187,6 +196,11 @@ if unshare -m true 2> /dev/null; then
     "$1" check --ledger /dev/shm/none; cp -p ucx-verity-0/2-x.health ucx-verity-1; "$1" check --ledger /dev/shm/none' - "$tool" "$guilty" 2>&1)
   is "folders called after others are not looked into" "$(head -n 1 <<< "$output")" "UCX-VERITY OK: nothing verified in the last 24 h"
   contains "one's own is" "$(tail -n 1 <<< "$output")" '^UCX-VERITY WARNING: .*user 1 \(daemon\)'
+  # As UCX_VERITY_HEALTH_DIR in the site's policy, with a slash at its end.
+  output=$(unshare -m bash -c 'mount -t tmpfs none /dev/shm && cd /dev/shm && mkdir -m 1777 ucx-verity && cp "$2" ucx-verity/2-x.health &&
+    export UCX_VERITY_HEALTH_DIR=/dev/shm/ucx-verity/ && "$1" check --ledger /dev/shm/none; "$1" status --brief' - "$tool" "$guilty" 2>&1)
+  contains "the site's folder counts once" "$(head -n 1 <<< "$output")" '^UCX-VERITY CRITICAL: 60 faults '
+  contains "and is shown once" "$output" '^[^ ]+: 1 process, 1 ended$'
 else
   skip "folders called after others" "no mount namespaces here"
 fi

@@ -136,6 +136,13 @@ TEST(Verdict, DamageWithinTheHostIsItsOwn) {
   EXPECT_EQ(fleet.at("a").level, Level::kCritical);
   EXPECT_EQ(verdict({{{"vtcp", "lo", kThisHost}, {100, 0, 3, 0}}}).level, Level::kCritical)
       << "the receiver's file is not there";
+  // Two damaged frames, of eight segments each.
+  EXPECT_EQ(verdict({{{"vtcp", "lo", kThisHost}, {100, 2, 16, 0}}}).text,
+            "2 faults (2 within this host): memory or processor of this host");
+  EXPECT_EQ(verdict({{{"vtcp", "lo", kThisHost, false, 1001}, {100, 2, 16, 0}},
+                     {{"vtcp", "lo", kThisHost, false, 1002}, {100, 0, 3, 0}}})
+                .text,
+            "5 faults (5 within this host): memory or processor of this host");
   EXPECT_EQ(verdict({{{"vtcp", "eth0", "b"}, {100, 0, 0, 3}}}).level, Level::kCritical)
       << "memory that no wire touched";
 }

@@ -135,9 +135,9 @@ TEST(HealthAttestation, AutoIsSilentWhenAllIsWell) {
 
 TEST(HealthAttestation, AnyTroubleIsTold) {
   for (const char* name :
-       {"segments_repaired", "segments_resent", "frames_resent", "faults_payload", "faults_header",
-        "faults_length", "faults_observed", "gaps", "source_changed", "source_faults",
-        "read_chunks_damaged", "rma_refused", "links_failed"}) {
+       {"segments_repaired", "segments_resent", "faults_sent", "frames_resent", "faults_payload",
+        "faults_header", "faults_length", "faults_observed", "gaps", "source_changed",
+        "source_faults", "read_chunks_damaged", "rma_refused", "links_failed"}) {
     Report report = healthy();
     const auto info = std::find_if(kCounterInfo.begin(), kCounterInfo.end(),
                                    [&](const CounterInfo& i) { return i.name == name; });

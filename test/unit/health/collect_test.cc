@@ -32,12 +32,19 @@ TEST_F(HealthCollect, EndedOnesGoAfterTheirTime) {
 // It may have run for days: its time begins when it is noticed.
 TEST_F(HealthCollect, KilledOnesStayForTheirTimeOnceNoticed) {
   in_child([&] { new Process(folder_.path), kill(getpid(), SIGKILL); }, SIGKILL);
-  EXPECT_EQ(collect_at(now_ + 100 * kHour), 0u);
+  EXPECT_EQ(collect_at(now_ - 100 * kHour), 0u);
   const HealthFile file = folder_.read(folder_.names().at(0));
   EXPECT_EQ(file.life, Life::kKilled);
-  EXPECT_EQ(file.ended_ns, now_ + 100 * kHour);
-  EXPECT_EQ(collect_at(now_ + 101 * kHour - 1), 0u);
-  EXPECT_EQ(collect_at(now_ + 101 * kHour), 1u);
+  EXPECT_EQ(file.ended_ns, now_ - 100 * kHour);
+  EXPECT_EQ(collect_at(now_ - 99 * kHour - 1), 0u);
+  EXPECT_EQ(collect_at(now_ - 99 * kHour), 1u);
+}
+
+TEST_F(HealthCollect, OnesThatAreNoticedInTheFutureGo) {
+  in_child([&] { new Process(folder_.path), kill(getpid(), SIGKILL); }, SIGKILL);
+  EXPECT_EQ(collect_at(now_ + 10'000 * kHour), 0u);
+  EXPECT_EQ(collect_at(now_), 0u);
+  EXPECT_EQ(collect_at(now_ + 2 * kHour), 1u);
 }
 
 // The clock was ahead, until the host heard of the time.

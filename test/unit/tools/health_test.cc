@@ -217,6 +217,28 @@ TEST(TopView, AShrinkingSumIsNoRate) {
   EXPECT_EQ(view.rows(GroupBy::kPath, SortBy::kName)[0].bytes_per_second, 0);
 }
 
+// What processes that end, or are shown from now on, counted long ago changes no rate of others.
+TEST(TopView, RatesAreOfProcessesThatAreThereTwice) {
+  const Found both = two_processes();
+  Found one = two_processes();
+  one.processes.pop_back();
+  one.processes[0].view.paths[0].counters.bytes_verified += 4000;
+  const std::string path = one.processes[0].view.paths[0].name();
+  const auto rate = [&](const Found& first, const Found& second) {
+    TopView view;
+    view.update(first, kSecond);
+    view.update(second, 3 * kSecond);
+    for (const TopRow& row : view.rows(GroupBy::kPath, SortBy::kName)) {
+      if (row.name == path) return row.bytes_per_second;
+    }
+    return -1.0;
+  };
+  EXPECT_EQ(rate(both, one), 2000) << "one ended";
+  Found again = two_processes();
+  again.processes[0].view.paths[0].counters.bytes_verified += 6000;
+  EXPECT_EQ(rate(one, again), 1000) << "one appeared";
+}
+
 TEST(TopView, SumsByPathDeviceAndPeer) {
   const Found found = two_processes();
   const auto names = [&](GroupBy by, SortBy sort) {

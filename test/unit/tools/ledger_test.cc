@@ -36,6 +36,15 @@ TEST(Ledger, FaultsBelongToTheHourInWhichTheyWereSeen) {
   EXPECT_EQ(faults_of(recent(ledger, totals, later + 30 * kHour, 0)), 5U) << "ever";
 }
 
+TEST(Ledger, AnHourAgoIsNoMatterOfTheClock) {
+  Ledger ledger;
+  const Totals totals = with(ledger, {process("b", 100, 3)});
+  observe(ledger, totals, kNow + kHour - 60);
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow + kHour + 60, 1)), 3U) << "two minutes ago";
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow + 24 * kHour + 60, 24)), 3U) << "23 h ago";
+  EXPECT_EQ(faults_of(recent(ledger, totals, kNow + 2 * kHour, 1)), 0U) << "more than an hour ago";
+}
+
 TEST(Ledger, ProcessThatGoesIsNoNews) {
   Ledger ledger;
   const auto gone = process("b", 100, 7);
@@ -277,6 +286,37 @@ TEST(Ledger, PathsAreBounded) {
   const Totals totals = with(ledger, {too_many_hosts()});
   EXPECT_LE(totals.trouble.size(), Ledger::kMostPaths + 1);
   EXPECT_EQ(faults_of(recent(ledger, totals, kNow, 0)), Ledger::kMostPaths + 101);
+}
+
+// A job with more hosts than there are places: which of them have one changes with the files.
+TEST(Ledger, PathsWithoutAPlaceAreNoNews) {
+  const auto job = [](const char* device, std::size_t hosts) {
+    health::Snapshot many = process("host0", 10, 0);
+    many.rows.front().device = device;
+    for (std::size_t i = 1; i < hosts; ++i) {
+      many.rows.push_back(many.rows.front());
+      many.rows.back().peer = "host" + std::to_string(i);
+    }
+    return many;
+  };
+  health::Snapshot first = job("mlx5_0:1", Ledger::kMostPathsOfUser - 10);
+  first.rows.back().counters.faults_payload = 5;
+  const health::Snapshot second = job("mlx5_1:1", 20);
+  Totals one, both;
+  add(one, first, 1001);
+  add(both, second, 1001);  // read before the other one
+  add(both, first, 1001);
+  Ledger ledger;
+  observe(ledger, one, kNow);
+  EXPECT_EQ(faults_of(recent(ledger, one, kNow, 24)), 5U);
+  EXPECT_EQ(faults_of(recent(ledger, both, kNow + 30 * kHour, 24)), 0U);
+  observe(ledger, both, kNow + 30 * kHour);
+  EXPECT_EQ(faults_of(recent(ledger, one, kNow + 60 * kHour, 24)), 0U);
+  first.rows.front().counters.faults_payload = 2;
+  Totals more;
+  add(more, second, 1001);
+  add(more, first, 1001);
+  EXPECT_EQ(faults_of(recent(ledger, more, kNow + 60 * kHour, 24)), 2U);
 }
 
 TEST(Ledger, OwnHostIsTold) {
