@@ -40,7 +40,8 @@ Link* Handshake::on_hello(const wire::FrameView& view) noexcept {
     lifecycle_.fail(*link, Failure::kRestarted);
     link = nullptr;
   }
-  if (link == nullptr && !links_.has_closed(hello.ext.uid)) link = iface_.port.new_peer(hello);
+  if (link == nullptr && !links_.has_closed(hello.ext.uid, hello.ext.path))
+    link = iface_.port.new_peer(hello);
   if (link == nullptr || link->failed()) return link;
   const bool names_us = view.header.link == link->local_id;
   if (link->peer_epoch != epoch) {

@@ -27,6 +27,7 @@ void RetransmitTimer::arm(Link& link) noexcept {
   link.timer.observed = false;
   wheel_.set(link.timer.deadline,
              now_ + std::min(iface_.config.copy_after, iface_.config.probe_after));
+  iface_.port.deadline_set();
 }
 
 bool RetransmitTimer::advance(uint64_t now) noexcept {

@@ -28,7 +28,7 @@ class Sender {
   // A slot for a frame whose upper payload is at most `length` bytes, or nullptr: no room now (see
   // Port::writable()).
   [[nodiscard]] Slot* reserve(Link& link, wire::Class c, size_t length) noexcept {
-    if (link.behind_pending) [[unlikely]]
+    if (link.must_wait()) [[unlikely]]
       return nullptr;
     return reserve_ahead(link, c, length);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/zero_copy.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -47,8 +48,25 @@ void ZeroCopy::free_source(Link& link, Slot& slot) noexcept {
   iface_.port.source_free(link, slot);
 }
 
+namespace {
+
+// Of a slot that was bounced while the lower transport read its pieces: whether the program wrote
+// to them behind that. What was sent may be no copy of the bounce buffer's bytes then.
+bool has_changed(Slot& slot) noexcept {
+  const Source& source = *slot.source;
+  const size_t before = slot.header()->length - source.user.length;
+  const auto* copy = static_cast<const uint8_t*>(source.bounce) + before;
+  const auto* user = static_cast<const uint8_t*>(source.user.data);
+  return !std::equal(copy, copy + source.user.length, user);  // not memcmp(): an empty one is null
+}
+
+}  // namespace
+
 void ZeroCopy::source_sent(Link& link, Slot& slot) noexcept {
   slot.source->sending = false;
+  // Should it be sent again, its root differs by that flag, as if its own bytes had changed.
+  if (slot.source->compared && !slot.source->acked && slot.repair == nullptr && has_changed(slot))
+    slot.header()->flags |= wire::kChanged;
   if (slot.source->acked) slot.source->unbounced.unlink();
   if (slot.source->acked && slot.source->released) return give_back(&slot);
   if (slot.source->acked || slot.source->bounced) free_source(link, slot);
@@ -76,6 +94,7 @@ bool ZeroCopy::complete_at_once(Link& link, Slot& slot) noexcept {
 
 void ZeroCopy::let_go(Link& link, Slot& slot) noexcept {
   slot.source->freed = true;
+  slot.source->compared = false;
   iface_.port.source_free(link, slot);
 }
 
@@ -116,6 +135,7 @@ bool ZeroCopy::bounce(Link& link, Slot& slot) noexcept {
   source.pieces[0] = {copy, length};
   source.count = 1;
   source.bounced = true;
+  source.compared = source.sending;
   free_source(link, slot);
   return true;
 }

@@ -37,17 +37,18 @@ TEST(Sim, RandomWorlds) {
     RecordProperty(std::string(info.name), std::to_string(sum.*info.field));
   }
   for (const uint64_t count_of_what :
-       {sum.segments_repaired, sum.segments_resent, sum.frames_resent, sum.faults_payload,
-        sum.faults_header, sum.faults_length, sum.frames_duplicate, sum.frames_held,
-        sum.held_dropped, sum.faults_repaired, sum.probes_sent, sum.late_copies,
+       {sum.segments_repaired, sum.segments_resent, sum.faults_sent, sum.frames_resent,
+        sum.faults_payload, sum.faults_header, sum.faults_length, sum.frames_duplicate,
+        sum.frames_held, sum.held_dropped, sum.faults_repaired, sum.probes_sent, sum.late_copies,
         sum.source_changed}) {
     EXPECT_GT(count_of_what, 0u);
   }
   // All but the last ones of each link, which may have hit what was not needed any more, and are
-  // looked at when the link is removed: the worlds are summed up before that.
+  // looked at when the link is removed: the worlds are summed up before that. Of 100 random worlds
+  // that is less than a third.
   const uint64_t faults = sum.faults_payload + sum.faults_header + sum.faults_length;
   EXPECT_LE(sum.faults_repaired + sum.faults_observed, faults);
-  EXPECT_GE((sum.faults_repaired + sum.faults_observed) * 100, faults * 75);
+  EXPECT_GE((sum.faults_repaired + sum.faults_observed) * 100, faults * 60);
 }
 
 // So many short messages that the abbreviated numbers of compact frames come round, one way or

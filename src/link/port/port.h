@@ -105,6 +105,10 @@ class Port {
   // What became of it; for the records. `link` nullptr: of no link that is known. What `fault`
   // points to is gone on return.
   virtual void diagnosed(Link*, const Fault&) noexcept {}
+
+  // A frame is in flight on a link that had no deadline. A process that sleeps does not know of it:
+  // another of its threads may have sent.
+  virtual void deadline_set() noexcept {}
 };
 
 }  // namespace verity::link

@@ -64,7 +64,9 @@ struct Link {
   bool peer_detached = false;  // what the peer's last control frame said
   uint32_t detached_top = 0;   // frames that the peer had sent by then
   bool behind_pending =
-      false;  // older messages wait above: no slot for a new one, lest it overtake them
+      false;             // older messages wait above: no slot for a new one, lest it overtake them
+  bool in_turn = false;  // the oldest of them is tried again, see has_turn()
+  Psns turn_psns{};      // next_psns() when its turn began
   bool no_lower_endpoint = false;  // no new frame, whatever is acknowledged
   uint32_t zero_copies = 0;        // frames in flight that are of zero-copy sends
   util::ListNode still_read;  // sources of acknowledged frames that the lower transport still reads
@@ -91,6 +93,14 @@ struct Link {
     return tx[0].has_unsent_before(psn[0]) || tx[1].has_unsent_before(psn[1]);
   }
   [[nodiscard]] Psns next_psns() const noexcept { return {tx[0].next_psn(), tx[1].next_psn()}; }
+  void begin_turn() noexcept {
+    in_turn = true;
+    turn_psns = next_psns();
+  }
+  // A message that has waited may go ahead of the others that wait. It is one: what the completion
+  // of its send starts comes behind them.
+  [[nodiscard]] bool has_turn() const noexcept { return in_turn && turn_psns == next_psns(); }
+  [[nodiscard]] bool must_wait() const noexcept { return behind_pending && !has_turn(); }
   // Frames that the peer has sent, as far as is known here.
   [[nodiscard]] uint32_t peer_sent() const noexcept { return rx[0].top() + rx[1].top(); }
   // The peer has no endpoint for it, nor sent anything since it had one, and nothing is on its way

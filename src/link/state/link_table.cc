@@ -65,12 +65,12 @@ void LinkTable::remember_peer(const Link& link) noexcept {
 }
 
 void LinkTable::remember_closed(const Link& link) noexcept {
-  closed_[closed_count_++ % kMostClosed] = link.peer_uid;
+  closed_[closed_count_++ % kMostClosed] = peer_key(link.peer_uid, link.path);
 }
 
-bool LinkTable::has_closed(uint64_t peer_uid) const noexcept {
+bool LinkTable::has_closed(uint64_t peer_uid, uint8_t path) const noexcept {
   const uint64_t* end = closed_ + std::min(closed_count_, kMostClosed);
-  return std::find(closed_, end, peer_uid) != end;
+  return std::find(closed_, end, peer_key(peer_uid, path)) != end;
 }
 
 }  // namespace verity::link

@@ -36,11 +36,12 @@ class LinkTable {
   // The peer of this link may connect anew: Link::reconnected of the next link to it.
   void remember_peer(const Link& link) noexcept;
 
-  // The peer's interface has closed, and does not come back.
+  // The peer's interface has closed, and does not come back. What it sent on other paths before may
+  // still arrive.
   void remember_closed(const Link& link) noexcept;
   // Of the last ones. A frame of theirs that comes once more makes no link: an answer would go to
   // what has their address by then, and UCX's shared memory does not survive that.
-  [[nodiscard]] bool has_closed(uint64_t peer_uid) const noexcept;
+  [[nodiscard]] bool has_closed(uint64_t peer_uid, uint8_t path) const noexcept;
 
   // One place for each link; some are nullptr.
   [[nodiscard]] const std::vector<Link*>& all() const noexcept { return table_; }
@@ -65,7 +66,7 @@ class LinkTable {
   // and pay one more round trip for their first frame.
   uint64_t previous_peers_[64] = {};
   static constexpr size_t kMostClosed = 16;
-  uint64_t closed_[kMostClosed] = {};  // uids; the oldest one is replaced
+  uint64_t closed_[kMostClosed] = {};  // keys of peers; the oldest one is replaced
   size_t closed_count_ = 0;
 };
 

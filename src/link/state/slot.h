@@ -36,6 +36,7 @@ struct Source {
   bool acked = false;      // not in flight any more
   bool in_slot = false;    // the payload is in the slot: no user's memory to bounce or to complete
   bool bounced = false;    // the pieces were replaced by a copy
+  bool compared = false;   // that was while the lower transport read them: it is compared behind it
   bool freed = false;      // Port::source_free() was called
   bool released = false;   // ZeroCopy::release() was called
   void* bounce = nullptr;  // from the bounce buffers, as large as the payload

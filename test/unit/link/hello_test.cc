@@ -343,6 +343,13 @@ TEST_P(Hello, AFrameRepeatedBehindAByeMakesNoLink) {
   pair.run_until_idle();
   EXPECT_EQ(b.link, nullptr);
   EXPECT_EQ(b.got, std::vector<std::string>{"1"});
+  // What it sent on another path before may come behind that BYE.
+  const auto closed = std::move(a.link);
+  a.open(b.hub.uid(), 1);
+  a.send("2");
+  pair.run_until_idle();
+  EXPECT_EQ(b.got, (std::vector<std::string>{"1", "2"}));
+  a.hub.lifecycle.remove(*closed);
 }
 
 TEST_P(Hello, AByeCompletesWhatIsInFlight) {

@@ -178,11 +178,12 @@ class End : public link::Port {
     hub.zero_copy.release(&slot);
   }
   void writable(link::Link&) noexcept override { writables++; }
+  void deadline_set() noexcept override { deadlines++; }
   void failed(link::Link&, Failure why) noexcept override { failures.push_back(why); }
   void peer_closed(link::Link&) noexcept override { closed++; }
   link::Link* new_peer(const wire::HelloView& hello) noexcept override {
     if (link != nullptr) old_links.push_back(std::move(link));
-    open(hello.ext.uid);
+    open(hello.ext.uid, hello.ext.path);
     if (on_open) on_open();
     return link.get();
   }
@@ -214,9 +215,9 @@ class End : public link::Port {
              : ""});
   }
 
-  void open(uint64_t peer_uid) {
+  void open(uint64_t peer_uid, uint8_t path = 0) {
     link = std::make_unique<link::Link>();
-    hub.lifecycle.open(*link, peer_uid, 0, Mode::kVerify);
+    hub.lifecycle.open(*link, peer_uid, path, Mode::kVerify);
   }
   // All sequences of the link start at `psn`.
   void start_at(uint32_t psn) {
@@ -263,6 +264,7 @@ class End : public link::Port {
   std::vector<util::Piece> changed;         // of zero-copy sends
   std::vector<util::Piece> changed_before;  // the same, found out when they had been freed
   unsigned writables = 0;
+  unsigned deadlines = 0;
   unsigned closed = 0;
   bool busy = false;
   unsigned busy_after = 0;  // sends until the lower transport becomes busy

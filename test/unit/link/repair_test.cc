@@ -28,6 +28,7 @@ TEST_P(Repairing, ASinglePayloadIsNackedAtOnceAndRetransmitted) {
   EXPECT_EQ(b.counters.faults_repaired, 1u);
   EXPECT_EQ(a.counters.segments_resent, 1u);
   EXPECT_EQ(a.counters.segment_bytes_resent, 5u);
+  EXPECT_EQ(a.counters.faults_sent, 1u);
   EXPECT_EQ(a.counters.frames_resent, 0u);
   EXPECT_EQ(b.link->rx[0].queue().first(), nullptr);
 }
@@ -44,6 +45,7 @@ TEST_P(Repairing, ASingleHeaderIsDistinguishedFromItsPayload) {
   EXPECT_EQ(b.counters.segments_repaired, 0u);
   EXPECT_EQ(b.counters.faults_repaired, 1u);
   EXPECT_EQ(a.counters.segments_resent, 0u);
+  EXPECT_EQ(a.counters.faults_sent, 0u);
   EXPECT_EQ(a.counters.frames_resent, 1u);
 }
 
@@ -178,6 +180,7 @@ TEST_P(Repairing, OnlyDamagedSegmentsAreSentAgain) {
       ASSERT_EQ(a.counters.segment_bytes_resent, bytes);
       ASSERT_EQ(b.counters.segments_repaired, segments);
       ASSERT_EQ(b.counters.faults_payload, frames);
+      ASSERT_EQ(a.counters.faults_sent, frames) << "in how many segments each";
     }
   }
   EXPECT_EQ(a.counters.frames_resent, 0u);
@@ -215,6 +218,7 @@ TEST_P(Repairing, LargeFramesComeAgainInPieces) {
   EXPECT_EQ(p.b.got, std::vector<std::string>{text});
   EXPECT_EQ(p.a.counters.segment_bytes_resent, 10u * kSegment);
   EXPECT_EQ(p.a.counters.segments_resent, 10u);  // in pieces that end anywhere
+  EXPECT_EQ(p.a.counters.faults_sent, 1u);
   EXPECT_EQ(p.b.counters.segments_repaired, 10u);
   EXPECT_EQ(p.a.freed, 1u);
   // The same when nothing of it arrived.

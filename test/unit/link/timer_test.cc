@@ -51,6 +51,19 @@ TEST_P(Timer, APeerSilentForAMinuteIsProbedTenTimesAtMost) {
   EXPECT_FALSE(a.link->in_flight());
 }
 
+// A process that went to sleep before the frame was sent learns when it has to wake.
+TEST_P(Timer, TheFirstFrameInFlightSetsADeadline) {
+  pair.run_for(kSecond, 1'000'000);
+  const unsigned before = a.deadlines;
+  a.send("first");
+  a.send("second");
+  EXPECT_EQ(a.deadlines, before + 1);
+  EXPECT_NE(a.hub.next_deadline(), UINT64_MAX);
+  pair.run_for(kSecond, 1'000'000);
+  a.send("third");
+  EXPECT_EQ(a.deadlines, before + 2);
+}
+
 // Asked first after long, it need not wait as long again when its answer was lost but something
 // else arrives.
 TEST_P(Timer, APeerThatIsHeardAgainIsProbedSoon) {
