@@ -95,6 +95,8 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/idle/idle_progress.cc \
 	src/uct/idle/idle_progress.h \
 	src/uct/idle/thread_rules.h \
+	src/uct/idle/wakeup_timer.cc \
+	src/uct/idle/wakeup_timer.h \
 	src/uct/links/addresses.cc \
 	src/uct/links/addresses.h \
 	src/uct/links/fault_report.h \
@@ -140,8 +142,6 @@ libuct_verity_la_SOURCES = $(UCT_WRAP_SOURCES) \
 	src/uct/progress/link_upkeep.h \
 	src/uct/progress/lower_completions.cc \
 	src/uct/progress/lower_completions.h \
-	src/uct/progress/wakeup_timer.cc \
-	src/uct/progress/wakeup_timer.h \
 	src/uct/progress/worker_callback.h \
 	src/uct/iface/am_ops.cc \
 	src/uct/iface/attributes.cc \

@@ -3,9 +3,11 @@
 // The transport as InfiniBand's ud is: it receives in UCX's asynchronous thread too. Messages for
 // asynchronous handlers go up there and then, the others wait for the next call of progress. All
 // operations exclude that thread, as ud's own do. Failures of endpoints that show in that thread
-// wait, too. And completions of zero-copy sends may be late, as those of ud and rc are.
+// wait, too. A process that sleeps is woken by a call of the upper layer's, for which its interface
+// is armed. And completions of zero-copy sends may be late, as those of ud and rc are.
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "fault/iface.h"
 #include "uct/compat/callbacks.h"
@@ -68,6 +70,8 @@ void enable_op(uct_iface_h iface, unsigned) noexcept { FaultIface::of(iface).ena
 
 void disable_op(uct_iface_h iface, unsigned) noexcept { FaultIface::of(iface).disable_progress(); }
 
+ucs_status_t arm_op(uct_iface_h iface, unsigned) noexcept { return FaultIface::of(iface).arm(); }
+
 }  // namespace
 
 void fill_progress_ops(Ops& ops) noexcept {
@@ -77,6 +81,7 @@ void fill_progress_ops(Ops& ops) noexcept {
 }
 
 void fill_async_ops(Ops& ops) noexcept {
+  ops.iface_event_arm = arm_op;
   lock<&Ops::ep_am_short, &Ops::ep_am_short_iov, &Ops::ep_am_bcopy, &Ops::ep_am_zcopy,
        &Ops::ep_pending_add, &Ops::ep_pending_purge, &Ops::ep_flush, &Ops::ep_fence, &Ops::ep_check,
        &Ops::ep_destroy, &Ops::ep_get_address, &Ops::ep_connect_to_ep, &Ops::iface_flush,
@@ -89,11 +94,24 @@ void fill_async_ops(Ops& ops) noexcept {
 void FaultIface::on_timer(int, ucs_event_set_types_t, void* arg) noexcept {
   auto* self = static_cast<FaultIface*>(arg);
   self->in_async_ = true;
-  (void)uct_iface_progress(self->lower());
+  const unsigned count = uct_iface_progress(self->lower());
   self->in_async_ = false;
+  const bool has_come = count != 0 || !self->waiting_.empty() || !self->failures_.empty();
+  if (has_come && std::exchange(self->armed_, false)) { self->event_cb_(self->event_arg_, 0); }
 }
 
-ucs_status_t FaultIface::opened(const uct_iface_params_t&, const uct_iface_config_t&) {
+ucs_status_t FaultIface::arm() noexcept {
+  if (!waiting_.empty() || !failures_.empty() || !late_.empty()) { return UCS_ERR_BUSY; }
+  armed_ = event_cb_ != nullptr;
+  return UCS_OK;
+}
+
+ucs_status_t FaultIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
+  if ((params.field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB) != 0) {
+    const bool has_arg = (params.field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG) != 0;
+    event_cb_ = params.async_event_cb;
+    event_arg_ = has_arg ? params.async_event_arg : nullptr;
+  }
   const double interval = injector().settings().async_interval;
   // A transport that only reads (cma) progresses itself, in the program's thread alone.
   const bool receives =

@@ -82,6 +82,8 @@ class FaultIface : public uct::WrapIface {
   unsigned progress() noexcept;
   void enable_progress() noexcept;
   void disable_progress() noexcept;
+  // As ud: no descriptor, but a call of the upper layer's from UCX's thread.
+  [[nodiscard]] ucs_status_t arm() noexcept;
   // UCP takes no failure from its asynchronous thread: it waits for the next progress().
   ucs_status_t ep_failed(uct::WrapEp& ep, ucs_status_t status) noexcept override;
   void forget_failure(const uct::WrapEp& ep) noexcept;
@@ -123,6 +125,9 @@ class FaultIface : public uct::WrapIface {
   };
   std::deque<Late> late_;  // oldest first
   bool in_async_ = false;
+  bool armed_ = false;
+  uct_async_event_cb_t event_cb_ = nullptr;
+  void* event_arg_ = nullptr;
   int timer_id_ = -1;
   uct_worker_cb_id_t progress_id_ = UCS_CALLBACKQ_ID_NULL;
   uct_worker_cb_id_t queue_id_ = UCS_CALLBACKQ_ID_NULL;

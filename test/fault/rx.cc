@@ -36,7 +36,9 @@ void FaultIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   WrapIface::map_attr(attr);
   if (injector().settings().async_interval > 0) {
     attr.cap.flags |= UCT_IFACE_FLAG_CB_ASYNC;
-    attr.cap.event_flags = 0;  // what was received asynchronously would wake no process
+    // What was received asynchronously would wake no process by a descriptor.
+    attr.cap.event_flags =
+        UCT_IFACE_FLAG_EVENT_SEND_COMP | UCT_IFACE_FLAG_EVENT_RECV | UCT_IFACE_FLAG_EVENT_ASYNC_CB;
   }
   if (!connects_ep_only()) { return; }
   attr.cap.flags &= ~static_cast<uint64_t>(UCT_IFACE_FLAG_CONNECT_TO_IFACE);

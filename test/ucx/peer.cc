@@ -219,6 +219,12 @@ void Iface::open_iface(const char* device, const Options& options) {
     params.field_mask |= UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET;
     params.am_align_offset = options.am_align_offset;
   }
+  if (options.event_cb != nullptr) {
+    params.field_mask |=
+        UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB | UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG;
+    params.async_event_cb = options.event_cb;
+    params.async_event_arg = options.event_arg;
+  }
   ucs_status_t status = uct_iface_open(md_, worker_, &params, config, &iface_);
   uct_config_release(config);
   check(status, "uct_iface_open");

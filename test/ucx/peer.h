@@ -63,6 +63,9 @@ struct Options {
   size_t am_alignment = 0;  // 0: none requested
   size_t am_align_offset = 0;
   ucs_async_mode_t async_mode = UCS_ASYNC_MODE_THREAD_SPINLOCK;
+  // Called by a transport that wakes a sleeping process so, with the argument.
+  uct_async_event_cb_t event_cb = nullptr;
+  void* event_arg = nullptr;
   std::vector<std::pair<std::string, std::string>>
       settings;  // of the transport's configuration, where it has them
 };

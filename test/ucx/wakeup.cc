@@ -4,8 +4,9 @@
 // the event descriptor. With a transport that loses frames both can be asleep when one is missing:
 // they must wake and recover.
 //
-//   wakeup [-n TURNS] [-s BYTES] [-m wait|fd] [-t SECONDS]
+//   wakeup [-n TURNS] [-s BYTES] [-m wait|fd|late] [-t SECONDS]
 //
+// late: on the descriptor, and each message is sent when the sleep has begun, as by another thread.
 // Prints 'turns N wrong N slept N longest_ms X'; exit status 0, 1 wrong, 3 no message for SECONDS
 // (default 20) although one is due.
 #include <poll.h>
@@ -33,6 +34,7 @@ struct Arguments {
   int turns = 500;
   size_t length = 64;
   bool descriptor = false;
+  bool late = false;
   unsigned seconds = 20;
 };
 
@@ -57,6 +59,16 @@ class Sleeper {
     ucs_status_t status = ucp_worker_arm(worker_);
     if (status == UCS_ERR_BUSY) { return; }
     check(status, "ucp_worker_arm");
+    pollfd waiting = {fd_, POLLIN, 0};
+    slept_ += ::poll(&waiting, 1, -1) > 0;
+  }
+  // The same on the descriptor, and calls send() once the worker is armed.
+  template <typename Send>
+  void sleep_over(Send&& send) {
+    ucs_status_t status;
+    while ((status = ucp_worker_arm(worker_)) == UCS_ERR_BUSY) { ucp_worker_progress(worker_); }
+    check(status, "ucp_worker_arm");
+    send();
     pollfd waiting = {fd_, POLLIN, 0};
     slept_ += ::poll(&waiting, 1, -1) > 0;
   }
@@ -87,7 +99,15 @@ int run_side(Channel& channel, int role, const Arguments& arguments) {
       if (step == role) {
         if (i % kPauseEvery == 0) { usleep(kPause); }
         fill(out.data(), out.size(), static_cast<uint8_t>(role), sequence);
-        check(peer.send(out.data(), out.size(), sequence, &send), "send");
+        const auto start = [&] {
+          check(peer.send(out.data(), out.size(), sequence, &send), "send");
+        };
+        // Not the first ones, which connect the workers: that is not done without progress.
+        if (arguments.late && i >= kPauseEvery) {
+          sleeper.sleep_over(start);
+        } else {
+          start();
+        }
         check(peer.wait(send, 1000, sleep), "send");
       } else {
         check(peer.wait(receive, 1000, sleep), "receive");
@@ -113,10 +133,14 @@ Arguments parse(int argc, char** argv) {
     switch (option) {
       case 'n': arguments.turns = std::atoi(optarg); break;
       case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
-      case 'm': arguments.descriptor = std::string(optarg) == "fd"; break;
+      case 'm':
+        arguments.late = std::string(optarg) == "late";
+        arguments.descriptor = arguments.late || std::string(optarg) == "fd";
+        break;
       case 't': arguments.seconds = static_cast<unsigned>(std::atoi(optarg)); break;
       default:
-        std::fprintf(stderr, "usage: wakeup [-n turns] [-s bytes] [-m wait|fd] [-t seconds]\n");
+        std::fprintf(stderr,
+                     "usage: wakeup [-n turns] [-s bytes] [-m wait|fd|late] [-t seconds]\n");
         std::exit(2);
     }
   }

@@ -12,9 +12,10 @@ namespace verity::uct {
 
 ucs_status_t Ops::ep_get_address(uct_ep_h ep, uct_ep_addr_t* address) noexcept {
   VerityEp& self = VerityEp::of(ep);
+  VerityIface& f = self.verity();
+  const AsyncGuard guard(f.core().threads);
   const ucs_status_t status = uct_ep_get_address(self.carrier(), address);
   if (status != UCS_OK) return status;
-  VerityIface& f = self.verity();
   f.write_ep_addr_extra(self, reinterpret_cast<char*>(address) + f.lower_attr().ep_addr_len);
   return UCS_OK;
 }
@@ -52,6 +53,7 @@ bool Ops::ep_is_connected(uct_ep_h ep, const PeerAddress& peer) noexcept {
 
 ucs_status_t Ops::ep_query(uct_ep_h ep, uct_ep_attr_t* attr) noexcept {
   VerityEp& self = VerityEp::of(ep);
+  const AsyncGuard guard(self.verity().core().threads);
   return self.carrier() != nullptr ? uct_ep_query(self.carrier(), attr) : UCS_ERR_NOT_CONNECTED;
 }
 

@@ -55,6 +55,12 @@ void LinkPort::writable(link::Link& link) noexcept {
   if (!l.pending.empty()) links_.request_attention(l);
 }
 
+// UCX's thread, where it serves the interface, runs the timers itself: see serve_idle().
+void LinkPort::deadline_set() noexcept {
+  if (!core_.threads.threaded || links_.has_off_links())
+    wakeup_.set_while_asleep(core_.config.probe_after);
+}
+
 void LinkPort::source_changed(link::Link& l, const link::Slot& slot, bool freed) noexcept {
   const uint64_t peer = UctLink::of(l).peer_uid;
   if (slot.source == nullptr)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "link/port/port.h"
+#include "uct/idle/wakeup_timer.h"
 #include "uct/receiving/delivery.h"
 #include "uct/sending/zero_copy.h"
 
@@ -15,12 +16,14 @@ namespace verity::uct {
 
 class LinkPort final : public link::Port {
  public:
-  LinkPort(FrameSender& sender, Completions& completions, Delivery& delivery) noexcept
+  LinkPort(FrameSender& sender, Completions& completions, Delivery& delivery,
+           WakeupTimer& wakeup) noexcept
       : core_(sender.links().core()),
         links_(sender.links()),
         sender_(sender),
         completions_(completions),
-        delivery_(delivery) {}
+        delivery_(delivery),
+        wakeup_(wakeup) {}
 
   // --- link::Port ---
   link::Sent send(link::Link& l, wire::Class c, util::Pieces frame) noexcept override;
@@ -41,6 +44,7 @@ class LinkPort final : public link::Port {
   void faulted(link::Link* l, wire::Verdict verdict,
                const wire::FrameHeader& header) noexcept override;
   void diagnosed(link::Link* l, const link::Fault& fault) noexcept override;
+  void deadline_set() noexcept override;
 
  private:
   IfaceCore& core_;
@@ -48,6 +52,7 @@ class LinkPort final : public link::Port {
   FrameSender& sender_;
   Completions& completions_;
   Delivery& delivery_;
+  WakeupTimer& wakeup_;
 };
 
 }  // namespace verity::uct

@@ -22,32 +22,33 @@ inline bool VerityIface::has_work() const noexcept {
   const bool onesided = onesided_ != nullptr && !onesided_->idle();
   if (!timed && !onesided && !has_work()) [[likely]]
     return 0;
-  if (timed) tick();
-  return progress_upper(timed);
+  return progress_upper(timed ? tick() : 0);
 }
 
 // Where another thread may be at work on the interface.
 unsigned VerityIface::progress_shared() noexcept {
   unsigned count = 0;
-  bool timed;
+  uint64_t ticked = 0;
   {
     const AsyncGuard guard(core_.threads);
     if (core_.threads.threaded) count = progress_lower();
-    timed = core_.hub->poll() || check_time_;
-    if (timed) tick();
+    if (core_.hub->poll() || check_time_) ticked = tick();
   }
-  return count + progress_upper(timed);
+  return count + progress_upper(ticked);
 }
 
-void VerityIface::tick() noexcept {
+uint64_t VerityIface::tick() noexcept {
+  const uint64_t now = monotonic_ns();
   check_time_ = false;
-  core_.hub->tick(monotonic_ns());
+  wakeup_.woke();
+  core_.hub->tick(now);
+  return now;
 }
 
 // What may call the upper layer.
-unsigned VerityIface::progress_upper(bool timed) noexcept {
+unsigned VerityIface::progress_upper(uint64_t ticked) noexcept {
   unsigned count = 0;
-  if (timed) idle_.serve_siblings_in_turn(core_.hub->now());
+  if (ticked != 0) idle_.serve_siblings_in_turn(ticked);
   progressing_.store(progressing_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (onesided_ != nullptr && !onesided_->idle()) count += onesided_->progress();
   bool works;
@@ -86,9 +87,9 @@ void VerityIface::enable_progress(unsigned flags) noexcept {
 
 // Only when nothing is left to do: acknowledgements and repairs are pending whoever is waiting.
 void VerityIface::disable_progress(unsigned flags) noexcept {
-  if (!links_.empty()) return;
   {
     const AsyncGuard guard(core_.threads);
+    if (!links_.empty()) return;
     uct_iface_progress_disable(lower(), flags);
   }
   callback_.remove(flags);
@@ -121,6 +122,7 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
 // requested. Not one with peers in mode off, for whose pending requests and completions the lower
 // transport would call the upper layer.
 bool VerityIface::serve_idle(uint64_t now, uint64_t idle) noexcept {
+  const AsyncGuard guard(core_.threads);
   if (links_.has_off_links()) return false;
   link::Hub& hub = *core_.hub;
   const uint64_t before = hub.now();
@@ -129,7 +131,6 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle) noexcept {
   if (progressing_ != 0) return false;
   // A thread and a closing interface serve handshakes too.
   if (idle != 0 && !core_.threads.threaded && links_.empty()) return false;
-  const AsyncGuard guard(core_.threads);
   if (core_.upcalls != 0) return false;
   if (delivery_.deferred().bytes() < core_.config.out_of_order_limit) {
     delivery_.without_upcalls([this] { (void)progress_lower(); });

@@ -30,7 +30,7 @@ ucs_status_t refusal_of(const VerityIface& f, const UctLink& l) noexcept {
 link::Slot* writing_slot(VerityIface& f, UctLink& l, size_t length,
                          const rma::Range& range) noexcept {
   // In mode verify there is an OneSided; in mode observe what is lost would not be sent again.
-  if (l.behind_pending || l.mode() != link::Mode::kVerify) return nullptr;
+  if (l.must_wait() || l.mode() != link::Mode::kVerify) return nullptr;
   const bool may = f.core().onesided->may_write(l, range);
   return may ? f.core().hub->sender.reserve(l, kClass, length) : nullptr;
 }
@@ -117,7 +117,7 @@ ucs_status_t Ops::get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* arg
       !is_key("get_bcopy", rkey))
     return UCS_ERR_INVALID_PARAM;
   if (const ucs_status_t refusal = refusal_of(f, l);
-      refusal != UCS_ERR_NO_RESOURCE || l.behind_pending)
+      refusal != UCS_ERR_NO_RESOURCE || l.must_wait())
     return refusal;
   return f.core().onesided->get_bcopy({&l, &self, unpack, arg, length, address, rkey, comp});
 }
@@ -131,7 +131,7 @@ ucs_status_t Ops::get_zcopy(uct_ep_h ep, const uct_iov_t* iov, size_t iovcnt, ui
   if (are_empty(iov, iovcnt)) return UCS_OK;
   if (!is_key("get_zcopy", rkey)) return UCS_ERR_INVALID_PARAM;
   if (const ucs_status_t refusal = refusal_of(f, l);
-      refusal != UCS_ERR_NO_RESOURCE || l.behind_pending)
+      refusal != UCS_ERR_NO_RESOURCE || l.must_wait())
     return refusal;
   if (l.lower == nullptr) return UCS_ERR_NO_RESOURCE;
   const auto& cap = f.lower_attr().cap.get;
@@ -178,7 +178,7 @@ ucs_status_t fetch(uct_ep_h ep, unsigned op, Word value, Word compare, Word* res
   if (op >= UCT_ATOMIC_OP_LAST) return UCS_ERR_UNSUPPORTED;
   if (!is_atomic(address, sizeof(Word), rkey)) return UCS_ERR_INVALID_PARAM;
   if (const ucs_status_t refusal = refusal_of(f, l); refusal != UCS_ERR_NO_RESOURCE) return refusal;
-  if (!f.fences().follows_other_lanes(l) || l.behind_pending) return UCS_ERR_NO_RESOURCE;
+  if (!f.fences().follows_other_lanes(l) || l.must_wait()) return UCS_ERR_NO_RESOURCE;
   return f.core().onesided->atomic_fetch({&l, &self, static_cast<wire::AtomicOp>(op), sizeof(Word),
                                           value, compare, result, address, rkey, comp});
 }

@@ -10,8 +10,9 @@ namespace verity::uct {
 
 ucs_status_t VerityEp::open_lower(const uct_ep_params_t& lower_params) {
   VerityIface& f = verity();
-  note_thread(f.core().threads);
   f.check_handlers();
+  // Of an interface with an asynchronous thread this notes no thread: it may be that one, in whose
+  // handlers UCP makes endpoints, and which must not wait for siblings that wait for it.
   const AsyncGuard guard(f.core().threads);
   ucs_status_t status = UCS_OK;
   UctLink* l = nullptr;
@@ -71,13 +72,12 @@ void VerityEp::end_sends() noexcept {
     ++l.attended;  // a completion may progress the worker
   }
   f.completions().run_of(serial());
+  // Not inside a handler: the lower transport is at a message there.
   const auto is_reading = [&] {
     const AsyncGuard guard(f.core().threads);
-    return is_sending(l, serial());
+    return f.core().upcalls == 0 && is_sending(l, serial());
   };
-  // Not inside a handler: the lower transport is at a message there.
-  for (uint64_t until = 0;
-       f.core().upcalls == 0 && is_reading() && (until == 0 || monotonic_ns() < until);) {
+  for (uint64_t until = 0; is_reading() && (until == 0 || monotonic_ns() < until);) {
     if (until == 0) until = monotonic_ns() + kLetGo;
     {
       const AsyncGuard guard(f.core().threads);

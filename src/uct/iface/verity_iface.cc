@@ -22,8 +22,8 @@ VerityIface::VerityIface() noexcept
       sender_(links_, extensions_),
       completions_(core_),
       fences_(links_),
-      delivery_(core_, completions_, extensions_),
-      port_(sender_, completions_, delivery_),
+      delivery_(core_, completions_, extensions_, wakeup_),
+      port_(sender_, completions_, delivery_, wakeup_),
       flusher_(links_, delivery_),
       upkeep_(sender_, fences_, flusher_),
       idle_(*this, core_.threads) {}
@@ -92,7 +92,9 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   process().opened(core_.config.mode);
   process().add_interface(core_.uid);
   if (core_.threads.shared) core_.group.share(worker->async);
-  return start_receiving();
+  const ucs_status_t received = start_receiving();
+  if (!core_.threads.shared) core_.group.add_unguarded();
+  return received;
 }
 
 // The thread progresses the lower interface, and tcp puts callbacks that receive into its worker's
@@ -163,6 +165,11 @@ void VerityIface::closing() noexcept {
   if (core_.is_inherited()) return;  // the parent's links are not ours to close
   process().closing(core_.uid);
   idle_.detach_siblings();
+  {
+    // What is sent or comes while the interface closes sets no timer and wakes nothing any more.
+    const AsyncGuard guard(core_.threads);
+    wakeup_.close();
+  }
   wakeup_.stop(true);
   idle_.stop_thread();
   {

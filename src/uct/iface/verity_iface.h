@@ -15,12 +15,12 @@
 #ifndef VERITY_UCT_IFACE_VERITY_IFACE_H
 #define VERITY_UCT_IFACE_VERITY_IFACE_H
 
+#include "uct/idle/wakeup_timer.h"
 #include "uct/iface/link_port.h"
 #include "uct/process/spent_numbers.h"
 #include "uct/progress/flusher.h"
 #include "uct/progress/lingering_close.h"
 #include "uct/progress/link_upkeep.h"
-#include "uct/progress/wakeup_timer.h"
 #include "uct/progress/worker_callback.h"
 
 namespace verity::uct {
@@ -88,8 +88,10 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   void map_onesided(uct_iface_attr_t& attr) const noexcept;
   [[nodiscard]] wire::AddressTail address_tail() const noexcept;
   unsigned progress_shared() noexcept;
-  unsigned progress_upper(bool timed) noexcept;
-  void tick() noexcept;
+  // `ticked`: what tick() returned, 0 if it was not due.
+  unsigned progress_upper(uint64_t ticked) noexcept;
+  // Looks at the clock; returns it (ns).
+  uint64_t tick() noexcept;
   [[nodiscard]] bool has_work() const noexcept;
   unsigned work() noexcept;
 

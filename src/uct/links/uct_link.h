@@ -115,9 +115,8 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   bool lower_refused = false;  // the last send found the lower transport busy
   bool deferred =
       false;  // what comes now waits for other links to the same worker, too: see onesided/fences.h
-  bool retrying = false;  // one of those that waited is tried again
-  bool to_ep = false;     // connect-to-endpoint: the link serves one endpoint
-  bool orphan = false;    // its only endpoint is gone (to_ep)
+  bool to_ep = false;   // connect-to-endpoint: the link serves one endpoint
+  bool orphan = false;  // its only endpoint is gone (to_ep)
   bool close_sent = false;
   bool finished = false;     // nothing was left to do when the lower transport ended it
   bool reported = false;     // its failure, to the upper endpoints

@@ -2,6 +2,7 @@
 #include "uct/links/worker_group.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <random>
@@ -20,6 +21,8 @@ struct WorkerMembers {
   std::unordered_map<uint64_t, Lanes> peers;  // by worker
   uint32_t fences = 0;
   uint32_t epoch = 0;  // of what is started now
+  std::atomic<unsigned> unguarded = 0;
+  const UctLink* turn = nullptr;  // the link whose turn it is to send what is of that epoch
   ucs_async_context_t* async = nullptr;
 };
 
@@ -70,6 +73,7 @@ void WorkerGroup::leave() noexcept {
   if (group_ == nullptr) return;
   const std::lock_guard lock(groups().mutex);
   if (carrier_ != nullptr) std::erase(group_->carriers, carrier_);
+  if (is_unguarded_) --group_->unguarded;
   auto& all = groups().all;
   const auto found = all.find(group_->worker);
   // In a child made by fork() the parent's groups are not among them.
@@ -91,7 +95,10 @@ void WorkerGroup::give_back(Lanes& lanes) noexcept {
   if (!lanes.in_use()) group_->peers.erase(lanes.worker);
 }
 
-uint32_t WorkerGroup::epoch() const noexcept { return group_->epoch; }
+uint32_t WorkerGroup::epoch() const noexcept {
+  const UctLink* turn = group_->turn;
+  return turn == nullptr || turn->has_turn() ? group_->epoch : group_->fences;
+}
 
 bool WorkerGroup::is_before_fence() const noexcept { return group_->epoch != group_->fences; }
 
@@ -103,12 +110,27 @@ void WorkerGroup::share(ucs_async_context_t* async) noexcept {
   if (group_->async == nullptr) group_->async = async;
 }
 
-WorkerGroup::InEpoch::InEpoch(const WorkerGroup& group, uint32_t epoch) noexcept
-    : group_(*group.group_), fences_(group_.fences), outer_(group_.epoch) {
+void WorkerGroup::add_unguarded() noexcept {
+  ++group_->unguarded;
+  is_unguarded_ = true;
+}
+
+bool WorkerGroup::has_unguarded() const noexcept {
+  return group_->unguarded.load(std::memory_order_relaxed) != 0;
+}
+
+WorkerGroup::InEpoch::InEpoch(const WorkerGroup& group, uint32_t epoch,
+                              const UctLink* turn) noexcept
+    : group_(*group.group_),
+      fences_(group_.fences),
+      outer_(group_.epoch),
+      outer_turn_(group_.turn) {
   group_.epoch = epoch;
+  group_.turn = turn;
 }
 
 WorkerGroup::InEpoch::~InEpoch() {
+  group_.turn = outer_turn_;
   group_.epoch = group_.fences == fences_ ? outer_ : group_.fences;
 }
 

@@ -15,6 +15,7 @@
 namespace verity::uct {
 
 class OneSided;
+struct UctLink;
 struct WorkerMembers;
 
 class WorkerGroup {
@@ -47,11 +48,17 @@ class WorkerGroup {
   [[nodiscard]] bool is_before_fence() const noexcept;
   // From here on another thread may be at work on an interface of the worker.
   void share(ucs_async_context_t* async) noexcept;
+  // This interface is the program's thread's alone, and has no guard against another one. Upper
+  // handlers do not run in UCX's asynchronous thread then: UCP makes endpoints there, of all
+  // interfaces of the worker.
+  void add_unguarded() noexcept;
+  [[nodiscard]] bool has_unguarded() const noexcept;
 
-  // What is done meanwhile is of an earlier epoch: it has waited since.
+  // What is done meanwhile is of an earlier epoch: it has waited since. With a link, until that has
+  // had its turn: the completion of what was sent then may start what comes behind the last fence.
   class InEpoch {
    public:
-    InEpoch(const WorkerGroup& group, uint32_t epoch) noexcept;
+    InEpoch(const WorkerGroup& group, uint32_t epoch, const UctLink* turn = nullptr) noexcept;
     ~InEpoch();
     InEpoch(const InEpoch&) = delete;
     InEpoch& operator=(const InEpoch&) = delete;
@@ -60,6 +67,7 @@ class WorkerGroup {
     WorkerMembers& group_;
     const uint32_t fences_;
     const uint32_t outer_;
+    const UctLink* const outer_turn_;
   };
 
   // Keeps that other thread out, if there is one, from all interfaces.
@@ -78,6 +86,7 @@ class WorkerGroup {
   WorkerMembers* group_ = nullptr;
   OneSided* carrier_ = nullptr;
   uint64_t uid_ = 0;
+  bool is_unguarded_ = false;
 };
 
 }  // namespace verity::uct

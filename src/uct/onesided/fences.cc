@@ -60,7 +60,7 @@ bool Lanes::is_busy_elsewhere(const UctLink& link) noexcept {
 // Of those that have waited is_behind_fence() decides, by the epoch that they are queued in: so one
 // that will have to wait behind others on its link begins an epoch all the same.
 bool Fences::follows_other_lanes(UctLink& l) noexcept {
-  if (l.order == nullptr || l.retrying || l.is_lost()) return true;
+  if (l.order == nullptr || l.has_turn() || l.is_lost()) return true;
   WorkerGroup& group = links_.core().group;
   const WorkerGroup::Guard all(group);
   Lanes& lanes = Lanes::of(l);

@@ -81,6 +81,7 @@ ucs_status_t OneSided::get_zcopy(const ReadRequest& request) noexcept {
   note_work();
   const WorkerGroup::Guard all(core_.group);
   client_.start(*read);
+  request.link->in_turn = false;  // be it that nothing was sent yet
   return UCS_INPROGRESS;
 }
 
@@ -106,6 +107,7 @@ ucs_status_t OneSided::get_bcopy(const FetchRequest& request) noexcept {
   rma::Fetch* fetch = new_fetch(request);
   if (fetch == nullptr) return UCS_ERR_NO_RESOURCE;
   client_.start(*fetch);
+  request.link->in_turn = false;
   return UCS_INPROGRESS;
 }
 
@@ -122,6 +124,7 @@ ucs_status_t OneSided::atomic_fetch(const AtomicRequest& request) noexcept {
   fetch->value = request.value;
   fetch->compare = request.compare;
   client_.start(*fetch);
+  request.link->in_turn = false;
   return UCS_INPROGRESS;
 }
 

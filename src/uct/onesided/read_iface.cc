@@ -185,6 +185,7 @@ ucs_status_t ReadEp::flush(unsigned flags, uct_completion_t* comp) noexcept {
 
 ucs_status_t ReadIface::opened(const uct_iface_params_t& params, const uct_iface_config_t&) {
   group_.join(&worker->super, false);
+  group_.add_unguarded();
   rows_ = process().open_rows(lower_tl_name(), params, lower_injects());
   process().opened(mode_);
   return UCS_OK;
@@ -233,6 +234,12 @@ bool ReadIface::has_carrier(uint64_t peer_worker) const noexcept {
 bool ReadIface::reading() const noexcept {
   return std::any_of(eps_.begin(), eps_.end(),
                      [](const ReadEp* ep) { return ep->open != 0 || !ep->pending.empty(); });
+}
+
+ucs_status_t ReadIface::arm(unsigned events) noexcept {
+  const bool waits =
+      std::any_of(eps_.begin(), eps_.end(), [](const ReadEp* ep) { return ep->awaits_link(); });
+  return waits ? UCS_ERR_BUSY : uct_iface_event_arm(lower(), events);
 }
 
 void ReadIface::need_progress() noexcept {
@@ -339,6 +346,10 @@ ucs_status_t iface_fence_op(uct_iface_h iface, unsigned) noexcept {
   return UCS_OK;
 }
 
+ucs_status_t event_arm_op(uct_iface_h iface, unsigned events) noexcept {
+  return ReadIface::of(iface).arm(events);
+}
+
 ucs_status_t estimate_perf_op(uct_iface_h iface, uct_perf_attr_t* attr) noexcept {
   const ucs_status_t status = uct_iface_estimate_perf(ReadIface::of(iface).lower(), attr);
   if (status == UCS_OK) add_cost(*attr);
@@ -370,6 +381,7 @@ void ReadIface::fill_ops(uct_iface_ops_t& ops) const noexcept {
   ops.ep_fence = ep_fence_op;
   ops.iface_flush = iface_flush_op;
   ops.iface_fence = iface_fence_op;
+  ops.iface_event_arm = event_arm_op;
 }
 
 void ReadIface::fill_internal_ops(InternalOps& ops) const noexcept {

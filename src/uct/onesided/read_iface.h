@@ -42,6 +42,7 @@ class ReadEp final : public WrapEp, public ReadOwner, public ReaderLane {
 
  private:
   friend class ReadIface;
+  [[nodiscard]] bool awaits_link() const noexcept { return without_link_ != 0 && !pending.empty(); }
   // The link that digests come over; false: none now.
   bool find_link(OneSided** carrier_p, UctLink** link_p) noexcept;
 
@@ -78,6 +79,8 @@ class ReadIface final : public WrapIface {
   ucs_status_t queue_flush(ReadEp& ep, unsigned flags, uct_completion_t* comp) noexcept;
   void forget(ReadEp& ep) noexcept;
   [[nodiscard]] bool reading() const noexcept;
+  // As UCX's operation. BUSY while a read waits for a link: if none comes, no event says so.
+  ucs_status_t arm(unsigned events) noexcept;
   // Without an interface that carries messages to that worker no digest can ever be had. The self
   // transport leads to its own worker alone.
   [[nodiscard]] bool has_carrier(uint64_t peer_worker) const noexcept;

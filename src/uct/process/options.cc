@@ -100,6 +100,14 @@ ucs_status_t check(const ConfigTable& c) {
 
 uint64_t nanoseconds(double seconds) noexcept { return static_cast<uint64_t>(seconds * 1e9); }
 
+// As peers will have it (Process::host_of()): by another name they would be other hosts.
+std::string host_text(const char* value) {
+  std::string host = text(value);
+  std::replace_if(
+      host.begin(), host.end(), [](char c) { return c <= 0x20 || c >= 0x7f; }, '?');
+  return host;
+}
+
 // Where the process reports, and to whom; a bad value leaves the default.
 void set_reports(const ConfigTable& c, Options* o) {
   o->attest = static_cast<health::AttestPolicy>(c.attest);
@@ -112,7 +120,7 @@ void set_reports(const ConfigTable& c, Options* o) {
   o->health.directory = text(c.health_dir);
   if (const mode_t mode = parse_mode(c.health_mode)) o->health.mode = mode;
   if (is_health_keep(c.health_keep)) o->health_keep = nanoseconds(c.health_keep);
-  o->host = text(c.host);
+  o->host = host_text(c.host);
 }
 
 // Nearly always the same as before: each memory domain reads the same variables.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/process/ucx_log.h"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <climits>
 #include <cstdarg>
 #include <cstring>
+#include <memory>
 #include <mutex>
 
 #include "uct/compat/ucx.h"
@@ -32,6 +35,28 @@ unsigned searches = 0;  // of all threads; under the mutex
 // Place of the handler that stays, from 1 on; 0: there is none yet. Changes under the mutex.
 constinit std::atomic<unsigned> lowest{0};
 
+// Under the mutex, when no thread searches any more.
+void restore_level() noexcept {
+  const int before = shown.load(std::memory_order_relaxed);
+  if (before == INT_MAX) return;
+  ucs_global_opts.log_component.log_level = static_cast<ucs_log_level_t>(before);
+  shown.store(INT_MAX, std::memory_order_relaxed);
+}
+
+// In a child made by fork(): the parent's other threads, one of which may hold the mutex, and what
+// they search for, are not in it.
+void forget_other_threads() noexcept {
+  std::construct_at(&mutex);
+  searches = 0;
+  for (const LogSearch* own = searching; own != nullptr; own = own->outer()) ++searches;
+  if (searches == 0) restore_level();
+}
+
+void handle_forks() noexcept {
+  [[maybe_unused]] static const int handled =
+      pthread_atfork(nullptr, nullptr, forget_other_threads);
+}
+
 // Whether the stack has one handler more.
 bool push() noexcept {
   const unsigned before = ucs_log_num_handlers();
@@ -43,6 +68,7 @@ bool push() noexcept {
 
 LogHandler::LogHandler() noexcept {
   if (ucs_log_num_handlers() == lowest.load(std::memory_order_relaxed)) return;
+  handle_forks();
   const std::lock_guard lock(mutex);
   const unsigned count = ucs_log_num_handlers();
   const unsigned stays = lowest.load(std::memory_order_relaxed);
@@ -65,6 +91,7 @@ QuietLower::~QuietLower() { --quiet; }
 
 LogSearch::LogSearch(const char* text) noexcept : text_(text), outer_(searching) {
   searching = this;
+  handle_forks();
   const std::lock_guard lock(mutex);
   ucs_log_level_t& level = ucs_global_opts.log_component.log_level;
   if (searches++ != 0 || level >= UCS_LOG_LEVEL_DIAG) return;
@@ -75,10 +102,7 @@ LogSearch::LogSearch(const char* text) noexcept : text_(text), outer_(searching)
 LogSearch::~LogSearch() {
   searching = outer_;
   const std::lock_guard lock(mutex);
-  const int before = shown.load(std::memory_order_relaxed);
-  if (--searches != 0 || before == INT_MAX) return;
-  ucs_global_opts.log_component.log_level = static_cast<ucs_log_level_t>(before);
-  shown.store(INT_MAX, std::memory_order_relaxed);
+  if (--searches == 0) restore_level();
 }
 
 void LogSearch::look_at(const char* format) noexcept {

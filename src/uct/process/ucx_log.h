@@ -50,6 +50,8 @@ class LogSearch {
   ~LogSearch();
   [[nodiscard]] bool found() const noexcept { return found_; }
   void look_at(const char* format) noexcept;  // by the handler
+  // The one of the same thread around it; nullptr: none.
+  [[nodiscard]] const LogSearch* outer() const noexcept { return outer_; }
 
  private:
   const char* text_;

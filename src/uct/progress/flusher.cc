@@ -114,8 +114,9 @@ ucs_status_t Flusher::flush(LinkEp* ep, unsigned flags, uct_completion_t* comp) 
   const AsyncGuard guard(core_.threads);
   // Messages that wait for room come first: the upper layer then queues its flush behind them.
   if (ep != nullptr && (flags & UCT_FLUSH_FLAG_CANCEL) == 0) {
-    const UctLink& l = ep->link();
-    if (l.behind_pending && !l.is_lost()) return UCS_ERR_NO_RESOURCE;
+    UctLink& l = ep->link();
+    if (l.must_wait() && !l.is_lost()) return UCS_ERR_NO_RESOURCE;
+    l.in_turn = false;  // nothing is sent, and what its completion starts is behind what waits
   }
   // A wait for the lower transport that the caller gave up, as it may without a completion, is not
   // this one's.

@@ -19,27 +19,32 @@ ucs_status_t report(uct_iface_h iface, uct_ep_h ep, ucs_status_t status) noexcep
 
 }  // namespace
 
-UctLink* LinkUpkeep::next_due(util::ListNode& due) noexcept {
+size_t LinkUpkeep::count_due() noexcept {
   const AsyncGuard guard(core_.threads);
-  if (!due.linked()) return nullptr;
-  UctLink& l = UctLink::in_attention(due.next);
+  size_t count = 0;
+  util::ListNode& attention = links_.attention();
+  for (const util::ListNode* node = attention.next; node != &attention; node = node->next) ++count;
+  return count;
+}
+
+UctLink* LinkUpkeep::next_due() noexcept {
+  const AsyncGuard guard(core_.threads);
+  util::ListNode& attention = links_.attention();
+  if (!attention.linked()) return nullptr;
+  UctLink& l = UctLink::in_attention(attention.next);
   l.attention_node().unlink();
   return &l;
 }
 
+// Those that come meanwhile have their turn in the next progress, or in that of a callback, which
+// may wait there for any of the others: they stay in the list until they are attended to.
 unsigned LinkUpkeep::attend() noexcept {
-  util::ListNode due;
-  util::ListNode& attention = links_.attention();
-  {
-    const AsyncGuard guard(core_.threads);
-    while (attention.linked()) {
-      util::ListNode* node = attention.next;
-      node->unlink();
-      due.push_back(*node);
-    }
-  }
   unsigned count = 0;
-  while (UctLink* l = next_due(due)) count += attend(*l);
+  for (size_t due = count_due(); due != 0; --due) {
+    UctLink* l = next_due();
+    if (l == nullptr) break;
+    count += attend(*l);
+  }
   return count;
 }
 
@@ -86,8 +91,10 @@ unsigned LinkUpkeep::run_pending(UctLink& l) noexcept {
   const auto next = [&]() -> uct_pending_req_t* {
     const AsyncGuard guard(core_.threads);
     if (fences_.is_behind_fence(l)) return nullptr;
-    l.behind_pending = false;  // these are the oldest
-    return l.pending.pop(&of);
+    uct_pending_req_t* request = l.pending.pop(&of);
+    l.behind_pending = l.deferred || !l.pending.empty();
+    l.begin_turn();
+    return request;
   };
   while (uct_pending_req_t* request = next()) {
     const ucs_status_t status = run(l, request, of.epoch);
@@ -101,6 +108,7 @@ unsigned LinkUpkeep::run_pending(UctLink& l) noexcept {
     ++count;
   }
   const AsyncGuard guard(core_.threads);
+  l.in_turn = false;
   if (l.pending.empty()) l.deferred = fences_.is_behind_fence(l);
   l.behind_pending = l.deferred || !l.pending.empty();
   if (l.deferred || (l.behind_pending && !awaits_room(l))) links_.request_attention(l);
@@ -108,10 +116,10 @@ unsigned LinkUpkeep::run_pending(UctLink& l) noexcept {
 }
 
 ucs_status_t LinkUpkeep::run(UctLink& l, uct_pending_req_t* request, uint32_t epoch) noexcept {
-  const WorkerGroup::InEpoch then(core_.group, epoch);
-  l.retrying = true;
+  const WorkerGroup::InEpoch then(core_.group, epoch, &l);
   const ucs_status_t status = request->func(request);
-  l.retrying = false;
+  const AsyncGuard guard(core_.threads);
+  l.in_turn = false;
   return status;
 }
 

@@ -35,7 +35,8 @@ class LinkUpkeep {
   void unused(UctLink& l) noexcept;
 
  private:
-  [[nodiscard]] UctLink* next_due(util::ListNode& due) noexcept;
+  [[nodiscard]] size_t count_due() noexcept;
+  [[nodiscard]] UctLink* next_due() noexcept;
   unsigned attend(UctLink& l) noexcept;
   unsigned run_pending(UctLink& l) noexcept;
   [[nodiscard]] ucs_status_t run(UctLink& l, uct_pending_req_t* request, uint32_t epoch) noexcept;

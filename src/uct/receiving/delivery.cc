@@ -73,6 +73,10 @@ ucs_status_t Delivery::receive_unframed(uint8_t am_id, void* data, size_t length
   health::Counters& counters = core_.counters();
   counters.frames_unverified++;
   counters.bytes_unverified += length;
+  if (defers_async() && is_async(am_id)) [[unlikely]] {
+    defer_async(am_id, data, length);
+    return UCS_OK;
+  }
   if (core_.check_kept && is_kept(am_id, data, length)) [[unlikely]]
     return UCS_OK;
   return call(am_id, static_cast<uint8_t*>(data), length, descriptors_.aligned_flags(data, flags));
@@ -145,7 +149,7 @@ ucs_status_t Delivery::receive_frame(wire::Class c, void* data, size_t length,
     count_time(begin, received);
   auto* payload = const_cast<uint8_t*>(received.payload);
   if (must_defer(c, received.am_id)) {
-    defer(received.am_id, payload, received.length);
+    defer_async(received.am_id, payload, received.length);
     hub_->delivered(received, c);
     return UCS_OK;
   }
@@ -196,7 +200,7 @@ ucs_status_t Delivery::drop_trailed(size_t length) noexcept {
 
 void Delivery::deliver(UctLink& l, wire::Class c, uint8_t am_id, const void* payload,
                        size_t length) noexcept {
-  if (must_defer(c, am_id)) return defer(am_id, payload, length);
+  if (must_defer(c, am_id)) return defer_async(am_id, payload, length);
   current_ = &l;
   (void)upcall(am_id, static_cast<uint8_t*>(const_cast<void*>(payload)), length, 0, nullptr);
 }
@@ -209,8 +213,7 @@ bool Delivery::is_kept(uint8_t am_id, const void* payload, size_t length) noexce
   // What is acknowledged was applied, also while the interface closes.
   if (am_id == wire::kRmaId) return false;
   if (closing_) return true;
-  if (core_.threads.has_async && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) != 0)
-    return false;
+  if (core_.threads.has_async && is_async(am_id) && !defers_async()) return false;
   if (!idle_ && !core_.is_self && core_.upcalls == 0) {
     count_upcall(1);  // they too are inside of the lower transport's callback
     (void)completions_.run();
@@ -247,6 +250,13 @@ void Delivery::defer(uint8_t am_id, const void* payload, size_t length) noexcept
   core_.check_kept = true;
 }
 
+// In UCX's thread, perhaps, while the program's sleeps: the lower transport takes the message for
+// handled.
+void Delivery::defer_async(uint8_t am_id, const void* payload, size_t length) noexcept {
+  defer(am_id, payload, length);
+  wakeup_.wake_sleeping();
+}
+
 unsigned Delivery::run_deferred() noexcept {
   if (runs_deferred_) return 0;
   runs_deferred_ = true;
@@ -261,8 +271,8 @@ unsigned Delivery::run_deferred() noexcept {
         core_.check_kept = must_check_kept();
         return count;
       }
+      current_ = nullptr;  // of remote memory access none waits here
     }
-    current_ = nullptr;  // of remote memory access none waits here
     for (DeferredMessages::Message& message : messages) {
       (void)call(message.am_id, reinterpret_cast<uint8_t*>(message.bytes.data()),
                  message.bytes.size(), 0);

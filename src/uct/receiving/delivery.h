@@ -7,8 +7,9 @@
 //   messages of remote memory access go to OneSided
 //   trailers are taken off and given to the MPI interposer, which observes the message first
 //   messages that must not go up now are kept (deferred): while the interface is served without its
-//   worker's progress, when the upper layer's handler is synchronous and the message came
-//   asynchronously, and behind such ones
+//   worker's progress, when the message came asynchronously and the upper layer's handler is
+//   synchronous, or the worker has an interface without a guard against UCX's thread, in which
+//   UCP's handlers make endpoints of all of them, and behind such ones
 #ifndef VERITY_UCT_RECEIVING_DELIVERY_H
 #define VERITY_UCT_RECEIVING_DELIVERY_H
 
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "health/sampler.h"
+#include "uct/idle/wakeup_timer.h"
 #include "uct/onesided/onesided.h"
 #include "uct/sending/completions.h"
 
@@ -42,8 +44,9 @@ class DeferredMessages {
 
 class Delivery {
  public:
-  Delivery(IfaceCore& core, Completions& completions, const Extensions& extensions) noexcept
-      : core_(core), completions_(completions), extensions_(extensions) {}
+  Delivery(IfaceCore& core, Completions& completions, const Extensions& extensions,
+           WakeupTimer& wakeup) noexcept
+      : core_(core), completions_(completions), extensions_(extensions), wakeup_(wakeup) {}
 
   // The links' hub, and OneSided if there is one, are there.
   void open(const uct_iface_params_t& params) noexcept;
@@ -112,15 +115,25 @@ class Delivery {
                                            unsigned flags) noexcept;
   [[nodiscard]] ucs_status_t receive_unframed(uint8_t am_id, void* data, size_t length,
                                               unsigned flags) noexcept;
-  // The sender's handler of that message is asynchronous, ours is not: it waits for progress.
+  [[nodiscard]] bool is_async(uint8_t am_id) const noexcept {
+    return (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) != 0;
+  }
+  // UCX lets asynchronous handlers run in its thread, and does not ask for it. A closing interface
+  // has left its group.
+  [[nodiscard]] bool defers_async() const noexcept {
+    return closing_ || (core_.threads.has_async && core_.group.has_unguarded());
+  }
+  // The sender's handler of that message is asynchronous, and ours is not, or must not run in UCX's
+  // thread: it waits for progress.
   [[nodiscard]] bool must_defer(wire::Class c, uint8_t am_id) const noexcept {
-    return c == wire::Class::kAsync && (core_.wrap.am[am_id].flags & UCT_CB_FLAG_ASYNC) == 0;
+    return c == wire::Class::kAsync && (!is_async(am_id) || defers_async());
   }
   [[nodiscard]] bool must_check_kept() const noexcept {
     return closing_ || idle_ || runs_deferred_ || !deferred_.empty() || !completions_.empty();
   }
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;
+  void defer_async(uint8_t am_id, const void* payload, size_t length) noexcept;
   ucs_status_t upcall(uint8_t am_id, uint8_t* payload, size_t length, unsigned flags,
                       uct_recv_desc_t* release) noexcept;
   // Inline: each does less than a call costs.
@@ -158,6 +171,7 @@ class Delivery {
   IfaceCore& core_;
   Completions& completions_;
   const Extensions& extensions_;
+  WakeupTimer& wakeup_;
   link::Hub* hub_ = nullptr;
   UctLink* current_ = nullptr;  // whose message is being delivered
   uintptr_t last_at_ = 0;       // where the last compact frame lay

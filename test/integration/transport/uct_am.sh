@@ -70,6 +70,14 @@ tap_of "vposix, few buffers to a segment" cat "$tap_dir/gone"
 tap_of "vposix, late answers" cat "$tap_dir/late"
 is "late answers are no faults" "$(grep -E '^  faults' "$tap_dir/late" | sort -u)" "  faults        none"
 
+# What the program writes behind the copy of a message that the socket has not taken yet damages no frame.
+(
+  export UCX_TCP_SNDBUF=64k UCX_TCP_RCVBUF=64k UCX_VERITY_ATTEST=always
+  with_tls vtcp within 110 "$build/uct_am" -c "memory that the program writes to" vtcp lo
+) > "$tap_dir/written" 2>&1
+tap_of "vtcp, memory written to" cat "$tap_dir/written"
+is "vtcp: memory written to is no fault" "$(grep -E '^  faults' "$tap_dir/written" | sort -u)" "  faults        none"
+
 # Frames that come once more behind the BYE of their interface: an answer would go to the next one, which is being made.
 (
   damage_frames 0.3 1 repeat

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Two workers that sleep: they exchange messages, and wake up when a frame was lost.
+# Two workers that sleep: they exchange messages, and wake up when a frame was lost, be it one that
+# another thread sent meanwhile.
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 
 turns=$(normal_or_long 300 3000)
 for lower in tcp posix; do
-  for mode in wait fd; do
+  for mode in wait fd late; do
     no_damage
     for size in 8 4000 100000; do
       ok "v$lower, $mode, $size bytes" with_tls "v$lower,vself" within 120 "$build/wakeup" -n "$turns" -m $mode -s $size
@@ -16,6 +17,17 @@ for lower in tcp posix; do
     ok "vf$lower, $mode: lost frames" with_tls "vf$lower,vself" within 120 "$build/wakeup" -n "$turns" -m $mode
     damage_frames 0.01
     ok "vf$lower, $mode: damage of all kinds" with_tls "vf$lower,vself" within 120 "$build/wakeup" -n "$turns" -m $mode -s 4000
+  done
+done
+
+# A transport that wakes a process by a call in UCX's thread, as InfiniBand's ud does: alone, and beside
+# an interface without a guard, where asynchronous messages wait for the worker's progress.
+no_damage
+for list in vfposix,vself vfposix; do
+  for mode in wait late; do
+    export UCX_FAULT_ASYNC=1ms
+    ok "$list, asynchronous, $mode" with_tls "$list" within 60 "$build/wakeup" -n 50 -m $mode
+    no_damage
   done
 done
 

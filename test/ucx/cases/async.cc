@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <thread>
 
+#include "../window.h"
 #include "cases.h"
 
 namespace verity::test {
@@ -176,12 +178,126 @@ void not_interrupted(Side& side) {
   finish(side, iface);
 }
 
+// UCP makes endpoints in such handlers. The program progresses another worker meanwhile, which
+// serves this one's interface.
+void connect_in_handler(Side& side) {
+  Iface iface(side.options);
+  need_async_and_two(side, iface);
+  skip_if_pairs(iface);
+  Iface other(side.options);
+  Inbound in(iface, kId, middling, UCT_CB_FLAG_ASYNC);
+  Endpoints eps(iface, side.channel, 1);
+  const Iface::Address peer = iface.exchange_addresses(side.channel);
+  std::atomic<uct_ep_h> made = nullptr;
+  in.on_message = [&](uint8_t*, size_t, unsigned, uint64_t sequence) {
+    if (sequence == 0) return UCS_OK;
+    ::usleep(20'000);
+    made = iface.connect_to_iface(peer);
+    return UCS_OK;
+  };
+  Outbound out(iface, eps[0], kId, middling);
+  connect(side, iface, in, out);
+  if (side.role == 0) {
+    out.send(Kind::kBcopy);
+  } else {
+    ::usleep(10'000);  // the handler has begun
+    other.progress_until([&] { return made != nullptr; }, "no endpoint was made");
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  if (made != nullptr) uct_ep_destroy(made);
+  finish(side, iface);
+}
+
+// Beside an interface that only the program's thread may use, as UCP's handlers would use it too.
+void beside_unguarded(Side& side) {
+  if (side.options.transport.front() != 'v' || getenv("UCX_VERITY_PROGRESS_THREAD") != nullptr)
+    throw Skip("needs a wrapper whose interfaces have no threads");
+  constexpr uint64_t kMessages = 30;
+  Iface iface(side.options);
+  need_async_and_two(side, iface);
+  Options unguarded;
+  unguarded.transport = "vself";
+  Iface other(unguarded, iface);
+  Inbound in(iface, kId, middling, UCT_CB_FLAG_ASYNC);
+  std::atomic<bool> elsewhere = false;
+  in.on_message = [&, own = std::this_thread::get_id()](uint8_t*, size_t, unsigned, uint64_t) {
+    if (std::this_thread::get_id() != own) elsewhere = true;
+    return UCS_OK;
+  };
+  Endpoints eps(iface, side.channel, 1);
+  Outbound out(iface, eps[0], kId, middling);
+  connect(side, iface, in, out);
+  if (side.role == 0) {
+    for (uint64_t i = 0; i < kMessages; ++i) out.send(Kind::kBcopy);
+  } else {
+    ::usleep(20'000);
+    in.expect(kMessages + 1);
+    require(!elsewhere, "a handler ran in UCX's thread");
+  }
+  finish(side, iface);
+}
+
+// The interface of role 0 closes while it is armed and has a message under way. UCP's callback is
+// not to be called any more then: not for what comes while the interface closes, nor for what that
+// answers. The lower transport may have done so once.
+void close_armed(Side& side, bool answers) {
+  constexpr unsigned kMost = 2;
+  constexpr int kMessages = 20;
+  Iface other(side.options);  // its worker and UCX's thread go on
+  std::atomic<unsigned> events = 0;
+  Options options = side.options;
+  options.event_arg = &events;
+  options.event_cb = [](void* arg, unsigned) { ++*static_cast<std::atomic<unsigned>*>(arg); };
+  Iface iface(options, other);
+  need_async_and_two(side, iface);
+  if ((iface.attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_ASYNC_CB) == 0)
+    throw Skip("no callback wakes a process");
+  if (answers) need(iface, UCT_IFACE_FLAG_GET_BCOPY, side);
+  Inbound in(iface, kId, middling);
+  Inbound in_async(iface, kId + 1, middling, UCT_CB_FLAG_ASYNC);
+  {
+    Window window(iface, side.channel, 4096);
+    Endpoints eps(iface, side.channel, 1);
+    Outbound out(iface, eps[0], kId, middling);
+    Outbound out_async(iface, eps[0], kId + 1, middling);
+    connect(side, iface, in, out);
+    side.channel.barrier({});
+    if (side.role == 0) {
+      (void)out.try_send(Kind::kBcopy);
+    } else {
+      for (int i = 0; i < kMessages; ++i, ::usleep(5000)) {
+        if (answers) {
+          const auto unpack = [](void*, const void*, size_t) {};
+          (void)uct_ep_get_bcopy(eps[0], unpack, nullptr, 64, window.remote(0), window.key(),
+                                 nullptr);
+        } else {
+          (void)out_async.try_send(Kind::kBcopy);
+        }
+      }
+    }
+  }
+  if (side.role == 0) {
+    iface.progress_until(
+        [&] { return uct_iface_event_arm(iface.handle(), UCT_EVENT_RECV) == UCS_OK; }, "arming");
+    events = 0;
+    iface.close();
+    ::usleep(200'000);
+    require(events <= kMost, std::to_string(events) + " events of an interface that was closed");
+  }
+  side.channel.barrier({});
+}
+
 constexpr Case kCases[] = {
     {"asynchronous handlers without progress", without_progress},
     {"asynchronous and synchronous handlers, both ways", two_classes},
     {"asynchronous here, synchronous there", handlers_differ},
     {"closing while asynchronous messages come", close_under_fire},
     {"handlers in mode signal interrupt nothing", not_interrupted},
+    {"an asynchronous handler connects beside another worker", connect_in_handler},
+    {"asynchronous handlers beside an interface without a guard", beside_unguarded},
+    {"asynchronous messages while an armed interface closes",
+     [](Side& side) { close_armed(side, false); }},
+    {"answers while an armed interface closes", [](Side& side) { close_armed(side, true); }},
 };
 
 }  // namespace

@@ -208,6 +208,82 @@ void purge_in_purge(Side& side) {
   finish(side, iface);
 }
 
+// A request that, once both have been tried, progresses the worker until the other one has run.
+struct Nested {
+  uct_pending_req_t request = {};
+  Iface* iface = nullptr;
+  Nested* other = nullptr;
+  bool* waits = nullptr;  // they are only tried so far
+  unsigned tries = 0;
+  bool begun = false;
+  bool over = false;
+
+  static ucs_status_t run(uct_pending_req_t* request) {
+    auto& self = *reinterpret_cast<Nested*>(request);
+    ++self.tries;
+    if (*self.waits) return UCS_ERR_NO_RESOURCE;
+    self.begun = true;
+    for (const double until = seconds_now() + 5; !self.other->begun && seconds_now() < until;)
+      self.iface->progress();
+    self.over = self.other->begun;
+    return UCS_OK;
+  }
+};
+static_assert(offsetof(Nested, request) == 0);
+
+// Requests wait for two peers, and are tried in the same progress: one that progresses the worker
+// itself does not keep the other from its turn.
+void progress_in_request(Side& side) {
+  need_wrapper_and_two(side);
+  if (in_mode_off()) throw Skip("stock UCX's tcp does not survive it");
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_PENDING)) throw Skip("no pending queue");
+  skip_if_pairs(iface);
+  Iface second(side.options, iface);
+  const auto length_of = [&](uint64_t) { return packet_length(iface); };
+  Inbound in(iface, kId, length_of);
+  Inbound in_second(second, kId, length_of);
+  const Iface::Address peers[] = {iface.exchange_addresses(side.channel),
+                                  second.exchange_addresses(side.channel)};
+  uint64_t sent[2] = {};
+  if (side.role == 0) {
+    bool waits = true;
+    Nested requests[2];
+    std::vector<uct_ep_h> eps;
+    for (const Iface::Address& peer : peers) eps.push_back(iface.connect_to_iface(peer));
+    Outbound outs[] = {{iface, eps[0], kId, length_of}, {iface, eps[1], kId, length_of}};
+    for (Outbound& out : outs) out.send(Kind::kBcopy);
+    side.channel.barrier([&] { iface.progress(); });
+    for (size_t i = 0; i < 2; ++i) {
+      Outbound& out = outs[i];
+      fill_up(out);
+      sent[i] = out.count();
+      requests[i].iface = &iface;
+      requests[i].other = &requests[1 - i];
+      requests[i].waits = &waits;
+      requests[i].request.func = Nested::run;
+      check(uct_ep_pending_add(eps[i], &requests[i].request, 0), "uct_ep_pending_add");
+    }
+    for (uint64_t& number : sent) (void)exchange_number(side.channel, number);
+    iface.progress_until([&] { return requests[0].tries > 2 && requests[1].tries > 2; },
+                         "both requests are tried");
+    waits = false;
+    iface.progress_until([&] { return requests[0].begun && requests[1].begun; }, "the requests");
+    require(requests[0].over && requests[1].over, "a request kept the other one from its turn");
+    side.channel.barrier([&] { iface.progress(); });
+    for (uct_ep_h ep : eps) uct_ep_destroy(ep);
+  } else {
+    in.expect(1);
+    in_second.expect(1);
+    side.channel.barrier([&] { iface.progress(); });
+    for (uint64_t& number : sent) number = exchange_number(side.channel, 0);
+    in.expect(sent[0]);
+    in_second.expect(sent[1]);
+    side.channel.barrier([&] { iface.progress(); });
+  }
+  finish(side, iface);
+}
+
 // A peer in mode off is sent to unframed: the lower transport itself calls the upper layer, for
 // which it must not be progressed by another worker of this thread.
 void of_the_own_worker(Side& side) {
@@ -253,6 +329,7 @@ constexpr Case kCases[] = {
     {"a pending queue under load", queue_under_load},
     {"purge of the pending queue", pending_purge},
     {"purge of another endpoint's queue in a purge", purge_in_purge},
+    {"a request that progresses the worker", progress_in_request},
     {"a peer in mode off: what waits runs in its own worker's progress", of_the_own_worker},
 };
 

@@ -93,6 +93,32 @@ void reads_beside_self(Side& side) {
   read_at_once(side, reader);
 }
 
+// A read waits for a link to the peer, as where a raw transport carries the messages: nothing wakes
+// a program that sleeps when none comes.
+void no_sleep_without_link(Side& side) {
+  constexpr unsigned kEvents = UCT_EVENT_SEND_COMP | UCT_EVENT_RECV;
+  if (!in_mode_verify()) throw Skip("only in mode verify does a read wait for a link");
+  Iface carrier(side.options);
+  Iface reader(reading_beside(side), carrier);
+  need(reader, UCT_IFACE_FLAG_GET_ZCOPY, side);
+  Endpoints readers(reader, side.channel, 1);
+  Window window(reader, side.channel, 4096);
+  Bytes content(1000);
+  const uct_iov_t iov{content.data(), content.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+  check(uct_iface_event_arm(reader.handle(), kEvents), "uct_iface_event_arm with nothing to do");
+  require(uct_ep_get_zcopy(readers[0], &iov, 1, window.remote(0), window.key(), nullptr) ==
+              UCS_ERR_NO_RESOURCE,
+          "a read waits for no link");
+  uct_pending_req_t request{[](uct_pending_req_t*) { return UCS_ERR_NO_RESOURCE; }, {}};
+  check(uct_ep_pending_add(readers[0], &request, 0), "uct_ep_pending_add");
+  require(uct_iface_event_arm(reader.handle(), kEvents) == UCS_ERR_BUSY,
+          "the program may sleep while a read waits for a link");
+  uct_ep_pending_purge(
+      readers[0], [](uct_pending_req_t*, void*) {}, nullptr);
+  check(uct_iface_event_arm(reader.handle(), kEvents), "uct_iface_event_arm after the purge");
+  side.channel.barrier([&] { carrier.progress(); });
+}
+
 // One read of VERITY_READ_BYTES bytes, for test/integration/onesided/large_read.sh.
 void large_read(Side& side) {
   const char* wanted = std::getenv("VERITY_READ_BYTES");
@@ -172,6 +198,7 @@ void requests_that_destroy(Side& side) {
 constexpr Case kCases[] = {
     {"rma: reads without a transport for messages", reads_alone},
     {"rma: reads with the self transport alone for messages", reads_beside_self},
+    {"rma: no sleep while a read waits for a link", no_sleep_without_link},
     {"rma: zero-copy reads", zcopy_reads},
     {"rma: a large read", large_read},
     {"rma: requests that destroy their endpoint", requests_that_destroy},

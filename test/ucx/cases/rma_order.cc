@@ -283,7 +283,93 @@ void changes_lanes_before_fence(Side& side) {
   finish(side, iface);
 }
 
+// A get that the completion of a put, or of a flush, starts, behind a fence. It waits where there
+// is no room.
+struct CompletedPut : WaitingPut {
+  struct WaitingGet : uct_pending_req_t {
+    Get get;
+    CompletedPut* put = nullptr;
+  } next;
+  uint64_t next_address = 0;
+  unsigned open = 1;  // gets that are not over
+  bool flushes = false;
+
+  ucs_status_t begin() {
+    if (!flushes) return start();
+    return uct_ep_flush(ep, 0, nullptr) == UCS_OK ? UCS_OK : UCS_ERR_NO_RESOURCE;
+  }
+  static ucs_status_t get(uct_pending_req_t* self) {
+    CompletedPut& put = *static_cast<WaitingGet*>(self)->put;
+    Get& get = put.next.get;
+    return uct_ep_get_bcopy(put.ep, Get::unpack, &get, 1, put.next_address, put.key,
+                            &get.completion);
+  }
+  static ucs_status_t get_waits(uct_pending_req_t* self) {
+    const ucs_status_t status = get(self);
+    return status == UCS_INPROGRESS ? UCS_OK : status;
+  }
+  static ucs_status_t again(uct_pending_req_t* self) {
+    auto& put = static_cast<CompletedPut&>(*self);
+    const ucs_status_t status = put.begin();
+    if (status != UCS_OK) return status;
+    put.next.put = &put;
+    put.next.func = get_waits;
+    put.next.get.content.resize(1);
+    put.open = 0;
+    (void)put.next.get.start(&put.open);
+    while (get(&put.next) == UCS_ERR_NO_RESOURCE &&
+           uct_ep_pending_add(put.ep, &put.next, 0) != UCS_OK) {}
+    return UCS_OK;
+  }
+};
+
+// Two puts without room, or a flush and a put, and a fence. The first one's completion, when its
+// turn has come at last, starts a get of what the second one writes, which still waits.
+void completion_is_behind_fence(Side& side, bool flushes) {
+  need_wrapper_and_two(side);
+  if (!in_mode_verify()) throw Skip("only in mode verify is there a window");
+  setenv("UCX_VERITY_WINDOW", "8", 1);
+  Iface iface(side.options);
+  need(iface, UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PENDING, side);
+  const auto length_of = [](uint64_t) { return size_t{8}; };
+  Inbound in(iface, kId, length_of);
+  Endpoints eps(iface, side.channel, 1);
+  Window window(iface, side.channel, 4096);
+  Outbound out(iface, eps[0], kId, length_of);
+  connect_idle(side, iface, eps[0], in, out);
+  CompletedPut first;
+  first.flushes = flushes;
+  WaitingPut second;
+  if (side.role == 0) {
+    while (out.try_send(Kind::kShort) == UCS_OK) {}
+    for (WaitingPut* put : {static_cast<WaitingPut*>(&first), &second}) {
+      put->func = put == &first ? CompletedPut::again : WaitingPut::again;
+      put->ep = eps[0];
+      put->key = window.key();
+      put->address = window.remote(put == &first ? 0 : 1);
+      put->value = 1;
+      const bool waits = (put == &first ? first.begin() : put->start()) == UCS_ERR_NO_RESOURCE;
+      require(waits, "a put, or a flush, did not wait");
+      check(uct_ep_pending_add(put->ep, put, 0), "uct_ep_pending_add");
+    }
+    first.next_address = second.address;
+    check(uct_iface_fence(iface.handle(), 0), "uct_iface_fence");
+  }
+  side.channel.barrier({});
+  if (side.role == 0) {
+    iface.progress_until([&] { return second.done && first.open == 0; }, "the puts and the get");
+    require(first.next.get.content[0] == 1, "a get behind a fence overtook a put that waited");
+    iface.flush(eps[0]);
+  }
+  side.channel.barrier([&] { iface.progress(); });
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
+    {"rma: what a completion starts stays behind a fence",
+     [](Side& side) { completion_is_behind_fence(side, false); }},
+    {"rma: what the end of a flush starts stays behind what waits",
+     [](Side& side) { completion_is_behind_fence(side, true); }},
     {"rma: a put that changes lanes stays before a fence", changes_lanes_before_fence},
     {"rma: mailboxes that are polled", mailboxes},
     {"rma: a fence orders gets behind puts", fence_orders_gets},

@@ -294,6 +294,46 @@ void short_while_written(Side& side) {
   finish(side, iface);
 }
 
+// A program that writes to what it sends, behind the copy that is kept of it, while the socket is
+// full: whatever arrives, no memory is blamed.
+void zcopy_written(Side& side) {
+  if (!side.options.transport.ends_with("tcp") || side.channel.alone())
+    throw Skip("its zero-copy sends complete in progress, or there are none");
+  Iface iface(side.options);
+  if (!iface.has(UCT_IFACE_FLAG_AM_ZCOPY)) throw Skip("no am_zcopy");
+  static uint64_t arrived;
+  arrived = 0;
+  const auto handler = [](void*, void*, size_t, unsigned) -> ucs_status_t {
+    ++arrived;
+    return UCS_OK;
+  };
+  check(uct_iface_set_am_handler(iface.handle(), kId, handler, nullptr, 0), "set_am_handler");
+  Endpoints eps(iface, side.channel, 1);
+  iface.progress_until([&] { return uct_ep_am_short(eps[0], kId, 0, nullptr, 0) == UCS_OK; },
+                       "a connection");
+  iface.progress_until([] { return arrived == 1; }, "a first message");
+  finish(side, iface);  // both are connected, and know each other
+  constexpr size_t kMost = 64;
+  std::vector<Bytes> buffers(side.role == 0 ? kMost : 0,
+                             Bytes(Outbound::longest(iface, Kind::kZcopy)));
+  uct_completion_t comp = {[](uct_completion_t*) {}, 1, UCS_OK};
+  uint64_t sent = 0;
+  for (Bytes& bytes : buffers) {
+    const uct_iov_t iov{bytes.data(), bytes.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+    const ucs_status_t status = uct_ep_am_zcopy(eps[0], kId, nullptr, 0, &iov, 1, 0, &comp);
+    if (status == UCS_ERR_NO_RESOURCE) break;
+    ++sent;
+    if (status == UCS_INPROGRESS) ++comp.count;
+  }
+  const double until = seconds_now() + 0.02;
+  if (side.role == 0) iface.progress_until([&] { return seconds_now() > until; }, "copies");
+  for (Bytes& bytes : buffers) std::fill(bytes.begin(), bytes.end(), uint8_t{1});
+  const uint64_t expected = exchange_number(side.channel, sent);
+  iface.progress_until([&] { return comp.count == 1 && arrived == expected + 1; }, "messages");
+  iface.flush(eps[0]);
+  finish(side, iface);
+}
+
 constexpr Case kCases[] = {
     {"am_short, all lengths", all_short},
     {"am_short_iov, all lengths and cuts", all_short_iov},
@@ -305,6 +345,7 @@ constexpr Case kCases[] = {
     {"am_zcopy, the largest header, payload and list", zcopy_limits},
     {"am_zcopy completes at once where the lower transport's does", zcopy_at_once},
     {"am_short of memory that a thread writes to", short_while_written},
+    {"am_zcopy of memory that the program writes to", zcopy_written},
     {"all kinds mixed keep their order", mixed_order},
     {"arguments that the attributes do not allow", refused_arguments},
 };

@@ -4,7 +4,10 @@
 #include "uct/process/ucx_log.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdarg>
 #include <memory>
 #include <thread>
@@ -109,6 +112,41 @@ TEST_F(UctQuietLower, SearchFindsWhatIsNotPrinted) {
   EXPECT_EQ(seen, 1u);
   EXPECT_EQ(ucs_global_opts.log_component.log_level, UCS_LOG_LEVEL_WARN);
   ucs_log_pop_handler();
+  ucs_global_opts.log_component.log_level = level;
+}
+
+// In a child made by fork(), of which the parent's threads are no part: one that searches just then
+// neither holds it up nor leaves UCX's level as it was in the middle of a search.
+TEST_F(UctQuietLower, ChildrenSearchForThemselves) {
+  constexpr unsigned kChildren = 200;
+  constexpr unsigned kPatience = 20;  // s
+  const ucs_log_level_t level = ucs_global_opts.log_component.log_level;
+  ucs_global_opts.log_component.log_level = UCS_LOG_LEVEL_WARN;
+  std::atomic<bool> ends = false;
+  std::thread other([&] {
+    while (!ends) { const LogSearch search("of the test"); }
+  });
+  unsigned good = 0;
+  for (unsigned i = 0; i < kChildren; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(kPatience);
+      bool found;
+      {
+        const LogSearch search("of the test");
+        ucs_diag("of the test");
+        found = search.found();
+      }
+      _exit(found && ucs_global_opts.log_component.log_level == UCS_LOG_LEVEL_WARN ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    good += status == 0;
+    if (status != 0) break;
+  }
+  ends = true;
+  other.join();
+  EXPECT_EQ(good, kChildren);
   ucs_global_opts.log_component.log_level = level;
 }
 

@@ -4,8 +4,8 @@
 // a timer: frames in flight must wake the process if their acknowledgement does not come. Where the
 // lower transport has no descriptor and calls the upper layer from its own asynchronous events
 // (ud), a timer of the same context does so.
-#ifndef VERITY_UCT_PROGRESS_WAKEUP_TIMER_H
-#define VERITY_UCT_PROGRESS_WAKEUP_TIMER_H
+#ifndef VERITY_UCT_IDLE_WAKEUP_TIMER_H
+#define VERITY_UCT_IDLE_WAKEUP_TIMER_H
 
 #include "uct/compat/ucx.h"
 
@@ -26,8 +26,22 @@ class WakeupTimer {
 
   // The process is to be woken at `deadline` (ns; UINT64_MAX: by the timer not at all).
   void set(uint64_t deadline, uint64_t now) noexcept;
+  // The same in `wait` ns, if it may sleep since set(): another thread has sent something.
+  void set_while_asleep(uint64_t wait) noexcept;
+  // It makes progress.
+  void woke() noexcept { sleeps_ = false; }
   // It is to be woken now, if it sleeps.
   void wake() noexcept;
+  // The same, where it may sleep.
+  void wake_sleeping() noexcept {
+    if (sleeps_ || is_set_) wake();
+  }
+  // The interface closes: from here on it wakes nothing. UCP's callback is that of an interface
+  // which UCP frees next. With the guard held; stop() comes next.
+  void close() noexcept {
+    sleeps_ = is_set_ = false;
+    event_cb_ = nullptr;
+  }
   // `wait`: until the callback, if it runs just now, is over; not with the asynchronous context
   // blocked.
   void stop(bool wait) noexcept;
@@ -45,6 +59,7 @@ class WakeupTimer {
   uct_async_event_cb_t event_cb_ = nullptr;
   void* event_arg_ = nullptr;
   bool is_set_ = false;
+  bool sleeps_ = false;  // perhaps, and nothing was sent meanwhile
 };
 
 }  // namespace verity::uct

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "uct/progress/wakeup_timer.h"
+#include "uct/idle/wakeup_timer.h"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+
+#include <utility>
 
 namespace verity::uct {
 
@@ -68,6 +70,19 @@ void WakeupTimer::set(uint64_t deadline, uint64_t now) noexcept {
     if (wanted) start_async(wait);
   }
   is_set_ = wanted;
+  sleeps_ = true;
+}
+
+// What was to wake it sooner comes a little later.
+void WakeupTimer::set_while_asleep(uint64_t wait) noexcept {
+  if (!std::exchange(sleeps_, false)) return;
+  if (timer_fd_ >= 0) {
+    set_fd(wait);
+  } else if (event_cb_ != nullptr) {
+    stop(false);
+    start_async(wait);
+  }
+  is_set_ = true;
 }
 
 void WakeupTimer::wake() noexcept {
@@ -94,7 +109,7 @@ void WakeupTimer::set_fd(uint64_t wait) noexcept {
 void WakeupTimer::start_async(uint64_t wait) noexcept {
   const auto fired = [](int, ucs_event_set_types_t, void* arg) noexcept {
     const auto& self = *static_cast<const WakeupTimer*>(arg);
-    self.event_cb_(self.event_arg_, 0);
+    if (self.event_cb_ != nullptr) self.event_cb_(self.event_arg_, 0);
   };
   const ucs_time_t interval = timer_interval(static_cast<double>(wait) / 1e9);
   if (ucs_async_add_timer(async_->mode, interval, fired, this, async_, &async_timer_) != UCS_OK)
