@@ -7,6 +7,7 @@ mpi_test_programs = \
 	test/mpi/compute \
 	test/mpi/digest \
 	test/mpi/fibers \
+	test/mpi/file_views \
 	test/mpi/file_waits \
 	test/mpi/finalize \
 	test/mpi/forks \
@@ -90,8 +91,10 @@ mpi_test_files = \
 	test/mpi/onesided/order.c \
 	test/mpi/onesided/passive.c \
 	test/mpi/onesided/rma.c \
+	test/mpi/onesided/shmem.c \
 	test/mpi/onesided/windows.c \
 	test/mpi/scribble.c \
+	test/mpi/threading/file_views.c \
 	test/mpi/threading/own_workers.c \
 	test/mpi/threading/thread_puts.c \
 	test/mpi/threading/thread_windows.c \

@@ -159,12 +159,14 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
   return length + sizeof(tail);
 }
 
-// The same for the call of this attachment, when MPI has accepted it.
-void compare_early_of(const CollectiveAttachment& attachment) noexcept {
+// MPI has accepted the call of this attachment: it is compared from now on.
+void begin(const CollectiveAttachment& attachment) noexcept {
   try {
     const std::lock_guard lock(mutex);
-    Ledger* ledger = early().empty() ? nullptr : ledger_of(attachment.filter.value);
-    if (ledger != nullptr) compare_early(*ledger);
+    Ledger* ledger = ledger_of(attachment.filter.value);
+    if (ledger == nullptr) return;
+    note_begun(*ledger, attachment);
+    if (!early().empty()) compare_early(*ledger);
   } catch (const std::bad_alloc&) {  // it goes unchecked
   }
 }
@@ -213,7 +215,7 @@ Collecting::~Collecting() {
   const CollectiveAttachment attachment = std::exchange(attachments.collective, {});
   if (attachment.length == 0) return;
   if (rc_ != MPI_SUCCESS) take_back(attachment);
-  if (rc_ == MPI_SUCCESS && !attachment.begun) compare_early_of(attachment);
+  if (rc_ == MPI_SUCCESS && !attachment.begun) begin(attachment);
   if (rc_ != MPI_SUCCESS || request_ == nullptr) return;
   try {
     const std::lock_guard lock(mutex);
@@ -230,14 +232,8 @@ void Collecting::take_back(const CollectiveAttachment& attachment) noexcept {
   const std::lock_guard lock(mutex);
   Ledger* ledger = ledger_of(attachment.filter.value);
   if (ledger == nullptr) return;
-  std::deque<Own>& calls = request_ != nullptr ? ledger->persistent : ledger->own;
-  if (attachment.consumed || attachment.begun || ledger->calls != number_ || calls.empty() ||
-      calls.back().number != number_) {
-    ledger->diverged = true;
-    return;
-  }
-  --ledger->calls;
-  calls.pop_back();
+  if (!attachment.has_begun()) return uncount(*ledger, attachment);
+  ledger->diverged = true;
 }
 
 void abandon_collective(const CollectiveAttachment& attachment) noexcept {
@@ -332,9 +328,10 @@ void Collecting::attach(CollectiveCall&& call, MPI_Comm comm) noexcept {
     }
     if (ledger == nullptr || ledger->diverged || ledger->ranks < 2 || is_refused(call, *ledger))
       return;
-    ledger->diverged = ledger->calls == UINT32_MAX;  // further numbers would be those of old calls
+    uncount_around(*ledger);
+    // Further numbers would be those of old calls.
+    ledger->diverged = ledger->diverged || ledger->calls == UINT32_MAX;
     if (ledger->diverged) return;
-    number_ = ledger->calls + 1;
     ledger->name = name_of(*info);
     Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(),
             std::move(types), thread.site};
@@ -346,7 +343,7 @@ void Collecting::attach(CollectiveCall&& call, MPI_Comm comm) noexcept {
   }
 }
 
-void collective_begins() noexcept { compare_early_of(attachments.collective); }
+void collective_begins() noexcept { begin(attachments.collective); }
 
 void collective_arrived(const uint8_t* bytes, size_t length) noexcept {
   CollectiveTail tail;

@@ -48,7 +48,6 @@ class Collecting {
 
   const int& rc_;
   const MPI_Request* request_;
-  uint32_t number_ = 0;
   uint8_t bytes_[kMaxSignature];
 };
 

@@ -187,8 +187,45 @@ bool compare_arrived(Ledger& ledger, const uint8_t* bytes, size_t length) {
   if (own == nullptr)
     own = find_own(form_of(theirs) == Form::kPersistent ? ledger.own : ledger.persistent,
                    theirs.number);
+  if (own != nullptr && !own->begun) return false;
   if (own != nullptr) compare(ledger, *own, theirs, bytes, record_length);
   return true;
+}
+
+namespace {
+
+// Of this process's last call; nullptr: the attachment is an earlier one's, as that of MPI_Start.
+Own* last_own(Ledger& ledger, const CollectiveAttachment& attachment) noexcept {
+  CollectiveTail tail;
+  std::memcpy(&tail, attachment.signature + attachment.length - sizeof(tail), sizeof(tail));
+  std::deque<Own>& calls = form_of(tail) == Form::kPersistent ? ledger.persistent : ledger.own;
+  const bool is_last =
+      ledger.calls == tail.number && !calls.empty() && calls.back().number == tail.number;
+  return is_last ? &calls.back() : nullptr;
+}
+
+}  // namespace
+
+void note_begun(Ledger& ledger, const CollectiveAttachment& attachment) noexcept {
+  if (Own* own = last_own(ledger, attachment)) own->begun = true;
+}
+
+void uncount(Ledger& ledger, const CollectiveAttachment& attachment) noexcept {
+  const Own* own = last_own(ledger, attachment);
+  ledger.diverged = ledger.diverged || own == nullptr;
+  if (own == nullptr) return;
+  --ledger.calls;
+  (own->call.form == Form::kPersistent ? ledger.persistent : ledger.own).pop_back();
+}
+
+void uncount_around(Ledger& ledger) noexcept {
+  if (attachments.around == nullptr) return;
+  CollectiveAttachment& around = attachments.around->collective;
+  if (around.length == 0 || around.filter.value != ledger.filter.value) return;
+  const Own* own = last_own(ledger, around);
+  if (own == nullptr || own->begun) return;
+  uncount(ledger, around);
+  around.length = 0;
 }
 
 }  // namespace verity::mpi

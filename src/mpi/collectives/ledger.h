@@ -20,6 +20,7 @@ struct Own {
   TypeRef type;                // of what is expected
   std::vector<TypeRef> types;  // of each rank, where they differ
   uint64_t site;
+  bool begun = false;  // MPI has accepted it, and no other call takes its place any more
 };
 
 // Which collective operations were called on a communicator.
@@ -39,9 +40,18 @@ struct Ledger {
 };
 
 // Compares what arrived (a record and its tail) with one's own call of the same number, and
-// reports. False: this process has not come to that call yet. Under the caller's lock; calls no
-// MPI. May throw std::bad_alloc.
+// reports. False: this process has not come to that call yet, or has not begun it. Under the
+// caller's lock; calls no MPI. May throw std::bad_alloc.
 [[nodiscard]] bool compare_arrived(Ledger& ledger, const uint8_t* bytes, size_t length);
+
+// The call of this attachment, where it was counted just now, has begun or has succeeded.
+void note_begun(Ledger& ledger, const CollectiveAttachment& attachment) noexcept;
+// The call of this attachment is none: MPI has not begun it, and will not.
+void uncount(Ledger& ledger, const CollectiveAttachment& attachment) noexcept;
+// The same of the call around the one that this thread makes, which takes its place: a tool hands
+// it on, which other ranks may be without, or the error handler of a refused call makes the right
+// one. The start of a persistent operation is no such call: that was counted when it was made.
+void uncount_around(Ledger& ledger) noexcept;
 
 }  // namespace verity::mpi
 

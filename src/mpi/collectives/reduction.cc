@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/collectives/reduction.h"
 
-#include <iterator>
-
 #include "mpi/interpose/next.h"
 
 namespace verity::mpi {

@@ -36,8 +36,10 @@ struct HandleInfo {
     }
   }
   [[nodiscard]] bool current() const noexcept { return key.load(std::memory_order_acquire) != 0; }
+  // Hidden by one's own where handles are doubted.
+  [[nodiscard]] static bool is_like(const HandleInfo&) noexcept { return false; }
 
-  std::atomic<uint64_t> key{0};  // while the table has it under its handle
+  std::atomic<uint64_t> key{0};  // while the table has it under its handle, and does not doubt it
   std::atomic<Handle> handle{};
   std::atomic<unsigned> references{0};
   bool permanent = false;  // its handle is never freed: nothing is counted
@@ -137,6 +139,17 @@ class HandleTable {
                : cache_[index(handle)] = look_up(handle, std::forward<Fill>(fill));
   }
 
+  // Of a handle that find() says is ending: another thread ends it, and this one uses it in a
+  // callback, or has the same one for something new. In no table, for this use alone.
+  template <typename Fill>
+  [[nodiscard]] static Ref make_unshared(Fill&& fill) {
+    Info* made = take();
+    fill(made);
+    made->permanent = false;
+    made->references.store(0, std::memory_order_relaxed);
+    return Ref(made);
+  }
+
   // The same without making it: nullptr when the handle was never seen.
   [[nodiscard]] static Info* known(Handle handle) {
     const std::lock_guard lock(mutex());
@@ -157,6 +170,21 @@ class HandleTable {
       this_process.handle_generation.fetch_add(1, std::memory_order_release);
     }
     release(info);
+  }
+
+  // The handle may have been freed, and come again for something else: what is known of it is
+  // compared with what it is, when it is next looked up. Threads that use it go on.
+  static void doubt(Handle handle) noexcept {
+    const std::lock_guard lock(mutex());
+    const auto it = map().find(handle);
+    if (it == map().end() || it->second->permanent) return;
+    it->second->key.store(0, std::memory_order_release);
+    this_process.handle_generation.fetch_add(1, std::memory_order_release);
+  }
+
+  // MPI has ended, and with it all handles but the predefined ones; it may begin again.
+  static void drop_all() noexcept {
+    while (const std::optional<Handle> handle = any_handle()) drop(*handle);
   }
 
   static void release(Info* info) noexcept {
@@ -187,27 +215,49 @@ class HandleTable {
     return made;
   }
 
+  // One that may be freed.
+  static std::optional<Handle> any_handle() noexcept {
+    const std::lock_guard lock(mutex());
+    for (const auto& [handle, info] : map()) {
+      if (!info->permanent) return handle;
+    }
+    return std::nullopt;
+  }
+
   template <typename Fill>
   static Info* look_up(Handle handle, Fill&& fill) {
     {
       const std::lock_guard lock(mutex());
       const auto it = map().find(handle);
-      if (it != map().end()) return it->second;
+      if (it != map().end() && it->second->current()) return it->second;
       if (ending_.may_hold(handle)) return nullptr;
     }
     Info* made = take();
     fill(made);
+    Info* other = nullptr;  // which had the handle before
+    Info* const entered = enter(handle, made, &other);
+    if (other != nullptr) release(other);
+    return entered;
+  }
+  static Info* enter(Handle handle, Info* made, Info** other_p) {
     const std::lock_guard lock(mutex());
     const auto [it, added] = map().try_emplace(handle, made);
-    if (!added) {  // another thread was faster
+    Info* const known = it->second;
+    if (!added && known->current()) {  // another thread was faster
       put_back(made);
-      return it->second;
+      return known;
     }
     if (ending_.may_hold(handle)) {  // since it was filled
-      map().erase(it);
+      if (added) map().erase(it);
       put_back(made);
       return nullptr;
     }
+    if (!added && known->is_like(*made)) {
+      put_back(made);
+      known->key.store(Info::key_of(handle), std::memory_order_release);
+      return known;
+    }
+    if (!added) *other_p = std::exchange(it->second, made);
     made->references.store(1, std::memory_order_relaxed);
     made->handle.store(handle, std::memory_order_relaxed);
     made->key.store(Info::key_of(handle), std::memory_order_release);

@@ -45,11 +45,36 @@ void TypeInfo::keep(Use use, uint64_t copies, const signature::Record& record) n
     kept_[use] = {copies, record};
 }
 
+bool TypeInfo::is_like(const TypeInfo& other) const noexcept {
+  const auto& a = layout;
+  const auto& b = other.layout;
+  return permanent == other.permanent && checkable == other.checkable &&
+         one.hash == other.one.hash && one.count == other.one.count &&
+         one.basic == other.one.basic && one.flags == other.one.flags &&
+         description_length == other.description_length &&
+         std::memcmp(description, other.description, description_length) == 0 &&
+         a.known == b.known && a.runs == b.runs && a.extent == b.extent && a.bytes == b.bytes;
+}
+
 TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept {
   if (datatype == handles().type_null) return nullptr;
   try {
     return TypeTable::find(datatype, [datatype](TypeInfo* info) { fill(info, datatype); });
   } catch (const std::bad_alloc&) { return nullptr; }
+}
+
+TypeRef ending_type(MPI_Datatype datatype) noexcept {
+  if (datatype == handles().type_null) return {};
+  try {
+    return TypeTable::make_unshared([datatype](TypeInfo* info) {
+#ifdef OPEN_MPI  // which does not say how a type was made once it is being freed: not checked
+      static_cast<void>(datatype);
+      info->checkable = false;
+#else
+      fill(info, datatype);
+#endif
+    });
+  } catch (const std::bad_alloc&) { return {}; }
 }
 
 size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out,
@@ -65,5 +90,6 @@ size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t f
 }
 
 void forget_type(MPI_Datatype datatype) noexcept { TypeTable::drop(datatype); }
+void doubt_type(MPI_Datatype datatype) noexcept { TypeTable::doubt(datatype); }
 
 }  // namespace verity::mpi

@@ -43,6 +43,8 @@ struct TypeInfo : HandleInfo<MPI_Datatype> {
     return copies == kept_[use].copies ? &kept_[use].record : nullptr;
   }
   void keep(Use use, uint64_t copies, const signature::Record& record) noexcept;
+  // Whether all that is sent and compared of both is the same.
+  [[nodiscard]] bool is_like(const TypeInfo& other) const noexcept;
   void clear() noexcept {
     type = signature::Type();
     layout = {};
@@ -67,10 +69,15 @@ using TypeRef = TypeTable::Ref;
   TypeInfo* known = TypeTable::recall(datatype);
   return known != nullptr ? known : first_sight_of_type(datatype);
 }
+// The same while it is ending: it may also be another one, with the handle of one that another
+// thread frees.
+[[nodiscard]] TypeRef ending_type(MPI_Datatype datatype) noexcept;
 // One that MPI defines, and that is never freed.
 [[nodiscard]] bool is_predefined(MPI_Datatype datatype);
 // Before MPI_Type_free.
 void forget_type(MPI_Datatype datatype) noexcept;
+// It may have been freed: the MPI library gave back a handle, its own or the program's.
+void doubt_type(MPI_Datatype datatype) noexcept;
 
 // Writes the signature of `count` copies to `out`, which holds kMaxSignature bytes, of at most
 // `room` bytes; returns its length, 0 when the type is not checkable.

@@ -9,12 +9,12 @@ namespace {
 
 using StepAside = decltype(&verity_step_aside);
 
-bool in_one_library(void* a, void* b) noexcept {
+}  // namespace
+
+bool in_one_library(const void* a, const void* b) noexcept {
   Dl_info of_a, of_b;
   return dladdr(a, &of_a) != 0 && dladdr(b, &of_b) != 0 && of_a.dli_fbase == of_b.dli_fbase;
 }
-
-}  // namespace
 
 void* find_behind(const char* name) noexcept {
   void* next = dlsym(RTLD_NEXT, name);

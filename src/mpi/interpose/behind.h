@@ -9,6 +9,8 @@ namespace verity::mpi {
 // The definition of `name` after this library, and after the interposers behind it that step aside.
 // nullptr: there is none in the search order.
 [[nodiscard]] void* find_behind(const char* name) noexcept;
+// Of addresses of functions. False also where that is not known.
+[[nodiscard]] bool in_one_library(const void* a, const void* b) noexcept;
 
 }  // namespace verity::mpi
 

@@ -80,6 +80,7 @@ const Unusual* enter_unusual(const char* name, const void* return_address, const
       new (room) Unusual{around, outer_site, outer_name, from.library, saved, {}, {}};
   if (saved) {
     call->attachments = std::exchange(attachments, {});
+    attachments.around = &call->attachments;
     call->send = thread.other_send;
   }
   return call;

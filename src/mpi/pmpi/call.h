@@ -77,7 +77,7 @@ class Call {
   [[nodiscard]] int leave() const {
     if (!this_process.findings_wait.load(std::memory_order_relaxed)) [[likely]]
       return rc;
-    return unusual_ == nullptr || unusual_->around == 0 ? report_findings(rc) : rc;
+    return unusual_ == nullptr ? report_findings(rc) : rc;  // of those none is an outermost one
   }
 
   // The cache of what calls from here are about; nullptr: none.

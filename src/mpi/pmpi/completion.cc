@@ -18,5 +18,5 @@ VERITY_PASS(Request_get_status, 3)
 VERITY_PASS(Cancel, 1)
 
 // (MPI refuses nullptr, as in the wrappers of other calls that end something.)
-VERITY_WRAP(Request_free, (MPI_Request * request), (request),
-            if (request != nullptr) forget_request(*request))
+VERITY_WRAP_FOR_ALL(Request_free, (MPI_Request * request), (request),
+                    if (request != nullptr) forget_request(*request))

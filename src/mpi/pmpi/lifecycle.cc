@@ -11,6 +11,7 @@
 #include "mpi/check/report.h"
 #include "mpi/check/send_family.h"
 #include "mpi/collectives/collecting.h"
+#include "mpi/handles/types.h"
 #include "mpi/pmpi/partitioned.h"
 #include "mpi/pmpi/wrap.h"
 #include "mpi/process/library.h"
@@ -125,6 +126,6 @@ VERITY_WRAP(Session_init, (MPI_Info info, MPI_Errhandler handler, MPI_Session* s
             const Session begins(call, session))
 VERITY_WRAP(Session_finalize, (MPI_Session * session), (session),
             static_cast<void>(report_findings(MPI_SUCCESS));
-            session_ends())
+            if (session_ends()) TypeTable::drop_all())
 #endif
 VERITY_WRAP(Finalize, (), (), const Ending ending(call))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that end the life of a handle, which may then come again for something else; and those that
 // make a communicator of which more must be known than shows.
+#include <optional>
+
 #include "mpi/collectives/collecting.h"
 #include "mpi/handles/comms.h"
 #include "mpi/handles/types.h"
@@ -34,7 +36,30 @@ void end_comm(MPI_Comm comm) {
   forget_partitioned(comm);
   forget_comm(comm);
 }
+// By the MPI library itself, whose own ones are not probed.
+void end_known_comm(MPI_Comm comm) {
+  if (CommTable::known(comm) != nullptr) end_comm(comm);
+}
 void end_type(MPI_Datatype type) { forget_type(type); }
+
+// What the MPI library frees by itself may be a second handle of the program's own datatype, as
+// ROMIO gets them by MPI_Type_get_contents: that goes on, perhaps in other threads at once.
+class EndingType {
+ public:
+  EndingType(const Call& call, const MPI_Datatype* type) noexcept
+      : doubted_(call.internal() && type != nullptr ? *type : handles().type_null) {
+    if (!call.internal()) ending_.emplace(type, handles().type_null, end_type);
+    doubt_type(doubted_);
+  }
+  // A callback of the call may have looked it up.
+  ~EndingType() { doubt_type(doubted_); }
+  EndingType(const EndingType&) = delete;
+  EndingType& operator=(const EndingType&) = delete;
+
+ private:
+  MPI_Datatype doubted_;
+  std::optional<Ending<TypeTable>> ending_;
+};
 
 // MPI may refuse to free a communicator, as where an attribute's delete callback fails: it goes on,
 // but how many calls were made in it is forgotten. That is known before it may be entered again.
@@ -81,14 +106,13 @@ void decode_type(MPI_Datatype type) noexcept {
 
 }  // namespace
 
-VERITY_WRAP(Type_free, (MPI_Datatype * type), (type),
-            const Ending<TypeTable> ending(type, handles().type_null, end_type))
-VERITY_WRAP(Comm_free, (MPI_Comm * comm), (comm),
-            const Ending<CommTable> ending(comm, handles().comm_null, end_comm);
-            const Refusal refusal(call, comm))
-VERITY_WRAP(Comm_disconnect, (MPI_Comm * comm), (comm),
-            const Ending<CommTable> ending(comm, handles().comm_null, end_comm);
-            const Refusal refusal(call, comm))
+VERITY_WRAP_FOR_ALL(Type_free, (MPI_Datatype * type), (type), const EndingType ending(call, type))
+#define ENDS_COMM                                                              \
+  const Ending<CommTable> ending(comm, handles().comm_null,                    \
+                                 call.internal() ? end_known_comm : end_comm); \
+  const Refusal refusal(call, comm)
+VERITY_WRAP_FOR_ALL(Comm_free, (MPI_Comm * comm), (comm), ENDS_COMM)
+VERITY_WRAP_FOR_ALL(Comm_disconnect, (MPI_Comm * comm), (comm), ENDS_COMM)
 
 #ifdef OPEN_MPI
 // As older headers lack them, and the library may be a newer one.

@@ -10,10 +10,13 @@
 #ifdef VERITY_PARTITIONED
 
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "mpi/pmpi/receiving.h"
@@ -129,21 +132,32 @@ void forget_partitioned(MPI_Comm comm) noexcept {
 
 namespace {
 
+// The call around this one, if it `sends` or else receives and MPI has not begun it: this one is
+// made in its place, as where a tool hands it on (the other rank may be without). It has nothing
+// attached any more.
+void* take_owner_around(bool sends) noexcept {
+  Attachments* const around = attachments.around;
+  if (around == nullptr || around->active.pending != sends) return nullptr;
+  return std::exchange(around->active, {}).owner;
+}
+
+// Counted when its message is sent, under the lock around that: other threads' calls may be refused
+// meanwhile, and those that are not are numbered in the order of their messages.
 class PartitionedSend {
  public:
   PartitionedSend(const Call& call, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm) noexcept
       : call_(call) {
     // Last, as the library may send active messages of its own before.
-    const size_t length = sign(count, datatype, dest, tag, comm);
-    attachments.active = {bytes_, length, true};
+    length_ = sign(count, datatype, dest, tag, comm);
+    auto* const around = static_cast<PartitionedSend*>(take_owner_around(true));
+    if (around != nullptr && around->way_ == way_) around->counts_ = false;
+    attachments.active = {bytes_, length_, true, this, begins};
   }
+  // Its message may go later, or nowhere.
   ~PartitionedSend() {
     attachments.active = {};
-    if (!counted_ || call_.rc == MPI_SUCCESS) return;
-    const std::lock_guard lock(mutex);
-    const auto it = made().find(way_);
-    if (it != made().end()) --it->second.sends;
+    if (call_.rc == MPI_SUCCESS) static_cast<void>(number());
   }
   PartitionedSend(const PartitionedSend&) = delete;
   PartitionedSend& operator=(const PartitionedSend&) = delete;
@@ -154,18 +168,13 @@ class PartitionedSend {
     if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return 0;
     const CommInfo* info = usable(comm);
     if (info == nullptr) return 0;
-    PartitionedTail tail{0, tag, 0, 0, info->filter.value};
     int rank = 0;
     library().Comm_rank(comm, &rank);
-    tail.rank = static_cast<uint32_t>(rank);
-    way_ = {tail.communicator, static_cast<uint32_t>(dest), tag};
-    try {
-      const std::lock_guard lock(mutex);
-      tail.number = ++counts_of(way_).sends;
-      counted_ = true;
-    } catch (const std::bad_alloc&) { return 0; }
+    way_ = {info->filter.value, static_cast<uint32_t>(dest), tag};
+    counts_ = true;
     TypeInfo* type = find_type(datatype);
-    if (type == nullptr || has_miscounted()) return 0;
+    if (type == nullptr) return 0;
+    const PartitionedTail tail{0, tag, static_cast<uint32_t>(rank), 0, info->filter.value};
     const size_t length = write_signature(*type, count, thread.site, kPsendInit, bytes_,
                                           sizeof(bytes_) - sizeof(tail));
     if (length == 0) return 0;
@@ -173,9 +182,28 @@ class PartitionedSend {
     return length + sizeof(tail);
   }
 
+  // Counts it, once. 0: it does not count, or has been counted.
+  uint32_t number() noexcept {
+    if (!std::exchange(counts_, false)) return 0;
+    try {
+      const std::lock_guard lock(mutex);
+      return ++counts_of(way_).sends;
+    } catch (const std::bad_alloc&) { return 0; }
+  }
+
+  static size_t begins(void* owner) noexcept {
+    auto& self = *static_cast<PartitionedSend*>(owner);
+    const uint32_t number = self.number();
+    if (number == 0 || self.length_ == 0 || has_miscounted()) return 0;
+    uint8_t* const tail = self.bytes_ + self.length_ - sizeof(PartitionedTail);
+    std::memcpy(tail + offsetof(PartitionedTail, number), &number, sizeof(number));
+    return self.length_;
+  }
+
   const Call& call_;
   Way way_;
-  bool counted_ = false;
+  bool counts_ = false;
+  size_t length_ = 0;  // of the signature
   uint8_t bytes_[kMaxSignature];
 };
 
@@ -184,6 +212,9 @@ class PartitionedReceive {
   PartitionedReceive(const Call& call, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                      MPI_Comm comm) noexcept
       : call_(call) {
+    if (auto* const around = static_cast<PartitionedReceive*>(take_owner_around(false)))
+      around->leave_uncounted();
+    attachments.active.owner = this;
     if (source == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
     info_ = usable(comm);
     TypeInfo* type = info_ != nullptr ? find_type(datatype) : nullptr;
@@ -192,21 +223,26 @@ class PartitionedReceive {
     if (info_ != nullptr) way_ = {info_->filter.value, static_cast<uint32_t>(source), tag};
   }
   ~PartitionedReceive() {
+    attachments.active = {};
     if (info_ == nullptr) return;
     if (call_.rc != MPI_SUCCESS || has_miscounted()) {
-      if (receive_ != nullptr) receive_->dropped();
+      leave_uncounted();
       return;
     }
     try {
       await(way_, receive_);
-    } catch (const std::bad_alloc&) {
-      if (receive_ != nullptr) receive_->dropped();
-    }
+    } catch (const std::bad_alloc&) { leave_uncounted(); }
   }
   PartitionedReceive(const PartitionedReceive&) = delete;
   PartitionedReceive& operator=(const PartitionedReceive&) = delete;
 
  private:
+  void leave_uncounted() noexcept {
+    if (receive_ != nullptr) receive_->dropped();
+    receive_ = nullptr;
+    info_ = nullptr;
+  }
+
   const Call& call_;
   CommInfo* info_ = nullptr;
   PostedReceive* receive_ = nullptr;

@@ -2,6 +2,7 @@
 // Persistent requests: made once, a new message at each start.
 #include <algorithm>
 
+#include "mpi/interpose/behind.h"
 #include "mpi/pmpi/requests.h"
 #include "mpi/pmpi/wrap.h"
 #include "mpi/process/library.h"
@@ -38,9 +39,17 @@ RECV_INIT(Recv_init_c, MPI_Count)
 
 namespace {
 
+using StartAll = int (*)(int, MPI_Request*);
+
+// Whether it is a tool's, which makes a call of its own to the profiling interface.
+bool is_tools(StartAll next) noexcept {
+  return !in_one_library(reinterpret_cast<const void*>(next),
+                         reinterpret_cast<const void*>(library().Start));
+}
+
 // One by one, as the standard has it that this is the same: each start attaches by itself. What MPI
 // refuses, or may, is left to it: with a null request among them it starts none.
-int start_all(int count, MPI_Request requests[], int (*all)(int, MPI_Request*)) {
+int start_all(int count, MPI_Request requests[], StartAll all) {
   if (count <= 0 || requests == nullptr) return all(count, requests);
   const MPI_Request null = handles().request_null;
   if (std::find(requests, requests + count, null) != requests + count) return all(count, requests);
@@ -57,8 +66,11 @@ int start_all(int count, MPI_Request requests[], int (*all)(int, MPI_Request*)) 
   call.rc = start_attached(reinterpret_cast<MPI_Request*>(a), next.as<int (*)(MPI_Request*)>())
 VERITY_ENTRY(MPI_Start, "MPI_Start", 1, START(next_MPI_Start))
 VERITY_ENTRY(PMPI_Start, "MPI_Start", 1, START(next_PMPI_Start))
-#define STARTALL(next)                                                        \
-  call.rc = start_all(static_cast<int>(a), reinterpret_cast<MPI_Request*>(b), \
-                      next.as<int (*)(int, MPI_Request*)>())
+#define STARTALL(next)                                      \
+  const auto all = next.as<StartAll>();                     \
+  static const bool passes = is_tools(all);                 \
+  auto* const requests = reinterpret_cast<MPI_Request*>(b); \
+  call.rc =                                                 \
+      passes ? all(static_cast<int>(a), requests) : start_all(static_cast<int>(a), requests, all)
 VERITY_ENTRY(MPI_Startall, "MPI_Startall", 2, STARTALL(next_MPI_Startall))
 VERITY_ENTRY(PMPI_Startall, "MPI_Startall", 2, STARTALL(next_PMPI_Startall))

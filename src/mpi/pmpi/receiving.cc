@@ -23,9 +23,12 @@ void attach_receive_slow_path(KnownSite* known, const void* address, MPI_Count c
                               MPI_Datatype datatype, Envelope envelope, MPI_Comm comm) noexcept {
   const About about = resolve_handles(known != nullptr ? &known->received : nullptr, count,
                                       datatype, envelope.source, comm);
-  if (about.comm != nullptr)
-    attach(about.type, address, count, settings().digest, about.comm, envelope, thread.site,
-           thread.name);
+  if (about.comm == nullptr) return;
+  // Where the handle is one that another thread is freeing, too, the message counts all the same.
+  const TypeRef ending = about.type != nullptr ? TypeRef() : ending_type(datatype);
+  TypeInfo* const type = ending ? &*ending : about.type;
+  if (type != nullptr)
+    attach(type, address, count, settings().digest, about.comm, envelope, thread.site, thread.name);
 }
 
 Receiving::Receiving(TypeInfo* type, Data data, CommInfo* comm, Envelope envelope, uint64_t site,

@@ -62,8 +62,9 @@ About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatyp
   // Before the look-up: what is freed meanwhile is not remembered.
   const uint64_t generation = this_process.handle_generation.load(std::memory_order_acquire);
   CommInfo* known = find_comm(comm);
-  TypeInfo* type = known != nullptr && known->filter.mask != 0 ? find_type(datatype) : nullptr;
-  if (type == nullptr) return {};
+  if (known == nullptr || known->filter.mask == 0) return {};
+  TypeInfo* type = find_type(datatype);
+  if (type == nullptr) return {known, nullptr};
   if (last != nullptr && !settings().digest)
     *last = {generation, (uintptr_t)comm, (uintptr_t)datatype, known, type};
   return {known, type};
@@ -77,7 +78,7 @@ void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype, i
   CachedHandles* const last = sent != nullptr ? &sent->about : nullptr;
   const About about =
       is_same ? about_of(*last) : resolve_handles(last, data.count, datatype, dest, comm);
-  if (about.comm == nullptr) return;
+  if (about.type == nullptr) return;
   SendAttachment* const attachment =
       sent != nullptr ? &sent->attachment : &thread.other_send.attachment;
   attach(attachment, *about.type, data.count, *about.comm, dest, family, thread.site);

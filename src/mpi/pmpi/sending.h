@@ -26,7 +26,8 @@ struct About {
   return {static_cast<CommInfo*>(last.comm), static_cast<TypeInfo*>(last.type)};
 }
 // Looks both handles up, and caches the result. `count`, `peer`: a call with a bad one, or with
-// MPI_PROC_NULL, is about nothing.
+// MPI_PROC_NULL, or on a communicator without checks, is about nothing. A datatype that is ending
+// is not known, see ending_type().
 [[nodiscard]] About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatype,
                                     int peer, MPI_Comm comm) noexcept;
 

@@ -123,30 +123,43 @@ class Unpack {
 
 // One that sends or receives; `name` is MPI_x for both.
 #define VERITY_ENTRY(function, name, arity, ...)                                        \
-  VERITY_FUNCTION(                                                                      \
-      function, arity, ::verity::mpi::Call::Room room;                                  \
-      ::verity::mpi::Call call(name, return_address, frame_end, &room);                 \
+  VERITY_ENTRY_FOR_ALL(                                                                 \
+      function, name, arity,                                                            \
       if (call.internal()) return next_##function.as<Words>()(VERITY_ARGUMENTS(arity)); \
-      __VA_ARGS__; return call.leave();)
+      __VA_ARGS__)
+// Also where the MPI library makes the call for its own ends, or seems to: what a callback of the
+// program calls last returns to the library.
+#define VERITY_ENTRY_FOR_ALL(function, name, arity, ...)                                         \
+  VERITY_FUNCTION(function, arity, ::verity::mpi::Call::Room room;                               \
+                  ::verity::mpi::Call call(name, return_address, frame_end, &room); __VA_ARGS__; \
+                  return call.leave();)
 
-#define VERITY_TYPED(function, label, parameters, arguments, ...)                           \
-  namespace {                                                                               \
-  struct Typed_##function {                                                                 \
-    ::verity::mpi::Call& call;                                                              \
-    void operator() parameters const;                                                       \
-  };                                                                                        \
-  }                                                                                         \
-  VERITY_ENTRY(function, label, VERITY_COUNT arguments, const Typed_##function typed{call}; \
-               ::verity::mpi::Unpack(typed, static_cast<decltype(&::function)>(nullptr))(   \
-                   VERITY_ARGUMENTS(VERITY_COUNT arguments)))                               \
-  void Typed_##function::operator() parameters const {                                      \
-    __VA_ARGS__;                                                                            \
-    call.rc = next_##function.as<decltype(&::function)>() arguments;                        \
+#define VERITY_TYPED(function, label, parameters, arguments, ...) \
+  VERITY_TYPED_BY(VERITY_ENTRY, function, label, parameters, arguments, __VA_ARGS__)
+#define VERITY_TYPED_BY(ENTRY, function, label, parameters, arguments, ...)          \
+  namespace {                                                                        \
+  struct Typed_##function {                                                          \
+    ::verity::mpi::Call& call;                                                       \
+    void operator() parameters const;                                                \
+  };                                                                                 \
+  }                                                                                  \
+  ENTRY(function, label, VERITY_COUNT arguments, const Typed_##function typed{call}; \
+        ::verity::mpi::Unpack(typed, static_cast<decltype(&::function)>(nullptr))(   \
+            VERITY_ARGUMENTS(VERITY_COUNT arguments)))                               \
+  void Typed_##function::operator() parameters const {                               \
+    __VA_ARGS__;                                                                     \
+    call.rc = next_##function.as<decltype(&::function)>() arguments;                 \
   }
 
 #define VERITY_WRAP(name, parameters, arguments, ...)                        \
   VERITY_TYPED(MPI_##name, "MPI_" #name, parameters, arguments, __VA_ARGS__) \
   VERITY_TYPED(PMPI_##name, "MPI_" #name, parameters, arguments, __VA_ARGS__)
+// One that ends the life of a handle, whoever makes it.
+#define VERITY_WRAP_FOR_ALL(name, parameters, arguments, ...)                             \
+  VERITY_TYPED_BY(VERITY_ENTRY_FOR_ALL, MPI_##name, "MPI_" #name, parameters, arguments,  \
+                  __VA_ARGS__)                                                            \
+  VERITY_TYPED_BY(VERITY_ENTRY_FOR_ALL, PMPI_##name, "MPI_" #name, parameters, arguments, \
+                  __VA_ARGS__)
 
 // A function around which there is nothing to do, but which may end what others began.
 #define VERITY_PASS_ONE(function, arity)                                                           \

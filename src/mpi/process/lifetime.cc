@@ -95,10 +95,10 @@ void session_begins(MPI_Session session) noexcept {
   this_process.phase.store(kRunning, std::memory_order_release);
 }
 
-// The last one, in a process without MPI_Init: MPI may begin again.
-void session_ends() noexcept {
-  if (this_process.sessions.fetch_sub(1) == 1 && world() == handles().comm_null)
-    this_process.phase.store(kBefore, std::memory_order_release);
+bool session_ends() noexcept {
+  if (this_process.sessions.fetch_sub(1) != 1 || world() != handles().comm_null) return false;
+  this_process.phase.store(kBefore, std::memory_order_release);
+  return true;
 }
 #endif
 

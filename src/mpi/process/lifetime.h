@@ -17,7 +17,8 @@ void mpi_ended() noexcept;
 // A session begins, or ends: while there is one MPI's functions may be called without MPI_Init.
 #if MPI_VERSION >= 4
 void session_begins(MPI_Session session) noexcept;
-void session_ends() noexcept;
+// True: MPI ends with it, and may begin again.
+[[nodiscard]] bool session_ends() noexcept;
 #endif
 
 }  // namespace verity::mpi

@@ -58,6 +58,7 @@ struct CollectiveAttachment {
   size_t length = 0;
   bool consumed = false;  // by a message
   bool begun = false;     // the call has sent or made progress: MPI did not refuse it
+  [[nodiscard]] bool has_begun() const noexcept { return consumed || begun; }
   [[nodiscard]] bool matches(uint64_t tag) const noexcept {
     const uint64_t differing = (tag ^ filter.value) & filter.mask;
     return length != 0 && filter.mask != 0 &&
@@ -72,6 +73,10 @@ struct ActiveAttachment {
   const uint8_t* signature = nullptr;
   size_t length = 0;
   bool pending = false;
+  void* owner = nullptr;  // the caller's own
+  // The message is about to be sent: MPI did not refuse the call. It may complete the signature,
+  // and returns its length. No MPI or UCP call from there.
+  size_t (*begins)(void* owner) noexcept = nullptr;
 };
 
 // What the outermost MPI call of this thread attaches. An attachment is consumed once, which resets
@@ -82,6 +87,8 @@ struct Attachments {
   ReceiveAttachment receive;
   CollectiveAttachment collective;
   ActiveAttachment active;
+  // Those of the call around this one, which a tool may be handing on; nullptr: there is none.
+  Attachments* around = nullptr;
 };
 
 // The pending attachments of this thread. Initial-exec TLS: the interposer is preloaded.

@@ -63,7 +63,8 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
 template <typename Start>
 ucs_status_ptr_t send_active(const void* buffer, size_t bytes, Start start) noexcept {
   const Locked lock;
-  const ActiveAttachment attachment = std::exchange(attachments.active, {});
+  ActiveAttachment attachment = std::exchange(attachments.active, {});
+  if (attachment.begins != nullptr) attachment.length = attachment.begins(attachment.owner);
   ActiveSends& actives = workers().actives;
   if (!attachment.pending || actives.in_call()) return start();
   actives.begin({static_cast<const char*>(buffer), bytes}, attachment.signature, attachment.length);

@@ -34,6 +34,10 @@ UCX_VERITY_TYPECHECK=warn typechecked 60 "$mpich" 2 vposix,vself refused partiti
 contains "in a communicator that is not freed: it ends" "$(cat "$tap_dir/job")" '^refused done$'
 lacks "in a communicator that is not freed: MPI refuses it" "$(cat "$tap_dir/job")" '^rank 1: freed$'
 is "in a communicator that is not freed: nothing is reported" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
+UCX_VERITY_TYPECHECK=warn typechecked 60 "$mpich" 2 vposix,vself refused beside > "$tap_dir/job"
+contains "one that is refused beside another thread's: it ends" "$(cat "$tap_dir/job")" '^refused done$'
+contains "one that is refused beside another thread's: the others are compared" "$(cat "$tap_dir/job")" \
+  '^ucx-verity: rank 1: datatypes of 3 messages checked, 0 mismatched; 0 not checked$'
 UCX_VERITY_TYPECHECK_DIGEST=y typechecked 60 "$mpich" 2 vposix,vself partitioned right > "$tap_dir/job"
 contains "beside digests" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 36 messages checked, 0 mismatched; 0 not checked$'
 

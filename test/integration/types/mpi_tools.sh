@@ -12,13 +12,26 @@ compile_tool() { # compile_tool LAUNCHER: prints its path
   $compiler -w -O2 -g -shared -fPIC -o "$out" "$abs_top_srcdir/test/mpi/datatypes/tool.c" && echo "$out"
 }
 
-# with_preloads LAUNCHER FIRST SECOND COMMAND...: a job of two ranks with these libraries preloaded, in that order. What it says on
+# with_preloads LAUNCHER FIRST SECOND COMMAND...: a job of $ranks ranks with these libraries preloaded, in that order. What it says on
 # stderr comes last, as launchers cut lines where two streams meet.
+ranks=2
 with_preloads() {
   (
     verity_env vposix,vself
     export LD_PRELOAD="$LD_PRELOAD:$2:$3"
-    timeout -k 5 100 "$1" -np 2 "${@:4}" 2> "$tap_dir/stderr"
+    timeout -k 5 100 "$1" -np "$ranks" "${@:4}" 2> "$tap_dir/stderr"
+  )
+  cat "$tap_dir/stderr"
+}
+
+# tool_on_one_rank RANK LAUNCHER INTERPOSER TOOL PROGRAM: of four ranks, behind the interposer.
+tool_on_one_rank() {
+  (
+    verity_env vposix,vself
+    export LD_PRELOAD="$LD_PRELOAD:$3" TOOL_ALONE=$1
+    # shellcheck disable=SC2016 # each rank's own
+    timeout -k 5 100 "$2" -np 4 sh -c \
+      '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != "$TOOL_ALONE" ] || export LD_PRELOAD="$LD_PRELOAD:$0"; exec "$1"' "$4" "$5" 2> "$tap_dir/stderr"
   )
   cat "$tap_dir/stderr"
 }
@@ -65,12 +78,22 @@ for launcher in $openmpi $mpich; do
     # shellcheck disable=SC2086 # two libraries
     with_preloads "$launcher" $order "$program" right > "$tap_dir/job"
     twins "$name: correct messages" "$launcher" posix,self
-    contains "$name: the tool counts" "$(cat "$tap_dir/job")" '^tool sends [1-9][0-9]* receives [1-9][0-9]*$'
+    contains "$name: the tool counts" "$(cat "$tap_dir/job")" '^tool sends [1-9][0-9]* receives [1-9][0-9]* starts [1-9][0-9]*$'
     # shellcheck disable=SC2086
     with_preloads "$launcher" $order "$program" wrong > "$tap_dir/job"
     contains "$name: each mismatch is reported" "$(grep '^types wrong cases' "$tap_dir/job")" \
       '^types wrong cases [0-9]+ expected ([1-9][0-9]*) errors \1 failed 0 others 0$'
   done
+  for rank in 0 1; do
+    tool_on_one_rank $rank "$launcher" "$interposer" "$tool" "$(mpi_program "$launcher" legal)" > "$tap_dir/job"
+    contains "$mpi, a tool after it on rank $rank: ends as without checks" "$(cat "$tap_dir/job")" '^legal wrong 0$'
+    is "$mpi, a tool after it on rank $rank: no report" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
+  done
+  for _ in 1 2 3; do # what other ranks send meanwhile comes at any time
+    TOOL_BARRIER=1 ranks=4 with_preloads "$launcher" "$interposer" "$tool" "$(mpi_program "$launcher" collectives)" right
+  done > "$tap_dir/job"
+  is "$mpi, a tool makes calls before those that it hands on: ends" "$(grep -c '^collectives right [0-9]* calls$' "$tap_dir/job")" 3
+  is "$mpi, a tool makes calls before those that it hands on: no report" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
   typechecked 60 "$launcher" 2 vposix,vself jump > "$tap_dir/job"
   contains "$mpi: an error handler that does not return is called each time" "$(cat "$tap_dir/job")" '^jump errors ([1-9][0-9]*) of \1$'
   typechecked 60 "$launcher" 2 vposix,vself jump deeper > "$tap_dir/job"
@@ -83,6 +106,9 @@ for launcher in $openmpi $mpich; do
   threads "$mpi: no communicator is freed under its error handler" 2 released '^released errors [1-9][0-9]* freed under the handler 0$'
   compile_ending "$launcher" > "$tap_dir/compile" 2>&1 || note "$(cat "$tap_dir/compile")"
   ending "$mpi: another thread uses a type that is freed" "$launcher" type
+  UCX_VERITY_ATTEST=always UCX_VERITY_TYPECHECK=warn typechecked 60 "$launcher" 2 vposix,vself mismatch ending > "$tap_dir/job"
+  case $mpi in MPICH) counted='1 messages checked, 1 mismatched; 0 not checked' ;; *) counted='0 messages checked, 0 mismatched; 1 not checked' ;; esac
+  contains "$mpi: what is received as such a type counts" "$(cat "$tap_dir/job")" "^ucx-verity: rank 0: datatypes of $counted"
   ending "$mpi: types that are freed within each other" "$launcher" nest 9
   ending "$mpi: more of them than there is room for" "$launcher" nest 300
   ending "$mpi: another thread uses a communicator that is freed" "$launcher" comm

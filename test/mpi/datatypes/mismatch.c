@@ -11,6 +11,7 @@
  *   mismatch symmetric    collective operations in which both ranks compare with the other's
  *   mismatch reduction    a collective operation whose calls differ, but not in their datatypes
  *   mismatch persistent   between persistent requests
+ *   mismatch ending       of a message that is received as a type that is being freed
  *   mismatch short return a broadcast in which rank 1 has too little room, then correct operations
  */
 #include <mpi.h>
@@ -103,6 +104,26 @@ static void persistent(void) {
   MPI_Request_free(&request);
 }
 
+/* By the callback of its own end, while what is known of a type has been dropped already. */
+static int receive_as(MPI_Datatype type, int keyval, void* value, void* extra) {
+  (void)keyval, (void)value, (void)extra;
+  MPI_Recv(floats, 1, type, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return MPI_SUCCESS;
+}
+
+static void ending(void) {
+  MPI_Datatype type;
+  int keyval;
+  if (rank == 1) MPI_Send(ints, kLength, MPI_INT, 0, 1, MPI_COMM_WORLD);
+  if (rank != 0) return;
+  MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, receive_as, &keyval, NULL);
+  MPI_Type_contiguous(kLength, MPI_FLOAT, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_set_attr(type, keyval, NULL);
+  MPI_Type_free(&type);
+  MPI_Type_free_keyval(&keyval);
+}
+
 static void short_of_room(void) {
   int sums[kLength];
   MPI_Bcast(ints, rank == 1 ? kLength / 2 : kLength, MPI_INT, 0, MPI_COMM_WORLD);
@@ -119,7 +140,7 @@ int main(int argc, char** argv) {
     void (*run)(void);
   } cases[] = {{"late", late},           {"truncated", truncated}, {"handler", handler},
                {"symmetric", symmetric}, {"reduction", reduction}, {"persistent", persistent},
-               {"short", short_of_room}};
+               {"short", short_of_room}, {"ending", ending}};
   int error;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -8,10 +8,14 @@
  *   refused world         MPI_COMM_WORLD
  *   refused jump          the copy; the error handler leaves the call with longjmp()
  *   refused partitioned   the copy, by rank 1 alone
+ *   refused beside        nothing is freed: a partitioned send is refused while another thread
+ * makes one
  *
  * Two ranks. Prints "refused done" once, "refused none" where MPI has no partitioned communication.
  */
 #include <mpi.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,16 +104,69 @@ static void partitioned(void) {
     send_partitions(MPI_SHORT);
   }
 }
+
+enum { kRequests = 3 };
+static sem_t is_refused;
+static MPI_Request requests[kRequests];
+static double buffers[kRequests][8];
+
+static void let_other_thread(MPI_Comm* of, int* error, ...) {
+  (void)of, (void)error;
+  sem_post(&is_refused);
+  usleep(300000);
+}
+
+static void make(int i, MPI_Datatype type) {
+  if (rank == 0)
+    MPI_Psend_init(buffers[i], 2, 2, type, 1, 5, comm, MPI_INFO_NULL, &requests[i]);
+  else
+    MPI_Precv_init(buffers[i], 2, 2, type, 0, 5, comm, MPI_INFO_NULL, &requests[i]);
+}
+
+static void* make_first(void* unused) {
+  sem_wait(&is_refused);
+  make(0, MPI_INT);
+  return unused;
+}
+
+/* The refused call is made first, and returns while the other one has begun. */
+static void make_beside(void) {
+  MPI_Errhandler handler;
+  MPI_Request none = MPI_REQUEST_NULL;
+  pthread_t other;
+  sem_init(&is_refused, 0, 0);
+  MPI_Comm_create_errhandler(let_other_thread, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  pthread_create(&other, NULL, make_first, NULL);
+  expect_refused(
+      MPI_Psend_init(buffers[0], 2, 2, MPI_DATATYPE_NULL, 1, 5, comm, MPI_INFO_NULL, &none));
+  pthread_join(other, NULL);
+}
+
+static void beside(void) {
+  if (rank == 0)
+    make_beside();
+  else
+    make(0, MPI_INT);
+  make(1, MPI_FLOAT);
+  make(2, MPI_SHORT);
+  MPI_Startall(kRequests, requests);
+  for (int i = 0; rank == 0 && i < kRequests; ++i) MPI_Pready_range(0, 1, requests[i]);
+  MPI_Waitall(kRequests, requests, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < kRequests; ++i) MPI_Request_free(&requests[i]);
+}
 #else
 static void partitioned(void) {
   if (rank == 0) printf("refused none\n");
 }
+static void beside(void) { partitioned(); }
 #endif
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "free";
-  int key;
-  MPI_Init(&argc, &argv);
+  int key, provided;
+  MPI_Init_thread(&argc, &argv,
+                  strcmp(how, "beside") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   comm = MPI_COMM_WORLD;
   if (strcmp(how, "world") != 0) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -119,6 +176,8 @@ int main(int argc, char** argv) {
   MPI_Comm_set_attr(comm, key, &refuse);
   if (strcmp(how, "partitioned") == 0) {
     partitioned();
+  } else if (strcmp(how, "beside") == 0) {
+    beside();
   } else {
     collectives(how);
   }

@@ -20,6 +20,7 @@ struct Info : HandleInfo<int> {
   bool cleared = false;
   Info* next_free = nullptr;
   void clear() noexcept { cleared = true; }
+  [[nodiscard]] bool is_like(const Info& other) const noexcept { return value == other.value; }
 };
 using Table = HandleTable<int, Info>;
 
@@ -43,6 +44,25 @@ TEST(MpiHandleTable, AHandleThatComesAgainIsANewOne) {
   EXPECT_EQ(Table::recall(12), nullptr);
   EXPECT_EQ(find(12, 2)->value, 2);
   Table::drop(12);
+}
+
+// The MPI library frees a handle, perhaps one of several.
+TEST(MpiHandleTable, OneThatIsDoubtedIsTheSameIfItIsLikeBefore) {
+  Info* const known = find(17, 1);
+  Table::doubt(17);
+  EXPECT_EQ(Table::recall(17), nullptr);
+  EXPECT_FALSE(known->cleared) << "another thread may be using it";
+  EXPECT_EQ(find(17, 1), known);
+  EXPECT_EQ(Table::recall(17), known);
+  Table::doubt(17);
+  Info* const next = find(17, 2);
+  EXPECT_NE(next, known);
+  EXPECT_EQ(next->value, 2);
+  EXPECT_TRUE(known->cleared);
+  EXPECT_EQ(Table::recall(17), next);
+  Table::drop(17);
+  Table::doubt(17);
+  EXPECT_EQ(Table::known(17), nullptr);
 }
 
 // A callback of the call that ends it may use it still; what is the handle's next owner's must not
@@ -213,6 +233,19 @@ TEST(MpiHandleTable, APermanentOneStays) {
   EXPECT_EQ(find(15, 2), info);
   { const Table::Ref ref(info); }
   EXPECT_FALSE(info->cleared);
+}
+
+// MPI begins again after its last session, and counts its handles from the first one on.
+TEST(MpiHandleTable, AllThatMayBeFreedEndWithMpi) {
+  for (const int handle : {901, 902, 903}) EXPECT_EQ(find(handle, 1)->value, 1);
+  find(902, 1)->permanent = true;
+  Table::drop_all();
+  EXPECT_EQ(Table::recall(901), nullptr);
+  EXPECT_EQ(find(901, 2)->value, 2);
+  EXPECT_EQ(find(902, 2)->value, 1);
+  EXPECT_EQ(find(903, 2)->value, 2);
+  Table::drop(901);
+  Table::drop(903);
 }
 
 TEST(MpiHandleTable, HandlesThatShareAPlaceInTheThreadsMemory) {
