@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	test/campaign/fetch.sh \
 	test/campaign/run \
 	test/campaign/situations \
+	test/campaign/suites/cp2k.sh \
 	test/campaign/suites/hpcc.sh \
 	test/campaign/suites/hypre.sh \
 	test/campaign/suites/lammps.sh \
@@ -14,6 +15,7 @@ EXTRA_DIST += \
 	test/campaign/suites/mpich.sh \
 	test/campaign/suites/mumps.sh \
 	test/campaign/suites/netpipe.sh \
+	test/campaign/suites/nwchem.sh \
 	test/campaign/suites/openmpi.sh \
 	test/campaign/suites/own.sh \
 	test/campaign/suites/petsc.sh \

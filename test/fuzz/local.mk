@@ -93,4 +93,6 @@ fuzz_wire_LDADD = $(fuzz_libraries)
 fuzz_wire_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
 
 TESTS += test/fuzz/libfuzzer.sh
-EXTRA_DIST += test/fuzz/libfuzzer.sh
+EXTRA_DIST += test/fuzz/libfuzzer.sh test/fuzz/corpus/hub/empty_piece_written_behind \
+	test/fuzz/corpus/rma/aborted_requests_never_answered \
+	test/fuzz/corpus/rma/fetch_behind_aborted_requests

@@ -28,6 +28,7 @@ class Target final : public RmaWorld {
       server_.forget(line.peer);
       require(line.peer.requests == 0, "a job survives its link");
     }
+    check_rules();
     while (!flights_.empty()) land(input_.u8() & 1);
     release();
     require(started_ == ended_, "a read has no end");
@@ -35,13 +36,23 @@ class Target final : public RmaWorld {
     for (Line& line : lines_) {
       require(line.peer.open == 0 && line.peer.chunks == 0, "a peer's reads are counted wrong");
       require(client_.may_put(line.peer), "puts wait for no read");
+      claim(line.peer);
+      require(client_.has_room(line.peer), "a peer that has answered all is left without room");
     }
-    require(!client_.busy() && !server_.busy() && client_.has_room(lines_.front().peer),
-            "something is left");
+    require(!client_.busy() && !server_.busy(), "something is left");
     check_rules();
   }
 
  private:
+  // What was requested and aborted counts until its answers come, and here some were lost.
+  void claim(rma::Peer& peer) {
+    wire::RmaHeader header{};
+    header.kind = static_cast<uint8_t>(RmaKind::kGot);
+    for (unsigned n = peer.unclaimed; n != 0; --n)
+      client_.answer(peer, reinterpret_cast<const uint8_t*>(&header), sizeof(header));
+    require(peer.unclaimed == 0 && peer.unclaimed_bytes == 0, "more is claimed than was answered");
+  }
+
   Line& line() { return lines_[input_.u8() % kPeers]; }
 
   void step() {
@@ -196,7 +207,10 @@ class Target final : public RmaWorld {
   void start_fetch() {
     rma::Peer& peer = line().peer;
     const uint64_t free = Client::kMaxFetches - (fetches_ - fetched_);
-    const bool may = peer.fetches < free;
+    const uint32_t bytes = peer.fetching + peer.unclaimed_bytes;
+    const bool may = peer.fetches < free && peer.unclaimed_bytes <= Client::kMaxFetching &&
+                     0u + peer.chunks + peer.fetches + peer.unclaimed < Client::kMaxRequests &&
+                     (bytes == 0 || bytes + most_ <= Client::kMaxFetching);
     rma::Fetch* fetch = client_.make_fetch(peer);
     require((fetch != nullptr) == may, "the limit of fetches");
     if (fetch == nullptr) return;

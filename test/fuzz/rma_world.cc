@@ -70,6 +70,8 @@ void RmaWorld::check_rules() {
   for (Line& l : lines_) {
     require(l.peer.requests <= 2 * Server::kMaxJobs, "more jobs than allowed");
     require(l.peer.chunks <= Client::kMaxChunks / 2, "more chunks of a peer than allowed");
+    require(l.peer.unclaimed <= Client::kMaxRequests, "more requests of a peer than it keeps");
+    require(l.peer.unclaimed_bytes <= Server::kMaxCopied, "more bytes of a peer than it keeps");
   }
   require(!opened_, "a message was opened and not sent");
 }

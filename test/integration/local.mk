@@ -83,10 +83,12 @@ INTEGRATION_RUNS = \
 	test/integration/transport/peer_death.sh \
 	test/integration/transport/perftest.sh \
 	test/integration/transport/progress_thread.sh \
+	test/integration/onesided/openshmem.sh \
 	test/integration/onesided/reads.sh \
 	test/integration/transport/segment_sizes.sh \
 	test/integration/health/top.sh \
 	test/integration/transport/two_workers.sh \
+	test/integration/onesided/ucp_order.sh \
 	test/integration/types/typecheck_clean.sh \
 	test/integration/types/typecheck_instructions.sh \
 	test/integration/transport/uct_am.sh \

@@ -53,7 +53,7 @@ options=() variables=()
 if [ $# -gt 0 ]; then
   options=(--without-libclang CFLAGS='-O1 -g0' CXXFLAGS='-O1 -g0')
   export UNIT_CXXFLAGS=-O0 UNIT_PCH=test/unit/prefix.h.gch # test/unit/local.mk
-  export VERITY_TEST_SHORT=${VERITY_TEST_SHORT-1}
+  export VERITY_TEST_SHORT=${VERITY_TEST_SHORT-1} VERITY_SIM_SEEDS=${VERITY_SIM_SEEDS-40}
   wanted=$(printf '%s\n' "$@"; for test in "$@"; do [ ! -f "$top/$test" ] || cat "$top/$test"; done)
   needed() { # needed VARIABLE: those of its words that the tests name
     local name names

@@ -48,7 +48,7 @@ clean() { # clean NAME WANTED COMMAND...: ends well, says WANTED, and nothing is
 
 for list in vposix,vself vtcp,vself vftcp,vfself; do
   case $list in vf*) damage_frames 0.003 ;; *) no_damage ;; esac
-  for threads in 4 8; do
+  for threads in $(normal_or_long 8 "4 8"); do
     if [ -n "$openmpi" ] && [ -x "$build/test/mpi/threads" ]; then
       clean "Open MPI, $threads threads, $list" 'wrong 0 lost 0' mpi_job "$list" "$threads"
     else
