@@ -54,10 +54,15 @@ namespace {
 // to them behind that. What was sent may be no copy of the bounce buffer's bytes then.
 bool has_changed(Slot& slot) noexcept {
   const Source& source = *slot.source;
-  const size_t before = slot.header()->length - source.user.length;
-  const auto* copy = static_cast<const uint8_t*>(source.bounce) + before;
-  const auto* user = static_cast<const uint8_t*>(source.user.data);
-  return !std::equal(copy, copy + source.user.length, user);  // not memcmp(): an empty one is null
+  const auto* copy = static_cast<const uint8_t*>(source.bounce) + slot.header()->length;
+  for (uint32_t i = source.replaced; i-- > 1;) {  // the first one stood in the slot
+    const util::Piece& piece = source.pieces[i];
+    const auto* user = static_cast<const uint8_t*>(piece.data);
+    copy -= piece.length;
+    // Not memcmp(): an empty one may be null.
+    if (!std::equal(copy, copy + piece.length, user)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -131,7 +136,7 @@ bool ZeroCopy::bounce(Link& link, Slot& slot) noexcept {
   source.unbounced.unlink();
   util::copy_out({source.pieces, source.count}, 0, copy, length);
   source.bounce = copy;
-  source.user = source.pieces[source.count - 1];
+  source.replaced = source.count;
   source.pieces[0] = {copy, length};
   source.count = 1;
   source.bounced = true;

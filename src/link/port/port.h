@@ -74,7 +74,7 @@ class Port {
   virtual void failed(Link& link, Failure why) noexcept = 0;
 
   // The program wrote to the buffers of this zero-copy slot between their first sending and their
-  // copy (slot.source->user), or, without a source, of one that was copied late
+  // copy (slot.source->user()), or, without a source, of one that was copied late
   // (slot.copied_from()). `freed`: they were given back long before this is detected; the memory
   // may be another message's now.
   virtual void source_changed(Link&, const Slot&, bool /*freed*/) noexcept {}

@@ -40,9 +40,14 @@ struct Source {
   bool freed = false;      // Port::source_free() was called
   bool released = false;   // ZeroCopy::release() was called
   void* bounce = nullptr;  // from the bounce buffers, as large as the payload
-  util::Piece user = {};   // the last of the user's pieces, kept for reports when it was replaced
+  uint32_t replaced = 0;   // pieces that a copy, now the first one, stands for: the user's are kept
   util::Piece hello = {};  // follows the payload on the wire; stands in the slot
   alignas(8) unsigned char port[72];  // for the port: the lower and the upper completion
+
+  // The last of the user's pieces, for reports.
+  [[nodiscard]] util::Piece user() const noexcept {
+    return replaced == 0 ? util::Piece{} : pieces[replaced - 1];
+  }
 };
 
 // What is to be retransmitted of a slot. Exists only after a NACK.

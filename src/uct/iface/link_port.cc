@@ -66,7 +66,7 @@ void LinkPort::source_changed(link::Link& l, const link::Slot& slot, bool freed)
   if (slot.source == nullptr)
     return warnings().source_changed(core_.lower_name(), peer, slot.copied_from(),
                                      slot.size - wire::kCompactHeader, Warnings::kNoSend);
-  const util::Piece& user = slot.source->user;
+  const util::Piece user = slot.source->user();
   // Once it was given back, it may be the buffer of another send, that began later.
   const auto* state = reinterpret_cast<const ZcopyState*>(slot.source->port);
   const uint64_t watched = freed ? state->watched : Warnings::kAnySend;

@@ -69,13 +69,17 @@ class End : public link::Port {
       hub.sender.stalled(*link, Class::kSync, slot);
     return true;
   }
-  // The same without a copy: `buffer` stays the source.
+  // The same without a copy: `buffer` stays the source, in so many pieces.
   link::Slot* send_zero_copy(std::vector<uint8_t>& buffer, Class c = Class::kSync,
-                             uint8_t am_id = 1) {
+                             uint8_t am_id = 1, size_t pieces = 1) {
     link::Slot* slot = hub.sender.reserve(*link, c, link::ZeroCopy::source_space(0));
     if (slot == nullptr) return nullptr;
     link::Source* source = link::ZeroCopy::make_source(slot, nullptr, 0);
-    source->pieces[source->count++] = {buffer.data(), buffer.size()};
+    for (size_t i = 0; i < pieces; ++i) {
+      const size_t begin = buffer.size() * i / pieces;
+      source->pieces[source->count++] = {buffer.data() + begin,
+                                         buffer.size() * (i + 1) / pieces - begin};
+    }
     if (mixed && !busy && !lower_keeps_sources && (++commits & 1) != 0)
       return send_gathered(slot, c, am_id, buffer.size());
     hub.sender.commit_source(*link, c, slot, am_id);
@@ -169,7 +173,7 @@ class End : public link::Port {
   }
   void source_changed(link::Link&, const link::Slot& slot, bool was_freed) noexcept override {
     const util::Piece user =
-        slot.source != nullptr ? slot.source->user
+        slot.source != nullptr ? slot.source->user()
                                : util::Piece{slot.copied_from(), slot.size - wire::kCompactHeader};
     (was_freed ? changed_before : changed).push_back(user);
   }
