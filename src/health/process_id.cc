@@ -64,6 +64,27 @@ bool runs_as(std::uint64_t pid, std::uint32_t user) {
   return std::find(users.begin(), users.end(), user) != users.end();
 }
 
+std::uint32_t user_outside(std::uint32_t user, std::string_view map) noexcept {
+  for (std::size_t end; (end = map.find('\n')) != std::string_view::npos;
+       map.remove_prefix(end + 1)) {
+    std::array<std::uint32_t, 3> numbers{};
+    const char* at = map.data();
+    for (std::uint32_t& number : numbers) {
+      while (at != map.data() + end && *at == ' ') ++at;
+      at = std::from_chars(at, map.data() + end, number).ptr;
+    }
+    const auto [inside, outside, length] = numbers;
+    if (user < inside || user - inside >= length) continue;
+    return outside + (user - inside) != 0 ? outside + (user - inside) : user;
+  }
+  return user;
+}
+
+std::uint32_t user_outside(std::uint32_t user) {
+  static const std::string map = first_bytes("/proc/self/uid_map");
+  return user_outside(user, map);
+}
+
 // Of "PID (NAME) STATE PARENT ...", where NAME may hold anything.
 std::string ancestor(std::string_view program) {
   constexpr int kMost = 16;  // shells and tools between a launcher and its process

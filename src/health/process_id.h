@@ -29,6 +29,12 @@ enum class StatField { kStartTicks = 22, kStackStart = 28 };
 
 // Whether one of the user numbers of process `pid` (real, effective, saved, of files) is that one.
 [[nodiscard]] bool runs_as(std::uint64_t pid, std::uint32_t user);
+// The number that `user` of this process's user namespace has outside of it: a container's root may
+// be any user there. By `map`, as in /proc/PID/uid_map: "INSIDE OUTSIDE LENGTH" lines. Where
+// another namespace is around that one, as with podman's --userns=keep-id, only 0 outside may be
+// seen, and the number inside is returned.
+[[nodiscard]] std::uint32_t user_outside(std::uint32_t user, std::string_view map) noexcept;
+[[nodiscard]] std::uint32_t user_outside(std::uint32_t user);
 // The number and start of the nearest ancestor of this process whose program has that name, of
 // which the system knows 15 characters; empty: there is none.
 [[nodiscard]] std::string ancestor(std::string_view program);

@@ -19,6 +19,7 @@
 #include <random>
 #include <vector>
 
+#include "health/process_id.h"
 #include "util/memory_calls.h"
 
 namespace verity::health {
@@ -108,7 +109,9 @@ std::string file_name(std::uint64_t pid) {
 
 }  // namespace
 
-std::string default_directory(uid_t uid) { return "/dev/shm/ucx-verity-" + std::to_string(uid); }
+std::string default_directory(uid_t uid) {
+  return "/dev/shm/ucx-verity-" + std::to_string(user_outside(uid));
+}
 
 std::string folder_problem(const std::string& path) {
   const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -22,7 +22,7 @@ struct FileSettings {
   bool operator==(const FileSettings&) const = default;
 };
 
-// /dev/shm/ucx-verity-UID
+// /dev/shm/ucx-verity-UID; in a container UID is the number that the user has outside of it.
 [[nodiscard]] std::string default_directory(uid_t uid);
 
 class Segment final : public Ground {

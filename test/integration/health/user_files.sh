@@ -204,4 +204,22 @@ if unshare -m true 2> /dev/null; then
 else
   skip "folders called after others" "no mount namespaces here"
 fi
+
+# A container's root, who is another user outside: the files are that user's, and in the way of neither root nor another container.
+# shellcheck disable=SC2016 # for the inner shell
+if [ -x "$build/uct_am" ] &&
+  unshare -m setpriv --reuid=1 --regid=1 --clear-groups unshare -Ur test -r "$build/modules/libuct_verity.so.0"; then
+  output=$(unshare -m bash -c 'mount -t tmpfs -o mode=1777 none /dev/shm && cd / && . "$1/test/integration/lib.sh"
+    export UCX_VERITY_HEALTH_DIR=
+    job() { with_tls vself within 100 "$@" "$build/uct_am" -r 10 -c mixed vself 2>&1 | grep "no health file"; }
+    for user in 1 2; do job setpriv --reuid=$user --regid=$user --clear-groups unshare -Ur; done
+    job env
+    "$build/ucx-verity" status --brief | head -n 1; cd /dev/shm && stat -c "%n %u" *' - "$abs_top_srcdir" 2>&1)
+  is "a container's root has files of its own outside" "$(sed '1s/^[^ ]*: \(3 processes\).*/\1/' <<< "$output")" "3 processes
+ucx-verity-0 0
+ucx-verity-1 1
+ucx-verity-2 2"
+else
+  skip "a container's root" "no user namespaces here, no uct_am, or a build that others may not read"
+fi
 done_testing

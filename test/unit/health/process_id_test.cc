@@ -21,6 +21,18 @@ TEST(HealthProcessId, TellsProcessesApart) {
   EXPECT_EQ(start_ticks(0), 0u);
 }
 
+TEST(HealthProcessId, UsersOfContainersHaveANumberOutside) {
+  EXPECT_EQ(user_outside(1000, "         0          0 4294967295\n"), 1000u);
+  const char* rootless = "         0       1000          1\n         1     100000      65536\n";
+  EXPECT_EQ(user_outside(0, rootless), 1000u);
+  EXPECT_EQ(user_outside(1, rootless), 100000u);
+  EXPECT_EQ(user_outside(1001, rootless), 101000u);
+  EXPECT_EQ(user_outside(65534, "0 1000 1\n"), 65534u) << "it has none";
+  EXPECT_EQ(user_outside(1000, "0 1 1000\n1000 0 1\n"), 1000u) << "within another namespace";
+  EXPECT_EQ(user_outside(7, ""), 7u);
+  EXPECT_EQ(user_outside(7, "x\n0 1000"), 7u) << "cut off";
+}
+
 TEST(HealthProcessId, LongHostNamesKeepADifference) {
   EXPECT_EQ(short_name("node17", 20), "node17");
   EXPECT_EQ(short_name("exactly-twenty-chars", 20), "exactly-twenty-chars");
