@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -11,6 +14,22 @@
 
 namespace {
 
+// With UCX_LOG_LEVEL=debug UCX's libraries write to stdout when they are loaded: among what shells
+// and monitoring are to read. Before that, stdout becomes stderr, until main().
+int real_stdout = -1;
+void divert_stdout() {
+  real_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (real_stdout >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+[[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)() = divert_stdout;
+
+void restore_stdout() {
+  std::fflush(stdout);
+  if (real_stdout < 0) return;
+  dup2(real_stdout, STDOUT_FILENO);
+  close(real_stdout);
+}
+
 // A full disk is no success; for check, which wrote a line that did not come, it is no result.
 int finish(int exit_code, bool is_check) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
@@ -22,6 +41,7 @@ int finish(int exit_code, bool is_check) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  restore_stdout();
   CLI::App app("Set up, check and measure verified UCX transports", "ucx-verity");
   app.set_version_flag("--version", PACKAGE_VERSION " for UCX " VERITY_UCX_VERSION);
   app.require_subcommand(1);

@@ -41,6 +41,15 @@ else
   skip "fish: round trip" "fish is not installed"
 fi
 
+# UCX's libraries log to stdout as soon as they are loaded: there are the lines that are evaluated or parsed.
+is "UCX_LOG_LEVEL=debug: no other line" \
+  "$(bare UCX_LOG_LEVEL=debug "$tool" env --tls tcp,posix,self 2> /dev/null | sed 's/^export [A-Za-z_]*=.*;$/export/' | uniq)" "export"
+contains "UCX_LOG_LEVEL=debug: the log is on stderr" "$(bare UCX_LOG_LEVEL=debug "$tool" status 2>&1 > /dev/null)" ' UCX +DEBUG '
+mkdir "$tap_dir/none"
+is "UCX_LOG_LEVEL=debug: nor what monitoring reads" \
+  "$(bare UCX_LOG_LEVEL=debug "$tool" check --directory "$tap_dir/none" --ledger "$tap_dir/ledger" 2> /dev/null)" \
+  "UCX-VERITY OK: nothing verified in the last 24 h"
+
 twice="eval \"\$($tool env)\"; eval \"\$($tool env)\"; echo \"\$LD_PRELOAD\""
 if needs_preload; then
   preload='libverity_preload\.so:'
