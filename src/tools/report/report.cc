@@ -15,6 +15,7 @@
 #include <iterator>
 #include <memory>
 
+#include "health/text.h"
 #include "tools/commands.h"
 #include "tools/report/render.h"
 
@@ -27,6 +28,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestLine = 1 << 20;  // bytes; longer ones are none of ours
+
+constexpr const char* kCompressed =
+    " compressed, and not read: zcat -f FILE... | ucx-verity report /dev/stdin";
+
+// As logrotate leaves old ones. False: it is not, or it cannot be examined.
+bool is_compressed(int file) {
+  constexpr std::string_view kMarks[] = {"\x1f\x8b", "BZh", "\3757zXZ", "(\265/\375"};
+  std::array<char, 8> first;
+  const ssize_t size = pread(file, first.data(), first.size(), 0);
+  const std::string_view start(first.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return std::any_of(std::begin(kMarks), std::end(kMarks),
+                     [&](std::string_view mark) { return start.starts_with(mark); });
+}
 
 struct Options {
   std::vector<std::string> paths;
@@ -50,6 +64,10 @@ class Reading {
     if (error) return complain(path, error.message());
     std::sort(files.begin(), files.end());
     for (const std::string& file : files) (void)read_file(file, false);
+    if (const std::uint64_t number = std::exchange(compressed_, 0); number != 0) {
+      (void)complain(
+          path, health::grouped(number) + (number == 1 ? " file is" : " files are") + kCompressed);
+    }
     return true;
   }
   [[nodiscard]] Findings findings() const {
@@ -70,8 +88,11 @@ class Reading {
     if (file < 0 && !named && errno == ELOOP) return true;
     if (file < 0) return complain(path, std::strerror(errno));
     struct stat info {};
-    const bool take = fstat(file, &info) == 0 && (named || S_ISREG(info.st_mode));
-    std::string problem;
+    const bool is_file = fstat(file, &info) == 0 && S_ISREG(info.st_mode);
+    const bool packed = is_file && is_compressed(file);
+    const bool take = (named || is_file) && !packed;
+    std::string problem = packed && named ? std::string("it is") + kCompressed : "";
+    compressed_ += packed && !named;
     if (take) read_lines(file, &problem);
     close(file);
     files_ += take;
@@ -108,6 +129,7 @@ class Reading {
   EvidenceBuilder builder_;
   LineCounts lines_;
   std::uint64_t files_ = 0;
+  std::uint64_t compressed_ = 0;  // of the folder that is being read
 };
 
 bool write_file(const std::string& path, const std::string& text) {

@@ -143,6 +143,19 @@ is "a folder with a pipe, a link to a device, noise and a line cut off: status 2
 contains "what is no JSON is counted" "$(cat "$tap_dir/report")" 'lines? of no JSON'
 contains "and what would help is said" "$(cat "$tap_dir/complaint")" 'UCX_VERITY_FAULT_LOG'
 
+mkdir "$tap_dir/rotated"
+records > "$tap_dir/rotated/1.jsonl"
+gzip < "$tap_dir/rotated/1.jsonl" > "$tap_dir/rotated/1.jsonl.2.gz"
+report "$tap_dir/rotated" > "$tap_dir/report"
+contains "what logrotate has compressed is named" "$(cat "$tap_dir/complaint")" \
+  '^ucx-verity report: .*/rotated: 1 file is compressed, and not read: zcat -f FILE\.\.\. \| ucx-verity report /dev/stdin$'
+lacks "and is no line cut off" "$(cat "$tap_dir/report")" 'no JSON'
+report "$tap_dir/rotated/1.jsonl.2.gz" > /dev/null
+is "one that is given cannot be read" "$?" 2
+zcat -f "$tap_dir/rotated"/* | report /dev/stdin > "$tap_dir/report"
+contains "the command that it names reads all" "$(cat "$tap_dir/report")" "^ucx-verity report: $((2 * $(faults))) faults of machines"
+rm -r "$tap_dir/rotated"
+
 # ---- four hosts, of which one sends wrong -----------------------------------------------------------------------------------
 
 # Each process has a host name of its own.
