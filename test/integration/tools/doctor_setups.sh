@@ -76,6 +76,16 @@ setup "a misspelt variable" 'export UCX_VERITY_MDOE=observe' 2 \
   "  BROKEN  shell       UCX_VERITY_MDOE is no variable of ucx-verity, so it has no effect; did you mean UCX_VERITY_MODE? -> unset UCX_VERITY_MDOE; export UCX_VERITY_MODE=observe" "$ignored"
 setup "a folder that does not exist" 'export UCX_VERITY_HEALTH_DIR=/gone' 2 \
   "  BROKEN  shell       UCX_VERITY_HEALTH_DIR=/gone: the folder does not exist, so jobs count where 'status', 'top', 'check' and 'export' cannot see it -> mkdir -p /gone" "$ignored"
+if unshare -m true 2> /dev/null; then
+  folder=/dev/shm/ucx-verity-$EUID
+  setup "no folder is named, and the usual one is another user's" \
+    "exec unshare -m sh -c 'mount -t tmpfs none /dev/shm && mkdir $folder && chown 12345 $folder && exec \"\$0\" doctor' \
+       '$tool' 2> '$tap_dir/stderr'" 1 \
+    "  warn    shell       $folder: it belongs to user 12345, so jobs count where 'status', 'top', 'check' and 'export' cannot see it -> export UCX_VERITY_HEALTH_DIR=, a folder of yours on this host" \
+    "jobs started from this shell are verified, except for what the warnings above name"
+else
+  skip "no folder is named, and the usual one is another user's" "no mount namespaces here"
+fi
 setup "a file in a folder that does not exist" 'export UCX_VERITY_ATTEST_FILE=/gone/%h.json' 2 \
   "  BROKEN  shell       UCX_VERITY_ATTEST_FILE=/gone/%h.json: the folder /gone does not exist, so attestations are lost -> mkdir -p /gone" "$ignored"
 devices=$(bare "$tool" probe | grep -o '"tcp","[^"]*"' | cut -d'"' -f4 | paste -sd, | sed 's/,/, /g')

@@ -63,8 +63,8 @@ struct BadValue {
 };
 
 struct BadFolder {
-  std::string name;  // of the variable
-  std::string value;
+  std::string name;   // of the variable; empty: the folder that is used without one
+  std::string value;  // of it, or that folder
   std::string problem;
   std::string absent;  // the folder, where it does not exist
 };

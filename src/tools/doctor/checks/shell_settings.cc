@@ -91,6 +91,13 @@ const char* lost_without(const std::string& variable) {
 
 void check_folders(const Facts& facts, Findings* findings) {
   for (const BadFolder& bad : facts.shell.bad_folders) {
+    if (bad.name.empty()) {
+      findings->push_back(
+          {Grade::kWarning, kTopic,
+           bad.value + ": " + bad.problem + ", so " + lost_without("UCX_VERITY_HEALTH_DIR"),
+           "export UCX_VERITY_HEALTH_DIR=, a folder of yours on this host"});
+      continue;
+    }
     findings->push_back(
         {Grade::kBroken, kTopic,
          bad.name + "=" + bad.value + ": " + bad.problem + ", so " + lost_without(bad.name),

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "health/files/folder.h"
+#include "health/files/segment.h"
 #include "policy/policy_file.h"
 #include "tools/doctor/checks/shell_settings.h"
 #include "tools/doctor/checks/variable_names.h"
@@ -181,6 +182,22 @@ std::vector<BadFolder> bad_folders(const Variables& set) {
   return found;
 }
 
+// Of jobs whose health files go where no variable or file says.
+std::vector<BadFolder> bad_default_folder(const ShellFacts& shell) {
+  const auto said = [&](const char* name) {
+    const std::string* plugin = find_value(shell.probe.ucx.settings, name);
+    return plugin != nullptr ? *plugin : value_in_force(shell.settings, name);
+  };
+  const std::string* enabled = find_value(shell.set, "UCX_VERITY_HEALTH");
+  if (!said("UCX_VERITY_HEALTH_DIR").empty() || (enabled != nullptr && !is_yes(*enabled)))
+    return {};
+  const std::string folder = health::default_directory(geteuid());
+  const std::string existing = access(folder.c_str(), F_OK) == 0 ? folder : "/dev/shm";
+  const std::string problem = health::folder_problem(existing);
+  if (problem.empty()) return {};
+  return {{"", existing, problem, ""}};
+}
+
 // Of UCX's own names it cannot be seen who has them: the component says it.
 void name_wrappers(ProbeResult* result) {
   Names wrapped;
@@ -285,6 +302,7 @@ ShellFacts gather_shell(const Facts& facts) {
                                     : value_in_force(shell.settings, "UCX_VERITY_TRANSPARENT"));
   shell.bad_values = bad_values(facts, shell.set);
   shell.bad_folders = bad_folders(shell.set);
+  for (BadFolder& bad : bad_default_folder(shell)) shell.bad_folders.push_back(std::move(bad));
   return shell;
 }
 
