@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Programs on the public UCT and UCP interfaces; test/integration runs them.
-check_PROGRAMS += association close_threads contexts flush_threads lanes segments uct_am ucp_order wakeup peer_death steady two_workers
+check_PROGRAMS += association close_threads contexts flush_threads lanes own_worker segments uct_am ucp_order wakeup peer_death steady two_workers
 # What they share.
 EXTRA_LTLIBRARIES += libucx_peer.la
 libucx_peer_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
@@ -70,6 +70,10 @@ lanes_SOURCES = test/ucx/cases/cases.h test/ucx/lanes.cc
 wakeup_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 wakeup_LDADD = libucx_peer.la $(UCX_LIBS)
 wakeup_SOURCES = test/ucx/wakeup.cc
+
+own_worker_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+own_worker_LDADD = libucx_peer.la $(UCX_LIBS)
+own_worker_SOURCES = test/ucx/own_worker.cc
 
 ucp_order_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 ucp_order_LDADD = libucx_peer.la $(UCX_LIBS)

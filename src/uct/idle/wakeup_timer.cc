@@ -5,8 +5,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <utility>
-
 namespace verity::uct {
 
 namespace {
@@ -22,11 +20,10 @@ bool watch(int set, int fd) noexcept {
 
 WakeupTimer::~WakeupTimer() { close_set(); }
 
-void WakeupTimer::open(const uct_iface_params_t& params, const uct_iface_attr_t& lower_attr,
+void WakeupTimer::open(const uct_iface_params_t& params, bool calls,
                        ucs_async_context_t* async) noexcept {
   async_ = async;
-  if ((params.field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB) == 0) return;
-  if ((lower_attr.cap.event_flags & UCT_IFACE_FLAG_EVENT_ASYNC_CB) == 0) return;
+  if (!calls || (params.field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB) == 0) return;
   const bool has_arg = (params.field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG) != 0;
   event_cb_ = params.async_event_cb;
   event_arg_ = has_arg ? params.async_event_arg : nullptr;

@@ -3,9 +3,13 @@
 // What wakes a sleeping process. The event file descriptor is a set of the lower transport's and of
 // a timer: frames in flight must wake the process if their acknowledgement does not come. Where the
 // lower transport has no descriptor and calls the upper layer from its own asynchronous events
-// (ud), a timer of the same context does so.
+// (ud), a timer of the same context does so. On self nothing wakes anyone, as all is done within
+// the sender's call: here acknowledgements and answers may wait for the progress of a thread that
+// sleeps, which is called as by ud.
 #ifndef VERITY_UCT_IDLE_WAKEUP_TIMER_H
 #define VERITY_UCT_IDLE_WAKEUP_TIMER_H
+
+#include <utility>
 
 #include "uct/compat/ucx.h"
 
@@ -18,9 +22,8 @@ class WakeupTimer {
   WakeupTimer(const WakeupTimer&) = delete;
   WakeupTimer& operator=(const WakeupTimer&) = delete;
 
-  // Takes the upper layer's way to be woken without a descriptor, where the lower transport has it.
-  void open(const uct_iface_params_t& params, const uct_iface_attr_t& lower_attr,
-            ucs_async_context_t* async) noexcept;
+  // `calls`: the upper layer is woken without a descriptor, in its own way.
+  void open(const uct_iface_params_t& params, bool calls, ucs_async_context_t* async) noexcept;
   // A descriptor for the lower transport's events and the timer.
   [[nodiscard]] ucs_status_t event_fd(int lower_fd, int* fd_p) noexcept;
 
@@ -36,6 +39,11 @@ class WakeupTimer {
   void wake_sleeping() noexcept {
     if (sleeps_ || is_set_) wake();
   }
+  // The same once, where it may sleep since set().
+  void wake_once() noexcept {
+    if (std::exchange(sleeps_, false)) wake();
+  }
+  [[nodiscard]] bool may_sleep() const noexcept { return sleeps_; }
   // The interface closes: from here on it wakes nothing. UCP's callback is that of an interface
   // which UCP frees next. With the guard held; stop() comes next.
   void close() noexcept {

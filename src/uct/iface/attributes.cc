@@ -110,6 +110,7 @@ void VerityIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   // Without zero-copy it limits am_short_iov only, which copies any number of pieces.
   if (limits.max_zcopy != 0) attr.cap.am.max_iov = limits.max_iov;
   map_onesided(attr);
+  if (wakes_itself()) attr.cap.event_flags |= UCT_IFACE_FLAG_EVENT_ASYNC_CB;
   attr.overhead += kMessageCost;
   attr.bandwidth.dedicated = in_series(attr.bandwidth.dedicated);
   attr.bandwidth.shared = in_series(attr.bandwidth.shared);

@@ -57,6 +57,7 @@ void LinkPort::writable(link::Link& link) noexcept {
 
 // UCX's thread, where it serves the interface, runs the timers itself: see serve_idle().
 void LinkPort::deadline_set() noexcept {
+  if (core_.is_self) return wakeup_.wake_once();  // what is sent is received at once
   if (!core_.threads.threaded || links_.has_off_links())
     wakeup_.set_while_asleep(core_.config.probe_after);
 }

@@ -102,18 +102,26 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
   if (core_.is_off()) return uct_iface_event_arm(lower(), events);
   const AsyncGuard guard(core_.threads);
   link::Hub& hub = *core_.hub;
+  const bool rested = !wakes_itself() || hub.is_idle();
   (void)hub.flush_control();
   const uint64_t now = monotonic_ns();
   hub.tick(now);
+  // What is acknowledged here on self announces itself in no other way: the upper layer may look
+  // for it in progress (UCP's flush of a worker).
+  const bool rests = wakes_itself() && hub.is_idle();
+  if (rests && !rested) return UCS_ERR_BUSY;
   if (!completions_.empty() || !delivery_.deferred().empty() || flusher_.must_run())
     return UCS_ERR_BUSY;
   if (onesided_ != nullptr && onesided_->must_poll()) return UCS_ERR_BUSY;
   const bool retries = onesided_ != nullptr && onesided_->must_retry();
   const bool soon =
       hub.has_pending_control() || links_.needs_attention() || !flusher_.empty() || retries;
-  wakeup_.set(soon ? now + kRetry : hub.next_deadline(), now);
+  // A deadline that is left over from frames that have arrived is no reason to wake.
+  wakeup_.set(soon ? now + kRetry : rests ? UINT64_MAX : hub.next_deadline(), now);
   check_time_ = true;
-  return uct_iface_event_arm(lower(), events);
+  if (!wakes_itself()) return uct_iface_event_arm(lower(), events);
+  core_.check_kept = true;  // the next message may come from another thread
+  return UCS_OK;
 }
 
 // --- while the worker is idle ---

@@ -80,10 +80,11 @@ ucs_status_t VerityIface::opened(const uct_iface_params_t& params, const uct_ifa
   core_.threads.set_async(worker->async, (lower_attr().cap.flags & UCT_IFACE_FLAG_CB_ASYNC) != 0);
   if ((params.open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0)
     core_.device_name = params.mode.device.dev_name;
-  wakeup_.open(params, lower_attr(), worker->async);
   core_.rows = process().open_rows(lower_tl_name(), params, lower_injects());
   const ucs_status_t status = open_links(params);
   if (status != UCS_OK) return status;
+  const bool lower_calls = (lower_attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_ASYNC_CB) != 0;
+  wakeup_.open(params, lower_calls || wakes_itself(), worker->async);
   { const QuietLower first; }  // what it locks only once is not for the data path
   if (const verity_interposer* mpi = extensions_.table(); mpi != nullptr)
     process().count_types(*mpi);

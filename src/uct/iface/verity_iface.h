@@ -85,6 +85,11 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
  private:
   [[nodiscard]] ucs_status_t open_links(const uct_iface_params_t& params);
   [[nodiscard]] ucs_status_t start_receiving() noexcept;
+  // On self no event comes from below: what a thread leaves for the progress of another one, which
+  // sleeps, is to wake that.
+  [[nodiscard]] bool wakes_itself() const noexcept {
+    return core_.is_self && lower_attr().cap.event_flags == 0;
+  }
   void map_onesided(uct_iface_attr_t& attr) const noexcept;
   [[nodiscard]] wire::AddressTail address_tail() const noexcept;
   unsigned progress_shared() noexcept;

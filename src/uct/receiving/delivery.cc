@@ -210,6 +210,7 @@ void Delivery::deliver(UctLink& l, wire::Class c, uint8_t am_id, const void* pay
 // answer to them, after which a caller makes no progress (MPI_Bsend of Open MPI behind a barrier).
 // Within a send, as on self, they wait for progress.
 bool Delivery::is_kept(uint8_t am_id, const void* payload, size_t length) noexcept {
+  if (core_.is_self) wakeup_.wake_once();
   // What is acknowledged was applied, also while the interface closes.
   if (am_id == wire::kRmaId) return false;
   if (closing_) return true;

@@ -129,7 +129,8 @@ class Delivery {
     return c == wire::Class::kAsync && (!is_async(am_id) || defers_async());
   }
   [[nodiscard]] bool must_check_kept() const noexcept {
-    return closing_ || idle_ || runs_deferred_ || !deferred_.empty() || !completions_.empty();
+    return closing_ || idle_ || runs_deferred_ || !deferred_.empty() || !completions_.empty() ||
+           (core_.is_self && wakeup_.may_sleep());
   }
   [[nodiscard]] bool is_kept(uint8_t am_id, const void* payload, size_t length) noexcept;
   void defer(uint8_t am_id, const void* payload, size_t length) noexcept;

@@ -31,6 +31,16 @@ for list in vfposix,vself vfposix; do
   done
 done
 
+# A thread that sends to its own worker, on which another one sleeps.
+no_damage
+for list in vself vposix,vself vtcp,vself vposix,vcma,vself; do
+  case $list in
+    *cma*) with_tls vposix,vcma "${UCX_INFO:-ucx_info}" -d 2> /dev/null | grep -q 'Transport: vcma' ||
+      { skip "own worker, $list" "no cma"; continue; } ;;
+  esac
+  ok "own worker, $list" with_tls "$list" within 60 "$build/own_worker" "$(normal_or_long 500 20000)"
+done
+
 damage_frames 0.02 1 drop
 export UCX_FAULT_AFTER=20
 contains "without the plugin both sleep for ever" \
