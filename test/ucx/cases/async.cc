@@ -185,9 +185,8 @@ void connect_in_handler(Side& side) {
   need_async_and_two(side, iface);
   skip_if_pairs(iface);
   Iface other(side.options);
-  Inbound in(iface, kId, middling, UCT_CB_FLAG_ASYNC);
-  Endpoints eps(iface, side.channel, 1);
   const Iface::Address peer = iface.exchange_addresses(side.channel);
+  Inbound in(iface, kId, middling, UCT_CB_FLAG_ASYNC);
   std::atomic<uct_ep_h> made = nullptr;
   in.on_message = [&](uint8_t*, size_t, unsigned, uint64_t sequence) {
     if (sequence == 0) return UCS_OK;
@@ -195,6 +194,7 @@ void connect_in_handler(Side& side) {
     made = iface.connect_to_iface(peer);
     return UCS_OK;
   };
+  Endpoints eps(iface, side.channel, 1);  // messages may come from here on
   Outbound out(iface, eps[0], kId, middling);
   connect(side, iface, in, out);
   if (side.role == 0) {
