@@ -140,8 +140,9 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle) noexcept {
   // A thread and a closing interface serve handshakes too.
   if (idle != 0 && !core_.threads.threaded && links_.empty()) return false;
   if (core_.upcalls != 0) return false;
+  bool received = false;
   if (delivery_.deferred().bytes() < core_.config.out_of_order_limit) {
-    delivery_.without_upcalls([this] { (void)progress_lower(); });
+    delivery_.without_upcalls([&] { received = progress_lower() != 0; });
   }
   if (core_.threads.threaded) upkeep_.push_stored();
   if (onesided_ != nullptr) (void)onesided_->serve();
@@ -152,7 +153,9 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle) noexcept {
   const bool reads = onesided_ != nullptr && onesided_->must_poll();
   const bool waits = !delivery_.deferred().empty() || !completions_.empty() ||
                      links_.needs_attention() || flusher_.must_run() || reads;
-  if (waits) wakeup_.wake();
+  if (waits && !wakes_itself()) wakeup_.wake();
+  // And what was read here alone: UCP's flush of a worker looks for acknowledgements in progress.
+  if (waits || received) wakeup_.wake_once();
   return true;
 }
 

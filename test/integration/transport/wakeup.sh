@@ -41,6 +41,8 @@ for list in vself vposix,vself vtcp,vself vposix,vcma,vself; do
   ok "own worker, $list" with_tls "$list" within 60 "$build/own_worker" "$(normal_or_long 500 20000)"
 done
 
+ok "own worker, with the progress thread" with_tls vtcp,vself within 60 env UCX_VERITY_PROGRESS_THREAD=y "$build/own_worker"
+
 damage_frames 0.02 1 drop
 export UCX_FAULT_AFTER=20
 contains "without the plugin both sleep for ever" \
