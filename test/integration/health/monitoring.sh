@@ -157,6 +157,10 @@ is "NHC: node0 is not" "$(nhc node0)" "status 0"
 # A typo in nhc.conf would drain every node that has it.
 is "NHC: a wrong option drains no node" "$(nhc node1 --criticl 3 2> "$tap_dir/log")" "status 0"
 contains "NHC: and the log says so" "$(cat "$tap_dir/log")" '^check_ucx_verity:  node not checked \(status 0\): ucx-verity check: not checked: .*--criticl'
+printf '#!/bin/sh\necho "ucx-verity check: examined only a part of /dev/shm/x" >&2\n' > "$tap_dir/partial"
+chmod +x "$tap_dir/partial"
+is "NHC: nor does a node with too many files" "$(tool=$tap_dir/partial nhc node1 2> "$tap_dir/log")" "status 0"
+contains "NHC: and the log says so" "$(cat "$tap_dir/log")" '^check_ucx_verity:  node checked in part: ucx-verity check: examined only a part of'
 is "NHC: nor does a command that is not there" "$(tool=/nowhere/ucx-verity nhc node1 2> "$tap_dir/log")" "status 0"
 contains "NHC: and the log says so" "$(cat "$tap_dir/log")" '^check_ucx_verity:  node not checked \(status 127\): .*/nowhere/ucx-verity'
 
