@@ -12,6 +12,7 @@ verity_unit_SOURCES += \
 	test/unit/health/counters_test.cc \
 	test/unit/health/fault_record_test.cc \
 	test/unit/health/identity_test.cc \
+	test/unit/health/job_log_test.cc \
 	test/unit/health/summary_test.cc \
 	test/unit/health/syndrome_test.cc \
 	test/unit/health/collect_test.cc \

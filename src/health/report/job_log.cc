@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cinttypes>
@@ -77,7 +78,8 @@ bool JobLog::is_ours() const noexcept {
   return fstat(fd_, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
-bool JobLog::join(const std::string& folder, const std::string& key, const std::string& rank) {
+bool JobLog::join(const std::string& folder, const std::string& key, const std::string& rank,
+                  unsigned ranks) {
   path_ = folder + "/" + file_name(key);
   const int fd =
       ::open(path_.c_str(),
@@ -98,13 +100,28 @@ bool JobLog::join(const std::string& folder, const std::string& key, const std::
            .nonce = random_number(),
            .rank = rank};
   const std::string record = begin_record(self_);
-  if (append(record)) {
+  if (reserve(ranks) && append(record)) {
     lock(record.size());
     return true;
   }
   ::close(fd_);
   fd_ = -1;
   return false;
+}
+
+// The space of all accounts is taken now: in a full file system the last process could not append
+// its own, and those of the processes that have ended would never be printed. They share it, so
+// that a long account may be as others are short. False: there is none.
+bool JobLog::reserve(unsigned ranks) const noexcept {
+  constexpr off_t kOfOne = 4096;
+  struct stat info;
+  if (fstat(fd_, &info) != 0) return false;
+  const off_t wanted = kOfOne * static_cast<off_t>(std::max(ranks, 1U));
+  if (!within_limit(static_cast<std::uint64_t>(info.st_size + wanted))) return true;  // SIGXFSZ
+  int rc;
+  do rc = fallocate(fd_, FALLOC_FL_KEEP_SIZE, info.st_size, wanted);
+  while (rc != 0 && errno == EINTR);
+  return rc == 0 || (errno != ENOSPC && errno != EDQUOT);  // where none can be taken: without
 }
 
 // In one write, which other processes' do not divide.
@@ -149,16 +166,24 @@ JobLog::Outcome JobLog::leave(const Report& report, bool failed, Assembled* all_
   } catch (...) { return Outcome::kNoLog; }
 }
 
+// What cannot be appended, beyond the limit of a file's size, this process alone knows: the last
+// one prints it all the same.
 JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assembled* all_p) {
-  if (!append(end_record(self_, report, failed))) return Outcome::kNoLog;
-  const auto records = read_records(read_all(fd_));
+  const std::string record = end_record(self_, report, failed);
+  const bool appended = append(record);
+  if (!is_ours()) return Outcome::kNoLog;
+  std::vector<std::byte> bytes = read_all(fd_);
+  const auto* own = reinterpret_cast<const std::byte*>(record.data());
+  if (!appended) bytes.insert(bytes.end(), own, own + record.size());
+  const auto records = read_records(bytes);
   if (!records) return Outcome::kNoLog;
-  auto all = assemble(*records, self_, [this](const JobRecord& record) { return lives(record); });
+  auto all = assemble(*records, self_, [this](const JobRecord& other) { return lives(other); });
   if (!all) return Outcome::kNoLog;
   if (all->deserted) remove();
   const bool reports = all->complete || (failed && all->failed == 0);
   if (reports) *all_p = std::move(*all);
-  return reports ? Outcome::kReports : Outcome::kOthersLive;
+  if (reports) return Outcome::kReports;
+  return appended ? Outcome::kOthersLive : Outcome::kNoLog;
 }
 
 // The name may be another file's by now.

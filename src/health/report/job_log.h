@@ -81,10 +81,11 @@ class JobLog {
   JobLog(const JobLog&) = delete;
   JobLog& operator=(const JobLog&) = delete;
 
-  // This process begins. `key` names the job on this host, `folder` is one of health files. False:
-  // there will be no summary.
+  // This process begins. `key` names the job on this host, `folder` is one of health files,
+  // `ranks` says how many of its processes this host has; 0: unknown. False: there will be no
+  // summary.
   [[nodiscard]] bool join(const std::string& folder, const std::string& key,
-                          const std::string& rank);
+                          const std::string& rank, unsigned ranks);
   [[nodiscard]] bool joined() const noexcept { return fd_ >= 0; }
 
   enum class Outcome {
@@ -96,6 +97,7 @@ class JobLog {
   [[nodiscard]] Outcome leave(const Report& report, bool failed, Assembled* all_p) noexcept;
 
  private:
+  [[nodiscard]] bool reserve(unsigned ranks) const noexcept;
   [[nodiscard]] bool append(const std::string& record) noexcept;
   void lock(std::size_t size) noexcept;
   [[nodiscard]] bool is_ours() const noexcept;

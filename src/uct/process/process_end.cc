@@ -79,7 +79,8 @@ void Process::join_job() {
   if (options().attest_ranks || options().attest == health::AttestPolicy::kNever ||
       launch_.key.empty() || !is_rank())
     return;
-  if (!job_.join(segment_->folder(), launch_.key + " " + who.host, who.rank)) return;
+  if (!job_.join(segment_->folder(), launch_.key + " " + who.host, who.rank, launch_.host_ranks))
+    return;
   on_exit(
       [](int status, void*) {
         if (Process* made = PerProcess<Process>::made()) made->exits(status);

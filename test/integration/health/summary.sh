@@ -98,6 +98,17 @@ for launcher in "$openmpi" ${mpich:+"$mpich"}; do
   one_line "$mpi: a rank that vanished is missed" '^ucx-verity: 3 ranks on alpha: .*; 1 of 3 ranks did not report$'
   clean
 done
+# shellcheck disable=SC2016 # for the inner shell
+if unshare -rm true 2> /dev/null; then
+  for launcher in "$openmpi" ${mpich:+"$mpich"}; do
+    output_of unshare -rm bash -c 'mount -t tmpfs -o size=1m none "$1" && shift && "$@"' - "$dir" \
+      bash -c ". '$abs_top_srcdir/test/integration/lib.sh'; mpi_run 100 '$launcher' 6 vposix,vself vanish full '$dir/full'"
+    one_line "$(flavour "$launcher"): one report also where the file system has filled up" \
+      '^ucx-verity: 6 ranks on alpha: [0-9.]+ K?i?B verified, no damage found$'
+  done
+else
+  skip "one report also where the file system has filled up" "no user namespaces here"
+fi
 # A rank that reports by itself is not accused.
 cat > "$tap_dir/other_rank" << 'SH'
 #!/bin/bash

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job's ranks on one host say together, and how they find each other.
-#include <fcntl.h>
+// What a job's ranks on one host say together, and their records.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 
 #include "health/report/job_log.h"
 #include "health/report/summary.h"
@@ -322,70 +318,6 @@ TEST(HealthJobLog, DamagedRecordsAreRead) {
     damaged[at] = static_cast<char>(~damaged[at]);
     (void)read_records(std::as_bytes(std::span(damaged)));
   }
-}
-
-TEST(HealthJobLog, FilesOfOneProcess) {
-  const Folder folder;
-  JobLog log;
-  ASSERT_TRUE(log.join(folder.path, "launch 1", "0"));
-  Assembled all;
-  EXPECT_EQ(log.leave(rank("0"), false, &all), JobLog::Outcome::kReports);
-  EXPECT_EQ(all.registered, 1U);
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
-}
-
-TEST(HealthJobLog, TheNextProgramOfALaunchHasOneFileToo) {
-  const Folder folder;
-  JobLog first[2], second[2];
-  const auto join = [&](JobLog& log, const std::string& number) {
-    ASSERT_TRUE(log.join(folder.path, "launch 1", number));
-  };
-  Assembled all;
-  join(first[0], "0");
-  join(first[1], "1");
-  EXPECT_EQ(first[0].leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
-  join(second[0], "0");
-  EXPECT_EQ(first[1].leave(rank("1"), false, &all), JobLog::Outcome::kReports);
-  EXPECT_EQ(all.registered, 2U);
-  join(second[1], "1");
-  EXPECT_EQ(second[0].leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
-  EXPECT_EQ(second[1].leave(rank("1"), false, &all), JobLog::Outcome::kReports);
-  EXPECT_EQ(all.registered, 2U);
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
-}
-
-// A rank that runs something else by exec() after its program: it is the same process.
-TEST(HealthJobLog, WhoRunsAnotherProgramIsNotWaitedFor) {
-  const Folder folder;
-  int until_exec[2];
-  ASSERT_EQ(pipe2(until_exec, O_CLOEXEC), 0);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    JobLog log;
-    if (log.join(folder.path, "launch 1", "0")) execlp("sleep", "sleep", "60", nullptr);
-    _exit(1);
-  }
-  close(until_exec[1]);
-  char byte;
-  EXPECT_EQ(read(until_exec[0], &byte, 1), 0);
-  close(until_exec[0]);
-  JobLog log;
-  EXPECT_TRUE(log.join(folder.path, "launch 1", "1"));
-  Assembled all;
-  EXPECT_EQ(log.leave(rank("1"), false, &all), JobLog::Outcome::kReports);
-  EXPECT_EQ(all.registered, 2U);
-  EXPECT_EQ(all.reports.size(), 1U);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-}
-
-TEST(HealthJobLog, FoldersThatCannotBeUsed) {
-  const Folder folder;
-  JobLog log;
-  EXPECT_FALSE(log.join(folder.path + "/none", "launch 1", "0"));
-  Assembled all;
-  EXPECT_EQ(log.leave(rank("0"), false, &all), JobLog::Outcome::kNoLog);
 }
 
 }  // namespace

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file in which a job's ranks on one host find each other.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "health/report/job_log.h"
+#include "unit/health/file.h"
+
+namespace verity::health {
+namespace {
+
+Report rank(const std::string& number) {
+  Report report;
+  report.who.rank = number;
+  return report;
+}
+
+TEST(HealthJobLog, FilesOfOneProcess) {
+  const Folder folder;
+  JobLog log;
+  ASSERT_TRUE(log.join(folder.path, "launch 1", "0", 2));
+  Assembled all;
+  EXPECT_EQ(log.leave(rank("0"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.registered, 1U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+}
+
+// Others may fill the file system before the ranks end.
+TEST(HealthJobLog, TheSpaceOfAllAccountsIsTakenAtTheStart) {
+  const Folder folder;
+  const int probe = open(folder.path.c_str(), O_RDWR | O_TMPFILE, 0600);
+  const bool can_take = fallocate(probe, FALLOC_FL_KEEP_SIZE, 0, 4096) == 0;
+  close(probe);
+  if (!can_take) GTEST_SKIP() << "not in the file system of " << folder.path;
+  JobLog log;
+  ASSERT_TRUE(log.join(folder.path, "launch 1", "0", 64));
+  const auto file = *std::filesystem::directory_iterator(folder.path);
+  struct stat info {};
+  ASSERT_EQ(stat(file.path().c_str(), &info), 0);
+  EXPECT_LT(info.st_size, 4096);
+  EXPECT_GE(info.st_blocks * 512, 64 * 4096);
+}
+
+TEST(HealthJobLog, TheLastOneThatCannotWriteReportsTheOthers) {
+  const Folder folder;
+  JobLog first, second;
+  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
+  ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
+  Assembled all;
+  EXPECT_EQ(first.leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit short_files{1000, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &short_files);
+  EXPECT_EQ(second.leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(all.reports.size(), 2U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+}
+
+TEST(HealthJobLog, TheNextProgramOfALaunchHasOneFileToo) {
+  const Folder folder;
+  JobLog first[2], second[2];
+  const auto join = [&](JobLog& log, const std::string& number) {
+    ASSERT_TRUE(log.join(folder.path, "launch 1", number, 2));
+  };
+  Assembled all;
+  join(first[0], "0");
+  join(first[1], "1");
+  EXPECT_EQ(first[0].leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
+  join(second[0], "0");
+  EXPECT_EQ(first[1].leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.registered, 2U);
+  join(second[1], "1");
+  EXPECT_EQ(second[0].leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
+  EXPECT_EQ(second[1].leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.registered, 2U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+}
+
+// A rank that runs something else by exec() after its program: it is the same process.
+TEST(HealthJobLog, WhoRunsAnotherProgramIsNotWaitedFor) {
+  const Folder folder;
+  int until_exec[2];
+  ASSERT_EQ(pipe2(until_exec, O_CLOEXEC), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    JobLog log;
+    if (log.join(folder.path, "launch 1", "0", 2)) execlp("sleep", "sleep", "60", nullptr);
+    _exit(1);
+  }
+  close(until_exec[1]);
+  char byte;
+  EXPECT_EQ(read(until_exec[0], &byte, 1), 0);
+  close(until_exec[0]);
+  JobLog log;
+  EXPECT_TRUE(log.join(folder.path, "launch 1", "1", 2));
+  Assembled all;
+  EXPECT_EQ(log.leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.registered, 2U);
+  EXPECT_EQ(all.reports.size(), 1U);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+TEST(HealthJobLog, FoldersThatCannotBeUsed) {
+  const Folder folder;
+  JobLog log;
+  EXPECT_FALSE(log.join(folder.path + "/none", "launch 1", "0", 2));
+  Assembled all;
+  EXPECT_EQ(log.leave(rank("0"), false, &all), JobLog::Outcome::kNoLog);
+}
+
+}  // namespace
+}  // namespace verity::health
