@@ -21,6 +21,7 @@ namespace verity::health {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+constexpr int kOpenFlags = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 std::uint64_t hash(std::string_view text) noexcept {
   std::uint64_t digest = 14695981039346656037U;  // FNV-1a
@@ -78,12 +79,19 @@ bool JobLog::is_ours() const noexcept {
   return fstat(fd_, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
+// Its name may be another file's by now.
+bool JobLog::reopen() noexcept {
+  fd_ = ::open(path_.c_str(), kOpenFlags);
+  if (fd_ < 0 || is_ours()) return fd_ >= 0;
+  ::close(fd_);
+  fd_ = -1;
+  return false;
+}
+
 bool JobLog::join(const std::string& folder, const std::string& key, const std::string& rank,
                   unsigned ranks) {
   path_ = folder + "/" + file_name(key);
-  const int fd =
-      ::open(path_.c_str(),
-             O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+  const int fd = ::open(path_.c_str(), kOpenFlags | O_CREAT, 0600);
   if (fd < 0) return false;
   struct stat info;
   if (!usable(fd, &info)) {
@@ -169,9 +177,9 @@ JobLog::Outcome JobLog::leave(const Report& report, bool failed, Assembled* all_
 // What cannot be appended, beyond the limit of a file's size, this process alone knows: the last
 // one prints it all the same.
 JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assembled* all_p) {
+  if (!is_ours() && !reopen()) return Outcome::kNoLog;
   const std::string record = end_record(self_, report, failed);
   const bool appended = append(record);
-  if (!is_ours()) return Outcome::kNoLog;
   std::vector<std::byte> bytes = read_all(fd_);
   const auto* own = reinterpret_cast<const std::byte*>(record.data());
   if (!appended) bytes.insert(bytes.end(), own, own + record.size());

@@ -101,6 +101,7 @@ class JobLog {
   [[nodiscard]] bool append(const std::string& record) noexcept;
   void lock(std::size_t size) noexcept;
   [[nodiscard]] bool is_ours() const noexcept;
+  [[nodiscard]] bool reopen() noexcept;
   [[nodiscard]] bool lives(const JobRecord& record) const noexcept;
   [[nodiscard]] Outcome leave_or_throw(const Report& report, bool failed, Assembled* all_p);
   void remove() const noexcept;

@@ -65,6 +65,24 @@ TEST(HealthJobLog, TheLastOneThatCannotWriteReportsTheOthers) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
 
+// As by a program that closes all descriptors that it does not know.
+TEST(HealthJobLog, TheLastOneWhoseDescriptorWasClosedReportsTheOthers) {
+  const Folder folder;
+  JobLog first, second;
+  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
+  const int next = dup(0);
+  close(next);  // of the second one's file
+  ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
+  Assembled all;
+  EXPECT_EQ(first.leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
+  ASSERT_EQ(close(next), 0);
+  const int others = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(second.leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.reports.size(), 2U);
+  EXPECT_EQ(others, next);
+  EXPECT_EQ(close(others), 0);  // it is open still
+}
+
 TEST(HealthJobLog, TheNextProgramOfALaunchHasOneFileToo) {
   const Folder folder;
   JobLog first[2], second[2];
