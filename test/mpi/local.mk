@@ -24,6 +24,7 @@ mpi_test_programs = \
 	test/mpi/psend_waits \
 	test/mpi/refused \
 	test/mpi/released \
+	test/mpi/reused \
 	test/mpi/rma \
 	test/mpi/scribble \
 	test/mpi/spawned \
@@ -54,6 +55,7 @@ mpi_test_files = \
 	test/mpi/datatypes/psend_waits.c \
 	test/mpi/datatypes/refused.c \
 	test/mpi/datatypes/released.c \
+	test/mpi/datatypes/reused.c \
 	test/mpi/datatypes/session.c \
 	test/mpi/datatypes/stack_sends.c \
 	test/mpi/datatypes/storm.c \

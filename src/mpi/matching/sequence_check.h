@@ -4,7 +4,10 @@
 #ifndef VERITY_MPI_MATCHING_SEQUENCE_CHECK_H
 #define VERITY_MPI_MATCHING_SEQUENCE_CHECK_H
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "mpi/matching/stamp.h"
 
@@ -39,7 +42,16 @@ class SequenceCheck {
   [[nodiscard]] bool has_gap() const noexcept { return has_gap_; }
 
  private:
-  [[nodiscard]] bool follows(const Stamp& stamp, WorkerHistory history) const noexcept;
+  struct Numbering {
+    uint64_t uid;   // 0: none
+    uint32_t next;  // sequence expected next
+  };
+  // More processes than these rarely have the same tag bits: they do where a communicator has the
+  // number of one that was freed, and its ranks are others.
+  static constexpr size_t kFormer = 3;
+
+  [[nodiscard]] bool follows(const Stamp& stamp, WorkerHistory history) noexcept;
+  [[nodiscard]] bool changes(const Stamp& stamp) noexcept;
 
   uint64_t uid_ = 0;
   uint32_t next_ = 0;       // sequence expected next, of this numbering
@@ -47,13 +59,28 @@ class SequenceCheck {
   bool numbered_ = false;   // a numbering was seen
   bool complete_ = false;   // ... and nothing of it is missing
   bool has_gap_ = false;
+  Numbering former_[kFormer] = {};  // the last one first
 };
+
+// To another numbering: whether that may begin, or go on, with this stamp. Of the messages without
+// one since the last those are taken to be the other's that its first number leaves out.
+inline bool SequenceCheck::changes(const Stamp& stamp) noexcept {
+  Numbering* const end = std::end(former_);
+  Numbering* known = std::find_if(
+      former_, end, [&stamp](const Numbering& numbering) { return numbering.uid == stamp.uid; });
+  const bool is_new = known == end;
+  const bool fits = is_new ? stamp.sequence <= unstamped_ : stamp.sequence == known->next;
+  if (is_new) --known;
+  std::move_backward(former_, known, known + 1);
+  former_[0] = {uid_, next_ - (is_new && fits ? stamp.sequence : 0)};
+  return fits;
+}
 
 // The first messages of a numbering may have had no stamp; the last ones of the numbering before
 // may have bypassed the plugin, if any message of the worker did. The same holds for a tag that was
 // evicted.
-inline bool SequenceCheck::follows(const Stamp& stamp, WorkerHistory history) const noexcept {
-  if (numbered_ && uid_ != stamp.uid) return stamp.sequence <= unstamped_ && !history.bypassed;
+inline bool SequenceCheck::follows(const Stamp& stamp, WorkerHistory history) noexcept {
+  if (numbered_ && uid_ != stamp.uid) return changes(stamp) && !history.bypassed;
   return stamp.sequence == next_ || (!numbered_ && history.evicted && !history.bypassed);
 }
 

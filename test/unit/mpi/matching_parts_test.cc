@@ -56,6 +56,38 @@ TEST(MpiSequenceCheck, AnotherNumberingMayHaveBegunWithoutStamps) {
   }
 }
 
+// As with communicators that have the number of one that was freed, but other ranks.
+TEST(MpiSequenceCheck, NumberingsTakeTurns) {
+  SequenceCheck check;
+  uint32_t next[4] = {0, UINT32_MAX, 0, 0};
+  const Stamp begin{11, UINT32_MAX - 1};
+  EXPECT_TRUE(check.advance(&begin, {.bypassed = false, .evicted = true}));
+  for (const uint64_t turn : {0, 1, 2, 3, 1, 3, 2, 0, 1}) {
+    for (int i = 0; i < 2; ++i) {
+      const Stamp stamp{10 + turn, next[turn]++};
+      EXPECT_TRUE(check.advance(&stamp, kNothing)) << turn;
+    }
+  }
+  EXPECT_FALSE(check.advance(nullptr, kNothing)) << "of 11";
+  const Stamp of_others{10, next[0]}, own{11, next[1] + 1};
+  EXPECT_TRUE(check.advance(&of_others, kNothing));
+  EXPECT_TRUE(check.advance(&own, kNothing));
+  const Stamp later{13, next[3] + 1};
+  EXPECT_FALSE(check.advance(&later, kNothing)) << "one is missing";
+  EXPECT_TRUE(check.has_gap());
+}
+
+TEST(MpiSequenceCheck, AnEarlierNumberingGoesOnWhereNothingBypassed) {
+  for (const bool bypassed : {false, true}) {
+    SequenceCheck check;
+    const Stamp first{7, 0}, other{8, 1}, again{7, 1};
+    EXPECT_TRUE(check.advance(&first, kNothing));
+    EXPECT_FALSE(check.advance(nullptr, kNothing)) << "the first one of 8";
+    EXPECT_TRUE(check.advance(&other, kNothing));
+    EXPECT_EQ(check.advance(&again, {bypassed, false}), !bypassed);
+  }
+}
+
 TEST(MpiSequenceCheck, ANumberingBeginsInItsMiddleOnlyAfterAnEviction) {
   const Stamp stamp{7, 5};
   EXPECT_FALSE(SequenceCheck().advance(&stamp, kNothing));
