@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What comes back: bytes and digests, and the hashing in between.
 #include <algorithm>
+#include <cstring>
+#include <new>
 
 #include "merkle/tree.h"
 #include "rma/client.h"
@@ -41,6 +43,8 @@ void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept 
     Fetch& fetch = fetch_of(*ticket);
     if (fetch.peer != &peer || !is_get) return;
     fetch.unanswered = false;
+    if (status == RmaStatus::kOk && header.segment == wire::kPart)
+      return take_part(fetch, message, length);
     const bool whole = status != RmaStatus::kOk || rest == fetch.length;
     return end(fetch, whole ? status : RmaStatus::kRefused, body, rest);
   }
@@ -49,12 +53,25 @@ void Client::answer(Peer& peer, const uint8_t* message, size_t length) noexcept 
     return;
   chunk.unanswered = false;
   if (status != RmaStatus::kOk) return finish(chunk, status);
-  if (is_get) return take_bytes(chunk, body, rest);
+  if (is_get) return take_bytes(chunk, message, length);
   if (chunk.stage == Stage::kLeaves) return take_leaves(chunk, message, length);
   if (chunk.stage != Stage::kTransfer || rest != sizeof(chunk.theirs) || chunk.answered) return;
   std::memcpy(&chunk.theirs, body, rest);
   chunk.answered = true;
   if (chunk.landed && chunk.hashed == geometry(chunk).leaf_count()) compare_roots(chunk);
+}
+
+// The upper layer gets all of it at once.
+void Client::take_part(Fetch& fetch, const uint8_t* message, size_t length) noexcept {
+  wire::RmaPart part;
+  const bool follows = wire::read_message(message, length, &part) && part.first == fetch.received &&
+                       length - sizeof(part) <= fetch.length - fetch.received;
+  if (!follows) return end(fetch, RmaStatus::kRefused, nullptr, 0);
+  if (fetch.parts == nullptr) fetch.parts.reset(new (std::nothrow) uint8_t[fetch.length]);
+  if (fetch.parts == nullptr) return end(fetch, RmaStatus::kBusy, nullptr, 0);
+  std::memcpy(fetch.parts.get() + fetch.received, message + sizeof(part), length - sizeof(part));
+  fetch.received += static_cast<uint32_t>(length - sizeof(part));
+  if (fetch.received == fetch.length) end(fetch, RmaStatus::kOk, fetch.parts.get(), fetch.length);
 }
 
 // --- hashing

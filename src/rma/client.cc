@@ -125,12 +125,12 @@ void Client::leave_unclaimed(Peer& peer, Ticket& ticket, uint32_t bytes) noexcep
   peer.unclaimed_bytes += bytes;
 }
 
-// Of the leaves of a HASH, which may come in several messages, the first ones stand for all.
+// Of what may come in several messages, leaves or bytes, the first one stands for all.
 void Client::claim(Peer& peer, const uint8_t* message, size_t length) noexcept {
-  wire::RmaLeaves part{};
-  const bool is_later_part = message[0] == static_cast<uint8_t>(wire::RmaKind::kHashed) &&
-                             message[2] == wire::kLeaves &&
-                             wire::read_message(message, length, &part) && part.first != 0;
+  static_assert(sizeof(wire::RmaLeaves) == sizeof(wire::RmaPart) && wire::kLeaves == wire::kPart);
+  wire::RmaPart part{};
+  const bool is_later_part =
+      message[2] == wire::kPart && wire::read_message(message, length, &part) && part.first != 0;
   if (peer.unclaimed == 0 || is_later_part) return;
   const bool is_bytes = message[0] == static_cast<uint8_t>(wire::RmaKind::kGot);
   const auto bytes = static_cast<uint32_t>(is_bytes ? length - sizeof(wire::RmaHeader) : 0);

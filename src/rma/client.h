@@ -77,6 +77,8 @@ struct Fetch : Ticket, FetchInOrder {
   wire::AtomicOp op = wire::AtomicOp::kAdd;
   uint64_t value = 0;
   uint64_t compare = 0;
+  std::unique_ptr<uint8_t[]> parts;  // of an answer that comes in such
+  uint32_t received = 0;             // bytes of it
   wire::RmaStatus status = wire::RmaStatus::kOk;
   bool broken = false;
   // The port's.
@@ -265,7 +267,8 @@ class Client {
   void repaired(Chunk& chunk) noexcept;
   void count(const Chunk& chunk, const Descent::Found& found) noexcept;
   void diagnose(const Chunk& chunk, health::FaultKind kind) noexcept;
-  void take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexcept;
+  void take_bytes(Chunk& chunk, const uint8_t* message, size_t length) noexcept;
+  void take_part(Fetch& fetch, const uint8_t* message, size_t length) noexcept;
 
   void end(Fetch& fetch, wire::RmaStatus status, const uint8_t* bytes, size_t length) noexcept;
   void finish(Chunk& chunk, wire::RmaStatus status, bool broken = false) noexcept;

@@ -163,12 +163,13 @@ void Descent::requested(Run run) noexcept {
   requested_ = static_cast<uint32_t>(run.end - run.begin);
 }
 
-bool Descent::take_bytes(const ChunkMemory& memory, const uint8_t* bytes, size_t length,
+bool Descent::take_bytes(const ChunkMemory& memory, std::span<const uint8_t> bytes, bool in_parts,
                          uint64_t* repaired_p) noexcept {
-  if (requested_ == 0 || length != requested_) return false;
-  requested_ = 0;
-  bytes_.compare(memory, at_, bytes, length);
-  memory.write(at_, bytes, length);
+  const size_t length = bytes.size();
+  if (requested_ == 0 || length > requested_ || (!in_parts && length != requested_)) return false;
+  requested_ -= static_cast<uint32_t>(length);
+  bytes_.compare(memory, at_, bytes.data(), length);
+  memory.write(at_, bytes.data(), length);
   const uint64_t before = at_ / geometry_.segment_size();
   at_ += length;
   *repaired_p =

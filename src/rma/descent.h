@@ -5,6 +5,7 @@
 #define VERITY_RMA_DESCENT_H
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "health/counters.h"
@@ -111,9 +112,11 @@ class Descent {
 
   // --- bytes in frames ---
   void requested(Run run) noexcept;
-  // False: they are not those requested. `repaired_p`: segments that are right now.
-  [[nodiscard]] bool take_bytes(const ChunkMemory& memory, const uint8_t* bytes, size_t length,
-                                uint64_t* repaired_p) noexcept;
+  // False: they are not those requested, or not the next of them. `repaired_p`: segments that are
+  // right now.
+  [[nodiscard]] bool take_bytes(const ChunkMemory& memory, std::span<const uint8_t> bytes,
+                                bool in_parts, uint64_t* repaired_p) noexcept;
+  [[nodiscard]] bool awaits_bytes() const noexcept { return requested_ != 0; }
 
   // --- the end ---
   [[nodiscard]] bool is_damaged() const noexcept { return bad().any(); }
@@ -134,7 +137,7 @@ class Descent {
   std::vector<uint8_t> bad_;  // bitmap: to be read again, or read again and not compared yet
   uint32_t received_ = 0;     // digests of the answer that came so far
   uint64_t at_ = 0;           // where in the chunk to go on reading
-  uint32_t requested_ = 0;    // bytes that are to come in a frame
+  uint32_t requested_ = 0;    // bytes that are to come in frames
   uint32_t rounds_ = 0;
   uint32_t segments_ = 0;    // that were damaged
   bool changed_ = false;     // the peer's digests differ from those before

@@ -2,6 +2,7 @@
 // After a mismatch: the digests of the segments are requested, the damaged ones read again, or
 // fetched in frames, and the cause is reported.
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -95,13 +96,19 @@ bool Client::request_bytes(Chunk& chunk) noexcept {
   return true;
 }
 
-void Client::take_bytes(Chunk& chunk, const uint8_t* bytes, size_t length) noexcept {
+void Client::take_bytes(Chunk& chunk, const uint8_t* message, size_t length) noexcept {
+  wire::RmaPart part{};
+  std::memcpy(&part, message, std::min(length, sizeof(part)));
+  const bool in_parts = part.header.segment == wire::kPart && length >= sizeof(part);
+  const size_t before = in_parts ? sizeof(part) : sizeof(part.header);
+  const uint8_t* bytes = message + before;
+  length -= before;
   uint64_t segments = 0;
-  if (!chunk.descent->take_bytes(memory(chunk), bytes, length, &segments))
+  if (!chunk.descent->take_bytes(memory(chunk), {bytes, length}, in_parts, &segments))
     return finish(chunk, RmaStatus::kRefused);
   counts(chunk).read_bytes_again += length;
   counts(chunk).read_segments_repaired += segments;
-  to_do(chunk, Stage::kSnapshot);
+  if (!chunk.descent->awaits_bytes()) to_do(chunk, Stage::kSnapshot);
 }
 
 // The bytes are right.

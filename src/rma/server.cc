@@ -169,9 +169,9 @@ void Server::request(Peer& peer, const uint8_t* message, size_t length) noexcept
 
 // The memory is read now: a put to the same place may come right behind.
 void Server::get(Peer& peer, const wire::RmaRequest& request) noexcept {
-  if (request.length > port_.max_message() - sizeof(wire::RmaHeader))
+  if (needs_parts(request) && request.length > kMaxGet)
     return refuse(peer, request, RmaStatus::kRefused);
-  if (peer.answers == 0 && answer_get(peer, request, nullptr)) return;
+  if (!needs_parts(request) && peer.answers == 0 && answer_get(peer, request, nullptr)) return;
   const bool room =
       peer.copied == 0 || request.length <= kMaxCopied - std::min(peer.copied, kMaxCopied);
   std::unique_ptr<Job> job(room && peer.requests < kMaxJobs ? new (std::nothrow) Job : nullptr);
@@ -233,6 +233,7 @@ bool Server::reply(Job& job) noexcept {
   if (job.status != RmaStatus::kOk)
     return answer(*job.peer,
                   {answer_to(job.request.header.kind), job.status, job.request.header.id});
+  if (job.copy != nullptr && needs_parts(job.request)) return answer_in_parts(job);
   return job.copy != nullptr ? answer_get(*job.peer, job.request, job.copy.get())
                              : answer_atomic(job);
 }
@@ -258,6 +259,25 @@ bool Server::answer_get(Peer& peer, const wire::RmaRequest& r, const uint8_t* co
   counts(peer).gets_served += good;
   counts(peer).get_bytes_served += good ? r.length : 0;
   counts(peer).rma_refused += !good;
+  return true;
+}
+
+bool Server::answer_in_parts(Job& job) noexcept {
+  const wire::RmaRequest& r = job.request;
+  const auto most = static_cast<uint32_t>(port_.max_message() - sizeof(wire::RmaPart));
+  while (job.answered < r.length) {
+    const uint32_t n = std::min(most, r.length - job.answered);
+    uint8_t* out = port_.open_message(*job.peer, sizeof(wire::RmaPart) + n);
+    if (out == nullptr) return false;
+    const wire::RmaPart part{{static_cast<uint8_t>(RmaKind::kGot), 0, wire::kPart, 0, r.header.id},
+                             job.answered};
+    std::memcpy(out, &part, sizeof(part));
+    std::memcpy(out + sizeof(part), job.copy.get() + job.answered, n);
+    port_.send_message(*job.peer, sizeof(part) + n);
+    job.answered += n;
+  }
+  counts(*job.peer).gets_served++;
+  counts(*job.peer).get_bytes_served += r.length;
   return true;
 }
 

@@ -29,6 +29,9 @@ class Server {
   // Bytes of answers to gets that are kept for one peer at a time, or a single answer: a client
   // requests less (Client::kMaxFetching, and Client::kMaxGetBytes for each of its chunks).
   static constexpr uint32_t kMaxCopied = 4 * 1024 * 1024;
+  // Bytes of the longest get whose answer comes in parts, as it is longer than our messages: what a
+  // client requests fits its own, which may be longer where it has other settings.
+  static constexpr uint32_t kMaxGet = 256 * 1024;
   // Bytes hashed in one poll() at most, but for the last segment.
   static constexpr size_t kSlice = 128 * 1024;
   // Digests of more bytes are made by other threads, where there are any (Port::hasher()), in parts
@@ -84,11 +87,15 @@ class Server {
   void keep(Peer& peer, Job& job, const wire::RmaRequest& request, wire::RmaStatus status) noexcept;
   unsigned serve(Job& job, size_t* budget) noexcept;
   [[nodiscard]] bool reply(Job& job) noexcept;
+  [[nodiscard]] bool needs_parts(const wire::RmaRequest& get) const noexcept {
+    return get.length > port_.max_message() - sizeof(wire::RmaHeader);
+  }
   bool hash(Job& job, size_t* budget) noexcept;
   bool share_out(Job& job) noexcept;
   bool gather(Job& job) noexcept;
   void take_back(Job& job) noexcept;
   bool answer_get(Peer& peer, const wire::RmaRequest& request, const uint8_t* copy) noexcept;
+  bool answer_in_parts(Job& job) noexcept;
   bool answer_atomic(Job& job) noexcept;
   bool answer_hash(Job& job) noexcept;
   bool answer_leaves(Job& job) noexcept;

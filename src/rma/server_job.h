@@ -20,7 +20,7 @@ struct Server::Job : util::ListNode {
   RmaStatus status = RmaStatus::kOk;
   bool ready = false;               // hashed: the answer can go
   uint32_t hashed = 0;              // leaves
-  uint32_t answered = 0;            // leaves
+  uint32_t answered = 0;            // leaves, or bytes of a get
   uint64_t old = 0;                 // of an atomic operation
   std::unique_ptr<uint8_t[]> copy;  // of a get: what was there when it came
   std::vector<merkle::Digest> leaves;

@@ -15,8 +15,9 @@
 //
 // PUT     the rest are the bytes that the owner writes to its memory at `address`. Not answered but
 // when refused. GET     asks for `length` bytes of the owner's memory. Answer: GOT, the rest are
-// the bytes. HASH    asks for the digest of that memory in segments of 2^(8 + segment) bytes.
-// Answer: HASHED, followed by the Merkle
+// the bytes; where the owner's messages are shorter, several of them (RmaPart). HASH    asks for
+// the digest of that memory in segments of 2^(8 + segment) bytes. Answer: HASHED, followed by the
+// Merkle
 //         root, or with `what` = kLeaves by an index (8 bytes) and the digests of the leaves from
 //         that one on; the answer may come in several messages.
 // known   with kLeaves: the low half of the root that the owner gave before, which did not fit what
@@ -117,6 +118,14 @@ struct RmaLeaves {
   uint64_t first;
 };
 static_assert(sizeof(RmaLeaves) == 16);
+
+// A GOT with `segment` = kPart: behind it the bytes from that one on.
+struct RmaPart {
+  RmaHeader header;
+  uint64_t first;
+};
+static_assert(sizeof(RmaPart) == 16);
+inline constexpr uint8_t kPart = 1;
 
 // False when the message is too short for it.
 template <typename Message>

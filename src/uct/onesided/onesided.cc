@@ -10,6 +10,7 @@ namespace verity::uct {
 namespace {
 
 static_assert(rma::Client::kMaxRequests <= rma::Server::kMaxJobs &&
+              rma::Client::kMaxFetchBytes <= rma::Server::kMaxGet &&
               rma::Client::kMaxFetching + rma::Client::kMaxChunks * rma::Client::kMaxGetBytes <=
                   rma::Server::kMaxCopied);
 

@@ -341,8 +341,8 @@ TEST_F(RmaRepair, WhateverHappensTheBytesAreRight) {
     const auto source = bytes_of(1 + rng.below(60'000), static_cast<unsigned>(seed));
     const uint64_t shared = pair.share(source);
     const double harm = rng.chance(0.5) ? 0.05 : 0.7;
-    pair.reader.most_of_message = pair.owner.most_of_message = rng.between(64, 3000);
-    (void)rng.chance(0.5);
+    pair.reader.most_of_message = rng.between(64, 3000);
+    pair.owner.most_of_message = rng.chance(0.5) ? pair.reader.most_of_message : 64;
     pair.reader.damage = [&](uint64_t, Message& bytes) {
       while (rng.chance(harm))
         bytes[rng.below(bytes.size())] ^= static_cast<uint8_t>(1 + rng.below(255));
