@@ -2,17 +2,22 @@
 // What peers write goes straight into registered memory, which the program may have unmapped
 // meanwhile. To ask the kernel each time would cost more than the put itself, so the fault is
 // caught instead: SIGSEGV and SIGBUS at an address that is just being accessed for a peer end that
-// access. SIGBUS in the file of guard_file() gives it other pages. All others go to whoever handled
-// them before, as if this one were not there.
+// access. A page that is protected is left to a handler of the program's that was there before: it
+// may open it. SIGBUS in the file of guard_file() gives it other pages. All others go to whoever
+// handled them before, as if this one were not there.
 #include "uct/process/fault_guard.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <iterator>
 
 namespace verity::uct {
 
@@ -62,6 +67,24 @@ bool came_back(const siginfo_t* info, const void* frame) noexcept {
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
 struct sigaction before[2];  // of those
+// Whether the one before for SIGSEGV may be a program's that opens pages which it has protected, to
+// learn what is written to them, and has the access made again.
+bool opens_pages = false;
+constexpr const char* kReporters[] = {"/libucs.", "/libasan.", "/libtsan.", "/libubsan."};
+
+// Others report a crash: what is called once (Open MPI), UCX's, and those of the sanitizers.
+bool may_open_pages(const struct sigaction& handler) noexcept {
+  if ((handler.sa_flags & SA_RESETHAND) != 0) return false;
+  if ((handler.sa_flags & SA_SIGINFO) == 0 &&
+      (handler.sa_handler == SIG_DFL || handler.sa_handler == SIG_IGN))
+    return false;
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(handler.sa_sigaction), &info) == 0) return true;
+  const char* name = info.dli_fname != nullptr ? std::strrchr(info.dli_fname, '/') : nullptr;
+  return std::none_of(std::begin(kReporters), std::end(kReporters), [name](const char* reporter) {
+    return name != nullptr && std::strncmp(name, reporter, std::strlen(reporter)) == 0;
+  });
+}
 
 // As the kernel would call it.
 void call(const struct sigaction& handler, int signal, siginfo_t* info, void* context) noexcept {
@@ -111,6 +134,10 @@ void caught(int signal, siginfo_t* info, void* context) noexcept {
       address >= access->end) {
     return pass_on(signal, info, context);
   }
+  // Nobody has taken such a page away: a program that protects its memory comes first.
+  const bool is_protected = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
+  if (is_protected && opens_pages && !came_back(info, __builtin_frame_address(0)))
+    return pass_on(signal, info, context);
   current = nullptr;
   // Another handler may have called this one, with signals blocked: what was interrupted had these.
   pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
@@ -125,6 +152,7 @@ bool install() noexcept {
     ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
     sigemptyset(&ours.sa_mask);
     (void)sigaction(signal, nullptr, &before[signal == SIGBUS]);
+    if (signal == SIGSEGV) opens_pages = may_open_pages(before[0]);
     (void)sigaction(signal, &ours, nullptr);
   }
   return true;

@@ -15,7 +15,8 @@ void start_guarding() noexcept;
 // nothing that must be destroyed. False: the memory is not there, or not to be written; use() then
 // ended at the first byte that is not. The program, too, ends there if it has set a handler of its
 // own for SIGSEGV or SIGBUS after start_guarding(), which does not hand on what it does not know,
-// or if the thread has those signals blocked. Costs no system call. Any thread.
+// or if the thread has those signals blocked. One that it had before start_guarding() comes first
+// where a page is protected: it may open it, and use() goes on. Costs no system call. Any thread.
 [[nodiscard]] bool guarded_access(uint64_t address, size_t length, void (*use)(void*),
                                   void* arg) noexcept;
 

@@ -209,5 +209,50 @@ TEST_F(FaultGuardDeathTest, HandlersThatCallEachOtherComeToAnEnd) {
       ends, "");
 }
 
+// --- a program that protects its pages to learn what is written to them ---
+
+uint8_t* tracked = nullptr;
+unsigned opened = 0;
+bool hands_on = false;
+
+void open_page(int signal, siginfo_t* info, void* context) {
+  if (hands_on) return before_it.sa_sigaction(signal, info, context);
+  if (info->si_addr < tracked || info->si_addr >= tracked + 4096 || ++opened == 3) _exit(3);
+  (void)mprotect(tracked, 4096, PROT_READ | PROT_WRITE);
+}
+
+// In a process where nobody guarded anything before. What the access was, and the page then.
+[[noreturn]] void write_to_tracked(bool hands_it_on) {
+  tracked = static_cast<uint8_t*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  struct sigaction theirs = {};
+  theirs.sa_flags = SA_SIGINFO;
+  theirs.sa_sigaction = open_page;
+  (void)sigaction(SIGSEGV, &theirs, nullptr);
+  uct::start_guarding();
+  hands_on = hands_it_on;
+  if (hands_on) (void)sigaction(SIGSEGV, &theirs, &before_it);
+  bool good = true;
+  for (int round = 0; round < 2; ++round) {
+    (void)mprotect(tracked, 4096, PROT_READ);
+    const auto write = [](void* at) { *static_cast<volatile uint8_t*>(at) = 7; };
+    const bool written =
+        guarded_access(reinterpret_cast<uint64_t>(tracked), 4096, write, tracked + 10);
+    good = good && written != hands_on && tracked[10] == (hands_on ? 0 : 7);
+    if (!hands_on) tracked[10] = 0;
+  }
+  _exit(good && opened == (hands_on ? 0 : 2) ? 0 : 1);
+}
+
+TEST(FaultGuardInItsOwnProcessDeathTest, AnEarlierHandlerOpensThePageThatItProtected) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(write_to_tracked(false), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(FaultGuardInItsOwnProcessDeathTest, OneThatHandsItOnEndsTheAccess) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(write_to_tracked(true), ::testing::ExitedWithCode(0), "");
+}
+
 }  // namespace
 }  // namespace verity::test
