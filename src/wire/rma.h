@@ -13,23 +13,22 @@
 //   |            length             |             known             |   GET (known 0), HASH
 //   +-------+-------+-------+-------+-------+-------+-------+-------+
 //
-// PUT     the rest are the bytes that the owner writes to its memory at `address`. Not answered but
-// when refused. GET     asks for `length` bytes of the owner's memory. Answer: GOT, the rest are
-// the bytes; where the owner's messages are shorter, several of them (RmaPart). HASH    asks for
-// the digest of that memory in segments of 2^(8 + segment) bytes. Answer: HASHED, followed by the
-// Merkle
-//         root, or with `what` = kLeaves by an index (8 bytes) and the digests of the leaves from
-//         that one on; the answer may come in several messages.
-// known   with kLeaves: the low half of the root that the owner gave before, which did not fit what
-// was read. If it is another one
-//         now, the owner's own program wrote to that memory meanwhile, and the owner can say so.
-// ATOMIC  the owner does what `what` says (RmaAtomic) with 4 or 8 aligned bytes of its memory,
-// `segment` being 2 or 3. With the
-//         fetch bit the answer is GOT, with what was there before.
-// what    of a request: what is wanted; of an answer: RmaStatus.
-// id      what the asking side gave the request: the answer carries it back.
-// token   of the registration that the peer gave us with its remote key: it stands for a range of
-// memory and what may be done.
+// - PUT: the rest are the bytes that the owner writes to its memory at `address`. Not answered but
+//   when refused.
+// - GET asks for `length` bytes of the owner's memory. Answer: GOT, the rest are the bytes; several
+//   of them (RmaPart) where the owner's messages are shorter.
+// - HASH asks for the digest of that memory in segments of 2^(8 + segment) bytes. Answer: HASHED,
+//   followed by the Merkle root, or with `what` = kLeaves by an index (8 bytes) and the digests of
+//   the leaves from that one on; the answer may come in several messages.
+// - `known`, with kLeaves: the low half of the root that the owner gave before, which did not fit
+//   what was read. If it is another one now, the owner's own program wrote to that memory
+//   meanwhile, and the owner can say so.
+// - ATOMIC: the owner does what `what` says (RmaAtomic) with 4 or 8 aligned bytes of its memory,
+//   `segment` being 2 or 3. With the fetch bit the answer is GOT, with what was there before.
+// - `what`, of a request: what is wanted; of an answer: RmaStatus.
+// - `id`: what the asking side gave the request; the answer carries it back.
+// - `token`: of the registration that the peer gave us with its remote key. It stands for a range,
+//   and for what may be done with it.
 #ifndef VERITY_WIRE_RMA_H
 #define VERITY_WIRE_RMA_H
 
