@@ -79,6 +79,14 @@ ucs_status_t unframed_zcopy(UctLink& l, uint8_t id, const void* header, unsigned
   return uct_ep_am_zcopy(l.lower.get(), id, header, header_length, lower_iov, iovcnt, flags, comp);
 }
 
+// What UCP's keepalive sends comes with a flag, for which shared memory looks whether the peer's
+// process lives: nothing else would show it there.
+void check_peer(const VerityIface& f, const UctLink& l) noexcept {
+  if (l.lower != nullptr && !l.is_off() && !l.failed() &&
+      (f.lower_attr().cap.flags & UCT_IFACE_FLAG_EP_CHECK) != 0)
+    (void)uct_ep_check(l.lower.get(), 0, nullptr);
+}
+
 // Most are a few words, for which a call of memcpy() costs more than the copy.
 [[gnu::always_inline]] inline void copy_small(uint8_t* out, const void* in,
                                               unsigned length) noexcept {
@@ -164,6 +172,8 @@ ucs_status_t Ops::am_short_iov(uct_ep_h ep, uint8_t id, const uct_iov_t* iov,
   const wire::Class c = f.core().class_of(id);
   if (wire::is_own_id(id)) [[unlikely]]
     return f.refuse_id(id);
+  if ((flags & UCT_SEND_FLAG_PEER_CHECK) != 0) [[unlikely]]
+    check_peer(f, l);
   link::Slot* slot = f.sender().reserve(l, c, f.sender().limits().max_bcopy, id);
   if (slot == nullptr) [[unlikely]] {
     if (is_unframed(l)) return uct_ep_am_bcopy(l.lower.get(), id, pack, arg, flags);

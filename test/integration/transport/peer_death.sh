@@ -74,4 +74,12 @@ for list in posix,self vposix,vself; do
   contains "$list: UCX says that it handles no peer errors" "$(death $list -t 5)" 'no peer failure handler'
 done
 
+# It has, where UCX is set to look for the peer's process, in each message of its keepalive.
+export UCX_POSIX_ERROR_HANDLING=y UCX_SELF_ERROR_HANDLING=y UCX_KEEPALIVE_INTERVAL=200ms
+for list in posix,self vposix,vself; do
+  for size in 8 200000; do
+    contains "$list, $size bytes, with error handling: UCX reports the death" "$(death $list -s $size)" '^exit status 0'
+  done
+done
+
 done_testing
