@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Programs on the public UCT and UCP interfaces; test/integration runs them.
-check_PROGRAMS += association close_threads contexts flush_threads lanes own_worker segments uct_am ucp_order wakeup peer_death steady two_workers
+check_PROGRAMS += association close_threads contexts flush_threads kept_messages lanes own_worker segments uct_am ucp_order wakeup peer_death steady two_workers
 # What they share.
 EXTRA_LTLIBRARIES += libucx_peer.la
 libucx_peer_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
@@ -78,6 +78,10 @@ own_worker_SOURCES = test/ucx/own_worker.cc
 ucp_order_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 ucp_order_LDADD = libucx_peer.la $(UCX_LIBS)
 ucp_order_SOURCES = test/ucx/put_model.h test/ucx/ucp_order.cc
+
+kept_messages_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+kept_messages_LDADD = libucx_peer.la $(UCX_LIBS)
+kept_messages_SOURCES = test/ucx/kept_messages.cc
 
 two_workers_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 two_workers_LDADD = libucx_peer.la $(UCX_LIBS)

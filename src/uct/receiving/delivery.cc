@@ -205,10 +205,12 @@ void Delivery::deliver(UctLink& l, wire::Class c, uint8_t am_id, const void* pay
   (void)upcall(am_id, static_cast<uint8_t*>(const_cast<void*>(payload)), length, 0, nullptr);
 }
 
-// True: not to be delivered now. What was kept before goes first, and so do the completions of
-// sends that the message's frame, or an earlier one, acknowledged: the message may be the peer's
-// answer to them, after which a caller makes no progress (MPI_Bsend of Open MPI behind a barrier).
-// Within a send, as on self, they wait for progress.
+// True: not to be delivered now. What was kept before goes first, behind the lower transport's
+// progress: within it the handlers' sends may find other connections broken, and tcp aborts the
+// process where the same progress has an event of such a one. On self there is no such progress.
+// The completions of sends that the message's frame, or an earlier one, acknowledged go first too:
+// the message may be the peer's answer to them, after which a caller makes no progress (MPI_Bsend
+// of Open MPI behind a barrier). Within a send, as on self, they wait for progress.
 bool Delivery::is_kept(uint8_t am_id, const void* payload, size_t length) noexcept {
   if (core_.is_self) wakeup_.wake_once();
   // What is acknowledged was applied, also while the interface closes.
@@ -220,7 +222,7 @@ bool Delivery::is_kept(uint8_t am_id, const void* payload, size_t length) noexce
     (void)completions_.run();
     count_upcall(-1);
   }
-  if (!idle_) (void)run_deferred();
+  if (!idle_ && core_.is_self) (void)run_deferred();
   // The request for them was deferred (call_observed()), and its handler sends them: the data of a
   // rendezvous, whose order among other messages matters to no one.
   if (runs_deferred_ && core_.is_self && am_id == kRendezvousData && !idle_) return false;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What was kept while a worker was idle is handled behind the lower transport's progress: a handler
+// that answers a peer which has died meanwhile, whose connection is among those that the same
+// progress reports.
+//
+//   kept_messages [TURNS]
+//
+// Prints 'turns N answered N', four in each turn; exit status 0, or 128 and the signal that ended
+// the process that answers.
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <ucp/api/ucp.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "peer.h"
+
+namespace verity::test {
+namespace {
+
+constexpr unsigned kId = 1;
+constexpr unsigned kPause = 20'000;  // us, in which what was sent arrives
+
+struct Worker {
+  ucp_context_h context = nullptr;
+  ucp_worker_h handle = nullptr;
+  Worker() {
+    ucp_config_t* config;
+    check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
+    ucp_params_t params = {};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_AM;
+    const ucs_status_t status = ucp_init(&params, config, &context);
+    ucp_config_release(config);
+    check(status, "ucp_init");
+    const ucp_worker_params_t worker_params = {};
+    check(ucp_worker_create(context, &worker_params, &handle), "ucp_worker_create");
+  }
+  void handle_messages(ucp_am_recv_callback_t callback, void* arg) const {
+    ucp_am_handler_param_t param = {};
+    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    param.id = kId;
+    param.cb = callback;
+    param.arg = arg;
+    check(ucp_worker_set_am_recv_handler(handle, &param), "ucp_worker_set_am_recv_handler");
+  }
+  [[nodiscard]] Bytes address() const {
+    ucp_address_t* address;
+    size_t length;
+    check(ucp_worker_get_address(handle, &address, &length), "ucp_worker_get_address");
+    const auto* bytes = reinterpret_cast<const uint8_t*>(address);
+    Bytes copy(bytes, bytes + length);
+    ucp_worker_release_address(handle, address);
+    return copy;
+  }
+  [[nodiscard]] ucp_ep_h connect(const Bytes& address) const {
+    ucp_ep_params_t params = {};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {};
+    ucp_ep_h ep;
+    check(ucp_ep_create(handle, &params, &ep), "ucp_ep_create");
+    return ep;
+  }
+  void progress(unsigned rounds) const {
+    while (rounds-- != 0) ucp_worker_progress(handle);
+  }
+};
+
+void send(ucp_ep_h ep, const char& payload) {
+  const ucp_request_param_t param = {};
+  void* request = ucp_am_send_nbx(ep, kId, nullptr, 0, &payload, sizeof(payload), &param);
+  if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
+}
+
+// Those that send: index 0 is killed.
+struct Sender {
+  pid_t pid;
+  std::unique_ptr<Channel> channel;
+  ucp_ep_h ep = nullptr;
+};
+
+[[noreturn]] void run_sender(Channel channel, char index) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends with a process that answers no more
+  const Worker worker;
+  worker.handle_messages(
+      [](void*, const void*, size_t, void*, size_t, const ucp_am_recv_param_t*) { return UCS_OK; },
+      nullptr);
+  ucp_ep_h ep = worker.connect(channel.exchange(worker.address()));
+  const auto progress = [&] { worker.progress(1); };
+  send(ep, index);            // connects
+  channel.barrier(progress);  // it has arrived
+  channel.barrier({});
+  send(ep, index);
+  channel.barrier({});
+  for (;;) pause();
+}
+
+Sender start_sender(char index) {
+  std::array<int, 2> fds{};
+  require(socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()) == 0, "socketpair");
+  const pid_t pid = fork();
+  if (pid == 0) run_sender(Channel(fds[1]), index);
+  close(fds[1]);
+  return {pid, std::make_unique<Channel>(fds[0])};
+}
+
+struct Answers {
+  std::array<Sender, 2> senders;
+  int count = 0;
+};
+
+int run_turn() {
+  Answers all{{start_sender(0), start_sender(1)}};
+  const Worker worker;
+  const Worker other;  // its progress serves the first one while that is idle
+  (void)other.connect(other.address());
+  const auto answer = [](void* arg, const void*, size_t, void* data, size_t,
+                         const ucp_am_recv_param_t*) {
+    auto& answers = *static_cast<Answers*>(arg);
+    ++answers.count;
+    send(answers.senders[static_cast<size_t>(*static_cast<const char*>(data))].ep, 0);
+    return UCS_OK;
+  };
+  worker.handle_messages(answer, &all);
+  for (Sender& s : all.senders) s.ep = worker.connect(s.channel->exchange(worker.address()));
+  while (all.count < 2) worker.progress(1);
+  for (Sender& s : all.senders) s.channel->barrier([&] { worker.progress(1); });
+  // What the first one does not read makes its end reset the connection.
+  send(all.senders[0].ep, 0);
+  worker.progress(100);
+  // Its message is read by the other worker's progress, and kept.
+  all.senders[0].channel->barrier({});
+  all.senders[0].channel->barrier({});
+  for (int i = 0; i < 20; ++i) {
+    usleep(kPause / 20);
+    other.progress(5000);
+  }
+  // The second one's event comes first.
+  all.senders[1].channel->barrier({});
+  all.senders[1].channel->barrier({});
+  usleep(kPause);
+  kill(all.senders[0].pid, SIGKILL);
+  waitpid(all.senders[0].pid, nullptr, 0);
+  usleep(kPause);
+  for (int i = 0; i < 100; ++i) worker.progress(10);
+  kill(all.senders[1].pid, SIGKILL);
+  waitpid(all.senders[1].pid, nullptr, 0);
+  return all.count;
+}
+
+}  // namespace
+}  // namespace verity::test
+
+int main(int argc, char** argv) {
+  const int turns = argc > 1 ? std::atoi(argv[1]) : 3;
+  int answered = 0;
+  for (int turn = 0; turn < turns; ++turn) {
+    std::fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      int count = 0;
+      try {
+        count = verity::test::run_turn();
+      } catch (const std::exception& failure) { std::printf("%s\n", failure.what()); }
+      _exit(count);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
+    answered += WEXITSTATUS(status);
+  }
+  std::printf("turns %d answered %d\n", turns, answered);
+  return 0;
+}
