@@ -33,6 +33,7 @@ mpi_test_programs = \
 	test/mpi/thread_puts \
 	test/mpi/thread_windows \
 	test/mpi/threads \
+	test/mpi/two_groups \
 	test/mpi/typecheck_cost \
 	test/mpi/types \
 	test/mpi/unconnected \
@@ -61,6 +62,7 @@ mpi_test_files = \
 	test/mpi/datatypes/storm.c \
 	test/mpi/datatypes/throws.cc \
 	test/mpi/datatypes/tool.c \
+	test/mpi/datatypes/two_groups.c \
 	test/mpi/datatypes/typecheck_cost.c \
 	test/mpi/datatypes/types.c \
 	test/mpi/datatypes/types.h \

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -94,6 +95,20 @@ class Entered {
   const CommInfo& info_;
 };
 
+// Open MPI's intercommunicators have one number for both groups. Each of MPICH's groups has one for
+// what it receives, in the highest bits of a tag, and does not show the other's. But the low four
+// bits, which say what the library uses a message for, are the same, and of the messages that a
+// point-to-point call sends only the program's own have these.
+TagFilter sent_tags(const CommInfo& info) noexcept {
+  TagFilter sent = info.filter;
+#ifndef OPEN_MPI
+  constexpr int kUse = 4;
+  const int bits = std::countl_one(sent.mask);
+  if (info.two_groups && bits > kUse) sent.mask &= ~(~uint64_t{0} << (64 - bits + kUse));
+#endif
+  return sent;
+}
+
 void fill(CommInfo* info, MPI_Comm comm) {
   info->serial.store(++last_serial, std::memory_order_relaxed);
   info->permanent = comm == handles().comm_world;
@@ -105,6 +120,7 @@ void fill(CommInfo* info, MPI_Comm comm) {
   info->two_groups =
       library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
   info->filter = probe_tags(comm);
+  info->sent = sent_tags(*info);
 }
 
 }  // namespace

@@ -15,13 +15,14 @@
 namespace verity::mpi {
 
 struct CommInfo : HandleInfo<MPI_Comm> {
-  TagFilter filter;
+  TagFilter filter;         // of what is received
+  TagFilter sent;           // of what is sent
   bool two_groups = false;  // an intercommunicator
   // No other communicator has it, be it kept in the same place later.
   std::atomic<uint32_t> serial{0};
   CommInfo* next_free = nullptr;
 
-  void clear() noexcept { filter = {}; }
+  void clear() noexcept { filter = sent = {}; }
 
  private:
   friend struct CommNames;

@@ -38,7 +38,7 @@ void add_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noe
 // Precondition: the communicator's filter is known.
 void attach(SendAttachment* attachment, TypeInfo& type, MPI_Count count, const CommInfo& comm,
             int dest, SendFamily family, uint64_t site) noexcept {
-  *attachment = {.filter = &comm.filter,
+  *attachment = {.filter = &comm.sent,
                  .caller = {.call = kFamilies[family],
                             .site = site,
                             .comm = &comm,
