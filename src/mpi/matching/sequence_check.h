@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <new>
+#include <vector>
 
 #include "mpi/matching/stamp.h"
 
@@ -46,12 +47,13 @@ class SequenceCheck {
     uint64_t uid;   // 0: none
     uint32_t next;  // sequence expected next
   };
-  // More processes than these rarely have the same tag bits: they do where a communicator has the
-  // number of one that was freed, and its ranks are others.
-  static constexpr size_t kFormer = 3;
+  // Several processes have the same tag bits where a communicator has the number of one that was
+  // freed, and its ranks are others. A process whose table is full begins ever new ones.
+  static constexpr size_t kMostFormer = 64;
 
   [[nodiscard]] bool follows(const Stamp& stamp, WorkerHistory history) noexcept;
   [[nodiscard]] bool changes(const Stamp& stamp) noexcept;
+  void keep_former(const Numbering& numbering) noexcept;
 
   uint64_t uid_ = 0;
   uint32_t next_ = 0;       // sequence expected next, of this numbering
@@ -59,20 +61,28 @@ class SequenceCheck {
   bool numbered_ = false;   // a numbering was seen
   bool complete_ = false;   // ... and nothing of it is missing
   bool has_gap_ = false;
-  Numbering former_[kFormer] = {};  // the last one first
+  std::vector<Numbering> former_;  // the last one first
 };
 
+inline void SequenceCheck::keep_former(const Numbering& numbering) noexcept {
+  if (former_.size() == kMostFormer) former_.pop_back();
+  try {
+    former_.insert(former_.begin(), numbering);
+  } catch (const std::bad_alloc&) {  // a gap, should it come again
+  }
+}
+
 // To another numbering: whether that may begin, or go on, with this stamp. Of the messages without
-// one since the last those are taken to be the other's that its first number leaves out.
+// one since the last those are taken to be the other's that its number leaves out.
 inline bool SequenceCheck::changes(const Stamp& stamp) noexcept {
-  Numbering* const end = std::end(former_);
-  Numbering* known = std::find_if(
-      former_, end, [&stamp](const Numbering& numbering) { return numbering.uid == stamp.uid; });
-  const bool is_new = known == end;
-  const bool fits = is_new ? stamp.sequence <= unstamped_ : stamp.sequence == known->next;
-  if (is_new) --known;
-  std::move_backward(former_, known, known + 1);
-  former_[0] = {uid_, next_ - (is_new && fits ? stamp.sequence : 0)};
+  const auto known =
+      std::find_if(former_.begin(), former_.end(),
+                   [&stamp](const Numbering& numbering) { return numbering.uid == stamp.uid; });
+  const bool is_new = known == former_.end();
+  const uint32_t left_out = stamp.sequence - (is_new ? 0 : known->next);
+  const bool fits = left_out <= unstamped_;
+  if (!is_new) former_.erase(known);
+  keep_former({uid_, next_ - (fits ? left_out : 0)});
   return fits;
 }
 

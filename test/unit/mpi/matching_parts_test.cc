@@ -77,6 +77,30 @@ TEST(MpiSequenceCheck, NumberingsTakeTurns) {
   EXPECT_TRUE(check.has_gap());
 }
 
+TEST(MpiSequenceCheck, ANumberingGoesOnWithoutStamps) {
+  SequenceCheck check;
+  const Stamp first{7, 0}, other{8, 0}, again{7, 2}, other_again{8, 1};
+  EXPECT_TRUE(check.advance(&first, kNothing));
+  EXPECT_TRUE(check.advance(&other, kNothing));
+  EXPECT_FALSE(check.advance(nullptr, kNothing)) << "of 7";
+  EXPECT_TRUE(check.advance(&again, kNothing));
+  EXPECT_TRUE(check.advance(&other_again, kNothing));
+}
+
+TEST(MpiSequenceCheck, ManyNumberingsTakeTurns) {
+  constexpr uint64_t kSenders = 65;
+  SequenceCheck check;
+  for (uint32_t round = 0; round < 3; ++round) {
+    for (uint64_t sender = 1; sender <= kSenders; ++sender) {
+      const Stamp stamp{sender, round};
+      ASSERT_TRUE(check.advance(&stamp, kNothing)) << sender << " in round " << round;
+    }
+  }
+  const Stamp one_more{kSenders + 1, 0}, forgotten{1, 3};
+  EXPECT_TRUE(check.advance(&one_more, kNothing));
+  EXPECT_FALSE(check.advance(&forgotten, kNothing)) << "its number is not known any more";
+}
+
 TEST(MpiSequenceCheck, AnEarlierNumberingGoesOnWhereNothingBypassed) {
   for (const bool bypassed : {false, true}) {
     SequenceCheck check;
