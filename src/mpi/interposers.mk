@@ -33,6 +33,7 @@ MPI_INTERPOSER_SOURCES = \
 	src/mpi/collectives/ledger.cc src/mpi/collectives/ledger.h \
 	src/mpi/collectives/reduction.cc src/mpi/collectives/reduction.h \
 	src/mpi/collectives/report.cc src/mpi/collectives/report.h \
+	src/mpi/collectives/requests.cc src/mpi/collectives/requests.h \
 	src/mpi/pmpi/call.cc src/mpi/pmpi/call.h \
 	src/mpi/pmpi/collectives.cc \
 	src/mpi/pmpi/completion.cc \

@@ -10,12 +10,12 @@
 #include <new>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "mpi/check/findings.h"
 #include "mpi/collectives/ledger.h"
 #include "mpi/collectives/reduction.h"
+#include "mpi/collectives/requests.h"
 #include "mpi/process/library.h"
 #include "mpi/process/this_process.h"
 
@@ -45,16 +45,6 @@ std::deque<Early>& early() noexcept {
 
 std::vector<MPI_Comm>& uncounted() noexcept {
   static auto& made = *new std::vector<MPI_Comm>;
-  return made;
-}
-
-// Persistent operations, by request.
-struct Started {
-  TagFilter filter;
-  std::vector<uint8_t> bytes;
-};
-std::unordered_map<MPI_Request, Started>& started() noexcept {
-  static auto& made = *new std::unordered_map<MPI_Request, Started>;
   return made;
 }
 
@@ -207,7 +197,7 @@ void never_compare_any() noexcept { miscounted.store(true, std::memory_order_rel
 
 Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc,
                        const MPI_Request* request) noexcept
-    : rc_(rc), request_(request) {
+    : rc_(rc), request_(request), form_(call.form) {
   attach(std::move(call), comm);
 }
 
@@ -218,11 +208,23 @@ Collecting::~Collecting() {
   if (rc_ == MPI_SUCCESS && !attachment.begun) begin(attachment);
   if (rc_ != MPI_SUCCESS || request_ == nullptr) return;
   try {
+    keep_request(attachment);
+  } catch (const std::bad_alloc&) {  // its starts go unchecked, or its end is not seen
+  }
+}
+
+void Collecting::keep_request(const CollectiveAttachment& attachment) const {
+  Incomplete incomplete;
+  {
     const std::lock_guard lock(mutex);
-    started().insert_or_assign(
-        *request_, Started{attachment.filter,
-                           {attachment.signature, attachment.signature + attachment.length}});
-  } catch (const std::bad_alloc&) {  // its starts go unchecked
+    if (const Ledger* ledger = ledger_of(attachment.filter.value)) incomplete = ledger->incomplete;
+  }
+  if (incomplete == nullptr) return;
+  ++*incomplete;
+  if (form_ == Form::kPersistent) {
+    keep_collective(*request_, attachment, incomplete);
+  } else {
+    await_collective(*request_, incomplete);
   }
 }
 
@@ -241,20 +243,6 @@ void abandon_collective(const CollectiveAttachment& attachment) noexcept {
   if (Ledger* ledger = ledger_of(attachment.filter.value)) ledger->diverged = true;
 }
 
-StartingCollective::StartingCollective(MPI_Request request) noexcept {
-  const std::lock_guard lock(mutex);
-  const auto found = started().find(request);
-  if (found == started().end()) return;
-  const auto& bytes = found->second.bytes;
-  std::memcpy(bytes_, bytes.data(), bytes.size());
-  attachments.collective = {found->second.filter, bytes_, bytes.size()};
-}
-
-void forget_collective_request(MPI_Request request) noexcept {
-  const std::lock_guard lock(mutex);
-  started().erase(request);
-}
-
 namespace {
 
 // What persistent calls keep beside one's own last ones.
@@ -262,7 +250,6 @@ constexpr size_t kMostPersistent = 4096;
 
 void keep(Ledger& ledger, Own&& own) {
   const bool persistent = own.call.form == Form::kPersistent;
-  ledger.unfinished = ledger.unfinished || own.call.form != Form::kBlocking;
   std::deque<Own>& calls = persistent ? ledger.persistent : ledger.own;
   if (calls.size() >= (persistent ? kMostPersistent : kKept)) calls.pop_front();
   calls.push_back(std::move(own));
@@ -383,7 +370,7 @@ void forget_collectives(MPI_Comm comm) noexcept {
   const std::lock_guard lock(mutex);
   const Ledger* freed = ledger_of(communicator);
   try {
-    if (freed != nullptr && freed->unfinished) tainted().insert(communicator);
+    if (freed != nullptr && *freed->incomplete != 0) tainted().insert(communicator);
   } catch (const std::bad_alloc&) { miscounted.store(true, std::memory_order_relaxed); }
   std::erase_if(ledgers(),
                 [&](const auto& ledger) { return ledger->filter.value == communicator; });

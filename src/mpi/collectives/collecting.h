@@ -34,8 +34,8 @@ struct CollectiveCall {
 
 class Collecting {
  public:
-  // `rc`: what the call has returned when this is destroyed. `request`: of a persistent operation,
-  // of which what it says is kept for its starts.
+  // `rc`: what the call has returned when this is destroyed. `request`: of a nonblocking operation,
+  // or of a persistent one, of which what it says is kept for its starts.
   Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc,
              const MPI_Request* request = nullptr) noexcept;
   ~Collecting();
@@ -45,28 +45,16 @@ class Collecting {
  private:
   void attach(CollectiveCall&& call, MPI_Comm comm) noexcept;
   void take_back(const CollectiveAttachment& attachment) noexcept;
+  void keep_request(const CollectiveAttachment& attachment) const;
 
   const int& rc_;
   const MPI_Request* request_;
+  Form form_;
   uint8_t bytes_[kMaxSignature];
 };
 
-// For the time of MPI_Start, if the request is that of a persistent collective operation.
-class StartingCollective {
- public:
-  explicit StartingCollective(MPI_Request request) noexcept;
-  ~StartingCollective() { attachments.collective.length = 0; }
-  StartingCollective(const StartingCollective&) = delete;
-  StartingCollective& operator=(const StartingCollective&) = delete;
-
- private:
-  uint8_t bytes_[kMaxSignature];
-};
 // A call that attached this was left without returning from it: whether it counts is not known.
 void abandon_collective(const CollectiveAttachment& attachment) noexcept;
-
-// The request is freed.
-void forget_collective_request(MPI_Request request) noexcept;
 
 // What a rank says of its call arrived, a record with kCollectiveFamily and its tail. Inside of
 // UCP's progress.

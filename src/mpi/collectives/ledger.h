@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mpi/collectives/collecting.h"
+#include "mpi/collectives/requests.h"
 
 namespace verity::mpi {
 
@@ -30,13 +31,13 @@ struct Ledger {
   uint32_t calls = 0;
   int rank = -1, ranks = 0;
   bool diverged = false;       // the ranks' calls differ: their numbers mean nothing any more
-  bool unfinished = false;     // some of the calls may be under way when the communicator is freed
   bool two_groups = false;     // only the operations are compared: ranks, roots, reductions and
                                // blocks mean something else on each side
   std::set<uint32_t> sources;  // in neighbourhood collectives
   std::string name;
   std::deque<Own> own;
   std::deque<Own> persistent;  // may be started at any time
+  Incomplete incomplete = std::make_shared<std::atomic<size_t>>(0);
 };
 
 // Compares what arrived (a record and its tail) with one's own call of the same number, and

@@ -174,7 +174,8 @@ CollectiveCall guarded(Make make) noexcept {
 
 }  // namespace
 
-#define COLLECTING(make) const Collecting collecting(guarded([&] { return make; }), comm, call.rc)
+#define COLLECTING(make, request) \
+  const Collecting collecting(guarded([&] { return make; }), comm, call.rc, request)
 
 // Before they came with MPI 4, Open MPI had the persistent ones under names of its own.
 #ifdef VERITY_MPI4_CALLS
@@ -203,11 +204,11 @@ CollectiveCall guarded(Make make) noexcept {
 #define FORMS(name, inonblocking, s, parameters, arguments, operation, make)                   \
   VERITY_WRAP(name##s, (VERITY_STRIP parameters MPI_Comm comm), (VERITY_STRIP arguments comm), \
               const Which which{operation, Form::kBlocking};                                   \
-              COLLECTING(make))                                                                \
+              COLLECTING(make, nullptr))                                                       \
   VERITY_WRAP(inonblocking##s, (VERITY_STRIP parameters MPI_Comm comm, MPI_Request * request), \
               (VERITY_STRIP arguments comm, request),                                          \
               const Which which{operation, Form::kNonblocking};                                \
-              COLLECTING(make))                                                                \
+              COLLECTING(make, request))                                                       \
   PERSISTENT(name, s, parameters, arguments, operation, make)
 #define VERITY_STRIP(...) __VA_ARGS__ __VA_OPT__(, )
 

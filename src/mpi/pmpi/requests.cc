@@ -5,7 +5,7 @@
 #include <new>
 #include <unordered_map>
 
-#include "mpi/collectives/collecting.h"
+#include "mpi/collectives/requests.h"
 #include "mpi/process/library.h"
 #include "mpi/process/this_process.h"
 
@@ -100,7 +100,7 @@ int start_attached(MPI_Request* request, int (*start)(MPI_Request*)) {
 
 void forget_request(MPI_Request request) noexcept {
   static_cast<void>(requests().take(request));
-  forget_collective_request(request);
+  forget_collective(request);
 }
 
 Probing::Probing(Call& call, int source, MPI_Comm comm, const int* found, MPI_Message* message,

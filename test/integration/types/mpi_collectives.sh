@@ -52,6 +52,8 @@ for launcher in $openmpi $mpich; do
   contains "$mpi: calls that differ count as compared" "$(cat "$tap_dir/job")" 'rank 0: datatypes of 1 messages checked, 1 mismatched;'
   typechecked 60 "$launcher" 2 vposix,vself mismatch symmetric > "$tap_dir/job"
   is "$mpi: two ranks that hear of each other report once" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
+  typechecked 60 "$launcher" 2 vposix,vself mismatch again > "$tap_dir/job"
+  is "$mpi: in a communicator with the number of those of nonblocking operations that were complete" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
   typechecked 60 "$launcher" 2 vposix,vself mismatch short return > "$tap_dir/job"
   is "$mpi: a call that failed when it had begun counts: no later one is reported" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
   UCX_VERITY_TYPECHECK=error typechecked 60 "$launcher" 2 vposix,vself mismatch handler > "$tap_dir/job"

@@ -12,6 +12,8 @@
  *   mismatch reduction    a collective operation whose calls differ, but not in their datatypes
  *   mismatch persistent   between persistent requests
  *   mismatch ending       of a message that is received as a type that is being freed
+ *   mismatch again        in a communicator that has the number of others that were freed, in which
+ *                         nonblocking operations were complete
  *   mismatch short return a broadcast in which rank 1 has too little room, then correct operations
  */
 #include <mpi.h>
@@ -134,13 +136,46 @@ static void short_of_room(void) {
   }
 }
 
+static void complete(MPI_Request* request, int how) {
+  MPI_Status status;
+  int done = 1, place;
+  do {
+    switch (how) {
+      case 0: MPI_Wait(request, &status); break;
+      case 1: MPI_Waitall(1, request, &status); break;
+      case 2: MPI_Waitany(1, request, &place, &status); break;
+      case 3: MPI_Waitsome(1, request, &done, &place, &status); break;
+      case 4: MPI_Test(request, &done, &status); break;
+      case 5: MPI_Testall(1, request, &done, &status); break;
+      case 6: MPI_Testany(1, request, &place, &done, &status); break;
+      case 7: MPI_Testsome(1, request, &done, &place, &status); break;
+    }
+  } while (!done);
+}
+
+static void again(void) {
+  MPI_Comm comm;
+  MPI_Request requests[2];
+  for (int how = 0; how < 8; ++how) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Ibcast(ints, kLength, MPI_INT, 0, comm, &requests[0]);
+    MPI_Ibarrier(comm, &requests[1]);
+    for (int i = 0; i < 2; ++i) complete(&requests[i], how);
+    MPI_Comm_free(&comm);
+  }
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Bcast(rank == 1 ? (void*)floats : (void*)ints, kLength, rank == 1 ? MPI_FLOAT : MPI_INT, 0,
+            comm);
+  MPI_Comm_free(&comm);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
   } cases[] = {{"late", late},           {"truncated", truncated}, {"handler", handler},
                {"symmetric", symmetric}, {"reduction", reduction}, {"persistent", persistent},
-               {"short", short_of_room}, {"ending", ending}};
+               {"short", short_of_room}, {"ending", ending},       {"again", again}};
   int error;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
