@@ -22,6 +22,7 @@ enum class Unchecked : uint8_t {
   kUnsigned,    // it came without a signature
   kUndecoded,   // the receive's datatype could not be decoded
   kUnreadable,  // its signature is malformed
+  kEarly,       // of a collective operation: too many wait for this process's own calls
 };
 
 inline void count_checked() noexcept { add(type_counters().checked, uint64_t{1}); }

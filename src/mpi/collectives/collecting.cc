@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -23,14 +25,11 @@ namespace verity::mpi {
 
 namespace {
 
-constexpr size_t kKept = 32;         // own calls of a communicator
-constexpr size_t kMostEarly = 1024;  // messages of calls that this process has not made yet
+constexpr size_t kKept = 32;          // own calls of a communicator
+constexpr size_t kMostEarly = 16384;  // messages of calls that this process has not made yet
 constexpr size_t kMostComms = 4096;
 
-struct Early {
-  uint64_t communicator;
-  std::vector<uint8_t> bytes;
-};
+using Early = std::pair<uint64_t, uint32_t>;  // communicator, number of the call
 
 std::mutex mutex;
 std::vector<std::unique_ptr<Ledger>>&
@@ -38,8 +37,8 @@ ledgers() noexcept {  // never destroyed: messages may arrive while the process 
   static auto& made = *new std::vector<std::unique_ptr<Ledger>>;
   return made;
 }
-std::deque<Early>& early() noexcept {
-  static auto& made = *new std::deque<Early>;
+std::multimap<Early, std::vector<uint8_t>>& early() noexcept {
+  static auto& made = *new std::multimap<Early, std::vector<uint8_t>>;
   return made;
 }
 
@@ -111,10 +110,12 @@ Ledger* make_ledger(MPI_Comm comm, CommInfo& info, Facts&& facts) {
 
 // What came before this process's own call.
 void compare_early(Ledger& ledger) {
-  for (auto it = early().begin(); it != early().end();) {
-    const bool done = it->communicator == ledger.filter.value &&
-                      compare_arrived(ledger, it->bytes.data(), it->bytes.size());
-    it = done ? early().erase(it) : it + 1;
+  const uint64_t communicator = ledger.filter.value;
+  for (auto it = early().lower_bound({communicator, 0});
+       it != early().end() && it->first.first == communicator &&
+       (it->first.second <= ledger.calls || ledger.diverged);) {
+    const bool done = compare_arrived(ledger, it->second.data(), it->second.size());
+    it = done ? early().erase(it) : std::next(it);
   }
 }
 
@@ -340,8 +341,9 @@ void collective_arrived(const uint8_t* bytes, size_t length) noexcept {
     const std::lock_guard lock(mutex);
     Ledger* ledger = ledger_of(tail.communicator);
     if (ledger != nullptr && compare_arrived(*ledger, bytes, length)) return;
-    if (early().size() >= kMostEarly) early().pop_front();
-    early().push_back({tail.communicator, {bytes, bytes + length}});
+    if (early().size() >= kMostEarly) return count_unchecked(Unchecked::kEarly);
+    early().emplace(Early{tail.communicator, tail.number},
+                    std::vector<uint8_t>{bytes, bytes + length});
   } catch (const std::bad_alloc&) {  // it goes unchecked
   }
 }
@@ -374,8 +376,8 @@ void forget_collectives(MPI_Comm comm) noexcept {
   } catch (const std::bad_alloc&) { miscounted.store(true, std::memory_order_relaxed); }
   std::erase_if(ledgers(),
                 [&](const auto& ledger) { return ledger->filter.value == communicator; });
-  std::erase_if(early(),
-                [&](const Early& message) { return message.communicator == communicator; });
+  early().erase(early().lower_bound({communicator, 0}),
+                early().upper_bound({communicator, UINT32_MAX}));
 }
 
 }  // namespace verity::mpi

@@ -14,6 +14,7 @@
  *   mismatch ending       of a message that is received as a type that is being freed
  *   mismatch again        in a communicator that has the number of others that were freed, in which
  *                         nonblocking operations were complete
+ *   mismatch early        in the first ones of many broadcasts, for which rank 1 comes late
  *   mismatch short return a broadcast in which rank 1 has too little room, then correct operations
  */
 #include <mpi.h>
@@ -169,13 +170,27 @@ static void again(void) {
   MPI_Comm_free(&comm);
 }
 
+static void early(void) {
+  enum { kCalls = 3000, kWrong = 1000, kFew = 4 };
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  if (rank == 1) MPI_Recv(ints, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < kCalls; ++i) {
+    const int wrong = rank == 1 && i < kWrong;
+    MPI_Bcast(wrong ? (void*)floats : (void*)ints, kFew, wrong ? MPI_FLOAT : MPI_INT, 0, comm);
+  }
+  if (rank == 0) MPI_Send(ints, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+  MPI_Comm_free(&comm);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
   } cases[] = {{"late", late},           {"truncated", truncated}, {"handler", handler},
                {"symmetric", symmetric}, {"reduction", reduction}, {"persistent", persistent},
-               {"short", short_of_room}, {"ending", ending},       {"again", again}};
+               {"short", short_of_room}, {"ending", ending},       {"again", again},
+               {"early", early}};
   int error;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
