@@ -2,12 +2,12 @@
 //
 // What was kept while a worker was idle is handled behind the lower transport's progress: a handler
 // that answers a peer which has died meanwhile, whose connection is among those that the same
-// progress reports.
+// progress reports. And ahead of the error that reports the peer's death.
 //
 //   kept_messages [TURNS]
 //
-// Prints 'turns N answered N', four in each turn; exit status 0, or 128 and the signal that ended
-// the process that answers.
+// Prints 'turns N answered N', four in each turn, but for messages behind their sender's error;
+// exit status 0, or 128 and the signal that ended the process that answers.
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -61,13 +61,17 @@ struct Worker {
     ucp_worker_release_address(handle, address);
     return copy;
   }
-  [[nodiscard]] ucp_ep_h connect(const Bytes& address) const {
+  // `failed_p`: set by the error that reports the peer's death.
+  [[nodiscard]] ucp_ep_h connect(const Bytes& address, bool* failed_p = nullptr) const {
     ucp_ep_params_t params = {};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
                         UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
     params.address = reinterpret_cast<const ucp_address_t*>(address.data());
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    params.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {};
+    params.err_handler.cb = [](void* failed, ucp_ep_h, ucs_status_t) {
+      if (failed != nullptr) *static_cast<bool*>(failed) = true;
+    };
+    params.err_handler.arg = failed_p;
     ucp_ep_h ep;
     check(ucp_ep_create(handle, &params, &ep), "ucp_ep_create");
     return ep;
@@ -88,6 +92,7 @@ struct Sender {
   pid_t pid;
   std::unique_ptr<Channel> channel;
   ucp_ep_h ep = nullptr;
+  bool failed = false;
 };
 
 [[noreturn]] void run_sender(Channel channel, char index) {
@@ -128,12 +133,14 @@ int run_turn() {
   const auto answer = [](void* arg, const void*, size_t, void* data, size_t,
                          const ucp_am_recv_param_t*) {
     auto& answers = *static_cast<Answers*>(arg);
-    ++answers.count;
-    send(answers.senders[static_cast<size_t>(*static_cast<const char*>(data))].ep, 0);
+    const Sender& sender = answers.senders[static_cast<size_t>(*static_cast<const char*>(data))];
+    answers.count += !sender.failed;
+    send(sender.ep, 0);
     return UCS_OK;
   };
   worker.handle_messages(answer, &all);
-  for (Sender& s : all.senders) s.ep = worker.connect(s.channel->exchange(worker.address()));
+  for (Sender& s : all.senders)
+    s.ep = worker.connect(s.channel->exchange(worker.address()), &s.failed);
   while (all.count < 2) worker.progress(1);
   for (Sender& s : all.senders) s.channel->barrier([&] { worker.progress(1); });
   // What the first one does not read makes its end reset the connection.

@@ -61,10 +61,12 @@ unsigned VerityIface::progress_upper(uint64_t ticked) noexcept {
   return count;
 }
 
+// What was kept came before the failures that are reported now, and the upper layer drops messages
+// of a peer that it knows to be lost.
 unsigned VerityIface::work() noexcept {
   unsigned count = completions_.run();
-  count += upkeep_.attend();
   count += delivery_.run_deferred();
+  count += upkeep_.attend();
   return count + flusher_.run();
 }
 

@@ -19,7 +19,7 @@ for lower in tcp posix; do
   done
 done
 
-# A message that was read while its worker was idle is answered when its sender has died.
+# A message that was read while its worker was idle is answered when its sender has died, ahead of the error that reports the death.
 no_damage
 for list in tcp vtcp vftcp; do
   is "$list: an answer to a dead peer" "$(with_tls $list within 60 "$build/kept_messages" 3 2>&1)" "turns 3 answered 12"
