@@ -45,16 +45,18 @@ void await_collective(MPI_Request request, const Incomplete& incomplete);
 class Completing {
  public:
   Completing(int count, const MPI_Request* requests) noexcept : requests_(requests) {
-    if (awaited.load(std::memory_order_relaxed) != 0 && requests != nullptr) [[unlikely]]
-      note_awaited(count);
+    if (requests != nullptr) note_awaited(count);
   }
   ~Completing() {
-    if (!noted_.empty()) [[unlikely]]
-      note_complete();
+    if (!noted_.empty()) note_complete();
   }
   Completing(const Completing&) = delete;
   Completing& operator=(const Completing&) = delete;
 
+  // False: such a call completes none.
+  [[nodiscard]] static bool is_any_awaited() noexcept {
+    return awaited.load(std::memory_order_relaxed) != 0;
+  }
   static inline constinit std::atomic<size_t> awaited{0};
 
  private:

@@ -8,12 +8,15 @@
 using namespace verity::mpi;  // NOLINT: the wrappers are C functions
 
 // They may be nonblocking collective operations.
-#define COMPLETES_ONE(function, arity, count, requests)                           \
-  VERITY_FUNCTION(                                                                \
-      function, arity, const PlainCall call(return_address, frame_end); int rc; { \
-        const Completing completing(static_cast<int>(count),                      \
-                                    reinterpret_cast<MPI_Request*>(requests));    \
-        rc = next_##function.as<Words>()(VERITY_ARGUMENTS(arity));                \
+#define COMPLETES_ONE(function, arity, count, requests)                              \
+  VERITY_FUNCTION(                                                                   \
+      function, arity, const PlainCall call(return_address, frame_end); int rc;      \
+      if (Completing::is_any_awaited()) [[unlikely]] {                               \
+        const Completing completing(static_cast<int>(count),                         \
+                                    reinterpret_cast<const MPI_Request*>(requests)); \
+        rc = next_##function.as<Words>()(VERITY_ARGUMENTS(arity));                   \
+      } else {                                                                       \
+        rc = next_##function.as<Words>()(VERITY_ARGUMENTS(arity));                   \
       } return call.leave(rc);)
 #define COMPLETES(name, arity, count, requests)     \
   COMPLETES_ONE(MPI_##name, arity, count, requests) \
