@@ -8,6 +8,11 @@
 //
 // Prints 'turns N answered N', four in each turn, but for messages behind their sender's error;
 // exit status 0, or 128 and the signal that ended the process that answers.
+//
+//   kept_messages TURNS completions
+//
+// The same of a send that was acknowledged while its worker was idle, and whose completion sends to
+// the peer that has died. With UCX_RNDV_THRESH below 100k. Prints 'turns N right N'.
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -19,6 +24,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include "peer.h"
 
@@ -36,7 +43,7 @@ struct Worker {
     check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
     ucp_params_t params = {};
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features = UCP_FEATURE_AM;
+    params.features = UCP_FEATURE_AM | UCP_FEATURE_TAG;
     const ucs_status_t status = ucp_init(&params, config, &context);
     ucp_config_release(config);
     check(status, "ucp_init");
@@ -51,6 +58,11 @@ struct Worker {
     param.cb = callback;
     param.arg = arg;
     check(ucp_worker_set_am_recv_handler(handle, &param), "ucp_worker_set_am_recv_handler");
+  }
+  void ignore_messages() const {
+    handle_messages([](void*, const void*, size_t, void*, size_t,
+                       const ucp_am_recv_param_t*) { return UCS_OK; },
+                    nullptr);
   }
   [[nodiscard]] Bytes address() const {
     ucp_address_t* address;
@@ -79,6 +91,13 @@ struct Worker {
   void progress(unsigned rounds) const {
     while (rounds-- != 0) ucp_worker_progress(handle);
   }
+  void finish(void* request) const {
+    if (UCS_PTR_IS_ERR(request)) check(UCS_PTR_STATUS(request), "an operation");
+    if (request == nullptr) return;
+    while (ucp_request_check_status(request) == UCS_INPROGRESS) progress(1);
+    check(ucp_request_check_status(request), "an operation");
+    ucp_request_free(request);
+  }
 };
 
 void send(ucp_ep_h ep, const char& payload) {
@@ -96,11 +115,8 @@ struct Sender {
 };
 
 [[noreturn]] void run_sender(Channel channel, char index) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends with a process that answers no more
   const Worker worker;
-  worker.handle_messages(
-      [](void*, const void*, size_t, void*, size_t, const ucp_am_recv_param_t*) { return UCS_OK; },
-      nullptr);
+  worker.ignore_messages();
   ucp_ep_h ep = worker.connect(channel.exchange(worker.address()));
   const auto progress = [&] { worker.progress(1); };
   send(ep, index);            // connects
@@ -111,13 +127,26 @@ struct Sender {
   for (;;) pause();
 }
 
-Sender start_sender(char index) {
+template <typename Run>
+Sender start(Run&& run) {
   std::array<int, 2> fds{};
   require(socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()) == 0, "socketpair");
   const pid_t pid = fork();
-  if (pid == 0) run_sender(Channel(fds[1]), index);
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends with a process that answers no more
+    run(Channel(fds[1]));
+  }
   close(fds[1]);
   return {pid, std::make_unique<Channel>(fds[0])};
+}
+
+Sender start_sender(char index) {
+  return start([index](Channel channel) { run_sender(std::move(channel), index); });
+}
+
+void end(const Sender& sender) {
+  kill(sender.pid, SIGKILL);
+  waitpid(sender.pid, nullptr, 0);
 }
 
 struct Answers {
@@ -157,13 +186,87 @@ int run_turn() {
   all.senders[1].channel->barrier({});
   all.senders[1].channel->barrier({});
   usleep(kPause);
-  kill(all.senders[0].pid, SIGKILL);
-  waitpid(all.senders[0].pid, nullptr, 0);
+  end(all.senders[0]);
   usleep(kPause);
   for (int i = 0; i < 100; ++i) worker.progress(10);
-  kill(all.senders[1].pid, SIGKILL);
-  waitpid(all.senders[1].pid, nullptr, 0);
+  end(all.senders[1]);
   return all.count;
+}
+
+// --- completions ---
+
+constexpr size_t kLong = 100'000;
+
+[[noreturn]] void run_receiver(Channel channel) {
+  const Worker worker;
+  worker.ignore_messages();
+  (void)worker.connect(channel.exchange(worker.address()));
+  Bytes buffer(kLong);
+  const ucp_request_param_t plain = {};
+  for (int i = 0; i < 2; ++i) {
+    worker.finish(ucp_tag_recv_nbx(worker.handle, buffer.data(), kLong, 1, ~uint64_t{0}, &plain));
+    worker.progress(2000);
+    channel.barrier({});
+  }
+  for (;;) pause();
+}
+
+struct Sent {
+  ucp_ep_h ep;
+  bool done = false;
+};
+
+bool run_completions() {
+  Sender receiver = start([](Channel channel) { run_receiver(std::move(channel)); });
+  Sender sender = start_sender(1);
+  const Worker worker;
+  const Worker other;
+  (void)other.connect(other.address());
+  int count = 0;
+  const auto counts = [](void* arg, const void*, size_t, void*, size_t,
+                         const ucp_am_recv_param_t*) {
+    ++*static_cast<int*>(arg);
+    return UCS_OK;
+  };
+  worker.handle_messages(counts, &count);
+  for (Sender* s : {&receiver, &sender})
+    s->ep = worker.connect(s->channel->exchange(worker.address()));
+  const auto progress = [&] { worker.progress(1); };
+  while (count < 1) progress();
+  sender.channel->barrier(progress);
+  const Bytes buffer(kLong);
+  ucp_request_param_t params = {};
+  worker.finish(ucp_tag_send_nbx(receiver.ep, buffer.data(), kLong, 1, &params));
+  receiver.channel->barrier(progress);
+  worker.progress(2000);
+  usleep(kPause);  // it waits for the next one
+  Sent sent{receiver.ep};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.user_data = &sent;
+  params.cb.send = [](void* request, ucs_status_t, void* arg) {
+    auto& of = *static_cast<Sent*>(arg);
+    of.done = true;
+    for (int i = 0; i < 3; ++i) send(of.ep, 0);
+    ucp_request_free(request);
+  };
+  (void)ucp_tag_send_nbx(receiver.ep, buffer.data(), kLong, 1, &params);
+  while (ucp_worker_progress(worker.handle) == 0) {}  // until the data leaves
+  // It is acknowledged meanwhile.
+  receiver.channel->barrier([&] { other.progress(100); });
+  for (int i = 0; i < 20; ++i) {
+    usleep(kPause / 20);
+    other.progress(5000);
+  }
+  send(receiver.ep, 0);  // not read
+  // The sender's event comes first.
+  sender.channel->barrier({});
+  sender.channel->barrier({});
+  usleep(kPause);
+  end(receiver);
+  usleep(kPause);
+  for (int i = 0; i < 100; ++i) worker.progress(10);
+  end(sender);
+  return sent.done && count == 2;
 }
 
 }  // namespace
@@ -171,6 +274,7 @@ int run_turn() {
 
 int main(int argc, char** argv) {
   const int turns = argc > 1 ? std::atoi(argv[1]) : 3;
+  const std::string_view what = argc > 2 ? argv[2] : "messages";
   int answered = 0;
   for (int turn = 0; turn < turns; ++turn) {
     std::fflush(stdout);
@@ -178,7 +282,8 @@ int main(int argc, char** argv) {
     if (pid == 0) {
       int count = 0;
       try {
-        count = verity::test::run_turn();
+        count = what == "completions" ? int{verity::test::run_completions()}
+                                      : verity::test::run_turn();
       } catch (const std::exception& failure) { std::printf("%s\n", failure.what()); }
       _exit(count);
     }
@@ -187,6 +292,6 @@ int main(int argc, char** argv) {
     if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
     answered += WEXITSTATUS(status);
   }
-  std::printf("turns %d answered %d\n", turns, answered);
+  std::printf("turns %d %s %d\n", turns, what == "messages" ? "answered" : "right", answered);
   return 0;
 }

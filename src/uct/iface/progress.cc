@@ -111,6 +111,7 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
   // What is acknowledged here on self announces itself in no other way: the upper layer may look
   // for it in progress (UCP's flush of a worker).
   const bool rests = wakes_itself() && hub.is_idle();
+  completions_.keep();
   if (rests && !rested) return UCS_ERR_BUSY;
   if (!completions_.empty() || !delivery_.deferred().empty() || flusher_.must_run())
     return UCS_ERR_BUSY;
@@ -151,6 +152,7 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle) noexcept {
   (void)hub.poll();
   (void)hub.flush_control();
   hub.tick(now);
+  completions_.keep();
   // What now waits for the worker's progress was to wake it, if it sleeps.
   const bool reads = onesided_ != nullptr && onesided_->must_poll();
   const bool waits = !delivery_.deferred().empty() || !completions_.empty() ||

@@ -210,14 +210,16 @@ void Delivery::deliver(UctLink& l, wire::Class c, uint8_t am_id, const void* pay
 // process where the same progress has an event of such a one. On self there is no such progress.
 // The completions of sends that the message's frame, or an earlier one, acknowledged go first too:
 // the message may be the peer's answer to them, after which a caller makes no progress (MPI_Bsend
-// of Open MPI behind a barrier). Within a send, as on self, they wait for progress.
+// of Open MPI behind a barrier). Within a send, as on self, they wait for progress, and so does the
+// message where they are left from before the lower transport's, for the same reason as messages.
 bool Delivery::is_kept(uint8_t am_id, const void* payload, size_t length) noexcept {
   if (core_.is_self) wakeup_.wake_once();
   // What is acknowledged was applied, also while the interface closes.
   if (am_id == wire::kRmaId) return false;
   if (closing_) return true;
   if (core_.threads.has_async && is_async(am_id) && !defers_async()) return false;
-  if (!idle_ && !core_.is_self && core_.upcalls == 0) {
+  const bool behind = !core_.is_self && completions_.are_kept();
+  if (!idle_ && !core_.is_self && !behind && core_.upcalls == 0) {
     count_upcall(1);  // they too are inside of the lower transport's callback
     (void)completions_.run();
     count_upcall(-1);
@@ -226,7 +228,7 @@ bool Delivery::is_kept(uint8_t am_id, const void* payload, size_t length) noexce
   // The request for them was deferred (call_observed()), and its handler sends them: the data of a
   // rendezvous, whose order among other messages matters to no one.
   if (runs_deferred_ && core_.is_self && am_id == kRendezvousData && !idle_) return false;
-  if (deferred_.empty() && !idle_ && !runs_deferred_) return false;
+  if (deferred_.empty() && !idle_ && !runs_deferred_ && !behind) return false;
   defer(am_id, payload, length);
   return true;
 }

@@ -79,6 +79,7 @@ class Delivery {
     core_.check_kept = true;
     serve();
     idle_ = before;
+    completions_.keep();
     core_.check_kept = must_check_kept();
   }
 

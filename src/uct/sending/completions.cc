@@ -27,6 +27,7 @@ link::Slot* Completions::take_of(uint64_t serial) noexcept {
   (before == nullptr ? first_ : ZcopyState::of(*before).next_done) =
       ZcopyState::of(*slot).next_done;
   if (last_ == slot) last_ = before;
+  kept_ = kept_ && first_ != nullptr;
   return slot;
 }
 

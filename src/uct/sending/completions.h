@@ -33,6 +33,10 @@ class Completions {
   explicit Completions(IfaceCore& core) noexcept : core_(core) {}
 
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  // Those that are left now, behind what was not the worker's progress, are for this layer's alone:
+  // not to run ahead of a message within the lower transport's (receiving/delivery.cc, is_kept()).
+  void keep() noexcept { kept_ = first_ != nullptr; }
+  [[nodiscard]] bool are_kept() const noexcept { return kept_; }
   // The buffers of that send are free. Without an upper completion its slot is released at once,
   // but for one that failed: tcp may complete it again before it returns (lower_zcopy_done()).
   void add(link::Slot& slot, ucs_status_t status) noexcept;
@@ -51,6 +55,7 @@ class Completions {
   IfaceCore& core_;
   link::Slot* first_ = nullptr;
   link::Slot* last_ = nullptr;
+  bool kept_ = false;
 };
 
 }  // namespace verity::uct

@@ -23,6 +23,8 @@ done
 no_damage
 for list in tcp vtcp vftcp; do
   is "$list: an answer to a dead peer" "$(with_tls $list within 60 "$build/kept_messages" 3 2>&1)" "turns 3 answered 12"
+  is "$list: a completion that sends to a dead peer" \
+    "$(UCX_RNDV_THRESH=10k with_tls $list within 60 "$build/kept_messages" 3 completions 2>&1)" "turns 3 right 3"
 done
 
 done_testing
