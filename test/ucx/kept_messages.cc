@@ -12,7 +12,13 @@
 //   kept_messages TURNS completions
 //
 // The same of a send that was acknowledged while its worker was idle, and whose completion sends to
-// the peer that has died. With UCX_RNDV_THRESH below 100k. Prints 'turns N right N'.
+// the peer that has died. With UCX_RNDV_THRESH below 100k.
+//
+//   kept_messages TURNS atomics
+//
+// An atomic operation, a fence and a get of the same word, while the target's worker is idle.
+//
+// Both print 'turns N right N'.
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -43,7 +49,7 @@ struct Worker {
     check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
     ucp_params_t params = {};
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features = UCP_FEATURE_AM | UCP_FEATURE_TAG;
+    params.features = UCP_FEATURE_AM | UCP_FEATURE_TAG | UCP_FEATURE_RMA | UCP_FEATURE_AMO64;
     const ucs_status_t status = ucp_init(&params, config, &context);
     ucp_config_release(config);
     check(status, "ucp_init");
@@ -269,6 +275,74 @@ bool run_completions() {
   return sent.done && count == 2;
 }
 
+// --- atomic operations ---
+
+constexpr uint64_t kBefore = 1000;
+alignas(4096) std::array<uint64_t, 512> words;
+
+[[noreturn]] void run_origin(Channel channel) {
+  const Worker worker;
+  ucp_ep_h ep = worker.connect(channel.exchange(worker.address()));
+  const Bytes packed = channel.exchange({0});
+  ucp_rkey_h key;
+  check(ucp_ep_rkey_unpack(ep, packed.data(), &key), "ucp_ep_rkey_unpack");
+  const auto address = reinterpret_cast<uint64_t>(words.data());  // as the target's, made by fork()
+  const ucp_request_param_t plain = {};
+  ucp_request_param_t atomic = {};
+  atomic.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
+  atomic.datatype = ucp_dt_make_contig(sizeof(uint64_t));
+  const auto add = [&](const uint64_t& value) {
+    return ucp_atomic_op_nbx(ep, UCP_ATOMIC_OP_ADD, &value, 1, address, key, &atomic);
+  };
+  const uint64_t none = 0;
+  const uint64_t one = 1;
+  uint64_t got = 0;
+  worker.finish(add(none));  // connects
+  worker.finish(ucp_get_nbx(ep, &got, sizeof(got), address, key, &plain));
+  channel.barrier({});
+  usleep(kPause);  // the target is idle
+  worker.finish(add(one));
+  check(ucp_worker_fence(worker.handle), "ucp_worker_fence");
+  void* get = ucp_get_nbx(ep, &got, sizeof(got), address, key, &plain);
+  for (int i = 0; i < 20; ++i) {
+    usleep(kPause / 20);
+    worker.progress(10);
+  }
+  channel.barrier({});
+  worker.finish(get);
+  channel.barrier([&] { worker.progress(1); });
+  _exit(got == kBefore + 1 ? 0 : 1);
+}
+
+// Whether the get brought what was there behind the operation.
+bool run_atomics() {
+  words[0] = kBefore;
+  const Sender origin = start([](Channel its) { run_origin(std::move(its)); });
+  Channel& channel = *origin.channel;
+  const Worker worker;
+  const Worker other;
+  (void)other.connect(other.address());
+  (void)worker.connect(channel.exchange(worker.address()));
+  ucp_mem_map_params_t params = {};
+  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+  params.address = words.data();
+  params.length = sizeof(words);
+  ucp_mem_h memory;
+  check(ucp_mem_map(worker.context, &params, &memory), "ucp_mem_map");
+  void* key;
+  size_t length;
+  check(ucp_rkey_pack(worker.context, memory, &key, &length), "ucp_rkey_pack");
+  const auto* bytes = static_cast<const uint8_t*>(key);
+  (void)channel.exchange(Bytes(bytes, bytes + length));
+  ucp_rkey_buffer_release(key);
+  channel.barrier([&] { worker.progress(1); });
+  channel.barrier([&] { other.progress(100); });
+  channel.barrier([&] { worker.progress(1); });
+  int status;
+  waitpid(origin.pid, &status, 0);
+  return status == 0;
+}
+
 }  // namespace
 }  // namespace verity::test
 
@@ -282,8 +356,9 @@ int main(int argc, char** argv) {
     if (pid == 0) {
       int count = 0;
       try {
-        count = what == "completions" ? int{verity::test::run_completions()}
-                                      : verity::test::run_turn();
+        count = what == "atomics"       ? int{verity::test::run_atomics()}
+                : what == "completions" ? int{verity::test::run_completions()}
+                                        : verity::test::run_turn();
       } catch (const std::exception& failure) { std::printf("%s\n", failure.what()); }
       _exit(count);
     }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the interface answers to UCX: its operations, addresses and attributes.
+#include <strings.h>
+
 #include <algorithm>
+#include <cstdlib>
 
 #include "uct/iface/ops.h"
 #include "uct/iface/verity_ep.h"
@@ -116,14 +119,26 @@ void VerityIface::map_attr(uct_iface_attr_t& attr) const noexcept {
   attr.bandwidth.shared = in_series(attr.bandwidth.shared);
 }
 
+namespace {
+
+// UCP sends atomic operations as messages of its own, whatever the interfaces offer.
+bool emulates_atomics() noexcept {
+  const char* mode = std::getenv("UCX_ATOMIC_MODE");
+  return mode != nullptr && strcasecmp(mode, "device") == 0;
+}
+
+}  // namespace
+
 // Puts, small gets and atomic operations travel in frames, whatever the lower transport has. Its
 // own reads are verified; its puts are not offered, since what they write is there before any
-// check.
+// check. Where UCP emulates atomic operations it is to emulate puts and gets too: its messages may
+// wait for the progress of an idle worker, where frames are served, and a fence orders them.
 void VerityIface::map_onesided(uct_iface_attr_t& attr) const noexcept {
   if (core_.config.mode != link::Mode::kVerify)
     return;  // what is lost in mode observe is not sent again: UCP uses its own messages
-  attr.cap.flags |= UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY | UCT_IFACE_FLAG_GET_BCOPY |
-                    UCT_IFACE_FLAG_ATOMIC_CPU;
+  if (!emulates_atomics())
+    attr.cap.flags |= UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY |
+                      UCT_IFACE_FLAG_GET_BCOPY | UCT_IFACE_FLAG_ATOMIC_CPU;
   constexpr uint64_t kPost = UCS_BIT(UCT_ATOMIC_OP_ADD) | UCS_BIT(UCT_ATOMIC_OP_AND) |
                              UCS_BIT(UCT_ATOMIC_OP_OR) | UCS_BIT(UCT_ATOMIC_OP_XOR);
   constexpr uint64_t kFetch = kPost | UCS_BIT(UCT_ATOMIC_OP_SWAP) | UCS_BIT(UCT_ATOMIC_OP_CSWAP);

@@ -25,6 +25,8 @@ for list in tcp vtcp vftcp; do
   is "$list: an answer to a dead peer" "$(with_tls $list within 60 "$build/kept_messages" 3 2>&1)" "turns 3 answered 12"
   is "$list: a completion that sends to a dead peer" \
     "$(UCX_RNDV_THRESH=10k with_tls $list within 60 "$build/kept_messages" 3 completions 2>&1)" "turns 3 right 3"
+  is "$list: UCP's own atomic operations, a fence, and a get" \
+    "$(UCX_ATOMIC_MODE=device with_tls $list within 60 "$build/kept_messages" 3 atomics 2>&1)" "turns 3 right 3"
 done
 
 done_testing
