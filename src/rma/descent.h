@@ -112,8 +112,8 @@ class Descent {
 
   // --- bytes in frames ---
   void requested(Run run) noexcept;
-  // False: they are not those requested, or not the next of them. `repaired_p`: segments that are
-  // right now.
+  // False: they are not as many as requested; in parts: more. `repaired_p`: segments that are right
+  // now.
   [[nodiscard]] bool take_bytes(const ChunkMemory& memory, std::span<const uint8_t> bytes,
                                 bool in_parts, uint64_t* repaired_p) noexcept;
   [[nodiscard]] bool awaits_bytes() const noexcept { return requested_ != 0; }
