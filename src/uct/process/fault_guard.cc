@@ -134,7 +134,7 @@ void caught(int signal, siginfo_t* info, void* context) noexcept {
       address >= access->end) {
     return pass_on(signal, info, context);
   }
-  // Nobody has taken such a page away: a program that protects its memory comes first.
+  // Such a page is still there: a program that protects its memory comes first.
   const bool is_protected = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
   if (is_protected && opens_pages && !came_back(info, __builtin_frame_address(0)))
     return pass_on(signal, info, context);

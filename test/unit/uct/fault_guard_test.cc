@@ -221,7 +221,7 @@ void open_page(int signal, siginfo_t* info, void* context) {
   (void)mprotect(tracked, 4096, PROT_READ | PROT_WRITE);
 }
 
-// In a process where nobody guarded anything before. What the access was, and the page then.
+// In a process that guarded nothing before. What the access was, and the page then.
 [[noreturn]] void write_to_tracked(bool hands_it_on) {
   tracked = static_cast<uint8_t*>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
