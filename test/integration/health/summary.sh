@@ -32,13 +32,14 @@ left_behind() { find "$dir" -name '.job-*' | wc -l; }
 # ---- active or not ------------------------------------------------------------------------------
 for launcher in "$openmpi" ${mpich:+"$mpich"}; do
   mpi=$(flavour "$launcher")
-  UCX_VERITY_ATTEST=auto job "$launcher" 2 tcp,self vanish
-  one_line "$mpi: raw transports, said without being asked for" '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(UCX_TLS=tcp,self\)$'
+  # Not tcp: MPI_Finalize of stock MPICH 4.0.2 waits for ever over it, in 3 of 100 runs of two ranks.
+  UCX_VERITY_ATTEST=auto job "$launcher" 2 posix,self vanish
+  one_line "$mpi: raw transports, said without being asked for" '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(UCX_TLS=posix,self\)$'
   contains "$mpi: the job is right" "$(cat "$tap_dir/job")" '^vanish done$'
   contains "$mpi: status shows what does not use it" "$("$tool" status --brief "$dir")" 'r1 .* unused '
   is "$mpi: in JSON too" "$("$tool" status --json "$dir" | grep -c '"unused": true')" 2
   clean
-  UCX_VERITY_ATTEST=never job "$launcher" 2 tcp,self vanish
+  UCX_VERITY_ATTEST=never job "$launcher" 2 posix,self vanish
   is "$mpi: unless it may not" "$(said)" 0
   clean
 done
