@@ -31,9 +31,9 @@ cp "$abs_top_srcdir/.ci/run" "$tap_dir/clone/.ci/run"
 printf '#!/bin/sh\necho "$# $*"\n' > "$tap_dir/clone/contrib/run-tests"
 chmod +x "$tap_dir/clone/contrib/run-tests"
 ci() { (unset VERITY_MATRIX; "$@" "$tap_dir/clone/.ci/run" --no-roce); }
-is "CI: Debian 13, too" "$(ci env)" "5 --matrix trixie --matrix-within 54 --no-roce"
-is "CI: or others" "$(ci env VERITY_MATRIX="trixie sid")" "5 --matrix trixie sid --matrix-within 54 --no-roce"
-is "CI: or none" "$(ci env VERITY_MATRIX=)" "1 --no-roce"
+is "CI: Debian 13, too" "$(ci env)" "5 --within 75 --matrix trixie --no-roce"
+is "CI: or others" "$(ci env VERITY_MATRIX="trixie sid")" "5 --within 75 --matrix trixie sid --no-roce"
+is "CI: or none" "$(ci env VERITY_MATRIX=)" "3 --within 75 --no-roce"
 
 run --ucx "$tap_dir"
 contains "--ucx: what is no source of UCX is named" "$status $out" "^1 .*$tap_dir is no source tree of UCX"
