@@ -128,9 +128,9 @@ in_shell() { # in_shell COMMANDS [VARIABLE=VALUE...]: with $init and $path of th
   env -i PATH=$base_path "${@:2}" bash -c ". '$init/bash' && module use '$path' && { $1; }" 2>&1
 }
 
-try_variant() { # try_variant NAME MODULE OPTIONS-OF-ENV
+try_variant() { # try_variant NAME MODULE OPTIONS-OF-ENV KIND...
   local name=$1 module=$2 options=$3 kind settings before
-  for kind in none values lists first only names wrapped; do
+  for kind in "${@:4}"; do
     local -n settings=settings_$kind
     before=$(in_shell "$listing" "${settings[@]}")
     is "$name: load sets what env $options prints, over settings: $kind" \
@@ -147,19 +147,20 @@ try_variant() { # try_variant NAME MODULE OPTIONS-OF-ENV
 
 try() { # try NAME MODULEPATH INIT: all that is asked of one module system
   local name=$1 path=$2 init=$3 before other
-  try_variant "$name" ucx-verity ""
-  try_variant "$name" ucx-verity-transparent "--transparent"
+  try_variant "$name" ucx-verity "" none values lists first only names wrapped
+  # The other variants have the same text but for their own settings.
+  try_variant "$name" ucx-verity-transparent "--transparent" values names wrapped
   is "$name: by UCX's own names UCX_TLS is not set" "$(in_shell "module load ucx-verity-transparent; echo \"\${UCX_TLS-unset} \$UCX_VERITY_TRANSPARENT\"")" "unset y"
   contains "$name: the name of that variant" "$(in_shell "module whatis ucx-verity-transparent")" "under UCX's own names"
   printf 'UCX_VERITY_TRANSPARENT=y\n' > "$prefix/lib/ucx-verity/ucx-verity.conf"
-  try_variant "$name, by the site's policy" ucx-verity ""
+  try_variant "$name, by the site's policy" ucx-verity "" names wrapped
   is "$name: by the site's policy UCX_TLS is not set" "$(in_shell "module load ucx-verity; echo \"\${UCX_TLS-unset} \$UCX_VERITY_TRANSPARENT\"")" "unset y"
   is "$name: but for a user who wants other names" \
     "$(in_shell "module load ucx-verity; echo \"\$UCX_TLS \$UCX_VERITY_TRANSPARENT\"" UCX_VERITY_TRANSPARENT=n)" "$chosen n"
   rm "$prefix/lib/ucx-verity/ucx-verity.conf"
   contains "$name: it names wrapped transports" "$(in_shell "module load ucx-verity; env")" '^UCX_TLS=v'
   if [ -d "$path/ucx-verity-typecheck" ]; then
-    try_variant "$name" ucx-verity-typecheck "--typecheck warn"
+    try_variant "$name" ucx-verity-typecheck "--typecheck warn" none values
     before=$(in_shell "$listing" "${settings_lists[@]}")
     is "$name: unload after env --typecheck restores the environment" "$(in_shell "module load ucx-verity
       eval \"\$(ucx-verity env --typecheck warn)\"; module unload ucx-verity; $listing" "${settings_lists[@]}")" "$before"

@@ -12,7 +12,7 @@
 [ -n "$openmpi$mpich" ] || skip_all "neither Open MPI nor an MPICH on UCX"
 
 clean='^messages [0-9]+ wrong 0 lost 0 repeated 0 reordered 0 '
-messages=$(normal_or_long 100000 1000000)
+messages=$(normal_or_long 40000 1000000)
 limit=$(normal_or_long 180 1500)
 kinds=flip,burst,zero_line,truncate,drop,replace,repeat,swap
 

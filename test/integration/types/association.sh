@@ -5,7 +5,7 @@
 . "${abs_top_srcdir:?}/test/integration/lib.sh"
 
 export UCX_VERITY_ATTEST=never
-total=0 each=$(normal_or_long 16000 330000) # messages of one run
+total=0 each=$(normal_or_long 8000 330000) # messages of one run
 declare -A of_part
 
 # associate PART NAME LIST MOST_UNTOLD PROCESSES THREADS ARGUMENT...: none wrong, all received, at most so many of 1,000 not certain.
