@@ -10,6 +10,51 @@ tap_of "buffers of lower transports" "$build/segments"
 
 device() { case $1 in *tcp) echo lo ;; esac; }
 
+# What runs beside the rest, as each waits most of the time. Every run leaves a file, with its name as the first line.
+mkdir "$tap_dir/beside"
+beside() { # beside NAME LIST ARGUMENT...: with what is exported
+  local file
+  file=$tap_dir/beside/$(printf %02d "$(find "$tap_dir/beside" -type f | wc -l)")
+  echo "$1" > "$file"
+  # shellcheck disable=SC2046 # a device or nothing
+  with_tls "$2" within 600 "$build/uct_am" "${@:3}" "$2" $(device "$2") >> "$file" 2>&1
+}
+all_beside() {
+  local rate mode lower rounds
+  export UCX_VERITY_ATTEST=never
+  rounds=$(normal_or_long 20 200)
+  # Endpoints connected to endpoints, as InfiniBand's rc has them: tcp below a transport that offers
+  # nothing else. And a tcp that is busy soon, with little room in its sockets.
+  if [[ " $(lower_transports | tr '\n' ' ')" == *" tcp "* ]]; then
+    for rate in $(normal_or_long "" 0) 0.003; do
+      (
+        [ "$rate" = 0 ] || damage_frames "$rate"
+        UCX_FAULT_CONNECT=ep beside "vftcp, endpoints in pairs, damaged $rate" vftcp -r "$rounds"
+      )
+    done
+    UCX_TCP_SNDBUF=16k UCX_TCP_RCVBUF=16k beside "vtcp, small socket buffers" vtcp -r "$rounds" -c "$(normal_or_long pending "")"
+  fi
+
+  # A transport that receives in UCX's asynchronous thread too, as InfiniBand's ud does.
+  for rate in $(short_form || normal_or_long 0.003 "0 0.003"); do
+    (
+      [ "$rate" = 0 ] || damage_frames "$rate"
+      UCX_FAULT_ASYNC=1ms beside "vfposix, asynchronous, damaged $rate" vfposix -r "$rounds"
+    )
+  done
+
+  # In mode off messages go unframed: the lower endpoint has the sends, and ends with the upper one. In mode
+  # observe nothing is retransmitted.
+  for mode in $(short_form || echo off observe); do
+    for lower in $(lower_transports | grep -v sysv); do # the same code as posix
+      case $mode,$lower in off,self | observe,tcp) long_form || continue ;; esac
+      UCX_VERITY_MODE=$mode beside "v$lower, mode $mode" "v$lower" -r "$(normal_or_long 20 100)"
+    done
+  done
+}
+all_beside < /dev/null &
+others=$!
+
 # shellcheck disable=SC2046 # a device or nothing
 for lower in $(lower_transports); do
   long_form || [ "$lower" != sysv ] || continue # the same code as posix
@@ -29,24 +74,6 @@ for lower in $(lower_transports); do
   is "vf$lower: frames were damaged" "$(($(json_sum faults "$tap_dir"/fault.*) > 50))" 1
   rm -f "$tap_dir"/fault.*
 done
-
-# Endpoints connected to endpoints, as InfiniBand's rc has them: tcp below a transport that offers
-# nothing else. And a tcp that is busy soon, with little room in its sockets.
-if [[ " $(lower_transports | tr '\n' ' ')" == *" tcp "* ]]; then
-  for rate in $(normal_or_long "" 0) 0.003; do
-    (
-      [ "$rate" = 0 ] || damage_frames "$rate"
-      export UCX_FAULT_CONNECT=ep UCX_VERITY_ATTEST=never
-      with_tls vftcp within 600 "$build/uct_am" -r "$(normal_or_long 20 200)" vftcp lo
-    ) > "$tap_dir/pairs" 2>&1
-    tap_of "vftcp, endpoints in pairs, damaged $rate" cat "$tap_dir/pairs"
-  done
-  (
-    export UCX_TCP_SNDBUF=16k UCX_TCP_RCVBUF=16k UCX_VERITY_ATTEST=never
-    with_tls vtcp within 600 "$build/uct_am" -r "$(normal_or_long 20 200)" -c "$(normal_or_long pending "")" vtcp lo
-  ) > "$tap_dir/busy" 2>&1
-  tap_of "vtcp, small socket buffers" cat "$tap_dir/busy"
-fi
 
 # An owner that would never acknowledge of itself, and a sender whose timers do not run: a flush asks.
 (
@@ -86,16 +113,6 @@ is "vtcp: memory written to is no fault" "$(grep -E '^  faults' "$tap_dir/writte
 ) > "$tap_dir/late" 2>&1
 tap_of "vfposix, frames repeated" cat "$tap_dir/late"
 
-# A transport that receives in UCX's asynchronous thread too, as InfiniBand's ud does.
-for rate in $(short_form || normal_or_long 0.003 "0 0.003"); do
-  (
-    [ "$rate" = 0 ] || damage_frames "$rate"
-    export UCX_FAULT_ASYNC=1ms UCX_VERITY_ATTEST=never
-    with_tls vfposix within 600 "$build/uct_am" -r "$(normal_or_long 20 200)" vfposix
-  ) > "$tap_dir/async" 2>&1
-  tap_of "vfposix, asynchronous, damaged $rate" cat "$tap_dir/async"
-done
-
 # The refusal of a put is lost, as the last frame of its link: no acknowledgement ends the flush before it.
 (
   export UCX_FAULT_RATE=1 UCX_FAULT_KINDS=drop UCX_FAULT_LIMIT=1 UCX_FAULT_MATCH=15:ff:1f,16:ff:06
@@ -120,19 +137,8 @@ tap_of "vftcp, completed late" cat "$tap_dir/late"
 ) > "$tap_dir/late" 2>&1
 tap_of "vftcp, endpoints in pairs, completed late" cat "$tap_dir/late"
 
-# In mode off messages go unframed: the lower endpoint has the sends, and ends with the upper one. In mode
-# observe nothing is retransmitted.
-for mode in $(short_form || echo off observe); do
-  for lower in $(lower_transports | grep -v sysv); do # the same code as posix
-    case $mode,$lower in off,self | observe,tcp) long_form || continue ;; esac
-    (
-      export UCX_VERITY_MODE=$mode UCX_VERITY_ATTEST=never
-      # shellcheck disable=SC2046 # a device or nothing
-      with_tls "v$lower" within 600 "$build/uct_am" -r "$(normal_or_long 20 100)" "v$lower" $(device "$lower")
-    ) > "$tap_dir/mode" 2>&1
-    tap_of "v$lower, mode $mode" cat "$tap_dir/mode"
-  done
-done
+wait "$others"
+for file in "$tap_dir"/beside/*; do tap_of "$(head -n 1 "$file")" tail -n +2 "$file"; done
 
 # The tests can fail: without the plugin the same damage is seen.
 (
