@@ -12,6 +12,7 @@ mpi_test_programs = \
 	test/mpi/finalize \
 	test/mpi/forks \
 	test/mpi/gaps \
+	test/mpi/halves \
 	test/mpi/hello_integrity \
 	test/mpi/jump \
 	test/mpi/legal \
@@ -49,6 +50,7 @@ mpi_test_files = \
 	test/mpi/datatypes/file_waits.c \
 	test/mpi/datatypes/from_group.c \
 	test/mpi/datatypes/gaps.c \
+	test/mpi/datatypes/halves.c \
 	test/mpi/datatypes/jump.c \
 	test/mpi/datatypes/legal.c \
 	test/mpi/datatypes/mismatch.c \

@@ -323,7 +323,8 @@ void Collecting::attach(CollectiveCall&& call, MPI_Comm comm) noexcept {
     ledger->name = name_of(*info);
     Own own{++ledger->calls, std::move(call), expected != nullptr ? TypeRef(expected) : TypeRef(),
             std::move(types), thread.site};
-    attachments.collective = {info->filter, bytes_, write_call(own, given, *ledger, bytes_)};
+    attachments.collective = {info->of_collectives, bytes_,
+                              write_call(own, given, *ledger, bytes_)};
     keep(*ledger, std::move(own));
   } catch (const std::bad_alloc&) {
     miscounted.store(true, std::memory_order_relaxed);

@@ -95,6 +95,20 @@ class Entered {
   const CommInfo& info_;
 };
 
+// Collective operations have a communicator's tags but for the bits that say what the library uses
+// a message for.
+TagFilter collective_tags(TagFilter tags) noexcept {
+#ifdef OPEN_MPI
+  constexpr uint64_t kUse = uint64_t{1} << 63;
+  tags.mask &= ~kUse;
+#else
+  constexpr uint64_t kUse = 15;
+  const int bits = std::countl_one(tags.mask);
+  if (bits != 0) tags.mask &= ~(kUse << (64 - bits));
+#endif
+  return tags;
+}
+
 // Open MPI's intercommunicators have one number for both groups. Each of MPICH's groups has one for
 // what it receives, in the highest bits of a tag, and does not show the other's. But the low four
 // bits, which say what the library uses a message for, are the same, and of the messages that a
@@ -121,6 +135,7 @@ void fill(CommInfo* info, MPI_Comm comm) {
       library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
   info->filter = probe_tags(comm);
   info->sent = sent_tags(*info);
+  info->of_collectives = collective_tags(info->filter);
 }
 
 }  // namespace

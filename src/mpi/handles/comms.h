@@ -15,14 +15,15 @@
 namespace verity::mpi {
 
 struct CommInfo : HandleInfo<MPI_Comm> {
-  TagFilter filter;         // of what is received
-  TagFilter sent;           // of what is sent
-  bool two_groups = false;  // an intercommunicator
+  TagFilter filter;          // of what is received
+  TagFilter sent;            // of what is sent
+  TagFilter of_collectives;  // of what its collective operations send
+  bool two_groups = false;   // an intercommunicator
   // No other communicator has it, be it kept in the same place later.
   std::atomic<uint32_t> serial{0};
   CommInfo* next_free = nullptr;
 
-  void clear() noexcept { filter = sent = {}; }
+  void clear() noexcept { filter = sent = of_collectives = {}; }
 
  private:
   friend struct CommNames;

@@ -47,22 +47,22 @@ struct ReceiveAttachment {
 };
 
 // A collective operation that an MPI call is about to make: the messages that the call itself sends
-// carry this. They differ from user-level messages of the communicator by one bit of the filter's
-// mask, or a few beside each other (Open MPI: the sign of the tag; MPICH: the low four bits of the
-// context id, which say what the library uses it for), or not at all (Open MPI's neighbourhood
-// collectives): a thread that is in a collective operation sends no messages of the program's.
-// Owned by the caller, valid until the call returns; for as many messages as the call sends.
+// carry this. They differ from user-level messages of the communicator by the bits that say what
+// the library uses a message for (Open MPI: the sign of the tag; MPICH: the low four bits of the
+// context id), or not at all (Open MPI's neighbourhood collectives): a thread that is in a
+// collective operation sends no messages of the program's. But the library may send another
+// communicator's from there, with tags as of user-level messages: those of Open MPI's
+// MPI_Comm_create_group, which another thread is in. Owned by the caller, valid until the call
+// returns; for as many messages as the call sends.
 struct CollectiveAttachment {
-  TagFilter filter;
+  TagFilter filter;  // without these bits
   uint8_t* signature = nullptr;
   size_t length = 0;
   bool consumed = false;  // by a message
   bool begun = false;     // the call has sent or made progress: MPI did not refuse it
   [[nodiscard]] bool has_begun() const noexcept { return consumed || begun; }
   [[nodiscard]] bool matches(uint64_t tag) const noexcept {
-    const uint64_t differing = (tag ^ filter.value) & filter.mask;
-    return length != 0 && filter.mask != 0 &&
-           (differing == 0 || differing >> __builtin_ctzll(differing) < 16);
+    return length != 0 && filter.matches(tag);
   }
 };
 
