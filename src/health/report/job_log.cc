@@ -180,12 +180,17 @@ JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assemb
   if (!is_ours() && !reopen()) return Outcome::kNoLog;
   const std::string record = end_record(self_, report, failed);
   const bool appended = append(record);
-  std::vector<std::byte> bytes = read_all(fd_);
-  const auto* own = reinterpret_cast<const std::byte*>(record.data());
-  if (!appended) bytes.insert(bytes.end(), own, own + record.size());
-  const auto records = read_records(bytes);
-  if (!records) return Outcome::kNoLog;
-  auto all = assemble(*records, self_, [this](const JobRecord& other) { return lives(other); });
+  const auto look = [&]() -> std::optional<Assembled> {
+    std::vector<std::byte> bytes = read_all(fd_);
+    const auto* own = reinterpret_cast<const std::byte*>(record.data());
+    if (!appended) bytes.insert(bytes.end(), own, own + record.size());
+    const auto records = read_records(bytes);
+    if (!records) return std::nullopt;
+    return assemble(*records, self_, [this](const JobRecord& other) { return lives(other); });
+  };
+  auto all = look();
+  // Who does not live may have ended after the records were read, and be the last one.
+  if (all && all->complete && all->reports.size() != all->registered) all = look();
   if (!all) return Outcome::kNoLog;
   if (all->deserted) remove();
   const bool reports = all->complete || (failed && all->failed == 0);

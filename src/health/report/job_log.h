@@ -58,7 +58,7 @@ struct Assembled {
   std::vector<Report> reports;  // of those that have ended, its own too
   unsigned registered = 0;      // more, if some did not report
   unsigned failed = 0;          // of the reports before its own
-  bool complete = true;         // the others are dead
+  bool complete = true;         // the others are dead, and none has ended after it
   bool deserted = true;         // so are those of the launch's other programs
 };
 

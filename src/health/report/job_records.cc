@@ -238,7 +238,7 @@ std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const M
       all.reports.push_back(*end->report);
       all.failed += end != own_end && end->failed;
     } else {
-      all.complete = all.complete && !lives(*record);
+      all.complete = all.complete && !has_ended(records, record->member) && !lives(*record);
     }
   }
   all.deserted = all.complete && std::none_of(records.begin(), records.end(), [&](const auto& r) {

@@ -222,7 +222,8 @@ TEST(HealthJobLog, WhoDiedIsNotWaitedFor) {
   const auto log = records({"+1:0", "+2:1", "+3:2", "-1:0", "-3:2"});
   EXPECT_EQ(assembled(log, 3, "2"), "");
   EXPECT_EQ(assembled(log, 3, "2", "2"), "2/3");
-  EXPECT_EQ(assembled(log, 1, "0", "2"), "");  // 3 lived then, and it is the one to report
+  EXPECT_EQ(assembled(log, 1, "0", "2"), "");   // 3 lived then, and it is the one to report
+  EXPECT_EQ(assembled(log, 1, "0", "23"), "");  // nor has it died without a report
 }
 
 // A launcher kills the others then: what has ended so far is known, and who was the first to fail.
