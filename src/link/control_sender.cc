@@ -15,6 +15,7 @@ bool ControlSender::flush(size_t limit) noexcept {
 
 bool ControlSender::serve(PendingControl& pending) noexcept {
   Link& link = Link::of(pending);
+  if (!pending.close && iface_.port.must_read_on(link)) return false;
   if (send_pending(link)) return true;
   if (pending.any() && iface_.port.wait_for_room(link)) control_.await_room(pending);
   return false;

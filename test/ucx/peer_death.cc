@@ -13,10 +13,13 @@
 //       of progress
 //   -w  with -x: and after so many milliseconds more without progress (default 0)
 //   -c  the victim closes its endpoint first, with all received on both sides
+//   -f  so many messages, sent eagerly, are the victim's last ones; the survivor reads them when it
+//       has died
 //   -q  the survivor only waits for a message (nothing of its own is under way)
 //   -t  seconds until the survivor must have learned of it (default 30)
 //
-// Prints 'survivor: <status that it got> after X s' (Success: nothing, within the limit). Exit
+// Prints 'survivor: <status that it got> after X s' (Success: nothing, within the limit), with -f
+// 'survivor: read N of N'. Exit
 // status: 0 it got one (or, without a handler, the survivor ended itself: 'survivor: ended with
 // status N'), 1 otherwise, 3 when it hangs.
 #include <sys/wait.h>
@@ -42,6 +45,7 @@ struct Arguments {
   size_t length = 4096;
   uint64_t turns = 200;
   unsigned calls = 0;
+  unsigned last = 0;  // messages
   unsigned idle = 0;  // ms
   unsigned seconds = 30;
 };
@@ -91,6 +95,41 @@ void die_in_a_turn(UcpPeer& peer, const Arguments& arguments) {
   raise(SIGKILL);
 }
 
+// Behind a barrier, as nothing is to be on its way to the victim: its death would discard what it
+// sent.
+[[noreturn]] void send_and_die(UcpPeer& peer, const Arguments& arguments) {
+  Bytes out(arguments.length);
+  for (unsigned i = 0; i < arguments.last; ++i) {
+    fill(out.data(), out.size(), 1, i);
+    void* request;
+    ucs_status_t status = peer.send(out.data(), out.size(), arguments.turns + i, &request);
+    if (status == UCS_INPROGRESS) status = peer.wait(request, arguments.seconds);
+    check(status, "a last message");
+  }
+  raise(SIGKILL);
+  std::abort();
+}
+
+int read_last(UcpPeer& peer, const Arguments& arguments) {
+  usleep(500'000);  // it dies meanwhile
+  Bytes in(arguments.length);
+  unsigned count = 0;
+  for (ucs_status_t status = UCS_OK; count < arguments.last; ++count) {
+    void* request;
+    status = peer.receive(in.data(), in.size(), arguments.turns + count, &request);
+    if (status == UCS_INPROGRESS) {
+      const double end = seconds_now() + 2;
+      while (ucp_request_check_status(request) == UCS_INPROGRESS && seconds_now() < end)
+        ucp_worker_progress(peer.worker());
+      status = ucp_request_check_status(request);
+    }
+    if (status != UCS_OK || first_wrong(in.data(), in.size(), 1, count) != in.size()) break;
+  }
+  std::printf("survivor: read %u of %u\n", count, arguments.last);
+  std::fflush(stdout);
+  _exit(count == arguments.last ? 0 : 1);
+}
+
 // `status`: of the last turn before the death, which may have hit it.
 int survive(UcpPeer& peer, const Arguments& arguments, ucs_status_t status) {
   double begin = seconds_now();
@@ -117,6 +156,15 @@ int run_side(Channel& channel, int role, const Arguments& arguments) {
     const double connected = seconds_now() + 0.3;
     while (seconds_now() < connected) ucp_worker_progress(peer.worker());
     channel.barrier([&] { ucp_worker_progress(peer.worker()); });
+  }
+  if (arguments.last != 0) {
+    for (int i = 0; i < 2; ++i) {
+      const double quiet = seconds_now() + (role == 1 || i == 0 ? 0.1 : 0);
+      while (seconds_now() < quiet) ucp_worker_progress(peer.worker());
+      channel.barrier({});
+    }
+    if (role == 1) send_and_die(peer, arguments);
+    return read_last(peer, arguments);
   }
   if (arguments.closes) {
     const auto progress = [&] { ucp_worker_progress(peer.worker()); };
@@ -157,7 +205,7 @@ int judge(pid_t survivor, const Arguments& arguments) {
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   int option;
-  while ((option = getopt(argc, argv, "m:s:k:x:w:t:cq")) != -1) {
+  while ((option = getopt(argc, argv, "m:s:k:x:w:t:f:cq")) != -1) {
     switch (option) {
       case 'm': arguments.handler = std::string(optarg) != "none"; break;
       case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
@@ -165,12 +213,13 @@ Arguments parse(int argc, char** argv) {
       case 'x': arguments.calls = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0)); break;
       case 'w': arguments.idle = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0)); break;
       case 't': arguments.seconds = static_cast<unsigned>(std::atoi(optarg)); break;
+      case 'f': arguments.last = static_cast<unsigned>(std::atoi(optarg)); break;
       case 'c': arguments.closes = true; break;
       case 'q': arguments.quiet = true; break;
       default:
         std::fprintf(stderr,
                      "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
-                     "[-x calls] [-w ms] [-t seconds] [-c] [-q]\n");
+                     "[-x calls] [-w ms] [-t seconds] [-f messages] [-c] [-q]\n");
         std::exit(2);
     }
   }

@@ -53,6 +53,10 @@ class Port {
   // Retransmitter::resume(link), not inside this call, as soon as there are resources.
   [[nodiscard]] virtual bool wait_for_room(Link&) noexcept { return false; }
 
+  // Whether control frames of that link are not to be sent yet, as more of what the peer sent may
+  // come first. Looked at again in the next poll.
+  [[nodiscard]] virtual bool must_read_on(Link&) noexcept { return false; }
+
   // First transmission of a stored frame that has a Source and whose lower transport was busy
   // before.
   virtual Sent send_source(Link& link, wire::Class c, Slot& slot) noexcept = 0;

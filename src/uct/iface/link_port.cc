@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "uct/iface/link_port.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "uct/links/fault_report.h"
+#include "uct/process/clock.h"
 #include "uct/process/warnings.h"
 #include "wire/rma.h"
 
@@ -32,6 +36,35 @@ link::Sent LinkPort::send_compact(link::Link& l, util::Piece frame) noexcept {
 bool LinkPort::wait_for_room(link::Link& link) noexcept {
   UctLink& l = UctLink::of(link);
   return l.lower != nullptr && sender_.wait_for_lower(l);
+}
+
+void LinkPort::note_time(uint64_t now) noexcept {
+  constexpr uint64_t kPause = 50'000'000;  // ns; less than a closing interface waits for
+  const uint64_t last = std::max(noted_at_, core_.hub->now());
+  const bool slept = std::exchange(sleeps_, false);
+  pauses_ += !slept && last != 0 && now - std::min(now, last) >= kPause;
+  noted_at_ = now;
+}
+
+// A peer may have left while this process made no progress, and what it sent before waits in tcp's
+// connection, which it closed. UCX reads no more of it once a send has failed, as the second one
+// does: nothing is sent until a progress has brought nothing of that link. Not for ever: a process
+// that seldom makes progress finds something each time.
+bool LinkPort::must_read_on(link::Link& link) noexcept {
+  constexpr uint64_t kLongest = 200'000'000;  // ns
+  UctLink& l = UctLink::of(link);
+  if (!core_.is_tcp || l.lower == nullptr) return false;
+  const uint64_t now = monotonic_ns();
+  note_time(now);
+  if (l.pause == pauses_) return false;
+  const uint32_t polls = core_.hub->control.polls();
+  const uint32_t read = l.peer_sent() + l.rx[0].expected() + l.rx[1].expected();
+  if (std::exchange(l.read, read) != read) l.read_in = polls;
+  if (l.reading_since == 0) l.reading_since = now;
+  if (l.read_in == polls && now - l.reading_since < kLongest) return true;
+  l.reading_since = 0;
+  l.pause = pauses_;
+  return false;
 }
 
 link::Sent LinkPort::send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept {

@@ -29,6 +29,7 @@ class LinkPort final : public link::Port {
   link::Sent send(link::Link& l, wire::Class c, util::Pieces frame) noexcept override;
   link::Sent send_compact(link::Link& l, util::Piece frame) noexcept override;
   bool wait_for_room(link::Link& l) noexcept override;
+  bool must_read_on(link::Link& l) noexcept override;
   link::Sent send_source(link::Link& l, wire::Class c, link::Slot& slot) noexcept override;
   void deliver(link::Link& l, wire::Class c, uint8_t am_id, const void* payload,
                size_t length) noexcept override;
@@ -46,6 +47,11 @@ class LinkPort final : public link::Port {
   void diagnosed(link::Link* l, const link::Fault& fault) noexcept override;
   void deadline_set() noexcept override;
 
+  // Before each Hub::tick() of a progress call: whether the process made none for long. It may
+  // sleep meanwhile, as what comes wakes it.
+  void note_time(uint64_t now) noexcept;
+  void sleeps() noexcept { sleeps_ = true; }
+
  private:
   IfaceCore& core_;
   LinkSet& links_;
@@ -53,6 +59,9 @@ class LinkPort final : public link::Port {
   Completions& completions_;
   Delivery& delivery_;
   WakeupTimer& wakeup_;
+  uint64_t noted_at_ = 0;  // ns; the last note_time()
+  uint32_t pauses_ = 0;
+  bool sleeps_ = false;
 };
 
 }  // namespace verity::uct

@@ -41,6 +41,7 @@ uint64_t VerityIface::tick() noexcept {
   const uint64_t now = monotonic_ns();
   check_time_ = false;
   wakeup_.woke();
+  port_.note_time(now);
   core_.hub->tick(now);
   return now;
 }
@@ -119,6 +120,7 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
   const bool retries = onesided_ != nullptr && onesided_->must_retry();
   const bool soon =
       hub.has_pending_control() || links_.needs_attention() || !flusher_.empty() || retries;
+  port_.sleeps();
   // A deadline that is left over from frames that have arrived is no reason to wake.
   wakeup_.set(soon ? now + kRetry : rests ? UINT64_MAX : hub.next_deadline(), now);
   check_time_ = true;

@@ -44,6 +44,7 @@ ucs_status_t VerityIface::open_links(const uct_iface_params_t& params) {
   link::Config& settings = core_.config;
   core_.to_ep = (attr.cap.flags & UCT_IFACE_FLAG_CONNECT_TO_IFACE) == 0;
   core_.is_self = std::string_view(lower_tl_name()).ends_with("self");
+  core_.is_tcp = std::string_view(lower_tl_name()).ends_with("tcp");
   if (attr.cap.am.max_bcopy < kLeastBcopy || attr.device_addr_len > wire::kMaxDeviceAddress ||
       attr.iface_addr_len > wire::kMaxIfaceAddress) {
     ucs_error(

@@ -42,6 +42,7 @@ struct IfaceCore {
   uct_am_callback_t stub = nullptr;  // UCX's handler where the upper layer has set none
   bool to_ep = false;                // connect-to-endpoint
   bool is_self = false;              // the lower transport delivers inside the sender's call
+  bool is_tcp = false;               // what the peer sent is lost where a send to it fails
   // Changes all the time: received messages that the upper layer is handling, and completions that
   // run before one of them. More than one on self.
   unsigned upcalls = 0;

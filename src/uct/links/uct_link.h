@@ -128,7 +128,11 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   uint32_t flush_mark = 0;                          // what was sent and acknowledged at flush_since
   uint32_t received_in = 0;       // poll behind the newest frame, see FrameSender::must_read_on()
   uint64_t unanswered_since = 0;  // ns; the same
-  uint8_t flush_copies = 0;       // times that a flush sent everything again since then
+  uint64_t reading_since = 0;     // ns; the same of LinkPort::must_read_on(), with what was read
+  uint32_t read = 0;
+  uint32_t read_in = 0;
+  uint32_t pause = 0;        // after which it was read
+  uint8_t flush_copies = 0;  // times that a flush sent everything again since then
   uint64_t flush_since =
       0;  // ns; since when a flush waits for a peer that acknowledges nothing new. 0: none does
   std::unique_ptr<char[]> addresses;  // device and interface, until a lower endpoint exists

@@ -48,6 +48,13 @@ contains "no error handler, never used, a message waits: an error or the end" "$
 contains "with one, never used: UCX reports the death" "$(death vtcp -k 0 -q)" '^exit status 0'
 contains "mode off, no error handler: no failure" "$(UCX_VERITY_MODE=off death vtcp -m none -q -t 3)" '^survivor: Success'
 
+# What it sent last is read, also by a process that comes late.
+for arguments in "tcp" "vtcp" "vtcp -m none"; do
+  # shellcheck disable=SC2086 # several arguments
+  contains "$arguments: what the dead process sent last" "$(UCX_RNDV_THRESH=64k death $arguments -s 4000 -f 100)" \
+    '^survivor: read 100 of 100$'
+done
+
 # With a send under way its status may reach the program before the plugin ends it.
 contains "no error handler, in a long send: an error or the end" "$(death vtcp -m none -t 20 -s 200000)" \
   '^survivor: (ended with status (134|1[0-9][0-9])|Endpoint timeout|Connection reset)'
