@@ -15,6 +15,8 @@
 //   -c  the victim closes its endpoint first, with all received on both sides
 //   -f  so many messages, sent eagerly, are the victim's last ones; the survivor reads them when it
 //       has died
+//   -a  with -f: its event descriptor is armed meanwhile
+//   -r  with -f: behind so many requests in two messages, which it answers late
 //   -q  the survivor only waits for a message (nothing of its own is under way)
 //   -t  seconds until the survivor must have learned of it (default 30)
 //
@@ -37,11 +39,14 @@ namespace verity::test {
 namespace {
 
 constexpr int kHang = 3;
+constexpr uint64_t kRequests = 1'000'000;  // their first tag
 
 struct Arguments {
   bool handler = true;
   bool quiet = false;
   bool closes = false;
+  bool armed = false;
+  unsigned requests = 0;
   size_t length = 4096;
   uint64_t turns = 200;
   unsigned calls = 0;
@@ -110,6 +115,36 @@ void die_in_a_turn(UcpPeer& peer, const Arguments& arguments) {
   std::abort();
 }
 
+void send_whole(UcpPeer& peer, const Arguments& arguments, uint64_t tag) {
+  Bytes out(arguments.length);
+  void* request;
+  ucs_status_t status = peer.send(out.data(), out.size(), tag, &request);
+  if (status == UCS_INPROGRESS) status = peer.wait(request, arguments.seconds);
+  check(status, "send");
+}
+
+void receive_whole(UcpPeer& peer, const Arguments& arguments, uint64_t tag) {
+  Bytes in(arguments.length);
+  void* request;
+  ucs_status_t status = peer.receive(in.data(), in.size(), tag, &request);
+  if (status == UCS_INPROGRESS) status = peer.wait(request, arguments.seconds);
+  check(status, "receive");
+}
+
+// The first message is probed for before the second comes.
+void make_request(UcpPeer& peer, const Arguments& arguments, uint64_t tag, int role) {
+  if (role == 0) {
+    usleep(60'000);
+    for (uint64_t part = 0; part < 2; ++part) receive_whole(peer, arguments, tag + part);
+    return send_whole(peer, arguments, tag);
+  }
+  send_whole(peer, arguments, tag);
+  const double probed = seconds_now() + 0.01;
+  while (seconds_now() < probed) ucp_worker_progress(peer.worker());
+  send_whole(peer, arguments, tag + 1);
+  receive_whole(peer, arguments, tag);
+}
+
 int read_last(UcpPeer& peer, const Arguments& arguments) {
   usleep(500'000);  // it dies meanwhile
   Bytes in(arguments.length);
@@ -146,7 +181,9 @@ int survive(UcpPeer& peer, const Arguments& arguments, ucs_status_t status) {
 }
 
 int run_side(Channel& channel, int role, const Arguments& arguments) {
-  UcpPeer peer(channel, {.error_handling = arguments.handler});
+  const uint64_t wakeup = arguments.armed ? UCP_FEATURE_WAKEUP : 0;
+  UcpPeer peer(channel,
+               {.features = UCP_FEATURE_TAG | wakeup, .error_handling = arguments.handler});
   ucs_status_t last = UCS_OK;
   for (uint64_t i = 0; i < arguments.turns; ++i) {
     check(last, "turn before the death");
@@ -158,11 +195,16 @@ int run_side(Channel& channel, int role, const Arguments& arguments) {
     channel.barrier([&] { ucp_worker_progress(peer.worker()); });
   }
   if (arguments.last != 0) {
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 2 && arguments.requests == 0; ++i) {
       const double quiet = seconds_now() + (role == 1 || i == 0 ? 0.1 : 0);
       while (seconds_now() < quiet) ucp_worker_progress(peer.worker());
+      while (i == 1 && role == 0 && arguments.armed &&
+             ucp_worker_arm(peer.worker()) == UCS_ERR_BUSY)
+        ucp_worker_progress(peer.worker());
       channel.barrier({});
     }
+    for (unsigned i = 0; i < arguments.requests; ++i)
+      make_request(peer, arguments, kRequests + uint64_t{2} * i, role);
     if (role == 1) send_and_die(peer, arguments);
     return read_last(peer, arguments);
   }
@@ -205,7 +247,7 @@ int judge(pid_t survivor, const Arguments& arguments) {
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   int option;
-  while ((option = getopt(argc, argv, "m:s:k:x:w:t:f:cq")) != -1) {
+  while ((option = getopt(argc, argv, "m:s:k:x:w:t:f:r:acq")) != -1) {
     switch (option) {
       case 'm': arguments.handler = std::string(optarg) != "none"; break;
       case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
@@ -214,12 +256,15 @@ Arguments parse(int argc, char** argv) {
       case 'w': arguments.idle = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0)); break;
       case 't': arguments.seconds = static_cast<unsigned>(std::atoi(optarg)); break;
       case 'f': arguments.last = static_cast<unsigned>(std::atoi(optarg)); break;
+      case 'r': arguments.requests = static_cast<unsigned>(std::atoi(optarg)); break;
+      case 'a': arguments.armed = true; break;
       case 'c': arguments.closes = true; break;
       case 'q': arguments.quiet = true; break;
       default:
-        std::fprintf(stderr,
-                     "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
-                     "[-x calls] [-w ms] [-t seconds] [-f messages] [-c] [-q]\n");
+        std::fprintf(
+            stderr,
+            "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
+            "[-x calls] [-w ms] [-t seconds] [-f messages] [-r requests] [-a] [-c] [-q]\n");
         std::exit(2);
     }
   }

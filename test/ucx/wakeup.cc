@@ -4,9 +4,11 @@
 // the event descriptor. With a transport that loses frames both can be asleep when one is missing:
 // they must wake and recover.
 //
-//   wakeup [-n TURNS] [-s BYTES] [-m wait|fd|late] [-t SECONDS]
+//   wakeup [-n TURNS] [-s BYTES] [-m wait|fd|late|ticks] [-t SECONDS]
 //
 // late: on the descriptor, and each message is sent when the sleep has begun, as by another thread.
+// ticks: one sends and flushes, in each turn, and the other makes progress now and then, until
+// there is nothing to do. Prints 'turns N ticks N'; exit status 1 where that is no tick for a turn.
 // Prints 'turns N wrong N slept N longest_ms X'; exit status 0, 1 wrong, 3 no message for SECONDS
 // (default 20) although one is due.
 #include <poll.h>
@@ -18,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "flow.h"
 #include "ucp_peer.h"
@@ -30,11 +33,14 @@ constexpr int kHang = 3;
 constexpr int kPauseEvery = 10;
 constexpr useconds_t kPause = 3000;  // us
 
+constexpr useconds_t kTick = 60'000;  // us
+
 struct Arguments {
   int turns = 500;
   size_t length = 64;
   bool descriptor = false;
   bool late = false;
+  bool ticks = false;
   unsigned seconds = 20;
 };
 
@@ -126,6 +132,60 @@ int run_side(Channel& channel, int role, const Arguments& arguments) {
   return wrong == 0 && sleeper.slept() > 0 ? 0 : 1;
 }
 
+void flush(UcpPeer& peer) {
+  const ucp_request_param_t param = {};
+  ucs_status_ptr_t request = ucp_ep_flush_nbx(peer.ep(), &param);
+  if (request != nullptr) check(peer.wait(request, 1000), "flush");
+}
+
+// What came until now, of messages that were posted for one behind the other.
+int take_arrived(UcpPeer& peer, const Arguments& arguments, int arrived, void** receive_p) {
+  static Bytes in(arguments.length);
+  while (arrived < arguments.turns) {
+    if (*receive_p == nullptr) {
+      const ucs_status_t status =
+          peer.receive(in.data(), in.size(), static_cast<uint64_t>(arrived), receive_p);
+      check(status, "receive");
+      arrived += status == UCS_OK;
+    } else {
+      if (ucp_request_check_status(*receive_p) == UCS_INPROGRESS) break;
+      ucp_request_free(std::exchange(*receive_p, nullptr));
+      ++arrived;
+    }
+  }
+  return arrived;
+}
+
+int run_ticks(Channel& channel, int role, const Arguments& arguments) {
+  std::signal(SIGALRM, hang);
+  alarm(arguments.seconds);
+  UcpPeer peer(channel, {.features = UCP_FEATURE_TAG});
+  const auto progress = [&] { ucp_worker_progress(peer.worker()); };
+  Bytes out(arguments.length);
+  int arrived = 0, ticks = 0;
+  void* request = nullptr;
+  for (int i = 0; role == 0 && i < arguments.turns; ++i) {
+    if (i == 1) channel.barrier(progress);  // they are connected
+    check(peer.send(out.data(), out.size(), static_cast<uint64_t>(i), &request), "send");
+    if (request != nullptr) check(peer.wait(request, 1000), "send");
+    flush(peer);
+  }
+  while (role == 1 && arrived < 1) {
+    progress();
+    arrived = take_arrived(peer, arguments, arrived, &request);
+  }
+  if (role == 1) channel.barrier(progress);
+  for (; role == 1 && arrived < arguments.turns; ++ticks) {
+    usleep(kTick);
+    while (ucp_worker_progress(peer.worker()) != 0) {}
+    arrived = take_arrived(peer, arguments, arrived, &request);
+  }
+  channel.barrier(progress);
+  if (role == 0) return 0;
+  std::printf("turns %d ticks %d\n", arguments.turns, ticks);
+  return ticks <= arguments.turns * 3 / 2 ? 0 : 1;
+}
+
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   int option;
@@ -135,12 +195,13 @@ Arguments parse(int argc, char** argv) {
       case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
       case 'm':
         arguments.late = std::string(optarg) == "late";
+        arguments.ticks = std::string(optarg) == "ticks";
         arguments.descriptor = arguments.late || std::string(optarg) == "fd";
         break;
       case 't': arguments.seconds = static_cast<unsigned>(std::atoi(optarg)); break;
       default:
         std::fprintf(stderr,
-                     "usage: wakeup [-n turns] [-s bytes] [-m wait|fd|late] [-t seconds]\n");
+                     "usage: wakeup [-n turns] [-s bytes] [-m wait|fd|late|ticks] [-t seconds]\n");
         std::exit(2);
     }
   }
@@ -149,7 +210,8 @@ Arguments parse(int argc, char** argv) {
 
 int run(const Arguments& arguments) {
   pid_t pids[2];
-  start_pair([&](Channel& channel, int role) { return run_side(channel, role, arguments); }, pids);
+  const auto side = arguments.ticks ? run_ticks : run_side;
+  start_pair([&](Channel& channel, int role) { return side(channel, role, arguments); }, pids);
   int worst = 0;
   for (pid_t pid : pids) {
     int status;

@@ -38,18 +38,29 @@ bool LinkPort::wait_for_room(link::Link& link) noexcept {
   return l.lower != nullptr && sender_.wait_for_lower(l);
 }
 
+namespace {
+
+// Any message of this side would carry all of it.
+bool has_only_acks(const link::PendingControl& pending) noexcept {
+  constexpr unsigned kAcks = link::control_bit(link::Control::kAck, wire::Class::kSync) |
+                             link::control_bit(link::Control::kAck, wire::Class::kAsync);
+  return (pending.bits & ~kAcks) == 0;
+}
+
+}  // namespace
+
 void LinkPort::note_time(uint64_t now) noexcept {
   constexpr uint64_t kPause = 50'000'000;  // ns; less than a closing interface waits for
   const uint64_t last = std::max(noted_at_, core_.hub->now());
-  const bool slept = std::exchange(sleeps_, false);
-  pauses_ += !slept && last != 0 && now - std::min(now, last) >= kPause;
+  pauses_ += last != 0 && now - std::min(now, last) >= kPause;
   noted_at_ = now;
 }
 
 // A peer may have left while this process made no progress, and what it sent before waits in tcp's
 // connection, which it closed. UCX reads no more of it once a send has failed, as the second one
-// does: nothing is sent until a progress has brought nothing of that link. Not for ever: a process
-// that seldom makes progress finds something each time.
+// does: nothing is sent until a progress has brought nothing of that link, and the one that finds
+// it waiting reads on (VerityIface::read_on()). Not for ever: a process that seldom makes progress
+// finds something each time.
 bool LinkPort::must_read_on(link::Link& link) noexcept {
   constexpr uint64_t kLongest = 200'000'000;  // ns
   UctLink& l = UctLink::of(link);
@@ -59,9 +70,15 @@ bool LinkPort::must_read_on(link::Link& link) noexcept {
   if (l.pause == pauses_) return false;
   const uint32_t polls = core_.hub->control.polls();
   const uint32_t read = l.peer_sent() + l.rx[0].expected() + l.rx[1].expected();
+  const uint32_t sent = l.tx[0].next_psn() + l.tx[1].next_psn();
+  // By a message that was sent since it waited: this one waits anew.
+  const bool was_carried = std::exchange(l.sent, sent) != sent && has_only_acks(l.control);
+  if (l.reading_since == 0 || was_carried) l.reading_since = now;
   if (std::exchange(l.read, read) != read) l.read_in = polls;
-  if (l.reading_since == 0) l.reading_since = now;
-  if (l.read_in == polls && now - l.reading_since < kLongest) return true;
+  if (l.read_in == polls && now - l.reading_since < kLongest) {
+    reads_on_ = check_time_ = true;
+    return true;
+  }
   l.reading_since = 0;
   l.pause = pauses_;
   return false;

@@ -5,6 +5,7 @@
 #ifndef VERITY_UCT_IFACE_LINK_PORT_H
 #define VERITY_UCT_IFACE_LINK_PORT_H
 
+#include <utility>
 #include <vector>
 
 #include "link/port/port.h"
@@ -16,14 +17,16 @@ namespace verity::uct {
 
 class LinkPort final : public link::Port {
  public:
-  LinkPort(FrameSender& sender, Completions& completions, Delivery& delivery,
-           WakeupTimer& wakeup) noexcept
+  // `check_time` is set where the next progress is to read the clock.
+  LinkPort(FrameSender& sender, Completions& completions, Delivery& delivery, WakeupTimer& wakeup,
+           bool& check_time) noexcept
       : core_(sender.links().core()),
         links_(sender.links()),
         sender_(sender),
         completions_(completions),
         delivery_(delivery),
-        wakeup_(wakeup) {}
+        wakeup_(wakeup),
+        check_time_(check_time) {}
 
   // --- link::Port ---
   link::Sent send(link::Link& l, wire::Class c, util::Pieces frame) noexcept override;
@@ -47,10 +50,10 @@ class LinkPort final : public link::Port {
   void diagnosed(link::Link* l, const link::Fault& fault) noexcept override;
   void deadline_set() noexcept override;
 
-  // Before each Hub::tick() of a progress call: whether the process made none for long. It may
-  // sleep meanwhile, as what comes wakes it.
+  // Before each Hub::tick() of a progress call: whether the process made none for long.
   void note_time(uint64_t now) noexcept;
-  void sleeps() noexcept { sleeps_ = true; }
+  // Whether must_read_on() had control frames wait since the last call of this.
+  [[nodiscard]] bool take_reads_on() noexcept { return std::exchange(reads_on_, false); }
 
  private:
   IfaceCore& core_;
@@ -59,9 +62,10 @@ class LinkPort final : public link::Port {
   Completions& completions_;
   Delivery& delivery_;
   WakeupTimer& wakeup_;
+  bool& check_time_;
   uint64_t noted_at_ = 0;  // ns; the last note_time()
   uint32_t pauses_ = 0;
-  bool sleeps_ = false;
+  bool reads_on_ = false;
 };
 
 }  // namespace verity::uct

@@ -58,7 +58,19 @@ unsigned VerityIface::progress_upper(uint64_t ticked) noexcept {
     works = has_work();
   }
   if (works) count += work();
+  if (ticked != 0) count += read_on();
   progressing_.store(progressing_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  return count;
+}
+
+// Control frames that wait for a progress that brings nothing go with this one where nothing is
+// there: the next may be long in coming, and the peer waits. Last, as a failure that is found here
+// is behind the messages that the caller has not seen yet.
+unsigned VerityIface::read_on() noexcept {
+  const AsyncGuard guard(core_.threads);
+  if (!port_.take_reads_on()) return 0;
+  const unsigned count = progress_lower();
+  (void)core_.hub->poll();
   return count;
 }
 
@@ -98,6 +110,18 @@ void VerityIface::disable_progress(unsigned flags) noexcept {
   callback_.remove(flags);
 }
 
+// Not in the worker's progress: what is read on is kept. True: something was.
+bool VerityIface::flush_control() noexcept {
+  link::Hub& hub = *core_.hub;
+  (void)hub.flush_control();
+  if (links_.has_off_links() || !port_.take_reads_on()) return false;
+  bool received = false;
+  delivery_.without_upcalls([&] { received = progress_lower() != 0; });
+  (void)hub.poll();
+  (void)hub.flush_control();
+  return received;
+}
+
 // Pending control frames go out before the sleep; unacknowledged frames set the timer. Neither
 // makes the caller stay awake.
 ucs_status_t VerityIface::arm(unsigned events) noexcept {
@@ -106,7 +130,7 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
   const AsyncGuard guard(core_.threads);
   link::Hub& hub = *core_.hub;
   const bool rested = !wakes_itself() || hub.is_idle();
-  (void)hub.flush_control();
+  (void)flush_control();
   const uint64_t now = monotonic_ns();
   hub.tick(now);
   // What is acknowledged here on self announces itself in no other way: the upper layer may look
@@ -120,7 +144,6 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
   const bool retries = onesided_ != nullptr && onesided_->must_retry();
   const bool soon =
       hub.has_pending_control() || links_.needs_attention() || !flusher_.empty() || retries;
-  port_.sleeps();
   // A deadline that is left over from frames that have arrived is no reason to wake.
   wakeup_.set(soon ? now + kRetry : rests ? UINT64_MAX : hub.next_deadline(), now);
   check_time_ = true;
@@ -152,7 +175,7 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle) noexcept {
   if (core_.threads.threaded) upkeep_.push_stored();
   if (onesided_ != nullptr) (void)onesided_->serve();
   (void)hub.poll();
-  (void)hub.flush_control();
+  received = flush_control() || received;
   hub.tick(now);
   completions_.keep();
   // What now waits for the worker's progress was to wake it, if it sleeps.

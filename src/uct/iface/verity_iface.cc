@@ -23,7 +23,7 @@ VerityIface::VerityIface() noexcept
       completions_(core_),
       fences_(links_),
       delivery_(core_, completions_, extensions_, wakeup_),
-      port_(sender_, completions_, delivery_, wakeup_),
+      port_(sender_, completions_, delivery_, wakeup_, check_time_),
       flusher_(links_, delivery_),
       upkeep_(sender_, fences_, flusher_),
       idle_(*this, core_.threads) {}

@@ -97,6 +97,8 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   unsigned progress_upper(uint64_t ticked) noexcept;
   // Looks at the clock; returns it (ns).
   uint64_t tick() noexcept;
+  unsigned read_on() noexcept;
+  bool flush_control() noexcept;
   [[nodiscard]] bool has_work() const noexcept;
   unsigned work() noexcept;
 

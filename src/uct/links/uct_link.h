@@ -123,16 +123,17 @@ struct UctLink : link::Link, rma::Peer, InAll, InAttention {
   uint32_t writes_lost = 0;  // refused, or came too late; see LinkEp::take_loss()
   uint16_t attended = 0;     // upper callbacks of it are on the stack: it is not freed
   ucs_status_t failure = UCS_ERR_ENDPOINT_TIMEOUT;  // meaningful when failed
-  uint32_t trailed_ids = 0;                         // bitmap of the messages that may get a trailer
-  health::HostId host = 0;                          // the peer's; 0: not known
-  uint32_t flush_mark = 0;                          // what was sent and acknowledged at flush_since
+  uint8_t flush_copies = 0;       // times that a flush sent everything again since flush_since
+  uint32_t trailed_ids = 0;       // bitmap of the messages that may get a trailer
+  health::HostId host = 0;        // the peer's; 0: not known
+  uint32_t flush_mark = 0;        // what was sent and acknowledged at flush_since
   uint32_t received_in = 0;       // poll behind the newest frame, see FrameSender::must_read_on()
   uint64_t unanswered_since = 0;  // ns; the same
   uint64_t reading_since = 0;     // ns; the same of LinkPort::must_read_on(), with what was read
   uint32_t read = 0;
   uint32_t read_in = 0;
-  uint32_t pause = 0;        // after which it was read
-  uint8_t flush_copies = 0;  // times that a flush sent everything again since then
+  uint32_t pause = 0;  // after which it was read
+  uint32_t sent = 0;   // messages, when control frames waited for that
   uint64_t flush_since =
       0;  // ns; since when a flush waits for a peer that acknowledges nothing new. 0: none does
   std::unique_ptr<char[]> addresses;  // device and interface, until a lower endpoint exists

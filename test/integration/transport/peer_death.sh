@@ -54,6 +54,16 @@ for arguments in "tcp" "vtcp" "vtcp -m none"; do
   contains "$arguments: what the dead process sent last" "$(UCX_RNDV_THRESH=64k death $arguments -s 4000 -f 100)" \
     '^survivor: read 100 of 100$'
 done
+for arguments in "tcp" "vtcp" "vtcp -m none"; do
+  # shellcheck disable=SC2086 # several arguments
+  contains "$arguments: the same, its descriptor is armed" "$(UCX_RNDV_THRESH=64k death $arguments -k 3 -a -s 4000 -f 100)" \
+    '^survivor: read 100 of 100$'
+  for requests in 1 2; do
+    # shellcheck disable=SC2086 # several arguments
+    contains "$arguments: the same behind requests ($requests) that it answered late" \
+      "$(UCX_RNDV_THRESH=64k death $arguments -k 3 -r $requests -s 6000 -f 65)" '^survivor: read 65 of 65$'
+  done
+done
 
 # With a send under way its status may reach the program before the plugin ends it.
 contains "no error handler, in a long send: an error or the end" "$(death vtcp -m none -t 20 -s 200000)" \

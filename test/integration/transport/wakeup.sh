@@ -20,6 +20,12 @@ for lower in tcp posix; do
   done
 done
 
+# One that makes progress now and then answers a flush in the progress that reads its message.
+no_damage
+for list in tcp vtcp,vself vposix,vself; do
+  ok "$list, progress now and then" with_tls "$list" within 60 "$build/wakeup" -n 12 -m ticks
+done
+
 # A transport that wakes a process by a call in UCX's thread, as InfiniBand's ud does: alone, and beside
 # an interface without a guard, where asynchronous messages wait for the worker's progress.
 no_damage
