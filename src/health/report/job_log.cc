@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 constexpr int kOpenFlags = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+constexpr off_t kGate = off_t{1} << 62;  // a byte that no record has
 
 std::uint64_t hash(std::string_view text) noexcept {
   std::uint64_t digest = 14695981039346656037U;  // FNV-1a
@@ -53,6 +55,33 @@ bool within_limit(std::uint64_t size) noexcept {
   rlimit limit;
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
          (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
+}
+
+// Who is between its begin and its end shares the gate's lock, and who removes the file has it
+// alone. So none begins in a file that has no name any more. False: another one is in the way.
+bool lock_gate(int fd, short type) noexcept {
+  struct flock gate {};
+  gate.l_type = type;
+  gate.l_whence = SEEK_SET;
+  gate.l_start = kGate;
+  gate.l_len = 1;
+  return fcntl(fd, F_SETLK, &gate) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+// The last process of a launch's program may be removing it: then there is a new one in a moment.
+int open_to_begin(const char* path) noexcept {
+  constexpr timespec kMoment{0, 100'000};
+  for (int i = 0; i < 10000; ++i) {
+    const int fd = ::open(path, kOpenFlags | O_CREAT, 0600);
+    if (fd < 0) return fd;
+    const bool passes = lock_gate(fd, F_RDLCK);
+    struct stat info;
+    if (fstat(fd, &info) != 0 || info.st_uid != geteuid() || (passes && info.st_nlink != 0))
+      return fd;
+    ::close(fd);
+    (void)nanosleep(&kMoment, nullptr);
+  }
+  return -1;
 }
 
 std::vector<std::byte> read_all(int fd) {
@@ -91,7 +120,7 @@ bool JobLog::reopen() noexcept {
 bool JobLog::join(const std::string& folder, const std::string& key, const std::string& rank,
                   unsigned ranks) {
   path_ = folder + "/" + file_name(key);
-  const int fd = ::open(path_.c_str(), kOpenFlags | O_CREAT, 0600);
+  const int fd = open_to_begin(path_.c_str());
   if (fd < 0) return false;
   struct stat info;
   if (!usable(fd, &info)) {
@@ -179,6 +208,7 @@ JobLog::Outcome JobLog::leave(const Report& report, bool failed, Assembled* all_
 JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assembled* all_p) {
   if (!is_ours() && !reopen()) return Outcome::kNoLog;
   const std::string record = end_record(self_, report, failed);
+  (void)lock_gate(fd_, F_UNLCK);
   const bool appended = append(record);
   const auto look = [&]() -> std::optional<Assembled> {
     std::vector<std::byte> bytes = read_all(fd_);
@@ -199,11 +229,14 @@ JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assemb
   return appended ? Outcome::kOthersLive : Outcome::kNoLog;
 }
 
-// The name may be another file's by now.
+// Not where a process of the launch's next program has begun since. The name may be another file's
+// by now.
 void JobLog::remove() const noexcept {
   struct stat info;
+  if (!lock_gate(fd_, F_WRLCK)) return;
   if (lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_)
     (void)unlink(path_.c_str());
+  (void)lock_gate(fd_, F_UNLCK);
 }
 
 }  // namespace verity::health

@@ -2,11 +2,14 @@
 // The file in which a job's ranks on one host find each other.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 
@@ -101,6 +104,51 @@ TEST(HealthJobLog, TheNextProgramOfALaunchHasOneFileToo) {
   EXPECT_EQ(second[1].leave(rank("1"), false, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 2U);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+}
+
+// Several ranks run programs one after the other, which all begin and end at once. Each program has
+// one report, of all ranks.
+struct Ranks {
+  static constexpr unsigned kCount = 4;
+  static constexpr unsigned kPrograms = 100;
+  std::atomic<unsigned> begun[kPrograms];
+  std::atomic<unsigned> reports[kPrograms];
+  std::atomic<unsigned> reported[kPrograms];  // ranks in them
+
+  void run(const std::string& folder, const std::string& number) {
+    for (unsigned p = 0; p < kPrograms; ++p) {
+      JobLog log;
+      Assembled all;
+      const bool joined = log.join(folder, "launch 1", number, kCount);
+      for (++begun[p]; begun[p] < kCount;) sched_yield();
+      if (!joined || log.leave(rank(number), false, &all) != JobLog::Outcome::kReports) continue;
+      ++reports[p];
+      reported[p] += static_cast<unsigned>(all.reports.size());
+    }
+  }
+};
+
+TEST(HealthJobLog, TheNextProgramBeginsWhileTheLastOneEnds) {
+  const Folder folder;
+  void* memory =
+      mmap(nullptr, sizeof(Ranks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* ranks = static_cast<Ranks*>(memory);
+  for (unsigned i = 0; i < Ranks::kCount; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ranks->run(folder.path, std::to_string(i));
+      _exit(0);
+    }
+  }
+  while (wait(nullptr) > 0) {}
+  for (unsigned p = 0; p < Ranks::kPrograms; ++p) {
+    EXPECT_EQ(ranks->reports[p], 1U) << p;
+    EXPECT_EQ(ranks->reported[p], Ranks::kCount) << p;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+  munmap(memory, sizeof(Ranks));
 }
 
 // A rank that runs something else by exec() after its program: it is the same process.
