@@ -224,6 +224,7 @@ std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const M
   const std::vector<unsigned> generations = generations_of(records);
   const auto own_begin =
       std::find_if(records.begin(), own_end, [&](const JobRecord& r) { return r.member == self; });
+  if (own_begin == own_end) return std::nullopt;  // somebody has cut the file
   const auto generation = [&](const auto& record) {
     return generations[static_cast<std::size_t>(record - records.begin())];
   };

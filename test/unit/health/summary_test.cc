@@ -226,6 +226,12 @@ TEST(HealthJobLog, WhoDiedIsNotWaitedFor) {
   EXPECT_EQ(assembled(log, 1, "0", "23"), "");  // nor has it died without a report
 }
 
+// A process whose beginning is not there any more would belong to no program.
+TEST(HealthJobLog, WhoseFileWasCutReportsAlone) {
+  for (const auto& log : {records({"-1:0"}), records({"+2:1", "-2:1", "-1:0"})})
+    EXPECT_FALSE(assemble(log, member(1, "0"), [](const auto&) { return false; }));
+}
+
 // A launcher kills the others then: what has ended so far is known, and who was the first to fail.
 TEST(HealthJobLog, WhoFailsFindsWhatThereIs) {
   const auto log = records({"+1:0", "+2:1", "+3:2", "-1:0", "!2:1", "!3:2"});
