@@ -28,10 +28,6 @@
 
 typedef int finalized_fn(int* flag);
 
-static pid_t loaded_by;
-
-__attribute__((constructor)) static void remember_process(void) { loaded_by = getpid(); }
-
 static const char* first_set(const char* const names[]) {
   const char* value;
 
@@ -50,6 +46,19 @@ static int is_first_of_several(void) {
                                       "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL};
 
   return strcmp(first_set(ranks), "0") == 0 && atoi(first_set(sizes)) > 1;
+}
+
+/* As it was at first: programs remove a launcher's variables to start jobs of their own. */
+static pid_t loaded_by;
+static int is_first;
+static char* pml; /* OMPI_MCA_pml; NULL: none */
+
+__attribute__((constructor)) static void remember_process(void) {
+  const char* value = secure_getenv("OMPI_MCA_pml");
+
+  loaded_by = getpid();
+  is_first = is_first_of_several();
+  if (is_first && value != NULL) { pml = strdup(value); }
 }
 
 struct libraries {
@@ -119,7 +128,6 @@ static void print_lines(void (*print)(const struct libraries*), const struct lib
 
 /* As unused_reason() of src/health, where the plugin is there to say it. */
 static void print_reason(const struct libraries* found) {
-  const char* pml = secure_getenv("OMPI_MCA_pml");
   const char* tls = secure_getenv("UCX_TLS");
 
   if (found->open_mpi && pml != NULL && pml[0] != '^' && strstr(pml, "ucx") == NULL) {
@@ -152,7 +160,7 @@ __attribute__((destructor)) static void report_unused(void) {
   struct libraries found = {NULL, 0, 0};
 
   /* The site's files last: they are read by a process of a job alone. */
-  if (getpid() != loaded_by || !is_first_of_several()) { return; }
+  if (getpid() != loaded_by || !is_first) { return; }
   (void)dl_iterate_phdr(look_at, &found);
   if (found.mpi != NULL && !found.plugin && mpi_ran(found.mpi) && was_to_be_verified()) {
     print_lines(print_reason, &found);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether this process checks, and how: from the environment and from which MPI library it has.
 #include <strings.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +31,15 @@ int choice(const char* variable, const char* const names[], const char* allowed)
   return 0;
 }
 
+// The environment may change, and the program may go to another folder.
+const char* path_of_now(const char* name) noexcept {
+  char* folder = name[0] != '/' ? get_current_dir_name() : nullptr;
+  char* path = nullptr;
+  if (folder == nullptr || asprintf(&path, "%s/%s", folder, name) < 0) path = strdup(name);
+  std::free(folder);
+  return path;
+}
+
 Settings read_settings() noexcept {
   static const char* const kChecks[] = {"off", "warn", "error", nullptr};
   static const char* const kLevels[] = {"layout", "names", nullptr};
@@ -39,7 +49,7 @@ Settings read_settings() noexcept {
   read.level =
       static_cast<signature::Level>(choice("UCX_VERITY_TYPECHECK_LEVEL", kLevels, "layout, names"));
   const char* log = std::getenv("UCX_VERITY_TYPECHECK_LOG");
-  if (log != nullptr && *log != '\0') read.log = strdup(log);  // the environment may change
+  if (log != nullptr && *log != '\0') read.log = path_of_now(log);
   static const char* const kNo[] = {"n", "no", "off", "0", "y", "yes", "on", "1", nullptr};
   read.digest = choice("UCX_VERITY_TYPECHECK_DIGEST", kNo, "y, n") >= 4;
   const char* attest = std::getenv("UCX_VERITY_ATTEST");

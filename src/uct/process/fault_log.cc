@@ -12,6 +12,7 @@
 #include "uct/compat/ucx.h"
 #include "uct/process/options.h"
 #include "uct/process/per_process.h"
+#include "uct/process/process.h"
 #include "util/complain.h"
 #include "util/lock_soon.h"
 
@@ -54,7 +55,7 @@ void FaultLog::record(health::FaultRecord& fault) noexcept {
 
 void FaultLog::open() {
   if (std::exchange(opened_, true)) return;
-  who_ = health::identify_process();
+  who_ = process().who();
   if (!options().host.empty()) who_.host = options().host;
   path_ = health::expand_path(options().fault_log, who_);
   budget_ = {kBurst, kInterval, options().fault_log_limit};

@@ -2,6 +2,7 @@
 #include "uct/process/options.h"
 
 #include <strings.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -108,16 +109,28 @@ std::string host_text(const char* value) {
   return host;
 }
 
+// In the folder in which the process was at first: programs go to others.
+std::string from_first_folder(const char* name, bool is_pattern) {
+  static const char* const first = get_current_dir_name();
+  if (text(name)[0] == '\0' || name[0] == '/' || first == nullptr) return text(name);
+  std::string path;
+  for (const char c : std::string_view(first))
+    path += is_pattern && c == '%' ? "%%" : std::string(1, c);
+  return path + "/" + name;
+}
+
 // Where the process reports, and to whom; a bad value leaves the default.
 void set_reports(const ConfigTable& c, Options* o) {
   o->attest = static_cast<health::AttestPolicy>(c.attest);
-  if (health::unknown_pattern(text(c.attest_file)).empty()) o->attest_file = text(c.attest_file);
+  if (health::unknown_pattern(text(c.attest_file)).empty())
+    o->attest_file = from_first_folder(c.attest_file, true);
   o->attest_ranks = c.attest_ranks != 0;
-  if (health::unknown_pattern(text(c.fault_log)).empty()) o->fault_log = text(c.fault_log);
+  if (health::unknown_pattern(text(c.fault_log)).empty())
+    o->fault_log = from_first_folder(c.fault_log, true);
   o->fault_log_limit = c.fault_log_limit;
   o->fault_text = static_cast<FaultText>(c.fault_text);
   o->health.enabled = c.health != 0;
-  o->health.directory = text(c.health_dir);
+  o->health.directory = from_first_folder(c.health_dir, false);
   if (const mode_t mode = parse_mode(c.health_mode)) o->health.mode = mode;
   if (is_health_keep(c.health_keep)) o->health_keep = nanoseconds(c.health_keep);
   o->host = host_text(c.host);

@@ -83,7 +83,8 @@ Process& process() noexcept { return PerProcess<Process>::get(); }
 
 Process::Process() noexcept {
   try {
-    rank_ = health::identify_process().rank;
+    who_ = health::identify_process();
+    mpi_ = health::MpiSettings::from_environment();
   } catch (...) {}
 }
 
@@ -93,7 +94,7 @@ void Process::in_child() noexcept {
 
 bool Process::is_rank() const noexcept {
   const Process* parents = PerProcess<Process>::inherited();
-  return !rank_.empty() && (parents == nullptr || parents->rank_ != rank_);
+  return !who_.rank.empty() && (parents == nullptr || parents->who_.rank != who_.rank);
 }
 
 // A file that cannot be made costs nothing but the view from outside; who misses the process there
@@ -108,8 +109,7 @@ void Process::report_no_file(const std::string& problem) noexcept {
 }
 
 void Process::start_counting() {
-  const health::Identity who = health::identify_process();
-  const auto pid = static_cast<uint64_t>(who.pid);
+  const auto pid = static_cast<uint64_t>(who_.pid);
   const std::string host = health::host_name(options().host);
   const std::string advertised = health::short_name(host, sizeof(advertised_host_));
   std::memcpy(advertised_host_, advertised.data(), advertised.size());
@@ -122,13 +122,13 @@ void Process::start_counting() {
                               .mode = mode_name(options().link.mode),
                               .host = host,
                               .peer_name = advertised,
-                              .program = who.program,
-                              .rank = who.rank,
+                              .program = who_.program,
+                              .rank = who_.rank,
                               .version = VERITY_VERSION,
                               .ucx_version = VERITY_UCX_VERSION,
                               .boot_id = health::boot_id(),
-                              .job = who.job,
-                              .step = who.step};
+                              .job = who_.job,
+                              .step = who_.step};
   table_ = std::make_unique<health::Table>(*segment_, origin);
   host_ = host_of(advertised_host_);
 }
@@ -221,7 +221,7 @@ void Process::start() noexcept {
     // Open MPI 6's btl/uct opens what UCX_TLS does not name: the end of the job will say so.
     const bool wanted =
         options().attest != health::AttestPolicy::kNever && health::names_wrapper(tls);
-    if (!reports_for_job(health::identify_process())) return;
+    if (!reports_for_job(who_)) return;
     if (wanted && !warning.empty()) util::complain("%s\n", warning.c_str());
     warn_without_type_library();
   } catch (...) {  // a warning less

@@ -21,6 +21,7 @@
 #include "health/files/interface_rows.h"
 #include "health/files/segment.h"
 #include "health/report/attestation.h"
+#include "health/report/bypass.h"
 #include "health/report/job_log.h"
 #include "link/port/port.h"
 #include "uct/compat/ucx.h"
@@ -48,6 +49,8 @@ class Process {
   }
   // The MPI interposer's counters are the process's.
   void count_types(const verity_interposer& interposer) noexcept;
+  // Without UCX_VERITY_HOST.
+  [[nodiscard]] const health::Identity& who() const noexcept { return who_; }
   // This host's name, for peers, and the hash of it.
   void write_host(char (&field)[wire::kMaxHostName]) const noexcept {
     std::memcpy(field, advertised_host_, sizeof(field));
@@ -100,7 +103,10 @@ class Process {
   std::unique_ptr<health::Table> table_;           // nullptr: this process opened no interface yet
   char advertised_host_[wire::kMaxHostName] = {};  // from the first open_rows() on
   health::HostId host_ = 0;                        // the same
-  std::string rank_;                               // as the launcher's variables have it
+  // As the variables had it when UCX was initialized: programs remove a launcher's to start jobs of
+  // their own.
+  health::Identity who_;
+  health::MpiSettings mpi_;
   const pid_t pid_ = getpid();  // children that no handler of fork() has seen have another one
   std::atomic<bool> lost_counters_{false};  // somebody has cut the file in which they were
   bool started_ = false;

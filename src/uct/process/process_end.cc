@@ -63,8 +63,8 @@ void Process::noticed(uct_component_h component) noexcept {
     if (!health::is_mpi_program(objects)) return;
     const bool is_readable = read_options(component) == UCS_OK;
     noticed_ = true;
-    known_.unused = is_readable ? health::unused_reason(health::is_open_mpi(objects),
-                                                        health::MpiSettings::from_environment(),
+    mpi_ = health::MpiSettings::from_environment();
+    known_.unused = is_readable ? health::unused_reason(health::is_open_mpi(objects), mpi_,
                                                         is_transparent() ? "" : setting("UCX_TLS"))
                                 : "a UCX_VERITY variable has a bad value, see above";
     if (table_ == nullptr) start_counting();
@@ -74,12 +74,11 @@ void Process::noticed(uct_component_h component) noexcept {
 
 // Called once the health file is there, and so in a folder that others cannot change.
 void Process::join_job() {
-  const health::Identity who = health::identify_process();
   if (launch_.key.empty()) launch_ = health::identify_launch();
   if (options().attest_ranks || options().attest == health::AttestPolicy::kNever ||
       launch_.key.empty() || !is_rank())
     return;
-  if (!job_.join(segment_->folder(), launch_.key + " " + who.host, who.rank, launch_.host_ranks))
+  if (!job_.join(segment_->folder(), launch_.key + " " + who_.host, who_.rank, launch_.host_ranks))
     return;
   on_exit(
       [](int status, void*) {
@@ -95,9 +94,8 @@ void Process::closing(uint64_t uid) noexcept {
   if (!known_.mpi_components.empty()) return;
   try {
     const std::vector<std::string> objects = health::loaded_objects();
-    const health::MpiSettings settings = health::MpiSettings::from_environment();
-    known_.mpi_components = health::mpi_bypass(objects, settings);
-    known_.shared_windows |= health::only_shared_windows(objects, settings);
+    known_.mpi_components = health::mpi_bypass(objects, mpi_);
+    known_.shared_windows |= health::only_shared_windows(objects, mpi_);
   } catch (...) {}
 }
 
@@ -106,7 +104,7 @@ health::Report Process::make_report() const {
   report.plugin_version = VERITY_VERSION;  // PACKAGE_VERSION is that of UCX here
   report.ucx_version = VERITY_UCX_VERSION;
   report.mode = mode_name(mode_);
-  report.who = health::identify_process();
+  report.who = who_;
   if (!options().host.empty()) report.who.host = options().host;
   if (table_ != nullptr) {
     report.counters = table_->sum();

@@ -8,7 +8,7 @@
 tool=$build/ucx-verity
 [ -x "$tool" ] || skip_all "the command is not built"
 dir=$tap_dir/health
-mkdir -p "$dir"
+mkdir -p "$dir" "$tap_dir/away"
 export UCX_VERITY_HEALTH_DIR=$dir UCX_VERITY_HOST=alpha
 unset $(compgen -v SLURM_) PBS_JOBID LSB_JOBID LSB_JOBINDEX FLUX_JOB_ID
 
@@ -55,8 +55,8 @@ export OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_osc=^ucx
 ob1 2 "$build/test/mpi/vanish"
 if needs_preload; then
   one_line "and without UCX in the process" "$no_plugin"
-  UCX_VERITY_ATTEST=auto ob1 2 "$build/test/mpi/vanish"
-  one_line "said without being asked for: UCX_TLS was to verify it" "$no_plugin"
+  UCX_VERITY_ATTEST=auto ob1 2 "$build/test/mpi/vanish" away "$tap_dir/away"
+  one_line "said without being asked for: UCX_TLS was to verify it; also where the launcher's variables were removed" "$no_plugin"
 else
   is "and without UCX in the process nothing of the plugin is there to say so" "$(said)" 0
 fi
@@ -110,6 +110,25 @@ if unshare -rm true 2> /dev/null; then
 else
   skip "one report also where the file system has filled up" "no user namespaces here"
 fi
+# A program that goes to another folder, and removes the variables of its launcher to start jobs of its own.
+for launcher in "$openmpi" ${mpich:+"$mpich"}; do
+  mpi=$(flavour "$launcher")
+  (
+    cd "$tap_dir" || exit 1
+    export UCX_VERITY_HEALTH_DIR=health UCX_VERITY_ATTEST_FILE=attest.%r UCX_VERITY_TYPECHECK=warn UCX_VERITY_TYPECHECK_LOG=types
+    typechecked 100 "$launcher" 2 vposix,vself vanish away "$tap_dir/away" > "$tap_dir/job"
+  )
+  is "$mpi: one report of a program that goes away" "$(grep -c '^ucx-verity: 2 ranks on alpha: ' "$tap_dir/job")" 1
+  is "$mpi: and its files are where it began" "$(cat "$tap_dir"/attest.[01] | wc -l) $(wc -l < "$tap_dir/types") $(left_behind)" "2 1 0"
+  is "$mpi: and none where it went" "$(find "$tap_dir/away" -type f)" ""
+  rm -f "$tap_dir/types"
+  clean
+  UCX_VERITY_ATTEST=auto job "$launcher" 2 vposix,vself vanish away "$tap_dir/away"
+  is "$mpi: nothing of it is taken for unverified" "$(said)" 0
+  UCX_VERITY_ATTEST=auto job "$launcher" 2 posix,self vanish away "$tap_dir/away"
+  one_line "$mpi: unless all is" '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(UCX_TLS=posix,self\)$'
+  clean
+done
 # A rank that reports by itself is not accused.
 cat > "$tap_dir/other_rank" << 'SH'
 #!/bin/bash

@@ -7,10 +7,12 @@
  *   vanish silent  no message at all
  *   vanish fail    rank 0 ends with an error, the others have work to do still
  *   vanish full FILE  rank 0 fills the file system of that file, which it makes, before the end
+ *   vanish away FOLDER  all go to that folder and remove the launcher's variables, as programs that
+ *                  start jobs of their own; then rank 0 gets another datatype than rank 1 sends
  *
  * Rank 0 prints "vanish done".
  */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -26,12 +28,30 @@ static void fill(const char* path) {
   while (write(fd, page, 1) > 0) {}
 }
 
+static void forget_variables(const char* prefix) {
+  char name[256];
+  for (size_t i = 0; environ[i] != NULL;) {
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(environ[i], "="), environ[i]);
+    if (strncmp(name, prefix, strlen(prefix)) != 0 || unsetenv(name) != 0) ++i;
+  }
+}
+
+static void go_away(const char* folder, int rank) {
+  float value = 0;
+  if (chdir(folder) != 0) perror(folder);
+  forget_variables("OMPI_");
+  forget_variables("PMI");
+  if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 1) MPI_Send(&value, 1, MPI_FLOAT, 0, 0, MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   int rank, token = 0;
   const int silent = argc > 1 && strcmp(argv[1], "silent") == 0;
   const int fail = argc > 1 && strcmp(argv[1], "fail") == 0;
   const int full = argc > 2 && strcmp(argv[1], "full") == 0;
-  const int victim = argc > 1 && !silent && !fail && !full ? atoi(argv[1]) : -1;
+  const int away = argc > 2 && strcmp(argv[1], "away") == 0;
+  const int victim = argc > 1 && !silent && !fail && !full && !away ? atoi(argv[1]) : -1;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (!silent) {
@@ -40,6 +60,7 @@ int main(int argc, char** argv) {
   }
   if (full && rank == 0) fill(argv[2]);
   if (full) MPI_Barrier(MPI_COMM_WORLD);
+  if (away) go_away(argv[2], rank);
   MPI_Finalize();
   if (rank == victim) _exit(0);
   if (victim >= 0) usleep(300000);
