@@ -100,6 +100,12 @@ void die_in_a_turn(UcpPeer& peer, const Arguments& arguments) {
   raise(SIGKILL);
 }
 
+void complete(UcpPeer& peer, const Arguments& arguments, ucs_status_t status, void* request,
+              const char* what) {
+  if (status == UCS_INPROGRESS) status = peer.wait(request, arguments.seconds);
+  check(status, what);
+}
+
 // Behind a barrier, as nothing is to be on its way to the victim: its death would discard what it
 // sent.
 [[noreturn]] void send_and_die(UcpPeer& peer, const Arguments& arguments) {
@@ -107,9 +113,8 @@ void die_in_a_turn(UcpPeer& peer, const Arguments& arguments) {
   for (unsigned i = 0; i < arguments.last; ++i) {
     fill(out.data(), out.size(), 1, i);
     void* request;
-    ucs_status_t status = peer.send(out.data(), out.size(), arguments.turns + i, &request);
-    if (status == UCS_INPROGRESS) status = peer.wait(request, arguments.seconds);
-    check(status, "a last message");
+    const auto status = peer.send(out.data(), out.size(), arguments.turns + i, &request);
+    complete(peer, arguments, status, request, "a last message");
   }
   raise(SIGKILL);
   std::abort();
@@ -118,17 +123,15 @@ void die_in_a_turn(UcpPeer& peer, const Arguments& arguments) {
 void send_whole(UcpPeer& peer, const Arguments& arguments, uint64_t tag) {
   Bytes out(arguments.length);
   void* request;
-  ucs_status_t status = peer.send(out.data(), out.size(), tag, &request);
-  if (status == UCS_INPROGRESS) status = peer.wait(request, arguments.seconds);
-  check(status, "send");
+  const auto status = peer.send(out.data(), out.size(), tag, &request);
+  complete(peer, arguments, status, request, "send");
 }
 
 void receive_whole(UcpPeer& peer, const Arguments& arguments, uint64_t tag) {
   Bytes in(arguments.length);
   void* request;
-  ucs_status_t status = peer.receive(in.data(), in.size(), tag, &request);
-  if (status == UCS_INPROGRESS) status = peer.wait(request, arguments.seconds);
-  check(status, "receive");
+  const auto status = peer.receive(in.data(), in.size(), tag, &request);
+  complete(peer, arguments, status, request, "receive");
 }
 
 // The first message is probed for before the second comes.

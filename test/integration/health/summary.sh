@@ -34,7 +34,7 @@ for launcher in "$openmpi" ${mpich:+"$mpich"}; do
   mpi=$(flavour "$launcher")
   # Not tcp: MPI_Finalize of stock MPICH 4.0.2 waits for ever over it, in 3 of 100 runs of two ranks.
   UCX_VERITY_ATTEST=auto job "$launcher" 2 posix,self vanish
-  one_line "$mpi: raw transports, said without being asked for" '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(UCX_TLS=posix,self\)$'
+  one_line "$mpi: raw transports, said by itself" '^ucx-verity: NOTHING VERIFIED: no message used the plugin \(UCX_TLS=posix,self\)$'
   contains "$mpi: the job is right" "$(cat "$tap_dir/job")" '^vanish done$'
   contains "$mpi: status shows what does not use it" "$("$tool" status --brief "$dir")" 'r1 .* unused '
   is "$mpi: in JSON too" "$("$tool" status --json "$dir" | grep -c '"unused": true')" 2
@@ -56,7 +56,7 @@ ob1 2 "$build/test/mpi/vanish"
 if needs_preload; then
   one_line "and without UCX in the process" "$no_plugin"
   UCX_VERITY_ATTEST=auto ob1 2 "$build/test/mpi/vanish" away "$tap_dir/away"
-  one_line "said without being asked for: UCX_TLS was to verify it; also where the launcher's variables were removed" "$no_plugin"
+  one_line "said by itself: UCX_TLS was to verify it; also where the launcher's variables were removed" "$no_plugin"
 else
   is "and without UCX in the process nothing of the plugin is there to say so" "$(said)" 0
 fi
