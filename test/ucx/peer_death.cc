@@ -17,6 +17,7 @@
 //       has died
 //   -a  with -f: its event descriptor is armed meanwhile
 //   -r  with -f: behind so many requests in two messages, which it answers late
+//   -z  with -f: it is stopped meanwhile, with all its threads
 //   -q  the survivor only waits for a message (nothing of its own is under way)
 //   -t  seconds until the survivor must have learned of it (default 30)
 //
@@ -46,6 +47,7 @@ struct Arguments {
   bool quiet = false;
   bool closes = false;
   bool armed = false;
+  bool stopped = false;
   unsigned requests = 0;
   size_t length = 4096;
   uint64_t turns = 200;
@@ -110,6 +112,7 @@ void complete(UcpPeer& peer, const Arguments& arguments, ucs_status_t status, vo
 // sent.
 [[noreturn]] void send_and_die(UcpPeer& peer, const Arguments& arguments) {
   Bytes out(arguments.length);
+  if (arguments.stopped) usleep(10'000);  // until it is; not so long that it is seen
   for (unsigned i = 0; i < arguments.last; ++i) {
     fill(out.data(), out.size(), 1, i);
     void* request;
@@ -149,7 +152,8 @@ void make_request(UcpPeer& peer, const Arguments& arguments, uint64_t tag, int r
 }
 
 int read_last(UcpPeer& peer, const Arguments& arguments) {
-  usleep(500'000);  // it dies meanwhile
+  if (arguments.stopped) raise(SIGSTOP);
+  usleep(arguments.stopped ? 10'000 : 500'000);  // it dies meanwhile, or the threads go on
   Bytes in(arguments.length);
   unsigned count = 0;
   for (ucs_status_t status = UCS_OK; count < arguments.last; ++count) {
@@ -250,7 +254,7 @@ int judge(pid_t survivor, const Arguments& arguments) {
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   int option;
-  while ((option = getopt(argc, argv, "m:s:k:x:w:t:f:r:acq")) != -1) {
+  while ((option = getopt(argc, argv, "m:s:k:x:w:t:f:r:acqz")) != -1) {
     switch (option) {
       case 'm': arguments.handler = std::string(optarg) != "none"; break;
       case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
@@ -263,11 +267,12 @@ Arguments parse(int argc, char** argv) {
       case 'a': arguments.armed = true; break;
       case 'c': arguments.closes = true; break;
       case 'q': arguments.quiet = true; break;
+      case 'z': arguments.stopped = true; break;
       default:
         std::fprintf(
             stderr,
             "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
-            "[-x calls] [-w ms] [-t seconds] [-f messages] [-r requests] [-a] [-c] [-q]\n");
+            "[-x calls] [-w ms] [-t seconds] [-f messages] [-r requests] [-a] [-c] [-q] [-z]\n");
         std::exit(2);
     }
   }
@@ -279,6 +284,7 @@ int run(const Arguments& arguments) {
   start_pair([&](Channel& channel, int role) { return run_side(channel, role, arguments); }, pids);
   int status;
   waitpid(pids[1], &status, 0);
+  kill(pids[0], SIGCONT);  // where it has stopped
   if (!WIFSIGNALED(status)) {
     std::printf("the victim ended by itself\n");
     kill(pids[0], SIGKILL);

@@ -154,6 +154,19 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
 
 // --- while the worker is idle ---
 
+// All that is there, as no peer is answered before: see LinkPort::must_read_on(). But from one that
+// goes on sending not for ever. True: something came.
+bool VerityIface::read_all() noexcept {
+  constexpr unsigned kReads = 16;
+  unsigned reads = 0;
+  bool more = true;
+  while (more && reads < kReads && delivery_.deferred().bytes() < core_.config.out_of_order_limit) {
+    delivery_.without_upcalls([&] { more = progress_lower() != 0; });
+    ++reads;
+  }
+  return reads > 1 || (reads == 1 && more);
+}
+
 // An interface that waits for nothing is read all the same: its peers may wait for what they
 // requested. Not one with peers in mode off, for whose pending requests and completions the lower
 // transport would call the upper layer.
@@ -168,10 +181,7 @@ bool VerityIface::serve_idle(uint64_t now, uint64_t idle) noexcept {
   // A thread and a closing interface serve handshakes too.
   if (idle != 0 && !core_.threads.threaded && links_.empty()) return false;
   if (core_.upcalls != 0) return false;
-  bool received = false;
-  if (delivery_.deferred().bytes() < core_.config.out_of_order_limit) {
-    delivery_.without_upcalls([&] { received = progress_lower() != 0; });
-  }
+  bool received = read_all();
   if (core_.threads.threaded) upkeep_.push_stored();
   if (onesided_ != nullptr) (void)onesided_->serve();
   (void)hub.poll();

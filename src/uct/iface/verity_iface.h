@@ -99,6 +99,7 @@ class VerityIface final : public WrapIface, private IdleProgress::Served {
   uint64_t tick() noexcept;
   unsigned read_on() noexcept;
   bool flush_control() noexcept;
+  bool read_all() noexcept;
   [[nodiscard]] bool has_work() const noexcept;
   unsigned work() noexcept;
 

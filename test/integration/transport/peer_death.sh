@@ -65,6 +65,11 @@ for arguments in "tcp" "vtcp" "vtcp -m none"; do
   done
 done
 
+for list in tcp vtcp; do
+  contains "$list: the same, UCX's thread reads it" \
+    "$(UCX_RNDV_THRESH=64k UCX_VERITY_PROGRESS_THREAD=y death $list -k 3 -z -s 4000 -f 100)" '^survivor: read 100 of 100$'
+done
+
 # With a send under way its status may reach the program before the plugin ends it.
 contains "no error handler, in a long send: an error or the end" "$(death vtcp -m none -t 20 -s 200000)" \
   '^survivor: (ended with status (134|1[0-9][0-9])|Endpoint timeout|Connection reset)'
